@@ -39,22 +39,22 @@ void captured_invalidate(CapturedUpdate *captured) {
 void captured_destroy(CapturedUpdate *captured) { captured_invalidate(captured); }
 
 static OpsUpdateNetwork make_network(const AgentNetwork *network, const float *gradient, const Optimizer *optimizer,
-                                   float *before) {
+                                     float *before) {
   return (OpsUpdateNetwork){network->theta, gradient, optimizer->m, optimizer->v, before, network->n};
 }
 
-void captured_begin(CapturedUpdate *captured, const UpdateContext *step, const Agent *agent,
+void captured_begin(CapturedUpdate *captured, const UpdateContext *context, const Agent *agent,
                     const AgentGradient *gradient, const Optimizer *actor, const Optimizer *critic,
                     const Proximal *proximal, double lr) {
   OpsUpdatePlan *plan = &captured->plan;
-  captured->is_measured = step->measure;
+  captured->is_measured = context->measure;
   Proximal moving = proximal ? *proximal : (Proximal){0};
   captured->communicator = agent->communicator;
   plan->networks = critic ? 2 : 1;
-  plan->network[0] = make_network(&agent->actor, gradient->actor, actor, step->measure ? captured->before[0] : NULL);
+  plan->network[0] = make_network(&agent->actor, gradient->actor, actor, context->measure ? captured->before[0] : NULL);
   if (critic)
     plan->network[1] = make_network(&agent->critic, gradient->critic, critic,
-                                    step->measure ? captured->before[1] : NULL);
+                                    context->measure ? captured->before[1] : NULL);
   plan->proximal = moving.theta;
   for (int i = 0; i < plan->steps; i++) {
     OpsUpdateScalars *scalars = &captured->scalars[i];
@@ -65,21 +65,21 @@ void captured_begin(CapturedUpdate *captured, const UpdateContext *step, const A
     scalars->share = (float)(1 - keep);
     scalars->copies = keep == 0;
   }
-  step->ops->update->begin(step->ops, plan, captured->scalars, plan->steps, (uint64_t)actor->t);
+  context->ops->update->begin(context->ops, plan, captured->scalars, plan->steps, (uint64_t)actor->t);
 }
 
-void captured_minibatch(CapturedUpdate *captured, void (*minibatch)(void *context), void *context) {
+void captured_minibatch(CapturedUpdate *captured, void (*minibatch)(void *argument), void *argument) {
   CoreDevice *device = captured->device;
   CoreGraph **graph = &captured->graph[captured->is_measured];
   bool *is_warm = &captured->is_warm[captured->is_measured];
   if (!*is_warm || device->times) {
-    minibatch(context);
+    minibatch(argument);
     *is_warm = true;
     return;
   }
   if (*graph == NULL) {
     device->begin_capture(device);
-    minibatch(context);
+    minibatch(argument);
     *graph = device->end_capture(device);
   }
   device->launch_graph(device, *graph);
@@ -103,29 +103,29 @@ void captured_step(CapturedUpdate *captured, Ops *ops) {
   ops->update->step(ops, &captured->plan);
 }
 
-static void add_gradients(const OpsUpdateStats *stats, int network, GradientStats *gradients) {
-  gradients->norm_mean += stats->norm[network];
-  gradients->norm_max = fmax(gradients->norm_max, stats->norm_max[network]);
-  gradients->clipped_fraction += stats->clipped[network];
-  gradients->kurtosis.all += stats->kurtosis[network].all;
-  gradients->kurtosis.nonzero += stats->kurtosis[network].nonzero;
-  gradients->kurtosis.zero_fraction += stats->kurtosis[network].zero_fraction;
-  gradients->step_norm += stats->step_norm[network];
+static void add_gradients(const OpsUpdateStats *sums, int network, GradientStats *gradients) {
+  gradients->norm_mean += sums->norm[network];
+  gradients->norm_max = fmax(gradients->norm_max, sums->norm_max[network]);
+  gradients->clipped_fraction += sums->clipped[network];
+  gradients->kurtosis.all += sums->kurtosis[network].all;
+  gradients->kurtosis.nonzero += sums->kurtosis[network].nonzero;
+  gradients->kurtosis.zero_fraction += sums->kurtosis[network].zero_fraction;
+  gradients->step_norm += sums->step_norm[network];
 }
 
 int captured_finish(CapturedUpdate *captured, Ops *ops, Optimizer *actor, Optimizer *critic, Proximal *proximal,
-                    OpsUpdateStats *stats, UpdateStats *update) {
-  ops->update->finish(ops, &captured->plan, stats);
-  actor->t += (int64_t)stats->step;
-  if (critic) critic->t += (int64_t)stats->step;
-  for (uint64_t i = 0; proximal && i < stats->step; i++) proximal_keep(proximal);
-  add_gradients(stats, 0, &update->actor);
+                    OpsUpdateStats *sums, UpdateStats *stats) {
+  ops->update->finish(ops, &captured->plan, sums);
+  actor->t += (int64_t)sums->step;
+  if (critic) critic->t += (int64_t)sums->step;
+  for (uint64_t i = 0; proximal && i < sums->step; i++) proximal_keep(proximal);
+  add_gradients(sums, 0, &stats->actor);
   if (critic) {
-    add_gradients(stats, 1, &update->critic);
-    update->joint_norm += stats->joint;
+    add_gradients(sums, 1, &stats->critic);
+    stats->joint_norm += sums->joint;
   }
-  if (captured->communicator && !ranks_is_first()) memset(stats->mean, 0, sizeof stats->mean);
-  return (int)stats->failed - 1;
+  if (captured->communicator && !ranks_is_first()) memset(sums->mean, 0, sizeof sums->mean);
+  return (int)sums->failed - 1;
 }
 
 int captured_diagnose(int code) {

@@ -41,13 +41,13 @@ static inline bool captured_is_available(const CapturedUpdate *captured, const A
 
 /* Begins the steps of an iteration (or an epoch) on the agent's networks (critic NULL: its actor only) with these
  * gradients. Reads the optimizers and the proximal weights (NULL: none) as they are before it. */
-void captured_begin(CapturedUpdate *captured, const UpdateContext *step, const Agent *agent,
+void captured_begin(CapturedUpdate *captured, const UpdateContext *context, const Agent *agent,
                     const AgentGradient *gradient, const Optimizer *actor, const Optimizer *critic,
                     const Proximal *proximal, double lr);
-/* Runs one minibatch: launches its operations, captures them, or launches the graph. minibatch(context) may call ops
+/* Runs one minibatch: launches its operations, captures them, or launches the graph. minibatch(argument) may call ops
  * and the communicator only, and must end with captured_step(). All ranks must call it, since they capture and launch
  * the same communication. */
-void captured_minibatch(CapturedUpdate *captured, void (*minibatch)(void *context), void *context);
+void captured_minibatch(CapturedUpdate *captured, void (*minibatch)(void *argument), void *argument);
 /* Begins the gradient of a divided minibatch, before its micro-batches. */
 void captured_begin_gradient(const CapturedUpdate *captured, Gradient *gradient, const Minibatch *minibatch);
 /* Adds the loss sums of a micro-batch to those of the divided minibatch. After the last micro-batch it starts the sum
@@ -59,7 +59,7 @@ void captured_step(CapturedUpdate *captured, Ops *ops);
  * *update, as optim.c does. Returns the index, counted from captured_begin(), of the first step that was not finite, or
  * -1. Means cover this rank's rows, as where the host drives the steps; the first rank has what the ranks summed. */
 int captured_finish(CapturedUpdate *captured, Ops *ops, Optimizer *actor, Optimizer *critic, Proximal *proximal,
-                    OpsUpdateStats *stats, UpdateStats *update);
+                    OpsUpdateStats *sums, UpdateStats *stats);
 /* Returns the error of a step that was not finite. code: result of repeating the step on the host; CORE_FAIL if that
  * succeeded. */
 int captured_diagnose(int code);

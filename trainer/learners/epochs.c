@@ -3,105 +3,106 @@
 
 int epochs_steps(const CoreConfig *config) { return (int)(config->ppo.epochs * config->ppo.num_minibatches); }
 
-static void shuffle(const Epochs *epochs, const UpdateContext *step, int epoch) {
-  minibatch_shuffle(epochs->minibatch, step->ops, step->rollout, (uint64_t)epochs->config->train.seed, step->iteration,
-                    epoch);
+static void shuffle(const Epochs *epochs, const UpdateContext *context, int epoch) {
+  minibatch_shuffle(epochs->minibatch, context->ops, context->rollout, (uint64_t)epochs->config->train.seed,
+                    context->iteration, epoch);
 }
 
 static int name_minibatch(int code, int epoch, int m) {
   return core_error_context(code, "epoch %d, minibatch %d", epoch + 1, m + 1);
 }
 
-static int step_epoch_sync(const Epochs *epochs, const UpdateContext *step, int epoch, UpdateStats *update) {
+static int step_epoch_sync(const Epochs *epochs, const UpdateContext *context, int epoch, UpdateStats *stats) {
   for (int m = 0; m < (int)epochs->config->ppo.num_minibatches; m++) {
-    const int code = epochs->step_sync(epochs->learner, step, m, update);
+    const int code = epochs->step_sync(epochs->learner, context, m, stats);
     if (code != CORE_OK) return name_minibatch(code, epoch, m);
-    if (step->profile) profile_snapshot(step->profile, step->ops, epochs->agent);
+    if (context->profile) profile_snapshot(context->profile, context->ops, epochs->agent);
   }
   return CORE_OK;
 }
 
 /* ---- without the host -------------------------------------------------------------------------------------------- */
 
-typedef struct Enqueued { const Epochs *epochs; const UpdateContext *step; } Enqueued;
+typedef struct Enqueued { const Epochs *epochs; const UpdateContext *context; } Enqueued;
 static void enqueue_one(void *context) {
   const Enqueued *enqueued = context;
-  enqueued->epochs->enqueue(enqueued->epochs->learner, enqueued->step);
+  enqueued->epochs->enqueue(enqueued->epochs->learner, enqueued->context);
 }
 
-static void enqueue_epoch(const Epochs *epochs, const UpdateContext *step) {
-  Enqueued enqueued = {epochs, step};
+static void enqueue_epoch(const Epochs *epochs, const UpdateContext *context) {
+  Enqueued enqueued = {epochs, context};
   for (int m = 0; m < (int)epochs->config->ppo.num_minibatches; m++) {
     captured_minibatch(epochs->captured, enqueue_one, &enqueued);
-    if (step->profile) profile_snapshot(step->profile, step->ops, epochs->agent);
+    if (context->profile) profile_snapshot(context->profile, context->ops, epochs->agent);
   }
 }
 
-static void begin_captured(const Epochs *epochs, const UpdateContext *step, double lr) {
-  captured_begin(epochs->captured, step, epochs->agent, &epochs->gradient->mean, epochs->actor, epochs->critic,
+static void begin_captured(const Epochs *epochs, const UpdateContext *context, double lr) {
+  captured_begin(epochs->captured, context, epochs->agent, &epochs->gradient->mean, epochs->actor, epochs->critic,
                  epochs->proximal, lr);
 }
 
 /* Repeats the failed step on the host, which names the value that is not finite. */
-static int repeat_failed_step(const Epochs *epochs, const UpdateContext *step, int failed) {
+static int repeat_failed_step(const Epochs *epochs, const UpdateContext *context, int failed) {
   const int parts = (int)epochs->config->ppo.num_minibatches, epoch = failed / parts, m = failed % parts;
   UpdateStats unused = {0};
-  shuffle(epochs, step, epoch);
-  return name_minibatch(captured_diagnose(epochs->step_sync(epochs->learner, step, m, &unused)), epoch, m);
+  shuffle(epochs, context, epoch);
+  return name_minibatch(captured_diagnose(epochs->step_sync(epochs->learner, context, m, &unused)), epoch, m);
 }
 
 /* Finishes the captured update that began with epoch `first`. */
-static int finish_captured(const Epochs *epochs, const UpdateContext *step, int first, UpdateStats *update) {
-  OpsUpdateStats stats;
-  const int failed = captured_finish(epochs->captured, step->ops, epochs->actor, epochs->critic, epochs->proximal,
-                                     &stats, update);
-  if (failed >= 0) return repeat_failed_step(epochs, step, first * (int)epochs->config->ppo.num_minibatches + failed);
-  epochs->add_losses(epochs->learner, &stats, update);
+static int finish_captured(const Epochs *epochs, const UpdateContext *context, int first, UpdateStats *stats) {
+  OpsUpdateStats sums;
+  const int failed = captured_finish(epochs->captured, context->ops, epochs->actor, epochs->critic, epochs->proximal,
+                                     &sums, stats);
+  if (failed >= 0)
+    return repeat_failed_step(epochs, context, first * (int)epochs->config->ppo.num_minibatches + failed);
+  epochs->add_losses(epochs->learner, &sums, stats);
   return CORE_OK;
 }
 
 /* Runs one epoch and sets the learning rate of the next. */
-static int run_adaptive(const Epochs *epochs, const UpdateContext *step, int epoch, UpdateStats *update) {
+static int run_adaptive(const Epochs *epochs, const UpdateContext *context, int epoch, UpdateStats *stats) {
   AdaptiveLr *adaptive_lr = epochs->adaptive_lr;
   const int minibatches = (int)epochs->config->ppo.num_minibatches;
-  shuffle(epochs, step, epoch);
-  if (captured_is_available(epochs->captured, epochs->agent) && step->rollout->shards.global_shards == 1) {
-    begin_captured(epochs, step, *adaptive_lr->lr);
-    enqueue_epoch(epochs, step);
-    TRY(finish_captured(epochs, step, epoch, update));
+  shuffle(epochs, context, epoch);
+  if (captured_is_available(epochs->captured, epochs->agent) && context->rollout->shards.global_shards == 1) {
+    begin_captured(epochs, context, *adaptive_lr->lr);
+    enqueue_epoch(epochs, context);
+    TRY(finish_captured(epochs, context, epoch, stats));
   } else {
     adaptive_lr_begin_epoch(adaptive_lr);
-    TRY(step_epoch_sync(epochs, step, epoch, update));
-    update->controller_kl = adaptive_lr_mean_kl(adaptive_lr, minibatches);
+    TRY(step_epoch_sync(epochs, context, epoch, stats));
+    stats->controller_kl = adaptive_lr_mean_kl(adaptive_lr, minibatches);
   }
-  adaptive_lr_update(adaptive_lr, update->controller_kl);
+  adaptive_lr_update(adaptive_lr, stats->controller_kl);
   return CORE_OK;
 }
 
-int epochs_run(const Epochs *epochs, const UpdateContext *step, UpdateStats *update) {
+int epochs_run(const Epochs *epochs, const UpdateContext *context, UpdateStats *stats) {
   const bool is_captured = captured_is_available(epochs->captured, epochs->agent);
-  const bool divided = step->rollout->shards.global_shards > 1;
+  const bool divided = context->rollout->shards.global_shards > 1;
   int first_captured = -1; /* first epoch of the captured update in progress; -1: none */
   for (int epoch = 0; epoch < (int)epochs->config->ppo.epochs; epoch++) {
     if (epochs->adaptive_lr) {
-      TRY(run_adaptive(epochs, step, epoch, update));
+      TRY(run_adaptive(epochs, context, epoch, stats));
       continue;
     }
-    shuffle(epochs, step, epoch);
-    const bool fits = is_captured && (!divided || minibatch_fits(epochs->minibatch, step->rollout));
+    shuffle(epochs, context, epoch);
+    const bool fits = is_captured && (!divided || minibatch_fits(epochs->minibatch, context->rollout));
     if (first_captured >= 0 && !fits) {
-      TRY(finish_captured(epochs, step, first_captured, update));
+      TRY(finish_captured(epochs, context, first_captured, stats));
       first_captured = -1;
     }
     if (!fits) {
-      TRY(step_epoch_sync(epochs, step, epoch, update));
+      TRY(step_epoch_sync(epochs, context, epoch, stats));
       continue;
     }
     if (first_captured < 0) {
-      begin_captured(epochs, step, update->learning_rate);
+      begin_captured(epochs, context, stats->learning_rate);
       first_captured = epoch;
     }
-    enqueue_epoch(epochs, step);
+    enqueue_epoch(epochs, context);
   }
-  return first_captured >= 0 ? finish_captured(epochs, step, first_captured, update) : CORE_OK;
+  return first_captured >= 0 ? finish_captured(epochs, context, first_captured, stats) : CORE_OK;
 }

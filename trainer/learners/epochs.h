@@ -23,17 +23,17 @@ typedef struct Epochs {
   AdaptiveLr *adaptive_lr;       /* NULL: the rate is that of UpdateStats */
   void *learner;
   /* Runs minibatch m, synchronizing with the host. CORE_FAIL: a value is not finite; the message names it. */
-  int (*step_sync)(void *learner, const UpdateContext *step, int m, UpdateStats *update);
+  int (*step_sync)(void *learner, const UpdateContext *context, int m, UpdateStats *stats);
   /* Enqueues the operations of the current minibatch (minibatch_select_current), as captured_minibatch() requires. */
-  void (*enqueue)(void *learner, const UpdateContext *step);
+  void (*enqueue)(void *learner, const UpdateContext *context);
   /* Adds the losses of the device's statistics. */
-  void (*add_losses)(void *learner, const OpsUpdateStats *stats, UpdateStats *update);
+  void (*add_losses)(void *learner, const OpsUpdateStats *sums, UpdateStats *stats);
 } Epochs;
 
 /* Returns the steps per iteration. */
 int epochs_steps(const CoreConfig *config);
 /* Runs all epochs. The statistics are sums over the steps (optim_average_stats); their learning rate must be set. With
  * an adaptive learning rate, controller_kl is that of the last epoch. CORE_FAIL: a value is not finite. */
-int epochs_run(const Epochs *epochs, const UpdateContext *step, UpdateStats *update);
+int epochs_run(const Epochs *epochs, const UpdateContext *context, UpdateStats *stats);
 
 #endif

@@ -63,7 +63,7 @@ typedef struct LearnerVTable {
   void (*start)(void *state);
   /* Updates the weights, all ranks and shards together (minibatch.h, gradient.h). CORE_FAIL when a value is NaN or
    * infinite: the message names tensor and element, and the weights are then undefined. */
-  int (*update)(void *state, const UpdateContext *step, UpdateStats *update);
+  int (*update)(void *state, const UpdateContext *context, UpdateStats *stats);
   /* Called after an update and its metrics with the iteration's DDR, the same on all ranks, and the transitions so far.
    * Optional. */
   void (*on_iteration_end)(void *state, double transitions, double ddr);

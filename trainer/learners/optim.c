@@ -68,7 +68,7 @@ int optim_diagnose_loss(Ops *ops, const AgentNetwork *network, size_t rows, cons
 }
 
 double optim_count_zero_grad(Ops *ops, const float *logp, const float *ref_logp, const float *advantages, int rows,
-                            double epsilon) {
+                             double epsilon) {
   const size_t bytes = (size_t)rows * sizeof *logp;
   int64_t zero_grad = 0;
   void *copy[3];
@@ -105,53 +105,54 @@ int optim_gradient_norm(Ops *ops, const AgentNetwork *network, const float *grad
   return core_error(CORE_FAIL, "the gradient norm of the %s is %f", network->name, *norm);
 }
 
-void optim_step(const UpdateContext *step, const AgentNetwork *network, Optimizer *optimizer, const float *gradient,
-                  double lr, double norm, double clip_norm, GradientStats *gradients) {
+void optim_step(const UpdateContext *context, const AgentNetwork *network, Optimizer *optimizer, const float *gradient,
+                double lr, double norm, double clip_norm, GradientStats *gradients) {
   int clipped;
   double factor = optimizer_clip(optimizer, clip_norm, &clipped);
-  if (step->measure)
-    core_device_copy(step->ops->device, step->before, network->theta, network->n * sizeof *network->theta);
-  optimizer_apply(step->ops, optimizer, network->theta, gradient, network->n, lr, factor);
+  if (context->measure)
+    core_device_copy(context->ops->device, context->before, network->theta, network->n * sizeof *network->theta);
+  optimizer_apply(context->ops, optimizer, network->theta, gradient, network->n, lr, factor);
   add_norm(gradients, norm, clipped);
-  if (!step->measure) return;
-  add_kurtosis(step->ops, gradients, gradient, network->n);
-  gradients->step_norm += sqrt(step->ops->distance_squared(step->ops, network->theta, step->before, network->n));
+  if (!context->measure) return;
+  add_kurtosis(context->ops, gradients, gradient, network->n);
+  gradients->step_norm +=
+    sqrt(context->ops->distance_squared(context->ops, network->theta, context->before, network->n));
 }
 
-int optim_step_both(const UpdateContext *step, const Agent *agent, const AgentGradient *gradient, Optimizer *actor,
-                      Optimizer *critic, double lr, UpdateStats *update) {
+int optim_step_both(const UpdateContext *context, const Agent *agent, const AgentGradient *gradient, Optimizer *actor,
+                    Optimizer *critic, double lr, UpdateStats *stats) {
   const bool separate = agent->sharing == AGENT_SEPARATE;
   double actor_norm, critic_norm;
-  TRY(optim_gradient_norm(step->ops, &agent->actor, gradient->actor, &actor_norm));
-  TRY(optim_gradient_norm(step->ops, &agent->critic, gradient->critic, &critic_norm));
+  TRY(optim_gradient_norm(context->ops, &agent->actor, gradient->actor, &actor_norm));
+  TRY(optim_gradient_norm(context->ops, &agent->critic, gradient->critic, &critic_norm));
   const double both = hypot(actor_norm, critic_norm);
-  update->joint_norm += both;
-  optim_step(step, &agent->actor, actor, gradient->actor, lr, actor_norm, separate ? actor_norm : both,
-               &update->actor);
-  optim_step(step, &agent->critic, critic, gradient->critic, lr, critic_norm, separate ? critic_norm : both,
-               &update->critic);
+  stats->joint_norm += both;
+  optim_step(context, &agent->actor, actor, gradient->actor, lr, actor_norm, separate ? actor_norm : both,
+             &stats->actor);
+  optim_step(context, &agent->critic, critic, gradient->critic, lr, critic_norm, separate ? critic_norm : both,
+             &stats->critic);
   return CORE_OK;
 }
 
-void optim_reduce_stats(UpdateStats *update) {
-  double sums[] = {update->policy_loss, update->value_loss, update->entropy, update->clip_fraction,
-                   update->zero_grad_fraction};
+void optim_reduce_stats(UpdateStats *stats) {
+  double sums[] = {stats->policy_loss, stats->value_loss, stats->entropy, stats->clip_fraction,
+                   stats->zero_grad_fraction};
   ranks_sum(sums, sizeof sums / sizeof *sums);
-  update->policy_loss = sums[0];
-  update->value_loss = sums[1];
-  update->entropy = sums[2];
-  update->clip_fraction = sums[3];
-  update->zero_grad_fraction = sums[4];
+  stats->policy_loss = sums[0];
+  stats->value_loss = sums[1];
+  stats->entropy = sums[2];
+  stats->clip_fraction = sums[3];
+  stats->zero_grad_fraction = sums[4];
 }
 
-void optim_average_stats(UpdateStats *update, double steps, bool measured) {
-  double *const sums[] = {&update->policy_loss, &update->value_loss, &update->entropy, &update->clip_fraction,
-                          &update->actor.norm_mean, &update->actor.clipped_fraction, &update->critic.norm_mean,
-                          &update->critic.clipped_fraction, &update->joint_norm};
-  double *const optional[] = {&update->zero_grad_fraction, &update->actor.kurtosis.all, &update->actor.kurtosis.nonzero,
-                              &update->actor.kurtosis.zero_fraction, &update->actor.step_norm,
-                              &update->critic.kurtosis.all, &update->critic.kurtosis.nonzero,
-                              &update->critic.kurtosis.zero_fraction, &update->critic.step_norm};
+void optim_average_stats(UpdateStats *stats, double steps, bool measured) {
+  double *const sums[] = {&stats->policy_loss, &stats->value_loss, &stats->entropy, &stats->clip_fraction,
+                          &stats->actor.norm_mean, &stats->actor.clipped_fraction, &stats->critic.norm_mean,
+                          &stats->critic.clipped_fraction, &stats->joint_norm};
+  double *const optional[] = {&stats->zero_grad_fraction, &stats->actor.kurtosis.all, &stats->actor.kurtosis.nonzero,
+                              &stats->actor.kurtosis.zero_fraction, &stats->actor.step_norm,
+                              &stats->critic.kurtosis.all, &stats->critic.kurtosis.nonzero,
+                              &stats->critic.kurtosis.zero_fraction, &stats->critic.step_norm};
   for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) *sums[i] /= steps;
   for (size_t i = 0; i < sizeof optional / sizeof *optional; i++) *optional[i] = measured ? *optional[i] / steps : NAN;
 }

@@ -17,20 +17,20 @@ void optim_reset(CoreDevice *device, Optimizer *optimizer, size_t n);
 int optim_gradient_norm(Ops *ops, const AgentNetwork *network, const float *gradient, double *norm);
 /* Steps one network. The gradient is clipped by `clip_norm`: its own norm, or that of all parameters of a joint loss.
  * Adds to the statistics, which optim_average_stats() later turns into means. */
-void optim_step(const UpdateContext *step, const AgentNetwork *network, Optimizer *optimizer, const float *gradient,
-                  double lr, double norm, double clip_norm, GradientStats *gradients);
+void optim_step(const UpdateContext *context, const AgentNetwork *network, Optimizer *optimizer, const float *gradient,
+                double lr, double norm, double clip_norm, GradientStats *gradients);
 /* Steps both networks of an agent. With a joint loss (net.sharing) the gradients are clipped together. */
-int optim_step_both(const UpdateContext *step, const Agent *agent, const AgentGradient *gradient, Optimizer *actor,
-                      Optimizer *critic, double lr, UpdateStats *update);
+int optim_step_both(const UpdateContext *context, const Agent *agent, const AgentGradient *gradient, Optimizer *actor,
+                    Optimizer *critic, double lr, UpdateStats *stats);
 /* Sums over all ranks what each rank summed over its rows. Gradient statistics are already the same on all ranks. */
-void optim_reduce_stats(UpdateStats *update);
+void optim_reduce_stats(UpdateStats *stats);
 /* Turns sums over `steps` minibatches into means, including losses, entropy and fractions. Sets unmeasured statistics
  * to NaN. */
-void optim_average_stats(UpdateStats *update, double steps, bool measured);
+void optim_average_stats(UpdateStats *stats, double steps, bool measured);
 
 /* Counts the rows whose policy gradient is zero because the ratio exp(logp - ref_logp) is clipped. */
 double optim_count_zero_grad(Ops *ops, const float *logp, const float *ref_logp, const float *advantages, int rows,
-                            double epsilon);
+                             double epsilon);
 
 /* Adds the sections of a network's weights and moments: "actor", "actor m", "actor v". */
 void optim_add_sections(Checkpoint *checkpoint, const AgentNetwork *network, Optimizer *optimizer);

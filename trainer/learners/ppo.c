@@ -73,7 +73,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
     CORE_ARENA_DEVICE(arena, ppo->dkl_penalty, rows * logits, "gradient of the KL penalty [rows][logits]");
   }
   captured_register(&ppo->captured, agent, &ppo->actor_optimizer, agent->sharing != AGENT_SEPARATE,
-                 ppo->minibatch.global_rows, rollout->shards.global_shards > 1, epochs_steps(config), arena);
+                    ppo->minibatch.global_rows, rollout->shards.global_shards > 1, epochs_steps(config), arena);
   if (strcmp(config->ppo.normalize_advantage, "ewma") == 0)
     CORE_ARENA(arena, ppo->moments, 1, "running moments of advantages");
   if (!ppo->ewma) return CORE_OK;
@@ -121,7 +121,7 @@ static double count_zero_grad(Ppo *ppo, Ops *ops, const float *logits) {
   const Minibatch *batch = &ppo->minibatch;
   ops->policy_logp(ops, &ppo->agent->head, logits, batch->actions, ppo->logp, batch->rows);
   return optim_count_zero_grad(ops, ppo->logp, ref_logp(ppo), batch->advantages, batch->rows,
-                              ddr_control_epsilon(&ppo->ddr));
+                               ddr_control_epsilon(&ppo->ddr));
 }
 
 /* Draws the noise of sample_entropy, keyed by the number of the update. */
@@ -227,22 +227,22 @@ static void actor_backward(Ppo *ppo, Ops *ops) {
                  &ppo->gradient.mean);
 }
 
-static int actor_gradient(Ppo *ppo, const UpdateContext *step, UpdateStats *update) {
+static int actor_gradient(Ppo *ppo, const UpdateContext *context, UpdateStats *stats) {
   const Minibatch *batch = &ppo->minibatch;
   ActorSums sums = {0};
   const ActorTargets targets = {&sums.policy, &sums.regular, &sums.sampled_entropy, &sums.kl_penalty, &sums.kl};
-  draw_noise(ppo, step->ops);
-  const float *logits = actor_loss(ppo, step->ops, &targets);
+  draw_noise(ppo, context->ops);
+  const float *logits = actor_loss(ppo, context->ops, &targets);
   const double loss = sums.policy.loss + ppo->config->ppo.kl_penalty * sums.kl_penalty;
   const double entropy = sums.policy.entropy + sums.sampled_entropy;
   if (!isfinite(loss) || !isfinite(entropy) || !isfinite(sums.regular.bounds))
-    return optim_diagnose_loss(step->ops, &ppo->agent->actor, (size_t)batch->rows, "policy", loss);
-  update->policy_loss += loss / batch->global_rows;
-  update->entropy += entropy / batch->global_rows;
-  update->clip_fraction += sums.policy.clipped / batch->global_rows;
-  if (step->measure) update->zero_grad_fraction += count_zero_grad(ppo, step->ops, logits) / batch->global_rows;
+    return optim_diagnose_loss(context->ops, &ppo->agent->actor, (size_t)batch->rows, "policy", loss);
+  stats->policy_loss += loss / batch->global_rows;
+  stats->entropy += entropy / batch->global_rows;
+  stats->clip_fraction += sums.policy.clipped / batch->global_rows;
+  if (context->measure) stats->zero_grad_fraction += count_zero_grad(ppo, context->ops, logits) / batch->global_rows;
   if (ppo->old_logits) ppo->adaptive_lr.kl[batch->shard] += sums.kl / batch->global_rows;
-  actor_backward(ppo, step->ops);
+  actor_backward(ppo, context->ops);
   return CORE_OK;
 }
 
@@ -261,14 +261,14 @@ static void critic_backward(Ppo *ppo, Ops *ops) {
                  &ppo->gradient.mean);
 }
 
-static int critic_gradient(Ppo *ppo, const UpdateContext *step, UpdateStats *update) {
+static int critic_gradient(Ppo *ppo, const UpdateContext *context, UpdateStats *stats) {
   const Minibatch *batch = &ppo->minibatch;
   OpsValueSums sums;
-  critic_loss(ppo, step->ops, &sums);
+  critic_loss(ppo, context->ops, &sums);
   if (!isfinite(sums.loss))
-    return optim_diagnose_loss(step->ops, &ppo->agent->critic, (size_t)batch->rows, "value", sums.loss);
-  update->value_loss += sums.loss / batch->global_rows;
-  critic_backward(ppo, step->ops);
+    return optim_diagnose_loss(context->ops, &ppo->agent->critic, (size_t)batch->rows, "value", sums.loss);
+  stats->value_loss += sums.loss / batch->global_rows;
+  critic_backward(ppo, context->ops);
   return CORE_OK;
 }
 
@@ -281,31 +281,32 @@ static AdvantageNorm minibatch_norm(const CoreConfig *config) {
 }
 
 /* Computes this rank's part of the gradients of minibatch m. */
-static int add_gradients(Ppo *ppo, const UpdateContext *step, int m, UpdateStats *update) {
+static int add_gradients(Ppo *ppo, const UpdateContext *context, int m, UpdateStats *stats) {
   const AdvantageNorm norm = minibatch_norm(ppo->config);
-  Ops *ops = step->ops;
+  Ops *ops = context->ops;
   Minibatch *batch = &ppo->minibatch;
   Moments moments = {0};
-  minibatch_select(batch, step->ops, step->rollout, m);
-  if (norm != ADVANTAGE_RAW) minibatch_advantage_moments(batch, ops, step->rollout, ppo->advantages, &moments);
+  minibatch_select(batch, context->ops, context->rollout, m);
+  if (norm != ADVANTAGE_RAW) minibatch_advantage_moments(batch, ops, context->rollout, ppo->advantages, &moments);
   gradient_begin(&ppo->gradient);
-  while (minibatch_next(batch, ops, step->rollout, ppo->advantages, ppo->targets)) {
+  while (minibatch_next(batch, ops, context->rollout, ppo->advantages, ppo->targets)) {
     advantage_normalize_by(ops, norm, &moments, batch->advantages, (size_t)batch->rows);
-    if (minibatch_is_last(batch, step->rollout)) gradient_expect_last(&ppo->gradient, batch->rows, batch->global_rows);
-    TRY(actor_gradient(ppo, step, update));
-    TRY(critic_gradient(ppo, step, update));
+    if (minibatch_is_last(batch, context->rollout))
+      gradient_expect_last(&ppo->gradient, batch->rows, batch->global_rows);
+    TRY(actor_gradient(ppo, context, stats));
+    TRY(critic_gradient(ppo, context, stats));
     gradient_add(&ppo->gradient, batch->shard, batch->rows);
   }
   return CORE_OK;
 }
 
-static int minibatch_step(void *learner, const UpdateContext *step, int m, UpdateStats *update) {
+static int minibatch_step(void *learner, const UpdateContext *context, int m, UpdateStats *stats) {
   Ppo *ppo = learner;
-  TRY(ranks_agree(add_gradients(ppo, step, m, update)));
+  TRY(ranks_agree(add_gradients(ppo, context, m, stats)));
   gradient_finish(&ppo->gradient, ppo->minibatch.global_rows);
-  TRY(optim_step_both(step, ppo->agent, &ppo->gradient.mean, &ppo->actor_optimizer, &ppo->critic_optimizer,
-                        ppo->old_logits ? *ppo->adaptive_lr.lr : update->learning_rate, update));
-  if (ppo->ewma) proximal_update(step->ops, &ppo->proximal, ppo->agent->actor.theta, ppo->agent->actor.n);
+  TRY(optim_step_both(context, ppo->agent, &ppo->gradient.mean, &ppo->actor_optimizer, &ppo->critic_optimizer,
+                      ppo->old_logits ? *ppo->adaptive_lr.lr : stats->learning_rate, stats));
+  if (ppo->ewma) proximal_update(context->ops, &ppo->proximal, ppo->agent->actor.theta, ppo->agent->actor.n);
   return CORE_OK;
 }
 
@@ -317,27 +318,27 @@ static bool can_overlap(const Ppo *ppo, const Ops *ops) {
   return ops->stream_push && agent_is_apart(ppo->agent) && ppo->agent->communicator == NULL;
 }
 
-static void enqueue_actor(Ppo *ppo, const UpdateContext *step) {
-  Ops *ops = step->ops;
+static void enqueue_actor(Ppo *ppo, const UpdateContext *context) {
+  Ops *ops = context->ops;
   const Minibatch *batch = &ppo->minibatch;
   enqueue_noise(ppo, ops);
   const float *logits = actor_loss(ppo, ops, &(ActorTargets){0});
-  if (step->measure)
+  if (context->measure)
     ops->update->count_zero_grad(ops, &ppo->agent->head, logits, batch->actions, ref_logp(ppo), batch->advantages,
-                              batch->rows, ddr_control_epsilon(&ppo->ddr));
+                                 batch->rows, ddr_control_epsilon(&ppo->ddr));
   actor_backward(ppo, ops);
 }
 
 /* Enqueues a minibatch step on the device. Never synchronizes with the host. */
-static void enqueue_full(Ppo *ppo, const UpdateContext *step) {
-  Ops *ops = step->ops;
+static void enqueue_full(Ppo *ppo, const UpdateContext *context) {
+  Ops *ops = context->ops;
   Minibatch *batch = &ppo->minibatch;
   const bool overlaps = can_overlap(ppo, ops);
-  minibatch_select_current(batch, ops, step->rollout, (int)ppo->config->ppo.num_minibatches);
-  minibatch_next(batch, ops, step->rollout, ppo->advantages, ppo->targets);
+  minibatch_select_current(batch, ops, context->rollout, (int)ppo->config->ppo.num_minibatches);
+  minibatch_next(batch, ops, context->rollout, ppo->advantages, ppo->targets);
   if (overlaps) ops->stream_push(ops);
   advantage_normalize_minibatch(ops, minibatch_norm(ppo->config), batch->advantages, (size_t)batch->rows);
-  enqueue_actor(ppo, step);
+  enqueue_actor(ppo, context);
   if (overlaps) ops->stream_pop(ops);
   critic_loss(ppo, ops, NULL);
   critic_backward(ppo, ops);
@@ -346,24 +347,24 @@ static void enqueue_full(Ppo *ppo, const UpdateContext *step) {
 }
 
 /* Enqueues a minibatch step that ranks or shards divide: one micro-batch per shard. */
-static void enqueue_divided(Ppo *ppo, const UpdateContext *step) {
+static void enqueue_divided(Ppo *ppo, const UpdateContext *context) {
   const AdvantageNorm norm = minibatch_norm(ppo->config);
-  const Shards *shards = &step->rollout->shards;
-  Ops *ops = step->ops;
+  const Shards *shards = &context->rollout->shards;
+  Ops *ops = context->ops;
   Minibatch *batch = &ppo->minibatch;
   const bool overlaps = can_overlap(ppo, ops);
   if (norm != ADVANTAGE_RAW)
-    minibatch_gather_moments(batch, ops, step->rollout, ppo->advantages, ppo->agent->communicator);
+    minibatch_gather_moments(batch, ops, context->rollout, ppo->advantages, ppo->agent->communicator);
   captured_begin_gradient(&ppo->captured, &ppo->gradient, batch);
   for (int s = 0; s < shards->shards; s++) {
     const bool is_last = s + 1 == shards->shards;
-    minibatch_gather_shard(batch, ops, step->rollout, s, ppo->advantages, ppo->targets);
+    minibatch_gather_shard(batch, ops, context->rollout, s, ppo->advantages, ppo->targets);
     if (overlaps) ops->stream_push(ops);
     if (norm != ADVANTAGE_RAW)
       ops->update->normalize_by(ops, batch->advantages, (size_t)batch->rows, batch->global_records,
-                                  (size_t)shards->global_shards, norm == ADVANTAGE_CLEANRL_MINIBATCH);
+                                (size_t)shards->global_shards, norm == ADVANTAGE_CLEANRL_MINIBATCH);
     if (is_last) gradient_expect_last(&ppo->gradient, batch->rows, batch->global_rows);
-    enqueue_actor(ppo, step);
+    enqueue_actor(ppo, context);
     if (overlaps) ops->stream_pop(ops);
     critic_loss(ppo, ops, NULL);
     if (!overlaps) captured_add_sums(&ppo->captured, ops, s == 0, is_last); /* overlaps the all-reduce */
@@ -378,26 +379,26 @@ static void enqueue_divided(Ppo *ppo, const UpdateContext *step) {
   captured_step(&ppo->captured, ops);
 }
 
-static void enqueue_minibatch(void *learner, const UpdateContext *step) {
-  if (step->rollout->shards.global_shards > 1) enqueue_divided(learner, step);
-  else enqueue_full(learner, step);
+static void enqueue_minibatch(void *learner, const UpdateContext *context) {
+  if (context->rollout->shards.global_shards > 1) enqueue_divided(learner, context);
+  else enqueue_full(learner, context);
 }
 
-static void add_losses(void *learner, const OpsUpdateStats *stats, UpdateStats *update) {
+static void add_losses(void *learner, const OpsUpdateStats *sums, UpdateStats *stats) {
   const Ppo *ppo = learner;
-  update->policy_loss += stats->mean[OPS_STATS_POLICY] + ppo->config->ppo.kl_penalty *
-    stats->mean[OPS_STATS_KL_PENALTY];
-  update->entropy += stats->mean[OPS_STATS_POLICY + 1] + stats->mean[OPS_STATS_SAMPLED_ENTROPY];
-  update->clip_fraction += stats->mean[OPS_STATS_POLICY + 4];
-  update->value_loss += stats->mean[OPS_STATS_VALUE];
-  update->zero_grad_fraction += stats->mean[OPS_STATS_ZERO_GRAD];
+  stats->policy_loss += sums->mean[OPS_STATS_POLICY] + ppo->config->ppo.kl_penalty *
+    sums->mean[OPS_STATS_KL_PENALTY];
+  stats->entropy += sums->mean[OPS_STATS_POLICY + 1] + sums->mean[OPS_STATS_SAMPLED_ENTROPY];
+  stats->clip_fraction += sums->mean[OPS_STATS_POLICY + 4];
+  stats->value_loss += sums->mean[OPS_STATS_VALUE];
+  stats->zero_grad_fraction += sums->mean[OPS_STATS_ZERO_GRAD];
   if (ppo->old_logits)
-    update->controller_kl = stats->mean[OPS_STATS_CONTROLLER] / (double)ppo->config->ppo.num_minibatches;
+    stats->controller_kl = sums->mean[OPS_STATS_CONTROLLER] / (double)ppo->config->ppo.num_minibatches;
 }
 
 /* ---- the iteration ----------------------------------------------------------------------------------------------- */
 
-static int update_weights(void *state, const UpdateContext *step, UpdateStats *update) {
+static int update_weights(void *state, const UpdateContext *context, UpdateStats *stats) {
   Ppo *ppo = state;
   const CoreConfig *config = ppo->config;
   const Epochs epochs = {
@@ -405,22 +406,22 @@ static int update_weights(void *state, const UpdateContext *step, UpdateStats *u
     .actor = &ppo->actor_optimizer, .critic = &ppo->critic_optimizer, .proximal = ppo->ewma ? &ppo->proximal : NULL,
     .captured = &ppo->captured, .adaptive_lr = ppo->old_logits ? &ppo->adaptive_lr : NULL, .learner = ppo,
     .step_sync = minibatch_step, .enqueue = enqueue_minibatch, .add_losses = add_losses};
-  Ops *ops = step->ops;
+  Ops *ops = context->ops;
   const bool is_adaptive = adaptive_lr_is_on(&ppo->adaptive_lr);
   ppo->proximal.com = ddr_control_com(&ppo->ddr);
-  *update = (UpdateStats){.controller_kl = NAN, .com = ppo->ewma ? ppo->proximal.com : NAN,
+  *stats = (UpdateStats){.controller_kl = NAN, .com = ppo->ewma ? ppo->proximal.com : NAN,
                             .epsilon = ddr_control_epsilon(&ppo->ddr),
                               .learning_rate = is_adaptive ? *ppo->adaptive_lr.lr
-                                                                   : ppo_learning_rate(config, step->iteration)};
+                                                                   : ppo_learning_rate(config, context->iteration)};
   if (is_adaptive) /* the first epoch's KL compares with the policies that acted */
-    core_device_copy(ops->device, ppo->old_logits, step->rollout->logits,
-                     (size_t)step->rollout->steps * (size_t)step->rollout->worlds *
-                       (size_t)step->rollout->head.logits * sizeof *ppo->old_logits);
-  ppo_compute_advantages(ppo, ops, step->rollout, update);
-  TRY(ranks_agree(ppo_check_rollout(ppo, ops, step->rollout)));
-  TRY(epochs_run(&epochs, step, update));
-  optim_reduce_stats(update);
-  optim_average_stats(update, epochs_steps(config), step->measure);
+    core_device_copy(ops->device, ppo->old_logits, context->rollout->logits,
+                     (size_t)context->rollout->steps * (size_t)context->rollout->worlds *
+                     (size_t)context->rollout->head.logits * sizeof *ppo->old_logits);
+  ppo_compute_advantages(ppo, ops, context->rollout, stats);
+  TRY(ranks_agree(ppo_check_rollout(ppo, ops, context->rollout)));
+  TRY(epochs_run(&epochs, context, stats));
+  optim_reduce_stats(stats);
+  optim_average_stats(stats, epochs_steps(config), context->measure);
   TRY(optim_check_parameters(ops, &ppo->agent->actor, "weight", ppo->agent->actor.theta));
   return optim_check_parameters(ops, &ppo->agent->critic, "weight", ppo->agent->critic.theta);
 }

@@ -30,7 +30,7 @@ static void normalize_values(Ppo *ppo, Ops *ops, const Rollout *rollout) {
   ppo->minibatch.values_of = ppo->values;
 }
 
-void ppo_compute_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, UpdateStats *update) {
+void ppo_compute_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, UpdateStats *stats) {
   const CoreConfig *config = ppo->config;
   size_t total = (size_t)rollout->steps * (size_t)rollout->worlds;
   const AdvantageRule rule = {.gamma = config->ppo.gamma, .lambda = config->ppo.gae_lambda,
@@ -47,9 +47,9 @@ void ppo_compute_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, UpdateSt
   advantage_normalize_by(ops, batch ? ADVANTAGE_STOIX_BATCH : ADVANTAGE_RAW, &advantage, ppo->advantages, total);
   if (ppo->moments)
     advantage_normalize_ewma(ops, ppo->moments, config->ppo.adv_ewma_decay, &advantage, ppo->advantages, total);
-  update->advantage_mean = advantage.mean;
-  update->advantage_sd = sqrt(moments_variance(&advantage));
-  update->explained_variance = estimators_explained_variance(&target, &residual);
+  stats->advantage_mean = advantage.mean;
+  stats->advantage_sd = sqrt(moments_variance(&advantage));
+  stats->explained_variance = estimators_explained_variance(&target, &residual);
   normalize_values(ppo, ops, rollout);
 }
 
@@ -57,7 +57,7 @@ int ppo_check_rollout(const Ppo *ppo, Ops *ops, const Rollout *rollout) {
   size_t k = (size_t)rollout->steps, n = (size_t)rollout->worlds;
   TRY(optim_check_matrix(ops, "rollout: reward[step,world]", rollout->rewards, k, n));
   TRY(optim_check_matrix(ops, "rollout: actor.logits[state,logit]", rollout->logits, k * n,
-                           (size_t)ppo->agent->head.logits));
+                         (size_t)ppo->agent->head.logits));
   TRY(optim_check_matrix(ops, "rollout: critic.value[step,world]", rollout->values, k + 1, n));
   return optim_check_matrix(ops, "rollout: target[step,world]", ppo->targets, k, n);
 }

@@ -41,34 +41,34 @@ double pqn_epsilon(const CoreConfig *config, int64_t iteration) {
 /* ---- one minibatch ----------------------------------------------------------------------------------------------- */
 
 /* Computes this rank's part of the gradient of L = E[(Q(s, a) - R)^2] over minibatch m. */
-static int add_gradients(Pqn *pqn, const UpdateContext *step, int m, UpdateStats *update) {
-  Ops *ops = step->ops;
+static int add_gradients(Pqn *pqn, const UpdateContext *context, int m, UpdateStats *stats) {
+  Ops *ops = context->ops;
   const Agent *agent = pqn->agent;
   const AgentNetwork *network = &agent->actor;
   Minibatch *batch = &pqn->minibatch;
   OpsValueSums sums;
-  minibatch_select(batch, step->ops, step->rollout, m);
+  minibatch_select(batch, context->ops, context->rollout, m);
   gradient_begin(&pqn->gradient);
-  while (minibatch_next(batch, ops, step->rollout, pqn->errors, pqn->targets)) {
+  while (minibatch_next(batch, ops, context->rollout, pqn->errors, pqn->targets)) {
     const float *q = agent_pass(agent, ops, network, batch->observations, batch->rows);
     ops->q_loss(ops, q, batch->actions, batch->targets, batch->rows, agent->head.logits, pqn->doutput, &sums);
     if (!isfinite(sums.loss)) return optim_diagnose_loss(ops, network, (size_t)batch->rows, "Q", sums.loss);
     agent_backward(agent, ops, network, batch->observations, batch->rows, pqn->doutput, &pqn->gradient.mean);
     gradient_add(&pqn->gradient, batch->shard, batch->rows);
-    update->value_loss += sums.loss / batch->global_rows;
+    stats->value_loss += sums.loss / batch->global_rows;
   }
   return CORE_OK;
 }
 
-static int minibatch_step(void *learner, const UpdateContext *step, int m, UpdateStats *update) {
+static int minibatch_step(void *learner, const UpdateContext *context, int m, UpdateStats *stats) {
   Pqn *pqn = learner;
   const AgentNetwork *network = &pqn->agent->actor;
   const float *gradient = pqn->gradient.mean.actor;
   double norm;
-  TRY(ranks_agree(add_gradients(pqn, step, m, update)));
+  TRY(ranks_agree(add_gradients(pqn, context, m, stats)));
   gradient_finish(&pqn->gradient, pqn->minibatch.global_rows);
-  TRY(optim_gradient_norm(step->ops, network, gradient, &norm));
-  optim_step(step, network, &pqn->optimizer, gradient, update->learning_rate, norm, norm, &update->actor);
+  TRY(optim_gradient_norm(context->ops, network, gradient, &norm));
+  optim_step(context, network, &pqn->optimizer, gradient, stats->learning_rate, norm, norm, &stats->actor);
   return CORE_OK;
 }
 
@@ -76,7 +76,7 @@ static int minibatch_step(void *learner, const UpdateContext *step, int m, Updat
 
 /* Computes R_t = r_t + gamma (1 - d_t) (lambda R_t+1 + (1 - lambda) max Q_t+1): the value target of generalized
  * advantage estimation over the values max Q. */
-static int compute_targets(Pqn *pqn, Ops *ops, const Rollout *rollout, UpdateStats *update) {
+static int compute_targets(Pqn *pqn, Ops *ops, const Rollout *rollout, UpdateStats *stats) {
   const size_t k = (size_t)rollout->steps, n = (size_t)rollout->worlds;
   const AdvantageRule rule = {.gamma = pqn->config->pqn.gamma, .lambda = pqn->config->pqn.q_lambda,
                               .reward_scale = pqn->config->ppo.reward_scale};
@@ -85,9 +85,9 @@ static int compute_targets(Pqn *pqn, Ops *ops, const Rollout *rollout, UpdateSta
                      rollout->limits.values, rollout->steps, rollout->worlds, pqn->errors, pqn->targets);
   reduce_rollout_moments(ops, &rollout->shards, pqn->errors, NULL, rollout->steps, pqn->scratch, &error);
   reduce_rollout_moments(ops, &rollout->shards, pqn->targets, NULL, rollout->steps, pqn->scratch, &target);
-  update->advantage_mean = error.mean;
-  update->advantage_sd = sqrt(moments_variance(&error));
-  update->explained_variance = estimators_explained_variance(&target, &error);
+  stats->advantage_mean = error.mean;
+  stats->advantage_sd = sqrt(moments_variance(&error));
+  stats->explained_variance = estimators_explained_variance(&target, &error);
   TRY(optim_check_matrix(ops, "rollout: reward[step,world]", rollout->rewards, k, n));
   TRY(optim_check_matrix(ops, "rollout: greatest Q[step,world]", rollout->values, k + 1, n));
   return optim_check_matrix(ops, "rollout: target[step,world]", pqn->targets, k, n);
@@ -117,23 +117,23 @@ static void enqueue_backward(Pqn *pqn, Ops *ops) {
                  &pqn->gradient.mean);
 }
 
-static void enqueue_full(Pqn *pqn, const UpdateContext *step) {
-  Ops *ops = step->ops;
-  minibatch_select_current(&pqn->minibatch, ops, step->rollout, (int)pqn->config->ppo.num_minibatches);
-  minibatch_next(&pqn->minibatch, ops, step->rollout, pqn->errors, pqn->targets);
+static void enqueue_full(Pqn *pqn, const UpdateContext *context) {
+  Ops *ops = context->ops;
+  minibatch_select_current(&pqn->minibatch, ops, context->rollout, (int)pqn->config->ppo.num_minibatches);
+  minibatch_next(&pqn->minibatch, ops, context->rollout, pqn->errors, pqn->targets);
   enqueue_loss(pqn, ops);
   enqueue_backward(pqn, ops);
   captured_step(&pqn->captured, ops);
 }
 
 /* Enqueues a minibatch step that ranks or shards divide: one micro-batch per shard. */
-static void enqueue_divided(Pqn *pqn, const UpdateContext *step) {
-  const int shards = step->rollout->shards.shards;
-  Ops *ops = step->ops;
+static void enqueue_divided(Pqn *pqn, const UpdateContext *context) {
+  const int shards = context->rollout->shards.shards;
+  Ops *ops = context->ops;
   Minibatch *batch = &pqn->minibatch;
   captured_begin_gradient(&pqn->captured, &pqn->gradient, batch);
   for (int s = 0; s < shards; s++) {
-    minibatch_gather_shard(batch, ops, step->rollout, s, pqn->errors, pqn->targets);
+    minibatch_gather_shard(batch, ops, context->rollout, s, pqn->errors, pqn->targets);
     if (s + 1 == shards) gradient_expect_last(&pqn->gradient, batch->rows, batch->global_rows);
     enqueue_loss(pqn, ops);
     captured_add_sums(&pqn->captured, ops, s == 0, s + 1 == shards);
@@ -144,14 +144,14 @@ static void enqueue_divided(Pqn *pqn, const UpdateContext *step) {
   captured_step(&pqn->captured, ops);
 }
 
-static void enqueue_minibatch(void *learner, const UpdateContext *step) {
-  if (step->rollout->shards.global_shards > 1) enqueue_divided(learner, step);
-  else enqueue_full(learner, step);
+static void enqueue_minibatch(void *learner, const UpdateContext *context) {
+  if (context->rollout->shards.global_shards > 1) enqueue_divided(learner, context);
+  else enqueue_full(learner, context);
 }
 
-static void add_losses(void *learner, const OpsUpdateStats *stats, UpdateStats *update) {
+static void add_losses(void *learner, const OpsUpdateStats *sums, UpdateStats *stats) {
   (void)learner;
-  update->value_loss += stats->mean[OPS_STATS_VALUE];
+  stats->value_loss += sums->mean[OPS_STATS_VALUE];
 }
 
 /* Sets epsilon for the next iteration. */
@@ -160,24 +160,24 @@ static void apply_schedule(void *state, int64_t iteration) {
   pqn->agent->epsilon = pqn->epsilon = pqn_epsilon(pqn->config, iteration + 1);
 }
 
-static int update_weights(void *state, const UpdateContext *step, UpdateStats *update) {
+static int update_weights(void *state, const UpdateContext *context, UpdateStats *stats) {
   Pqn *pqn = state;
   const CoreConfig *config = pqn->config;
   const Epochs epochs = {
     .config = config, .agent = pqn->agent, .minibatch = &pqn->minibatch, .gradient = &pqn->gradient,
     .actor = &pqn->optimizer, .captured = &pqn->captured, .learner = pqn, .step_sync = minibatch_step,
     .enqueue = enqueue_minibatch, .add_losses = add_losses};
-  const double lr = optim_lr(config, config->pqn.lr_schedule, config->pqn.learning_rate, step->iteration);
-  *update = (UpdateStats){.learning_rate = lr, .critic = unmeasured_gradients(), .policy_loss = NAN,
+  const double lr = optim_lr(config, config->pqn.lr_schedule, config->pqn.learning_rate, context->iteration);
+  *stats = (UpdateStats){.learning_rate = lr, .critic = unmeasured_gradients(), .policy_loss = NAN,
                           .clip_fraction = NAN, .zero_grad_fraction = NAN, .joint_norm = NAN, .controller_kl = NAN,
                           .com = NAN, .epsilon = NAN};
-  TRY(ranks_agree(compute_targets(pqn, step->ops, step->rollout, update)));
-  TRY(epochs_run(&epochs, step, update));
-  ranks_sum(&update->value_loss, 1);
-  optim_average_stats(update, epochs_steps(config), step->measure);
-  update->entropy = policy_entropy(pqn->agent->epsilon, pqn->agent->head.logits);
-  apply_schedule(pqn, step->iteration); /* for the next rollout */
-  return optim_check_parameters(step->ops, &pqn->agent->actor, "weight", pqn->agent->actor.theta);
+  TRY(ranks_agree(compute_targets(pqn, context->ops, context->rollout, stats)));
+  TRY(epochs_run(&epochs, context, stats));
+  ranks_sum(&stats->value_loss, 1);
+  optim_average_stats(stats, epochs_steps(config), context->measure);
+  stats->entropy = policy_entropy(pqn->agent->epsilon, pqn->agent->head.logits);
+  apply_schedule(pqn, context->iteration); /* for the next rollout */
+  return optim_check_parameters(context->ops, &pqn->agent->actor, "weight", pqn->agent->actor.theta);
 }
 
 /* ---- the entry of the table -------------------------------------------------------------------------------------- */
@@ -203,7 +203,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   CORE_ARENA_DEVICE(arena, pqn->targets, total, "Q targets [steps][worlds]");
   CORE_ARENA_DEVICE(arena, pqn->doutput, rows * (size_t)agent->head.logits, "gradient at the Q values [rows][actions]");
   captured_register(&pqn->captured, agent, &pqn->optimizer, false, pqn->minibatch.global_rows,
-                 rollout->shards.global_shards > 1, epochs_steps(config), arena);
+                    rollout->shards.global_shards > 1, epochs_steps(config), arena);
   return CORE_OK;
 }
 

@@ -48,7 +48,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   CORE_ARENA(arena, sapg->value_moments, VALUE_MOMENTS, "moments of values");
   gradient_register(&sapg->gradient, agent, &rollout->shards, sapg->data.room, arena);
   captured_register(&sapg->captured, agent, &sapg->actor_optimizer, agent->sharing != AGENT_SEPARATE, minibatches->rows,
-                 false, minibatches->count, arena);
+                    false, minibatches->count, arena);
   return CORE_OK;
 }
 
@@ -107,28 +107,28 @@ static double count_zero_grad(Sapg *sapg, Ops *ops, const float *logits) {
   const SapgData *data = &sapg->data;
   ops->policy_logp(ops, &sapg->agent->head, logits, data->actions, sapg->logp, data->rows);
   return optim_count_zero_grad(ops, sapg->logp, ref_logp(data), data->batch_advantages, data->rows,
-                              sapg->config->ppo.epsilon);
+                               sapg->config->ppo.epsilon);
 }
 
 static void enqueue_zero_grad(const Sapg *sapg, Ops *ops, const float *logits) {
   const SapgData *data = &sapg->data;
   ops->update->count_zero_grad(ops, &sapg->agent->head, logits, data->actions, ref_logp(data), data->batch_advantages,
-                            data->rows, sapg->config->ppo.epsilon);
+                               data->rows, sapg->config->ppo.epsilon);
 }
 
-static int actor_gradient(Sapg *sapg, const UpdateContext *step, int global_rows, UpdateStats *update) {
+static int actor_gradient(Sapg *sapg, const UpdateContext *context, int global_rows, UpdateStats *stats) {
   const SapgData *data = &sapg->data;
   ActorSums sums;
   const ActorTargets targets = {&sums.policy, &sums.regular, &sums.kl};
-  const float *logits = actor_loss(sapg, step->ops, &targets);
+  const float *logits = actor_loss(sapg, context->ops, &targets);
   if (!isfinite(sums.policy.loss) || !isfinite(sums.policy.entropy) || !isfinite(sums.regular.bounds))
-    return optim_diagnose_loss(step->ops, &sapg->agent->actor, (size_t)data->rows, "policy", sums.policy.loss);
-  update->policy_loss += sums.policy.loss / global_rows;
-  update->entropy += sums.policy.entropy / global_rows;
-  update->clip_fraction += sums.policy.clipped / global_rows;
-  if (step->measure) update->zero_grad_fraction += count_zero_grad(sapg, step->ops, logits) / global_rows;
+    return optim_diagnose_loss(context->ops, &sapg->agent->actor, (size_t)data->rows, "policy", sums.policy.loss);
+  stats->policy_loss += sums.policy.loss / global_rows;
+  stats->entropy += sums.policy.entropy / global_rows;
+  stats->clip_fraction += sums.policy.clipped / global_rows;
+  if (context->measure) stats->zero_grad_fraction += count_zero_grad(sapg, context->ops, logits) / global_rows;
   sapg->adaptive_lr.kl[data->shard] += sums.kl / global_rows;
-  actor_backward(sapg, step->ops);
+  actor_backward(sapg, context->ops);
   return CORE_OK;
 }
 
@@ -147,36 +147,36 @@ static void critic_backward(Sapg *sapg, Ops *ops) {
                  &sapg->gradient.mean);
 }
 
-static int critic_gradient(Sapg *sapg, const UpdateContext *step, int global_rows, UpdateStats *update) {
+static int critic_gradient(Sapg *sapg, const UpdateContext *context, int global_rows, UpdateStats *stats) {
   const AgentNetwork *critic = &sapg->agent->critic;
   OpsValueSums sums;
-  critic_loss(sapg, step->ops, &sums);
+  critic_loss(sapg, context->ops, &sums);
   if (!isfinite(sums.loss))
-    return optim_diagnose_loss(step->ops, critic, (size_t)sapg->data.rows, "value", sums.loss);
-  update->value_loss += sums.loss / global_rows;
-  critic_backward(sapg, step->ops);
+    return optim_diagnose_loss(context->ops, critic, (size_t)sapg->data.rows, "value", sums.loss);
+  stats->value_loss += sums.loss / global_rows;
+  critic_backward(sapg, context->ops);
   return CORE_OK;
 }
 
 /* Computes this rank's part of the gradients of minibatch m. */
-static int add_gradients(Sapg *sapg, const UpdateContext *step, int m, UpdateStats *update) {
+static int add_gradients(Sapg *sapg, const UpdateContext *context, int m, UpdateStats *stats) {
   SapgData *data = &sapg->data;
   const int rows = sapg_data_rows(data, m);
   sapg_data_select(data, m);
   gradient_begin(&sapg->gradient);
-  while (sapg_data_next(data, step->ops, step->rollout)) {
-    TRY(actor_gradient(sapg, step, rows, update));
-    TRY(critic_gradient(sapg, step, rows, update));
+  while (sapg_data_next(data, context->ops, context->rollout)) {
+    TRY(actor_gradient(sapg, context, rows, stats));
+    TRY(critic_gradient(sapg, context, rows, stats));
     gradient_add(&sapg->gradient, data->shard, data->rows);
   }
   return CORE_OK;
 }
 
-static int minibatch_step(Sapg *sapg, const UpdateContext *step, int m, UpdateStats *update) {
-  TRY(ranks_agree(add_gradients(sapg, step, m, update)));
+static int minibatch_step(Sapg *sapg, const UpdateContext *context, int m, UpdateStats *stats) {
+  TRY(ranks_agree(add_gradients(sapg, context, m, stats)));
   gradient_finish(&sapg->gradient, sapg_data_rows(&sapg->data, m));
-  return optim_step_both(step, sapg->agent, &sapg->gradient.mean, &sapg->actor_optimizer, &sapg->critic_optimizer,
-                           *sapg->adaptive_lr.lr, update);
+  return optim_step_both(context, sapg->agent, &sapg->gradient.mean, &sapg->actor_optimizer, &sapg->critic_optimizer,
+                           *sapg->adaptive_lr.lr, stats);
 }
 
 /* ---- an epoch ---------------------------------------------------------------------------------------------------- */
@@ -186,24 +186,24 @@ static int name_minibatch(int code, int epoch, int m) {
 }
 
 /* Runs an epoch in which the host drives each step. */
-static int step_epoch_sync(Sapg *sapg, const UpdateContext *step, int number, UpdateStats *update) {
+static int step_epoch_sync(Sapg *sapg, const UpdateContext *context, int number, UpdateStats *stats) {
   adaptive_lr_begin_epoch(&sapg->adaptive_lr);
   for (int m = 0; m < sapg->data.minibatches.count; m++) {
-    const int code = minibatch_step(sapg, step, m, update);
+    const int code = minibatch_step(sapg, context, m, stats);
     if (code != CORE_OK) return name_minibatch(code, number, m);
-    if (step->profile) profile_snapshot(step->profile, step->ops, sapg->agent);
+    if (context->profile) profile_snapshot(context->profile, context->ops, sapg->agent);
   }
-  update->controller_kl = adaptive_lr_mean_kl(&sapg->adaptive_lr, sapg->data.minibatches.count);
+  stats->controller_kl = adaptive_lr_mean_kl(&sapg->adaptive_lr, sapg->data.minibatches.count);
   return CORE_OK;
 }
 
 /* Enqueues a step with the gathered minibatch, without synchronizing. */
-static void enqueue_step(Sapg *sapg, const UpdateContext *step) {
-  Ops *ops = step->ops;
+static void enqueue_step(Sapg *sapg, const UpdateContext *context) {
+  Ops *ops = context->ops;
   OpsUpdatePlan plan = sapg->captured.plan;
   plan.rows = sapg->data.rows;
   const float *logits = actor_loss(sapg, ops, &(ActorTargets){0});
-  if (step->measure) enqueue_zero_grad(sapg, ops, logits);
+  if (context->measure) enqueue_zero_grad(sapg, ops, logits);
   actor_backward(sapg, ops);
   critic_loss(sapg, ops, NULL);
   critic_backward(sapg, ops);
@@ -211,54 +211,54 @@ static void enqueue_step(Sapg *sapg, const UpdateContext *step) {
 }
 
 /* Captures a step with the minibatch that the device selects. */
-typedef struct Enqueued { Sapg *sapg; const UpdateContext *step; } Enqueued;
+typedef struct Enqueued { Sapg *sapg; const UpdateContext *context; } Enqueued;
 static void enqueue_current(void *argument) {
   const Enqueued *enqueued = argument;
-  sapg_data_gather_current(&enqueued->sapg->data, enqueued->step->ops, enqueued->step->rollout);
-  enqueue_step(enqueued->sapg, enqueued->step);
+  sapg_data_gather_current(&enqueued->sapg->data, enqueued->context->ops, enqueued->context->rollout);
+  enqueue_step(enqueued->sapg, enqueued->context);
 }
 
 /* Repeats the failed step on the host, which names the value that is not finite. */
-static int repeat_failed_step(Sapg *sapg, const UpdateContext *step, int number, int m) {
+static int repeat_failed_step(Sapg *sapg, const UpdateContext *context, int number, int m) {
   UpdateStats unused = {0};
-  return name_minibatch(captured_diagnose(minibatch_step(sapg, step, m, &unused)), number, m);
+  return name_minibatch(captured_diagnose(minibatch_step(sapg, context, m, &unused)), number, m);
 }
 
 /* Enqueues all steps of an epoch. The host synchronizes once, since the next epoch's learning rate depends on the KL. A
  * larger last minibatch is not part of the graph. */
-static int enqueue_epoch(Sapg *sapg, const UpdateContext *step, int number, UpdateStats *update) {
+static int enqueue_epoch(Sapg *sapg, const UpdateContext *context, int number, UpdateStats *stats) {
   const SapgMinibatches *all = &sapg->data.minibatches;
-  Enqueued enqueued = {sapg, step};
-  OpsUpdateStats stats;
-  captured_begin(&sapg->captured, step, sapg->agent, &sapg->gradient.mean, &sapg->actor_optimizer,
+  Enqueued enqueued = {sapg, context};
+  OpsUpdateStats sums;
+  captured_begin(&sapg->captured, context, sapg->agent, &sapg->gradient.mean, &sapg->actor_optimizer,
                  &sapg->critic_optimizer, NULL, *sapg->adaptive_lr.lr);
   for (int m = 0; m < all->count; m++) {
     if (sapg_data_rows(&sapg->data, m) == all->rows) {
       captured_minibatch(&sapg->captured, enqueue_current, &enqueued);
     } else {
-      sapg_data_gather_minibatch(&sapg->data, step->ops, step->rollout, m);
-      enqueue_step(sapg, step);
+      sapg_data_gather_minibatch(&sapg->data, context->ops, context->rollout, m);
+      enqueue_step(sapg, context);
     }
-    if (step->profile) profile_snapshot(step->profile, step->ops, sapg->agent);
+    if (context->profile) profile_snapshot(context->profile, context->ops, sapg->agent);
   }
   const int failed =
-    captured_finish(&sapg->captured, step->ops, &sapg->actor_optimizer, &sapg->critic_optimizer, NULL, &stats, update);
-  if (failed >= 0) return repeat_failed_step(sapg, step, number, failed);
-  update->policy_loss += stats.mean[OPS_STATS_POLICY];
-  update->entropy += stats.mean[OPS_STATS_POLICY + 1];
-  update->clip_fraction += stats.mean[OPS_STATS_POLICY + 4];
-  update->value_loss += stats.mean[OPS_STATS_VALUE];
-  update->zero_grad_fraction += stats.mean[OPS_STATS_ZERO_GRAD];
-  update->controller_kl = stats.mean[OPS_STATS_CONTROLLER] / all->count;
+    captured_finish(&sapg->captured, context->ops, &sapg->actor_optimizer, &sapg->critic_optimizer, NULL, &sums, stats);
+  if (failed >= 0) return repeat_failed_step(sapg, context, number, failed);
+  stats->policy_loss += sums.mean[OPS_STATS_POLICY];
+  stats->entropy += sums.mean[OPS_STATS_POLICY + 1];
+  stats->clip_fraction += sums.mean[OPS_STATS_POLICY + 4];
+  stats->value_loss += sums.mean[OPS_STATS_VALUE];
+  stats->zero_grad_fraction += sums.mean[OPS_STATS_ZERO_GRAD];
+  stats->controller_kl = sums.mean[OPS_STATS_CONTROLLER] / all->count;
   return CORE_OK;
 }
 
-static int epoch(Sapg *sapg, const UpdateContext *step, int number, UpdateStats *update) {
+static int epoch(Sapg *sapg, const UpdateContext *context, int number, UpdateStats *stats) {
   /* micro-batches of shards differ in size, which a graph cannot express */
-  const bool divided = step->rollout->shards.global_shards > 1;
-  if (!divided && captured_is_available(&sapg->captured, sapg->agent)) TRY(enqueue_epoch(sapg, step, number, update));
-  else TRY(step_epoch_sync(sapg, step, number, update));
-  adaptive_lr_update(&sapg->adaptive_lr, update->controller_kl);
+  const bool divided = context->rollout->shards.global_shards > 1;
+  if (!divided && captured_is_available(&sapg->captured, sapg->agent)) TRY(enqueue_epoch(sapg, context, number, stats));
+  else TRY(step_epoch_sync(sapg, context, number, stats));
+  adaptive_lr_update(&sapg->adaptive_lr, stats->controller_kl);
   return CORE_OK;
 }
 
@@ -268,7 +268,7 @@ static int check_rollout(const Sapg *sapg, Ops *ops, const Rollout *rollout) {
   const size_t k = (size_t)rollout->steps, n = (size_t)rollout->worlds;
   TRY(optim_check_matrix(ops, "rollout: reward[step,world]", rollout->rewards, k, n));
   TRY(optim_check_matrix(ops, "rollout: actor.logits[state,logit]", rollout->logits, k * n,
-                           (size_t)sapg->agent->head.logits));
+                         (size_t)sapg->agent->head.logits));
   return optim_check_matrix(ops, "rollout: critic.value[step,world]", rollout->values, k + 1, n);
 }
 
@@ -282,20 +282,20 @@ static void set_entropy_coefficients(Sapg *sapg) {
   core_device_to_device(sapg->agent->device, sapg->entropy_coef, coefficient, (size_t)blocks * sizeof *coefficient);
 }
 
-static int update_weights(void *state, const UpdateContext *step, UpdateStats *update) {
+static int update_weights(void *state, const UpdateContext *context, UpdateStats *stats) {
   Sapg *sapg = state;
   const CoreConfig *config = sapg->config;
   const int epochs = (int)config->ppo.epochs;
-  Ops *ops = step->ops;
-  *update = (UpdateStats){
+  Ops *ops = context->ops;
+  *stats = (UpdateStats){
     .learning_rate = *sapg->adaptive_lr.lr, .com = NAN, .epsilon = sapg->config->ppo.epsilon};
   set_entropy_coefficients(sapg);
-  TRY(ranks_agree(check_rollout(sapg, ops, step->rollout)));
-  sapg_data_collect(&sapg->data, ops, config, sapg->agent, step->rollout, step->iteration,
-                    config->sapg.normalize_value ? sapg->value_moments : NULL, update);
-  for (int e = 1; e <= epochs; e++) TRY(epoch(sapg, step, e, update));
-  optim_reduce_stats(update);
-  optim_average_stats(update, (double)epochs * sapg->data.minibatches.count, step->measure);
+  TRY(ranks_agree(check_rollout(sapg, ops, context->rollout)));
+  sapg_data_collect(&sapg->data, ops, config, sapg->agent, context->rollout, context->iteration,
+                    config->sapg.normalize_value ? sapg->value_moments : NULL, stats);
+  for (int e = 1; e <= epochs; e++) TRY(epoch(sapg, context, e, stats));
+  optim_reduce_stats(stats);
+  optim_average_stats(stats, (double)epochs * sapg->data.minibatches.count, context->measure);
   TRY(optim_check_parameters(ops, &sapg->agent->actor, "weight", sapg->agent->actor.theta));
   return optim_check_parameters(ops, &sapg->agent->critic, "weight", sapg->agent->critic.theta);
 }

@@ -98,7 +98,7 @@ void sapg_data_register(SapgData *data, const CoreConfig *config, const Agent *a
 /* Fills samples, values, returns and advantages of a rollout, shuffled; and their statistics. value_moments as in Sapg
  * (NULL: values are not normalized). Called by all ranks. */
 void sapg_data_collect(SapgData *data, Ops *ops, const CoreConfig *config, const Agent *agent, const Rollout *rollout,
-                       int64_t iteration, double *value_moments, UpdateStats *update);
+                       int64_t iteration, double *value_moments, UpdateStats *stats);
 /* Samples the followers and assigns samples to minibatches. Part of sapg_data_collect(). */
 void sapg_data_draw(SapgData *data, Ops *ops, uint64_t seed, int64_t iteration);
 /* Returns the rows of minibatch m over all ranks. */

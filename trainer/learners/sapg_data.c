@@ -432,18 +432,18 @@ static void collect_off_policy(SapgData *data, Ops *ops, const CoreConfig *confi
                      data->columns, data->advantages + base, data->returns + base);
 }
 
-static void report(Ops *ops, SapgData *data, const Moments *advantage, UpdateStats *update) {
+static void report(Ops *ops, SapgData *data, const Moments *advantage, UpdateStats *stats) {
   const int steps = data->layout.steps;
   Moments target, residual;
   reduce_rollout_moments(ops, &data->shards, data->returns, NULL, steps, data->scratch, &target);
   reduce_rollout_moments(ops, &data->shards, data->returns, data->values, steps, data->scratch, &residual);
-  update->advantage_mean = advantage->mean;
-  update->advantage_sd = sqrt(moments_variance(advantage));
-  update->explained_variance = estimators_explained_variance(&target, &residual);
+  stats->advantage_mean = advantage->mean;
+  stats->advantage_sd = sqrt(moments_variance(advantage));
+  stats->explained_variance = estimators_explained_variance(&target, &residual);
 }
 
 void sapg_data_collect(SapgData *data, Ops *ops, const CoreConfig *config, const Agent *agent, const Rollout *rollout,
-                       int64_t iteration, double *value_moments, UpdateStats *update) {
+                       int64_t iteration, double *value_moments, UpdateStats *stats) {
   Moments advantage;
   sapg_data_draw(data, ops, (uint64_t)config->train.seed, iteration);
   const size_t on_policy = local_on_policy(data), samples = on_policy + local_off_policy(data);
@@ -452,7 +452,7 @@ void sapg_data_collect(SapgData *data, Ops *ops, const CoreConfig *config, const
   if (data->logp_own) core_device_copy(data->device, data->logp_own, rollout->logp, on_policy * sizeof *data->logp_own);
   compute_moments(data, ops, data->advantages, &advantage);
   advantage_normalize_by(ops, ADVANTAGE_CLEANRL_MINIBATCH, &advantage, data->advantages, samples);
-  report(ops, data, &advantage, update);
+  report(ops, data, &advantage, stats);
   normalize(data, ops, data->values, value_moments);
   normalize(data, ops, data->returns, value_moments);
 }

@@ -313,14 +313,14 @@ int64_t training_transitions(const Training *training) {
   return training->position.iteration * training->plan.transitions_per_iteration;
 }
 
-static void fill_networks(const UpdateStats *update, const MetricsPolicyChange *change, StoreIteration *row) {
+static void fill_networks(const UpdateStats *stats, const MetricsPolicyChange *change, StoreIteration *row) {
 #define FILL(network) \
-  row->grad_norm_##network = update->network.norm_mean; \
-  row->grad_norm_##network##_max = update->network.norm_max; \
-  row->grad_clipped_##network = update->network.clipped_fraction; \
-  row->grad_kurtosis_##network = update->network.kurtosis.all; \
-  row->grad_kurtosis_nonzero_##network = update->network.kurtosis.nonzero; \
-  row->grad_zero_##network = update->network.kurtosis.zero_fraction; \
+  row->grad_norm_##network = stats->network.norm_mean; \
+  row->grad_norm_##network##_max = stats->network.norm_max; \
+  row->grad_clipped_##network = stats->network.clipped_fraction; \
+  row->grad_kurtosis_##network = stats->network.kurtosis.all; \
+  row->grad_kurtosis_nonzero_##network = stats->network.kurtosis.nonzero; \
+  row->grad_zero_##network = stats->network.kurtosis.zero_fraction; \
   row->update_norm_##network = change->update_norm_##network; \
   row->weight_norm_##network = change->network.weight_norm; \
   row->feature_rank_##network = change->network.rank.pca; \
@@ -330,7 +330,7 @@ static void fill_networks(const UpdateStats *update, const MetricsPolicyChange *
   row->dormant_##network = change->network.units.dormant; \
   row->inactive_##network = change->network.units.inactive; \
   row->dead_##network = change->network.units.dead; \
-  row->step_norm_##network = update->network.step_norm; \
+  row->step_norm_##network = stats->network.step_norm; \
   row->feature_rank_centred_##network = change->network.rank.centred; \
   row->dormant_strict_##network = change->network.dormant_strict; \
   row->dormant_loose_##network = change->network.dormant_loose
@@ -339,7 +339,7 @@ static void fill_networks(const UpdateStats *update, const MetricsPolicyChange *
 #undef FILL
 }
 
-static void fill_row(const Training *training, const RolloutEpisodes *episodes, const UpdateStats *update,
+static void fill_row(const Training *training, const RolloutEpisodes *episodes, const UpdateStats *stats,
                      const MetricsPolicyChange *change, StoreIteration *row) {
   double transitions = (double)training->plan.transitions_per_iteration;
   row->transitions = (double)training_transitions(training);
@@ -351,20 +351,20 @@ static void fill_row(const Training *training, const RolloutEpisodes *episodes, 
   row->ddr = estimators_ddr(transitions, change->kl);
   row->ess_percent = change->ess_percent;
   row->policy_variance = change->policy_variance;
-  fill_networks(update, change, row);
-  row->grad_norm_joint = update->joint_norm;
-  row->kl_controller = update->controller_kl;
-  row->com = update->com;
-  row->epsilon = update->epsilon;
-  row->clip_fraction = update->clip_fraction;
-  row->clip_fraction_silent = update->zero_grad_fraction;
-  row->entropy = update->entropy;
-  row->explained_variance = update->explained_variance;
-  row->policy_loss = update->policy_loss;
-  row->value_loss = update->value_loss;
-  row->advantage_mean = update->advantage_mean;
-  row->advantage_sd = update->advantage_sd;
-  row->learning_rate = update->learning_rate;
+  fill_networks(stats, change, row);
+  row->grad_norm_joint = stats->joint_norm;
+  row->kl_controller = stats->controller_kl;
+  row->com = stats->com;
+  row->epsilon = stats->epsilon;
+  row->clip_fraction = stats->clip_fraction;
+  row->clip_fraction_silent = stats->zero_grad_fraction;
+  row->entropy = stats->entropy;
+  row->explained_variance = stats->explained_variance;
+  row->policy_loss = stats->policy_loss;
+  row->value_loss = stats->value_loss;
+  row->advantage_mean = stats->advantage_mean;
+  row->advantage_sd = stats->advantage_sd;
+  row->learning_rate = stats->learning_rate;
   row->solve_rate = episodes->solve_rate;
   row->episodes = (double)episodes->count;
   row->episode_return = episodes->return_mean;
@@ -426,7 +426,7 @@ int training_iterate(Training *training, StoreIteration *row) {
   uint64_t seed = (uint64_t)training->config.train.seed;
   int64_t iteration = training->position.iteration + 1;
   RolloutEpisodes episodes;
-  UpdateStats update;
+  UpdateStats stats;
   MetricsPolicyChange change;
 
   double start = core_clock_s();
@@ -442,11 +442,11 @@ int training_iterate(Training *training, StoreIteration *row) {
   if (code != CORE_OK) return core_error_context(code, "iteration %" PRId64, iteration);
   double collected = core_clock_s();
   begin_metrics(training, seed, iteration);
-  const UpdateContext step = {.ops = training->ops, .rollout = &training->rollout, .iteration = iteration,
-                            .measure = training->metrics.depth >= METRICS_REPRESENTATION,
-                            .before = training->metrics.step_before,
-                            .profile = training->profiled ? &training->profile : NULL};
-  code = training->learner.kind->update(training->learner.state, &step, &update);
+  const UpdateContext context = {.ops = training->ops, .rollout = &training->rollout, .iteration = iteration,
+                                 .measure = training->metrics.depth >= METRICS_REPRESENTATION,
+                                 .before = training->metrics.step_before,
+                                 .profile = training->profiled ? &training->profile : NULL};
+  code = training->learner.kind->update(training->learner.state, &context, &stats);
   if (code != CORE_OK) return core_error_context(code, "diverged in iteration %" PRId64, iteration);
   double updated = core_clock_s();
   *row = store_iteration_unmeasured(iteration);
@@ -459,7 +459,7 @@ int training_iterate(Training *training, StoreIteration *row) {
   double measured = core_clock_s();
 
   training->position.iteration = iteration;
-  fill_row(training, &episodes, &update, &change, row);
+  fill_row(training, &episodes, &stats, &change, row);
   if (training->learner.kind->on_iteration_end)
     training->learner.kind->on_iteration_end(training->learner.state, row->transitions, row->ddr);
   if (training->curriculum) {
