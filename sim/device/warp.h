@@ -331,7 +331,7 @@ CORE_KERNEL_FN int sim_warp_pack(const SimWarp *t, int first, uint64_t sizes, un
 
 /* Schedules contact or joint `number` as item `further` of a wavefront of a world. */
 CORE_KERNEL_FN void sim_warp_assign(const SimWarp *t, int first, unsigned world, unsigned wavefront, unsigned further,
-                                  unsigned number) {
+                                    unsigned number) {
   const unsigned at = t->starts[world * (unsigned)t->layout->wavefronts + wavefront] + further;
   uint16_t *const schedule = sim_warp_entry(t, first + (int)(at / SIM_WARP_LANES), false) - t->lane;
   schedule[at % SIM_WARP_LANES] = (uint16_t)number;

@@ -100,7 +100,7 @@ CORE_KERNEL_FN void sim_warp_schedule_joints(SimWarp *t) {
   for (int j = 0; j < joints; j++) {
     const unsigned wavefront = model->joint[j].wavefront;
     sim_warp_assign(t, 0, t->lane, wavefront, sim_wavefronts_size(assigned, wavefront),
-                  sim_warp_joint_number(t, t->lane, j));
+                    sim_warp_joint_number(t, t->lane, j));
     assigned += (uint64_t)1 << SIM_WAVEFRONT_BITS * wavefront;
   }
   sim_warp_barrier(t);

@@ -53,7 +53,7 @@ SIM_FN void sim_step_begin_level(const SimModel *model, SimGeometry *g) {
 
 /* Returns the bounding box of shape k in its current pose; writes a polygon's corners, too. */
 SIM_FN SimBox sim_step_shape_box(const SimModel *model, int k, const SimBody *body,
-                                   SimVec (*corner)[SIM_VERTICES]) {
+                                 SimVec (*corner)[SIM_VERTICES]) {
   if (k < model->size.polygons) return sim_move_polygon_box(&model->outline[k], body, corner[k]);
   return sim_move_circle_box(body->position, model->radius[k]);
 }

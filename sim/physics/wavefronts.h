@@ -68,7 +68,7 @@ SIM_FN unsigned sim_wavefronts_later(SimWavefrontBodies bodies, unsigned a, unsi
 /* Schedule of a group: its first possible wavefront, and whether its contacts share moving bodies. */
 typedef struct SimWavefrontGroup { unsigned wavefront; bool shares; } SimWavefrontGroup;
 SIM_FN SimWavefrontGroup sim_wavefronts_look(const SimWavefrontContact *contact, int count, unsigned group,
-                                               SimWavefrontBodies bodies) {
+                                             SimWavefrontBodies bodies) {
   SimWavefrontGroup found = {0, false};
   unsigned seen = 0;
   for (int i = 0; i < count; i++) {

@@ -13,9 +13,9 @@ _Static_assert(sizeof(SimJointModel) == SIM_LANES_JOINT * sizeof(float), "joints
 _Static_assert(offsetof(SimContact, a) == SIM_CONTACT_REALS * sizeof(float), "bytes after a contact's reals");
 _Static_assert(SAME_OFFSET(a) && SAME_OFFSET(b) && SAME_OFFSET(reward) && SAME_OFFSET(resolved) &&
                SAME_OFFSET(clears_impulse) && SAME_OFFSET(number) && SAME_OFFSET(slot),
-                 "what a contact has of its pair");
+               "what a contact has of its pair");
 _Static_assert(sizeof(SimPair) == SIM_LANES_PAIR * sizeof(float) && offsetof(SimPair, friction) == SIM_PAIR_BYTES &&
-                 offsetof(SimPair, restitution) == SIM_PAIR_BYTES + sizeof(float) && offsetof(SimPair, slot) == 6,
+               offsetof(SimPair, restitution) == SIM_PAIR_BYTES + sizeof(float) && offsetof(SimPair, slot) == 6,
                "pairs");
 _Static_assert(offsetof(SimJointModel, a) == SIM_JOINT_REALS * sizeof(float) &&
                offsetof(SimJointModel, b) == offsetof(SimJointModel, a) + 1 &&

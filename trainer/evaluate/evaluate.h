@@ -54,6 +54,6 @@ void evaluate_destroy(Evaluator *evaluator);
  *
  * CORE_REQUEUE: a rank was asked to stop; CORE_FAIL: an environment failed. *row is not filled then. */
 int evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, const ObsPipeline *pipeline, uint64_t seed,
-                   int64_t number, StoreEvaluation *row);
+                  int64_t number, StoreEvaluation *row);
 
 #endif

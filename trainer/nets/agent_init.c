@@ -75,7 +75,7 @@ static void init_encoder(const Agent *agent, AgentNetwork *network, uint64_t see
 
 /* Draws an input for a feature of full observations as there; embeddings follow. */
 static void init_recurrent(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor,
-                              bool on_input) {
+                           bool on_input) {
   const RecurrentShape *shape = &agent->recurrent.shape;
   const int shown = shape->in - agent->blocks.width;
   if (network->recurrent == network->n) return;

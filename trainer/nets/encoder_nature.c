@@ -121,8 +121,8 @@ static void backward(const EncoderPass *pass, const float *embedding, const floa
     const EncoderTensor *t = &shape->tensor[l * tensors];
     if (shape->layer_norm)
       ops->image->norm_backward(ops, m.z[l], m.inverse[l], pass->theta + t[2].offset, pass->theta + t[3].offset,
-                                  m.x[l + 1], dy, dpacked + t[2].packed, dpacked + t[3].packed, rows, t[2].columns,
-                                  OPS_RELU);
+                                m.x[l + 1], dy, dpacked + t[2].packed, dpacked + t[3].packed, rows, t[2].columns,
+                                OPS_RELU);
     encoder_conv_backward(pass, l * tensors, m.x[l], m.x[l + 1], dy, l > 0 ? dx : NULL, dpacked, activation, s.conv);
     float *swap = dy;
     dy = dx;

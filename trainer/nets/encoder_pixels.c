@@ -19,14 +19,14 @@ void encoder_conv(const EncoderPass *pass, int tensor, const float *x, float *y,
                   float *scratch) {
   const EncoderTensor *t = &pass->shape->tensor[tensor];
   pass->ops->image->conv_forward(pass->ops, &t->conv, x, pass->packed + 2 * t->packed, pass->theta + t[1].offset, y,
-                                   pass->x.rows, activation, scratch);
+                                 pass->x.rows, activation, scratch);
 }
 
 void encoder_conv_backward(const EncoderPass *pass, int tensor, const float *x, const float *y, float *dy, float *dx,
                            float *dpacked, OpsActivation activation, float *scratch) {
   const EncoderTensor *t = &pass->shape->tensor[tensor];
   pass->ops->image->conv_backward(pass->ops, &t->conv, x, pass->packed + 2 * t->packed, y, dy, dx,
-                                    dpacked + t->packed, dpacked + t[1].packed, pass->x.rows, activation, scratch);
+                                  dpacked + t->packed, dpacked + t[1].packed, pass->x.rows, activation, scratch);
 }
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
@@ -100,7 +100,7 @@ void encoder_pixels_forward(const Encoder *encoder, const EncoderDesign *design,
   Whole whole = {encoder, design, ops, theta, x, NULL, embedding, kept_memory(encoder, rows), rows};
   pack(encoder, ops, theta);
   ops->image->each(ops, pieces_of(encoder, rows), room_floats(encoder, design, whole.kept != NULL), encoder->room,
-                     forward_piece, &whole);
+                   forward_piece, &whole);
 }
 
 /* ---- gradients --------------------------------------------------------------------------------------------------- */
@@ -153,6 +153,6 @@ void encoder_pixels_backward(const Encoder *encoder, const EncoderDesign *design
   Whole whole = {encoder, design, ops, theta, x, dembedding, NULL, kept_memory(encoder, rows), rows};
   const int groups = groups_of(&whole);
   ops->image->each(ops, groups, room_floats(encoder, design, whole.kept != NULL), encoder->room, backward_group,
-                     &whole);
+                   &whole);
   unpack(&whole, groups, gradient);
 }

@@ -125,7 +125,7 @@ typedef struct OpsUpdate {
   /* Counts samples whose policy gradient is zero because of the clip (estimators_no_gradient), by the ratio to the
    * policy of ref_logp, in the statistics. */
   void (*count_zero_grad)(Ops *ops, const OpsHead *head, const float *logits, const void *actions,
-                       const float *ref_logp, const float *advantage, int rows, double epsilon);
+                          const float *ref_logp, const float *advantage, int rows, double epsilon);
   /* Clips, steps all networks by Adam, and moves the proximal weights. In plans that measure, also computes the step's
    * length and the gradient's kurtosis. */
   void (*step)(Ops *ops, const OpsUpdatePlan *plan);

@@ -202,7 +202,7 @@ void coverage_add_states(Coverage *coverage, int t, const float *shown) {
   const int64_t worlds = coverage->shards.global_worlds;
   for (; coverage->next < coverage->states; coverage->next++) {
     const int64_t row = sample_state(coverage->seed, coverage->iteration, coverage->next, coverage->states,
-                                      coverage->total);
+                                     coverage->total);
     const int64_t world = row - t * worlds - coverage->shards.first_world;
     double point[2];
     if (row >= (t + 1) * worlds) return; /* belongs to a later step */

@@ -85,7 +85,7 @@ static void note_save(Run *run, int code) {
   }
   if (run->retry_s == 0)
     progress_message(&run->progress, "warning: no checkpoint at iteration %" PRId64 ", training continues: %s",
-                  run->training->position.iteration, core_error_message());
+                     run->training->position.iteration, core_error_message());
   run->retry_s = run->retry_s == 0 ? RETRY_FIRST_S : fmin(2 * run->retry_s, RETRY_LAST_S);
   run->retry_at_s = core_clock_s() + run->retry_s;
 }
@@ -142,7 +142,7 @@ static void warn_of_nonfinite_worlds(Run *run) {
   if (worlds == 0) return;
   run->worlds_warned = true;
   progress_message(&run->progress, "warning: the physics of %" PRId64 " worlds reached NaN or infinity by iteration %"
-                PRId64 "; their episodes were ended", worlds, run->training->position.iteration);
+                   PRId64 "; their episodes were ended", worlds, run->training->position.iteration);
 }
 
 static void show_state(Run *run) {
@@ -191,7 +191,7 @@ static int train(Run *run) {
   agree_on_next(run, &save_now);
   progress_message(&run->progress,
                    "stopped by signal %d after iteration %" PRId64 " of %" PRId64 "; --resume continues",
-                run->stop, run->training->position.iteration, run->training->plan.iterations);
+                   run->stop, run->training->position.iteration, run->training->plan.iterations);
   return CORE_REQUEUE;
 }
 
@@ -225,7 +225,7 @@ static int restore(Run *run) {
   TRY(training_after_load(run->training));
   const Env *env = run->training->env;
   progress_message(&run->progress, "continuing after iteration %" PRId64 " of %" PRId64 "%s", run->saved_iteration,
-                run->training->plan.iterations, env && env->outside ? "; episodes start again" : "");
+                   run->training->plan.iterations, env && env->outside ? "; episodes start again" : "");
   return CORE_OK;
 }
 

@@ -28,9 +28,9 @@ static void warn_of_unfinished(const RunEvaluation *evaluation, const StoreEvalu
   *warned = true;
   progress_message(evaluation->progress,
                    "warning: evaluation after iteration %" PRId64 " on %s: %.0f of %d attempts took "
-                "more than %d steps and are not measured; %s", row->iteration, row->level_set,
-                attempts - row->episodes, attempts, env->max_steps,
-                env->has_no_limit ? NO_LIMIT_HINT
+                   "more than %d steps and are not measured; %s", row->iteration, row->level_set,
+                   attempts - row->episodes, attempts, env->max_steps,
+                   env->has_no_limit ? NO_LIMIT_HINT
                                   : "the environment declares that limit, so it must end episodes there");
 }
 
@@ -55,5 +55,5 @@ void run_evaluate_warn(const Training *training, Progress *progress) {
   if (!env || !env->has_no_limit || training->config.eval.count == 0) return;
   progress_message(progress,
                    "warning: %s declares no time limit: an attempt of an evaluation that takes more than %d steps "
-                "is not measured; %s", training->config.env.task, env->max_steps, NO_LIMIT_HINT);
+                   "is not measured; %s", training->config.env.task, env->max_steps, NO_LIMIT_HINT);
 }

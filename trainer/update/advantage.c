@@ -31,7 +31,7 @@ void advantage_normalize_minibatch(Ops *ops, AdvantageNorm norm, float *advantag
 }
 
 void advantage_normalize_ewma(Ops *ops, Moments *moments, double decay, const Moments *now, float *advantage,
-                                size_t n) {
+                              size_t n) {
   moments_scale(moments, decay);
   moments_merge(moments, now);
   ops->normalize(ops, advantage, n, moments->mean, 1 / (sqrt(moments_variance(moments)) + 1e-8));

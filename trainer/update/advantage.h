@@ -39,6 +39,6 @@ void advantage_normalize_minibatch(Ops *ops, AdvantageNorm norm, float *advantag
  * times decay (openai/ppo-ewma; spec ppo.md 2.3). now: moments of this call's values, of which advantage[n] may be a
  * part. *moments: n 0 before the first call. decay 0: this call alone. */
 void advantage_normalize_ewma(Ops *ops, Moments *moments, double decay, const Moments *now, float *advantage,
-                                size_t n);
+                              size_t n);
 
 #endif

@@ -124,7 +124,7 @@ void minibatch_select_current(Minibatch *minibatch, Ops *ops, const Rollout *rol
   minibatch->shard_rows[0] = minibatch->global_rows;
   minibatch->rows_of_part = minibatch->own;
   ops->update->current_rows(ops, minibatch->epoch_rows ? minibatch->epoch_rows : minibatch->order, parts,
-                         minibatch->global_rows / steps, steps, rollout->worlds, minibatch->own);
+                            minibatch->global_rows / steps, steps, rollout->worlds, minibatch->own);
 }
 
 /* Lists the part's rows in its order, sorted by shard: a counting pass, then a scattering pass. */
@@ -215,7 +215,7 @@ bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, cons
 }
 
 void minibatch_gather_shard(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int shard, const float *advantages,
-                          const float *targets) {
+                            const float *targets) {
   minibatch_device_gather_shard(minibatch, ops, rollout, shard);
   gather(minibatch, ops, rollout, minibatch->taken_rows, advantages, targets);
 }

@@ -70,12 +70,12 @@ bool minibatch_fits(const Minibatch *minibatch, const Rollout *rollout);
 /* Gathers a shard's micro-batch of the current step's part (ops->update), padded to `room` rows (current_shard_rows),
  * on a device whose shards or ranks divide the rows. */
 void minibatch_gather_shard(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int shard, const float *advantages,
-                          const float *targets);
+                            const float *targets);
 /* Computes the moments of the advantages of the current step's part, over all shards, into global_records. The last
  * shard's micro-batch is gathered afterwards. communicator NULL: one rank. */
 struct Communicator;
 void minibatch_gather_moments(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
-                            struct Communicator *communicator);
+                              struct Communicator *communicator);
 /* Gathers the next micro-batch (rows, shard, and the buffers). Returns false when none is left. advantages and targets
  * belong to this rank's rollout [steps][worlds]. */
 bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,

@@ -96,7 +96,7 @@ void minibatch_device_list_rows(CoreDevice *device, const OpsChooseRows *rows, u
 void minibatch_device_list(Minibatch *minibatch, const Rollout *rollout) {
   const OpsChooseRows rows = rows_of(minibatch, rollout);
   minibatch_device_list_rows(rollout->device, &rows, (uint32_t)rollout->steps * (uint32_t)rollout->worlds,
-                               minibatch->part_rows);
+                             minibatch->part_rows);
   if (minibatch->shares) share_rows(minibatch, rollout);
 }
 
@@ -124,7 +124,7 @@ void minibatch_device_gather_shard(Minibatch *minibatch, Ops *ops, const Rollout
 }
 
 void minibatch_gather_moments(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
-                            Communicator *communicator) {
+                              Communicator *communicator) {
   const int shards = rollout->shards.shards;
   const size_t bytes = (size_t)shards * sizeof *minibatch->records;
   for (int s = 0; s < shards; s++) {

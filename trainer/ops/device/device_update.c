@@ -80,7 +80,7 @@ static void normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_
 }
 
 static void count_zero_grad(Ops *ops, const OpsHead *head, const float *logits, const void *actions,
-                         const float *ref_logp, const float *advantage, int rows, double epsilon) {
+                            const float *ref_logp, const float *advantage, int rows, double epsilon) {
   DeviceState *state = device_state(ops);
   double *parts = device_row_room(state, rows, KERNEL_SUMS);
   const OpsSilent arguments = {{*head, logits, actions, (size_t)rows, state->count}, ref_logp, advantage, epsilon,
