@@ -73,7 +73,7 @@ SIM_FN lanes_set lanes_set_of(unsigned bits) {
 SIM_FN real lanes_choose(lanes_set set, real yes, real no) { return real_select(set, yes, no); }
 #endif
 
-/* ---- between memory and lanes: eight floats of every lane at once ------------------------------------------------ */
+/* ---- loads and stores of eight floats per lane ------------------------------------------------------------------- */
 
 typedef float lanes_row __attribute__((vector_size(32))); /* eight floats of one lane */
 typedef float lanes_row_anywhere __attribute__((vector_size(32), aligned(4), may_alias));

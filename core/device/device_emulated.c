@@ -91,7 +91,7 @@ static void move(Emulator *emulator, void *target, const void *source, size_t by
   memmove(target, source, bytes);
 }
 
-/* ---- operations, and who does them ------------------------------------------------------------------------------- */
+/* ---- operations and their processors ----------------------------------------------------------------------------- */
 
 /* Checks that no graph is captured: operations that involve the host cannot be part of one. */
 static void check_not_recording(CoreDevice *device) { CORE_CHECK(emulator_of(device)->recording == NULL); }

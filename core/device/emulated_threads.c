@@ -101,7 +101,7 @@ uint32_t core_device_ballot(const CoreDeviceThread *at, unsigned group, int vote
   return the_group.ballot;
 }
 
-/* ---- tensor cores: threads publish what they hold, then each sums its own elements of the result ----------------- */
+/* ---- tensor cores: threads publish their operands, then each sums its own elements of the result ----------------- */
 
 typedef struct Tiles { uint32_t a[CORE_TILES_MAX][4], b[2]; } Tiles;
 static Tiles put_down[CORE_EMULATED_THREADS];

@@ -231,7 +231,7 @@ int sim_batch_load(SimBatch *batch, const void *state, size_t bytes) {
   return CORE_OK;
 }
 
-/* ---- looking at one world ---------------------------------------------------------------------------------------- */
+/* ---- access to single worlds ------------------------------------------------------------------------------------- */
 
 void sim_batch_get_world(const SimBatch *batch, int w, SimLevel *level) {
   CORE_CHECK(w >= 0 && w < batch->options.worlds);

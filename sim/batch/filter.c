@@ -13,7 +13,7 @@
 #include "sim/levels/level_set.h"
 #include "sim/task/task.h"
 
-/* ---- which levels solve themselves ----------------------------------------------------------------------------- */
+/* ---- test of levels without actions ---------------------------------------------------------------------------- */
 
 void sim_filter_play_noop(SimBatch *batch, uint8_t *solved) {
   static const uint8_t idle[SIM_FILTER_WORLDS_MAX * SIM_ACTIONS];

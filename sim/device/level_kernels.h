@@ -159,7 +159,7 @@ CORE_KERNEL_FN void sim_renew(const CoreDeviceThread *at, const SimDeviceRenew *
   }
 }
 
-/* ---- observations of levels that were replaced ------------------------------------------------------------------- */
+/* ---- observations of replaced levels ----------------------------------------------------------------------------- */
 
 typedef struct SimDeviceShowAgain {
   SimDeviceMaker maker;

@@ -31,7 +31,7 @@ CORE_KERNEL_FN SimObserved sim_observe_source_of(const SimDeviceBatch *batch, ui
   return o;
 }
 
-/* ---- flat and padded: a thread four neighbouring numbers --------------------------------------------------------- */
+/* ---- flat and padded: four neighbouring elements per thread ------------------------------------------------------ */
 
 enum { SIM_OBSERVE_FOUR = 4 };
 typedef struct SimObserveFour { SIM_WARP_ALIGN float x[SIM_OBSERVE_FOUR]; } SimObserveFour;
@@ -88,7 +88,7 @@ CORE_KERNEL_FN void sim_observe_rows(const CoreDeviceThread *at, const SimDevice
   }
 }
 
-/* ---- entities: a thread a number --------------------------------------------------------------------------------- */
+/* ---- entities: an element per thread ----------------------------------------------------------------------------- */
 
 CORE_KERNEL_FN void sim_observe_entities(const CoreDeviceThread *at, const SimDeviceObserve *a) {
   const size_t first = a->length.number * (size_t)a->batch.first, numbers = a->length.number * (size_t)a->batch.count;

@@ -20,7 +20,7 @@ typedef struct SimGenerator {
   bool small;
 } SimGenerator;
 
-/* ---- how crowded a place is -------------------------------------------------------------------------------------- */
+/* ---- contacts of a proposal -------------------------------------------------------------------------------------- */
 
 /* Shape in the form that the narrow phase takes. */
 typedef struct SimSolid {

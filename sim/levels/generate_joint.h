@@ -105,7 +105,7 @@ SIM_CALLED_FN void sim_generate_draw_joint(CoreRandomStream *random, SimLevel *l
   else sim_generate_draw_motor(random, rects, joint);
 }
 
-/* ---- are both to be seen? -------------------------------------------------------------------------------------- */
+/* ---- visibility of both shapes --------------------------------------------------------------------------------- */
 
 /* Distances from a point of a rectangle to its nearest side and to its farthest corner. */
 SIM_FN float sim_generate_nearest_side(const SimShape *rect, SimVec at) {

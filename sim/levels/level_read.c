@@ -17,7 +17,7 @@
 /* Lengths of JSON paths: of an entity, of its member, of a member of that. */
 enum { FILE_BYTES_MAX = 8 << 20, ENTITY_PATH = 64, MEMBER_PATH = 96, INNER_PATH = 128 };
 
-/* ---- one value ------------------------------------------------------------------------------------------------- */
+/* ---- single values --------------------------------------------------------------------------------------------- */
 
 static const char *type_name(const json_t *value) {
   static const char *const names[] = {"an object", "a list", "a text", "a whole number", "a number",

@@ -88,7 +88,7 @@ void libsim_destroy(LibsimBatch **batch) {
   *batch = NULL;
 }
 
-/* ---- what it is -------------------------------------------------------------------------------------------------- */
+/* ---- properties -------------------------------------------------------------------------------------------------- */
 
 int32_t libsim_worlds(const LibsimBatch *batch) { return batch ? sim_batch_worlds(batch->batch) : 0; }
 int32_t libsim_actions(const LibsimBatch *batch) { 

@@ -148,7 +148,7 @@ LIBSIM_API size_t libsim_state_bytes(const LibsimBatch *batch);
 LIBSIM_API int libsim_save(const LibsimBatch *batch, void *state, size_t bytes);
 LIBSIM_API int libsim_load(LibsimBatch *batch, const void *state, size_t bytes); /* loads all of it or nothing */
 
-/* ---- the worlds themselves --------------------------------------------------------------------------------------- */
+/* ---- the worlds -------------------------------------------------------------------------------------------------- */
 
 typedef enum LibsimType { LIBSIM_FLOAT32, LIBSIM_INT32, LIBSIM_UINT32 } LibsimType;
 

@@ -20,7 +20,7 @@ SimLevel sim_level_empty(SimSize size, bool corrected) {
 
 void sim_level_recompute_mass(SimLevel *level) { sim_level_weigh(level); }
 
-/* ---- more slots (spec 4) --------------------------------------------------------------------------------------- */
+/* ---- expansion to more slots (spec 4) -------------------------------------------------------------------------- */
 
 int sim_level_expand(SimLevel *level, SimSize size) {
   SimSize old = level->size;

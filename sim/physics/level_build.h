@@ -101,7 +101,7 @@ SIM_CALLED_FN void sim_level_weigh(SimLevel *level) {
   for (int i = 0; i < level->size.circles; i++) sim_level_weigh_circle(&level->circle[i]);
 }
 
-/* ---- more slots (spec 4) ----------------------------------------------------------------------------------------- */
+/* ---- expansion to more slots (spec 4) ---------------------------------------------------------------------------- */
 
 /* `size` must have at least as many slots of each kind. */
 SIM_CALLED_FN void sim_level_grow(SimLevel *level, SimSize size) {

@@ -27,7 +27,7 @@ _Static_assert((int)SIM_LANES_JOINTS == (int)SIM_MAX_JOINTS && (int)SIM_LANES_CO
                (int)SIM_LANES_GROUPS == (int)SIM_MAX_GROUPS && (int)SIM_LANES_SLOTS >= (int)SIM_MAX_SHAPES &&
                (int)SIM_LANES_POSITIONS == (int)SIM_LANES_GROUPS * (int)SIM_SOLVER_LANES, "sizes");
 
-/* ---- which kernels ----------------------------------------------------------------------------------------------- */
+/* ---- choice of the kernels --------------------------------------------------------------------------------------- */
 
 #if defined(__x86_64__)
 static bool has_avx2(void) {
@@ -50,7 +50,7 @@ const SimLanesKernels *sim_block_kernels(void) {
   return NULL;
 }
 
-/* ---- what moves -------------------------------------------------------------------------------------------------- */
+/* ---- moving bodies ----------------------------------------------------------------------------------------------- */
 
 /* Lists the moving bodies, moving polygons and driven motors of world w, and copies the corners and boxes of its
  * resting shapes. */

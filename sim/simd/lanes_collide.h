@@ -51,7 +51,7 @@ SIM_FN void lanes_load_polygons(const SimLanesPair *pair, int count, LanesShape 
   polygon[1] = lanes_load_polygon(outline, corner, b);
 }
 
-/* ---- which boxes overlap ----------------------------------------------------------------------------------------- */
+/* ---- broad phase ------------------------------------------------------------------------------------------------- */
 
 SIM_FN lanes_row lanes_two_boxes(const void *box, unsigned first, unsigned second) {
   const lanes_quad low = lanes_read_quad((const float *)((const char *)box + first));
@@ -159,7 +159,7 @@ SIM_FN void lanes_collide_some_circles(const SimLanesPair *pair, int count) {
   lanes_make_contacts(pair, count, &a, &b, &m, 1);
 }
 
-/* ---- and for any number ------------------------------------------------------------------------------------------ */
+/* ---- any number -------------------------------------------------------------------------------------------------- */
 
 SIM_FN void lanes_overlap_polygons(const SimLanesPair *pair, int count) {
   LANES_FOR_ALL(lanes_overlap_some, pair, count);

@@ -61,7 +61,7 @@ SIM_FN void lanes_make_body_ref(LanesBodyRef *ref, integer slot, unsigned has) {
   ref->whole = count == 1 && has == (1u << SIM_LANES) - 1;
 }
 
-/* ---- what a side's bodies have, and what is done to them --------------------------------------------------------- */
+/* ---- reads and updates of referenced bodies ---------------------------------------------------------------------- */
 
 SIM_FN SimVec lanes_choose_vec(lanes_set set, SimVec yes, SimVec no) {
   return sim_vec(lanes_choose(set, yes.x, no.x), lanes_choose(set, yes.y, no.y));

@@ -57,7 +57,7 @@ SIM_FN void sim_entity_write_body(const SimBody *body, float *row) {
   row[13] = sim_entity_component(body, 13, 0.0f);
 }
 
-/* ---- single numbers, for a GPU ----------------------------------------------------------------------------------- */
+/* ---- single scalars, for a GPU ----------------------------------------------------------------------------------- */
 
 /* Whether shapes a and b (in a pair's order) overlapped in the last physics step. */
 SIM_FN bool sim_entity_overlap(const SimModel *model, const SimWorld *world, int a, int b) {

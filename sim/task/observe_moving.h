@@ -31,7 +31,7 @@ SIM_FN real sim_observe_component(const SimBody *body, int component, real other
   }
 }
 
-/* ---- for a GPU with a thread for a few numbers: where each number of a row comes from, as a table ---------------- */
+/* ---- for GPUs, a few elements per thread: a table with the source of each element of a row ----------------------- */
 
 /* Source of an element of a row: the body's while its shape moves, else the template's. Aligned, so that it is read at
  * once. */

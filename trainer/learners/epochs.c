@@ -21,7 +21,7 @@ static int step_epoch_sync(const Epochs *epochs, const UpdateContext *context, i
   return CORE_OK;
 }
 
-/* ---- without the host -------------------------------------------------------------------------------------------- */
+/* ---- captured steps ---------------------------------------------------------------------------------------------- */
 
 typedef struct Enqueued { const Epochs *epochs; const UpdateContext *context; } Enqueued;
 static void enqueue_one(void *context) {

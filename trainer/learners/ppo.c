@@ -310,7 +310,7 @@ static int minibatch_step(void *learner, const UpdateContext *context, int m, Up
   return CORE_OK;
 }
 
-/* ---- the same without the host ----------------------------------------------------------------------------------- */
+/* ---- captured steps ---------------------------------------------------------------------------------------------- */
 
 /* Whether actor and critic may run on separate streams. Not with several GPUs: there the critic's backward pass
  * overlaps the all-reduce of the actor's gradient. */

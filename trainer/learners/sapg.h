@@ -86,7 +86,7 @@ typedef struct Sapg {
 /* Entry of the learner table. */
 extern const LearnerVTable sapg_learner;
 
-/* ---- its parts --------------------------------------------------------------------------------------------------- */
+/* ---- internal parts ---------------------------------------------------------------------------------------------- */
 
 /* Returns the entropy coefficient of block b: from scale/2 evenly down to the leader's 0. */
 double sapg_entropy_coef(int block, int blocks, double scale);

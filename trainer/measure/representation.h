@@ -66,7 +66,7 @@ RepresentationUnits representation_layer_units(const Representation *representat
 /* Returns the shares of all units; NaN without a layer that counts. */
 RepresentationUnits representation_units(const Representation *representation, double tau);
 
-/* ---- its parts --------------------------------------------------------------------------------------------------- */
+/* ---- internal parts ---------------------------------------------------------------------------------------------- */
 
 /* Adds x^T x to gram's lower triangle; x [rows][width]. */
 void representation_add_gram(const float *x, int rows, int width, double *gram);

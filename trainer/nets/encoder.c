@@ -177,7 +177,7 @@ void encoder_dense_backward(const EncoderPass *pass, int tensor, bool biased, co
                             t->rows, t->columns, activation);
 }
 
-/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+/* ---- chunks ------------------------------------------------------------------------------------------------------ */
 
 /* Returns the maximum rows per chunk. Some thousands of rows fill a device, each some twenty rows of a product; its
  * memory mostly holds the rollout. */

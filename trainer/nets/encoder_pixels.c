@@ -29,7 +29,7 @@ void encoder_conv_backward(const EncoderPass *pass, int tensor, const float *x, 
                                   dpacked + t->packed, dpacked + t[1].packed, pass->x.rows, activation, scratch);
 }
 
-/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+/* ---- chunks ------------------------------------------------------------------------------------------------------ */
 
 static int pieces_of(const Encoder *encoder, int rows) { return (rows + encoder->piece - 1) / encoder->piece; }
 

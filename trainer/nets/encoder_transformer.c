@@ -62,7 +62,7 @@ static void list(EncoderShape *shape) {
   }
 }
 
-/* ---- memory of a piece ------------------------------------------------------------------------------------------- */
+/* ---- memory of a chunk ------------------------------------------------------------------------------------------- */
 
 /* N = rows * (1 + shapes); matrices are [N][WIDTH] unless stated otherwise. */
 typedef struct Norm { float *normalized, *inverse, *y; } Norm; /* inverse [N] */
@@ -152,7 +152,7 @@ static size_t floats(const EncoderShape *shape, int rows) {
   return used;
 }
 
-/* ---- what the ops need to know ----------------------------------------------------------------------------------- */
+/* ---- shapes for the ops ------------------------------------------------------------------------------------------ */
 
 static int entities_of(const EncoderPass *pass) { return 1 + pass->shape->layout.shapes; }
 static int matrix_rows(const EncoderPass *pass) { return pass->x.rows * entities_of(pass); }

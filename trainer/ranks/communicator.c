@@ -77,7 +77,7 @@ Communicator *communicator_mpi(CoreDevice *device) {
   return &way->table;
 }
 
-/* ---- an emulated device's own ------------------------------------------------------------------------------------ */
+/* ---- emulated devices only --------------------------------------------------------------------------------------- */
 
 static void exchange_floats(void *x, const void *same, size_t bytes) {
   (void)same;

@@ -80,7 +80,7 @@ int device_choice_assign(const DeviceSight *sight, int ranks, int own, bool shar
   return chosen;
 }
 
-/* ---- asking the others ------------------------------------------------------------------------------------------- */
+/* ---- queries to the other ranks ---------------------------------------------------------------------------------- */
 
 static int count_on_machine(const DeviceSight *sight, int ranks, int own, int *gpus) {
   Machine machine = machine_of(sight, ranks, own);

@@ -76,7 +76,7 @@ void coverage_add_states(Coverage *coverage, int t, const float *shown);
 /* Merges the iteration's counts into the record, after the rollout; called by all ranks. */
 void coverage_finish(Coverage *coverage);
 
-/* ---- its parts --------------------------------------------------------------------------------------------------- */
+/* ---- internal parts ---------------------------------------------------------------------------------------------- */
 
 void coverage_project(const Coverage *coverage, const float *x, double point[2]);
 /* Returns the cell of the fine grid; NaN maps to the first. */

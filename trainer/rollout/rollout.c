@@ -249,7 +249,7 @@ void rollout_begin_again(Rollout *rollout, Env *env) {
   clear_episodes(rollout);
 }
 
-/* ---- a rollout that is undone ------------------------------------------------------------------------------------ */
+/* ---- undoing a rollout ------------------------------------------------------------------------------------------- */
 
 static void keep_statistics(Rollout *rollout) {
   Statistic all[3];

@@ -23,7 +23,7 @@ typedef struct Parent {
   bool moves_other; /* whether its ppo.ddr_target controls COM where ours controls epsilon, or the other way round */
 } Parent;
 
-/* ---- which file ------------------------------------------------------------------------------------------------ */
+/* ---- choice of the checkpoint ---------------------------------------------------------------------------------- */
 
 static int find_run(const CoreOrigin *origin, const char *root, Parent *parent) {
   char folder[CORE_PATH_MAX];
@@ -56,7 +56,7 @@ static int find_parent(const CoreConfig *config, const char *root, Parent *paren
   return checkpoint_identify(parent->checkpoint, parent->run, &parent->iteration);
 }
 
-/* ---- what of it ------------------------------------------------------------------------------------------------ */
+/* ---- choice of the sections ------------------------------------------------------------------------------------ */
 
 static bool is_network(const char *name) { return strcmp(name, "actor") == 0 || strcmp(name, "critic") == 0; }
 
@@ -154,7 +154,7 @@ static int restore_weights(Training *training, const Checkpoint *sections, const
   return CORE_OK;
 }
 
-/* ---- may it be ------------------------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------------------------- */
 
 /* Checks the iterations: the count continues, so they must be as long as the parent's, and some must be left. */
 static int check_count(const Training *training, const CoreConfig *theirs, const Parent *parent) {
@@ -258,7 +258,7 @@ int inherit_restore(Training *training, const Checkpoint *sections, const char *
   return CORE_OK;
 }
 
-/* ---- before a start --------------------------------------------------------------------------------------------- */
+/* ---- checks before the start ------------------------------------------------------------------------------------ */
 
 /* Checks the networks' shapes; read_section would detect a mismatch too, once there is memory to read into. */
 static int check_networks(const CoreConfig *ours, const Parent *parent) {

@@ -10,7 +10,7 @@
 #include "trainer/ranks/ranks.h"
 #include "trainer/wrappers/host_env.h"
 
-/* ---- which one --------------------------------------------------------------------------------------------------- */
+/* ---- choice of the device ---------------------------------------------------------------------------------------- */
 
 /* Checks for settings that need a GPU. */
 static int check_host(const Training *training) {

@@ -231,7 +231,7 @@ static void recall(Env *env, uint64_t key, const uint32_t *numbers, int count, i
 
 static const EnvGenerator generator = {.create_slots = create_slots, .draw = draw_levels, .recall = recall};
 
-/* ---- passed on --------------------------------------------------------------------------------------------------- */
+/* ---- handover ---------------------------------------------------------------------------------------------------- */
 
 static int check_outside(const Env *env) { return env_check(settled(env)); }
 static const EnvOutside outside = {.check = check_outside};

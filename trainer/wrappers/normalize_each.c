@@ -46,7 +46,7 @@ void normalize_each_apply(const NormalizeEach *each, const float *x, float *y, i
   KERNELS_EACH(each->device, ops_normalize_features, ops_normalize_feature, worlds * features, &apply);
 }
 
-/* ---- all worlds together ----------------------------------------------------------------------------------------- */
+/* ---- moments over all worlds ------------------------------------------------------------------------------------- */
 
 /* Merges records in their order; means first, so that squares are about the final mean. */
 static void pool(const double *records, int worlds, int features, double *pooled) {

@@ -23,7 +23,7 @@ static const double GAIN = 1.3;
 static const char *const WAY_NAMES[OPS_BF16_METHODS] = {
   [OPS_BF16_FLOAT32] = "float32", [OPS_BF16_ROUNDED] = "rounded factors", [OPS_BF16_LIBRARY] = "the library"};
 
-/* ---- what is not measured ---------------------------------------------------------------------------------------- */
+/* ---- settings without measurement -------------------------------------------------------------------------------- */
 
 int cpu_bf16_forced(const CpuLibrary *library, bool *forced, OpsBf16Method *method) {
   const char *wanted = getenv("TRAINER_BF16");
@@ -224,7 +224,7 @@ void ops_cpu_bf16_use(Ops *ops, const OpsBf16 *choice) {
   cpu_state(ops)->bf16 = *choice;
 }
 
-/* ---- checks and words -------------------------------------------------------------------------------------------- */
+/* ---- checks and messages ----------------------------------------------------------------------------------------- */
 
 static bool is_text(const char *text, size_t size) {
   const size_t length = strnlen(text, size);

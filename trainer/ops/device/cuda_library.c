@@ -286,7 +286,7 @@ static cublasStatus_t run(DeviceLibrary *library, const Plan *plan, int choice, 
                                       (cudaStream_t)library->device->stream);
 }
 
-/* ---- choosing by the clock --------------------------------------------------------------------------------------- */
+/* ---- choice by measurement --------------------------------------------------------------------------------------- */
 
 /* Returns the seconds of one run; HUGE_VAL where the library fails to run it. */
 static double time_of(DeviceLibrary *library, const Plan *plan, int choice, void *workspace) {

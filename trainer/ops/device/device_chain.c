@@ -89,7 +89,7 @@ static uint16_t *kernel_of(const Pass *pass, int l) {
   return theta;
 }
 
-/* ---- what stands in a hidden layer's room of floats: its numbers as bf16, then their mask ------------------------ */
+/* ---- hidden layers as bf16 and mask, in the layer's floats ------------------------------------------------------- */
 
 static uint16_t *hidden(const OpsLayer *layer) { return (uint16_t *)(void *)layer->y; }
 

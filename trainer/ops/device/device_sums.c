@@ -46,7 +46,7 @@ void device_fold_columns(DeviceState *state, const float *parts, size_t rows, si
                                      .columns = columns, .result = result});
 }
 
-/* ---- sums of what each row has ----------------------------------------------------------------------------------- */
+/* ---- sums over rows of per-row values ---------------------------------------------------------------------------- */
 
 size_t device_row_parts(int rows) { return ((size_t)rows + KERNEL_ROWS - 1) / KERNEL_ROWS; }
 

@@ -8,7 +8,7 @@
 
 enum { KERNEL_PART_ROWS = 32 };
 
-/* ---- the product, where the library has none for it: a thread 32 numbers of a row, terms in order ---------------- */
+/* ---- products that the library lacks: 32 elements of a row per thread, terms in order ---------------------------- */
 
 /* Epilogue of a product, as in cuBLASLt. */
 typedef enum OpsEpilogue {
@@ -162,7 +162,7 @@ CORE_KERNEL_FN void ops_activation_gradient(const CoreDeviceThread *at, const Op
   }
 }
 
-/* ---- layer norm: 16 threads a row -------------------------------------------------------------------------------- */
+/* ---- layer norm: 16 threads per row ------------------------------------------------------------------------------ */
 
 typedef struct OpsNormRows {
   float *z, *inverse;          /* z becomes n */

@@ -86,7 +86,7 @@ CORE_KERNEL_FN void ops_normalize(const CoreDeviceThread *at, const OpsNormalize
   }
 }
 
-/* ---- rewards of a step: the worlds' discounted sums, one block for their moments, and what follows ------------- */
+/* ---- rewards of a step: discounted sums per world, moments in one block, normalization ------------------------- */
 
 typedef struct OpsRewardStep {
   float *rewards;         /* [worlds] */

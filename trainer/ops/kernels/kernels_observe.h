@@ -32,7 +32,7 @@ CORE_KERNEL_FN void ops_gather_halves(const CoreDeviceThread *at, const OpsGathe
   }
 }
 
-/* ---- the column of blocks: the last of rows [rows][columns], all the rest stays ---------------------------------- */
+/* ---- the column of blocks: the last of rows [rows][columns]; other columns are unchanged ------------------------- */
 
 /* Returns the block of one of global_worlds worlds, which are divided evenly. */
 CORE_DEVICE_FN float ops_block_of_world(int64_t world, int64_t blocks, int64_t global_worlds) {

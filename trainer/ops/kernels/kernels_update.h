@@ -8,7 +8,7 @@
 #include "trainer/ops/kernels/kernels_vector.h"
 #include "trainer/ops/update.h"
 
-/* ---- rows and noise of the present step's minibatch -------------------------------------------------------------- */
+/* ---- rows and noise of the current step's minibatch -------------------------------------------------------------- */
 
 typedef struct OpsTakeRows {
   const OpsUpdateStats *stats;
@@ -72,7 +72,7 @@ CORE_KERNEL_FN void ops_normals_of_step(const CoreDeviceThread *at, const OpsNor
   }
 }
 
-/* ---- standardising by a minibatch's own moments: ops_moment_parts, then these ------------------------------------ */
+/* ---- normalization by a minibatch's own moments: ops_moment_parts, then these ------------------------------------ */
 
 typedef struct OpsSpread { double shift, factor; } OpsSpread;
 typedef struct OpsSpreadOfParts {
@@ -203,7 +203,7 @@ CORE_KERNEL_FN void ops_descend(const CoreDeviceThread *at, const OpsUpdateStep 
   }
 }
 
-/* ---- what is measured of a step, now and then -------------------------------------------------------------------- */
+/* ---- measurements of a step -------------------------------------------------------------------------------------- */
 
 typedef struct OpsSilent {
   OpsRowsOfHead p;

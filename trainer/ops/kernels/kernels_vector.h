@@ -244,7 +244,7 @@ CORE_KERNEL_FN void ops_nonfinite(const CoreDeviceThread *at, const OpsNonfinite
   }
 }
 
-/* ---- generalised advantage estimation: a thread a world, from the last step to the first ------------------------- */
+/* ---- generalized advantage estimation: a thread per world, from the last step to the first ----------------------- */
 
 typedef struct OpsGae {
   float gamma, lambda, reward_scale;
