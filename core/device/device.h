@@ -30,7 +30,7 @@ enum { CORE_DEVICES_MAX = 64 }; /* GPUs of a machine */
  * and filters levels before they are needed; ACTOR runs the actor's network concurrently with the critic's. */
 enum { CORE_STREAM_WORLDS = 1, CORE_STREAM_AHEAD, CORE_STREAM_ACTOR, CORE_STREAMS };
 
-/* Threads of a kernel that share a barrier: none, the block, or a group of N neighbouring threads of a warp (a power of
+/* Threads of a kernel that share a barrier: none, the block, or a group of N neighboring threads of a warp (a power of
  * two up to 32). */
 enum { CORE_GROUP_NONE = 0, CORE_GROUP_BLOCK = -1 };
 

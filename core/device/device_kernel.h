@@ -95,7 +95,7 @@ CORE_DEVICE_FN CoreDivided32 core_divide_32(uint32_t i, CoreDivisor32 by) {
   return divided;
 }
 
-/* Waits until all threads of the block, or of the thread's group of `group` neighbours, have arrived. Their earlier
+/* Waits until all threads of the block, or of the thread's group of `group` neighbors, have arrived. Their earlier
  * writes to shared and device memory are then visible to each other. A kernel whose group is the block may also wait
  * for a warp (32); all threads of the block must call that, since the emulator waits for them. */
 #if defined(__CUDACC__)

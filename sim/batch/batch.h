@@ -33,7 +33,7 @@ typedef struct SimBatchOptions {
   uint64_t seed;
   uint32_t first_world;      /* global number of world 0, where several batches share a seed */
   int frame_skip, max_steps;
-  float dense_reward;        /* reward per metre; 0: sparse */
+  float dense_reward;        /* reward per meter; 0: sparse */
   bool pad_writes_zero;      /* spec 2.4: as the CPU reference */
   bool auto_reset;           /* false: a world continues after its episode's end (parity tests) */
   bool done_reason;          /* host only: `done` is 2 where only the time limit ended the episode */
@@ -133,7 +133,7 @@ void sim_batch_synchronize(SimBatch *batch);
 void sim_batch_observe(const SimBatch *batch, float *observations);
 
 /* Save and restore the whole state for checkpoints: a header that does not depend on the worlds, then one record of
- * equal size for each world in order, so that states of neighbouring batches can be joined and split. */
+ * equal size for each world in order, so that states of neighboring batches can be joined and split. */
 size_t sim_batch_state_bytes(const SimBatch *batch);
 size_t sim_batch_world_bytes(const SimBatch *batch); /* size of a record */
 void sim_batch_save(const SimBatch *batch, void *state);

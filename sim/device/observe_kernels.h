@@ -31,7 +31,7 @@ CORE_KERNEL_FN SimObserved sim_observe_source_of(const SimDeviceBatch *batch, ui
   return o;
 }
 
-/* ---- flat and padded: four neighbouring elements per thread ------------------------------------------------------ */
+/* ---- flat and padded: four neighboring elements per thread ------------------------------------------------------- */
 
 enum { SIM_OBSERVE_FOUR = 4 };
 typedef struct SimObserveFour { SIM_WARP_ALIGN float x[SIM_OBSERVE_FOUR]; } SimObserveFour;
@@ -66,7 +66,7 @@ CORE_KERNEL_FN void sim_observe_write(const SimObserveFour *four, size_t count, 
     if (k < count) to[k] = four->x[k];
 }
 
-/* Among four neighbours usually at most one is an angular velocity, so that a warp computes its tanh once for 128
+/* Among four neighbors usually at most one is an angular velocity, so that a warp computes its tanh once for 128
  * elements. */
 CORE_KERNEL_FN void sim_observe_rows(const CoreDeviceThread *at, const SimDeviceObserve *a) {
   const size_t length = a->length.number, numbers = length * (size_t)a->batch.count;

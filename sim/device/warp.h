@@ -27,7 +27,7 @@ enum {
 /* Flags of contacts and joints: which of their bodies can move, and SimPair.clears_impulse. */
 enum { SIM_WARP_A_MOVES = 1, SIM_WARP_B_MOVES = 2, SIM_WARP_CLEARS_IMPULSE = 4 };
 
-/* Records that lanes read in units of 16 bytes. Their size is an odd number of units, so that eight neighbouring lanes
+/* Records that lanes read in units of 16 bytes. Their size is an odd number of units, so that eight neighboring lanes
  * read from different banks of shared memory. */
 #if defined(__cplusplus)
 #define SIM_WARP_ALIGN alignas(16)

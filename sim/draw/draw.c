@@ -1,4 +1,4 @@
-/* Converts a level to coloured polygons and discs, as Kinetix' renderer draws it: the arena, polygons, circles, joints,
+/* Converts a level to colored polygons and discs, as Kinetix' renderer draws it: the arena, polygons, circles, joints,
  * thrusters, in this order. Independent of pixels, except for a sheet's layout, and of file formats. */
 #include "sim/draw/draw.h"
 
@@ -6,18 +6,18 @@
 
 #include "sim/physics/world.h"
 
-/* Sizes in metres; Kinetix' at 100 pixels per metre. */
+/* Sizes in meters; Kinetix' at 100 pixels per meter. */
 static const float EDGE = 0.02f, LINE = 0.012f, JOINT_RADIUS = 0.035f, JOINT_EDGE = 0.012f, THRUSTER_EDGE = 0.012f;
 /* Length by which walls extend beyond both ends, outside the arena, so that they cover its corners. */
 static const float WALL_REACH = 0.2f;
-/* Largest share of a thin body's width that an edge takes, so that its colour stays visible. */
+/* Largest share of a thin body's width that an edge takes, so that its color stays visible. */
 static const float EDGE_SHARE = 0.15f;
 
-/* ---- colours --------------------------------------------------------------------------------------------------- */
+/* ---- colors ---------------------------------------------------------------------------------------------------- */
 
 static const SimDrawColor role_color[] = {{160, 160, 160}, {0, 204, 0}, {0, 102, 204}, {255, 102, 102}};
 static const SimDrawColor fixated_color = {80, 80, 80}, nozzle_color = {120, 120, 120};
-/* Colours of motor and thruster bindings: yellow, magenta, cyan, orange. */
+/* Colors of motor and thruster bindings: yellow, magenta, cyan, orange. */
 static const SimDrawColor binding_color[SIM_MOTOR_BINDINGS] = {
   {255, 255, 0}, {255, 0, 255}, {0, 255, 255}, {255, 153, 51}};
 
@@ -92,7 +92,7 @@ static float thickness(const SimVec *corner, int corners) {
   return least;
 }
 
-/* Adds a body. reach: metres by which the upper and lower ends move outwards. */
+/* Adds a body. reach: meters by which the upper and lower ends move outwards. */
 static void add_body(SimDrawing *drawing, const SimShape *shape, float reach) {
   SimVec corner[SIM_VERTICES];
   float middle = 0;
@@ -113,7 +113,7 @@ static void add_arena(SimDrawing *drawing, const SimLevel *level) {
   }
 }
 
-/* Adds a disc with a line from the centre to the rim, upwards at rotation 0. */
+/* Adds a disc with a line from the center to the rim, upwards at rotation 0. */
 static void add_circle(SimDrawing *drawing, const SimShape *shape) {
   float half = real_min(0.5f * LINE, EDGE_SHARE * shape->radius), r = shape->radius;
   const SimVec line[] = {{-half, r - half}, {half, r - half}, {half, 0}, {-half, 0}};
@@ -122,7 +122,7 @@ static void add_circle(SimDrawing *drawing, const SimShape *shape) {
   add_polygon(drawing, pose_of(shape), line, 4, 0, SIM_DRAW_BLACK);
 }
 
-/* Adds a joint: a disc in its motor's colour or white if revolute, a small square if fixed. The position is recomputed,
+/* Adds a joint: a disc in its motor's color or white if revolute, a small square if fixed. The position is recomputed,
  * because the cached one of a level may be stale. */
 static void add_joint(SimDrawing *drawing, const SimLevel *level, const SimJoint *joint) {
   const float half = JOINT_RADIUS;

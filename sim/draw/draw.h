@@ -1,5 +1,5 @@
 /* Pictures of worlds: a level, or the current state of a world (sim_batch_get_world), as a short list of filled shapes
- * in world metres, in Kinetix' colours (spec kinetix.md 3.5). draw_svg.h and draw_image.h encode sheets of such
+ * in world meters, in Kinetix' colors (spec kinetix.md 3.5). draw_svg.h and draw_image.h encode sheets of such
  * drawings. */
 #ifndef SIM_DRAW_H
 #define SIM_DRAW_H
@@ -12,9 +12,9 @@ static const SimDrawColor SIM_DRAW_BLACK = {0, 0, 0}, SIM_DRAW_WHITE = {255, 255
 enum { SIM_DRAW_CORNERS = 4 };
 typedef struct SimDrawItem {
   SimDrawColor fill;
-  float edge;                                     /* width in metres; 0: none */
+  float edge;                                     /* width in meters; 0: none */
   int corners;                                    /* 3 or 4, clockwise; 0: a disc */
-  float x[SIM_DRAW_CORNERS], y[SIM_DRAW_CORNERS]; /* corners; [0] holds the centre of a disc */
+  float x[SIM_DRAW_CORNERS], y[SIM_DRAW_CORNERS]; /* corners; [0] holds the center of a disc */
   float radius;
 } SimDrawItem;
 
@@ -34,10 +34,10 @@ typedef struct SimDrawing {
  * medium length for all. Bodies that are not finite are omitted. */
 void sim_draw_world(const SimLevel *level, const float *thrust, SimDrawing *drawing);
 
-/* Returns the fill colour of a body: by role, grey or darker if fixated. */
+/* Returns the fill color of a body: by role, gray or darker if fixated. */
 SimDrawColor sim_draw_body_color(const SimShape *shape);
 
-/* Returns all colours that fill items, white included, for palettes. */
+/* Returns all colors that fill items, white included, for palettes. */
 enum { SIM_DRAW_COLORS = 14 };
 void sim_draw_palette(SimDrawColor color[SIM_DRAW_COLORS]);
 

@@ -33,7 +33,7 @@ static Point to_pixels(const Canvas *canvas, float x, float y) {
                  ((double)SIM_DRAW_BOTTOM + (double)SIM_DRAW_WIDTH - (double)y) * scale};
 }
 
-/* Finds the pixels first .. end - 1 of row y whose centres lie in the convex outline. */
+/* Finds the pixels first .. end - 1 of row y whose centers lie in the convex outline. */
 static void span(const Outline *outline, int side, int y, int *first, int *end) {
   double middle = y + 0.5, least = side, most = 0;
   for (int i = 0; i < outline->count; i++) {
@@ -78,7 +78,7 @@ static void fill_disc(Canvas *canvas, const SimDrawItem *item, float radius, Sim
   fill(canvas, &outline, color);
 }
 
-/* Paints the whole item in the edge's colour, then its interior. */
+/* Paints the whole item in the edge's color, then its interior. */
 static void paint_item(Canvas *canvas, const SimDrawItem *item) {
   float x[SIM_DRAW_CORNERS], y[SIM_DRAW_CORNERS];
   SimDrawColor outer = item->edge > 0 ? SIM_DRAW_BLACK : item->fill;
@@ -146,7 +146,7 @@ static int out_of_memory(int width, int height) {
   return core_error(CORE_FAIL, "out of memory for an image of %d x %d pixels", width, height);
 }
 
-/* Renders the sheet as a truecolour image; free it with gdImageDestroy. */
+/* Renders the sheet as a truecolor image; free it with gdImageDestroy. */
 static int make_image(const SimDrawSheet *sheet, gdImagePtr *image) {
   TRY(sim_draw_sheet_check(sheet));
   int width = sim_draw_sheet_width(sheet), height = sim_draw_sheet_height(sheet);
@@ -195,7 +195,7 @@ int sim_draw_rgb(const SimDrawSheet *sheet, uint8_t *rgb) {
   return CORE_OK;
 }
 
-/* Copies pixels to a truecolour image; free it with gdImageDestroy. */
+/* Copies pixels to a truecolor image; free it with gdImageDestroy. */
 static int copy_image(const SimDrawPixels *pixels, gdImagePtr *image) {
   const uint8_t *rgb = pixels->rgb;
   *image = gdImageCreateTrueColor(pixels->width, pixels->height);
@@ -220,7 +220,7 @@ enum { BITS_DRAWN = 5, BITS_SEEN = 6, KEYS = 1 << 3 * BITS_SEEN };
 struct SimDrawGif {
   CoreText bytes;
   gdImagePtr before;        /* last frame: the next one stores only differences */
-  int16_t nearest[KEYS];    /* palette index of a colour reduced to `bits` bits per channel; -1: not computed yet */
+  int16_t nearest[KEYS];    /* palette index of a color reduced to `bits` bits per channel; -1: not computed yet */
   int bits;
   SimDrawColor color[PALETTE];
   int colors;
@@ -236,7 +236,7 @@ static void add_color(SimDrawGif *gif, int red, int green, int blue) {
   gif->color[gif->colors++] = (SimDrawColor){(uint8_t)red, (uint8_t)green, (uint8_t)blue};
 }
 
-/* Chooses the drawings' colours and their mixtures with black, since nearly all edges are black. */
+/* Chooses the drawings' colors and their mixtures with black, since nearly all edges are black. */
 static void choose_drawn_colors(SimDrawGif *gif) {
   const int steps = (PALETTE - 1) / SIM_DRAW_COLORS;
   SimDrawColor pure[SIM_DRAW_COLORS];
@@ -248,7 +248,7 @@ static void choose_drawn_colors(SimDrawGif *gif) {
       add_color(gif, pure[i].red * step / steps, pure[i].green * step / steps, pure[i].blue * step / steps);
 }
 
-/* Chooses gd's median cut of the image, and a coarse cube of all colours for those that only later frames have. */
+/* Chooses gd's median cut of the image, and a coarse cube of all colors for those that only later frames have. */
 static int choose_seen_colors(SimDrawGif *gif, gdImagePtr image) {
   gdImagePtr cut = gdImageCreatePaletteFromTrueColor(image, 0, PALETTE - CUBE);
   if (!cut) return out_of_memory(gdImageSX(image), gdImageSY(image));
@@ -267,7 +267,7 @@ static void fill_palette(const SimDrawGif *gif, gdImagePtr image) {
     gdImageColorAllocate(image, gif->color[i].red, gif->color[i].green, gif->color[i].blue);
 }
 
-/* Maps the palette's colours to themselves, the first ones with priority: a drawing's pure colours before mixtures. */
+/* Maps the palette's colors to themselves, the first ones with priority: a drawing's pure colors before mixtures. */
 static void seed_keys(SimDrawGif *gif) {
   for (int i = 0; i < KEYS; i++) gif->nearest[i] = -1;
   for (int i = gif->colors - 1; i >= 0; i--)

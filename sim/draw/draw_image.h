@@ -18,7 +18,7 @@ int sim_draw_rgb(const SimDrawSheet *sheet, uint8_t *rgb);
 /* Appends a PNG file of the pixels. */
 int sim_draw_png_pixels(const SimDrawPixels *pixels, CoreText *png);
 
-/* Animation that loops endlessly. All frames share one palette: the drawings' colours, or those of the first frame of
+/* Animation that loops endlessly. All frames share one palette: the drawings' colors, or those of the first frame of
  * pixels. */
 typedef struct SimDrawGif SimDrawGif;
 enum { SIM_DRAW_FRAME_CS = 3 }; /* hundredths of a second per frame: an environment step is 1/30 s */

@@ -10,7 +10,7 @@ static const float SIM_DRAW_REVOLUTE_CHANCE = 0.5f, SIM_DRAW_MOTOR_CHANCE = 0.8f
 static const float SIM_DRAW_SPEED_MIN = 0.4f, SIM_DRAW_SPEED_MAX = 3;
 /* Wheels have less power than other motors: stronger ones overshoot (spec 2.6). */
 static const float SIM_DRAW_POWER_MIN = 1, SIM_DRAW_POWER_MAX = 3, SIM_DRAW_WHEEL_POWER = 1;
-static const float SIM_DRAW_VISIBLE_MIN = 0.05f;         /* metres by which one shape must reach out of the other */
+static const float SIM_DRAW_VISIBLE_MIN = 0.05f;         /* meters by which one shape must reach out of the other */
 
 /* ---- the target ------------------------------------------------------------------------------------------------ */
 
@@ -72,7 +72,7 @@ SIM_FN float sim_generate_allowed(int target, int role) {
 
 /* ---- the joint ------------------------------------------------------------------------------------------------- */
 
-/* Draws an anchor: the centre of a disc, any point of a rectangle. */
+/* Draws an anchor: the center of a disc, any point of a rectangle. */
 SIM_FN SimVec sim_generate_draw_anchor(CoreRandomStream *random, const SimShape *shape, bool circle) {
   return circle ? sim_vec(0, 0) : sim_generate_point_on_polygon(random, shape);
 }
@@ -118,7 +118,7 @@ SIM_FN float sim_generate_farthest_corner(const SimShape *rect, SimVec at) {
   return real_sqrt(x * x + y * y);
 }
 
-/* Returns whether `small`, joined to `big`, reaches out of it at some angle. A disc's joint is at its centre. */
+/* Returns whether `small`, joined to `big`, reaches out of it at some angle. A disc's joint is at its center. */
 SIM_FN bool sim_generate_reaches_out(const SimShape *small, bool small_circle, SimVec small_at, const SimShape *big,
                                      bool big_circle, SimVec big_at) {
   float reach = small_circle ? small->radius : sim_generate_farthest_corner(small, small_at);

@@ -10,7 +10,7 @@
 #include "sim/physics/level_build.h"
 #include "sim/physics/model.h"
 
-/* Side of the arena and height of the floor, in metres. */
+/* Side of the arena and height of the floor, in meters. */
 #define SIM_GENERATE_ARENA 5.0f
 #define SIM_GENERATE_FLOOR 0.4f
 
@@ -95,7 +95,7 @@ SIM_CALLED_FN SimVec sim_generate_half_extents(const SimShape *polygon) {
 }
 
 /* Draws a point uniformly in the bounding box of a polygon's vertices. The origin is the mean of the vertices, not the
- * centre of the box. */
+ * center of the box. */
 SIM_CALLED_FN SimVec sim_generate_point_on_polygon(CoreRandomStream *random, const SimShape *polygon) {
   SimVec half = sim_generate_half_extents(polygon);
   float left = polygon->vertex_x[0], bottom = polygon->vertex_y[0];
@@ -107,7 +107,7 @@ SIM_CALLED_FN SimVec sim_generate_point_on_polygon(CoreRandomStream *random, con
   return sim_vec(x, core_random_uniform(random, bottom, bottom + 2 * half.y));
 }
 
-/* Draws a point with more density towards the centre, as the reference does. */
+/* Draws a point with more density towards the center, as the reference does. */
 SIM_FN SimVec sim_generate_point_on_circle(CoreRandomStream *random, float radius) {
   float distance = core_random_uniform(random, 0, radius);
   RealSinCos turn = real_sin_cos(core_random_uniform(random, 0, 2 * REAL_PI));

@@ -30,7 +30,7 @@ SimLevel sim_morphology_candidate(int index, uint32_t attempt);
  * deeper than 0.02 m into a static or the step, root and goal apart. On rejection *reason is a static string. */
 bool sim_morphology_fits(const SimLevel *level, const char **reason);
 
-/* Returns the smallest distance in metres between the centres of an active green and an active blue shape. */
+/* Returns the smallest distance in meters between the centers of an active green and an active blue shape. */
 float sim_morphology_distance(const SimLevel *level);
 
 #endif

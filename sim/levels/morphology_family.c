@@ -169,7 +169,7 @@ static void plan_wheelfeet(SimBuilder *b) {
   for (int side = 0; side < 2; side++) add_wheel(b, leg[side], bottom(leg[side]), 0.08f, 0.14f);
 }
 
-/* Adds a thruster at the root's rear end that pushes through its centre; some trees have one. */
+/* Adds a thruster at the root's rear end that pushes through its center; some trees have one. */
 static void add_thruster(SimBuilder *b, Part root) {
   sim_level_recompute_mass(b->level);
   float mass = 0;

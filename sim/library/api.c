@@ -1,5 +1,5 @@
 /* Batches of libsim: sim.h on top of batch.h, with checks of the caller's arguments. To expose a setting of
- * SimBatchOptions, add a member to LibsimOptions (taken from `reserved`, with 0 meaning the previous behaviour) and a
+ * SimBatchOptions, add a member to LibsimOptions (taken from `reserved`, with 0 meaning the previous behavior) and a
  * line to translate(). */
 #include <omp.h>
 

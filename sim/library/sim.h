@@ -91,7 +91,7 @@ typedef struct LibsimOptions {
   int32_t threads;              /* 0: as many as OpenMP chooses */
   int32_t frame_skip;           /* 2 physics steps of 1/60 s */
   int32_t max_steps;            /* 256 per episode */
-  float dense_reward;           /* 0.2 per metre that green approaches blue; 0: sparse */
+  float dense_reward;           /* 0.2 per meter that green approaches blue; 0: sparse */
   int32_t auto_reset;           /* 1; 0: a world continues after its episode's end */
   int32_t compact_observations; /* 0; 1: omit features that are 0 at all times on all these levels */
   int32_t pad_writes_zero;      /* 0; 1: as the reference does on CPU, for comparisons with it */

@@ -34,7 +34,7 @@ SIM_FN real sim_contact_restitution(const SimBody *a, const SimBody *b, SimVec n
   return sim_vec_dot(approach, normal) * restitution;
 }
 
-/* Returns the velocity delta of an impulse J at arms r1, r2 from the centres: a receives -J, b receives J. */
+/* Returns the velocity delta of an impulse J at arms r1, r2 from the centers: a receives -J, b receives J. */
 SIM_FN SimVelocityDelta sim_contact_velocity_delta(const SimContact *c, SimVec r1, SimVec r2, SimVec impulse) {
   SimVelocityDelta delta;
   delta.a_velocity = sim_vec_scale(-c->a_mass.inverse_mass, impulse);

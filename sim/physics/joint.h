@@ -14,7 +14,7 @@
 
 /* Joint during a step. */
 typedef struct SimJointStep {
-  SimVec a_arm, b_arm;      /* from the centres to the anchors, in the world */
+  SimVec a_arm, b_arm;      /* from the centers to the anchors, in the world */
   real angular_bias;        /* angular velocity that corrects the angle error or the violated limit */
   mask has_angular_constraint; /* fixed, or at a limit: the angular impulse is applied */
   SimVec impulse;           /* accumulated */

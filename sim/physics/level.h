@@ -1,4 +1,4 @@
-/* Level: the initial state of a world, in plain structs on the host, independent of a batch's layout (batch.h). Metres,
+/* Level: the initial state of a world, in plain structs on the host, independent of a batch's layout (batch.h). Meters,
  * radians, seconds, kilograms; y up. Slots: polygons (0..3 the statics: floor, left, right, ceiling), circles, joints,
  * thrusters. A global shape index counts polygons first, then circles. Conventions: spec kinetix.md 1-4. */
 #ifndef SIM_LEVEL_H

@@ -1,7 +1,7 @@
 /* State of a world: everything that a step depends on and changes, without pointers. Also the small types shared by all
  * of the physics (vectors, bodies, velocity deltas). Constants of an episode are in model.h.
  *
- * Units: metres, radians, seconds, kilograms; impulses in kg m/s. Constants: spec kinetix.md 1.2. */
+ * Units: meters, radians, seconds, kilograms; impulses in kg m/s. Constants: spec kinetix.md 1.2. */
 #ifndef SIM_WORLD_H
 #define SIM_WORLD_H
 #include "sim/physics/level.h"

@@ -163,7 +163,7 @@ SIM_FN bool sim_entity_is_active(const SimLevel *level, int k) {
   return k < level->size.polygons ? level->polygon[k].active : level->circle[k - level->size.polygons].active;
 }
 
-/* A shape is neither its own neighbour nor overlaps itself; the other relations include it. */
+/* A shape is neither its own neighbor nor overlaps itself; the other relations include it. */
 SIM_FN void sim_entity_write_attention(const SimLevel *level, const SimEntityLayout *l, float *row) {
   int group[SIM_MAX_SHAPES];
   uint8_t bits[SIM_MAX_SHAPES][SIM_MAX_SHAPES] = {0};

@@ -6,7 +6,7 @@
 
 typedef struct SimTaskRules {
   int frame_skip, max_steps;
-  real dense_reward;  /* per metre by which green approaches blue */
+  real dense_reward;  /* per meter by which green approaches blue */
 } SimTaskRules;
 
 typedef struct SimTaskResult {
@@ -68,7 +68,7 @@ SIM_FN SimControl sim_task_control(const SimModel *model, const SimCommand *comm
   return control;
 }
 
-/* Returns the distance between green and blue in metres, summed over all pairs of such shapes. body: of the world, by
+/* Returns the distance between green and blue in meters, summed over all pairs of such shapes. body: of the world, by
  * shape. */
 SIM_FN real sim_task_distance(const SimModel *model, const SimBody *body) {
   real sum = 0.0f;

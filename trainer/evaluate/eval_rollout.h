@@ -38,7 +38,7 @@ typedef struct EvalKey { uint64_t seed; uint32_t purpose, first_world, step; } E
 void eval_rollout_register(EvalRollout *eval_rollout, const CoreConfig *config, const Env *levels, int worlds,
                            CoreArena *arena);
 /* Makes worlds 0 .. end[0] - 1, then up to end[1] ..., go through the networks in separate passes, so that a part's
- * results do not depend on its neighbours (comm.deterministic). `end` [parts] is the caller's. The default is one
+ * results do not depend on its neighbors (comm.deterministic). `end` [parts] is the caller's. The default is one
  * part. */
 void eval_rollout_divide(EvalRollout *eval_rollout, const int *end, int parts);
 /* Clears the recurrent states, after a reset of all worlds. */

@@ -112,7 +112,7 @@ double ppo_learning_rate(const CoreConfig *config, int64_t iteration) {
 
 /* ---- one minibatch ----------------------------------------------------------------------------------------------- */
 
-/* Returns the log-probs of the reference policy of the clip and the KL penalty: proximal (PPO-EWMA) or behaviour
+/* Returns the log-probs of the reference policy of the clip and the KL penalty: proximal (PPO-EWMA) or behavior
  * (PPO). */
 static const float *ref_logp(const Ppo *ppo) { return ppo->ewma ? ppo->proximal_logp : ppo->minibatch.logp; }
 
@@ -150,7 +150,7 @@ static void sample_entropy(Ppo *ppo, Ops *ops, const float *logits, double *sum)
                                 ppo->config->ppo.entropy_coef, ppo->doutput, sum);
 }
 
-/* Applies openai/ppo-ewma's cap on the importance ratio (spec ppo.md 2.3): raises the behaviour log-prob, as a
+/* Applies openai/ppo-ewma's cap on the importance ratio (spec ppo.md 2.3): raises the behavior log-prob, as a
  * constant, until the ratio is at most ppo.ratio_cap. ppo->logp must hold the current policy's log-probs. */
 static const float *cap_behaviour(Ppo *ppo, Ops *ops) {
   const Minibatch *batch = &ppo->minibatch;

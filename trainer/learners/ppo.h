@@ -1,7 +1,7 @@
 /* PPO and PPO-EWMA (Schulman et al. 2017; Hilton et al. 2022; spec ppo.md 1 and 2): from a rollout to new weights.
  * Actor and critic have separate losses and Adam states; their gradients are clipped separately, or together where
- * net.sharing gives them a joint loss. PPO clips the ratio to the behaviour policy; PPO-EWMA clips the ratio to the
- * proximal policy, an average of past weights, and weights samples by proximal/behaviour. */
+ * net.sharing gives them a joint loss. PPO clips the ratio to the behavior policy; PPO-EWMA clips the ratio to the
+ * proximal policy, an average of past weights, and weights samples by proximal/behavior. */
 #ifndef TRAINER_LEARNERS_PPO_H
 #define TRAINER_LEARNERS_PPO_H
 #include "core/device/arena.h"
@@ -26,7 +26,7 @@ typedef struct Ppo {
   float *moments_scratch;          /* scratch of reduce_rollout_moments; NULL where it needs none */
   float *doutput, *dvalue;         /* [rows][logits], [rows]: gradients at the networks' outputs */
   float *logp;                     /* [rows] log-probs of the current policy, when measured or needed below */
-  float *capped_logp; /* [rows] behaviour log-probs raised to the limit of ppo.ratio_cap; NULL if disabled */
+  float *capped_logp; /* [rows] behavior log-probs raised to the limit of ppo.ratio_cap; NULL if disabled */
   float *kl_penalty_weights, *dkl_penalty; /* [rows], [rows][logits] for ppo.kl_penalty; NULL if disabled */
   Moments *moments;                /* moments of advantages over iterations; NULL unless normalize_advantage is ewma */
   float *noise;                    /* [rows][factors] noise of a sampled entropy; NULL where the entropy has a closed

@@ -400,7 +400,7 @@ static void value_sequences(SapgData *data, Ops *ops, const Agent *agent, const 
   }
 }
 
-/* Values shard after shard, since a micro-batch must not depend on neighbouring shards. */
+/* Values shard after shard, since a micro-batch must not depend on neighboring shards. */
 static void value_as_leader(SapgData *data, Ops *ops, const Agent *agent, const Rollout *rollout) {
   OpsSapgStates states = {.share = make_share(data), .index = data->index};
   for (int s = 0; s < data->shards.shards; s++, states.from = states.end) {

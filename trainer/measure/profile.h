@@ -2,7 +2,7 @@
  * a minibatch, and from the last policy to each; and the effective sample size of the rollout for each (4.3). The
  * learner calls profile_snapshot; nothing is changed. Snapshots are the policy's outputs in fixed states of the
  * rollout, not weights. They are kept at up to PROFILE_INTERVALS + 1 points, at equal shares of the iteration's data.
- * KL between neighbours is always that of one minibatch, however many lie between two points. */
+ * KL between neighbors is always that of one minibatch, however many lie between two points. */
 #ifndef TRAINER_PROFILE_H
 #define TRAINER_PROFILE_H
 #include "core/device/arena.h"
@@ -26,7 +26,7 @@ typedef struct Profile {
   uint8_t *actions;            /* [room][action_bytes] taken in the states */
   float *behaviour_logp, *logp; /* [room] their log-probs when taken; those of a snapshot */
   /* On the host: */
-  LogSum *ratios;              /* [2][most] sums of the ratios snapshot / behaviour, and of their squares */
+  LogSum *ratios;              /* [2][most] sums of the ratios snapshot / behavior, and of their squares */
   int *update;                 /* [most] minibatches before the point: 0, ..., updates */
   double *consecutive;         /* [most - 1] mean KL(policy one minibatch later || policy of point i) */
   double *reference;           /* [most] mean KL(policy of the last point || policy of point i) */

@@ -73,7 +73,7 @@ void representation_add_gram(const float *x, int rows, int width, double *gram);
 /* Computes the eigenvalues of a symmetric matrix, given its lower triangle, in descending order; overwrites the matrix
  * and scratch[n]. Householder's tridiagonal form, then implicit QL. */
 void representation_eigenvalues(double *matrix, int n, double *values, double *scratch);
-/* Centres gram, of `states` rows with these means: x^T x -> (x - mean)^T (x - mean), which is x^T x - states mean
+/* Centers gram, of `states` rows with these means: x^T x -> (x - mean)^T (x - mean), which is x^T x - states mean
  * mean^T; the lower triangle. */
 void representation_centre_gram(const double *gram, const Moments *feature, int width, double states, double *centred);
 /* Computes the ranks except `centred` from the eigenvalues of x^T x, in descending order, and the number of states. */

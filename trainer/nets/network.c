@@ -83,7 +83,7 @@ const char *network_parameter_name(const NetworkShape *shape, const char *networ
   return buffer;
 }
 
-/* -------- initialisation ------------------------------------------------------------------------------------- */
+/* -------- initialization ------------------------------------------------------------------------------------- */
 
 /* Orthonormalizes `count` vectors of `length` doubles, contiguous in memory, by modified Gram-Schmidt: the Q of a QR
  * whose R has a positive diagonal. Each later vector loses its component along the current one independently of the

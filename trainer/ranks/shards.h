@@ -14,7 +14,7 @@ typedef struct Shards {
   int first_world;     /* this rank's are first_world .. first_world + worlds - 1 */
   int worlds;
   int global_shards;   /* shards of the run */
-  int shards;          /* shards of this rank: equal, neighbouring */
+  int shards;          /* shards of this rank: equal, neighboring */
   bool ordered;        /* comm.deterministic */
 } Shards;
 

@@ -343,7 +343,7 @@ static void sample(const Rollout *rollout, Ops *ops, const Draw *draw, int t, Ro
 }
 
 /* Computes policy and values, one shard of worlds after the other, since a shard's results must not depend on its
- * neighbours. Then samples the actions of step t. */
+ * neighbors. Then samples the actions of step t. */
 static void act(const Rollout *rollout, Ops *ops, const Agent *agent, const Draw *draw, int t, RolloutPart part) {
   const int shard = shards_worlds(&rollout->shards), end = part.first + part.worlds;
   const size_t row = (size_t)t * (size_t)rollout->worlds;

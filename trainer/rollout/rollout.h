@@ -1,4 +1,4 @@
-/* Rollout: K steps of N worlds under the current (behaviour) policy, with everything that the update needs. Time-major:
+/* Rollout: K steps of N worlds under the current (behavior) policy, with everything that the update needs. Time-major:
  * transition (t, world) is row t*N + world. Between the environment and the learner; it must not change weights. */
 #ifndef TRAINER_ROLLOUT_H
 #define TRAINER_ROLLOUT_H
@@ -45,7 +45,7 @@ typedef struct Rollout {
   bool is_compact;
   uint16_t *halves;      /* [steps + 1][worlds][features] in half precision (train.observation_storage), else NULL */
   float *values;         /* [steps + 1][worlds] */
-  float *logits;         /* [steps][worlds][head.logits]: the behaviour policy, for the exact KL afterwards */
+  float *logits;         /* [steps][worlds][head.logits]: the behavior policy, for the exact KL afterwards */
   float *logp;           /* [steps][worlds] log-probs of the actions taken */
   float *rewards;        /* [steps][worlds] */
   uint8_t *dones;        /* [steps][worlds], including ends by the time limit */

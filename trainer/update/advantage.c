@@ -11,7 +11,7 @@ void advantage_estimate(Ops *ops, AdvantageRule rule, const float *reward, const
            advantage, target);
 }
 
-/* Returns the divisor of the centred advantages. */
+/* Returns the divisor of the centered advantages. */
 static double spread(AdvantageNorm norm, const Moments *moments) {
   switch (norm) {
     case ADVANTAGE_STOIX_BATCH: return sqrt(moments_variance(moments) + 1e-5);

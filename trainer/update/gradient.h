@@ -9,7 +9,7 @@
 
 enum { GRADIENT_BUCKETS_MAX = 2 * (NETWORK_LAYERS_MAX + 1) };
 
-/* Bucket: neighbouring layers' parameters of one network, which ranks with devices all-reduce together. */
+/* Bucket: neighboring layers' parameters of one network, which ranks with devices all-reduce together. */
 typedef struct GradientBucket { bool is_actor; size_t first, n; } GradientBucket;
 
 /* Progress of overlapping the all-reduce with the last micro-batch, on a device with several ranks

@@ -1,5 +1,5 @@
 /* Adding gradients on devices (gradient_device.h). With several ranks the all-reduce overlaps the backward passes: the
- * networks' vectors are divided into buckets of neighbouring layers, in the order in which backward passes complete
+ * networks' vectors are divided into buckets of neighboring layers, in the order in which backward passes complete
  * them, and a bucket is passed to the communicator as soon as it is complete. The order is fixed beforehand, so that
  * ranks whose micro-batches differ, or that have no row of a minibatch, make the same calls. */
 #include "trainer/update/gradient_device.h"

@@ -48,7 +48,7 @@ typedef struct Minibatch {
   /* whether only chains of layers read the observations (agent_chains_inputs), so that ops may choose their format */
   bool is_input;
   uint8_t *actions;        /* [room][action_bytes] */
-  float *logp;             /* [room] log-probs of the behaviour policy */
+  float *logp;             /* [room] log-probs of the behavior policy */
   float *values;           /* [room] values at the rollout, or from values_of */
   float *advantages, *targets; /* [room] */
 } Minibatch;

@@ -252,7 +252,7 @@ static const float *layer_input(const Run *run, int l, int block) {
 }
 
 /* Returns the memory for dx of layer l in a block: scratch of this thread, or the run's own dx for the first layer,
- * which may be NULL (not wanted). Neighbouring layers use different scratch, since dx of one is dy of the next. */
+ * which may be NULL (not wanted). Neighboring layers use different scratch, since dx of one is dy of the next. */
 static float *layer_dx(const Run *run, int l, int block) {
   if (l > 0) return cpu_thread_rows(run->state, l % 2 ? CPU_EVEN_SCRATCH : CPU_ODD_SCRATCH);
   return run->dx ? run->dx + (size_t)block * CPU_ROWS * (size_t)run->layers[0].in : NULL;

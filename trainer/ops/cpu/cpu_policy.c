@@ -28,7 +28,7 @@ static void group_load(Group *group, const OpsHead *head, const float *logits, i
   cpu_transpose(row, (size_t)head->logits, group->rows, head->logits, group->logp[0], GROUP);
 }
 
-/* Computes probabilities and log-probs of `size` neighbouring logits: z - max - log(sum e^(z - max)). */
+/* Computes probabilities and log-probs of `size` neighboring logits: z - max - log(sum e^(z - max)). */
 static inline void factor_softmax(float (*logp)[GROUP], float (*p)[GROUP], int size) {
   float max[GROUP], total[GROUP], log_total[GROUP];
   for (int r = 0; r < GROUP; r++) {

@@ -281,9 +281,9 @@ void cpu_ewma(Ops *ops, float *proximal, const float *theta, size_t n, double ke
   }
 }
 
-/* -------- generalised advantage estimation ------------------------------------------------------------------- */
+/* -------- generalized advantage estimation ------------------------------------------------------------------- */
 
-/* One step of neighbouring worlds. `next` is the advantage of the following step (NULL: zeros). Where an episode was
+/* One step of neighboring worlds. `next` is the advantage of the following step (NULL: zeros). Where an episode was
  * truncated, V of the true next observation replaces the stored next value and the trace stops. */
 typedef struct GaeStep {
   float gamma, lambda, reward_scale;

@@ -1,5 +1,5 @@
 /* Kernels around products with bf16 matrices in memory (device_chain.c): rounding, activations and their gradients.
- * They are memory-bound, so a thread loads eight neighbouring elements in 16 bytes where a row's length and the
+ * They are memory-bound, so a thread loads eight neighboring elements in 16 bytes where a row's length and the
  * addresses allow it. Sums are over parts of KERNEL_PART_ROWS rows, in float32. */
 #ifndef TRAINER_OPS_KERNELS_BF16_H
 #define TRAINER_OPS_KERNELS_BF16_H

@@ -134,7 +134,7 @@ CORE_KERNEL_FN void ops_tile_multiply(const CoreDeviceThread *at, const uint16_t
   }
 }
 
-/* A thread's part of a tile's outputs, and then of its results: 2 across neighbours of row 8 i + g. */
+/* A thread's part of a tile's outputs, and then of its results: 2 across neighbors of row 8 i + g. */
 typedef struct OpsTileOwn { uint32_t pair[OPS_TILE_OWN][OPS_TILE_ACROSS]; } OpsTileOwn;
 
 /* Load and store one row. */

@@ -211,7 +211,7 @@ CORE_KERNEL_FN void ops_gather(const CoreDeviceThread *at, const OpsGather *a) {
   }
 }
 
-/* Short rows of several arrays by one index: one thread per row of one array, so that neighbours read neighbouring
+/* Short rows of several arrays by one index: one thread per row of one array, so that neighbors read neighboring
  * indices. */
 typedef struct OpsGatherFields {
   const uint32_t *index;
