@@ -58,7 +58,7 @@ static void add(Ops *ops, float *x, const float *y, size_t n) {
 }
 
 static void normalize(Ops *ops, float *x, size_t n, double shift, double factor) {
-  DEVICE_LAUNCH(device_state(ops), ops_normalize_by_moments, n, &(OpsStandardise){x, n, shift, factor});
+  DEVICE_LAUNCH(device_state(ops), ops_normalize_by_moments, n, &(OpsNormalizeByMoments){x, n, shift, factor});
 }
 
 static void normalize_within(Ops *ops, float *x, size_t n, double shift, double factor, double bound) {

@@ -59,7 +59,7 @@ static void normalize_by(Ops *ops, float *x, size_t n, const Moments *records, s
   DeviceState *state = device_state(ops);
   state->device->launch(state->device, &ops_spread_launch, 1, DECIDE_THREADS, DECIDE_THREADS * sizeof(Moments),
                         &(OpsSpreadOfParts){records, count, unbiased, state->spread});
-  DEVICE_LAUNCH(state, ops_normalize_by, n, &(OpsStandardiseBy){x, n, state->spread});
+  DEVICE_LAUNCH(state, ops_normalize_by, n, &(OpsNormalizeBy){x, n, state->spread});
 }
 
 static void normalize(Ops *ops, float *x, size_t n, bool unbiased) {

@@ -106,8 +106,8 @@ CORE_KERNEL_FN void ops_merge_records(const CoreDeviceThread *at, const OpsMerge
   *a->record = all;
 }
 
-typedef struct OpsStandardiseBy { float *x; size_t n; const OpsSpread *spread; } OpsStandardiseBy;
-CORE_KERNEL_FN void ops_normalize_by(const CoreDeviceThread *at, const OpsStandardiseBy *a) {
+typedef struct OpsNormalizeBy { float *x; size_t n; const OpsSpread *spread; } OpsNormalizeBy;
+CORE_KERNEL_FN void ops_normalize_by(const CoreDeviceThread *at, const OpsNormalizeBy *a) {
   const OpsSpread spread = *a->spread;
   for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at))
     a->x[i] = (float)(((double)a->x[i] - spread.shift) * spread.factor);

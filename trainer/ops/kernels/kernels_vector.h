@@ -165,8 +165,8 @@ CORE_KERNEL_FN void ops_add(const CoreDeviceThread *at, const OpsAdd *a) {
   for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at)) a->x[i] += a->y[i];
 }
 
-typedef struct OpsStandardise { float *x; size_t n; double shift, factor; } OpsStandardise;
-CORE_KERNEL_FN void ops_normalize_by_moments(const CoreDeviceThread *at, const OpsStandardise *a) {
+typedef struct OpsNormalizeByMoments { float *x; size_t n; double shift, factor; } OpsNormalizeByMoments;
+CORE_KERNEL_FN void ops_normalize_by_moments(const CoreDeviceThread *at, const OpsNormalizeByMoments *a) {
   for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at))
     a->x[i] = (float)(((double)a->x[i] - a->shift) * a->factor);
 }
