@@ -53,7 +53,7 @@ typedef struct Operation {
 
 struct CoreGraph {
   Operation *operation;
-  size_t count, room;
+  size_t count, capacity;
   bool is_forked;             /* during a capture: whether memory is lent to the communication stream */
 };
 
@@ -98,9 +98,9 @@ static void check_not_recording(CoreDevice *device) { CORE_CHECK(emulator_of(dev
 
 /* Appends an operation with a copy of its arguments. */
 static void record(CoreGraph *graph, Operation operation) {
-  if (graph->count == graph->room) {
-    graph->room = graph->room ? 2 * graph->room : 64;
-    graph->operation = core_memory_resize(graph->operation, graph->room * sizeof *graph->operation);
+  if (graph->count == graph->capacity) {
+    graph->capacity = graph->capacity ? 2 * graph->capacity : 64;
+    graph->operation = core_memory_resize(graph->operation, graph->capacity * sizeof *graph->operation);
   }
   if (operation.kernel) {
     void *kept = core_memory_allocate(operation.kernel->argument_bytes);

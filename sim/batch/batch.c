@@ -93,7 +93,7 @@ void sim_batch_destroy(SimBatch **batch) {
   if (!*batch) return;
   if ((*batch)->backend) (*batch)->backend->destroy(*batch);
   core_arena_destroy(&(*batch)->arena);
-  sim_batch_free_rooms(*batch);
+  sim_batch_free_thread_memory(*batch);
   free(*batch);
   *batch = NULL;
 }

@@ -189,39 +189,39 @@ static int block_worlds(const SimBatch *batch, int threads) {
 
 /* Working memory of a thread. It takes some MB, more than threads' stacks are sure to have: they are 2 MB under
  * `ulimit -s unlimited`. */
-typedef union Room { SimScratch scratch; SimBlock block; } Room;
+typedef union ThreadMemory { SimScratch scratch; SimBlock block; } ThreadMemory;
 
 /* Returns the calling thread's working memory, allocated on first use so that the thread touches it first (NUMA). The
  * solvers' memory follows the union. */
-static Room *take_room(SimBatch *batch) {
-  const size_t own = (sizeof(Room) + SIM_LANES_ALIGNMENT - 1) / SIM_LANES_ALIGNMENT * SIM_LANES_ALIGNMENT;
-  void **place = &batch->room[omp_get_thread_num()];
+static ThreadMemory *get_thread_memory(SimBatch *batch) {
+  const size_t own = (sizeof(ThreadMemory) + SIM_LANES_ALIGNMENT - 1) / SIM_LANES_ALIGNMENT * SIM_LANES_ALIGNMENT;
+  void **place = &batch->thread_memory[omp_get_thread_num()];
   if (*place) return *place;
   const size_t solvers = batch->kernels ? batch->kernels->solve_bytes : 0;
-  Room *room = core_memory_allocate_aligned(SIM_LANES_ALIGNMENT, own + solvers);
-  room->block.kernels = batch->kernels;
-  room->block.solver_room = (char *)room + own;
-  return *place = room;
+  ThreadMemory *thread_memory = core_memory_allocate_aligned(SIM_LANES_ALIGNMENT, own + solvers);
+  thread_memory->block.kernels = batch->kernels;
+  thread_memory->block.solver_memory = (char *)thread_memory + own;
+  return *place = thread_memory;
 }
 
-static void make_places_for_rooms(SimBatch *batch, int threads) {
-  if (threads <= batch->rooms) return;
-  batch->room = core_memory_resize(batch->room, (size_t)threads * sizeof *batch->room);
-  for (; batch->rooms < threads; batch->rooms++) batch->room[batch->rooms] = NULL;
+static void reserve_thread_memory(SimBatch *batch, int threads) {
+  if (threads <= batch->thread_count) return;
+  batch->thread_memory = core_memory_resize(batch->thread_memory, (size_t)threads * sizeof *batch->thread_memory);
+  for (; batch->thread_count < threads; batch->thread_count++) batch->thread_memory[batch->thread_count] = NULL;
 }
 
-void sim_batch_free_rooms(SimBatch *batch) {
-  for (int i = 0; i < batch->rooms; i++) free(batch->room[i]);
-  free(batch->room);
+void sim_batch_free_thread_memory(SimBatch *batch) {
+  for (int i = 0; i < batch->thread_count; i++) free(batch->thread_memory[i]);
+  free(batch->thread_memory);
 }
 
 static void step_all(SimBatch *batch, const void *actions, const Outputs *outputs) {
   const int worlds = batch->options.worlds, threads = omp_get_max_threads(), each = block_worlds(batch, threads);
   int64_t nonfinite = 0;
-  make_places_for_rooms(batch, threads);
+  reserve_thread_memory(batch, threads);
 #pragma omp parallel reduction(+ : nonfinite)
   {
-    Room *memory = take_room(batch);
+    ThreadMemory *memory = get_thread_memory(batch);
     if (batch->kernels) {
 #pragma omp for schedule(static)
       for (int first = 0; first < worlds; first += each)

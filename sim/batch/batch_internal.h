@@ -56,15 +56,16 @@ struct SimBatch {
   uint32_t *numbers;      /* [world] number of the current level in its world's sequence; new levels only */
   const SimLanesKernels *kernels; /* NULL: worlds are stepped one by one */
   SimBlockPlan *plans;    /* [sim_batch_planned] */
-  void **room;            /* [rooms] working memory of each thread, allocated in its first step (batch_cpu.c) */
-  int rooms;
+  /* [thread_count] working memory of each thread, allocated in its first step (batch_cpu.c) */
+  void **thread_memory;
+  int thread_count;
   int64_t nonfinite;
   const SimBackendTable *backend; /* options.backend.table; NULL: the worlds are on the host */
   void *remote;           /* owned by the backend */
 };
 
-/* Frees `room` (batch_cpu.c). */
-void sim_batch_free_rooms(SimBatch *batch);
+/* Frees `thread_memory` (batch_cpu.c). */
+void sim_batch_free_thread_memory(SimBatch *batch);
 
 /* Number of worlds that keep their plans between steps: the first worlds that step in blocks. Each plan takes a third
  * of the memory of a world. */

@@ -17,8 +17,8 @@ struct SimLevelDevice {
   CoreArena *arena;
   SimBatch *filter_batch;      /* its worlds are the slots in which levels are tested */
   SimDeviceSlots slots;
-  size_t room, groups;         /* maximum tasks, and groups of a sequence, of a draw */
-  SimCandidates tested;        /* [room] candidates of groups */
+  size_t capacity, groups;         /* maximum tasks, and groups of a sequence, of a draw */
+  SimCandidates tested;        /* [capacity] candidates of groups */
   int32_t *lacks;              /* [groups] */
   int64_t *lackers;
   SimDeviceGroups group;       /* its arrays */
@@ -39,10 +39,10 @@ static SimLevelDevice *filter_of(const SimBatch *batch) {
 }
 
 /* One group more than the slots need, since a range may begin within a group. */
-static void choose_room(const SimBatch *batch, SimLevelDevice *levels) {
+static void choose_capacity(const SimBatch *batch, SimLevelDevice *levels) {
   const size_t groups = (size_t)batch->level_count / SIM_GROUP_KEPT + 2;
   levels->groups = batch->options.drawn_slots > 0 ? fewer(groups, GROUPS_MAX) : 0;
-  levels->room = levels->groups * PLAYED_FIRST;
+  levels->capacity = levels->groups * PLAYED_FIRST;
 }
 
 /* Creates as many slots as worlds that the device steps at once: the number of tasks depends on episodes, not on
@@ -70,9 +70,9 @@ static void register_choices(CoreArena *arena, SimChoices *choices, size_t world
 
 static void register_memory(const SimBatch *batch, SimLevelDevice *l) {
   const size_t kept = l->groups * SIM_GROUP_KEPT, drawn = l->groups * SIM_GROUP_DRAWN;
-  CORE_ARENA_DEVICE(l->arena, l->tested.key, l->room, "keys of levels to play [tasks]");
-  CORE_ARENA_DEVICE(l->arena, l->tested.number, l->room, "numbers of levels to play [tasks]");
-  CORE_ARENA_DEVICE(l->arena, l->tested.solved, l->room, "levels that solve themselves [tasks]");
+  CORE_ARENA_DEVICE(l->arena, l->tested.key, l->capacity, "keys of levels to play [tasks]");
+  CORE_ARENA_DEVICE(l->arena, l->tested.number, l->capacity, "numbers of levels to play [tasks]");
+  CORE_ARENA_DEVICE(l->arena, l->tested.solved, l->capacity, "levels that solve themselves [tasks]");
   CORE_ARENA_DEVICE(l->arena, l->lacks, l->groups, "groups that lack levels [groups]");
   CORE_ARENA_DEVICE(l->arena, l->lackers, 1, "how many lack levels");
   CORE_ARENA_DEVICE(l->arena, l->group.good, l->groups, "levels found [groups]");
@@ -101,7 +101,7 @@ int sim_level_device_create(const SimBatch *batch, CoreDevice *device, SimLevelD
   made->device = device;
   made->arena = core_arena_create("random levels");
   core_arena_set_device(made->arena, device);
-  choose_room(batch, made);
+  choose_capacity(batch, made);
   register_memory(batch, made);
   TRY(core_arena_commit(made->arena));
   TRY(create_filter_batch(batch, made));

@@ -79,7 +79,7 @@ typedef struct SimWarpWorld {
 typedef struct SimWarpLayout {
   int worlds;                        /* worlds per warp */
   int shapes, joints, wavefronts;    /* maximum per world */
-  int room, overflow;                /* contacts in shared memory; maximum of further ones, spilled */
+  int capacity, overflow;            /* contacts in shared memory; maximum of further ones, spilled */
   int passes;                        /* maximum */
   int hits;                          /* maximum of a warp, per kind and 32 pairs */
   int pair_words, warm_words;        /* words of SimWorld.overlap_pairs and .warm, for this size */
@@ -101,7 +101,7 @@ typedef struct SimWarp {
   char *body;                   /* SimBody [worlds][shapes] (sim_warp_bodies), and the dummy body */
   char *box;                    /* SimBox [worlds][shapes] (sim_warp_boxes), until all pairs are tested; then */
   SimWarpJoint *joint;          /* [1 + worlds * joints], the padding one first */
-  SimWarpContact *contact;      /* [1 + room], the padding one first */
+  SimWarpContact *contact;      /* [1 + capacity], the padding one first */
   SimWavefrontContact *scheduled; /* [contacts]: world by world, in the model's order */
   uint32_t *overlap_bits;       /* [lanes]: bits of pairs whose boxes overlap */
   uint16_t *hit;                /* [hits]: pairs of a kind whose boxes overlap, world by world: 256 * world + pair */
@@ -182,13 +182,13 @@ SIM_FN SimWarpLayout sim_warp_layout(SimSize size, int worlds, size_t budget) {
   l.world = sim_warp_reserve(&end, n * sizeof(SimWarpWorld), 16);
   l.schedule = sim_warp_reserve(&end, SIM_WARP_PASSES * SIM_WARP_LANES * sizeof(uint16_t), 4);
   l.contact = sim_warp_reserve(&end, sizeof(SimWarpContact), 16); /* the padding contact; the others follow it */
-  l.room = sim_warp_contact_capacity(worlds, contacts, budget > end ? budget - end : 0, lists_bytes, starts_bytes);
-  l.overflow = contacts - l.room;
-  sim_warp_reserve(&end, (size_t)l.room * sizeof(SimWarpContact), 16);
+  l.capacity = sim_warp_contact_capacity(worlds, contacts, budget > end ? budget - end : 0, lists_bytes, starts_bytes);
+  l.overflow = contacts - l.capacity;
+  sim_warp_reserve(&end, (size_t)l.capacity * sizeof(SimWarpContact), 16);
   uint32_t schedule_end = end;
   l.overlap_bits = l.hit = end; /* lists and schedule share the bytes from here on */
   l.starts = sim_warp_reserve(&schedule_end, starts_bytes, 16);
-  l.scheduled = sim_warp_reserve(&schedule_end, (size_t)l.room * sizeof(SimWavefrontContact), 4);
+  l.scheduled = sim_warp_reserve(&schedule_end, (size_t)l.capacity * sizeof(SimWavefrontContact), 4);
   sim_warp_reserve(&end, sim_warp_larger(schedule_end - end, lists_bytes), 16);
   l.bytes = (end + 15) / 16 * 16;
   sim_warp_lay_out_spill(&l, contacts);
@@ -201,7 +201,7 @@ SIM_FN SimWarpLayout sim_warp_fit(SimSize size, int worlds, size_t shared) {
   const int wanted = worlds * (size.joints > 4 ? 9 : 5) / 2;
   for (size_t warps = SIM_WARP_RESIDENT; warps > 1; warps--) {
     const SimWarpLayout layout = sim_warp_layout(size, worlds, shared / warps - SIM_WARP_RESERVED);
-    if (layout.room >= wanted && (layout.bytes + SIM_WARP_RESERVED) * warps <= shared) return layout;
+    if (layout.capacity >= wanted && (layout.bytes + SIM_WARP_RESERVED) * warps <= shared) return layout;
   }
   return sim_warp_layout(size, worlds, shared - SIM_WARP_RESERVED);
 }
@@ -253,13 +253,14 @@ SIM_FN uint32_t sim_warp_below(unsigned n) { return n >= 32 ? 0xffffffffu : (1u 
 
 /* Returns contact number i, from 1 on. in_shared: all contacts are in shared memory (a hint for the compiler). */
 SIM_FN SimWarpContact *sim_warp_contact(const SimWarp *t, unsigned i, bool in_shared) {
-  const unsigned room = (unsigned)t->layout->room;
-  return in_shared || i <= room ? &t->contact[i] : (SimWarpContact *)t->spill + (i - room - 1);
+  const unsigned capacity = (unsigned)t->layout->capacity;
+  return in_shared || i <= capacity ? &t->contact[i] : (SimWarpContact *)t->spill + (i - capacity - 1);
 }
 
 /* Returns the memory in which `contacts` contacts are scheduled: shared memory, or the spill. */
 SIM_FN SimWavefrontContact *sim_warp_scheduled(const SimWarp *t, int contacts) {
-  return contacts <= t->layout->room ? t->scheduled : (SimWavefrontContact *)(t->spill + t->layout->spill_scheduled);
+  return contacts <= t->layout->capacity ? t->scheduled :
+    (SimWavefrontContact *)(t->spill + t->layout->spill_scheduled);
 }
 
 /* Returns this lane's entry of a pass: the index of a contact or joint. in_shared: all passes are in shared memory. */
@@ -305,7 +306,7 @@ CORE_KERNEL_FN SimWarpSum sim_warp_sum(const SimWarp *t, unsigned n) {
 }
 
 /* Packs the wavefronts of all worlds into passes of at most 32 contacts or joints. A pass takes the next wavefront of
- * each world for which there is room. Worlds with further wavefronts come first, since they need further passes. sizes,
+ * each world that fits. Worlds with further wavefronts come first, since they need further passes. sizes,
  * sharing: of the owner's world (SimWavefronts); 0 where the lane owns none. Writes `starts`, empties the passes of
  * `schedule` from `first` on, and returns their number. *shared_out: bits of the passes, from `first` on, with a
  * wavefront that shares bodies (bit 31 for all from there on). */

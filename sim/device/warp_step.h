@@ -239,7 +239,7 @@ CORE_KERNEL_FN void sim_warp_iterate(const SimWarp *t, int passes, uint32_t shar
 
 /* Two instances of the loop: in the first, the usual one, the compiler knows that all is in shared memory. */
 CORE_KERNEL_FN void sim_warp_solve(const SimWarp *t, int contacts, int passes, uint32_t shared_out) {
-  if (contacts <= t->layout->room && t->joint_passes + passes <= SIM_WARP_PASSES)
+  if (contacts <= t->layout->capacity && t->joint_passes + passes <= SIM_WARP_PASSES)
     sim_warp_iterate(t, passes, shared_out, true);
   else sim_warp_iterate(t, passes, shared_out, false);
 }

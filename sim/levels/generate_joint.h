@@ -25,8 +25,8 @@ SIM_FN void sim_generate_weigh_targets(SimLevel *level, float weights[SIM_MAX_SH
   }
   for (int i = 0; i < shapes; i++) {
     const SimShape *shape = sim_generate_shape(level, i);
-    float room = sim_generate_is_circle(level, i) ? (float)(degree[i] == 0) : real_max((2 - (float)degree[i]) / 2, 0);
-    weights[i] = i >= SIM_STATIC_POLYGONS && shape->active ? room : 0;
+    float weight = sim_generate_is_circle(level, i) ? (float)(degree[i] == 0) : real_max((2 - (float)degree[i]) / 2, 0);
+    weights[i] = i >= SIM_STATIC_POLYGONS && shape->active ? weight : 0;
     if (shape->inverse_mass == 0) weights[i] *= SIM_DRAW_FIXATED_TARGET;
   }
 }
@@ -51,14 +51,14 @@ SIM_CALLED_FN int sim_generate_pick_target(CoreRandomStream *random, SimLevel *l
 SIM_CALLED_FN int sim_generate_draw_kinds(CoreRandomStream *random, SimLevel *level, bool *new_rect) {
   float weights[SIM_MAX_SHAPES];
   int polygons = level->size.polygons, circles = level->size.circles, rects = 0;
-  bool room_rect = sim_generate_free_polygon(level) >= 0, room_circle = sim_generate_free_circle(level) >= 0;
+  bool has_rect = sim_generate_free_polygon(level) >= 0, has_circle = sim_generate_free_circle(level) >= 0;
   sim_generate_weigh_targets(level, weights);
   for (int i = 0; i < polygons; i++) rects += level->polygon[i].active;
   const float target_kinds[] = {(float)(rects > SIM_STATIC_POLYGONS),
                                 (float)(sim_generate_sum(weights + polygons, circles) > 0)};
-  const float kinds[] = {(float)room_rect, (float)room_circle};
-  bool target_rect = sim_generate_pick(random, target_kinds, 2) == 0 || !room_rect;
-  *new_rect = sim_generate_pick(random, kinds, 2) == 0 || (!target_rect && room_rect);
+  const float kinds[] = {(float)has_rect, (float)has_circle};
+  bool target_rect = sim_generate_pick(random, target_kinds, 2) == 0 || !has_rect;
+  *new_rect = sim_generate_pick(random, kinds, 2) == 0 || (!target_rect && has_rect);
   return target_rect ? sim_generate_pick_target(random, level, weights, 0, polygons)
                      : sim_generate_pick_target(random, level, weights, polygons, circles);
 }
@@ -170,9 +170,9 @@ SIM_CALLED_FN int sim_generate_place_shape(SimLevel *level, CoreRandomStream *ra
 SIM_CALLED_FN int sim_generate_add_connected(SimLevel *level, CoreRandomStream *random, bool force_revolute,
                                              bool *visible) {
   int slot = sim_generate_free_joint(level);
-  bool rect, room = sim_generate_free_polygon(level) >= 0 || sim_generate_free_circle(level) >= 0;
+  bool rect, has_slot = sim_generate_free_polygon(level) >= 0 || sim_generate_free_circle(level) >= 0;
   if (visible) *visible = false;
-  if (slot < 0 || !room || !sim_generate_has_target(level)) return -1;
+  if (slot < 0 || !has_slot || !sim_generate_has_target(level)) return -1;
   SimVec own, at;
   int target = sim_generate_draw_kinds(random, level, &rect);
   int added = sim_generate_place_shape(level, random, target, rect, &own, &at);

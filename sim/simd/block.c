@@ -170,10 +170,10 @@ static void plan_contacts(SimBlock *block, int w, const SimContact *contact) {
   plan->bits = plan->lane.contact_count = 0;
   memset(plan->warm, 0, sizeof plan->warm);
   for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) {
-    const int first_overlap_pair = s->overlap_pair_count, room = kind == SIM_RR ? 2 : 1;
-    for (; i < plan->pair_count && plan->pair[i] < model->pair_end[kind]; i++, number += room)
+    const int first_overlap_pair = s->overlap_pair_count, contacts_per_pair = kind == SIM_RR ? 2 : 1;
+    for (; i < plan->pair_count && plan->pair[i] < model->pair_end[kind]; i++, number += contacts_per_pair)
       plan_pair(plan, s, &model->pair[plan->pair[i]], plan->pair[i], plan->points[i], number);
-    sim_step_order(model->pair_count[kind], room, first_overlap_pair, s);
+    sim_step_order(model->pair_count[kind], contacts_per_pair, first_overlap_pair, s);
   }
   sim_step_divide_groups(model, contact, s);
   sim_step_store_overlaps(plan->overlap_pairs, s);
@@ -313,7 +313,7 @@ static void solve(SimBlock *block, int first, int end) {
   sort(sorted, other, count, offsetof(SimLanesSortKey, counts), SORT_KEYS);
   const int most = block->kernels->solve_most;
   for (int i = 0; i < count; i += most)
-    block->kernels->solve(other + i, count - i < most ? count - i : most, block->solver_room);
+    block->kernels->solve(other + i, count - i < most ? count - i : most, block->solver_memory);
 }
 
 /* ---- the step ---------------------------------------------------------------------------------------------------- */

@@ -36,7 +36,7 @@ typedef struct SimBlockPlan {
 /* Working memory of one thread. */
 typedef struct SimBlock {
   const SimLanesKernels *kernels;
-  void *solver_room;          /* solve_bytes of memory for the kernels */
+  void *solver_memory;          /* solve_bytes of memory for the kernels */
   const SimModel *model[SIM_BLOCK_WORLDS];
   SimWorld *world[SIM_BLOCK_WORLDS];
   SimControl control[SIM_BLOCK_WORLDS];
@@ -48,7 +48,7 @@ typedef struct SimBlock {
   SimLanesPolygon polygon[SIM_BLOCK_WORLDS * SIM_MAX_POLYGONS];
   SimLanesMotor motor[SIM_BLOCK_WORLDS * SIM_MAX_JOINTS];
   int body_count, polygon_count, motor_end[SIM_BLOCK_WORLDS], body_end[SIM_BLOCK_WORLDS];
-  bool shows;                 /* whether to write flat observations */
+  bool shows;                   /* whether to write flat observations */
   /* [moving body] observed features, if `shows`; output */
   float shown[SIM_BLOCK_WORLDS * SIM_MAX_SHAPES][SIM_LANES_SHOWN];
   float spin[SIM_BLOCK_WORLDS][SIM_MAX_JOINTS]; /* angular impulses of the motors */

@@ -98,11 +98,11 @@ typedef struct SimLanesKernels {
   /* Writes the observed features of `count` bodies in the order of sim_observe_moving: seven floats each, and a
    * zero. */
   void (*show)(float *const *body, int count, float *shown);
-  /* Runs warm start and all solver iterations of `count` <= solve_most worlds. room: solve_bytes of memory, aligned to
-   * SIM_LANES_ALIGNMENT. */
+  /* Runs warm start and all solver iterations of `count` <= solve_most worlds. memory: solve_bytes of memory, aligned
+   * to SIM_LANES_ALIGNMENT. */
   int solve_most;
   size_t solve_bytes;
-  void (*solve)(SimLanesWorld *const *world, int count, void *room);
+  void (*solve)(SimLanesWorld *const *world, int count, void *memory);
 } SimLanesKernels;
 
 extern const SimLanesKernels SIM_LANES_AVX2, SIM_LANES_AVX2X2, SIM_LANES_AVX512;

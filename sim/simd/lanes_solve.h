@@ -275,9 +275,9 @@ SIM_FN void lanes_store_impulses(LanesSolver *s, SimLanesWorld *const *world, in
 }
 
 /* Runs SIM_LANES_SOLVERS solvers interleaved: each update depends on the one before, so the processor overlaps
- * independent ones. room: memory of the solvers, up to 2 MB, too much for a thread's stack. */
-SIM_FN void lanes_solve(SimLanesWorld *const *world, int count, void *room) {
-  LanesSolver *const s = room;
+ * independent ones. memory: for the solvers, up to 2 MB, too much for a thread's stack. */
+SIM_FN void lanes_solve(SimLanesWorld *const *world, int count, void *memory) {
+  LanesSolver *const s = memory;
   SimLanesWorld *const *part[SIM_LANES_SOLVERS];
   int size[SIM_LANES_SOLVERS] = {0}, solvers = 0, joints = 0, groups = 0;
   for (; solvers * SIM_LANES < count; solvers++) {

@@ -186,7 +186,7 @@ static void add_world(Sums *sums, const Need *n) {
 
 static void add_teams(Sums *sums, const Need *need, SimSize size) {
   for (int width = 0; width < WIDTHS; width++) {
-    const int worlds = TEAM[width], room = sim_warp_fit(size, worlds, SHARED_BYTES).room;
+    const int worlds = TEAM[width], capacity = sim_warp_fit(size, worlds, SHARED_BYTES).capacity;
     for (int first = 0; first + worlds <= WORLDS; first += worlds, sums->warps[width]++) {
       const Load load = load_of(need + first, worlds);
       sums->passes[width] += load.passes;
@@ -196,7 +196,7 @@ static void add_teams(Sums *sums, const Need *need, SimSize size) {
       sums->cost[width].all += cost.all, sums->cost[width].iterations += cost.iterations;
       sums->cost[width].tests += cost.tests, sums->cost[width].order += cost.order;
       sums->applied[width] += load.all.contacts + load.all.joints;
-      sums->crowded[width] += load.all.contacts > room;
+      sums->crowded[width] += load.all.contacts > capacity;
     }
   }
 }

@@ -262,7 +262,7 @@ static void layout_minibatches(Check *check, const char *permutations, const cha
                      .observations = zeros, .values = zeros, .logp = zeros, .actions = actions,
                      .action_bytes = 1, .shards = shards_alone(worlds)};
   Minibatch minibatch = {.global_rows = (int)rows,
-                         .room = (int)rows,
+                         .capacity = (int)rows,
                          .rows = (int)rows,
                          .by = by,
                          .order = check_memory(check, total * 4),

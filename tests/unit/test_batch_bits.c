@@ -391,7 +391,7 @@ static void crowded_worlds_on_a_device(void **state) {
     contacts += scratch.contact_count;
   }
   sim_batch_destroy(&batch);
-  assert_true(contacts / CROWD * 8 > 2 * sim_warp_fit(SIM_SIZE_L, 8, CORE_EMULATED_SHARED_BYTES).room);
+  assert_true(contacts / CROWD * 8 > 2 * sim_warp_fit(SIM_SIZE_L, 8, CORE_EMULATED_SHARED_BYTES).capacity);
   const uint64_t alone = step_part(&set, &extent, 0, CROWD);
   for (size_t i = 0; i < (asked_for("brief") ? 1 : sizeof worlds / sizeof worlds[0]); i++) {
     device = core_device_emulated(CORE_DEVICE_ISOLATED);

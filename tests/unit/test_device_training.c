@@ -204,7 +204,7 @@ static void assert_same_measures(const StoreIteration *x, const StoreIteration *
  * same bits, in iterations that measure and in others, and what the host waits for does not grow with the minibatches.
  * recorded: minibatches of an epoch that the graph is; 0: all. room: rows of a piece, less than by rule, so that it
  * comes to epochs that can not be queued; 0: the rule's. */
-static void compare_queued_as(const char *algorithm, const char *const *more, int recorded, int room) {
+static void compare_queued_as(const char *algorithm, const char *const *more, int recorded, int capacity) {
   enum { ITERATIONS = 4 };
   CoreConfig config = small_config(algorithm, "train.device=cuda");
   set(&config, "ppo.num_minibatches=8");
@@ -215,9 +215,9 @@ static void compare_queued_as(const char *algorithm, const char *const *more, in
   setenv("TRAINER_QUEUE", "none", 1);
   Training *b = make(&config);
   unsetenv("TRAINER_QUEUE"), emulate(false);
-  if (room > 0) {
-    assert_true(learner_as_ppo(&a->learner)->minibatch.room > room);
-    learner_as_ppo(&a->learner)->minibatch.room = learner_as_ppo(&b->learner)->minibatch.room = room;
+  if (capacity > 0) {
+    assert_true(learner_as_ppo(&a->learner)->minibatch.capacity > capacity);
+    learner_as_ppo(&a->learner)->minibatch.capacity = learner_as_ppo(&b->learner)->minibatch.capacity = capacity;
   }
   /* Pieces of shards are padded where they are queued: on a GPU products of other shapes may add in another order. */
   const double tolerance = asked_for_gpu() && a->shards.global_shards > 1 ? 1e-3 : 0;
@@ -246,7 +246,7 @@ static void compare_queued_as(const char *algorithm, const char *const *more, in
   const int64_t most = shards > 1 ? 4 * shards + config.ppo.epochs : 0; /* moments of shards; rows of an epoch */
   const int64_t waits = (int64_t)(a->device->synchronizations - before);
   assert_int_equal(b->device->graphs, rollouts);
-  if (room > 0) assert_in_range(a->device->graphs, 1 + rollouts, all - 1 + rollouts);
+  if (capacity > 0) assert_in_range(a->device->graphs, 1 + rollouts, all - 1 + rollouts);
   else {
     assert_int_equal(a->device->graphs, all + rollouts);
     if (waits > 40 + most) fail_msg("%lld waits", (long long)waits);

@@ -259,7 +259,7 @@ static void test_samples_of_ranks(void **state) {
       int of_batch = 0;
       sapg_data_select(&data, m);
       while (sapg_data_next(&data, ops, &rollout)) {
-        assert_true(data.rows <= data.room && data.room < 40);
+        assert_true(data.rows <= data.capacity && data.capacity < 40);
         for (int r = 0; r < data.rows; r++) {
           const int world = (int)data.batch_logp[r];
           assert_int_equal(world / 2, 2 * rank + data.shard);

@@ -113,7 +113,7 @@ static void go_through(Fixture *f, int part_of[TOTAL], int *pieces) {
     minibatch_select(&f->minibatch, f->ops, &f->rollout, m);
     while (minibatch_next(&f->minibatch, f->ops, &f->rollout, f->advantages, f->targets)) {
       ++*pieces;
-      assert_in_range(f->minibatch.rows, 1, f->minibatch.room);
+      assert_in_range(f->minibatch.rows, 1, f->minibatch.capacity);
       assert_true(f->minibatch.shard >= shard_before);
       shard_before = f->minibatch.shard;
       for (int i = 0; i < f->minibatch.rows; i++) {
@@ -156,7 +156,7 @@ static void test_second_pieces(void **state) {
   int once[TOTAL], pieces = 0;
   for (int i = 0; i < TOTAL; i++) once[i] = -1;
   Fixture *f = make("transitions", shards_of_rank(0, 1, 2));
-  f->minibatch.room = 7;
+  f->minibatch.capacity = 7;
   go_through(f, once, &pieces);
   assert_true(pieces >= TOTAL / 7);
   for (int i = 0; i < TOTAL; i++) assert_true(once[i] >= 0);
@@ -167,12 +167,12 @@ static void test_room(void **state) {
   CoreConfig config = config_of(2048, false, 0);
   const Shards alone = shards_alone(2048);
   const Shards four = {.global_worlds = 2048, .worlds = 512, .global_shards = 4, .shards = 1};
-  assert_int_equal(minibatch_room(&config, &alone), 16384);
-  assert_int_equal(minibatch_room(&config, &four), 4096 + 6 * 64 + 1);
+  assert_int_equal(minibatch_capacity(&config, &alone), 16384);
+  assert_int_equal(minibatch_capacity(&config, &four), 4096 + 6 * 64 + 1);
   snprintf(config.ppo.minibatch_by, sizeof config.ppo.minibatch_by, "environments");
-  assert_int_equal(minibatch_room(&config, &four), 256 * (16 + 6 * 4 + 1));
+  assert_int_equal(minibatch_capacity(&config, &four), 256 * (16 + 6 * 4 + 1));
   config.ppo.num_minibatches = 1;
-  assert_int_equal(minibatch_room(&config, &four), 256 * 512); /* no more than all that it has */
+  assert_int_equal(minibatch_capacity(&config, &four), 256 * 512); /* no more than all that it has */
 }
 
 /* Moments over shards against those of all values at once. */

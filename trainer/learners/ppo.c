@@ -32,7 +32,7 @@ static int register_rl_games(Ppo *ppo, const Rollout *rollout, CoreArena *arena)
                       "last policy [steps][worlds][logits]");
   }
   if (bounds) {
-    CORE_ARENA_DEVICE(arena, ppo->zero_block_ids, (size_t)ppo->minibatch.room, "zeros [rows]");
+    CORE_ARENA_DEVICE(arena, ppo->zero_block_ids, (size_t)ppo->minibatch.capacity, "zeros [rows]");
     CORE_ARENA_DEVICE(arena, ppo->zero_entropy_coef, 1, "zero");
   }
   if (!config->ppo.normalize_value) return CORE_OK;
@@ -49,7 +49,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   TRY(minibatch_register(&ppo->minibatch, config, rollout, arena));
   ppo->minibatch.is_input = agent_chains_inputs(agent);
   size_t total = (size_t)rollout->steps * (size_t)rollout->worlds;
-  size_t rows = (size_t)ppo->minibatch.room, logits = (size_t)agent->head.logits;
+  size_t rows = (size_t)ppo->minibatch.capacity, logits = (size_t)agent->head.logits;
   CORE_ARENA_DEVICE(arena, ppo->advantages, total, "advantages [steps][worlds]");
   CORE_ARENA_DEVICE(arena, ppo->targets, total, "value targets [steps][worlds]");
   CORE_ARENA_DEVICE(arena, ppo->actor_optimizer.m, agent->actor.n, "actor first moments");
@@ -60,7 +60,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   CORE_ARENA_DEVICE(arena, ppo->doutput, rows * logits, "gradient at the output [rows][logits]");
   CORE_ARENA_DEVICE(arena, ppo->dvalue, rows, "gradient at the values [rows]");
   TRY(register_rl_games(ppo, rollout, arena));
-  gradient_register(&ppo->gradient, agent, &rollout->shards, ppo->minibatch.room, arena);
+  gradient_register(&ppo->gradient, agent, &rollout->shards, ppo->minibatch.capacity, arena);
   if (rollout->shards.shards > 1)
     CORE_ARENA_DEVICE(arena, ppo->moments_scratch, 2 * (size_t)rollout->steps * (size_t)shards_worlds(&rollout->shards),
                "columns of a shard [2][steps][worlds]");

@@ -192,8 +192,8 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
                              .max_norm = config->pqn.max_grad_norm, .norm_epsilon = NORM_EPSILON}};
   TRY(minibatch_register(&pqn->minibatch, config, rollout, arena));
   pqn->minibatch.is_input = agent_chains_inputs(agent);
-  const size_t total = (size_t)rollout->steps * (size_t)rollout->worlds, rows = (size_t)pqn->minibatch.room;
-  gradient_register(&pqn->gradient, agent, &rollout->shards, pqn->minibatch.room, arena);
+  const size_t total = (size_t)rollout->steps * (size_t)rollout->worlds, rows = (size_t)pqn->minibatch.capacity;
+  gradient_register(&pqn->gradient, agent, &rollout->shards, pqn->minibatch.capacity, arena);
   if (rollout->shards.shards > 1)
     CORE_ARENA_DEVICE(arena, pqn->scratch, 2 * (size_t)rollout->steps * (size_t)shards_worlds(&rollout->shards),
                "columns of a shard [2][steps][worlds]");

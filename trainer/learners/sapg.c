@@ -36,17 +36,18 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
                  .critic_optimizer = optim_create(config)};
   sapg_data_register(&sapg->data, config, agent, rollout, arena);
   const SapgMinibatches *minibatches = &sapg->data.minibatches;
-  const size_t room = (size_t)sapg->data.room;
+  const size_t capacity = (size_t)sapg->data.capacity;
   CORE_ARENA_DEVICE(arena, sapg->actor_optimizer.m, agent->actor.n, "actor first moments");
   CORE_ARENA_DEVICE(arena, sapg->actor_optimizer.v, agent->actor.n, "actor second moments");
   CORE_ARENA_DEVICE(arena, sapg->critic_optimizer.m, agent->critic.n, "critic first moments");
   CORE_ARENA_DEVICE(arena, sapg->critic_optimizer.v, agent->critic.n, "critic second moments");
-  CORE_ARENA_DEVICE(arena, sapg->doutput, room * (size_t)agent->head.logits, "gradient at the output [rows][logits]");
-  CORE_ARENA_DEVICE(arena, sapg->logp, room, "minibatch log-probabilities of now [rows]");
+  CORE_ARENA_DEVICE(arena, sapg->doutput, capacity * (size_t)agent->head.logits,
+                    "gradient at the output [rows][logits]");
+  CORE_ARENA_DEVICE(arena, sapg->logp, capacity, "minibatch log-probabilities of now [rows]");
   adaptive_lr_register(&sapg->adaptive_lr, config->sapg.kl_threshold, &rollout->shards, arena);
   CORE_ARENA_DEVICE(arena, sapg->entropy_coef, (size_t)config->sapg.blocks, "weights of entropies [blocks]");
   CORE_ARENA(arena, sapg->value_moments, VALUE_MOMENTS, "moments of values");
-  gradient_register(&sapg->gradient, agent, &rollout->shards, sapg->data.room, arena);
+  gradient_register(&sapg->gradient, agent, &rollout->shards, sapg->data.capacity, arena);
   captured_register(&sapg->captured, agent, &sapg->actor_optimizer, agent->sharing != AGENT_SEPARATE, minibatches->rows,
                     false, minibatches->count, arena);
   return CORE_OK;

@@ -59,14 +59,14 @@ typedef struct SapgData {
   size_t taken;                /* offset in `own`: rows of earlier minibatches and of this one's micro-batches so far */
   int taken_of_shard;          /* rows of the current shard's micro-batches so far */
   Sequences memory;            /* for a recurrent policy: a micro-batch holds these sequences, step after step */
-  uint32_t *taken_rows;        /* [room] rows before sequences_order, for a recurrent policy only */
+  uint32_t *taken_rows;        /* [capacity] rows before sequences_order, for a recurrent policy only */
   /* Current micro-batch. */
-  int room, rows, shard;       /* capacity in rows; current rows and shard */
-  uint32_t *sample, *index;    /* [room] this rank's samples, and their rows of the rollout */
-  float *observations;         /* [room][seen] observations with the block that learns */
-  float *policy;               /* [room][logits]; sapg.clip = paper only */
-  uint8_t *actions;            /* [room][action_bytes] */
-  float *batch_logp, *batch_own, *batch_advantages, *batch_values, *batch_returns; /* [room] each */
+  int capacity, rows, shard;   /* capacity in rows; current rows and shard */
+  uint32_t *sample, *index;    /* [capacity] this rank's samples, and their rows of the rollout */
+  float *observations;         /* [capacity][seen] observations with the block that learns */
+  float *policy;               /* [capacity][logits]; sapg.clip = paper only */
+  uint8_t *actions;            /* [capacity][action_bytes] */
+  float *batch_logp, *batch_own, *batch_advantages, *batch_values, *batch_returns; /* [capacity] each */
 } SapgData;
 
 typedef struct Sapg {
@@ -76,8 +76,8 @@ typedef struct Sapg {
   Optimizer actor_optimizer, critic_optimizer;
   Gradient gradient;
   CapturedUpdate captured;     /* captured updates of an epoch */
-  float *doutput;              /* [room][logits] */
-  float *logp;                 /* [room] log-probs of the current policy */
+  float *doutput;              /* [capacity][logits] */
+  float *logp;                 /* [capacity] log-probs of the current policy */
   float *entropy_coef;         /* [blocks] */
   AdaptiveLr adaptive_lr;
   double *value_moments;       /* [VALUE_MOMENTS] on the host */

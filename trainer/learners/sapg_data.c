@@ -78,22 +78,22 @@ static void register_order(SapgData *data, size_t samples, CoreArena *arena) {
 
 static void register_batch(SapgData *data, const CoreConfig *config, const Agent *agent, const Rollout *rollout,
                            CoreArena *arena) {
-  const size_t room = (size_t)data->room, logits = (size_t)agent->head.logits;
-  CORE_ARENA_DEVICE(arena, data->observations, room * (size_t)rollout->features,
+  const size_t capacity = (size_t)data->capacity, logits = (size_t)agent->head.logits;
+  CORE_ARENA_DEVICE(arena, data->observations, capacity * (size_t)rollout->features,
                     "minibatch observations [rows][features]");
-  CORE_ARENA_DEVICE(arena, data->sample, room, "minibatch samples [rows]");
-  sequences_register(&data->memory, &rollout->states, data->room, arena);
+  CORE_ARENA_DEVICE(arena, data->sample, capacity, "minibatch samples [rows]");
+  sequences_register(&data->memory, &rollout->states, data->capacity, arena);
   if (data->device && states_apply(&rollout->states))
-    CORE_ARENA_DEVICE(arena, data->taken_rows, room, "minibatch samples, one sequence after the other [rows]");
-  CORE_ARENA_DEVICE(arena, data->index, room, "minibatch rows [rows]");
-  CORE_ARENA_DEVICE(arena, data->actions, room * rollout->action_bytes, "minibatch actions [rows][bytes]");
-  CORE_ARENA_DEVICE(arena, data->batch_logp, room, "minibatch log-probabilities [rows]");
-  CORE_ARENA_DEVICE(arena, data->batch_advantages, room, "minibatch advantages [rows]");
-  CORE_ARENA_DEVICE(arena, data->batch_values, room, "minibatch values [rows]");
-  CORE_ARENA_DEVICE(arena, data->batch_returns, room, "minibatch returns [rows]");
+    CORE_ARENA_DEVICE(arena, data->taken_rows, capacity, "minibatch samples, one sequence after the other [rows]");
+  CORE_ARENA_DEVICE(arena, data->index, capacity, "minibatch rows [rows]");
+  CORE_ARENA_DEVICE(arena, data->actions, capacity * rollout->action_bytes, "minibatch actions [rows][bytes]");
+  CORE_ARENA_DEVICE(arena, data->batch_logp, capacity, "minibatch log-probabilities [rows]");
+  CORE_ARENA_DEVICE(arena, data->batch_advantages, capacity, "minibatch advantages [rows]");
+  CORE_ARENA_DEVICE(arena, data->batch_values, capacity, "minibatch values [rows]");
+  CORE_ARENA_DEVICE(arena, data->batch_returns, capacity, "minibatch returns [rows]");
   if (strcmp(config->sapg.clip, "paper") != 0) return;
-  CORE_ARENA_DEVICE(arena, data->policy, room * logits, "minibatch policy of the learning block [rows][logits]");
-  CORE_ARENA_DEVICE(arena, data->batch_own, room, "minibatch log-probabilities of the learning block [rows]");
+  CORE_ARENA_DEVICE(arena, data->policy, capacity * logits, "minibatch policy of the learning block [rows][logits]");
+  CORE_ARENA_DEVICE(arena, data->batch_own, capacity, "minibatch log-probabilities of the learning block [rows]");
 }
 
 void sapg_data_register(SapgData *data, const CoreConfig *config, const Agent *agent, const Rollout *rollout,
@@ -105,10 +105,10 @@ void sapg_data_register(SapgData *data, const CoreConfig *config, const Agent *a
                              .sequence = (int)config->sapg.sequence_length};
   *data = (SapgData){.device = core_arena_device(arena), .layout = layout, .shards = *shards,
                      .minibatches = sapg_minibatches(config)};
-  data->room = data->minibatches.last_rows;
+  data->capacity = data->minibatches.last_rows;
   /* No more than the activations hold; independent of the number of ranks where the shards are. */
-  if (shards->global_shards > 1 && minibatch_room(config, shards) < data->room)
-    data->room = minibatch_room(config, shards);
+  if (shards->global_shards > 1 && minibatch_capacity(config, shards) < data->capacity)
+    data->capacity = minibatch_capacity(config, shards);
   const size_t worlds = (size_t)shards->worlds, off_policy = max_off_policy(&layout, shards);
   const size_t samples = local_on_policy(data) + off_policy;
   register_order(data, samples, arena);
@@ -231,7 +231,7 @@ static bool next_microbatch(SapgData *data, const RolloutStates *states) {
     data->taken_of_shard = 0;
   }
   const int left = (int)part_rows[data->shard] - data->taken_of_shard;
-  data->rows = left < data->room ? left : data->room;
+  data->rows = left < data->capacity ? left : data->capacity;
   const uint32_t *sample = sequences_order(&data->memory, states, data->own + data->taken, data->rows);
   core_device_copy(data->device, data->sample, sample, (size_t)data->rows * sizeof *data->sample);
   data->taken += (size_t)data->rows;
@@ -373,9 +373,9 @@ static void value_microbatch(SapgData *data, Ops *ops, const Agent *agent, const
 
 /* Values the columns states->from .. end - 1 in micro-batches. */
 static void value_columns(SapgData *data, Ops *ops, const Agent *agent, const Rollout *rollout, OpsSapgStates *states) {
-  const size_t all = ((size_t)data->layout.steps + 1) * (states->end - states->from), room = (size_t)data->room;
-  for (states->first = 0; states->first < all; states->first += room) {
-    states->n = all - states->first < room ? all - states->first : room;
+  const size_t all = ((size_t)data->layout.steps + 1) * (states->end - states->from), capacity = (size_t)data->capacity;
+  for (states->first = 0; states->first < all; states->first += capacity) {
+    states->n = all - states->first < capacity ? all - states->first : capacity;
     value_microbatch(data, ops, agent, rollout, states, &data->memory);
   }
 }
@@ -385,7 +385,7 @@ static void value_columns(SapgData *data, Ops *ops, const Agent *agent, const Ro
 static void value_sequences(SapgData *data, Ops *ops, const Agent *agent, const Rollout *rollout,
                             const OpsSapgStates *columns) {
   const size_t length = (size_t)data->layout.sequence, steps = (size_t)data->layout.steps;
-  const uint32_t some = (uint32_t)((size_t)data->room / length);
+  const uint32_t some = (uint32_t)((size_t)data->capacity / length);
   Sequences last = data->memory;
   OpsSapgStates states = *columns;
   last.length = 1;

@@ -52,8 +52,8 @@ typedef struct Metrics {
 } Metrics;
 
 /* Registers the buffers. states: all of the rollout's when it has fewer. shard_rows: 0, or the rows of a shard per pass
- * through the networks, whatever the number of ranks (minibatch_room); the KL then has the same bits for any number of
- * them. */
+ * through the networks, whatever the number of ranks (minibatch_capacity); the KL then has the same bits for any number
+ * of them. */
 void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollout, int64_t states, int64_t shard_rows,
                       CoreArena *arena);
 /* Sets the depth of an iteration (from 1): the first, then every metrics.every-th, every

@@ -18,11 +18,11 @@ void profile_register(Profile *profile, const Agent *agent, const Rollout *rollo
                        .updates = (int)updates,
                        .most = 1 + (int)(updates < PROFILE_INTERVALS ? updates : PROFILE_INTERVALS),
                        .head = rollout->head};
-  profile->room = profile->states < own ? profile->states : (int)own;
-  profile->piece = profile->room < agent->max_rows ? profile->room : agent->max_rows;
+  profile->capacity = profile->states < own ? profile->states : (int)own;
+  profile->piece = profile->capacity < agent->max_rows ? profile->capacity : agent->max_rows;
   profile->piece -= profile->piece % states_length(&rollout->states);
-  sequences_register(&profile->sequences, &rollout->states, profile->room, arena);
-  size_t states = (size_t)profile->room, most = (size_t)profile->most;
+  sequences_register(&profile->sequences, &rollout->states, profile->capacity, arena);
+  size_t states = (size_t)profile->capacity, most = (size_t)profile->most;
   CORE_ARENA(arena, profile->index, states, "profile rows [states]");
   if (core_arena_device(arena)) CORE_ARENA_DEVICE(arena, profile->index_on_device, states, "profile rows [states]");
   CORE_ARENA_DEVICE(arena, profile->observations, states * (size_t)rollout->features,
@@ -40,7 +40,7 @@ void profile_register(Profile *profile, const Agent *agent, const Rollout *rollo
 }
 
 static float *snapshot(const Profile *profile, int i) {
-  return profile->logits + (size_t)i * (size_t)profile->room * (size_t)profile->head.logits;
+  return profile->logits + (size_t)i * (size_t)profile->capacity * (size_t)profile->head.logits;
 }
 
 static int piece_rows(const Profile *profile, int row) {

@@ -16,15 +16,15 @@ typedef struct Profile {
   int seen;                    /* minibatches of this iteration so far */
   int piece;                   /* states per pass of the ops */
   OpsHead head;
-  int own, room;               /* this rank's states, and their maximum */
-  uint32_t *index, *index_on_device; /* [room]; NULL without a device */
+  int own, capacity;           /* this rank's states, and their maximum */
+  uint32_t *index, *index_on_device; /* [capacity]; NULL without a device */
   const RolloutStates *states_of; /* the rollout's */
   Sequences sequences;         /* for a recurrent policy: the states are those of whole sequences */
   /* On the ops' device: */
-  float *observations;         /* [room][features] */
-  float *logits;               /* [most + 1][room][logits]; the last: the policy one minibatch after a point */
-  uint8_t *actions;            /* [room][action_bytes] taken in the states */
-  float *behaviour_logp, *logp; /* [room] their log-probs when taken; those of a snapshot */
+  float *observations;         /* [capacity][features] */
+  float *logits;               /* [most + 1][capacity][logits]; the last: the policy one minibatch after a point */
+  uint8_t *actions;            /* [capacity][action_bytes] taken in the states */
+  float *behaviour_logp, *logp; /* [capacity] their log-probs when taken; those of a snapshot */
   /* On the host: */
   LogSum *ratios;              /* [2][most] sums of the ratios snapshot / behavior, and of their squares */
   int *update;                 /* [most] minibatches before the point: 0, ..., updates */

@@ -184,9 +184,9 @@ void encoder_dense_backward(const EncoderPass *pass, int tensor, bool biased, co
 static int most_of(const EncoderShape *shape, const CoreDevice *device) {
   int piece = encoder_reads_pixels(shape->kind) ? ENCODER_PIECE_PIXELS : ENCODER_PIECE;
   if (device == NULL) return piece;
-  const double room = (double)device->memory_bytes / ENCODER_MEMORY_SHARE;
+  const double budget = (double)device->memory_bytes / ENCODER_MEMORY_SHARE;
   while (piece < ENCODER_PIECE_DEVICE &&
-         (double)DESIGN[shape->kind]->floats(shape, 2 * piece) * sizeof(float) <= room)
+         (double)DESIGN[shape->kind]->floats(shape, 2 * piece) * sizeof(float) <= budget)
     piece *= 2;
   return piece;
 }

@@ -112,7 +112,7 @@ typedef struct Encoder {
   size_t piece_floats;       /* floats of a chunk's activations */
   float *packed;             /* [2 * shape.packed] packed kernels of the last pass */
   float *sums;               /* [ENCODER_GROUPS][shape.packed] */
-  float *room;               /* scratch of a chunk, on a device (image.h, each) */
+  float *chunk_scratch;      /* scratch of a chunk, on a device (image.h, each) */
 } Encoder;
 
 /* Registers buffers. max_rows: of any later call that learns; fewer than a chunk save memory. The chunk size depends on

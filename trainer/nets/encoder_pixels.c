@@ -39,7 +39,7 @@ static float *kept_memory(const Encoder *encoder, int rows) {
 }
 
 /* Returns the scratch floats of a call: a gradient, scratch, and activations where they are not kept. */
-static size_t room_floats(const Encoder *encoder, const EncoderDesign *design, bool is_kept) {
+static size_t scratch_floats(const Encoder *encoder, const EncoderDesign *design, bool is_kept) {
   return encoder->shape.packed + design->scratch(&encoder->shape, encoder->piece) +
          (is_kept ? 0 : encoder->piece_floats + (size_t)encoder->piece * (size_t)encoder->shape.width);
 }
@@ -53,7 +53,8 @@ void encoder_pixels_register(Encoder *encoder, const EncoderDesign *design, int 
   CORE_ARENA_DEVICE(arena, encoder->packed, 2 * packed, "encoder's packed kernels");
   CORE_ARENA_DEVICE(arena, encoder->sums, ENCODER_GROUPS * packed, "encoder's packed gradients [groups]");
   if (core_arena_device(arena))
-    CORE_ARENA_DEVICE(arena, encoder->room, room_floats(encoder, design, false), "encoder's work on a piece");
+    CORE_ARENA_DEVICE(arena, encoder->chunk_scratch, scratch_floats(encoder, design, false),
+                      "encoder's work on a piece");
 }
 
 /* A pass over all rows. */
@@ -66,11 +67,11 @@ typedef struct Whole {
   int rows;
 } Whole;
 
-/* room: [packed] gradient, then scratch, then activations that are not kept. */
-static EncoderPass pass_of(const Whole *whole, int piece, float *room) {
+/* chunk_scratch: [packed] gradient, then scratch, then activations that are not kept. */
+static EncoderPass pass_of(const Whole *whole, int piece, float *chunk_scratch) {
   const Encoder *encoder = whole->encoder;
   const int first = piece * encoder->piece, left = whole->rows - first, stride = encoder->shape.length;
-  float *scratch = room + encoder->shape.packed;
+  float *scratch = chunk_scratch + encoder->shape.packed;
   float *memory = whole->kept ? whole->kept + (size_t)piece * encoder->piece_floats
                               : scratch + whole->design->scratch(&encoder->shape, encoder->piece);
   return (EncoderPass){
@@ -87,10 +88,10 @@ static void pack(const Encoder *encoder, Ops *ops, const float *theta) {
   }
 }
 
-static void forward_piece(void *context, int piece, float *room) {
+static void forward_piece(void *context, int piece, float *chunk_scratch) {
   const Whole *whole = context;
   const Encoder *encoder = whole->encoder;
-  const EncoderPass pass = pass_of(whole, piece, room);
+  const EncoderPass pass = pass_of(whole, piece, chunk_scratch);
   const size_t first = (size_t)piece * (size_t)encoder->piece;
   whole->design->forward(&pass, whole->embedding + first * (size_t)encoder->shape.width);
 }
@@ -99,8 +100,8 @@ void encoder_pixels_forward(const Encoder *encoder, const EncoderDesign *design,
                             const float *x, int rows, float *embedding) {
   Whole whole = {encoder, design, ops, theta, x, NULL, embedding, kept_memory(encoder, rows), rows};
   pack(encoder, ops, theta);
-  ops->image->each(ops, pieces_of(encoder, rows), room_floats(encoder, design, whole.kept != NULL), encoder->room,
-                   forward_piece, &whole);
+  ops->image->each(ops, pieces_of(encoder, rows), scratch_floats(encoder, design, whole.kept != NULL),
+                   encoder->chunk_scratch, forward_piece, &whole);
 }
 
 /* ---- gradients --------------------------------------------------------------------------------------------------- */
@@ -113,23 +114,23 @@ static int first_of_group(const Whole *whole, int group) {
   return (int)((int64_t)pieces_of(whole->encoder, whole->rows) * group / groups_of(whole));
 }
 
-static void backward_piece(const Whole *whole, int piece, float *room, float *dpacked) {
+static void backward_piece(const Whole *whole, int piece, float *chunk_scratch, float *dpacked) {
   const Encoder *encoder = whole->encoder;
-  const EncoderPass pass = pass_of(whole, piece, room);
+  const EncoderPass pass = pass_of(whole, piece, chunk_scratch);
   const size_t first = (size_t)piece * (size_t)encoder->piece * (size_t)encoder->shape.width;
   if (whole->kept == NULL) whole->design->forward(&pass, pass.memory + encoder->piece_floats);
   whole->design->backward(&pass, NULL, whole->dembedding + first, dpacked);
 }
 
-static void backward_group(void *context, int group, float *room) {
+static void backward_group(void *context, int group, float *chunk_scratch) {
   const Whole *whole = context;
   const size_t packed = whole->encoder->shape.packed;
   const int first = first_of_group(whole, group), end = first_of_group(whole, group + 1);
   float *sum = whole->encoder->sums + (size_t)group * packed;
-  backward_piece(whole, first, room, sum);
+  backward_piece(whole, first, chunk_scratch, sum);
   for (int piece = first + 1; piece < end; piece++) {
-    backward_piece(whole, piece, room, room);
-    whole->ops->add(whole->ops, sum, room, packed);
+    backward_piece(whole, piece, chunk_scratch, chunk_scratch);
+    whole->ops->add(whole->ops, sum, chunk_scratch, packed);
   }
 }
 
@@ -152,7 +153,7 @@ void encoder_pixels_backward(const Encoder *encoder, const EncoderDesign *design
                              const float *x, int rows, const float *dembedding, float *gradient) {
   Whole whole = {encoder, design, ops, theta, x, dembedding, NULL, kept_memory(encoder, rows), rows};
   const int groups = groups_of(&whole);
-  ops->image->each(ops, groups, room_floats(encoder, design, whole.kept != NULL), encoder->room, backward_group,
-                   &whole);
+  ops->image->each(ops, groups, scratch_floats(encoder, design, whole.kept != NULL), encoder->chunk_scratch,
+                   backward_group, &whole);
   unpack(&whole, groups, gradient);
 }

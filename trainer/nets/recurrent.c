@@ -31,7 +31,8 @@ void recurrent_register(Recurrent *recurrent, const RecurrentShape *shape, int n
   CORE_ARENA_DEVICE(arena, recurrent->output, rows * width, "activations: outputs, normalised [rows][width]");
   CORE_ARENA_DEVICE(arena, recurrent->dstate, 2 * rows * width, "gradients at states [2][rows][width]");
   if (core_arena_device(arena))
-    CORE_ARENA_DEVICE(arena, recurrent->room, rows * 4 * width, "activations: products of a step [rows][4][width]");
+    CORE_ARENA_DEVICE(arena, recurrent->step_products, rows * 4 * width,
+                      "activations: products of a step [rows][4][width]");
 }
 
 /* ---- parameters -------------------------------------------------------------------------------------------------- */
@@ -88,7 +89,7 @@ static OpsLstm lstm_of(const Recurrent *recurrent, const float *theta, const flo
                    .x = x, .start = sequences->start + own,
                    .stride = (size_t)recurrent->states, .begins = sequences->begins ? sequences->begins + first : NULL,
                    .gates = recurrent->gates, .h_in = recurrent->h_in, .c_in = recurrent->c_in, .h = recurrent->h,
-                   .end = sequences->end ? sequences->end + own : NULL, .room = recurrent->room};
+                   .end = sequences->end ? sequences->end + own : NULL, .step_products = recurrent->step_products};
 }
 
 void recurrent_forward(const Recurrent *recurrent, Ops *ops, const float *theta, const float *x, int rows,

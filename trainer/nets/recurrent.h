@@ -35,7 +35,7 @@ typedef struct Recurrent {
   float *h;                  /* [rows][width] output, normalized by the layer norm */
   float *inverse;            /* [rows] 1 / standard deviation of the layer norm */
   float *output;             /* [rows][width] */
-  float *room;               /* [rows][4 width] scratch of a device; NULL on the host */
+  float *step_products;      /* [rows][4 width] scratch of a device; NULL on the host */
   float *dstate;             /* [2][rows][width] */
 } Recurrent;
 

@@ -84,7 +84,7 @@ struct OpsImage {
                         OpsActivation activation);
   /* Calls work(context, i, scratch) for all i < count, on the host from all threads. The scratch has `floats` floats
    * per call; on a device, where calls run one after the other, it is the given one. */
-  void (*each)(Ops *ops, int count, size_t floats, float *room, void (*work)(void *context, int i, float *room),
+  void (*each)(Ops *ops, int count, size_t floats, float *scratch, void (*work)(void *context, int i, float *scratch),
                void *context);
 };
 

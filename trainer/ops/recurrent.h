@@ -20,7 +20,7 @@ typedef struct OpsLstm {
   float *h_in, *c_in;            /* [length][sequences][width] state that entered a step */
   float *h;                      /* [length][sequences][width] */
   float *end;                    /* final states, as start; may be start; NULL: not wanted */
-  float *room;                   /* [sequences][4 width] scratch of a device; unused on the host */
+  float *step_products;          /* [sequences][4 width] scratch of a device; unused on the host */
 } OpsLstm;
 
 /* Gradients that a backward pass sets, in the shapes of their variables. */

@@ -90,12 +90,12 @@ size_t ops_update_parts(void);
 
 /* This rank's rows of all minibatches of an epoch, shard after shard within a minibatch (minibatch_device.c), where
  * ranks or shards divide minibatches. Their number differs between minibatches and is known on the device only. All
- * micro-batches have `room` rows, so that they can be captured; the losses ignore the padding. */
+ * micro-batches have `capacity` rows, so that they can be captured; the losses ignore the padding. */
 typedef struct OpsPartRows {
   const uint32_t *rows;       /* rows of this rank's rollout, on the device */
   const uint32_t *begins;     /* [parts * shards + 1] offsets in `rows` of a shard's rows of a minibatch, on the
                                * device */
-  int parts, shards, room;    /* room: rows of a micro-batch */
+  int parts, shards, capacity; /* capacity: rows of a micro-batch */
   uint32_t worlds, global_worlds, first_world; /* this rank's, the run's */
 } OpsPartRows;
 
@@ -106,9 +106,9 @@ typedef struct OpsUpdate {
   /* Lists the rows of the current step's minibatch -> rows[count * steps]. `order` is split into `parts` minibatches of
    * `count` worlds, as world_rows takes them; steps 1: `order` holds rows. */
   void (*current_rows)(Ops *ops, const uint32_t *order, int parts, int count, int steps, int worlds, uint32_t *rows);
-  /* Lists the rows of one of this rank's shards in the current step's minibatch: rows[room], their indices in the run
-   * of_run[room], and their number in *count, all on the device. The rest is padding: the first row repeated (the
-   * rollout's first if there is none). From now on losses are sums and means over the *count rows. */
+  /* Lists the rows of one of this rank's shards in the current step's minibatch: rows[capacity], their indices in the
+   * run of_run[capacity], and their number in *count, all on the device. The rest is padding: the first row repeated
+   * (the rollout's first if there is none). From now on losses are sums and means over the *count rows. */
   void (*current_shard_rows)(Ops *ops, const OpsPartRows *part, int shard, uint32_t *rows, uint32_t *of_run,
                              uint32_t *count);
   /* Adds the loss sums of the micro-batch to those of the minibatch (stats->all); begin: sets them. */

@@ -21,11 +21,11 @@ typedef struct ByHost {
   struct { void *x; size_t n; CommunicatorNumber number; } sum[SUMS_MAX];
   int sums;
   char *host;                 /* grows to the size of the largest sum */
-  size_t room;
+  size_t capacity;
 } ByHost;
 
-static void *room_for(ByHost *way, size_t bytes) {
-  if (bytes > way->room) way->host = core_memory_resize(way->host, way->room = bytes);
+static void *host_buffer(ByHost *way, size_t bytes) {
+  if (bytes > way->capacity) way->host = core_memory_resize(way->host, way->capacity = bytes);
   return way->host;
 }
 
@@ -45,7 +45,7 @@ static void finish_by_host(Communicator *communicator) {
   for (int i = 0; i < way->sums; i++) {
     const CommunicatorNumber number = way->sum[i].number;
     const size_t n = way->sum[i].n, bytes = n * communicator_size(number);
-    void *host = room_for(way, bytes);
+    void *host = host_buffer(way, bytes);
     device->to_host(device, host, way->sum[i].x, bytes);
     if (number == COMMUNICATOR_FLOAT) ranks_sum_floats(host, n);
     else ranks_sum(host, n);
@@ -58,7 +58,7 @@ static void gather_by_host(Communicator *communicator, const void *own, size_t b
   ByHost *way = (ByHost *)communicator;
   CoreDevice *device = communicator->device;
   const size_t ranks = (size_t)ranks_size();
-  char *host = room_for(way, (ranks + 1) * bytes), *mine = host + ranks * bytes;
+  char *host = host_buffer(way, (ranks + 1) * bytes), *mine = host + ranks * bytes;
   device->to_host(device, mine, own, bytes);
   ranks_gather_all(mine, bytes, host);
   device->to_device(device, all, host, ranks * bytes);

@@ -144,8 +144,9 @@ static const void *bound_actions(Rollout *rollout, Ops *ops, int t, RolloutPart 
   const OpsHead *head = &rollout->head;
   const size_t bytes = rollout->action_bytes, first = (size_t)part.first;
   const uint8_t *actions = rollout->actions + (size_t)t * (size_t)rollout->worlds * bytes;
-  float *room = rollout->bounded + first * (size_t)head->factors;
-  return action_for_env(ops, head, actions + first * bytes, part.worlds, room) == room ? (const void *)rollout->bounded
+  float *bounded = rollout->bounded + first * (size_t)head->factors;
+  return action_for_env(ops, head, actions + first * bytes, part.worlds,
+                        bounded) == bounded ? (const void *)rollout->bounded
                                                                                       : actions;
 }
 

@@ -80,10 +80,10 @@ int64_t states_sampled_row(const RolloutStates *states, const Shards *shards, in
   return shards_row(shards, sapg_sample(&layout, (uint32_t)drawn, (uint32_t)step));
 }
 
-void sequences_register(Sequences *sequences, const RolloutStates *states, int room, CoreArena *arena) {
+void sequences_register(Sequences *sequences, const RolloutStates *states, int capacity, CoreArena *arena) {
   *sequences = (Sequences){.length = states->length};
   if (!states_apply(states)) return;
-  const size_t rows = (size_t)room, starts = rows / (size_t)states->length;
+  const size_t rows = (size_t)capacity, starts = rows / (size_t)states->length;
   CORE_ARENA_DEVICE(arena, sequences->by_step, rows, "rows of sequences, by step [rows]");
   CORE_ARENA_DEVICE(arena, sequences->start_rows, starts, "starts of sequences [sequences]");
   CORE_ARENA_DEVICE(arena, sequences->start, starts * (size_t)states->state_size,

@@ -57,13 +57,13 @@ int64_t states_sampled_row(const RolloutStates *states, const Shards *shards, in
 /* Buffers of gathered sequences. */
 typedef struct Sequences {
   int length;            /* length of the gathered sequences: the rollout's, unless the owner sets 1 */
-  uint32_t *by_step;     /* [room] rows, step after step */
-  uint32_t *start_rows;  /* [room / length] */
-  float *start;          /* [room / length][state_size] */
-  uint8_t *begins;       /* [room] */
+  uint32_t *by_step;     /* [capacity] rows, step after step */
+  uint32_t *start_rows;  /* [capacity / length] */
+  float *start;          /* [capacity / length][state_size] */
+  uint8_t *begins;       /* [capacity] */
 } Sequences;
 
-void sequences_register(Sequences *sequences, const RolloutStates *states, int room, CoreArena *arena);
+void sequences_register(Sequences *sequences, const RolloutStates *states, int capacity, CoreArena *arena);
 /* Returns the buffers from row `row` on, where a sequence begins. */
 Sequences sequences_from(const Sequences *sequences, const RolloutStates *states, int row);
 /* Reorders `rows` from sequence after sequence to step after step, in the buffer. Unless recurrent: returns them

@@ -16,8 +16,8 @@ void visited_register(Visited *visited, const Env *levels, const Shards *shards,
                        .states = states, .iterations = iterations,
                        .total = total, .shards = *shards};
   const int64_t parts = iterations < VISITED_PARTS ? iterations : VISITED_PARTS;
-  const int64_t most = (states + parts - 1) / parts, room = most < total ? most : total;
-  CORE_ARENA(arena, visited->rows, (size_t)room * (size_t)visited->features, "visited states [states][features]");
+  const int64_t most = (states + parts - 1) / parts, capacity = most < total ? most : total;
+  CORE_ARENA(arena, visited->rows, (size_t)capacity * (size_t)visited->features, "visited states [states][features]");
 }
 
 /* Part p ends with the iteration that completes (p + 1) parts of the run, so the last iteration is among them; it

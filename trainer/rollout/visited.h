@@ -20,7 +20,7 @@ typedef struct Visited {
   const EnvPixels *pixels;            /* the environment's; borrowed */
   int64_t states, iterations, total;  /* states and iterations of the run; transitions per iteration */
   Shards shards;
-  float *rows;                        /* [room][features] of this iteration; all ranks' after visited_finish */
+  float *rows;                        /* [capacity][features] of this iteration; all ranks' after visited_finish */
   /* Sampled iteration: */
   int64_t count, next, iteration;     /* states; the next one of them, in the order of their rows */
   uint64_t seed;

@@ -39,7 +39,7 @@ static int register_buffers(Training *training, int max_rows) {
                    arena);
   const bool follows_kl = config->comm.deterministic && config->ppo.ddr_target > 0; /* in the same chunks as learning */
   metrics_register(&training->metrics, &training->agent, &training->rollout, config->metrics.states,
-                   follows_kl ? minibatch_room(config, &training->shards) : 0, arena);
+                   follows_kl ? minibatch_capacity(config, &training->shards) : 0, arena);
   coverage_register(&training->coverage, levels, &training->shards, config->metrics.states,
                     core_config_transitions_per_iteration(config), arena);
   if (config->metrics.visited_states > 0)
@@ -55,7 +55,8 @@ static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 /* Returns the rows that the activations must hold: a micro-batch, or as many acting worlds as are worth one pass. */
 static int activation_rows(const CoreConfig *config, const Shards *shards) {
   int64_t acting = larger(shards->worlds, config->eval.count > 0 ? config->eval.episodes : 0);
-  int64_t minibatch = shards->global_shards > 1 ? minibatch_room(config, shards) : learner_size(config).rows;
+  int64_t minibatch = shards->global_shards > 1 ? minibatch_capacity(config,
+                                                                                shards) : learner_size(config).rows;
   return (int)larger(minibatch, acting < ACTING_ROWS ? acting : ACTING_ROWS);
 }
 

@@ -51,7 +51,7 @@ static double complete_at(const Agent *agent, const GradientBucket *bucket) {
   return (all - first * 2 / 3) / all;
 }
 
-/* Six deviations and one: minibatch_room's rule, of a rank's rows. */
+/* Six deviations and one: minibatch_capacity's rule, of a rank's rows. */
 static double filled_share(const ScalingRun *run, int gpus) {
   return run->by_transitions && gpus > 1 ? (6 * sqrt(run->minibatch_rows) + 1) / run->minibatch_rows : 0;
 }

@@ -32,7 +32,7 @@ typedef struct ScalingPoint {
   double minibatch_us;         /* of one GPU alone */
   double sum_us, window_us;    /* what the calls take, and what they could hide behind */
   double exposed_us;           /* what of the calls the GPU waits for */
-  double filled_us;            /* for the padding of pieces in recorded updates (minibatch_room) */
+  double filled_us;            /* for the padding of pieces in recorded updates (minibatch_capacity) */
   double host_us;              /* synchronisations of a minibatch, where the host decides on each step
                                 * (comm.library = mpi, and iterations that measure more) */
   double uneven_us;            /* and then for the rank that drew most rows */

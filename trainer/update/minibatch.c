@@ -37,7 +37,7 @@ static int64_t unit_of(const CoreConfig *config) {
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-int minibatch_room(const CoreConfig *config, const Shards *shards) {
+int minibatch_capacity(const CoreConfig *config, const Shards *shards) {
   const int64_t all = core_config_transitions_per_iteration(config) / config->ppo.num_minibatches;
   const int64_t unit = unit_of(config);
   const double share = (double)all / (double)unit / shards->global_shards;
@@ -52,8 +52,9 @@ int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rol
   const MinibatchUnit by = by_of(config);
   const size_t total = (size_t)rollout->steps * (size_t)shards->global_worlds;
   const size_t all = total / (size_t)config->ppo.num_minibatches;
-  const size_t own = (size_t)rollout->steps * (size_t)rollout->worlds, rows = (size_t)minibatch_room(config, shards);
-  *minibatch = (Minibatch){.global_rows = (int)all, .room = (int)rows, .rows = (int)rows, .by = by};
+  const size_t own = (size_t)rollout->steps * (size_t)rollout->worlds,
+    rows = (size_t)minibatch_capacity(config, shards);
+  *minibatch = (Minibatch){.global_rows = (int)all, .capacity = (int)rows, .rows = (int)rows, .by = by};
   const size_t permuted = total / (size_t)unit_of(config);
   const bool alone = shards->global_shards == 1, on_device = core_arena_device(arena) != NULL;
   minibatch->parts = (int)config->ppo.num_minibatches;
@@ -65,7 +66,7 @@ int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rol
   if (!alone && on_device) minibatch_device_register(minibatch, rollout, arena);
   else if (!alone || by == MINIBATCH_ENVIRONMENTS || on_device) /* by sequences on the host: in epoch_rows */
     CORE_ARENA_DEVICE(arena, minibatch->own, all < own ? all : own, "minibatch rows of this rank [rows]");
-  if (!alone) CORE_ARENA_DEVICE(arena, minibatch->index_room, rows, "minibatch rows [rows]");
+  if (!alone) CORE_ARENA_DEVICE(arena, minibatch->index_buffer, rows, "minibatch rows [rows]");
   CORE_ARENA(arena, minibatch->shard_rows, (size_t)shards->shards, "minibatch rows of shards [shards]");
   CORE_ARENA_DEVICE(arena, minibatch->observations, rows * (size_t)rollout->features,
              "minibatch observations [rows][features]");
@@ -168,7 +169,8 @@ static const uint32_t *next_piece(Minibatch *minibatch, const Rollout *rollout) 
     minibatch->taken_of_shard = 0;
   }
   const uint32_t *rows = minibatch->rows_of_part + minibatch->taken;
-  minibatch->rows = (int)smaller(minibatch->shard_rows[minibatch->shard] - minibatch->taken_of_shard, minibatch->room);
+  minibatch->rows = (int)smaller(minibatch->shard_rows[minibatch->shard] - minibatch->taken_of_shard,
+                                 minibatch->capacity);
   minibatch->taken += minibatch->rows;
   minibatch->taken_of_shard += minibatch->rows;
   return rows;
@@ -176,11 +178,11 @@ static const uint32_t *next_piece(Minibatch *minibatch, const Rollout *rollout) 
 
 /* Converts this rank's rows to rows of the run. */
 static const uint32_t *rows_of_run(Minibatch *minibatch, const Rollout *rollout, const uint32_t *rows) {
-  if (minibatch->index_room == NULL) return rows;
+  if (minibatch->index_buffer == NULL) return rows;
   if (rollout->device) minibatch_device_rows_of_run(minibatch, rollout, rows);
   else
-    for (int i = 0; i < minibatch->rows; i++) minibatch->index_room[i] = shards_row_of_run(&rollout->shards, rows[i]);
-  return minibatch->index_room;
+    for (int i = 0; i < minibatch->rows; i++) minibatch->index_buffer[i] = shards_row_of_run(&rollout->shards, rows[i]);
+  return minibatch->index_buffer;
 }
 
 /* Gathers the micro-batch of this rank's rows `index`. */

@@ -17,8 +17,8 @@ typedef enum MinibatchUnit {
 
 typedef struct Minibatch {
   int global_rows;         /* B = N*K/M: rows of a minibatch, over all ranks */
-  int room;                /* capacity of the buffers below, in rows */
-  int rows;                /* rows of the micro-batch gathered last; `room` before any */
+  int capacity;            /* capacity of the buffers below, in rows */
+  int rows;                /* rows of the micro-batch gathered last; `capacity` before any */
   int shard;               /* index among this rank's shards of the micro-batch's shard */
   MinibatchUnit by;
   uint32_t *order;         /* permutation of the epoch: [N*K], or [N] by environments, or [N*K/length] by sequences; the
@@ -29,7 +29,7 @@ typedef struct Minibatch {
                             * them: one shard, by transitions, no device */
   int *shard_rows;         /* [shards] rows of each */
   int taken, taken_of_shard; /* rows in the micro-batches so far; and of those, in micro-batches of the current shard */
-  uint32_t *index_room;    /* [room] where the run's and the rank's row numbers differ; NULL: they do not */
+  uint32_t *index_buffer;  /* [capacity] where the run's and the rank's row numbers differ; NULL: they do not */
   const uint32_t *rows_of_part; /* rows of the selected part: `own`, or a section of `order` */
   const uint32_t *index;   /* [rows] gathered rows as rows of the run's rollout [steps][global worlds] */
   const uint32_t *own_index; /* [rows] the same as rows of this rank's rollout; set by minibatch_next */
@@ -40,17 +40,17 @@ typedef struct Minibatch {
   uint32_t *chunk_rows, *part_begins; /* scratch of minibatch_device.c, on the device */
   uint32_t *part_rows;     /* [parts][shards] on the host */
   /* For micro-batches whose rows only the device counts (minibatch_gather_shard), all on the device: */
-  uint32_t *taken_rows, *counts; /* [room] rows of the micro-batch; [shards] how many of them are the shard's */
+  uint32_t *taken_rows, *counts; /* [capacity] rows of the micro-batch; [shards] how many of them are the shard's */
   double *shares;          /* [parts][global shards] shares of a part's rows, where shards are ordered */
   Moments *records, *global_records; /* advantages: [shards], [global shards] */
-  /* On the ops' device, like `order`, `own` and `index_room`: */
-  float *observations;     /* [room][features] */
+  /* On the ops' device, like `order`, `own` and `index_buffer`: */
+  float *observations;     /* [capacity][features] */
   /* whether only chains of layers read the observations (agent_chains_inputs), so that ops may choose their format */
   bool is_input;
-  uint8_t *actions;        /* [room][action_bytes] */
-  float *logp;             /* [room] log-probs of the behavior policy */
-  float *values;           /* [room] values at the rollout, or from values_of */
-  float *advantages, *targets; /* [room] */
+  uint8_t *actions;        /* [capacity][action_bytes] */
+  float *logp;             /* [capacity] log-probs of the behavior policy */
+  float *values;           /* [capacity] values at the rollout, or from values_of */
+  float *advantages, *targets; /* [capacity] */
 } Minibatch;
 
 /* Registers the buffers. `config` has passed core_config_check. CORE_USAGE when N*K exceeds 2^32 - 1 or a part 2^31 -
@@ -67,8 +67,8 @@ void minibatch_select_current(Minibatch *minibatch, Ops *ops, const Rollout *rol
 /* Whether every shard of every rank has capacity for its rows of each part of the epoch in one micro-batch, as
  * minibatch_gather_shard() requires. Called by all ranks. */
 bool minibatch_fits(const Minibatch *minibatch, const Rollout *rollout);
-/* Gathers a shard's micro-batch of the current step's part (ops->update), padded to `room` rows (current_shard_rows),
- * on a device whose shards or ranks divide the rows. */
+/* Gathers a shard's micro-batch of the current step's part (ops->update), padded to `capacity` rows
+ * (current_shard_rows), on a device whose shards or ranks divide the rows. */
 void minibatch_gather_shard(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int shard, const float *advantages,
                             const float *targets);
 /* Computes the moments of the advantages of the current step's part, over all shards, into global_records. The last
@@ -91,6 +91,6 @@ void minibatch_advantage_moments(Minibatch *minibatch, Ops *ops, const Rollout *
 
 /* Returns the capacity of the buffers in rows: a whole minibatch with one shard, else a shard's share plus six of its
  * standard deviations, which chance practically never exceeds; exceeding it costs a second micro-batch. */
-int minibatch_room(const CoreConfig *config, const Shards *shards);
+int minibatch_capacity(const CoreConfig *config, const Shards *shards);
 
 #endif

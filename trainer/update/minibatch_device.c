@@ -47,7 +47,7 @@ void minibatch_device_register(Minibatch *minibatch, const Rollout *rollout, Cor
   CORE_ARENA_DEVICE(arena, minibatch->part_begins, parts * shards + 1,
                     "where rows of shards begin [minibatches][shards]");
   CORE_ARENA(arena, minibatch->part_rows, parts * shards, "minibatch rows of shards [minibatches][shards]");
-  CORE_ARENA_DEVICE(arena, minibatch->taken_rows, (size_t)minibatch->room, "minibatch rows of a shard [rows]");
+  CORE_ARENA_DEVICE(arena, minibatch->taken_rows, (size_t)minibatch->capacity, "minibatch rows of a shard [rows]");
   CORE_ARENA_DEVICE(arena, minibatch->counts, shards, "minibatch rows of shards [shards]");
   CORE_ARENA_DEVICE(arena, minibatch->records, shards, "moments of shards [shards]");
   CORE_ARENA_DEVICE(arena, minibatch->global_records, (size_t)rollout->shards.global_shards,
@@ -105,7 +105,7 @@ bool minibatch_fits(const Minibatch *minibatch, const Rollout *rollout) {
   double most = 0;
   if (states_apply(&rollout->states)) return false; /* padding would break sequences */
   for (size_t i = 0; minibatch->part_rows && i < n; i++) most = fmax(most, (double)minibatch->part_rows[i]);
-  most -= minibatch->room; /* equal at all ranks */
+  most -= minibatch->capacity; /* equal at all ranks */
   ranks_max(&most, 1);
   return most <= 0;
 }
@@ -114,13 +114,14 @@ void minibatch_device_gather_shard(Minibatch *minibatch, Ops *ops, const Rollout
   const Shards *shards = &rollout->shards;
   const OpsPartRows part = {
     .rows = minibatch->own, .begins = minibatch->part_begins, .parts = minibatch->parts, .shards = shards->shards,
-    .room = minibatch->room, .worlds = (uint32_t)shards->worlds, .global_worlds = (uint32_t)shards->global_worlds,
+    .capacity = minibatch->capacity, .worlds = (uint32_t)shards->worlds,
+      .global_worlds = (uint32_t)shards->global_worlds,
     .first_world = (uint32_t)shards->first_world};
-  ops->update->current_shard_rows(ops, &part, shard, minibatch->taken_rows, minibatch->index_room,
+  ops->update->current_shard_rows(ops, &part, shard, minibatch->taken_rows, minibatch->index_buffer,
                                   minibatch->counts + shard);
   minibatch->shard = shard;
-  minibatch->rows = minibatch->room;
-  minibatch->index = minibatch->index_room;
+  minibatch->rows = minibatch->capacity;
+  minibatch->index = minibatch->index_buffer;
 }
 
 void minibatch_gather_moments(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
@@ -148,7 +149,7 @@ void minibatch_device_select(Minibatch *minibatch, const Rollout *rollout, int m
 void minibatch_device_rows_of_run(Minibatch *minibatch, const Rollout *rollout, const uint32_t *rows) {
   const Shards *shards = &rollout->shards;
   const OpsRunRows run = {rows, (size_t)minibatch->rows, (uint32_t)shards->worlds, (uint32_t)shards->global_worlds,
-                          (uint32_t)shards->first_world, minibatch->index_room};
+                          (uint32_t)shards->first_world, minibatch->index_buffer};
   rollout->device->launch(rollout->device, &ops_run_rows_launch, core_device_blocks(run.n, THREADS, BLOCKS_MAX),
                           THREADS, 0, &run);
 }

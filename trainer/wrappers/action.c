@@ -16,16 +16,16 @@ OpsHead action_head(const CoreConfig *config, const Env *env) {
                    .logits = 2 * env->action_values, .low = env->action_low, .high = env->action_high};
 }
 
-const void *action_for_env(Ops *ops, const OpsHead *head, const void *actions, int worlds, float *room) {
+const void *action_for_env(Ops *ops, const OpsHead *head, const void *actions, int worlds, float *scratch) {
   const float *values = actions;
   if (head->kind != OPS_GAUSSIAN) return actions;
   if (ops != NULL) {
-    ops->bound(ops, values, (size_t)worlds * (size_t)head->factors, head->low, head->high, room);
-    return room;
+    ops->bound(ops, values, (size_t)worlds * (size_t)head->factors, head->low, head->high, scratch);
+    return scratch;
   }
   for (size_t i = 0; i < (size_t)worlds * (size_t)head->factors; i++)
-    room[i] = values[i] < head->low ? head->low : values[i] > head->high ? head->high : values[i];
-  return room;
+    scratch[i] = values[i] < head->low ? head->low : values[i] > head->high ? head->high : values[i];
+  return scratch;
 }
 
 void action_mode(Ops *ops, const OpsHead *head, const float *logits, int rows, void *actions) {

@@ -50,8 +50,8 @@ static const Ops cpu_table = {
 
 static void register_buffers(CpuState *state, CoreArena *arena) {
   const int rows = state->max_rows, width = state->max_width;
-  state->kernel_parts_room = cpu_chain_parts_floats(rows, width);
-  CORE_ARENA(arena, state->kernel_parts, state->kernel_parts_room, "kernel gradient parts");
+  state->kernel_parts_capacity = cpu_chain_parts_floats(rows, width);
+  CORE_ARENA(arena, state->kernel_parts, state->kernel_parts_capacity, "kernel gradient parts");
   CORE_ARENA(arena, state->kernels, cpu_chain_kernels_floats(state), "kernels of a chain");
   CORE_ARENA(arena, state->operands, state->has_bf16 ? cpu_chain_kernels_floats(state) : 0,
              "rounded kernels of a chain");

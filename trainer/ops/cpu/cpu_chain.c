@@ -17,11 +17,11 @@ enum {
   TRANSPOSE_ROWS = 16,    /* rows of a kernel that a thread transposes at a time */
 };
 
-/* ---- room -------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 size_t cpu_chain_kernels_floats(const CpuState *state) {
-  const size_t room = CHAIN_WIDTHS * (size_t)state->max_width * (size_t)state->max_width;
-  if (room <= CPU_KERNEL_PARTS_FLOATS) return room;
+  const size_t capacity = CHAIN_WIDTHS * (size_t)state->max_width * (size_t)state->max_width;
+  if (capacity <= CPU_KERNEL_PARTS_FLOATS) return capacity;
   return state->max_kernel > CPU_KERNEL_PARTS_FLOATS ? state->max_kernel : CPU_KERNEL_PARTS_FLOATS;
 }
 
@@ -51,7 +51,7 @@ static int first_of_run(const CpuState *state, const OpsLayer *layers, int end, 
     kernels += kernel_size(&layers[first - 1]);
     biases += (size_t)layers[first - 1].out;
     if (kernels > cpu_chain_kernels_floats(state) || biases > chain_biases(state->max_width) ||
-        kernels * (size_t)parts > state->kernel_parts_room)
+        kernels * (size_t)parts > state->kernel_parts_capacity)
       return first;
   }
   return 0;

@@ -157,12 +157,12 @@ static void unpack(const OpsConv *conv, const float *dpacked, float *dw) {
   reorder(plan->unpack, &plan->product[TO_KERNEL].kernel, dpacked, &plan->plain, dw);
 }
 
-static float *scratch_of(const Product *product) { return cpu_conv_room(CPU_ROOM_SCRATCH, floats(&product->scratch)); }
+static float *scratch_of(const Product *product) { return cpu_conv_scratch(CPU_CONV_WORK, floats(&product->scratch)); }
 
 /* Returns `rows` images as a whole part: in place, or as a copy padded with zeros. */
-static const float *whole(const float *x, size_t image, int rows, int room) {
+static const float *whole(const float *x, size_t image, int rows, int buffer) {
   if (rows == CPU_CONV_PART) return x;
-  float *copy = cpu_conv_room(room, CPU_CONV_PART * image);
+  float *copy = cpu_conv_scratch(buffer, CPU_CONV_PART * image);
   const size_t given = (size_t)rows * image;
   memcpy(copy, x, given * sizeof *copy);
   memset(copy + given, 0, (CPU_CONV_PART * image - given) * sizeof *copy);
@@ -173,7 +173,7 @@ static const float *whole(const float *x, size_t image, int rows, int room) {
 static void to_pictures(const Product *product, const Argument *given, Argument result, size_t image, float *y,
                         int rows) {
   const bool is_whole = rows == CPU_CONV_PART;
-  result.data = is_whole ? y : cpu_conv_room(CPU_ROOM_Y, CPU_CONV_PART * image);
+  result.data = is_whole ? y : cpu_conv_scratch(CPU_CONV_Y, CPU_CONV_PART * image);
   const Argument all[] = {given[0], given[1], result, {DNNL_ARG_SCRATCHPAD, &product->scratch, scratch_of(product)}};
   execute(product->primitive, all, 4);
   if (!is_whole) memcpy(y, result.data, (size_t)rows * image * sizeof *y);
@@ -182,7 +182,7 @@ static void to_pictures(const Product *product, const Argument *given, Argument 
 static void forward(const OpsConv *conv, const float *x, const float *packed, float *y, int rows) {
   const Plan *plan = find(conv);
   const Product *product = &plan->product[FORWARD];
-  const Argument given[] = {{DNNL_ARG_SRC, &plan->input, whole(x, ops_conv_inputs(conv), rows, CPU_ROOM_X)},
+  const Argument given[] = {{DNNL_ARG_SRC, &plan->input, whole(x, ops_conv_inputs(conv), rows, CPU_CONV_X)},
                             {DNNL_ARG_WEIGHTS, &product->kernel, packed}};
   to_pictures(product, given, (Argument){DNNL_ARG_DST, &plan->output, NULL}, ops_conv_outputs(conv), y, rows);
 }
@@ -190,7 +190,7 @@ static void forward(const OpsConv *conv, const float *x, const float *packed, fl
 static void to_input(const OpsConv *conv, const float *dy, const float *packed, float *dx, int rows) {
   const Plan *plan = find(conv);
   const Product *product = &plan->product[TO_INPUT];
-  const Argument given[] = {{DNNL_ARG_DIFF_DST, &plan->output, whole(dy, ops_conv_outputs(conv), rows, CPU_ROOM_X)},
+  const Argument given[] = {{DNNL_ARG_DIFF_DST, &plan->output, whole(dy, ops_conv_outputs(conv), rows, CPU_CONV_X)},
                             {DNNL_ARG_WEIGHTS, &product->kernel, packed + ops_conv_packed(conv)}};
   to_pictures(product, given, (Argument){DNNL_ARG_DIFF_SRC, &plan->input, NULL}, ops_conv_inputs(conv), dx, rows);
 }
@@ -199,8 +199,8 @@ static void to_kernel(const OpsConv *conv, const float *x, const float *dy, floa
   const Plan *plan = find(conv);
   const Product *product = &plan->product[TO_KERNEL];
   const Argument all[] = {
-    {DNNL_ARG_SRC, &plan->input, whole(x, ops_conv_inputs(conv), rows, CPU_ROOM_X)},
-    {DNNL_ARG_DIFF_DST, &plan->output, whole(dy, ops_conv_outputs(conv), rows, CPU_ROOM_Y)},
+    {DNNL_ARG_SRC, &plan->input, whole(x, ops_conv_inputs(conv), rows, CPU_CONV_X)},
+    {DNNL_ARG_DIFF_DST, &plan->output, whole(dy, ops_conv_outputs(conv), rows, CPU_CONV_Y)},
     {DNNL_ARG_DIFF_WEIGHTS, &product->kernel, dpacked},
     {DNNL_ARG_SCRATCHPAD, &product->scratch, scratch_of(product)},
   };

@@ -14,8 +14,8 @@ static void copy(const OpsConv *conv, const float *from, float *to) {
 }
 
 static size_t positions(const OpsConv *c) { return (size_t)ops_conv_height(c) * (size_t)ops_conv_width(c); }
-static float *room_for_patches(const OpsConv *c) {
-  return cpu_conv_room(CPU_ROOM_SCRATCH, positions(c) * (size_t)ops_conv_patch(c));
+static float *patches_scratch(const OpsConv *c) {
+  return cpu_conv_scratch(CPU_CONV_WORK, positions(c) * (size_t)ops_conv_patch(c));
 }
 
 static void gather(const OpsConv *c, const float *x, float *patches) {
@@ -29,7 +29,7 @@ static void gather(const OpsConv *c, const float *x, float *patches) {
 }
 
 static void forward(const OpsConv *c, const float *x, const float *packed, float *y, int rows) {
-  float *patches = room_for_patches(c);
+  float *patches = patches_scratch(c);
   for (int r = 0; r < rows; r++, x += ops_conv_inputs(c), y += ops_conv_outputs(c)) {
     gather(c, x, patches);
     library()->product(0, 0, (int)positions(c), c->out, ops_conv_patch(c), patches, ops_conv_patch(c), packed, c->out,
@@ -38,7 +38,7 @@ static void forward(const OpsConv *c, const float *x, const float *packed, float
 }
 
 static void to_input(const OpsConv *c, const float *dy, const float *packed, float *dx, int rows) {
-  float *patches = room_for_patches(c);
+  float *patches = patches_scratch(c);
   for (int r = 0; r < rows; r++, dy += ops_conv_outputs(c)) {
     library()->product(0, 1, (int)positions(c), ops_conv_patch(c), c->out, dy, c->out, packed, c->out, 0, patches,
                        ops_conv_patch(c));
@@ -53,7 +53,7 @@ static void to_input(const OpsConv *c, const float *dy, const float *packed, flo
 }
 
 static void to_kernel(const OpsConv *c, const float *x, const float *dy, float *dpacked, int rows) {
-  float *patches = room_for_patches(c);
+  float *patches = patches_scratch(c);
   for (int r = 0; r < rows; r++, x += ops_conv_inputs(c), dy += ops_conv_outputs(c)) {
     gather(c, x, patches);
     library()->product(1, 0, ops_conv_patch(c), c->out, (int)positions(c), patches, ops_conv_patch(c), dy, c->out,

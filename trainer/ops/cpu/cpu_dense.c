@@ -146,9 +146,9 @@ static void backward_block(const Large *large, int block) {
 
 /* Returns the number of row parts in which a kernel's gradient is summed: from the shape alone. */
 static int kernel_parts(const CpuState *state, int rows, const OpsLayer *layer) {
-  const size_t size = (size_t)layer->in * (size_t)layer->out, room = state->kernel_parts_room / size;
+  const size_t size = (size_t)layer->in * (size_t)layer->out, capacity = state->kernel_parts_capacity / size;
   const size_t parts = (size_t)cpu_blocks(rows) / 2;
-  return room < 1 || parts < 1 ? 1 : (int)(parts < room ? parts : room);
+  return capacity < 1 || parts < 1 ? 1 : (int)(parts < capacity ? parts : capacity);
 }
 
 /* dw = x^T dy: part p sums its rows into its own copy. With one part the copy is dw itself. */

@@ -17,15 +17,15 @@ static const CpuConv *implementation(void) {
   return conv;
 }
 
-float *cpu_conv_room(int room, size_t floats) {
-  static _Thread_local struct { float *memory; size_t floats; } rooms[CPU_ROOMS];
-  if (floats > rooms[room].floats) {
-    free(rooms[room].memory);
-    rooms[room].memory = aligned_alloc(64, (floats + 15) / 16 * 16 * sizeof(float));
-    rooms[room].floats = floats;
-    CORE_CHECK(rooms[room].memory != NULL);
+float *cpu_conv_scratch(int buffer, size_t floats) {
+  static _Thread_local struct { float *memory; size_t floats; } buffers[CPU_CONV_BUFFERS];
+  if (floats > buffers[buffer].floats) {
+    free(buffers[buffer].memory);
+    buffers[buffer].memory = aligned_alloc(64, (floats + 15) / 16 * 16 * sizeof(float));
+    buffers[buffer].floats = floats;
+    CORE_CHECK(buffers[buffer].memory != NULL);
   }
-  return rooms[room].memory;
+  return buffers[buffer].memory;
 }
 
 /* ---- pixels ------------------------------------------------------------------------------------------------------ */
@@ -102,7 +102,7 @@ static void conv_backward(Ops *ops, const OpsConv *conv, const float *x, const f
   for (int first = 0; first < rows; first += CPU_CONV_PART) {
     const int some = part_rows(rows, first);
     const size_t at = (size_t)first;
-    float *more = first > 0 ? cpu_conv_room(CPU_ROOM_PART, n + biases) : NULL, *dy_here = dy + at * out;
+    float *more = first > 0 ? cpu_conv_scratch(CPU_CONV_SUMS, n + biases) : NULL, *dy_here = dy + at * out;
     float *dkernel = more ? more : dpacked, *dbias = more ? more + n : db;
     cpu_activation_gradient(activation, activation == OPS_RELU ? y + at * out : dy_here, NULL, dy_here, dbias,
                             some * (int)(out / biases), conv->out);
@@ -115,11 +115,11 @@ static void conv_backward(Ops *ops, const OpsConv *conv, const float *x, const f
   count_flops(ops, (dx ? 4.0 : 2.0) * rows * (double)out * ops_conv_patch(conv));
 }
 
-static void each(Ops *ops, int count, size_t floats, float *room, void (*work)(void *context, int i, float *room),
+static void each(Ops *ops, int count, size_t floats, float *scratch, void (*work)(void *context, int i, float *scratch),
                  void *context) {
-  (void)room;
+  (void)scratch;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(cpu_state(ops)->threads)
-  for (int i = 0; i < count; i++) work(context, i, cpu_conv_room(CPU_ROOM_EACH, floats));
+  for (int i = 0; i < count; i++) work(context, i, cpu_conv_scratch(CPU_CONV_EACH, floats));
 }
 
 /* ---- pools and activations --------------------------------------------------------------------------------------- */

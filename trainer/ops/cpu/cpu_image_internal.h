@@ -26,8 +26,8 @@ const CpuConv *cpu_conv_library(void);
 const CpuConv *cpu_conv_patches(void);
 
 /* Returns scratch of the calling thread with at least `floats` floats, valid until its next request of the same
- * `room`. */
-enum { CPU_ROOM_X, CPU_ROOM_Y, CPU_ROOM_SCRATCH, CPU_ROOM_PART, CPU_ROOM_EACH, CPU_ROOMS };
-float *cpu_conv_room(int room, size_t floats);
+ * `buffer`. */
+enum { CPU_CONV_X, CPU_CONV_Y, CPU_CONV_WORK, CPU_CONV_SUMS, CPU_CONV_EACH, CPU_CONV_BUFFERS };
+float *cpu_conv_scratch(int buffer, size_t floats);
 
 #endif

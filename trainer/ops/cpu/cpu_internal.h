@@ -63,8 +63,8 @@ typedef struct CpuState {
   bool has_bf16;          /* whether there is scratch for rounded factors */
   OpsBf16Method method;   /* method of layers that bf16 does not list */
   OpsBf16 bf16;           /* methods of the other layers; no layers: nothing is chosen */
-  float *kernel_parts;    /* [kernel_parts_room] gradients of kernels by row part, folded afterwards */
-  size_t kernel_parts_room;
+  float *kernel_parts;    /* [kernel_parts_capacity] gradients of kernels by row part, folded afterwards */
+  size_t kernel_parts_capacity;
   float *kernels;         /* kernels of a chain, transposed */
   float *operands;        /* kernels of a chain, rounded; NULL in float32 */
   double *bias_sums;      /* gradients of a chain's biases by row part, folded afterwards */
@@ -102,8 +102,9 @@ typedef struct CpuOperand {
   const void *data;       /* float or, with OPS_BF16_LIBRARY, the upper halves of floats */
   int stride;             /* elements from row to row */
 } CpuOperand;
-/* Returns x [rows][columns], `stride` floats between rows, as a factor of products: itself, or rounded into `room`. */
-CpuOperand cpu_operand(OpsBf16Method method, const float *x, int rows, int columns, int stride, float *room);
+/* Returns x [rows][columns], `stride` floats between rows, as a factor of products: itself, or rounded into
+ * `scratch`. */
+CpuOperand cpu_operand(OpsBf16Method method, const float *x, int rows, int columns, int stride, float *scratch);
 void cpu_product(const CpuState *state, OpsBf16Method method, int transpose_a, int transpose_b, int m, int n, int k,
                  CpuOperand a, CpuOperand b, int accumulate, float *c, int ldc);
 /* cpu_small.c: same result as a library's product, on processors with AVX-512. Returns false for unsupported shapes,

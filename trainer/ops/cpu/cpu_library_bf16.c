@@ -29,8 +29,8 @@ static Product *_Atomic products;      /* head of the list: entries are appended
 static _Atomic(dnnl_engine_t) engine;
 static _Thread_local dnnl_stream_t stream;
 /* Memory of a thread that grows to the largest request. */
-typedef struct Room { void *memory; size_t bytes; } Room;
-static _Thread_local Room scratch, rows_of_a, rows_of_c;
+typedef struct Buffer { void *memory; size_t bytes; } Buffer;
+static _Thread_local Buffer scratch, rows_of_a, rows_of_c;
 
 #define DNNL_CHECK(call) CORE_CHECK((call) == dnnl_success)
 
@@ -90,12 +90,12 @@ static Product *find_or_make(const Shape *shape) {
   return product;
 }
 
-static void *take(Room *room, size_t bytes) {
-  if (bytes > room->bytes) {
-    room->memory = core_memory_resize(room->memory, bytes);
-    room->bytes = bytes;
+static void *take(Buffer *buffer, size_t bytes) {
+  if (bytes > buffer->bytes) {
+    buffer->memory = core_memory_resize(buffer->memory, bytes);
+    buffer->bytes = bytes;
   }
-  return room->memory;
+  return buffer->memory;
 }
 
 static void execute(const Shape *shape, const uint16_t *a, const uint16_t *b, float *c) {

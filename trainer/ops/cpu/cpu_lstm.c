@@ -178,8 +178,8 @@ static void kernel_part(const CpuState *state, const OpsLstm *l, int first, int 
 
 /* Returns the number of parts of the rows, of `each` rows but the last; 0: copies do not fit. */
 static int kernel_parts(const CpuState *state, const OpsLstm *l, int *each) {
-  const size_t size = (size_t)(l->in + l->width) * 4 * (size_t)l->width, room = state->kernel_parts_room / size;
-  const int pieces = (rows_of(l) + PIECE_ROWS - 1) / PIECE_ROWS, most = room < PARTS ? (int)room : PARTS;
+  const size_t size = (size_t)(l->in + l->width) * 4 * (size_t)l->width, capacity = state->kernel_parts_capacity / size;
+  const int pieces = (rows_of(l) + PIECE_ROWS - 1) / PIECE_ROWS, most = capacity < PARTS ? (int)capacity : PARTS;
   if (most == 0) return 0;
   const int pieces_each = (pieces + most - 1) / most;
   *each = pieces_each * PIECE_ROWS;

@@ -13,15 +13,15 @@ CPU_VECTOR static void pack_bf16(const float *x, int n, uint16_t *packed) {
   for (int i = 0; i < n; i++) packed[i] = (uint16_t)(row_bf16_bits(x[i]) >> 16);
 }
 
-CpuOperand cpu_operand(OpsBf16Method method, const float *x, int rows, int columns, int stride, float *room) {
+CpuOperand cpu_operand(OpsBf16Method method, const float *x, int rows, int columns, int stride, float *scratch) {
   if (method == OPS_BF16_FLOAT32) return (CpuOperand){x, stride};
-  uint16_t *packed = (uint16_t *)room;
+  uint16_t *packed = (uint16_t *)scratch;
   for (int r = 0; r < rows; r++) {
     const float *row = x + (size_t)r * stride;
-    if (method == OPS_BF16_ROUNDED) cpu_round_bf16(row, columns, room + (size_t)r * columns);
+    if (method == OPS_BF16_ROUNDED) cpu_round_bf16(row, columns, scratch + (size_t)r * columns);
     else pack_bf16(row, columns, packed + (size_t)r * columns);
   }
-  return (CpuOperand){room, columns};
+  return (CpuOperand){scratch, columns};
 }
 
 void cpu_product(const CpuState *state, OpsBf16Method method, int transpose_a, int transpose_b, int m, int n, int k,

@@ -197,11 +197,12 @@ static void register_scratch(DeviceState *state, bool is_first) {
   const size_t rows = (size_t)state->max_rows, width = (size_t)state->max_width;
   /* whose pending sums wait for each other, plus those of the value's kernel */
   const size_t layers = state->precision == OPS_BF16 ? DEVICE_ROUNDED_LAYERS + 1 : 1;
-  state->columns_room = layers * device_column_parts(rows) * width;
-  state->rows_room = device_row_parts(state->max_rows) * larger(2 * KERNEL_SUMS, width);
-  CORE_ARENA_DEVICE(state->arena, state->column_parts, state->columns_room, "column sums of parts [parts][widths]");
+  state->column_parts_capacity = layers * device_column_parts(rows) * width;
+  state->row_parts_capacity = device_row_parts(state->max_rows) * larger(2 * KERNEL_SUMS, width);
+  CORE_ARENA_DEVICE(state->arena, state->column_parts, state->column_parts_capacity,
+                    "column sums of parts [parts][widths]");
   CORE_ARENA_DEVICE(state->arena, state->product, rows * width, "a layer's product [rows][width]");
-  CORE_ARENA_DEVICE(state->arena, state->row_parts, state->rows_room, "sums of rows [blocks][sums]");
+  CORE_ARENA_DEVICE(state->arena, state->row_parts, state->row_parts_capacity, "sums of rows [blocks][sums]");
   CORE_ARENA_DEVICE(state->arena, state->sums, CPU_SUM_PARTS, "sums");
   CORE_ARENA_DEVICE(state->arena, state->records, CPU_SUM_PARTS, "moments of parts");
   CORE_ARENA_DEVICE(state->arena, state->spread, 1, "spread of a minibatch");

@@ -194,8 +194,8 @@ static void *product_again(const Pass *pass, int l) {
 
 /* Returns the scratch for sums of the bias's gradient over parts of rows, which are folded after the last layer unless
  * a watch needs them earlier. */
-static float *room_for_bias(const Pass *pass, const OpsLayer *layer) {
-  return device_column_room(pass->state, (size_t)pass->rows, (size_t)layer->out);
+static float *alloc_bias_parts(const Pass *pass, const OpsLayer *layer) {
+  return device_alloc_column_parts(pass->state, (size_t)pass->rows, (size_t)layer->out);
 }
 
 static void fold_bias(const Pass *pass, const OpsLayer *layer, const float *parts) {
@@ -210,7 +210,7 @@ static size_t part_columns(const Pass *pass, const OpsLayer *layer) {
 static void output_gradient(const Pass *pass, const float *dy, uint16_t *dz) {
   const OpsLayer *last = &pass->layers[pass->count - 1];
   const float *y = last->activation == OPS_SILU ? (const float *)product_again(pass, pass->count - 1) : last->y;
-  float *parts = room_for_bias(pass, last);
+  float *parts = alloc_bias_parts(pass, last);
   const OpsOutputGradient arguments = {y, last->b, dy, dz, parts, (size_t)pass->rows,
                                        core_divisor((size_t)last->out), last->activation};
   DEVICE_LAUNCH(pass->state, ops_output_gradient, part_columns(pass, last), &arguments);
@@ -229,7 +229,7 @@ static int tile_gradient(const Pass *pass, int l, const uint16_t *dz, uint16_t *
   if (shared > state->device->shared_bytes || state->refuses || !state->tiles) return 0;
   const uint16_t *w = kernel_of(pass, l);
   if (((uintptr_t)w | (uintptr_t)dz | (uintptr_t)below | (uintptr_t)layer->y) % sizeof(OpsEight) > 0) return 0;
-  float *parts = room_for_bias(pass, layer);
+  float *parts = alloc_bias_parts(pass, layer);
   const OpsTileGradient arguments = {dz, w, hidden(layer), below, parts, rows, n, k, layer->activation};
   state->device->launch(state->device, &ops_tile_gradient_launch, sides * core_device_blocks(tiles, 1, most),
                         OPS_TILE_THREADS, shared, &arguments);
@@ -267,7 +267,7 @@ static void hidden_gradient(const Pass *pass, int l, const uint16_t *dz, uint16_
   device_multiply(state, &p);
   const uint16_t *y = layer->activation == OPS_SILU ? (const uint16_t *)product_again(pass, l - 1) : hidden(layer);
   const int step = step_of(layer, below);
-  float *parts = room_for_bias(pass, layer);
+  float *parts = alloc_bias_parts(pass, layer);
   const OpsHiddenGradient arguments = {y, layer->b, below, parts, p.m, p.n, layer->activation, step,
                                        core_divisor(p.n / (size_t)step)};
   DEVICE_LAUNCH(state, ops_hidden_gradient, part_columns(pass, layer) / (size_t)step, &arguments);

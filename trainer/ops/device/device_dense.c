@@ -13,7 +13,7 @@ int device_can_multiply(DeviceState *state, const DeviceProduct *p) {
 /* Sums the columns of c[m][n], bf16, rounded to p->bias. */
 static void sum_columns(DeviceState *state, const DeviceProduct *p) {
   CORE_CHECK(p->result == OPS_NUMBERS_BF16 && p->m <= (size_t)state->max_rows && p->n <= (size_t)state->max_width);
-  float *parts = device_column_room(state, p->m, p->n);
+  float *parts = device_alloc_column_parts(state, p->m, p->n);
   const OpsHiddenGradient sums = {(uint16_t *)p->c, NULL, (uint16_t *)p->c, parts, p->m, p->n, OPS_LINEAR, 1,
                                   core_divisor(p->n)};
   DEVICE_LAUNCH(state, ops_hidden_gradient, device_column_parts(p->m) * p->n, &sums);
@@ -35,7 +35,7 @@ static void multiply_alone(DeviceState *state, const DeviceProduct *p) {
                                 p->row_a ? p->row_a : p->transpose_a ? p->m : p->k, p->factors, p->result,
                                 state->precision, p->epilogue, p->bias, p->mask};
   if (sums_rows(state, &arguments)) {
-    const OpsColumnParts parts = {arguments, core_divisor(p->m), device_column_room(state, p->k, p->m)};
+    const OpsColumnParts parts = {arguments, core_divisor(p->m), device_alloc_column_parts(state, p->k, p->m)};
     DEVICE_LAUNCH(state, ops_column_parts, device_column_parts(p->k) * p->m, &parts);
     device_fold_columns(state, parts.parts, p->k, p->m, p->c);
   } else if (p->k == 1 && p->n > 1 && p->epilogue == OPS_PRODUCT) {
@@ -89,7 +89,7 @@ void device_dense_forward(Ops *ops, const float *x, const float *w, const float 
 static void undo_activation(DeviceState *state, OpsActivation activation, const float *y, const float *bias, float *dy,
                             float *db, int rows, int columns) {
   const size_t r = (size_t)rows, c = (size_t)columns;
-  float *parts = device_column_room(state, r, c);
+  float *parts = device_alloc_column_parts(state, r, c);
   const OpsActivationGradient arguments = {y, bias, dy, parts, r, core_divisor(c), activation};
   DEVICE_LAUNCH(state, ops_activation_gradient, device_column_parts(r) * c, &arguments);
   device_fold_columns(state, parts, r, c, db);
@@ -130,7 +130,7 @@ void device_norm_backward(Ops *ops, const float *n, const float *inverse, const 
     y = state->product;
   }
   undo_activation(state, activation, y, offset, dy, doffset, rows, columns);
-  float *parts = device_column_room(state, r, c);
+  float *parts = device_alloc_column_parts(state, r, c);
   DEVICE_LAUNCH(state, ops_gain_parts, device_column_parts(r) * c, &(OpsGainParts){dy, n, parts, r, core_divisor(c)});
   device_fold_columns(state, parts, r, c, dgain);
   device_fold_now(state);

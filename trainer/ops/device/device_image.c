@@ -25,16 +25,16 @@ static void conv_pack(Ops *ops, const OpsConv *conv, const float *w, float *pack
 /* ---- convolutions ------------------------------------------------------------------------------------------------ */
 
 /* Parts of the scratch for `rows` images. */
-typedef struct Rooms { float *patches, *dpatches, *dw, *db, *parts; } Rooms;
+typedef struct ConvBuffers { float *patches, *dpatches, *dw, *db, *parts; } ConvBuffers;
 
 static size_t positions_of(const OpsConv *c) { return (size_t)ops_conv_height(c) * (size_t)ops_conv_width(c); }
 
-static Rooms rooms_of(const OpsConv *conv, int rows, float *scratch) {
+static ConvBuffers buffers_of(const OpsConv *conv, int rows, float *scratch) {
   const size_t patches = (size_t)rows * positions_of(conv) * (size_t)ops_conv_patch(conv);
-  Rooms rooms = {.patches = scratch, .dpatches = scratch + patches, .dw = scratch + 2 * patches};
-  rooms.db = rooms.dw + ops_conv_weights(conv);
-  rooms.parts = rooms.db + conv->out;
-  return rooms;
+  ConvBuffers buffers = {.patches = scratch, .dpatches = scratch + patches, .dw = scratch + 2 * patches};
+  buffers.db = buffers.dw + ops_conv_weights(conv);
+  buffers.parts = buffers.db + conv->out;
+  return buffers;
 }
 
 static int part_rows(int rows, int first) { return rows - first < OPS_CONV_ROWS ? rows - first : OPS_CONV_ROWS; }
@@ -87,23 +87,23 @@ static void conv_backward(Ops *ops, const OpsConv *conv, const float *x, const f
   CORE_CHECK(activation == OPS_LINEAR || activation == OPS_RELU);
   for (int first = 0; first < rows; first += OPS_CONV_ROWS) {
     const int some = part_rows(rows, first);
-    const Rooms room = rooms_of(conv, some, scratch);
+    const ConvBuffers buffers = buffers_of(conv, some, scratch);
     const size_t at = (size_t)first, n = (size_t)some * positions;
-    float *dw_here = first > 0 ? room.dw : dpacked, *db_here = first > 0 ? room.db : db, *dy_here = dy + at * out;
-    gather(ops, conv, x + at * in, some, room.patches);
+    float *dw_here = first > 0 ? buffers.dw : dpacked, *db_here = first > 0 ? buffers.db : db, *dy_here = dy + at * out;
+    gather(ops, conv, x + at * in, some, buffers.patches);
     undo_activation(state, conv, activation, activation == OPS_RELU ? y + at * out : NULL, dy_here, db_here, n,
-                    room.parts);
-    device_multiply(state, &(DeviceProduct){.transpose_a = 1, .m = patch, .n = channels, .k = n, .a = room.patches,
+                    buffers.parts);
+    device_multiply(state, &(DeviceProduct){.transpose_a = 1, .m = patch, .n = channels, .k = n, .a = buffers.patches,
                                             .b = dy_here, .c = dw_here});
     if (dx) {
       device_multiply(state, &(DeviceProduct){.transpose_b = 1, .m = n, .n = patch, .k = channels, .a = dy_here,
-                                              .b = packed, .c = room.dpatches});
-      add_patches(ops, conv, room.dpatches, some, dx + at * in);
+                                              .b = packed, .c = buffers.dpatches});
+      add_patches(ops, conv, buffers.dpatches, some, dx + at * in);
     }
     ops->flops += (dx ? 4.0 : 2.0) * (double)n * (double)(patch * channels);
     if (first == 0) continue;
-    ops->add(ops, dpacked, room.dw, ops_conv_weights(conv));
-    ops->add(ops, db, room.db, channels);
+    ops->add(ops, dpacked, buffers.dw, ops_conv_weights(conv));
+    ops->add(ops, db, buffers.db, channels);
   }
 }
 
@@ -146,10 +146,10 @@ static void relu_backward(Ops *ops, const float *y, float *dy, size_t n) {
   DEVICE_LAUNCH(device_state(ops), ops_rectify_gradient, n, &(OpsRectify){y, dy, n});
 }
 
-static void each(Ops *ops, int count, size_t floats, float *room, void (*work)(void *context, int i, float *room),
+static void each(Ops *ops, int count, size_t floats, float *scratch, void (*work)(void *context, int i, float *scratch),
                  void *context) {
   (void)ops, (void)floats;
-  for (int i = 0; i < count; i++) work(context, i, room);
+  for (int i = 0; i < count; i++) work(context, i, scratch);
 }
 
 const OpsImage DEVICE_PICTURE = {

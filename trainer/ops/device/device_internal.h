@@ -66,14 +66,14 @@ typedef struct DeviceState {
   DeviceLibrary *library;     /* NULL: ops_product */
   char *workspace;            /* [DEVICE_WORKSPACE_BYTES] the library's; NULL without one */
   int max_rows, max_width;
-  float *column_parts;        /* [columns_room] column sums of parts of KERNEL_PART_ROWS rows, used so far: */
-  size_t columns_room, columns_taken;
+  float *column_parts;        /* [column_parts_capacity] column sums of parts of KERNEL_PART_ROWS rows, used so far: */
+  size_t column_parts_capacity, column_parts_used;
   float *product;             /* [max_rows][max_width], for SILU */
   int refuses;                /* not 0: products have no fused epilogue, for tests */
   bool tiles;                 /* whether ops_tile_gradient may be used */
   DeviceRounded rounded;
-  double *row_parts;          /* [rows_room] sums of parts of KERNEL_ROWS rows */
-  size_t rows_room, rows_taken;
+  double *row_parts;          /* [row_parts_capacity] sums of parts of KERNEL_ROWS rows */
+  size_t row_parts_capacity, row_parts_used;
   OpsFolds folds;             /* pending folds of both */
   double *sums;               /* results for the host */
   Moments *records;
@@ -94,17 +94,17 @@ static inline DeviceState *device_state(Ops *ops) { return (DeviceState *)ops->s
 /* device_sums.c. Reserves scratch for a kernel's sums of parts of rows, which a fold must follow; if the scratch is
  * full, pending folds run first. */
 size_t device_column_parts(size_t rows);
-float *device_column_room(DeviceState *state, size_t rows, size_t columns); /* [device_column_parts][columns] */
+float *device_alloc_column_parts(DeviceState *state, size_t rows, size_t columns); /* [device_column_parts][columns] */
 size_t device_row_parts(int rows);
-double *device_row_room(DeviceState *state, int rows, size_t each);         /* [device_row_parts][each] */
+double *device_alloc_row_parts(DeviceState *state, int rows, size_t each);         /* [device_row_parts][each] */
 /* Runs pending folds, before the host or a kernel reads sums. */
 void device_fold_now(DeviceState *state);
 void device_fold_later(DeviceState *state, OpsFold fold);
 /* Schedules the fold of column sums of parts [device_column_parts][columns], rounded to result[columns]. */
 void device_fold_columns(DeviceState *state, const float *parts, size_t rows, size_t columns, float *result);
 /* Launches a kernel of KERNEL_ROWS threads per block over the rows, which leaves KERNEL_SUMS sums per block in parts
- * (of device_row_room), and copies the totals to the host; sums NULL: schedules their fold into this slot of the open
- * statistics. */
+ * (of device_alloc_row_parts), and copies the totals to the host; sums NULL: schedules their fold into this slot of the
+ * open statistics. */
 void device_sum_rows(DeviceState *state, const CoreKernel *kernel, int rows, const void *arguments, const double *parts,
                      double sums[KERNEL_SUMS], int slot);
 /* Division of a vector for sums, the same as on the CPU. */

@@ -15,8 +15,9 @@ static const uint8_t *first_at(const OpsLstm *l, int t) {
 static void forward_step(Ops *ops, const OpsLstm *l, int t) {
   const size_t w = (size_t)l->width, n = (size_t)l->sequences, row = row_of(l, t), next = row_of(l, t + 1);
   const bool is_last = t + 1 == l->length;
-  device_dense_forward(ops, l->h_in + row * w, l->wh, l->bh, l->room, l->sequences, l->width, 4 * l->width, OPS_LINEAR);
-  OpsLstmStep step = {.gates = l->gates + row * 4 * w, .products = l->room, .c_in = l->c_in + row * w,
+  device_dense_forward(ops, l->h_in + row * w, l->wh, l->bh, l->step_products, l->sequences, l->width, 4 * l->width,
+                       OPS_LINEAR);
+  OpsLstmStep step = {.gates = l->gates + row * 4 * w, .products = l->step_products, .c_in = l->c_in + row * w,
                       .h = l->h + row * w, .first = first_at(l, t + 1), .width = core_divisor(w), .sequences = n,
                       .stride = is_last ? l->stride : w};
   step.h_out = is_last ? l->end : l->h_in + next * w;

@@ -37,7 +37,7 @@ void device_policy_logp(Ops *ops, const OpsHead *head, const float *logits, cons
 void device_policy_kl(Ops *ops, const OpsHead *head, const float *p, const float *q, int rows, double *kl,
                       double *kl_reverse) {
   DeviceState *state = device_state(ops);
-  double *parts = device_row_room(state, rows, KERNEL_SUMS);
+  double *parts = device_alloc_row_parts(state, rows, KERNEL_SUMS);
   const OpsKl arguments = {rows_of(head, p, NULL, rows), q, parts};
   double sums[KERNEL_SUMS];
   device_sum_rows(state, &ops_kl_launch, rows, &arguments, parts, sums, 0);
@@ -49,7 +49,7 @@ void device_policy_loss(Ops *ops, const OpsHead *head, const float *logits, cons
                         const float *logp_behaviour, const float *logp_proximal, const float *advantage, int rows,
                         double epsilon, double entropy_coef, float *dlogits, OpsPolicySums *sums) {
   DeviceState *state = device_state(ops);
-  double *parts = device_row_room(state, rows, KERNEL_SUMS);
+  double *parts = device_alloc_row_parts(state, rows, KERNEL_SUMS);
   const OpsPolicyLoss arguments = {losses_of(state, head, logits, actions, rows, sums), logp_behaviour, logp_proximal,
                                    advantage, row_clip(epsilon, logp_proximal != NULL), entropy_coef, dlogits,
                                    parts};
@@ -61,7 +61,7 @@ void device_policy_loss(Ops *ops, const OpsHead *head, const float *logits, cons
 void device_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *logits, const float *noise, int rows,
                                    double entropy_coef, float *dlogits, double *sum) {
   DeviceState *state = device_state(ops);
-  double *parts = device_row_room(state, rows, KERNEL_SUMS);
+  double *parts = device_alloc_row_parts(state, rows, KERNEL_SUMS);
   const OpsSampledEntropy arguments = {losses_of(state, head, logits, NULL, rows, sum), noise, entropy_coef, dlogits,
                                        parts};
   double all[KERNEL_SUMS];
@@ -74,7 +74,7 @@ void device_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *l
 void device_controller_kl(Ops *ops, const OpsHead *head, const float *logits, const uint32_t *index, int rows,
                           float *reference, double *sum) {
   DeviceState *state = device_state(ops);
-  double *parts = device_row_room(state, rows, KERNEL_SUMS);
+  double *parts = device_alloc_row_parts(state, rows, KERNEL_SUMS);
   const OpsControllerKl arguments = {rows_of(head, logits, NULL, rows), index, reference, parts};
   double all[KERNEL_SUMS];
   CORE_CHECK(head->kind == OPS_GAUSSIAN);
@@ -89,7 +89,7 @@ void device_cap(Ops *ops, const float *behaviour, const float *logp, double log_
 void device_kl_penalty(Ops *ops, const float *logp, const float *ref_logp, double weight, int rows,
                        float *kl_penalty_weights, double *sum) {
   DeviceState *state = device_state(ops);
-  double *parts = device_row_room(state, rows, KERNEL_SUMS);
+  double *parts = device_alloc_row_parts(state, rows, KERNEL_SUMS);
   const OpsPull arguments = {logp, ref_logp, weight, (size_t)rows, sum ? NULL : state->count, kl_penalty_weights,
                              parts};
   double all[KERNEL_SUMS];
@@ -112,11 +112,11 @@ void device_gaussian_join(Ops *ops, const float *mean, const float *log_sigma, c
 
 /* Sums columns of source [rows][columns] by set -> target[sets][count]: as many sets at once as the scratch holds. */
 static void sum_sets(DeviceState *state, OpsSetParts a, float *target) {
-  const size_t parts = device_row_parts((int)a.rows), sets = a.sets, room = (size_t)state->max_width / a.count;
-  CORE_CHECK(a.rows <= (size_t)state->max_rows && room > 0);
-  for (a.first_set = 0; a.first_set < sets; a.first_set += room) {
-    a.sets = sets - a.first_set < room ? sets - a.first_set : room;
-    a.parts = device_row_room(state, (int)a.rows, a.sets * a.count);
+  const size_t parts = device_row_parts((int)a.rows), sets = a.sets, sets_per_pass = (size_t)state->max_width / a.count;
+  CORE_CHECK(a.rows <= (size_t)state->max_rows && sets_per_pass > 0);
+  for (a.first_set = 0; a.first_set < sets; a.first_set += sets_per_pass) {
+    a.sets = sets - a.first_set < sets_per_pass ? sets - a.first_set : sets_per_pass;
+    a.parts = device_alloc_row_parts(state, (int)a.rows, a.sets * a.count);
     DEVICE_LAUNCH(state, ops_set_parts, parts * a.sets * a.count, &a);
     device_fold_later(state, (OpsFold){.of = OPS_PARTS_DOUBLE, .parts = a.parts, .count = parts,
                                        .columns = a.sets * a.count, .result = target + a.first_set * a.count});
@@ -136,7 +136,7 @@ void device_gaussian_regularize(Ops *ops, const OpsHead *head, const float *logi
                                 const float *entropy_coef, double bound, double bounds_coef, int rows, float *dlogits,
                                 OpsGaussianSums *sums) {
   DeviceState *state = device_state(ops);
-  double *parts = device_row_room(state, rows, KERNEL_SUMS);
+  double *parts = device_alloc_row_parts(state, rows, KERNEL_SUMS);
   const OpsRegularise arguments = {losses_of(state, head, logits, NULL, rows, sums), set, entropy_coef, bound,
                                    bounds_coef, dlogits, parts};
   double all[KERNEL_SUMS];
@@ -161,7 +161,7 @@ void device_embed_backward(Ops *ops, const float *djoined, const int32_t *set, i
 void device_value_loss(Ops *ops, const float *value, const float *old_value, const float *target, int rows, int clip,
                        double epsilon, double value_coef, float *dvalue, OpsValueSums *sums) {
   DeviceState *state = device_state(ops);
-  double *parts = device_row_room(state, rows, KERNEL_SUMS);
+  double *parts = device_alloc_row_parts(state, rows, KERNEL_SUMS);
   const OpsValueLoss arguments = {value, old_value, target, (size_t)rows, sums ? NULL : state->count,
                                   clip ? (float)epsilon : INFINITY, value_coef, dvalue, parts};
   double all[KERNEL_SUMS];
@@ -184,7 +184,7 @@ void device_q_values(Ops *ops, const float *q, int rows, int columns, float *val
 void device_q_loss(Ops *ops, const float *q, const uint8_t *actions, const float *target, int rows, int columns,
                    float *dq, OpsValueSums *sums) {
   DeviceState *state = device_state(ops);
-  double *parts = device_row_room(state, rows, KERNEL_SUMS);
+  double *parts = device_alloc_row_parts(state, rows, KERNEL_SUMS);
   const OpsQ arguments = {.q = (float *)(uintptr_t)q, .actions = actions, .target = target, .rows = (size_t)rows,
                           .columns = (size_t)columns, .count = sums ? NULL : state->count, .dq = dq,
                           .sums = parts};

@@ -19,7 +19,7 @@ void device_fold_now(DeviceState *state) {
   if (blocks > 0)
     state->device->launch(state->device, &ops_fold_launch, blocks, threads, threads * sizeof(double), folds);
   folds->folds = 0;
-  state->columns_taken = state->rows_taken = 0;
+  state->column_parts_used = state->row_parts_used = 0;
 }
 
 void device_fold_later(DeviceState *state, OpsFold fold) {
@@ -32,13 +32,13 @@ void device_fold_later(DeviceState *state, OpsFold fold) {
 
 size_t device_column_parts(size_t rows) { return (rows + KERNEL_PART_ROWS - 1) / KERNEL_PART_ROWS; }
 
-float *device_column_room(DeviceState *state, size_t rows, size_t columns) {
+float *device_alloc_column_parts(DeviceState *state, size_t rows, size_t columns) {
   const size_t n = device_column_parts(rows) * columns;
-  if (state->columns_taken + n > state->columns_room) device_fold_now(state);
-  CORE_CHECK(n <= state->columns_room);
-  float *room = state->column_parts + state->columns_taken;
-  state->columns_taken += n;
-  return room;
+  if (state->column_parts_used + n > state->column_parts_capacity) device_fold_now(state);
+  CORE_CHECK(n <= state->column_parts_capacity);
+  float *parts = state->column_parts + state->column_parts_used;
+  state->column_parts_used += n;
+  return parts;
 }
 
 void device_fold_columns(DeviceState *state, const float *parts, size_t rows, size_t columns, float *result) {
@@ -50,13 +50,13 @@ void device_fold_columns(DeviceState *state, const float *parts, size_t rows, si
 
 size_t device_row_parts(int rows) { return ((size_t)rows + KERNEL_ROWS - 1) / KERNEL_ROWS; }
 
-double *device_row_room(DeviceState *state, int rows, size_t each) {
+double *device_alloc_row_parts(DeviceState *state, int rows, size_t each) {
   const size_t n = device_row_parts(rows) * each;
-  if (state->rows_taken + n > state->rows_room) device_fold_now(state);
-  CORE_CHECK(rows >= 1 && n <= state->rows_room);
-  double *room = state->row_parts + state->rows_taken;
-  state->rows_taken += n;
-  return room;
+  if (state->row_parts_used + n > state->row_parts_capacity) device_fold_now(state);
+  CORE_CHECK(rows >= 1 && n <= state->row_parts_capacity);
+  double *parts = state->row_parts + state->row_parts_used;
+  state->row_parts_used += n;
+  return parts;
 }
 
 /* Two sums for one slot of the statistics: the later one wins. */

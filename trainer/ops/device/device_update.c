@@ -35,7 +35,7 @@ static void current_shard_rows(Ops *ops, const OpsPartRows *part, int shard, uin
   DeviceState *state = device_state(ops);
   const OpsTakePiece arguments = {state->stats, *part, shard, rows, of_run, count,
                                   core_divisor((size_t)part->parts), core_divisor_32(part->worlds)};
-  DEVICE_LAUNCH(state, ops_current_shard_rows, (size_t)part->room, &arguments);
+  DEVICE_LAUNCH(state, ops_current_shard_rows, (size_t)part->capacity, &arguments);
   state->count = count;
 }
 
@@ -82,7 +82,7 @@ static void normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_
 static void count_zero_grad(Ops *ops, const OpsHead *head, const float *logits, const void *actions,
                             const float *ref_logp, const float *advantage, int rows, double epsilon) {
   DeviceState *state = device_state(ops);
-  double *parts = device_row_room(state, rows, KERNEL_SUMS);
+  double *parts = device_alloc_row_parts(state, rows, KERNEL_SUMS);
   const OpsSilent arguments = {{*head, logits, actions, (size_t)rows, state->count}, ref_logp, advantage, epsilon,
                                parts};
   device_sum_rows(state, &ops_zero_grad_launch, rows, &arguments, parts, NULL, OPS_STATS_ZERO_GRAD);

@@ -25,7 +25,7 @@ CORE_KERNEL_FN void ops_current_rows(const CoreDeviceThread *at, const OpsTakeRo
     a->rows[i] = a->steps.number == 1 ? things[i] : ops_world_row(things, (uint32_t)i, a->steps, a->worlds);
 }
 
-/* A shard's rows of the current step's part, padded to `room` (update.h, current_shard_rows). */
+/* A shard's rows of the current step's part, padded to `capacity` (update.h, current_shard_rows). */
 typedef struct OpsTakePiece {
   const OpsUpdateStats *stats;
   OpsPartRows part;
@@ -39,7 +39,7 @@ CORE_KERNEL_FN void ops_current_shard_rows(const CoreDeviceThread *at, const Ops
   const size_t of_step = core_divide(a->stats->step, a->parts).rest;
   const size_t piece = of_step * (size_t)part->shards + (size_t)a->shard;
   const uint32_t begin = part->begins[piece], count = part->begins[piece + 1] - begin;
-  for (size_t i = core_device_first(at); i < (size_t)part->room; i += core_device_stride(at)) {
+  for (size_t i = core_device_first(at); i < (size_t)part->capacity; i += core_device_stride(at)) {
     const uint32_t row = count ? part->rows[begin + (i < count ? i : 0)] : 0;
     a->rows[i] = row;
     const CoreDivided32 of_world = core_divide_32(row, a->worlds);
