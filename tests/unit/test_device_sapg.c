@@ -170,7 +170,7 @@ static void close_side(Side *side) {
   core_arena_destroy(&side->arena);
 }
 
-/* All pieces of all minibatches: the same samples in the same order, the same rows, each with the block that learns. */
+/* All chunks of all minibatches: the same samples in the same order, the same rows, each with the block that learns. */
 static int compare_pieces(Side *there, Side *here) {
   const Rollout *rollout = &here->rollout;
   const size_t features = (size_t)rollout->features;

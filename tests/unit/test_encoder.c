@@ -1,5 +1,5 @@
 /* The entity encoders against slow versions of them in double (tests/oracle/encoder.h): embeddings, gradients by finite
- * differences; what must not matter (order and garbage of inactive entities, threads, pieces); parameter counts. */
+ * differences; what must not matter (order and garbage of inactive entities, threads, chunks); parameter counts. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -235,10 +235,10 @@ static void order_of_entities_does_not_matter(void **state) {
   }
 }
 
-/* More rows than a piece: the embedding of each row is that of the row alone, and threads do not matter. */
+/* More rows than a chunk: the embedding of each row is that of the row alone, and threads do not matter. */
 static void threads_and_pieces_do_not_matter(void **state) {
   (void)state;
-  enum { ROWS = 2 * ENCODER_PIECE + 37 };
+  enum { ROWS = 2 * ENCODER_CHUNK + 37 };
   for (int k = 0; k < KINDS; k++) {
     Case one = make_case(KIND[k], SIM_SIZE_S, ROWS, 1), three = make_case(KIND[k], SIM_SIZE_S, ROWS, 3);
     run(&one);
@@ -260,7 +260,7 @@ static void threads_and_pieces_do_not_matter(void **state) {
 /* Pieces' gradients add up to the whole one. */
 static void pieces_add_up(void **state) {
   (void)state;
-  enum { ROWS = ENCODER_PIECE + 10 };
+  enum { ROWS = ENCODER_CHUNK + 10 };
   for (int k = 0; k < KINDS; k++) {
     Case c = make_case(KIND[k], SIM_SIZE_S, ROWS, 1);
     float *sum = calloc(c.n, sizeof *sum);
@@ -281,31 +281,31 @@ static void pieces_add_up(void **state) {
   }
 }
 
-/* Rows of a piece by the memory that they may take of a device of so much. */
+/* Rows of a chunk by the memory that they may take of a device of so much. */
 static void pieces_fill_a_device(void **state) {
   (void)state;
   for (int k = 0; k < KINDS; k++) {
     const EncoderShape shape = encoder_shape(KIND[k], sim_entity_layout(SIM_SIZE_S));
     const size_t sizes[] = {(size_t)1 << 20, (size_t)1 << 30, (size_t)80 << 30, SIZE_MAX};
-    int piece[4];
+    int chunk[4];
     for (int i = 0; i < 4; i++) {
       CoreDevice *device = core_device_emulated_sized(CORE_DEVICE_FORWARD, sizes[i]);
       CoreArena *arena = core_arena_create("test");
       Encoder encoder;
       core_arena_set_device(arena, device);
       encoder_register(&encoder, &shape, 1 << 20, arena);
-      piece[i] = encoder.piece;
-      if (piece[i] > ENCODER_PIECE)
+      chunk[i] = encoder.chunk_rows;
+      if (chunk[i] > ENCODER_CHUNK)
         assert_true(core_arena_device_bytes(arena) < sizes[i] / 8);
       encoder_register(&encoder, &shape, 77, arena);
-      assert_int_equal(encoder.piece, 77);
+      assert_int_equal(encoder.chunk_rows, 77);
       core_arena_destroy(&arena);
       core_device_close(&device);
     }
-    assert_int_equal(piece[0], ENCODER_PIECE);
-    assert_true(piece[1] >= piece[0] && piece[2] > 4 * ENCODER_PIECE);
-    assert_int_equal(piece[3], ENCODER_PIECE_DEVICE);
-    if (k == 0) print_message("# rows of a piece in 1 GiB: %d, in 80 GiB: %d\n", piece[1], piece[2]);
+    assert_int_equal(chunk[0], ENCODER_CHUNK);
+    assert_true(chunk[1] >= chunk[0] && chunk[2] > 4 * ENCODER_CHUNK);
+    assert_int_equal(chunk[3], ENCODER_CHUNK_DEVICE);
+    if (k == 0) print_message("# rows of a piece in 1 GiB: %d, in 80 GiB: %d\n", chunk[1], chunk[2]);
   }
 }
 

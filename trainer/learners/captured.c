@@ -86,9 +86,9 @@ void captured_minibatch(CapturedUpdate *captured, void (*minibatch)(void *argume
 }
 
 void captured_begin_gradient(const CapturedUpdate *captured, Gradient *gradient, const Minibatch *minibatch) {
-  const GradientCaptured pieces = {.rows = minibatch->counts, .shares = minibatch->shares,
+  const GradientCaptured setup = {.rows = minibatch->counts, .shares = minibatch->shares,
                                    .step = &captured->plan.stats->step, .parts = minibatch->parts};
-  gradient_begin_captured(gradient, &pieces);
+  gradient_begin_captured(gradient, &setup);
 }
 
 void captured_add_sums(CapturedUpdate *captured, Ops *ops, bool is_first, bool is_last) {

@@ -366,7 +366,7 @@ static void value_microbatch(SapgData *data, Ops *ops, const Agent *agent, const
   sequences_bind(sequences, agent);
   agent_policy(agent, ops, agent->actor.theta, data->observations, acted, data->policy);
   ops->policy_logp(ops, &agent->head, data->policy, data->actions, data->batch_own, acted);
-  scatter.of_piece = data->batch_own;
+  scatter.source = data->batch_own;
   scatter.target = data->logp_own + base;
   KERNELS_EACH(data->device, ops_sapg_scatter, ops_sapg_scatter_one, scatter.states.n, &scatter);
 }

@@ -41,9 +41,9 @@ void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollo
   if (most < length) most = length; /* at least one sequence, which is at most a minibatch */
   if (most > own && shard_rows == 0) most = own;
   most -= most % length;
-  metrics->piece = metrics->states < most ? metrics->states : (int)most;
-  size_t rows = (size_t)metrics->piece;
-  sequences_register(&metrics->sequences, &rollout->states, metrics->piece, arena);
+  metrics->chunk_rows = metrics->states < most ? metrics->states : (int)most;
+  size_t rows = (size_t)metrics->chunk_rows;
+  sequences_register(&metrics->sequences, &rollout->states, metrics->chunk_rows, arena);
   CORE_ARENA_DEVICE(arena, metrics->actor_before, agent->actor.n, "actor weights before the update");
   CORE_ARENA_DEVICE(arena, metrics->critic_before, agent->critic.n, "critic weights before the update");
   CORE_ARENA_DEVICE(arena, metrics->step_before, agent->actor.n > agent->critic.n ? agent->actor.n : agent->critic.n,
@@ -81,10 +81,11 @@ void metrics_begin(Metrics *metrics, const Agent *agent) {
 
 /* Adds the convolutions of the last pass, chunk after chunk. */
 static void add_convolutions(Representation *representation, Ops *ops, const Encoder *encoder, int rows) {
-  for (int first = 0, piece = 0; representation->convolutions > 0 && first < rows; first += encoder->piece, piece++) {
-    const int some = rows - first < encoder->piece ? rows - first : encoder->piece;
+  if (representation->convolutions == 0) return;
+  for (int first = 0, chunk = 0; first < rows; first += encoder->chunk_rows, chunk++) {
+    const int some = rows - first < encoder->chunk_rows ? rows - first : encoder->chunk_rows;
     EncoderLayer layer[ENCODER_LAYERS_MAX];
-    const int layers = encoder_layers(encoder, piece, some, layer);
+    const int layers = encoder_layers(encoder, chunk, some, layer);
     for (int i = 0; i < layers; i++) {
       const size_t bytes = (size_t)some * (size_t)(layer[i].positions * layer[i].channels) * sizeof(float);
       void *copy;
@@ -132,7 +133,7 @@ static void add_representation(Metrics *metrics, Ops *ops, const Agent *agent, c
 }
 
 /* Adds the sums over the `rows` states in metrics->index. */
-static void add_piece(Metrics *metrics, Ops *ops, const Agent *agent, const Rollout *rollout, int rows, Sums *sums) {
+static void add_chunk(Metrics *metrics, Ops *ops, const Agent *agent, const Rollout *rollout, int rows, Sums *sums) {
   const OpsHead *head = &rollout->head;
   const uint32_t *index = metrics->index;
   const size_t bytes = (size_t)rows * sizeof(float);
@@ -183,8 +184,8 @@ static void add_states(Metrics *metrics, Ops *ops, const Agent *agent, const Rol
       if (row >= 0 && (!metrics->shard_kl || (uint32_t)row % worlds / together == (uint32_t)part))
         metrics->index[rows++] = (uint32_t)row;
     }
-    if (rows < metrics->piece && (rows == 0 || j + 1 < drawn)) continue;
-    add_piece(metrics, ops, agent, rollout, rows, sums);
+    if (rows < metrics->chunk_rows && (rows == 0 || j + 1 < drawn)) continue;
+    add_chunk(metrics, ops, agent, rollout, rows, sums);
     rows = 0;
   }
 }

@@ -36,17 +36,17 @@ typedef struct MetricsPolicyChange {
 
 typedef struct Metrics {
   MetricsDepth depth;        /* depth of this iteration; METRICS_KL until metrics_choose */
-  int states, piece;         /* sampled states, over all ranks; states per chunk */
+  int states, chunk_rows;    /* sampled states, over all ranks; states per chunk */
   double *shard_kl;          /* [shards] of this rank; NULL: the KL may depend on the ranks in its last digits */
   float *actor_before, *critic_before; /* weights at the iteration's start */
   float *step_before;        /* scratch for a network's weights before a minibatch's step (learner.h) */
-  uint32_t *index, *index_on_device; /* [piece] rows of the rollout; the second where there is a device */
+  uint32_t *index, *index_on_device; /* [chunk_rows] rows of the rollout; the second where there is a device */
   Sequences sequences;       /* for a recurrent policy: the sampled states are those of whole sequences */
-  float *observations;       /* [piece][features] */
-  float *behaviour, *updated; /* [piece][logits] */
-  float *behaviour_logp, *updated_logp; /* [piece] */
-  uint8_t *actions;          /* [piece][action_bytes] */
-  float *values;             /* [piece] */
+  float *observations;       /* [chunk_rows][features] */
+  float *behaviour, *updated; /* [chunk_rows][logits] */
+  float *behaviour_logp, *updated_logp; /* [chunk_rows] */
+  uint8_t *actions;          /* [chunk_rows][action_bytes] */
+  float *values;             /* [chunk_rows] */
   Moments *per_logit;        /* [logits] moments of probabilities over the states */
   Representation actor, critic;
 } Metrics;

@@ -19,8 +19,8 @@ void profile_register(Profile *profile, const Agent *agent, const Rollout *rollo
                        .most = 1 + (int)(updates < PROFILE_INTERVALS ? updates : PROFILE_INTERVALS),
                        .head = rollout->head};
   profile->capacity = profile->states < own ? profile->states : (int)own;
-  profile->piece = profile->capacity < agent->max_rows ? profile->capacity : agent->max_rows;
-  profile->piece -= profile->piece % states_length(&rollout->states);
+  profile->chunk_rows = profile->capacity < agent->max_rows ? profile->capacity : agent->max_rows;
+  profile->chunk_rows -= profile->chunk_rows % states_length(&rollout->states);
   sequences_register(&profile->sequences, &rollout->states, profile->capacity, arena);
   size_t states = (size_t)profile->capacity, most = (size_t)profile->most;
   CORE_ARENA(arena, profile->index, states, "profile rows [states]");
@@ -43,33 +43,33 @@ static float *snapshot(const Profile *profile, int i) {
   return profile->logits + (size_t)i * (size_t)profile->capacity * (size_t)profile->head.logits;
 }
 
-static int piece_rows(const Profile *profile, int row) {
-  return profile->own - row < profile->piece ? profile->own - row : profile->piece;
+static int rows_in_chunk(const Profile *profile, int row) {
+  return profile->own - row < profile->chunk_rows ? profile->own - row : profile->chunk_rows;
 }
 
 /* Stores the current policy's outputs at index `place`. */
 static void take(Profile *profile, Ops *ops, const Agent *agent, int place) {
   const size_t features = (size_t)agent->inputs, logits = (size_t)profile->head.logits;
-  for (int row = 0; row < profile->own; row += profile->piece) {
+  for (int row = 0; row < profile->own; row += profile->chunk_rows) {
     const Sequences sequences = sequences_from(&profile->sequences, profile->states_of, row);
     sequences_bind(&sequences, agent);
     agent_policy(agent, ops, agent->actor.theta, profile->observations + (size_t)row * features,
-                 piece_rows(profile, row), snapshot(profile, place) + (size_t)row * logits);
+                 rows_in_chunk(profile, row), snapshot(profile, place) + (size_t)row * logits);
   }
 }
 
 /* Gathers the states' observations and actions, chunk after chunk. */
 static void gather(Profile *profile, Ops *ops, const Rollout *rollout, const uint32_t *index) {
   const size_t features = (size_t)rollout->features;
-  for (int row = 0; row < profile->own; row += profile->piece) {
-    const int rows = piece_rows(profile, row);
+  for (int row = 0; row < profile->own; row += profile->chunk_rows) {
+    const int rows = rows_in_chunk(profile, row);
     const size_t at = (size_t)row;
     const Sequences sequences = sequences_from(&profile->sequences, &rollout->states, row);
-    const uint32_t *of_piece = sequences_order(&sequences, &rollout->states, index + row, rows);
-    sequences_gather(&sequences, &rollout->states, ops, of_piece, rows);
-    rollout_gather_observations(rollout, ops, of_piece, rows, profile->observations + at * features);
-    ops->gather_rows(ops, rollout->logp, of_piece, profile->behaviour_logp + at, rows, 1);
-    rollout_gather_actions(rollout, ops, of_piece, rows, profile->actions + at * rollout->action_bytes);
+    const uint32_t *chunk_index = sequences_order(&sequences, &rollout->states, index + row, rows);
+    sequences_gather(&sequences, &rollout->states, ops, chunk_index, rows);
+    rollout_gather_observations(rollout, ops, chunk_index, rows, profile->observations + at * features);
+    ops->gather_rows(ops, rollout->logp, chunk_index, profile->behaviour_logp + at, rows, 1);
+    rollout_gather_actions(rollout, ops, chunk_index, rows, profile->actions + at * rollout->action_bytes);
   }
 }
 
@@ -103,8 +103,8 @@ void profile_begin(Profile *profile, Ops *ops, const Agent *agent, const Rollout
 /* Returns this rank's part of the mean of KL(snapshot p || snapshot q), in passes that the ops support. */
 static double part_of_kl(const Profile *profile, Ops *ops, int p, int q) {
   double sum = 0, kl, reverse;
-  for (int row = 0; row < profile->own; row += profile->piece) {
-    int rows = profile->own - row < profile->piece ? profile->own - row : profile->piece;
+  for (int row = 0; row < profile->own; row += profile->chunk_rows) {
+    int rows = rows_in_chunk(profile, row);
     size_t at = (size_t)row * (size_t)profile->head.logits;
     ops->policy_kl(ops, &profile->head, snapshot(profile, p) + at, snapshot(profile, q) + at, rows, &kl, &reverse);
     sum += kl;
@@ -127,8 +127,8 @@ static void add_ratios(Profile *profile, Ops *ops, int i) {
   const size_t bytes = ops_head_action_bytes(&profile->head), logits = (size_t)profile->head.logits;
   LogSum *ratio = &profile->ratios[i], *squared = &profile->ratios[profile->most + i];
   *ratio = *squared = log_sum_empty();
-  for (int row = 0; row < profile->own; row += profile->piece) {
-    const int rows = profile->own - row < profile->piece ? profile->own - row : profile->piece;
+  for (int row = 0; row < profile->own; row += profile->chunk_rows) {
+    const int rows = rows_in_chunk(profile, row);
     ops->policy_logp(ops, &profile->head, snapshot(profile, i) + (size_t)row * logits,
                      profile->actions + (size_t)row * bytes, profile->logp + row, rows);
   }

@@ -14,7 +14,7 @@ typedef struct Profile {
   int states, updates;
   int most, taken;             /* points: maximum, and those of this iteration so far */
   int seen;                    /* minibatches of this iteration so far */
-  int piece;                   /* states per pass of the ops */
+  int chunk_rows;              /* states per pass of the ops */
   OpsHead head;
   int own, capacity;           /* this rank's states, and their maximum */
   uint32_t *index, *index_on_device; /* [capacity]; NULL without a device */

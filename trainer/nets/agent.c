@@ -17,7 +17,7 @@ void agent_bind_sequences(const Agent *agent, const RecurrentSequences *sequence
 }
 
 /* Begins a chunk, whose first row is row `row` of the bound sequences. */
-static void begin_piece(const Agent *agent, int row) {
+static void begin_chunk(const Agent *agent, int row) {
   if (agent_is_recurrent(agent)) agent->pass_state->first = row;
 }
 
@@ -82,11 +82,11 @@ void agent_forward(const Agent *agent, Ops *ops, const AgentNetwork *network, co
   size_t inputs = (size_t)agent->inputs, outputs = (size_t)network->shape.width[network->shape.layers];
   const float *below_theta = network == &agent->actor ? theta : agent->actor.theta;
   for (int row = 0; row < rows; row += agent->max_rows) {
-    int piece = rows - row < agent->max_rows ? rows - row : agent->max_rows;
+    int chunk_rows = rows - row < agent->max_rows ? rows - row : agent->max_rows;
     const float *rows_of_x = x + (size_t)row * inputs;
-    begin_piece(agent, row);
-    run_below(agent, ops, below_theta, rows_of_x, piece);
-    run_tower_to(agent, ops, network, theta, rows_of_x, piece, output + (size_t)row * outputs);
+    begin_chunk(agent, row);
+    run_below(agent, ops, below_theta, rows_of_x, chunk_rows);
+    run_tower_to(agent, ops, network, theta, rows_of_x, chunk_rows, output + (size_t)row * outputs);
   }
 }
 
@@ -122,16 +122,16 @@ static void act(const Agent *agent, Ops *ops, const float *theta, const float *x
                 float *values) {
   size_t inputs = (size_t)agent->inputs;
   for (int row = 0; row < rows; row += agent->max_rows) {
-    int piece = rows - row < agent->max_rows ? rows - row : agent->max_rows;
+    int chunk_rows = rows - row < agent->max_rows ? rows - row : agent->max_rows;
     const float *rows_of_x = x + (size_t)row * inputs;
-    float *of_piece = parameters + (size_t)row * (size_t)agent->head.logits;
-    begin_piece(agent, row);
+    float *chunk_parameters = parameters + (size_t)row * (size_t)agent->head.logits;
+    begin_chunk(agent, row);
     if (values && ops->stream_push && agent_is_apart(agent)) {
-      act_beside(agent, ops, theta, rows_of_x, piece, of_piece, values + row);
+      act_beside(agent, ops, theta, rows_of_x, chunk_rows, chunk_parameters, values + row);
       continue;
     }
-    run_below(agent, ops, theta, rows_of_x, piece);
-    run_policy(agent, ops, theta, rows_of_x, piece, of_piece, values ? values + row : NULL);
+    run_below(agent, ops, theta, rows_of_x, chunk_rows);
+    run_policy(agent, ops, theta, rows_of_x, chunk_rows, chunk_parameters, values ? values + row : NULL);
   }
 }
 
@@ -143,9 +143,9 @@ void agent_policy(const Agent *agent, Ops *ops, const float *theta, const float 
 static void greatest_q(const Agent *agent, Ops *ops, const float *x, int rows, float *values) {
   const AgentNetwork *network = &agent->actor;
   for (int row = 0; row < rows; row += agent->max_rows) {
-    int piece = rows - row < agent->max_rows ? rows - row : agent->max_rows;
-    const float *q = agent_pass(agent, ops, network, x + (size_t)row * (size_t)agent->inputs, piece);
-    ops->q_values(ops, q, piece, agent->head.logits, values + row);
+    int chunk_rows = rows - row < agent->max_rows ? rows - row : agent->max_rows;
+    const float *q = agent_pass(agent, ops, network, x + (size_t)row * (size_t)agent->inputs, chunk_rows);
+    ops->q_values(ops, q, chunk_rows, agent->head.logits, values + row);
   }
 }
 
@@ -162,7 +162,7 @@ void agent_act(const Agent *agent, Ops *ops, const float *x, int rows, float *pa
 
 const float *agent_pass(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows) {
   CORE_CHECK(rows <= agent->max_rows);
-  begin_piece(agent, 0);
+  begin_chunk(agent, 0);
   if (network == &agent->actor) {
     run_below(agent, ops, network->theta, x, rows);
     if (agent_is_gaussian(agent)) {

@@ -182,13 +182,13 @@ void encoder_dense_backward(const EncoderPass *pass, int tensor, bool biased, co
 /* Returns the maximum rows per chunk. Some thousands of rows fill a device, each some twenty rows of a product; its
  * memory mostly holds the rollout. */
 static int most_of(const EncoderShape *shape, const CoreDevice *device) {
-  int piece = encoder_reads_pixels(shape->kind) ? ENCODER_PIECE_PIXELS : ENCODER_PIECE;
-  if (device == NULL) return piece;
+  int chunk = encoder_reads_pixels(shape->kind) ? ENCODER_CHUNK_PIXELS : ENCODER_CHUNK;
+  if (device == NULL) return chunk;
   const double budget = (double)device->memory_bytes / ENCODER_MEMORY_SHARE;
-  while (piece < ENCODER_PIECE_DEVICE &&
-         (double)DESIGN[shape->kind]->floats(shape, 2 * piece) * sizeof(float) <= budget)
-    piece *= 2;
-  return piece;
+  while (chunk < ENCODER_CHUNK_DEVICE &&
+         (double)DESIGN[shape->kind]->floats(shape, 2 * chunk) * sizeof(float) <= budget)
+    chunk *= 2;
+  return chunk;
 }
 
 static int widest(const EncoderShape *shape) {
@@ -203,25 +203,25 @@ static int widest(const EncoderShape *shape) {
 
 void encoder_register(Encoder *encoder, const EncoderShape *shape, int max_rows, CoreArena *arena) {
   const int most = most_of(shape, core_arena_device(arena));
-  *encoder = (Encoder){.shape = *shape, .piece = max_rows < most ? max_rows : most};
+  *encoder = (Encoder){.shape = *shape, .chunk_rows = max_rows < most ? max_rows : most};
   if (encoder_reads_pixels(shape->kind)) {
-    encoder->piece = most < max_rows || core_arena_device(arena) == NULL ? most : max_rows;
+    encoder->chunk_rows = most < max_rows || core_arena_device(arena) == NULL ? most : max_rows;
     encoder_pixels_register(encoder, DESIGN[shape->kind], max_rows, arena);
     return;
   }
   const size_t spare = (size_t)widest(shape);
-  CORE_ARENA_DEVICE(arena, encoder->memory, DESIGN[shape->kind]->floats(shape, encoder->piece),
-                    "encoder's activations [rows of a piece]");
-  CORE_ARENA_DEVICE(arena, encoder->embedding, (size_t)encoder->piece * (size_t)shape->width,
-                    "encoder's embedding of a piece [rows][width]");
-  CORE_ARENA_DEVICE(arena, encoder->part, shape->parameters + spare, "encoder's gradient of a piece");
+  CORE_ARENA_DEVICE(arena, encoder->memory, DESIGN[shape->kind]->floats(shape, encoder->chunk_rows),
+                    "encoder's activations [rows of a chunk]");
+  CORE_ARENA_DEVICE(arena, encoder->embedding, (size_t)encoder->chunk_rows * (size_t)shape->width,
+                    "encoder's embedding of a chunk [rows][width]");
+  CORE_ARENA_DEVICE(arena, encoder->part, shape->parameters + spare, "encoder's gradient of a chunk");
   CORE_ARENA_DEVICE(arena, encoder->zeros, spare, "a bias of zeros");
 }
 
 /* Every entity, or shape and dummy, is a row of some matrix product. */
 int encoder_ops_rows(const Encoder *encoder) {
-  if (encoder_reads_pixels(encoder->shape.kind)) return encoder->piece;
-  return encoder->piece * (encoder_entity_count(&encoder->shape.layout) + 1);
+  if (encoder_reads_pixels(encoder->shape.kind)) return encoder->chunk_rows;
+  return encoder->chunk_rows * (encoder_entity_count(&encoder->shape.layout) + 1);
 }
 
 /* On the host no operation allocates scratch for pixels. */
@@ -233,7 +233,7 @@ static EncoderPass pass_of(const Encoder *encoder, Ops *ops, const float *theta,
   const int left = rows - first, stride = encoder->shape.length;
   return (EncoderPass){
       .ops = ops, .shape = &encoder->shape, .theta = theta, .zeros = encoder->zeros, .memory = encoder->memory,
-      .x = {x + (size_t)first * (size_t)stride, left < encoder->piece ? left : encoder->piece, stride},
+      .x = {x + (size_t)first * (size_t)stride, left < encoder->chunk_rows ? left : encoder->chunk_rows, stride},
   };
 }
 
@@ -243,7 +243,7 @@ void encoder_forward(const Encoder *encoder, Ops *ops, const float *theta, const
     encoder_pixels_forward(encoder, design, ops, theta, x, rows, embedding);
     return;
   }
-  for (int first = 0; first < rows; first += encoder->piece) {
+  for (int first = 0; first < rows; first += encoder->chunk_rows) {
     const EncoderPass pass = pass_of(encoder, ops, theta, x, rows, first);
     design->forward(&pass, embedding + (size_t)first * (size_t)encoder->shape.width);
   }
@@ -258,7 +258,7 @@ void encoder_backward(const Encoder *encoder, Ops *ops, const float *theta, cons
     return;
   }
   core_device_zero(ops->device, gradient, n * sizeof *gradient);
-  for (int first = 0; first < rows; first += encoder->piece) {
+  for (int first = 0; first < rows; first += encoder->chunk_rows) {
     const EncoderPass pass = pass_of(encoder, ops, theta, x, rows, first);
     design->forward(&pass, encoder->embedding);
     design->backward(&pass, encoder->embedding, dembedding + (size_t)first * width, encoder->part);
@@ -266,10 +266,10 @@ void encoder_backward(const Encoder *encoder, Ops *ops, const float *theta, cons
   }
 }
 
-int encoder_layers(const Encoder *encoder, int piece, int rows, EncoderLayer layer[ENCODER_LAYERS_MAX]) {
+int encoder_layers(const Encoder *encoder, int chunk, int rows, EncoderLayer layer[ENCODER_LAYERS_MAX]) {
   if (!encoder_reads_pixels(encoder->shape.kind) || encoder->kept == 0) return 0;
-  CORE_CHECK(piece < encoder->kept && rows <= encoder->piece);
+  CORE_CHECK(chunk < encoder->kept && rows <= encoder->chunk_rows);
   /* Before the arena's commit there is no memory, and the addresses are not read. */
-  float *memory = encoder->memory ? encoder->memory + (size_t)piece * encoder->piece_floats : NULL;
+  float *memory = encoder->memory ? encoder->memory + (size_t)chunk * encoder->chunk_floats : NULL;
   return DESIGN[encoder->shape.kind]->layers(&encoder->shape, rows, memory, layer);
 }

@@ -39,7 +39,7 @@ typedef enum EncoderKind { ENCODER_NONE, ENCODER_KINDS(ENCODER_KIND) } EncoderKi
 enum { ENCODER_TENSORS_MAX = 64, ENCODER_NAME = 32 };
 /* Rows per chunk: on the host, as many as stay in a cache; on a device the largest power of two, up to a maximum, whose
  * activations fit in its share of the memory. */
-enum { ENCODER_PIECE = 256, ENCODER_PIECE_PIXELS = 4, ENCODER_PIECE_DEVICE = 8192, ENCODER_MEMORY_SHARE = 16 };
+enum { ENCODER_CHUNK = 256, ENCODER_CHUNK_PIXELS = 4, ENCODER_CHUNK_DEVICE = 8192, ENCODER_MEMORY_SHARE = 16 };
 /* Pixels: floats up to which the activations of all chunks are kept for the backward pass. Gradients are summed in this
  * many groups of chunks, hence by at most this many threads. */
 enum { ENCODER_KEPT_FLOATS = 3 << 27, ENCODER_GROUPS = 32 };
@@ -102,14 +102,14 @@ enum { ENCODER_LAYERS_MAX = 32 };
 /* Working memory of an encoder; any number of parameter vectors may use it one after the other. */
 typedef struct Encoder {
   EncoderShape shape;
-  int piece;                 /* rows per chunk */
+  int chunk_rows;            /* rows per chunk */
   float *memory;             /* activations and their gradients for a chunk; of pixels, activations of `kept` chunks */
-  float *embedding;          /* [piece][width] recomputed */
+  float *embedding;          /* [chunk_rows][width] recomputed */
   float *part;               /* [parameters] gradient of one chunk */
   float *zeros;              /* bias of kernels without one */
   /* Pixels only: */
   int kept;                  /* chunks whose activations stay until the backward pass; with more chunks, none do */
-  size_t piece_floats;       /* floats of a chunk's activations */
+  size_t chunk_floats;       /* floats of a chunk's activations */
   float *packed;             /* [2 * shape.packed] packed kernels of the last pass */
   float *sums;               /* [ENCODER_GROUPS][shape.packed] */
   float *chunk_scratch;      /* scratch of a chunk, on a device (image.h, each) */
@@ -125,9 +125,9 @@ int encoder_ops_width(const EncoderShape *shape, bool on_device);
 /* Computes x [rows][length] -> embedding [rows][width]. */
 void encoder_forward(const Encoder *encoder, Ops *ops, const float *theta, const float *x, int rows, float *embedding);
 /* Lists the convolutions of a pixel encoder and returns their number, 0 where it keeps no activations for learning.
- * piece: index of a chunk of the last pass, of which `rows` (<= encoder.piece) are examined; h is in the ops'
+ * chunk: index of a chunk of the last pass, of which `rows` (<= encoder.chunk_rows) are examined; h is in the ops'
  * memory. */
-int encoder_layers(const Encoder *encoder, int piece, int rows, EncoderLayer layer[ENCODER_LAYERS_MAX]);
+int encoder_layers(const Encoder *encoder, int chunk, int rows, EncoderLayer layer[ENCODER_LAYERS_MAX]);
 
 /* Computes the gradient from that at the embedding -> gradient [parameters] (set), summed over rows in a fixed order.
  * Must follow encoder_forward of the same rows and weights, with no other pass of this encoder between them. */

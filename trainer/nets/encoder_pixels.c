@@ -31,30 +31,32 @@ void encoder_conv_backward(const EncoderPass *pass, int tensor, const float *x, 
 
 /* ---- chunks ------------------------------------------------------------------------------------------------------ */
 
-static int pieces_of(const Encoder *encoder, int rows) { return (rows + encoder->piece - 1) / encoder->piece; }
+static int chunk_count(const Encoder *encoder, int rows) {
+  return (rows + encoder->chunk_rows - 1) / encoder->chunk_rows;
+}
 
 /* Returns the memory of a call's chunks; NULL: there are more than are kept. */
 static float *kept_memory(const Encoder *encoder, int rows) {
-  return pieces_of(encoder, rows) <= encoder->kept ? encoder->memory : NULL;
+  return chunk_count(encoder, rows) <= encoder->kept ? encoder->memory : NULL;
 }
 
 /* Returns the scratch floats of a call: a gradient, scratch, and activations where they are not kept. */
 static size_t scratch_floats(const Encoder *encoder, const EncoderDesign *design, bool is_kept) {
-  return encoder->shape.packed + design->scratch(&encoder->shape, encoder->piece) +
-         (is_kept ? 0 : encoder->piece_floats + (size_t)encoder->piece * (size_t)encoder->shape.width);
+  return encoder->shape.packed + design->scratch(&encoder->shape, encoder->chunk_rows) +
+         (is_kept ? 0 : encoder->chunk_floats + (size_t)encoder->chunk_rows * (size_t)encoder->shape.width);
 }
 
 void encoder_pixels_register(Encoder *encoder, const EncoderDesign *design, int max_rows, CoreArena *arena) {
-  const size_t pieces = (size_t)pieces_of(encoder, max_rows), packed = encoder->shape.packed;
-  encoder->piece_floats = design->floats(&encoder->shape, encoder->piece);
-  encoder->kept = encoder->piece_floats * pieces <= ENCODER_KEPT_FLOATS ? (int)pieces : 0;
-  CORE_ARENA_DEVICE(arena, encoder->memory, (size_t)encoder->kept * encoder->piece_floats,
-                    "encoder's activations [pieces][floats of a piece]");
+  const size_t chunks = (size_t)chunk_count(encoder, max_rows), packed = encoder->shape.packed;
+  encoder->chunk_floats = design->floats(&encoder->shape, encoder->chunk_rows);
+  encoder->kept = encoder->chunk_floats * chunks <= ENCODER_KEPT_FLOATS ? (int)chunks : 0;
+  CORE_ARENA_DEVICE(arena, encoder->memory, (size_t)encoder->kept * encoder->chunk_floats,
+                    "encoder's activations [chunks][floats of a chunk]");
   CORE_ARENA_DEVICE(arena, encoder->packed, 2 * packed, "encoder's packed kernels");
   CORE_ARENA_DEVICE(arena, encoder->sums, ENCODER_GROUPS * packed, "encoder's packed gradients [groups]");
   if (core_arena_device(arena))
     CORE_ARENA_DEVICE(arena, encoder->chunk_scratch, scratch_floats(encoder, design, false),
-                      "encoder's work on a piece");
+                      "encoder's work on a chunk");
 }
 
 /* A pass over all rows. */
@@ -68,16 +70,16 @@ typedef struct Whole {
 } Whole;
 
 /* chunk_scratch: [packed] gradient, then scratch, then activations that are not kept. */
-static EncoderPass pass_of(const Whole *whole, int piece, float *chunk_scratch) {
+static EncoderPass pass_of(const Whole *whole, int chunk, float *chunk_scratch) {
   const Encoder *encoder = whole->encoder;
-  const int first = piece * encoder->piece, left = whole->rows - first, stride = encoder->shape.length;
+  const int first = chunk * encoder->chunk_rows, left = whole->rows - first, stride = encoder->shape.length;
   float *scratch = chunk_scratch + encoder->shape.packed;
-  float *memory = whole->kept ? whole->kept + (size_t)piece * encoder->piece_floats
-                              : scratch + whole->design->scratch(&encoder->shape, encoder->piece);
+  float *memory = whole->kept ? whole->kept + (size_t)chunk * encoder->chunk_floats
+                              : scratch + whole->design->scratch(&encoder->shape, encoder->chunk_rows);
   return (EncoderPass){
     .ops = whole->ops, .shape = &encoder->shape, .theta = whole->theta, .packed = encoder->packed, .memory = memory,
     .scratch = scratch,
-    .x = {whole->x + (size_t)first * (size_t)stride, left < encoder->piece ? left : encoder->piece, stride},
+    .x = {whole->x + (size_t)first * (size_t)stride, left < encoder->chunk_rows ? left : encoder->chunk_rows, stride},
   };
 }
 
@@ -88,11 +90,11 @@ static void pack(const Encoder *encoder, Ops *ops, const float *theta) {
   }
 }
 
-static void forward_piece(void *context, int piece, float *chunk_scratch) {
+static void forward_chunk(void *context, int chunk, float *chunk_scratch) {
   const Whole *whole = context;
   const Encoder *encoder = whole->encoder;
-  const EncoderPass pass = pass_of(whole, piece, chunk_scratch);
-  const size_t first = (size_t)piece * (size_t)encoder->piece;
+  const EncoderPass pass = pass_of(whole, chunk, chunk_scratch);
+  const size_t first = (size_t)chunk * (size_t)encoder->chunk_rows;
   whole->design->forward(&pass, whole->embedding + first * (size_t)encoder->shape.width);
 }
 
@@ -100,25 +102,25 @@ void encoder_pixels_forward(const Encoder *encoder, const EncoderDesign *design,
                             const float *x, int rows, float *embedding) {
   Whole whole = {encoder, design, ops, theta, x, NULL, embedding, kept_memory(encoder, rows), rows};
   pack(encoder, ops, theta);
-  ops->image->each(ops, pieces_of(encoder, rows), scratch_floats(encoder, design, whole.kept != NULL),
-                   encoder->chunk_scratch, forward_piece, &whole);
+  ops->image->each(ops, chunk_count(encoder, rows), scratch_floats(encoder, design, whole.kept != NULL),
+                   encoder->chunk_scratch, forward_chunk, &whole);
 }
 
 /* ---- gradients --------------------------------------------------------------------------------------------------- */
 
 static int groups_of(const Whole *whole) {
-  const int pieces = pieces_of(whole->encoder, whole->rows);
-  return pieces < ENCODER_GROUPS ? pieces : ENCODER_GROUPS;
+  const int chunks = chunk_count(whole->encoder, whole->rows);
+  return chunks < ENCODER_GROUPS ? chunks : ENCODER_GROUPS;
 }
 static int first_of_group(const Whole *whole, int group) {
-  return (int)((int64_t)pieces_of(whole->encoder, whole->rows) * group / groups_of(whole));
+  return (int)((int64_t)chunk_count(whole->encoder, whole->rows) * group / groups_of(whole));
 }
 
-static void backward_piece(const Whole *whole, int piece, float *chunk_scratch, float *dpacked) {
+static void backward_chunk(const Whole *whole, int chunk, float *chunk_scratch, float *dpacked) {
   const Encoder *encoder = whole->encoder;
-  const EncoderPass pass = pass_of(whole, piece, chunk_scratch);
-  const size_t first = (size_t)piece * (size_t)encoder->piece * (size_t)encoder->shape.width;
-  if (whole->kept == NULL) whole->design->forward(&pass, pass.memory + encoder->piece_floats);
+  const EncoderPass pass = pass_of(whole, chunk, chunk_scratch);
+  const size_t first = (size_t)chunk * (size_t)encoder->chunk_rows * (size_t)encoder->shape.width;
+  if (whole->kept == NULL) whole->design->forward(&pass, pass.memory + encoder->chunk_floats);
   whole->design->backward(&pass, NULL, whole->dembedding + first, dpacked);
 }
 
@@ -127,9 +129,9 @@ static void backward_group(void *context, int group, float *chunk_scratch) {
   const size_t packed = whole->encoder->shape.packed;
   const int first = first_of_group(whole, group), end = first_of_group(whole, group + 1);
   float *sum = whole->encoder->sums + (size_t)group * packed;
-  backward_piece(whole, first, chunk_scratch, sum);
-  for (int piece = first + 1; piece < end; piece++) {
-    backward_piece(whole, piece, chunk_scratch, chunk_scratch);
+  backward_chunk(whole, first, chunk_scratch, sum);
+  for (int chunk = first + 1; chunk < end; chunk++) {
+    backward_chunk(whole, chunk, chunk_scratch, chunk_scratch);
     whole->ops->add(whole->ops, sum, chunk_scratch, packed);
   }
 }

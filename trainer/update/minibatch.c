@@ -162,7 +162,7 @@ void minibatch_select(Minibatch *minibatch, Ops *ops, const Rollout *rollout, in
 }
 
 /* Advances to the next micro-batch and returns its rows, or NULL. */
-static const uint32_t *next_piece(Minibatch *minibatch, const Rollout *rollout) {
+static const uint32_t *next_microbatch_rows(Minibatch *minibatch, const Rollout *rollout) {
   while (minibatch->taken_of_shard == minibatch->shard_rows[minibatch->shard]) {
     if (minibatch->shard + 1 == rollout->shards.shards) return NULL;
     minibatch->shard++;
@@ -207,7 +207,7 @@ void minibatch_bind_sequences(const Minibatch *minibatch, const Agent *agent) {
 
 bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
                     const float *targets) {
-  const uint32_t *index = next_piece(minibatch, rollout);
+  const uint32_t *index = next_microbatch_rows(minibatch, rollout);
   if (index == NULL) return false;
   index = sequences_order(&minibatch->sequences, &rollout->states, index, minibatch->rows);
   minibatch->own_index = index;
@@ -232,11 +232,11 @@ bool minibatch_is_last(const Minibatch *minibatch, const Rollout *rollout) {
 void minibatch_advantage_moments(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
                                  Moments *moments) {
   Moments *records = core_memory_zero_allocate((size_t)rollout->shards.shards, sizeof *records);
-  for (const uint32_t *index; (index = next_piece(minibatch, rollout)) != NULL;) {
-    Moments piece;
+  for (const uint32_t *index; (index = next_microbatch_rows(minibatch, rollout)) != NULL;) {
+    Moments microbatch;
     ops->gather_rows(ops, advantages, index, minibatch->advantages, minibatch->rows, 1);
-    ops->moments(ops, minibatch->advantages, NULL, (size_t)minibatch->rows, &piece);
-    moments_merge(&records[minibatch->shard], &piece);
+    ops->moments(ops, minibatch->advantages, NULL, (size_t)minibatch->rows, &microbatch);
+    moments_merge(&records[minibatch->shard], &microbatch);
   }
   minibatch->taken = minibatch->taken_of_shard = minibatch->shard = 0;
   reduce_shard_moments(&rollout->shards, records, moments);

@@ -9,9 +9,9 @@
 enum {
   SEQUENCES_LEAST = 32, BLOCKS = 8, ROUND = 16,
   PARTS = 16,             /* maximum parts of the rows in which gradients of kernels are summed */
-  PIECE_ROWS = 512,       /* rows per product of a part */
+  CHUNK_ROWS = 512,       /* rows per product of a part */
 };
-_Static_assert(PIECE_ROWS % CPU_BIAS_ROWS == 0, "a piece holds whole parts of the bias sum");
+_Static_assert(CHUNK_ROWS % CPU_BIAS_ROWS == 0, "a chunk holds whole parts of the bias sum");
 
 /* Returns the sequences per block: enough for a product, few enough for several threads, at most CPU_ROWS. */
 static int block_sequences(int sequences) {
@@ -162,8 +162,8 @@ CPU_VECTOR static void sum_rows(const float *dz, int rows, int columns, float *s
 static void kernel_part(const CpuState *state, const OpsLstm *l, int first, int end, float *copy) {
   const int columns = 4 * l->width;
   const size_t in = (size_t)l->in, w = (size_t)l->width;
-  for (int row = first; row < end; row += PIECE_ROWS) {
-    const int rows = end - row < PIECE_ROWS ? end - row : PIECE_ROWS;
+  for (int row = first; row < end; row += CHUNK_ROWS) {
+    const int rows = end - row < CHUNK_ROWS ? end - row : CHUNK_ROWS;
     const size_t at = (size_t)row;
     const float *numbers = l->gates + at * 4 * w;
     const CpuOperand dz = {numbers, columns};
@@ -179,11 +179,11 @@ static void kernel_part(const CpuState *state, const OpsLstm *l, int first, int 
 /* Returns the number of parts of the rows, of `each` rows but the last; 0: copies do not fit. */
 static int kernel_parts(const CpuState *state, const OpsLstm *l, int *each) {
   const size_t size = (size_t)(l->in + l->width) * 4 * (size_t)l->width, capacity = state->kernel_parts_capacity / size;
-  const int pieces = (rows_of(l) + PIECE_ROWS - 1) / PIECE_ROWS, most = capacity < PARTS ? (int)capacity : PARTS;
+  const int chunks = (rows_of(l) + CHUNK_ROWS - 1) / CHUNK_ROWS, most = capacity < PARTS ? (int)capacity : PARTS;
   if (most == 0) return 0;
-  const int pieces_each = (pieces + most - 1) / most;
-  *each = pieces_each * PIECE_ROWS;
-  return (pieces + pieces_each - 1) / pieces_each;
+  const int chunks_each = (chunks + most - 1) / most;
+  *each = chunks_each * CHUNK_ROWS;
+  return (chunks + chunks_each - 1) / chunks_each;
 }
 
 static void kernel_gradients(Ops *ops, const OpsLstm *l, const OpsLstmGradients *to) {

@@ -31,13 +31,13 @@ CORE_KERNEL_FN void ops_sapg_states(const CoreDeviceThread *at, const OpsSapgSta
 /* Scatters a chunk's results to their positions in target [steps][columns]. */
 typedef struct OpsSapgScatter {
   OpsSapgStates states;
-  const float *of_piece;       /* [n] */
+  const float *source;       /* [n] */
   float *target;
 } OpsSapgScatter;
 CORE_DEVICE_FN void ops_sapg_scatter_one(const OpsSapgScatter *a, size_t i) {
   const OpsSapgStates *s = &a->states;
   const size_t count = s->end - s->from, state = s->first + i;
-  a->target[state / count * s->share.columns + s->from + state % count] = a->of_piece[i];
+  a->target[state / count * s->share.columns + s->from + state % count] = a->source[i];
 }
 CORE_KERNEL_FN void ops_sapg_scatter(const CoreDeviceThread *at, const OpsSapgScatter *a) {
   for (size_t i = core_device_first(at); i < a->states.n; i += core_device_stride(at)) ops_sapg_scatter_one(a, i);

@@ -37,8 +37,8 @@ typedef struct OpsTakePiece {
 CORE_KERNEL_FN void ops_current_shard_rows(const CoreDeviceThread *at, const OpsTakePiece *a) {
   const OpsPartRows *part = &a->part;
   const size_t of_step = core_divide(a->stats->step, a->parts).rest;
-  const size_t piece = of_step * (size_t)part->shards + (size_t)a->shard;
-  const uint32_t begin = part->begins[piece], count = part->begins[piece + 1] - begin;
+  const size_t segment = of_step * (size_t)part->shards + (size_t)a->shard;
+  const uint32_t begin = part->begins[segment], count = part->begins[segment + 1] - begin;
   for (size_t i = core_device_first(at); i < (size_t)part->capacity; i += core_device_stride(at)) {
     const uint32_t row = count ? part->rows[begin + (i < count ? i : 0)] : 0;
     a->rows[i] = row;
