@@ -95,15 +95,15 @@ static int too_large(CoreArena *arena, bool device) {
   return code;
 }
 
-int core_arena_largest(const CoreArena *arena, bool on_device, int most, CoreArenaEntry *entries) {
+int core_arena_largest(const CoreArena *arena, bool on_device, int max_entries, CoreArenaEntry *entries) {
   int count = 0;
   for (size_t i = 0; i < arena->count; i++) {
     const CoreArenaEntry entry = {arena->entries[i].label, entry_bytes(arena, &arena->entries[i])};
     if (is_on_device(arena, &arena->entries[i]) != on_device) continue;
-    int place = count < most ? count++ : most;
-    for (; place > 0 && entries[place - 1].bytes < entry.bytes; place--)
-      if (place < most) entries[place] = entries[place - 1];
-    if (place < most) entries[place] = entry;
+    int index = count < max_entries ? count++ : max_entries;
+    for (; index > 0 && entries[index - 1].bytes < entry.bytes; index--)
+      if (index < max_entries) entries[index] = entries[index - 1];
+    if (index < max_entries) entries[index] = entry;
   }
   return count;
 }

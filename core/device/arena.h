@@ -32,10 +32,10 @@ CoreDevice *core_arena_device(const CoreArena *arena);
 bool core_arena_holds_on_device(const CoreArena *arena, const void *memory);
 /* Returns the bytes registered for the device; 0 without one. */
 size_t core_arena_device_bytes(const CoreArena *arena);
-/* Lists the `most` largest buffers registered for the device or for the host, largest first, and returns their number.
- * The arena owns the labels. */
+/* Lists the `max_entries` largest buffers registered for the device or for the host, largest first, and returns their
+ * number. The arena owns the labels. */
 typedef struct CoreArenaEntry { const char *label; size_t bytes; } CoreArenaEntry;
-int core_arena_largest(const CoreArena *arena, bool on_device, int most, CoreArenaEntry *entries);
+int core_arena_largest(const CoreArena *arena, bool on_device, int max_entries, CoreArenaEntry *entries);
 /* Allocates one block on the host and one on the device, and sets all pointers. With CORE_ARENA_GUARD=1 in the
  * environment each device buffer is a separate allocation, so that compute-sanitizer detects out-of-bounds accesses.
  * CORE_FAIL: out of memory; the message names the arena, the total and the largest buffers. */

@@ -67,21 +67,21 @@ static int open_gpu(int number, CoreDevice **device) {
   return core_device_cuda(number, device);
 }
 
-int core_device_list(CoreDeviceId *id, int most) {
+int core_device_list(CoreDeviceId *id, int max_ids) {
   Emulation emulation;
   int count = 0;
   if (read_emulation(&emulation) == CORE_OK && emulation.wanted) {
     /* without gpus=N each process has its own GPU */
     const bool alone = emulation.gpus == 0;
     count = alone ? 1 : emulation.gpus < 0 ? 0 : emulation.gpus;
-    for (int i = 0; i < count && i < most; i++) {
+    for (int i = 0; i < count && i < max_ids; i++) {
       const int64_t name[2] = {alone, alone ? getpid() : i};
       memcpy(&id[i], name, sizeof id[i]);
     }
-    return count < most ? count : most;
+    return count < max_ids ? count : max_ids;
   }
   if (!CORE_HAS_CUDA || core_device_cuda_count(&count) != CORE_OK) count = 0;
-  if (count > most) count = most;
+  if (count > max_ids) count = max_ids;
   for (int i = 0; i < count; i++)
     if (core_device_cuda_id(i, &id[i]) != CORE_OK) count = i;
   core_error_clear();

@@ -128,9 +128,9 @@ struct CoreDevice {
 
 /* UUID of a GPU: the same in all processes of a machine, whichever GPUs each of them sees. */
 typedef struct CoreDeviceId { unsigned char byte[16]; } CoreDeviceId;
-/* Lists the ids of at most `most` GPUs that this process may use, in CUDA's order (CUDA_VISIBLE_DEVICES), and returns
- * their number. */
-int core_device_list(CoreDeviceId *id, int most);
+/* Lists the ids of at most `max_ids` GPUs that this process may use, in CUDA's order (CUDA_VISIBLE_DEVICES), and
+ * returns their number. */
+int core_device_list(CoreDeviceId *id, int max_ids);
 
 /* Opens the device that `wanted` names (train.device: auto, cpu, cuda); *device is NULL for the CPU. Close it with
  * core_device_close. number: index of the GPU in core_device_list's order. reason (at least 256 bytes): why auto fell
@@ -182,10 +182,10 @@ const void *core_device_view(CoreDevice *device, const void *source, size_t byte
 /* Returns one element of an array in device memory; synchronizes. */
 float core_device_float(CoreDevice *device, const float *array, size_t i);
 
-/* Returns the number of blocks of `threads` threads that cover n elements: at least 1, at most `most`. */
-static inline unsigned core_device_blocks(size_t n, unsigned threads, unsigned most) {
+/* Returns the number of blocks of `threads` threads that cover n elements: at least 1, at most `max_blocks`. */
+static inline unsigned core_device_blocks(size_t n, unsigned threads, unsigned max_blocks) {
   const size_t blocks = (n + threads - 1) / threads;
-  return blocks < 1 ? 1 : blocks < most ? (unsigned)blocks : most;
+  return blocks < 1 ? 1 : blocks < max_blocks ? (unsigned)blocks : max_blocks;
 }
 
 #endif

@@ -126,13 +126,13 @@ static void note_end(CoreDevice *device, const char *name) {
 /* Returns the time of an empty interval: the overhead of the events in every measurement. */
 static double empty_time(CoreDevice *device) {
   enum { TRIES = 16 };
-  double least = 1;
+  double min_seconds = 1;
   for (int i = 0; i < TRIES; i++) {
     begin_time(device);
     const double seconds = end_time(device);
-    least = seconds < least ? seconds : least;
+    min_seconds = seconds < min_seconds ? seconds : min_seconds;
   }
-  return least;
+  return min_seconds;
 }
 
 /* ---- copies ------------------------------------------------------------------------------------------------------ */

@@ -213,12 +213,12 @@ CORE_KERNEL_FN int64_t core_device_atomic_increment(int64_t *counter) {
 #endif
 }
 
-/* Lowers *least to x atomically if x is smaller. */
-CORE_KERNEL_FN void core_device_atomic_min(uint64_t *least, uint64_t x) {
+/* Lowers *minimum to x atomically if x is smaller. */
+CORE_KERNEL_FN void core_device_atomic_min(uint64_t *minimum, uint64_t x) {
 #if defined(__CUDACC__)
-  atomicMin((unsigned long long *)least, (unsigned long long)x);
+  atomicMin((unsigned long long *)minimum, (unsigned long long)x);
 #else
-  if (x < *least) *least = x;
+  if (x < *minimum) *minimum = x;
 #endif
 }
 

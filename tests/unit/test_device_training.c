@@ -368,7 +368,7 @@ static void test_profile(void **state) {
     assert_near_to("kl_slope", x.kl_slope, z.kl_slope, 1e-2);
     assert_near_to("kl_consecutive", x.kl_consecutive, z.kl_consecutive, 1e-3);
   }
-  for (int i = 0; i < c->profile.taken; i++)
+  for (int i = 0; i < c->profile.points; i++)
     assert_near_to("ess_percent", a->profile.ess_percent[i], c->profile.ess_percent[i], 1e-3);
   assert_close_weights(a, &a->agent.actor, b, &b->agent.actor, 0);
   training_destroy(&a);

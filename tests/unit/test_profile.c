@@ -27,7 +27,7 @@ static void test_profile(void **state) {
   Training *profiled = make(&config);
   StoreIteration row = iterate(profiled, 1);
   const Profile *profile = &profiled->profile;
-  assert_int_equal(profile->taken, 9); /* 2 epochs of 4 minibatches, and before the first */
+  assert_int_equal(profile->points, 9); /* 2 epochs of 4 minibatches, and before the first */
   assert_int_equal(profile->update[8], 8);
   assert_true(profile->reference[8] == 0 && row.kl_monotone > 0 && row.kl_monotone <= 1 && row.kl_slope < 0);
   for (int i = 0; i < 8; i++) assert_true(profile->consecutive[i] > 0 && profile->reference[i] > 0);
@@ -75,8 +75,8 @@ static double go_along(const char *epochs, int *points) {
     profile_snapshot(profile, training->ops, agent);
   }
   const ProfileSummary summary = profile_finish(profile, training->ops);
-  const int last = *points = profile->taken - 1;
-  assert_int_equal(profile->taken, profile->most);
+  const int last = *points = profile->points - 1;
+  assert_int_equal(profile->points, profile->max_points);
   assert_true(profile->update[0] == 0 && profile->update[last] == n && profile->reference[last] == 0);
   double sum = 0;
   for (int i = 0; i < last; i++) {

@@ -18,7 +18,7 @@ static int own_slots(const Curriculum *curriculum) {
   return curriculum->own_generated + curriculum->buffer.capacity;
 }
 
-static int clamp(int x, int most) { return x < 0 ? 0 : x < most ? x : most; }
+static int clamp(int x, int max) { return x < 0 ? 0 : x < max ? x : max; }
 
 int curriculum_check(const CoreConfig *config, const Env *levels) {
   if (levels->levels && levels->generator) return CORE_OK;
@@ -37,10 +37,10 @@ void curriculum_register(Curriculum *curriculum, const CoreConfig *config, const
     level_search_register(&curriculum->search, config, levels, shards, arena);
     level_buffer_register(&curriculum->buffer, kept, arena);
   }
-  size_t most = (size_t)(curriculum->own_generated > kept ? curriculum->own_generated : kept);
+  size_t max_levels = (size_t)(curriculum->own_generated > kept ? curriculum->own_generated : kept);
   CORE_ARENA(arena, curriculum->slot, (size_t)curriculum->own_worlds, "slots played [worlds]");
   CORE_ARENA_DEVICE(arena, curriculum->level_of_slot, (size_t)own_slots(curriculum), "levels of slots [slots]");
-  CORE_ARENA(arena, curriculum->numbers, most, "numbers of levels [levels]");
+  CORE_ARENA(arena, curriculum->numbers, max_levels, "numbers of levels [levels]");
 }
 
 int curriculum_levels(const Curriculum *curriculum) { return curriculum->generated + curriculum->buffer.capacity; }

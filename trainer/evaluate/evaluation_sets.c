@@ -11,9 +11,9 @@ _Static_assert((int)EVALUATION_SETS_MAX == (int)LEVELS_PARTS_MAX && (int)ENV_SET
 
 /* Checks a set's name, which is a key in the log. */
 static int check_name(const EvaluationSets *sets, int i) {
-  bool taken = strcmp(sets->set[i].name, "train") == 0;
-  for (int k = 0; k < i; k++) taken |= strcmp(sets->set[i].name, sets->set[k].name) == 0;
-  if (!taken) return CORE_OK;
+  bool is_duplicate = strcmp(sets->set[i].name, "train") == 0;
+  for (int k = 0; k < i; k++) is_duplicate |= strcmp(sets->set[i].name, sets->set[k].name) == 0;
+  if (!is_duplicate) return CORE_OK;
   return core_error(CORE_USAGE, "eval.levels: two sets are named %s; rename the directory or file",
                     sets->set[i].name);
 }

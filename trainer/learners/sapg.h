@@ -56,10 +56,10 @@ typedef struct SapgData {
   uint32_t *part_rows;         /* [minibatches][shards] rows of each, on the host */
   uint32_t *chunk_rows, *part_begins; /* scratch of choosing them on a device */
   int part;                    /* index of the current minibatch */
-  size_t taken;                /* offset in `own`: rows of earlier minibatches and of this one's micro-batches so far */
-  int taken_of_shard;          /* rows of the current shard's micro-batches so far */
+  size_t next_row;             /* offset in `own`: rows of earlier minibatches and of this one's micro-batches so far */
+  int shard_next_row;          /* rows of the current shard's micro-batches so far */
   Sequences memory;            /* for a recurrent policy: a micro-batch holds these sequences, step after step */
-  uint32_t *taken_rows;        /* [capacity] rows before sequences_order, for a recurrent policy only */
+  uint32_t *unordered_rows;    /* [capacity] rows before sequences_order, for a recurrent policy only */
   /* Current micro-batch. */
   int capacity, rows, shard;   /* capacity in rows; current rows and shard */
   uint32_t *sample, *index;    /* [capacity] this rank's samples, and their rows of the rollout */

@@ -84,7 +84,7 @@ static void register_batch(SapgData *data, const CoreConfig *config, const Agent
   CORE_ARENA_DEVICE(arena, data->sample, capacity, "minibatch samples [rows]");
   sequences_register(&data->memory, &rollout->states, data->capacity, arena);
   if (data->device && states_apply(&rollout->states))
-    CORE_ARENA_DEVICE(arena, data->taken_rows, capacity, "minibatch samples, one sequence after the other [rows]");
+    CORE_ARENA_DEVICE(arena, data->unordered_rows, capacity, "minibatch samples, one sequence after the other [rows]");
   CORE_ARENA_DEVICE(arena, data->index, capacity, "minibatch rows [rows]");
   CORE_ARENA_DEVICE(arena, data->actions, capacity * rollout->action_bytes, "minibatch actions [rows][bytes]");
   CORE_ARENA_DEVICE(arena, data->batch_logp, capacity, "minibatch log-probabilities [rows]");
@@ -217,25 +217,25 @@ static void set_leader_block(const SapgData *data, const Rollout *rollout, const
 
 void sapg_data_select(SapgData *data, int m) {
   data->part = m;
-  data->taken = 0;
-  data->taken_of_shard = data->shard = 0;
-  for (int before = 0; before < m; before++) data->taken += part_samples(data, before);
+  data->next_row = 0;
+  data->shard_next_row = data->shard = 0;
+  for (int before = 0; before < m; before++) data->next_row += part_samples(data, before);
 }
 
 /* Advances to the next micro-batch. Returns false when none is left. */
 static bool next_microbatch(SapgData *data, const RolloutStates *states) {
   const uint32_t *part_rows = data->part_rows + (size_t)data->part * (size_t)data->shards.shards;
-  while (data->taken_of_shard == (int)part_rows[data->shard]) {
+  while (data->shard_next_row == (int)part_rows[data->shard]) {
     if (data->shard + 1 == data->shards.shards) return false;
     data->shard++;
-    data->taken_of_shard = 0;
+    data->shard_next_row = 0;
   }
-  const int left = (int)part_rows[data->shard] - data->taken_of_shard;
+  const int left = (int)part_rows[data->shard] - data->shard_next_row;
   data->rows = left < data->capacity ? left : data->capacity;
-  const uint32_t *sample = sequences_order(&data->memory, states, data->own + data->taken, data->rows);
+  const uint32_t *sample = sequences_order(&data->memory, states, data->own + data->next_row, data->rows);
   core_device_copy(data->device, data->sample, sample, (size_t)data->rows * sizeof *data->sample);
-  data->taken += (size_t)data->rows;
-  data->taken_of_shard += data->rows;
+  data->next_row += (size_t)data->rows;
+  data->shard_next_row += data->rows;
   return true;
 }
 
@@ -267,12 +267,12 @@ bool sapg_data_next(SapgData *data, Ops *ops, const Rollout *rollout) {
  * device's step counter selects. */
 static void gather_whole(SapgData *data, Ops *ops, const Rollout *rollout, const uint32_t *own, int minibatches,
                          int rows) {
-  uint32_t *taken = data->taken_rows ? data->taken_rows : data->sample;
+  uint32_t *unordered = data->unordered_rows ? data->unordered_rows : data->sample;
   CORE_CHECK(data->shards.global_shards == 1);
   data->rows = rows;
   data->shard = 0;
-  ops->update->current_rows(ops, own, minibatches, rows, 1, data->shards.worlds, taken);
-  const uint32_t *sample = sequences_order(&data->memory, &rollout->states, taken, rows);
+  ops->update->current_rows(ops, own, minibatches, rows, 1, data->shards.worlds, unordered);
+  const uint32_t *sample = sequences_order(&data->memory, &rollout->states, unordered, rows);
   if (sample != data->sample) core_device_copy(data->device, data->sample, sample, (size_t)rows * sizeof *sample);
   gather(data, ops, rollout);
 }

@@ -36,12 +36,12 @@ void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollo
   const int64_t length = states_length(&rollout->states);
   *metrics = (Metrics){.states = (int)states_round_to_sequences(&rollout->states, states, total)};
   /* A chunk is one forward pass, whose hidden layers then are in the activations; ops do not support more rows. */
-  int64_t most = agent->max_rows < PIECE ? agent->max_rows : PIECE;
-  if (shard_rows > 0 && most > shard_rows) most = shard_rows;
-  if (most < length) most = length; /* at least one sequence, which is at most a minibatch */
-  if (most > own && shard_rows == 0) most = own;
-  most -= most % length;
-  metrics->chunk_rows = metrics->states < most ? metrics->states : (int)most;
+  int64_t max_rows = agent->max_rows < PIECE ? agent->max_rows : PIECE;
+  if (shard_rows > 0 && max_rows > shard_rows) max_rows = shard_rows;
+  if (max_rows < length) max_rows = length; /* at least one sequence, which is at most a minibatch */
+  if (max_rows > own && shard_rows == 0) max_rows = own;
+  max_rows -= max_rows % length;
+  metrics->chunk_rows = metrics->states < max_rows ? metrics->states : (int)max_rows;
   size_t rows = (size_t)metrics->chunk_rows;
   sequences_register(&metrics->sequences, &rollout->states, metrics->chunk_rows, arena);
   CORE_ARENA_DEVICE(arena, metrics->actor_before, agent->actor.n, "actor weights before the update");

@@ -16,27 +16,27 @@ void profile_register(Profile *profile, const Agent *agent, const Rollout *rollo
     own = (int64_t)rollout->steps * rollout->worlds;
   *profile = (Profile){.states = (int)states_round_to_sequences(&rollout->states, PROFILE_STATES, total),
                        .updates = (int)updates,
-                       .most = 1 + (int)(updates < PROFILE_INTERVALS ? updates : PROFILE_INTERVALS),
+                       .max_points = 1 + (int)(updates < PROFILE_INTERVALS ? updates : PROFILE_INTERVALS),
                        .head = rollout->head};
   profile->capacity = profile->states < own ? profile->states : (int)own;
   profile->chunk_rows = profile->capacity < agent->max_rows ? profile->capacity : agent->max_rows;
   profile->chunk_rows -= profile->chunk_rows % states_length(&rollout->states);
   sequences_register(&profile->sequences, &rollout->states, profile->capacity, arena);
-  size_t states = (size_t)profile->capacity, most = (size_t)profile->most;
+  size_t states = (size_t)profile->capacity, max_points = (size_t)profile->max_points;
   CORE_ARENA(arena, profile->index, states, "profile rows [states]");
   if (core_arena_device(arena)) CORE_ARENA_DEVICE(arena, profile->index_on_device, states, "profile rows [states]");
   CORE_ARENA_DEVICE(arena, profile->observations, states * (size_t)rollout->features,
              "profile observations [states][features]");
-  CORE_ARENA_DEVICE(arena, profile->logits, (most + 1) * states * (size_t)rollout->head.logits,
+  CORE_ARENA_DEVICE(arena, profile->logits, (max_points + 1) * states * (size_t)rollout->head.logits,
              "profile snapshots [points + 1][states][logits]");
   CORE_ARENA_DEVICE(arena, profile->actions, states * rollout->action_bytes, "profile actions [states][bytes]");
   CORE_ARENA_DEVICE(arena, profile->behaviour_logp, states, "profile behaviour log-probabilities [states]");
   CORE_ARENA_DEVICE(arena, profile->logp, states, "profile log-probabilities [states]");
-  CORE_ARENA(arena, profile->ratios, 2 * most, "profile ratios [2][points]");
-  CORE_ARENA(arena, profile->ess_percent, most, "profile effective sample sizes");
-  CORE_ARENA(arena, profile->update, most, "profile minibatches");
-  CORE_ARENA(arena, profile->consecutive, most, "profile KL between neighbours");
-  CORE_ARENA(arena, profile->reference, most, "profile reference KL");
+  CORE_ARENA(arena, profile->ratios, 2 * max_points, "profile ratios [2][points]");
+  CORE_ARENA(arena, profile->ess_percent, max_points, "profile effective sample sizes");
+  CORE_ARENA(arena, profile->update, max_points, "profile minibatches");
+  CORE_ARENA(arena, profile->consecutive, max_points, "profile KL between neighbours");
+  CORE_ARENA(arena, profile->reference, max_points, "profile reference KL");
 }
 
 static float *snapshot(const Profile *profile, int i) {
@@ -47,14 +47,14 @@ static int rows_in_chunk(const Profile *profile, int row) {
   return profile->own - row < profile->chunk_rows ? profile->own - row : profile->chunk_rows;
 }
 
-/* Stores the current policy's outputs at index `place`. */
-static void take(Profile *profile, Ops *ops, const Agent *agent, int place) {
+/* Stores the current policy's outputs at index `index`. */
+static void store_policy(Profile *profile, Ops *ops, const Agent *agent, int index) {
   const size_t features = (size_t)agent->inputs, logits = (size_t)profile->head.logits;
   for (int row = 0; row < profile->own; row += profile->chunk_rows) {
     const Sequences sequences = sequences_from(&profile->sequences, profile->states_of, row);
     sequences_bind(&sequences, agent);
     agent_policy(agent, ops, agent->actor.theta, profile->observations + (size_t)row * features,
-                 rows_in_chunk(profile, row), snapshot(profile, place) + (size_t)row * logits);
+                 rows_in_chunk(profile, row), snapshot(profile, index) + (size_t)row * logits);
   }
 }
 
@@ -75,7 +75,7 @@ static void gather(Profile *profile, Ops *ops, const Rollout *rollout, const uin
 
 /* Returns the minibatches before the next point; equal shares of the data, rounded to minibatches. */
 static int next_point(const Profile *profile) {
-  return (int)((int64_t)profile->taken * profile->updates / (profile->most - 1));
+  return (int)((int64_t)profile->points * profile->updates / (profile->max_points - 1));
 }
 
 void profile_begin(Profile *profile, Ops *ops, const Agent *agent, const Rollout *rollout, uint64_t seed,
@@ -96,8 +96,8 @@ void profile_begin(Profile *profile, Ops *ops, const Agent *agent, const Rollout
   profile->states_of = &rollout->states;
   gather(profile, ops, rollout, index);
   profile->seen = profile->update[0] = 0;
-  profile->taken = 1;
-  take(profile, ops, agent, 0);
+  profile->points = 1;
+  store_policy(profile, ops, agent, 0);
 }
 
 /* Returns this rank's part of the mean of KL(snapshot p || snapshot q), in passes that the ops support. */
@@ -114,18 +114,18 @@ static double part_of_kl(const Profile *profile, Ops *ops, int p, int q) {
 
 void profile_snapshot(Profile *profile, Ops *ops, const Agent *agent) {
   profile->seen++;
-  const int before = profile->taken - 1;
+  const int before = profile->points - 1;
   const bool is_point = profile->seen == next_point(profile), follows = profile->seen == profile->update[before] + 1;
-  const int place = is_point ? profile->taken : profile->most;
-  if (is_point || follows) take(profile, ops, agent, place);
-  if (follows) profile->consecutive[before] = part_of_kl(profile, ops, place, before);
-  if (is_point) profile->update[profile->taken++] = profile->seen;
+  const int index = is_point ? profile->points : profile->max_points;
+  if (is_point || follows) store_policy(profile, ops, agent, index);
+  if (follows) profile->consecutive[before] = part_of_kl(profile, ops, index, before);
+  if (is_point) profile->update[profile->points++] = profile->seen;
 }
 
 /* Adds this rank's part of the ratios of snapshot i. */
 static void add_ratios(Profile *profile, Ops *ops, int i) {
   const size_t bytes = ops_head_action_bytes(&profile->head), logits = (size_t)profile->head.logits;
-  LogSum *ratio = &profile->ratios[i], *squared = &profile->ratios[profile->most + i];
+  LogSum *ratio = &profile->ratios[i], *squared = &profile->ratios[profile->max_points + i];
   *ratio = *squared = log_sum_empty();
   for (int row = 0; row < profile->own; row += profile->chunk_rows) {
     const int rows = rows_in_chunk(profile, row);
@@ -146,27 +146,27 @@ static void add_ratios(Profile *profile, Ops *ops, int i) {
 }
 
 static void measure_ess(Profile *profile, Ops *ops) {
-  for (int i = 0; i < profile->taken; i++) add_ratios(profile, ops, i);
-  reduce_log_sums(profile->ratios, (size_t)profile->most + (size_t)profile->taken);
-  for (int i = 0; i < profile->taken; i++)
+  for (int i = 0; i < profile->points; i++) add_ratios(profile, ops, i);
+  reduce_log_sums(profile->ratios, (size_t)profile->max_points + (size_t)profile->points);
+  for (int i = 0; i < profile->points; i++)
     profile->ess_percent[i] =
-      100 * estimators_ess(&profile->ratios[i], &profile->ratios[profile->most + i]) / profile->states;
+      100 * estimators_ess(&profile->ratios[i], &profile->ratios[profile->max_points + i]) / profile->states;
 }
 
 ProfileSummary profile_finish(Profile *profile, Ops *ops) {
-  const int last = profile->taken - 1;
+  const int last = profile->points - 1;
   for (int i = 0; i < last; i++) profile->reference[i] = part_of_kl(profile, ops, last, i);
   ranks_sum(profile->consecutive, (size_t)last);
   ranks_sum(profile->reference, (size_t)last);
   profile->reference[last] = 0;
   measure_ess(profile, ops);
-  return profile_summarise(profile->reference, profile->update, profile->taken, profile->updates);
+  return profile_summarise(profile->reference, profile->update, profile->points, profile->updates);
 }
 
 double profile_mean_consecutive(const Profile *profile) {
   double sum = 0;
-  for (int i = 0; i + 1 < profile->taken; i++) sum += profile->consecutive[i];
-  return sum / (profile->taken - 1);
+  for (int i = 0; i + 1 < profile->points; i++) sum += profile->consecutive[i];
+  return sum / (profile->points - 1);
 }
 
 ProfileSummary profile_summarise(const double *reference, const int *update, int n, int updates) {

@@ -12,7 +12,7 @@ enum { PROFILE_STATES = 4096, PROFILE_INTERVALS = 256 };
 
 typedef struct Profile {
   int states, updates;
-  int most, taken;             /* points: maximum, and those of this iteration so far */
+  int max_points, points;      /* points: maximum, and those of this iteration so far */
   int seen;                    /* minibatches of this iteration so far */
   int chunk_rows;              /* states per pass of the ops */
   OpsHead head;
@@ -22,15 +22,16 @@ typedef struct Profile {
   Sequences sequences;         /* for a recurrent policy: the states are those of whole sequences */
   /* On the ops' device: */
   float *observations;         /* [capacity][features] */
-  float *logits;               /* [most + 1][capacity][logits]; the last: the policy one minibatch after a point */
+  float *logits;               /* [max_points + 1][capacity][logits]; the last: the policy one minibatch after a
+                                * point */
   uint8_t *actions;            /* [capacity][action_bytes] taken in the states */
   float *behaviour_logp, *logp; /* [capacity] their log-probs when taken; those of a snapshot */
   /* On the host: */
-  LogSum *ratios;              /* [2][most] sums of the ratios snapshot / behavior, and of their squares */
-  int *update;                 /* [most] minibatches before the point: 0, ..., updates */
-  double *consecutive;         /* [most - 1] mean KL(policy one minibatch later || policy of point i) */
-  double *reference;           /* [most] mean KL(policy of the last point || policy of point i) */
-  double *ess_percent;         /* [most] effective sample size of the ratios, as a share of the states */
+  LogSum *ratios;              /* [2][max_points] sums of the ratios snapshot / behavior, and of their squares */
+  int *update;                 /* [max_points] minibatches before the point: 0, ..., updates */
+  double *consecutive;         /* [max_points - 1] mean KL(policy one minibatch later || policy of point i) */
+  double *reference;           /* [max_points] mean KL(policy of the last point || policy of point i) */
+  double *ess_percent;         /* [max_points] effective sample size of the ratios, as a share of the states */
 } Profile;
 
 /* Summary of a curve of `reference`. */

@@ -44,11 +44,11 @@ EncoderShape encoder_shape_of_pixels(EncoderKind kind, const EnvPixels *pixels, 
 }
 
 int encoder_check_pixels(EncoderKind kind, const EnvPixels *pixels) {
-  const int least = kind == ENCODER_NATURE ? 36 : 1; /* one 3x3 window after strides of 4 and 2 */
-  if (pixels->height >= least && pixels->width >= least) return CORE_OK;
+  const int min_side = kind == ENCODER_NATURE ? 36 : 1; /* one 3x3 window after strides of 4 and 2 */
+  if (pixels->height >= min_side && pixels->width >= min_side) return CORE_OK;
   return core_error(CORE_USAGE, "net.encoder = %s: images of %d x %d are too small for its convolutions, which need "
                     "%d x %d; set net.encoder to impala or none", DESIGN[kind]->name, pixels->width, pixels->height,
-                    least, least);
+                    min_side, min_side);
 }
 
 EncoderEntities encoder_entities(const SimEntityLayout *l, int kind) {
@@ -181,7 +181,7 @@ void encoder_dense_backward(const EncoderPass *pass, int tensor, bool biased, co
 
 /* Returns the maximum rows per chunk. Some thousands of rows fill a device, each some twenty rows of a product; its
  * memory mostly holds the rollout. */
-static int most_of(const EncoderShape *shape, const CoreDevice *device) {
+static int max_chunk_rows(const EncoderShape *shape, const CoreDevice *device) {
   int chunk = encoder_reads_pixels(shape->kind) ? ENCODER_CHUNK_PIXELS : ENCODER_CHUNK;
   if (device == NULL) return chunk;
   const double budget = (double)device->memory_bytes / ENCODER_MEMORY_SHARE;
@@ -202,10 +202,10 @@ static int widest(const EncoderShape *shape) {
 }
 
 void encoder_register(Encoder *encoder, const EncoderShape *shape, int max_rows, CoreArena *arena) {
-  const int most = most_of(shape, core_arena_device(arena));
-  *encoder = (Encoder){.shape = *shape, .chunk_rows = max_rows < most ? max_rows : most};
+  const int chunk_max = max_chunk_rows(shape, core_arena_device(arena));
+  *encoder = (Encoder){.shape = *shape, .chunk_rows = max_rows < chunk_max ? max_rows : chunk_max};
   if (encoder_reads_pixels(shape->kind)) {
-    encoder->chunk_rows = most < max_rows || core_arena_device(arena) == NULL ? most : max_rows;
+    encoder->chunk_rows = chunk_max < max_rows || core_arena_device(arena) == NULL ? chunk_max : max_rows;
     encoder_pixels_register(encoder, DESIGN[shape->kind], max_rows, arena);
     return;
   }

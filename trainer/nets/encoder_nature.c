@@ -67,15 +67,15 @@ typedef struct Scratch { float *gradient[2], *conv; } Scratch;
 static Scratch lay_out_scratch(const EncoderShape *shape, int rows, float *base, size_t *used) {
   OpsConv conv[LAYERS];
   Scratch s;
-  size_t most = 0;
+  size_t max_floats = 0;
   *used = 0;
   convolutions(shape, conv);
   for (int l = 0; l < LAYERS; l++) {
     const size_t some = ops_conv_scratch(&conv[l], rows);
-    most = some > most ? some : most;
+    max_floats = some > max_floats ? some : max_floats;
   }
   for (int i = 0; i < 2; i++) s.gradient[i] = encoder_take(base, used, (size_t)rows * ops_conv_outputs(&conv[0]));
-  s.conv = encoder_take(base, used, most);
+  s.conv = encoder_take(base, used, max_floats);
   return s;
 }
 

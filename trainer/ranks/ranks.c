@@ -46,16 +46,16 @@ const char *ranks_describe(int rank, char text[160]) {
 /* SLURM_NTASKS is ignored: it is also set in a batch script, where a program is one task whatever the job has. */
 int ranks_launched(void) {
   static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
-  long most = 1;
+  long max_tasks = 1;
   /* A shell of `srun --pty` passes its step's variables to its children, which are not ranks: MPI_Init would wait for
    * the others, and end the step when it fails. */
   if (getenv("SLURM_PTY_PORT")) return 1;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     const char *value = getenv(names[i]);
     long tasks = value ? strtol(value, NULL, 10) : 1;
-    if (tasks > most && tasks <= 1 << 20) most = tasks;
+    if (tasks > max_tasks && tasks <= 1 << 20) max_tasks = tasks;
   }
-  return (int)most;
+  return (int)max_tasks;
 }
 
 bool ranks_stop_requested(void) {

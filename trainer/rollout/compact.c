@@ -72,7 +72,7 @@ void compact_register(Compact *compact, const CoreConfig *config, const Env *env
   CORE_ARENA_DEVICE(arena, compact->level, blocks, "rollout levels [steps + 1][worlds]");
   if (levels == COMPACT_STAY) return;
   CORE_ARENA_DEVICE(arena, compact->present, (size_t)worlds, "present slots of constants [worlds]");
-  CORE_ARENA_DEVICE(arena, compact->taken, 1, "slots of constants taken");
+  CORE_ARENA_DEVICE(arena, compact->used_slots, 1, "slots of constants taken");
 }
 
 static OpsCompactCopy copy_of(const Compact *compact, const EnvConstants *from) {
@@ -121,7 +121,7 @@ static void begin_episodes(const Compact *compact, const EnvConstants *from, int
                            const uint8_t *done) {
   const OpsCompactBegin begin = {
     copy_of(compact, from), from->level,    from->stride,  from->number,  done,
-    compact->present,       compact->taken, (size_t)first, (size_t)count, (size_t)compact->worlds,
+    compact->present,       compact->used_slots, (size_t)first, (size_t)count, (size_t)compact->worlds,
     compact->slots};
   if (compact->device) {
     launch(compact, &ops_compact_begin_launch, begin.count, &begin);

@@ -31,7 +31,7 @@ typedef struct Compact {
   float *values;           /* [steps + 1][worlds][changing] */
   int32_t *level;          /* [steps + 1][worlds] slot of a row's constants, or -1 - number of its level */
   int32_t *present;        /* [worlds] the same for the running episodes; NULL: COMPACT_STAY */
-  int64_t *taken;          /* slots used so far in this rollout */
+  int64_t *used_slots;     /* slots used so far in this rollout */
   bool ready;              /* whether the first three are filled, and with COMPACT_STAY the table */
 } Compact;
 

@@ -65,20 +65,20 @@ static void take(Frames *frames, int t, int first, int count) {
   for (int w = first; w < first + count; w++) {
     int32_t *row = row_at(frames, t, w);
     for (int f = 0; f < frames->stack; f++) {
-      if (row[f] == NEW) row[f] = (int32_t)frames->taken++;
+      if (row[f] == NEW) row[f] = (int32_t)frames->used++;
       else if (row[f] < NEW) row[f] = row[NEW - 1 - row[f]];
     }
   }
-  CORE_CHECK(frames->taken < INT32_MAX);
-  if (frames->taken <= frames->capacity + frames->more_capacity) return;
-  frames->more_capacity = (frames->taken - frames->capacity) * 3 / 2;
+  CORE_CHECK(frames->used < INT32_MAX);
+  if (frames->used <= frames->capacity + frames->more_capacity) return;
+  frames->more_capacity = (frames->used - frames->capacity) * 3 / 2;
   frames->more = core_memory_resize(frames->more, frames->more_capacity * frames->frame_bytes);
 }
 
 void frames_store(Frames *frames, int t, int first, int count, const float *observations) {
   const size_t bytes = frames->frame_bytes;
-  if (t == 0 && first == 0) frames->taken = 0;
-  const int32_t old = (int32_t)frames->taken;
+  if (t == 0 && first == 0) frames->used = 0;
+  const int32_t old = (int32_t)frames->used;
 #pragma omp parallel for schedule(static) if (count > 1)
   for (int w = first; w < first + count; w++) {
     const uint8_t *shown = shown_of(frames, observations, w);

@@ -18,9 +18,9 @@ typedef struct Frames {
   size_t frame_bytes;
   int32_t *index;          /* [steps + 1][worlds][stack] pool indices */
   uint8_t *pool;           /* [capacity][frame_bytes] */
-  uint8_t *more;           /* [taken - capacity][frame_bytes] at most, on the heap; NULL: not needed so far */
+  uint8_t *more;           /* [used - capacity][frame_bytes] at most, on the heap; NULL: not needed so far */
   size_t capacity, more_capacity;
-  size_t taken;            /* frames used so far in this rollout */
+  size_t used;             /* frames used so far in this rollout */
 } Frames;
 
 /* Checks the settings. CORE_USAGE: train.observation_storage requests another storage of pixels. */

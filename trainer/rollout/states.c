@@ -69,8 +69,8 @@ SapgLayout states_layout(const RolloutStates *states, int global_worlds) {
   return (SapgLayout){.worlds = global_worlds, .steps = states->steps, .blocks = 1, .sequence = states->length};
 }
 
-int64_t states_round_to_sequences(const RolloutStates *states, int64_t most, int64_t total) {
-  const int64_t length = states_length(states), rows = most < total ? most : total;
+int64_t states_round_to_sequences(const RolloutStates *states, int64_t wanted, int64_t total) {
+  const int64_t length = states_length(states), rows = wanted < total ? wanted : total;
   return rows < length ? length : rows / length * length;
 }
 

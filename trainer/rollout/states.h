@@ -48,9 +48,9 @@ void states_finish(const RolloutStates *states);
 /* Returns the layout of the run's sequences, for indices over all of its worlds. */
 SapgLayout states_layout(const RolloutStates *states, int global_worlds);
 
-/* Returns how many of the run's `total` rows to sample when at most `most` are wanted and sequences must stay whole: at
- * least one sequence. Unless recurrent: the smaller number. */
-int64_t states_round_to_sequences(const RolloutStates *states, int64_t most, int64_t total);
+/* Returns how many of the run's `total` rows to sample when at most `wanted` are needed and sequences must stay whole:
+ * at least one sequence. Unless recurrent: the smaller number. */
+int64_t states_round_to_sequences(const RolloutStates *states, int64_t wanted, int64_t total);
 /* Returns row `step` of a sampled sequence, or unless recurrent the sampled row, as this rank's; -1: another rank's. */
 int64_t states_sampled_row(const RolloutStates *states, const Shards *shards, int64_t drawn, int step);
 

@@ -16,7 +16,8 @@ void visited_register(Visited *visited, const Env *levels, const Shards *shards,
                        .states = states, .iterations = iterations,
                        .total = total, .shards = *shards};
   const int64_t parts = iterations < VISITED_PARTS ? iterations : VISITED_PARTS;
-  const int64_t most = (states + parts - 1) / parts, capacity = most < total ? most : total;
+  const int64_t states_per_part = (states + parts - 1) / parts;
+  const int64_t capacity = states_per_part < total ? states_per_part : total;
   CORE_ARENA(arena, visited->rows, (size_t)capacity * (size_t)visited->features, "visited states [states][features]");
 }
 

@@ -27,11 +27,11 @@ void gradient_device_add(CoreDevice *device, float *mean, const float *more, siz
 /* Adds buckets for layers top-1 .. bottom of a network, downwards; the highest includes what follows the layers in the
  * vector. */
 static void add_buckets(GradientSending *sending, const AgentNetwork *network, bool is_actor, int top, int bottom,
-                        size_t least) {
+                        size_t min_bytes) {
   size_t end = top == network->shape.layers ? network->n : network_kernel(&network->shape, top);
   for (int layer = top - 1; layer >= bottom; layer--) {
     const size_t first = network_kernel(&network->shape, layer);
-    if (layer > bottom && (end - first) * sizeof(float) < least) continue;
+    if (layer > bottom && (end - first) * sizeof(float) < min_bytes) continue;
     CORE_CHECK(sending->buckets < GRADIENT_BUCKETS_MAX);
     sending->bucket[sending->buckets++] = (GradientBucket){is_actor, first, end - first};
     end = first;
@@ -39,11 +39,11 @@ static void add_buckets(GradientSending *sending, const AgentNetwork *network, b
 }
 
 /* In the order in which agent_backward completes them: the actor's tower, the critic's, the trunk. */
-void gradient_device_plan(const Agent *agent, size_t least, GradientSending *sending) {
+void gradient_device_plan(const Agent *agent, size_t min_bytes, GradientSending *sending) {
   sending->buckets = 0;
-  add_buckets(sending, &agent->actor, true, agent->actor.shape.layers, agent->trunk, least);
-  if (agent->critic.n > 0) add_buckets(sending, &agent->critic, false, agent->critic.shape.layers, 0, least);
-  if (agent->trunk > 0) add_buckets(sending, &agent->actor, true, agent->trunk, 0, least);
+  add_buckets(sending, &agent->actor, true, agent->actor.shape.layers, agent->trunk, min_bytes);
+  if (agent->critic.n > 0) add_buckets(sending, &agent->critic, false, agent->critic.shape.layers, 0, min_bytes);
+  if (agent->trunk > 0) add_buckets(sending, &agent->actor, true, agent->trunk, 0, min_bytes);
 }
 
 /* Weights this rank's part of the mean over all rows, in `mean`: of the current micro-batch if it is the last and still

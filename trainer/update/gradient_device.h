@@ -5,8 +5,9 @@
 
 /* Merges the mean over `more`'s rows into the mean over `before` rows, of a shard's gradient of n elements. */
 void gradient_device_add(CoreDevice *device, float *mean, const float *more, size_t n, int before, int rows);
-/* Plans the buckets of an agent's gradients, each of at least `least` bytes where its network has that many left. */
-void gradient_device_plan(const Agent *agent, size_t least, GradientSending *sending);
+/* Plans the buckets of an agent's gradients, each of at least `min_bytes` bytes where its network has that many
+ * left. */
+void gradient_device_plan(const Agent *agent, size_t min_bytes, GradientSending *sending);
 void gradient_device_begin(Gradient *gradient);
 void gradient_device_expect_last(Gradient *gradient, int rows, int64_t global_rows);
 /* Weighs and sends what is not sent yet, and makes the device wait for all sums. One shard per rank. */

@@ -121,7 +121,7 @@ static void select_all(Minibatch *minibatch, Ops *ops, const Rollout *rollout, i
 
 void minibatch_select_current(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int parts) {
   const int steps = minibatch->by == MINIBATCH_ENVIRONMENTS ? rollout->steps : 1;
-  minibatch->taken = minibatch->taken_of_shard = minibatch->shard = 0;
+  minibatch->next_row = minibatch->shard_next_row = minibatch->shard = 0;
   minibatch->shard_rows[0] = minibatch->global_rows;
   minibatch->rows_of_part = minibatch->own;
   ops->update->current_rows(ops, minibatch->epoch_rows ? minibatch->epoch_rows : minibatch->order, parts,
@@ -132,7 +132,7 @@ void minibatch_select_current(Minibatch *minibatch, Ops *ops, const Rollout *rol
 void minibatch_select(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int m) {
   const Shards *shards = &rollout->shards;
   const int columns = shards_worlds(shards);
-  minibatch->taken = minibatch->taken_of_shard = minibatch->shard = 0;
+  minibatch->next_row = minibatch->shard_next_row = minibatch->shard = 0;
   if (shards->global_shards == 1) {
     select_all(minibatch, ops, rollout, m);
     return;
@@ -163,16 +163,16 @@ void minibatch_select(Minibatch *minibatch, Ops *ops, const Rollout *rollout, in
 
 /* Advances to the next micro-batch and returns its rows, or NULL. */
 static const uint32_t *next_microbatch_rows(Minibatch *minibatch, const Rollout *rollout) {
-  while (minibatch->taken_of_shard == minibatch->shard_rows[minibatch->shard]) {
+  while (minibatch->shard_next_row == minibatch->shard_rows[minibatch->shard]) {
     if (minibatch->shard + 1 == rollout->shards.shards) return NULL;
     minibatch->shard++;
-    minibatch->taken_of_shard = 0;
+    minibatch->shard_next_row = 0;
   }
-  const uint32_t *rows = minibatch->rows_of_part + minibatch->taken;
-  minibatch->rows = (int)smaller(minibatch->shard_rows[minibatch->shard] - minibatch->taken_of_shard,
+  const uint32_t *rows = minibatch->rows_of_part + minibatch->next_row;
+  minibatch->rows = (int)smaller(minibatch->shard_rows[minibatch->shard] - minibatch->shard_next_row,
                                  minibatch->capacity);
-  minibatch->taken += minibatch->rows;
-  minibatch->taken_of_shard += minibatch->rows;
+  minibatch->next_row += minibatch->rows;
+  minibatch->shard_next_row += minibatch->rows;
   return rows;
 }
 
@@ -219,11 +219,11 @@ bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, cons
 void minibatch_gather_shard(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int shard, const float *advantages,
                             const float *targets) {
   minibatch_device_gather_shard(minibatch, ops, rollout, shard);
-  gather(minibatch, ops, rollout, minibatch->taken_rows, advantages, targets);
+  gather(minibatch, ops, rollout, minibatch->microbatch_rows, advantages, targets);
 }
 
 bool minibatch_is_last(const Minibatch *minibatch, const Rollout *rollout) {
-  if (minibatch->taken_of_shard < minibatch->shard_rows[minibatch->shard]) return false;
+  if (minibatch->shard_next_row < minibatch->shard_rows[minibatch->shard]) return false;
   for (int s = minibatch->shard + 1; s < rollout->shards.shards; s++)
     if (minibatch->shard_rows[s] > 0) return false;
   return true;
@@ -238,7 +238,7 @@ void minibatch_advantage_moments(Minibatch *minibatch, Ops *ops, const Rollout *
     ops->moments(ops, minibatch->advantages, NULL, (size_t)minibatch->rows, &microbatch);
     moments_merge(&records[minibatch->shard], &microbatch);
   }
-  minibatch->taken = minibatch->taken_of_shard = minibatch->shard = 0;
+  minibatch->next_row = minibatch->shard_next_row = minibatch->shard = 0;
   reduce_shard_moments(&rollout->shards, records, moments);
   free(records);
 }

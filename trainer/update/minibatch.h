@@ -28,7 +28,8 @@ typedef struct Minibatch {
   uint32_t *own;           /* this rank's rollout rows of the minibatch, shard after shard. NULL where `order` holds
                             * them: one shard, by transitions, no device */
   int *shard_rows;         /* [shards] rows of each */
-  int taken, taken_of_shard; /* rows in the micro-batches so far; and of those, in micro-batches of the current shard */
+  int next_row, shard_next_row; /* rows in the micro-batches so far; and of those, in micro-batches of the current
+                                 * shard */
   uint32_t *index_buffer;  /* [capacity] where the run's and the rank's row numbers differ; NULL: they do not */
   const uint32_t *rows_of_part; /* rows of the selected part: `own`, or a section of `order` */
   const uint32_t *index;   /* [rows] gathered rows as rows of the run's rollout [steps][global worlds] */
@@ -40,7 +41,8 @@ typedef struct Minibatch {
   uint32_t *chunk_rows, *part_begins; /* scratch of minibatch_device.c, on the device */
   uint32_t *part_rows;     /* [parts][shards] on the host */
   /* For micro-batches whose rows only the device counts (minibatch_gather_shard), all on the device: */
-  uint32_t *taken_rows, *counts; /* [capacity] rows of the micro-batch; [shards] how many of them are the shard's */
+  uint32_t *microbatch_rows, *counts; /* [capacity] rows of the micro-batch; [shards] how many of them are the
+                                       * shard's */
   double *shares;          /* [parts][global shards] shares of a part's rows, where shards are ordered */
   Moments *records, *global_records; /* advantages: [shards], [global shards] */
   /* On the ops' device, like `order`, `own` and `index_buffer`: */

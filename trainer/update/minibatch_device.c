@@ -47,7 +47,7 @@ void minibatch_device_register(Minibatch *minibatch, const Rollout *rollout, Cor
   CORE_ARENA_DEVICE(arena, minibatch->part_begins, parts * shards + 1,
                     "where rows of shards begin [minibatches][shards]");
   CORE_ARENA(arena, minibatch->part_rows, parts * shards, "minibatch rows of shards [minibatches][shards]");
-  CORE_ARENA_DEVICE(arena, minibatch->taken_rows, (size_t)minibatch->capacity, "minibatch rows of a shard [rows]");
+  CORE_ARENA_DEVICE(arena, minibatch->microbatch_rows, (size_t)minibatch->capacity, "minibatch rows of a shard [rows]");
   CORE_ARENA_DEVICE(arena, minibatch->counts, shards, "minibatch rows of shards [shards]");
   CORE_ARENA_DEVICE(arena, minibatch->records, shards, "moments of shards [shards]");
   CORE_ARENA_DEVICE(arena, minibatch->global_records, (size_t)rollout->shards.global_shards,
@@ -117,7 +117,7 @@ void minibatch_device_gather_shard(Minibatch *minibatch, Ops *ops, const Rollout
     .capacity = minibatch->capacity, .worlds = (uint32_t)shards->worlds,
       .global_worlds = (uint32_t)shards->global_worlds,
     .first_world = (uint32_t)shards->first_world};
-  ops->update->current_shard_rows(ops, &part, shard, minibatch->taken_rows, minibatch->index_buffer,
+  ops->update->current_shard_rows(ops, &part, shard, minibatch->microbatch_rows, minibatch->index_buffer,
                                   minibatch->counts + shard);
   minibatch->shard = shard;
   minibatch->rows = minibatch->capacity;
@@ -130,7 +130,7 @@ void minibatch_gather_moments(Minibatch *minibatch, Ops *ops, const Rollout *rol
   const size_t bytes = (size_t)shards * sizeof *minibatch->records;
   for (int s = 0; s < shards; s++) {
     minibatch_device_gather_shard(minibatch, ops, rollout, s);
-    ops->gather_rows(ops, advantages, minibatch->taken_rows, minibatch->advantages, minibatch->rows, 1);
+    ops->gather_rows(ops, advantages, minibatch->microbatch_rows, minibatch->advantages, minibatch->rows, 1);
     ops->update->moments(ops, minibatch->advantages, (size_t)minibatch->rows, minibatch->records + s);
   }
   if (communicator) communicator->gather(communicator, minibatch->records, bytes, minibatch->global_records);

@@ -14,7 +14,7 @@ void minibatch_device_list(Minibatch *minibatch, const Rollout *rollout);
 void minibatch_device_list_rows(CoreDevice *device, const OpsChooseRows *rows, uint32_t all, uint32_t *part_rows);
 /* Selects part m: its rows, and the number in each shard. */
 void minibatch_device_select(Minibatch *minibatch, const Rollout *rollout, int m);
-/* Lists a shard's rows of the current step's part (ops->update), padded, in taken_rows and index_buffer. */
+/* Lists a shard's rows of the current step's part (ops->update), padded, in microbatch_rows and index_buffer. */
 void minibatch_device_gather_shard(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int shard);
 /* Converts `rows` [minibatch->rows] of this rank to rows of the run, in index_buffer. */
 void minibatch_device_rows_of_run(Minibatch *minibatch, const Rollout *rollout, const uint32_t *rows);

@@ -37,15 +37,15 @@ typedef struct OpsCompactBegin {
   const uint32_t *number;      /* [worlds]; NULL: slots never run out */
   const uint8_t *done;         /* [worlds]; NULL: every world begins, in the slot of its own index */
   int32_t *present;            /* [worlds] slot, or -1 - number */
-  int64_t *taken;              /* slots used so far */
+  int64_t *used_slots;         /* slots used so far */
   size_t first, count, worlds, slots;
 } OpsCompactBegin;
 
 CORE_KERNEL_FN void ops_compact_place(const OpsCompactBegin *a, size_t w) {
   int64_t slot = (int64_t)w;
   if (a->done && !a->done[w]) return;
-  if (a->done) slot = core_device_atomic_increment(a->taken);
-  else if (w == a->first) *a->taken = (int64_t)a->worlds;
+  if (a->done) slot = core_device_atomic_increment(a->used_slots);
+  else if (w == a->first) *a->used_slots = (int64_t)a->worlds;
   a->present[w] = slot < (int64_t)a->slots ? (int32_t)slot : (int32_t)(-1 - (int64_t)a->number[w]);
 }
 
