@@ -1,4 +1,4 @@
-/* The same bits from every way to step a batch: world after world or side by side in any kernel that this machine can
+/* Equal bits from every way to step a batch: world after world or side by side in any kernel that this machine can
  * run, any number of threads, any division into batches and so into blocks. Two hashes are pinned, so other compilers,
  * flags and machines must come to them as well; a change of the physics has to change them on purpose.
  *
@@ -154,7 +154,7 @@ static void draw_actions(uint32_t first, int worlds, uint32_t t, uint8_t *action
   }
 }
 
-/* Where the worlds are; NULL: with the CPU. A device gets actions and gives results through these. */
+/* Device of the worlds; NULL: the CPU. A device gets actions and gives results through these. */
 static CoreDevice *device;
 typedef struct DeviceBuffers { CoreArena *arena; uint8_t *actions; float *observations, *reward; } DeviceBuffers;
 
@@ -207,7 +207,7 @@ static uint64_t step_part(const SimLevelSet *set, const Extent *extent, uint32_t
   return sum;
 }
 
-/* How the worlds of each size are divided, and over how many threads. */
+/* Division of the worlds of each size, and number of threads. */
 typedef struct Way { int parts, threads; } Way;
 
 static uint64_t step_all(const Extent *extent, Way way) {
@@ -247,7 +247,7 @@ static void check_kernels(const char *name) {
   setenv("SIM_KERNELS", name, 1);
   const SimLanesKernels *kernels = sim_block_kernels();
   const bool possible = strcmp(kernels ? kernels->name : "scalar", name) == 0;
-  if (!possible) print_message("# this machine can not run the kernels '%s'\n", name);
+  if (!possible) print_message("# this machine cannot run the kernels '%s'\n", name);
   for (size_t i = 0; possible && i < (asked_for("brief") ? 1 : sizeof WAY / sizeof WAY[0]); i++) {
     check_way(&SMALL, name, WAY[i]);
     if (asked_for("all")) check_way(&LARGE, name, WAY[i]);
@@ -259,11 +259,11 @@ static void check_kernels(const char *name) {
 static void one_world_after_the_other(void **state) { (void)state, check_kernels("scalar"); }
 static void side_by_side_with_avx2(void **state) { (void)state, check_kernels("avx2"); }
 static void side_by_side_with_avx512(void **state) { (void)state, check_kernels("avx512"); }
-/* What runs on AVX-512, but for a handful of instructions, on AVX2. */
+/* Checks the code that runs on AVX-512, except for a few instructions, on AVX2. */
 static void side_by_side_with_sixteen_lanes(void **state) { (void)state, check_kernels("avx2x2"); }
 
-/* The GPU's kernels, run by the emulator; its threads in an order, with so many worlds a warp (NULL: as batch_device.c
- * chooses). */
+/* The GPU's kernels, run by the emulator; its threads in an order, with this many worlds per warp (NULL: as
+ * batch_device.c chooses). */
 static void check_device(CoreDeviceOrder order, const char *worlds, Way way) {
   device = core_device_emulated(order);
   if (worlds) setenv("SIM_WARP_WORLDS", worlds, 1);

@@ -1,5 +1,5 @@
-/* What a world costs in memory, as the difference that more worlds make: a million small ones have to fit into 2 GB.
- * A batch has memory of a fixed size beside, of which small ones use a part. */
+/* Memory per world, measured as the difference that more worlds make: a million small ones have to fit into 2 GB.
+ * A batch also has memory of a fixed size, of which small batches use a part. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -44,7 +44,7 @@ static void end(Play *play) {
   free(play->actions);
 }
 
-/* The same actions for every batch. */
+/* Draws actions, the same for every batch. */
 static void steps(Play *play, int first, int count) {
   const size_t n = (size_t)sim_batch_worlds(play->batch) * SIM_ACTIONS;
   const SimStepOut nothing = {0};

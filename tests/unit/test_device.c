@@ -22,7 +22,7 @@ static void check_division(size_t i, size_t number) {
   assert_int_equal(quick.rest, i % number);
 }
 
-/* Where a quotient changes, up to the largest index, and anywhere. */
+/* Checks divisions where the quotient changes, up to the largest index, and at random. */
 static void test_division(void **state) {
   const size_t most = SIZE_MAX / 2, most_32 = UINT32_MAX;
   CoreRandomStream random = core_random_stream(1, CORE_RANDOM_TEST, 0, 0);

@@ -139,11 +139,12 @@ static void product(const float *a, bool transpose_a, const float *b, bool trans
     }
 }
 
-/* A mask's row of 16 bytes has no room beside a few numbers. */
+/* A mask's row of 16 bytes does not fit after a few floats. */
 static bool is_fused(const OpsLayer *layer) { return layer->activation == OPS_RELU && layer->out > 8; }
 
-/* What device_chain.c says it computes, in plain loops on the host: every rounding at its place. The outputs of hidden
- * layers and their gradients in chain->host are as they stand in bf16. fused: ReLU leaves with the product. */
+/* Computes the result that device_chain.c documents, in plain loops on the host: every rounding at its place. The
+ * outputs of hidden layers and their gradients in chain->host are as they stand in bf16. fused: ReLU leaves with the
+ * product. */
 static void define_chain(const Chain *chain, bool fused) {
   OpsLayer layers[LAYERS];
   const size_t rows = (size_t)chain->rows;
@@ -191,7 +192,7 @@ static void define_chain(const Chain *chain, bool fused) {
   free(x), free(dz), free(below);
 }
 
-/* Of a chain on the device against the host's block: no further apart than `most`, gradients `most_gradient`. */
+/* Compares a chain on the device with the host's block: no further apart than `most`, gradients `most_gradient`. */
 static void compare(Ops *ops, const Chain *chain, double most, double most_gradient) {
   float *got = fetch(chain);
   for (int l = 0; l < LAYERS; l++) {
@@ -282,8 +283,8 @@ static void test_tiles(void) {
   check_tiles(value, 40, OPS_TANH);
 }
 
-/* What a pass leaves in a ReLU layer's room: its numbers, then a bit for each that is above 0. The order of the bits is
- * the library's own, so only the emulator's is looked at. */
+/* Checks the memory of a ReLU layer after a pass: its values, then a bit for each that is above 0. The order of the
+ * bits is the library's own, so only the emulator's is looked at. */
 static void test_masks(void) {
   Ops *ops = device_ops(0);
   Chain chain = make_chain(WIDTHS[1], ROWS, OPS_RELU);

@@ -1,5 +1,5 @@
-/* Which GPU is whose (trainer/ranks/device_choice.h), for what launchers show; memory in the hands of a device's second
- * order; a device of limited memory; and NCCL's library, as far as it goes without a GPU. */
+/* Assignment of GPUs to ranks (trainer/ranks/device_choice.h) under the settings of launchers; memory in the hands of a
+ * device's second order; a device of limited memory; and NCCL's library, as far as it goes without a GPU. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -76,7 +76,7 @@ static void test_hand_over(void **state) {
   device->to_host(device, seen, x, sizeof seen);
   assert_true(seen[99] == 99 && seen[100] != seen[100] && seen[149] != seen[149] &&
               seen[150] == 150); /* NaN: not yet */
-  device->fill(device, x, 0, 100 * sizeof *x); /* beside what was handed over */
+  device->fill(device, x, 0, 100 * sizeof *x); /* next to the memory that was handed over */
   device->comm_wait(device);
   device->to_host(device, seen, x, sizeof seen);
   for (int i = 0; i < 300; i++) assert_true(seen[i] == (i < 100 ? 0 : (float)i));

@@ -1,6 +1,6 @@
 /* The device's ops for entity encoders (entity.h) against the CPU's, on rows of entity observations that the simulator
  * makes: the same bits, since every sum over entities has one order. Kernels are run by the emulator, one way and the
- * other, in memory that host code can not touch; on a machine with a GPU by that, too. */
+ * other, in memory that host code cannot access; on a machine with a GPU by that, too. */
 #include "core/memory.h"
 #include "sim/batch/batch.h"
 #include "sim/levels/generate.h"

@@ -8,7 +8,7 @@ static const OpsHead one_factor = {.factors = 1, .logits = 11, .size = {11}};
 
 static void check_head(const OpsHead *head) {
   const size_t width = (size_t)head->logits, bytes = ops_head_action_bytes(head);
-  const double exact = ops_head_is_continuous(head) ? 1e-6 : 0; /* which take the machine's exponentials */
+  const double exact = ops_head_is_continuous(head) ? 1e-6 : 0; /* these heads use the machine's exponentials */
   float *logits = normals(20, ROWS * width, 1), *other = normals(21, ROWS * width, 1);
   float logp[ROWS], behaviour[ROWS], proximal[ROWS], *advantage = normals(22, ROWS, 1);
   float *dlogits = normals(23, ROWS * width, 1);

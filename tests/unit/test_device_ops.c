@@ -1,5 +1,5 @@
 /* The device's ops against the CPU's: every kernel's body is run by the emulator for all blocks and threads, between
- * two barriers forward and backward, in memory that host code can not touch. Where no matrix product and no sum over
+ * two barriers forward and backward, in memory that host code cannot access. Where no matrix product and no sum over
  * the rows of a matrix is involved the bits are the same; those differ in the order of their terms. On a machine with a
  * GPU the same comparison runs there, with a tolerance where the device has its own exponentials in float64. */
 #include "core/memory.h"
@@ -181,7 +181,7 @@ static void test_episodes(void) {
 
 /* ---- layers ------------------------------------------------------------------------------------------------------ */
 
-/* x with so many bits of fraction, by the machine's own arithmetic. */
+/* Rounds x to `bits` bits of fraction, by the machine's own arithmetic. */
 static double round_to(float x, int bits) {
   int exponent;
   const double fraction = frexp((double)x, &exponent); /* 0.5 .. 1 */
@@ -279,7 +279,7 @@ static void read_neighbour(const CoreDeviceThread *at, const void *arguments) {
   n->out[at->thread] = shared[(at->thread + 1) % at->threads];
 }
 
-/* What a graph does is what its operations would do, each time it is launched and not before. */
+/* A graph has the effect of its operations, each time it is launched and not before. */
 typedef struct Increment { int32_t *x; } Increment;
 static void increment(const CoreDeviceThread *at, const void *arguments) {
   ((const Increment *)arguments)->x[at->thread] += (int32_t)at->thread;

@@ -1,5 +1,5 @@
 /* The device's ops for pictures (picture.h) against the CPU's, and whole encoders of pixels there and here. Kernels are
- * run by the emulator, one way and the other, in memory that host code can not touch; on a machine with a GPU by that,
+ * run by the emulator, one way and the other, in memory that host code cannot access; on a machine with a GPU by that,
  * too. What has no sum in it has the same bits; products differ in the order of their terms. */
 #include "core/device/arena.h"
 #include "core/memory.h"

@@ -206,7 +206,7 @@ static void test_gpu(void **state) {
 
 /* ---- what a rollout launches and waits for ----------------------------------------------------------------------- */
 
-typedef struct Counted { double launches, waits, graphs; } Counted; /* of an iteration's rollout */
+typedef struct Counted { double launches, waits, graphs; } Counted; /* counts of an iteration's rollout */
 
 static Counted count(Training *training) {
   RolloutEpisodes episodes;

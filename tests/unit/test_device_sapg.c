@@ -1,4 +1,4 @@
-/* What SAPG and half-precision storage have on a device against the same on the host, on the emulator in every order of
+/* SAPG and half-precision storage on a device against the host, on the emulator in every order of
  * threads and in isolation, where a missing barrier shows: the samples of ranks and shards and the order they are in,
  * what is gathered of them, and the functions of ops.h that only they use. All are the same bits. */
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Training on a device against training on the CPU: the same environment, agent and learner, once with everything in
- * the host's memory and once in an emulated device's, where host code can not touch it (core/device/device.h). What
+ * the host's memory and once in an emulated device's, where host code cannot access it (core/device/device.h). What
  * differs is the order of terms in matrix products, so numbers agree closely for a few iterations; actions, rewards
  * and episodes are the same as long as no probability comes down on the other side of a random number. */
 #include <setjmp.h>
@@ -145,7 +145,7 @@ static void test_sapg(void **state) {
                                  "env.normalize_observations=none", "net.sharing=joint"));
 }
 
-/* The same in shards, which a device divides the samples of as ranks do. */
+/* Compares trainings in shards, whose samples a device divides as ranks do. */
 static void test_sapg_in_shards(void **state) {
   (void)state;
   compare("algo.name=sapg", WITH(SAPG, "comm.deterministic=yes", "comm.shards=6", "sapg.off_policy_ratio=2"));
@@ -203,7 +203,7 @@ static void assert_same_measures(const StoreIteration *x, const StoreIteration *
 /* Iterations whose minibatches are queued and recorded against iterations in which the host decides on each step: the
  * same bits, in iterations that measure and in others, and what the host waits for does not grow with the minibatches.
  * recorded: minibatches of an epoch that the graph is; 0: all. room: rows of a piece, less than by rule, so that it
- * comes to epochs that can not be queued; 0: the rule's. */
+ * comes to epochs that cannot be queued; 0: the rule's. */
 static void compare_queued_as(const char *algorithm, const char *const *more, int recorded, int capacity) {
   enum { ITERATIONS = 4 };
   CoreConfig config = small_config(algorithm, "train.device=cuda");
@@ -299,7 +299,7 @@ static void test_rl_games(void **state) {
   compare("algo.name=ppo_ewma", WITH(RL_GAMES, SHARDS(2)));
 }
 
-/* What is not finite is found in the minibatch that first has it, queued or not, and named in the same words. */
+/* A value that is not finite is found in the first minibatch with it, queued or not, and named in the same words. */
 static void compare_divergence(const char *algorithm, const char *const *more) {
   const char *const settings[] = {"train.device=cuda", "train.device=cpu"};
   char message[2][512];
@@ -451,7 +451,7 @@ static void test_gpu(void **state) { (void)state, check_gpu("train.precision=flo
 static void test_gpu_tf32(void **state) { (void)state, check_gpu("train.precision=tf32"); }
 static void test_gpu_bf16(void **state) { (void)state, check_gpu("train.precision=bf16"); }
 
-/* What is made for devices alone says so, and auto goes on without. */
+/* Settings for devices only are refused with train.device = cpu; auto runs with and without a GPU. */
 static void test_refusals(void **state) {
   (void)state;
   CoreConfig config = small_config("algo.name=ppo", "train.precision=tf32");
@@ -467,7 +467,7 @@ static void test_refusals(void **state) {
 
 int main(void) {
   setenv("TRAINER_BF16", "rounded", 1); /* every layer, as a device does, however small it is */
-  const struct CMUnitTest tests[] = {/* what matters most on a GPU first */
+  const struct CMUnitTest tests[] = {/* the most important tests on a GPU come first */
                                      cmocka_unit_test(test_gpu),
                                      cmocka_unit_test(test_ppo),
                                      cmocka_unit_test(test_queued),

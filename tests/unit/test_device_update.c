@@ -1,4 +1,4 @@
-/* What a queued minibatch is made of on a device, and that its networks, side by side, come to the bits of one after
+/* Composition of a queued minibatch on a device, and whether its networks, side by side, come to the bits of one after
  * the other: kernels are counted as they are recorded (core/device/device.h, graphs), with the orders that they go to.
  * */
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 
 enum { KERNELS_MAX = 64 };
 
-/* The graph at hand: how often which kernel, and how many stand one behind the other in each order. */
+/* Counts of the current graph: launches of each kernel, and the longest sequence in each order. */
 typedef struct Recorded {
   const char *name[KERNELS_MAX];
   int count[KERNELS_MAX], kernels, launches;
@@ -117,7 +117,7 @@ static void report(const char *what, const Recorded *graph) {
   for (int k = 0; k < graph->kernels; k++) print_message("#   %2d %s\n", graph->count[k], graph->name[k]);
 }
 
-/* ReLU on a GPU takes no pass of its own: without a library, epilogues are kernels, of which so many more are there. */
+/* ReLU on a GPU takes no pass of its own: without a library, epilogues are further kernels. */
 static int of_epilogues(const Recorded *graph) {
   const int masked = count_of(graph, "ops_hidden_gradient"); /* after a masked product: sums, folded, and rounded */
   return count_of(graph, "ops_hidden_activate") > 0 ? 0 : 3 * masked;
@@ -135,7 +135,7 @@ static void check_count(const char *what, const Case *c, int launches, int longe
   assert_int_equal(graph.longest - of_epilogues(&graph) / 2 - of_columns(&graph), longest);
 }
 
-/* As docs/cuda-measurements.md has them. */
+/* Checks the counts that docs/cuda-measurements.md states. */
 static void test_counts(void **state) {
   (void)state;
   check_count("bf16, tanh", &(Case){{"train.precision=bf16", "net.width=64"}}, 42, 24);

@@ -204,7 +204,7 @@ static void inactive_entities_have_no_influence(void **state) {
   }
 }
 
-/* The same level with its slots in another order; the simulator moves all indices with them. */
+/* Shuffles the slots of a level; the simulator remaps all indices. */
 static void order_of_entities_does_not_matter(void **state) {
   (void)state;
   for (int k = 0; k < KINDS; k++) {

@@ -392,7 +392,7 @@ static void test_sets(void **state) {
   assert_message("env.levels is empty");
 }
 
-/* The same world with other slots, by name and number. */
+/* Checks levels with shuffled slots, by name and number. */
 static void test_shuffled_files(void **state) {
   static const char *const good[] = {"x.permute3.json", "x.json.permute3", "x.permute3"};
   static const char *const bad[] = {"x.permute.json", "x.permute4294967296.json", "x.permute3x.json",
@@ -421,7 +421,7 @@ static void test_shuffled_files(void **state) {
     moved += joint->b != set.level[0].joint[0].b || joint->a != set.level[0].joint[0].a;
     sim_level_set_free(&set);
   }
-  assert_in_range(moved, 10, 19); /* of five places for both bodies one in six stays */
+  assert_in_range(moved, 10, 19); /* with five slots for both bodies one in six keeps its slot */
   for (int i = 0; i < 4; i++) {
     snprintf(path, sizeof path, "%s/%s", folder, bad[i]);
     assert_int_equal(sim_level_set_read(path, "", &set), CORE_USAGE);

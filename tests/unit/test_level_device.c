@@ -170,7 +170,7 @@ static void check_new(New c) {
   Worlds resumed = make(options, &none, device);
   assert_int_equal(sim_batch_load(resumed.batch, wanted, bytes), CORE_OK);
   step_both(&resumed, &here, c.steps, c.steps + 10);
-  assert_int_equal(sim_batch_load(there.batch, saved, bytes), CORE_OK); /* where it was, once more */
+  assert_int_equal(sim_batch_load(there.batch, saved, bytes), CORE_OK); /* back to the saved state */
   assert_int_equal(sim_batch_load(here.batch, saved, bytes), CORE_OK);
   step_both(&there, &here, c.steps, c.steps + 10);
   free(saved), free(wanted);
@@ -255,7 +255,7 @@ int main(void) {
                                      cmocka_unit_test(test_teams), cmocka_unit_test(test_gpu)};
   if (!asked_for_gpu())
     setenv("SIM_WARP_WORLDS", "alone",
-           1); /* how worlds are stepped is test_batch_bits' matter, and warps are slow to emulate */
+           1); /* test_batch_bits covers the step, and warps are slow to emulate */
   choose_device_tests();
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Published levels: Kinetix' lists of them, and masses as its files have them. The public levels and the reference's
- * own generated ones are read where the data folder stands beside the repository. */
+ * own generated ones are read where the data folder is next to the repository. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

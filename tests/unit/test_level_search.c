@@ -1,4 +1,4 @@
-/* What a level is worth, which ones are kept, and the search over a toy environment in which it is known how each level
+/* Scores of levels, the buffer of the best, and the search over a toy environment in which it is known how each level
  * goes. */
 #include <math.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* How hard hand-designed levels are, for random actions and for none, against the reference environment's own table:
+/* Difficulty of hand-designed levels, for random actions and for none, against the reference environment's own table:
  * the task as a whole, from physics through rewards and ends of episodes. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ typedef struct Row { char level[64]; bool random; Statistics theirs; } Row;
 static void draw_actions(uint32_t t, int attempts, uint8_t *actions) {
   for (int w = 0; w < attempts; w++) {
     const CoreRandom4 words = core_random_4(9, CORE_RANDOM_TEST, (uint32_t)w, t, 0);
-    for (int i = 0; i < SIM_ACTIONS; i++) { /* of 16 bits each, in a word's halves */
+    for (int i = 0; i < SIM_ACTIONS; i++) { /* 16 bits each, in a word's halves */
       const uint32_t half = words.v[i / 2] >> (i % 2 * 16) & 0xffff;
       actions[w * SIM_ACTIONS + i] = (uint8_t)(half * (i < SIM_MOTOR_BINDINGS ? 3u : 2u) >> 16);
     }
@@ -219,7 +219,7 @@ static void test_the_tests(void **state) {
   assert_float_equal(p_of_shares(3, 4, 1, 4), 0.48571, 1e-5);    /* Fisher's tea */
   assert_true(p_of_shares(0, 96, 0, 64) == 1);
   assert_float_equal(p_of_z(1.959964), 0.05, 1e-6);
-  assert_true(p_of_shares(0, 96, 20, 64) < FAMILY / TESTS); /* what would be noticed */
+  assert_true(p_of_shares(0, 96, 20, 64) < FAMILY / TESTS); /* smallest difference that the test detects */
 }
 
 int main(void) {

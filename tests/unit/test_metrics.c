@@ -1,4 +1,4 @@
-/* What is measured of an iteration, against the closed forms of the specification (metrics.md 7). */
+/* Measurements of an iteration against the closed forms of the specification (metrics.md 7). */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

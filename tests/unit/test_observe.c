@@ -27,12 +27,12 @@ typedef struct Worlds {
   SimBatch *batch;
   int length;
   float *row;               /* [WORLDS][length] */
-  CoreArena *arena;         /* where the worlds are on a device: it and what follows */
+  CoreArena *arena;         /* where the worlds are on a device, this and the fields below */
   float *shown;             /* [WORLDS][length] */
   uint8_t *actions;
 } Worlds;
 
-/* Where the next worlds are made; NULL: with the CPU. */
+/* Device of the next worlds; NULL: the CPU. */
 static CoreDevice *device;
 
 static void make_buffers(Worlds *w) {
@@ -349,7 +349,7 @@ static void a_device_shows_the_same(void **state) {
   }
 }
 
-/* What is observed changes nothing in the worlds, although entity observations list more pairs. */
+/* Observations change nothing in the worlds, although entity observations list more pairs. */
 static void worlds_do_not_depend_on_the_observation(void **state) {
   (void)state;
   for (int i = 0; i < SIZE_COUNT; i++) {

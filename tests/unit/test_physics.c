@@ -106,7 +106,7 @@ static SimLevel two_boxes(CoreRandomStream *random) {
   return level;
 }
 
-/* Does some line along an edge of either box have all of the other on its far side? In double, by corners alone. */
+/* Returns whether some line along an edge of either box separates the boxes. In double, by corners alone. */
 static bool separated(double p[4][2], double q[4][2], double *gap) {
   double best = -INFINITY;
   for (int side = 0; side < 2; side++) {
@@ -408,7 +408,7 @@ static void trajectories_follow_the_specs_table(void **state) {
   }
 }
 
-/* What a GPU divides by is the processor's quotient, bit for bit. */
+/* The GPU's division gives the processor's quotient, bit for bit. */
 static void a_guarded_quotient_is_the_quotient(void **state) {
   const float some[] = {0.0f, 1.0f, 3.0f, 0.1f, 1e-20f, 1e-38f, 1e-39f, 1.4e-45f, 1e30f, 3.4e38f, INFINITY, NAN};
   enum { SOME = sizeof some / sizeof *some };

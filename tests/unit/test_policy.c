@@ -38,7 +38,7 @@ static void test_kl_published_values(void **unused) {
   ops->policy_kl(ops, &pair, p, near, 1, &kl, &reverse);
   assert_near(kl / (0.125 / 8192 / 8192), 1, 1e-6);
   assert_near(reverse / kl, 1, 1e-6);
-  /* A category that can not happen contributes nothing. */
+  /* A category with probability 0 contributes nothing. */
   float never[] = {200, -200};
   ops->policy_kl(ops, &pair, never, p, 1, &kl, &reverse);
   assert_near(kl, log(2), 1e-7);

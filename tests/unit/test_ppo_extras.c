@@ -1,4 +1,4 @@
-/* What PPO takes over from openai/ppo-ewma (spec ppo.md 2.3): the cap on importance ratios, the KL penalty, running
+/* Extensions of PPO from openai/ppo-ewma (spec ppo.md 2.3): the cap on importance ratios, the KL penalty, running
  * moments of advantages, scaled rewards; and what of ppo.* is refused. The cap's arithmetic is also in tests/golden. */
 #include <math.h>
 #include <setjmp.h>

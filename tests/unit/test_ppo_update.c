@@ -94,7 +94,7 @@ static void test_scaled_is_what_it_comes_to(void **state) {
   training_destroy(&scaled);
 }
 
-/* What is measured rarely is measured when it is due, and changes nothing that is learned. */
+/* Rare measurements are taken when due and do not change the training. */
 static void test_measuring_changes_nothing(void **state) {
   CoreConfig config = small_config();
   set(&config, "algo.name=ppo_ewma");

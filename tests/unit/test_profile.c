@@ -1,4 +1,4 @@
-/* KL within an iteration (trainer/measure/profile.h): against numbers by hand, and beside a training that it must not
+/* KL within an iteration (trainer/measure/profile.h): against numbers by hand, and during a training that it must not
  * change. tests/golden/golden_metrics.h has the summary of a curve. */
 #include <math.h>
 #include <setjmp.h>
@@ -17,7 +17,7 @@ static void assert_close(double value, double expected, double tolerance) {
     fail_msg("%.9g is not %.9g to a share of %g", value, expected, tolerance);
 }
 
-/* KL within an iteration: a file-sized curve that ends at 0, beside that of effective sample sizes, and training as
+/* KL within an iteration: a curve that ends at 0, that of effective sample sizes, and training as
  * without it. */
 static void test_profile(void **state) {
   CoreConfig config = small_config();
@@ -106,7 +106,7 @@ static void test_by_hand(void **state) {
   assert_int_equal(points, 256);
   const double most = go_along("ppo.epochs=100", &points);
   assert_int_equal(points, 256);
-  assert_true(few > 10 * many && many > 4 * most); /* of one minibatch each, and those become shorter */
+  assert_true(few > 10 * many && many > 4 * most); /* steps of one minibatch each, which become shorter */
 }
 
 int main(void) {

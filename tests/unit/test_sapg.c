@@ -46,7 +46,7 @@ static void test_order_holds_every_sample_once(void **state) {
   }
 }
 
-/* What the samples of the last iteration must have been, from the rollout that is still there and weights from before.
+/* Computes the samples of the last iteration from the rollout that is still there and the weights from before.
  * */
 static void test_leader_learns_from_followers(void **state) {
   CoreConfig config = small_config();
@@ -109,7 +109,8 @@ static void test_minibatches_carry_the_learning_block(void **state) {
     const int rows = m == 5 ? 40 : 24;
     assert_int_equal(sapg_data_rows(data, m), rows);
     sapg_data_select(data, m);
-    assert_true(sapg_data_next(data, training->ops, rollout) && data->rows == rows); /* of one rank: in one piece */
+    /* one rank: a single micro-batch */
+    assert_true(sapg_data_next(data, training->ops, rollout) && data->rows == rows);
     for (int r = 0; r < rows; r++, total++) {
       const uint32_t sample = order[m * 24 + r];
       const float block = data->observations[(size_t)(r + 1) * features - 1];

@@ -213,7 +213,7 @@ static void test_gradient_of_pieces(void **state) {
   agent.actor.shape.layers = agent.critic.shape.layers = 1;
   gradient_register(&gradient, &agent, &shards, 4, arena);
   assert_int_equal(core_arena_commit(arena), CORE_OK);
-  gradient.actor[20000] = NAN; /* of the shard without rows: never read */
+  gradient.actor[20000] = NAN; /* the shard without rows: never read */
   for (int round = 0; round < 2; round++) {
     gradient_begin(&gradient);
     for (int i = 0; i < 3; i++) {

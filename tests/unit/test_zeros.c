@@ -52,7 +52,7 @@ static void test_other_shapes_are_left(void **unused) {
   assert_true(y[0] == 7);
 }
 
-/* What a chain makes of an input: outputs, gradients of kernel and bias. */
+/* Results of a chain for an input: outputs, gradients of kernel and bias. */
 typedef struct Made { float y[CHAIN_ROWS * CHAIN_OUT], dw[CHAIN_IN * CHAIN_OUT], db[CHAIN_OUT]; } Made;
 
 static void pass(Ops *ops, const float *x, const float *w, const float *upstream, Made *made) {
