@@ -324,13 +324,13 @@ int core_device_cuda(int number, CoreDevice **device) {
     return core_error(CORE_USAGE, "GPU %d cannot be used: %s", number, cudaGetErrorString(code));
   }
   Gpu *gpu = core_memory_zero_allocate(1, sizeof *gpu);
-  CoreDevice *made = &gpu->table;
+  CoreDevice *created = &gpu->table;
   gpu->event = event;
   memcpy(gpu->stream, stream, sizeof stream);
   memcpy(gpu->clock, clock, sizeof clock);
   gpu->resident_threads = (size_t)properties.multiProcessorCount * (size_t)properties.maxThreadsPerMultiProcessor;
   gpu->reads_host_memory = properties.pageableMemoryAccessUsesHostPageTables != 0;
-  *made = (CoreDevice){
+  *created = (CoreDevice){
     .name = "cuda", .memory_bytes = properties.totalGlobalMem, .shared_bytes = properties.sharedMemPerBlockOptin,
     .processors = (unsigned)properties.multiProcessorCount,
     .allocate = allocate, .release = release, .to_device = to_device, .to_host = to_host, .copy = copy, .fill = fill,
@@ -340,12 +340,12 @@ int core_device_cuda(int number, CoreDevice **device) {
     .comm_start = comm_start, .comm_wait = comm_wait,
     .stream_push = stream_push, .stream_pop = stream_pop, .stream_wait = stream_wait,
     .begin_capture = begin_capture, .end_capture = end_capture, .launch_graph = launch_graph,
-      .destroy_graph = destroy_graph,
+    .destroy_graph = destroy_graph,
     .begin_time = begin_time, .end_time = end_time, .times = core_device_times_open(),
     .stream = stream[0], .communication_stream = communication, .destroy = destroy};
-  snprintf(made->description, sizeof made->description, "%.64s, compute capability %d.%d, %.1f GiB", properties.name,
-           properties.major, properties.minor, (double)properties.totalGlobalMem / (double)(1 << 30));
-  *device = made;
+  snprintf(created->description, sizeof created->description, "%.64s, compute capability %d.%d, %.1f GiB",
+           properties.name, properties.major, properties.minor, (double)properties.totalGlobalMem / (double)(1 << 30));
+  *device = created;
   return CORE_OK;
 }
 #endif

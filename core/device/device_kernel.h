@@ -85,8 +85,8 @@ static inline CoreDivisor32 core_divisor_32(size_t number) {
   const CoreDivisor by = core_divisor(number); /* shift: log2 of the least power of two that is not below the number */
   const uint64_t over = ((uint64_t)1 << by.shift) - by.number;
   const uint32_t first = by.shift < 1 ? by.shift : 1;
-  const CoreDivisor32 made = {by.number, (uint32_t)((over << 32) / by.number + 1), first, by.shift - first};
-  return made;
+  const CoreDivisor32 result = {by.number, (uint32_t)((over << 32) / by.number + 1), first, by.shift - first};
+  return result;
 }
 typedef struct CoreDivided32 { uint32_t whole, rest; } CoreDivided32;
 CORE_DEVICE_FN CoreDivided32 core_divide_32(uint32_t i, CoreDivisor32 by) {

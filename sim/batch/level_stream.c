@@ -44,14 +44,14 @@ static int create_worker(SimSize size, Worker *worker) {
 }
 
 int sim_level_stream_create(SimSize size, SimLevelStream **stream) {
-  SimLevelStream *made = core_memory_zero_allocate(1, sizeof *made);
+  SimLevelStream *created = core_memory_zero_allocate(1, sizeof *created);
   int code = CORE_OK;
-  made->size = size;
-  made->threads = omp_get_max_threads();
-  made->worker = core_memory_zero_allocate((size_t)made->threads, sizeof *made->worker);
-  for (int i = 0; i < made->threads && code == CORE_OK; i++) code = create_worker(size, &made->worker[i]);
-  if (code != CORE_OK) sim_level_stream_destroy(&made);
-  *stream = made;
+  created->size = size;
+  created->threads = omp_get_max_threads();
+  created->worker = core_memory_zero_allocate((size_t)created->threads, sizeof *created->worker);
+  for (int i = 0; i < created->threads && code == CORE_OK; i++) code = create_worker(size, &created->worker[i]);
+  if (code != CORE_OK) sim_level_stream_destroy(&created);
+  *stream = created;
   return code;
 }
 

@@ -96,16 +96,16 @@ static int64_t choose_period(const SimBatch *batch, size_t slots) {
 int sim_level_device_create(const SimBatch *batch, CoreDevice *device, SimLevelDevice **levels) {
   *levels = NULL;
   if (!filters(batch) && batch->options.drawn_slots == 0) return CORE_OK;
-  SimLevelDevice *made = core_memory_zero_allocate(1, sizeof *made);
-  *levels = made;
-  made->device = device;
-  made->arena = core_arena_create("random levels");
-  core_arena_set_device(made->arena, device);
-  choose_capacity(batch, made);
-  register_memory(batch, made);
-  TRY(core_arena_commit(made->arena));
-  TRY(create_filter_batch(batch, made));
-  made->period = choose_period(batch, made->slots.blocks * made->slots.each);
+  SimLevelDevice *created = core_memory_zero_allocate(1, sizeof *created);
+  *levels = created;
+  created->device = device;
+  created->arena = core_arena_create("random levels");
+  core_arena_set_device(created->arena, device);
+  choose_capacity(batch, created);
+  register_memory(batch, created);
+  TRY(core_arena_commit(created->arena));
+  TRY(create_filter_batch(batch, created));
+  created->period = choose_period(batch, created->slots.blocks * created->slots.each);
   return CORE_OK;
 }
 

@@ -70,7 +70,7 @@ typedef struct SimWarpWorld {
   SimWorld *state;        /* device memory */
   SimCommand command;
   uint16_t hit, contact;  /* offsets of its parts of SimWarp.hit and SimWarp.scheduled */
-  uint8_t touched, made;  /* so far: overlapping pairs of the current kind, contacts */
+  uint8_t touched, contact_count; /* so far: overlapping pairs of the current kind, contacts */
   uint8_t batch_first[SIM_PAIR_KINDS], spare[7]; /* SimSolverBatches.first of each kind */
 } SimWarpWorld;
 

@@ -7,7 +7,7 @@
 /* Results for the owner's world, except `contacts`. */
 typedef struct SimWarpFound {
   int contacts;      /* total of all worlds */
-  unsigned made;     /* contacts */
+  unsigned contact_count; /* contacts of this world */
   unsigned touched[SIM_PAIR_KINDS]; /* pairs of each kind that overlap */
   uint32_t overlap_pairs; /* bits of the current 32 pairs that overlap */
   int bits;          /* reward bits */
@@ -86,7 +86,7 @@ CORE_KERNEL_FN void sim_warp_make_contact(const SimWarp *t, unsigned w, int kind
   const int a_moves = model->moves[pair->a], b_moves = model->moves[pair->b];
   SimContact c;
   sim_step_make_contact(model, sim_warp_bodies(t, w), pair, m, round, t->world[w].state->contact_impulse[slot], &c);
-  const SimWarpContact made = {
+  const SimWarpContact result = {
     .normal = c.normal, .point = c.point, .a_mass = c.a_mass, .b_mass = c.b_mass, .penetration = c.penetration,
     .restitution_target = c.restitution_target, .friction = c.friction,
     .a = sim_warp_body_offset(t, w, pair->a), .b = sim_warp_body_offset(t, w, pair->b), .impulse = c.impulse,
@@ -97,7 +97,7 @@ CORE_KERNEL_FN void sim_warp_make_contact(const SimWarp *t, unsigned w, int kind
     .round = (uint8_t)round, .rank = (uint8_t)rank,
     .ends = {(uint8_t)sim_wavefronts_end(model, pair->a), (uint8_t)sim_wavefronts_end(model, pair->b)},
   };
-  *sim_warp_contact(t, number, false) = made;
+  *sim_warp_contact(t, number, false) = result;
 }
 
 /* Counts, in the owner lane, from the ballots on hits begin .. begin + 31; its world's hits are first .. end - 1. */
@@ -107,14 +107,14 @@ CORE_KERNEL_FN void sim_warp_count_hits(const SimWarp *t, int kind, const SimPai
   const uint32_t own = end > begin ? sim_warp_below(end - begin) & ~before : 0;
   SimWarpWorld *world = &t->world[t->lane];
   found->touched[kind] += core_device_count_bits(overlapping & own);
-  found->made += core_device_count_bits(one & own) + core_device_count_bits(two & own);
+  found->contact_count += core_device_count_bits(one & own) + core_device_count_bits(two & own);
   for (uint32_t left = overlapping & own; left; left &= left - 1) {
     const unsigned i = t->hit[begin + (unsigned)real_lowest_bit(left)] & 255u;
     found->overlap_pairs |= 1u << i % 32;
     found->bits |= pair[i].reward;
   }
   world->touched = (uint8_t)found->touched[kind];
-  world->made = (uint8_t)found->made;
+  world->contact_count = (uint8_t)found->contact_count;
 }
 
 /* Narrow phase of `hits` hits of a kind, and their contacts. first .. end - 1: those of the owner's world. */
@@ -141,7 +141,8 @@ CORE_KERNEL_FN void sim_warp_test_hits(const SimWarp *t, int kind, unsigned hits
       const uint32_t earlier = t->earlier, own = earlier & ~sim_warp_below(world->hit > begin ? world->hit - begin : 0);
       const unsigned number = 1 + (unsigned)found->contacts + core_device_count_bits(one & earlier) +
                               core_device_count_bits(two & earlier);
-      const unsigned ordinal = world->made + core_device_count_bits(one & own) + core_device_count_bits(two & own);
+      const unsigned ordinal =
+        world->contact_count + core_device_count_bits(one & own) + core_device_count_bits(two & own);
       const unsigned rank = world->touched + core_device_count_bits(overlapping & own);
       for (int k = 0; k < points; k++)
         sim_warp_make_contact(t, w, kind, pair, &m, k, number + (unsigned)k, ordinal + (unsigned)k, rank);
@@ -171,7 +172,7 @@ CORE_KERNEL_FN void sim_warp_test_kind(const SimWarp *t, int kind, int word, uin
     SimWarpWorld *world = &t->world[t->lane];
     world->hit = (uint16_t)sum.before;
     world->touched = (uint8_t)found->touched[kind];
-    world->made = (uint8_t)found->made;
+    world->contact_count = (uint8_t)found->contact_count;
     for (uint32_t left = overlap_bits; left; left &= left - 1)
       t->hit[end++] = (uint16_t)(t->lane << 8 | (unsigned)(32 * word + real_lowest_bit(left)));
   }
@@ -182,7 +183,7 @@ CORE_KERNEL_FN void sim_warp_test_kind(const SimWarp *t, int kind, int word, uin
 /* Schedules the contacts. Returns the number of passes; *shared_out as in sim_warp_pack. */
 CORE_KERNEL_FN int sim_warp_schedule_contacts(const SimWarp *t, const SimWarpFound *found, uint32_t *shared_out) {
   SimWavefrontContact *const scheduled = sim_warp_scheduled(t, found->contacts);
-  const unsigned first = sim_warp_sum(t, found->made).before;
+  const unsigned first = sim_warp_sum(t, found->contact_count).before;
   SimWavefronts wavefronts = {0, 0, 0};
   if (sim_warp_owns(t)) {
     SimWarpWorld *world = &t->world[t->lane];
@@ -202,7 +203,8 @@ CORE_KERNEL_FN int sim_warp_schedule_contacts(const SimWarp *t, const SimWarpFou
       SIM_WAVEFRONT_ALONE, 0, c->slot};
   }
   sim_warp_barrier(t);
-  if (sim_warp_owns(t) && found->made > 0) wavefronts = sim_wavefronts_schedule(scheduled + first, (int)found->made);
+  if (sim_warp_owns(t) && found->contact_count > 0)
+    wavefronts = sim_wavefronts_schedule(scheduled + first, (int)found->contact_count);
   const int passes = sim_warp_pack(t, t->joint_passes, wavefronts.sizes, wavefronts.sharing, shared_out);
   sim_warp_barrier(t);
   for (unsigned i = 1 + t->lane; i <= (unsigned)found->contacts; i += SIM_WARP_LANES) {

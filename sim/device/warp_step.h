@@ -70,7 +70,7 @@ CORE_KERNEL_FN void sim_warp_begin_joint(const SimWarp *t, int j) {
   const SimBody *a = sim_warp_body(t, a_at), *b = sim_warp_body(t, b_at);
   const SimJointStep s = sim_joint_begin(model, a, b, world->state->joint_impulse[model->slot],
                                          world->state->joint_spin_impulse[model->slot]);
-  const SimWarpJoint made = {
+  const SimWarpJoint result = {
     .a_share = model->a_share, .b_share = model->b_share, .inverse_sum_mass = model->inverse_sum_mass,
     .inverse_sum_inertia = model->inverse_sum_inertia, .a_mass = model->a_mass, .b_mass = model->b_mass,
     .a_arm = s.a_arm, .b_arm = s.b_arm, .impulse = s.impulse, .angular_impulse = s.angular_impulse,
@@ -80,7 +80,7 @@ CORE_KERNEL_FN void sim_warp_begin_joint(const SimWarp *t, int j) {
     .fixed = model->fixed != 0, .has_angular_constraint = s.has_angular_constraint != 0,
     .spin = sim_actuate_motor(model, a, b, sim_task_motor(model, &world->command)),
   };
-  *sim_warp_joint(t, t->mine, j) = made;
+  *sim_warp_joint(t, t->mine, j) = result;
 }
 
 /* Returns this lane's joint of a pass. */
@@ -253,7 +253,7 @@ CORE_KERNEL_FN void sim_warp_store_impulses(const SimWarp *t, const SimWarpFound
     const SimWavefrontContact *scheduled = sim_warp_scheduled(t, found->contacts) + world->contact;
     for (int word = 0; word < t->layout->warm_words; word++) {
       uint64_t warm = 0;
-      for (unsigned i = 0; i < found->made; i++)
+      for (unsigned i = 0; i < found->contact_count; i++)
         if (scheduled[i].slot / 64 == word) warm |= 1ull << scheduled[i].slot % 64;
       for (uint64_t left = world->state->warm[word] & ~warm; left; left &= left - 1)
         world->state->contact_impulse[64 * word + real_lowest_bit(left)] = sim_vec(0.0f, 0.0f);

@@ -72,12 +72,12 @@ int libsim_create(const LibsimOptions *options, const LibsimLevels *levels, Libs
   if (options->new_size && !sim_api_size(options->new_size))
     return core_error(CORE_USAGE, "new_size must be 0, 's', 'm' or 'l', not character %d", options->new_size);
   SimBatchOptions inside = translate(options);
-  LibsimBatch *made = core_memory_zero_allocate(1, sizeof *made);
-  made->threads = options->threads;
-  made->actions = inside.actions;
-  int code = sim_batch_create(&inside, &levels->set, &made->batch);
-  if (code != CORE_OK) libsim_destroy(&made);
-  *batch = made;
+  LibsimBatch *created = core_memory_zero_allocate(1, sizeof *created);
+  created->threads = options->threads;
+  created->actions = inside.actions;
+  int code = sim_batch_create(&inside, &levels->set, &created->batch);
+  if (code != CORE_OK) libsim_destroy(&created);
+  *batch = created;
   return code;
 }
 

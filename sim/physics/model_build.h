@@ -158,7 +158,7 @@ SIM_CALLED_FN void sim_model_add_joints(const SimLevel *level, SimModel *model) 
     real a_mass = 1.0f / real_zero_to_one(a.inverse_mass), b_mass = 1.0f / real_zero_to_one(b.inverse_mass);
     real a_share = a.inverse_mass == 0 ? 1.0f : b.inverse_mass == 0 ? 0.0f : a_mass / (a_mass + b_mass);
     real b_share = a.inverse_mass == 0 ? 0.0f : b.inverse_mass == 0 ? 1.0f : b_mass / (a_mass + b_mass);
-    const SimJointModel made = {
+    const SimJointModel result = {
       .fixed = j->fixed, .has_limits = j->has_limits, .motor_on = j->motor_on, .motor_auto = j->motor_auto,
       .a_anchor = {j->a_x, j->a_y}, .b_anchor = {j->b_x, j->b_y}, .a_mass = a, .b_mass = b,
       .a_share = a_share, .b_share = b_share,
@@ -168,7 +168,7 @@ SIM_CALLED_FN void sim_model_add_joints(const SimLevel *level, SimModel *model) 
       .motor_speed = j->motor_speed, .motor_power = j->motor_power,
       .a = (uint8_t)j->a, .b = (uint8_t)j->b, .slot = (uint8_t)i, .binding = (uint8_t)j->motor_binding,
     };
-    model->joint[model->joint_count++] = made;
+    model->joint[model->joint_count++] = result;
   }
 }
 
@@ -190,11 +190,11 @@ SIM_FN void sim_model_add_thrusters(const SimLevel *level, SimModel *model) {
   for (int i = 0; i < level->size.thrusters; i++) {
     const SimThruster *t = &level->thruster[i];
     if (!t->active || !sim_model_shape(level, t->shape)->active) continue;
-    const SimThrusterModel made = {
+    const SimThrusterModel result = {
       .shape = (uint8_t)t->shape, .slot = (uint8_t)i, .binding = (uint8_t)t->binding, .anchor = {t->x, t->y},
       .mass = model->mass[t->shape], .rotation = t->rotation, .power = t->power,
     };
-    model->thruster[model->thruster_count++] = made;
+    model->thruster[model->thruster_count++] = result;
   }
 }
 

@@ -132,18 +132,19 @@ static void destroy(Communicator *communicator) {
 int communicator_nccl(CoreDevice *device, Communicator **communicator) {
   ByNccl *way = core_memory_zero_allocate(1, sizeof *way);
   ncclUniqueId id = {{0}};
-  ncclResult_t made = ncclSuccess;
+  ncclResult_t status = ncclSuccess;
   char text[512];
   int version = 0, code = CORE_OK;
-  if (ranks_is_first()) made = nccl.ncclGetUniqueId(&id);
-  if (made != ncclSuccess) code = core_error(CORE_FAIL, "NCCL: ncclGetUniqueId failed: %s", explain(way, made, text));
+  if (ranks_is_first()) status = nccl.ncclGetUniqueId(&id);
+  if (status != ncclSuccess)
+    code = core_error(CORE_FAIL, "NCCL: ncclGetUniqueId failed: %s", explain(way, status, text));
   code = ranks_agree(code);
   if (code == CORE_OK) {
     ranks_broadcast(&id, sizeof id);
-    made = nccl.ncclCommInitRank(&way->comm, ranks_size(), id, ranks_rank());
-    if (made != ncclSuccess)
+    status = nccl.ncclCommInitRank(&way->comm, ranks_size(), id, ranks_rank());
+    if (status != ncclSuccess)
       code = core_error(CORE_FAIL, "NCCL: cannot connect %d ranks: %s; set NCCL_DEBUG=INFO for details, "
-                        "or comm.library = mpi", ranks_size(), explain(way, made, text));
+                        "or comm.library = mpi", ranks_size(), explain(way, status, text));
     code = ranks_agree(code);
   }
   if (code != CORE_OK) {

@@ -58,26 +58,26 @@ void evaluation_video_begin(Training *training, const char *root, const char *id
   const Env *env = training->evaluator.env;
   *video = NULL;
   if (every == 0 || !env || training_evaluation_number(training) % every != 0) return;
-  EvaluationVideo *made = core_memory_zero_allocate(1, sizeof *made);
+  EvaluationVideo *created = core_memory_zero_allocate(1, sizeof *created);
   const double step_s = env->picture->step_seconds(env);
-  made->every = (int)ceil(FRAME_S / step_s - 1e-6);
-  made->most = (int)(FILM_S / step_s);
+  created->every = (int)ceil(FRAME_S / step_s - 1e-6);
+  created->most = (int)(FILM_S / step_s);
   store_video_name(training->position.iteration, name);
-  note(made, store_path_run(root, id, name, path));
-  if (made->code == CORE_OK) note(made, picture_create(path, false, made->every * step_s, &made->picture));
-  training->evaluator.watcher = (EvaluateWatcher){look, made};
-  *video = made;
+  note(created, store_path_run(root, id, name, path));
+  if (created->code == CORE_OK) note(created, picture_create(path, false, created->every * step_s, &created->picture));
+  training->evaluator.watcher = (EvaluateWatcher){look, created};
+  *video = created;
 }
 
 void evaluation_video_end(Training *training, Progress *progress, bool is_finished, EvaluationVideo **video) {
-  EvaluationVideo *made = *video;
+  EvaluationVideo *created = *video;
   training->evaluator.watcher = (EvaluateWatcher){0};
-  if (!made) return;
-  if (is_finished && made->has_frame) note(made, add_frame(made, true));
-  if (is_finished && made->code == CORE_OK) note(made, picture_write(made->picture));
-  if (is_finished && made->code != CORE_OK)
-    progress_message(progress, "warning: no video of this evaluation: %s", made->problem);
-  picture_destroy(&made->picture);
-  free(made);
+  if (!created) return;
+  if (is_finished && created->has_frame) note(created, add_frame(created, true));
+  if (is_finished && created->code == CORE_OK) note(created, picture_write(created->picture));
+  if (is_finished && created->code != CORE_OK)
+    progress_message(progress, "warning: no video of this evaluation: %s", created->problem);
+  picture_destroy(&created->picture);
+  free(created);
   *video = NULL;
 }

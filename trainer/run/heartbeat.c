@@ -42,24 +42,24 @@ static void *beat(void *context) {
 }
 
 int heartbeat_start(const char *root, const char *id, const StoreState *state, Heartbeat **heartbeat) {
-  Heartbeat *made = core_memory_zero_allocate(1, sizeof *made);
+  Heartbeat *created = core_memory_zero_allocate(1, sizeof *created);
   pthread_condattr_t monotonic;
-  snprintf(made->root, sizeof made->root, "%s", root);
-  snprintf(made->id, sizeof made->id, "%s", id);
-  made->state = *state;
-  pthread_mutex_init(&made->mutex, NULL);
+  snprintf(created->root, sizeof created->root, "%s", root);
+  snprintf(created->id, sizeof created->id, "%s", id);
+  created->state = *state;
+  pthread_mutex_init(&created->mutex, NULL);
   pthread_condattr_init(&monotonic);
   pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-  pthread_cond_init(&made->wake, &monotonic);
+  pthread_cond_init(&created->wake, &monotonic);
   pthread_condattr_destroy(&monotonic);
-  int code = write_state(made);
-  if (code == CORE_OK && pthread_create(&made->thread, NULL, beat, made) != 0)
+  int code = write_state(created);
+  if (code == CORE_OK && pthread_create(&created->thread, NULL, beat, created) != 0)
     code = core_error(CORE_FAIL, "the heartbeat's thread cannot be started");
   if (code != CORE_OK) {
-    free(made);
+    free(created);
     return code;
   }
-  *heartbeat = made;
+  *heartbeat = created;
   return CORE_OK;
 }
 

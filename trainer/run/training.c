@@ -142,13 +142,13 @@ static int fill_plan(Training *training) {
 }
 
 int training_plan(const CoreConfig *config, Training **training) {
-  Training *made = core_memory_zero_allocate(1, sizeof *made);
-  made->episode_return = NAN;
-  made->arena = core_arena_create("training");
-  int code = core_config_resolve(config, &made->config);
-  if (code == CORE_OK) code = fill_plan(made);
-  if (code != CORE_OK) training_destroy(&made);
-  *training = made;
+  Training *created = core_memory_zero_allocate(1, sizeof *created);
+  created->episode_return = NAN;
+  created->arena = core_arena_create("training");
+  int code = core_config_resolve(config, &created->config);
+  if (code == CORE_OK) code = fill_plan(created);
+  if (code != CORE_OK) training_destroy(&created);
+  *training = created;
   return code;
 }
 

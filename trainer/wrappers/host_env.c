@@ -188,22 +188,22 @@ static void reset_to(Env *env, const int32_t *level, float *observations) {
   send_observations(env, observations);
 }
 
-static int create_set(const Env *env, const CoreConfig *config, int set, const EnvBatch *batch, Env **made,
+static int create_set(const Env *env, const CoreConfig *config, int set, const EnvBatch *batch, Env **created,
                       char name[ENV_SET_NAME]) {
   const EnvBatch inner = on_host(batch);
   Env *host = NULL;
   TRY(host_of(env)->levels->create_set(host_of(env), config, set, &inner, &host, name));
-  return host_env_create(host, batch->device, made);
+  return host_env_create(host, batch->device, created);
 }
 
 static const EnvLevels levels = {.reset_to = reset_to, .create_set = create_set};
 
-static int create_other(const Env *env, const CoreConfig *config, int set, const EnvBatch *batch, Env **made,
+static int create_other(const Env *env, const CoreConfig *config, int set, const EnvBatch *batch, Env **created,
                         char name[ENV_SET_NAME]) {
   const EnvBatch inner = on_host(batch);
   Env *host = NULL;
   TRY(host_of(env)->sets->create(host_of(env), config, set, &inner, &host, name));
-  return host_env_create(host, batch->device, made);
+  return host_env_create(host, batch->device, created);
 }
 
 static int count_others(const Env *env, const CoreConfig *config, int *count) {
@@ -212,11 +212,11 @@ static int count_others(const Env *env, const CoreConfig *config, int *count) {
 
 static const EnvSets sets = {.count = count_others, .create = create_other};
 
-static int create_slots(const Env *env, const EnvBatch *batch, int slots, Env **made) {
+static int create_slots(const Env *env, const EnvBatch *batch, int slots, Env **created) {
   const EnvBatch inner = on_host(batch);
   Env *host = NULL;
   TRY(host_of(env)->generator->create_slots(host_of(env), &inner, slots, &host));
-  return host_env_create(host, batch->device, made);
+  return host_env_create(host, batch->device, created);
 }
 
 static void draw_levels(Env *env, uint64_t key, int64_t first, int count, int slot, uint32_t *numbers) {
@@ -278,14 +278,14 @@ static void destroy(Env *env) {
   free(env);
 }
 
-static int sibling(const Env *env, const EnvBatch *batch, Env **made) {
+static int sibling(const Env *env, const EnvBatch *batch, Env **created) {
   const EnvBatch inner = on_host(batch);
   Env *host = NULL;
   TRY(host_of(env)->sibling(host_of(env), &inner, &host));
-  return host_env_create(host, batch->device, made);
+  return host_env_create(host, batch->device, created);
 }
 
-int host_env_create(Env *host, CoreDevice *device, Env **made) {
+int host_env_create(Env *host, CoreDevice *device, Env **created) {
   Hosted *hosted = core_memory_zero_allocate(1, sizeof *hosted);
   *hosted = (Hosted){.host = host, .device = device, .threads = omp_get_max_threads()};
   divide(hosted); /* measures the size */
@@ -317,6 +317,6 @@ int host_env_create(Env *host, CoreDevice *device, Env **made) {
   if (host->foreign) env->foreign = &foreign;
   if (host->physics) env->physics = &physics;
   if (host->picture) env->picture = &picture;
-  *made = env;
+  *created = env;
   return CORE_OK;
 }

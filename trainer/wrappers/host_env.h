@@ -12,6 +12,6 @@
 /* Wraps `host` and takes ownership, also on failure. device: of the callers' buffers, borrowed; NULL: on the host (to
  * plan). Clones, evaluation sets and batches for curricula of *made are wrapped as well, for the device of their
  * EnvBatch. CORE_FAIL: no page-locked memory. */
-int host_env_create(Env *host, CoreDevice *device, Env **made);
+int host_env_create(Env *host, CoreDevice *device, Env **created);
 
 #endif

@@ -54,7 +54,7 @@ static dnnl_primitive_desc_t make_product(Plan *plan, int which, dnnl_primitive_
   dnnl_memory_desc_t any = plan->plain;
   dnnl_convolution_desc_t desc;
   dnnl_primitive_attr_t attributes;
-  dnnl_primitive_desc_t made;
+  dnnl_primitive_desc_t created;
   Product *product = &plan->product[which];
   DNNL_CHECK(dnnl_memory_desc_init_by_tag(&any, 4, plan->plain.dims, dnnl_f32, dnnl_format_tag_any));
   if (which == FORWARD)
@@ -68,14 +68,14 @@ static dnnl_primitive_desc_t make_product(Plan *plan, int which, dnnl_primitive_
                                                            &plan->output, stride, before, after));
   DNNL_CHECK(dnnl_primitive_attr_create(&attributes));
   DNNL_CHECK(dnnl_primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user));
-  DNNL_CHECK(dnnl_primitive_desc_create(&made, &desc, attributes, engine, hint));
+  DNNL_CHECK(dnnl_primitive_desc_create(&created, &desc, attributes, engine, hint));
   dnnl_primitive_attr_destroy(attributes);
   product->kernel = *dnnl_primitive_desc_query_md(
-    made, which == TO_KERNEL ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
-  product->scratch = *dnnl_primitive_desc_query_md(made, dnnl_query_scratchpad_md, 0);
-  DNNL_CHECK(dnnl_primitive_create(&product->primitive, made));
+    created, which == TO_KERNEL ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
+  product->scratch = *dnnl_primitive_desc_query_md(created, dnnl_query_scratchpad_md, 0);
+  DNNL_CHECK(dnnl_primitive_create(&product->primitive, created));
   CORE_CHECK(dnnl_memory_desc_get_size(&product->kernel) <= ops_conv_packed(c) * sizeof(float));
-  return made;
+  return created;
 }
 
 static dnnl_primitive_t make_reorder(const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to) {

@@ -79,10 +79,10 @@ static Product *find_or_make(const Shape *shape) {
   if (product) return product;
 #pragma omp critical(cpu_library_bf16)
   {
-    dnnl_engine_t made = engine;
-    if (made == NULL) {
-      DNNL_CHECK(dnnl_engine_create(&made, dnnl_cpu, 0));
-      engine = made;
+    dnnl_engine_t created = engine;
+    if (created == NULL) {
+      DNNL_CHECK(dnnl_engine_create(&created, dnnl_cpu, 0));
+      engine = created;
     }
     product = find(shape, &link); /* another thread may have added it */
     if (product == NULL) *link = product = make(shape);

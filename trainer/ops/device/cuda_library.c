@@ -139,9 +139,9 @@ static cudaDataType_t type_of(OpsNumbers numbers) { return numbers == OPS_NUMBER
 /* Describes a row-major matrix [rows][columns], its rows `stride` elements apart. */
 static cublasLtMatrixLayout_t layout(DeviceLibrary *library, OpsNumbers numbers, size_t rows, size_t columns,
                                      size_t stride) {
-  cublasLtMatrixLayout_t made;
-  CHECK(library, cublasLtMatrixLayoutCreate, &made, type_of(numbers), columns, rows, (int64_t)stride);
-  return made;
+  cublasLtMatrixLayout_t created;
+  CHECK(library, cublasLtMatrixLayoutCreate, &created, type_of(numbers), columns, rows, (int64_t)stride);
+  return created;
 }
 
 static void set(DeviceLibrary *library, Plan *plan, cublasLtMatmulDescAttributes_t attribute, const void *value,

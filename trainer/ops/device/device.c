@@ -237,9 +237,9 @@ static int read_tiles(bool *tiles) {
 }
 
 static DeviceState *make_state(const DeviceState *state) {
-  DeviceState *made = core_memory_allocate(sizeof *made);
-  *made = *state;
-  return made;
+  DeviceState *created = core_memory_allocate(sizeof *created);
+  *created = *state;
+  return created;
 }
 
 int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, bool with_stream,
@@ -250,7 +250,7 @@ int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, 
   TRY(read_tiles(&tiles));
   if (max_rows < 1 || max_width < 1)
     return core_error(CORE_USAGE, "ops on a device: %d rows, width %d: both must be at least 1", max_rows, max_width);
-  Ops *made = core_memory_zero_allocate(1, sizeof *made);
+  Ops *created = core_memory_zero_allocate(1, sizeof *created);
   DeviceState *state = make_state(&(DeviceState){.device = device, .arena = core_arena_create("device ops"),
                                                  .precision = precision, .max_rows = max_rows, .max_width = max_width,
                                                  .tiles = tiles});
@@ -258,21 +258,21 @@ int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, 
     state->other = make_state(state);
     state->other->other = state;
   }
-  *made = device_table;
-  made->name = device->name;
+  *created = device_table;
+  created->name = device->name;
   if (with_stream) {
-    made->stream_push = stream_push;
-    made->stream_pop = stream_pop;
-    made->stream_wait = stream_wait;
+    created->stream_push = stream_push;
+    created->stream_pop = stream_pop;
+    created->stream_wait = stream_wait;
   }
   if (precision == OPS_BF16) {
-    made->chain_forward = device_chain_forward;
-    made->chain_backward = device_chain_backward;
-    made->read_hidden = device_read_hidden;
-    made->gather_inputs = device_gather_inputs;
+    created->chain_forward = device_chain_forward;
+    created->chain_backward = device_chain_backward;
+    created->read_hidden = device_read_hidden;
+    created->gather_inputs = device_gather_inputs;
   }
-  made->device = device;
-  made->state = state;
+  created->device = device;
+  created->state = state;
   register_all(state, state->other);
   int code = core_arena_commit(state->arena);
   if (code == CORE_OK && device->stream) {
@@ -280,7 +280,7 @@ int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, 
     if (state->library == NULL) code = core_error(CORE_USAGE, "%s", reason);
   }
   if (state->other) state->other->library = state->library;
-  if (code != CORE_OK) destroy(made);
-  else *ops = made;
+  if (code != CORE_OK) destroy(created);
+  else *ops = created;
   return code;
 }
