@@ -231,7 +231,7 @@ typedef struct Comparison {
   bool ratio;
   size_t seeds_needed, tasks;
   double sd[2]; /* within tasks */
-  const char *verdict;
+  char verdict[160];
 } Comparison;
 
 /* Unbiased, about each task's own mean; of a logarithmic range of the logarithms. */
@@ -250,7 +250,34 @@ static double sd_within(const AnalysisScores *scores, bool logarithmic) {
   return degrees ? sqrt(squares / (double)degrees) : NAN;
 }
 
-static Comparison compare(const AnalysisScores *a, const AnalysisScores *b, AnalysisRange range) {
+/* Whether a larger value is a better one: a score, but no change of one. */
+static bool is_better_when_larger(AnalysisMeasure measure) {
+  switch (measure) {
+    case ANALYSIS_MEASURE_gain:
+    case ANALYSIS_MEASURE_fall:
+    case ANALYSIS_MEASURE_rise_second:
+    case ANALYSIS_MEASURE_late_gain:
+    case ANALYSIS_MEASURE_early_gain: return false;
+    default: return analysis_measure_is_score(measure);
+  }
+}
+
+/* Sets the verdict's words. */
+static void judge(Comparison *c, bool few, bool no_spread, AnalysisMeasure measure) {
+  const double equal = c->ratio ? 1 : 0;
+  const char *larger = c->difference.low > equal ? "A" : c->difference.high < equal ? "B" : NULL;
+  char *verdict = c->verdict;
+  const size_t size = sizeof c->verdict;
+  if (few) snprintf(verdict, size, "too few runs for a verdict, which takes 3 a side");
+  else if (no_spread)
+    snprintf(verdict, size, "no verdict: all seeds of a side have one value, which says nothing of further seeds");
+  else if (!larger) snprintf(verdict, size, "not distinguishable");
+  else if (is_better_when_larger(measure)) snprintf(verdict, size, "%s scores higher", larger);
+  else snprintf(verdict, size, "%s is larger in %s", analysis_measure_words(measure), larger);
+}
+
+static Comparison compare(const AnalysisScores *a, const AnalysisScores *b, AnalysisRange range,
+                          AnalysisMeasure measure) {
   Comparison c = {.tasks = a->tasks, .ratio = range.logarithmic};
   const AnalysisScores *sides[2] = {a, b};
   double spread[2]; /* in the units of the difference: of KL and DDR, of logarithms */
@@ -267,12 +294,7 @@ static Comparison compare(const AnalysisScores *a, const AnalysisScores *b, Anal
   c.seeds_needed = analysis_seeds_needed(c.ratio ? log(c.difference.center) : c.difference.center, spread[0],
                                          spread[1], c.tasks, 0.95, 0.8);
   if (c.seeds_needed && c.seeds_needed < ANALYSIS_SEEDS_LEAST) c.seeds_needed = ANALYSIS_SEEDS_LEAST;
-  const double equal = c.ratio ? 1 : 0;
-  const bool no_spread = spread[0] == 0 && spread[1] == 0;
-  c.verdict = few                            ? "too few runs for a verdict, which takes 3 a side"
-              : no_spread ? "no verdict: all seeds of a side have one value, which says nothing of further seeds"
-              : c.difference.low > equal     ? "A scores higher"
-              : c.difference.high < equal    ? "B scores higher" : "not distinguishable";
+  judge(&c, few, spread[0] == 0 && spread[1] == 0, measure);
   return c;
 }
 
@@ -284,8 +306,8 @@ static void print_side(CoreTable *table, const char *name, const Side *side, con
   core_table_cell(table, "%s", text);
   analysis_format_interval(c->iqm[s], text, sizeof text);
   core_table_cell(table, "%s", text);
-  if (isnan(c->sd[s])) core_table_cell(table, "-");
-  else core_table_cell(table, "%.3g", c->sd[s]);
+  analysis_format_number(c->sd[s], text, sizeof text);
+  core_table_cell(table, "%s", text);
 }
 
 static void print_left_out(const char *name, const Side *side) {
@@ -368,7 +390,7 @@ static int answer(StoreDatabase *database, const Request *request, Side *a, Side
                         "with --where env.task=...", request->measure);
     }
     fill_worst(a, b, count, range);
-    Comparison c = compare(&x, &y, range);
+    Comparison c = compare(&x, &y, range, measure);
     if (request->json) print_json(a, b, &c, measure);
     else print_answer(a, b, &c, measure);
   }

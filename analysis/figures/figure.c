@@ -327,12 +327,6 @@ const char *analysis_key_shown(const CoreConfig *config, const CoreConfigRow *ro
   return *value ? value : "none";
 }
 
-void analysis_format_interval(AnalysisInterval interval, char *buffer, size_t size) {
-  if (isnan(interval.center)) snprintf(buffer, size, "-");
-  else if (isnan(interval.low)) snprintf(buffer, size, "%.3g [n = %zu]", interval.center, interval.n);
-  else snprintf(buffer, size, "%.3g [%.2g, %.2g]", interval.center, interval.low, interval.high);
-}
-
 void analysis_describe_missing(const AnalysisInterval *interval, size_t count, CoreText *text) {
   size_t fewest = SIZE_MAX, most = 0;
   for (size_t i = 0; i < count; i++) {

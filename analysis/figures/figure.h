@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "analysis/plot/number_text.h"
 #include "analysis/plot/palette.h"
 #include "analysis/plot/plot.h"
 #include "analysis/runs/group.h"
@@ -107,8 +108,6 @@ size_t analysis_seed_count(const AnalysisContext *context, size_t configuration)
 void analysis_print_files(const AnalysisContext *context, const char *name);
 /* What stands for a value of the key on an axis and in a table: "none" where the key is not used, or empty. */
 const char *analysis_key_shown(const CoreConfig *config, const CoreConfigRow *row, CoreText *text);
-/* "0.31 [0.22, 0.40]"; "0.31 [n = 2]" where so few runs make no interval, "-" without a value. */
-void analysis_format_interval(AnalysisInterval interval, char *buffer, size_t size);
 /* " n = 2: no interval, which takes 3 runs." where one of them has none. */
 void analysis_describe_missing(const AnalysisInterval *interval, size_t count, CoreText *text);
 
