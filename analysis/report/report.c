@@ -1,6 +1,6 @@
 /* `analyze report results.db -o DIR`: one page, DIR/index.html, that holds everything and loads nothing. The page
  * (report_page.html) is compiled in; what it shows is one JSON value in it, built by
- * report_data.c, report_curves.c and report_videos.c. */
+ * report_data.c, report_sections.c, report_curves.c and report_videos.c. */
 #include "analysis/report/report.h"
 
 #include <stdio.h>
@@ -54,25 +54,6 @@ typedef struct Request {
   bool no_figures, json;
 } Request;
 
-static int open_report(AnalysisReport *report, const Request *request) {
-  TRY(analysis_database_open(report->path, &report->database));
-  report->sweep = request->sweep;
-  report->where = &request->where;
-  int code = analysis_select_runs(report->database, request->sweep, request->where.items, request->where.count,
-                                  &report->selection);
-  if (code != CORE_OK) return core_error_context(code, "%s", report->path);
-  analysis_codes_warn(&report->selection);
-  TRY(analysis_group_runs(&report->selection, NULL, &report->groups));
-  return analysis_measures_read(report->database, &report->selection, NULL, 0, &report->measured);
-}
-
-static void close_report(AnalysisReport *report) {
-  free(report->measured);
-  analysis_grouping_free(&report->groups);
-  analysis_selection_free(&report->selection);
-  store_database_close(&report->database);
-}
-
 /* What was asked for, or the name of the sweep where all runs are of one. */
 static void add_title(const AnalysisReport *report, const Request *request, json_t *root) {
   const json_t *sweeps = json_object_get(root, "sweeps"), *only = json_array_get(sweeps, 0);
@@ -93,43 +74,33 @@ static int fill_report(const AnalysisReport *report, const Request *request, jso
   core_text_free(&summary);
   TRY(analysis_report_add_runs(report, root));
   TRY(analysis_report_add_claims(report, root));
-  TRY(analysis_report_add_curves(report, root));
   TRY(analysis_report_add_provenance(report, root));
   analysis_report_add_videos(report, root);
   add_title(report, request, root);
-  const char **arguments = core_memory_zero_allocate(2 * request->where.count + 3, sizeof *arguments);
-  size_t count = 0;
-  if (request->sweep) arguments[count++] = "--sweep", arguments[count++] = request->sweep;
-  for (size_t i = 0; i < request->where.count; i++)
-    arguments[count++] = "--where", arguments[count++] = request->where.items[i];
-  int code = CORE_OK;
-  if (request->no_figures) {
-    json_object_set_new(root, "figures", json_array());
-    json_object_set_new(root, "missing_figures", json_array());
-  } else {
-    code = analysis_report_add_figures(report, request->folder, arguments, count, root);
-  }
-  free(arguments);
-  return code;
+  return analysis_report_add_sections(report, request->no_figures ? NULL : request->folder, root);
 }
 
 static int make_report(const char *path, const Request *request) {
-  AnalysisReport report = {.path = path};
+  AnalysisReport report = {0};
+  StoreDatabase *database = NULL;
   json_t *root = json_object();
-  int code = open_report(&report, request);
+  int code = analysis_database_open(path, &database);
+  if (code == CORE_OK) code = analysis_report_open(&report, database, path, request->sweep, &request->where);
+  if (code == CORE_OK) analysis_codes_warn(&report.selection);
   if (code == CORE_OK) code = core_files_make_directories(request->folder);
   if (code == CORE_OK) code = fill_report(&report, request, root);
   if (code == CORE_OK) code = write_page(request->folder, root, request->json);
   json_decref(root);
-  close_report(&report);
+  analysis_report_close(&report);
+  store_database_close(&database);
   return code;
 }
 
 static const CoreManual manual = {
   .usage = "analyze report [results.db] [-o DIR]",
-  .about = "Writes one HTML page that needs no network and no other file: overview, curves to hover and toggle, "
-           "every figure that the runs allow, videos (eval.video_every), claims, configurations and what differs "
-           "between them, runs, failures, provenance.",
+  .about = "Writes one HTML page that needs no network and no other file. Each sweep has a section: curves to hover "
+           "and toggle, every figure that its runs allow, configurations and what differs between them. Then videos "
+           "(eval.video_every), claims of the papers whose experiments have run, runs, failures, provenance.",
   ANALYSIS_ONE_DATABASE};
 
 static int answer(void *request, const char **operands, size_t count) {

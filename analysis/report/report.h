@@ -26,14 +26,23 @@ json_t *analysis_report_number(double value);
 /* `prefix` and the bytes in base64; free it. */
 char *analysis_report_base64(const char *prefix, const char *bytes, size_t size);
 
-/* Each sets its keys of the root object (named in report_page.html). */
-int analysis_report_add_runs(const AnalysisReport *report, json_t *root);        /* runs, configurations, differences */
-int analysis_report_add_curves(const AnalysisReport *report, json_t *root);      /* curves */
+/* Opens a report on the runs of a sweep (NULL: of all) that meet the conditions. The caller closes it with
+ * analysis_report_close, also after an error. */
+int analysis_report_open(AnalysisReport *report, StoreDatabase *database, const char *path, const char *sweep,
+                         const CoreOptionList *where);
+void analysis_report_close(AnalysisReport *report); /* not the database */
+
+/* Each sets its keys of the root object, or of a section of it (named in report_page.html). */
+int analysis_report_add_runs(const AnalysisReport *report, json_t *root);        /* runs */
+void analysis_report_add_configurations(const AnalysisReport *report, json_t *section); /* configurations, differences,
+                                                                                           shared_settings */
+int analysis_report_add_curves(const AnalysisReport *report, json_t *section);   /* curves */
+/* Sets sections: one for each sweep that has some of the runs, or a single one. folder: NULL leaves out the figures. */
+int analysis_report_add_sections(const AnalysisReport *report, const char *folder, json_t *root);
 int analysis_report_add_claims(const AnalysisReport *report, json_t *root);      /* claims */
 int analysis_report_add_provenance(const AnalysisReport *report, json_t *root);  /* tiles, sweeps, provenance */
 void analysis_report_add_videos(const AnalysisReport *report, json_t *root);     /* videos */
-/* Draws every figure that the data allow into <folder>/figures; arguments: as the user gave them ("--sweep" ...). */
-int analysis_report_add_figures(const AnalysisReport *report, const char *folder, const char *const *arguments,
-                                size_t argument_count, json_t *root);
+/* Draws every figure that the data allow into <folder>/figures: figures, missing_figures. */
+int analysis_report_add_figures(const AnalysisReport *report, const char *folder, json_t *section);
 
 #endif

@@ -293,15 +293,14 @@ static char *read_image(const char *folder, const char *name) {
   return NULL;
 }
 
-int analysis_report_add_figures(const AnalysisReport *report, const char *folder, const char *const *arguments,
-                                size_t argument_count, json_t *root) {
+int analysis_report_add_figures(const AnalysisReport *report, const char *folder, json_t *section) {
   json_t *drawn = json_array(), *missing = json_array();
   char figures[CORE_PATH_MAX];
-  json_object_set_new(root, "figures", drawn);
-  json_object_set_new(root, "missing_figures", missing);
+  json_object_set_new(section, "figures", drawn);
+  json_object_set_new(section, "missing_figures", missing);
   TRY(core_files_path(figures, "%s/figures", folder));
   TRY(core_files_make_directories(figures));
-  const char **argv = core_memory_zero_allocate(argument_count + 8, sizeof *argv);
+  const char **argv = core_memory_zero_allocate(2 * report->where->count + 8, sizeof *argv);
   for (const AnalysisFigure *f = analysis_figures; f->name; f++) {
     int argc = 0;
     char *output = NULL;
@@ -309,7 +308,14 @@ int analysis_report_add_figures(const AnalysisReport *report, const char *folder
     argv[argc++] = report->path;
     argv[argc++] = "-o";
     argv[argc++] = figures;
-    for (size_t i = 0; i < argument_count; i++) argv[argc++] = arguments[i];
+    if (report->sweep) {
+      argv[argc++] = "--sweep";
+      argv[argc++] = report->sweep;
+    }
+    for (size_t i = 0; i < report->where->count; i++) {
+      argv[argc++] = "--where";
+      argv[argc++] = report->where->items[i];
+    }
     remove_images(folder, f->name);
     int code = run_quietly(f, argc, (char **)argv, &output);
     char *image = code == CORE_OK ? read_image(folder, f->name) : NULL;

@@ -55,7 +55,7 @@ static json_t *interval_of(AnalysisInterval i) {
 
 /* ---- runs ------------------------------------------------------------------------------------------------------- */
 
-static int add_runs(const AnalysisReport *report, json_t *root) {
+int analysis_report_add_runs(const AnalysisReport *report, json_t *root) {
   static const char sql[] =
     "SELECT iteration, transitions, attempt, host, heartbeat, message, " TAGS_OF("'run'", "run.id") ", "
     NOTE_OF("'run'", "run.id")
@@ -115,7 +115,7 @@ static AnalysisInterval score_interval(const AnalysisReport *report, size_t grou
                                  analysis_measure_range(measure, report->measured, room->run, n));
 }
 
-static void add_configurations(const AnalysisReport *report, json_t *root) {
+static void add_means(const AnalysisReport *report, json_t *root) {
   static const struct { const char *key; AnalysisMeasure measure; } means[] = {
     {"ddr", ANALYSIS_MEASURE_ddr}, {"kl", ANALYSIS_MEASURE_kl}, {"speed", ANALYSIS_MEASURE_speed}};
   json_t *list = json_array();
@@ -179,11 +179,9 @@ static void add_differences(const AnalysisReport *report, json_t *root) {
   core_text_free(&shared);
 }
 
-int analysis_report_add_runs(const AnalysisReport *report, json_t *root) {
-  TRY(add_runs(report, root));
-  add_configurations(report, root);
-  add_differences(report, root);
-  return CORE_OK;
+void analysis_report_add_configurations(const AnalysisReport *report, json_t *section) {
+  add_means(report, section);
+  add_differences(report, section);
 }
 
 /* ---- claims ----------------------------------------------------------------------------------------------------- */
@@ -193,13 +191,14 @@ int analysis_report_add_claims(const AnalysisReport *report, json_t *root) {
   size_t count = 0;
   json_t *claims = json_array();
   json_object_set_new(root, "claims", claims);
-  const AnalysisClaimsAsked asked = {.all_runs = analysis_claims_take_all(report->sweep)};
+  const AnalysisClaimsAsked asked = {0};
   AnalysisSelection selection = {0};
   int code = analysis_select_with_copies(report->database, report->sweep, report->where->items, report->where->count,
                                          &selection);
   if (code == CORE_OK) code = analysis_claims_evaluate(report->database, &selection, &asked, &list, &count);
   for (size_t i = 0; i < count && code == CORE_OK; i++) {
     const AnalysisFindingOfClaim *f = &list[i];
+    if (f->runs + f->unfinished + f->missing + f->mixed == 0) continue; /* its experiments are not here */
     json_t *object = json_object();
     set_text(object, "verdict", analysis_verdict_name(f->verdict));
     set_text(object, "paper", f->claim->paper);

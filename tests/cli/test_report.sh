@@ -36,6 +36,20 @@ tap_run "report: an unknown sweep" 2 "did you mean two_grids" analyze report "$t
 tap_run "report: a folder that can not be made" 1 "in the way" analyze report "$tap_dir/results.db" -o "$tap_dir/results.db/x/y"
 tap_run "report --help" 0 "Usage:" analyze report --help
 
+# ---- two sweeps: a section each; claims only of experiments that have run
+. tests/cli/small.sh
+for sweep in one two; do
+  { printf '[sweep]\nname = %s\n[env]\nnum = 4\nlevel_count = 2\nmorphologies = %s\n' $sweep $([ $sweep = one ] && echo car || echo hopper); small_settings
+    printf '[grid main]\nppo.epsilon = 0.1, 0.2\n'; } >"$tap_dir/$sweep.ini"
+  sweep submit "$tap_dir/$sweep.ini" --root "$tap_dir/two" --local --wait >/dev/null 2>&1
+done
+tap_run "report of two sweeps" 0 "index.html" analyze report "$tap_dir/two/results.db" --no-figures -o "$tap_dir/two/report"
+tap_result "it has a section for each" "$(has '"title":"Sweep one"' "$tap_dir/two/report/index.html" && has '"title":"Sweep two"' "$tap_dir/two/report/index.html"; echo $?)"
+tap_result "no claim whose experiment has not run" "$(has '"claims":[]' "$tap_dir/two/report/index.html"; echo $?)"
+tap_result "labels name what differs within a sweep" "$(! grep -oE '"label":"[^"]*' "$tap_dir/two/report/index.html" | grep -q morphologies; echo $?)"
+tap_run "report of one of them" 0 "index.html" analyze report "$tap_dir/two/results.db" --sweep one --no-figures -o "$tap_dir/two/one"
+tap_result "it has one section" "$(has '"title":""' "$tap_dir/two/one/index.html"; echo $?)"
+
 # ---- in a browser: the page as it is, and a copy that a script clicks through
 browser=
 for name in chromium chromium-browser google-chrome; do command -v $name >/dev/null && browser=$name && break; done
@@ -56,7 +70,7 @@ tap_result "the page draws itself" "$(has 'data-ready="yes"' "$tap_dir/dom"; ech
 tap_result "the console is silent" "$(! grep -q 'CONSOLE' "$tap_dir/console"; echo $?)" "$(grep CONSOLE "$tap_dir/console")"
 tap_result "nothing of the database was run" "$(! has 'data-hacked' "$tap_dir/dom"; echo $?)"
 tap_result "it is shown as text instead" "$(has '&lt;img src=x onerror=' "$tap_dir/dom"; echo $?)"
-for part in overview curves figures claims configurations runs problems provenance; do
+for part in overview curves figures configurations runs problems provenance; do
   tap_result "it has the part: $part" "$(has "<section id=\"$part\"" "$tap_dir/dom"; echo $?)"
 done
 cat >"$tap_dir/clicks" <<'JS'
