@@ -4,13 +4,12 @@
 #include <string.h>
 
 #include "analysis/figures/curve_set.h"
+#include "analysis/figures/thin.h"
 #include "analysis/runs/tasks.h"
 #include "analysis/statistics/statistics.h"
 #include "core/memory.h"
 
 enum {
-  LINES_MOST = 8,  /* that can be told apart in a panel */
-  RANGES = 5,      /* when a setting has more values than that */
   FACETS_MOST = 6, /* values of a setting that have panels */
   PANELS_MOST = 9,
 };
@@ -104,74 +103,10 @@ static double last_value(const AnalysisCurveSet *set, size_t run) {
   return analysis_curve_set_is_log(set, 0) ? log(last) : last; /* NaN, or infinite, where there is no logarithm */
 }
 
-/* A setting of a family: how many values it has, and what share of the runs' differences they explain. */
-typedef struct Candidate {
-  const CoreConfigRow *key;
-  size_t values;
-  double explained;
-} Candidate;
-
-/* Omega squared (Hays 1963), of groups of runs: what as many random groups would explain is taken off. */
-static double omega_squared(const double *value, const size_t *group, size_t n, size_t groups) {
-  double mean = 0, total = 0, within = 0;
-  if (n <= groups) return 0;
-  for (size_t i = 0; i < n; i++) mean += value[i] / (double)n;
-  for (size_t g = 0; g < groups; g++) {
-    double sum = 0, squares = 0;
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++) {
-      if (group[i] != g) continue;
-      sum += value[i] - mean;
-      squares += (value[i] - mean) * (value[i] - mean);
-      count++;
-    }
-    total += squares;
-    within += count ? squares - sum * sum / (double)count : 0;
-  }
-  const double error = within / (double)(n - groups);
-  return total > 0 ? (total - within - (double)(groups - 1) * error) / (total + error) : 0;
-}
-
-/* Judges a key by the runs of the family. */
-static int judge_key(const AnalysisCurveSet *set, size_t family, const CoreConfigRow *key, Candidate *candidate) {
-  const AnalysisSelection *selection = &set->context.selection;
-  AnalysisGrouping by_key = {0};
-  TRY(analysis_group_runs(selection, key->name, &by_key));
-  double *value = core_memory_allocate((selection->count + 1) * sizeof *value);
-  size_t *group = core_memory_allocate((selection->count + 1) * sizeof *group), n = 0;
-  bool *seen = core_memory_zero_allocate(by_key.count + 1, sizeof *seen);
-  *candidate = (Candidate){.key = key};
-  for (size_t r = 0; r < selection->count; r++) {
-    if (set->groups.groups[set->groups.group_of[r]].family != family) continue;
-    candidate->values += !seen[by_key.group_of[r]];
-    seen[by_key.group_of[r]] = true;
-    value[n] = last_value(set, r);
-    group[n] = by_key.group_of[r];
-    n += isfinite(value[n]);
-  }
-  candidate->explained = omega_squared(value, group, n, by_key.count);
-  free(value);
-  free(group);
-  free(seen);
-  analysis_grouping_free(&by_key);
-  return CORE_OK;
-}
-
-static int by_explained(const void *left, const void *right) {
-  const Candidate *a = left, *b = right;
-  return (a->explained < b->explained) - (a->explained > b->explained);
-}
-
-static bool can_be_lines(const Candidate *candidate) {
-  const bool number = candidate->key->kind == CORE_CONFIG_INT || candidate->key->kind == CORE_CONFIG_REAL;
-  return candidate->values > 1 && (candidate->values <= LINES_MOST || number);
-}
-
 /* Lines by the setting that explains most, panels by the next one that has few values. */
-static void merge_lines(AnalysisCurveSet *set, size_t family, const Candidate *list, size_t count, size_t *panels) {
-  const Candidate *line = NULL, *facet = NULL;
-  for (size_t i = 0; i < count && !line; i++)
-    if (can_be_lines(&list[i])) line = &list[i];
+static void merge_lines(AnalysisCurveSet *set, size_t family, const AnalysisCandidate *list, size_t count,
+                        size_t *panels) {
+  const AnalysisCandidate *line = analysis_thin_line(list, count), *facet = NULL;
   if (!line) return;
   for (size_t i = 0; i < count && !facet && !set->panel_keys && set->column_count == 1; i++)
     if (&list[i] != line && list[i].values > 1 && list[i].values <= FACETS_MOST &&
@@ -182,24 +117,20 @@ static void merge_lines(AnalysisCurveSet *set, size_t family, const Candidate *l
     set->faceted = true;
     *panels += facet->values - 1;
   }
-  analysis_grouping_merge(&set->context.selection, &set->groups, family, &line->key, 1,
-                          line->values > LINES_MOST ? RANGES : LINES_MOST);
+  analysis_thin_merge(&set->context.selection, &set->groups, family, line);
 }
 
 static int thin_family(AnalysisCurveSet *set, size_t family, size_t *panels) {
-  const AnalysisFamily *of = &set->groups.families[family];
-  Candidate *list = core_memory_zero_allocate(of->key_count + 1, sizeof *list);
-  const size_t count = of->key_count;
-  int code = CORE_OK;
-  for (size_t k = 0; k < count && code == CORE_OK; k++) code = judge_key(set, family, of->keys[k], &list[k]);
-  if (code == CORE_OK) {
-    qsort(list, count, sizeof *list, by_explained);
-    merge_lines(set, family, list, count, panels);
-  }
+  const size_t count = set->groups.families[family].key_count, runs = set->context.selection.count;
+  AnalysisCandidate *list = core_memory_zero_allocate(count + 1, sizeof *list);
+  double *last = core_memory_allocate((runs + 1) * sizeof *last);
+  for (size_t r = 0; r < runs; r++) last[r] = last_value(set, r);
+  const int code = analysis_thin_rank(&set->context.selection, &set->groups, family, last, list);
+  if (code == CORE_OK) merge_lines(set, family, list, count, panels);
   free(list);
+  free(last);
   return code;
 }
-
 
 static int thin_lines(AnalysisCurveSet *set) {
   AnalysisGrouping *groups = &set->groups;
@@ -207,7 +138,7 @@ static int thin_lines(AnalysisCurveSet *set) {
   set->facet = core_memory_zero_allocate(groups->family_count + 1, sizeof(const CoreConfigRow *));
   if (set->group_keys || set->best_keys) return CORE_OK;
   for (size_t f = 0; f < groups->family_count; f++)
-    if (f != set->switched && groups->families[f].group_count > LINES_MOST) TRY(thin_family(set, f, &panels));
+    if (f != set->switched && groups->families[f].group_count > ANALYSIS_LINES_MOST) TRY(thin_family(set, f, &panels));
   return CORE_OK;
 }
 
@@ -271,31 +202,4 @@ int analysis_curve_set_group(AnalysisCurveSet *set) {
   TRY(find_switches(set)); /* lines of their own, whatever their number */
   TRY(thin_lines(set));
   return find_panels(set);
-}
-
-static void append_keys(const CoreConfigRow *const *keys, size_t count, const CoreConfigRow *without, CoreText *text) {
-  bool first = true;
-  for (size_t k = 0; k < count; k++) {
-    if (keys[k] == without) continue;
-    core_text_appendf(text, "%s%s", first ? "" : ", ", analysis_key_name(keys[k]));
-    first = false;
-  }
-}
-
-void analysis_curve_set_describe_lines(const AnalysisCurveSet *set, CoreText *text) {
-  bool any = false;
-  for (size_t f = 0; f < set->groups.family_count; f++) {
-    const AnalysisFamily *family = &set->groups.families[f];
-    const CoreConfigRow *facet = set->facet[f];
-    const size_t rest = family->averaged_count - (facet != NULL);
-    if (!family->averaged_count) continue;
-    core_text_appendf(text, "%s%sines: %s", *family->name ? family->name : "", *family->name ? ": l" : "L",
-                      analysis_key_name(family->keys[0]));
-    if (facet) core_text_appendf(text, "; panels: %s", analysis_key_name(facet));
-    if (rest) core_text_append(text, "; averaged over ");
-    if (rest) append_keys(family->averaged, family->averaged_count, facet, text);
-    core_text_append(text, ". ");
-    any = true;
-  }
-  if (any) core_text_append(text, "Lines are of the setting that explains most of the last values. ");
 }

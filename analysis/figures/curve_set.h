@@ -88,9 +88,6 @@ int analysis_curve_set_choose_panels(AnalysisCurveSet *set);
  * apart, those of the setting that explains most, in panels of the next one; both leave the rest averaged. */
 int analysis_curve_set_group(AnalysisCurveSet *set);
 
-/* Appends the settings of lines and panels that were chosen here: "Lines: lr; averaged over eps. ". */
-void analysis_curve_set_describe_lines(const AnalysisCurveSet *set, CoreText *text);
-
 /* Where a panel's reference stands; NaN: none of its runs has it. */
 double analysis_curve_set_reference(const AnalysisCurveSet *set, const AnalysisReference *reference, size_t panel,
                                     size_t column);

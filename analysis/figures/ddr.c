@@ -44,17 +44,19 @@ static int read_ddr(StoreQuery *query, const AnalysisRun *run, double limit, Ana
   return CORE_OK;
 }
 
+/* untrained: the score before training; NaN: none. */
 static int read_evaluations(AnalysisDdr *ddr, StoreQuery *query, const AnalysisRun *run, double limit,
-                            AnalysisDdrDot *dot) {
+                            AnalysisDdrDot *dot, double *untrained) {
   bool row = false, trained = false;
   int code;
-  dot->best = dot->best_at = dot->final = NAN;
+  dot->best = dot->best_at = dot->final = *untrained = NAN;
   store_query_reset(query);
   store_query_bind_text(query, 1, run->id);
   store_query_bind_text(query, 2, ddr->context->level_set);
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
     double at = store_query_real(query, 1), rate = store_query_real(query, 2);
     if (!(at <= limit)) continue;
+    if (store_query_int(query, 0) == 0) *untrained = rate;
     trained |= store_query_int(query, 0) > 0;
     dot->final = rate;
     if (isnan(dot->best) || rate > dot->best) {
@@ -64,6 +66,15 @@ static int read_evaluations(AnalysisDdr *ddr, StoreQuery *query, const AnalysisR
   }
   dot->drawn = trained && dot->ddr > 0 && isfinite(dot->ddr);
   return code;
+}
+
+/* A run that diverged or failed before the budget is the worst outcome, as in claims (analysis_measures_read): it has
+ * the score of its untrained policy; without one a solve rate is 0, and a return unknown. */
+static void take_worst(const AnalysisDdr *ddr, double untrained, AnalysisDdrDot *dot) {
+  if (isnan(untrained) && !ddr->is_return) untrained = 0;
+  dot->best = dot->final = untrained;
+  dot->best_at = NAN;
+  dot->drawn = !isnan(untrained) && dot->ddr > 0 && isfinite(dot->ddr);
 }
 
 static int read_dots(AnalysisDdr *ddr, AnalysisDdrPanel *panel) {
@@ -77,11 +88,13 @@ static int read_dots(AnalysisDdr *ddr, AnalysisDdrPanel *panel) {
   for (size_t r = 0; r < selection->count && code == CORE_OK; r++) {
     const AnalysisRun *run = &selection->runs[r];
     AnalysisDdrDot *dot = &panel->dots[r];
-    double limit = analysis_run_whole_iterations(run, panel->budget);
+    double limit = analysis_run_whole_iterations(run, panel->budget), untrained = NAN;
     code = read_ddr(iterations, run, limit, dot);
-    if (code == CORE_OK) code = read_evaluations(ddr, evaluations, run, limit, dot);
+    if (code == CORE_OK) code = read_evaluations(ddr, evaluations, run, limit, dot, &untrained);
     dot->reached = dot->transitions >= panel->budget;
-    dot->counted = dot->drawn && (dot->reached || run->status == STORE_DIVERGED);
+    const bool broken = !dot->reached && (run->status == STORE_DIVERGED || run->status == STORE_FAILED);
+    if (broken) take_worst(ddr, untrained, dot);
+    dot->counted = dot->drawn && (dot->reached || broken);
     panel->drawn += dot->drawn;
     panel->hollow += dot->drawn && !dot->reached;
   }

@@ -17,10 +17,11 @@ extern const char analysis_ddr_sql[], analysis_ddr_evaluation_sql[], analysis_dd
 /* One run inside one budget. NaN: not measured. */
 typedef struct AnalysisDdrDot {
   double ddr, transitions;       /* transitions: as far as its log goes, at most the budget */
-  double best, best_at, final;   /* solve rate (or return) of the evaluations inside the budget */
+  double best, best_at, final;   /* solve rate (or return) of the evaluations inside the budget; a run that diverged or
+                                    failed before it has the score of its untrained policy */
   bool drawn;                    /* has a DDR and an evaluation after training began */
   bool reached;                  /* trained up to the budget */
-  bool counted;                  /* in the correlation: reached it, or diverged before */
+  bool counted;                  /* in the correlation: reached it, or diverged or failed before */
 } AnalysisDdrDot;
 
 typedef struct AnalysisDdrPanel {

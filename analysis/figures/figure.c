@@ -138,7 +138,8 @@ static int choose_name(AnalysisContext *context) {
 void analysis_request_name_after(AnalysisRequest *request, const char *quantity, char room[128]) {
   if (request->name || analysis_paper_find(request->argv[0])) return;
   snprintf(room, 128, "%s-%.100s", request->argv[0], quantity);
-  for (char *c = room; *c; c++) *c = *c == ',' || *c == '.' ? '-' : *c;
+  for (char *c = room; *c; c++)
+    if (!isalnum((unsigned char)*c) && *c != '_') *c = '-';
   request->name = room;
 }
 

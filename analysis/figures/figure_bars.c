@@ -7,6 +7,7 @@
 #include "analysis/figures/figure.h"
 #include "analysis/plot/csv.h"
 #include "analysis/figures/scored.h"
+#include "analysis/figures/thin.h"
 #include "analysis/statistics/stratified.h"
 #include "analysis/runs/tasks.h"
 #include "core/memory.h"
@@ -179,9 +180,13 @@ static AnalysisPlot *plot_profiles(const Bars *b) {
       high[i] = point->high;
     }
     analysis_plot_steps(plot, panel, PROFILE_POINTS, b->tau, share, band ? low : NULL, band ? high : NULL, marks[g]);
-    if (b->groups.count > 1) analysis_plot_legend_entry(plot, b->groups.groups[g].label, marks[g], true);
   }
-  add_caption(b, plot, "Band: 95 % stratified bootstrap, pointwise, from three runs on.");
+  analysis_thin_legend(&b->groups, marks, true, plot);
+  CoreText reading = {0};
+  core_text_append(&reading, "Band: 95 % stratified bootstrap, pointwise, from three runs on. ");
+  analysis_thin_describe(&b->groups, NULL, &reading);
+  add_caption(b, plot, core_text_string(&reading));
+  core_text_free(&reading);
   free(marks);
   return plot;
 }
@@ -194,7 +199,7 @@ static void bars_csv(const Bars *b, CoreText *csv) {
     for (size_t w = 0; w < b->wanted_count; w++) {
       const AnalysisInterval *bar = &b->aggregates[g * b->wanted_count + w];
       analysis_csv_field(csv, b->groups.groups[g].label);
-      analysis_csv_key_values(csv, &b->groups, b->groups.groups[g].config);
+      analysis_thin_csv(&b->groups, g, csv);
       core_text_appendf(csv, ",%s,%zu,%zu", analysis_aggregate_name(b->wanted[w]), b->scores[g].scores.tasks,
                         score_count(b, g));
       analysis_csv_value(csv, bar->center);
@@ -213,7 +218,7 @@ static void profiles_csv(const Bars *b, CoreText *csv) {
     for (size_t i = 0; i < PROFILE_POINTS; i++) {
       const AnalysisInterval *point = &b->profile[g * PROFILE_POINTS + i];
       analysis_csv_field(csv, b->groups.groups[g].label);
-      analysis_csv_key_values(csv, &b->groups, b->groups.groups[g].config);
+      analysis_thin_csv(&b->groups, g, csv);
       analysis_csv_value(csv, b->tau[i]);
       core_text_appendf(csv, ",%zu", score_count(b, g));
       analysis_csv_value(csv, point->center);
@@ -265,6 +270,7 @@ static int answer(void *figure, const char **operands, size_t count) {
   TRY(analysis_group_runs_without(&b->context.selection, b->group_keys, core_config_task_keys, &b->groups));
   TRY(analysis_scored_read(&b->scored, &b->context));
   TRY(analysis_scored_refuse_mixed(&b->scored, &b->context, (const AnalysisGrouping *const[]){&b->groups}, 1));
+  if (b->profiles && !b->group_keys) TRY(analysis_scored_thin(&b->scored, &b->context.selection, &b->groups));
   collect(b);
   aggregate(b);
   if (b->profiles) make_profiles(b);

@@ -7,6 +7,7 @@
 
 #include "analysis/figures/curve_looks.h"
 #include "analysis/figures/curve_set.h"
+#include "analysis/figures/thin.h"
 #include "analysis/plot/csv.h"
 #include "core/json.h"
 #include "core/memory.h"
@@ -113,7 +114,7 @@ static void append_reading(const AnalysisCurveSet *set, CoreText *text) {
   if (shorter && count_hidden(set, &hidden_runs))
     core_text_append(text, "Dashed: where runs have ended, or have no value above 0. ");
   else if (shorter) core_text_append(text, "Dashed: after the shorter runs have ended. ");
-  analysis_curve_set_describe_lines(set, text);
+  analysis_thin_describe(&set->groups, set->facet, text);
   if (set->choice_count > 1)
     core_text_appendf(text,
                       "Each line is the best of up to %zu by its runs' last values, chosen on the same runs: biased "
@@ -214,20 +215,6 @@ static const char *panel_name(const AnalysisCurveSet *set, const AnalysisLineDat
   return room;
 }
 
-/* The group's values of the grouping's keys; nothing of those that it averages over. */
-static void append_key_values(const AnalysisCurveSet *set, size_t group, CoreText *csv) {
-  const AnalysisGroup *of = &set->groups.groups[group];
-  const AnalysisFamily *family = &set->groups.families[of->family];
-  CoreText value = {0};
-  for (size_t k = 0; k < set->groups.key_count; k++) {
-    bool averaged = false;
-    for (size_t a = 0; a < family->averaged_count; a++) averaged |= family->averaged[a] == set->groups.keys[k];
-    core_text_append(csv, ",");
-    if (!averaged) analysis_csv_field(csv, analysis_key_value(of->config, set->groups.keys[k], &value));
-  }
-  core_text_free(&value);
-}
-
 static void make_csv(const AnalysisCurveSet *set, CoreText *csv) {
   char name[256];
   bool panels = set->column_count > 1 || set->panels.key_count || set->faceted;
@@ -243,7 +230,7 @@ static void make_csv(const AnalysisCurveSet *set, CoreText *csv) {
         core_text_append(csv, ",");
       }
       analysis_csv_field(csv, line->label);
-      append_key_values(set, line->group, csv);
+      analysis_thin_csv(&set->groups, line->group, csv);
       analysis_csv_value(csv, line->grid[i]);
       core_text_appendf(csv, ",%zu", line->runs[i]);
       analysis_csv_value(csv, line->mean[i]);

@@ -5,13 +5,14 @@
 #include <string.h>
 
 #include "analysis/figures/ddr.h"
+#include "analysis/figures/ddr_looks.h"
 #include "analysis/figures/figure.h"
+#include "analysis/figures/thin.h"
 #include "analysis/plot/csv.h"
 #include "analysis/plot/render.h"
 #include "core/json.h"
+#include "core/memory.h"
 #include "core/terminal.h"
-
-enum { COLORS_MAX = 36 };
 
 static const char interval_kind[] =
   "Spearman's rho: 95 % percentile bootstrap, 2000 replicates that draw whole configurations (clusters of seeds); "
@@ -82,7 +83,8 @@ static void append_counts(const AnalysisDdr *ddr, CoreText *text) {
   core_text_append(text, ".");
   if (panel->hollow) {
     core_text_appendf(text,
-                      " Hollow: short of the panel's budget (%zu run%s%s), in the correlation only when diverged.",
+                      " Hollow: short of the panel's budget (%zu run%s%s), in the correlation only where they diverged "
+                      "or failed, with the score of their untrained policy.",
                       panel->hollow, panel->hollow == 1 ? "" : "s", ddr->panel_count > 1 ? " in the last panel" : "");
   }
   if (missing) core_text_appendf(text, " Not drawn, without evaluation yet or a finite DDR above 0: %zu.", missing);
@@ -101,40 +103,24 @@ static void format_rho(const AnalysisDdrPanel *panel, char *text, size_t size) {
 
 /* ---- the figure ------------------------------------------------------------------------------------------------- */
 
-/* Colours by configuration while a reader can still tell them apart; else by each family's first key. */
-static int choose_colors(Scatter *scatter) {
-  const AnalysisGrouping *configurations = &scatter->context.configurations;
-  if (scatter->color_by || configurations->count <= COLORS_MAX) {
-    return analysis_group_runs(&scatter->context.selection, scatter->color_by, &scatter->colors);
-  }
-  CoreText keys = {0};
-  core_text_append(&keys, "algo.name");
-  for (size_t f = 0; f < configurations->family_count; f++) {
-    if (configurations->families[f].key_count)
-      core_text_appendf(&keys, ",%s", configurations->families[f].keys[0]->name);
-  }
-  int code = analysis_group_runs(&scatter->context.selection, core_text_string(&keys), &scatter->colors);
-  core_text_free(&keys);
-  return code;
-}
-
-static void add_legend(const Scatter *scatter, AnalysisPlot *plot, const AnalysisMark *marks) {
+/* The marks of --color-by, with their legend; free them. */
+static AnalysisMark *asked_looks(const Scatter *scatter, AnalysisPlot *plot) {
   const AnalysisGrouping *colors = &scatter->colors;
-  bool heads = colors->family_count > 1 && colors->count > colors->family_count; /* else the labels name the families */
-  for (size_t g = 0; colors->count > 1 && g < colors->count; g++) {
-    bool begins = g == 0 || colors->groups[g].family != colors->groups[g - 1].family;
-    if (begins && heads) analysis_plot_legend_head(plot, colors->families[colors->groups[g].family].name);
-    analysis_plot_legend_entry(plot, colors->groups[g].label, marks[g], false);
-  }
+  AnalysisMark *of_group = analysis_marks_create(colors, scatter->context.style);
+  AnalysisMark *marks = core_memory_allocate((scatter->context.selection.count + 1) * sizeof *marks);
+  analysis_thin_legend(colors, of_group, false, plot);
+  for (size_t r = 0; r < scatter->context.selection.count; r++) marks[r] = of_group[colors->group_of[r]];
+  free(of_group);
+  return marks;
 }
 
 static AnalysisPlot *make_plot(const Scatter *scatter) {
   const AnalysisContext *context = &scatter->context;
   const AnalysisDdr *ddr = &scatter->data;
   char title[96], note[128], count[32], y_title[32];
-  AnalysisMark *marks = analysis_marks_create(&scatter->colors, context->style);
   snprintf(y_title, sizeof y_title, "%s %s", ddr->use_final ? "final" : "max", analysis_ddr_words(ddr));
   AnalysisPlot *plot = analysis_plot_create(context->style, "DDR (transitions per nat)", true, y_title, false);
+  AnalysisMark *marks = scatter->color_by ? asked_looks(scatter, plot) : analysis_ddr_looks(context, plot);
   for (size_t p = 0; p < ddr->panel_count; p++) {
     const AnalysisDdrPanel *panel = &ddr->panels[p];
     snprintf(title, sizeof title, "%s transitions", core_text_count(panel->budget, count));
@@ -144,11 +130,9 @@ static AnalysisPlot *make_plot(const Scatter *scatter) {
     for (size_t r = 0; r < context->selection.count; r++) {
       const AnalysisDdrDot *dot = &panel->dots[r];
       if (dot->drawn)
-        analysis_plot_point(plot, number, dot->ddr, analysis_ddr_measured(ddr, dot), marks[scatter->colors.group_of[r]],
-                            !dot->reached);
+        analysis_plot_point(plot, number, dot->ddr, analysis_ddr_measured(ddr, dot), marks[r], !dot->reached);
     }
   }
-  add_legend(scatter, plot, marks);
   CoreText text = {0};
   append_reading(ddr, &text);
   analysis_plot_caption(plot, core_text_string(&text));
@@ -309,13 +293,14 @@ static const CoreManual manual = {
   .usage = "analyze ddr-vs-solve [results.db] [--budget N[,N...]] [--sweep NAME] [--where KEY=VALUE]... [OPTIONS]",
   .about = "Does a setting that changes the policy little for the data it sees (a high DDR) end up solving more? Each "
            "run is a dot: its DDR (transitions / sum of KL(behaviour || updated policy) over the iterations up to a "
-           "budget) against the largest solve rate of its evaluations up to there; one panel a budget. Colour: the "
-           "configuration (all settings that differ, except the seed). Under each panel: Spearman's rank correlation "
-           "with a 95 % bootstrap interval that resamples configurations; below the panels, the mean solve rate by "
+           "budget) against the largest solve rate of its evaluations up to there; one panel a budget. Color: the "
+           "setting that a run varies, light where it is large; shape: the algorithm; size: the minibatch. Under each "
+           "panel: Spearman's rank correlation with a 95 % bootstrap interval that resamples configurations; below the panels, the mean solve rate by "
            "thirds of DDR, since the paper finds that both ends suffer. The table is sorted by solve rate and speaks "
            "of the largest budget.\n\n"
            "New results beside the database (runs/) are imported first. Runs that have not reached a panel's budget "
-           "are hollow there, and counted; they are in the correlation only when they diverged.\n\n"
+           "are hollow there, and counted; they are in the correlation only when they diverged or failed, with the "
+           "score of their untrained policy.\n\n"
            "Files: ddr-vs-solve.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot ddr-vs-solve.gp.",
   ANALYSIS_ONE_DATABASE};
 
@@ -329,7 +314,8 @@ static int answer(void *figure, const char **operands, size_t count) {
   }
   TRY(analysis_context_open(&scatter->context, &scatter->request, analysis_database_choose(operands, count)));
   TRY(analysis_context_need_evaluations(&scatter->context));
-  TRY(choose_colors(scatter));
+  if (scatter->color_by)
+    TRY(analysis_group_runs(&scatter->context.selection, scatter->color_by, &scatter->colors));
   TRY(analysis_ddr_read(ddr, scatter->budgets));
   if (scatter->request.json) print_json(ddr);
   else print_report(ddr);
@@ -348,7 +334,7 @@ int analysis_figure_ddr(int argc, char **argv) {
     {"measure", 'm', CORE_OPTION_TEXT, &scatter.measure, "best|final",
      "which solve rate inside the budget (default: best)"},
     {"color-by", 'c', CORE_OPTION_TEXT, &scatter.color_by, "KEY[,KEY]",
-     "one colour for each value of these settings (default: all that vary)"},
+     "one color for each value of these settings (default: the setting that a run varies)"},
     ANALYSIS_REQUEST_OPTIONS(scatter.request),
     {0}};
   int code = core_options_answer(&manual, table, argc, argv, answer, &scatter);

@@ -7,6 +7,7 @@
 #include "analysis/figures/figure.h"
 #include "analysis/plot/csv.h"
 #include "analysis/figures/scored.h"
+#include "analysis/figures/thin.h"
 #include "analysis/runs/tasks.h"
 #include "core/memory.h"
 #include "core/terminal.h"
@@ -187,6 +188,9 @@ static void add_caption(const Settings *s, AnalysisPlot *plot) {
                       s->choice_count);
   analysis_plot_caption(plot, core_text_string(&text));
   core_text_clear(&text);
+  analysis_thin_describe(&s->groups, NULL, &text);
+  if (text.length) analysis_plot_caption(plot, core_text_string(&text));
+  core_text_clear(&text);
   analysis_describe_runs(&s->context, &text);
   core_text_append(&text, ".");
   analysis_scored_describe(&s->scored, &text);
@@ -212,8 +216,7 @@ static AnalysisPlot *make_plot(const Settings *s) {
   for (size_t p = 0; p < (s->panels.key_count ? s->panels.count : 1); p++)
     analysis_plot_panel(plot, s->panels.key_count && s->panels.count > 1 ? s->panels.groups[p].label : "", "");
   for (size_t first = 0; first < s->place_count;) first = add_line(s, plot, first, marks[s->places[first].group]);
-  for (size_t g = 0; g < s->groups.count && s->groups.count > 1; g++)
-    analysis_plot_legend_entry(plot, s->groups.groups[g].label, marks[g], false);
+  analysis_thin_legend(&s->groups, marks, false, plot);
   add_caption(s, plot);
   core_text_free(&value);
   free(marks);
@@ -231,7 +234,7 @@ static void make_csv(const Settings *s, CoreText *csv) {
     analysis_csv_field(csv, s->panels.key_count ? s->panels.groups[place->panel].label : "");
     core_text_append(csv, ",");
     analysis_csv_field(csv, s->groups.groups[place->group].label);
-    analysis_csv_key_values(csv, &s->groups, s->groups.groups[place->group].config);
+    analysis_thin_csv(&s->groups, place->group, csv);
     core_text_append(csv, ",");
     analysis_csv_field(csv, analysis_key_value(s->x.groups[place->x].config, s->x.keys[0], &value));
     core_text_append(csv, ",");
@@ -318,6 +321,7 @@ static int answer(void *figure, const char **operands, size_t count) {
   TRY(analysis_context_open(&s->context, &s->request, analysis_database_choose(operands, count)));
   TRY(group(s));
   TRY(analysis_scored_read(&s->scored, &s->context));
+  if (!s->group_keys && !s->best_keys) TRY(analysis_scored_thin(&s->scored, &s->context.selection, &s->groups));
   const AnalysisGrouping *together[] = {&s->x, &s->groups, s->panel_keys ? &s->panels : NULL,
                                         s->best_keys ? &s->choices : NULL};
   TRY(analysis_scored_refuse_mixed(&s->scored, &s->context, together, sizeof together / sizeof *together));

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/figures/thin.h"
 #include "analysis/runs/tasks.h"
 #include "core/memory.h"
 
@@ -23,6 +24,14 @@ static double value_for_means(const AnalysisScored *scored, AnalysisMeasure meas
   const double value = scored->runs[run].value[measure];
   const bool logarithmic = analysis_measure_range(measure, NULL, NULL, 0).logarithmic;
   return isfinite(value) && (!logarithmic || value > 0) ? value : NAN;
+}
+
+int analysis_scored_thin(const AnalysisScored *scored, const AnalysisSelection *selection, AnalysisGrouping *groups) {
+  double *value = core_memory_allocate((selection->count + 1) * sizeof *value);
+  for (size_t r = 0; r < selection->count; r++) value[r] = analysis_scored_value(scored, r);
+  const int code = analysis_thin_lines(selection, groups, value);
+  free(value);
+  return code;
 }
 
 double analysis_scored_value(const AnalysisScored *scored, size_t run) {

@@ -33,6 +33,8 @@ int analysis_scored_read(AnalysisScored *scored, const AnalysisContext *context)
 int analysis_scored_refuse_mixed(const AnalysisScored *scored, const AnalysisContext *context,
                                  const AnalysisGrouping *const *groupings, size_t count);
 void analysis_scored_free(AnalysisScored *scored);
+/* Groups lines of more than eight configurations by the setting that explains most of the values (thin.h). */
+int analysis_scored_thin(const AnalysisScored *scored, const AnalysisSelection *selection, AnalysisGrouping *groups);
 
 double analysis_scored_value(const AnalysisScored *scored, size_t run);
 /* An aggregate of a measure over these runs of the selection, with its 95 % interval (interval.h); n: those that have a

@@ -60,6 +60,12 @@ static uint32_t ramp_color(const uint32_t stops[STOPS], double t) {
 
 uint32_t analysis_ramp(double t) { return ramp_color(viridis, fmin(fmax(t, 0), 1)); }
 
+uint32_t analysis_family_ramp(size_t family, double t) {
+  return ramp_color(ramps[family % RAMPS], fmin(fmax(t, 0), 1));
+}
+
+uint32_t analysis_name_color(size_t index) { return okabe_ito[index % OKABE_ITO]; }
+
 uint32_t analysis_text_on(uint32_t color) { /* ITU-R BT.601's luma, to one of black and white */
   double luma = 0.299 * ((color >> 16) & 255) + 0.587 * ((color >> 8) & 255) + 0.114 * (color & 255);
   return luma > 140 ? 0x000000 : 0xffffff;

@@ -35,6 +35,9 @@ AnalysisMark *analysis_marks_create(const AnalysisGrouping *grouping, const Anal
 
 /* viridis from 0 to 1 (what lies beyond counts as the end), and the colour of text that can be read on one. */
 uint32_t analysis_ramp(double t);
+/* The ramp of one of several families, from dark (0) to light (1), and the color of one of several names. */
+uint32_t analysis_family_ramp(size_t family, double t);
+uint32_t analysis_name_color(size_t index);
 uint32_t analysis_text_on(uint32_t color);
 uint32_t analysis_mix(uint32_t a, uint32_t b, double t); /* from a (t = 0) to b (t = 1) */
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/runs/group_internal.h"
 #include "analysis/runs/tasks.h"
 #include "core/memory.h"
 
@@ -170,7 +169,7 @@ static void sort_groups(const AnalysisSelection *selection, AnalysisGrouping *gr
 }
 
 /* ppo_ewma -> PPO-EWMA */
-static char *algorithm_name(const CoreConfig *config) {
+char *analysis_algorithm_name(const CoreConfig *config) {
   char *name = core_text_duplicate(config->algo.name);
   if (config->program) return name;
   for (char *c = name; *c; c++) *c = *c == '_' ? '-' : (char)toupper((unsigned char)*c);
@@ -232,7 +231,7 @@ static bool has_one_algorithm(const AnalysisGrouping *grouping, size_t sweep) {
 static char *family_name(const AnalysisGrouping *grouping, const AnalysisSelection *selection,
                          const AnalysisGroup *group, bool by_algorithm) {
   CoreText name = {0};
-  char *algorithm = by_algorithm ? algorithm_name(group->config) : core_text_duplicate("");
+  char *algorithm = by_algorithm ? analysis_algorithm_name(group->config) : core_text_duplicate("");
   const char *sweep = group->sweep ? selection->sweep[group->sweep - 1] : "no sweep";
   if (!grouping->by_sweep) core_text_append(&name, algorithm);
   else if (!by_algorithm || has_one_algorithm(grouping, group->sweep)) core_text_append(&name, sweep);
@@ -280,7 +279,7 @@ static char *make_label(const AnalysisGroup *group, const AnalysisFamily *family
                       shorten(text, family->keys[k], room));
   }
   if (label.length == 0) { /* the only configuration of its family */
-    char *name = algorithm_name(group->config);
+    char *name = analysis_algorithm_name(group->config);
     core_text_append(&label, name);
     free(name);
   }

@@ -47,6 +47,11 @@ int analysis_group_runs_without(const AnalysisSelection *selection, const char *
  * The groups before stay alive for no one: keep no pointers to them. */
 void analysis_grouping_merge(const AnalysisSelection *selection, AnalysisGrouping *grouping, size_t family,
                              const CoreConfigRow *const *keys, size_t key_count, size_t most);
+/* Compares values of a key: numbers as numbers, choices in the order of their list, all else as text; a run that does
+ * not use the key comes before those that do. */
+int analysis_group_compare(const CoreConfig *a, const CoreConfig *b, const CoreConfigRow *row);
+/* "PPO-EWMA" of ppo_ewma; free it. */
+char *analysis_algorithm_name(const CoreConfig *config);
 void analysis_grouping_free(AnalysisGrouping *grouping);
 
 #endif

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/runs/group_internal.h"
+#include "analysis/runs/group.h"
 #include "core/memory.h"
 
 /* The groups of a merge, from first to end, each with the number of its bucket. */

@@ -48,7 +48,10 @@ check "the CSV's comments carry filter, commit, date and interval" [ "$(grep -cE
 # The numbers, computed here from the database with nothing of the program's but its SQL.
 run sql "$db" --csv "SELECT run_id, sum(transitions / iteration) / sum(kl) FROM iteration WHERE transitions <= 327680 GROUP BY 1 ORDER BY 1"
 mine=$(tail -n +2 "$out" | awk -F, '{ printf "%s %.6g\n", $1, $2 }')
-run sql "$db" --csv "SELECT run_id, max(solve_rate) FROM evaluation WHERE level_set = 'train' AND transitions <= 327680 GROUP BY 1 ORDER BY 1"
+# a run that diverged or failed before the budget has the score of its untrained policy
+run sql "$db" --csv "SELECT run_id, CASE WHEN (SELECT status IN ('diverged', 'failed') AND transitions < 327600 FROM run WHERE id = run_id)
+  THEN coalesce(max(iif(iteration = 0, solve_rate, NULL)), 0) ELSE max(solve_rate) END AS best
+  FROM evaluation WHERE level_set = 'train' AND transitions <= 327680 GROUP BY 1 ORDER BY 1"
 best=$(tail -n +2 "$out" | awk -F, '{ printf "%s %.6g\n", $1, $2 }')
 run ddr-vs-solve "$db" --budget 327600 -o "$folder/one"
 header=$(grep -v '^#' "$folder/one/ddr-vs-solve.csv" | head -1)

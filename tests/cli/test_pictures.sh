@@ -41,4 +41,18 @@ analyze bars "$db" --group "$long" --name long-bars -o "$f" >/dev/null 2>&1
 texts "figures of two sweeps, and of long labels" "$f"/*.svg
 cut=$(grep -oE '<text>[^<]*…[^<]*</text>' "$f/long.svg" | sort | uniq -d)
 [ -z "$cut" ]; tap_result "labels that are cut differ" $? "$cut"
+
+# ---- a run that diverged before the budget counts with the score of its untrained policy
+cp "$db" "$tap_dir/diverged.db" # away from the workspace, whose import would bring the true state back
+best=$(analyze sql "$db" --csv "SELECT run_id FROM evaluation ORDER BY solve_rate DESC LIMIT 1" | tail -1 | tr -d '"')
+untrained=$(analyze sql "$db" --csv "SELECT solve_rate FROM evaluation WHERE run_id = '$best' AND iteration = 0" | tail -1)
+tool sql "$tap_dir/diverged.db" "UPDATE run SET status = 'diverged' WHERE id = '$best'"
+tap_run "ddr-vs-solve with a run that diverged" 0 "1 diverged" analyze ddr-vs-solve "$tap_dir/diverged.db" --budget 2000 -o "$f"
+shown=$(grep -v '^#' "$f/ddr-vs-solve.csv" | awk -F, -v id="$best" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i ~ /^best_solve/) k = NF - i; next } $2 == id { print $(NF - k) + 0 }')
+[ "$shown" = "$(awk "BEGIN { print $untrained + 0 }")" ]; tap_result "its dot has the score of its untrained policy" $? "$best: $shown, not $untrained"
+legend=$(grep -oE '<text>[^<]*(<tspan[^>]*>[^<]*)?' "$f/ddr-vs-solve.svg" | sed 's/<[^>]*>//g')
+grep -qx sweep <<<"$legend" && grep -qx algorithm <<<"$legend"; tap_result "the legend explains colors and shapes" $? "$legend"
+tap_run "ddr-vs-solve of one sweep" 0 "12 finished" analyze ddr-vs-solve "$db" --sweep rates --name rates -o "$f"
+legend=$(grep -oE '<text>[^<]*(<tspan[^>]*>[^<]*)?' "$f/rates.svg" | sed 's/<[^>]*>//g')
+grep -qx lr <<<"$legend" && grep -qx 0.003 <<<"$legend"; tap_result "colors are of the varied setting" $? "$legend"
 tap_done

@@ -6,7 +6,8 @@
 #   tests/tools/study.sh BUILD ROOT claims                the verdicts
 #   tests/tools/study.sh BUILD ROOT controller            the controller against the best fixed settings
 #   tests/tools/study.sh BUILD ROOT draw [PICTURE...]     docs/study/: pictures (fig9 ...; all), the runs as CSV, verdicts, the controller against
-#                                                         the grid. fig2b, fig2c, fig8, controller need whole runs: not those of `restore`
+#                                                         the grid. fig2b, fig2c, controller need whole runs: not those of `restore`;
+#                                                         fig8 then has the panel of the whole budget only
 set -eu
 cd "$(dirname "$0")/../.."
 build=$(cd "$1/bin" && pwd) target=$PWD/docs/study
