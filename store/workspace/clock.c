@@ -17,12 +17,14 @@ enum { ASKED_EVERY_S = 60 };
 static bool ask(const char *folder, double *unix_s) {
   char path[CORE_PATH_MAX];
   struct stat file;
-  if (core_files_path(path, "%s/.clock-XXXXXX", folder) != CORE_OK) return false;
-  const int fd = mkostemp(path, O_CLOEXEC);
+  int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600); /* without a name, which a killed process would leave */
+  const bool is_named = fd < 0;
+  if (is_named && core_files_path(path, "%s/.clock-XXXXXX", folder) != CORE_OK) return false;
+  if (is_named) fd = mkostemp(path, O_CLOEXEC);
   if (fd < 0) return false;
   const bool good = fstat(fd, &file) == 0;
   close(fd);
-  unlink(path);
+  if (is_named) unlink(path);
   if (good) *unix_s = (double)file.st_mtim.tv_sec + 1e-9 * (double)file.st_mtim.tv_nsec;
   return good;
 }

@@ -113,4 +113,16 @@ removes_again() {
   [ "$(members)" = 0 ] || echo "$(members) rows"
 }
 tap_check "and sweep rm" "$(each_fault saved removes_again sweep rm s --yes --root w | head -5)"
+
+# ---- reading the time of a shared disk
+reads_again() { find w -name '.clock-*'; }
+cp -a two looked
+id=$(sed -n '3s/^[0-9]*\t//p' two/sweeps/s/manifest.tsv); mkdir -p "looked/runs/${id:0:2}/$id"
+printf '%s\n' status=running attempt=1 host=elsewhere pid=1 started_unix_s=1 heartbeat_unix_s=2 iteration=1 iterations=8 \
+  >"looked/runs/${id:0:2}/$id/state" # whose age is asked of the disk's clock
+kinds=(kill) step=1
+nameless='import os; os.close(os.open(".", os.O_TMPFILE | os.O_WRONLY))' # not on every file system
+if python3 -c "$nameless" 2>/dev/null; then
+  tap_check "nor does a command that only looks" "$(each_fault looked reads_again sweep status --root w | head -5)"
+else tap_skip "nor does a command that only looks" "no files without names here, or no python3"; fi
 tap_done
