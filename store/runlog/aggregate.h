@@ -17,8 +17,8 @@ typedef struct StoreAggregate {
   double weight[STORE_AGGREGATE_COLUMNS]; /* weight of the sum; 0: not measured */
 } StoreAggregate;
 
-/* Returns the iterations per row, a power of two up to 64, so that a run of `iterations` has at most `rows` rows (0: no
- * limit). Rows are aligned to the bins of results.db. */
+/* Returns the iterations per row, a power of two up to 64, so that a run of `iterations` has at most `rows` rows (0:
+ * unlimited). Rows are aligned to the bins of results.db. */
 int64_t store_aggregate_every(int64_t iterations, int64_t rows);
 
 /* Adds the next iteration. Returns true if the row is complete, with `every` iterations or at the end of the run: *row
