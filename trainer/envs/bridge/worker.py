@@ -366,7 +366,7 @@ class Atari(Gym):
             for part in self.parts
         ]
         one = self.envs[0]
-        self.describe_observations(gym, one.single_observation_space, options)
+        self.describe_observations(one.single_observation_space, options)
         self.describe_actions(gym, one.single_action_space)
         actions = [action.name for action in one.ale.get_action_set()]
         self.noop = [actions.index("NOOP")]
