@@ -117,14 +117,15 @@ PYTHON
 train() { # PYTHON TASK SETTINGS...
   local python=$1 task=$2 setting settings=(); shift 2
   for setting; do settings+=(--set "$setting"); done
-  rm -rf "$folder/run"
+  rm -rf "$folder/run"; mkdir -p "$folder/work"
+  cd "$folder/work" || return # some write files there
   OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 SDL_VIDEODRIVER=dummy SDL_AUDIODRIVER=dummy MUJOCO_GL=${MUJOCO_GL:-egl} timeout 600 \
     trainer --root "$folder/run" --set env.python="$python" --set env.task="gym/$task" --set env.num=2 --set ppo.num_steps=64 \
     --set ppo.num_minibatches=2 --set ppo.epochs=1 --set net.width=16 --set net.depth=1 --set train.total_steps=2048 --set train.threads=1 \
     --set eval.count=1 --set eval.episodes=2 --set env.max_steps=200 "${settings[@]}" >"$folder/out" 2>&1
 }
 
-try() { # VENV PACKAGES TASK SETTINGS
+try() ( # VENV PACKAGES TASK SETTINGS
   local python=$folder/$1/bin/python packages=$2 task=$3 result found remarks
   if ! make_venv "$1" "$packages"; then
     result="not installed: $(grep -v '^$' "$folder/$1.log" | tail -1 | cut -c1-160)"
@@ -139,7 +140,7 @@ try() { # VENV PACKAGES TASK SETTINGS
   remarks=$(grep -h '^warning: .*check_env' "$folder/out" 2>/dev/null | sed 's/^warning: [^ ]*//' | cut -c1-200 | paste -sd' ')
   found=$(spaces "$python" "$task" | tail -1)
   printf '%s\t%s\t%s\t%s\t%s\n' "$packages" "$task" "${found:-?	?}" "$result" "$remarks"
-}
+)
 
 if ! timeout 120 python3 -m pip download --quiet --disable-pip-version-check --no-deps --dest "$folder/try" gym-pusht >"$folder/try.log" 2>&1; then
   echo "public_envs.sh: pip cannot fetch packages: $(tail -1 "$folder/try.log")" >&2

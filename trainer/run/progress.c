@@ -4,9 +4,11 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <string.h>
 
 #include "core/json.h"
 #include "core/log.h"
+#include "trainer/envs/tasks/tasks.h"
 
 enum { PLAIN_EVERY_S = 10 };
 static const double REDRAW_EVERY_S = 0.1;
@@ -57,6 +59,17 @@ void progress_message(Progress *progress, const char *format, ...) {
   if (progress->quiet) return;
   progress->live.lines = 0; /* keeps what is on the screen */
   fprintf(stderr, "%s\n", message);
+}
+
+void progress_remarks(Progress *progress, const CoreConfig *config) {
+  CoreText lines = {0};
+  if (!core_config_has_no_worlds(config)) env_remarks(config, &lines);
+  for (char *rest = lines.data, *line; (line = strsep(&rest, "\n"));) {
+    if (!*line) continue;
+    if (progress) progress_message(progress, "warning: %s", line);
+    else core_warn("%s", line);
+  }
+  core_text_free(&lines);
 }
 
 const char *progress_scaling(const CoreConfig *config, CoreText *text) {

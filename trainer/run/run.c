@@ -20,7 +20,6 @@
 #include "core/version.h"
 #include "store/workspace/paths.h"
 #include "store/workspace/run.h"
-#include "trainer/envs/tasks/tasks.h"
 #include "trainer/ranks/communicator.h"
 #include "trainer/ranks/ranks.h"
 #include "trainer/run/heartbeat.h"
@@ -269,19 +268,6 @@ static void note_early_stop(Run *run) {
                    core_signals_stop());
 }
 
-/* Says what may be wrong with the environment, before a run's first iteration or with its plan. */
-static void say_remarks(Run *run) {
-  CoreText lines = {0};
-  if (!ranks_is_first() || core_config_has_no_worlds(run->config)) return;
-  env_remarks(run->config, &lines);
-  for (char *rest = lines.data, *line; (line = strsep(&rest, "\n"));) {
-    if (!*line) continue;
-    if (run->options->dry_run) core_warn("%s", line);
-    else progress_message(&run->progress, "warning: %s", line);
-  }
-  core_text_free(&lines);
-}
-
 static int attempt(Run *run) {
   int code = ranks_agree(training_allocate(run->training));
   if (code == CORE_OK) code = training_connect(run->training);
@@ -296,7 +282,7 @@ static int attempt(Run *run) {
     update_state(run);
     if (ranks_is_first()) heartbeat_update(run->heartbeat, &run->state);
     run_evaluate_warn(run->training, &run->progress);
-    if (run->training->position.iteration == 0) say_remarks(run);
+    if (run->training->position.iteration == 0 && ranks_is_first()) progress_remarks(&run->progress, run->config);
     code = train(run);
     update_state(run);
   } else if (code == CORE_REQUEUE) {
@@ -476,8 +462,10 @@ static int run_together(const CoreConfig *config, const RunOptions *options) {
   int code = ranks_agree(training_plan(config, &run.training));
   if (code == CORE_REQUEUE) note_early_stop(&run);
   if (code == CORE_OK && options->dry_run) {
-    say_remarks(&run);
-    if (ranks_is_first()) (options->json ? progress_print_plan_json : progress_print_plan)(config, &run.training->plan);
+    if (ranks_is_first()) {
+      progress_remarks(NULL, config);
+      (options->json ? progress_print_plan_json : progress_print_plan)(config, &run.training->plan);
+    }
   } else if (code == CORE_OK) {
     code = ranks_agree(training_check_memory(run.training));
     if (code == CORE_OK) code = run_in_folder(&run);
