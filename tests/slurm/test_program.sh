@@ -39,7 +39,7 @@ tap_wait 400 queue_empty
 counts moved 1 200
 
 # ---- [stop] by the score
-program rungs 1 200 "[grid g]" "lr = 0.1, 0.2, 0.3, 0.4" "[stop]" "rule = asha" "min = 20" "eta = 2" "every = 0.5"
+program rungs 1 220 "[grid g]" "lr = 0.1, 0.2, 0.3, 0.4" "[stop]" "rule = asha" "min = 20" "eta = 2" "every = 0.5"
 tap_run "submit with a rule" 0 "4 runs submitted" submit rungs
 tap_wait 300 queue_empty
 rm -rf "$tap_dir/.cache"
