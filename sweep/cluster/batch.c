@@ -46,6 +46,9 @@ int sweep_batch_output(const char *root, const char *name, int64_t number, int64
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
+/* Before the settings of a run of the trainer, in a batch that has a program. */
+#define TRAINER "program=no"
+
 /* Settings that a run of a program has; what else differs from the defaults follows from [program]. */
 static bool is_of_program(const CoreConfigRow *row) {
   return row->is_program || strcmp(row->name, "train.seed") == 0 || strcmp(row->name, "train.threads") == 0;
@@ -95,8 +98,10 @@ void sweep_batch_begin(const char *root, const char *name, int64_t number, const
 }
 
 void sweep_batch_add(const CoreConfig *base, int64_t index, const char *id, const CoreConfig *config, CoreText *text) {
-  core_text_appendf(text, "%lld\t%s", (long long)index, id);
-  append_differences(base, config, "\t", "", text);
+  const CoreConfig defaults = core_config_default();
+  const bool of_trainer = base->program && !config->program;
+  core_text_appendf(text, "%lld\t%s%s", (long long)index, id, of_trainer ? "\t" TRAINER : "");
+  append_differences(of_trainer ? &defaults : base, config, "\t", "", text);
   core_text_append(text, "\n");
 }
 
@@ -242,7 +247,10 @@ int sweep_batch_config(const SweepBatch *batch, size_t line, CoreConfig *config)
   char *copy = core_text_duplicate(run->settings), *save = NULL, id[CORE_RUN_ID];
   int code = CORE_OK;
   *config = batch->base;
-  for (char *pair = strtok_r(copy, "\t", &save); pair && code == CORE_OK; pair = strtok_r(NULL, "\t", &save))
+  const bool of_trainer = strncmp(copy, TRAINER, sizeof TRAINER - 1) == 0;
+  if (of_trainer) *config = core_config_default();
+  for (char *pair = strtok_r(copy + (of_trainer ? sizeof TRAINER - 1 : 0), "\t", &save);
+       pair && code == CORE_OK; pair = strtok_r(NULL, "\t", &save))
     code = core_config_set_pair(config, pair);
   free(copy);
   TRY(code);

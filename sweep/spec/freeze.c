@@ -84,12 +84,13 @@ static void append_base(CoreText *text, const SweepSpec *spec) {
   if (spec->base.program) {
     core_text_append(text, "\n");
     core_script_to_ini(spec->base.program, text);
-    return;
+    if (!spec->is_mixed) return;
   }
+  const CoreConfig *base = spec->is_mixed ? &spec->trainer : &spec->base;
   const char *section = "";
   CoreText value = {0};
   for (size_t i = 0; i < count; i++) {
-    const char *now = core_config_get(&spec->base, &rows[i], &value);
+    const char *now = core_config_get(base, &rows[i], &value);
     if (strcmp(now, rows[i].def) == 0 || strcmp(rows[i].name, "train.seed") == 0) continue;
     if (strcmp(section, rows[i].section) != 0) core_text_appendf(text, "\n[%s]\n", rows[i].section);
     section = rows[i].section;
@@ -111,6 +112,7 @@ static void append_block_resources(CoreText *text, const SweepBlock *block) {
 static void append_blocks(CoreText *text, const char *kind, const SweepBlock *blocks, size_t count) {
   for (size_t b = 0; b < count; b++) {
     core_text_appendf(text, "\n[%s %s]\n", kind, blocks[b].name);
+    if (blocks[b].is_trainer) core_text_append(text, "program = no\n");
     for (size_t i = 0; i < blocks[b].count; i++) append_list(text, &blocks[b].lists[i]);
     append_block_resources(text, &blocks[b]);
   }

@@ -82,8 +82,13 @@ static size_t cell_of(const SweepGrid *grid, size_t run) { return grid->places[r
 
 size_t sweep_grid_cell(const SweepGrid *grid, size_t run) { return cell_of(grid, run); }
 
+/* Settings before the block's own. */
+static const CoreConfig *base_of(const SweepSpec *spec, const SweepPart *part) {
+  return part->block && part->block->is_trainer ? &spec->trainer : &spec->base;
+}
+
 void sweep_grid_cell_config(const SweepGrid *grid, size_t cell, size_t seed, CoreConfig *config) {
-  *config = grid->spec->base;
+  *config = *base_of(grid->spec, part_of(grid, cell));
   config->train.seed = grid->spec->seeds[seed];
   visit_cell(part_of(grid, cell), cell, apply_value, config);
   CORE_CHECK(sweep_parent_resolve(config) == CORE_OK); /* it was when the grid was expanded */
@@ -169,7 +174,7 @@ static int check_cell(const SweepGrid *grid, const SweepPart *part, size_t cell,
 
 /* One seed of one block. Inside a block every cell sets the same keys, so `values` needs no fresh start. */
 static int expand_part(SweepGrid *grid, const SweepPart *part, size_t seed, SweepIdSet *ids) {
-  CoreConfig values = grid->spec->base;
+  CoreConfig values = *base_of(grid->spec, part);
   values.train.seed = grid->spec->seeds[seed];
   for (size_t cell = part->first_cell; cell < part->first_cell + part->cells; cell++) {
     char id[CORE_RUN_ID];

@@ -77,7 +77,7 @@ int spec_setting_error(const SpecFile *file, const SpecSetting *setting, bool at
 static int check_value(const SpecFile *file, const SpecSetting *setting) {
   const char *value = setting->entry.value;
   if (setting->row) {
-    CoreConfig scratch = file->spec->base;
+    CoreConfig scratch = setting->row->is_program ? file->spec->base : core_config_default();
     int code = core_config_set(&scratch, setting->name, value);
     bool is_list = strchr(value, ',') || strstr(value, "..");
     if (code != CORE_OK && is_list && !setting->pair)
@@ -291,6 +291,9 @@ static bool is_resource(const CoreIniEntry *entry) { return strncmp(entry->key, 
 
 static int read_list(SpecFile *file, const CoreIniEntry *entry, bool is_zip, SweepBlock *block) {
   const CoreIni *ini = &file->spec->ini;
+  bool is_switch = false;
+  if (!is_zip) TRY(spec_script_switch(file, entry, block, &is_switch));
+  if (is_switch) return CORE_OK;
   if (is_resource(entry) && is_zip)
     return core_ini_error_key(ini, entry, "a zip has no resources; put %s into [slurm], a [grid] or a [search]",
                               entry->key);
@@ -415,7 +418,7 @@ static bool blocks_name_code(const SweepBlock *blocks, size_t count) {
 /* Modules, libraries and env.code count from the experiment file's folder, wherever the runs are started. A path that
  * is too long for a setting is left out: they count from the current folder then. */
 static void take_folder(const char *path, SweepSpec *spec) {
-  CoreConfig *base = &spec->base;
+  CoreConfig *base = spec->is_mixed ? &spec->trainer : &spec->base;
   char whole[PATH_MAX], folder[CORE_PATH_MAX];
   bool wanted = *base->env.folder || *base->env.code || names_code(base->env.task) ||
                 blocks_name_code(spec->grids, spec->grid_count) || blocks_name_code(spec->zips, spec->zip_count);

@@ -51,6 +51,7 @@ typedef struct SweepBlock {
   size_t count;
   SweepResource *resources;  /* its own, over those of the sweep (resources.h); none in a zip */
   size_t resource_count;
+  bool is_trainer;           /* grid of a file with a [program]: its runs are the trainer's (program = no) */
 } SweepBlock;
 
 /* A [search NAME]; sweep/spec/search.h works with it. */
@@ -68,6 +69,8 @@ typedef struct SweepSpec {
   char profile[SWEEP_NAME];   /* "" when none */
   bool frozen;                /* read from sweeps/<name>/sweep.ini: resolved already */
   CoreConfig base;            /* config sections, profile and --set applied; train.seed is of no meaning */
+  CoreConfig trainer;         /* base of grids with program = no, in a file with a [program] */
+  bool is_mixed;              /* there are such grids */
   int64_t *seeds;
   size_t seed_count;
   SweepBlock *grids, *zips;   /* only what this profile and sweep.grids select */

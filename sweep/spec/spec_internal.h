@@ -57,6 +57,10 @@ int spec_resources_resolve(SpecFile *file, int profile);
 int spec_script_read(SpecFile *file);
 /* Whether the file may name this setting: its program's, or without one the trainer's. */
 bool spec_script_has(const SpecFile *file, const CoreConfigRow *row);
+/* Reads "program = no" of a grid. *taken: it is such a line. */
+int spec_script_switch(SpecFile *file, const CoreIniEntry *entry, SweepBlock *block, bool *taken);
+/* Whether each grid names settings of its own kind of run only; zips and searches go with one kind. */
+int spec_script_check_blocks(const SpecFile *file);
 /* CORE_USAGE: the file's program has no such setting; the nearest. */
 int spec_script_unknown(const SpecFile *file, const char *name);
 int spec_script_check_goal(const SpecFile *file, const char *value);

@@ -52,12 +52,18 @@ static const SpecSetting *find_setting(const SpecFile *file, int profile, const 
   return best;
 }
 
+/* Whether a setting is that of grids with program = no. */
+static bool of_trainer(const SweepSpec *spec, const CoreConfigRow *row) {
+  return spec->base.program && !row->is_program;
+}
+
 static int apply_settings(SpecFile *file, int profile) {
   for (int rank = 0; rank <= 2; rank++) {
     for (size_t i = 0; i < file->setting_count; i++) {
       const SpecSetting *setting = &file->settings[i];
       if (setting->row && rank_of(setting, profile) == rank)
-        TRY(core_config_set(&file->spec->base, setting->name, setting->entry.value));
+        TRY(core_config_set(of_trainer(file->spec, setting->row) ? &file->spec->trainer : &file->spec->base,
+                            setting->name, setting->entry.value));
     }
   }
   return CORE_OK;
@@ -305,6 +311,7 @@ int spec_resolve(SpecFile *file, const char *profile_name) {
   take_unread(file, profile);
   TRY(take_stop(file, profile));
   TRY(take_blocks(file, profile));
+  TRY(spec_script_check_blocks(file));
   TRY(check_overlaps(file->spec));
   TRY(check_profile_counts(file, profile));
   TRY(set_in_blocks(file));

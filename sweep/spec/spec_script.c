@@ -11,17 +11,62 @@
 #include "sweep/spec/script.h"
 #include "sweep/spec/spec_internal.h"
 
+/* A line "program = no" of a grid. */
+static bool is_switch(const CoreIniEntry *entry) {
+  bool runs;
+  return strcmp(entry->key, "program") == 0 && strstr(entry->section, "grid ") &&
+         core_text_to_bool(entry->value, &runs) && !runs;
+}
+
 int spec_script_read(SpecFile *file) {
   const CoreScript *program;
   TRY(core_script_read(&file->spec->ini, &program));
   core_script_attach(&file->spec->base, program);
+  file->spec->trainer = core_config_default();
+  for (size_t i = 0; i < file->spec->ini.count && program; i++) {
+    const CoreIniEntry *entry = &file->spec->ini.entries[i];
+    if (entry->key && is_switch(entry)) file->spec->is_mixed = true;
+  }
+  return CORE_OK;
+}
+
+int spec_script_switch(SpecFile *file, const CoreIniEntry *entry, SweepBlock *block, bool *taken) {
+  *taken = file->spec->base.program && strcmp(entry->key, "program") == 0;
+  if (!*taken) return CORE_OK;
+  bool runs;
+  if (!core_text_to_bool(entry->value, &runs))
+    return core_ini_error(&file->spec->ini, entry, "program = %.40s: expected no, for runs of the trainer, or yes",
+                          entry->value);
+  block->is_trainer = !runs;
+  return CORE_OK;
+}
+
+/* A list that belongs to the other kind of run. */
+static const SweepValueList *find_foreign(const SweepBlock *block) {
+  for (size_t i = 0; i < block->count; i++)
+    if (block->lists[i].row->is_program == block->is_trainer) return &block->lists[i];
+  return NULL;
+}
+
+int spec_script_check_blocks(const SpecFile *file) {
+  const SweepSpec *spec = file->spec;
+  if (spec->is_mixed && spec->zip_count + spec->search_count > 0)
+    return core_error(CORE_USAGE, "%s: [zip] and [search] go with every grid, so a file whose grids are of the trainer and "
+                      "of a program can have none; make two files", spec->ini.file);
+  for (size_t g = 0; g < spec->grid_count && spec->base.program; g++) {
+    const SweepValueList *list = find_foreign(&spec->grids[g]);
+    if (list)
+      return core_ini_error_key(&spec->ini, list->entry, "%s is a setting of the %s, and [%s] is about the %s",
+                                list->row->name, list->row->is_program ? "program" : "trainer",
+                                spec->grids[g].entry->section, spec->grids[g].is_trainer ? "trainer" : "program");
+  }
   return CORE_OK;
 }
 
 bool spec_script_has(const SpecFile *file, const CoreConfigRow *row) {
   const CoreScript *program = file->spec->base.program;
   if (row->is_program) return program && core_script_find(program, row->name);
-  return !program || strcmp(row->name, "train.seed") == 0;
+  return !program || file->spec->is_mixed || strcmp(row->name, "train.seed") == 0;
 }
 
 int spec_script_unknown(const SpecFile *file, const char *name) {
@@ -29,7 +74,7 @@ int spec_script_unknown(const SpecFile *file, const char *name) {
   CoreConfig scratch = file->spec->base;
   if (row && !row->is_program)
     return core_error(CORE_USAGE, "%s is a setting of the trainer, and this file runs a program of its own: give the "
-                      "program's settings in [settings], the trainer's in another file", name);
+                      "program's settings in [settings], the trainer's in a grid with program = no", name);
   return core_config_set(&scratch, name, "");
 }
 

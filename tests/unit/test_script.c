@@ -180,6 +180,30 @@ static void test_words(void **state) {
   free_made(&made);
 }
 
+/* Grids of the trainer next to grids of the program. */
+static void test_mixed(void **state) {
+  Made made;
+  CoreConfig config;
+  CoreText text = {0};
+  make(HEAD COMMAND SETTINGS "[train]\ntotal_steps = 4096\n[grid theirs]\nlr = 0.1, 0.2\n"
+       "[grid ours]\nprogram = no\nppo.epsilon = 0.1, 0.3\n", &made);
+  assert_int_equal(made.grid.runs, 8);
+  sweep_grid_config(&made.grid, 0, &config);
+  assert_non_null(config.program);
+  sweep_grid_config(&made.grid, 3, &config);
+  assert_null(config.program);
+  assert_true(config.ppo.epsilon == 0.3);
+  assert_int_equal(config.train.total_steps, 4096);
+  assert_string_equal(config.algo.name, "ppo");
+  sweep_freeze_print(&made.spec, &text);
+  check_same_runs(core_text_string(&text), &made);
+  core_text_free(&text);
+  free_made(&made);
+  refuse(HEAD COMMAND SETTINGS "[grid ours]\nprogram = no\nlr = 0.1\n", "is about the trainer");
+  refuse(HEAD COMMAND SETTINGS "[grid a]\nppo.epsilon = 0.1\n[grid b]\nprogram = no\nppo.epsilon = 0.1\n",
+         "is about the program");
+}
+
 static void test_refused(void **state) {
   refuse(HEAD COMMAND SETTINGS "[grid g]\nlrr = 1\n", "lrr is no setting of the program; did you mean lr?");
   refuse(HEAD COMMAND SETTINGS "[grid g]\nsteps = 0.5\n", "steps = 0.5 is no whole number");
@@ -208,6 +232,6 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_kinds),  cmocka_unit_test(test_ids),   cmocka_unit_test(test_what_counts),
     cmocka_unit_test(test_frozen), cmocka_unit_test(test_files), cmocka_unit_test(test_words),
-    cmocka_unit_test(test_refused)};
+    cmocka_unit_test(test_mixed),  cmocka_unit_test(test_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
