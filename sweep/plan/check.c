@@ -17,6 +17,7 @@
 #include "store/workspace/run.h"
 #include "sweep/plan/checker.h"
 #include "sweep/plan/code.h"
+#include "sweep/plan/gpu_fit.h"
 #include "sweep/plan/workers.h"
 #include "sweep/spec/id_set.h"
 #include "sweep/spec/manifest.h"
@@ -38,7 +39,8 @@ typedef struct Look {
   const SweepGrid *grid;
   Shape *shapes;
   Fault *faults;
-  size_t shape_count, fault_count;
+  char **warnings;
+  size_t shape_count, fault_count, warning_count;
   bool has_parents;           /* some run begins from another one */
 } Look;
 
@@ -105,18 +107,34 @@ static void config_of_shape(void *context, size_t i, CoreConfig *config) {
   sweep_grid_config(look->grid, look->shapes[i].run, config);
 }
 
+static const SlurmSettings *settings_of(const Look *look, size_t run) {
+  return &look->check->resources->sets[set_of(look, run)];
+}
+
+static SweepCheckPlace place_of_shape(void *context, size_t i) {
+  const Look *look = context;
+  if (!look->check->resources) return (SweepCheckPlace){.ranks = 1};
+  const SlurmSettings *settings = settings_of(look, look->shapes[i].run);
+  return (SweepCheckPlace){.ranks = settings->ranks_per_run, .has_gpus = settings->gpus_per_run > 0};
+}
+
+static SweepChecker make_checker(const SweepCheck *check, Look *look) {
+  return (SweepChecker){.root = check->root, .folder = check->in_root ? check->root : NULL,
+                        .elsewhere = check->resources != NULL, .seconds = check->seconds, .config = config_of_shape,
+                        .place = place_of_shape, .context = look};
+}
+
 /* ---- memory on a cluster ---------------------------------------------------------------------------------------- */
 
-/* The job's memory, where it says how much; ranks share the worlds, so a run on several nodes takes a part on each. */
+/* The job's memory, where it says how much. bytes: of a rank. */
 static void judge_memory(Look *look, const Shape *shape, double bytes, double bytes_here) {
-  const SlurmSettings *slurm = &look->check->resources->sets[set_of(look, shape->run)];
+  const SlurmSettings *slurm = settings_of(look, shape->run);
   const double has = (double)slurm_settings_run_mem(slurm) * 1048576;
   char needed[32], given[32], message[512];
   CoreConfig config;
   sweep_grid_config(look->grid, shape->run, &config);
   const double workers = sweep_workers_bytes(&config, slurm->ranks_per_run);
-  const double needs = (bytes + workers) / (double)slurm->nodes;
-  if (slurm->gpus_per_run > 0 && strcmp(config.train.device, "cpu") != 0) return; /* the most of it is the GPU's */
+  const double needs = (bytes * (double)slurm->ranks_per_run + workers) / (double)slurm->nodes;
   core_text_count(needs, needed);
   if (has == 0 && needs > bytes_here) {
     core_warn("%s: a run takes about %sB of memory, more than this machine has (%sB); slurm.mem is not set, so nobody "
@@ -132,9 +150,82 @@ static void judge_memory(Look *look, const Shape *shape, double bytes, double by
   else core_warn("%s: %s", look->grid->spec->ini.file, message);
 }
 
+/* Plans of one shape with 2, 4, 8 ... times as many ranks, a GPU each. */
+typedef struct Larger {
+  const Look *look;
+  size_t run, count;
+  int64_t ranks[16];
+} Larger;
+
+static void config_of_larger(void *context, size_t i, CoreConfig *config) {
+  const Larger *larger = context;
+  sweep_grid_config(larger->look->grid, larger->run, config);
+}
+
+static SweepCheckPlace place_of_larger(void *context, size_t i) {
+  const Larger *larger = context;
+  return (SweepCheckPlace){.ranks = larger->ranks[i], .has_gpus = true};
+}
+
+/* Returns the number of GPUs, one a rank, on which the shape would fit; 0: none up to 1024. */
+static int64_t find_gpus(Look *look, size_t run) {
+  enum { GPUS_MAX = 1024 };
+  const SlurmSettings *settings = settings_of(look, run);
+  Larger larger = {.look = look, .run = run};
+  SweepVerdict verdicts[16] = {0};
+  char problem[512];
+  CoreConfig config, resolved;
+  size_t answered;
+  int64_t found = 0;
+  sweep_grid_config(look->grid, run, &config);
+  if (core_config_resolve(&config, &resolved) != CORE_OK) return 0;
+  for (int64_t n = settings->ranks_per_run; n <= GPUS_MAX; n *= 2)
+    if (resolved.env.num % n == 0 && (double)n > settings->gpus_per_run && larger.count < 16)
+      larger.ranks[larger.count++] = n;
+  SweepChecker checker = make_checker(look->check, look);
+  checker.config = config_of_larger, checker.place = place_of_larger, checker.context = &larger;
+  sweep_checker_run(&checker, larger.count, verdicts, &answered, problem);
+  for (size_t i = 0; i < answered; i++) {
+    if (!found && verdicts[i].answer == SWEEP_STARTS && verdicts[i].device_bytes <= sweep_gpu_bytes(settings))
+      found = larger.ranks[i];
+    free(verdicts[i].message);
+  }
+  return found;
+}
+
+/* Warnings are given once for equal words. */
+static void warn(Look *look, const char *message) {
+  for (size_t i = 0; i < look->warning_count; i++)
+    if (strcmp(look->warnings[i], message) == 0) return;
+  look->warnings = core_memory_resize(look->warnings, (look->warning_count + 1) * sizeof *look->warnings);
+  look->warnings[look->warning_count++] = core_text_duplicate(message);
+  core_warn("%s: %s", look->grid->spec->ini.file, message);
+}
+
+static void judge_gpus(Look *look, const Shape *shape, double device_bytes) {
+  CoreText message = {0};
+  CoreConfig config;
+  sweep_grid_config(look->grid, shape->run, &config);
+  const SweepGpuFit fit = sweep_gpu_fit(settings_of(look, shape->run), &config, device_bytes, &message);
+  if (fit == SWEEP_GPU_TOO_SMALL) {
+    const int64_t gpus = find_gpus(look, shape->run);
+    if (gpus > 0)
+      core_text_appendf(&message, "; slurm.gpus_per_run = %lld and slurm.ranks_per_run = %lld would do",
+                        (long long)gpus, (long long)gpus);
+    else core_text_append(&message, "; lower env.num or ppo.num_steps");
+    add_fault(look, core_text_string(&message), shape);
+  } else if (fit != SWEEP_GPU_FITS) {
+    warn(look, core_text_string(&message));
+  }
+  core_text_free(&message);
+}
+
 static void take_verdict(Look *look, const Shape *shape, SweepVerdict *verdict) {
   if (verdict->message) add_fault(look, verdict->message, shape);
-  else if (look->check->resources) judge_memory(look, shape, verdict->bytes, verdict->bytes_here);
+  else if (look->check->resources) {
+    judge_memory(look, shape, verdict->bytes, verdict->bytes_here);
+    judge_gpus(look, shape, verdict->device_bytes);
+  }
   free(verdict->message);
 }
 
@@ -321,13 +412,8 @@ static void warn_of(const char *file, CoreText *remarks) {
 int sweep_check_grid(const SweepCheck *check, const SweepGrid *grid, SweepChecked *checked) {
   Look look = {.check = check, .grid = grid};
   CoreText remarks = {0};
-  const SweepChecker checker = {.root = check->root,
-                                .folder = check->in_root ? check->root : NULL,
-                                .elsewhere = check->resources != NULL,
-                                .seconds = check->seconds,
-                                .config = config_of_shape,
-                                .context = &look,
-                                .remarks = &remarks};
+  SweepChecker checker = make_checker(check, &look);
+  checker.remarks = &remarks;
   *checked = (SweepChecked){0};
   TRY(sweep_code_check_trust(grid, false)); /* the trainer would open it */
   find_shapes(&look);
@@ -340,6 +426,8 @@ int sweep_check_grid(const SweepCheck *check, const SweepGrid *grid, SweepChecke
   if (code == CORE_OK) code = look_at_program(&look);
   if (code == CORE_OK) code = say(&look);
   for (size_t i = 0; i < look.fault_count; i++) free(look.faults[i].message);
+  for (size_t i = 0; i < look.warning_count; i++) free(look.warnings[i]);
+  free(look.warnings);
   free(look.faults);
   free(look.shapes);
   free(verdicts);

@@ -98,6 +98,11 @@ static int finish(Talk *talk, bool kill_it) {
 
 /* ---- questions -------------------------------------------------------------------------------------------------- */
 
+static void append_place(const SweepCheckPlace *place, CoreText *text) {
+  if (place->ranks > 1) core_text_appendf(text, "@ranks=%lld\n", (long long)place->ranks);
+  if (place->has_gpus) core_text_append(text, "@gpus=yes\n");
+}
+
 static void append_question(const CoreConfig *config, CoreText *text) {
   const CoreConfig fresh = core_config_default();
   CoreText value = {0};
@@ -113,8 +118,12 @@ static void append_question(const CoreConfig *config, CoreText *text) {
 static void ask(Talk *talk) {
   if (talk->written == talk->question.length && talk->asked < talk->count && talk->asked < talk->answered + AHEAD) {
     CoreConfig config;
-    talk->checker->config(talk->checker->context, talk->asked++, &config);
     core_text_clear(&talk->question);
+    if (talk->checker->place) {
+      const SweepCheckPlace place = talk->checker->place(talk->checker->context, talk->asked);
+      append_place(&place, &talk->question);
+    }
+    talk->checker->config(talk->checker->context, talk->asked++, &config);
     talk->written = 0;
     append_question(&config, &talk->question);
   }
@@ -127,7 +136,7 @@ static void ask(Talk *talk) {
 
 /* ---- answers ---------------------------------------------------------------------------------------------------- */
 
-/* "ok <tab> bytes <tab> bytes here", "memory <tab> ... <tab> why", "bad <tab> why" */
+/* "ok <tab> bytes <tab> bytes here <tab> device bytes", "memory <tab> ... <tab> why", "bad <tab> why" */
 static bool read_verdict(char *line, SweepVerdict *verdict) {
   char *rest = line;
   const char *word = strsep(&rest, "\t");
@@ -138,7 +147,10 @@ static bool read_verdict(char *line, SweepVerdict *verdict) {
   if (verdict->answer == SWEEP_UNANSWERED || !rest) return false;
   if (verdict->answer != SWEEP_REFUSED) {
     const char *bytes = strsep(&rest, "\t"), *here = rest ? strsep(&rest, "\t") : "";
-    if (!core_text_to_real(bytes, &verdict->bytes) || !core_text_to_real(here, &verdict->bytes_here)) return false;
+    const char *device = rest ? strsep(&rest, "\t") : "";
+    if (!core_text_to_real(bytes, &verdict->bytes) || !core_text_to_real(here, &verdict->bytes_here) ||
+        !core_text_to_real(device, &verdict->device_bytes))
+      return false;
   }
   if (verdict->answer != SWEEP_STARTS) verdict->message = core_text_duplicate(rest ? rest : "");
   return true;
@@ -150,7 +162,7 @@ static bool take_line(Talk *talk, char *line) {
     return talk->greeted;
   }
   if (strncmp(line, remark, sizeof remark - 1) == 0) {
-    core_text_appendf(talk->checker->remarks, "%s\n", line + sizeof remark - 1);
+    if (talk->checker->remarks) core_text_appendf(talk->checker->remarks, "%s\n", line + sizeof remark - 1);
     return true;
   }
   return talk->answered < talk->asked && read_verdict(line, &talk->verdicts[talk->answered]) && ++talk->answered;
@@ -239,7 +251,7 @@ void sweep_checker_run(const SweepChecker *checker, size_t count, SweepVerdict *
   }
   const bool understood = converse(&talk), late = is_late(&talk);
   show(&talk, true);
-  if (understood && talk.answered == count) hear_remarks(&talk);
+  if (understood && talk.answered == count && checker->remarks) hear_remarks(&talk);
   const bool ended = talk.out < 0;
   const int status = finish(&talk, !ended);
   *answered = talk.answered;

@@ -4,6 +4,7 @@
 #define SWEEP_CHECKER_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/config/config.h"
 #include "core/text.h"
@@ -12,9 +13,16 @@ typedef enum SweepAnswer { SWEEP_UNANSWERED, SWEEP_STARTS, SWEEP_TOO_LARGE, SWEE
 
 typedef struct SweepVerdict {
   SweepAnswer answer;
-  double bytes, bytes_here;  /* memory that the run takes, and that this machine has; 0 when refused */
+  double bytes, bytes_here;  /* memory that a rank takes, and that this machine has; 0 when refused */
+  double device_bytes;       /* memory that a rank takes of a GPU; 0: it uses none */
   char *message;             /* NULL unless refused or too large; free it */
 } SweepVerdict;
+
+/* Machine that a configuration would run on. */
+typedef struct SweepCheckPlace {
+  int64_t ranks;
+  bool has_gpus;
+} SweepCheckPlace;
 
 typedef struct SweepChecker {
   const char *root;          /* the workspace */
@@ -22,6 +30,7 @@ typedef struct SweepChecker {
   bool elsewhere;            /* on other machines: this one's GPUs and memory do not count */
   double seconds;            /* for all of it; 0: as long as it takes */
   void (*config)(void *context, size_t i, CoreConfig *config); /* gives configuration i */
+  SweepCheckPlace (*place)(void *context, size_t i); /* its place, with `elsewhere`; NULL: one rank without a GPU */
   void *context;
   CoreText *remarks;         /* gets lines on what may be wrong with environments though the runs would start */
 } SweepChecker;

@@ -27,6 +27,19 @@ for file in $files; do
   grep -qE "^name  = (onpolicy_|fixed_point_)?${stem%%_*}" "$file" || problems+="the sweep's name does not begin with ${stem%%_*} "
   [ -z "$problems" ]; tap_result "$file: paper, laptop and demo" $? "$problems"
 done
+
+# ---- each asks for what it needs: GPUs of 24 GB hold the largest, and none idles
+for file in $files; do
+  grep -q '^env.task = atari/Amidar' "$file" && continue # ten starts of Python
+  sed -E '/^(eval.levels|level_folder) /d' "$file" >"$tap_dir/needs.ini" # Kinetix' levels are not in this tree
+  sweep plan "$tap_dir/needs.ini" --set slurm.gpu_mem=24G --root "$root" >"$tap_dir/out" 2>&1
+  problems=$(grep -E 'gpus_per_run|slurm.mem:|device = auto' "$tap_dir/out" | head -3)
+  [ -z "$problems" ]; tap_result "$file: its GPUs hold it, and are used" $? "$problems"
+done
+tap_run "a million environments ask for 128 GPUs on 16 nodes" 0 "#SBATCH --ntasks=128" sweep plan experiments/fig11_sfl.ini \
+  --set sweep.grids=n1m --no-check --script --root "$root"
+tap_check "8 on each" "$(sweep plan experiments/fig11_sfl.ini --set sweep.grids=n1m --no-check --script --root "$root" |
+  grep -cE '^#SBATCH --(nodes=16|gres=gpu:8|ntasks-per-node=8)$' | grep -qx 3 || echo no)"
 names=$(sed -n 's/^name  = //p' $files | sort | uniq -d)
 [ -z "$names" ]; tap_result "no two files have one sweep's name" $? "$names"
 

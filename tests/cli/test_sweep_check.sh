@@ -28,7 +28,7 @@ refused "levels that are not there" "my.ini:8:10: env.levels: nosuch: No such fi
 refused "a parent that nobody knows" "my.ini:8:8: init.from = run:0123456789abcdef: neither this sweep nor the workspace has a run 0123456789abcdef; submit its sweep first" <<<$'[init]\nfrom = run:0123456789abcdef'
 refused "a parent's iteration beyond the run's own" "my.ini:15:13: init.from = run:...@99: this run goes on from there and ends after iteration 2; set train.total_steps to more (2 of the 4 runs" <<<$'[train]\ntotal_steps = 8192\n[algo]\nname = ppo_ewma\n[grid parents]\nppo.com = 8\n[grid children]\nppo.com = 64\ninit.from = run:{ppo.com=8}@99'
 refused "a parent's iteration beyond the parent's own" "that run of this sweep ends after iteration 2; name an earlier one" <<<$'[algo]\nname = ppo_ewma\n[grid parents]\nppo.com = 8\ntrain.total_steps = 8192\n[grid children]\nppo.com = 64\ntrain.total_steps = 8e5\ninit.from = run:{ppo.com=8 train.total_steps=8192}@99'
-refused "a checkpoint file that is not there" "my.ini:8:8: init.from = here/x.ckpt: there is no such file" <<<$'[init]\nfrom = here/x.ckpt'
+refused "a checkpoint file that is not there" "my.ini:8:8: init.from = here/x.ckpt: no such file" <<<$'[init]\nfrom = here/x.ckpt'
 refused "more memory than there is" "my.ini:8:11: training needs about" <<<$'[grid m]\nenv.num = 2097152\nppo.num_steps = 512'
 
 # ---- where it stands, and whom it concerns
@@ -61,6 +61,41 @@ experiment <<<$'[grid m]\nenv.num = 2097152\nppo.num_steps = 512\n[slurm]\nmem =
 tap_run "memory is held against what the job asks for" 2 "my.ini:11:7: slurm.mem: a run takes about" sweep plan my.ini --root "$root"
 experiment <<<$'[grid m]\nenv.num = 2097152\nppo.num_steps = 512\n[slurm]\ncpus_per_run = 1'
 tap_run "where the job asks for none, it is a warning" 0 "slurm.mem is not set" sweep plan my.ini --root "$root"
+# ---- GPUs of other machines: as many ranks as the file asks for, each block by its own
+experiment <<<$'[train]\ndevice = cuda\n[grid m]\nenv.num = 1048576\nppo.num_steps = 256\n[slurm]\ngpus_per_run = 1\ngpu_type = a100'
+tap_run "a run that no GPU of that type holds is refused, with the number that would do" 2 \
+  "slurm.gpu_type = a100 has 40 GB; slurm.gpus_per_run = 16 and slurm.ranks_per_run = 16 would do" \
+  sweep plan my.ini --root "$root"
+gpus=$(sweep plan my.ini --root "$root" 2>&1 | sed -n 's/.*slurm.ranks_per_run = \([0-9]*\) would do.*/\1/p')
+tap_run "that number does" 0 "the trainer would start it" sweep plan my.ini --root "$root" --set "slurm.gpus_per_run=$gpus" --set "slurm.ranks_per_run=$gpus"
+tap_run "half of it does not" 2 "slurm.gpus_per_run = $gpus and slurm.ranks_per_run = $gpus would do" sweep plan my.ini --root "$root" \
+  --set "slurm.gpus_per_run=$((gpus / 2))" --set "slurm.ranks_per_run=$((gpus / 2))"
+tap_run "slurm.gpu_mem is above the type" 0 "the trainer would start it" sweep plan my.ini --root "$root" --set slurm.gpu_mem=2T
+tap_run "a memory that nobody knows is a warning" 0 "of each of its GPUs; slurm.gpu_mem (or gpu_type) would say" sweep plan my.ini --root "$root" --set slurm.gpu_type=some
+experiment <<INI
+[train]
+device = cuda
+[grid small]
+env.num = 16
+[grid large]
+env.num = 1048576
+ppo.num_steps = 256
+slurm.gpus_per_run = $gpus
+slurm.ranks_per_run = $gpus
+[slurm]
+gpus_per_run = 1
+gpu_type = a100
+INI
+tap_run "each block by its own GPUs" 0 "all 2 configurations" sweep plan my.ini --root "$root"
+sed -i '/^slurm/d' my.ini
+tap_run "else only the large one is refused" 2 "(2 of the 4 runs: env.num=1048576" sweep plan my.ini --root "$root"
+experiment <<<$'[train]\ndevice = cpu\n[slurm]\ngpus_per_run = 1'
+tap_run "GPUs that no run uses are warned of" 0 "slurm.gpus_per_run = 1, but train.device = cpu trains these runs on processors" sweep plan my.ini --root "$root"
+experiment <<<$'[slurm]\ngpus_per_run = 2'
+tap_run "and those that no rank uses" 0 "a rank uses one GPU; ask for as many ranks" sweep plan my.ini --root "$root"
+experiment <<<$'[slurm]\nranks_per_run = 3'
+tap_run "environments are divided over the ranks that the job has" 2 "env.num = 16: not divisible by 3 ranks" sweep plan my.ini --root "$root"
+
 # ---- a trainer that can not be asked
 experiment </dev/null
 tap_run "without a trainer the plan stands" 0 "/nowhere/trainer can not be started: No such file or directory" env SWEEP_TRAINER=/nowhere/trainer "$SWEEP_BUILD/bin/sweep" plan my.ini --root "$root"

@@ -27,11 +27,14 @@ static struct Ranks {
   int on_machine;
   int threads;          /* share of this machine; 0 = unknown: alone */
   RankProcess *process; /* [size] */
+  int planned;          /* size of a run that is planned; 0 or 1: none is */
 } self = {.size = 1, .on_machine = 1};
 
 bool ranks_built(void) { return CORE_HAS_MPI; }
 int ranks_rank(void) { return self.rank; }
-int ranks_size(void) { return self.size; }
+int ranks_size(void) { return self.planned > 1 ? self.planned : self.size; }
+void ranks_plan_as(int size) { self.planned = size; }
+bool ranks_are_planned(void) { return self.planned > 1; }
 bool ranks_is_first(void) { return self.rank == 0; }
 int ranks_on_machine(void) { return self.on_machine; }
 int ranks_threads(void) { return self.threads > 0 ? self.threads : omp_get_max_threads(); }

@@ -28,6 +28,11 @@ int ranks_threads(void);
 /* Formats "rank 2 of 4 on node7 (process 4711)". */
 const char *ranks_describe(int rank, char text[160]);
 
+/* Lets ranks_size be `size`, for plans of runs on other machines; 1 ends it. Nothing is exchanged meanwhile: only the
+ * functions of planning may be called. */
+void ranks_plan_as(int size);
+bool ranks_are_planned(void);
+
 /* Returns the number of tasks in the launcher's environment (mpirun, srun, hydra), 1 without any. */
 int ranks_launched(void);
 

@@ -34,7 +34,7 @@ static int agree_on_device(Training *training) {
 static int open_shared(Training *training) {
   const CoreConfig *config = &training->config;
   const bool must = strcmp(config->train.device, "cuda") == 0;
-  int number = 0, code = strcmp(config->train.device, "cpu") == 0
+  int number = 0, code = strcmp(config->train.device, "cpu") == 0 || ranks_are_planned()
                            ? CORE_OK : device_choice_number(config, &number, &training->device_shared);
   if (code == CORE_OK)
     code = ranks_agree(core_device_open(config->train.device, number, &training->device, training->device_note));

@@ -9,13 +9,21 @@
 #include "core/command/options.h"
 #include "core/device/device.h"
 #include "core/memory.h"
+#include "core/text.h"
 #include "store/workspace/paths.h"
 #include "trainer/envs/bridge/bridge_process.h"
 #include "trainer/envs/tasks/tasks.h"
+#include "trainer/ranks/ranks.h"
 #include "trainer/run/inherit.h"
 #include "trainer/run/training.h"
 
 enum { CHECKED_MAX = 16 }; /* environments that are looked at closely */
+
+/* Machine that a configuration would run on, given by lines that begin with '@'. */
+typedef struct Place {
+  int64_t ranks;          /* "@ranks=128" */
+  bool has_gpus;          /* "@gpus=yes": an emulated GPU without a limit stands for each rank's */
+} Place;
 
 typedef struct Check {
   const char *root_option;
@@ -33,13 +41,45 @@ static void take_off_device(CoreConfig *config) {
     snprintf(config->train.precision, sizeof config->train.precision, "float32");
 }
 
+/* Plans with an emulated GPU in place of the other machine's; nothing runs on it. */
+static int plan_on_gpu(const CoreConfig *config, Training **training) {
+  char *kept = getenv("CORE_DEVICE") ? core_text_duplicate(getenv("CORE_DEVICE")) : NULL;
+  setenv("CORE_DEVICE", "emulated", 1);
+  const int code = training_plan(config, training);
+  if (kept) setenv("CORE_DEVICE", kept, 1);
+  else unsetenv("CORE_DEVICE");
+  free(kept);
+  return code;
+}
+
+/* Plans a run of the place. With train.device = auto a GPU is used where the environments run on it, as there. */
+static int plan_at(const Place *place, const CoreConfig *config, Training **training) {
+  const bool is_auto = strcmp(config->train.device, "auto") == 0;
+  CoreConfig off = *config, on = *config;
+  int code = CORE_OK;
+  take_off_device(&off);
+  snprintf(on.train.device, sizeof on.train.device, "cuda");
+  bool on_gpu = place->has_gpus && strcmp(config->train.device, "cpu") != 0 &&
+                !(is_auto && core_config_has_no_worlds(config));
+  ranks_plan_as((int)place->ranks);
+  if (on_gpu) code = plan_on_gpu(&on, training);
+  if (on_gpu && is_auto && code == CORE_OK && env_is_hosted((*training)->levels)) {
+    training_destroy(training);
+    on_gpu = false;
+  }
+  if (!on_gpu) code = training_plan(&off, training);
+  ranks_plan_as(1);
+  return code;
+}
+
 /* The message in one line. */
 static void print_message(void) {
   for (const char *c = core_error_message(); *c; c++) putchar(*c == '\n' || *c == '\t' ? ' ' : *c);
 }
 
 static void print_memory(const char *verdict, const TrainingPlan *plan) {
-  printf("%s\t%.0f\t%.0f", verdict, plan->buffer_bytes + plan->environment_bytes, plan->machine_bytes);
+  printf("%s\t%.0f\t%.0f\t%.0f", verdict, plan->buffer_bytes + plan->environment_bytes, plan->machine_bytes,
+         plan->device_bytes);
 }
 
 /* Keeps the configuration for print_remarks, if it is the first of its environment. */
@@ -65,10 +105,9 @@ static void print_remarks(Check *check) {
   free(check->checked);
 }
 
-static void answer(Check *check, CoreConfig config) {
+static void answer(Check *check, const Place *place, CoreConfig config) {
   Training *training;
-  if (check->elsewhere) take_off_device(&config);
-  int code = training_plan(&config, &training);
+  int code = check->elsewhere ? plan_at(place, &config, &training) : training_plan(&config, &training);
   if (code == CORE_OK) code = inherit_check(training, check->root);
   if (code != CORE_OK) {
     printf("bad\t");
@@ -79,6 +118,7 @@ static void answer(Check *check, CoreConfig config) {
     print_message();
   } else {
     print_memory("ok", &training->plan);
+    if (check->elsewhere) take_off_device(&config);
     keep_environment(check, &config);
   }
   putchar('\n');
@@ -87,16 +127,30 @@ static void answer(Check *check, CoreConfig config) {
   training_destroy(&training);
 }
 
+static int read_place(const char *line, Place *place) {
+  if (strcmp(line, "@gpus=yes") == 0) place->has_gpus = true;
+  else if (strncmp(line, "@ranks=", 7) != 0 || !core_text_to_int(line + 7, &place->ranks) || place->ranks < 1 ||
+           place->ranks > 1 << 20)
+    return core_error(CORE_USAGE, "%.80s: expected @gpus=yes or @ranks=N", line);
+  return CORE_OK;
+}
+
 static int answer_all(Check *check) {
   char line[2 * CORE_CONFIG_TEXT];
   CoreConfig config = core_config_default();
+  Place place = {.ranks = 1};
   printf("check-configs 1\n");
   fflush(stdout);
   while (fgets(line, sizeof line, stdin)) {
     line[strcspn(line, "\n")] = '\0';
     if (!*line) {
-      answer(check, config);
+      answer(check, &place, config);
       config = core_config_default();
+      place = (Place){.ranks = 1};
+      continue;
+    }
+    if (*line == '@') {
+      TRY(read_place(line, &place));
       continue;
     }
     TRY(core_config_set_pair(&config, line));
