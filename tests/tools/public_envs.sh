@@ -45,7 +45,6 @@ classics|gym-classics|with_wrappers:Classic-v0|
 memory|memory-gym|memory_gym:MortarMayhem-Grid-v0|net.encoder=nature eval.count=0 train.total_steps=512
 sailing|gym-sailing|gym_sailing:Sailboat-v0|
 boing|boing-gym|boing_gym:Boing-v0|
-pogema|pogema|pogema:Pogema-v0|
 race|gymnasium-search-race|gymnasium_search_race:gymnasium_search_race/SearchRace-v3|
 simplegrid|gym-simplegrid|gym_simplegrid:SimpleGrid-8x8-v0|
 dmc|shimmy[dm-control]|shimmy:dm_control/cartpole-balance-v0|
