@@ -18,6 +18,7 @@
 #include "core/memory.h"
 #include "store/care/maintain.h"
 #include "store/database/query.h"
+#include "store/runlog/aggregate.h"
 #include "store/workspace/paths.h"
 
 static const char runs_sql[] =
@@ -203,6 +204,12 @@ static int read_run(StoreQuery *query, AnalysisSelection *selection, AnalysisRun
 double analysis_run_whole_iterations(const AnalysisRun *run, double budget) {
   const double each = (double)run->transitions_per_iteration;
   return each > 0 ? ceil(budget / each) * each : budget;
+}
+
+bool analysis_run_reaches(const AnalysisRun *run, double transitions, double budget) {
+  const double each = (double)run->transitions_per_iteration;
+  if (transitions >= budget) return true;
+  return (double)run->iteration * each >= budget && budget - transitions < STORE_AGGREGATE_MOST * each;
 }
 
 int analysis_run_prefer(const AnalysisRun *a, const AnalysisRun *b) {

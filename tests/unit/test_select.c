@@ -458,11 +458,24 @@ static void test_copies_unfinished(void **state) {
   store_database_close(&database);
 }
 
+/* Rows of a run of 100 000 iterations stand for 16 each: those up to a budget of 1000 end at 992. */
+static void test_budget_is_reached(void **state) {
+  (void)state;
+  AnalysisRun run = {.transitions_per_iteration = 64, .iterations = 100000, .iteration = 5000};
+  assert_true(analysis_run_reaches(&run, 64.0 * 1000, 64.0 * 1000));
+  assert_true(analysis_run_reaches(&run, 64.0 * 992, 64.0 * 1000));
+  assert_false(analysis_run_reaches(&run, 64.0 * 900, 64.0 * 1000)); /* its rows are lost */
+  run.iteration = 999;
+  assert_false(analysis_run_reaches(&run, 64.0 * 992, 64.0 * 1000)); /* it has not come so far */
+  assert_false(analysis_run_reaches(&run, NAN, 64.0 * 1000));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_all_runs_in_order), cmocka_unit_test(test_where),
     cmocka_unit_test(test_where_extremes), cmocka_unit_test(test_where_refusals),    cmocka_unit_test(test_groups),
     cmocka_unit_test(test_asked_groups),      cmocka_unit_test(test_labels_within_sweeps),
+    cmocka_unit_test(test_budget_is_reached),
     cmocka_unit_test(test_groups_are_merged), cmocka_unit_test(test_labels_are_unique),
     cmocka_unit_test(test_refused_files),     cmocka_unit_test(test_empty_database),
     cmocka_unit_test(test_curve_average),     cmocka_unit_test(test_curve_geometric),
