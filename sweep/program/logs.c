@@ -41,6 +41,8 @@ typedef struct Meaning {
 typedef struct Steps { double *items; size_t count, capacity; } Steps; /* by row number - 1 */
 
 struct ProgramLogs {
+  char root[CORE_PATH_MAX], id[CORE_RUN_ID];
+  int attempt;
   const CoreConfig *config;
   StoreRunlog *stats, *evaluations, *metrics;
   Steps before;              /* steps of earlier attempts */
@@ -77,8 +79,9 @@ static int take_step(void *context, const StoreIteration *iteration, const Store
 static int count_row(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation,
                      const StoreLayer *layer, const StoreMetric *metric) {
   ProgramLogs *logs = context;
-  if (iteration) logs->done++;
-  if (evaluation && evaluation->iteration > logs->evaluated) logs->evaluated = evaluation->iteration;
+  if (iteration && !isnan(iteration->transitions)) logs->done++;
+  if (evaluation && !isnan(evaluation->transitions) && evaluation->iteration > logs->evaluated)
+    logs->evaluated = evaluation->iteration;
   return CORE_OK;
 }
 
@@ -100,6 +103,9 @@ static int read_earlier(const char *root, const char *id, int attempt, ProgramLo
 
 int program_logs_open(const char *root, const char *id, int attempt, const CoreConfig *config, ProgramLogs **result) {
   ProgramLogs *logs = core_memory_zero_allocate(1, sizeof *logs);
+  snprintf(logs->root, sizeof logs->root, "%s", root);
+  memcpy(logs->id, id, CORE_RUN_ID);
+  logs->attempt = attempt;
   logs->config = config;
   logs->step = logs->score = NAN;
   logs->started_s = core_clock_s();
@@ -186,9 +192,38 @@ static void add_goal(ProgramLogs *logs, double value, int64_t row) {
 /* Rows of earlier attempts before the step that this one begins at. */
 static int64_t find_base(const Steps *before, double step) {
   size_t row = 0;
-  if (isnan(step)) return (int64_t)before->count;
-  while (row < before->count && !(before->items[row] >= step)) row++;
+  const double limit = isnan(step) ? INFINITY : step;
+  while (row < before->count && before->items[row] < limit) row++;
   return (int64_t)row;
+}
+
+/* An emptied row takes the place of one that this attempt's rows replace: it may come to fewer of them. */
+static int empty_row(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation,
+                     const StoreLayer *layer, const StoreMetric *metric) {
+  ProgramLogs *logs = context;
+  if (iteration && iteration->iteration > logs->base) {
+    const StoreIteration empty = store_iteration_unmeasured(iteration->iteration);
+    store_runlog_iteration(logs->stats, &empty);
+  }
+  if (evaluation && evaluation->iteration > logs->base) {
+    const StoreEvaluation empty = store_evaluation_unmeasured(evaluation->iteration, evaluation->level_set);
+    store_runlog_evaluation(logs->evaluations, &empty);
+  }
+  if (metric && metric->iteration > logs->base) {
+    StoreMetric empty = *metric;
+    empty.value = NAN;
+    store_runlog_metric(logs->metrics, &empty);
+  }
+  return CORE_OK;
+}
+
+/* Before the attempt's first row, so that a log that has rows has these, too. */
+static void empty_replaced_rows(ProgramLogs *logs) {
+  static const char *const kinds[] = {"metrics", "eval", "stats"};
+  for (int earlier = 1; earlier < logs->attempt; earlier++)
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+      if (read_log(logs->root, logs->id, earlier, kinds[i], empty_row, logs) != CORE_OK)
+        core_warn("%s", core_error_message());
 }
 
 static void take_evaluation(ProgramLogs *logs, const ProgramRecord *record) {
@@ -226,7 +261,10 @@ void program_logs_take(ProgramLogs *logs, const ProgramRecord *record) {
   }
   for (size_t i = 0; i < record->count; i++)
     if (find_meaning(logs, record->names, record->values[i].name)->is_step) step = record->values[i].value;
-  if (!logs->has_begun) logs->base = find_base(&logs->before, step);
+  if (!logs->has_begun) {
+    logs->base = find_base(&logs->before, step);
+    if (logs->done == 0 && (size_t)logs->base < logs->before.count) empty_replaced_rows(logs);
+  }
   logs->has_begun = true;
   logs->taken++;
   const int64_t number = logs->base + logs->taken;

@@ -1,7 +1,8 @@
 /* Records of an attempt to rows of the run's logs: one row of stats for each record, and the score as evaluations.
  *
  * Rows are numbered through all attempts of a run (`iteration`). An attempt that begins at step s takes the place of
- * the rows of earlier attempts from step s on, as the database lets later attempts win. The number of rows in an
+ * the rows of earlier attempts from step s on, as the database lets later attempts win; it empties
+ * them first, since it may come to fewer. The number of rows in an
  * attempt's log says how many of its records were taken: after a crash at any moment the same source is read again from
  * its beginning, and that number of records is skipped. */
 #ifndef SWEEP_PROGRAM_LOGS_H

@@ -110,6 +110,25 @@ tap_check "and the good ones are rows" "$(
     <(printf '1 1\n2 2 2\n3 2 3\n4 1 4\n5 400 5\n'))"
 tap_check "the log counts the bad ones" "$(grep -q '3 lines or events of its metrics could not be read' "$(folder_of odd 0)/log.txt" || tail -3 "$(folder_of odd 0)/log.txt")"
 
+# ---- a program that starts over, and comes to fewer rows
+cat > over.sh <<'SH'
+every=1; [ "$SWEEP_ATTEMPT" -gt 1 ] && every=50
+step=0
+while [ $step -lt $([ "$SWEEP_ATTEMPT" -gt 1 ] && echo 400 || echo 300) ]; do
+  step=$((step + every)); echo "{\"step\": $step, \"reward\": $step, \"own\": $step}" >> "$SWEEP_METRICS"
+done
+[ "$SWEEP_ATTEMPT" -gt 1 ] || exit 75
+SH
+write over 'sh over.sh'
+timeout 60 sweep submit over.ini --wait > /dev/null 2>&1
+tap_run "a program that starts over finishes" 0 "1 finished" timeout 60 sweep submit over.ini --wait
+sweep collect > /dev/null 2>&1
+tap_check "and from its first step on no number of the first attempt is left" "$(
+  diff <(id=$(basename "$(folder_of over 0)"); rows "SELECT (SELECT count(*) FROM iteration WHERE run_id = '$id' AND transitions < 50), \
+(SELECT count(*) FROM iteration WHERE run_id = '$id' AND transitions >= 50), \
+(SELECT count(value) FROM metric WHERE run_id = '$id' AND step >= 50), \
+(SELECT count(episode_return) FROM evaluation WHERE run_id = '$id' AND transitions >= 50)") <(echo '49 8 8 8'))"
+
 # ---- other sources
 cat > table.sh <<'SH'
 printf 'step,reward\n1,0.5\n2,1\n' > "$SWEEP_DIR/progress.csv"
