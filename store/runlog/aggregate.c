@@ -9,7 +9,7 @@
 
 typedef enum Rule {
   MEAN,
-  LAST,       /* what adds up over the run, or describes a state */
+  LAST,       /* totals over the run, and states */
   SUM,
   MAXIMUM,
   HARMONIC,   /* rates: transitions over a sum */
