@@ -235,8 +235,10 @@ static void print_report(const AnalysisDdr *ddr) {
     printf("%6s transitions:", core_text_count(ddr->panels[p].budget, count));
     core_terminal_print_wrapped(stdout, line, 20, 19);
   }
-  if (!isnan(ddr->untrained))
-    printf("%6s transitions: %s %.3g (before training)\n", "0", analysis_ddr_words(ddr), ddr->untrained);
+  if (!isnan(ddr->untrained)) {
+    analysis_format_number(ddr->untrained, line, sizeof line);
+    printf("%6s transitions: %s %s (before training)\n", "0", analysis_ddr_words(ddr), line);
+  }
   printf("\n");
   append_reading(ddr, &text);
   core_terminal_print_wrapped(stdout, core_text_string(&text), 0, 0);
@@ -295,9 +297,9 @@ static const CoreManual manual = {
            "run is a dot: its DDR (transitions / sum of KL(behaviour || updated policy) over the iterations up to a "
            "budget) against the largest solve rate of its evaluations up to there; one panel a budget. Color: the "
            "setting that a run varies, light where it is large; shape: the algorithm; size: the minibatch. Under each "
-           "panel: Spearman's rank correlation with a 95 % bootstrap interval that resamples configurations; below the panels, the mean solve rate by "
-           "thirds of DDR, since the paper finds that both ends suffer. The table is sorted by solve rate and speaks "
-           "of the largest budget.\n\n"
+           "panel: Spearman's rank correlation with a 95 % bootstrap interval that resamples configurations; below the "
+           "panels, the mean solve rate by thirds of DDR, since the paper finds that both ends suffer. The table is "
+           "sorted by solve rate and speaks of the largest budget.\n\n"
            "New results beside the database (runs/) are imported first. Runs that have not reached a panel's budget "
            "are hollow there, and counted; they are in the correlation only when they diverged or failed, with the "
            "score of their untrained policy.\n\n"

@@ -128,6 +128,7 @@ static void make_csv(const Heatmap *h, CoreText *csv) {
 /* Rows as in the picture, the last value of y first. */
 static void print_table(const Heatmap *h) {
   CoreText value = {0};
+  char number[32];
   char **headers = core_memory_allocate((h->x.count + 1) * sizeof *headers);
   snprintf(headers[0] = core_memory_allocate(160), 160, "%s \\ %s", h->y.keys[0]->name, h->x.keys[0]->name);
   for (size_t x = 0; x < h->x.count; x++)
@@ -137,8 +138,10 @@ static void print_table(const Heatmap *h) {
     core_table_cell(table, "%s", analysis_key_shown(h->y.groups[y].config, h->y.keys[0], &value));
     for (size_t x = 0; x < h->x.count; x++) {
       const AnalysisInterval *cell = &h->cells[y * h->x.count + x];
+      analysis_format_number(cell->center, number, sizeof number);
       if (cell->n == 0) core_table_cell(table, "%s", no_number(h, y * h->x.count + x));
-      else core_table_cell(table, cell->n < h->most ? "%.3g (%zu)" : "%.3g", cell->center, cell->n);
+      else if (cell->n < h->most) core_table_cell(table, "%s (%zu)", number, cell->n);
+      else core_table_cell(table, "%s", number);
     }
   }
   printf("%s\n\n", analysis_scored_title(&h->scored, &h->context));

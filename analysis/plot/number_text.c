@@ -21,10 +21,10 @@ static void format_two_digits(double value, char *buffer, size_t size) {
   snprintf(buffer, size, "%.*f", digits < 0 ? 0 : digits, value);
 }
 
-/* Decimals that show two digits of the interval's width, and at most three of the largest number. */
-static int common_decimals(double width, double largest) {
-  const int of_width = 1 - (int)floor(log10(width)), of_largest = 2 - (int)floor(log10(largest));
-  const int decimals = of_width < of_largest ? of_width : of_largest;
+/* Decimals that show three digits of the largest number; from 0.01 on at most three, so that scores have as many. */
+static int common_decimals(double largest) {
+  const int decimals = 2 - (int)floor(log10(largest));
+  if (largest >= 0.01 && decimals > 3) return 3;
   return decimals < 0 ? 0 : decimals;
 }
 
@@ -39,7 +39,7 @@ void analysis_format_interval(AnalysisInterval interval, char *buffer, size_t si
     if (!apart) analysis_format_number(value[i], to, sizeof text[i]);
     else if (largest >= LARGE || largest < 10 * SMALL) snprintf(to, sizeof text[i], "%.2e", value[i]);
     else if (value[1] > SMALL && value[2] / value[1] > FAR_APART) format_two_digits(value[i], to, sizeof text[i]);
-    else snprintf(to, sizeof text[i], "%.*f", common_decimals(width, largest), value[i]);
+    else snprintf(to, sizeof text[i], "%.*f", common_decimals(largest), value[i]);
   }
   if (isnan(interval.center)) snprintf(buffer, size, "-");
   else if (isnan(interval.low)) snprintf(buffer, size, "%s [n = %zu]", text[0], interval.n);
