@@ -10,17 +10,19 @@ static const double FLUSH_EVERY_S = 2;
 
 /* ---- merged iterations ------------------------------------------------------------------------------------------- */
 
-enum { FIRST_ROW_SEEN = -1 }; /* from the row callback: no error */
+enum { FIRST_ROW_SEEN = -1 }; /* returned by the row callback to stop reading; not an error */
 
 static int take_first(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation,
                       const StoreLayer *layer, const StoreMetric *metric) {
   int64_t *every = context;
-  (void)evaluation, (void)layer, (void)metric;
+  (void)evaluation;
+  (void)layer;
+  (void)metric;
   *every = iteration->merged_iterations >= 1 ? (int64_t)iteration->merged_iterations : 1;
   return FIRST_ROW_SEEN;
 }
 
-/* *every stays 0 where no earlier attempt has written a row. */
+/* Reads the iterations per row from the first row of an earlier attempt; *every stays 0 if there is none. */
 static int find_every(const char *root, const char *id, int attempt, int64_t *every) {
   char path[CORE_PATH_MAX], name[32];
   StoreLogDamage damage;
@@ -34,7 +36,7 @@ static int find_every(const char *root, const char *id, int attempt, int64_t *ev
   return CORE_OK;
 }
 
-/* Of an attempt that ended before its first row. */
+/* Whether the newest checkpoint has an unfinished row, perhaps of an attempt that ended before its first row. */
 static bool has_unfinished_row(const Checkpoint *checkpoint) {
   char path[CORE_PATH_MAX];
   bool there = false;

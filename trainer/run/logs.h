@@ -6,7 +6,7 @@
 #include "store/workspace/paths.h"
 #include "trainer/run/progress.h"
 
-#define RUN_LOGS_SECTION "merged iterations" /* of checkpoints of runs whose rows stand for several */
+#define RUN_LOGS_SECTION "merged iterations" /* checkpoint section of runs with several iterations per row */
 
 typedef struct RunLogs {
   const char *root, *id;
@@ -16,8 +16,8 @@ typedef struct RunLogs {
   StoreAggregate aggregate;    /* unfinished row of `stats` */
 } RunLogs;
 
-/* Finds how many iterations a row of the run stands for: as its earlier attempts wrote them, else by log.rows. Adds
- * what is unfinished of a row to the checkpoint, where that is more than one. Before run_logs_open, which leaves it. */
+/* Determines the number of iterations per row: that of the run's earlier attempts, else by log.rows. With more than one,
+ * registers the unfinished row with the checkpoint. Call before run_logs_open, which keeps the unfinished row. */
 int run_logs_prepare(RunLogs *logs, const CoreConfig *config, const char *root, const char *id, int attempt,
                      int64_t iterations, Checkpoint *checkpoint);
 
@@ -30,7 +30,7 @@ int run_logs_close(RunLogs *logs, int code);
  * with one warning. */
 int run_logs_flush(RunLogs *logs, Progress *progress, bool durable);
 
-/* Logs an iteration: its line, or its part of one, its layers, and its files. Flushes every few seconds. Training
+/* Logs an iteration: its row, or its share of one, its layers, and its files. Flushes every few seconds. Training
  * continues without files that cannot be written. */
 void run_logs_iteration(RunLogs *logs, Progress *progress, Training *training, const StoreIteration *row);
 void run_logs_evaluation(RunLogs *logs, const StoreEvaluation *row, int attempts);
