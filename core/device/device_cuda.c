@@ -158,7 +158,8 @@ static void order(CoreDevice *device, void *earlier, void *later) {
 }
 
 static void comm_start(CoreDevice *device, void *memory, size_t bytes) {
-  (void)memory, (void)bytes;
+  (void)memory;
+  (void)bytes;
   order(device, device->stream, device->communication_stream);
 }
 

@@ -53,8 +53,8 @@ typedef struct OpsUpdateStats {
   uint64_t step, earlier;     /* steps of this iteration, and of those before it */
   uint64_t failed;            /* 0, or 1 + the index of the step that was skipped */
   double now[OPS_STATS_SUMS]; /* sums of the current minibatch, or of a micro-batch of it */
-  double all[OPS_STATS_SUMS];  /* where ranks or shards divide minibatches: sums of all its micro-batches, then of all
-                                * ranks */
+  double all[OPS_STATS_SUMS];  /* sums over all micro-batches, then over all ranks, where ranks or shards divide
+                                * minibatches */
   double mean[OPS_STATS_SUMS]; /* sum of each minibatch's mean over its rows */
   double norm[OPS_UPDATE_NETWORKS], norm_max[OPS_UPDATE_NETWORKS], clipped[OPS_UPDATE_NETWORKS]; /* sums, the largest */
   double joint;               /* sum of the joint norms of both networks */

@@ -172,7 +172,8 @@ bool communicator_nccl_is_available(const CoreDevice *device, char *reason) {
 }
 
 int communicator_nccl(CoreDevice *device, Communicator **communicator) {
-  (void)device, (void)communicator;
+  (void)device;
+  (void)communicator;
   return core_error(CORE_USAGE, "this program was built without NCCL");
 }
 #endif

@@ -16,8 +16,8 @@ typedef struct RunLogs {
   StoreAggregate aggregate;    /* unfinished row of `stats` */
 } RunLogs;
 
-/* Determines the number of iterations per row: that of the run's earlier attempts, else by log.rows. With more than one,
- * registers the unfinished row with the checkpoint. Call before run_logs_open, which keeps the unfinished row. */
+/* Determines the number of iterations per row: that of the run's earlier attempts, else by log.rows. With more than
+ * one, registers the unfinished row with the checkpoint. Call before run_logs_open, which keeps the unfinished row. */
 int run_logs_prepare(RunLogs *logs, const CoreConfig *config, const char *root, const char *id, int attempt,
                      int64_t iterations, Checkpoint *checkpoint);
 

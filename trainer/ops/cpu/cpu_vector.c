@@ -146,7 +146,8 @@ void cpu_transpose(const float *x, size_t x_step, int rows, int columns, float *
 
 void cpu_permute(Ops *ops, uint64_t seed, uint32_t purpose, uint32_t a, uint32_t b, uint32_t *order, uint32_t n,
                  uint32_t *scratch) {
-  (void)ops, (void)scratch;
+  (void)ops;
+  (void)scratch;
   core_random_permutation(seed, purpose, a, b, order, n);
 }
 

@@ -347,7 +347,9 @@ int device_library_multiply(DeviceLibrary *library, const DeviceProduct *p, void
 }
 #else
 DeviceLibrary *device_library_open(CoreDevice *device, OpsPrecision precision, char *reason) {
-  (void)device, (void)precision, (void)reason;
+  (void)device;
+  (void)precision;
+  (void)reason;
   return NULL;
 }
 void device_library_close(DeviceLibrary **library) { (void)library; }

@@ -148,7 +148,8 @@ static void relu_backward(Ops *ops, const float *y, float *dy, size_t n) {
 
 static void each(Ops *ops, int count, size_t floats, float *scratch, void (*work)(void *context, int i, float *scratch),
                  void *context) {
-  (void)ops, (void)floats;
+  (void)ops;
+  (void)floats;
   for (int i = 0; i < count; i++) work(context, i, scratch);
 }
 
