@@ -290,7 +290,7 @@ int ops_cpu_create(int threads, int max_rows, int max_width, Ops **ops);
 int ops_cpu_create_bf16(int threads, int max_rows, int max_width, Ops **ops);
 
 /* Sizes that bound every later call. ops_cpu_create takes kernels of max_width x max_width, too large for inputs of
- * many numbers, such as pictures. */
+ * many numbers, such as images. */
 typedef struct OpsCpuLimits {
   int rows, width;       /* max_rows, max_width */
   size_t kernel;         /* numbers of the largest kernel of a layer or an LSTM */

@@ -68,8 +68,7 @@ int coverage_worlds(const Env *levels, const Shards *shards);
 void coverage_reset(Coverage *coverage);
 /* Continues from another run's record, if its box is that of these levels. Any one rank. Errors as Env.sibling. */
 int coverage_resume_from(Coverage *coverage, const CoverageRecord *before);
-/* Begins a measured iteration, before its rollout, on the states that metrics.c samples (metrics_state). Errors as
- * Env.sibling. */
+/* Begins a measured iteration, before its rollout, on the states that metrics.c samples. Errors as Env.sibling. */
 int coverage_begin(Coverage *coverage, uint64_t seed, int64_t iteration);
 /* Adds the observations after step t, [worlds of this rank][features]. */
 void coverage_add_states(Coverage *coverage, int t, const float *shown);

@@ -45,7 +45,7 @@ static const Ops cpu_table = {
     .bound = cpu_bound, .gather_bytes = cpu_gather_bytes, .count_episodes = cpu_count_episodes,
     .count_trials = cpu_count_trials, .controller_kl = cpu_controller_kl,
     .normalize_within = cpu_normalize_within, .denormalize_within = cpu_denormalize_within,
-    .entity = &CPU_ENTITY, .image = &CPU_PICTURE, .recurrent = &CPU_RECURRENT, .destroy = cpu_destroy,
+    .entity = &CPU_ENTITY, .image = &CPU_IMAGE, .recurrent = &CPU_RECURRENT, .destroy = cpu_destroy,
 };
 
 static void register_buffers(CpuState *state, CoreArena *arena) {

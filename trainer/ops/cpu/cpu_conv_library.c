@@ -170,8 +170,8 @@ static const float *whole(const float *x, size_t image, int rows, int buffer) {
 }
 
 /* Runs a product whose result is images, of which `rows` are wanted. */
-static void to_pictures(const Product *product, const Argument *given, Argument result, size_t image, float *y,
-                        int rows) {
+static void to_images(const Product *product, const Argument *given, Argument result, size_t image, float *y,
+                      int rows) {
   const bool is_whole = rows == CPU_CONV_PART;
   result.data = is_whole ? y : cpu_conv_scratch(CPU_CONV_Y, CPU_CONV_PART * image);
   const Argument all[] = {given[0], given[1], result, {DNNL_ARG_SCRATCHPAD, &product->scratch, scratch_of(product)}};
@@ -184,7 +184,7 @@ static void forward(const OpsConv *conv, const float *x, const float *packed, fl
   const Product *product = &plan->product[FORWARD];
   const Argument given[] = {{DNNL_ARG_SRC, &plan->input, whole(x, ops_conv_inputs(conv), rows, CPU_CONV_X)},
                             {DNNL_ARG_WEIGHTS, &product->kernel, packed}};
-  to_pictures(product, given, (Argument){DNNL_ARG_DST, &plan->output, NULL}, ops_conv_outputs(conv), y, rows);
+  to_images(product, given, (Argument){DNNL_ARG_DST, &plan->output, NULL}, ops_conv_outputs(conv), y, rows);
 }
 
 static void to_input(const OpsConv *conv, const float *dy, const float *packed, float *dx, int rows) {
@@ -192,7 +192,7 @@ static void to_input(const OpsConv *conv, const float *dy, const float *packed, 
   const Product *product = &plan->product[TO_INPUT];
   const Argument given[] = {{DNNL_ARG_DIFF_DST, &plan->output, whole(dy, ops_conv_outputs(conv), rows, CPU_CONV_X)},
                             {DNNL_ARG_WEIGHTS, &product->kernel, packed + ops_conv_packed(conv)}};
-  to_pictures(product, given, (Argument){DNNL_ARG_DIFF_SRC, &plan->input, NULL}, ops_conv_inputs(conv), dx, rows);
+  to_images(product, given, (Argument){DNNL_ARG_DIFF_SRC, &plan->input, NULL}, ops_conv_inputs(conv), dx, rows);
 }
 
 static void to_kernel(const OpsConv *conv, const float *x, const float *dy, float *dpacked, int rows) {

@@ -38,7 +38,7 @@ CPU_VECTOR static void show_planes_4(const uint8_t *bytes, size_t area, float *y
     for (size_t c = 0; c < 4; c++) y[4 * i + c] = (float)bytes[c * area + i] / 255.0f;
 }
 
-static void show_picture(const OpsPixels *p, const uint8_t *bytes, float *y) {
+static void image_to_floats(const OpsPixels *p, const uint8_t *bytes, float *y) {
   const size_t area = (size_t)p->height * (size_t)p->width, all = (size_t)(p->frames * p->channels);
   const bool planes = !p->channels_last || p->channels == 1;
   if (planes && all == 4) show_planes_4(bytes, area, y);
@@ -52,7 +52,8 @@ static void show_picture(const OpsPixels *p, const uint8_t *bytes, float *y) {
 static void show(Ops *ops, const OpsPixels *p, const void *bytes, int rows, float *y) {
   const size_t numbers = (size_t)(p->height * p->width) * (size_t)(p->frames * p->channels);
   (void)ops;
-  for (int r = 0; r < rows; r++) show_picture(p, (const uint8_t *)bytes + (size_t)r * p->row, y + (size_t)r * numbers);
+  for (int r = 0; r < rows; r++)
+    image_to_floats(p, (const uint8_t *)bytes + (size_t)r * p->row, y + (size_t)r * numbers);
 }
 
 /* ---- convolutions ------------------------------------------------------------------------------------------------ */
@@ -166,7 +167,7 @@ static inline void pool_lanes(PoolWindow in, int channels, const float *x, float
   for (int i = 0; i < POOL_LANES; i++) from[i] = (uint8_t)places[i];
 }
 
-CPU_VECTOR static void pool_picture(const OpsPool3 *p, const float *x, float *y, uint8_t *from) {
+CPU_VECTOR static void pool_image(const OpsPool3 *p, const float *x, float *y, uint8_t *from) {
   const int rows = ops_pool3_side(p->height), columns = ops_pool3_side(p->width), channels = p->channels;
   for (int row = 0; row < rows; row++)
     for (int column = 0; column < columns; column++, y += channels, from += channels) {
@@ -189,7 +190,7 @@ static inline void unpool_lanes(PoolWindow in, int channels, const uint8_t *rest
 
 /* In the order of the windows, which is that of row_window_backward for each element: windows further down and right
  * have it at a smaller index. */
-CPU_VECTOR static void unpool_picture(const OpsPool3 *p, const uint8_t *from, const float *dy, float *dx) {
+CPU_VECTOR static void unpool_image(const OpsPool3 *p, const uint8_t *from, const float *dy, float *dx) {
   const int rows = ops_pool3_side(p->height), columns = ops_pool3_side(p->width), channels = p->channels;
   memset(dx, 0, pool_inputs(p) * sizeof *dx);
   for (int row = rows - 1; row >= 0; row--)
@@ -207,14 +208,14 @@ CPU_VECTOR static void unpool_picture(const OpsPool3 *p, const uint8_t *from, co
 static void pool_forward(Ops *ops, const OpsPool3 *pool, const float *x, float *y, uint8_t *from, int rows) {
   const size_t in = pool_inputs(pool), out = ops_pool3_outputs(pool);
   (void)ops;
-  for (int r = 0; r < rows; r++) pool_picture(pool, x + (size_t)r * in, y + (size_t)r * out, from + (size_t)r * out);
+  for (int r = 0; r < rows; r++) pool_image(pool, x + (size_t)r * in, y + (size_t)r * out, from + (size_t)r * out);
 }
 
 static void pool_backward(Ops *ops, const OpsPool3 *pool, const uint8_t *from, const float *dy, float *dx, int rows) {
   const size_t in = pool_inputs(pool), out = ops_pool3_outputs(pool);
   (void)ops;
   for (int r = 0; r < rows; r++)
-    unpool_picture(pool, from + (size_t)r * out, dy + (size_t)r * out, dx + (size_t)r * in);
+    unpool_image(pool, from + (size_t)r * out, dy + (size_t)r * out, dx + (size_t)r * in);
 }
 
 CPU_VECTOR static void relu(const float *x, float *y, size_t n) {
@@ -234,7 +235,7 @@ static void relu_backward(Ops *ops, const float *y, float *dy, size_t n) {
   relu_gradient(y, dy, n);
 }
 
-const OpsImage CPU_PICTURE = {
+const OpsImage CPU_IMAGE = {
   .pixels = show, .conv_pack = conv_pack, .conv_unpack = conv_unpack, .conv_forward = conv_forward,
   .conv_backward = conv_backward, .pool_forward = pool_forward, .pool_backward = pool_backward,
   .relu_forward = relu_forward, .relu_backward = relu_backward, .norm_backward = cpu_norm_backward_rows, .each = each,

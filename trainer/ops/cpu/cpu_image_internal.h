@@ -5,11 +5,11 @@
 #include "trainer/ops/cpu/cpu_internal.h"
 #include "trainer/ops/image.h"
 
-extern const OpsImage CPU_PICTURE;
+extern const OpsImage CPU_IMAGE;
 
 enum { CPU_CONV_PART = 4 }; /* images */
 
-/* The three products of a convolution, without bias and activation, of a part of at most CPU_CONV_PART pictures on the
+/* The three products of a convolution, without bias and activation, of a part of at most CPU_CONV_PART images on the
  * calling thread. packed: as `pack` gave it, 2 * ops_conv_packed floats. dpacked: is set; `unpack` turns it into [size]
  * [size][in][out]. */
 typedef struct CpuConv {

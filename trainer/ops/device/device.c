@@ -173,7 +173,7 @@ static const Ops device_table = {
   .count_trials = count_trials, .cap = device_cap, .kl_penalty_weights = device_kl_penalty,
     .controller_kl = device_controller_kl,
   .normalize_within = normalize_within, .denormalize_within = denormalize_within,
-  .update = &device_update, .entity = &DEVICE_ENTITY, .image = &DEVICE_PICTURE,
+  .update = &device_update, .entity = &DEVICE_ENTITY, .image = &DEVICE_IMAGE,
   .recurrent = &DEVICE_RECURRENT, .destroy = destroy,
 };
 

@@ -153,7 +153,7 @@ static void each(Ops *ops, int count, size_t floats, float *scratch, void (*work
   for (int i = 0; i < count; i++) work(context, i, scratch);
 }
 
-const OpsImage DEVICE_PICTURE = {
+const OpsImage DEVICE_IMAGE = {
   .pixels = pixels, .conv_pack = conv_pack, .conv_unpack = conv_pack, .conv_forward = conv_forward,
   .conv_backward = conv_backward, .pool_forward = pool_forward, .pool_backward = pool_backward,
   .relu_forward = relu_forward, .relu_backward = relu_backward, .norm_backward = device_norm_backward, .each = each,

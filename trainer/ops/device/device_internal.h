@@ -112,7 +112,7 @@ typedef struct DeviceParts { size_t size; unsigned count; } DeviceParts;
 DeviceParts device_parts(size_t n);
 
 extern const OpsEntity DEVICE_ENTITY; /* device_entity.c */
-extern const OpsImage DEVICE_PICTURE; /* device_picture.c */
+extern const OpsImage DEVICE_IMAGE; /* device_image.c */
 extern const struct OpsRecurrent DEVICE_RECURRENT; /* device_lstm.c */
 
 /* device_dense.c */
