@@ -108,13 +108,13 @@ id=${run##*/}
 tap_expect "checkpoint takes a run's first digits" 0 'iteration  2' trainer checkpoint "${id:0:5}"
 tap_expect "and its folder" 0 'iteration  2' trainer checkpoint "$run/"
 tap_expect "checkpoint of a run that is none" 2 "'zzz' names no run of $tap_dir" trainer checkpoint zzz
-tap_expect "a checkpoint that is not there" 2 'there is no checkpoint runs/x.ckpt' trainer checkpoint runs/x.ckpt
+tap_expect "a checkpoint that is not there" 2 'no checkpoint runs/x.ckpt' trainer checkpoint runs/x.ckpt
 tap_expect "checkpoint --json" 0 '"iteration": 2' trainer checkpoint --json "$run"/ckpt/iteration-000000000002.ckpt
 tap_check "one episode a level has no standard error" "$(grep -o 'evaluation after.*' "$run/log.txt" | grep -v 'solve rate [0-9.]*, return')"
-tap_check "config.ini gives the same run" "$(trainer --config "$run/config.ini" 2>&1 | grep -q 'finished already' || echo "not recognised"
+tap_check "config.ini gives the same run" "$(trainer --config "$run/config.ini" 2>&1 | grep -q 'already finished' || echo "not recognised"
   [ "$(ls runs | wc -l)" -eq 1 ] || ls runs)"
-tap_expect "a finished run says so" 0 'is finished already' trainer "${small[@]}"
-tap_expect "and says so with --resume" 0 'is finished already' trainer "${small[@]}" --resume
+tap_expect "a finished run says so" 0 'already finished' trainer "${small[@]}"
+tap_expect "and says so with --resume" 0 'already finished' trainer "${small[@]}" --resume
 tap_expect "--force runs it again" 0 'finished, 2 of 2' trainer "${small[@]}" --force
 tap_check "as a second attempt" "$([ -s "$run/stats.2.tsv" ] || ls "$run")"
 tap_check "--quiet prints nothing" "$(trainer "${small[@]}" --set train.seed=5 --quiet 2>&1)"

@@ -217,7 +217,7 @@ static void test_a_damaged_choice_is_refused(void **unused) {
   REFUSED(bad.library[0] = '\0', "invalid library name");
   REFUSED(bad.library[3] = '\033', "invalid library name");
   REFUSED(memset(bad.library, 'x', sizeof bad.library), "invalid library name");
-  REFUSED(bad.rows = -1, "negative");
+  REFUSED(bad.rows = -1, "rows or threads");
 }
 
 /* ---- a training -------------------------------------------------------------------------------------------------- */
