@@ -38,7 +38,7 @@ tap_expect "levels that are not there" 2 'no-such' trainer "${small[@]}" --set e
 tap_expect "a workspace that is no folder" 1 'bad\.ini' trainer "${small[@]}" --root bad.ini
 tap_expect "more memory than there is, with numbers and settings" 1 'env\.num' \
   trainer "${small[@]}" --set env.num=4194304 --set ppo.num_steps=512
-tap_expect "a checkpoint that is none" 1 'damaged, or no checkpoint' trainer checkpoint defaults.ini
+tap_expect "a checkpoint that is none" 1 'damaged, or not a checkpoint' trainer checkpoint defaults.ini
 
 tap_expect "--dry-run tells sizes and memory" 0 'memory +about' trainer "${small[@]}" --dry-run
 tap_expect "--dry-run tells what a scaling scheme comes to" 0 'scaling +hybrid, factor 4: env.num 8192, ppo.num_minibatches 64 of 32768' \
