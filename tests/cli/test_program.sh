@@ -73,6 +73,22 @@ echo '# edited' >> asked.sh
 tap_run "by its name alone a sweep does not run edited code" 2 "were edited since" sweep submit asked --force
 tap_run "an edited script makes new runs" 0 "4 new in the manifest" sweep submit asked.ini --no-start
 
+# ---- search, stop, and our trainer in the same file
+{ own searched 'sh train.sh {steps} {lr} {seed}' | sed -e '/^\[grid g\]/,$d' -e 's/^seeds = 2/seeds = 1/'
+  printf '[search s]\nmethod = tpe\ntrials = 6\nstartup = 3\nwave = 3\nlr = log 1e-3 .. 1\n'; } > searched.ini
+tap_run "a search proposes trials by the program's score" 0 "6 finished" timeout 120 sweep submit searched.ini --wait
+tap_run "and analyze search explains them by its settings" 0 "final" analyze search w/results.db searched -o f.svg
+{ own rungs 'sh train.sh {steps} {lr} {seed}' | sed -e 's/^lr = 0.25, 0.5/lr = 0.1, 0.2, 0.3, 0.4/' -e 's/^seeds = 2/seeds = 1/'
+  printf '[stop]\nrule = asha\nmin = 20\neta = 2\nevery = 0.2\n'; } > rungs.ini
+SLOW=1 timeout 200 sweep submit rungs.ini --wait > out 2>&1
+tap_check "a rule stops runs by the program's score" "$(grep -qE '[1-3] finished, [1-3] stopped by rule' out || tail -3 out)"
+{ own mixed 'sh train.sh {steps} {lr} {seed}'
+  printf '%s\n' '[train]' 'total_steps = 512' '[env]' 'num = 8' 'morphologies = car' 'level_count = 2' '[ppo]' 'num_steps = 16' \
+    'num_minibatches = 2' 'epochs = 1' '[net]' 'width = 8' 'depth = 1' '[eval]' 'count = 1' 'episodes = 2' \
+    '[grid ours]' 'program = no' 'ppo.epsilon = 0.1, 0.3'; } > mixed.ini
+tap_run "runs of the trainer and of a program finish in one sweep" 0 "8 finished" timeout 200 sweep submit mixed.ini --wait
+tap_run "and are drawn in one figure" 0 "eps 0.1" analyze curves w/results.db --sweep mixed --y episode_return -o f.svg
+
 # ---- helpers
 if command -v python3 > /dev/null; then
   cp "$tree/python/sweepdb/run.py" helper.py
