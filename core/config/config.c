@@ -82,6 +82,7 @@ enum { SECTION_COUNT = sizeof sections / sizeof *sections };
 
 enum { SLOT_COUNT = 8192 };
 _Static_assert(ROW_COUNT + PROGRAM_ROWS_MAX < SLOT_COUNT / 2, "the table of names is too full");
+_Static_assert(ROW_COUNT + PROGRAM_ROWS_MAX <= CORE_CONFIG_ROWS_MAX, "more rows than are announced");
 
 static _Atomic uint16_t slots[SLOT_COUNT]; /* 0: free, else 1 + the row's index */
 static const char *names[ROW_COUNT];

@@ -52,7 +52,9 @@ typedef struct CoreConfigRow {
 } CoreConfigRow;
 
 CoreConfig core_config_default(void);
-/* The table, and behind it the settings of all programs that this process has met. Grows, never moves. */
+enum { CORE_CONFIG_ROWS_MAX = 4096 };
+/* The table, and behind it the settings of all programs that this process has met. Grows up to CORE_CONFIG_ROWS_MAX,
+ * never moves: what is kept for each row has room for that many. */
 const CoreConfigRow *core_config_rows(size_t *count);
 /* The table alone. */
 const CoreConfigRow *core_config_own_rows(size_t *count);

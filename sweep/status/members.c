@@ -61,7 +61,7 @@ static void find_differences(SweepMembers *members) {
   const CoreConfigRow *row = core_config_rows(&rows);
   CoreConfig first, other;
   bool is_first = true;
-  members->differs = core_memory_zero_allocate(rows + 1, sizeof *members->differs);
+  members->differs = core_memory_zero_allocate(CORE_CONFIG_ROWS_MAX, sizeof *members->differs);
   for (size_t i = 0; i < members->progress->runs; i++) {
     if (!sweep_members_config(members, i, is_first ? &first : &other)) continue;
     for (size_t r = 0; r < rows && !is_first; r++)
@@ -69,6 +69,11 @@ static void find_differences(SweepMembers *members) {
         members->differs[r] = true;
     is_first = false;
   }
+}
+
+/* Whether the setting is the run's own, where runs of the trainer and of a program are mixed. */
+static bool is_of_run(const CoreConfig *config, const CoreConfigRow *row) {
+  return config->program || row->is_program ? core_config_is_read(config, row) : true;
 }
 
 json_t *sweep_members_settings(SweepMembers *members, size_t index) {
@@ -79,7 +84,8 @@ json_t *sweep_members_settings(SweepMembers *members, size_t index) {
   if (!members->differs) find_differences(members);
   json_t *object = json_object();
   for (size_t r = 0; r < rows; r++)
-    if (members->differs[r]) json_object_set_new(object, row[r].name, core_config_setting_json(&config, &row[r]));
+    if (members->differs[r] && is_of_run(&config, &row[r]))
+      json_object_set_new(object, row[r].name, core_config_setting_json(&config, &row[r]));
   return object;
 }
 
@@ -92,9 +98,7 @@ void sweep_members_add_differences(SweepMembers *members, bool *differs) {
 }
 
 void sweep_members_take_differences(SweepMembers *members, const SweepMembers *before) {
-  size_t rows;
   if (!members->places || members->differs || !before->differs) return;
-  core_config_rows(&rows);
-  members->differs = core_memory_allocate((rows + 1) * sizeof *members->differs);
-  memcpy(members->differs, before->differs, (rows + 1) * sizeof *members->differs);
+  members->differs = core_memory_allocate(CORE_CONFIG_ROWS_MAX * sizeof *members->differs);
+  memcpy(members->differs, before->differs, CORE_CONFIG_ROWS_MAX * sizeof *members->differs);
 }

@@ -45,9 +45,7 @@ static RunScores *make_scores(StoreDatabase *database, const SweepProgress *prog
 
 /* [rows of core/config]: whether runs of one of the sweeps differ in the setting. Free it. */
 static bool *find_settings(SweepShown *shown, size_t count) {
-  size_t rows;
-  core_config_rows(&rows);
-  bool *differs = core_memory_zero_allocate(rows + 1, sizeof *differs);
+  bool *differs = core_memory_zero_allocate(CORE_CONFIG_ROWS_MAX, sizeof *differs);
   for (size_t i = 0; i < count; i++) sweep_members_add_differences(&shown[i].members, differs);
   return differs;
 }
@@ -60,8 +58,10 @@ static void visit_settings(SweepShown *shown, size_t index, const bool *differs,
   CoreConfig config;
   CoreText value = {0};
   const bool is_known = sweep_members_config(&shown->members, index, &config);
-  for (size_t r = 0; r < rows; r++)
-    if (differs[r]) add(target, is_known ? core_config_get(&config, &row[r], &value) : "");
+  for (size_t r = 0; r < rows; r++) {
+    const bool is_own = is_known && (!(config.program || row[r].is_program) || core_config_is_read(&config, &row[r]));
+    if (differs[r]) add(target, is_own ? core_config_get(&config, &row[r], &value) : "");
+  }
   core_text_free(&value);
 }
 
@@ -127,8 +127,9 @@ void sweep_shown_print_runs(SweepShown *shown, StoreDatabase *database, const Sw
   const CoreConfigRow *row = core_config_rows(&rows);
   const char *const before[] = {"index", "run", "status", "iteration", "of", result_name(&shown->progress), "best",
                                 "steps/s"};
-  const char **headers = core_memory_allocate((rows + 16) * sizeof *headers);
+  const char **headers = core_memory_allocate((CORE_CONFIG_ROWS_MAX + 16) * sizeof *headers);
   bool *differs = find_settings(shown, 1);
+  core_config_rows(&rows); /* with those of programs whose runs were read now */
   RunScores *scores = make_scores(database, &shown->progress);
   for (size_t i = 0; i < sizeof before / sizeof *before; i++) headers[columns++] = before[i];
   for (size_t r = 0; r < rows; r++)
@@ -194,6 +195,7 @@ void sweep_shown_print_csv(SweepShown *shown, size_t count, StoreDatabase *datab
   size_t rows;
   const CoreConfigRow *row = core_config_rows(&rows);
   bool *differs = find_settings(shown, count);
+  core_config_rows(&rows); /* with those of programs whose runs were read now */
   printf("sweep,index,run,status,attempt,iteration,iterations,solve_rate,steps_per_second,job,host,reason,"
          "best_solve_rate,episode_return,best_return");
   for (size_t r = 0; r < rows; r++)

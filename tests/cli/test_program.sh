@@ -87,6 +87,8 @@ tap_check "a rule stops runs by the program's score" "$(grep -qE '[1-3] finished
     'num_minibatches = 2' 'epochs = 1' '[net]' 'width = 8' 'depth = 1' '[eval]' 'count = 1' 'episodes = 2' \
     '[grid ours]' 'program = no' 'ppo.epsilon = 0.1, 0.3'; } > mixed.ini
 tap_run "runs of the trainer and of a program finish in one sweep" 0 "8 finished" timeout 200 sweep submit mixed.ini --wait
+tap_check "status gives each run its own settings" "$(sweep status mixed --json | tool json 0 run 0 settings | grep -E 'net.width|ppo' ;
+  sweep status mixed --runs | grep -q 'ppo.epsilon\|epsilon' || sweep status mixed --runs)"
 tap_run "and are drawn in one figure" 0 "eps 0.1" analyze curves w/results.db --sweep mixed --y episode_return -o f.svg
 
 # ---- helpers

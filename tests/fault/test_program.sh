@@ -22,7 +22,7 @@ has_lines() { [ "$(metric_lines "$1")" -ge "$2" ]; }
 write() { # NAME COMMAND [LINES of [program]...]
   { printf '[sweep]\nname = %s\ngoal = max episode_return\n[program]\ncommand = %s\nstep = step of {steps}\n' "$1" "$2"
     [ $# -gt 2 ] && printf '%s\n' "${@:3}"
-    printf '[settings]\nsteps = 400\nlabel = %s\n[metric]\nepisode_return = reward\n' "$1"; } > "$1.ini"
+    printf '[settings]\nsteps = %s\nlabel = %s\n[metric]\nepisode_return = reward\n' "${STEPS:-400}" "$1"; } > "$1.ini"
 }
 
 # Saves after each line, so that a killed attempt goes on behind the last line that it wrote, or repeats it.
@@ -53,7 +53,7 @@ done
 tap_wait 120 eval 'sweep submit killed.ini > /dev/null 2>&1; sleep 0.3; has_status killed finished'
 sweep collect > /dev/null 2>&1
 tap_check "after $kills kills every step is in results.db once" "$(
-  [ "$(rows 'SELECT count(*), count(DISTINCT transitions), min(transitions), max(transitions) FROM iteration')" = "400 400 1 400" ] ||
+  [ "$(rows 'SELECT count(*), count(DISTINCT transitions), min(transitions), max(transitions) FROM iteration')" = "${STEPS:-400} ${STEPS:-400} 1 ${STEPS:-400}" ] ||
     rows 'SELECT count(*), count(DISTINCT transitions), min(transitions), max(transitions) FROM iteration')"
 tap_check "its attempts are recorded" "$([ "$(rows 'SELECT max(attempt) FROM attempt')" -ge 3 ] || rows 'SELECT * FROM attempt')"
 tap_check "rows are numbered by their steps" "$(rows 'SELECT * FROM iteration WHERE iteration <> transitions LIMIT 3')"
