@@ -1,0 +1,53 @@
+/* Settings as keys of figures: their names and values (select.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/runs/select.h"
+#include "core/error.h"
+#include "core/memory.h"
+
+int analysis_find_key(const char *name, const CoreConfigRow **row) {
+  size_t count;
+  const CoreConfigRow *rows = core_config_rows(&count);
+  *row = core_config_find(name);
+  const CoreConfigRow *second = NULL;
+  if (*row && (*row)->is_program) return CORE_OK; /* what a program calls so by name */
+  for (size_t i = 0; i < count && !strchr(name, '.'); i++) {
+    bool match = strcmp(rows[i].key, name) == 0 || strcmp(analysis_key_name(&rows[i]), name) == 0;
+    if (match && *row && !second) second = &rows[i];
+    if (match && !*row) *row = &rows[i];
+  }
+  if (*row && second)
+    return core_error(CORE_USAGE, "key %s can be %s or %s; give its full name", name, (*row)->name, second->name);
+  if (*row) return CORE_OK;
+  const char **names = core_memory_allocate(2 * count * sizeof *names);
+  for (size_t i = 0; i < count; i++) {
+    names[i] = rows[i].name;
+    names[count + i] = rows[i].key;
+  }
+  const char *near = core_text_nearest(name, names, 2 * count);
+  int code = near ? core_error(CORE_USAGE, "unknown key %s; did you mean %s?", name, near)
+                  : core_error(CORE_USAGE, "unknown key %s; `trainer --help` lists them", name);
+  free(names);
+  return code;
+}
+
+const char *analysis_key_name(const CoreConfigRow *row) {
+  static const struct { const char *name, *label; } shorter[] = {
+    {"ppo.epsilon", "eps"},         {"env.num", "envs"},         {"ppo.num_steps", "steps"},
+    {"ppo.learning_rate", "lr"},    {"ppo.gae_lambda", "lambda"}, {"ppo.num_minibatches", "minibatches"},
+    {"ppo.entropy_coef", "entropy"}, {"algo.name", "algo"},        {"train.total_steps", "budget"}};
+  for (size_t i = 0; i < sizeof shorter / sizeof *shorter; i++) {
+    if (strcmp(row->name, shorter[i].name) == 0) return shorter[i].label;
+  }
+  return row->key;
+}
+
+bool analysis_key_applies(const CoreConfig *config, const CoreConfigRow *row) {
+  return core_config_is_read(config, row);
+}
+
+const char *analysis_key_value(const CoreConfig *config, const CoreConfigRow *row, CoreText *text) {
+  core_text_clear(text);
+  return analysis_key_applies(config, row) ? core_config_get(config, row, text) : "";
+}
