@@ -440,7 +440,7 @@ static const char intro[] =
   "  `public`.\n"
   "- **Stand-in**: the paper's environment is not here, and what takes its place.\n"
   "- *Assumed (p)*: values that the paper does not state. All others are the paper's, or the defaults\n"
-  "  of the code that it names.\n"
+  "  of the code that it names. The first lines of a file name defaults that are assumed, too.\n"
   "- The list has the claims of the figure, by their ids, with the paper's words in 'quotes'.\n"
   "  The test stands in brackets: what it asks of which measure, by which setting. What it cannot tell\n"
   "  beyond [others of its kind](#what-the-tests-ask) is said behind it.\n"
