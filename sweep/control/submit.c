@@ -29,6 +29,7 @@
 #include "sweep/spec/manifest.h"
 #include "sweep/spec/search.h"
 #include "sweep/spec/sweep.h"
+#include "sweep/spec/where.h"
 #include "sweep/status/cluster_status.h"
 #include "sweep/status/failures.h"
 #include "sweep/status/progress.h"
@@ -37,13 +38,13 @@ enum { ROOM_POLL_S = 10 };
 
 typedef struct SubmitOptions {
   SweepCommon common;
+  CoreOptionList where;
   bool wait, force, no_start, local, dry_run, test_only, held, no_check, trust, keep, json, same_environment;
   int64_t jobs;
   bool on_cluster, keep_failed;
   json_t *told;              /* what --json prints */
 } SubmitOptions;
 
-/* For --json; without it nothing is told. */
 static void tell(const SubmitOptions *options, const char *key, json_t *value) {
   if (options->told) json_object_set_new(options->told, key, value);
   else json_decref(value);
@@ -55,8 +56,8 @@ static void tell_count(const SubmitOptions *options, const char *key, size_t cou
 
 static char farewell[512];
 
+/* The handler is removed by now, and the signal acts as it would have. */
 static void on_interrupt(int number) {
-  /* Only to tell: the handler is gone by now, and the signal does what it would have done. */
   if (write(STDERR_FILENO, farewell, strlen(farewell)) < 0) _exit(1);
   raise(number);
 }
@@ -99,6 +100,7 @@ static int wait_for(const char *root, const SweepGrid *grid) {
 
 /* All runs of the grid are submitted, those of seeds that sweep extend has added, too. */
 static int end_extension(const char *root, const SweepGrid *grid) {
+  if (grid->is_part) return CORE_OK;
   return sweep_extension_end(root, grid->spec->name, grid->spec->seeds, grid->spec->seed_count);
 }
 
@@ -229,7 +231,8 @@ static int submit_to_slurm(const SubmitOptions *options, const SweepGrid *grid, 
 /* ---- both -------------------------------------------------------------------------------------------------------- */
 
 static int submit_somewhere(const SubmitOptions *options, const SweepSpec *spec, const SlurmSettings *settings,
-                            const SweepResources *resources, SlurmCluster *cluster, const SweepGrid *grid) {
+                            const SweepResources *resources, SlurmCluster *cluster, const SweepGrid *grid,
+                            const SweepGrid *part) {
   const char *root = options->common.root;
   const bool nothing = options->dry_run || options->test_only;
   SweepManifest manifest = {0};
@@ -253,12 +256,12 @@ static int submit_somewhere(const SubmitOptions *options, const SweepSpec *spec,
   printf("\n");
   fflush(stdout);
   if (cluster) {
-    code = submit_to_slurm(options, grid, &manifest, settings, resources, cluster, 0);
+    code = submit_to_slurm(options, part, &manifest, settings, resources, cluster, 0);
     goto done;
   }
   code = options->no_start && !nothing ? end_extension(root, grid) : CORE_OK;
   if (options->no_start) goto done;
-  TRY_GOTO(code, done, sweep_missing_count(root, grid, options->force, &missing));
+  TRY_GOTO(code, done, sweep_missing_count(root, part, options->force, &missing));
   tell_count(options, "to_do", missing.todo);
   tell_count(options, "finished", missing.finished);
   tell_count(options, "diverged", missing.diverged);
@@ -310,7 +313,7 @@ static int propose(const SubmitOptions *options, SweepSpec *spec) {
 }
 
 static int submit_once(SubmitOptions *options, SweepSpec *spec) {
-  SweepGrid grid;
+  SweepGrid grid, part;
   SweepResources resources = {0};
   SlurmSettings settings = slurm_settings_default();
   SlurmCluster *cluster;
@@ -320,10 +323,13 @@ static int submit_once(SubmitOptions *options, SweepSpec *spec) {
   options->on_cluster = cluster != NULL;
   int code = sweep_grid_expand(spec, &grid);
   if (code == CORE_OK) {
-    code = sweep_resources_make(&grid, &resources);
-    if (code == CORE_OK) code = check(options, &resources, cluster, &grid);
-    if (code == CORE_OK) code = submit_somewhere(options, spec, &settings, &resources, cluster, &grid);
+    code = sweep_where_choose(&grid, &options->where, &part);
+    if (code == CORE_OK && !cluster && !options->no_start && !options->dry_run) code = sweep_where_check_here(&part);
+    if (code == CORE_OK) code = sweep_resources_make(&grid, &resources);
+    if (code == CORE_OK) code = check(options, &resources, cluster, &part);
+    if (code == CORE_OK) code = submit_somewhere(options, spec, &settings, &resources, cluster, &grid, &part);
     sweep_resources_free(&resources);
+    sweep_where_free(&part);
     sweep_grid_free(&grid);
   }
   slurm_cluster_close(&cluster);
@@ -391,6 +397,7 @@ static int command(const CoreManual *manual, int argc, char **argv, CoreAnswer a
     SWEEP_OPTION_ROOT(given.common),
     SWEEP_OPTION_PROFILE(given.common),
     SWEEP_OPTION_SET(given.common),
+    SWEEP_OPTION_WHERE(given.where),
     {"jobs", 'j', CORE_OPTION_INT, &given.jobs, "N",
      "runs at a time; the cores are shared out among them (default: one a core)"},
     {"wait", 'w', CORE_OPTION_FLAG, &given.wait, NULL, "stay, show progress, return 1 if a run failed"},
@@ -398,12 +405,10 @@ static int command(const CoreManual *manual, int argc, char **argv, CoreAnswer a
      "run finished and diverged runs again, as new attempts, and start over what other code began"},
     {"no-start", 0, CORE_OPTION_FLAG, &given.no_start, NULL, "record the manifest and start nothing"},
     {"local", 0, CORE_OPTION_FLAG, &given.local, NULL, "run on this machine, whether there is a Slurm or not"},
-    {"dry-run", 'n', CORE_OPTION_FLAG, &given.dry_run, NULL,
-     "say what would be submitted and its cost; write and start nothing"},
+    {"dry-run", 'n', CORE_OPTION_FLAG, &given.dry_run, NULL, "say what would be submitted and its cost; write nothing"},
     {"test-only", 0, CORE_OPTION_FLAG, &given.test_only, NULL,
      "ask Slurm whether it would take it and when it would start; submit nothing"},
-    {"no-check", 0, CORE_OPTION_FLAG, &given.no_check, NULL,
-     "do not ask the trainer first whether the runs would start"},
+    {"no-check", 0, CORE_OPTION_FLAG, &given.no_check, NULL, "start without asking the trainer whether runs would"},
     {"trust", 0, CORE_OPTION_FLAG, &given.trust, NULL,
      "allow the code that env.task, env.python and env.code name to run, now and later; asked again when it changes"},
     {"keep", 0, CORE_OPTION_FLAG, &given.keep, NULL,

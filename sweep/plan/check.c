@@ -68,7 +68,7 @@ static size_t set_of(const Look *look, size_t run) {
   return look->check->resources ? sweep_resources_of_run(look->check->resources, look->grid, run) : 0;
 }
 
-/* The shapes of one resource set. The first seed's runs are all there is: a seed changes nothing here. */
+/* Finds the shapes of one resource set. A whole grid has them all among the first seed's runs. */
 static void find_shapes_of_set(Look *look, size_t set) {
   const SweepGrid *grid = look->grid;
   SweepIdSet known = {0};
@@ -76,7 +76,7 @@ static void find_shapes_of_set(Look *look, size_t set) {
   CoreConfig config;
   const size_t first = look->shape_count;
   size_t place, capacity = first;
-  for (size_t run = 0; run < grid->runs && grid->places[run] < grid->cells; run++) {
+  for (size_t run = 0; run < grid->runs && (grid->is_part || grid->places[run] < grid->cells); run++) {
     if (set_of(look, run) != set) continue;
     sweep_grid_config(grid, run, &config);
     if (config.program) continue; /* the trainer knows nothing of it */
@@ -92,7 +92,7 @@ static void find_shapes_of_set(Look *look, size_t set) {
       look->shapes[place] = (Shape){.run = run};
       look->shape_count = place + 1;
     }
-    look->shapes[place].runs += grid->spec->seed_count;
+    look->shapes[place].runs += grid->is_part ? 1 : grid->spec->seed_count;
   }
   sweep_id_set_free(&known);
 }

@@ -79,7 +79,18 @@ static int add_runs(const char *root, const SweepSpeeds *speeds, SweepPlan *plan
   return CORE_OK;
 }
 
-int sweep_plan_make(const char *root, const SweepSpec *spec, SweepPlan *plan) {
+/* Leaves only the runs that meet the conditions; the manifest keeps all. */
+static int keep_chosen(const CoreOptionList *where, SweepPlan *plan) {
+  SweepGrid part;
+  if (where->count == 0) return CORE_OK;
+  TRY(sweep_where_choose(&plan->grid, where, &part));
+  free(plan->grid.ids);
+  free(plan->grid.places);
+  plan->grid = part;
+  return CORE_OK;
+}
+
+int sweep_plan_make(const char *root, const SweepSpec *spec, const CoreOptionList *where, SweepPlan *plan) {
   SweepSpeeds *speeds;
   int code;
   *plan = (SweepPlan){.spec = spec};
@@ -88,6 +99,7 @@ int sweep_plan_make(const char *root, const SweepSpec *spec, SweepPlan *plan) {
   TRY_GOTO(code, out, sweep_searches_check(&plan->grid));
   TRY_GOTO(code, out, sweep_duplicates_check(&plan->grid));
   TRY_GOTO(code, out, sweep_manifest_merge(root, &plan->grid, &plan->manifest, &plan->change));
+  TRY_GOTO(code, out, keep_chosen(where, plan));
   /* Without a readable database the plan stands all the same; it only has no estimate, and says why. */
   if (sweep_speeds_load(root, &speeds) != CORE_OK)
     snprintf(plan->speed_problem, sizeof plan->speed_problem, "%s", core_error_message());
@@ -146,6 +158,7 @@ static const double CHECK_S = 30;
 
 typedef struct PlanOptions {
   SweepCommon common;
+  CoreOptionList where;
   bool json, runs, script, no_check, trust;
   double speed;
   int64_t array;
@@ -267,7 +280,7 @@ static int plan_one(const PlanOptions *options, const char *operand) {
   SweepSpec spec;
   SweepPlan plan;
   TRY(sweep_common_spec(&options->common, operand, &spec));
-  int code = sweep_plan_make(options->common.root, &spec, &plan);
+  int code = sweep_plan_make(options->common.root, &spec, &options->where, &plan);
   if (code == CORE_OK) {
     SlurmCluster *cluster = find_cluster(&spec);
     code = sweep_plan_price(&plan, options->speed);
@@ -283,6 +296,8 @@ static int plan(void *given, const char **operands, size_t count) {
   PlanOptions *options = given;
   TRY(sweep_common_open(&options->common));
   if (count == 1) return plan_one(options, operands[0]);
+  if (options->where.count > 0)
+    return core_error(CORE_USAGE, "--where chooses runs of one file; there are %zu", count);
   if (options->runs) return core_error(CORE_USAGE, "--runs lists the runs of one file; there are %zu", count);
   return sweep_plan_several(&options->common, operands, count, options->speed, options->json);
 }
@@ -293,6 +308,7 @@ int sweep_plan(int argc, char **argv) {
     SWEEP_OPTION_PROFILE(given.common),
     SWEEP_OPTION_SET(given.common),
     SWEEP_OPTION_ROOT(given.common),
+    SWEEP_OPTION_WHERE(given.where),
     {"runs", 0, CORE_OPTION_FLAG, &given.runs, NULL, "list each run with its id, its status and what differs"},
     {"speed", 0, CORE_OPTION_REAL, &given.speed, "N",
      "price the runs at N transitions a second, not as measured"},

@@ -15,6 +15,7 @@
 #include "sweep/spec/resources.h"
 #include "sweep/spec/spec.h"
 #include "sweep/spec/sweep.h"
+#include "sweep/spec/where.h"
 
 enum { SWEEP_STATUS_COUNT = STORE_LOST + 1 };
 
@@ -41,8 +42,9 @@ typedef struct SweepPlan {
   SweepResources resources;          /* what the runs ask of a cluster */
 } SweepPlan;
 
-/* Expands the spec and looks at the workspace. Caller calls sweep_plan_free; spec must outlive the plan. */
-int sweep_plan_make(const char *root, const SweepSpec *spec, SweepPlan *plan);
+/* Expands the spec and looks at the workspace. where: conditions on the runs that are planned (where.h). Caller calls
+ * sweep_plan_free; spec must outlive the plan. */
+int sweep_plan_make(const char *root, const SweepSpec *spec, const CoreOptionList *where, SweepPlan *plan);
 void sweep_plan_free(SweepPlan *plan);
 /* Counts the runs of a resource set that are neither finished, diverged nor stopped by the rule. */
 size_t sweep_plan_to_run(const SweepPlan *plan, size_t set);

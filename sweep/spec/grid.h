@@ -36,6 +36,7 @@ typedef struct SweepGrid {
   size_t duplicates;             /* cells * seeds - runs */
   char (*ids)[CORE_RUN_ID];      /* [runs] */
   uint32_t *places;              /* [runs]: seed number * cells + cell */
+  bool is_part;                  /* some runs were left out (where.h) */
 } SweepGrid;
 
 /* Expands and validates every configuration (core_config_check). CORE_USAGE names file, line and cell. */

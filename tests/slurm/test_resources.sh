@@ -54,6 +54,28 @@ counts sets 8 20
 tap_check "each child began from its parent's end" "$(
   began=$(grep -lE '^parent=[0-9a-f]{16}@20$' "$SWEEP_ROOT"/runs/*/*/state | wc -l); [ "$began" = 4 ] || echo "$began of 4")"
 
+# ---- a part by condition
+experiment part 3 20 "time = 00:10:00"
+cat >>"$tap_dir/part.ini" <<'INI'
+[grid small]
+ppo.epsilon = 0.2, 0.3
+[grid large]
+ppo.epsilon = 0.4
+slurm.cpus_per_run = 2
+INI
+tap_run "plan --where" 0 "runs         2" sweep plan "$tap_dir/part.ini" --where grid=small --where seed=1
+tap_run "the same key twice means either" 0 "runs         6" sweep plan "$tap_dir/part.ini" --where ppo.epsilon=0.2 --where ppo.epsilon=0.4
+tap_run "a value that no run has" 2 "--where ppo.epsilon=0.7: no run of part has that" sweep plan "$tap_dir/part.ini" --where ppo.epsilon=0.7
+tap_run "no such key" 2 "is no setting; grid, search, seed or a setting" sweep plan "$tap_dir/part.ini" --where epsilon=0.7
+tap_run "submit --where hands over these runs alone" 0 "3 runs submitted in 1 array" submit part --where grid=large
+tap_run "the manifest has them all" 0 "0 new in the manifest" submit part --where seed=0 --where grid=small
+tap_wait 300 queue_empty
+tap_run "without a condition the others follow" 0 "4 runs submitted" submit part
+tap_wait 300 queue_empty
+counts part 9 20
+tap_run "on this machine it is refused" 2 "--where: on this machine all runs of a sweep are started" \
+  env SLURM_CONF=/nonexistent sweep submit "$tap_dir/part.ini" --where seed=0 --local
+
 # ---- retry
 experiment again 1 20 "time = 00:10:00"
 cat >>"$tap_dir/again.ini" <<'INI'

@@ -18,6 +18,8 @@
 #include "sweep/plan/plan.h"
 #include "sweep/plan/speed.h"
 
+static const CoreOptionList everything = {0};
+
 static char root[CORE_PATH_MAX];
 
 static int setup(void **state) {
@@ -99,7 +101,7 @@ static void test_empty_workspace(void **state) {
   Fixture f;
   SweepPlan plan;
   open_fixture(&f);
-  assert_int_equal(sweep_plan_make(root, &f.spec, &plan), CORE_OK);
+  assert_int_equal(sweep_plan_make(root, &f.spec, &everything, &plan), CORE_OK);
   assert_int_equal(plan.to_run, 8);
   assert_int_equal(plan.change.added, 8);
   assert_true(plan.transitions == 8 * 1280);
@@ -118,7 +120,7 @@ static void test_done_and_partly_done(void **state) {
   leave_run(&f, 1, STORE_STOPPED, 384, 0);
   leave_run(&f, 2, STORE_FAILED, 0, 0);
   leave_run(&f, 3, STORE_DIVERGED, 640, 0);
-  assert_int_equal(sweep_plan_make(root, &f.spec, &plan), CORE_OK);
+  assert_int_equal(sweep_plan_make(root, &f.spec, &everything, &plan), CORE_OK);
   assert_int_equal(plan.count[STORE_FINISHED], 1);
   assert_int_equal(plan.count[STORE_PENDING], 4);
   assert_int_equal(plan.to_run, 6); /* neither the finished nor the diverged one */
@@ -153,7 +155,7 @@ static void test_estimate(void **state) {
   assert_false(sweep_speeds_find(speeds, &config, SWEEP_ANY_DEVICE).exact);
   sweep_speeds_destroy(&speeds);
   assert_null(speeds);
-  assert_int_equal(sweep_plan_make(root, &f.spec, &plan), CORE_OK);
+  assert_int_equal(sweep_plan_make(root, &f.spec, &everything, &plan), CORE_OK);
   assert_int_equal(plan.to_run, 5);
   assert_false(plan.speed_exact);
   assert_true(fabs(plan.seconds_left - 5 * 1280 / 200.0) < 1e-9);
@@ -190,7 +192,7 @@ static void test_foreign_database(void **state) {
   open_fixture(&f);
   assert_int_equal(store_path_database(root, path), CORE_OK);
   assert_int_equal(core_files_write_atomic(path, foreign, sizeof foreign), CORE_OK);
-  assert_int_equal(sweep_plan_make(root, &f.spec, &plan), CORE_OK);
+  assert_int_equal(sweep_plan_make(root, &f.spec, &everything, &plan), CORE_OK);
   assert_non_null(strstr(plan.speed_problem, "results.db"));
   assert_true(isnan(plan.seconds_left));
   sweep_plan_free(&plan);
