@@ -1,18 +1,51 @@
-/* One run of each program is read (programs.h). */
+/* Configurations of runs from results.db, of the trainer and of programs (programs.h, parents.h). */
 #include "analysis/runs/programs.h"
+
+#include <stdio.h>
 
 #include "analysis/runs/columns.h"
 #include "analysis/runs/parents.h"
 #include "core/config/script.h"
 #include "core/error.h"
+#include "core/text.h"
 #include "store/database/query.h"
 
-int analysis_program_take(const json_t *root, CoreConfig *config) {
+/* Makes `config` what run.config describes, if that is a run of a program. */
+static int take_program(const json_t *root, CoreConfig *config) {
   const CoreScript *program;
   TRY(core_script_from_json(root, &program));
   core_script_attach(config, program);
   if (program) config->train.seed = json_integer_value(json_object_get(json_object_get(root, "train"), "seed"));
   return CORE_OK;
+}
+
+/* One JSON value as the text that core_config_set takes. */
+static int set_from_json(CoreConfig *config, const CoreConfigRow *row, const json_t *value) {
+  char number[32];
+  const char *text = number;
+  if (json_is_string(value)) text = json_string_value(value);
+  else if (json_is_boolean(value)) text = json_is_true(value) ? "1" : "0";
+  else if (json_is_integer(value)) snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
+  else if (json_is_real(value)) core_text_from_real(json_real_value(value), number);
+  else return core_error(CORE_FAIL, "%s is neither text nor number", row->name);
+  return core_config_set(config, row->name, text);
+}
+
+/* {"env":{"num":2048,...},...}; a setting that the text lacks has its default, as in the run's id. */
+int analysis_config_from_json(const char *text, CoreConfig *config) {
+  json_error_t fault;
+  json_t *root = json_loads(text, 0, &fault);
+  if (!root) return core_error(CORE_FAIL, "the configuration is no JSON: %s", fault.text);
+  size_t count;
+  const CoreConfigRow *rows = core_config_rows(&count);
+  *config = core_config_default();
+  int code = take_program(root, config);
+  for (size_t i = 0; i < count && code == CORE_OK && !config->program; i++) {
+    const json_t *value = json_object_get(json_object_get(root, rows[i].section), rows[i].key);
+    if (value) code = set_from_json(config, &rows[i], value);
+  }
+  json_decref(root);
+  return code;
 }
 
 /* Names of one run's metrics, by steps from one to the next in the table's key. */

@@ -1,11 +1,8 @@
 /* Programs of other people that runs of a database are of ([program] of their experiment files). */
 #ifndef ANALYSIS_PROGRAMS_H
 #define ANALYSIS_PROGRAMS_H
-#include "core/json.h"
 #include "store/database/database.h"
 
-/* Makes `config` what run.config describes, if that is a run of a program; leaves it alone otherwise. */
-int analysis_program_take(const json_t *root, CoreConfig *config);
 /* Makes their settings known as keys, which --group, --where and --x take, and names of the table metric as columns,
  * which --y takes. */
 int analysis_programs_know(StoreDatabase *database);

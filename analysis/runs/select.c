@@ -89,35 +89,6 @@ int analysis_database_open(const char *path, StoreDatabase **database) {
 
 /* ---- the runs --------------------------------------------------------------------------------------------------- */
 
-/* One JSON value as the text that core_config_set takes. */
-static int set_from_json(CoreConfig *config, const CoreConfigRow *row, const json_t *value) {
-  char number[32];
-  const char *text = number;
-  if (json_is_string(value)) text = json_string_value(value);
-  else if (json_is_boolean(value)) text = json_is_true(value) ? "1" : "0";
-  else if (json_is_integer(value)) snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
-  else if (json_is_real(value)) core_text_from_real(json_real_value(value), number);
-  else return core_error(CORE_FAIL, "%s is neither text nor number", row->name);
-  return core_config_set(config, row->name, text);
-}
-
-/* {"env":{"num":2048,...},...}; a setting that the text lacks has its default, as in the run's id. */
-int analysis_config_from_json(const char *text, CoreConfig *config) {
-  json_error_t fault;
-  json_t *root = json_loads(text, 0, &fault);
-  if (!root) return core_error(CORE_FAIL, "the configuration is no JSON: %s", fault.text);
-  size_t count;
-  const CoreConfigRow *rows = core_config_rows(&count);
-  *config = core_config_default();
-  int code = analysis_program_take(root, config);
-  for (size_t i = 0; i < count && code == CORE_OK && !config->program; i++) {
-    const json_t *value = json_object_get(json_object_get(root, rows[i].section), rows[i].key);
-    if (value) code = set_from_json(config, &rows[i], value);
-  }
-  json_decref(root);
-  return code;
-}
-
 /* N, M and learning rate as they were run; scheme and factor stay, since they tell runs apart. */
 static void apply_scale(AnalysisRun *run) {
   CoreConfig resolved;

@@ -51,8 +51,8 @@ static const SweepValueList *find_foreign(const SweepBlock *block) {
 int spec_script_check_blocks(const SpecFile *file) {
   const SweepSpec *spec = file->spec;
   if (spec->is_mixed && spec->zip_count + spec->search_count > 0)
-    return core_error(CORE_USAGE, "%s: [zip] and [search] go with every grid, so a file whose grids are of the trainer and "
-                      "of a program can have none; make two files", spec->ini.file);
+    return core_error(CORE_USAGE, "%s: [zip] and [search] go with every grid, so a file whose grids are of the trainer "
+                      "and of a program can have none; make two files", spec->ini.file);
   for (size_t g = 0; g < spec->grid_count && spec->base.program; g++) {
     const SweepValueList *list = find_foreign(&spec->grids[g]);
     if (list)
