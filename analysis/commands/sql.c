@@ -93,8 +93,8 @@ static const CoreManual manual = {
   .about = "Runs one SQL statement on the results and prints its rows; nothing can be changed. Tables: sweep, run, "
            "attempt, iteration, evaluation, layer, metric; views: run_summary, setting, best_solve_rate, run_ddr.\n\n"
            "Example:\n"
-           "  analyze sql results.db \"SELECT run_id, level_set, solve_rate, ddr FROM best_solve_rate "
-           "ORDER BY 3 DESC\"\n\n"
+           "  analyze sql results.db \"SELECT s.value AS com, avg(b.solve_rate), avg(b.ddr) FROM best_solve_rate AS b "
+           "JOIN setting AS s ON s.run_id = b.run_id WHERE s.name = 'ppo.com' GROUP BY 1\"\n\n"
            "Other programs read results.db too: docs/results.md has recipes.",
   .least = 2, .most = 2,
   .hint = "expected a database and one quoted statement"};
