@@ -47,10 +47,8 @@ sailing|gym-sailing|gym_sailing:Sailboat-v0|
 boing|boing-gym|boing_gym:Boing-v0|
 race|gymnasium-search-race|gymnasium_search_race:gymnasium_search_race/SearchRace-v3|
 simplegrid|gym-simplegrid|gym_simplegrid:SimpleGrid-8x8-v0|
-dmc|shimmy[dm-control]|shimmy:dm_control/cartpole-balance-v0|
-bsuite|shimmy[bsuite]|shimmy:bsuite/catch-v0|
-econ|econgym|econgym:Cournot-v0|
-envpack|envpack|envpack:Snake-v0|
+bsuite|shimmy[bsuite] packaging|shimmy:bsuite/catch-v0|
+envpack|envpack|envpack:envpack/2048-v0|
 miniworld|miniworld|miniworld:MiniWorld-OneRoom-v0|
 xarm|gym-xarm mujoco<3.4|gym_xarm:gym_xarm/XarmLift-v0|train.total_steps=512
 pyflyt|pyflyt|PyFlyt.gym_envs:PyFlyt/QuadX-Hover-v4|train.total_steps=512
@@ -87,6 +85,7 @@ for name, make in MAKERS.items():
     gymnasium.register(name, entry_point=make)
 PYTHON
 export PYTHONPATH=$folder/modules
+export SDL_VIDEODRIVER=dummy SDL_AUDIODRIVER=dummy PYGLET_HEADLESS=1 MUJOCO_GL=${MUJOCO_GL:-egl} # no windows
 
 make_venv() { # NAME PACKAGES: a Python with them; false where they can not be had
   local venv=$folder/$1
@@ -118,7 +117,7 @@ train() { # PYTHON TASK SETTINGS...
   for setting; do settings+=(--set "$setting"); done
   rm -rf "$folder/run"; mkdir -p "$folder/work"
   cd "$folder/work" || return # some write files there
-  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 SDL_VIDEODRIVER=dummy SDL_AUDIODRIVER=dummy MUJOCO_GL=${MUJOCO_GL:-egl} timeout 600 \
+  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 timeout 600 \
     trainer --root "$folder/run" --set env.python="$python" --set env.task="gym/$task" --set env.num=2 --set ppo.num_steps=64 \
     --set ppo.num_minibatches=2 --set ppo.epochs=1 --set net.width=16 --set net.depth=1 --set train.total_steps=2048 --set train.threads=1 \
     --set eval.count=1 --set eval.episodes=2 --set env.max_steps=200 "${settings[@]}" >"$folder/out" 2>&1
