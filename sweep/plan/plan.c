@@ -60,9 +60,16 @@ static int add_run(const char *root, const SweepSpeeds *speeds, bool has_runs, s
   plan->to_run++;
   plan->partly += state.transitions > 0;
   plan->transitions_left += left;
+  const SlurmSettings *settings = &plan->resources.sets[sweep_resources_of_run(&plan->resources, &plan->grid, run)];
+  const double cpus = (double)(settings->ranks_per_run * settings->cpus_per_run);
+  plan->gpu_transitions += left * settings->gpus_per_run;
+  plan->cpu_transitions += left * cpus;
   if (!speeds) return CORE_OK;
   SweepSpeed speed = sweep_speeds_find(speeds, &config, SWEEP_ANY_DEVICE);
-  plan->seconds_left += speed.steps_per_second > 0 ? left / speed.steps_per_second : NAN;
+  const double seconds = speed.steps_per_second > 0 ? left / speed.steps_per_second : NAN;
+  plan->gpu_seconds += settings->gpus_per_run > 0 ? seconds * settings->gpus_per_run : 0;
+  plan->cpu_seconds += seconds * cpus;
+  plan->seconds_left += seconds;
   plan->speed_exact = plan->speed_exact && speed.exact;
   if (speed.runs > plan->speed_runs) plan->speed_runs = speed.runs;
   return CORE_OK;
@@ -128,6 +135,8 @@ int sweep_plan_price(SweepPlan *plan, double speed) {
   if (speed == 0) return CORE_OK;
   plan->speed = speed;
   plan->seconds_left = plan->transitions_left / speed;
+  plan->gpu_seconds = plan->gpu_transitions / speed;
+  plan->cpu_seconds = plan->cpu_transitions / speed;
   return CORE_OK;
 }
 

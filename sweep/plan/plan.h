@@ -30,6 +30,8 @@ typedef struct SweepPlan {
   size_t partly;                     /* of these, begun: they go on from their checkpoints */
   double transitions, transitions_left;
   double seconds_left;               /* the runs one after another; NaN when no speed is known */
+  double gpu_transitions, gpu_seconds; /* the same times the GPUs of each run ([slurm] and blocks) */
+  double cpu_transitions, cpu_seconds; /* and times its processors */
   double speed;                      /* given, transitions a second; 0: as measured */
   size_t speed_runs;                 /* measured runs that the estimate rests on */
   bool speed_exact;                  /* all of the same task, network and epochs as what is planned */

@@ -130,19 +130,22 @@ static void print_estimate(const SweepPlan *plan) {
   }
 }
 
-/* Of runs that [slurm] gives many processors. */
+/* Prints the hours of all GPUs and processors that runs hold, by [slurm] and blocks. */
 static void print_processors(const SweepPlan *plan) {
-  SlurmSettings s = slurm_settings_default();
+  const SweepResources *resources = &plan->resources;
+  const SlurmSettings *s = &resources->sets[0];
   char hours[32];
-  if (plan->to_run == 0 || isnan(plan->seconds_left) || sweep_spec_slurm(plan->spec, &s) != CORE_OK) {
-    core_error_clear(); /* what is wrong with [slurm] is told by who needs it */
-    return;
-  }
-  const double processors = (double)(s.ranks_per_run * s.cpus_per_run);
-  if (processors == 1) return;
-  core_text_count(plan->seconds_left / 3600 * processors, hours);
-  printf("processors   [slurm] gives a run %g (%lld rank%s of %lld): %s processor hours\n", processors,
-         (long long)s.ranks_per_run, s.ranks_per_run == 1 ? "" : "s", (long long)s.cpus_per_run, hours);
+  if (plan->to_run == 0 || isnan(plan->seconds_left)) return;
+  if (plan->gpu_transitions > 0)
+    printf("GPUs         %s GPU-hours, of all GPUs that [slurm] gives the runs\n",
+           core_text_count(plan->gpu_seconds / 3600, hours));
+  core_text_count(plan->cpu_seconds / 3600, hours);
+  const double processors = (double)(s->ranks_per_run * s->cpus_per_run);
+  if (resources->count > 1)
+    printf("processors   %s processor hours, in %zu sets of resources\n", hours, resources->count);
+  else if (processors > 1)
+    printf("processors   [slurm] gives a run %g (%lld rank%s of %lld): %s processor hours\n", processors,
+           (long long)s->ranks_per_run, s->ranks_per_run == 1 ? "" : "s", (long long)s->cpus_per_run, hours);
 }
 
 /* The configuration with the most Python processes; how many. */
@@ -417,6 +420,8 @@ void sweep_plan_print_json(const SweepPlan *plan, bool with_runs) {
   json_object_set_new(root, "memory_needed_mb", json_integer(sweep_run_memory_needed(&plan->memory)));
   json_object_set_new(root, "hours_left",
                       isnan(plan->seconds_left) ? json_null() : json_real(plan->seconds_left / 3600));
+  json_object_set_new(root, "gpu_hours_left",
+                      isnan(plan->seconds_left) ? json_null() : json_real(plan->gpu_seconds / 3600));
   json_object_set_new(root, "code", json_of_codes(&plan->codes));
   if (plan->codes.ended + plan->codes.begun > 0)
     json_object_set_new(root, "other_code", json_of_other_code(&plan->codes));

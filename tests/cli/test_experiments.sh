@@ -36,6 +36,8 @@ for file in $files; do
   problems=$(grep -E 'gpus_per_run|slurm.mem:|device = auto' "$tap_dir/out" | head -3)
   [ -z "$problems" ]; tap_result "$file: its GPUs hold it, and are used" $? "$problems"
 done
+tap_run "a run of 128 GPUs is priced as 128" 0 "GPUs         35.6 k GPU-hours" sweep plan experiments/fig11_sfl.ini --set sweep.grids=n1m \
+  --where env.task=random_l --where seed=0 --no-check --speed 1e6 --root "$root"
 tap_run "a million environments ask for 128 GPUs on 16 nodes" 0 "#SBATCH --ntasks=128" sweep plan experiments/fig11_sfl.ini \
   --set sweep.grids=n1m --no-check --script --root "$root"
 tap_check "8 on each" "$(sweep plan experiments/fig11_sfl.ini --set sweep.grids=n1m --no-check --script --root "$root" |
