@@ -14,7 +14,7 @@
 typedef struct Shape {
   char task[CORE_CONFIG_TEXT], encoder[CORE_CONFIG_TEXT]; /* the latter with the memory, where there is one */
   SweepDevice device;
-  int64_t width, depth, epochs;
+  int64_t width, depth, epochs, worlds;
   double median;
   size_t runs;
 } Shape;
@@ -39,14 +39,15 @@ static const char sql[] =
     "       CASE coalesce(json_extract(config, '$.net.memory'), 'none') WHEN 'none' THEN '' ELSE ' ' ||"
     "       json_extract(config, '$.net.memory') || ' ' || json_extract(config, '$.net.memory_width') END AS encoder,"
     "       coalesce(device LIKE 'cuda%', 0) AS gpu,"
+    "       coalesce(json_extract(config, '$.resolved.env_num'), json_extract(config, '$.env.num')) AS worlds,"
     "       (SELECT steps_per_second FROM iteration WHERE run_id = run.id AND steps_per_second > 0"
     "        ORDER BY iteration DESC LIMIT 1) AS speed"
-    "  FROM run WHERE speed IS NOT NULL ORDER BY task, width, depth, epochs, encoder, gpu, speed";
+    "  FROM run WHERE speed IS NOT NULL ORDER BY task, width, depth, epochs, encoder, gpu, worlds, speed";
 
 static bool is_same(const Shape *shape, const Shape *other) {
   return strcmp(shape->task, other->task) == 0 && shape->width == other->width && shape->depth == other->depth &&
          shape->epochs == other->epochs && strcmp(shape->encoder, other->encoder) == 0 &&
-         shape->device == other->device;
+         shape->device == other->device && shape->worlds == other->worlds;
 }
 
 typedef struct Group { double *sorted; size_t count, capacity; } Group;
@@ -63,7 +64,8 @@ static void close_group(SweepSpeeds *speeds, Group *group) {
 static int read_shape(StoreQuery *query, Shape *shape) {
   const char *task = store_query_text(query, 0), *encoder = store_query_text(query, 4);
   *shape = (Shape){.width = store_query_int(query, 1), .depth = store_query_int(query, 2),
-                   .epochs = store_query_int(query, 3), .device = store_query_int(query, 5) ? SWEEP_GPU : SWEEP_CPU};
+                   .epochs = store_query_int(query, 3), .device = store_query_int(query, 5) ? SWEEP_GPU : SWEEP_CPU,
+                   .worlds = store_query_int(query, 6)};
   TRY(core_text_copy(shape->encoder, sizeof shape->encoder, encoder ? encoder : "", "net.encoder"));
   return core_text_copy(shape->task, sizeof shape->task, task ? task : "", "env.task");
 }
@@ -86,7 +88,7 @@ static int load(StoreQuery *query, SweepSpeeds *speeds) {
       group.capacity = group.capacity ? 2 * group.capacity : 64;
       group.sorted = core_memory_resize(group.sorted, group.capacity * sizeof *group.sorted);
     }
-    group.sorted[group.count++] = store_query_real(query, 6);
+    group.sorted[group.count++] = store_query_real(query, 7);
   }
   close_group(speeds, &group);
 out:
@@ -129,13 +131,17 @@ static double log_ratio(int64_t a, int64_t b) { return a > 0 && b > 0 ? fabs(log
  * more than that. */
 static double distance(const Shape *shape, const CoreConfig *config) {
   char encoder[2 * CORE_CONFIG_TEXT + 32];
+  CoreConfig resolved;
+  const bool is_resolved = core_config_resolve(config, &resolved) == CORE_OK;
+  const int64_t worlds = is_resolved ? resolved.env.num : config->env.num;
+  if (!is_resolved) core_error_clear();
   const bool remembers = strcmp(config->net.memory, "none") != 0;
   snprintf(encoder, sizeof encoder, "%s", config->net.encoder);
   if (remembers)
     snprintf(encoder, sizeof encoder, "%s %s %lld", config->net.encoder, config->net.memory,
              (long long)config->net.memory_width);
   return 2 * log_ratio(shape->width, config->net.width) + log_ratio(shape->depth, config->net.depth) +
-         log_ratio(shape->epochs, config->ppo.epochs) + (strcmp(shape->encoder, encoder) == 0 ? 0 : 50) +
+         log_ratio(shape->epochs, config->ppo.epochs) + log_ratio(shape->worlds, worlds) / 4 + (strcmp(shape->encoder, encoder) == 0 ? 0 : 50) +
          (strcmp(shape->task, config->env.task) == 0 ? 0 : 100);
 }
 

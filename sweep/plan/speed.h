@@ -8,8 +8,8 @@
 
 typedef struct SweepSpeeds SweepSpeeds;
 
-/* Groups the database's runs by what decides their speed (env.task, net.width, net.depth, ppo.epochs, the kind of
- * device) and takes the median of each group's latest steps_per_second. No database yet, or none measured: an empty
+/* Groups the database's runs by what decides their speed (env.task, net.width, net.depth, ppo.epochs, env.num,
+ * the kind of device) and takes the median of each group's latest steps_per_second. No database yet, or none measured: an empty
  * table. Writes nothing. */
 int sweep_speeds_load(const char *root, SweepSpeeds **speeds);
 void sweep_speeds_destroy(SweepSpeeds **speeds);

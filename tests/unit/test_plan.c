@@ -148,6 +148,10 @@ static void test_estimate(void **state) {
   assert_true(speed.steps_per_second == 200);
   assert_true(speed.exact);
   assert_int_equal(speed.runs, 3);
+  CoreConfig larger = config;
+  larger.env.num *= 64;
+  larger.ppo.num_minibatches *= 64;
+  assert_false(sweep_speeds_find(speeds, &larger, SWEEP_ANY_DEVICE).exact); /* other environments at once */
   CoreConfig convolutions = config; /* the same shape behind an encoder is no run of these */
   snprintf(convolutions.net.encoder, sizeof convolutions.net.encoder, "nature");
   assert_false(sweep_speeds_find(speeds, &convolutions, SWEEP_ANY_DEVICE).exact);
