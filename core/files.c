@@ -98,7 +98,7 @@ static int temporary_name(const char *name, char *temporary) {
   return core_files_path(temporary, ".%s.%ld-%u.tmp", name, (long)getpid(), atomic_fetch_add(&counter, 1));
 }
 
-/* Without this the new name itself may be lost in a power cut. Some file systems can not do it; that is no failure. */
+/* Without this the new name itself may be lost in a power cut. Some file systems cannot do it; that is no failure. */
 static int sync_folder(int folder) {
   int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return errno == EACCES ? 0 : -1; /* a folder that may be written but not read */
@@ -131,7 +131,7 @@ static int replace_in(int folder, const char *name, const char *path, const void
     return core_error_errno(CORE_FAIL, "cannot write %s", path);
   }
   if (sync && sync_folder(folder) < 0)
-    return core_error_errno(CORE_FAIL, "%s was written, but its folder can not be brought to disk", path);
+    return core_error_errno(CORE_FAIL, "%s was written, but its folder cannot be brought to disk", path);
   return CORE_OK;
 }
 
@@ -201,7 +201,7 @@ static int make_directory(const char *path) {
   return core_error_errno(CORE_FAIL, "cannot make folder %s", path);
 }
 
-/* Below the guarded folder. What can not be made gets its message from the ways above, which look at paths; a link that
+/* Below the guarded folder. What cannot be made gets its message from the ways above, which look at paths; a link that
  * is not followed (errno = 0) has it. */
 static int make_guarded(const char *path) {
   int folder;

@@ -15,7 +15,7 @@ enum { CORE_PATH_MAX = 4096, CORE_FILES_LOCK_WAIT_S = 600 };
  * before threads begin. */
 void core_files_guard(const char *root);
 
-/* Reads a whole file, NUL-terminated; free() the data. CORE_FAIL when it can not be read or exceeds max_bytes
+/* Reads a whole file, NUL-terminated; free() the data. CORE_FAIL when it cannot be read or exceeds max_bytes
  * (0 = 64 MiB). Below the guarded folder it opens as core_files_open_reading; elsewhere links and pipes may be
  * named. */
 int core_files_read(const char *path, size_t max_bytes, char **data, size_t *size);

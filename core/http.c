@@ -66,7 +66,7 @@ static int load_library(void) {
   static const char name[] = "libcurl.so.4";
   void *file = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (!file)
-    return core_error(CORE_FAIL, "libcurl can not be loaded (%s); install it (Debian: libcurl4, Fedora: libcurl)",
+    return core_error(CORE_FAIL, "libcurl cannot be loaded (%s); install it (Debian: libcurl4, Fedora: libcurl)",
                       dlerror());
 #define LOAD(function)                                                                        \
   void *address_of_##function = dlsym(file, #function);                                       \
@@ -93,10 +93,10 @@ int core_http_open(CoreHttp **http) {
   *http = NULL;
   if (!begun) TRY(load_library());
   if (!begun && library.curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
-    return core_error(CORE_FAIL, "libcurl can not be initialised");
+    return core_error(CORE_FAIL, "libcurl cannot be initialised");
   begun = true;
   CURL *curl = library.curl_easy_init();
-  if (!curl) return core_error(CORE_FAIL, "libcurl can not be initialised");
+  if (!curl) return core_error(CORE_FAIL, "libcurl cannot be initialised");
   *http = core_memory_allocate(sizeof **http);
   (*http)->curl = curl;
   return CORE_OK;

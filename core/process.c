@@ -48,7 +48,7 @@ static int make_pipes(int in[2], int out[2], int error[2]) {
 
 static int start(const char *const *arguments, char *const *environment, Child *child) {
   int in[2], out[2], error[2];
-  if (make_pipes(in, out, error) != 0) return core_error_errno(CORE_FAIL, "can not make a pipe");
+  if (make_pipes(in, out, error) != 0) return core_error_errno(CORE_FAIL, "cannot make a pipe");
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   sigset_t none, defaults;
@@ -73,7 +73,7 @@ static int start(const char *const *arguments, char *const *environment, Child *
   if (number == 0) return CORE_OK;
   close(in[1]), close(out[0]), close(error[0]);
   errno = number;
-  return core_error_errno(CORE_FAIL, "can not start %s", arguments[0]);
+  return core_error_errno(CORE_FAIL, "cannot start %s", arguments[0]);
 }
 
 static void close_end(int *fd) {

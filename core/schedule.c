@@ -29,7 +29,7 @@ static int parse_part(const char *name, const char *part, bool alone, CoreSchedu
     return core_error(CORE_USAGE, "%s: step %lld in '%.40s' must be %s", name, (long long)from, part,
                       i == 0 ? "0, since it is the first" : "greater than the one before");
   if (!core_text_to_real(value, &schedule->value[i]) || !isfinite(schedule->value[i]) || schedule->value[i] < 0)
-    return core_error(CORE_USAGE, "%s: '%.40s' is no number from 0 on", name, value);
+    return core_error(CORE_USAGE, "%s: '%.40s' is not a number from 0 on", name, value);
   schedule->from[i] = from;
   schedule->count++;
   return CORE_OK;

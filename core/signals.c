@@ -190,7 +190,7 @@ int core_signals_begin(void) {
   pthread_attr_destroy(&detached);
   if (failure == 0) return CORE_OK;
   errno = failure;
-  return core_error_errno(CORE_FAIL, "the thread that waits for signals can not be started");
+  return core_error_errno(CORE_FAIL, "the thread that waits for signals cannot be started");
 }
 
 void core_signals_expect_stop(void) {

@@ -36,7 +36,7 @@ bool core_text_to_bool(const char *string, bool *value); /* yes no true false on
  * JSON): there a suffix is damage. */
 bool core_text_to_int_scaled(const char *string, int64_t *value);
 bool core_text_to_real_scaled(const char *string, double *value);
-/* Why one of the two above refused: ": suffixes are k, M, G and T ...", to stand behind "is no number"; or "". */
+/* Why one of the two above refused: ": suffixes are k, M, G and T ...", to stand behind "is not a number"; or "". */
 const char *core_text_number_hint(const char *string);
 
 /* The shortest text that reads back to the same double ("0.1", "1e+08" is written "1e8", "inf"). buffer >= 32 bytes. */
@@ -58,7 +58,7 @@ char *core_text_pair(const char *pair);
 void core_text_append_utf8(CoreText *text, const char *string);
 
 /* Appends one cell of CSV (RFC 4180), quoted where it must be. Text that a spreadsheet would run as a formula, because
- * it begins with = + - @, a tab or a line's end and is no number, is preceded by an apostrophe, as people type it
+ * it begins with = + - @, a tab or a line's end and is not a number, is preceded by an apostrophe, as people type it
  * there; so is text of apostrophes before such a character, so that reading gives back what was written. */
 void core_text_append_cell(CoreText *csv, const char *cell);
 /* Reads a cell of such CSV back into `cell`. *last: it ends its row. Returns what follows. */

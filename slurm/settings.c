@@ -219,8 +219,8 @@ static int unknown_key_error(const char *key) {
   char name[64];
   snprintf(name, sizeof name, "slurm.%.50s", key);
   const char *nearest = core_text_nearest(name, names, NAME_COUNT);
-  if (nearest) return core_error(CORE_USAGE, "%s is no setting; did you mean %s?", name, nearest);
-  return core_error(CORE_USAGE, "%s is no setting; docs/cluster.md lists those of [slurm]", name);
+  if (nearest) return core_error(CORE_USAGE, "%s is not a setting; did you mean %s?", name, nearest);
+  return core_error(CORE_USAGE, "%s is not a setting; docs/cluster.md lists those of [slurm]", name);
 }
 
 int slurm_settings_set(SlurmSettings *settings, const char *name, const char *value) {

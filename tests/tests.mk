@@ -113,9 +113,9 @@ $(BUILD)/bin/libfuzzer_%: tests/fuzz/fuzz_%.c tests/fuzz/mutate_json.c tests/fuz
 # These build with all processors, unless make was told how many jobs (-j) it may have; known in recipes only.
 BUILD_ALL = $(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 FETCH_PROCGEN := tests/tools/procgen.sh $(BUILD)/procgen || echo "going on without Procgen" >&2
-# Tests of environments in Python are skipped where these can not be had.
+# Tests of environments in Python are skipped where these cannot be had.
 MAKE_PYTHON := tests/tools/python.sh $(BUILD)/python || echo "going on without Python's environments" >&2
-# Tests of MuJoCo's tasks are skipped where it can not be had.
+# Tests of MuJoCo's tasks are skipped where it cannot be had.
 FETCH_MUJOCO := $(if $(and $(call has,MUJOCO),$(filter-out $(abspath $(BUILD))/mujoco,$(MUJOCO_HOME))),true,tests/tools/mujoco.sh $(BUILD)/mujoco || echo "going on without MuJoCo" >&2)
 tests: $(KERNELS_O) lib bridge $(TESTS) $(GOLDEN) $(FUZZ_REPLAYS) $(PACED) $(PTX_LIBRARIES) $(RUNTIME) \
   $(RUNTIME_CUBLASLT) $(RUNTIME_NCCL) $(PROGRAMS)

@@ -115,7 +115,7 @@ static int parse_values(const char *name, char *values, Condition *condition) {
     return CORE_OK;
   }
   for (char *value = strtok_r(values, "|", &save); value; value = strtok_r(NULL, "|", &save)) {
-    /* A value that the setting can not have ("none" of algo.name) is a condition that no run meets. */
+    /* A value that the setting cannot have ("none" of algo.name) is a condition that no run meets. */
     if (condition->count == ALTERNATIVES || core_config_set(&config, name, value) != CORE_OK) continue;
     condition->hash[condition->count++] =
       hash_text(core_config_get(&config, &core_config_rows(&rows)[condition->row], &text));

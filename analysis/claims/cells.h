@@ -59,7 +59,7 @@ bool analysis_data_names(const char *data, const char *sweep);
  * they are left out and counted (mixed). Without one (x_measure), every configuration is a cell of its stratum.
  *
  * A run's environments x steps an iteration stay equal within a stratum when ppo.num_steps is beside the key. A run
- * whose key is no number (a schedule, a name that the list lacks) is not part. CORE_USAGE: an unknown setting. */
+ * whose key is not a number (a schedule, a name that the list lacks) is not part. CORE_USAGE: an unknown setting. */
 int analysis_cells_create(const AnalysisTable *table, const AnalysisArrangement *arrangement, AnalysisCells *cells);
 void analysis_cells_free(AnalysisCells *cells);
 /* Mean of value[count], the runs' in the cells' order, over cell c. */

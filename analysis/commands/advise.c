@@ -117,7 +117,7 @@ static int look(Advice *advice) {
   if (advice->count < CONFIGURATIONS_MIN)
     return core_error(
       CORE_FAIL,
-      "the runs can not support advice: %zu configurations have ended with DDR and an evaluation, "
+      "the runs cannot support advice: %zu configurations have ended with DDR and an evaluation, "
       "%zu of them with %d seeds or more; at least %d are needed (experiments/fig8_ddr.ini makes a good start)",
       ended, advice->count, SEEDS_MIN, CONFIGURATIONS_MIN);
   qsort(advice->candidates, advice->count, sizeof *advice->candidates, by_ddr);
@@ -346,7 +346,7 @@ static int write_experiment(const Advice *advice, const Request *request) {
 /* ---- words ------------------------------------------------------------------------------------------------------ */
 
 static void print_state(Advice *advice) {
-  static const char *const phases[] = {"whether it stagnates can not be told", "it still learns at the end",
+  static const char *const phases[] = {"whether it stagnates cannot be told", "it still learns at the end",
                                        "it stagnates"};
   const Candidate *best = &advice->candidates[advice->best];
   char final[64], gain[64], ddr[32];
@@ -445,7 +445,7 @@ static int advise(const char *path, const Request *request, Advice *advice) {
 static const CoreManual manual = {
   .usage = "analyze advise [results.db] [--hours H] [-o FILE]",
   .about = "Looks at DDR and stagnation of what has run, and proposes which COM, epsilon, epochs and number of "
-           "environments to try next, with the reason and the price at measured speeds. Says so when the runs can not "
+           "environments to try next, with the reason and the price at measured speeds. Says so when the runs cannot "
            "support advice. Use --where to keep to one task.",
   ANALYSIS_ONE_DATABASE};
 

@@ -70,7 +70,7 @@ static int check(const char *path, Report *report) {
     return core_error(CORE_USAGE, "%s: no such file; name the results.db of a workspace", path);
   const char *logs = analysis_database_in_workspace(path, root) ? root : NULL;
   if (report->repair && !logs)
-    fprintf(stderr, "note: no folder runs/ beside the database: gaps can not be filled from run logs\n");
+    fprintf(stderr, "note: no folder runs/ beside the database: gaps cannot be filled from run logs\n");
   TRY(store_database_open(path, !report->repair, &database));
   if (store_is_merged(database) && logs) {
     fprintf(stderr, "note: %s was made by analyze merge: the run logs of the workspace it lies in are not its own\n",

@@ -12,7 +12,7 @@ typedef struct MlflowTarget {
 } MlflowTarget;
 
 /* Copies the runs of `sweep` (NULL: all) and prints a line at the end. A token comes from MLFLOW_TRACKING_TOKEN and is
- * never shown. CORE_FAIL: the server can not be reached or refuses, with its own words. */
+ * never shown. CORE_FAIL: the server cannot be reached or refuses, with its own words. */
 int mlflow_export(StoreDatabase *database, const char *sweep, const MlflowTarget *target);
 
 #endif

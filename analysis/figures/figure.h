@@ -84,7 +84,7 @@ typedef struct AnalysisContext {
 /* `path`: of the database. CORE_USAGE: a bad option. CORE_FAIL: no runs; the message says which experiment makes a
  * paper figure's runs. */
 int analysis_context_open(AnalysisContext *context, const AnalysisRequest *request, const char *path);
-/* CORE_FAIL: none of the runs has an evaluation yet, which the figure can not do without. */
+/* CORE_FAIL: none of the runs has an evaluation yet, which the figure cannot do without. */
 int analysis_context_need_evaluations(const AnalysisContext *context);
 void analysis_context_close(AnalysisContext *context);
 /* Goes on with those runs only for which keep[run of the selection] is true; before anything else points at runs. */

@@ -75,7 +75,7 @@ static size_t count_hidden(const AnalysisCurveSet *set, size_t *runs) {
   return hidden;
 }
 
-/* " Infinite values, passed over: 3, in 1 run." when there are any; the same of what log axes can not show. */
+/* " Infinite values, passed over: 3, in 1 run." when there are any; the same of what log axes cannot show. */
 static void append_passed_over(const AnalysisCurveSet *set, CoreText *text) {
   size_t runs;
   const size_t hidden = count_hidden(set, &runs);
@@ -83,7 +83,7 @@ static void append_passed_over(const AnalysisCurveSet *set, CoreText *text) {
     core_text_appendf(text, " Infinite values, passed over: %zu, in %zu run%s.", set->infinite, set->infinite_runs,
                       set->infinite_runs == 1 ? "" : "s");
   if (hidden)
-    core_text_appendf(text, " At or below 0, which a log axis can not show, and not in its means: %zu, in %zu run%s.",
+    core_text_appendf(text, " At or below 0, which a log axis cannot show, and not in its means: %zu, in %zu run%s.",
                       hidden, runs, runs == 1 ? "" : "s");
 }
 

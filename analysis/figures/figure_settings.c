@@ -170,7 +170,7 @@ static size_t add_line(const Settings *s, AnalysisPlot *plot, size_t first, Anal
 
 static bool is_log_y(const Settings *s) { return s->log_y || analysis_scored_is_log(&s->scored); }
 
-/* Runs whose value a log axis can not show. */
+/* Runs whose value a log axis cannot show. */
 static size_t count_hidden(const Settings *s) {
   size_t hidden = 0;
   for (size_t r = 0; r < s->context.selection.count - s->context.selection.repeats && is_log_y(s); r++)

@@ -12,7 +12,7 @@ typedef struct AnalysisAxis {
   double low, high;
 } AnalysisAxis;
 
-/* Widens the axis to take the value in; NaN, and what a log axis can not show, is passed over. */
+/* Widens the axis to take the value in; NaN, and what a log axis cannot show, is passed over. */
 void analysis_axis_include(AnalysisAxis *axis, double value);
 /* Room at the ends once all data are in; a linear axis that begins near 0 begins at 0. Without data: 0..1. */
 void analysis_axis_finish(AnalysisAxis *axis);

@@ -5,7 +5,7 @@
 
 /* Appends a cell: core_text_append_cell (core/text.h). */
 void analysis_csv_field(CoreText *csv, const char *text);
-/* ",0.25", or "," where there is no number. */
+/* ",0.25", or "," where there is not a number. */
 void analysis_csv_value(CoreText *csv, double value);
 /* The headers or values of a grouping's keys, each with a comma before it. */
 void analysis_csv_keys(CoreText *csv, const AnalysisGrouping *grouping);

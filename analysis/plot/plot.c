@@ -114,7 +114,7 @@ void analysis_plot_curve(AnalysisPlot *plot, size_t panel, size_t n, const doubl
   double *values = core_memory_allocate((4 * n + 1) * sizeof *values);
   for (size_t i = 0; i < n; i++) {
     const bool shown =
-      !plot->x.log || x[i] > 0; /* a band would reach to the axis' end for what a log axis can not show */
+      !plot->x.log || x[i] > 0; /* a band would reach to the axis' end for what a log axis cannot show */
     const double row[4] = {x[i], shown ? y[i] : NAN, low && shown ? low[i] : NAN, high && shown ? high[i] : NAN};
     memcpy(values + 4 * i, row, sizeof row);
     bool any = false;

@@ -103,7 +103,7 @@ static void write_pair(CoreText *script, double x, double y) {
 
 /* Each stretch without a gap as one outline, along its lower edge and back along the upper one: as strips between two
  * lines (filledcurves x:low:high) gnuplot's cairo devices blend every strip over the whole canvas. A log axis' end
- * stands in for what it can not show. */
+ * stands in for what it cannot show. */
 static void write_band(CoreText *script, const PlotCurve *curve, const AnalysisAxis *y) {
   const double least = y->log ? y->low : -INFINITY;
   for (size_t first = 0, end; first < curve->n; first = end) {

@@ -67,7 +67,7 @@ static int start_gnuplot(const char *folder, const char *script, int pass, pid_t
   if (fault == 0) return CORE_OK;
   errno = fault;
   return core_error_errno(CORE_FAIL,
-                          "gnuplot can not be started (install gnuplot-nox or gnuplot; the .gp and .csv files "
+                          "gnuplot cannot be started (install gnuplot-nox or gnuplot; the .gp and .csv files "
                           "are written)");
 }
 

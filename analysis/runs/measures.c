@@ -276,7 +276,8 @@ static int read_end(Queries *q, const AnalysisRun *of, double budget, double lim
     run->transitions = store_query_real(q->last, 1);
     run->merged = store_query_int(q->last, 2);
   }
-  const bool reached = of->status == STORE_FINISHED || (budget > 0 && analysis_run_reaches(of, run->transitions, budget));
+  const bool reached =
+    of->status == STORE_FINISHED || (budget > 0 && analysis_run_reaches(of, run->transitions, budget));
   run->broken = !reached && (of->status == STORE_DIVERGED || of->status == STORE_FAILED);
   run->ended = reached || run->broken;
   run->censored = !run->ended && of->status == STORE_STOPPED_BY_RULE;

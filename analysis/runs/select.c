@@ -72,7 +72,7 @@ static int open_database(const char *path, StoreDatabase **database) {
   if (!analysis_database_in_workspace(path, root)) return store_database_open(path, true, database);
   /* A workspace of somebody else can be read without the right to write in it. */
   if (access(path, W_OK) != 0 || access(root, W_OK) != 0) {
-    fprintf(stderr, "note: %s can not be written: new results are not imported\n", path);
+    fprintf(stderr, "note: %s cannot be written: new results are not imported\n", path);
     return store_database_open(path, true, database);
   }
   TRY(store_database_open(path, false, database));
@@ -101,7 +101,7 @@ static void apply_scale(AnalysisRun *run) {
   run->config = resolved;
 }
 
-/* *readable = false: the run's configuration is missing or damaged, so that it can not be placed in any figure. */
+/* *readable = false: the run's configuration is missing or damaged, so that it cannot be placed in any figure. */
 static int read_run(StoreQuery *query, AnalysisSelection *selection, AnalysisRun *run, bool *readable) {
   const char *id = store_query_text(query, 0), *config = store_query_text(query, 1);
   const char *status = store_query_text(query, 2), *commit = store_query_text(query, 3);

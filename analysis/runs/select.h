@@ -12,7 +12,7 @@
 #include "store/workspace/run.h"
 
 /* Opens an existing results.db for reading. When a folder runs/ lies beside it, what is new there is imported first,
- * without waiting for another importer; damaged lines and a database that can not be written are notes on stderr.
+ * without waiting for another importer; damaged lines and a database that cannot be written are notes on stderr.
  * CORE_USAGE when there is no such file; the store's errors otherwise (another program's file, a newer version). */
 int analysis_database_open(const char *path, StoreDatabase **database);
 
@@ -46,7 +46,7 @@ typedef struct AnalysisCode { char *hash, *files; } AnalysisCode;
 typedef struct AnalysisSelection {
   AnalysisRun *runs;      /* by seed, then by id */
   size_t count;
-  size_t unreadable;      /* runs left out because their configuration can not be read */
+  size_t unreadable;      /* runs left out because their configuration cannot be read */
   AnalysisCopy *copy;     /* [copies] runs that are left out because they repeat another one */
   size_t copies;
   AnalysisCode *code;     /* [codes], each once; of all runs of the sweep, those that were left out too */

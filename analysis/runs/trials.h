@@ -24,7 +24,7 @@ typedef struct AnalysisTrials {
   CoreIni ini;             /* what the space points into */
 } AnalysisTrials;
 
-/* Runs of two searches over the same settings can not be told apart: each has the trials of both. search NULL: the only
+/* Runs of two searches over the same settings cannot be told apart: each has the trials of both. search NULL: the only
  * one. CORE_USAGE: the sweep has no such search, none, or several and none was named. Caller
  * calls analysis_trials_free, also after an error. */
 int analysis_trials_read(StoreDatabase *database, const AnalysisSelection *selection, const char *sweep,

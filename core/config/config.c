@@ -190,8 +190,8 @@ static const char *nearest_name(const char *name) {
 
 static int unknown_name(const char *name) {
   const char *nearest = nearest_name(name);
-  if (nearest) return core_error(CORE_USAGE, "%s is no setting; did you mean %s?", name, nearest);
-  return core_error(CORE_USAGE, "%s is no setting; `trainer --help` lists them", name);
+  if (nearest) return core_error(CORE_USAGE, "%s is not a setting; did you mean %s?", name, nearest);
+  return core_error(CORE_USAGE, "%s is not a setting; `trainer --help` lists them", name);
 }
 
 /* ---- values --------------------------------------------------------------------------------------------------- */
@@ -229,7 +229,7 @@ static int bad_value(const CoreConfigRow *row, const char *value, const char *fa
 static int set_int(int64_t *field, const CoreConfigRow *row, const char *text) {
   int64_t value;
   if (!core_text_to_int_scaled(text, &value))
-    return bad_value(row, text, "is no whole number", core_text_number_hint(text));
+    return bad_value(row, text, "is not a whole number", core_text_number_hint(text));
   if ((double)value < row->lowest || (double)value > row->highest) return bad_value(row, text, "is out of range", "");
   *field = value;
   return CORE_OK;
@@ -238,7 +238,7 @@ static int set_int(int64_t *field, const CoreConfigRow *row, const char *text) {
 static int set_real(double *field, const CoreConfigRow *row, const char *text) {
   double value;
   if (!core_text_to_real_scaled(text, &value))
-    return bad_value(row, text, "is no number", core_text_number_hint(text));
+    return bad_value(row, text, "is not a number", core_text_number_hint(text));
   if (value < row->lowest || value > row->highest) return bad_value(row, text, "is out of range", "");
   *field = value + 0.0; /* -0 and 0 are one setting, and one id */
   return CORE_OK;
@@ -361,8 +361,8 @@ static int check_section(const CoreIni *ini, const CoreIniEntry *entry) {
                             ini->file, ini->file);
   const char *nearest = core_text_nearest(entry->section, known, SECTION_COUNT);
   if (nearest)
-    return core_ini_error(ini, entry, "[%s] is no section of a config; did you mean [%s]?", entry->section, nearest);
-  return core_ini_error(ini, entry, "[%s] is no section of a config; `trainer --help` lists them", entry->section);
+    return core_ini_error(ini, entry, "[%s] is not a section of a config; did you mean [%s]?", entry->section, nearest);
+  return core_ini_error(ini, entry, "[%s] is not a section of a config; `trainer --help` lists them", entry->section);
 }
 
 static int read_entry(const CoreIni *ini, const CoreIniEntry *entry, int *lines, CoreConfig *config) {

@@ -25,12 +25,12 @@ static int check_minibatches(const CoreConfig *config) {
   nearest_divisors(total, m, &near);
   int code;
   if (whole)
-    code = core_error(CORE_USAGE, "env.num = %lld can not be divided into ppo.num_minibatches = %lld equal parts "
+    code = core_error(CORE_USAGE, "env.num = %lld cannot be divided into ppo.num_minibatches = %lld equal parts "
                       "(ppo.minibatch_by = environments); set ppo.num_minibatches to %s, or env.num to a multiple of "
                       "it",
                       (long long)n, (long long)m, core_text_string(&near));
   else
-    code = core_error(CORE_USAGE, "env.num * ppo.num_steps = %lld * %lld = %lld transitions can not be divided into "
+    code = core_error(CORE_USAGE, "env.num * ppo.num_steps = %lld * %lld = %lld transitions cannot be divided into "
                       "ppo.num_minibatches = %lld equal parts; set ppo.num_minibatches to %s",
                       (long long)n, (long long)k, (long long)total, (long long)m, core_text_string(&near));
   core_text_free(&near);
@@ -63,7 +63,7 @@ static int check_sapg(const CoreConfig *config) {
   if (strcmp(config->algo.name, "sapg") != 0) return CORE_OK;
   if (worlds % blocks != 0)
     return core_error(CORE_USAGE,
-                      "env.num = %lld can not be divided into sapg.blocks = %lld blocks; set env.num to %lld "
+                      "env.num = %lld cannot be divided into sapg.blocks = %lld blocks; set env.num to %lld "
                       "or %lld",
                       worlds, blocks, worlds / blocks * blocks + (worlds < blocks ? blocks : 0),
                       (worlds / blocks + 1) * blocks);
@@ -122,7 +122,7 @@ static int check_curriculum(const CoreConfig *config) {
                       "env.task to random_s, random_m or random_l", config->env.task);
   if (strcmp(config->env.reset, "level_set") != 0)
     return core_error(CORE_USAGE, "env.curriculum = sfl says which levels are played: an environment stays on its own; "
-                      "env.reset = %s can not be set beside it", config->env.reset);
+                      "env.reset = %s cannot be set beside it", config->env.reset);
   TRY(check_length("ppo.num_steps", config->ppo.num_steps, config->env.max_steps));
   TRY(check_length("sfl.rollout_steps", config->sfl.rollout_steps, config->env.max_steps));
   if (searched > SEARCHED_MAX)

@@ -46,7 +46,7 @@ static int scale_count(const char *name, int64_t *value, double factor) {
   const CoreConfigRow *row = core_config_find(name);
   double product = (double)*value * factor, whole = round(product);
   if (fabs(product - whole) > 1e-9 * product)
-    return core_error(CORE_USAGE, "%s = %" PRId64 " times %g is no whole number", name, *value, factor);
+    return core_error(CORE_USAGE, "%s = %" PRId64 " times %g is not a whole number", name, *value, factor);
   if (whole < row->lowest || whole > row->highest) return out_of_range(row, whole);
   *value = (int64_t)whole;
   return CORE_OK;

@@ -242,13 +242,13 @@ int core_script_canonical_value(const char *name, CoreConfigKind kind, const cha
   core_text_clear(canonical);
   if (kind == CORE_CONFIG_INT) {
     if (!core_text_to_int_scaled(value, &whole))
-      return core_error(CORE_USAGE, "%s = %.80s is no whole number%s; where reals are meant, write the default in "
+      return core_error(CORE_USAGE, "%s = %.80s is not a whole number%s; where reals are meant, write the default in "
                         "[settings] with a point, as 1.0", name, *value ? value : "(empty)",
                         core_text_number_hint(value));
     core_text_appendf(canonical, "%lld", (long long)whole);
   } else if (kind == CORE_CONFIG_REAL) {
     if (!core_text_to_real_scaled(value, &real))
-      return core_error(CORE_USAGE, "%s = %.80s is no number%s", name, *value ? value : "(empty)",
+      return core_error(CORE_USAGE, "%s = %.80s is not a number%s", name, *value ? value : "(empty)",
                         core_text_number_hint(value));
     core_text_append(canonical, core_text_from_real(real + 0.0, number));
   } else {
@@ -285,8 +285,8 @@ static int unknown_setting(const CoreScriptDefinition *definition, const char *n
     core_text_appendf(&known, "%s%s", i ? ", " : "", names[i]);
   }
   const char *nearest = core_text_nearest(name, names, definition->setting_count);
-  int code = nearest ? core_error(CORE_USAGE, "%s is no setting of the program; did you mean %s?", name, nearest)
-                     : core_error(CORE_USAGE, "%s is no setting of the program; [settings] has: %s", name,
+  int code = nearest ? core_error(CORE_USAGE, "%s is not a setting of the program; did you mean %s?", name, nearest)
+                     : core_error(CORE_USAGE, "%s is not a setting of the program; [settings] has: %s", name,
                                   known.length ? known.data : "nothing");
   core_text_free(&known);
   return code;

@@ -41,7 +41,7 @@ static int read_method(const CoreIni *ini, const CoreIniEntry *entry, CoreSearch
 
 static int read_count(const CoreIni *ini, const CoreIniEntry *entry, int64_t *count) {
   if (!core_text_to_int_scaled(entry->value, count))
-    return core_ini_error(ini, entry, "%s: '%.40s' is no whole number%s", entry->key, entry->value,
+    return core_ini_error(ini, entry, "%s: '%.40s' is not a whole number%s", entry->key, entry->value,
                           core_text_number_hint(entry->value));
   if (*count >= 1 && *count <= CORE_SEARCH_TRIALS_MAX) return CORE_OK;
   return core_ini_error(ini, entry, "%s = %.40s: expected 1 to %d", entry->key, entry->value, CORE_SEARCH_TRIALS_MAX);
@@ -207,7 +207,7 @@ static int read_range(Line *line, char *text) {
                           "choice, as choice 8, 64; one value for all trials belongs into [%s]", axis->row->name, text,
                           axis->row->section);
   if (!is_number(axis->row))
-    return core_ini_error(line->ini, line->entry, "%s is no number, so it has no range; write choice and its values",
+    return core_ini_error(line->ini, line->entry, "%s is not a number, so it has no range; write choice and its values",
                           axis->row->name);
   *dots = '\0';
   TRY(read_bound(line, trim(numbers ? (char *)numbers : text), &axis->low));
@@ -226,7 +226,7 @@ static int unknown_key(const CoreIni *ini, const CoreIniEntry *entry) {
   for (size_t i = 0; i < count; i++) names[KEYS + 1 + i] = rows[i].name;
   const char *nearest = core_text_nearest(entry->key, names, count + KEYS + 1);
   free(names);
-  return core_ini_error_key(ini, entry, "%s is no setting, nor method, trials, seeds, goal, startup or wave%s%s%s",
+  return core_ini_error_key(ini, entry, "%s is not a setting, nor method, trials, seeds, goal, startup or wave%s%s%s",
                             entry->key, nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 

@@ -60,7 +60,7 @@ def read(path: str | os.PathLike[str], wanted: tuple[str, ...]) -> Checkpoint:
         with file_path.open("rb") as file:
             return _read(file, file_path, wanted)
     except OSError as error:
-        raise Error(f"{file_path}: can not be read: {error.strerror}") from None
+        raise Error(f"{file_path}: cannot be read: {error.strerror}") from None
 
 
 def _take(file: BinaryIO, path: pathlib.Path, count: int) -> bytes:
@@ -122,7 +122,7 @@ def settings(checkpoint: pathlib.Path) -> dict[str, str]:
     except FileNotFoundError:
         raise MissingError(f"{path}: a checkpoint's settings must lie there; keep the run's folder together") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise Error(f"{path}: can not be read: {error}") from None
+        raise Error(f"{path}: cannot be read: {error}") from None
     found: dict[str, str] = {}
     section = ""
     for line in lines:

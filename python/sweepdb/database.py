@@ -225,7 +225,7 @@ class Database:
     # ---- the file ------------------------------------------------------------------------------------------------
 
     def _connect(self) -> sqlite3.Connection:
-        """A connection that only reads. In WAL mode SQLite wants to write beside the file; where the folder can not be
+        """A connection that only reads. In WAL mode SQLite wants to write beside the file; where the folder cannot be
         written it must be promised that nobody else does, which holds of a file without a WAL."""
         uri = self.path.absolute().as_uri()
         handle = sqlite3.connect(uri + "?mode=ro", uri=True, timeout=30)
@@ -277,7 +277,7 @@ class Database:
         except sqlite3.ProgrammingError as error:
             raise Error(f"{self.path}: {error}") from None
         except sqlite3.OperationalError as error:
-            raise Error(f"{self.path}: can not be read: {error}") from None
+            raise Error(f"{self.path}: cannot be read: {error}") from None
         except sqlite3.DatabaseError as error:
             raise self._damaged(str(error)) from None
 
@@ -293,7 +293,7 @@ def _check_file(path: pathlib.Path) -> None:
         with path.open("rb") as file:
             first = file.read(16)
     except OSError as error:
-        raise Error(f"{path}: can not be read: {error.strerror}") from None
+        raise Error(f"{path}: cannot be read: {error.strerror}") from None
     if first != b"SQLite format 3\0":
         raise FormatError(f"{path}: no results.db: its first bytes are not those of an SQLite database")
 

@@ -18,7 +18,7 @@ class VersionError(Error):
 
 
 class DamagedError(Error):
-    """The file can not be read to its end, or its checksums are wrong."""
+    """The file cannot be read to its end, or its checksums are wrong."""
 
 
 class ColumnError(Error, ValueError):
@@ -26,7 +26,7 @@ class ColumnError(Error, ValueError):
 
 
 class UnsupportedError(Error, NotImplementedError):
-    """This package can not do that with this policy."""
+    """This package cannot do that with this policy."""
 
 
 class LibraryError(Error):

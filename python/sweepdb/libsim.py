@@ -63,7 +63,7 @@ def load() -> ctypes.CDLL:
                 function = getattr(library, name)
                 function.restype, function.argtypes = result, arguments
         except (OSError, AttributeError) as error:
-            raise LibraryError(f"{path}: can not be loaded: {error}; make install-lib puts it into PREFIX/lib, and "
+            raise LibraryError(f"{path}: cannot be loaded: {error}; make install-lib puts it into PREFIX/lib, and "
                                "LIBSIM=/path/to/libsim.so.1 names it") from None
         _loaded = library
     return _loaded

@@ -275,7 +275,7 @@ class Policy:
                                    "here, with net.encoder = none")
         memory = self.settings.get("net.memory", "none")      # unknown to older versions
         if memory != "none":
-            raise UnsupportedError(f"{self.path}: net.memory = {memory}: policies that remember can not be read here, "
+            raise UnsupportedError(f"{self.path}: net.memory = {memory}: policies that remember cannot be read here, "
                                    "only those with net.memory = none")
         if algorithm not in ("ppo", "ppo_ewma", "pqn"):
             raise UnsupportedError(f"{self.path}: algo.name = {algorithm}: only policies of ppo, ppo_ewma and pqn can "

@@ -46,7 +46,7 @@ def is_one(path: str | os.PathLike[str]) -> bool:
         with given.open("rb") as file:
             first = file.read(9)
     except OSError as error:
-        raise Error(f"{given}: can not be read: {error.strerror}") from None
+        raise Error(f"{given}: cannot be read: {error.strerror}") from None
     return len(first) == 9 and first[8:] == b"{" and struct.unpack("<Q", first[:8])[0] <= _HEADER_MAX
 
 
@@ -62,7 +62,7 @@ def read(path: str | os.PathLike[str]) -> Weights:
     try:
         header = json.loads(data[8:8 + length].decode("utf-8"))
     except (UnicodeDecodeError, ValueError):
-        raise DamagedError(f"{given}: damaged: the header can not be read") from None
+        raise DamagedError(f"{given}: damaged: the header cannot be read") from None
     if not isinstance(header, dict):
         raise DamagedError(f"{given}: damaged: the header is no object")
     facts = header.pop("__metadata__", {})

@@ -34,7 +34,7 @@ def _among(condition: Any) -> Sequence[Any] | None:
 
 
 def holds(condition: Any, value: Any) -> bool:
-    """Whether one value fulfils it. What can not be compared does not."""
+    """Whether one value fulfils it. What cannot be compared does not."""
     if isinstance(condition, Between):
         try:
             return value is not None and bool(condition.low <= value <= condition.high)

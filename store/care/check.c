@@ -120,7 +120,7 @@ static void look_at_log(Checking *c, Logs *logs, const char *file, int64_t offse
       store_runlog_mark(path, offset, &size, &now) != CORE_OK) {
     core_error_clear();
     logs->missing++;
-    fault = "is gone or can not be read";
+    fault = "is gone or cannot be read";
   } else if (size < offset) {
     logs->shorter++;
     snprintf(words, sizeof words, "is %" PRId64 " bytes shorter than what was imported; its rows are kept here: "
@@ -292,7 +292,7 @@ int store_check(StoreDatabase *database, const char *root, bool repair,
                 .check = check};
   *check = (StoreCheck){0};
   if (repair && database->read_only)
-    return core_error(CORE_USAGE, "%s is open for reading only: it can not be repaired", database->path);
+    return core_error(CORE_USAGE, "%s is open for reading only: it cannot be repaired", database->path);
   if (repair) TRY(store_database_begin(database));
   int code = check_everything(&c);
   for (int i = 0; i < FORGOTTEN; i++) sqlite3_finalize(c.forget[i]);

@@ -6,7 +6,7 @@
 typedef enum StoreSeverity {
   STORE_NOTE,      /* worth knowing; nothing is wrong */
   STORE_WARNING,   /* the rows are not all that they could be */
-  STORE_DAMAGE,    /* rows are wrong, or can not be read */
+  STORE_DAMAGE,    /* rows are wrong, or cannot be read */
 } StoreSeverity;
 
 typedef enum StoreRemedy {

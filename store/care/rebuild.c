@@ -35,7 +35,7 @@ static int put_members(StoreDatabase *database, const char *name, char *text, St
   return CORE_OK;
 }
 
-/* A sweep whose files can not be read is told of; its runs are imported all the same. */
+/* A sweep whose files cannot be read is told of; its runs are imported all the same. */
 static int put_sweep(StoreDatabase *database, const char *root, const char *name, StoreImport *result) {
   char path[CORE_PATH_MAX], *ini = NULL, *manifest = NULL;
   size_t size;
@@ -176,7 +176,7 @@ static void remove_database(const char *path) {
     if (core_files_path(file, "%s%s", path, endings[i]) == CORE_OK) unlink(file);
 }
 
-/* A union of several workspaces can not be made from this one. */
+/* A union of several workspaces cannot be made from this one. */
 static int refuse_merged(const char *path) {
   StoreDatabase *database = NULL;
   if (!core_files_exists(path) || store_database_open_any(path, &database) != CORE_OK) {

@@ -214,7 +214,7 @@ static int connect_file(StoreDatabase *database, const char *name, int flags) {
   return store_database_execute(database, "PRAGMA temp_store = MEMORY");
 }
 
-/* For reading a database in WAL mode from a folder that can not be written, SQLite must be promised that nobody else
+/* For reading a database in WAL mode from a folder that cannot be written, SQLite must be promised that nobody else
  * writes. True only when no WAL is left over; then what stands in the file is all. */
 static int connect_immutable(StoreDatabase *database) {
   char wal[CORE_PATH_MAX];

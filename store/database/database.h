@@ -37,7 +37,7 @@ int store_database_put_run(StoreDatabase *database, const char *sweep, int64_t i
 /* Imports what is new: every run folder's state and run logs (exactly once: rows keyed by run and iteration, file
  * offsets committed with them). One importer at a time (a lock that survives a crashed owner); when another one
  * holds it, waits when `wait`, else returns CORE_OK with rows = -1. sweep NULL = all runs of the workspace, also those
- * that no put_run has announced. What can not be read (lines, a state, a config.ini) is passed over and told of in
+ * that no put_run has announced. What cannot be read (lines, a state, a config.ini) is passed over and told of in
  * first_damage; an error means that the database could not be read or written. */
 typedef struct StoreImport {
   int64_t rows;            /* iterations and evaluations read */
@@ -51,7 +51,7 @@ int store_import(StoreDatabase *database, const char *root, const char *sweep, b
 /* results.db anew from runs/ and sweeps/ alone; the old file, damaged or not, is kept as results.db.old. Waits for an
  * importer at work. On an error the old file stays in its place. */
 int store_rebuild(const char *root, StoreImport *result);
-/* The lock that a rebuild holds; core_files_unlock ends it. What is written under it can not go into a file that a
+/* The lock that a rebuild holds; core_files_unlock ends it. What is written under it cannot go into a file that a
  * rebuild is about to put aside: open the database after taking it. Waits like core_files_lock. */
 int store_rebuild_lock(const char *root, int *fd);
 

@@ -35,7 +35,7 @@ int store_database_end(StoreDatabase **database);
 int store_database_seal(StoreDatabase **database);
 /* CORE_FAIL, with what lies beside it: not all that was committed is in the file. */
 int store_file_is_whole(const char *path);
-/* SQLite's quick check; also false for what is no database, or can not be opened. */
+/* SQLite's quick check; also false for what is no database, or cannot be opened. */
 bool store_file_is_sound(const char *path);
 
 /* SQL of ours without results. */

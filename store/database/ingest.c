@@ -208,7 +208,7 @@ static void note_damage(Import *import, const Log *log, const StoreLogDamage *da
   import->result->damaged_lines += damage->lines;
 }
 
-/* What a log has beyond its offset. One that can not be read is told of and left for the next time. */
+/* What a log has beyond its offset. One that cannot be read is told of and left for the next time. */
 static int import_log(Import *import, const StoreKnownRun *known, Log *log, bool *changed) {
   RowTarget target = {import, known};
   int64_t size;
@@ -252,7 +252,7 @@ static int import_logs(Import *import, const StoreKnownRun *known, Log *logs, si
 
 /* ---- a run ------------------------------------------------------------------------------------------------------ */
 
-/* The folder's time of change in nanoseconds; 0 when it can not be read. */
+/* The folder's time of change in nanoseconds; 0 when it cannot be read. */
 static int64_t folder_time(const char *root, int workspace, const char *id) {
   char folder[STORE_RUN_FOLDER];
   struct stat status;

@@ -14,7 +14,7 @@ typedef struct StoreKnownRun {
 
 /* The known runs that have a folder, in the order of their ids, which is the order that their rows lie in; those
  * of a sweep when it is not NULL. Without a sweep, folders that no sweep has recorded here are put into the database
- * before: runs started by hand, or a database made anew. One whose settings can not be read is noted in `result`.
+ * before: runs started by hand, or a database made anew. One whose settings cannot be read is noted in `result`.
  * Free *known, also after an error. */
 int store_known_runs(StoreDatabase *database, const char *root, const char *sweep, StoreImport *result,
                      StoreKnownRun **known, size_t *count);

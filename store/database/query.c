@@ -1,4 +1,4 @@
-/* Reading results.db. Binding and reading values can not fail in ways a caller could act on; preparing and stepping
+/* Reading results.db. Binding and reading values cannot fail in ways a caller could act on; preparing and stepping
  * can. */
 #include "store/database/query.h"
 

@@ -52,7 +52,7 @@ int store_database_seal(StoreDatabase **database) {
     code = core_error(CORE_FAIL, "not all of %s could be written into it: another program reads it", path);
   if (code == CORE_OK) code = ask(*database, "PRAGMA journal_mode = DELETE", answer);
   if (code == CORE_OK && strcmp(answer, "delete") != 0)
-    code = core_error(CORE_FAIL, "%s can not be closed: another program has it open", path);
+    code = core_error(CORE_FAIL, "%s cannot be closed: another program has it open", path);
   const int closed = store_database_end(database);
   if (code == CORE_OK && closed != SQLITE_OK)
     code = core_error(CORE_FAIL, "cannot close %s: %s", path, sqlite3_errstr(closed));

@@ -22,7 +22,7 @@
   X(key, "INTEGER", "", "the run's number in this file") \
   X(id, "TEXT NOT NULL", "", "hash of the configuration; the folder runs/<id>") \
   X(seed, "INTEGER", "", "train.seed: what its random numbers begin with") \
-  X(config, "TEXT", "", "all settings, JSON: json_extract(config, '$.ppo.com'); NULL when config.ini can not be read") \
+  X(config, "TEXT", "", "all settings, JSON: json_extract(config, '$.ppo.com'); NULL when config.ini cannot be read") \
   X(status, "TEXT NOT NULL DEFAULT 'pending'", "", \
     "pending running finished failed stopped diverged lost, or stopped by rule: censored by its sweep's [stop]") \
   X(attempt, "INTEGER NOT NULL DEFAULT 0", "", "the latest; 0 = never started") \

@@ -15,7 +15,7 @@ enum { STORE_NUMBER_MAX = 32 }; /* bytes that store_number_write needs at most, 
 
 extern const double store_powers_of_ten[23];
 
-/* Reads [begin, *) up to the next byte that no number has; returns where it stopped, NULL when there is no number. */
+/* Reads [begin, *) up to the next byte that no number has; returns where it stopped; NULL: no number. */
 const char *store_number_read_slowly(const char *begin, double *value);
 
 enum { STORE_NUMBER_SLACK = 8 }; /* bytes behind the text that must be readable */
@@ -58,7 +58,7 @@ static inline int store_number_run(const char **c, uint64_t *mantissa) {
 }
 
 /* One field that ends in a tab or newline, which must be there. Empty: NaN. Returns the place of that end; NULL when
- * the field is no number. */
+ * the field is not a number. */
 static inline const char *store_number_read(const char *begin, double *value) {
   const char *c = begin;
   uint64_t mantissa = 0;

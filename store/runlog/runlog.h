@@ -196,7 +196,7 @@ int store_runlog_close(StoreRunlog **log); /* flushes durably */
  * is the offset after the last complete line that was looked at. Damaged lines are counted, and the first's number in
  * the file kept. A last line without newline is left for the next time. Exactly one of the callback's rows is not
  * NULL, valid during the call. Returning non-zero from `row` stops with that code; *end is then right behind that
- * row's line. CORE_FAIL: the file can not be read, or is shorter than `offset`. */
+ * row's line. CORE_FAIL: the file cannot be read, or is shorter than `offset`. */
 typedef struct StoreLogDamage { int64_t lines, first_line; } StoreLogDamage;
 typedef int (*StoreLogRow)(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation,
                            const StoreLayer *layer, const StoreMetric *metric);

@@ -158,7 +158,7 @@ static int write_file(const char *path, StoreSubject subject, const StoreAnnotat
   CoreText text = {0};
   if (store_annotations_are_empty(annotations)) {
     if (unlink(path) == 0 || errno == ENOENT) return CORE_OK;
-    return core_error_errno(CORE_FAIL, "%s can not be removed", path);
+    return core_error_errno(CORE_FAIL, "%s cannot be removed", path);
   }
   json_t *object = store_annotations_json(annotations, subject);
   core_json_append(object, 2, &text);

@@ -17,7 +17,7 @@ enum { ASKED_EVERY_S = 60 };
 static bool ask(const char *folder, double *unix_s) {
   char path[CORE_PATH_MAX];
   struct stat file;
-  int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600); /* without a name, which a killed process would leave */
+  int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600); /* unnamed, so that a kill leaves nothing */
   const bool is_named = fd < 0;
   if (is_named && core_files_path(path, "%s/.clock-XXXXXX", folder) != CORE_OK) return false;
   if (is_named) fd = mkostemp(path, O_CLOEXEC);

@@ -6,12 +6,12 @@
 
 enum { BUNDLE_SHA256 = 65 }; /* hex digits and NUL */
 
-/* The SHA-256 of a file, as `sha256sum` prints it; *bytes (may be NULL) its size. CORE_FAIL: it can not be read. */
+/* The SHA-256 of a file, as `sha256sum` prints it; *bytes (may be NULL) its size. CORE_FAIL: it cannot be read. */
 int bundle_archive_hash(const char *path, char sha256[BUNDLE_SHA256], int64_t *bytes);
 
 /* The same of bytes. */
 void bundle_archive_hash_bytes(const void *data, size_t size, char sha256[BUNDLE_SHA256]);
-/* A member's name that can not lead out of a folder: no part is "." or "..", and it does not begin with '/'. */
+/* A member's name that cannot lead out of a folder: no part is "." or "..", and it does not begin with '/'. */
 bool bundle_archive_stays_inside(const char *name);
 
 typedef struct BundleArchive BundleArchive;

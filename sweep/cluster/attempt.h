@@ -33,7 +33,7 @@ typedef struct SweepAttempt {
 } SweepAttempt;
 
 /* Starts the trainer, unless the run is done, stopped by rule, or carried out by another process: waits for that one's
- * end, or until its heartbeat is old enough. `place`: among the task's runs. A run that can not be started, or that has
+ * end, or until its heartbeat is old enough. `place`: among the task's runs. A run that cannot be started, or that has
  * made no progress in slurm.max_restarts starts, fails. */
 void sweep_attempt_start(const SweepArrayTask *task, size_t place, SweepAttempt *attempt);
 

@@ -55,7 +55,7 @@ int sweep_batch_write(const char *root, const char *name, int64_t number, const 
 int sweep_batch_read(const char *root, const char *name, int64_t number, SweepBatch *batch);
 void sweep_batch_free(SweepBatch *batch);
 
-/* Does it start runs over that are done? Reads no more than its head; false when that can not be read. */
+/* Does it start runs over that are done? Reads no more than its head; false when that cannot be read. */
 bool sweep_batch_is_forced(const char *root, const char *name, int64_t number);
 
 /* The configuration of line `line`. CORE_FAIL when it does not come to the id that stands beside it. */

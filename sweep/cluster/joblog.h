@@ -20,7 +20,7 @@ typedef enum SweepVerdict {
  * `text`. */
 SweepVerdict sweep_joblog_verdict(const char *text, int64_t slurm_job);
 
-/* The same of a file's part from `offset` on; SWEEP_VERDICT_NONE when it can not be read. */
+/* The same of a file's part from `offset` on; SWEEP_VERDICT_NONE when it cannot be read. */
 SweepVerdict sweep_joblog_read(const char *path, int64_t offset, int64_t slurm_job);
 
 /* The file's size, as an offset for later; 0 when it is not there. */

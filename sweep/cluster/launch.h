@@ -49,7 +49,7 @@ typedef struct SweepLaunched {
 } SweepLaunched;
 
 /* Submits the runs of the grid that are neither done nor in the queue. Prints a line for each array. CORE_FAIL:
- * somebody else is submitting this sweep; Slurm can not be reached or refuses; what it has taken until then stays, and
+ * somebody else is submitting this sweep; Slurm cannot be reached or refuses; what it has taken until then stays, and
  * the next call goes on. */
 int sweep_launch_grid(const SweepLaunch *launch, const SweepGrid *grid, const SweepManifest *manifest,
                       SweepLaunched *done);

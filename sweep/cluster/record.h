@@ -1,4 +1,4 @@
-/* runs/<id>/job: what the Slurm task that last carried a run knows of it and the run itself can not: which task, how
+/* runs/<id>/job: what the Slurm task that last carried a run knows of it and the run itself cannot: which task, how
  * often it was started, how its process ended. Written by `sweep task` only. */
 #ifndef SWEEP_RECORD_H
 #define SWEEP_RECORD_H
@@ -37,7 +37,7 @@ typedef struct SweepRecord {
   char node[64];
 } SweepRecord;
 
-/* *present = false and an empty record when there is none, or one that can not be understood. */
+/* *present = false and an empty record when there is none, or one that cannot be understood. */
 int sweep_record_read(const char *root, const char *id, SweepRecord *record, bool *present);
 int sweep_record_write(const char *root, const char *id, const SweepRecord *record);
 

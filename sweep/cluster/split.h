@@ -18,7 +18,7 @@ typedef struct SweepSplit {
   int64_t arrays;
 } SweepSplit;
 
-/* limits: NULL for a cluster that can not be asked, which means Slurm's defaults. room: how many tasks may be submitted
+/* limits: NULL for a cluster that cannot be asked, which means Slurm's defaults. room: how many tasks may be submitted
  * at this moment, which is the most that an array gets; 0 or less: no limit. The caller fills in the hash. */
 SweepSplit sweep_split_make(const SweepLaunch *launch, const SlurmSettings *settings, const SlurmLimits *limits,
                             int64_t room, size_t runs, int64_t number);

@@ -81,7 +81,7 @@ int sweep_submission_find_after(SweepSubmission *s) {
     SweepManifest manifest;
     SweepJobMap job_map;
     if (strcmp(names[n], launch->name) == 0)
-      return core_error(CORE_USAGE, "slurm.after = %s: a sweep can not wait for itself", names[n]);
+      return core_error(CORE_USAGE, "slurm.after = %s: a sweep cannot wait for itself", names[n]);
     TRY(sweep_manifest_read(launch->root, names[n], &manifest));
     int code = sweep_job_map_read(launch->root, &manifest, &job_map);
     sweep_manifest_free(&manifest);

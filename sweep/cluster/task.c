@@ -248,7 +248,7 @@ static void ended(Task *task, SweepAttempt *attempt, int status, const struct ru
     attempt->record.cause = SWEEP_CAUSE_STOPPED;
   } else if (code != CORE_OK) {
     char reason[64];
-    snprintf(reason, sizeof reason, code == 127 ? "the trainer can not be started" : "exit code %d", code);
+    snprintf(reason, sizeof reason, code == 127 ? "the trainer cannot be started" : "exit code %d", code);
     sweep_attempt_fail_with_last_line(&task->self, attempt, code == 127 ? SWEEP_CAUSE_NOT_STARTED : SWEEP_CAUSE_NONE,
                                       reason);
   } else if (is_early(task, attempt)) {
@@ -325,7 +325,7 @@ static int give_back(Task *task, const sigset_t *signals) {
   record_unfinished(task, SWEEP_CAUSE_TIME_LIMIT);
   int code =
     task->self.batch.settings.requeue
-      ? slurm_cluster_open("auto", &cluster, NULL) /* slurmrestd can not requeue; nodes mostly have the commands */
+      ? slurm_cluster_open("auto", &cluster, NULL) /* slurmrestd cannot requeue; nodes mostly have the commands */
       : core_error(CORE_FAIL, "slurm.requeue = no");
   for (int attempt = 0; code == CORE_OK && attempt < 3; attempt++) {
     code = slurm_requeue(cluster, (SlurmId){task->self.job, task->self.index});
@@ -341,7 +341,7 @@ static int give_back(Task *task, const sigset_t *signals) {
     if (is_let_go(task)) return core_error(CORE_REQUEUE, "given back to Slurm");
     code = core_error(CORE_FAIL, "Slurm was told to requeue this task and has not ended it");
   }
-  core_warn("the task can not be requeued from here: %s; sweep submit %s goes on with its runs", core_error_message(),
+  core_warn("the task cannot be requeued from here: %s; sweep submit %s goes on with its runs", core_error_message(),
             task->name);
   record_unfinished(task, SWEEP_CAUSE_NOT_REQUEUED);
   return CORE_REQUEUE;

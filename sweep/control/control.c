@@ -40,7 +40,7 @@ static int stop_run(const StopOptions *options, const char *id) {
   if (strcmp(host, state.host) != 0)
     return core_error(CORE_FAIL, "run %s runs on %s; stop it there", id, state.host);
   if (kill((pid_t)state.pid, SIGTERM) != 0)
-    return core_error_errno(CORE_FAIL, "run %s: can not signal process %lld", id, (long long)state.pid);
+    return core_error_errno(CORE_FAIL, "run %s: cannot signal process %lld", id, (long long)state.pid);
   fprintf(words_of(options), "run %s: told to checkpoint and end\n", id);
   if (options->runs) json_array_append_new(options->runs, core_json_text(id));
   return CORE_OK;

@@ -34,7 +34,7 @@ static int add_size(const char *path, const struct stat *status, int kind, struc
 /* Bytes on the disk that removing the folder frees. */
 double sweep_removal_bytes(const char *path) {
   walked_bytes = 0;
-  (void)nftw(path, add_size, 32, FTW_PHYS); /* what can not be read counts for nothing */
+  (void)nftw(path, add_size, 32, FTW_PHYS); /* what cannot be read counts for nothing */
   return walked_bytes;
 }
 
@@ -233,7 +233,7 @@ int sweep_removal_folder(const char *path) {
   TRY(name_aside(path, aside));
   TRY(core_files_remove_tree(aside));
   if (rename(path, aside) != 0)
-    return errno == ENOENT ? CORE_OK : core_error_errno(CORE_FAIL, "%s can not be removed", path);
+    return errno == ENOENT ? CORE_OK : core_error_errno(CORE_FAIL, "%s cannot be removed", path);
   return core_files_remove_tree(aside);
 }
 

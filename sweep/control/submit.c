@@ -362,7 +362,7 @@ static int submit_spec(SubmitOptions *options, SweepSpec *spec) {
 static int submit_telling(SubmitOptions *options, SweepSpec *spec) {
   fflush(stdout);
   const int kept = dup(STDOUT_FILENO);
-  if (kept < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return core_error_errno(CORE_FAIL, "can not redirect output");
+  if (kept < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return core_error_errno(CORE_FAIL, "cannot redirect output");
   options->told = json_pack("{s:s, s:s, s:b}", "sweep", spec->name, "root", options->common.root, "dry_run",
                             options->dry_run || options->test_only);
   const int code = submit_spec(options, spec);

@@ -80,7 +80,7 @@ static void check_mpi(SweepCheckup *checkup, const SlurmSettings *settings) {
   CoreText kinds = {0};
   bool known;
   if (slurm_probe_mpi(settings->mpi, &known, &kinds) != CORE_OK)
-    sweep_checkup_add(checkup, "MPI", SWEEP_NOTE, "only runs with several ranks need it", "srun can not be asked: %s",
+    sweep_checkup_add(checkup, "MPI", SWEEP_NOTE, "only runs with several ranks need it", "srun cannot be asked: %s",
                       core_error_message());
   else if (known)
     sweep_checkup_add(checkup, "MPI", SWEEP_GOOD, NULL, "srun --mpi=%s is there (%s)", settings->mpi,

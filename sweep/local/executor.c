@@ -50,7 +50,7 @@ static JobSet *executor_find(const Executor *executor, const char *name) {
   return NULL;
 }
 
-/* Takes one queued sweep: loads its runs. One that can not be loaded is taken off the queue with its reason in the log,
+/* Takes one queued sweep: loads its runs. One that cannot be loaded is taken off the queue with its reason in the log,
  * so that it does not block the others. */
 static void executor_take(Executor *executor, const char *name, const SweepRequest *request) {
   JobSet *set;
@@ -340,10 +340,10 @@ int sweep_executor_start(const char *root, const char *name, int64_t *process, b
   TRY(sweep_queue_try(root)); /* what is wrong with its files is said here, not in a log */
   TRY(core_files_path(path, "%s/executor.log", root));
   TRY(core_files_open(path, CORE_FILES_APPEND, &log));
-  if (pipe2(report, O_CLOEXEC) != 0) return core_error_errno(CORE_FAIL, "can not make a pipe");
+  if (pipe2(report, O_CLOEXEC) != 0) return core_error_errno(CORE_FAIL, "cannot make a pipe");
   fflush(NULL);
   const pid_t child = fork();
-  if (child < 0) return core_error_errno(CORE_FAIL, "can not start the executor");
+  if (child < 0) return core_error_errno(CORE_FAIL, "cannot start the executor");
   if (child == 0) { /* twice forked: no controlling terminal, and init is the parent */
     close(report[0]);
     setsid();

@@ -469,7 +469,7 @@ bool job_set_ended(JobSet *set, pid_t process, int status, int64_t largest_kb) {
   set->failed++;
   char reason[64];
   if (is_early) snprintf(reason, sizeof reason, "ended with exit code 0 before the run had finished");
-  else snprintf(reason, sizeof reason, code == 127 ? "the trainer can not be started" : "exit code %d", code);
+  else snprintf(reason, sizeof reason, code == 127 ? "the trainer cannot be started" : "exit code %d", code);
   record_failure(set, job, reason);
   core_warn("%s: %s", job_id(set, job), reason);
   return true;

@@ -1,4 +1,4 @@
-/* A process of its own: what proposes lies above this folder, and whatever it meets can not harm the executor. */
+/* A process of its own: what proposes lies above this folder, and whatever it meets cannot harm the executor. */
 #include "sweep/local/next_wave.h"
 
 #include "core/files.h"

@@ -62,7 +62,7 @@ void sweep_notify_begin(const char *root, const char *name, size_t over) {
   /* Appended, since runs may end meanwhile: too many only cost a look at all states. */
   if (good && status.st_size < (off_t)over) good = append_ends(fd, over - (size_t)status.st_size);
   if (code == CORE_OK) close(fd);
-  if (!good) core_warn("sweeps/%s/ended can not be written: perhaps nobody is told of the end", name);
+  if (!good) core_warn("sweeps/%s/ended cannot be written: perhaps nobody is told of the end", name);
 }
 
 static void tell(const SlurmSite *site, const SweepNews *news) {

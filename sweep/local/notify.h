@@ -19,7 +19,7 @@ typedef struct SweepNews {
 
 /* `ended` more runs of the sweep have ended for good. `failure`: what a failed one of them said; NULL: none failed.
  * The first failure is told at once, the end when all runs have ended. Where nobody is to be told nothing happens and
- * no file is touched. When somebody can not be told, the log has a warning. */
+ * no file is touched. When somebody cannot be told, the log has a warning. */
 void sweep_notify_ended(const char *root, const char *name, size_t ended, const char *failure);
 
 /* A run of the sweep has failed while others go on: told once, with that run's reason. */

@@ -33,7 +33,7 @@ static int write_file(const char *root, const char *name, const SweepRequest *re
 static int remove_file(const char *root, const char *name) {
   char path[CORE_PATH_MAX];
   TRY(store_path_sweep(root, name, "queued", path));
-  if (unlink(path) != 0 && errno != ENOENT) return core_error_errno(CORE_FAIL, "%s: can not remove", path);
+  if (unlink(path) != 0 && errno != ENOENT) return core_error_errno(CORE_FAIL, "%s: cannot remove", path);
   return CORE_OK;
 }
 

@@ -157,7 +157,7 @@ int sweep_trainer_start(const SweepTrainer *trainer, pid_t *process) {
   const pid_t parent = getpid(), child = fork();
   if (child == 0) become_trainer(trainer, &words, log, parent);
   close(log);
-  if (child < 0) return core_error_errno(CORE_FAIL, "can not start a process");
+  if (child < 0) return core_error_errno(CORE_FAIL, "cannot start a process");
   *process = child;
   return CORE_OK;
 }

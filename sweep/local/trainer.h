@@ -23,7 +23,7 @@ typedef struct SweepTrainer {
 } SweepTrainer;
 
 /* Forks. The child writes its words to the run's log.txt, has default signals, and gets SIGTERM when this process dies.
- * A program that can not be executed shows as exit code 127. */
+ * A program that cannot be executed shows as exit code 127. */
 int sweep_trainer_start(const SweepTrainer *trainer, pid_t *process);
 
 /* The trainer beside this program; $SWEEP_TRAINER names another one. */

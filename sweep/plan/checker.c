@@ -59,13 +59,13 @@ static int start(Talk *talk) {
   int in[2], out[2];
   TRY(sweep_trainer_program(program));
   if (strchr(program, '/') && access(program, X_OK) != 0)
-    return core_error_errno(CORE_FAIL, "%s can not be started", program);
+    return core_error_errno(CORE_FAIL, "%s cannot be started", program);
   /* No pipe: what is sent to a process that is gone must not end this one (MSG_NOSIGNAL). */
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in) != 0)
-    return core_error_errno(CORE_FAIL, "can not make a pipe");
+    return core_error_errno(CORE_FAIL, "cannot make a pipe");
   if (pipe2(out, O_CLOEXEC) != 0) {
     close(in[0]), close(in[1]);
-    return core_error_errno(CORE_FAIL, "can not make a pipe");
+    return core_error_errno(CORE_FAIL, "cannot make a pipe");
   }
   fflush(NULL);
   const pid_t parent = getpid();
@@ -79,7 +79,7 @@ static int start(Talk *talk) {
     return CORE_OK;
   }
   close(talk->in), close(talk->out);
-  return core_error_errno(CORE_FAIL, "can not start a process");
+  return core_error_errno(CORE_FAIL, "cannot start a process");
 }
 
 static void close_end(int *fd) {
@@ -231,7 +231,7 @@ static void explain(const Talk *talk, bool understood, int status, char problem[
   char program[CORE_PATH_MAX] = "the trainer";
   sweep_trainer_program(program);
   if (talk->checker->folder && WIFEXITED(status) && WEXITSTATUS(status) == 126)
-    snprintf(problem, 512, "%.200s can not be entered", talk->checker->folder);
+    snprintf(problem, 512, "%.200s cannot be entered", talk->checker->folder);
   else if (!talk->greeted || !understood)
     snprintf(problem, 512, "%.300s does not answer as a trainer of this version does", program);
   else if (WIFSIGNALED(status)) snprintf(problem, 512, "%.300s was killed by signal %d", program, WTERMSIG(status));

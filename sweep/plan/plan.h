@@ -53,7 +53,7 @@ size_t sweep_plan_to_run(const SweepPlan *plan, size_t set);
 /* What is left, at `speed` transitions a second instead of what was measured; 0: nothing changes. CORE_USAGE: no such
  * speed. */
 int sweep_plan_price(SweepPlan *plan, double speed);
-/* CORE_USAGE: --speed can not be this. */
+/* CORE_USAGE: --speed cannot be this. */
 int sweep_plan_check_speed(double speed);
 
 /* The transitions that a run trains on: the whole budget, less what it takes over from a checkpoint (init.from with
@@ -68,7 +68,7 @@ void sweep_plan_print_json(const SweepPlan *plan, bool with_runs);
 
 /* Prices several experiments together, to stdout: a row a file with what it adds to those before it, and the sum, in
  * which a run that several files share counts once. speed: transitions a second to price with; 0 = as measured, apart
- * for processors and GPUs. CORE_USAGE names the file that can not be read. */
+ * for processors and GPUs. CORE_USAGE names the file that cannot be read. */
 int sweep_plan_several(const SweepCommon *common, const char *const *operands, size_t count, double speed, bool json);
 
 #endif

@@ -26,7 +26,7 @@ typedef struct Price {
 typedef struct Prices {
   const char *root;
   double speed;                       /* given; 0: as measured */
-  SweepSpeeds *speeds;                /* NULL: results.db can not be read */
+  SweepSpeeds *speeds;                /* NULL: results.db cannot be read */
   SweepIdSet seen;
   Price *files, sum;
   size_t count;

@@ -141,8 +141,8 @@ static double distance(const Shape *shape, const CoreConfig *config) {
     snprintf(encoder, sizeof encoder, "%s %s %lld", config->net.encoder, config->net.memory,
              (long long)config->net.memory_width);
   return 2 * log_ratio(shape->width, config->net.width) + log_ratio(shape->depth, config->net.depth) +
-         log_ratio(shape->epochs, config->ppo.epochs) + log_ratio(shape->worlds, worlds) / 4 + (strcmp(shape->encoder, encoder) == 0 ? 0 : 50) +
-         (strcmp(shape->task, config->env.task) == 0 ? 0 : 100);
+         log_ratio(shape->epochs, config->ppo.epochs) + log_ratio(shape->worlds, worlds) / 4 +
+         (strcmp(shape->encoder, encoder) == 0 ? 0 : 50) + (strcmp(shape->task, config->env.task) == 0 ? 0 : 100);
 }
 
 /* Speeds of a program say nothing of the trainer's, nor of another program's. */

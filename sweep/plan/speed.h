@@ -8,9 +8,9 @@
 
 typedef struct SweepSpeeds SweepSpeeds;
 
-/* Groups the database's runs by what decides their speed (env.task, net.width, net.depth, ppo.epochs, env.num,
- * the kind of device) and takes the median of each group's latest steps_per_second. No database yet, or none measured: an empty
- * table. Writes nothing. */
+/* Groups the database's runs by the settings that determine their speed (env.task, net.width, net.depth, ppo.epochs,
+ * env.num, kind of device) and computes the median of each group's latest steps_per_second. Without a database or
+ * measured runs, the table is empty. Read-only. */
 int sweep_speeds_load(const char *root, SweepSpeeds **speeds);
 void sweep_speeds_destroy(SweepSpeeds **speeds);
 

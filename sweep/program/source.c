@@ -88,7 +88,7 @@ static void take_json(void *context, const char *line, size_t length) {
   else sink->damaged++;
 }
 
-/* A group each, in the order of the names; what is no number is left out. */
+/* A group each, in the order of the names; what is not a number is left out. */
 static void take_output(void *context, const char *line, size_t length) {
   ProgramSource *source = context;
   ProgramSink *sink = source->sink;

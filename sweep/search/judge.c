@@ -27,7 +27,7 @@ static int ask(const char *const *arguments, CoreProcessOutput *output) {
   enum { LONGEST_S = 3600 };
   TRY(core_process_run(arguments, NULL, NULL, LONGEST_S, output));
   if (output->exit_code == 0) return CORE_OK;
-  return core_error(CORE_FAIL, "%s can not judge the runs: %s", arguments[0],
+  return core_error(CORE_FAIL, "%s cannot judge the runs: %s", arguments[0],
                     output->timed_out        ? "it took more than an hour"
                     : output->error.length ? core_text_string(&output->error) : "it was killed");
 }

@@ -12,7 +12,7 @@ typedef struct SweepJudged {
   size_t count;
 } SweepJudged;
 
-/* Imports what is new of the sweep, and asks for one measure of its runs. CORE_FAIL: results.db can not be written, or
+/* Imports what is new of the sweep, and asks for one measure of its runs. CORE_FAIL: results.db cannot be written, or
  * analyze (beside this program; $SWEEP_ANALYZE names another) does not answer; the message has its words. Caller calls
  * sweep_judged_free. */
 int sweep_judge(const char *root, const char *sweep, const char *measure, SweepJudged *judged);

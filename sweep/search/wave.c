@@ -100,7 +100,7 @@ static void make_trials(const SweepSearch *search, const Outcome *outcomes, Core
 }
 
 /* What TPE looks at while it proposes a wave: the trials that there are, then each proposal, which counts for the next
- * as a trial that has not ended. So does one that can not be run, until the wave's end: TPE leads away from it. */
+ * as a trial that has not ended. So does one that cannot be run, until the wave's end: TPE leads away from it. */
 typedef struct Proposer {
   SweepSpec *spec;
   SweepSearch *search;

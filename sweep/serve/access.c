@@ -15,7 +15,7 @@ static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw
 
 int serve_token_make(char token[SERVE_TOKEN]) {
   unsigned char random[16];
-  if (sodium_init() < 0) return core_error(CORE_FAIL, "libsodium can not be initialised");
+  if (sodium_init() < 0) return core_error(CORE_FAIL, "libsodium cannot be initialised");
   randombytes_buf(random, sizeof random);
   sodium_bin2hex(token, SERVE_TOKEN, random, sizeof random);
   return CORE_OK;
@@ -23,10 +23,10 @@ int serve_token_make(char token[SERVE_TOKEN]) {
 
 static int write_new(const char *path, const char *token) {
   const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd < 0) return core_error_errno(CORE_FAIL, "--token-file: can not write %s", path);
+  if (fd < 0) return core_error_errno(CORE_FAIL, "--token-file: cannot write %s", path);
   const bool written = dprintf(fd, "%s\n", token) == (int)strlen(token) + 1;
   if (close(fd) == 0 && written) return CORE_OK;
-  return core_error_errno(CORE_FAIL, "--token-file: can not write %s", path);
+  return core_error_errno(CORE_FAIL, "--token-file: cannot write %s", path);
 }
 
 int serve_token_keep(const char *path, char token[SERVE_TOKEN]) {

@@ -26,7 +26,7 @@ static int start(const char *const *arguments, ServeAction *action) {
   posix_spawnattr_t attributes;
   sigset_t none, defaults;
   const int output = memfd_create("sweep serve", MFD_CLOEXEC);
-  if (output < 0) return core_error_errno(CORE_FAIL, "can not make a file in memory");
+  if (output < 0) return core_error_errno(CORE_FAIL, "cannot make a file in memory");
   sigemptyset(&none);
   sigfillset(&defaults);
   posix_spawn_file_actions_init(&files);
@@ -46,7 +46,7 @@ static int start(const char *const *arguments, ServeAction *action) {
   if (number == 0) return CORE_OK;
   close(output);
   errno = number;
-  return core_error_errno(CORE_FAIL, "can not start sweep %s", arguments[1]);
+  return core_error_errno(CORE_FAIL, "cannot start sweep %s", arguments[1]);
 }
 
 /* The end of what it said. */

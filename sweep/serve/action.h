@@ -27,7 +27,7 @@ typedef struct ServeActions { ServeAction of[SERVE_ACTIONS]; int64_t count; } Se
 
 /* Of sweep `sweep`, or of its run `run` (NULL: all). `is_steered`: by `sweep cancel` and `sweep retry`, which are for
  * what Slurm has, and for runs that a rule has stopped; else by `sweep stop` and `sweep submit --local`. CORE_FAIL:
- * it can not be started, or too many are under way. */
+ * it cannot be started, or too many are under way. */
 int serve_action_start(ServeActions *actions, const char *root, ServeVerb verb, bool is_steered, const char *sweep,
                        const char *run, int64_t *number);
 /* Those remembered, the latest first: [{"action", "sweep", "run", "state", "exit_code", "said"}]. true in *ended: one

@@ -51,7 +51,7 @@ static int find_column(const char *name, const StoreTableColumn **found) {
 
 typedef struct Curve { json_t *x, *y; } Curve;
 
-/* Six digits: more can not be seen. */
+/* Six digits: more cannot be seen. */
 static json_t *short_number(double value) {
   char text[32];
   snprintf(text, sizeof text, "%.6g", value);

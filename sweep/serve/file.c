@@ -14,7 +14,7 @@ static int fault(const char *name) {
   if (errno == ENOENT) return core_error(SERVE_ABSENT, "the run has no %s", name);
   if (errno == ELOOP || errno == ENOTDIR)
     return core_error(CORE_FAIL, "%s is not read: a symbolic link or no folder is on the way to it", name);
-  return core_error_errno(CORE_FAIL, "%s can not be read", name);
+  return core_error_errno(CORE_FAIL, "%s cannot be read", name);
 }
 
 /* The folder `name` in `at`, which is closed; -1. */

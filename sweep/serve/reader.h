@@ -16,7 +16,7 @@ typedef struct ServeReader {
 } ServeReader;
 
 /* reader->database is of the file that now has the name (sweep rebuild puts another one there). CORE_FAIL: there is
- * none, or it can not be read. */
+ * none, or it cannot be read. */
 int serve_reader_open(ServeReader *reader);
 /* Changes whenever somebody has written: PRAGMA data_version; -1: there is no database. */
 int64_t serve_reader_version(ServeReader *reader);

@@ -34,7 +34,7 @@ static int load_library(void) {
   static const char name[] = "libmicrohttpd.so.12";
   void *file = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (!file)
-    return core_error(CORE_FAIL, "libmicrohttpd can not be loaded (%s); install it (Debian: libmicrohttpd12, Fedora: "
+    return core_error(CORE_FAIL, "libmicrohttpd cannot be loaded (%s); install it (Debian: libmicrohttpd12, Fedora: "
                                  "libmicrohttpd)", dlerror());
 #define LOAD(function)                                                                        \
   void *address_of_##function = dlsym(file, #function);                                       \
@@ -157,7 +157,7 @@ static int listen_on(int wanted, int *port, int *socket_fd) {
                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   socklen_t length = sizeof address;
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1;
-  if (fd < 0) return core_error_errno(CORE_FAIL, "can not make a socket");
+  if (fd < 0) return core_error_errno(CORE_FAIL, "cannot make a socket");
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && listen(fd, 256) == 0 &&
       getsockname(fd, (struct sockaddr *)&address, &length) == 0) {
@@ -171,14 +171,14 @@ static int listen_on(int wanted, int *port, int *socket_fd) {
   if (number == EADDRINUSE)
     return core_error(CORE_FAIL, "port %d is in use, perhaps by another sweep serve; choose another one with --port, "
                                  "or a free one with --port 0", wanted);
-  return core_error_errno(CORE_FAIL, "port %d can not be had", wanted);
+  return core_error_errno(CORE_FAIL, "port %d cannot be had", wanted);
 }
 
 int serve_server_start(const ServeServerOptions *options, ServeServer **server, int *port) {
   int fd = -1;
   *server = NULL;
   TRY(load_library());
-  if (sodium_init() < 0) return core_error(CORE_FAIL, "libsodium can not be initialised");
+  if (sodium_init() < 0) return core_error(CORE_FAIL, "libsodium cannot be initialised");
   TRY(listen_on(options->port, port, &fd));
   ServeServer *made = core_memory_zero_allocate(1, sizeof *made);
   made->options = *options;
@@ -195,7 +195,7 @@ int serve_server_start(const ServeServerOptions *options, ServeServer **server, 
   close(fd);
   pthread_mutex_destroy(&made->lock);
   free(made);
-  return core_error(CORE_FAIL, "libmicrohttpd can not start a server");
+  return core_error(CORE_FAIL, "libmicrohttpd cannot start a server");
 }
 
 void serve_server_resume(ServeServer *server) {

@@ -34,7 +34,7 @@ typedef struct ServeAnswer {
   CoreText body;
 } ServeAnswer;
 
-/* Fills *answer, zeroes before. false: can not answer yet; it is asked again after serve_server_resume. */
+/* Fills *answer, zeroes before. false: cannot answer yet; it is asked again after serve_server_resume. */
 typedef bool (*ServeHandler)(void *context, const ServeRequest *request, ServeAnswer *answer);
 
 typedef struct ServeServerOptions {
@@ -45,7 +45,7 @@ typedef struct ServeServerOptions {
 } ServeServerOptions;
 
 bool serve_server_is_built(void);
-/* CORE_FAIL: no libmicrohttpd, or the port can not be had; says what to do. *port: the one that it listens on. */
+/* CORE_FAIL: no libmicrohttpd, or the port cannot be had; says what to do. *port: the one that it listens on. */
 int serve_server_start(const ServeServerOptions *options, ServeServer **server, int *port);
 /* Whoever could not be answered is asked again. From any thread, until serve_server_destroy. */
 void serve_server_resume(ServeServer *server);

@@ -24,7 +24,7 @@ typedef struct ServeSnapshot {
   char problem[SWEEP_SHOWN_PROBLEM]; /* what could not be read; "" */
 } ServeSnapshot;
 
-/* Reads; never fails: what can not be read is told in `problem`. database: just brought up to date, or NULL. before
+/* Reads; never fails: what cannot be read is told in `problem`. database: just brought up to date, or NULL. before
  * (may be NULL): an earlier one, with which it shares results and labels where nothing has changed since. */
 ServeSnapshot *serve_snapshot_read(const char *root, StoreDatabase *database, ServeReader *reader,
                                    const ServeSnapshot *before);

@@ -72,7 +72,7 @@ async function picture(run, iteration) {
   if (!pictures.has(key)) {
     const answer = await fetch("/api/video?" + new URLSearchParams({run, iteration}),
       {headers: {Authorization: "Bearer " + page.token}});
-    if (!answer.ok) throw new Error("the video can not be had");
+    if (!answer.ok) throw new Error("the video cannot be had");
     pictures.set(key, URL.createObjectURL(await answer.blob()));
   }
   return pictures.get(key);

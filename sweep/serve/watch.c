@@ -119,7 +119,7 @@ int serve_watch_start(const ServeWatchOptions *options, ServeWatch **watch) {
     *watch = made;
     return CORE_OK;
   }
-  core_error_errno(CORE_FAIL, "can not start a thread");
+  core_error_errno(CORE_FAIL, "cannot start a thread");
   serve_snapshot_free(&made->snapshot, NULL);
   free(made);
   return CORE_FAIL;

@@ -43,7 +43,7 @@ void sweep_archived_end(const char *root, const char *name) {
   char path[CORE_PATH_MAX], day[SWEEP_ARCHIVED_DAY];
   if (!sweep_archived(root, name, day)) return;
   core_warn("%s was archived on %s, so the checkpoints of its runs are gone: what was not finished begins anew, and "
-            "a run that begins from one of them (init.from) can not", name, day);
+            "a run that begins from one of them (init.from) cannot", name, day);
   if (store_path_sweep(root, name, "archived", path) != CORE_OK || unlink(path) != 0)
-    core_warn("%s still says that it is archived: sweeps/%s/archived can not be removed", name, name);
+    core_warn("%s still says that it is archived: sweeps/%s/archived cannot be removed", name, name);
 }

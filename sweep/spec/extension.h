@@ -25,7 +25,7 @@ typedef struct SweepExtension {
   size_t count, unfinished_count;
 } SweepExtension;
 
-/* Reads the record; an empty one when there is no file. CORE_USAGE: it can not be understood. Free it. */
+/* Reads the record; an empty one when there is no file. CORE_USAGE: it cannot be understood. Free it. */
 int sweep_extension_read(const char *root, const char *name, SweepExtension *extension);
 void sweep_extension_free(SweepExtension *extension);
 /* Adds to the recorded and to the unfinished seeds, under the sweep's lock; none: does nothing. */

@@ -43,7 +43,7 @@ int sweep_line_log_append(const char *path, const char *fields) {
   core_text_free(&line);
   close(fd);
   errno = number;
-  return written ? CORE_OK : core_error_errno(CORE_FAIL, "%s: can not write", path);
+  return written ? CORE_OK : core_error_errno(CORE_FAIL, "%s: cannot write", path);
 }
 
 static bool read_line(char *line, SweepLineTake take, void *context) {

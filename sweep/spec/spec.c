@@ -43,7 +43,7 @@ static const char *nearest_name(const char *name) {
 static int unknown_name(const SpecFile *file, const char *name) {
   if (file->spec->base.program && !strchr(name, '.')) return spec_script_unknown(file, name);
   const char *nearest = nearest_name(name);
-  if (nearest) return core_error(CORE_USAGE, "%s is no setting; did you mean %s?", name, nearest);
+  if (nearest) return core_error(CORE_USAGE, "%s is not a setting; did you mean %s?", name, nearest);
   CoreConfig scratch = core_config_default();
   return core_config_set(&scratch, name, ""); /* the table's own words for an unknown name, with the nearest key */
 }
@@ -208,8 +208,9 @@ static int unknown_section(const SpecFile *file, const CoreIniEntry *entry, cons
                       "[zip NAME], [search NAME], [profile NAME], [profile NAME grid BLOCK] and, of a program of your "
                       "own, [program], [settings] and [metric]";
   if (nearest)
-    return core_ini_error(&file->spec->ini, entry, "[%s] is no section; did you mean [%s]?", entry->section, nearest);
-  return core_ini_error(&file->spec->ini, entry, "[%s] is no section; %s", entry->section, forms);
+    return core_ini_error(&file->spec->ini, entry, "[%s] is not a section; did you mean [%s]?", entry->section,
+                          nearest);
+  return core_ini_error(&file->spec->ini, entry, "[%s] is not a section; %s", entry->section, forms);
 }
 
 static int find_profile(SpecFile *file, const CoreIniEntry *entry, const char *name, int *profile) {

@@ -90,7 +90,7 @@ typedef struct SweepSpec {
   size_t set_count;
 } SweepSpec;
 
-/* Reads and resolves. profile NULL: none. CORE_FAIL: the file can not be read; CORE_USAGE: all else. On error the
+/* Reads and resolves. profile NULL: none. CORE_FAIL: the file cannot be read; CORE_USAGE: all else. On error the
  * spec is freed already. Caller calls sweep_spec_free. */
 int sweep_spec_read(const char *path, const char *profile, const char *const *sets, size_t set_count, SweepSpec *spec);
 /* The same from text; `name` stands for the file in messages. */

@@ -59,7 +59,7 @@ static int check_apart(const CoreIni *ini, const SweepSearch *search, const Swee
   return CORE_OK;
 }
 
-/* --set and profiles give one value; what a search draws in every run they can not change. */
+/* --set and profiles give one value; what a search draws in every run they cannot change. */
 static int check_settings(const SpecFile *file, const SweepSearch *search, int profile) {
   for (size_t i = 0; i < file->setting_count; i++) {
     const SpecSetting *setting = &file->settings[i];

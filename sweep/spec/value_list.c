@@ -227,8 +227,8 @@ int sweep_value_list_seeds(const CoreIni *ini, const CoreIniEntry *entry, int64_
     int64_t low, high;
     bool is_range = read_range(text, &low, &high);
     if (!is_range && !core_text_to_int_scaled(text, &low)) {
-      code = fault(ini, entry, start, "sweep.seeds: '%s' is no whole number%s; %s", text, core_text_number_hint(text),
-                   expected);
+      code = fault(ini, entry, start, "sweep.seeds: '%s' is not a whole number%s; %s", text,
+                   core_text_number_hint(text), expected);
       break;
     }
     bool is_count = !is_range && !rest && *count == 0;

@@ -26,7 +26,8 @@ static int read_condition(const char *pair, Condition *condition) {
   if (strcmp(condition->key, "seed") == 0) snprintf(condition->key, sizeof condition->key, "train.seed");
   condition->row = core_config_find(condition->key);
   if (!condition->row)
-    return core_error(CORE_USAGE, "--where %.80s: %s is no setting; grid, search, seed or a setting by its full name",
+    return core_error(CORE_USAGE,
+                      "--where %.80s: %s is not a setting; grid, search, seed or a setting by its full name",
                       pair, condition->key);
   condition->wanted = core_config_default();
   const int code = core_config_set(&condition->wanted, condition->key, condition->value);

@@ -44,7 +44,7 @@ typedef struct SweepClusterStatus {
 } SweepClusterStatus;
 
 /* What Slurm knows of these sweeps: one call for all of them, or the answer to the same question of at most max_age_s
- * ago (kept in the user's cache folder). CORE_FAIL when Slurm can not be asked. Caller frees. */
+ * ago (kept in the user's cache folder). CORE_FAIL when Slurm cannot be asked. Caller frees. */
 int sweep_cluster_status_ask(const char *const *names, size_t count, double max_age_s, SlurmTasks *tasks);
 
 /* Whoever has just changed the queue forgets the answers kept of it, or status would miss the change for seconds. */

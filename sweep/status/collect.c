@@ -18,7 +18,7 @@ enum { FOLLOW_DEFAULT_S = 10 };
 
 /* ---- reporting ------------------------------------------------------------------------------------------------- */
 
-/* What could not be read: damaged lines are counted, other faults (a manifest that can not be opened) only told. */
+/* What could not be read: damaged lines are counted, other faults (a manifest that cannot be opened) only told. */
 static void report_damage(const StoreImport *import) {
   if (import->damaged_lines > 0)
     printf("%lld damaged line%s skipped, the first: %s\n", (long long)import->damaged_lines,
@@ -123,7 +123,7 @@ static int follow(const char *path, StoreDatabase **database, const char *root, 
 
 static bool is_known(StoreDatabase *database, const char *name) {
   StoreQuery *query;
-  bool row = true; /* nothing is said of what can not be read */
+  bool row = true; /* nothing is said of what cannot be read */
   if (store_query_open(database, "SELECT 1 FROM sweep WHERE name = ?1", &query) != CORE_OK) return true;
   store_query_bind_text(query, 1, name);
   if (store_query_step(query, &row) != CORE_OK) row = true;

@@ -16,7 +16,7 @@ typedef struct SweepMembers {
   bool *differs;          /* [rows of core/config]: not the same in all runs; NULL until it was asked for */
 } SweepMembers;
 
-/* CORE_FAIL, CORE_USAGE: the file can not be read (any more), so nothing is known. sweep_members_free after it. */
+/* CORE_FAIL, CORE_USAGE: the file cannot be read (any more), so nothing is known. sweep_members_free after it. */
 int sweep_members_read(const char *root, const SweepProgress *progress, SweepMembers *members);
 void sweep_members_free(SweepMembers *members);
 

@@ -22,7 +22,7 @@ typedef struct SweepSaidFile {
 } SweepSaidFile;
 typedef struct SweepSaidFiles { SweepSaidFile *file; size_t count; } SweepSaidFiles;
 
-/* Files that can not be read are told to the log, unless `is_quiet`, and count as saying nothing. */
+/* Files that cannot be read are told to the log, unless `is_quiet`, and count as saying nothing. */
 void sweep_said_files(const char *root, bool is_quiet, SweepSaidFiles *files);
 void sweep_said_files_free(SweepSaidFiles *files);
 

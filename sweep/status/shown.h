@@ -14,7 +14,7 @@ typedef struct SweepShown {
   SweepProgress progress;
   bool is_slurm;              /* `cluster` counts */
   SweepClusterStatus cluster;
-  SweepMembers members;       /* unless they can not be known: zeroes */
+  SweepMembers members;       /* unless they cannot be known: zeroes */
   SweepFailures troubles;
   SweepSaid said;             /* tags, notes, the pinned run */
 } SweepShown;
@@ -22,17 +22,17 @@ typedef struct SweepShown {
 typedef struct SweepShownAsked {
   const char *root;
   bool settings;              /* of each run, for sweep_shown_json */
-  bool is_repeated;           /* says nothing of sweeps whose file can not be read */
+  bool is_repeated;           /* says nothing of sweeps whose file cannot be read */
   double queue_age_s;         /* so long an answer of Slurm is good for */
 } SweepShownAsked;
 
-/* Opens results.db and imports what is new; NULL when it can not be had, or may lie behind (of another version, or
+/* Opens results.db and imports what is new; NULL when it cannot be had, or may lie behind (of another version, or
  * another process is importing), which does not hide the status: the states are files. Warns of what is wrong, unless
  * `is_repeated`. */
 StoreDatabase *sweep_shown_import(const char *root, bool is_repeated);
 
 /* Reads names[*count] into `shown` [*count + 1], zeroes. Slurm is asked once for all, and not at all when nothing of
- * them is unfinished. A sweep that can not be read does not hide the others: *count is how many could be, and *problem
+ * them is unfinished. A sweep that cannot be read does not hide the others: *count is how many could be, and *problem
  * says of the first that could not ("" otherwise). sweep_shown_free after it, also after an error. */
 enum { SWEEP_SHOWN_PROBLEM = 512 };
 int sweep_shown_read(const SweepShownAsked *asked, StoreDatabase *database, char **names, size_t *count,

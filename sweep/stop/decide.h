@@ -1,6 +1,6 @@
 /* Decisions of a sweep's [stop] rule: taken from results.db, written to stop.log, shown in the runs' states. Whoever
  * carries runs out asks the log which of them are stopped; nobody is told. One process at a time decides, under
- * sweep_stop_lock, so two can not contradict each other. */
+ * sweep_stop_lock, so two cannot contradict each other. */
 #ifndef SWEEP_DECIDE_H
 #define SWEEP_DECIDE_H
 #include "store/database/database.h"
@@ -22,7 +22,7 @@ int sweep_stop_look(const char *root, const char *name, bool now, SweepStopOutco
 /* A person takes runs up that are stopped; no rule stops them again. *taken: how many were. */
 int sweep_stop_retry(const char *root, const char *name, const char (*runs)[CORE_RUN_ID], size_t count, size_t *taken);
 
-/* The rule of the sweep as submitted; SWEEP_STOP_NONE also where the file can not be read. *every_s: stop.every. */
+/* The rule of the sweep as submitted; SWEEP_STOP_NONE also where the file cannot be read. *every_s: stop.every. */
 SweepStopKind sweep_stop_of(const char *root, const char *name, double *every_s);
 
 #endif

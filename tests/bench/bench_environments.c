@@ -7,7 +7,7 @@
  *   CartPole  256 worlds through the bridge; theirs: the same vector class, and Gymnasium's own vectorised one
  *   Breakout  CleanRL's preprocessing, whole games; theirs: AtariVectorEnv with as many threads as there are
  * processors. Breakout_lives: a lost life is an end. Ours then plays three steps that are not counted, as CleanRL's
- * wrappers do; theirs, which can not, goes on as before
+ * wrappers do; theirs, which cannot, goes on as before
  *   starpilot 64 worlds in this process; theirs: ProcgenGym3Env, which has threads of its own
  *
  *   ppo_Breakout, ppo_starpilot  PPO end to end with CleanRL's settings, rollout and update; starpilot with 32 steps

@@ -2,7 +2,7 @@
  * same model with as many threads (step_HalfCheetah ...); memory of 10 000 worlds; and PPO end to end with CleanRL's
  * settings, 1 world x 2048 steps (ppo_HalfCheetah). Prints CSV.
  *
- * The bare loop is what an environment can not do without: an mjData a thread, the task's number of mj_step an
+ * The bare loop is what an environment cannot do without: an mjData a thread, the task's number of mj_step an
  * environment step, the same actions, and a new start where the task would end the episode, for a robot that lies on
  * the ground costs other steps than one that stands. No observations, rewards, random numbers or worlds' states. Where
  * goals follow each other, the task's rules say what an action does and when an episode ends: the loop repeats targets

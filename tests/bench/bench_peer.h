@@ -33,7 +33,7 @@ static _Noreturn void bench_peer_become(const int to[2], const int from[2], char
   _exit(127);
 }
 
-/* Makes the environments. False: it can not be had; a comment line then says why. python NULL: python3. */
+/* Makes the environments. False: it cannot be had; a comment line then says why. python NULL: python3. */
 static inline bool bench_peer_start(BenchPeer *peer, const char *python, const char *task, int worlds, int threads) {
   int to[2], from[2];
   char counts[2][16], answer[512] = "";

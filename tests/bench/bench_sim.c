@@ -46,7 +46,7 @@ static const uint8_t *actions_of(const Bench *b, int step) {
   return b->actions + (size_t)(step % ACTION_SETS) * WORLDS * SIM_ACTIONS;
 }
 
-/* Steps per second, physics steps with `engine`; 0 when the batch can not be made. */
+/* Steps per second, physics steps with `engine`; 0 when the batch cannot be made. */
 static double steps_per_second(const SimLevelSet *levels, bool engine, int threads) {
   Bench b;
   if (bench_create(levels, engine, &b) != CORE_OK) return 0;

@@ -20,8 +20,8 @@ tap_run "advise: beyond the highest DDR" 0 "the highest tried" analyze advise "$
 tap_run "advise: a budget" 0 "nothing is affordable" analyze advise "$db" --hours 0.000001 -o "$tap_dir/none.ini"
 tap_result "advise: and then no file" "$([ ! -e "$tap_dir/none.ini" ]; echo $?)"
 tap_run "advise: a part of it" 0 "no " analyze advise "$db" --hours 0.015 -o "$ini"
-tap_run "advise: too few configurations" 1 "can not support advice" analyze advise "$db" -w com=2 -w com=8 -o "$ini"
-tap_run "advise: one seed is too few" 1 "can not support advice" analyze advise "$db" -w seed=0 -o "$ini"
+tap_run "advise: too few configurations" 1 "cannot support advice" analyze advise "$db" -w com=2 -w com=8 -o "$ini"
+tap_run "advise: one seed is too few" 1 "cannot support advice" analyze advise "$db" -w seed=0 -o "$ini"
 tap_run "advise: a bad name" 2 "--name" analyze advise "$db" --name '../x' -o "$ini"
 tap_run "advise: a folder that is not there" 1 "nowhere" analyze advise "$db" -o "$tap_dir/nowhere/x.ini"
 tap_run "advise: no seeds" 2 "positive" analyze advise "$db" --seeds 0

@@ -99,7 +99,7 @@ run sql "$db" "SELECT count(*) AS runs FROM run"; check "sql prints a table" bas
 run sql "$db" "SELECT 1 AS a, 'x' AS b, NULL AS c" --json; check "sql --json" bash -c "tr -d ' \n' <'$out' | grep -qF '[{\"a\":1,\"b\":\"x\",\"c\":null}]'"
 run sql "$db" "SELECT run_id, level_set, solve_rate, ddr FROM best_solve_rate ORDER BY 3 DESC" --csv
 check "sql reads the views, as its help shows" [ "$(wc -l <"$out")" = 73 ]
-run sql "$db" "DELETE FROM run"; check "sql can not change anything" [ $rc != 0 ]
+run sql "$db" "DELETE FROM run"; check "sql cannot change anything" [ $rc != 0 ]
 for text in "VACUUM INTO '$folder/copy.db'" "ATTACH '$folder/copy.db' AS x" "PRAGMA user_version = 9" "CREATE TEMP TABLE x(a)" \
             "INSERT INTO run(id) VALUES('x')" "UPDATE run SET seed = 1 RETURNING id" "DROP VIEW run_ddr" "WITH a AS (SELECT 1) DELETE FROM run"; do
   run sql "$db" "$text"; check "sql refuses: $text" refuses 2 "more than read"
@@ -134,12 +134,12 @@ run ddr-vs-solve "$db" --style pape; check "an unknown style: the nearest" refus
 run ddr-vs-solve "$db" --level-set test; check "an unknown level set" refuses 2 "train"
 run ddr-vs-solve "$db" --bugdet 1e6; check "an unknown option: the nearest" refuses 2 "--budget"
 run curves "$db" --y solve_rat; check "an unknown column: the nearest" refuses 2 "solve_rate"
-run curves "$db" --y level_set; check "a column that is no number" refuses 2 "level_set"
+run curves "$db" --y level_set; check "a column that is not a number" refuses 2 "level_set"
 run curves "$db" --y "kl FROM run; DROP TABLE run; --"; check "SQL is no column" refuses 2 "no such column"
 run curves "$db" --x steps; check "an unknown x" refuses 2 "wall_seconds"
 run curvs "$db"; check "an unknown command: the nearest" refuses 2 "curves"
 printf 'x' >"$folder/file"
-run ddr-vs-solve "$db" -o "$folder/file/figures"; check "a folder that can not be made" bash -c "[ $rc = 1 ] && grep -q '$folder/file' '$err'"
+run ddr-vs-solve "$db" -o "$folder/file/figures"; check "a folder that cannot be made" bash -c "[ $rc = 1 ] && grep -q '$folder/file' '$err'"
 if [ "$(id -u)" != 0 ]; then
   mkdir -m 555 "$folder/locked"
   run ddr-vs-solve "$db" -o "$folder/locked"; check "a folder without write permission" bash -c "[ $rc = 1 ] && grep -q locked '$err'"

@@ -11,8 +11,8 @@ export OPENBLAS_NUM_THREADS=1 # numpy's threads, which nothing here needs, are b
 { printf '%s\n' '[env]' 'task = gym/Count-v0' 'num = 6'; small_settings; } >"$tap_dir/small.ini"
 
 # ---- what needs no Python
-tap_run "no Python" 2 "/nowhere/python can not be run; name one by env.python" train none --set env.python=/nowhere/python
-tap_run "G11: and the message names the path" 2 "$tap_dir/no_python can not be run" env HOME="$tap_dir" trainer --root "$tap_dir/none" \
+tap_run "no Python" 2 "/nowhere/python cannot be run; name one by env.python" train none --set env.python=/nowhere/python
+tap_run "G11: and the message names the path" 2 "$tap_dir/no_python cannot be run" env HOME="$tap_dir" trainer --root "$tap_dir/none" \
   --set env.task=gym/Count-v0 --set env.python="~/no_python" --dry-run
 printf '#!/bin/sh\nexec python3 -S -E "$@"\n' >"$tap_dir/bare"; chmod +x "$tap_dir/bare"
 if command -v python3 >/dev/null; then
@@ -89,7 +89,7 @@ tap_run "Q values of real numbers" 2 "env.task = gym/Pendulum-v1 expects other a
   train q --set algo.name=pqn --set env.task=gym/Pendulum-v1
 tap_run "a deviation of classes" 2 "env.task = gym/Count-v0 expects classes; set algo.name to ppo" \
   train q --set algo.name=sapg --set sapg.blocks=2
-tap_run "words can not be had" 2 "observations of Text" train words --set env.task=gym/Words-v0
+tap_run "words cannot be had" 2 "observations of Text" train words --set env.task=gym/Words-v0
 
 # ---- pixels
 nature=(--set net.encoder=nature)

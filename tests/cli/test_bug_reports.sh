@@ -94,7 +94,7 @@ PYTHON
   tap_expect "X2: and what classes count from" 0 '"dtype": "int64", "start": \[5, -1\]' exported StrictMulti
   tap_expect "X2: a single one, too" 0 '"type": "Discrete", "shape": \[\], "dtype": "int64", "start": -1' exported StrictDiscrete
   tap_run "G10: what has no fixed number of values is named" 2 "observations['words'] of Sequence have no fixed number of values" one Mission
-  tap_run "G16: a reward that is none" 1 "gave the reward None, which is no number" one RewardNone
+  tap_run "G16: a reward that is none" 1 "gave the reward None, which is not a number" one RewardNone
   tap_run "an observation that changes its shape" 1 "changed the shape of its observations: world 0 gave (3,), not (2,)" one Wrong
   mkdir "$root/old"; mkdir "$root/old/gymnasium"; echo '__version__ = "0.26.3"' >"$root/old/gymnasium/__init__.py"
   tap_run "G9: a version that is too old is named" 2 "has gymnasium 0.26.3; gymnasium 0.29 or newer is needed" \

@@ -85,5 +85,5 @@ if command -v zstd >/dev/null; then
   tap_expect "a link" 1 "link is no plain file" sweep unbundle link.tar.zst new6
   [ ! -e escaped ]; tap_result "nothing came out of the folder" $?
 else tap_skip "changed archives" "no program zstd"; fi
-tap_expect "a place that can not be written" 1 "/nowhere/x.tar.zst" sweep bundle mine --root "$root" -o /nowhere/x.tar.zst
+tap_expect "a place that cannot be written" 1 "/nowhere/x.tar.zst" sweep bundle mine --root "$root" -o /nowhere/x.tar.zst
 tap_done

@@ -75,7 +75,7 @@ tap_result "one that hangs there does not hold the plan up" "$(grep -q "would st
 printf '#!/bin/sh\ncase $1 in *worker.py) echo "first line" >&2; printf "\\033[31mno licence server\\n\\n" >&2; exit 3 ;; esac\nexec "%s" "$@"\n' \
   "$SWEEP_PYTHON" >"$tap_dir/broken"
 chmod +x "$tap_dir/broken"
-tap_run "a Python that can not start is named, with what it said" 2 \
+tap_run "a Python that cannot start is named, with what it said" 2 \
   "its worker, run by $tap_dir/broken, ended with exit code 3; the last that it said: first line ?[31mno licence server" \
   train Good --set env.python="$tap_dir/broken"
 mkdir "$tap_dir/bin"; ln -s "$tap_dir/broken" "$tap_dir/bin/python3"

@@ -72,7 +72,7 @@ sections=$(trainer checkpoint "$(ls "$tap_dir"/whole4/runs/*/*/ckpt/*.ckpt | hea
 tap_check "checkpoints have a record of each world" "$(grep -q 'moments of each world' <<<"$sections" &&
   grep -q 'reward moments of each' <<<"$sections" || echo "$sections")"
 
-# ---- what can not be
+# ---- what cannot be
 tap_run "time limits that the environment does not tell" 2 "kinetix environments lack; set env.truncation to terminate" \
   trainer --dry-run --set env.truncation=bootstrap
 tap_run "sapg with classes" 2 "set env.actions = continuous" trainer --dry-run --set algo.name=sapg --set env.num=12

@@ -46,7 +46,7 @@ holds() {
 }
 
 # ---- three decades
-# Less than 1.4e3 can not be had here without any clip, nor more than 1.7e6 with the smallest.
+# Less than 1.4e3 cannot be had here without any clip, nor more than 1.7e6 with the smallest.
 for target in 1.5e3 1.5e4 1e6; do
   train "com$target" --quiet --set ppo.ddr_target=$target --set ppo.com=2000 --set ppo.epsilon=0.001 &&
     holds "COM holds a DDR of $target" $target "com$target"

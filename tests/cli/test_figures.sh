@@ -158,7 +158,7 @@ for figure in "bars --group com" "settings --x com --aggregate iqm" "curves --gr
     END { if (!n) print "no rows" }'; grep -F -- '[0' "$tap_dir/out" | head -2)"
 done
 
-# what a log axis can not show is said: two runs whose solve rate is 0 are not in the means of curves
+# what a log axis cannot show is said: two runs whose solve rate is 0 are not in the means of curves
 cp "$db" "$tap_dir/zeros.db"
 tool sql "$tap_dir/zeros.db" "UPDATE evaluation SET solve_rate = 0 WHERE run_id IN (SELECT id FROM run WHERE seed = 1 AND json_extract(config, '$.ppo.com') IN (8, 32) AND json_extract(config, '$.algo.name') = 'ppo_ewma')"
 tap_run "curves --log y: runs at 0 are counted" 0 "and not in its means: 42, in 2 runs." draw curves "$tap_dir/zeros.db" --log y -w com=8 -w com=32
@@ -245,7 +245,7 @@ refused "panels of nothing" "of which panels" curves "$db" --panels 1-2
 for range in 0 2-1 x 1-y -; do refused "panels $range" "expected numbers from 1" curves "$db" --panel seed --panels=$range; done
 tap_run "panels that are not there" 1 "there are only 3" draw curves "$db" --panel seed --panels 4-
 refused "an unknown reference" "untrained, best" curves "$db" --reference optimal
-refused "a reference that is no number" "expected a number" curves "$db" --reference optimum=high
+refused "a reference that is not a number" "expected a number" curves "$db" --reference optimum=high
 refused "--log z" "x, y or xy" curves "$db" --log z
 refused "a table of another kind" "markdown" table "$db" --format html
 refused "a paper's figure without its runs: what makes them" "sweep submit experiments/fig9_scaling.ini" fig9 "$db"

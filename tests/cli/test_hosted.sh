@@ -72,7 +72,7 @@ near_evaluations() { # KIND
 compare library
 same_episodes library
 tap_run "a plan names no worlds on the device" 0 "library" train none --dry-run
-tap_run "states can not stand for observations" 2 "train.observation_storage = state" \
+tap_run "states cannot stand for observations" 2 "train.observation_storage = state" \
   train none --dry-run --set train.observation_storage=state
 train half --quiet --set train.observation_storage=float16
 train half-late --quiet --set train.observation_storage=float16 "${halves[@]}"

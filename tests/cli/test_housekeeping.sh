@@ -114,7 +114,7 @@ tap_run "the runs are finished as before" 0 "3 finished" sweep status a
 tap_run "report says so" 0 "  archived on 20" sweep report a
 tap_check "status --json" "$(sweep status a --json | tool json 0 archived | grep -qE '^20[0-9-]+$' || echo no)"
 tap_run "again: nothing is left" 0 "archived a: checkpoints of 0 runs" sweep archive a --yes
-tap_run "play says why it can not" 2 "none was written yet, or sweep archive removed them" trainer play -c a/0 -o x.gif
+tap_run "play says why it cannot" 2 "none was written yet, or sweep archive removed them" trainer play -c a/0 -o x.gif
 tap_run "export too" 2 "none was written yet, or sweep archive removed them" trainer export a/0 --onnx x.onnx
 tap_run "nothing to start says nothing" 0 "nothing to start" sweep submit a --local
 tap_run "still archived" 0 "  archived on 20" sweep status a

@@ -47,7 +47,7 @@ same_bytes "stopped and resumed: the bytes of an undisturbed run" whole parts
 train threads --quiet --set train.threads=2
 same_bytes "two threads: the same bytes" whole threads
 
-# ---- worlds that can not be saved go on with other episodes
+# ---- worlds that cannot be saved go on with other episodes
 sed -e 's/.state_bytes = sizeof(Corridor)/.state_bytes = 0/' -e 's/#include <stdlib.h>/#include <stdio.h>\n&/' \
   -e 's/^  show(corridor, observation);\n}/&/; /PLACES \/ 2 - 1/a\  FILE *seeds = fopen(getenv("CORRIDOR_SEEDS"), "a");\n  fprintf(seeds, "%llu\\n", (unsigned long long)seed);\n  fclose(seeds);' \
   docs/examples/corridor.c >"$tap_dir/unsaved.c"
@@ -80,7 +80,7 @@ wrong "another version" "of version 0 of environment.h" 's/return SWEEP_ENVIRONM
 wrong "no observations" "shows no numbers" 's/.observations = PLACES/.observations = 0/'
 wrong "no actions" "0 factors and 0 values" 's/.factors = 1/.factors = 0/'
 wrong "too many classes" "300 classes" 's/{2}/{300}/'
-wrong "a world that can not be put back" "not sweep_environment_save" 's/sweep_environment_load/load/'
+wrong "a world that cannot be put back" "not sweep_environment_save" 's/sweep_environment_load/load/'
 wrong "a saved world that no memory holds" "a saved world of 18446744073709551600 bytes; at most 1073741824" \
   's/.state_bytes = sizeof(Corridor)/.state_bytes = (size_t)-16/'
 wrong "too many observations" "observations of 2000000000 numbers; at most" 's/.observations = PLACES/.observations = 2000000000/'

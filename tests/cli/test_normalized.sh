@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Normalised scores: returns of games between their constants, in tables and figures; the constants here are typed from
-# Agent57's table and Cobbe et al. 2020, the arithmetic is awk's. What can not be normalised is refused by name. TAP.
+# Agent57's table and Cobbe et al. 2020, the arithmetic is awk's. What cannot be normalised is refused by name. TAP.
 set -u
 . "$(dirname "$0")/tap.sh"
 work=$tap_dir/work db=$tap_dir/work/results.db out=$tap_dir/out_d
@@ -73,7 +73,7 @@ tap_run "the caption names the source" 0 "Normalised between the" analyze bars "
 mode extreme
 tap_run "a mode without constants" 1 "procgen/coinrun (procgen.mode = extreme)" analyze bars "$db" --measure normalized_score -o "$out"
 
-# ---- what can not be normalised
+# ---- what cannot be normalised
 mode easy
 tasks envpool/Qbert-v5 envpool/Qbert-v5 gym/CartPole-v1
 for figure in "bars --measure" "settings --x ppo.com --measure" "curves --y"; do

@@ -70,7 +70,7 @@ version, platform = duckdb.connect().execute("SELECT library_version, p FROM pra
 folder = os.path.join(os.environ["HOME"], ".duckdb", "extensions", version, platform)
 os.makedirs(folder)
 for file in glob.glob(os.path.dirname(package.__file__) + "/extensions/*/*.duckdb_extension"): shutil.copy(file, folder)'
-  duck <<<"LOAD sqlite; SELECT 1" >/dev/null 2>&1 || duck <<<"INSTALL sqlite; SELECT 1" >/dev/null 2>&1 || echo "DuckDB can not fetch its reader of SQLite"
+  duck <<<"LOAD sqlite; SELECT 1" >/dev/null 2>&1 || duck <<<"INSTALL sqlite; SELECT 1" >/dev/null 2>&1 || echo "DuckDB cannot fetch its reader of SQLite"
 }
 without=$(duck_setup)
 summary=$(analyze sql results.db --csv "SELECT algorithm, printf('%.12g', avg(best_solve_rate)) FROM run_summary GROUP BY algorithm ORDER BY algorithm" | tail -n +2)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Policies with memory, as a user runs them: in a T-maze one learns what none without memory can; a run is stopped and
-# gone on with bit for bit, by any number of threads; what can not be has a message. TAP.
+# gone on with bit for bit, by any number of threads; what cannot be has a message. TAP.
 set -u
 . tests/cli/tap.sh
 . tests/fault/pace.sh
@@ -61,7 +61,7 @@ seen=(--set env.task=loco512 --set env.morphologies=car --set env.difficulty=0 -
 tap_run "the simulator, too" 0 "finished, 1 of 1" train seen "${seen[@]}" --set train.total_steps=1024 --set eval.count=0
 tap_run "trainer play goes through an episode" 0 "after iteration 1" trainer play --checkpoint "$(newest seen)" -o "$tap_dir/a.png"
 
-# ---- what can not be
+# ---- what cannot be
 wrong() { tap_run "$1" 2 "$2" trainer --config "$tap_dir/small.ini" --dry-run "${@:3}"; }
 wrong "a sequence that does not divide the rollout" \
   "ppo.num_steps = 32 is no multiple of ppo.sequence_length = 12; set the latter to a divisor of it" --set ppo.sequence_length=12

@@ -119,7 +119,7 @@ sed -i 's/1 \.\. 4/1 .. 5/' "$tap_dir/waves.ini"
 tap_run "another space under its name" 2 "the space of [search s] is not the one that" submit waves
 tap_check "a bundle has the proposals" "$(sweep bundle waves -o "$tap_dir/waves.tar.zst" >/dev/null && sweep unbundle "$tap_dir/waves.tar.zst" "$tap_dir/unbundled" >/dev/null; same "$(journal_of waves "$tap_dir/unbundled")" "$(journal_of waves)")"
 
-# ---- what some cell can not be is never proposed: 16 * 16 transitions have no three equal parts (the three random trials
+# ---- what some cell cannot be is never proposed: 16 * 16 transitions have no three equal parts (the three random trials
 # are none of these)
 experiment ax "[search s]" "method = tpe" "startup = 3" "wave = 4" "trials = 11" "goal = min kl" "env.num = choice 16, 24" \
   "ppo.num_minibatches = choice 2, 3"
@@ -200,8 +200,8 @@ refused "a condition on what is no choice" "$(at 2 11)" "must be a choice of [se
 refused "a condition that never holds" "$(at 3 11)" "is none of the values of algo.name (line $((head_line + 2)))" "trials = 3" "algo.name = choice ppo, ppo_ewma" \
   "ppo.com = log 8 .. 512 when algo.name = ppg"
 refused "an unknown method" "$(at 1 10)" "there are random, sobol and tpe" "method = bayes" "trials = 3" "$lr"
-refused "an unknown setting" "$(at 2 1)" "ppo.learnin_rate is no setting, nor method, trials, seeds, goal, startup or wave; did you mean ppo.learning_rate?" "trials = 3" "ppo.learnin_rate = 1 .. 2"
-refused "a value that the setting can not have" "$(at 2 14)" "ppo.epochs" "trials = 3" "ppo.epochs = 0 .. 4"
+refused "an unknown setting" "$(at 2 1)" "ppo.learnin_rate is not a setting, nor method, trials, seeds, goal, startup or wave; did you mean ppo.learning_rate?" "trials = 3" "ppo.learnin_rate = 1 .. 2"
+refused "a value that the setting cannot have" "$(at 2 14)" "ppo.epochs" "trials = 3" "ppo.epochs = 0 .. 4"
 refused "a wave without tpe" "$(at 2 1)" "wave belongs to method = tpe" "trials = 3" "wave = 2" "$lr"
 refused "a setting that nothing reads" "$(at 2 1)" "searches ppo.com, which nothing reads in trial 0: ppo.com is read only where algo.name is ppo_ewma" "trials = 3" "ppo.com = log 8 .. 512"
 refused "a setting that some trials do not read" "$(at 3 1)" "give it a condition (ppo.com = ... when SETTING = VALUE)" "trials = 8" "algo.name = choice ppo, ppo_ewma" "ppo.com = log 8 .. 512"

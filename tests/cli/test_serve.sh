@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# sweep serve: who may ask, what clients can not do to it, data that agree with sweep status, imports beside it, stop and
+# sweep serve: who may ask, what clients cannot do to it, data that agree with sweep status, imports beside it, stop and
 # retry, videos. The page in a browser is test_serve_page.sh's. TAP.
 set -u
 . "$(dirname "$0")/tap.sh"
@@ -120,7 +120,7 @@ names=$(get /api/columns)
 tap_check "COM and epsilon, which may move, are among what curves show" "$(for name in com epsilon kl score; do grep -q "\"$name\"" <<<"$names" || echo "$name"; done)"
 get '/api/runs?sweep=study&sort=ppo.epsilon&falling=1' >sorted
 is "a setting sorts" "0.2 0.1" "$(printf '%.3g %.3g' "$(tool json run 0 settings ppo.epsilon <sorted)" "$(tool json run 3 settings ppo.epsilon <sorted)")"
-is "what is no setting does not" 400 "$(code -H "Authorization: Bearer $token" "$url/api/runs?sweep=study&sort=ppo.epsilo")"
+is "what is not a setting does not" 400 "$(code -H "Authorization: Bearer $token" "$url/api/runs?sweep=study&sort=ppo.epsilo")"
 is "the log is the run's" "$(cat "$folder/log.txt")" "$(get "/api/log?run=$run" | tool json text)"
 if [ -n "$video" ]; then
   is "an evaluation was filmed before training and at the end" "[0,8]" "$(get "/api/run?run=$run" | tool json videos | tr -d ' ')"
@@ -189,7 +189,7 @@ is "POST with the token in the address alone: 403" 403 "$(code -X POST "$url/api
 is "POST from another site's page: 403" 403 "$(code -X POST -H "Authorization: Bearer $token" -H 'Origin: http://evil.example' "$url/api/retry?sweep=broken")"
 is "or one of another port: 403" 403 "$(code -X POST -H "Authorization: Bearer $token" -H "Origin: http://127.0.0.1:1" "$url/api/retry?sweep=broken")"
 is "or one that the browser calls foreign: 403" 403 "$(code -X POST -H "Authorization: Bearer $token" -H 'Sec-Fetch-Site: cross-site' "$url/api/retry?sweep=broken")"
-is "what there is not can not be stopped" 404 "$(code -X POST -H "Authorization: Bearer $token" "$url/api/stop?sweep=--help")"
+is "what there is not cannot be stopped" 404 "$(code -X POST -H "Authorization: Bearer $token" "$url/api/stop?sweep=--help")"
 is "an own page's POST is taken" 202 "$(code -X POST -H "Authorization: Bearer $token" -H "Origin: $url" -H 'Sec-Fetch-Site: same-origin' "$url/api/retry?sweep=broken")"
 finished() { [ "$(get "/api/status?sweep=broken" | tool json 0 count finished)" = 2 ]; }
 tap_wait 120 finished; tap_result "retry lets failed runs go on, on this machine" $? "$(get /api/actions)"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SFL through the command line: a small run to its end, stopped and killed ones that end with the same bytes, what the plan
-# and the logs say, and settings that can not be. TAP.
+# and the logs say, and settings that cannot be. TAP.
 set -u
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/../fault/pace.sh"
@@ -93,7 +93,7 @@ tap_check "and ends with the same checkpoint and rows" "$(diff <(contents refere
   rows="kl solve_rate solve_rate_new solve_rate_sampled search_solve_rate search_learnability buffer_learnability entropy"
   diff <(column reference $rows) <(column killed $rows) | head -5)"
 
-tap_expect "M of the paper that does not divide N" 2 'env.num = 32 can not be divided into ppo.num_minibatches = 1024' \
+tap_expect "M of the paper that does not divide N" 2 'env.num = 32 cannot be divided into ppo.num_minibatches = 1024' \
   trainer --config small.ini --set ppo.num_minibatches=1024 --dry-run
 tap_expect "M of the paper that does" 0 'updates +8192 an iteration, 192 transitions each' trainer --config small.ini --dry-run \
   --set env.num=65536 --set ppo.num_minibatches=8192

@@ -4,7 +4,7 @@
 set -u
 . "$(dirname "$0")/tap.sh"
 if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then tap_skip "two people" "only root can become two others"; tap_done; fi
-# This folder may be one that others can not enter (/root): they get programs of their own.
+# This folder may be one that others cannot enter (/root): they get programs of their own.
 chmod 755 "$tap_dir"
 mkdir "$tap_dir/bin"
 cp "$SWEEP_BUILD"/bin/{sweep,trainer,analyze} "$tap_dir/bin"

@@ -38,7 +38,7 @@ head -c 300 good.json >cut.json
 
 # ---- check-level ----
 tap_run "check-level says what a level holds" 0 "good.json: good: 2 bodies (0 fixated; 1 green, 1 blue" trainer check-level good.json
-tap_run "check-level notes a level that can not be solved" 0 "nothing green" trainer check-level dull.json
+tap_run "check-level notes a level that cannot be solved" 0 "nothing green" trainer check-level dull.json
 tap_run "check-level names file and place" 2 "role.json: env_state.circle[0].role: 7" trainer check-level role.json
 tap_run "check-level counts wrong files and reads on" 2 "2 of 3 level files are wrong" trainer check-level role.json good.json cut.json
 tap_check "check-level prints the good among the wrong" "$(trainer check-level role.json good.json cut.json 2>/dev/null | grep -c ': good:' | grep -vx 1)"

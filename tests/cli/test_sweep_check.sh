@@ -96,9 +96,9 @@ tap_run "and those that no rank uses" 0 "a rank uses one GPU; ask for as many ra
 experiment <<<$'[slurm]\nranks_per_run = 3'
 tap_run "environments are divided over the ranks that the job has" 2 "env.num = 16: not divisible by 3 ranks" sweep plan my.ini --root "$root"
 
-# ---- a trainer that can not be asked
+# ---- a trainer that cannot be asked
 experiment </dev/null
-tap_run "without a trainer the plan stands" 0 "/nowhere/trainer can not be started: No such file or directory" env SWEEP_TRAINER=/nowhere/trainer "$SWEEP_BUILD/bin/sweep" plan my.ini --root "$root"
+tap_run "without a trainer the plan stands" 0 "/nowhere/trainer cannot be started: No such file or directory" env SWEEP_TRAINER=/nowhere/trainer "$SWEEP_BUILD/bin/sweep" plan my.ini --root "$root"
 tap_run "an old one does not understand" 0 "0 of 1 configurations: /bin/true does not answer as a trainer of this version does" env SWEEP_TRAINER=/bin/true "$SWEEP_BUILD/bin/sweep" plan my.ini --root "$root"
 tap_run "submit says so and goes on" 0 "1 of 1 configurations were not checked: /bin/true does not answer" env SWEEP_TRAINER=/bin/true "$SWEEP_BUILD/bin/sweep" submit my.ini --no-start --root "$root"
 printf '#!/bin/sh\necho check-configs 1\nread a\nkill -9 $$\n' >bin/dies; chmod +x bin/dies

@@ -70,11 +70,11 @@ for experiment in "$OLDPWD"/experiments/*.ini; do
 done
 
 # ---- bad input in a file
-refused "unknown key" "bad.ini:4:1: ppo.epsilom is no setting; did you mean ppo.epsilon?" <<<$'[ppo]\nepsilom = 1'
-refused "unknown key in a grid" "bad.ini:4:1: ppo.coms is no setting; did you mean ppo.com?" <<<$'[grid g]\nppo.coms = 1'
-refused "unknown section" "bad.ini:3:1: [pop] is no section; did you mean [ppo]?" <<<$'[pop]\nepochs = 1'
-refused "unknown slurm key" "bad.ini:4:1: slurm.tme is no setting; did you mean slurm.time?" <<<$'[slurm]\ntme = 1'
-refused "wrong type" "bad.ini:4:10: ppo.epochs = many is no whole number" <<<$'[ppo]\nepochs = many'
+refused "unknown key" "bad.ini:4:1: ppo.epsilom is not a setting; did you mean ppo.epsilon?" <<<$'[ppo]\nepsilom = 1'
+refused "unknown key in a grid" "bad.ini:4:1: ppo.coms is not a setting; did you mean ppo.com?" <<<$'[grid g]\nppo.coms = 1'
+refused "unknown section" "bad.ini:3:1: [pop] is not a section; did you mean [ppo]?" <<<$'[pop]\nepochs = 1'
+refused "unknown slurm key" "bad.ini:4:1: slurm.tme is not a setting; did you mean slurm.time?" <<<$'[slurm]\ntme = 1'
+refused "wrong type" "bad.ini:4:10: ppo.epochs = many is not a whole number" <<<$'[ppo]\nepochs = many'
 refused "a list where one value belongs" "a list belongs into a [grid NAME] section" <<<$'[ppo]\nepochs = 1, 2'
 refused "out of range" "bad.ini:4:9: ppo.gamma = 1.5 is out of range" <<<$'[ppo]\ngamma = 1.5'
 refused "out of range inside a list" "bad.ini:4:20: ppo.epochs = 0 is out of range" <<<$'[grid g]\nppo.epochs = 4, 8, 0'
@@ -124,7 +124,7 @@ tap_run "extend takes more seeds" 0 "good: 36 runs, " sweep extend seeds=3 good.
 tap_run "extend wants them" 2 "seeds=N is missing; usage: sweep extend NAME seeds=N" sweep extend good.ini 1 --root "$root"
 tap_run "an unknown profile" 2 "good.ini has no [profile dmo]; did you mean demo?" plan good.ini --profile dmo
 tap_run "an unknown option" 2 "did you mean --profile?" plan good.ini --profle demo
-tap_run "--set of an unknown key" 2 "--set ppo.epoch=1: ppo.epoch is no setting; did you mean ppo.epochs?" plan good.ini --set ppo.epoch=1
+tap_run "--set of an unknown key" 2 "--set ppo.epoch=1: ppo.epoch is not a setting; did you mean ppo.epochs?" plan good.ini --set ppo.epoch=1
 tap_run "--set without a value" 2 "expected KEY=VALUE" plan good.ini --set ppo.epochs
 tap_run "--set of a swept key" 2 "[grid com] (line 10 of good.ini) sweeps ppo.com over 3 values" plan good.ini --set ppo.com=8
 tap_run "--set of a bad name" 2 "sweep.name" plan good.ini --set sweep.name=../x

@@ -46,7 +46,7 @@ tap_expect "--dry-run tells what a scaling scheme comes to" 0 'scaling +hybrid, 
 tap_expect "and names the rate of the learner that is run" 0 '65536 transitions, pqn.learning_rate 0.0005$' trainer --dry-run \
   --set scale.scheme=larger_minibatches_sqrt --set scale.factor=4 --set algo.name=pqn --set env.actions=discrete \
   --set pqn.learning_rate=2.5e-4
-tap_expect "a scaling that does not come out whole is refused" 2 'env.num = 2048 times 0.3 is no whole number' \
+tap_expect "a scaling that does not come out whole is refused" 2 'env.num = 2048 times 0.3 is not a whole number' \
   trainer --dry-run --set scale.scheme=more_minibatches --set scale.factor=0.3
 tap_expect "--dry-run --json" 0 '"transitions_total": 256' trainer "${small[@]}" --dry-run --json
 tap_expect "--json alone" 2 '--json goes with --dry-run' trainer "${small[@]}" --json
@@ -66,8 +66,8 @@ log=$(echo runs/*/*/stats.1.tsv)
 tap_check "its log holds distance and rate" "$(awk -F'\t' 'NR == 2 { for (i = 1; i <= NF; i++) c[$i] = i }
   NR == 103 && ($c["learning_rate"] != 0.01 || $c["distance"] > 2 || $c["kl[nat]"] != "") { print } END { if (NR != 302) print NR }' "$log")"
 tap_expect "noisy_sgd that diverges says so" 1 'learning_rate below 1' trainer "${sgd[@]}" --set sgd.learning_rate=20
-tap_expect "a schedule that is none" 2 "sgd.learning_rate: 'x' is no number" trainer "${sgd[@]}" --set sgd.learning_rate=0:x
-tap_expect "noisy_sgd can not be scaled" 2 'no environments' trainer "${sgd[@]}" --set scale.scheme=hybrid --set scale.factor=2
+tap_expect "a schedule that is none" 2 "sgd.learning_rate: 'x' is not a number" trainer "${sgd[@]}" --set sgd.learning_rate=0:x
+tap_expect "noisy_sgd cannot be scaled" 2 'no environments' trainer "${sgd[@]}" --set scale.scheme=hybrid --set scale.factor=2
 rm -r runs
 
 tap_expect "KL profiles are written" 0 'finished, 2 of 2' trainer "${small[@]}" --set metrics.profile_every=2
@@ -90,7 +90,7 @@ tap_expect "by path, only the weights" 0 'starting from .*init.restore = weights
 tap_expect "another shape is refused" 2 'net.width, net.depth' trainer "${long[@]}" --set net.width=8 --set "init.from=run:$parent"
 tap_expect "an iteration that was not kept" 2 'has kept no checkpoint of iteration 7' trainer "${long[@]}" --set "init.from=run:$parent@7"
 tap_expect "a run that is not there" 2 'no run 0123456789abcdef' trainer "${long[@]}" --set init.from=run:0123456789abcdef
-tap_expect "Q values can not start from an actor" 2 'its algo.name is ppo_ewma, here it is pqn' trainer "${long[@]}" \
+tap_expect "Q values cannot start from an actor" 2 'its algo.name is ppo_ewma, here it is pqn' trainer "${long[@]}" \
   --set algo.name=pqn --set env.actions=discrete --set "init.from=run:$parent"
 tap_expect "a run's folder is no checkpoint" 2 'is a directory; name a file in its ckpt/, or the run as run:<id>' \
   trainer "${long[@]}" --set "init.from=runs/${parent:0:2}/$parent"

@@ -5,7 +5,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/fault/disk.sh
-disk_build || { tap_skip "failing disks" "the shim can not be built: $(head -1 "$tap_dir/out")"; tap_done; }
+disk_build || { tap_skip "failing disks" "the shim cannot be built: $(head -1 "$tap_dir/out")"; tap_done; }
 cd "$tap_dir" || exit 1
 export SWEEP_TRAINER=/bin/false
 experiment() { # NAME SEEDS

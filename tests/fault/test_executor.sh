@@ -93,7 +93,7 @@ sweep stop killed >/dev/null
 sweep submit second --wait >/dev/null 2>&1
 tap_run "the sweep that joined is finished too" 0 "4 finished" sweep status second
 
-# Failures: a trainer that can not start, a run that fails. An executor that still lives would take them, and which one
+# Failures: a trainer that cannot start, a run that fails. An executor that still lives would take them, and which one
 # was the last `queued` no longer says.
 pids=$(sed -n 's/.*executor \([0-9]*\) of .*/\1/p' "$SWEEP_ROOT/executor.log"); tap_wait 60 gone
 experiment broken 4

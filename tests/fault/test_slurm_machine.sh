@@ -76,7 +76,7 @@ SH
   out=$(sweep report behind --csv; sweep report ahead --csv)
   grep -q "finished" <<<"$out" && ! grep -qE ',-[0-9]' <<<"$out"; tap_result "no duration is negative" $? "$out"
 else
-  tap_skip "clocks that are wrong" "the shim can not be built: $(head -1 "$tap_dir/out")"
+  tap_skip "clocks that are wrong" "the shim cannot be built: $(head -1 "$tap_dir/out")"
 fi
 
 # ---- memory that runs out: Slurm looks every second and ends the whole task, which can leave no word of its own. The

@@ -118,6 +118,6 @@ if mount -t tmpfs -o size=4m none "$work/disk" 2>/dev/null; then
     [ "$(rows "$work/disk" stats | wc -l)" -eq "$done_" ] || echo "$(rows "$work/disk" stats | wc -l) rows of $done_ iterations"
     trainer checkpoint "$(newest "$work/disk")" | grep -q "^iteration  $done_$" || echo "the last checkpoint is not of iteration $done_")"
 else
-  tap_skip "$name" "a tmpfs can not be mounted here"
+  tap_skip "$name" "a tmpfs cannot be mounted here"
 fi
 tap_done

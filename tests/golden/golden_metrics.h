@@ -138,7 +138,7 @@ static void case_representation(Check *check) {
 
 /* -------- state coverage ------------------------------------------------------------------------------------- */
 
-/* The file projects on principal components of pooled runs, which one run can not have; grids are the same. Here its
+/* The file projects on principal components of pooled runs, which one run cannot have; grids are the same. Here its
  * components make the points, whose cells, shares and entropies are ours. */
 static void coverage_run(Check *check, int run, CoverageRecord *record, const double *mean, const double *deviation,
                          const double *component) {

@@ -199,7 +199,7 @@ static int run(const char *folder, char **names, int count) {
   }
   const int files = count > 0 ? count : scandir(folder, &entries, is_gold, alphasort);
   if (files <= 0) {
-    fprintf(stderr, "golden_mujoco: %s %s\n", files < 0 ? "can not read the folder" : "no .gold files in", folder);
+    fprintf(stderr, "golden_mujoco: %s %s\n", files < 0 ? "cannot read the folder" : "no .gold files in", folder);
     return CORE_USAGE;
   }
   printf("MuJoCo %s, %s\n", mujoco_library_version(), is_exact_here()

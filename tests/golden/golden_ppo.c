@@ -109,7 +109,7 @@ int main(int argc, char **argv) {
   }
   files = argc > 2 ? argc - 2 : scandir(argv[1], &entries, is_gold, alphasort);
   if (files < 1) {
-    fprintf(stderr, files < 0 ? "golden_ppo: can not read the folder %s\n" : "golden_ppo: no .gold files in %s\n",
+    fprintf(stderr, files < 0 ? "golden_ppo: cannot read the folder %s\n" : "golden_ppo: no .gold files in %s\n",
             argv[1]);
     return CORE_USAGE;
   }

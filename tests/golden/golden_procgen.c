@@ -155,7 +155,7 @@ int main(int argc, char **argv) {
   }
   const int files = argc > 2 ? argc - 2 : scandir(argv[1], &entries, is_gold, alphasort);
   if (files <= 0) {
-    fprintf(stderr, "golden_procgen: %s %s\n", files < 0 ? "can not read the folder" : "no .gold files in", argv[1]);
+    fprintf(stderr, "golden_procgen: %s %s\n", files < 0 ? "cannot read the folder" : "no .gold files in", argv[1]);
     return CORE_USAGE;
   }
   for (int i = 0; i < files; i++) {

@@ -46,11 +46,11 @@ static inline void gold_close(Gold *gold) {
   *gold = (Gold){0};
 }
 
-/* CORE_FAIL with a message when the file can not be read or is damaged. Close with gold_close. */
+/* CORE_FAIL with a message when the file cannot be read or is damaged. Close with gold_close. */
 static inline int gold_open(Gold *gold, const char *path) {
   *gold = (Gold){.path = path};
   FILE *file = fopen(path, "rb");
-  if (!file) return core_error_errno(CORE_FAIL, "can not open %s", path);
+  if (!file) return core_error_errno(CORE_FAIL, "cannot open %s", path);
   if (fseek(file, 0, SEEK_END) == 0 && ftell(file) > 0) gold->size = (size_t)ftell(file);
   rewind(file);
   gold->bytes = core_memory_allocate(gold->size + 1);

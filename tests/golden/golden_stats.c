@@ -422,7 +422,7 @@ int main(int argc, char **argv) {
   }
   int files = argc > 2 ? argc - 2 : scandir(argv[1], &entries, is_gold, alphasort);
   if (files < 0) {
-    fprintf(stderr, "golden_stats: can not read the folder %s\n", argv[1]);
+    fprintf(stderr, "golden_stats: cannot read the folder %s\n", argv[1]);
     return CORE_USAGE;
   }
   for (int i = 0; i < files; i++) {

@@ -214,7 +214,7 @@ static inline void golden_traj_row(GoldenTraj *traj, const TrajFile *file) {
   else if (kind == 'M') golden_traj_manifold(traj, file);
 }
 
-/* Replays the file into *report; an error when it can not be replayed at all. */
+/* Replays the file into *report; an error when it cannot be replayed at all. */
 static inline int golden_traj(const char *folder, const char *path, const TrajSensitivity *sensitivity,
                               GoldenReport *report, char extent[64]) {
   GoldenTraj *traj = calloc(1, sizeof *traj);

@@ -53,6 +53,6 @@ tap_run "an absent file is named" 1 "absent.gold" "$program" "$tap_dir" absent.g
 # ---- wrong use
 mkdir "$tap_dir/bare"
 tap_run "no folder given" 2 "usage" "$program"
-tap_run "a folder that is not there" 2 "can not read the folder" "$program" "$tap_dir/nowhere"
+tap_run "a folder that is not there" 2 "cannot read the folder" "$program" "$tap_dir/nowhere"
 tap_run "a folder without golden files" 2 "no .gold files" "$program" "$tap_dir/bare"
 tap_done

@@ -28,7 +28,7 @@ tap_run "a changed truth is not ok" 1 "not ok" "$program" "$tap_dir" changed.gol
 head -c 20000 "$data/statistics.gold" >"$tap_dir/short.gold"
 tap_run "a cut file is named" 1 "short.gold is not a whole .gold file" "$program" "$tap_dir" short.gold
 tap_run "no folder given" 2 "usage" "$program"
-tap_run "a folder that is not there" 2 "can not read the folder" "$program" "$tap_dir/nowhere"
+tap_run "a folder that is not there" 2 "cannot read the folder" "$program" "$tap_dir/nowhere"
 mkdir "$tap_dir/bare"
 tap_run "a folder without cases" 2 "no statistics cases" "$program" "$tap_dir/bare"
 tap_done

@@ -208,7 +208,7 @@ for way in TRAINER_PRODUCTS= TRAINER_PRODUCTS=timed; do # by events, which need 
     --root "$work/times$way" "${counted[@]}"
 done
 # In containers (gVisor) tools may not attach to the GPU, which would fail every part.
-refusal() { # WHAT-A-SUCCESS-SAYS COMMAND...: why the tool can not do it here; nothing where it can
+refusal() { # WHAT-A-SUCCESS-SAYS COMMAND...: why the tool cannot do it here; nothing where it can
   local success=$1; shift
   [ $((limit - SECONDS)) -ge 5 ] || return 0
   timeout 60 "$@" >"$work/trial" 2>&1 </dev/null

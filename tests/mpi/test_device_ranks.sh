@@ -133,7 +133,7 @@ tap_run "unless they may share one" 0 "ranks          2" env CORE_DEVICE=emulate
 tap_run "a machine without GPUs" 2 "no GPU is visible to its 2 processes" env CORE_DEVICE=emulated:gpus=0 \
   mpirun -n 2 trainer --config small.ini --root one --dry-run
 mkdir -p nccl
-tap_expect "NCCL that can not be had" 2 "comm.library = nccl: .*set comm.library = mpi" \
+tap_expect "NCCL that cannot be had" 2 "comm.library = nccl: .*set comm.library = mpi" \
   mpirun -n 2 trainer --config small.ini --root nccl --quiet --set comm.library=nccl
 tap_run "a run that diverges does so at all ranks, and says where" 1 "diverged in iteration" mpirun -n 2 trainer --config small.ini \
   --root one --quiet --set ppo.learning_rate=10 --set ppo.max_grad_norm=inf --set net.activation=relu --set net.depth=12 \

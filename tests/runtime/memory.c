@@ -185,7 +185,7 @@ static bool is_pinned(const void *start, size_t bytes) {
   return false;
 }
 
-/* Pageable memory can not be recorded, and the call returns when the source may be changed. Page-locked memory is read
+/* Pageable memory cannot be recorded, and the call returns when the source may be changed. Page-locked memory is read
  * when the copy's turn comes. */
 static cudaError_t to_device(void *target, const void *source, size_t bytes, cudaStream_t stream) {
   cudaError_t code = check_device(target, bytes, runtime_stream(stream)->device, "a copy to");

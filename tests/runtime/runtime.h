@@ -1,6 +1,6 @@
 /* A stand-in for the CUDA runtime, so that the host's side of the CUDA code runs on machines without a GPU. Programs
  * are linked with it in the place of libcudart (tests/tests.mk); everything else of them, what nvcc
- * made included, is what runs on a GPU. docs/cuda-design.md says what it shows and what it can not.
+ * made included, is what runs on a GPU. docs/cuda-design.md says what it shows and what it cannot.
  *
  * - Streams do nothing until somebody waits for them, and graphs take their nodes in another order than they were
  * recorded in, wherever no event forbids it: a result that needs an order which nobody asked for shows itself.

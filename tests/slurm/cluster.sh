@@ -13,7 +13,7 @@
 # Before cluster_start: cluster_nodes=4, cluster_cpus=2 (a node), cluster_gpus=0 (a node: fake devices, for scheduling
 # only), cluster_conf="..." lines added to slurm.conf (the last of a key counts: MaxArraySize=100).
 #
-# cluster_cgroup=1: jobs' memory is limited by the kernel (control groups, version 1); cluster_problem says where that can not be.
+# cluster_cgroup=1: jobs' memory is limited by the kernel (control groups, version 1); cluster_problem says where that cannot be.
 #
 #   cluster_controller stop|start|freeze|thaw|kill     slurmctld; freeze is SIGSTOP: it hangs, connections time out
 #   cluster_munge stop|start                           the authentication daemon
@@ -22,7 +22,7 @@
 #   cluster_node kill|stop|start|freeze|thaw NAME      slurmd of n1 ...; kill also ends the jobs' processes on it
 #   cluster_rest start|stop                            slurmrestd, as an ordinary user; SLURMRESTD points at its socket, and
 #                                                      $cluster_rest_tcp at another that wants tokens (before cluster_start:
-#                                                      AuthAltTypes in cluster_conf). false where that can not be
+#                                                      AuthAltTypes in cluster_conf). false where that cannot be
 #   cluster_as_rest COMMAND...                         as the user of slurmrestd, as whom its jobs run
 #   cluster_state JOB                                  "PENDING Reason" ...: what Slurm says of one job or task
 #   cluster_log                                        the last lines of all logs, for failure messages

@@ -20,7 +20,7 @@ until_tasks R 1
 cluster_as_rest scancel "$(squeue -h -r -t R -n work -o %i)"
 until_tasks CA 1
 until_tasks R 1
-# On one line; settings that are empty, off or not set go, but those of arrays and what is no setting (status, errors) stay,
+# On one line; settings that are empty, off or not set go, but those of arrays and what is not a setting (status, errors) stay,
 # as does nothing of the machine.
 empty='("(0|0\.0)?"|\[\]|false|null|0|\{\x01set": (true|false),\x01infinite": (true|false),\x01number": 0\}|\{\})'
 prune='s/ {2,}|\t//g; s/"(operating_system|hostname)": "[^"]*",//g; s/"client": \{[^{}]*\},//g; s/"(set"|infinite"|number"|array_|exit|start_|state|status|jobs|errors|warnings|partitions|job_id|signal|return|release)/\x01\1/g

@@ -78,7 +78,7 @@ tap_run "plan --script shows the script" 0 "#SBATCH --partition=gpu" sweep plan 
 experiment broken 2 20
 SWEEP_TRAINER=/nonexistent/trainer submit broken >/dev/null
 tap_wait 300 queue_empty
-tap_run "a trainer that is not there fails with the reason" 0 "failed: the trainer can not be started" fresh_status broken
+tap_run "a trainer that is not there fails with the reason" 0 "failed: the trainer cannot be started" fresh_status broken
 tap_run "retry --lost has nothing to do" 0 "nothing to retry" sweep retry broken --lost
 tap_run "retry submits failed runs again, with more memory" 0 "2 runs submitted again" sweep retry broken --failed --mem +50%
 grep -q "slurm.mem=150M" "$SWEEP_ROOT/sweeps/broken/batches/000002.tsv"; tap_result "150 M" $?

@@ -5,7 +5,7 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/slurm/cluster.sh
 trap 'cluster_stop; tap_cleanup' EXIT
-# slurmrestd's user runs it, too, and this folder may be one that others can not enter (/root).
+# slurmrestd's user runs it, too, and this folder may be one that others cannot enter (/root).
 chmod 755 "$tap_dir"
 cp "$SWEEP_BUILD/tests/slurm/slurm_table" "$tap_dir/slurm_table"
 program=$tap_dir/slurm_table

@@ -3,7 +3,7 @@
 # with what to change. Real users (of the system, without a shell); needs root to become them.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
-# This folder may be one that others can not enter (/root): they get programs of their own.
+# This folder may be one that others cannot enter (/root): they get programs of their own.
 chmod 755 "$tap_dir"
 for part in bin tests/fault; do mkdir -p "$tap_dir/build/$part"; done
 cp "$SWEEP_BUILD"/bin/{sweep,trainer,analyze} "$tap_dir/build/bin"
@@ -45,7 +45,7 @@ out=$(as $ada sweep status both 2>&1); grep -q "40 finished" <<<"$out"; tap_resu
 # ---- what belongs to the other
 experiment hers 4 10
 as $ada sweep submit "$tap_dir/hers.ini" --held >/dev/null
-tap_run "the other's jobs can not be cancelled" 1 "Access/permission denied" as $ben sweep cancel hers
+tap_run "the other's jobs cannot be cancelled" 1 "Access/permission denied" as $ben sweep cancel hers
 tap_check "which is an answer" "$(as $ben sweep cancel hers 2>&1 | grep "got no answer")"
 [ "$(in_queue hers)" = 4 ]; tap_result "they are still there" $? "$(squeue)"
 scancel "$(squeue -h -r -n hers -o %i | head -1)"
@@ -59,6 +59,6 @@ counts hers 4 10
 # ---- without the group: nothing is written, and the message says to whom it belongs and how to share
 tap_run "who is not of the group reads" 0 "4 finished" alone $eve sweep status hers
 experiment mine 4 10
-tap_run "but can not submit there" 1 "chmod g+w" alone $eve sweep submit "$tap_dir/mine.ini"
+tap_run "but cannot submit there" 1 "chmod g+w" alone $eve sweep submit "$tap_dir/mine.ini"
 [ ! -e "$SWEEP_ROOT/sweeps/mine" ] && [ "$(in_queue mine)" = 0 ]; tap_result "and nothing is left behind" $? "$(ls "$SWEEP_ROOT/sweeps")"
 tap_done

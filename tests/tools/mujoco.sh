@@ -19,7 +19,7 @@ pip3 download --quiet --disable-pip-version-check --no-deps --only-binary :all: 
   --python-version 3.11 --implementation cp --abi cp311 --abi none \
   --platform "manylinux_2_28_$machine" --platform "manylinux_2_27_$machine" --platform any \
   -d "$work" -r "$work/wheels.txt" ||
-  { echo "the wheels can not be had from PyPI; MUJOCO_HOME=/path/to/mujoco takes another MuJoCo" >&2; exit 1; }
+  { echo "the wheels cannot be had from PyPI; MUJOCO_HOME=/path/to/mujoco takes another MuJoCo" >&2; exit 1; }
 for wheel in "$work"/*.whl; do python3 -m zipfile -e "$wheel" "$work/wheels"; done
 mkdir -p "$folder"/{include,lib,models}
 cp -r "$work/wheels/mujoco/include/mujoco" "$folder/include/"

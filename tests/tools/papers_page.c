@@ -224,7 +224,7 @@ static void print_assumptions(const char *path) {
   CoreText text = {0};
   FILE *file = fopen(path, "r");
   if (!file) {
-    fault("can not be read", path);
+    fault("cannot be read", path);
     return;
   }
   while (fgets(line, sizeof line, file)) {

@@ -13,7 +13,7 @@ echo "fetching procgen2 $version from PyPI"
 pip3 download --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes --python-version 3.11 \
   --implementation cp --abi cp311 --platform manylinux2014_x86_64 --platform manylinux_2_17_x86_64 \
   -d "$work" -r "$work/wheels.txt" ||
-  { echo "the wheel can not be had from PyPI; PROCGEN_HOME=/path/to/it takes another" >&2; exit 1; }
+  { echo "the wheel cannot be had from PyPI; PROCGEN_HOME=/path/to/it takes another" >&2; exit 1; }
 mkdir -p "$folder"
 for wheel in "$work"/*.whl; do python3 -m zipfile -e "$wheel" "$work/wheel"; done
 cp -r "$work/wheel/procgen2.libs" "$folder/"

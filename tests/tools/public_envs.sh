@@ -87,7 +87,7 @@ PYTHON
 export PYTHONPATH=$folder/modules
 export SDL_VIDEODRIVER=dummy SDL_AUDIODRIVER=dummy PYGLET_HEADLESS=1 MUJOCO_GL=${MUJOCO_GL:-egl} # no windows
 
-make_venv() { # NAME PACKAGES: a Python with them; false where they can not be had
+make_venv() { # NAME PACKAGES: a Python with them; false where they cannot be had
   local venv=$folder/$1
   [ -e "$venv/made" ] && return 0
   python3 -m venv "$venv" >"$folder/$1.log" 2>&1 &&

@@ -117,7 +117,7 @@ def check_exports():
     def without(word):
         return lambda data: data.replace(f'"{word}"'.encode(), f'"{word[::-1]}"'.encode(), 1)
 
-    raises(sweepdb.DamagedError, "can not be read", lambda: sweepdb.policy(altered(lambda data: data[:8 + length // 2])))
+    raises(sweepdb.DamagedError, "cannot be read", lambda: sweepdb.policy(altered(lambda data: data[:8 + length // 2])))
     raises(sweepdb.DamagedError, "not as its header says", lambda: sweepdb.policy(altered(lambda data: data[:-1])))
     raises(sweepdb.DamagedError, "not as its header says", lambda: sweepdb.policy(altered(
         lambda data: data.replace(b'"dtype": "F32"', b'"dtype": "F16"', 1).replace(b'"dtype":"F32"', b'"dtype":"F16"', 1))))
@@ -154,7 +154,7 @@ for name, what in (("plain", "separate networks, tanh"), ("norms", "a common tru
     check(f"logits are the trainer's: {what}", lambda: compare(name))
 check("checkpoints that are damaged, or of another version", check_files)
 check("exported files that are damaged, or of other programs", check_exports)
-check("policies that can not be read are refused", check_refusals)
+check("policies that cannot be read are refused", check_refusals)
 if len(sys.argv) > 2:
     check("the policy plays libsim's worlds", check_worlds)
 check("doctests of the policies", lambda: run_doctests(4, checkpoint, policies))

@@ -166,7 +166,7 @@ def check_read_only():
 
 
 def check_other_user():
-    """A database in WAL mode in a folder that can not be written."""
+    """A database in WAL mode in a folder that cannot be written."""
     folder = tempfile.mkdtemp()
     path = os.path.join(folder, "results.db")
     shutil.copy(PATH, path)

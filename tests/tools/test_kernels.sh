@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the compiler made of the GPU's kernels keeps what the emulator can not see: no float32 operation is contracted,
+# What the compiler made of the GPU's kernels keeps what the emulator cannot see: no float32 operation is contracted,
 # approximate or flushed to zero, so the bits can be the CPU's; and none takes more registers than its threads can have. TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 1

@@ -64,7 +64,7 @@ CREATE TABLE run(
   key INTEGER PRIMARY KEY,
   id TEXT NOT NULL UNIQUE,   -- hash of the configuration; the folder runs/<id>
   seed INTEGER,
-  config TEXT,               -- JSON: json_extract(config, '$.ppo.com'); NULL when config.ini can not be read
+  config TEXT,               -- JSON: json_extract(config, '$.ppo.com'); NULL when config.ini cannot be read
   status TEXT NOT NULL DEFAULT 'pending',  -- pending running finished failed stopped diverged lost
   attempt INTEGER NOT NULL DEFAULT 0,      -- the latest; 0 = never started
   host TEXT, pid INTEGER, device TEXT, git_commit TEXT,

@@ -254,7 +254,7 @@ static void test_leftovers_are_removed(void **state) {
   assert_false(core_files_exists(leftover));
 }
 
-/* A write that can not be finished leaves the older file, and nothing half-written. */
+/* A write that cannot be finished leaves the older file, and nothing half-written. */
 static void test_failed_write(void **state) {
   Fixture *f = *state;
   char path[CORE_PATH_MAX], blocker[CORE_PATH_MAX];

@@ -41,27 +41,27 @@ static void every_row_is_sound(void **state) {
 static void wrong_values_say_what_is_possible(void **state) {
   static const struct { const char *pair, *message;
   } cases[] = {
-    {"ppo.epsilom=1", "ppo.epsilom is no setting; did you mean ppo.epsilon?"},
-    {"epsilon=1", "epsilon is no setting; did you mean ppo.epsilon?"},
-    {"learning_rate=1", "learning_rate is no setting; did you mean ppo.learning_rate?"},
-    {"epsilom=1", "epsilom is no setting; did you mean ppo.epsilon?"},
-    {"com=1", "com is no setting; did you mean ppo.com?"},
-    {"optimizer.rate=1", "optimizer.rate is no setting; `trainer --help` lists them"},
-    {"=1", " is no setting; `trainer --help` lists them"},
+    {"ppo.epsilom=1", "ppo.epsilom is not a setting; did you mean ppo.epsilon?"},
+    {"epsilon=1", "epsilon is not a setting; did you mean ppo.epsilon?"},
+    {"learning_rate=1", "learning_rate is not a setting; did you mean ppo.learning_rate?"},
+    {"epsilom=1", "epsilom is not a setting; did you mean ppo.epsilon?"},
+    {"com=1", "com is not a setting; did you mean ppo.com?"},
+    {"optimizer.rate=1", "optimizer.rate is not a setting; `trainer --help` lists them"},
+    {"=1", " is not a setting; `trainer --help` lists them"},
     {"ppo.epsilon", "'ppo.epsilon' is no key=value"},
-    {"ppo.epochs=abc", "ppo.epochs = abc is no whole number; possible: 1 to 1024 epochs"},
-    {"ppo.epochs=", "ppo.epochs = (empty) is no whole number; possible: 1 to 1024 epochs"},
-    {"ppo.epochs=1.5", "ppo.epochs = 1.5 is no whole number; possible: 1 to 1024 epochs"},
+    {"ppo.epochs=abc", "ppo.epochs = abc is not a whole number; possible: 1 to 1024 epochs"},
+    {"ppo.epochs=", "ppo.epochs = (empty) is not a whole number; possible: 1 to 1024 epochs"},
+    {"ppo.epochs=1.5", "ppo.epochs = 1.5 is not a whole number; possible: 1 to 1024 epochs"},
     {"ppo.epochs=1 k",
-     "ppo.epochs = 1 k is no whole number: no blank may stand before the suffix, as in 50k; possible: 1 to 1024 "
+     "ppo.epochs = 1 k is not a whole number: no blank may stand before the suffix, as in 50k; possible: 1 to 1024 "
      "epochs"},
-    {"ppo.com=5kk", "ppo.com = 5kk is no number: suffixes are k, M, G and T, for 1e3, 1e6, 1e9 and 1e12; possible: 0 "
-     "to 1e9 updates"},
+    {"ppo.com=5kk", "ppo.com = 5kk is not a number: suffixes are k, M, G and T, for 1e3, 1e6, 1e9 and 1e12; "
+     "possible: 0 to 1e9 updates"},
     {"ppo.epochs=2k", "ppo.epochs = 2k is out of range; possible: 1 to 1024 epochs"},
     {"ppo.epochs=0", "ppo.epochs = 0 is out of range; possible: 1 to 1024 epochs"},
     {"ppo.epochs=1025", "ppo.epochs = 1025 is out of range; possible: 1 to 1024 epochs"},
-    {"ppo.epochs=inf", "ppo.epochs = inf is no whole number; possible: 1 to 1024 epochs"},
-    {"ppo.epsilon=nan", "ppo.epsilon = nan is no number; possible: 0 to inf"},
+    {"ppo.epochs=inf", "ppo.epochs = inf is not a whole number; possible: 1 to 1024 epochs"},
+    {"ppo.epsilon=nan", "ppo.epsilon = nan is not a number; possible: 0 to inf"},
     {"ppo.epsilon=-0.1", "ppo.epsilon = -0.1 is out of range; possible: 0 to inf"},
     {"ppo.com=inf", "ppo.com = inf is out of range; possible: 0 to 1e9 updates"},
     {"ppo.clip_value=maybe", "ppo.clip_value = maybe is neither yes nor no; possible: yes or no"},
@@ -233,12 +233,12 @@ static void json_holds_every_value_in_its_kind(void **state) {
 
 static void bad_files_point_at_the_fault(void **state) {
   static const struct { const char *text, *message; } cases[] = {
-    {"[ppo]\nepsilom = 1\n", ":2:1: ppo.epsilom is no setting; did you mean ppo.epsilon?"},
+    {"[ppo]\nepsilom = 1\n", ":2:1: ppo.epsilom is not a setting; did you mean ppo.epsilon?"},
     {"[ppo]\n  epochs =  0\n", ":2:13: ppo.epochs = 0 is out of range; possible: 1 to 1024 epochs"},
     {"[ppo]\nepochs = 4\n[env]\nnum = 8\n[ppo]\n\nepochs = 4\n",
      ":7:1: ppo.epochs is given twice, first in line 2; remove one"},
-    {"[pppo]\n", ":1:1: [pppo] is no section of a config; did you mean [ppo]?"},
-    {"[nothing known]\n", ":1:1: [nothing known] is no section of a config; `trainer --help` lists them"},
+    {"[pppo]\n", ":1:1: [pppo] is not a section of a config; did you mean [ppo]?"},
+    {"[nothing known]\n", ":1:1: [nothing known] is not a section of a config; `trainer --help` lists them"},
     {"\nepochs = 1\n", ":2:1: epochs stands before the first [section]"},
     {"[ppo\n", ":1:5: the section's ']' is missing"},
   };
@@ -282,13 +282,13 @@ static void pairs_go_over_the_file_over_the_defaults(void **state) {
 static void checks_between_settings(void **state) {
   static const struct { const char *pairs[5], *message; } cases[] = {
     {{"ppo.num_minibatches=33"},
-     "env.num * ppo.num_steps = 2048 * 256 = 524288 transitions can not be divided into ppo.num_minibatches = 33 equal "
+     "env.num * ppo.num_steps = 2048 * 256 = 524288 transitions cannot be divided into ppo.num_minibatches = 33 equal "
      "parts; set ppo.num_minibatches to 32 or 64"},
     {{"env.num=1", "ppo.num_steps=1"},
-     "env.num * ppo.num_steps = 1 * 1 = 1 transitions can not be divided into ppo.num_minibatches = 32 equal parts; "
+     "env.num * ppo.num_steps = 1 * 1 = 1 transitions cannot be divided into ppo.num_minibatches = 32 equal parts; "
      "set ppo.num_minibatches to 1"},
     {{"env.num=48", "ppo.minibatch_by=environments"},
-     "env.num = 48 can not be divided into ppo.num_minibatches = 32 equal parts (ppo.minibatch_by = environments); set "
+     "env.num = 48 cannot be divided into ppo.num_minibatches = 32 equal parts (ppo.minibatch_by = environments); set "
      "ppo.num_minibatches to 24 or 48, or env.num to a multiple of it"},
     {{"env.task=levels"},
      "env.task = levels needs env.levels; set it to a folder of level files, or to files joined by '+'"},
@@ -305,7 +305,7 @@ static void checks_between_settings(void **state) {
      "algo.name = pqn takes the best of a few single actions, which env.actions = continuous has not; set "
      "env.actions = discrete, or algo.name to ppo or ppo_ewma, which take all"},
     {{"algo.name=sapg", "env.actions=continuous"},
-     "env.num = 2048 can not be divided into sapg.blocks = 6 blocks; set env.num to 2046 or 2052"},
+     "env.num = 2048 cannot be divided into sapg.blocks = 6 blocks; set env.num to 2046 or 2052"},
     {{"algo.name=sapg", "env.actions=continuous", "env.num=2052", "sapg.off_policy_ratio=6"},
      "sapg.off_policy_ratio = 6: there are 5 followers in sapg.blocks = 6; set it to 0 to 5"},
     {{"algo.name=sapg", "env.actions=continuous", "env.num=2052", "sapg.sequence_length=3"},

@@ -256,7 +256,7 @@ static void test_bad_settings(void **state) {
   (void)state;
   static const struct { const char *pair, *part; } bad[] = {
     {"env.task=loco512", "needs a generator"},
-    {"env.reset=new", "env.reset = new can not be set beside it"},
+    {"env.reset=new", "env.reset = new cannot be set beside it"},
     {"env.max_steps=17", "ppo.num_steps = 16 must be at least env.max_steps = 17"},
     {"sfl.rollout_steps=11", "sfl.rollout_steps = 11 must be at least env.max_steps = 12"},
     {"sfl.buffer_size=49", "sfl.buffer_size = 49 is more than the 48 levels searched"},

@@ -1,4 +1,4 @@
-/* init.from: what is taken from a parent's checkpoint, what starts afresh, and what can not be taken. */
+/* init.from: what is taken from a parent's checkpoint, what starts afresh, and what cannot be taken. */
 #include <math.h>
 
 #include "core/config/origin.h"
@@ -213,7 +213,7 @@ static void test_coverage_of_other_levels(void **state) {
   training_destroy(&child);
 }
 
-/* ---- what can not be taken ------------------------------------------------------------------------------------- */
+/* ---- what cannot be taken ------------------------------------------------------------------------------------- */
 
 static void test_refusals(void **state) {
   (void)state;

@@ -1,4 +1,4 @@
-/* libsim's interface: it does what batch.h does, looks at worlds where they lie, and refuses what it can not do. How it
+/* libsim's interface: it does what batch.h does, looks at worlds where they lie, and refuses what it cannot do. How it
  * is installed and linked is tests/install/test_libsim.sh. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -167,10 +167,10 @@ static void test_schedule(void **state) {
 
 static void test_schedules_that_are_none(void **state) {
   static const char *const bad[][2] = {
-    {"", "is no number"}, {"x", "is no number"}, {"0:", "is no number"}, {"0:nan", "is no number"},
-    {"0:inf", "is no number"}, {"-1", "is no number"}, {"0:0.1+", "has no step"}, {"0.1+5:0.2", "has no step"},
+    {"", "is not a number"}, {"x", "is not a number"}, {"0:", "is not a number"}, {"0:nan", "is not a number"},
+    {"0:inf", "is not a number"}, {"-1", "is not a number"}, {"0:0.1+", "has no step"}, {"0.1+5:0.2", "has no step"},
     {"5:0.1", "must be 0"}, {"0:0.1+5:0.2+5:0.3", "greater"}, {"0:0.1+-5:0.2", "is no step"}, {":0.1", "is no step"},
-    {"0:0.1+1.5:0.2", "is no step"}, {"0:0.1+99999999999999999999:0.2", "is no step"}, {"0:0.1:0.2", "is no number"},
+    {"0:0.1+1.5:0.2", "is no step"}, {"0:0.1+99999999999999999999:0.2", "is no step"}, {"0:0.1:0.2", "is not a number"},
     {"0:0.1+1k:0.2", "write 1000 for '1k'"},
     {"0:0.1+1111111111111111111111111111111111111111111:0.2", "is no step"}};
   char many[1024] = "0:1";

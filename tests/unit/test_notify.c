@@ -289,7 +289,7 @@ static void test_programs_that_fail(void **state) {
                                             "mail: sendmail was ended after 10 seconds");
   site = site_of("command = /nowhere/tell");
   assert_int_equal(sweep_notify_send(&site, &hostile), CORE_FAIL);
-  assert_non_null(strstr(core_error_message(), "can not start /nowhere/tell"));
+  assert_non_null(strstr(core_error_message(), "cannot start /nowhere/tell"));
 }
 
 static void test_first_failure(void **state) {

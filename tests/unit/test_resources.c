@@ -146,8 +146,8 @@ static void test_frozen(void **state) {
 
 static void test_refused(void **state) {
   (void)state;
-  assert_refused(HEAD "[grid g]\nenv.num = 8\nslurm.tiem = 60\n", NULL, "f.ini:6:14: slurm.tiem is no setting; did you "
-                                                                        "mean slurm.time?");
+  assert_refused(HEAD "[grid g]\nenv.num = 8\nslurm.tiem = 60\n", NULL,
+                 "f.ini:6:14: slurm.tiem is not a setting; did you mean slurm.time?");
   assert_refused(HEAD "[grid g]\nenv.num = 8\nslurm.nodes = 1, 2\n", NULL, "f.ini:6:15: slurm.nodes = 1, 2: expected");
   assert_refused(HEAD "[zip z]\nenv.num = 8\nslurm.nodes = 2\n", NULL, "a zip has no resources; put slurm.nodes into");
   assert_refused(HEAD "[grid g]\nenv.num = 8\nslurm.after = x\n", NULL, "slurm.after holds for the whole sweep");

@@ -187,7 +187,7 @@ static void test_request(void **state) {
                         version >= 41 ? "gres/gpu:a100:2" : newer ? "gres:gpu:a100:2" : "gpu:a100:2");
     const char *text = json_string_value(json_object_get(newer ? job : request, "script"));
     assert_non_null(strstr(text, "exec 'true'"));
-    assert_true(newer == (strstr(text, "kill -USR2 $$") == NULL)); /* the older ones can not warn the batch shell */
+    assert_true(newer == (strstr(text, "kill -USR2 $$") == NULL)); /* the older ones cannot warn the batch shell */
     assert_true(newer == (json_object_get(job, "kill_warning_signal") != NULL));
     json_decref(request);
     snprintf(settings.extra, sizeof settings.extra, "--exclude=n3");

@@ -115,7 +115,7 @@ static void check_requests(SlurmCluster *cluster) {
   if (slurm_cancel(cluster, &(SlurmId){99999, 7}, 1) != CORE_OK) fail_msg("%s", core_error_message());
 }
 
-/* Up to v0.0.39 a task is named; later an array's number means all of it that waits, and some of it can not be said. */
+/* Up to v0.0.39 a task is named; later an array's number means all of it that waits, and some of it cannot be said. */
 static void check_hold(SlurmCluster *cluster, HttpServer *server, int version) {
   const SlurmId all[] = {{2, 2}, {2, 3}, {2, 4}, {2, 5}}, whole = {2, -1};
   const size_t before = server->count;

@@ -63,10 +63,10 @@ static void refuse(const char *scheme, const char *factor, const char *extra, co
 static void test_refusals(void **state) {
   CoreConfig config = core_config_default();
   refuse("none", "4", NULL, "scale.factor = 4 needs a scale.scheme");
-  refuse("more_minibatches", "0.0001", NULL, "env.num = 2048 times 0.0001 is no whole number");
-  refuse("more_minibatches", "0.015625", NULL, "ppo.num_minibatches = 32 times 0.015625 is no whole number");
+  refuse("more_minibatches", "0.0001", NULL, "env.num = 2048 times 0.0001 is not a whole number");
+  refuse("more_minibatches", "0.015625", NULL, "ppo.num_minibatches = 32 times 0.015625 is not a whole number");
   refuse("larger_minibatches", "0.0078125", "ppo.minibatch_by=environments",
-         "scale.factor = 0.0078125: env.num = 16 can not be divided into ppo.num_minibatches = 32");
+         "scale.factor = 0.0078125: env.num = 16 cannot be divided into ppo.num_minibatches = 32");
   refuse("larger_minibatches", "1e6", NULL, "env.num comes to");
   refuse("larger_minibatches_sqrt", "1024", "ppo.learning_rate=1",
          "ppo.learning_rate comes to 32, possible is 0 to 10");

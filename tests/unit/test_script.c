@@ -205,8 +205,8 @@ static void test_mixed(void **state) {
 }
 
 static void test_refused(void **state) {
-  refuse(HEAD COMMAND SETTINGS "[grid g]\nlrr = 1\n", "lrr is no setting of the program; did you mean lr?");
-  refuse(HEAD COMMAND SETTINGS "[grid g]\nsteps = 0.5\n", "steps = 0.5 is no whole number");
+  refuse(HEAD COMMAND SETTINGS "[grid g]\nlrr = 1\n", "lrr is not a setting of the program; did you mean lr?");
+  refuse(HEAD COMMAND SETTINGS "[grid g]\nsteps = 0.5\n", "steps = 0.5 is not a whole number");
   refuse(HEAD COMMAND SETTINGS "[grid g]\nnet = mpl\n", "did you mean mlp?");
   refuse(HEAD COMMAND SETTINGS "[grid g]\nppo.epsilon = 0.1\n", "is a setting of the trainer");
   refuse(HEAD COMMAND SETTINGS "[ppo]\nepochs = 1\n", "is a setting of the trainer");
@@ -219,7 +219,7 @@ static void test_refused(void **state) {
   refuse(HEAD "[program]\ncommand = t\nmetrics = stdout:r,s=([0-9]+)\n" SETTINGS, "1 groups");
   refuse(HEAD "[program]\ncommand = t\nmetrics = parquet:x\n" SETTINGS, "expected jsonl");
   refuse(HEAD "[program]\ncommand = t\nstep = s of {total}\n" SETTINGS, "has no total");
-  refuse(HEAD "[program]\ncommand = t\nstep = s of {net}\n" SETTINGS, "is no number");
+  refuse(HEAD "[program]\ncommand = t\nstep = s of {net}\n" SETTINGS, "is not a number");
   refuse(HEAD COMMAND "[settings]\nlr = 1\nseed = 3\n", "seeds in [sweep]");
   refuse(HEAD COMMAND "[settings]\nlr = 1\nlr = 2\n", "given twice");
   refuse(HEAD COMMAND "[settings]\nppo.epsilon = 0.2\nlr = 1\nsteps = 1\n", "choose another name");

@@ -303,7 +303,7 @@ static void test_refused(void **state) {
   refuse("trials = 8\ngoal = max score_at_time\nppo.epochs = 1 .. 8\n", "f.ini:3:8: ", "depends on", "take final");
   refuse("trials = 8\ntrain.seed = 1 .. 8\n", "f.ini:3:1: ", "train.seed is given", "seeds = 2");
   refuse("trials = 8\ntrain.threads = 1 .. 8\n", "f.ini:3:1: ", "does not change what is learned", "[train]");
-  refuse("trials = 8\nppo.epoch = 1 .. 8\n", "f.ini:3:1: ", "ppo.epoch is no setting", "did you mean ppo.epochs");
+  refuse("trials = 8\nppo.epoch = 1 .. 8\n", "f.ini:3:1: ", "ppo.epoch is not a setting", "did you mean ppo.epochs");
 }
 
 static void test_refused_conditions(void **state) {

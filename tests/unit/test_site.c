@@ -86,7 +86,7 @@ static void refused(const char *text, const char *words) {
 }
 
 static void test_refused(void **state) {
-  refused("[slurm]\npartion = x\n", ":2:1: slurm.partion is no setting; did you mean slurm.partition?");
+  refused("[slurm]\npartion = x\n", ":2:1: slurm.partion is not a setting; did you mean slurm.partition?");
   refused("[slurm]\n\ntime = soon\n", ":3:8: slurm.time = soon");
   refused("[slrm]\n", "did you mean [slurm]?");
   refused("[site]\nbse = gres\n", "the only one is base");

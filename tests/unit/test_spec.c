@@ -131,7 +131,7 @@ static void test_numbers_with_suffixes(void **state) {
   sweep_spec_free(&spec);
   assert_refused(HEAD "[grid g]\nenv.num = 512, 1 k\n", NULL, NULL, "f.ini:4:16: ", "no blank may stand", NULL);
   assert_refused(HEAD "[grid g]\nenv.num = 1000, 1k\n", NULL, NULL, "1000 stands twice", NULL);
-  assert_refused(HEAD "seeds = 5kk\n", NULL, NULL, "'5kk' is no whole number: suffixes are", NULL);
+  assert_refused(HEAD "seeds = 5kk\n", NULL, NULL, "'5kk' is not a whole number: suffixes are", NULL);
 }
 
 static void test_lone_seed_is_a_count(void **state) {
@@ -238,7 +238,7 @@ static void test_unknown_names(void **state) {
   assert_refused(HEAD "[grid g]\nppo.coms = 1\n", NULL, NULL, "f.ini:4:1: ", "did you mean ppo.com?", NULL);
   assert_refused(HEAD "seed = 4\n", NULL, NULL, "f.ini:3:1: sweep.seed ", "did you mean sweep.seeds?", NULL);
   assert_refused(HEAD "[slurm]\npartitions = x\n", NULL, NULL, "f.ini:4:1: ", "did you mean slurm.partition?", NULL);
-  assert_refused(HEAD "[pop]\n", NULL, NULL, "f.ini:3:1: [pop] is no section", "did you mean [ppo]?", NULL);
+  assert_refused(HEAD "[pop]\n", NULL, NULL, "f.ini:3:1: [pop] is not a section", "did you mean [ppo]?", NULL);
   assert_refused(HEAD "[gird com]\nppo.com = 1\n", NULL, NULL, "f.ini:3:1: ", "no section", NULL);
   assert_refused(HEAD "[grid]\n", NULL, NULL, "[grid] needs a name", NULL);
   assert_refused("name = s\n", NULL, NULL, "f.ini:1:1: ", "before the first [section]", NULL);
@@ -267,7 +267,7 @@ static void test_bad_seeds(void **state) {
   (void)state;
   assert_refused(HEAD "seeds = 0\n", NULL, NULL, "f.ini:3:9: ", "no seeds", NULL);
   assert_refused(HEAD "seeds = -3\n", NULL, NULL, "f.ini:3:9: ", NULL);
-  assert_refused(HEAD "seeds = two\n", NULL, NULL, "'two' is no whole number", NULL);
+  assert_refused(HEAD "seeds = two\n", NULL, NULL, "'two' is not a whole number", NULL);
   assert_refused(HEAD "seeds = 1, 2, 1\n", NULL, NULL, "seed 1 stands twice", NULL);
   assert_refused(HEAD "seeds = 0, -1\n", NULL, NULL, "from 0 to 4294967295", NULL);
   assert_refused(HEAD "seeds = 0, 4294967296\n", NULL, NULL, "from 0 to 4294967295", NULL);

@@ -225,7 +225,7 @@ static void full_disk(void) {
 static void test_full_disk(void **state) {
   if (!mount_small(state)) {
     workspace_teardown(state);
-    print_message("# a small tmpfs can not be mounted here\n");
+    print_message("# a small tmpfs cannot be mounted here\n");
     skip();
   }
   full_disk();
@@ -274,7 +274,7 @@ static void full_disk_at_rebuild(void) {
 static void test_full_disk_at_rebuild(void **state) {
   if (!mount_small(state)) {
     workspace_teardown(state);
-    print_message("# a small tmpfs can not be mounted here\n");
+    print_message("# a small tmpfs cannot be mounted here\n");
     skip();
   }
   full_disk_at_rebuild();

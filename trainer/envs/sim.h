@@ -5,7 +5,7 @@
 #include "sim/batch/batch.h"
 #include "trainer/envs/env.h"
 
-/* With config.env's levels, on the host. CORE_USAGE: no such level, or one that can not be simulated. */
+/* With config.env's levels, on the host. CORE_USAGE: no such level, or one that cannot be simulated. */
 int env_sim_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env);
 
 /* The first env.level_count levels of the set that env.task names, with env.size's slots; free with sim_level_set_free.

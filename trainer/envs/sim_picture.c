@@ -11,7 +11,7 @@ static int draw(Env *env, int world, int width, int height, uint8_t *rgb) {
   SimDrawSheet sheet = {1, 1, width, false, 1, &cell};
   const SimEnv *sim = env_sim_of(env);
   if (sim->options.backend.device && sim->options.drawn_slots > 0)
-    return core_error(CORE_USAGE, "levels that are drawn on a GPU can not be pictured");
+    return core_error(CORE_USAGE, "levels that are drawn on a GPU cannot be pictured");
   sheet.pixels -= sim_draw_sheet_width(&sheet) - width;
   CORE_CHECK(sim_draw_sheet_width(&sheet) == width && sim_draw_sheet_height(&sheet) == height);
   sim_batch_get_world(sim->batch, world, &level);

@@ -27,7 +27,7 @@ int onnx_encoder_check(const EncoderShape *shape) {
     case ENCODER_IMPALA: return CORE_OK;
     case ENCODER_TRANSFORMER: break;
   }
-  return core_error(CORE_USAGE, "net.encoder = transformer: its attention and messages can not be written as ONNX yet; "
+  return core_error(CORE_USAGE, "net.encoder = transformer: its attention and messages cannot be written as ONNX yet; "
                     "use --safetensors for its weights");
 }
 

@@ -4,7 +4,7 @@
 #include "trainer/export/onnx.h"
 #include "trainer/nets/encoder.h"
 
-/* CORE_USAGE: this encoder can not be written yet. */
+/* CORE_USAGE: this encoder cannot be written yet. */
 int onnx_encoder_check(const EncoderShape *shape);
 /* The input of an encoder of pixels: bytes, [rows] and then [frames][channels][height][width] or
  * [frames][height][width][channels] as the environment has them, without frames and channels where there is one. */

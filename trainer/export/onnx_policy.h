@@ -10,7 +10,7 @@
  * likeliest as the environment's step takes it (onnx_action.h). A policy with memory takes a step: its input
  * "state" is [rows][2 net.memory_width], 0 at an episode's first step, and its output "next_state" that of the next.
  * Of SAPG it is the leader's policy. CORE_USAGE:
- * a network that can not be written yet, by the name of its setting. */
+ * a network that cannot be written yet, by the name of its setting. */
 int onnx_policy(const Player *player, CoreText *file);
 
 #endif

@@ -22,7 +22,7 @@ int picture_add_pixels(Picture *picture, const SimDrawPixels *pixels, bool last)
 int picture_write(Picture *picture);
 void picture_destroy(Picture **picture);
 
-/* CORE_USAGE names --size and its limits when a drawing can not have so many pixels a side. */
+/* CORE_USAGE names --size and its limits when a drawing cannot have so many pixels a side. */
 int picture_check_size(int64_t pixels);
 
 /* Where a picture goes when no file is named: level.png, or level.svg without libgd. */

@@ -28,7 +28,7 @@ static int start(Video *video, const char *const *arguments) {
   posix_spawnattr_t attributes;
   sigset_t none, defaults;
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    return core_error_errno(CORE_FAIL, "can not make a socket for ffmpeg");
+    return core_error_errno(CORE_FAIL, "cannot make a socket for ffmpeg");
   sigemptyset(&none);
   sigfillset(&defaults);
   posix_spawn_file_actions_init(&actions);
@@ -45,7 +45,7 @@ static int start(Video *video, const char *const *arguments) {
   if (number == 0) return CORE_OK;
   video->pid = 0;
   errno = number;
-  if (number != ENOENT) return core_error_errno(CORE_FAIL, "can not start ffmpeg");
+  if (number != ENOENT) return core_error_errno(CORE_FAIL, "cannot start ffmpeg");
   return core_error(CORE_USAGE, "%.200s: a .mp4 needs ffmpeg, and PATH has none; install ffmpeg, or choose .gif",
                     video->path);
 }

@@ -4,7 +4,7 @@
  * comes to them, so that what the trainer says about operands, their order, strides and epilogues is held against a
  * definition of its own. Which algorithms the real library has it does not know; CUBLASLT_STAND_IN=plain is a
  * library without fused epilogues, none one without any, some one that refuses a third of all shapes and alignments,
- * with and without epilogues, broken one that can not begin. Who asks for several algorithms gets four, two of which
+ * with and without epilogues, broken one that cannot begin. Who asks for several algorithms gets four, two of which
  * fail. */
 #include <cublasLt.h>
 #include <math.h>

@@ -6,7 +6,7 @@
 
 /* Is env.task one for the bridge? */
 bool bridge_env_has(const char *task);
-/* CORE_USAGE: env.task can not be had; the message is the worker's. */
+/* CORE_USAGE: env.task cannot be had; the message is the worker's. */
 int bridge_env_create(const CoreConfig *config, const EnvBatch *batch, Env **env);
 /* Makes an environment of Env.spaces, which has observations and actions but no worlds: it cannot be reset or stepped.
  * CORE_FAIL, CORE_USAGE: it is no such record. */

@@ -119,7 +119,7 @@ static _Noreturn void become_worker(const char *python, char *const arguments[],
   if (error != STDERR_FILENO) dup2(error, STDERR_FILENO);
   keep_whole_paths();
   execvp(python, arguments);
-  fprintf(stderr, "can not start %s: %s\n", python, strerror(errno));
+  fprintf(stderr, "cannot start %s: %s\n", python, strerror(errno));
   _exit(127);
 }
 
@@ -133,7 +133,7 @@ int bridge_list(const char *python, const char *kind, bool json) {
   const pid_t process = fork();
   if (process == 0) become_worker(arguments[0], arguments, STDERR_FILENO);
   if (process < 0 || waitpid(process, &status, 0) != process)
-    return core_error_errno(CORE_FAIL, "can not start a process");
+    return core_error_errno(CORE_FAIL, "cannot start a process");
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return CORE_OK;
   return core_error(CORE_USAGE, "the tasks of %.60s/ are listed by a Python that has them; name it by SWEEP_PYTHON",
                     kind);
@@ -158,7 +158,7 @@ static int start_process(BridgeWorker *worker) {
   close(error);
   if (worker->process < 0) {
     worker->process = 0;
-    return core_error_errno(CORE_FAIL, "can not start a process");
+    return core_error_errno(CORE_FAIL, "cannot start a process");
   }
   return CORE_OK;
 }
@@ -229,7 +229,7 @@ static int tell_end(const BridgeWorker *worker, int status) {
   name_python(worker, python);
   bridge_output_tail(worker->output, tail);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-    return core_error(CORE_FAIL, "%.100s: its worker needs a Python, and %.300s can not be run; name one by "
+    return core_error(CORE_FAIL, "%.100s: its worker needs a Python, and %.300s cannot be run; name one by "
                       "env.python or SWEEP_PYTHON", task, python);
   const char *before = *tail ? "; the last that it said: " : ", without a word";
   if (WIFSIGNALED(status))

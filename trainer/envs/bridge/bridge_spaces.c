@@ -26,7 +26,7 @@ void bridge_spaces_append(const BridgeSpaces *spaces, const char *action_space, 
   json_decref(root);
 }
 
-/* False: it is no whole number of 32 bits that is not negative. */
+/* False: it is not a whole number of 32 bits that is not negative. */
 static bool read_count(const json_t *object, const char *key, int32_t *count) {
   const json_t *value = json_object_get(object, key);
   if (!json_is_integer(value) || json_integer_value(value) < 0 || json_integer_value(value) > INT32_MAX) return false;

@@ -176,7 +176,7 @@ def number_of(value, world, name):
             raise ValueError
         return float(value if isinstance(value, int) else need("numpy").asarray(value).item())
     except (TypeError, ValueError, OverflowError):
-        raise Problem(f"world {world} gave the {name} {value!r:.80}, which is no number") from None
+        raise Problem(f"world {world} gave the {name} {value!r:.80}, which is not a number") from None
 
 
 def truth_of(value, world, name):
@@ -267,7 +267,7 @@ class Gym:
             else:
                 self.low, self.high = -numpy.inf, numpy.inf
         else:
-            raise Problem(f"actions of {space} can not be had: Discrete, MultiDiscrete, MultiBinary or Box are needed")
+            raise Problem(f"actions of {space} cannot be had: Discrete, MultiDiscrete, MultiBinary or Box are needed")
         self.factors = len(self.classes)
         self.one = isinstance(space, gym.spaces.Discrete)
 
@@ -332,7 +332,7 @@ class Atari(Gym):
     With episodic_life AtariVectorEnv begins a new game after each lost life. Here it is told to show lost lives only, and
     lives begin as CleanRL's wrappers begin them: nothing is done for a step after a lost life; in games that have FIRE it
     is pressed for a step, and action 2 is done; frames before the first are copies of it. Rewards of these steps count to
-    the step before. A vector can not step some of its worlds, so each is a vector of one then; all are asked before the
+    the step before. A vector cannot step some of its worlds, so each is a vector of one then; all are asked before the
     first is waited for."""
 
     MAX_FRAMES = 108000  # of a game, as everywhere
@@ -490,7 +490,7 @@ class EnvPool(Gym):
         spec = envpool.make_spec(name)
         space = spec.gymnasium_observation_space
         if not isinstance(space, gym.spaces.Box):
-            raise Problem(f"observations of {space} can not be had: numbers of one shape are needed")
+            raise Problem(f"observations of {space} cannot be had: numbers of one shape are needed")
         self.describe_observations(space, options)
         self.describe_actions(gym, spec.gymnasium_action_space)
         own, limit = stated(spec.config.max_episode_steps), int(options["max_steps"])

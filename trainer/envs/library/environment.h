@@ -26,7 +26,7 @@ typedef struct SweepSpaces {
   float low, high;       /* their bounds */
   int limit;             /* steps of the longest episode */
   int solves;            /* 1: episodes can be solved */
-  size_t state_bytes;    /* of a saved world, the same for all; 0: worlds can not be saved */
+  size_t state_bytes;    /* of a saved world, the same for all; 0: worlds cannot be saved */
 } SweepSpaces;
 
 typedef struct SweepResult {

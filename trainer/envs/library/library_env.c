@@ -37,7 +37,7 @@ typedef struct LibraryEnv {
   uint32_t *episode;      /* [worlds] */
   int32_t *steps;         /* [worlds] of the episode that runs */
   int64_t faults;
-  bool resumed;           /* worlds that can not be saved: the next reset is not the run's first */
+  bool resumed;           /* worlds that cannot be saved: the next reset is not the run's first */
 } LibraryEnv;
 
 /* A world in a saved state, with the library's state_bytes behind it. */
@@ -128,7 +128,7 @@ static const EnvParts parts = {.step = step_part};
 static int64_t nonfinite(const Env *env) { return batch_of(env)->faults; }
 static const EnvPhysics physics = {.nonfinite = nonfinite};
 
-/* Worlds that can not be saved begin anew. */
+/* Worlds that cannot be saved begin anew. */
 static int check(const Env *env) {
   (void)env;
   return CORE_OK;

@@ -10,7 +10,7 @@
 #if CORE_HAS_MUJOCO
 typedef struct MujocoGoalRules {
   /* Is the model one for these functions? Called once, after sizes and named bodies were checked. CORE_USAGE: what it
-   * lacks, or a goal that can not be reached. path: for messages. */
+   * lacks, or a goal that cannot be reached. path: for messages. */
   int (*check)(const MujocoModel *model, const char *path);
   /* Puts into the thread's own model (mujoco_model_of) what differs between worlds, after a world's state was put into
    * `data`. NULL: nothing does, and all threads share one model. */

@@ -25,7 +25,7 @@ static char home[CORE_PATH_MAX]; /* the folder with lib/ and models/; "" before 
 /* What MuJoCo has to say while it reads models and steps is seen in mjData and in errors that are returned. */
 static void be_quiet(const char *text) { (void)text; }
 
-/* MuJoCo's own checks found a state that it can not go on from: a fault of the program or of the library. */
+/* MuJoCo's own checks found a state that it cannot go on from: a fault of the program or of the library. */
 static void give_up(const char *text) {
   fprintf(stderr, "MuJoCo: %s\n", text);
   core_error_abort(__FILE__, __LINE__, "MuJoCo can go on");

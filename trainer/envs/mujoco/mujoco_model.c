@@ -122,7 +122,7 @@ static int load(MujocoModel *model, const char *path) {
   free(text);
   crypto_generichash_final(&hash, model->hash, MUJOCO_HASH);
   if (code != CORE_OK || model->model != NULL) return code;
-  return core_error(CORE_USAGE, "%.300s: %.400s; %s", path, reason[0] ? reason : "MuJoCo can not read it",
+  return core_error(CORE_USAGE, "%.300s: %.400s; %s", path, reason[0] ? reason : "MuJoCo cannot read it",
                     way_out(model->task));
 }
 
