@@ -126,7 +126,7 @@ tap_result "a killed rank ends the others, who say which one it was" \
     state dead message | grep -q 'rank 1 of 3 on .* ended without notice: killed'; echo $?)" \
   "exit $rc, $(state dead status): $(state dead message); $(cat out)"
 
-tap_expect "more ranks than GPUs" 2 "2 processes on .* have 1 GPU between them" env CORE_DEVICE=emulated:gpus=1 \
+tap_expect "more ranks than GPUs" 2 "2 processes on .* share 1 GPU" env CORE_DEVICE=emulated:gpus=1 \
   mpirun -n 2 trainer --config small.ini --root one --dry-run
 tap_run "unless they may share one" 0 "ranks          2" env CORE_DEVICE=emulated:gpus=1 \
   mpirun -n 2 trainer --config small.ini --root one --dry-run --set comm.share_gpu=yes

@@ -73,7 +73,7 @@ part "an LSTM's steps, and trainings of policies with memory" '*' test_recurrent
 part "SAPG's samples and half precision" '*' test_device_sapg
 part "layers in bf16" 'test_forward' test_device_chain
 part "the noisy parabola, but for the last bits of its noise" '*' test_noisy_sgd
-for training in ppo normalisation curriculum sapg_in_shards queued_shards; do
+for training in ppo normalization curriculum sapg_in_shards queued_shards; do
   part "a training: $training" "test_$training" test_device_training
 done
 for levels in device new_device filtered_device; do # of a set, that are drawn again, and go through a filter
