@@ -59,7 +59,7 @@ CORE_DEVICE_CODE=$SWEEP_BUILD/tests/ptx/kernels.so train code >/dev/null 2>&1
 tap_check "and with nvcc's own code (tests/ptx) in the kernels' place" "$(same one code)"
 RUNTIME_STAND_IN=memory=600 tap_expect "too little memory is seen beforehand" 1 "memory" \
   train small env.num=65536
-CUBLASLT_STAND_IN=broken tap_expect "cuBLASLt cannot begin" 2 "cannot begin on this GPU: CUBLAS_STATUS_NOT_INIT" \
+CUBLASLT_STAND_IN=broken tap_expect "cuBLASLt cannot begin" 2 "cannot be initialized on this GPU: CUBLAS_STATUS_NOT_INIT" \
   train broken
 CUBLASLT_STAND_IN=none tap_expect "without a product of cuBLASLt" 0 "finished" train alone train.precision=bf16
 tap_check "which the log names" "$(grep -q 'cuBLASLt has no algorithm for a product of' "$tap_dir"/alone/runs/*/*/log.txt ||
@@ -97,7 +97,7 @@ else
     tap_check "the same bits as with sums by MPI" "$(same two nccl)"
   fi
   ranks=("${mpi[@]}" -n 3)
-  RUNTIME_STAND_IN=gpus=2 tap_expect "more ranks than GPUs" 2 "3 processes on .* have 2 GPUs between them" train three
+  RUNTIME_STAND_IN=gpus=2 tap_expect "more ranks than GPUs" 2 "3 processes on .* share 2 GPUs" train three
   ranks=("${mpi[@]}" -n 1 -x CUDA_VISIBLE_DEVICES=1 "$built/trainer" --root "$tap_dir/apart")
   mkdir "$tap_dir/apart"
   for setting in "${settings[@]}" comm.library=mpi; do ranks+=(--set "$setting"); done
