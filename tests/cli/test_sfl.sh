@@ -95,7 +95,7 @@ tap_check "and ends with the same checkpoint and rows" "$(diff <(contents refere
 
 tap_expect "M of the paper that does not divide N" 2 'env.num = 32 cannot be divided into ppo.num_minibatches = 1024' \
   trainer --config small.ini --set ppo.num_minibatches=1024 --dry-run
-tap_expect "M of the paper that does" 0 'updates +8192 an iteration, 192 transitions each' trainer --config small.ini --dry-run \
+tap_expect "M of the paper that does" 0 'updates +8192 per iteration, 192 transitions each' trainer --config small.ini --dry-run \
   --set env.num=65536 --set ppo.num_minibatches=8192
 tap_expect "a ratio above 1" 2 'sfl.sampled_ratio' trainer --config small.ini --set sfl.sampled_ratio=1.5
 tap_expect "a buffer larger than the search" 2 'sfl.buffer_size = 500 is more than the 128' trainer --config small.ini --set sfl.buffer_size=500

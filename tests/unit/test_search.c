@@ -280,7 +280,7 @@ static void test_refused(void **state) {
   refuse("ppo.epochs = 1 .. 8\n", "f.ini:1:1: ", "has no trials", "add trials = 64");
   refuse("trials = 8\n", "f.ini:1:1: ", "no setting to search", "ppo.learning_rate = log");
   refuse("trials = 0\nppo.epochs = 1 .. 8\n", "f.ini:2:10: ", "trials = 0", "1 to 1000000");
-  refuse("trials = many\nppo.epochs = 1 .. 8\n", "f.ini:2:10: ", "no whole number", "trials");
+  refuse("trials = many\nppo.epochs = 1 .. 8\n", "f.ini:2:10: ", "not a whole number", "trials");
   refuse("trials = 8\nppo.epochs = 8 .. 1\n", "f.ini:3:14: ", "wrong way round", "write 1 .. 8");
   refuse("trials = 8\nppo.epochs = 4 .. 4\n", "f.ini:3:14: ", "nothing to search", "epochs = 4 in [ppo]");
   refuse("trials = 8\nppo.learning_rate = log 0 .. 1\n", "f.ini:3:21: ", "logarithm of 0", "begin above 0");

@@ -287,10 +287,10 @@ static void test_refused(void **state) {
   refuse(HEAD RATES RATES, NULL, NULL, "f.ini:6:1: ", "stands in line 3 already", "another name");
   refuse(HEAD "[search]\ntrials = 3\n", NULL, NULL, "f.ini:3:1: ", "needs a name", "[search NAME]");
   refuse(HEAD "[search ../x]\ntrials = 3\n", NULL, NULL, "f.ini:3:1: ", "search", "");
-  refuse(HEAD "[serach lr]\ntrials = 3\n", NULL, NULL, "f.ini:3:1: ", "no section", "[search NAME]");
+  refuse(HEAD "[serach lr]\ntrials = 3\n", NULL, NULL, "f.ini:3:1: ", "not a section", "[search NAME]");
   refuse(HEAD RATES "[profile p search rates]\ntrials = 3\nppo.epochs = 1 .. 8\n", NULL, NULL, "f.ini:6:1: ",
          "replaces a block that is not there", "no [search rates]");
-  refuse(HEAD RATES "seeds = none\n", NULL, NULL, "f.ini:6:9: ", "no whole number", "expected a number of seeds");
+  refuse(HEAD RATES "seeds = none\n", NULL, NULL, "f.ini:6:9: ", "not a whole number", "expected a number of seeds");
 }
 
 static void test_too_many(void **state) {

@@ -239,7 +239,7 @@ static void test_unknown_names(void **state) {
   assert_refused(HEAD "seed = 4\n", NULL, NULL, "f.ini:3:1: sweep.seed ", "did you mean sweep.seeds?", NULL);
   assert_refused(HEAD "[slurm]\npartitions = x\n", NULL, NULL, "f.ini:4:1: ", "did you mean slurm.partition?", NULL);
   assert_refused(HEAD "[pop]\n", NULL, NULL, "f.ini:3:1: [pop] is not a section", "did you mean [ppo]?", NULL);
-  assert_refused(HEAD "[gird com]\nppo.com = 1\n", NULL, NULL, "f.ini:3:1: ", "no section", NULL);
+  assert_refused(HEAD "[gird com]\nppo.com = 1\n", NULL, NULL, "f.ini:3:1: ", "not a section", NULL);
   assert_refused(HEAD "[grid]\n", NULL, NULL, "[grid] needs a name", NULL);
   assert_refused("name = s\n", NULL, NULL, "f.ini:1:1: ", "before the first [section]", NULL);
 }
