@@ -10,7 +10,7 @@ static const Reason reasons[] = {
   {"None", "waits to be scheduled", "", false},
   {"Resources", "next in line, waits for free nodes", "", false},
   {"Priority", "waits behind jobs of higher priority", "", false},
-  {"BeginTime", "requeued; starts again after Slurm's delay of about two minutes", "", false},
+  {"BeginTime", "requeued, starts again after Slurm's delay of about two minutes", "", false},
   {"JobArrayTaskLimit", "waits for others of its sweep (slurm.max_running)", "", false},
   {"Dependency", "waits for the sweep named by slurm.after", "", false},
   {"DependencyNeverSatisfied", "its dependency can never be satisfied", "sweep cancel, and submit again", true},
