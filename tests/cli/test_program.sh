@@ -18,7 +18,7 @@ trap 'echo $step > "$SWEEP_DIR/last"; exit 75' TERM USR2
 while [ $step -lt "$steps" ]; do
   step=$((step + 10))
   echo "{\"step\": $step, \"reward\": $lr, \"losses\": {\"kl\": 0.0$seed}, \"own\": $step}" >> "$SWEEP_METRICS"
-  [ -n "${SLOW:-}" ] && sleep 0.05
+  [ -n "${SLOW:-}" ] && sleep 0.4
 done
 echo "trained $SWEEP_RUN, attempt $SWEEP_ATTEMPT, seed $SWEEP_SEED, $(cat "$SWEEP_CONFIG")"
 SH
