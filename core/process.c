@@ -151,3 +151,16 @@ void core_process_output_free(CoreProcessOutput *output) {
   core_text_free(&output->out);
   core_text_free(&output->error);
 }
+
+size_t core_process_read_file(const char *path, char *buffer, size_t capacity) {
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  size_t length = 0;
+  ssize_t got = 1;
+  while (fd >= 0 && got > 0 && length + 1 < capacity) {
+    got = read(fd, buffer + length, capacity - 1 - length);
+    if (got > 0) length += (size_t)got;
+  }
+  if (fd >= 0) close(fd);
+  buffer[length] = '\0';
+  return length;
+}

@@ -21,4 +21,8 @@ void core_process_output_free(CoreProcessOutput *output);
 /* Whether a program of that name is in PATH. */
 bool core_process_exists(const char *name);
 
+/* Reads a file of /proc up to its end or the buffer's, and terminates it by NUL. Returns its size; 0: the process has
+ * ended, or the file cannot be read. */
+size_t core_process_read_file(const char *path, char *buffer, size_t capacity);
+
 #endif

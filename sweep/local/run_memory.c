@@ -2,7 +2,6 @@
 #include "sweep/local/run_memory.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "core/files.h"
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/process.h"
 #include "store/workspace/paths.h"
 
 static const char *const names[] = {"unknown", "largest process", "all processes", "cgroup"};
@@ -77,20 +77,11 @@ int64_t sweep_run_memory_needed(const SweepRunMemory *most) {
 
 /* ---- processes --------------------------------------------------------------------------------------------------- */
 
-/* Reads a file of /proc up to its end or the buffer's, and ends it by NUL. Its size; 0 when the process is gone. */
-static size_t read_proc(int folder, const char *name, const char *file, char *buffer, size_t capacity) {
+/* Reads /proc/<name>/<file> into `buffer`. */
+static size_t read_proc(const char *name, const char *file, char *buffer, size_t capacity) {
   char path[64];
-  snprintf(path, sizeof path, "%.16s/%s", name, file);
-  const int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
-  size_t length = 0;
-  ssize_t got = 1;
-  while (fd >= 0 && got > 0 && length + 1 < capacity) {
-    got = read(fd, buffer + length, capacity - 1 - length);
-    if (got > 0) length += (size_t)got;
-  }
-  if (fd >= 0) close(fd);
-  buffer[length] = '\0';
-  return length;
+  snprintf(path, sizeof path, "/proc/%.16s/%s", name, file);
+  return core_process_read_file(path, buffer, capacity);
 }
 
 /* Number behind `key` at the start of a line, in kB; 0 when there is none. */
@@ -117,11 +108,11 @@ static void add_process(int proc, const char *name, const char *const *ids, size
                         size_t capacity) {
   struct stat folder;
   if (fstatat(proc, name, &folder, 0) != 0 || folder.st_uid != geteuid()) return;
-  const size_t run = find_run(buffer, read_proc(proc, name, "environ", buffer, capacity), ids, count);
+  const size_t run = find_run(buffer, read_proc(name, "environ", buffer, capacity), ids, count);
   if (run == count) return;
-  if (read_proc(proc, name, "status", buffer, capacity) == 0) return;
+  if (read_proc(name, "status", buffer, capacity) == 0) return;
   const int64_t peak_kb = field_kb(buffer, "VmHWM:"), rss_kb = field_kb(buffer, "VmRSS:");
-  read_proc(proc, name, "smaps_rollup", buffer, capacity);
+  read_proc(name, "smaps_rollup", buffer, capacity);
   const int64_t pss_kb = field_kb(buffer, "\nPss:");
   sums[run].pss_kb += pss_kb > 0 ? pss_kb : rss_kb;
   sums[run].peaks_kb += peak_kb;

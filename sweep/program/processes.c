@@ -2,7 +2,6 @@
 #include "sweep/program/processes.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -13,22 +12,9 @@
 #include <unistd.h>
 
 #include "core/memory.h"
+#include "core/process.h"
 
 enum { ENVIRONMENT_MAX = 1 << 20 };
-
-/* Reads a file of /proc up to the buffer's end, and ends it by NUL. */
-static size_t read_file(const char *path, char *buffer, size_t capacity) {
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  size_t length = 0;
-  ssize_t got = 1;
-  while (fd >= 0 && got > 0 && length + 1 < capacity) {
-    got = read(fd, buffer + length, capacity - 1 - length);
-    if (got > 0) length += (size_t)got;
-  }
-  if (fd >= 0) close(fd);
-  buffer[length] = '\0';
-  return length;
-}
 
 static bool is_of_run(pid_t process, const char *run, char *buffer) {
   char path[64], wanted[64];
@@ -36,7 +22,7 @@ static bool is_of_run(pid_t process, const char *run, char *buffer) {
   snprintf(path, sizeof path, "/proc/%d/environ", (int)process);
   snprintf(wanted, sizeof wanted, "SWEEP_RUN=%s", run);
   if (stat(path, &status) != 0 || status.st_uid != geteuid()) return false;
-  const size_t size = read_file(path, buffer, ENVIRONMENT_MAX);
+  const size_t size = core_process_read_file(path, buffer, ENVIRONMENT_MAX);
   for (const char *at = buffer; at < buffer + size; at += strlen(at) + 1)
     if (strcmp(at, wanted) == 0) return true;
   return false;
@@ -86,7 +72,7 @@ static pid_t parent_of(pid_t process) {
   char path[64], text[512];
   int parent = 0;
   snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
-  read_file(path, text, sizeof text);
+  core_process_read_file(path, text, sizeof text);
   const char *end = strrchr(text, ')'); /* the name may hold anything */
   return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? (pid_t)parent : 0;
 }
