@@ -189,7 +189,7 @@ static int read_error(struct archive *reader, const char *path) {
   return core_error(CORE_FAIL, "cannot unpack %s: %s", path, what ? what : "it is damaged");
 }
 
-bool bundle_archive_stays_inside(const char *name) {
+bool bundle_archive_is_safe_name(const char *name) {
   if (!*name || *name == '/') return false;
   for (const char *part = name; part; part = strchr(part, '/')) {
     if (*part == '/') part++;
@@ -223,7 +223,7 @@ static int unpack_member(const Unpacking *unpacking, struct archive_entry *entry
   int fd;
   if (archive_entry_filetype(entry) == AE_IFDIR) return CORE_OK; /* those of its files are made with them */
   if (!name || archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry) ||
-      !bundle_archive_stays_inside(name))
+      !bundle_archive_is_safe_name(name))
     return core_error(CORE_FAIL, "%s: its member %.200s is no plain file inside of it; it and the rest are left out",
                       path, name ? name : "without a name");
   if (!unpacking->is_known(name))

@@ -12,7 +12,7 @@ int bundle_archive_hash(const char *path, char sha256[BUNDLE_SHA256], int64_t *b
 /* The same of bytes. */
 void bundle_archive_hash_bytes(const void *data, size_t size, char sha256[BUNDLE_SHA256]);
 /* A member's name that cannot lead out of a folder: no part is "." or "..", and it does not begin with '/'. */
-bool bundle_archive_stays_inside(const char *name);
+bool bundle_archive_is_safe_name(const char *name);
 
 typedef struct BundleArchive BundleArchive;
 

@@ -255,7 +255,7 @@ static int check_line(const char *folder, char *line, size_t *checked) {
   char path[CORE_PATH_MAX], sum[BUNDLE_SHA256];
   const size_t digits = BUNDLE_SHA256 - 1;
   if (strlen(line) < digits + 3 || strncmp(line + digits, "  ", 2) != 0 ||
-      !bundle_archive_stays_inside(line + digits + 2))
+      !bundle_archive_is_safe_name(line + digits + 2))
     return core_error(CORE_FAIL, "%s has a line that is no checksum: %.100s", SUMS, line);
   TRY(core_files_path(path, "%s/%s", folder, line + digits + 2));
   TRY(bundle_archive_hash(path, sum, NULL));

@@ -93,9 +93,9 @@ static bool is_carried(const SweepIdSet *ids, const SweepJobMap *job_map, const 
   size_t index;
   if (!sweep_id_set_find(ids, id, &index) || index >= job_map->count) return false;
   const SweepJobMapRun *place = &job_map->places[index];
-  const SlurmTask *row = sweep_job_map_row(job_map, place);
+  const SlurmTask *row = sweep_job_map_task(job_map, place);
   if (!row || slurm_state_is_over(row->state)) return false;
-  *task = sweep_job_map_id(place);
+  *task = sweep_job_map_task_id(place);
   return true;
 }
 
@@ -113,7 +113,7 @@ static int is_ready(const char *root, const CoreOrigin *origin, bool *ready) {
   return CORE_OK;
 }
 
-int sweep_ancestry_find(SweepAncestry *ancestry, const char *from, const SweepIdSet *listed, SweepParent *where,
+int sweep_ancestry_find(SweepAncestry *ancestry, const char *from, const SweepIdSet *listed, SweepParentState *where,
                         size_t *place, SlurmId *task, char parent[CORE_RUN_ID]) {
   CoreOrigin origin;
   bool ready;

@@ -81,7 +81,7 @@ static int begin(const SweepArrayTask *task, size_t place, SweepAttempt *attempt
   share_out(task, place, &trainer);
   char log[CORE_PATH_MAX];
   int code = store_path_run(task->root, attempt->id, "log.txt", log);
-  if (code == CORE_OK) attempt->log_start = sweep_joblog_end(log);
+  if (code == CORE_OK) attempt->log_start = sweep_joblog_size(log);
   sweep_memory_probe_begin(task->root, attempt->id, &attempt->memory);
   if (code == CORE_OK) code = sweep_trainer_start(&trainer, &attempt->process);
   core_text_free(&kept);

@@ -80,7 +80,8 @@ static void append_program(const CoreScript *program, CoreText *text) {
   core_text_free(&ini);
 }
 
-void sweep_batch_begin(const char *root, const char *name, int64_t number, const SlurmSettings *settings, bool force,
+void sweep_batch_append_head(const char *root, const char *name, int64_t number, const SlurmSettings *settings,
+                             bool force,
                        const CoreConfig *base, CoreText *text) {
   const CoreConfig defaults = core_config_default();
   CoreText lines = {0};
@@ -97,7 +98,8 @@ void sweep_batch_begin(const char *root, const char *name, int64_t number, const
   core_text_append(text, "index\trun\tsettings\n");
 }
 
-void sweep_batch_add(const CoreConfig *base, int64_t index, const char *id, const CoreConfig *config, CoreText *text) {
+void sweep_batch_append_run(const CoreConfig *base, int64_t index, const char *id, const CoreConfig *config,
+                            CoreText *text) {
   const CoreConfig defaults = core_config_default();
   const bool of_trainer = base->program && !config->program;
   core_text_appendf(text, "%lld\t%s%s", (long long)index, id, of_trainer ? "\t" TRAINER : "");

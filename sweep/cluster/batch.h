@@ -44,9 +44,11 @@ typedef struct SweepBatch {
 
 /* A batch file is put together as text, so that a preview can have its hash without the file: its head, then a line for
  * each run, of what differs from `base`. */
-void sweep_batch_begin(const char *root, const char *name, int64_t number, const SlurmSettings *settings, bool force,
+void sweep_batch_append_head(const char *root, const char *name, int64_t number, const SlurmSettings *settings,
+                             bool force,
                        const CoreConfig *base, CoreText *text);
-void sweep_batch_add(const CoreConfig *base, int64_t index, const char *id, const CoreConfig *config, CoreText *text);
+void sweep_batch_append_run(const CoreConfig *base, int64_t index, const char *id, const CoreConfig *config,
+                            CoreText *text);
 void sweep_batch_hash(const CoreText *text, char hash[SWEEP_HASH]);
 /* Writes it, once and for all: nobody may know the number yet. */
 int sweep_batch_write(const char *root, const char *name, int64_t number, const CoreText *text);

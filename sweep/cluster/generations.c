@@ -12,11 +12,11 @@
  * circles. */
 static size_t find_levels(const size_t *parent, size_t count, size_t *level) {
   size_t levels = 1, found = 1;
-  for (size_t i = 0; i < count; i++) level[i] = parent[i] == SWEEP_PARENT_ELSEWHERE ? 1 : 0;
+  for (size_t i = 0; i < count; i++) level[i] = parent[i] == SWEEP_PARENT_EXTERNAL ? 1 : 0;
   for (size_t depth = 1; found && depth <= count; depth++) {
     found = 0;
     for (size_t i = 0; i < count; i++) {
-      if (parent[i] == SWEEP_PARENT_ELSEWHERE) found += depth == 1;
+      if (parent[i] == SWEEP_PARENT_EXTERNAL) found += depth == 1;
       else if (parent[i] != SWEEP_NO_PARENT && level[parent[i]] == depth - 1 && level[i] < depth)
         level[i] = depth, found++;
       if (level[i] == depth && depth + 1 > levels) levels = depth + 1;
@@ -49,7 +49,7 @@ static size_t place_children(const size_t *parent, const size_t *level, const si
     order->generations[order->generation_count++] = generation;
   }
   for (size_t i = 0; i < count; i++) {
-    if (level[i] != 1 || parent[i] == SWEEP_PARENT_ELSEWHERE) continue;
+    if (level[i] != 1 || parent[i] == SWEEP_PARENT_EXTERNAL) continue;
     order->run[order->generations[1 + nth[parent[i]]++].first + position[parent[i]]] = i;
   }
   free(nth);
@@ -64,7 +64,7 @@ void sweep_generations_make(const size_t *parent, size_t count, bool align, Swee
   *order = (SweepGenerations){.run = core_memory_allocate((count + 1) * sizeof *order->run), .count = count};
   order->generations = core_memory_allocate((levels + SWEEP_GENERATIONS_ALIGNED_MAX + 1) * sizeof *order->generations);
   for (size_t i = 0; i < count; i++) {
-    if (level[i] != 1 || parent[i] == SWEEP_PARENT_ELSEWHERE) continue;
+    if (level[i] != 1 || parent[i] == SWEEP_PARENT_EXTERNAL) continue;
     if (++children[parent[i]] > most) most = children[parent[i]];
   }
   align = align && most <= SWEEP_GENERATIONS_ALIGNED_MAX;
@@ -75,7 +75,7 @@ void sweep_generations_make(const size_t *parent, size_t count, bool align, Swee
   for (size_t depth = 1; depth < levels; depth++) {
     SweepGeneration generation = {.first = placed, .parent = SWEEP_NO_PARENT, .waits = true};
     for (size_t i = 0; i < count; i++)
-      if (level[i] == depth && (depth > 1 || !align || parent[i] == SWEEP_PARENT_ELSEWHERE)) order->run[placed++] = i;
+      if (level[i] == depth && (depth > 1 || !align || parent[i] == SWEEP_PARENT_EXTERNAL)) order->run[placed++] = i;
     generation.count = placed - generation.first;
     if (generation.count) order->generations[order->generation_count++] = generation;
   }

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define SWEEP_NO_PARENT SIZE_MAX            /* nothing to wait for */
-#define SWEEP_PARENT_ELSEWHERE (SIZE_MAX - 1) /* waits for a run that is not in the list: in the queue already */
+#define SWEEP_PARENT_EXTERNAL (SIZE_MAX - 1) /* waits for a run that is not in the list: in the queue already */
 
 enum { SWEEP_GENERATIONS_ALIGNED_MAX = 32 }; /* children of one parent, beyond which a generation each is too many */
 

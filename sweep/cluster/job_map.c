@@ -34,7 +34,7 @@ int sweep_job_map_read(const char *root, const SweepManifest *manifest, SweepJob
     const SweepArray *array = &journal->arrays[i];
     const size_t at = (size_t)array->batch - 1;
     job_map->rows[i] = core_memory_zero_allocate((size_t)array->tasks, sizeof **job_map->rows);
-    if (array->state == SWEEP_ARRAY_REFUSED || array->state == SWEEP_ARRAY_GONE) continue;
+    if (array->state == SWEEP_ARRAY_REJECTED || array->state == SWEEP_ARRAY_LOST) continue;
     if (!job_map->batches[at].count)
       code = sweep_batch_read(root, manifest->name, array->batch, &job_map->batches[at]);
     if (code == CORE_OK && strcmp(job_map->batches[at].hash, array->hash) != 0)
@@ -62,7 +62,7 @@ static SweepArray *array_of(const char *name, SweepJournal *journal, const Slurm
   char comment[SLURM_NAME];
   for (size_t i = journal->count; i-- > 0;) {
     SweepArray *array = &journal->arrays[i];
-    if (array->state == SWEEP_ARRAY_REFUSED || (array->job && array->job != row->job)) continue;
+    if (array->state == SWEEP_ARRAY_REJECTED || (array->job && array->job != row->job)) continue;
     if (*row->comment &&
         strcmp(sweep_journal_comment(name, array->batch, array->hash, array->array, comment), row->comment) != 0)
       continue;
@@ -76,9 +76,9 @@ void sweep_job_map_join(const char *name, SweepJobMap *job_map, const SlurmTasks
   for (size_t r = 0; r < tasks->count; r++) {
     const SlurmTask *row = &tasks->rows[r];
     SweepArray *array = array_of(name, &job_map->journal, row);
-    if (!array || array->state == SWEEP_ARRAY_GONE) continue;
-    if (array->state == SWEEP_ARRAY_ASKED) {
-      array->state = SWEEP_ARRAY_TAKEN;
+    if (!array || array->state == SWEEP_ARRAY_LOST) continue;
+    if (array->state == SWEEP_ARRAY_REQUESTED) {
+      array->state = SWEEP_ARRAY_ACCEPTED;
       array->job = row->job;
     }
     const SlurmTask **rows = job_map->rows[array - job_map->journal.arrays];
@@ -86,10 +86,10 @@ void sweep_job_map_join(const char *name, SweepJobMap *job_map, const SlurmTasks
   }
 }
 
-const SlurmTask *sweep_job_map_row(const SweepJobMap *job_map, const SweepJobMapRun *place) {
+const SlurmTask *sweep_job_map_task(const SweepJobMap *job_map, const SweepJobMapRun *place) {
   return place->array ? job_map->rows[place->array - job_map->journal.arrays][place->task] : NULL;
 }
 
-SlurmId sweep_job_map_id(const SweepJobMapRun *place) {
+SlurmId sweep_job_map_task_id(const SweepJobMapRun *place) {
   return (SlurmId){.job = place->array ? place->array->job : 0, .task = place->task};
 }

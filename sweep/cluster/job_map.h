@@ -34,9 +34,9 @@ void sweep_job_map_free(SweepJobMap *job_map);
 void sweep_job_map_join(const char *name, SweepJobMap *job_map, const SlurmTasks *tasks);
 
 /* What Slurm says of this run's task; NULL: nothing (any more), or not joined. */
-const SlurmTask *sweep_job_map_row(const SweepJobMap *job_map, const SweepJobMapRun *place);
+const SlurmTask *sweep_job_map_task(const SweepJobMap *job_map, const SweepJobMapRun *place);
 
 /* "123_4"'s parts. */
-SlurmId sweep_job_map_id(const SweepJobMapRun *place);
+SlurmId sweep_job_map_task_id(const SweepJobMapRun *place);
 
 #endif

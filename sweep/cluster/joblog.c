@@ -27,14 +27,14 @@ static bool names_job(const char *line, int64_t slurm_job) {
   return false;
 }
 
-static SweepVerdict verdict_of_line(const char *line) {
+static SweepExitCause verdict_of_line(const char *line) {
   if (strstr(line, "exceeded memory limit") || strstr(line, "oom_kill") || strstr(line, "oom-kill"))
-    return SWEEP_VERDICT_OUT_OF_MEMORY;
-  if (!strstr(line, "CANCELLED AT")) return SWEEP_VERDICT_NONE;
-  if (strstr(line, "DUE TO PREEMPTION")) return SWEEP_VERDICT_PREEMPTED;
-  if (strstr(line, "DUE TO TIME LIMIT")) return SWEEP_VERDICT_TIME_LIMIT;
-  return strstr(line, "DUE TO") ? SWEEP_VERDICT_NONE
-                                : SWEEP_VERDICT_CANCELLED; /* a node's failure is Slurm's to requeue */
+    return SWEEP_EXIT_OUT_OF_MEMORY;
+  if (!strstr(line, "CANCELLED AT")) return SWEEP_EXIT_UNKNOWN;
+  if (strstr(line, "DUE TO PREEMPTION")) return SWEEP_EXIT_PREEMPTED;
+  if (strstr(line, "DUE TO TIME LIMIT")) return SWEEP_EXIT_TIME_LIMIT;
+  return strstr(line, "DUE TO") ? SWEEP_EXIT_UNKNOWN
+                                : SWEEP_EXIT_CANCELLED; /* a node's failure is Slurm's to requeue */
 }
 
 static bool is_daemons(const char *line) {
@@ -43,13 +43,13 @@ static bool is_daemons(const char *line) {
   return length >= strlen("2026-01-31T12:00:00") && strncmp(line + 1 + length, "] error: ", 9) == 0;
 }
 
-SweepVerdict sweep_joblog_verdict(const char *text, int64_t slurm_job) {
-  SweepVerdict weightiest = SWEEP_VERDICT_NONE;
+SweepExitCause sweep_joblog_parse_cause(const char *text, int64_t slurm_job) {
+  SweepExitCause weightiest = SWEEP_EXIT_UNKNOWN;
   char line[512];
   for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
     snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
     if (!is_daemons(line) || !names_job(line, slurm_job)) continue;
-    const SweepVerdict verdict = verdict_of_line(line);
+    const SweepExitCause verdict = verdict_of_line(line);
     if (verdict > weightiest) weightiest = verdict;
   }
   return weightiest;
@@ -61,17 +61,17 @@ static bool read_text(const char *path, char **text, size_t *size) {
   return read;
 }
 
-SweepVerdict sweep_joblog_read(const char *path, int64_t offset, int64_t slurm_job) {
+SweepExitCause sweep_joblog_read_cause(const char *path, int64_t offset, int64_t slurm_job) {
   char *text;
   size_t size;
-  if (!read_text(path, &text, &size)) return SWEEP_VERDICT_NONE;
-  const SweepVerdict verdict =
-    (uint64_t)offset < size ? sweep_joblog_verdict(text + offset, slurm_job) : SWEEP_VERDICT_NONE;
+  if (!read_text(path, &text, &size)) return SWEEP_EXIT_UNKNOWN;
+  const SweepExitCause verdict =
+    (uint64_t)offset < size ? sweep_joblog_parse_cause(text + offset, slurm_job) : SWEEP_EXIT_UNKNOWN;
   free(text);
   return verdict;
 }
 
-int64_t sweep_joblog_end(const char *path) {
+int64_t sweep_joblog_size(const char *path) {
   struct stat file;
   return stat(path, &file) == 0 ? (int64_t)file.st_size : 0;
 }
@@ -87,7 +87,7 @@ void sweep_joblog_last_line(const char *path, char *line, size_t size) {
   free(text);
 }
 
-bool sweep_joblog_ran_out(const char *root, const char *name, const SweepJournal *journal, const SweepRecord *record) {
+bool sweep_joblog_is_oom(const char *root, const char *name, const SweepJournal *journal, const SweepRecord *record) {
   char path[CORE_PATH_MAX];
   if (record->cause == SWEEP_CAUSE_OUT_OF_MEMORY) return true;
   if (record->slurm_job == 0 || record->ended_unix_s > 0) return false; /* its end was seen, and was another */
@@ -95,7 +95,7 @@ bool sweep_joblog_ran_out(const char *root, const char *name, const SweepJournal
     const SweepArray *array = &journal->arrays[i];
     if (array->job != record->job || array->batch != record->batch) continue;
     if (sweep_batch_output(root, name, array->batch, array->array, path) != CORE_OK) continue;
-    if (sweep_joblog_read(path, 0, record->slurm_job) == SWEEP_VERDICT_OUT_OF_MEMORY) return true;
+    if (sweep_joblog_read_cause(path, 0, record->slurm_job) == SWEEP_EXIT_OUT_OF_MEMORY) return true;
   }
   return false;
 }

@@ -8,23 +8,23 @@
 #include "sweep/cluster/record.h"
 
 /* In order of weight: a job that exceeds its memory is then "cancelled" too. */
-typedef enum SweepVerdict {
-  SWEEP_VERDICT_NONE,           /* nothing is said */
-  SWEEP_VERDICT_CANCELLED,      /* scancel, or requeued by hand */
-  SWEEP_VERDICT_TIME_LIMIT,
-  SWEEP_VERDICT_PREEMPTED,
-  SWEEP_VERDICT_OUT_OF_MEMORY,
-} SweepVerdict;
+typedef enum SweepExitCause {
+  SWEEP_EXIT_UNKNOWN,           /* nothing is said */
+  SWEEP_EXIT_CANCELLED,      /* scancel, or requeued by hand */
+  SWEEP_EXIT_TIME_LIMIT,
+  SWEEP_EXIT_PREEMPTED,
+  SWEEP_EXIT_OUT_OF_MEMORY,
+} SweepExitCause;
 
 /* The weightiest verdict on job `slurm_job` (SLURM_JOB_ID: of an array's task its own number) among the lines of
  * `text`. */
-SweepVerdict sweep_joblog_verdict(const char *text, int64_t slurm_job);
+SweepExitCause sweep_joblog_parse_cause(const char *text, int64_t slurm_job);
 
-/* The same of a file's part from `offset` on; SWEEP_VERDICT_NONE when it cannot be read. */
-SweepVerdict sweep_joblog_read(const char *path, int64_t offset, int64_t slurm_job);
+/* The same of a file's part from `offset` on; SWEEP_EXIT_UNKNOWN when it cannot be read. */
+SweepExitCause sweep_joblog_read_cause(const char *path, int64_t offset, int64_t slurm_job);
 
 /* The file's size, as an offset for later; 0 when it is not there. */
-int64_t sweep_joblog_end(const char *path);
+int64_t sweep_joblog_size(const char *path);
 
 /* The last line of a batch script's output: what a script said before its run began (a module that is missing). "" when
  * there is none. */
@@ -32,6 +32,6 @@ void sweep_joblog_last_line(const char *path, char *line, size_t size);
 
 /* Did the run's last start end for want of memory? By its record or, where sweep task was killed with it, by the
  * daemon's word. `journal` is that of the sweep `name`. */
-bool sweep_joblog_ran_out(const char *root, const char *name, const SweepJournal *journal, const SweepRecord *record);
+bool sweep_joblog_is_oom(const char *root, const char *name, const SweepJournal *journal, const SweepRecord *record);
 
 #endif

@@ -45,7 +45,7 @@ static SweepArray *find_array(SweepJournal *journal, int64_t batch, int64_t arra
 }
 
 static bool read_ask(SweepJournal *journal, double at, char **field, size_t count) {
-  SweepArray array = {.asked_unix_s = at, .cancels_before = journal->cancel_count};
+  SweepArray array = {.requested_unix_s = at, .earlier_cancel_count = journal->cancel_count};
   if (count != 8 || !core_text_to_int(field[3], &array.batch) || strlen(field[4]) != SWEEP_HASH - 1 ||
       !core_text_to_int(field[5], &array.array) || !core_text_to_int(field[6], &array.first_task) ||
       !core_text_to_int(field[7], &array.tasks) || array.batch < 1 || array.first_task < 0 || array.tasks < 1)
@@ -90,12 +90,12 @@ static bool take_line(void *context, char **field, size_t count) {
   if (!array) return false;
   if (strcmp(field[2], "took") == 0) {
     if (count != 6 || !core_text_to_int(field[5], &job) || job < 1) return false;
-    array->state = SWEEP_ARRAY_TAKEN;
+    array->state = SWEEP_ARRAY_ACCEPTED;
     array->job = job;
     return true;
   }
-  if (strcmp(field[2], "refused") == 0) array->state = SWEEP_ARRAY_REFUSED;
-  else if (strcmp(field[2], "gone") == 0) array->state = SWEEP_ARRAY_GONE;
+  if (strcmp(field[2], "refused") == 0) array->state = SWEEP_ARRAY_REJECTED;
+  else if (strcmp(field[2], "gone") == 0) array->state = SWEEP_ARRAY_LOST;
   else return false;
   return true;
 }
@@ -116,7 +116,7 @@ void sweep_journal_free(SweepJournal *journal) {
 }
 
 const char *sweep_journal_cancelled_by(const SweepJournal *journal, const char *id, const SweepArray *array) {
-  for (size_t i = journal->cancel_count; i-- > array->cancels_before;) {
+  for (size_t i = journal->cancel_count; i-- > array->earlier_cancel_count;) {
     const SweepCancel *cancel = &journal->cancels[i];
     if (!*cancel->id || strcmp(cancel->id, id) == 0) return cancel->who;
   }

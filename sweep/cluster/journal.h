@@ -21,10 +21,10 @@
 #include "sweep/cluster/batch.h"
 
 typedef enum SweepArrayState {
-  SWEEP_ARRAY_ASKED,    /* nobody knows whether Slurm has it */
-  SWEEP_ARRAY_TAKEN,
-  SWEEP_ARRAY_REFUSED,
-  SWEEP_ARRAY_GONE,
+  SWEEP_ARRAY_REQUESTED,    /* nobody knows whether Slurm has it */
+  SWEEP_ARRAY_ACCEPTED,
+  SWEEP_ARRAY_REJECTED,
+  SWEEP_ARRAY_LOST,
 } SweepArrayState;
 
 /* One Slurm array: tasks first_task .. first_task+tasks-1 of its batch, as its indices 0 .. tasks-1. */
@@ -34,8 +34,8 @@ typedef struct SweepArray {
   int64_t first_task, tasks;
   SweepArrayState state;
   int64_t job;               /* 0 until it is known */
-  double asked_unix_s;
-  size_t cancels_before;     /* how many of journal->cancels were written before it was asked for */
+  double requested_unix_s;
+  size_t earlier_cancel_count;     /* how many of journal->cancels were written before it was asked for */
   char who[64];              /* who submitted it */
 } SweepArray;
 

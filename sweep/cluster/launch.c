@@ -29,7 +29,7 @@ const SlurmSettings *sweep_submission_settings(const SweepSubmission *s, size_t 
 
 static bool is_in_queue(const SweepSubmission *s, size_t index) {
   if (index >= s->job_map.count) return false;
-  const SlurmTask *row = sweep_job_map_row(&s->job_map, &s->job_map.places[index]);
+  const SlurmTask *row = sweep_job_map_task(&s->job_map, &s->job_map.places[index]);
   return row && !slurm_state_is_over(row->state);
 }
 
@@ -42,7 +42,7 @@ static bool is_forced(const SweepSubmission *s, size_t index) {
 
 /* Is there anything to do for this run? Counts it either way. */
 static int choose(SweepSubmission *s, const char *id, size_t index, size_t set, bool *wanted) {
-  SweepLaunched *done = s->done;
+  SweepLaunchResult *done = s->done;
   StoreState state;
   const bool force = is_forced(s, index);
   *wanted = false;
@@ -63,12 +63,12 @@ static int choose(SweepSubmission *s, const char *id, size_t index, size_t set, 
   TRY(sweep_record_read(s->launch->root, id, &record, &present));
   if (s->launch->force || index >= s->job_map.count) return CORE_OK;
   const SweepJobMapRun *place = &s->job_map.places[index];
-  const SlurmTask *row = sweep_job_map_row(&s->job_map, place);
+  const SlurmTask *row = sweep_job_map_task(&s->job_map, place);
   if ((row && row->state == SLURM_OUT_OF_MEMORY) ||
-      (present && sweep_joblog_ran_out(s->launch->root, s->launch->name, &s->job_map.journal, &record))) {
+      (present && sweep_joblog_is_oom(s->launch->root, s->launch->name, &s->job_map.journal, &record))) {
     const int64_t before = place->array ? slurm_settings_run_mem(&s->job_map.batches[place->batch].settings) : 0;
     if (s->launch->cluster && !s->launch->dry_run && !s->launch->test_only && !s->launch->preview)
-      TRY(sweep_run_memory_exceed(s->launch->root, id, before));
+      TRY(sweep_run_memory_record_oom(s->launch->root, id, before));
     if (slurm_settings_run_mem(sweep_submission_settings(s, set)) <= before) { /* it would end in the same way */
       done->exhausted++;
       *wanted = false;
@@ -132,7 +132,7 @@ static int carry_out(SweepSubmission *s, SweepGenerationBatch *generation, int64
 static void describe(const SweepSubmission *s, size_t set, const SweepSplit *split) {
   CoreText text = {0};
   const char *label = s->launch->resources ? s->launch->resources->labels[set] : "";
-  sweep_launch_cost(&(SweepDemand){split->settings, split->runs}, 1, &text);
+  sweep_launch_append_cost(&(SweepDemand){split->settings, split->runs}, 1, &text);
   fprintf(sweep_submission_words(s), "%s%s%s%s: %zu runs to submit as %lld tasks in %lld array%s; %s\n",
           s->launch->name, *label ? " (" : "", label, *label ? ")" : "", split->runs, (long long)split->tasks,
           (long long)split->arrays, split->arrays == 1 ? "" : "s", core_text_string(&text));
@@ -146,12 +146,12 @@ static int write_batch(const SweepSubmission *s, SweepGenerationBatch *generatio
   CoreText text = {0};
   int code = CORE_OK;
   base.train.seed = core_config_default().train.seed;
-  sweep_batch_begin(launch->root, launch->name, generation->split.number, generation->split.settings,
+  sweep_batch_append_head(launch->root, launch->name, generation->split.number, generation->split.settings,
                     launch->force, &base, &text);
   for (size_t i = 0; i < generation->order.count && code == CORE_OK; i++) {
-    const SweepWanted *wanted = &s->wanted[generation->order.first + i];
+    const SweepPendingRun *wanted = &s->wanted[generation->order.first + i];
     code = sweep_submission_config(s, wanted, &config);
-    sweep_batch_add(&base, wanted->index, wanted->id, &config, &text);
+    sweep_batch_append_run(&base, wanted->index, wanted->id, &config, &text);
   }
   sweep_batch_hash(&text, generation->split.hash);
   if (code == CORE_OK && !only_talk)
@@ -179,7 +179,7 @@ static int launch_generation(SweepSubmission *s, SweepGenerationBatch *generatio
   generation->jobs = core_memory_zero_allocate((size_t)generation->split.arrays, sizeof *generation->jobs);
   s->done->tasks += (size_t)generation->split.tasks;
   if (!launch->preview) describe(s, generation->set, &generation->split);
-  if (launch->cluster && !launch->preview) TRY(sweep_launch_fits(launch->cluster, generation->split.settings));
+  if (launch->cluster && !launch->preview) TRY(sweep_launch_check_fit(launch->cluster, generation->split.settings));
   TRY(write_batch(s, generation, only_talk));
   for (int64_t array = 0; array < generation->split.arrays && !launch->dry_run; array++) {
     if (!only_talk && !fits_queue(s, &generation->split, array)) break;
@@ -201,7 +201,7 @@ static void print_allowance(const SweepSubmission *s) {
   SweepDemand *demands = core_memory_zero_allocate(sets, sizeof *demands);
   for (size_t set = 0; set < sets; set++) demands[set].settings = sweep_submission_settings(s, set);
   for (size_t i = 0; i < s->count; i++) demands[s->wanted[i].set].runs++;
-  sweep_launch_allowance(&s->allowance, demands, sets, &text);
+  sweep_launch_append_allowance(&s->allowance, demands, sets, &text);
   fprintf(sweep_submission_words(s), "%s", core_text_string(&text));
   core_text_free(&text);
   free(demands);
@@ -221,7 +221,7 @@ static int launch_generations(SweepSubmission *s) {
   const bool only_talk = launch->preview || launch->dry_run || launch->test_only;
   if (!only_talk) {
     sweep_archived_end(launch->root, launch->name);
-    sweep_notify_begin(launch->root, launch->name, s->manifest->count - s->count - count_in_queue(s));
+    sweep_notify_reset(launch->root, launch->name, s->manifest->count - s->count - count_in_queue(s));
   }
   if (launch->cluster && !launch->preview) print_allowance(s);
   for (size_t w = 0; w < s->generation_count && code == CORE_OK && (only_talk || s->room != 0); w++)
@@ -243,8 +243,8 @@ static int begin(SweepSubmission *s, int *lock) {
   TRY(slurm_limits(s->launch->cluster, &s->limits));
   TRY(slurm_allowance(s->launch->cluster, s->launch->settings->account, s->launch->settings->qos, &s->allowance));
   s->room = s->allowance.submit_room;
-  if (only_talk) TRY(sweep_submission_list(s));
-  else TRY(sweep_submission_settle(s));
+  if (only_talk) TRY(sweep_submission_read_queue(s));
+  else TRY(sweep_submission_reconcile(s));
   return sweep_submission_find_after(s);
 }
 
@@ -260,8 +260,8 @@ static void end(SweepSubmission *s, int *lock) {
 }
 
 int sweep_launch_grid(const SweepLaunch *launch, const SweepGrid *grid, const SweepManifest *manifest,
-                      SweepLaunched *done) {
-  *done = (SweepLaunched){0};
+                      SweepLaunchResult *done) {
+  *done = (SweepLaunchResult){0};
   SweepSubmission s = {.launch = launch, .manifest = manifest, .grid = grid, .done = done, .room = -1};
   SweepIdSet places = {0};
   int lock, code;
@@ -278,7 +278,7 @@ int sweep_launch_grid(const SweepLaunch *launch, const SweepGrid *grid, const Sw
     TRY_GOTO(code, out, choose(&s, grid->ids[run], index, set, &wanted));
     if (wanted)
       s.wanted[s.count++] =
-        (SweepWanted){.index = (int64_t)index, .id = grid->ids[run], .run = run, .set = set};
+        (SweepPendingRun){.index = (int64_t)index, .id = grid->ids[run], .run = run, .set = set};
   }
   code = launch_generations(&s);
 out:
@@ -287,9 +287,10 @@ out:
   return code;
 }
 
-int sweep_launch_again(const SweepLaunch *launch, const SweepManifest *manifest, const int64_t *indices, size_t count,
-                       SweepLaunched *done) {
-  *done = (SweepLaunched){0};
+int sweep_launch_resubmit(const SweepLaunch *launch, const SweepManifest *manifest, const int64_t *indices,
+                          size_t count,
+                       SweepLaunchResult *done) {
+  *done = (SweepLaunchResult){0};
   SweepSubmission s = {.launch = launch, .manifest = manifest, .done = done, .room = -1};
   int lock, code;
   s.wanted = core_memory_allocate((count + 1) * sizeof *s.wanted);
@@ -304,7 +305,7 @@ int sweep_launch_again(const SweepLaunch *launch, const SweepManifest *manifest,
       code = core_error(CORE_USAGE, "run %s was never submitted; sweep submit does it", manifest->ids[indices[i]]);
       goto out;
     }
-    s.wanted[s.count++] = (SweepWanted){.index = indices[i],
+    s.wanted[s.count++] = (SweepPendingRun){.index = indices[i],
                                    .id = manifest->ids[indices[i]],
                                    .source = &s.job_map.batches[place->batch],
                                    .line = place->line,

@@ -24,7 +24,7 @@ typedef struct SweepLaunch {
   SlurmCluster *cluster;          /* NULL only with dry_run */
   const SlurmSettings *settings;  /* the sweep's: its account, what it waits for, how many run at a time */
   const SweepResources *resources; /* sets of runs, by block; NULL: settings holds for all */
-  const size_t *run_sets;         /* [count] of sweep_launch_again: the set of each run; NULL: the first */
+  const size_t *run_sets;         /* [count] of sweep_launch_resubmit: the set of each run; NULL: the first */
   bool force;                     /* also finished and diverged runs, from the beginning */
   int64_t forced_from;            /* but none that is in this batch or a later one; 0: all */
   bool keep_failed;               /* failed runs stay as they are */
@@ -35,7 +35,7 @@ typedef struct SweepLaunch {
 } SweepLaunch;
 
 /* What there was to do and what was done. */
-typedef struct SweepLaunched {
+typedef struct SweepLaunchResult {
   size_t submitted, queued, finished, diverged, failed, running, /* failed: kept so */
       exhausted; /* exhausted: out of memory: the same would happen again */
   size_t stopped;                 /* by the sweep's [stop] rule: sweep retry takes them up */
@@ -46,17 +46,18 @@ typedef struct SweepLaunched {
   char refusal[512];
   int64_t batch;                  /* the first that this submission made, or would have */
   size_t waiting;                 /* runs that the account's limit on queued jobs keeps out for now */
-} SweepLaunched;
+} SweepLaunchResult;
 
 /* Submits the runs of the grid that are neither done nor in the queue. Prints a line for each array. CORE_FAIL:
  * somebody else is submitting this sweep; Slurm cannot be reached or refuses; what it has taken until then stays, and
  * the next call goes on. */
 int sweep_launch_grid(const SweepLaunch *launch, const SweepGrid *grid, const SweepManifest *manifest,
-                      SweepLaunched *done);
+                      SweepLaunchResult *done);
 
 /* Submits runs again that were submitted before (by manifest index, ascending), whatever their state: sweep retry. */
-int sweep_launch_again(const SweepLaunch *launch, const SweepManifest *manifest, const int64_t *indices, size_t count,
-                       SweepLaunched *done);
+int sweep_launch_resubmit(const SweepLaunch *launch, const SweepManifest *manifest, const int64_t *indices,
+                          size_t count,
+                       SweepLaunchResult *done);
 
 /* Runs that ask for the same. */
 typedef struct SweepDemand {
@@ -65,15 +66,15 @@ typedef struct SweepDemand {
 } SweepDemand;
 
 /* "at most 12.5 GPU-hours and 50 CPU-hours" by the tasks' time limits, of all demands together. */
-void sweep_launch_cost(const SweepDemand *demands, size_t count, CoreText *text);
+void sweep_launch_append_cost(const SweepDemand *demands, size_t count, CoreText *text);
 
 /* Lines on what the account still allows, where these runs need more: jobs in the queue, minutes of processors and
  * GPUs. */
-void sweep_launch_allowance(const SlurmAllowance *allowance, const SweepDemand *demands, size_t count,
+void sweep_launch_append_allowance(const SlurmAllowance *allowance, const SweepDemand *demands, size_t count,
                             CoreText *text);
 
 /* Does what is asked for fit a partition of this cluster at all? CORE_USAGE names the setting and the largest that
  * fits. */
-int sweep_launch_fits(SlurmCluster *cluster, const SlurmSettings *settings);
+int sweep_launch_check_fit(SlurmCluster *cluster, const SlurmSettings *settings);
 
 #endif

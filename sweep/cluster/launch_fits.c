@@ -9,7 +9,7 @@ static int64_t count_tasks(const SweepDemand *demand) {
   return ((int64_t)demand->runs + packed - 1) / packed;
 }
 
-void sweep_launch_cost(const SweepDemand *demands, size_t count, CoreText *text) {
+void sweep_launch_append_cost(const SweepDemand *demands, size_t count, CoreText *text) {
   double gpu_hours = 0, cpu_hours = 0;
   bool bounded = true;
   for (size_t i = 0; i < count; i++) {
@@ -38,7 +38,7 @@ static void append_task_limits(const SlurmAllowance *allowance, const SlurmSetti
       allowance->task_minutes, minutes);
 }
 
-void sweep_launch_allowance(const SlurmAllowance *allowance, const SweepDemand *demands, size_t count,
+void sweep_launch_append_allowance(const SlurmAllowance *allowance, const SweepDemand *demands, size_t count,
                             CoreText *text) {
   int64_t tasks = 0;
   double all_cpus = 0, all_gpus = 0;
@@ -82,7 +82,7 @@ static bool is_named(const char *list, const char *name) {
   return false;
 }
 
-int sweep_launch_fits(SlurmCluster *cluster, const SlurmSettings *s) {
+int sweep_launch_check_fit(SlurmCluster *cluster, const SlurmSettings *s) {
   SlurmPartition *partitions, *nearest = NULL;
   size_t count;
   bool good = false;

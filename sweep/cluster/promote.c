@@ -40,13 +40,13 @@ static int find(const char *root, const SweepManifest *manifest, int64_t *indice
 }
 
 static int submit(const char *root, const SweepManifest *manifest, const int64_t *indices, size_t count,
-                  SweepPromoted *promoted) {
+                  SweepPromoteResult *promoted) {
   SweepSpec spec;
   SlurmSettings settings = slurm_settings_default();
   SweepResources resources = {0};
   size_t *run_sets = NULL;
   SlurmCluster *cluster = NULL;
-  SweepLaunched done = {0};
+  SweepLaunchResult done = {0};
   TRY(sweep_common_frozen(root, manifest->name, &spec));
   int code = sweep_spec_slurm(&spec, &settings);
   if (code == CORE_OK) code = sweep_resources_of_indices(&spec, manifest, indices, count, &resources, &run_sets);
@@ -55,18 +55,18 @@ static int submit(const char *root, const SweepManifest *manifest, const int64_t
   const SweepLaunch launch = {
     .root = root, .name = manifest->name, .cluster = cluster, .settings = &settings, .resources = &resources,
     .run_sets = run_sets, .words = stderr};
-  if (code == CORE_OK) code = sweep_launch_again(&launch, manifest, indices, count, &done);
+  if (code == CORE_OK) code = sweep_launch_resubmit(&launch, manifest, indices, count, &done);
   slurm_cluster_close(&cluster);
   sweep_resources_free(&resources);
   free(run_sets);
-  *promoted = (SweepPromoted){.submitted = done.submitted, .waiting = done.queued};
+  *promoted = (SweepPromoteResult){.submitted = done.submitted, .waiting = done.queued};
   return code;
 }
 
-int sweep_promote(const char *root, const char *name, SweepPromoted *promoted) {
+int sweep_promote(const char *root, const char *name, SweepPromoteResult *promoted) {
   SweepManifest manifest;
   size_t count = 0;
-  *promoted = (SweepPromoted){0};
+  *promoted = (SweepPromoteResult){0};
   if (!sweep_journal_exists(root, name) || sweep_stop_log_size(root, name) == 0) return CORE_OK;
   TRY(sweep_manifest_read(root, name, &manifest));
   int64_t *indices = core_memory_allocate((manifest.count + 1) * sizeof *indices);

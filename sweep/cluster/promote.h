@@ -5,14 +5,14 @@
 
 #include "core/error.h"
 
-typedef struct SweepPromoted {
+typedef struct SweepPromoteResult {
   size_t submitted;  /* now */
   size_t waiting;    /* Slurm still has the task in which they were stopped: try again when that has ended */
-} SweepPromoted;
+} SweepPromoteResult;
 
 /* Submits the promoted runs of a sweep that nobody has started since. Safe to repeat, and for several at once: a
  * submission holds the journal's lock, and what is in the queue is not submitted again. A sweep that Slurm never had,
  * or one without promoted runs: nothing is asked of Slurm. */
-int sweep_promote(const char *root, const char *name, SweepPromoted *promoted);
+int sweep_promote(const char *root, const char *name, SweepPromoteResult *promoted);
 
 #endif

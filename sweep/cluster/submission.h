@@ -9,17 +9,17 @@
 #include "sweep/stop/stop_log.h"
 
 /* A run to submit: of the grid, or as it stands in an earlier batch (source). */
-typedef struct SweepWanted {
+typedef struct SweepPendingRun {
   int64_t index;               /* in the manifest */
   const char *id;
   size_t run;
   const SweepBatch *source;
   size_t line;
-  size_t parent;               /* in the list, or as generations.h says; `task` carries a SWEEP_PARENT_ELSEWHERE */
+  size_t parent;               /* in the list, or as generations.h says; `task` carries a SWEEP_PARENT_EXTERNAL */
   SlurmId task;
   size_t generation, place;    /* where generations.h has put it */
   size_t set;                  /* number in launch->resources */
-} SweepWanted;
+} SweepPendingRun;
 
 /* One batch of it. */
 typedef struct SweepGenerationBatch {
@@ -41,8 +41,8 @@ typedef struct SweepSubmission {
   int64_t room;                /* tasks that it still lets us submit; -1: any number */
   SweepWait after;             /* jobs of settings->after that are still there */
   SweepStopLog stops;          /* of the grid's sweep: what its [stop] rule has stopped is not submitted */
-  SweepLaunched *done;
-  SweepWanted *wanted;         /* [count] */
+  SweepLaunchResult *done;
+  SweepPendingRun *wanted;         /* [count] */
   size_t count;
   SweepGenerationBatch *generations;
   size_t generation_count;
@@ -56,17 +56,17 @@ const SlurmSettings *sweep_submission_settings(const SweepSubmission *s, size_t 
 /* ---- what Slurm has ---------------------------------------------------------------------------------------------- */
 
 /* Asks for the jobs of this sweep and of those in slurm.after: fills `queue`, and joins `job_map` to it. */
-int sweep_submission_list(SweepSubmission *s);
-/* sweep_submission_list, and finds out what became of arrays that were asked for and never answered: waits for those
- * that may be under way, and journals which were taken and which are gone. */
-int sweep_submission_settle(SweepSubmission *s);
+int sweep_submission_read_queue(SweepSubmission *s);
+/* sweep_submission_read_queue, and finds out what became of arrays that were asked for and never answered: waits for
+ * those that may be under way, and journals which were taken and which are gone. */
+int sweep_submission_reconcile(SweepSubmission *s);
 /* Fills `after`: the jobs of other sweeps that must have ended first, as far as they have not. */
 int sweep_submission_find_after(SweepSubmission *s);
 
 /* ---- which runs come first --------------------------------------------------------------------------------------- */
 
 /* The settings of a run to submit. */
-int sweep_submission_config(const SweepSubmission *s, const SweepWanted *wanted, CoreConfig *config);
+int sweep_submission_config(const SweepSubmission *s, const SweepPendingRun *wanted, CoreConfig *config);
 /* Finds the runs that runs begin from (init.from). Leaves out whoever begins from a run that nobody is at, and counts
  * it in `done`. */
 int sweep_submission_find_parents(SweepSubmission *s);

@@ -9,7 +9,7 @@
 
 enum { PARENT_TASKS_MAX = 16 /* waited for one by one; more of them by their whole arrays */ };
 
-int sweep_submission_config(const SweepSubmission *s, const SweepWanted *wanted, CoreConfig *config) {
+int sweep_submission_config(const SweepSubmission *s, const SweepPendingRun *wanted, CoreConfig *config) {
   if (wanted->source) return sweep_batch_config(wanted->source, wanted->line, config);
   sweep_grid_config(s->grid, wanted->run, config);
   return CORE_OK;
@@ -45,7 +45,7 @@ static void drop_orphans(SweepSubmission *s, bool *orphan) {
   }
   s->count = kept;
   for (size_t i = 0; i < kept; i++)
-    if (s->wanted[i].parent < SWEEP_PARENT_ELSEWHERE) s->wanted[i].parent = moved[s->wanted[i].parent];
+    if (s->wanted[i].parent < SWEEP_PARENT_EXTERNAL) s->wanted[i].parent = moved[s->wanted[i].parent];
   free(moved);
 }
 
@@ -61,14 +61,14 @@ int sweep_submission_find_parents(SweepSubmission *s) {
   int code = CORE_OK;
   for (size_t i = 0; i < s->count && code == CORE_OK; i++) {
     CoreConfig config;
-    SweepParent where;
+    SweepParentState where;
     size_t place;
     char id[CORE_RUN_ID];
-    SweepWanted *wanted = &s->wanted[i];
+    SweepPendingRun *wanted = &s->wanted[i];
     TRY_GOTO(code, out, sweep_submission_config(s, wanted, &config));
     code = sweep_ancestry_find(ancestry, config.init.from, &listed, &where, &place, &wanted->task, id);
     if (where == SWEEP_PARENT_LISTED) wanted->parent = place;
-    if (where == SWEEP_PARENT_QUEUED) wanted->parent = SWEEP_PARENT_ELSEWHERE;
+    if (where == SWEEP_PARENT_QUEUED) wanted->parent = SWEEP_PARENT_EXTERNAL;
     if (where != SWEEP_PARENT_MISSING) continue;
     orphan[i] = true;
     memcpy(s->done->orphan, id, sizeof id);
@@ -93,7 +93,8 @@ static bool has_one_set(const SweepSubmission *s) {
 }
 
 /* The runs of one generation as a batch for each set that they have, behind the `at` runs that are sorted already. */
-static void sort_generation(SweepSubmission *s, const SweepGenerations *order, size_t generation, SweepWanted *sorted,
+static void sort_generation(SweepSubmission *s, const SweepGenerations *order, size_t generation,
+                            SweepPendingRun *sorted,
                             size_t *moved) {
   const SweepGeneration *whole = &order->generations[generation];
   size_t at = whole->first;
@@ -121,11 +122,11 @@ void sweep_submission_arrange(SweepSubmission *s) {
   for (size_t i = 0; i < s->count; i++) parent[i] = s->wanted[i].parent;
   sweep_generations_make(parent, s->count, s->launch->settings->max_running == 0 && has_one_set(s), &order);
   s->generations = core_memory_zero_allocate(order.generation_count * count_sets(s) + 1, sizeof *s->generations);
-  SweepWanted *sorted = core_memory_allocate((s->count + 1) * sizeof *sorted);
+  SweepPendingRun *sorted = core_memory_allocate((s->count + 1) * sizeof *sorted);
   size_t *moved = core_memory_allocate((s->count + 1) * sizeof *moved);
   for (size_t w = 0; w < order.generation_count; w++) sort_generation(s, &order, w, sorted, moved);
   for (size_t i = 0; i < s->count; i++)
-    if (sorted[i].parent < SWEEP_PARENT_ELSEWHERE) sorted[i].parent = moved[sorted[i].parent];
+    if (sorted[i].parent < SWEEP_PARENT_EXTERNAL) sorted[i].parent = moved[sorted[i].parent];
   free(s->wanted);
   s->wanted = sorted;
   sweep_generations_free(&order);
@@ -158,12 +159,12 @@ static void wait_for_parents(const SweepSubmission *s, const SweepGenerationBatc
   const size_t before = wait->count;
   bool by_task = true;
   for (size_t i = 0; i < generation->order.count; i++) {
-    const SweepWanted *child = &s->wanted[generation->order.first + i];
+    const SweepPendingRun *child = &s->wanted[generation->order.first + i];
     if (child->parent == SWEEP_NO_PARENT) continue;
     SlurmId id = child->task;
     int64_t number = 0, array = 0;
-    if (child->parent != SWEEP_PARENT_ELSEWHERE) {
-      const SweepWanted *parent = &s->wanted[child->parent];
+    if (child->parent != SWEEP_PARENT_EXTERNAL) {
+      const SweepPendingRun *parent = &s->wanted[child->parent];
       const SweepGenerationBatch *there = &s->generations[parent->generation];
       const int64_t task = (int64_t)parent->place / sweep_submission_settings(s, there->set)->runs_per_task;
       number = there->split.number, array = task / there->split.array_tasks;

@@ -18,7 +18,7 @@ static size_t names_of(const SweepLaunch *launch, char *copy, const char **names
   return count;
 }
 
-int sweep_submission_list(SweepSubmission *s) {
+int sweep_submission_read_queue(SweepSubmission *s) {
   char copy[SLURM_TEXT];
   const char *names[64];
   const size_t count = names_of(s->launch, copy, names, 64);
@@ -31,8 +31,8 @@ int sweep_submission_list(SweepSubmission *s) {
 static size_t count_unanswered(const SweepJournal *journal, double *latest_unix_s) {
   size_t count = 0;
   for (size_t i = 0; i < journal->count; i++) {
-    if (journal->arrays[i].state != SWEEP_ARRAY_ASKED) continue;
-    if (journal->arrays[i].asked_unix_s > *latest_unix_s) *latest_unix_s = journal->arrays[i].asked_unix_s;
+    if (journal->arrays[i].state != SWEEP_ARRAY_REQUESTED) continue;
+    if (journal->arrays[i].requested_unix_s > *latest_unix_s) *latest_unix_s = journal->arrays[i].requested_unix_s;
     count++;
   }
   return count;
@@ -41,29 +41,29 @@ static size_t count_unanswered(const SweepJournal *journal, double *latest_unix_
 /* An array that was asked for and is not in the queue may still be under way to it: slurmctld works on for a while
  * after a client has given up. Only one that stays away for twice that time is gone; should a task of it turn up all
  * the same, it finds that in the journal and ends (task.c). */
-int sweep_submission_settle(SweepSubmission *s) {
+int sweep_submission_reconcile(SweepSubmission *s) {
   const SweepJournal *journal = &s->job_map.journal;
   double latest = 0;
   uint8_t *asked = core_memory_zero_allocate(journal->count + 1, 1);
-  for (size_t i = 0; i < journal->count; i++) asked[i] = journal->arrays[i].state == SWEEP_ARRAY_ASKED;
-  int code = sweep_submission_list(s);
+  for (size_t i = 0; i < journal->count; i++) asked[i] = journal->arrays[i].state == SWEEP_ARRAY_REQUESTED;
+  int code = sweep_submission_read_queue(s);
   const double settle_s = 2.0 * (double)s->limits->message_timeout_s, start = core_clock_s();
   while (code == CORE_OK && count_unanswered(journal, &latest) > 0) {
     const double age = core_clock_unix_s() - latest;
     if ((age > settle_s || age < 0 || core_clock_s() - start > settle_s) && core_clock_s() - start > 1) break;
     usleep(500 * 1000);
-    code = sweep_submission_list(s);
+    code = sweep_submission_read_queue(s);
   }
   for (size_t i = 0; i < journal->count && code == CORE_OK; i++) {
     SweepArray *array = &journal->arrays[i];
     if (!asked[i]) continue;
-    if (array->state == SWEEP_ARRAY_TAKEN) {
+    if (array->state == SWEEP_ARRAY_ACCEPTED) {
       fprintf(sweep_submission_words(s), "  job %lld was taken by Slurm when it was submitted before, unnoticed\n",
               (long long)array->job);
       code = sweep_journal_append(s->launch->root, s->launch->name, "took\t%lld\t%lld\t%lld", (long long)array->batch,
                                   (long long)array->array, (long long)array->job);
     } else {
-      array->state = SWEEP_ARRAY_GONE;
+      array->state = SWEEP_ARRAY_LOST;
       code = sweep_journal_append(s->launch->root, s->launch->name, "gone\t%lld\t%lld", (long long)array->batch,
                                   (long long)array->array);
     }
@@ -92,7 +92,7 @@ int sweep_submission_find_after(SweepSubmission *s) {
       bool alive = false;
       for (int64_t t = 0; t < array->tasks && !alive; t++)
         alive = job_map.rows[i][t] && !slurm_state_is_over(job_map.rows[i][t]->state);
-      if (!alive || array->state != SWEEP_ARRAY_TAKEN) continue;
+      if (!alive || array->state != SWEEP_ARRAY_ACCEPTED) continue;
       sweep_wait_add(&s->after, (SlurmId){array->job, -1}, 0, 0);
     }
     sweep_job_map_free(&job_map);

@@ -64,8 +64,8 @@ static int from_environment(const char *name, int64_t *value) {
 }
 
 /* What the node's daemon has said of this job's end in the task's own output. */
-static SweepVerdict word_of_slurm(const Task *task) {
-  return sweep_joblog_read(task->log, task->log_start, task->self.slurm_job);
+static SweepExitCause word_of_slurm(const Task *task) {
+  return sweep_joblog_read_cause(task->log, task->log_start, task->self.slurm_job);
 }
 
 /* Finds our array in the journal. *ours = false: another job carries it, or it counts as never taken: nothing to do
@@ -83,8 +83,8 @@ static int find_array(Task *task, int64_t number, int64_t array, bool *ours) {
   if (code != CORE_OK)
     core_error(code, "%s: no array %lld of batch %lld was ever asked for", task->name, (long long)array,
                (long long)number);
-  *ours = code == CORE_OK && (task->array.state == SWEEP_ARRAY_ASKED ||
-                              (task->array.state == SWEEP_ARRAY_TAKEN && task->array.job == task->self.job));
+  *ours = code == CORE_OK && (task->array.state == SWEEP_ARRAY_REQUESTED ||
+                              (task->array.state == SWEEP_ARRAY_ACCEPTED && task->array.job == task->self.job));
   return code;
 }
 
@@ -119,9 +119,9 @@ static Stop meaning(const Task *task, int signal) {
   if ((strcmp(agreed, "USR1") == 0 && signal == SIGUSR1) || (strcmp(agreed, "USR2") == 0 && signal == SIGUSR2))
     return STOP_TIME_LIMIT;
   switch (word_of_slurm(task)) {
-    case SWEEP_VERDICT_CANCELLED: return STOP_CANCELLED;
-    case SWEEP_VERDICT_PREEMPTED: return STOP_PREEMPTED;
-    case SWEEP_VERDICT_TIME_LIMIT: return STOP_TIME_LIMIT;
+    case SWEEP_EXIT_CANCELLED: return STOP_CANCELLED;
+    case SWEEP_EXIT_PREEMPTED: return STOP_PREEMPTED;
+    case SWEEP_EXIT_TIME_LIMIT: return STOP_TIME_LIMIT;
     default: return is_at_time_limit(task) ? STOP_TIME_LIMIT : STOP_TERMINATED;
   }
 }
@@ -151,24 +151,25 @@ static void wait_signal(Task *task, const sigset_t *signals, int seconds) {
 
 /* By this job's cgroup, by what the node's daemon said of this job before it began to kill its processes, of which we
  * may be the last, or by what the daemons of a step of several ranks say through srun in the run's own log. */
-static bool ran_out_of_memory(Task *task, const SweepAttempt *attempt, SweepVerdict word) {
+static bool ran_out_of_memory(Task *task, const SweepAttempt *attempt, SweepExitCause word) {
   char path[CORE_PATH_MAX];
   const int64_t kills = sweep_cgroup_oom_kills();
   const bool killed_here = kills > task->oom_kills;
   task->oom_kills = kills;
-  return killed_here || word == SWEEP_VERDICT_OUT_OF_MEMORY ||
+  return killed_here || word == SWEEP_EXIT_OUT_OF_MEMORY ||
          (store_path_run(task->self.root, attempt->id, "log.txt", path) == CORE_OK &&
-          sweep_joblog_read(path, attempt->log_start, task->self.slurm_job) == SWEEP_VERDICT_OUT_OF_MEMORY);
+          sweep_joblog_read_cause(path, attempt->log_start, task->self.slurm_job) == SWEEP_EXIT_OUT_OF_MEMORY);
 }
 
 /* Killed by a signal, or by one below srun (exit code 128 + n). Where Slurm has said that it ends this job, the signal
  * is a part of that, and ours is on its way. */
 static void killed(Task *task, SweepAttempt *attempt, int signal) {
-  const SweepVerdict word = word_of_slurm(task);
+  const SweepExitCause word = word_of_slurm(task);
   char reason[160];
   if (ran_out_of_memory(task, attempt, word)) {
     const int64_t mem = slurm_settings_run_mem(&task->self.batch.settings);
-    if (sweep_run_memory_exceed(task->self.root, attempt->id, mem) != CORE_OK) core_warn("%s", core_error_message());
+    if (sweep_run_memory_record_oom(task->self.root, attempt->id, mem) != CORE_OK) core_warn("%s",
+                                                                                             core_error_message());
     sweep_memory_probe_begin(task->self.root, attempt->id, &attempt->memory);
     snprintf(reason, sizeof reason, "out of memory (slurm.mem = %lldM); sweep retry --mem %lldM gives it more",
              (long long)mem, (long long)sweep_run_memory_needed(&attempt->memory.run));
@@ -180,7 +181,7 @@ static void killed(Task *task, SweepAttempt *attempt, int signal) {
   attempt->record.cause = SWEEP_CAUSE_KILLED;
   if (sweep_record_write(task->self.root, attempt->id, &attempt->record) != CORE_OK)
     core_warn("%s", core_error_message()); /* start reads it */
-  if (task->stop == STOP_NONE && word != SWEEP_VERDICT_NONE) stop(task, signal);
+  if (task->stop == STOP_NONE && word != SWEEP_EXIT_UNKNOWN) stop(task, signal);
   if (task->stop == STOP_NONE) /* again, from its checkpoint; max_restarts bounds it */
     sweep_attempt_start(&task->self, (size_t)(attempt - task->attempts), attempt);
 }
@@ -188,7 +189,7 @@ static void killed(Task *task, SweepAttempt *attempt, int signal) {
 /* The job's control group belongs to a run only where the run has the job for itself. */
 static void measure_group(const Task *task, SweepAttempt *attempt) {
   if (task->count == 1 && attempt->process > 0)
-    sweep_memory_probe_take(&attempt->memory, SWEEP_MEMORY_CGROUP, sweep_cgroup_peak_mb(task->self.slurm_job));
+    sweep_memory_probe_add_peak(&attempt->memory, SWEEP_MEMORY_CGROUP, sweep_cgroup_peak_mb(task->self.slurm_job));
 }
 
 static void measure(Task *task) {
@@ -277,7 +278,7 @@ static void reap(Task *task) {
 /* ---- the sweep's [stop] rule ------------------------------------------------------------------------------------- */
 
 static void follow_rule(Task *task) {
-  sweep_task_rule_look(&task->self.rule);
+  sweep_task_rule_poll(&task->self.rule);
   for (size_t i = 0; i < task->count; i++) {
     SweepAttempt *attempt = &task->attempts[i];
     if (attempt->process <= 0 || attempt->told || !sweep_task_rule_stops(&task->self.rule, attempt->id)) continue;
@@ -291,14 +292,14 @@ static void follow_rule(Task *task) {
  * submitted. */
 static void go_on_with_promoted(Task *task) {
   if (!task->self.rule.is_active || task->stop != STOP_NONE) return;
-  sweep_task_rule_look_now(&task->self.rule);
+  sweep_task_rule_decide_now(&task->self.rule);
   for (size_t i = 0; i < task->count; i++) {
     SweepAttempt *attempt = &task->attempts[i];
     if (attempt->told && attempt->record.cause == SWEEP_CAUSE_RULE &&
         !sweep_task_rule_stops(&task->self.rule, attempt->id))
       sweep_attempt_start(&task->self, i, attempt);
   }
-  if (count_living(task) == 0) sweep_task_rule_hand_over(&task->self.rule);
+  if (count_living(task) == 0) sweep_task_rule_submit_promoted(&task->self.rule);
 }
 
 /* ---- the end of the task ----------------------------------------------------------------------------------------- */
@@ -316,7 +317,7 @@ static void record_unfinished(const Task *task, SweepCause cause) {
 /* Slurm has said that it is ending this job, and not for a preemption: it counts as ended there, whatever we do from
  * here on. */
 static bool is_let_go(const Task *task) {
-  return word_of_slurm(task) == SWEEP_VERDICT_CANCELLED;
+  return word_of_slurm(task) == SWEEP_EXIT_CANCELLED;
 }
 
 /* Unfinished runs go back into the queue as the same task. We stay until Slurm ends us, which is part of requeueing. */
@@ -371,7 +372,7 @@ static void notify(const Task *task) {
   }
   if (failed && store_run_state_read(task->self.root, failed->id, true, &state) != CORE_OK)
     core_warn("%s", core_error_message());
-  sweep_notify_ended(task->self.root, task->name, ended, failed ? state.message : NULL);
+  sweep_notify_runs_ended(task->self.root, task->name, ended, failed ? state.message : NULL);
 }
 
 static int carry_out(Task *task) {
@@ -394,7 +395,7 @@ static int carry_out(Task *task) {
     if (count_living(task) > 0) wait_signal(task, &signals, TICK_S);
     else go_on_with_promoted(task);
   }
-  if (task->stop == STOP_NONE) sweep_task_search_go_on(task->self.root, task->name);
+  if (task->stop == STOP_NONE) sweep_task_search_continue(task->self.root, task->name);
   notify(task);
   return conclude(task, &signals);
 }
@@ -419,7 +420,7 @@ static int run_task(void *given, const char **operands, size_t count) {
     return CORE_OK;
   }
   TRY(sweep_batch_output(root, name, number, array, task.log));
-  task.log_start = sweep_joblog_end(task.log);
+  task.log_start = sweep_joblog_size(task.log);
   sweep_task_rule_open(root, name, &task.self.rule);
   TRY(sweep_batch_read(root, name, number, &task.self.batch));
   int code = strcmp(task.self.batch.hash, task.array.hash) == 0 ? CORE_OK
@@ -427,7 +428,7 @@ static int run_task(void *given, const char **operands, size_t count) {
   const SlurmSettings *settings = &task.self.batch.settings;
   const bool prepared = *settings->modules || *settings->container; /* what these set is not to be written over */
   if (code == CORE_OK) {
-    sweep_environment_apply(root, name, prepared ? SWEEP_ENVIRONMENT_UNDER : SWEEP_ENVIRONMENT_OVER);
+    sweep_environment_apply(root, name, prepared ? SWEEP_ENVIRONMENT_FILL : SWEEP_ENVIRONMENT_OVERRIDE);
     code = carry_out(&task);
   }
   free(task.attempts);

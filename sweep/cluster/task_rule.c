@@ -34,8 +34,8 @@ void sweep_task_rule_close(SweepTaskRule *rule) { sweep_stop_log_free(&rule->log
 
 /* Another task may be submitting, or a promoted run's own task be about to end: so again, for one that is the last to
  * know. */
-void sweep_task_rule_hand_over(const SweepTaskRule *rule) {
-  SweepPromoted promoted = {0};
+void sweep_task_rule_submit_promoted(const SweepTaskRule *rule) {
+  SweepPromoteResult promoted = {0};
   int code = CORE_OK;
   if (!rule->is_active) return;
   for (int i = 0; i == 0 || (i < TRIES && (code != CORE_OK || promoted.waiting > 0)); i++) {
@@ -58,8 +58,8 @@ static bool decide(SweepTaskRule *rule, bool now) {
   return !outcome.is_busy;
 }
 
-void sweep_task_rule_look(SweepTaskRule *rule) {
-  SweepPromoted promoted;
+void sweep_task_rule_poll(SweepTaskRule *rule) {
+  SweepPromoteResult promoted;
   if (!rule->is_active) return;
   const bool is_due = core_clock_s() - rule->looked_at_s > fmax(rule->every_s, REST * rule->took_s);
   if (is_due && decide(rule, false) && sweep_promote(rule->root, rule->name, &promoted) != CORE_OK)
@@ -67,7 +67,7 @@ void sweep_task_rule_look(SweepTaskRule *rule) {
   read_news(rule);
 }
 
-void sweep_task_rule_look_now(SweepTaskRule *rule) {
+void sweep_task_rule_decide_now(SweepTaskRule *rule) {
   if (!rule->is_active) return;
   (void)decide(rule, true);
   read_news(rule);

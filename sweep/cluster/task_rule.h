@@ -17,11 +17,11 @@ void sweep_task_rule_close(SweepTaskRule *rule);
 
 /* Imports, decides and submits what was promoted, where that is due (decide.h). Then reads what is new in the log.
  * Faults are warnings: the runs go on. */
-void sweep_task_rule_look(SweepTaskRule *rule);
+void sweep_task_rule_poll(SweepTaskRule *rule);
 /* For a task whose runs have ended: decides in any case, and submits nothing. */
-void sweep_task_rule_look_now(SweepTaskRule *rule);
+void sweep_task_rule_decide_now(SweepTaskRule *rule);
 /* For a task that is about to end: submits what was promoted, and waits a minute where Slurm does not take it yet. */
-void sweep_task_rule_hand_over(const SweepTaskRule *rule);
+void sweep_task_rule_submit_promoted(const SweepTaskRule *rule);
 bool sweep_task_rule_stops(const SweepTaskRule *rule, const char *run);
 
 #endif

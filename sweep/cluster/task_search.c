@@ -19,7 +19,7 @@ static int launch(const char *root, const SweepSpec *spec) {
   SlurmSettings settings = slurm_settings_default();
   SlurmCluster *cluster = NULL;
   SweepResources resources = {0};
-  SweepLaunched done;
+  SweepLaunchResult done;
   TRY(sweep_spec_slurm(spec, &settings));
   TRY(sweep_grid_expand(spec, &grid));
   int code = sweep_manifest_read(root, spec->name, &manifest);
@@ -92,12 +92,12 @@ static int is_due(const char *root, const char *name, bool *due, bool *waits) {
   return code;
 }
 
-void sweep_task_search_go_on(const char *root, const char *name) {
+void sweep_task_search_continue(const char *root, const char *name) {
   enum { TRIES = 10, TRY_S = 2 }; /* somebody else may be submitting */
   bool due, waits;
   int code = is_due(root, name, &due, &waits);
   if (code == CORE_OK && !due && !waits) return;
-  if (code == CORE_OK && due) code = sweep_next_wave(root, name, false); /* the task has its environment */
+  if (code == CORE_OK && due) code = sweep_next_wave_propose(root, name, false); /* the task has its environment */
   if (code == CORE_OK) code = submit(root, name);
   for (int i = 1; i < TRIES && code == CORE_FAIL; i++) {
     sleep(TRY_S);

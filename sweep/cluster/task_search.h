@@ -5,6 +5,6 @@
 /* For a task that is about to end. Proposes and submits the next wave of the sweep's searches, if theirs has ended; two
  * tasks that end at once propose it once. Submits what a limit on queued jobs has kept out of a wave. Failed runs are
  * not submitted again. Faults are warnings: sweep submit does the same. */
-void sweep_task_search_go_on(const char *root, const char *name);
+void sweep_task_search_continue(const char *root, const char *name);
 
 #endif

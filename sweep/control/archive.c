@@ -43,7 +43,7 @@ static bool is_empty(const char *path) {
 static int look(const char *root, const char *name, Archive *archive) {
   char path[CORE_PATH_MAX];
   *archive = (Archive){.runs = 0};
-  TRY(sweep_removal_of_sweep(root, name, false, &archive->all));
+  TRY(sweep_removal_plan_sweep(root, name, false, &archive->all));
   for (size_t i = 0; i < archive->all.count; i++) {
     StoreState state;
     TRY(checkpoints_of(root, archive->all.ids[i], path));
@@ -95,7 +95,7 @@ static int remove_checkpoints(const char *root, const char *id) {
   TRY(checkpoints_of(root, id, path));
   if (is_empty(path) && !sweep_removal_is_unfinished(path)) return CORE_OK;
   TRY(store_run_acquire(root, id, &lease));
-  const int code = sweep_removal_folder(path);
+  const int code = sweep_removal_delete_dir(path);
   store_run_release(&lease);
   return code;
 }

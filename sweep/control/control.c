@@ -48,7 +48,7 @@ static int stop_run(const StopOptions *options, const char *id) {
 
 static int wait_until_stopped(const char *root, const char *name) {
   const double start = core_clock_s();
-  while (sweep_queue_executor(root)) {
+  while (sweep_queue_executor_pid(root)) {
     SweepProgress progress;
     TRY(sweep_progress_read(root, name, NULL, &progress));
     const size_t running = progress.count[STORE_RUNNING];
@@ -67,7 +67,7 @@ static int stop_sweep(const StopOptions *options, const char *name) {
   const char *root = options->common.root;
   FILE *words = words_of(options);
   bool queued;
-  SweepRequest request;
+  SweepQueueRequest request;
   TRY(sweep_queue_read(root, name, &request, &queued));
   if (queued) {
     TRY(sweep_queue_remove(root, name));
@@ -95,7 +95,7 @@ static int stop_all(const StopOptions *options) {
   int code = CORE_OK;
   TRY(sweep_common_list(root, &names, &count));
   for (size_t i = 0; i < count; i++) {
-    SweepRequest request;
+    SweepQueueRequest request;
     bool queued = false;
     if (code == CORE_OK) code = sweep_queue_read(root, names[i], &request, &queued);
     if (code == CORE_OK && queued) code = stop_sweep(options, names[i]);

@@ -24,7 +24,7 @@ int sweep_missing_count(const char *root, const SweepGrid *grid, bool force, Swe
   return code;
 }
 
-int sweep_missing_judge(const char *root, const SweepGrid *grid) {
+int sweep_missing_check(const char *root, const SweepGrid *grid) {
   size_t bad = 0, left = 0;
   for (size_t i = 0; i < grid->runs; i++) {
     StoreState state;
@@ -37,14 +37,14 @@ int sweep_missing_judge(const char *root, const SweepGrid *grid) {
   return CORE_OK;
 }
 
-int sweep_missing_judge_all(const char *root, const SweepGrid *grid) {
+int sweep_missing_check_all(const char *root, const SweepGrid *grid) {
   SweepSpec spec;
   SweepGrid now;
-  if (grid->spec->search_count == 0) return sweep_missing_judge(root, grid);
+  if (grid->spec->search_count == 0) return sweep_missing_check(root, grid);
   TRY(sweep_common_frozen(root, grid->spec->name, &spec));
   int code = sweep_grid_expand(&spec, &now);
   if (code == CORE_OK) {
-    code = sweep_missing_judge(root, &now);
+    code = sweep_missing_check(root, &now);
     sweep_grid_free(&now);
     if (code == CORE_OK && sweep_spec_is_open(&spec))
       code = core_error(CORE_REQUEUE, "the search of %s has trials left; sweep submit %s goes on, and says what is in "

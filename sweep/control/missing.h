@@ -13,9 +13,9 @@ int sweep_missing_count(const char *root, const SweepGrid *grid, bool force, Swe
 
 /* How the submitted runs ended; earlier runs of the sweep that this file no longer names do not count. CORE_FAIL: some
  * failed; CORE_REQUEUE: some are left. */
-int sweep_missing_judge(const char *root, const SweepGrid *grid);
+int sweep_missing_check(const char *root, const SweepGrid *grid);
 /* The same of the sweep as it stands, which may have had waves of a search since; CORE_REQUEUE also where it has trials
  * left. */
-int sweep_missing_judge_all(const char *root, const SweepGrid *grid);
+int sweep_missing_check_all(const char *root, const SweepGrid *grid);
 
 #endif

@@ -100,7 +100,7 @@ static int choose(const char *root, const char *name, bool stale, const SweepIdS
   return code;
 }
 
-int sweep_removal_of_sweep(const char *root, const char *name, bool stale, SweepRemoval *removal) {
+int sweep_removal_plan_sweep(const char *root, const char *name, bool stale, SweepRemoval *removal) {
   return choose(root, name, stale, NULL, removal);
 }
 
@@ -130,7 +130,7 @@ static int find_owner(const char *root, const char *id, char owner[SWEEP_NAME]) 
   return code;
 }
 
-int sweep_removal_of_run(const char *root, const char *id, SweepRemoval *removal) {
+int sweep_removal_plan_run(const char *root, const char *id, SweepRemoval *removal) {
   *removal = (SweepRemoval){.whole = false};
   TRY(find_owner(root, id, removal->name));
   removal->ids = core_memory_allocate(sizeof *removal->ids);
@@ -149,10 +149,10 @@ void sweep_removal_free(SweepRemoval *removal) {
 /* ---- may it be -------------------------------------------------------------------------------------------------- */
 
 static int check_here(const char *root, const SweepRemoval *removal) {
-  SweepRequest request;
+  SweepQueueRequest request;
   bool queued = false;
   if (removal->name[0]) TRY(sweep_queue_read(root, removal->name, &request, &queued));
-  if (queued && sweep_queue_executor(root))
+  if (queued && sweep_queue_executor_pid(root))
     return core_error(CORE_USAGE, "%s is being worked on here; end it first: sweep stop %s", removal->name,
                       removal->name);
   for (size_t i = 0; i < removal->count; i++) {
@@ -176,7 +176,7 @@ static int look_at_queue(const char *root, const SweepRemoval *removal, const Sw
   if (code == CORE_OK) sweep_job_map_join(name, job_map, &tasks);
   sweep_id_set_add_all(&going, (const char(*)[CORE_RUN_ID])removal->ids, removal->count);
   for (size_t i = 0; i < manifest->count && i < job_map->count && code == CORE_OK; i++) {
-    const SlurmTask *row = sweep_job_map_row(job_map, &job_map->places[i]);
+    const SlurmTask *row = sweep_job_map_task(job_map, &job_map->places[i]);
     if (!row || slurm_state_is_over(row->state)) continue;
     if (!removal->whole && !sweep_id_set_find(&going, manifest->ids[i], NULL)) continue;
     code = core_error(CORE_USAGE, "%s: run %s is in Slurm's queue; take it out first: sweep cancel %s", name,
@@ -228,7 +228,7 @@ bool sweep_removal_is_unfinished(const char *path) {
 
 /* Out of everybody's sight with one rename, then emptied; also what a removal that was killed has left. Links are
  * removed, never followed. */
-int sweep_removal_folder(const char *path) {
+int sweep_removal_delete_dir(const char *path) {
   char aside[CORE_PATH_MAX];
   TRY(name_aside(path, aside));
   TRY(core_files_remove_tree(aside));
@@ -248,7 +248,7 @@ static int remove_run(const char *root, const char *id) {
   StoreLease *lease = NULL;
   TRY(store_path_run(root, id, NULL, path));
   if (is_folder(path)) TRY(store_run_acquire(root, id, &lease));
-  int code = sweep_removal_folder(path);
+  int code = sweep_removal_delete_dir(path);
   if (code == CORE_OK) code = store_annotations_remove(root, STORE_OF_RUN, id);
   store_run_release(&lease);
   return code;
@@ -283,7 +283,7 @@ static int remove_all(const char *root, const SweepRemoval *removal) {
   if (!removal->whole) return CORE_OK;
   TRY(store_annotations_remove(root, STORE_OF_SWEEP, removal->name));
   TRY(store_path_sweep(root, removal->name, NULL, path));
-  return sweep_removal_folder(path);
+  return sweep_removal_delete_dir(path);
 }
 
 /* Of what was chosen, what may go as the sweep stands now: somebody may have submitted while a person was asked. */
@@ -316,7 +316,7 @@ int sweep_removal_lock(const char *root, const SweepRemoval *removal, int *lock)
   return code;
 }
 
-int sweep_removal_finish_earlier(const char *root, const char *name, bool *finished) {
+int sweep_removal_resume(const char *root, const char *name, bool *finished) {
   char path[CORE_PATH_MAX];
   *finished = false;
   if (core_text_check_name(name, "sweep") != CORE_OK) {
@@ -326,11 +326,11 @@ int sweep_removal_finish_earlier(const char *root, const char *name, bool *finis
   TRY(store_path_sweep(root, name, NULL, path));
   if (is_folder(path) || !sweep_removal_is_unfinished(path)) return CORE_OK;
   *finished = true;
-  return sweep_removal_folder(path);
+  return sweep_removal_delete_dir(path);
 }
 
 /* A sweep's under its locks, so that no submit writes the manifest or hands anything to Slurm meanwhile. */
-int sweep_removal_carry_out(const char *root, SweepRemoval *removal) {
+int sweep_removal_execute(const char *root, SweepRemoval *removal) {
   char path[CORE_PATH_MAX], owner[SWEEP_NAME];
   int lock, submissions;
   if (!removal->goes) {

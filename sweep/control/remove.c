@@ -19,9 +19,9 @@ static int find(const RemoveOptions *options, const char *operand, SweepRemoval 
   const char *root = options->common.root;
   SweepNamed named;
   TRY(sweep_common_find(root, operand, &named));
-  if (named.is_sweep) return sweep_removal_of_sweep(root, named.name, options->stale, removal);
+  if (named.is_sweep) return sweep_removal_plan_sweep(root, named.name, options->stale, removal);
   if (options->stale) return sweep_common_unknown(root, operand);
-  return sweep_removal_of_run(root, named.id, removal);
+  return sweep_removal_plan_run(root, named.id, removal);
 }
 
 /* "my_study: 40 runs, 120 MB; 3 that other sweeps have too stay" */
@@ -99,7 +99,7 @@ static int carry_out(const RemoveOptions *options, SweepRemoval *removals, const
       sweep_removal_free(&removals[i]);
       TRY(find(options, operands[i], &removals[i]));
     }
-    TRY(sweep_removal_carry_out(root, &removals[i]));
+    TRY(sweep_removal_execute(root, &removals[i]));
     if (!options->json) print_done(options, &removals[i]);
   }
   if (options->json) print_json(options, removals, count);
@@ -113,7 +113,7 @@ static int finish_earlier(const RemoveOptions *options, const char **operands, s
   size_t left = 0;
   for (size_t i = 0; i < *count; i++) {
     bool finished = false;
-    if (!options->dry_run) TRY(sweep_removal_finish_earlier(options->common.root, operands[i], &finished));
+    if (!options->dry_run) TRY(sweep_removal_resume(options->common.root, operands[i], &finished));
     if (!finished) operands[left++] = operands[i];
     else if (!options->json) printf("removed %s, with what an interrupted sweep rm had left of it\n", operands[i]);
   }

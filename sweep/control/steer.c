@@ -119,10 +119,10 @@ static SlurmId *find_tasks(const Chosen *chosen, const Queue *queue, Verb verb, 
   size_t found = 0, kept = 0;
   for (size_t i = 0; i < chosen->manifest.count; i++) {
     const SweepJobMapRun *place = &queue->job_map.places[i];
-    const SlurmTask *row = sweep_job_map_row(&queue->job_map, place);
+    const SlurmTask *row = sweep_job_map_task(&queue->job_map, place);
     if (!chosen->flags[i] || !row || slurm_state_is_over(row->state)) continue;
     if (verb != CANCEL && row->state != SLURM_PENDING) continue;
-    ids[found++] = sweep_job_map_id(place);
+    ids[found++] = sweep_job_map_task_id(place);
   }
   qsort(ids, found, sizeof *ids, by_id);
   for (size_t i = 0; i < found; i++)
@@ -163,7 +163,7 @@ static int cancel(const Chosen *chosen, const Queue *queue, const SlurmId *ids, 
 static json_t *list_runs_of(const Chosen *chosen, const Queue *queue, const SlurmId *ids, size_t count) {
   json_t *runs = json_array();
   for (size_t i = 0; i < queue->job_map.count; i++) {
-    const SlurmId id = sweep_job_map_id(&queue->job_map.places[i]);
+    const SlurmId id = sweep_job_map_task_id(&queue->job_map.places[i]);
     if (id.job > 0 && bsearch(&id, ids, count, sizeof *ids, by_id))
       json_array_append_new(runs, core_json_text(chosen->manifest.ids[i]));
   }
@@ -270,13 +270,13 @@ static int find_meant(const RetryOptions *options, const Chosen *chosen, int64_t
 }
 
 /* What the account's limit on queued jobs has kept out. */
-static int judge_waiting(const RetryOptions *options, const Chosen *chosen, const SweepLaunched *done) {
+static int judge_waiting(const RetryOptions *options, const Chosen *chosen, const SweepLaunchResult *done) {
   if (options->dry_run || done->waiting == 0) return CORE_OK;
   return core_error(CORE_REQUEUE, "%zu runs are not submitted yet: the limit on jobs in the queue is reached; sweep %s "
                     "%s when some have ended", done->waiting, options->by_rule ? "submit" : "retry", chosen->name);
 }
 
-static void tell_retry(const RetryOptions *options, const Chosen *chosen, const SweepLaunched *done,
+static void tell_retry(const RetryOptions *options, const Chosen *chosen, const SweepLaunchResult *done,
                        const int64_t *indices, size_t count) {
   json_t *runs = json_array();
   for (size_t i = 0; i < count; i++) json_array_append_new(runs, core_json_text(chosen->manifest.ids[indices[i]]));
@@ -334,7 +334,7 @@ static int retry(const RetryOptions *options, const Chosen *chosen) {
   SlurmSettings settings;
   SweepResources resources = {0};
   size_t *run_sets = NULL;
-  SweepLaunched done = {0};
+  SweepLaunchResult done = {0};
   SlurmCluster *cluster = NULL;
   FILE *words = words_of(chosen);
   TRY_GOTO(code, out, find_meant(options, chosen, indices, &count));
@@ -358,7 +358,7 @@ static int retry(const RetryOptions *options, const Chosen *chosen) {
                               .force = options->force,
                               .dry_run = options->dry_run};
   if (!options->dry_run) TRY_GOTO(code, out, sweep_environment_record(launch.root, launch.name));
-  code = sweep_launch_again(&launch, &chosen->manifest, indices, count, &done);
+  code = sweep_launch_resubmit(&launch, &chosen->manifest, indices, count, &done);
   sweep_cluster_status_forget();
   if (done.submitted) fprintf(words, "%s: %zu runs submitted again\n", chosen->name, done.submitted);
   if (done.queued) fprintf(words, "  %zu are in the queue already\n", done.queued);
@@ -384,7 +384,7 @@ static int carry_out(void *given, const char **operands, size_t count) {
   SweepCodeChoice *code_choice = &order->retry.code;
   int code = choose(chosen, operands, count);
   if (code == CORE_OK && order->retry.same_environment)
-    sweep_environment_apply(chosen->common.root, chosen->name, SWEEP_ENVIRONMENT_EXACT);
+    sweep_environment_apply(chosen->common.root, chosen->name, SWEEP_ENVIRONMENT_REPLACE);
   code_choice->force = order->retry.force, code_choice->dry_run = order->retry.dry_run;
   if (code == CORE_OK && order->verb == RETRY)
     code = sweep_code_admit_sweep(&chosen->common, chosen->name, code_choice);

@@ -14,7 +14,7 @@
 #include "sweep/cluster/launch.h"
 #include "sweep/commands.h"
 #include "sweep/control/missing.h"
-#include "sweep/control/recorded.h"
+#include "sweep/control/register.h"
 #include "sweep/local/environment.h"
 #include "sweep/local/executor.h"
 #include "sweep/local/notify.h"
@@ -79,9 +79,9 @@ static int wait_for(const char *root, const SweepGrid *grid) {
   SweepProgress progress;
   explain_interrupt(name, "stop");
   while (queued) {
-    SweepRequest request;
+    SweepQueueRequest request;
     TRY(sweep_queue_read(root, name, &request, &queued));
-    if (queued && !sweep_queue_executor(root))
+    if (queued && !sweep_queue_executor_pid(root))
       return core_error(CORE_FAIL, "the executor is gone (see %s/executor.log); sweep submit again goes on", root);
     TRY(sweep_progress_read(root, name, NULL, &progress));
     CoreText text = {0};
@@ -95,7 +95,7 @@ static int wait_for(const char *root, const SweepGrid *grid) {
     sweep_progress_free(&progress);
     if (queued) usleep(500 * 1000);
   }
-  return sweep_missing_judge_all(root, grid);
+  return sweep_missing_check_all(root, grid);
 }
 
 /* All runs of the grid are submitted, those of seeds that sweep extend has added, too. */
@@ -114,10 +114,10 @@ static int start(const SubmitOptions *options, const SweepGrid *grid, size_t rec
     printf("\n");
     return end_extension(root, grid);
   }
-  const SweepRequest request = {
-    .jobs = options->jobs, .force = options->force, .asked_unix_s = core_clock_unix_s()};
+  const SweepQueueRequest request = {
+    .jobs = options->jobs, .force = options->force, .requested_unix_s = core_clock_unix_s()};
   sweep_archived_end(root, name);
-  sweep_notify_begin(root, name, recorded - missing->todo - missing->running);
+  sweep_notify_reset(root, name, recorded - missing->todo - missing->running);
   TRY(sweep_environment_record(root, name));
   TRY(sweep_queue_write(root, name, &request));
   int64_t process;
@@ -149,7 +149,7 @@ static int choose_cluster(const SubmitOptions *options, const SlurmSettings *set
   return CORE_OK;
 }
 
-static void print_kept(const SweepLaunched *done, const char *name) {
+static void print_kept(const SweepLaunchResult *done, const char *name) {
   const struct {
     size_t count;
     const char *what;
@@ -175,7 +175,7 @@ static int watch(const char *root, const SweepGrid *grid) {
   explain_interrupt(grid->spec->name, "cancel");
   fflush(stdout);
   TRY(sweep_status(5, words));
-  return sweep_missing_judge(root, grid);
+  return sweep_missing_check(root, grid);
 }
 
 /* `first`: the batch with which this command began; 0: it begins. What it has started over since is not again. */
@@ -193,7 +193,7 @@ static int submit_to_slurm(const SubmitOptions *options, const SweepGrid *grid, 
                               .dry_run = options->dry_run,
                               .test_only = options->test_only,
                               .held = options->held};
-  SweepLaunched done;
+  SweepLaunchResult done;
   if (!options->dry_run && !options->test_only) TRY(sweep_environment_record(launch.root, launch.name));
   const int code = sweep_launch_grid(&launch, grid, manifest, &done);
   if (!options->dry_run && !options->test_only) sweep_cluster_status_forget();
@@ -244,7 +244,7 @@ static int submit_somewhere(const SubmitOptions *options, const SweepSpec *spec,
   } else {
     TRY(sweep_extension_begin(root, spec->name, options->common.extra_seeds, options->common.extra_seed_count));
     TRY(sweep_manifest_record(root, grid, &manifest, &change));
-    TRY_GOTO(code, done, sweep_record_runs(root, spec, grid, &manifest));
+    TRY_GOTO(code, done, sweep_register_runs(root, spec, grid, &manifest));
   }
   if (options->common.is_new) printf("made the workspace %s\n", root);
   tell_count(options, "runs", grid->runs);
@@ -339,7 +339,7 @@ static int submit_once(SubmitOptions *options, SweepSpec *spec) {
 /* With --wait wave after wave; on this machine it is the executor that goes on (next_wave.h). A wave with failed or
  * diverged runs has ended as well, and is not run again. Tasks may have proposed and submitted meanwhile. */
 static int submit_spec(SubmitOptions *options, SweepSpec *spec) {
-  if (options->same_environment) sweep_environment_apply(options->common.root, spec->name, SWEEP_ENVIRONMENT_EXACT);
+  if (options->same_environment) sweep_environment_apply(options->common.root, spec->name, SWEEP_ENVIRONMENT_REPLACE);
   int code = submit_once(options, spec);
   bool more = true;
   while (more && options->wait && options->on_cluster && (code == CORE_OK || code == CORE_FAIL) &&

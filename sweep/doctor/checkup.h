@@ -38,7 +38,7 @@ void sweep_checkup_slurm(SweepCheckup *checkup, const char *root, const SlurmSet
 
 /* What that job executes: writes "key=value" lines about its node into `path`, a file of the workspace whose lock the
  * doctor holds meanwhile. */
-int sweep_checkup_on_node(const char *path);
+int sweep_checkup_run_on_node(const char *path);
 
 /* sweep, trainer: absolute paths of the programs beside the one that runs. */
 int sweep_checkup_program(const char *name, char *path, size_t size);

@@ -95,7 +95,7 @@ static void check_mpi(SweepCheckup *checkup, const SlurmSettings *settings) {
 
 /* ---- what a node says -------------------------------------------------------------------------------------------- */
 
-int sweep_checkup_on_node(const char *path) {
+int sweep_checkup_run_on_node(const char *path) {
   char host[64] = "", trainer[CORE_PATH_MAX];
   const char *arguments[] = {trainer, "info", NULL};
   CoreText text = {0}, info = {0};

@@ -20,7 +20,7 @@ typedef struct DoctorOptions {
 
 static void check_notify(SweepCheckup *checkup, const DoctorOptions *options, const SlurmSite *site) {
   CoreText ways = {0};
-  sweep_notify_ways(site, &ways);
+  sweep_notify_append_channels(site, &ways);
   const bool lacks_curl = *site->notify_url && !core_http_is_built();
   if (ways.length)
     sweep_checkup_add(checkup, "notify", lacks_curl ? SWEEP_BAD : SWEEP_GOOD, lacks_curl ? "build with libcurl" : NULL,
@@ -30,7 +30,8 @@ static void check_notify(SweepCheckup *checkup, const DoctorOptions *options, co
     sweep_checkup_add(checkup, "test message", SWEEP_BAD,
                       "write url = https://..., command = PROGRAM or mail = ADDRESS under [notify] in the site file",
                       "nobody is to be told");
-  } else if (sweep_notify_send(site, &(SweepNews){.sweep = "test", .event = "test", .message = ""}) == CORE_OK) {
+  } else if (sweep_notify_send(site, &(SweepNotification){.sweep = "test", .event = "test",
+                                                          .message = ""}) == CORE_OK) {
     sweep_checkup_add(checkup, "test message", SWEEP_GOOD, NULL, "%s took it", ways.data);
   } else {
     sweep_checkup_add(checkup, "test message", SWEEP_BAD, "correct it under [notify] in the site file", "%s",
@@ -95,7 +96,7 @@ static int doctor(void *given, const char **operands, size_t count) {
   DoctorOptions *options = given;
   SweepCheckup checkup = {0};
   SlurmSettings settings;
-  if (options->on_node) return sweep_checkup_on_node(options->on_node);
+  if (options->on_node) return sweep_checkup_run_on_node(options->on_node);
   if (options->wait < 1 || options->wait > 86400)
     return core_error(CORE_USAGE, "--wait %lld: 1 to 86400 seconds", (long long)options->wait);
   TRY(sweep_common_open(&options->common));

@@ -244,19 +244,19 @@ static void unset_others(const Record *record) {
   free(names);
 }
 
-void sweep_environment_apply(const char *root, const char *name, SweepEnvironmentHow how) {
+void sweep_environment_apply(const char *root, const char *name, SweepEnvironmentMode how) {
   Record record;
   if (!read_record(root, name, &record)) return;
-  if (how == SWEEP_ENVIRONMENT_EXACT) unset_others(&record);
+  if (how == SWEEP_ENVIRONMENT_REPLACE) unset_others(&record);
   for (size_t i = 0; i < record.count; i++) {
     char *variable = record.variables[i];
     const size_t length = strcspn(variable, "=");
     if (!sweep_environment_is_recorded(variable) ||
-        (how != SWEEP_ENVIRONMENT_EXACT && IS_OF(variable, length, of_job))) continue;
+        (how != SWEEP_ENVIRONMENT_REPLACE && IS_OF(variable, length, of_job))) continue;
     variable[length] = '\0';
-    setenv(variable, variable + length + 1, how != SWEEP_ENVIRONMENT_UNDER);
+    setenv(variable, variable + length + 1, how != SWEEP_ENVIRONMENT_FILL);
   }
-  if (how == SWEEP_ENVIRONMENT_EXACT && chdir(record.directory) != 0)
+  if (how == SWEEP_ENVIRONMENT_REPLACE && chdir(record.directory) != 0)
     core_warn("%s: cannot be entered; the runs of %s work where they are started", record.directory, name);
   free_record(&record);
 }

@@ -18,14 +18,14 @@ bool sweep_environment_is_recorded(const char *variable);
 /* Records this process's. Warns when it differs from the sweep's record before, and names the variables. */
 int sweep_environment_record(const char *root, const char *name);
 
-typedef enum SweepEnvironmentHow {
-  SWEEP_ENVIRONMENT_EXACT, /* recorded variables that the record lacks are unset, and the directory is entered */
-  SWEEP_ENVIRONMENT_OVER,  /* over a job's, whose other variables and GPUs stay */
-  SWEEP_ENVIRONMENT_UNDER, /* the same, but variables that the job has stay: its modules have set them */
-} SweepEnvironmentHow;
+typedef enum SweepEnvironmentMode {
+  SWEEP_ENVIRONMENT_REPLACE, /* recorded variables that the record lacks are unset, and the directory is entered */
+  SWEEP_ENVIRONMENT_OVERRIDE,  /* over a job's, whose other variables and GPUs stay */
+  SWEEP_ENVIRONMENT_FILL, /* the same, but variables that the job has stay: its modules have set them */
+} SweepEnvironmentMode;
 
 /* Sets this process's environment from the record; without one, or with another user's, it stays as it is. Only where
  * no other thread runs. */
-void sweep_environment_apply(const char *root, const char *name, SweepEnvironmentHow how);
+void sweep_environment_apply(const char *root, const char *name, SweepEnvironmentMode how);
 
 #endif

@@ -52,7 +52,7 @@ static JobSet *executor_find(const Executor *executor, const char *name) {
 
 /* Takes one queued sweep: loads its runs. One that cannot be loaded is taken off the queue with its reason in the log,
  * so that it does not block the others. */
-static void executor_take(Executor *executor, const char *name, const SweepRequest *request) {
+static void executor_take(Executor *executor, const char *name, const SweepQueueRequest *request) {
   JobSet *set;
   bool again;
   if (job_set_create(executor->root, name, request, &set) != CORE_OK) {
@@ -62,13 +62,14 @@ static void executor_take(Executor *executor, const char *name, const SweepReque
   }
   executor->sets = core_memory_resize(executor->sets, (executor->set_count + 1) * sizeof *executor->sets);
   executor->sets[executor->set_count++] = set;
-  core_info("%s: %zu runs to do, %d at a time with %d threads each", name, job_set_waiting(set), job_set_places(set),
+  core_info("%s: %zu runs to do, %d at a time with %d threads each", name, job_set_waiting(set),
+            job_set_max_running(set),
             job_set_threads(set));
 }
 
 /* One that is new is taken, one submitted again (perhaps with more runs) loaded anew, one no longer there stopped. */
 static void executor_look_at(Executor *executor, const char *name) {
-  SweepRequest request;
+  SweepQueueRequest request;
   bool queued;
   JobSet *set = executor_find(executor, name);
   if (sweep_queue_read(executor->root, name, &request, &queued) != CORE_OK) {
@@ -113,7 +114,7 @@ static bool executor_import(Executor *executor) {
   }
   if (store_import(database, executor->root, NULL, false, &result) != CORE_OK) core_warn("%s", core_error_message());
   bool done = result.rows >= 0;
-  for (size_t i = 0; i < executor->set_count; i++) done &= job_set_look(executor->sets[i], database);
+  for (size_t i = 0; i < executor->set_count; i++) done &= job_set_apply_rule(executor->sets[i], database);
   store_database_close(&database);
   executor->import_took_s = core_clock_s() - executor->imported_at_s;
   return done;
@@ -122,12 +123,12 @@ static bool executor_import(Executor *executor) {
 /* As often as a rule wants to decide, but for most of the time trainers have the machine for themselves. */
 static bool is_import_due(const Executor *executor) {
   double every_s = IMPORT_EVERY_S;
-  for (size_t i = 0; i < executor->set_count; i++) every_s = fmin(every_s, job_set_look_every_s(executor->sets[i]));
+  for (size_t i = 0; i < executor->set_count; i++) every_s = fmin(every_s, job_set_rule_interval_s(executor->sets[i]));
   return core_clock_s() - executor->imported_at_s > fmax(every_s, IMPORT_REST * executor->import_took_s);
 }
 
 static bool is_idle(const JobSet *set) {
-  return job_set_waiting(set) + job_set_running(set) + job_set_elsewhere(set) == 0;
+  return job_set_waiting(set) + job_set_running(set) + job_set_external(set) == 0;
 }
 
 static void say_end(const JobSet *set) {
@@ -145,8 +146,8 @@ static void notify_beside(const Executor *executor, JobSet *set, size_t ended, c
   const pid_t child = fork();
   if (child < 0) core_warn("nobody is told of %s: no process can be started", name);
   if (child != 0) return;
-  if (ended == 0) sweep_notify_failed(executor->root, name);
-  else sweep_notify_ended(executor->root, name, ended, failure);
+  if (ended == 0) sweep_notify_run_failed(executor->root, name);
+  else sweep_notify_runs_ended(executor->root, name, ended, failure);
   fflush(NULL);
   _exit(0);
 }
@@ -155,18 +156,18 @@ static void notify_beside(const Executor *executor, JobSet *set, size_t ended, c
 static void executor_tell_failures(Executor *executor) {
   for (size_t i = 0; i < executor->set_count; i++) {
     JobSet *set = executor->sets[i];
-    if (!is_idle(set) && job_set_failed_anew(set)) notify_beside(executor, set, 0, NULL);
+    if (!is_idle(set) && job_set_has_new_failures(set)) notify_beside(executor, set, 0, NULL);
   }
 }
 
 /* A search whose wave has ended: proposes the next, and says whether there is something to do again. */
 static bool executor_continue(Executor *executor, JobSet *set) {
-  SweepRequest request;
+  SweepQueueRequest request;
   bool queued;
-  if (executor->stopping || !job_set_is_open(set)) return false;
+  if (executor->stopping || !job_set_has_open_search(set)) return false;
   int code = sweep_queue_read(executor->root, job_set_name(set), &request, &queued);
   if (code == CORE_OK && !queued) return false;
-  if (code == CORE_OK) code = sweep_next_wave(executor->root, job_set_name(set), true);
+  if (code == CORE_OK) code = sweep_next_wave_propose(executor->root, job_set_name(set), true);
   if (code == CORE_OK) code = job_set_continue(set, &request);
   if (code != CORE_OK) core_log(CORE_LOG_ERROR, "%s", core_error_message());
   return code == CORE_OK && !is_idle(set);
@@ -233,14 +234,14 @@ static void executor_reap(Executor *executor) {
   struct rusage usage;
   while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0)
     for (size_t i = 0; i < executor->set_count; i++)
-      if (job_set_ended(executor->sets[i], pid, status, usage.ru_maxrss)) break;
+      if (job_set_reap(executor->sets[i], pid, status, usage.ru_maxrss)) break;
 }
 
 /* Memory, each second, but for at most a fiftieth of the time. */
 static void executor_measure(Executor *executor) {
   const double now_s = core_clock_s();
   if (now_s - executor->measured_at_s < fmax(MEASURE_EVERY_S, MEASURE_REST * executor->measure_took_s)) return;
-  for (size_t i = 0; i < executor->set_count; i++) job_set_measure(executor->sets[i]);
+  for (size_t i = 0; i < executor->set_count; i++) job_set_sample_memory(executor->sets[i]);
   executor->measured_at_s = core_clock_s();
   executor->measure_took_s = executor->measured_at_s - now_s;
 }
@@ -248,7 +249,7 @@ static void executor_measure(Executor *executor) {
 /* Whether another run of the set may start: the sweep has not as many as it may have at a time, and all sweeps together
  * have fewer than there are processors, or than the sweep may have. */
 static bool has_place(const JobSet *set, int running) {
-  const int places = job_set_places(set), cores = sweep_executor_cores();
+  const int places = job_set_max_running(set), cores = sweep_executor_cores();
   return (int)job_set_running(set) < places && running < (places > cores ? places : cores);
 }
 
@@ -258,7 +259,7 @@ static void executor_fill(Executor *executor) {
   for (size_t i = 0; i < executor->set_count; i++) running += (int)job_set_running(executor->sets[i]);
   for (size_t i = 0; i < executor->set_count; i++) {
     JobSet *set = executor->sets[i];
-    job_set_look_elsewhere(set, executor->sets, executor->set_count);
+    job_set_poll_external(set, executor->sets, executor->set_count);
     while (job_set_has_ready(set) && has_place(set, running))
       if (job_set_start_next(set, executor->sets, executor->set_count)) running++;
   }
@@ -298,9 +299,9 @@ static void executor_main(const char *root, const char *name, int report) {
   int64_t process = getpid(), joined = 0;
   const double begun_s = core_clock_s();
   while (sweep_queue_lock(root, &lock) != CORE_OK) { /* another one lives: has it taken our sweep? */
-    SweepRequest request;
+    SweepQueueRequest request;
     bool queued;
-    const int64_t owner = sweep_queue_executor(root);
+    const int64_t owner = sweep_queue_executor_pid(root);
     if (sweep_queue_read(root, name, &request, &queued) != CORE_OK) break;
     if (owner && (!queued || request.executor == owner)) {
       process = owner, joined = 1;
@@ -337,7 +338,7 @@ static int redirect(int log) {
 int sweep_executor_start(const char *root, const char *name, int64_t *process, bool *joined) {
   int report[2], log;
   char path[CORE_PATH_MAX];
-  TRY(sweep_queue_try(root)); /* what is wrong with its files is said here, not in a log */
+  TRY(sweep_queue_check_lock(root)); /* what is wrong with its files is said here, not in a log */
   TRY(core_files_path(path, "%s/executor.log", root));
   TRY(core_files_open(path, CORE_FILES_APPEND, &log));
   if (pipe2(report, O_CLOEXEC) != 0) return core_error_errno(CORE_FAIL, "cannot make a pipe");

@@ -31,7 +31,7 @@ static const size_t NO_PARENT = SIZE_MAX;
 typedef enum JobPhase {
   JOB_WAITING,
   JOB_RUNNING,
-  JOB_ELSEWHERE, /* somebody else trains it: another sweep of ours, a task, a person */
+  JOB_EXTERNAL, /* somebody else trains it: another sweep of ours, a task, a person */
   JOB_ENDED,
   JOB_PHASES
 } JobPhase;
@@ -56,7 +56,7 @@ struct JobSet {
   SweepSpec spec;
   SweepGrid grid;
   Job *jobs;       /* [grid.runs] */
-  SweepRequest request;
+  SweepQueueRequest request;
   size_t count[JOB_PHASES]; /* jobs in each phase */
   double looked_s;          /* when those elsewhere were looked at last */
   size_t finished, failed, stopped, next, failed_before;
@@ -110,7 +110,7 @@ static size_t find_ready(const JobSet *set) {
 
 static bool has_rule(const JobSet *set) { return set->spec.stop.rule != SWEEP_STOP_NONE; }
 
-double job_set_look_every_s(const JobSet *set) { return has_rule(set) ? set->spec.stop.every : INFINITY; }
+double job_set_rule_interval_s(const JobSet *set) { return has_rule(set) ? set->spec.stop.every : INFINITY; }
 
 /* A run after what stop.log says of it. */
 static void follow_rule(JobSet *set, Job *job, const SweepStopStanding *standing) {
@@ -138,7 +138,7 @@ static int follow_rules(JobSet *set) {
   return CORE_OK;
 }
 
-bool job_set_look(JobSet *set, StoreDatabase *database) {
+bool job_set_apply_rule(JobSet *set, StoreDatabase *database) {
   SweepStopOutcome outcome;
   if (!has_rule(set) || set->stopping) return true;
   if (sweep_stop_decide(set->root, set->spec.name, database, false, &outcome) != CORE_OK) {
@@ -163,14 +163,14 @@ static bool is_final(const StoreState *state) {
 
 /* To be done although it is final? Not what has become final since the request: an earlier executor, or another sweep,
  * has started it over already. A moment to come is that of a clock that was set back since, or of another machine. */
-static bool is_forced(const SweepRequest *request, const StoreState *state) {
+static bool is_forced(const SweepQueueRequest *request, const StoreState *state) {
   return request->force && is_final(state) &&
-    (request->asked_unix_s <= 0 || state->finished_unix_s <= request->asked_unix_s ||
+    (request->requested_unix_s <= 0 || state->finished_unix_s <= request->requested_unix_s ||
      state->finished_unix_s > core_clock_unix_s());
 }
 
 /* What of the grid is to be done now. failed: those that have failed, too. */
-static void choose(JobSet *set, const SweepRequest *request, bool failed) {
+static void choose(JobSet *set, const SweepQueueRequest *request, bool failed) {
   set->request = *request;
   set->next = 0;
   for (size_t i = 0; i < set->grid.runs; i++) {
@@ -181,13 +181,13 @@ static void choose(JobSet *set, const SweepRequest *request, bool failed) {
       core_warn("%s", core_error_message());
     job->force = is_forced(request, &state);
     const bool stays = (is_final(&state) && !job->force) || (state.status == STORE_FAILED && !failed);
-    job->phase = state.status == STORE_RUNNING ? JOB_ELSEWHERE : stays ? JOB_ENDED : JOB_WAITING;
+    job->phase = state.status == STORE_RUNNING ? JOB_EXTERNAL : stays ? JOB_ENDED : JOB_WAITING;
     set->count[job->phase]++;
   }
   if (follow_rules(set) != CORE_OK) core_warn("%s", core_error_message());
   const int cores = sweep_executor_cores();
   set->places = request->jobs > 0 ? (int)request->jobs : cores;
-  const size_t most = set->count[JOB_WAITING] + set->count[JOB_RUNNING] + set->count[JOB_ELSEWHERE];
+  const size_t most = set->count[JOB_WAITING] + set->count[JOB_RUNNING] + set->count[JOB_EXTERNAL];
   if ((size_t)set->places > most) set->places = (int)most;
   if (set->places < 1) set->places = 1;
   set->threads = cores / set->places > 0 ? cores / set->places : 1;
@@ -200,7 +200,7 @@ static int load(JobSet *set, const char *name) {
   return code;
 }
 
-static int create(const char *root, const char *name, const SweepRequest *request, bool failed, JobSet **out) {
+static int create(const char *root, const char *name, const SweepQueueRequest *request, bool failed, JobSet **out) {
   JobSet *set = core_memory_zero_allocate(1, sizeof *set);
   set->root = root;
   const int code = load(set, name);
@@ -215,11 +215,11 @@ static int create(const char *root, const char *name, const SweepRequest *reques
   return CORE_OK;
 }
 
-int job_set_create(const char *root, const char *name, const SweepRequest *request, JobSet **out) {
+int job_set_create(const char *root, const char *name, const SweepQueueRequest *request, JobSet **out) {
   return create(root, name, request, true, out);
 }
 
-static int reload(JobSet *set, const SweepRequest *request, bool failed) {
+static int reload(JobSet *set, const SweepQueueRequest *request, bool failed) {
   JobSet *fresh;
   TRY(create(set->root, set->spec.name, request, failed, &fresh));
   SweepIdSet places = {0};
@@ -245,10 +245,10 @@ static int reload(JobSet *set, const SweepRequest *request, bool failed) {
   return CORE_OK;
 }
 
-int job_set_reload(JobSet *set, const SweepRequest *request) { return reload(set, request, true); }
+int job_set_reload(JobSet *set, const SweepQueueRequest *request) { return reload(set, request, true); }
 
-int job_set_continue(JobSet *set, const SweepRequest *request) {
-  const SweepRequest wave = {.jobs = request->jobs, .executor = request->executor};
+int job_set_continue(JobSet *set, const SweepQueueRequest *request) {
+  const SweepQueueRequest wave = {.jobs = request->jobs, .executor = request->executor};
   return reload(set, &wave, false);
 }
 
@@ -263,20 +263,20 @@ void job_set_destroy(JobSet **set) {
 
 const char *job_set_name(const JobSet *set) { return set->spec.name; }
 size_t job_set_waiting(const JobSet *set) { return set->stopping ? 0 : set->count[JOB_WAITING]; }
-size_t job_set_elsewhere(const JobSet *set) { return set->stopping ? 0 : set->count[JOB_ELSEWHERE]; }
+size_t job_set_external(const JobSet *set) { return set->stopping ? 0 : set->count[JOB_EXTERNAL]; }
 bool job_set_has_ready(const JobSet *set) { return !set->stopping && find_ready(set) < set->grid.runs; }
-bool job_set_is_open(const JobSet *set) { return !set->stopping && sweep_spec_is_open(&set->spec); }
+bool job_set_has_open_search(const JobSet *set) { return !set->stopping && sweep_spec_is_open(&set->spec); }
 size_t job_set_running(const JobSet *set) { return set->count[JOB_RUNNING]; }
 size_t job_set_finished(const JobSet *set) { return set->finished; }
 size_t job_set_failed(const JobSet *set) { return set->failed; }
 size_t job_set_stopped(const JobSet *set) { return set->stopped; }
 
-bool job_set_failed_anew(JobSet *set) {
+bool job_set_has_new_failures(JobSet *set) {
   const bool anew = set->failed > set->failed_before;
   set->failed_before = set->failed;
   return anew;
 }
-int job_set_places(const JobSet *set) { return set->places; }
+int job_set_max_running(const JobSet *set) { return set->places; }
 int job_set_threads(const JobSet *set) { return set->threads; }
 
 static int job_start(JobSet *set, Job *job) {
@@ -332,12 +332,12 @@ static void leave_elsewhere(JobSet *set, Job *job, const StoreState *state) {
   if (state->status == STORE_FAILED || state->status == STORE_DIVERGED) set->failed++;
 }
 
-void job_set_look_elsewhere(JobSet *set, JobSet *const *all, size_t count) {
-  if (job_set_elsewhere(set) == 0 || core_clock_s() - set->looked_s < LOOK_EVERY_S) return;
+void job_set_poll_external(JobSet *set, JobSet *const *all, size_t count) {
+  if (job_set_external(set) == 0 || core_clock_s() - set->looked_s < LOOK_EVERY_S) return;
   for (size_t i = 0; i < set->grid.runs; i++) {
     Job *job = &set->jobs[i];
     StoreState state;
-    if (job->phase != JOB_ELSEWHERE || is_beside(set, job, all, count)) continue;
+    if (job->phase != JOB_EXTERNAL || is_beside(set, job, all, count)) continue;
     if (store_run_state_read(set->root, job_id(set, job), true, &state) != CORE_OK)
       core_warn("%s", core_error_message());
     else if (state.status != STORE_RUNNING) leave_elsewhere(set, job, &state);
@@ -355,7 +355,7 @@ static bool is_taken(JobSet *set, Job *job, JobSet *const *all, size_t count) {
     return false;
   }
   if (beside || state.status == STORE_RUNNING) {
-    enter(set, job, JOB_ELSEWHERE);
+    enter(set, job, JOB_EXTERNAL);
     return true;
   }
   job->force = is_forced(&set->request, &state);
@@ -425,7 +425,7 @@ static bool is_unfinished(const JobSet *set, const Job *job) {
   return false;
 }
 
-void job_set_measure(JobSet *set) {
+void job_set_sample_memory(JobSet *set) {
   const char **ids = core_memory_allocate((set->count[JOB_RUNNING] + 1) * sizeof *ids);
   SweepMemoryProbe **probes = core_memory_allocate((set->count[JOB_RUNNING] + 1) * sizeof *probes);
   size_t count = 0;
@@ -439,7 +439,7 @@ void job_set_measure(JobSet *set) {
   free(probes);
 }
 
-bool job_set_ended(JobSet *set, pid_t process, int status, int64_t largest_kb) {
+bool job_set_reap(JobSet *set, pid_t process, int status, int64_t largest_kb) {
   Job *job = NULL;
   for (size_t i = 0; i < set->grid.runs && !job; i++)
     if (set->jobs[i].phase == JOB_RUNNING && set->jobs[i].process == process) job = &set->jobs[i];
@@ -463,7 +463,7 @@ bool job_set_ended(JobSet *set, pid_t process, int status, int64_t largest_kb) {
   if (code == CORE_OK && !is_early) return true;
   if (code == CORE_REQUEUE) return true; /* stopped on request, has its checkpoint */
   if (is_lost_to_another(set, job)) {
-    enter(set, job, JOB_ELSEWHERE);
+    enter(set, job, JOB_EXTERNAL);
     return true;
   }
   set->failed++;

@@ -13,7 +13,7 @@ static void say(const CoreText *text) {
   if (length > 0) core_info("%.*s", (int)length, text->data);
 }
 
-int sweep_next_wave(const char *root, const char *name, bool same_environment) {
+int sweep_next_wave_propose(const char *root, const char *name, bool same_environment) {
   enum { LONGEST_S = 2 * 3600 };
   char program[CORE_PATH_MAX];
   CoreProcessOutput output = {0};

@@ -6,6 +6,6 @@
 
 /* Waits for it, seconds; its words go into the log. CORE_FAIL: it ended with an error. same_environment: in the
  * sweep's recorded environment (environment.h), since what it checks depends on it. */
-int sweep_next_wave(const char *root, const char *name, bool same_environment);
+int sweep_next_wave_propose(const char *root, const char *name, bool same_environment);
 
 #endif

@@ -49,7 +49,7 @@ static bool append_ends(int fd, size_t count) {
   return put == (ssize_t)count;
 }
 
-void sweep_notify_begin(const char *root, const char *name, size_t over) {
+void sweep_notify_reset(const char *root, const char *name, size_t over) {
   char path[CORE_PATH_MAX];
   struct stat status;
   SlurmSite site;
@@ -65,7 +65,7 @@ void sweep_notify_begin(const char *root, const char *name, size_t over) {
   if (!good) core_warn("sweeps/%s/ended cannot be written: perhaps nobody is told of the end", name);
 }
 
-static void tell(const SlurmSite *site, const SweepNews *news) {
+static void tell(const SlurmSite *site, const SweepNotification *news) {
   if (sweep_notify_send(site, news) != CORE_OK)
     core_warn("nobody could be told of the %s: %s", news->event, core_error_message());
 }
@@ -95,7 +95,7 @@ static void find_present(const char *root, const char *name, SweepIdSet *present
 }
 
 /* *left: those that have not ended and that somebody waits for, which is for none that a changed file has dropped. */
-static int look_at_all(const char *root, const SweepManifest *manifest, SweepNews *news, size_t *left) {
+static int look_at_all(const char *root, const SweepManifest *manifest, SweepNotification *news, size_t *left) {
   SweepIdSet present = {0};
   int code = CORE_OK;
   *left = 0;
@@ -121,7 +121,7 @@ static int tell_of_end(const char *root, const SlurmSite *site, const char *name
   bool perhaps = false;
   size_t left;
   TRY(sweep_manifest_read(root, name, &manifest));
-  SweepNews news = {.sweep = name, .event = "end", .runs = manifest.count, .message = ""};
+  SweepNotification news = {.sweep = name, .event = "end", .runs = manifest.count, .message = ""};
   int code = count_ends(root, name, ended, manifest.count, &fd, &perhaps);
   if (code == CORE_OK && perhaps && (code = look_at_all(root, &manifest, &news, &left)) == CORE_OK) {
     if (left > 0) {
@@ -135,12 +135,12 @@ static int tell_of_end(const char *root, const SlurmSite *site, const char *name
   return code;
 }
 
-void sweep_notify_ended(const char *root, const char *name, size_t ended, const char *failure) {
+void sweep_notify_runs_ended(const char *root, const char *name, size_t ended, const char *failure) {
   SlurmSite site;
   if (ended == 0 || !is_anybody_told(&site)) return;
   const bool both = strcmp(site.notify_on, "both") == 0;
   if (failure && (both || strcmp(site.notify_on, "failure") == 0) && is_first(root, name, "told.failure"))
-    tell(&site, &(SweepNews){.sweep = name, .event = "failure", .failed = 1, .message = failure});
+    tell(&site, &(SweepNotification){.sweep = name, .event = "failure", .failed = 1, .message = failure});
   if ((both || strcmp(site.notify_on, "end") == 0) && tell_of_end(root, &site, name, ended) != CORE_OK)
     core_warn("nobody is told of the end: %s", core_error_message());
 }
@@ -160,12 +160,12 @@ static void find_reason(const char *root, const char *name, char *reason, size_t
   sweep_manifest_free(&manifest);
 }
 
-void sweep_notify_failed(const char *root, const char *name) {
+void sweep_notify_run_failed(const char *root, const char *name) {
   SlurmSite site;
   char reason[700];
   if (!is_anybody_told(&site)) return;
   const bool wanted = strcmp(site.notify_on, "both") == 0 || strcmp(site.notify_on, "failure") == 0;
   if (!wanted || !is_first(root, name, "told.failure")) return;
   find_reason(root, name, reason, sizeof reason);
-  tell(&site, &(SweepNews){.sweep = name, .event = "failure", .failed = 1, .message = reason});
+  tell(&site, &(SweepNotification){.sweep = name, .event = "failure", .failed = 1, .message = reason});
 }

@@ -10,30 +10,30 @@
 
 enum { SWEEP_NOTIFY_S = 10 };
 
-typedef struct SweepNews {
+typedef struct SweepNotification {
   const char *sweep;        /* its name */
   const char *event;        /* "end", "failure", "test" */
   size_t runs, finished, failed, diverged;
   const char *message;      /* the reason of a failure; "" */
-} SweepNews;
+} SweepNotification;
 
 /* `ended` more runs of the sweep have ended for good. `failure`: what a failed one of them said; NULL: none failed.
  * The first failure is told at once, the end when all runs have ended. Where nobody is to be told nothing happens and
  * no file is touched. When somebody cannot be told, the log has a warning. */
-void sweep_notify_ended(const char *root, const char *name, size_t ended, const char *failure);
+void sweep_notify_runs_ended(const char *root, const char *name, size_t ended, const char *failure);
 
 /* A run of the sweep has failed while others go on: told once, with that run's reason. */
-void sweep_notify_failed(const char *root, const char *name);
+void sweep_notify_run_failed(const char *root, const char *name);
 
 /* Runs are submitted, for the first time or again. What was told before is forgotten, so that it can be told again.
  * `over`: how many of the sweep's runs nobody is to do now: done before, by another sweep, or no longer in its file. */
-void sweep_notify_begin(const char *root, const char *name, size_t over);
+void sweep_notify_reset(const char *root, const char *name, size_t over);
 
 /* Sends one message now, by all ways. A program of the user's has the message as its input, and SWEEP_EVENT,
  * SWEEP_NAME, SWEEP_RUNS, SWEEP_FINISHED, SWEEP_FAILED and SWEEP_DIVERGED in its environment. CORE_FAIL says which ways
  * failed; it names a webhook's host alone, never its address. */
-int sweep_notify_send(const SlurmSite *site, const SweepNews *news);
+int sweep_notify_send(const SlurmSite *site, const SweepNotification *news);
 /* Appends who is told, without secrets: "https://hooks.slack.com, slack; mail to me@example.org". */
-void sweep_notify_ways(const SlurmSite *site, CoreText *text);
+void sweep_notify_append_channels(const SlurmSite *site, CoreText *text);
 
 #endif

@@ -15,7 +15,7 @@ enum { WORDS_MAX = 64, FACTS = 6 };
 
 /* ---- the message ------------------------------------------------------------------------------------------------- */
 
-static void describe(const SweepNews *news, CoreText *text) {
+static void describe(const SweepNotification *news, CoreText *text) {
   if (strcmp(news->event, "test") == 0) core_text_appendf(text, "sweep doctor: this is a test");
   else if (strcmp(news->event, "failure") == 0) core_text_appendf(text, "sweep %s: a run failed", news->sweep);
   else {
@@ -25,7 +25,7 @@ static void describe(const SweepNews *news, CoreText *text) {
   }
 }
 
-static char *make_body(const SlurmSite *site, const SweepNews *news, const char *title) {
+static char *make_body(const SlurmSite *site, const SweepNotification *news, const char *title) {
   CoreText text = {0};
   json_t *json = NULL;
   core_text_appendf(&text, "%s%s%s", title, *news->message ? "\n" : "", news->message);
@@ -43,7 +43,7 @@ static char *make_body(const SlurmSite *site, const SweepNews *news, const char 
 
 /* ---- the ways ---------------------------------------------------------------------------------------------------- */
 
-static int send_to_webhook(const SlurmSite *site, const SweepNews *news) {
+static int send_to_webhook(const SlurmSite *site, const SweepNotification *news) {
   const bool is_ntfy = strcmp(site->notify_style, "ntfy") == 0,
              good = news->failed == 0 && strcmp(news->event, "failure") != 0;
   CoreText title = {0}, title_header = {0};
@@ -90,7 +90,7 @@ static int run(const char *const *words, char *const *environment, const char *i
 }
 
 /* Title and message, a line each, for people. */
-static void append_words(const SweepNews *news, CoreText *text) {
+static void append_words(const SweepNotification *news, CoreText *text) {
   describe(news, text);
   core_text_appendf(text, "\n%s%s", news->message, *news->message ? "\n" : "");
 }
@@ -108,7 +108,7 @@ static bool is_fact(const char *variable, char *const *facts) {
 }
 
 /* SWEEP_EVENT and the like, then the environment without them. The first FACTS are to be freed, and the array. */
-static char **make_environment(const SweepNews *news) {
+static char **make_environment(const SweepNotification *news) {
   const struct { const char *name; size_t value; } counts[] = {
     {"SWEEP_RUNS", news->runs}, {"SWEEP_FINISHED", news->finished}, {"SWEEP_FAILED", news->failed},
     {"SWEEP_DIVERGED", news->diverged}};
@@ -128,7 +128,7 @@ static char **make_environment(const SweepNews *news) {
   return environment;
 }
 
-static int send_to_command(const SlurmSite *site, const SweepNews *news) {
+static int send_to_command(const SlurmSite *site, const SweepNotification *news) {
   const char *words[WORDS_MAX + 1] = {NULL};
   char *line = core_text_duplicate(site->notify_command), *save = NULL;
   CoreText text = {0};
@@ -155,7 +155,7 @@ static const char *find_sendmail(void) {
 }
 
 /* The address has been checked (slurm/site.c); a sweep's name holds no new line. */
-static int send_mail(const SlurmSite *site, const SweepNews *news) {
+static int send_mail(const SlurmSite *site, const SweepNotification *news) {
   CoreText mail = {0};
   const char *program = find_sendmail();
   if (!program) return core_error(CORE_FAIL, "there is no sendmail here, in PATH or /usr/sbin");
@@ -170,8 +170,11 @@ static int send_mail(const SlurmSite *site, const SweepNews *news) {
   return code;
 }
 
-int sweep_notify_send(const SlurmSite *site, const SweepNews *news) {
-  const struct { const char *name, *given; int (*send)(const SlurmSite *site, const SweepNews *news); } ways[] = {
+int sweep_notify_send(const SlurmSite *site, const SweepNotification *news) {
+  const struct {
+    const char *name, *given;
+    int (*send)(const SlurmSite *site, const SweepNotification *news);
+  } ways[] = {
     {"webhook", site->notify_url, send_to_webhook},
     {"command", site->notify_command, send_to_command},
     {"mail", site->notify_mail, send_mail}};
@@ -184,7 +187,7 @@ int sweep_notify_send(const SlurmSite *site, const SweepNews *news) {
   return code;
 }
 
-void sweep_notify_ways(const SlurmSite *site, CoreText *text) {
+void sweep_notify_append_channels(const SlurmSite *site, CoreText *text) {
   char host[CORE_HTTP_HOST];
   if (*site->notify_url)
     core_text_appendf(text, "%s, %s", core_http_host(site->notify_url, host), site->notify_style);

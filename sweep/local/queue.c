@@ -18,12 +18,12 @@ static int lock_file(const char *root, const char *name, double wait_s, int *fd)
 }
 
 /* Under the lock. */
-static int write_file(const char *root, const char *name, const SweepRequest *request) {
+static int write_file(const char *root, const char *name, const SweepQueueRequest *request) {
   char path[CORE_PATH_MAX];
   TRY(store_path_sweep(root, name, "queued", path));
   CoreText text = {0};
   core_text_appendf(&text, "jobs=%lld\nforce=%d\nexecutor=%lld\nasked=%.6f\n", (long long)request->jobs, request->force,
-                    (long long)request->executor, request->asked_unix_s);
+                    (long long)request->executor, request->requested_unix_s);
   const int code = core_files_write_atomic(path, text.data, text.length);
   core_text_free(&text);
   return code;
@@ -37,7 +37,7 @@ static int remove_file(const char *root, const char *name) {
   return CORE_OK;
 }
 
-int sweep_queue_write(const char *root, const char *name, const SweepRequest *request) {
+int sweep_queue_write(const char *root, const char *name, const SweepQueueRequest *request) {
   int lock;
   TRY(lock_file(root, name, COMMAND_WAIT_S, &lock));
   const int code = write_file(root, name, request);
@@ -45,23 +45,23 @@ int sweep_queue_write(const char *root, const char *name, const SweepRequest *re
   return code;
 }
 
-int sweep_queue_read(const char *root, const char *name, SweepRequest *request, bool *present) {
+int sweep_queue_read(const char *root, const char *name, SweepQueueRequest *request, bool *present) {
   char path[CORE_PATH_MAX], *data;
   TRY(store_path_sweep(root, name, "queued", path));
-  *request = (SweepRequest){0};
+  *request = (SweepQueueRequest){0};
   *present = core_files_exists(path);
   if (!*present) return CORE_OK;
   size_t size;
   TRY(core_files_read(path, 4096, &data, &size));
   long long jobs, executor;
-  double asked_unix_s = 0; /* older versions did not write it */
+  double requested_unix_s = 0; /* older versions did not write it */
   int force;
   const int fields =
-    sscanf(data, "jobs=%lld force=%d executor=%lld asked=%lf", &jobs, &force, &executor, &asked_unix_s);
+    sscanf(data, "jobs=%lld force=%d executor=%lld asked=%lf", &jobs, &force, &executor, &requested_unix_s);
   free(data);
   if (fields < 3 || jobs < 0) return core_error(CORE_FAIL, "%s: damaged; remove it and submit again", path);
-  *request = (SweepRequest){.jobs = jobs, .force = force != 0, .executor = executor,
-                            .asked_unix_s = asked_unix_s};
+  *request = (SweepQueueRequest){.jobs = jobs, .force = force != 0, .executor = executor,
+                            .requested_unix_s = requested_unix_s};
   return CORE_OK;
 }
 
@@ -73,7 +73,7 @@ int sweep_queue_remove(const char *root, const char *name) {
   return code;
 }
 
-int sweep_queue_claim(const char *root, const char *name, int64_t executor, SweepRequest *request, bool *present) {
+int sweep_queue_claim(const char *root, const char *name, int64_t executor, SweepQueueRequest *request, bool *present) {
   int lock;
   *present = false;
   TRY(lock_file(root, name, EXECUTOR_WAIT_S, &lock));
@@ -87,7 +87,7 @@ int sweep_queue_claim(const char *root, const char *name, int64_t executor, Swee
 }
 
 int sweep_queue_release(const char *root, const char *name, int64_t executor, bool *again) {
-  SweepRequest request;
+  SweepQueueRequest request;
   bool present;
   int lock;
   *again = false;
@@ -109,7 +109,7 @@ int sweep_queue_lock(const char *root, int *fd) {
   return core_files_lock(path, false, fd);
 }
 
-int sweep_queue_try(const char *root) {
+int sweep_queue_check_lock(const char *root) {
   char path[CORE_PATH_MAX];
   int fd;
   TRY(lock_path(root, path));
@@ -118,7 +118,7 @@ int sweep_queue_try(const char *root) {
   return CORE_OK;
 }
 
-int64_t sweep_queue_executor(const char *root) {
+int64_t sweep_queue_executor_pid(const char *root) {
   char path[CORE_PATH_MAX];
   if (lock_path(root, path) != CORE_OK) return 0;
   const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

@@ -51,7 +51,7 @@ int sweep_run_memory_read(const char *root, const char *id, SweepRunMemory *memo
   return CORE_OK;
 }
 
-int sweep_run_memory_exceed(const char *root, const char *id, int64_t limit_mb) {
+int sweep_run_memory_record_oom(const char *root, const char *id, int64_t limit_mb) {
   SweepRunMemory memory;
   TRY(sweep_run_memory_read(root, id, &memory));
   if (limit_mb <= memory.exceeded_mb) return CORE_OK;
@@ -59,7 +59,7 @@ int sweep_run_memory_exceed(const char *root, const char *id, int64_t limit_mb) 
   return sweep_run_memory_write(root, id, &memory);
 }
 
-void sweep_run_memory_join(SweepRunMemory *most, const SweepRunMemory *run) {
+void sweep_run_memory_merge(SweepRunMemory *most, const SweepRunMemory *run) {
   if (run->peak_mb > 0 && (most->peak_mb == 0 || run->source < most->source)) most->source = run->source;
   most->peak_mb = larger(most->peak_mb, run->peak_mb);
   most->summed_mb = larger(most->summed_mb, run->summed_mb);
@@ -144,7 +144,7 @@ void sweep_memory_probe_begin(const char *root, const char *id, SweepMemoryProbe
   probe->written_mb = larger(probe->run.peak_mb, probe->run.summed_mb);
 }
 
-void sweep_memory_probe_take(SweepMemoryProbe *probe, SweepMemorySource source, int64_t peak_mb) {
+void sweep_memory_probe_add_peak(SweepMemoryProbe *probe, SweepMemorySource source, int64_t peak_mb) {
   if (peak_mb <= 0) return;
   probe->run.peak_mb = larger(probe->run.peak_mb, peak_mb);
   if (source > probe->run.source) probe->run.source = source;
@@ -158,7 +158,7 @@ void sweep_memory_probe_sample(const char *root, const char *const *ids, SweepMe
   for (size_t i = 0; i < count; i++) {
     SweepMemoryProbe *probe = probes[i];
     if (sums[i].pss_kb == 0) continue;
-    sweep_memory_probe_take(probe, SWEEP_MEMORY_PROCESSES, (sums[i].pss_kb + 1023) / 1024);
+    sweep_memory_probe_add_peak(probe, SWEEP_MEMORY_PROCESSES, (sums[i].pss_kb + 1023) / 1024);
     probe->run.summed_mb = larger(probe->run.summed_mb, (sums[i].peaks_kb + 1023) / 1024);
     probe->run.samples = larger(probe->run.samples, ++probe->samples);
     const int64_t known_mb = larger(probe->run.peak_mb, probe->run.summed_mb);
@@ -169,7 +169,7 @@ void sweep_memory_probe_sample(const char *root, const char *const *ids, SweepMe
 
 void sweep_memory_probe_end(const char *root, const char *id, SweepMemoryProbe *probe, int64_t largest_kb) {
   const int64_t largest_mb = (largest_kb + 1023) / 1024;
-  sweep_memory_probe_take(probe, SWEEP_MEMORY_LARGEST_PROCESS, largest_mb);
+  sweep_memory_probe_add_peak(probe, SWEEP_MEMORY_LARGEST_PROCESS, largest_mb);
   probe->run.summed_mb = larger(probe->run.summed_mb, largest_mb);
   write_or_warn(root, id, probe);
 }

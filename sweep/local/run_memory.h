@@ -47,7 +47,7 @@ typedef struct SweepMemoryProbe {
 /* Continues from the file. */
 void sweep_memory_probe_begin(const char *root, const char *id, SweepMemoryProbe *probe);
 /* Takes a peak from another source into account. */
-void sweep_memory_probe_take(SweepMemoryProbe *probe, SweepMemorySource source, int64_t peak_mb);
+void sweep_memory_probe_add_peak(SweepMemoryProbe *probe, SweepMemorySource source, int64_t peak_mb);
 /* Samples the processes of the runs `ids`, one walk through /proc for all, and writes the files of those whose peak has
  * grown by a twentieth, so that a job that is killed whole leaves its peak. */
 void sweep_memory_probe_sample(const char *root, const char *const *ids, SweepMemoryProbe *const *probes, size_t count);
@@ -56,13 +56,13 @@ void sweep_memory_probe_end(const char *root, const char *id, SweepMemoryProbe *
 
 /* Takes the larger of each figure into `most`, and the weaker source: the memory of several runs. Runs of which nothing
  * is known change nothing. */
-void sweep_run_memory_join(SweepRunMemory *most, const SweepRunMemory *run);
+void sweep_run_memory_merge(SweepRunMemory *most, const SweepRunMemory *run);
 
 /* Limit for slurm.mem that measured runs suggest, in MB: 1.3 times the most that one took, by either count, and at
  * least 1.5 times the largest limit that one exceeded, rounded up to 100 MB; 0: nothing is known. */
 int64_t sweep_run_memory_needed(const SweepRunMemory *most);
 
 /* Notes that the run ran out of memory at this limit. */
-int sweep_run_memory_exceed(const char *root, const char *id, int64_t limit_mb);
+int sweep_run_memory_record_oom(const char *root, const char *id, int64_t limit_mb);
 
 #endif

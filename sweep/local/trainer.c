@@ -82,7 +82,7 @@ static _Noreturn void become_trainer(const SweepTrainer *trainer, Words *words, 
   if (getppid() != parent) _exit(CORE_REQUEUE); /* it died before prctl */
   dup2(log, 1), dup2(log, 2);
   if (trainer->sweep) {
-    sweep_environment_apply(trainer->root, trainer->sweep, SWEEP_ENVIRONMENT_EXACT);
+    sweep_environment_apply(trainer->root, trainer->sweep, SWEEP_ENVIRONMENT_REPLACE);
     if (!trainer->is_program && sweep_trainer_program(words->program) != CORE_OK)
       fprintf(stderr, "%s\n", core_error_message());
   }

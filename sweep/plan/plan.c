@@ -49,7 +49,7 @@ static int add_run(const char *root, const SweepSpeeds *speeds, bool has_runs, s
   if (has_runs) TRY(store_run_state_read(root, plan->grid.ids[run], true, &state));
   if (state.attempt > 0) {
     TRY(sweep_run_memory_read(root, plan->grid.ids[run], &memory));
-    sweep_run_memory_join(&plan->memory, &memory);
+    sweep_run_memory_merge(&plan->memory, &memory);
   }
   double planned = sweep_plan_transitions(&config);
   plan->status[run] = (uint8_t)state.status;
@@ -194,7 +194,7 @@ static int print_script(const char *root, const SweepPlan *plan, int64_t array) 
   SlurmCluster *cluster = NULL;
   SlurmFault fault;
   SweepPreview preview = {.array = array};
-  SweepLaunched done;
+  SweepLaunchResult done;
   const char *name = plan->spec->name;
   TRY(sweep_spec_slurm(plan->spec, &settings));
   int code = slurm_cluster_open(settings.api, &cluster, &fault);
@@ -229,18 +229,18 @@ static void print_cost(const SweepPlan *plan, SlurmCluster *cluster) {
     demands[set] = (SweepDemand){&resources->sets[set], sweep_plan_to_run(plan, set)};
   for (size_t set = 0; set < resources->count && resources->count > 1; set++) {
     core_text_clear(&text);
-    sweep_launch_cost(&demands[set], 1, &text);
+    sweep_launch_append_cost(&demands[set], 1, &text);
     printf("%-12s %s: %zu runs, %s\n", set ? "" : "on Slurm", resources->labels[set], demands[set].runs,
            core_text_string(&text));
   }
   core_text_clear(&text);
-  sweep_launch_cost(demands, resources->count, &text);
+  sweep_launch_append_cost(demands, resources->count, &text);
   printf("%-12s %s%s\n", resources->count > 1 ? "" : "on Slurm", resources->count > 1 ? "together " : "",
          core_text_string(&text));
   core_text_clear(&text);
   const SlurmSettings *first = &resources->sets[0];
   if (slurm_allowance(cluster, first->account, first->qos, &allowance) == CORE_OK)
-    sweep_launch_allowance(&allowance, demands, resources->count, &text);
+    sweep_launch_append_allowance(&allowance, demands, resources->count, &text);
   core_error_clear();
   printf("%s", core_text_string(&text));
   core_text_free(&text);
@@ -252,7 +252,8 @@ static int check_partitions(const SweepPlan *plan, SlurmCluster *cluster) {
   const SweepResources *resources = &plan->resources;
   for (size_t set = 0; cluster && sweep_spec_has_resources(plan->spec) && set < resources->count; set++) {
     const char *who = *resources->labels[set] ? resources->labels[set] : "this sweep";
-    const int code = sweep_plan_to_run(plan, set) > 0 ? sweep_launch_fits(cluster, &resources->sets[set]) : CORE_OK;
+    const bool has_runs = sweep_plan_to_run(plan, set) > 0;
+    const int code = has_runs ? sweep_launch_check_fit(cluster, &resources->sets[set]) : CORE_OK;
     if (code == CORE_OK) continue;
     if (code == CORE_USAGE) return core_error_context(code, "%s: runs of %s", plan->spec->ini.file, who);
     core_warn("whether a partition takes these runs is not known: %s", core_error_message());

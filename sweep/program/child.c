@@ -141,7 +141,7 @@ int program_child_start(const ProgramStart *start, ProgramChild *child) {
   return code;
 }
 
-void program_child_end(ProgramChild *child) {
+void program_child_kill(ProgramChild *child) {
   kill(-child->process, SIGKILL);
   if (child->out >= 0) close(child->out);
   if (child->error >= 0) close(child->error);

@@ -27,6 +27,6 @@ typedef struct ProgramChild {
 /* CORE_FAIL: it cannot be started. A command that is not there shows as exit code 127 and a line of standard error. */
 int program_child_start(const ProgramStart *start, ProgramChild *child);
 /* Ends what is left of its process group. */
-void program_child_end(ProgramChild *child);
+void program_child_kill(ProgramChild *child);
 
 #endif

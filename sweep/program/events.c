@@ -127,7 +127,7 @@ static void look_at_open(void *context, const char *path) {
 
 static int find_files(ProgramEvents *events) {
   const size_t before = events->count;
-  if (events->run[0]) program_processes_files(events->run, look_at_open, events);
+  if (events->run[0]) program_processes_list_files(events->run, look_at_open, events);
   else walk(events, events->folder, 0, add_new);
   return events->count > before ? write_list(events) : CORE_OK;
 }

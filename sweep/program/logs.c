@@ -253,7 +253,7 @@ static void add_metric(ProgramLogs *logs, const char *name, int64_t row, double 
   store_runlog_metric(logs->metrics, &metric);
 }
 
-void program_logs_take(ProgramLogs *logs, const ProgramRecord *record) {
+void program_logs_append(ProgramLogs *logs, const ProgramRecord *record) {
   double step = NAN;
   if (record->evaluation[0]) {
     take_evaluation(logs, record);

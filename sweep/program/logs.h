@@ -16,7 +16,7 @@ typedef struct ProgramLogs ProgramLogs;
 
 /* Opens the logs of one attempt, new or begun. Reads the steps of the attempts before it. */
 int program_logs_open(const char *root, const char *id, int attempt, const CoreConfig *config, ProgramLogs **logs);
-void program_logs_take(ProgramLogs *logs, const ProgramRecord *record);
+void program_logs_append(ProgramLogs *logs, const ProgramRecord *record);
 /* Writes what was taken. CORE_FAIL: a full disk; the rows are kept and tried again. */
 int program_logs_flush(ProgramLogs *logs, bool durable);
 /* ended: the last, unfinished mean of the score counts, too. */

@@ -61,7 +61,7 @@ static void visit_files(void *context, pid_t process) {
   closedir(descriptors);
 }
 
-void program_processes_files(const char *run, void (*take)(void *context, const char *path), void *context) {
+void program_processes_list_files(const char *run, void (*take)(void *context, const char *path), void *context) {
   Files files = {take, context};
   visit_processes(run, visit_files, &files);
 }
@@ -88,7 +88,7 @@ static void end_process(void *context, pid_t process) {
   if (!is_above(process) && kill(process, SIGKILL) == 0) ++*ended;
 }
 
-int program_processes_end(const char *run) {
+int program_processes_kill(const char *run) {
   int ended = 0;
   visit_processes(run, end_process, &ended);
   return ended;

@@ -4,7 +4,7 @@
  *   sweep_run_begin();                            asks for SIGTERM and SIGUSR2
  *   for (...) {
  *     sweep_run_log(step, "return", mean);        appends {"step": 200, "return": 0.93} to $SWEEP_METRICS
- *     if (sweep_run_is_told()) { save(sweep_run_path("last.bin", path, sizeof path)); exit(SWEEP_RUN_SAVED); }
+ *     if (sweep_run_should_stop()) { save(sweep_run_path("last.bin", path, sizeof path)); exit(SWEEP_RUN_SAVED); }
  *   }
  *
  * Outside of sweep lines go to standard output and files to the current directory. */
@@ -22,11 +22,11 @@ extern "C" {
 
 enum { SWEEP_RUN_SAVED = 75, SWEEP_RUN_DIVERGED = 76 }; /* exit codes */
 
-static volatile sig_atomic_t sweep_run_told_;
+static volatile sig_atomic_t sweep_run_signal_;
 
-static inline void sweep_run_take_signal_(int number) { sweep_run_told_ = number; }
+static inline void sweep_run_take_signal_(int number) { sweep_run_signal_ = number; }
 
-/* From here on SIGTERM and SIGUSR2 end nothing under sweep: sweep_run_is_told tells of them. */
+/* From here on SIGTERM and SIGUSR2 end nothing under sweep: sweep_run_should_stop tells of them. */
 static inline void sweep_run_begin(void) {
   if (!getenv("SWEEP_RUN")) return;
   signal(SIGTERM, sweep_run_take_signal_);
@@ -34,7 +34,7 @@ static inline void sweep_run_begin(void) {
 }
 
 /* Whether sweep has asked the program to save and end. */
-static inline int sweep_run_is_told(void) { return sweep_run_told_ != 0; }
+static inline int sweep_run_should_stop(void) { return sweep_run_signal_ != 0; }
 
 /* A whole JSON object, appended as one line at once. Returns 0, or -1 when it cannot be written. */
 static inline int sweep_run_write(const char *object) {

@@ -7,10 +7,10 @@
 #include "sweep/program/record.h"
 
 /* Called with each record, in the order of the source. */
-typedef void (*ProgramTake)(void *context, const ProgramRecord *record);
+typedef void (*ProgramOnRecord)(void *context, const ProgramRecord *record);
 
 typedef struct ProgramSink {
-  ProgramTake take;
+  ProgramOnRecord take;
   void *context;
   ProgramRecord record;         /* its names live as long as the sink */
   ProgramNames names;

@@ -104,7 +104,7 @@ static void read_pipe(Supervisor *s, int *fd, bool is_error) {
 /* ---- metrics and state ------------------------------------------------------------------------------------------- */
 
 static void take_record(void *context, const ProgramRecord *record) {
-  program_logs_take(((Supervisor *)context)->logs, record);
+  program_logs_append(((Supervisor *)context)->logs, record);
 }
 
 static void write_state(Supervisor *s) {
@@ -182,7 +182,7 @@ static int watch(Supervisor *s, int signals) {
   read_pipe(s, &s->child.out, false);
   read_pipe(s, &s->child.error, true);
   program_tail_end(&s->error, take_error_line, s);
-  program_child_end(&s->child);
+  program_child_kill(&s->child);
   return status;
 }
 
@@ -319,7 +319,7 @@ static int start(Supervisor *s) {
   if (s->options->from_start) TRY(core_files_remove_tree(s->dir));
   TRY(core_files_make_directories(s->dir));
   TRY(write_settings(s));
-  const int left = program_processes_end(s->id);
+  const int left = program_processes_kill(s->id);
   if (left > 0) core_warn("%d processes of an earlier attempt were still there; they are ended", left);
   TRY(take_rest(s));
   begin_state(s);

@@ -13,14 +13,14 @@
 
 enum { BUFFER_BYTES = 1 << 16 };
 
-void program_tail_end(ProgramTail *tail, ProgramTailLine take, void *context) {
+void program_tail_end(ProgramTail *tail, ProgramOnLine take, void *context) {
   if (tail->is_skipping) tail->skipped++;
   else if (tail->line.length > 0) take(context, tail->line.data, tail->line.length);
   tail->is_skipping = false;
   core_text_clear(&tail->line);
 }
 
-void program_tail_bytes(ProgramTail *tail, const char *bytes, size_t count, ProgramTailLine take, void *context) {
+void program_tail_bytes(ProgramTail *tail, const char *bytes, size_t count, ProgramOnLine take, void *context) {
   while (count > 0) {
     const char *newline = memchr(bytes, '\n', count);
     const size_t length = newline ? (size_t)(newline - bytes) : count;
@@ -44,7 +44,7 @@ void program_tail_reset(ProgramTail *tail) {
 
 void program_tail_free(ProgramTail *tail) { core_text_free(&tail->line); }
 
-static int read_on(ProgramTail *tail, int fd, ProgramTailLine take, void *context) {
+static int read_on(ProgramTail *tail, int fd, ProgramOnLine take, void *context) {
   char *buffer = core_memory_allocate(BUFFER_BYTES);
   ssize_t got;
   do {
@@ -57,7 +57,7 @@ static int read_on(ProgramTail *tail, int fd, ProgramTailLine take, void *contex
   return got < 0 ? core_error_errno(CORE_FAIL, "cannot read %s", tail->path) : CORE_OK;
 }
 
-int program_tail_read(ProgramTail *tail, bool last, ProgramTailLine take, void *context) {
+int program_tail_read(ProgramTail *tail, bool last, ProgramOnLine take, void *context) {
   struct stat status;
   int code = CORE_OK;
   const int fd = open(tail->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -16,16 +16,16 @@ typedef struct ProgramTail {
 } ProgramTail;
 
 /* Called with a line, without its newline. */
-typedef void (*ProgramTailLine)(void *context, const char *line, size_t length);
+typedef void (*ProgramOnLine)(void *context, const char *line, size_t length);
 
 /* Reads on, up to the end of the file. last: a line without an end is one. An absent file has no lines; a shorter one
  * than was read is read from its beginning. */
-int program_tail_read(ProgramTail *tail, bool last, ProgramTailLine take, void *context);
+int program_tail_read(ProgramTail *tail, bool last, ProgramOnLine take, void *context);
 void program_tail_reset(ProgramTail *tail);
 void program_tail_free(ProgramTail *tail);
 
 /* Cuts bytes into lines as above; for what comes through a pipe. */
-void program_tail_bytes(ProgramTail *tail, const char *bytes, size_t count, ProgramTailLine take, void *context);
-void program_tail_end(ProgramTail *tail, ProgramTailLine take, void *context);
+void program_tail_bytes(ProgramTail *tail, const char *bytes, size_t count, ProgramOnLine take, void *context);
+void program_tail_end(ProgramTail *tail, ProgramOnLine take, void *context);
 
 #endif

@@ -164,7 +164,7 @@ static void judge_unknown(Judge *judge, size_t index, const SweepRecord *record,
   if (!judge->asked) {
     status->kind = state->attempt ? SWEEP_STOPPED : SWEEP_QUEUED;
     SAY("submitted as job %lld; what has become of it only Slurm knows", (long long)place->array->job);
-  } else if (place->array->state == SWEEP_ARRAY_ASKED) {
+  } else if (place->array->state == SWEEP_ARRAY_REQUESTED) {
     status->kind = SWEEP_NOT_SUBMITTED;
     SAY("a submission got no answer and is not in the queue; sweep submit settles it");
   } else if (sweep_journal_cancelled_by(&judge->job_map.journal, judge->progress->run[index].id, place->array)) {
@@ -195,7 +195,7 @@ static void judge_failed(const StoreState *state, const SweepRecord *record, Swe
 }
 
 static bool is_queued(const Judge *judge, size_t index) {
-  const SlurmTask *row = sweep_job_map_row(&judge->job_map, &judge->job_map.places[index]);
+  const SlurmTask *row = sweep_job_map_task(&judge->job_map, &judge->job_map.places[index]);
   return row && !slurm_state_is_over(row->state);
 }
 
@@ -256,11 +256,11 @@ static bool is_to_start_over(const Judge *judge, size_t index) {
 static void judge_run(Judge *judge, size_t index, SweepRunStatus *status) {
   const StoreState *state = &judge->progress->run[index].state;
   const SweepJobMapRun *place = &judge->job_map.places[index];
-  const SlurmTask *row = sweep_job_map_row(&judge->job_map, place);
+  const SlurmTask *row = sweep_job_map_task(&judge->job_map, place);
   bool in_queue = row && !slurm_state_is_over(row->state);
   SweepRecord record = {0};
   bool present = false;
-  *status = (SweepRunStatus){.id = sweep_job_map_id(place), .restarts = -1};
+  *status = (SweepRunStatus){.id = sweep_job_map_task_id(place), .restarts = -1};
   if (state->status == STORE_FINISHED && !(in_queue && is_to_start_over(judge, index))) {
     status->kind = SWEEP_FINISHED;
     return;
@@ -297,7 +297,7 @@ static void judge_run(Judge *judge, size_t index, SweepRunStatus *status) {
                   : state->status == STORE_STOPPED ? SWEEP_STOPPED
                                                    : SWEEP_NOT_SUBMITTED;
     SAY("sweep submit starts it");
-  } else if (sweep_joblog_ran_out(judge->root, judge->progress->name, &judge->job_map.journal, &record)) {
+  } else if (sweep_joblog_is_oom(judge->root, judge->progress->name, &judge->job_map.journal, &record)) {
     judge_out_of_memory(judge, index, status);
   } else if (row) {
     judge_over(judge, index, row, &record, status);
@@ -316,12 +316,12 @@ static void ask_history(Judge *judge) {
   for (size_t i = 0; i < judge->progress->runs; i++) {
     const SweepJobMapRun *place = &judge->job_map.places[i];
     const StoreStatus status = judge->progress->run[i].state.status;
-    if (!place->array || !place->array->job || sweep_job_map_row(&judge->job_map, place)) continue;
+    if (!place->array || !place->array->job || sweep_job_map_task(&judge->job_map, place)) continue;
     if (status != STORE_PENDING && status != STORE_LOST && status != STORE_STOPPED) continue;
     bool known = false;
     for (size_t k = 0; k < count && !known; k++) known = jobs[k] == place->array->job;
     if (!known) jobs[count++] = place->array->job;
-    since = fmin(since, place->array->asked_unix_s);
+    since = fmin(since, place->array->requested_unix_s);
   }
   SlurmCluster *cluster = NULL;
   if (count > 0 && slurm_cluster_open("auto", &cluster, NULL) == CORE_OK) {

@@ -60,7 +60,7 @@ static void decide(StoreDatabase *database, const char *root, const char *name, 
   for (size_t i = 0; i < (name ? 1 : count); i++) {
     const char *sweep = name ? name : names[i];
     SweepStopOutcome outcome;
-    SweepPromoted promoted;
+    SweepPromoteResult promoted;
     if (sweep_stop_decide(root, sweep, database, false, &outcome) != CORE_OK)
       core_warn("%s: the rule of [stop] could not decide: %s", sweep, core_error_message());
     else if (outcome.stopped + outcome.promoted > 0)

@@ -150,8 +150,8 @@ static void read_state(const char *root, SweepRunState *run) {
 
 int sweep_progress_read(const char *root, const char *name, StoreDatabase *database, SweepProgress *progress) {
   SweepManifest manifest;
-  SweepRequest request;
-  *progress = (SweepProgress){.executor = sweep_queue_executor(root)};
+  SweepQueueRequest request;
+  *progress = (SweepProgress){.executor = sweep_queue_executor_pid(root)};
   TRY(sweep_manifest_read(root, name, &manifest));
   TRY(core_text_copy(progress->name, sizeof progress->name, name, "sweep"));
   progress->runs = manifest.count;

@@ -36,8 +36,8 @@ static const SweepBatch *find_batch(Batches *batches, const char *root, const ch
 static double asked_before(const SweepJournal *journal, double first_unix_s) {
   double asked = NAN;
   for (size_t i = 0; i < journal->count; i++)
-    if (journal->arrays[i].asked_unix_s <= first_unix_s && !(journal->arrays[i].asked_unix_s < asked))
-      asked = journal->arrays[i].asked_unix_s;
+    if (journal->arrays[i].requested_unix_s <= first_unix_s && !(journal->arrays[i].requested_unix_s < asked))
+      asked = journal->arrays[i].requested_unix_s;
   return asked;
 }
 
@@ -88,7 +88,7 @@ static int read_run(const char *root, const char *name, const SweepJournal *jour
     if (record.first_unix_s > 0) run->wait_s = record.first_unix_s - asked_before(journal, record.first_unix_s);
     if (run->memory.source == SWEEP_MEMORY_UNKNOWN && record.peak_mb > 0)
       run->memory.peak_mb = record.peak_mb, run->memory.source = SWEEP_MEMORY_LARGEST_PROCESS;
-    run->out_of_memory = run->status != STORE_FINISHED && sweep_joblog_ran_out(root, name, journal, &record);
+    run->out_of_memory = run->status != STORE_FINISHED && sweep_joblog_is_oom(root, name, journal, &record);
     run->cut = record.cause == SWEEP_CAUSE_TIME_LIMIT || record.cause == SWEEP_CAUSE_NOT_REQUEUED;
     if (batch) read_share(run, &batch->settings);
     const int64_t limit = batch ? slurm_settings_run_mem(&batch->settings) : 0;
@@ -124,7 +124,7 @@ static void add_up(SweepUsage *usage) {
       usage->stopped_by_rule++, usage->transitions_saved += fmax(0, run->budget - run->transitions);
     if (run->status == STORE_FINISHED && run->spent_s > usage->finished_max_s) usage->finished_max_s = run->spent_s;
     if (run->status == STORE_FAILED) usage->failed_s += wasted;
-    sweep_run_memory_join(&usage->most, &run->memory);
+    sweep_run_memory_merge(&usage->most, &run->memory);
   }
   qsort(waits, count, sizeof *waits, compare);
   usage->wait_median_s = count ? (waits[(count - 1) / 2] + waits[count / 2]) / 2 : NAN;
@@ -211,7 +211,7 @@ int sweep_usage_check_memory(const char *root, const char *name, const int64_t *
   int code = CORE_OK;
   for (size_t i = 0; i < count && code == CORE_OK; i++) {
     const SweepRunUsage *run = &usage.run[indices[i]];
-    if (record) code = sweep_run_memory_exceed(root, run->id, run->memory.exceeded_mb);
+    if (record) code = sweep_run_memory_record_oom(root, run->id, run->memory.exceeded_mb);
     if (code == CORE_OK && limit_mb > 0 && limit_mb <= run->memory.exceeded_mb)
       code = core_error(CORE_USAGE, "--mem: %lldM is too little: run %s ran out of memory at %lldM; --mem %lldM gives "
                         "it more", (long long)limit_mb, run->id, (long long)run->memory.exceeded_mb,

@@ -43,7 +43,7 @@ static void sessions_jobs_and_secrets_are_not(void **state) {
 }
 
 /* In a child: applies the record of sweep s over other variables, and checks with `check`. */
-static void in_child(SweepEnvironmentHow how, int (*check)(void)) {
+static void in_child(SweepEnvironmentMode how, int (*check)(void)) {
   int status;
   const pid_t child = fork();
   if (child == 0) {
@@ -98,9 +98,9 @@ static void a_record_is_applied_as_asked(void **state) {
   assert_int_equal(core_files_read(path, 0, &data, &size), CORE_OK);
   assert_null(strstr(data, "hush"));
   free(data);
-  in_child(SWEEP_ENVIRONMENT_EXACT, check_exact);
-  in_child(SWEEP_ENVIRONMENT_OVER, check_over);
-  in_child(SWEEP_ENVIRONMENT_UNDER, check_under);
+  in_child(SWEEP_ENVIRONMENT_REPLACE, check_exact);
+  in_child(SWEEP_ENVIRONMENT_OVERRIDE, check_over);
+  in_child(SWEEP_ENVIRONMENT_FILL, check_under);
 }
 
 static void what_others_could_have_written_is_not_taken(void **state) {
@@ -109,27 +109,27 @@ static void what_others_could_have_written_is_not_taken(void **state) {
   assert_int_equal(store_path_sweep(root, "s", "environment", path), CORE_OK);
   assert_int_equal(store_path_sweep(root, "s", "aside", aside), CORE_OK);
   assert_int_equal(chmod(path, 0620), 0); /* its group */
-  in_child(SWEEP_ENVIRONMENT_EXACT, check_nothing);
+  in_child(SWEEP_ENVIRONMENT_REPLACE, check_nothing);
   assert_int_equal(chmod(path, 0600), 0);
   assert_int_equal(link(path, aside), 0); /* a second name */
-  in_child(SWEEP_ENVIRONMENT_EXACT, check_nothing);
+  in_child(SWEEP_ENVIRONMENT_REPLACE, check_nothing);
   assert_int_equal(unlink(path), 0);
   assert_int_equal(symlink(aside, path), 0);
-  in_child(SWEEP_ENVIRONMENT_EXACT, check_nothing);
+  in_child(SWEEP_ENVIRONMENT_REPLACE, check_nothing);
   assert_int_equal(unlink(path), 0);
   assert_int_equal(mkfifo(path, 0600), 0);
-  in_child(SWEEP_ENVIRONMENT_EXACT, check_nothing);
+  in_child(SWEEP_ENVIRONMENT_REPLACE, check_nothing);
   assert_int_equal(unlink(path), 0);
-  in_child(SWEEP_ENVIRONMENT_EXACT, check_nothing); /* there is none */
+  in_child(SWEEP_ENVIRONMENT_REPLACE, check_nothing); /* there is none */
   assert_int_equal(core_files_write_atomic(path, "garbage", 7), CORE_OK);
   assert_int_equal(chmod(path, 0600), 0);
-  in_child(SWEEP_ENVIRONMENT_EXACT, check_nothing);
+  in_child(SWEEP_ENVIRONMENT_REPLACE, check_nothing);
   if (geteuid() != 0) return;
   assert_int_equal(rename(aside, path), 0);
   assert_int_equal(chown(path, 12001, 12001), 0); /* another user's */
-  in_child(SWEEP_ENVIRONMENT_EXACT, check_nothing);
+  in_child(SWEEP_ENVIRONMENT_REPLACE, check_nothing);
   assert_int_equal(chown(path, 0, 0), 0);
-  in_child(SWEEP_ENVIRONMENT_OVER, check_over);
+  in_child(SWEEP_ENVIRONMENT_OVERRIDE, check_over);
 }
 
 int main(void) {

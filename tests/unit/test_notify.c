@@ -43,7 +43,7 @@ static SlurmSite read_site(void) {
   return site;
 }
 
-static const SweepNews news = {
+static const SweepNotification news = {
   .sweep = "fig8", .event = "end", .runs = 10, .finished = 8, .failed = 2, .message = "loss is \"NaN\"\nat 7"};
 
 static void test_styles(void **state) {
@@ -132,24 +132,24 @@ static void test_end(void **state) {
   HttpServer server;
   start(&server, "plain", "both");
   make_sweep("ends");
-  sweep_notify_begin(root, "ends", 0);
+  sweep_notify_reset(root, "ends", 0);
   for (size_t i = 0; i < 3; i++) {
     end_run(i, i == 1 ? STORE_FAILED : STORE_FINISHED);
-    sweep_notify_ended(root, "ends", 1, i == 1 ? "out of luck" : NULL);
+    sweep_notify_runs_ended(root, "ends", 1, i == 1 ? "out of luck" : NULL);
   }
   assert_int_equal(server.count, 1); /* the failure, at once */
   assert_non_null(strstr(server.calls[0].body, "out of luck"));
-  sweep_notify_ended(root, "ends", 1, "again"); /* counted as ended, but is not: nobody is told of an end */
+  sweep_notify_runs_ended(root, "ends", 1, "again"); /* counted as ended, but is not: nobody is told of an end */
   assert_int_equal(server.count, 1);
   end_run(3, STORE_FINISHED);
-  sweep_notify_ended(root, "ends", 1, NULL);
+  sweep_notify_runs_ended(root, "ends", 1, NULL);
   assert_int_equal(server.count, 2);
   assert_non_null(strstr(server.calls[1].body, "\"finished\":3,\"failed\":1"));
-  sweep_notify_ended(root, "ends", 1, NULL); /* two that end at once: told once */
+  sweep_notify_runs_ended(root, "ends", 1, NULL); /* two that end at once: told once */
   assert_int_equal(server.count, 2);
-  sweep_notify_begin(root, "ends", 3); /* a retry */
+  sweep_notify_reset(root, "ends", 3); /* a retry */
   end_run(1, STORE_FINISHED);
-  sweep_notify_ended(root, "ends", 1, NULL);
+  sweep_notify_runs_ended(root, "ends", 1, NULL);
   assert_int_equal(server.count, 3);
   assert_non_null(strstr(server.calls[2].body, "\"finished\":4,\"failed\":0"));
   sweep_manifest_free(&manifest);
@@ -163,9 +163,9 @@ static void test_shared(void **state) {
   make_sweep("shares");
   for (size_t i = 0; i < 3; i++) end_run(i, STORE_FINISHED);
   end_run(3, STORE_PENDING);
-  sweep_notify_begin(root, "shares", 3);
+  sweep_notify_reset(root, "shares", 3);
   end_run(3, STORE_FINISHED);
-  sweep_notify_ended(root, "shares", 1, NULL);
+  sweep_notify_runs_ended(root, "shares", 1, NULL);
   assert_int_equal(server.count, 1);
   assert_non_null(strstr(server.calls[0].body, "\"finished\":4,\"failed\":0"));
   sweep_manifest_free(&manifest);
@@ -181,10 +181,10 @@ static void test_dropped(void **state) {
   make_sweep_of("changes", 2);
   assert_int_equal(manifest.count, 4);
   for (size_t i = 0; i < 4; i++) end_run(i, STORE_PENDING);
-  sweep_notify_begin(root, "changes", 2);
+  sweep_notify_reset(root, "changes", 2);
   for (size_t i = 0; i < 2; i++) {
     end_run(i, STORE_FINISHED);
-    sweep_notify_ended(root, "changes", 1, NULL);
+    sweep_notify_runs_ended(root, "changes", 1, NULL);
     assert_int_equal(server.count, i); /* the first is not the end */
   }
   assert_non_null(strstr(server.calls[0].body, "\"finished\":2,\"failed\":0"));
@@ -204,7 +204,7 @@ static void test_choice(void **state) {
     start(&server, "plain", cases[i].on);
     make_sweep(name);
     for (size_t k = 0; k < 4; k++) end_run(k, k ? STORE_FINISHED : STORE_FAILED);
-    sweep_notify_ended(root, name, 4, "bad");
+    sweep_notify_runs_ended(root, name, 4, "bad");
     assert_int_equal(server.count, cases[i].calls);
     for (size_t k = 0; k < 4; k++) end_run(k, STORE_PENDING); /* the next sweep has the same runs */
     sweep_manifest_free(&manifest);
@@ -250,7 +250,7 @@ static void assert_left(const char *expected) {
   assert_int_equal(unlink(path), 0);
 }
 
-static const SweepNews hostile = {
+static const SweepNotification hostile = {
   .sweep = "fig8", .event = "failure", .runs = 10, .finished = 3, .failed = 1,
   .message = "$(touch owned) `id`; rm -rf / \n.\nBcc: x@y\n\xc3\xa9"};
 
@@ -265,7 +265,7 @@ static void test_command(void **state) {
               "$(touch owned) `id`; rm -rf / \n.\nBcc: x@y\n\xc3\xa9\n");
   unsetenv("SWEEP_EVENT");
   CoreText ways = {0};
-  sweep_notify_ways(&site, &ways);
+  sweep_notify_append_channels(&site, &ways);
   assert_string_equal(core_text_string(&ways), "tell"); /* its arguments may be secrets */
   core_text_free(&ways);
 }
@@ -297,16 +297,16 @@ static void test_first_failure(void **state) {
   make_program("tell", "#!/bin/sh\ncat >>\"${0%/*}/left\"\n");
   site_of("command = tell");
   make_sweep("fails");
-  sweep_notify_begin(root, "fails", 0);
+  sweep_notify_reset(root, "fails", 0);
   const StoreState run = {.status = STORE_FAILED, .attempt = 1, .message = "out of luck"};
   assert_int_equal(store_run_state_write(root, manifest.ids[2], &run), CORE_OK);
-  sweep_notify_failed(root, "fails");
-  sweep_notify_failed(root, "fails"); /* once */
+  sweep_notify_run_failed(root, "fails");
+  sweep_notify_run_failed(root, "fails"); /* once */
   snprintf(expected, sizeof expected, "sweep fails: a run failed\nfails/2 (%s): out of luck\n", manifest.ids[2]);
   assert_left(expected);
   site_of("command = tell\non = end");
-  sweep_notify_begin(root, "fails", 0);
-  sweep_notify_failed(root, "fails");
+  sweep_notify_reset(root, "fails", 0);
+  sweep_notify_run_failed(root, "fails");
   char path[128];
   snprintf(path, sizeof path, "%s/left", root);
   assert_false(core_files_exists(path));

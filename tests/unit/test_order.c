@@ -10,7 +10,7 @@
 #include "sweep/cluster/generations.h"
 
 enum { MOST = 64 };
-static const size_t NONE = SWEEP_NO_PARENT, ELSEWHERE = SWEEP_PARENT_ELSEWHERE;
+static const size_t NONE = SWEEP_NO_PARENT, ELSEWHERE = SWEEP_PARENT_EXTERNAL;
 
 /* What every order keeps, whatever the list: each run once, parents in earlier generations, aligned lines beside their
  * parents. */

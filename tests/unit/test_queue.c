@@ -10,8 +10,8 @@ static void make_sweep(void) {
   assert_ok(core_files_make_directories(path));
 }
 
-static SweepRequest read_request(bool expected) {
-  SweepRequest request;
+static SweepQueueRequest read_request(bool expected) {
+  SweepQueueRequest request;
   bool present;
   assert_ok(sweep_queue_read(root, "a", &request, &present));
   assert_int_equal(present, expected);
@@ -20,17 +20,17 @@ static SweepRequest read_request(bool expected) {
 
 static void test_claim(void **state) {
   (void)state;
-  SweepRequest taken;
+  SweepQueueRequest taken;
   bool present, again;
   make_sweep();
   assert_ok(sweep_queue_claim(root, "a", 7, &taken, &present));
   assert_false(present); /* and nothing was written */
   read_request(false);
-  const SweepRequest asked = {.jobs = 3, .force = true, .asked_unix_s = 1.5e9};
+  const SweepQueueRequest asked = {.jobs = 3, .force = true, .requested_unix_s = 1.5e9};
   assert_ok(sweep_queue_write(root, "a", &asked));
   assert_ok(sweep_queue_claim(root, "a", 7, &taken, &present));
   assert_true(present);
-  assert_true(taken.jobs == 3 && taken.force && taken.executor == 7 && taken.asked_unix_s == 1.5e9);
+  assert_true(taken.jobs == 3 && taken.force && taken.executor == 7 && taken.requested_unix_s == 1.5e9);
   assert_int_equal(read_request(true).executor, 7);
   assert_ok(sweep_queue_release(root, "a", 7, &again));
   assert_false(again);
@@ -39,10 +39,10 @@ static void test_claim(void **state) {
 
 static void test_asked_again(void **state) {
   (void)state;
-  SweepRequest taken;
+  SweepQueueRequest taken;
   bool present, again;
   make_sweep();
-  const SweepRequest first = {.jobs = 1}, second = {.jobs = 2};
+  const SweepQueueRequest first = {.jobs = 1}, second = {.jobs = 2};
   assert_ok(sweep_queue_write(root, "a", &first));
   assert_ok(sweep_queue_claim(root, "a", 7, &taken, &present));
   assert_ok(sweep_queue_write(root, "a", &second));
@@ -63,8 +63,8 @@ static void test_older_file(void **state) {
   make_sweep();
   assert_ok(store_path_sweep(root, "a", "queued", path));
   write_text(path, "jobs=4\nforce=1\nexecutor=9\n");
-  const SweepRequest request = read_request(true);
-  assert_true(request.jobs == 4 && request.force && request.executor == 9 && request.asked_unix_s == 0);
+  const SweepQueueRequest request = read_request(true);
+  assert_true(request.jobs == 4 && request.force && request.executor == 9 && request.requested_unix_s == 0);
 }
 
 int main(void) {

@@ -76,8 +76,8 @@ static void a_file_keeps_peak_and_exceeded_limit(void **state) {
   make_folder(id);
   sweep_memory_probe_begin(root, id, &probe);
   sweep_memory_probe_end(root, id, &probe, 700 * 1024);
-  assert_int_equal(sweep_run_memory_exceed(root, id, 900), CORE_OK);
-  assert_int_equal(sweep_run_memory_exceed(root, id, 400), CORE_OK);
+  assert_int_equal(sweep_run_memory_record_oom(root, id, 900), CORE_OK);
+  assert_int_equal(sweep_run_memory_record_oom(root, id, 400), CORE_OK);
   sweep_memory_probe_begin(root, id, &probe); /* another attempt */
   sweep_memory_probe_end(root, id, &probe, 100 * 1024);
   assert_int_equal(sweep_run_memory_read(root, id, &memory), CORE_OK);
@@ -97,7 +97,7 @@ static SweepUsage usage_of(SweepRunUsage *runs, size_t count, int64_t mem) {
                       .spent_s = 100, .useful_s = 100, .finished_max_s = 100};
   usage.settings.mem = mem;
   usage.settings.time = 86400;
-  for (size_t i = 0; i < count; i++) sweep_run_memory_join(&usage.most, &runs[i].memory);
+  for (size_t i = 0; i < count; i++) sweep_run_memory_merge(&usage.most, &runs[i].memory);
   return usage;
 }
 

@@ -21,8 +21,8 @@ static void make_batch(const char *workspace, int64_t number, CoreText *text) {
   const CoreConfig config = core_config_default();
   char id[CORE_RUN_ID];
   core_config_id(&config, id);
-  sweep_batch_begin(workspace, "study", number, &settings, false, &config, text);
-  sweep_batch_add(&config, 0, id, &config, text);
+  sweep_batch_append_head(workspace, "study", number, &settings, false, &config, text);
+  sweep_batch_append_run(&config, 0, id, &config, text);
 }
 
 static void write_batch(int64_t number, char hash[SWEEP_HASH]) {

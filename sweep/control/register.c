@@ -1,5 +1,5 @@
 /* What sweep submit writes into results.db: the sweep's text and its runs. */
-#include "sweep/control/recorded.h"
+#include "sweep/control/register.h"
 
 #include "core/files.h"
 #include "core/text.h"
@@ -97,7 +97,7 @@ static int record_locked(const char *root, const char *path, const SweepGrid *gr
   return code;
 }
 
-int sweep_record_runs(const char *root, const SweepSpec *spec, const SweepGrid *grid, const SweepManifest *manifest) {
+int sweep_register_runs(const char *root, const SweepSpec *spec, const SweepGrid *grid, const SweepManifest *manifest) {
   char path[CORE_PATH_MAX];
   CoreText text = {0};
   bool needed;
