@@ -92,7 +92,7 @@ static int look_at_others(SweepAncestry *ancestry) {
 static bool is_carried(const SweepIdSet *ids, const SweepJobMap *job_map, const char *id, SlurmId *task) {
   size_t index;
   if (!sweep_id_set_find(ids, id, &index) || index >= job_map->count) return false;
-  const SweepJobMapRun *place = &job_map->places[index];
+  const SweepJobMapEntry *place = &job_map->entries[index];
   const SlurmTask *row = sweep_job_map_task(job_map, place);
   if (!row || slurm_state_is_over(row->state)) return false;
   *task = sweep_job_map_task_id(place);

@@ -16,7 +16,7 @@ static void place_array(SweepJobMap *job_map, const SweepArray *array, size_t ba
       if (line >= batch->count) break;
       const int64_t index = batch->runs[line].index;
       if (index >= 0 && (size_t)index < job_map->count)
-        job_map->places[index] = (SweepJobMapRun){.array = array, .task = task, .batch = batch_at, .line = line};
+        job_map->entries[index] = (SweepJobMapEntry){.array = array, .task = task, .batch = batch_at, .line = line};
     }
   }
 }
@@ -25,7 +25,7 @@ int sweep_job_map_read(const char *root, const SweepManifest *manifest, SweepJob
   *job_map = (SweepJobMap){.count = manifest->count};
   TRY(sweep_journal_read(root, manifest->name, &job_map->journal));
   const SweepJournal *journal = &job_map->journal;
-  job_map->places = core_memory_zero_allocate(manifest->count + 1, sizeof *job_map->places);
+  job_map->entries = core_memory_zero_allocate(manifest->count + 1, sizeof *job_map->entries);
   job_map->batch_count = (size_t)journal->batches;
   job_map->batches = core_memory_zero_allocate(job_map->batch_count + 1, sizeof *job_map->batches);
   job_map->rows = core_memory_zero_allocate(journal->count + 1, sizeof *job_map->rows);
@@ -51,7 +51,7 @@ void sweep_job_map_free(SweepJobMap *job_map) {
   for (size_t i = 0; job_map->batches && i < job_map->batch_count; i++) sweep_batch_free(&job_map->batches[i]);
   free(job_map->rows);
   free(job_map->batches);
-  free(job_map->places);
+  free(job_map->entries);
   sweep_journal_free(&job_map->journal);
   *job_map = (SweepJobMap){0};
 }
@@ -86,10 +86,10 @@ void sweep_job_map_join(const char *name, SweepJobMap *job_map, const SlurmTasks
   }
 }
 
-const SlurmTask *sweep_job_map_task(const SweepJobMap *job_map, const SweepJobMapRun *place) {
-  return place->array ? job_map->rows[place->array - job_map->journal.arrays][place->task] : NULL;
+const SlurmTask *sweep_job_map_task(const SweepJobMap *job_map, const SweepJobMapEntry *entry) {
+  return entry->array ? job_map->rows[entry->array - job_map->journal.arrays][entry->task] : NULL;
 }
 
-SlurmId sweep_job_map_task_id(const SweepJobMapRun *place) {
-  return (SlurmId){.job = place->array ? place->array->job : 0, .task = place->task};
+SlurmId sweep_job_map_task_id(const SweepJobMapEntry *entry) {
+  return (SlurmId){.job = entry->array ? entry->array->job : 0, .task = entry->task};
 }

@@ -8,17 +8,17 @@
 #include "sweep/spec/manifest.h"
 
 /* The run's latest place that Slurm took or may have taken. */
-typedef struct SweepJobMapRun {
+typedef struct SweepJobMapEntry {
   const SweepArray *array;   /* NULL: it was never handed to Slurm */
   int64_t task;              /* index in the array */
   size_t batch, line;        /* in job_map->batches, and in its list */
-} SweepJobMapRun;
+} SweepJobMapEntry;
 
 typedef struct SweepJobMap {
   SweepJournal journal;
   SweepBatch *batches;       /* [batch_count], number i + 1 at i; those that hold no present place are empty */
   size_t batch_count;
-  SweepJobMapRun *places;        /* [count], by manifest index */
+  SweepJobMapEntry *entries; /* [count], by manifest index */
   size_t count;
   const SlurmTask **
     *rows; /* [journal.count][tasks]: NULL where Slurm does not know the task; see sweep_job_map_join */
@@ -34,9 +34,9 @@ void sweep_job_map_free(SweepJobMap *job_map);
 void sweep_job_map_join(const char *name, SweepJobMap *job_map, const SlurmTasks *tasks);
 
 /* What Slurm says of this run's task; NULL: nothing (any more), or not joined. */
-const SlurmTask *sweep_job_map_task(const SweepJobMap *job_map, const SweepJobMapRun *place);
+const SlurmTask *sweep_job_map_task(const SweepJobMap *job_map, const SweepJobMapEntry *entry);
 
 /* "123_4"'s parts. */
-SlurmId sweep_job_map_task_id(const SweepJobMapRun *place);
+SlurmId sweep_job_map_task_id(const SweepJobMapEntry *entry);
 
 #endif

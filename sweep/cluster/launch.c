@@ -29,13 +29,13 @@ const SlurmSettings *sweep_submission_settings(const SweepSubmission *s, size_t 
 
 static bool is_in_queue(const SweepSubmission *s, size_t index) {
   if (index >= s->job_map.count) return false;
-  const SlurmTask *row = sweep_job_map_task(&s->job_map, &s->job_map.places[index]);
+  const SlurmTask *row = sweep_job_map_task(&s->job_map, &s->job_map.entries[index]);
   return row && !slurm_state_is_over(row->state);
 }
 
 /* Is it to be started over, and not submitted for that yet? */
 static bool is_forced(const SweepSubmission *s, size_t index) {
-  const SweepArray *array = index < s->job_map.count ? s->job_map.places[index].array : NULL;
+  const SweepArray *array = index < s->job_map.count ? s->job_map.entries[index].array : NULL;
   const int64_t from = s->launch->forced_from;
   return s->launch->force && (from == 0 || !array || array->batch < from);
 }
@@ -62,7 +62,7 @@ static int choose(SweepSubmission *s, const char *id, size_t index, size_t set, 
   bool present;
   TRY(sweep_record_read(s->launch->root, id, &record, &present));
   if (s->launch->force || index >= s->job_map.count) return CORE_OK;
-  const SweepJobMapRun *place = &s->job_map.places[index];
+  const SweepJobMapEntry *place = &s->job_map.entries[index];
   const SlurmTask *row = sweep_job_map_task(&s->job_map, place);
   if ((row && row->state == SLURM_OUT_OF_MEMORY) ||
       (present && sweep_joblog_is_oom(s->launch->root, s->launch->name, &s->job_map.journal, &record))) {
@@ -296,7 +296,7 @@ int sweep_launch_resubmit(const SweepLaunch *launch, const SweepManifest *manife
   s.wanted = core_memory_allocate((count + 1) * sizeof *s.wanted);
   TRY_GOTO(code, out, begin(&s, &lock));
   for (size_t i = 0; i < count; i++) {
-    const SweepJobMapRun *place = &s.job_map.places[indices[i]];
+    const SweepJobMapEntry *place = &s.job_map.entries[indices[i]];
     if (is_in_queue(&s, (size_t)indices[i])) {
       done->queued++;
       continue;

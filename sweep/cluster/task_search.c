@@ -45,7 +45,7 @@ static int is_waiting(const char *root, const SweepJobMap *job_map, const SweepI
   size_t index;
   StoreState state;
   *waits = false;
-  if (!sweep_id_set_find(places, id, &index) || job_map->places[index].array || journal->count == 0) return CORE_OK;
+  if (!sweep_id_set_find(places, id, &index) || job_map->entries[index].array || journal->count == 0) return CORE_OK;
   if (sweep_journal_cancelled_by(journal, id, &journal->arrays[journal->count - 1])) return CORE_OK;
   TRY(store_run_state_read(root, id, true, &state));
   *waits = state.status == STORE_PENDING;

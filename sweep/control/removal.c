@@ -176,7 +176,7 @@ static int look_at_queue(const char *root, const SweepRemoval *removal, const Sw
   if (code == CORE_OK) sweep_job_map_join(name, job_map, &tasks);
   sweep_id_set_add_all(&going, (const char(*)[CORE_RUN_ID])removal->ids, removal->count);
   for (size_t i = 0; i < manifest->count && i < job_map->count && code == CORE_OK; i++) {
-    const SlurmTask *row = sweep_job_map_task(job_map, &job_map->places[i]);
+    const SlurmTask *row = sweep_job_map_task(job_map, &job_map->entries[i]);
     if (!row || slurm_state_is_over(row->state)) continue;
     if (!removal->whole && !sweep_id_set_find(&going, manifest->ids[i], NULL)) continue;
     code = core_error(CORE_USAGE, "%s: run %s is in Slurm's queue; take it out first: sweep cancel %s", name,

@@ -35,8 +35,8 @@ static int change_set(const SweepRetry *retry, const SweepJobMap *job_map, const
                       SlurmSettings *settings) {
   int64_t memory = 0;
   for (size_t i = 0; i < count; i++) {
-    const SweepJobMapRun *place = &job_map->places[indices[i]];
-    const int64_t of_batch = place->array ? slurm_settings_run_mem(&job_map->batches[place->batch].settings) : 0;
+    const SweepJobMapEntry *entry = &job_map->entries[indices[i]];
+    const int64_t of_batch = entry->array ? slurm_settings_run_mem(&job_map->batches[entry->batch].settings) : 0;
     if (of_batch > memory) memory = of_batch;
   }
   if (settings->mem_per_cpu == 0 && memory > settings->mem) settings->mem = memory; /* an earlier retry raised it */

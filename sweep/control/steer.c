@@ -118,11 +118,11 @@ static SlurmId *find_tasks(const Chosen *chosen, const Queue *queue, Verb verb, 
   SlurmId *ids = core_memory_allocate((chosen->manifest.count + 1) * sizeof *ids);
   size_t found = 0, kept = 0;
   for (size_t i = 0; i < chosen->manifest.count; i++) {
-    const SweepJobMapRun *place = &queue->job_map.places[i];
-    const SlurmTask *row = sweep_job_map_task(&queue->job_map, place);
+    const SweepJobMapEntry *entry = &queue->job_map.entries[i];
+    const SlurmTask *row = sweep_job_map_task(&queue->job_map, entry);
     if (!chosen->flags[i] || !row || slurm_state_is_over(row->state)) continue;
     if (verb != CANCEL && row->state != SLURM_PENDING) continue;
-    ids[found++] = sweep_job_map_task_id(place);
+    ids[found++] = sweep_job_map_task_id(entry);
   }
   qsort(ids, found, sizeof *ids, by_id);
   for (size_t i = 0; i < found; i++)
@@ -163,7 +163,7 @@ static int cancel(const Chosen *chosen, const Queue *queue, const SlurmId *ids, 
 static json_t *list_runs_of(const Chosen *chosen, const Queue *queue, const SlurmId *ids, size_t count) {
   json_t *runs = json_array();
   for (size_t i = 0; i < queue->job_map.count; i++) {
-    const SlurmId id = sweep_job_map_task_id(&queue->job_map.places[i]);
+    const SlurmId id = sweep_job_map_task_id(&queue->job_map.entries[i]);
     if (id.job > 0 && bsearch(&id, ids, count, sizeof *ids, by_id))
       json_array_append_new(runs, core_json_text(chosen->manifest.ids[i]));
   }

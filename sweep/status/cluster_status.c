@@ -46,7 +46,7 @@ bool sweep_kind_is_trouble(SweepKind kind) { return kind >= SWEEP_STOPPED; }
 #define SAY(...) snprintf(status->text, sizeof status->text, __VA_ARGS__)
 
 static void judge_waiting(const Judge *judge, size_t index, const SlurmTask *row, SweepRunStatus *status) {
-  const SweepJobMapRun *place = &judge->job_map.places[index];
+  const SweepJobMapEntry *place = &judge->job_map.entries[index];
   const StoreState *state = &judge->progress->run[index].state;
   char behind[64] = "", parent[CORE_RUN_ID];
   const char *advice = slurm_reason_advice(row->reason);
@@ -65,7 +65,7 @@ static void judge_waiting(const Judge *judge, size_t index, const SlurmTask *row
 /* Who cancelled it: the journal knows sweep cancel, accounting knows scancel. */
 static void judge_cancelled(const Judge *judge, size_t index, const SlurmTask *row, const char *when,
                             SweepRunStatus *status) {
-  const SweepJobMapRun *place = &judge->job_map.places[index];
+  const SweepJobMapEntry *place = &judge->job_map.entries[index];
   const char *by = sweep_journal_cancelled_by(&judge->job_map.journal, judge->progress->run[index].id, place->array);
   status->kind = SWEEP_CANCELLED;
   if (by) SAY("by %s with sweep cancel%s; sweep submit goes on", by, when);
@@ -74,7 +74,7 @@ static void judge_cancelled(const Judge *judge, size_t index, const SlurmTask *r
 }
 
 /* What the script itself said before the run began: a module that is missing, a program that is not there. */
-static void script_words(const Judge *judge, const SweepJobMapRun *place, char *words, size_t size) {
+static void script_words(const Judge *judge, const SweepJobMapEntry *place, char *words, size_t size) {
   char path[CORE_PATH_MAX];
   words[0] = '\0';
   if (sweep_batch_output(judge->root, judge->progress->name, place->array->batch, place->array->array, path) == CORE_OK)
@@ -82,7 +82,7 @@ static void script_words(const Judge *judge, const SweepJobMapRun *place, char *
 }
 
 static void judge_out_of_memory(const Judge *judge, size_t index, SweepRunStatus *status) {
-  const SweepJobMapRun *place = &judge->job_map.places[index];
+  const SweepJobMapEntry *place = &judge->job_map.entries[index];
   char had[48] = "", more[32] = "+50%";
   SweepRunMemory memory;
   const int64_t mem = slurm_settings_run_mem(&judge->job_map.batches[place->batch].settings);
@@ -137,7 +137,7 @@ static void judge_over(const Judge *judge, size_t index, const SlurmTask *row, c
         record->cause == SWEEP_CAUSE_PREEMPTED ? "preempted" : "stopped", (long long)state->iteration);
     return;
   }
-  script_words(judge, &judge->job_map.places[index], words, sizeof words);
+  script_words(judge, &judge->job_map.entries[index], words, sizeof words);
   status->kind = state->attempt ? SWEEP_LOST : SWEEP_FAILED;
   if (state->attempt)
     SAY("its process is gone%s%.200s; sweep submit goes on from its checkpoint", *words ? ": " : "", words);
@@ -146,12 +146,12 @@ static void judge_over(const Judge *judge, size_t index, const SlurmTask *row, c
 
 /* What its script said, where that has kept all runs of its array from beginning. "": nothing, or it may have been
  * another task's. */
-static const char *words_before_runs(Judge *judge, const SweepJobMapRun *place) {
+static const char *words_before_runs(Judge *judge, const SweepJobMapEntry *place) {
   if (judge->silent == place->array) return judge->words;
   judge->silent = place->array;
   script_words(judge, place, judge->words, sizeof judge->words);
   for (size_t i = 0; i < judge->progress->runs && *judge->words; i++)
-    if (judge->job_map.places[i].array == place->array && judge->progress->run[i].state.attempt > 0)
+    if (judge->job_map.entries[i].array == place->array && judge->progress->run[i].state.attempt > 0)
       judge->words[0] = '\0';
   if (strstr(judge->words, "CANCELLED AT")) judge->words[0] = '\0'; /* by a node's daemon: scancel while it began */
   return judge->words;
@@ -159,7 +159,7 @@ static const char *words_before_runs(Judge *judge, const SweepJobMapRun *place) 
 
 /* Slurm does not know the task (any more), and the run is not done. */
 static void judge_unknown(Judge *judge, size_t index, const SweepRecord *record, SweepRunStatus *status) {
-  const SweepJobMapRun *place = &judge->job_map.places[index];
+  const SweepJobMapEntry *place = &judge->job_map.entries[index];
   const StoreState *state = &judge->progress->run[index].state;
   if (!judge->asked) {
     status->kind = state->attempt ? SWEEP_STOPPED : SWEEP_QUEUED;
@@ -195,14 +195,14 @@ static void judge_failed(const StoreState *state, const SweepRecord *record, Swe
 }
 
 static bool is_queued(const Judge *judge, size_t index) {
-  const SlurmTask *row = sweep_job_map_task(&judge->job_map, &judge->job_map.places[index]);
+  const SlurmTask *row = sweep_job_map_task(&judge->job_map, &judge->job_map.entries[index]);
   return row && !slurm_state_is_over(row->state);
 }
 
 /* A run that begins from another one's checkpoint and did not come to it: Slurm has cancelled what waited for a task
  * that failed, or the trainer found nothing. Then the parent's fate is the reason. */
 static bool judge_orphan(Judge *judge, size_t index, SweepRunStatus *status) {
-  const SweepJobMapRun *place = &judge->job_map.places[index];
+  const SweepJobMapEntry *place = &judge->job_map.entries[index];
   const StoreState *state = &judge->progress->run[index].state;
   const char *name = judge->progress->name;
   size_t at;
@@ -235,7 +235,7 @@ static bool judge_orphan(Judge *judge, size_t index, SweepRunStatus *status) {
 
 /* The last run of a task ends it; one that failed, or was stopped by its rule, before the others of its task has. */
 static bool has_ended_before_others(const Judge *judge, size_t index, const SweepRecord *record) {
-  const SweepJobMapRun *place = &judge->job_map.places[index];
+  const SweepJobMapEntry *place = &judge->job_map.entries[index];
   const StoreStatus status = judge->progress->run[index].state.status;
   return (status == STORE_FAILED || status == STORE_STOPPED_BY_RULE) &&
          judge->job_map.batches[place->batch].settings.runs_per_task > 1 && record->job == place->array->job &&
@@ -244,7 +244,7 @@ static bool has_ended_before_others(const Judge *judge, size_t index, const Swee
 
 /* Done, and in the queue with --force: its task has not begun with it. */
 static bool is_to_start_over(const Judge *judge, size_t index) {
-  const SweepJobMapRun *place = &judge->job_map.places[index];
+  const SweepJobMapEntry *place = &judge->job_map.entries[index];
   const SweepRunState *run = &judge->progress->run[index];
   SweepRecord record;
   bool present = false;
@@ -255,7 +255,7 @@ static bool is_to_start_over(const Judge *judge, size_t index) {
 
 static void judge_run(Judge *judge, size_t index, SweepRunStatus *status) {
   const StoreState *state = &judge->progress->run[index].state;
-  const SweepJobMapRun *place = &judge->job_map.places[index];
+  const SweepJobMapEntry *place = &judge->job_map.entries[index];
   const SlurmTask *row = sweep_job_map_task(&judge->job_map, place);
   bool in_queue = row && !slurm_state_is_over(row->state);
   SweepRecord record = {0};
@@ -314,7 +314,7 @@ static void ask_history(Judge *judge) {
   size_t count = 0;
   double since = INFINITY;
   for (size_t i = 0; i < judge->progress->runs; i++) {
-    const SweepJobMapRun *place = &judge->job_map.places[i];
+    const SweepJobMapEntry *place = &judge->job_map.entries[i];
     const StoreStatus status = judge->progress->run[i].state.status;
     if (!place->array || !place->array->job || sweep_job_map_task(&judge->job_map, place)) continue;
     if (status != STORE_PENDING && status != STORE_LOST && status != STORE_STOPPED) continue;
