@@ -2,7 +2,10 @@
 #ifndef TESTS_TRAINING_TOOLS_H
 #define TESTS_TRAINING_TOOLS_H
 #include <math.h>
+#include <stdlib.h>
 
+#include "core/device/device.h"
+#include "core/memory.h"
 #include "trainer/run/training.h"
 
 /* "key=value" over `config`, or the test fails with the message. */
@@ -76,6 +79,60 @@ static inline StoreIteration assert_learns(const CoreConfig *config) {
   assert_true(after.episode_return > before.episode_return);
   training_destroy(&training);
   return row;
+}
+
+/* ---- trainings that differ in the order of sums ------------------------------------------------------------------ */
+
+/* Fails unless `got` is within the tolerance of `want`, relative to it; two NaNs are near to each other. */
+static inline void assert_relatively_near(const char *what, double got, double want, double tolerance) {
+  if (isnan(got) && isnan(want)) return;
+  if (!(fabs(got - want) <= tolerance * (1e-3 + fabs(want))))
+    fail_msg("%s: %.9g, expected %.9g", what, got, want);
+}
+
+/* Copies the network's weights to the host; the caller frees them. */
+static inline float *copy_weights(const Training *training, const AgentNetwork *network) {
+  float *host = core_memory_allocate(network->n * sizeof *host);
+  core_device_to_host(training->device, host, network->theta, network->n * sizeof *host);
+  return host;
+}
+
+/* Fails unless the distance of two networks is at most `tolerance` times the length of the second. */
+static inline void assert_close_weights(const Training *a, const AgentNetwork *left, const Training *b,
+                                        const AgentNetwork *right, double tolerance) {
+  float *x = copy_weights(a, left), *y = copy_weights(b, right);
+  double apart = 0, norm = 0;
+  for (size_t i = 0; i < left->n; i++) {
+    apart += pow((double)x[i] - (double)y[i], 2);
+    norm += pow((double)y[i], 2);
+  }
+  if (!(sqrt(apart) <= tolerance * sqrt(norm))) fail_msg("weights %g apart, of %g", sqrt(apart), sqrt(norm));
+  free(x), free(y);
+}
+
+/* Fails unless two measured iterations are the same but for sums in another order. slack: factor of all tolerances. */
+static inline void assert_same_rows(const StoreIteration *device, const StoreIteration *host, double slack) {
+#define SAME(field, tolerance) assert_relatively_near(#field, device->field, host->field, slack * tolerance)
+  SAME(episodes, 0);
+  SAME(solve_rate, 0);
+  SAME(episode_length, 0);
+  SAME(episode_return, 1e-5);
+  SAME(kl, 1e-2);
+  SAME(kl_k3, 1e-2);
+  SAME(entropy, 1e-4);
+  SAME(policy_loss, 2e-2);
+  SAME(value_loss, 1e-3);
+  SAME(advantage_sd, 1e-3);
+  SAME(explained_variance, 1e-2);
+  SAME(grad_norm_actor, 1e-2);
+  SAME(grad_norm_critic, 1e-2);
+  SAME(grad_kurtosis_actor, 1e-1);
+  SAME(update_norm_actor, 1e-2);
+  SAME(weight_norm_critic, 1e-4);
+  SAME(feature_rank_actor, 0.2);
+  SAME(dormant_actor, 0.2);
+  SAME(policy_variance, 1e-2);
+#undef SAME
 }
 
 #endif

@@ -27,6 +27,14 @@ for lacks in plain none some; do
   tap_run "layers in bf16, epilogues of cuBLASLt: $lacks" 0 "PASSED" env CUBLASLT_STAND_IN=$lacks \
     "$built/test_device_chain"
 done
+# A library sums in an order of its own, by shape, in parts of k, or as tensor cores round: tolerances hold in any. The
+# order that depends on the shape takes every program, the others those that are short.
+for sums in shape split tensor; do
+  for program in $(grep -E 'test_device_|hosted' tests/gpu/programs.txt); do
+    [ "${TEST_RUNTIME:-}" = all ] || grep -qE 'shape.*training|(ops|heads|chain|sapg)$' <<<"$sums $program" || continue
+    tap_run "$program, sums of cuBLASLt: $sums" 0 "PASSED" env CUBLASLT_STAND_IN=$sums "$built/$program"
+  done
+done
 
 # ---- the trainer itself ----
 settings=(train.device=cuda env.num=64 ppo.num_steps=8 ppo.epochs=2 ppo.num_minibatches=4 net.width=16
@@ -88,6 +96,13 @@ else
   RUNTIME_STAND_IN=gpus=2 tap_expect "two ranks, a GPU each, sums by MPI" 0 "finished, 4 of 4" \
     train two comm.library=mpi
   RUNTIME_STAND_IN=gpus=1 tap_expect "two ranks on one GPU" 0 "finished, 4 of 4" train shared comm.share_gpu=yes
+  shards=(comm.deterministic=yes comm.shards=4 comm.library=mpi env.num=60 train.total_steps=1920)
+  ranks=()
+  TRAINER_QUEUE=none CUBLASLT_STAND_IN=shape train shards_1 "${shards[@]}" >/dev/null 2>&1
+  ranks=("${mpi[@]}" -n 2)
+  CUBLASLT_STAND_IN=shape RUNTIME_STAND_IN=gpus=2 train shards_2 "${shards[@]}" >/dev/null 2>&1
+  tap_check "comm.deterministic: one rank's bits where cuBLASLt chooses by shape and alignment" \
+    "$(same shards_1 shards_2)"
   if [ ! -x "$built/ranks_queue" ]; then tap_skip "NCCL" "a build without"; else
     export RUNTIME_STAND_IN=gpus=2
     tap_run "what two ranks tell each other by NCCL" 0 "ok 12" "${ranks[@]}" "$built/ranks_devices" nccl

@@ -128,6 +128,15 @@ static void assert_same_rollouts(const Training *a, const Training *b) {
   assert_same(a, a->agent.actor.theta, b, b->agent.actor.theta, a->agent.actor.n * sizeof(float));
 }
 
+/* Compares iterations on a GPU: half of the worlds are a product of another shape, which cuBLASLt may sum in another
+ * order. */
+static void assert_similar_iterations(const Training *a, const Training *b, const StoreIteration *x,
+                                      const StoreIteration *y) {
+  assert_same_rows(x, y, 1);
+  assert_close_weights(a, &a->agent.actor, b, &b->agent.actor, 1e-3);
+  assert_close_weights(a, &a->agent.critic, b, &b->agent.critic, 1e-3);
+}
+
 /* Four iterations: the first is measured and so launched kernel by kernel, the second recorded. */
 static void compare(Case c, const char *order) {
   CoreConfig whole = CONFIGURED_SMALL("train.device=cuda", "env.max_steps=9", "env.num=10", "ppo.num_minibatches=2",
@@ -138,8 +147,13 @@ static void compare(Case c, const char *order) {
   Training *a = made(&whole, order ? "forward" : NULL), *b = made(&halves, order);
   for (int i = 0; i < 4; i++) {
     const StoreIteration x = iterate(a, 1), y = iterate(b, 1);
+    assert_true(x.episodes > 0 && x.episodes == y.episodes);
+    if (order == NULL) {
+      assert_similar_iterations(a, b, &x, &y);
+      continue;
+    }
     assert_same_rollouts(a, b);
-    assert_true(x.episodes > 0 && x.episodes == y.episodes && x.kl == y.kl);
+    assert_true(x.kl == y.kl);
     assert_true(memcmp(&x.solve_rate, &y.solve_rate, sizeof x.solve_rate) == 0);
     assert_true(memcmp(&x.coverage_states, &y.coverage_states, sizeof x.coverage_states) == 0);
   }

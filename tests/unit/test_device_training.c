@@ -31,55 +31,6 @@ static CoreConfig small_config(const char *algorithm, const char *device) {
   return config;
 }
 
-static void assert_near_to(const char *what, double got, double want, double tolerance) {
-  if (isnan(got) && isnan(want)) return;
-  if (!(fabs(got - want) <= tolerance * (1e-3 + fabs(want))))
-    fail_msg("%s: %.9g on the device, %.9g on the CPU", what, got, want);
-}
-
-static float *weights(const Training *training, const AgentNetwork *network) {
-  float *host = core_memory_allocate(network->n * sizeof *host);
-  core_device_to_host(training->device, host, network->theta, network->n * sizeof *host);
-  return host;
-}
-
-static void assert_close_weights(const Training *a, const AgentNetwork *left, const Training *b,
-                                 const AgentNetwork *right, double tolerance) {
-  float *x = weights(a, left), *y = weights(b, right);
-  double apart = 0, norm = 0;
-  for (size_t i = 0; i < left->n; i++) {
-    apart += pow((double)x[i] - (double)y[i], 2);
-    norm += pow((double)y[i], 2);
-  }
-  if (!(sqrt(apart) <= tolerance * sqrt(norm))) fail_msg("weights %g apart, of %g", sqrt(apart), sqrt(norm));
-  free(x), free(y);
-}
-
-/* slack: what all tolerances are multiplied by. */
-static void assert_same_rows(const StoreIteration *device, const StoreIteration *host, double slack) {
-#define SAME(field, tolerance) assert_near_to(#field, device->field, host->field, slack * tolerance)
-  SAME(episodes, 0);
-  SAME(solve_rate, 0);
-  SAME(episode_length, 0);
-  SAME(episode_return, 1e-5);
-  SAME(kl, 1e-2);
-  SAME(kl_k3, 1e-2);
-  SAME(entropy, 1e-4);
-  SAME(policy_loss, 2e-2);
-  SAME(value_loss, 1e-3);
-  SAME(advantage_sd, 1e-3);
-  SAME(explained_variance, 1e-2);
-  SAME(grad_norm_actor, 1e-2);
-  SAME(grad_norm_critic, 1e-2);
-  SAME(grad_kurtosis_actor, 1e-1);
-  SAME(update_norm_actor, 1e-2);
-  SAME(weight_norm_critic, 1e-4);
-  SAME(feature_rank_actor, 0.2);
-  SAME(dormant_actor, 0.2);
-  SAME(policy_variance, 1e-2);
-#undef SAME
-}
-
 /* more: settings of both, NULL at the end; NULL: none. */
 #define WITH(...) (const char *const[]){__VA_ARGS__, NULL}
 static void compare_within(double slack, int iterations, const char *algorithm, const char *const *more) {
@@ -100,7 +51,7 @@ static void compare_within(double slack, int iterations, const char *algorithm, 
   StoreEvaluation device, host;
   training_evaluate(a, &device);
   training_evaluate(b, &host);
-  assert_near_to("evaluation", device.episode_return, host.episode_return, 0.05);
+  assert_relatively_near("evaluation", device.episode_return, host.episode_return, 0.05);
   assert_true(a->device->launches > 100);
   training_destroy(&a);
   training_destroy(&b);
@@ -188,7 +139,7 @@ static void test_new_levels(void **state) {
 static void test_padded(void **state) { (void)state, compare("algo.name=ppo", WITH("env.observations=padded")); }
 
 static void assert_same_measures(const StoreIteration *x, const StoreIteration *y, double tolerance) {
-#define SAME(field) assert_near_to(#field, x->field, y->field, fmax(tolerance, 1e-9))
+#define SAME(field) assert_relatively_near(#field, x->field, y->field, fmax(tolerance, 1e-9))
   SAME(clip_fraction_silent);
   SAME(grad_norm_actor);
   SAME(grad_norm_critic);
@@ -227,11 +178,11 @@ static void compare_queued_as(const char *algorithm, const char *const *more, in
     before = a->device->synchronizations;
     const StoreIteration x = iterate(a, 1), y = iterate(b, 1);
     measured += !isnan(x.grad_kurtosis_actor);
-    assert_near_to("policy_loss", x.policy_loss, y.policy_loss, fmax(100 * tolerance, 1e-9));
-    assert_near_to("value_loss", x.value_loss, y.value_loss, fmax(tolerance, 1e-12));
-    assert_near_to("clip_fraction", x.clip_fraction, y.clip_fraction, fmax(tolerance, 1e-12));
-    assert_near_to("kl", x.kl, y.kl, tolerance);
-    assert_near_to("kl_controller", x.kl_controller, y.kl_controller, fmax(tolerance, 1e-12));
+    assert_relatively_near("policy_loss", x.policy_loss, y.policy_loss, fmax(100 * tolerance, 1e-9));
+    assert_relatively_near("value_loss", x.value_loss, y.value_loss, fmax(tolerance, 1e-12));
+    assert_relatively_near("clip_fraction", x.clip_fraction, y.clip_fraction, fmax(tolerance, 1e-12));
+    assert_relatively_near("kl", x.kl, y.kl, tolerance);
+    assert_relatively_near("kl_controller", x.kl_controller, y.kl_controller, fmax(tolerance, 1e-12));
     assert_same_measures(&x, &y, tolerance);
     if (config.ppo.epsilon < 0.01 && !isnan(x.grad_kurtosis_actor)) assert_true(x.clip_fraction_silent > 0.1);
     assert_close_weights(a, &a->agent.actor, b, &b->agent.actor, tolerance);
@@ -364,12 +315,12 @@ static void test_profile(void **state) {
   for (int i = 0; i < 2; i++) {
     const StoreIteration x = iterate(a, 1), z = iterate(c, 1);
     iterate(b, 1);
-    assert_near_to("kl_monotone", x.kl_monotone, z.kl_monotone, 1e-9);
-    assert_near_to("kl_slope", x.kl_slope, z.kl_slope, 1e-2);
-    assert_near_to("kl_consecutive", x.kl_consecutive, z.kl_consecutive, 1e-3);
+    assert_relatively_near("kl_monotone", x.kl_monotone, z.kl_monotone, 1e-9);
+    assert_relatively_near("kl_slope", x.kl_slope, z.kl_slope, 1e-2);
+    assert_relatively_near("kl_consecutive", x.kl_consecutive, z.kl_consecutive, 1e-3);
   }
   for (int i = 0; i < c->profile.points; i++)
-    assert_near_to("ess_percent", a->profile.ess_percent[i], c->profile.ess_percent[i], 1e-3);
+    assert_relatively_near("ess_percent", a->profile.ess_percent[i], c->profile.ess_percent[i], 1e-3);
   assert_close_weights(a, &a->agent.actor, b, &b->agent.actor, 0);
   training_destroy(&a);
   training_destroy(&b);
@@ -442,7 +393,7 @@ static void check_gpu(const char *precision) {
   set(&on_device, precision);
   Training *a = make(&on_device), *b = make(&on_host);
   const StoreIteration device = iterate(a, 1), host = iterate(b, 1);
-  assert_near_to("advantage_sd", device.advantage_sd, host.advantage_sd, 0.05);
+  assert_relatively_near("advantage_sd", device.advantage_sd, host.advantage_sd, 0.05);
   assert_close_weights(a, &a->agent.actor, b, &b->agent.actor, 0.05);
   training_destroy(&a);
   training_destroy(&b);

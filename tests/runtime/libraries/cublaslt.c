@@ -2,10 +2,11 @@
  * trainer/ops/device/cuda_library.c uses, by cuBLASLt's documentation (cublasLt.h; CUDA Toolkit, "cuBLAS", "Using
  * the cuBLASLt API"). Products are plain loops over matrices stored by columns, done by the host when the stream
  * comes to them, so that what the trainer says about operands, their order, strides and epilogues is held against a
- * definition of its own. Which algorithms the real library has it does not know; CUBLASLT_STAND_IN=plain is a
- * library without fused epilogues, none one without any, some one that refuses a third of all shapes and alignments,
- * with and without epilogues, broken one that cannot begin. Who asks for several algorithms gets four, two of which
- * fail. */
+ * definition of its own. Which algorithms the real library has it does not know. CUBLASLT_STAND_IN is a list of words
+ * with commas between them. About algorithms: plain is a library without fused epilogues, none one without any, some
+ * one that refuses a third of all shapes and alignments, with and without epilogues, broken one that cannot begin.
+ * About the order of summation over k, in which plain loops are only one of the possibilities: fma, split, tensor and
+ * shape (see summation_of). Who asks for several algorithms gets four, two of which fail. */
 #include <cublasLt.h>
 #include <math.h>
 #include <stdbool.h>
@@ -55,6 +56,7 @@ typedef struct Product {
   const void *a_at, *b_at;
   void *d_at;
   uint64_t m, n, k;
+  uint32_t alignment[4]; /* those that the heuristic was told, in bytes */
   float alpha;
   const void **workspace;
 } Product;
@@ -63,9 +65,15 @@ typedef struct Product {
 
 /* ---- descriptions ------------------------------------------------------------------------------------------------ */
 
-static bool lacks(const char *what) {
-  const char *lacking = getenv("CUBLASLT_STAND_IN");
-  return lacking && strcmp(lacking, what) == 0;
+/* Whether CUBLASLT_STAND_IN has the word. */
+static bool is_asked(const char *word) {
+  const char *list = getenv("CUBLASLT_STAND_IN");
+  while (list && *list) {
+    const size_t length = strcspn(list, ",");
+    if (length == strlen(word) && memcmp(list, word, length) == 0) return true;
+    list += length + (list[length] == ',');
+  }
+  return false;
 }
 
 EXPORT size_t cublasLtGetVersion(void) { return CUBLAS_VERSION; }
@@ -82,7 +90,7 @@ EXPORT const char *cublasLtGetStatusString(cublasStatus_t status) {
 
 EXPORT cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle) {
   int gpus = 0;
-  if (cudaGetDeviceCount(&gpus) != cudaSuccess || lacks("broken")) return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (cudaGetDeviceCount(&gpus) != cudaSuccess || is_asked("broken")) return CUBLAS_STATUS_NOT_INITIALIZED;
   *handle = core_memory_zero_allocate(1, 1);
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -194,7 +202,7 @@ static cublasStatus_t whim(const Product *product, const Preference *p) {
                          p->alignment[0], p->alignment[1], p->alignment[2]};
   for (size_t i = 0; i < sizeof of / sizeof *of; i++) hash = (hash ^ of[i]) * 0x100000001b3;
   hash ^= hash >> 29;
-  if (!lacks("some") || hash % 3 != 0) return CUBLAS_STATUS_SUCCESS;
+  if (!is_asked("some") || hash % 3 != 0) return CUBLAS_STATUS_SUCCESS;
   return hash / 3 % 2 ? CUBLAS_STATUS_INVALID_VALUE : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
@@ -212,7 +220,7 @@ EXPORT cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cu
   if (status != CUBLAS_STATUS_SUCCESS) return status;
   if (memcmp(c, d, sizeof(Layout)) != 0 || wanted < 1) return CUBLAS_STATUS_INVALID_VALUE;
   const bool is_plain = operation->epilogue == CUBLASLT_EPILOGUE_DEFAULT;
-  if (lacks("none") || (lacks("plain") && !is_plain)) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (is_asked("none") || (is_asked("plain") && !is_plain)) return CUBLAS_STATUS_NOT_SUPPORTED;
   if (whim(&product, p) != CUBLAS_STATUS_SUCCESS) return whim(&product, p);
   for (*count = 0; *count < wanted && *count < OFFERED; ++*count) {
     cublasLtMatmulHeuristicResult_t *offer = &found[*count];
@@ -300,6 +308,67 @@ static float finish(const Product *p, uint64_t row, uint64_t column, float x, fl
   }
 }
 
+/* ---- sums -------------------------------------------------------------------------------------------------------- */
+
+/* How a product is summed over k: `slabs` parts of k, each in tiles of `tile` products. */
+typedef struct Summation {
+  uint64_t slabs, tile;
+  enum { SEPARATE, FUSED, TENSOR } kind; /* rounds after each product and sum, once for both, or once a tile */
+} Summation;
+
+/* Chooses one of eight by the product's shape and the alignments told, as a heuristic may. */
+static Summation summation_by_shape(const Product *p) {
+  const uint64_t of[] = {p->m, p->n, p->k, p->alignment[0], p->alignment[1], p->alignment[2]};
+  uint64_t hash = 0xcbf29ce484222325;
+  for (size_t i = 0; i < sizeof of / sizeof *of; i++) hash = (hash ^ of[i]) * 0x9e3779b97f4a7c15;
+  hash >>= 61;
+  return (Summation){(uint64_t)1 << (hash & 3), hash & 4 ? 16 : 32, FUSED};
+}
+
+/* Returns the summation that CUBLASLT_STAND_IN asks for: products and sums in order; fma: the same, fused; split: 8
+ * slabs, as a library does to fill a GPU; tensor: 4 slabs in groups of 16 that are summed exactly and rounded towards
+ * zero, as tensor cores do, where the product is one of theirs; shape: one of eight by shape and alignment. */
+static Summation summation_of(const Product *p) {
+  if (is_asked("shape")) return summation_by_shape(p);
+  if (is_asked("tensor")) return (Summation){4, 16, TENSOR};
+  if (is_asked("split")) return (Summation){8, 16, FUSED};
+  return (Summation){1, p->k, is_asked("fma") ? FUSED : SEPARATE};
+}
+
+static float round_towards_zero(double x) {
+  const float nearest = (float)x;
+  return fabs((double)nearest) > fabs(x) ? nextafterf(nearest, 0) : nearest;
+}
+
+/* Adds the products of a tile to those before it in its slab. */
+static float add_tile(const Product *p, const Summation *s, const float *left, const float *right, uint64_t count,
+                      float before) {
+  const bool has_tensor_cores = p->a.type != CUDA_R_32F || p->description.compute != CUBLAS_COMPUTE_32F;
+  if (s->kind == TENSOR) {
+    double exact = before;
+    for (uint64_t k = 0; k < count; k++) exact += (double)left[k] * (double)right[k];
+    return has_tensor_cores ? round_towards_zero(exact) : (float)exact;
+  }
+  float sum = 0;
+  for (uint64_t k = 0; k < count; k++)
+    if (s->kind == FUSED) sum = fmaf(left[k], right[k], sum);
+    else sum += left[k] * right[k];
+  return before + sum;
+}
+
+static float sum_products(const Product *p, const Summation *s, const float *left, const float *right) {
+  const uint64_t slab = (p->k + s->slabs - 1) / s->slabs;
+  float sum = 0;
+  for (uint64_t start = 0; start < p->k; start += slab) {
+    const uint64_t end = start + slab < p->k ? start + slab : p->k;
+    float part = 0;
+    for (uint64_t k = start; k < end; k += s->tile)
+      part = add_tile(p, s, left + k, right + k, k + s->tile < end ? s->tile : end - k, part);
+    sum += part;
+  }
+  return sum;
+}
+
 /* A product has its workspace for itself from begin to end, for which there are two operations in the stream. */
 static void take_workspace(void *data) {
   const Product *p = data;
@@ -310,6 +379,7 @@ static void multiply(void *data) {
   const Product *p = data;
   CORE_CHECK(*p->workspace == p); /* else two products have one workspace at once */
   const bool ta = p->description.transpose_a != CUBLAS_OP_N, tb = p->description.transpose_b != CUBLAS_OP_N;
+  const Summation summation = summation_of(p);
   float *left = core_memory_allocate((p->m + p->n) * p->k * sizeof *left), *right = left + p->m * p->k;
   for (uint64_t k = 0; k < p->k; k++) { /* each factor once: converting them takes longer than the products */
     for (uint64_t i = 0; i < p->m; i++) left[i * p->k + k] = factor(p, p->a_at, &p->a, ta, i, k);
@@ -318,8 +388,7 @@ static void multiply(void *data) {
   for (uint64_t i = 0; i < p->m; i++) {
     float gradient = 0;
     for (uint64_t j = 0; j < p->n; j++) {
-      float sum = 0;
-      for (uint64_t k = 0; k < p->k; k++) sum += left[i * p->k + k] * right[j * p->k + k];
+      const float sum = sum_products(p, &summation, left + i * p->k, right + j * p->k);
       store(p->d_at, p->d.type, i + j * (uint64_t)p->d.stride, finish(p, i, j, p->alpha * sum, &gradient));
     }
     if (p->description.epilogue == CUBLASLT_EPILOGUE_DRELU_BGRAD) store(p->description.bias, p->d.type, i, gradient);
@@ -353,6 +422,7 @@ EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc
   if (*(const float *)beta != 0) return CUBLAS_STATUS_NOT_SUPPORTED;
   p.a_at = a, p.b_at = b, p.d_at = d;
   p.alpha = *(const float *)alpha, p.workspace = workspace;
+  memcpy(p.alignment, chosen->alignment, sizeof p.alignment);
   Product *kept = core_memory_allocate(sizeof *kept);
   *kept = p;
   const bool good = cudaLaunchHostFunc(stream, take_workspace, kept) == cudaSuccess &&

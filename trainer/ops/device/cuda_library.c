@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLANS_MAX = 128, EPILOGUE_ALIGNMENT = 16, REFUSALS_NAMED = 8 };
+enum { PLANS_MAX = 128, ALIGNMENT_MAX = 16, EPILOGUE_ALIGNMENT = 16, REFUSALS_NAMED = 8 };
 enum { CHOICES = 8, TIMINGS = 4 }; /* TRAINER_PRODUCTS=timed: candidate algorithms; runs of each */
 
 /* Used functions, with cuBLASLt's own types. */
@@ -149,11 +149,28 @@ static void set(DeviceLibrary *library, Plan *plan, cublasLtMatmulDescAttributes
   CHECK(library, cublasLtMatmulDescSetAttribute, plan->operation, attribute, value, bytes);
 }
 
-/* Returns the alignment of the address, at most 256 bytes: faster algorithms need 16. */
 static uint32_t alignment_of(const void *address) {
-  uint32_t alignment = 256;
+  uint32_t alignment = ALIGNMENT_MAX;
   while ((uintptr_t)address % alignment) alignment /= 2;
   return alignment;
+}
+
+static size_t row_of_a(const DeviceProduct *p) { return p->row_a ? p->row_a : p->transpose_a ? p->m : p->k; }
+
+/* Returns the alignment in bytes, at most ALIGNMENT_MAX, that all rows of a matrix have. Not that of its first row: a
+ * shard's rows begin elsewhere on another number of ranks, and would get another algorithm, and so other bits. */
+static uint32_t alignment_of_rows(const void *address, size_t row, OpsNumbers numbers) {
+  const size_t bytes = row * (numbers == OPS_NUMBERS_BF16 ? sizeof(uint16_t) : sizeof(float));
+  const uint32_t first = alignment_of(address), others = alignment_of((const void *)bytes);
+  return first < others ? first : others;
+}
+
+typedef struct Alignments { uint32_t a, b, c; } Alignments;
+
+static Alignments alignments_of(const DeviceProduct *p) {
+  return (Alignments){alignment_of_rows(p->a, row_of_a(p), p->factors),
+                      alignment_of_rows(p->b, p->transpose_b ? p->k : p->n, p->factors),
+                      alignment_of_rows(p->c, p->n, p->result)};
 }
 
 /* Formats a product: shape, transposed operands, types, epilogue. */
@@ -169,11 +186,12 @@ static void put_into_words(const DeviceProduct *p, char words[PRODUCT_WORDS]) {
 /* Logs products that the library leaves to this program's kernels: a plain one may be slow there. */
 static void tell_refused(DeviceLibrary *library, const DeviceProduct *p) {
   if (library->refusals++ >= REFUSALS_NAMED) return;
+  const Alignments aligned = alignments_of(p);
   char words[PRODUCT_WORDS];
   put_into_words(p, words);
   core_log(p->epilogue == OPS_PRODUCT ? CORE_LOG_WARN : CORE_LOG_INFO,
            "cuBLASLt has no algorithm for a %s, aligned to %u, %u, %u bytes; using this program's kernel%s", words,
-           alignment_of(p->a), alignment_of(p->b), alignment_of(p->c),
+           aligned.a, aligned.b, aligned.c,
            library->refusals == REFUSALS_NAMED ? "; later ones are not reported" : "");
 }
 
@@ -185,13 +203,14 @@ static void find_algorithms(DeviceLibrary *library, Plan *plan) {
   CHECK(library, cublasLtMatmulPreferenceCreate, &preference);
   CHECK(library, cublasLtMatmulPreferenceSetAttribute, preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
         sizeof workspace);
-  const uint32_t alignment[] = {alignment_of(plan->key.b), alignment_of(plan->key.a), alignment_of(plan->key.c)};
+  const Alignments aligned = alignments_of(&plan->key);
+  const uint32_t alignment[] = {aligned.b, aligned.a, aligned.c, aligned.c};
   const cublasLtMatmulPreferenceAttributes_t attribute[] = {
     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
   for (int i = 0; i < 4; i++)
-    CHECK(library, cublasLtMatmulPreferenceSetAttribute, preference, attribute[i], &alignment[i < 3 ? i : 2],
-          sizeof alignment[0]);
+    CHECK(library, cublasLtMatmulPreferenceSetAttribute, preference, attribute[i], &alignment[i],
+          sizeof alignment[i]);
   /* CUBLAS_STATUS_NOT_SUPPORTED, or no algorithm, means that there is no kernel; an epilogue or a shape that does not
    * fit the rest may be reported as an invalid value. All else is an error. */
   const cublasStatus_t status = library->call.cublasLtMatmulAlgoGetHeuristic(
@@ -239,20 +258,22 @@ static void make_plan(DeviceLibrary *library, const DeviceProduct *p, Plan *plan
   set(library, plan, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);
   if (p->mask) set(library, plan, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &mask_bits, sizeof mask_bits);
   point(library, plan, p);
-  plan->a = layout(library, p->factors, a_rows, a_columns, p->row_a ? p->row_a : a_columns);
+  plan->a = layout(library, p->factors, a_rows, a_columns, row_of_a(p));
   plan->b = layout(library, p->factors, b_rows, b_columns, b_columns);
   plan->c = layout(library, p->result, p->m, p->n, p->n);
   find_algorithms(library, plan);
 }
 
-static int same_alignment(const void *x, const void *y) { return alignment_of(x) == alignment_of(y); }
+static bool same_alignments(const DeviceProduct *p, const DeviceProduct *q) {
+  const Alignments x = alignments_of(p), y = alignments_of(q);
+  return x.a == y.a && x.b == y.b && x.c == y.c && alignment_of(p->bias) == alignment_of(q->bias) &&
+         alignment_of(p->mask) == alignment_of(q->mask);
+}
 
-static int same_shape(const DeviceProduct *p, const DeviceProduct *q) {
+static bool same_shape(const DeviceProduct *p, const DeviceProduct *q) {
   return p->m == q->m && p->n == q->n && p->k == q->k && p->transpose_a == q->transpose_a &&
          p->transpose_b == q->transpose_b && p->row_a == q->row_a && p->factors == q->factors &&
-         p->result == q->result && p->epilogue == q->epilogue && same_alignment(p->a, q->a) &&
-         same_alignment(p->b, q->b) && same_alignment(p->c, q->c) && same_alignment(p->bias, q->bias) &&
-         same_alignment(p->mask, q->mask);
+         p->result == q->result && p->epilogue == q->epilogue && same_alignments(p, q);
 }
 
 /* Finds the plan of a known shape, else makes a new one, replacing the oldest if all are taken. */
