@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analysis/figures/curve_set.h"
-#include "analysis/figures/thin.h"
+#include "analysis/runs/lines.h"
 #include "analysis/runs/tasks.h"
 #include "analysis/statistics/statistics.h"
 #include "core/memory.h"
@@ -106,7 +106,7 @@ static double last_value(const AnalysisCurveSet *set, size_t run) {
 /* Lines by the setting that explains most, panels by the next one that has few values. */
 static void merge_lines(AnalysisCurveSet *set, size_t family, const AnalysisCandidate *list, size_t count,
                         size_t *panels) {
-  const AnalysisCandidate *line = analysis_thin_line(list, count), *facet = NULL;
+  const AnalysisCandidate *line = analysis_lines_choose(list, count), *facet = NULL;
   if (!line) return;
   for (size_t i = 0; i < count && !facet && !set->panel_keys && set->column_count == 1; i++)
     if (&list[i] != line && list[i].values > 1 && list[i].values <= FACETS_MOST &&
@@ -117,7 +117,7 @@ static void merge_lines(AnalysisCurveSet *set, size_t family, const AnalysisCand
     set->faceted = true;
     *panels += facet->values - 1;
   }
-  analysis_thin_merge(&set->context.selection, &set->groups, family, line);
+  analysis_lines_merge(&set->context.selection, &set->groups, family, line);
 }
 
 static int thin_family(AnalysisCurveSet *set, size_t family, size_t *panels) {
@@ -125,7 +125,7 @@ static int thin_family(AnalysisCurveSet *set, size_t family, size_t *panels) {
   AnalysisCandidate *list = core_memory_zero_allocate(count + 1, sizeof *list);
   double *last = core_memory_allocate((runs + 1) * sizeof *last);
   for (size_t r = 0; r < runs; r++) last[r] = last_value(set, r);
-  const int code = analysis_thin_rank(&set->context.selection, &set->groups, family, last, list);
+  const int code = analysis_lines_rank(&set->context.selection, &set->groups, family, last, list);
   if (code == CORE_OK) merge_lines(set, family, list, count, panels);
   free(list);
   free(last);

@@ -13,7 +13,7 @@
 #include "core/memory.h"
 #include "core/terminal.h"
 
-enum { BEST_SHOWN = 10, PAIRS = 6, FOREST_SEED = 12 };
+enum { BEST_SHOWN = 10, PAIRS = 6 };
 
 /* A trial's runs as one number. */
 typedef struct Judged {
@@ -80,23 +80,14 @@ static void rank(Search *s) {
   }
 }
 
-/* A setting that takes no part stands in the middle of its range, where it explains nothing. */
 static void explain(Search *s) {
-  const CoreSearch *space = &s->trials.space;
-  double *x = core_memory_allocate((s->valued * space->count + 1) * sizeof *x);
-  double *y = core_memory_allocate((s->valued + 1) * sizeof *y);
-  for (size_t i = 0; i < s->valued; i++) {
-    const AnalysisTrial *trial = &s->trials.trials[s->order[i]];
-    y[i] = score_of(s, s->order[i]);
-    for (size_t a = 0; a < space->count; a++)
-      x[i * space->count + a] =
-        isnan(trial->coordinate[a]) ? 0.5 : core_search_unit(&space->axes[a], trial->coordinate[a]);
-  }
-  s->main = core_memory_allocate(space->count * sizeof *s->main);
-  s->pair = core_memory_allocate(space->count * space->count * sizeof *s->pair);
-  s->explained = analysis_importance(x, y, s->valued, space->count, FOREST_SEED, PAIRS, s->main, s->pair);
-  free(x);
-  free(y);
+  const size_t axes = s->trials.space.count;
+  double *score = core_memory_allocate((s->valued + 1) * sizeof *score);
+  for (size_t i = 0; i < s->valued; i++) score[i] = score_of(s, s->order[i]);
+  s->main = core_memory_allocate(axes * sizeof *s->main);
+  s->pair = core_memory_allocate(axes * axes * sizeof *s->pair);
+  s->explained = analysis_trials_importance(&s->trials, s->order, score, s->valued, PAIRS, s->main, s->pair);
+  free(score);
 }
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */

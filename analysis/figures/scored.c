@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/figures/thin.h"
+#include "analysis/runs/lines.h"
 #include "analysis/runs/tasks.h"
 #include "core/memory.h"
 
@@ -29,7 +29,7 @@ static double value_for_means(const AnalysisScored *scored, AnalysisMeasure meas
 int analysis_scored_thin(const AnalysisScored *scored, const AnalysisSelection *selection, AnalysisGrouping *groups) {
   double *value = core_memory_allocate((selection->count + 1) * sizeof *value);
   for (size_t r = 0; r < selection->count; r++) value[r] = analysis_scored_value(scored, r);
-  const int code = analysis_thin_lines(selection, groups, value);
+  const int code = analysis_lines_limit(selection, groups, value);
   free(value);
   return code;
 }

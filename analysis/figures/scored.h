@@ -33,7 +33,7 @@ int analysis_scored_read(AnalysisScored *scored, const AnalysisContext *context)
 int analysis_scored_refuse_mixed(const AnalysisScored *scored, const AnalysisContext *context,
                                  const AnalysisGrouping *const *groupings, size_t count);
 void analysis_scored_free(AnalysisScored *scored);
-/* Groups lines of more than eight configurations by the setting that explains most of the values (thin.h). */
+/* Groups lines of more than eight configurations by the setting that explains most of the values (lines.h). */
 int analysis_scored_thin(const AnalysisScored *scored, const AnalysisSelection *selection, AnalysisGrouping *groups);
 
 double analysis_scored_value(const AnalysisScored *scored, size_t run);

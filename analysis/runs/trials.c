@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/statistics/importance.h"
 #include "core/memory.h"
 #include "store/database/query.h"
 
@@ -186,6 +187,21 @@ int analysis_trials_read(StoreDatabase *database, const AnalysisSelection *selec
   store_query_close(&query);
   qsort(trials->trials, trials->count, sizeof *trials->trials, by_place);
   return code;
+}
+
+double analysis_trials_importance(const AnalysisTrials *trials, const size_t *list, const double *score, size_t n,
+                                  size_t pairs, double *main, double *pair) {
+  enum { FOREST_SEED = 12 };
+  const CoreSearch *space = &trials->space;
+  double *x = core_memory_allocate((n * space->count + 1) * sizeof *x);
+  for (size_t i = 0; i < n; i++) {
+    const double *coordinate = trials->trials[list[i]].coordinate;
+    for (size_t a = 0; a < space->count; a++)
+      x[i * space->count + a] = isnan(coordinate[a]) ? 0.5 : core_search_unit(&space->axes[a], coordinate[a]);
+  }
+  const double explained = analysis_importance(x, score, n, space->count, FOREST_SEED, pairs, main, pair);
+  free(x);
+  return explained;
 }
 
 void analysis_trials_free(AnalysisTrials *trials) {

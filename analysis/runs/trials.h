@@ -31,4 +31,10 @@ int analysis_trials_read(StoreDatabase *database, const AnalysisSelection *selec
                          const char *search, AnalysisTrials *trials);
 void analysis_trials_free(AnalysisTrials *trials);
 
+/* Computes the importance of the space's settings from the scores of the trials list[n] (importance.h): main[axes] and
+ * pair[axes * axes], NULL: not wanted. Returns the forest's out-of-bag R^2. A setting that takes no part in a trial
+ * counts as the middle of its range, where it explains nothing. */
+double analysis_trials_importance(const AnalysisTrials *trials, const size_t *list, const double *score, size_t n,
+                                  size_t pairs, double *main, double *pair);
+
 #endif
