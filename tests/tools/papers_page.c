@@ -1,6 +1,6 @@
-/* Prints docs/papers.md: each figure of the papers with its environment and budget there and here, what we had to
- * assume, and the claims that speak of it. Made of papers.def, claims.def and the experiment files alone (`make docs`);
- * run in the repository's root. Ends with 1 where one of them names what another lacks. */
+/* Prints docs/papers.md: each figure of the papers with its environment and budget in the paper and here, our
+ * assumptions, and its claims. Reads papers.def, claims.def, limits.def and the experiment files alone (`make docs`);
+ * run it in the repository's root. Exits with 1 if one of them names something that another lacks. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "core/text.h"
 #include "sweep/spec/grid.h"
 
-enum { WIDTH = 100, LISTED = 5, PAIRS = 9 };
+enum { WIDTH = 118, LISTED = 5, PAIRS = 9, SHARED = 3 };
 
 static int faults;
 
@@ -23,7 +23,7 @@ static void fault(const char *what, const char *name) {
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
-/* Prints words up to WIDTH columns a line; further lines begin with two blanks where the first is a list's item. */
+/* Prints text in lines of at most WIDTH columns; the continuation lines of a list item are indented by two blanks. */
 static void print_wrapped(const char *text) {
   const char *indent = strncmp(text, "- ", 2) == 0 ? "  " : "";
   size_t column = 0;
@@ -45,7 +45,7 @@ static void print_wrapped(const char *text) {
   putchar('\n');
 }
 
-/* A set of values that keeps their order; printed as a list, or by its ends when there are many. */
+/* An ordered set of texts. */
 typedef struct Values { char **text; size_t count; } Values;
 
 static void values_add(Values *values, const char *text) {
@@ -55,6 +55,7 @@ static void values_add(Values *values, const char *text) {
   values->text[values->count++] = core_text_duplicate(text);
 }
 
+/* Appends the values as a list; more than `most` as their count, the first and the last. */
 static void values_print(const Values *values, size_t most, CoreText *text) {
   if (values->count > most) {
     core_text_appendf(text, "%zu: %s ... %s", values->count, values->text[0], values->text[values->count - 1]);
@@ -73,7 +74,7 @@ static int by_number(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/* Numbers, each once, ascending. */
+/* A set of numbers in ascending order. */
 typedef struct Numbers { double *value; size_t count; } Numbers;
 
 static void numbers_add(Numbers *numbers, double value) {
@@ -84,7 +85,7 @@ static void numbers_add(Numbers *numbers, double value) {
   qsort(numbers->value, numbers->count, sizeof *numbers->value, by_number);
 }
 
-/* Small ones in full, large ones as experiments write them: 3e9, 1.501e9. */
+/* Appends a number as experiments write it: small ones in full, large ones as 3e9, 1.501e9. */
 static void number_print(double value, CoreText *text) {
   char buffer[32];
   snprintf(buffer, sizeof buffer, "%.9e", value);
@@ -127,15 +128,15 @@ static void add_task(const CoreConfig *config, Values *tasks) {
   core_text_free(&text);
 }
 
-/* A row of the table: what the file makes with this profile (NULL: none). */
-static void print_ours(const char *path, const char *profile) {
+/* Prints the table's row of the runs that the experiment file makes without a profile. */
+static void print_ours(const char *path) {
   SweepSpec spec;
   SweepGrid grid;
   CoreText text = {0};
   Values tasks = {0}, shapes = {0};
   char shape[64];
   Numbers environments = {0}, steps = {0}, transitions = {0};
-  if (sweep_spec_read(path, profile, NULL, 0, &spec) != CORE_OK) {
+  if (sweep_spec_read(path, NULL, NULL, 0, &spec) != CORE_OK) {
     fault(core_error_message(), path);
     return;
   }
@@ -156,10 +157,10 @@ static void print_ours(const char *path, const char *profile) {
     snprintf(shape, sizeof shape, "%d × %d", (int)config.env.num, (int)config.ppo.num_steps);
     values_add(&shapes, shape);
   }
-  core_text_appendf(&text, profile ? "| `--profile %s` | " : "| here%s | ", profile ? profile : "");
+  core_text_append(&text, "| here | ");
   values_print(&tasks, LISTED, &text);
   core_text_append(&text, " | ");
-  if (shapes.count == environments.count * steps.count && shapes.count > 0) { /* each with each */
+  if (shapes.count == environments.count * steps.count && shapes.count > 0) { /* full product */
     numbers_print(&environments, &text);
     core_text_append(&text, " × ");
     numbers_print(&steps, &text);
@@ -179,7 +180,7 @@ static void print_ours(const char *path, const char *profile) {
   sweep_spec_free(&spec);
 }
 
-/* ---- what is assumed --------------------------------------------------------------------------------------------- */
+/* ---- assumptions ------------------------------------------------------------------------------------------------- */
 
 static char *trim(char *text) {
   text += strspn(text, " \t");
@@ -188,8 +189,9 @@ static char *trim(char *text) {
   return text;
 }
 
-/* A line of an experiment file with "(p)" in its comment: the setting or the block, and what else the comment says. */
-static void add_assumption(const char *section, char *line, CoreText *text) {
+/* Adds the assumption of a line whose comment has "(p)": "`setting = value`" or "all of `[block]`", and the comment.
+ * The first of several lines with the same setting and value counts. */
+static void add_assumption(const char *section, char *line, Values *assumptions) {
   char *comment = strchr(line, ';');
   if (!comment || !strstr(comment, "(p)")) return;
   *comment++ = '\0';
@@ -202,26 +204,28 @@ static void add_assumption(const char *section, char *line, CoreText *text) {
     words[strlen(words) - 3] = '\0';
     words = trim(words);
   }
-  CoreText setting = {0};
+  CoreText text = {0};
   if (*what == '[') {
-    core_text_appendf(&setting, "all of `%s`", what);
+    core_text_appendf(&text, "all of `%s`", what);
   } else if (equals) {
     *equals = '\0';
     const bool full = strchr(what, '.') != NULL;
-    core_text_appendf(&setting, "`%s%s%s = %s`", full ? "" : section, full ? "" : ".", trim(what), trim(equals + 1));
+    core_text_appendf(&text, "`%s%s%s = %s`", full ? "" : section, full ? "" : ".", trim(what), trim(equals + 1));
   }
-  const bool is_new = setting.length && !strstr(core_text_string(text), core_text_string(&setting));
-  if (is_new) core_text_appendf(text, "%s%s", text->length ? "; " : "", core_text_string(&setting));
-  core_text_free(&setting);
-  if (!is_new) return; /* several blocks assume the same, or a comment of its own */
-  /* "8 is the paper's; the others (p)": which part is meant must stay. */
-  if (*words) core_text_appendf(text, " (%s%s)", words, last && strchr(words, ';') ? " assumed" : "");
+  bool is_new = text.length > 0;
+  for (size_t i = 0; i < assumptions->count && is_new; i++)
+    is_new = strncmp(assumptions->text[i], text.data, text.length) != 0;
+  if (is_new) {
+    /* "8 is the paper's; the others (p)": the part that is assumed must stay. */
+    if (*words) core_text_appendf(&text, " (%s%s)", words, last && strchr(words, ';') ? " assumed" : "");
+    values_add(assumptions, text.data);
+  }
+  core_text_free(&text);
 }
 
-/* Every value of the file, profiles aside, that its comment marks with (p). */
-static void print_assumptions(const char *path) {
+/* Collects every value of the file, except those of profiles, whose comment has "(p)". */
+static void read_assumptions(const char *path, Values *assumptions) {
   char line[1024], section[128] = "";
-  CoreText text = {0};
   FILE *file = fopen(path, "r");
   if (!file) {
     fault("cannot be read", path);
@@ -230,22 +234,89 @@ static void print_assumptions(const char *path) {
   while (fgets(line, sizeof line, file)) {
     if (strncmp(line, "[profile", 8) == 0) break;
     if (line[0] == '[') snprintf(section, sizeof section, "%.*s", (int)strcspn(line + 1, "] "), line + 1);
-    if (line[0] != ';') add_assumption(section, line, &text);
+    if (line[0] != ';') add_assumption(section, line, assumptions);
   }
   fclose(file);
+}
+
+/* Returns the first figure that is drawn from this experiment; its block has the table of the runs. */
+static const AnalysisPaper *first_of(const char *experiment) {
+  const AnalysisPaper *figure = analysis_papers;
+  while (strcmp(figure->experiment, experiment) != 0) figure++;
+  return figure;
+}
+
+static bool is_of(const char *title, const char *paper) { return strncmp(title, paper, strlen(paper)) == 0; }
+
+/* Returns the "1a" of "P000 Fig. 1a". */
+static const char *number_of(const char *title) {
+  const char *last = strrchr(title, ' ');
+  return last ? last + 1 : title;
+}
+
+/* Returns the number of the paper's experiments with this assumption, and appends their figures. */
+static size_t count_sharing(const char *paper, const char *assumption, CoreText *figures) {
+  size_t count = 0;
+  for (const AnalysisPaper *figure = analysis_papers; figure->name; figure++) {
+    if (!is_of(figure->title, paper) || first_of(figure->experiment) != figure) continue;
+    Values own = {0};
+    read_assumptions(figure->experiment, &own);
+    for (size_t i = 0; i < own.count; i++) {
+      if (strcmp(own.text[i], assumption) != 0) continue;
+      core_text_appendf(figures, "%s%s", count ? ", " : "", number_of(figure->title));
+      count++;
+    }
+    values_free(&own);
+  }
+  return count;
+}
+
+/* Collects the assumptions that at least SHARED of the paper's experiments have in common; prints them with figures. */
+static void print_shared(const char *paper, Values *shared) {
+  Values all = {0};
+  for (const AnalysisPaper *figure = analysis_papers; figure->name; figure++)
+    if (is_of(figure->title, paper)) read_assumptions(figure->experiment, &all);
+  for (size_t i = 0; i < all.count; i++) {
+    CoreText figures = {0}, text = {0};
+    if (count_sharing(paper, all.text[i], &figures) >= SHARED) {
+      if (shared->count == 0) printf("\nShared assumptions (p), with the figures whose runs have them:\n\n");
+      values_add(shared, all.text[i]);
+      core_text_appendf(&text, "- %s: %s", all.text[i], core_text_string(&figures));
+      print_wrapped(text.data);
+    }
+    core_text_free(&figures);
+    core_text_free(&text);
+  }
+  values_free(&all);
+}
+
+static bool has_value(const Values *values, const char *text) {
+  for (size_t i = 0; i < values->count; i++)
+    if (strcmp(values->text[i], text) == 0) return true;
+  return false;
+}
+
+/* Prints the file's assumptions without the shared ones. */
+static void print_assumptions(const char *path, const Values *shared) {
+  Values own = {0};
+  CoreText text = {0};
+  read_assumptions(path, &own);
+  for (size_t i = 0; i < own.count; i++) {
+    if (has_value(shared, own.text[i])) continue;
+    core_text_appendf(&text, "%s%s", text.length ? "; " : "Assumed (p): ", own.text[i]);
+  }
   if (text.length) {
-    CoreText all = {0};
-    core_text_appendf(&all, "Assumed (p): %s.", text.data);
+    core_text_append(&text, ".");
     putchar('\n');
-    print_wrapped(all.data);
-    core_text_free(&all);
+    print_wrapped(text.data);
   }
   core_text_free(&text);
+  values_free(&own);
 }
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
-/* Does a claim's "5a, 12, App. B" name figure "12a"? A number without a letter names all of its panels. */
+/* Whether a claim's list "5a, 12, App. B" names figure "12a". A number without a letter names all of its panels. */
 static bool names_figure(const char *list, const char *figure) {
   const size_t digits = strspn(figure, "0123456789");
   for (const char *word = list; *word; word += strspn(word, ", ")) {
@@ -257,26 +328,18 @@ static bool names_figure(const char *list, const char *figure) {
   return false;
 }
 
-/* What comes after "P000 Fig. ". */
-static const char *number_of(const char *title) {
-  const char *last = strrchr(title, ' ');
-  return last ? last + 1 : title;
-}
-
-static bool is_of(const char *title, const char *paper) { return strncmp(title, paper, strlen(paper)) == 0; }
-
 static bool speaks_of(const AnalysisClaim *claim, const AnalysisPaper *figure) {
   return is_of(figure->title, claim->paper) && names_figure(claim->figure, number_of(figure->title));
 }
 
-/* The first of the figures that a claim names, in the order of the page; NULL: none. */
+/* Returns the first figure of the page that a claim names, or NULL. */
 static const AnalysisPaper *home_of(const AnalysisClaim *claim) {
   for (const AnalysisPaper *figure = analysis_papers; figure->name; figure++)
     if (speaks_of(claim, figure)) return figure;
   return NULL;
 }
 
-/* "[Fig. 1a](#p000-fig-1a)" of "P000 Fig. 1a"; shown: the words. */
+/* Appends the link "[1a](#p000-fig-1a)" to figure "P000 Fig. 1a", with the text `shown`. */
 static void print_link(const char *title, const char *shown, CoreText *text) {
   core_text_appendf(text, "[%s](#", shown);
   for (const char *at = title; *at; at++) {
@@ -286,9 +349,9 @@ static void print_link(const char *title, const char *shown, CoreText *text) {
   core_text_append(text, ")");
 }
 
-/* "- `com_low` (`LOW_PLATEAU` of final score by `ppo.com`): the sentence. It cannot tell ..." */
+/* Appends "- `com_low` (`LOW_PLATEAU` of final score by `ppo.com`): the sentence." */
 static void describe_claim(const AnalysisClaim *claim, CoreText *text) {
-  const char *limit = analysis_claim_limit(claim), *key = *claim->key == '-' ? claim->key + 1 : claim->key;
+  const char *key = *claim->key == '-' ? claim->key + 1 : claim->key;
   core_text_appendf(text, "- `%s` (`%s` of the %s", claim->id, claim->test_name,
                     analysis_measure_words(claim->measure));
   if (*key) core_text_appendf(text, " by `%.*s`", (int)strcspn(key, ":"), key);
@@ -297,35 +360,52 @@ static void describe_claim(const AnalysisClaim *claim, CoreText *text) {
     core_text_appendf(text, " and `%.*s`", (int)strcspn(second, ":"), second);
   }
   core_text_appendf(text, "): %s.", claim->sentence);
-  if (limit) core_text_appendf(text, " It cannot tell %s.", limit);
 }
 
-/* The claims of a figure: those that are at home here in full, the others by where they are. */
+/* Whether two claims have the same limit. */
+static bool share_limit(const AnalysisClaim *a, const AnalysisClaim *b) {
+  const char *left = analysis_claim_limit(a), *right = analysis_claim_limit(b);
+  return left && right && strcmp(left, right) == 0;
+}
+
+/* Appends the limit of a claim unless the next claim has the same: the last of several says it for all. */
+static void append_limit(const AnalysisClaim *claim, size_t sharing, const AnalysisClaim *next, CoreText *text) {
+  const char *limit = analysis_claim_limit(claim);
+  if (!limit || (next && share_limit(claim, next))) return;
+  if (sharing > 1) core_text_appendf(text, " These %zu cannot tell %s.", sharing, limit);
+  else core_text_appendf(text, " It cannot tell %s.", limit);
+}
+
+/* Prints the claims of a figure: those whose first figure it is in full, the others as links. */
 static void print_claims(const AnalysisPaper *figure) {
-  size_t count;
+  size_t count, home_count = 0, sharing = 1;
   const AnalysisClaim *claims = analysis_claims_list(&count);
+  const AnalysisClaim **home = core_memory_resize(NULL, (count + 1) * sizeof *home);
   CoreText text = {0}, others = {0};
-  bool any = false;
   for (size_t i = 0; i < count; i++) {
-    const AnalysisPaper *home = home_of(&claims[i]);
+    const AnalysisPaper *first = home_of(&claims[i]);
     if (!speaks_of(&claims[i], figure)) continue;
-    if (home != figure) {
-      core_text_appendf(&others, "%s`%s` (", others.length ? ", " : "- Also ", claims[i].id);
-      print_link(home->title, number_of(home->title), &others);
-      core_text_append(&others, ")");
+    if (first == figure) {
+      home[home_count++] = &claims[i];
       continue;
     }
+    core_text_appendf(&others, "%s`%s` (", others.length ? ", " : "- Also ", claims[i].id);
+    print_link(first->title, number_of(first->title), &others);
+    core_text_append(&others, ")");
+  }
+  if (home_count || others.length) putchar('\n');
+  for (size_t i = 0; i < home_count; i++) {
     core_text_clear(&text);
-    describe_claim(&claims[i], &text);
-    if (!any) putchar('\n');
-    any = true;
+    describe_claim(home[i], &text);
+    sharing = i > 0 && share_limit(home[i], home[i - 1]) ? sharing + 1 : 1;
+    append_limit(home[i], sharing, i + 1 < home_count ? home[i + 1] : NULL, &text);
     print_wrapped(text.data);
   }
   if (others.length) {
     core_text_append(&others, ".");
-    if (!any) putchar('\n');
     print_wrapped(others.data);
   }
+  free(home);
   core_text_free(&text);
   core_text_free(&others);
 }
@@ -339,19 +419,10 @@ static const AnalysisPaperRuns *runs_of(const AnalysisPaper *figure) {
   return NULL;
 }
 
-/* The figure whose block has the table of these runs. */
-static const AnalysisPaper *first_of(const char *experiment) {
-  const AnalysisPaper *figure = analysis_papers;
-  while (strcmp(figure->experiment, experiment) != 0) figure++;
-  return figure;
-}
-
-static void print_runs(const AnalysisPaperRuns *runs) {
+static void print_runs(const AnalysisPaperRuns *runs, const Values *shared) {
   printf("\n| | environment | environments × steps | transitions | runs |\n|---|---|---|---|---|\n");
   printf("| paper | %s | %s | %s | %s seeds |\n", runs->environment, runs->shape, runs->transitions, runs->seeds);
-  print_ours(runs->experiment, NULL);
-  print_ours(runs->experiment, "laptop");
-  print_ours(runs->experiment, "demo");
+  print_ours(runs->experiment);
   if (runs->stand_in[0]) {
     CoreText text = {0};
     core_text_appendf(&text, "**Stand-in**: %s.", runs->stand_in);
@@ -359,48 +430,37 @@ static void print_runs(const AnalysisPaperRuns *runs) {
     print_wrapped(text.data);
     core_text_free(&text);
   }
-  print_assumptions(runs->experiment);
+  print_assumptions(runs->experiment, shared);
 }
 
-static void print_figure(const AnalysisPaper *figure) {
+static void print_figure(const AnalysisPaper *figure, const Values *shared) {
   const AnalysisPaperRuns *runs = runs_of(figure);
   const AnalysisPaper *first = first_of(figure->experiment);
   CoreText text = {0};
   printf("\n### %s\n\n", figure->title);
-  core_text_appendf(&text, "%c%s. `analyze %s` draws it", toupper((unsigned char)figure->summary[0]),
+  core_text_appendf(&text, "%c%s. `analyze %s`", toupper((unsigned char)figure->summary[0]),
                     figure->summary + 1, figure->name);
   if (first == figure) {
-    core_text_appendf(&text, " from [%s](../%s).", figure->experiment + strlen("experiments/"), figure->experiment);
+    core_text_appendf(&text, ", [%s](../%s).", figure->experiment + strlen("experiments/"), figure->experiment);
   } else {
-    core_text_append(&text, " from the runs of Fig. ");
+    core_text_append(&text, ", runs of Fig. ");
     print_link(first->title, number_of(first->title), &text);
     core_text_append(&text, ".");
   }
   print_wrapped(text.data);
-  if (runs && first == figure) print_runs(runs);
+  if (runs && first == figure) print_runs(runs, shared);
   print_claims(figure);
   core_text_free(&text);
 }
 
 static void print_paper(const AnalysisPaperTitle *paper) {
   CoreText text = {0};
+  Values shared = {0};
   printf("\n## %s: %s\n\n", paper->key, paper->title);
   print_wrapped(paper->note);
-  core_text_append(&text, "Figures:");
-  for (const AnalysisPaper *figure = analysis_papers; figure->name; figure++) {
-    if (!is_of(figure->title, paper->key)) continue;
-    core_text_append(&text, " ");
-    print_link(figure->title, number_of(figure->title), &text);
-  }
-  for (const AnalysisPaperAbsent *absent = analysis_paper_absents; absent->title; absent++) {
-    if (!is_of(absent->title, paper->key)) continue;
-    core_text_append(&text, " ");
-    print_link(absent->title, number_of(absent->title), &text);
-  }
-  putchar('\n');
-  print_wrapped(text.data);
+  print_shared(paper->key, &shared);
   for (const AnalysisPaper *figure = analysis_papers; figure->name; figure++)
-    if (is_of(figure->title, paper->key)) print_figure(figure);
+    if (is_of(figure->title, paper->key)) print_figure(figure, &shared);
   for (const AnalysisPaperAbsent *absent = analysis_paper_absents; absent->title; absent++) {
     if (!is_of(absent->title, paper->key)) continue;
     core_text_clear(&text);
@@ -409,10 +469,11 @@ static void print_paper(const AnalysisPaperTitle *paper) {
     printf("\n### %s\n\n", absent->title);
     print_wrapped(text.data);
   }
+  values_free(&shared);
   core_text_free(&text);
 }
 
-/* A row for each test of claims.def. */
+/* Prints one row per test of claims.def. */
 static void print_tests(const AnalysisClaim *claims, size_t count) {
   for (AnalysisTest test = 0; test < ANALYSIS_TESTS; test++) {
     const char *name = NULL, *direction, *statistic = analysis_test_statistic(test, &direction);
@@ -428,25 +489,21 @@ static void print_tests(const AnalysisClaim *claims, size_t count) {
 
 static const char intro[] =
   "# The papers, figure by figure\n\n"
-  "With this page you find the experiment behind a paper's figure, and see how ours departs from it.\n"
-  "`make docs` makes it of `analysis/figures/papers.def`, `analysis/claims/claims.def` and the\n"
-  "experiment files.\n\n"
+  "Which experiment reproduces a figure, how ours departs from the paper's, and which claims it tests. `make docs`\n"
+  "generates this page from `analysis/figures/papers.def`, `analysis/claims/claims.def` and the experiment files.\n\n"
   "    sweep submit experiments/fig1a_com.ini --profile demo --wait    # the runs\n"
   "    analyze fig1a results.db                                        # the figure\n"
-  "    analyze claims results.db --claim com_low                       # what they say to a claim\n\n"
-  "How to read a block:\n\n"
-  "- The table has the paper's runs and ours: those of the file as it stands, and with its profiles.\n"
-  "  `laptop` takes hours, `demo` minutes. A loco512 row names its morphologies if it takes not\n"
-  "  `public`.\n"
-  "- **Stand-in**: the paper's environment is not here, and what takes its place.\n"
-  "- *Assumed (p)*: values that the paper does not state. All others are the paper's, or the defaults\n"
-  "  of the code that it names. The first lines of a file name defaults that are assumed, too.\n"
-  "- The list has the claims of the figure, by their ids, with the paper's words in 'quotes'.\n"
-  "  The test stands in brackets: what it asks of which measure, by which setting. What it cannot tell\n"
-  "  beyond [others of its kind](#what-the-tests-ask) is said behind it.\n"
-  "  [results.md](results.md#intervals) has the methods.\n\n"
-  "## What the tests ask\n\n"
-  "| test | asks | claimed | it cannot tell |\n|---|---|---|---|\n";
+  "    analyze claims results.db --claim com_low                       # a verdict on one claim\n\n"
+  "Each figure has its command, its experiment file, and\n\n"
+  "- a table of the paper's runs and ours at full size. `sweep plan FILE --profile laptop` (hours) or `demo`\n"
+  "  (minutes) prints the smaller versions;\n"
+  "- **Stand-in**: what replaces an environment that is not available here;\n"
+  "- *Assumed (p)*: values that the paper does not state. All others are the paper's, or the defaults of the code\n"
+  "  that it names. The first lines of a file name further assumed defaults;\n"
+  "- its claims: id, test, measure, setting, and the claim, with the paper's words in 'quotes'.\n"
+  "  [results.md](results.md#tests-of-claims) describes the methods.\n\n"
+  "## Tests\n\n"
+  "| test | statistic | claimed | it cannot tell |\n|---|---|---|---|\n";
 
 int main(void) {
   size_t count;
