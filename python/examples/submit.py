@@ -63,8 +63,8 @@ def main(workspace: Path) -> None:
     workspace.mkdir(parents=True, exist_ok=True)
     file = workspace / "from_python.ini"
     file.write_text(EXPERIMENT.format(epsilons=", ".join(str(epsilon) for epsilon in (0.1, 0.2, 0.4))))
-    told = sweep(workspace, "submit", str(file))
-    print(f"{told['runs']} runs, {told['to_do']} to do")
+    result = sweep(workspace, "submit", str(file))
+    print(f"{result['runs']} runs, {result['to_run']} to run")
     counts = wait(workspace, "from_python")
     print(", ".join(f"{count} {state}" for state, count in counts.items() if count))
     sweep(workspace, "collect")

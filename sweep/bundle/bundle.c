@@ -387,7 +387,7 @@ static int unbundle(void *given, const char **operands, size_t count) {
   (void)count;
   TRY(unpack(operands[0], folder, &checked));
   if (options->json)
-    core_json_print(json_pack("{s:s, s:I, s:b}", "folder", folder, "files", (json_int_t)checked, "verified", 1));
+    core_json_print(json_pack("{s:s, s:I, s:b}", "directory", folder, "files", (json_int_t)checked, "verified", 1));
   else
     printf("%s: %zu files, all as they were bundled; look with: analyze report %s/%s\n", folder, checked, folder,
            DATABASE);

@@ -116,10 +116,10 @@ static void print_json(const ArchiveOptions *options, const Archive *archives, s
   for (size_t i = 0; i < count; i++) {
     const Archive *a = &archives[i];
     json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I, s:f}", "sweep", a->all.name, "runs",
-                                          (json_int_t)a->runs, "unfinished", (json_int_t)a->unfinished, "kept",
+                                          (json_int_t)a->runs, "unfinished", (json_int_t)a->unfinished, "shared",
                                           (json_int_t)a->all.shared, "bytes", a->bytes));
   }
-  core_json_print(json_pack("{s:b, s:o}", "archived", !options->dry_run, "what", list));
+  core_json_print(json_pack("{s:b, s:o}", "archived", !options->dry_run, "sweeps", list));
 }
 
 static int archive_all(const ArchiveOptions *options, Archive *archives, const char **operands, size_t count,

@@ -68,13 +68,13 @@ static void print_json(const RemoveOptions *options, const SweepRemoval *removal
     const SweepRemoval *removal = &removals[i];
     json_t *ids = json_array();
     for (size_t k = 0; k < removal->count; k++) json_array_append_new(ids, core_json_text(removal->ids[k]));
-    json_array_append_new(list, json_pack("{s:o, s:b, s:o, s:I, s:f}", "sweep",
-                                          removal->name[0] ? core_json_text(removal->name) : json_null(), "whole",
-                                          removal->whole, "runs", ids, "kept", (json_int_t)removal->shared, "bytes",
+    json_t *name = removal->name[0] ? core_json_text(removal->name) : json_null();
+    json_array_append_new(list, json_pack("{s:o, s:b, s:o, s:I, s:f}", "sweep", name, "entire_sweep", removal->whole,
+                                          "runs", ids, "shared", (json_int_t)removal->shared, "bytes",
                                           removal->bytes));
     bytes += removal->bytes;
   }
-  core_json_print(json_pack("{s:b, s:o, s:f}", "removed", !options->dry_run, "what", list, "bytes", bytes));
+  core_json_print(json_pack("{s:b, s:o, s:f}", "removed", !options->dry_run, "sweeps", list, "bytes", bytes));
 }
 
 /* All is looked at before anything goes. */

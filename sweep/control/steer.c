@@ -282,7 +282,7 @@ static void tell_retry(const RetryOptions *options, const Chosen *chosen, const 
   for (size_t i = 0; i < count; i++) json_array_append_new(runs, core_json_text(chosen->manifest.ids[indices[i]]));
   core_json_print(json_pack("{s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:I, s:o}", "sweep", chosen->name, "action",
                             "retried", "dry_run", options->dry_run, "submitted", (json_int_t)done->submitted,
-                            "queued_already", (json_int_t)done->queued, "orphaned", (json_int_t)done->orphans, "arrays",
+                            "queued", (json_int_t)done->queued, "orphaned", (json_int_t)done->orphans, "arrays",
                             (json_int_t)done->arrays, "waiting", (json_int_t)done->waiting, "run", runs));
 }
 

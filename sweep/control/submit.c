@@ -250,7 +250,7 @@ static int submit_somewhere(const SubmitOptions *options, const SweepSpec *spec,
   tell_count(options, "runs", grid->runs);
   tell_count(options, "new", change.added);
   tell_count(options, "not_in_file", change.absent);
-  tell(options, "where", core_json_text(options->no_start ? "nowhere" : cluster ? "slurm" : "here"));
+  tell(options, "backend", core_json_text(options->no_start ? "none" : cluster ? "slurm" : "local"));
   printf("%s: %zu runs, %zu new in the manifest", spec->name, grid->runs, change.added);
   if (change.absent) printf("; %zu earlier ones are no longer in the file and stay as they are", change.absent);
   printf("\n");
@@ -262,7 +262,7 @@ static int submit_somewhere(const SubmitOptions *options, const SweepSpec *spec,
   code = options->no_start && !nothing ? end_extension(root, grid) : CORE_OK;
   if (options->no_start) goto done;
   TRY_GOTO(code, done, sweep_missing_count(root, part, options->force, &missing));
-  tell_count(options, "to_do", missing.todo);
+  tell_count(options, "to_run", missing.todo);
   tell_count(options, "finished", missing.finished);
   tell_count(options, "diverged", missing.diverged);
   tell_count(options, "running", missing.running);

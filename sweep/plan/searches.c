@@ -97,8 +97,8 @@ static json_t *json_of(const SweepSearch *search) {
   core_text_free(&text);
   return json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:o}", "name", search->name, "method",
                    core_search_method_name(space->method), "goal", space->minimise ? "min" : "max", "measure",
-                   space->measure, "trials", (json_int_t)space->trials, "known", (json_int_t)search->trials, "settings",
-                   settings);
+                   space->measure, "trials", (json_int_t)space->trials, "proposed", (json_int_t)search->trials,
+                   "settings", settings);
 }
 
 json_t *sweep_searches_json(const SweepSpec *spec) {

@@ -114,12 +114,12 @@ json_t *serve_action_list(ServeActions *actions, bool *ended) {
   for (int64_t n = actions->count; n > 0 && n > actions->count - SERVE_ACTIONS; n--) {
     ServeAction *action = &actions->of[(n - 1) % SERVE_ACTIONS];
     *ended |= note_end(action, WNOHANG);
-    const char *state = action->process > 0 ? "under way" : action->exit_code == 0 ? "done" : "failed";
+    const char *state = action->process > 0 ? "running" : action->exit_code == 0 ? "done" : "failed";
     json_array_append_new(
-      list, json_pack("{s:I, s:s, s:s, s:s, s:f, s:s, s:o, s:o}", "number", (json_int_t)action->number, "action",
+      list, json_pack("{s:I, s:s, s:s, s:s, s:f, s:s, s:o, s:o}", "id", (json_int_t)action->number, "action",
                       verbs[action->verb], "sweep", action->sweep, "run", action->run, "started_unix_s",
                       action->started_unix_s, "state", state, "exit_code",
-                      action->process > 0 ? json_null() : json_integer(action->exit_code), "said",
+                      action->process > 0 ? json_null() : json_integer(action->exit_code), "output",
                       core_json_text(core_text_string(&action->said))));
   }
   return list;

@@ -30,8 +30,8 @@ typedef struct ServeActions { ServeAction of[SERVE_ACTIONS]; int64_t count; } Se
  * it cannot be started, or too many are under way. */
 int serve_action_start(ServeActions *actions, const char *root, ServeVerb verb, bool is_steered, const char *sweep,
                        const char *run, int64_t *number);
-/* Those remembered, the latest first: [{"action", "sweep", "run", "state", "exit_code", "said"}]. true in *ended: one
- * has ended since it was last asked. */
+/* Lists the remembered actions, the latest first: [{"id", "action", "sweep", "run", "started_unix_s", "state",
+ * "exit_code", "output"}]. *ended: whether one has ended since the last call. */
 json_t *serve_action_list(ServeActions *actions, bool *ended);
 /* Waits for those under way. */
 void serve_action_free(ServeActions *actions);

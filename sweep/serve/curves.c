@@ -29,12 +29,12 @@ static bool is_measure(const StoreTableColumn *column) {
 
 int serve_answer_columns(const ServeAsked *asked, json_t **value) {
   *value = json_array();
-  json_array_append_new(*value, json_pack("{s:s, s:s, s:s}", "name", score, "unit", "", "words",
+  json_array_append_new(*value, json_pack("{s:s, s:s, s:s}", "name", score, "unit", "", "description",
                                           "score of evaluations: solve rate, or return where there is no goal"));
   for (const StoreTableColumn *column = columns(); column->name; column++)
     if (is_measure(column))
-      json_array_append_new(*value, json_pack("{s:s, s:s, s:s}", "name", column->name, "unit", column->unit, "words",
-                                              column->comment));
+      json_array_append_new(*value, json_pack("{s:s, s:s, s:s}", "name", column->name, "unit", column->unit,
+                                              "description", column->comment));
   return CORE_OK;
 }
 

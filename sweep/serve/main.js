@@ -6,7 +6,7 @@ let busy = false, again = false, timer = 0, columnWords = {};
 const order = ["finished", "stopped by rule", "running", "starting", "queued", "held", "pending", "not submitted", "stopped", "cancelled", "orphaned", "lost", "out of memory",
   "time limit", "node failure", "failed", "diverged"];
 function countsOf(sweep) {
-  const counts = sweep.standing || sweep.count;
+  const counts = sweep.condition_count || sweep.count;
   return order.filter(name => counts[name]).map(name => [name, counts[name]]);
 }
 
@@ -19,7 +19,7 @@ function bar(done) {
 
 /* The one of the address, else that with most runs that train, else one that waits, else the first. */
 function sweepToOpen(sweeps, wanted) {
-  const running = s => (s.standing || s.count).running || 0, most = sweeps.reduce((a, b) => running(b) > running(a) ? b : a, sweeps[0]);
+  const running = s => (s.condition_count || s.count).running || 0, most = sweeps.reduce((a, b) => running(b) > running(a) ? b : a, sweeps[0]);
   return sweeps.find(s => s.name === wanted) || (most && running(most) ? most : sweeps.find(s => s.busy)) || sweeps[0];
 }
 
@@ -65,18 +65,18 @@ function toggleStatus(name) {
 
 function drawSummary(sweep) {
   byId("summary-title").textContent = sweep.name;
-  const words = [Math.floor(100 * sweep.done) + " %", sweep.runs + (sweep.runs === 1 ? " run" : " runs"), sweep.dropped ? sweep.dropped + " no longer in the file" : null,
+  const words = [Math.floor(100 * sweep.done) + " %", sweep.runs + (sweep.runs === 1 ? " run" : " runs"), sweep.not_in_file ? sweep.not_in_file + " no longer in the file" : null,
     sweep.steps_per_second > 0 ? count(sweep.steps_per_second) + " steps/s" : null, known(sweep.eta_s) ? "ETA " + duration(sweep.eta_s) : null,
     sweep.archived ? "archived on " + sweep.archived + ": its checkpoints are gone" : null, sweep.slurm_problem ? "Slurm: " + sweep.slurm_problem : null];
   byId("summary-text").textContent = words.filter(known).join("  \u00b7  ");
-  redraw(byId("said"), [sweep.tags.map(tagMark), sweep.note ? el("span", {class: "note"}, sweep.note + " ") : null, sweep.pinned ? el("button", {type: "button",
+  redraw(byId("annotations"), [sweep.tags.map(tagMark), sweep.note ? el("span", {class: "note"}, sweep.note + " ") : null, sweep.pinned ? el("button", {type: "button",
     class: "open-run", "data-key": "pinned", on: {click: () => openRun(sweep.pinned)}}, "\u2605 " + sweep.pinned.slice(0, 8)) : null].flat().filter(known));
   byId("progress").replaceChildren(bar(sweep.done));
   byId("progress").setAttribute("aria-valuenow", Math.floor(100 * sweep.done));
   redraw(byId("counts"), countsOf(sweep).map(([name, n]) => el("li", null, el("button", {type: "button", "data-key": name,
     "aria-pressed": String(page.status === name), class: statusClass(name, order.indexOf(name) >= order.indexOf("lost")),
     on: {click: () => toggleStatus(name)}}, n + " " + name))));
-  redraw(byId("trouble"), sweep.trouble.length ? [el("h3", null, "What needs a hand"), el("ul", null, sweep.trouble.map(t => el("li", null,
+  redraw(byId("failures"), sweep.failures.length ? [el("h3", null, "Failures"), el("ul", null, sweep.failures.map(t => el("li", null,
     el("span", {class: "bad"}, t.count + " " + t.status), ": " + t.reason + " ", t.run.slice(0, 4).map(id => el("button", {type: "button",
       class: "open-run", "data-key": "t" + id, on: {click: () => openRun(id)}}, id.slice(0, 8))))))] : []);
   redraw(byId("control"), page.overview.control ? [actionButton("stop", {}), actionButton("retry", {})] : []);
@@ -84,7 +84,7 @@ function drawSummary(sweep) {
 }
 
 function drawStatusChoice(sweep) {
-  const choice = byId("status"), names = ["", "trouble", ...countsOf(sweep).map(c => c[0])];
+  const choice = byId("status"), names = ["", "needs attention", ...countsOf(sweep).map(c => c[0])];
   if (choice.dataset.names !== names.join()) {
     choice.replaceChildren(...names.map(n => el("option", {value: n}, n || "all")));
     choice.dataset.names = names.join();
@@ -109,11 +109,11 @@ async function refreshCharts() {
   byId("curves-note").title = columnWords[column] || "";
   redraw(byId("legend"), curves.curve.map((c, place) => el("li", null, el("button", {type: "button", "data-key": c.run, on: {click: () => openRun(c.run)}},
     sample(place), labelOf(c.run)))));
-  byId("scatter-note").textContent = scatter.point.length < scatter.known ? scatter.point.length + " of " + scatter.known + " runs are drawn; click a dot to compare its run"
-    : scatter.known ? scatter.known + " of " + scatter.runs + " runs have both; click a dot to compare its run" : "no run has both yet";
-  byId("scatter-chart").hidden = !scatter.known;
+  byId("scatter-note").textContent = scatter.point.length < scatter.measured ? scatter.point.length + " of " + scatter.measured + " runs are drawn; click a dot to compare its run"
+    : scatter.measured ? scatter.measured + " of " + scatter.runs + " runs have both; click a dot to compare its run" : "no run has both yet";
+  byId("scatter-chart").hidden = !scatter.measured;
   redraw(byId("scatter-legend"), scatterLegend(scatter.point));
-  if (scatter.known) drawScatter(byId("scatter-chart"), scatter.point, page.chosen, choose);
+  if (scatter.measured) drawScatter(byId("scatter-chart"), scatter.point, page.chosen, choose);
 }
 
 async function refreshSweep() {
@@ -122,7 +122,7 @@ async function refreshSweep() {
   if (!sweep) return;
   drawSummary(sweep);
   const asked = page.sweep;
-  const answer = await ask("/api/runs", {sweep: page.sweep, text: page.text, status: page.status, tag: page.tag, sort: page.sort, falling: page.falling ? 1 : 0,
+  const answer = await ask("/api/runs", {sweep: page.sweep, text: page.text, status: page.status, tag: page.tag, sort: page.sort, descending: page.falling ? 1 : 0,
     offset: page.offset, limit: page.limit});
   page.compared = await Promise.all(page.chosen.map(id => ask("/api/run", {run: id, sweep: asked})));
   if (asked !== page.sweep) return;
@@ -134,8 +134,8 @@ async function refreshSweep() {
 
 async function showActions() {
   const actions = await ask("/api/actions"), last = actions[0];
-  page.action = last && last.state === "under way";
-  return last ? `  \u00b7  ${last.action} ${last.run || last.sweep}: ${last.state}${last.state === "failed" ? ": " + last.said.trim().split("\n").pop() : ""}` : "";
+  page.action = last && last.state === "running";
+  return last ? `  \u00b7  ${last.action} ${last.run || last.sweep}: ${last.state}${last.state === "failed" ? ": " + last.output.trim().split("\n").pop() : ""}` : "";
 }
 
 async function refresh() {
@@ -235,6 +235,6 @@ window.addEventListener("hashchange", function () {
 });
 page.compared = [];
 ask("/api/columns").then(function (columns) {
-  byId("column").append(...columns.map(c => el("option", {value: c.name, title: c.words}, c.name + (c.unit ? " (" + c.unit + ")" : ""))));
-  columns.forEach(c => { columnWords[c.name] = c.words; });
+  byId("column").append(...columns.map(c => el("option", {value: c.name, title: c.description}, c.name + (c.unit ? " (" + c.unit + ")" : ""))));
+  columns.forEach(c => { columnWords[c.name] = c.description; });
 }).then(refresh, complain);

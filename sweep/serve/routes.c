@@ -142,7 +142,7 @@ static bool answer_post(Serve *serve, const ServeRequest *request, ServeAnswer *
   serve_watch_give(serve->watch);
   if (code != CORE_OK) return send_error(answer, status_of(code), core_error_message());
   serve_watch_hurry(serve->watch);
-  return send_value(answer, 202, json_pack("{s:I}", "number", (json_int_t)number));
+  return send_value(answer, 202, json_pack("{s:I}", "id", (json_int_t)number));
 }
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */

@@ -125,7 +125,7 @@ int serve_answer_log(const ServeAsked *asked, json_t **value) {
   const char *id = sweep->shown->progress.run[index].id;
   const int code = serve_file_open(asked->serve->root, id, "log.txt", &fd, &size);
   if (code == SERVE_ABSENT) {
-    *value = json_pack("{s:s, s:i, s:i, s:s}", "run", id, "size", 0, "from", 0, "text", "");
+    *value = json_pack("{s:s, s:i, s:i, s:s}", "run", id, "size", 0, "offset", 0, "text", "");
     return CORE_OK;
   }
   TRY(code);
@@ -134,7 +134,7 @@ int serve_answer_log(const ServeAsked *asked, json_t **value) {
   close(fd);
   const char *start = core_text_string(&text), *line = from > 0 ? strchr(start, '\n') : NULL;
   if (line) from += line + 1 - start, start = line + 1;
-  *value = json_pack("{s:s, s:I, s:I, s:o}", "run", id, "size", (json_int_t)size, "from", (json_int_t)from, "text",
+  *value = json_pack("{s:s, s:I, s:I, s:o}", "run", id, "size", (json_int_t)size, "offset", (json_int_t)from, "text",
                      core_json_text(start));
   core_text_free(&text);
   return CORE_OK;

@@ -10,7 +10,7 @@ function columnsOf(rows) {
   return [{name: "index", key: "index", number: true, get: r => String(r.index)}, {name: "run", kind: "run", get: runButton},
     ...shown.map(name => ({name: short(name), key: name, number: rows.every(r => typeof (r.settings || {})[name] !== "string"), get: r => setting(r, name)})),
     names.length > shown.length ? {name: "other settings", get: r => names.slice(SETTINGS_MOST).map(n => n + "=" + setting(r, n)).join(" ")} : null,
-    {name: "status", key: "status", get: r => el("span", {class: statusClass(r.standing, r.trouble)}, r.standing)},
+    {name: "status", key: "status", get: r => el("span", {class: statusClass(r.condition, r.needs_attention)}, r.condition)},
     {name: "done", key: "iteration", number: true, get: r => r.iterations > 0 ? r.iteration + " / " + r.iterations : ""},
     {name: "best", words: "best score", key: "best", number: true, get: r => number(r.best)}, {name: "last", words: "last score", key: "last", number: true, get: r => number(r.last)},
     {name: "DDR", key: "ddr", number: true, get: r => count(r.ddr)}, {name: "steps/s", key: "speed", number: true, get: r => count(r.steps_per_second)},
@@ -87,7 +87,7 @@ function drawCompared(runs) {
   if (!runs.length) return;
   const names = [...new Set(runs.flatMap(r => Object.keys(r.settings || {})))];
   const differing = names.filter(n => runs.some(r => JSON.stringify((r.settings || {})[n]) !== JSON.stringify((runs[0].settings || {})[n])));
-  const rows = [["status", r => r.standing], ["done", r => r.iteration + " / " + r.iterations], ["best score", r => number(r.best)],
+  const rows = [["status", r => r.condition], ["done", r => r.iteration + " / " + r.iterations], ["best score", r => number(r.best)],
     ["last score", r => number(r.last)], ["DDR", r => count(r.ddr)], ["steps/s", r => count(r.steps_per_second)],
     ...[["tags", r => r.tags.join(", ")], ["note", r => r.note || ""]].filter(row => runs.some(row[1])),
     ...differing.map(n => [n, r => known((r.settings || {})[n]) ? String(r.settings[n]) : ""])];
@@ -133,7 +133,7 @@ async function fillRun(id) {
     : el("div", {class: "videos", "data-shown": run.videos.join()}, run.videos.map(i => videoFigure(id, i)));
   const text = el("pre", {tabindex: "0", role: "log", "aria-label": "the end of the run's log"}, log.text || "no log yet");
   redraw(body, [
-    el("p", {class: statusClass(run.standing, run.trouble)}, run.standing + (run.reason ? ": " + run.reason : "")),
+    el("p", {class: statusClass(run.condition, run.needs_attention)}, run.condition + (run.reason ? ": " + run.reason : "")),
     run.pinned ? el("p", null, "\u2605 pinned as the sweep's best") : null, run.tags.length ? el("p", null, run.tags.map(tagMark)) : null,
     run.note ? el("p", {class: "note"}, run.note) : null,
     page.overview.control ? el("p", {class: "controls"}, actionButton("stop", {run: id}), actionButton("retry", {run: id})) : null,
@@ -141,7 +141,7 @@ async function fillRun(id) {
       ["steps/s", count(run.steps_per_second)], ["best score", number(run.best)], ["DDR", count(run.ddr)], ["scores", scores.join("; ")],
       ["trained for", duration(run.train_seconds)], ["started", date(run.started_unix_s)], ["heartbeat", date(run.heartbeat_unix_s)],
       ["where", [run.host, run.device, run.job && "job " + run.job].filter(Boolean).join(", ")], ["begins from", run.parent],
-      ["folder", run.folder], ["sweeps", run.sweeps.map(s => s.sweep + "/" + s.index).join(", ")]]),
+      ["directory", run.directory], ["sweeps", run.sweeps.map(s => s.sweep + "/" + s.index).join(", ")]]),
     videos ? el("h3", null, "Videos of evaluations") : null, videos,
     el("h3", null, "Log"), text,
     run.attempts.length ? el("h3", null, "Attempts") : null, run.attempts.length ? el("ul", null, run.attempts.map(attemptLine)) : null,

@@ -50,7 +50,7 @@ int serve_asked_run(const ServeAsked *asked, const ServeSweep **sweep, size_t *i
 static void shorten(json_t *summary) {
   size_t i;
   json_t *trouble;
-  json_array_foreach(json_object_get(summary, "trouble"), i, trouble) {
+  json_array_foreach(json_object_get(summary, "failures"), i, trouble) {
     json_t *runs = json_object_get(trouble, "run");
     while (json_array_size(runs) > REASON_RUNS) json_array_remove(runs, json_array_size(runs) - 1);
   }
@@ -165,7 +165,7 @@ static int read_order(const ServeAsked *asked, Order *order) {
   const char *name = serve_request_argument(asked->request, "sort");
   int64_t falling;
   *order = (Order){.key = BY_INDEX};
-  TRY(serve_asked_int(asked, "falling", 0, 1, 0, &falling));
+  TRY(serve_asked_int(asked, "descending", 0, 1, 0, &falling));
   order->falling = falling;
   if (!name || !*name) return CORE_OK;
   for (order->key = 0; order->key < ORDERS; order->key++)
@@ -201,7 +201,7 @@ static bool has_words(const char *text, const ServeSweep *sweep, size_t index) {
 /* The status whole; a run has the tags of its sweep. */
 static bool passes(const Filter *filter, const ServeSweep *sweep, size_t index) {
   if (filter->status && *filter->status) {
-    const bool is_trouble = strcmp(filter->status, "trouble") == 0 && sweep_shown_is_trouble(sweep->shown, index);
+    const bool is_trouble = strcmp(filter->status, "needs attention") == 0 && sweep_shown_is_trouble(sweep->shown, index);
     if (!is_trouble && strcmp(filter->status, sweep_shown_status(sweep->shown, index)) != 0) return false;
   }
   if (filter->tag && *filter->tag && !sweep_said_is_tagged(&sweep->shown->said, index, filter->tag)) return false;
@@ -213,7 +213,7 @@ json_t *serve_run_json(const ServeSweep *sweep, size_t index) {
   const ServeResult *result = &sweep->result[index];
   json_object_update_new(run, json_pack("{s:o, s:o, s:o, s:b, s:b, s:o}", "ddr", core_json_real(result->ddr),
                                         "best", core_json_real(result->best), "last", core_json_real(result->last),
-                                        "trouble", sweep_shown_is_trouble(sweep->shown, index), "pinned",
+                                        "needs_attention", sweep_shown_is_trouble(sweep->shown, index), "pinned",
                                         index == sweep->shown->said.pinned, "label",
                                         core_json_text(sweep->label[index])));
   return run;
@@ -289,7 +289,7 @@ int serve_answer_scatter(const ServeAsked *asked, json_t **value) {
                                           sweep_shown_status(sweep->shown, i), "label",
                                           core_json_text(sweep->label[i])));
   }
-  *value = json_pack("{s:s, s:I, s:I, s:o}", "sweep", progress->name, "runs", (json_int_t)progress->runs, "known",
+  *value = json_pack("{s:s, s:I, s:I, s:o}", "sweep", progress->name, "runs", (json_int_t)progress->runs, "measured",
                      (json_int_t)known, "point", list);
   return CORE_OK;
 }

@@ -50,8 +50,8 @@ function duration(s) {
 const date = unix => known(unix) ? new Date(unix * 1000).toISOString().replace("T", " ").slice(0, 19) : "";
 
 /* Words of a status, coloured by what is to be done about it. */
-function statusClass(status, trouble) {
-  return trouble ? "bad" : status === "finished" ? "good" : status === "running" ? "open" : status === "stopped by rule" ? "ruled" : "muted";
+function statusClass(status, needsAttention) {
+  return needsAttention ? "bad" : status === "finished" ? "good" : status === "running" ? "open" : status === "stopped by rule" ? "ruled" : "muted";
 }
 
 /* GET, or POST where `post` is set; the answer's value. Fails with the server's own words. */

@@ -23,7 +23,7 @@ static json_t *run_json(const SweepRunUsage *run, size_t index) {
                    core_json_real(sweep_usage_efficiency(run->useful_s, run->spent_s)), "cpus",
                    core_json_real(run->cpus), "gpus", core_json_real(run->gpus), "peak_mb",
                    (json_int_t)run->memory.peak_mb,
-                   "peak_of", sweep_memory_source_name(run->memory.source), "exceeded_mb",
+                   "peak_source", sweep_memory_source_name(run->memory.source), "exceeded_mb",
                    (json_int_t)run->memory.exceeded_mb);
 }
 

@@ -34,12 +34,12 @@ json_t *sweep_shown_run_json(SweepShown *shown, size_t index) {
   json_t *object = json_object();
   json_object_set_new(object, "index", json_integer((json_int_t)index));
   json_object_set_new(object, "run", core_json_text(run->id));
-  json_object_set_new(object, "folder", folder_json(shown, run->id));
+  json_object_set_new(object, "directory", folder_json(shown, run->id));
   json_object_set_new(object, "settings", sweep_members_settings(&shown->members, index));
   json_object_set_new(object, "in_file",
                       shown->members.places ? json_boolean(!shown->members.absent[index]) : json_null());
   json_object_set_new(object, "status", core_json_text(store_status_name(run->state.status)));
-  json_object_set_new(object, "standing", core_json_text(sweep_shown_status(shown, index)));
+  json_object_set_new(object, "condition", core_json_text(sweep_shown_status(shown, index)));
   json_object_set_new(object, "reason", core_json_text(sweep_shown_reason(shown, index)));
   if (shown->is_slurm && shown->cluster.run[index].id.job > 0) slurm_id_format(shown->cluster.run[index].id, job);
   json_object_set_new(object, "job", core_json_text(job));
@@ -65,16 +65,16 @@ static json_t *cluster_status_json(const SweepClusterStatus *cluster) {
 json_t *sweep_shown_summary_json(const SweepShown *shown) {
   const SweepProgress *progress = &shown->progress;
   json_t *object = json_pack("{s:s, s:I, s:I, s:f, s:b, s:I, s:o, s:o, s:o}", "name", progress->name, "runs",
-                             (json_int_t)progress->runs, "dropped", (json_int_t)progress->dropped, "done",
+                             (json_int_t)progress->runs, "not_in_file", (json_int_t)progress->dropped, "done",
                              progress->done, "queued", progress->queued, "executor", (json_int_t)progress->executor,
                              "steps_per_second", core_json_real(progress->steps_per_second), "eta_s",
                              core_json_real(progress->eta_s), "count", counts_json(progress));
   if (shown->is_slurm) {
-    json_object_set_new(object, "standing", cluster_status_json(&shown->cluster));
+    json_object_set_new(object, "condition_count", cluster_status_json(&shown->cluster));
     json_object_set_new(object, "slurm_problem",
                         shown->cluster.is_stale ? core_json_text(shown->cluster.problem) : json_null());
   }
-  json_object_set_new(object, "trouble", sweep_failures_json(&shown->troubles, progress));
+  json_object_set_new(object, "failures", sweep_failures_json(&shown->troubles, progress));
   sweep_said_add(&shown->said, object);
   return object;
 }

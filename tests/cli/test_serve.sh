@@ -105,10 +105,10 @@ for path in overview status columns 'runs?sweep=study' 'scatter?sweep=study' "ru
   tap_check "/api/$path is JSON" "$(get "/api/$path" | tool json 2>&1 >/dev/null)"
 done
 is "the overview counts as status does" "$(tool json 0 count failed <printed)" "$(get /api/overview | tool json sweep 0 count failed)"
-is "reasons of failures are there" "exit code 1" "$(get /api/overview | tool json sweep 0 trouble 0 reason)"
+is "reasons of failures are there" "exit code 1" "$(get /api/overview | tool json sweep 0 failures 0 reason)"
 is "a filter finds runs by their settings" 2 "$(get '/api/runs?sweep=study&text=epsilon%3D0.2%20finished' | tool json matching)"
 is "and by status" 0 "$(get '/api/runs?sweep=study&status=failed' | tool json matching)"
-is "runs are sorted" 3 "$(get '/api/runs?sweep=study&sort=index&falling=1' | tool json run 0 index)"
+is "runs are sorted" 3 "$(get '/api/runs?sweep=study&sort=index&descending=1' | tool json run 0 index)"
 is "DDR is that of results.db" "$(analyze sql "$SWEEP_ROOT/results.db" --csv "SELECT printf('%.6g', ddr) FROM run_ddr WHERE run_id = '$run'" | tail -1)" \
   "$(printf '%.6g' "$(get "/api/run?run=$run" | tool json ddr)")"
 is "a curve's last point is the last iteration's KL" "$(analyze sql "$SWEEP_ROOT/results.db" --csv "SELECT printf('%.6g', kl) FROM iteration WHERE run_id = '$run' ORDER BY iteration DESC LIMIT 1" | tail -1)" \
@@ -118,7 +118,7 @@ is "of many runs some have a dot" "$(get '/api/scatter?sweep=study' | tool json 
   "$(get '/api/scatter?sweep=study&limit=2' | tool json point | grep -oE '"run":"[0-9a-f]+' | cut -d'"' -f4 | sort | tr '\n' ' ')"
 names=$(get /api/columns)
 tap_check "COM and epsilon, which may move, are among what curves show" "$(for name in com epsilon kl score; do grep -q "\"$name\"" <<<"$names" || echo "$name"; done)"
-get '/api/runs?sweep=study&sort=ppo.epsilon&falling=1' >sorted
+get '/api/runs?sweep=study&sort=ppo.epsilon&descending=1' >sorted
 is "a setting sorts" "0.2 0.1" "$(printf '%.3g %.3g' "$(tool json run 0 settings ppo.epsilon <sorted)" "$(tool json run 3 settings ppo.epsilon <sorted)")"
 is "what is not a setting does not" 400 "$(code -H "Authorization: Bearer $token" "$url/api/runs?sweep=study&sort=ppo.epsilo")"
 is "the log is the run's" "$(cat "$folder/log.txt")" "$(get "/api/log?run=$run" | tool json text)"
@@ -142,7 +142,7 @@ sed -i '/^crc32=/d; s/^status=.*/status=stopped by rule/; /^message=/d' "$state"
 is_ruled() { [ "$(get /api/overview | tool json sweep 1 count 'stopped by rule')" = 1 ]; }
 tap_wait 60 is_ruled; tap_result "a run that its rule has stopped is counted so" $?
 is "it is found by that" "asha: at rung 0" "$(get '/api/runs?sweep=study&status=stopped%20by%20rule' | tool json run 0 reason)"
-is "and is no trouble" 0 "$(get '/api/runs?sweep=study&status=trouble' | tool json matching)"
+is "and needs no attention" 0 "$(get '/api/runs?sweep=study&status=needs%20attention' | tool json matching)"
 is "a sweep has its tags" '["paper"]' "$(get /api/overview | tool json sweep 1 tags)"
 is "its runs' tags are there to choose from" '["good"]' "$(get /api/overview | tool json sweep 1 run_tags)"
 is "a tag leaves the runs that have it" "1 2" "$(get '/api/runs?sweep=study&tag=good' >tagged; echo "$(tool json matching <tagged) $(tool json run 0 index <tagged)")"
@@ -208,8 +208,9 @@ if command -v node >/dev/null; then
   sed -n '/^function sweepToOpen/,/^}/p' "$top/sweep/serve/main.js" >open.js
   cat >>open.js <<'END'
 const idle = {name: "a", count: {finished: 3}}, waits = {name: "b", count: {pending: 6}, busy: true};
-const trains = {name: "c", count: {pending: 1, running: 2}, busy: true}, queued = {name: "d", standing: {queued: 9}, count: {running: 9}, busy: true};
-const most = {name: "e", standing: {running: 3}, count: {}, busy: true};
+const trains = {name: "c", count: {pending: 1, running: 2}, busy: true};
+const queued = {name: "d", condition_count: {queued: 9}, count: {running: 9}, busy: true};
+const most = {name: "e", condition_count: {running: 3}, count: {}, busy: true};
 const open = (sweeps, wanted) => (sweepToOpen(sweeps, wanted) || {name: "-"}).name;
 console.log(open([idle, waits, trains, queued], ""), open([idle, waits, trains, queued, most], ""), open([idle, waits], ""), open([idle], ""), open([], ""), open([idle, trains], "a"));
 END

@@ -61,9 +61,9 @@ state 7 status=diverged iteration=8 transitions=1024 "message=NaN in the loss"
 tap_check "also with one that has diverged" "$(sweep status study | grep -qE ' 87 %  7 finished, 1 diverged$' || sweep status study)"
 
 tap_check "--json: settings in which runs differ" "$([ "$(value run 3 settings)" = '{"train.seed":1,"ppo.com":16.0}' ] || value run 3 settings)"
-tap_check "its moments and folder" "$([ "$(value run 3 started_unix_s) $(value run 3 folder)" = "1000000000.0 runs/$(value run 3 run | cut -c1-2)/$(value run 3 run)" ] ||
+tap_check "its moments and folder" "$([ "$(value run 3 started_unix_s) $(value run 3 directory)" = "1000000000.0 runs/$(value run 3 run | cut -c1-2)/$(value run 3 run)" ] ||
   value run 3)"
-tap_check "the trouble, by reason" "$([ "$(value trouble 0 reason) $(value trouble 0 count)" = "NaN in the loss 1" ] || value trouble)"
+tap_check "failures by reason" "$([ "$(value failures 0 reason) $(value failures 0 count)" = "NaN in the loss 1" ] || value failures)"
 tap_check "a run that never started has no start" "$(state 7 status=pending attempt=0 started_unix_s=0
   [ "$(value run 7 started_unix_s)" = null ] || value run 7)"
 
@@ -107,7 +107,7 @@ out=$(sweep status study)
 tap_check "what was dropped counts no more, what it finished does" "$(grep -qE ' 63 %  7 finished, 4 pending, 1 no longer in the file$' <<<"$out" &&
   ! grep -q gone <<<"$out" || echo "$out")"
 tap_check "--runs says so of the run" "$(sweep status study --runs | grep -qE '^ +7 .*no longer in the sweep.s file' || sweep status study --runs)"
-tap_check "--json too" "$([ "$(value run 7 in_file) $(value run 7 settings) $(value dropped)" = 'false {"train.seed":3,"ppo.com":16.0} 1' ] || value run 7)"
+tap_check "--json too" "$([ "$(value run 7 in_file) $(value run 7 settings) $(value not_in_file)" = 'false {"train.seed":3,"ppo.com":16.0} 1' ] || value run 7)"
 sed -i 's/seeds = 4/seeds = 2/' study.ini
 sweep submit study.ini --local --no-start >/dev/null
 rm "$SWEEP_ROOT"/runs/*/*/state # all of them wait
@@ -117,7 +117,7 @@ tap_run "a sweep whose file is damaged is shown all the same" 0 "12 pending" bas
 # ---- what is damaged hides nothing else
 sweep submit study.ini --local --no-start >/dev/null # the file is whole again
 state 0 status=finished "${done_[@]}"
-echo rubbish >"$SWEEP_ROOT/$(value run 2 folder)/state"
+echo rubbish >"$SWEEP_ROOT/$(value run 2 directory)/state"
 out=$(sweep status study)
 tap_check "a damaged state is one run's fault" "$(grep -qE ' 1 finished, [0-9]+ pending, 1 failed' <<<"$out" &&
   grep -q 'state is damaged' <<<"$out" || echo "$out")"

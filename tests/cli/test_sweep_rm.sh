@@ -110,7 +110,7 @@ if command -v script >/dev/null; then
 else tap_skip "what happens while sweep rm asks" "no script(1)"; fi
 
 # ---- what runs stays
-bytes=$(sweep rm b --dry-run --json | tool json what 0 runs | tr -d '[]"' | tr ',' '\n' | wc -l)
+bytes=$(sweep rm b --dry-run --json | tool json sweeps 0 runs | tr -d '[]"' | tr ',' '\n' | wc -l)
 tap_check "--json lists the runs" "$([ "$bytes" = 4 ] || echo "$bytes")"
 id=$(sed -n 3p "$root/sweeps/b/manifest.tsv" | cut -f2)
 sed -i "s/^status=.*/status=running/; s/^host=.*/host=elsewhere/" "$root/runs/${id:0:2}/$id/state"; touch "$root/runs/${id:0:2}/$id/state"

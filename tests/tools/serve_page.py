@@ -46,7 +46,7 @@ def what_is_shown(browser):
     check("its runs are there", browser.value(ROWS) == 4)
     check("and why one was stopped", browser.value(has("run-rows", "stagnation: not risen")))
     check("settings in which they differ are columns", browser.value(column("ppo.epsilon")) == ["0.1", "0.2"] * 2)
-    check("tags are shown", browser.value(column("tags"))[3] == "good" and browser.value(has("said", "paper")))
+    check("tags are shown", browser.value(column("tags"))[3] == "good" and browser.value(has("annotations", "paper")))
     check("notes are text, not markup", browser.value(has("run-rows", "<img src=x")) and not browser.value("window.hacked"))
     check("the pinned run is marked", browser.value("document.querySelectorAll('#run-rows .pin').length") == 1)
     check("DDR has a dot a run", browser.value("document.querySelectorAll('#scatter-chart .dot').length") == 4)
@@ -111,7 +111,7 @@ def keys(browser):
         "(e.ariaLabel || e.textContent || (e.labels && e.labels.length)))"))
     check("no control changes runs without --control", not browser.value(text("control")))
     browser.press("[")
-    check("reasons of failures are shown", browser.until(has("trouble", "exit code 1")))
+    check("reasons of failures are shown", browser.until(has("failures", "exit code 1")))
 
 
 def growth(browser):
@@ -150,7 +150,7 @@ def control(browser):
     check("with --control there are buttons", show(browser, CONTROL_URL, "long") and browser.value(has("control", "Stop this sweep")))
     browser.click("#control [data-key=stop]")
     check("a click stops the sweep, after a question", browser.until(has("counts", "1 stopped")) and len(browser.dialogs) == 1)
-    browser.until("!" + has("state", "under way"))
+    browser.until("!" + has("state", "running"))
     browser.click("#control [data-key=retry]")
     check("another one lets it go on", browser.until(has("counts", "1 running")))
     browser.picture(f"{FOLDER}/control.png")
