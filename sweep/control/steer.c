@@ -196,7 +196,7 @@ static int act(const Chosen *chosen, Verb verb) {
   if (count > 0) {
     code = verb == CANCEL ? cancel(chosen, &queue, ids, count)
                           : slurm_hold(queue.cluster, ids, count, verb == HOLD);
-    sweep_cluster_status_forget();
+    sweep_cluster_status_clear_cache();
     if (code != CORE_OK) goto out;
   }
   tell(chosen, verb, list_runs_of(chosen, &queue, ids, count));
@@ -216,15 +216,15 @@ typedef struct RetryOptions {
 } RetryOptions;
 
 /* Which of the chosen runs a retry means: the named ones, or those in trouble of the wanted kinds. */
-static bool is_meant(const RetryOptions *options, const Chosen *chosen, SweepKind kind) {
-  if (kind == SWEEP_FINISHED || kind == SWEEP_DIVERGED) return options->force && !chosen->all;
+static bool is_meant(const RetryOptions *options, const Chosen *chosen, SweepCondition condition) {
+  if (condition == SWEEP_FINISHED || condition == SWEEP_DIVERGED) return options->force && !chosen->all;
   if (!chosen->all) return true;
-  const bool is_lost = kind == SWEEP_LOST || kind == SWEEP_NODE_FAILURE || kind == SWEEP_STOPPED;
-  const bool is_failed =
-    kind == SWEEP_FAILED || kind == SWEEP_ORPHANED || kind == SWEEP_OUT_OF_MEMORY || kind == SWEEP_TIME_LIMIT;
+  const bool is_lost = condition == SWEEP_LOST || condition == SWEEP_NODE_FAILURE || condition == SWEEP_STOPPED;
+  const bool is_failed = condition == SWEEP_FAILED || condition == SWEEP_ORPHANED || condition == SWEEP_OUT_OF_MEMORY ||
+                         condition == SWEEP_TIME_LIMIT;
   if (!options->failed && !options->lost && !options->by_rule) return is_lost || is_failed;
   return (options->lost && is_lost) || (options->failed && is_failed) ||
-         (options->by_rule && kind == SWEEP_STOPPED_BY_RULE);
+         (options->by_rule && condition == SWEEP_STOPPED_BY_RULE);
 }
 
 /* With a run come the runs that wait for it in vain: those that begin from its checkpoint, and so on. */
@@ -236,7 +236,7 @@ static void add_orphans(const SweepClusterStatus *cluster, const Chosen *chosen,
     again = false;
     for (size_t i = 0; i < chosen->manifest.count; i++) {
       const SweepRunStatus *status = &cluster->run[i];
-      if (meant[i] || status->kind != SWEEP_ORPHANED || !sweep_id_set_find(&places, status->parent, &parent) ||
+      if (meant[i] || status->condition != SWEEP_ORPHANED || !sweep_id_set_find(&places, status->parent, &parent) ||
           !meant[parent])
         continue;
       meant[i] = again = true;
@@ -251,13 +251,13 @@ static int find_meant(const RetryOptions *options, const Chosen *chosen, int64_t
   SlurmTasks tasks;
   const char *name = chosen->name;
   *count = 0;
-  TRY(sweep_cluster_status_ask(&name, 1, 0, &tasks));
+  TRY(sweep_cluster_status_query(&name, 1, 0, &tasks));
   int code = sweep_progress_read(chosen->common.root, name, NULL, &progress);
   if (code == CORE_OK) {
-    code = sweep_cluster_status_make(chosen->common.root, &progress, &tasks, "", &cluster);
+    code = sweep_cluster_status_classify(chosen->common.root, &progress, &tasks, "", &cluster);
     bool *meant = core_memory_zero_allocate(progress.runs + 1, sizeof *meant);
     for (size_t i = 0; code == CORE_OK && i < progress.runs; i++)
-      meant[i] = chosen->flags[i] && cluster.run[i].id.job > 0 && is_meant(options, chosen, cluster.run[i].kind);
+      meant[i] = chosen->flags[i] && cluster.run[i].id.job > 0 && is_meant(options, chosen, cluster.run[i].condition);
     if (code == CORE_OK) add_orphans(&cluster, chosen, meant);
     for (size_t i = 0; code == CORE_OK && i < progress.runs; i++)
       if (meant[i]) indices[(*count)++] = (int64_t)i;
@@ -359,7 +359,7 @@ static int retry(const RetryOptions *options, const Chosen *chosen) {
                               .dry_run = options->dry_run};
   if (!options->dry_run) TRY_GOTO(code, out, sweep_environment_record(launch.root, launch.name));
   code = sweep_launch_resubmit(&launch, &chosen->manifest, indices, count, &done);
-  sweep_cluster_status_forget();
+  sweep_cluster_status_clear_cache();
   if (done.submitted) fprintf(words, "%s: %zu runs submitted again\n", chosen->name, done.submitted);
   if (done.queued) fprintf(words, "  %zu are in the queue already\n", done.queued);
   if (done.orphans)

@@ -85,11 +85,11 @@ static int wait_for(const char *root, const SweepGrid *grid) {
       return core_error(CORE_FAIL, "the executor is gone (see %s/executor.log); sweep submit again goes on", root);
     TRY(sweep_progress_read(root, name, NULL, &progress));
     CoreText text = {0};
-    SweepFailures troubles = {0};
+    SweepFailures failures = {0};
     sweep_progress_draw(&progress, !queued, &text);
-    sweep_failures_of_progress(&progress, &troubles);
-    sweep_failures_draw(&troubles, &progress, &text);
-    sweep_failures_free(&troubles);
+    sweep_failures_add_progress(&progress, &failures);
+    sweep_failures_draw(&failures, &progress, &text);
+    sweep_failures_free(&failures);
     core_live_draw(&live, core_text_string(&text), !queued);
     core_text_free(&text);
     sweep_progress_free(&progress);
@@ -196,7 +196,7 @@ static int submit_to_slurm(const SubmitOptions *options, const SweepGrid *grid, 
   SweepLaunchResult done;
   if (!options->dry_run && !options->test_only) TRY(sweep_environment_record(launch.root, launch.name));
   const int code = sweep_launch_grid(&launch, grid, manifest, &done);
-  if (!options->dry_run && !options->test_only) sweep_cluster_status_forget();
+  if (!options->dry_run && !options->test_only) sweep_cluster_status_clear_cache();
   tell_count(options, "submitted", done.submitted);
   tell_count(options, "arrays", done.arrays);
   tell_count(options, "queued", done.queued);

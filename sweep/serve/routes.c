@@ -119,9 +119,9 @@ static int start_action(const ServeAsked *asked, ServeVerb verb, int64_t *number
   size_t index;
   if (run) TRY(serve_asked_run(asked, &sweep, &index));
   else TRY(serve_asked_sweep(asked, &sweep));
-  const SweepProgress *progress = &sweep->shown->progress;
+  const SweepProgress *progress = &sweep->view->progress;
   const bool by_rule = verb == SERVE_RETRY && run && progress->run[index].state.status == STORE_STOPPED_BY_RULE;
-  return serve_action_start(&asked->serve->actions, asked->serve->root, verb, sweep->shown->is_slurm || by_rule,
+  return serve_action_start(&asked->serve->actions, asked->serve->root, verb, sweep->view->is_slurm || by_rule,
                             progress->name, run, number);
 }
 

@@ -34,7 +34,7 @@ static json_t *settings_json(const char *root, const char *id) {
 static json_t *sweeps_json(const ServeSnapshot *snapshot, const char *id) {
   json_t *list = json_array();
   for (size_t s = 0; s < snapshot->count; s++) {
-    const SweepProgress *progress = &snapshot->shown[s].progress;
+    const SweepProgress *progress = &snapshot->view[s].progress;
     for (size_t i = 0; i < progress->runs; i++)
       if (strcmp(progress->run[i].id, id) == 0)
         json_array_append_new(list, json_pack("{s:s, s:I}", "sweep", progress->name, "index", (json_int_t)i));
@@ -85,7 +85,7 @@ int serve_answer_run(const ServeAsked *asked, json_t **value) {
   size_t index;
   ServeReader *reader = &asked->serve->reader;
   TRY(serve_asked_run(asked, &sweep, &index));
-  const char *root = asked->serve->root, *id = sweep->shown->progress.run[index].id;
+  const char *root = asked->serve->root, *id = sweep->view->progress.run[index].id;
   *value = serve_run_json(sweep, index);
   json_object_set_new(*value, "sweeps", sweeps_json(asked->snapshot, id));
   json_object_set_new(*value, "not_default", settings_json(root, id));
@@ -122,7 +122,7 @@ int serve_answer_log(const ServeAsked *asked, json_t **value) {
   CoreText text = {0};
   TRY(serve_asked_int(asked, "bytes", 1, LOG_MOST, LOG_USUAL, &most));
   TRY(serve_asked_run(asked, &sweep, &index));
-  const char *id = sweep->shown->progress.run[index].id;
+  const char *id = sweep->view->progress.run[index].id;
   const int code = serve_file_open(asked->serve->root, id, "log.txt", &fd, &size);
   if (code == SERVE_ABSENT) {
     *value = json_pack("{s:s, s:i, s:i, s:s}", "run", id, "size", 0, "offset", 0, "text", "");
@@ -151,7 +151,7 @@ int serve_answer_video(const ServeAsked *asked, CoreText *gif) {
   if (iteration < 0) return core_error(CORE_USAGE, "iteration=NUMBER is missing");
   TRY(serve_asked_run(asked, &sweep, &index));
   store_video_name(iteration, name);
-  TRY(serve_file_open(asked->serve->root, sweep->shown->progress.run[index].id, name, &fd, &size));
+  TRY(serve_file_open(asked->serve->root, sweep->view->progress.run[index].id, name, &fd, &size));
   int code = CORE_OK;
   if (size > VIDEO_MOST) code = core_error(CORE_FAIL, "%s is larger than %d MB", name, VIDEO_MOST >> 20);
   else code = read_part(fd, 0, (size_t)size, gif);

@@ -41,9 +41,9 @@ static int read_results(StoreDatabase *database, const SweepProgress *progress, 
 }
 
 static void add_results(ServeReader *reader, int64_t version, ServeSweep *sweep, const ServeSweep *before) {
-  const SweepProgress *progress = &sweep->shown->progress;
+  const SweepProgress *progress = &sweep->view->progress;
   sweep->results_version = version;
-  if (before && version >= 0 && before->results_version == version && before->shown->progress.runs == progress->runs) {
+  if (before && version >= 0 && before->results_version == version && before->view->progress.runs == progress->runs) {
     sweep->result = before->result;
     return;
   }
@@ -85,39 +85,39 @@ static char *make_label(SweepMembers *members, size_t index) {
 }
 
 static void add_labels(const char *root, ServeSweep *sweep, const ServeSweep *before) {
-  const SweepProgress *progress = &sweep->shown->progress;
+  const SweepProgress *progress = &sweep->view->progress;
   sweep->label_version = version_of_files(root, progress->name);
-  if (before && before->label_version == sweep->label_version && before->shown->progress.runs == progress->runs) {
+  if (before && before->label_version == sweep->label_version && before->view->progress.runs == progress->runs) {
     sweep->label = before->label;
-    sweep_members_take_differences(&sweep->shown->members, &before->shown->members);
+    sweep_members_reuse_differences(&sweep->view->members, &before->view->members);
     return;
   }
   sweep->label = core_memory_zero_allocate(progress->runs + 1, sizeof *sweep->label);
-  for (size_t i = 0; i < progress->runs; i++) sweep->label[i] = make_label(&sweep->shown->members, i);
+  for (size_t i = 0; i < progress->runs; i++) sweep->label[i] = make_label(&sweep->view->members, i);
 }
 
 /* ---- snapshots --------------------------------------------------------------------------------------------------- */
 
 static void free_sweep(ServeSweep *sweep, const ServeSweep *after) {
   if (!after || after->label != sweep->label) {
-    for (size_t i = 0; i < sweep->shown->progress.runs; i++) free(sweep->label[i]);
+    for (size_t i = 0; i < sweep->view->progress.runs; i++) free(sweep->label[i]);
     free(sweep->label);
   }
   if (!after || after->result != sweep->result) free(sweep->result);
 }
 
 static void read_sweeps(const char *root, StoreDatabase *database, ServeSnapshot *snapshot) {
-  const SweepShownAsked asked = {.root = root, .settings = true, .is_repeated = true, .queue_age_s = QUEUE_AGE_S};
+  const SweepViewOptions asked = {.root = root, .settings = true, .is_repeated = true, .queue_age_s = QUEUE_AGE_S};
   char **names = NULL;
   size_t named = 0;
   int code = sweep_common_list(root, &names, &named);
   snapshot->count = named;
-  snapshot->shown = core_memory_zero_allocate(named + 1, sizeof *snapshot->shown);
+  snapshot->view = core_memory_zero_allocate(named + 1, sizeof *snapshot->view);
   if (code == CORE_OK)
-    code = sweep_shown_read(&asked, database, names, &snapshot->count, snapshot->shown, snapshot->problem);
+    code = sweep_view_read(&asked, database, names, &snapshot->count, snapshot->view, snapshot->problem);
   if (code != CORE_OK) {
     snprintf(snapshot->problem, sizeof snapshot->problem, "%s", core_error_message());
-    sweep_shown_free(snapshot->shown, snapshot->count);
+    sweep_view_free(snapshot->view, snapshot->count);
     snapshot->count = 0;
   }
   core_error_clear();
@@ -137,8 +137,8 @@ ServeSnapshot *serve_snapshot_read(const char *root, StoreDatabase *database, Se
   const int64_t version = serve_reader_version(reader);
   for (size_t i = 0; i < made->count; i++) {
     ServeSweep *sweep = &made->sweep[i];
-    sweep->shown = &made->shown[i];
-    const ServeSweep *known = before ? serve_snapshot_find(before, sweep->shown->progress.name) : NULL;
+    sweep->view = &made->view[i];
+    const ServeSweep *known = before ? serve_snapshot_find(before, sweep->view->progress.name) : NULL;
     add_results(reader, version, sweep, known);
     add_labels(root, sweep, known);
   }
@@ -149,11 +149,11 @@ ServeSnapshot *serve_snapshot_read(const char *root, StoreDatabase *database, Se
 void serve_snapshot_free(ServeSnapshot **snapshot, const ServeSnapshot *after) {
   if (!*snapshot) return;
   for (size_t i = 0; i < (*snapshot)->count; i++) {
-    const char *name = (*snapshot)->shown[i].progress.name;
+    const char *name = (*snapshot)->view[i].progress.name;
     free_sweep(&(*snapshot)->sweep[i], after ? serve_snapshot_find(after, name) : NULL);
   }
-  sweep_shown_free((*snapshot)->shown, (*snapshot)->count);
-  free((*snapshot)->shown);
+  sweep_view_free((*snapshot)->view, (*snapshot)->count);
+  free((*snapshot)->view);
   free((*snapshot)->sweep);
   free(*snapshot);
   *snapshot = NULL;
@@ -161,13 +161,13 @@ void serve_snapshot_free(ServeSnapshot **snapshot, const ServeSnapshot *after) {
 
 const ServeSweep *serve_snapshot_find(const ServeSnapshot *snapshot, const char *name) {
   for (size_t i = 0; i < snapshot->count; i++)
-    if (strcmp(snapshot->shown[i].progress.name, name) == 0) return &snapshot->sweep[i];
+    if (strcmp(snapshot->view[i].progress.name, name) == 0) return &snapshot->sweep[i];
   return NULL;
 }
 
 const ServeSweep *serve_snapshot_find_run(const ServeSnapshot *snapshot, const char *id, size_t *index) {
   for (size_t s = 0; s < snapshot->count; s++) {
-    const SweepProgress *progress = &snapshot->shown[s].progress;
+    const SweepProgress *progress = &snapshot->view[s].progress;
     for (size_t i = 0; i < progress->runs; i++) {
       if (strcmp(progress->run[i].id, id) != 0) continue;
       *index = i;

@@ -3,25 +3,25 @@
 #ifndef SWEEP_SERVE_SNAPSHOT_H
 #define SWEEP_SERVE_SNAPSHOT_H
 #include "sweep/serve/reader.h"
-#include "sweep/status/shown.h"
+#include "sweep/status/view.h"
 
 /* NaN: not measured. Scores are solve rates, or returns where episodes have no goal, of evaluations on the training
  * levels. */
 typedef struct ServeResult { double ddr, best, last; } ServeResult;
 
 typedef struct ServeSweep {
-  SweepShown *shown;            /* borrowed from the snapshot */
+  SweepView *view;              /* borrowed from the snapshot */
   ServeResult *result;          /* [runs] */
   char **label;                 /* [runs] "ppo.com=8 train.seed=3": the settings in which the runs differ */
   int64_t results_version, label_version; /* of what they were read from */
 } ServeSweep;
 
 typedef struct ServeSnapshot {
-  SweepShown *shown;            /* [count] */
+  SweepView *view;              /* [count] */
   ServeSweep *sweep;            /* [count], sorted by name */
   size_t count;
   double read_unix_s, cost_s;   /* when, and how long it took */
-  char problem[SWEEP_SHOWN_PROBLEM]; /* what could not be read; "" */
+  char problem[SWEEP_VIEW_PROBLEM]; /* what could not be read; "" */
 } ServeSnapshot;
 
 /* Reads; never fails: what cannot be read is told in `problem`. database: just brought up to date, or NULL. before

@@ -38,7 +38,7 @@ int serve_asked_run(const ServeAsked *asked, const ServeSweep **sweep, size_t *i
     return *sweep ? CORE_OK : core_error(SERVE_ABSENT, "no sweep has such a run");
   }
   TRY(serve_asked_sweep(asked, sweep));
-  const SweepProgress *progress = &(*sweep)->shown->progress;
+  const SweepProgress *progress = &(*sweep)->view->progress;
   for (*index = 0; *index < progress->runs; ++*index)
     if (strcmp(progress->run[*index].id, id) == 0) return CORE_OK;
   return core_error(SERVE_ABSENT, "the sweep has no such run");
@@ -57,13 +57,13 @@ static void shorten(json_t *summary) {
 }
 
 /* The tags that its runs have, for people to choose from. */
-static json_t *run_tags_json(const SweepSaid *said) {
+static json_t *run_tags_json(const SweepAnnotations *annotations) {
   json_t *tags = json_object(), *list = json_array();
   const char *tag;
   json_t *value;
-  for (size_t i = 0; i < said->runs; i++)
-    for (size_t t = 0; t < said->run[i].said.tag_count; t++)
-      json_object_set_new(tags, said->run[i].said.tags[t], json_true());
+  for (size_t i = 0; i < annotations->runs; i++)
+    for (size_t t = 0; t < annotations->run[i].annotations.tag_count; t++)
+      json_object_set_new(tags, annotations->run[i].annotations.tags[t], json_true());
   json_object_foreach(tags, tag, value) json_array_append_new(list, core_json_text(tag));
   json_decref(tags);
   return list;
@@ -74,11 +74,11 @@ int serve_answer_overview(const ServeAsked *asked, json_t **value) {
   const ServeWatchNow now = serve_watch_now(asked->serve->watch);
   json_t *sweeps = json_array();
   for (size_t i = 0; i < snapshot->count; i++) {
-    json_t *summary = sweep_shown_summary_json(&snapshot->shown[i]);
+    json_t *summary = sweep_view_summary_json(&snapshot->view[i]);
     shorten(summary);
-    json_object_set_new(summary, "busy", json_boolean(sweep_shown_is_busy(&snapshot->shown[i])));
-    json_object_set_new(summary, "run_tags", run_tags_json(&snapshot->shown[i].said));
-    json_object_set_new(summary, "is_slurm", json_boolean(snapshot->shown[i].is_slurm));
+    json_object_set_new(summary, "busy", json_boolean(sweep_view_is_active(&snapshot->view[i])));
+    json_object_set_new(summary, "run_tags", run_tags_json(&snapshot->view[i].annotations));
+    json_object_set_new(summary, "is_slurm", json_boolean(snapshot->view[i].is_slurm));
     json_array_append_new(sweeps, summary);
   }
   *value = json_pack("{s:s, s:s, s:o, s:b, s:f, s:f, s:b, s:o, s:o}", "version", core_version(), "commit",
@@ -95,7 +95,7 @@ int serve_answer_status(const ServeAsked *asked, json_t **value) {
   *value = json_array();
   for (size_t i = 0; i < asked->snapshot->count; i++)
     if (!only || only == &asked->snapshot->sweep[i])
-      json_array_append_new(*value, sweep_shown_json(&asked->snapshot->shown[i]));
+      json_array_append_new(*value, sweep_view_json(&asked->snapshot->view[i]));
   return CORE_OK;
 }
 
@@ -122,7 +122,7 @@ static void place_by_setting(const char *label, const char *setting, Place *plac
 }
 
 static Place place_of(const Order *order, const ServeSweep *sweep, size_t index) {
-  const StoreState *state = &sweep->shown->progress.run[index].state;
+  const StoreState *state = &sweep->view->progress.run[index].state;
   Place place = {index, NAN, NULL};
   if (order->setting) {
     place_by_setting(sweep->label[index], order->setting, &place);
@@ -130,7 +130,7 @@ static Place place_of(const Order *order, const ServeSweep *sweep, size_t index)
   }
   switch (order->key) {
     case BY_STATUS:
-      place.value = sweep->shown->is_slurm ? (double)sweep->shown->cluster.run[index].kind : (double)state->status;
+      place.value = sweep->view->is_slurm ? (double)sweep->view->cluster.run[index].condition : (double)state->status;
       break;
     case BY_ITERATION: place.value = (double)state->iteration; break;
     case BY_BEST: place.value = sweep->result[index].best; break;
@@ -180,16 +180,19 @@ typedef struct Filter { const char *text, *status, *tag; } Filter;
 
 /* All words of the text somewhere in label, id, status, reason, tags or note; "pinned" is one of the pinned run. */
 static bool has_words(const char *text, const ServeSweep *sweep, size_t index) {
-  const SweepSaid *said = &sweep->shown->said;
-  const StoreAnnotations *own = sweep_said_of(said, index);
+  const SweepAnnotations *annotations = &sweep->view->annotations;
+  const StoreAnnotations *own = sweep_annotations_find_run(annotations, index);
   char words[256], *save = NULL;
   CoreText line = {0};
   bool found = true;
   if (own) store_annotations_line(own, &line);
   snprintf(words, sizeof words, "%s", text);
-  const char *const in[] = {sweep->label[index], sweep->shown->progress.run[index].id,
-                            sweep_shown_status(sweep->shown, index), sweep_shown_reason(sweep->shown, index),
-                            core_text_string(&line), index == said->pinned ? "pinned" : ""};
+  const char *const in[] = {sweep->label[index],
+                            sweep->view->progress.run[index].id,
+                            sweep_view_status(sweep->view, index),
+                            sweep_view_reason(sweep->view, index),
+                            core_text_string(&line),
+                            index == annotations->pinned ? "pinned" : ""};
   for (char *word = strtok_r(words, " ", &save); word && found; word = strtok_r(NULL, " ", &save)) {
     found = false;
     for (size_t i = 0; i < sizeof in / sizeof *in && !found; i++) found = strcasestr(in[i], word) != NULL;
@@ -201,20 +204,22 @@ static bool has_words(const char *text, const ServeSweep *sweep, size_t index) {
 /* The status whole; a run has the tags of its sweep. */
 static bool passes(const Filter *filter, const ServeSweep *sweep, size_t index) {
   if (filter->status && *filter->status) {
-    const bool is_trouble = strcmp(filter->status, "needs attention") == 0 && sweep_shown_is_trouble(sweep->shown, index);
-    if (!is_trouble && strcmp(filter->status, sweep_shown_status(sweep->shown, index)) != 0) return false;
+    const bool is_trouble =
+        strcmp(filter->status, "needs attention") == 0 && sweep_view_needs_attention(sweep->view, index);
+    if (!is_trouble && strcmp(filter->status, sweep_view_status(sweep->view, index)) != 0) return false;
   }
-  if (filter->tag && *filter->tag && !sweep_said_is_tagged(&sweep->shown->said, index, filter->tag)) return false;
+  if (filter->tag && *filter->tag && !sweep_annotations_run_has_tag(&sweep->view->annotations, index, filter->tag))
+    return false;
   return !filter->text || has_words(filter->text, sweep, index);
 }
 
 json_t *serve_run_json(const ServeSweep *sweep, size_t index) {
-  json_t *run = sweep_shown_run_json(sweep->shown, index);
+  json_t *run = sweep_view_run_json(sweep->view, index);
   const ServeResult *result = &sweep->result[index];
-  json_object_update_new(run, json_pack("{s:o, s:o, s:o, s:b, s:b, s:o}", "ddr", core_json_real(result->ddr),
-                                        "best", core_json_real(result->best), "last", core_json_real(result->last),
-                                        "needs_attention", sweep_shown_is_trouble(sweep->shown, index), "pinned",
-                                        index == sweep->shown->said.pinned, "label",
+  json_object_update_new(run, json_pack("{s:o, s:o, s:o, s:b, s:b, s:o}", "ddr", core_json_real(result->ddr), "best",
+                                        core_json_real(result->best), "last", core_json_real(result->last),
+                                        "needs_attention", sweep_view_needs_attention(sweep->view, index), "pinned",
+                                        index == sweep->view->annotations.pinned, "label",
                                         core_json_text(sweep->label[index])));
   return run;
 }
@@ -230,7 +235,7 @@ int serve_answer_runs(const ServeAsked *asked, json_t **value) {
   TRY(read_order(asked, &order));
   TRY(serve_asked_int(asked, "offset", 0, INT32_MAX, 0, &offset));
   TRY(serve_asked_int(asked, "limit", 1, RUNS_MOST, RUNS_USUAL, &limit));
-  const size_t runs = sweep->shown->progress.runs;
+  const size_t runs = sweep->view->progress.runs;
   Place *chosen = core_memory_allocate((runs + 1) * sizeof *chosen);
   size_t count = 0;
   for (size_t i = 0; i < runs; i++)
@@ -240,7 +245,7 @@ int serve_answer_runs(const ServeAsked *asked, json_t **value) {
   for (size_t i = (size_t)offset; i < count && i < (size_t)(offset + limit); i++)
     json_array_append_new(list, serve_run_json(sweep, chosen[i].index));
   free(chosen);
-  *value = json_pack("{s:s, s:I, s:I, s:I, s:o}", "sweep", sweep->shown->progress.name, "runs", (json_int_t)runs,
+  *value = json_pack("{s:s, s:I, s:I, s:I, s:o}", "sweep", sweep->view->progress.name, "runs", (json_int_t)runs,
                      "matching", (json_int_t)count, "offset", (json_int_t)offset, "run", list);
   return CORE_OK;
 }
@@ -259,7 +264,7 @@ static int compare_numbers(const void *a, const void *b) {
 /* How many have both, in *known, and the largest id that is drawn. Ids are hashes: the least of them are a sample that
  * has no regard to the order of a grid, and the same from one reading to the next. */
 static uint64_t choose_dots(const ServeSweep *sweep, size_t limit, size_t *known) {
-  const SweepProgress *progress = &sweep->shown->progress;
+  const SweepProgress *progress = &sweep->view->progress;
   uint64_t *numbers = core_memory_allocate((progress->runs + 1) * sizeof *numbers), last = UINT64_MAX;
   *known = 0;
   for (size_t i = 0; i < progress->runs; i++)
@@ -277,7 +282,7 @@ int serve_answer_scatter(const ServeAsked *asked, json_t **value) {
   int64_t limit;
   TRY(serve_asked_sweep(asked, &sweep));
   TRY(serve_asked_int(asked, "limit", 1, POINTS_MOST, POINTS_MOST, &limit));
-  const SweepProgress *progress = &sweep->shown->progress;
+  const SweepProgress *progress = &sweep->view->progress;
   json_t *list = json_array();
   size_t known;
   const uint64_t last = choose_dots(sweep, (size_t)limit, &known);
@@ -286,8 +291,7 @@ int serve_answer_scatter(const ServeAsked *asked, json_t **value) {
     if (!has_both(result) || number_of(progress->run[i].id) > last) continue;
     json_array_append_new(list, json_pack("{s:s, s:I, s:f, s:f, s:s, s:o}", "run", progress->run[i].id, "index",
                                           (json_int_t)i, "ddr", result->ddr, "best", result->best, "status",
-                                          sweep_shown_status(sweep->shown, i), "label",
-                                          core_json_text(sweep->label[i])));
+                                          sweep_view_status(sweep->view, i), "label", core_json_text(sweep->label[i])));
   }
   *value = json_pack("{s:s, s:I, s:I, s:o}", "sweep", progress->name, "runs", (json_int_t)progress->runs, "measured",
                      (json_int_t)known, "point", list);

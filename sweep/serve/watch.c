@@ -39,7 +39,7 @@ static double thread_cpu_s(void) {
 /* Outside of the lock but for the exchange. */
 static void read_now(ServeWatch *watch, bool imports) {
   const double start = core_clock_s(), cpu_start = thread_cpu_s();
-  StoreDatabase *database = imports ? sweep_shown_import(watch->options.root, true) : NULL;
+  StoreDatabase *database = imports ? sweep_view_import(watch->options.root, true) : NULL;
   ServeSnapshot *made = serve_snapshot_read(watch->options.root, database, &watch->reader, watch->snapshot);
   store_database_close(&database);
   core_error_clear();

@@ -29,17 +29,17 @@ typedef struct Judge {
   char words[256];
 } Judge;
 
-static const char *const kind_names[SWEEP_KINDS] = {
-  "not submitted", "queued",    "held",   "starting", "running",       "finished",   "stopped by rule",
-  "stopped",       "lost",      "orphaned", "cancelled", "failed",     "diverged",   "out of memory",
-  "time limit",    "node failure"};
+static const char *const condition_names[SWEEP_CONDITIONS] = {
+    "not submitted",   "queued",        "held",       "starting",    "running",   "finished",
+    "stopped by rule", "stopped",       "lost",       "orphaned",    "cancelled", "failed",
+    "diverged",        "out of memory", "time limit", "node failure"};
 
-const char *sweep_kind_name(SweepKind kind) {
-  CORE_CHECK((unsigned)kind < SWEEP_KINDS);
-  return kind_names[kind];
+const char *sweep_condition_name(SweepCondition condition) {
+  CORE_CHECK((unsigned)condition < SWEEP_CONDITIONS);
+  return condition_names[condition];
 }
 
-bool sweep_kind_is_trouble(SweepKind kind) { return kind >= SWEEP_STOPPED; }
+bool sweep_condition_needs_attention(SweepCondition condition) { return condition >= SWEEP_STOPPED; }
 
 /* ---- one run ----------------------------------------------------------------------------------------------------- */
 
@@ -50,7 +50,7 @@ static void judge_waiting(const Judge *judge, size_t index, const SlurmTask *row
   const StoreState *state = &judge->progress->run[index].state;
   char behind[64] = "", parent[CORE_RUN_ID];
   const char *advice = slurm_reason_advice(row->reason);
-  status->kind = slurm_reason_is_held(row->reason) ? SWEEP_HELD : SWEEP_QUEUED;
+  status->condition = slurm_reason_is_held(row->reason) ? SWEEP_HELD : SWEEP_QUEUED;
   if (strcmp(row->reason, "Dependency") == 0 &&
       sweep_batch_parent(&judge->job_map.batches[place->batch], place->line, parent)) {
     SAY("waits for the runs that they begin from (init.from); its own is %s", parent);
@@ -67,7 +67,7 @@ static void judge_cancelled(const Judge *judge, size_t index, const SlurmTask *r
                             SweepRunStatus *status) {
   const SweepJobMapEntry *place = &judge->job_map.entries[index];
   const char *by = sweep_journal_cancelled_by(&judge->job_map.journal, judge->progress->run[index].id, place->array);
-  status->kind = SWEEP_CANCELLED;
+  status->condition = SWEEP_CANCELLED;
   if (by) SAY("by %s with sweep cancel%s; sweep submit goes on", by, when);
   else if (row && *row->cancelled_by) SAY("by user %s%s; sweep submit goes on", row->cancelled_by, when);
   else SAY("by hand (scancel)%s; sweep submit goes on", when);
@@ -87,7 +87,7 @@ static void judge_out_of_memory(const Judge *judge, size_t index, SweepRunStatus
   SweepRunMemory memory;
   const int64_t mem = slurm_settings_run_mem(&judge->job_map.batches[place->batch].settings);
   if (mem > 0) snprintf(had, sizeof had, " (slurm.mem = %lldM)", (long long)mem);
-  status->kind = SWEEP_OUT_OF_MEMORY;
+  status->condition = SWEEP_OUT_OF_MEMORY;
   if (sweep_run_memory_read(judge->root, judge->progress->run[index].id, &memory) != CORE_OK) core_error_clear();
   if (mem > memory.exceeded_mb) memory.exceeded_mb = mem;
   const int64_t needed_mb = sweep_run_memory_needed(&memory);
@@ -109,36 +109,36 @@ static void judge_over(const Judge *judge, size_t index, const SlurmTask *row, c
       return;
     case SLURM_TIMEOUT:
     case SLURM_DEADLINE:
-      status->kind = SWEEP_TIME_LIMIT;
+      status->condition = SWEEP_TIME_LIMIT;
       SAY("ended at its time limit (%s); sweep submit goes on from iteration %lld, slurm.signal_lead gives it longer "
           "to save",
           row->limit_s ? slurm_time_format(row->limit_s, limit) : "the partition's", (long long)state->iteration);
       return;
     case SLURM_NODE_FAIL:
     case SLURM_BOOT_FAIL:
-      status->kind = SWEEP_NODE_FAILURE;
+      status->condition = SWEEP_NODE_FAILURE;
       SAY("node %.60s failed; sweep submit goes on from iteration %lld", *row->nodes ? row->nodes : "?",
           (long long)state->iteration);
       return;
     case SLURM_PREEMPTED:
-      status->kind = SWEEP_STOPPED;
+      status->condition = SWEEP_STOPPED;
       SAY("preempted; sweep submit goes on from iteration %lld", (long long)state->iteration);
       return;
     default: break;
   }
   if (record->cause == SWEEP_CAUSE_NOT_REQUEUED) {
-    status->kind = SWEEP_STOPPED;
+    status->condition = SWEEP_STOPPED;
     SAY("stopped at the time limit, and the node could not requeue it; sweep submit goes on");
     return;
   }
   if (state->status == STORE_STOPPED) {
-    status->kind = SWEEP_STOPPED;
+    status->condition = SWEEP_STOPPED;
     SAY("%s after iteration %lld; sweep submit goes on",
         record->cause == SWEEP_CAUSE_PREEMPTED ? "preempted" : "stopped", (long long)state->iteration);
     return;
   }
   script_words(judge, &judge->job_map.entries[index], words, sizeof words);
-  status->kind = state->attempt ? SWEEP_LOST : SWEEP_FAILED;
+  status->condition = state->attempt ? SWEEP_LOST : SWEEP_FAILED;
   if (state->attempt)
     SAY("its process is gone%s%.200s; sweep submit goes on from its checkpoint", *words ? ": " : "", words);
   else SAY("ended before the run began (%s)%s%.200s", slurm_state_name(row->state), *words ? ": " : "", words);
@@ -162,27 +162,27 @@ static void judge_unknown(Judge *judge, size_t index, const SweepRecord *record,
   const SweepJobMapEntry *place = &judge->job_map.entries[index];
   const StoreState *state = &judge->progress->run[index].state;
   if (!judge->asked) {
-    status->kind = state->attempt ? SWEEP_STOPPED : SWEEP_QUEUED;
+    status->condition = state->attempt ? SWEEP_STOPPED : SWEEP_QUEUED;
     SAY("submitted as job %lld; what has become of it only Slurm knows", (long long)place->array->job);
   } else if (place->array->state == SWEEP_ARRAY_REQUESTED) {
-    status->kind = SWEEP_NOT_SUBMITTED;
+    status->condition = SWEEP_NOT_SUBMITTED;
     SAY("a submission got no answer and is not in the queue; sweep submit settles it");
   } else if (sweep_journal_cancelled_by(&judge->job_map.journal, judge->progress->run[index].id, place->array)) {
     judge_cancelled(judge, index, NULL, state->attempt ? "" : " before it started", status);
   } else if (record->cause == SWEEP_CAUSE_NOT_REQUEUED) {
-    status->kind = SWEEP_STOPPED;
+    status->condition = SWEEP_STOPPED;
     SAY("stopped at the time limit, and the node could not requeue it; sweep submit goes on");
   } else if (state->status == STORE_STOPPED) {
-    status->kind = SWEEP_STOPPED;
+    status->condition = SWEEP_STOPPED;
     SAY("%s after iteration %lld, and is not in the queue; sweep submit goes on",
         record->cause == SWEEP_CAUSE_PREEMPTED ? "preempted" : "stopped", (long long)state->iteration);
   } else if (state->attempt == 0 && record->starts == 0 && *words_before_runs(judge, place)) {
-    status->kind = SWEEP_FAILED;
+    status->condition = SWEEP_FAILED;
     SAY("ended before the run began: %.200s", judge->words);
   } else if (state->attempt == 0 && record->starts == 0) { /* waiting tasks that are cancelled leave no trace */
     judge_cancelled(judge, index, NULL, " before it started", status);
   } else {
-    status->kind = SWEEP_LOST;
+    status->condition = SWEEP_LOST;
     SAY("Slurm no longer knows job %lld_%lld and it gives no sign of life since iteration %lld; sweep submit goes on "
         "from its checkpoint",
         (long long)place->array->job, (long long)place->task, (long long)state->iteration);
@@ -190,7 +190,7 @@ static void judge_unknown(Judge *judge, size_t index, const SweepRecord *record,
 }
 
 static void judge_failed(const StoreState *state, const SweepRecord *record, SweepRunStatus *status) {
-  status->kind = record->cause == SWEEP_CAUSE_OUT_OF_MEMORY ? SWEEP_OUT_OF_MEMORY : SWEEP_FAILED;
+  status->condition = record->cause == SWEEP_CAUSE_OUT_OF_MEMORY ? SWEEP_OUT_OF_MEMORY : SWEEP_FAILED;
   SAY("%.440s", state->message[0] ? state->message : "no reason was recorded; see sweep logs");
 }
 
@@ -218,7 +218,7 @@ static bool judge_orphan(Judge *judge, size_t index, SweepRunStatus *status) {
     for (size_t i = 0; i < judge->progress->runs; i++) sweep_id_set_add(&judge->ids, judge->progress->run[i].id, NULL);
   const bool again = parent.status == STORE_RUNNING ||
                      (sweep_id_set_find(&judge->ids, id, &at) && is_queued(judge, at));
-  status->kind = SWEEP_ORPHANED;
+  status->condition = SWEEP_ORPHANED;
   memcpy(status->parent, id, sizeof status->parent);
   if (parent.status == STORE_FINISHED)
     SAY("run %s, which it begins from, has finished by now; sweep submit starts it", id);
@@ -262,7 +262,7 @@ static void judge_run(Judge *judge, size_t index, SweepRunStatus *status) {
   bool present = false;
   *status = (SweepRunStatus){.id = sweep_job_map_task_id(place), .restarts = -1};
   if (state->status == STORE_FINISHED && !(in_queue && is_to_start_over(judge, index))) {
-    status->kind = SWEEP_FINISHED;
+    status->condition = SWEEP_FINISHED;
     return;
   }
   if (in_queue && (state->status == STORE_FAILED || state->status == STORE_STOPPED_BY_RULE)) {
@@ -275,27 +275,27 @@ static void judge_run(Judge *judge, size_t index, SweepRunStatus *status) {
     return;
   }
   if (state->status == STORE_RUNNING) {
-    status->kind = SWEEP_RUNNING;
+    status->condition = SWEEP_RUNNING;
     return;
   }
   if (in_queue) { /* between its start, or a restart in place, and its first word */
-    status->kind = state->status == STORE_DIVERGED ? SWEEP_DIVERGED : SWEEP_STARTING;
+    status->condition = state->status == STORE_DIVERGED ? SWEEP_DIVERGED : SWEEP_STARTING;
     SAY("on %.60s", *row->nodes ? row->nodes : "its node");
     return;
   }
   if (sweep_record_read(judge->root, judge->progress->run[index].id, &record, &present) != CORE_OK) present = false;
   if (present) status->restarts = record.starts > 0 ? record.starts - 1 : 0;
   if (state->status == STORE_DIVERGED || state->status == STORE_STOPPED_BY_RULE) {
-    status->kind = state->status == STORE_DIVERGED ? SWEEP_DIVERGED : SWEEP_STOPPED_BY_RULE;
+    status->condition = state->status == STORE_DIVERGED ? SWEEP_DIVERGED : SWEEP_STOPPED_BY_RULE;
     SAY("%.400s", state->message);
   } else if (judge_orphan(judge, index, status)) {
     return;
   } else if (state->status == STORE_FAILED) {
     judge_failed(state, &record, status);
   } else if (!place->array) {
-    status->kind = state->status == STORE_LOST      ? SWEEP_LOST
-                  : state->status == STORE_STOPPED ? SWEEP_STOPPED
-                                                   : SWEEP_NOT_SUBMITTED;
+    status->condition = state->status == STORE_LOST      ? SWEEP_LOST
+                        : state->status == STORE_STOPPED ? SWEEP_STOPPED
+                                                         : SWEEP_NOT_SUBMITTED;
     SAY("sweep submit starts it");
   } else if (sweep_joblog_is_oom(judge->root, judge->progress->name, &judge->job_map.journal, &record)) {
     judge_out_of_memory(judge, index, status);
@@ -335,9 +335,8 @@ static void ask_history(Judge *judge) {
   free(jobs);
 }
 
-int sweep_cluster_status_make(const char *root, const SweepProgress *progress, const SlurmTasks *tasks,
-                             const char *problem,
-                        SweepClusterStatus *cluster) {
+int sweep_cluster_status_classify(const char *root, const SweepProgress *progress, const SlurmTasks *tasks,
+                                  const char *problem, SweepClusterStatus *cluster) {
   Judge judge = {.root = root, .progress = progress, .asked = tasks != NULL};
   SweepManifest manifest;
   *cluster = (SweepClusterStatus){.is_stale = !tasks};
@@ -353,7 +352,7 @@ int sweep_cluster_status_make(const char *root, const SweepProgress *progress, c
   cluster->run = core_memory_zero_allocate(progress->runs + 1, sizeof *cluster->run);
   for (size_t i = 0; i < progress->runs; i++) {
     judge_run(&judge, i, &cluster->run[i]);
-    cluster->count[cluster->run[i].kind]++;
+    cluster->count[cluster->run[i].condition]++;
   }
   sweep_job_map_free(&judge.job_map);
   slurm_tasks_free(&judge.history);

@@ -67,7 +67,7 @@ static void write_cache(const char *path, const SlurmTasks *tasks) {
   if (!good || rename(temporary, path) != 0) unlink(temporary);
 }
 
-void sweep_cluster_status_forget(void) { /* leaves core_error alone: it is called on the way out of failures too */
+void sweep_cluster_status_clear_cache(void) { /* leaves core_error alone: it is called on the way out of failures too */
   char path[CORE_PATH_MAX];
   if (!cache_path(NULL, 0, path)) return;
   *strrchr(path, '/') = '\0';
@@ -77,7 +77,7 @@ void sweep_cluster_status_forget(void) { /* leaves core_error alone: it is calle
   if (folder) closedir(folder);
 }
 
-int sweep_cluster_status_ask(const char *const *names, size_t count, double max_age_s, SlurmTasks *tasks) {
+int sweep_cluster_status_query(const char *const *names, size_t count, double max_age_s, SlurmTasks *tasks) {
   char path[CORE_PATH_MAX];
   SlurmCluster *cluster;
   const bool cached = cache_path(names, count, path);
@@ -95,73 +95,80 @@ int sweep_cluster_status_ask(const char *const *names, size_t count, double max_
 
 /* "12 running, 30 queued" without the zeros; "8 of 8 failed" when there is nothing else. */
 static void append_counts(const SweepProgress *progress, const SweepClusterStatus *cluster, CoreText *text) {
-  static const SweepKind order[] = {
-    SWEEP_FINISHED, SWEEP_STOPPED_BY_RULE, SWEEP_RUNNING, SWEEP_STARTING, SWEEP_QUEUED,       SWEEP_HELD,
-    SWEEP_NOT_SUBMITTED, SWEEP_STOPPED,    SWEEP_CANCELLED, SWEEP_LOST,   SWEEP_ORPHANED,     SWEEP_NODE_FAILURE,
-    SWEEP_TIME_LIMIT,    SWEEP_OUT_OF_MEMORY, SWEEP_FAILED, SWEEP_DIVERGED};
-  const size_t all = progress->runs - progress->dropped;
+  static const SweepCondition order[] = {
+      SWEEP_FINISHED,      SWEEP_STOPPED_BY_RULE, SWEEP_RUNNING,   SWEEP_STARTING, SWEEP_QUEUED,   SWEEP_HELD,
+      SWEEP_NOT_SUBMITTED, SWEEP_STOPPED,         SWEEP_CANCELLED, SWEEP_LOST,     SWEEP_ORPHANED, SWEEP_NODE_FAILURE,
+      SWEEP_TIME_LIMIT,    SWEEP_OUT_OF_MEMORY,   SWEEP_FAILED,    SWEEP_DIVERGED};
+  const size_t all = progress->runs - progress->absent;
   for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
     const size_t count = cluster->count[order[i]];
     if (count == 0) continue;
     core_text_append(text, text->length ? ", " : "");
-    if (count == all && sweep_kind_is_trouble(order[i])) core_text_appendf(text, "%zu of ", all);
-    core_text_appendf(text, "%zu %s", count, sweep_kind_name(order[i]));
+    if (count == all && sweep_condition_needs_attention(order[i])) core_text_appendf(text, "%zu of ", all);
+    core_text_appendf(text, "%zu %s", count, sweep_condition_name(order[i]));
   }
-  sweep_progress_dropped(progress, text);
+  sweep_progress_append_absent(progress, text);
 }
 
 /* A line for each different reason to wait, with how many runs have it. */
 static void draw_waiting(const SweepProgress *progress, const SweepClusterStatus *cluster, CoreText *text) {
-  struct { const char *text; SweepKind kind; size_t count; } reasons[REASONS_MAX];
+  struct {
+    const char *text;
+    SweepCondition condition;
+    size_t count;
+  } reasons[REASONS_MAX];
   size_t count = 0, others = 0;
   for (size_t i = 0; i < progress->runs; i++) {
     const SweepRunStatus *status = &cluster->run[i];
-    if (status->kind != SWEEP_QUEUED && status->kind != SWEEP_HELD) continue;
+    if (status->condition != SWEEP_QUEUED && status->condition != SWEEP_HELD) continue;
     const size_t length = strcspn(status->text, ";");
     size_t k = 0;
-    while (k < count && (strncmp(reasons[k].text, status->text, length) != 0 || reasons[k].kind != status->kind)) k++;
+    while (k < count &&
+           (strncmp(reasons[k].text, status->text, length) != 0 || reasons[k].condition != status->condition))
+      k++;
     if (k < count) reasons[k].count++;
     else if (count == REASONS_MAX) others++;
     else {
-      reasons[count].text = status->text, reasons[count].kind = status->kind;
+      reasons[count].text = status->text, reasons[count].condition = status->condition;
       reasons[count++].count = 1;
     }
   }
   for (size_t k = 0; k < count; k++)
-    core_text_appendf(text, "  %zu %s: %.*s\n", reasons[k].count, sweep_kind_name(reasons[k].kind),
+    core_text_appendf(text, "  %zu %s: %.*s\n", reasons[k].count, sweep_condition_name(reasons[k].condition),
                       (int)strcspn(reasons[k].text, ";"), reasons[k].text);
   if (others) core_text_appendf(text, "  %zu more wait for other reasons; --runs lists them\n", others);
 }
 
-bool sweep_cluster_status_is_trouble(const SweepProgress *progress, const SweepClusterStatus *cluster, size_t index) {
-  return !progress->run[index].is_dropped && sweep_kind_is_trouble(cluster->run[index].kind);
+bool sweep_cluster_status_needs_attention(const SweepProgress *progress, const SweepClusterStatus *cluster,
+                                          size_t index) {
+  return !progress->run[index].is_absent && sweep_condition_needs_attention(cluster->run[index].condition);
 }
 
-void sweep_cluster_status_trouble(const SweepProgress *progress, const SweepClusterStatus *cluster,
-                                  SweepFailures *troubles) {
+void sweep_cluster_status_add_failures(const SweepProgress *progress, const SweepClusterStatus *cluster,
+                                       SweepFailures *failures) {
   for (size_t i = 0; i < progress->runs; i++)
-    if (sweep_cluster_status_is_trouble(progress, cluster, i))
-      sweep_failures_add(troubles, sweep_kind_name(cluster->run[i].kind), cluster->run[i].text, i);
+    if (sweep_cluster_status_needs_attention(progress, cluster, i))
+      sweep_failures_add(failures, sweep_condition_name(cluster->run[i].condition), cluster->run[i].text, i);
 }
 
-void sweep_cluster_status_drop(const bool *flags, SweepProgress *progress, SweepClusterStatus *cluster) {
-  bool *dropped = core_memory_zero_allocate(progress->runs + 1, sizeof *dropped);
+void sweep_cluster_status_mark_absent(const bool *flags, SweepProgress *progress, SweepClusterStatus *cluster) {
+  bool *absent = core_memory_zero_allocate(progress->runs + 1, sizeof *absent);
   for (size_t i = 0; i < progress->runs; i++) {
-    const SweepKind kind = cluster->run[i].kind;
-    dropped[i] = flags[i] && (kind == SWEEP_NOT_SUBMITTED || sweep_kind_is_trouble(kind));
+    const SweepCondition condition = cluster->run[i].condition;
+    absent[i] = flags[i] && (condition == SWEEP_NOT_SUBMITTED || sweep_condition_needs_attention(condition));
   }
-  sweep_progress_drop(progress, dropped);
+  sweep_progress_mark_absent(progress, absent);
   for (size_t i = 0; i < progress->runs; i++)
-    if (progress->run[i].is_dropped) cluster->count[cluster->run[i].kind]--;
-  free(dropped);
+    if (progress->run[i].is_absent) cluster->count[cluster->run[i].condition]--;
+  free(absent);
 }
 
-void sweep_cluster_status_expect(const SweepClusterStatus *cluster, SweepProgress *progress) {
-  bool *to_come = core_memory_zero_allocate(progress->runs + 1, sizeof *to_come);
+void sweep_cluster_status_set_expected(const SweepClusterStatus *cluster, SweepProgress *progress) {
+  bool *expected = core_memory_zero_allocate(progress->runs + 1, sizeof *expected);
   for (size_t i = 0; i < progress->runs; i++)
-    to_come[i] = cluster->run[i].kind == SWEEP_QUEUED || cluster->run[i].kind == SWEEP_STARTING;
-  sweep_progress_expect(progress, to_come);
-  free(to_come);
+    expected[i] = cluster->run[i].condition == SWEEP_QUEUED || cluster->run[i].condition == SWEEP_STARTING;
+  sweep_progress_set_expected(progress, expected);
+  free(expected);
 }
 
 void sweep_cluster_status_draw(const SweepProgress *progress, const SweepClusterStatus *cluster, CoreText *text) {

@@ -54,11 +54,11 @@ static bool merge(const char *a, const char *b, CoreText *merged) {
 
 /* ---- gathering --------------------------------------------------------------------------------------------------- */
 
-static SweepFailure *find(SweepFailures *troubles, const char *kind, const char *reason) {
-  for (size_t i = 0; i < troubles->count; i++) {
-    SweepFailure *item = &troubles->items[i];
+static SweepFailure *find(SweepFailures *failures, const char *status, const char *reason) {
+  for (size_t i = 0; i < failures->count; i++) {
+    SweepFailure *item = &failures->items[i];
     CoreText merged = {0};
-    if (strcmp(item->kind, kind) != 0) continue;
+    if (strcmp(item->status, status) != 0) continue;
     if (strcmp(item->reason, reason) == 0) return item;
     const bool alike = merge(item->reason, reason, &merged);
     if (alike) {
@@ -71,16 +71,16 @@ static SweepFailure *find(SweepFailures *troubles, const char *kind, const char 
   return NULL;
 }
 
-void sweep_failures_add(SweepFailures *troubles, const char *kind, const char *reason, size_t index) {
-  SweepFailure *item = find(troubles, kind, reason);
-  if (!item && troubles->count == REASONS_MAX) {
-    troubles->others++;
+void sweep_failures_add(SweepFailures *failures, const char *status, const char *reason, size_t index) {
+  SweepFailure *item = find(failures, status, reason);
+  if (!item && failures->count == REASONS_MAX) {
+    failures->others++;
     return;
   }
   if (!item) {
-    troubles->items = core_memory_resize(troubles->items, (troubles->count + 1) * sizeof *troubles->items);
-    item = &troubles->items[troubles->count++];
-    *item = (SweepFailure){.kind = kind, .reason = core_text_duplicate(reason)};
+    failures->items = core_memory_resize(failures->items, (failures->count + 1) * sizeof *failures->items);
+    item = &failures->items[failures->count++];
+    *item = (SweepFailure){.status = status, .reason = core_text_duplicate(reason)};
   }
   if (item->count == item->capacity) {
     item->capacity = item->capacity ? 2 * item->capacity : 4;
@@ -89,41 +89,41 @@ void sweep_failures_add(SweepFailures *troubles, const char *kind, const char *r
   item->runs[item->count++] = index;
 }
 
-void sweep_failures_free(SweepFailures *troubles) {
-  for (size_t i = 0; i < troubles->count; i++) {
-    free(troubles->items[i].reason);
-    free(troubles->items[i].runs);
+void sweep_failures_free(SweepFailures *failures) {
+  for (size_t i = 0; i < failures->count; i++) {
+    free(failures->items[i].reason);
+    free(failures->items[i].runs);
   }
-  free(troubles->items);
-  *troubles = (SweepFailures){0};
+  free(failures->items);
+  *failures = (SweepFailures){0};
 }
 
-void sweep_failures_of_progress(const SweepProgress *progress, SweepFailures *troubles) {
+void sweep_failures_add_progress(const SweepProgress *progress, SweepFailures *failures) {
   for (size_t i = 0; i < progress->runs; i++)
-    if (sweep_progress_is_trouble(progress, i))
-      sweep_failures_add(troubles, store_status_name(progress->run[i].state.status), sweep_progress_reason(progress, i),
-                        i);
+    if (sweep_progress_needs_attention(progress, i))
+      sweep_failures_add(failures, store_status_name(progress->run[i].state.status), sweep_progress_reason(progress, i),
+                         i);
 }
 
 /* ---- showing ----------------------------------------------------------------------------------------------------- */
 
 static void draw_item(const SweepFailure *item, const SweepProgress *progress, CoreText *text) {
   if (item->count == 1) {
-    core_text_appendf(text, "  %s %s: %s\n", progress->run[item->runs[0]].id, item->kind, item->reason);
+    core_text_appendf(text, "  %s %s: %s\n", progress->run[item->runs[0]].id, item->status, item->reason);
     return;
   }
-  core_text_appendf(text, "  %zu %s: %s\n    ", item->count, item->kind, item->reason);
+  core_text_appendf(text, "  %zu %s: %s\n    ", item->count, item->status, item->reason);
   for (size_t i = 0; i < item->count && i < IDS_MAX; i++)
     core_text_appendf(text, "%s%s", i ? " " : "", progress->run[item->runs[i]].id);
   if (item->count > IDS_MAX) core_text_appendf(text, " and %zu more", item->count - IDS_MAX);
   core_text_append(text, "\n");
 }
 
-void sweep_failures_draw(const SweepFailures *troubles, const SweepProgress *progress, CoreText *text) {
-  size_t hidden = troubles->others;
+void sweep_failures_draw(const SweepFailures *failures, const SweepProgress *progress, CoreText *text) {
+  size_t hidden = failures->others;
   bool some = hidden > 0;
-  for (size_t i = 0; i < troubles->count; i++) {
-    const SweepFailure *item = &troubles->items[i];
+  for (size_t i = 0; i < failures->count; i++) {
+    const SweepFailure *item = &failures->items[i];
     if (i < DRAWN_MAX) draw_item(item, progress, text);
     else hidden += item->count;
     some |= item->count > IDS_MAX;
@@ -133,14 +133,14 @@ void sweep_failures_draw(const SweepFailures *troubles, const SweepProgress *pro
     core_text_appendf(text, "  sweep status %s --failed lists all that need a hand\n", progress->name);
 }
 
-json_t *sweep_failures_json(const SweepFailures *troubles, const SweepProgress *progress) {
+json_t *sweep_failures_json(const SweepFailures *failures, const SweepProgress *progress) {
   json_t *list = json_array();
-  for (size_t i = 0; i < troubles->count; i++) {
-    const SweepFailure *item = &troubles->items[i];
+  for (size_t i = 0; i < failures->count; i++) {
+    const SweepFailure *item = &failures->items[i];
     json_t *runs = json_array();
     for (size_t r = 0; r < item->count; r++)
       json_array_append_new(runs, core_json_text(progress->run[item->runs[r]].id));
-    json_array_append_new(list, json_pack("{s:s, s:o, s:I, s:o}", "status", item->kind, "reason",
+    json_array_append_new(list, json_pack("{s:s, s:o, s:I, s:o}", "status", item->status, "reason",
                                           core_json_text(item->reason), "count", (json_int_t)item->count, "run", runs));
   }
   return list;

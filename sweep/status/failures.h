@@ -7,7 +7,7 @@
 #include "sweep/status/progress.h"
 
 typedef struct SweepFailure {
-  const char *kind;   /* "failed" */
+  const char *status; /* "failed" */
   char *reason;       /* one line; numbers and run ids in which its runs differ are "..." */
   size_t *runs;       /* [count] indices, in their order */
   size_t count, capacity;
@@ -21,16 +21,16 @@ typedef struct SweepFailures {
 } SweepFailures;
 
 /* `kind` is a constant, `reason` is copied. */
-void sweep_failures_add(SweepFailures *troubles, const char *kind, const char *reason, size_t index);
-void sweep_failures_free(SweepFailures *troubles);
+void sweep_failures_add(SweepFailures *failures, const char *status, const char *reason, size_t index);
+void sweep_failures_free(SweepFailures *failures);
 
 /* Of runs on this machine: failed, diverged, lost. */
-void sweep_failures_of_progress(const SweepProgress *progress, SweepFailures *troubles);
+void sweep_failures_add_progress(const SweepProgress *progress, SweepFailures *failures);
 
 /* Appends, for each reason, a line and, when several runs have it, a line with the first of them. */
-void sweep_failures_draw(const SweepFailures *troubles, const SweepProgress *progress, CoreText *text);
+void sweep_failures_draw(const SweepFailures *failures, const SweepProgress *progress, CoreText *text);
 
 /* [{"status": "failed", "reason": "...", "count": 16, "run": ["021a...", ...]}, ...], all runs of each. */
-json_t *sweep_failures_json(const SweepFailures *troubles, const SweepProgress *progress);
+json_t *sweep_failures_json(const SweepFailures *failures, const SweepProgress *progress);
 
 #endif

@@ -97,7 +97,7 @@ void sweep_members_add_differences(SweepMembers *members, bool *differs) {
   for (size_t r = 0; r < rows; r++) differs[r] |= members->differs[r];
 }
 
-void sweep_members_take_differences(SweepMembers *members, const SweepMembers *before) {
+void sweep_members_reuse_differences(SweepMembers *members, const SweepMembers *before) {
   if (!members->places || members->differs || !before->differs) return;
   members->differs = core_memory_allocate(CORE_CONFIG_ROWS_MAX * sizeof *members->differs);
   memcpy(members->differs, before->differs, CORE_CONFIG_ROWS_MAX * sizeof *members->differs);

@@ -29,6 +29,6 @@ bool sweep_members_config(const SweepMembers *members, size_t index, CoreConfig 
 void sweep_members_add_differences(SweepMembers *members, bool *differs);
 /* Takes over which these are from an earlier reading of the sweep, where neither its file nor its runs have changed
  * since: finding them looks at every run. */
-void sweep_members_take_differences(SweepMembers *members, const SweepMembers *before);
+void sweep_members_reuse_differences(SweepMembers *members, const SweepMembers *before);
 
 #endif

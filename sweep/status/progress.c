@@ -41,16 +41,16 @@ static bool is_to_come(const SweepProgress *progress, const StoreState *state) {
 
 /* What runs and what is to come over what is being done now, and no less than the slowest run needs; runs that have not
  * started are taken to be as long as the known ones. */
-static void estimate(SweepProgress *progress, const bool *to_come) {
+static void estimate(SweepProgress *progress, const bool *expected) {
   double known_total = 0, left = 0, fraction = 0, rate = 0, longest = 0;
   size_t known = 0, unknown = 0;
-  const size_t counted = progress->runs - progress->dropped;
+  const size_t counted = progress->runs - progress->absent;
   for (size_t i = 0; i < progress->runs; i++) {
     const StoreState *state = &progress->run[i].state;
     const bool runs = state->status == STORE_RUNNING;
     const bool comes = runs || (state->status != STORE_FINISHED && state->status != STORE_STOPPED_BY_RULE &&
-                                (to_come ? to_come[i] : is_to_come(progress, state)));
-    if (progress->run[i].is_dropped) continue;
+                                (expected ? expected[i] : is_to_come(progress, state)));
+    if (progress->run[i].is_absent) continue;
     fraction += run_fraction(state);
     if (state->transitions_total > 0) {
       known++;
@@ -71,30 +71,30 @@ static void estimate(SweepProgress *progress, const bool *to_come) {
   progress->eta_s = rate > 0 && known > 0 ? fmax(longest, left / rate) : NAN;
 }
 
-void sweep_progress_expect(SweepProgress *progress, const bool *to_come) { estimate(progress, to_come); }
+void sweep_progress_set_expected(SweepProgress *progress, const bool *expected) { estimate(progress, expected); }
 
-void sweep_progress_drop(SweepProgress *progress, const bool *flags) {
+void sweep_progress_mark_absent(SweepProgress *progress, const bool *flags) {
   for (size_t i = 0; i < progress->runs; i++) {
     const StoreStatus status = progress->run[i].state.status;
-    if (!flags[i] || progress->run[i].is_dropped || status == STORE_FINISHED || status == STORE_RUNNING) continue;
-    progress->run[i].is_dropped = true;
-    progress->dropped++;
+    if (!flags[i] || progress->run[i].is_absent || status == STORE_FINISHED || status == STORE_RUNNING) continue;
+    progress->run[i].is_absent = true;
+    progress->absent++;
     progress->count[status]--;
   }
   estimate(progress, NULL);
 }
 
-bool sweep_progress_is_trouble(const SweepProgress *progress, size_t index) {
+bool sweep_progress_needs_attention(const SweepProgress *progress, size_t index) {
   const StoreStatus status = progress->run[index].state.status;
-  return !progress->run[index].is_dropped &&
+  return !progress->run[index].is_absent &&
          (status == STORE_FAILED || status == STORE_DIVERGED || status == STORE_LOST);
 }
 
 const char *sweep_progress_reason(const SweepProgress *progress, size_t index) {
   const SweepRunState *run = &progress->run[index];
-  if (run->is_dropped) return "no longer in the sweep's file";
+  if (run->is_absent) return "no longer in the sweep's file";
   if (run->state.status == STORE_LOST) return "its process is gone; sweep submit goes on from its checkpoint";
-  if (run->state.message[0] || !sweep_progress_is_trouble(progress, index)) return run->state.message;
+  if (run->state.message[0] || !sweep_progress_needs_attention(progress, index)) return run->state.message;
   return "no reason was recorded; see sweep logs";
 }
 
@@ -177,16 +177,16 @@ void sweep_progress_free(SweepProgress *progress) {
   progress->run = NULL;
 }
 
-void sweep_progress_dropped(const SweepProgress *progress, CoreText *text) {
-  if (progress->dropped == 0) return;
-  core_text_appendf(text, "%s%zu no longer in the file", text->length ? ", " : "", progress->dropped);
+void sweep_progress_append_absent(const SweepProgress *progress, CoreText *text) {
+  if (progress->absent == 0) return;
+  core_text_appendf(text, "%s%zu no longer in the file", text->length ? ", " : "", progress->absent);
 }
 
 /* "3 finished, 2 running, 1 failed" without the zeros; "3 of 3 failed" when there is nothing else. */
 static void append_counts(const SweepProgress *progress, CoreText *text) {
   static const StoreStatus order[] = {STORE_FINISHED, STORE_STOPPED_BY_RULE, STORE_RUNNING, STORE_PENDING,
                                       STORE_STOPPED,  STORE_LOST,            STORE_FAILED,  STORE_DIVERGED};
-  const size_t all = progress->runs - progress->dropped;
+  const size_t all = progress->runs - progress->absent;
   for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
     const size_t count = progress->count[order[i]];
     if (count == 0) continue;
@@ -194,7 +194,7 @@ static void append_counts(const SweepProgress *progress, CoreText *text) {
     if (count == all && order[i] >= STORE_FAILED) core_text_appendf(text, "%zu of ", all);
     core_text_appendf(text, "%zu %s", count, store_status_name(order[i]));
   }
-  sweep_progress_dropped(progress, text);
+  sweep_progress_append_absent(progress, text);
 }
 
 static void draw_running(const SweepRunState *run, CoreText *text) {

@@ -14,13 +14,13 @@ enum { SWEEP_STATUSES = STORE_LOST + 1 };
 typedef struct SweepRunState {
   char id[CORE_RUN_ID];
   StoreState state;
-  bool is_dropped;                 /* not done, and no longer in the sweep's file: nothing starts it */
+  bool is_absent; /* not done, and no longer in the sweep's file: nothing starts it */
 } SweepRunState;
 
 typedef struct SweepProgress {
   char name[SWEEP_NAME];
   SweepRunState *run;              /* [runs], by manifest index */
-  size_t runs, dropped, count[SWEEP_STATUSES]; /* count: without the dropped ones */
+  size_t runs, absent, count[SWEEP_STATUSES]; /* count: without the dropped ones */
   double done;                     /* 0..1, mean over the runs that are not dropped: failed ones count nothing, those
                                     * stopped by rule are done, and 1 is reached only when all are finished or that */
   double steps_per_second;         /* of all that run now */
@@ -36,14 +36,14 @@ int sweep_progress_read(const char *root, const char *name, StoreDatabase *datab
 void sweep_progress_free(SweepProgress *progress);
 
 /* Marks unfinished runs as dropped (flags[runs]) and adds up again. */
-void sweep_progress_drop(SweepProgress *progress, const bool *flags);
+void sweep_progress_mark_absent(SweepProgress *progress, const bool *flags);
 
 /* Adds up again, where somebody else knows better which runs are still to come by themselves (flags[runs]): those in
  * Slurm's queue. */
-void sweep_progress_expect(SweepProgress *progress, const bool *to_come);
+void sweep_progress_set_expected(SweepProgress *progress, const bool *expected);
 
 /* Failed, diverged or lost; and why, in one line. */
-bool sweep_progress_is_trouble(const SweepProgress *progress, size_t index);
+bool sweep_progress_needs_attention(const SweepProgress *progress, size_t index);
 const char *sweep_progress_reason(const SweepProgress *progress, size_t index);
 
 /* Appends lines: the bar and the counts; unless `final`, one for each running run, twelve at most, and how many nobody
@@ -51,7 +51,7 @@ const char *sweep_progress_reason(const SweepProgress *progress, size_t index);
 void sweep_progress_draw(const SweepProgress *progress, bool final, CoreText *text);
 
 /* Appends "..., 3 no longer in the file" where there are some. */
-void sweep_progress_dropped(const SweepProgress *progress, CoreText *text);
+void sweep_progress_append_absent(const SweepProgress *progress, CoreText *text);
 
 /* Its parts: "name [###---] 63 %  <counts>  steps/s  ETA", and a line for each of the first running runs. */
 void sweep_progress_draw_bar(const SweepProgress *progress, const char *counts, CoreText *text);

@@ -6,7 +6,7 @@
 #include "core/terminal.h"
 #include "sweep/commands.h"
 #include "sweep/spec/sweep.h"
-#include "sweep/status/said.h"
+#include "sweep/status/annotations.h"
 #include "sweep/status/usage.h"
 
 typedef struct ReportOptions { SweepCommon common; bool json, csv, runs; } ReportOptions;
@@ -27,11 +27,12 @@ static json_t *run_json(const SweepRunUsage *run, size_t index) {
                    (json_int_t)run->memory.exceeded_mb);
 }
 
-static void print_json(const char *name, const SweepUsage *usage, const SweepSaid *said, const CoreText *advice) {
+static void print_json(const char *name, const SweepUsage *usage, const SweepAnnotations *annotations,
+                       const CoreText *advice) {
   json_t *runs = json_array(), *lines = json_array();
   for (size_t i = 0; i < usage->count; i++) {
     json_t *run = run_json(&usage->run[i], i);
-    sweep_said_add_run(said, i, run);
+    sweep_annotations_add_run_json(annotations, i, run);
     json_array_append_new(runs, run);
   }
   char *copy = core_text_duplicate(core_text_string(advice)), *save = NULL;
@@ -47,7 +48,7 @@ static void print_json(const char *name, const SweepUsage *usage, const SweepSai
               usage->gpu_hours_wasted, "peak_max_mb", (json_int_t)usage->most.peak_mb, "stopped_by_rule",
               (json_int_t)usage->stopped_by_rule, "transitions_saved", usage->transitions_saved, "advice", lines,
               "run", runs);
-  sweep_said_add(said, all);
+  sweep_annotations_add_json(annotations, all);
   core_json_print(all);
   free(copy);
 }
@@ -93,15 +94,15 @@ static void print_runs(const SweepUsage *usage) {
   core_table_destroy(&table);
 }
 
-static void print_said(const char *name, const SweepSaid *said) {
+static void print_said(const char *name, const SweepAnnotations *annotations) {
   CoreText text = {0};
-  sweep_said_draw(said, name, &text);
+  sweep_annotations_draw(annotations, name, &text);
   fputs(core_text_string(&text), stdout);
   core_text_free(&text);
 }
 
-static void print_text(const char *name, const SweepUsage *usage, const SweepSaid *said, const CoreText *advice,
-                       bool runs) {
+static void print_text(const char *name, const SweepUsage *usage, const SweepAnnotations *annotations,
+                       const CoreText *advice, bool runs) {
   char spent[32], wasted[32], median[32], longest[32];
   size_t finished = 0, never = 0, again = 0;
   for (size_t i = 0; i < usage->count; i++) {
@@ -114,7 +115,7 @@ static void print_text(const char *name, const SweepUsage *usage, const SweepSai
   if (usage->stopped_by_rule > 0) printf("%zu stopped by rule, ", usage->stopped_by_rule);
   if (never > 0) printf("%zu never started, ", never);
   printf("%zu started more than once\n", again);
-  print_said(name, said);
+  print_said(name, annotations);
   if (isfinite(usage->wait_median_s))
     printf("  waited     %s in the median, %s at most\n", core_text_duration(usage->wait_median_s, median),
            core_text_duration(usage->wait_max_s, longest));
@@ -139,21 +140,21 @@ static int report(void *given, const char **operands, size_t count) {
   ReportOptions *options = given;
   char name[SWEEP_NAME];
   SweepUsage usage;
-  SweepSaid said;
+  SweepAnnotations annotations;
   CoreText advice = {0};
   if (options->json && options->csv) return core_error(CORE_USAGE, "--json and --csv exclude each other");
   TRY(sweep_common_open(&options->common));
   TRY(sweep_common_name(&options->common, operands[0], name));
   TRY(sweep_usage_read(options->common.root, name, &usage));
   sweep_usage_advise(&usage, name, &advice);
-  SweepSaidFiles files;
-  sweep_said_files(options->common.root, false, &files);
-  sweep_said_read(options->common.root, name, &files, &said);
-  sweep_said_files_free(&files);
-  if (options->json) print_json(name, &usage, &said, &advice);
+  SweepAnnotationFiles files;
+  sweep_annotation_files_read(options->common.root, false, &files);
+  sweep_annotations_select(options->common.root, name, &files, &annotations);
+  sweep_annotation_files_free(&files);
+  if (options->json) print_json(name, &usage, &annotations, &advice);
   else if (options->csv) print_csv(&usage);
-  else print_text(name, &usage, &said, &advice, options->runs);
-  sweep_said_free(&said);
+  else print_text(name, &usage, &annotations, &advice, options->runs);
+  sweep_annotations_free(&annotations);
   core_text_free(&advice);
   sweep_usage_free(&usage);
   return CORE_OK;

@@ -1,4 +1,4 @@
-/* `sweep status`: what every run says of itself and what Slurm says of it, added up (shown.c), for people and as CSV.
+/* `sweep status`: what every run says of itself and what Slurm says of it, added up (view.c), for people and as CSV.
  * Imports what is new into results.db on the way. */
 #include <math.h>
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "store/database/database.h"
 #include "sweep/commands.h"
 #include "sweep/spec/sweep.h"
-#include "sweep/status/shown.h"
-#include "sweep/status/shown_runs.h"
+#include "sweep/status/view.h"
+#include "sweep/status/view_runs.h"
 
 enum { QUEUE_AGE_S = 5 /* so long an answer of Slurm is good for */ };
 
@@ -23,36 +23,36 @@ typedef struct StatusOptions {
 /* ---- all sweeps -------------------------------------------------------------------------------------------------- */
 
 /* Among the lines a run: --failed keeps those that need a hand, --tag those that have it, or whose sweep has. */
-static bool is_listed(const void *context, const SweepShown *shown, size_t index) {
+static bool is_listed(const void *context, const SweepView *view, size_t index) {
   const StatusOptions *options = context;
-  return (!options->failed || sweep_shown_is_trouble(shown, index)) &&
-         sweep_said_is_tagged(&shown->said, index, options->tag);
+  return (!options->failed || sweep_view_needs_attention(view, index)) &&
+         sweep_annotations_run_has_tag(&view->annotations, index, options->tag);
 }
 
-static void draw(const StatusOptions *options, StoreDatabase *database, SweepShown *shown, CoreText *text) {
+static void draw(const StatusOptions *options, StoreDatabase *database, SweepView *view, CoreText *text) {
   const SweepRunFilter filter = {is_listed, options};
-  if (shown->is_slurm) sweep_cluster_status_draw(&shown->progress, &shown->cluster, text);
-  else sweep_progress_draw(&shown->progress, false, text);
-  sweep_said_draw(&shown->said, shown->progress.name, text);
-  if (!options->failed) sweep_failures_draw(&shown->troubles, &shown->progress, text);
-  if (shown->progress.queued && !shown->progress.executor)
-    core_text_appendf(text, "  the executor is gone; sweep submit %s goes on\n", shown->progress.name);
+  if (view->is_slurm) sweep_cluster_status_draw(&view->progress, &view->cluster, text);
+  else sweep_progress_draw(&view->progress, false, text);
+  sweep_annotations_draw(&view->annotations, view->progress.name, text);
+  if (!options->failed) sweep_failures_draw(&view->failures, &view->progress, text);
+  if (view->progress.queued && !view->progress.executor)
+    core_text_appendf(text, "  the executor is gone; sweep submit %s goes on\n", view->progress.name);
   if (!options->runs && !options->failed) return;
   fputs(core_text_string(text), stdout);
   core_text_clear(text);
-  sweep_shown_print_runs(shown, database, &filter);
+  sweep_view_print_runs(view, database, &filter);
 }
 
-static void print(const StatusOptions *options, StoreDatabase *database, SweepShown *shown, size_t count,
-                  CoreLive *live, bool busy) {
+static void print(const StatusOptions *options, StoreDatabase *database, SweepView *view, size_t count, CoreLive *live,
+                  bool busy) {
   const SweepRunFilter filter = {is_listed, options};
   json_t *list = options->json ? json_array() : NULL;
   CoreText text = {0};
-  if (options->csv) sweep_shown_print_csv(shown, count, database, &filter);
+  if (options->csv) sweep_view_print_csv(view, count, database, &filter);
   for (size_t i = 0; i < count && !options->csv; i++) {
-    if (options->tag && !sweep_said_has_tag(&shown[i].said, options->tag)) continue;
-    if (list) json_array_append_new(list, sweep_shown_json(&shown[i]));
-    else draw(options, database, &shown[i], &text);
+    if (options->tag && !sweep_annotations_has_tag(&view[i].annotations, options->tag)) continue;
+    if (list) json_array_append_new(list, sweep_view_json(&view[i]));
+    else draw(options, database, &view[i], &text);
   }
   if (list) {
     core_json_print(list);
@@ -66,17 +66,18 @@ static void print(const StatusOptions *options, StoreDatabase *database, SweepSh
 
 static int show(const StatusOptions *options, StoreDatabase *database, char **names, size_t count, CoreLive *live,
                 bool *busy) {
-  const SweepShownAsked asked = {.root = options->common.root,
-                                 .settings = options->json || options->csv || options->runs || options->failed,
-                                 .is_repeated = options->watch, .queue_age_s = QUEUE_AGE_S};
-  SweepShown *shown = core_memory_zero_allocate(count + 1, sizeof *shown);
-  char problem[SWEEP_SHOWN_PROBLEM];
-  int code = sweep_shown_read(&asked, database, names, &count, shown, problem);
+  const SweepViewOptions asked = {.root = options->common.root,
+                                  .settings = options->json || options->csv || options->runs || options->failed,
+                                  .is_repeated = options->watch,
+                                  .queue_age_s = QUEUE_AGE_S};
+  SweepView *view = core_memory_zero_allocate(count + 1, sizeof *view);
+  char problem[SWEEP_VIEW_PROBLEM];
+  int code = sweep_view_read(&asked, database, names, &count, view, problem);
   *busy = false;
-  for (size_t i = 0; i < count && code == CORE_OK; i++) *busy |= sweep_shown_is_busy(&shown[i]);
-  if (code == CORE_OK && (count > 0 || !*problem)) print(options, database, shown, count, live, *busy);
-  sweep_shown_free(shown, count);
-  free(shown);
+  for (size_t i = 0; i < count && code == CORE_OK; i++) *busy |= sweep_view_is_active(&view[i]);
+  if (code == CORE_OK && (count > 0 || !*problem)) print(options, database, view, count, live, *busy);
+  sweep_view_free(view, count);
+  free(view);
   return code == CORE_OK && *problem ? core_error(CORE_FAIL, "%s", problem) : code;
 }
 
@@ -96,7 +97,7 @@ static int status(void *given, const char **operands, size_t operand_count) {
   CoreLive live = {.stream = stdout, .plain_every_s = 15};
   bool busy;
   do {
-    StoreDatabase *database = sweep_shown_import(root, false);
+    StoreDatabase *database = sweep_view_import(root, false);
     code = show(options, database, operand_count > 0 ? &one : names, count, &live, &busy);
     store_database_close(&database);
     if (options->watch && busy && code == CORE_OK) sleep(2);

@@ -1,5 +1,5 @@
-/* Runs as a table and as CSV (shown_runs.h). */
-#include "sweep/status/shown_runs.h"
+/* Runs as a table and as CSV (view_runs.h). */
+#include "sweep/status/view_runs.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,14 +12,18 @@
 /* ---- scores ------------------------------------------------------------------------------------------------------ */
 
 /* Results of a run's evaluations on the levels trained on; NaN: none is in results.db. */
-typedef struct RunScores { double best_solve_rate, best_return, last_return; } RunScores;
+typedef struct RunScores {
+  double best_solve_rate, best_return, last_return;
+} RunScores;
 
 static int read_scores(StoreDatabase *database, const SweepProgress *progress, RunScores *scores) {
   StoreQuery *query;
   bool row;
   int code;
-  TRY(store_query_open(database, "SELECT s.idx, s.run_id, r.best_solve_rate, r.best_return, r.last_return "
-                       "FROM sweep_run AS s JOIN run_summary AS r ON r.run_id = s.run_id WHERE s.sweep = ?1", &query));
+  TRY(store_query_open(database,
+                       "SELECT s.idx, s.run_id, r.best_solve_rate, r.best_return, r.last_return "
+                       "FROM sweep_run AS s JOIN run_summary AS r ON r.run_id = s.run_id WHERE s.sweep = ?1",
+                       &query));
   store_query_bind_text(query, 1, progress->name);
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
     const int64_t index = store_query_int(query, 0);
@@ -44,20 +48,20 @@ static RunScores *make_scores(StoreDatabase *database, const SweepProgress *prog
 /* ---- settings ---------------------------------------------------------------------------------------------------- */
 
 /* [rows of core/config]: whether runs of one of the sweeps differ in the setting. Free it. */
-static bool *find_settings(SweepShown *shown, size_t count) {
+static bool *find_settings(SweepView *view, size_t count) {
   bool *differs = core_memory_zero_allocate(CORE_CONFIG_ROWS_MAX, sizeof *differs);
-  for (size_t i = 0; i < count; i++) sweep_members_add_differences(&shown[i].members, differs);
+  for (size_t i = 0; i < count; i++) sweep_members_add_differences(&view[i].members, differs);
   return differs;
 }
 
 /* Calls `add` with the text of each of these settings of a run; "" where they are not known. */
-static void visit_settings(SweepShown *shown, size_t index, const bool *differs,
+static void visit_settings(SweepView *view, size_t index, const bool *differs,
                            void (*add)(void *target, const char *value), void *target) {
   size_t rows;
   const CoreConfigRow *row = core_config_rows(&rows);
   CoreConfig config;
   CoreText value = {0};
-  const bool is_known = sweep_members_config(&shown->members, index, &config);
+  const bool is_known = sweep_members_config(&view->members, index, &config);
   for (size_t r = 0; r < rows; r++) {
     const bool is_own = is_known && (!(config.program || row[r].is_program) || core_config_is_read(&config, &row[r]));
     if (differs[r]) add(target, is_own ? core_config_get(&config, &row[r], &value) : "");
@@ -93,9 +97,9 @@ static void print_results(CoreTable *table, const StoreState *state, const RunSc
 }
 
 /* Why it has its status, and in brackets what people say of it. */
-static void print_message(CoreTable *table, const SweepShown *shown, size_t index) {
-  const StoreAnnotations *own = sweep_said_of(&shown->said, index);
-  const char *reason = sweep_shown_reason(shown, index), *pinned = index == shown->said.pinned ? "pinned; " : "";
+static void print_message(CoreTable *table, const SweepView *view, size_t index) {
+  const StoreAnnotations *own = sweep_annotations_find_run(&view->annotations, index);
+  const char *reason = sweep_view_reason(view, index), *pinned = index == view->annotations.pinned ? "pinned; " : "";
   CoreText line = {0};
   if (own) store_annotations_line(own, &line);
   if (line.length) core_table_cell(table, "%s%s[%s%s]", reason, *reason ? " " : "", pinned, core_text_string(&line));
@@ -105,39 +109,42 @@ static void print_message(CoreTable *table, const SweepShown *shown, size_t inde
 
 static void add_to_table(void *target, const char *value) { core_table_cell(target, "%s", value); }
 
-static void print_run(CoreTable *table, SweepShown *shown, size_t i, const RunScores *scores, const bool *differs) {
-  const StoreState *state = &shown->progress.run[i].state;
-  const bool bad = sweep_shown_is_trouble(shown, i);
+static void print_run(CoreTable *table, SweepView *view, size_t i, const RunScores *scores, const bool *differs) {
+  const StoreState *state = &view->progress.run[i].state;
+  const bool bad = sweep_view_needs_attention(view, i);
   char buffer[32];
   core_table_cell(table, "%zu", i);
-  core_table_cell(table, "%s", shown->progress.run[i].id);
-  core_table_cell_color(table, bad ? CORE_RED : state->status == STORE_FINISHED ? CORE_GREEN : CORE_PLAIN, "%s",
-                        sweep_shown_status(shown, i));
+  core_table_cell(table, "%s", view->progress.run[i].id);
+  core_table_cell_color(table,
+                        bad                               ? CORE_RED
+                        : state->status == STORE_FINISHED ? CORE_GREEN
+                                                          : CORE_PLAIN,
+                        "%s", sweep_view_status(view, i));
   core_table_cell(table, "%lld", (long long)state->iteration);
   core_table_cell(table, "%lld", (long long)state->iterations);
   print_results(table, state, scores);
-  core_table_cell(table, "%s", isfinite(state->steps_per_second) ? core_text_count(state->steps_per_second, buffer)
-                                                                 : "-");
-  visit_settings(shown, i, differs, add_to_table, table);
-  print_message(table, shown, i);
+  core_table_cell(table, "%s",
+                  isfinite(state->steps_per_second) ? core_text_count(state->steps_per_second, buffer) : "-");
+  visit_settings(view, i, differs, add_to_table, table);
+  print_message(table, view, i);
 }
 
-void sweep_shown_print_runs(SweepShown *shown, StoreDatabase *database, const SweepRunFilter *filter) {
+void sweep_view_print_runs(SweepView *view, StoreDatabase *database, const SweepRunFilter *filter) {
   size_t rows, columns = 0;
   const CoreConfigRow *row = core_config_rows(&rows);
-  const char *const before[] = {"index", "run", "status", "iteration", "of", result_name(&shown->progress), "best",
-                                "steps/s"};
+  const char *const before[] = {"index", "run",    "status", "iteration", "of", result_name(&view->progress),
+                                "best",  "steps/s"};
   const char **headers = core_memory_allocate((CORE_CONFIG_ROWS_MAX + 16) * sizeof *headers);
-  bool *differs = find_settings(shown, 1);
+  bool *differs = find_settings(view, 1);
   core_config_rows(&rows); /* with those of programs whose runs were read now */
-  RunScores *scores = make_scores(database, &shown->progress);
+  RunScores *scores = make_scores(database, &view->progress);
   for (size_t i = 0; i < sizeof before / sizeof *before; i++) headers[columns++] = before[i];
   for (size_t r = 0; r < rows; r++)
     if (differs[r]) headers[columns++] = row[r].name;
   headers[columns++] = "message";
   CoreTable *table = core_table_create(headers, columns);
-  for (size_t i = 0; i < shown->progress.runs; i++)
-    if (filter->is_listed(filter->context, shown, i)) print_run(table, shown, i, &scores[i], differs);
+  for (size_t i = 0; i < view->progress.runs; i++)
+    if (filter->is_listed(filter->context, view, i)) print_run(table, view, i, &scores[i], differs);
   core_table_print(table, stdout);
   core_table_destroy(&table);
   free(scores);
@@ -158,49 +165,49 @@ static void append_number(CoreText *line, double value) {
   else core_text_append(line, ",");
 }
 
-static void append_run(SweepShown *shown, size_t i, const RunScores *scores, const bool *differs, CoreText *line) {
-  const StoreState *state = &shown->progress.run[i].state;
+static void append_run(SweepView *view, size_t i, const RunScores *scores, const bool *differs, CoreText *line) {
+  const StoreState *state = &view->progress.run[i].state;
   char job[48] = "";
-  if (shown->is_slurm && shown->cluster.run[i].id.job > 0) slurm_id_format(shown->cluster.run[i].id, job);
-  core_text_append_cell(line, shown->progress.name);
-  core_text_appendf(line, ",%zu,%s", i, shown->progress.run[i].id);
-  append_cell(line, sweep_shown_status(shown, i));
+  if (view->is_slurm && view->cluster.run[i].id.job > 0) slurm_id_format(view->cluster.run[i].id, job);
+  core_text_append_cell(line, view->progress.name);
+  core_text_appendf(line, ",%zu,%s", i, view->progress.run[i].id);
+  append_cell(line, sweep_view_status(view, i));
   core_text_appendf(line, ",%d,%lld,%lld", state->attempt, (long long)state->iteration, (long long)state->iterations);
   append_number(line, state->solve_rate);
   append_number(line, state->steps_per_second);
   append_cell(line, job);
   append_cell(line, state->host);
-  append_cell(line, sweep_shown_reason(shown, i));
+  append_cell(line, sweep_view_reason(view, i));
   append_number(line, scores->best_solve_rate);
   append_number(line, scores->last_return);
   append_number(line, scores->best_return);
-  visit_settings(shown, i, differs, append_cell, line);
+  visit_settings(view, i, differs, append_cell, line);
   core_text_append(line, "\n");
 }
 
-static void print_sweep(SweepShown *shown, StoreDatabase *database, const SweepRunFilter *filter, const bool *differs) {
+static void print_sweep(SweepView *view, StoreDatabase *database, const SweepRunFilter *filter, const bool *differs) {
   CoreText line = {0};
-  RunScores *scores = make_scores(database, &shown->progress);
-  for (size_t i = 0; i < shown->progress.runs; i++) {
-    if (!filter->is_listed(filter->context, shown, i)) continue;
+  RunScores *scores = make_scores(database, &view->progress);
+  for (size_t i = 0; i < view->progress.runs; i++) {
+    if (!filter->is_listed(filter->context, view, i)) continue;
     core_text_clear(&line);
-    append_run(shown, i, &scores[i], differs, &line);
+    append_run(view, i, &scores[i], differs, &line);
     fputs(core_text_string(&line), stdout);
   }
   free(scores);
   core_text_free(&line);
 }
 
-void sweep_shown_print_csv(SweepShown *shown, size_t count, StoreDatabase *database, const SweepRunFilter *filter) {
+void sweep_view_print_csv(SweepView *view, size_t count, StoreDatabase *database, const SweepRunFilter *filter) {
   size_t rows;
   const CoreConfigRow *row = core_config_rows(&rows);
-  bool *differs = find_settings(shown, count);
+  bool *differs = find_settings(view, count);
   core_config_rows(&rows); /* with those of programs whose runs were read now */
   printf("sweep,index,run,status,attempt,iteration,iterations,solve_rate,steps_per_second,job,host,reason,"
          "best_solve_rate,episode_return,best_return");
   for (size_t r = 0; r < rows; r++)
     if (differs[r]) printf(",%s", row[r].name);
   printf("\n");
-  for (size_t i = 0; i < count; i++) print_sweep(&shown[i], database, filter, differs);
+  for (size_t i = 0; i < count; i++) print_sweep(&view[i], database, filter, differs);
   free(differs);
 }
