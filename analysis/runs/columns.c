@@ -97,6 +97,9 @@ int analysis_column_find(const char *asked_by, const char *wanted, const Analysi
     names[count++] = analysis_column_short(&columns[i]);
     names[count++] = columns[i].name;
   }
+  const char *synonym = *column ? NULL : core_config_find_metric_synonym(wanted);
+  for (size_t i = COLUMNS; synonym && i-- > 0;)
+    if (strcmp(synonym, analysis_column_short(&columns[i])) == 0) *column = &columns[i];
   const char *near = *column ? NULL : core_text_nearest(wanted, names, count);
   free(names);
   if (*column) return CORE_OK;

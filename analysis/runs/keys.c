@@ -19,6 +19,8 @@ int analysis_find_key(const char *name, const CoreConfigRow **row) {
   }
   if (*row && second)
     return core_error(CORE_USAGE, "key %s can be %s or %s; give its full name", name, (*row)->name, second->name);
+  const char *synonym = *row ? NULL : core_config_find_synonym(name);
+  if (synonym) *row = core_config_find(synonym);
   if (*row) return CORE_OK;
   const char **names = core_memory_allocate(2 * count * sizeof *names);
   for (size_t i = 0; i < count; i++) {

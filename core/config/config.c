@@ -189,7 +189,7 @@ static const char *nearest_name(const char *name) {
 }
 
 static int unknown_name(const char *name) {
-  const char *nearest = nearest_name(name);
+  const char *synonym = core_config_find_synonym(name), *nearest = synonym ? synonym : nearest_name(name);
   if (nearest) return core_error(CORE_USAGE, "%s is not a setting; did you mean %s?", name, nearest);
   return core_error(CORE_USAGE, "%s is not a setting; `trainer --help` lists them", name);
 }

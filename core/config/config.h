@@ -59,6 +59,10 @@ const CoreConfigRow *core_config_rows(size_t *count);
 /* The table alone. */
 const CoreConfigRow *core_config_own_rows(size_t *count);
 const CoreConfigRow *core_config_find(const char *name);       /* NULL when unknown */
+/* Finds the setting, or the column of results.db, that other PPO implementations call `word` (synonyms.def):
+ * "clip_coef", "--ent-coef", "losses/approx_kl". NULL: not a synonym. */
+const char *core_config_find_synonym(const char *word);
+const char *core_config_find_metric_synonym(const char *word);
 
 /* Sets one value from text, numbers also with a suffix (50k is 50000, and gives the same id); `config` stays as it was
  * on an error. CORE_USAGE: unknown name (with the nearest known), wrong type, out of range, text that is too long, no

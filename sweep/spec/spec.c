@@ -42,7 +42,7 @@ static const char *nearest_name(const char *name) {
 
 static int unknown_name(const SpecFile *file, const char *name) {
   if (file->spec->base.program && !strchr(name, '.')) return spec_script_unknown(file, name);
-  const char *nearest = nearest_name(name);
+  const char *synonym = core_config_find_synonym(name), *nearest = synonym ? synonym : nearest_name(name);
   if (nearest) return core_error(CORE_USAGE, "%s is not a setting; did you mean %s?", name, nearest);
   CoreConfig scratch = core_config_default();
   return core_config_set(&scratch, name, ""); /* the table's own words for an unknown name, with the nearest key */

@@ -48,6 +48,8 @@ tap_run "and by its metrics' own names" 0 "metric.own" analyze curves w/results.
 tap_check "which are rows of the table metric" "$(
   diff <(rows "SELECT name, count(*), max(value), max(step) FROM metric GROUP BY name") <(echo 'own 40 100 100'))"
 tap_run "compare takes the program's settings" 0 "A: lr=0.25" analyze compare w/results.db lr=0.25 lr=0.5
+tap_run "names of other implementations are accepted" 0 "transitions  kl" \
+  analyze curves w/results.db --sweep own --y losses/approx_kl --where 'train.seed=0' -o f.svg
 tap_run "the log has what it printed" 0 "attempt 1, seed 0, {\"lr\": 0.25, \"steps\": 100}" sweep logs own/0
 tap_run "the database can be made anew" 0 "new rows from 4 runs" sweep rebuild
 

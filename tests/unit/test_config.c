@@ -14,6 +14,7 @@
 #include "core/config/config.h"
 #include "core/files.h"
 #include "core/random.h"
+#include "store/runlog/runlog.h"
 
 static void every_row_is_sound(void **state) {
   size_t count;
@@ -38,6 +39,32 @@ static void every_row_is_sound(void **state) {
   assert_int_equal(core_config_check(&config), CORE_OK);
 }
 
+/* Synonyms name what exists, and none hides a setting of the same key. */
+static void synonyms_name_settings_and_columns(void **state) {
+  (void)state;
+  size_t count;
+  const CoreConfigRow *rows = core_config_own_rows(&count);
+#define SETTING(synonym, setting)                                                                                      \
+  assert_non_null(core_config_find(#setting));                                                                         \
+  for (size_t i = 0; i < count; i++) assert_string_not_equal(rows[i].key, #synonym);
+#define COLUMN(name, ...) || strcmp(column, #name) == 0
+#define METRIC(synonym, name)                                                                                          \
+  {                                                                                                                    \
+    const char *column = #name;                                                                                        \
+    assert_true(false STORE_ITERATION_COLUMNS(COLUMN));                                                                \
+  }
+#include "core/config/synonyms.def"
+#undef SETTING
+#undef METRIC
+#undef COLUMN
+  assert_string_equal(core_config_find_synonym("--clip-coef"), "ppo.epsilon");
+  assert_string_equal(core_config_find_synonym("ppo.Clip_Coef"), "ppo.epsilon");
+  assert_string_equal(core_config_find_metric_synonym("losses/approx_kl"), "kl");
+  assert_null(core_config_find_synonym(""));
+  assert_null(core_config_find_synonym("clip_coef_"));
+  assert_null(core_config_find_metric_synonym("losses/"));
+}
+
 static void wrong_values_say_what_is_possible(void **state) {
   static const struct { const char *pair, *message;
   } cases[] = {
@@ -46,6 +73,9 @@ static void wrong_values_say_what_is_possible(void **state) {
     {"learning_rate=1", "learning_rate is not a setting; did you mean ppo.learning_rate?"},
     {"epsilom=1", "epsilom is not a setting; did you mean ppo.epsilon?"},
     {"com=1", "com is not a setting; did you mean ppo.com?"},
+    {"clip_coef=1", "clip_coef is not a setting; did you mean ppo.epsilon?"},
+    {"ppo.ent-coef=1", "ppo.ent-coef is not a setting; did you mean ppo.entropy_coef?"},
+    {"total_timesteps=1", "total_timesteps is not a setting; did you mean train.total_steps?"},
     {"optimizer.rate=1", "optimizer.rate is not a setting; `trainer --help` lists them"},
     {"=1", " is not a setting; `trainer --help` lists them"},
     {"ppo.epsilon", "'ppo.epsilon' is no key=value"},
@@ -380,6 +410,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(pairs_go_over_the_file_over_the_defaults),
     cmocka_unit_test(every_row_is_sound),
+    cmocka_unit_test(synonyms_name_settings_and_columns),
     cmocka_unit_test(wrong_values_say_what_is_possible),
     cmocka_unit_test(infinity_is_a_value_where_the_range_has_it),
     cmocka_unit_test(random_configs_survive_a_file),
