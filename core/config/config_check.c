@@ -170,6 +170,18 @@ static int check_ratio_cap(const CoreConfig *config) {
                     config->ppo.ratio_cap);
 }
 
+/* Settings of the KL's two controls that exclude each other. */
+static int check_kl_controls(const CoreConfig *config) {
+  if (config->ppo.kl_penalty_target > 0 && config->ppo.kl_penalty == 0)
+    return core_error(CORE_USAGE, "ppo.kl_penalty_target = %g: doubling and halving leave ppo.kl_penalty = 0; set "
+                      "ppo.kl_penalty to 1, or ppo.kl_penalty_target to 0", config->ppo.kl_penalty_target);
+  if (config->ppo.target_kl == 0 || strcmp(config->ppo.target_kl_check, "minibatch") != 0 ||
+      strcmp(config->ppo.lr_schedule, "kl") != 0)
+    return CORE_OK;
+  return core_error(CORE_USAGE, "ppo.target_kl_check = minibatch: ppo.lr_schedule = kl needs the mean KL of whole "
+                    "epochs; set ppo.target_kl_check to epoch");
+}
+
 /* Can the learner's policy remember? */
 static int check_memory(const CoreConfig *config) {
   static const char *const learners[][2] = {{"pqn", "learns Q values of single transitions"},
@@ -236,6 +248,7 @@ int core_config_check(const CoreConfig *config) {
   TRY(check_curriculum(config));
   TRY(core_origin_parse(config->init.from, &origin));
   TRY(check_ratio_cap(config));
+  if (strncmp(config->algo.name, "ppo", strlen("ppo")) == 0) TRY(check_kl_controls(config));
   if (strcmp(config->algo.name, "pqn") == 0) TRY(check_pqn(config));
   if (strcmp(config->env.task, "levels") == 0 && !*config->env.levels)
     return core_error(CORE_USAGE, "env.task = levels needs env.levels; set it to a folder of level files, or to files "

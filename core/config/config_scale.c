@@ -8,7 +8,7 @@
 #include "core/config/config.h"
 
 /* What a scheme multiplies the reference's M and learning rate by; N by the factor itself. */
-typedef struct Scaling { double minibatches, rate; } Scaling;
+typedef struct Scaling { double minibatches, rate, com; } Scaling;
 
 /* 2^k for a factor that is one, else CORE_USAGE. */
 static int power_of_two(double factor, int *exponent) {
@@ -21,11 +21,14 @@ static int power_of_two(double factor, int *exponent) {
 /* hybrid shares 2^k between the number of minibatches (2^ceil(k/2)) and their size (2^floor(k/2)): 512 = 32 * 16. */
 static int scaling_of(const char *scheme, double factor, Scaling *scaling) {
   int exponent;
-  *scaling = (Scaling){1, 1};
+  *scaling = (Scaling){1, 1, 1};
   if (strcmp(scheme, "more_minibatches") == 0) {
     scaling->minibatches = factor;
   } else if (strcmp(scheme, "larger_minibatches_sqrt") == 0) {
     scaling->rate = sqrt(factor);
+  } else if (strcmp(scheme, "batch_size_invariant") == 0) {
+    scaling->rate = sqrt(factor);
+    scaling->com = 1 / factor;
   } else if (strcmp(scheme, "hybrid") == 0) {
     TRY(power_of_two(factor, &exponent));
     double larger = ldexp(1, (int)floor(exponent / 2.0));
@@ -60,11 +63,24 @@ static int scale_rate(const char *name, double *value, double factor) {
   return CORE_OK;
 }
 
+/* Scales the centers of mass of the two averages: decay d has COM d / (1 - d). */
+static int scale_averages(CoreConfig *config, double factor) {
+  const double decay = config->ppo.adv_ewma_decay, com = decay / (1 - decay) * factor;
+  TRY(scale_rate("ppo.com", &config->ppo.com, factor));
+  if (factor == 1) return CORE_OK;
+  const double scaled = com / (1 + com);
+  const CoreConfigRow *row = core_config_find("ppo.adv_ewma_decay");
+  if (scaled > row->highest) return out_of_range(row, scaled);
+  config->ppo.adv_ewma_decay = scaled;
+  return CORE_OK;
+}
+
 static int scale(CoreConfig *config) {
   Scaling scaling;
   TRY(scaling_of(config->scale.scheme, config->scale.factor, &scaling));
   TRY(scale_count("env.num", &config->env.num, config->scale.factor));
   TRY(scale_count("ppo.num_minibatches", &config->ppo.num_minibatches, scaling.minibatches));
+  TRY(scale_averages(config, scaling.com));
   TRY(scale_rate("ppo.learning_rate", &config->ppo.learning_rate, scaling.rate));
   return scale_rate("pqn.learning_rate", &config->pqn.learning_rate, scaling.rate);
 }

@@ -37,6 +37,7 @@ static const unsigned char rules[STORE_AGGREGATE_COLUMNS] = {
   [COLUMN(seconds_metrics)] = SUM,
   [COLUMN(seconds_levels)] = SUM,
   [COLUMN(merged_iterations)] = SUM,
+  [COLUMN(updates)] = SUM,
   [COLUMN(grad_norm_actor_max)] = MAXIMUM,
   [COLUMN(grad_norm_critic_max)] = MAXIMUM,
   [COLUMN(ddr)] = HARMONIC,

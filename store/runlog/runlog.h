@@ -113,7 +113,9 @@ typedef enum StoreLogKind {
   X(com, "updates", "ppo_ewma: COM of the iteration; it moves with ppo.ddr_target") \
   X(epsilon, "", "ppo, ppo_ewma: clip range of the iteration; it moves with ppo.ddr_target") \
   X(goals, "", "goals reached in a finished training episode, mean: consecutive successes of the hands") \
-  X(merged_iterations, "iterations", "that this row stands for, up to `iteration` (log.rows); NULL: one")
+  X(merged_iterations, "iterations", "that this row stands for, up to `iteration` (log.rows); NULL: one") \
+  X(updates, "updates", "minibatch steps of the iteration; fewer than configured where ppo.target_kl stopped it") \
+  X(kl_penalty, "", "coefficient of the KL penalty in the iteration; it moves with ppo.kl_penalty_target")
 
 /* One evaluation, after the keys `iteration` and `level_set` (which levels). */
 #define STORE_EVALUATION_COLUMNS(X) \

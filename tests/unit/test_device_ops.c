@@ -39,8 +39,8 @@ static void test_elementwise(void) {
   for (int i = 0; i < N; i++) v[i] = fabsf(v[i]);
   float *dtheta = UP(theta, N), *dgradient = UP(gradient, N), *dm = UP(m, N), *dv = UP(v, N);
   for (int t = 1; t < 8; t += 3) {
-    ops->adam(ops, dtheta, dgradient, dm, dv, N, 0.7, 1e-3, 0.9, 0.999, 1e-8, t);
-    host_ops->adam(host_ops, theta, gradient, m, v, N, 0.7, 1e-3, 0.9, 0.999, 1e-8, t);
+    ops->adam(ops, dtheta, dgradient, dm, dv, N, 0.7, 1 - 1e-2, 1e-3, 0.9, 0.999, 1e-8, t);
+    host_ops->adam(host_ops, theta, gradient, m, v, N, 0.7, 1 - 1e-2, 1e-3, 0.9, 0.999, 1e-8, t);
     ops->radam(ops, dtheta, dgradient, dm, dv, N, 0.7, 1e-3, 0.9, 0.99, 1e-8, t);
     host_ops->radam(host_ops, theta, gradient, m, v, N, 0.7, 1e-3, 0.9, 0.99, 1e-8, t);
   }

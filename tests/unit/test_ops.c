@@ -181,7 +181,7 @@ static void test_adam_against_double(void **unused) {
   double *exact = doubles(theta, N), em[N] = {0}, ev[N] = {0};
   for (int t = 1; t <= STEPS; t++) {
     float *gradient = normals(71 + (uint32_t)t, N, 0.1);
-    ops->adam(ops, theta, gradient, m, v, N, 0.5, 1e-3, 0.9, 0.999, 1e-5, t);
+    ops->adam(ops, theta, gradient, m, v, N, 0.5, 1, 1e-3, 0.9, 0.999, 1e-5, t);
     for (int i = 0; i < N; i++) {
       double g = 0.5 * (double)gradient[i];
       em[i] = 0.9 * em[i] + 0.1 * g, ev[i] = 0.999 * ev[i] + 0.001 * g * g;
@@ -268,7 +268,7 @@ static void run_round(int threads, Round *out) {
   out->norm = ops->norm_squared(ops, n, 9000);
   ops->moments(ops, n, NULL, 9000, &out->moments);
   memcpy(out->theta, n, sizeof out->theta);
-  ops->adam(ops, out->theta, n, out->m, out->v, 9000, 1, 1e-3, 0.9, 0.999, 1e-5, 1);
+  ops->adam(ops, out->theta, n, out->m, out->v, 9000, 1, 1, 1e-3, 0.9, 0.999, 1e-5, 1);
   float *const all[] = {x, w, b, dy, logits, other, advantage, n};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
   ops_destroy(&ops);

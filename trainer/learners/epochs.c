@@ -12,12 +12,16 @@ static int name_minibatch(int code, int epoch, int m) {
   return core_error_context(code, "epoch %d, minibatch %d", epoch + 1, m + 1);
 }
 
+static bool is_stopped(const Epochs *epochs) { return epochs->early_stop && epochs->early_stop->stopped; }
+
 static int step_epoch_sync(const Epochs *epochs, const UpdateContext *context, int epoch, UpdateStats *stats) {
   for (int m = 0; m < (int)epochs->config->ppo.num_minibatches; m++) {
     const int code = epochs->step_sync(epochs->learner, context, m, stats);
     if (code != CORE_OK) return name_minibatch(code, epoch, m);
+    if (is_stopped(epochs)) return CORE_OK;
     if (context->profile) profile_snapshot(context->profile, context->ops, epochs->agent);
   }
+  if (epochs->early_stop) early_stop_end_epoch(epochs->early_stop);
   return CORE_OK;
 }
 
@@ -58,6 +62,10 @@ static int finish_captured(const Epochs *epochs, const UpdateContext *context, i
   if (failed >= 0)
     return repeat_failed_step(epochs, context, first * (int)epochs->config->ppo.num_minibatches + failed);
   epochs->add_losses(epochs->learner, &sums, stats);
+  if (epochs->early_stop == NULL) return CORE_OK;
+  early_stop_read(epochs->early_stop, &sums, context->rollout->shards.global_shards > 1,
+                  epochs->minibatch->global_rows);
+  early_stop_end_epoch(epochs->early_stop);
   return CORE_OK;
 }
 
@@ -82,8 +90,9 @@ static int run_adaptive(const Epochs *epochs, const UpdateContext *context, int 
 int epochs_run(const Epochs *epochs, const UpdateContext *context, UpdateStats *stats) {
   const bool is_captured = captured_is_available(epochs->captured, epochs->agent);
   const bool divided = context->rollout->shards.global_shards > 1;
+  const bool may_stop = epochs->early_stop && early_stop_is_on(epochs->early_stop);
   int first_captured = -1; /* first epoch of the captured update in progress; -1: none */
-  for (int epoch = 0; epoch < (int)epochs->config->ppo.epochs; epoch++) {
+  for (int epoch = 0; epoch < (int)epochs->config->ppo.epochs && !is_stopped(epochs); epoch++) {
     if (epochs->adaptive_lr) {
       TRY(run_adaptive(epochs, context, epoch, stats));
       continue;
@@ -103,6 +112,9 @@ int epochs_run(const Epochs *epochs, const UpdateContext *context, UpdateStats *
       first_captured = epoch;
     }
     enqueue_epoch(epochs, context);
+    if (!may_stop) continue;
+    TRY(finish_captured(epochs, context, first_captured, stats));
+    first_captured = -1;
   }
   return first_captured >= 0 ? finish_captured(epochs, context, first_captured, stats) : CORE_OK;
 }

@@ -4,10 +4,11 @@
  * rows of each. If a shard has more rows than a micro-batch holds, the host drives that epoch's steps.
  *
  * With an adaptive learning rate the host synchronizes once per epoch, and drives each step where ranks or shards
- * divide minibatches. */
+ * divide minibatches. With early stopping it synchronizes once per epoch, to leave out the epochs that follow. */
 #ifndef TRAINER_LEARNERS_EPOCHS_H
 #define TRAINER_LEARNERS_EPOCHS_H
 #include "trainer/learners/captured.h"
+#include "trainer/learners/kl_control.h"
 #include "trainer/learners/rl_games.h"
 #include "trainer/update/gradient.h"
 #include "trainer/update/minibatch.h"
@@ -21,6 +22,7 @@ typedef struct Epochs {
   Proximal *proximal;            /* NULL: none */
   CapturedUpdate *captured;
   AdaptiveLr *adaptive_lr;       /* NULL: the rate is that of UpdateStats */
+  EarlyStop *early_stop;         /* NULL: all epochs are run */
   void *learner;
   /* Runs minibatch m, synchronizing with the host. CORE_FAIL: a value is not finite; the message names it. */
   int (*step_sync)(void *learner, const UpdateContext *context, int m, UpdateStats *stats);
@@ -30,7 +32,7 @@ typedef struct Epochs {
   void (*add_losses)(void *learner, const OpsUpdateStats *sums, UpdateStats *stats);
 } Epochs;
 
-/* Returns the steps per iteration. */
+/* Returns the steps per iteration, at most. */
 int epochs_steps(const CoreConfig *config);
 /* Runs all epochs. The statistics are sums over the steps (optim_average_stats); their learning rate must be set. With
  * an adaptive learning rate, controller_kl is that of the last epoch. CORE_FAIL: a value is not finite. */

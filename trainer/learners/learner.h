@@ -27,7 +27,8 @@ typedef struct UpdateStats {
   double advantage_mean, advantage_sd; /* before normalization */
   double explained_variance;       /* share of the targets' variance that the rollout's values explain */
   double controller_kl;            /* the KL that the adaptive learning rate reacts to */
-  double com, epsilon;             /* values in use */
+  double com, epsilon, kl_penalty; /* values in use */
+  double updates;                  /* minibatch steps */
 } UpdateStats;
 
 /* Arguments of an iteration's update. */
@@ -64,9 +65,9 @@ typedef struct LearnerVTable {
   /* Updates the weights, all ranks and shards together (minibatch.h, gradient.h). CORE_FAIL when a value is NaN or
    * infinite: the message names tensor and element, and the weights are then undefined. */
   int (*update)(void *state, const UpdateContext *context, UpdateStats *stats);
-  /* Called after an update and its metrics with the iteration's DDR, the same on all ranks, and the transitions so far.
-   * Optional. */
-  void (*on_iteration_end)(void *state, double transitions, double ddr);
+  /* Called after an update and its metrics with the transitions so far and the iteration's KL and DDR, the same on all
+   * ranks. Optional. */
+  void (*on_iteration_end)(void *state, double transitions, double kl, double ddr);
   /* Adds a section for everything that later updates depend on, in a fixed order, the networks' weights first ("actor",
    * "critic"). */
   void (*add_sections)(void *state, Checkpoint *checkpoint);

@@ -8,15 +8,19 @@
 #include "trainer/math/estimators.h"
 #include "trainer/ranks/ranks.h"
 
-double optim_lr(const CoreConfig *config, const char *apply_schedule, double lr, int64_t iteration) {
-  if (strcmp(apply_schedule, "linear") != 0) return lr;
-  return lr * (1.0 - (double)(iteration - 1) / (double)core_config_iterations(config));
+double optim_lr(const CoreConfig *config, const char *schedule, double lr, double warmup, int64_t iteration) {
+  const double iterations = (double)core_config_iterations(config), warm = floor(warmup * iterations);
+  const double step = (double)(iteration - 1) - warm, done = step / fmax(1, iterations - warm);
+  if (step < 0) return lr * (double)iteration / (warm + 1);
+  if (strcmp(schedule, "linear") == 0) return lr * (1.0 - done);
+  if (strcmp(schedule, "cosine") == 0) return lr * (1.0 + cos(M_PI * done)) / 2;
+  return lr;
 }
 
 Optimizer optim_create(const CoreConfig *config) {
   return (Optimizer){.beta1 = config->ppo.adam_beta1, .beta2 = config->ppo.adam_beta2,
                      .epsilon = config->ppo.adam_epsilon, .max_norm = config->ppo.max_grad_norm,
-                     .norm_epsilon = config->ppo.norm_epsilon};
+                     .norm_epsilon = config->ppo.norm_epsilon, .weight_decay = config->ppo.weight_decay};
 }
 
 void optim_reset(CoreDevice *device, Optimizer *optimizer, size_t n) {
@@ -153,6 +157,8 @@ void optim_average_stats(UpdateStats *stats, double steps, bool measured) {
                               &stats->actor.kurtosis.zero_fraction, &stats->actor.step_norm,
                               &stats->critic.kurtosis.all, &stats->critic.kurtosis.nonzero,
                               &stats->critic.kurtosis.zero_fraction, &stats->critic.step_norm};
+  stats->updates = steps;
+  steps = fmax(steps, 1);
   for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) *sums[i] /= steps;
   for (size_t i = 0; i < sizeof optional / sizeof *optional; i++) *optional[i] = measured ? *optional[i] / steps : NAN;
 }

@@ -43,7 +43,8 @@ static int register_rl_games(Ppo *ppo, const Rollout *rollout, CoreArena *arena)
 
 static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout, CoreArena *arena, void **state) {
   Ppo *ppo = *state = core_memory_zero_allocate(1, sizeof *ppo);
-  *ppo = (Ppo){.config = config, .agent = agent, .ewma = strcmp(config->algo.name, "ppo_ewma") == 0,
+  *ppo = (Ppo){.config = config, .agent = agent, .rollout = rollout, .penalty = kl_penalty_create(config),
+               .ewma = strcmp(config->algo.name, "ppo_ewma") == 0,
                .actor_optimizer = optim_create(config), .critic_optimizer = optim_create(config)};
   TRY(ddr_control_create(config, &ppo->ddr));
   TRY(minibatch_register(&ppo->minibatch, config, rollout, arena));
@@ -68,12 +69,11 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
     CORE_ARENA_DEVICE(arena, ppo->noise, rows * (size_t)agent->head.factors, "noise of entropies [rows][factors]");
   if (config->ppo.ratio_cap > 0)
     CORE_ARENA_DEVICE(arena, ppo->capped_logp, rows, "behaviour log-probabilities, capped [rows]");
-  if (config->ppo.kl_penalty > 0) {
-    CORE_ARENA_DEVICE(arena, ppo->kl_penalty_weights, rows, "weights of the KL penalty [rows]");
-    CORE_ARENA_DEVICE(arena, ppo->dkl_penalty, rows * logits, "gradient of the KL penalty [rows][logits]");
-  }
+  TRY(ppo_penalty_register(ppo, arena));
+  early_stop_register(&ppo->early_stop, config, &rollout->shards, arena);
   captured_register(&ppo->captured, agent, &ppo->actor_optimizer, agent->sharing != AGENT_SEPARATE,
                     ppo->minibatch.global_rows, rollout->shards.global_shards > 1, epochs_steps(config), arena);
+  ppo->captured.plan.k3_limit = early_stop_k3_limit(&ppo->early_stop);
   if (strcmp(config->ppo.normalize_advantage, "ewma") == 0)
     CORE_ARENA(arena, ppo->moments, 1, "running moments of advantages");
   if (!ppo->ewma) return CORE_OK;
@@ -102,25 +102,22 @@ static void start(void *state) {
   optim_reset(ppo->agent->device, &ppo->critic_optimizer, ppo->agent->critic.n);
   if (ppo->moments) *ppo->moments = (Moments){0};
   reset_lr(ppo);
+  kl_penalty_start(&ppo->penalty);
   value_moments_start(ppo->value_moments);
   reset_proximal(ppo);
 }
 
 double ppo_learning_rate(const CoreConfig *config, int64_t iteration) {
-  return optim_lr(config, config->ppo.lr_schedule, config->ppo.learning_rate, iteration);
+  return optim_lr(config, config->ppo.lr_schedule, config->ppo.learning_rate, config->ppo.lr_warmup, iteration);
 }
 
 /* ---- one minibatch ----------------------------------------------------------------------------------------------- */
-
-/* Returns the log-probs of the reference policy of the clip and the KL penalty: proximal (PPO-EWMA) or behavior
- * (PPO). */
-static const float *ref_logp(const Ppo *ppo) { return ppo->ewma ? ppo->proximal_logp : ppo->minibatch.logp; }
 
 /* Counts the samples of the micro-batch whose policy gradient is zero because the ratio is clipped. */
 static double count_zero_grad(Ppo *ppo, Ops *ops, const float *logits) {
   const Minibatch *batch = &ppo->minibatch;
   ops->policy_logp(ops, &ppo->agent->head, logits, batch->actions, ppo->logp, batch->rows);
-  return optim_count_zero_grad(ops, ppo->logp, ref_logp(ppo), batch->advantages, batch->rows,
+  return optim_count_zero_grad(ops, ppo->logp, ppo_ref_logp(ppo), batch->advantages, batch->rows,
                                ddr_control_epsilon(&ppo->ddr));
 }
 
@@ -163,7 +160,7 @@ static const float *cap_behaviour(Ppo *ppo, Ops *ops) {
 typedef struct ActorSums {
   OpsPolicySums policy;
   OpsGaussianSums regular;
-  double sampled_entropy, kl_penalty, kl; /* kl_penalty: 0.5 (logp - logp_ref)^2 */
+  double sampled_entropy, kl_penalty, kl; /* kl_penalty: 0.5 (logp - logp_ref)^2, or the exact KL */
 } ActorSums;
 
 /* Destinations of those sums on the host; all NULL: the sums stay in the statistics of the device. */
@@ -172,18 +169,6 @@ typedef struct ActorTargets {
   OpsGaussianSums *regular;
   double *sampled_entropy, *kl_penalty, *kl;
 } ActorTargets;
-
-/* Computes the gradient of ppo.kl_penalty 0.5 E[(logp - logp_ref)^2] (2.3) into ppo->dkl_penalty. It equals that of a
- * policy loss at ratio 1 with advantages -ppo.kl_penalty (logp - logp_ref). Must precede the policy's own loss, which
- * overwrites the sums of this one. */
-static void kl_penalty_gradient(Ppo *ppo, Ops *ops, const float *logits, const ActorTargets *sums) {
-  const Minibatch *batch = &ppo->minibatch;
-  if (ppo->kl_penalty_weights == NULL) return;
-  ops->kl_penalty_weights(ops, ppo->logp, ref_logp(ppo), ppo->config->ppo.kl_penalty, batch->rows,
-                          ppo->kl_penalty_weights, sums->kl_penalty);
-  ops->policy_loss(ops, &ppo->agent->head, logits, batch->actions, ppo->logp, NULL, ppo->kl_penalty_weights,
-                   batch->rows, INFINITY, 0, ppo->dkl_penalty, sums->policy);
-}
 
 /* Computes the log-probs of the proximal policy (PPO-EWMA); NULL: there is none. Must precede the actor's own pass,
  * whose activations the backward pass needs. */
@@ -207,11 +192,10 @@ static const float *actor_loss(Ppo *ppo, Ops *ops, const ActorTargets *sums) {
   const float *logits = agent_pass(ppo->agent, ops, &ppo->agent->actor, batch->observations, batch->rows);
   if (ppo->capped_logp || ppo->kl_penalty_weights)
     ops->policy_logp(ops, head, logits, batch->actions, ppo->logp, batch->rows);
-  kl_penalty_gradient(ppo, ops, logits, sums);
+  ppo_penalty_before_loss(ppo, ops, logits, sums->policy, sums->kl_penalty);
   ops->policy_loss(ops, head, logits, batch->actions, cap_behaviour(ppo, ops), proximal_logp, batch->advantages,
                    batch->rows, ddr_control_epsilon(&ppo->ddr), config->ppo.entropy_coef, ppo->doutput, sums->policy);
-  if (ppo->kl_penalty_weights)
-    ops->add(ops, ppo->doutput, ppo->dkl_penalty, (size_t)batch->rows * (size_t)head->logits);
+  ppo_penalty_after_loss(ppo, ops, logits, sums->kl_penalty);
   sample_entropy(ppo, ops, logits, sums->sampled_entropy);
   if (ppo->zero_block_ids)
     ops->gaussian_regularize(ops, head, logits, ppo->zero_block_ids, ppo->zero_entropy_coef, RL_GAMES_BOUND,
@@ -233,13 +217,14 @@ static int actor_gradient(Ppo *ppo, const UpdateContext *context, UpdateStats *s
   const ActorTargets targets = {&sums.policy, &sums.regular, &sums.sampled_entropy, &sums.kl_penalty, &sums.kl};
   draw_noise(ppo, context->ops);
   const float *logits = actor_loss(ppo, context->ops, &targets);
-  const double loss = sums.policy.loss + ppo->config->ppo.kl_penalty * sums.kl_penalty;
+  const double loss = sums.policy.loss + ppo->penalty.coefficient * sums.kl_penalty;
   const double entropy = sums.policy.entropy + sums.sampled_entropy;
   if (!isfinite(loss) || !isfinite(entropy) || !isfinite(sums.regular.bounds))
     return optim_diagnose_loss(context->ops, &ppo->agent->actor, (size_t)batch->rows, "policy", loss);
   stats->policy_loss += loss / batch->global_rows;
   stats->entropy += entropy / batch->global_rows;
   stats->clip_fraction += sums.policy.clipped / batch->global_rows;
+  early_stop_add(&ppo->early_stop, batch->shard, sums.policy.k3);
   if (context->measure) stats->zero_grad_fraction += count_zero_grad(ppo, context->ops, logits) / batch->global_rows;
   if (ppo->old_logits) ppo->adaptive_lr.kl[batch->shard] += sums.kl / batch->global_rows;
   actor_backward(ppo, context->ops);
@@ -302,7 +287,13 @@ static int add_gradients(Ppo *ppo, const UpdateContext *context, int m, UpdateSt
 
 static int minibatch_step(void *learner, const UpdateContext *context, int m, UpdateStats *stats) {
   Ppo *ppo = learner;
+  const UpdateStats before = *stats;
+  early_stop_begin_minibatch(&ppo->early_stop);
   TRY(ranks_agree(add_gradients(ppo, context, m, stats)));
+  if (!early_stop_allows(&ppo->early_stop, ppo->minibatch.global_rows)) {
+    *stats = before;
+    return CORE_OK;
+  }
   gradient_finish(&ppo->gradient, ppo->minibatch.global_rows);
   TRY(optim_step_both(context, ppo->agent, &ppo->gradient.mean, &ppo->actor_optimizer, &ppo->critic_optimizer,
                       ppo->old_logits ? *ppo->adaptive_lr.lr : stats->learning_rate, stats));
@@ -324,7 +315,7 @@ static void enqueue_actor(Ppo *ppo, const UpdateContext *context) {
   enqueue_noise(ppo, ops);
   const float *logits = actor_loss(ppo, ops, &(ActorTargets){0});
   if (context->measure)
-    ops->update->count_zero_grad(ops, &ppo->agent->head, logits, batch->actions, ref_logp(ppo), batch->advantages,
+    ops->update->count_zero_grad(ops, &ppo->agent->head, logits, batch->actions, ppo_ref_logp(ppo), batch->advantages,
                                  batch->rows, ddr_control_epsilon(&ppo->ddr));
   actor_backward(ppo, ops);
 }
@@ -386,8 +377,8 @@ static void enqueue_minibatch(void *learner, const UpdateContext *context) {
 
 static void add_losses(void *learner, const OpsUpdateStats *sums, UpdateStats *stats) {
   const Ppo *ppo = learner;
-  stats->policy_loss += sums->mean[OPS_STATS_POLICY] + ppo->config->ppo.kl_penalty *
-    sums->mean[OPS_STATS_KL_PENALTY];
+  stats->policy_loss +=
+    sums->mean[OPS_STATS_POLICY] + ppo->penalty.coefficient * sums->mean[OPS_STATS_KL_PENALTY];
   stats->entropy += sums->mean[OPS_STATS_POLICY + 1] + sums->mean[OPS_STATS_SAMPLED_ENTROPY];
   stats->clip_fraction += sums->mean[OPS_STATS_POLICY + 4];
   stats->value_loss += sums->mean[OPS_STATS_VALUE];
@@ -404,24 +395,28 @@ static int update_weights(void *state, const UpdateContext *context, UpdateStats
   const Epochs epochs = {
     .config = config, .agent = ppo->agent, .minibatch = &ppo->minibatch, .gradient = &ppo->gradient,
     .actor = &ppo->actor_optimizer, .critic = &ppo->critic_optimizer, .proximal = ppo->ewma ? &ppo->proximal : NULL,
-    .captured = &ppo->captured, .adaptive_lr = ppo->old_logits ? &ppo->adaptive_lr : NULL, .learner = ppo,
+    .captured = &ppo->captured, .adaptive_lr = ppo->old_logits ? &ppo->adaptive_lr : NULL,
+    .early_stop = &ppo->early_stop, .learner = ppo,
     .step_sync = minibatch_step, .enqueue = enqueue_minibatch, .add_losses = add_losses};
   Ops *ops = context->ops;
+  const int64_t earlier = ppo->actor_optimizer.t;
   const bool is_adaptive = adaptive_lr_is_on(&ppo->adaptive_lr);
   ppo->proximal.com = ddr_control_com(&ppo->ddr);
   *stats = (UpdateStats){.controller_kl = NAN, .com = ppo->ewma ? ppo->proximal.com : NAN,
-                            .epsilon = ddr_control_epsilon(&ppo->ddr),
-                              .learning_rate = is_adaptive ? *ppo->adaptive_lr.lr
-                                                                   : ppo_learning_rate(config, context->iteration)};
+                         .epsilon = ddr_control_epsilon(&ppo->ddr),
+                         .kl_penalty = config->ppo.kl_penalty > 0 ? ppo->penalty.coefficient : NAN,
+                         .learning_rate = is_adaptive ? *ppo->adaptive_lr.lr
+                                                      : ppo_learning_rate(config, context->iteration)};
   if (is_adaptive) /* the first epoch's KL compares with the policies that acted */
     core_device_copy(ops->device, ppo->old_logits, context->rollout->logits,
                      (size_t)context->rollout->steps * (size_t)context->rollout->worlds *
                      (size_t)context->rollout->head.logits * sizeof *ppo->old_logits);
   ppo_compute_advantages(ppo, ops, context->rollout, stats);
   TRY(ranks_agree(ppo_check_rollout(ppo, ops, context->rollout)));
+  early_stop_begin(&ppo->early_stop);
   TRY(epochs_run(&epochs, context, stats));
   optim_reduce_stats(stats);
-  optim_average_stats(stats, epochs_steps(config), context->measure);
+  optim_average_stats(stats, (double)(ppo->actor_optimizer.t - earlier), context->measure);
   TRY(optim_check_parameters(ops, &ppo->agent->actor, "weight", ppo->agent->actor.theta));
   return optim_check_parameters(ops, &ppo->agent->critic, "weight", ppo->agent->critic.theta);
 }
@@ -444,6 +439,8 @@ static void add_sections(void *state, Checkpoint *checkpoint) {
     checkpoint_add(checkpoint, RL_GAMES_VALUES_SECTION, ppo->value_moments, VALUE_MOMENTS * sizeof *ppo->value_moments);
   if (ddr_control_is_on(&ppo->ddr))
     checkpoint_add(checkpoint, DDR_CONTROL_SECTION, &ppo->ddr.value, sizeof ppo->ddr.value);
+  if (kl_penalty_is_adaptive(&ppo->penalty))
+    checkpoint_add(checkpoint, KL_PENALTY_SECTION, &ppo->penalty.coefficient, sizeof ppo->penalty.coefficient);
   if (ppo->moments) checkpoint_add(checkpoint, MOMENTS_SECTION, ppo->moments, sizeof *ppo->moments);
   if (ppo->ewma) checkpoint_add(checkpoint, PROXIMAL_SECTION, ppo->proximal.theta, actor->n * sizeof *actor->theta);
 }
@@ -460,14 +457,15 @@ static void set_count(void *state, const LearnerCounters *count) {
   ppo->proximal.weight = count->proximal_weight;
 }
 
-/* Initializes sections that PPO's checkpoints lack: the proximal weights start at the current weights; moments, an
- * adaptive learning rate, and a controlled COM or epsilon start at their initial values. */
+/* Initializes sections that PPO's checkpoints lack: the proximal weights start at the current weights; all others, as
+ * an adaptive learning rate or a controlled COM, at their initial values. */
 static bool init_missing_section(void *state, const char *section) {
   Ppo *ppo = state;
   if (strcmp(section, MOMENTS_SECTION) == 0) *ppo->moments = (Moments){0};
   else if (strcmp(section, PROXIMAL_SECTION) == 0) reset_proximal(ppo);
   else if (strcmp(section, RL_GAMES_LR_SECTION) == 0) reset_lr(ppo);
   else if (strcmp(section, DDR_CONTROL_SECTION) == 0) ddr_control_start(&ppo->ddr);
+  else if (strcmp(section, KL_PENALTY_SECTION) == 0) kl_penalty_start(&ppo->penalty);
   else if (strcmp(section, RL_GAMES_VALUES_SECTION) == 0) value_moments_start(ppo->value_moments);
   else return false;
   return true;
@@ -479,12 +477,14 @@ static void apply_schedule(void *state, int64_t iteration) {
   ddr_control_bound(&ppo->ddr);
 }
 
-/* Captured graphs hold epsilon by value, so a change invalidates them. */
-static void on_iteration_end(void *state, double transitions, double ddr) {
+/* Captured graphs hold epsilon and the penalty's coefficient by value, so a change invalidates them. */
+static void on_iteration_end(void *state, double transitions, double kl, double ddr) {
   Ppo *ppo = state;
-  const double epsilon = ddr_control_epsilon(&ppo->ddr);
+  const double epsilon = ddr_control_epsilon(&ppo->ddr), coefficient = ppo->penalty.coefficient;
   ddr_control_update(&ppo->ddr, transitions, ddr);
-  if (ddr_control_epsilon(&ppo->ddr) != epsilon) captured_invalidate(&ppo->captured);
+  kl_penalty_update(&ppo->penalty, kl);
+  if (ddr_control_epsilon(&ppo->ddr) != epsilon || ppo->penalty.coefficient != coefficient)
+    captured_invalidate(&ppo->captured);
 }
 
 #define ENTRY(learner) \

@@ -8,6 +8,7 @@
 #include "trainer/update/advantage.h"
 #include "trainer/learners/ddr_control.h"
 #include "trainer/learners/captured.h"
+#include "trainer/learners/kl_control.h"
 #include "trainer/learners/rl_games.h"
 #include "trainer/update/gradient.h"
 #include "trainer/update/minibatch.h"
@@ -16,6 +17,7 @@
 typedef struct Ppo {
   const CoreConfig *config;        /* the caller's; must outlive this */
   Agent *agent;                    /* agent whose weights are trained */
+  const Rollout *rollout;          /* the rollout it was created for */
   bool ewma;                       /* whether this is PPO-EWMA */
   Minibatch minibatch;
   Optimizer actor_optimizer, critic_optimizer;
@@ -27,7 +29,11 @@ typedef struct Ppo {
   float *doutput, *dvalue;         /* [rows][logits], [rows]: gradients at the networks' outputs */
   float *logp;                     /* [rows] log-probs of the current policy, when measured or needed below */
   float *capped_logp; /* [rows] behavior log-probs raised to the limit of ppo.ratio_cap; NULL if disabled */
-  float *kl_penalty_weights, *dkl_penalty; /* [rows], [rows][logits] for ppo.kl_penalty; NULL if disabled */
+  float *kl_penalty_weights, *dkl_penalty; /* [rows], [rows][logits] for a squared ppo.kl_penalty; NULL if disabled */
+  bool penalizes_exact_kl;         /* ppo.kl_penalty_form = exact */
+  float *behavior_logits;          /* [rows][logits] of the policy that acted, for PPO's exact penalty; else NULL */
+  KlPenalty penalty;
+  EarlyStop early_stop;
   Moments *moments;                /* moments of advantages over iterations; NULL unless normalize_advantage is ewma */
   float *noise;                    /* [rows][factors] noise of a sampled entropy; NULL where the entropy has a closed
                                     * form */
@@ -43,8 +49,7 @@ typedef struct Ppo {
   CapturedUpdate captured;         /* captured updates on a device */
 } Ppo;
 
-/* Returns Adam's learning rate in an iteration: constant, or linear to 0 over the budget (spec ppo.md 1.6). With
- * ppo.lr_schedule = kl: that of the first iteration. */
+/* Returns Adam's learning rate in an iteration (optim_lr). With ppo.lr_schedule = kl: that of the first iteration. */
 double ppo_learning_rate(const CoreConfig *config, int64_t iteration);
 
 /* Entries of the learner table. */

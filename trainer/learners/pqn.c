@@ -167,10 +167,10 @@ static int update_weights(void *state, const UpdateContext *context, UpdateStats
     .config = config, .agent = pqn->agent, .minibatch = &pqn->minibatch, .gradient = &pqn->gradient,
     .actor = &pqn->optimizer, .captured = &pqn->captured, .learner = pqn, .step_sync = minibatch_step,
     .enqueue = enqueue_minibatch, .add_losses = add_losses};
-  const double lr = optim_lr(config, config->pqn.lr_schedule, config->pqn.learning_rate, context->iteration);
+  const double lr = optim_lr(config, config->pqn.lr_schedule, config->pqn.learning_rate, 0, context->iteration);
   *stats = (UpdateStats){.learning_rate = lr, .critic = unmeasured_gradients(), .policy_loss = NAN,
                           .clip_fraction = NAN, .zero_grad_fraction = NAN, .joint_norm = NAN, .controller_kl = NAN,
-                          .com = NAN, .epsilon = NAN};
+                          .com = NAN, .epsilon = NAN, .kl_penalty = NAN};
   TRY(ranks_agree(compute_targets(pqn, context->ops, context->rollout, stats)));
   TRY(epochs_run(&epochs, context, stats));
   ranks_sum(&stats->value_loss, 1);

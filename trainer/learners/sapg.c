@@ -289,7 +289,8 @@ static int update_weights(void *state, const UpdateContext *context, UpdateStats
   const int epochs = (int)config->ppo.epochs;
   Ops *ops = context->ops;
   *stats = (UpdateStats){
-    .learning_rate = *sapg->adaptive_lr.lr, .com = NAN, .epsilon = sapg->config->ppo.epsilon};
+    .learning_rate = *sapg->adaptive_lr.lr, .com = NAN, .epsilon = sapg->config->ppo.epsilon,
+    .kl_penalty = NAN};
   set_entropy_coefficients(sapg);
   TRY(ranks_agree(check_rollout(sapg, ops, context->rollout)));
   sapg_data_collect(&sapg->data, ops, config, sapg->agent, context->rollout, context->iteration,

@@ -219,9 +219,10 @@ struct Ops {
   /* sum of x^2 in float64, in a fixed order */
   double (*norm_squared)(Ops *ops, const float *x, size_t n);
   double (*distance_squared)(Ops *ops, const float *x, const float *y, size_t n);
-  /* Adam with bias correction, gradient times `scale` (from clipping); t counts from 1 (spec 1.6). */
-  void (*adam)(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
-               double beta1, double beta2, double epsilon, int64_t t);
+  /* Adam with bias correction, gradient times `scale` (from clipping); t counts from 1 (spec 1.6). theta is first
+   * multiplied by `keep`: 1, or 1 - rate*(weight decay) for AdamW. */
+  void (*adam)(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double keep,
+               double rate, double beta1, double beta2, double epsilon, int64_t t);
   /* RAdam, likewise but rectified: no second moment until its variance is bounded (spec 8.2). */
   void (*radam)(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
                 double beta1, double beta2, double epsilon, int64_t t);
@@ -250,6 +251,10 @@ struct Ops {
   void (*cap)(Ops *ops, const float *behaviour, const float *logp, double log_cap, size_t n, float *capped);
   void (*kl_penalty_weights)(Ops *ops, const float *logp, const float *ref_logp, double weight, int rows,
                              float *kl_penalty_weights, double *sum);
+  /* Exact KL(ref || policy) as a penalty: *sum is its sum over the rows (policy_kl); adds the gradient of weight times
+   * its mean to dlogits[rows][logits]. ref_logits[rows][logits]. */
+  void (*exact_kl_penalty)(Ops *ops, const OpsHead *head, const float *logits, const float *ref_logits, int rows,
+                           double weight, float *dlogits, double *sum);
 
   /* SAPG (spec ppo.md 7.3). controller_kl, GAUSSIAN: *sum of KL(logits[r] || reference[index[r]]) over the rows in the
    * form that the adaptive learning rate uses (metrics.md 2.4); each of these rows of reference [*][logits], all

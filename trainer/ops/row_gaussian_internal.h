@@ -8,6 +8,7 @@
 #include "core/device/device_kernel.h"
 #include "core/random.h"
 #include "trainer/ops/ops.h"
+#include "trainer/ops/row_policy_internal.h"
 
 #define ROW_HALF_LOG_2PI 0.91893853320467274178   /* log(2 pi) / 2 */
 #define ROW_TAIL 1e-3                             /* actions closer than this to a bound share one log-prob */
@@ -142,6 +143,31 @@ CORE_DEVICE_FN void row_gaussian_kl(const OpsHead *head, const float *p, const f
     *kl += d + expm1(-2 * d) / 2 + move * move / (2 * cq.scale * cq.scale);
     *kl_reverse += -d + expm1(2 * d) / 2 + move * move / (2 * cp.scale * cp.scale);
   }
+}
+
+/* Returns KL(ref || policy) and adds `weight` times its gradient to dlogits; d as in row_gaussian_kl. */
+CORE_DEVICE_FN double row_gaussian_kl_gradient(const OpsHead *head, const float *logits, const float *ref,
+                                               double weight, float *dlogits) {
+  double kl = 0;
+  for (int k = 0; k < head->factors; k++) {
+    const RowComponent c = row_component(head, logits, k), of_ref = row_component(head, ref, k);
+    const double d = c.log_scale - of_ref.log_scale, move = c.location - of_ref.location;
+    const double square = move * move / (c.scale * c.scale);
+    kl += d + expm1(-2 * d) / 2 + square / 2;
+    dlogits[k] += (float)(weight * move / (c.scale * c.scale));
+    dlogits[head->factors + k] += (float)(weight * (-expm1(-2 * d) - square) * c.d_scale);
+  }
+  return kl;
+}
+
+/* Returns KL(ref || policy) of a row of any head and adds `weight` times its gradient to dlogits. */
+CORE_DEVICE_FN double row_kl_gradient(const OpsHead *head, const float *logits, const float *ref, double weight,
+                                      float *dlogits) {
+  double kl = 0;
+  if (head->kind != OPS_MULTI_DISCRETE) return row_gaussian_kl_gradient(head, logits, ref, weight, dlogits);
+  for (int f = 0, k = 0; f < head->factors; k += head->size[f++])
+    kl += row_factor_kl_gradient(logits + k, ref + k, head->size[f], weight, dlogits + k);
+  return kl;
 }
 
 /* Returns KL(p || q) in the form that SAPG's adaptive learning rate uses, with its small constants (metrics.md 2.4). */

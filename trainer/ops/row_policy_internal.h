@@ -27,6 +27,19 @@ CORE_DEVICE_FN void row_factor_kl(const float *p, const float *q, int size, doub
   }
 }
 
+/* Returns KL(ref || policy) of a factor and adds `weight` times its gradient, p_policy - p_ref, to dlogits. */
+CORE_DEVICE_FN double row_factor_kl_gradient(const float *z, const float *ref, int size, double weight,
+                                             float *dlogits) {
+  const double normalizer = row_log_normalizer(z, size), ref_normalizer = row_log_normalizer(ref, size);
+  double kl = 0;
+  for (int k = 0; k < size; k++) {
+    const double log_p = z[k] - normalizer, log_ref = ref[k] - ref_normalizer, p_ref = exp(log_ref);
+    if (p_ref != 0) kl += p_ref * (log_ref - log_p);
+    dlogits[k] += (float)(weight * (exp(log_p) - p_ref));
+  }
+  return kl;
+}
+
 /* ---- the losses ------------------------------------------------------------------------------------------------- */
 
 /* Clip range: PPO compares r itself with 1 +- epsilon, PPO-EWMA compares log r_p with their logarithms. */

@@ -14,7 +14,7 @@ static inline RowAdam row_adam_factors(double scale, double rate, double beta1, 
                                        int64_t t) {
   const RowAdam factors = {
     (float)scale, (float)beta1, (float)beta2, (float)(1 - beta1), (float)(1 - beta2),
-    (float)(rate / (1 - pow(beta1, (double)t))), (float)(1 / sqrt(1 - pow(beta2, (double)t))), (float)epsilon};
+    (float)(rate / (1 - pow(beta1, (double)t))), (float)(1 / sqrt(1 - pow(beta2, (double)t))), (float)epsilon, 1};
   return factors;
 }
 
@@ -28,7 +28,7 @@ static inline RowAdam row_radam_factors(double scale, double rate, double beta1,
   const double rest = 1 - pow(beta2, (double)t), rho_last = 2 / (1 - beta2) - 1;
   const double rho = rho_last - 2 * (double)t * (1 - rest) / rest;
   const int rectified = rho > 5;
-  RowAdam factors = {(float)scale, (float)beta1, (float)beta2, (float)(1 - beta1), (float)(1 - beta2), 0, 0, 0};
+  RowAdam factors = {(float)scale, (float)beta1, (float)beta2, (float)(1 - beta1), (float)(1 - beta2), 0, 0, 0, 1};
   rate /= 1 - pow(beta1, (double)t);
   factors.rate = (float)(rectified ? rate * row_rectification(rho, rho_last) * sqrt(rest) : rate);
   factors.root = rectified ? 1 : 0; /* with epsilon 1 the step is that of the first moment alone */
@@ -40,7 +40,7 @@ CORE_DEVICE_FN void row_adam(float *theta, float gradient, float *m, float *v, R
   const float g = gradient * f.scale;
   *m = f.beta1 * *m + f.rest1 * g;
   *v = f.beta2 * *v + f.rest2 * (g * g);
-  *theta -= f.rate * *m / (sqrtf(*v) * f.root + f.epsilon);
+  *theta = f.keep * *theta - f.rate * *m / (sqrtf(*v) * f.root + f.epsilon);
 }
 
 /* Normalizes x and clamps it to +-bound; and the inverse. */

@@ -28,8 +28,9 @@ CORE_DEVICE_FN double ops_clip_factor(double norm, double max_norm, double epsil
   return norm < max_norm || isinf(max_norm) ? 1.0 : max_norm / norm;
 }
 
-/* Scalars of one step of Adam or RAdam, rounded to float32 once; scale: from clipping. */
-typedef struct OpsAdamScalars { float scale, beta1, beta2, rest1, rest2, rate, root, epsilon; } OpsAdamScalars;
+/* Scalars of one step of Adam or RAdam, rounded to float32 once; scale: from clipping; keep: what is left of a
+ * parameter after decoupled weight decay, 1 without. */
+typedef struct OpsAdamScalars { float scale, beta1, beta2, rest1, rest2, rate, root, epsilon, keep; } OpsAdamScalars;
 OpsAdamScalars ops_adam_scalars(double scale, double rate, double beta1, double beta2, double epsilon, int64_t t);
 OpsAdamScalars ops_radam_scalars(double scale, double rate, double beta1, double beta2, double epsilon, int64_t t);
 
@@ -42,8 +43,8 @@ typedef struct OpsUpdateScalars {
 
 /* Offsets of each loss's sums in OpsUpdateStats: up to five values, in the order of their struct in ops.h. */
 enum {
-  OPS_STATS_POLICY = 0, OPS_STATS_VALUE = 5, OPS_STATS_SAMPLED_ENTROPY = 10, OPS_STATS_REGULARIZE = 15,
-  OPS_STATS_KL_PENALTY = 20,
+  OPS_STATS_POLICY = 0, OPS_STATS_K3 = OPS_STATS_POLICY + 3, OPS_STATS_VALUE = 5, OPS_STATS_SAMPLED_ENTROPY = 10,
+  OPS_STATS_REGULARIZE = 15, OPS_STATS_KL_PENALTY = 20,
   OPS_STATS_CONTROLLER = 25,
   OPS_STATS_ZERO_GRAD = 30, /* samples with zero policy gradient because of the clip */
   OPS_STATS_SUMS = 35
@@ -52,6 +53,7 @@ enum {
 typedef struct OpsUpdateStats {
   uint64_t step, earlier;     /* steps of this iteration, and of those before it */
   uint64_t failed;            /* 0, or 1 + the index of the step that was skipped */
+  uint64_t stopped;           /* not 0: a minibatch's k3 exceeded the plan's limit; it and all later ones are skipped */
   double now[OPS_STATS_SUMS]; /* sums of the current minibatch, or of a micro-batch of it */
   double all[OPS_STATS_SUMS];  /* sums over all micro-batches, then over all ranks, where ranks or shards divide
                                 * minibatches */
@@ -78,6 +80,7 @@ typedef struct OpsUpdatePlan {
   int networks;
   float *proximal;            /* proximal weights of the first network; NULL: none */
   double max_norm, norm_epsilon;
+  double k3_limit;            /* mean k3 of a minibatch beyond which there is no further step; 0: none */
   int joint;                  /* not 0: gradients are clipped by their joint norm */
   int rows;                   /* rows of a minibatch, over all ranks */
   int divided;                /* not 0: ranks or shards divide minibatches, whose sums are stats->all */

@@ -357,6 +357,8 @@ static void fill_row(const Training *training, const RolloutEpisodes *episodes, 
   row->kl_controller = stats->controller_kl;
   row->com = stats->com;
   row->epsilon = stats->epsilon;
+  row->kl_penalty = stats->kl_penalty;
+  row->updates = stats->updates;
   row->clip_fraction = stats->clip_fraction;
   row->clip_fraction_silent = stats->zero_grad_fraction;
   row->entropy = stats->entropy;
@@ -462,7 +464,7 @@ int training_iterate(Training *training, StoreIteration *row) {
   training->position.iteration = iteration;
   fill_row(training, &episodes, &stats, &change, row);
   if (training->learner.kind->on_iteration_end)
-    training->learner.kind->on_iteration_end(training->learner.state, row->transitions, row->ddr);
+    training->learner.kind->on_iteration_end(training->learner.state, row->transitions, row->kl, row->ddr);
   if (training->curriculum) {
     curriculum_fill_row(training->curriculum, &training->rollout, row);
     row->seconds_levels = begun - start;

@@ -219,6 +219,7 @@ bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, cons
 void minibatch_gather_shard(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int shard, const float *advantages,
                             const float *targets) {
   minibatch_device_gather_shard(minibatch, ops, rollout, shard);
+  minibatch->own_index = minibatch->microbatch_rows;
   gather(minibatch, ops, rollout, minibatch->microbatch_rows, advantages, targets);
 }
 

@@ -33,7 +33,7 @@ typedef struct Minibatch {
   uint32_t *index_buffer;  /* [capacity] where the run's and the rank's row numbers differ; NULL: they do not */
   const uint32_t *rows_of_part; /* rows of the selected part: `own`, or a section of `order` */
   const uint32_t *index;   /* [rows] gathered rows as rows of the run's rollout [steps][global worlds] */
-  const uint32_t *own_index; /* [rows] the same as rows of this rank's rollout; set by minibatch_next */
+  const uint32_t *own_index; /* [rows] the same as rows of this rank's rollout */
   Sequences sequences;     /* for a recurrent policy: the micro-batch holds these sequences, step after step */
   const float *values_of;  /* [steps][worlds] source of `values`; NULL: the rollout's */
   /* Ranks or shards that divide a rollout on a device keep the rows of all parts of the epoch in `own`: */

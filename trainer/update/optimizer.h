@@ -10,6 +10,7 @@ typedef struct Optimizer {
   float *m, *v;             /* [n] Adam's moments */
   int64_t t;                /* updates done */
   double beta1, beta2, epsilon, max_norm; /* max_norm inf = no clipping */
+  double weight_decay;      /* Adam: each step first multiplies theta by 1 - rate times this (AdamW); 0: none */
   /* 0: optax' clipping rule; > 0: PyTorch's, which adds it to the norm (ops_clip_factor) */
   double norm_epsilon;
 } Optimizer;

@@ -42,6 +42,7 @@ static const Ops cpu_table = {
     .ewma = cpu_ewma,
     .gae = cpu_gae, .moments = cpu_moments, .normalize = cpu_normalize, .first_nonfinite = cpu_first_nonfinite,
     .permute = cpu_permute, .world_rows = cpu_world_rows, .cap = cpu_cap, .kl_penalty_weights = cpu_kl_penalty,
+    .exact_kl_penalty = cpu_exact_kl_penalty,
     .bound = cpu_bound, .gather_bytes = cpu_gather_bytes, .count_episodes = cpu_count_episodes,
     .count_trials = cpu_count_trials, .controller_kl = cpu_controller_kl,
     .normalize_within = cpu_normalize_within, .denormalize_within = cpu_denormalize_within,

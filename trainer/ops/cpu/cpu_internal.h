@@ -189,6 +189,8 @@ void cpu_controller_kl(Ops *ops, const OpsHead *head, const float *logits, const
 void cpu_cap(Ops *ops, const float *behaviour, const float *logp, double log_cap, size_t n, float *capped);
 void cpu_kl_penalty(Ops *ops, const float *logp, const float *ref_logp, double weight, int rows,
                     float *kl_penalty_weights, double *sum);
+void cpu_exact_kl_penalty(Ops *ops, const OpsHead *head, const float *logits, const float *ref_logits, int rows,
+                          double weight, float *dlogits, double *sum);
 void cpu_normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, uint32_t step, int rows,
                      int columns, float *noise);
 void cpu_gaussian_join(Ops *ops, const float *mean, const float *log_sigma, const int32_t *set, int rows, int factors,
@@ -231,8 +233,8 @@ void cpu_moments(Ops *ops, const float *x, const float *y, size_t n, Moments *mo
 void cpu_normalize(Ops *ops, float *x, size_t n, double shift, double factor);
 void cpu_normalize_within(Ops *ops, float *x, size_t n, double shift, double factor, double bound);
 void cpu_denormalize_within(Ops *ops, float *x, size_t n, double shift, double factor, double bound);
-void cpu_adam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
-              double beta1, double beta2, double epsilon, int64_t t);
+void cpu_adam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double keep,
+              double rate, double beta1, double beta2, double epsilon, int64_t t);
 void cpu_radam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
                double beta1, double beta2, double epsilon, int64_t t);
 void cpu_ewma(Ops *ops, float *proximal, const float *theta, size_t n, double keep);

@@ -4,6 +4,7 @@
  * similar policies float32 would cancel. */
 #include "core/random.h"
 #include "trainer/ops/cpu/cpu_internal.h"
+#include "trainer/ops/row_gaussian_internal.h"
 #include "trainer/ops/row_policy_internal.h"
 
 enum { GROUP = 16, VALUES_ALONE = 2048 }; /* rows of values that one thread processes before others have started */
@@ -351,4 +352,20 @@ void cpu_kl_penalty(Ops *ops, const float *logp, const float *ref_logp, double w
     kl_penalty_weights[i] = (float)(-weight * apart);
     *sum += 0.5 * apart * apart;
   }
+}
+
+void cpu_exact_kl_penalty(Ops *ops, const OpsHead *head, const float *logits, const float *ref_logits, int rows,
+                          double weight, float *dlogits, double *sum) {
+  CpuState *state = cpu_state(ops);
+  const size_t width = (size_t)head->logits;
+#pragma omp parallel for schedule(static) num_threads(state->threads) if (rows > CPU_ROWS)
+  for (int block = 0; block < cpu_blocks(rows); block++) {
+    double part = 0;
+    const size_t first = (size_t)block * CPU_ROWS, end = first + (size_t)cpu_block_rows(rows, block);
+    for (size_t r = first; r < end; r++)
+      part += row_kl_gradient(head, logits + r * width, ref_logits + r * width, weight / rows, dlogits + r * width);
+    state->sum_parts[block * CPU_SUMS] = part;
+  }
+  *sum = 0;
+  for (int block = 0; block < cpu_blocks(rows); block++) *sum += state->sum_parts[block * CPU_SUMS];
 }

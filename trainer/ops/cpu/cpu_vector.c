@@ -253,9 +253,10 @@ static void adam(Ops *ops, float *theta, const float *gradient, float *m, float 
   }
 }
 
-void cpu_adam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
-              double beta1, double beta2, double epsilon, int64_t t) {
-  const RowAdam factors = row_adam_factors(scale, rate, beta1, beta2, epsilon, t);
+void cpu_adam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double keep,
+              double rate, double beta1, double beta2, double epsilon, int64_t t) {
+  RowAdam factors = row_adam_factors(scale, rate, beta1, beta2, epsilon, t);
+  factors.keep = (float)keep;
   adam(ops, theta, gradient, m, v, n, factors);
 }
 

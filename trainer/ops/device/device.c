@@ -69,9 +69,10 @@ static void denormalize_within(Ops *ops, float *x, size_t n, double shift, doubl
   DEVICE_LAUNCH(device_state(ops), ops_denormalize_within, n, &(OpsWithin){x, n, shift, factor, bound});
 }
 
-static void adam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
-                 double beta1, double beta2, double epsilon, int64_t t) {
-  const OpsAdam arguments = {theta, gradient, m, v, n, row_adam_factors(scale, rate, beta1, beta2, epsilon, t)};
+static void adam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double keep,
+                 double rate, double beta1, double beta2, double epsilon, int64_t t) {
+  OpsAdam arguments = {theta, gradient, m, v, n, row_adam_factors(scale, rate, beta1, beta2, epsilon, t)};
+  arguments.factors.keep = (float)keep;
   DEVICE_LAUNCH(device_state(ops), ops_adam, n, &arguments);
 }
 
@@ -171,6 +172,7 @@ static const Ops device_table = {
   .radam = radam, .ewma = ewma, .gae = gae, .moments = moments_of, .normalize = normalize,
   .first_nonfinite = first_nonfinite, .bound = bound, .count_episodes = count_episodes,
   .count_trials = count_trials, .cap = device_cap, .kl_penalty_weights = device_kl_penalty,
+  .exact_kl_penalty = device_exact_kl_penalty,
     .controller_kl = device_controller_kl,
   .normalize_within = normalize_within, .denormalize_within = denormalize_within,
   .update = &device_update, .entity = &DEVICE_ENTITY, .image = &DEVICE_IMAGE,

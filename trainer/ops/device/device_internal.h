@@ -169,6 +169,8 @@ void device_controller_kl(Ops *ops, const OpsHead *head, const float *logits, co
 void device_cap(Ops *ops, const float *behaviour, const float *logp, double log_cap, size_t n, float *capped);
 void device_kl_penalty(Ops *ops, const float *logp, const float *ref_logp, double weight, int rows,
                        float *kl_penalty_weights, double *sum);
+void device_exact_kl_penalty(Ops *ops, const OpsHead *head, const float *logits, const float *ref_logits, int rows,
+                             double weight, float *dlogits, double *sum);
 void device_normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, uint32_t step, int rows,
                         int columns, float *noise);
 void device_gaussian_join(Ops *ops, const float *mean, const float *log_sigma, const int32_t *set, int rows,

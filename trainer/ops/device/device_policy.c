@@ -97,6 +97,16 @@ void device_kl_penalty(Ops *ops, const float *logp, const float *ref_logp, doubl
   if (sum) *sum = all[0];
 }
 
+void device_exact_kl_penalty(Ops *ops, const OpsHead *head, const float *logits, const float *ref_logits, int rows,
+                             double weight, float *dlogits, double *sum) {
+  DeviceState *state = device_state(ops);
+  double *parts = device_alloc_row_parts(state, rows, KERNEL_SUMS);
+  const OpsExactKl arguments = {losses_of(state, head, logits, NULL, rows, sum), ref_logits, weight, dlogits, parts};
+  double all[KERNEL_SUMS];
+  device_sum_rows(state, &ops_exact_kl_launch, rows, &arguments, parts, sum ? all : NULL, OPS_STATS_KL_PENALTY);
+  if (sum) *sum = all[0];
+}
+
 void device_normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, uint32_t step, int rows,
                         int columns, float *noise) {
   CORE_CHECK(columns <= OPS_FACTORS_MAX);

@@ -231,6 +231,23 @@ CORE_KERNEL_FN void ops_kl_penalty(const CoreDeviceThread *at, const OpsPull *a)
   ops_sum_rows(at, own, a->sums);
 }
 
+typedef struct OpsExactKl {
+  OpsRowsOfHead p;
+  const float *ref_logits;
+  double weight;
+  float *dlogits;
+  double *sums;
+} OpsExactKl;
+CORE_KERNEL_FN void ops_exact_kl(const CoreDeviceThread *at, const OpsExactKl *a) {
+  const size_t r = core_device_first(at), rows = ops_counted(a->p.count, a->p.rows);
+  const size_t width = (size_t)a->p.head.logits;
+  double own[KERNEL_SUMS] = {0};
+  if (r < rows)
+    own[0] = row_kl_gradient(&a->p.head, ops_logits_of(&a->p, r), a->ref_logits + r * width,
+                             a->weight / (double)rows, a->dlogits + r * width);
+  ops_sum_rows(at, own, a->sums);
+}
+
 typedef struct OpsValueLoss {
   const float *value, *old_value, *target;
   size_t rows;

@@ -164,10 +164,14 @@ CORE_KERNEL_FN void ops_decide(const CoreDeviceThread *at, const OpsUpdateStep *
     part[parts + at->thread] = sqrt(sum);
   }
   core_device_barrier(at);
-  if (at->thread > 0 || stats->failed) return;
+  if (at->thread > 0 || stats->failed || stats->stopped) return;
   for (int k = 0; k < OPS_UPDATE_NETWORKS; k++) norm[k] = part[parts + (unsigned)k];
   if (!ops_stats_is_finite(sums) || !isfinite(norm[0]) || !isfinite(norm[1])) {
     stats->failed = stats->step + 1;
+    return;
+  }
+  if (plan->k3_limit > 0 && sums[OPS_STATS_K3] / plan->rows > plan->k3_limit) {
+    stats->stopped = 1;
     return;
   }
   const double both = hypot(norm[0], norm[1]);
@@ -187,7 +191,7 @@ CORE_KERNEL_FN void ops_decide(const CoreDeviceThread *at, const OpsUpdateStep *
 /* One thread per parameter: Adam, and for the first network the proximal weights. */
 CORE_KERNEL_FN void ops_descend(const CoreDeviceThread *at, const OpsUpdateStep *a) {
   const OpsUpdatePlan *plan = &a->plan;
-  if (plan->stats->failed) return;
+  if (plan->stats->failed || plan->stats->stopped) return;
   const OpsUpdateScalars *now = &plan->scalars[plan->stats->at];
   const size_t first = plan->network[0].n, all = first + (plan->networks > 1 ? plan->network[1].n : 0);
   for (size_t e = core_device_first(at); e < all; e += core_device_stride(at)) {
@@ -262,7 +266,7 @@ typedef struct OpsMeasureStep {
   int network;
 } OpsMeasureStep;
 CORE_KERNEL_FN void ops_measure_step(const CoreDeviceThread *at, const OpsMeasureStep *a) {
-  if (core_device_first(at) > 0 || a->stats->failed) return;
+  if (core_device_first(at) > 0 || a->stats->failed || a->stats->stopped) return;
   Moments all = {0, 0, 0, 0, 0};
   double sum = 0;
   for (size_t i = 0; i < a->parts; i++) {
