@@ -14,10 +14,11 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/protobuf.h"
+#include "core/terminal.h"
 #include "core/tfrecord.h"
 #include "sweep/program/processes.h"
 
-enum { DEPTH_MAX = 8, READ_BYTES = 1 << 20 };
+enum { DEPTH_MAX = 8, READ_BYTES = 1 << 20, WALK_EVERY_S = 10 };
 static const char mark[] = "tfevents";
 
 typedef struct EventFile {
@@ -35,6 +36,11 @@ struct ProgramEvents {
   size_t count;
   char **older;                 /* files that were there before the attempt began */
   size_t older_count;
+  pid_t *processes;             /* processes of the run so far */
+  size_t process_count;
+  char host[256];
+  double began_unix_s;          /* beginning of the attempt; INFINITY: an earlier one, whose files are all listed */
+  double walked_s;              /* last walk through the shared directory */
 };
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
@@ -106,6 +112,9 @@ int program_events_open(const char *folder, const char *run, const char *list, P
   snprintf(events->list, sizeof events->list, "%s", list);
   snprintf(events->run, sizeof events->run, "%s", run ? run : "");
   *result = events;
+  gethostname(events->host, sizeof events->host - 1);
+  events->began_unix_s = core_files_exists(list) ? INFINITY : core_clock_unix_s();
+  events->walked_s = -INFINITY;
   if (core_files_exists(list)) return read_list(events);
   if (!run) walk(events, folder, 0, add_older);
   return write_list(events);
@@ -125,9 +134,46 @@ static void look_at_open(void *context, const char *path) {
   if (strncmp(path, folder, length) == 0 && path[length] == '/') add_new(events, path);
 }
 
-static int find_files(ProgramEvents *events) {
+static void add_process(void *context, pid_t process) {
+  ProgramEvents *events = context;
+  for (size_t i = 0; i < events->process_count; i++)
+    if (events->processes[i] == process) return;
+  events->processes = core_memory_resize(events->processes, (events->process_count + 1) * sizeof *events->processes);
+  events->processes[events->process_count++] = process;
+}
+
+/* Whether the file is named as TensorBoard names those of a process of the run, since the attempt began:
+ * events.out.tfevents.SECONDS.HOST.PROCESS.NUMBER. */
+static bool is_named_by_run(const ProgramEvents *events, const char *path) {
+  char *end;
+  const char *name = strstr(strrchr(path, '/'), mark);
+  const long long seconds = name && name[strlen(mark)] == '.' ? strtoll(name + strlen(mark) + 1, &end, 10) : -1;
+  const size_t length = strlen(events->host);
+  if (seconds < 0 || (double)seconds + 2 < events->began_unix_s || *end != '.') return false;
+  if (strncmp(end + 1, events->host, length) != 0 || end[1 + length] != '.') return false;
+  const long process = strtol(end + length + 2, &end, 10);
+  for (size_t i = 0; i < events->process_count && *end == '.'; i++)
+    if (events->processes[i] == process) return true;
+  return false;
+}
+
+static void add_named(ProgramEvents *events, const char *path) {
+  if (is_named_by_run(events, path)) add_new(events, path);
+}
+
+/* Finds files of the run in a directory that runs share. It may hold thousands of directories of other runs, so the
+ * walk becomes rare once the run has a file. */
+static void find_shared(ProgramEvents *events, bool last) {
+  const double now = core_clock_s();
+  program_processes_list(events->run, add_process, look_at_open, events);
+  if (!last && events->count > 0 && now - events->walked_s < WALK_EVERY_S) return;
+  walk(events, events->folder, 0, add_named);
+  events->walked_s = now;
+}
+
+static int find_files(ProgramEvents *events, bool last) {
   const size_t before = events->count;
-  if (events->run[0]) program_processes_list_files(events->run, look_at_open, events);
+  if (events->run[0]) find_shared(events, last);
   else walk(events, events->folder, 0, add_new);
   return events->count > before ? write_list(events) : CORE_OK;
 }
@@ -280,7 +326,7 @@ static int read_file(EventFile *file, ProgramSink *sink) {
 }
 
 int program_events_read(ProgramEvents *events, bool last, ProgramSink *sink) {
-  TRY(find_files(events));
+  TRY(find_files(events, last));
   for (size_t i = 0; i < events->count; i++) {
     TRY(read_file(&events->files[i], sink));
     if (last) hand_over(&events->files[i], sink);
@@ -301,6 +347,7 @@ void program_events_close(ProgramEvents **result) {
   for (size_t i = 0; i < events->older_count; i++) free(events->older[i]);
   free(events->files);
   free(events->older);
+  free(events->processes);
   free(events);
   *result = NULL;
 }

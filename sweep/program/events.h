@@ -5,8 +5,9 @@
 
 typedef struct ProgramEvents ProgramEvents;
 
-/* run: only files that a process of this run (SWEEP_RUN of its environment) has open, or had when it was looked at;
- * NULL: all files of the directory. list: file that keeps their names for a later reader. */
+/* run: only files of this run's processes (SWEEP_RUN of their environment): files that one of them has open, and files
+ * with the process id of one in their name, since TensorBoard's own writer opens its file only to append to it. NULL:
+ * all files of the directory. list: file that keeps their names for a later reader. */
 int program_events_open(const char *folder, const char *run, const char *list, ProgramEvents **events);
 int program_events_read(ProgramEvents *events, bool last, ProgramSink *sink);
 /* Files that were found so far. */

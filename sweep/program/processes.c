@@ -44,11 +44,16 @@ static void visit_processes(const char *run, VisitProcess visit, void *context) 
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-typedef struct Files { void (*take)(void *context, const char *path); void *context; } Files;
+typedef struct Listing {
+  void (*take_process)(void *context, pid_t process);
+  void (*take_file)(void *context, const char *path);
+  void *context;
+} Listing;
 
 static void visit_files(void *context, pid_t process) {
-  const Files *files = context;
+  const Listing *listing = context;
   char folder[64], target[PATH_MAX];
+  listing->take_process(listing->context, process);
   snprintf(folder, sizeof folder, "/proc/%d/fd", (int)process);
   DIR *descriptors = opendir(folder);
   if (!descriptors) return;
@@ -56,14 +61,15 @@ static void visit_files(void *context, pid_t process) {
     const ssize_t length = readlinkat(dirfd(descriptors), entry->d_name, target, sizeof target - 1);
     if (length <= 0 || target[0] != '/') continue;
     target[length] = '\0';
-    files->take(files->context, target);
+    listing->take_file(listing->context, target);
   }
   closedir(descriptors);
 }
 
-void program_processes_list_files(const char *run, void (*take)(void *context, const char *path), void *context) {
-  Files files = {take, context};
-  visit_processes(run, visit_files, &files);
+void program_processes_list(const char *run, void (*take_process)(void *context, pid_t process),
+                            void (*take_file)(void *context, const char *path), void *context) {
+  Listing listing = {take_process, take_file, context};
+  visit_processes(run, visit_files, &listing);
 }
 
 /* ---- leftovers --------------------------------------------------------------------------------------------------- */

@@ -217,6 +217,14 @@ static bool was_killed(const Supervisor *s, int status) {
   return s->stop == 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 }
 
+/* A run without a row of metrics has finished, but it is hardly what was meant: `sweep status --runs` shows why. */
+static void report_no_metrics(Supervisor *s) {
+  snprintf(s->state.message, sizeof s->state.message, "finished without a metric: none was found in metrics = %.200s",
+           core_script_text(s->config.program, CORE_SCRIPT_metrics));
+  core_warn("%s", s->state.message);
+  if (store_run_state_write(s->root, s->id, &s->state) != CORE_OK) core_warn("%s", core_error_message());
+}
+
 static int finish(Supervisor *s, int status) {
   read_metrics(s, true);
   if (s->sink.damaged > 0)
@@ -230,6 +238,7 @@ static int finish(Supervisor *s, int status) {
   const StoreStatus ended = s->state.status;
   if (*s->state.message) core_log(CORE_LOG_ERROR, "%s", s->state.message);
   else if (!killed) core_info("%s", store_status_name(ended));
+  if (ended == STORE_FINISHED && program_logs_rows(s->logs) == 0) report_no_metrics(s);
   program_logs_close(&s->logs, true);
   if (killed) {
     core_warn("the program was killed (signal 9), perhaps out of memory");

@@ -111,7 +111,7 @@ static int read_finished(StoreDatabase *database, const SweepManifest *manifest,
     "SELECT s.idx, r.id, r.attempt, r.iteration, r.iterations, r.transitions, r.transitions_total, "
     "r.steps_per_second, r.solve_rate, r.pid, r.host, r.started, r.heartbeat, r.finished, r.train_seconds, r.device, "
     "r.git_commit, CASE WHEN r.solve_rate IS NULL THEN (SELECT e.episode_return FROM evaluation AS e "
-    "WHERE e.run_id = r.id AND e.level_set = 'train' ORDER BY e.iteration DESC LIMIT 1) END "
+    "WHERE e.run_id = r.id AND e.level_set = 'train' ORDER BY e.iteration DESC LIMIT 1) END, r.message "
     "FROM sweep_run AS s JOIN run AS r ON r.id = s.run_id "
     "WHERE s.sweep = ?1 AND r.status = 'finished'",
     &query));
@@ -134,6 +134,7 @@ static int read_finished(StoreDatabase *database, const SweepManifest *manifest,
     copy_text(run->state.host, sizeof run->state.host, store_query_text(query, 10));
     copy_text(run->state.device, sizeof run->state.device, store_query_text(query, 15));
     copy_text(run->state.commit, sizeof run->state.commit, store_query_text(query, 16));
+    copy_text(run->state.message, sizeof run->state.message, store_query_text(query, 18));
   }
   store_query_close(&query);
   return code;

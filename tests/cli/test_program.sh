@@ -57,6 +57,9 @@ tap_run "the database can be made anew" 0 "new rows from 4 runs" sweep rebuild
 own broken 'sh -c "echo one >&2; echo the last line >&2; exit 3"' > broken.ini
 tap_run "a failure's reason is the last line of standard error" 1 "exit code 3: the last line" \
   timeout 120 sweep submit broken.ini --wait
+own silent true > silent.ini
+tap_run "a run without metrics finishes" 0 "4 finished" timeout 120 sweep submit silent.ini --wait
+tap_run "and says that it has none" 0 "finished without a metric: none was found in metrics = jsonl" sweep status silent --runs
 own diverged 'sh -c "exit 76"' > diverged.ini
 tap_run "exit code 76 is a divergence" 1 "diverged" timeout 120 sweep submit diverged.ini --wait
 own absent 'no-such-program-here {lr}' > absent.ini

@@ -8,10 +8,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/files.h"
 #include "core/protobuf.h"
+#include "core/terminal.h"
 #include "core/tfrecord.h"
 #include "sweep/program/events.h"
 #include "sweep/program/source.h"
@@ -240,6 +243,55 @@ static void test_events(void **state) {
   core_text_free(&bytes);
 }
 
+static void write_named(CoreText *bytes, const char *directory, long long seconds, const char *host, long process) {
+  char path[CORE_PATH_MAX];
+  assert_int_equal(core_files_path(path, "%s/events.out.tfevents.%010lld.%s.%ld.0", directory, seconds, host, process),
+                   CORE_OK);
+  write_bytes(path, bytes, 0, bytes->length);
+}
+
+/* TensorBoard's writer opens its file only to append to it. In a directory that runs share, the file belongs to the run
+ * of the process in its name; other processes, hosts and times are other runs'. */
+static void test_shared_events(void **state) {
+  ProgramEvents *events;
+  ProgramSink sink = new_sink();
+  CoreText bytes = {0};
+  char list[CORE_PATH_MAX], shared[CORE_PATH_MAX], host[256] = "";
+  snprintf(shared, sizeof shared, "%s", path_of("shared"));
+  snprintf(list, sizeof list, "%s", path_of("metrics.shared.files"));
+  assert_int_equal(core_files_make_directories(shared), CORE_OK);
+  assert_int_equal(gethostname(host, sizeof host - 1), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    execle("/bin/sleep", "sleep", "60", NULL, (char *const[]){"SWEEP_RUN=00112233aabbccdd", NULL});
+    _exit(127);
+  }
+  assert_int_equal(program_events_open(shared, "00112233aabbccdd", list, &events), CORE_OK);
+  const long long now = (long long)core_clock_unix_s();
+  append_version(&bytes);
+  append_scalar(&bytes, 5, "other", 1, 0);
+  write_named(&bytes, shared, now, host, child + 1);
+  write_named(&bytes, shared, now, "elsewhere", child);
+  write_named(&bytes, shared, now - 3600, host, child);
+  core_text_clear(&bytes);
+  append_version(&bytes);
+  append_scalar(&bytes, 10, "return", 1.5f, 0);
+  write_named(&bytes, shared, now, host, child);
+  for (int i = 0; i < 1000 && program_events_files(events) == 0; i++) { /* until the child has its environment */
+    assert_int_equal(program_events_read(events, false, &sink), CORE_OK);
+    usleep(10000);
+  }
+  kill(child, SIGKILL);
+  waitpid(child, NULL, 0);
+  append_scalar(&bytes, 20, "return", 2.5f, 0); /* written last, read after the process has ended */
+  write_named(&bytes, shared, now, host, child);
+  assert_int_equal(program_events_read(events, true, &sink), CORE_OK);
+  check_taken("return=1.5 step=10\nreturn=2.5 step=20\n");
+  program_events_close(&events);
+  program_sink_free(&sink);
+  core_text_free(&bytes);
+}
+
 /* ---- names ---------------------------------------------------------------------------------------------------- */
 
 static void test_names(void **state) {
@@ -266,6 +318,7 @@ static int tear_down(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_json),   cmocka_unit_test(test_tail),
                                      cmocka_unit_test(test_table),  cmocka_unit_test(test_crc),
-                                     cmocka_unit_test(test_events), cmocka_unit_test(test_names)};
+                                     cmocka_unit_test(test_events), cmocka_unit_test(test_shared_events),
+                                     cmocka_unit_test(test_names)};
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }
