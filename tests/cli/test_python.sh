@@ -110,7 +110,7 @@ else try "many worlds that step together" work "(1024,) True" 'print(rewards.sha
 mkdir -p work/runs/ab && cp -r policies/plain work/runs/ab/policy
 try "a trained policy, and what it does" work "(3, 16) (3, 6)" 'print(logits.shape, actions.shape)'
 try "submit an experiment, and wait for it" first "True 1" \
-  'import sweepdb; print(isinstance(told, dict), len(sweepdb.open("results.db", frame="numpy").runs(where={"status": "finished"})["id"]))'
+  'import sweepdb; print(isinstance(result, dict), len(sweepdb.open("results.db", frame="numpy").runs(where={"status": "finished"})["id"]))'
 
 tap_expect "the example that submits" 0 'epsilon 0.4: solve rate [01]\.[0-9]{2} of 2 seeds' "$python" "$top/python/examples/submit.py" from_python
 if "$python" -c 'import mypy' 2>/dev/null; then
