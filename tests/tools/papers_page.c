@@ -128,11 +128,10 @@ static void add_task(const CoreConfig *config, Values *tasks) {
   core_text_free(&text);
 }
 
-/* Prints the table's row of the runs that the experiment file makes without a profile. */
-static void print_ours(const char *path) {
+/* Appends the table's cell of the runs that the experiment file makes without a profile. */
+static void append_ours(const char *path, CoreText *text) {
   SweepSpec spec;
   SweepGrid grid;
-  CoreText text = {0};
   Values tasks = {0}, shapes = {0};
   char shape[64];
   Numbers environments = {0}, steps = {0}, transitions = {0};
@@ -157,25 +156,23 @@ static void print_ours(const char *path) {
     snprintf(shape, sizeof shape, "%d × %d", (int)config.env.num, (int)config.ppo.num_steps);
     values_add(&shapes, shape);
   }
-  core_text_append(&text, "| here | ");
-  values_print(&tasks, LISTED, &text);
-  core_text_append(&text, " | ");
+  values_print(&tasks, LISTED, text);
+  core_text_append(text, "; ");
   if (shapes.count == environments.count * steps.count && shapes.count > 0) { /* full product */
-    numbers_print(&environments, &text);
-    core_text_append(&text, " × ");
-    numbers_print(&steps, &text);
+    numbers_print(&environments, text);
+    core_text_append(text, " × ");
+    numbers_print(&steps, text);
   } else {
-    values_print(&shapes, PAIRS, &text);
+    values_print(&shapes, PAIRS, text);
   }
-  core_text_append(&text, " | ");
-  numbers_print(&transitions, &text);
-  printf("%s | %zu, %zu seeds |\n", core_text_string(&text), grid.runs, spec.seed_count);
+  if (shapes.count) core_text_append(text, "; ");
+  numbers_print(&transitions, text);
+  core_text_appendf(text, "; %zu runs, %zu seeds", grid.runs, spec.seed_count);
   values_free(&tasks);
   values_free(&shapes);
   free(environments.value);
   free(steps.value);
   free(transitions.value);
-  core_text_free(&text);
   sweep_grid_free(&grid);
   sweep_spec_free(&spec);
 }
@@ -419,18 +416,32 @@ static const AnalysisPaperRuns *runs_of(const AnalysisPaper *figure) {
   return NULL;
 }
 
-static void print_runs(const AnalysisPaperRuns *runs, const Values *shared) {
-  printf("\n| | environment | environments × steps | transitions | runs |\n|---|---|---|---|---|\n");
-  printf("| paper | %s | %s | %s | %s seeds |\n", runs->environment, runs->shape, runs->transitions, runs->seeds);
-  print_ours(runs->experiment);
-  if (runs->stand_in[0]) {
-    CoreText text = {0};
-    core_text_appendf(&text, "**Stand-in**: %s.", runs->stand_in);
-    putchar('\n');
-    print_wrapped(text.data);
-    core_text_free(&text);
+/* Prints the table of a paper's experiments: their figures, and the runs of the paper and of the experiment file. */
+static void print_experiments(const char *paper) {
+  printf("\n| figures | experiment | paper | here |\n|---|---|---|---|\n");
+  for (const AnalysisPaper *figure = analysis_papers; figure->name; figure++) {
+    const AnalysisPaperRuns *runs = runs_of(figure);
+    CoreText figures = {0}, ours = {0};
+    if (!runs || !is_of(figure->title, paper) || first_of(figure->experiment) != figure) continue;
+    for (const AnalysisPaper *other = figure; other->name; other++)
+      if (strcmp(other->experiment, figure->experiment) == 0)
+        core_text_appendf(&figures, "%s%s", figures.length ? ", " : "", number_of(other->title));
+    append_ours(runs->experiment, &ours);
+    printf("| %s | [%s](../%s) | %s; %s%s%s; %s seeds | %s |\n", core_text_string(&figures),
+           runs->experiment + strlen("experiments/"), runs->experiment, runs->environment, runs->shape,
+           runs->shape[0] ? "; " : "", runs->transitions, runs->seeds, core_text_string(&ours));
+    core_text_free(&figures);
+    core_text_free(&ours);
   }
-  print_assumptions(runs->experiment, shared);
+}
+
+static void print_stand_in(const AnalysisPaperRuns *runs) {
+  CoreText text = {0};
+  if (!runs->stand_in[0]) return;
+  core_text_appendf(&text, "**Stand-in**: %s.", runs->stand_in);
+  putchar('\n');
+  print_wrapped(text.data);
+  core_text_free(&text);
 }
 
 static void print_figure(const AnalysisPaper *figure, const Values *shared) {
@@ -441,14 +452,17 @@ static void print_figure(const AnalysisPaper *figure, const Values *shared) {
   core_text_appendf(&text, "%c%s. `analyze %s`", toupper((unsigned char)figure->summary[0]),
                     figure->summary + 1, figure->name);
   if (first == figure) {
-    core_text_appendf(&text, ", [%s](../%s).", figure->experiment + strlen("experiments/"), figure->experiment);
+    core_text_appendf(&text, ", %s.", figure->experiment + strlen("experiments/"));
   } else {
     core_text_append(&text, ", runs of Fig. ");
     print_link(first->title, number_of(first->title), &text);
     core_text_append(&text, ".");
   }
   print_wrapped(text.data);
-  if (runs && first == figure) print_runs(runs, shared);
+  if (runs && first == figure) {
+    print_stand_in(runs);
+    print_assumptions(runs->experiment, shared);
+  }
   print_claims(figure);
   core_text_free(&text);
 }
@@ -458,6 +472,7 @@ static void print_paper(const AnalysisPaperTitle *paper) {
   Values shared = {0};
   printf("\n## %s: %s\n\n", paper->key, paper->title);
   print_wrapped(paper->note);
+  print_experiments(paper->key);
   print_shared(paper->key, &shared);
   for (const AnalysisPaper *figure = analysis_papers; figure->name; figure++)
     if (is_of(figure->title, paper->key)) print_figure(figure, &shared);
@@ -494,9 +509,9 @@ static const char intro[] =
   "    sweep submit experiments/fig1a_com.ini --profile demo --wait    # the runs\n"
   "    analyze fig1a results.db                                        # the figure\n"
   "    analyze claims results.db --claim com_low                       # a verdict on one claim\n\n"
-  "Each figure has its command, its experiment file, and\n\n"
-  "- a table of the paper's runs and ours at full size. `sweep plan FILE --profile laptop` (hours) or `demo`\n"
-  "  (minutes) prints the smaller versions;\n"
+  "Each paper begins with a table of its experiments. A cell has the environment, environments × steps, transitions\n"
+  "and runs; ours are at full size, and `sweep plan FILE --profile laptop` (hours) or `demo` (minutes) prints the\n"
+  "smaller versions. Each figure has its command, its experiment file or runs, and\n\n"
   "- **Stand-in**: what replaces an environment that is not available here;\n"
   "- *Assumed (p)*: values that the paper does not state. All others are the paper's, or the defaults of the code\n"
   "  that it names. The first lines of a file name further assumed defaults;\n"
