@@ -260,28 +260,29 @@ static void append_cell(CoreText *text, const char *cell) {
 }
 
 void core_config_to_markdown(CoreText *text) {
-  static const char *const kinds[] = {"integer", "real", "yes/no", "choice", "text"};
+  static const char *const kinds[] = {"integer, ", "real, ", "yes/no", "", "text"};
   size_t row_count, section_count;
   const CoreConfigRow *rows = core_config_rows(&row_count);
   const CoreConfigSection *sections = core_config_sections(&section_count);
   CoreText cell = {0};
   core_text_append(text,
     "# Settings\n\n"
-    "Generated from `core/config/config.def` by `make docs`; do not edit. Every setting stands in a config file as\n"
-    "`key = value` under its `[section]`, and on the command line as `--set section.key=value`. Numbers may be\n"
-    "written `1e8`, or with a suffix right behind the digits: `50k`, `3M`, `2G`, `1.5T` (powers of 1000). Settings\n"
-    "marked *manner* say only how a run is carried out; all others are part of the run's id.\n");
+    "Generated from `core/config/config.def` by `make docs`; do not edit. Write a setting in a config file as\n"
+    "`key = value` under its `[section]`, or on the command line as `--set section.key=value`. Numbers are written\n"
+    "`1e8`, or with a suffix: `50k`, `3M`, `2G`, `1.5T` (powers of 1000). Text has at most 255 bytes. Settings marked\n"
+    "*manner* control only how a run is executed; all others are part of the run's id.\n");
   for (size_t s = 0; s < section_count; s++) {
     core_text_appendf(text, "\n## [%s]\n\n%s.\n\n"
-                      "| setting | kind | default | possible | meaning |\n|---|---|---|---|---|\n",
+                      "| setting | values | default | meaning |\n|---|---|---|---|\n",
                       sections[s].name, sections[s].help);
     for (size_t i = sections[s].first; i < sections[s].first + sections[s].count; i++) {
       const CoreConfigRow *row = &rows[i];
       core_text_clear(&cell);
-      core_config_append_range(row, &cell);
-      core_text_appendf(text, "| `%s` | %s |", row->name, kinds[row->kind]);
-      append_cell(text, *row->def ? row->def : "(empty)");
+      core_text_append(&cell, kinds[row->kind]);
+      if (row->kind != CORE_CONFIG_BOOL && row->kind != CORE_CONFIG_STRING) core_config_append_range(row, &cell);
+      core_text_appendf(text, "| `%s` |", row->name);
       append_cell(text, core_text_string(&cell));
+      append_cell(text, *row->def ? row->def : "(empty)");
       core_text_clear(&cell);
       core_text_appendf(&cell, "%s%s", row->identity ? "" : "*manner*: ", row->help);
       append_cell(text, core_text_string(&cell));
