@@ -66,7 +66,7 @@ def check_seeds():
 
 
 def check_libsim():
-    """The same worlds through plain calls, as docs/libsim.md has them."""
+    """The same worlds through plain calls of libsim."""
     env = sweepdb.KinetixVectorEnv(7, "s", level_count=4, reset="new", threads=2)
     options = libsim.load().libsim_options_default()
     options.worlds, options.seed, options.reset = 7, 11, libsim.RESETS.index("new")
