@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/claims/clock.h"
+#include "analysis/claims/curve.h"
 #include "analysis/claims/permute.h"
 #include "analysis/claims/switches.h"
 #include "analysis/runs/codes.h"
@@ -82,6 +83,8 @@ static const Meaning meanings[ANALYSIS_TESTS] = {
   [ANALYSIS_TEST_DOWN] = {"Spearman's rho", "< 0", "six configurations to compare", OF_POINTS, false},
   [ANALYSIS_TEST_GROWS] = {"rho at the whole budget - rho at a tenth", "> 0", "six configurations to compare",
                            OF_POINTS, false},
+  [ANALYSIS_TEST_ONE_CURVE] = {"largest distance from the others' curve", "none", "two levers, six configurations each",
+                               OF_POINTS, true},
   [ANALYSIS_TEST_AT_LEAST_95] = {"mean", "> 0.95", "one configuration", OF_MEAN, false},
   [ANALYSIS_TEST_POSITIVE] = {"mean", "> 0", "one configuration", OF_MEAN, false},
   [ANALYSIS_TEST_NEGATIVE] = {"mean", "< 0", "one configuration", OF_MEAN, false},
@@ -206,6 +209,7 @@ static AnalysisTested test(const AnalysisTable *table, AnalysisCells *cells, Ana
     case ANALYSIS_TEST_MIDDLE: return analysis_test_middle(cells);
     case ANALYSIS_TEST_UP: return analysis_test_rho(cells);
     case ANALYSIS_TEST_DOWN: return opposite(analysis_test_rho(cells));
+    case ANALYSIS_TEST_ONE_CURVE: return analysis_test_one_curve(table, cells, f->margin);
     case ANALYSIS_TEST_AT_LEAST_95: return test_mean(table, cells, 0.95, 1);
     case ANALYSIS_TEST_POSITIVE: return test_mean(table, cells, 0, 1);
     case ANALYSIS_TEST_NEGATIVE: return test_mean(table, cells, 0, -1);
@@ -372,7 +376,8 @@ static int evaluate(StoreDatabase *database, const AnalysisClaimsAsked *asked, c
   f->runs = cells.count;
   if (meaning->kind != OF_SWITCH) analysis_cells_merge_children(table, &cells);
   /* A configuration is a point, however few its seeds; a switch counts parents. */
-  drop_thin_cells(&cells, meaning->kind == OF_POINTS || meaning->kind == OF_SWITCH ? 1 : SEEDS_MIN);
+  const bool is_point = meaning->kind == OF_POINTS && !meaning->margin;
+  drop_thin_cells(&cells, is_point || meaning->kind == OF_SWITCH ? 1 : SEEDS_MIN);
   if (cells.cells < all && needs_all_cells(claim->test)) drop_thin_cells(&cells, SIZE_MAX);
   f->cells = cells.cells;
   f->seeds = fewest_seeds(&cells);

@@ -32,6 +32,8 @@ typedef enum AnalysisTest {
   ANALYSIS_TEST_UP,          /* Spearman's rho of x and the measure is above 0 [no relation; permutation] */
   ANALYSIS_TEST_DOWN,        /* ... below 0 */
   ANALYSIS_TEST_GROWS,       /* rho is greater at the end than at a tenth of the budget [the same; permutation] */
+  ANALYSIS_TEST_ONE_CURVE,   /* the measure follows one curve of x, whichever setting moves x (curve.h) [some setting's
+                                configurations lie the margin off the others' curve; t] */
   ANALYSIS_TEST_AT_LEAST_95, /* the mean is above 0.95 [not; t] */
   ANALYSIS_TEST_POSITIVE,    /* the mean is above 0 [not; t] */
   ANALYSIS_TEST_NEGATIVE,    /* the mean is below 0 [not; t] */

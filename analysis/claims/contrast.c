@@ -49,9 +49,8 @@ AnalysisInterval analysis_contrast_interval(AnalysisContrast contrast, size_t n)
   return (AnalysisInterval){contrast.estimate, contrast.estimate - half, contrast.estimate + half, n};
 }
 
-/* "The largest of these differences is within the margin": each must be, by two tests of one side; and one that surely
- * is not contradicts, with Bonferroni for their number. weights[count][cells]. */
-static AnalysisTested within(const AnalysisCells *cells, const double *weights, size_t count, double margin) {
+AnalysisTested analysis_contrasts_within(const AnalysisCells *cells, const double *weights, size_t count,
+                                         double margin) {
   AnalysisTested tested = ANALYSIS_NOT_TESTED;
   double outside = 1;
   if (count == 0) return tested;
@@ -114,7 +113,7 @@ AnalysisTested analysis_test_equal(const AnalysisCells *cells, double margin) {
       count += used > 0;
     }
   }
-  AnalysisTested tested = within(cells, weights, count, margin);
+  AnalysisTested tested = analysis_contrasts_within(cells, weights, count, margin);
   tested.strata = strata;
   free(weights);
   free(key);
@@ -251,7 +250,7 @@ AnalysisTested analysis_test_gain_equal(const AnalysisCells *cells, double margi
       else memset(weight, 0, cells->cells * sizeof *weight);
     }
   }
-  AnalysisTested tested = within(cells, weights, count, margin);
+  AnalysisTested tested = analysis_contrasts_within(cells, weights, count, margin);
   tested.strata = strata;
   free(weights);
   free(key);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "analysis/claims/claims.h"
+#include "analysis/claims/curve.h"
 #include "core/config/origin.h"
 #include "core/memory.h"
 #include "core/random.h"
@@ -211,6 +212,7 @@ static double change_of(const AnalysisClaim *claim, const AnalysisCells *cells, 
     case ANALYSIS_TEST_UP:
     case ANALYSIS_TEST_GROWS: return x - 0.5;
     case ANALYSIS_TEST_DOWN: return 0.5 - x;
+    case ANALYSIS_TEST_ONE_CURVE: return at;
     case ANALYSIS_TEST_AT_LEAST_95:
     case ANALYSIS_TEST_POSITIVE: return 1;
     case ANALYSIS_TEST_NEGATIVE: return -1;
@@ -220,13 +222,23 @@ static double change_of(const AnalysisClaim *claim, const AnalysisCells *cells, 
 
 static bool is_of_margin(AnalysisTest test) {
   return test == ANALYSIS_TEST_EQUAL || test == ANALYSIS_TEST_SAME_BEST || test == ANALYSIS_TEST_GAIN_EQUAL ||
-         test == ANALYSIS_TEST_SWITCH_SAME || test == ANALYSIS_TEST_NOT_WORSE || test == ANALYSIS_TEST_BEST_EQUAL;
+         test == ANALYSIS_TEST_SWITCH_SAME || test == ANALYSIS_TEST_NOT_WORSE || test == ANALYSIS_TEST_BEST_EQUAL ||
+         test == ANALYSIS_TEST_ONE_CURVE;
+}
+
+/* Sets the second key to 1 for the configurations of one lever, to 0 for all others. */
+static void mark_lever(const AnalysisTable *table, AnalysisCells *cells, size_t s) {
+  uint64_t *lever = core_memory_allocate((cells->cells + 1) * sizeof *lever), one = 0;
+  analysis_curve_levers(table, cells, s, lever);
+  for (size_t c = cells->stratum[s]; c < cells->stratum[s + 1] && one == 0; c++) one = lever[c];
+  for (size_t c = cells->stratum[s]; c < cells->stratum[s + 1]; c++) cells->second[c] = lever[c] == one;
+  free(lever);
 }
 
 /* Adds `size` times the claim's effect, as large as its margin for claims that things are alike. */
 static void add_effect(World *world, const AnalysisSelection *selection, const AnalysisClaim *claim, double size) {
   AnalysisMeasure x;
-  const bool measured_x = claim->test >= ANALYSIS_TEST_MIDDLE && claim->test <= ANALYSIS_TEST_GROWS;
+  const bool measured_x = claim->test >= ANALYSIS_TEST_MIDDLE && claim->test <= ANALYSIS_TEST_ONE_CURVE;
   if (size == 0) return;
   if (measured_x && analysis_measure_find(claim->key, &x) != CORE_OK) return;
   AnalysisTable table = analysis_table_create(selection, world->measured, NULL);
@@ -235,6 +247,7 @@ static void add_effect(World *world, const AnalysisSelection *selection, const A
                                            claim->beside, claim->measure, measured_x ? (int)x : -1};
   if (analysis_cells_create(&table, &arrangement, &cells) == CORE_OK) {
     for (size_t s = 0; s < cells.strata; s++) {
+      if (claim->test == ANALYSIS_TEST_ONE_CURVE) mark_lever(&table, &cells, s);
       for (size_t c = cells.stratum[s]; c < cells.stratum[s + 1]; c++) {
         const double change = size * change_of(claim, &cells, s, c, 0);
         const double early = size * change_of(claim, &cells, s, c, 1);

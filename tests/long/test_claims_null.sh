@@ -12,7 +12,7 @@ worlds=${CLAIMS_WORLDS:-200}
 # claims together at most 5 %.
 awk -v worlds="$worlds" '
   $4 == "0" { n = $5; most = 0.05 * n + 3 * sqrt(n * 0.05 * 0.95); total[$3] += n; up[$3] += $6; down[$3] += $7; claims++
-    margin = $2 == "EQUAL" || $2 == "SAME_BEST" || $2 == "GAIN_EQUAL" || $2 == "SWITCH_SAME" || $2 == "NOT_WORSE" || $2 == "BEST_EQUAL"
+    margin = $2 == "EQUAL" || $2 == "SAME_BEST" || $2 == "GAIN_EQUAL" || $2 == "SWITCH_SAME" || $2 == "NOT_WORSE" || $2 == "BEST_EQUAL" || $2 == "ONE_CURVE"
     wrong = $6 > most || (!margin && $7 > most) || (margin && $7 > most)
     if (wrong) { bad++; printf "# %s (%s) with %d seeds: supported in %d, contradicted in %d of %d\n", $1, $2, $3, $6, $7, n } }
   { key = $2 " " $3; if ($4 == "0") { s[key] += $6; c[key] += $7; w[key] += $5 } else { p[key " " $4] += $6; q[key " " $4] += $5 } }

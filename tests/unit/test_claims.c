@@ -161,6 +161,43 @@ static void test_middle(void **state) {
   world_free(&world);
 }
 
+/* Epsilon, COM, epochs and the learning rate on one hill over DDR, or COM off it by `apart`; 4 seeds each. */
+static World levers_world(double apart) {
+  World world = world_create();
+  for (int l = 0; l < 4; l++) {
+    for (int i = 0; i < 7; i++) {
+      for (int seed = 0; seed < 4; seed++) {
+        CoreConfig config = l == 1 ? ewma(1 << i, seed) : core_config_default();
+        config.train.seed = seed;
+        if (l == 0) config.ppo.epsilon = 0.05 * (i + 1);
+        if (l == 2) config.ppo.epochs = 1 << i;
+        if (l == 3) config.ppo.learning_rate = 1e-4 * (1 << i);
+        const double ddr = 1e3 * pow(3, i + 0.3 * l), u = log(ddr / 3e4) / 4;
+        const double score = 0.7 - 0.3 * u * u + (l == 1 ? apart : 0);
+        AnalysisMeasured *run =
+          add_run(&world, &config, score + 0.02 * noise(8, (uint32_t)(7 * l + i), (uint32_t)seed));
+        run->value[ANALYSIS_MEASURE_ddr] = ddr;
+        run->rated = true;
+      }
+    }
+  }
+  return world;
+}
+
+static void test_one_curve(void **state) {
+  World world = levers_world(0);
+  assert_verdict(&world, "ddr_universal", ANALYSIS_SUPPORTED);
+  assert_int_equal(finding_of(&world, "ddr_universal").runs, 4 * 27); /* epsilon 0.2 is also 8 epochs */
+  world_free(&world);
+  world = levers_world(0.15);
+  assert_verdict(&world, "ddr_universal", ANALYSIS_CONTRADICTED);
+  assert_true(fabs(finding_of(&world, "ddr_universal").interval.center) > 0.1);
+  world_free(&world);
+  world = levers_world(-0.05); /* the margin */
+  assert_verdict(&world, "ddr_universal", ANALYSIS_UNDECIDED);
+  world_free(&world);
+}
+
 static void test_switch(void **state) {
   World world = world_create();
   for (int seed = 0; seed < 4; seed++) {
@@ -461,7 +498,7 @@ int main(void) {
     cmocka_unit_test(test_ends), cmocka_unit_test(test_trend), cmocka_unit_test(test_unfinished),
     cmocka_unit_test(test_different_code),
     cmocka_unit_test(test_only_like_with_like), cmocka_unit_test(test_equal_data), cmocka_unit_test(test_robust),
-    cmocka_unit_test(test_middle), cmocka_unit_test(test_switch),
+    cmocka_unit_test(test_middle), cmocka_unit_test(test_one_curve), cmocka_unit_test(test_switch),
     cmocka_unit_test(test_plateau), cmocka_unit_test(test_few_seeds), cmocka_unit_test(test_no_spread),
     cmocka_unit_test(test_order_and_looks), cmocka_unit_test(test_children_of_one_parent),
     cmocka_unit_test(test_membership), cmocka_unit_test(test_mixed), cmocka_unit_test(test_equal),
