@@ -448,15 +448,8 @@ static void print_figure(const AnalysisPaper *figure, const Values *shared) {
   const AnalysisPaper *first = first_of(figure->experiment);
   CoreText text = {0};
   printf("\n### %s\n\n", figure->title);
-  core_text_appendf(&text, "%c%s. `analyze %s`", toupper((unsigned char)figure->summary[0]),
-                    figure->summary + 1, figure->name);
-  if (first == figure) {
-    core_text_appendf(&text, ", %s.", figure->experiment + strlen("experiments/"));
-  } else {
-    core_text_append(&text, ", runs of Fig. ");
-    print_link(first->title, number_of(first->title), &text);
-    core_text_append(&text, ".");
-  }
+  core_text_appendf(&text, "%c%s. `analyze %s`", toupper((unsigned char)figure->summary[0]), figure->summary + 1,
+                    figure->name);
   print_wrapped(text.data);
   if (runs && first == figure) {
     print_stand_in(runs);
@@ -487,17 +480,36 @@ static void print_paper(const AnalysisPaperTitle *paper) {
   core_text_free(&text);
 }
 
-/* Prints one row per test of claims.def. */
+/* Returns the name of a test in claims.def, or NULL. */
+static const char *name_of(AnalysisTest test, const AnalysisClaim *claims, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (claims[i].test == test) return claims[i].test_name;
+  return NULL;
+}
+
+/* Prints the tests of claims.def; tests of the same statistic share a row. */
 static void print_tests(const AnalysisClaim *claims, size_t count) {
   for (AnalysisTest test = 0; test < ANALYSIS_TESTS; test++) {
-    const char *name = NULL, *direction, *statistic = analysis_test_statistic(test, &direction);
+    CoreText names = {0}, directions = {0};
+    const char *direction, *statistic = analysis_test_statistic(test, &direction);
     const char *limit = analysis_test_limit(test);
-    for (size_t i = 0; i < count; i++)
-      if (claims[i].test == test) name = claims[i].test_name;
     const size_t length = strlen(statistic) - (statistic[strlen(statistic) - 1] == ',');
-    if (name)
-      printf("| `%s` | %.*s | %s | %s |\n", name, (int)length, statistic, direction, limit ? limit : "as above");
-    else if (limit) fault("limits.def speaks of a test that claims.def lacks", statistic);
+    if (limit && !name_of(test, claims, count)) fault("limits.def speaks of a test that claims.def lacks", statistic);
+    for (;; test++) {
+      const char *name = name_of(test, claims, count);
+      if (name) {
+        core_text_appendf(&names, "%s`%s`", names.length ? " " : "", name);
+        core_text_appendf(&directions, "%s%s", directions.length ? "; " : "", direction);
+      }
+      const bool is_last = test + 1 == ANALYSIS_TESTS || analysis_test_limit(test + 1) ||
+                           strcmp(analysis_test_statistic(test + 1, &direction), statistic) != 0;
+      if (is_last) break;
+    }
+    if (names.length)
+      printf("| %s | %.*s | %s | %s |\n", names.data, (int)length, statistic, directions.data,
+             limit ? limit : "as above");
+    core_text_free(&names);
+    core_text_free(&directions);
   }
 }
 
@@ -510,7 +522,7 @@ static const char intro[] =
   "    analyze claims results.db --claim com_low                       # a verdict on one claim\n\n"
   "Each paper begins with a table of its experiments. A cell has the environment, environments × steps, transitions\n"
   "and runs; ours are at full size, and `sweep plan FILE --profile laptop` (hours) or `demo` (minutes) prints the\n"
-  "smaller versions. Each figure has its command, its experiment file or runs, and\n\n"
+  "smaller versions. Each figure has its command, and\n\n"
   "- **Stand-in**: what replaces an environment that is not available here;\n"
   "- *Assumed (p)*: values that the paper does not state. All others are the paper's, or the defaults of the code\n"
   "  that it names. The first lines of a file name further assumed defaults;\n"
