@@ -237,7 +237,7 @@ static Key *sorted_keys(const AnalysisGrouping *groups) {
     for (size_t g = 0; g < groups->count; g++) {
       bool known = false;
       for (size_t e = 0; e < g && !known; e++)
-        known = core_config_same_value(groups->groups[e].config, groups->groups[g].config, keys[k].row);
+        known = core_config_value_equals(groups->groups[e].config, groups->groups[g].config, keys[k].row);
       keys[k].values += !known;
     }
   }

@@ -66,7 +66,7 @@ static int read_all(StoreQuery *of_states, StoreQuery *of_coverage, const Compar
     const AnalysisRun *run = &c->selection->runs[c->run[i]];
     const AnalysisMeasured *m = &c->measured[c->run[i]];
     value[i] = c->states[i] = NAN;
-    if (m->iteration > 0 && !core_config_has_no_worlds(&run->config))
+    if (m->iteration > 0 && !core_config_has_no_envs(&run->config))
       TRY(read_states(of_states, run, m->iteration, &c->states[i]));
   }
   for (size_t i = 0; i < c->count; i++) {

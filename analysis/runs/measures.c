@@ -295,7 +295,7 @@ static int read_iterations(Queries *q, const AnalysisRun *of, AnalysisMeasured *
     TRY(take(q->profile, of->id, last, of->config.ppo.epochs * of->config.ppo.num_minibatches, profile,
              sizeof profile / sizeof *profile, run));
   /* noisy_sgd has no evaluations: its score is how near it came. */
-  if (!core_config_has_no_worlds(&of->config)) return CORE_OK;
+  if (!core_config_has_no_envs(&of->config)) return CORE_OK;
   run->rated = false;
   return run->broken ? CORE_OK : take(q->distance, of->id, last, -1, final, 1, run);
 }

@@ -1,8 +1,8 @@
-/* The configuration table in memory: rows, defaults, names, values from text, config files. config_check.c has the
- * checks between keys; config_text.c writes it out again (canonical text, id, JSON, help). Everything derives from
- * config.def; nothing here names a setting.
+/* The configuration table in memory: rows, defaults, names, parsing of values and config files. config_check.c
+ * validates combinations of settings; config_text.c formats configurations (canonical text, id, JSON, help). Everything
+ * derives from config.def; nothing here names a setting.
  *
- * A sweep makes a hundred thousand of these, so setting a value allocates nothing and finds its row by a hash. */
+ * A sweep creates a hundred thousand configurations, so setting a value allocates nothing and finds its row by hash. */
 #include "core/config/config.h"
 
 #include <math.h>
@@ -19,11 +19,11 @@
 /* ---- the table ------------------------------------------------------------------------------------------------ */
 
 #define RESULT true
-#define MANNER false
+#define EXECUTION false
 
 #define ROW(s, k, kind_, low, high, choices_, unit_, identity_, help_) \
   {.name = #s "." #k, .section = #s, .key = #k, .kind = CORE_CONFIG_##kind_, .offset = offsetof(CoreConfig, s.k), \
-   .lowest = low, .highest = high, .choices = choices_, .unit = unit_, .help = help_, .identity = identity_},
+   .min = low, .max = high, .choices = choices_, .unit = unit_, .help = help_, .identity = identity_},
 #define SECTION(s, help_)
 #define END_SECTION(s)
 #define INT(s, k, default_, low, high, unit_, identity_, help_) ROW(s, k, INT, low, high, NULL, unit_, identity_, help_)
@@ -32,14 +32,14 @@
 #define BOOL(s, k, default_, identity_, help_) ROW(s, k, BOOL, 0, 1, NULL, "", identity_, help_)
 #define ENUM(s, k, default_, choices_, identity_, help_) ROW(s, k, ENUM, 0, 0, choices_, "", identity_, help_)
 #define TEXT(s, k, default_, identity_, help_) ROW(s, k, STRING, 0, 0, NULL, "", identity_, help_)
-static const CoreConfigRow own_rows[] = {
+static const CoreConfigRow trainer_rows[] = {
 #include "core/config/config.def"
 };
-enum { ROW_COUNT = sizeof own_rows / sizeof *own_rows, PROGRAM_ROWS_MAX = 2048 };
-/* Not const: `def` is filled in by prepare(), from the values themselves, and programs' settings follow. */
+enum { ROW_COUNT = sizeof trainer_rows / sizeof *trainer_rows, PROGRAM_ROWS_MAX = 2048 };
+/* trainer_rows with `def` filled in by initialize(), followed by the settings of user programs. */
 static CoreConfigRow rows[ROW_COUNT + PROGRAM_ROWS_MAX];
 static atomic_size_t row_count = ROW_COUNT;
-static pthread_mutex_t growing = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t growth_mutex = PTHREAD_MUTEX_INITIALIZER;
 #undef SECTION
 #undef END_SECTION
 #undef INT
@@ -81,14 +81,14 @@ enum { SECTION_COUNT = sizeof sections / sizeof *sections };
 /* ---- names ---------------------------------------------------------------------------------------------------- */
 
 enum { SLOT_COUNT = 8192 };
-_Static_assert(ROW_COUNT + PROGRAM_ROWS_MAX < SLOT_COUNT / 2, "the table of names is too full");
-_Static_assert(ROW_COUNT + PROGRAM_ROWS_MAX <= CORE_CONFIG_ROWS_MAX, "more rows than are announced");
+_Static_assert(ROW_COUNT + PROGRAM_ROWS_MAX < SLOT_COUNT / 2, "the hash table of names is too full");
+_Static_assert(ROW_COUNT + PROGRAM_ROWS_MAX <= CORE_CONFIG_ROWS_MAX, "more rows than CORE_CONFIG_ROWS_MAX");
 
-static _Atomic uint16_t slots[SLOT_COUNT]; /* 0: free, else 1 + the row's index */
+static _Atomic uint16_t slots[SLOT_COUNT]; /* 1 + index of a row; 0: free */
 static const char *names[ROW_COUNT];
-static pthread_once_t prepared = PTHREAD_ONCE_INIT;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* FNV-1a. */
+/* Computes FNV-1a. */
 static uint32_t hash_name(const char *name) {
   uint32_t hash = 2166136261u;
   for (; *name; name++) hash = (hash ^ (unsigned char)*name) * 16777619u;
@@ -101,15 +101,14 @@ static void add_name(size_t row) {
   slots[slot] = (uint16_t)(row + 1);
 }
 
-static void prepare(void) {
+static void initialize(void) {
   CoreText text = {0};
-  memcpy(rows, own_rows, sizeof own_rows);
+  memcpy(rows, trainer_rows, sizeof trainer_rows);
   for (size_t i = 0; i < ROW_COUNT; i++) {
     add_name(i);
     names[i] = rows[i].name;
     core_text_clear(&text);
-    /* Lives as long as the process. */
-    rows[i].def = core_text_duplicate(core_config_get(&core_config_defaults, &rows[i], &text));
+    rows[i].def = core_text_duplicate(core_config_get(&core_config_defaults, &rows[i], &text)); /* never freed */
     for (size_t s = 0; s < SECTION_COUNT; s++) {
       if (strcmp(sections[s].name, rows[i].section) != 0) continue;
       if (sections[s].count++ == 0) sections[s].first = i;
@@ -119,25 +118,25 @@ static void prepare(void) {
 }
 
 const CoreConfigRow *core_config_rows(size_t *count) {
-  pthread_once(&prepared, prepare);
+  pthread_once(&once, initialize);
   *count = row_count;
   return rows;
 }
 
-const CoreConfigRow *core_config_own_rows(size_t *count) {
-  pthread_once(&prepared, prepare);
+const CoreConfigRow *core_config_trainer_rows(size_t *count) {
+  pthread_once(&once, initialize);
   *count = ROW_COUNT;
   return rows;
 }
 
 const CoreConfigSection *core_config_sections(size_t *count) {
-  pthread_once(&prepared, prepare);
+  pthread_once(&once, initialize);
   *count = SECTION_COUNT;
   return sections;
 }
 
 const CoreConfigRow *core_config_find(const char *name) {
-  pthread_once(&prepared, prepare);
+  pthread_once(&once, initialize);
   for (uint32_t slot = hash_name(name) % SLOT_COUNT; slots[slot]; slot = (slot + 1) % SLOT_COUNT) {
     const CoreConfigRow *row = &rows[slots[slot] - 1];
     if (strcmp(row->name, name) == 0) return row;
@@ -154,7 +153,7 @@ static CoreConfigKind wider_kind(CoreConfigKind a, CoreConfigKind b) {
 
 const CoreConfigRow *core_config_add_program_row(const char *name, CoreConfigKind kind, const char *choices,
                                                  const char *def, bool widens) {
-  pthread_mutex_lock(&growing);
+  pthread_mutex_lock(&growth_mutex);
   CoreConfigRow *row = (CoreConfigRow *)core_config_find(name);
   if (row && row->is_program) {
     row->kind = widens ? wider_kind(row->kind, kind) : kind;
@@ -162,20 +161,20 @@ const CoreConfigRow *core_config_add_program_row(const char *name, CoreConfigKin
     row->def = def;
   } else if (!row && row_count < ROW_COUNT + PROGRAM_ROWS_MAX) {
     row = &rows[row_count];
-    *row = (CoreConfigRow){.name = name, .section = "settings", .key = name, .kind = kind, .lowest = -INFINITY,
-                           .highest = INFINITY, .choices = choices, .unit = "", .help = "", .def = def,
+    *row = (CoreConfigRow){.name = name, .section = "settings", .key = name, .kind = kind, .min = -INFINITY,
+                           .max = INFINITY, .choices = choices, .unit = "", .help = "", .def = def,
                            .identity = true, .is_program = true};
     add_name(row_count);
     row_count++;
   } else {
     row = NULL;
   }
-  pthread_mutex_unlock(&growing);
+  pthread_mutex_unlock(&growth_mutex);
   return row;
 }
 
-/* The nearest name; failing that, the name whose key alone is nearest to what follows the last dot ("epsilon",
- * "train.epsilom"). A short word is near to too many keys: it has to be one. */
+/* Returns the name nearest to `name`, or else the one whose key is nearest to the part after the last dot ("epsilon",
+ * "train.epsilom"). A short word is near too many keys, so it has to match exactly. NULL: none. */
 static const char *nearest_name(const char *name) {
   const char *nearest = core_text_nearest(name, names, ROW_COUNT);
   if (nearest) return nearest;
@@ -203,8 +202,8 @@ void core_config_append_range(const CoreConfigRow *row, CoreText *text) {
   switch (row->kind) {
     case CORE_CONFIG_INT:
     case CORE_CONFIG_REAL:
-      core_text_appendf(text, "%s to %s%s%s", core_text_from_real(row->lowest, low),
-                        core_text_from_real(row->highest, high), *row->unit ? " " : "", row->unit);
+      core_text_appendf(text, "%s to %s%s%s", core_text_from_real(row->min, low),
+                        core_text_from_real(row->max, high), *row->unit ? " " : "", row->unit);
       break;
     case CORE_CONFIG_BOOL: core_text_append(text, "yes or no"); break;
     case CORE_CONFIG_ENUM:
@@ -214,13 +213,13 @@ void core_config_append_range(const CoreConfigRow *row, CoreText *text) {
   }
 }
 
-static int bad_value(const CoreConfigRow *row, const char *value, const char *fault, const char *hint) {
+static int bad_value(const CoreConfigRow *row, const char *value, const char *problem, const char *hint) {
   CoreText range = {0};
   core_config_append_range(row, &range);
   CoreText odd = {0};
   if (core_unicode_find_odd(value, &odd)) hint = core_text_string(&odd);
-  int code = core_error(CORE_USAGE, "%s = %.80s %s%s%s; possible: %s", row->name, *value ? value : "(empty)", fault,
-                        odd.length ? ": it holds " : "", hint, core_text_string(&range));
+  int code = core_error(CORE_USAGE, "%s = %.80s %s%s%s; expected %s", row->name, *value ? value : "(empty)", problem,
+                        odd.length ? "; it contains " : "", hint, core_text_string(&range));
   core_text_free(&odd);
   core_text_free(&range);
   return code;
@@ -230,7 +229,7 @@ static int set_int(int64_t *field, const CoreConfigRow *row, const char *text) {
   int64_t value;
   if (!core_text_to_int_scaled(text, &value))
     return bad_value(row, text, "is not a whole number", core_text_number_hint(text));
-  if ((double)value < row->lowest || (double)value > row->highest) return bad_value(row, text, "is out of range", "");
+  if ((double)value < row->min || (double)value > row->max) return bad_value(row, text, "is out of range", "");
   *field = value;
   return CORE_OK;
 }
@@ -239,8 +238,8 @@ static int set_real(double *field, const CoreConfigRow *row, const char *text) {
   double value;
   if (!core_text_to_real_scaled(text, &value))
     return bad_value(row, text, "is not a number", core_text_number_hint(text));
-  if (value < row->lowest || value > row->highest) return bad_value(row, text, "is out of range", "");
-  *field = value + 0.0; /* -0 and 0 are one setting, and one id */
+  if (value < row->min || value > row->max) return bad_value(row, text, "is out of range", "");
+  *field = value + 0.0; /* -0 and 0 must have the same id */
   return CORE_OK;
 }
 
@@ -255,14 +254,15 @@ static int bad_choice(const CoreConfigRow *row, const char *text) {
   const char *nearest = core_text_nearest(text, choices, count);
   CoreText list = {0};
   core_config_append_range(row, &list);
-  int code = core_error(CORE_USAGE, "%s = %.80s is none of: %s%s%s%s", row->name, value, core_text_string(&list),
+  int code = core_error(CORE_USAGE, "%s = %.80s is not one of: %s%s%s%s", row->name, value, core_text_string(&list),
                         nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
   core_text_free(&list);
   return code;
 }
 
-/* "mujoco/..." stands for mujoco/ and any name or path behind it; gym/ takes module:id, too. */
-static bool is_behind(const char *choice, size_t span, const char *text) {
+/* Whether `text` matches a choice with a wildcard: "mujoco/..." matches mujoco/ followed by a name or path, or
+ * module:id for gym/. `span` is the length of the choice. */
+static bool matches_wildcard(const char *choice, size_t span, const char *text) {
   static const char dots[] = "...", letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:";
   const size_t tail = strlen(dots), stem = span - tail;
   if (span <= tail || memcmp(choice + span - tail, dots, tail) != 0 || strncmp(choice, text, stem) != 0) return false;
@@ -273,7 +273,7 @@ bool core_config_is_choice(const char *choices, const char *text) {
   const size_t length = strlen(text);
   for (const char *c = choices;; c++) {
     const size_t span = strcspn(c, "|");
-    if ((span == length && memcmp(c, text, length) == 0) || is_behind(c, span, text)) return true;
+    if ((span == length && memcmp(c, text, length) == 0) || matches_wildcard(c, span, text)) return true;
     c += span;
     if (!*c) return false;
   }
@@ -282,13 +282,13 @@ bool core_config_is_choice(const char *choices, const char *text) {
 static int set_text(char *field, const CoreConfigRow *row, const char *text) {
   size_t length = strlen(text);
   if (length >= CORE_CONFIG_TEXT)
-    return core_error(CORE_USAGE, "%s is too long: %zu bytes, at most %d are possible", row->name, length,
+    return core_error(CORE_USAGE, "%s is too long: %zu bytes; expected at most %d", row->name, length,
                       CORE_CONFIG_TEXT - 1);
   if (row->kind == CORE_CONFIG_ENUM && !core_config_is_choice(row->choices, text)) return bad_choice(row, text);
-  /* Canonical text is a line each, and JSON is UTF-8. */
+  /* Canonical text has one line per setting, and JSON requires UTF-8. */
   CoreText odd = {0};
   const int code = core_unicode_find_odd(text, &odd)
-                     ? core_error(CORE_USAGE, "%s holds %s", row->name, core_text_string(&odd)) : CORE_OK;
+                     ? core_error(CORE_USAGE, "%s contains %s", row->name, core_text_string(&odd)) : CORE_OK;
   core_text_free(&odd);
   if (code != CORE_OK) return code;
   memcpy(field, text, length);
@@ -296,10 +296,11 @@ static int set_text(char *field, const CoreConfigRow *row, const char *text) {
   return CORE_OK;
 }
 
-/* A configuration without a program, as those that only check a value, takes the row's kind for the program's. */
+/* Sets a program's setting. A configuration without a program (one that only validates a value) gets a temporary
+ * program with this setting alone, of the row's kind. */
 static int set_program(CoreConfig *config, const CoreConfigRow *row, const char *text) {
   if (config->program) return core_script_set(config, row->name, text);
-  CoreScriptDraft *draft = core_script_draft();
+  CoreScriptDraft *draft = core_script_draft_create();
   const CoreScript *program;
   int code = core_script_draft_add(draft, row->name, row->kind, row->choices, row->def);
   if (code == CORE_OK) code = core_script_intern(draft, &program);
@@ -319,7 +320,7 @@ static int set_row(CoreConfig *config, const CoreConfigRow *row, const char *tex
     case CORE_CONFIG_INT: return set_int(field, row, text);
     case CORE_CONFIG_REAL: return set_real(field, row, text);
     case CORE_CONFIG_BOOL:
-      return core_text_to_bool(text, field) ? CORE_OK : bad_value(row, text, "is neither yes nor no", "");
+      return core_text_to_bool(text, field) ? CORE_OK : bad_value(row, text, "is not a boolean", "");
     case CORE_CONFIG_ENUM:
     case CORE_CONFIG_STRING: break;
   }
@@ -336,7 +337,7 @@ int core_config_set_pair(CoreConfig *config, const char *pair) {
   char *plain = core_text_pair(pair), *equals = strchr(plain, '=');
   int code;
   if (!equals) {
-    code = core_error(CORE_USAGE, "'%.80s' is no key=value", pair);
+    code = core_error(CORE_USAGE, "'%.80s' is not key=value", pair);
   } else {
     *equals = '\0';
     code = core_config_set(config, plain, equals + 1);
@@ -353,22 +354,24 @@ static int check_section(const CoreIni *ini, const CoreIniEntry *entry) {
     if (strcmp(sections[i].name, entry->section) == 0) return CORE_OK;
     known[i] = sections[i].name;
   }
-  static const char *const of_experiments[] = {"sweep", "slurm", "grid ", "zip ", "profile "};
-  for (size_t i = 0; i < sizeof of_experiments / sizeof *of_experiments; i++)
-    if (strncmp(of_experiments[i], entry->section, strlen(of_experiments[i])) == 0)
-      return core_ini_error(ini, entry, "[%s] is a section of experiments, which hold many runs, and no section of a "
-                            "config: sweep submit %s runs it, sweep plan %s shows what it would run", entry->section,
+  static const char *const experiment_sections[] = {"sweep", "slurm", "grid ", "zip ", "profile "};
+  for (size_t i = 0; i < sizeof experiment_sections / sizeof *experiment_sections; i++)
+    if (strncmp(experiment_sections[i], entry->section, strlen(experiment_sections[i])) == 0)
+      return core_ini_error(ini, entry, "[%s] is a section of an experiment file, which describes many runs, not of a "
+                            "config file; run it with sweep submit %s, preview it with sweep plan %s", entry->section,
                             ini->file, ini->file);
   const char *nearest = core_text_nearest(entry->section, known, SECTION_COUNT);
   if (nearest)
-    return core_ini_error(ini, entry, "[%s] is not a section of a config; did you mean [%s]?", entry->section, nearest);
-  return core_ini_error(ini, entry, "[%s] is not a section of a config; `trainer --help` lists them", entry->section);
+    return core_ini_error(ini, entry, "[%s] is not a section of a config file; did you mean [%s]?",
+                                      entry->section, nearest);
+  return core_ini_error(ini, entry, "[%s] is not a section of a config file; `trainer --help` lists them",
+                                    entry->section);
 }
 
 static int read_entry(const CoreIni *ini, const CoreIniEntry *entry, int *lines, CoreConfig *config) {
   char name[256];
   if (!*entry->section)
-    return core_ini_error_key(ini, entry, "%s stands before the first [section]", entry->key);
+    return core_ini_error_key(ini, entry, "%s is before the first [section]", entry->key);
   int length = snprintf(name, sizeof name, "%s.%s", entry->section, entry->key);
   const CoreConfigRow *row = length < (int)sizeof name ? core_config_find(name) : NULL;
   if (!row) {
@@ -386,8 +389,8 @@ static int read_entry(const CoreIni *ini, const CoreIniEntry *entry, int *lines,
 int core_config_read(const char *path, CoreConfig *config) {
   CoreIni ini;
   int lines[ROW_COUNT] = {0}, code = CORE_OK;
-  CoreConfig result = *config; /* `config` stays as it was when the file is bad */
-  pthread_once(&prepared, prepare);
+  CoreConfig result = *config; /* `config` stays unchanged if the file is invalid */
+  pthread_once(&once, initialize);
   const CoreScript *program = NULL;
   TRY(core_ini_read(path, &ini));
   code = core_script_read(&ini, &program);

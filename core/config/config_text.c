@@ -1,4 +1,4 @@
-/* The configuration table written out: canonical text, run id, INI, JSON, help, docs/config.md. */
+/* Formatting of configurations: canonical text, run id, INI, JSON, help, docs/config.md. */
 #include <math.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 /* ---- values --------------------------------------------------------------------------------------------------- */
 
-/* Numbers of a program's setting are those of its text, whatever the row's kind has become since. */
+/* Returns a program's value as the row's kind, which another program may have widened since it was parsed. */
 static const void *program_field(const CoreConfig *config, const CoreConfigRow *row) {
   static const int64_t no_integer;
   static const double no_real;
@@ -52,7 +52,7 @@ const char *core_config_get(const CoreConfig *config, const CoreConfigRow *row, 
   return core_text_string(text);
 }
 
-bool core_config_same_value(const CoreConfig *a, const CoreConfig *b, const CoreConfigRow *row) {
+bool core_config_value_equals(const CoreConfig *a, const CoreConfig *b, const CoreConfigRow *row) {
   if (row->is_program) return core_script_value(a->program, row) == core_script_value(b->program, row);
   const void *x = core_config_field(a, row), *y = core_config_field(b, row);
   switch (row->kind) {
@@ -69,7 +69,7 @@ bool core_config_same_value(const CoreConfig *a, const CoreConfig *b, const Core
 
 void core_config_hash(const CoreText *canonical, char id[CORE_RUN_ID]) {
   unsigned char hash[crypto_generichash_BYTES_MIN];
-  CORE_CHECK(sodium_init() >= 0); /* picks the fastest hash once; later calls return at once */
+  CORE_CHECK(sodium_init() >= 0); /* selects the fastest implementation once; later calls return immediately */
   CORE_CHECK(crypto_generichash(hash, sizeof hash, (const unsigned char *)core_text_string(canonical),
                                 canonical->length, NULL, 0) == 0);
   sodium_bin2hex(id, CORE_RUN_ID, hash, (CORE_RUN_ID - 1) / 2);
@@ -78,10 +78,10 @@ void core_config_hash(const CoreText *canonical, char id[CORE_RUN_ID]) {
 void core_config_id(const CoreConfig *config, char id[CORE_RUN_ID]) {
   CoreText canonical = {0}, value = {0};
   size_t count;
-  const CoreConfigRow *row = core_config_own_rows(&count);
+  const CoreConfigRow *row = core_config_trainer_rows(&count);
   if (config->program) core_script_canonical(config, true, &canonical);
   for (const CoreConfigRow *end = row + count; row < end && !config->program; row++) {
-    if (!row->identity || core_config_same_value(config, &core_config_defaults, row)) continue;
+    if (!row->identity || core_config_value_equals(config, &core_config_defaults, row)) continue;
     core_text_append(&canonical, row->name);
     core_text_append(&canonical, "=");
     core_text_append(&canonical, core_config_get(config, row, &value));
@@ -94,11 +94,12 @@ void core_config_id(const CoreConfig *config, char id[CORE_RUN_ID]) {
 
 /* ---- files ---------------------------------------------------------------------------------------------------- */
 
-/* Plain where the INI reader gives the same text back, else in quotes. */
+/* Appends a value, in quotes if the INI reader would otherwise change it. */
 static void append_ini_value(CoreText *text, const char *value) {
   size_t length = strlen(value);
-  bool plain = length > 0 && !strpbrk(value, ";#\"\\") && !strchr(" \t", value[0]) && !strchr(" \t", value[length - 1]);
-  if (plain) {
+  bool is_plain = length > 0 && !strpbrk(value, ";#\"\\") && !strchr(" \t", value[0]) && !strchr(" \t",
+                                                value[length - 1]);
+  if (is_plain) {
     core_text_append(text, value);
     return;
   }
@@ -112,7 +113,7 @@ static void append_ini_value(CoreText *text, const char *value) {
 
 void core_config_to_ini(const CoreConfig *config, CoreText *text) {
   size_t row_count, section_count;
-  const CoreConfigRow *rows = core_config_own_rows(&row_count);
+  const CoreConfigRow *rows = core_config_trainer_rows(&row_count);
   if (config->program) {
     core_script_to_ini(config->program, text);
     core_text_appendf(text, "\n[train]\nseed = %lld\nthreads = %lld\n", (long long)config->train.seed,
@@ -146,7 +147,7 @@ static void append_json_string(CoreText *text, const char *value) {
 static void append_json_value(CoreText *text, const CoreConfigRow *row, const char *value) {
   switch (row->kind) {
     case CORE_CONFIG_INT: core_text_append(text, value); break;
-    case CORE_CONFIG_REAL: /* JSON knows no infinity */
+    case CORE_CONFIG_REAL: /* JSON has no infinity */
       core_text_append(text, strcmp(value, "inf") == 0 ? "\"inf\"" : value);
       break;
     case CORE_CONFIG_BOOL: core_text_append(text, strcmp(value, "yes") == 0 ? "true" : "false"); break;
@@ -155,7 +156,7 @@ static void append_json_value(CoreText *text, const CoreConfigRow *row, const ch
   }
 }
 
-/* What a scaling scheme comes to, so that queries need not know the schemes. */
+/* Appends the scaled values, so that queries need not know the schemes. */
 static void append_resolved(const CoreConfig *config, CoreText *text) {
   CoreConfig resolved;
   if (!core_config_is_scaled(config) || core_config_resolve(config, &resolved) != CORE_OK) return;
@@ -166,7 +167,7 @@ static void append_resolved(const CoreConfig *config, CoreText *text) {
                     resolved.ppo.learning_rate);
 }
 
-/* One setting, with the brackets and names before it. */
+/* Appends one setting, with its key and, at a section's start, the brackets. */
 static void append_json_row(const CoreConfig *config, const CoreConfigRow *rows, size_t i, CoreText *value,
                             CoreText *text) {
   if (i > 0 && strcmp(rows[i].section, rows[i - 1].section) == 0) core_text_appendf(text, ",\"%s\":", rows[i].key);
@@ -181,20 +182,20 @@ void core_config_to_json(const CoreConfig *config, CoreText *text) {
 }
 
 const char *core_config_json(CoreConfigJson *json, const CoreConfig *config) {
-  size_t count, from = 0; /* of a row in the last text */
-  const CoreConfigRow *rows = core_config_own_rows(&count);
+  size_t count, from = 0; /* from: offset of a row in the previous text */
+  const CoreConfigRow *rows = core_config_trainer_rows(&count);
   if (config->program) {
     core_text_clear(&json->spare);
     core_script_to_json(config, &json->spare);
     return core_text_string(&json->spare);
   }
   CoreText text = json->spare, value = {0};
-  const bool known = json->ends != NULL;
-  if (!known) json->ends = core_memory_zero_allocate(count, sizeof *json->ends);
+  const bool has_previous = json->ends != NULL;
+  if (!has_previous) json->ends = core_memory_zero_allocate(count, sizeof *json->ends);
   core_text_clear(&text);
   for (size_t i = 0; i < count; i++) {
     const size_t to = json->ends[i];
-    if (known && core_config_same_value(&json->config, config, &rows[i]))
+    if (has_previous && core_config_value_equals(&json->config, config, &rows[i]))
       core_text_append_bytes(&text, json->text.data + from, to - from);
     else append_json_row(config, rows, i, &value, &text);
     from = to;
@@ -217,9 +218,9 @@ void core_config_json_free(CoreConfigJson *json) {
   *json = (CoreConfigJson){0};
 }
 
-/* ---- for people ----------------------------------------------------------------------------------------------- */
+/* ---- help and documentation ----------------------------------------------------------------------------------- */
 
-/* "time limit of an episode [default 256; 1 to 65536 environment steps]" */
+/* Appends "time limit of an episode [default 256; 1 to 65536 environment steps]". */
 static void append_description(CoreText *text, const CoreConfigRow *row) {
   core_text_appendf(text, "%s [default %s", row->help, *row->def ? row->def : "empty");
   if (row->kind != CORE_CONFIG_STRING) {
@@ -249,7 +250,7 @@ void core_config_help(CoreHelp *help) {
   core_text_free(&text);
 }
 
-/* '|' would end the table's cell. */
+/* Appends a table cell; escapes '|', which would end it. */
 static void append_cell(CoreText *text, const char *cell) {
   core_text_append(text, " ");
   for (; *cell; cell++) {
@@ -260,7 +261,7 @@ static void append_cell(CoreText *text, const char *cell) {
 }
 
 void core_config_to_markdown(CoreText *text) {
-  static const char *const kinds[] = {"integer, ", "real, ", "yes/no", "", "text"};
+  static const char *const types[] = {"integer, ", "real, ", "yes/no", "", "text"};
   size_t row_count, section_count;
   const CoreConfigRow *rows = core_config_rows(&row_count);
   const CoreConfigSection *sections = core_config_sections(&section_count);
@@ -270,7 +271,7 @@ void core_config_to_markdown(CoreText *text) {
     "Generated from `core/config/config.def` by `make docs`; do not edit. Write a setting in a config file as\n"
     "`key = value` under its `[section]`, or on the command line as `--set section.key=value`. Numbers are written\n"
     "`1e8`, or with a suffix: `50k`, `3M`, `2G`, `1.5T` (powers of 1000). Text has at most 255 bytes. Settings marked\n"
-    "*manner* control only how a run is executed; all others are part of the run's id.\n");
+    "*execution* affect only how a run is executed; all others are part of the run's id.\n");
   for (size_t s = 0; s < section_count; s++) {
     core_text_appendf(text, "\n## [%s]\n\n%s.\n\n"
                       "| setting | values | default | meaning |\n|---|---|---|---|\n",
@@ -278,13 +279,13 @@ void core_config_to_markdown(CoreText *text) {
     for (size_t i = sections[s].first; i < sections[s].first + sections[s].count; i++) {
       const CoreConfigRow *row = &rows[i];
       core_text_clear(&cell);
-      core_text_append(&cell, kinds[row->kind]);
+      core_text_append(&cell, types[row->kind]);
       if (row->kind != CORE_CONFIG_BOOL && row->kind != CORE_CONFIG_STRING) core_config_append_range(row, &cell);
       core_text_appendf(text, "| `%s` |", row->name);
       append_cell(text, core_text_string(&cell));
       append_cell(text, *row->def ? row->def : "(empty)");
       core_text_clear(&cell);
-      core_text_appendf(&cell, "%s%s", row->identity ? "" : "*manner*: ", row->help);
+      core_text_appendf(&cell, "%s%s", row->identity ? "" : "*execution*: ", row->help);
       append_cell(text, core_text_string(&cell));
       core_text_append(text, "\n");
     }

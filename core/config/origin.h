@@ -1,16 +1,15 @@
-/* Where a run's first weights come from (init.from): "run:<id>", "run:<id>@<iteration>", or the path of a
- * checkpoint. */
+/* Origin of a run's initial weights (init.from): "run:<id>", "run:<id>@<iteration>", or the path of a checkpoint. */
 #ifndef CORE_ORIGIN_H
 #define CORE_ORIGIN_H
 #include "core/config/config.h"
 
 typedef struct CoreOrigin {
-  bool is_run;             /* else `text` is a path */
+  bool is_run;             /* whether the origin is a run; else it is the path of a file */
   char run[CORE_RUN_ID];
-  int64_t iteration;       /* -1: the newest that there is */
+  int64_t iteration;       /* -1: the newest checkpoint */
 } CoreOrigin;
 
-/* CORE_USAGE: begins with "run:" and is none. */
+/* Parses init.from. CORE_USAGE: it starts with "run:", but is not of the form above. */
 int core_origin_parse(const char *text, CoreOrigin *origin);
 
 #endif

@@ -1,5 +1,5 @@
-/* Programs in memory (script.h): a pool in which equal objects are one, values of settings, and what follows from
- * them. script_read.c makes programs of files, script_text.c writes them out. */
+/* Programs in memory (script.h): interning of equal objects, values of settings, and quantities derived from them.
+ * script_read.c parses programs, script_text.c formats them. */
 #include "core/config/script.h"
 
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include "core/unicode.h"
 
 #define RESULT true
-#define MANNER false
+#define EXECUTION false
 #define KEY(key, def, identity, help) #key,
 const char *const core_script_keys[CORE_SCRIPT_KEYS] = {
 #include "core/config/script.def"
@@ -28,14 +28,15 @@ const bool core_script_identity[CORE_SCRIPT_KEYS] = {
 };
 #undef KEY
 
-/* ---- the pool ---------------------------------------------------------------------------------------------------- */
+/* ---- interning --------------------------------------------------------------------------------------------------- */
 
 typedef struct Blob { size_t size; uint64_t hash; void *bytes; } Blob;
 
 static Blob *blobs; /* [blob_capacity], open addressing */
 static size_t blob_count, blob_capacity;
-static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t blob_mutex = PTHREAD_MUTEX_INITIALIZER;
 
+/* Computes FNV-1a. */
 static uint64_t hash_bytes(const void *bytes, size_t size) {
   uint64_t hash = 14695981039346656037u;
   for (size_t i = 0; i < size; i++) hash = (hash ^ ((const unsigned char *)bytes)[i]) * 1099511628211u;
@@ -60,10 +61,10 @@ static void grow(void) {
   blob_capacity = capacity;
 }
 
-/* The copy of these bytes that lives as long as the process. */
+/* Returns the unique copy of these bytes, which is never freed. */
 static const void *intern(const void *bytes, size_t size) {
   const uint64_t hash = hash_bytes(bytes, size);
-  pthread_mutex_lock(&guard);
+  pthread_mutex_lock(&blob_mutex);
   if (2 * blob_count >= blob_capacity) grow();
   Blob *blob = find_slot(blobs, blob_capacity, hash, bytes, size);
   if (!blob->bytes) {
@@ -72,7 +73,7 @@ static const void *intern(const void *bytes, size_t size) {
     blob_count++;
   }
   const void *found = blob->bytes;
-  pthread_mutex_unlock(&guard);
+  pthread_mutex_unlock(&blob_mutex);
   return found;
 }
 
@@ -91,7 +92,7 @@ static const CoreScriptValue *intern_value(const char *text) {
 
 /* ---- drafts ------------------------------------------------------------------------------------------------------ */
 
-CoreScriptDraft *core_script_draft(void) {
+CoreScriptDraft *core_script_draft_create(void) {
   CoreScriptDraft *draft = core_memory_zero_allocate(1, sizeof *draft);
   for (int key = 0; key < CORE_SCRIPT_KEYS; key++) core_text_append(&draft->text[key], core_script_defaults[key]);
   return draft;
@@ -106,8 +107,8 @@ void core_script_draft_free(CoreScriptDraft **draft) {
     free(owned->settings[i].value);
   }
   for (size_t i = 0; i < owned->metric_count; i++) {
-    free(owned->metrics[i].ours);
-    free(owned->metrics[i].theirs);
+    free(owned->metrics[i].column);
+    free(owned->metrics[i].name);
   }
   free(owned);
   *draft = NULL;
@@ -122,13 +123,15 @@ static bool is_name(const char *name) {
 static int check_name(const CoreScriptDraft *draft, const char *name) {
   static const char *const reserved[] = {"run", "dir", "config", "flags", "overrides", "program"};
   if (!is_name(name))
-    return core_error(CORE_USAGE, "%.80s: a setting's name has 1 to %d letters, digits, '.', '_' and '-'", name,
+    return core_error(CORE_USAGE, "%.80s is not a valid setting name: expected 1 to %d letters, digits, '.', '_' and "
+                                  "'-'", name,
                       CORE_SCRIPT_NAME - 1);
   if (strcmp(name, "seed") == 0)
-    return core_error(CORE_USAGE, "seed is given by seeds in [sweep]; {seed} stands for it in command");
+    return core_error(CORE_USAGE, "seed is set by seeds in [sweep]; in command, {seed} expands to it");
   for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
     if (strcmp(reserved[i], name) == 0)
-      return core_error(CORE_USAGE, "%s cannot be a setting's name: {%s} has a meaning of its own; choose another name",
+      return core_error(CORE_USAGE, "%s cannot be a setting's name: {%s} is a built-in placeholder; choose another "
+                                    "name",
                         name, name);
   const CoreConfigRow *row = core_config_find(name);
   if ((row && !row->is_program) || strncmp(name, "sweep.", 6) == 0 || strncmp(name, "slurm.", 6) == 0 ||
@@ -152,8 +155,8 @@ int core_script_draft_add(CoreScriptDraft *draft, const char *name, CoreConfigKi
   return CORE_OK;
 }
 
-/* The row of a setting. Returns its name where there is no room for one. */
-static const char *find_row(const CoreScriptDraft *draft, size_t i, CoreScriptSetting *setting) {
+/* Initializes a setting and its row. Returns the setting's name if the table of rows is full, else NULL. */
+static const char *add_row(const CoreScriptDraft *draft, size_t i, CoreScriptSetting *setting) {
   const char *name = draft->settings[i].name;
   const char *choices = draft->settings[i].choices ? intern_text(draft->settings[i].choices) : NULL;
   setting->kind = draft->settings[i].kind;
@@ -163,7 +166,7 @@ static const char *find_row(const CoreScriptDraft *draft, size_t i, CoreScriptSe
   return setting->row ? NULL : name;
 }
 
-static const CoreScript *make(const CoreScriptDefinition *definition, const CoreScriptValue *const *values) {
+static const CoreScript *create(const CoreScriptDefinition *definition, const CoreScriptValue *const *values) {
   const size_t size = sizeof(CoreScript) + definition->setting_count * sizeof *values;
   CoreScript *program = core_memory_zero_allocate(1, size);
   program->definition = definition;
@@ -178,29 +181,29 @@ int core_script_intern(const CoreScriptDraft *draft, const CoreScript **program)
   CoreScriptSetting settings[CORE_SCRIPT_SETTINGS_MAX];
   CoreScriptMetric metrics[CORE_SCRIPT_METRICS_MAX];
   const CoreScriptValue *values[CORE_SCRIPT_SETTINGS_MAX];
-  memset(&definition, 0, sizeof definition); /* padding too: they are compared as bytes */
+  memset(&definition, 0, sizeof definition); /* including padding, since they are compared as bytes */
   memset(settings, 0, sizeof settings);
   for (int key = 0; key < CORE_SCRIPT_KEYS; key++)
     definition.text[key] = intern_text(core_text_string(&draft->text[key]));
   for (size_t i = 0; i < draft->setting_count; i++) {
-    const char *lost = find_row(draft, i, &settings[i]);
-    if (lost) return core_error(CORE_USAGE, "%s: too many different settings of programs in one process", lost);
+    const char *failed = add_row(draft, i, &settings[i]);
+    if (failed) return core_error(CORE_USAGE, "%s: too many different program settings in one process", failed);
     values[i] = intern_value(draft->settings[i].value);
   }
   for (size_t i = 0; i < draft->metric_count; i++)
-    metrics[i] = (CoreScriptMetric){intern_text(draft->metrics[i].ours), intern_text(draft->metrics[i].theirs)};
+    metrics[i] = (CoreScriptMetric){intern_text(draft->metrics[i].column), intern_text(draft->metrics[i].name)};
   definition.setting_count = draft->setting_count;
   definition.metric_count = draft->metric_count;
   definition.settings = intern(settings, (draft->setting_count + 1) * sizeof *settings);
   definition.metrics = draft->metric_count ? intern(metrics, draft->metric_count * sizeof *metrics) : NULL;
-  *program = make(intern(&definition, sizeof definition), values);
+  *program = create(intern(&definition, sizeof definition), values);
   return CORE_OK;
 }
 
 const CoreScript *core_script_with(const CoreScript *program, CoreScriptKey key, const char *text) {
   CoreScriptDefinition definition = *program->definition;
   definition.text[key] = intern_text(text);
-  return make(intern(&definition, sizeof definition), (const CoreScriptValue *const *)program->values);
+  return create(intern(&definition, sizeof definition), (const CoreScriptValue *const *)program->values);
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
@@ -212,12 +215,12 @@ static int bad_choice(const char *name, const char *choices, const char *value) 
   char *copy = core_text_duplicate(choices), *rest = copy;
   for (char *word; count < CHOICES_MAX && (word = strsep(&rest, "|"));) list[count++] = word;
   const char *nearest = core_text_nearest(value, list, count);
-  CoreText words = {0};
-  for (size_t i = 0; i < count; i++) core_text_appendf(&words, "%s%s", i ? ", " : "", list[i]);
-  const int code = core_error(CORE_USAGE, "%s = %.80s is none of: %s%s%s%s", name, *value ? value : "(empty)",
-                              core_text_string(&words), nearest ? "; did you mean " : "", nearest ? nearest : "",
+  CoreText valid = {0};
+  for (size_t i = 0; i < count; i++) core_text_appendf(&valid, "%s%s", i ? ", " : "", list[i]);
+  const int code = core_error(CORE_USAGE, "%s = %.80s is not one of: %s%s%s%s", name, *value ? value : "(empty)",
+                              core_text_string(&valid), nearest ? "; did you mean " : "", nearest ? nearest : "",
                               nearest ? "?" : "");
-  core_text_free(&words);
+  core_text_free(&valid);
   free(copy);
   return code;
 }
@@ -226,26 +229,26 @@ static int check_text(const char *name, const char *value) {
   CoreText odd = {0};
   int code = CORE_OK;
   if (strlen(value) >= CORE_CONFIG_TEXT)
-    code = core_error(CORE_USAGE, "%s is too long: %zu bytes, at most %d are possible", name, strlen(value),
+    code = core_error(CORE_USAGE, "%s is too long: %zu bytes; expected at most %d", name, strlen(value),
                       CORE_CONFIG_TEXT - 1);
   else if (core_unicode_find_odd(value, &odd))
-    code = core_error(CORE_USAGE, "%s holds %s", name, core_text_string(&odd));
+    code = core_error(CORE_USAGE, "%s contains %s", name, core_text_string(&odd));
   core_text_free(&odd);
   return code;
 }
 
 int core_script_canonical_value(const char *name, CoreConfigKind kind, const char *choices, const char *value,
                                  CoreText *canonical) {
-  int64_t whole;
+  int64_t integer;
   double real;
   char number[32];
   core_text_clear(canonical);
   if (kind == CORE_CONFIG_INT) {
-    if (!core_text_to_int_scaled(value, &whole))
-      return core_error(CORE_USAGE, "%s = %.80s is not a whole number%s; where reals are meant, write the default in "
-                        "[settings] with a point, as 1.0", name, *value ? value : "(empty)",
+    if (!core_text_to_int_scaled(value, &integer))
+      return core_error(CORE_USAGE, "%s = %.80s is not a whole number%s; to allow real numbers, write the default in "
+                        "[settings] with a decimal point, such as 1.0", name, *value ? value : "(empty)",
                         core_text_number_hint(value));
-    core_text_appendf(canonical, "%lld", (long long)whole);
+    core_text_appendf(canonical, "%lld", (long long)integer);
   } else if (kind == CORE_CONFIG_REAL) {
     if (!core_text_to_real_scaled(value, &real))
       return core_error(CORE_USAGE, "%s = %.80s is not a number%s", name, *value ? value : "(empty)",
@@ -259,14 +262,15 @@ int core_script_canonical_value(const char *name, CoreConfigKind kind, const cha
   return CORE_OK;
 }
 
-static size_t place_of(const CoreScriptDefinition *definition, const char *name) {
+/* Returns the index of a setting; setting_count: none. */
+static size_t setting_index(const CoreScriptDefinition *definition, const char *name) {
   size_t i = 0;
   while (i < definition->setting_count && strcmp(definition->settings[i].row->name, name) != 0) i++;
   return i;
 }
 
 const CoreScriptSetting *core_script_find(const CoreScript *program, const char *name) {
-  const size_t i = place_of(program->definition, name);
+  const size_t i = setting_index(program->definition, name);
   return i < program->definition->setting_count ? &program->definition->settings[i] : NULL;
 }
 
@@ -294,22 +298,22 @@ static int unknown_setting(const CoreScriptDefinition *definition, const char *n
 
 int core_script_set(CoreConfig *config, const char *name, const char *value) {
   const CoreScriptDefinition *definition = config->program->definition;
-  const size_t place = place_of(definition, name);
+  const size_t index = setting_index(definition, name);
   const CoreScriptValue *values[CORE_SCRIPT_SETTINGS_MAX];
   CoreText canonical = {0};
-  if (place == definition->setting_count) return unknown_setting(definition, name);
-  const CoreScriptSetting *setting = &definition->settings[place];
+  if (index == definition->setting_count) return unknown_setting(definition, name);
+  const CoreScriptSetting *setting = &definition->settings[index];
   const int code = core_script_canonical_value(name, setting->kind, setting->choices, value, &canonical);
   if (code == CORE_OK) {
     memcpy(values, config->program->values, definition->setting_count * sizeof *values);
-    values[place] = intern_value(core_text_string(&canonical));
-    core_script_attach(config, make(definition, values));
+    values[index] = intern_value(core_text_string(&canonical));
+    core_script_attach(config, create(definition, values));
   }
   core_text_free(&canonical);
   return code;
 }
 
-/* ---- what follows ------------------------------------------------------------------------------------------------ */
+/* ---- derived quantities ------------------------------------------------------------------------------------------ */
 
 const char *core_script_text(const CoreScript *program, CoreScriptKey key) {
   return program->definition->text[key];

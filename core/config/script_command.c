@@ -1,4 +1,4 @@
-/* The command of a program: words, and what placeholders in them stand for (script.h). No shell reads any of it. */
+/* The command of a program: splits it into words and expands placeholders (script.h). No shell interprets it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,16 +25,16 @@ static void add_word(Words *words, const char *text) {
 /* ---- placeholders ------------------------------------------------------------------------------------------------ */
 
 static int unknown_placeholder(const Words *words, const char *name) {
-  static const char *const own[] = {"run", "dir", "seed", "config", "flags", "overrides"};
-  const char *names[CORE_SCRIPT_SETTINGS_MAX + sizeof own / sizeof *own];
+  static const char *const built_in[] = {"run", "dir", "seed", "config", "flags", "overrides"};
+  const char *names[CORE_SCRIPT_SETTINGS_MAX + sizeof built_in / sizeof *built_in];
   const CoreScriptDefinition *definition = words->program->definition;
   size_t count = 0;
   for (size_t i = 0; i < definition->setting_count; i++) names[count++] = definition->settings[i].row->name;
-  for (size_t i = 0; i < sizeof own / sizeof *own; i++) names[count++] = own[i];
+  for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++) names[count++] = built_in[i];
   const char *nearest = core_text_nearest(name, names, count);
   if (strcmp(name, "flags") == 0 || strcmp(name, "overrides") == 0)
-    return core_error(CORE_USAGE, "{%s} stands for several words, so it must be a word by itself", name);
-  return core_error(CORE_USAGE, "{%.80s} is neither a setting nor run, dir, seed, config, flags or overrides%s%s%s",
+    return core_error(CORE_USAGE, "{%s} expands to several words, so it must be a separate word", name);
+  return core_error(CORE_USAGE, "{%.80s} is not a setting, nor run, dir, seed, config, flags or overrides%s%s%s",
                     name, nearest ? "; did you mean {" : "; write {{ for a brace", nearest ? nearest : "",
                     nearest ? "}?" : "");
 }
@@ -58,7 +58,7 @@ static int append_placeholder(Words *words, const char *name) {
   return CORE_OK;
 }
 
-/* {flags}: "--lr" "0.1" ...; {overrides}: "lr=0.1" ... */
+/* Adds the words of {flags} ("--lr" "0.1" ...) or of {overrides} ("lr=0.1" ...). */
 static void add_settings(Words *words, bool flags) {
   const CoreScriptDefinition *definition = words->program->definition;
   CoreText text = {0};
@@ -75,31 +75,31 @@ static void add_settings(Words *words, bool flags) {
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
-/* The name behind an opening brace; *end: behind the closing one. */
-static int read_name(const char *at, char name[CORE_SCRIPT_NAME], const char **end) {
-  const size_t length = strcspn(at, "} \t\"'");
-  if (at[length] != '}' || length == 0 || length >= CORE_SCRIPT_NAME)
-    return core_error(CORE_USAGE, "{%.40s: expected a placeholder, as {lr}; write {{ for a brace", at);
-  memcpy(name, at, length);
+/* Reads the name after an opening brace; *end: the position after the closing one. */
+static int read_name(const char *text, char name[CORE_SCRIPT_NAME], const char **end) {
+  const size_t length = strcspn(text, "} \t\"'");
+  if (text[length] != '}' || length == 0 || length >= CORE_SCRIPT_NAME)
+    return core_error(CORE_USAGE, "{%.40s: expected a placeholder, such as {lr}; write {{ for a brace", text);
+  memcpy(name, text, length);
   name[length] = '\0';
-  *end = at + length + 1;
+  *end = text + length + 1;
   return CORE_OK;
 }
 
 static bool is_end(char c) { return c == '\0' || c == ' ' || c == '\t'; }
 
-/* Whether the word at `at` is {flags} or {overrides} alone. */
-static const char *take_settings(Words *words, const char *at) {
-  const bool flags = strncmp(at, "{flags}", 7) == 0 && is_end(at[7]);
-  const bool overrides = strncmp(at, "{overrides}", 11) == 0 && is_end(at[11]);
+/* Expands the word at `text` if it is {flags} or {overrides}. Returns the position after it, else NULL. */
+static const char *expand_settings(Words *words, const char *text) {
+  const bool flags = strncmp(text, "{flags}", 7) == 0 && is_end(text[7]);
+  const bool overrides = strncmp(text, "{overrides}", 11) == 0 && is_end(text[11]);
   if (!flags && !overrides) return NULL;
   add_settings(words, flags);
-  return at + (flags ? 7 : 11);
+  return text + (flags ? 7 : 11);
 }
 
-/* One word from *at on. A quote keeps blanks; inside of "...", \" and \\ are " and \. */
-static int read_word(Words *words, const char **at) {
-  const char *c = *at;
+/* Adds one word and advances *text. A quote keeps blanks; inside "...", \" and \\ stand for " and \. */
+static int read_word(Words *words, const char **text) {
+  const char *c = *text;
   char quote = '\0', name[CORE_SCRIPT_NAME];
   core_text_clear(&words->word);
   while (*c && (quote || !is_end(*c))) {
@@ -117,58 +117,58 @@ static int read_word(Words *words, const char **at) {
       core_text_append_bytes(&words->word, c++, 1);
     }
   }
-  if (quote) return core_error(CORE_USAGE, "%.60s: the quote %c has no end", *at, quote);
-  *at = c;
+  if (quote) return core_error(CORE_USAGE, "%.60s: quote %c is not closed", *text, quote);
+  *text = c;
   add_word(words, core_text_string(&words->word));
   return CORE_OK;
 }
 
-int core_script_words(const CoreScript *program, const char *text, const CoreScriptRun *run, char ***result,
-                       size_t *count) {
+int core_script_argv(const CoreScript *program, const char *text, const CoreScriptRun *run, char ***argv,
+                     size_t *count) {
   Words words = {.program = program, .run = run};
   int code = CORE_OK;
-  for (const char *at = text + strspn(text, " \t"); *at && code == CORE_OK; at += strspn(at, " \t")) {
-    const char *behind = take_settings(&words, at);
-    if (behind) at = behind;
-    else code = read_word(&words, &at);
+  for (const char *c = text + strspn(text, " \t"); *c && code == CORE_OK; c += strspn(c, " \t")) {
+    const char *end = expand_settings(&words, c);
+    if (end) c = end;
+    else code = read_word(&words, &c);
   }
   core_text_free(&words.word);
   if (code == CORE_OK && !words.items) words.items = core_memory_zero_allocate(1, sizeof *words.items);
-  *result = words.items;
+  *argv = words.items;
   *count = words.count;
-  if (code != CORE_OK) core_script_words_free(result);
+  if (code != CORE_OK) core_script_argv_free(argv);
   return code;
 }
 
-void core_script_words_free(char ***words) {
-  for (char **word = *words; word && *word; word++) free(*word);
-  free(*words);
-  *words = NULL;
+void core_script_argv_free(char ***argv) {
+  for (char **word = *argv; word && *word; word++) free(*word);
+  free(*argv);
+  *argv = NULL;
 }
 
-/* ---- places ------------------------------------------------------------------------------------------------------ */
+/* ---- working directory ------------------------------------------------------------------------------------------- */
 
-int core_script_folder(const CoreScript *program, char folder[CORE_PATH_MAX]) {
+int core_script_directory(const CoreScript *program, char directory[CORE_PATH_MAX]) {
   const char *base = core_script_text(program, CORE_SCRIPT_folder), *cwd = core_script_text(program, CORE_SCRIPT_cwd);
   const char *home = getenv("HOME");
-  if (strncmp(cwd, "~/", 2) == 0 && home) return core_files_path(folder, "%s/%s", home, cwd + 2);
-  if (*cwd == '/') return core_files_path(folder, "%s", cwd);
-  return core_files_path(folder, "%s%s%s", *base ? base : ".", *cwd ? "/" : "", cwd);
+  if (strncmp(cwd, "~/", 2) == 0 && home) return core_files_path(directory, "%s/%s", home, cwd + 2);
+  if (*cwd == '/') return core_files_path(directory, "%s", cwd);
+  return core_files_path(directory, "%s%s%s", *base ? base : ".", *cwd ? "/" : "", cwd);
 }
 
 /* ---- metrics ----------------------------------------------------------------------------------------------------- */
 
-int core_script_source(const char *metrics, CoreScriptSource *source, const char **place) {
-  static const struct { const char *word; CoreScriptSource source; } kinds[] = {
+int core_script_source(const char *metrics, CoreScriptSource *source, const char **location) {
+  static const struct { const char *prefix; CoreScriptSource source; } kinds[] = {
     {"csv:", CORE_SCRIPT_CSV}, {"stdout:", CORE_SCRIPT_STDOUT}, {"tensorboard:", CORE_SCRIPT_TENSORBOARD}};
   *source = CORE_SCRIPT_JSONL;
-  *place = "";
+  *location = "";
   if (strcmp(metrics, "jsonl") == 0) return CORE_OK;
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-    const size_t length = strlen(kinds[i].word);
-    if (strncmp(metrics, kinds[i].word, length) != 0 || !metrics[length]) continue;
+    const size_t length = strlen(kinds[i].prefix);
+    if (strncmp(metrics, kinds[i].prefix, length) != 0 || !metrics[length]) continue;
     *source = kinds[i].source;
-    *place = metrics + length;
+    *location = metrics + length;
     return CORE_OK;
   }
   return core_error(CORE_USAGE, "metrics = %.80s: expected jsonl, csv:FILE, stdout:NAME=REGEX or tensorboard:DIR",

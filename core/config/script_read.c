@@ -1,4 +1,4 @@
-/* Programs out of experiment files, config.ini and results.db (script.h), and the checks between their keys. */
+/* Parsing of programs from experiment files, config.ini and results.db (script.h), and validation of their keys. */
 #include <ctype.h>
 #include <math.h>
 #include <regex.h>
@@ -12,7 +12,10 @@
 /* ---- settings ---------------------------------------------------------------------------------------------------- */
 
 static char *trimmed(const char *text, size_t length) {
-  while (length > 0 && isblank((unsigned char)*text)) text++, length--;
+  while (length > 0 && isblank((unsigned char)*text)) {
+    text++;
+    length--;
+  }
   while (length > 0 && isblank((unsigned char)text[length - 1])) length--;
   char *copy = core_memory_allocate(length + 1);
   memcpy(copy, text, length);
@@ -20,22 +23,22 @@ static char *trimmed(const char *text, size_t length) {
   return copy;
 }
 
-/* "mlp | cnn" as "mlp|cnn"; false: an item is empty. */
+/* Appends "mlp | cnn" as "mlp|cnn". Returns false if an item is empty. */
 static bool join_choices(const char *value, CoreText *choices) {
-  bool good = true;
+  bool ok = true;
   for (const char *item = value;; item++) {
     const size_t length = strcspn(item, "|");
     char *word = trimmed(item, length);
-    good = good && *word;
+    ok = ok && *word;
     core_text_appendf(choices, "%s%s", choices->length ? "|" : "", word);
     free(word);
     item += length;
-    if (!*item) return good;
+    if (!*item) return ok;
   }
 }
 
-/* A pair of words for yes and no, in the spelling of the default. */
-static const char *find_pair(const char *value) {
+/* Returns the choices of a boolean, "true|false", in the spelling of the default; NULL: it is not a boolean. */
+static const char *find_boolean(const char *value) {
   static const char *const pairs[] = {"True|False",  "False|True",  "true|false", "false|true", "yes|no", "no|yes",
                                       "on|off", "off|on"};
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
@@ -43,23 +46,24 @@ static const char *find_pair(const char *value) {
   return NULL;
 }
 
-/* The kind is that of the default: 500k and 1e6 are whole, 1.0 and 2.5e-4 are not, a | b is a choice. */
+/* Adds a setting whose kind follows from its default: 500k and 1e6 are integers, 1.0 and 2.5e-4 reals, a | b a
+ * choice. */
 static int add_setting(CoreScriptDraft *draft, const char *name, const char *value) {
   CoreText choices = {0}, canonical = {0};
   CoreConfigKind kind = CORE_CONFIG_STRING;
-  int64_t whole;
+  int64_t integer;
   double real;
   int code = CORE_OK;
-  const char *pair = *value ? find_pair(value) : NULL;
+  const char *boolean = *value ? find_boolean(value) : NULL;
   char *first = trimmed(value, strcspn(value, "|"));
   if (strchr(value, '|')) {
     kind = CORE_CONFIG_ENUM;
     if (!join_choices(value, &choices))
-      code = core_error(CORE_USAGE, "%s = %.80s: a choice is empty; write words with '|' between", name, value);
-  } else if (pair) {
+      code = core_error(CORE_USAGE, "%s = %.80s: a choice is empty; separate words by '|'", name, value);
+  } else if (boolean) {
     kind = CORE_CONFIG_ENUM;
-    core_text_append(&choices, pair);
-  } else if (!strchr(value, '.') && core_text_to_int_scaled(value, &whole)) {
+    core_text_append(&choices, boolean);
+  } else if (!strchr(value, '.') && core_text_to_int_scaled(value, &integer)) {
     kind = CORE_CONFIG_INT;
   } else if (core_text_to_real_scaled(value, &real)) {
     kind = CORE_CONFIG_REAL;
@@ -86,39 +90,39 @@ static int set_key(CoreScriptDraft *draft, const char *key, const char *value) {
     return CORE_OK;
   }
   const char *nearest = core_text_nearest(key, core_script_keys, CORE_SCRIPT_KEYS);
-  return core_error(CORE_USAGE, "%s is no key of [program]%s%s%s", key,
+  return core_error(CORE_USAGE, "%s is not a key of [program]%s%s%s", key,
                     nearest ? "; did you mean " : "; sweep plan --help lists them", nearest ? nearest : "",
                     nearest ? "?" : "");
 }
 
-static int add_metric(CoreScriptDraft *draft, const char *ours, const char *theirs) {
+static int add_metric(CoreScriptDraft *draft, const char *column, const char *name) {
   for (size_t i = 0; i < draft->metric_count; i++)
-    if (strcmp(draft->metrics[i].ours, ours) == 0)
-      return core_error(CORE_USAGE, "%s is given twice in [metric]; remove one", ours);
-  if (!*theirs) return core_error(CORE_USAGE, "%s: expected the program's name of this metric", ours);
+    if (strcmp(draft->metrics[i].column, column) == 0)
+      return core_error(CORE_USAGE, "%s is given twice in [metric]; remove one", column);
+  if (!*name) return core_error(CORE_USAGE, "%s: expected the program's name of this metric", column);
   if (draft->metric_count == CORE_SCRIPT_METRICS_MAX)
     return core_error(CORE_USAGE, "[metric] has more than %d names", CORE_SCRIPT_METRICS_MAX);
-  draft->metrics[draft->metric_count].ours = core_text_duplicate(ours);
-  draft->metrics[draft->metric_count++].theirs = core_text_duplicate(theirs);
+  draft->metrics[draft->metric_count].column = core_text_duplicate(column);
+  draft->metrics[draft->metric_count++].name = core_text_duplicate(name);
   return CORE_OK;
 }
 
 /* ---- checks ------------------------------------------------------------------------------------------------------ */
 
-/* Names before '=' and a regular expression with a group each. */
-static int check_regex(const char *place) {
-  const char *equals = strchr(place, '=');
+/* Checks NAME[,NAME]=REGEX: the regular expression has a group per name. */
+static int check_regex(const char *text) {
+  const char *equals = strchr(text, '=');
   regex_t regex;
-  char fault[256];
+  char problem[256];
   size_t names = 1;
-  if (!equals || equals == place || !equals[1])
-    return core_error(CORE_USAGE, "metrics = stdout:%.80s: expected NAME=REGEX, as stdout:return=return ([-0-9.e]+)",
-                      place);
-  for (const char *c = place; c < equals; c++) names += *c == ',';
+  if (!equals || equals == text || !equals[1])
+    return core_error(CORE_USAGE, "metrics = stdout:%.80s: expected NAME=REGEX, such as "
+                      "stdout:return=return ([-0-9.e]+)", text);
+  for (const char *c = text; c < equals; c++) names += *c == ',';
   const int error = regcomp(&regex, equals + 1, REG_EXTENDED);
   if (error) {
-    regerror(error, &regex, fault, sizeof fault);
-    return core_error(CORE_USAGE, "metrics: the regular expression %.200s is invalid: %s", equals + 1, fault);
+    regerror(error, &regex, problem, sizeof problem);
+    return core_error(CORE_USAGE, "metrics: the regular expression %.200s is invalid: %s", equals + 1, problem);
   }
   const size_t groups = regex.re_nsub;
   regfree(&regex);
@@ -129,14 +133,14 @@ static int check_regex(const char *place) {
 
 static int check_metrics(const CoreScript *program) {
   CoreScriptSource source;
-  const char *place;
+  const char *location;
   char **words;
   size_t count;
-  TRY(core_script_source(core_script_text(program, CORE_SCRIPT_metrics), &source, &place));
+  TRY(core_script_source(core_script_text(program, CORE_SCRIPT_metrics), &source, &location));
   if (source == CORE_SCRIPT_JSONL) return CORE_OK;
-  if (source == CORE_SCRIPT_STDOUT) return check_regex(place);
-  TRY(core_script_words(program, place, NULL, &words, &count));
-  core_script_words_free(&words);
+  if (source == CORE_SCRIPT_STDOUT) return check_regex(location);
+  TRY(core_script_argv(program, location, NULL, &words, &count));
+  core_script_argv_free(&words);
   return count == 1 ? CORE_OK : core_error(CORE_USAGE, "metrics = %s: expected one path",
                                            core_script_text(program, CORE_SCRIPT_metrics));
 }
@@ -167,15 +171,15 @@ static int check_goal(const CoreScript *program) {
   if (!*goal) return CORE_OK;
   const bool known = strncmp(goal, "max ", 4) == 0 || strncmp(goal, "min ", 4) == 0;
   if (known && goal[4] && !strpbrk(goal + 4, " \t") && strlen(goal + 4) < CORE_SCRIPT_NAME) return CORE_OK;
-  return core_error(CORE_USAGE, "goal = %.80s: expected max METRIC or min METRIC, as max episode_return", goal);
+  return core_error(CORE_USAGE, "goal = %.80s: expected max METRIC or min METRIC, such as max episode_return", goal);
 }
 
 static int check_command(const CoreScript *program, CoreScriptKey key) {
   char **words;
   size_t count;
-  const int code = core_script_words(program, core_script_text(program, key), NULL, &words, &count);
+  const int code = core_script_argv(program, core_script_text(program, key), NULL, &words, &count);
   if (code != CORE_OK) return core_error_context(code, "%s", core_script_keys[key]);
-  core_script_words_free(&words);
+  core_script_argv_free(&words);
   return count > 0 || key != CORE_SCRIPT_command
            ? CORE_OK
            : core_error(CORE_USAGE, "[program] has no command; write command = python3 train.py --lr {lr}");
@@ -205,7 +209,7 @@ static int read_entry(CoreScriptDraft *draft, const CoreIniEntry *entry) {
   return add_metric(draft, entry->key, entry->value);
 }
 
-static int check_twice(const CoreIni *ini, const CoreIniEntry *entry) {
+static int check_duplicate(const CoreIni *ini, const CoreIniEntry *entry) {
   for (const CoreIniEntry *other = ini->entries; other < entry; other++)
     if (other->key && strcmp(other->section, entry->section) == 0 && strcmp(other->key, entry->key) == 0)
       return core_ini_error_key(ini, entry, "%s is given twice in [%s], first in line %d; remove one", entry->key,
@@ -219,27 +223,27 @@ static int read_draft(const CoreIni *ini, CoreScriptDraft *draft, const CoreIniE
     if (!core_script_is_section(entry->section)) continue;
     if (!entry->key && strcmp(entry->section, "program") == 0) *section = entry;
     if (!entry->key) continue;
-    TRY(check_twice(ini, entry));
+    TRY(check_duplicate(ini, entry));
     if (read_entry(draft, entry) != CORE_OK) return core_ini_error_key(ini, entry, "%s", core_error_message());
   }
   return CORE_OK;
 }
 
-/* [settings] or [metric] without [program]. */
-static int check_alone(const CoreIni *ini) {
+/* Rejects [settings] or [metric] without [program]. */
+static int check_no_sections(const CoreIni *ini) {
   for (size_t i = 0; i < ini->count; i++)
     if (core_script_is_section(ini->entries[i].section))
-      return core_ini_error(ini, &ini->entries[i], "[%s] belongs to a [program], which this file does not have",
+      return core_ini_error(ini, &ini->entries[i], "[%s] requires a [program], which this file lacks",
                             ini->entries[i].section);
   return CORE_OK;
 }
 
 int core_script_read(const CoreIni *ini, const CoreScript **program) {
-  CoreScriptDraft *draft = core_script_draft();
+  CoreScriptDraft *draft = core_script_draft_create();
   const CoreIniEntry *section = NULL;
   *program = NULL;
   int code = read_draft(ini, draft, &section);
-  if (code == CORE_OK && !section) code = check_alone(ini);
+  if (code == CORE_OK && !section) code = check_no_sections(ini);
   if (code == CORE_OK && section) {
     code = core_script_intern(draft, program);
     if (code == CORE_OK) code = check(*program);
@@ -251,7 +255,7 @@ int core_script_read(const CoreIni *ini, const CoreScript **program) {
 
 /* ---- results.db -------------------------------------------------------------------------------------------------- */
 
-/* The type of the JSON value is the setting's kind. */
+/* Adds a setting whose kind is the type of the JSON value. */
 static int add_from_json(CoreScriptDraft *draft, const char *name, const json_t *value) {
   char number[32];
   if (json_is_integer(value)) {
@@ -263,20 +267,20 @@ static int add_from_json(CoreScriptDraft *draft, const char *name, const json_t 
                                                                                           number));
   if (json_is_string(value)) return core_script_draft_add(draft, name, CORE_CONFIG_STRING, NULL,
                                                           json_string_value(value));
-  return core_error(CORE_FAIL, "%s is neither text nor number", name);
+  return core_error(CORE_FAIL, "%s is neither a string nor a number", name);
 }
 
 int core_script_from_json(const json_t *config, const CoreScript **program) {
-  json_t *about = json_object_get(config, "program"), *settings = json_object_get(config, "settings");
+  json_t *object = json_object_get(config, "program"), *settings = json_object_get(config, "settings");
   const char *key;
   json_t *value;
   int code = CORE_OK;
   *program = NULL;
-  if (!json_is_object(about)) return CORE_OK;
-  CoreScriptDraft *draft = core_script_draft();
+  if (!json_is_object(object)) return CORE_OK;
+  CoreScriptDraft *draft = core_script_draft_create();
   draft->widens = true;
   for (int k = 0; k < CORE_SCRIPT_KEYS && code == CORE_OK; k++) {
-    const char *text = json_string_value(json_object_get(about, core_script_keys[k]));
+    const char *text = json_string_value(json_object_get(object, core_script_keys[k]));
     if (text) code = set_key(draft, core_script_keys[k], text);
   }
   json_object_foreach(settings, key, value) if (code == CORE_OK) code = add_from_json(draft, key, value);

@@ -1,4 +1,4 @@
-/* Programs written out: INI, JSON, and the text that a run id is the hash of (script.h). */
+/* Formatting of programs: INI, JSON, and the canonical text of the run id (script.h). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 /* ---- INI --------------------------------------------------------------------------------------------------------- */
 
-/* Quotes always: they are taken off again, and keep ; and # and blanks at the ends. */
+/* Appends a quoted value. Quotes protect ';', '#' and surrounding blanks, and the reader removes them. */
 static void append_quoted(CoreText *text, const char *value) {
   core_text_append(text, "\"");
   for (; *value; value++) {
@@ -19,16 +19,16 @@ static void append_quoted(CoreText *text, const char *value) {
   core_text_append(text, "\"\n");
 }
 
-/* A number whose text shows that it is real: "1.0", "1.0e8". */
+/* Appends a number with a decimal point, so that it is read back as real: "1.0", "1.0e8". */
 static void append_real(CoreText *text, const char *number) {
-  int64_t whole;
+  int64_t integer;
   const char *exponent = strchr(number, 'e');
-  if (strchr(number, '.') || !core_text_to_int_scaled(number, &whole)) core_text_appendf(text, "%s\n", number);
+  if (strchr(number, '.') || !core_text_to_int_scaled(number, &integer)) core_text_appendf(text, "%s\n", number);
   else if (exponent) core_text_appendf(text, "%.*s.0%s\n", (int)(exponent - number), number, exponent);
   else core_text_appendf(text, "%s.0\n", number);
 }
 
-/* "cnn | mlp": the present value first. */
+/* Appends "cnn | mlp", with the current value first. */
 static void append_choices(CoreText *text, const char *choices, const char *value) {
   CoreText line = {0};
   core_text_append(&line, value);
@@ -63,30 +63,30 @@ void core_script_to_ini(const CoreScript *program, CoreText *text) {
   }
   if (definition->metric_count) core_text_append(text, "\n[metric]\n");
   for (size_t i = 0; i < definition->metric_count; i++) {
-    core_text_appendf(text, "%s = ", definition->metrics[i].ours);
-    append_quoted(text, definition->metrics[i].theirs);
+    core_text_appendf(text, "%s = ", definition->metrics[i].column);
+    append_quoted(text, definition->metrics[i].name);
   }
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
-/* words: choices of yes and no are texts, as results.db has them; else booleans. */
-static json_t *value_json(const CoreScriptSetting *setting, const CoreScriptValue *value, bool words) {
+/* as_text: represents booleans by their text, as results.db does. */
+static json_t *value_json(const CoreScriptSetting *setting, const CoreScriptValue *value, bool as_text) {
   static const char *const yes[] = {"True", "true", "yes", "on"}, *const no[] = {"False", "false", "no", "off"};
   if (setting->kind == CORE_CONFIG_INT) return json_integer(value->integer);
   if (setting->kind == CORE_CONFIG_REAL && isfinite(value->real)) return json_real(value->real);
-  for (size_t i = 0; i < sizeof yes / sizeof *yes && !words && setting->kind == CORE_CONFIG_ENUM; i++) {
+  for (size_t i = 0; i < sizeof yes / sizeof *yes && !as_text && setting->kind == CORE_CONFIG_ENUM; i++) {
     if (strcmp(value->text, yes[i]) == 0) return json_true();
     if (strcmp(value->text, no[i]) == 0) return json_false();
   }
   return core_json_text(value->text);
 }
 
-static json_t *settings_json(const CoreScript *program, bool words) {
+static json_t *settings_json(const CoreScript *program, bool as_text) {
   json_t *object = json_object();
   for (size_t i = 0; i < program->definition->setting_count; i++)
     json_object_set_new(object, program->definition->settings[i].row->name,
-                        value_json(&program->definition->settings[i], program->values[i], words));
+                        value_json(&program->definition->settings[i], program->values[i], as_text));
   return object;
 }
 
@@ -98,15 +98,15 @@ void core_script_settings_to_json(const CoreScript *program, CoreText *text) {
 
 void core_script_to_json(const CoreConfig *config, CoreText *text) {
   const CoreScriptDefinition *definition = config->program->definition;
-  json_t *root = json_object(), *about = json_object(), *train = json_object();
+  json_t *root = json_object(), *keys = json_object(), *train = json_object();
   for (int key = 0; key < CORE_SCRIPT_KEYS; key++)
     if (*definition->text[key])
-      json_object_set_new(about, core_script_keys[key], core_json_text(definition->text[key]));
+      json_object_set_new(keys, core_script_keys[key], core_json_text(definition->text[key]));
   json_object_set_new(train, "seed", json_integer(config->train.seed));
   json_object_set_new(train, "total_steps", json_integer(config->train.total_steps));
   json_t *algo = json_object();
   json_object_set_new(algo, "name", core_json_text(config->algo.name));
-  json_object_set_new(root, "program", about);
+  json_object_set_new(root, "program", keys);
   json_object_set_new(root, "algo", algo);
   json_object_set_new(root, "settings", settings_json(config->program, true));
   json_object_set_new(root, "train", train);
@@ -118,7 +118,7 @@ void core_script_to_json(const CoreConfig *config, CoreText *text) {
 
 static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
-void core_script_canonical(const CoreConfig *config, bool seed, CoreText *text) {
+void core_script_canonical(const CoreConfig *config, bool with_seed, CoreText *text) {
   const CoreScriptDefinition *definition = config->program->definition;
   char *lines[CORE_SCRIPT_SETTINGS_MAX];
   core_text_append(text, "program 1\n");
@@ -135,17 +135,17 @@ void core_script_canonical(const CoreConfig *config, bool seed, CoreText *text) 
     core_text_append(text, lines[i]);
     free(lines[i]);
   }
-  if (seed) core_text_appendf(text, "seed=%lld\n", (long long)config->train.seed);
+  if (with_seed) core_text_appendf(text, "seed=%lld\n", (long long)config->train.seed);
 }
 
 /* ---- help -------------------------------------------------------------------------------------------------------- */
 
 void core_script_help(CoreHelp *help) {
-#define KEY(key, def, identity, words) {#key, words},
-  static const struct { const char *key, *words; } rows[] = {
+#define KEY(key, def, identity, help) {#key, help},
+  static const struct { const char *key, *text; } rows[] = {
 #include "core/config/script.def"
   };
 #undef KEY
-  core_help_heading(help, "Any program: [program] in FILE");
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) core_help_row(help, rows[i].key, rows[i].words, 22);
+  core_help_heading(help, "User programs: [program] in FILE");
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) core_help_row(help, rows[i].key, rows[i].text, 22);
 }

@@ -289,7 +289,7 @@ static int find_in_build(const CoreConfig *config, Draft *draft) {
 /* The files of [program] code. */
 static int add_script_files(const CoreScript *program, Draft *draft) {
   char folder[CORE_PATH_MAX], path[CORE_PATH_MAX], *rest;
-  TRY(core_script_folder(program, folder));
+  TRY(core_script_directory(program, folder));
   char *names = core_text_duplicate(core_script_text(program, CORE_SCRIPT_code));
   int code = CORE_OK;
   for (char *name = strtok_r(names, " \t", &rest); name && code == CORE_OK; name = strtok_r(NULL, " \t", &rest)) {

@@ -62,7 +62,7 @@ static void append_differences(const CoreConfig *base, const CoreConfig *config,
   CoreText value = {0};
   for (size_t i = 0; i < count; i++) {
     if (config->program && !is_of_program(&rows[i])) continue;
-    if (core_config_same_value(base, config, &rows[i])) continue;
+    if (core_config_value_equals(base, config, &rows[i])) continue;
     core_text_clear(&value);
     core_text_appendf(text, "%s%s=%s%s", prefix, rows[i].name, core_config_get(config, &rows[i], &value), end);
   }

@@ -308,8 +308,8 @@ static int look_at_program(Look *look) {
   char folder[CORE_PATH_MAX], path[CORE_PATH_MAX], **words;
   size_t count;
   if (!program || look->check->resources || *core_script_text(program, CORE_SCRIPT_setup)) return CORE_OK;
-  TRY(core_script_folder(program, folder));
-  TRY(core_script_words(program, core_script_text(program, CORE_SCRIPT_command), NULL, &words, &count));
+  TRY(core_script_directory(program, folder));
+  TRY(core_script_argv(program, core_script_text(program, CORE_SCRIPT_command), NULL, &words, &count));
   const bool is_path = strchr(words[0], '/') != NULL, is_whole = words[0][0] == '/';
   int code = core_files_path(path, "%s%s%s", is_whole ? "" : folder, is_whole ? "" : "/", words[0]);
   if (code == CORE_OK && !(is_path ? access(path, X_OK) == 0 : core_process_exists(words[0]))) {
@@ -319,7 +319,7 @@ static int look_at_program(Look *look) {
     add_fault(look, core_text_string(&message), &(Shape){0, look->grid->runs});
     core_text_free(&message);
   }
-  core_script_words_free(&words);
+  core_script_argv_free(&words);
   return code;
 }
 

@@ -109,7 +109,7 @@ static void append_question(const CoreConfig *config, CoreText *text) {
   size_t count;
   const CoreConfigRow *row = core_config_rows(&count);
   for (const CoreConfigRow *end = row + count; row < end; row++)
-    if (!core_config_same_value(config, &fresh, row))
+    if (!core_config_value_equals(config, &fresh, row))
       core_text_appendf(text, "%s=%s\n", row->name, core_config_get(config, row, &value));
   core_text_append(text, "\n");
   core_text_free(&value);

@@ -36,7 +36,7 @@ static const CoreConfigRow *find_unread(const CoreConfig *a, const CoreConfig *b
   size_t count;
   const CoreConfigRow *row = core_config_rows(&count);
   for (const CoreConfigRow *end = row + count; row < end; row++)
-    if (row->identity && !core_config_same_value(a, b, row) && !core_config_is_read(a, row)) return row;
+    if (row->identity && !core_config_value_equals(a, b, row) && !core_config_is_read(a, row)) return row;
   return NULL;
 }
 
@@ -56,7 +56,7 @@ static void say_unread(const SweepGrid *grid, const Duplicates *found, const Cor
     core_text_appendf(text, "%s:%d:%d: [%s] gives values to %s, which nothing reads: ", grid->spec->ini.file,
                       list->entry->line, list->entry->key_column, list->entry->section, row->name);
   else core_text_appendf(text, "%s: %s differs where nothing reads it: ", grid->spec->ini.file, row->name);
-  core_config_why_unread(config, row, text);
+  core_config_append_unread_reason(config, row, text);
 }
 
 static void say_same(const SweepGrid *grid, const Duplicates *found, CoreText *text) {

@@ -15,7 +15,7 @@ static int check_trial(const SweepGrid *grid, const SweepSearch *search, size_t 
     const CoreSearchAxis *axis = &search->space.axes[i];
     if (search->block.lists[i].values[trial].absent || core_config_is_read(config, axis->row)) continue;
     CoreText why = {0};
-    core_config_why_unread(config, axis->row, &why);
+    core_config_append_unread_reason(config, axis->row, &why);
     const int code = core_ini_error_key(
       &grid->spec->ini, axis->entry, "[%s] searches %s, which nothing reads in trial %zu: %s; give it a condition "
       "(%s = ... when SETTING = VALUE), or write unread = allow in [sweep]", search->entry->section, axis->row->name,

@@ -48,9 +48,9 @@ static int make_arguments(const ProgramStart *start, Arguments *arguments) {
   const CoreScript *program = start->config->program;
   const char *setup = core_script_text(program, CORE_SCRIPT_setup);
   size_t count;
-  TRY(core_script_words(program, core_script_text(program, CORE_SCRIPT_command), &start->run, &arguments->command,
+  TRY(core_script_argv(program, core_script_text(program, CORE_SCRIPT_command), &start->run, &arguments->command,
                         &count));
-  TRY(core_script_words(program, core_script_text(program, CORE_SCRIPT_resume), &start->run, &arguments->resume,
+  TRY(core_script_argv(program, core_script_text(program, CORE_SCRIPT_resume), &start->run, &arguments->resume,
                         &count));
   for (char *const *word = start->launcher; word && *word; word++) add(arguments, *word);
   if (*setup) add_setup(arguments, setup);
@@ -60,8 +60,8 @@ static int make_arguments(const ProgramStart *start, Arguments *arguments) {
 }
 
 static void free_arguments(Arguments *arguments) {
-  core_script_words_free(&arguments->command);
-  core_script_words_free(&arguments->resume);
+  core_script_argv_free(&arguments->command);
+  core_script_argv_free(&arguments->resume);
   free(arguments->setup);
   free(arguments->items);
 }

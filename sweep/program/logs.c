@@ -136,7 +136,7 @@ static size_t offset_of(const char *name, bool evaluation) {
 static const char *our_name(const ProgramLogs *logs, const char *theirs) {
   const CoreScriptDefinition *definition = logs->config->program->definition;
   for (size_t i = 0; i < definition->metric_count; i++)
-    if (strcmp(definition->metrics[i].theirs, theirs) == 0) return definition->metrics[i].ours;
+    if (strcmp(definition->metrics[i].name, theirs) == 0) return definition->metrics[i].column;
   return theirs;
 }
 

@@ -34,10 +34,10 @@ static int path_of(const CoreScript *program, const CoreScriptRun *run, const ch
                    char path[CORE_PATH_MAX]) {
   char **words;
   size_t count;
-  TRY(core_script_words(program, place, run, &words, &count));
+  TRY(core_script_argv(program, place, run, &words, &count));
   const int code = count == 1 && *words[0] == '/' ? core_files_path(path, "%s", words[0])
                    : core_files_path(path, "%s/%s", folder, count > 0 ? words[0] : ".");
-  core_script_words_free(&words);
+  core_script_argv_free(&words);
   return code;
 }
 

@@ -23,7 +23,7 @@ void program_sink_free(ProgramSink *sink);
 typedef struct ProgramSource ProgramSource;
 
 /* Makes the source of one attempt of a run. folder: where the program runs; the attempt's own files are
- * `home`/metrics.<attempt>.*. CORE_USAGE as core_script_words. */
+ * `home`/metrics.<attempt>.*. CORE_USAGE as core_script_argv. */
 int program_source_open(const CoreScript *program, const CoreScriptRun *run, const char *folder, const char *home,
                         int attempt, ProgramSource **source);
 /* The file that the program appends JSON lines to, SWEEP_METRICS; it is there whatever the source is. */

@@ -377,7 +377,7 @@ static int open_run(Supervisor *s, bool *done) {
   if (!s->config.program || strcmp(found, s->id) != 0)
     return core_error(CORE_FAIL, "%s describes %s; it was changed by hand", path,
                       s->config.program ? found : "a run of the trainer");
-  TRY(core_script_folder(s->config.program, s->folder));
+  TRY(core_script_directory(s->config.program, s->folder));
   TRY(store_run_acquire(s->root, s->id, &s->lease));
   TRY(store_run_state_read(s->root, s->id, true, &s->state));
   *done = s->state.status == STORE_FINISHED && !s->options->from_start;

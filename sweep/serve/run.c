@@ -26,7 +26,7 @@ static json_t *settings_json(const char *root, const char *id) {
   if (!known) return json_null();
   json_t *object = json_object();
   for (size_t r = 0; r < rows; r++)
-    if (!core_config_same_value(&config, &usual, &row[r]))
+    if (!core_config_value_equals(&config, &usual, &row[r]))
       json_object_set_new(object, row[r].name, core_config_setting_json(&config, &row[r]));
   return object;
 }

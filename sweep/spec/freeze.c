@@ -80,7 +80,7 @@ static void append_seeds(CoreText *text, const SweepSpec *spec) {
 
 static void append_base(CoreText *text, const SweepSpec *spec) {
   size_t count;
-  const CoreConfigRow *rows = core_config_own_rows(&count);
+  const CoreConfigRow *rows = core_config_trainer_rows(&count);
   if (spec->base.program) {
     core_text_append(text, "\n");
     core_script_to_ini(spec->base.program, text);

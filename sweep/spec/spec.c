@@ -27,7 +27,7 @@ static const char seed_advice[] = "train.seed is given by seeds in [sweep]: seed
 /* Calls core_text_nearest over the settings, sweep.*, slurm.* and stop.* (all full names). */
 static const char *nearest_name(const char *name) {
   size_t row_count, resource_count, stop_count, count = 0;
-  const CoreConfigRow *rows = core_config_own_rows(&row_count);
+  const CoreConfigRow *rows = core_config_trainer_rows(&row_count);
   const char *const *resources = slurm_settings_names(&resource_count), *const *stops = sweep_stop_names(&stop_count);
   const char **names =
     core_memory_allocate((row_count + resource_count + stop_count + SWEEP_NAME_COUNT) * sizeof *names);
@@ -112,7 +112,7 @@ static bool is_same_value(const CoreConfigRow *row, const char *a, const char *b
   CoreConfig first = core_config_default(), second = first;
   if (strcmp(a, b) == 0) return true;
   return row && core_config_set(&first, row->name, a) == CORE_OK && core_config_set(&second, row->name, b) == CORE_OK &&
-         core_config_same_value(&first, &second, row);
+         core_config_value_equals(&first, &second, row);
 }
 
 /* Two sections of equal rank may repeat a value, never contradict each other. *repeats: it stands there already. */
@@ -180,7 +180,7 @@ static int section_error(const SpecFile *file, const CoreIniEntry *entry) {
 
 static bool is_settings_section(const char *name) {
   size_t count;
-  const CoreConfigRow *rows = core_config_own_rows(&count);
+  const CoreConfigRow *rows = core_config_trainer_rows(&count);
   for (size_t i = 0; i < count; i++)
     if (strcmp(rows[i].section, name) == 0) return true;
   return strcmp(name, "sweep") == 0 || strcmp(name, "slurm") == 0 || strcmp(name, "stop") == 0;
@@ -188,7 +188,7 @@ static bool is_settings_section(const char *name) {
 
 static int unknown_section(const SpecFile *file, const CoreIniEntry *entry, const char *first) {
   size_t row_count, count = 0;
-  const CoreConfigRow *rows = core_config_own_rows(&row_count);
+  const CoreConfigRow *rows = core_config_trainer_rows(&row_count);
   const char **names = core_memory_allocate((row_count + 10) * sizeof *names);
   for (size_t i = 0; i < row_count; i++) names[count++] = rows[i].section;
   names[count++] = "sweep";

@@ -111,12 +111,12 @@ static bool is_plain_file(const char *path) {
 static int find_files(const CoreScript *program, const char *folder, CoreText *files) {
   char **words, path[CORE_PATH_MAX];
   size_t count;
-  TRY(core_script_words(program, core_script_text(program, CORE_SCRIPT_command), NULL, &words, &count));
+  TRY(core_script_argv(program, core_script_text(program, CORE_SCRIPT_command), NULL, &words, &count));
   for (size_t i = 0; i < count; i++)
     if (*words[i] != '/' && *words[i] && !strpbrk(words[i], " \t\"'{}") &&
         path_in(folder, words[i], path) == CORE_OK && is_plain_file(path))
       core_text_appendf(files, "%s%s", files->length ? " " : "", words[i]);
-  core_script_words_free(&words);
+  core_script_argv_free(&words);
   core_error_clear();
   return CORE_OK;
 }
@@ -136,7 +136,7 @@ static void make_name(const CoreScript *program, CoreText *name) {
 static int take_code(const CoreScript **program) {
   char folder[CORE_PATH_MAX], hash[STORE_CODE_HASH];
   CoreText text = {0};
-  int code = core_script_folder(*program, folder);
+  int code = core_script_directory(*program, folder);
   if (code == CORE_OK && !*core_script_text(*program, CORE_SCRIPT_code)) {
     code = find_files(*program, folder, &text);
     if (code == CORE_OK) *program = core_script_with(*program, CORE_SCRIPT_code, text.length ? text.data : "none");

@@ -273,7 +273,7 @@ int sweep_stop_check_config(const SweepStop *stop, const CoreIni *ini, const Cor
     TRY(check_inside(stop, ini, "stop.grace", stop->grace, budget, "no run would ever be stopped"));
   }
   CORE_CHECK(sweep_stop_measure_find(stop->measure, &measure));
-  const bool no_worlds = core_config_has_no_worlds(config);
+  const bool no_worlds = core_config_has_no_envs(config);
   if (!measure.evaluation || (config->eval.count > 0 && !no_worlds)) return CORE_OK;
   core_error(CORE_USAGE, "stop.measure = %s is measured by evaluations, and %s, so that no run has it; %s",
              stop->measure, no_worlds ? "noisy_sgd has none" : "eval.count is 0",

@@ -242,8 +242,8 @@ int sweep_value_list_seeds(const CoreIni *ini, const CoreIniEntry *entry, int64_
     if (more == 0 || *count + more > SWEEP_LIST_MAX)
       code = fault(ini, entry, start, "sweep.seeds: '%s' gives no seeds or more than %d; %s", text, SWEEP_LIST_MAX,
                    expected);
-    else if ((double)low < row->lowest || (double)high > row->highest)
-      code = fault(ini, entry, start, "sweep.seeds: a seed is from %.0f to %.0f", row->lowest, row->highest);
+    else if ((double)low < row->min || (double)high > row->max)
+      code = fault(ini, entry, start, "sweep.seeds: a seed is from %.0f to %.0f", row->min, row->max);
     if (code != CORE_OK) break;
     *seeds = core_memory_resize(*seeds, (*count + more) * sizeof **seeds);
     for (size_t i = 0; i < more; i++) (*seeds)[(*count)++] = low + (int64_t)i;

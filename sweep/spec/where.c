@@ -35,7 +35,7 @@ static int read_condition(const char *pair, Condition *condition) {
 }
 
 static bool is_met(const Condition *condition, const SweepPart *part, const CoreConfig *config) {
-  if (condition->row) return core_config_same_value(&condition->wanted, config, condition->row);
+  if (condition->row) return core_config_value_equals(&condition->wanted, config, condition->row);
   if (strcmp(condition->key, "grid") == 0) return part->block && strcmp(part->block->name, condition->value) == 0;
   return part->search && strcmp(part->search->name, condition->value) == 0;
 }

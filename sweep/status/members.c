@@ -65,7 +65,7 @@ static void find_differences(SweepMembers *members) {
   for (size_t i = 0; i < members->progress->runs; i++) {
     if (!sweep_members_config(members, i, is_first ? &first : &other)) continue;
     for (size_t r = 0; r < rows && !is_first; r++)
-      if (row[r].identity && !members->differs[r] && !core_config_same_value(&first, &other, &row[r]))
+      if (row[r].identity && !members->differs[r] && !core_config_value_equals(&first, &other, &row[r]))
         members->differs[r] = true;
     is_first = false;
   }

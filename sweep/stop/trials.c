@@ -135,7 +135,7 @@ static void number(const SweepGrid *grid, SweepTrials *trials) {
     core_config_cell_id(&config, cell);
     sweep_id_set_add(&cells, cell, &trial->setting);
     trial->budget = (double)config.train.total_steps;
-    while (trial->task < tasks && !core_config_same_task(&firsts[trial->task], &config)) trial->task++;
+    while (trial->task < tasks && !core_config_is_same_task(&firsts[trial->task], &config)) trial->task++;
     if (trial->task < tasks) continue;
     firsts = core_memory_resize(firsts, (tasks + 1) * sizeof *firsts);
     firsts[tasks++] = config;

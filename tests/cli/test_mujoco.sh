@@ -13,7 +13,7 @@ tap_run "no task behind the name" 2 "env.task = mujoco/ is none of" trainer --dr
 tap_run "a path is no task" 2 "is no task of MuJoCo" trainer --dry-run --set env.task=mujoco/../x
 tap_run "Q values of real numbers" 2 "set algo.name to ppo, ppo_ewma or sapg" \
   trainer --dry-run "${cheetah[@]}" --set algo.name=pqn
-tap_run "a curriculum without levels" 2 "needs a generator of levels" trainer --dry-run "${cheetah[@]}" \
+tap_run "a curriculum without levels" 2 "needs a level generator" trainer --dry-run "${cheetah[@]}" \
   --set env.curriculum=sfl
 tap_run "the hands are in the list" 0 "mujoco/AllegroHand                           88  16 in -1 .. 1" trainer tasks
 tap_run "the list has sizes" 0 "mujoco/Humanoid-v5                          348  17 in -0.4 .. 0.4" trainer tasks

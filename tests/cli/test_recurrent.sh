@@ -64,11 +64,11 @@ tap_run "trainer play goes through an episode" 0 "after iteration 1" trainer pla
 # ---- what cannot be
 wrong() { tap_run "$1" 2 "$2" trainer --config "$tap_dir/small.ini" --dry-run "${@:3}"; }
 wrong "a sequence that does not divide the rollout" \
-  "ppo.num_steps = 32 is no multiple of ppo.sequence_length = 12; set the latter to a divisor of it" --set ppo.sequence_length=12
-wrong "the same of sapg" "ppo.num_steps = 32 is no multiple of sapg.sequence_length = 12" --set sapg.sequence_length=12 \
+  "ppo.num_steps = 32 is not a multiple of ppo.sequence_length = 12; set the latter to a divisor of it" --set ppo.sequence_length=12
+wrong "the same of sapg" "ppo.num_steps = 32 is not a multiple of sapg.sequence_length = 12" --set sapg.sequence_length=12 \
   --set algo.name=sapg --set env.num=30 --set env.task=loco512 --set env.actions=continuous
-wrong "minibatches that do not hold whole sequences" \
-  "a minibatch of 8 transitions does not hold whole sequences of ppo.sequence_length = 16 steps, which net.memory = lstm learns from; set ppo.num_minibatches to 64" \
+wrong "minibatches that split sequences" \
+  "a minibatch of 8 transitions does not consist of whole sequences of ppo.sequence_length = 16 steps, as net.memory = lstm requires; set ppo.num_minibatches to 64" \
   --set ppo.num_minibatches=128
 wrong "Q values" "net.memory = lstm: algo.name = pqn learns Q values of single transitions; set net.memory to none" \
   --set algo.name=pqn --set net.sharing=separate

@@ -203,7 +203,7 @@ refused "an unknown method" "$(at 1 10)" "there are random, sobol and tpe" "meth
 refused "an unknown setting" "$(at 2 1)" "ppo.learnin_rate is not a setting, nor method, trials, seeds, goal, startup or wave; did you mean ppo.learning_rate?" "trials = 3" "ppo.learnin_rate = 1 .. 2"
 refused "a value that the setting cannot have" "$(at 2 14)" "ppo.epochs" "trials = 3" "ppo.epochs = 0 .. 4"
 refused "a wave without tpe" "$(at 2 1)" "wave belongs to method = tpe" "trials = 3" "wave = 2" "$lr"
-refused "a setting that nothing reads" "$(at 2 1)" "searches ppo.com, which nothing reads in trial 0: ppo.com is read only where algo.name is ppo_ewma" "trials = 3" "ppo.com = log 8 .. 512"
+refused "a setting that nothing reads" "$(at 2 1)" "searches ppo.com, which nothing reads in trial 0: ppo.com is read only if algo.name is ppo_ewma" "trials = 3" "ppo.com = log 8 .. 512"
 refused "a setting that some trials do not read" "$(at 3 1)" "give it a condition (ppo.com = ... when SETTING = VALUE)" "trials = 8" "algo.name = choice ppo, ppo_ewma" "ppo.com = log 8 .. 512"
 experiment unmeasured "[search s]" "method = tpe" "startup = 2" "wave = 2" "trials = 4" "goal = max best_other" "$lr"
 tap_run "a measure that no run has, in the first wave" 75 "the search of unmeasured has trials left; sweep submit unmeasured goes on, and says what is in the way" submit unmeasured --wait

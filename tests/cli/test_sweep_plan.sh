@@ -86,7 +86,7 @@ refused "one key twice in a grid" "bad.ini:5:1: ppo.com stands twice in [grid g]
 refused "a key in a zip and a grid" "[zip z] (line 4)" <<<$'[zip z]\nppo.com = 1, 2\n[grid g]\nppo.com = 3'
 refused "seeds where they do not belong" "train.seed is given by seeds in [sweep]" <<<$'[train]\nseed = 3'
 refused "settings that do not go together" "bad.ini:3:1: [grid g], the cell env.num=60 ppo.num_steps=1: " <<<$'[grid g]\nenv.num = 64, 60\nppo.num_steps = 1'
-refused "a list that nothing reads" "bad.ini:4:1: [grid g] gives values to ppo.com, which nothing reads: ppo.com is read only where algo.name is ppo_ewma, and here it is ppo. So 2 of the 3 runs would be duplicates of others, bit for bit; set algo.name = ppo_ewma in that grid" <<<$'[grid g]\nppo.com = 8, 64, 512'
+refused "a list that nothing reads" "bad.ini:4:1: [grid g] gives values to ppo.com, which nothing reads: ppo.com is read only if algo.name is ppo_ewma, but it is ppo. So 2 of the 3 runs would be duplicates of others, bit for bit; set algo.name = ppo_ewma in that grid" <<<$'[grid g]\nppo.com = 8, 64, 512'
 refused "a list that only some of the cells read" "bad.ini:5:1: [grid g] gives values to ppo.com, which nothing reads" <<<$'[grid g]\nalgo.name = ppo, ppo_ewma\nppo.com = 8, 64, 512'
 refused "blocks that differ in nothing that is read" "bad.ini:4:1: [grid a] gives values to sapg.blocks, which nothing reads" <<<$'[grid a]\nsapg.blocks = 4\n[grid b]\nppo.epochs = 8'
 refused "schemes of factor 1" "two cells come to the same settings: scale.scheme=more_minibatches seed=0 and scale.scheme=larger_minibatches seed=0. So 1 of the 2 runs" <<<$'[grid a]\nscale.scheme = more_minibatches, larger_minibatches'

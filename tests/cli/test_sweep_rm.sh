@@ -127,5 +127,5 @@ tap_run "a bad file makes none" 2 "bad.ini" sweep submit bad.ini --root "$tap_di
 tap_check "none was left" "$([ ! -e new ] || echo there)"
 tap_run "submit makes it and says so" 0 "made the workspace $tap_dir/new" sweep submit e.ini --no-start --root "$tap_dir/new"
 tap_run "the trainer makes it too" 0 "finished" trainer -r "$tap_dir/new2/deep" -s env.num=16 -s env.level_count=8 -s ppo.num_steps=16 -s ppo.num_minibatches=2 -s train.total_steps=256 -s net.width=8 -s eval.count=0
-tap_run "an experiment is no config" 2 "e.ini:1:1: [sweep] is a section of experiments, which hold many runs, and no section of a config: sweep submit e.ini runs it" trainer --config e.ini
+tap_run "an experiment is no config" 2 "e.ini:1:1: [sweep] is a section of an experiment file, which describes many runs, not of a config file; run it with sweep submit e.ini" trainer --config e.ini
 tap_done

@@ -52,7 +52,7 @@ tap_expect "--dry-run --json" 0 '"transitions_total": 256' trainer "${small[@]}"
 tap_expect "--json alone" 2 '--json goes with --dry-run' trainer "${small[@]}" --json
 tap_check "--dry-run writes nothing" "$(ls | grep runs)"
 
-tap_expect "pqn refuses actions that are not a few" 2 'env.actions = multi_discrete has not; set env.actions = discrete' \
+tap_expect "pqn refuses actions that are not a few" 2 'env.actions = multi_discrete does not provide; set env.actions = discrete' \
   trainer "${small[@]}" --set algo.name=pqn --dry-run
 tap_expect "pqn runs to its end" 0 'finished, 2 of 2' trainer "${small[@]}" --set algo.name=pqn --set env.actions=discrete
 tap_check "its log has a loss of Q and no critic" "$(awk -F'\t' 'NR == 2 { for (i = 1; i <= NF; i++) { sub(/\[.*/, "", $i); c[$i] = i } }
@@ -120,7 +120,7 @@ tap_check "as a second attempt" "$([ -s "$run/stats.2.tsv" ] || ls "$run")"
 tap_check "--quiet prints nothing" "$(trainer "${small[@]}" --set train.seed=5 --quiet 2>&1)"
 mkdir -p other
 tap_check "\$SWEEP_ROOT names the workspace" "$(SWEEP_ROOT=$tap_dir/other trainer "${small[@]}" --quiet; [ -d other/runs ] || ls other)"
-tap_check "settings that are only manner do not change the run" "$(trainer "${small[@]}" --set checkpoint.every=1 --quiet; ls runs | sed 1,2d)"
+tap_check "execution settings do not change the run id" "$(trainer "${small[@]}" --set checkpoint.every=1 --quiet; ls runs | sed 1,2d)"
 rm -r runs other
 
 tap_expect "--dry-run tells on what else is evaluated" 0 'as often on +random_s/3' trainer "${small[@]}" --set eval.levels=random_s/3 --dry-run

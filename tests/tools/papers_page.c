@@ -111,7 +111,7 @@ static void add_task(const CoreConfig *config, Values *tasks) {
   const CoreConfig usual = core_config_default();
   CoreText text = {0};
   char *levels = core_text_duplicate(config->env.levels), *save = NULL;
-  if (core_config_has_no_worlds(config)) {
+  if (core_config_has_no_envs(config)) {
     values_add(tasks, "noisy parabola");
   } else if (strcmp(config->env.task, "levels") == 0) {
     for (char *level = strtok_r(levels, "+", &save); level; level = strtok_r(NULL, "+", &save))
@@ -150,7 +150,7 @@ static void append_ours(const char *path, CoreText *text) {
     if (core_config_is_scaled(&config) && core_config_resolve(&config, &resolved) == CORE_OK) config = resolved;
     add_task(&config, &tasks);
     numbers_add(&transitions, (double)config.train.total_steps);
-    if (core_config_has_no_worlds(&config)) continue;
+    if (core_config_has_no_envs(&config)) continue;
     numbers_add(&environments, (double)config.env.num);
     numbers_add(&steps, (double)config.ppo.num_steps);
     snprintf(shape, sizeof shape, "%d × %d", (int)config.env.num, (int)config.ppo.num_steps);

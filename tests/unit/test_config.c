@@ -78,31 +78,31 @@ static void wrong_values_say_what_is_possible(void **state) {
     {"total_timesteps=1", "total_timesteps is not a setting; did you mean train.total_steps?"},
     {"optimizer.rate=1", "optimizer.rate is not a setting; `trainer --help` lists them"},
     {"=1", " is not a setting; `trainer --help` lists them"},
-    {"ppo.epsilon", "'ppo.epsilon' is no key=value"},
-    {"ppo.epochs=abc", "ppo.epochs = abc is not a whole number; possible: 1 to 1024 epochs"},
-    {"ppo.epochs=", "ppo.epochs = (empty) is not a whole number; possible: 1 to 1024 epochs"},
-    {"ppo.epochs=1.5", "ppo.epochs = 1.5 is not a whole number; possible: 1 to 1024 epochs"},
+    {"ppo.epsilon", "'ppo.epsilon' is not key=value"},
+    {"ppo.epochs=abc", "ppo.epochs = abc is not a whole number; expected 1 to 1024 epochs"},
+    {"ppo.epochs=", "ppo.epochs = (empty) is not a whole number; expected 1 to 1024 epochs"},
+    {"ppo.epochs=1.5", "ppo.epochs = 1.5 is not a whole number; expected 1 to 1024 epochs"},
     {"ppo.epochs=1 k",
-     "ppo.epochs = 1 k is not a whole number: no blank may stand before the suffix, as in 50k; possible: 1 to 1024 "
+     "ppo.epochs = 1 k is not a whole number: no blank may stand before the suffix, as in 50k; expected 1 to 1024 "
      "epochs"},
     {"ppo.com=5kk", "ppo.com = 5kk is not a number: suffixes are k, M, G and T, for 1e3, 1e6, 1e9 and 1e12; "
-     "possible: 0 to 1e9 updates"},
-    {"ppo.epochs=2k", "ppo.epochs = 2k is out of range; possible: 1 to 1024 epochs"},
-    {"ppo.epochs=0", "ppo.epochs = 0 is out of range; possible: 1 to 1024 epochs"},
-    {"ppo.epochs=1025", "ppo.epochs = 1025 is out of range; possible: 1 to 1024 epochs"},
-    {"ppo.epochs=inf", "ppo.epochs = inf is not a whole number; possible: 1 to 1024 epochs"},
-    {"ppo.epsilon=nan", "ppo.epsilon = nan is not a number; possible: 0 to inf"},
-    {"ppo.epsilon=-0.1", "ppo.epsilon = -0.1 is out of range; possible: 0 to inf"},
-    {"ppo.com=inf", "ppo.com = inf is out of range; possible: 0 to 1e9 updates"},
-    {"ppo.clip_value=maybe", "ppo.clip_value = maybe is neither yes nor no; possible: yes or no"},
+     "expected 0 to 1e9 updates"},
+    {"ppo.epochs=2k", "ppo.epochs = 2k is out of range; expected 1 to 1024 epochs"},
+    {"ppo.epochs=0", "ppo.epochs = 0 is out of range; expected 1 to 1024 epochs"},
+    {"ppo.epochs=1025", "ppo.epochs = 1025 is out of range; expected 1 to 1024 epochs"},
+    {"ppo.epochs=inf", "ppo.epochs = inf is not a whole number; expected 1 to 1024 epochs"},
+    {"ppo.epsilon=nan", "ppo.epsilon = nan is not a number; expected 0 to inf"},
+    {"ppo.epsilon=-0.1", "ppo.epsilon = -0.1 is out of range; expected 0 to inf"},
+    {"ppo.com=inf", "ppo.com = inf is out of range; expected 0 to 1e9 updates"},
+    {"ppo.clip_value=maybe", "ppo.clip_value = maybe is not a boolean; expected yes or no"},
     {"algo.name=ppo_ewm",
-     "algo.name = ppo_ewm is none of: ppo, ppo_ewma, sapg, pqn, noisy_sgd; did you mean ppo_ewma?"},
-    {"algo.name=", "algo.name = (empty) is none of: ppo, ppo_ewma, sapg, pqn, noisy_sgd"},
+     "algo.name = ppo_ewm is not one of: ppo, ppo_ewma, sapg, pqn, noisy_sgd; did you mean ppo_ewma?"},
+    {"algo.name=", "algo.name = (empty) is not one of: ppo, ppo_ewma, sapg, pqn, noisy_sgd"},
     {"algo.name=ppo|ppo_ewma",
-     "algo.name = ppo|ppo_ewma is none of: ppo, ppo_ewma, sapg, pqn, noisy_sgd; did you mean ppo_ewma?"},
-    {"net.activation=gelu", "net.activation = gelu is none of: tanh, relu, silu, elu; did you mean relu?"},
-    {"env.levels=a\nb", "env.levels holds a newline"},
-    {"env.levels=a\tb", "env.levels holds control character U+0009"},
+     "algo.name = ppo|ppo_ewma is not one of: ppo, ppo_ewma, sapg, pqn, noisy_sgd; did you mean ppo_ewma?"},
+    {"net.activation=gelu", "net.activation = gelu is not one of: tanh, relu, silu, elu; did you mean relu?"},
+    {"env.levels=a\nb", "env.levels contains a newline"},
+    {"env.levels=a\tb", "env.levels contains control character U+0009"},
     {"env.levels=\xff", "env.levels holds byte 0xff, which is not UTF-8"},
   };
   CoreConfig config = core_config_default(), before = config;
@@ -118,7 +118,7 @@ static void wrong_values_say_what_is_possible(void **state) {
   assert_int_equal(core_config_set_pair(&config, "env.levels="), CORE_OK);
   longest[11 + 255] = 'x';
   assert_int_equal(core_config_set_pair(&config, longest), CORE_USAGE);
-  assert_string_equal(core_error_message(), "env.levels is too long: 256 bytes, at most 255 are possible");
+  assert_string_equal(core_error_message(), "env.levels is too long: 256 bytes; expected at most 255");
   char name[400];
   memset(name, 'k', sizeof name);
   memcpy(name + 390, "=1", 3);
@@ -138,13 +138,13 @@ static void infinity_is_a_value_where_the_range_has_it(void **state) {
 /* A value within the row's range, of the kinds that people and searches produce. */
 static void random_value(CoreRandomStream *random, const CoreConfigRow *row, char *text, size_t size) {
   static const char letters[] = "abz09+-_/. ;#\"\\='|[]";
-  double unit = core_random_unit(core_random_next(random)), low = row->lowest;
-  double high = row->highest < 1e12 ? row->highest : 1e12;
+  double unit = core_random_unit(core_random_next(random)), low = row->min;
+  double high = row->max < 1e12 ? row->max : 1e12;
   uint32_t pick = core_random_next(random);
   switch (row->kind) {
     case CORE_CONFIG_INT: snprintf(text, size, "%lld", (long long)(low + unit * unit * (high - low))); break;
     case CORE_CONFIG_REAL:
-      if (pick % 8 == 0) core_text_from_real(row->highest, text);
+      if (pick % 8 == 0) core_text_from_real(row->max, text);
       else core_text_from_real(low + unit * unit * unit * (high - low), text);
       break;
     case CORE_CONFIG_BOOL: snprintf(text, size, "%s", pick % 2 ? "true" : "off"); break;
@@ -264,12 +264,12 @@ static void json_holds_every_value_in_its_kind(void **state) {
 static void bad_files_point_at_the_fault(void **state) {
   static const struct { const char *text, *message; } cases[] = {
     {"[ppo]\nepsilom = 1\n", ":2:1: ppo.epsilom is not a setting; did you mean ppo.epsilon?"},
-    {"[ppo]\n  epochs =  0\n", ":2:13: ppo.epochs = 0 is out of range; possible: 1 to 1024 epochs"},
+    {"[ppo]\n  epochs =  0\n", ":2:13: ppo.epochs = 0 is out of range; expected 1 to 1024 epochs"},
     {"[ppo]\nepochs = 4\n[env]\nnum = 8\n[ppo]\n\nepochs = 4\n",
      ":7:1: ppo.epochs is given twice, first in line 2; remove one"},
-    {"[pppo]\n", ":1:1: [pppo] is not a section of a config; did you mean [ppo]?"},
-    {"[nothing known]\n", ":1:1: [nothing known] is not a section of a config; `trainer --help` lists them"},
-    {"\nepochs = 1\n", ":2:1: epochs stands before the first [section]"},
+    {"[pppo]\n", ":1:1: [pppo] is not a section of a config file; did you mean [ppo]?"},
+    {"[nothing known]\n", ":1:1: [nothing known] is not a section of a config file; `trainer --help` lists them"},
+    {"\nepochs = 1\n", ":2:1: epochs is before the first [section]"},
     {"[ppo\n", ":1:5: the section's ']' is missing"},
   };
   char folder[CORE_PATH_MAX], path[CORE_PATH_MAX];
@@ -321,36 +321,36 @@ static void checks_between_settings(void **state) {
      "env.num = 48 cannot be divided into ppo.num_minibatches = 32 equal parts (ppo.minibatch_by = environments); set "
      "ppo.num_minibatches to 24 or 48, or env.num to a multiple of it"},
     {{"env.task=levels"},
-     "env.task = levels needs env.levels; set it to a folder of level files, or to files joined by '+'"},
+     "env.task = levels needs env.levels; set it to a directory of level files, or to files joined by '+'"},
     {{"algo.name=sapg", "env.num=2052", "env.actions=multi_discrete"},
-     "algo.name = sapg has a deviation a block, which env.actions = multi_discrete has not; set env.actions = "
-     "continuous, or algo.name to ppo or ppo_ewma, which take all"},
+     "algo.name = sapg needs a standard deviation per block, which env.actions = multi_discrete does not provide; set "
+     "env.actions = continuous, or algo.name to ppo or ppo_ewma, which support all"},
     {{"algo.name=sapg", "env.num=2052", "env.actions=discrete"},
-     "algo.name = sapg has a deviation a block, which env.actions = discrete has not; set env.actions = "
-     "continuous, or algo.name to ppo or ppo_ewma, which take all"},
+     "algo.name = sapg needs a standard deviation per block, which env.actions = discrete does not provide; set "
+     "env.actions = continuous, or algo.name to ppo or ppo_ewma, which support all"},
     {{"algo.name=pqn", "env.actions=multi_discrete"},
-     "algo.name = pqn takes the best of a few single actions, which env.actions = multi_discrete has not; set "
-     "env.actions = discrete, or algo.name to ppo or ppo_ewma, which take all"},
+     "algo.name = pqn needs a discrete set of actions, which env.actions = multi_discrete does not provide; set "
+     "env.actions = discrete, or algo.name to ppo or ppo_ewma, which support all"},
     {{"algo.name=pqn", "env.actions=continuous"},
-     "algo.name = pqn takes the best of a few single actions, which env.actions = continuous has not; set "
-     "env.actions = discrete, or algo.name to ppo or ppo_ewma, which take all"},
+     "algo.name = pqn needs a discrete set of actions, which env.actions = continuous does not provide; set "
+     "env.actions = discrete, or algo.name to ppo or ppo_ewma, which support all"},
     {{"algo.name=sapg", "env.actions=continuous"},
      "env.num = 2048 cannot be divided into sapg.blocks = 6 blocks; set env.num to 2046 or 2052"},
     {{"algo.name=sapg", "env.actions=continuous", "env.num=2052", "sapg.off_policy_ratio=6"},
      "sapg.off_policy_ratio = 6: there are 5 followers in sapg.blocks = 6; set it to 0 to 5"},
     {{"algo.name=sapg", "env.actions=continuous", "env.num=2052", "sapg.sequence_length=3"},
-     "ppo.num_steps = 256 is no multiple of sapg.sequence_length = 3; set the latter to 1, or to a divisor"},
+     "ppo.num_steps = 256 is not a multiple of sapg.sequence_length = 3; set the latter to 1, or to a divisor"},
     {{"algo.name=sapg", "env.actions=continuous", "env.num=2052", "net.action_head=tanh_affine"},
-     "algo.name = sapg has log standard deviations a block; set net.action_head to gaussian"},
+     "algo.name = sapg needs a log standard deviation per block; set net.action_head to gaussian"},
     {{"net.widths=64,32"},
-     "net.widths = 64,32: expected 1 to 16 widths of 1 to 16384 units with '-' between them, as 512-256-128"},
+     "net.widths = 64,32: expected 1 to 16 widths of 1 to 16384 units, separated by '-', such as 512-256-128"},
     {{"net.trunk_widths=64-"},
-     "net.trunk_widths = 64-: expected 1 to 16 widths of 1 to 16384 units with '-' between them, as 512-256-128"},
+     "net.trunk_widths = 64-: expected 1 to 16 widths of 1 to 16384 units, separated by '-', such as 512-256-128"},
     {{"net.widths=64-16385"},
-     "net.widths = 64-16385: expected 1 to 16 widths of 1 to 16384 units with '-' between them, as 512-256-128"},
+     "net.widths = 64-16385: expected 1 to 16 widths of 1 to 16384 units, separated by '-', such as 512-256-128"},
     {{"net.widths=1-2-3-4-5-6-7-8-9-10-11-12-13-14-15-16-17"},
-     "net.widths = 1-2-3-4-5-6-7-8-9-10-11-12-13-14-15-16-17: expected 1 to 16 widths of 1 to 16384 units with '-' "
-     "between them, as 512-256-128"},
+     "net.widths = 1-2-3-4-5-6-7-8-9-10-11-12-13-14-15-16-17: expected 1 to 16 widths of 1 to 16384 units, "
+     "separated by '-', such as 512-256-128"},
     {{"net.widths=1-2-3-4-5-6-7-8-9-10-11-12-13-14-15-16384", "net.trunk_widths=7"}, NULL},
     {{"algo.name=sapg", "env.actions=continuous", "env.num=2052"}, NULL},
     {{"algo.name=ppo", "env.actions=continuous"}, NULL},

@@ -189,7 +189,7 @@ static void ids_never_change(void **state) {
     {{NULL}, "cae66941d9efbd40"},                                           /* of no text at all */
     {{"train.seed=1"}, "fb1a49e61cddf137"},                                               /* "train.seed=1\n" */
     {{"ppo.epsilon=0.1", "algo.name=ppo_ewma", "env.num=512"}, "9f75273497e8e9b6"},       /* in the table's order */
-    {{"train.threads=8", "checkpoint.every=0", "train.device=cpu"}, "cae66941d9efbd40"}, /* manner, not result */
+    {{"train.threads=8", "checkpoint.every=0", "train.device=cpu"}, "cae66941d9efbd40"}, /* execution settings */
   };
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

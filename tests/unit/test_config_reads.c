@@ -80,20 +80,20 @@ static void the_reason_names_what_would_have_it_read(void **state) {
   (void)state;
   CoreText text = {0};
   CoreConfig config = core_config_default();
-  core_config_why_unread(&config, core_config_find("ppo.com"), &text);
-  assert_string_equal(core_text_string(&text), "ppo.com is read only where algo.name is ppo_ewma, and here it is ppo");
+  core_config_append_unread_reason(&config, core_config_find("ppo.com"), &text);
+  assert_string_equal(core_text_string(&text), "ppo.com is read only if algo.name is ppo_ewma, but it is ppo");
   core_text_clear(&text);
   config = CONFIG("algo.name=pqn");
-  core_config_why_unread(&config, core_config_find("ppo.epsilon"), &text);
+  core_config_append_unread_reason(&config, core_config_find("ppo.epsilon"), &text);
   assert_string_equal(core_text_string(&text),
-                      "ppo.epsilon is read only where algo.name is ppo, ppo_ewma or sapg, and here it is pqn");
+                      "ppo.epsilon is read only if algo.name is ppo, ppo_ewma or sapg, but it is pqn");
   core_text_clear(&text);
   config = CONFIG("ppo.epsilon=0.1");
-  core_config_why_unread(&config, core_config_find("init.restore"), &text);
+  core_config_append_unread_reason(&config, core_config_find("init.restore"), &text);
   assert_string_equal(core_text_string(&text),
-                      "init.restore is read only where init.from is not empty, and here it is empty");
+                      "init.restore is read only if init.from is not empty, but it is empty");
   core_text_clear(&text);
-  core_config_why_unread(&config, core_config_find("ppo.epsilon"), &text);
+  core_config_append_unread_reason(&config, core_config_find("ppo.epsilon"), &text);
   assert_string_equal(core_text_string(&text), "");
   core_text_free(&text);
 }

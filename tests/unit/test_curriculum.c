@@ -255,12 +255,12 @@ static void test_impossible_buffers_are_refused(void **state) {
 static void test_bad_settings(void **state) {
   (void)state;
   static const struct { const char *pair, *part; } bad[] = {
-    {"env.task=loco512", "needs a generator"},
-    {"env.reset=new", "env.reset = new cannot be set beside it"},
+    {"env.task=loco512", "needs a level generator"},
+    {"env.reset=new", "env.reset = new is not allowed; leave it at level_set"},
     {"env.max_steps=17", "ppo.num_steps = 16 must be at least env.max_steps = 17"},
     {"sfl.rollout_steps=11", "sfl.rollout_steps = 11 must be at least env.max_steps = 12"},
     {"sfl.buffer_size=49", "sfl.buffer_size = 49 is more than the 48 levels searched"},
-    {"sfl.num_batches=1048576", "at most 1073741824"},
+    {"sfl.num_batches=1048576", "exceeds the maximum of 1073741824"},
     {"ppo.num_minibatches=32", "ppo.num_minibatches = 32"},
     {"ppo.num_minibatches=1024", "ppo.num_minibatches = 1024"},
   };

@@ -24,7 +24,7 @@ static void test_prepare(void **state) {
   assert_ok(core_config_read(path, &read));
   assert_int_equal(read.train.seed, 3);
   assert_ok(store_run_prepare(root, &config, again));
-  config.train.threads = 7; /* a manner: the same run */
+  config.train.threads = 7; /* an execution setting: the same run */
   assert_ok(store_run_prepare(root, &config, again));
   assert_string_equal(again, id);
   read = core_config_default();

@@ -67,10 +67,10 @@ static void test_refusals(void **state) {
   refuse("more_minibatches", "0.015625", NULL, "ppo.num_minibatches = 32 times 0.015625 is not a whole number");
   refuse("larger_minibatches", "0.0078125", "ppo.minibatch_by=environments",
          "scale.factor = 0.0078125: env.num = 16 cannot be divided into ppo.num_minibatches = 32");
-  refuse("larger_minibatches", "1e6", NULL, "env.num comes to");
+  refuse("larger_minibatches", "1e6", NULL, "env.num scales to");
   refuse("larger_minibatches_sqrt", "1024", "ppo.learning_rate=1",
-         "ppo.learning_rate comes to 32, possible is 0 to 10");
-  refuse("hybrid", "3", NULL, "needs a power of two");
+         "ppo.learning_rate scales to 32, outside its range 0 to 10");
+  refuse("hybrid", "3", NULL, "is not a power of two");
   refuse("hybrid", "3", NULL, "scale.scheme = hybrid, scale.factor = 3: ");
   assert_int_equal(core_config_set(&config, "scale.scheme", "more_minibatch"), CORE_USAGE);
   assert_non_null(strstr(core_error_message(), "did you mean more_minibatches"));

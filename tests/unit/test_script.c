@@ -158,12 +158,12 @@ static void check_words(const CoreScript *program, const char *text, const char 
   char **words;
   size_t count;
   CoreText line = {0};
-  if (core_script_words(program, text, &run, &words, &count) != CORE_OK) fail_msg("%s", core_error_message());
+  if (core_script_argv(program, text, &run, &words, &count) != CORE_OK) fail_msg("%s", core_error_message());
   for (size_t i = 0; i < count; i++) core_text_appendf(&line, "[%s]", words[i]);
   assert_null(words[count]);
   assert_string_equal(core_text_string(&line), joined);
   core_text_free(&line);
-  core_script_words_free(&words);
+  core_script_argv_free(&words);
 }
 
 static void test_words(void **state) {
@@ -211,8 +211,8 @@ static void test_refused(void **state) {
   refuse(HEAD COMMAND SETTINGS "[grid g]\nppo.epsilon = 0.1\n", "is a setting of the trainer");
   refuse(HEAD COMMAND SETTINGS "[ppo]\nepochs = 1\n", "is a setting of the trainer");
   refuse(HEAD "[program]\ncommand = t {lrr}\n" SETTINGS, "did you mean {lr}?");
-  refuse(HEAD "[program]\ncommand = t 'x\n" SETTINGS, "has no end");
-  refuse(HEAD "[program]\ncommand = t{flags}\n" SETTINGS, "a word by itself");
+  refuse(HEAD "[program]\ncommand = t 'x\n" SETTINGS, "is not closed");
+  refuse(HEAD "[program]\ncommand = t{flags}\n" SETTINGS, "a separate word");
   refuse(HEAD "[program]\n" SETTINGS, "has no command");
   refuse(HEAD "[program]\ncomand = x\n" SETTINGS, "did you mean command?");
   refuse(HEAD "[program]\ncommand = t\nmetrics = stdout:r=[(\n" SETTINGS, "is invalid");
@@ -225,7 +225,7 @@ static void test_refused(void **state) {
   refuse(HEAD COMMAND "[settings]\nppo.epsilon = 0.2\nlr = 1\nsteps = 1\n", "choose another name");
   refuse("[sweep]\nname = own\ngoal = best return\n" COMMAND SETTINGS, "expected max METRIC");
   refuse("[sweep]\nname = own\ngoal = max return\n", "[program], which this file does not have");
-  refuse("[sweep]\nname = own\n" SETTINGS, "belongs to a [program]");
+  refuse("[sweep]\nname = own\n" SETTINGS, "requires a [program]");
 }
 
 int main(void) {

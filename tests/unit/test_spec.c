@@ -99,7 +99,7 @@ static void test_lists(void **state) {
   sweep_spec_free(&spec);
 }
 
-/* In a zip only the rows must differ, and a manner may go along (more threads for more worlds). */
+/* In a zip only the rows must differ, and an execution setting may vary along (more threads for more worlds). */
 static void test_zip_lists_may_repeat(void **state) {
   (void)state;
   SweepSpec spec;

@@ -226,7 +226,7 @@ static int check_settings(const Training *training, Parent *parent, bool all) {
     theirs = core_config_default();
     TRY(core_config_read(parent->config, &theirs));
   }
-  if (core_config_has_no_worlds(&theirs))
+  if (core_config_has_no_envs(&theirs))
     return core_error(CORE_USAGE, "algo.name = %s has no networks", theirs.algo.name);
   if ((strcmp(theirs.algo.name, "pqn") == 0) != training->agent.is_q)
     return core_error(CORE_USAGE,
@@ -271,7 +271,7 @@ static int check_networks(const CoreConfig *ours, const Parent *parent) {
   TRY(core_config_read(parent->config, &theirs));
   for (const CoreConfigRow *end = row + count; row < end && code == CORE_OK; row++) {
     if (strcmp(row->section, "net") != 0 || strcmp(row->key, "norm") == 0) continue; /* auto resolves differently */
-    if (core_config_is_read(ours, row) && !core_config_same_value(&theirs, ours, row))
+    if (core_config_is_read(ours, row) && !core_config_value_equals(&theirs, ours, row))
       code = check_same(row->name, core_config_get(&theirs, row, &other), core_config_get(ours, row, &value));
   }
   core_text_free(&value);

@@ -63,7 +63,7 @@ void progress_message(Progress *progress, const char *format, ...) {
 
 void progress_remarks(Progress *progress, const CoreConfig *config) {
   CoreText lines = {0};
-  if (!core_config_has_no_worlds(config)) env_remarks(config, &lines);
+  if (!core_config_has_no_envs(config)) env_remarks(config, &lines);
   for (char *rest = lines.data, *line; (line = strsep(&rest, "\n"));) {
     if (!*line) continue;
     if (progress) progress_message(progress, "warning: %s", line);
@@ -126,7 +126,7 @@ void progress_print_plan(const CoreConfig *config, const TrainingPlan *plan) {
   if (core_config_is_scaled(config)) printf("; scaling        %s\n", progress_scaling(config, &scaling));
   printf("; iterations     %" PRId64 " of %" PRId64 " transitions, %s in all\n", plan->iterations,
          plan->transitions_per_iteration, core_text_count(transitions, a));
-  if (!core_config_has_no_worlds(config)) print_learning(config, plan);
+  if (!core_config_has_no_envs(config)) print_learning(config, plan);
   if (plan->ranks > 1) printf("; ranks          %d, each with\n", plan->ranks);
   if (plan->are_foreign) print_instances(plan);
   printf("; threads        %d\n", plan->threads);
@@ -154,7 +154,7 @@ void progress_print_plan_json(const CoreConfig *config, const TrainingPlan *plan
     plan->machine_bytes);
   core_text_free(&text);
   if (plan->are_foreign) json_object_set_new(all, "environment_instances", json_integer(plan->instances));
-  if (!core_config_has_no_worlds(config))
+  if (!core_config_has_no_envs(config))
     json_object_update_new(
       all, json_pack("{s:I, s:i, s:i, s:i, s:i, s:I, s:I, s:f, s:f}", "updates_per_iteration",
                      (json_int_t)plan->updates_per_iteration, "minibatch_rows", plan->minibatch_rows, "levels",

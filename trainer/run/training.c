@@ -107,7 +107,7 @@ static int fill_plan(Training *training) {
   TRY(core_config_check(config));
   TRY(agent_check(config));
   TRY(training_device_open(training));
-  if (core_config_has_no_worlds(config)) return fill_plan_of_sgd(training);
+  if (core_config_has_no_envs(config)) return fill_plan_of_sgd(training);
   TRY(shards_plan(config, &training->shards));
   TRY(env_create(config, PLANNING_WORLDS, (uint64_t)config->train.seed, &training->levels));
   TRY(training_device_check_env(training));

@@ -48,7 +48,7 @@ static int open_shared(Training *training) {
 static int open_device(Training *training) {
   const CoreConfig *config = &training->config;
   /* With a few elements a launch takes longer than the step: a GPU only if requested. */
-  if (core_config_has_no_worlds(config) && strcmp(config->train.device, "cuda") != 0) return CORE_OK;
+  if (core_config_has_no_envs(config) && strcmp(config->train.device, "cuda") != 0) return CORE_OK;
   TRY(open_shared(training));
   TRY(agree_on_device(training));
   if (training->device) core_arena_set_device(training->arena, training->device);
@@ -57,7 +57,7 @@ static int open_device(Training *training) {
 
 int training_device_open(Training *training) {
   TRY(open_device(training));
-  return core_config_has_no_worlds(&training->config) ? CORE_OK : check_host(training);
+  return core_config_has_no_envs(&training->config) ? CORE_OK : check_host(training);
 }
 
 int training_device_check_env(Training *training) {

@@ -60,7 +60,7 @@ static int plan_at(const Place *place, const CoreConfig *config, Training **trai
   take_off_device(&off);
   snprintf(on.train.device, sizeof on.train.device, "cuda");
   bool on_gpu = place->has_gpus && strcmp(config->train.device, "cpu") != 0 &&
-                !(is_auto && core_config_has_no_worlds(config));
+                !(is_auto && core_config_has_no_envs(config));
   ranks_plan_as((int)place->ranks);
   if (on_gpu) code = plan_on_gpu(&on, training);
   if (on_gpu && is_auto && code == CORE_OK && env_is_hosted((*training)->levels)) {
@@ -88,7 +88,7 @@ static void keep_environment(Check *check, const CoreConfig *config) {
     if (strcmp(check->checked[i].env.task, config->env.task) == 0 &&
         strcmp(check->checked[i].env.python, config->env.python) == 0)
       return;
-  if (check->checked_count == CHECKED_MAX || core_config_has_no_worlds(config)) return;
+  if (check->checked_count == CHECKED_MAX || core_config_has_no_envs(config)) return;
   check->checked = core_memory_resize(check->checked, (size_t)(check->checked_count + 1) * sizeof *check->checked);
   check->checked[check->checked_count++] = *config;
 }

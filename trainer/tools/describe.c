@@ -33,8 +33,8 @@ static json_t *setting_json(const CoreConfig *defaults, const CoreConfigRow *row
   json_t *object = json_pack("{s:s, s:s, s:o}", "name", row->name, "kind", kinds[row->kind], "default",
                              core_config_setting_json(defaults, row));
   if (row->kind == CORE_CONFIG_INT || row->kind == CORE_CONFIG_REAL) {
-    json_object_set_new(object, "lowest", core_json_real(row->lowest));
-    json_object_set_new(object, "highest", core_json_real(row->highest));
+    json_object_set_new(object, "lowest", core_json_real(row->min));
+    json_object_set_new(object, "highest", core_json_real(row->max));
     json_object_set_new(object, "unit", core_json_text(row->unit ? row->unit : ""));
   }
   if (row->choices) json_object_set_new(object, "choices", choices_of(row->choices));
