@@ -96,7 +96,7 @@ SimConstants sim_batch_constants(const SimBatch *batch);
  * level of number -1 - n in the sequence of world index[i] % worlds, in a batch of `worlds` worlds that starts at this
  * batch's first world -> observations[i], observation_length floats. Rows with n >= 0 are left unchanged. The arrays
  * are in the memory of the worlds. Flat observations only. */
-void sim_batch_show_again(const SimBatch *batch, const uint32_t *index, const int32_t *level, size_t rows,
+void sim_batch_regenerate_constants(const SimBatch *batch, const uint32_t *index, const int32_t *level, size_t rows,
                           size_t worlds, float *observations);
 /* Marks the features that are nonzero at some time on some level of the set: used[length of the whole observation]. */
 void sim_batch_mark_features(const SimLevelSet *levels, uint8_t *used);

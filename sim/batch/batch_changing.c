@@ -38,11 +38,11 @@ SimConstants sim_batch_constants(const SimBatch *batch) {
                         .number = sim_batch_has_new_levels(batch) ? batch->numbers : NULL};
 }
 
-void sim_batch_show_again(const SimBatch *batch, const uint32_t *index, const int32_t *level, size_t rows,
+void sim_batch_regenerate_constants(const SimBatch *batch, const uint32_t *index, const int32_t *level, size_t rows,
                           size_t worlds, float *observations) {
   CORE_CHECK(batch->options.observation == SIM_OBSERVATION_FLAT && batch->observation_length == batch->whole_length);
   if (batch->backend) {
-    batch->backend->show_again(batch, index, level, rows, worlds, observations);
+    batch->backend->regenerate_constants(batch, index, level, rows, worlds, observations);
     return;
   }
 #pragma omp parallel for schedule(dynamic, 64)

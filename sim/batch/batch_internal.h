@@ -22,8 +22,8 @@ typedef struct SimBackendTable {
   void (*synchronize)(SimBatch *batch);  /* see sim_batch_synchronize */
   void (*observe)(const SimBatch *batch, float *observations);
   SimConstants (*constants)(const SimBatch *batch);
-  void (*show_again)(const SimBatch *batch, const uint32_t *index, const int32_t *level, size_t rows, size_t worlds,
-                     float *observations);
+  void (*regenerate_constants)(const SimBatch *batch, const uint32_t *index, const int32_t *level, size_t rows,
+                               size_t worlds, float *observations);
   int64_t (*nonfinite)(const SimBatch *batch);
   size_t (*bytes)(const SimBatch *batch); /* size of the backend's memory */
   /* Copies levels first .. first + count - 1 from the host after they have changed. */

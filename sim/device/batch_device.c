@@ -269,10 +269,10 @@ static SimConstants constants(const SimBatch *batch) {
                         .level = &d->worlds->level, .stride = sizeof *d->worlds, .number = d->numbers};
 }
 
-static void show_again(const SimBatch *batch, const uint32_t *index, const int32_t *level, size_t rows, size_t worlds,
-                       float *observations) {
+static void regenerate_constants(const SimBatch *batch, const uint32_t *index, const int32_t *level, size_t rows,
+                                 size_t worlds, float *observations) {
   CoreDevice *device = device_of(batch)->device;
-  const SimDeviceShowAgain a = {sim_batch_device_maker(batch),
+  const SimDeviceRegenerateConstants a = {sim_batch_device_maker(batch),
                                 batch->options.seed,
                                 batch->options.first_world,
                                 index,
@@ -280,8 +280,8 @@ static void show_again(const SimBatch *batch, const uint32_t *index, const int32
                                 rows,
                                 worlds,
                                 observations};
-  device->launch(device, &sim_show_again_launch, core_device_blocks(rows, WORLD_THREADS, BLOCKS_MAX), WORLD_THREADS, 0,
-                 &a);
+  device->launch(device, &sim_regenerate_constants_launch, core_device_blocks(rows, WORLD_THREADS, BLOCKS_MAX),
+                 WORLD_THREADS, 0, &a);
 }
 
 static int64_t nonfinite(const SimBatch *batch) {
@@ -320,9 +320,19 @@ static void put(SimBatch *batch) {
 }
 
 static const SimBackendTable table = {
-  .create = create, .destroy = destroy, .reset = reset, .step = step, .synchronize = synchronize, .observe = observe,
-  .constants = constants, .show_again = show_again, .nonfinite = nonfinite, .bytes = bytes, .take_levels = take_levels,
-  .fetch = fetch, .put = put,
+    .create = create,
+    .destroy = destroy,
+    .reset = reset,
+    .step = step,
+    .synchronize = synchronize,
+    .observe = observe,
+    .constants = constants,
+    .regenerate_constants = regenerate_constants,
+    .nonfinite = nonfinite,
+    .bytes = bytes,
+    .take_levels = take_levels,
+    .fetch = fetch,
+    .put = put,
 };
 
 SimBackend sim_device_backend(CoreDevice *device) { return (SimBackend){device, device ? &table : NULL}; }

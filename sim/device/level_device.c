@@ -123,7 +123,7 @@ size_t sim_level_device_bytes(const SimLevelDevice *levels) {
 }
 
 size_t sim_level_device_stack_bytes(CoreDevice *device) {
-  const CoreKernel *const kernels[] = {&sim_restore_launch, &sim_renew_launch, &sim_show_again_launch,
+  const CoreKernel *const kernels[] = {&sim_restore_launch, &sim_renew_launch, &sim_regenerate_constants_launch,
                                        &sim_noop_warp_launch};
   size_t most = 0;
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {

@@ -161,17 +161,17 @@ CORE_KERNEL_FN void sim_renew(const CoreDeviceThread *at, const SimDeviceRenew *
 
 /* ---- observations of replaced levels ----------------------------------------------------------------------------- */
 
-typedef struct SimDeviceShowAgain {
+typedef struct SimDeviceRegenerateConstants {
   SimDeviceMaker maker;
   uint64_t seed;
   uint32_t first_world;
-  const uint32_t *index;       /* [rows], as in sim_batch_show_again */
+  const uint32_t *index;       /* [rows], as in sim_batch_regenerate_constants */
   const int32_t *level;
   size_t rows, worlds;
   float *observations;
-} SimDeviceShowAgain;
+} SimDeviceRegenerateConstants;
 
-CORE_KERNEL_FN void sim_show_again(const CoreDeviceThread *at, const SimDeviceShowAgain *a) {
+CORE_KERNEL_FN void sim_regenerate_constants(const CoreDeviceThread *at, const SimDeviceRegenerateConstants *a) {
   for (size_t i = core_device_first(at); i < a->rows; i += core_device_stride(at)) {
     const int32_t number = a->level[a->index[i]];
     SimLevel level;

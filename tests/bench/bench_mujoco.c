@@ -134,7 +134,7 @@ static void record(Bench *bench) {
   bench->start = core_memory_allocate(RECORDED * sizeof *bench->start);
   for (size_t i = 0; i < RECORDED; i++) {
     const float *action = bench->actions + i % (ACTIONS * WORLDS) * nu;
-    double mark[MUJOCO_MARKS] = {0};
+    double mark[MUJOCO_REFERENCE] = {0};
     bench->start[i] = ended ? episodes : -1;
     if (ended) {
       mujoco_reset(model, data, &random);
@@ -165,7 +165,7 @@ static void step_recorded_thread(const Bench *bench, mjData *data, int64_t steps
   size_t at = bench->next[omp_get_thread_num()];
   for (int64_t i = 0; i < steps; i++, at = (at + 1) % RECORDED) {
     if (bench->start[at] >= 0)
-      mujoco_take(bench->model, data, bench->starts + (size_t)(bench->start[at] * bench->model->state));
+      mujoco_load(bench->model, data, bench->starts + (size_t)(bench->start[at] * bench->model->state));
     memcpy(data->ctrl, bench->targets + at * (size_t)task->nu, (size_t)task->nu * sizeof *data->ctrl);
     for (int k = 0; k < task->frame_skip; k++) mujoco.mj_step(model, data);
   }

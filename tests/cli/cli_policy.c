@@ -26,7 +26,7 @@ static void draw_numbers(Player *player, uint32_t row) {
 
 static void draw_pixels(Player *player, uint32_t row) {
   uint8_t *bytes = (uint8_t *)player->shown;
-  const int count = env_pixels_numbers(player->env->pixels, 0);
+  const int count = env_pixels_value_count(player->env->pixels, 0);
   for (int i = 0; i < count; i++) {
     bytes[i] = (uint8_t)core_random_4(23, CORE_RANDOM_TEST, row, (uint32_t)i, 0).v[0];
     printf("%d ", bytes[i]);

@@ -11,7 +11,7 @@ export OPENBLAS_NUM_THREADS=1 # numpy's threads, which nothing here needs, are b
 { printf '%s\n' '[env]' 'task = gym/Count-v0' 'num = 6'; small_settings; } >"$tap_dir/small.ini"
 
 # ---- what needs no Python
-tap_run "no Python" 2 "/nowhere/python cannot be run; name one by env.python" train none --set env.python=/nowhere/python
+tap_run "no Python" 2 "cannot run /nowhere/python, the Python of its worker; set env.python" train none --set env.python=/nowhere/python
 tap_run "G11: and the message names the path" 2 "$tap_dir/no_python cannot be run" env HOME="$tap_dir" trainer --root "$tap_dir/none" \
   --set env.task=gym/Count-v0 --set env.python="~/no_python" --dry-run
 printf '#!/bin/sh\nexec python3 -S -E "$@"\n' >"$tap_dir/bare"; chmod +x "$tap_dir/bare"
@@ -119,7 +119,7 @@ fails "at a time limit it is learnt from" "a last observation that is not finite
 fails "another shape" "shape" Shape
 fails "a picture that is turned" "shape" Turns
 fails "a worker that is killed" "ended by signal 9" Dies
-fails "a worker that hangs" "no answer within 2 s; env.timeout" Hangs --set env.timeout=2
+fails "a worker that hangs" "did not reply within 2 s; env.timeout" Hangs --set env.timeout=2
 tap_run "it may print" 0 "finished" train prints --set env.task=gym/Prints-v0
 mkdir "$tap_dir/quiet"
 tap_result "but not on the trainer's output" "$(trainer --config "$tap_dir/small.ini" --root "$tap_dir/quiet" --quiet \

@@ -36,11 +36,11 @@ tap_check "without controls" "$(remarks Talks | LC_ALL=C grep -naP '\x1b|\x07|\x
 tap_run "one that raises an error" 0 "does not pass Gymnasium's check_env: RuntimeError: no licence" train Raises
 
 # ---- the checker comes to grief
-tap_run "one that hangs" 0 "Gymnasium's check_env has no result: its worker gave no answer within 15 s" train Hangs --set env.timeout=15
-tap_run "one that ends its process" 0 "ended with exit code 3; the last that it said: out of credit" train Exits
-tap_run "one that crashes" 0 "check_env has no result: its worker, run by $SWEEP_PYTHON, was ended by signal 11" train Crashes
+tap_run "one that hangs" 0 "Gymnasium's check_env returned no result: its worker did not reply within 15 s" train Hangs --set env.timeout=15
+tap_run "one that ends its process" 0 "exited with code 3; its last output: out of credit" train Exits
+tap_run "one that crashes" 0 "check_env returned no result: its worker, run by $SWEEP_PYTHON, was killed by signal 11" train Crashes
 tap_run "one that prints a megabyte" 0 "finished" train Prints
-tap_run "one that leaves a process behind" 0 "ended with exit code 4" train Leaves
+tap_run "one that leaves a process behind" 0 "exited with code 4" train Leaves
 for kind in Talks Raises Hangs Exits Crashes Prints Leaves; do
   tap_check "the run is that of an environment in order: $kind" "$([ -n "$(results Good)" ] || echo nothing; diff <(results Good) <(results $kind))"
 done
@@ -68,7 +68,7 @@ tap_result "once for all configurations, which would start" "$(grep -q "would st
   [ -z "$(grep check_env "$tap_dir/plan" | cut -d' ' -f2- | sort | uniq -d)" ]; echo $?)" "$(cat "$tap_dir/plan")"
 sed 's/Lists/Hangs/; s/^\[env\]/&\ntimeout = 15/' "$tap_dir/lists.ini" >"$tap_dir/hangs.ini"
 sweep plan "$tap_dir/hangs.ini" --root "$tap_dir" --trust >"$tap_dir/plan" 2>&1
-tap_result "one that hangs there does not hold the plan up" "$(grep -q "would start all 3" "$tap_dir/plan" && grep -q "no answer within 15 s" "$tap_dir/plan"
+tap_result "one that hangs there does not hold the plan up" "$(grep -q "would start all 3" "$tap_dir/plan" && grep -q "did not reply within 15 s" "$tap_dir/plan"
   echo $?)" "$(cat "$tap_dir/plan")"
 
 # ---- which Python, and what it said
@@ -76,16 +76,16 @@ printf '#!/bin/sh\ncase $1 in *worker.py) echo "first line" >&2; printf "\\033[3
   "$SWEEP_PYTHON" >"$tap_dir/broken"
 chmod +x "$tap_dir/broken"
 tap_run "a Python that cannot start is named, with what it said" 2 \
-  "its worker, run by $tap_dir/broken, ended with exit code 3; the last that it said: first line ?[31mno licence server" \
+  "its worker, run by $tap_dir/broken, exited with code 3; its last output: first line ?[31mno licence server" \
   train Good --set env.python="$tap_dir/broken"
 mkdir "$tap_dir/bin"; ln -s "$tap_dir/broken" "$tap_dir/bin/python3"
-tap_run "found in PATH, too" 2 "run by $tap_dir/bin/python3, ended with exit code 3" env -u SWEEP_PYTHON PATH="$tap_dir/bin:$PATH" \
+tap_run "found in PATH, too" 2 "run by $tap_dir/bin/python3, exited with code 3" env -u SWEEP_PYTHON PATH="$tap_dir/bin:$PATH" \
   trainer --config "$tap_dir/small.ini" --root "$tap_dir" --dry-run
 
 # ---- folders that are no whole paths
 (cd "$tap_dir" && mkdir sub && cp "$OLDPWD/tests/cli/environments/imperfect.py" sub/imperfect.py)
 relative() { (cd "$tap_dir" && PYTHONPATH=$1 trainer --config small.ini --root again --dry-run); }
-tap_run "relative folders of PYTHONPATH are named" 0 "PYTHONPATH: sub other/lib: workers search what is no whole path for the task's module only" \
+tap_run "relative directories of PYTHONPATH are named" 0 "PYTHONPATH: sub other/lib: workers search relative paths for the task's module only" \
   relative "sub:$PWD/tests/cli/environments:other/lib"
 tap_check "empty ones are not" "$(relative ":$PWD/tests/cli/environments:" 2>&1 | grep PYTHONPATH)"
 tap_done

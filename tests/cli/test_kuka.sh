@@ -57,18 +57,18 @@ kuka() { "$tap_dir/own/bin/trainer" --dry-run --set env.task=$task; }
 changed() { # sed's script for the part that the three tasks share
   cp "$models"/allegro_kuka*.xml "$own"; sed "$1" "$models/allegro_kuka.xml" >"$own/allegro_kuka.xml"; kuka
 }
-tap_run "no model" 2 "the model allegro_kuka_regrasping.xml is not there" kuka
+tap_run "no model" 2 "cannot find the model allegro_kuka_regrasping.xml" kuka
 tap_run "an installation's model" 0 "task = $task" changed ''
-tap_run "a model of another version" 2 "is release 7 of the model, and this trainer has the rules of release 1" \
+tap_run "a model of another version" 2 "is release 7 of the model, but this trainer requires release 1" \
   changed 's/name="release" data="1"/name="release" data="7"/'
 tap_run "goals out of reach" 2 "goals of AllegroKukaRegrasping lie up to 1.5" \
   changed 's/name="link_0" pos="0 0.8 0"/name="link_0" pos="0 1.3 0"/'
 rm "$own/allegro_kuka.xml"
 tap_run "a part that is absent" 2 "allegro_kuka.xml" kuka
-tap_run "other numbers a world" 2 "keeps 9 numbers a world (nuserdata), and AllegroKukaRegrasping needs 30" \
+tap_run "other numbers a world" 2 "has nuserdata = 9, but AllegroKukaRegrasping requires 30" \
   changed 's/nuserdata="30"/nuserdata="9"/'
-tap_run "an object that is no box" 2 "is no box with the model's last, free joint" \
+tap_run "an object that is no box" 2 "must be a box with the model's last joint, a free joint" \
   changed 's/name="object" type="box" size="0.025 0.025 0.025"/name="object" type="sphere" size="0.025"/'
-tap_run "actuators in another order" 2 "has actuator 0 at something else than joint 0" \
+tap_run "actuators in another order" 2 "actuator 0 must control joint 0" \
   changed 's/class="arm" joint="arm_1"/class="arm" joint="arm_3"/'
 tap_done

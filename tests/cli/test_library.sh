@@ -77,14 +77,14 @@ wrong() { # name message sed-script
 }
 wrong "a function that is not there" "has no sweep_environment_step" 's/sweep_environment_step/step/'
 wrong "another version" "of version 0 of environment.h" 's/return SWEEP_ENVIRONMENT_VERSION/return 0/'
-wrong "no observations" "shows no numbers" 's/.observations = PLACES/.observations = 0/'
+wrong "no observations" "has empty observations" 's/.observations = PLACES/.observations = 0/'
 wrong "no actions" "0 factors and 0 values" 's/.factors = 1/.factors = 0/'
 wrong "too many classes" "300 classes" 's/{2}/{300}/'
 wrong "a world that cannot be put back" "not sweep_environment_save" 's/sweep_environment_load/load/'
-wrong "a saved world that no memory holds" "a saved world of 18446744073709551600 bytes; at most 1073741824" \
+wrong "a saved world that no memory holds" "state_bytes = 18446744073709551600; the maximum is 1073741824" \
   's/.state_bytes = sizeof(Corridor)/.state_bytes = (size_t)-16/'
-wrong "too many observations" "observations of 2000000000 numbers; at most" 's/.observations = PLACES/.observations = 2000000000/'
-wrong "a limit that is none" "the limit must be 1 to 1048576" 's/.limit = LIMIT/.limit = 2147483647/'
+wrong "too many observations" "observations have 2000000000 values; the maximum is" 's/.observations = PLACES/.observations = 2000000000/'
+wrong "a limit that is none" "expected 1 to 1048576 steps" 's/.limit = LIMIT/.limit = 2147483647/'
 # ends NAME CODE STATEMENT: the library runs STATEMENT in its sixth step; the run has failed, and its state says why
 ends() {
   sed -e 's/#include <stdlib.h>/&\n#include <signal.h>\n#include <unistd.h>/' -e "s/^  result->reward = /  if (corridor->steps == 6) $3;\n&/" \

@@ -10,7 +10,7 @@ cheetah=(--set env.task=mujoco/HalfCheetah-v4)
 # ---- what needs no library
 tap_run "a task nearly right" 2 "did you mean mujoco/HalfCheetah-v" trainer --dry-run --set env.task=mujoco/HalfCheeta-v4
 tap_run "no task behind the name" 2 "env.task = mujoco/ is none of" trainer --dry-run --set env.task=mujoco/
-tap_run "a path is no task" 2 "is no task of MuJoCo" trainer --dry-run --set env.task=mujoco/../x
+tap_run "a path is no task" 2 "is not a MuJoCo task" trainer --dry-run --set env.task=mujoco/../x
 tap_run "Q values of real numbers" 2 "set algo.name to ppo, ppo_ewma or sapg" \
   trainer --dry-run "${cheetah[@]}" --set algo.name=pqn
 tap_run "a curriculum without levels" 2 "needs a level generator" trainer --dry-run "${cheetah[@]}" \
@@ -42,18 +42,18 @@ for name in versionString loadXML deleteModel makeData deleteData resetData forw
   getState setState name2id copyModel objectVelocity defaultVFS addBufferVFS deleteVFS; do echo "const char *mj_$name(void) { return \"3.3.7\"; }"; done >"$tap_dir/other.c"
 echo "int mj_version(void) { return 3003007; }" >>"$tap_dir/other.c"
 gcc -shared -fPIC -o "$tap_dir/other/lib/libmujoco.so.3.3.7" "$tap_dir/other.c"
-tap_run "a library of another version" 2 "is MuJoCo 3.3.7, and this trainer was built with the headers of" home other
+tap_run "a library of another version" 2 "is MuJoCo 3.3.7, but this trainer was built for" home other
 echo "int mj_version(void) { return 0; }" >"$tap_dir/other.c"
 gcc -shared -fPIC -o "$tap_dir/other/lib/libmujoco.so.3.3.7" "$tap_dir/other.c"
 tap_run "a library without the functions" 2 "has no mj_versionString" home other
 
 # ---- what is no model
 make_home bare; rm "$tap_dir/bare/models/half_cheetah.xml"
-tap_run "a model that is absent" 2 "models/half_cheetah.xml is not there" home bare
+tap_run "a model that is absent" 2 "models/half_cheetah.xml is missing" home bare
 make_home cut; head -c 2000 "$models/half_cheetah.xml" >"$tap_dir/cut/models/half_cheetah.xml"
 tap_run "a model that is damaged" 2 "models/half_cheetah.xml: " home cut
 make_home wrong; cp "$models/hopper.xml" "$tap_dir/wrong/models/half_cheetah.xml"
-tap_run "a model of another task" 2 "is no model of HalfCheetah-v4: it has 6 positions" home wrong
+tap_run "a model of another task" 2 "is not a model of HalfCheetah-v4: it has 6 positions" home wrong
 
 # ---- models of our own: an installation with its share/sweep/models
 mkdir -p "$tap_dir/own/bin" "$tap_dir/own/share/sweep/models"
@@ -61,22 +61,22 @@ cp "$(command -v trainer)" "$tap_dir/own/bin/"
 own=$tap_dir/own/share/sweep/models/allegro_hand.xml
 hand() { MUJOCO_HOME=${library%/lib/*} "$tap_dir/own/bin/trainer" --dry-run --set env.task=mujoco/AllegroHand; }
 changed_hand() { sed "$1" trainer/envs/models/allegro_hand.xml >"$own"; hand; }
-tap_run "our model is absent" 2 "the model allegro_hand.xml is not there" hand
+tap_run "our model is absent" 2 "cannot find the model allegro_hand.xml" hand
 tap_run "our model is there" 0 "task = mujoco/AllegroHand" changed_hand ''
-tap_run "our model is of another version" 2 "is release 7 of the model, and this trainer has the rules of release 1" \
+tap_run "our model is of another version" 2 "is release 7 of the model, but this trainer requires release 1" \
   changed_hand 's/name="release" data="1"/name="release" data="7"/'
 tap_run "our model without its release" 2 "is release 0 of the model" changed_hand '/name="release"/d'
 tap_run "our model damaged" 2 "allegro_hand.xml: XML" changed_hand '40,$d'
-tap_run "our model without a finger's joint" 2 "is no model of AllegroHand: it has 22 positions" \
+tap_run "our model without a finger's joint" 2 "is not a model of AllegroHand: it has 22 positions" \
   changed_hand '/joint name="ring_joint_3"/d; /position class="hand" joint="ring_joint_3"/d'
 tap_run "our model without the object" 2 'has no body "object"' changed_hand 's/body name="object"/body name="thing"/'
-tap_run "our model with other numbers a world" 2 "keeps 9 numbers a world (nuserdata), and AllegroHand needs 21" \
+tap_run "our model with other numbers a world" 2 "has nuserdata = 9, but AllegroHand requires 21" \
   changed_hand 's/nuserdata="21"/nuserdata="9"/'
 tap_run "our model without the goal" 2 'has no mocap body "goal"' changed_hand 's/body name="goal"/body name="aim"/'
-tap_run "goals out of reach" 2 "out of reach; it must be nearer than 0.24 m" \
+tap_run "goals out of reach" 2 "out of reach; it must be closer than 0.24 m" \
   changed_hand 's/name="allegro_mount" pos="0 0 0.5"/name="allegro_mount" pos="0 0 1.5"/'
 make_home others
-tap_run "a model that includes what is not fetched" 2 "models/hand/robot.xml is not there; run \`make mujoco\`" \
+tap_run "a model that includes what is not fetched" 2 "models/hand/robot.xml is missing; run \`make mujoco\`" \
   env MUJOCO_HOME="$tap_dir/others" trainer --dry-run --set env.task=mujoco/ShadowHand
 
 # ---- a run: stopped and resumed, on other threads and ranks

@@ -13,8 +13,8 @@ show() { trainer show "$@"; }
 
 # ---- what needs neither MuJoCo nor OpenGL
 tap_run "show: a task nearly right" 2 "mujoco/Ant-v4" show mujoco/Ant-v44 -o x.png
-tap_run "show: sheets are for levels" 2 "--sheet is for levels" show mujoco/Ant-v5 --sheet 2x2 -o x.png
-tap_run "show: and so are sets" 2 "--from is for levels" show mujoco/Ant-v5 --from 2 -o x.png
+tap_run "show: sheets are for levels" 2 "--sheet applies to levels" show mujoco/Ant-v5 --sheet 2x2 -o x.png
+tap_run "show: and so are sets" 2 "--from applies to levels" show mujoco/Ant-v5 --from 2 -o x.png
 if ! trainer --dry-run --set env.task=mujoco/Ant-v5 >out 2>&1; then
   tap_run "show: without MuJoCo the message names the command" 2 "make mujoco" show mujoco/Ant-v5 -o x.png
   tap_skip "pictures" "$(tail -n 1 out)"
@@ -70,7 +70,7 @@ expect_equal "ffmpeg gets every frame" "$(wc -c <hop.mp4) $(cat out)" "$((3 * 3 
 tap_check "and their size and rate" "$(grep -q -- '-video_size 33x33 -framerate 41.666667 ' said || cat said)"
 printf '#!/bin/sh\necho "no such encoder" >&2\nexit 3\n' >bin/ffmpeg
 rm -f x.*
-tap_run "an ffmpeg that fails" 1 "what it says stands above" env PATH="$tap_dir/bin:$PATH" \
+tap_run "an ffmpeg that fails" 1 "its messages are above" env PATH="$tap_dir/bin:$PATH" \
   trainer show mujoco/Hopper-v4 -n 3 --size 400 -o x.mp4
 tap_run "no ffmpeg" 2 "install ffmpeg, or choose .gif" env PATH="$tap_dir/empty" \
   "$SWEEP_BUILD/bin/trainer" show mujoco/Hopper-v4 --size 32 -o x.mp4

@@ -71,7 +71,7 @@ train endless --quiet "${evaluated[@]}" --set procgen.num_levels=0
 is "all are trained on: there are no others" endless "train "
 trained() { contents "$1" | grep -v '^run '; } # two configurations are two runs
 tap_check "what is evaluated changes no byte of the training" "$(diff <(trained few) <(trained ranges))"
-tap_run "levels that are none" 2 "eval.levels: 9-3 names no levels of Procgen" dry "${evaluated[@]}" --set eval.levels=9-3
+tap_run "levels that are none" 2 "eval.levels: 9-3 is not a set of Procgen levels" dry "${evaluated[@]}" --set eval.levels=9-3
 tap_run "a folder is none" 2 "eval.levels: kinetix_s names no levels" dry "${evaluated[@]}" --set eval.levels=all+kinetix_s
 
 # ---- pixels as bytes

@@ -95,8 +95,8 @@ tap_run "show: a number past all numbers" 2 "out of range" trainer show loco512/
 tap_run "show: no such file" 2 "absent.json" trainer show absent.json -o x.svg
 tap_run "show: a wrong level file" 2 "env_state.circle[0].role" trainer show role.json -o x.svg
 tap_run "show: another kind of picture" 2 ".png, .gif, .mp4 or .svg" trainer show good.json -o x.jpg
-tap_run "show: a sheet that is none" 2 "columns x rows" trainer show loco512 --sheet 8 -o x.svg
-tap_run "show: a sheet of nothing" 2 "columns x rows" trainer show loco512 --sheet 0x3 -o x.svg
+tap_run "show: a sheet that is none" 2 "COLUMNSxROWS" trainer show loco512 --sheet 8 -o x.svg
+tap_run "show: a sheet of nothing" 2 "COLUMNSxROWS" trainer show loco512 --sheet 0x3 -o x.svg
 tap_run "show: too large" 2 "at most 8192" trainer show loco512 --sheet 9x9 --size 2000 -o x.svg
 tap_run "show: too small" 2 "--size 3" trainer show good.json --size 3 -o x.svg
 tap_run "show: steps backwards" 2 "--steps -4" trainer show good.json --steps=-4 -o x.svg
@@ -154,7 +154,7 @@ tap_run "play: a run that is not there" 2 "no run 0123456789abcdef" trainer play
 tap_run "play: a workspace that is not there" 1 "nowhere" trainer play -c "$run" --root nowhere
 tap_run "play: a level that the run has not" 2 "levels are 0 to 3" trainer play -c "$run" -l 4 -o x.svg
 tap_run "play: a level larger than the policy's" 2 "smaller levels" trainer play -c "$run" -l loco512/0 -o x.svg
-tap_run "play: a whole set" 2 "choose one" trainer play -c "$run" -l all -o x.svg
+tap_run "play: a whole set" 2 "select one" trainer play -c "$run" -l all -o x.svg
 tap_run "play: a stray operand" 2 "--level" trainer play "$run"
 cp "$ckpt" damaged.bak
 printf 'x' | dd of="$ckpt" bs=1 seek=700 conv=notrunc status=none

@@ -97,7 +97,7 @@ tap_expect "a run's folder is no checkpoint" 2 'is a directory; name a file in i
 tap_expect "a parent's id that is cut short is refused with the whole one" 2 "whole id has to stand there: run:$parent@2$" \
   trainer "${long[@]}" --set "init.from=run:${parent:0:6}@2"
 tap_expect "init.from that is none" 2 "init.from = run:1234: no run of .* begins with '1234'" trainer "${long[@]}" --set init.from=run:1234 --dry-run
-tap_expect "init.from that is no id at all" 2 'write run:<id>' trainer "${long[@]}" --set init.from=run:xyz --dry-run
+tap_expect "init.from that is no id at all" 2 'expected run:<id>' trainer "${long[@]}" --set init.from=run:xyz --dry-run
 rm -r runs
 
 tap_expect "a run finishes with a summary" 0 'finished, 2 of 2 iterations' trainer "${small[@]}"
@@ -129,7 +129,7 @@ tap_check "have rows of their own" "$(awk -F'\t' '$1 ~ /^[0-9]+$/ { n[$2]++ } EN
   sort | tr '\n' ' ' | grep -vx 'chain 2 random_s/3 2 train 2 ')"
 tap_expect "discrete actions" 0 'finished, 2 of 2' trainer "${small[@]}" --set env.actions=discrete
 tap_expect "a new level each episode" 0 'finished, 2 of 2' trainer "${small[@]}" --set env.task=random_s --set env.reset=new
-tap_expect "without a generator there are none" 2 'use random_s' trainer "${small[@]}" --set env.reset=new
+tap_expect "without a generator there are none" 2 'set env.task to random_s' trainer "${small[@]}" --set env.reset=new
 run=$(basename "$(grep -l 'actions = discrete' runs/*/*/config.ini | xargs dirname)")
 tap_expect "a discrete policy plays" 0 'car|step|solved' trainer play --checkpoint "$run" --level 2 -o play.svg
 tap_done

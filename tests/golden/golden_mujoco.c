@@ -86,10 +86,10 @@ static void play_step(Play *play, size_t row, int since_reset) {
   const MujocoTask *task = play->model->task;
   const size_t seen = (size_t)task->observations;
   float action[MUJOCO_OBSERVATIONS_MAX];
-  double observation[MUJOCO_OBSERVATIONS_MAX], mark[MUJOCO_MARKS];
+  double observation[MUJOCO_OBSERVATIONS_MAX], mark[MUJOCO_REFERENCE];
   bool ended;
   for (int i = 0; i < task->nu; i++) action[i] = (float)play->action[row * (size_t)task->nu + (size_t)i];
-  mujoco_mark(play->model, play->data, mark);
+  mujoco_reward_reference(play->model, play->data, mark);
   if (!mujoco_step(play->model, play->data, action)) play->result->fault = "numbers that are not finite";
   const double reward = mujoco_reward(play->model, play->data, action, mark, &ended);
   mujoco_observe(play->model, play->data, observation);

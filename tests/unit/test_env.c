@@ -180,7 +180,7 @@ static void test_further_sets_leave_training_alone(void **state) {
 static void test_impossible_sets(void **state) {
   (void)state;
   static const struct { const char *levels, *part;
-  } wrong[] = {{"random_m", "env.size can expand"},
+  } wrong[] = {{"random_m", "set env.size to a larger size"},
                {"random_s+random_s", "names random_s twice"},
                {"random_s++random_m", "empty name"},
                {"randomm", "did you mean random_m?"},

@@ -37,7 +37,7 @@ typedef struct Hand {
 /* False: the model is not here. */
 static bool open_hand(Hand *hand, const MujocoTask *task) {
   char path[4096];
-  if (task->beside && mujoco_library_model(task->beside, path, sizeof path) != CORE_OK) return false;
+  if (task->mujoco_include && mujoco_library_model(task->mujoco_include, path, sizeof path) != CORE_OK) return false;
   if (mujoco_model_create(task, &hand->model) != CORE_OK) fail_msg("%s", core_error_message());
   hand->data = hand->model->data[0];
   hand->stream = core_random_stream(3, CORE_RANDOM_TEST, 0, 0);
@@ -109,7 +109,7 @@ static void check_goals(Hand *hand) {
   bool ended;
   mujoco_reset(hand->model, hand->data, &hand->random);
   memcpy(goal, userdata + GOAL, sizeof goal);
-  rotation_about((const double[]){0, 1, 0}, 0.11, object_of(hand) + 3); /* 0.11 rad from the goal: not yet */
+  rotation_from_axis_angle((const double[]){0, 1, 0}, 0.11, object_of(hand) + 3); /* 0.11 rad from the goal: not yet */
   rotation_multiply(object_of(hand) + 3, goal, object_of(hand) + 3);
   assert_true(mujoco_reward(hand->model, hand->data, NULL, NULL, &ended) < 250);
   mujoco_advance(hand->model, hand->data, &hand->random);

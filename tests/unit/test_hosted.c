@@ -105,7 +105,7 @@ static void toy_destroy(Env *env) { free(env->state), free(env); }
 static int toy_check(const Env *env) {
   return ((const Toy *)env->state)->broken ? core_error(CORE_FAIL, "the toy is broken") : CORE_OK;
 }
-static const EnvOutside toy_outside = {.check = toy_check};
+static const EnvRemote toy_remote = {.check = toy_check};
 
 static Env *make_toy(void) {
   Env *env = core_memory_zero_allocate(1, sizeof *env);
@@ -114,7 +114,7 @@ static Env *make_toy(void) {
                .has_lives = true,
                .reset = toy_reset, .step = toy_step, .state_bytes = toy_state_bytes, .save = toy_save,
                .load = toy_load, .bytes = toy_bytes, .destroy = toy_destroy, .parts = &toy_parts,
-               .outside = &toy_outside, .state = core_memory_zero_allocate(1, sizeof(Toy))};
+               .remote = &toy_remote, .state = core_memory_zero_allocate(1, sizeof(Toy))};
   return env;
 }
 
@@ -245,12 +245,12 @@ static void check_kinetix(void) {
   const CoreConfig config = kinetix();
   Env *plan = NULL, *sibling = NULL;
   assert_int_equal(host_env_create(make_kinetix(&config), NULL, &plan), CORE_OK); /* as a run is planned */
-  assert_true(env_is_hosted(plan) && plan->compact == NULL && plan->physics && !plan->outside);
-  assert_int_equal(plan->sibling(plan, &(EnvBatch){WORLDS, 3, SEED, device}, &sibling), CORE_OK);
+  assert_true(env_is_hosted(plan) && plan->compact == NULL && plan->physics && !plan->remote);
+  assert_int_equal(plan->clone(plan, &(EnvBatch){WORLDS, 3, SEED, device}, &sibling), CORE_OK);
   env_destroy(&plan);
   Side direct = side_of(make_kinetix(&config), NULL), other = side_of(sibling, device);
   Env *third = NULL;
-  assert_int_equal(direct.env->sibling(direct.env, &(EnvBatch){WORLDS, 3, SEED, NULL}, &third), CORE_OK);
+  assert_int_equal(direct.env->clone(direct.env, &(EnvBatch){WORLDS, 3, SEED, NULL}, &third), CORE_OK);
   env_destroy(&direct.env);
   direct.env = third;
   assert_true(other.env->bytes(other.env) > direct.env->bytes(direct.env));
@@ -280,9 +280,9 @@ static void check_generator(void) {
   assert_int_equal(plain->generator->create_slots(plain, &on_host, 4, &x), CORE_OK);
   assert_int_equal(plan->generator->create_slots(plan, &on_device, 4, &y), CORE_OK);
   Side a = side_of(x, NULL), b = side_of(y, device);
-  x->generator->draw(x, 9, 3, 3, 0, numbers[0]), y->generator->draw(y, 9, 3, 3, 0, numbers[1]);
+  x->generator->generate(x, 9, 3, 3, 0, numbers[0]), y->generator->generate(y, 9, 3, 3, 0, numbers[1]);
   assert_memory_equal(numbers[0], numbers[1], 3 * sizeof(uint32_t));
-  x->generator->recall(x, 9, numbers[0], 1, 3), y->generator->recall(y, 9, numbers[1], 1, 3);
+  x->generator->regenerate(x, 9, numbers[0], 1, 3), y->generator->regenerate(y, 9, numbers[1], 1, 3);
   x->levels->reset_to(x, level, a.out.observations), y->levels->reset_to(y, level, b.out.observations);
   assert_same(&a, &b);
   step_both(&a, &b, 0, STEPS);

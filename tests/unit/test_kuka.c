@@ -81,20 +81,20 @@ static void assert_all_near(const char *what, const double *ours, Line *line, in
 /* ---- rewards and observations ------------------------------------------------------------------------------------ */
 
 static void take_view(Line *line, double position[KUKA_JOINTS], double speed[KUKA_JOINTS], KukaView *view) {
-  view->position = position;
-  view->speed = speed;
+  view->joint_position = position;
+  view->joint_velocity = speed;
   take_all(line, position, KUKA_JOINTS);
   take_all(line, speed, KUKA_JOINTS);
   take_all(line, view->wrist, 3);
   take_all(line, view->wrist_rotation, 4);
   take_all(line, view->wrist_velocity, 3);
-  take_all(line, view->wrist_spin, 3);
+  take_all(line, view->wrist_angular_velocity, 3);
   take_all(line, view->tip[0], KUKA_TIPS * 3);
   take_all(line, view->tip_rotation[0], KUKA_TIPS * 4);
-  take_all(line, view->place, 3);
+  take_all(line, view->position, 3);
   take_all(line, view->rotation, 4);
   take_all(line, view->velocity, 3);
-  take_all(line, view->spin, 3);
+  take_all(line, view->angular_velocity, 3);
   take_all(line, view->goal, 3);
   take_all(line, view->goal_rotation, 4);
 }
@@ -104,19 +104,19 @@ static void take_given(Line *line, const KukaTask *task, KukaState *state, const
   const bool begins = take(line) > 0, due = take(line) > 0;
   if (begins) *state = (KukaState){0};
   const double reached = take(line), steps = take(line), near = take(line);
-  if (begins) kuka_begin_episode(task, state);
+  if (begins) kuka_start_episode(task, state);
   take_all(line, state->scale, 3);
-  if (begins || due) kuka_begin_goal(task, state, view, begins);
-  state->now.reached = reached;
-  state->now.steps = steps;
-  state->near = near;
+  if (begins || due) kuka_start_goal(task, state, view, begins);
+  state->current.reached = reached;
+  state->current.steps = steps;
+  state->near_steps = near;
 }
 
 static void compare_reward(Line *line, const KukaReward *r, const KukaState *state, bool ended) {
   static const char *const terms[] = {"fingertips", "lifting", "lifting bonus", "keypoints", "arm", "hand",
                                       "goal", "reward", "end", "goal due", "goals"};
   const double ours[] = {r->tips, r->lifting, r->lifted, r->keypoint, r->arm, r->hand, r->goal, r->total, ended,
-                         state->goal_due, state->now.reached};
+                         state->is_reached, state->current.reached};
   for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) assert_near(terms[i], ours[i], take(line), exact);
 }
 
@@ -126,7 +126,7 @@ static int compare_steps(FILE *file, const KukaTask *task, const double *range, 
   int steps = 0;
   for (; next(file, "given", "task", &given); steps++) {
     double position[KUKA_JOINTS], speed[KUKA_JOINTS], observation[OBSERVATIONS];
-    KukaView view = {.range = range};
+    KukaView view = {.joint_range = range};
     bool ended;
     assert_true(next(file, "state", NULL, &line));
     take_view(&line, position, speed, &view);
@@ -173,7 +173,7 @@ static void test_goals_are_the_published_ones(void **state) {
     for (; next(file, "goal", "given", &line); goals++) {
       double u[4], place[3];
       take_all(&line, u, 4);
-      kuka_goal_place(task, u, place);
+      kuka_goal_position(task, u, place);
       if (task->goals == KUKA_BUCKETS) place[2] += KUKA_IN_BUCKET;
       assert_all_near("goal", place, &line, 3);
     }
@@ -190,7 +190,7 @@ static void test_cuboids_are_the_published_ones(void **state) {
     Line line;
     double sums[7] = {0};
     assert_true(next(file, "cuboids", NULL, &line));
-    for (int n = 0; n < kuka_cuboids(task); n++) {
+    for (int n = 0; n < kuka_cuboid_count(task); n++) {
       double s[3];
       kuka_cuboid(task, n, s);
       const double more[] = {1, s[0], s[1], s[2], s[0] * s[1] * s[2], s[0] * s[0] * s[1], s[1] * s[1] * s[2]};
@@ -216,7 +216,7 @@ static void test_rotations_starts_and_targets_are_the_published_ones(void **stat
   for (int i = 0; i < 6; i++) {
     assert_true(next(file, "start", NULL, &line));
     take_all(&line, u, 3);
-    kuka_start_place(u, made);
+    kuka_start_position(u, made);
     assert_all_near("start", made, &line, 3);
     take_all(&line, u, KUKA_JOINTS);
     for (int j = 0; j < KUKA_JOINTS; j++) { /* theirs may begin beyond the joint's range: the thumb's first one does */
@@ -224,7 +224,7 @@ static void test_rotations_starts_and_targets_are_the_published_ones(void **stat
       assert_near("joint", kuka_start_joint(j, u[j], range[2 * j], range[2 * j + 1]), theirs, exact);
     }
     take_all(&line, u, KUKA_JOINTS);
-    for (int j = 0; j < KUKA_JOINTS; j++) assert_near("speed", kuka_start_speed(u[j]), take(&line), exact);
+    for (int j = 0; j < KUKA_JOINTS; j++) assert_near("speed", kuka_start_velocity(u[j]), take(&line), exact);
   }
   for (int i = 0; i < 6; i++) {
     assert_true(next(file, "target", NULL, &line));
@@ -238,9 +238,9 @@ static void test_rotations_starts_and_targets_are_the_published_ones(void **stat
 
 static void test_random_forces_decay_and_differ_between_episodes(void **state) {
   (void)state;
-  assert_near("share", kuka_force_share(0), 0.1, 1e-12);
-  assert_near("share", kuka_force_share(1), 0.001, 1e-12);
-  assert_near("left", kuka_force_left(), pow(0.99, 0.01667 / 0.08), 1e-12);
+  assert_near("share", kuka_force_probability(0), 0.1, 1e-12);
+  assert_near("share", kuka_force_probability(1), 0.001, 1e-12);
+  assert_near("left", kuka_force_decay(), pow(0.99, 0.01667 / 0.08), 1e-12);
 }
 
 /* ---- the tolerance ----------------------------------------------------------------------------------------------- */
@@ -248,13 +248,18 @@ static void test_random_forces_decay_and_differ_between_episodes(void **state) {
 /* `episodes` episodes of 100 steps in which `goals` goals are reached, far from anything. */
 static void play(const KukaTask *task, KukaState *state, int episodes, int goals) {
   double joints[KUKA_JOINTS] = {0}, range[2 * KUKA_JOINTS] = {0};
-  KukaView view = {.position = joints, .speed = joints, .range = range, .rotation = {1}, .goal = {0, 0, 9},
-                   .goal_rotation = {1}, .place = {0, 0, 0.55}};
+  KukaView view = {.joint_position = joints,
+                   .joint_velocity = joints,
+                   .joint_range = range,
+                   .rotation = {1},
+                   .goal = {0, 0, 9},
+                   .goal_rotation = {1},
+                   .position = {0, 0, 0.55}};
   bool ended;
   for (int e = 0; e < episodes; e++) {
     for (int t = 0; t < 100; t++) kuka_reward(task, state, &view, &ended);
-    state->now.reached = goals;
-    kuka_begin_episode(task, state);
+    state->current.reached = goals;
+    kuka_start_episode(task, state);
   }
 }
 
@@ -262,7 +267,7 @@ static void test_the_tolerance_tightens_where_goals_are_reached(void **unused) {
   (void)unused;
   const KukaTask *task = mujoco_task_find("AllegroKukaReorientation")->kuka;
   KukaState state = {0};
-  kuka_begin_episode(task, &state);
+  kuka_start_episode(task, &state);
   assert_near("tolerance", state.tolerance, 0.075, 0);
   play(task, &state, 29, 3);
   assert_near("before 3000 steps", state.tolerance, 0.075, 0);
@@ -271,10 +276,10 @@ static void test_the_tolerance_tightens_where_goals_are_reached(void **unused) {
   play(task, &state, 60, 2);
   assert_near("too few goals", state.tolerance, 0.075 * 0.9, 1e-12);
   play(task, &state, 31 * 80, 50);
-  assert_near("the tightest", state.tolerance, 0.01, 1e-12);
+  assert_near("the final_tolerance", state.tolerance, 0.01, 1e-12);
   const KukaTask *throwing = mujoco_task_find("AllegroKukaThrow")->kuka;
   state = (KukaState){0};
-  kuka_begin_episode(throwing, &state);
+  kuka_start_episode(throwing, &state);
   play(throwing, &state, 100, 50);
   assert_near("Throw's stays", state.tolerance, 0.075, 0);
 }
@@ -412,7 +417,7 @@ static void test_a_goal_follows_a_goal(void **state) {
     assert_true(data->mocap_pos[0] < 1);
     const bool lies = data->qpos[KUKA_JOINTS + 2] < KUKA_START_HEIGHT + 0.03;
     assert_int_equal(lies, task->goals != KUKA_POSES);
-    assert_near("near", world->near, 0, 0);
+    assert_near("near", world->near_steps, 0, 0);
     mujoco_model_release(model);
   }
 }

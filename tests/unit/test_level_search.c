@@ -148,7 +148,7 @@ static void toy_destroy(Env *env) {
 
 static int toy_create_slots(const Env *env, const EnvBatch *batch, int slots, Env **made);
 static const EnvLevels toy_levels = {.reset_to = toy_reset_to};
-static const EnvGenerator toy_generator = {.create_slots = toy_create_slots, .draw = toy_draw};
+static const EnvGenerator toy_generator = {.create_slots = toy_create_slots, .generate = toy_draw};
 
 static int toy_create_slots(const Env *env, const EnvBatch *batch, int slots, Env **made) {
   const int worlds = batch->worlds;

@@ -62,7 +62,7 @@ static void toy_destroy(Env *env) {
   free(env);
 }
 
-static int toy_sibling(const Env *env, const EnvBatch *batch, Env **made) {
+static int toy_clone(const Env *env, const EnvBatch *batch, Env **made) {
   *made = core_memory_zero_allocate(1, sizeof **made);
   **made = *env;
   (*made)->worlds = batch->worlds;
@@ -74,7 +74,7 @@ static Env toy_env(Toy *toy) {
   return (Env){.name = "toy", .worlds = WORLDS, .observation_length = FEATURES, .level_count = 1,
                .max_steps = LIVES * CUT, .has_lives = has_lives,
                .action_values = VALUES, .action_low = LOW, .action_high = HIGH, .truncates = true,
-               .reset = toy_reset, .step = toy_step, .sibling = toy_sibling, .destroy = toy_destroy, .state = toy};
+               .reset = toy_reset, .step = toy_step, .clone = toy_clone, .destroy = toy_destroy, .state = toy};
 }
 
 typedef struct Fixture {

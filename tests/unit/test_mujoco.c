@@ -101,7 +101,8 @@ static void test_tasks_have_names_and_sizes(void **state) {
 /* Gymnasium's models are always fetched; those that gymnasium-robotics brings may be absent from MUJOCO_HOME. */
 static bool has_model(const MujocoTask *task) {
   char path[4096];
-  if (task->beside == NULL || mujoco_library_model(task->beside, path, sizeof path) == CORE_OK) return true;
+  if (task->mujoco_include == NULL || mujoco_library_model(task->mujoco_include, path, sizeof path) == CORE_OK)
+    return true;
   print_message("%s is left out: %s\n", task->name, core_error_message());
   return false;
 }
@@ -160,7 +161,7 @@ static void test_a_sibling_begins_as_the_first_did(void **state) {
   make_side(&side, "Walker2d-v5", 3, 0);
   make_side(&again, "Walker2d-v5", 3, 0);
   Env *sibling = NULL;
-  assert_int_equal(side.env->sibling(side.env, &(EnvBatch){.worlds = 3, .seed = SEED}, &sibling), CORE_OK);
+  assert_int_equal(side.env->clone(side.env, &(EnvBatch){.worlds = 3, .seed = SEED}, &sibling), CORE_OK);
   env_destroy(&side.env); /* the model lives on in the sibling */
   side.env = sibling;
   sibling->reset(sibling, side.observations);
@@ -209,7 +210,7 @@ static void test_foreign_states_are_refused(void **state) {
   side.env->save(side.env, saved);
   make_side(&before, "Swimmer-v4", 2, 0);
   static const struct { size_t at; const char *message; } faults[] = {
-    {0, "this run is mujoco/Swimmer-v4"}, {48, "set MUJOCO_HOME to that version"},
+    {0, "this run is of mujoco/Swimmer-v4"}, {48, "set MUJOCO_HOME to that version"},
     {56, "of another swimmer.xml"}, {52, "bytes long"}};
   for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
     memcpy(changed, saved, bytes);

@@ -21,7 +21,7 @@ static void make(const MujocoCanvasLibraries *libraries, const char *name) {
     skip();
   }
   assert_string_equal(mujoco_canvas_name(canvas), name);
-  mujoco_canvas_use(canvas);
+  mujoco_canvas_make_current(canvas);
   mujoco_canvas_destroy(&canvas);
   assert_null(canvas);
 }

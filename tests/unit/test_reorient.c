@@ -74,10 +74,19 @@ static void check_reward(const ReorientTask *table, const Case *c) {
 static void check_observation(const ReorientTask *task, const Case *c) {
   const int n = task->joints;
   double seen[NUMBERS];
-  ReorientView view = {
-    .position = c->joints, .low = c->limits, .high = c->limits + n, .speed = c->joints + n, .torque = c->joints + 2 * n,
-    .place = c->object, .rotation = c->rotation, .velocity = c->object + 7, .spin = c->object + 10,
-    .goal_place = c->goal, .goal_rotation = c->goal_rotation, .action = c->action, .actions = c->actions};
+  ReorientView view = {.joint_position = c->joints,
+                       .low = c->limits,
+                       .high = c->limits + n,
+                       .joint_velocity = c->joints + n,
+                       .torque = c->joints + 2 * n,
+                       .position = c->object,
+                       .rotation = c->rotation,
+                       .velocity = c->object + 7,
+                       .angular_velocity = c->object + 10,
+                       .goal_position = c->goal,
+                       .goal_rotation = c->goal_rotation,
+                       .action = c->action,
+                       .actions = c->actions};
   memcpy(view.tip, c->tips, (size_t)(task->tips * REORIENT_TIP) * sizeof(double));
   memcpy(view.force, c->tips + task->tips * REORIENT_TIP, (size_t)(task->tips * REORIENT_FORCE) * sizeof(double));
   assert_int_equal(reorient_observe(task, &view, seen), c->observations);
@@ -112,7 +121,7 @@ static void test_published_numbers(void **state) {
     ungetc(c, file);
     assert_int_equal(read_row(file, "turn", turn), 6);
     rotation_random(turn[0], turn[1], ours);
-    rotation_last(ours, last);
+    rotation_to_xyzw(ours, last);
     for (int i = 0; i < 4; i++) assert_close(last[i], turn[2 + i], 1e-6);
   }
   fclose(file);
@@ -126,18 +135,18 @@ static void test_rotations(void **state) {
   (void)state;
   const double x[3] = {1, 0, 0}, z[3] = {0, 0, 1}, v[3] = {1, 2, 3};
   double a[4], b[4], turned[3];
-  rotation_about(z, 3.14159265358979323846 / 2, a);
-  rotation_turn(a, v, turned); /* x to y, y to -x */
+  rotation_from_axis_angle(z, 3.14159265358979323846 / 2, a);
+  rotation_apply(a, v, turned); /* x to y, y to -x */
   assert_close(turned[0], -2, 1e-15);
   assert_close(turned[1], 1, 1e-15);
   assert_close(turned[2], 3, 1e-15);
-  rotation_turn_back(a, turned, turned);
+  rotation_apply_inverse(a, turned, turned);
   for (int i = 0; i < 3; i++) assert_close(turned[i], v[i], 1e-15);
-  rotation_about(x, 0.3, b);
+  rotation_from_axis_angle(x, 0.3, b);
   assert_close(rotation_distance(a, a), 0, 1e-15);
   for (int i = 0; i < 4; i++) a[i] = -b[i]; /* the same rotation */
   assert_close(rotation_distance(a, b), 0, 1e-15);
-  rotation_about(x, 0.3 + 0.25, a);
+  rotation_from_axis_angle(x, 0.3 + 0.25, a);
   assert_close(rotation_distance(a, b), 0.25, 1e-14);
 }
 

@@ -1,4 +1,4 @@
-/* What is common to all environments: evaluation sets, what one lacks, and estimating memory before it is taken. */
+/* Functions common to all environments: evaluation sets, unsupported features, estimates of memory. */
 #include "trainer/envs/env.h"
 
 #include <string.h>
@@ -14,16 +14,17 @@ int env_evaluation_sets(const CoreConfig *config, const Env *trained, int *count
   return CORE_OK;
 }
 
-int env_lacks(const Env *env, const char *setting, const char *value, const char *what, const char *instead) {
-  return core_error(CORE_USAGE, "%s = %s needs %s, which %s environments lack; set %s", setting, value, what, env->name,
-                    instead);
+int env_unsupported(const Env *env, const char *setting, const char *value, const char *feature, const char *remedy) {
+  return core_error(CORE_USAGE, "%s = %s needs %s, which %s environments lack; set %s",
+                                setting, value, feature, env->name,
+                    remedy);
 }
 
 int env_create_evaluation(const CoreConfig *config, const Env *trained, int set, const EnvBatch *batch, Env **env,
                           char name[ENV_SET_NAME]) {
   if (trained->sets) return trained->sets->create(trained, config, set, batch, env, name);
   if (trained->levels == NULL)
-    return env_lacks(trained, "eval.levels", config->eval.levels, "levels", "eval.levels to nothing");
+    return env_unsupported(trained, "eval.levels", config->eval.levels, "levels", "eval.levels to empty");
   return trained->levels->create_set(trained, config, set, batch, env, name);
 }
 
@@ -38,14 +39,14 @@ bool env_wants_pixels(const CoreConfig *config) {
 
 int env_check_on_host(const Env *env, const EnvBatch *batch) {
   if (batch->device == NULL) return CORE_OK;
-  return env_lacks(env, "train.device", "cuda", "worlds on a GPU", "train.device to cpu");
+  return env_unsupported(env, "train.device", "cuda", "worlds on a GPU", "train.device to cpu");
 }
 
 void env_seed(Env *env, const EnvSeeds *seeds) {
   if (env->foreign) env->foreign->seed(env, seeds);
 }
 
-int env_worlds_at_once(const Env *env, int worlds, int trained) {
+int env_concurrent_worlds(const Env *env, int worlds, int trained) {
   return env->foreign && trained < worlds ? trained : worlds;
 }
 
@@ -53,26 +54,27 @@ void env_synchronize(Env *env) {
   if (env->parts && env->parts->synchronize) env->parts->synchronize(env);
 }
 
-int env_check(const Env *env) { return env->outside ? env->outside->check(env) : CORE_OK; }
+int env_check(const Env *env) { return env->remote ? env->remote->check(env) : CORE_OK; }
 
-static int sibling_bytes(const Env *env, int worlds, double *bytes) {
-  Env *sibling = NULL;
-  TRY(env->sibling(env, &(EnvBatch){.worlds = worlds}, &sibling));
-  *bytes = (double)sibling->bytes(sibling);
-  env_destroy(&sibling);
+/* Measures the memory of a clone. */
+static int clone_bytes(const Env *env, int worlds, double *bytes) {
+  Env *clone = NULL;
+  TRY(env->clone(env, &(EnvBatch){.worlds = worlds}, &clone));
+  *bytes = (double)clone->bytes(clone);
+  env_destroy(&clone);
   return CORE_OK;
 }
 
 int env_estimate_bytes(const Env *env, int64_t worlds, double *bytes) {
-  enum { SMALL = 64 }; /* several of the widest blocks of worlds that a batch may be cut into */
-  double one, two;
-  if (env->foreign) { /* what an object of other code takes is not known, and making some may take long */
+  enum { SMALL = 64 }; /* several of a batch's widest blocks */
+  double small, twice;
+  if (env->foreign) { /* creating third-party worlds may be slow, and their memory is unknown */
     *bytes = (double)env->bytes(env) / env->worlds * (double)worlds;
     return CORE_OK;
   }
-  TRY(sibling_bytes(env, SMALL, &one));
-  TRY(sibling_bytes(env, 2 * SMALL, &two));
-  double a_world = (two - one) / SMALL;
-  *bytes = one + a_world * (double)(worlds > SMALL ? worlds - SMALL : 0);
+  TRY(clone_bytes(env, SMALL, &small));
+  TRY(clone_bytes(env, 2 * SMALL, &twice));
+  double per_world = (twice - small) / SMALL;
+  *bytes = small + per_world * (double)(worlds > SMALL ? worlds - SMALL : 0);
   return CORE_OK;
 }

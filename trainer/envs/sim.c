@@ -1,22 +1,24 @@
-/* The simulator (sim/batch/batch.h) as an environment: steps, saved states, observations and devices. It translates
- * names only; physics, rewards and randomness are the simulator's. sim_levels.c has its levels, sim_config.c says what
- * settings mean for it. */
+/* The simulator (sim/batch/batch.h) as an environment: steps, saved states, compact observations, devices and
+ * rendering. An adapter without logic of its own. sim_levels.c has its levels, sim_config.c interprets settings. */
 #include "trainer/envs/sim.h"
 
 #include "core/memory.h"
 #include "sim/device/batch_device.h"
 #include "sim/device/level_device.h"
+#include "sim/draw/draw_image.h"
 #include "sim/levels/level_set.h"
 #include "sim/task/observe.h"
 #include "trainer/envs/sim_internal.h"
 
-static SimBatch *batch_of(const Env *env) { return env_sim_of(env)->batch; }
+static const double STEP_S = 1.0 / 30;
+
+static SimBatch *get_batch(const Env *env) { return env_sim_of(env)->batch; }
 
 /* ---- the core ---------------------------------------------------------------------------------------------------- */
 
-static void reset(Env *env, float *observations) { sim_batch_reset(batch_of(env), observations); }
+static void reset(Env *env, float *observations) { sim_batch_reset(get_batch(env), observations); }
 
-static SimStepOut step_out(const EnvStep *out) {
+static SimStepOut make_step_out(const EnvStep *out) {
   return (SimStepOut){.observations = out->observations,
                       .reward = out->rewards,
                       .done = out->dones,
@@ -26,20 +28,21 @@ static SimStepOut step_out(const EnvStep *out) {
 }
 
 static void step(Env *env, const void *actions, const EnvStep *out) {
-  const SimStepOut given = step_out(out);
-  sim_batch_step(batch_of(env), actions, &given);
+  const SimStepOut sim_out = make_step_out(out);
+  sim_batch_step(get_batch(env), actions, &sim_out);
   for (int w = 0; out->levels && !env_sim_of(env)->options.backend.device && w < env->worlds; w++)
     if (out->levels[w] < 0) out->levels[w] = 0;
 }
 
-static size_t state_bytes(const Env *env) { return sim_batch_state_bytes(batch_of(env)); }
-static void save(const Env *env, void *state) { sim_batch_save(batch_of(env), state); }
-static int load(Env *env, const void *state, size_t bytes) { return sim_batch_load(batch_of(env), state, bytes); }
+static size_t state_bytes(const Env *env) { return sim_batch_state_bytes(get_batch(env)); }
+static void save(const Env *env, void *state) { sim_batch_save(get_batch(env), state); }
+static int load(Env *env, const void *state, size_t bytes) { return sim_batch_load(get_batch(env), state, bytes); }
 
 static size_t bytes(const Env *env) {
   const SimEnv *sim = env_sim_of(env);
-  const size_t drawing = sim->stream ? sim_level_stream_bytes(sim->stream) + ENV_SIM_DRAWN * sizeof *sim->drawn : 0;
-  return sim_batch_bytes(sim->batch) + (size_t)sim->levels.count * sizeof *sim->levels.level + drawing;
+  const size_t stream =
+    sim->stream ? sim_level_stream_bytes(sim->stream) + ENV_SIM_GENERATED_MAX * sizeof *sim->generated : 0;
+  return sim_batch_bytes(sim->batch) + (size_t)sim->levels.count * sizeof *sim->levels.level + stream;
 }
 
 static void destroy(Env *env) {
@@ -47,7 +50,7 @@ static void destroy(Env *env) {
   sim_batch_destroy(&sim->batch);
   sim_level_set_free(&sim->levels);
   sim_level_stream_destroy(&sim->stream);
-  free(sim->drawn);
+  free(sim->generated);
   free(sim);
   free(env);
 }
@@ -61,38 +64,36 @@ SimBatchOptions env_sim_batch_options(const Env *env, const EnvBatch *batch) {
   return options;
 }
 
-static int sibling(const Env *env, const EnvBatch *batch, Env **made) {
+static int clone_env(const Env *env, const EnvBatch *batch, Env **created) {
   const SimEnv *sim = env_sim_of(env);
   const SimBatchOptions options = env_sim_batch_options(env, batch);
   SimLevelSet levels = sim->levels;
   const size_t size = (size_t)levels.count * sizeof *levels.level;
   levels.level = core_memory_allocate(size);
   memcpy(levels.level, sim->levels.level, size);
-  return env_sim_make(&options, &levels, made);
+  return env_sim_create_batch(&options, &levels, created);
 }
 
-/* ---- observations that are kept ---------------------------------------------------------------------------------- */
+/* ---- compact observations ---------------------------------------------------------------------------------------- */
 
-static int changing(const Env *env, bool drawn, uint8_t *changes) {
-  return sim_batch_changing_features(batch_of(env), drawn, changes);
+static int variable_features(const Env *env, bool generated, uint8_t *is_variable) {
+  return sim_batch_changing_features(get_batch(env), generated, is_variable);
 }
 
-static EnvConstants constants(const Env *env) {
-  const SimConstants c = sim_batch_constants(batch_of(env));
-  return (EnvConstants){c.rows, c.length, c.features, c.level, c.stride, c.number};
+static SimConstants constants(const Env *env) { return sim_batch_constants(get_batch(env)); }
+
+static void regenerate_constants(const Env *env, const uint32_t *index, const int32_t *level, size_t rows,
+                                 size_t worlds, float *observations) {
+  sim_batch_regenerate_constants(get_batch(env), index, level, rows, worlds, observations);
 }
 
-static void show_again(const Env *env, const uint32_t *index, const int32_t *level, size_t rows, size_t worlds,
-                       float *observations) {
-  sim_batch_show_again(batch_of(env), index, level, rows, worlds, observations);
-}
+static const EnvCompact compact = {
+    .variable_features = variable_features, .constants = constants, .regenerate_constants = regenerate_constants};
 
-static const EnvCompact compact = {.changing = changing, .constants = constants, .show_again = show_again};
-
-/* ---- devices, parts, physics ------------------------------------------------------------------------------------- */
+/* ---- devices, parts, physics, rendering -------------------------------------------------------------------------- */
 
 static size_t scratch_bytes(const Env *env, const CoreDevice *device, int64_t worlds) {
-  return sim_device_contact_bytes(batch_of(env), device, (size_t)worlds);
+  return sim_device_contact_bytes(get_batch(env), device, (size_t)worlds);
 }
 
 static size_t filter_bytes(const Env *env, const CoreDevice *device) {
@@ -108,17 +109,39 @@ static const EnvDevice device = {
   .scratch_bytes = scratch_bytes, .filter_bytes = filter_bytes, .stack_bytes = stack_bytes};
 
 static void step_part(Env *env, int first, int count, const void *actions, const EnvStep *out) {
-  const SimStepOut given = step_out(out);
-  sim_batch_step_part(batch_of(env), first, count, actions, &given);
+  const SimStepOut sim_out = make_step_out(out);
+  sim_batch_step_part(get_batch(env), first, count, actions, &sim_out);
 }
 
-static void synchronize(Env *env) { sim_batch_synchronize(batch_of(env)); }
+static void synchronize(Env *env) { sim_batch_synchronize(get_batch(env)); }
 
 static const EnvParts parts = {.step = step_part, .synchronize = synchronize};
 
-static int64_t nonfinite(const Env *env) { return sim_batch_nonfinite(batch_of(env)); }
+static int64_t nonfinite(const Env *env) { return sim_batch_nonfinite(get_batch(env)); }
 
 static const EnvPhysics physics = {.nonfinite = nonfinite};
+
+/* Renders a square image; width == height. A sheet has a margin, which is part of the image. */
+static int draw(Env *env, int world, int width, int height, uint8_t *rgb) {
+  SimLevel level;
+  SimDrawCell cell = {.label = ""};
+  SimDrawSheet sheet = {1, 1, width, false, 1, &cell};
+  const SimEnv *sim = env_sim_of(env);
+  if (sim->options.backend.device && sim->options.drawn_slots > 0)
+    return core_error(CORE_USAGE, "levels that were generated on a GPU cannot be rendered");
+  sheet.pixels -= sim_draw_sheet_width(&sheet) - width;
+  CORE_CHECK(sim_draw_sheet_width(&sheet) == width && sim_draw_sheet_height(&sheet) == height);
+  sim_batch_get_world(sim->batch, world, &level);
+  sim_draw_world(&level, NULL, &cell.drawing);
+  return sim_draw_rgb(&sheet, rgb);
+}
+
+static double step_seconds(const Env *env) {
+  (void)env;
+  return STEP_S;
+}
+
+static const EnvPicture picture = {.draw = draw, .step_seconds = step_seconds};
 
 /* ---- creation ---------------------------------------------------------------------------------------------------- */
 
@@ -130,7 +153,7 @@ static void describe_actions(SimActionSpace space, Env *env) {
     return;
   }
   env->head.factors = space == SIM_DISCRETE ? 1 : SIM_ACTIONS;
-  for (int i = 0; i < env->head.factors; i++) { /* a motor stands, turns or turns back; a thruster is off or on */
+  for (int i = 0; i < env->head.factors; i++) { /* motor: off, forward, backward; thruster: off, on */
     env->head.size[i] = space == SIM_DISCRETE ? SIM_DISCRETE_CLASSES : i < SIM_MOTOR_BINDINGS ? 3 : 2;
     env->head.logits += env->head.size[i];
   }
@@ -150,7 +173,7 @@ static void describe_observations(const SimBatchOptions *options, SimEnv *sim, E
   }
 }
 
-int env_sim_make(const SimBatchOptions *options, SimLevelSet *levels, Env **env) {
+int env_sim_create_batch(const SimBatchOptions *options, SimLevelSet *levels, Env **env) {
   SimBatch *batch = NULL;
   int code = sim_batch_create(options, levels, &batch);
   if (code != CORE_OK) {
@@ -159,18 +182,18 @@ int env_sim_make(const SimBatchOptions *options, SimLevelSet *levels, Env **env)
   }
   SimEnv *sim = core_memory_zero_allocate(1, sizeof *sim);
   *sim = (SimEnv){.batch = batch, .options = *options, .levels = *levels};
-  Env *made = core_memory_zero_allocate(1, sizeof *made);
-  *made = (Env){
+  Env *created = core_memory_zero_allocate(1, sizeof *created);
+  *created = (Env){
     .name = "kinetix", .worlds = options->worlds, .level_count = levels->count, .max_steps = options->max_steps,
     .world_bytes = sim_batch_world_bytes(batch), .solves = true,
     .reset = reset, .step = step, .state_bytes = state_bytes, .save = save, .load = load, .bytes = bytes,
-    .sibling = sibling, .destroy = destroy,
+    .clone = clone_env, .destroy = destroy,
     .levels = &env_sim_levels_table, .generator = &env_sim_generator_table, .device = &device, .physics = &physics,
-    .picture = &env_sim_picture_table,
+    .picture = &picture,
     .parts = options->backend.device ? &parts : NULL, .state = sim,
   };
-  describe_observations(options, sim, made);
-  describe_actions(options->actions, made);
-  *env = made;
+  describe_observations(options, sim, created);
+  describe_actions(options->actions, created);
+  *env = created;
   return CORE_OK;
 }

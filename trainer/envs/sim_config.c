@@ -1,11 +1,12 @@
-/* What a configuration means for the simulator: which levels, rules and features (sim.h). */
+/* Translates a configuration into the simulator's levels, options and features (sim.h). */
 #include "sim/batch/filter.h"
 #include "sim/levels/level_set.h"
 #include "sim/task/observe.h"
 #include "trainer/envs/levels.h"
 #include "trainer/envs/sim_internal.h"
 
-static SimSize own_size(const CoreConfig *config, SimSize size) {
+/* Returns env.size, or `size` for auto. */
+static SimSize configured_size(const CoreConfig *config, SimSize size) {
   static const struct { const char *name; const SimSize *size; } sizes[] = {
     {"s", &SIM_SIZE_S}, {"m", &SIM_SIZE_M}, {"l", &SIM_SIZE_L}};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -27,10 +28,10 @@ static int read_levels(const CoreConfig *config, SimLevelSet *levels) {
   return CORE_OK;
 }
 
-int env_sim_levels(const CoreConfig *config, SimLevelSet *levels, SimSize *drawn) {
+int env_sim_levels(const CoreConfig *config, SimLevelSet *levels, SimSize *original_size) {
   TRY(read_levels(config, levels));
-  if (drawn) *drawn = levels->size;
-  int code = sim_level_set_expand(levels, own_size(config, levels->size));
+  if (original_size) *original_size = levels->size;
+  int code = sim_level_set_expand(levels, configured_size(config, levels->size));
   if (code != CORE_OK) {
     sim_level_set_free(levels);
     return core_error_context(code, "env.size = %s", config->env.size);
@@ -38,12 +39,12 @@ int env_sim_levels(const CoreConfig *config, SimLevelSet *levels, SimSize *drawn
   return CORE_OK;
 }
 
-/* The place of a setting's value among its choices. */
-static int choice(const char *value, const char *const *choices) {
+/* Returns the index of a setting's value among its choices. */
+static int choice_index(const char *value, const char *const *choices) {
   int i = 0;
   for (; choices[i]; i++)
     if (strcmp(value, choices[i]) == 0) return i;
-  CORE_CHECK(!"a choice of core/config/config.def that the simulator does not know");
+  CORE_CHECK(!"a choice of core/config/config.def is unknown to the simulator");
   return i;
 }
 
@@ -56,16 +57,16 @@ SimBatchOptions env_sim_options(const CoreConfig *config) {
   options.max_steps = (int)config->env.max_steps;
   options.dense_reward = (float)config->env.dense_reward;
   options.pad_writes_zero = config->env.pad_writes_zero;
-  options.actions = (SimActionSpace)choice(config->env.actions, spaces);
-  options.observation = (SimObservationKind)choice(config->env.observations, observations);
-  options.reset = (SimReset)choice(config->env.reset, resets);
+  options.actions = (SimActionSpace)choice_index(config->env.actions, spaces);
+  options.observation = (SimObservationKind)choice_index(config->env.observations, observations);
+  options.reset = (SimReset)choice_index(config->env.reset, resets);
   return options;
 }
 
-/* Only random levels can be drawn without end. */
+/* Checks that env.reset = new is used with a level generator. */
 static int check_reset(const CoreConfig *config) {
   if (strncmp(config->env.reset, "new", 3) != 0 || strncmp(config->env.task, "random_", 7) == 0) return CORE_OK;
-  return core_error(CORE_USAGE, "env.reset = %s needs a random level generator, which env.task = %s has none of; use "
+  return core_error(CORE_USAGE, "env.reset = %s needs a level generator, which env.task = %s lacks; set env.task to "
                     "random_s, random_m or random_l, or env.reset = level_set", config->env.reset, config->env.task);
 }
 
@@ -73,21 +74,22 @@ int env_sim_evaluation_set(const CoreConfig *config, int set, SimSize size, SimL
                            char name[ENV_SET_NAME]) {
   int code = levels_read_part(config->eval.levels, set, config->env.level_folder, levels, name);
   if (code == CORE_OK && sim_level_set_expand(levels, size) != CORE_OK)
-    code = core_error_context(CORE_USAGE, "larger than the levels trained on, which env.size can expand");
+    code = core_error_context(CORE_USAGE, "larger than the training levels; set env.size to a larger size");
   if (code == CORE_OK) return CORE_OK;
   sim_level_set_free(levels);
   return core_error_context(code, "eval.levels");
 }
 
-/* Features that are always 0 are left out, but all batches that one policy plays in show it the same. */
-static int choose_features(const CoreConfig *config, const SimLevelSet *trained, SimBatchOptions *options,
+/* Selects the features that are nonzero on any training or evaluation level, so that all batches of a policy share
+ * them. */
+static int select_features(const CoreConfig *config, const SimLevelSet *trained, SimBatchOptions *options,
                            int32_t *features) {
   uint8_t used[SIM_OBSERVE_MAX] = {0};
   char name[ENV_SET_NAME];
   int sets;
   TRY(env_evaluation_sets(config, NULL, &sets));
-  const bool any = options->reset >= SIM_RESET_NEW || core_config_has_curriculum(config); /* levels nobody knows yet */
-  memset(used, any, (size_t)sim_observe_length(trained->size));
+  const bool unknown_levels = options->reset >= SIM_RESET_NEW || core_config_has_curriculum(config);
+  memset(used, unknown_levels, (size_t)sim_observe_length(trained->size));
   sim_batch_mark_features(trained, used);
   for (int i = 0; i < sets; i++) {
     SimLevelSet levels;
@@ -109,11 +111,11 @@ int env_sim_create(const CoreConfig *config, int worlds, uint64_t seed, Env **en
   TRY(env_sim_levels(config, &levels, &options.new_size));
   options.worlds = worlds;
   options.seed = seed;
-  const bool flat = options.observation == SIM_OBSERVATION_FLAT; /* places in the others have a meaning */
-  int code = flat ? choose_features(config, &levels, &options, features) : CORE_OK;
+  const bool is_flat = options.observation == SIM_OBSERVATION_FLAT; /* other layouts have fixed positions */
+  int code = is_flat ? select_features(config, &levels, &options, features) : CORE_OK;
   if (code != CORE_OK) {
     sim_level_set_free(&levels);
     return code;
   }
-  return env_sim_make(&options, &levels, env);
+  return env_sim_create_batch(&options, &levels, env);
 }

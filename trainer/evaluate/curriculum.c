@@ -22,7 +22,7 @@ static int clamp(int x, int max) { return x < 0 ? 0 : x < max ? x : max; }
 
 int curriculum_check(const CoreConfig *config, const Env *levels) {
   if (levels->levels && levels->generator) return CORE_OK;
-  return env_lacks(levels, "env.curriculum", config->env.curriculum, "a generator of levels",
+  return env_unsupported(levels, "env.curriculum", config->env.curriculum, "a generator of levels",
                    "env.curriculum to none");
 }
 
@@ -97,7 +97,7 @@ bool curriculum_search_due(const Curriculum *curriculum, int64_t iteration) {
 static void place_buffer(Curriculum *curriculum, Env *env) {
   const LevelBuffer *buffer = &curriculum->buffer;
   for (int i = 0; i < buffer->count; i++) curriculum->numbers[i] = buffer->entry[i].number;
-  env->generator->recall(env, curriculum->position.key, curriculum->numbers, buffer->count,
+  env->generator->regenerate(env, curriculum->position.key, curriculum->numbers, buffer->count,
                          curriculum->own_generated);
 }
 
@@ -130,7 +130,7 @@ int curriculum_begin(Curriculum *curriculum, Env *env, Ops *ops, const Agent *ag
   if (curriculum->searched_now) obs_pool_statistics(&rollout->pipeline);
   if (curriculum->searched_now) TRY(search(curriculum, env, &player, seed, iteration));
   if (curriculum->own_generated > 0)
-    env->generator->draw(env, key_of(seed, iteration), curriculum->first_world, curriculum->own_generated, 0,
+    env->generator->generate(env, key_of(seed, iteration), curriculum->first_world, curriculum->own_generated, 0,
                          curriculum->numbers);
   choose_places(curriculum, seed, iteration);
   rollout->level_of_slot = curriculum->own_worlds < curriculum->worlds ? curriculum->level_of_slot : NULL;

@@ -24,7 +24,7 @@ void evaluate_register(Evaluator *evaluator, const CoreConfig *config, const Env
                            .levels = levels->level_count, .solves = levels->solves,
                            .counts_goals = levels->counts_goals};
   evaluator->attempts = (int)(all * (rank + 1) / ranks) - evaluator->first_attempt;
-  evaluator->worlds = env_worlds_at_once(levels, evaluator->attempts, trained);
+  evaluator->worlds = env_concurrent_worlds(levels, evaluator->attempts, trained);
   size_t n = (size_t)evaluator->worlds;
   CORE_ARENA(arena, evaluator->level, (size_t)evaluator->attempts, "evaluation level [attempts]");
   eval_rollout_register(&evaluator->eval_rollout, config, levels, evaluator->worlds, arena);
@@ -40,7 +40,7 @@ int evaluate_create(Evaluator *evaluator, const Env *levels, uint64_t seed, Core
   for (int i = 0; i < evaluator->attempts; i++)
     evaluator->level[i] = evaluate_level(evaluator->first_attempt + i, evaluator->global_attempts, levels->level_count);
   if (evaluator->worlds == 0) return CORE_OK;
-  return levels->sibling(levels, &batch, &evaluator->env);
+  return levels->clone(levels, &batch, &evaluator->env);
 }
 
 void evaluate_destroy(Evaluator *evaluator) { env_destroy(&evaluator->env); }

@@ -58,7 +58,7 @@ static int play(LevelSearch *search, const EvalPlayer *player, uint64_t seed, ui
   Ops *ops = player->ops;
   const size_t bytes = (size_t)search->own * sizeof *search->own_episodes;
   const uint32_t begin = first + (uint32_t)search->first;
-  env->generator->draw(env, key, LEVEL_SEARCH_FIRST + (int64_t)begin, search->own, 0, search->numbers);
+  env->generator->generate(env, key, LEVEL_SEARCH_FIRST + (int64_t)begin, search->own, 0, search->numbers);
   for (int w = 0; w < search->own; w++) search->all_numbers[search->first + w] = search->numbers[w];
   env->levels->reset_to(env, search->slot, search->eval_rollout.raw);
   eval_rollout_begin(&search->eval_rollout, ops->device);

@@ -1,4 +1,4 @@
-/* Chooses between draw_svg, draw_image and ffmpeg, and writes their bytes. */
+/* Encodes frames by draw_svg, draw_image or ffmpeg, depending on the file extension (picture.h). */
 #include "trainer/picture/picture.h"
 
 #include <math.h>
@@ -9,105 +9,108 @@
 #include "core/files.h"
 #include "core/memory.h"
 #include "sim/draw/draw_svg.h"
-#include "trainer/picture/video.h"
+#include "trainer/picture/mp4.h"
 
-enum { REST_CS = 100 }; /* a .gif rests on its last frame before it starts over */
+enum { LAST_FRAME_CS = 100 }; /* duration of a .gif's last frame before it loops */
 
-typedef enum PictureKind { PICTURE_PNG, PICTURE_GIF, PICTURE_MP4, PICTURE_SVG, PICTURE_KINDS } PictureKind;
-static const char *const endings[PICTURE_KINDS] = {".png", ".gif", ".mp4", ".svg"};
+typedef enum PictureFormat { PICTURE_PNG, PICTURE_GIF, PICTURE_MP4, PICTURE_SVG, PICTURE_FORMATS } PictureFormat;
+static const char *const extensions[PICTURE_FORMATS] = {".png", ".gif", ".mp4", ".svg"};
 
 struct Picture {
-  PictureKind kind;
+  PictureFormat format;
   char path[CORE_PATH_MAX];
   double frame_s;
   int frames;
   CoreText bytes;
   SimDrawGif *gif;
-  Video *video;             /* .mp4 from its first frame on */
-  uint8_t *rgb;             /* a sheet's pixels, for .mp4 */
+  Mp4 *mp4;                 /* created by the first frame of a .mp4 */
+  uint8_t *rgb;             /* rasterized sheet, for .mp4 */
 };
 
-static int kind_of(const char *path, bool drawn, PictureKind *kind) {
+/* Selects the format by the extension of `path`. CORE_USAGE: as picture_create. */
+static int find_format(const char *path, PictureSource source, PictureFormat *format) {
   const char *dot = strrchr(path, '.');
-  *kind = PICTURE_KINDS;
-  for (int i = 0; dot && i < PICTURE_KINDS; i++)
-    if (strcasecmp(dot, endings[i]) == 0) *kind = (PictureKind)i;
-  if (drawn && *kind == PICTURE_KINDS)
-    return core_error(CORE_USAGE, "%.200s: a picture's name must end in .png, .gif, .mp4 or .svg", path);
-  if (!drawn && *kind >= PICTURE_SVG)
-    return core_error(CORE_USAGE, "%.200s: a picture of this environment is made of pixels, so its name must end in "
-                      ".png, .gif or .mp4", path);
-  if (!drawn && *kind != PICTURE_MP4 && !sim_draw_image_available())
+  *format = PICTURE_FORMATS;
+  for (int i = 0; dot && i < PICTURE_FORMATS; i++)
+    if (strcasecmp(dot, extensions[i]) == 0) *format = (PictureFormat)i;
+  if (source == PICTURE_DRAWINGS && *format == PICTURE_FORMATS)
+    return core_error(CORE_USAGE, "%.200s: unknown image format; the name must end in .png, .gif, .mp4 or .svg", path);
+  if (source == PICTURE_PIXELS && *format >= PICTURE_SVG)
+    return core_error(CORE_USAGE, "%.200s: unsupported image format; this environment renders pixels, so the name must "
+                      "end in .png, .gif or .mp4", path);
+  if (source == PICTURE_PIXELS && *format != PICTURE_MP4 && !sim_draw_image_available())
     return core_error(CORE_USAGE, "%.200s: this program was built without libgd; choose .mp4, or install libgd "
-                      "(libgd-dev, gd-devel) and build again", path);
+                      "(libgd-dev, gd-devel) and rebuild", path);
   return CORE_OK;
 }
 
-int picture_create(const char *path, bool drawn, double frame_s, Picture **picture) {
-  PictureKind kind;
+int picture_create(const char *path, PictureSource source, double frame_s, Picture **picture) {
+  PictureFormat format;
   *picture = NULL;
-  TRY(kind_of(path, drawn, &kind));
-  Picture *made = core_memory_zero_allocate(1, sizeof *made);
-  made->kind = kind;
-  made->frame_s = frame_s;
-  int code = core_files_path(made->path, "%s", path);
-  if (code == CORE_OK && kind == PICTURE_GIF) code = sim_draw_gif_create(&made->gif);
-  if (code != CORE_OK) picture_destroy(&made);
-  *picture = made;
+  TRY(find_format(path, source, &format));
+  Picture *created = core_memory_zero_allocate(1, sizeof *created);
+  created->format = format;
+  created->frame_s = frame_s;
+  int code = core_files_path(created->path, "%s", path);
+  if (code == CORE_OK && format == PICTURE_GIF) code = sim_draw_gif_create(&created->gif);
+  if (code != CORE_OK) picture_destroy(&created);
+  *picture = created;
   return code;
 }
 
-bool picture_moves(const Picture *picture) { return picture->kind == PICTURE_GIF || picture->kind == PICTURE_MP4; }
+bool picture_is_video(const Picture *picture) {
+  return picture->format == PICTURE_GIF || picture->format == PICTURE_MP4;
+}
 
-/* Whole hundredths of a second, so that no time is lost over many frames. */
-static int delay_cs(Picture *picture, bool last) {
+/* Computes the next frame's duration in integer centiseconds, so that rounding errors do not add up. */
+static int delay_cs(Picture *picture, bool is_last) {
   const double frame_cs = 100 * picture->frame_s, k = picture->frames++;
-  return last ? REST_CS : (int)(lround(frame_cs * (k + 1)) - lround(frame_cs * k));
+  return is_last ? LAST_FRAME_CS : (int)(lround(frame_cs * (k + 1)) - lround(frame_cs * k));
 }
 
-static int add_to_video(Picture *picture, const SimDrawPixels *pixels) {
-  if (!picture->video)
-    TRY(video_create(picture->path, pixels->width, pixels->height, picture->frame_s, &picture->video));
-  return video_add(picture->video, pixels->rgb);
+static int add_to_mp4(Picture *picture, const SimDrawPixels *pixels) {
+  if (!picture->mp4)
+    TRY(mp4_create(picture->path, pixels->width, pixels->height, picture->frame_s, &picture->mp4));
+  return mp4_add_frame(picture->mp4, pixels->rgb);
 }
 
-static int add_sheet_to_video(Picture *picture, const SimDrawSheet *sheet) {
+static int add_sheet_to_mp4(Picture *picture, const SimDrawSheet *sheet) {
   const int width = sim_draw_sheet_width(sheet), height = sim_draw_sheet_height(sheet);
   TRY(sim_draw_sheet_check(sheet));
   if (!picture->rgb) picture->rgb = core_memory_allocate((size_t)width * (size_t)height * 3);
   TRY(sim_draw_rgb(sheet, picture->rgb));
-  return add_to_video(picture, &(SimDrawPixels){width, height, picture->rgb});
+  return add_to_mp4(picture, &(SimDrawPixels){width, height, picture->rgb});
 }
 
-int picture_add(Picture *picture, const SimDrawSheet *sheet, bool last) {
+int picture_add(Picture *picture, const SimDrawSheet *sheet, bool is_last) {
   core_text_clear(&picture->bytes);
-  switch (picture->kind) {
-    case PICTURE_GIF: return sim_draw_gif_add(picture->gif, sheet, delay_cs(picture, last));
-    case PICTURE_MP4: return add_sheet_to_video(picture, sheet);
+  switch (picture->format) {
+    case PICTURE_GIF: return sim_draw_gif_add(picture->gif, sheet, delay_cs(picture, is_last));
+    case PICTURE_MP4: return add_sheet_to_mp4(picture, sheet);
     case PICTURE_PNG: return sim_draw_png(sheet, &picture->bytes);
     default: return sim_draw_svg(sheet, &picture->bytes);
   }
 }
 
-int picture_add_pixels(Picture *picture, const SimDrawPixels *pixels, bool last) {
+int picture_add_pixels(Picture *picture, const SimDrawPixels *pixels, bool is_last) {
   core_text_clear(&picture->bytes);
-  switch (picture->kind) {
-    case PICTURE_GIF: return sim_draw_gif_add_pixels(picture->gif, pixels, delay_cs(picture, last));
-    case PICTURE_MP4: return add_to_video(picture, pixels);
+  switch (picture->format) {
+    case PICTURE_GIF: return sim_draw_gif_add_pixels(picture->gif, pixels, delay_cs(picture, is_last));
+    case PICTURE_MP4: return add_to_mp4(picture, pixels);
     default: return sim_draw_png_pixels(pixels, &picture->bytes);
   }
 }
 
 int picture_write(Picture *picture) {
-  if (picture->kind == PICTURE_MP4) return video_finish(picture->video);
-  if (picture->kind == PICTURE_GIF) TRY(sim_draw_gif_finish(picture->gif, &picture->bytes));
+  if (picture->format == PICTURE_MP4) return mp4_finish(picture->mp4);
+  if (picture->format == PICTURE_GIF) TRY(sim_draw_gif_finish(picture->gif, &picture->bytes));
   return core_files_write_atomic(picture->path, picture->bytes.data, picture->bytes.length);
 }
 
 void picture_destroy(Picture **picture) {
   if (!*picture) return;
   sim_draw_gif_destroy(&(*picture)->gif);
-  video_destroy(&(*picture)->video);
+  mp4_destroy(&(*picture)->mp4);
   free((*picture)->rgb);
   core_text_free(&(*picture)->bytes);
   free(*picture);

@@ -24,7 +24,7 @@ static CompactLevels levels_of(const CoreConfig *config) {
 
 /* Marks the features that change, in changes[observation_length], and returns their number. */
 static int find_changing(const Env *env, CompactLevels levels, uint8_t *changes) {
-  return env->compact->changing(env, levels != COMPACT_STAY, changes);
+  return env->compact->variable_features(env, levels != COMPACT_STAY, changes);
 }
 
 int compact_check(const CoreConfig *config, const Env *env) {
@@ -36,7 +36,7 @@ int compact_check(const CoreConfig *config, const Env *env) {
   if (strcmp(config->env.observations, "flat") != 0)
     return refuse("env.observations", config->env.observations, "env.observations to flat");
   if (env->compact == NULL)
-    return env_lacks(env, "train.observation_storage", "state", "constants of levels",
+    return env_unsupported(env, "train.observation_storage", "state", "constants of levels",
                      "train.observation_storage to float32 or float16");
   uint8_t *changes = core_memory_zero_allocate(length, sizeof *changes);
   const int count = find_changing(env, levels_of(config), changes);
@@ -75,7 +75,7 @@ void compact_register(Compact *compact, const CoreConfig *config, const Env *env
   CORE_ARENA_DEVICE(arena, compact->used_slots, 1, "slots of constants taken");
 }
 
-static OpsCompactCopy copy_of(const Compact *compact, const EnvConstants *from) {
+static OpsCompactCopy copy_of(const Compact *compact, const SimConstants *from) {
   return (OpsCompactCopy){from->rows, from->length, from->features, compact->fixed,
                           (size_t)(compact->features - compact->changing), compact->table};
 }
@@ -86,7 +86,7 @@ static void launch(const Compact *compact, const CoreKernel *kernel, size_t n, c
 
 /* Fills the table once, for levels that stay for the whole run. */
 static void copy_levels(const Compact *compact, const Env *env) {
-  const EnvConstants from = env->compact->constants(env);
+  const SimConstants from = env->compact->constants(env);
   const OpsCompactLevels levels = {copy_of(compact, &from), compact->slots};
   if (compact->device) {
     launch(compact, &ops_compact_levels_launch, levels.levels, &levels);
@@ -117,7 +117,7 @@ static void fill_tables(Compact *compact, const Env *env) {
 }
 
 /* Assigns slots for their level's constants to worlds whose episode has just begun. */
-static void begin_episodes(const Compact *compact, const EnvConstants *from, int first, int count,
+static void begin_episodes(const Compact *compact, const SimConstants *from, int first, int count,
                            const uint8_t *done) {
   const OpsCompactBegin begin = {
     copy_of(compact, from), from->level,    from->stride,  from->number,  done,
@@ -138,7 +138,7 @@ void compact_store(Compact *compact, const Env *env, int t, int first, int count
   if (!compact->ready) fill_tables(compact, env);
   const size_t features = (size_t)compact->features, changing = (size_t)compact->changing, at = (size_t)first;
   const size_t row = (size_t)t * (size_t)compact->worlds + at;
-  const EnvConstants from = env->compact->constants(env);
+  const SimConstants from = env->compact->constants(env);
   compact->env = env;
   if (compact->levels == COMPACT_OF_EPISODE || (compact->levels == COMPACT_OF_ROLLOUT && done == NULL))
     begin_episodes(compact, &from, first, count, done);
@@ -165,8 +165,8 @@ void compact_gather(const Compact *compact, const uint32_t *index, int rows, flo
                                    (size_t)rows, core_divisor((size_t)compact->features), (size_t)compact->changing,
                                    observations};
   if (compact->levels == COMPACT_OF_EPISODE)
-    compact->env->compact->show_again(compact->env, index, compact->level, (size_t)rows, (size_t)compact->worlds,
-                                      observations);
+    compact->env->compact->regenerate_constants(compact->env, index, compact->level, (size_t)rows,
+                                                (size_t)compact->worlds, observations);
   if (compact->device) {
     launch(compact, &ops_compact_gather_launch, numbers, &gather);
     return;

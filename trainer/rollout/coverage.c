@@ -13,12 +13,12 @@
 #include "trainer/wrappers/action.h"
 
 /* Size of the random play that determines the box. */
-enum { PLAY_STATES = 4096, PLAY_WORLDS = 64, PLAY_WORLDS_OUTSIDE = 8 };
+enum { PLAY_STATES = 4096, PLAY_WORLDS = 64, PLAY_WORLDS_REMOTE = 8 };
 static const double QUANTILE = 0.005, MARGIN = 0.5;
 
 void coverage_register(Coverage *coverage, const Env *levels, const Shards *shards, int64_t states, int64_t total,
                        CoreArena *arena) {
-  *coverage = (Coverage){.features = env_pixels_numbers(levels->pixels, levels->observation_length),
+  *coverage = (Coverage){.features = env_pixels_value_count(levels->pixels, levels->observation_length),
                          .row = levels->observation_length, .pixels = levels->pixels,
                          .states = (int)(states < total ? states : total),
                          .shards = *shards, .total = total};
@@ -30,7 +30,7 @@ void coverage_register(Coverage *coverage, const Env *levels, const Shards *shar
 void coverage_project(const Coverage *coverage, const float *x, double point[2]) {
   point[0] = point[1] = 0;
   for (int i = 0; i < coverage->features; i++) {
-    const double number = (double)env_pixels_number(coverage->pixels, x, i);
+    const double number = (double)env_pixels_value(coverage->pixels, x, i);
     if (number == 0) continue; /* absent entities: most features of most levels */
     point[0] += number * coverage->omega[2 * i];
     point[1] += number * coverage->omega[2 * i + 1];
@@ -109,10 +109,10 @@ static int play_turn(const Coverage *coverage, Play *play, int first) {
   return CORE_OK;
 }
 
-static int worlds_of_play(const Env *levels) { return levels->outside ? PLAY_WORLDS_OUTSIDE : PLAY_WORLDS; }
+static int worlds_of_play(const Env *levels) { return levels->remote ? PLAY_WORLDS_REMOTE : PLAY_WORLDS; }
 
 int coverage_worlds(const Env *levels, const Shards *shards) {
-  return env_worlds_at_once(levels, worlds_of_play(levels), shards->worlds);
+  return env_concurrent_worlds(levels, worlds_of_play(levels), shards->worlds);
 }
 
 /* Computes the box by random play from seed 0, whatever the run's seed: all runs on the same levels have the same
@@ -122,7 +122,7 @@ static int fix_box(Coverage *coverage, const Env *levels, const OpsHead *head) {
   const EnvBatch batch = {.worlds = coverage_worlds(levels, &coverage->shards)};
   Env *env = NULL;
   int code = CORE_OK;
-  TRY(levels->sibling(levels, &batch, &env));
+  TRY(levels->clone(levels, &batch, &env));
   Play play = allocate_play(coverage, env, head, worlds);
   for (int first = 0; first < worlds && code == CORE_OK; first += env->worlds) code = play_turn(coverage, &play, first);
   if (code == CORE_OK) {
@@ -145,7 +145,7 @@ int coverage_create(Coverage *coverage, const Env *levels, const OpsHead *head) 
     row[1] *= scale;
   }
   memset(coverage->record, 0, sizeof *coverage->record);
-  if (levels->outside == NULL) {
+  if (levels->remote == NULL) {
     TRY(fix_box(coverage, levels, head));
     memcpy(coverage->low, coverage->record->low, sizeof coverage->low);
     memcpy(coverage->high, coverage->record->high, sizeof coverage->high);

@@ -59,16 +59,16 @@ typedef struct Coverage {
 void coverage_register(Coverage *coverage, const Env *levels, const Shards *shards, int64_t states, int64_t total,
                        CoreArena *arena);
 /* Creates the plane, the box and an empty record, after the arena's commit. The box of worlds outside this process is
- * computed by coverage_begin, unless a checkpoint's record has it. levels: borrowed. Errors as Env.sibling;
+ * computed by coverage_begin, unless a checkpoint's record has it. levels: borrowed. Errors as Env.clone;
  * CORE_REQUEUE: a rank was asked to stop, and so do the others that may play. */
 int coverage_create(Coverage *coverage, const Env *levels, const OpsHead *head);
 /* Returns the number of worlds that the box is computed on at once. */
 int coverage_worlds(const Env *levels, const Shards *shards);
 /* Clears the record and restores the box of coverage_create, whatever a checkpoint has left there. */
 void coverage_reset(Coverage *coverage);
-/* Continues from another run's record, if its box is that of these levels. Any one rank. Errors as Env.sibling. */
+/* Continues from another run's record, if its box is that of these levels. Any one rank. Errors as Env.clone. */
 int coverage_resume_from(Coverage *coverage, const CoverageRecord *before);
-/* Begins a measured iteration, before its rollout, on the states that metrics.c samples. Errors as Env.sibling. */
+/* Begins a measured iteration, before its rollout, on the states that metrics.c samples. Errors as Env.clone. */
 int coverage_begin(Coverage *coverage, uint64_t seed, int64_t iteration);
 /* Adds the observations after step t, [worlds of this rank][features]. */
 void coverage_add_states(Coverage *coverage, int t, const float *shown);

@@ -8,7 +8,7 @@ bool limits_bootstrap(const CoreConfig *config) { return strcmp(config->env.trun
 int limits_check(const CoreConfig *config, const Env *env) {
   if (!limits_bootstrap(config)) return CORE_OK;
   if (env->truncates) return CORE_OK;
-  return env_lacks(env, "env.truncation", config->env.truncation, "time limits that are told from other ends",
+  return env_unsupported(env, "env.truncation", config->env.truncation, "time limits that are told from other ends",
                    "env.truncation to terminate");
 }
 

@@ -88,7 +88,7 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
   CORE_ARENA(arena, rollout->solutions, (size_t)env->level_count, "solutions [levels]");
   CORE_ARENA_DEVICE(arena, rollout->stats.finished, core_arena_device(arena) ? n : 1, "returns of finished episodes");
   CORE_ARENA_DEVICE(arena, rollout->stats.count, OPS_EPISODE_COUNTS, "episodes, their steps and goals");
-  if (env->outside) CORE_ARENA(arena, rollout->before, statistics_bytes(rollout), "statistics before a rollout");
+  if (env->remote) CORE_ARENA(arena, rollout->before, statistics_bytes(rollout), "statistics before a rollout");
   if (core_arena_device(arena) == NULL) return;
   CORE_ARENA_DEVICE(arena, rollout->clock, 1, "the first step's number");
   CORE_ARENA_DEVICE(arena, rollout->stats.attempts, (size_t)env->level_count, "attempts [levels]");
@@ -172,7 +172,7 @@ static void step_env(Rollout *rollout, Env *env, Ops *ops, int t, RolloutPart pa
   const EnvStep out = out_of(rollout, t);
   const bool apart = !is_all(rollout, part);
   if (apart && !rollout->device) {
-    env->parts->ask(env, part.first, part.worlds, actions);
+    env->parts->step_async(env, part.first, part.worlds, actions);
     return;
   }
   if (apart) rollout->device->stream_push(rollout->device, CORE_STREAM_WORLDS);
@@ -316,8 +316,8 @@ static int parts_of(const Rollout *rollout, const Env *env, const Agent *agent, 
   int cut = n > rows ? (n + rows - 1) / rows / 2 * rows : n / 2;
   if (n > shard) cut = n / shard / 2 * shard;
   part[0] = global_worlds(rollout);
-  if (!divides || cut < 1 || (env->parts->cuts && !env->parts->cuts(env, cut))) return 1;
-  if (!rollout->device && (!env->parts->ask || (n <= shard && n <= rows))) return 1;
+  if (!divides || cut < 1 || (env->parts->can_split && !env->parts->can_split(env, cut))) return 1;
+  if (!rollout->device && (!env->parts->step_async || (n <= shard && n <= rows))) return 1;
   part[0] = (RolloutPart){0, cut};
   part[1] = (RolloutPart){cut, n - cut};
   return 2;
@@ -380,7 +380,7 @@ static double finish_part(Rollout *rollout, Env *env, Ops *ops, const Agent *age
     rollout->device->stream_wait(rollout->device, CORE_STREAM_WORLDS);
   } else {
     const EnvStep out = out_of(rollout, t);
-    env->parts->take(env, part.first, part.worlds, &out);
+    env->parts->step_wait(env, part.first, part.worlds, &out);
     keep(rollout, env, t + 1, part, out.dones);
   }
   const double waited = core_clock_s() - begun;
@@ -477,7 +477,7 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
                      RolloutEpisodes *episodes) {
   const Draw draw = {seed, (uint64_t)(iteration - 1) * (uint64_t)rollout->steps};
   *episodes = (RolloutEpisodes){0};
-  if (env->outside) keep_statistics(rollout);
+  if (env->remote) keep_statistics(rollout);
   if (env_is_hosted(env)) env->device->host_seconds(env); /* discards earlier steps' time */
   episodes->environment_s = run_queued(rollout, env, ops, agent, &draw);
   rollout_read_stats(rollout, episodes);

@@ -110,7 +110,7 @@ void rollout_start_on(Rollout *rollout, Env *env, const int32_t *level);
 void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, uint64_t seed, int64_t iteration,
                      RolloutEpisodes *episodes);
 
-/* Restores the statistics from before a rollout that worlds outside this process (EnvOutside) did not finish, as a
+/* Restores the statistics from before a rollout that worlds outside this process (EnvRemote) did not finish, as a
  * checkpoint of the last iteration has them. Episodes start again nevertheless. */
 void rollout_undo(Rollout *rollout);
 

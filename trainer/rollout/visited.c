@@ -11,7 +11,7 @@
 
 void visited_register(Visited *visited, const Env *levels, const Shards *shards, int64_t states, int64_t iterations,
                       int64_t total, CoreArena *arena) {
-  *visited = (Visited){.features = env_pixels_numbers(levels->pixels, levels->observation_length),
+  *visited = (Visited){.features = env_pixels_value_count(levels->pixels, levels->observation_length),
                        .row = levels->observation_length, .pixels = levels->pixels,
                        .states = states, .iterations = iterations,
                        .total = total, .shards = *shards};
@@ -50,7 +50,7 @@ void visited_add_states(Visited *visited, int t, const float *shown) {
     if (world < 0 || world >= visited->shards.worlds) continue; /* another rank's: zeros, to which that rank adds */
     const float *observation = shown + (size_t)world * (size_t)visited->row;
     float *state = visited->rows + (size_t)visited->next * features;
-    for (int i = 0; i < visited->features; i++) state[i] = env_pixels_number(visited->pixels, observation, i);
+    for (int i = 0; i < visited->features; i++) state[i] = env_pixels_value(visited->pixels, observation, i);
   }
 }
 

@@ -12,7 +12,7 @@
 #include "trainer/picture/picture.h"
 
 enum { PIXELS = 240 };
-static const double FILM_S = 10, FRAME_S = 0.04; /* simulated seconds: in total, and per frame at least */
+static const double VIDEO_S_MAX = 10, FRAME_S = 0.04; /* simulated seconds: in total, and per frame at least */
 
 struct EvaluationVideo {
   Picture *picture;
@@ -27,7 +27,7 @@ int evaluation_video_check(const CoreConfig *config, const Env *env) {
   char every[32];
   if (config->eval.video_every == 0 || config->eval.count == 0) return CORE_OK;
   snprintf(every, sizeof every, "%lld", (long long)config->eval.video_every);
-  if (!env->picture) return env_lacks(env, "eval.video_every", every, "pictures", "eval.video_every to 0");
+  if (!env->picture) return env_unsupported(env, "eval.video_every", every, "pictures", "eval.video_every to 0");
   if (sim_draw_image_available()) return CORE_OK;
   return core_error(CORE_USAGE, "eval.video_every = %s: this trainer was built without libgd; set it to 0, or install "
                                 "libgd (libgd-dev, gd-devel) and build again", every);
@@ -61,10 +61,11 @@ void evaluation_video_begin(Training *training, const char *root, const char *id
   EvaluationVideo *created = core_memory_zero_allocate(1, sizeof *created);
   const double step_s = env->picture->step_seconds(env);
   created->every = (int)ceil(FRAME_S / step_s - 1e-6);
-  created->most = (int)(FILM_S / step_s);
+  created->most = (int)(VIDEO_S_MAX / step_s);
   store_video_name(training->position.iteration, name);
   note(created, store_path_run(root, id, name, path));
-  if (created->code == CORE_OK) note(created, picture_create(path, false, created->every * step_s, &created->picture));
+  if (created->code == CORE_OK)
+    note(created, picture_create(path, PICTURE_PIXELS, created->every * step_s, &created->picture));
   training->evaluator.watcher = (EvaluateWatcher){look, created};
   *video = created;
 }

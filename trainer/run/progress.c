@@ -61,9 +61,9 @@ void progress_message(Progress *progress, const char *format, ...) {
   fprintf(stderr, "%s\n", message);
 }
 
-void progress_remarks(Progress *progress, const CoreConfig *config) {
+void progress_env_warnings(Progress *progress, const CoreConfig *config) {
   CoreText lines = {0};
-  if (!core_config_has_no_envs(config)) env_remarks(config, &lines);
+  if (!core_config_has_no_envs(config)) env_append_warnings(config, &lines);
   for (char *rest = lines.data, *line; (line = strsep(&rest, "\n"));) {
     if (!*line) continue;
     if (progress) progress_message(progress, "warning: %s", line);

@@ -16,8 +16,8 @@ Progress progress_start(bool quiet, int64_t finished_iterations);
 void progress_draw(Progress *progress, const Training *training, const StoreIteration *row, bool final);
 /* Prints a message on a separate line of stderr, and logs it. */
 void progress_message(Progress *progress, const char *format, ...) CORE_PRINTF(2, 3);
-/* Prints what may be wrong with the environment (env_remarks), as warnings; NULL: to the log only. */
-void progress_remarks(Progress *progress, const CoreConfig *config);
+/* Prints what may be wrong with the environment (env_append_warnings), as warnings; NULL: to the log only. */
+void progress_env_warnings(Progress *progress, const CoreConfig *config);
 
 /* Formats what scale.scheme resolves to, "more_minibatches, factor 4: env.num 8192, ...", into an empty text. */
 const char *progress_scaling(const CoreConfig *config, CoreText *text);

@@ -224,7 +224,7 @@ static int restore(Run *run) {
   TRY(training_after_load(run->training));
   const Env *env = run->training->env;
   progress_message(&run->progress, "continuing after iteration %" PRId64 " of %" PRId64 "%s", run->saved_iteration,
-                   run->training->plan.iterations, env && env->outside ? "; episodes start again" : "");
+                   run->training->plan.iterations, env && env->remote ? "; episodes start again" : "");
   return CORE_OK;
 }
 
@@ -282,7 +282,7 @@ static int attempt(Run *run) {
     update_state(run);
     if (ranks_is_first()) heartbeat_update(run->heartbeat, &run->state);
     run_evaluate_warn(run->training, &run->progress);
-    if (run->training->position.iteration == 0 && ranks_is_first()) progress_remarks(&run->progress, run->config);
+    if (run->training->position.iteration == 0 && ranks_is_first()) progress_env_warnings(&run->progress, run->config);
     code = train(run);
     update_state(run);
   } else if (code == CORE_REQUEUE) {
@@ -463,7 +463,7 @@ static int run_together(const CoreConfig *config, const RunOptions *options) {
   if (code == CORE_REQUEUE) note_early_stop(&run);
   if (code == CORE_OK && options->dry_run) {
     if (ranks_is_first()) {
-      progress_remarks(NULL, config);
+      progress_env_warnings(NULL, config);
       (options->json ? progress_print_plan_json : progress_print_plan)(config, &run.training->plan);
     }
   } else if (code == CORE_OK) {

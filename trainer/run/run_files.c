@@ -64,14 +64,14 @@ int run_files_write_spaces(const char *root, const char *id, const Env *env) {
   return core_files_write_atomic(path, env->spaces, strlen(env->spaces));
 }
 
-int run_files_recall_env(const RunFiles *files, const CoreConfig *config, Env **env) {
+int run_files_create_env(const RunFiles *files, const CoreConfig *config, Env **env) {
   char path[CORE_PATH_MAX], *text;
   size_t size;
   const char *slash = strrchr(files->config, '/');
   TRY(core_files_path(path, "%.*s%s", slash ? (int)(slash + 1 - files->config) : 0, files->config, SPACES));
   if (!core_files_exists(path)) return CORE_OK;
   TRY(core_files_read(path, 1 << 20, &text, &size));
-  const int code = env_recall(config, text, env);
+  const int code = env_create_from_spaces(config, text, env);
   free(text);
   return code == CORE_OK ? CORE_OK : core_error_context(code, "%s", path);
 }

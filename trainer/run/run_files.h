@@ -13,6 +13,6 @@ int run_files_find(const char *text, const char *root_option, RunFiles *files);
 /* Records Env.spaces in the run's folder; NULL, or an environment without them: nothing. */
 int run_files_write_spaces(const char *root, const char *id, const Env *env);
 /* Makes the environment of that record. *env stays as it is where there is none. */
-int run_files_recall_env(const RunFiles *files, const CoreConfig *config, Env **env);
+int run_files_create_env(const RunFiles *files, const CoreConfig *config, Env **env);
 
 #endif

@@ -204,7 +204,7 @@ static int allocate(Training *training) {
   TRY(training_device_create_ops(training));
   const EnvBatch batch = {training->shards.worlds, (uint32_t)training->shards.first_world, seed, device};
   if (training->curriculum) TRY(curriculum_create(training->curriculum, levels, seed, device, &training->env));
-  else TRY(levels->sibling(levels, &batch, &training->env));
+  else TRY(levels->clone(levels, &batch, &training->env));
   if (config->eval.count > 0) TRY(evaluate_create(&training->evaluator, levels, seed, device));
   TRY(evaluation_sets_create(&training->others, seed, device));
   TRY(coverage_create(&training->coverage, levels, &training->rollout.head));
@@ -300,7 +300,7 @@ int training_after_load(Training *training) {
   if (training->curriculum)
     return ranks_agree(curriculum_after_load(training->curriculum, training->env, training->position.iteration));
   TRY(ranks_agree(training->env->load(training->env, training->env_state, training->env_state_bytes)));
-  if (training->env->outside) rollout_begin_again(&training->rollout, training->env);
+  if (training->env->remote) rollout_begin_again(&training->rollout, training->env);
   return CORE_OK;
 }
 

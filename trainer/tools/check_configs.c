@@ -82,7 +82,7 @@ static void print_memory(const char *verdict, const TrainingPlan *plan) {
          plan->device_bytes);
 }
 
-/* Keeps the configuration for print_remarks, if it is the first of its environment. */
+/* Keeps the configuration for print_warnings, if it is the first of its environment. */
 static void keep_environment(Check *check, const CoreConfig *config) {
   for (int i = 0; i < check->checked_count; i++)
     if (strcmp(check->checked[i].env.task, config->env.task) == 0 &&
@@ -93,10 +93,10 @@ static void keep_environment(Check *check, const CoreConfig *config) {
   check->checked[check->checked_count++] = *config;
 }
 
-static void print_remarks(Check *check) {
+static void print_warnings(Check *check) {
   for (int i = 0; i < check->checked_count; i++) {
     CoreText lines = {0};
-    env_remarks(&check->checked[i], &lines);
+    env_append_warnings(&check->checked[i], &lines);
     for (char *rest = lines.data, *line; (line = strsep(&rest, "\n"));)
       if (*line) printf("remark\t%s\n", line);
     core_text_free(&lines);
@@ -164,10 +164,10 @@ static int check_all(void *given, const char **operands, size_t count) {
   char note[256];
   TRY(store_root(check->root_option, check->root));
   if (!check->elsewhere && core_device_open("auto", 0, &kept, note) != CORE_OK) core_error_clear();
-  bridge_worker_keep_spares(true);
+  bridge_worker_set_reuse(true);
   const int code = answer_all(check);
-  print_remarks(check);
-  bridge_worker_keep_spares(false);
+  print_warnings(check);
+  bridge_worker_set_reuse(false);
   core_device_close(&kept);
   return code;
 }

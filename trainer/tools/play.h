@@ -1,4 +1,4 @@
-/* `trainer play`: one episode of a trained policy as a moving picture. */
+/* `trainer play`: records an episode of a trained policy. */
 #ifndef TRAINER_PLAY_H
 #define TRAINER_PLAY_H
 

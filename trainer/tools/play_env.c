@@ -1,5 +1,5 @@
-/* An episode of the environment itself, with its own pictures (play_env.h). A world whose episode has ended stands at
- * the start of the next one already, so the last picture is of the state before the last step. */
+/* Plays an episode in the environment and records it with the environment's renderer (play_env.h). A world whose
+ * episode has ended is reset immediately, so the last frame shows the state before the last step. */
 #include "trainer/tools/play_env.h"
 
 #include <inttypes.h>
@@ -7,14 +7,14 @@
 #include <stdlib.h>
 
 #include "core/memory.h"
-#include "trainer/picture/film.h"
+#include "trainer/picture/env_recorder.h"
 
-static const double FILM_S = 10; /* of the world's time, unless the steps were asked for */
+static const double VIDEO_S_MAX = 10; /* simulated time, unless --steps is given */
 
 typedef struct Episode {
-  Env *env;                 /* one world, of the player's task */
+  Env *env;                 /* a single world of the player's task */
   float *observation;       /* [env->observation_length] */
-  void *before;             /* the world's state before the last step */
+  void *previous;           /* state of the world before the last step */
   int steps;
   uint8_t done, truncated;
   double total;
@@ -27,60 +27,60 @@ static void step(Player *player, uint64_t seed, Episode *episode) {
   uint8_t solved;
   int32_t length;
   player_act(player, episode->observation, seed, episode->steps, &action);
-  env->save(env, episode->before);
+  env->save(env, episode->previous);
   env->step(env, &action, &(EnvStep){.observations = episode->observation, .rewards = &reward, .dones = &episode->done,
                                      .solved = &solved, .episode_steps = &length, .truncated = &episode->truncated});
   episode->steps++;
   episode->total += (double)reward;
 }
 
-/* Steps whose frames belong to the film. */
-static int64_t filmed_steps(const PlayEnv *play, const Env *env) {
+/* Returns the number of steps to record. */
+static int64_t recorded_steps(const PlayEnv *play, const Env *env) {
   if (play->steps >= 0) return play->steps;
-  return (int64_t)(FILM_S / env->picture->step_seconds(env));
+  return (int64_t)(VIDEO_S_MAX / env->picture->step_seconds(env));
 }
 
-static int play_episode(const PlayEnv *play, Player *player, Episode *episode, Film *film) {
+static int play_episode(const PlayEnv *play, Player *player, Episode *episode, EnvRecorder *recorder) {
   Env *env = episode->env;
-  const int64_t filmed = filmed_steps(play, env);
-  const bool moves = picture_moves(film->picture);
-  bool is_shot = false; /* the film has its last frame */
+  const int64_t recorded = recorded_steps(play, env);
+  const bool is_video = picture_is_video(recorder->picture);
+  bool is_complete = false; /* whether the last frame has been added */
   env->reset(env, episode->observation);
   while (!episode->done && (play->steps < 0 || episode->steps < play->steps)) {
-    if (moves && !is_shot && (episode->steps >= filmed || film_wants(film, episode->steps))) {
-      is_shot = episode->steps >= filmed;
-      TRY(film_shoot(film, is_shot));
+    if (is_video && !is_complete && (episode->steps >= recorded || env_recorder_is_due(recorder, episode->steps))) {
+      is_complete = episode->steps >= recorded;
+      TRY(env_recorder_add_frame(recorder, is_complete));
     }
     step(player, play->seed, episode);
   }
-  if (!is_shot && episode->done) TRY(env->load(env, episode->before, env->state_bytes(env)));
-  if (!is_shot) TRY(film_shoot(film, true));
-  return picture_write(film->picture);
+  if (!is_complete && episode->done) TRY(env->load(env, episode->previous, env->state_bytes(env)));
+  if (!is_complete) TRY(env_recorder_add_frame(recorder, true));
+  return picture_write(recorder->picture);
 }
 
-static int make_film(const PlayEnv *play, Player *player, Episode *episode) {
+static int record_episode(const PlayEnv *play, Player *player, Episode *episode) {
   const Env *env = episode->env;
-  Film *film;
-  TRY(film_create(play->output, episode->env, play->pixels, &film));
-  const int code = play_episode(play, player, episode, film);
-  const bool is_whole = !picture_moves(film->picture) || filmed_steps(play, env) >= episode->steps;
+  EnvRecorder *recorder;
+  TRY(env_recorder_create(play->output, episode->env, play->pixels, &recorder));
+  const int code = play_episode(play, player, episode, recorder);
+  const bool is_full = !picture_is_video(recorder->picture) || recorded_steps(play, env) >= episode->steps;
   if (code == CORE_OK)
     printf("%s: %s, %d steps, %s, return %.3f%s (run %s after iteration %" PRId64 ")\n", play->output,
            player->config.env.task, episode->steps,
            !episode->done ? "cut off" : episode->truncated ? "to the time limit" : "ended", episode->total,
-           is_whole ? "" : "; the film shows its first 10 s", player->run_id, player->iteration);
-  film_destroy(&film);
+           is_full ? "" : "; the video shows its first 10 s", player->run_id, player->iteration);
+  env_recorder_destroy(&recorder);
   return code;
 }
 
 int play_env(const PlayEnv *play, Player *player) {
   Episode episode = {.env = NULL};
-  TRY(player->env->sibling(player->env, &(EnvBatch){.worlds = 1, .seed = play->seed}, &episode.env));
+  TRY(player->env->clone(player->env, &(EnvBatch){.worlds = 1, .seed = play->seed}, &episode.env));
   episode.observation = core_memory_zero_allocate((size_t)episode.env->observation_length, sizeof(float));
-  episode.before = core_memory_zero_allocate(1, episode.env->state_bytes(episode.env));
-  const int code = make_film(play, player, &episode);
+  episode.previous = core_memory_zero_allocate(1, episode.env->state_bytes(episode.env));
+  const int code = record_episode(play, player, &episode);
   env_destroy(&episode.env);
   free(episode.observation);
-  free(episode.before);
+  free(episode.previous);
   return code;
 }

@@ -72,7 +72,7 @@ int player_create(const char *checkpoint, const char *root, bool plays, Player *
   TRY(core_config_check(&player->config));
   TRY(agent_check(&player->config));
   core_config_id(&player->config, player->run_id);
-  if (!plays) TRY(run_files_recall_env(&files, &player->config, &player->env));
+  if (!plays) TRY(run_files_create_env(&files, &player->config, &player->env));
   if (!player->env) TRY(env_create(&player->config, 1, 0, &player->env));
   TRY(agent_check_env(&player->config, player->env));
   TRY(core_text_copy(player->checkpoint, sizeof player->checkpoint, files.checkpoint, "checkpoint"));

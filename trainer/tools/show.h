@@ -1,4 +1,4 @@
-/* `trainer show`: pictures of levels, alone or many on a sheet, at their start or after some steps. */
+/* `trainer show`: draws levels, one or a sheet of them, in their initial state or after some steps. */
 #ifndef TRAINER_SHOW_H
 #define TRAINER_SHOW_H
 

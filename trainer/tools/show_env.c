@@ -1,4 +1,4 @@
-/* One world of a task, without a policy -> its own pictures -> a file (show_env.h). */
+/* Steps one world of a task without a policy and records it with the environment's renderer (show_env.h). */
 #include "trainer/tools/show_env.h"
 
 #include <stdio.h>
@@ -8,56 +8,58 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "trainer/envs/tasks/tasks.h"
-#include "trainer/picture/film.h"
+#include "trainer/picture/env_recorder.h"
 #include "trainer/wrappers/action.h"
 
-/* What a step fills, of one world. */
-typedef struct World {
+/* Buffers of a step of one buffers. */
+typedef struct StepBuffers {
   float *observation, *actions;
   float reward;
   uint8_t done, solved;
   int32_t episode_steps;
-} World;
+} StepBuffers;
 
-static void step(const ShowEnv *show, Env *env, const OpsHead *head, int number, World *world) {
+static void step(const ShowEnv *show, Env *env, const OpsHead *head, int index, StepBuffers *buffers) {
   if (show->random)
-    action_random(head, 1, (uint64_t)show->seed, CORE_RANDOM_ACTION, 0, (uint32_t)number, world->actions);
-  env->step(env, world->actions, &(EnvStep){.observations = world->observation, .rewards = &world->reward,
-                                            .dones = &world->done, .solved = &world->solved,
-                                            .episode_steps = &world->episode_steps});
+    action_random(head, 1, (uint64_t)show->seed, CORE_RANDOM_ACTION, 0, (uint32_t)index, buffers->actions);
+  env->step(env, buffers->actions, &(EnvStep){.observations = buffers->observation, .rewards = &buffers->reward,
+                                            .dones = &buffers->done, .solved = &buffers->solved,
+                                            .episode_steps = &buffers->episode_steps});
 }
 
-/* An episode that ends is followed by the next one. */
-static int shoot(const ShowEnv *show, Env *env, const CoreConfig *config, Film *film, World *world) {
+/* Steps the world, across ends of episodes, and adds the frames. */
+static int record(const ShowEnv *show, Env *env, const CoreConfig *config, EnvRecorder *recorder,
+                  StepBuffers *buffers) {
   const OpsHead head = action_head(config, env);
-  const int64_t moving = picture_moves(film->picture) ? SHOW_MOVING_STEPS : 0;
-  const int steps = (int)(show->steps >= 0 ? show->steps : moving);
-  env->reset(env, world->observation);
+  const int64_t default_steps = picture_is_video(recorder->picture) ? SHOW_VIDEO_STEPS : 0;
+  const int steps = (int)(show->steps >= 0 ? show->steps : default_steps);
+  env->reset(env, buffers->observation);
   for (int i = 0; i < steps; i++) {
-    if (film_wants(film, i)) TRY(film_shoot(film, false));
-    step(show, env, &head, i, world);
+    if (env_recorder_is_due(recorder, i)) TRY(env_recorder_add_frame(recorder, false));
+    step(show, env, &head, i, buffers);
   }
-  TRY(film_shoot(film, true));
-  return picture_write(film->picture);
+  TRY(env_recorder_add_frame(recorder, true));
+  return picture_write(recorder->picture);
 }
 
-static int make_film(const ShowEnv *show, const CoreConfig *config, Env *env) {
-  Film *film;
-  World world = {.observation = NULL};
+static int record_task(const ShowEnv *show, const CoreConfig *config, Env *env) {
+  EnvRecorder *recorder;
+  StepBuffers buffers = {.observation = NULL};
   if (env->picture == NULL)
-    return core_error(CORE_USAGE, "%.60s draws no pictures; show is for levels and for MuJoCo's tasks", show->task);
-  TRY(film_create(show->output, env, show->pixels, &film));
-  world.observation = core_memory_zero_allocate((size_t)env->observation_length, sizeof(float));
-  world.actions = core_memory_zero_allocate((size_t)env->action_values + OPS_FACTORS_MAX, sizeof(float));
-  const int code = shoot(show, env, config, film, &world);
+    return core_error(CORE_USAGE, "%.60s cannot be rendered; trainer show supports levels and MuJoCo tasks",
+                                  show->task);
+  TRY(env_recorder_create(show->output, env, show->pixels, &recorder));
+  buffers.observation = core_memory_zero_allocate((size_t)env->observation_length, sizeof(float));
+  buffers.actions = core_memory_zero_allocate((size_t)env->action_values + OPS_FACTORS_MAX, sizeof(float));
+  const int code = record(show, env, config, recorder, &buffers);
   if (code == CORE_OK) {
-    printf("%s: %d x %d pixels", show->output, film->pixels, film->pixels);
-    if (picture_moves(film->picture)) printf(", %d frames", film->frames);
+    printf("%s: %d x %d pixels", show->output, recorder->pixels, recorder->pixels);
+    if (picture_is_video(recorder->picture)) printf(", %d frames", recorder->frames);
     printf("\n");
   }
-  film_destroy(&film);
-  free(world.observation);
-  free(world.actions);
+  env_recorder_destroy(&recorder);
+  free(buffers.observation);
+  free(buffers.actions);
   return code;
 }
 
@@ -66,7 +68,7 @@ int show_env(const ShowEnv *show) {
   Env *env = NULL;
   TRY(core_config_set(&config, "env.task", show->task));
   TRY(env_create(&config, 1, (uint64_t)show->seed, &env));
-  const int code = make_film(show, &config, env);
+  const int code = record_task(show, &config, env);
   env_destroy(&env);
   return code;
 }

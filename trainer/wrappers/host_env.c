@@ -144,12 +144,12 @@ static void step_part(Env *env, int first, int count, const void *actions, const
 
 static void step(Env *env, const void *actions, const EnvStep *out) { step_part(env, 0, env->worlds, actions, out); }
 
-static bool cuts(const Env *env, int world) {
+static bool can_split(const Env *env, int world) {
   const Env *host = host_of(env);
-  return host->parts->cuts == NULL || host->parts->cuts(host, world);
+  return host->parts->can_split == NULL || host->parts->can_split(host, world);
 }
 
-static const EnvParts parts = {.step = step_part, .cuts = cuts};
+static const EnvParts parts = {.step = step_part, .can_split = can_split};
 
 static void reset(Env *env, float *observations) {
   Env *host = settled(env);
@@ -219,22 +219,23 @@ static int create_slots(const Env *env, const EnvBatch *batch, int slots, Env **
   return host_env_create(host, batch->device, created);
 }
 
-static void draw_levels(Env *env, uint64_t key, int64_t first, int count, int slot, uint32_t *numbers) {
+static void generate_levels(Env *env, uint64_t key, int64_t first, int count, int slot, uint32_t *numbers) {
   Env *host = settled(env);
-  host->generator->draw(host, key, first, count, slot, numbers);
+  host->generator->generate(host, key, first, count, slot, numbers);
 }
 
-static void recall(Env *env, uint64_t key, const uint32_t *numbers, int count, int slot) {
+static void regenerate_levels(Env *env, uint64_t key, const uint32_t *numbers, int count, int slot) {
   Env *host = settled(env);
-  host->generator->recall(host, key, numbers, count, slot);
+  host->generator->regenerate(host, key, numbers, count, slot);
 }
 
-static const EnvGenerator generator = {.create_slots = create_slots, .draw = draw_levels, .recall = recall};
+static const EnvGenerator generator = {
+    .create_slots = create_slots, .generate = generate_levels, .regenerate = regenerate_levels};
 
 /* ---- handover ---------------------------------------------------------------------------------------------------- */
 
-static int check_outside(const Env *env) { return env_check(settled(env)); }
-static const EnvOutside outside = {.check = check_outside};
+static int check_remote(const Env *env) { return env_check(settled(env)); }
+static const EnvRemote remote = {.check = check_remote};
 
 static void seed(Env *env, const EnvSeeds *seeds) { env_seed(settled(env), seeds); }
 static const EnvForeign foreign = {.seed = seed};
@@ -278,10 +279,10 @@ static void destroy(Env *env) {
   free(env);
 }
 
-static int sibling(const Env *env, const EnvBatch *batch, Env **created) {
+static int clone_env(const Env *env, const EnvBatch *batch, Env **created) {
   const EnvBatch inner = on_host(batch);
   Env *host = NULL;
-  TRY(host_of(env)->sibling(host_of(env), &inner, &host));
+  TRY(host_of(env)->clone(host_of(env), &inner, &host));
   return host_env_create(host, batch->device, created);
 }
 
@@ -301,7 +302,7 @@ int host_env_create(Env *host, CoreDevice *device, Env **created) {
   env->reset = reset;
   env->step = step;
   env->bytes = bytes;
-  env->sibling = sibling;
+  env->clone = clone_env;
   env->destroy = destroy;
   env->state_bytes = state_bytes;
   env->save = save;
@@ -313,7 +314,7 @@ int host_env_create(Env *host, CoreDevice *device, Env **created) {
   if (host->levels) env->levels = &levels;
   if (host->sets) env->sets = &sets;
   if (host->generator) env->generator = &generator;
-  if (host->outside) env->outside = &outside;
+  if (host->remote) env->remote = &remote;
   if (host->foreign) env->foreign = &foreign;
   if (host->physics) env->physics = &physics;
   if (host->picture) env->picture = &picture;

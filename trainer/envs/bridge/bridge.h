@@ -1,8 +1,8 @@
-/* The memory that the trainer shares with a worker process, in which somebody else's environment runs, and how the two
- * take turns. The trainer asks, the worker answers; each sleeps on a futex while it is the other's turn. Both sides are
- * this C: the worker is a Python program that calls bridge_side.c through ctypes, so that the layout stands here only.
+/* Shared memory between the trainer and a worker process that runs Python environments, and its synchronization. The
+ * trainer posts a request, the worker a reply; each side waits on a futex for the other. Both sides use this code: the
+ * worker is a Python program that calls bridge_side.c through ctypes, so the layout is defined only here.
  *
- * The memory is a memfd that the worker inherits: it has no name, and goes with its last process. */
+ * The memory is a memfd that the worker inherits: it has no name and is freed with its last process. */
 #ifndef TRAINER_BRIDGE_H
 #define TRAINER_BRIDGE_H
 #include <stdatomic.h>
@@ -13,46 +13,46 @@ enum { BRIDGE_VERSION = 5, BRIDGE_FACTORS = 32, BRIDGE_TEXT = 8192, BRIDGE_NAME 
 
 typedef enum BridgeCommand { BRIDGE_RESET = 1, BRIDGE_STEP, BRIDGE_QUIT } BridgeCommand;
 
-/* A count of turns that one side raises and the other waits for. */
+/* Sequence number that one side increments and the other waits for. */
 typedef struct BridgeTurn {
   _Alignas(64) _Atomic uint32_t number;
-  _Atomic uint32_t sleepers;
+  _Atomic uint32_t sleepers; /* number of waiting threads */
 } BridgeTurn;
 
-/* How long one side looks at a turn before it sleeps. A core that wakes takes tens of microseconds, so looking pays
- * where answers come within them; where they do not, or where others want the processor, it is done ever more seldom.
- * Each side has its own, not shared. */
-typedef struct BridgePatience {
-  int64_t look_ns;       /* 0: sleeps at once */
-  uint32_t pause, left;  /* waits without a look after the last one in vain; of which so many are left */
-} BridgePatience;
+/* Adaptive spinning before a futex wait. Waking a core takes tens of microseconds, so spinning pays off if the reply
+ * arrives sooner; after unsuccessful spins it backs off exponentially. One per side, not shared. */
+typedef struct BridgeSpin {
+  int64_t spin_ns;       /* maximum time to spin; 0: none */
+  uint32_t backoff;      /* waits without spinning after an unsuccessful spin */
+  uint32_t remaining;    /* waits without spinning that remain */
+} BridgeSpin;
 
-/* An observation that is a picture; as EnvPixels (env.h). */
+/* Layout of pixel observations (EnvPixels in env.h). */
 typedef struct BridgePicture {
-  int32_t height, width, channels, frames, channels_last; /* height 0: it is numbers */
+  int32_t height, width, channels, frames, channels_last; /* height 0: not pixels */
 } BridgePicture;
 
-/* What the environment sees and takes. */
+/* Observation and action spaces of the environment. */
 typedef struct BridgeSpaces {
-  int32_t observations;  /* numbers a world, float32; of a picture the bytes, four to a number */
+  int32_t observations;  /* float32 values per world; pixels take four bytes per value */
   BridgePicture picture;
-  int32_t lives;         /* 1: `ends` can differ from the ends that the learner sees */
-  int32_t factors;       /* an action of classes: so many numbers, uint8; 0: of real numbers */
-  int32_t classes[BRIDGE_FACTORS];
-  int32_t values;        /* an action of so many real numbers, float32 */
-  float low, high;       /* their bounds, of all; -inf and inf where the environment itself cuts them */
-  int32_t limit;         /* steps of the longest episode; 0: not known */
+  int32_t lives;         /* 1: `ends` may differ from terminated or truncated */
+  int32_t factors;       /* uint8 values of a discrete action; 0: continuous */
+  int32_t classes[BRIDGE_FACTORS]; /* [factors] number of classes */
+  int32_t values;        /* float32 values of a continuous action; 0: discrete */
+  float low, high;       /* bounds of each value; -inf and inf if the environment clips */
+  int32_t limit;         /* time limit in steps; 0: unknown */
 } BridgeSpaces;
 
-/* Where arrays begin, in bytes from the start of the memory. Each is [worlds] or [worlds][columns]. */
+/* Offsets of the arrays in bytes from the start of the memory. Each is [worlds] or [worlds][columns]. */
 typedef struct BridgeArrays {
-  uint64_t observations, finals; /* float; finals: the last observation of episodes that ended in this step */
+  uint64_t observations, finals; /* float; finals: last observation of episodes that ended in this step */
   uint64_t actions;              /* float [values] or uint8_t [factors] */
   uint64_t rewards;              /* float */
   uint64_t terminated, truncated; /* uint8_t */
-  uint64_t ends;                 /* uint8_t: episodes that ended as they are counted */
-  uint64_t seeds;                /* int64_t, 0 to 2^31 - 1: of the next reset */
-  uint64_t bytes;                /* of the whole */
+  uint64_t ends;                 /* uint8_t: whether an episode ended for its return and length */
+  uint64_t seeds;                /* int64_t, 0 to 2^31 - 1: seeds of the next reset */
+  uint64_t bytes;                /* total size */
 } BridgeArrays;
 
 typedef struct Bridge {
@@ -61,19 +61,19 @@ typedef struct Bridge {
   BridgeSpaces spaces;
   BridgeArrays arrays;
   int32_t command;
-  int32_t failed;        /* the answer is `message` */
-  int64_t look_ns;       /* BridgePatience of both sides */
-  BridgeTurn asked, answered;
-  char name[BRIDGE_NAME]; /* what the environment calls itself, with its version */
-  char action_space[BRIDGE_TEXT]; /* of a single environment: what its step takes, as JSON; else "" */
+  int32_t failed;        /* 1: the request failed with `message` */
+  int64_t spin_ns;       /* BridgeSpin of both sides */
+  BridgeTurn requests, replies;
+  char name[BRIDGE_NAME]; /* name and version of the environment */
+  char action_space[BRIDGE_TEXT]; /* action space of a single environment as JSON; else "" */
   char message[BRIDGE_TEXT];
 } Bridge;
 
-/* Where arrays of these sizes go. */
+/* Computes the offsets of the arrays. */
 BridgeArrays bridge_arrange(const BridgeSpaces *spaces, int32_t worlds);
-/* One turn more; wakes the other side if it sleeps. */
-void bridge_raise(BridgeTurn *turn);
-/* Waits until turn.number is `wanted`, at most timeout_ns. False: it is not yet. */
-bool bridge_wait(BridgeTurn *turn, uint32_t wanted, int64_t timeout_ns, BridgePatience *patience);
+/* Increments the number and wakes the other side if it waits. */
+void bridge_post(BridgeTurn *turn);
+/* Waits until turn->number equals `target`, at most timeout_ns. Returns false on a timeout. */
+bool bridge_wait(BridgeTurn *turn, uint32_t target, int64_t timeout_ns, BridgeSpin *spin);
 
 #endif

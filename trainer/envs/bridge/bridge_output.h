@@ -1,18 +1,17 @@
-/* Standard error of a worker: passed on as it comes, and its end kept for the message where the worker fails. Knows
- * nothing of workers. */
+/* Forwards the standard error of a process and keeps its last lines for error messages. */
 #ifndef TRAINER_BRIDGE_OUTPUT_H
 #define TRAINER_BRIDGE_OUTPUT_H
 
-enum { BRIDGE_OUTPUT_TAIL = 400 }; /* bytes of the text that bridge_output_tail gives, with its NUL */
+enum { BRIDGE_OUTPUT_TAIL = 400 }; /* size of the text of bridge_output_tail, including NUL */
 
 typedef struct BridgeOutput BridgeOutput;
 
-/* Makes a pipe whose end to write is *writer, for the caller to give to a process and to close. */
+/* Creates a pipe. The caller passes its write end, *writer, to a process and closes it. */
 int bridge_output_open(BridgeOutput **output, int *writer);
-/* Gives the last lines that were written, as one line without controls; "": nothing was. Call it when the process has
- * ended; processes that it has started may go on. */
+/* Returns the last lines written, joined into one line without control characters; "" if there are none. Call it after
+ * the process has exited; its child processes may still run. */
 void bridge_output_tail(BridgeOutput *output, char tail[BRIDGE_OUTPUT_TAIL]);
-/* Passes on what is left. NULL is nothing to close. */
+/* Forwards the remaining output and closes the pipe. *output may be NULL. */
 void bridge_output_close(BridgeOutput **output);
 
 #endif

@@ -1,5 +1,5 @@
-/* A worker process: started, asked, waited for and ended. Whatever becomes of it is an error of the trainer's with a
- * message, never a wait without end. */
+/* A worker process: starts it, exchanges requests and replies, and ends it. Every failure of a worker is reported as an
+ * error; no wait is unbounded. */
 #ifndef TRAINER_BRIDGE_PROCESS_H
 #define TRAINER_BRIDGE_PROCESS_H
 #include <sys/types.h>
@@ -8,53 +8,53 @@
 #include "trainer/envs/bridge/bridge.h"
 #include "trainer/envs/bridge/bridge_output.h"
 
-typedef struct BridgeOrder {
+typedef struct BridgeWorkerOptions {
   const char *task;      /* gym/<id>, atari/<Game>, envpool/<id> */
-  const char *options;   /* words key=value for the worker */
+  const char *options;   /* space-separated key=value pairs for the worker */
   const char *python;    /* env.python; "": $SWEEP_PYTHON, else python3 */
-  double timeout_s;      /* that an answer may take */
-  const char *timeout_hint; /* "; what sets it", for the message where it takes longer */
-  int64_t look_ns;       /* BridgePatience of both sides */
+  double timeout_s;      /* time limit of a reply */
+  const char *timeout_hint; /* appended to the message of a timeout: "; ..." */
+  int64_t spin_ns;       /* BridgeSpin of both sides */
   int worlds;
-} BridgeOrder;
+} BridgeWorkerOptions;
 
 typedef struct BridgeWorker {
-  BridgeOrder order;     /* its texts are borrowed */
-  Bridge *shared;        /* NULL: none runs */
-  uint64_t mapped;       /* bytes of it */
-  BridgePatience patience;
+  BridgeWorkerOptions opts; /* strings are borrowed */
+  Bridge *shared;        /* NULL: the worker is not running */
+  uint64_t mapped;       /* size of the mapping in bytes */
+  BridgeSpin spin;
   BridgeOutput *output;
-  pid_t process;
-  int file;
+  pid_t process;         /* 0: none */
+  int file;              /* memfd of the shared memory; -1: none */
 } BridgeWorker;
 
-/* Starts a worker and waits until its environments are made. CORE_USAGE: there is no such Python, package or
- * environment; CORE_REQUEUE: the run was told to stop. Nothing is left then. */
-int bridge_worker_start(const BridgeOrder *order, BridgeWorker *worker);
-/* Asks for a reset or a step of all its worlds; the answer is in shared memory after bridge_worker_await. */
-void bridge_worker_ask(BridgeWorker *worker, BridgeCommand command);
-/* CORE_FAIL: it raised an error, died, or did not answer in time; CORE_REQUEUE: the run was told to stop, whatever the
- * worker is doing. It is ended then. */
+/* Starts a worker and waits until it has created its environments. On failure no process remains. CORE_USAGE: missing
+ * Python, package or environment. CORE_REQUEUE: the run received a stop signal. */
+int bridge_worker_start(const BridgeWorkerOptions *opts, BridgeWorker *worker);
+/* Requests a reset or a step of all its worlds; the result is in shared memory after bridge_worker_await. */
+void bridge_worker_request(BridgeWorker *worker, BridgeCommand command);
+/* Waits for the reply. On failure the worker is ended. CORE_FAIL: it raised an error, died or timed out.
+ * CORE_REQUEUE: the run received a stop signal. */
 int bridge_worker_await(BridgeWorker *worker);
-/* Ends it; without a worker nothing. */
+/* Ends the worker, if it is running. */
 void bridge_worker_end(BridgeWorker *worker);
-/* From now on workers that were asked for nothing wait, where bridge_worker_end would end them, for the next order like
- * theirs: who plans many runs of a game starts one Python. Up to 16; false ends them, and is how it begins. */
-void bridge_worker_keep_spares(bool keep);
+/* Enables (disables) reuse of workers: bridge_worker_end then caches up to 16 workers that had no request, for the next
+ * start with the same options, so that planning many runs of a game starts one Python. Disabling ends them. Initially
+ * disabled. */
+void bridge_worker_set_reuse(bool enabled);
 
-/* Starts a worker for the order and ends it after its first answer. Appends the text that it told by then, whatever
- * became of it, or the reason why there is none. CORE_FAIL: it is that reason; CORE_REQUEUE: the run was told to
- * stop. */
-int bridge_worker_ask_once(const BridgeOrder *order, CoreText *text);
+/* Starts a worker, waits for its first reply and ends it. Appends the reply's message, or the reason why there is none.
+ * CORE_FAIL: `text` is that reason. CORE_REQUEUE: the run received a stop signal. */
+int bridge_worker_run_once(const BridgeWorkerOptions *opts, CoreText *text);
 
-/* Appends those folders of PYTHONPATH that are not whole paths, which workers start without, with blanks between. */
-void bridge_relative_folders(CoreText *folders);
+/* Appends the relative directories of PYTHONPATH, separated by spaces. Workers ignore them. */
+void bridge_append_relative_paths(CoreText *list);
 
-/* Lists on stdout what `kind` (gym, atari, envpool) has in that Python, a task a line or as JSON. CORE_USAGE: there is
- * no such Python, package or kind; it has said why. */
+/* Prints the tasks of `kind` (gym, atari, envpool) in that Python, one per line or as JSON. CORE_USAGE: missing Python,
+ * package or kind; the worker printed the reason. */
 int bridge_list(const char *python, const char *kind, bool json);
 
-/* An array of the shared memory. */
+/* Returns the array at `offset` of the shared memory. */
 static inline void *bridge_worker_array(const BridgeWorker *worker, uint64_t offset) {
   return (char *)worker->shared + offset;
 }

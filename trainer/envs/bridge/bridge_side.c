@@ -1,5 +1,5 @@
-/* The worker's half of the bridge, for worker.py to call through ctypes: build/lib/sweep/bridge_side.so. ctypes lets go
- * of Python's lock during a call, so other threads of the worker go on while it waits. */
+/* The worker's side of the bridge, called by worker.py through ctypes: build/lib/sweep/bridge_side.so. ctypes releases
+ * Python's global interpreter lock during a call, so other threads of the worker continue while it waits. */
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,11 +22,11 @@ SIDE void bridge_side_answer(Bridge *bridge, const char *message);
 SIDE void bridge_side_forked(Bridge *bridge, int by_main_thread);
 
 static int parent_process;
-static bool forked; /* this is not the worker but a process that its environment forked */
-static uint32_t turns; /* answered so far */
-static BridgePatience patience;
+static bool forked;    /* whether this is a process that the environment forked, not the worker */
+static uint32_t replies; /* number of the last reply */
+static BridgeSpin spin;
 
-/* NULL: no memory of this version, or the trainer is gone already. */
+/* Maps the shared memory. Returns NULL if it has another version or the trainer has exited. */
 Bridge *bridge_side_open(int file, int parent) {
   Bridge *bridge = mmap(NULL, sizeof *bridge, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   parent_process = parent;
@@ -35,8 +35,8 @@ Bridge *bridge_side_open(int file, int parent) {
   return bridge;
 }
 
-/* What the environment is; picture: the numbers of BridgePicture. The memory grows, and may lie elsewhere then. NULL:
- * there is not enough. */
+/* Publishes the spaces and grows the memory, which may move; picture: the fields of BridgePicture. Returns NULL if
+ * memory is exhausted. */
 Bridge *bridge_side_offer(Bridge *bridge, int file, int observations, const int32_t *picture, int lives, int factors,
                           const int32_t *classes, int values, float low, float high, int limit, const char *name,
                           const char *action_space) {
@@ -47,50 +47,52 @@ Bridge *bridge_side_offer(Bridge *bridge, int file, int observations, const int3
   if (factors > 0) memcpy(spaces.classes, classes, (size_t)factors * sizeof *classes);
   const BridgeArrays arrays = bridge_arrange(&spaces, bridge->worlds);
   if (ftruncate(file, (off_t)arrays.bytes) != 0) return NULL;
-  Bridge *whole = mremap(bridge, sizeof *bridge, arrays.bytes, MREMAP_MAYMOVE);
-  if (whole == MAP_FAILED) return NULL;
-  whole->spaces = spaces;
-  whole->arrays = arrays;
-  snprintf(whole->name, sizeof whole->name, "%s", name);
-  snprintf(whole->action_space, sizeof whole->action_space, "%s", action_space);
-  return whole;
+  Bridge *grown = mremap(bridge, sizeof *bridge, arrays.bytes, MREMAP_MAYMOVE);
+  if (grown == MAP_FAILED) return NULL;
+  grown->spaces = spaces;
+  grown->arrays = arrays;
+  snprintf(grown->name, sizeof grown->name, "%s", name);
+  snprintf(grown->action_space, sizeof grown->action_space, "%s", action_space);
+  return grown;
 }
 
+/* Returns the array of that name; NULL: none. */
 void *bridge_side_array(Bridge *bridge, const char *name) {
   const BridgeArrays *arrays = &bridge->arrays;
-  const struct { const char *name; uint64_t at; } all[] = {
+  const struct { const char *name; uint64_t offset; } all[] = {
     {"observations", arrays->observations}, {"finals", arrays->finals}, {"actions", arrays->actions},
     {"rewards", arrays->rewards}, {"terminated", arrays->terminated}, {"truncated", arrays->truncated},
     {"ends", arrays->ends}, {"seeds", arrays->seeds}};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-    if (strcmp(all[i].name, name) == 0) return (char *)bridge + all[i].at;
+    if (strcmp(all[i].name, name) == 0) return (char *)bridge + all[i].offset;
   return NULL;
 }
 
-/* Waits for what the trainer asks next. */
+/* Waits for the next request. Returns its BridgeCommand. */
 int bridge_side_next(Bridge *bridge) {
   if (forked) _exit(0);
-  patience.look_ns = bridge->look_ns;
-  while (!bridge_wait(&bridge->asked, turns + 1, 2000000000, &patience))
+  spin.spin_ns = bridge->spin_ns;
+  while (!bridge_wait(&bridge->requests, replies + 1, 2000000000, &spin))
     if (getppid() != parent_process) return BRIDGE_QUIT;
   return bridge->command;
 }
 
-/* Gives the trainer a text together with the next answer. */
+/* Sets a message to be sent with the next reply. */
 void bridge_side_tell(Bridge *bridge, const char *text) {
   snprintf(bridge->message, sizeof bridge->message, "%s", text);
 }
 
-/* message: what went wrong, NULL for nothing. */
+/* Sends the reply. message: error; NULL: success. */
 void bridge_side_answer(Bridge *bridge, const char *message) {
   bridge->failed = message != NULL;
   if (message) snprintf(bridge->message, sizeof bridge->message, "%s", message);
-  turns = atomic_load(&bridge->asked.number);
-  bridge_raise(&bridge->answered);
+  replies = atomic_load(&bridge->requests.number);
+  bridge_post(&bridge->replies);
 }
 
-/* In a process that the environment has just forked: what it writes is its own, it ends with the worker, and at once
- * where it comes back for the next turn. The signal comes when the thread that forked ends: only the main one lasts. */
+/* Detaches a process that the environment has just forked: it gets a private copy of the memory, exits with the
+ * worker, and exits immediately if it returns to wait for a request. PDEATHSIG is sent when the forking thread ends,
+ * so it is set only for forks of the main thread. */
 void bridge_side_forked(Bridge *bridge, int by_main_thread) {
   const size_t bytes = bridge->arrays.bytes > sizeof *bridge ? bridge->arrays.bytes : sizeof *bridge;
   const BridgeArrays arrays = bridge->arrays;

@@ -1,4 +1,4 @@
-/* Spaces to JSON and back (bridge_spaces.h). */
+/* Conversion of spaces to and from JSON (bridge_spaces.h). */
 #include "trainer/envs/bridge/bridge_spaces.h"
 
 #include <math.h>
@@ -6,27 +6,27 @@
 
 #include "core/json.h"
 
-static json_t *append_classes(const BridgeSpaces *spaces) {
+static json_t *classes_json(const BridgeSpaces *spaces) {
   json_t *classes = json_array();
   for (int i = 0; i < spaces->factors; i++) json_array_append_new(classes, json_integer(spaces->classes[i]));
   return classes;
 }
 
-/* Bounds that are not finite are null. */
+/* Non-finite bounds become null. */
 void bridge_spaces_append(const BridgeSpaces *spaces, const char *action_space, CoreText *json) {
   const BridgePicture *picture = &spaces->picture;
   json_t *root = json_pack(
     "{s:i, s:{s:i, s:i, s:i, s:i, s:i}, s:i, s:o, s:i, s:f, s:f, s:i, s:s}", "observations", spaces->observations,
     "picture", "height", picture->height, "width", picture->width, "channels", picture->channels, "frames",
     picture->frames, "channels_last", picture->channels_last, "lives", spaces->lives, "classes",
-    append_classes(spaces), "values", spaces->values, "low", (double)spaces->low, "high", (double)spaces->high,
+    classes_json(spaces), "values", spaces->values, "low", (double)spaces->low, "high", (double)spaces->high,
     "limit", spaces->limit, "action_space", action_space);
   core_json_append(root, 2, json);
   core_text_append(json, "\n");
   json_decref(root);
 }
 
-/* False: it is not a whole number of 32 bits that is not negative. */
+/* Reads a nonnegative 32-bit integer. Returns false if it is invalid. */
 static bool read_count(const json_t *object, const char *key, int32_t *count) {
   const json_t *value = json_object_get(object, key);
   if (!json_is_integer(value) || json_integer_value(value) < 0 || json_integer_value(value) > INT32_MAX) return false;
@@ -34,9 +34,10 @@ static bool read_count(const json_t *object, const char *key, int32_t *count) {
   return true;
 }
 
-static bool read_bound(const json_t *object, const char *key, float without, float *bound) {
+/* Reads a bound, `unbounded` if it is null. Returns false if it is missing. */
+static bool read_bound(const json_t *object, const char *key, float unbounded, float *bound) {
   const json_t *value = json_object_get(object, key);
-  *bound = json_is_number(value) ? (float)json_number_value(value) : without;
+  *bound = json_is_number(value) ? (float)json_number_value(value) : unbounded;
   return value != NULL;
 }
 
@@ -52,7 +53,7 @@ static bool read_classes(const json_t *classes, BridgeSpaces *spaces) {
   return true;
 }
 
-/* The picture fills the observation, four bytes to a number. */
+/* Reads the layout of pixels, which must match the observation's size at four bytes per value. */
 static bool read_picture(const json_t *object, BridgeSpaces *spaces) {
   BridgePicture *picture = &spaces->picture;
   if (!read_count(object, "height", &picture->height) || !read_count(object, "width", &picture->width) ||
@@ -76,8 +77,8 @@ static bool read_all(const json_t *root, BridgeSpaces *spaces, CoreText *action_
 }
 
 int bridge_spaces_parse(const char *json, BridgeSpaces *spaces, CoreText *action_space) {
-  json_error_t fault;
-  json_t *root = json_loads(json, 0, &fault);
+  json_error_t error;
+  json_t *root = json_loads(json, 0, &error);
   *spaces = (BridgeSpaces){0};
   const bool is_read = root && read_all(root, spaces, action_space);
   json_decref(root);

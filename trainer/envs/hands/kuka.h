@@ -1,128 +1,131 @@
-/* Lifting a cuboid from a table with an arm and a hand: goals, rewards, observations and the tolerance's curriculum of
- * IsaacGymEnvs' AllegroKukaRegrasping, AllegroKukaThrow and AllegroKukaReorientation, as formulas on plain numbers,
- * without a physics engine. Lengths in metres, angles in radians, rotations as rotation.h has them. Source:
- * IsaacGymEnvs 1.5.1, tasks/allegro_kuka, cfg/task/AllegroKuka.yaml and cfg/task/env. */
+/* Lifting a cuboid from a table with an arm and a hand: goals, rewards, observations and the tolerance curriculum of
+ * IsaacGymEnvs' AllegroKukaRegrasping, AllegroKukaThrow and AllegroKukaReorientation, as pure functions without a
+ * physics engine. Lengths in meters, angles in radians, rotations as in rotation.h. Source: IsaacGymEnvs 1.5.1,
+ * tasks/allegro_kuka, cfg/task/AllegroKuka.yaml and cfg/task/env. */
 #ifndef TRAINER_HANDS_KUKA_H
 #define TRAINER_HANDS_KUKA_H
 #include <stdbool.h>
 
 enum { KUKA_ARM = 7, KUKA_JOINTS = 23, KUKA_TIPS = 4, KUKA_KEYPOINTS = 4 };
 
-/* Where goals are. */
+/* Kinds of goals. */
 typedef enum KukaGoals {
-  KUKA_PLACES,     /* Regrasping: a place above the table; then the cuboid lies on the table again */
-  KUKA_BUCKETS,    /* Throw: in a bucket beside the table; then the cuboid lies on the table again */
-  KUKA_POSES,      /* Reorientation: a place and a rotation above the table */
+  KUKA_POSITIONS,  /* Regrasping: a position above the table; then the cuboid is put back on the table */
+  KUKA_BUCKETS,    /* Throw: in a bucket next to the table; then the cuboid is put back on the table */
+  KUKA_POSES,      /* Reorientation: a position and a rotation above the table */
 } KukaGoals;
 
-/* What the tasks differ in, by the names that the yaml files have. */
+/* Parameters of a task, named after the yaml files. */
 typedef struct KukaTask {
   KukaGoals goals;
-  int length;            /* episodeLength: steps since the last goal was reached, or since the start */
-  int success_steps;     /* successSteps: near the goal before it counts as reached */
-  double tolerance;      /* successTolerance, at the beginning */
-  double tightest;       /* targetSuccessTolerance */
-  double force;          /* forceScale: random forces on the cuboid, in its weights / 9.81 */
-  bool big, sticks;      /* withBigCuboids, withSticks; small ones are in all tasks */
+  int length;            /* episodeLength: maximum steps since the last goal or the start */
+  int success_steps;     /* successSteps: steps near the goal until it counts as reached */
+  double tolerance;      /* successTolerance: initial tolerance */
+  double final_tolerance;       /* targetSuccessTolerance: final tolerance */
+  double force;          /* forceScale: random force on the cuboid, per unit of its mass */
+  bool big, sticks;      /* withBigCuboids, withSticks; all tasks have small cuboids */
 } KukaTask;
 
-/* What the agent is told of the episode so far. */
+/* Observed progress of the episode. */
 typedef struct KukaProgress {
-  double steps, reached;         /* since the start or the last goal; goals */
+  double steps, reached;         /* steps since the start or the last goal; goals reached */
   double lifted;                 /* 0 or 1 */
-  double keypoint;               /* closest to the goal that the farthest keypoint was */
-  double tip[KUKA_TIPS];         /* closest to the cuboid that each fingertip was */
+  double keypoint;               /* minimum so far of KukaDistances.keypoint */
+  double tip[KUKA_TIPS];         /* minimum so far of KukaDistances.tip */
 } KukaProgress;
 
-/* What a world remembers between steps beside its physics; only doubles, so that it can be kept as an array of them. */
+/* State of a world in addition to its physics; doubles only, so that it can be stored as an array. */
 typedef struct KukaState {
-  double tolerance;              /* now; 0: the world has not begun */
-  double since, ends, reached_before; /* since the tolerance last changed: steps, episodes, goals reached in these */
-  double scale[3];               /* of the cuboid's sides, in KUKA_SIDE */
-  double force[3], force_share;  /* the random force, in the cuboid's axes; how likely a new one is in a step */
-  KukaProgress now, shown;       /* shown: as it was when the last step's reward began to be counted */
-  double near;                   /* steps near the present goal */
-  double reward;                 /* of the last step */
-  double goal_due;               /* 1: the goal was reached in the last step */
+  double tolerance;              /* current tolerance; 0: no episode has started yet */
+  double steps_since, episodes_since, reached_since; /* counts since the tolerance last changed */
+  double scale[3];               /* sides of the cuboid, in KUKA_SIDE */
+  double force[3], force_probability; /* random force in the cuboid's frame; probability of a new one per step */
+  KukaProgress current, observed; /* observed: before the last step's reward */
+  double near_steps;             /* steps near the current goal */
+  double reward;                 /* reward of the last step */
+  double is_reached;             /* 1: the goal was reached in the last step */
 } KukaState;
 enum { KUKA_STATE = sizeof(KukaState) / sizeof(double) };
 
 #define KUKA_SIDE 0.05           /* objectBaseSize */
-#define KUKA_DENSITY 400.0       /* of cuboids, kg / m3 */
-#define KUKA_GRAVITY 9.81        /* for the cuboid alone, m / s2 */
-#define KUKA_TABLE_HEIGHT 0.53   /* of the table's top */
-#define KUKA_START_HEIGHT 0.63   /* of the cuboid's centre, before noise; lifting is measured from it */
-extern const double kuka_home[KUKA_JOINTS]; /* joints' positions at the start, before noise */
+#define KUKA_DENSITY 400.0       /* cuboids, kg/m3 */
+#define KUKA_GRAVITY 9.81        /* cuboid only, m/s2 */
+#define KUKA_TABLE_HEIGHT 0.53   /* top of the table */
+#define KUKA_START_HEIGHT 0.63   /* initial center of the cuboid, before noise; reference height of lifting */
+extern const double kuka_home[KUKA_JOINTS]; /* initial joint positions, before noise */
 
-/* What rewards and observations look at, in the world's axes. */
+/* Inputs of rewards and observations, in world coordinates. */
 typedef struct KukaView {
-  const double *position, *speed; /* [KUKA_JOINTS], the arm's first */
-  const double *range;            /* [KUKA_JOINTS][2], of positions */
-  double wrist[3], wrist_rotation[4], wrist_velocity[3], wrist_spin[3]; /* of the arm's last link */
-  double tip[KUKA_TIPS][3], tip_rotation[KUKA_TIPS][4];                 /* of the fingers' last links */
-  double place[3], rotation[4], velocity[3], spin[3];                   /* of the cuboid */
+  const double *joint_position, *joint_velocity; /* [KUKA_JOINTS], arm before hand */
+  const double *joint_range;                     /* [KUKA_JOINTS][2] limits of positions */
+  double wrist[3], wrist_rotation[4], wrist_velocity[3], wrist_angular_velocity[3]; /* last link of the arm */
+  double tip[KUKA_TIPS][3], tip_rotation[KUKA_TIPS][4];                             /* last links of the fingers */
+  double position[3], rotation[4], velocity[3], angular_velocity[3];                /* cuboid */
   double goal[3], goal_rotation[4];
 } KukaView;
 
-/* Distances in a view. */
+/* Distances to the cuboid and to the goal. */
 typedef struct KukaDistances {
-  double tip[KUKA_TIPS];  /* of each fingertip from the cuboid's centre */
-  double keypoint;        /* of the keypoint that is farthest from where the goal has it */
+  double tip[KUKA_TIPS];  /* distance of each fingertip from the cuboid's center */
+  double keypoint;        /* maximum distance of a keypoint from its goal */
 } KukaDistances;
 
-/* A step's reward by its terms. hand_delta_penalty is always 0 in the source, and is left out. */
+/* Terms of a step's reward. hand_delta_penalty is omitted, as it is always 0 in the source. */
 typedef struct KukaReward {
   double tips, lifting, lifted, keypoint, arm, hand, goal, total;
 } KukaReward;
 
 /* ---- cuboids ----------------------------------------------------------------------------------------------------- */
 
-/* How many cuboids of different sides the task has, and the sides of number 0 .. count - 1, in KUKA_SIDE. Source:
- * tasks/allegro_kuka/generate_cuboids.py. */
-int kuka_cuboids(const KukaTask *task);
-void kuka_cuboid(const KukaTask *task, int number, double scale[3]);
+/* Returns the number of cuboids of a task. Source: tasks/allegro_kuka/generate_cuboids.py. */
+int kuka_cuboid_count(const KukaTask *task);
+/* Computes the sides of cuboid `index`, in KUKA_SIDE. */
+void kuka_cuboid(const KukaTask *task, int index, double scale[3]);
 
-/* ---- goals and starts, from numbers u that are uniform in 0 .. 1 ------------------------------------------------- */
+/* ---- goals and initial states, from u uniform in 0 .. 1 ---------------------------------------------------------- */
 
-/* Uniform over all rotations. Source: K. Shoemake, Uniform random rotations, Graphics Gems III, 1992. */
+/* Computes a rotation that is uniform over all rotations. Source: K. Shoemake, Uniform random rotations, Graphics
+ * Gems III, 1992. */
 void kuka_random_rotation(const double u[3], double rotation[4]);
-#define KUKA_IN_BUCKET 0.05      /* the goal's height in a bucket */
-/* Where a goal is; of KUKA_BUCKETS the bucket's lower end. u[3] is for buckets only. */
-void kuka_goal_place(const KukaTask *task, const double u[4], double place[3]);
-/* The corner of the goals' volume that is farthest from `from`; KUKA_PLACES and KUKA_POSES. Gives its distance. */
-double kuka_farthest_goal(const double from[3]);
-/* The cuboid's place at the start: over the table. */
-void kuka_start_place(const double u[3], double place[3]);
-/* Joint j's position at the start, within its range. */
+#define KUKA_IN_BUCKET 0.05      /* height of the goal in a bucket */
+/* Computes the position of a goal; for KUKA_BUCKETS, of the bucket's bottom. u[3] is for buckets only. */
+void kuka_goal_position(const KukaTask *task, const double u[4], double position[3]);
+/* Returns the maximum distance of a goal from `from`; KUKA_POSITIONS and KUKA_POSES only. */
+double kuka_max_goal_distance(const double from[3]);
+/* Computes the initial position of the cuboid, above the table. */
+void kuka_start_position(const double u[3], double position[3]);
+/* Returns the initial position of joint j, within its range. */
 double kuka_start_joint(int j, double u, double low, double high);
-/* Any joint's speed at the start. */
-double kuka_start_speed(double u);
-/* How likely a new random force is in each step of an episode. */
-double kuka_force_share(double u);
+/* Returns the initial velocity of a joint. */
+double kuka_start_velocity(double u);
+/* Returns the probability of a new random force per step of an episode. */
+double kuka_force_probability(double u);
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-/* The target of joint j of range low .. high that an action in -1 .. 1 asks for: the arm's are speeds of the last
- * target, the hand's are targets. */
+/* Returns the target of joint j with range low .. high for an action in -1 .. 1: a velocity of the target for the
+ * arm, the target itself for the hand. */
 double kuka_target(int j, double action, double last, double low, double high);
-/* What is left of a random force after a step. */
-double kuka_force_left(void);
+/* Returns the factor by which a random force decays per step. */
+double kuka_force_decay(void);
 
-/* Places of the keypoints of a cuboid at a place: 1 (its centre) or 4. Gives how many. */
-int kuka_keypoints(const KukaTask *task, const double scale[3], const double place[3], const double rotation[4],
+/* Computes the keypoints of a cuboid: its center, or 4 for KUKA_POSES. Returns their number. */
+int kuka_keypoints(const KukaTask *task, const double scale[3], const double position[3], const double rotation[4],
                    double keypoint[KUKA_KEYPOINTS][3]);
 KukaDistances kuka_distances(const KukaTask *task, const KukaState *state, const KukaView *view);
 
-/* Begins an episode: what belongs to one is 0; the tolerance's curriculum goes on. */
-void kuka_begin_episode(const KukaTask *task, KukaState *state);
-/* After an episode began (`episode`) or the goal changed: the closest distances are those of this view. */
-void kuka_begin_goal(const KukaTask *task, KukaState *state, const KukaView *view, bool episode);
-/* The step's reward. Counts the step and the goal, tightens the tolerance. *ended: the episode is over. */
+/* Resets the state for a new episode, except the tolerance curriculum. */
+void kuka_start_episode(const KukaTask *task, KukaState *state);
+/* Resets the minimum distances to those of `view`, after an episode has started (is_new_episode) or the goal
+ * changed. */
+void kuka_start_goal(const KukaTask *task, KukaState *state, const KukaView *view, bool is_new_episode);
+/* Computes the step's reward and updates the state, including the tolerance. *ended: whether the episode has ended. */
 KukaReward kuka_reward(const KukaTask *task, KukaState *state, const KukaView *view, bool *ended);
 
-/* IsaacGymEnvs' full_state, each number within +-10: joints' positions as shares of their ranges, speeds; the palm's
- * place, the wrist's rotation, velocity and spin; those of the cuboid; fingertips and keypoints from the palm;
- * keypoints from the goal's; scales; the closest distances so far; lifted, steps, goals; the reward. Gives how many. */
+/* Computes IsaacGymEnvs' full_state, each value clipped to +-10: joint positions scaled to -1 .. 1, velocities; the
+ * palm's position, the wrist's rotation, velocity and angular velocity; those of the cuboid; fingertips and keypoints
+ * relative to the palm; keypoints relative to the goal's; scales; minimum distances so far; lifted, steps, goals; the
+ * reward. Returns the number of values. */
 int kuka_observe(const KukaTask *task, const KukaState *state, const KukaView *view, double *observation);
 
 #endif

@@ -1,22 +1,22 @@
-/* Turning an object in the hand: goals, rewards and observations of IsaacGymEnvs' ShadowHand and AllegroHand, as
- * formulas on plain numbers, without a physics engine. Lengths in metres, angles in radians, rotations as rotation.h
- * has them. Source: IsaacGymEnvs 1.5.1, tasks/{shadow,allegro}_hand.py and cfg/task/{Shadow,Allegro}Hand.yaml. */
+/* In-hand reorientation: goals, rewards and observations of IsaacGymEnvs' ShadowHand and AllegroHand, as pure
+ * functions without a physics engine. Lengths in meters, angles in radians, rotations as in rotation.h. Source:
+ * IsaacGymEnvs 1.5.1, tasks/{shadow,allegro}_hand.py and cfg/task/{Shadow,Allegro}Hand.yaml. */
 #ifndef TRAINER_HANDS_REORIENT_H
 #define TRAINER_HANDS_REORIENT_H
 #include <stdbool.h>
 
 enum { REORIENT_TIPS = 5, REORIENT_TIP = 13, REORIENT_FORCE = 6 };
 
-/* Numbers of a task, by the names that its yaml file has for them. */
+/* Parameters of a task, named after its yaml file. */
 typedef struct ReorientTask {
-  int joints;                /* of the hand; they are the model's first */
-  int tips;                  /* fingertips that are observed; 0: none */
-  double start[3];           /* the object's place at the start, before noise */
-  double goal_below;         /* the goal's place is `start`, so much lower */
-  double object_noise;       /* resetPositionNoise: +- on each coordinate */
-  double joint_noise;        /* resetDofPosRandomInterval: share of a joint's range */
-  bool relative;             /* useRelativeControl: actions are speeds of the targets, not the targets */
-  double speed;              /* dofSpeedScale: radians a second of an action of 1, where relative */
+  int joints;                /* joints of the hand, the first ones of the model */
+  int tips;                  /* observed fingertips */
+  double start[3];           /* initial position of the object, before noise */
+  double goal_below;         /* distance of the goal's position below `start` */
+  double object_noise;       /* resetPositionNoise: +- per coordinate */
+  double joint_noise;        /* resetDofPosRandomInterval: fraction of a joint's range */
+  bool relative;             /* useRelativeControl: actions are velocities of the targets, not targets */
+  double speed;              /* dofSpeedScale: rad/s for an action of 1, if relative */
   double distance_scale;     /* distRewardScale */
   double rotation_scale;     /* rotRewardScale */
   double rotation_epsilon;   /* rotEps */
@@ -27,35 +27,36 @@ typedef struct ReorientTask {
   double fall_penalty;       /* fallPenalty */
 } ReorientTask;
 
-/* A step's reward by its terms, and what it is a sum of. */
+/* Terms of a step's reward. */
 typedef struct ReorientReward {
   double distance, rotation, action, bonus, fall, total;
-  bool reached, fallen;      /* within the tolerance of the goal's rotation; out of the hand, which ends the episode */
+  bool reached,
+      fallen; /* reached: rotation within tolerance; fallen: the object left the hand, which ends the episode */
 } ReorientReward;
 
-/* Object and goal as they stand after the step that `action` [count] made. */
-ReorientReward reorient_reward(const ReorientTask *task, const double place[3], const double rotation[4],
-                               const double goal_place[3], const double goal_rotation[4], const double *action,
+/* Computes the reward of a step with `action` [count] from the state after it. */
+ReorientReward reorient_reward(const ReorientTask *task, const double position[3], const double rotation[4],
+                               const double goal_position[3], const double goal_rotation[4], const double *action,
                                int count);
 
-/* What an observation is made of. Vectors are in the world's axes, forces at fingertips in the fingertip's. */
+/* Inputs of an observation. Vectors are in world coordinates, forces at fingertips in the fingertip's frame. */
 typedef struct ReorientView {
-  const double *position, *low, *high, *speed, *torque; /* [task->joints] */
-  const double *place, *rotation, *velocity, *spin;     /* of the object: [3], [4], [3], [3] */
-  const double *goal_place, *goal_rotation;
-  double tip[REORIENT_TIPS][REORIENT_TIP]; /* place, rotation (x, y, z, w), velocity, spin */
+  const double *joint_position, *low, *high, *joint_velocity, *torque; /* [task->joints] joints */
+  const double *position, *rotation, *velocity, *angular_velocity;     /* object: [3], [4], [3], [3] */
+  const double *goal_position, *goal_rotation;
+  double tip[REORIENT_TIPS][REORIENT_TIP]; /* position, rotation (x, y, z, w), velocity, angular velocity */
   double force[REORIENT_TIPS][REORIENT_FORCE]; /* force, torque */
   const double *action;
   int actions;
 } ReorientView;
 
-/* IsaacGymEnvs' full_state, each number within +-5: joints' positions as shares of their ranges (-1 .. 1), speeds x 0.2
- * and torques x 10; the object's place, rotation, velocity and spin x 0.2; the goal's place and rotation, and the
- * rotation between; states of the fingertips and forces there x 10; the action. Gives how many numbers. */
+/* Computes IsaacGymEnvs' full_state, each value clipped to +-5: joint positions scaled to -1 .. 1, velocities x 0.2 and
+ * torques x 10; the object's position, rotation, velocity and angular velocity x 0.2; the goal's position and rotation,
+ * and the rotation to it; fingertip states and forces x 10; the action. Returns the number of values. */
 int reorient_observe(const ReorientTask *task, const ReorientView *view, double *observation);
 
-/* The target of a joint of range low .. high that an action in -1 .. 1 asks for; `last` is the target so far, dt the
- * step's seconds. */
+/* Returns the target of a joint with range low .. high for an action in -1 .. 1; `last`: previous target; dt:
+ * seconds per step. */
 double reorient_target(const ReorientTask *task, double action, double last, double low, double high, double dt);
 
 #endif

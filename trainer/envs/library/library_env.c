@@ -1,4 +1,4 @@
-/* Many worlds of somebody's library (library_env.h). */
+/* Worlds implemented by a user's shared library (library_env.h). */
 #include "trainer/envs/library/library_env.h"
 
 #include <dlfcn.h>
@@ -14,11 +14,11 @@
 #include "store/code/code.h"
 #include "trainer/envs/library/environment.h"
 
-static const size_t STATE_BYTES_MAX = (size_t)1 << 30; /* of a world */
+static const size_t STATE_BYTES_MAX = (size_t)1 << 30; /* per world */
 
 #define FUNCTIONS(F) F(version) F(spaces) F(make) F(destroy) F(reset) F(step)
 
-/* The library's functions, without "sweep_environment_". It stays open as long as the process. */
+/* Functions of the library, without the prefix "sweep_environment_". The library is never closed. */
 typedef struct Library {
 #define F(name) __typeof__(&sweep_environment_##name) name;
   FUNCTIONS(F)
@@ -32,49 +32,50 @@ typedef struct LibraryEnv {
   Library call;
   SweepSpaces spaces;
   uint64_t seed;
-  EnvSeeds seeds;         /* of the next resets */
+  EnvSeeds seeds;         /* seeds of the next resets */
   void **world;           /* [worlds] */
-  uint32_t *episode;      /* [worlds] */
-  int32_t *steps;         /* [worlds] of the episode that runs */
-  int64_t faults;
-  bool resumed;           /* worlds that cannot be saved: the next reset is not the run's first */
+  uint32_t *episode;      /* [worlds] index of the current episode */
+  int32_t *steps;         /* [worlds] length of the current episode so far */
+  int64_t nonfinite;      /* number of steps with non-finite results */
+  bool resumed;           /* whether unsaved worlds were resumed, so that the next reset starts new episodes */
 } LibraryEnv;
 
-/* A world in a saved state, with the library's state_bytes behind it. */
+/* Header of a saved world, followed by the library's state_bytes. */
 typedef struct Record {
   uint32_t episode;
   int32_t steps;
 } Record;
 
-static LibraryEnv *batch_of(const Env *env) { return env->state; }
+static LibraryEnv *get_batch(const Env *env) { return env->state; }
 static size_t record_bytes(const LibraryEnv *batch) { return (sizeof(Record) + batch->spaces.state_bytes + 7) / 8 * 8; }
 
 /* ---- worlds ------------------------------------------------------------------------------------------------------ */
 
-static CoreRandom4 draw_seed(const LibraryEnv *batch, int w) {
+/* Generates the seed of world w's next episode. */
+static CoreRandom4 episode_seed(const LibraryEnv *batch, int w) {
   const EnvSeeds *seeds = &batch->seeds;
   const uint32_t world = seeds->first_world + (uint32_t)w, episode = batch->episode[w];
   if (seeds->purpose == 0) return core_random_4(batch->seed, CORE_RANDOM_RESET, world, episode, 0);
   return core_random_4(batch->seed, seeds->purpose, world, seeds->number, episode);
 }
 
-static void begin_episode(const LibraryEnv *batch, int w, float *observation) {
-  const CoreRandom4 words = draw_seed(batch, w);
+static void start_episode(const LibraryEnv *batch, int w, float *observation) {
+  const CoreRandom4 random = episode_seed(batch, w);
   batch->steps[w] = 0;
   core_exit_name(batch->task);
-  batch->call.reset(batch->world[w], (uint64_t)words.v[0] << 32 | words.v[1], observation);
+  batch->call.reset(batch->world[w], (uint64_t)random.v[0] << 32 | random.v[1], observation);
   core_exit_name(NULL);
 }
 
-static void seed(Env *env, const EnvSeeds *seeds) { batch_of(env)->seeds = *seeds; }
+static void seed(Env *env, const EnvSeeds *seeds) { get_batch(env)->seeds = *seeds; }
 static const EnvForeign foreign = {.seed = seed};
 
 static void reset(Env *env, float *observations) {
-  LibraryEnv *batch = batch_of(env);
+  LibraryEnv *batch = get_batch(env);
 #pragma omp parallel for schedule(static) if (env->worlds > 1)
   for (int w = 0; w < env->worlds; w++) {
     batch->episode[w] = batch->resumed ? batch->episode[w] + 1 : 0;
-    begin_episode(batch, w, observations + (size_t)w * (size_t)env->observation_length);
+    start_episode(batch, w, observations + (size_t)w * (size_t)env->observation_length);
   }
   batch->resumed = false;
 }
@@ -85,62 +86,62 @@ static bool is_finite(const float *x, int n) {
   return true;
 }
 
-/* True: the world gave a number that is not finite; its episode ends without a reward, and with zeros. */
+/* Steps one world. Returns true if a result is not finite; the episode then ends with zeros. */
 static bool step_world(const Env *env, int w, const void *action, const EnvStep *out) {
-  const LibraryEnv *batch = batch_of(env);
+  const LibraryEnv *batch = get_batch(env);
   const size_t length = (size_t)env->observation_length;
   float *observation = out->observations + (size_t)w * length;
   SweepResult result = {0};
   core_exit_name(batch->task);
   batch->call.step(batch->world[w], action, &result, observation);
   core_exit_name(NULL);
-  const bool fault = !isfinite(result.reward) || !is_finite(observation, env->observation_length);
-  const bool done = fault || result.terminated || result.truncated;
-  out->rewards[w] = fault ? 0 : result.reward;
+  const bool is_invalid = !isfinite(result.reward) || !is_finite(observation, env->observation_length);
+  const bool done = is_invalid || result.terminated || result.truncated;
+  out->rewards[w] = is_invalid ? 0 : result.reward;
   out->dones[w] = done;
   out->solved[w] = done && result.solved;
   out->episode_steps[w] = ++batch->steps[w];
   if (out->levels) out->levels[w] = 0;
-  if (out->truncated) out->truncated[w] = done && !fault && !result.terminated;
+  if (out->truncated) out->truncated[w] = done && !is_invalid && !result.terminated;
   if (!done) return false;
-  if (fault) memset(observation, 0, length * sizeof *observation);
+  if (is_invalid) memset(observation, 0, length * sizeof *observation);
   if (out->final_observations)
     memcpy(out->final_observations + (size_t)w * length, observation, length * sizeof(float));
   batch->episode[w]++;
-  begin_episode(batch, w, observation);
-  return fault;
+  start_episode(batch, w, observation);
+  return is_invalid;
 }
 
 static void step_part(Env *env, int first, int count, const void *actions, const EnvStep *out) {
-  LibraryEnv *batch = batch_of(env);
+  LibraryEnv *batch = get_batch(env);
   const size_t row = env->action_values ? (size_t)env->action_values * sizeof(float) : (size_t)env->head.factors;
-  int64_t faults = 0;
-#pragma omp parallel for schedule(static) reduction(+ : faults) if (count > 1)
+  int64_t invalid_steps = 0;
+#pragma omp parallel for schedule(static) reduction(+ : invalid_steps) if (count > 1)
   for (int w = first; w < first + count; w++)
-    faults += step_world(env, w, (const char *)actions + (size_t)w * row, out);
-  batch->faults += faults;
+    invalid_steps += step_world(env, w, (const char *)actions + (size_t)w * row, out);
+  batch->nonfinite += invalid_steps;
 }
 
 static void step(Env *env, const void *actions, const EnvStep *out) { step_part(env, 0, env->worlds, actions, out); }
 
 static const EnvParts parts = {.step = step_part};
 
-static int64_t nonfinite(const Env *env) { return batch_of(env)->faults; }
+static int64_t nonfinite(const Env *env) { return get_batch(env)->nonfinite; }
 static const EnvPhysics physics = {.nonfinite = nonfinite};
 
-/* Worlds that cannot be saved begin anew. */
+/* Env.remote of worlds that cannot be saved: their episodes restart when a run resumes. */
 static int check(const Env *env) {
   (void)env;
   return CORE_OK;
 }
-static const EnvOutside unsaved = {.check = check};
+static const EnvRemote unsaved = {.check = check};
 
 /* ---- saved states ------------------------------------------------------------------------------------------------ */
 
-static size_t state_bytes(const Env *env) { return (size_t)env->worlds * record_bytes(batch_of(env)); }
+static size_t state_bytes(const Env *env) { return (size_t)env->worlds * record_bytes(get_batch(env)); }
 
 static void save(const Env *env, void *state) {
-  const LibraryEnv *batch = batch_of(env);
+  const LibraryEnv *batch = get_batch(env);
   memset(state, 0, state_bytes(env));
   core_exit_name(batch->task);
   for (int w = 0; w < env->worlds; w++) {
@@ -152,18 +153,18 @@ static void save(const Env *env, void *state) {
 }
 
 static int load(Env *env, const void *state, size_t bytes) {
-  LibraryEnv *batch = batch_of(env);
+  LibraryEnv *batch = get_batch(env);
   if (bytes != state_bytes(env))
-    return core_error(CORE_USAGE, "the saved worlds of %.200s are %zu bytes long, not %zu: of another version of it?",
+    return core_error(CORE_USAGE, "the saved state of %.200s has %zu bytes, expected %zu; was the library changed?",
                       batch->task, bytes, state_bytes(env));
   core_exit_name(batch->task);
   for (int w = 0; w < env->worlds; w++) {
     const char *record = (const char *)state + (size_t)w * record_bytes(batch);
-    Record known;
-    memcpy(&known, record, sizeof known);
-    batch->episode[w] = known.episode;
-    batch->steps[w] = known.steps;
-    if (batch->spaces.state_bytes) batch->call.load(batch->world[w], record + sizeof known);
+    Record header;
+    memcpy(&header, record, sizeof header);
+    batch->episode[w] = header.episode;
+    batch->steps[w] = header.steps;
+    if (batch->spaces.state_bytes) batch->call.load(batch->world[w], record + sizeof header);
   }
   core_exit_name(NULL);
   batch->resumed = batch->spaces.state_bytes == 0;
@@ -172,7 +173,7 @@ static int load(Env *env, const void *state, size_t bytes) {
 
 /* ---- the library ------------------------------------------------------------------------------------------------- */
 
-static int use_library(LibraryEnv *batch, const char *path) {
+static int load_library(LibraryEnv *batch, const char *path) {
   Library *call = &batch->call;
   void *file = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (file == NULL) return core_error(CORE_USAGE, "%.200s: %.300s", batch->task, dlerror());
@@ -186,33 +187,34 @@ static int use_library(LibraryEnv *batch, const char *path) {
   FUNCTIONS(F)
 #undef F
   if (call->version() != SWEEP_ENVIRONMENT_VERSION)
-    return core_error(CORE_USAGE, "%.200s is of version %d of environment.h, not %d; compile it again", batch->task,
+    return core_error(CORE_USAGE, "%.200s was compiled with version %d of environment.h, expected %d; recompile it",
+                                  batch->task,
                       call->version(), SWEEP_ENVIRONMENT_VERSION);
   if (call->spaces(batch->name, &batch->spaces) != 0)
     return core_error(CORE_USAGE, "%.200s: the library has no environment %.60s", batch->task, batch->name);
   return CORE_OK;
 }
 
-/* Opens the library; its constructors and queries run under its name. */
+/* Opens the library. If its code calls exit(), the error names the library. */
 static int open_library(LibraryEnv *batch, const char *path) {
   core_exit_name(batch->task);
-  const int code = use_library(batch, path);
+  const int code = load_library(batch, path);
   core_exit_name(NULL);
   return code;
 }
 
-/* Sums and products of these sizes, with numbers of worlds and steps, are far from overflowing their types. */
+/* Checks sizes against limits far below those at which later computations would overflow. */
 static int check_sizes(const LibraryEnv *batch) {
   const SweepSpaces *spaces = &batch->spaces;
-  if (spaces->observations < 1) return core_error(CORE_USAGE, "%.200s shows no numbers", batch->task);
+  if (spaces->observations < 1) return core_error(CORE_USAGE, "%.200s has empty observations", batch->task);
   if (spaces->observations > ENV_OBSERVATIONS_MAX)
-    return core_error(CORE_USAGE, "%.200s: observations of %d numbers; at most %d are possible", batch->task,
+    return core_error(CORE_USAGE, "%.200s: observations have %d values; the maximum is %d", batch->task,
                       spaces->observations, ENV_OBSERVATIONS_MAX);
   if (spaces->limit < 1 || spaces->limit > ENV_STEPS_MAX)
-    return core_error(CORE_USAGE, "%.200s: an episode of at most %d steps; the limit must be 1 to %d", batch->task,
+    return core_error(CORE_USAGE, "%.200s: limit = %d; expected 1 to %d steps", batch->task,
                       spaces->limit, ENV_STEPS_MAX);
   if (spaces->state_bytes > STATE_BYTES_MAX)
-    return core_error(CORE_USAGE, "%.200s: a saved world of %zu bytes; at most %zu are possible", batch->task,
+    return core_error(CORE_USAGE, "%.200s: state_bytes = %zu; the maximum is %zu", batch->task,
                       spaces->state_bytes, STATE_BYTES_MAX);
   return CORE_OK;
 }
@@ -223,22 +225,22 @@ static int check_spaces(const LibraryEnv *batch) {
   TRY(check_sizes(batch));
   if ((spaces->factors > 0) == (spaces->values > 0) || spaces->factors < 0 || spaces->values < 0 ||
       spaces->factors > OPS_FACTORS_MAX || spaces->values > OPS_FACTORS_MAX)
-    return core_error(CORE_USAGE, "%.200s: %d factors and %d values; an action is 1 to %d of either", batch->task,
+    return core_error(CORE_USAGE, "%.200s: %d factors and %d values; expected 1 to %d of one of them", batch->task,
                       spaces->factors, spaces->values, OPS_FACTORS_MAX);
   for (int i = 0; i < spaces->factors; i++) {
     if (spaces->classes[i] < 1 || spaces->classes[i] > 255)
-      return core_error(CORE_USAGE, "%.200s: factor %d has %d classes; 1 to 255 can be had", batch->task, i,
+      return core_error(CORE_USAGE, "%.200s: factor %d has %d classes; expected 1 to 255", batch->task, i,
                         spaces->classes[i]);
     logits += spaces->classes[i];
   }
   if (logits > OPS_LOGITS_MAX)
-    return core_error(CORE_USAGE, "%.200s: %d classes together; at most %d can be had", batch->task, logits,
+    return core_error(CORE_USAGE, "%.200s: %d classes in total; the maximum is %d", batch->task, logits,
                       OPS_LOGITS_MAX);
   if (spaces->values > 0 && !(spaces->low < spaces->high))
-    return core_error(CORE_USAGE, "%.200s: bounds %g .. %g of its actions", batch->task, (double)spaces->low,
+    return core_error(CORE_USAGE, "%.200s: invalid action bounds %g .. %g", batch->task, (double)spaces->low,
                       (double)spaces->high);
   if (spaces->state_bytes > 0 && (batch->call.save == NULL || batch->call.load == NULL))
-    return core_error(CORE_USAGE, "%.200s has state_bytes, but not sweep_environment_save and _load", batch->task);
+    return core_error(CORE_USAGE, "%.200s has state_bytes > 0, but no sweep_environment_save and _load", batch->task);
   return CORE_OK;
 }
 
@@ -247,7 +249,7 @@ static int check_spaces(const LibraryEnv *batch) {
 static size_t bytes(const Env *env) { return state_bytes(env); }
 
 static void destroy(Env *env) {
-  LibraryEnv *batch = batch_of(env);
+  LibraryEnv *batch = get_batch(env);
   core_exit_name(batch->task);
   for (int w = 0; w < env->worlds; w++)
     if (batch->world[w]) batch->call.destroy(batch->world[w]);
@@ -259,9 +261,9 @@ static void destroy(Env *env) {
   free(env);
 }
 
-static int sibling(const Env *env, const EnvBatch *wanted, Env **made);
+static int clone_env(const Env *env, const EnvBatch *options, Env **created);
 
-static Env *make_env(LibraryEnv *batch, int worlds) {
+static Env *create_env(LibraryEnv *batch, int worlds) {
   const SweepSpaces *spaces = &batch->spaces;
   Env *env = core_memory_zero_allocate(1, sizeof *env);
   *env = (Env){
@@ -269,45 +271,48 @@ static Env *make_env(LibraryEnv *batch, int worlds) {
     .whole_length = spaces->observations, .level_count = 1, .max_steps = spaces->limit,
     .action_values = spaces->values, .action_low = spaces->low, .action_high = spaces->high, .truncates = true,
     .solves = spaces->solves != 0, .world_bytes = record_bytes(batch), .reset = reset, .step = step,
-    .state_bytes = state_bytes, .save = save, .load = load, .bytes = bytes, .sibling = sibling, .destroy = destroy,
-    .parts = &parts, .physics = &physics, .outside = spaces->state_bytes ? NULL : &unsaved,
+    .state_bytes = state_bytes, .save = save, .load = load, .bytes = bytes, .clone = clone_env, .destroy = destroy,
+    .parts = &parts, .physics = &physics, .remote = spaces->state_bytes ? NULL : &unsaved,
     .foreign = &foreign, .state = batch,
   };
   env->head.factors = spaces->factors;
-  for (int i = 0; i < spaces->factors; i++) env->head.logits += env->head.size[i] = spaces->classes[i];
+  for (int i = 0; i < spaces->factors; i++) {
+    env->head.size[i] = spaces->classes[i];
+    env->head.logits += spaces->classes[i];
+  }
   return env;
 }
 
-/* `like` has the open library. */
-static int make(const LibraryEnv *like, const EnvBatch *wanted, Env **made) {
-  const size_t n = (size_t)wanted->worlds;
+/* Creates worlds of the library that `settings` has opened. */
+static int create(const LibraryEnv *settings, const EnvBatch *options, Env **created) {
+  const size_t n = (size_t)options->worlds;
   LibraryEnv *batch = core_memory_zero_allocate(1, sizeof *batch);
-  *batch = *like;
-  batch->seed = wanted->seed;
-  batch->seeds = (EnvSeeds){.first_world = wanted->first_world};
-  batch->faults = 0;
+  *batch = *settings;
+  batch->seed = options->seed;
+  batch->seeds = (EnvSeeds){.first_world = options->first_world};
+  batch->nonfinite = 0;
   batch->world = core_memory_zero_allocate(n, sizeof *batch->world);
   batch->episode = core_memory_zero_allocate(n, sizeof *batch->episode);
   batch->steps = core_memory_zero_allocate(n, sizeof *batch->steps);
-  Env *env = make_env(batch, wanted->worlds);
+  Env *env = create_env(batch, options->worlds);
   for (size_t w = 0; w < n; w++) {
     core_exit_name(batch->task);
     batch->world[w] = batch->call.make(batch->name);
     core_exit_name(NULL);
     if (batch->world[w]) continue;
     destroy(env);
-    return core_error(CORE_FAIL, "%.200s made no world %zu", like->task, w);
+    return core_error(CORE_FAIL, "%.200s could not create world %zu", settings->task, w);
   }
-  *made = env;
+  *created = env;
   return CORE_OK;
 }
 
-static int sibling(const Env *env, const EnvBatch *wanted, Env **made) {
-  TRY(env_check_on_host(env, wanted));
-  return make(batch_of(env), wanted, made);
+static int clone_env(const Env *env, const EnvBatch *options, Env **created) {
+  TRY(env_check_on_host(env, options));
+  return create(get_batch(env), options, created);
 }
 
-int library_env_create(const CoreConfig *config, const EnvBatch *wanted, Env **env) {
+int library_env_create(const CoreConfig *config, const EnvBatch *options, Env **env) {
   LibraryEnv batch = {0};
   char path[CORE_PATH_MAX];
   TRY(core_text_copy(batch.task, sizeof batch.task, config->env.task, "env.task"));
@@ -315,5 +320,5 @@ int library_env_create(const CoreConfig *config, const EnvBatch *wanted, Env **e
   TRY(core_text_copy(batch.name, sizeof batch.name, strrchr(batch.task, '/') + 1, "env.task"));
   TRY(open_library(&batch, path));
   TRY(check_spaces(&batch));
-  return make(&batch, wanted, env);
+  return create(&batch, options, env);
 }

@@ -1,16 +1,16 @@
-/* The tasks on MuJoCo as an environment (env.h). Worlds are on the host and are divided over OpenMP's threads;
- * what happens in one depends neither on the thread nor on its neighbours. */
+/* MuJoCo tasks as an environment (env.h). Worlds are on the host, divided over OpenMP threads; each is independent of
+ * threads and other worlds. */
 #ifndef TRAINER_MUJOCO_ENV_H
 #define TRAINER_MUJOCO_ENV_H
 #include "trainer/envs/env.h"
 
-/* What of a task a run may choose. */
+/* Parameters of a task that a run sets. */
 typedef struct MujocoSettings {
-  double success_tolerance; /* rad; of tasks that turn an object to goals */
+  double success_tolerance; /* rad, for reorientation tasks */
 } MujocoSettings;
 
-/* The task `name`, without "mujoco/". settings NULL: the task's own. CORE_USAGE: there is none of this name, or no
- * MuJoCo. */
+/* Creates task `name`, without "mujoco/". settings NULL: the task's defaults. CORE_USAGE: unknown task, or MuJoCo is
+ * missing. */
 int mujoco_env_create(const char *name, const MujocoSettings *settings, const EnvBatch *batch, Env **env);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which family has which functions, and what their models have in common (mujoco_goal.h). */
+/* Rules by family, and checks that all families share (mujoco_goal.h). */
 #include "trainer/envs/mujoco/mujoco_goal.h"
 
 #if CORE_HAS_MUJOCO
@@ -17,12 +17,12 @@ int mujoco_goal_check(const MujocoModel *model, const char *path, int userdata) 
   const mjModel *m = model->model;
   const int goal = mujoco.mj_name2id(m, mjOBJ_BODY, "goal");
   if (m->nuserdata != userdata)
-    return core_error(CORE_USAGE, "%.300s keeps %d numbers a world (nuserdata), and %s needs %d; `make` or `make "
-                      "install` puts the model there that belongs to this trainer", path, (int)m->nuserdata,
+    return core_error(CORE_USAGE, "%.300s has nuserdata = %d, but %s requires %d; `make` or `make install` installs "
+                      "this trainer's model", path, (int)m->nuserdata,
                       model->task->name, userdata);
   if (goal < 0 || m->body_mocapid[goal] != 0)
-    return core_error(CORE_USAGE, "%.300s has no mocap body \"goal\", where %s shows the goal; `make` or `make "
-                      "install` puts the model there that belongs to this trainer", path, model->task->name);
+    return core_error(CORE_USAGE, "%.300s has no mocap body \"goal\", which %s requires; `make` or `make install` "
+                      "installs this trainer's model", path, model->task->name);
   return CORE_OK;
 }
 #endif

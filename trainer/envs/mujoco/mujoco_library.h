@@ -1,5 +1,5 @@
-/* MuJoCo's library, opened when a run first needs it. Its headers were used at build time, so only a library of their
- * version fits: mjModel and mjData are structs whose fields move from version to version. */
+/* MuJoCo's library, opened on first use. Only the version of the headers used at build time is compatible, because the
+ * layouts of mjModel and mjData change between versions. */
 #ifndef TRAINER_MUJOCO_LIBRARY_H
 #define TRAINER_MUJOCO_LIBRARY_H
 #include <stddef.h>
@@ -15,38 +15,38 @@
   F(mj_forward) F(mj_step) F(mj_rnePostConstraint) F(mj_stateSize) F(mj_getState) F(mj_setState) F(mj_name2id) \
   F(mj_copyModel) F(mj_objectVelocity) F(mj_defaultVFS) F(mj_addBufferVFS) F(mj_deleteVFS)
 
-/* The functions that are used, by their own names and types. */
+/* MuJoCo's functions, by their names and types. */
 typedef struct MujocoLibrary {
 #define F(name) __typeof__(&name) name;
   MUJOCO_FUNCTIONS(F)
 #undef F
 } MujocoLibrary;
 
-/* Filled by mujoco_library_open. */
+/* Set by mujoco_library_open. */
 extern MujocoLibrary mujoco;
 
-#define MUJOCO_DRAWING_FUNCTIONS(F) \
+#define MUJOCO_RENDER_FUNCTIONS(F) \
   F(mjv_defaultScene) F(mjv_makeScene) F(mjv_freeScene) F(mjv_defaultOption) F(mjv_defaultFreeCamera) \
   F(mjv_updateScene) F(mjr_defaultContext) F(mjr_makeContext) F(mjr_freeContext) F(mjr_setBuffer) \
   F(mjr_resizeOffscreen) F(mjr_render) F(mjr_readPixels)
 
-/* Those that only pictures need; filled by mujoco_library_open_drawing. */
-typedef struct MujocoDrawing {
+/* Functions for rendering only, set by mujoco_library_open_renderer. */
+typedef struct MujocoRenderLibrary {
 #define F(name) __typeof__(&name) name;
-  MUJOCO_DRAWING_FUNCTIONS(F)
+  MUJOCO_RENDER_FUNCTIONS(F)
 #undef F
-} MujocoDrawing;
-extern MujocoDrawing mujoco_drawing;
+} MujocoRenderLibrary;
+extern MujocoRenderLibrary mujoco_renderer;
 #endif
 
-/* Opens the library; doing so again does nothing. CORE_USAGE: it is not there, or not of the headers' version, or this
- * trainer was built without its headers; the message says what to do. */
+/* Opens the library, once. CORE_USAGE: it is missing or of another version than the headers, or this trainer was built
+ * without MuJoCo. */
 int mujoco_library_open(void);
-/* The same with the functions for pictures, mujoco_drawing. */
-int mujoco_library_open_drawing(void);
-/* "4.0.0"; "" before it is open. */
+/* Opens the library and loads the functions for rendering. */
+int mujoco_library_open_renderer(void);
+/* Returns "4.0.0"; "" before it is open. */
 const char *mujoco_library_version(void);
-/* The file of a model, from the folder of models beside the library. CORE_USAGE: it is not there. */
+/* Finds a model file in the directory models/ of MuJoCo's home. CORE_USAGE: it is missing. */
 int mujoco_library_model(const char *name, char *path, size_t size);
 
 #endif

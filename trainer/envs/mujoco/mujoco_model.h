@@ -1,5 +1,5 @@
-/* A task's model, read once and shared by all batches of it, with one mjData a thread: worlds are states that are put
- * into it, stepped and taken out again, so that a world takes a kilobyte and not 200. */
+/* A task's model, loaded once and shared by all its batches, with an mjData per thread: a world is a state that is
+ * loaded into it, stepped and stored, so that it takes 1 KB instead of 200 KB. */
 #ifndef TRAINER_MUJOCO_MODEL_H
 #define TRAINER_MUJOCO_MODEL_H
 #include <stdint.h>
@@ -14,33 +14,32 @@ struct MujocoGoalRules;
 
 typedef struct MujocoModel {
   const MujocoTask *task;
-  ReorientTask reorient;   /* of a task that turns an object: its numbers, with what the run has chosen of them */
-  const struct MujocoGoalRules *goals; /* of a task with goals (mujoco_goal.h); NULL: Gymnasium's rules */
+  ReorientTask reorient;   /* parameters of a reorientation task, including the run's settings */
+  const struct MujocoGoalRules *goals; /* rules of a task with goals (mujoco_goal.h); NULL: Gymnasium's rules */
   mjModel *model;
-  double dt;               /* seconds an environment step */
-  double mass;             /* of all bodies, summed as numpy does */
-  int named[MUJOCO_NAMES]; /* numbers of the task's named bodies */
-  int state;               /* doubles of a world's state: mjSTATE_INTEGRATION */
-  uint8_t hash[MUJOCO_HASH]; /* of the model's file */
+  double dt;               /* seconds per environment step */
+  double mass;             /* mass of all bodies, summed as by numpy */
+  int named[MUJOCO_NAMES]; /* ids of the task's named bodies */
+  int state;               /* size of a world's state in doubles: mjSTATE_INTEGRATION */
+  uint8_t hash[MUJOCO_HASH]; /* hash of the model's files */
   int threads, users;
   mjData **data;           /* [threads] */
-  mjModel **own;           /* [threads] copies of `model`, where worlds differ in it; NULL: all threads share it */
+  mjModel **copies;        /* [threads] copies of `model`, if worlds modify it; NULL: all threads share it */
 } MujocoModel;
 
-/* The task's model with one mjData, for one user. CORE_USAGE: no library, no file, a damaged one, or a model of other
- * sizes than the task's. */
+/* Loads the task's model, with one mjData and a reference count of 1. CORE_USAGE: missing library or file, damaged
+ * file, or sizes that do not match the task. */
 int mujoco_model_create(const MujocoTask *task, MujocoModel **model);
-/* How many threads may step `worlds` worlds now: as many as OpenMP has. Each gets its mjData when it is first needed,
- * which is at the first reset, or at the first step after a resume. */
+/* Returns the number of threads for `worlds` worlds, at most OpenMP's, and creates their mjData if they are missing. */
 int mujoco_model_threads(MujocoModel *model, int worlds);
-/* The model that a thread's mjData is stepped with. */
+/* Returns the model to use with a thread's mjData. */
 mjModel *mujoco_model_of(const MujocoModel *model, const mjData *data);
-/* One user more, and one fewer; the last one frees it. */
+/* Increments and decrements the reference count; the last release frees the model. */
 MujocoModel *mujoco_model_share(MujocoModel *model);
 void mujoco_model_release(MujocoModel *model);
 size_t mujoco_model_bytes(const MujocoModel *model);
 
-/* numpy's sum of n <= 128 numbers: eight sums side by side, then the rest one by one. */
+/* Computes numpy's sum of n <= 128 values: eight partial sums, then the remaining values one by one. */
 double mujoco_sum(const double *x, int n);
 #endif
 #endif

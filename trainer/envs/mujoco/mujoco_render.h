@@ -1,4 +1,4 @@
-/* Pictures of one world by MuJoCo's own renderer, off screen. */
+/* Off-screen rendering of a world by MuJoCo's renderer. */
 #ifndef TRAINER_MUJOCO_RENDER_H
 #define TRAINER_MUJOCO_RENDER_H
 #include <stdint.h>
@@ -8,11 +8,12 @@
 #if CORE_HAS_MUJOCO
 typedef struct MujocoRender MujocoRender;
 
-/* For worlds of this model, which it borrows. CORE_USAGE: nothing here can draw; the message says what to install. */
+/* Creates a renderer for worlds of `model`, which is borrowed. CORE_USAGE: no OpenGL library; the message says what to
+ * install. */
 int mujoco_render_create(const mjModel *model, MujocoRender **render);
-/* The world as it stands in data, whose positions mj_forward has computed -> rgb [height][width][3], rows from the top.
- * Seen by the model's camera "track", which follows the body, else from MuJoCo's default place. From the thread that
- * made it. */
+/* Renders the state in `data`, whose positions mj_forward has computed, into rgb [height][width][3], top row first,
+ * from the model's camera "track" or MuJoCo's default camera. To be called from the thread that created the
+ * renderer. */
 void mujoco_render_draw(MujocoRender *render, mjData *data, int width, int height, uint8_t *rgb);
 void mujoco_render_destroy(MujocoRender **render);
 #endif

@@ -6,12 +6,12 @@
 
 #include "trainer/envs/mujoco/mujoco_goal.h"
 
-enum { NUMBERS_MAX = 128 };
+enum { VALUES_MAX = 128 };
 
 static double square(double x) { return x * x; }
 
-/* Sum of squares in float, in numpy's order for up to 15 numbers. */
-static float squares_of_action(const float *action, int n) {
+/* Computes the sum of squares in float, in numpy's order for up to 15 values. */
+static float sum_action_squares(const float *action, int n) {
   float r[8], sum = 0;
   int i = 0;
   if (n >= 8) {
@@ -22,13 +22,13 @@ static float squares_of_action(const float *action, int n) {
   return sum;
 }
 
-static double squares(const double *x, int n) {
-  double squared[NUMBERS_MAX];
+static double sum_squares(const double *x, int n) {
+  double squared[VALUES_MAX];
   for (int i = 0; i < n; i++) squared[i] = x[i] * x[i];
   return mujoco_sum(squared, n);
 }
 
-/* OpenBLAS' dot product of three numbers, on a processor with fused multiply-add. */
+/* Computes the norm as OpenBLAS' dot product of three values does on a processor with fused multiply-add. */
 static double length(const double v[3]) { return sqrt(fma(v[2], v[2], fma(v[1], v[1], v[0] * v[0]))); }
 
 static double distance(const MujocoModel *model, const mjData *data, int a, int b) {
@@ -64,25 +64,25 @@ static bool is_healthy(const MujocoTask *task, const mjData *data) {
 }
 
 static double control_cost(const MujocoTask *task, const mjData *data, const float *action) {
-  if (task->control_in_double) return task->control * squares(data->ctrl, task->nu);
-  return (double)((float)task->control * squares_of_action(action, task->nu));
+  if (task->control_in_double) return task->control * sum_squares(data->ctrl, task->nu);
+  return (double)((float)task->control * sum_action_squares(action, task->nu));
 }
 
 static double contact_cost(const MujocoTask *task, const mjData *data) {
   const int n = 6 * task->bodies;
-  double clipped[NUMBERS_MAX];
+  double clipped[VALUES_MAX];
   if (task->contact <= 0) return 0;
-  if (task->contact_most > 0) return fmin(task->contact * squares(data->cfrc_ext, n), task->contact_most);
+  if (task->contact_max > 0) return fmin(task->contact * sum_squares(data->cfrc_ext, n), task->contact_max);
   for (int i = 0; i < n; i++) clipped[i] = data->cfrc_ext[i] > 1 ? 1 : data->cfrc_ext[i] < -1 ? -1 : data->cfrc_ext[i];
-  return task->contact * squares(clipped, n);
+  return task->contact * sum_squares(clipped, n);
 }
 
-static double forward_reward(const MujocoModel *model, const mjData *data, const float *action, const double *mark,
+static double forward_reward(const MujocoModel *model, const mjData *data, const float *action, const double *reference,
                              bool *ended) {
   const MujocoTask *task = model->task;
-  double now[MUJOCO_MARKS];
-  mujoco_mark(model, data, now);
-  const double forward = task->forward * ((now[0] - mark[0]) / model->dt);
+  double current[MUJOCO_REFERENCE];
+  mujoco_reward_reference(model, data, current);
+  const double forward = task->forward * ((current[0] - reference[0]) / model->dt);
   *ended = !is_healthy(task, data);
   const double healthy = *ended && task->version > 4 ? 0 : task->healthy;
   return (forward + healthy) - (control_cost(task, data, action) + contact_cost(task, data));
@@ -91,7 +91,7 @@ static double forward_reward(const MujocoModel *model, const mjData *data, const
 static double stand_reward(const MujocoModel *model, const mjData *data) {
   const MujocoTask *task = model->task;
   const double height = data->qpos[2] / model->model->opt.timestep;
-  return height - task->control * squares(data->ctrl, task->nu) - contact_cost(task, data) + 1;
+  return height - task->control * sum_squares(data->ctrl, task->nu) - contact_cost(task, data) + 1;
 }
 
 /* ---- poles ------------------------------------------------------------------------------------------------------- */
@@ -105,34 +105,34 @@ static double tip_reward(const MujocoTask *task, const mjData *data, bool *ended
   const double x = data->site_xpos[0], y = data->site_xpos[2];
   *ended = y <= 1;
   const double alive = *ended && task->version > 4 ? 0 : 10;
-  const double away = 0.01 * square(x) + square(y - 2);
-  const double speed = 1e-3 * square(data->qvel[1]) + 5e-3 * square(data->qvel[2]);
-  return alive - away - speed;
+  const double distance_cost = 0.01 * square(x) + square(y - 2);
+  const double velocity_cost = 1e-3 * square(data->qvel[1]) + 5e-3 * square(data->qvel[2]);
+  return alive - distance_cost - velocity_cost;
 }
 
 /* ---- arms -------------------------------------------------------------------------------------------------------- */
 
-/* Version 4 takes the distance before the step. */
-static double reach_reward(const MujocoModel *model, const mjData *data, const float *action, const double *mark) {
-  const double away = model->task->version == 4 ? length(mark) : distance(model, data, 0, 1);
-  return -away + (double)-squares_of_action(action, model->task->nu);
+/* Version 4 uses the distance before the step. */
+static double reach_reward(const MujocoModel *model, const mjData *data, const float *action, const double *reference) {
+  const double away = model->task->version == 4 ? length(reference) : distance(model, data, 0, 1);
+  return -away + (double)-sum_action_squares(action, model->task->nu);
 }
 
 static double push_reward(const MujocoModel *model, const mjData *data, const float *action) {
   const double goal = -distance(model, data, 1, 2), arm = -distance(model, data, 1, 0) * 0.5;
-  const float control = -squares_of_action(action, model->task->nu) * 0.1f;
+  const float control = -sum_action_squares(action, model->task->nu) * 0.1f;
   return goal + (double)control + arm;
 }
 
-double mujoco_reward(const MujocoModel *model, mjData *data, const float *action, const double mark[MUJOCO_MARKS],
-                     bool *ended) {
+double mujoco_reward(const MujocoModel *model, mjData *data, const float *action,
+                     const double reference[MUJOCO_REFERENCE], bool *ended) {
   *ended = false;
   if (model->goals) return model->goals->reward(model, data, ended);
   switch (model->task->reward) {
-    case MUJOCO_FORWARD: return forward_reward(model, data, action, mark, ended);
+    case MUJOCO_FORWARD: return forward_reward(model, data, action, reference, ended);
     case MUJOCO_UPRIGHT: return upright_reward(model->task, data, ended);
     case MUJOCO_TIP: return tip_reward(model->task, data, ended);
-    case MUJOCO_REACH: return reach_reward(model, data, action, mark);
+    case MUJOCO_REACH: return reach_reward(model, data, action, reference);
     case MUJOCO_PUSH: return push_reward(model, data, action);
     case MUJOCO_STAND: return stand_reward(model, data);
   }

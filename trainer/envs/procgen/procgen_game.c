@@ -41,19 +41,19 @@ static struct {
   int (*get_state)(void *handle, int world, char *state, int bytes);
   void (*set_state)(void *handle, int world, char *state, int bytes);
 } libenv;
-static char assets[CORE_PATH_MAX]; /* with a '/' at its end; "" before the library is open */
+static char assets[CORE_PATH_MAX]; /* directory of images, with a trailing '/'; "": the library is not open */
 
-/* What a world writes and reads. */
-typedef struct Cell {
+/* Buffers of a world. */
+typedef struct WorldBuffers {
   uint8_t pixels[PROCGEN_PIXELS];
   int32_t level, last_level, action;
   uint8_t complete;
-} Cell;
+} WorldBuffers;
 
 struct ProcgenGame {
   void *handle;
   int worlds;
-  Cell *cell;             /* [worlds] */
+  WorldBuffers *world;    /* [worlds] */
   LibenvBuffers buffers;  /* owned: rewards and first [worlds], info [3][worlds], observations and actions [worlds] */
 };
 
@@ -61,14 +61,14 @@ const char *const procgen_games[] = {"bigfish", "bossfight", "caveflyer", "chase
                                      "fruitbot", "heist", "jumper", "leaper", "maze", "miner", "ninja", "plunder",
                                      "starpilot", NULL};
 
-/* ---- the library ------------------------------------------------------------------------------------------------- */
+/* ---- loading the library ----------------------------------------------------------------------------------------- */
 
-#define AWAY "; run `make procgen`, or set PROCGEN_HOME to a folder with the wheel procgen2 unpacked"
+#define REMEDY "; run `make procgen`, or set PROCGEN_HOME to a directory with the unpacked wheel procgen2"
 
 static int find_function(void *file, const char *name, void *function) {
   *(void **)function = dlsym(file, name);
   if (*(void **)function) return CORE_OK;
-  return core_error(CORE_USAGE, "Procgen's libenv.so has no %s" AWAY, name);
+  return core_error(CORE_USAGE, "Procgen's libenv.so has no %s" REMEDY, name);
 }
 
 static int find_functions(void *file) {
@@ -81,33 +81,34 @@ static int find_functions(void *file) {
   TRY(find_function(file, "get_state", &libenv.get_state));
   TRY(find_function(file, "set_state", &libenv.set_state));
   if (libenv.version() == LIBENV_VERSION) return CORE_OK;
-  return core_error(CORE_USAGE, "Procgen's libenv.so has version %d of its interface, not %d" AWAY, libenv.version(),
+  return core_error(CORE_USAGE, "Procgen's libenv.so has interface version %d, expected %d" REMEDY, libenv.version(),
                     LIBENV_VERSION);
 }
 
 static int open_library(void) {
   const char *home;
-  char path[CORE_PATH_MAX], pictures[CORE_PATH_MAX];
+  char path[CORE_PATH_MAX], images[CORE_PATH_MAX];
   if (assets[0]) return CORE_OK;
   TRY(store_code_procgen(&home, path));
-  TRY(core_files_path(pictures, "%s/procgen/data/assets/", home));
-  if (!core_files_exists(path)) return core_error(CORE_USAGE, "Procgen's library is not at %.300s" AWAY, path);
-  if (!core_files_exists(pictures))
-    return core_error(CORE_USAGE, "Procgen's pictures are not at %.300s" AWAY, pictures);
+  TRY(core_files_path(images, "%s/procgen/data/assets/", home));
+  if (!core_files_exists(path)) return core_error(CORE_USAGE, "Procgen's library is not at %.300s" REMEDY, path);
+  if (!core_files_exists(images))
+    return core_error(CORE_USAGE, "Procgen's images are not at %.300s" REMEDY, images);
   void *file = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (file == NULL)
-    return core_error(CORE_USAGE, "%.300s: %.200s; it needs libGL, glib and X11: apt-get install libgl1 libglib2.0-0 "
-                      "libx11-6", path, dlerror());
+    return core_error(CORE_USAGE, "%.300s: %.200s; it requires libGL, glib and X11: apt-get install libgl1 "
+                      "libglib2.0-0 libx11-6", path, dlerror());
   TRY(find_functions(file));
-  return core_text_copy(assets, sizeof assets, pictures, "PROCGEN_HOME");
+  return core_text_copy(assets, sizeof assets, images, "PROCGEN_HOME");
 }
 
 int procgen_check(const char *game) {
-  int count = 0, known = 0;
-  for (; procgen_games[count]; count++) known |= strcmp(procgen_games[count], game) == 0;
-  if (known) return open_library();
+  int count = 0;
+  bool is_known = false;
+  for (; procgen_games[count]; count++) is_known |= strcmp(procgen_games[count], game) == 0;
+  if (is_known) return open_library();
   const char *near = core_text_nearest(game, procgen_games, (size_t)count);
-  return core_error(CORE_USAGE, "procgen/%.60s is no game of Procgen%s%s%s; trainer tasks lists them", game,
+  return core_error(CORE_USAGE, "procgen/%.60s is not a Procgen game%s%s%s; trainer tasks lists them", game,
                     near ? "; did you mean procgen/" : "", near ? near : "", near ? "?" : "");
 }
 
@@ -119,10 +120,10 @@ int procgen_mode(const char *name, int *number) {
     *number = modes[i].number;
     return CORE_OK;
   }
-  return core_error(CORE_USAGE, "procgen.mode = %.40s is none of easy, hard, extreme, memory", name);
+  return core_error(CORE_USAGE, "procgen.mode = %.40s is not one of: easy, hard, extreme, memory", name);
 }
 
-/* ---- a world ----------------------------------------------------------------------------------------------------- */
+/* ---- worlds ------------------------------------------------------------------------------------------------------ */
 
 typedef struct OptionList {
   LibenvOption item[OPTIONS_MAX];
@@ -155,7 +156,7 @@ static void add_flag(OptionList *list, const char *name, bool flag) {
   add_option(list, name, LIBENV_UINT8, 1)->data = data;
 }
 
-/* All must be given. */
+/* Fills in all options; libenv has no defaults. */
 static void fill_options(const ProcgenOptions *options, OptionList *list) {
   add_text(list, "env_name", options->game);
   add_text(list, "resource_root", assets);
@@ -184,27 +185,27 @@ static void set_buffers(ProcgenGame *game) {
     core_memory_zero_allocate(n, 1), core_memory_zero_allocate(3 * n, sizeof(void *)),
     core_memory_zero_allocate(n, sizeof(void *))};
   for (size_t w = 0; w < n; w++) {
-    Cell *cell = &game->cell[w];
-    buffers->observations[w] = cell->pixels;
-    buffers->info[w] = &cell->last_level;
-    buffers->info[n + w] = &cell->complete;
-    buffers->info[2 * n + w] = &cell->level;
-    buffers->actions[w] = &cell->action;
+    WorldBuffers *buffer = &game->world[w];
+    buffers->observations[w] = buffer->pixels;
+    buffers->info[w] = &buffer->last_level;
+    buffers->info[n + w] = &buffer->complete;
+    buffers->info[2 * n + w] = &buffer->level;
+    buffers->actions[w] = &buffer->action;
   }
   libenv.set_buffers(game->handle, buffers);
 }
 
-int procgen_create(const ProcgenOptions *options, int worlds, ProcgenGame **made) {
+int procgen_create(const ProcgenOptions *options, int worlds, ProcgenGame **created) {
   OptionList list = {.count = 0};
   TRY(procgen_check(options->game));
   ProcgenGame *game = core_memory_zero_allocate(1, sizeof *game);
   fill_options(options, &list);
   game->worlds = worlds;
-  game->cell = core_memory_zero_allocate((size_t)worlds, sizeof *game->cell);
+  game->world = core_memory_zero_allocate((size_t)worlds, sizeof *game->world);
   game->handle = libenv.make(worlds, (LibenvOptions){list.item, list.count});
   set_buffers(game);
   libenv.observe(game->handle);
-  *made = game;
+  *created = game;
   return CORE_OK;
 }
 
@@ -216,22 +217,22 @@ void procgen_destroy(ProcgenGame *game) {
   free(game->buffers.first);
   free(game->buffers.info);
   free(game->buffers.actions);
-  free(game->cell);
+  free(game->world);
   free(game);
 }
 
-void procgen_look(ProcgenGame *game) { libenv.observe(game->handle); }
+void procgen_observe(ProcgenGame *game) { libenv.observe(game->handle); }
 
 void procgen_step(ProcgenGame *game, const int32_t *actions) {
-  for (int w = 0; w < game->worlds; w++) game->cell[w].action = actions[w];
+  for (int w = 0; w < game->worlds; w++) game->world[w].action = actions[w];
   libenv.act(game->handle);
   libenv.observe(game->handle);
 }
 
 ProcgenView procgen_view(const ProcgenGame *game, int world) {
-  const Cell *cell = &game->cell[world];
-  return (ProcgenView){cell->pixels, game->buffers.rewards[world], game->buffers.first[world] != 0,
-                       cell->complete != 0, cell->level, cell->last_level};
+  const WorldBuffers *buffer = &game->world[world];
+  return (ProcgenView){buffer->pixels, game->buffers.rewards[world], game->buffers.first[world] != 0,
+                       buffer->complete != 0, buffer->level, buffer->last_level};
 }
 
 int procgen_save(ProcgenGame *game, int world, void *state) {

@@ -30,13 +30,13 @@ int env_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env) {
   return env_sim_create(config, worlds, seed, env);
 }
 
-int env_recall(const CoreConfig *config, const char *spaces, Env **env) {
-  if (bridge_env_has(config->env.task)) return bridge_env_recall(config, spaces, env);
+int env_create_from_spaces(const CoreConfig *config, const char *spaces, Env **env) {
+  if (bridge_env_has(config->env.task)) return bridge_env_create_from_spaces(config, spaces, env);
   return core_error(CORE_FAIL, "env.task = %.100s: environments of its kind are made, not read", config->env.task);
 }
 
-void env_remarks(const CoreConfig *config, CoreText *lines) {
-  if (bridge_env_has(config->env.task)) bridge_env_remarks(config, lines);
+void env_append_warnings(const CoreConfig *config, CoreText *lines) {
+  if (bridge_env_has(config->env.task)) bridge_env_append_warnings(config, lines);
 }
 
 static const TaskFacts levels[] = {

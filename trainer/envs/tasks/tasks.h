@@ -10,11 +10,11 @@ int env_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env);
 
 /* Makes an environment from Env.spaces of one that a run was trained on: for its policy, without worlds to play.
  * CORE_FAIL, CORE_USAGE: it is no such record. */
-int env_recall(const CoreConfig *config, const char *spaces, Env **env);
+int env_create_from_spaces(const CoreConfig *config, const char *spaces, Env **env);
 
 /* Appends what may be wrong with the environment of the task though env_create makes it, as lines. It takes some
  * seconds at most, and for the same environment there is nothing more to say. */
-void env_remarks(const CoreConfig *config, CoreText *lines);
+void env_append_warnings(const CoreConfig *config, CoreText *lines);
 
 /* Is it the name of an environment of its own, perhaps mistyped, and not of levels? */
 bool task_is_environment(const char *name);
