@@ -43,7 +43,7 @@ static void every_row_is_sound(void **state) {
 static void synonyms_name_settings_and_columns(void **state) {
   (void)state;
   size_t count;
-  const CoreConfigRow *rows = core_config_own_rows(&count);
+  const CoreConfigRow *rows = core_config_trainer_rows(&count);
 #define SETTING(synonym, setting)                                                                                      \
   assert_non_null(core_config_find(#setting));                                                                         \
   for (size_t i = 0; i < count; i++) assert_string_not_equal(rows[i].key, #synonym);
