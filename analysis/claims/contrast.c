@@ -74,7 +74,7 @@ AnalysisTested analysis_contrasts_within(const AnalysisCells *cells, const doubl
 double *analysis_distinct(const double *value, size_t count, size_t *found) {
   double *list = core_memory_allocate((count + 1) * sizeof *list);
   if (count > 0) memcpy(list, value, count * sizeof *list);
-  qsort(list, count, sizeof *list, analysis_by_value);
+  qsort(list, count, sizeof *list, analysis_compare_values);
   *found = 0;
   for (size_t i = 0; i < count; i++)
     if (*found == 0 || list[i] != list[*found - 1]) list[(*found)++] = list[i];

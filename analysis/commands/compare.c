@@ -293,7 +293,7 @@ static Comparison compare(const AnalysisScores *a, const AnalysisScores *b, Anal
   if (few) c.improvement.low = c.improvement.high = NAN;
   c.seeds_needed = analysis_seeds_needed(c.ratio ? log(c.difference.center) : c.difference.center, spread[0],
                                          spread[1], c.tasks, 0.95, 0.8);
-  if (c.seeds_needed && c.seeds_needed < ANALYSIS_SEEDS_LEAST) c.seeds_needed = ANALYSIS_SEEDS_LEAST;
+  if (c.seeds_needed && c.seeds_needed < ANALYSIS_INTERVAL_RUNS_MIN) c.seeds_needed = ANALYSIS_INTERVAL_RUNS_MIN;
   judge(&c, few, spread[0] == 0 && spread[1] == 0, measure);
   return c;
 }

@@ -50,8 +50,8 @@ static int write_schema(const char *folder, Format format, const int64_t *rows) 
   const StoreTable *tables = store_tables(&count);
   json_t *list = json_array(), *left_out = json_array();
   for (size_t t = 0; t < count; t++) {
-    if (tables[t].left_out)
-      json_array_append_new(left_out, json_pack("{s:s, s:s}", "table", tables[t].name, "why", tables[t].left_out));
+    const char *reason = tables[t].exclusion_reason;
+    if (reason) json_array_append_new(left_out, json_pack("{s:s, s:s}", "table", tables[t].name, "why", reason));
     else json_array_append_new(list, describe_table(&tables[t], format, rows[t]));
   }
   json_t *root = json_pack("{s:s, s:i, s:s, s:s, s:o, s:o}", "program", "sweep", "schema_version",
@@ -113,7 +113,7 @@ static void append_query(CoreText *sql, const StoreTable *table) {
   core_text_append(sql, "SELECT ");
   for (const StoreTableColumn *column = table->columns; column->name; column++)
     core_text_appendf(sql, "%s%s", column == table->columns ? "" : ", ", column->name);
-  core_text_appendf(sql, " FROM %s WHERE ?1 IS NULL OR %s ORDER BY %s", table->name, table->of_sweep, table->key);
+  core_text_appendf(sql, " FROM %s WHERE ?1 IS NULL OR %s ORDER BY %s", table->name, table->sweep_filter, table->key);
 }
 
 static int write_rows(StoreDatabase *database, const StoreTable *table, const char *sweep, Format format, FILE *file,
@@ -176,7 +176,8 @@ static int export_files(const Request *request, StoreDatabase *database, Format 
   int64_t *rows = core_memory_zero_allocate(count, sizeof *rows);
   int code = core_files_make_directories(folder);
   for (size_t t = 0; t < count && code == CORE_OK; t++)
-    if (!tables[t].left_out) code = export_table(database, &tables[t], request->sweep, format, folder, &rows[t]);
+    if (!tables[t].exclusion_reason)
+      code = export_table(database, &tables[t], request->sweep, format, folder, &rows[t]);
   if (code == CORE_OK) code = write_schema(folder, format, rows);
   free(rows);
   if (code == CORE_OK) printf("%s/schema.json\n", folder);

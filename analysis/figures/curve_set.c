@@ -89,7 +89,7 @@ bool analysis_curve_set_is_log(const AnalysisCurveSet *set, size_t column) {
 }
 
 void analysis_curve_set_interval(const AnalysisCurveSet *set, CoreText *text) {
-  const char *const words[] = {analysis_interval_words, "one standard deviation over runs",
+  const char *const words[] = {analysis_interval_description, "one standard deviation over runs",
                                       "95 % stratified percentile bootstrap over tasks, 2000 replicates of whole runs, "
                                "from three runs on"};
   core_text_append(text, words[set->spread]);
@@ -253,7 +253,7 @@ static void average_bootstrap(const AnalysisCurveSet *set, AnalysisLineData *lin
     line->low[i] = logarithmic ? exp(interval[i].low) : interval[i].low;
     line->high[i] = logarithmic ? exp(interval[i].high) : interval[i].high;
     line->runs[i] = interval[i].n;
-    if (reached_runs(score + i * line->run_count, first, kept) < ANALYSIS_SEEDS_LEAST)
+    if (reached_runs(score + i * line->run_count, first, kept) < ANALYSIS_INTERVAL_RUNS_MIN)
       line->low[i] = line->high[i] = NAN;
   }
   free(score);

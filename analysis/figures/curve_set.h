@@ -11,7 +11,7 @@
 enum {
   ANALYSIS_CURVE_COLUMNS = 8,
   ANALYSIS_CURVE_GRID = 300,
-  ANALYSIS_CURVE_BAND = ANALYSIS_SEEDS_LEAST,
+  ANALYSIS_CURVE_BAND = ANALYSIS_INTERVAL_RUNS_MIN,
   ANALYSIS_CURVE_REFERENCES = 8,
 };
 
@@ -93,7 +93,7 @@ double analysis_curve_set_reference(const AnalysisCurveSet *set, const AnalysisR
                                     size_t column);
 /* Is the column drawn on a log axis, and averaged as logarithms? */
 bool analysis_curve_set_is_log(const AnalysisCurveSet *set, size_t column);
-/* analysis_interval_words or another kind's, for files. */
+/* analysis_interval_description or another kind's, for files. */
 void analysis_curve_set_interval(const AnalysisCurveSet *set, CoreText *text);
 
 #endif

@@ -338,5 +338,5 @@ void analysis_describe_missing(const AnalysisInterval *interval, size_t count, C
   if (most == 0) return;
   core_text_appendf(text, " n = %zu", fewest);
   if (most > fewest) core_text_appendf(text, " to %zu", most);
-  core_text_appendf(text, ": no interval, which takes %d runs.", ANALYSIS_SEEDS_LEAST);
+  core_text_appendf(text, ": no interval, which takes %d runs.", ANALYSIS_INTERVAL_RUNS_MIN);
 }

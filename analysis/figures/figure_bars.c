@@ -279,8 +279,8 @@ static int answer(void *figure, const char **operands, size_t count) {
   AnalysisPlot *plot = b->profiles ? plot_profiles(b) : plot_bars(b);
   if (b->profiles) profiles_csv(b, &csv);
   else bars_csv(b, &csv);
-  return analysis_figure_write(&b->context, plot, analysis_scored_query,
-                               b->profiles || b->bootstrap ? analysis_bootstrap_words : analysis_interval_words, &csv);
+  const char *interval = b->profiles || b->bootstrap ? analysis_bootstrap_words : analysis_interval_description;
+  return analysis_figure_write(&b->context, plot, analysis_scored_query, interval, &csv);
 }
 
 static const CoreManual bars_manual = {

@@ -374,7 +374,7 @@ static int answer(void *figure, const char **operands, size_t count) {
   fflush(stdout);
   AnalysisPlot *plot = make_plot(c);
   make_csv(c, &csv);
-  return analysis_figure_write(&c->context, plot, query, analysis_interval_words, &csv);
+  return analysis_figure_write(&c->context, plot, query, analysis_interval_description, &csv);
 }
 
 static const CoreManual manual = {

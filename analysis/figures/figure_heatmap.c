@@ -181,7 +181,7 @@ static int answer(void *figure, const char **operands, size_t count) {
   fflush(stdout);
   AnalysisPlot *plot = make_plot(h);
   make_csv(h, &csv);
-  return analysis_figure_write(&h->context, plot, analysis_scored_query, analysis_interval_words, &csv);
+  return analysis_figure_write(&h->context, plot, analysis_scored_query, analysis_interval_description, &csv);
 }
 
 static const CoreManual manual = {

@@ -171,7 +171,7 @@ static int draw(const Layers *l) {
   }
   add_legend(l, plot);
   add_caption(l, plot);
-  return analysis_figure_write(&l->context, plot, l->metric->sql, analysis_interval_words, &csv);
+  return analysis_figure_write(&l->context, plot, l->metric->sql, analysis_interval_description, &csv);
 }
 
 /* Each layer at its first and last measured iteration. */

@@ -143,7 +143,7 @@ static void print_importance(const Search *s) {
   }
   if (isnan(s->main[0])) {
     printf("\nHow much each setting matters can be said from %d different trials with a value; there are %zu.\n",
-           ANALYSIS_IMPORTANCE_LEAST, s->valued);
+           ANALYSIS_IMPORTANCE_POINTS_MIN, s->valued);
     return;
   }
   sort_axes(s, axes);
@@ -273,7 +273,7 @@ static int write_figure(Search *s, AnalysisPlot *plot, const char *what, const c
   const char *base = s->context.name;
   snprintf(name, sizeof name, "%s-%s", base, what);
   s->context.name = name;
-  const int code = analysis_figure_write(&s->context, plot, query, analysis_interval_words, &csv);
+  const int code = analysis_figure_write(&s->context, plot, query, analysis_interval_description, &csv);
   s->context.name = base;
   return code;
 }

@@ -253,7 +253,7 @@ static int draw(const Settings *s) {
   AnalysisPlot *plot = make_plot(s);
   make_csv(s, &csv);
   return analysis_figure_write(&s->context, plot, analysis_scored_query,
-                               s->bootstrap ? analysis_bootstrap_words : analysis_interval_words, &csv);
+                               s->bootstrap ? analysis_bootstrap_words : analysis_interval_description, &csv);
 }
 
 static void print_table(const Settings *s) {

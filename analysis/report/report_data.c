@@ -319,7 +319,7 @@ int analysis_report_add_provenance(const AnalysisReport *report, json_t *root) {
   if (mixed.length > 0) add_pair(list, "code", mixed.data);
   core_text_free(&mixed);
   CoreText intervals = {0};
-  core_text_appendf(&intervals, "%s; claims: permutations and Student t, see there", analysis_interval_words);
+  core_text_appendf(&intervals, "%s; claims: permutations and Student t, see there", analysis_interval_description);
   add_pair(
     list, "intervals",
     core_text_string(&intervals));

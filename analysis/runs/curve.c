@@ -58,7 +58,7 @@ double *analysis_curve_grid(const AnalysisCurve *curves, size_t count, size_t mo
   for (size_t c = 0, at = 0; c < count; at += curves[c++].n) {
     if (curves[c].n) memcpy(grid + at, curves[c].x, curves[c].n * sizeof *grid);
   }
-  qsort(grid, total, sizeof *grid, analysis_by_value);
+  qsort(grid, total, sizeof *grid, analysis_compare_values);
   for (size_t i = 0; i < total; i++) {
     if (distinct == 0 || grid[i] > grid[distinct - 1]) grid[distinct++] = grid[i];
   }

@@ -132,7 +132,7 @@ double analysis_run_whole_iterations(const AnalysisRun *run, double budget) {
 bool analysis_run_reaches(const AnalysisRun *run, double transitions, double budget) {
   const double each = (double)run->transitions_per_iteration;
   if (transitions >= budget) return true;
-  return (double)run->iteration * each >= budget && budget - transitions < STORE_AGGREGATE_MOST * each;
+  return (double)run->iteration * each >= budget && budget - transitions < STORE_AGGREGATE_MAX * each;
 }
 
 int analysis_run_prefer(const AnalysisRun *a, const AnalysisRun *b) {

@@ -75,7 +75,7 @@ int analysis_select_with_copies(StoreDatabase *database, const char *sweep, cons
  * iteration that reaches a budget, not at the round number. */
 double analysis_run_whole_iterations(const AnalysisRun *run, double budget);
 /* Whether a run has reached a budget, by its rows up to there, which end at `transitions`. Where rows stand for several
- * iterations (log.rows) the last of them ends up to STORE_AGGREGATE_MOST iterations before the budget. */
+ * iterations (log.rows) the last of them ends up to STORE_AGGREGATE_MAX iterations before the budget. */
 bool analysis_run_reaches(const AnalysisRun *run, double transitions, double budget);
 /* Orders runs a and b of one cell and seed: below 0 where a is the one to keep, the one that got furthest; of equals
  * the one without scale.scheme, whose own settings are those that it ran with. */

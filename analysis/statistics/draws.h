@@ -1,30 +1,30 @@
-/* The replicates of a stratified bootstrap as a table. They depend on the seed and on how many runs each task has, not
- * on the scores, so all configurations of one shape share them; and a few runs can be drawn in few ways (five in 126),
- * so that a statistic need be taken once for each way and not 50 000 times. Intervals are those of the replicates one
- * by one, to the last bit. */
+/* Table of the replicates of a stratified bootstrap. They depend on the seed and the number of runs per task, not on
+ * the scores, so that all configurations of one shape share them. A few runs have few distinct draws (five have 126), so
+ * that a statistic is computed once per distinct draw instead of 50 000 times. Intervals are bit for bit those of the
+ * individual replicates. */
 #ifndef ANALYSIS_DRAWS_H
 #define ANALYSIS_DRAWS_H
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zero it before the first use. */
+/* Table with its parameters. Initialize to zero. */
 typedef struct AnalysisDraws {
-  size_t tasks, *first;      /* what it was made for: [tasks + 1], */
+  size_t tasks, *first;      /* [tasks + 1], as in AnalysisScores */
   size_t replicates;
   uint64_t seed;
-  size_t ways;               /* distinct draws; 0: too many to be worth a table */
-  uint32_t *count;           /* [ways][first[tasks]]: how often each run is drawn */
-  uint32_t *weight;          /* [ways]: in how many replicates */
+  size_t distinct;           /* number of distinct draws; 0: too many for a table */
+  uint32_t *count;           /* [distinct][first[tasks]] times that each run is drawn */
+  uint32_t *weight;          /* [distinct] number of replicates with this draw */
 } AnalysisDraws;
 
-/* The table for these numbers of runs (first[tasks + 1], as in AnalysisScores), made anew unless it is there. False:
- * draws hardly repeat themselves, and each replicate is to be taken by itself (analysis_stratified_draw). */
+/* Computes the table for these numbers of runs (first[tasks + 1], as in AnalysisScores), unless it exists already.
+ * Returns false if draws rarely repeat; the caller then evaluates each replicate (analysis_stratified_draw). */
 bool analysis_draws_prepare(AnalysisDraws *draws, const size_t *first, size_t tasks, size_t replicates, uint64_t seed);
 void analysis_draws_free(AnalysisDraws *draws);
 
-/* The percentiles q[0 .. count-1] (numpy's linear ones, as analysis_percentile) of the replicates' values, value[way]
- * being that of a way to draw; NaN are left out, NaN is the result when nothing else is there. */
+/* Computes the percentiles q[count] of the replicates' values (linear interpolation as in numpy and
+ * analysis_percentile). value: [distinct], one per distinct draw. Ignores NaN; NaN if there is no other value. */
 void analysis_draws_percentiles(const AnalysisDraws *draws, const double *value, const double *q, size_t count,
                                 double *result);
 

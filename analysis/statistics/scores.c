@@ -1,5 +1,5 @@
-/* Aggregates of scores (scores.h). One implementation serves the scores as they are and every bootstrap replicate: the
- * first is the replicate in which each score was drawn once. */
+/* Aggregates of scores (scores.h). The same code serves bootstrap replicates and the scores themselves, which are the
+ * replicate that draws each score once. */
 #include "analysis/statistics/scores.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ const char *analysis_aggregate_name(AnalysisAggregate aggregate) {
   return names[aggregate];
 }
 
-/* At least one task, at least one run in each, and no NaN. */
+/* Whether there is a task, each task has a run, and no score is NaN. */
 static bool is_complete(const AnalysisScores *scores) {
   if (scores->tasks == 0) return false;
   for (size_t t = 0; t < scores->tasks; t++) {
@@ -28,13 +28,13 @@ static bool is_complete(const AnalysisScores *scores) {
 
 /* ---- ranked scores ---------------------------------------------------------------------------------------------- */
 
-typedef struct Entry { double value; uint32_t place; } Entry;
+typedef struct Entry { double value; uint32_t index; } Entry;
 
-/* Ties by place, so that sums do not depend on how qsort orders equals. */
-static int by_value(const void *left, const void *right) {
+/* Compares values, then indices, so that sums do not depend on how qsort orders equal values. */
+static int compare_entries(const void *left, const void *right) {
   const Entry *a = left, *b = right;
   if (a->value != b->value) return a->value < b->value ? -1 : 1;
-  return (a->place > b->place) - (a->place < b->place);
+  return (a->index > b->index) - (a->index < b->index);
 }
 
 AnalysisRanked analysis_ranked_create(const AnalysisScores *scores) {
@@ -44,10 +44,10 @@ AnalysisRanked analysis_ranked_create(const AnalysisScores *scores) {
                            core_memory_allocate((n + 1) * sizeof(double)), n};
   Entry *entries = core_memory_allocate((n + 1) * sizeof *entries);
   for (size_t i = 0; i < n; i++) entries[i] = (Entry){scores->score[i], (uint32_t)i};
-  qsort(entries, n, sizeof *entries, by_value);
+  qsort(entries, n, sizeof *entries, compare_entries);
   for (size_t i = 0; i < n; i++) {
     ranked.sorted[i] = entries[i].value;
-    ranked.place[i] = entries[i].place;
+    ranked.index[i] = entries[i].index;
     ranked.clipped[i] = scores->score[i] < 1 ? scores->score[i] : 1;
   }
   free(entries);
@@ -56,52 +56,53 @@ AnalysisRanked analysis_ranked_create(const AnalysisScores *scores) {
 
 void analysis_ranked_free(AnalysisRanked *ranked) {
   free(ranked->sorted);
-  free(ranked->place);
+  free(ranked->index);
   free(ranked->clipped);
   memset(ranked, 0, sizeof *ranked);
 }
 
-static size_t drawn_of(const uint32_t *count, size_t first, size_t end) {
+static size_t sum_counts(const uint32_t *count, size_t first, size_t end) {
   size_t n = 0;
   for (size_t i = first; i < end; i++) n += count[i];
   return n;
 }
 
-/* Walks up the sorted scores: `below` drawn ones are passed over, `kept` summed. */
+/* Walks up the sorted scores, skipping the lowest quarter and summing the middle half. */
 static double ranked_iqm(const AnalysisRanked *ranked, const uint32_t *count) {
-  size_t n = drawn_of(count, 0, ranked->n), below = n / 4, kept = n - 2 * below, left = kept;
+  const size_t n = sum_counts(count, 0, ranked->n), kept = n - 2 * (n / 4);
+  size_t to_skip = n / 4, to_sum = kept;
   double sum = 0;
-  for (size_t i = 0; i < ranked->n && left > 0; i++) {
-    size_t drawn = count[ranked->place[i]], skipped = drawn < below ? drawn : below;
-    below -= skipped;
+  for (size_t i = 0; i < ranked->n && to_sum > 0; i++) {
+    size_t drawn = count[ranked->index[i]], skipped = drawn < to_skip ? drawn : to_skip;
+    to_skip -= skipped;
     drawn -= skipped;
-    if (drawn > left) drawn = left;
-    left -= drawn;
+    if (drawn > to_sum) drawn = to_sum;
+    to_sum -= drawn;
     if (drawn) sum += (double)drawn * ranked->sorted[i];
   }
-  return sum / (double)kept; /* 0 / 0 when nothing was drawn */
+  return sum / (double)kept; /* 0 / 0 if nothing was drawn */
 }
 
-/* Returns the number of tasks that have a mean. */
+/* Computes the means of the tasks with drawn scores, and returns their number. */
 static size_t task_means(const AnalysisRanked *ranked, const uint32_t *count, double *mean) {
   const AnalysisScores *scores = ranked->scores;
   size_t tasks = 0;
   for (size_t t = 0; t < scores->tasks; t++) {
     double sum = 0;
-    size_t n = drawn_of(count, scores->first[t], scores->first[t + 1]);
+    size_t n = sum_counts(count, scores->first[t], scores->first[t + 1]);
     for (size_t i = scores->first[t]; i < scores->first[t + 1]; i++) sum += count[i] * scores->score[i];
     if (n) mean[tasks++] = sum / (double)n;
   }
   return tasks;
 }
 
-/* Sorts in place; tasks are few. */
-static double median_of(double *value, size_t n) {
+/* Returns the median; sorts in place by insertion, since tasks are few. */
+static double sort_median(double *value, size_t n) {
   for (size_t i = 1; i < n; i++) {
     double moving = value[i];
-    size_t at = i;
-    for (; at > 0 && value[at - 1] > moving; at--) value[at] = value[at - 1];
-    value[at] = moving;
+    size_t k = i;
+    for (; k > 0 && value[k - 1] > moving; k--) value[k] = value[k - 1];
+    value[k] = moving;
   }
   return n % 2 ? value[n / 2] : (value[n / 2 - 1] + value[n / 2]) / 2;
 }
@@ -114,10 +115,10 @@ double analysis_ranked_aggregate(const AnalysisRanked *ranked, AnalysisAggregate
     case ANALYSIS_AGGREGATE_IQM: return ranked_iqm(ranked, count);
     case ANALYSIS_AGGREGATE_OPTIMALITY_GAP:
       for (size_t i = 0; i < ranked->n; i++) sum += count[i] * ranked->clipped[i];
-      return 1 - sum / (double)drawn_of(count, 0, ranked->n);
+      return 1 - sum / (double)sum_counts(count, 0, ranked->n);
     case ANALYSIS_AGGREGATE_MEDIAN:
       tasks = task_means(ranked, count, mean);
-      return tasks ? median_of(mean, tasks) : NAN;
+      return tasks ? sort_median(mean, tasks) : NAN;
     default:
       tasks = task_means(ranked, count, mean);
       for (size_t t = 0; t < tasks; t++) sum += mean[t];

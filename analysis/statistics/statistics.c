@@ -1,5 +1,5 @@
-/* The figures' statistics (statistics.h says which formula comes from where). Pure functions: no input or output, no
- * state, and no random numbers other than Philox counters, so that every figure repeats bit for bit. */
+/* Statistics for figures (statistics.h cites the sources of the formulas). Pure functions without state, whose only
+ * random numbers are Philox counters, so that every figure is bit-for-bit reproducible. */
 #include "analysis/statistics/statistics.h"
 
 #include <math.h>
@@ -33,7 +33,8 @@ double analysis_geometric_mean(const double *x, size_t n) {
   return n ? exp(sum / (double)n) : NAN;
 }
 
-/* The continued fraction of I_x(a, b), modified Lentz; converges fast for x < (a + 1) / (a + b + 2). */
+/* Evaluates the continued fraction of I_x(a, b) by the modified Lentz method; converges fast for
+ * x < (a + 1) / (a + b + 2). */
 static double beta_fraction(double a, double b, double x) {
   const double tiny = 1e-300;
   double c = 1, d = 1 - (a + b) * x / (a + 1);
@@ -68,7 +69,7 @@ double analysis_incomplete_beta(double a, double b, double x) {
 
 static double student_quantile(double probability, double degrees) {
   double tails = 2 * (1 - probability), low = 0, high = 1;
-  /* I decreases in t: widen until it is below the wanted mass of both tails, then halve. */
+  /* I decreases in t: double the bracket until I is below the mass of both tails, then bisect. */
   while (analysis_incomplete_beta(degrees / 2, 0.5, degrees / (degrees + high * high)) > tails && high < 1e150)
     high *= 2;
   for (int i = 0; i < 200; i++) {
@@ -80,26 +81,26 @@ static double student_quantile(double probability, double degrees) {
   return low + (high - low) / 2;
 }
 
-/* Bands of curves ask for the same few quantiles at every point. */
+/* Caches a few quantiles, because bands of curves need the same ones at every point. */
 double analysis_student_quantile(double probability, double degrees) {
-  enum { KEPT = 16 };
-  static _Thread_local struct { double probability, degrees, quantile; } kept[KEPT];
+  enum { CACHE_SIZE = 16 };
+  static _Thread_local struct { double probability, degrees, quantile; } cache[CACHE_SIZE];
   if (!(probability > 0 && probability < 1 && degrees > 0)) return NAN;
   if (probability < 0.5) return -analysis_student_quantile(1 - probability, degrees);
-  const size_t slot = (size_t)fmin(degrees, 1e9) % KEPT;
-  if (kept[slot].probability != probability || kept[slot].degrees != degrees) {
-    kept[slot].quantile = student_quantile(probability, degrees);
-    kept[slot].probability = probability;
-    kept[slot].degrees = degrees;
+  const size_t slot = (size_t)fmin(degrees, 1e9) % CACHE_SIZE;
+  if (cache[slot].probability != probability || cache[slot].degrees != degrees) {
+    cache[slot].quantile = student_quantile(probability, degrees);
+    cache[slot].probability = probability;
+    cache[slot].degrees = degrees;
   }
-  return kept[slot].quantile;
+  return cache[slot].quantile;
 }
 
 size_t analysis_seeds_needed(double difference, double sd_x, double sd_y, size_t tasks, double level, double power) {
-  enum { MOST = 10000 };
+  enum { SEEDS_MAX = 10000 };
   double spread = sd_x * sd_x + sd_y * sd_y;
   if (isnan(difference) || isnan(spread) || difference == 0) return 0;
-  size_t low = 1, high = MOST + 1; /* enough falls with n: bisection for the first n that is */
+  size_t low = 1, high = SEEDS_MAX + 1; /* the condition is monotone in n: bisect for the first n that meets it */
   while (high - low > 1) {
     size_t n = low + (high - low) / 2;
     double degrees = (double)tasks * (2 * (double)n - 2);
@@ -107,15 +108,15 @@ size_t analysis_seeds_needed(double difference, double sd_x, double sd_y, size_t
     if (t * sqrt(spread / ((double)n * (double)tasks)) <= fabs(difference)) high = n;
     else low = n;
   }
-  return high > MOST ? 0 : high;
+  return high > SEEDS_MAX ? 0 : high;
 }
 
-int analysis_by_value(const void *left, const void *right) {
+int analysis_compare_values(const void *left, const void *right) {
   const double a = *(const double *)left, b = *(const double *)right;
   return (a > b) - (a < b);
 }
 
-/* A sorted copy, or NULL when there is nothing to sort or a NaN among it. */
+/* Returns a sorted copy; NULL if the input is empty or contains NaN. */
 static double *sorted_copy(const double *x, size_t n) {
   if (n == 0) return NULL;
   for (size_t i = 0; i < n; i++) {
@@ -123,7 +124,7 @@ static double *sorted_copy(const double *x, size_t n) {
   }
   double *copy = core_memory_allocate(n * sizeof *copy);
   memcpy(copy, x, n * sizeof *copy);
-  qsort(copy, n, sizeof *copy, analysis_by_value);
+  qsort(copy, n, sizeof *copy, analysis_compare_values);
   return copy;
 }
 
@@ -140,20 +141,20 @@ double analysis_percentile(const double *x, size_t n, double q) {
   return value;
 }
 
-typedef struct Ranked { double value; size_t place; } Ranked;
+typedef struct IndexedValue { double value; size_t index; } IndexedValue;
 
-static int by_ranked_value(const void *left, const void *right) {
-  return analysis_by_value(&((const Ranked *)left)->value, &((const Ranked *)right)->value);
+static int compare_indexed_values(const void *left, const void *right) {
+  return analysis_compare_values(&((const IndexedValue *)left)->value, &((const IndexedValue *)right)->value);
 }
 
 void analysis_ranks(const double *x, size_t n, double *ranks) {
   if (n == 0) return;
-  Ranked *order = core_memory_allocate(n * sizeof *order);
-  for (size_t i = 0; i < n; i++) order[i] = (Ranked){x[i], i};
-  qsort(order, n, sizeof *order, by_ranked_value);
+  IndexedValue *order = core_memory_allocate(n * sizeof *order);
+  for (size_t i = 0; i < n; i++) order[i] = (IndexedValue){x[i], i};
+  qsort(order, n, sizeof *order, compare_indexed_values);
   for (size_t first = 0, end; first < n; first = end) {
     for (end = first + 1; end < n && order[end].value == order[first].value;) end++;
-    for (size_t i = first; i < end; i++) ranks[order[i].place] = (double)(first + end + 1) / 2;
+    for (size_t i = first; i < end; i++) ranks[order[i].index] = (double)(first + end + 1) / 2;
   }
   free(order);
 }
@@ -181,20 +182,20 @@ double analysis_spearman(const double *x, const double *y, size_t n) {
   return rho;
 }
 
-double analysis_interpolate(const double *x, const double *y, size_t n, double at) {
-  if (n == 0 || !(at >= x[0] && at <= x[n - 1])) return NAN;
-  size_t low = 0, high = n - 1; /* x[low] <= at <= x[high] */
+double analysis_interpolate(const double *x, const double *y, size_t n, double target) {
+  if (n == 0 || !(target >= x[0] && target <= x[n - 1])) return NAN;
+  size_t low = 0, high = n - 1; /* x[low] <= target <= x[high] */
   while (high - low > 1) {
     size_t middle = low + (high - low) / 2;
-    if (x[middle] <= at) low = middle;
+    if (x[middle] <= target) low = middle;
     else high = middle;
   }
-  if (at == x[high]) return y[high];
-  if (at == x[low]) return y[low];
-  return y[low] + (at - x[low]) * (y[high] - y[low]) / (x[high] - x[low]);
+  if (target == x[high]) return y[high];
+  if (target == x[low]) return y[low];
+  return y[low] + (target - x[low]) * (y[high] - y[low]) / (x[high] - x[low]);
 }
 
-/* The points sorted by cluster: those of cluster c are member[first[c]] .. member[first[c + 1] - 1]. */
+/* Points sorted by cluster: cluster c has member[first[c]] .. member[first[c + 1] - 1]. */
 typedef struct Clusters { size_t *first, *member, largest; } Clusters;
 
 static Clusters clusters_create(const size_t *cluster, size_t n, size_t count) {
@@ -261,38 +262,38 @@ AnalysisInterval analysis_bootstrap(AnalysisStatistic statistic, const void *con
   return interval;
 }
 
-/* The points of a rank correlation, by stratum. Sorted once: a replicate is then how often each point was drawn, and
- * its ranks come from one walk along each order instead of a sort. */
+/* Points of a rank correlation, grouped by stratum and sorted once: a replicate is then a vector of counts, whose ranks
+ * come from one pass over each order instead of a sort. */
 typedef struct Pairs {
   const double *x, *y;
   const size_t *first;   /* [strata + 1] */
   size_t n, strata;
-  size_t *by_x, *by_y;   /* [n] points of each stratum in ascending order, numbered within it */
+  size_t *by_x, *by_y;   /* [n] indices of each stratum's points, relative to its first, in ascending order of x or y */
 } Pairs;
 
-static size_t *sorted_places(const double *x, size_t n) {
-  Ranked *order = core_memory_allocate((n + 1) * sizeof *order);
-  size_t *place = core_memory_allocate((n + 1) * sizeof *place);
-  for (size_t i = 0; i < n; i++) order[i] = (Ranked){x[i], i};
-  qsort(order, n, sizeof *order, by_ranked_value);
-  for (size_t i = 0; i < n; i++) place[i] = order[i].place;
+static size_t *sort_indices(const double *x, size_t n) {
+  IndexedValue *order = core_memory_allocate((n + 1) * sizeof *order);
+  size_t *index = core_memory_allocate((n + 1) * sizeof *index);
+  for (size_t i = 0; i < n; i++) order[i] = (IndexedValue){x[i], i};
+  qsort(order, n, sizeof *order, compare_indexed_values);
+  for (size_t i = 0; i < n; i++) index[i] = order[i].index;
   free(order);
-  return place;
+  return index;
 }
 
-/* Mean ranks of the points when point i counts count[i] times; of those that count 0 times nothing is said. */
-static void drawn_ranks(const double *x, const size_t *order, size_t n, const uint32_t *count, double *rank) {
-  size_t before = 0;
+/* Computes the mean ranks of the points if point i is drawn count[i] times; undefined for points with count 0. */
+static void resampled_ranks(const double *x, const size_t *order, size_t n, const uint32_t *count, double *rank) {
+  size_t preceding = 0;
   for (size_t first = 0, end; first < n; first = end) {
     size_t tied = 0;
     for (end = first; end < n && x[order[end]] == x[order[first]]; end++) tied += count[order[end]];
-    for (size_t i = first; i < end; i++) rank[order[i]] = (double)before + ((double)tied + 1) / 2;
-    before += tied;
+    for (size_t i = first; i < end; i++) rank[order[i]] = (double)preceding + ((double)tied + 1) / 2;
+    preceding += tied;
   }
 }
 
-static double drawn_pearson(const double *x, const double *y, const uint32_t *count, size_t points, size_t n) {
-  double mean = ((double)n + 1) / 2, xx = 0, yy = 0, xy = 0; /* of ranks 1..n, whatever the ties */
+static double resampled_pearson(const double *x, const double *y, const uint32_t *count, size_t points, size_t n) {
+  double mean = ((double)n + 1) / 2, xx = 0, yy = 0, xy = 0; /* mean of the ranks 1..n, which ties do not change */
   for (size_t i = 0; i < points; i++) {
     if (count[i] == 0) continue;
     xx += count[i] * ((x[i] - mean) * (x[i] - mean));
@@ -302,8 +303,8 @@ static double drawn_pearson(const double *x, const double *y, const uint32_t *co
   return xx > 0 && yy > 0 ? xy / (sqrt(xx) * sqrt(yy)) : NAN;
 }
 
-/* The mean of the strata's correlations, weighted by their points. */
-static double spearman_of(const void *context, const size_t *index, size_t n) {
+/* Averages the strata's correlations, weighted by their numbers of points. */
+static double stratified_spearman(const void *context, const size_t *index, size_t n) {
   const Pairs *pairs = context;
   if (n < 2) return NAN;
   uint32_t *count = core_memory_zero_allocate(pairs->n + 1, sizeof *count);
@@ -313,9 +314,9 @@ static double spearman_of(const void *context, const size_t *index, size_t n) {
     const size_t first = pairs->first[s], points = pairs->first[s + 1] - first;
     size_t drawn = 0;
     for (size_t i = 0; i < points; i++) drawn += count[first + i];
-    drawn_ranks(pairs->x + first, pairs->by_x + first, points, count + first, rank);
-    drawn_ranks(pairs->y + first, pairs->by_y + first, points, count + first, rank + pairs->n);
-    const double rho = drawn_pearson(rank, rank + pairs->n, count + first, points, drawn);
+    resampled_ranks(pairs->x + first, pairs->by_x + first, points, count + first, rank);
+    resampled_ranks(pairs->y + first, pairs->by_y + first, points, count + first, rank + pairs->n);
+    const double rho = resampled_pearson(rank, rank + pairs->n, count + first, points, drawn);
     if (isnan(rho)) continue;
     sum += (double)drawn * rho;
     weight += (double)drawn;
@@ -332,8 +333,9 @@ AnalysisInterval analysis_spearman_interval(const double *x, const double *y, co
     if (isnan(x[i]) || isnan(y[i])) return (AnalysisInterval){NAN, NAN, NAN, n};
   }
   size_t *first = core_memory_zero_allocate(cluster_count + 2, sizeof *first);
-  Pairs pairs = {x, y, first, n, 0, core_memory_allocate((n + 1) * sizeof(size_t)),
-                 core_memory_allocate((n + 1) * sizeof(size_t))};
+  Pairs pairs = {.x = x, .y = y, .first = first, .n = n,
+                 .by_x = core_memory_allocate((n + 1) * sizeof(size_t)),
+                 .by_y = core_memory_allocate((n + 1) * sizeof(size_t))};
   for (size_t i = 0; i < n; i++) {
     const bool is_new = i == 0 || (stratum && stratum[cluster[i]] != stratum[cluster[i - 1]]);
     if (is_new) first[pairs.strata++] = i;
@@ -341,14 +343,14 @@ AnalysisInterval analysis_spearman_interval(const double *x, const double *y, co
   }
   for (size_t s = 0; s < pairs.strata; s++) {
     const size_t begin = first[s], points = first[s + 1] - begin;
-    size_t *by_x = sorted_places(x + begin, points), *by_y = sorted_places(y + begin, points);
+    size_t *by_x = sort_indices(x + begin, points), *by_y = sort_indices(y + begin, points);
     memcpy(pairs.by_x + begin, by_x, points * sizeof *by_x);
     memcpy(pairs.by_y + begin, by_y, points * sizeof *by_y);
     free(by_x);
     free(by_y);
   }
   AnalysisInterval interval =
-    analysis_bootstrap(spearman_of, &pairs, cluster, n, cluster_count, stratum, replicates, level, seed);
+    analysis_bootstrap(stratified_spearman, &pairs, cluster, n, cluster_count, stratum, replicates, level, seed);
   free(pairs.by_x);
   free(pairs.by_y);
   free(first);

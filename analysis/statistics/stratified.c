@@ -1,6 +1,6 @@
-/* The stratified bootstrap (stratified.h). A replicate is a vector of counts (how often each run was drawn); statistics
- * of counts are in scores.c. Replicates are divided over threads and write to their own place, so that the percentiles
- * see the same numbers whatever the division. */
+/* Stratified bootstrap (stratified.h). A replicate is a vector of counts (times each run was drawn); scores.c computes
+ * statistics from counts. Threads share the replicates and store results by index, so that the percentiles do not
+ * depend on the number of threads. */
 #include "analysis/statistics/stratified.h"
 
 #include <math.h>
@@ -10,13 +10,13 @@
 #include "core/memory.h"
 #include "core/random.h"
 
-/* ---- drawing ---------------------------------------------------------------------------------------------------- */
+/* ---- sampling --------------------------------------------------------------------------------------------------- */
 
-static const uint32_t stream_tasks = UINT32_C(1) << 31; /* tasks of the second stream are counted from here */
+static const uint32_t stream_tasks = UINT32_C(1) << 31; /* first task number of the second stream */
 
-/* How many uniform draws below n one 64-bit word gives: draws multiply, and what is left of the word after k of them
- * still has 64 - k log2(n) bits; with at least 32 left, a draw's bias is below 2^-32. */
-static unsigned draws_a_word(size_t n) {
+/* Returns the number of uniform draws below n from one 64-bit word. After k draws by multiplication, 64 - k log2(n)
+ * bits of the word remain; with at least 32 remaining, the bias of a draw is below 2^-32. */
+static unsigned count_draws_per_word(size_t n) {
   unsigned draws = 1;
   for (uint64_t product = (uint64_t)n * n; product <= (uint64_t)1 << 32; product *= n) {
     if (++draws == 32) break; /* n = 1 needs no bits at all */
@@ -29,19 +29,20 @@ void analysis_stratified_draw(const size_t *first, size_t tasks, uint64_t seed, 
   for (size_t t = 0; t < tasks; t++) {
     size_t n = first[t + 1] - first[t];
     uint32_t *drawn = count + first[t];
-    unsigned left = 0, a_word = draws_a_word(n), half = 1;
+    unsigned remaining = 0, half = 1;
+    const unsigned draws_per_word = count_draws_per_word(n);
     uint32_t block = 0;
     uint64_t word = 0;
     CoreRandom4 words = {{0}};
     memset(drawn, 0, n * sizeof *drawn);
-    for (size_t i = 0; i < n; i++, left--) {
-      if (left == 0) {
+    for (size_t i = 0; i < n; i++, remaining--) {
+      if (remaining == 0) {
         half = 1 - half;
         if (half == 0) {
           words = core_random_4(seed, CORE_RANDOM_BOOTSTRAP, replicate, (uint32_t)t + stream * stream_tasks, block++);
         }
         word = (uint64_t)words.v[2 * half + 1] << 32 | words.v[2 * half];
-        left = a_word;
+        remaining = draws_per_word;
       }
       unsigned __int128 product = (unsigned __int128)word * n;
       drawn[(size_t)(product >> 64)]++;
@@ -52,8 +53,8 @@ void analysis_stratified_draw(const size_t *first, size_t tasks, uint64_t seed, 
 
 /* ---- percentiles ------------------------------------------------------------------------------------------------ */
 
-/* Hoare's selection: puts the k-th smallest at value[k], no greater ones before it. */
-static void select_place(double *value, size_t n, size_t k) {
+/* Moves the k-th smallest value to value[k] and all smaller ones before it (Hoare's selection). */
+static void select_kth(double *value, size_t n, size_t k) {
   size_t low = 0, high = n - 1;
   while (low < high) {
     double pivot = value[low + (high - low) / 2];
@@ -72,22 +73,22 @@ static void select_place(double *value, size_t n, size_t k) {
   }
 }
 
-/* numpy's linear percentile, as analysis_percentile, without sorting all of them. Reorders the values. */
+/* Computes analysis_percentile without a full sort. Reorders the values. */
 static double percentile_in_place(double *value, size_t n, double q) {
   if (n == 0) return NAN;
   double rank = q * (double)(n - 1);
   size_t below = (size_t)rank;
-  select_place(value, n, below);
-  double at = value[below], next = at;
+  select_kth(value, n, below);
+  double low = value[below], high = low;
   if (below + 1 < n) {
-    next = value[below + 1];
-    for (size_t i = below + 2; i < n; i++) next = value[i] < next ? value[i] : next;
+    high = value[below + 1];
+    for (size_t i = below + 2; i < n; i++) high = value[i] < high ? value[i] : high;
   }
-  return at + (rank - (double)below) * (next - at);
+  return low + (rank - (double)below) * (high - low);
 }
 
-/* From the replicates' values, NaN among them left out, to an interval. */
-static AnalysisInterval interval_of(double center, double *value, size_t replicates, double level, size_t n) {
+/* Computes the interval from the replicates' values, ignoring NaN. */
+static AnalysisInterval replicates_interval(double center, double *value, size_t replicates, double level, size_t n) {
   size_t defined = 0;
   for (size_t r = 0; r < replicates; r++) {
     if (!isnan(value[r])) value[defined++] = value[r];
@@ -99,19 +100,19 @@ static AnalysisInterval interval_of(double center, double *value, size_t replica
   return interval;
 }
 
-/* The same from the values of the distinct draws. */
-static AnalysisInterval interval_of_ways(double center, const AnalysisDraws *draws, const double *value, double level,
-                                         size_t n) {
+/* Computes the interval from the values of the distinct draws. */
+static AnalysisInterval draws_interval(double center, const AnalysisDraws *draws, const double *value, double level,
+                                       size_t n) {
   const double q[2] = {(1 - level) / 2, (1 + level) / 2};
-  double end[2] = {NAN, NAN};
-  if (!isnan(center)) analysis_draws_percentiles(draws, value, q, 2, end);
-  return (AnalysisInterval){center, end[0], end[1], n};
+  double bounds[2] = {NAN, NAN};
+  if (!isnan(center)) analysis_draws_percentiles(draws, value, q, 2, bounds);
+  return (AnalysisInterval){center, bounds[0], bounds[1], n};
 }
 
 /* ---- aggregates ------------------------------------------------------------------------------------------------- */
 
-/* value[k][replicate] */
-static void aggregate_replicates(const AnalysisRanked *ranked, const AnalysisAggregate *wanted, size_t count,
+/* Computes value[k][replicate] for all aggregates. */
+static void aggregate_replicates(const AnalysisRanked *ranked, const AnalysisAggregate *aggregates, size_t count,
                                  size_t replicates, uint64_t seed, double *value) {
   const AnalysisScores *scores = ranked->scores;
 #pragma omp parallel
@@ -122,43 +123,43 @@ static void aggregate_replicates(const AnalysisRanked *ranked, const AnalysisAgg
     for (size_t r = 0; r < replicates; r++) {
       analysis_stratified_draw(scores->first, scores->tasks, seed, (uint32_t)r, 0, drawn);
       for (size_t k = 0; k < count; k++)
-        value[k * replicates + r] = analysis_ranked_aggregate(ranked, wanted[k], drawn, mean);
+        value[k * replicates + r] = analysis_ranked_aggregate(ranked, aggregates[k], drawn, mean);
     }
     free(drawn);
     free(mean);
   }
 }
 
-void analysis_stratified_aggregates(AnalysisDraws *draws, const AnalysisScores *scores, const AnalysisAggregate *wanted,
-                                    size_t count, size_t replicates, double level, uint64_t seed,
-                                    AnalysisInterval *interval) {
+void analysis_stratified_aggregates(AnalysisDraws *draws, const AnalysisScores *scores,
+                                    const AnalysisAggregate *aggregates, size_t count, size_t replicates, double level,
+                                    uint64_t seed, AnalysisInterval *interval) {
   size_t n = scores->tasks ? scores->first[scores->tasks] : 0;
-  AnalysisDraws own = {0};
+  AnalysisDraws local_draws = {0};
   for (size_t k = 0; k < count; k++)
-    interval[k] = (AnalysisInterval){analysis_aggregate(scores, wanted[k]), NAN, NAN, n};
+    interval[k] = (AnalysisInterval){analysis_aggregate(scores, aggregates[k]), NAN, NAN, n};
   if (count == 0 || replicates == 0 || isnan(interval[0].center)) return;
-  if (!draws) draws = &own;
-  const bool few = analysis_draws_prepare(draws, scores->first, scores->tasks, replicates, seed);
+  if (!draws) draws = &local_draws;
+  const bool has_table = analysis_draws_prepare(draws, scores->first, scores->tasks, replicates, seed);
   AnalysisRanked ranked = analysis_ranked_create(scores);
-  double *value = core_memory_allocate(count * (few ? draws->ways : replicates) * sizeof *value);
+  double *value = core_memory_allocate(count * (has_table ? draws->distinct : replicates) * sizeof *value);
   double *mean = core_memory_allocate(scores->tasks * sizeof *mean);
-  if (!few) aggregate_replicates(&ranked, wanted, count, replicates, seed, value);
-  for (size_t k = 0; k < count && !few; k++)
-    interval[k] = interval_of(interval[k].center, value + k * replicates, replicates, level, n);
-  for (size_t k = 0; k < count && few; k++) {
-    for (size_t way = 0; way < draws->ways; way++)
-      value[way] = analysis_ranked_aggregate(&ranked, wanted[k], draws->count + way * n, mean);
-    interval[k] = interval_of_ways(interval[k].center, draws, value, level, n);
+  if (!has_table) aggregate_replicates(&ranked, aggregates, count, replicates, seed, value);
+  for (size_t k = 0; k < count && !has_table; k++)
+    interval[k] = replicates_interval(interval[k].center, value + k * replicates, replicates, level, n);
+  for (size_t k = 0; k < count && has_table; k++) {
+    for (size_t d = 0; d < draws->distinct; d++)
+      value[d] = analysis_ranked_aggregate(&ranked, aggregates[k], draws->count + d * n, mean);
+    interval[k] = draws_interval(interval[k].center, draws, value, level, n);
   }
   free(value);
   free(mean);
   analysis_ranked_free(&ranked);
-  analysis_draws_free(&own);
+  analysis_draws_free(&local_draws);
 }
 
 /* ---- profiles and curves ---------------------------------------------------------------------------------------- */
 
-/* The share of drawn runs above tau. */
+/* Returns the share of drawn runs above tau. */
 static double share_above(const AnalysisScores *scores, double tau, const uint32_t *drawn, size_t n) {
   uint64_t above = 0;
   for (size_t j = 0; j < n; j++) above += scores->score[j] > tau ? drawn[j] : 0;
@@ -168,73 +169,81 @@ static double share_above(const AnalysisScores *scores, double tau, const uint32
 void analysis_stratified_profile(AnalysisDraws *draws, const AnalysisScores *scores, const double *tau, size_t count,
                                  size_t replicates, double level, uint64_t seed, AnalysisInterval *interval) {
   size_t n = scores->tasks ? scores->first[scores->tasks] : 0;
-  AnalysisDraws own = {0};
+  AnalysisDraws local_draws = {0};
   for (size_t i = 0; i < count; i++)
     interval[i] = (AnalysisInterval){analysis_profile_runs(scores, tau[i]), NAN, NAN, n};
   if (count == 0 || replicates == 0 || isnan(interval[0].center)) return;
-  if (!draws) draws = &own;
-  const bool few = analysis_draws_prepare(draws, scores->first, scores->tasks, replicates, seed);
-  double *value = core_memory_allocate((few ? draws->ways : count * replicates) * sizeof *value);
-  for (size_t i = 0; i < count && few; i++) {
-    for (size_t way = 0; way < draws->ways; way++) value[way] = share_above(scores, tau[i], draws->count + way * n, n);
-    interval[i] = interval_of_ways(interval[i].center, draws, value, level, n);
+  if (!draws) draws = &local_draws;
+  const bool has_table = analysis_draws_prepare(draws, scores->first, scores->tasks, replicates, seed);
+  double *value = core_memory_allocate((has_table ? draws->distinct : count * replicates) * sizeof *value);
+  for (size_t i = 0; i < count && has_table; i++) {
+    for (size_t d = 0; d < draws->distinct; d++) value[d] = share_above(scores, tau[i], draws->count + d * n, n);
+    interval[i] = draws_interval(interval[i].center, draws, value, level, n);
   }
-#pragma omp parallel if (!few)
+#pragma omp parallel if (!has_table)
   {
     uint32_t *drawn = core_memory_allocate(n * sizeof *drawn);
 #pragma omp for schedule(static)
-    for (size_t r = 0; r < (few ? 0 : replicates); r++) {
+    for (size_t r = 0; r < (has_table ? 0 : replicates); r++) {
       analysis_stratified_draw(scores->first, scores->tasks, seed, (uint32_t)r, 0, drawn);
       for (size_t i = 0; i < count; i++) value[i * replicates + r] = share_above(scores, tau[i], drawn, n);
     }
     free(drawn);
   }
-  for (size_t i = 0; i < count && !few; i++)
-    interval[i] = interval_of(interval[i].center, value + i * replicates, replicates, level, n);
+  for (size_t i = 0; i < count && !has_table; i++)
+    interval[i] = replicates_interval(interval[i].center, value + i * replicates, replicates, level, n);
   free(value);
-  analysis_draws_free(&own);
+  analysis_draws_free(&local_draws);
 }
 
-/* The scores of one point that are there, by task, and which run each is of. */
-typedef struct Reached { double *score; size_t *first, *run; uint32_t *count; double *mean; size_t n, tasks; } Reached;
+/* Scores of the runs that reach one point of a curve, grouped by task. */
+typedef struct PointScores {
+  double *score;         /* [n] */
+  size_t *first, *run;   /* [tasks + 1] as in AnalysisScores; [n] index of each score's run */
+  uint32_t *count;       /* [n] scratch: counts of a replicate */
+  double *mean;          /* [tasks] scratch: means of a replicate */
+  size_t n, tasks;
+} PointScores;
 
-static Reached reached_create(size_t n, size_t tasks) {
-  return (Reached){core_memory_allocate((n + 1) * sizeof(double)),   core_memory_allocate((tasks + 1) * sizeof(size_t)),
-                   core_memory_allocate((n + 1) * sizeof(size_t)),   core_memory_allocate((n + 1) * sizeof(uint32_t)),
-                   core_memory_allocate((tasks + 1) * sizeof(double)), 0, 0};
+static PointScores point_scores_create(size_t n, size_t tasks) {
+  return (PointScores){.score = core_memory_allocate((n + 1) * sizeof(double)),
+                       .first = core_memory_allocate((tasks + 1) * sizeof(size_t)),
+                       .run = core_memory_allocate((n + 1) * sizeof(size_t)),
+                       .count = core_memory_allocate((n + 1) * sizeof(uint32_t)),
+                       .mean = core_memory_allocate((tasks + 1) * sizeof(double))};
 }
 
-static void reached_free(Reached *reached) {
-  free(reached->score);
-  free(reached->first);
-  free(reached->run);
-  free(reached->count);
-  free(reached->mean);
+static void point_scores_free(PointScores *point) {
+  free(point->score);
+  free(point->first);
+  free(point->run);
+  free(point->count);
+  free(point->mean);
 }
 
-static void reached_fill(Reached *reached, const double *score, const size_t *first, size_t tasks) {
-  reached->n = reached->tasks = reached->first[0] = 0;
+static void point_scores_fill(PointScores *point, const double *score, const size_t *first, size_t tasks) {
+  point->n = point->tasks = point->first[0] = 0;
   for (size_t t = 0; t < tasks; t++) {
     for (size_t i = first[t]; i < first[t + 1]; i++) {
       if (isnan(score[i])) continue;
-      reached->run[reached->n] = i;
-      reached->score[reached->n++] = score[i];
+      point->run[point->n] = i;
+      point->score[point->n++] = score[i];
     }
-    if (reached->n > reached->first[reached->tasks]) reached->first[++reached->tasks] = reached->n;
+    if (point->n > point->first[point->tasks]) point->first[++point->tasks] = point->n;
   }
 }
 
-/* drawn [replicates][n of all runs]; value: room for the replicates. */
-static AnalysisInterval point_interval(Reached *reached, AnalysisAggregate aggregate, const uint32_t *drawn, size_t n,
+/* Computes the interval at one point. drawn: [replicates][n of all runs]; value: scratch [replicates]. */
+static AnalysisInterval point_interval(PointScores *point, AnalysisAggregate aggregate, const uint32_t *drawn, size_t n,
                                        size_t replicates, double level, double *value) {
-  AnalysisScores scores = {reached->score, reached->first, reached->tasks};
+  AnalysisScores scores = {point->score, point->first, point->tasks};
   AnalysisRanked ranked = analysis_ranked_create(&scores);
   for (size_t r = 0; r < replicates; r++) {
-    for (size_t i = 0; i < reached->n; i++) reached->count[i] = drawn[r * n + reached->run[i]];
-    value[r] = analysis_ranked_aggregate(&ranked, aggregate, reached->count, reached->mean);
+    for (size_t i = 0; i < point->n; i++) point->count[i] = drawn[r * n + point->run[i]];
+    value[r] = analysis_ranked_aggregate(&ranked, aggregate, point->count, point->mean);
   }
   analysis_ranked_free(&ranked);
-  return interval_of(analysis_aggregate(&scores, aggregate), value, replicates, level, reached->n);
+  return replicates_interval(analysis_aggregate(&scores, aggregate), value, replicates, level, point->n);
 }
 
 void analysis_stratified_curve(const double *score, size_t points, const size_t *first, size_t tasks,
@@ -245,17 +254,17 @@ void analysis_stratified_curve(const double *score, size_t points, const size_t 
 #pragma omp parallel
   {
     double *value = core_memory_allocate((replicates + 1) * sizeof *value);
-    Reached reached = reached_create(n, tasks);
+    PointScores point = point_scores_create(n, tasks);
 #pragma omp for schedule(static)
     for (size_t r = 0; r < replicates; r++)
       analysis_stratified_draw(first, tasks, seed, (uint32_t)r, 0, drawn + r * n);
 #pragma omp for schedule(dynamic)
     for (size_t p = 0; p < points; p++) {
-      reached_fill(&reached, score + p * n, first, tasks);
-      interval[p] = point_interval(&reached, aggregate, drawn, n, replicates, level, value);
+      point_scores_fill(&point, score + p * n, first, tasks);
+      interval[p] = point_interval(&point, aggregate, drawn, n, replicates, level, value);
     }
     free(value);
-    reached_free(&reached);
+    point_scores_free(&point);
   }
   free(drawn);
 }

@@ -1,7 +1,7 @@
-/* The union of two databases, for runs of two clusters (maintain.h). A run moves as a whole: from where it got further.
- * Rows are read from one connection and written through another, so that the source is opened by the rules of all
- * reading (whose file, which version, read-only) and never attached. What the importer knows of a workspace's files
- * (run_log, run_import) stays behind: the merged database has other files, or none. */
+/* Merges two databases, for runs of two clusters (maintain.h). A run is copied as a whole, from the database where it
+ * has progressed further. Rows are read from one connection and written through another, so that the source passes the
+ * usual checks (owner, version, read-only) and is never attached. The importer's state of a workspace (run_log,
+ * run_import) is not copied, because the merged database has other files, or none. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,37 +17,37 @@ static const char *const run_columns =
 static const char *const attempt_columns =
   "run_id, attempt, status, host, pid, device, git_commit, started, heartbeat, finished, message, code, code_files";
 
-/* The columns of a table that both have: a source of an earlier commit lacks the last ones. */
-static int common_columns(StoreDatabase *target, StoreDatabase *source, const char *table, CoreText *list) {
-  sqlite3_stmt *ours = NULL, *theirs = NULL;
+/* Lists the columns of a table that both databases have: a source of an earlier commit lacks the last ones. */
+static int list_common_columns(StoreDatabase *target, StoreDatabase *source, const char *table, CoreText *list) {
+  sqlite3_stmt *in_target = NULL, *in_source = NULL;
   static const char sql[] = "SELECT name FROM pragma_table_info(?1) WHERE ?2 IS NULL OR name = ?2";
-  int code = store_database_prepare(target, sql, &ours), step = SQLITE_DONE;
-  if (code == CORE_OK) code = store_database_prepare(source, sql, &theirs);
+  int code = store_database_prepare(target, sql, &in_target), step = SQLITE_DONE;
+  if (code == CORE_OK) code = store_database_prepare(source, sql, &in_source);
   if (code == CORE_OK) {
-    sqlite3_bind_text(ours, 1, table, -1, SQLITE_STATIC);
-    sqlite3_bind_text(theirs, 1, table, -1, SQLITE_STATIC);
+    sqlite3_bind_text(in_target, 1, table, -1, SQLITE_STATIC);
+    sqlite3_bind_text(in_source, 1, table, -1, SQLITE_STATIC);
   }
-  while (code == CORE_OK && (step = sqlite3_step(ours)) == SQLITE_ROW) {
-    const char *name = (const char *)sqlite3_column_text(ours, 0); /* a column of the schema that this program made */
-    sqlite3_bind_text(theirs, 2, name, -1, SQLITE_TRANSIENT);
-    if (sqlite3_step(theirs) == SQLITE_ROW) core_text_appendf(list, "%s%s", list->length ? ", " : "", name);
-    sqlite3_reset(theirs);
+  while (code == CORE_OK && (step = sqlite3_step(in_target)) == SQLITE_ROW) {
+    const char *name = (const char *)sqlite3_column_text(in_target, 0); /* trusted: this program created the schema */
+    sqlite3_bind_text(in_source, 2, name, -1, SQLITE_TRANSIENT);
+    if (sqlite3_step(in_source) == SQLITE_ROW) core_text_appendf(list, "%s%s", list->length ? ", " : "", name);
+    sqlite3_reset(in_source);
   }
   if (code == CORE_OK && step != SQLITE_DONE) code = store_database_error(target, "read");
-  sqlite3_finalize(ours);
-  sqlite3_finalize(theirs);
+  sqlite3_finalize(in_target);
+  sqlite3_finalize(in_source);
   return code;
 }
 
-/* "?, ?, ?" as many as the list has columns. */
-static void append_places(CoreText *sql, const char *list) {
+/* Appends "?, ?, ?", one placeholder per column of the list. */
+static void append_placeholders(CoreText *sql, const char *list) {
   core_text_append(sql, "?");
   for (const char *c = list; *c; c++) {
     if (*c == ',') core_text_append(sql, ", ?");
   }
 }
 
-/* Reads rows with one statement and writes each with another, value for value. */
+/* Pair of statements that copies rows value by value. */
 typedef struct Copy { sqlite3_stmt *read, *write; } Copy;
 
 static int copy_prepare(StoreDatabase *target, StoreDatabase *source, const char *read, const char *write, Copy *copy) {
@@ -55,11 +55,13 @@ static int copy_prepare(StoreDatabase *target, StoreDatabase *source, const char
   return store_database_prepare(target, write, &copy->write);
 }
 
-/* The statements' parameters are bound. skip: leading columns of `read` that are not written. */
-static int copy_rows(StoreDatabase *target, StoreDatabase *source, Copy *copy, int place, int64_t *rows) {
+/* Copies all rows; the parameters of `read` are bound. Its columns go to the parameters of `write` from
+ * first_parameter on, and the number of rows is added to *rows unless it is NULL. */
+static int copy_rows(StoreDatabase *target, StoreDatabase *source, Copy *copy, int first_parameter, int64_t *rows) {
   int step, columns = sqlite3_column_count(copy->read);
   while ((step = sqlite3_step(copy->read)) == SQLITE_ROW) {
-    for (int c = 0; c < columns; c++) sqlite3_bind_value(copy->write, place + c, sqlite3_column_value(copy->read, c));
+    for (int c = 0; c < columns; c++)
+      sqlite3_bind_value(copy->write, first_parameter + c, sqlite3_column_value(copy->read, c));
     TRY(store_database_run(target, copy->write));
     if (rows) ++*rows;
   }
@@ -76,27 +78,27 @@ static void copy_close(Copy *copy) {
 
 typedef struct Sweeps { sqlite3_stmt *read, *find, *write, *members, *member; } Sweeps;
 
-/* *name: as the sweep is to be called in the target; *present: it is there already. */
-static int name_sweep(StoreDatabase *target, Sweeps *s, const char *name, const char *ini, char chosen[160],
-                      bool *present) {
-  snprintf(chosen, 160, "%s", name);
+/* Selects the name of a source's sweep in the target; *exists: whether the target already has it. */
+static int name_sweep(StoreDatabase *target, Sweeps *s, const char *name, const char *ini, char target_name[160],
+                      bool *exists) {
+  snprintf(target_name, 160, "%s", name);
   for (int tries = 0; tries < 2; tries++) {
-    sqlite3_bind_text(s->find, 1, chosen, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(s->find, 1, target_name, -1, SQLITE_TRANSIENT);
     int step = sqlite3_step(s->find);
-    const char *there = step == SQLITE_ROW ? (const char *)sqlite3_column_text(s->find, 0) : NULL;
-    *present = step == SQLITE_ROW;
-    bool same = *present && strcmp(there ? there : "", ini) == 0;
+    const char *target_ini = step == SQLITE_ROW ? (const char *)sqlite3_column_text(s->find, 0) : NULL;
+    *exists = step == SQLITE_ROW;
+    const bool is_same = *exists && strcmp(target_ini ? target_ini : "", ini) == 0;
     sqlite3_reset(s->find);
     if (step != SQLITE_ROW && step != SQLITE_DONE) return store_database_error(target, "read");
-    if (!*present || same) return CORE_OK;
-    snprintf(chosen, 160, "%.100s.%08x", name, store_crc32(ini, strlen(ini)));
+    if (!*exists || is_same) return CORE_OK;
+    snprintf(target_name, 160, "%.100s.%08x", name, store_crc32(ini, strlen(ini)));
   }
-  return core_error(CORE_FAIL, "%s holds another sweep under the names %s and %s", target->path, name, chosen);
+  return core_error(CORE_FAIL, "%s contains other sweeps named %s and %s", target->path, name, target_name);
 }
 
-/* What is said of a run or sweep, by its name in the source and in the target. Tags join; both notes and pins stay. */
+/* Merges the annotations of a run or sweep: the union of tags, notes and pins. */
 static int merge_annotations(StoreDatabase *target, StoreDatabase *source, const char *subject, const char *name,
-                             const char *chosen) {
+                             const char *target_name) {
   Copy copy = {NULL, NULL};
   int code = copy_prepare(target, source, "SELECT key, value FROM annotation WHERE subject = ?1 AND name = ?2",
                           "INSERT OR IGNORE INTO annotation(subject, name, key, value) VALUES(?1, ?2, ?3, ?4)", &copy);
@@ -104,7 +106,7 @@ static int merge_annotations(StoreDatabase *target, StoreDatabase *source, const
     sqlite3_bind_text(copy.read, 1, subject, -1, SQLITE_STATIC);
     sqlite3_bind_text(copy.read, 2, name, -1, SQLITE_TRANSIENT);
     sqlite3_bind_text(copy.write, 1, subject, -1, SQLITE_STATIC);
-    sqlite3_bind_text(copy.write, 2, chosen, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(copy.write, 2, target_name, -1, SQLITE_TRANSIENT);
     code = copy_rows(target, source, &copy, 3, NULL);
   }
   copy_close(&copy);
@@ -114,26 +116,27 @@ static int merge_annotations(StoreDatabase *target, StoreDatabase *source, const
 static int merge_sweep(StoreDatabase *target, StoreDatabase *source, Sweeps *s, StoreMerge *merge) {
   const char *name = (const char *)sqlite3_column_text(s->read, 0),
              *ini = (const char *)sqlite3_column_text(s->read, 1);
-  char chosen[160];
-  bool present;
+  char target_name[160];
+  bool exists;
   TRY(core_text_check_name(name ? name : "", "a sweep's name"));
-  TRY(name_sweep(target, s, name, ini ? ini : "", chosen, &present));
-  if (!present) {
-    sqlite3_bind_text(s->write, 1, chosen, -1, SQLITE_TRANSIENT);
+  TRY(name_sweep(target, s, name, ini ? ini : "", target_name, &exists));
+  if (!exists) {
+    sqlite3_bind_text(s->write, 1, target_name, -1, SQLITE_TRANSIENT);
     sqlite3_bind_value(s->write, 2, sqlite3_column_value(s->read, 1));
     sqlite3_bind_value(s->write, 3, sqlite3_column_value(s->read, 2));
     TRY(store_database_run(target, s->write));
     merge->sweeps++;
-    merge->renamed_sweeps += strcmp(chosen, name) != 0;
+    merge->renamed_sweeps += strcmp(target_name, name) != 0;
   }
   Copy copy = {s->members, s->member};
   sqlite3_bind_text(s->members, 1, name, -1, SQLITE_TRANSIENT);
-  sqlite3_bind_text(s->member, 1, chosen, -1, SQLITE_TRANSIENT);
+  sqlite3_bind_text(s->member, 1, target_name, -1, SQLITE_TRANSIENT);
   TRY(copy_rows(target, source, &copy, 2, NULL));
-  return merge_annotations(target, source, "sweep", name, chosen);
+  return merge_annotations(target, source, "sweep", name, target_name);
 }
 
-/* Two places may have put other runs at one index (a search that saw other results): the later comes behind all. */
+/* Appends the run if its index is taken: two workspaces may have different runs at one index (a search that saw other
+ * results). */
 static const char member_sql[] =
   "INSERT INTO sweep_run SELECT ?1, iif(EXISTS(SELECT 1 FROM sweep_run WHERE sweep = ?1 AND idx = ?2),"
   " (SELECT max(idx) + 1 FROM sweep_run WHERE sweep = ?1), ?2), ?3"
@@ -161,7 +164,7 @@ static int merge_sweeps(StoreDatabase *target, StoreDatabase *source, StoreMerge
 
 /* ---- runs ------------------------------------------------------------------------------------------------------- */
 
-/* The tables of measured numbers, each with run_id as its first key. */
+/* Tables of measurements; run_id is the first key of each. */
 static const struct { const char *name, *order; } measured[] = {
   {"iteration", "iteration"},
   {"iteration_bin", "bin"},
@@ -180,21 +183,21 @@ static const char *const remove_sql[] = {
 enum { REMOVALS = sizeof remove_sql / sizeof *remove_sql };
 
 typedef struct Runs {
-  sqlite3_stmt *list;    /* of the source */
-  sqlite3_stmt *find;    /* in the target: key, and how far */
+  sqlite3_stmt *list;    /* runs of the source */
+  sqlite3_stmt *find;    /* key of a run in the target, and whether the source has progressed further */
   sqlite3_stmt *remove[REMOVALS];
   Copy run, attempts, measured[MEASURED];
 } Runs;
 
-/* Prepares: SELECT the common columns of a run, INSERT them. */
+/* Prepares the copy of a table's common columns for one run. */
 static int prepare_measured(StoreDatabase *target, StoreDatabase *source, const char *table, const char *order,
                             Copy *copy) {
   CoreText list = {0}, read = {0}, write = {0};
-  int code = common_columns(target, source, table, &list);
+  int code = list_common_columns(target, source, table, &list);
   const char *names = core_text_string(&list);
   core_text_appendf(&read, "SELECT %s FROM %s WHERE run_id = ?1 ORDER BY %s", names, table, order);
   core_text_appendf(&write, "INSERT INTO %s(%s) VALUES(", table, names);
-  append_places(&write, names);
+  append_placeholders(&write, names);
   core_text_append(&write, ")");
   if (code == CORE_OK) code = copy_prepare(target, source, core_text_string(&read), core_text_string(&write), copy);
   core_text_free(&list);
@@ -212,30 +215,32 @@ static int prepare_runs(StoreDatabase *target, StoreDatabase *source, Runs *r) {
                              " FROM run WHERE id = ?1",
                              &r->find));
   for (int i = 0; i < REMOVALS; i++) TRY(store_database_prepare(target, remove_sql[i], &r->remove[i]));
-  CoreText places = {0};
-  append_places(&places, run_columns);
+  CoreText placeholders = {0};
+  append_placeholders(&placeholders, run_columns);
   snprintf(read, sizeof read, "SELECT id, %s FROM run WHERE key = ?1", run_columns);
   snprintf(write, sizeof write, "INSERT OR REPLACE INTO run(key, id, %s) VALUES(?, ?, %s)", run_columns,
-           core_text_string(&places));
+           core_text_string(&placeholders));
   int code = copy_prepare(target, source, read, write, &r->run);
-  core_text_clear(&places);
-  append_places(&places, attempt_columns);
+  core_text_clear(&placeholders);
+  append_placeholders(&placeholders, attempt_columns);
   snprintf(read, sizeof read, "SELECT %s FROM attempt WHERE run_id = ?1", attempt_columns);
-  snprintf(write, sizeof write, "INSERT INTO attempt(%s) VALUES(%s)", attempt_columns, core_text_string(&places));
+  snprintf(write, sizeof write, "INSERT INTO attempt(%s) VALUES(%s)", attempt_columns,
+           core_text_string(&placeholders));
   if (code == CORE_OK) code = copy_prepare(target, source, read, write, &r->attempts);
-  core_text_free(&places);
+  core_text_free(&placeholders);
   for (int i = 0; i < MEASURED && code == CORE_OK; i++)
     code = prepare_measured(target, source, measured[i].name, measured[i].order, &r->measured[i]);
   return code;
 }
 
-/* *key: of the run in the target, 0 = it is not there; *further: the source got further. */
-static int compare_run(StoreDatabase *target, Runs *r, const char *id, int64_t *key, bool *further) {
+/* Looks up a run in the target. *key: its key, 0 if it does not exist; *is_behind: whether the source has progressed
+ * further. */
+static int compare_run(StoreDatabase *target, Runs *r, const char *id, int64_t *key, bool *is_behind) {
   sqlite3_bind_text(r->find, 1, id, -1, SQLITE_STATIC);
   for (int c = 2; c <= 4; c++) sqlite3_bind_value(r->find, c, sqlite3_column_value(r->list, c));
   int step = sqlite3_step(r->find);
   *key = step == SQLITE_ROW ? sqlite3_column_int64(r->find, 0) : 0;
-  *further = step == SQLITE_ROW ? sqlite3_column_int(r->find, 1) != 0 : true;
+  *is_behind = step == SQLITE_ROW ? sqlite3_column_int(r->find, 1) != 0 : true;
   sqlite3_reset(r->find);
   return step == SQLITE_ROW || step == SQLITE_DONE ? CORE_OK : store_database_error(target, "read");
 }
@@ -248,7 +253,7 @@ static int remove_run(StoreDatabase *target, Runs *r, const char *id) {
   return CORE_OK;
 }
 
-/* The rows of its attempts and all that was measured. */
+/* Copies the attempts and measurements of a run. */
 static int copy_measured(StoreDatabase *target, StoreDatabase *source, Runs *r, const char *id, StoreMerge *merge) {
   sqlite3_bind_text(r->attempts.read, 1, id, -1, SQLITE_STATIC);
   TRY(copy_rows(target, source, &r->attempts, 1, NULL));
@@ -264,13 +269,16 @@ static int merge_run(StoreDatabase *target, StoreDatabase *source, Runs *r, Stor
   char id[CORE_RUN_ID];
   const char *text = (const char *)sqlite3_column_text(r->list, 0);
   int64_t key, source_key = sqlite3_column_int64(r->list, 1);
-  bool further;
-  if (!text || !store_is_run_id(text)) return core_error(CORE_FAIL, "%s holds a run whose id is none", source->path);
+  bool is_behind;
+  if (!text || !store_is_run_id(text))
+    return core_error(CORE_FAIL, "%s contains a run with an invalid id", source->path);
   memcpy(id, text, CORE_RUN_ID);
-  TRY(compare_run(target, r, id, &key, &further));
-  *(key == 0 ? &merge->runs_added : further ? &merge->runs_replaced : &merge->runs_kept) += 1;
+  TRY(compare_run(target, r, id, &key, &is_behind));
+  if (key == 0) merge->runs_added++;
+  else if (is_behind) merge->runs_replaced++;
+  else merge->runs_kept++;
   TRY(merge_annotations(target, source, "run", id, id));
-  if (!further) return CORE_OK;
+  if (!is_behind) return CORE_OK;
   if (key) TRY(remove_run(target, r, id));
   sqlite3_bind_int64(r->run.read, 1, source_key);
   if (key) sqlite3_bind_int64(r->run.write, 1, key);
@@ -303,7 +311,7 @@ int store_merge(StoreDatabase *target, StoreDatabase *source, StoreMerge *merge)
   return code;
 }
 
-/* ---- what it is ------------------------------------------------------------------------------------------------- */
+/* ---- mark ------------------------------------------------------------------------------------------------------- */
 
 int store_merge_begin(StoreDatabase *target) {
   return store_database_execute(target, "CREATE TABLE IF NOT EXISTS merged(  -- this file was made by `analyze merge`: "

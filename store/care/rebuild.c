@@ -1,5 +1,5 @@
-/* results.db anew from what lies in the workspace: sweeps/<name>/ (sweep.ini, manifest.tsv) and runs/<id>/. Built
- * beside the old file and put in its place at the end, so that a rebuild that fails changes nothing. */
+/* Rebuilds results.db from the workspace: sweeps/<name>/ (sweep.ini, manifest.tsv) and runs/<id>/. The new file is
+ * built next to the old one and replaces it at the end, so that a failed rebuild changes nothing. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,14 +14,14 @@
 
 /* ---- manifests -------------------------------------------------------------------------------------------------- */
 
-/* Members are recorded without their configuration; the import takes it from the run's folder, a submit from the
- * sweep. */
+/* Records the members of a sweep without their configurations: the import reads these from the run directories, and a
+ * submit from the sweep. */
 static int put_members(StoreDatabase *database, const char *name, char *text, StoreImport *result) {
   char *save = NULL;
-  int64_t number = 0, index;
+  int64_t line_number = 0, index;
   const char *id;
   for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-    number++;
+    line_number++;
     if (*line == '#' || strcmp(line, "index\trun") == 0) continue;
     if (store_manifest_line(line, &index, &id)) {
       TRY(store_database_put_run(database, name, index, NULL, id));
@@ -30,16 +30,16 @@ static int put_members(StoreDatabase *database, const char *name, char *text, St
     result->damaged_lines++;
     if (!*result->first_damage)
       snprintf(result->first_damage, sizeof result->first_damage, "sweeps/%s/manifest.tsv:%lld: damaged line, skipped",
-               name, (long long)number);
+               name, (long long)line_number);
   }
   return CORE_OK;
 }
 
-/* A sweep whose files cannot be read is told of; its runs are imported all the same. */
+/* Records a sweep. Unreadable files are reported in `result`; its runs are still imported. */
 static int put_sweep(StoreDatabase *database, const char *root, const char *name, StoreImport *result) {
   char path[CORE_PATH_MAX], *ini = NULL, *manifest = NULL;
   size_t size;
-  if (store_path_sweep(root, name, "sweep.ini", path) != CORE_OK) return CORE_OK; /* not a sweep's name */
+  if (store_path_sweep(root, name, "sweep.ini", path) != CORE_OK) return CORE_OK; /* not the name of a sweep */
   int code = core_files_read(path, 0, &ini, &size);
   if (code == CORE_OK) code = store_path_sweep(root, name, "manifest.tsv", path);
   if (code == CORE_OK) code = core_files_read(path, 0, &manifest, &size);
@@ -72,9 +72,9 @@ static int put_sweeps(StoreDatabase *database, const char *root, StoreImport *re
   return code;
 }
 
-/* ---- the exchange ----------------------------------------------------------------------------------------------- */
+/* ---- replacement ------------------------------------------------------------------------------------------------ */
 
-/* SQLite's side files go with their database: an old WAL beside a new file would be played into it. */
+/* Moves SQLite's side files with their database: SQLite would replay an old WAL into a new file. */
 static int move_side_files(const char *from, const char *to) {
   static const char *const endings[] = {"-wal", "-shm", "-journal"};
   char source[CORE_PATH_MAX], target[CORE_PATH_MAX];
@@ -88,79 +88,92 @@ static int move_side_files(const char *from, const char *to) {
   return CORE_OK;
 }
 
-/* Where the old file goes. A sound results.db.old does not give way to a damaged file. */
-static int choose_place(const char *path, char place[CORE_PATH_MAX]) {
-  TRY(core_files_path(place, "%s.old", path));
-  if (!core_files_exists(place) || store_file_is_sound(path)) return CORE_OK;
-  TRY(core_files_path(place, "%s.damaged", path));
-  core_warn("%s is damaged: it is kept as %s, and %s.old stays as it was", path, place, path);
+/* Selects the name under which the old file is kept. A damaged file does not replace an intact results.db.old. */
+static int select_backup_path(const char *path, char backup[CORE_PATH_MAX]) {
+  TRY(core_files_path(backup, "%s.old", path));
+  if (!core_files_exists(backup) || store_file_passes_quick_check(path)) return CORE_OK;
+  TRY(core_files_path(backup, "%s.damaged", path));
+  core_warn("%s is damaged: it is kept as %s, and %s.old is unchanged", path, backup, path);
   return CORE_OK;
 }
 
-static int exchange(const char *path, const char *fresh) {
-  char old[CORE_PATH_MAX];
+static int replace_database(const char *path, const char *new_path) {
+  char backup[CORE_PATH_MAX];
   if (core_files_exists(path)) {
-    TRY(choose_place(path, old));
-    if (unlink(old) < 0 && errno != ENOENT) return core_error_errno(CORE_FAIL, "cannot remove %s", old);
-    /* A second name for the old file, so that results.db is there at every moment; some filesystems have no links. */
-    if (link(path, old) < 0 && rename(path, old) < 0)
-      return core_error_errno(CORE_FAIL, "cannot keep %s as %s", path, old);
-    TRY(move_side_files(path, old));
+    TRY(select_backup_path(path, backup));
+    if (unlink(backup) < 0 && errno != ENOENT) return core_error_errno(CORE_FAIL, "cannot remove %s", backup);
+    /* A hard link, so that results.db exists at every moment; rename on file systems without links. */
+    if (link(path, backup) < 0 && rename(path, backup) < 0)
+      return core_error_errno(CORE_FAIL, "cannot keep %s as %s", path, backup);
+    TRY(move_side_files(path, backup));
   }
-  if (rename(fresh, path) < 0) return core_error_errno(CORE_FAIL, "cannot put %s in place of %s", fresh, path);
+  if (rename(new_path, path) < 0) return core_error_errno(CORE_FAIL, "cannot replace %s with %s", path, new_path);
   return CORE_OK;
 }
 
-/* What only the old database knows of attempts: those of before attempts.tsv was written. Whatever is wrong with it is
- * no matter here. */
-static int keep_attempts(StoreDatabase *fresh, const char *path) {
-#define STATE "status, host, pid, device, git_commit, started, heartbeat, finished, message"
-#define ATTEMPT STATE ", code, code_files"
-  StoreDatabase *old = NULL;
-  sqlite3_stmt *read = NULL, *write = NULL;
-  int64_t has_code = 0;
-  int code = CORE_OK, step;
-  if (!core_files_exists(path) || !store_file_is_sound(path) || store_database_open_any(path, &old) != CORE_OK ||
-      store_database_int(old, "SELECT count(*) FROM pragma_table_info('attempt') WHERE name = 'code'", &has_code) !=
-        CORE_OK ||
-      store_database_prepare(old,
-                             has_code ? "SELECT run_id, attempt, " ATTEMPT " FROM attempt WHERE status IS NOT NULL"
-                                      : "SELECT run_id, attempt, " STATE ", NULL, NULL FROM attempt"
-                                        " WHERE status IS NOT NULL",
-                             &read) != CORE_OK) {
-    store_database_close(&old);
-    core_error_clear();
-    return CORE_OK;
-  }
-  TRY_GOTO(code, out, store_database_prepare(fresh,
-    "INSERT INTO attempt(run_id, attempt, " ATTEMPT ") SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13"
+/* ---- attempts ---------------------------------------------------------------------------------------------------- */
+
+#define STATE_COLUMNS "status, host, pid, device, git_commit, started, heartbeat, finished, message"
+#define ATTEMPT_COLUMNS STATE_COLUMNS ", code, code_files"
+enum { ATTEMPT_VALUES = 13 }; /* run_id, attempt and ATTEMPT_COLUMNS */
+
+/* Opens the old database and prepares a query of its attempts; older versions lack the columns code and code_files. */
+static int query_old_attempts(const char *path, StoreDatabase **old, sqlite3_stmt **query) {
+  int64_t has_code;
+  TRY(store_database_open_any_version(path, old));
+  TRY(store_database_int(*old, "SELECT count(*) FROM pragma_table_info('attempt') WHERE name = 'code'", &has_code));
+  const char *sql = has_code ? "SELECT run_id, attempt, " ATTEMPT_COLUMNS " FROM attempt WHERE status IS NOT NULL"
+                             : "SELECT run_id, attempt, " STATE_COLUMNS ", NULL, NULL FROM attempt"
+                               " WHERE status IS NOT NULL";
+  return store_database_prepare(*old, sql, query);
+}
+
+static int insert_attempts(StoreDatabase *database, sqlite3_stmt *query) {
+  sqlite3_stmt *insert = NULL;
+  int code = CORE_OK;
+  TRY(store_database_prepare(database,
+    "INSERT INTO attempt(run_id, attempt, " ATTEMPT_COLUMNS ")"
+    " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13"
     " WHERE EXISTS (SELECT 1 FROM run WHERE id = ?1)"
-    " ON CONFLICT(run_id, attempt) DO UPDATE SET (" ATTEMPT ") = (?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
-    " WHERE attempt.status IS NULL", &write));
-  TRY_GOTO(code, out, store_database_begin(fresh));
-  while (code == CORE_OK && (step = sqlite3_step(read)) == SQLITE_ROW) {
-    for (int c = 0; c < 13; c++) sqlite3_bind_value(write, c + 1, sqlite3_column_value(read, c));
-    code = store_database_run(fresh, write);
+    " ON CONFLICT(run_id, attempt) DO UPDATE"
+    " SET (" ATTEMPT_COLUMNS ") = (?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
+    " WHERE attempt.status IS NULL", &insert));
+  TRY_GOTO(code, out, store_database_begin(database));
+  while (code == CORE_OK && sqlite3_step(query) == SQLITE_ROW) {
+    for (int c = 0; c < ATTEMPT_VALUES; c++) sqlite3_bind_value(insert, c + 1, sqlite3_column_value(query, c));
+    code = store_database_run(database, insert);
   }
-  if (code == CORE_OK) code = store_database_commit(fresh);
-  if (code != CORE_OK) store_database_rollback(fresh);
+  if (code == CORE_OK) code = store_database_commit(database);
+  if (code != CORE_OK) store_database_rollback(database);
 out:
-  sqlite3_finalize(read);
-  sqlite3_finalize(write);
+  sqlite3_finalize(insert);
+  return code;
+}
+
+/* Copies attempts that only the old database has, because they predate attempts.tsv. Ignores an unreadable old
+ * database. */
+static int copy_old_attempts(StoreDatabase *database, const char *old_path) {
+  StoreDatabase *old = NULL;
+  sqlite3_stmt *query = NULL;
+  int code = CORE_OK;
+  if (!core_files_exists(old_path) || !store_file_passes_quick_check(old_path)) return CORE_OK;
+  if (query_old_attempts(old_path, &old, &query) == CORE_OK) code = insert_attempts(database, query);
+  else core_error_clear();
+  sqlite3_finalize(query);
   store_database_close(&old);
   return code;
-#undef ATTEMPT
-#undef STATE
 }
 
-static int build(const char *root, const char *path, const char *fresh, StoreImport *result) {
+/* ---- rebuild ----------------------------------------------------------------------------------------------------- */
+
+static int build(const char *root, const char *path, const char *new_path, StoreImport *result) {
   StoreDatabase *database;
   StoreImport imported = {0};
-  TRY(store_database_open(fresh, false, &database));
+  TRY(store_database_open(new_path, false, &database));
   int code = put_sweeps(database, root, result);
   if (code == CORE_OK) code = store_import_unlocked(database, root, NULL, &imported);
-  if (code == CORE_OK) code = keep_attempts(database, path);
-  if (code == CORE_OK) code = store_database_seal(&database);
+  if (code == CORE_OK) code = copy_old_attempts(database, path);
+  if (code == CORE_OK) code = store_database_finalize(&database);
   else store_database_close(&database);
   result->rows = imported.rows;
   result->runs = imported.runs;
@@ -176,18 +189,18 @@ static void remove_database(const char *path) {
     if (core_files_path(file, "%s%s", path, endings[i]) == CORE_OK) unlink(file);
 }
 
-/* A union of several workspaces cannot be made from this one. */
+/* Refuses to replace a union of several workspaces, which cannot be rebuilt from this one. */
 static int refuse_merged(const char *path) {
   StoreDatabase *database = NULL;
-  if (!core_files_exists(path) || store_database_open_any(path, &database) != CORE_OK) {
-    core_error_clear(); /* damaged, or of a newer version: that is what a rebuild is for */
+  if (!core_files_exists(path) || store_database_open_any_version(path, &database) != CORE_OK) {
+    core_error_clear(); /* damaged, or of a newer version: a rebuild replaces it */
     return CORE_OK;
   }
   const bool merged = store_is_merged(database);
   store_database_close(&database);
-  return merged ? core_error(CORE_USAGE, "%s was made by analyze merge, and holds more than this workspace; give it "
-                             "another name, and rebuild again", path)
-                : CORE_OK;
+  if (!merged) return CORE_OK;
+  return core_error(CORE_USAGE, "%s was made by analyze merge, and contains more than this workspace; rename it, and "
+                    "rebuild again", path);
 }
 
 int store_rebuild_lock(const char *root, int *fd) {
@@ -197,19 +210,19 @@ int store_rebuild_lock(const char *root, int *fd) {
 }
 
 static int rebuild_locked(const char *root, StoreImport *result) {
-  char path[CORE_PATH_MAX], fresh[CORE_PATH_MAX];
+  char path[CORE_PATH_MAX], new_path[CORE_PATH_MAX];
   int lock;
-  bool busy;
+  bool is_held;
   TRY(store_path_database(root, path));
-  TRY(core_files_path(fresh, "%s.new", path));
+  TRY(core_files_path(new_path, "%s.new", path));
   TRY(refuse_merged(path));
-  TRY(store_import_lock(root, true, &lock, &busy));
-  remove_database(fresh); /* left over by a rebuild that was killed */
-  int code = build(root, path, fresh, result);
-  if (code == CORE_OK) code = exchange(path, fresh);
+  TRY(store_import_lock(root, true, &lock, &is_held));
+  remove_database(new_path); /* left over by a killed rebuild */
+  int code = build(root, path, new_path, result);
+  if (code == CORE_OK) code = replace_database(path, new_path);
   if (code != CORE_OK) {
-    remove_database(fresh);
-    code = core_error_context(code, "nothing was rebuilt, and %s is as it was", path);
+    remove_database(new_path);
+    code = core_error_context(code, "nothing was rebuilt, and %s is unchanged", path);
   }
   core_files_unlock(&lock);
   return code;

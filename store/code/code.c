@@ -171,7 +171,7 @@ static void list_packages(const char *task, CoreText *packages) {
 /* Parses a line of find_code.py. */
 static int take_line(Draft *draft, char *line) {
   const char *kind = strsep(&line, "\t"), *name = line ? strsep(&line, "\t") : NULL;
-  if (!line) return core_error(CORE_FAIL, "find_code.py is of another version");
+  if (!line) return core_error(CORE_FAIL, "find_code.py is from another version; reinstall sweep");
   if (strcmp(kind, "file") == 0) return add_file(draft, name, line);
   if (strcmp(kind, "package") == 0) add_package(draft, name, line);
   if (strcmp(kind, "root") == 0) core_text_appendf(&draft->modules, "root\t%s\t%s\n", name, line);
@@ -220,7 +220,7 @@ static int find_in_python(const CoreConfig *config, Draft *draft) {
   if (code == CORE_OK && output.exit_code != 0) {
     const size_t length = strcspn(core_text_string(&output.error), "\n");
     code = core_error(CORE_USAGE, "env.task = %.200s: %.*s", config->env.task, (int)(length < 600 ? length : 600),
-                      output.error.length ? output.error.data : "its Python ended without a word");
+                      output.error.length ? output.error.data : "Python failed without a message");
   }
   if (code == CORE_OK && output.out.data) code = take_lines(draft, output.out.data);
   core_process_output_free(&output);
@@ -235,8 +235,8 @@ static int find_in_python(const CoreConfig *config, Draft *draft) {
 int store_code_library(const CoreConfig *config, char path[CORE_PATH_MAX]) {
   const char *task = config->env.task, *whole = task + strlen(library_prefix), *slash = strrchr(whole, '/');
   if (slash == NULL || slash == whole || slash[1] == '\0')
-    return core_error(CORE_USAGE, "env.task = %.200s: must be library:FILE/NAME, a shared library and an environment "
-                      "of it", task);
+    return core_error(CORE_USAGE, "env.task = %.200s: must be library:FILE/NAME, a shared library and the name of an "
+                      "environment in it", task);
   const int length = (int)(slash - whole);
   if (*whole != '/' && *config->env.folder) {
     TRY(core_files_path(path, "%s/%.*s", config->env.folder, length, whole));
@@ -329,7 +329,7 @@ static int find_in_script(const CoreScript *program, Draft *draft) {
   if (draft->lines.length > 0) store_code_hash_bytes(draft->lines.data, draft->lines.length, hash);
   if (!*recorded || strcmp(hash, recorded) == 0) return CORE_OK;
   return core_error(CORE_USAGE, "the files of [program] code (%s) were edited since the sweep was submitted; submit "
-                    "its experiment file again, which makes new runs, or restore them",
+                    "its experiment file again, which creates new runs, or restore them",
                     core_script_text(program, CORE_SCRIPT_code));
 }
 
@@ -356,7 +356,7 @@ static void free_found(Found *item) {
   *item = (Found){0};
 }
 
-void store_code_forget(void) {
+void store_code_clear_cache(void) {
   while (found_count > 0) free_found(&found[--found_count]);
 }
 
@@ -372,7 +372,7 @@ int store_code_find(const CoreConfig *config, const StoreCode **code) {
     *code = &found[i].code;
     return CORE_OK;
   }
-  if (found_count == FOUND_MAX) store_code_forget();
+  if (found_count == FOUND_MAX) store_code_clear_cache();
   Found fresh = {.key = key.data};
   const int result = find(config, &fresh.code);
   if (result != CORE_OK) {

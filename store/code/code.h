@@ -24,11 +24,11 @@ typedef struct StoreCode {
 } StoreCode;
 
 /* Finds the code of a configuration. CORE_USAGE: a module or file is missing; CORE_FAIL: it cannot be read. The result
- * is owned by this module and valid until store_code_forget. Starts the configuration's Python, so env.python must be
- * trusted first (trust.h). */
+ * is owned by this module and valid until store_code_clear_cache. Starts the configuration's Python, so env.python must
+ * be trusted first (trust.h). */
 int store_code_find(const CoreConfig *config, const StoreCode **code);
 /* Clears the cache, since files may have changed. */
-void store_code_forget(void);
+void store_code_clear_cache(void);
 
 /* Formats the differences between two summaries: "pendulous.py changed, numpy 2.3.1 -> 2.4.0". */
 void store_code_compare(const char *before, const char *now, CoreText *text);

@@ -9,15 +9,16 @@
 #define CORE_MUJOCO_HOME "" /* built without MuJoCo */
 #endif
 
-static const char *home_of(const char *variable, const char *built) {
-  const char *asked = getenv(variable);
-  return asked && *asked ? asked : built;
+/* Returns a directory named by the environment, or else the one of the build. */
+static const char *find_home(const char *variable, const char *build_home) {
+  const char *home = getenv(variable);
+  return home && *home ? home : build_home;
 }
 
 bool store_code_mujoco(const char **home, char path[CORE_PATH_MAX]) {
   char pattern[CORE_PATH_MAX];
   glob_t found;
-  *home = home_of("MUJOCO_HOME", CORE_MUJOCO_HOME);
+  *home = find_home("MUJOCO_HOME", CORE_MUJOCO_HOME);
   if (!**home || snprintf(pattern, sizeof pattern, "%s/lib/libmujoco.so*", *home) >= (int)sizeof pattern) return false;
   const bool any = glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc > 0;
   const bool fits = any && snprintf(path, CORE_PATH_MAX, "%s", found.gl_pathv[found.gl_pathc - 1]) < CORE_PATH_MAX;
@@ -26,6 +27,6 @@ bool store_code_mujoco(const char **home, char path[CORE_PATH_MAX]) {
 }
 
 int store_code_procgen(const char **home, char path[CORE_PATH_MAX]) {
-  *home = home_of("PROCGEN_HOME", CORE_PROCGEN_HOME);
+  *home = find_home("PROCGEN_HOME", CORE_PROCGEN_HOME);
   return core_files_path(path, "%s/procgen/data/prebuilt/libenv.so", *home);
 }

@@ -14,8 +14,7 @@
 #include "core/log.h"
 #include "store/code/code.h"
 
-
-/* ---- the list ---------------------------------------------------------------------------------------------------- */
+/* ---- list -------------------------------------------------------------------------------------------------------- */
 
 /* Finds the list. $XDG_CONFIG_HOME must be absolute, as its specification says; without $HOME the password database is
  * used. */
@@ -27,14 +26,14 @@ static int find_folder(char folder[CORE_PATH_MAX]) {
     home = user ? user->pw_dir : NULL;
   }
   if (home && *home == '/') return core_files_path(folder, "%s/.config/sweep", home);
-  return core_error(CORE_FAIL, "cannot tell where this user's trusted code is listed; set HOME or XDG_CONFIG_HOME");
+  return core_error(CORE_FAIL, "cannot find this user's list of trusted code; set HOME or XDG_CONFIG_HOME");
 }
 
 static int check_owner(const char *path, const struct stat *status, mode_t kind) {
   if ((status->st_mode & S_IFMT) == kind && status->st_uid == geteuid() && !(status->st_mode & (S_IWGRP | S_IWOTH)))
     return CORE_OK;
-  return core_error(CORE_FAIL, "%s: must be a plain %s of this user, which nobody else may write; mend it by chmod "
-                    "go-w, or remove it", path, kind == S_IFDIR ? "folder" : "file");
+  return core_error(CORE_FAIL, "%s: must be a %s owned by this user and writable by no other; fix it with chmod go-w, "
+                    "or remove it", path, kind == S_IFDIR ? "directory" : "regular file");
 }
 
 /* Opens the list; *file < 0: none. append: creates it. */
@@ -58,7 +57,9 @@ static int open_list(bool append, int *file, char path[CORE_PATH_MAX]) {
   *file = open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
   if (*file < 0) return errno == ENOENT ? CORE_OK : core_error_errno(CORE_FAIL, "%s", path);
   int code = fstat(*file, &status) == 0 ? check_owner(path, &status, S_IFREG) : core_error_errno(CORE_FAIL, "%s", path);
-  if (code != CORE_OK) close(*file), *file = -1;
+  if (code == CORE_OK) return CORE_OK;
+  close(*file);
+  *file = -1;
   return code;
 }
 
@@ -82,12 +83,12 @@ static int is_listed(const char *hash, bool *listed) {
   return CORE_OK;
 }
 
-static int append_line(const char *hash, const char *what) {
+static int append_line(const char *hash, const char *description) {
   char path[CORE_PATH_MAX];
   CoreText line = {0};
   int file;
   TRY(open_list(true, &file, path));
-  core_text_appendf(&line, "%s\t%s\n", hash, what);
+  core_text_appendf(&line, "%s\t%s\n", hash, description);
   for (size_t i = STORE_CODE_HASH; i + 1 < line.length; i++)
     if ((unsigned char)line.data[i] < ' ') line.data[i] = ' ';
   const bool written = write(file, line.data, line.length) == (ssize_t)line.length && fsync(file) == 0;
@@ -98,23 +99,24 @@ static int append_line(const char *hash, const char *what) {
 
 /* ---- checks ------------------------------------------------------------------------------------------------------ */
 
-static int look_up(const char *setting, const char *value, const char *what, const char *hash, bool grant,
-                   char message[STORE_TRUST_MESSAGE]) {
+/* Checks one hash; untrusted code is added to the list if `grant`, else described in `message`. */
+static int check_hash(const char *setting, const char *value, const char *description, const char *hash, bool grant,
+                      char message[STORE_TRUST_MESSAGE]) {
   bool listed;
   TRY(is_listed(hash, &listed));
   if (listed) return CORE_OK;
   if (grant) {
-    core_info("trusted from now on: %s", what);
-    return append_line(hash, what);
+    core_info("trusted from now on: %s", description);
+    return append_line(hash, description);
   }
-  snprintf(message, STORE_TRUST_MESSAGE, "%s = %.200s brings code that you have not trusted: %.1500s; look at it, then "
-           "give --trust once", setting, value, what);
+  snprintf(message, STORE_TRUST_MESSAGE, "%s = %.200s brings code that you have not trusted: %.1500s; review it, then "
+           "pass --trust once", setting, value, description);
   return CORE_OK;
 }
 
 /* Checks a Python other than the user's own. The hash includes its path: a virtual environment's program is a link to
  * the system's, and its modules are next to it. */
-int store_trust_look_at_python(const CoreConfig *config, bool grant, char message[STORE_TRUST_MESSAGE]) {
+int store_trust_examine_python(const CoreConfig *config, bool grant, char message[STORE_TRUST_MESSAGE]) {
   char path[CORE_PATH_MAX], usual[CORE_PATH_MAX], named[CORE_PATH_MAX], hash[STORE_CODE_HASH];
   CoreText text = {0};
   *message = '\0';
@@ -122,8 +124,8 @@ int store_trust_look_at_python(const CoreConfig *config, bool grant, char messag
   const char *program = store_code_python(config->env.python, named);
   if (!store_code_find_program(program, path)) {
     if (program == named)
-      return core_error(CORE_USAGE, "env.python = %.200s: %.500s is no program", config->env.python, named);
-    return core_error(CORE_USAGE, "env.python = %.200s: there is no such program", config->env.python);
+      return core_error(CORE_USAGE, "env.python = %.200s: %.500s is not a program", config->env.python, named);
+    return core_error(CORE_USAGE, "env.python = %.200s: no such program", config->env.python);
   }
   if (store_code_find_program(store_code_python("", named), usual) && strcmp(path, usual) == 0) return CORE_OK;
   TRY(store_code_hash_file(path, hash));
@@ -136,25 +138,25 @@ int store_trust_look_at_python(const CoreConfig *config, bool grant, char messag
   store_code_hash_bytes(text.data, text.length, hash);
   core_text_clear(&text);
   core_text_appendf(&text, "the program %s (BLAKE2b %s of its path and bytes)", path, hash);
-  const int code = look_up("env.python", config->env.python, core_text_string(&text), hash, grant, message);
+  const int code = check_hash("env.python", config->env.python, core_text_string(&text), hash, grant, message);
   core_text_free(&text);
   return code;
 }
 
-int store_trust_look(const CoreConfig *config, bool grant, char message[STORE_TRUST_MESSAGE]) {
+int store_trust_examine(const CoreConfig *config, bool grant, char message[STORE_TRUST_MESSAGE]) {
   const StoreCode *code;
-  TRY(store_trust_look_at_python(config, grant, message));
+  TRY(store_trust_examine_python(config, grant, message));
   if (*message) return CORE_OK; /* it would be started to find the module */
   TRY(store_code_find(config, &code));
   if (!*code->brought) return CORE_OK;
   if (config->program)
-    return look_up("program.command", core_script_text(config->program, CORE_SCRIPT_command), code->files,
-                   code->brought, grant, message);
-  return look_up("env.task", config->env.task, code->files, code->brought, grant, message);
+    return check_hash("program.command", core_script_text(config->program, CORE_SCRIPT_command), code->files,
+                      code->brought, grant, message);
+  return check_hash("env.task", config->env.task, code->files, code->brought, grant, message);
 }
 
 int store_trust_check(const CoreConfig *config, bool grant) {
   char message[STORE_TRUST_MESSAGE];
-  TRY(store_trust_look(config, grant, message));
+  TRY(store_trust_examine(config, grant, message));
   return *message ? core_error(CORE_USAGE, "%s", message) : CORE_OK;
 }

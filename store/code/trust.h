@@ -12,9 +12,9 @@ enum { STORE_TRUST_MESSAGE = 2048 };
 
 /* Sets `message` to the untrusted code of a configuration with a remedy; "": all is trusted. `grant` trusts it. Fails
  * if the code cannot be found (code.h) or others may write the file `trusted`. */
-int store_trust_look(const CoreConfig *config, bool grant, char message[STORE_TRUST_MESSAGE]);
+int store_trust_examine(const CoreConfig *config, bool grant, char message[STORE_TRUST_MESSAGE]);
 /* Checks only env.python, which must be started to find the code. */
-int store_trust_look_at_python(const CoreConfig *config, bool grant, char message[STORE_TRUST_MESSAGE]);
+int store_trust_examine_python(const CoreConfig *config, bool grant, char message[STORE_TRUST_MESSAGE]);
 /* Does the same, with CORE_USAGE for untrusted code. */
 int store_trust_check(const CoreConfig *config, bool grant);
 

@@ -1,6 +1,6 @@
-/* What an import has gathered, in memory, and its commit: rows, how far their logs are read, and the runs' states go
- * into results.db in one transaction, so that a killed import can be repeated without loss or doubling. The file is
- * locked only while a block is written, never while logs are read. */
+/* Block of an import: collects rows in memory and commits them. Rows, progress of their logs and states of runs are
+ * written in one transaction, so that a killed import can be repeated without loss or duplicates. The file is locked
+ * only while a block is written, never while logs are read. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +10,14 @@
 #include "store/database/ingest_internal.h"
 #include "store/runlog/runlog_internal.h"
 
-enum { SMALL_ROWS_MAX = 4096 }; /* evaluations, logs or runs after which a block counts as full */
+enum { SMALL_ROWS_MAX = 4096 }; /* evaluations, logs or runs of a full block */
 
 typedef struct EvaluationRow { char id[CORE_RUN_ID]; StoreEvaluation row; } EvaluationRow;
 typedef struct LayerRow { char id[CORE_RUN_ID]; StoreLayer row; } LayerRow;
 typedef struct MetricRow { char id[CORE_RUN_ID]; StoreMetric row; } MetricRow;
 typedef struct Restart { char id[CORE_RUN_ID]; } Restart;
 
-/* A growing array. */
+/* Growing array. */
 #define LIST(Type) struct { Type *items; size_t count, capacity; }
 #define LIST_ADD(list, item)                                                                                \
   do {                                                                                                      \
@@ -28,24 +28,24 @@ typedef struct Restart { char id[CORE_RUN_ID]; } Restart;
     (list).items[(list).count++] = (item);                                                                  \
   } while (0)
 
-/* The statements a commit runs, in the order it runs them. */
+/* Statements of a commit, in the order of their execution. */
 enum Statement {
-  FORGET_ITERATIONS, FORGET_BINS, FORGET_EVALUATIONS, FORGET_LAYERS, FORGET_METRICS,
-  FORGET_PROGRESS,
+  DELETE_ITERATIONS, DELETE_BINS, DELETE_EVALUATIONS, DELETE_LAYERS, DELETE_METRICS,
+  DELETE_PROGRESS,
   PUT_EVALUATION, PUT_LAYER, PUT_METRIC, PUT_PROGRESS, PUT_LOG_ATTEMPT,
-  PUT_RUN, PUT_ATTEMPT, END_ATTEMPTS, PUT_SEEN,
+  PUT_RUN, PUT_ATTEMPT, END_ATTEMPTS, PUT_RUN_IMPORT,
   STATEMENT_COUNT
 };
 
 #define COMMA_NAME(name, unit, comment) ", " #name
 #define COMMA_MARK(name, unit, comment) ", ?"
 static const char *const statement_sql[STATEMENT_COUNT] = {
-  [FORGET_ITERATIONS] = "DELETE FROM iteration WHERE run_id = ?1",
-  [FORGET_BINS] = "DELETE FROM iteration_bin WHERE run_id = ?1",
-  [FORGET_EVALUATIONS] = "DELETE FROM evaluation WHERE run_id = ?1",
-  [FORGET_LAYERS] = "DELETE FROM layer WHERE run_id = ?1",
-  [FORGET_METRICS] = "DELETE FROM metric WHERE run_id = ?1",
-  [FORGET_PROGRESS] = "DELETE FROM run_log WHERE run_id = ?1",
+  [DELETE_ITERATIONS] = "DELETE FROM iteration WHERE run_id = ?1",
+  [DELETE_BINS] = "DELETE FROM iteration_bin WHERE run_id = ?1",
+  [DELETE_EVALUATIONS] = "DELETE FROM evaluation WHERE run_id = ?1",
+  [DELETE_LAYERS] = "DELETE FROM layer WHERE run_id = ?1",
+  [DELETE_METRICS] = "DELETE FROM metric WHERE run_id = ?1",
+  [DELETE_PROGRESS] = "DELETE FROM run_log WHERE run_id = ?1",
   [PUT_EVALUATION] =
     "INSERT OR REPLACE INTO evaluation(run_id, iteration, level_set" STORE_EVALUATION_COLUMNS(COMMA_NAME) ")"
     " VALUES(?, ?, ?" STORE_EVALUATION_COLUMNS(COMMA_MARK) ")",
@@ -68,7 +68,7 @@ static const char *const statement_sql[STATEMENT_COUNT] = {
     ("INSERT OR REPLACE INTO attempt(run_id, status, attempt, host, pid, device, git_commit, started, heartbeat,"
      " finished, message, code, code_files) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?19, ?20)"),
   [END_ATTEMPTS] = "UPDATE attempt SET status = 'lost' WHERE run_id = ?1 AND attempt < ?2 AND status = 'running'",
-  [PUT_SEEN] = "INSERT OR REPLACE INTO run_import(run, folder_time, mark) VALUES(?1, ?2, ?3)",
+  [PUT_RUN_IMPORT] = "INSERT OR REPLACE INTO run_import(run, folder_time, mark) VALUES(?1, ?2, ?3)",
 };
 
 struct StoreBlock {
@@ -78,8 +78,8 @@ struct StoreBlock {
   LIST(LayerRow) layers;
   LIST(MetricRow) metrics;
   LIST(StoreLogProgress) progress;
-  LIST(StoreRunSeen) seen;
-  LIST(StoreRunSeen) attempts;  /* that have ended */
+  LIST(StoreRunSnapshot) runs;
+  LIST(StoreRunSnapshot) attempts;  /* ended attempts */
   LIST(Restart) restarts;
   sqlite3_stmt *statements[STATEMENT_COUNT];
 };
@@ -103,14 +103,14 @@ void store_block_destroy(StoreBlock **block) {
   free((*block)->layers.items);
   free((*block)->metrics.items);
   free((*block)->progress.items);
-  free((*block)->seen.items);
+  free((*block)->runs.items);
   free((*block)->attempts.items);
   free((*block)->restarts.items);
   free(*block);
   *block = NULL;
 }
 
-/* ---- gathering -------------------------------------------------------------------------------------------------- */
+/* ---- collection ------------------------------------------------------------------------------------------------- */
 
 void store_block_add_iteration(StoreBlock *block, const char *id, const StoreIteration *row) {
   store_bulk_add(block->bulk, id, row);
@@ -138,9 +138,11 @@ void store_block_add_progress(StoreBlock *block, const StoreLogProgress *progres
   LIST_ADD(block->progress, *progress);
 }
 
-void store_block_add_seen(StoreBlock *block, const StoreRunSeen *seen) { LIST_ADD(block->seen, *seen); }
+void store_block_add_run(StoreBlock *block, const StoreRunSnapshot *run) { LIST_ADD(block->runs, *run); }
 
-void store_block_add_attempt(StoreBlock *block, const StoreRunSeen *attempt) { LIST_ADD(block->attempts, *attempt); }
+void store_block_add_attempt(StoreBlock *block, const StoreRunSnapshot *attempt) {
+  LIST_ADD(block->attempts, *attempt);
+}
 
 void store_block_add_restart(StoreBlock *block, const char *id) {
   Restart item;
@@ -151,7 +153,7 @@ void store_block_add_restart(StoreBlock *block, const char *id) {
 bool store_block_is_full(const StoreBlock *block) {
   return store_bulk_count(block->bulk) == STORE_BULK_ROWS || block->evaluations.count >= SMALL_ROWS_MAX ||
          block->layers.count >= SMALL_ROWS_MAX || block->metrics.count >= STORE_BULK_ROWS ||
-         block->progress.count >= SMALL_ROWS_MAX || block->seen.count >= SMALL_ROWS_MAX ||
+         block->progress.count >= SMALL_ROWS_MAX || block->runs.count >= SMALL_ROWS_MAX ||
          block->attempts.count >= SMALL_ROWS_MAX;
 }
 
@@ -162,12 +164,13 @@ static void bind_text(sqlite3_stmt *statement, int index, const char *value) {
   else sqlite3_bind_null(statement, index);
 }
 
-/* Times that are 0 were never set. */
+/* Binds a time; 0 was never set and binds NULL. */
 static void bind_time(sqlite3_stmt *statement, int index, double unix_s) {
   if (unix_s > 0) sqlite3_bind_double(statement, index, unix_s);
   else sqlite3_bind_null(statement, index);
 }
 
+/* Binds a positive number; 0 is unknown and binds NULL. */
 static void bind_known(sqlite3_stmt *statement, int index, int64_t value) {
   if (value > 0) sqlite3_bind_int64(statement, index, value);
   else sqlite3_bind_null(statement, index);
@@ -176,7 +179,7 @@ static void bind_known(sqlite3_stmt *statement, int index, int64_t value) {
 static int commit_restarts(StoreBlock *block) {
   for (size_t i = 0; i < block->restarts.count; i++) {
     const Restart *item = &block->restarts.items[i];
-    for (int k = FORGET_ITERATIONS; k <= FORGET_PROGRESS; k++) {
+    for (int k = DELETE_ITERATIONS; k <= DELETE_PROGRESS; k++) {
       sqlite3_bind_text(block->statements[k], 1, item->id, -1, SQLITE_STATIC);
       TRY(store_database_run(block->database, block->statements[k]));
     }
@@ -193,7 +196,7 @@ static int commit_evaluations(StoreBlock *block) {
     sqlite3_bind_int64(put, 2, item->row.iteration);
     sqlite3_bind_text(put, 3, item->row.level_set, -1, SQLITE_STATIC);
     for (int column = 0; column < STORE_EVALUATION_COUNT; column++)
-      sqlite3_bind_double(put, 4 + column, values[column]); /* SQLite makes NaN NULL */
+      sqlite3_bind_double(put, 4 + column, values[column]); /* SQLite stores NaN as NULL */
     TRY(store_database_run(block->database, put));
   }
   return CORE_OK;
@@ -235,7 +238,7 @@ static int commit_progress(StoreBlock *block) {
     sqlite3_bind_int(put, 2, item->attempt);
     sqlite3_bind_text(put, 3, store_runlog_kind_name(item->kind), -1, SQLITE_STATIC);
     sqlite3_bind_int64(put, 4, item->offset);
-    sqlite3_bind_int64(put, 5, item->mark);
+    sqlite3_bind_int64(put, 5, item->prefix_crc);
     sqlite3_bind_int64(put, 6, item->damage.lines);
     bind_known(put, 7, item->damage.first_line);
     sqlite3_bind_text(put, 8, item->file, -1, SQLITE_STATIC);
@@ -247,8 +250,8 @@ static int commit_progress(StoreBlock *block) {
   return CORE_OK;
 }
 
-/* The columns that `run` and `attempt` share: 1 to 11, 19 and 20 in both statements. */
-static void bind_state(sqlite3_stmt *statement, const StoreRunSeen *item) {
+/* Binds the columns that `run` and `attempt` share: 1 to 11, 19 and 20 in both statements. */
+static void bind_state(sqlite3_stmt *statement, const StoreRunSnapshot *item) {
   const StoreState *state = &item->state;
   sqlite3_bind_text(statement, 1, item->id, -1, SQLITE_STATIC);
   sqlite3_bind_text(statement, 2, store_status_name(state->status), -1, SQLITE_STATIC);
@@ -273,12 +276,12 @@ static int commit_attempts(StoreBlock *block) {
   return CORE_OK;
 }
 
-static int commit_seen(StoreBlock *block) {
+static int commit_runs(StoreBlock *block) {
   sqlite3_stmt **statements = block->statements;
-  for (size_t i = 0; i < block->seen.count; i++) {
-    const StoreRunSeen *item = &block->seen.items[i];
+  for (size_t i = 0; i < block->runs.count; i++) {
+    const StoreRunSnapshot *item = &block->runs.items[i];
     const StoreState *state = &item->state;
-    sqlite3_stmt *run = statements[PUT_RUN], *ended = statements[END_ATTEMPTS], *seen = statements[PUT_SEEN];
+    sqlite3_stmt *run = statements[PUT_RUN], *end = statements[END_ATTEMPTS], *import = statements[PUT_RUN_IMPORT];
     bind_state(run, item);
     sqlite3_bind_int64(run, 12, state->iteration);
     bind_known(run, 13, state->iterations);
@@ -291,14 +294,14 @@ static int commit_seen(StoreBlock *block) {
     if (state->attempt > 0) {
       bind_state(statements[PUT_ATTEMPT], item);
       TRY(store_database_run(block->database, statements[PUT_ATTEMPT]));
-      sqlite3_bind_text(ended, 1, item->id, -1, SQLITE_STATIC);
-      sqlite3_bind_int(ended, 2, state->attempt);
-      TRY(store_database_run(block->database, ended));
+      sqlite3_bind_text(end, 1, item->id, -1, SQLITE_STATIC);
+      sqlite3_bind_int(end, 2, state->attempt);
+      TRY(store_database_run(block->database, end));
     }
-    sqlite3_bind_int64(seen, 1, item->run);
-    sqlite3_bind_int64(seen, 2, item->folder_time);
-    sqlite3_bind_int64(seen, 3, item->mark);
-    TRY(store_database_run(block->database, seen));
+    sqlite3_bind_int64(import, 1, item->run);
+    sqlite3_bind_int64(import, 2, item->directory_time_ns);
+    sqlite3_bind_int64(import, 3, item->state_crc);
+    TRY(store_database_run(block->database, import));
   }
   return CORE_OK;
 }
@@ -311,14 +314,14 @@ static int commit_all(StoreBlock *block) {
   TRY(commit_metrics(block));
   TRY(commit_progress(block));
   TRY(commit_attempts(block));
-  TRY(commit_seen(block));
+  TRY(commit_runs(block));
   return store_database_commit(block->database);
 }
 
 int store_block_commit(StoreBlock *block) {
-  if (!(store_bulk_count(block->bulk) + block->evaluations.count + block->layers.count + block->metrics.count +
-        block->progress.count + block->seen.count + block->restarts.count))
-    return CORE_OK;
+  const size_t count = store_bulk_count(block->bulk) + block->evaluations.count + block->layers.count +
+                       block->metrics.count + block->progress.count + block->runs.count + block->restarts.count;
+  if (count == 0) return CORE_OK;
   TRY(store_database_begin(block->database));
   int code = commit_all(block);
   if (code != CORE_OK) {
@@ -326,8 +329,7 @@ int store_block_commit(StoreBlock *block) {
     return code;
   }
   store_bulk_clear(block->bulk);
-  block->evaluations.count = block->layers.count = block->metrics.count = block->progress.count =
-    block->seen.count = block->restarts.count =
-    block->attempts.count = 0;
+  block->evaluations.count = block->layers.count = block->metrics.count = block->progress.count = 0;
+  block->runs.count = block->restarts.count = block->attempts.count = 0;
   return CORE_OK;
 }

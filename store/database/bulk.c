@@ -1,4 +1,4 @@
-/* Iteration rows into results.db (bulk_internal.h): one prepared INSERT, then the sums of each bin that got rows. */
+/* Inserts iteration rows (bulk_internal.h): one prepared INSERT, then the sums of each bin that received rows. */
 #include "store/database/bulk_internal.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ static const char insert_sql[] =
   "INSERT OR REPLACE INTO iteration(run_id, iteration" STORE_ITERATION_COLUMNS(COMMA_NAME) ")"
   " VALUES(?, ?" STORE_ITERATION_COLUMNS(COMMA_MARK) ")";
 
-/* DDR = transitions of the iterations whose KL is known / the sum of their KL (schema.h). */
+/* DDR = transitions of the iterations with a known KL / the sum of their KL (schema.h). */
 #define MERGED "coalesce(merged_iterations, 1)"
 #define BIN_SUMS                                                                   \
   "sum(" MERGED "), max(transitions), sum(" MERGED " * max(kl, 1e-12)),"           \
@@ -34,9 +34,9 @@ typedef struct BulkRow { char id[CORE_RUN_ID]; StoreIteration row; } BulkRow;
 struct StoreBulk {
   StoreDatabase *database;
   sqlite3_stmt *insert, *bin;
-  bool is_bound[STORE_ITERATION_COUNT]; /* to a number, by the row before */
+  bool is_bound[STORE_ITERATION_COUNT]; /* whether the previous row bound a number to the column */
   size_t count;
-  BulkRow *rows;                        /* [STORE_BULK_ROWS] as added */
+  BulkRow *rows;                        /* [STORE_BULK_ROWS] in the order of their addition */
 };
 
 int store_bulk_create(StoreDatabase *database, StoreBulk **result) {
@@ -70,7 +70,8 @@ size_t store_bulk_count(const StoreBulk *bulk) { return bulk->count; }
 
 void store_bulk_clear(StoreBulk *bulk) { bulk->count = 0; }
 
-/* Half of the columns are of other learners, or measured now and then: what is NULL already is not bound again. */
+/* Inserts a row. About half of the columns are NULL (other learners, metrics measured at intervals), and those that
+ * already are NULL are not bound again. */
 static int insert_row(StoreBulk *bulk, const BulkRow *item) {
   const double *values = store_iteration_values(&item->row);
   sqlite3_bind_text(bulk->insert, 1, item->id, -1, SQLITE_STATIC);

@@ -1,4 +1,4 @@
-/* Iteration rows into results.db by the thousand, and the sums of 64 iterations that follow from them (iteration_bin).
+/* Bulk inserts into the table `iteration`, with the sums over 64 iterations that follow from the rows (iteration_bin).
  * The only writer of both tables. */
 #ifndef STORE_BULK_INTERNAL_H
 #define STORE_BULK_INTERNAL_H
@@ -12,17 +12,17 @@ typedef struct StoreBulk StoreBulk;
 int store_bulk_create(StoreDatabase *database, StoreBulk **bulk);
 void store_bulk_destroy(StoreBulk **bulk);
 
-/* Takes a row of the run `id`, in any order; of equal (run, iteration) the one added last counts. At most
- * STORE_BULK_ROWS. Rows of one run are best added together, and runs in the order of their ids, in which they lie. */
+/* Adds a row of run `id`, at most STORE_BULK_ROWS in all. The order is free, but rows of equal run and iteration
+ * replace earlier ones. It is fastest in the order of the table: by run id, then iteration. */
 void store_bulk_add(StoreBulk *bulk, const char id[CORE_RUN_ID], const StoreIteration *row);
 size_t store_bulk_count(const StoreBulk *bulk);
 
-/* Puts the rows added into the tables, in place of those that are there already; inside a transaction. They stay in
- * the bulk until it is cleared, so that a transaction that failed can be repeated. */
+/* Inserts the added rows, replacing existing ones; call inside a transaction. They stay in the bulk until it is
+ * cleared, so that a failed transaction can be repeated. */
 int store_bulk_insert(StoreBulk *bulk);
 void store_bulk_clear(StoreBulk *bulk);
 
-/* Makes all of iteration_bin anew; inside a transaction. */
+/* Recomputes all of iteration_bin; call inside a transaction. */
 int store_bins_rebuild(StoreDatabase *database);
 
 #endif

@@ -1,5 +1,5 @@
-/* Two blocks, of which one is filled while the other is committed (committer_internal.h). A thread lives for one block,
- * some 16 000 rows; an import of fewer has none. */
+/* Two blocks, one filled while the other is committed (committer_internal.h). Each submitted block, about 16 000 rows,
+ * gets its own thread; a smaller import starts none. */
 #include "store/database/committer_internal.h"
 
 #include <pthread.h>
@@ -10,12 +10,12 @@
 
 struct StoreCommitter {
   StoreDatabase *database;
-  StoreBlock *blocks[2];  /* the second is made when it is needed */
-  int filling;
-  bool running;           /* the thread has the other block */
+  StoreBlock *blocks[2];  /* the second is created on demand */
+  int filling;            /* index of the block to fill */
+  bool is_running;        /* whether the thread is committing the other block */
   pthread_t thread;
-  int code;               /* of its commit; messages are a thread's own, so it leaves its last one here */
-  char message[1024];
+  int code;               /* result of the thread's commit */
+  char message[1024];     /* its error message, copied because messages are thread-local */
 };
 
 int store_committer_create(StoreDatabase *database, StoreCommitter **result) {
@@ -28,15 +28,15 @@ int store_committer_create(StoreDatabase *database, StoreCommitter **result) {
 }
 
 static int wait_for_thread(StoreCommitter *committer) {
-  if (!committer->running) return CORE_OK;
+  if (!committer->is_running) return CORE_OK;
   pthread_join(committer->thread, NULL);
-  committer->running = false;
+  committer->is_running = false;
   return committer->code == CORE_OK ? CORE_OK : core_error(committer->code, "%s", committer->message);
 }
 
 void store_committer_destroy(StoreCommitter **committer) {
   if (!*committer) return;
-  if ((*committer)->running) pthread_join((*committer)->thread, NULL);
+  if ((*committer)->is_running) pthread_join((*committer)->thread, NULL);
   for (int i = 0; i < 2; i++) store_block_destroy(&(*committer)->blocks[i]);
   free(*committer);
   *committer = NULL;
@@ -51,14 +51,14 @@ static void *commit(void *context) {
   return NULL;
 }
 
-int store_committer_hand_over(StoreCommitter *committer) {
+int store_committer_submit(StoreCommitter *committer) {
   TRY(wait_for_thread(committer));
   StoreBlock **other = &committer->blocks[!committer->filling];
   if (!*other) TRY(store_block_create(committer->database, other));
   committer->filling = !committer->filling;
-  committer->running = pthread_create(&committer->thread, NULL, commit, committer) == 0;
-  if (committer->running) return CORE_OK;
-  return store_block_commit(committer->blocks[!committer->filling]); /* no more threads to be had */
+  committer->is_running = pthread_create(&committer->thread, NULL, commit, committer) == 0;
+  if (committer->is_running) return CORE_OK;
+  return store_block_commit(committer->blocks[!committer->filling]); /* without a thread, if none can be created */
 }
 
 int store_committer_finish(StoreCommitter *committer) {

@@ -1,22 +1,23 @@
-/* Commits one block of an import in a thread of its own while the next one is filled: parsing logs and packing and
- * writing their rows cost about the same. Between a handing over and the next (or the finish) the thread alone uses the
- * database. */
+/* Commits one block of an import in a separate thread while the next one is filled, since parsing logs and writing
+ * their rows cost about the same. After a submit only the thread may use the database, until the next submit or the
+ * finish. */
 #ifndef STORE_COMMITTER_INTERNAL_H
 #define STORE_COMMITTER_INTERNAL_H
 #include "store/database/ingest_internal.h"
 
 typedef struct StoreCommitter StoreCommitter;
 
-/* destroy drops what was not committed. */
 int store_committer_create(StoreDatabase *database, StoreCommitter **committer);
+/* Discards uncommitted rows. */
 void store_committer_destroy(StoreCommitter **committer);
 
-/* The block to fill; another one after each handing over. */
+/* Returns the block to fill; a submit changes it. */
 StoreBlock *store_committer_block(StoreCommitter *committer);
 
-/* Waits for the block before, whose fault it returns (nothing after a fault is committed), and begins with this one. */
-int store_committer_hand_over(StoreCommitter *committer);
-/* Waits, commits what is left, and gives the database back. */
+/* Waits for the previous block, then starts to commit the current one. After an error of the previous block, returns
+ * that error and commits nothing. */
+int store_committer_submit(StoreCommitter *committer);
+/* Waits and commits the remaining rows; the caller may use the database again. */
 int store_committer_finish(StoreCommitter *committer);
 
 #endif

@@ -1,5 +1,5 @@
-/* Opening results.db (whose is it, which version, where does it lie), transactions, and what `sweep` records. Rows of
- * run logs come in through ingest.c; reading is query.c. */
+/* Opens results.db (checks its owner, version and file system), runs transactions, and records sweeps and runs.
+ * ingest.c imports the rows of run logs; query.c reads. */
 #include "store/database/database.h"
 
 #include <fcntl.h>
@@ -53,7 +53,7 @@ int store_database_int(StoreDatabase *database, const char *sql, int64_t *value)
   return code;
 }
 
-/* ---- whose file is it ------------------------------------------------------------------------------------------- */
+/* ---- application and version ------------------------------------------------------------------------------------- */
 
 typedef struct Identity { int64_t application, version, objects; } Identity;
 
@@ -63,10 +63,10 @@ static int read_identity(StoreDatabase *database, Identity *identity) {
   return store_database_int(database, "SELECT count(*) FROM sqlite_schema", &identity->objects);
 }
 
-/* *version = 0 for a file that holds nothing yet. */
-static int identify(StoreDatabase *database, int64_t *version) {
+/* Checks that the file is ours and of a readable version; *version = 0 for an empty file. */
+static int check_identity(StoreDatabase *database, int64_t *version) {
   Identity identity;
-  /* One transaction: another process may be making the schema at this moment. */
+  /* In one transaction, because another process may be creating the schema right now. */
   bool own_transaction = sqlite3_get_autocommit(database->handle);
   if (own_transaction) TRY(store_database_execute(database, "BEGIN"));
   int code = read_identity(database, &identity);
@@ -75,30 +75,30 @@ static int identify(StoreDatabase *database, int64_t *version) {
   *version = identity.version;
   if (identity.application == 0 && identity.version == 0 && identity.objects == 0) return CORE_OK;
   if (identity.application != STORE_SCHEMA_APPLICATION)
-    return core_error(CORE_USAGE, "%s is another program's database: name a results.db that sweep has made, or another "
+    return core_error(CORE_USAGE, "%s is another program's database: name a results.db created by sweep, or another "
                       "workspace", database->path);
   if (identity.version > STORE_SCHEMA_VERSION)
-    return core_error(CORE_USAGE, "%s was written by a newer version (its schema is %lld, this program knows %d); "
-                      "install that version, or make it anew with: sweep rebuild", database->path,
+    return core_error(CORE_USAGE, "%s was written by a newer version (schema %lld, this program reads %d); install "
+                      "that version, or rebuild it with: sweep rebuild", database->path,
                       (long long)identity.version, STORE_SCHEMA_VERSION);
-  return identity.version < STORE_SCHEMA_VERSION && !database->any_version
-           ? core_error(CORE_USAGE, "%s was written by an older version (its schema is %lld, this program's %d); make "
-                        "it anew from the run logs with: sweep rebuild", database->path, (long long)identity.version,
-                        STORE_SCHEMA_VERSION)
-           : CORE_OK;
+  if (identity.version < STORE_SCHEMA_VERSION && !database->allows_any_version)
+    return core_error(CORE_USAGE, "%s was written by an older version (schema %lld, this program reads %d); rebuild it "
+                      "from the run logs with: sweep rebuild", database->path, (long long)identity.version,
+                      STORE_SCHEMA_VERSION);
+  return CORE_OK;
 }
 
 /* ---- schema ----------------------------------------------------------------------------------------------------- */
 
-/* The tables whose columns come from runlog.h, and how many keys stand before them. */
+/* Tables whose columns come from runlog.h, with the number of key columns that precede them. */
 typedef struct LogTable { const char *name; int keys; StoreLogKind kind; } LogTable;
 static const LogTable log_tables[] = {
   {"iteration", 2, STORE_LOG_STATS}, {"evaluation", 3, STORE_LOG_EVAL}, {"layer", 3, STORE_LOG_LAYERS},
   {"metric", 3, STORE_LOG_METRICS}};
 enum { LOG_TABLES = sizeof log_tables / sizeof *log_tables };
 
-/* The file's columns must be those of the list, in that order. One that an earlier commit made lacks some at the end:
- * *present is smaller than the list. */
+/* Checks that the file has the columns of runlog.h in that order, and counts them in *present. A file written by an
+ * earlier commit may lack the last ones. */
 static int compare_columns(StoreDatabase *database, const LogTable *table, size_t *present) {
   size_t count;
   const StoreLogColumn *columns = store_runlog_columns(table->kind, &count);
@@ -112,35 +112,35 @@ static int compare_columns(StoreDatabase *database, const LogTable *table, size_
   while ((step = sqlite3_step(info)) == SQLITE_ROW && code == CORE_OK) {
     const char *name = (const char *)sqlite3_column_text(info, 0);
     if (*present < count && name && strcmp(name, columns[*present].name) == 0) ++*present;
-    else code = core_error(CORE_USAGE, "%s was written by another version (column '%s' of %s is unexpected); make it "
-                           "anew with: sweep rebuild", database->path, name ? name : "", table->name);
+    else code = core_error(CORE_USAGE, "%s was written by another version (column '%s' of %s is unexpected); rebuild "
+                           "it with: sweep rebuild", database->path, name ? name : "", table->name);
   }
   if (code == CORE_OK && step != SQLITE_DONE) code = store_database_error(database, "read");
   sqlite3_finalize(info);
   return code;
 }
 
-static int lacks_columns(StoreDatabase *database, bool *lacking) {
+static int find_missing_columns(StoreDatabase *database, bool *any_missing) {
   size_t present, count;
-  *lacking = false;
-  for (int table = 0; table < LOG_TABLES && !*lacking; table++) {
+  *any_missing = false;
+  for (int table = 0; table < LOG_TABLES && !*any_missing; table++) {
     TRY(compare_columns(database, &log_tables[table], &present));
     store_runlog_columns(log_tables[table].kind, &count);
-    *lacking = present < count;
+    *any_missing = present < count;
   }
   return CORE_OK;
 }
 
-/* For writing: new columns come to the tables. For reading: temporary views in their places have them, empty. */
+/* Adds missing columns: to the table when writing, or in a temporary view that hides it when reading. */
 static int add_columns(StoreDatabase *database, const LogTable *table) {
   size_t count, present;
   const StoreLogColumn *columns = store_runlog_columns(table->kind, &count);
   CoreText sql = {0};
   int code = compare_columns(database, table, &present);
   if (database->read_only) core_text_appendf(&sql, "CREATE TEMP VIEW %s AS SELECT *", table->name);
-  for (size_t at = present; at < count; at++) {
-    if (database->read_only) core_text_appendf(&sql, ", NULL AS %s", columns[at].name);
-    else core_text_appendf(&sql, "ALTER TABLE %s ADD COLUMN %s REAL;", table->name, columns[at].name);
+  for (size_t i = present; i < count; i++) {
+    if (database->read_only) core_text_appendf(&sql, ", NULL AS %s", columns[i].name);
+    else core_text_appendf(&sql, "ALTER TABLE %s ADD COLUMN %s REAL;", table->name, columns[i].name);
   }
   if (database->read_only) core_text_appendf(&sql, " FROM main.%s", table->name);
   if (code == CORE_OK && present < count) code = store_database_execute(database, core_text_string(&sql));
@@ -160,11 +160,11 @@ static int create_schema(StoreDatabase *database) {
   return code;
 }
 
-/* Makes the schema of a new file, and what one of an earlier commit lacks of it. */
+/* Creates the schema of a new file, and adds the columns that a file of an earlier commit lacks. */
 static int complete_schema(StoreDatabase *database) {
   int64_t version;
   TRY(store_database_begin(database));
-  int code = identify(database, &version); /* again: another process may have done it meanwhile */
+  int code = check_identity(database, &version); /* again: another process may have created it in the meantime */
   if (code == CORE_OK && version == 0) code = create_schema(database);
   for (int table = 0; table < LOG_TABLES && code == CORE_OK; table++) code = add_columns(database, &log_tables[table]);
   if (code == CORE_OK) code = store_database_commit(database);
@@ -174,16 +174,29 @@ static int complete_schema(StoreDatabase *database) {
 
 /* ---- opening ---------------------------------------------------------------------------------------------------- */
 
-/* WAL lets readers and the importer work at the same time, but needs memory shared between all users of the file,
- * which a network filesystem does not give. */
-static int choose_journal(StoreDatabase *database) {
+/* Records which file is about to be opened, for store_database_is_replaced. SQLite reports a missing one. */
+static void record_file_identity(StoreDatabase *database) {
+  struct stat status;
+  if (stat(database->path, &status) < 0) return;
+  database->device = status.st_dev;
+  database->inode = status.st_ino;
+}
+
+bool store_database_is_replaced(const StoreDatabase *database) {
+  struct stat status;
+  return stat(database->path, &status) < 0 || status.st_dev != database->device || status.st_ino != database->inode;
+}
+
+/* Selects the journal mode. WAL lets readers and the importer work at the same time, but needs memory shared by all
+ * users of the file, which a network file system does not provide. */
+static int set_journal_mode(StoreDatabase *database) {
   static bool warned;
   bool network = store_is_network_filesystem(database->path);
   if (network && !warned)
-    core_warn("%s lies on a network filesystem: only one program at a time can use it", database->path);
+    core_warn("%s is on a network file system: only one program at a time can use it", database->path);
   warned = warned || network;
   const char *sql = network ? "PRAGMA journal_mode = DELETE" : "PRAGMA journal_mode = WAL";
-  /* The change of mode takes an exclusive lock, for which SQLite does not wait by itself. */
+  /* Changing the mode takes an exclusive lock, for which SQLite does not wait by itself. */
   double deadline = core_clock_s() + STORE_BUSY_MS / 1000.0;
   int code;
   while ((code = sqlite3_exec(database->handle, sql, NULL, NULL, NULL)) != SQLITE_OK) {
@@ -193,12 +206,12 @@ static int choose_journal(StoreDatabase *database) {
   return store_database_execute(database, network ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
 }
 
-/* SQLite opens by name, and would wait for a pipe. */
+/* Checks that the database and its side files are regular files: SQLite opens by name, and would block on a pipe. */
 static int check_files(const char *name) {
-  static const char *const beside[] = {"", "-wal", "-shm", "-journal"};
+  static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
   char path[CORE_PATH_MAX];
-  for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
-    TRY(core_files_path(path, "%s%s", name, beside[i]));
+  for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+    TRY(core_files_path(path, "%s%s", name, suffixes[i]));
     TRY(core_files_check_reading(path));
   }
   return CORE_OK;
@@ -214,17 +227,17 @@ static int connect_file(StoreDatabase *database, const char *name, int flags) {
   return store_database_execute(database, "PRAGMA temp_store = MEMORY");
 }
 
-/* For reading a database in WAL mode from a folder that cannot be written, SQLite must be promised that nobody else
- * writes. True only when no WAL is left over; then what stands in the file is all. */
+/* Reopens a WAL database in a directory without write permission. SQLite must then be told that the file is immutable,
+ * which is only correct if no WAL is left over: the file is then complete. */
 static int connect_immutable(StoreDatabase *database) {
   char wal[CORE_PATH_MAX];
   struct stat status;
   CoreText uri = {0};
   TRY(core_files_path(wal, "%s-wal", database->path));
   if (stat(wal, &status) == 0 && status.st_size > 0)
-    return core_error(CORE_FAIL, "cannot read all of %s: what was written last lies in %s, and to take it in needs the "
-                      "right to write in that folder; ask its owner for `sweep collect`, or copy both files to a "
-                      "folder of yours", database->path, wal);
+    return core_error(CORE_FAIL, "cannot read all of %s: the newest rows are in %s, and merging them needs write "
+                      "permission in that directory; ask its owner to run `sweep collect`, or copy both files to a "
+                      "directory of yours", database->path, wal);
   core_text_append(&uri, "file:");
   for (const char *c = database->path; *c; c++)
     core_text_appendf(&uri, *c == '%' || *c == '?' || *c == '#' ? "%%%02x" : "%c", (unsigned char)*c);
@@ -237,35 +250,34 @@ static int connect_immutable(StoreDatabase *database) {
 
 static int open_for_reading(StoreDatabase *database) {
   int64_t version;
-  store_database_note_file(database);
+  record_file_identity(database);
   TRY(connect_file(database, database->path, SQLITE_OPEN_READONLY));
-  int step = sqlite3_exec(database->handle, "SELECT 1 FROM sqlite_schema", NULL, NULL, NULL);
-  if ((step & 0xff) == SQLITE_CANTOPEN || (step & 0xff) == SQLITE_READONLY) TRY(connect_immutable(database));
-  TRY(identify(database, &version));
+  int status = sqlite3_exec(database->handle, "SELECT 1 FROM sqlite_schema", NULL, NULL, NULL);
+  if ((status & 0xff) == SQLITE_CANTOPEN || (status & 0xff) == SQLITE_READONLY) TRY(connect_immutable(database));
+  TRY(check_identity(database, &version));
   if (version == 0)
-    return core_error(CORE_USAGE, "%s holds no results yet; import them with: sweep status", database->path);
-  for (int table = 0; table < LOG_TABLES && !database->any_version; table++)
+    return core_error(CORE_USAGE, "%s contains no results yet; import them with: sweep status", database->path);
+  for (int table = 0; table < LOG_TABLES && !database->allows_any_version; table++)
     TRY(add_columns(database, &log_tables[table]));
   return CORE_OK;
 }
 
-/* The database itself may be a link that we, or its folder's owner, made to another disk; a stranger's could lead to
- * any file of ours. */
+/* Refuses a symbolic link of an untrusted owner, which could lead to any file of this user. A link made by this user,
+ * root or the directory's owner is fine: the database may be on another disk. */
 static int check_link(const StoreDatabase *database) {
-  char folder[CORE_PATH_MAX];
-  struct stat link, around;
+  char directory[CORE_PATH_MAX];
+  struct stat link, parent;
   if (lstat(database->path, &link) < 0 || !S_ISLNK(link.st_mode) || link.st_uid == geteuid() || link.st_uid == 0)
     return CORE_OK;
-  TRY(core_files_path(folder, "%.*s", (int)(strrchr(database->path, '/') - database->path + 1), database->path));
-  if (stat(folder, &around) == 0 && around.st_uid == link.st_uid) return CORE_OK;
-  return core_error(CORE_FAIL, "%s is a symbolic link that somebody else made (user %ld), and is not written; remove "
-                    "it, and run this again", database->path, (long)link.st_uid);
+  TRY(core_files_path(directory, "%.*s", (int)(strrchr(database->path, '/') - database->path + 1), database->path));
+  if (stat(directory, &parent) == 0 && parent.st_uid == link.st_uid) return CORE_OK;
+  return core_error(CORE_FAIL, "%s is a symbolic link owned by another user (%ld), and is not written; remove it and "
+                    "run this again", database->path, (long)link.st_uid);
 }
 
-/* SQLite would make a file that only its owner may write; as with all else here the umask is to decide, so that a group
- * can share a workspace. Its companions (-wal, -shm) take over the file's permissions. Whatever fails here, SQLite has
- * the words for. */
-static void make_file(const char *path) {
+/* Creates the file with the permissions of the umask, so that a group can share a workspace: SQLite would make it
+ * writable by its owner only. The side files (-wal, -shm) inherit its permissions. SQLite reports failures. */
+static void create_file(const char *path) {
   const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd >= 0) close(fd);
 }
@@ -274,35 +286,36 @@ static int open_for_writing(StoreDatabase *database) {
   int64_t version;
   bool incomplete = true;
   TRY(check_link(database));
-  make_file(database->path);
-  store_database_note_file(database);
+  create_file(database->path);
+  record_file_identity(database);
   TRY(connect_file(database, database->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
-  TRY(identify(database, &version));
+  TRY(check_identity(database, &version));
   if (sqlite3_db_readonly(database->handle, "main") == 1)
     return core_error(CORE_FAIL,
-                      "%s can only be read; its owner lets the group write with chmod g+w (and umask 002 before the "
+                      "%s is read-only; its owner can let the group write with chmod g+w (and umask 002 before the "
                       "first sweep), or copy the workspace",
                       database->path);
   char pragmas[160];
   snprintf(pragmas, sizeof pragmas, "PRAGMA page_size = %d; PRAGMA cache_size = -16384;"
            "PRAGMA wal_autocheckpoint = 256", STORE_SCHEMA_PAGE_BYTES);
   TRY(store_database_execute(database, pragmas));
-  TRY(choose_journal(database));
-  if (version > 0) TRY(lacks_columns(database, &incomplete));
+  TRY(set_journal_mode(database));
+  if (version > 0) TRY(find_missing_columns(database, &incomplete));
   return incomplete ? complete_schema(database) : CORE_OK;
 }
 
-static int open_file(const char *path, bool read_only, bool any_version, StoreDatabase **result) {
+static int open_file(const char *path, bool read_only, bool allows_any_version, StoreDatabase **result) {
   struct stat status;
   *result = NULL;
   bool exists = stat(path, &status) == 0;
-  if (exists && S_ISDIR(status.st_mode)) return core_error(CORE_USAGE, "%s is a folder; name a results.db", path);
-  if (exists && !S_ISREG(status.st_mode)) return core_error(CORE_USAGE, "%s is no plain file; name a results.db", path);
+  if (exists && S_ISDIR(status.st_mode)) return core_error(CORE_USAGE, "%s is a directory; name a results.db", path);
+  if (exists && !S_ISREG(status.st_mode))
+    return core_error(CORE_USAGE, "%s is not a regular file; name a results.db", path);
   if (!exists && read_only) return core_error_errno(CORE_USAGE, "cannot open %s", path);
   StoreDatabase *database = core_memory_zero_allocate(1, sizeof *database);
   database->read_only = read_only;
-  database->any_version = any_version;
-  /* "./" keeps SQLite from giving names like ":memory:" a meaning of their own. */
+  database->allows_any_version = allows_any_version;
+  /* "./" keeps SQLite from interpreting names like ":memory:". */
   int code = core_files_path(database->path, "%s%s", *path == '/' ? "" : "./", path);
   if (code == CORE_OK) code = read_only ? open_for_reading(database) : open_for_writing(database);
   if (code != CORE_OK) {
@@ -317,11 +330,11 @@ int store_database_open(const char *path, bool read_only, StoreDatabase **databa
   return open_file(path, read_only, false, database);
 }
 
-int store_database_open_any(const char *path, StoreDatabase **database) {
+int store_database_open_any_version(const char *path, StoreDatabase **database) {
   return open_file(path, true, true, database);
 }
 
-int store_database_end(StoreDatabase **database) {
+int store_database_close_status(StoreDatabase **database) {
   if (!*database) return SQLITE_OK;
   sqlite3_finalize((*database)->put_run);
   sqlite3_finalize((*database)->put_member);
@@ -332,12 +345,13 @@ int store_database_end(StoreDatabase **database) {
   return status;
 }
 
-void store_database_close(StoreDatabase **database) { store_database_end(database); }
+void store_database_close(StoreDatabase **database) { store_database_close_status(database); }
 
 /* ---- transactions ----------------------------------------------------------------------------------------------- */
 
-/* SQLite waits by itself for most locks, but refuses some at once (another connection is recovering the WAL). */
-static int execute_patiently(StoreDatabase *database, const char *sql) {
+/* Executes a statement, retrying with backoff: SQLite waits for most locks by itself, but fails at once on some
+ * (another connection is recovering the WAL). */
+static int execute_with_retry(StoreDatabase *database, const char *sql) {
   double deadline = core_clock_s() + STORE_BUSY_MS / 1000.0;
   for (long wait_ns = 1000000;; wait_ns = wait_ns < 200000000 ? 2 * wait_ns : wait_ns) {
     int code = sqlite3_exec(database->handle, sql, NULL, NULL, NULL);
@@ -347,13 +361,13 @@ static int execute_patiently(StoreDatabase *database, const char *sql) {
   }
 }
 
-int store_database_begin(StoreDatabase *database) { return execute_patiently(database, "BEGIN IMMEDIATE"); }
+int store_database_begin(StoreDatabase *database) { return execute_with_retry(database, "BEGIN IMMEDIATE"); }
 
-int store_database_commit(StoreDatabase *database) { return execute_patiently(database, "COMMIT"); }
+int store_database_commit(StoreDatabase *database) { return execute_with_retry(database, "COMMIT"); }
 
-int store_database_breathe(StoreDatabase *database) {
+int store_database_yield(StoreDatabase *database) {
   TRY(store_database_commit(database));
-  nanosleep(&(struct timespec){.tv_nsec = STORE_BREATH_MS * 1000000L}, NULL); /* who waits asks only now and then */
+  nanosleep(&(struct timespec){.tv_nsec = STORE_YIELD_MS * 1000000L}, NULL); /* waiting writers poll with pauses */
   return store_database_begin(database);
 }
 
@@ -364,7 +378,7 @@ void store_database_rollback(StoreDatabase *database) {
 /* ---- sweeps and runs -------------------------------------------------------------------------------------------- */
 
 int store_database_put_config(StoreDatabase *database, const CoreConfig *config, const char *id) {
-  if (!store_is_run_id(id)) return core_error(CORE_USAGE, "'%.40s' is no run id", id);
+  if (!store_is_run_id(id)) return core_error(CORE_USAGE, "'%.40s' is not a run id", id);
   TRY(store_database_prepare(database,
                              "INSERT INTO run(id, seed, config, iterations, transitions_total)"
                              " VALUES(?1, ?2, ?3, ?4, ?5)"
@@ -393,6 +407,24 @@ int store_database_put_run(StoreDatabase *database, const char *sweep, int64_t i
   sqlite3_bind_int64(database->put_member, 2, index);
   sqlite3_bind_text(database->put_member, 3, id, -1, SQLITE_STATIC);
   return store_database_run(database, database->put_member);
+}
+
+int store_database_put_sweep(StoreDatabase *database, const char *name, const char *ini_text) {
+  sqlite3_stmt *statement = NULL;
+  TRY(core_text_check_name(name, "the sweep's name"));
+  TRY(store_database_prepare(database,
+                             "INSERT INTO sweep(name, ini, created) VALUES(?1, ?2, ?3)"
+                             " ON CONFLICT(name) DO UPDATE SET ini = excluded.ini WHERE ini IS NOT excluded.ini",
+                             &statement));
+  sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
+  CoreText text = {0}; /* files accepted by older versions may be in another encoding */
+  core_text_append_utf8(&text, ini_text);
+  sqlite3_bind_text(statement, 2, core_text_string(&text), -1, SQLITE_STATIC);
+  sqlite3_bind_double(statement, 3, core_clock_unix_s());
+  int code = store_database_run(database, statement);
+  core_text_free(&text);
+  sqlite3_finalize(statement);
+  return code;
 }
 
 bool store_is_merged(StoreDatabase *database) {

@@ -1,4 +1,5 @@
-/* results.db: every sweep, run, attempt, iteration and evaluation. The only user of sqlite3.h is this folder. */
+/* results.db: all sweeps, runs, attempts, iterations and evaluations. Only this folder and store/care/ include
+ * sqlite3.h. */
 #ifndef STORE_DATABASE_H
 #define STORE_DATABASE_H
 #include <stdbool.h>
@@ -8,57 +9,57 @@
 
 typedef struct StoreDatabase StoreDatabase; /* used by one thread at a time */
 
-/* Opens or creates. WAL on a local disk, rollback journal on a network filesystem. Refuses, with a message that says
- * what to do: another program's file (application_id), a newer or an older version, a damaged or locked file, a
- * read-only one unless read_only. */
+/* Opens a database, or creates it unless read_only. Uses WAL on a local disk and a rollback journal on a network file
+ * system. Refuses another program's file (application_id), a newer or older version, a damaged or locked file, and
+ * without read_only a write-protected one; the message says what to do. */
 int store_database_open(const char *path, bool read_only, StoreDatabase **database);
 void store_database_close(StoreDatabase **database);
-/* Closes, and says whether what was committed could be written into the file itself. */
+/* Closes a database. Returns CORE_FAIL if the commits could not be written into the file itself. */
 int store_database_finish(StoreDatabase **database);
 
-/* Has the name another file now (sweep rebuild puts one there), or none? What is written goes nowhere then: close, and
- * open again. */
+/* Whether the path now names another file (sweep rebuild exchanges it) or none. Writes would then be lost: close the
+ * database and open it again. */
 bool store_database_is_replaced(const StoreDatabase *database);
 
-/* Begin/commit of one exclusive write (BEGIN IMMEDIATE, busy timeout, retried with backoff). */
+/* Begin and commit an exclusive write (BEGIN IMMEDIATE, busy timeout, retried with backoff). */
 int store_database_begin(StoreDatabase *database);
 int store_database_commit(StoreDatabase *database);
 void store_database_rollback(StoreDatabase *database);
-/* In the midst of much work, between begin and commit: commits what is done, lets others write, and begins again. For
- * work that can be repeated from its start. */
-int store_database_breathe(StoreDatabase *database);
+/* Commits and reopens a long transaction so that other writers can proceed. Only for work that is safe to restart from
+ * the beginning. */
+int store_database_yield(StoreDatabase *database);
 
-/* Records a sweep and its members; idempotent. index = place in the manifest. config NULL = not known (one that is
- * recorded already stays). Call between begin and commit. */
+/* Record a sweep and its members; idempotent. index: position in the manifest. config NULL: unknown, a recorded one is
+ * kept. Call between begin and commit. */
 int store_database_put_sweep(StoreDatabase *database, const char *name, const char *ini_text);
 int store_database_put_run(StoreDatabase *database, const char *sweep, int64_t index, const CoreConfig *config,
                            const char *id);
 
-/* Imports what is new: every run folder's state and run logs (exactly once: rows keyed by run and iteration, file
- * offsets committed with them). One importer at a time (a lock that survives a crashed owner); when another one
- * holds it, waits when `wait`, else returns CORE_OK with rows = -1. sweep NULL = all runs of the workspace, also those
- * that no put_run has announced. What cannot be read (lines, a state, a config.ini) is passed over and told of in
+/* Imports new states and run logs of all run directories, each row exactly once: rows are keyed by run and iteration,
+ * and file offsets are committed with them. One importer at a time, by a lock that survives a crashed owner; if another
+ * importer holds it, waits when `wait`, else returns CORE_OK with rows = -1. sweep NULL: all runs of the workspace,
+ * also those that no put_run has recorded. Skips what cannot be read (lines, a state, a config.ini) and reports it in
  * first_damage; an error means that the database could not be read or written. */
 typedef struct StoreImport {
   int64_t rows;            /* iterations and evaluations read */
   int64_t runs;            /* runs with new rows or a new state */
   int64_t damaged_lines;
-  int64_t lost_bytes;      /* of logs that are shorter than they were; their rows are kept */
-  char first_lost[512];    /* which, and what to do; "" when none is */
-  char first_damage[512];  /* "runs/<id>/stats.1.tsv:17: damaged line, skipped"; "" when nothing was wrong */
+  int64_t lost_bytes;      /* bytes missing from logs that became shorter; their rows are kept */
+  char first_lost[512];    /* first such log and the remedy; "" if none */
+  char first_damage[512];  /* "runs/<id>/stats.1.tsv:17: damaged line, skipped"; "" if none */
 } StoreImport;
 int store_import(StoreDatabase *database, const char *root, const char *sweep, bool wait, StoreImport *result);
-/* results.db anew from runs/ and sweeps/ alone; the old file, damaged or not, is kept as results.db.old. Waits for an
- * importer at work. On an error the old file stays in its place. */
+/* Rebuilds results.db from runs/ and sweeps/ alone, and keeps the old file, damaged or not, as results.db.old. Waits
+ * for a running importer. On an error the old file stays in place. */
 int store_rebuild(const char *root, StoreImport *result);
-/* The lock that a rebuild holds; core_files_unlock ends it. What is written under it cannot go into a file that a
- * rebuild is about to put aside: open the database after taking it. Waits like core_files_lock. */
+/* Takes the lock that a rebuild holds; release it with core_files_unlock. Open the database after taking it, so that
+ * writes do not go into a file that a rebuild is about to replace. Waits like core_files_lock. */
 int store_rebuild_lock(const char *root, int *fd);
 
-/* A consistent copy of the database as it was last committed, also while others write: `path`, replaced atomically. */
+/* Writes a consistent copy of the last committed state to `path`, atomically and also while others write. */
 int store_backup(StoreDatabase *database, const char *path);
 
-/* Is it a union of others (store_merge_begin)? Nothing is imported into one. */
+/* Whether the database is a union of others (store_merge_begin), into which nothing is imported. */
 bool store_is_merged(StoreDatabase *database);
 
 #endif

@@ -1,4 +1,4 @@
-/* The open database as the files of store/ see it. */
+/* The open database, for the files of store/database/ and store/care/. */
 #ifndef STORE_DATABASE_INTERNAL_H
 #define STORE_DATABASE_INTERNAL_H
 #include <sqlite3.h>
@@ -10,47 +10,45 @@
 struct StoreDatabase {
   sqlite3 *handle;
   char path[CORE_PATH_MAX];
-  bool read_only, any_version;
-  dev_t device;                       /* of the file that had the name when it was opened */
+  bool read_only, allows_any_version;
+  dev_t device;                       /* with inode: identity of the file at `path` when it was opened */
   ino_t inode;
-  sqlite3_stmt *put_run, *put_member; /* prepared at their first use */
-  CoreConfigJson json;                /* of the run that was put last */
+  sqlite3_stmt *put_run, *put_member; /* prepared on first use */
+  CoreConfigJson json;                /* configuration of the last recorded run */
 };
 
-enum { STORE_BUSY_MS = 5000, STORE_BREATH_MS = 30 };
+enum { STORE_BUSY_MS = 5000, STORE_YIELD_MS = 30 };
 
-/* Says what SQLite's last error of this connection means and what to do; `doing`: "import into", "open". Returns
- * CORE_FAIL. */
-int store_database_error(StoreDatabase *database, const char *doing);
+/* Reports the connection's last SQLite error and its remedy; action: "import into", "open". Returns CORE_FAIL. */
+int store_database_error(StoreDatabase *database, const char *action);
 
-/* Which file is about to be opened, for store_database_is_replaced: one that comes in between counts as another. */
-void store_database_note_file(StoreDatabase *database);
+/* Opens a file of any version up to this one for reading: a rebuild keeps the attempts of an older one. */
+int store_database_open_any_version(const char *path, StoreDatabase **database);
 
-/* Opens for reading, also a file of an older version: whose table `attempt` a rebuild keeps. */
-int store_database_open_any(const char *path, StoreDatabase **database);
+/* Closes a database and returns SQLite's code. */
+int store_database_close_status(StoreDatabase **database);
+/* Closes a database without other users, and makes sure that the single file on disk is complete. */
+int store_database_finalize(StoreDatabase **database);
+/* Checks that no side file holds commits. CORE_FAIL names the side file. */
+int store_file_check_complete(const char *path);
+/* Whether SQLite's quick check passes; false also if the file is not a database or cannot be opened. */
+bool store_file_passes_quick_check(const char *path);
 
-/* Closes; SQLite's code. */
-int store_database_end(StoreDatabase **database);
-/* Closes a database that nobody else has open, and makes sure that all of it is in its one file, on the disk. */
-int store_database_seal(StoreDatabase **database);
-/* CORE_FAIL, with what lies beside it: not all that was committed is in the file. */
-int store_file_is_whole(const char *path);
-/* SQLite's quick check; also false for what is no database, or cannot be opened. */
-bool store_file_is_sound(const char *path);
-
-/* SQL of ours without results. */
+/* Executes constant SQL that returns no rows. */
 int store_database_execute(StoreDatabase *database, const char *sql);
+/* Prepares a constant statement, unless *statement is set already. */
 int store_database_prepare(StoreDatabase *database, const char *sql, sqlite3_stmt **statement);
-/* Runs a statement that gives no rows, and resets it. */
+/* Runs a statement that returns no rows, and resets it. */
 int store_database_run(StoreDatabase *database, sqlite3_stmt *statement);
-/* The first column of the first row, 0 when there is none. */
+/* Reads the first column of the first row; 0 without rows. */
 int store_database_int(StoreDatabase *database, const char *sql, int64_t *value);
 
-/* put_run without a sweep. config NULL: not known (an earlier one is kept). */
+/* Records a run without a sweep. config NULL: unknown, a recorded one is kept. */
 int store_database_put_config(StoreDatabase *database, const CoreConfig *config, const char *id);
 
-/* The import without its lock, for store_rebuild, which holds it already. */
+/* Imports without taking the lock, for callers that hold it. */
 int store_import_unlocked(StoreDatabase *database, const char *root, const char *sweep, StoreImport *result);
-int store_import_lock(const char *root, bool wait, int *fd, bool *held_elsewhere);
+/* Takes the importer's lock. *is_held: whether it failed because another importer holds it. */
+int store_import_lock(const char *root, bool wait, int *fd, bool *is_held);
 
 #endif

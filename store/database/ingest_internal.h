@@ -1,5 +1,5 @@
-/* The import's two halves: ingest.c finds what is new in the run folders and gathers it in a block; block.c commits a
- * block, rows and progress in one transaction. */
+/* Interface between the halves of the import: ingest.c finds new rows in the run directories and adds them to a block;
+ * block.c commits rows and progress of a block in one transaction. */
 #ifndef STORE_INGEST_INTERNAL_H
 #define STORE_INGEST_INTERNAL_H
 #include "store/database/database_internal.h"
@@ -8,30 +8,34 @@
 
 typedef struct StoreBlock StoreBlock;
 
-/* How far a log was read. */
+/* Import progress of a log. */
 typedef struct StoreLogProgress {
   char id[CORE_RUN_ID];
   int attempt;
   StoreLogKind kind;
   int64_t offset;
-  uint32_t mark;          /* store_runlog_mark at `offset` */
-  StoreLogDamage damage;  /* of this step */
-  char file[96];          /* in the workspace */
+  uint32_t prefix_crc;    /* store_runlog_prefix_crc up to `offset` */
+  StoreLogDamage damage;  /* damaged lines found in this step */
+  char file[96];          /* path relative to the workspace */
 } StoreLogProgress;
 
-/* A run's state as read, before its logs were. */
-typedef struct StoreRunSeen {
-  int64_t run;            /* run.key */
+/* State of a run, read before its logs. */
+typedef struct StoreRunSnapshot {
+  int64_t run;                /* run.key */
   char id[CORE_RUN_ID];
   StoreState state;
-  int64_t folder_time;    /* 0 = look again next time */
-  uint32_t mark;
-} StoreRunSeen;
+  int64_t directory_time_ns;  /* modification time of the run directory; 0: check again at the next import */
+  uint32_t state_crc;
+} StoreRunSnapshot;
 
-/* Are the rows of a log of iterations those that the database has (or new ones)? `later`: the run's logs of later
- * attempts, whose rows stand in the place of its own. The database must not be in another thread's hands. */
-int store_log_holds(StoreDatabase *database, const char *id, const char *path, const char *const *later,
-                    size_t later_count, bool *holds);
+/* Checks whether the rows of a log of iterations equal those of the database, or are new. `later`: the run's logs of
+ * later attempts, whose rows replace its own. No other thread may be using the database. */
+int store_log_matches_rows(StoreDatabase *database, const char *id, const char *path, const char *const *later,
+                           size_t later_count, bool *matches);
+
+/* Makes the table `annotation` equal to the workspace's annotation files. An unreadable file adds a warning to
+ * `result`, and its previous rows are deleted. */
+int store_import_annotations(StoreDatabase *database, const char *root, StoreImport *result);
 
 int store_block_create(StoreDatabase *database, StoreBlock **block);
 void store_block_destroy(StoreBlock **block);
@@ -41,15 +45,15 @@ void store_block_add_evaluation(StoreBlock *block, const char *id, const StoreEv
 void store_block_add_layer(StoreBlock *block, const char *id, const StoreLayer *row);
 void store_block_add_metric(StoreBlock *block, const char *id, const StoreMetric *row);
 void store_block_add_progress(StoreBlock *block, const StoreLogProgress *progress);
-void store_block_add_seen(StoreBlock *block, const StoreRunSeen *seen);
-/* One of a run's attempts that have ended; the state that is added as seen comes after. */
-void store_block_add_attempt(StoreBlock *block, const StoreRunSeen *attempt);
-/* Forgets a run's rows and progress before the block's rows are put in. */
+void store_block_add_run(StoreBlock *block, const StoreRunSnapshot *run);
+/* Adds an ended attempt of a run; commits write it before the run's latest state. */
+void store_block_add_attempt(StoreBlock *block, const StoreRunSnapshot *attempt);
+/* Makes the commit delete the run's rows and progress before it inserts those of the block. */
 void store_block_add_restart(StoreBlock *block, const char *id);
 
-/* No room for another row: commit first. Progress, states and restarts always fit. */
+/* Whether the block must be committed before another row is added. Progress, states and restarts always fit. */
 bool store_block_is_full(const StoreBlock *block);
-/* All of it in one transaction, and empties the block; nothing when it is empty. */
+/* Commits the block in one transaction and empties it; does nothing if it is empty. */
 int store_block_commit(StoreBlock *block);
 
 #endif

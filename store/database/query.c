@@ -1,4 +1,4 @@
-/* Reading results.db. Binding and reading values cannot fail in ways a caller could act on; preparing and stepping
+/* Reads results.db. Binding and reading values cannot fail in ways that a caller could act on; preparing and stepping
  * can. */
 #include "store/database/query.h"
 
@@ -14,7 +14,7 @@ struct StoreQuery {
   sqlite3_stmt *statement;
 };
 
-/* An error in the SQL itself is the user's (analyze sql); all else is the file's. */
+/* Reports an error: one in the SQL itself is the user's (analyze sql), any other the file's. */
 static int sql_error(StoreDatabase *database) {
   int code = sqlite3_errcode(database->handle);
   if (code == SQLITE_ERROR || code == SQLITE_TOOBIG || code == SQLITE_RANGE)
@@ -27,44 +27,45 @@ int store_query_open(StoreDatabase *database, const char *sql, StoreQuery **quer
   sqlite3_stmt *statement = NULL;
   *query = NULL;
   if (sqlite3_prepare_v2(database->handle, sql, -1, &statement, &rest) != SQLITE_OK) return sql_error(database);
-  if (!statement) return core_error(CORE_USAGE, "SQL: there is no statement");
+  if (!statement) return core_error(CORE_USAGE, "SQL: expected a statement, found none");
   if (rest[strspn(rest, " \t\r\n;")] != '\0') {
     sqlite3_finalize(statement);
-    return core_error(CORE_USAGE, "SQL: give one statement; '%.40s' is left over", rest);
+    return core_error(CORE_USAGE, "SQL: expected one statement, found another after it: '%.40s'", rest);
   }
   *query = core_memory_allocate(sizeof **query);
   **query = (StoreQuery){database, statement};
   return CORE_OK;
 }
 
-/* SQLite asks this for each thing that a statement would do. That the file is open for reading only is not enough:
- * ATTACH reaches other files, and VACUUM INTO (which attaches) writes one. What would write into the file itself is
- * left to the connection to refuse: table-valued functions declare themselves by such steps. */
-static int only_reading(void *context, int action, const char *first, const char *second, const char *schema,
+/* Authorizer callback: denies actions beyond reading this file. A read-only connection is not enough, because ATTACH
+ * opens other files and VACUUM INTO (which attaches) writes one. Writes to the file itself are left to the connection
+ * to refuse, since table-valued functions also request them. */
+static int authorize_read(void *context, int action, const char *first, const char *second, const char *schema,
                         const char *trigger) {
-  static const char *const naming[] = {"table_info", "table_xinfo", "table_list", "index_list", "index_info"};
-  bool names_something = false; /* by its argument; that of another pragma would be a new value */
+  /* Pragmas whose argument names an object; the argument of others is a new value. */
+  static const char *const introspection[] = {"table_info", "table_xinfo", "table_list", "index_list", "index_info"};
+  bool is_introspection = false;
   switch (action) {
     case SQLITE_ATTACH:
     case SQLITE_DETACH: return SQLITE_DENY;
     case SQLITE_FUNCTION: return second && strcmp(second, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
     case SQLITE_PRAGMA:
-      for (size_t i = 0; i < sizeof naming / sizeof *naming; i++)
-        names_something = names_something || (first && strcmp(first, naming[i]) == 0);
-      return second && !names_something ? SQLITE_DENY : SQLITE_OK;
+      for (size_t i = 0; i < sizeof introspection / sizeof *introspection; i++)
+        is_introspection = is_introspection || (first && strcmp(first, introspection[i]) == 0);
+      return second && !is_introspection ? SQLITE_DENY : SQLITE_OK;
     default: return SQLITE_OK;
   }
 }
 
 int store_query_open_reading(StoreDatabase *database, const char *sql, StoreQuery **query) {
-  sqlite3_set_authorizer(database->handle, only_reading, NULL);
+  sqlite3_set_authorizer(database->handle, authorize_read, NULL);
   int code = store_query_open(database, sql, query);
   bool writes = code == CORE_OK && !sqlite3_stmt_readonly((*query)->statement);
   if (writes) store_query_close(query);
   if (writes || (code != CORE_OK && sqlite3_errcode(database->handle) == SQLITE_AUTH))
     return core_error(CORE_USAGE,
-                      "this statement would do more than read; expected one SELECT (to change rows, work on a "
-                      "copy with the program sqlite3)");
+                      "SQL: this statement does more than read; expected one SELECT (to change rows, use the sqlite3 "
+                      "program on a copy)");
   return code;
 }
 

@@ -1,13 +1,13 @@
-/* results.db's schema, as rows of SQL that database.c executes. The comments inside the SQL stay in the database, so
- * that `sqlite3 results.db .schema` explains it. The columns come from tables.h and runlog.h. */
+/* Schema of results.db, as SQL that database.c executes. SQLite keeps the comments inside it, so that
+ * `sqlite3 results.db .schema` explains the tables. The columns come from tables.h and runlog.h. */
 #ifndef STORE_SCHEMA_H
 #define STORE_SCHEMA_H
 #include "store/database/tables.h"
 
 enum {
-  STORE_SCHEMA_VERSION = 11,  /* PRAGMA user_version; files of earlier ones are made anew by sweep rebuild */
+  STORE_SCHEMA_VERSION = 11,              /* PRAGMA user_version; sweep rebuild recreates files of earlier versions */
   STORE_SCHEMA_APPLICATION = 0x53574250,  /* PRAGMA application_id: "SWBP" */
-  STORE_SCHEMA_PAGE_BYTES = 8192,   /* some 18 rows of iterations (docs/architecture.md) */
+  STORE_SCHEMA_PAGE_BYTES = 8192,         /* about 18 rows of iterations (docs/architecture.md) */
 };
 
 #define STORE_SQL_DECLARED(name, type, unit, comment) "  " #name " " type ",  -- " comment "\n"
@@ -40,7 +40,7 @@ static const char store_schema_tables[] =
   STORE_ITERATION_COLUMNS(STORE_SQL_COLUMN)
   "  PRIMARY KEY(run_id, iteration)\n"
   ") WITHOUT ROWID;\n"
-  "CREATE TABLE iteration_bin(  -- sums over 64 iterations of a run: KL and DDR without reading all rows\n"
+  "CREATE TABLE iteration_bin(  -- sums over 64 iterations of a run: gives KL and DDR without reading all rows\n"
   STORE_BIN_COLUMNS(STORE_SQL_DECLARED)
   "  PRIMARY KEY(run_id, bin)\n"
   ") WITHOUT ROWID;\n"
@@ -49,53 +49,53 @@ static const char store_schema_tables[] =
   STORE_EVALUATION_COLUMNS(STORE_SQL_COLUMN)
   "  PRIMARY KEY(run_id, iteration, level_set)\n"
   ") WITHOUT ROWID;\n"
-  "CREATE TABLE layer(  -- layers of networks at measured iterations, with metrics.layers\n"
+  "CREATE TABLE layer(  -- network layers at measured iterations, with metrics.layers\n"
   STORE_LAYER_KEYS(STORE_SQL_DECLARED)
   STORE_LAYER_COLUMNS(STORE_SQL_COLUMN)
   "  PRIMARY KEY(run_id, iteration, network, layer)\n"
   ") WITHOUT ROWID;\n"
-  "CREATE TABLE metric(  -- numbers that no column above is for: of programs, of plug-ins\n"
+  "CREATE TABLE metric(  -- metrics without a column above: those of programs and plug-ins\n"
   STORE_METRIC_KEYS(STORE_SQL_DECLARED)
   STORE_METRIC_NUMBERS(STORE_SQL_COLUMN)
   "  PRIMARY KEY(run_id, name, iteration)\n"
   ") WITHOUT ROWID;\n"
-  "CREATE TABLE annotation(  -- sweep tag, sweep note and sweep pin: copies of the workspace's files\n"
+  "CREATE TABLE annotation(  -- tags, notes and pins: copies of the workspace's annotation files\n"
   STORE_ANNOTATION_COLUMNS(STORE_SQL_DECLARED)
   "  PRIMARY KEY(subject, name, key, value)\n"
   ") WITHOUT ROWID;\n"
-  "CREATE TABLE run_log(  -- how far each run log is imported; committed together with its rows\n"
+  "CREATE TABLE run_log(  -- import progress of each run log; committed together with its rows\n"
   STORE_LOG_FILE_COLUMNS(STORE_SQL_DECLARED)
   "  PRIMARY KEY(run_id, attempt, kind)\n"
   ") WITHOUT ROWID;\n"
-  "CREATE TABLE run_import(  -- what the importer saw last, to pass over runs where nothing can have changed\n"
-  STORE_SEEN_COLUMNS(STORE_SQL_DECLARED)
+  "CREATE TABLE run_import(  -- state at the last import, to skip runs where nothing can have changed\n"
+  STORE_RUN_IMPORT_COLUMNS(STORE_SQL_DECLARED)
   "  PRIMARY KEY(run)\n"
   ");\n";
 
 #define STORE_SQL_LAYER_METRIC(name, unit, comment) \
   " UNION ALL SELECT run_id, iteration, network, layer, '" #name "', " #name " FROM layer WHERE " #name " IS NOT NULL\n"
 
-/* DDR of a run: transitions of the iterations whose KL is known / the sum of their KL.
+/* DDR of a run: transitions of the iterations with a known KL / the sum of their KL.
  *
- * Other programs read these texts too: DuckDB runs what it can bind itself, with its own functions and types. So they
- * are of the SQL that both read alike: every column grouped by or summed up, no ON behind CROSS JOIN, text that JSON
- * holds without its quotes; and CAST says the type of what no table declares. DuckDB knows no iif, and has SQLite run
- * the view `setting`: of its own json_each each value would be JSON, texts in quotes. */
+ * DuckDB also runs these views, with its own functions and types. They use only SQL that means the same in both: every
+ * column is grouped by or aggregated, CROSS JOIN has no ON, JSON text loses its quotes, and CAST gives the type of
+ * expressions. DuckDB lacks iif, so that it leaves the view `setting` to SQLite: its own json_each would return text
+ * as JSON in quotes. */
 static const char store_schema_views[] =
-  "CREATE VIEW layer_metric AS  -- the table layer, a row for each value\n"
+  "CREATE VIEW layer_metric AS  -- the table layer, one row per value\n"
   "SELECT run_id, iteration, network, layer, '' AS metric, transitions AS value FROM layer WHERE 1 = 0\n"
   STORE_LAYER_COLUMNS(STORE_SQL_LAYER_METRIC) ";\n"
-  "CREATE VIEW setting AS  -- a row for each setting of a run\n"
+  "CREATE VIEW setting AS  -- one row per setting of a run\n"
   "SELECT run.id AS run_id, CAST(section.key || '.' || entry.key AS TEXT) AS name, entry.atom AS value\n"
   "FROM run, json_each(run.config) AS section, json_each(section.value) AS entry\n"
   "WHERE iif(section.type = 'object', 1, 0);\n"
-  "CREATE VIEW run_ddr AS  -- by a subquery a run, so that asking for one run reads one run\n"
+  "CREATE VIEW run_ddr AS  -- a subquery per run, so that a query for one run reads only that run\n"
   "SELECT id AS run_id,\n"
   "  CAST((SELECT sum(kl_transitions) / sum(kl_sum)\n"
   "        FROM iteration_bin WHERE iteration_bin.run_id = run.id) AS DOUBLE)\n"
   "    AS ddr\n"
   "FROM run;\n"
-  "CREATE VIEW best_solve_rate AS  -- of the evaluations, by level set, and where it was first reached\n"
+  "CREATE VIEW best_solve_rate AS  -- best evaluation per level set, and where it was first reached\n"
   "SELECT e.run_id, e.level_set, e.solve_rate, e.iteration, e.transitions,\n"
   "  CAST((SELECT ddr FROM run_ddr WHERE run_ddr.run_id = e.run_id) AS DOUBLE) AS ddr\n"
   "FROM (SELECT run_id, level_set, solve_rate, iteration, transitions,\n"
@@ -108,7 +108,7 @@ static const char store_schema_views[] =
   "  CAST(trim(json_extract(config, '$.env.task'), '\"') AS TEXT) AS task,\n"
   "  CAST(trim(json_extract(config, '$.algo.name'), '\"') AS TEXT) AS algorithm,\n"
   "  run.iteration, run.iterations, run.transitions,\n"
-  "  -- on the levels trained on; best_solve_rate has those of all level sets, evaluation the returns\n"
+  "  -- on the training levels; see best_solve_rate for all level sets, and evaluation for returns\n"
   "  CAST((SELECT max(solve_rate) FROM evaluation WHERE run_id = run.id AND level_set = 'train') AS DOUBLE)\n"
   "    AS best_solve_rate,\n"
   "  CAST((SELECT solve_rate FROM evaluation WHERE run_id = run.id AND level_set = 'train'\n"

@@ -1,4 +1,4 @@
-/* The tables and views of results.db as data (tables.h), for what describes or copies all of them. */
+/* Lists the tables and views of results.db (tables.h), for code that describes or copies all of them. */
 #include "store/database/tables.h"
 
 #define COLUMN(name, type, unit, comment) {#name, type, unit, comment},
@@ -11,7 +11,7 @@ TABLE(runs, STORE_RUN_COLUMNS(COLUMN));
 TABLE(members, STORE_MEMBER_COLUMNS(COLUMN));
 TABLE(attempts, STORE_ATTEMPT_COLUMNS(COLUMN));
 TABLE(log_files, STORE_LOG_FILE_COLUMNS(COLUMN));
-TABLE(seen, STORE_SEEN_COLUMNS(COLUMN));
+TABLE(run_imports, STORE_RUN_IMPORT_COLUMNS(COLUMN));
 TABLE(evaluations, STORE_EVALUATION_KEYS(COLUMN) STORE_EVALUATION_COLUMNS(MEASURED));
 TABLE(layers, STORE_LAYER_KEYS(COLUMN) STORE_LAYER_COLUMNS(MEASURED));
 TABLE(annotations, STORE_ANNOTATION_COLUMNS(COLUMN));
@@ -27,7 +27,7 @@ TABLE(summaries, STORE_SUMMARY_COLUMNS(COLUMN));
 #define RUNS "(SELECT run_id FROM sweep_run WHERE sweep = ?1)"
 
 const StoreTable *store_tables(size_t *count) {
-  static const char of_importer[] = "what the importer remembers; the files of another place would not be those";
+  static const char importer_state[] = "importer's state, which is only valid with the files of its workspace";
   static const StoreTable tables[] = {
     {"sweep", "name", "name = ?1", NULL, sweeps},
     {"run", "id", "id IN " RUNS, NULL, runs},
@@ -42,13 +42,13 @@ const StoreTable *store_tables(size_t *count) {
     {"run_ddr", "run_id", "run_id IN " RUNS, NULL, ddrs},
     {"best_solve_rate", "run_id, level_set", "run_id IN " RUNS, NULL, bests},
     {"run_summary", "run_id", "run_id IN " RUNS, NULL, summaries},
-    {"layer_metric", "run_id, iteration, network, layer, metric", NULL, "the rows of layer, a row for each value",
+    {"layer_metric", "run_id, iteration, network, layer, metric", NULL, "the table layer, one row per value",
      layer_metrics},
-    {"setting", "run_id, name", NULL, "the column config of run, a row for each setting", settings},
-    {"iteration_bin", "run_id, bin", NULL, "sums over rows of iteration; run_ddr has what they are for", bins},
-    {"run_log", "run_id, attempt, kind", NULL, of_importer, log_files},
-    {"run_import", "run", NULL, of_importer, seen},
-    {"schema_version", "version", NULL, "which versions this file has had; schema.json says the present one", versions},
+    {"setting", "run_id, name", NULL, "the column config of run, one row per setting", settings},
+    {"iteration_bin", "run_id, bin", NULL, "sums over rows of iteration, used by run_ddr", bins},
+    {"run_log", "run_id, attempt, kind", NULL, importer_state, log_files},
+    {"run_import", "run", NULL, importer_state, run_imports},
+    {"schema_version", "version", NULL, "version history of the file; schema.json has the current version", versions},
   };
   *count = sizeof tables / sizeof *tables;
   return tables;

@@ -1,4 +1,5 @@
-/* The rule of each column (aggregate.h). What is measured now and then is averaged over the iterations that have it. */
+/* Aggregation rule of each column (aggregate.h). Metrics measured at intervals are averaged over the iterations that
+ * have them. */
 #include "store/runlog/aggregate.h"
 
 #include <math.h>
@@ -47,11 +48,11 @@ static const unsigned char rules[STORE_AGGREGATE_COLUMNS] = {
   [COLUMN(episode_length)] = BY_EPISODE,
   [COLUMN(goals)] = BY_EPISODE,
 };
-_Static_assert((int)STORE_ITERATION_COUNT <= (int)STORE_AGGREGATE_COLUMNS, "a checkpoint has room for all columns");
+_Static_assert((int)STORE_ITERATION_COUNT <= (int)STORE_AGGREGATE_COLUMNS, "all columns fit into a checkpoint");
 
 int64_t store_aggregate_every(int64_t iterations, int64_t rows) {
   int64_t every = 1;
-  while (rows > 0 && every < STORE_AGGREGATE_MOST && (iterations - 1) / every + 1 > rows) every *= 2;
+  while (rows > 0 && every < STORE_AGGREGATE_MAX && (iterations - 1) / every + 1 > rows) every *= 2;
   return every;
 }
 

@@ -5,7 +5,7 @@
 
 enum {
   STORE_AGGREGATE_COLUMNS = 256,
-  STORE_AGGREGATE_MOST = 64, /* maximum iterations per row, so that the progress of long runs stays visible */
+  STORE_AGGREGATE_MAX = 64, /* maximum iterations per row, so that the progress of long runs stays visible */
 };
 
 /* Accumulator of a row. Plain memory, stored in checkpoints as it is; columns added later are zero there. Initialize

@@ -1,8 +1,8 @@
-/* Numbers of run logs: decimal text to the nearest double and back, independent of the locale.
+/* Numbers of run logs: conversion between decimal text and the nearest double, independent of the locale.
  *
- * Reading is the importer's inner loop (31 numbers a row), so its common case is inline: a mantissa below 2^53 and a
- * power of ten up to 22 are both exact doubles, so that one multiplication or division rounds once, as strtod would
- * (Clinger 1990). All else goes to store_number_read_slowly. */
+ * Reading is the importer's inner loop (31 numbers per row), so its common case is inline: a mantissa below 2^53 and a
+ * power of ten up to 22 are exact doubles, so that one multiplication or division rounds once, as strtod would
+ * (Clinger 1990). store_number_read_slow handles all other numbers. */
 #ifndef STORE_NUMBER_INTERNAL_H
 #define STORE_NUMBER_INTERNAL_H
 #include <math.h>
@@ -11,18 +11,17 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { STORE_NUMBER_MAX = 32 }; /* bytes that store_number_write needs at most, NUL included */
+enum { STORE_NUMBER_MAX = 32 }; /* buffer size for store_number_write, NUL included */
 
 extern const double store_powers_of_ten[23];
 
-/* Reads [begin, *) up to the next byte that no number has; returns where it stopped; NULL: no number. */
-const char *store_number_read_slowly(const char *begin, double *value);
+/* Parses one field, up to its tab or newline. Returns the end; NULL: not a number. */
+const char *store_number_read_slow(const char *begin, double *value);
 
-enum { STORE_NUMBER_SLACK = 8 }; /* bytes behind the text that must be readable */
+enum { STORE_NUMBER_SLACK = 8 }; /* number of bytes after the text that must be readable */
 
-/* The digits that `text` begins with, at most eight of them, as a number; returns how many there are. Without a branch
- * a digit: bytes are added up in pairs, the pairs in fours, the fours in one, each by one multiplication (Lemire
- * 2018). */
+/* Parses up to eight leading digits of `text` and returns their number. Branch-free: bytes are added in pairs, pairs in
+ * fours, and fours in one, by one multiplication each (Lemire 2018). */
 static inline int store_number_digits(const char *text, uint64_t *value) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
   uint64_t word;
@@ -43,8 +42,8 @@ static inline int store_number_digits(const char *text, uint64_t *value) {
 #endif
 }
 
-/* Digits at *c, moved past them: `mantissa` goes on with them. Returns how many; sixteen may not be all. */
-static inline int store_number_run(const char **c, uint64_t *mantissa) {
+/* Parses up to sixteen digits at *c, appends them to `mantissa`, and advances *c. Returns the number of digits. */
+static inline int store_number_append_digits(const char **c, uint64_t *mantissa) {
   static const uint32_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
   uint64_t first, second;
   int count = store_number_digits(*c, &first);
@@ -57,8 +56,7 @@ static inline int store_number_run(const char **c, uint64_t *mantissa) {
   return 8 + more;
 }
 
-/* One field that ends in a tab or newline, which must be there. Empty: NaN. Returns the place of that end; NULL when
- * the field is not a number. */
+/* Parses one field, which must end in a tab or newline; an empty one is NaN. Returns its end; NULL: not a number. */
 static inline const char *store_number_read(const char *begin, double *value) {
   const char *c = begin;
   uint64_t mantissa = 0;
@@ -69,31 +67,30 @@ static inline const char *store_number_read(const char *begin, double *value) {
   }
   int negative = *c == '-';
   c += negative;
-  int count = store_number_run(&c, &mantissa);
+  int count = store_number_append_digits(&c, &mantissa);
   if (*c == '.') {
     c++;
-    exponent = -store_number_run(&c, &mantissa);
+    exponent = -store_number_append_digits(&c, &mantissa);
     count -= exponent;
   }
   if (*c == 'e') {
-    int down = *++c == '-', power = 0;
+    int is_negative = *++c == '-', power = 0;
     if (*c == '-' || *c == '+') c++;
     if ((unsigned char)(*c - '0') >= 10) return NULL;
     while ((unsigned char)(*c - '0') < 10 && power < 10000) power = 10 * power + (*c++ - '0');
-    exponent += down ? -power : power;
+    exponent += is_negative ? -power : power;
   }
-  /* 19 digits fit 64 bits, so that `mantissa` is what was written. */
-  bool ended = *c == '\t' || *c == '\n';
-  if (!ended || count == 0 || count > 19 || mantissa > (1ull << 53) || exponent < -22 || exponent > 22)
-    return store_number_read_slowly(begin, value);
+  /* 19 digits fit 64 bits, so that `mantissa` is exact. */
+  const bool at_end = *c == '\t' || *c == '\n';
+  if (!at_end || count == 0 || count > 19 || mantissa > (1ull << 53) || exponent < -22 || exponent > 22)
+    return store_number_read_slow(begin, value);
   double magnitude = (double)mantissa;
   magnitude = exponent < 0 ? magnitude / store_powers_of_ten[-exponent] : magnitude * store_powers_of_ten[exponent];
   *value = negative ? -magnitude : magnitude;
   return c;
 }
 
-/* The text of a value, without NUL: whole numbers below 2^53 exactly, others with 9 significant digits; "" for NaN.
- * Returns its length. */
+/* Formats a value: integers below 2^53 exactly, others with 9 significant digits, NaN as "". Returns the length. */
 size_t store_number_write(double value, char text[STORE_NUMBER_MAX]);
 
 #endif

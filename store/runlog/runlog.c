@@ -1,5 +1,5 @@
-/* Writing run logs: records become lines in memory, lines become appended bytes now and then. Nothing here waits for a
- * disk except store_runlog_flush, and a full disk only delays what is written. Reading is in runlog_read.c. */
+/* Writes run logs: records are formatted in memory and appended to the file by store_runlog_flush, the only function
+ * that waits for a disk. A full disk only delays the writes. runlog_read.c reads. */
 #include "store/runlog/runlog.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ struct StoreRunlog {
   char path[CORE_PATH_MAX];
   CoreText pending;      /* lines not yet written; the first may be partly written */
   int64_t dropped;       /* records lost because `pending` was full */
-  bool dirty;            /* written but not fsynced */
+  bool is_dirty;         /* whether it was written but not synced */
 };
 
 /* ---- names and columns ------------------------------------------------------------------------------------------ */
@@ -109,7 +109,7 @@ StoreLayer store_layer_unmeasured(int64_t iteration, const char *network, int la
   return row;
 }
 
-/* ---- the header ------------------------------------------------------------------------------------------------- */
+/* ---- header ----------------------------------------------------------------------------------------------------- */
 
 static void append_header(CoreText *text, StoreLogKind kind, const char *id, int attempt) {
   CoreText names = {0};
@@ -126,22 +126,22 @@ static void append_header(CoreText *text, StoreLogKind kind, const char *id, int
   core_text_free(&names);
 }
 
-/* Puts `text` behind what an earlier writer of the same attempt left. A header that was cut has no records behind it,
- * so it is written anew; a torn last line is ended, so that only it is lost. */
+/* Prepares to append to the file of an earlier writer of the same attempt. A truncated header has no records after it
+ * and is rewritten; a truncated last line is ended, so that only that line is lost. */
 static int continue_file(StoreRunlog *log, const CoreText *header) {
   struct stat status;
   if (fstat(log->fd, &status) < 0) return core_error_errno(CORE_FAIL, "cannot open %s", log->path);
   char *start = core_memory_zero_allocate(1, header->length + 1), last = '\n';
   ssize_t got = pread(log->fd, start, header->length, 0);
-  bool same = got >= 0 && memcmp(start, header->data, (size_t)got) == 0;
-  bool whole = same && (size_t)got == header->length;
+  const bool is_prefix = got >= 0 && memcmp(start, header->data, (size_t)got) == 0;
+  const bool is_complete = is_prefix && (size_t)got == header->length;
   free(start);
   if (got < 0 || (status.st_size > 0 && pread(log->fd, &last, 1, status.st_size - 1) != 1))
     return core_error_errno(CORE_FAIL, "cannot read %s", log->path);
-  if (!same)
+  if (!is_prefix)
     return core_error(CORE_FAIL, "%s has other columns or belongs to another run; move it away to write this one",
                       log->path);
-  if (!whole) {
+  if (!is_complete) {
     if (ftruncate(log->fd, 0) < 0) return core_error_errno(CORE_FAIL, "cannot write %s", log->path);
     core_text_append_bytes(&log->pending, header->data, header->length);
   } else if (last != '\n') {
@@ -153,7 +153,7 @@ static int continue_file(StoreRunlog *log, const CoreText *header) {
 int store_runlog_open(const char *root, const char *id, int attempt, StoreLogKind kind, StoreRunlog **result) {
   char path[CORE_PATH_MAX], name[32];
   *result = NULL;
-  if (attempt < 1) return core_error(CORE_USAGE, "run logs are numbered from 1, not %d", attempt);
+  if (attempt < 1) return core_error(CORE_USAGE, "invalid number of a run log: %d; they are numbered from 1", attempt);
   snprintf(name, sizeof name, "%s.%d.tsv", store_runlog_kind_name(kind), attempt);
   TRY(store_path_run(root, id, name, path));
   int fd;
@@ -177,7 +177,7 @@ int store_runlog_open(const char *root, const char *id, int attempt, StoreLogKin
 
 /* ---- records ---------------------------------------------------------------------------------------------------- */
 
-/* A record's beginning in `pending`, or -1 when there is no room left. */
+/* Returns the offset of a new record in `pending`; -1 if the buffer is full. */
 static int64_t begin_line(StoreRunlog *log) {
   if (log->pending.length < PENDING_BYTES_MAX) return (int64_t)log->pending.length;
   log->dropped++;
@@ -202,7 +202,7 @@ void store_runlog_iteration(StoreRunlog *log, const StoreIteration *row) {
   end_line(log, (size_t)begin, store_iteration_values(row), STORE_ITERATION_COUNT);
 }
 
-/* Appends the keys `iteration` and a name. A tab in it would make two fields, and what is no UTF-8 no reader takes. */
+/* Appends the keys `iteration` and a name, replacing characters that would split the field or break UTF-8. */
 static void append_keys(StoreRunlog *log, int64_t iteration, const char *name) {
   CoreText *text = &log->pending;
   core_text_appendf(text, "%lld\t", (long long)iteration);
@@ -237,35 +237,35 @@ void store_runlog_layer(StoreRunlog *log, const StoreLayer *row) {
   end_line(log, (size_t)begin, store_layer_values(row), STORE_LAYER_COUNT);
 }
 
-/* ---- to the disk ------------------------------------------------------------------------------------------------ */
+/* ---- flush ------------------------------------------------------------------------------------------------------ */
 
 int store_runlog_flush(StoreRunlog *log, bool durable) {
   CoreText *text = &log->pending;
   size_t written = 0;
-  int number = 0;
-  while (written < text->length && number == 0) {
-    ssize_t put = write(log->fd, text->data + written, text->length - written);
-    if (put >= 0) written += (size_t)put;
-    else if (errno != EINTR) number = errno;
+  int write_errno = 0;
+  while (written < text->length && write_errno == 0) {
+    ssize_t count = write(log->fd, text->data + written, text->length - written);
+    if (count >= 0) written += (size_t)count;
+    else if (errno != EINTR) write_errno = errno;
   }
   if (written > 0) {
-    log->dirty = true;
+    log->is_dirty = true;
     memmove(text->data, text->data + written, text->length - written);
     text->length -= written;
     text->data[text->length] = '\0';
   }
-  errno = number;
-  if (number)
-    return core_error_errno(CORE_FAIL, "cannot write %s (%zu bytes are kept in memory and tried again)", log->path,
+  errno = write_errno;
+  if (write_errno)
+    return core_error_errno(CORE_FAIL, "cannot write %s (%zu bytes are kept in memory and retried)", log->path,
                             text->length);
-  if (durable && log->dirty) {
-    if (fdatasync(log->fd) < 0) return core_error_errno(CORE_FAIL, "cannot bring %s to disk", log->path);
-    log->dirty = false;
+  if (durable && log->is_dirty) {
+    if (fdatasync(log->fd) < 0) return core_error_errno(CORE_FAIL, "cannot sync %s", log->path);
+    log->is_dirty = false;
   }
   int64_t dropped = log->dropped;
   log->dropped = 0;
   if (dropped)
-    return core_error(CORE_FAIL, "%s: %lld records were lost while it could not be written", log->path,
+    return core_error(CORE_FAIL, "%s: %lld records were lost while the file could not be written", log->path,
                       (long long)dropped);
   return CORE_OK;
 }

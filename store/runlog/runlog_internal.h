@@ -1,4 +1,4 @@
-/* What the run log's writer, its reader and the importer share: the columns as a table, names, and marks. */
+/* Internals shared by the writer and reader of run logs and the importer: column tables, file names and checksums. */
 #ifndef STORE_RUNLOG_INTERNAL_H
 #define STORE_RUNLOG_INTERNAL_H
 #include "store/runlog/runlog.h"
@@ -7,13 +7,13 @@ enum {
 #define X(name, unit, comment) +1
   STORE_ITERATION_COUNT = 0 STORE_ITERATION_COLUMNS(X),
   STORE_EVALUATION_COUNT = 0 STORE_EVALUATION_COLUMNS(X),
-  STORE_LAYER_COUNT = 1 STORE_LAYER_COLUMNS(X), /* the key `layer` is a number like those behind it */
+  STORE_LAYER_COUNT = 1 STORE_LAYER_COLUMNS(X), /* includes the key `layer`, a number like the columns after it */
   STORE_METRIC_COUNT = 0 STORE_METRIC_NUMBERS(X),
 #undef X
   STORE_RUNLOG_VERSION = 1,
 };
 
-/* The numbers of a record, in the order of the columns. */
+/* Return the values of a record, in the order of the columns. */
 static inline const double *store_iteration_values(const StoreIteration *row) { return &row->transitions; }
 static inline const double *store_evaluation_values(const StoreEvaluation *row) { return &row->transitions; }
 static inline const double *store_layer_values(const StoreLayer *row) { return &row->layer; }
@@ -24,16 +24,16 @@ _Static_assert(sizeof(StoreLayer) == 8 + 16 + 8 * STORE_LAYER_COUNT, "a StoreLay
 _Static_assert(sizeof(StoreMetric) == 8 + 128 + 8 * STORE_METRIC_COUNT, "a StoreMetric likewise");
 
 typedef struct StoreLogColumn { const char *name, *unit; } StoreLogColumn;
-/* The numeric columns of a kind, without its keys (but for `layer`). */
+/* Returns the numeric columns of a kind, without its keys (except `layer`). */
 const StoreLogColumn *store_runlog_columns(StoreLogKind kind, size_t *count);
 
 const char *store_runlog_kind_name(StoreLogKind kind); /* "stats", "eval", "layers", "metrics" */
 
-/* "stats.3.tsv": its kind and attempt. False for every other name. */
+/* Parses a file name such as "stats.3.tsv" into kind and attempt. Returns false for any other name. */
 bool store_runlog_from_name(const char *name, StoreLogKind *kind, int *attempt);
 
-/* Tells a log that grew from one that was replaced: its size, and the CRC-32 of the last (at most 64) bytes before
- * `offset`; a file shorter than `offset` has mark 0. Sizes suffice where nothing changed: `mark` may be NULL. */
-int store_runlog_mark(const char *path, int64_t offset, int64_t *size, uint32_t *mark);
+/* Distinguishes a log that grew from one that was replaced: reads its size, and the CRC-32 of the last (at most 64)
+ * bytes before `offset`, which is 0 if the file is shorter. crc NULL: reads only the size. */
+int store_runlog_prefix_crc(const char *path, int64_t offset, int64_t *size, uint32_t *crc);
 
 #endif

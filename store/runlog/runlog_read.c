@@ -1,6 +1,6 @@
-/* Reading run logs: complete lines, each checked by its checksum, fields found by the header's names. The importer's
- * inner loop, so a line is looked at twice (checksum, numbers) and copied never. Trusts nothing: a log may be cut,
- * have flipped bytes, or come from another version; what can be read is read and the rest is counted. */
+/* Reads run logs: verifies the checksum of each complete line, and finds fields by the names in the header. This is the
+ * importer's inner loop, so that a line is scanned twice (checksum, numbers) and never copied. The input is untrusted:
+ * a log may be truncated, have flipped bytes, or come from another version. Readable lines are read, others counted. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -19,10 +19,10 @@
 #include "store/workspace/paths.h"
 
 enum {
-  BUFFER_BYTES = 1 << 18, /* also the longest line that is looked at */
+  BUFFER_BYTES = 1 << 18, /* also the maximum length of a line */
   COLUMNS_MAX = 256,
   CHECK_BYTES = 9,        /* tab and eight hex digits */
-  MARK_BYTES = 64,
+  PREFIX_BYTES = 64,      /* bytes before an offset that its CRC covers */
 };
 
 /* ---- lines ------------------------------------------------------------------------------------------------------ */
@@ -30,16 +30,16 @@ enum {
 typedef struct Reader {
   const char *path;
   int fd;
-  char *buffer;           /* [BUFFER_BYTES]; buffer[0] stands at byte `base` of the file */
-  size_t begin, end;      /* bytes of the buffer that are not yet handed out */
-  int64_t base;
-  int64_t lines;          /* handed out since the last seek */
+  char *buffer;           /* [BUFFER_BYTES] */
+  size_t begin, end;      /* unread bytes of the buffer */
+  int64_t base;           /* file offset of buffer[0] */
+  int64_t lines;          /* lines read since the last seek */
 } Reader;
 
 typedef struct Line {
-  char *text;             /* ends in a newline; NULL: no complete line is left */
-  size_t length;          /* without the newline */
-  int64_t end;            /* the file's offset behind it */
+  char *text;             /* terminated by a newline; NULL: no complete line is left */
+  size_t length;          /* length without the newline */
+  int64_t end;            /* file offset after the line */
 } Line;
 
 static int reader_open(Reader *reader, const char *path) {
@@ -60,7 +60,7 @@ static void reader_seek(Reader *reader, int64_t offset) {
   reader->lines = 0;
 }
 
-/* Moves what is left to the front and reads on. *got = 0 at the file's end. */
+/* Moves unread bytes to the front and reads more. *got = 0 at the end of the file. */
 static int reader_fill(Reader *reader, size_t *got) {
   memmove(reader->buffer, reader->buffer + reader->begin, reader->end - reader->begin);
   reader->base += (int64_t)reader->begin;
@@ -76,8 +76,8 @@ static int reader_fill(Reader *reader, size_t *got) {
   return CORE_OK;
 }
 
-/* The next complete line. One longer than the buffer comes as an empty line (damaged, like every line too short for a
- * checksum) once its end was found. */
+/* Reads the next complete line. A line longer than the buffer is returned as an empty one, which counts as damaged
+ * because it has no checksum. */
 static int reader_next(Reader *reader, Line *line) {
   bool too_long = false;
   for (size_t searched = 0;;) {
@@ -105,30 +105,30 @@ static int reader_next(Reader *reader, Line *line) {
   }
 }
 
-/* Newlines in the first `offset` bytes. Only asked for when a line is damaged, so that offsets alone need to be
- * kept. */
+/* Counts the newlines in the first `offset` bytes. Only needed for a damaged line, so that progress need not include
+ * line numbers. */
 static int64_t count_lines_before(const Reader *reader, int64_t offset) {
   char *bytes = core_memory_allocate(BUFFER_BYTES);
   int64_t lines = 0;
-  for (int64_t at = 0; at < offset;) {
-    size_t wanted = offset - at < BUFFER_BYTES ? (size_t)(offset - at) : BUFFER_BYTES;
-    ssize_t got = pread(reader->fd, bytes, wanted, at);
+  for (int64_t position = 0; position < offset;) {
+    size_t chunk = offset - position < BUFFER_BYTES ? (size_t)(offset - position) : BUFFER_BYTES;
+    ssize_t got = pread(reader->fd, bytes, chunk, position);
     if (got <= 0) break;
     for (char *c = bytes, *end = bytes + got; (c = memchr(c, '\n', (size_t)(end - c))) != NULL; c++) lines++;
-    at += got;
+    position += got;
   }
   free(bytes);
   return lines;
 }
 
-/* ---- the header ------------------------------------------------------------------------------------------------- */
+/* ---- header ----------------------------------------------------------------------------------------------------- */
 
-enum { TARGET_IGNORED = -1, TARGET_ITERATION = -2, TARGET_NAME = -3 }; /* of a level set or network */
+enum { TARGET_IGNORED = -1, TARGET_ITERATION = -2, TARGET_NAME = -3 }; /* NAME: level set, network or metric */
 
-/* Where a log's fields go: an index into the record's numbers, or a TARGET_. */
+/* Destination of each field of a log: an index into the record's values, or a TARGET_. */
 typedef struct Layout {
   StoreLogKind kind;
-  int columns;            /* without the checksum */
+  int columns;            /* number of fields without the checksum */
   int target[COLUMNS_MAX];
 } Layout;
 
@@ -142,7 +142,7 @@ static Layout default_layout(StoreLogKind kind) {
   return layout;
 }
 
-static int target_of(StoreLogKind kind, const char *name, size_t length) {
+static int find_target(StoreLogKind kind, const char *name, size_t length) {
   size_t count;
   const StoreLogColumn *columns = store_runlog_columns(kind, &count);
   if (length == 9 && memcmp(name, "iteration", 9) == 0) return TARGET_ITERATION;
@@ -154,18 +154,18 @@ static int target_of(StoreLogKind kind, const char *name, size_t length) {
   return TARGET_IGNORED;
 }
 
-/* The names of line 2. `warn`: tell of columns that this version does not know. */
+/* Parses the names in line 2. warn: report columns unknown to this version. */
 static Layout parse_names(const Reader *reader, StoreLogKind kind, const Line *line, bool warn) {
   Layout layout = {.kind = kind};
   const char *end = line->text + line->length;
   for (const char *c = line->text; c < end && layout.columns < COLUMNS_MAX;) {
     const char *tab = memchr(c, '\t', (size_t)(end - c));
-    if (!tab) break; /* the last name is that of the checksum */
+    if (!tab) break; /* the last name is the checksum's */
     const char *unit = memchr(c, '[', (size_t)(tab - c));
     size_t length = (size_t)((unit ? unit : tab) - c);
-    int target = target_of(kind, c, length);
+    int target = find_target(kind, c, length);
     if (target == TARGET_IGNORED && warn)
-      core_warn("%s: column '%.*s' is not known to this version; it is not imported", reader->path,
+      core_warn("%s: column '%.*s' is unknown to this version; it is not imported", reader->path,
                 length < 40 ? (int)length : 40, c);
     layout.target[layout.columns++] = target;
     c = tab + 1;
@@ -173,10 +173,10 @@ static Layout parse_names(const Reader *reader, StoreLogKind kind, const Line *l
   return layout;
 }
 
-/* Does line 1 say what the file's name and folder say? *names_crc: its checksum of line 2, when it has one. */
+/* Whether line 1 agrees with the names of the file and its directory. *names_crc: its checksum of line 2, if any. */
 static bool check_first_line(const Reader *reader, StoreLogKind kind, int attempt, const Line *line, bool *has_crc,
                              uint32_t *names_crc) {
-  char copy[128], word[8], id[40], folder[CORE_PATH_MAX];
+  char copy[128], word[8], id[40], directory[CORE_PATH_MAX];
   int version, number, end = 0;
   unsigned crc = 0;
   *has_crc = false;
@@ -185,39 +185,40 @@ static bool check_first_line(const Reader *reader, StoreLogKind kind, int attemp
   copy[line->length] = '\0';
   if (sscanf(copy, "#runlog %9d %7s %39s %9d%n", &version, word, id, &number, &end) != 4) return false;
   *has_crc = copy[end] != '\0';
-  /* An unreadable one is a wrong one; so are capitals, which nobody writes. */
+  /* An unreadable checksum counts as a wrong one, and so do capitals, which are never written. */
   if (strlen(copy + end) == 9 && strspn(copy + end + 1, "0123456789abcdef") == 8) sscanf(copy + end, " %8x", &crc);
   *names_crc = crc;
   if (version != STORE_RUNLOG_VERSION || strcmp(word, store_runlog_kind_name(kind)) != 0 || number != attempt)
     return false;
-  if (core_files_path(folder, "%s", reader->path) != CORE_OK) return false;
-  char *slash = strrchr(folder, '/');
+  if (core_files_path(directory, "%s", reader->path) != CORE_OK) return false;
+  char *slash = strrchr(directory, '/');
   if (!slash) return true;
   *slash = '\0';
-  slash = strrchr(folder, '/');
-  const char *name = slash ? slash + 1 : folder;
+  slash = strrchr(directory, '/');
+  const char *name = slash ? slash + 1 : directory;
   return !store_is_run_id(name) || strcmp(name, id) == 0;
 }
 
 typedef struct Header {
-  Layout layout, fallback; /* fallback: of this version, for records with as many fields when the names are damaged */
+  Layout layout;
+  Layout fallback;         /* this version's layout, for records with as many fields if the names are damaged */
   bool names_damaged;
-  int64_t end;             /* where the records begin; 0 = the header is not complete yet */
+  int64_t end;             /* offset of the first record; 0 = the header is not complete yet */
   StoreLogDamage damage;
 } Header;
 
-static void note_damage(StoreLogDamage *damage, int64_t line) {
+static void count_damage(StoreLogDamage *damage, int64_t line) {
   if (damage->lines++ == 0) damage->first_line = line;
 }
 
-/* Reads lines 1 and 2. Where they are damaged, the file's name tells its kind, and records with as many fields as this
- * version writes are taken for its own: their checksums keep nonsense out. */
+/* Reads lines 1 and 2. If they are damaged, the kind follows from the file's name, and records with as many fields as
+ * this version writes are assumed to have its layout; their checksums exclude garbage. */
 static int read_header(Reader *reader, bool warn, Header *header) {
   StoreLogKind kind = STORE_LOG_STATS;
   int attempt = 0;
   const char *slash = strrchr(reader->path, '/');
   if (!store_runlog_from_name(slash ? slash + 1 : reader->path, &kind, &attempt))
-    return core_error(CORE_FAIL, "%s is no run log: they are called stats.N.tsv, eval.N.tsv, layers.N.tsv and "
+    return core_error(CORE_FAIL, "%s is not a run log: expected a name like stats.N.tsv, eval.N.tsv, layers.N.tsv or "
                       "metrics.N.tsv",
                       reader->path);
   *header = (Header){.layout = default_layout(kind), .fallback = default_layout(kind)};
@@ -227,15 +228,15 @@ static int read_header(Reader *reader, bool warn, Header *header) {
   reader_seek(reader, 0);
   TRY(reader_next(reader, &line));
   if (!line.text) return CORE_OK;
-  if (!check_first_line(reader, kind, attempt, &line, &has_crc, &crc)) note_damage(&header->damage, 1);
+  if (!check_first_line(reader, kind, attempt, &line, &has_crc, &crc)) count_damage(&header->damage, 1);
   int64_t first_end = line.end;
   TRY(reader_next(reader, &line));
   if (!line.text) return CORE_OK;
-  bool names = line.length > 10 && memcmp(line.text, "iteration\t", 10) == 0;
-  header->end = names ? line.end : first_end; /* a second line that names nothing is judged as a record */
-  if (!names) return CORE_OK;
+  const bool has_names = line.length > 10 && memcmp(line.text, "iteration\t", 10) == 0;
+  header->end = has_names ? line.end : first_end; /* a second line without names is read as a record */
+  if (!has_names) return CORE_OK;
   header->names_damaged = has_crc && store_crc32(line.text, line.length) != crc;
-  if (header->names_damaged) note_damage(&header->damage, 2);
+  if (header->names_damaged) count_damage(&header->damage, 2);
   header->layout = parse_names(reader, kind, &line, warn && !header->names_damaged);
   return CORE_OK;
 }
@@ -244,7 +245,7 @@ static int read_header(Reader *reader, bool warn, Header *header) {
 
 static int hex_digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
 
-/* Cuts the checksum off; false when it is not there or not that of the line. */
+/* Removes the checksum; false if it is missing or wrong. */
 static bool check_line(Line *line) {
   if (line->length <= CHECK_BYTES) return false;
   size_t length = line->length - CHECK_BYTES;
@@ -260,7 +261,7 @@ static bool check_line(Line *line) {
   return store_crc32(line->text, length) == written;
 }
 
-/* That of the log's kind is used. */
+/* Record of any kind; the member of the log's kind is used. */
 typedef struct Record {
   StoreIteration iteration;
   StoreEvaluation evaluation;
@@ -273,10 +274,10 @@ static Record empty_record(void) {
                   {.step = NAN, .value = NAN}};
 }
 
-/* Where a record's parts are; name: NULL, or so many bytes. */
+/* Pointers into a record; name is NULL if the kind has none. */
 typedef struct Parts { int64_t *iteration; double *values; char *name; size_t name_size; } Parts;
 
-static Parts parts_of(StoreLogKind kind, Record *record) {
+static Parts find_parts(StoreLogKind kind, Record *record) {
   StoreEvaluation *evaluation = &record->evaluation;
   StoreLayer *layer = &record->layer;
   StoreMetric *metric = &record->metric;
@@ -290,7 +291,7 @@ static Parts parts_of(StoreLogKind kind, Record *record) {
   return (Parts){&record->iteration.iteration, &record->iteration.transitions, NULL, 0};
 }
 
-static bool take_name(const char *field, const char *end, const Parts *parts) {
+static bool parse_name(const char *field, const char *end, const Parts *parts) {
   size_t length = (size_t)(end - field);
   if (length >= parts->name_size || memchr(field, '\0', length)) return false;
   memcpy(parts->name, field, length);
@@ -298,9 +299,9 @@ static bool take_name(const char *field, const char *end, const Parts *parts) {
   return core_text_is_utf8(parts->name);
 }
 
-/* Fields to numbers. The byte behind the last field is a tab (that of the checksum), so every field ends in one. */
+/* Parses the fields of a line. Each of them ends in a tab, since the checksum's tab follows the last. */
 static bool parse_record(const Layout *layout, const Line *line, Record *record) {
-  const Parts parts = parts_of(layout->kind, record);
+  const Parts parts = find_parts(layout->kind, record);
   const char *c = line->text, *end = c + line->length;
   double key = NAN;
   for (int column = 0; column < layout->columns; column++) {
@@ -312,7 +313,7 @@ static bool parse_record(const Layout *layout, const Line *line, Record *record)
       c = store_number_read(c, &key);
     } else {
       const char *tab = memchr(c, '\t', (size_t)(end - c) + 1);
-      if (target == TARGET_NAME && !take_name(c, tab, &parts)) return false;
+      if (target == TARGET_NAME && !parse_name(c, tab, &parts)) return false;
       c = tab;
     }
     if (!c || *c != '\t') return false;
@@ -325,7 +326,7 @@ static bool parse_record(const Layout *layout, const Line *line, Record *record)
   return layout->kind != STORE_LOG_LAYERS || (layer >= 0 && layer == trunc(layer));
 }
 
-static const Layout *choose_layout(const Header *header, const Line *line) {
+static const Layout *select_layout(const Header *header, const Line *line) {
   int fields = 1;
   if (!header->names_damaged) return &header->layout;
   for (size_t i = 0; i < line->length; i++) fields += line->text[i] == '\t';
@@ -341,15 +342,15 @@ static int read_records(Reader *reader, const Header *header, StoreLogRow row, v
     TRY(reader_next(reader, &line));
     if (!line.text) return CORE_OK;
     *end = line.end;
-    if (check_line(&line) && parse_record(choose_layout(header, &line), &line, &record)) {
+    if (check_line(&line) && parse_record(select_layout(header, &line), &line, &record)) {
       int code =
         row(context, kind == STORE_LOG_STATS ? &record.iteration : NULL,
             kind == STORE_LOG_EVAL ? &record.evaluation : NULL, kind == STORE_LOG_LAYERS ? &record.layer : NULL,
             kind == STORE_LOG_METRICS ? &record.metric : NULL);
       if (code != CORE_OK) return code;
     } else {
-      note_damage(damage, damage->lines ? 0 : count_lines_before(reader, start) + reader->lines);
-      /* A line that was left half-way may have filled in some columns that the log does not even have. */
+      count_damage(damage, damage->lines ? 0 : count_lines_before(reader, start) + reader->lines);
+      /* The damaged line may have set some values before it was rejected. */
       record = empty_record();
     }
   }
@@ -378,15 +379,15 @@ int store_runlog_read(const char *path, int64_t offset, StoreLogRow row, void *c
   return code;
 }
 
-int store_runlog_mark(const char *path, int64_t offset, int64_t *size, uint32_t *mark) {
+int store_runlog_prefix_crc(const char *path, int64_t offset, int64_t *size, uint32_t *crc) {
   struct stat status;
-  if (!mark) {
+  if (!crc) {
     if (stat(path, &status) < 0) return core_error_errno(CORE_FAIL, "cannot read %s", path);
     *size = status.st_size;
     return CORE_OK;
   }
-  char bytes[MARK_BYTES];
-  size_t wanted = offset < MARK_BYTES ? (size_t)offset : MARK_BYTES;
+  char bytes[PREFIX_BYTES];
+  size_t count = offset < PREFIX_BYTES ? (size_t)offset : PREFIX_BYTES;
   int fd;
   TRY(core_files_open_reading(path, &fd));
   if (fstat(fd, &status) < 0) {
@@ -395,9 +396,9 @@ int store_runlog_mark(const char *path, int64_t offset, int64_t *size, uint32_t 
     return code;
   }
   *size = status.st_size;
-  *mark = 0;
-  if (status.st_size >= offset && pread(fd, bytes, wanted, offset - (int64_t)wanted) == (ssize_t)wanted)
-    *mark = store_crc32(bytes, wanted);
+  *crc = 0;
+  if (status.st_size >= offset && pread(fd, bytes, count, offset - (int64_t)count) == (ssize_t)count)
+    *crc = store_crc32(bytes, count);
   close(fd);
   return CORE_OK;
 }

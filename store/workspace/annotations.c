@@ -12,7 +12,7 @@
 enum { FILE_MAX = 256 << 10 };
 static const char FOLDER[] = "annotations";
 
-const char *store_subject_name(StoreSubject subject) { return subject == STORE_OF_SWEEP ? "sweep" : "run"; }
+const char *store_subject_name(StoreSubject subject) { return subject == STORE_SUBJECT_SWEEP ? "sweep" : "run"; }
 
 /* ---- tags and notes ---------------------------------------------------------------------------------------------- */
 
@@ -28,7 +28,7 @@ int store_annotations_add_tag(StoreAnnotations *annotations, const char *tag) {
   TRY(core_text_check_name(tag, "tag"));
   if (store_annotations_has_tag(annotations, tag)) return CORE_OK;
   if (annotations->tag_count == STORE_TAGS_MAX)
-    return core_error(CORE_USAGE, "there are %d tags already, and that is the most; --remove takes some away",
+    return core_error(CORE_USAGE, "too many tags: %d is the maximum; remove some with --remove",
                       STORE_TAGS_MAX);
   TRY(core_text_copy(annotations->tags[annotations->tag_count], STORE_TAG, tag, "tag"));
   qsort(annotations->tags, ++annotations->tag_count, sizeof *annotations->tags, by_name);
@@ -45,27 +45,27 @@ int store_annotations_take_tag(StoreAnnotations *annotations, const char *tag) {
     return CORE_OK;
   }
   const char *near = core_text_nearest(tag, names, annotations->tag_count);
-  return core_error(CORE_USAGE, "there is no tag '%.80s'%s%s%s", tag, near ? "; did you mean " : "", near ? near : "",
+  return core_error(CORE_USAGE, "no such tag: '%.80s'%s%s%s", tag, near ? "; did you mean " : "", near ? near : "",
                     near ? "?" : "");
 }
 
 static bool is_control(unsigned char c) { return (c < ' ' && c != '\n') || c == 0x7f; }
 
 /* Includes C1 controls (U+0080 to U+009F), which terminals interpret. */
-static size_t control_at(const char *text) {
+static size_t control_length(const char *text) {
   const unsigned char *c = (const unsigned char *)text;
   if (is_control(c[0])) return 1;
   return c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0 ? 2 : 0;
 }
 
 int store_annotations_set_note(StoreAnnotations *annotations, const char *note) {
-  if (!core_text_is_utf8(note)) return core_error(CORE_USAGE, "the note is no UTF-8");
+  if (!core_text_is_utf8(note)) return core_error(CORE_USAGE, "the note is not UTF-8");
   if (strlen(note) > STORE_NOTE_MAX)
-    return core_error(CORE_USAGE, "the note has %zu bytes; at most %d are possible: put the text into a file and note "
-                      "its name", strlen(note), STORE_NOTE_MAX);
+    return core_error(CORE_USAGE, "the note has %zu bytes, more than %d; put the text into a file and note its name",
+                      strlen(note), STORE_NOTE_MAX);
   for (const char *c = note; *c; c++)
-    if (control_at(c))
-      return core_error(CORE_USAGE, "the note holds a control character (byte %zu); only new lines are possible",
+    if (control_length(c))
+      return core_error(CORE_USAGE, "the note contains a control character (byte %zu); only newlines are allowed",
                         (size_t)(c - note) + 1);
   return core_text_copy(annotations->note, sizeof annotations->note, note, "note");
 }
@@ -81,20 +81,20 @@ json_t *store_annotations_json(const StoreAnnotations *annotations, StoreSubject
   for (size_t i = 0; i < annotations->tag_count; i++) json_array_append_new(tags, core_json_text(annotations->tags[i]));
   json_t *object = json_pack("{s:o, s:o}", "tags", tags, "note",
                              *annotations->note ? core_json_text(annotations->note) : json_null());
-  if (subject == STORE_OF_SWEEP)
+  if (subject == STORE_SUBJECT_SWEEP)
     json_object_set_new(object, "pinned", *annotations->pinned ? core_json_text(annotations->pinned) : json_null());
   return object;
 }
 
 /* Truncates and cleans a note from a file; never refuses it. */
-static void take_note(StoreAnnotations *annotations, const char *note) {
+static void copy_note(StoreAnnotations *annotations, const char *note) {
   size_t length = strlen(note);
   if (length > STORE_NOTE_MAX)
     for (length = STORE_NOTE_MAX; length > 0 && (note[length] & 0xc0) == 0x80;) length--;
   memcpy(annotations->note, note, length);
   annotations->note[length] = '\0';
   for (char *c = annotations->note; *c; c++)
-    if (control_at(c)) memset(c, '?', control_at(c));
+    if (control_length(c)) memset(c, '?', control_length(c));
 }
 
 /* Ignores unknown keys, which a later version may have written. */
@@ -106,11 +106,11 @@ static int from_json(const json_t *object, const char *path, StoreAnnotations *a
   json_array_foreach(tags, i, tag) {
     const char *name = json_string_value(tag);
     if (!name || store_annotations_add_tag(annotations, name) != CORE_OK)
-      return core_error(CORE_FAIL, "%s: tag %zu is none; correct the file, or remove it", path, i + 1);
+      return core_error(CORE_FAIL, "%s: tag %zu is invalid; correct the file, or remove it", path, i + 1);
   }
-  if (note) take_note(annotations, note);
+  if (note) copy_note(annotations, note);
   if (pinned && !store_is_run_id(pinned))
-    return core_error(CORE_FAIL, "%s: \"pinned\" is no run; correct the file, or remove it", path);
+    return core_error(CORE_FAIL, "%s: \"pinned\" is not a run id; correct the file, or remove it", path);
   if (pinned) memcpy(annotations->pinned, pinned, sizeof annotations->pinned);
   return CORE_OK;
 }
@@ -128,11 +128,11 @@ const char *store_annotations_line(const StoreAnnotations *annotations, CoreText
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
 static int check_subject(StoreSubject subject, const char *name) {
-  if (subject == STORE_OF_SWEEP) return core_text_check_name(name, "sweep");
-  return store_is_run_id(name) ? CORE_OK : core_error(CORE_USAGE, "'%.40s' is no run's id", name);
+  if (subject == STORE_SUBJECT_SWEEP) return core_text_check_name(name, "sweep");
+  return store_is_run_id(name) ? CORE_OK : core_error(CORE_USAGE, "'%.40s' is not a run id", name);
 }
 
-static int path_of(const char *root, StoreSubject subject, const char *name, char path[CORE_PATH_MAX]) {
+static int make_path(const char *root, StoreSubject subject, const char *name, char path[CORE_PATH_MAX]) {
   TRY(check_subject(subject, name));
   return core_files_path(path, "%s/%s/%s-%s.json", root, FOLDER, store_subject_name(subject), name);
 }
@@ -140,14 +140,14 @@ static int path_of(const char *root, StoreSubject subject, const char *name, cha
 int store_annotations_read(const char *root, StoreSubject subject, const char *name, StoreAnnotations *annotations) {
   char path[CORE_PATH_MAX], *data;
   size_t size;
-  json_error_t fault;
+  json_error_t error;
   *annotations = (StoreAnnotations){.tag_count = 0};
-  TRY(path_of(root, subject, name, path));
+  TRY(make_path(root, subject, name, path));
   if (!core_files_exists(path)) return CORE_OK;
   TRY(core_files_read(path, FILE_MAX, &data, &size));
-  json_t *object = json_loadb(data, size, 0, &fault);
+  json_t *object = json_loadb(data, size, 0, &error);
   int code = json_is_object(object) ? from_json(object, path, annotations)
-                                    : core_error(CORE_FAIL, "%s: no JSON object; correct the file, or remove it", path);
+                                    : core_error(CORE_FAIL, "%s: not a JSON object; correct or remove the file", path);
   json_decref(object);
   free(data);
   if (code != CORE_OK) *annotations = (StoreAnnotations){.tag_count = 0};
@@ -158,7 +158,7 @@ static int write_file(const char *path, StoreSubject subject, const StoreAnnotat
   CoreText text = {0};
   if (store_annotations_are_empty(annotations)) {
     if (unlink(path) == 0 || errno == ENOENT) return CORE_OK;
-    return core_error_errno(CORE_FAIL, "%s cannot be removed", path);
+    return core_error_errno(CORE_FAIL, "cannot remove %s", path);
   }
   json_t *object = store_annotations_json(annotations, subject);
   core_json_append(object, 2, &text);
@@ -174,7 +174,7 @@ int store_annotations_change(const char *root, StoreSubject subject, const char 
   char path[CORE_PATH_MAX], folder[CORE_PATH_MAX], lock_path[CORE_PATH_MAX];
   StoreAnnotations annotations;
   int lock;
-  TRY(path_of(root, subject, name, path));
+  TRY(make_path(root, subject, name, path));
   TRY(core_files_path(folder, "%s/%s", root, FOLDER));
   TRY(core_files_path(lock_path, "%s/.lock", folder));
   TRY(core_files_make_directories(folder));
@@ -188,7 +188,7 @@ int store_annotations_change(const char *root, StoreSubject subject, const char 
 
 int store_annotations_remove(const char *root, StoreSubject subject, const char *name) {
   char path[CORE_PATH_MAX];
-  TRY(path_of(root, subject, name, path));
+  TRY(make_path(root, subject, name, path));
   return write_file(path, subject, &(StoreAnnotations){.tag_count = 0});
 }
 
@@ -197,7 +197,7 @@ static bool from_file_name(const char *file, StoreSubject *subject, char name[CO
   static const char ending[] = ".json";
   const size_t length = strlen(file), tail = sizeof ending - 1;
   if (length <= tail || length >= CORE_PATH_MAX || strcmp(file + length - tail, ending) != 0) return false;
-  for (int i = STORE_OF_SWEEP; i <= STORE_OF_RUN; i++) {
+  for (int i = STORE_SUBJECT_SWEEP; i <= STORE_SUBJECT_RUN; i++) {
     const char *word = store_subject_name((StoreSubject)i);
     const size_t head = strlen(word) + 1;
     if (length <= head + tail || strncmp(file, word, head - 1) != 0 || file[head - 1] != '-') continue;

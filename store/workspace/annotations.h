@@ -16,7 +16,7 @@
 
 enum { STORE_TAG = 65, STORE_TAGS_MAX = 64, STORE_NOTE_MAX = 4000 /* bytes */ };
 
-typedef enum StoreSubject { STORE_OF_SWEEP, STORE_OF_RUN } StoreSubject;
+typedef enum StoreSubject { STORE_SUBJECT_SWEEP, STORE_SUBJECT_RUN } StoreSubject;
 const char *store_subject_name(StoreSubject subject); /* "sweep", "run" */
 
 typedef struct StoreAnnotations {

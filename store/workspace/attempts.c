@@ -61,7 +61,7 @@ static int append_line(const char *root, const char *id, const StoreState *state
   return written ? CORE_OK : core_error_errno(CORE_FAIL, "cannot write %s", path);
 }
 
-int store_attempts_note(const char *root, const char *id, const StoreState *state) {
+int store_attempts_record(const char *root, const char *id, const StoreState *state) {
   StoreState before;
   if (state->attempt < 1) return CORE_OK;
   /* Previous attempt ended without recording how. */

@@ -5,7 +5,7 @@
 #include "store/workspace/run.h"
 
 /* Appends a line, before `state` is written, for the attempt that ends with it or for the one that it takes over. */
-int store_attempts_note(const char *root, const char *id, const StoreState *state);
+int store_attempts_record(const char *root, const char *id, const StoreState *state);
 
 /* Reads the ended attempts; the last of several lines of one attempt counts, and damaged lines are ignored. A missing
  * file gives none. free(*attempts). */

@@ -11,10 +11,10 @@
 #include "core/files.h"
 #include "core/terminal.h"
 
-enum { ASKED_EVERY_S = 60 };
+enum { REFRESH_S = 60 };
 
 /* Reads the time; false: no file can be created there. */
-static bool ask(const char *folder, double *unix_s) {
+static bool read_time(const char *folder, double *unix_s) {
   char path[CORE_PATH_MAX];
   struct stat file;
   int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600); /* unnamed, so that a kill leaves nothing */
@@ -22,26 +22,26 @@ static bool ask(const char *folder, double *unix_s) {
   if (is_named && core_files_path(path, "%s/.clock-XXXXXX", folder) != CORE_OK) return false;
   if (is_named) fd = mkostemp(path, O_CLOEXEC);
   if (fd < 0) return false;
-  const bool good = fstat(fd, &file) == 0;
+  const bool ok = fstat(fd, &file) == 0;
   close(fd);
   if (is_named) unlink(path);
-  if (good) *unix_s = (double)file.st_mtim.tv_sec + 1e-9 * (double)file.st_mtim.tv_nsec;
-  return good;
+  if (ok) *unix_s = (double)file.st_mtim.tv_sec + 1e-9 * (double)file.st_mtim.tv_nsec;
+  return ok;
 }
 
 double store_clock_unix_s(const char *folder) {
   static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
-  static char asked_folder[CORE_PATH_MAX];
-  static double asked_s, offset_s; /* time of the last read; offset from the monotonic clock */
-  double there;
+  static char last_folder[CORE_PATH_MAX];
+  static double last_read_s, offset_s; /* time of the last read; offset from the monotonic clock */
+  double unix_s;
   pthread_mutex_lock(&guard);
   const double now = core_clock_s();
-  if (strcmp(asked_folder, folder) != 0 || now - asked_s > ASKED_EVERY_S) {
-    offset_s = (ask(folder, &there) ? there : core_clock_unix_s()) - now;
-    asked_s = now;
-    snprintf(asked_folder, sizeof asked_folder, "%s", folder);
+  if (strcmp(last_folder, folder) != 0 || now - last_read_s > REFRESH_S) {
+    offset_s = (read_time(folder, &unix_s) ? unix_s : core_clock_unix_s()) - now;
+    last_read_s = now;
+    snprintf(last_folder, sizeof last_folder, "%s", folder);
   }
-  there = now + offset_s;
+  unix_s = now + offset_s;
   pthread_mutex_unlock(&guard);
-  return there;
+  return unix_s;
 }

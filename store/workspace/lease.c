@@ -71,7 +71,7 @@ static void describe_holder(const char *path, char *text, size_t size) {
  * alive. Whether it is still written. */
 static bool is_silent(const char *root, const char *id, StoreState *state) {
   const double heard_unix_s = state->heartbeat_unix_s, end_s = core_clock_s() + STORE_LOST_AFTER_S;
-  core_warn("run %s: its state is from the future; it is watched for %d s, to see whether %s still writes it", id,
+  core_warn("run %s: its state has a time in the future; watching it for %d s to see whether %s still writes it", id,
             STORE_LOST_AFTER_S, state->host);
   while (core_clock_s() < end_s) {
     sleep(1);
@@ -89,8 +89,9 @@ static int refuse_other_host(const char *root, const char *id) {
   const double age_s = store_run_age_s(root, id);
   if (age_s > STORE_LOST_AFTER_S || (age_s < -STORE_LOST_AFTER_S && is_silent(root, id, &state))) return CORE_OK;
   return core_error(CORE_FAIL,
-                    "run %s is being written by process %lld on %s (heard of %.0f s ago); stop it there, or wait %d s "
-                    "after its end", id, (long long)state.pid, state.host, age_s < 0 ? 0 : age_s, STORE_LOST_AFTER_S);
+                    "run %s is being written by process %lld on %s (last heartbeat %.0f s ago); stop it there, or wait "
+                    "%d s after its end",
+                    id, (long long)state.pid, state.host, age_s < 0 ? 0 : age_s, STORE_LOST_AFTER_S);
 }
 
 int store_run_acquire(const char *root, const char *id, StoreLease **result) {
@@ -100,7 +101,7 @@ int store_run_acquire(const char *root, const char *id, StoreLease **result) {
   *result = NULL;
   TRY(store_path_run(root, id, "lease", path));
   if (stat(path, &file) == 0 && is_own(&file))
-    return core_error(CORE_FAIL, "run %s is being written by this process already", id);
+    return core_error(CORE_FAIL, "run %s is already being written by this process", id);
   int code = core_files_lock(path, false, &fd);
   if (code != CORE_OK) {
     if (!store_lease_is_held(path)) return code; /* no permission or no directory */

@@ -23,12 +23,12 @@ int store_root(const char *option, char root[CORE_PATH_MAX]) {
     return core_error(CORE_FAIL, "the current directory no longer exists; change to another one");
   const bool found = realpath(chosen, real) && stat(real, &status) == 0;
   if (!found && errno == ENOENT && *chosen)
-    return core_error(CORE_FAIL, "there is no workspace '%s' yet: no such folder%s; sweep submit FILE makes it, as "
-                      "does mkdir", chosen, option ? "" : " (SWEEP_ROOT names it)");
+    return core_error(CORE_FAIL, "workspace '%s' does not exist yet: no such directory%s; create it with sweep submit "
+                      "FILE or mkdir", chosen, option ? "" : " (SWEEP_ROOT names it)");
   if (!found)
     return core_error_errno(CORE_FAIL, "cannot open the workspace '%s'%s", chosen,
                             option ? "" : " (choose one with --root DIR or SWEEP_ROOT)");
-  if (!S_ISDIR(status.st_mode)) return core_error(CORE_FAIL, "the workspace '%s' is no folder", chosen);
+  if (!S_ISDIR(status.st_mode)) return core_error(CORE_FAIL, "the workspace '%s' is not a directory", chosen);
   TRY(core_files_path(root, "%s", real));
   core_files_guard(root);
   return CORE_OK;
@@ -87,7 +87,7 @@ static bool has_flat_runs(const char *root) {
 int store_path_run_folder(const char *root, const char *id, char folder[STORE_RUN_FOLDER]) {
   char path[CORE_PATH_MAX];
   if (!store_is_run_id(id))
-    return core_error(CORE_USAGE, "'%.40s' is no run id: it takes %d digits of 0-9 and a-f", id, CORE_RUN_ID - 1);
+    return core_error(CORE_USAGE, "'%.40s' is not a run id: expected %d lowercase hex digits", id, CORE_RUN_ID - 1);
   if (has_flat_runs(root)) {
     snprintf(folder, STORE_RUN_FOLDER, "runs/%s", id);
     TRY(core_files_path(path, "%s/%s", root, folder));

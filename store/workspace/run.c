@@ -71,13 +71,13 @@ static int compare_config(const char *path, const char *id, const CoreConfig *co
   const bool empty = core_files_read(path, 0, &text, &size) == CORE_OK && is_blank(text, size);
   free(text);
   if (empty || core_config_read(path, &old) != CORE_OK) {
-    if (empty) core_warn("%s is empty, as after a power cut; it is written anew", path);
-    else core_warn("%s; it is written anew", core_error_message());
+    if (empty) core_warn("%s is empty, as after a power failure; rewriting it", path);
+    else core_warn("%s; rewriting it", core_error_message());
     return CORE_OK;
   }
   core_config_id(&old, old_id);
   if (strcmp(old_id, id) != 0)
-    return core_error(CORE_FAIL, "%s was changed by hand: it describes run %s; move the folder away to train run %s "
+    return core_error(CORE_FAIL, "%s was changed by hand: it describes run %s; move its directory away to train run %s "
                       "again", path, old_id, id);
   CoreText was = {0}, is = {0};
   core_config_to_ini(&old, &was);
@@ -184,7 +184,7 @@ static void write_field(const StoreState *state, const Field *field, CoreText *t
 
 /* Reports a damaged state; `fault` names the problem. */
 static int damaged_state(const char *path, const char *fault) {
-  return core_error(CORE_FAIL, "%s is damaged (%s); remove it to go on", path, fault);
+  return core_error(CORE_FAIL, "%s is damaged (%s); remove it to continue", path, fault);
 }
 
 /* Checks the last line, "crc32=" and eight digits, of the text before it. States of older versions have none. */
@@ -198,8 +198,8 @@ static int parse_state(const char *path, char *data, size_t size, StoreState *st
   bool has_status = false;
   char fault[96];
   if (is_blank(data, size)) {
-    core_warn("%s is empty, as after a power cut: the run counts as one that never began, and goes on from what lies "
-              "in its folder", path);
+    core_warn("%s is empty, as after a power failure: the run counts as not started, and resumes from the files in its "
+              "directory", path);
     return CORE_OK;
   }
   if (memchr(data, '\0', size)) return damaged_state(path, "it is no text");
@@ -269,11 +269,11 @@ int store_run_state_write(const char *root, const char *id, const StoreState *st
   char path[CORE_PATH_MAX];
   CoreText text = {0};
   if (state->status == STORE_LOST)
-    return core_error(CORE_USAGE, "a run is only concluded to be lost, never written so");
+    return core_error(CORE_USAGE, "the state 'lost' is derived, and cannot be written");
   TRY(store_path_run(root, id, "state", path));
   for (int i = 0; i < FIELD_COUNT; i++) write_field(state, &fields[i], &text);
   core_text_appendf(&text, "crc32=%08x\n", store_crc32(text.data, text.length));
-  if (store_attempts_note(root, id, state) != CORE_OK) core_warn("%s", core_error_message()); /* not fatal */
+  if (store_attempts_record(root, id, state) != CORE_OK) core_warn("%s", core_error_message()); /* not fatal */
   int code = core_files_write_atomic(path, text.data, text.length);
   core_text_free(&text);
   return code;

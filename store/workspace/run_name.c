@@ -16,7 +16,7 @@ static const char digits[] = "0123456789abcdef";
 
 static bool is_prefix(const char *text) {
   const size_t length = strlen(text);
-  return length >= STORE_PREFIX_LEAST && length < CORE_RUN_ID && strspn(text, digits) == length;
+  return length >= STORE_PREFIX_MIN && length < CORE_RUN_ID && strspn(text, digits) == length;
 }
 
 static int ambiguous(const char (*ids)[CORE_RUN_ID], size_t count, const char *prefix, const char *where) {
@@ -127,10 +127,10 @@ static int by_prefix(const char *root, const char *prefix, char id[CORE_RUN_ID])
   if (members.count == 0 || !store_is_run_id(prefix)) TRY_GOTO(code, out, add_members(root, prefix, &members));
   drop_repeated(&members);
   if (members.count == 0 && store_is_run_id(prefix))
-    code = core_error(CORE_USAGE, "there is no run %s in %s; sweep status --runs lists them", prefix, root);
+    code = core_error(CORE_USAGE, "run %s does not exist in %s; sweep status --runs lists all runs", prefix, root);
   else if (members.count == 0)
-    code = core_error(CORE_USAGE, "no run of %s has an id that begins with '%s'; sweep status --runs lists them", root,
-                      prefix);
+    code = core_error(CORE_USAGE, "no run of %s has an id that begins with '%s'; sweep status --runs lists all runs",
+                      root, prefix);
   else code = store_run_pick((const char(*)[CORE_RUN_ID])members.ids, members.count, prefix, root, &index);
   if (code == CORE_OK) memcpy(id, members.ids[index], CORE_RUN_ID);
 out:
@@ -155,7 +155,7 @@ static int by_index(const char *root, const char *text, const char *name, int64_
   int64_t top = -1;
   int code = read_members(root, name, "", index, &top, &members);
   if (code == CORE_OK && members.count == 0)
-    code = core_error(CORE_USAGE, "'%.80s' names no run: %s has the indices 0 to %lld", text, name, (long long)top);
+    code = core_error(CORE_USAGE, "'%.80s' does not exist: %s has the indices 0 to %lld", text, name, (long long)top);
   if (code == CORE_OK) memcpy(id, members.ids[0], CORE_RUN_ID);
   free(members.ids);
   return code;
@@ -183,8 +183,8 @@ static int by_folder(const char *root, const char *text, char id[CORE_RUN_ID]) {
   const bool is_there = realpath(path, real) != NULL;
   const char *prefix = digits_of(is_there ? real : path, &workspace);
   if (!prefix)
-    return core_error(CORE_USAGE, "'%.200s' names no run of %s: it is neither SWEEP/INDEX of a sweep there nor a run's "
-                      "folder (runs/ab/<id>)", text, root);
+    return core_error(CORE_USAGE, "'%.200s' is not a run of %s: expected SWEEP/INDEX of a sweep there, or a run's "
+                      "directory (runs/ab/<id>)", text, root);
   if (is_there && workspace > 0 && realpath(root, here)) {
     if (workspace > 1) real[workspace - 1] = '\0';
     if (strcmp(real, here) != 0)
@@ -202,8 +202,8 @@ int store_run_find(const char *root, const char *text, char id[CORE_RUN_ID]) {
   if (is_prefix(text)) return by_prefix(root, text, id);
   if (split_index(root, text, name, sizeof name, &index)) return by_index(root, text, name, index, id);
   if (strchr(text, '/')) return by_folder(root, text, id);
-  return core_error(CORE_USAGE, "'%.80s' names no run of %s; give a run's id or its first %d digits (0-9, a-f) or "
-                    "more, SWEEP/INDEX, or the folder runs/ab/<id>", text, root, STORE_PREFIX_LEAST);
+  return core_error(CORE_USAGE, "'%.80s' is not a run of %s; expected a run's id or at least %d of its first digits "
+                    "(0-9, a-f), SWEEP/INDEX, or the directory runs/ab/<id>", text, root, STORE_PREFIX_MIN);
 }
 
 int store_run_check_origin(const char *root, const char *from) {
@@ -212,7 +212,7 @@ int store_run_check_origin(const char *root, const char *from) {
   if (strncmp(from, run, strlen(run)) != 0) return CORE_OK;
   const char *text = from + strlen(run);
   const size_t length = strspn(text, digits);
-  if (length < STORE_PREFIX_LEAST || length >= CORE_RUN_ID - 1 || (text[length] && text[length] != '@')) return CORE_OK;
+  if (length < STORE_PREFIX_MIN || length >= CORE_RUN_ID - 1 || (text[length] && text[length] != '@')) return CORE_OK;
   snprintf(prefix, sizeof prefix, "%.*s", (int)length, text);
   const int code = by_prefix(root, prefix, id);
   if (code != CORE_OK) return core_error_context(code, "init.from = %.80s", from);

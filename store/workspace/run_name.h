@@ -11,10 +11,10 @@
 
 #include "core/config/config.h"
 
-enum { STORE_PREFIX_LEAST = 4 /* minimum length of a prefix */ };
+enum { STORE_PREFIX_MIN = 4 /* minimum length of a prefix */ };
 
 /* Text for the help of commands. */
-#define STORE_RUN_NAME_HELP "RUN is a run's id or its first 4 digits or more, SWEEP/INDEX, or the run's folder."
+#define STORE_RUN_NAME_HELP "RUN is a run's id, its first 4 or more digits, SWEEP/INDEX, or the run's directory."
 
 /* Resolves `text` to a run of the workspace that has a directory or is in a manifest. CORE_USAGE: not found, or
  * ambiguous; the message lists the candidates. */

@@ -20,7 +20,9 @@ typedef struct Order {
   char pinned[CORE_RUN_ID];
 } Order;
 
-static StoreSubject subject_of(const Order *order) { return order->named.is_sweep ? STORE_OF_SWEEP : STORE_OF_RUN; }
+static StoreSubject subject_of(const Order *order) {
+  return order->named.is_sweep ? STORE_SUBJECT_SWEEP : STORE_SUBJECT_RUN;
+}
 static const char *name_of(const Order *order) { return order->named.is_sweep ? order->named.name : order->named.id; }
 
 static void print_json(const Order *order, const StoreAnnotations *said) {
@@ -104,7 +106,7 @@ static int find_pinned(const Order *order, const char *operand, char id[CORE_RUN
   int64_t index;
   int code = CORE_OK;
   TRY(sweep_manifest_read(root, name, &manifest));
-  const bool is_index = strlen(operand) < STORE_PREFIX_LEAST && core_text_to_int(operand, &index) && index >= 0;
+  const bool is_index = strlen(operand) < STORE_PREFIX_MIN && core_text_to_int(operand, &index) && index >= 0;
   if (is_index && (size_t)index >= manifest.count)
     code = core_error(CORE_USAGE, "%s has %zu runs: 0 to %zu", name, manifest.count, manifest.count - 1);
   else if (is_index) memcpy(id, manifest.ids[index], CORE_RUN_ID);

@@ -61,7 +61,7 @@ static int put_runs(StoreDatabase *database, const SweepGrid *grid, const SweepM
     CoreConfig config;
     size_t index;
     sweep_grid_config(grid, i, &config);
-    if (i % RECORD_AT_ONCE == RECORD_AT_ONCE - 1) TRY_GOTO(code, out, store_database_breathe(database));
+    if (i % RECORD_AT_ONCE == RECORD_AT_ONCE - 1) TRY_GOTO(code, out, store_database_yield(database));
     CORE_CHECK(sweep_id_set_find(&places, grid->ids[i], &index)); /* the manifest has just been merged with this grid */
     code = store_database_put_run(database, grid->spec->name, (int64_t)index, &config, grid->ids[i]);
   }

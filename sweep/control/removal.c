@@ -12,7 +12,7 @@
 #include "core/files.h"
 #include "core/memory.h"
 #include "slurm/cluster.h"
-#include "store/care/forget.h"
+#include "store/care/delete.h"
 #include "store/workspace/annotations.h"
 #include "store/workspace/run.h"
 #include "sweep/cluster/job_map.h"
@@ -249,14 +249,14 @@ static int remove_run(const char *root, const char *id) {
   TRY(store_path_run(root, id, NULL, path));
   if (is_folder(path)) TRY(store_run_acquire(root, id, &lease));
   int code = sweep_removal_delete_dir(path);
-  if (code == CORE_OK) code = store_annotations_remove(root, STORE_OF_RUN, id);
+  if (code == CORE_OK) code = store_annotations_remove(root, STORE_SUBJECT_RUN, id);
   store_run_release(&lease);
   return code;
 }
 
 /* The manifest without the runs that went. A sweep that Slurm had keeps its places: the journal of its jobs counts by
  * them. */
-static int compact(const char *root, const SweepRemoval *removal, StoreForget *forget, SweepManifest *rest) {
+static int compact(const char *root, const SweepRemoval *removal, StoreDeletion *forget, SweepManifest *rest) {
   *rest = (SweepManifest){0};
   if (removal->whole || removal->manifest.count == 0 || sweep_journal_exists(root, removal->name)) return CORE_OK;
   memcpy(rest->name, removal->name, sizeof rest->name);
@@ -272,16 +272,16 @@ static int compact(const char *root, const SweepRemoval *removal, StoreForget *f
 static int remove_all(const char *root, const SweepRemoval *removal) {
   char path[CORE_PATH_MAX];
   SweepManifest rest = {0};
-  StoreForget forget = {.runs = (const char(*)[CORE_RUN_ID])removal->ids, .run_count = removal->count};
+  StoreDeletion forget = {.runs = (const char(*)[CORE_RUN_ID])removal->ids, .run_count = removal->count};
   int code = CORE_OK;
   for (size_t i = 0; i < removal->count; i++) TRY(remove_run(root, removal->ids[i]));
   if (removal->whole) forget.sweep = removal->name;
   code = compact(root, removal, &forget, &rest);
-  if (code == CORE_OK) code = store_forget(root, &forget);
+  if (code == CORE_OK) code = store_delete(root, &forget);
   sweep_manifest_free(&rest);
   TRY(code);
   if (!removal->whole) return CORE_OK;
-  TRY(store_annotations_remove(root, STORE_OF_SWEEP, removal->name));
+  TRY(store_annotations_remove(root, STORE_SUBJECT_SWEEP, removal->name));
   TRY(store_path_sweep(root, removal->name, NULL, path));
   return sweep_removal_delete_dir(path);
 }

@@ -42,7 +42,7 @@ static int choose_run(Chosen *chosen, const char *text) {
   size_t at;
   const bool is_number = core_text_to_int(text, &index) && index >= 0 && (uint64_t)index < manifest->count;
   snprintf(where, sizeof where, "sweep %s", chosen->name);
-  if (is_number && strlen(text) < STORE_PREFIX_LEAST) {
+  if (is_number && strlen(text) < STORE_PREFIX_MIN) {
     at = (size_t)index;
   } else if (strchr(text, '/')) {
     TRY(store_run_find(chosen->common.root, text, id));

@@ -31,7 +31,7 @@ int sweep_code_look_at_trust(const SweepGrid *grid, bool grant, CoreText *messag
   for (size_t run = 0; run < grid->runs && message->length == 0; run++) {
     if (is_repeated(grid, run, &config, &last)) continue;
     if (config.program && grid->spec->is_own_program && !grant) continue; /* sweep submit grants it */
-    TRY(store_trust_look(&config, grant, words));
+    TRY(store_trust_examine(&config, grant, words));
     core_text_append(message, words);
   }
   return CORE_OK;
@@ -59,7 +59,7 @@ static void add_line(CoreText *lines, const StoreCode *code) {
 static int find_code(const CoreConfig *config, const StoreCode **code) {
   char message[STORE_TRUST_MESSAGE];
   *code = NULL;
-  TRY(store_trust_look_at_python(config, false, message));
+  TRY(store_trust_examine_python(config, false, message));
   if (*message) return CORE_OK;
   TRY(store_code_find(config, code));
   if (!*(*code)->hash) *code = NULL;
@@ -128,7 +128,7 @@ static int keep(const char *root, const SweepGrid *grid, const SweepCodes *codes
 int sweep_code_admit(const char *root, const SweepGrid *grid, const SweepCodeChoice *choice) {
   SweepCodes codes = {0};
   CoreText text = {0};
-  store_code_forget(); /* files may have changed since */
+  store_code_clear_cache(); /* files may have changed since */
   const bool granted = choice->trust || grid->spec->is_own_program;
   TRY(sweep_code_check_trust(grid, granted && !choice->dry_run));
   int code = sweep_code_compare(root, grid, &codes);

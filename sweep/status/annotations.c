@@ -54,7 +54,7 @@ static void take_runs(const SweepAnnotationFiles *files, const SweepIdSet *place
   for (size_t i = 0; i < files->count; i++) {
     const SweepAnnotationFile *file = &files->file[i];
     size_t index;
-    if (file->subject == STORE_OF_RUN && sweep_id_set_find(places, file->name, &index))
+    if (file->subject == STORE_SUBJECT_RUN && sweep_id_set_find(places, file->name, &index))
       annotations->run[annotations->runs++] = (SweepRunAnnotations){index, file->annotations};
   }
   if (annotations->runs) qsort(annotations->run, annotations->runs, sizeof *annotations->run, by_index);
@@ -71,7 +71,7 @@ void sweep_annotations_select(const char *root, const char *name, const SweepAnn
   sweep_id_set_add_all(&places, (const char(*)[CORE_RUN_ID])manifest.ids, manifest.count);
   sweep_manifest_free(&manifest);
   for (size_t i = 0; i < files->count; i++)
-    if (files->file[i].subject == STORE_OF_SWEEP && strcmp(files->file[i].name, name) == 0)
+    if (files->file[i].subject == STORE_SUBJECT_SWEEP && strcmp(files->file[i].name, name) == 0)
       annotations->sweep = files->file[i].annotations;
   take_runs(files, &places, annotations);
   if (*annotations->sweep.pinned && !sweep_id_set_find(&places, annotations->sweep.pinned, &annotations->pinned))
@@ -118,7 +118,7 @@ void sweep_annotations_draw(const SweepAnnotations *annotations, const char *nam
 }
 
 void sweep_annotations_add_json(const SweepAnnotations *annotations, json_t *object) {
-  json_t *own = store_annotations_json(&annotations->sweep, STORE_OF_SWEEP);
+  json_t *own = store_annotations_json(&annotations->sweep, STORE_SUBJECT_SWEEP);
   json_object_set_new(own, "archived", *annotations->archived ? core_json_text(annotations->archived) : json_null());
   json_object_update_new(object, own);
 }
@@ -126,5 +126,5 @@ void sweep_annotations_add_json(const SweepAnnotations *annotations, json_t *obj
 void sweep_annotations_add_run_json(const SweepAnnotations *annotations, size_t index, json_t *object) {
   static const StoreAnnotations nothing;
   const StoreAnnotations *own = sweep_annotations_find_run(annotations, index);
-  json_object_update_new(object, store_annotations_json(own ? own : &nothing, STORE_OF_RUN));
+  json_object_update_new(object, store_annotations_json(own ? own : &nothing, STORE_SUBJECT_RUN));
 }

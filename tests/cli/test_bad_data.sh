@@ -80,7 +80,7 @@ head -c 5000 /dev/urandom >"$tap_dir/noise.db"
 tool sql "$tap_dir/other.db" "CREATE TABLE t(a)"
 : >"$tap_dir/empty.db"
 cp "$db" "$tap_dir/newer.db"; tool sql "$tap_dir/newer.db" "PRAGMA user_version = 77"
-says() { case $1 in cut) echo "rebuild" ;; noise) echo "no database of sweep" ;; other) echo "another program" ;; empty) echo "holds no results yet" ;; newer) echo "newer version" ;; esac; }
+says() { case $1 in cut) echo "rebuild" ;; noise) echo "not a database of sweep" ;; other) echo "another program" ;; empty) echo "contains no results yet" ;; newer) echo "newer version" ;; esac; }
 for file in cut noise other empty newer; do
   wrong=
   for command in curves bars profiles table ddr-vs-solve "heatmap --x com --y epsilon" "settings --x com" kl-profile coverage claims report \

@@ -175,11 +175,11 @@ submit() { sweep submit "$tap_dir/mine.ini" --root "$tap_dir/workspace" --local 
 hash=$(b2sum -l 128 "$tap_dir/modules/mine.py" | cut -c1-32)
 tap_run "by hand it runs" 0 "finished" train mine --set env.task=gym/mine:Mine-v0
 tap_run "a plan names it" 0 "$tap_dir/modules/mine.py (BLAKE2b $hash)" sweep plan "$tap_dir/mine.ini" --root "$tap_dir/workspace"
-tap_run "a submit refuses it" 2 "give --trust once" submit
+tap_run "a submit refuses it" 2 "pass --trust once" submit
 tap_run "once trusted it runs" 0 "" submit --trust
 tap_run "the user's list has it" 0 "modules/mine.py" cat "$XDG_CONFIG_HOME/sweep/trusted"
 echo "# changed" >>"$tap_dir/modules/mine.py"
-tap_run "changed, it is asked about again" 2 "give --trust once" submit
+tap_run "changed, it is asked about again" 2 "pass --trust once" submit
 tap_run "a module that is none" 2 "has no module nowhere, neither installed nor in" train none --set env.task=gym/nowhere:Mine-v0
 
 # ---- a plan asks one Python about all runs of an environment

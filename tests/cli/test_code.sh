@@ -119,8 +119,8 @@ tap_run "and no library" 1 "pipe.so: it is no plain file" timeout 20 "$(command 
 # ---- a Python of the file's choice
 printf '#!/bin/sh\necho python >>"%s"\nexec "%s" "$@"\n' "$ran" "$python" >"$tap_dir/other_python"; chmod +x "$tap_dir/other_python"
 sed "s|^task = .*|task = gym/CartPole-v1\npython = $tap_dir/other_python|; s/name = walk/name = other/" "$study/walk.ini" >"$study/other.ini"
-tap_run "a Python at home that is none is named" 2 "env.python = ~: $HOME is no program" sweep plan "$study/other.ini" --root "$root" --set "env.python=~"
-tap_run "also without HOME" 2 "env.python = ~/none: $(getent passwd "$(id -u)" | cut -d: -f6)/none is no program" \
+tap_run "a Python at home that is none is named" 2 "env.python = ~: $HOME is not a program" sweep plan "$study/other.ini" --root "$root" --set "env.python=~"
+tap_run "also without HOME" 2 "env.python = ~/none: $(getent passwd "$(id -u)" | cut -d: -f6)/none is not a program" \
   env -u HOME sweep plan "$study/other.ini" --root "$root" --set "env.python=~/none"
 tap_run "a plan does not start a Python that is not trusted" 0 "env.python = $tap_dir/other_python brings code" sweep plan "$study/other.ini" --root "$root"
 tap_run "nor does a try" 2 "that you have not trusted" sweep submit "$study/other.ini" --root "$root" --dry-run

@@ -29,7 +29,7 @@ tap_run "no database" 2 "no such file" analyze export tensorboard nowhere.db -o 
 tap_run "another format" 2 'unknown format "wandb"' analyze export wandb $db
 cp $db bad.db
 tool sql bad.db "INSERT INTO run(id, status) VALUES('../../../etc/passwd', 'finished')" >/dev/null
-tap_run "an id that is a path" 1 "a run whose id is none" analyze export tensorboard bad.db -o bad
+tap_run "an id that is a path" 1 "a run with an invalid id" analyze export tensorboard bad.db -o bad
 tap_check "writes nothing outside" "$(find . -name passwd)"
 
 # ---- W&B: the page's lines, over a module that writes down what it is told

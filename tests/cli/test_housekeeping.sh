@@ -74,7 +74,7 @@ for i in 1 2 3 4 5 6 7 8; do sweep tag b "t$i" >/dev/null & done; wait
 tap_check "eight at a time" "$(out=$(sweep tag b); [ "$out" = "b: t1, t2, t3, t4, t5, t6, t7, t8" ] || echo "$out")"
 sweep tag b --remove >/dev/null
 printf '{' >"$root/annotations/sweep-b.json"
-tap_run "a damaged file is named" 1 "sweep-b.json: no JSON object; correct the file, or remove it" sweep tag b x
+tap_run "a damaged file is named" 1 "sweep-b.json: not a JSON object; correct or remove the file" sweep tag b x
 tap_run "and hides nothing else" 0 "pinned: run" sweep status
 rm "$root/annotations/sweep-b.json"
 tap_check "nothing of a note was executed" "$(ls owned 2>/dev/null)"
@@ -85,11 +85,11 @@ tap_run "no such run" 2 "ffff" sweep tag ffffffff x
 tap_run "a tag of two words" 2 "two words" sweep tag a "two words"
 tap_run "a path as a tag" 2 "../x" sweep tag a ../x
 tap_run "a path as a sweep" 2 "" sweep tag ../../etc x
-tap_run "a tag that is not there" 2 "there is no tag 'papers'; did you mean paper?" sweep tag a papers --remove
+tap_run "a tag that is not there" 2 "no such tag: 'papers'; did you mean paper?" sweep tag a papers --remove
 tap_run "control characters" 2 "control character (byte 2)" sweep note a $'a\e[2Jb'
-tap_run "no UTF-8" 2 "the note is no UTF-8" sweep note a $'\xff'
+tap_run "no UTF-8" 2 "the note is not UTF-8" sweep note a $'\xff'
 tap_run "a note of several words" 2 "a text of several words goes in quotes" sweep note a two words
-tap_run "a note too long" 2 "at most 4000 are possible" sweep note a "$(printf '%5000d' 1)"
+tap_run "a note too long" 2 "more than 4000" sweep note a "$(printf '%5000d' 1)"
 tap_run "text and --remove" 2 "give no text" sweep note a text --remove
 tap_run "a pin out of the sweep" 2 "a has 3 runs: 0 to 2" sweep pin a 3
 tap_run "of another sweep" 2 "is not one of a" sweep pin a b/0

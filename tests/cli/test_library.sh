@@ -112,9 +112,9 @@ mkdir "$root"
 plan() { sweep plan "$tap_dir/sweep.ini" --root "$root" "$@"; }
 submit() { sweep submit "$tap_dir/sweep.ini" --root "$root" --local --wait "$@"; }
 tap_run "a plan names the code, and its hash" 0 "brings code that you have not trusted: $library (BLAKE2b $(b2sum -l 128 "$library" | cut -c1-32))" plan
-tap_run "and a submit refuses it" 2 "give --trust once" submit
-tap_run "with --no-check too" 2 "give --trust once" submit --no-check
-tap_run "and a try" 2 "give --trust once" submit --dry-run --trust
+tap_run "and a submit refuses it" 2 "pass --trust once" submit
+tap_run "with --no-check too" 2 "pass --trust once" submit --no-check
+tap_run "and a try" 2 "pass --trust once" submit --dry-run --trust
 tap_result "nothing has run" "$([ ! -e "$root/runs" ]; echo $?)"
 tap_run "once trusted it runs" 0 "" submit --trust
 tap_run "the user's list has it" 0 "$library" cat "$XDG_CONFIG_HOME/sweep/trusted"
@@ -122,7 +122,7 @@ tap_check "and nobody else may write it" "$([ "$(stat -c %a "$XDG_CONFIG_HOME/sw
 tap_result "the workspace has no such list" "$([ ! -e "$root/trusted" ]; echo $?)"
 tap_run "so a plan is checked" 0 "the trainer would start it" plan
 chmod g+w "$XDG_CONFIG_HOME/sweep/trusted"
-tap_run "a list that others may write does not count" 1 "which nobody else may write" submit
+tap_run "a list that others may write does not count" 1 "writable by no other" submit
 chmod g-w "$XDG_CONFIG_HOME/sweep/trusted"
 mv "$XDG_CONFIG_HOME" "$tap_dir/others"; cp "$tap_dir/others/sweep/trusted" "$root"
 tap_run "nor one of the workspace" 0 "that you have not trusted" plan

@@ -33,10 +33,10 @@ tap_run "check: a missing file" 2 "no such file" analyze check "$tap_dir/nowhere
 head -c 50000 "$db" >"$tap_dir/cut.db"
 tap_run "a cut file" 1 "rebuild" analyze check "$tap_dir/cut.db"
 head -c 5000 /dev/urandom >"$tap_dir/noise.db"
-tap_run "no database at all" 1 "no database of sweep" analyze check "$tap_dir/noise.db"
+tap_run "no database at all" 1 "not a database of sweep" analyze check "$tap_dir/noise.db"
 : >"$tap_dir/empty.db"
-tap_run "an empty file" 2 "holds no results yet" analyze check "$tap_dir/empty.db"
-tap_run "a folder" 2 "is a folder" analyze check "$tap_dir"
+tap_run "an empty file" 2 "contains no results yet" analyze check "$tap_dir/empty.db"
+tap_run "a directory" 2 "is a directory" analyze check "$tap_dir"
 
 # ---- merge
 $make_workspace "$tap_dir/second" 3 20
@@ -83,11 +83,11 @@ old=$tap_dir/old; mkdir -p "$old/runs"
 tool sql "$old/results.db" "$(cat tests/unit/schema_v1.sql)"
 for command in table check "export csv" sql "merge -o $old/x.db"; do
   operand=(); [ "$command" = sql ] && operand=("SELECT 1")
-  tap_run "an older database: ${command%% *}" 2 "make it anew from the run logs with: sweep rebuild" analyze $command "$old/results.db" "${operand[@]}"
+  tap_run "an older database: ${command%% *}" 2 "rebuild it from the run logs with: sweep rebuild" analyze $command "$old/results.db" "${operand[@]}"
 done
-tap_run "sweep collect says so, too" 2 "make it anew from the run logs with: sweep rebuild" sweep collect --root "$old"
+tap_run "sweep collect says so, too" 2 "rebuild it from the run logs with: sweep rebuild" sweep collect --root "$old"
 tap_check "none of them changed it" "$(v=$(tool sql "$old/results.db" "PRAGMA user_version"); [ "$v" = 1 ] || echo "version $v")"
-tap_run "sweep rebuild makes it anew" 0 "" sweep rebuild --root "$old"
+tap_run "sweep rebuild replaces it" 0 "" sweep rebuild --root "$old"
 tap_run "now it is read" 0 "0" analyze sql "$old/results.db" "SELECT count(*) AS n FROM iteration"
 
 for command in check merge export; do tap_run "$command --help" 0 "Usage:" analyze $command --help; done

@@ -137,7 +137,7 @@ tap_run "play takes the first digits of a run" 0 "run $run after iteration 2" tr
 tap_run "play takes a run's folder" 0 "run $run after iteration 2" trainer play -c "runs/${run:0:2}/$run/" -l 1 -n 5 -o q.svg
 tap_check "from anywhere" "$(cd / && trainer play -c "$tap_dir/runs/${run:0:2}/$run" -l 1 -n 5 -o "$tap_dir/r.svg" 2>&1 >/dev/null
   cmp "$tap_dir/p.svg" "$tap_dir/r.svg" 2>&1)"
-tap_run "play: what is no run is said so, with what was looked for and where" 2 "'zzz' names no run of $tap_dir" trainer play -c zzz
+tap_run "play: what is no run is said so, with what was looked for and where" 2 "'zzz' is not a run of $tap_dir" trainer play -c zzz
 tap_check "inside the checkpoint's folder too" "$(cd "runs/${run:0:2}/$run/ckpt" && trainer play -c "$(basename "$ckpt")" -l 1 -n 5 -o "$tap_dir/r.svg" 2>&1 >/dev/null
   cmp "$tap_dir/p.svg" "$tap_dir/r.svg" 2>&1)"
 tap_check "another seed acts otherwise" "$(trainer play -c "$run" -l 1 -n 5 --seed 9 -o s.svg >/dev/null; [ -s s.svg ] || echo 'no picture'

@@ -142,7 +142,7 @@ tap_check "each is one JSON value" "$(for command in "status" "report study" "co
 
 # ---- a workspace that is not there
 for command in "status" "report study" "doctor" "stop" "collect"; do
-  tap_run "$command in a workspace that is not there" 1 "there is no workspace 'nowhere' yet: no such folder; sweep submit FILE makes it" \
+  tap_run "$command in a workspace that is not there" 1 "workspace 'nowhere' does not exist yet: no such directory" \
     sweep $command --root nowhere
 done
 
@@ -152,7 +152,7 @@ tap_run "logs of a run by its first digits" 0 "" sweep logs "${id:0:5}"
 tap_run "by sweep and index" 0 "" sweep logs study/7
 tap_run "by its folder" 0 "" sweep logs "$SWEEP_ROOT/runs/${id:0:2}/$id/"
 tap_run "stop takes them too" 2 "run $id is not running: it is pending" sweep stop "runs/${id:0:2}/${id:0:8}"
-tap_run "a run that is none" 2 "'zzz' names no run of $SWEEP_ROOT" sweep logs zzz
+tap_run "a run that is none" 2 "'zzz' is not a run of $SWEEP_ROOT" sweep logs zzz
 sed "s/^com = .*//; s/ppo.com = .*/ppo.com = 8/" study.ini >child.ini
 printf '[init]\nfrom = run:%s\n' "${id:0:6}" >>child.ini
 tap_run "a parent's id that is cut short is refused with the whole one" 2 "the whole id has to stand there: run:$id" sweep plan child.ini

@@ -107,7 +107,7 @@ tap_check "its folder holds config, state, logs and a checkpoint" "$(for f in co
 id=${run##*/}
 tap_expect "checkpoint takes a run's first digits" 0 'iteration  2' trainer checkpoint "${id:0:5}"
 tap_expect "and its folder" 0 'iteration  2' trainer checkpoint "$run/"
-tap_expect "checkpoint of a run that is none" 2 "'zzz' names no run of $tap_dir" trainer checkpoint zzz
+tap_expect "checkpoint of a run that is none" 2 "'zzz' is not a run of $tap_dir" trainer checkpoint zzz
 tap_expect "a checkpoint that is not there" 2 'no checkpoint runs/x.ckpt' trainer checkpoint runs/x.ckpt
 tap_expect "checkpoint --json" 0 '"iteration": 2' trainer checkpoint --json "$run"/ckpt/iteration-000000000002.ckpt
 tap_check "one episode a level has no standard error" "$(grep -o 'evaluation after.*' "$run/log.txt" | grep -v 'solve rate [0-9.]*, return')"

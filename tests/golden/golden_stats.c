@@ -78,7 +78,7 @@ static void case_student(const Gold *gold, const char *prefix, Result *result) {
   size_t n, three;
   double *x = values_of(gold, prefix, "in/x", &n), *truth = values_of(gold, prefix, "out/mean_low_high", &three);
   if (x && truth && three == 3) {
-    AnalysisInterval ours = n < ANALYSIS_SEEDS_LEAST
+    AnalysisInterval ours = n < ANALYSIS_INTERVAL_RUNS_MIN
                               ? oracle_student(x, n, 0.95)
                               : analysis_interval_of_mean(x, n, ANALYSIS_RANGE_FREE, 0.95);
     compare(result, "mean", ours.center, truth[0], allowed(truth[0]));

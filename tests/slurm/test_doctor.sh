@@ -16,7 +16,7 @@ tap_run "the job needs Slurm" 1 "keeps sweeps from running" no_slurm --job
 tap_run "a trainer that does not run" 1 "install it beside sweep" env SWEEP_TRAINER=/bin/false "$SWEEP_BUILD/bin/sweep" doctor
 printf '[slurm]\npartion = x\n' >"$tap_dir/site.ini"
 tap_run "a site file with a slip" 1 "slurm.partion is not a setting" env SWEEP_SITE="$tap_dir/site.ini" "$SWEEP_BUILD/bin/sweep" doctor
-tap_run "a workspace that is not there" 1 "there is no workspace" doctor --root "$tap_dir/none"
+tap_run "a workspace that is not there" 1 "does not exist yet" doctor --root "$tap_dir/none"
 mkdir "$tap_dir/readonly"; chmod 555 "$tap_dir/readonly"
 if [ "$(id -u)" = 0 ]; then chmod 755 "$tap_dir"; as=(setpriv --reuid=nobody --regid="$(id -g nobody)" --clear-groups); else as=(); fi
 tap_run "a workspace that cannot be written" 1 "in which you may write" "${as[@]}" "$SWEEP_BUILD/bin/sweep" doctor --root "$tap_dir/readonly"

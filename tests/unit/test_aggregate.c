@@ -10,7 +10,7 @@ static void test_every(void **state) {
   assert_int_equal(store_aggregate_every(10001, 10000), 2);
   assert_int_equal(store_aggregate_every(20000, 10000), 2);
   assert_int_equal(store_aggregate_every(97656, 10000), 16);
-  assert_int_equal(store_aggregate_every(INT64_MAX, 10000), STORE_AGGREGATE_MOST);
+  assert_int_equal(store_aggregate_every(INT64_MAX, 10000), STORE_AGGREGATE_MAX);
   assert_int_equal(store_aggregate_every(1000000, 0), 1);
   assert_int_equal(store_aggregate_every(5, 1), 8);
 }

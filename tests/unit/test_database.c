@@ -110,10 +110,10 @@ static void test_refuses_no_databases(void **state) {
   assert_int_equal(store_database_open(database_path, true, &database), CORE_USAGE);
   assert_false(core_files_exists(database_path)); /* reading makes no file */
   assert_int_equal(mkdir(database_path, 0700), 0);
-  assert_refused(CORE_USAGE, "is a folder");
+  assert_refused(CORE_USAGE, "is a directory");
   rmdir(database_path);
   assert_int_equal(mkfifo(database_path, 0600), 0);
-  assert_refused(CORE_USAGE, "no plain file");
+  assert_refused(CORE_USAGE, "not a regular file");
   unlink(database_path);
   write_text(database_path, ""); /* an empty file is an empty database */
   assert_int_equal(store_database_open(database_path, true, &database), CORE_USAGE);
@@ -419,7 +419,7 @@ static void test_others_write_meanwhile(void **state) {
       snprintf(id, sizeof id, "%016x", batch * AT_ONCE + i);
       assert_ok(store_database_put_run(database, "large", batch * AT_ONCE + i, NULL, id));
     }
-    assert_ok(store_database_breathe(database));
+    assert_ok(store_database_yield(database));
     batch++;
   }
   assert_ok(store_database_commit(database));

@@ -98,7 +98,7 @@ static void test_little(void **state) {
 /* Trees that are fully grown explain noise, too; the trials that a tree has not seen tell. */
 static void test_noise(void **state) {
   enum { WORLDS = 200, N = 20, D = 3 };
-  for (size_t n = ANALYSIS_IMPORTANCE_LEAST; n <= N; n += N - ANALYSIS_IMPORTANCE_LEAST) {
+  for (size_t n = ANALYSIS_IMPORTANCE_POINTS_MIN; n <= N; n += N - ANALYSIS_IMPORTANCE_POINTS_MIN) {
     size_t shown = 0, found = 0;
     for (uint32_t world = 0; world < WORLDS; world++) {
       double x[N * D], y[N], signal[N], main[D];

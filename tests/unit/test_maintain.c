@@ -133,7 +133,7 @@ static void test_gap(void **state) {
   spoil("DELETE FROM iteration WHERE iteration IN (7, 8, 20)");
   StoreCheck check = check_now(true, false, &findings);
   assert_found(&findings, "2 of its 19 iterations are missing, the first: 7\n");
-  assert_found(&findings, "its state says 20 iterations, its rows end at 19");
+  assert_found(&findings, "its state records 20 iterations, but its rows end at 19");
   check = check_now(false, true, &findings); /* without the logs nothing may be thrown away */
   assert_int_equal(check.repaired, 1); /* only the sums */
   assert_int_equal(query_int("SELECT count(*) FROM iteration"), ROWS - 3);
@@ -172,7 +172,7 @@ static void test_bins(void **state) {
   assert_int_equal(query_int("SELECT count(*) FROM iteration_bin"), 4);
   spoil("DELETE FROM iteration_bin WHERE n = 64");
   check_now(true, false, &findings);
-  assert_found(&findings, "2 iteration_bin: the sums are not those of the rows");
+  assert_found(&findings, "2 iteration_bin: the sums differ from those of the rows");
   check_now(true, true, &findings);
   assert_int_equal(query_int(by_hand), 0);
 }
@@ -196,7 +196,7 @@ static void test_logs(void **state) {
   free(text);
   assert_int_equal(unlink(path), 0);
   StoreCheck check = check_now(true, true, &findings);
-  assert_found(&findings, "stats.1.tsv is gone");
+  assert_found(&findings, "stats.1.tsv is missing");
   assert_int_equal(check.repaired, 0); /* the rows are all that is left */
   assert_int_equal(query_int("SELECT count(*) FROM iteration"), ROWS);
 }
@@ -212,7 +212,7 @@ static void test_values(void **state) {
   check_now(true, false, &findings);
   assert_found(&findings, "KL is infinite in 3 iterations");
   assert_found(&findings, "1 solve rates outside 0..1");
-  assert_found(&findings, "1 settings that are no JSON");
+  assert_found(&findings, "1 with settings that are not JSON");
   assert_found(&findings, "1 failed, diverged or lost");
 }
 

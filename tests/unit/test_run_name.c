@@ -48,12 +48,12 @@ static void test_ids(void **state) {
   assert_finds("0123b", waiting);
   assert_refuses("0123", "3 runs of ");
   assert_says("begin with '0123': 0123456789abcdef, 0123aaaaaaaaaaaa, 0123bbbbbbbbbbbb; give more digits");
-  assert_refuses("012", "its first 4 digits");
+  assert_refuses("012", "at least 4 of its first digits");
   assert_refuses("ffff", "has an id that begins with 'ffff'");
   assert_says(root);
-  assert_refuses("0123456789abcdef0", "names no run");
-  assert_refuses("zzz", "'zzz' names no run of ");
-  assert_refuses("", "names no run");
+  assert_refuses("0123456789abcdef0", "is not a run");
+  assert_refuses("zzz", "'zzz' is not a run of ");
+  assert_refuses("", "is not a run");
 }
 
 static void test_indices(void **state) {
@@ -62,11 +62,11 @@ static void test_indices(void **state) {
   assert_finds("study/0", ids[2]);
   assert_finds("study/1", waiting);
   assert_refuses("study/2", "study has the indices 0 to 1");
-  assert_refuses("study/-1", "names no run");
-  assert_refuses("study/x", "names no run");
-  assert_refuses("other/0", "neither SWEEP/INDEX of a sweep there nor a run's folder");
-  assert_refuses("/0", "names no run");
-  assert_refuses("../../etc", "names no run");
+  assert_refuses("study/-1", "is not a run");
+  assert_refuses("study/x", "is not a run");
+  assert_refuses("other/0", "expected SWEEP/INDEX of a sweep there, or a run's directory");
+  assert_refuses("/0", "is not a run");
+  assert_refuses("../../etc", "is not a run");
 }
 
 static void test_folders(void **state) {
@@ -79,9 +79,9 @@ static void test_folders(void **state) {
   assert_finds("runs/01/0123456789abcdef/", ids[0]);
   assert_finds("runs/01/01234", ids[0]);
   assert_finds("runs/0123bbbb", waiting);
-  assert_refuses("runs/45/not-a-run", "names no run");
-  assert_refuses("runs/45/01234567", "names no run"); /* another shard */
-  assert_refuses("xruns/45/4567", "names no run");
+  assert_refuses("runs/45/not-a-run", "is not a run");
+  assert_refuses("runs/45/01234567", "is not a run"); /* another shard */
+  assert_refuses("xruns/45/4567", "is not a run");
   assert_refuses("runs/01/0123", "give more digits");
   /* From within, as the shell completes it; and of another workspace. */
   assert_non_null(getcwd(before, sizeof before));

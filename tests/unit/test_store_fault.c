@@ -257,7 +257,7 @@ static void full_disk_at_rebuild(void) {
     } else {
       failed++;
       assert_says("disk");
-      assert_says("is as it was");
+      assert_says("is unchanged");
       char *now = read_text(database_path, &now_size);
       assert_int_equal(now_size, size);
       assert_memory_equal(now, before, size);

@@ -175,13 +175,13 @@ static void test_few_ways(void **state) {
         for (size_t i = 0; i < ranked.n; i++) above[r] += scores.score[i] > tau ? count[i] / (double)ranked.n : 0;
       }
       analysis_stratified_aggregates(&draws, &scores, &aggregate, 1, REPLICATES, 0.95, 4, &interval);
-      assert_true(draws.ways > 0 && draws.ways * 4 <= REPLICATES);
+      assert_true(draws.distinct > 0 && draws.distinct * 4 <= REPLICATES);
       assert_true(interval.low == analysis_percentile(value, REPLICATES, (1 - 0.95) / 2));
       assert_true(interval.high == analysis_percentile(value, REPLICATES, (1 + 0.95) / 2));
       analysis_stratified_profile(&draws, &scores, &tau, 1, REPLICATES, 0.95, 4, &interval);
       assert_near(interval.low, analysis_percentile(above, REPLICATES, 0.025));
     }
-    for (size_t way = 0; way < draws.ways; way++) all += draws.weight[way];
+    for (size_t d = 0; d < draws.distinct; d++) all += draws.weight[d];
     assert_int_equal(all, REPLICATES);
     analysis_ranked_free(&ranked);
   }

@@ -66,7 +66,7 @@ static void test_columns(void **state) {
       check_column(&tables[t], column, query, keyed_by_id || store_query_int(query, 3));
     if (column->name) fail_msg("%s has no column %s", tables[t].name, column->name);
     store_query_reset(query);
-    assert_true((tables[t].left_out == NULL) == (tables[t].of_sweep != NULL));
+    assert_true((tables[t].exclusion_reason == NULL) == (tables[t].sweep_filter != NULL));
   }
   store_query_close(&query);
   store_database_close(&database);
