@@ -1,7 +1,7 @@
 /* Table of the replicates of a stratified bootstrap. They depend on the seed and the number of runs per task, not on
- * the scores, so that all configurations of one shape share them. A few runs have few distinct draws (five have 126), so
- * that a statistic is computed once per distinct draw instead of 50 000 times. Intervals are bit for bit those of the
- * individual replicates. */
+ * the scores, so that all configurations of one shape share them. A few runs have few distinct draws (five have 126),
+ * so that a statistic is computed once per distinct draw instead of 50 000 times. Intervals are bit for bit those of
+ * the individual replicates. */
 #ifndef ANALYSIS_DRAWS_H
 #define ANALYSIS_DRAWS_H
 #include <stdbool.h>
