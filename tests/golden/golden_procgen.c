@@ -84,7 +84,7 @@ static int play_file(Play *play) {
       compare_hash(play, hash(state, (size_t)bytes), STATE_HASH, (size_t)w);
       procgen_load(other, w, state, bytes);
     }
-    procgen_look(other);
+    procgen_observe(other);
     compare_views(play, other, play->save_at);
     play_on(play, other, play->save_at, play->steps);
     play_on(play, game, play->save_at, play->steps);
