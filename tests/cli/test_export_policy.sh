@@ -99,10 +99,10 @@ try "all weights as arrays" safetensors "(16, 16) categorical" 'print(weights["a
 # ---- what is refused
 refused() { tap_run "$1" "$2" "$3" trainer export "${@:4}"; }
 trainer --root transformer "${small[@]}" "${loco[@]}" --set net.encoder=transformer --set env.observations=entity >out 2>&1
-refused "the transformer as ONNX" 2 "net.encoder = transformer: its attention" transformer/runs/*/* --onnx t.onnx
+refused "the transformer as ONNX" 2 "net.encoder = transformer cannot be exported as ONNX" transformer/runs/*/* --onnx t.onnx
 tap_check "leaves no file" "$([ ! -e t.onnx ] || echo "t.onnx is there")"
 refused "its weights are written" 0 "t.safetensors: weights of run" transformer/runs/*/* --safetensors t.safetensors
-refused "no format" 2 "write what? --onnx FILE or --safetensors FILE" policies/plain
+refused "no format" 2 "missing output; give --onnx FILE, --safetensors FILE, or both" policies/plain
 refused "no run" 2 "expected one run" --onnx a.onnx
 refused "a run that is not there" 2 "nosuch" nosuch --onnx a.onnx --root trained/plain
 refused "a folder that is not there" 1 "nowhere/a.onnx" policies/plain --onnx nowhere/a.onnx
@@ -115,7 +115,7 @@ if [ "$(id -u)" != 0 ]; then
   refused "a folder that may not be written" 1 "closed" policies/plain --onnx closed/a.onnx
 fi
 mkfifo pipe
-refused "a pipe" 2 "pipe is no plain file" policies/plain --onnx pipe
-refused "a folder" 2 "policies is no plain file" policies/plain --safetensors policies
+refused "a pipe" 2 "pipe is not a regular file" policies/plain --onnx pipe
+refused "a folder" 2 "policies is not a regular file" policies/plain --safetensors policies
 tap_check "the pipe is still there" "$([ -p pipe ] || echo "it is gone")"
 tap_done

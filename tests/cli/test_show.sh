@@ -37,11 +37,11 @@ sed 's/"role":1/"role":7/' good.json >role.json
 head -c 300 good.json >cut.json
 
 # ---- check-level ----
-tap_run "check-level says what a level holds" 0 "good.json: good: 2 bodies (0 fixated; 1 green, 1 blue" trainer check-level good.json
-tap_run "check-level notes a level that cannot be solved" 0 "nothing green" trainer check-level dull.json
+tap_run "check-level says what a level holds" 0 "good.json: ok: 2 bodies (0 fixated; 1 green, 1 blue" trainer check-level good.json
+tap_run "check-level notes a level that cannot be solved" 0 "no shape is green" trainer check-level dull.json
 tap_run "check-level names file and place" 2 "role.json: env_state.circle[0].role: 7" trainer check-level role.json
-tap_run "check-level counts wrong files and reads on" 2 "2 of 3 level files are wrong" trainer check-level role.json good.json cut.json
-tap_check "check-level prints the good among the wrong" "$(trainer check-level role.json good.json cut.json 2>/dev/null | grep -c ': good:' | grep -vx 1)"
+tap_run "check-level counts wrong files and reads on" 2 "2 of 3 level files are invalid" trainer check-level role.json good.json cut.json
+tap_check "check-level prints the good among the wrong" "$(trainer check-level role.json good.json cut.json 2>/dev/null | grep -c ': ok:' | grep -vx 1)"
 tap_run "check-level: truncated JSON, with its line" 2 "cut.json:1:" trainer check-level cut.json
 tap_run "check-level: no such file" 2 "absent.json" trainer check-level absent.json
 mkdir folder.json
@@ -49,7 +49,7 @@ tap_run "check-level: a folder" 2 "folder.json: not a file" trainer check-level 
 tap_run "check-level without files" 2 "name the level files" trainer check-level
 tap_run "check-level --help" 0 "Exit code 2" trainer check-level --help
 if [ -n "$data" ]; then
-  expect_equal "check-level: the 74 public levels are good" "$(trainer check-level "$data"/*/*.json | grep -c ': good:')" 74
+  expect_equal "check-level: the 74 public levels are good" "$(trainer check-level "$data"/*/*.json | grep -c ': ok:')" 74
 else
   tap_skip "check-level: the public levels" "no ../shared/data"
 fi

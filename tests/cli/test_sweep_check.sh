@@ -21,7 +21,7 @@ refused() {
 refused "classes of the public morphologies" "my.ini:7:14: env.difficulty: the public morphologies have no classes; use all, or set env.morphologies to families (all runs)" <<<'difficulty = 0'
 refused "a family that is not there" "my.ini:7:16: env.morphologies: unknown 'carr', did you mean 'car'?" <<<'morphologies = carr'
 refused "a class that is not there" "my.ini:8:14: env.difficulty" <<<$'morphologies = car\ndifficulty = 7'
-refused "an evaluation set that is not there" "my.ini:8:10: eval.levels: 'carr' is no level file, folder or set; did you mean car? (all runs)" <<<$'[eval]\nlevels = carr'
+refused "an evaluation set that is not there" "my.ini:8:10: eval.levels: 'carr' is not a level file, directory or set; did you mean car? (all runs)" <<<$'[eval]\nlevels = carr'
 refused "an encoder of flat observations" "my.ini:8:11: net.encoder = set: it reads entities" <<<$'[net]\nencoder = set'
 refused "entities without an encoder" "my.ini:7:16: env.observations = entity: requires an encoder" <<<'observations = entity'
 refused "levels that are not there" "my.ini:8:10: env.levels: nosuch: No such file or directory (all runs)" <<<$'task = levels\nlevels = nosuch'

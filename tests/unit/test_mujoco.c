@@ -81,13 +81,13 @@ static void assert_same(const Side *a, const Side *b, int first, int worlds) {
 
 static void test_tasks_have_names_and_sizes(void **state) {
   (void)state;
-  TaskFacts facts;
+  TaskInfo info;
   int count = 0, others = 0;
-  for (; task_facts(count + others, &facts);) {
-    if (strncmp(facts.name, MUJOCO_PREFIX, strlen(MUJOCO_PREFIX)) != 0) { others++; continue; }
-    const MujocoTask *task = mujoco_task_find(facts.name + strlen(MUJOCO_PREFIX));
+  for (; task_info(count + others, &info);) {
+    if (strncmp(info.name, MUJOCO_PREFIX, strlen(MUJOCO_PREFIX)) != 0) { others++; continue; }
+    const MujocoTask *task = mujoco_task_find(info.name + strlen(MUJOCO_PREFIX));
     assert_ptr_equal(task, mujoco_task(count++));
-    assert_int_equal(facts.observations, task->observations);
+    assert_int_equal(info.observations, task->observations);
     assert_in_range(task->observations, 1, MUJOCO_OBSERVATIONS_MAX);
     assert_in_range(task->nu, 1, OPS_FACTORS_MAX); /* Humanoid has 17 */
   }

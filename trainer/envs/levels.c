@@ -1,5 +1,5 @@
-/* From "loco512/17", "car+tree/3", "random_m/5", "levels/m" or "x.json" to levels. Only decides what is meant: sim/
- * reads them. */
+/* Resolves names such as "loco512/17", "car+tree/3", "random_m/5", "levels/m" or "x.json" (levels.h); sim/ reads the
+ * levels. */
 #include "trainer/envs/levels.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ static const char *const set_names[] = {"loco512", "public", "all", "chain", "ho
                                         "kinetix_s", "kinetix_m", "kinetix_l"};
 enum { MORPHOLOGY_NAMES = 11, SET_NAMES = sizeof set_names / sizeof *set_names };
 
-/* Do the first `length` characters spell one of the morphologies' names above? */
+/* Whether the first `length` characters are the name of a set of morphologies. */
 static bool is_morphology_name(const char *word, size_t length) {
   for (int i = 0; i < MORPHOLOGY_NAMES; i++)
     if (strlen(set_names[i]) == length && memcmp(set_names[i], word, length) == 0) return true;
@@ -26,17 +26,18 @@ static bool is_morphology_name(const char *word, size_t length) {
 
 static bool is_file_name(const char *text) { return strpbrk(text, "/.") != NULL || core_files_exists(text); }
 
-/* The public set has three names: its own, "public" and the task's. */
+/* Reads a set of morphologies. "loco512" and "public" both name the public set. */
 static int read_morphologies(const char *name, SimLevelSet *set) {
   const char *morphologies = strcmp(name, "loco512") == 0 ? "public" : name;
   return sim_morphology_set(morphologies, "all", SIM_MORPHOLOGY_LEVELS, set);
 }
 
-/* The generator's fixed sets have no end: any number is there, up to where drawing all before it takes too long. */
+/* Sets of the level generator. They are unbounded, but indices are limited, since all levels before one are
+ * generated. */
 typedef struct RandomSet { const char *name; const SimSize *size; } RandomSet;
 static const RandomSet random_sets[] = {
   {"random_s", &SIM_SIZE_S}, {"random_m", &SIM_SIZE_M}, {"random_l", &SIM_SIZE_L}, {NULL, NULL}};
-enum { RANDOM_MAX = 65536 };
+enum { RANDOM_LEVELS_MAX = 65536 };
 
 static const RandomSet *find_random(const char *name) {
   for (const RandomSet *random = random_sets; random->name; random++)
@@ -44,46 +45,48 @@ static const RandomSet *find_random(const char *name) {
   return NULL;
 }
 
-/* At least `count` levels where the set has no end of its own. */
+/* Reads a set; of an unbounded set, the first `count` levels. */
 static int read_set(const char *name, const char *kinetix, int count, SimLevelSet *set) {
   const RandomSet *random = find_random(name);
   if (random) return sim_generate_set(*random->size, count, set);
   if (is_morphology_name(name, strcspn(name, "+"))) return read_morphologies(name, set);
   if (is_file_name(name) || sim_level_list_find(name)) return sim_level_set_read(name, kinetix, set);
   const char *near = core_text_nearest(name, set_names, SET_NAMES);
-  return core_error(CORE_USAGE, "'%.80s' is no level file, folder or set%s%s%s", name, near ? "; did you mean " : "",
-                    near ? near : "", near ? "?" : " (loco512, all, chain, hopper, ..., random_m, kinetix_m)");
+  return core_error(CORE_USAGE, "'%.80s' is not a level file, directory or set%s%s%s", name,
+                    near ? "; did you mean " : "", near ? near : "",
+                    near ? "?" : " (loco512, all, chain, hopper, ..., random_m, kinetix_m)");
 }
 
-/* Keeps only level `number`. */
-static int keep_one(const char *name, int64_t number, SimLevelSet *set) {
-  if (number >= set->count)
-    return core_error(CORE_USAGE, "%.80s has the levels 0 to %d, no %lld", name, set->count - 1, (long long)number);
-  set->level[0] = set->level[number];
+/* Reduces the set to level `index`. */
+static int select_level(const char *name, int64_t index, SimLevelSet *set) {
+  if (index >= set->count)
+    return core_error(CORE_USAGE, "%.80s/%lld is out of range: the levels are 0 to %d", name, (long long)index,
+                      set->count - 1);
+  set->level[0] = set->level[index];
   set->count = 1;
   return CORE_OK;
 }
 
-static int read_one(const char *name, const char *kinetix, int64_t number, SimLevelSet *set) {
-  if (find_random(name) && number >= RANDOM_MAX)
-    return core_error(CORE_USAGE, "%.80s/%lld: the levels that can be shown are 0 to %d", name, (long long)number,
-                      RANDOM_MAX - 1);
-  TRY(read_set(name, kinetix, find_random(name) ? (int)number + 1 : 0, set));
-  return keep_one(name, number, set);
+static int read_level(const char *name, const char *kinetix, int64_t index, SimLevelSet *set) {
+  if (find_random(name) && index >= RANDOM_LEVELS_MAX)
+    return core_error(CORE_USAGE, "%.80s/%lld is out of range: the levels are 0 to %d", name, (long long)index,
+                      RANDOM_LEVELS_MAX - 1);
+  TRY(read_set(name, kinetix, find_random(name) ? (int)index + 1 : 0, set));
+  return select_level(name, index, set);
 }
 
 int levels_read(const char *text, const char *kinetix, SimLevelSet *set) {
   const char *slash = strrchr(text, '/');
-  int64_t number = 0;
+  int64_t index = 0;
   *set = (SimLevelSet){0};
-  bool numbered = slash && slash > text && slash[1] != '\0' && strspn(slash + 1, "0123456789") == strlen(slash + 1) &&
-                  !core_files_exists(text);
-  if (!numbered) return read_set(text, kinetix, LEVELS_RANDOM, set);
-  if (!core_text_to_int(slash + 1, &number))
+  const bool has_index = slash && slash > text && slash[1] != '\0' &&
+                         strspn(slash + 1, "0123456789") == strlen(slash + 1) && !core_files_exists(text);
+  if (!has_index) return read_set(text, kinetix, LEVELS_RANDOM, set);
+  if (!core_text_to_int(slash + 1, &index))
     return core_error(CORE_USAGE, "'%.80s': the number after the last '/' is out of range", text);
   char *name = core_text_duplicate(text);
   name[slash - text] = '\0';
-  int code = read_one(name, kinetix, number, set);
+  int code = read_level(name, kinetix, index, set);
   free(name);
   if (code != CORE_OK) sim_level_set_free(set);
   return code;
@@ -91,10 +94,10 @@ int levels_read(const char *text, const char *kinetix, SimLevelSet *set) {
 
 /* ---- lists of sets ----------------------------------------------------------------------------------------------- */
 
-/* Part `wanted` of the list; false when it has fewer. */
-static bool find_part(const char *list, int wanted, char part[CORE_PATH_MAX]) {
+/* Copies item `index` of the list. Returns false if there are fewer. */
+static bool find_part(const char *list, int index, char part[CORE_PATH_MAX]) {
   const char *begin = list;
-  for (int i = 0; i < wanted; i++) {
+  for (int i = 0; i < index; i++) {
     begin = strchr(begin, '+');
     if (!begin) return false;
     begin++;
@@ -106,37 +109,38 @@ int levels_count_parts(const char *list, int *count) {
   char part[CORE_PATH_MAX], other[CORE_PATH_MAX];
   *count = 0;
   for (int i = 0; *list && find_part(list, i, part); i++) {
-    if (!*part) return core_error(CORE_USAGE, "'%.80s': an empty name beside a '+'", list);
+    if (!*part) return core_error(CORE_USAGE, "'%.80s' has an empty name next to a '+'", list);
     if (i == LEVELS_PARTS_MAX)
-      return core_error(CORE_USAGE, "'%.80s': more than %d sets; put levels into one folder", list, LEVELS_PARTS_MAX);
+      return core_error(CORE_USAGE, "'%.80s' has more than %d sets; put the levels into one directory", list,
+                        LEVELS_PARTS_MAX);
     for (int k = 0; k < i; k++)
       if (find_part(list, k, other) && strcmp(part, other) == 0)
-        return core_error(CORE_USAGE, "'%.80s': names %.80s twice", list, part);
+        return core_error(CORE_USAGE, "'%.80s' names %.80s twice", list, part);
     *count = i + 1;
   }
   return CORE_OK;
 }
 
-/* Of "levels/mine/" that is "mine"; what is no path is a name already. */
-static int name_part(char *part, const SimLevelSet *set, char name[LEVELS_NAME]) {
-  const bool path = core_files_exists(part), shuffled = strstr(part, ".permute") != NULL;
-  const char *called = part;
-  if (set->count == 1 && (path || shuffled)) {
-    called = set->level[0].name;
-  } else if (path) {
+/* Sets the name of a set: "mine" for "levels/mine/"; names that are not paths are unchanged. */
+static int set_name(char *part, const SimLevelSet *set, char name[LEVELS_NAME]) {
+  const bool is_path = core_files_exists(part), is_shuffled = strstr(part, ".permute") != NULL;
+  const char *source = part;
+  if (set->count == 1 && (is_path || is_shuffled)) {
+    source = set->level[0].name;
+  } else if (is_path) {
     size_t end = strlen(part);
     while (end > 1 && part[end - 1] == '/') part[--end] = '\0';
     const char *slash = strrchr(part, '/');
-    if (slash && slash[1]) called = slash + 1;
+    if (slash && slash[1]) source = slash + 1;
   }
-  return core_text_copy(name, LEVELS_NAME, called, "level set");
+  return core_text_copy(name, LEVELS_NAME, source, "level set");
 }
 
-int levels_read_part(const char *list, int number, const char *kinetix, SimLevelSet *set, char name[LEVELS_NAME]) {
+int levels_read_part(const char *list, int part_index, const char *kinetix, SimLevelSet *set, char name[LEVELS_NAME]) {
   char part[CORE_PATH_MAX];
-  CORE_CHECK(find_part(list, number, part));
+  CORE_CHECK(find_part(list, part_index, part));
   TRY(levels_read(part, kinetix, set));
-  int code = name_part(part, set, name);
+  int code = set_name(part, set, name);
   if (code != CORE_OK) sim_level_set_free(set);
   return code;
 }

@@ -1,28 +1,27 @@
-/* Levels as people name them on the command line of `trainer show` and `trainer play`. */
+/* Names of levels and level sets, as in `trainer show`, `trainer play` and eval.levels. */
 #ifndef TRAINER_LEVELS_H
 #define TRAINER_LEVELS_H
 #include "sim/physics/level.h"
 
-/* For the commands' help. */
+/* Help text for the commands. */
 #define LEVELS_HELP                                                                                          \
-  "LEVEL is a Kinetix level file (x.json; x.permute3.json is it with shuffled slots) or one level of a SET: " \
+  "LEVEL is a Kinetix level file (x.json, or x.permute3.json for x.json with shuffled slots) or a level of a SET: " \
   "SET/17. A SET is loco512 (the public locomotion morphologies), all or families joined by '+' (chain "     \
   "hopper walker cheetah car unicycle wheelfeet tree), random_s, random_m or random_l (Kinetix' generator), " \
-  "kinetix_s, kinetix_m or kinetix_l (its hand-designed levels), a folder of level files, or files and "     \
-  "folders joined by '+'."
+  "kinetix_s, kinetix_m or kinetix_l (its hand-designed levels), a directory of level files, or files and " \
+  "directories joined by '+'."
 
-enum { LEVELS_RANDOM = 128 }; /* levels in random_s, random_m, random_l, of which there is no end */
+enum { LEVELS_RANDOM = 128 }; /* number of levels used of the unbounded sets random_s, random_m, random_l */
 
-/* Reads what `text` names: one level or a whole set. A word of the sets wins over a folder of the same name (./name is
- * the folder). kinetix: where the files of kinetix_* are, or "". CORE_USAGE says what is wrong; free with
- * sim_level_set_free. */
+/* Reads the level or set named by `text`. Names of sets take precedence over directories (use ./name for a directory).
+ * kinetix: directory of the kinetix_* files, or "". Free with sim_level_set_free. CORE_USAGE: unknown or invalid. */
 int levels_read(const char *text, const char *kinetix, SimLevelSet *set);
 
-/* The parts of a list of sets joined by '+': at most LEVELS_PARTS_MAX, none empty, none twice. *count: 0 for "". */
 enum { LEVELS_PARTS_MAX = 8, LEVELS_NAME = 64 };
+/* Counts the sets of a list joined by '+'; 0 for "". CORE_USAGE: more than LEVELS_PARTS_MAX, empty or duplicate
+ * names. */
 int levels_count_parts(const char *list, int *count);
-/* Reads one part, and the name that it goes by: the part itself, of a folder its last component, of a file the
- * level's. */
+/* Reads one set of a list. name: the item; for a directory its last component; for a file the level's name. */
 int levels_read_part(const char *list, int part, const char *kinetix, SimLevelSet *set, char name[LEVELS_NAME]);
 
 #endif

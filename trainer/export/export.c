@@ -1,5 +1,4 @@
-/* `trainer export`: a run's policy as ONNX, its weights as safetensors. Reads the run's folder and never writes
- * there unless told so. */
+/* `trainer export`: writes a run's policy as ONNX and its weights as safetensors. Only reads the run's directory. */
 #include "trainer/export/export.h"
 
 #include <inttypes.h>
@@ -15,20 +14,20 @@
 
 typedef struct ExportOptions { const char *onnx, *safetensors, *root; } ExportOptions;
 
-/* The file is renamed into place, which would put it where a device or a pipe is. */
+/* Rejects devices and pipes, which the atomic rename would replace. */
 static int check_target(const char *path) {
   struct stat status;
   if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
-    return core_error(CORE_USAGE, "%s is no plain file; give the name of a new file", path);
+    return core_error(CORE_USAGE, "%s is not a regular file; give the name of a new file", path);
   return CORE_OK;
 }
 
-static int write_file(const char *path, const Player *player, const char *what, CoreText *file) {
+static int write_file(const char *path, const Player *player, const char *content, CoreText *file) {
   int code = check_target(path);
   if (code == CORE_OK) code = core_files_write_atomic(path, file->data, file->length);
   if (code == CORE_OK)
-    printf("%s: %s of run %s after iteration %" PRId64 ", %zu bytes\n", path, what, player->run_id, player->iteration,
-           file->length);
+    printf("%s: %s of run %s after iteration %" PRId64 ", %zu bytes\n", path, content, player->run_id,
+           player->iteration, file->length);
   core_text_free(file);
   return code;
 }
@@ -47,20 +46,20 @@ static int write_all(const ExportOptions *options, Player *player) {
 
 static const CoreManual manual = {
   .usage = "trainer export RUN|FILE --onnx FILE | --safetensors FILE",
-  .about = "Writes a trained policy for other programs.\n\n"
-           "--onnx: from the environment's observation (normalised inside) to logits and the likeliest action, for "
-           "onnxruntime and the like. Networks of dense layers, sets of entities and convolutions; not the "
+  .about = "Exports a trained policy for other programs.\n\n"
+           "--onnx: a model from observation (normalization included) to logits and the mode of the action "
+           "distribution, for onnxruntime etc. Supports dense layers, set encoders and convolutions, but not the "
            "transformer.\n"
-           "--safetensors: all weights of actor and critic with their names, the normalisation of observations, and "
-           "the settings as metadata.\n\n" STORE_RUN_NAME_HELP " Its newest checkpoint is taken.",
+           "--safetensors: all weights of actor and critic by name, the normalization of observations, and the "
+           "settings as metadata.\n\n" STORE_RUN_NAME_HELP " Uses its newest checkpoint.",
   .least = 1, .most = 1,
   .hint = "expected one run or checkpoint"};
 
-static int export(void *given, const char **operands, size_t count) {
-  const ExportOptions *options = given;
+static int export(void *opts, const char **operands, size_t count) {
+  const ExportOptions *options = opts;
   Player player;
   if (!options->onnx && !options->safetensors)
-    return core_options_misuse(&manual, "write what? --onnx FILE or --safetensors FILE, or both");
+    return core_options_misuse(&manual, "missing output; give --onnx FILE, --safetensors FILE, or both");
   omp_set_num_threads(1);
   int code = player_create(operands[0], options->root, false, &player);
   if (code == CORE_OK) code = write_all(options, &player);
@@ -74,7 +73,7 @@ int trainer_export(int argc, char **argv) {
     {"onnx", 'o', CORE_OPTION_TEXT, &options.onnx, "FILE", "write the policy as an ONNX model"},
     {"safetensors", 's', CORE_OPTION_TEXT, &options.safetensors, "FILE", "write all weights as safetensors"},
     {"root", 'r', CORE_OPTION_TEXT, &options.root, "DIR",
-     "the workspace; default $SWEEP_ROOT, else the current folder"},
+     "workspace; default $SWEEP_ROOT, else the current directory"},
     {0}};
   return core_options_answer(&manual, table, argc, argv, export, &options);
 }

@@ -1,4 +1,4 @@
-/* The command that writes a policy for other programs. */
+/* `trainer export`: exports a policy as ONNX or safetensors. */
 #ifndef TRAINER_EXPORT_H
 #define TRAINER_EXPORT_H
 

@@ -1,5 +1,5 @@
-/* The messages of onnx.proto (onnx.h): ModelProto, GraphProto, NodeProto, AttributeProto, TensorProto, ValueInfoProto.
- * Numbers of fields are that file's. */
+/* Encoding of the messages of onnx.proto (onnx.h): ModelProto, GraphProto, NodeProto, AttributeProto, TensorProto,
+ * ValueInfoProto. Field numbers are those of that file. */
 #include "trainer/export/onnx.h"
 
 #include <stdio.h>
@@ -8,11 +8,11 @@
 #include "core/protobuf.h"
 #include "core/version.h"
 
-enum { IR_VERSION = 8, OPSET = 17 }; /* of 2022: the first with layer norm; onnxruntime 1.12 */
+enum { IR_VERSION = 8, OPSET = 17 }; /* the first opset with layer norm (2022, onnxruntime 1.12) */
 enum { ATTRIBUTE_FLOAT = 1, ATTRIBUTE_INT = 2, ATTRIBUTE_INTS = 7 };
-static const size_t MODEL_BYTES_MAX = (size_t)2000 << 20; /* protocol buffers end at 2^31 - 1 */
+static const size_t MODEL_BYTES_MAX = (size_t)2000 << 20; /* protocol buffers are limited to 2^31 - 1 bytes */
 
-static size_t bytes_of(OnnxType type) {
+static size_t type_size(OnnxType type) {
   switch (type) {
     case ONNX_INT8:
     case ONNX_UINT8:
@@ -32,9 +32,10 @@ static size_t bytes_of(OnnxType type) {
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
-/* ValueInfoProto. */
-static void describe(CoreText *list, int field, const char *name, OnnxType type, const int64_t *dims, int rank) {
-  CoreText shape = {0}, tensor = {0}, of_type = {0}, info = {0};
+/* Appends a ValueInfoProto to `list`. */
+static void append_value_info(CoreText *list, int field, const char *name, OnnxType type, const int64_t *dims,
+                              int rank) {
+  CoreText shape = {0}, tensor = {0}, type_proto = {0}, info = {0};
   for (int i = 0; i < rank; i++) {
     CoreText dim = {0};
     if (dims[i] == ONNX_ROWS) core_protobuf_text(&dim, 2, "rows");
@@ -43,13 +44,13 @@ static void describe(CoreText *list, int field, const char *name, OnnxType type,
   }
   core_protobuf_int(&tensor, 1, type);
   core_protobuf_message(&tensor, 2, &shape);
-  core_protobuf_message(&of_type, 1, &tensor);
+  core_protobuf_message(&type_proto, 1, &tensor);
   core_protobuf_text(&info, 1, name);
-  core_protobuf_message(&info, 2, &of_type);
+  core_protobuf_message(&info, 2, &type_proto);
   core_protobuf_message(list, field, &info);
 }
 
-static OnnxValue named(const char *name) {
+static OnnxValue named_value(const char *name) {
   OnnxValue value;
   CORE_CHECK(strlen(name) < sizeof value.name);
   snprintf(value.name, sizeof value.name, "%s", name);
@@ -57,13 +58,13 @@ static OnnxValue named(const char *name) {
 }
 
 OnnxValue onnx_input(Onnx *onnx, const char *name, OnnxType type, const int64_t *dims, int rank) {
-  describe(&onnx->inputs, 11, name, type, dims, rank);
-  return named(name);
+  append_value_info(&onnx->inputs, 11, name, type, dims, rank);
+  return named_value(name);
 }
 
 OnnxValue onnx_constant(Onnx *onnx, const char *name, OnnxType type, const int64_t *dims, int rank, const void *data) {
   CoreText tensor = {0};
-  size_t bytes = bytes_of(type);
+  size_t bytes = type_size(type);
   for (int i = 0; i < rank; i++) {
     core_protobuf_int(&tensor, 1, dims[i]);
     bytes *= (size_t)dims[i];
@@ -72,37 +73,38 @@ OnnxValue onnx_constant(Onnx *onnx, const char *name, OnnxType type, const int64
   core_protobuf_text(&tensor, 8, name);
   core_protobuf_bytes(&tensor, 9, data, bytes);
   core_protobuf_message(&onnx->constants, 5, &tensor);
-  return named(name);
+  return named_value(name);
 }
 
-static OnnxValue numbered(Onnx *onnx, const char *what) {
+/* Creates a value with a unique name. */
+static OnnxValue new_value(Onnx *onnx, const char *prefix) {
   OnnxValue value;
-  snprintf(value.name, sizeof value.name, "%.40s_%d", what, onnx->values++);
+  snprintf(value.name, sizeof value.name, "%.40s_%d", prefix, onnx->value_count++);
   return value;
 }
 
 OnnxValue onnx_ints(Onnx *onnx, const int64_t *values, size_t count) {
   const int64_t dims = (int64_t)count;
-  return onnx_constant(onnx, numbered(onnx, "ints").name, ONNX_INT64, &dims, 1, values);
+  return onnx_constant(onnx, new_value(onnx, "ints").name, ONNX_INT64, &dims, 1, values);
 }
 
 OnnxValue onnx_real(Onnx *onnx, OnnxType type, double value) {
-  const float single = (float)value;
+  const float value32 = (float)value;
   CORE_CHECK(type == ONNX_FLOAT || type == ONNX_DOUBLE);
-  return onnx_constant(onnx, numbered(onnx, "number").name, type, NULL, 0,
-                       type == ONNX_FLOAT ? (const void *)&single : (const void *)&value);
+  return onnx_constant(onnx, new_value(onnx, "number").name, type, NULL, 0,
+                       type == ONNX_FLOAT ? (const void *)&value32 : (const void *)&value);
 }
 
 /* ---- operators --------------------------------------------------------------------------------------------------- */
 
-static void add_attribute(CoreText *node, const OnnxAttribute *given) {
+static void add_attribute(CoreText *node, const OnnxAttribute *source) {
   CoreText attribute = {0};
-  core_protobuf_text(&attribute, 1, given->name);
-  if (given->ints)
-    for (size_t i = 0; i < given->count; i++) core_protobuf_int(&attribute, 8, given->ints[i]);
-  else if (given->is_real) core_protobuf_float(&attribute, 2, given->real);
-  else core_protobuf_int(&attribute, 3, given->number);
-  core_protobuf_int(&attribute, 20, given->ints ? ATTRIBUTE_INTS : given->is_real ? ATTRIBUTE_FLOAT : ATTRIBUTE_INT);
+  core_protobuf_text(&attribute, 1, source->name);
+  if (source->ints)
+    for (size_t i = 0; i < source->count; i++) core_protobuf_int(&attribute, 8, source->ints[i]);
+  else if (source->is_real) core_protobuf_float(&attribute, 2, source->real);
+  else core_protobuf_int(&attribute, 3, source->integer);
+  core_protobuf_int(&attribute, 20, source->ints ? ATTRIBUTE_INTS : source->is_real ? ATTRIBUTE_FLOAT : ATTRIBUTE_INT);
   core_protobuf_message(node, 5, &attribute);
 }
 
@@ -118,19 +120,19 @@ static void add_node(Onnx *onnx, const char *operator, const OnnxValue *inputs, 
 
 OnnxValue onnx_node(Onnx *onnx, const char *operator, const OnnxValue *inputs, size_t count,
                     const OnnxAttribute *attributes) {
-  const OnnxValue output = numbered(onnx, operator);
+  const OnnxValue output = new_value(onnx, operator);
   add_node(onnx, operator, inputs, count, output.name, attributes);
   return output;
 }
 
-OnnxValue onnx_1(Onnx *onnx, const char *operator, OnnxValue x) { return onnx_node(onnx, operator, &x, 1, NULL); }
+OnnxValue onnx_unary(Onnx *onnx, const char *operator, OnnxValue x) { return onnx_node(onnx, operator, &x, 1, NULL); }
 
-OnnxValue onnx_2(Onnx *onnx, const char *operator, OnnxValue x, OnnxValue y) {
+OnnxValue onnx_binary(Onnx *onnx, const char *operator, OnnxValue x, OnnxValue y) {
   return onnx_node(onnx, operator, (OnnxValue[]){x, y}, 2, NULL);
 }
 
 OnnxValue onnx_cast(Onnx *onnx, OnnxValue x, OnnxType type) {
-  return onnx_node(onnx, "Cast", &x, 1, (OnnxAttribute[]){{.name = "to", .number = type}, {0}});
+  return onnx_node(onnx, "Cast", &x, 1, (OnnxAttribute[]){{.name = "to", .integer = type}, {0}});
 }
 
 OnnxValue onnx_clip(Onnx *onnx, OnnxValue x, OnnxType type, double low, double high) {
@@ -139,7 +141,7 @@ OnnxValue onnx_clip(Onnx *onnx, OnnxValue x, OnnxType type, double low, double h
 }
 
 OnnxValue onnx_reshape(Onnx *onnx, OnnxValue x, const int64_t *dims, size_t rank) {
-  return onnx_2(onnx, "Reshape", x, onnx_ints(onnx, dims, rank));
+  return onnx_binary(onnx, "Reshape", x, onnx_ints(onnx, dims, rank));
 }
 
 OnnxValue onnx_transpose(Onnx *onnx, OnnxValue x, const int64_t *order, size_t rank) {
@@ -147,7 +149,7 @@ OnnxValue onnx_transpose(Onnx *onnx, OnnxValue x, const int64_t *order, size_t r
 }
 
 OnnxValue onnx_concat(Onnx *onnx, const OnnxValue *parts, size_t count, int64_t axis) {
-  return onnx_node(onnx, "Concat", parts, count, (OnnxAttribute[]){{.name = "axis", .number = axis}, {0}});
+  return onnx_node(onnx, "Concat", parts, count, (OnnxAttribute[]){{.name = "axis", .integer = axis}, {0}});
 }
 
 OnnxValue onnx_columns(Onnx *onnx, OnnxValue x, int64_t first, int64_t end) {
@@ -158,7 +160,7 @@ OnnxValue onnx_columns(Onnx *onnx, OnnxValue x, int64_t first, int64_t end) {
 
 void onnx_output(Onnx *onnx, OnnxValue value, const char *name, OnnxType type, const int64_t *dims, int rank) {
   add_node(onnx, "Identity", &value, 1, name, NULL);
-  describe(&onnx->outputs, 12, name, type, dims, rank);
+  append_value_info(&onnx->outputs, 12, name, type, dims, rank);
 }
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
@@ -190,7 +192,7 @@ int onnx_finish(Onnx *onnx, const char *graph_name, CoreText *file) {
   const size_t bytes = onnx->constants.length + onnx->nodes.length;
   if (bytes > MODEL_BYTES_MAX) {
     onnx_free(onnx);
-    return core_error(CORE_FAIL, "an ONNX file holds at most 2 GB, and these weights take %.1f GB; use --safetensors",
+    return core_error(CORE_FAIL, "an ONNX file is limited to 2 GB, but these weights take %.1f GB; use --safetensors",
                       (double)bytes / 1e9);
   }
   append(&graph, &onnx->nodes);

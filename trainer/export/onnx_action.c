@@ -1,4 +1,4 @@
-/* Translation of actions, as worker.py (trainer/envs/bridge) does it, to operators (onnx_action.h). */
+/* ONNX operators for the translation of actions that worker.py (trainer/envs/bridge) implements (onnx_action.h). */
 #include "trainer/export/onnx_action.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 #include "core/json.h"
 
-/* Space of the actions that the environment's step takes. */
+/* Native action space of the environment. */
 typedef struct ActionSpace {
   bool is_box;
   OnnxType type;
@@ -31,11 +31,11 @@ static int read_type(const char *name, OnnxType *type) {
       *type = types[i].type;
       return CORE_OK;
     }
-  return core_error(CORE_USAGE, "actions of type %.40s cannot be written as ONNX; use --safetensors",
+  return core_error(CORE_USAGE, "actions of type %.40s cannot be exported as ONNX; use --safetensors",
                     name ? name : "(none)");
 }
 
-/* Reads numbers of lists within lists, in order. */
+/* Reads the integers of nested lists, in order. */
 static void read_starts(const json_t *value, int64_t *starts, int *count) {
   if (json_is_array(value)) {
     for (size_t i = 0; i < json_array_size(value); i++) read_starts(json_array_get(value, i), starts, count);
@@ -44,10 +44,10 @@ static void read_starts(const json_t *value, int64_t *starts, int *count) {
   }
 }
 
-static void read_bounds(const json_t *bounds, double unbounded, double *numbers) {
+static void read_bounds(const json_t *bounds, double unbounded, double *values) {
   for (size_t i = 0; i < OPS_FACTORS_MAX; i++) {
     const json_t *bound = json_array_get(bounds, i);
-    numbers[i] = json_is_number(bound) ? json_number_value(bound) : unbounded;
+    values[i] = json_is_number(bound) ? json_number_value(bound) : unbounded;
   }
 }
 
@@ -57,7 +57,7 @@ static int read_members(const json_t *json, ActionSpace *space) {
   int starts = 0;
   TRY(read_type(json_string_value(json_object_get(json, "dtype")), &space->type));
   if (rank >= ONNX_RANK_MAX)
-    return core_error(CORE_USAGE, "actions of %zu dimensions cannot be written as ONNX; use --safetensors", rank);
+    return core_error(CORE_USAGE, "actions of %zu dimensions cannot be exported as ONNX; use --safetensors", rank);
   space->is_box = json_object_get(json, "low") != NULL;
   space->rank = 1 + (int)rank;
   space->dims[0] = ONNX_ROWS;
@@ -65,55 +65,57 @@ static int read_members(const json_t *json, ActionSpace *space) {
   read_bounds(json_object_get(json, "low"), -INFINITY, space->low);
   read_bounds(json_object_get(json, "high"), INFINITY, space->high);
   read_starts(start, space->start, &starts);
-  for (int i = 1; starts == 1 && i < OPS_FACTORS_MAX; i++) space->start[i] = space->start[0]; /* one of all */
+  for (int i = 1; starts == 1 && i < OPS_FACTORS_MAX; i++)
+    space->start[i] = space->start[0]; /* a single start applies to all */
   return CORE_OK;
 }
 
 static int read_space(const char *text, ActionSpace *space) {
   json_t *json = json_loads(text, 0, NULL);
   *space = (ActionSpace){0};
-  const int code = json ? read_members(json, space) : core_error(CORE_FAIL, "the action space is no JSON");
+  const int code = json ? read_members(json, space) : core_error(CORE_FAIL, "the action space is not JSON");
   json_decref(json);
   return code;
 }
 
 /* ---- operators --------------------------------------------------------------------------------------------------- */
 
-static OnnxValue likeliest_classes(Onnx *onnx, const OpsHead *head, OnnxValue logits) {
+/* Adds the most probable class of each factor. */
+static OnnxValue add_class_mode(Onnx *onnx, const OpsHead *head, OnnxValue logits) {
   OnnxValue parts[OPS_FACTORS_MAX];
   for (int f = 0, first = 0; f < head->factors; first += head->size[f++]) {
-    const OnnxValue own = onnx_columns(onnx, logits, first, first + head->size[f]);
-    parts[f] = onnx_node(onnx, "ArgMax", &own, 1, (OnnxAttribute[]){{.name = "axis", .number = 1}, {0}});
+    const OnnxValue factor = onnx_columns(onnx, logits, first, first + head->size[f]);
+    parts[f] = onnx_node(onnx, "ArgMax", &factor, 1, (OnnxAttribute[]){{.name = "axis", .integer = 1}, {0}});
   }
   return onnx_concat(onnx, parts, (size_t)head->factors, 1);
 }
 
-/* Numbers within the bounds of all. */
-static OnnxValue likeliest_numbers(Onnx *onnx, const OpsHead *head, OnnxValue logits) {
-  const OnnxValue at = onnx_columns(onnx, logits, 0, head->factors);
+/* Adds the mode of a continuous distribution, within its bounds. */
+static OnnxValue add_value_mode(Onnx *onnx, const OpsHead *head, OnnxValue logits) {
+  const OnnxValue mean = onnx_columns(onnx, logits, 0, head->factors);
   const double low = (double)head->low, high = (double)head->high;
   if (head->kind == OPS_GAUSSIAN)
-    return isfinite(low) || isfinite(high) ? onnx_clip(onnx, at, ONNX_FLOAT, low, high) : at;
+    return isfinite(low) || isfinite(high) ? onnx_clip(onnx, mean, ONNX_FLOAT, low, high) : mean;
   const OnnxValue half = onnx_real(onnx, ONNX_FLOAT, (high - low) / 2);
-  return onnx_2(onnx, "Add", onnx_2(onnx, "Mul", onnx_1(onnx, "Tanh", at), half),
+  return onnx_binary(onnx, "Add", onnx_binary(onnx, "Mul", onnx_unary(onnx, "Tanh", mean), half),
                 onnx_real(onnx, ONNX_FLOAT, (high + low) / 2));
 }
 
-/* Numbers of the space's type within the bounds of each; in double, which holds all of them. */
-static OnnxValue translate_numbers(Onnx *onnx, const ActionSpace *space, int count, OnnxValue numbers) {
+/* Rounds and clips values to the space; in double, which represents all types. */
+static OnnxValue translate_values(Onnx *onnx, const ActionSpace *space, int count, OnnxValue values) {
   const int64_t dims = count;
   const OnnxValue low = onnx_constant(onnx, "action.low", ONNX_DOUBLE, &dims, 1, space->low);
   const OnnxValue high = onnx_constant(onnx, "action.high", ONNX_DOUBLE, &dims, 1, space->high);
-  if (is_real(space->type) && space->type != ONNX_FLOAT) numbers = onnx_cast(onnx, numbers, space->type);
-  if (space->type != ONNX_DOUBLE) numbers = onnx_cast(onnx, numbers, ONNX_DOUBLE);
-  if (!is_real(space->type)) numbers = onnx_1(onnx, "Round", numbers);
-  return onnx_2(onnx, "Min", onnx_2(onnx, "Max", numbers, low), high);
+  if (is_real(space->type) && space->type != ONNX_FLOAT) values = onnx_cast(onnx, values, space->type);
+  if (space->type != ONNX_DOUBLE) values = onnx_cast(onnx, values, ONNX_DOUBLE);
+  if (!is_real(space->type)) values = onnx_unary(onnx, "Round", values);
+  return onnx_binary(onnx, "Min", onnx_binary(onnx, "Max", values, low), high);
 }
 
 static OnnxValue translate(Onnx *onnx, const ActionSpace *space, int count, OnnxValue actions) {
   const int64_t dims = count;
-  actions = space->is_box ? translate_numbers(onnx, space, count, actions)
-                          : onnx_2(onnx, "Add", actions,
+  actions = space->is_box ? translate_values(onnx, space, count, actions)
+                          : onnx_binary(onnx, "Add", actions,
                                    onnx_constant(onnx, "action.start", ONNX_INT64, &dims, 1, space->start));
   actions = onnx_cast(onnx, actions, space->type);
   return onnx_reshape(onnx, actions, space->dims, (size_t)space->rank);
@@ -122,14 +124,14 @@ static OnnxValue translate(Onnx *onnx, const ActionSpace *space, int count, Onnx
 int onnx_action(Onnx *onnx, const OpsHead *head, const char *space, OnnxValue logits) {
   const bool is_continuous = ops_head_is_continuous(head);
   const int64_t dims[] = {ONNX_ROWS, head->factors};
-  const OnnxValue actions = is_continuous ? likeliest_numbers(onnx, head, logits)
-                                          : likeliest_classes(onnx, head, logits);
+  const OnnxValue actions = is_continuous ? add_value_mode(onnx, head, logits)
+                                          : add_class_mode(onnx, head, logits);
   if (!space) {
     onnx_output(onnx, actions, "action", is_continuous ? ONNX_FLOAT : ONNX_INT64, dims, 2);
     return CORE_OK;
   }
-  ActionSpace own;
-  TRY(read_space(space, &own));
-  onnx_output(onnx, translate(onnx, &own, head->factors, actions), "action", own.type, own.dims, own.rank);
+  ActionSpace native;
+  TRY(read_space(space, &native));
+  onnx_output(onnx, translate(onnx, &native, head->factors, actions), "action", native.type, native.dims, native.rank);
   return CORE_OK;
 }

@@ -1,23 +1,23 @@
-/* Tensors with their names and places (safetensors.h). */
+/* Tensors by name and offset (safetensors.h). */
 #include "trainer/export/safetensors.h"
 
 #include <stdio.h>
 
 #include "core/json.h"
-#include "trainer/export/policy_facts.h"
+#include "trainer/export/policy_metadata.h"
 
-enum { LENGTH_BYTES = 8, ALIGNED = 8, NAME = 96 };
+enum { LENGTH_BYTES = 8, ALIGNMENT = 8, NAME = 96 };
 
-/* The header under construction, and the bytes behind it. */
+/* Header and data under construction. */
 typedef struct Tensors {
   json_t *header, *metadata;
   CoreText *bytes;
 } Tensors;
 
-static void add(Tensors *to, const char *name, const char *type, const int64_t *dims, int rank, const void *data,
-                size_t element) {
+static void add_tensor(Tensors *to, const char *name, const char *type, const int64_t *dims, int rank, const void *data,
+                       size_t element_size) {
   json_t *shape = json_array();
-  size_t bytes = element;
+  size_t bytes = element_size;
   for (int i = 0; i < rank; i++) {
     json_array_append_new(shape, json_integer(dims[i]));
     bytes *= (size_t)dims[i];
@@ -29,12 +29,12 @@ static void add(Tensors *to, const char *name, const char *type, const int64_t *
                                 (json_int_t)begin, (json_int_t)to->bytes->length));
 }
 
-static void add_floats(Tensors *to, const char *network, const char *name, int number, const int64_t *dims, int rank,
+static void add_floats(Tensors *to, const char *network, const char *name, int index, const int64_t *dims, int rank,
                        const float *data) {
-  char whole[NAME];
-  if (number >= 0) snprintf(whole, sizeof whole, "%s.%s%d", network, name, number);
-  else snprintf(whole, sizeof whole, "%s.%s", network, name);
-  add(to, whole, "F32", dims, rank, data, sizeof *data);
+  char full_name[NAME];
+  if (index >= 0) snprintf(full_name, sizeof full_name, "%s.%s%d", network, name, index);
+  else snprintf(full_name, sizeof full_name, "%s.%s", network, name);
+  add_tensor(to, full_name, "F32", dims, rank, data, sizeof *data);
 }
 
 static void add_layers(Tensors *to, const AgentNetwork *network) {
@@ -49,7 +49,7 @@ static void add_layers(Tensors *to, const AgentNetwork *network) {
   }
 }
 
-static void add_memory(Tensors *to, const RecurrentShape *shape, const AgentNetwork *network) {
+static void add_lstm(Tensors *to, const RecurrentShape *shape, const AgentNetwork *network) {
   const int64_t gates = 4 * shape->width, in[] = {shape->in, gates}, h[] = {shape->width, gates}, *width = h;
   const struct { const char *name; size_t first; const int64_t *dims; int rank; } part[] = {
     {"lstm Wx", shape->wx, in, 2},       {"lstm bx", shape->bx, in + 1, 1}, {"lstm Wh", shape->wh, h, 2},
@@ -59,8 +59,8 @@ static void add_memory(Tensors *to, const RecurrentShape *shape, const AgentNetw
                network->theta + network->recurrent + part[p].first);
 }
 
-/* What the network's vector has after its layers. */
-static void add_rest(Tensors *to, const Agent *agent, const AgentNetwork *network) {
+/* Adds the parameters after the layers: log standard deviations, embeddings, encoder, LSTM. */
+static void add_other_parts(Tensors *to, const Agent *agent, const AgentNetwork *network) {
   const EncoderShape *encoder = &agent->encoder.shape;
   const int64_t blocks = agent->blocks.count;
   if (network->embedding > network->log_sigma) {
@@ -79,19 +79,19 @@ static void add_rest(Tensors *to, const Agent *agent, const AgentNetwork *networ
     add_floats(to, network->name, t->name, -1, is_conv ? conv : matrix + is_vector, is_conv ? 4 : 2 - is_vector,
                network->theta + network->encoder + t->offset);
   }
-  if (network->n > network->recurrent) add_memory(to, &agent->recurrent.shape, network);
+  if (network->n > network->recurrent) add_lstm(to, &agent->recurrent.shape, network);
 }
 
 static void add_observation(Tensors *to, const ObsPipeline *pipeline) {
   const Normalizer *normalizer = &pipeline->normalizer;
   const int64_t features = pipeline->shown;
   if (!pipeline->has_moments || normalizer->rule == NORMALIZE_NONE) return;
-  add(to, "observation.mean", "F64", &features, 1, normalizer->moments + 1, sizeof(double));
-  add(to, "observation.factor", "F64", &features, 1, normalizer->factor, sizeof(double));
+  add_tensor(to, "observation.mean", "F64", &features, 1, normalizer->moments + 1, sizeof(double));
+  add_tensor(to, "observation.factor", "F64", &features, 1, normalizer->factor, sizeof(double));
 }
 
-static void add_fact(void *given, const char *key, const char *value) {
-  const Tensors *to = given;
+static void add_metadata(void *context, const char *key, const char *value) {
+  const Tensors *to = context;
   json_object_set_new(to->metadata, key, core_json_text(value));
 }
 
@@ -100,16 +100,16 @@ void safetensors_policy(const Player *player, CoreText *file) {
   CoreText bytes = {0}, header = {0};
   Tensors tensors = {json_object(), json_object(), &bytes};
   json_object_set(tensors.header, "__metadata__", tensors.metadata);
-  policy_facts(player, add_fact, &tensors);
-  add_observation(&tensors, &player->pipeline); /* first: its numbers are the widest, and all stay aligned */
+  policy_metadata(player, add_metadata, &tensors);
+  add_observation(&tensors, &player->pipeline); /* float64 first, so that all tensors are aligned */
   const AgentNetwork *networks[] = {&agent->actor, &agent->critic};
   for (int i = 0; i < 2; i++) {
     if (networks[i]->n == 0) continue;
     add_layers(&tensors, networks[i]);
-    add_rest(&tensors, agent, networks[i]);
+    add_other_parts(&tensors, agent, networks[i]);
   }
   core_json_append(tensors.header, 0, &header);
-  while (header.length % ALIGNED) core_text_append(&header, " ");
+  while (header.length % ALIGNMENT) core_text_append(&header, " ");
   unsigned char length[LENGTH_BYTES];
   for (int i = 0; i < LENGTH_BYTES; i++) length[i] = (unsigned char)((uint64_t)header.length >> 8 * i);
   core_text_append_bytes(file, length, sizeof length);

@@ -1,5 +1,5 @@
-/* One plan of a training after the other, as --dry-run makes it: levels, encoders, parents, evaluation sets, memory.
- * Nothing large is allocated and nothing written. */
+/* Plans one training per configuration, as --dry-run does: levels, encoders, parents, evaluation sets, memory. Nothing
+ * large is allocated, and nothing is written. */
 #include "trainer/tools/check_configs.h"
 
 #include <stdio.h>
@@ -17,62 +17,62 @@
 #include "trainer/run/inherit.h"
 #include "trainer/run/training.h"
 
-enum { CHECKED_MAX = 16 }; /* environments that are looked at closely */
+enum { CHECKED_MAX = 16 }; /* maximum number of environments to check for warnings */
 
-/* Machine that a configuration would run on, given by lines that begin with '@'. */
-typedef struct Place {
+/* Target machine of a configuration, from lines that begin with '@'. */
+typedef struct Target {
   int64_t ranks;          /* "@ranks=128" */
-  bool has_gpus;          /* "@gpus=yes": an emulated GPU without a limit stands for each rank's */
-} Place;
+  bool has_gpus;          /* "@gpus=yes": every rank has a GPU, represented by an emulated one without a memory limit */
+} Target;
 
 typedef struct Check {
   const char *root_option;
-  bool elsewhere;         /* the runs are another machine's: GPUs and memory are not this one's */
+  bool elsewhere;         /* runs are for another machine: ignore GPUs and memory of this one */
   char root[CORE_PATH_MAX];
-  CoreConfig *checked;    /* [checked_count] configurations that would start, one an environment */
+  CoreConfig *checked;    /* [checked_count] valid configurations, one per environment */
   int checked_count;
 } Check;
 
-/* A GPU is another machine's business: what follows from its absence here is no fault of the configuration. */
-static void take_off_device(CoreConfig *config) {
+/* Replaces the GPU by the CPU, so that the lack of a GPU on this machine is not an error. */
+static void use_cpu(CoreConfig *config) {
   if (strcmp(config->train.device, "cpu") == 0) return;
   snprintf(config->train.device, sizeof config->train.device, "cpu");
   if (strcmp(config->train.precision, "tf32") == 0)
     snprintf(config->train.precision, sizeof config->train.precision, "float32");
 }
 
-/* Plans with an emulated GPU in place of the other machine's; nothing runs on it. */
+/* Plans with an emulated GPU that represents the target's; nothing runs on it. */
 static int plan_on_gpu(const CoreConfig *config, Training **training) {
-  char *kept = getenv("CORE_DEVICE") ? core_text_duplicate(getenv("CORE_DEVICE")) : NULL;
+  char *saved = getenv("CORE_DEVICE") ? core_text_duplicate(getenv("CORE_DEVICE")) : NULL;
   setenv("CORE_DEVICE", "emulated", 1);
   const int code = training_plan(config, training);
-  if (kept) setenv("CORE_DEVICE", kept, 1);
+  if (saved) setenv("CORE_DEVICE", saved, 1);
   else unsetenv("CORE_DEVICE");
-  free(kept);
+  free(saved);
   return code;
 }
 
-/* Plans a run of the place. With train.device = auto a GPU is used where the environments run on it, as there. */
-static int plan_at(const Place *place, const CoreConfig *config, Training **training) {
+/* Plans a run on the target. With train.device = auto, uses a GPU only if the environments run on it. */
+static int plan_for_target(const Target *target, const CoreConfig *config, Training **training) {
   const bool is_auto = strcmp(config->train.device, "auto") == 0;
-  CoreConfig off = *config, on = *config;
+  CoreConfig cpu = *config, gpu = *config;
   int code = CORE_OK;
-  take_off_device(&off);
-  snprintf(on.train.device, sizeof on.train.device, "cuda");
-  bool on_gpu = place->has_gpus && strcmp(config->train.device, "cpu") != 0 &&
+  use_cpu(&cpu);
+  snprintf(gpu.train.device, sizeof gpu.train.device, "cuda");
+  bool on_gpu = target->has_gpus && strcmp(config->train.device, "cpu") != 0 &&
                 !(is_auto && core_config_has_no_envs(config));
-  ranks_plan_as((int)place->ranks);
-  if (on_gpu) code = plan_on_gpu(&on, training);
+  ranks_plan_as((int)target->ranks);
+  if (on_gpu) code = plan_on_gpu(&gpu, training);
   if (on_gpu && is_auto && code == CORE_OK && env_is_hosted((*training)->levels)) {
     training_destroy(training);
     on_gpu = false;
   }
-  if (!on_gpu) code = training_plan(&off, training);
+  if (!on_gpu) code = training_plan(&cpu, training);
   ranks_plan_as(1);
   return code;
 }
 
-/* The message in one line. */
+/* Prints the error message as one line. */
 static void print_message(void) {
   for (const char *c = core_error_message(); *c; c++) putchar(*c == '\n' || *c == '\t' ? ' ' : *c);
 }
@@ -82,8 +82,8 @@ static void print_memory(const char *verdict, const TrainingPlan *plan) {
          plan->device_bytes);
 }
 
-/* Keeps the configuration for print_warnings, if it is the first of its environment. */
-static void keep_environment(Check *check, const CoreConfig *config) {
+/* Stores the configuration for print_warnings, if it is the first with its environment. */
+static void store_environment(Check *check, const CoreConfig *config) {
   for (int i = 0; i < check->checked_count; i++)
     if (strcmp(check->checked[i].env.task, config->env.task) == 0 &&
         strcmp(check->checked[i].env.python, config->env.python) == 0)
@@ -105,9 +105,10 @@ static void print_warnings(Check *check) {
   free(check->checked);
 }
 
-static void answer(Check *check, const Place *place, CoreConfig config) {
+/* Checks one configuration and prints the result. */
+static void check_config(Check *check, const Target *target, CoreConfig config) {
   Training *training;
-  int code = check->elsewhere ? plan_at(place, &config, &training) : training_plan(&config, &training);
+  int code = check->elsewhere ? plan_for_target(target, &config, &training) : training_plan(&config, &training);
   if (code == CORE_OK) code = inherit_check(training, check->root);
   if (code != CORE_OK) {
     printf("bad\t");
@@ -118,8 +119,8 @@ static void answer(Check *check, const Place *place, CoreConfig config) {
     print_message();
   } else {
     print_memory("ok", &training->plan);
-    if (check->elsewhere) take_off_device(&config);
-    keep_environment(check, &config);
+    if (check->elsewhere) use_cpu(&config);
+    store_environment(check, &config);
   }
   putchar('\n');
   fflush(stdout);
@@ -127,30 +128,30 @@ static void answer(Check *check, const Place *place, CoreConfig config) {
   training_destroy(&training);
 }
 
-static int read_place(const char *line, Place *place) {
-  if (strcmp(line, "@gpus=yes") == 0) place->has_gpus = true;
-  else if (strncmp(line, "@ranks=", 7) != 0 || !core_text_to_int(line + 7, &place->ranks) || place->ranks < 1 ||
-           place->ranks > 1 << 20)
+static int read_target(const char *line, Target *target) {
+  if (strcmp(line, "@gpus=yes") == 0) target->has_gpus = true;
+  else if (strncmp(line, "@ranks=", 7) != 0 || !core_text_to_int(line + 7, &target->ranks) || target->ranks < 1 ||
+           target->ranks > 1 << 20)
     return core_error(CORE_USAGE, "%.80s: expected @gpus=yes or @ranks=N", line);
   return CORE_OK;
 }
 
-static int answer_all(Check *check) {
+static int read_configs(Check *check) {
   char line[2 * CORE_CONFIG_TEXT];
   CoreConfig config = core_config_default();
-  Place place = {.ranks = 1};
+  Target target = {.ranks = 1};
   printf("check-configs 1\n");
   fflush(stdout);
   while (fgets(line, sizeof line, stdin)) {
     line[strcspn(line, "\n")] = '\0';
     if (!*line) {
-      answer(check, &place, config);
+      check_config(check, &target, config);
       config = core_config_default();
-      place = (Place){.ranks = 1};
+      target = (Target){.ranks = 1};
       continue;
     }
     if (*line == '@') {
-      TRY(read_place(line, &place));
+      TRY(read_target(line, &target));
       continue;
     }
     TRY(core_config_set_pair(&config, line));
@@ -158,30 +159,30 @@ static int answer_all(Check *check) {
   return CORE_OK;
 }
 
-static int check_all(void *given, const char **operands, size_t count) {
-  Check *check = given;
-  CoreDevice *kept = NULL; /* so that each plan finds the driver awake */
+static int run(void *opts, const char **operands, size_t count) {
+  Check *check = opts;
+  CoreDevice *device = NULL; /* kept open so that plans do not reload the driver */
   char note[256];
   TRY(store_root(check->root_option, check->root));
-  if (!check->elsewhere && core_device_open("auto", 0, &kept, note) != CORE_OK) core_error_clear();
+  if (!check->elsewhere && core_device_open("auto", 0, &device, note) != CORE_OK) core_error_clear();
   bridge_worker_set_reuse(true);
-  const int code = answer_all(check);
+  const int code = read_configs(check);
   print_warnings(check);
   bridge_worker_set_reuse(false);
-  core_device_close(&kept);
+  core_device_close(&device);
   return code;
 }
 
 int trainer_check_configs(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "trainer check-configs [options]",
-    .about = "Reads configurations from its input and answers each with a line: would such a run start? For sweep "
-             "plan and sweep submit, not for people: trainer --dry-run looks at one."};
-  Check given = {0};
+    .about = "Internal: reads configurations from standard input and prints whether each would start. Used by sweep "
+             "plan and sweep submit; to check a single configuration, use trainer --dry-run."};
+  Check check = {0};
   const CoreOption table[] = {
-    {"root", 'r', CORE_OPTION_TEXT, &given.root_option, "DIR", "the workspace, where parents of runs are (init.from)"},
-    {"elsewhere", 0, CORE_OPTION_FLAG, &given.elsewhere, NULL,
-     "the runs are for other machines: leave out what this one's memory and GPUs allow"},
+    {"root", 'r', CORE_OPTION_TEXT, &check.root_option, "DIR", "workspace with parents of runs (init.from)"},
+    {"elsewhere", 0, CORE_OPTION_FLAG, &check.elsewhere, NULL,
+     "the runs are for other machines: ignore memory and GPUs of this one"},
     {0}};
-  return core_options_answer(&manual, table, argc, argv, check_all, &given);
+  return core_options_answer(&manual, table, argc, argv, run, &check);
 }

@@ -1,4 +1,4 @@
-/* For people as lines, with --json for scripts: both from the same values. Nothing is trained or written here. */
+/* Commands that print information as text, or with --json for scripts (describe.h). */
 #include "trainer/tools/describe.h"
 
 #include <stdlib.h>
@@ -21,10 +21,13 @@
 
 /* ---- settings -------------------------------------------------------------------------------------------------- */
 
-static json_t *choices_of(const char *choices) {
+static json_t *choices_json(const char *choices) {
   json_t *list = json_array();
-  for (const char *at = choices; *at; at += strcspn(at, "|"), at += *at == '|')
-    json_array_append_new(list, json_stringn(at, strcspn(at, "|")));
+  while (*choices) {
+    const size_t length = strcspn(choices, "|");
+    json_array_append_new(list, json_stringn(choices, length));
+    choices += length + (choices[length] == '|');
+  }
   return list;
 }
 
@@ -37,7 +40,7 @@ static json_t *setting_json(const CoreConfig *defaults, const CoreConfigRow *row
     json_object_set_new(object, "highest", core_json_real(row->max));
     json_object_set_new(object, "unit", core_json_text(row->unit ? row->unit : ""));
   }
-  if (row->choices) json_object_set_new(object, "choices", choices_of(row->choices));
+  if (row->choices) json_object_set_new(object, "choices", choices_json(row->choices));
   json_object_set_new(object, "identity", json_boolean(row->identity));
   json_object_set_new(object, "help", core_json_text(row->help));
   return object;
@@ -45,11 +48,11 @@ static json_t *setting_json(const CoreConfig *defaults, const CoreConfigRow *row
 
 typedef struct ConfigOptions { bool markdown, json; } ConfigOptions;
 
-static int print_config(void *given, const char **operands, size_t count) {
-  const ConfigOptions *options = given;
+static int print_config(void *opts, const char **operands, size_t count) {
+  const ConfigOptions *options = opts;
   const CoreConfig defaults = core_config_default();
   size_t rows;
-  if (options->markdown && options->json) return core_error(CORE_USAGE, "--markdown and --json exclude each other");
+  if (options->markdown && options->json) return core_error(CORE_USAGE, "--markdown and --json are mutually exclusive");
   if (options->json) {
     const CoreConfigRow *row = core_config_rows(&rows);
     json_t *list = json_array();
@@ -68,20 +71,20 @@ static int print_config(void *given, const char **operands, size_t count) {
 int trainer_config(int argc, char **argv) {
   static const CoreManual manual = {.usage = "trainer config [--markdown | --json]",
                                     .about = "Prints every setting with its default."};
-  ConfigOptions given = {0};
+  ConfigOptions options = {0};
   const CoreOption table[] = {
-    {"markdown", 0, CORE_OPTION_FLAG, &given.markdown, NULL,
-     "as docs/config.md instead of an INI file of the defaults"},
-    {"json", 0, CORE_OPTION_FLAG, &given.json, NULL,
-     "for scripts: kind, default, bounds and meaning of each; identity: part of a run's id"},
+    {"markdown", 0, CORE_OPTION_FLAG, &options.markdown, NULL,
+     "print docs/config.md instead of an INI file with the defaults"},
+    {"json", 0, CORE_OPTION_FLAG, &options.json, NULL,
+     "print JSON: kind, default, bounds and help of each setting; identity: whether it is part of the run id"},
     {0}};
-  return core_options_answer(&manual, table, argc, argv, print_config, &given);
+  return core_options_answer(&manual, table, argc, argv, print_config, &options);
 }
 
 /* ---- the build and the machine ----------------------------------------------------------------------------------- */
 
-static int print_info(void *given, const char **operands, size_t count) {
-  const bool *json = given;
+static int print_info(void *opts, const char **operands, size_t count) {
+  const bool *json = opts;
   char memory[32];
   if (*json) {
     core_json_print(json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:i, s:f}", "version", core_version(), "commit",
@@ -102,38 +105,39 @@ static int print_info(void *given, const char **operands, size_t count) {
 
 int trainer_info(int argc, char **argv) {
   static const CoreManual manual = {.usage = "trainer info [--json]",
-                                    .about = "Says what the program was built with and what it may use here."};
+                                    .about =
+                                        "Prints what the program was built with and what it can use on this machine."};
   bool json = false;
-  const CoreOption table[] = {{"json", 0, CORE_OPTION_FLAG, &json, NULL, "for scripts"}, {0}};
+  const CoreOption table[] = {{"json", 0, CORE_OPTION_FLAG, &json, NULL, "print JSON"}, {0}};
   return core_options_answer(&manual, table, argc, argv, print_info, &json);
 }
 
 /* ---- tasks ------------------------------------------------------------------------------------------------------- */
 
-static void print_task(const TaskFacts *facts) {
-  char observations[16] = "its own", limit[24] = "its own";
-  if (facts->observations > 0) snprintf(observations, sizeof observations, "%d", facts->observations);
-  const bool has_levels = strcmp(facts->actions, "by env.actions") == 0;
+static void print_task(const TaskInfo *info) {
+  char observations[16] = "varies", limit[24] = "varies";
+  if (info->observations > 0) snprintf(observations, sizeof observations, "%d", info->observations);
+  const bool has_levels = strcmp(info->actions, "by env.actions") == 0;
   if (has_levels) snprintf(observations, sizeof observations, "by levels");
   if (has_levels) snprintf(limit, sizeof limit, "env.max_steps");
-  if (facts->limit > 0) snprintf(limit, sizeof limit, "%d", facts->limit);
-  printf("%-34s %12s  %-16s %13s  %s\n", facts->name, observations, facts->actions, limit, facts->about);
+  if (info->limit > 0) snprintf(limit, sizeof limit, "%d", info->limit);
+  printf("%-34s %12s  %-16s %13s  %s\n", info->name, observations, info->actions, limit, info->about);
 }
 
-static int print_tasks(void *given, const char **operands, size_t count) {
-  const bool *json = given;
+static int print_tasks(void *opts, const char **operands, size_t count) {
+  const bool *json = opts;
   if (count > 0) return bridge_list("", operands[0], *json);
   json_t *list = *json ? json_array() : NULL;
-  TaskFacts facts;
+  TaskInfo info;
   if (!list) printf("%-34s %12s  %-16s %13s  %s\n", "env.task", "observations", "actions", "steps", "");
-  for (int i = 0; task_facts(i, &facts); i++) {
-    if (!list) print_task(&facts);
+  for (int i = 0; task_info(i, &info); i++) {
+    if (!list) print_task(&info);
     else
-      json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:s, s:o}", "task", facts.name, "about", facts.about,
+      json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:s, s:o}", "task", info.name, "about", info.about,
                                             "observations",
-                                            facts.observations ? json_integer(facts.observations) : json_null(),
-                                            "actions", facts.actions, "limit",
-                                            facts.limit ? json_integer(facts.limit) : json_null()));
+                                            info.observations ? json_integer(info.observations) : json_null(),
+                                            "actions", info.actions, "limit",
+                                            info.limit ? json_integer(info.limit) : json_null()));
   }
   if (list) core_json_print(list);
   return CORE_OK;
@@ -143,11 +147,11 @@ int trainer_tasks(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "trainer tasks [--json] [gym|atari|envpool]",
     .most = 1,
-    .about = "Lists what env.task can name: numbers an observation has, actions, steps of the longest episode. "
-             "MuJoCo's tasks need the library, which `make mujoco` fetches.\n\n"
-             "gym, atari or envpool lists what the Python that SWEEP_PYTHON names (else python3) has of these."};
+    .about = "Lists the values of env.task with observation size, actions and time limit in steps. MuJoCo's tasks "
+             "require its library, which `make mujoco` downloads.\n\n"
+             "gym, atari or envpool: lists the environments in the Python of SWEEP_PYTHON, or else python3."};
   bool json = false;
-  const CoreOption table[] = {{"json", 0, CORE_OPTION_FLAG, &json, NULL, "for scripts"}, {0}};
+  const CoreOption table[] = {{"json", 0, CORE_OPTION_FLAG, &json, NULL, "print JSON"}, {0}};
   return core_options_answer(&manual, table, argc, argv, print_tasks, &json);
 }
 
@@ -186,8 +190,8 @@ static int show_checkpoint(const char *file, json_t *list) {
 
 typedef struct CheckpointOptions { const char *root; bool json; } CheckpointOptions;
 
-static int print_checkpoints(void *given, const char **names, size_t count) {
-  const CheckpointOptions *options = given;
+static int print_checkpoints(void *opts, const char **names, size_t count) {
+  const CheckpointOptions *options = opts;
   json_t *list = options->json ? json_array() : NULL;
   int code = CORE_OK;
   for (size_t i = 0; i < count && code == CORE_OK; i++) {
@@ -202,15 +206,17 @@ static int print_checkpoints(void *given, const char **names, size_t count) {
 
 int trainer_checkpoint(int argc, char **argv) {
   static const CoreManual manual = {
-    .usage = "trainer checkpoint RUN|FILE... [options]",
-    .about = "Checks checkpoint files, or the newest ones of runs, and lists what they hold. " STORE_RUN_NAME_HELP,
-    .least = 1, .most = SIZE_MAX,
-    .hint = "name a run or a checkpoint file (runs/ab/<id>/ckpt/iteration-*.ckpt)"};
-  CheckpointOptions given = {0};
+      .usage = "trainer checkpoint RUN|FILE... [options]",
+      .about =
+          "Validates checkpoint files, or the newest one of each run, and lists their sections. " STORE_RUN_NAME_HELP,
+      .least = 1,
+      .most = SIZE_MAX,
+      .hint = "name a run or a checkpoint file (runs/ab/<id>/ckpt/iteration-*.ckpt)"};
+  CheckpointOptions options = {0};
   const CoreOption table[] = {
-    {"root", 'r', CORE_OPTION_TEXT, &given.root, "DIR",
-     "the workspace; default $SWEEP_ROOT, else the current folder"},
-    {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "for scripts"},
+    {"root", 'r', CORE_OPTION_TEXT, &options.root, "DIR",
+     "workspace; default $SWEEP_ROOT, else the current directory"},
+    {"json", 0, CORE_OPTION_FLAG, &options.json, NULL, "print JSON"},
     {0}};
-  return core_options_answer(&manual, table, argc, argv, print_checkpoints, &given);
+  return core_options_answer(&manual, table, argc, argv, print_checkpoints, &options);
 }

@@ -1,6 +1,6 @@
-/* `trainer morphologies`: a table of the locomotion morphologies by family and difficulty, and with --search the
- * acceptance rules of spec kinetix.md 9.1 that made sim/levels/morphology_attempts.h. The rules need whole episodes,
- * too slow for every start of a run; so the accepted attempts are kept in that table and a run only draws them. */
+/* `trainer morphologies`: a table of the locomotion morphologies by family and difficulty; with --search, the
+ * acceptance rules of spec kinetix.md 9.1 that generate sim/levels/morphology_attempts.h. The rules play complete
+ * episodes, which is too slow for every start of a run, so that table stores the accepted attempts. */
 #include "trainer/tools/morphologies.h"
 
 #include <math.h>
@@ -16,30 +16,30 @@
 #include "sim/levels/level_set.h"
 #include "sim/levels/morphology.h"
 
-enum { EPISODE_STEPS = 256, NOOP_STEPS = 128, SETTLE_STEPS = 30, TRIAL_EPISODES = 32, WATCHED = 8 };
+enum { EPISODE_STEPS = 256, NOOP_STEPS = 128, SETTLE_STEPS = 30, TRIAL_EPISODES = 32, OBSERVED_WORLDS = 8 };
 static const float SPEED_MAX = 15, MOVE_MIN = 0.05f, SOLVE_MAX = 0.2f;
 
 /* ---- random play ----------------------------------------------------------------------------------------------- */
 
 static void random_actions(uint64_t seed, int worlds, int step, uint8_t *actions) {
   for (int w = 0; w < worlds; w++) {
-    CoreRandom4 words = core_random_4(seed, CORE_RANDOM_ACTION, (uint32_t)w, (uint32_t)step, 0);
+    CoreRandom4 random = core_random_4(seed, CORE_RANDOM_ACTION, (uint32_t)w, (uint32_t)step, 0);
     uint8_t *action = actions + (size_t)w * SIM_ACTIONS;
-    for (int i = 0; i < SIM_MOTOR_BINDINGS; i++) action[i] = (uint8_t)core_random_below(words.v[i], 3);
-    /* the low bits, which the motors' multiply-shift hardly looks at */
-    for (int i = 0; i < SIM_THRUSTER_BINDINGS; i++) action[SIM_MOTOR_BINDINGS + i] = words.v[i] & 1;
+    for (int i = 0; i < SIM_MOTOR_BINDINGS; i++) action[i] = (uint8_t)core_random_below(random.v[i], 3);
+    /* the low bits, which core_random_below hardly uses */
+    for (int i = 0; i < SIM_THRUSTER_BINDINGS; i++) action[SIM_MOTOR_BINDINGS + i] = random.v[i] & 1;
   }
 }
 
-/* First episodes of all worlds of a batch under random actions. */
+/* First episodes of all worlds of a batch. */
 typedef struct Play {
   SimBatch *batch;
   int worlds;
-  uint8_t *actions, *done, *solved; /* of the last step */
-  bool *ended, *won;                /* of the first episode */
+  uint8_t *actions, *done, *solved; /* [worlds] last step */
+  bool *has_ended, *is_solved;      /* [worlds] first episode */
 } Play;
 
-/* World w starts on level w / episodes. */
+/* Creates `episodes` worlds per level: world w starts on level w / episodes. */
 static int play_create(const SimLevelSet *set, int episodes, Play *play) {
   SimBatchOptions options = sim_batch_options_default();
   size_t worlds = (size_t)set->count * (size_t)episodes;
@@ -48,8 +48,8 @@ static int play_create(const SimLevelSet *set, int episodes, Play *play) {
   play->actions = core_memory_zero_allocate(worlds, SIM_ACTIONS);
   play->done = core_memory_zero_allocate(worlds, 1);
   play->solved = core_memory_zero_allocate(worlds, 1);
-  play->ended = core_memory_zero_allocate(worlds, sizeof *play->ended);
-  play->won = core_memory_zero_allocate(worlds, sizeof *play->won);
+  play->has_ended = core_memory_zero_allocate(worlds, sizeof *play->has_ended);
+  play->is_solved = core_memory_zero_allocate(worlds, sizeof *play->is_solved);
   int32_t *level = core_memory_allocate(worlds * sizeof *level);
   for (size_t w = 0; w < worlds; w++) level[w] = (int32_t)(w / (size_t)episodes);
   sim_batch_reset_to(play->batch, level, NULL);
@@ -62,33 +62,33 @@ static void play_destroy(Play *play) {
   free(play->actions);
   free(play->done);
   free(play->solved);
-  free(play->ended);
-  free(play->won);
+  free(play->has_ended);
+  free(play->is_solved);
 }
 
-/* Steps with the present actions; gives how many first episodes go on. */
+/* Steps all worlds. Returns the number of first episodes that have not ended. */
 static int play_step(Play *play) {
-  int going = 0;
+  int running = 0;
   sim_batch_step(play->batch, play->actions, &(SimStepOut){.done = play->done, .solved = play->solved});
   for (int w = 0; w < play->worlds; w++) {
-    if (!play->ended[w]) play->won[w] = play->solved[w];
-    play->ended[w] |= play->done[w];
-    going += !play->ended[w];
+    if (!play->has_ended[w]) play->is_solved[w] = play->solved[w];
+    play->has_ended[w] |= play->done[w];
+    running += !play->has_ended[w];
   }
-  return going;
+  return running;
 }
 
 int trainer_morphologies_random(const SimLevelSet *set, int episodes, uint64_t seed, float *solve_rate) {
   Play play;
   TRY(play_create(set, episodes, &play));
-  for (int step = 0, going = 1; step < EPISODE_STEPS && going; step++) {
+  for (int step = 0, running = 1; step < EPISODE_STEPS && running; step++) {
     random_actions(seed, play.worlds, step, play.actions);
-    going = play_step(&play);
+    running = play_step(&play);
   }
   for (int i = 0; i < set->count; i++) {
-    int won = 0;
-    for (int e = 0; e < episodes; e++) won += play.won[i * episodes + e];
-    solve_rate[i] = (float)won / (float)episodes;
+    int solved = 0;
+    for (int e = 0; e < episodes; e++) solved += play.is_solved[i * episodes + e];
+    solve_rate[i] = (float)solved / (float)episodes;
   }
   play_destroy(&play);
   return CORE_OK;
@@ -96,7 +96,7 @@ int trainer_morphologies_random(const SimLevelSet *set, int episodes, uint64_t s
 
 /* ---- acceptance (spec 9.1 c to e; a and b are sim_morphology_fits) ---------------------------------------------- */
 
-static float fastest(const SimLevel *world) {
+static float max_speed(const SimLevel *world) {
   float speed = 0;
   for (int i = 0; i < world->size.polygons; i++)
     if (world->polygon[i].active) speed = fmaxf(speed, hypotf(world->polygon[i].vx, world->polygon[i].vy));
@@ -105,17 +105,17 @@ static float fastest(const SimLevel *world) {
   return speed;
 }
 
-/* Left alone the body must settle and never reach the goal. *reason stays NULL when it passes. */
-static int try_noop(const SimLevelSet *one, const char **reason) {
+/* Checks that without actions the body settles and does not reach the goal. *reason stays NULL if the level passes. */
+static int check_noop(const SimLevelSet *one, const char **reason) {
   Play play;
   SimLevel world;
   TRY(play_create(one, 1, &play));
   for (int step = 1; step <= NOOP_STEPS && !*reason; step++) {
     play_step(&play);
     sim_batch_get_world(play.batch, 0, &world);
-    if (play.won[0]) *reason = "solved by doing nothing";
-    else if (play.ended[0] || sim_batch_nonfinite(play.batch)) *reason = "not finite";
-    else if (step > SETTLE_STEPS && fastest(&world) >= SPEED_MAX) *reason = "does not settle";
+    if (play.is_solved[0]) *reason = "solved by doing nothing";
+    else if (play.has_ended[0] || sim_batch_nonfinite(play.batch)) *reason = "not finite";
+    else if (step > SETTLE_STEPS && max_speed(&world) >= SPEED_MAX) *reason = "does not settle";
   }
   play_destroy(&play);
   return CORE_OK;
@@ -128,28 +128,28 @@ static const SimShape *green_body(const SimLevel *level) {
   return NULL;
 }
 
-/* Random actions must move the body, and must not solve the level often. */
-static int try_random(const SimLevelSet *one, const char **reason) {
+/* Checks that random actions move the body, but rarely solve the level. */
+static int check_random(const SimLevelSet *one, const char **reason) {
   const SimShape *start = green_body(&one->level[0]);
   float moved = 0;
-  int won = 0;
+  int solved = 0;
   Play play;
   TRY(play_create(one, TRIAL_EPISODES, &play));
-  for (int step = 0, going = 1; step < EPISODE_STEPS && going; step++) {
+  for (int step = 0, running = 1; step < EPISODE_STEPS && running; step++) {
     random_actions(SIM_MORPHOLOGY_SEED, play.worlds, step, play.actions);
-    going = play_step(&play);
-    for (int w = 0; w < WATCHED; w++) {
+    running = play_step(&play);
+    for (int w = 0; w < OBSERVED_WORLDS; w++) {
       SimLevel world;
-      if (play.ended[w]) continue;
+      if (play.has_ended[w]) continue;
       sim_batch_get_world(play.batch, w, &world);
       const SimShape *body = green_body(&world);
       moved = fmaxf(moved, hypotf(body->x - start->x, body->y - start->y));
     }
   }
-  for (int w = 0; w < play.worlds; w++) won += play.won[w];
+  for (int w = 0; w < play.worlds; w++) solved += play.is_solved[w];
   if (sim_batch_nonfinite(play.batch)) *reason = "not finite under random actions";
-  else if (won > (int)(SOLVE_MAX * TRIAL_EPISODES)) *reason = "solved by random actions";
-  else if (moved < MOVE_MIN && won == 0) *reason = "random actions do not move it";
+  else if (solved > (int)(SOLVE_MAX * TRIAL_EPISODES)) *reason = "solved by random actions";
+  else if (moved < MOVE_MIN && solved == 0) *reason = "random actions do not move it";
   play_destroy(&play);
   return CORE_OK;
 }
@@ -159,31 +159,31 @@ static int try_candidate(SimLevel *candidate, const char **reason) {
   *reason = NULL;
   TRY(sim_level_check(candidate));
   if (!sim_morphology_fits(candidate, reason)) return CORE_OK;
-  TRY(try_noop(&one, reason));
-  return *reason ? CORE_OK : try_random(&one, reason);
+  TRY(check_noop(&one, reason));
+  return *reason ? CORE_OK : check_random(&one, reason);
 }
 
 /* ---- the search ------------------------------------------------------------------------------------------------ */
 
-/* Why candidates were refused, by rule. */
-typedef struct Refusals { const char *reason[16]; int count[16]; } Refusals;
+/* Numbers of rejected candidates by reason. */
+typedef struct Rejections { const char *reason[16]; int count[16]; } Rejections;
 
-static void count_refusal(Refusals *refusals, const char *reason) {
+static void count_rejection(Rejections *rejections, const char *reason) {
   int i = 0;
-  while (i < 15 && refusals->reason[i] && strcmp(refusals->reason[i], reason) != 0) i++;
-  refusals->reason[i] = reason;
-  refusals->count[i]++;
+  while (i < 15 && rejections->reason[i] && strcmp(rejections->reason[i], reason) != 0) i++;
+  rejections->reason[i] = reason;
+  rejections->count[i]++;
 }
 
-static int search_level(int index, Refusals *refusals, uint32_t *attempt) {
+static int search_level(int index, Rejections *rejections, uint32_t *attempt) {
   const char *reason = NULL;
   for (*attempt = 0; *attempt < SIM_MORPHOLOGY_ATTEMPTS; ++*attempt) {
     SimLevel candidate = sim_morphology_candidate(index, *attempt);
     TRY(try_candidate(&candidate, &reason));
     if (!reason) return CORE_OK;
-    count_refusal(refusals, reason);
+    count_rejection(rejections, reason);
   }
-  return core_error(CORE_FAIL, "level %d (%s): none of %d candidates passed; the last: %s", index,
+  return core_error(CORE_FAIL, "level %d (%s): none of %d candidates was accepted; last reason: %s", index,
                     SIM_MORPHOLOGY_NAME[sim_morphology_family(index)], SIM_MORPHOLOGY_ATTEMPTS, reason);
 }
 
@@ -199,24 +199,24 @@ static void write_table(const uint32_t *attempts, CoreText *text) {
 
 static int search(const char *output) {
   uint32_t attempts[SIM_MORPHOLOGY_LEVELS];
-  Refusals refusals = {{NULL}, {0}};
+  Rejections rejections = {{NULL}, {0}};
   CoreLive live = {.plain_every_s = 10};
   CoreText text = {0};
   const int levels = SIM_MORPHOLOGY_LEVELS;
   int redrawn = 0;
   for (int i = 0; i < levels; i++) {
     char bar[256], line[320];
-    TRY(search_level(i, &refusals, &attempts[i]));
+    TRY(search_level(i, &rejections, &attempts[i]));
     redrawn += (int)attempts[i];
-    snprintf(line, sizeof line, "%s level %d of %d, %d candidates refused\n",
+    snprintf(line, sizeof line, "%s level %d of %d, %d candidates rejected\n",
              core_terminal_bar((double)(i + 1) / levels, 30, bar), i + 1, levels, redrawn);
     core_live_draw(&live, line, i == levels - 1);
   }
-  for (int i = 0; i < 16 && refusals.reason[i]; i++) printf("%6d  %s\n", refusals.count[i], refusals.reason[i]);
+  for (int i = 0; i < 16 && rejections.reason[i]; i++) printf("%6d  %s\n", rejections.count[i], rejections.reason[i]);
   write_table(attempts, &text);
   int code = core_files_write_atomic(output, text.data, text.length);
   core_text_free(&text);
-  if (code == CORE_OK) printf("wrote %s; build again to use it\n", output);
+  if (code == CORE_OK) printf("wrote %s; rebuild to use it\n", output);
   return code;
 }
 
@@ -224,15 +224,15 @@ static int search(const char *output) {
 
 static int add_row(CoreTable *table, const char *name, const char *class, const SimLevelSet *set, int episodes) {
   double sum = 0, solved = 0;
-  float near = INFINITY, far = 0;
+  float min_distance = INFINITY, max_distance = 0;
   float *rate = core_memory_zero_allocate((size_t)set->count, sizeof *rate);
   int code = episodes ? trainer_morphologies_random(set, episodes, SIM_MORPHOLOGY_SEED + 1, rate) : CORE_OK;
   for (int i = 0; i < set->count; i++) {
     float distance = sim_morphology_distance(&set->level[i]);
     sum += (double)distance;
     solved += (double)rate[i];
-    near = fminf(near, distance);
-    far = fmaxf(far, distance);
+    min_distance = fminf(min_distance, distance);
+    max_distance = fmaxf(max_distance, distance);
   }
   free(rate);
   TRY(code);
@@ -240,8 +240,8 @@ static int add_row(CoreTable *table, const char *name, const char *class, const 
   core_table_cell(table, "%s", class);
   core_table_cell(table, "%d", set->count);
   core_table_cell(table, "%.2f", sum / set->count);
-  core_table_cell(table, "%.2f", (double)near);
-  core_table_cell(table, "%.2f", (double)far);
+  core_table_cell(table, "%.2f", (double)min_distance);
+  core_table_cell(table, "%.2f", (double)max_distance);
   if (episodes) core_table_cell(table, "%.3f", solved / set->count);
   else core_table_cell(table, "-");
   return CORE_OK;
@@ -256,7 +256,7 @@ static int add_set(CoreTable *table, const char *morphologies, const char *diffi
 }
 
 static int print_table(int episodes) {
-  static const char *const headers[] = {"morphologies", "difficulty", "levels", "distance m", "least", "most",
+  static const char *const headers[] = {"morphologies", "difficulty", "levels", "distance m", "min", "max",
                                         "random solves"};
   static const char *const classes[SIM_MORPHOLOGY_CLASSES] = {"0", "1", "2", "3"};
   CoreTable *table = core_table_create(headers, sizeof headers / sizeof headers[0]);
@@ -271,30 +271,30 @@ static int print_table(int episodes) {
 
 typedef struct Request { const char *output; int64_t episodes; bool search, stats; } Request;
 
-static int answer(void *asked, const char **operands, size_t count) {
-  const Request *request = asked;
+static int run(void *opts, const char **operands, size_t count) {
+  const Request *request = opts;
   if (request->episodes < 0 || request->episodes > 4096)
-    return core_error(CORE_USAGE, "--episodes %lld: must be 0 to 4096", (long long)request->episodes);
+    return core_error(CORE_USAGE, "--episodes %lld: expected 0 to 4096", (long long)request->episodes);
   if (request->search && request->stats)
-    return core_error(CORE_USAGE, "--search and --stats are two runs; give one of them");
+    return core_error(CORE_USAGE, "--search and --stats are mutually exclusive");
   return request->search ? search(request->output) : print_table((int)request->episodes);
 }
 
 int trainer_morphologies(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "trainer morphologies [--episodes N] | --search [--output FILE]",
-    .about = "The locomotion morphologies of env.task = loco512: how many there are of each family and difficulty, how "
-             "far their goals are, and how often random actions reach them."};
+    .about = "Prints the locomotion morphologies of env.task = loco512 by family and difficulty: number of levels, "
+             "distance to the goal, and solve rate of random actions."};
   Request request = {.output = "sim/levels/morphology_attempts.h", .episodes = 8};
   const CoreOption options[] = {
     {"stats", 0, CORE_OPTION_FLAG, &request.stats, NULL,
-     "print the table of all morphologies (what the command does anyway)"},
+     "print the table of all morphologies (default)"},
     {"episodes", 'n', CORE_OPTION_INT, &request.episodes, "N",
-     "random episodes a level for the solve rate; 0 leaves it out (default 8)"},
+     "random episodes per level for the solve rate; 0 omits it (default 8)"},
     {"search", 0, CORE_OPTION_FLAG, &request.search, NULL,
      "find each level's first acceptable attempt and write the table that the generator is built with"},
     {"output", 'o', CORE_OPTION_TEXT, &request.output, "FILE",
-     "where --search writes (default sim/levels/morphology_attempts.h)"},
+     "output of --search (default sim/levels/morphology_attempts.h)"},
     {0}};
-  return core_options_answer(&manual, options, argc, argv, answer, &request);
+  return core_options_answer(&manual, options, argc, argv, run, &request);
 }

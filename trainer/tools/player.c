@@ -1,4 +1,4 @@
-/* Loading a policy, and acting with it (player.h). */
+/* Loading of policies, and acting (player.h). */
 #include "trainer/tools/player.h"
 
 #include <string.h>
@@ -22,20 +22,20 @@ static int load_pipeline(Player *player, const char *checkpoint) {
   return CORE_OK;
 }
 
-/* Products as the run makes them. */
+/* Applies the run's choice of bf16 layers. */
 static int load_bf16(Player *player, const char *checkpoint) {
-  OpsBf16 own = {.layers = 0}, choice;
-  bool there;
+  OpsBf16 layers = {.layers = 0}, choice;
+  bool exists;
   if (strcmp(player->config.train.precision, "bf16") != 0) return CORE_OK;
-  TRY(checkpoint_has_section(checkpoint, TRAINING_BF16_SECTION, &there));
-  if (!there) return CORE_OK;
+  TRY(checkpoint_has_section(checkpoint, TRAINING_BF16_SECTION, &exists));
+  if (!exists) return CORE_OK;
   TRY(checkpoint_read_section(checkpoint, player->run_id, TRAINING_BF16_SECTION, &choice, sizeof choice,
                               &player->iteration));
-  agent_add_layers(&player->agent, &own);
-  const int code = ops_bf16_check(&choice, &own);
+  agent_add_layers(&player->agent, &layers);
+  const int code = ops_bf16_check(&choice, &layers);
   if (code != CORE_OK) return core_error_context(code, "%s: \"%s\" is damaged", checkpoint, TRAINING_BF16_SECTION);
   if (choice.layers == 0) return CORE_OK;
-  ops_cpu_bf16_adapt(player->ops, 1, &own, &choice);
+  ops_cpu_bf16_adapt(player->ops, 1, &layers, &choice);
   ops_cpu_bf16_use(player->ops, &choice);
   return CORE_OK;
 }
@@ -46,10 +46,11 @@ static int load_policy(Player *player, const char *checkpoint) {
   agent_register(&player->agent, &player->config, player->env, 1, player->arena);
   const Shards alone = shards_alone(1);
   obs_register(&player->pipeline, &player->config, player->env, &alone, player->arena);
-  CORE_ARENA(player->arena, player->shown, (size_t)player->env->observation_length, "shown [features]");
+  CORE_ARENA(player->arena, player->env_observation, (size_t)player->env->observation_length,
+             "environment observation [features]");
   CORE_ARENA(player->arena, player->observation, (size_t)player->agent.inputs, "observation [features]");
   CORE_ARENA(player->arena, player->states, (size_t)agent_state_size(&player->config),
-             "states of the memory [numbers]");
+             "recurrent state [values]");
   CORE_ARENA(player->arena, player->logits, (size_t)player->agent.head.logits, "logits [logits]");
   TRY(core_arena_commit(player->arena));
   agent_bind_activations(&player->agent);
@@ -60,7 +61,7 @@ static int load_policy(Player *player, const char *checkpoint) {
                                  &player->iteration);
 }
 
-int player_create(const char *checkpoint, const char *root, bool plays, Player *player) {
+int player_create(const char *checkpoint, const char *root, bool needs_env, Player *player) {
   RunFiles files;
   *player = (Player){.iteration = -1};
   struct stat status;
@@ -68,11 +69,11 @@ int player_create(const char *checkpoint, const char *root, bool plays, Player *
   player->config = core_config_default();
   TRY(core_config_read(files.config, &player->config));
   if (stat(files.config, &status) != 0 || status.st_uid != geteuid())
-    TRY(store_trust_check(&player->config, false)); /* of another member of the group, who chose its code */
+    TRY(store_trust_check(&player->config, false)); /* owned by another user, who chose its code */
   TRY(core_config_check(&player->config));
   TRY(agent_check(&player->config));
   core_config_id(&player->config, player->run_id);
-  if (!plays) TRY(run_files_create_env(&files, &player->config, &player->env));
+  if (!needs_env) TRY(run_files_create_env(&files, &player->config, &player->env));
   if (!player->env) TRY(env_create(&player->config, 1, 0, &player->env));
   TRY(agent_check_env(&player->config, player->env));
   TRY(core_text_copy(player->checkpoint, sizeof player->checkpoint, files.checkpoint, "checkpoint"));
@@ -95,18 +96,18 @@ void player_destroy(Player *player) {
 void player_act(Player *player, const float *observation, uint64_t seed, int step, PlayerAction *action) {
   const Env *env = player->env;
   const Agent *agent = &player->agent;
-  PlayerAction drawn = {{0}};
+  PlayerAction sampled = {{0}};
   float logp, bounded[OPS_FACTORS_MAX] = {0};
   for (int i = 0; i < env->observation_length; i++)
-    player->shown[i] = observation[env->features ? env->features[i] : i];
-  obs_transform_eval(&player->pipeline, player->shown, 1, player->observation);
+    player->env_observation[i] = observation[env->features ? env->features[i] : i];
+  obs_transform_eval(&player->pipeline, player->env_observation, 1, player->observation);
   for (int i = 0; step == 0 && i < agent->recurrent.states; i++) player->states[i] = 0;
   agent_bind_sequences(agent, &(RecurrentSequences){.length = 1, .start = player->states, .end = player->states});
   agent_policy(agent, player->ops, agent->actor.theta, player->observation, 1, player->logits);
   if (strcmp(player->config.eval.actions, "mean") == 0)
-    action_mode(player->ops, &agent->head, player->logits, 1, &drawn);
+    action_mode(player->ops, &agent->head, player->logits, 1, &sampled);
   else
     player->ops->policy_sample(player->ops, &agent->head, player->logits, 1, seed, CORE_RANDOM_EVALUATE, 0,
-                               (uint32_t)step, &drawn, &logp);
-  memcpy(action, action_for_env(NULL, &agent->head, &drawn, 1, bounded), sizeof *action);
+                               (uint32_t)step, &sampled, &logp);
+  memcpy(action, action_for_env(NULL, &agent->head, &sampled, 1, bounded), sizeof *action);
 }

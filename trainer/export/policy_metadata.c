@@ -1,12 +1,12 @@
-/* Metadata of exported policies (policy_facts.h). */
-#include "trainer/export/policy_facts.h"
+/* Metadata of exported policies (policy_metadata.h). */
+#include "trainer/export/policy_metadata.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "core/version.h"
 
-static const char *kind_of(const Agent *agent) {
+static const char *policy_kind(const Agent *agent) {
   if (agent->is_q) return "q";
   switch (agent->head.kind) {
     case OPS_GAUSSIAN: return "gaussian";
@@ -26,25 +26,26 @@ static void append_actions(const OpsHead *head, CoreText *text) {
   for (int f = 0; f < head->factors; f++) core_text_appendf(text, "%s%d", f ? "," : "", head->size[f]);
 }
 
-void policy_facts(const Player *player, void (*add)(void *to, const char *key, const char *value), void *to) {
+void policy_metadata(const Player *player, void (*add)(void *context, const char *key, const char *value),
+                     void *context) {
   const OpsHead *head = &player->agent.head;
   const Normalizer *normalizer = &player->pipeline.normalizer;
   CoreText text = {0};
   char number[32];
-  add(to, "run", player->run_id);
+  add(context, "run", player->run_id);
   snprintf(number, sizeof number, "%" PRId64, player->iteration);
-  add(to, "iteration", number);
+  add(context, "iteration", number);
   core_text_appendf(&text, "%s (%s)", core_version(), core_commit());
-  add(to, "sweep", core_text_string(&text));
-  add(to, "policy", kind_of(&player->agent));
+  add(context, "sweep", core_text_string(&text));
+  add(context, "policy", policy_kind(&player->agent));
   core_text_clear(&text);
   append_actions(head, &text);
-  add(to, ops_head_is_continuous(head) ? "bounds" : "classes", core_text_string(&text));
-  if (player->env->action_space) add(to, "action_space", player->env->action_space);
+  add(context, ops_head_is_continuous(head) ? "bounds" : "classes", core_text_string(&text));
+  if (player->env->action_space) add(context, "action_space", player->env->action_space);
   if (player->pipeline.has_moments && normalizer->rule != NORMALIZE_NONE)
-    add(to, "observation_bound", core_text_from_real(normalize_bound(normalizer->rule), number));
+    add(context, "observation_bound", core_text_from_real(normalize_bound(normalizer->rule), number));
   core_text_clear(&text);
   core_config_to_json(&player->config, &text);
-  add(to, "config", core_text_string(&text));
+  add(context, "config", core_text_string(&text));
   core_text_free(&text);
 }
