@@ -239,7 +239,7 @@ static void take_evaluation(ProgramLogs *logs, const ProgramRecord *record) {
   store_runlog_evaluation(logs->evaluations, &row);
 }
 
-static double speed(const ProgramLogs *logs) {
+double program_logs_speed(const ProgramLogs *logs) {
   const double seconds = core_clock_s() - logs->started_s;
   const double first = logs->base > 0 && (size_t)logs->base <= logs->before.count
                          ? logs->before.items[logs->base - 1] : 0;
@@ -280,7 +280,7 @@ void program_logs_append(ProgramLogs *logs, const ProgramRecord *record) {
   }
   if (logs->taken <= logs->done) return; /* its log has it */
   row.transitions = logs->step;
-  if (isnan(row.steps_per_second)) row.steps_per_second = speed(logs);
+  if (isnan(row.steps_per_second)) row.steps_per_second = program_logs_speed(logs);
   store_runlog_iteration(logs->stats, &row);
 }
 

@@ -26,5 +26,8 @@ int program_logs_close(ProgramLogs **logs, bool ended);
 int64_t program_logs_rows(const ProgramLogs *logs);
 double program_logs_step(const ProgramLogs *logs);
 double program_logs_score(const ProgramLogs *logs);
+/* Steps per second of this attempt, on average: event files grow every two minutes, so that differences between two looks
+ * say nothing. NaN: not known yet. */
+double program_logs_speed(const ProgramLogs *logs);
 
 #endif

@@ -112,8 +112,8 @@ static void write_state(Supervisor *s) {
   const double step = program_logs_step(s->logs), seconds = core_clock_s() - s->began_s;
   state->iteration = program_logs_rows(s->logs);
   if (isfinite(step) && step >= 0 && step < 9e15) {
-    const double rate = seconds > 1 ? (step - (double)state->transitions) / (core_clock_s() - s->wrote_s) : NAN;
-    if (rate > 0 && isfinite(rate)) state->steps_per_second = rate;
+    const double rate = program_logs_speed(s->logs);
+    if (isfinite(rate)) state->steps_per_second = rate;
     state->transitions = (int64_t)step;
   }
   state->episode_return = program_logs_score(s->logs);

@@ -121,7 +121,16 @@ static int find_files(const CoreScript *program, const char *folder, CoreText *f
   return CORE_OK;
 }
 
-/* The first file of the code without its ending, else the first word of the command. */
+/* Whether our trainer has an algorithm of this name. */
+static bool is_algorithm(const char *name, size_t length) {
+  const char *choice = core_config_find("algo.name")->choices;
+  for (; *choice; choice += strcspn(choice, "|"), choice += *choice == '|')
+    if (strcspn(choice, "|") == length && strncmp(choice, name, length) == 0) return true;
+  return false;
+}
+
+/* Names a program after the first file of its code, else after the first word of its command; without the extension,
+ * unless that is the name of one of our algorithms ("ppo.py"). */
 static void make_name(const CoreScript *program, CoreText *name) {
   const char *code = core_script_text(program, CORE_SCRIPT_code);
   const char *text = *code && strcmp(code, "none") != 0 ? code : core_script_text(program, CORE_SCRIPT_command);
@@ -130,7 +139,8 @@ static void make_name(const CoreScript *program, CoreText *name) {
   for (const char *c = text; c < text + length; c++)
     if (*c == '/') start = c + 1;
   const size_t rest = length - (size_t)(start - text), stem = strcspn(start, ".");
-  core_text_append_bytes(name, start, stem > 0 && stem < rest ? stem : rest);
+  const bool is_short = stem > 0 && stem < rest && !is_algorithm(start, stem);
+  core_text_append_bytes(name, start, is_short ? stem : rest);
 }
 
 static int take_code(const CoreScript **program) {

@@ -60,6 +60,11 @@ tap_run "a failure's reason is the last line of standard error" 1 "exit code 3: 
 own silent true > silent.ini
 tap_run "a run without metrics finishes" 0 "4 finished" timeout 120 sweep submit silent.ini --wait
 tap_run "and says that it has none" 0 "finished without a metric: none was found in metrics = jsonl" sweep status silent --runs
+cp train.sh ppo.sh
+own named 'sh ppo.sh {steps} {lr} {seed}' > named.ini
+tap_run "a program with the name of an algorithm" 0 "4 finished" timeout 120 sweep submit named.ini --wait
+tap_check "keeps the extension in its name" "$(diff <(rows "SELECT DISTINCT algorithm FROM run_summary \
+WHERE sweeps = 'named'") <(echo ppo.sh))"
 own diverged 'sh -c "exit 76"' > diverged.ini
 tap_run "exit code 76 is a divergence" 1 "diverged" timeout 120 sweep submit diverged.ini --wait
 own absent 'no-such-program-here {lr}' > absent.ini
