@@ -1,4 +1,4 @@
-/* The runs that other runs begin from (init.from = run:<id>): where they are, as far as a submission must know. */
+/* Finds the parents of runs (init.from = run:<id>) as far as a submission depends on them. */
 #ifndef SWEEP_ANCESTRY_H
 #define SWEEP_ANCESTRY_H
 #include "slurm/cluster.h"
@@ -8,22 +8,28 @@
 typedef struct SweepAncestry SweepAncestry;
 
 typedef enum SweepParentState {
-  SWEEP_PARENT_READY,    /* no parent, or its checkpoint is there */
-  SWEEP_PARENT_LISTED,   /* among the runs that are being submitted */
-  SWEEP_PARENT_QUEUED,   /* a task of Slurm, of this sweep or of another one of the workspace, carries it */
-  SWEEP_PARENT_MISSING,  /* not done, and nobody is at it: the child would fail */
+  SWEEP_PARENT_READY,    /* no parent, or its checkpoint exists */
+  SWEEP_PARENT_LISTED,   /* among the runs of this submission */
+  SWEEP_PARENT_QUEUED,   /* an unfinished Slurm task of any sweep of the workspace runs it */
+  SWEEP_PARENT_MISSING,  /* neither done nor in a queue: the child would fail */
 } SweepParentState;
 
-/* `own`: this sweep's job_map, joined with Slurm's queue, of the runs `ids` by manifest index. cluster NULL: nothing
- * is in a queue. All borrowed. Other sweeps are looked at, and Slurm asked for them, only when a parent is theirs. */
+typedef struct SweepParentLocation {
+  SweepParentState state;
+  char id[CORE_RUN_ID];  /* "" without a parent */
+  size_t list_index;     /* SWEEP_PARENT_LISTED: index in the list */
+  SlurmId task;          /* SWEEP_PARENT_QUEUED: the task that runs it */
+} SweepParentLocation;
+
+/* ids: the runs of this sweep by manifest index; job_map: its job map, joined with Slurm's queue; cluster NULL: no
+ * queue. All are borrowed. Other sweeps, and Slurm's tasks of them, are read only if a parent is not found here. */
 SweepAncestry *sweep_ancestry_create(const char *root, const char *name, SlurmCluster *cluster, const SweepIdSet *ids,
-                                     const SweepJobMap *own);
+                                     const SweepJobMap *job_map);
 void sweep_ancestry_destroy(SweepAncestry **ancestry);
 
-/* Where the run is that `from` (the setting init.from) names. `listed`: the runs of this submission; *place is its
- * place there (LISTED), *task what carries it (QUEUED), `parent` its id ("" for none). CORE_FAIL: files or Slurm can
- * not be read. */
-int sweep_ancestry_find(SweepAncestry *ancestry, const char *from, const SweepIdSet *listed, SweepParentState *where,
-                        size_t *place, SlurmId *task, char parent[CORE_RUN_ID]);
+/* Locates the parent that `from` (the setting init.from) names. listed: the runs of this submission. CORE_FAIL: a file
+ * or Slurm's queue cannot be read. */
+int sweep_ancestry_find(SweepAncestry *ancestry, const char *from, const SweepIdSet *listed,
+                        SweepParentLocation *parent);
 
 #endif

@@ -1,4 +1,4 @@
-/* A trainer's start, and what is written of its end (attempt.h). */
+/* Starts a trainer and records failures (attempt.h). */
 #include "sweep/cluster/attempt.h"
 
 #include <stdio.h>
@@ -12,145 +12,198 @@
 #include "sweep/local/trainer.h"
 #include "sweep/spec/kept.h"
 
-enum { OTHER_WRITER_WAIT_S = STORE_LOST_AFTER_S + 30 };
+enum { OTHER_OWNER_WAIT_S = STORE_LOST_AFTER_S + 30 };
 
-/* A run that another process writes: after a node's death, wait until its heartbeat is old enough to be taken over. One
- * that has not been heard of all the while is lost whatever the clocks say. */
-static int wait_for_writer(const SweepArrayTask *task, const char *id, StoreState *state) {
-  double first_heard_unix_s = 0;
-  for (int waited = 0;; waited++) {
-    if (store_run_state_read(task->root, id, true, state) != CORE_OK) core_warn("%s", core_error_message());
-    if (waited == 0) first_heard_unix_s = state->heartbeat_unix_s;
-    if (waited >= OTHER_WRITER_WAIT_S && state->status == STORE_RUNNING &&
-        state->heartbeat_unix_s == first_heard_unix_s)
-      state->status = STORE_LOST;
-    if (state->status != STORE_RUNNING || waited >= OTHER_WRITER_WAIT_S) return CORE_OK;
-    sleep(1);
-  }
+void sweep_attempt_write_record(const SweepArrayTask *task, const SweepAttempt *attempt) {
+  if (sweep_record_write(task->root, attempt->id, &attempt->record) != CORE_OK) core_warn("%s", core_error_message());
 }
 
-/* The record first: whoever reads of a failure finds its cause, even if we are killed in between. */
+static bool is_final(const StoreState *state) {
+  return state->status == STORE_FINISHED || state->status == STORE_DIVERGED;
+}
+
+/* Writes the record before the state, so that a reader of the failure finds its cause even if this process is killed in
+ * between. */
 static void fail(const SweepArrayTask *task, SweepAttempt *attempt, SweepCause cause, const char *message) {
   StoreState state;
   if (store_run_state_read(task->root, attempt->id, true, &state) != CORE_OK) core_warn("%s", core_error_message());
-  attempt->failed = true;
+  attempt->has_failed = true;
   attempt->record.cause = cause;
   attempt->record.ended_unix_s = core_clock_unix_s();
-  if (sweep_record_write(task->root, attempt->id, &attempt->record) != CORE_OK) core_warn("%s", core_error_message());
-  if (state.status == STORE_FAILED || state.status == STORE_DIVERGED || state.status == STORE_FINISHED ||
-      state.status == STORE_RUNNING)
-    return;
+  sweep_attempt_write_record(task, attempt);
+  if (is_final(&state) || state.status == STORE_FAILED || state.status == STORE_RUNNING) return;
   state.status = STORE_FAILED;
   state.finished_unix_s = core_clock_unix_s();
   snprintf(state.message, sizeof state.message, "%s", message);
   if (store_run_state_write(task->root, attempt->id, &state) != CORE_OK) core_warn("%s", core_error_message());
 }
 
-void sweep_attempt_fail_with_last_line(const SweepArrayTask *task, SweepAttempt *attempt, SweepCause cause,
-                                       const char *reason) {
+void sweep_attempt_fail(const SweepArrayTask *task, SweepAttempt *attempt, SweepCause cause, const char *reason) {
   char line[256], message[512];
   sweep_trainer_last_line(task->root, attempt->id, line, sizeof line);
   snprintf(message, sizeof message, "%s%s%s", reason, line[0] ? "; last message: " : "", line);
   fail(task, attempt, cause, message);
 }
 
-/* Processors and GPUs of the task, shared out among its runs. */
-static void share_out(const SweepArrayTask *task, size_t place, SweepTrainer *trainer) {
-  const SlurmSettings *s = &task->batch.settings;
-  trainer->threads = (int)s->cpus_per_run;
-  trainer->ranks = (int)s->ranks_per_run;
-  trainer->nodes = (int)s->nodes;
-  trainer->mpi = s->mpi;
-  trainer->place = s->runs_per_task > 1 ? (int)place : -1;
-  trainer->gpus_per_run = s->gpus_per_run;
+/* ---- the decision ------------------------------------------------------------------------------------------------ */
+
+typedef enum StartDecision {
+  START,
+  OWNED_BY_OTHER,  /* another process still writes the run */
+  ALREADY_DONE,
+  ALREADY_FAILED,  /* in this job; the other runs of the task go on */
+  STOPPED_BY_RULE,
+  NO_PROGRESS,     /* too many consecutive starts without an iteration */
+} StartDecision;
+
+/* Facts about a run before its start. */
+typedef struct StartEvidence {
+  StoreState state;
+  SweepRecord record;         /* of the last start */
+  bool has_record;
+  bool is_first_start;        /* for this submission */
+  bool is_restart;            /* from the beginning, by --force */
+  int64_t stalled;            /* consecutive starts at this iteration, including this one */
+} StartEvidence;
+
+/* Reads the run's state, and waits while another process owns the run. After the death of a node that is until its
+ * heartbeat expires. A heartbeat that stays the same all the time is lost even if clocks differ. */
+static void wait_for_owner(const SweepArrayTask *task, const char *id, StoreState *state) {
+  double first_heartbeat_unix_s = 0;
+  for (int waited_s = 0;; waited_s++) {
+    if (store_run_state_read(task->root, id, true, state) != CORE_OK) core_warn("%s", core_error_message());
+    if (waited_s == 0) first_heartbeat_unix_s = state->heartbeat_unix_s;
+    const bool is_last = waited_s >= OTHER_OWNER_WAIT_S;
+    if (is_last && state->status == STORE_RUNNING && state->heartbeat_unix_s == first_heartbeat_unix_s)
+      state->status = STORE_LOST;
+    if (is_last || state->status != STORE_RUNNING) return;
+    sleep(1);
+  }
 }
 
-/* Its first start for this submission? Batches are counted sweep by sweep, and sweeps share runs: the job says whose
- * it is. */
-static bool is_first_start(const SweepArrayTask *task, const SweepRecord *record, bool known) {
-  return !known || record->batch != task->batch.number || record->job != task->job;
+/* Gathers the evidence. The job identifies the submission: batches are numbered per sweep, and sweeps share runs. A
+ * restart counts until the trainer has begun its own attempt, since an earlier start may have been killed before. */
+static int gather_evidence(const SweepArrayTask *task, const char *id, StartEvidence *evidence) {
+  const SweepRecord *record = &evidence->record;
+  wait_for_owner(task, id, &evidence->state);
+  TRY(sweep_record_read(task->root, id, &evidence->record, &evidence->has_record));
+  evidence->is_first_start =
+    !evidence->has_record || record->batch != task->batch.number || record->job != task->job;
+  evidence->is_restart = task->batch.force &&
+    (evidence->is_first_start || record->restarted_attempt == evidence->state.attempt);
+  const bool is_stalled = !evidence->is_first_start && evidence->state.iteration <= record->iteration;
+  evidence->stalled = is_stalled ? record->stalled + 1 : 0;
+  return CORE_OK;
 }
 
-/* The record says that it starts before it does. */
-static int begin(const SweepArrayTask *task, size_t place, SweepAttempt *attempt, bool is_program, bool from_start) {
-  TRY(sweep_record_write(task->root, attempt->id, &attempt->record));
+/* Returns the first decision that applies. */
+static StartDecision decide_start(const SweepArrayTask *task, const char *id, const StartEvidence *evidence) {
+  const SlurmSettings *settings = &task->batch.settings;
+  const StoreState *state = &evidence->state;
+  if (state->status == STORE_RUNNING) return OWNED_BY_OTHER;
+  if (is_final(state) && !evidence->is_restart) return ALREADY_DONE;
+  if (state->status == STORE_FAILED && !evidence->is_first_start && settings->runs_per_task > 1) return ALREADY_FAILED;
+  if (sweep_task_rule_stops(&task->rule, id)) return STOPPED_BY_RULE;
+  if (evidence->stalled > settings->max_restarts) return NO_PROGRESS;
+  return START;
+}
+
+/* ---- the start --------------------------------------------------------------------------------------------------- */
+
+/* Makes the record of this start. A start whose end was not recorded (its node died) lasted until the run's last
+ * heartbeat. */
+static SweepRecord make_record(const SweepArrayTask *task, const StartEvidence *evidence) {
+  const SweepRecord *last = &evidence->record;
+  const StoreState *state = &evidence->state;
+  const double now_unix_s = core_clock_unix_s();
+  const bool is_end_unknown = evidence->has_record && last->ended_unix_s <= 0;
+  const double unrecorded_s = is_end_unknown ? state->heartbeat_unix_s - last->started_unix_s : 0;
+  SweepRecord record = {.first_unix_s = last->first_unix_s > 0 ? last->first_unix_s : now_unix_s,
+                        .spent_s = last->spent_s + (unrecorded_s > 0 ? unrecorded_s : 0),
+                        .batch = task->batch.number,
+                        .job = task->job,
+                        .task = task->index,
+                        .slurm_job = task->slurm_job,
+                        .starts = last->starts + 1,
+                        .stalled = evidence->stalled,
+                        .iteration = state->iteration,
+                        .restarted_attempt = evidence->is_restart ? state->attempt : -1,
+                        .started_unix_s = now_unix_s};
+  gethostname(record.node, sizeof record.node - 1);
+  return record;
+}
+
+/* Writes the record and starts the trainer, in this order: a start is never missing from the record. */
+static int launch(const SweepArrayTask *task, size_t slot, SweepAttempt *attempt, bool is_program, bool is_restart) {
+  const SlurmSettings *settings = &task->batch.settings;
   CoreText kept = {0};
-  if (!task->batch.force) TRY(sweep_kept_read(task->root, task->name, &kept));
-  SweepTrainer trainer = {.root = task->root, .id = attempt->id, .is_program = is_program, .from_start = from_start,
-                          .if_changed = task->batch.force ? "restart" : core_text_string(&kept)};
-  share_out(task, place, &trainer);
   char log[CORE_PATH_MAX];
+  TRY(sweep_record_write(task->root, attempt->id, &attempt->record));
+  if (!task->batch.force) TRY(sweep_kept_read(task->root, task->name, &kept));
+  const SweepTrainer trainer = {.root = task->root,
+                                .id = attempt->id,
+                                .is_program = is_program,
+                                .from_start = is_restart,
+                                .if_changed = task->batch.force ? "restart" : core_text_string(&kept),
+                                .threads = (int)settings->cpus_per_run,
+                                .ranks = (int)settings->ranks_per_run,
+                                .nodes = (int)settings->nodes,
+                                .mpi = settings->mpi,
+                                .slot = settings->runs_per_task > 1 ? (int)slot : -1,
+                                .gpus_per_run = settings->gpus_per_run};
   int code = store_path_run(task->root, attempt->id, "log.txt", log);
   if (code == CORE_OK) attempt->log_start = sweep_joblog_size(log);
   sweep_memory_probe_begin(task->root, attempt->id, &attempt->memory);
   if (code == CORE_OK) code = sweep_trainer_start(&trainer, &attempt->process);
   core_text_free(&kept);
   TRY(code);
-  attempt->begun = true, attempt->begun_s = core_clock_s();
+  attempt->is_started = true;
+  attempt->started_s = core_clock_s();
   return CORE_OK;
 }
 
-static int start(const SweepArrayTask *task, size_t place, SweepAttempt *attempt) {
-  CoreConfig config;
-  char id[CORE_RUN_ID];
-  StoreState state;
-  bool known;
-  SweepRecord *record = &attempt->record;
-  TRY(sweep_batch_config(&task->batch, attempt->line, &config));
-  /* As the trainer is told: it then finds its config.ini as it would write it. */
-  config.train.threads = (int)task->batch.settings.cpus_per_run;
-  TRY(store_run_prepare(task->root, &config, id));
-  TRY(wait_for_writer(task, attempt->id, &state));
-  if (state.status == STORE_RUNNING) {
-    core_warn("run %s: process %lld on %s writes it", attempt->id, (long long)state.pid, state.host);
-    return CORE_OK;
-  }
-  TRY(sweep_record_read(task->root, attempt->id, record, &known));
-  const bool is_new = is_first_start(task, record, known);
-  /* Until the trainer has begun an attempt of its own: an earlier start may have been killed before. */
-  const bool from_start = task->batch.force && (is_new || record->over == state.attempt);
-  const bool done = state.status == STORE_FINISHED || state.status == STORE_DIVERGED;
-  if (done && !from_start) return CORE_OK;
-  if (state.status == STORE_FAILED && !is_new && task->batch.settings.runs_per_task > 1) { /* others go on */
-    attempt->failed = true;
-    return CORE_OK;
-  }
-  if (sweep_task_rule_stops(&task->rule, attempt->id)) {
-    core_info("run %s is stopped by rule: sweep retry takes it up", attempt->id);
-    return CORE_OK;
-  }
-  const bool stalled = !is_new && state.iteration <= record->iteration;
-  const double now = core_clock_unix_s();
-  /* A start that nobody saw the end of (its node died) lasted until the run's last sign of life. */
-  double lost = known && record->ended_unix_s <= 0 ? state.heartbeat_unix_s - record->started_unix_s : 0;
-  if (!(lost > 0)) lost = 0;
-  *record = (SweepRecord){.first_unix_s = record->first_unix_s > 0 ? record->first_unix_s : now,
-                          .spent_s = record->spent_s + lost,
-                          .batch = task->batch.number,
-                          .job = task->job,
-                          .task = task->index,
-                          .slurm_job = task->slurm_job,
-                          .starts = record->starts + 1,
-                          .stalled = stalled ? record->stalled + 1 : 0,
-                          .iteration = state.iteration,
-                          .over = from_start ? state.attempt : -1,
-                          .started_unix_s = now};
-  gethostname(record->node, sizeof record->node - 1);
-  if (record->stalled > task->batch.settings.max_restarts) {
-    char message[256];
-    snprintf(
-      message, sizeof message,
-      "no progress in %lld starts, always at iteration %lld (slurm.max_restarts); its log says more: sweep logs %s",
-      (long long)record->stalled, (long long)record->iteration, attempt->id);
-    fail(task, attempt, SWEEP_CAUSE_NO_PROGRESS, message);
-    return CORE_OK;
-  }
-  return begin(task, place, attempt, config.program != NULL, from_start);
+static void fail_without_progress(const SweepArrayTask *task, SweepAttempt *attempt) {
+  char message[256];
+  snprintf(message, sizeof message, "no progress in %lld starts, always at iteration %lld (slurm.max_restarts); see "
+           "its log: sweep logs %s", (long long)attempt->record.stalled, (long long)attempt->record.iteration, attempt->id);
+  fail(task, attempt, SWEEP_CAUSE_NO_PROGRESS, message);
 }
 
-void sweep_attempt_start(const SweepArrayTask *task, size_t place, SweepAttempt *attempt) {
-  attempt->unfinished = attempt->told = false;
-  if (start(task, place, attempt) == CORE_OK) return;
+static int start(const SweepArrayTask *task, size_t slot, SweepAttempt *attempt) {
+  CoreConfig config;
+  char id[CORE_RUN_ID];
+  StartEvidence evidence;
+  TRY(sweep_batch_config(&task->batch, attempt->line, &config));
+  config.train.threads = (int)task->batch.settings.cpus_per_run; /* as on the trainer's command line */
+  TRY(store_run_prepare(task->root, &config, id));
+  TRY(gather_evidence(task, attempt->id, &evidence));
+  attempt->record = evidence.record;
+  switch (decide_start(task, attempt->id, &evidence)) {
+    case OWNED_BY_OTHER:
+      core_warn("run %s: not started: process %lld on %s still writes it", attempt->id, (long long)evidence.state.pid,
+                evidence.state.host);
+      return CORE_OK;
+    case ALREADY_DONE: return CORE_OK;
+    case ALREADY_FAILED:
+      attempt->has_failed = true;
+      return CORE_OK;
+    case STOPPED_BY_RULE:
+      core_info("run %s: stopped by rule; resume it with sweep retry", attempt->id);
+      return CORE_OK;
+    case NO_PROGRESS:
+      attempt->record = make_record(task, &evidence);
+      fail_without_progress(task, attempt);
+      return CORE_OK;
+    case START: break;
+  }
+  attempt->record = make_record(task, &evidence);
+  return launch(task, slot, attempt, config.program != NULL, evidence.is_restart);
+}
+
+void sweep_attempt_start(const SweepArrayTask *task, size_t slot, SweepAttempt *attempt) {
+  attempt->is_unfinished = false;
+  attempt->stop_requested = false;
+  if (start(task, slot, attempt) == CORE_OK) return;
   char message[512];
   snprintf(message, sizeof message, "could not be started: %s", core_error_message());
   core_log(CORE_LOG_ERROR, "run %s %s", attempt->id, message);

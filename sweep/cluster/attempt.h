@@ -1,4 +1,4 @@
-/* One of the runs that a task carries: its trainer's start, and its record (runs/<id>/job). */
+/* One of the runs of a task: the start of its trainer, and its record (runs/<id>/job). */
 #ifndef SWEEP_ATTEMPT_H
 #define SWEEP_ATTEMPT_H
 #include <sys/types.h>
@@ -8,38 +8,39 @@
 #include "sweep/cluster/task_rule.h"
 #include "sweep/local/run_memory.h"
 
-/* A task of a Slurm array, as the run's trainers and records need to know it. */
+/* A task of a Slurm array, as its trainers and records need it. */
 typedef struct SweepArrayTask {
-  const char *root, *name;    /* the workspace, the sweep */
+  const char *root, *name;    /* workspace, sweep */
   SweepBatch batch;
   int64_t job, index;         /* SLURM_ARRAY_JOB_ID, SLURM_ARRAY_TASK_ID */
-  int64_t slurm_job;          /* SLURM_JOB_ID: the task's own number */
-  SweepTaskRule rule;         /* [stop]: what it has stopped is not started */
+  int64_t slurm_job;          /* SLURM_JOB_ID: the task's own job id */
+  SweepTaskRule rule;         /* [stop] rule; runs that it has stopped are not started */
 } SweepArrayTask;
 
 typedef struct SweepAttempt {
   size_t line;                /* in the batch */
   const char *id;
   pid_t process;              /* 0: none */
-  bool begun;                 /* was started by this task */
-  bool unfinished;            /* ended before it was done, and would go on */
-  bool failed;
-  bool told;                  /* to end, by the sweep's [stop] rule */
-  int64_t log_start;          /* size of the run's log at its start */
-  double begun_s;             /* the last start, by the monotonic clock: the record's times are the calendar's, which
-                               * may be set */
+  bool is_started;            /* by this task */
+  bool is_unfinished;         /* ended early, and can be resumed */
+  bool has_failed;
+  bool stop_requested;        /* by the sweep's [stop] rule */
+  int64_t log_start;          /* size of the run's log at the start, bytes */
+  double started_s;           /* last start, monotonic: the record has calendar time, which may be adjusted */
   SweepRecord record;
   SweepMemoryProbe memory;
 } SweepAttempt;
 
-/* Starts the trainer, unless the run is done, stopped by rule, or carried out by another process: waits for that one's
- * end, or until its heartbeat is old enough. `place`: among the task's runs. A run that cannot be started, or that has
- * made no progress in slurm.max_restarts starts, fails. */
-void sweep_attempt_start(const SweepArrayTask *task, size_t place, SweepAttempt *attempt);
+/* Starts the trainer, unless the run is done, stopped by rule, or owned by another process: waits until that process
+ * ends or its heartbeat expires. slot: index among the task's runs. A run that cannot be started, or that made no
+ * progress in slurm.max_restarts starts, fails. */
+void sweep_attempt_start(const SweepArrayTask *task, size_t slot, SweepAttempt *attempt);
 
-/* The run has failed: says so, with the last line of its log, in its record, and in its state where the trainer could
- * not. */
-void sweep_attempt_fail_with_last_line(const SweepArrayTask *task, SweepAttempt *attempt, SweepCause cause,
-                                       const char *reason);
+/* Marks the run as failed for `reason` and the last line of its log: in its record, and in its state if the trainer
+ * could not write one. */
+void sweep_attempt_fail(const SweepArrayTask *task, SweepAttempt *attempt, SweepCause cause, const char *reason);
+
+/* Writes the attempt's record; an error is a warning. */
+void sweep_attempt_write_record(const SweepArrayTask *task, const SweepAttempt *attempt);
 
 #endif

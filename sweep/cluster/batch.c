@@ -1,5 +1,5 @@
-/* Batch files. Written by launch.c and control, read by task.c (every task of an array) and by whoever asks where a run
- * is. */
+/* Format of batch files (batch.h). launch.c writes them; every task of an array reads its own, and job_map.c reads all
+ * that hold a current run. */
 #include "sweep/cluster/batch.h"
 
 #include <sodium.h>
@@ -14,21 +14,21 @@
 
 enum {
   BATCH_VERSION = 1,
-  BATCHES_A_FOLDER = 9, /* with OUTPUTS_MAX each: 909 entries at most */
-  OUTPUTS_MAX = 100 /* of a batch: a folder with a thousand files would be slow on a shared disk */
+  BATCHES_PER_FOLDER = 9, /* with OUTPUTS_MAX each: at most 909 entries */
+  OUTPUTS_MAX = 100       /* per batch: a directory of a thousand files would be slow on a shared file system */
 };
 static const size_t batch_max_bytes = (size_t)1 << 30;
 
-/* The folder of a batch and its arrays' outputs: batches/ for the first, then one for every nine (batches/1 has 9 to
- * 17), so that a sweep that is submitted many times over fills none. Where an older version has put a batch straight
- * into batches/, it stays. */
+/* Returns the directory of a batch and its arrays' outputs: batches/ for the first eight, then one per nine batches
+ * (batches/1 has 9 to 17), so that a sweep with many submissions does not fill a directory. Batches that an older
+ * version wrote directly into batches/ stay there. */
 static int batch_folder(const char *root, const char *name, int64_t number, char folder[CORE_PATH_MAX]) {
   char inner[64], flat[CORE_PATH_MAX];
   TRY(store_path_sweep(root, name, "batches", folder));
-  if (number < BATCHES_A_FOLDER) return CORE_OK;
+  if (number < BATCHES_PER_FOLDER) return CORE_OK;
   TRY(core_files_path(flat, "%s/%06lld.tsv", folder, (long long)number));
   if (core_files_exists(flat)) return CORE_OK;
-  snprintf(inner, sizeof inner, "batches/%lld", (long long)number / BATCHES_A_FOLDER);
+  snprintf(inner, sizeof inner, "batches/%lld", (long long)number / BATCHES_PER_FOLDER);
   return store_path_sweep(root, name, inner, folder);
 }
 
@@ -46,22 +46,22 @@ int sweep_batch_output(const char *root, const char *name, int64_t number, int64
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-/* Before the settings of a run of the trainer, in a batch that has a program. */
-#define TRAINER "program=no"
+/* Prefix of the settings of a trainer run in a batch that has a program. */
+#define NO_PROGRAM "program=no"
 
-/* Settings that a run of a program has; what else differs from the defaults follows from [program]. */
-static bool is_of_program(const CoreConfigRow *row) {
+/* Whether a run of a program has this setting. Everything else follows from [program]. */
+static bool applies_to_programs(const CoreConfigRow *row) {
   return row->is_program || strcmp(row->name, "train.seed") == 0 || strcmp(row->name, "train.threads") == 0;
 }
 
-/* What of `config` differs from `base`, each behind `prefix` and before `end`. */
+/* Appends each setting of `config` that differs from `base`, between `prefix` and `end`. */
 static void append_differences(const CoreConfig *base, const CoreConfig *config, const char *prefix, const char *end,
                                CoreText *text) {
   size_t count;
   const CoreConfigRow *rows = core_config_rows(&count);
   CoreText value = {0};
   for (size_t i = 0; i < count; i++) {
-    if (config->program && !is_of_program(&rows[i])) continue;
+    if (config->program && !applies_to_programs(&rows[i])) continue;
     if (core_config_value_equals(base, config, &rows[i])) continue;
     core_text_clear(&value);
     core_text_appendf(text, "%s%s=%s%s", prefix, rows[i].name, core_config_get(config, &rows[i], &value), end);
@@ -69,7 +69,7 @@ static void append_differences(const CoreConfig *base, const CoreConfig *config,
   core_text_free(&value);
 }
 
-/* [program] and the like as INI, each line behind "program". */
+/* Appends [program], [settings] and [metric] as INI, each line after "program". */
 static void append_program(const CoreScript *program, CoreText *text) {
   CoreText ini = {0};
   char *save = NULL;
@@ -101,9 +101,9 @@ void sweep_batch_append_head(const char *root, const char *name, int64_t number,
 void sweep_batch_append_run(const CoreConfig *base, int64_t index, const char *id, const CoreConfig *config,
                             CoreText *text) {
   const CoreConfig defaults = core_config_default();
-  const bool of_trainer = base->program && !config->program;
-  core_text_appendf(text, "%lld\t%s%s", (long long)index, id, of_trainer ? "\t" TRAINER : "");
-  append_differences(of_trainer ? &defaults : base, config, "\t", "", text);
+  const bool lacks_program = base->program && !config->program;
+  core_text_appendf(text, "%lld\t%s%s", (long long)index, id, lacks_program ? "\t" NO_PROGRAM : "");
+  append_differences(lacks_program ? &defaults : base, config, "\t", "", text);
   core_text_append(text, "\n");
 }
 
@@ -125,15 +125,15 @@ int sweep_batch_write(const char *root, const char *name, int64_t number, const 
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-static int damaged(const char *path, size_t line, const char *what) {
-  return core_error(CORE_FAIL, "%s:%zu: damaged: %s; restore the file, or sweep retry with another one", path, line,
-                    what);
+static int damaged(const char *path, size_t line, const char *problem) {
+  return core_error(CORE_FAIL, "%s:%zu: damaged: %s; restore the file, or submit the runs again with sweep retry", path,
+                    line, problem);
 }
 
 static int read_setting(SweepBatch *batch, const char *pair) {
   char key[64];
   const char *equals = strchr(pair, '=');
-  if (!equals || (size_t)(equals - pair) >= sizeof key) return core_error(CORE_FAIL, "no setting: %.60s", pair);
+  if (!equals || (size_t)(equals - pair) >= sizeof key) return core_error(CORE_FAIL, "'%.60s' is not a setting", pair);
   snprintf(key, sizeof key, "%.*s", (int)(equals - pair), pair);
   if (strcmp(key, "force") == 0) {
     batch->force = strcmp(equals + 1, "yes") == 0;
@@ -142,7 +142,7 @@ static int read_setting(SweepBatch *batch, const char *pair) {
   return slurm_settings_set(&batch->settings, key, equals + 1);
 }
 
-/* Parses the lines behind "program"; settings of `base` follow them. */
+/* Parses the INI text of the "program" lines, and adds it to `base`. */
 static int read_program(const CoreText *text, CoreConfig *base) {
   CoreIni ini;
   const CoreScript *program;
@@ -154,7 +154,7 @@ static int read_program(const CoreText *text, CoreConfig *base) {
   return code;
 }
 
-/* "12 <tab> id <tab> settings" */
+/* Parses "12 <tab> id <tab> settings". */
 static bool read_run(char *line, SweepBatch *batch) {
   char *id = strchr(line, '\t'), *settings;
   SweepBatchRun *run = &batch->runs[batch->count];
@@ -169,39 +169,42 @@ static bool read_run(char *line, SweepBatch *batch) {
   return true;
 }
 
+/* Reads a line before the list of runs. Returns NULL, or the problem with it. *in_runs: it was the last one. */
+static const char *read_head_line(const char *line, CoreText *program, SweepBatch *batch, bool *in_runs) {
+  if (strncmp(line, "root\t", 5) == 0) return NULL; /* only distinguishes the file, and so its hash */
+  if (strncmp(line, "set\t", 4) == 0)
+    return read_setting(batch, line + 4) == CORE_OK ? NULL : core_error_message();
+  if (strncmp(line, "program\t", 8) == 0) {
+    core_text_appendf(program, "%s\n", line + 8);
+    return NULL;
+  }
+  const bool is_base = strncmp(line, "base\t", 5) == 0;
+  *in_runs = strcmp(line, "index\trun\tsettings") == 0;
+  if (!is_base && !*in_runs) return "unknown kind of line";
+  if (read_program(program, &batch->base) != CORE_OK) return core_error_message();
+  if (is_base && core_config_set_pair(&batch->base, line + 5) != CORE_OK) return core_error_message();
+  return NULL;
+}
+
 static int read_lines(const char *path, const char *name, int64_t number, char *text, CoreText *program,
                       SweepBatch *batch) {
   char head[128];
-  size_t at = 1, lines = 0;
+  size_t line_number = 1, lines = 0;
   bool in_runs = false;
   snprintf(head, sizeof head, "# batch %d %s %lld", BATCH_VERSION, name, (long long)number);
   for (const char *c = text; *c; c++) lines += *c == '\n';
   batch->runs = core_memory_allocate((lines + 1) * sizeof *batch->runs);
-  for (char *line = text, *end; *line; line = end + 1, at++) {
+  for (char *line = text, *end; *line; line = end + 1, line_number++) {
     end = strchr(line, '\n');
-    if (!end) return damaged(path, at, "the last line has no end");
+    if (!end) return damaged(path, line_number, "the last line has no newline");
     *end = '\0';
-    if (at == 1) {
-      if (strcmp(line, head) != 0) return damaged(path, at, "this is no such batch");
-    } else if (in_runs) {
-      if (!read_run(line, batch)) return damaged(path, at, "expected an index, a tab and a run id");
-    } else if (strncmp(line, "root\t", 5) == 0) {
-      continue; /* only tells this file, and with it its hash, from those of other workspaces */
-    } else if (strncmp(line, "set\t", 4) == 0) {
-      if (read_setting(batch, line + 4) != CORE_OK) return damaged(path, at, core_error_message());
-    } else if (strncmp(line, "program\t", 8) == 0) {
-      core_text_appendf(program, "%s\n", line + 8);
-    } else if (strncmp(line, "base\t", 5) == 0) {
-      if (read_program(program, &batch->base) != CORE_OK) return damaged(path, at, core_error_message());
-      if (core_config_set_pair(&batch->base, line + 5) != CORE_OK) return damaged(path, at, core_error_message());
-    } else if (strcmp(line, "index\trun\tsettings") == 0) {
-      if (read_program(program, &batch->base) != CORE_OK) return damaged(path, at, core_error_message());
-      in_runs = true;
-    } else {
-      return damaged(path, at, "a line of unknown kind");
-    }
+    const char *problem = NULL;
+    if (line_number == 1) problem = strcmp(line, head) == 0 ? NULL : "it is not this batch of this sweep";
+    else if (in_runs) problem = read_run(line, batch) ? NULL : "expected an index, a tab and a run id";
+    else problem = read_head_line(line, program, batch, &in_runs);
+    if (problem) return damaged(path, line_number, problem);
   }
-  return batch->count > 0 ? CORE_OK : damaged(path, at, "it names no runs");
+  return batch->count > 0 ? CORE_OK : damaged(path, line_number, "it contains no runs");
 }
 
 static int read_text(const char *path, const char *name, int64_t number, char *text, SweepBatch *batch) {
@@ -219,7 +222,7 @@ int sweep_batch_read(const char *root, const char *name, int64_t number, SweepBa
   TRY(core_files_read(path, batch_max_bytes, &batch->memory, &size));
   hash_bytes(batch->memory, size, batch->hash);
   const int code = strlen(batch->memory) == size ? read_text(path, name, number, batch->memory, batch)
-                                                 : damaged(path, 1, "holds a NUL byte");
+                                                 : damaged(path, 1, "it contains a NUL byte");
   if (code != CORE_OK) sweep_batch_free(batch);
   return code;
 }
@@ -231,7 +234,7 @@ bool sweep_batch_is_forced(const char *root, const char *name, int64_t number) {
   FILE *file = NULL;
   if (batch_path(root, name, number, path) != CORE_OK || core_files_open_plain(path, &file) != CORE_OK)
     core_error_clear();
-  for (int i = 0; file && i < 3 && !forced && getline(&line, &size, file) > 0; i++) /* behind its name and its root */
+  for (int i = 0; file && i < 3 && !forced && getline(&line, &size, file) > 0; i++) /* after its name and its root */
     forced = strcmp(line, "set\tforce=yes\n") == 0;
   free(line);
   if (file) fclose(file);
@@ -248,33 +251,37 @@ int sweep_batch_config(const SweepBatch *batch, size_t line, CoreConfig *config)
   const SweepBatchRun *run = &batch->runs[line];
   char *copy = core_text_duplicate(run->settings), *save = NULL, id[CORE_RUN_ID];
   int code = CORE_OK;
-  *config = batch->base;
-  const bool of_trainer = strncmp(copy, TRAINER, sizeof TRAINER - 1) == 0;
-  if (of_trainer) *config = core_config_default();
-  for (char *pair = strtok_r(copy + (of_trainer ? sizeof TRAINER - 1 : 0), "\t", &save);
-       pair && code == CORE_OK; pair = strtok_r(NULL, "\t", &save))
+  const bool lacks_program = strncmp(copy, NO_PROGRAM, sizeof NO_PROGRAM - 1) == 0;
+  char *pairs = copy + (lacks_program ? sizeof NO_PROGRAM - 1 : 0);
+  *config = lacks_program ? core_config_default() : batch->base;
+  for (char *pair = strtok_r(pairs, "\t", &save); pair && code == CORE_OK; pair = strtok_r(NULL, "\t", &save))
     code = core_config_set_pair(config, pair);
   free(copy);
   TRY(code);
   core_config_id(config, id);
   if (strcmp(id, run->id) != 0)
-    return core_error(CORE_FAIL,
-                      "batch %lld: the settings of run %s come to run %s; the file was changed, or another version "
-                      "of this program wrote it",
-                      (long long)batch->number, run->id, id);
+    return core_error(CORE_FAIL, "batch %lld: the settings of run %s give run id %s; the file was changed, or another "
+                      "version of this program wrote it", (long long)batch->number, run->id, id);
   return CORE_OK;
 }
 
-bool sweep_batch_parent(const SweepBatch *batch, size_t line, char id[CORE_RUN_ID]) {
-  static const char key[] = "init.from=";
-  const char *own = batch->runs[line].settings, *from = batch->base.init.from;
-  char value[CORE_CONFIG_TEXT];
-  CoreOrigin origin;
-  while (own && strncmp(own, key, sizeof key - 1) != 0) own = (own = strchr(own, '\t')) ? own + 1 : NULL;
-  if (own) {
-    snprintf(value, sizeof value, "%.*s", (int)strcspn(own + sizeof key - 1, "\t"), own + sizeof key - 1);
-    from = value;
+/* Finds the value of a key in "key=value<tab>key=value"; NULL: none. prefix: "key=". */
+static const char *find_value(const char *settings, const char *prefix) {
+  const size_t length = strlen(prefix);
+  while (strncmp(settings, prefix, length) != 0) {
+    const char *tab = strchr(settings, '\t');
+    if (!tab) return NULL;
+    settings = tab + 1;
   }
+  return settings + length;
+}
+
+bool sweep_batch_parent(const SweepBatch *batch, size_t line, char id[CORE_RUN_ID]) {
+  char from[CORE_CONFIG_TEXT];
+  CoreOrigin origin;
+  const char *value = find_value(batch->runs[line].settings, "init.from=");
+  if (!value) value = batch->base.init.from;
+  snprintf(from, sizeof from, "%.*s", (int)strcspn(value, "\t"), value);
   if (core_origin_parse(from, &origin) != CORE_OK || !origin.is_run) return false;
   memcpy(id, origin.run, CORE_RUN_ID);
   return true;

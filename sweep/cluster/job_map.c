@@ -1,4 +1,4 @@
-/* Journal x batches x squeue. Reads files and walks lists; never calls Slurm. */
+/* Joins journal, batches and queue (job_map.h). Reads files only; never calls Slurm. */
 #include "sweep/cluster/job_map.h"
 
 #include <stdlib.h>
@@ -6,17 +6,18 @@
 
 #include "core/memory.h"
 
-/* The runs of one array get their place; later arrays win over earlier ones. */
-static void place_array(SweepJobMap *job_map, const SweepArray *array, size_t batch_at) {
-  const SweepBatch *batch = &job_map->batches[batch_at];
-  const int64_t packed = batch->settings.runs_per_task;
+/* Points the entries of an array's runs to it. Later arrays replace earlier ones. */
+static void map_array(SweepJobMap *job_map, const SweepArray *array, size_t batch_index) {
+  const SweepBatch *batch = &job_map->batches[batch_index];
+  const int64_t runs_per_task = batch->settings.runs_per_task;
   for (int64_t task = 0; task < array->tasks; task++) {
-    for (int64_t k = 0; k < packed; k++) {
-      const size_t line = (size_t)((array->first_task + task) * packed + k);
+    for (int64_t k = 0; k < runs_per_task; k++) {
+      const size_t line = (size_t)((array->first_task + task) * runs_per_task + k);
       if (line >= batch->count) break;
       const int64_t index = batch->runs[line].index;
-      if (index >= 0 && (size_t)index < job_map->count)
-        job_map->entries[index] = (SweepJobMapEntry){.array = array, .task = task, .batch = batch_at, .line = line};
+      if (index < 0 || (size_t)index >= job_map->count) continue;
+      job_map->entries[index] =
+        (SweepJobMapEntry){.array = array, .task = task, .batch = batch_index, .line = line};
     }
   }
 }
@@ -28,37 +29,36 @@ int sweep_job_map_read(const char *root, const SweepManifest *manifest, SweepJob
   job_map->entries = core_memory_zero_allocate(manifest->count + 1, sizeof *job_map->entries);
   job_map->batch_count = (size_t)journal->batches;
   job_map->batches = core_memory_zero_allocate(job_map->batch_count + 1, sizeof *job_map->batches);
-  job_map->rows = core_memory_zero_allocate(journal->count + 1, sizeof *job_map->rows);
+  job_map->tasks = core_memory_zero_allocate(journal->count + 1, sizeof *job_map->tasks);
   int code = CORE_OK;
   for (size_t i = 0; i < journal->count && code == CORE_OK; i++) {
     const SweepArray *array = &journal->arrays[i];
-    const size_t at = (size_t)array->batch - 1;
-    job_map->rows[i] = core_memory_zero_allocate((size_t)array->tasks, sizeof **job_map->rows);
+    const size_t batch = (size_t)array->batch - 1;
+    job_map->tasks[i] = core_memory_zero_allocate((size_t)array->tasks, sizeof **job_map->tasks);
     if (array->state == SWEEP_ARRAY_REJECTED || array->state == SWEEP_ARRAY_LOST) continue;
-    if (!job_map->batches[at].count)
-      code = sweep_batch_read(root, manifest->name, array->batch, &job_map->batches[at]);
-    if (code == CORE_OK && strcmp(job_map->batches[at].hash, array->hash) != 0)
-      code = core_error(CORE_FAIL, "%s: batch %lld was changed after it was submitted", manifest->name,
+    if (!job_map->batches[batch].count)
+      code = sweep_batch_read(root, manifest->name, array->batch, &job_map->batches[batch]);
+    if (code == CORE_OK && strcmp(job_map->batches[batch].hash, array->hash) != 0)
+      code = core_error(CORE_FAIL, "%s: batch %lld was changed after its submission; restore the file", manifest->name,
                         (long long)array->batch);
-    if (code == CORE_OK) place_array(job_map, array, at);
+    if (code == CORE_OK) map_array(job_map, array, batch);
   }
   if (code != CORE_OK) sweep_job_map_free(job_map);
   return code;
 }
 
 void sweep_job_map_free(SweepJobMap *job_map) {
-  for (size_t i = 0; job_map->rows && i < job_map->journal.count; i++) free(job_map->rows[i]);
+  for (size_t i = 0; job_map->tasks && i < job_map->journal.count; i++) free(job_map->tasks[i]);
   for (size_t i = 0; job_map->batches && i < job_map->batch_count; i++) sweep_batch_free(&job_map->batches[i]);
-  free(job_map->rows);
+  free(job_map->tasks);
   free(job_map->batches);
   free(job_map->entries);
   sweep_journal_free(&job_map->journal);
   *job_map = (SweepJobMap){0};
 }
 
-/* The array that this row of squeue belongs to. A job id alone would do until ids are used again:
- * the comment decides. */
-static SweepArray *array_of(const char *name, SweepJournal *journal, const SlurmTask *row) {
+/* Finds the array that a row of the queue belongs to; NULL: none. The comment decides, since job ids are reused. */
+static SweepArray *find_array(const char *name, SweepJournal *journal, const SlurmTask *row) {
   char comment[SLURM_NAME];
   for (size_t i = journal->count; i-- > 0;) {
     SweepArray *array = &journal->arrays[i];
@@ -75,19 +75,19 @@ static SweepArray *array_of(const char *name, SweepJournal *journal, const Slurm
 void sweep_job_map_join(const char *name, SweepJobMap *job_map, const SlurmTasks *tasks) {
   for (size_t r = 0; r < tasks->count; r++) {
     const SlurmTask *row = &tasks->rows[r];
-    SweepArray *array = array_of(name, &job_map->journal, row);
+    SweepArray *array = find_array(name, &job_map->journal, row);
     if (!array || array->state == SWEEP_ARRAY_LOST) continue;
     if (array->state == SWEEP_ARRAY_REQUESTED) {
       array->state = SWEEP_ARRAY_ACCEPTED;
       array->job = row->job;
     }
-    const SlurmTask **rows = job_map->rows[array - job_map->journal.arrays];
+    const SlurmTask **rows = job_map->tasks[array - job_map->journal.arrays];
     for (int64_t t = row->first; t >= 0 && t <= row->last && t < array->tasks; t += row->step) rows[t] = row;
   }
 }
 
 const SlurmTask *sweep_job_map_task(const SweepJobMap *job_map, const SweepJobMapEntry *entry) {
-  return entry->array ? job_map->rows[entry->array - job_map->journal.arrays][entry->task] : NULL;
+  return entry->array ? job_map->tasks[entry->array - job_map->journal.arrays][entry->task] : NULL;
 }
 
 SlurmId sweep_job_map_task_id(const SweepJobMapEntry *entry) {

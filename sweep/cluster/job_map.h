@@ -1,5 +1,5 @@
-/* Which Slurm task carries which run of a sweep, and what Slurm says of that task. Joins the journal, the batches and
- * one answer of squeue; used by whoever submits, shows or controls. */
+/* Maps each run of a sweep to its Slurm task and that task's state, by joining the journal, the batches and one listing
+ * of the queue. Used to submit, to show the status and to control runs. */
 #ifndef SWEEP_JOB_MAP_H
 #define SWEEP_JOB_MAP_H
 #include "slurm/cluster.h"
@@ -7,36 +7,35 @@
 #include "sweep/cluster/journal.h"
 #include "sweep/spec/manifest.h"
 
-/* The run's latest place that Slurm took or may have taken. */
+/* A run's latest task that Slurm accepted or may have accepted. */
 typedef struct SweepJobMapEntry {
-  const SweepArray *array;   /* NULL: it was never handed to Slurm */
+  const SweepArray *array;   /* NULL: never submitted to Slurm */
   int64_t task;              /* index in the array */
-  size_t batch, line;        /* in job_map->batches, and in its list */
+  size_t batch, line;        /* index in SweepJobMap.batches, and the run's line there */
 } SweepJobMapEntry;
 
 typedef struct SweepJobMap {
   SweepJournal journal;
-  SweepBatch *batches;       /* [batch_count], number i + 1 at i; those that hold no present place are empty */
+  SweepBatch *batches;       /* [batch_count], batch number i + 1 at index i; batches without an entry are empty */
   size_t batch_count;
   SweepJobMapEntry *entries; /* [count], by manifest index */
   size_t count;
-  const SlurmTask **
-    *rows; /* [journal.count][tasks]: NULL where Slurm does not know the task; see sweep_job_map_join */
+  const SlurmTask ***tasks;  /* [journal.count][array.tasks], from sweep_job_map_join; NULL: unknown to Slurm */
 } SweepJobMap;
 
-/* Reads journal and batches of the manifest's sweep. One that never went to Slurm gives an empty
- * journal. Caller frees. */
+/* Reads the journal and the batches of the manifest's sweep. A sweep that was never submitted to Slurm has an empty
+ * journal. The caller frees. */
 int sweep_job_map_read(const char *root, const SweepManifest *manifest, SweepJobMap *job_map);
 void sweep_job_map_free(SweepJobMap *job_map);
 
-/* Looks each task up in what Slurm listed (borrowed: must outlive the job_map). Arrays that were asked for without an
- * answer are recognised by their comment, and get their job. */
+/* Looks up each task in Slurm's listing, which is borrowed and must outlive the job map. Unconfirmed arrays are
+ * recognized by their comment; they become accepted and get their job id. */
 void sweep_job_map_join(const char *name, SweepJobMap *job_map, const SlurmTasks *tasks);
 
-/* What Slurm says of this run's task; NULL: nothing (any more), or not joined. */
+/* Returns Slurm's row for the run's task; NULL: Slurm does not know it (any more), or the map is not joined. */
 const SlurmTask *sweep_job_map_task(const SweepJobMap *job_map, const SweepJobMapEntry *entry);
 
-/* "123_4"'s parts. */
+/* Returns the job id and index of the run's task; job 0 without one. */
 SlurmId sweep_job_map_task_id(const SweepJobMapEntry *entry);
 
 #endif

@@ -1,10 +1,10 @@
-/* Lines such as
+/* Matches lines such as
  *   slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-01-31T12:00:00 DUE TO PREEMPTION ***
  *   slurmstepd: error: StepId=7.batch exceeded memory limit (32636928 > 8388608), being killed
  *   slurmstepd: error: Detected 1 oom_kill event in StepId=7.0. Some of the step tasks have been OOM Killed.
- * as Slurm prints them: its slurmstepd, whose lines begin with its name ("slurmstepd-n1: error: ") up to 24.11 and with
- * a moment ("[2026-01-31T12:00:00.123] error: ") in 26.05. The first two were seen from 22.05 to 26.05, the third is of
- * 23.02 and later. */
+ * as slurmstepd prints them. Its lines begin with its name ("slurmstepd-n1: error: ") up to 24.11, and with a timestamp
+ * ("[2026-01-31T12:00:00.123] error: ") in 26.05. The first two messages exist from 22.05 to 26.05, the third since
+ * 23.02. */
 #include "sweep/cluster/joblog.h"
 
 #include <stdlib.h>
@@ -13,62 +13,65 @@
 
 #include "sweep/cluster/batch.h"
 
-/* Is `line` about that job? Its number stands behind one of these. */
-static bool names_job(const char *line, int64_t slurm_job) {
-  static const char *const before[] = {"StepId=", "*** JOB ", "*** STEP "};
-  char number[32];
-  const size_t length = (size_t)snprintf(number, sizeof number, "%lld", (long long)slurm_job);
-  for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
-    const char *at = strstr(line, before[i]);
-    if (!at) continue;
-    at += strlen(before[i]);
-    if (strncmp(at, number, length) == 0 && !(at[length] >= '0' && at[length] <= '9')) return true;
+/* Whether the line is about that job: its id follows one of the prefixes. */
+static bool is_about_job(const char *line, int64_t slurm_job) {
+  static const char *const prefixes[] = {"StepId=", "*** JOB ", "*** STEP "};
+  char id[32];
+  const size_t length = (size_t)snprintf(id, sizeof id, "%lld", (long long)slurm_job);
+  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+    const char *found = strstr(line, prefixes[i]);
+    if (!found) continue;
+    found += strlen(prefixes[i]);
+    if (strncmp(found, id, length) == 0 && !(found[length] >= '0' && found[length] <= '9')) return true;
   }
   return false;
 }
 
-static SweepExitCause verdict_of_line(const char *line) {
+static SweepExitCause parse_line(const char *line) {
   if (strstr(line, "exceeded memory limit") || strstr(line, "oom_kill") || strstr(line, "oom-kill"))
     return SWEEP_EXIT_OUT_OF_MEMORY;
   if (!strstr(line, "CANCELLED AT")) return SWEEP_EXIT_UNKNOWN;
   if (strstr(line, "DUE TO PREEMPTION")) return SWEEP_EXIT_PREEMPTED;
   if (strstr(line, "DUE TO TIME LIMIT")) return SWEEP_EXIT_TIME_LIMIT;
-  return strstr(line, "DUE TO") ? SWEEP_EXIT_UNKNOWN
-                                : SWEEP_EXIT_CANCELLED; /* a node's failure is Slurm's to requeue */
+  if (strstr(line, "DUE TO")) return SWEEP_EXIT_UNKNOWN; /* e.g. a node failure, after which Slurm requeues the job */
+  return SWEEP_EXIT_CANCELLED;
 }
 
-static bool is_daemons(const char *line) {
+/* Whether slurmstepd printed the line. */
+static bool is_from_slurmstepd(const char *line) {
   if (strstr(line, "slurmstepd")) return true;
   const size_t length = line[0] == '[' ? strspn(line + 1, "0123456789-T:.") : 0;
   return length >= strlen("2026-01-31T12:00:00") && strncmp(line + 1 + length, "] error: ", 9) == 0;
 }
 
 SweepExitCause sweep_joblog_parse_cause(const char *text, int64_t slurm_job) {
-  SweepExitCause weightiest = SWEEP_EXIT_UNKNOWN;
+  SweepExitCause cause = SWEEP_EXIT_UNKNOWN;
   char line[512];
-  for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
-    snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
-    if (!is_daemons(line) || !names_job(line, slurm_job)) continue;
-    const SweepExitCause verdict = verdict_of_line(line);
-    if (verdict > weightiest) weightiest = verdict;
+  while (*text) {
+    const size_t length = strcspn(text, "\n");
+    snprintf(line, sizeof line, "%.*s", (int)length, text);
+    text += length + (text[length] == '\n');
+    if (!is_from_slurmstepd(line) || !is_about_job(line, slurm_job)) continue;
+    const SweepExitCause line_cause = parse_line(line);
+    if (line_cause > cause) cause = line_cause;
   }
-  return weightiest;
+  return cause;
 }
 
 static bool read_text(const char *path, char **text, size_t *size) {
-  const bool read = core_files_exists(path) && core_files_read(path, 0, text, size) == CORE_OK;
-  if (!read) core_error_clear();
-  return read;
+  const bool is_read = core_files_exists(path) && core_files_read(path, 0, text, size) == CORE_OK;
+  if (!is_read) core_error_clear();
+  return is_read;
 }
 
 SweepExitCause sweep_joblog_read_cause(const char *path, int64_t offset, int64_t slurm_job) {
   char *text;
   size_t size;
   if (!read_text(path, &text, &size)) return SWEEP_EXIT_UNKNOWN;
-  const SweepExitCause verdict =
+  const SweepExitCause cause =
     (uint64_t)offset < size ? sweep_joblog_parse_cause(text + offset, slurm_job) : SWEEP_EXIT_UNKNOWN;
   free(text);
-  return verdict;
+  return cause;
 }
 
 int64_t sweep_joblog_size(const char *path) {
@@ -90,7 +93,7 @@ void sweep_joblog_last_line(const char *path, char *line, size_t size) {
 bool sweep_joblog_is_oom(const char *root, const char *name, const SweepJournal *journal, const SweepRecord *record) {
   char path[CORE_PATH_MAX];
   if (record->cause == SWEEP_CAUSE_OUT_OF_MEMORY) return true;
-  if (record->slurm_job == 0 || record->ended_unix_s > 0) return false; /* its end was seen, and was another */
+  if (record->slurm_job == 0 || record->ended_unix_s > 0) return false; /* sweep task saw another end */
   for (size_t i = 0; i < journal->count; i++) {
     const SweepArray *array = &journal->arrays[i];
     if (array->job != record->job || array->batch != record->batch) continue;

@@ -1,4 +1,4 @@
-/* The journal's text. Knows nothing of Slurm: launch.c decides what its lines mean for the next submission. */
+/* Format of the journal. Makes no calls to Slurm: submission.c acts on its unconfirmed arrays. */
 #include "sweep/cluster/journal.h"
 
 #include <stdarg.h>
@@ -28,7 +28,7 @@ int sweep_journal_lock(const char *root, const char *name, int *fd) {
   TRY(store_path_sweep(root, name, "submit.lock", path));
   const int code = core_files_lock(path, false, fd);
   if (code == CORE_OK) return CORE_OK;
-  return core_error(code, "%s is being submitted or changed by somebody else just now: %s", name, core_error_message());
+  return core_error(code, "%s: another process is submitting or changing this sweep: %s", name, core_error_message());
 }
 
 const char *sweep_journal_comment(const char *name, int64_t batch, const char *hash, int64_t array, char *buffer) {
@@ -44,14 +44,14 @@ static SweepArray *find_array(SweepJournal *journal, int64_t batch, int64_t arra
   return NULL;
 }
 
-static bool read_ask(SweepJournal *journal, double at, char **field, size_t count) {
-  SweepArray array = {.requested_unix_s = at, .earlier_cancel_count = journal->cancel_count};
+static bool read_request(SweepJournal *journal, double unix_s, char **field, size_t count) {
+  SweepArray array = {.requested_unix_s = unix_s, .earlier_cancel_count = journal->cancel_count};
   if (count != 8 || !core_text_to_int(field[3], &array.batch) || strlen(field[4]) != SWEEP_HASH - 1 ||
       !core_text_to_int(field[5], &array.array) || !core_text_to_int(field[6], &array.first_task) ||
       !core_text_to_int(field[7], &array.tasks) || array.batch < 1 || array.first_task < 0 || array.tasks < 1)
     return false;
   memcpy(array.hash, field[4], SWEEP_HASH);
-  snprintf(array.who, sizeof array.who, "%s", field[1]);
+  snprintf(array.submitted_by, sizeof array.submitted_by, "%s", field[1]);
   journal->arrays = core_memory_resize(journal->arrays, (journal->count + 1) * sizeof *journal->arrays);
   journal->arrays[journal->count++] = array;
   if (array.batch > journal->batches) journal->batches = array.batch;
@@ -62,49 +62,56 @@ static bool read_cancel(SweepJournal *journal, char **field, size_t count) {
   SweepCancel cancel = {0};
   if (count != 4 || (strcmp(field[3], "all") != 0 && !store_is_run_id(field[3]))) return false;
   if (strcmp(field[3], "all") != 0) memcpy(cancel.id, field[3], CORE_RUN_ID);
-  snprintf(cancel.who, sizeof cancel.who, "%s", field[1]);
+  snprintf(cancel.cancelled_by, sizeof cancel.cancelled_by, "%s", field[1]);
   journal->cancels = core_memory_resize(journal->cancels, (journal->cancel_count + 1) * sizeof *journal->cancels);
   journal->cancels[journal->cancel_count++] = cancel;
   return true;
 }
 
-/* The last cancels were not done; nothing was asked for in between, since their writer had the lock. */
+/* Drops the last cancels. No array was requested in between, since their writer held the lock. */
 static bool read_uncancel(SweepJournal *journal, char **field, size_t count) {
-  int64_t last;
-  if (count != 4 || !core_text_to_int(field[3], &last) || last < 0 || (uint64_t)last > journal->cancel_count)
+  int64_t dropped;
+  if (count != 4 || !core_text_to_int(field[3], &dropped) || dropped < 0 || (uint64_t)dropped > journal->cancel_count)
     return false;
-  journal->cancel_count -= (size_t)last;
+  journal->cancel_count -= (size_t)dropped;
   return true;
 }
 
-static bool take_line(void *context, char **field, size_t count) {
-  SweepJournal *journal = context;
-  double at;
-  int64_t batch, number, job;
-  if (!core_text_to_real(field[0], &at)) return false;
-  if (strcmp(field[2], "ask") == 0) return read_ask(journal, at, field, count);
-  if (strcmp(field[2], "cancel") == 0) return read_cancel(journal, field, count);
-  if (strcmp(field[2], "uncancel") == 0) return read_uncancel(journal, field, count);
-  if (count < 5 || !core_text_to_int(field[3], &batch) || !core_text_to_int(field[4], &number)) return false;
-  SweepArray *array = find_array(journal, batch, number);
+/* Reads "took", "refused" or "gone". */
+static bool read_answer(SweepJournal *journal, char **field, size_t count) {
+  int64_t batch, index, job;
+  if (count < 5 || !core_text_to_int(field[3], &batch) || !core_text_to_int(field[4], &index)) return false;
+  SweepArray *array = find_array(journal, batch, index);
   if (!array) return false;
-  if (strcmp(field[2], "took") == 0) {
-    if (count != 6 || !core_text_to_int(field[5], &job) || job < 1) return false;
-    array->state = SWEEP_ARRAY_ACCEPTED;
-    array->job = job;
+  if (strcmp(field[2], "refused") == 0) {
+    array->state = SWEEP_ARRAY_REJECTED;
     return true;
   }
-  if (strcmp(field[2], "refused") == 0) array->state = SWEEP_ARRAY_REJECTED;
-  else if (strcmp(field[2], "gone") == 0) array->state = SWEEP_ARRAY_LOST;
-  else return false;
+  if (strcmp(field[2], "gone") == 0) {
+    array->state = SWEEP_ARRAY_LOST;
+    return true;
+  }
+  if (strcmp(field[2], "took") != 0 || count != 6 || !core_text_to_int(field[5], &job) || job < 1) return false;
+  array->state = SWEEP_ARRAY_ACCEPTED;
+  array->job = job;
   return true;
+}
+
+static bool read_line(void *context, char **field, size_t count) {
+  SweepJournal *journal = context;
+  double unix_s;
+  if (!core_text_to_real(field[0], &unix_s)) return false;
+  if (strcmp(field[2], "ask") == 0) return read_request(journal, unix_s, field, count);
+  if (strcmp(field[2], "cancel") == 0) return read_cancel(journal, field, count);
+  if (strcmp(field[2], "uncancel") == 0) return read_uncancel(journal, field, count);
+  return read_answer(journal, field, count);
 }
 
 int sweep_journal_read(const char *root, const char *name, SweepJournal *journal) {
   char path[CORE_PATH_MAX];
   *journal = (SweepJournal){0};
   TRY(store_path_sweep(root, name, "submit.log", path));
-  const int code = sweep_line_log_read(path, "delete it if it is not about a submission", take_line, journal);
+  const int code = sweep_line_log_read(path, "delete it if it is not about a submission", read_line, journal);
   if (code != CORE_OK) sweep_journal_free(journal);
   return code;
 }
@@ -118,7 +125,7 @@ void sweep_journal_free(SweepJournal *journal) {
 const char *sweep_journal_cancelled_by(const SweepJournal *journal, const char *id, const SweepArray *array) {
   for (size_t i = journal->cancel_count; i-- > array->earlier_cancel_count;) {
     const SweepCancel *cancel = &journal->cancels[i];
-    if (!*cancel->id || strcmp(cancel->id, id) == 0) return cancel->who;
+    if (!*cancel->id || strcmp(cancel->id, id) == 0) return cancel->cancelled_by;
   }
   return NULL;
 }

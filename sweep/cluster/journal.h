@@ -1,16 +1,16 @@
-/* What was asked of Slurm and what it answered: sweeps/<name>/submit.log. Lines are only ever appended, and each is on
- * disk before the next step is taken. So after a crash at any moment it says what Slurm may know, and submit finds out.
+/* Write-ahead journal of requests to Slurm and its answers: sweeps/<name>/submit.log. Lines are only appended, and each
+ * is on disk before the next step. So after a crash at any moment it lists what Slurm may know, and the next submission
+ * resolves it.
  *
- *   <unix seconds> <tab> <who> <tab> <verb> <tab> ... <tab> ;
- *   ask      batch hash array first-task tasks       before Slurm is called
- *   took     batch array job                         it is job so-and-so
- *   refused  batch array reason                      Slurm said no
- *   gone     batch array                             asked, but Slurm never took it; a task of it ends at once
+ *   <unix seconds> <tab> <user@host> <tab> <verb> <tab> ... <tab> ;
+ *   ask      batch hash array first-task tasks       request, before Slurm is called
+ *   took     batch array job                         accepted as this job
+ *   refused  batch array reason                      rejected
+ *   gone     batch array                             lost: never accepted; a task of it exits at once
  *   cancel   run-id | all                            by sweep cancel
- *   uncancel number                                  Slurm has refused: so many of the last cancels were not done
+ *   uncancel count                                   Slurm rejected the last `count` cancels
  *
- * A line without its closing ';' was cut short by a crash or a full disk, before its step was taken. It does not
- * count. */
+ * A line without its closing ';' was cut short by a crash or a full disk before its step was taken. It is ignored. */
 #ifndef SWEEP_JOURNAL_H
 #define SWEEP_JOURNAL_H
 #include <stdbool.h>
@@ -21,51 +21,56 @@
 #include "sweep/cluster/batch.h"
 
 typedef enum SweepArrayState {
-  SWEEP_ARRAY_REQUESTED,    /* nobody knows whether Slurm has it */
+  SWEEP_ARRAY_REQUESTED,    /* unconfirmed: Slurm may or may not have it */
   SWEEP_ARRAY_ACCEPTED,
   SWEEP_ARRAY_REJECTED,
-  SWEEP_ARRAY_LOST,
+  SWEEP_ARRAY_LOST,      /* never accepted */
 } SweepArrayState;
 
-/* One Slurm array: tasks first_task .. first_task+tasks-1 of its batch, as its indices 0 .. tasks-1. */
+/* A Slurm array. Its indices 0 .. tasks-1 are tasks first_task .. first_task+tasks-1 of the batch. */
 typedef struct SweepArray {
-  int64_t batch, array;      /* array: 0, 1, ... in its batch */
+  int64_t batch, array;      /* number of the batch; index of the array in it */
   char hash[SWEEP_HASH];
   int64_t first_task, tasks;
   SweepArrayState state;
-  int64_t job;               /* 0 until it is known */
+  int64_t job;               /* Slurm's job id; 0: unknown */
   double requested_unix_s;
-  size_t earlier_cancel_count;     /* how many of journal->cancels were written before it was asked for */
-  char who[64];              /* who submitted it */
+  size_t earlier_cancel_count; /* entries of journal->cancels before its request */
+  char submitted_by[64];     /* user@host */
 } SweepArray;
 
-typedef struct SweepCancel { char id[CORE_RUN_ID]; /* "" = all */ char who[64]; } SweepCancel;
+typedef struct SweepCancel {
+  char id[CORE_RUN_ID];      /* "": all runs */
+  char cancelled_by[64];     /* user@host */
+} SweepCancel;
 
 typedef struct SweepJournal {
-  SweepArray *arrays;        /* in the order in which they were asked for */
+  SweepArray *arrays;        /* [count], in the order of their requests */
   size_t count;
-  SweepCancel *cancels;
+  SweepCancel *cancels;      /* [cancel_count] */
   size_t cancel_count;
-  int64_t batches;           /* the highest batch number; 0: nothing was ever submitted */
+  int64_t batches;           /* highest batch number; 0: never submitted */
 } SweepJournal;
 
-/* Has this sweep a journal: was any of it given to Slurm? */
+/* Whether the sweep has a journal, i.e. was ever submitted to Slurm. */
 bool sweep_journal_exists(const char *root, const char *name);
-/* An absent journal is an empty one. Torn lines are left out; any other damage is CORE_FAIL. */
+/* Reads the journal; an absent one is empty. Torn lines are ignored; any other damage is CORE_FAIL. */
 int sweep_journal_read(const char *root, const char *name, SweepJournal *journal);
 void sweep_journal_free(SweepJournal *journal);
 
-/* Appends one line and brings it to disk. `format` gives verb and arguments, separated by tabs. */
+/* Appends a line and syncs it to disk. `format` gives the verb and its arguments, separated by tabs. */
 int sweep_journal_append(const char *root, const char *name, const char *format, ...) CORE_PRINTF(3, 4);
 
-/* The lock of whoever submits, cancels or retries: CORE_FAIL at once, with who holds it. core_files_unlock. */
+/* Takes the lock for submitting, cancelling and retrying. CORE_FAIL at once if another process holds it; the message
+ * names that process. The caller calls core_files_unlock. */
 int sweep_journal_lock(const char *root, const char *name, int *fd);
 
-/* The comment that Slurm keeps with an array: "sweep=<name> batch=<number>.<hash>:<array>". buffer >= SLURM_NAME. */
+/* Formats the comment that identifies an array in Slurm: "sweep=<name> batch=<number>.<hash>:<array>". Returns `buffer`
+ * of at least SLURM_NAME bytes. */
 const char *sweep_journal_comment(const char *name, int64_t batch, const char *hash, int64_t array, char *buffer);
 
-/* Who cancelled this run last after `array`, which carries it, was asked for; or NULL. By the order of the journal's
- * lines, since they are written on machines whose clocks may differ. */
+/* Returns the user@host of the last cancel of this run after the request of `array`, which contains it; NULL: none. The
+ * order of lines decides, not their times, since the machines' clocks may differ. */
 const char *sweep_journal_cancelled_by(const SweepJournal *journal, const char *id, const SweepArray *array);
 
 #endif

@@ -1,6 +1,6 @@
-/* The submission itself. Its order is what makes it exact: lock, find out what became of unanswered arrays, choose,
- * write the batch, and then for each array: journal "ask", call Slurm, journal the answer. Killed between any two of
- * these, the next call finds in the journal and in Slurm's queue what was taken, and submits the rest. */
+/* Submission. Its order makes it exact: lock, resolve unconfirmed arrays, select the runs, write the batch, and then
+ * for each array: journal "ask", call Slurm, journal the answer. If it is killed between any two of these steps, the
+ * next call finds in the journal and in Slurm's queue what was accepted, and submits the rest. */
 #include "sweep/cluster/launch.h"
 
 #include <stdlib.h>
@@ -10,7 +10,6 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/terminal.h"
-#include "store/workspace/run.h"
 #include "sweep/cluster/joblog.h"
 #include "sweep/cluster/record.h"
 #include "sweep/cluster/submission.h"
@@ -19,178 +18,217 @@
 #include "sweep/spec/archived.h"
 #include "sweep/spec/id_set.h"
 
-FILE *sweep_submission_words(const SweepSubmission *s) { return s->launch->words ? s->launch->words : stdout; }
+enum { ARRAYS_LISTED_MAX = 20 }; /* of a batch, with a line of output each */
+
+FILE *sweep_submission_out(const SweepSubmission *s) { return s->launch->out ? s->launch->out : stdout; }
 
 const SlurmSettings *sweep_submission_settings(const SweepSubmission *s, size_t set) {
   return s->launch->resources ? &s->launch->resources->sets[set] : s->launch->settings;
 }
 
-/* ---- choosing ---------------------------------------------------------------------------------------------------- */
+static bool submits(const SweepLaunch *launch) { return launch->mode == SWEEP_LAUNCH_SUBMIT; }
 
-static bool is_in_queue(const SweepSubmission *s, size_t index) {
-  if (index >= s->job_map.count) return false;
-  const SlurmTask *row = sweep_job_map_task(&s->job_map, &s->job_map.entries[index]);
-  return row && !slurm_state_is_over(row->state);
+/* ---- selecting runs ---------------------------------------------------------------------------------------------- */
+
+SweepDisposition sweep_run_disposition(const SweepRunEvidence *evidence) {
+  if (evidence->is_queued) return SWEEP_RUN_QUEUED;
+  if (evidence->status == STORE_RUNNING) return SWEEP_RUN_RUNNING;
+  if (evidence->status == STORE_FINISHED && !evidence->is_forced) return SWEEP_RUN_FINISHED;
+  if (evidence->status == STORE_DIVERGED && !evidence->is_forced) return SWEEP_RUN_DIVERGED;
+  if (evidence->status == STORE_FAILED && evidence->keep_failed) return SWEEP_RUN_FAILED;
+  if (evidence->is_stopped_by_rule) return SWEEP_RUN_STOPPED_BY_RULE;
+  return SWEEP_RUN_DUE;
 }
 
-/* Is it to be started over, and not submitted for that yet? */
+static bool is_queued(const SweepSubmission *s, size_t index) {
+  if (index >= s->job_map.count) return false;
+  const SlurmTask *task = sweep_job_map_task(&s->job_map, &s->job_map.entries[index]);
+  return task && !slurm_state_is_over(task->state);
+}
+
+/* Whether --force applies to this run and no batch of this command has restarted it yet. */
 static bool is_forced(const SweepSubmission *s, size_t index) {
   const SweepArray *array = index < s->job_map.count ? s->job_map.entries[index].array : NULL;
-  const int64_t from = s->launch->forced_from;
-  return s->launch->force && (from == 0 || !array || array->batch < from);
+  const int64_t before = s->launch->forced_before_batch;
+  return s->launch->force && (before == 0 || !array || array->batch < before);
 }
 
-/* Is there anything to do for this run? Counts it either way. */
-static int choose(SweepSubmission *s, const char *id, size_t index, size_t set, bool *wanted) {
-  SweepLaunchResult *done = s->done;
-  StoreState state;
-  const bool force = is_forced(s, index);
-  *wanted = false;
-  if (is_in_queue(s, index)) {
-    done->queued++;
-    return CORE_OK;
-  }
-  if (store_run_state_read(s->launch->root, id, true, &state) != CORE_OK) core_warn("%s", core_error_message());
-  if (state.status == STORE_RUNNING) done->running++;
-  else if (state.status == STORE_FINISHED && !force) done->finished++;
-  else if (state.status == STORE_DIVERGED && !force) done->diverged++;
-  else if (state.status == STORE_FAILED && s->launch->keep_failed) done->failed++;
-  else if (sweep_stop_log_stops(&s->stops, id)) done->stopped++;
-  else *wanted = true;
-  if (!*wanted || state.status == STORE_PENDING) return CORE_OK;
+/* Whether the run ran out of memory and this submission would give it no more. Records the exceeded limit. */
+static int check_exhausted(const SweepSubmission *s, const char *id, size_t index, size_t set, bool *is_exhausted) {
+  const SweepLaunch *launch = s->launch;
   SweepRecord record;
-  bool present;
-  TRY(sweep_record_read(s->launch->root, id, &record, &present));
-  if (s->launch->force || index >= s->job_map.count) return CORE_OK;
-  const SweepJobMapEntry *place = &s->job_map.entries[index];
-  const SlurmTask *row = sweep_job_map_task(&s->job_map, place);
-  if ((row && row->state == SLURM_OUT_OF_MEMORY) ||
-      (present && sweep_joblog_is_oom(s->launch->root, s->launch->name, &s->job_map.journal, &record))) {
-    const int64_t before = place->array ? slurm_settings_run_mem(&s->job_map.batches[place->batch].settings) : 0;
-    if (s->launch->cluster && !s->launch->dry_run && !s->launch->test_only && !s->launch->preview)
-      TRY(sweep_run_memory_record_oom(s->launch->root, id, before));
-    if (slurm_settings_run_mem(sweep_submission_settings(s, set)) <= before) { /* it would end in the same way */
-      done->exhausted++;
-      *wanted = false;
-    }
-  }
+  bool has_record;
+  *is_exhausted = false;
+  TRY(sweep_record_read(launch->root, id, &record, &has_record));
+  if (launch->force || index >= s->job_map.count) return CORE_OK;
+  const SweepJobMapEntry *entry = &s->job_map.entries[index];
+  const SlurmTask *task = sweep_job_map_task(&s->job_map, entry);
+  const bool is_oom =
+    (task && task->state == SLURM_OUT_OF_MEMORY) ||
+    (has_record && sweep_joblog_is_oom(launch->root, launch->name, &s->job_map.journal, &record));
+  if (!is_oom) return CORE_OK;
+  const int64_t old_limit_mb =
+    entry->array ? slurm_settings_run_mem(&s->job_map.batches[entry->batch].settings) : 0;
+  if (launch->cluster && submits(launch)) TRY(sweep_run_memory_record_oom(launch->root, id, old_limit_mb));
+  *is_exhausted = slurm_settings_run_mem(sweep_submission_settings(s, set)) <= old_limit_mb;
   return CORE_OK;
 }
 
-/* ---- handing over ------------------------------------------------------------------------------------------------ */
-
-/* One array. *id 0 when Slurm did not take it. */
-static int hand_over(SweepSubmission *s, const SweepSplit *split, int64_t array, const SlurmJob *job, int64_t *id) {
-  const SweepLaunch *launch = s->launch;
-  *id = 0;
-  TRY(sweep_journal_append(launch->root, launch->name, "ask\t%lld\t%s\t%lld\t%lld\t%lld", (long long)split->number,
-                           split->hash, (long long)array, (long long)(array * split->array_tasks),
-                           (long long)job->tasks));
-  if (slurm_submit(launch->cluster, job, id) == CORE_OK)
-    return sweep_journal_append(launch->root, launch->name, "took\t%lld\t%lld\t%lld", (long long)split->number,
-                                (long long)array, (long long)*id);
-  const SlurmFault fault = slurm_fault(launch->cluster);
-  const bool unanswered = fault == SLURM_TIMED_OUT || fault == SLURM_GARBLED;
-  snprintf(s->done->refusal, sizeof s->done->refusal, "%s", core_error_message());
-  if (!unanswered)
-    sweep_journal_append(launch->root, launch->name, "refused\t%lld\t%lld\t%.400s", (long long)split->number,
-                         (long long)array, s->done->refusal);
-  return core_error(
-      CORE_FAIL, "%s%s", s->done->refusal,
-      unanswered ? "; perhaps Slurm took the array all the same: submit again, which finds out and goes on" : "");
+/* Gathers the evidence about a run and returns its disposition. */
+static int classify_run(const SweepSubmission *s, const char *id, size_t index, size_t set,
+                        SweepDisposition *disposition) {
+  SweepRunEvidence evidence = {.is_queued = is_queued(s, index),
+                               .is_forced = is_forced(s, index),
+                               .keep_failed = s->launch->keep_failed,
+                               .is_stopped_by_rule = sweep_stop_log_stops(&s->stops, id)};
+  StoreState state = {.status = STORE_PENDING};
+  if (!evidence.is_queued && store_run_state_read(s->launch->root, id, true, &state) != CORE_OK)
+    core_warn("%s", core_error_message());
+  evidence.status = state.status;
+  *disposition = sweep_run_disposition(&evidence);
+  if (*disposition != SWEEP_RUN_DUE || state.status == STORE_PENDING) return CORE_OK;
+  bool is_exhausted;
+  TRY(check_exhausted(s, id, index, set, &is_exhausted));
+  if (is_exhausted) *disposition = SWEEP_RUN_EXHAUSTED;
+  return CORE_OK;
 }
 
-static int test(const SweepSubmission *s, const SlurmJob *job) {
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
+
+/* Submits one array between two lines of the journal. *job is 0 if Slurm did not accept it. */
+static int submit_array(SweepSubmission *s, const SweepSplit *split, int64_t array, const SlurmJob *request,
+                        int64_t *job) {
+  const SweepLaunch *launch = s->launch;
+  SweepLaunchResult *result = s->result;
+  *job = 0;
+  TRY(sweep_journal_append(launch->root, launch->name, "ask\t%lld\t%s\t%lld\t%lld\t%lld", (long long)split->batch,
+                           split->hash, (long long)array, (long long)(array * split->array_tasks),
+                           (long long)request->tasks));
+  if (slurm_submit(launch->cluster, request, job) == CORE_OK)
+    return sweep_journal_append(launch->root, launch->name, "took\t%lld\t%lld\t%lld", (long long)split->batch,
+                                (long long)array, (long long)*job);
+  const SlurmFault fault = slurm_fault(launch->cluster);
+  const bool is_unanswered = fault == SLURM_TIMED_OUT || fault == SLURM_GARBLED;
+  snprintf(result->rejection, sizeof result->rejection, "%s", core_error_message());
+  if (is_unanswered)
+    return core_error(CORE_FAIL, "%s; the job may have been accepted anyway: sweep submit checks the queue and submits "
+                      "only what is missing", result->rejection);
+  sweep_journal_append(launch->root, launch->name, "refused\t%lld\t%lld\t%.400s", (long long)split->batch,
+                       (long long)array, result->rejection);
+  return core_error(CORE_FAIL, "%s", result->rejection);
+}
+
+/* Prints when and where Slurm would start the array. */
+static int test_array(const SweepSubmission *s, const SlurmJob *request) {
   char date[32] = "";
   SlurmForecast forecast;
   struct tm local;
-  TRY(slurm_test(s->launch->cluster, job, &forecast));
-  const time_t at = (time_t)forecast.start_unix_s;
-  if (at && localtime_r(&at, &local)) strftime(date, sizeof date, " about %Y-%m-%d %H:%M", &local);
-  fprintf(sweep_submission_words(s), "  Slurm would start the first task%s on %s, partition %s\n", date, forecast.nodes,
+  TRY(slurm_test(s->launch->cluster, request, &forecast));
+  const time_t start = (time_t)forecast.start_unix_s;
+  if (start && localtime_r(&start, &local)) strftime(date, sizeof date, " about %Y-%m-%d %H:%M", &local);
+  fprintf(sweep_submission_out(s), "  Slurm would start the first task%s on %s, partition %s\n", date, forecast.nodes,
           forecast.partition);
   return CORE_OK;
 }
 
-/* One array of a generation: shown, tested or submitted. */
-static int carry_out(SweepSubmission *s, SweepGenerationBatch *generation, int64_t array) {
-  const SweepLaunch *launch = s->launch;
-  SweepPreview *preview = launch->preview;
+/* Submits, tests or previews one array of a batch. */
+static int process_array(SweepSubmission *s, SweepPendingBatch *batch, int64_t array) {
+  SweepPreview *preview = s->launch->preview;
   SweepWait wait = {0};
   SweepArrayJob job;
-  if (preview && preview->arrays++ != preview->array) return CORE_OK;
-  sweep_submission_find_waits(s, generation, array, &wait);
-  int code = sweep_split_job(&generation->split, array, &wait, &job);
-  if (code == CORE_OK && preview) core_text_append(&preview->script, core_text_string(&job.script));
-  else if (code == CORE_OK && launch->test_only) code = test(s, &job.job);
-  else if (code == CORE_OK) code = hand_over(s, &generation->split, array, &job.job, &generation->jobs[array]);
+  if (s->launch->mode == SWEEP_LAUNCH_PREVIEW && preview->arrays++ != preview->array) return CORE_OK;
+  sweep_submission_find_waits(s, batch, array, &wait);
+  int code = sweep_split_job(&batch->split, array, &wait, &job);
+  if (code == CORE_OK) {
+    switch (s->launch->mode) {
+      case SWEEP_LAUNCH_SUBMIT: code = submit_array(s, &batch->split, array, &job.job, &batch->jobs[array]); break;
+      case SWEEP_LAUNCH_TEST_ONLY: code = test_array(s, &job.job); break;
+      case SWEEP_LAUNCH_PREVIEW: core_text_append(&preview->script, core_text_string(&job.script)); break;
+      case SWEEP_LAUNCH_DRY_RUN: break;
+    }
+  }
   core_text_free(&job.script);
   sweep_wait_free(&wait);
   return code;
 }
 
-static void describe(const SweepSubmission *s, size_t set, const SweepSplit *split) {
-  CoreText text = {0};
+/* ---- batches ----------------------------------------------------------------------------------------------------- */
+
+static void print_batch(const SweepSubmission *s, size_t set, const SweepSplit *split) {
+  CoreText cost = {0};
   const char *label = s->launch->resources ? s->launch->resources->labels[set] : "";
-  sweep_launch_append_cost(&(SweepDemand){split->settings, split->runs}, 1, &text);
-  fprintf(sweep_submission_words(s), "%s%s%s%s: %zu runs to submit as %lld tasks in %lld array%s; %s\n",
+  sweep_launch_append_cost(&(SweepDemand){split->settings, split->runs}, 1, &cost);
+  fprintf(sweep_submission_out(s), "%s%s%s%s: %zu runs to submit as %lld tasks in %lld array%s; %s\n",
           s->launch->name, *label ? " (" : "", label, *label ? ")" : "", split->runs, (long long)split->tasks,
-          (long long)split->arrays, split->arrays == 1 ? "" : "s", core_text_string(&text));
-  core_text_free(&text);
+          (long long)split->arrays, split->arrays == 1 ? "" : "s", core_text_string(&cost));
+  core_text_free(&cost);
 }
 
-/* The batch file of a generation, and with it its hash; written unless all this is only talk. */
-static int write_batch(const SweepSubmission *s, SweepGenerationBatch *generation, bool only_talk) {
+/* Builds the batch file and computes its hash. Writes the file unless nothing is to be changed. */
+static int write_batch(const SweepSubmission *s, SweepPendingBatch *batch) {
   const SweepLaunch *launch = s->launch;
+  const SweepSplit *split = &batch->split;
   CoreConfig base = s->grid ? s->grid->spec->base : core_config_default(), config;
   CoreText text = {0};
   int code = CORE_OK;
   base.train.seed = core_config_default().train.seed;
-  sweep_batch_append_head(launch->root, launch->name, generation->split.number, generation->split.settings,
-                    launch->force, &base, &text);
-  for (size_t i = 0; i < generation->order.count && code == CORE_OK; i++) {
-    const SweepPendingRun *wanted = &s->wanted[generation->order.first + i];
-    code = sweep_submission_config(s, wanted, &config);
-    sweep_batch_append_run(&base, wanted->index, wanted->id, &config, &text);
+  sweep_batch_append_head(launch->root, launch->name, split->batch, split->settings, launch->force, &base, &text);
+  for (size_t i = 0; i < batch->generation.count && code == CORE_OK; i++) {
+    const SweepPendingRun *run = &s->runs[batch->generation.first + i];
+    code = sweep_submission_config(s, run, &config);
+    sweep_batch_append_run(&base, run->index, run->id, &config, &text);
   }
-  sweep_batch_hash(&text, generation->split.hash);
-  if (code == CORE_OK && !only_talk)
-    code = sweep_batch_write(launch->root, launch->name, generation->split.number, &text);
+  sweep_batch_hash(&text, batch->split.hash);
+  if (code == CORE_OK && submits(launch)) code = sweep_batch_write(launch->root, launch->name, split->batch, &text);
   core_text_free(&text);
   return code;
 }
 
-/* Does this array still fit what the account lets us have in the queue? One that does not keeps later ones out too:
- * they may begin from its runs. */
-static bool fits_queue(SweepSubmission *s, const SweepSplit *split, int64_t array) {
-  const int64_t left = split->tasks - array * split->array_tasks;
-  const int64_t tasks = left < split->array_tasks ? left : split->array_tasks;
-  const bool fits = s->room < 0 || tasks <= s->room;
-  if (s->room >= 0) s->room = fits ? s->room - tasks : 0;
+/* Whether the array fits the account's remaining room in the queue; takes the room if it does. An array that does not
+ * fit holds back all later ones too, since they may depend on its runs. */
+static bool reserve_room(SweepSubmission *s, const SweepSplit *split, int64_t array) {
+  if (s->submit_room < 0) return true;
+  const int64_t remaining = split->tasks - array * split->array_tasks;
+  const int64_t tasks = remaining < split->array_tasks ? remaining : split->array_tasks;
+  const bool fits = tasks <= s->submit_room;
+  s->submit_room = fits ? s->submit_room - tasks : 0;
   return fits;
 }
 
-/* One generation as a batch, from the description to Slurm. */
-static int launch_generation(SweepSubmission *s, SweepGenerationBatch *generation, int64_t number) {
+static int submit_arrays(SweepSubmission *s, SweepPendingBatch *batch) {
+  const SweepSplit *split = &batch->split;
+  for (int64_t array = 0; array < split->arrays && reserve_room(s, split, array); array++) {
+    TRY(process_array(s, batch, array));
+    s->result->submitted += sweep_split_runs(split, array);
+    s->result->arrays++;
+    if (split->arrays <= ARRAYS_LISTED_MAX)
+      fprintf(sweep_submission_out(s), "  job %lld: %zu runs\n", (long long)batch->jobs[array],
+              sweep_split_runs(split, array));
+  }
+  return CORE_OK;
+}
+
+static int preview_arrays(SweepSubmission *s, SweepPendingBatch *batch) {
+  for (int64_t array = 0; array < batch->split.arrays; array++) TRY(process_array(s, batch, array));
+  return CORE_OK;
+}
+
+/* Launches one batch, from its description to Slurm. */
+static int launch_batch(SweepSubmission *s, SweepPendingBatch *batch, int64_t number) {
   const SweepLaunch *launch = s->launch;
-  const bool only_talk = launch->preview || launch->dry_run || launch->test_only;
-  generation->split = sweep_split_make(launch, sweep_submission_settings(s, generation->set), s->limits,
-                                       s->allowance.submit_room, generation->order.count, number);
-  generation->jobs = core_memory_zero_allocate((size_t)generation->split.arrays, sizeof *generation->jobs);
-  s->done->tasks += (size_t)generation->split.tasks;
-  if (!launch->preview) describe(s, generation->set, &generation->split);
-  if (launch->cluster && !launch->preview) TRY(sweep_launch_check_fit(launch->cluster, generation->split.settings));
-  TRY(write_batch(s, generation, only_talk));
-  for (int64_t array = 0; array < generation->split.arrays && !launch->dry_run; array++) {
-    if (!only_talk && !fits_queue(s, &generation->split, array)) break;
-    TRY(carry_out(s, generation, array));
-    if (launch->test_only) break;
-    if (only_talk) continue;
-    s->done->submitted += sweep_split_runs(&generation->split, array);
-    s->done->arrays++;
-    if (generation->split.arrays <= 20)
-      fprintf(sweep_submission_words(s), "  job %lld: %zu runs\n", (long long)generation->jobs[array],
-              sweep_split_runs(&generation->split, array));
+  const bool is_silent = launch->mode == SWEEP_LAUNCH_PREVIEW;
+  batch->split = sweep_split_make(launch, sweep_submission_settings(s, batch->set), s->limits,
+                                  s->allowance.submit_room, batch->generation.count, number);
+  batch->jobs = core_memory_zero_allocate((size_t)batch->split.arrays, sizeof *batch->jobs);
+  s->result->tasks += (size_t)batch->split.tasks;
+  if (!is_silent) print_batch(s, batch->set, &batch->split);
+  if (launch->cluster && !is_silent) TRY(sweep_launch_check_fit(launch->cluster, batch->split.settings));
+  TRY(write_batch(s, batch));
+  switch (launch->mode) {
+    case SWEEP_LAUNCH_SUBMIT: return submit_arrays(s, batch);
+    case SWEEP_LAUNCH_TEST_ONLY: return process_array(s, batch, 0);
+    case SWEEP_LAUNCH_PREVIEW: return preview_arrays(s, batch);
+    case SWEEP_LAUNCH_DRY_RUN: return CORE_OK;
   }
   return CORE_OK;
 }
@@ -200,58 +238,60 @@ static void print_allowance(const SweepSubmission *s) {
   const size_t sets = s->launch->resources ? s->launch->resources->count : 1;
   SweepDemand *demands = core_memory_zero_allocate(sets, sizeof *demands);
   for (size_t set = 0; set < sets; set++) demands[set].settings = sweep_submission_settings(s, set);
-  for (size_t i = 0; i < s->count; i++) demands[s->wanted[i].set].runs++;
+  for (size_t i = 0; i < s->count; i++) demands[s->runs[i].set].runs++;
   sweep_launch_append_allowance(&s->allowance, demands, sets, &text);
-  fprintf(sweep_submission_words(s), "%s", core_text_string(&text));
+  fprintf(sweep_submission_out(s), "%s", core_text_string(&text));
   core_text_free(&text);
   free(demands);
 }
 
-static size_t count_in_queue(const SweepSubmission *s) {
+static size_t count_queued(const SweepSubmission *s) {
   size_t count = 0;
-  for (size_t i = 0; i < s->manifest->count; i++) count += is_in_queue(s, i);
+  for (size_t i = 0; i < s->manifest->count; i++) count += is_queued(s, i);
   return count;
 }
 
-static int launch_generations(SweepSubmission *s) {
+static int launch_batches(SweepSubmission *s) {
   const SweepLaunch *launch = s->launch;
+  SweepLaunchResult *result = s->result;
   int code = sweep_submission_find_parents(s);
   if (code != CORE_OK || s->count == 0) return code;
   sweep_submission_arrange(s);
-  const bool only_talk = launch->preview || launch->dry_run || launch->test_only;
-  if (!only_talk) {
+  if (submits(launch)) {
     sweep_archived_end(launch->root, launch->name);
-    sweep_notify_reset(launch->root, launch->name, s->manifest->count - s->count - count_in_queue(s));
+    sweep_notify_reset(launch->root, launch->name, s->manifest->count - s->count - count_queued(s));
   }
-  if (launch->cluster && !launch->preview) print_allowance(s);
-  for (size_t w = 0; w < s->generation_count && code == CORE_OK && (only_talk || s->room != 0); w++)
-    code = launch_generation(s, &s->generations[w], s->done->batch + (int64_t)w);
-  if (code == CORE_OK && !only_talk) s->done->waiting = s->count - s->done->submitted;
-  if (code != CORE_OK && (s->done->submitted || *s->done->refusal)) s->done->refused = s->count - s->done->submitted;
+  if (launch->cluster && launch->mode != SWEEP_LAUNCH_PREVIEW) print_allowance(s);
+  for (size_t b = 0; b < s->batch_count && code == CORE_OK; b++) {
+    if (submits(launch) && s->submit_room == 0) break;
+    code = launch_batch(s, &s->batches[b], result->batch + (int64_t)b);
+  }
+  if (code == CORE_OK && submits(launch)) result->waiting = s->count - result->submitted;
+  if (code != CORE_OK && (result->submitted || *result->rejection)) result->rejected = s->count - result->submitted;
   return code;
 }
 
-/* ---- the two ways in --------------------------------------------------------------------------------------------- */
+/* ---- the two entry points ---------------------------------------------------------------------------------------- */
 
 static int begin(SweepSubmission *s, int *lock) {
-  const bool only_talk = s->launch->preview || s->launch->dry_run || s->launch->test_only;
+  const SweepLaunch *launch = s->launch;
   *lock = -1;
-  if (!only_talk) TRY(sweep_journal_lock(s->launch->root, s->launch->name, lock));
-  TRY(sweep_job_map_read(s->launch->root, s->manifest, &s->job_map));
-  s->done->batch = s->job_map.journal.batches + 1;
-  if (!s->launch->cluster) return CORE_OK;
-  TRY(slurm_limits(s->launch->cluster, &s->limits));
-  TRY(slurm_allowance(s->launch->cluster, s->launch->settings->account, s->launch->settings->qos, &s->allowance));
-  s->room = s->allowance.submit_room;
-  if (only_talk) TRY(sweep_submission_read_queue(s));
-  else TRY(sweep_submission_reconcile(s));
+  if (submits(launch)) TRY(sweep_journal_lock(launch->root, launch->name, lock));
+  TRY(sweep_job_map_read(launch->root, s->manifest, &s->job_map));
+  s->result->batch = s->job_map.journal.batches + 1;
+  if (!launch->cluster) return CORE_OK;
+  TRY(slurm_limits(launch->cluster, &s->limits));
+  TRY(slurm_allowance(launch->cluster, launch->settings->account, launch->settings->qos, &s->allowance));
+  s->submit_room = s->allowance.submit_room;
+  if (submits(launch)) TRY(sweep_submission_reconcile(s));
+  else TRY(sweep_submission_read_queue(s));
   return sweep_submission_find_after(s);
 }
 
 static void end(SweepSubmission *s, int *lock) {
-  for (size_t w = 0; w < s->generation_count; w++) free(s->generations[w].jobs);
-  free(s->generations);
-  free(s->wanted);
+  for (size_t b = 0; b < s->batch_count; b++) free(s->batches[b].jobs);
+  free(s->batches);
+  free(s->runs);
   sweep_job_map_free(&s->job_map);
   slurm_tasks_free(&s->queue);
   sweep_wait_free(&s->after);
@@ -260,59 +300,182 @@ static void end(SweepSubmission *s, int *lock) {
 }
 
 int sweep_launch_grid(const SweepLaunch *launch, const SweepGrid *grid, const SweepManifest *manifest,
-                      SweepLaunchResult *done) {
-  *done = (SweepLaunchResult){0};
-  SweepSubmission s = {.launch = launch, .manifest = manifest, .grid = grid, .done = done, .room = -1};
-  SweepIdSet places = {0};
+                      SweepLaunchResult *result) {
+  *result = (SweepLaunchResult){0};
+  SweepSubmission s = {.launch = launch, .manifest = manifest, .grid = grid, .result = result, .submit_room = -1};
+  SweepIdSet manifest_ids = {0};
   int lock, code;
-  s.wanted = core_memory_allocate((grid->runs + 1) * sizeof *s.wanted);
-  sweep_id_set_add_all(&places, (const char(*)[CORE_RUN_ID])manifest->ids, manifest->count);
+  s.runs = core_memory_allocate((grid->runs + 1) * sizeof *s.runs);
+  sweep_id_set_add_all(&manifest_ids, (const char(*)[CORE_RUN_ID])manifest->ids, manifest->count);
   TRY_GOTO(code, out, begin(&s, &lock));
   if (grid->spec->stop.rule != SWEEP_STOP_NONE)
     TRY_GOTO(code, out, sweep_stop_log_read(launch->root, launch->name, &s.stops));
-  for (size_t run = 0; run < grid->runs; run++) {
+  for (size_t i = 0; i < grid->runs; i++) {
     size_t index;
-    bool wanted;
-    CORE_CHECK(sweep_id_set_find(&places, grid->ids[run], &index)); /* the manifest was merged with this grid */
-    const size_t set = launch->resources ? sweep_resources_of_run(launch->resources, grid, run) : 0;
-    TRY_GOTO(code, out, choose(&s, grid->ids[run], index, set, &wanted));
-    if (wanted)
-      s.wanted[s.count++] =
-        (SweepPendingRun){.index = (int64_t)index, .id = grid->ids[run], .run = run, .set = set};
+    SweepDisposition disposition;
+    CORE_CHECK(sweep_id_set_find(&manifest_ids, grid->ids[i], &index)); /* the manifest was merged with this grid */
+    const size_t set = launch->resources ? sweep_resources_of_run(launch->resources, grid, i) : 0;
+    TRY_GOTO(code, out, classify_run(&s, grid->ids[i], index, set, &disposition));
+    result->runs[disposition]++;
+    if (disposition == SWEEP_RUN_DUE)
+      s.runs[s.count++] =
+        (SweepPendingRun){.index = (int64_t)index, .id = grid->ids[i], .grid_index = i, .set = set};
   }
-  code = launch_generations(&s);
+  code = launch_batches(&s);
 out:
   end(&s, &lock);
-  sweep_id_set_free(&places);
+  sweep_id_set_free(&manifest_ids);
   return code;
 }
 
 int sweep_launch_resubmit(const SweepLaunch *launch, const SweepManifest *manifest, const int64_t *indices,
-                          size_t count,
-                       SweepLaunchResult *done) {
-  *done = (SweepLaunchResult){0};
-  SweepSubmission s = {.launch = launch, .manifest = manifest, .done = done, .room = -1};
+                          size_t count, SweepLaunchResult *result) {
+  *result = (SweepLaunchResult){0};
+  SweepSubmission s = {.launch = launch, .manifest = manifest, .result = result, .submit_room = -1};
   int lock, code;
-  s.wanted = core_memory_allocate((count + 1) * sizeof *s.wanted);
+  s.runs = core_memory_allocate((count + 1) * sizeof *s.runs);
   TRY_GOTO(code, out, begin(&s, &lock));
   for (size_t i = 0; i < count; i++) {
-    const SweepJobMapEntry *place = &s.job_map.entries[indices[i]];
-    if (is_in_queue(&s, (size_t)indices[i])) {
-      done->queued++;
+    const char *id = manifest->ids[indices[i]];
+    const SweepJobMapEntry *entry = &s.job_map.entries[indices[i]];
+    if (is_queued(&s, (size_t)indices[i])) {
+      result->runs[SWEEP_RUN_QUEUED]++;
       continue;
     }
-    if (!place->array) {
-      code = core_error(CORE_USAGE, "run %s was never submitted; sweep submit does it", manifest->ids[indices[i]]);
+    if (!entry->array) {
+      code = core_error(CORE_USAGE, "run %s was never submitted; submit it with sweep submit", id);
       goto out;
     }
-    s.wanted[s.count++] = (SweepPendingRun){.index = indices[i],
-                                   .id = manifest->ids[indices[i]],
-                                   .source = &s.job_map.batches[place->batch],
-                                   .line = place->line,
-                                   .set = launch->run_sets ? launch->run_sets[i] : 0};
+    result->runs[SWEEP_RUN_DUE]++;
+    s.runs[s.count++] = (SweepPendingRun){.index = indices[i],
+                                          .id = id,
+                                          .source = &s.job_map.batches[entry->batch],
+                                          .line = entry->line,
+                                          .set = launch->run_sets ? launch->run_sets[i] : 0};
   }
-  code = launch_generations(&s);
+  code = launch_batches(&s);
 out:
   end(&s, &lock);
+  return code;
+}
+
+/* ---- cost and limits --------------------------------------------------------------------------------------------- */
+
+static int64_t count_tasks(const SweepDemand *demand) {
+  const int64_t runs_per_task = demand->settings->runs_per_task;
+  return ((int64_t)demand->runs + runs_per_task - 1) / runs_per_task;
+}
+
+void sweep_launch_append_cost(const SweepDemand *demands, size_t count, CoreText *text) {
+  double gpu_hours = 0, cpu_hours = 0;
+  bool is_bounded = true;
+  for (size_t i = 0; i < count; i++) {
+    const SlurmSettings *settings = demands[i].settings;
+    const double hours = (double)count_tasks(&demands[i]) * (double)settings->time / 3600;
+    if (demands[i].runs > 0 && settings->time == 0) is_bounded = false;
+    gpu_hours += hours * (double)slurm_settings_task_gpus(settings);
+    cpu_hours += hours * (double)slurm_settings_task_cpus(settings);
+  }
+  if (!is_bounded) core_text_append(text, "without a time limit (slurm.time) the cost has no bound");
+  else if (gpu_hours > 0) core_text_appendf(text, "at most %.4g GPU-hours and %.4g CPU-hours", gpu_hours, cpu_hours);
+  else core_text_appendf(text, "at most %.4g CPU-hours", cpu_hours);
+}
+
+/* Appends a line for each limit that a single task exceeds. */
+static void append_task_limits(const SlurmAllowance *allowance, const SlurmSettings *settings, CoreText *text) {
+  const double minutes = (double)settings->time / 60, cpus = (double)slurm_settings_task_cpus(settings) * minutes;
+  if (cpus > allowance->task_cpu_minutes)
+    core_text_appendf(text, "  a task may use %.4g CPU-hours (MaxTRESMinsPerJob), these request %.4g: none would "
+                      "start; lower slurm.time\n", allowance->task_cpu_minutes / 60, cpus / 60);
+  if (minutes > allowance->task_minutes)
+    core_text_appendf(text, "  a task may last %.4g minutes (MaxWall), these request %.4g: none would start; lower "
+                      "slurm.time\n", allowance->task_minutes, minutes);
+}
+
+void sweep_launch_append_allowance(const SlurmAllowance *allowance, const SweepDemand *demands, size_t count,
+                                   CoreText *text) {
+  int64_t tasks = 0;
+  double cpu_minutes = 0, gpu_minutes = 0;
+  for (size_t i = 0; i < count; i++) {
+    const SlurmSettings *settings = demands[i].settings;
+    const double minutes = (double)count_tasks(&demands[i]) * (double)settings->time / 60;
+    tasks += count_tasks(&demands[i]);
+    cpu_minutes += (double)slurm_settings_task_cpus(settings) * minutes;
+    gpu_minutes += (double)slurm_settings_task_gpus(settings) * minutes;
+  }
+  const char *account = *allowance->account ? allowance->account : "?";
+  if (allowance->submit_room >= 0 && tasks > allowance->submit_room)
+    core_text_appendf(text, "  account %s may have %lld jobs in the queue (MaxSubmitJobs), %lld more now: of %lld "
+                      "tasks the rest waits\n", account, (long long)allowance->submit_max,
+                      (long long)allowance->submit_room, (long long)tasks);
+  if (cpu_minutes > allowance->cpu_minutes)
+    core_text_appendf(text, "  account %s has %.4g CPU-hours left (GrpTRESMins), these runs may use %.4g: the last "
+                      "would never start\n", account, allowance->cpu_minutes / 60, cpu_minutes / 60);
+  if (gpu_minutes > allowance->gpu_minutes)
+    core_text_appendf(text, "  account %s has %.4g GPU-hours left (GrpTRESMins), these runs may use %.4g: the last "
+                      "would never start\n", account, allowance->gpu_minutes / 60, gpu_minutes / 60);
+  for (size_t i = 0; i < count; i++)
+    if (demands[i].runs > 0) append_task_limits(allowance, demands[i].settings, text);
+}
+
+/* Whether a task with these settings fits the partition. */
+static bool fits(const SlurmPartition *p, const SlurmSettings *s) {
+  return p->up && (!p->time_max_s || s->time <= p->time_max_s) && s->nodes <= p->nodes &&
+         slurm_settings_task_cpus(s) / s->nodes <= p->cpus_max &&
+         slurm_settings_task_gpus(s) / s->nodes <= p->gpus_max && s->mem * s->runs_per_task <= p->memory_max_mb;
+}
+
+/* Whether `name` is in a comma-separated list. */
+static bool is_listed(const char *list, const char *name) {
+  const size_t length = strlen(name);
+  const char *item = list;
+  while (*item) {
+    if (strncmp(item, name, length) == 0 && (item[length] == ',' || !item[length])) return true;
+    item += strcspn(item, ",");
+    if (*item == ',') item++;
+  }
+  return false;
+}
+
+static int no_such_partition(const char *name, const SlurmPartition *partitions, size_t count) {
+  CoreText names = {0};
+  for (size_t i = 0; i < count; i++) core_text_appendf(&names, "%s%s", i ? ", " : "", partitions[i].name);
+  const int code = core_error(CORE_USAGE, "slurm.partition = %s: this cluster has no such partition; it has %s", name,
+                              core_text_string(&names));
+  core_text_free(&names);
+  return code;
+}
+
+static int too_large(const SlurmPartition *p, const SlurmSettings *s) {
+  char limit[32], requested[32];
+  return core_error(
+    CORE_USAGE,
+    "no task fits partition %s: a task requests %s, %lld nodes with %lld CPUs, %lld GPUs and %lld MB each; the "
+    "partition has %lld nodes%s with at most %lld CPUs, %lld GPUs and %lld MB, for at most %s; change slurm.time, "
+    "nodes, cpus_per_run, gpus_per_run, mem or runs_per_task",
+    p->name, s->time ? slurm_time_format(s->time, requested) : "its default time", (long long)s->nodes,
+    (long long)(slurm_settings_task_cpus(s) / s->nodes), (long long)(slurm_settings_task_gpus(s) / s->nodes),
+    (long long)(s->mem * s->runs_per_task), (long long)p->nodes, p->up ? "" : " (it is down)", (long long)p->cpus_max,
+    (long long)p->gpus_max, (long long)p->memory_max_mb,
+    p->time_max_s ? slurm_time_format(p->time_max_s, limit) : "any time");
+}
+
+int sweep_launch_check_fit(SlurmCluster *cluster, const SlurmSettings *settings) {
+  SlurmPartition *partitions;
+  const SlurmPartition *candidate = NULL;
+  size_t count;
+  bool is_fitting = false;
+  TRY(slurm_partitions(cluster, &partitions, &count));
+  for (size_t i = 0; i < count && !is_fitting; i++) {
+    const bool is_candidate =
+      *settings->partition ? is_listed(settings->partition, partitions[i].name) : partitions[i].is_default;
+    if (!is_candidate) continue;
+    candidate = &partitions[i];
+    is_fitting = fits(candidate, settings);
+  }
+  int code = CORE_OK;
+  if (!candidate && *settings->partition) code = no_such_partition(settings->partition, partitions, count);
+  else if (candidate && !is_fitting) code = too_large(candidate, settings);
+  free(partitions);
   return code;
 }

@@ -1,6 +1,6 @@
-/* Runs to Slurm: chooses what is missing, writes the batch, cuts it into arrays and hands them over, exactly once
- * whatever happens in between. `sweep submit`'s and `sweep retry`'s way to a cluster, as executor.h is the way to this
- * machine. */
+/* Submission of runs to Slurm: selects the missing runs, writes their batch, splits it into arrays and submits each of
+ * them exactly once, even if a crash interrupts it. The path of `sweep submit` and `sweep retry` to a cluster, as
+ * executor.h is the path to this machine. */
 #ifndef SWEEP_LAUNCH_H
 #define SWEEP_LAUNCH_H
 #include <stdbool.h>
@@ -8,73 +8,105 @@
 #include <stdio.h>
 
 #include "slurm/cluster.h"
+#include "store/workspace/run.h"
 #include "sweep/spec/grid.h"
 #include "sweep/spec/manifest.h"
 #include "sweep/spec/resources.h"
 
-/* Instead of submitting: the script of one of the arrays that would be handed over, to the byte. */
+/* Effect of a launch. All modes except SWEEP_LAUNCH_SUBMIT leave the workspace and the queue unchanged. */
+typedef enum SweepLaunchMode {
+  SWEEP_LAUNCH_SUBMIT,
+  SWEEP_LAUNCH_DRY_RUN,   /* print the batches and their cost */
+  SWEEP_LAUNCH_TEST_ONLY, /* also ask Slurm when the first array of each batch would start (sbatch --test-only) */
+  SWEEP_LAUNCH_PREVIEW,   /* print nothing; generate the script of one array */
+} SweepLaunchMode;
+
+/* Request and result of SWEEP_LAUNCH_PREVIEW. */
 typedef struct SweepPreview {
-  int64_t array;                  /* which, counted over the whole submission */
-  int64_t arrays;                 /* out: how many there are */
-  CoreText script;                /* out: "" when there is no such array */
+  int64_t array;                  /* index of the array, counted over the whole submission */
+  int64_t arrays;                 /* out: number of arrays */
+  CoreText script;                /* out: its script, to the byte; "" if there is no such array */
 } SweepPreview;
 
 typedef struct SweepLaunch {
-  const char *root, *name;
-  SlurmCluster *cluster;          /* NULL only with dry_run */
-  const SlurmSettings *settings;  /* the sweep's: its account, what it waits for, how many run at a time */
-  const SweepResources *resources; /* sets of runs, by block; NULL: settings holds for all */
-  const size_t *run_sets;         /* [count] of sweep_launch_resubmit: the set of each run; NULL: the first */
-  bool force;                     /* also finished and diverged runs, from the beginning */
-  int64_t forced_from;            /* but none that is in this batch or a later one; 0: all */
-  bool keep_failed;               /* failed runs stay as they are */
-  bool dry_run, test_only;        /* say what would be done; change nothing */
-  SweepPreview *preview;          /* not NULL: as dry_run, and says nothing */
-  FILE *words;                    /* who tells what is done: NULL is stdout; with --json stderr */
-  bool held;                      /* hand them over held: sweep release lets them start */
+  const char *root, *name;        /* workspace, sweep */
+  SweepLaunchMode mode;
+  SweepPreview *preview;          /* of SWEEP_LAUNCH_PREVIEW */
+  SlurmCluster *cluster;          /* NULL only in dry runs and previews */
+  const SlurmSettings *settings;  /* settings of the whole sweep: account, slurm.after, max_running */
+  const SweepResources *resources; /* resource sets of the blocks; NULL: all runs use `settings` */
+  const size_t *run_sets;         /* [count] resource set of each run of sweep_launch_resubmit; NULL: the first */
+  bool force;                     /* restart finished and diverged runs from the beginning */
+  int64_t forced_before_batch;    /* except runs last submitted in this batch or a later one; 0: no exception */
+  bool keep_failed;               /* leave failed runs alone */
+  FILE *out;                      /* human-readable progress; NULL: stdout. stderr with --json */
+  bool held;                      /* submit the arrays held; sweep release lets them start */
 } SweepLaunch;
 
-/* What there was to do and what was done. */
+/* What a submission does with a run, and why. */
+typedef enum SweepDisposition {
+  SWEEP_RUN_DUE,                  /* submitted */
+  SWEEP_RUN_QUEUED,
+  SWEEP_RUN_RUNNING,
+  SWEEP_RUN_FINISHED,
+  SWEEP_RUN_DIVERGED,
+  SWEEP_RUN_FAILED,               /* and keep_failed */
+  SWEEP_RUN_STOPPED_BY_RULE,      /* until sweep retry resumes it */
+  SWEEP_RUN_EXHAUSTED,            /* ran out of memory and would get no more */
+  SWEEP_DISPOSITIONS
+} SweepDisposition;
+
+/* Facts about a run that decide its disposition. */
+typedef struct SweepRunEvidence {
+  StoreStatus status;
+  bool is_queued;
+  bool is_forced;                 /* --force applies to it */
+  bool keep_failed;
+  bool is_stopped_by_rule;        /* by the sweep's stop.log */
+} SweepRunEvidence;
+
+/* Returns the disposition that applies first, in the order of the enum after SWEEP_RUN_DUE. Memory is not considered:
+ * never SWEEP_RUN_EXHAUSTED. */
+SweepDisposition sweep_run_disposition(const SweepRunEvidence *evidence);
+
 typedef struct SweepLaunchResult {
-  size_t submitted, queued, finished, diverged, failed, running, /* failed: kept so */
-      exhausted; /* exhausted: out of memory: the same would happen again */
-  size_t stopped;                 /* by the sweep's [stop] rule: sweep retry takes them up */
-  size_t orphans;                 /* begin from runs that are neither done nor in any queue: they would fail */
-  char orphan[CORE_RUN_ID];       /* such a parent */
+  size_t runs[SWEEP_DISPOSITIONS]; /* number of runs by disposition */
+  size_t submitted;               /* due runs that Slurm accepted */
+  size_t waiting;                 /* due runs that the account's limit on queued jobs holds back */
+  size_t rejected;                /* due runs that Slurm did not accept */
+  char rejection[512];            /* Slurm's reason; "": none was rejected */
+  size_t orphans;                 /* due runs left out since their parent is neither done nor in a queue */
+  char orphan[CORE_RUN_ID];       /* one such parent */
   size_t arrays, tasks;
-  size_t refused;                 /* runs that Slurm did not take; refusal says why */
-  char refusal[512];
-  int64_t batch;                  /* the first that this submission made, or would have */
-  size_t waiting;                 /* runs that the account's limit on queued jobs keeps out for now */
+  int64_t batch;                  /* number of the first batch of this submission, also in a dry run */
 } SweepLaunchResult;
 
-/* Submits the runs of the grid that are neither done nor in the queue. Prints a line for each array. CORE_FAIL:
- * somebody else is submitting this sweep; Slurm cannot be reached or refuses; what it has taken until then stays, and
- * the next call goes on. */
+/* Submits the due runs of the grid. Prints a line per array. CORE_FAIL: another process is submitting this sweep, or
+ * Slurm cannot be reached or rejects an array. Accepted arrays stay submitted, and the next call submits the rest. */
 int sweep_launch_grid(const SweepLaunch *launch, const SweepGrid *grid, const SweepManifest *manifest,
-                      SweepLaunchResult *done);
+                      SweepLaunchResult *result);
 
 /* Submits runs again that were submitted before (by manifest index, ascending), whatever their state: sweep retry. */
 int sweep_launch_resubmit(const SweepLaunch *launch, const SweepManifest *manifest, const int64_t *indices,
-                          size_t count,
-                       SweepLaunchResult *done);
+                          size_t count, SweepLaunchResult *result);
 
-/* Runs that ask for the same. */
+/* ---- cost and limits --------------------------------------------------------------------------------------------- */
+
+/* Number of runs with the same settings. */
 typedef struct SweepDemand {
   const SlurmSettings *settings;
   size_t runs;
 } SweepDemand;
 
-/* "at most 12.5 GPU-hours and 50 CPU-hours" by the tasks' time limits, of all demands together. */
+/* Appends "at most 12.5 GPU-hours and 50 CPU-hours": all demands together, by the time limits of their tasks. */
 void sweep_launch_append_cost(const SweepDemand *demands, size_t count, CoreText *text);
 
-/* Lines on what the account still allows, where these runs need more: jobs in the queue, minutes of processors and
- * GPUs. */
+/* Appends a line for each limit of the account that these runs exceed: queued jobs, CPU and GPU minutes. */
 void sweep_launch_append_allowance(const SlurmAllowance *allowance, const SweepDemand *demands, size_t count,
-                            CoreText *text);
+                                   CoreText *text);
 
-/* Does what is asked for fit a partition of this cluster at all? CORE_USAGE names the setting and the largest that
- * fits. */
+/* Checks that a task with these settings fits a partition of the cluster. CORE_USAGE names the settings and the limits
+ * of the partition. */
 int sweep_launch_check_fit(SlurmCluster *cluster, const SlurmSettings *settings);
 
 #endif

@@ -1,4 +1,4 @@
-/* The record as key=value lines, replaced whole. */
+/* Format of the record: key=value lines, rewritten as a whole (record.h). */
 #include "sweep/cluster/record.h"
 
 #include <stdlib.h>
@@ -29,33 +29,39 @@ int sweep_record_write(const char *root, const char *id, const SweepRecord *reco
     (long long)record->batch, (long long)record->job, (long long)record->task, (long long)record->starts,
     (long long)record->stalled, (long long)record->iteration, cause_name(record->cause), record->started_unix_s,
     record->ended_unix_s, record->first_unix_s, record->spent_s, (long long)record->peak_mb, record->node,
-    (long long)record->slurm_job, (long long)record->over);
-  /* Not brought to disk: a record that a power cut takes along costs a count of starts, and each task writes two. */
+    (long long)record->slurm_job, (long long)record->restarted_attempt);
+  /* Not synced: each task writes two records, and losing one in a power failure costs only a count of starts. */
   const int code = core_files_replace(path, text.data, text.length);
   core_text_free(&text);
   return code;
 }
 
-int sweep_record_read(const char *root, const char *id, SweepRecord *record, bool *present) {
+int sweep_record_read(const char *root, const char *id, SweepRecord *record, bool *exists) {
   char path[CORE_PATH_MAX], *data, cause[32] = "";
   size_t size;
   long long batch, job, task, starts, stalled, iteration, peak = 0, slurm_job = 0, over = -1;
   *record = (SweepRecord){0};
   TRY(store_path_run(root, id, "job", path));
-  *present = core_files_exists(path);
-  if (!*present) return CORE_OK;
+  *exists = core_files_exists(path);
+  if (!*exists) return CORE_OK;
   TRY(core_files_read(path, 4096, &data, &size));
-  *present =
+  *exists =
     sscanf(data,
            "batch=%lld job=%lld task=%lld starts=%lld stalled=%lld iteration=%lld cause=%31s started=%lf ended=%lf "
            "first=%lf spent=%lf peak_mb=%lld node=%63s slurm_job=%lld over=%lld",
            &batch, &job, &task, &starts, &stalled, &iteration, cause, &record->started_unix_s, &record->ended_unix_s,
            &record->first_unix_s, &record->spent_s, &peak, record->node, &slurm_job, &over) >= 9;
   free(data);
-  if (!*present) return CORE_OK;
-  record->batch = batch, record->job = job, record->task = task, record->slurm_job = slurm_job;
-  record->starts = starts, record->stalled = stalled, record->iteration = iteration, record->peak_mb = peak;
-  record->over = over;
+  if (!*exists) return CORE_OK;
+  record->batch = batch;
+  record->job = job;
+  record->task = task;
+  record->slurm_job = slurm_job;
+  record->starts = starts;
+  record->stalled = stalled;
+  record->iteration = iteration;
+  record->restarted_attempt = over;
+  record->peak_mb = peak;
   for (int i = 0; i < CAUSES; i++)
     if (strcmp(cause, cause_names[i]) == 0) record->cause = (SweepCause)i;
   return CORE_OK;

@@ -1,4 +1,4 @@
-/* How many tasks an array takes, and the typed values and the script of each. Calls nobody. */
+/* Computes array sizes, throttles and scripts (split.h). Makes no calls to Slurm. */
 #include "sweep/cluster/split.h"
 
 #include <stdlib.h>
@@ -10,20 +10,22 @@
 #include "slurm/script.h"
 #include "sweep/cluster/journal.h"
 
-enum { ARRAY_TASKS_OTHERWISE = 1000 };
+enum { ARRAY_TASKS_DEFAULT = 1000 }; /* for a cluster that cannot be queried */
+
+static int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
 
 SweepSplit sweep_split_make(const SweepLaunch *launch, const SlurmSettings *settings, const SlurmLimits *limits,
-                            int64_t room, size_t runs, int64_t number) {
-  const int64_t packed = settings->runs_per_task;
+                            int64_t submit_room, size_t runs, int64_t batch) {
+  const int64_t runs_per_task = settings->runs_per_task;
   SweepSplit split = {.launch = launch,
-                  .settings = settings,
-                  .number = number,
-                  .hash = "0000000000000000",
-                  .runs = runs,
-                  .tasks = ((int64_t)runs + packed - 1) / packed,
-                  .array_tasks = limits ? limits->array_tasks_max : ARRAY_TASKS_OTHERWISE};
-  if (room > 0 && room < split.array_tasks) split.array_tasks = room;
-  if (limits && limits->jobs_max > 0 && limits->jobs_max < split.array_tasks) split.array_tasks = limits->jobs_max;
+                      .settings = settings,
+                      .batch = batch,
+                      .hash = "0000000000000000",
+                      .runs = runs,
+                      .tasks = ((int64_t)runs + runs_per_task - 1) / runs_per_task,
+                      .array_tasks = limits ? limits->array_tasks_max : ARRAY_TASKS_DEFAULT};
+  if (submit_room > 0) split.array_tasks = min(split.array_tasks, submit_room);
+  if (limits && limits->jobs_max > 0) split.array_tasks = min(split.array_tasks, limits->jobs_max);
   split.arrays = (split.tasks + split.array_tasks - 1) / split.array_tasks;
   return split;
 }
@@ -34,11 +36,11 @@ size_t sweep_split_runs(const SweepSplit *split, int64_t array) {
   return split->runs - first < full ? split->runs - first : full;
 }
 
-void sweep_wait_add(SweepWait *wait, SlurmId id, int64_t number, int64_t array) {
-  char words[64];
-  snprintf(words, sizeof words, " array %lld of batch %lld;", (long long)array, (long long)number);
+void sweep_wait_add(SweepWait *wait, SlurmId id, int64_t batch, int64_t array) {
+  char label[64];
+  snprintf(label, sizeof label, " array %lld of batch %lld;", (long long)array, (long long)batch);
   if (id.job == 0) {
-    if (!strstr(core_text_string(&wait->unknown), words)) core_text_append(&wait->unknown, words);
+    if (!strstr(core_text_string(&wait->unknown), label)) core_text_append(&wait->unknown, label);
     return;
   }
   for (size_t i = 0; i < wait->count; i++)
@@ -53,38 +55,38 @@ void sweep_wait_free(SweepWait *wait) {
   *wait = (SweepWait){0};
 }
 
-/* max_running holds for the whole sweep: arrays share it; where there are more arrays than that, each waits for an
- * earlier one. */
-static int64_t throttle_of(const SweepSplit *split, int64_t array) {
-  const SlurmSettings *settings = split->settings;
-  if (settings->max_running == 0) return 0;
-  const int64_t share = settings->max_running / split->arrays + (array < settings->max_running % split->arrays);
+/* Returns the array's share of max_running, which limits the whole sweep; 0: no limit. If there are more arrays than
+ * max_running, each has a share of 1 and depends on an earlier one. */
+static int64_t compute_throttle(const SweepSplit *split, int64_t array) {
+  const int64_t max_running = split->settings->max_running;
+  if (max_running == 0) return 0;
+  const int64_t share = max_running / split->arrays + (array < max_running % split->arrays);
   return share > 0 ? share : 1;
 }
 
 int sweep_split_job(const SweepSplit *split, int64_t array, const SweepWait *wait, SweepArrayJob *job) {
   const SweepLaunch *launch = split->launch;
-  char program[CORE_PATH_MAX], number[32], first[32];
-  const int64_t begin = array * split->array_tasks,
-                end = begin + split->array_tasks < split->tasks ? begin + split->array_tasks : split->tasks;
+  char program[CORE_PATH_MAX], batch_text[32], array_text[32];
+  const int64_t first = array * split->array_tasks;
   *job = (SweepArrayJob){0};
-  if (*split->settings->container) snprintf(program, sizeof program, "sweep"); /* the image's, by its PATH */
+  if (*split->settings->container) snprintf(program, sizeof program, "sweep"); /* found by the container's PATH */
   else TRY(core_program_path(program));
-  TRY(sweep_batch_output(launch->root, launch->name, split->number, array, job->output));
+  TRY(sweep_batch_output(launch->root, launch->name, split->batch, array, job->output));
   if (strpbrk(job->output, "%\n"))
-    return core_error(CORE_USAGE, "%s: Slurm takes no folder whose name holds %% or a newline", launch->root);
-  snprintf(number, sizeof number, "%lld", (long long)split->number);
-  snprintf(first, sizeof first, "%lld", (long long)array);
+    return core_error(CORE_USAGE, "%s: Slurm does not accept a directory whose name contains %% or a newline; use "
+                      "another workspace", launch->root);
+  snprintf(batch_text, sizeof batch_text, "%lld", (long long)split->batch);
+  snprintf(array_text, sizeof array_text, "%lld", (long long)array);
   snprintf(job->remark, sizeof job->remark,
-           "It also waits (--dependency) for what has no number before it is submitted:%s",
+           "It also depends (--dependency) on jobs that have no number before they are submitted:%s",
            core_text_string(&wait->unknown));
-  const char *const command[] = {program, "task", "--root", launch->root, launch->name, number, first, NULL};
+  const char *const command[] = {program, "task", "--root", launch->root, launch->name, batch_text, array_text, NULL};
   job->job = (SlurmJob){.name = launch->name,
-                        .comment = sweep_journal_comment(launch->name, split->number, split->hash, array, job->comment),
+                        .comment = sweep_journal_comment(launch->name, split->batch, split->hash, array, job->comment),
                         .folder = launch->root,
                         .output = job->output,
-                        .tasks = end - begin,
-                        .running_max = throttle_of(split, array),
+                        .tasks = min(split->array_tasks, split->tasks - first),
+                        .running_max = compute_throttle(split, array),
                         .after = wait->after,
                         .after_count = wait->count,
                         .after_each = wait->after_each,

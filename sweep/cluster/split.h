@@ -1,5 +1,5 @@
-/* A batch split into Slurm arrays, and what Slurm is told of each: the same whether it is submitted, tested or only
- * shown. */
+/* Splits a batch into Slurm arrays and fills in the job of each, the same whether it is submitted, tested or
+ * previewed. */
 #ifndef SWEEP_SPLIT_H
 #define SWEEP_SPLIT_H
 #include "core/files.h"
@@ -10,41 +10,45 @@
 
 typedef struct SweepSplit {
   const SweepLaunch *launch;     /* borrowed */
-  const SlurmSettings *settings; /* its runs'; borrowed */
-  int64_t number;                /* of the batch */
-  char hash[SWEEP_HASH];
+  const SlurmSettings *settings; /* of the batch's runs; borrowed */
+  int64_t batch;                 /* number of the batch */
+  char hash[SWEEP_HASH];         /* of the batch file */
   size_t runs;
-  int64_t tasks, array_tasks;    /* of the batch; of a full array */
+  int64_t tasks;                 /* of the whole batch */
+  int64_t array_tasks;           /* of a full array */
   int64_t arrays;
 } SweepSplit;
 
-/* limits: NULL for a cluster that cannot be asked, which means Slurm's defaults. room: how many tasks may be submitted
- * at this moment, which is the most that an array gets; 0 or less: no limit. The caller fills in the hash. */
+/* Splits `runs` runs of batch number `batch`. limits NULL: the cluster cannot be queried, so Slurm's defaults apply.
+ * submit_room: tasks that may be submitted now, the maximum of an array; 0 or less: no limit. The caller fills in the
+ * hash. */
 SweepSplit sweep_split_make(const SweepLaunch *launch, const SlurmSettings *settings, const SlurmLimits *limits,
-                            int64_t room, size_t runs, int64_t number);
+                            int64_t submit_room, size_t runs, int64_t batch);
 
-/* How many runs array 0 .. arrays-1 carries. */
+/* Returns the number of runs in array 0 .. arrays-1. */
 size_t sweep_split_runs(const SweepSplit *split, int64_t array);
 
-/* What an array waits for: jobs and tasks. For previews, `unknown` names those that have no number yet. */
+/* Dependencies of an array. */
 typedef struct SweepWait {
-  SlurmId *after;
+  SlurmId *after;                /* [count] jobs and tasks that must have ended */
   size_t count;
-  int64_t after_each;            /* see SlurmJob */
-  CoreText unknown;              /* " array 0 of batch 1;"...; empty: none */
+  int64_t after_each;            /* as in SlurmJob */
+  CoreText unknown;              /* of previews: dependencies that have no job id yet, " array 0 of batch 1;"... */
 } SweepWait;
-/* Once each. A job of number 0 is one that this submission is yet to get: `array` of batch `number` (a preview). */
-void sweep_wait_add(SweepWait *wait, SlurmId id, int64_t number, int64_t array);
+/* Adds a dependency, once. id.job 0: array `array` of batch `batch` of this submission, which has no job id yet (a
+ * preview). */
+void sweep_wait_add(SweepWait *wait, SlurmId id, int64_t batch, int64_t array);
 void sweep_wait_free(SweepWait *wait);
 
-typedef struct SweepArrayJob {   /* a job with what it borrows */
+/* A job and the texts that it borrows. */
+typedef struct SweepArrayJob {
   SlurmJob job;
   char comment[SLURM_NAME], output[CORE_PATH_MAX], remark[512];
   CoreText script;
 } SweepArrayJob;
 
-/* Fills in a job, script included; borrows launch and wait. Caller calls core_text_free(&job->script), whatever is
- * returned. */
+/* Fills in a job, including its script; borrows launch and wait. The caller calls core_text_free(&job->script), also
+ * after an error. */
 int sweep_split_job(const SweepSplit *split, int64_t array, const SweepWait *wait, SweepArrayJob *job);
 
 #endif

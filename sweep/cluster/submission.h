@@ -1,5 +1,5 @@
-/* One submission at work: what it knows of the sweep, of Slurm and of its runs. launch.c leads it; here are what Slurm
- * has already (submission_queue.c), and which runs come before which (submission_order.c). */
+/* State of one submission: its sweep, Slurm's queue and the runs to submit. launch.c drives it; submission.c reads the
+ * queue, orders the runs by their parents and determines the dependencies of each array. */
 #ifndef SWEEP_SUBMISSION_H
 #define SWEEP_SUBMISSION_H
 #include "sweep/cluster/generations.h"
@@ -8,73 +8,73 @@
 #include "sweep/cluster/split.h"
 #include "sweep/stop/stop_log.h"
 
-/* A run to submit: of the grid, or as it stands in an earlier batch (source). */
+/* A run to submit: of the grid, or a line of an earlier batch. */
 typedef struct SweepPendingRun {
-  int64_t index;               /* in the manifest */
+  int64_t index;               /* manifest index */
   const char *id;
-  size_t run;
-  const SweepBatch *source;
-  size_t line;
-  size_t parent;               /* in the list, or as generations.h says; `task` carries a SWEEP_PARENT_EXTERNAL */
-  SlurmId task;
-  size_t generation, place;    /* where generations.h has put it */
-  size_t set;                  /* number in launch->resources */
+  size_t grid_index;           /* in SweepSubmission.grid */
+  const SweepBatch *source;    /* earlier batch; NULL: the grid */
+  size_t line;                 /* in `source` */
+  size_t parent;               /* index in SweepSubmission.runs, SWEEP_NO_PARENT or SWEEP_PARENT_EXTERNAL */
+  SlurmId parent_task;         /* task of a SWEEP_PARENT_EXTERNAL */
+  size_t batch, batch_line;    /* index in SweepSubmission.batches, and the run's line there */
+  size_t set;                  /* index of its resource set */
 } SweepPendingRun;
 
-/* One batch of it. */
-typedef struct SweepGenerationBatch {
-  SweepGeneration order;
-  size_t set;                  /* all of its runs have the same */
+/* Runs of one generation that share a resource set. */
+typedef struct SweepPendingBatch {
+  SweepGeneration generation;  /* `first` and `count` are a range of SweepSubmission.runs */
+  size_t set;                  /* index of the resource set */
   SweepSplit split;
-  int64_t *jobs;               /* [split.arrays]; 0: not (yet) taken by Slurm */
-} SweepGenerationBatch;
+  int64_t *jobs;               /* [split.arrays] Slurm job ids; 0: not (yet) accepted */
+} SweepPendingBatch;
 
-/* What one submission works with. */
 typedef struct SweepSubmission {
   const SweepLaunch *launch;
   const SweepManifest *manifest;
-  const SweepGrid *grid;       /* NULL: runs of earlier batches */
+  const SweepGrid *grid;       /* NULL: the runs are lines of earlier batches */
   SweepJobMap job_map;
   SlurmTasks queue;
   const SlurmLimits *limits;   /* NULL without a cluster */
-  SlurmAllowance allowance;    /* of the account, when the submission began */
-  int64_t room;                /* tasks that it still lets us submit; -1: any number */
-  SweepWait after;             /* jobs of settings->after that are still there */
-  SweepStopLog stops;          /* of the grid's sweep: what its [stop] rule has stopped is not submitted */
-  SweepLaunchResult *done;
-  SweepPendingRun *wanted;         /* [count] */
+  SlurmAllowance allowance;    /* of the account, at the start of the submission */
+  int64_t submit_room;         /* tasks that the account may still submit; -1: unlimited */
+  SweepWait after;             /* unfinished jobs of the sweeps in slurm.after */
+  SweepStopLog stops;          /* decisions of the sweep's [stop] rule */
+  SweepLaunchResult *result;
+  SweepPendingRun *runs;       /* [count] */
   size_t count;
-  SweepGenerationBatch *generations;
-  size_t generation_count;
+  SweepPendingBatch *batches;  /* [batch_count], parents before children */
+  size_t batch_count;
 } SweepSubmission;
 
-/* Who tells what is done. */
-FILE *sweep_submission_words(const SweepSubmission *s);
-/* Returns the settings of a set's runs. */
+/* Returns the stream for human-readable progress. */
+FILE *sweep_submission_out(const SweepSubmission *s);
+/* Returns the settings of a resource set. */
 const SlurmSettings *sweep_submission_settings(const SweepSubmission *s, size_t set);
 
-/* ---- what Slurm has ---------------------------------------------------------------------------------------------- */
+/* ---- the queue --------------------------------------------------------------------------------------------------- */
 
-/* Asks for the jobs of this sweep and of those in slurm.after: fills `queue`, and joins `job_map` to it. */
+/* Lists the jobs of this sweep and of those in slurm.after: fills `queue` and joins `job_map` to it. */
 int sweep_submission_read_queue(SweepSubmission *s);
-/* sweep_submission_read_queue, and finds out what became of arrays that were asked for and never answered: waits for
- * those that may be under way, and journals which were taken and which are gone. */
+/* Reads the queue and resolves arrays that were requested but never confirmed: waits for those that may still be on
+ * their way, then records each as accepted or lost in the journal. */
 int sweep_submission_reconcile(SweepSubmission *s);
-/* Fills `after`: the jobs of other sweeps that must have ended first, as far as they have not. */
+/* Fills `after` with the unfinished jobs of the sweeps in slurm.after. */
 int sweep_submission_find_after(SweepSubmission *s);
 
-/* ---- which runs come first --------------------------------------------------------------------------------------- */
+/* ---- order ------------------------------------------------------------------------------------------------------- */
 
-/* The settings of a run to submit. */
-int sweep_submission_config(const SweepSubmission *s, const SweepPendingRun *wanted, CoreConfig *config);
-/* Finds the runs that runs begin from (init.from). Leaves out whoever begins from a run that nobody is at, and counts
- * it in `done`. */
+/* Reads the configuration of a run to submit. */
+int sweep_submission_config(const SweepSubmission *s, const SweepPendingRun *run, CoreConfig *config);
+/* Finds the parents (init.from) of all runs. Drops runs whose parent is neither done nor in a queue, and counts them in
+ * result->orphans. */
 int sweep_submission_find_parents(SweepSubmission *s);
-/* Sorts the runs into generations, and each into its resource sets: a batch each. With slurm.max_running batches follow
- * each other: a child must not run together with the parents of others, nor sets at one time. */
+/* Sorts the runs into `batches`, by generation and resource set. With slurm.max_running the batches run one after the
+ * other: neither may a child run together with parents of other runs, nor may two resource sets run at once. */
 void sweep_submission_arrange(SweepSubmission *s);
-/* What an array of a generation waits for. Earlier generations have their jobs. Caller calls sweep_wait_free. */
-void sweep_submission_find_waits(const SweepSubmission *s, const SweepGenerationBatch *generation, int64_t array,
+/* Determines the dependencies of an array. The arrays of earlier batches have their jobs. The caller calls
+ * sweep_wait_free. */
+void sweep_submission_find_waits(const SweepSubmission *s, const SweepPendingBatch *batch, int64_t array,
                                  SweepWait *wait);
 
 #endif

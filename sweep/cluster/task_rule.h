@@ -1,5 +1,4 @@
-/* A sweep's [stop] rule as its tasks on Slurm carry it out: one of them looks now and then, all read what was
- * decided. */
+/* A sweep's [stop] rule in its Slurm tasks: one of them decides from time to time, and all read the decisions. */
 #ifndef SWEEP_TASK_RULE_H
 #define SWEEP_TASK_RULE_H
 #include "sweep/stop/stop_log.h"
@@ -7,21 +6,24 @@
 typedef struct SweepTaskRule {
   const char *root, *name;
   bool is_active;             /* the sweep has a rule */
-  double every_s, looked_at_s, took_s;
-  int64_t log_size;           /* of stop.log as read */
+  double interval_s;          /* stop.every */
+  double decided_at_s;        /* end of the last decision, monotonic */
+  double decision_s;          /* its duration */
+  int64_t log_size;           /* bytes of stop.log that `log` was read from */
   SweepStopLog log;
 } SweepTaskRule;
 
 void sweep_task_rule_open(const char *root, const char *name, SweepTaskRule *rule);
 void sweep_task_rule_close(SweepTaskRule *rule);
 
-/* Imports, decides and submits what was promoted, where that is due (decide.h). Then reads what is new in the log.
- * Faults are warnings: the runs go on. */
+/* If a decision is due, imports results, decides (decide.h) and submits promoted runs. Then reads new decisions. Errors
+ * are warnings: the runs go on. */
 void sweep_task_rule_poll(SweepTaskRule *rule);
-/* For a task whose runs have ended: decides in any case, and submits nothing. */
+/* Decides at once, for a task whose runs have ended. Submits nothing. */
 void sweep_task_rule_decide_now(SweepTaskRule *rule);
-/* For a task that is about to end: submits what was promoted, and waits a minute where Slurm does not take it yet. */
+/* Submits promoted runs, for a task that is about to end. Retries for a minute while Slurm does not accept them. */
 void sweep_task_rule_submit_promoted(const SweepTaskRule *rule);
+/* Whether the rule has stopped the run. */
 bool sweep_task_rule_stops(const SweepTaskRule *rule, const char *run);
 
 #endif

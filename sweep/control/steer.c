@@ -282,7 +282,7 @@ static void tell_retry(const RetryOptions *options, const Chosen *chosen, const 
   for (size_t i = 0; i < count; i++) json_array_append_new(runs, core_json_text(chosen->manifest.ids[indices[i]]));
   core_json_print(json_pack("{s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:I, s:o}", "sweep", chosen->name, "action",
                             "retried", "dry_run", options->dry_run, "submitted", (json_int_t)done->submitted,
-                            "queued", (json_int_t)done->queued, "orphaned", (json_int_t)done->orphans, "arrays",
+                            "queued", (json_int_t)done->runs[SWEEP_RUN_QUEUED], "orphaned", (json_int_t)done->orphans, "arrays",
                             (json_int_t)done->arrays, "waiting", (json_int_t)done->waiting, "run", runs));
 }
 
@@ -354,14 +354,14 @@ static int retry(const RetryOptions *options, const Chosen *chosen) {
                               .settings = &settings,
                               .resources = &resources,
                               .run_sets = run_sets,
-                              .words = words,
+                              .out = words,
                               .force = options->force,
-                              .dry_run = options->dry_run};
+                              .mode = options->dry_run ? SWEEP_LAUNCH_DRY_RUN : SWEEP_LAUNCH_SUBMIT};
   if (!options->dry_run) TRY_GOTO(code, out, sweep_environment_record(launch.root, launch.name));
   code = sweep_launch_resubmit(&launch, &chosen->manifest, indices, count, &done);
   sweep_cluster_status_clear_cache();
   if (done.submitted) fprintf(words, "%s: %zu runs submitted again\n", chosen->name, done.submitted);
-  if (done.queued) fprintf(words, "  %zu are in the queue already\n", done.queued);
+  if (done.runs[SWEEP_RUN_QUEUED]) fprintf(words, "  %zu are in the queue already\n", done.runs[SWEEP_RUN_QUEUED]);
   if (done.orphans)
     fprintf(words, "  %zu begin from runs that are neither done nor in a queue (%s): retry those too\n", done.orphans,
             done.orphan);

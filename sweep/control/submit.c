@@ -153,13 +153,13 @@ static void print_kept(const SweepLaunchResult *done, const char *name) {
   const struct {
     size_t count;
     const char *what;
-  } kinds[] = {{done->finished, "finished"},
-               {done->queued, "in the queue already"},
-               {done->running, "running"},
-               {done->diverged, "diverged (--force runs them again)"},
-               {done->failed, "failed (sweep retry runs them again)"},
-               {done->stopped, "stopped by rule (sweep retry --by-rule takes them up)"},
-               {done->exhausted, "ran out of memory (sweep report says how much sweep retry --mem should give them)"}};
+  } kinds[] = {{done->runs[SWEEP_RUN_FINISHED], "finished"},
+               {done->runs[SWEEP_RUN_QUEUED], "in the queue already"},
+               {done->runs[SWEEP_RUN_RUNNING], "running"},
+               {done->runs[SWEEP_RUN_DIVERGED], "diverged (--force runs them again)"},
+               {done->runs[SWEEP_RUN_FAILED], "failed (sweep retry runs them again)"},
+               {done->runs[SWEEP_RUN_STOPPED_BY_RULE], "stopped by rule (sweep retry --by-rule takes them up)"},
+               {done->runs[SWEEP_RUN_EXHAUSTED], "ran out of memory (sweep report says how much sweep retry --mem should give them)"}};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
     if (kinds[i].count) printf("  %zu %s\n", kinds[i].count, kinds[i].what);
   if (done->orphans)
@@ -188,10 +188,10 @@ static int submit_to_slurm(const SubmitOptions *options, const SweepGrid *grid, 
                               .settings = settings,
                               .resources = resources,
                               .force = options->force && !options->keep_failed, /* of the first wave */
-                              .forced_from = first,
+                              .forced_before_batch = first,
                               .keep_failed = options->keep_failed,
-                              .dry_run = options->dry_run,
-                              .test_only = options->test_only,
+                              .mode = options->dry_run ? SWEEP_LAUNCH_DRY_RUN
+                                      : options->test_only ? SWEEP_LAUNCH_TEST_ONLY : SWEEP_LAUNCH_SUBMIT,
                               .held = options->held};
   SweepLaunchResult done;
   if (!options->dry_run && !options->test_only) TRY(sweep_environment_record(launch.root, launch.name));
@@ -199,15 +199,15 @@ static int submit_to_slurm(const SubmitOptions *options, const SweepGrid *grid, 
   if (!options->dry_run && !options->test_only) sweep_cluster_status_clear_cache();
   tell_count(options, "submitted", done.submitted);
   tell_count(options, "arrays", done.arrays);
-  tell_count(options, "queued", done.queued);
-  tell_count(options, "finished", done.finished);
-  tell_count(options, "diverged", done.diverged);
-  tell_count(options, "running", done.running);
-  tell_count(options, "stopped_by_rule", done.stopped);
+  tell_count(options, "queued", done.runs[SWEEP_RUN_QUEUED]);
+  tell_count(options, "finished", done.runs[SWEEP_RUN_FINISHED]);
+  tell_count(options, "diverged", done.runs[SWEEP_RUN_DIVERGED]);
+  tell_count(options, "running", done.runs[SWEEP_RUN_RUNNING]);
+  tell_count(options, "stopped_by_rule", done.runs[SWEEP_RUN_STOPPED_BY_RULE]);
   tell_count(options, "waiting", done.waiting);
-  if (code != CORE_OK && done.submitted + done.refused > 0)
+  if (code != CORE_OK && done.submitted + done.rejected > 0)
     return core_error(code, "%zu runs are in the queue, %zu are not: %s; sweep submit again goes on with those",
-                      done.submitted, done.refused, core_error_message());
+                      done.submitted, done.rejected, core_error_message());
   if (code != CORE_OK) return code;
   if (!options->dry_run && !options->test_only && done.waiting == 0) TRY(end_extension(launch.root, grid));
   if (done.submitted > 0)
@@ -222,7 +222,7 @@ static int submit_to_slurm(const SubmitOptions *options, const SweepGrid *grid, 
       done.waiting, launch.force ? "start those over with sweep retry RUN --force when some have ended, or take submit "
                                    "--force --wait" : "sweep submit again when some have ended, or submit --wait");
   if (!options->wait || options->dry_run || options->test_only) return CORE_OK;
-  if (done.submitted + done.queued == 0 && done.waiting > 0) sleep(ROOM_POLL_S); /* others of ours fill the queue */
+  if (done.submitted + done.runs[SWEEP_RUN_QUEUED] == 0 && done.waiting > 0) sleep(ROOM_POLL_S); /* others of ours fill the queue */
   const int verdict = watch(options->common.root, grid);
   if (done.waiting == 0 || verdict == CORE_FAIL) return verdict; /* failed runs are for a person to look at */
   return submit_to_slurm(options, grid, manifest, settings, resources, cluster, first ? first : done.batch);

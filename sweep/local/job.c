@@ -289,7 +289,7 @@ static int job_start(JobSet *set, Job *job) {
   int code = set->request.force ? CORE_OK : sweep_kept_read(set->root, set->spec.name, &kept);
   const SweepTrainer trainer = {.root = set->root, .id = id, .sweep = set->spec.name, .threads = set->threads,
                                 .is_program = config.program != NULL, .from_start = job->force,
-                                .if_changed = set->request.force ? "restart" : core_text_string(&kept), .place = -1};
+                                .if_changed = set->request.force ? "restart" : core_text_string(&kept), .slot = -1};
   sweep_memory_probe_begin(set->root, id, &job->memory);
   if (code == CORE_OK) code = sweep_trainer_start(&trainer, &job->process);
   core_text_free(&kept);

@@ -33,7 +33,7 @@ int sweep_trainer_program(char path[CORE_PATH_MAX]) {
 /* Runs side by side do not share processors: place p gets the p-th `threads` of those that the task may use. */
 static void share_processors(const SweepTrainer *trainer) {
   cpu_set_t all, own;
-  const int first = trainer->place * trainer->threads;
+  const int first = trainer->slot * trainer->threads;
   int seen = 0;
   if (sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) < first + trainer->threads)
     return; /* not bound: leave it */
@@ -50,7 +50,7 @@ static void share_processors(const SweepTrainer *trainer) {
 static void share_gpus(const SweepTrainer *trainer) {
   const char *visible = getenv("CUDA_VISIBLE_DEVICES");
   if (!visible || trainer->gpus_per_run <= 0) return;
-  const int first = (int)(trainer->place * trainer->gpus_per_run);
+  const int first = (int)(trainer->slot * trainer->gpus_per_run);
   const int count = trainer->gpus_per_run < 1 ? 1 : (int)trainer->gpus_per_run;
   CoreText own = {0};
   int at = 0;
@@ -87,7 +87,7 @@ static _Noreturn void become_trainer(const SweepTrainer *trainer, Words *words, 
       fprintf(stderr, "%s\n", core_error_message());
   }
   setenv(SWEEP_RUN_VARIABLE, trainer->id, 1);
-  if (trainer->place >= 0 && trainer->ranks <= 1) {
+  if (trainer->slot >= 0 && trainer->ranks <= 1) {
     share_processors(trainer);
     share_gpus(trainer);
   }

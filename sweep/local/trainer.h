@@ -18,7 +18,7 @@ typedef struct SweepTrainer {
   /* On a cluster only: */
   int ranks, nodes;       /* more than one rank: started by srun */
   const char *mpi;        /* srun --mpi= */
-  int place;              /* which of several runs in one task; -1: alone. Decides processors and GPUs */
+  int slot;               /* index among the runs of a task, which selects its CPUs and GPUs; -1: the only run */
   double gpus_per_run;
 } SweepTrainer;
 

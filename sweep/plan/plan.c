@@ -194,20 +194,21 @@ static int print_script(const char *root, const SweepPlan *plan, int64_t array) 
   SlurmCluster *cluster = NULL;
   SlurmFault fault;
   SweepPreview preview = {.array = array};
-  SweepLaunchResult done;
+  SweepLaunchResult result;
   const char *name = plan->spec->name;
   TRY(sweep_spec_slurm(plan->spec, &settings));
   int code = slurm_cluster_open(settings.api, &cluster, &fault);
   if (code != CORE_OK && fault != SLURM_ABSENT) return code;
   const SweepLaunch launch = {
     .root = root, .name = name, .cluster = cluster, .settings = &settings, .resources = &plan->resources,
-    .preview = &preview};
-  code = sweep_launch_grid(&launch, &plan->grid, &plan->manifest, &done);
+    .mode = SWEEP_LAUNCH_PREVIEW, .preview = &preview};
+  code = sweep_launch_grid(&launch, &plan->grid, &plan->manifest, &result);
   slurm_cluster_close(&cluster);
   if (code == CORE_OK && preview.arrays == 0)
     code = core_error(
       CORE_FAIL, "%s: there is nothing to submit (%zu runs are finished, %zu in the queue, %zu running, %zu diverged)",
-      name, done.finished, done.queued, done.running, done.diverged);
+      name, result.runs[SWEEP_RUN_FINISHED], result.runs[SWEEP_RUN_QUEUED], result.runs[SWEEP_RUN_RUNNING],
+      result.runs[SWEEP_RUN_DIVERGED]);
   else if (code == CORE_OK && !preview.script.length)
     code = core_error(CORE_USAGE, "--array %lld: %s makes arrays 0 to %lld", (long long)array, name,
                       (long long)preview.arrays - 1);

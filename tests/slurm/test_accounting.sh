@@ -24,7 +24,7 @@ tap_wait 60 limited; tap_result "slurmctld knows the limits" $? "$(scontrol show
 
 # ---- limits of the account
 experiment many 12 20 "time = 00:10:00"
-tap_run "plan names the limit on queued jobs" 0 "account lab lets you have 5 jobs in the queue (MaxSubmitJobs), 5 more now" sweep plan "$tap_dir/many.ini"
+tap_run "plan names the limit on queued jobs" 0 "account lab may have 5 jobs in the queue (MaxSubmitJobs), 5 more now" sweep plan "$tap_dir/many.ini"
 tap_run "and the processor time that is left" 0 "account lab has 1 CPU-hours left (GrpTRESMins), these runs may take 2" sweep plan "$tap_dir/many.ini"
 tap_run "submit takes what fits and says what waits" 75 "7 runs are not submitted yet" submit many --held
 [ "$(in_queue many)" = 5 ]; tap_result "5 are in the queue" $? "$(squeue)"
@@ -37,8 +37,8 @@ sweep release many >/dev/null
 tap_run "--wait goes on until all are done" 0 "12 finished" submit many --wait
 counts many 12 20
 experiment small 8 20 "qos = small" "time = 00:10:00"
-tap_run "a quality of service has limits too" 0 "lets you have 3 jobs in the queue" submit small --dry-run
-tap_run "on a task's processor time as well" 0 "(MaxTRESMinsPerJob), these ask for 0.1667: none would start" submit small --dry-run
+tap_run "a quality of service has limits too" 0 "may have 3 jobs in the queue" submit small --dry-run
+tap_run "on a task's processor time as well" 0 "(MaxTRESMinsPerJob), these request 0.1667: none would start" submit small --dry-run
 experiment strange 2 20 "account = nobody"
 tap_run "an account that is not ours is Slurm's to refuse" 1 "Invalid account" submit strange
 

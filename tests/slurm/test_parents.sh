@@ -36,7 +36,7 @@ tap_run "5 parents and 10 children as arrays of at most 4" 0 "15 runs submitted 
 tap_check "plan --script is what Slurm then keeps, to the byte" "$(same "$tap_dir/preview.0" "$(job_of kin 1 0)")"
 tap_check "the second array's too" "$(same "$tap_dir/preview.1" "$(job_of kin 1 1)")"
 tap_check "a child's but for the number that its parents have not got yet" "$(
-  diff <(grep -v "^# It also waits.* aftercorr: array 0 of batch 1;$" "$tap_dir/preview.2") \
+  diff <(grep -v "^# It also depends.* aftercorr: array 0 of batch 1;$" "$tap_dir/preview.2") \
        <(stored "$(job_of kin 2 0)" | grep -vE "^#SBATCH --(dependency=aftercorr:$(job_of kin 1 0)|kill-on-invalid-dep=yes)$")
   [ "$(grep -c 'aftercorr: array 0 of batch 1' "$tap_dir/preview.2")" = 1 ] || echo "no remark")"
 tap_wait 300 queue_empty
