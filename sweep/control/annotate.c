@@ -1,4 +1,4 @@
-/* `sweep tag`, `sweep note` and `sweep pin`: what people say of sweeps and runs (store/workspace/annotations.h). */
+/* `sweep tag`, `sweep note` and `sweep pin`: user annotations of sweeps and runs (store/workspace/annotations.h). */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,167 +11,170 @@
 
 typedef struct AnnotateOptions { SweepCommon common; bool remove, json; } AnnotateOptions;
 
-/* What is meant, and what is to be said of it. */
-typedef struct Order {
+/* What to annotate, and with what. */
+typedef struct Request {
   const AnnotateOptions *options;
   SweepNamed named;
-  const char **words;         /* tags, or the note */
+  const char **values;        /* [count] tags, or the note */
   size_t count;
   char pinned[CORE_RUN_ID];
-} Order;
+} Request;
 
-static StoreSubject subject_of(const Order *order) {
-  return order->named.is_sweep ? STORE_SUBJECT_SWEEP : STORE_SUBJECT_RUN;
+static StoreSubject subject(const Request *request) {
+  return request->named.is_sweep ? STORE_SUBJECT_SWEEP : STORE_SUBJECT_RUN;
 }
-static const char *name_of(const Order *order) { return order->named.is_sweep ? order->named.name : order->named.id; }
 
-static void print_json(const Order *order, const StoreAnnotations *said) {
-  json_t *object = store_annotations_json(said, subject_of(order));
-  json_object_set_new(object, store_subject_name(subject_of(order)), core_json_text(name_of(order)));
+static const char *subject_name(const Request *request) {
+  return request->named.is_sweep ? request->named.name : request->named.id;
+}
+
+static void print_json(const Request *request, const StoreAnnotations *annotations) {
+  json_t *object = store_annotations_json(annotations, subject(request));
+  json_object_set_new(object, store_subject_name(subject(request)), core_json_text(subject_name(request)));
   core_json_print(object);
 }
 
-/* Changes what is said, unless there is nothing to change, and gives what is said now. */
-static int change_and_read(Order *order, bool changes, StoreAnnotate change, StoreAnnotations *said) {
-  const char *root = order->options->common.root;
-  if (changes) TRY(store_annotations_change(root, subject_of(order), name_of(order), change, order));
-  return store_annotations_read(root, subject_of(order), name_of(order), said);
+/* Applies `change` if there is anything to change, and reads the annotations. */
+static int change_and_read(Request *request, bool has_change, StoreAnnotate change, StoreAnnotations *annotations) {
+  const char *root = request->options->common.root, *name = subject_name(request);
+  if (has_change) TRY(store_annotations_change(root, subject(request), name, change, request));
+  return store_annotations_read(root, subject(request), name, annotations);
 }
 
-static int begin(AnnotateOptions *options, const char **operands, size_t count, Order *order) {
-  *order = (Order){.options = options, .words = operands + 1, .count = count - 1};
+static int make_request(AnnotateOptions *options, const char **operands, size_t count, Request *request) {
+  *request = (Request){.options = options, .values = operands + 1, .count = count - 1};
   TRY(sweep_common_open(&options->common));
-  return sweep_common_find(options->common.root, operands[0], &order->named);
+  return sweep_common_find(options->common.root, operands[0], &request->named);
 }
 
 /* ---- tags -------------------------------------------------------------------------------------------------------- */
 
-static int change_tags(void *context, StoreAnnotations *said) {
-  const Order *order = context;
-  if (order->options->remove && order->count == 0) said->tag_count = 0;
-  for (size_t i = 0; i < order->count; i++)
-    TRY(order->options->remove ? store_annotations_take_tag(said, order->words[i])
-                               : store_annotations_add_tag(said, order->words[i]));
+static int change_tags(void *context, StoreAnnotations *annotations) {
+  const Request *request = context;
+  if (request->options->remove && request->count == 0) annotations->tag_count = 0;
+  for (size_t i = 0; i < request->count; i++)
+    TRY(request->options->remove ? store_annotations_take_tag(annotations, request->values[i])
+                               : store_annotations_add_tag(annotations, request->values[i]));
   return CORE_OK;
 }
 
 static int tag(void *given, const char **operands, size_t count) {
   AnnotateOptions *options = given;
-  Order order;
-  StoreAnnotations said;
-  TRY(begin(options, operands, count, &order));
-  TRY(change_and_read(&order, options->remove || order.count > 0, change_tags, &said));
+  Request request;
+  StoreAnnotations annotations;
+  TRY(make_request(options, operands, count, &request));
+  TRY(change_and_read(&request, options->remove || request.count > 0, change_tags, &annotations));
   if (options->json) {
-    print_json(&order, &said);
+    print_json(&request, &annotations);
     return CORE_OK;
   }
-  printf("%s:", name_of(&order));
-  for (size_t i = 0; i < said.tag_count; i++) printf("%s %s", i ? "," : "", said.tags[i]);
-  printf("%s\n", said.tag_count ? "" : " no tags");
+  printf("%s:", subject_name(&request));
+  for (size_t i = 0; i < annotations.tag_count; i++) printf("%s %s", i ? "," : "", annotations.tags[i]);
+  printf("%s\n", annotations.tag_count ? "" : " no tags");
   return CORE_OK;
 }
 
 /* ---- notes ------------------------------------------------------------------------------------------------------- */
 
-static int change_note(void *context, StoreAnnotations *said) {
-  const Order *order = context;
-  if (order->options->remove) said->note[0] = '\0';
-  return order->count ? store_annotations_set_note(said, order->words[0]) : CORE_OK;
+static int change_note(void *context, StoreAnnotations *annotations) {
+  const Request *request = context;
+  if (request->options->remove) annotations->note[0] = '\0';
+  return request->count ? store_annotations_set_note(annotations, request->values[0]) : CORE_OK;
 }
 
 static int note(void *given, const char **operands, size_t count) {
   AnnotateOptions *options = given;
-  Order order;
-  StoreAnnotations said;
-  if (options->remove && count > 1) return core_error(CORE_USAGE, "--remove takes the note away: give no text");
-  TRY(begin(options, operands, count, &order));
-  TRY(change_and_read(&order, options->remove || order.count > 0, change_note, &said));
-  if (options->json) print_json(&order, &said);
-  else printf("%s: %s\n", name_of(&order), *said.note ? said.note : "no note");
+  Request request;
+  StoreAnnotations annotations;
+  if (options->remove && count > 1) return core_error(CORE_USAGE, "--remove deletes the note: give no text");
+  TRY(make_request(options, operands, count, &request));
+  TRY(change_and_read(&request, options->remove || request.count > 0, change_note, &annotations));
+  if (options->json) print_json(&request, &annotations);
+  else printf("%s: %s\n", subject_name(&request), *annotations.note ? annotations.note : "no note");
   return CORE_OK;
 }
 
 /* ---- pins -------------------------------------------------------------------------------------------------------- */
 
-static int change_pin(void *context, StoreAnnotations *said) {
-  const Order *order = context;
-  memcpy(said->pinned, order->pinned, sizeof said->pinned);
+static int change_pin(void *context, StoreAnnotations *annotations) {
+  const Request *request = context;
+  memcpy(annotations->pinned, request->pinned, sizeof annotations->pinned);
   return CORE_OK;
 }
 
-/* A place in the sweep, of fewer digits than an id has to have, or a run as it is named everywhere. */
-static int find_pinned(const Order *order, const char *operand, char id[CORE_RUN_ID]) {
-  const char *root = order->options->common.root, *name = order->named.name;
+/* Finds the run to pin: by its index, if it has fewer digits than an abbreviated id, otherwise by its name. */
+static int find_pinned(const Request *request, const char *operand, char id[CORE_RUN_ID]) {
+  const char *root = request->options->common.root, *name = request->named.name;
   SweepManifest manifest;
   int64_t index;
   int code = CORE_OK;
   TRY(sweep_manifest_read(root, name, &manifest));
   const bool is_index = strlen(operand) < STORE_PREFIX_MIN && core_text_to_int(operand, &index) && index >= 0;
   if (is_index && (size_t)index >= manifest.count)
-    code = core_error(CORE_USAGE, "%s has %zu runs: 0 to %zu", name, manifest.count, manifest.count - 1);
+    code = core_error(CORE_USAGE, "%s has no run %s: its indices are 0 to %zu", name, operand, manifest.count - 1);
   else if (is_index) memcpy(id, manifest.ids[index], CORE_RUN_ID);
   else code = store_run_find(root, operand, id);
   bool has = false;
   for (size_t i = 0; i < manifest.count && code == CORE_OK && !has; i++) has = strcmp(manifest.ids[i], id) == 0;
-  if (code == CORE_OK && !has) code = core_error(CORE_USAGE, "run %s is not one of %s", id, name);
+  if (code == CORE_OK && !has) code = core_error(CORE_USAGE, "run %s is not in %s", id, name);
   sweep_manifest_free(&manifest);
   return code;
 }
 
 static int pin(void *given, const char **operands, size_t count) {
   AnnotateOptions *options = given;
-  Order order;
-  StoreAnnotations said;
-  if (options->remove && count > 1) return core_error(CORE_USAGE, "--remove takes the pin away: name the sweep alone");
-  TRY(begin(options, operands, count, &order));
-  if (!order.named.is_sweep)
-    return core_error(CORE_USAGE, "a run is pinned in its sweep: sweep pin SWEEP %s", operands[0]);
-  if (count > 1) TRY(find_pinned(&order, operands[1], order.pinned));
-  TRY(change_and_read(&order, options->remove || count > 1, change_pin, &said));
-  if (options->json) print_json(&order, &said);
-  else printf("%s: %s%s\n", name_of(&order), *said.pinned ? "run " : "no run is pinned", said.pinned);
+  Request request;
+  StoreAnnotations annotations;
+  if (options->remove && count > 1) return core_error(CORE_USAGE, "--remove deletes the pin: name the sweep only");
+  TRY(make_request(options, operands, count, &request));
+  if (!request.named.is_sweep)
+    return core_error(CORE_USAGE, "a run is pinned in its sweep; use sweep pin SWEEP %s", operands[0]);
+  if (count > 1) TRY(find_pinned(&request, operands[1], request.pinned));
+  TRY(change_and_read(&request, options->remove || count > 1, change_pin, &annotations));
+  if (options->json) print_json(&request, &annotations);
+  else if (*annotations.pinned) printf("%s: run %s\n", subject_name(&request), annotations.pinned);
+  else printf("%s: no run is pinned\n", subject_name(&request));
   return CORE_OK;
 }
 
 /* ---- the commands ------------------------------------------------------------------------------------------------ */
 
-#define ANNOTATE_OPTIONS(given, removes)                                      \
+#define ANNOTATE_OPTIONS(given, remove_help)                                      \
   SWEEP_OPTION_ROOT((given).common),                                          \
-    {"remove", 0, CORE_OPTION_FLAG, &(given).remove, NULL, removes},          \
+    {"remove", 0, CORE_OPTION_FLAG, &(given).remove, NULL, remove_help},          \
     {"json", 0, CORE_OPTION_FLAG, &(given).json, NULL, "print JSON"}, {0}
 
 int sweep_tag(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "sweep tag SWEEP|RUN [TAG...] [options]",
-    .about = "Gives a sweep or a run tags, or without TAG prints those it has. Tags are names (letters, digits, ._-). "
-             "sweep status --tag and --where tag=TAG of analyze choose by them; a run counts with the tags of its "
-             "sweeps. " STORE_RUN_NAME_HELP,
+    .about = "Adds tags to a sweep or a run, or without TAG prints its tags. Tags are names (letters, digits, ._-). "
+             "sweep status --tag and analyze --where tag=TAG select by them; a run also has the tags of its sweeps. "
+             STORE_RUN_NAME_HELP,
     .least = 1, .most = SIZE_MAX};
   AnnotateOptions given = {0};
-  const CoreOption options[] = {ANNOTATE_OPTIONS(given, "take these tags away; without TAG all")};
+  const CoreOption options[] = {ANNOTATE_OPTIONS(given, "remove these tags, or all without TAG")};
   return core_options_answer(&manual, options, argc, argv, tag, &given);
 }
 
 int sweep_note(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "sweep note SWEEP|RUN [TEXT] [options]",
-    .about = "Writes a note on a sweep or a run, in the place of the one it had, or without TEXT prints it. Any text "
-             "of up to 4000 bytes; quote it for your shell. sweep status and the report show it. "
-             STORE_RUN_NAME_HELP,
-    .least = 1, .most = 2, .hint = "a text of several words goes in quotes"};
+    .about = "Sets the note of a sweep or a run, or without TEXT prints it. Any text of up to 4000 bytes; quote it for "
+             "your shell. sweep status and the report show it. " STORE_RUN_NAME_HELP,
+    .least = 1, .most = 2, .hint = "quote a text of several words"};
   AnnotateOptions given = {0};
-  const CoreOption options[] = {ANNOTATE_OPTIONS(given, "take the note away")};
+  const CoreOption options[] = {ANNOTATE_OPTIONS(given, "delete the note")};
   return core_options_answer(&manual, options, argc, argv, note, &given);
 }
 
 int sweep_pin(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "sweep pin SWEEP [RUN] [options]",
-    .about = "Pins a run as the sweep's best, in the place of the one before, or without RUN prints it. sweep status "
-             "and the report show it, --where pinned=yes of analyze chooses it. RUN is also its index in the sweep. "
+    .about = "Pins a run as the sweep's best, instead of the previous one, or without RUN prints it. sweep status and "
+             "the report show it, and analyze --where pinned=yes selects it. RUN may be an index in the sweep. "
              STORE_RUN_NAME_HELP,
     .least = 1, .most = 2};
   AnnotateOptions given = {0};
-  const CoreOption options[] = {ANNOTATE_OPTIONS(given, "no run is pinned any more")};
+  const CoreOption options[] = {ANNOTATE_OPTIONS(given, "delete the pin")};
   return core_options_answer(&manual, options, argc, argv, pin, &given);
 }

@@ -1,4 +1,4 @@
-/* `sweep archive`: the checkpoints of sweeps go; results, logs and settings stay. */
+/* `sweep archive`: removes the checkpoints of sweeps and keeps results, logs and settings. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,15 +17,15 @@
 
 typedef struct ArchiveOptions { SweepCommon common; bool yes, dry_run, json; } ArchiveOptions;
 
-/* A sweep, and what of it goes. */
+/* The checkpoints of a sweep. */
 typedef struct Archive {
-  SweepRemoval all;           /* all of the sweep that is its own; nothing of it but checkpoints goes */
-  size_t runs;                /* that have checkpoints */
-  size_t unfinished;          /* of them: what these have done is lost */
-  double bytes;
+  SweepRemoval sweep;         /* its runs that no other sweep has */
+  size_t runs;                /* number of runs with checkpoints */
+  size_t unfinished;          /* those of them whose progress is lost */
+  double bytes;               /* size of the checkpoints on disk */
 } Archive;
 
-static int checkpoints_of(const char *root, const char *id, char path[CORE_PATH_MAX]) {
+static int checkpoints_path(const char *root, const char *id, char path[CORE_PATH_MAX]) {
   return store_path_run(root, id, "ckpt", path);
 }
 
@@ -40,59 +40,59 @@ static bool is_empty(const char *path) {
   return empty;
 }
 
-static int look(const char *root, const char *name, Archive *archive) {
+static int plan_archive(const char *root, const char *name, Archive *archive) {
   char path[CORE_PATH_MAX];
   *archive = (Archive){.runs = 0};
-  TRY(sweep_removal_plan_sweep(root, name, false, &archive->all));
-  for (size_t i = 0; i < archive->all.count; i++) {
+  TRY(sweep_removal_plan_sweep(root, name, false, &archive->sweep));
+  for (size_t i = 0; i < archive->sweep.count; i++) {
     StoreState state;
-    TRY(checkpoints_of(root, archive->all.ids[i], path));
+    TRY(checkpoints_path(root, archive->sweep.ids[i], path));
     if (is_empty(path)) continue;
     archive->runs++;
     archive->bytes += sweep_removal_bytes(path);
-    if (store_run_state_read(root, archive->all.ids[i], true, &state) != CORE_OK) core_error_clear();
+    if (store_run_state_read(root, archive->sweep.ids[i], true, &state) != CORE_OK) core_error_clear();
     archive->unfinished += state.status != STORE_FINISHED && state.status != STORE_DIVERGED;
   }
   return CORE_OK;
 }
 
-/* "my_study: checkpoints of 40 runs, 120 MB; 3 runs are not finished, and what they have done is lost" */
+/* Appends "my_study: checkpoints of 40 runs, 120 MB; 3 of them are not finished and would restart". */
 static void describe(const Archive *archive, CoreText *text) {
   char bytes[32];
-  core_text_appendf(text, "%s: checkpoints of %zu run%s, %sB", archive->all.name, archive->runs,
+  core_text_appendf(text, "%s: checkpoints of %zu run%s, %sB", archive->sweep.name, archive->runs,
                     archive->runs == 1 ? "" : "s", core_text_count(archive->bytes, bytes));
   if (archive->unfinished)
-    core_text_appendf(text, "; %zu of them %s not finished and would begin anew", archive->unfinished,
+    core_text_appendf(text, "; %zu of them %s not finished and would restart", archive->unfinished,
                       archive->unfinished == 1 ? "is" : "are");
-  if (archive->all.shared)
-    core_text_appendf(text, "; those of %zu runs that other sweeps have too stay", archive->all.shared);
+  if (archive->sweep.shared)
+    core_text_appendf(text, "; those of %zu runs shared with other sweeps stay", archive->sweep.shared);
 }
 
-static void print_line(const char *before, const Archive *archive) {
+static void print_line(const char *prefix, const Archive *archive) {
   CoreText text = {0};
   describe(archive, &text);
-  printf("%s%s\n", before, core_text_string(&text));
+  printf("%s%s\n", prefix, core_text_string(&text));
   core_text_free(&text);
 }
 
-static int ask(const ArchiveOptions *options, const Archive *archives, size_t count) {
+static int confirm(const ArchiveOptions *options, const Archive *archives, size_t count) {
   char answer[16] = "";
   if (options->yes || options->dry_run) return CORE_OK;
   if (!isatty(STDIN_FILENO) || !core_terminal_is_tty(stdout))
-    return core_error(CORE_USAGE, "sweep archive asks first, and there is no terminal to ask on; --yes archives "
-                      "without asking, --dry-run says what would go");
+    return core_error(CORE_USAGE, "sweep archive asks for confirmation, which needs a terminal; --yes archives without "
+                      "asking, --dry-run shows what would be removed");
   for (size_t i = 0; i < count; i++) print_line("", &archives[i]);
-  printf("remove these checkpoints for good? [y/N] ");
+  printf("remove these checkpoints permanently? [y/N] ");
   fflush(stdout);
   if (fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y')) return CORE_OK;
   return core_error(CORE_FAIL, "nothing was removed");
 }
 
-/* Under the run's lease, so that no trainer writes one meanwhile. */
+/* Holds the run's lease, so that no trainer writes a checkpoint meanwhile. */
 static int remove_checkpoints(const char *root, const char *id) {
   char path[CORE_PATH_MAX];
   StoreLease *lease = NULL;
-  TRY(checkpoints_of(root, id, path));
+  TRY(checkpoints_path(root, id, path));
   if (is_empty(path) && !sweep_removal_is_unfinished(path)) return CORE_OK;
   TRY(store_run_acquire(root, id, &lease));
   const int code = sweep_removal_delete_dir(path);
@@ -100,13 +100,13 @@ static int remove_checkpoints(const char *root, const char *id) {
   return code;
 }
 
-/* The marker first: who is interrupted has said what is missing. */
-static int carry_out(const char *root, const Archive *archive) {
+/* Writes the marker first, so that an interrupted archive is known to lack checkpoints. */
+static int archive_sweep(const char *root, const Archive *archive) {
   int lock;
-  TRY(sweep_removal_lock(root, &archive->all, &lock));
-  int code = sweep_archived_begin(root, archive->all.name);
-  for (size_t i = 0; i < archive->all.count && code == CORE_OK; i++)
-    code = remove_checkpoints(root, archive->all.ids[i]);
+  TRY(sweep_removal_lock(root, &archive->sweep, &lock));
+  int code = sweep_archived_begin(root, archive->sweep.name);
+  for (size_t i = 0; i < archive->sweep.count && code == CORE_OK; i++)
+    code = remove_checkpoints(root, archive->sweep.ids[i]);
   core_files_unlock(&lock);
   return code;
 }
@@ -115,24 +115,23 @@ static void print_json(const ArchiveOptions *options, const Archive *archives, s
   json_t *list = json_array();
   for (size_t i = 0; i < count; i++) {
     const Archive *a = &archives[i];
-    json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I, s:f}", "sweep", a->all.name, "runs",
+    json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I, s:f}", "sweep", a->sweep.name, "runs",
                                           (json_int_t)a->runs, "unfinished", (json_int_t)a->unfinished, "shared",
-                                          (json_int_t)a->all.shared, "bytes", a->bytes));
+                                          (json_int_t)a->sweep.shared, "bytes", a->bytes));
   }
   core_json_print(json_pack("{s:b, s:o}", "archived", !options->dry_run, "sweeps", list));
 }
 
-static int archive_all(const ArchiveOptions *options, Archive *archives, const char **operands, size_t count,
-                       size_t *made) {
+static int archive_all(const ArchiveOptions *options, Archive *archives, const char **operands, size_t count) {
   const char *root = options->common.root;
   char name[SWEEP_NAME];
-  for (; *made < count; (*made)++) {
-    TRY(sweep_common_name(&options->common, operands[*made], name));
-    TRY(look(root, name, &archives[*made]));
+  for (size_t i = 0; i < count; i++) {
+    TRY(sweep_common_name(&options->common, operands[i], name));
+    TRY(plan_archive(root, name, &archives[i]));
   }
-  for (size_t i = 0; i < count; i++) TRY(sweep_removal_check(root, &archives[i].all));
-  TRY(ask(options, archives, count));
-  for (size_t i = 0; i < count && !options->dry_run; i++) TRY(carry_out(root, &archives[i]));
+  for (size_t i = 0; i < count; i++) TRY(sweep_removal_check(root, &archives[i].sweep));
+  TRY(confirm(options, archives, count));
+  for (size_t i = 0; i < count && !options->dry_run; i++) TRY(archive_sweep(root, &archives[i]));
   if (options->json) print_json(options, archives, count);
   else
     for (size_t i = 0; i < count; i++) print_line(options->dry_run ? "would remove " : "archived ", &archives[i]);
@@ -141,11 +140,10 @@ static int archive_all(const ArchiveOptions *options, Archive *archives, const c
 
 static int archive(void *given, const char **operands, size_t count) {
   ArchiveOptions *options = given;
-  size_t made = 0;
   TRY(sweep_common_open(&options->common));
   Archive *archives = core_memory_zero_allocate(count, sizeof *archives);
-  const int code = archive_all(options, archives, operands, count, &made);
-  for (size_t i = 0; i < count; i++) sweep_removal_free(&archives[i].all);
+  const int code = archive_all(options, archives, operands, count);
+  for (size_t i = 0; i < count; i++) sweep_removal_free(&archives[i].sweep);
   free(archives);
   return code;
 }
@@ -153,16 +151,16 @@ static int archive(void *given, const char **operands, size_t count) {
 int sweep_archive(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "sweep archive NAME... [options]",
-    .about = "Removes the checkpoints of sweeps, which take the most room. Results, logs and settings stay, so that "
-             "status, report and analyze go on as before. Asks first. What runs or is in a queue must be ended before "
-             "(sweep stop, sweep cancel). Without its checkpoint a run can be neither played nor exported, nor gone on "
-             "with; submit and retry begin unfinished ones anew. Runs that another sweep has too keep theirs.",
+    .about = "Removes the checkpoints of sweeps, which take the most space. Results, logs and settings stay, so that "
+             "status, report and analyze work as before. Asks for confirmation. Running and queued runs must be ended "
+             "first (sweep stop, sweep cancel). Without its checkpoint a run can be neither played, exported nor "
+             "resumed; submit and retry restart unfinished ones. Runs that other sweeps share keep theirs.",
     .least = 1, .most = SIZE_MAX};
   ArchiveOptions given = {0};
   const CoreOption options[] = {
     SWEEP_OPTION_ROOT(given.common),
     {"yes", 'y', CORE_OPTION_FLAG, &given.yes, NULL, "archive without asking"},
-    {"dry-run", 'n', CORE_OPTION_FLAG, &given.dry_run, NULL, "say what would go and how large it is; remove nothing"},
+    {"dry-run", 'n', CORE_OPTION_FLAG, &given.dry_run, NULL, "show what would be removed and its size; remove nothing"},
     {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print JSON; with --yes or --dry-run"},
     {0}};
   return core_options_answer(&manual, options, argc, argv, archive, &given);

@@ -1,6 +1,5 @@
-/* What Tab offers for `sweep` beyond commands and options (core/command/completion.h): sweeps of the workspace,
- * profiles of the file on the line, settings with those of [slurm], [stop] and
- * [sweep]. Reads files only. */
+/* Shell completion of `sweep` beyond commands and options (core/command/completion.h): sweeps of the workspace,
+ * profiles of the file on the line, and settings including those of [slurm], [stop] and [sweep]. Reads files only. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,8 +24,8 @@ static void add_sweeps(const CoreTyping *typing, CoreText *values) {
   free(names);
 }
 
-/* Each [profile NAME] of an experiment; a word that is none has none. */
-static void add_profiles_of(const char *path, CoreText *values) {
+/* Adds each [profile NAME] of an experiment file, if it can be read. */
+static void add_file_profiles(const char *path, CoreText *values) {
   static const char prefix[] = "profile ";
   CoreIni ini;
   if (core_ini_read(path, &ini) != CORE_OK) return;
@@ -40,8 +39,8 @@ static void add_profiles_of(const char *path, CoreText *values) {
 
 static void add_profiles(const CoreTyping *typing, CoreText *values) {
   for (size_t i = 0; i < typing->count; i++) {
-    const char *word = typing->words[i], *ending = strrchr(word, '.');
-    if (*word != '-' && ending && strcmp(ending, ".ini") == 0) add_profiles_of(word, values);
+    const char *word = typing->words[i], *extension = strrchr(word, '.');
+    if (*word != '-' && extension && strcmp(extension, ".ini") == 0) add_file_profiles(word, values);
   }
 }
 
@@ -63,9 +62,9 @@ static void add_settings(const CoreTyping *typing, CoreText *values) {
   size_t count;
   const char *const *rules = sweep_stop_names(&count);
   core_completion_settings(typing, values);
-  core_completion_add(values, "sweep.name=", "the sweep's name");
-  core_completion_add(values, "sweep.seeds=", "a number of seeds, or a list");
-  core_completion_add(values, "sweep.grids=", "which grid blocks to take");
+  core_completion_add(values, "sweep.name=", "name of the sweep");
+  core_completion_add(values, "sweep.seeds=", "number of seeds, or a list");
+  core_completion_add(values, "sweep.grids=", "grid blocks to include");
   add_slurm(typing, values);
   add_names(rules, count, values);
 }

@@ -1,21 +1,20 @@
-/* What of a submitted grid is still to do on this machine, and how it ended. */
+/* Counts the runs of a submitted grid that are still to be done on this machine, and checks how they ended. */
 #ifndef SWEEP_MISSING_H
 #define SWEEP_MISSING_H
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "sweep/cluster/launch.h"
 #include "sweep/spec/grid.h"
 
-typedef struct SweepMissing { size_t todo, finished, diverged, running, stopped; /* by rule */ } SweepMissing;
+/* Counts the grid's runs by disposition. force: finished and diverged runs are due. */
+int sweep_missing_count(const char *root, const SweepGrid *grid, bool force, size_t runs[SWEEP_DISPOSITIONS]);
 
-/* What the executor will find to do. */
-int sweep_missing_count(const char *root, const SweepGrid *grid, bool force, SweepMissing *missing);
-
-/* How the submitted runs ended; earlier runs of the sweep that this file no longer names do not count. CORE_FAIL: some
- * failed; CORE_REQUEUE: some are left. */
+/* Checks that all runs of the grid have finished or were stopped by rule. CORE_FAIL: some failed; CORE_REQUEUE: some
+ * remain. Earlier runs of the sweep that are no longer in its file are ignored. */
 int sweep_missing_check(const char *root, const SweepGrid *grid);
-/* The same of the sweep as it stands, which may have had waves of a search since; CORE_REQUEUE also where it has trials
- * left. */
+/* The same for the sweep's current grid, which may have grown by waves of a search. CORE_REQUEUE also if the search has
+ * trials left. */
 int sweep_missing_check_all(const char *root, const SweepGrid *grid);
 
 #endif

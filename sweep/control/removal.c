@@ -1,4 +1,4 @@
-/* What goes, in which order (removal.h). Knows nothing of terminals. */
+/* Selection, checks and the order of deletions (removal.h). Prints nothing. */
 #include "sweep/control/removal.h"
 
 #include <errno.h>
@@ -26,31 +26,29 @@
 
 static _Thread_local double walked_bytes;
 
-static int add_size(const char *path, const struct stat *status, int kind, struct FTW *place) {
+static int add_size(const char *path, const struct stat *status, int kind, struct FTW *walk) {
   if (S_ISREG(status->st_mode) && status->st_nlink == 1) walked_bytes += (double)status->st_blocks * 512;
   return 0;
 }
 
-/* Bytes on the disk that removing the folder frees. */
 double sweep_removal_bytes(const char *path) {
   walked_bytes = 0;
-  (void)nftw(path, add_size, 32, FTW_PHYS); /* what cannot be read counts for nothing */
+  (void)nftw(path, add_size, 32, FTW_PHYS); /* unreadable entries count as zero */
   return walked_bytes;
 }
 
-/* ---- what goes -------------------------------------------------------------------------------------------------- */
+/* ---- selection -------------------------------------------------------------------------------------------------- */
 
-/* The runs of the sweep's frozen file: what was submitted last. */
-static int find_present(const char *root, const char *name, SweepIdSet *present) {
-  const SweepCommon unused = {0};
-  SweepCommon common = unused;
+/* Adds the runs of the sweep's frozen file, i.e. of its last submission. */
+static int add_submitted(const char *root, const char *name, SweepIdSet *submitted) {
+  SweepCommon common = {0};
   SweepSpec spec;
   SweepGrid grid;
   snprintf(common.root, sizeof common.root, "%s", root);
   TRY(sweep_common_spec(&common, name, &spec));
   int code = sweep_grid_expand(&spec, &grid);
   if (code == CORE_OK) {
-    sweep_id_set_add_all(present, (const char(*)[CORE_RUN_ID])grid.ids, grid.runs);
+    sweep_id_set_add_all(submitted, (const char(*)[CORE_RUN_ID])grid.ids, grid.runs);
     sweep_grid_free(&grid);
   }
   sweep_spec_free(&spec);
@@ -65,33 +63,34 @@ static int add_run(const char *root, const char *id, SweepRemoval *removal) {
   return CORE_OK;
 }
 
-/* `among`: only of these; NULL: of all. */
-static int choose_runs(const char *root, bool stale, const SweepIdSet *among, SweepRemoval *removal) {
-  SweepIdSet shared = {0}, present = {0};
+/* Selects runs of the manifest. among: only of these; NULL: of all. */
+static int select_runs(const char *root, bool stale, const SweepIdSet *among, SweepRemoval *removal) {
+  SweepIdSet shared = {0}, submitted = {0};
   SweepManifest *manifest = &removal->manifest;
   int code = sweep_manifest_add_ids(root, removal->name, &shared);
-  if (code == CORE_OK && stale) code = find_present(root, removal->name, &present);
-  removal->goes = core_memory_zero_allocate(manifest->count + 1, sizeof *removal->goes);
+  if (code == CORE_OK && stale) code = add_submitted(root, removal->name, &submitted);
+  removal->is_removed = core_memory_zero_allocate(manifest->count + 1, sizeof *removal->is_removed);
   removal->ids = core_memory_allocate((manifest->count + 1) * sizeof *removal->ids);
   for (size_t i = 0; i < manifest->count && code == CORE_OK; i++) {
     const char *id = manifest->ids[i];
-    if (stale && sweep_id_set_find(&present, id, NULL)) continue;
+    if (stale && sweep_id_set_find(&submitted, id, NULL)) continue;
     if (among && !sweep_id_set_find(among, id, NULL)) continue;
-    removal->goes[i] = true; /* from this sweep; the run itself only where nobody else has it */
+    removal->is_removed[i] = true; /* from this sweep; its directory only if no other sweep has it */
     if (sweep_id_set_find(&shared, id, NULL)) removal->shared++;
     else code = add_run(root, id, removal);
   }
   sweep_id_set_free(&shared);
-  sweep_id_set_free(&present);
+  sweep_id_set_free(&submitted);
   return code;
 }
 
-static int choose(const char *root, const char *name, bool stale, const SweepIdSet *among, SweepRemoval *removal) {
+static int select_sweep(const char *root, const char *name, bool stale, const SweepIdSet *among,
+                        SweepRemoval *removal) {
   char path[CORE_PATH_MAX];
-  *removal = (SweepRemoval){.whole = !stale};
+  *removal = (SweepRemoval){.is_whole_sweep = !stale};
   TRY(core_text_copy(removal->name, sizeof removal->name, name, "sweep"));
   TRY(sweep_manifest_read(root, name, &removal->manifest));
-  int code = choose_runs(root, stale, among, removal);
+  int code = select_runs(root, stale, among, removal);
   if (code == CORE_OK && !stale) {
     code = store_path_sweep(root, name, NULL, path);
     if (code == CORE_OK) removal->bytes += sweep_removal_bytes(path);
@@ -101,10 +100,10 @@ static int choose(const char *root, const char *name, bool stale, const SweepIdS
 }
 
 int sweep_removal_plan_sweep(const char *root, const char *name, bool stale, SweepRemoval *removal) {
-  return choose(root, name, stale, NULL, removal);
+  return select_sweep(root, name, stale, NULL, removal);
 }
 
-/* The sweep that has the run; CORE_USAGE when there are several. */
+/* Finds the sweep that has the run; "": none. CORE_USAGE: several have it. */
 static int find_owner(const char *root, const char *id, char owner[SWEEP_NAME]) {
   char **names;
   size_t count;
@@ -124,14 +123,14 @@ static int find_owner(const char *root, const char *id, char owner[SWEEP_NAME]) 
   }
   free(names);
   if (code == CORE_OK && found > 1)
-    code = core_error(CORE_USAGE, "run %s belongs to %d sweeps (%s); remove those sweeps, and it goes with the last",
-                      id, found, core_text_string(&owners));
+    code = core_error(CORE_USAGE, "run %s belongs to %d sweeps (%s); it is removed with the last of these sweeps", id,
+                      found, core_text_string(&owners));
   core_text_free(&owners);
   return code;
 }
 
 int sweep_removal_plan_run(const char *root, const char *id, SweepRemoval *removal) {
-  *removal = (SweepRemoval){.whole = false};
+  *removal = (SweepRemoval){.is_whole_sweep = false};
   TRY(find_owner(root, id, removal->name));
   removal->ids = core_memory_allocate(sizeof *removal->ids);
   int code = add_run(root, id, removal);
@@ -141,48 +140,48 @@ int sweep_removal_plan_run(const char *root, const char *id, SweepRemoval *remov
 
 void sweep_removal_free(SweepRemoval *removal) {
   sweep_manifest_free(&removal->manifest);
-  free(removal->goes);
+  free(removal->is_removed);
   free(removal->ids);
-  *removal = (SweepRemoval){.whole = false};
+  *removal = (SweepRemoval){.is_whole_sweep = false};
 }
 
-/* ---- may it be -------------------------------------------------------------------------------------------------- */
+/* ---- checks ----------------------------------------------------------------------------------------------------- */
 
 static int check_here(const char *root, const SweepRemoval *removal) {
   SweepQueueRequest request;
   bool queued = false;
   if (removal->name[0]) TRY(sweep_queue_read(root, removal->name, &request, &queued));
   if (queued && sweep_queue_executor_pid(root))
-    return core_error(CORE_USAGE, "%s is being worked on here; end it first: sweep stop %s", removal->name,
-                      removal->name);
+    return core_error(CORE_USAGE, "%s is running or queued on this machine; stop it first: sweep stop %s",
+                      removal->name, removal->name);
   for (size_t i = 0; i < removal->count; i++) {
     StoreState state;
-    if (store_run_state_read(root, removal->ids[i], true, &state) != CORE_OK) core_error_clear(); /* damaged: may go */
+    if (store_run_state_read(root, removal->ids[i], true, &state) != CORE_OK)
+      core_error_clear(); /* damaged: may be removed */
     if (state.status == STORE_RUNNING)
-      return core_error(CORE_USAGE, "run %s is running on %s; end it first: sweep stop %s", removal->ids[i], state.host,
-                        removal->name[0] ? removal->name : removal->ids[i]);
+      return core_error(CORE_USAGE, "run %s is running on %s; stop it first: sweep stop %s", removal->ids[i],
+                        state.host, removal->name[0] ? removal->name : removal->ids[i]);
   }
   return CORE_OK;
 }
 
-static int look_at_queue(const char *root, const SweepRemoval *removal, const SweepManifest *manifest,
-                         SweepJobMap *job_map) {
+static int check_queue(const SweepRemoval *removal, const SweepManifest *manifest, SweepJobMap *job_map) {
   SlurmCluster *cluster;
   SlurmTasks tasks = {0};
-  SweepIdSet going = {0};
+  SweepIdSet removed = {0};
   const char *name = removal->name;
   TRY(slurm_cluster_open("auto", &cluster, NULL));
   int code = slurm_list(cluster, &name, 1, &tasks);
   if (code == CORE_OK) sweep_job_map_join(name, job_map, &tasks);
-  sweep_id_set_add_all(&going, (const char(*)[CORE_RUN_ID])removal->ids, removal->count);
+  sweep_id_set_add_all(&removed, (const char(*)[CORE_RUN_ID])removal->ids, removal->count);
   for (size_t i = 0; i < manifest->count && i < job_map->count && code == CORE_OK; i++) {
-    const SlurmTask *row = sweep_job_map_task(job_map, &job_map->entries[i]);
-    if (!row || slurm_state_is_over(row->state)) continue;
-    if (!removal->whole && !sweep_id_set_find(&going, manifest->ids[i], NULL)) continue;
-    code = core_error(CORE_USAGE, "%s: run %s is in Slurm's queue; take it out first: sweep cancel %s", name,
+    const SlurmTask *task = sweep_job_map_task(job_map, &job_map->entries[i]);
+    if (!task || slurm_state_is_over(task->state)) continue;
+    if (!removal->is_whole_sweep && !sweep_id_set_find(&removed, manifest->ids[i], NULL)) continue;
+    code = core_error(CORE_USAGE, "%s: run %s is in Slurm's queue; cancel it first: sweep cancel %s", name,
                       manifest->ids[i], name);
   }
-  sweep_id_set_free(&going);
+  sweep_id_set_free(&removed);
   slurm_tasks_free(&tasks);
   slurm_cluster_close(&cluster);
   return code;
@@ -195,7 +194,7 @@ static int check_slurm(const char *root, const SweepRemoval *removal) {
   TRY(sweep_manifest_read(root, removal->name, &manifest));
   int code = sweep_job_map_read(root, &manifest, &job_map);
   if (code == CORE_OK) {
-    code = look_at_queue(root, removal, &manifest, &job_map);
+    code = check_queue(removal, &manifest, &job_map);
     sweep_job_map_free(&job_map);
   }
   sweep_manifest_free(&manifest);
@@ -205,104 +204,103 @@ static int check_slurm(const char *root, const SweepRemoval *removal) {
 int sweep_removal_check(const char *root, const SweepRemoval *removal) {
   TRY(check_here(root, removal));
   const int code = check_slurm(root, removal);
-  return code == CORE_FAIL
-           ? core_error_context(code, "%s was submitted to Slurm, and nobody can say what of it is in the queue",
-                                removal->name)
-           : code;
+  if (code != CORE_FAIL) return code;
+  return core_error_context(code, "%s was submitted to Slurm, and its queue cannot be read", removal->name);
 }
 
 /* ---- removing --------------------------------------------------------------------------------------------------- */
 
-/* The name that a folder has while it is removed. */
-static int name_aside(const char *path, char aside[CORE_PATH_MAX]) {
+/* Returns the name of a directory while it is deleted. */
+static int name_for_deletion(const char *path, char renamed[CORE_PATH_MAX]) {
   const char *slash = strrchr(path, '/');
   CORE_CHECK(slash != NULL);
-  return core_files_path(aside, "%.*s/.removed-%s", (int)(slash - path), path, slash + 1);
+  return core_files_path(renamed, "%.*s/.removed-%s", (int)(slash - path), path, slash + 1);
 }
 
 bool sweep_removal_is_unfinished(const char *path) {
-  char aside[CORE_PATH_MAX];
+  char renamed[CORE_PATH_MAX];
   struct stat status;
-  return name_aside(path, aside) == CORE_OK && lstat(aside, &status) == 0;
+  return name_for_deletion(path, renamed) == CORE_OK && lstat(renamed, &status) == 0;
 }
 
-/* Out of everybody's sight with one rename, then emptied; also what a removal that was killed has left. Links are
- * removed, never followed. */
+/* Renames the directory, which hides it from all readers at once, and deletes it, together with what an interrupted
+ * removal has left. Links are removed, never followed. */
 int sweep_removal_delete_dir(const char *path) {
-  char aside[CORE_PATH_MAX];
-  TRY(name_aside(path, aside));
-  TRY(core_files_remove_tree(aside));
-  if (rename(path, aside) != 0)
-    return errno == ENOENT ? CORE_OK : core_error_errno(CORE_FAIL, "%s cannot be removed", path);
-  return core_files_remove_tree(aside);
+  char renamed[CORE_PATH_MAX];
+  TRY(name_for_deletion(path, renamed));
+  TRY(core_files_remove_tree(renamed));
+  if (rename(path, renamed) != 0)
+    return errno == ENOENT ? CORE_OK : core_error_errno(CORE_FAIL, "%s: cannot remove", path);
+  return core_files_remove_tree(renamed);
 }
 
-static bool is_folder(const char *path) {
+static bool is_directory(const char *path) {
   struct stat status;
   return lstat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* Under the run's lease, so that no trainer begins in it meanwhile. */
+/* Holds the run's lease, so that no trainer starts in it meanwhile. */
 static int remove_run(const char *root, const char *id) {
   char path[CORE_PATH_MAX];
   StoreLease *lease = NULL;
   TRY(store_path_run(root, id, NULL, path));
-  if (is_folder(path)) TRY(store_run_acquire(root, id, &lease));
+  if (is_directory(path)) TRY(store_run_acquire(root, id, &lease));
   int code = sweep_removal_delete_dir(path);
   if (code == CORE_OK) code = store_annotations_remove(root, STORE_SUBJECT_RUN, id);
   store_run_release(&lease);
   return code;
 }
 
-/* The manifest without the runs that went. A sweep that Slurm had keeps its places: the journal of its jobs counts by
- * them. */
-static int compact(const char *root, const SweepRemoval *removal, StoreDeletion *forget, SweepManifest *rest) {
+/* Writes the manifest without the removed runs. A sweep that was submitted to Slurm keeps its indices, which its
+ * batches refer to. */
+static int compact_manifest(const char *root, const SweepRemoval *removal, StoreDeletion *deletion, SweepManifest *rest) {
   *rest = (SweepManifest){0};
-  if (removal->whole || removal->manifest.count == 0 || sweep_journal_exists(root, removal->name)) return CORE_OK;
+  if (removal->is_whole_sweep || removal->manifest.count == 0) return CORE_OK;
+  if (sweep_journal_exists(root, removal->name)) return CORE_OK;
   memcpy(rest->name, removal->name, sizeof rest->name);
   rest->ids = core_memory_allocate((removal->manifest.count + 1) * sizeof *rest->ids);
   for (size_t i = 0; i < removal->manifest.count; i++)
-    if (!removal->goes[i]) memcpy(rest->ids[rest->count++], removal->manifest.ids[i], CORE_RUN_ID);
-  forget->sweep = removal->name;
-  forget->members = (const char(*)[CORE_RUN_ID])rest->ids;
-  forget->member_count = rest->count;
+    if (!removal->is_removed[i]) memcpy(rest->ids[rest->count++], removal->manifest.ids[i], CORE_RUN_ID);
+  deletion->sweep = removal->name;
+  deletion->members = (const char(*)[CORE_RUN_ID])rest->ids;
+  deletion->member_count = rest->count;
   return sweep_manifest_write(root, rest);
 }
 
 static int remove_all(const char *root, const SweepRemoval *removal) {
   char path[CORE_PATH_MAX];
   SweepManifest rest = {0};
-  StoreDeletion forget = {.runs = (const char(*)[CORE_RUN_ID])removal->ids, .run_count = removal->count};
+  StoreDeletion deletion = {.runs = (const char(*)[CORE_RUN_ID])removal->ids, .run_count = removal->count};
   int code = CORE_OK;
   for (size_t i = 0; i < removal->count; i++) TRY(remove_run(root, removal->ids[i]));
-  if (removal->whole) forget.sweep = removal->name;
-  code = compact(root, removal, &forget, &rest);
-  if (code == CORE_OK) code = store_delete(root, &forget);
+  if (removal->is_whole_sweep) deletion.sweep = removal->name;
+  code = compact_manifest(root, removal, &deletion, &rest);
+  if (code == CORE_OK) code = store_delete(root, &deletion);
   sweep_manifest_free(&rest);
   TRY(code);
-  if (!removal->whole) return CORE_OK;
+  if (!removal->is_whole_sweep) return CORE_OK;
   TRY(store_annotations_remove(root, STORE_SUBJECT_SWEEP, removal->name));
   TRY(store_path_sweep(root, removal->name, NULL, path));
   return sweep_removal_delete_dir(path);
 }
 
-/* Of what was chosen, what may go as the sweep stands now: somebody may have submitted while a person was asked. */
-static int choose_again(const char *root, SweepRemoval *removal) {
-  SweepRemoval now;
-  SweepIdSet chosen = {0};
+/* Reduces the selection to what may still be removed: the sweep may have been submitted while the user was asked. */
+static int select_again(const char *root, SweepRemoval *removal) {
+  SweepRemoval current;
+  SweepIdSet selected = {0};
   for (size_t i = 0; i < removal->manifest.count; i++)
-    if (removal->goes[i]) sweep_id_set_add(&chosen, removal->manifest.ids[i], NULL);
-  int code = choose(root, removal->name, !removal->whole, &chosen, &now);
-  sweep_id_set_free(&chosen);
+    if (removal->is_removed[i]) sweep_id_set_add(&selected, removal->manifest.ids[i], NULL);
+  const int code = select_sweep(root, removal->name, !removal->is_whole_sweep, &selected, &current);
+  sweep_id_set_free(&selected);
   TRY(code);
-  const size_t more = now.manifest.count - now.count - now.shared;
-  if (removal->whole && more > 0) {
-    sweep_removal_free(&now);
-    return core_error(CORE_FAIL, "%s has %zu runs that it did not have before; nothing of it was removed: look again, "
-                      "with sweep rm %s", removal->name, more, removal->name);
+  const size_t added = current.manifest.count - current.count - current.shared;
+  if (removal->is_whole_sweep && added > 0) {
+    sweep_removal_free(&current);
+    return core_error(CORE_FAIL, "%s has %zu new runs; nothing was removed: run sweep rm %s again", removal->name,
+                      added, removal->name);
   }
   sweep_removal_free(removal);
-  *removal = now;
+  *removal = current;
   return CORE_OK;
 }
 
@@ -324,25 +322,25 @@ int sweep_removal_resume(const char *root, const char *name, bool *finished) {
     return CORE_OK;
   }
   TRY(store_path_sweep(root, name, NULL, path));
-  if (is_folder(path) || !sweep_removal_is_unfinished(path)) return CORE_OK;
+  if (is_directory(path) || !sweep_removal_is_unfinished(path)) return CORE_OK;
   *finished = true;
   return sweep_removal_delete_dir(path);
 }
 
-/* A sweep's under its locks, so that no submit writes the manifest or hands anything to Slurm meanwhile. */
+/* Holds the sweep's locks, so that no submission writes its manifest or calls Slurm meanwhile. */
 int sweep_removal_execute(const char *root, SweepRemoval *removal) {
   char path[CORE_PATH_MAX], owner[SWEEP_NAME];
-  int lock, submissions;
-  if (!removal->goes) {
+  int manifest_lock, submission_lock;
+  if (!removal->is_removed) {
     TRY(find_owner(root, removal->ids[0], owner));
     return remove_all(root, removal);
   }
   TRY(store_path_sweep(root, removal->name, "manifest.lock", path));
-  TRY(core_files_lock(path, true, &lock));
-  int code = sweep_removal_lock(root, removal, &submissions);
-  if (code == CORE_OK) code = choose_again(root, removal);
+  TRY(core_files_lock(path, true, &manifest_lock));
+  int code = sweep_removal_lock(root, removal, &submission_lock);
+  if (code == CORE_OK) code = select_again(root, removal);
   if (code == CORE_OK) code = remove_all(root, removal);
-  core_files_unlock(&submissions);
-  core_files_unlock(&lock);
+  core_files_unlock(&submission_lock);
+  core_files_unlock(&manifest_lock);
   return code;
 }

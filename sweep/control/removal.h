@@ -1,8 +1,8 @@
-/* Removing a sweep, its stale runs, or one run: what would go, whether it may, and doing it. `sweep rm` (remove.c) asks
- * first.
+/* Removal of a sweep, its stale runs, or one run: selects what is removed, checks that it may be, and removes it.
+ * `sweep rm` (remove.c) asks for confirmation.
  *
- * A removal that is killed can be repeated: folders go one by one, each renamed before it is emptied; then the rows of
- * results.db; and a sweep's own folder, which says what belongs to it, goes last. */
+ * A removal that is killed can be repeated: directories are removed one by one, each renamed before it is emptied;
+ * then the rows of results.db; and last the sweep's own directory, which lists what belongs to it. */
 #ifndef SWEEP_REMOVAL_H
 #define SWEEP_REMOVAL_H
 #include <stdbool.h>
@@ -11,36 +11,36 @@
 #include "sweep/spec/manifest.h"
 
 typedef struct SweepRemoval {
-  char name[SWEEP_NAME];      /* the sweep; "": a run that no sweep has */
-  bool whole;                 /* the sweep itself too */
-  SweepManifest manifest;     /* of `name`; empty without */
-  bool *goes;                 /* [manifest.count]: the runs that go; NULL: of one run */
-  char (*ids)[CORE_RUN_ID];   /* [count]: the same, as a list */
+  char name[SWEEP_NAME];      /* the sweep; "": a run that is in no sweep */
+  bool is_whole_sweep;        /* the sweep itself is removed, too */
+  SweepManifest manifest;     /* of `name`; empty for a single run */
+  bool *is_removed;           /* [manifest.count] whether the run leaves the sweep; NULL for a single run */
+  char (*ids)[CORE_RUN_ID];   /* [count] runs whose directories are removed */
   size_t count;
-  size_t shared;              /* asked for, but other sweeps have them too: they stay */
-  double bytes;               /* of the folders that go */
+  size_t shared;              /* runs that leave the sweep but stay, since other sweeps have them */
+  double bytes;               /* size on disk of what is removed */
 } SweepRemoval;
 
-/* All of a sweep; stale: only the runs that its file, as it was last submitted, no longer has. */
+/* Selects a whole sweep; stale: only the runs that its file, as last submitted, no longer has. */
 int sweep_removal_plan_sweep(const char *root, const char *name, bool stale, SweepRemoval *removal);
-/* A run; CORE_USAGE when several sweeps have it. */
+/* Selects one run. CORE_USAGE: several sweeps have it. */
 int sweep_removal_plan_run(const char *root, const char *id, SweepRemoval *removal);
-/* CORE_USAGE: some of it runs or is in a queue; says which, and what ends it. */
+/* Checks that nothing of it is running or queued. CORE_USAGE: something is; the message says how to end it. */
 int sweep_removal_check(const char *root, const SweepRemoval *removal);
-/* The same once more, as somebody may have submitted since, under the sweep's lock of submissions where it has one.
- * CORE_FAIL at once while somebody submits. core_files_unlock. */
+/* Takes the sweep's submission lock, if it has one, and checks again. CORE_FAIL at once during a submission. The caller
+ * calls core_files_unlock. */
 int sweep_removal_lock(const char *root, const SweepRemoval *removal, int *lock);
-/* Removes a folder, out of everybody's sight first; one that is not there is no error. */
+/* Deletes a directory, after renaming it. An absent directory is not an error. */
 int sweep_removal_delete_dir(const char *path);
-/* Whether a removal of that folder was interrupted and has left some of it. */
+/* Whether an interrupted removal of that directory has left a part of it. */
 bool sweep_removal_is_unfinished(const char *path);
-/* Removes what an interrupted removal has left of a sweep that has no folder any more. *finished: there was some. */
+/* Completes an interrupted removal of a sweep whose directory is gone. *finished: there was one. */
 int sweep_removal_resume(const char *root, const char *name, bool *finished);
-/* Bytes on the disk that removing the folder frees. */
+/* Returns the number of bytes on disk that deleting the directory frees. */
 double sweep_removal_bytes(const char *path);
-/* Does it. Of the runs that were chosen those stay that the sweep's file has again by now, or that another sweep has
- * taken up; *removal is then what has gone. CORE_FAIL: all of a sweep was to go, and it has got more runs since, or
- * somebody submits it just now; CORE_USAGE: the run belongs to several sweeps by now, or is in a queue. */
+/* Removes the selection, except runs that the sweep's file has again by now or that another sweep has taken up;
+ * *removal is then what was removed. CORE_FAIL: the whole sweep was selected and has new runs, or is being submitted;
+ * CORE_USAGE: the run is in several sweeps by now, or is queued. */
 int sweep_removal_execute(const char *root, SweepRemoval *removal);
 void sweep_removal_free(SweepRemoval *removal);
 

@@ -1,4 +1,4 @@
-/* `sweep rm`: sweeps, single runs, or what a sweep's file no longer has, out of the workspace and results.db. */
+/* `sweep rm`: removes sweeps, single runs, or stale runs of a sweep from the workspace and results.db. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +14,8 @@
 
 typedef struct RemoveOptions { SweepCommon common; bool yes, dry_run, stale, json; } RemoveOptions;
 
-/* A sweep of that name, else a run. */
-static int find(const RemoveOptions *options, const char *operand, SweepRemoval *removal) {
+/* Selects the sweep of that name, otherwise the run. */
+static int plan_operand(const RemoveOptions *options, const char *operand, SweepRemoval *removal) {
   const char *root = options->common.root;
   SweepNamed named;
   TRY(sweep_common_find(root, operand, &named));
@@ -24,21 +24,21 @@ static int find(const RemoveOptions *options, const char *operand, SweepRemoval 
   return sweep_removal_plan_run(root, named.id, removal);
 }
 
-/* "my_study: 40 runs, 120 MB; 3 that other sweeps have too stay" */
+/* Appends "my_study: 40 runs, 120 MB; 3 shared with other sweeps stay". */
 static void describe(const SweepRemoval *removal, CoreText *text) {
   char bytes[32];
-  if (!removal->whole && removal->manifest.count == 0) {
+  if (!removal->is_whole_sweep && removal->manifest.count == 0) {
     core_text_appendf(text, "run %s", removal->ids[0]);
     if (removal->name[0]) core_text_appendf(text, " of %s", removal->name);
   } else {
-    core_text_appendf(text, "%s: %zu %srun%s", removal->name, removal->count, removal->whole ? "" : "stale ",
+    core_text_appendf(text, "%s: %zu %srun%s", removal->name, removal->count, removal->is_whole_sweep ? "" : "stale ",
                       removal->count == 1 ? "" : "s");
   }
   core_text_appendf(text, ", %sB", core_text_count(removal->bytes, bytes));
-  if (removal->shared) core_text_appendf(text, "; %zu that other sweeps have too stay", removal->shared);
+  if (removal->shared) core_text_appendf(text, "; %zu shared with other sweeps stay", removal->shared);
 }
 
-static int ask(const SweepRemoval *removals, size_t count) {
+static int confirm(const SweepRemoval *removals, size_t count) {
   char answer[16] = "";
   for (size_t i = 0; i < count; i++) {
     CoreText text = {0};
@@ -46,19 +46,19 @@ static int ask(const SweepRemoval *removals, size_t count) {
     printf("%s\n", core_text_string(&text));
     core_text_free(&text);
   }
-  printf("remove this for good? [y/N] ");
+  printf("remove permanently? [y/N] ");
   fflush(stdout);
   if (fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y')) return CORE_OK;
   return core_error(CORE_FAIL, "nothing was removed");
 }
 
-static void print_done(const RemoveOptions *options, const SweepRemoval *removal) {
+static void print_removed(const RemoveOptions *options, const SweepRemoval *removal) {
   CoreText text = {0};
   describe(removal, &text);
   printf("%s %s\n", options->dry_run ? "would remove" : "removed", core_text_string(&text));
   core_text_free(&text);
-  if (!options->dry_run && !removal->whole && removal->manifest.count == 0 && removal->name[0])
-    printf("  its place in %s stays: sweep submit %s trains it again\n", removal->name, removal->name);
+  if (!options->dry_run && !removal->is_whole_sweep && removal->manifest.count == 0 && removal->name[0])
+    printf("  it keeps its index in %s; sweep submit %s trains it again\n", removal->name, removal->name);
 }
 
 static void print_json(const RemoveOptions *options, const SweepRemoval *removals, size_t count) {
@@ -69,67 +69,68 @@ static void print_json(const RemoveOptions *options, const SweepRemoval *removal
     json_t *ids = json_array();
     for (size_t k = 0; k < removal->count; k++) json_array_append_new(ids, core_json_text(removal->ids[k]));
     json_t *name = removal->name[0] ? core_json_text(removal->name) : json_null();
-    json_array_append_new(list, json_pack("{s:o, s:b, s:o, s:I, s:f}", "sweep", name, "entire_sweep", removal->whole,
-                                          "runs", ids, "shared", (json_int_t)removal->shared, "bytes",
-                                          removal->bytes));
+    json_array_append_new(list, json_pack("{s:o, s:b, s:o, s:I, s:f}", "sweep", name, "entire_sweep",
+                                          removal->is_whole_sweep, "runs", ids, "shared",
+                                          (json_int_t)removal->shared, "bytes", removal->bytes));
     bytes += removal->bytes;
   }
   core_json_print(json_pack("{s:b, s:o, s:f}", "removed", !options->dry_run, "sweeps", list, "bytes", bytes));
 }
 
-/* All is looked at before anything goes. */
-static int carry_out(const RemoveOptions *options, SweepRemoval *removals, const char **operands, size_t count,
-                     size_t *made) {
+/* Selects and checks everything before anything is removed. *planned: number of removals that the caller frees. */
+static int remove_operands(const RemoveOptions *options, SweepRemoval *removals, const char **operands, size_t count,
+                           size_t *planned) {
   const char *root = options->common.root;
-  for (; *made < count; (*made)++) {
-    for (size_t k = 0; k < *made; k++)
-      if (strcmp(operands[k], operands[*made]) == 0) return core_error(CORE_USAGE, "%s is named twice", operands[k]);
-    TRY(find(options, operands[*made], &removals[*made]));
+  for (; *planned < count; (*planned)++) {
+    const char *operand = operands[*planned];
+    for (size_t k = 0; k < *planned; k++)
+      if (strcmp(operands[k], operand) == 0) return core_error(CORE_USAGE, "%s is named twice", operand);
+    TRY(plan_operand(options, operand, &removals[*planned]));
   }
   for (size_t i = 0; i < count; i++) TRY(sweep_removal_check(root, &removals[i]));
   if (!options->yes && !options->dry_run) {
     if (!isatty(STDIN_FILENO) || !core_terminal_is_tty(stdout))
-      return core_error(CORE_USAGE, "sweep rm asks first, and there is no terminal to ask on; --yes removes without "
-                        "asking, --dry-run says what would go");
-    TRY(ask(removals, count));
-    for (size_t i = 0; i < count; i++) TRY(sweep_removal_check(root, &removals[i])); /* it may run since */
+      return core_error(CORE_USAGE, "sweep rm asks for confirmation, which needs a terminal; --yes removes without "
+                        "asking, --dry-run shows what would be removed");
+    TRY(confirm(removals, count));
+    for (size_t i = 0; i < count; i++) TRY(sweep_removal_check(root, &removals[i])); /* it may have started since */
   }
   for (size_t i = 0; i < count && !options->dry_run; i++) {
-    if (i > 0) { /* runs that the sweeps before it shared are its own now */
+    if (i > 0) { /* runs that it shared with the sweeps removed before are no longer shared */
       sweep_removal_free(&removals[i]);
-      TRY(find(options, operands[i], &removals[i]));
+      TRY(plan_operand(options, operands[i], &removals[i]));
     }
     TRY(sweep_removal_execute(root, &removals[i]));
-    if (!options->json) print_done(options, &removals[i]);
+    if (!options->json) print_removed(options, &removals[i]);
   }
   if (options->json) print_json(options, removals, count);
   else if (options->dry_run)
-    for (size_t i = 0; i < count; i++) print_done(options, &removals[i]);
+    for (size_t i = 0; i < count; i++) print_removed(options, &removals[i]);
   return CORE_OK;
 }
 
-/* Completes interrupted removals of the operands' sweeps; the others stay in the list. */
-static int finish_earlier(const RemoveOptions *options, const char **operands, size_t *count) {
-  size_t left = 0;
+/* Completes interrupted removals of sweeps, and takes their names off the list of operands. */
+static int resume_interrupted(const RemoveOptions *options, const char **operands, size_t *count) {
+  size_t remaining = 0;
   for (size_t i = 0; i < *count; i++) {
     bool finished = false;
     if (!options->dry_run) TRY(sweep_removal_resume(options->common.root, operands[i], &finished));
-    if (!finished) operands[left++] = operands[i];
-    else if (!options->json) printf("removed %s, with what an interrupted sweep rm had left of it\n", operands[i]);
+    if (!finished) operands[remaining++] = operands[i];
+    else if (!options->json) printf("removed %s: completed an interrupted sweep rm\n", operands[i]);
   }
-  *count = left;
+  *count = remaining;
   return CORE_OK;
 }
 
 static int rm(void *given, const char **operands, size_t count) {
   RemoveOptions *options = given;
-  size_t made = 0;
+  size_t planned = 0;
   TRY(sweep_common_open(&options->common));
-  TRY(finish_earlier(options, operands, &count));
+  TRY(resume_interrupted(options, operands, &count));
   if (count == 0 && !options->json) return CORE_OK;
   SweepRemoval *removals = core_memory_zero_allocate(count, sizeof *removals);
-  const int code = carry_out(options, removals, operands, count, &made);
-  for (size_t i = 0; i < made; i++) sweep_removal_free(&removals[i]);
+  const int code = remove_operands(options, removals, operands, count, &planned);
+  for (size_t i = 0; i < planned; i++) sweep_removal_free(&removals[i]);
   free(removals);
   return code;
 }
@@ -137,18 +138,18 @@ static int rm(void *given, const char **operands, size_t count) {
 int sweep_rm(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "sweep rm NAME|RUN... [options]",
-    .about = "Removes sweeps with their runs, or single runs: folders, checkpoints and rows in results.db. Runs that "
-             "another sweep has too stay. Asks first. What runs or is in a queue must be ended before (sweep stop, "
-             "sweep cancel). RUN is an id, the beginning of one, or NAME/INDEX; its place in a sweep stays, and sweep "
-             "submit trains it again.",
+    .about = "Removes sweeps with their runs, or single runs: directories, checkpoints and rows in results.db. Runs "
+             "that other sweeps share stay. Asks for confirmation. Running and queued runs must be ended first (sweep "
+             "stop, sweep cancel). RUN is an id, the beginning of one, or NAME/INDEX; it keeps its index in its sweep, "
+             "and sweep submit trains it again.",
     .least = 1, .most = SIZE_MAX};
   RemoveOptions given = {0};
   const CoreOption options[] = {
     SWEEP_OPTION_ROOT(given.common),
     {"yes", 'y', CORE_OPTION_FLAG, &given.yes, NULL, "remove without asking"},
-    {"dry-run", 'n', CORE_OPTION_FLAG, &given.dry_run, NULL, "say what would go and how large it is; remove nothing"},
+    {"dry-run", 'n', CORE_OPTION_FLAG, &given.dry_run, NULL, "show what would be removed and its size; remove nothing"},
     {"stale", 0, CORE_OPTION_FLAG, &given.stale, NULL,
-     "of the sweeps, only the runs that their files, as submitted last, no longer have"},
+     "remove only the sweeps' runs that their files, as last submitted, no longer have"},
     {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print JSON; with --yes or --dry-run"},
     {0}};
   return core_options_answer(&manual, options, argc, argv, rm, &given);

@@ -1,12 +1,12 @@
-/* `sweep submit`: records the manifest and the runs, then hands what is missing to Slurm (launch.c) or, where there is
- * none, to the local executor. Safe to repeat: what is finished stays, what is missing or failed is started, what was
- * interrupted goes on from its checkpoint. */
-#include <signal.h>
+/* `sweep submit`: records the manifest and the runs, then submits the missing runs to Slurm (launch.c) or, without
+ * Slurm, to the local executor. Safe to repeat: finished runs stay, missing and failed ones are started, interrupted
+ * ones resume from their checkpoints. */
+#include "sweep/control/submit.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "core/json.h"
 #include "core/log.h"
 #include "core/terminal.h"
 #include "slurm/cluster.h"
@@ -15,6 +15,7 @@
 #include "sweep/commands.h"
 #include "sweep/control/missing.h"
 #include "sweep/control/register.h"
+#include "sweep/control/wait.h"
 #include "sweep/local/environment.h"
 #include "sweep/local/executor.h"
 #include "sweep/local/notify.h"
@@ -28,270 +29,257 @@
 #include "sweep/spec/extension.h"
 #include "sweep/spec/manifest.h"
 #include "sweep/spec/search.h"
-#include "sweep/spec/sweep.h"
 #include "sweep/spec/where.h"
 #include "sweep/status/cluster_status.h"
-#include "sweep/status/failures.h"
-#include "sweep/status/progress.h"
 
 enum { ROOM_POLL_S = 10 };
 
-typedef struct SubmitOptions {
-  SweepCommon common;
-  CoreOptionList where;
-  bool wait, force, no_start, local, dry_run, test_only, held, no_check, trust, keep, json, same_environment;
-  int64_t jobs;
-  bool on_cluster, keep_failed;
-  json_t *told;              /* what --json prints */
-} SubmitOptions;
+/* A sweep to submit, and where to. */
+typedef struct Submission {
+  SweepSubmitOptions *options;
+  const SweepSpec *spec;
+  const SlurmSettings *settings;
+  const SweepResources *resources;
+  SlurmCluster *cluster;     /* NULL: this machine */
+  const SweepGrid *grid;     /* all runs */
+  const SweepGrid *part;     /* runs that --where selects */
+} Submission;
 
-static void tell(const SubmitOptions *options, const char *key, json_t *value) {
-  if (options->told) json_object_set_new(options->told, key, value);
-  else json_decref(value);
+static SweepLaunchMode launch_mode(const SweepSubmitOptions *options) {
+  if (options->dry_run) return SWEEP_LAUNCH_DRY_RUN;
+  return options->test_only ? SWEEP_LAUNCH_TEST_ONLY : SWEEP_LAUNCH_SUBMIT;
 }
 
-static void tell_count(const SubmitOptions *options, const char *key, size_t count) {
-  tell(options, key, json_integer((json_int_t)count));
-}
+static bool writes(const SweepSubmitOptions *options) { return launch_mode(options) == SWEEP_LAUNCH_SUBMIT; }
 
-static char farewell[512];
+/* ---- this machine ------------------------------------------------------------------------------------------------ */
 
-/* The handler is removed by now, and the signal acts as it would have. */
-static void on_interrupt(int number) {
-  if (write(STDERR_FILENO, farewell, strlen(farewell)) < 0) _exit(1);
-  raise(number);
-}
-
-/* Ctrl-C ends the waiting, not what is waited for. */
-static void explain_interrupt(const char *name, const char *ends) {
-  struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
-  snprintf(farewell, sizeof farewell, "\n%s goes on without this command;  sweep status %s  shows progress,  "
-           "sweep %s %s  ends it\n", name, name, ends, name);
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, NULL);
-}
-
-/* Draws the sweep's progress until the executor has taken it off the queue. 1 when a submitted run failed. */
-static int wait_for(const char *root, const SweepGrid *grid) {
-  const char *name = grid->spec->name;
-  CoreLive live = {.stream = stdout, .plain_every_s = 15};
-  bool queued = true;
-  SweepProgress progress;
-  explain_interrupt(name, "stop");
-  while (queued) {
-    SweepQueueRequest request;
-    TRY(sweep_queue_read(root, name, &request, &queued));
-    if (queued && !sweep_queue_executor_pid(root))
-      return core_error(CORE_FAIL, "the executor is gone (see %s/executor.log); sweep submit again goes on", root);
-    TRY(sweep_progress_read(root, name, NULL, &progress));
-    CoreText text = {0};
-    SweepFailures failures = {0};
-    sweep_progress_draw(&progress, !queued, &text);
-    sweep_failures_add_progress(&progress, &failures);
-    sweep_failures_draw(&failures, &progress, &text);
-    sweep_failures_free(&failures);
-    core_live_draw(&live, core_text_string(&text), !queued);
-    core_text_free(&text);
-    sweep_progress_free(&progress);
-    if (queued) usleep(500 * 1000);
-  }
-  return sweep_missing_check_all(root, grid);
-}
-
-/* All runs of the grid are submitted, those of seeds that sweep extend has added, too. */
-static int end_extension(const char *root, const SweepGrid *grid) {
+/* Ends an interrupted sweep extend: all runs of the grid are submitted now, including those of its seeds. */
+static int end_extension(const Submission *s, const SweepGrid *grid) {
   if (grid->is_part) return CORE_OK;
-  return sweep_extension_end(root, grid->spec->name, grid->spec->seeds, grid->spec->seed_count);
+  return sweep_extension_end(s->options->common.root, s->spec->name, s->spec->seeds, s->spec->seed_count);
 }
 
-static int start(const SubmitOptions *options, const SweepGrid *grid, size_t recorded, const SweepMissing *missing) {
-  const char *root = options->common.root, *name = grid->spec->name;
-  if (missing->todo + missing->running == 0) {
-    printf("nothing to start: %zu runs are finished", missing->finished);
-    if (missing->diverged) printf(", %zu diverged (--force runs them again)", missing->diverged);
-    if (missing->stopped)
-      printf(", %zu stopped by rule (sweep retry %s --by-rule takes them up)", missing->stopped, name);
-    printf("\n");
-    return end_extension(root, grid);
+static void print_nothing_to_start(const Submission *s, const size_t runs[SWEEP_DISPOSITIONS]) {
+  FILE *out = s->options->output.out;
+  fprintf(out, "nothing to start: %zu runs are finished", runs[SWEEP_RUN_FINISHED]);
+  if (runs[SWEEP_RUN_DIVERGED]) fprintf(out, ", %zu diverged (--force runs them again)", runs[SWEEP_RUN_DIVERGED]);
+  if (runs[SWEEP_RUN_STOPPED_BY_RULE])
+    fprintf(out, ", %zu stopped by rule (sweep retry %s --by-rule resumes them)", runs[SWEEP_RUN_STOPPED_BY_RULE],
+            s->spec->name);
+  fprintf(out, "\n");
+}
+
+/* Queues the sweep for the executor, and starts that if necessary. recorded: number of runs in the manifest. */
+static int start_here(const Submission *s, size_t recorded, const size_t runs[SWEEP_DISPOSITIONS]) {
+  const SweepSubmitOptions *options = s->options;
+  const char *root = options->common.root, *name = s->spec->name;
+  const size_t pending = runs[SWEEP_RUN_DUE] + runs[SWEEP_RUN_RUNNING];
+  int64_t executor;
+  bool has_joined;
+  if (pending == 0) {
+    print_nothing_to_start(s, runs);
+    return end_extension(s, s->grid);
   }
   const SweepQueueRequest request = {
     .jobs = options->jobs, .force = options->force, .requested_unix_s = core_clock_unix_s()};
   sweep_archived_end(root, name);
-  sweep_notify_reset(root, name, recorded - missing->todo - missing->running);
+  sweep_notify_reset(root, name, recorded - pending);
   TRY(sweep_environment_record(root, name));
   TRY(sweep_queue_write(root, name, &request));
-  int64_t process;
-  bool joined;
-  TRY(sweep_executor_start(root, name, &process, &joined));
-  TRY(end_extension(root, grid));
-  printf("%s: %zu runs to do, %s executor %lld\n", name, missing->todo, joined ? "added to" : "started",
-         (long long)process);
-  if (!options->wait) {
-    printf("it goes on when this shell closes;  sweep status %s  shows progress,  sweep stop %s  ends it\n", name,
-           name);
-    return CORE_OK;
-  }
-  return wait_for(root, grid);
+  TRY(sweep_executor_start(root, name, &executor, &has_joined));
+  TRY(end_extension(s, s->grid));
+  fprintf(options->output.out, "%s: %zu runs to do, %s executor %lld\n", name, runs[SWEEP_RUN_DUE],
+          has_joined ? "added to" : "started", (long long)executor);
+  if (options->wait) return sweep_wait_here(root, s->grid, options->output.out);
+  fprintf(options->output.out, "running in the background; progress: sweep status %s   stop: sweep stop %s\n", name,
+          name);
+  return CORE_OK;
+}
+
+static int submit_here(const Submission *s, size_t recorded) {
+  const SweepSubmitOptions *options = s->options;
+  const SweepOutput *output = &options->output;
+  size_t runs[SWEEP_DISPOSITIONS];
+  TRY(sweep_missing_count(options->common.root, s->part, options->force, runs));
+  sweep_output_set_count(output, "to_run", runs[SWEEP_RUN_DUE]);
+  sweep_output_set_count(output, "finished", runs[SWEEP_RUN_FINISHED]);
+  sweep_output_set_count(output, "diverged", runs[SWEEP_RUN_DIVERGED]);
+  sweep_output_set_count(output, "running", runs[SWEEP_RUN_RUNNING]);
+  sweep_output_set_count(output, "stopped_by_rule", runs[SWEEP_RUN_STOPPED_BY_RULE]);
+  if (writes(options)) return start_here(s, recorded, runs);
+  fprintf(output->out, "%zu runs would be started on this machine; nothing was written\n", runs[SWEEP_RUN_DUE]);
+  return CORE_OK;
 }
 
 /* ---- Slurm ------------------------------------------------------------------------------------------------------- */
 
-/* The cluster to submit to; NULL: this machine. Without Slurm's commands or configuration the machine is taken to be a
- * workstation; a cluster that only does not answer is an error, since nobody wants their sweep on its login node. */
-static int choose_cluster(const SubmitOptions *options, const SlurmSettings *settings, SlurmCluster **cluster) {
+/* Opens the cluster to submit to; NULL: this machine. Without Slurm's commands or configuration the machine is taken
+ * for a workstation. A cluster that does not answer is an error, so that no sweep runs on a login node by accident. */
+static int choose_cluster(const SweepSubmitOptions *options, const SlurmSettings *settings, SlurmCluster **cluster) {
   SlurmFault fault;
   *cluster = NULL;
-  if (options->local || options->no_start || options->jobs > 0) return CORE_OK; /* --jobs speaks of this machine */
+  if (options->local || options->no_start || options->jobs > 0) return CORE_OK; /* --jobs limits this machine's runs */
   const int code = slurm_cluster_open(settings->api, cluster, &fault);
   if (code == CORE_OK || fault != SLURM_ABSENT || strcmp(settings->api, "auto") != 0) return code;
   if (options->test_only || options->held)
-    return core_error(code, "%s; --test-only and --held need it", core_error_message());
+    return core_error(code, "%s; --test-only and --held require Slurm", core_error_message());
   return CORE_OK;
 }
 
-static void print_kept(const SweepLaunchResult *done, const char *name) {
-  const struct {
-    size_t count;
-    const char *what;
-  } kinds[] = {{done->runs[SWEEP_RUN_FINISHED], "finished"},
-               {done->runs[SWEEP_RUN_QUEUED], "in the queue already"},
-               {done->runs[SWEEP_RUN_RUNNING], "running"},
-               {done->runs[SWEEP_RUN_DIVERGED], "diverged (--force runs them again)"},
-               {done->runs[SWEEP_RUN_FAILED], "failed (sweep retry runs them again)"},
-               {done->runs[SWEEP_RUN_STOPPED_BY_RULE], "stopped by rule (sweep retry --by-rule takes them up)"},
-               {done->runs[SWEEP_RUN_EXHAUSTED], "ran out of memory (sweep report says how much sweep retry --mem should give them)"}};
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-    if (kinds[i].count) printf("  %zu %s\n", kinds[i].count, kinds[i].what);
-  if (done->orphans)
-    printf("  %zu begin from runs that are neither done nor in a queue (%s): submit those first\n", done->orphans,
-           done->orphan);
-  if (done->submitted) printf("  sweep status %s  shows progress,  sweep cancel %s  ends it\n", name, name);
+static void report_counts(const SweepOutput *output, const SweepLaunchResult *result) {
+  sweep_output_set_count(output, "submitted", result->submitted);
+  sweep_output_set_count(output, "arrays", result->arrays);
+  sweep_output_set_count(output, "queued", result->runs[SWEEP_RUN_QUEUED]);
+  sweep_output_set_count(output, "finished", result->runs[SWEEP_RUN_FINISHED]);
+  sweep_output_set_count(output, "diverged", result->runs[SWEEP_RUN_DIVERGED]);
+  sweep_output_set_count(output, "running", result->runs[SWEEP_RUN_RUNNING]);
+  sweep_output_set_count(output, "stopped_by_rule", result->runs[SWEEP_RUN_STOPPED_BY_RULE]);
+  sweep_output_set_count(output, "waiting", result->waiting);
 }
 
-/* --wait: what sweep status --watch shows, then the verdict. */
-static int watch(const char *root, const SweepGrid *grid) {
-  char command[] = "status", option[] = "--root", watched[] = "--watch";
-  char *words[] = {command, option, (char *)root, (char *)grid->spec->name, watched, NULL};
-  explain_interrupt(grid->spec->name, "cancel");
-  fflush(stdout);
-  TRY(sweep_status(5, words));
-  return sweep_missing_check(root, grid);
+static void print_result(const Submission *s, const SweepLaunchResult *result) {
+  static const char *const descriptions[SWEEP_DISPOSITIONS] = {
+    [SWEEP_RUN_FINISHED] = "finished",
+    [SWEEP_RUN_QUEUED] = "in the queue already",
+    [SWEEP_RUN_RUNNING] = "running",
+    [SWEEP_RUN_DIVERGED] = "diverged (--force runs them again)",
+    [SWEEP_RUN_FAILED] = "failed (sweep retry runs them again)",
+    [SWEEP_RUN_STOPPED_BY_RULE] = "stopped by rule (sweep retry --by-rule resumes them)",
+    [SWEEP_RUN_EXHAUSTED] = "ran out of memory (sweep report recommends a limit for sweep retry --mem)"};
+  FILE *out = s->options->output.out;
+  const char *name = s->spec->name;
+  if (result->submitted > 0)
+    fprintf(out, "%s: %zu runs submitted in %zu array%s\n", name, result->submitted, result->arrays,
+            result->arrays == 1 ? "" : "s");
+  else if (writes(s->options) && !result->waiting) fprintf(out, "nothing to submit\n");
+  for (int d = 0; d < SWEEP_DISPOSITIONS; d++)
+    if (descriptions[d] && result->runs[d]) fprintf(out, "  %zu %s\n", result->runs[d], descriptions[d]);
+  if (result->orphans)
+    fprintf(out, "  %zu start from runs that are neither done nor in a queue (%s): submit those first\n",
+            result->orphans, result->orphan);
+  if (result->submitted) fprintf(out, "  progress: sweep status %s   cancel: sweep cancel %s\n", name, name);
 }
 
-/* `first`: the batch with which this command began; 0: it begins. What it has started over since is not again. */
-static int submit_to_slurm(const SubmitOptions *options, const SweepGrid *grid, const SweepManifest *manifest,
-                           const SlurmSettings *settings, const SweepResources *resources, SlurmCluster *cluster,
-                           int64_t first) {
+/* Submits once, and reports the result. first_batch: number of the first batch of this command; 0: none yet. Runs that
+ * --force has restarted since then are not restarted again. */
+static int launch_once(const Submission *s, const SweepManifest *manifest, int64_t first_batch,
+                       SweepLaunchResult *result) {
+  const SweepSubmitOptions *options = s->options;
   const SweepLaunch launch = {.root = options->common.root,
-                              .name = grid->spec->name,
-                              .cluster = cluster,
-                              .settings = settings,
-                              .resources = resources,
-                              .force = options->force && !options->keep_failed, /* of the first wave */
-                              .forced_before_batch = first,
+                              .name = s->spec->name,
+                              .mode = launch_mode(options),
+                              .cluster = s->cluster,
+                              .settings = s->settings,
+                              .resources = s->resources,
+                              .force = options->force && !options->keep_failed, /* in the first wave only */
+                              .forced_before_batch = first_batch,
                               .keep_failed = options->keep_failed,
-                              .mode = options->dry_run ? SWEEP_LAUNCH_DRY_RUN
-                                      : options->test_only ? SWEEP_LAUNCH_TEST_ONLY : SWEEP_LAUNCH_SUBMIT,
+                              .out = options->output.out,
                               .held = options->held};
-  SweepLaunchResult done;
-  if (!options->dry_run && !options->test_only) TRY(sweep_environment_record(launch.root, launch.name));
-  const int code = sweep_launch_grid(&launch, grid, manifest, &done);
-  if (!options->dry_run && !options->test_only) sweep_cluster_status_clear_cache();
-  tell_count(options, "submitted", done.submitted);
-  tell_count(options, "arrays", done.arrays);
-  tell_count(options, "queued", done.runs[SWEEP_RUN_QUEUED]);
-  tell_count(options, "finished", done.runs[SWEEP_RUN_FINISHED]);
-  tell_count(options, "diverged", done.runs[SWEEP_RUN_DIVERGED]);
-  tell_count(options, "running", done.runs[SWEEP_RUN_RUNNING]);
-  tell_count(options, "stopped_by_rule", done.runs[SWEEP_RUN_STOPPED_BY_RULE]);
-  tell_count(options, "waiting", done.waiting);
-  if (code != CORE_OK && done.submitted + done.rejected > 0)
-    return core_error(code, "%zu runs are in the queue, %zu are not: %s; sweep submit again goes on with those",
-                      done.submitted, done.rejected, core_error_message());
-  if (code != CORE_OK) return code;
-  if (!options->dry_run && !options->test_only && done.waiting == 0) TRY(end_extension(launch.root, grid));
-  if (done.submitted > 0)
-    printf("%s: %zu runs submitted in %zu array%s\n", grid->spec->name, done.submitted, done.arrays,
-           done.arrays == 1 ? "" : "s");
-  else if (!options->dry_run && !options->test_only && !done.waiting) printf("nothing to submit\n");
-  print_kept(&done, grid->spec->name);
-  if (done.waiting > 0 && !options->wait)
-    return core_error(
-      CORE_REQUEUE,
-      "%zu runs are not submitted yet: the limit on jobs in the queue is reached; %s, which does so by itself",
-      done.waiting, launch.force ? "start those over with sweep retry RUN --force when some have ended, or take submit "
-                                   "--force --wait" : "sweep submit again when some have ended, or submit --wait");
-  if (!options->wait || options->dry_run || options->test_only) return CORE_OK;
-  if (done.submitted + done.runs[SWEEP_RUN_QUEUED] == 0 && done.waiting > 0) sleep(ROOM_POLL_S); /* others of ours fill the queue */
-  const int verdict = watch(options->common.root, grid);
-  if (done.waiting == 0 || verdict == CORE_FAIL) return verdict; /* failed runs are for a person to look at */
-  return submit_to_slurm(options, grid, manifest, settings, resources, cluster, first ? first : done.batch);
+  if (writes(options)) TRY(sweep_environment_record(launch.root, launch.name));
+  const int code = sweep_launch_grid(&launch, s->part, manifest, result);
+  if (writes(options)) sweep_cluster_status_clear_cache();
+  report_counts(&options->output, result);
+  if (code != CORE_OK && result->submitted + result->rejected > 0)
+    return core_error(code, "%zu runs were submitted, %zu were not: %s; run sweep submit again for those",
+                      result->submitted, result->rejected, core_error_message());
+  TRY(code);
+  if (writes(options) && result->waiting == 0) TRY(end_extension(s, s->part));
+  print_result(s, result);
+  return CORE_OK;
+}
+
+static int report_waiting(const Submission *s, size_t waiting) {
+  if (s->options->force && !s->options->keep_failed)
+    return core_error(CORE_REQUEUE, "%zu runs are not submitted yet: the job limit is reached; restart them with sweep "
+                      "retry RUN --force when some jobs have ended, or use sweep submit --force --wait", waiting);
+  return core_error(CORE_REQUEUE, "%zu runs are not submitted yet: the job limit is reached; run sweep submit again "
+                    "when some jobs have ended, or use --wait", waiting);
+}
+
+/* Submits, and with --wait waits and submits again until the job limit holds no run back. Failed runs end the wait,
+ * since a user has to look at them. */
+static int submit_to_slurm(const Submission *s, const SweepManifest *manifest) {
+  const SweepSubmitOptions *options = s->options;
+  int64_t first_batch = 0;
+  for (;;) {
+    SweepLaunchResult result;
+    TRY(launch_once(s, manifest, first_batch, &result));
+    if (result.waiting > 0 && !options->wait) return report_waiting(s, result.waiting);
+    if (!options->wait || !writes(options)) return CORE_OK;
+    const bool is_queue_full = result.waiting > 0 && result.submitted + result.runs[SWEEP_RUN_QUEUED] == 0;
+    if (is_queue_full) sleep(ROOM_POLL_S); /* with other jobs of this user */
+    const int code = sweep_wait_on_slurm(options->common.root, s->part, options->output.out);
+    if (result.waiting == 0 || code == CORE_FAIL) return code;
+    if (first_batch == 0) first_batch = result.batch;
+  }
 }
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */
 
-static int submit_somewhere(const SubmitOptions *options, const SweepSpec *spec, const SlurmSettings *settings,
-                            const SweepResources *resources, SlurmCluster *cluster, const SweepGrid *grid,
-                            const SweepGrid *part) {
-  const char *root = options->common.root;
-  const bool nothing = options->dry_run || options->test_only;
+/* Merges the runs into the manifest and registers them, unless nothing is to be written. The caller frees the
+ * manifest, also after an error. */
+static int record_runs(const Submission *s, SweepManifest *manifest, SweepManifestChange *change) {
+  const SweepCommon *common = &s->options->common;
+  if (!writes(s->options)) return sweep_manifest_merge(common->root, s->grid, manifest, change);
+  TRY(sweep_extension_begin(common->root, s->spec->name, common->extra_seeds, common->extra_seed_count));
+  TRY(sweep_manifest_record(common->root, s->grid, manifest, change));
+  return sweep_register_runs(common->root, s->spec, s->grid, manifest);
+}
+
+static void report_runs(const Submission *s, const SweepManifestChange *change) {
+  const SweepSubmitOptions *options = s->options;
+  const SweepOutput *output = &options->output;
+  const char *backend = options->no_start ? "none" : s->cluster ? "slurm" : "local";
+  sweep_output_set_count(output, "runs", s->grid->runs);
+  sweep_output_set_count(output, "new", change->added);
+  sweep_output_set_count(output, "not_in_file", change->absent);
+  sweep_output_set(output, "backend", core_json_text(backend));
+  if (options->common.is_new) fprintf(output->out, "made the workspace %s\n", options->common.root);
+  fprintf(output->out, "%s: %zu runs, %zu new in the manifest", s->spec->name, s->grid->runs, change->added);
+  if (change->absent)
+    fprintf(output->out, "; %zu earlier ones are no longer in the file and stay as they are", change->absent);
+  fprintf(output->out, "\n");
+  fflush(output->out);
+}
+
+static int submit_runs(const Submission *s) {
+  const SweepSubmitOptions *options = s->options;
   SweepManifest manifest = {0};
   SweepManifestChange change;
-  SweepMissing missing;
   int code;
-  if (nothing) {
-    TRY(sweep_manifest_merge(root, grid, &manifest, &change));
-  } else {
-    TRY(sweep_extension_begin(root, spec->name, options->common.extra_seeds, options->common.extra_seed_count));
-    TRY(sweep_manifest_record(root, grid, &manifest, &change));
-    TRY_GOTO(code, done, sweep_register_runs(root, spec, grid, &manifest));
-  }
-  if (options->common.is_new) printf("made the workspace %s\n", root);
-  tell_count(options, "runs", grid->runs);
-  tell_count(options, "new", change.added);
-  tell_count(options, "not_in_file", change.absent);
-  tell(options, "backend", core_json_text(options->no_start ? "none" : cluster ? "slurm" : "local"));
-  printf("%s: %zu runs, %zu new in the manifest", spec->name, grid->runs, change.added);
-  if (change.absent) printf("; %zu earlier ones are no longer in the file and stay as they are", change.absent);
-  printf("\n");
-  fflush(stdout);
-  if (cluster) {
-    code = submit_to_slurm(options, part, &manifest, settings, resources, cluster, 0);
-    goto done;
-  }
-  code = options->no_start && !nothing ? end_extension(root, grid) : CORE_OK;
-  if (options->no_start) goto done;
-  TRY_GOTO(code, done, sweep_missing_count(root, part, options->force, &missing));
-  tell_count(options, "to_run", missing.todo);
-  tell_count(options, "finished", missing.finished);
-  tell_count(options, "diverged", missing.diverged);
-  tell_count(options, "running", missing.running);
-  tell_count(options, "stopped_by_rule", missing.stopped);
-  if (options->dry_run) printf("%zu runs would be started on this machine; nothing was written\n", missing.todo);
-  else code = start(options, grid, manifest.count, &missing);
-done:
+  TRY_GOTO(code, out, record_runs(s, &manifest, &change));
+  report_runs(s, &change);
+  if (s->cluster) code = submit_to_slurm(s, &manifest);
+  else if (!options->no_start) code = submit_here(s, manifest.count);
+  else code = writes(options) ? end_extension(s, s->grid) : CORE_OK;
+out:
   sweep_manifest_free(&manifest);
   return code;
 }
 
-/* A batch system would tell of it after a night in the queue. */
-static int check(const SubmitOptions *options, const SweepResources *resources, const SlurmCluster *cluster,
-                 const SweepGrid *grid) {
+/* Checks the runs now, since a batch system would report an error only after a night in the queue. */
+static int check(const Submission *s) {
+  const SweepSubmitOptions *options = s->options;
   SweepChecked checked;
-  const SweepCheck asked = {
-    .root = options->common.root, .resources = cluster ? resources : NULL, .in_root = cluster != NULL};
-  TRY(sweep_searches_check(grid));
-  TRY(sweep_duplicates_check(grid));
+  const bool is_on_cluster = s->cluster != NULL;
+  const SweepCheck request = {.root = options->common.root, .resources = is_on_cluster ? s->resources : NULL,
+                              .in_root = is_on_cluster};
+  TRY(sweep_searches_check(s->part));
+  TRY(sweep_duplicates_check(s->part));
   const SweepCodeChoice choice = {.trust = options->trust, .force = options->force, .keep = options->keep,
-                                  .dry_run = options->dry_run || options->test_only};
-  TRY(sweep_code_admit(options->common.root, grid, &choice));
+                                  .dry_run = !writes(options)};
+  TRY(sweep_code_admit(options->common.root, s->part, &choice));
   if (options->no_check) return CORE_OK;
-  TRY(sweep_check_grid(&asked, grid, &checked));
+  TRY(sweep_check_grid(&request, s->part, &checked));
   if (checked.problem[0])
     core_warn("%zu of %zu configurations were not checked: %s", checked.distinct - checked.checked, checked.distinct,
               checked.problem);
   return CORE_OK;
 }
+
+/* ---- searches ---------------------------------------------------------------------------------------------------- */
 
 static size_t count_trials(const SweepSpec *spec) {
   size_t trials = 0;
@@ -299,20 +287,21 @@ static size_t count_trials(const SweepSpec *spec) {
   return trials;
 }
 
-/* The next trials of a search, when the runs of those before have ended. */
-static int propose(const SubmitOptions *options, SweepSpec *spec) {
-  size_t more = 0;
-  if (options->dry_run || options->test_only) return CORE_OK;
-  TRY(sweep_wave_propose(options->common.root, spec, &more));
-  if (spec->search_count > 0) tell_count(options, "proposed", more);
-  if (more > 0) printf("%s: %zu trials proposed\n", spec->name, more);
+/* Adds the next trials of each search whose earlier trials have ended. */
+static int propose(const SweepSubmitOptions *options, SweepSpec *spec) {
+  const SweepOutput *output = &options->output;
+  size_t proposed = 0;
+  if (!writes(options)) return CORE_OK;
+  TRY(sweep_wave_propose(options->common.root, spec, &proposed));
+  if (spec->search_count > 0) sweep_output_set_count(output, "proposed", proposed);
+  if (proposed > 0) fprintf(output->out, "%s: %zu trials proposed\n", spec->name, proposed);
   if (sweep_spec_is_open(spec))
-    printf("%s: %zu trials so far; the others follow in waves, from what these come to\n", spec->name,
-           count_trials(spec));
+    fprintf(output->out, "%s: %zu trials so far; the others follow in waves, based on their results\n", spec->name,
+            count_trials(spec));
   return CORE_OK;
 }
 
-static int submit_once(SubmitOptions *options, SweepSpec *spec) {
+static int submit_once(SweepSubmitOptions *options, SweepSpec *spec) {
   SweepGrid grid, part;
   SweepResources resources = {0};
   SlurmSettings settings = slurm_settings_default();
@@ -320,14 +309,17 @@ static int submit_once(SubmitOptions *options, SweepSpec *spec) {
   TRY(sweep_spec_slurm(spec, &settings));
   TRY(propose(options, spec));
   TRY(choose_cluster(options, &settings, &cluster));
-  options->on_cluster = cluster != NULL;
+  options->is_on_cluster = cluster != NULL;
+  const bool starts_here = !cluster && !options->no_start && writes(options);
+  const Submission s = {.options = options, .spec = spec, .settings = &settings, .resources = &resources,
+                        .cluster = cluster, .grid = &grid, .part = &part};
   int code = sweep_grid_expand(spec, &grid);
   if (code == CORE_OK) {
     code = sweep_where_choose(&grid, &options->where, &part);
-    if (code == CORE_OK && !cluster && !options->no_start && !options->dry_run) code = sweep_where_check_here(&part);
+    if (code == CORE_OK && starts_here) code = sweep_where_check_here(&part);
     if (code == CORE_OK) code = sweep_resources_make(&grid, &resources);
-    if (code == CORE_OK) code = check(options, &resources, cluster, &part);
-    if (code == CORE_OK) code = submit_somewhere(options, spec, &settings, &resources, cluster, &grid, &part);
+    if (code == CORE_OK) code = check(&s);
+    if (code == CORE_OK) code = submit_runs(&s);
     sweep_resources_free(&resources);
     sweep_where_free(&part);
     sweep_grid_free(&grid);
@@ -336,92 +328,93 @@ static int submit_once(SubmitOptions *options, SweepSpec *spec) {
   return code;
 }
 
-/* With --wait wave after wave; on this machine it is the executor that goes on (next_wave.h). A wave with failed or
- * diverged runs has ended as well, and is not run again. Tasks may have proposed and submitted meanwhile. */
-static int submit_spec(SubmitOptions *options, SweepSpec *spec) {
-  if (options->same_environment) sweep_environment_apply(options->common.root, spec->name, SWEEP_ENVIRONMENT_REPLACE);
+/* Submits. With --wait on a cluster, also submits wave after wave of a search; on this machine the executor does
+ * (next_wave.h). A wave with failed or diverged runs has ended as well, and is not repeated. Tasks may have proposed
+ * and submitted waves meanwhile. */
+static int submit_waves(SweepSubmitOptions *options, SweepSpec *spec) {
+  if (options->same_environment)
+    sweep_environment_apply(options->common.root, spec->name, SWEEP_ENVIRONMENT_REPLACE);
   int code = submit_once(options, spec);
-  bool more = true;
-  while (more && options->wait && options->on_cluster && (code == CORE_OK || code == CORE_FAIL) &&
-         sweep_spec_is_open(spec)) {
-    const int verdict = code;
-    const size_t before = count_trials(spec);
-    char words[1024];
-    snprintf(words, sizeof words, "%s", core_error_message());
+  bool has_more = options->wait && options->is_on_cluster;
+  while (has_more && (code == CORE_OK || code == CORE_FAIL) && sweep_spec_is_open(spec)) {
+    const int wave_code = code;
+    const size_t old_trials = count_trials(spec);
+    char message[1024];
+    snprintf(message, sizeof message, "%s", core_error_message());
     options->keep_failed = true;
     code = submit_once(options, spec);
-    more = count_trials(spec) > before;
-    if (!more && code == CORE_OK && verdict != CORE_OK) code = core_error(verdict, "%s", words);
+    has_more = options->is_on_cluster && count_trials(spec) > old_trials;
+    if (!has_more && code == CORE_OK && wave_code != CORE_OK) code = core_error(wave_code, "%s", message);
   }
   return code;
 }
 
-/* ---- the commands ------------------------------------------------------------------------------------------------ */
+/* ---- the command ------------------------------------------------------------------------------------------------- */
 
-/* --json: what is meant for people goes to stderr meanwhile, and one value to stdout at the end, however it ended. */
-static int submit_telling(SubmitOptions *options, SweepSpec *spec) {
-  fflush(stdout);
-  const int kept = dup(STDOUT_FILENO);
-  if (kept < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return core_error_errno(CORE_FAIL, "cannot redirect output");
-  options->told = json_pack("{s:s, s:s, s:b}", "sweep", spec->name, "root", options->common.root, "dry_run",
-                            options->dry_run || options->test_only);
-  const int code = submit_spec(options, spec);
-  fflush(stdout);
-  dup2(kept, STDOUT_FILENO);
-  close(kept);
-  json_object_set_new(options->told, "error", code == CORE_OK ? json_null() : core_json_text(core_error_message()));
-  core_json_print(options->told);
+/* Submits, and with --json prints the results, also of a failure. */
+static int submit_and_report(SweepSubmitOptions *options, SweepSpec *spec) {
+  SweepOutput *output = &options->output;
+  *output = sweep_output_open(options->json);
+  sweep_output_set(output, "sweep", core_json_text(spec->name));
+  sweep_output_set(output, "root", core_json_text(options->common.root));
+  sweep_output_set(output, "dry_run", json_boolean(!writes(options)));
+  const int code = submit_waves(options, spec);
+  sweep_output_set(output, "error", code == CORE_OK ? json_null() : core_json_text(core_error_message()));
+  sweep_output_close(output);
   return code;
 }
 
-static int submit(void *given, const char **operands, size_t count) {
-  SubmitOptions *options = given;
+int sweep_submit_sweep(SweepSubmitOptions *options, const char *operand) {
   SweepSpec spec;
   if (options->force && options->keep)
-    return core_error(CORE_USAGE, "--force and --keep exclude each other: runs by other code start over or stay");
-  if (options->jobs < 0) return core_error(CORE_USAGE, "--jobs %lld: at least 1", (long long)options->jobs);
-  const bool nothing = options->dry_run || options->test_only;
-  TRY(nothing ? sweep_common_open(&options->common) : sweep_common_make(&options->common));
-  int code = sweep_common_spec(&options->common, operands[0], &spec);
+    return core_error(CORE_USAGE, "--force and --keep exclude each other: runs by other code either restart or stay");
+  if (options->jobs < 0) return core_error(CORE_USAGE, "--jobs %lld: must be at least 1", (long long)options->jobs);
+  TRY(writes(options) ? sweep_common_make(&options->common) : sweep_common_open(&options->common));
+  int code = sweep_common_spec(&options->common, operand, &spec);
   if (code == CORE_OK) {
-    code = options->json ? submit_telling(options, &spec) : submit_spec(options, &spec);
+    code = submit_and_report(options, &spec);
     sweep_spec_free(&spec);
   }
-  if (options->common.is_new && code == CORE_USAGE) (void)rmdir(options->common.root); /* nothing was recorded in it */
+  /* Nothing was recorded in the new workspace. */
+  if (options->common.is_new && code == CORE_USAGE) (void)rmdir(options->common.root);
   return code;
 }
 
-static int command(const CoreManual *manual, int argc, char **argv, CoreAnswer answer) {
-  SubmitOptions given = {0};
+static int submit(void *given, const char **operands, size_t count) { return sweep_submit_sweep(given, operands[0]); }
+
+int sweep_submit_parse(const CoreManual *manual, int argc, char **argv, CoreAnswer handler) {
+  SweepSubmitOptions given = {0};
   const CoreOption options[] = {
     SWEEP_OPTION_ROOT(given.common),
     SWEEP_OPTION_PROFILE(given.common),
     SWEEP_OPTION_SET(given.common),
     SWEEP_OPTION_WHERE(given.where),
     {"jobs", 'j', CORE_OPTION_INT, &given.jobs, "N",
-     "runs at a time; the cores are shared out among them (default: one a core)"},
-    {"wait", 'w', CORE_OPTION_FLAG, &given.wait, NULL, "stay, show progress, return 1 if a run failed"},
+     "run at most N runs at a time, which share the cores (default: one run per core)"},
+    {"wait", 'w', CORE_OPTION_FLAG, &given.wait, NULL, "wait and show progress; exit with 1 if a run failed"},
     {"force", 'f', CORE_OPTION_FLAG, &given.force, NULL,
-     "run finished and diverged runs again, as new attempts, and start over what other code began"},
+     "run finished and diverged runs again as new attempts, and restart runs that other code began"},
     {"no-start", 0, CORE_OPTION_FLAG, &given.no_start, NULL, "record the manifest and start nothing"},
-    {"local", 0, CORE_OPTION_FLAG, &given.local, NULL, "run on this machine, whether there is a Slurm or not"},
-    {"dry-run", 'n', CORE_OPTION_FLAG, &given.dry_run, NULL, "say what would be submitted and its cost; write nothing"},
+    {"local", 0, CORE_OPTION_FLAG, &given.local, NULL, "run on this machine even if Slurm is available"},
+    {"dry-run", 'n', CORE_OPTION_FLAG, &given.dry_run, NULL,
+     "print what would be submitted and its cost; write nothing"},
     {"test-only", 0, CORE_OPTION_FLAG, &given.test_only, NULL,
-     "ask Slurm whether it would take it and when it would start; submit nothing"},
-    {"no-check", 0, CORE_OPTION_FLAG, &given.no_check, NULL, "start without asking the trainer whether runs would"},
+     "ask Slurm whether it would accept the jobs and when they would start; submit nothing"},
+    {"no-check", 0, CORE_OPTION_FLAG, &given.no_check, NULL,
+     "do not check with the trainer whether the runs can start"},
     {"trust", 0, CORE_OPTION_FLAG, &given.trust, NULL,
-     "allow the code that env.task, env.python and env.code name to run, now and later; asked again when it changes"},
+     "allow the code that env.task, env.python and env.code name to run, until it changes"},
     {"keep", 0, CORE_OPTION_FLAG, &given.keep, NULL,
-     "go on beside runs that were made by other code, and from their checkpoints; recorded in sweeps/NAME/kept"},
+     "continue next to runs that were made by other code, and from their checkpoints; recorded in sweeps/NAME/kept"},
     {"same-environment", 0, CORE_OPTION_FLAG, &given.same_environment, NULL,
-     "with the variables and directory of the sweep's last submission, not this shell's"},
-    {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print JSON; what people read goes to stderr"},
+     "use the variables and directory of the sweep's last submission instead of this shell's"},
+    {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print JSON; human-readable text goes to stderr"},
     {"held", 0, CORE_OPTION_FLAG, &given.held, NULL, "Slurm: submit held; sweep release lets the runs start"},
     {0}};
-  return core_options_answer(manual, options, argc, argv, answer, &given);
+  return core_options_answer(manual, options, argc, argv, handler, &given);
 }
 
-static void help_blocks(CoreHelp *help) {
+static void print_help_blocks(CoreHelp *help) {
   sweep_search_help(help);
   sweep_stop_help(help);
 }
@@ -429,72 +422,11 @@ static void help_blocks(CoreHelp *help) {
 int sweep_submit(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "sweep submit FILE|NAME [options]",
-    .about = "Records the experiment's runs in the workspace and hands what is missing to Slurm as job arrays, or, "
-             "where there is no Slurm, starts it on this machine, detached: the shell may close. Repeating it is safe: "
-             "finished runs stay, queued ones are not queued twice, interrupted ones go on from their checkpoints, "
-             "failed ones are tried again. FILE is an experiment (.ini) whose [slurm] section says what a run needs "
-             "(docs/cluster.md); NAME a sweep submitted before.",
-    .more = help_blocks, .least = 1, .most = 1};
-  return command(&manual, argc, argv, submit);
+    .about = "Records the experiment's runs in the workspace and submits the missing ones to Slurm as job arrays or, "
+             "without Slurm, starts them on this machine in the background. Safe to repeat: finished runs stay, queued "
+             "ones are not queued twice, interrupted ones resume from their checkpoints, failed ones are retried. "
+             "FILE is an experiment (.ini) whose [slurm] section sets the resources of a run (docs/cluster.md); NAME "
+             "is a sweep submitted before.",
+    .more = print_help_blocks, .least = 1, .most = 1};
+  return sweep_submit_parse(&manual, argc, argv, submit);
 }
-
-/* ---- extend ------------------------------------------------------------------------------------------------------ */
-
-static const CoreManual extend_manual = {
-  .usage = "sweep extend NAME seeds=N [options]",
-  .about = "Adds seeds to a sweep: seeds=10 asks for 0 to 9, seeds=\"0..9, 20\" for a list. Those that are there stay; "
-           "the runs of the new ones are submitted. The sweep keeps them: sweep submit of its file has them too "
-           "(sweeps/NAME/extended).",
-  .least = 2, .most = 2};
-
-static bool is_seeds(const char *operand) { return strncmp(operand, "seeds=", 6) == 0; }
-
-/* Leaves only the new ones. There may be none: then an extension by these seeds was interrupted, and is completed.
- * CORE_USAGE: there are none, and it was not; says which are there. */
-static int keep_new(const SubmitOptions *options, const char *operand, const char *asked, int64_t *seeds,
-                    size_t *count) {
-  SweepSpec spec;
-  SweepExtension recorded = {0};
-  CoreText present = {0};
-  size_t added;
-  TRY(sweep_common_spec(&options->common, operand, &spec));
-  int code = sweep_extension_read(options->common.root, spec.name, &recorded);
-  const bool is_unfinished = sweep_extension_is_unfinished(&recorded, seeds, *count);
-  sweep_extension_print(spec.seeds, spec.seed_count, &present);
-  const int64_t last = spec.seeds[spec.seed_count - 1];
-  sweep_extension_join(&spec.seeds, &spec.seed_count, seeds, *count, &added);
-  memcpy(seeds, spec.seeds + spec.seed_count - added, added * sizeof *seeds);
-  *count = added;
-  if (code == CORE_OK && is_unfinished)
-    fprintf(stderr, "%s: an earlier sweep extend was interrupted, and is completed now\n", spec.name);
-  else if (code == CORE_OK && added == 0)
-    code = core_error(CORE_USAGE, "%s has the seeds %s already, and %s adds none: sweep extend never takes seeds away; "
-                      "seeds=%lld would add one", spec.name, core_text_string(&present), asked, (long long)last + 2);
-  core_text_free(&present);
-  sweep_extension_free(&recorded);
-  sweep_spec_free(&spec);
-  return code;
-}
-
-static int extend(void *given, const char **operands, size_t count) {
-  SubmitOptions *options = given;
-  const size_t place = is_seeds(operands[0]) ? 0 : 1; /* either order */
-  int64_t *seeds;
-  size_t seed_count;
-  if (!is_seeds(operands[place])) return core_options_misuse(&extend_manual, "seeds=N is missing");
-  for (size_t i = 0; i < options->common.sets.count; i++)
-    if (strncmp(options->common.sets.items[i], "sweep.seeds=", 12) == 0)
-      return core_options_misuse(&extend_manual, "--set %s and %s both name seeds", options->common.sets.items[i],
-                                 operands[place]);
-  const CoreIniEntry entry = {.value = operands[place] + 6};
-  TRY(sweep_common_open(&options->common));
-  TRY(sweep_value_list_seeds(NULL, &entry, &seeds, &seed_count));
-  int code = keep_new(options, operands[1 - place], operands[place], seeds, &seed_count);
-  options->common.extra_seeds = seeds;
-  options->common.extra_seed_count = seed_count;
-  if (code == CORE_OK) code = submit(given, &operands[1 - place], 1);
-  free(seeds);
-  return code;
-}
-
-int sweep_extend(int argc, char **argv) { return command(&extend_manual, argc, argv, extend); }

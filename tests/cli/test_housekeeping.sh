@@ -88,11 +88,12 @@ tap_run "a path as a sweep" 2 "" sweep tag ../../etc x
 tap_run "a tag that is not there" 2 "no such tag: 'papers'; did you mean paper?" sweep tag a papers --remove
 tap_run "control characters" 2 "control character (byte 2)" sweep note a $'a\e[2Jb'
 tap_run "no UTF-8" 2 "the note is not UTF-8" sweep note a $'\xff'
-tap_run "a note of several words" 2 "a text of several words goes in quotes" sweep note a two words
+tap_run "a note of several words" 2 "quote a text of several words" sweep note a two words
 tap_run "a note too long" 2 "more than 4000" sweep note a "$(printf '%5000d' 1)"
+tap_run "a note of several words" 2 "quote a text of several words" sweep note a two words
 tap_run "text and --remove" 2 "give no text" sweep note a text --remove
-tap_run "a pin out of the sweep" 2 "a has 3 runs: 0 to 2" sweep pin a 3
-tap_run "of another sweep" 2 "is not one of a" sweep pin a b/0
+tap_run "a pin out of the sweep" 2 "a has no run 3: its indices are 0 to 2" sweep pin a 3
+tap_run "of another sweep" 2 "is not in a" sweep pin a b/0
 tap_run "a run in a run" 2 "a run is pinned in its sweep" sweep pin a/0
 tap_run "taken away" 0 "a: no run is pinned" sweep pin a --remove
 tap_run "a note, too" 0 "$second: no note" sweep note a/1 --remove
@@ -102,7 +103,7 @@ checkpoints() { find "$root/runs" -name '*.ckpt' | wc -l; }
 experiment c 0.3,0.5; sweep submit c.ini --local --wait >/dev/null # 0.3 is a's, too
 before=$(checkpoints)
 tap_run "without a terminal it does not ask" 2 "there is no terminal to ask on; --yes archives without asking" sweep archive a </dev/null
-tap_expect "--dry-run says what would go" 0 "^would remove a: checkpoints of 2 runs, [0-9.]+ kB; those of 1 runs that other sweeps have too stay$" sweep archive a --dry-run
+tap_expect "--dry-run says what would go" 0 "^would remove a: checkpoints of 2 runs, [0-9.]+ kB; those of 1 runs shared with other sweeps stay$" sweep archive a --dry-run
 tap_check "and removes nothing" "$([ "$(checkpoints)" = "$before" ] || checkpoints)"
 tap_run "an unknown sweep" 2 "there is no sweep 'nosuch'" sweep archive nosuch --yes
 tap_expect "done" 0 "^archived a: checkpoints of 2 runs, [0-9.]+ kB; those of 1 runs" sweep archive a --yes
@@ -128,11 +129,11 @@ experiment d 0.7; sed -i 's/total_steps = 512/total_steps = 1e9/' d.ini
 sweep submit d.ini --local >/dev/null
 is_running() { sweep status d | grep -q '1 running' && [ "$(find "$root/runs" -path "*$(run d 0)*" -name '*.ckpt' | wc -l)" -gt 0 ]; }
 tap_wait 60 is_running
-tap_run "a running sweep is refused" 2 "end it first: sweep stop d" sweep archive d --yes
+tap_run "a running sweep is refused" 2 "stop it first: sweep stop d" sweep archive d --yes
 sweep stop d >/dev/null
 has_stopped() { sweep archive d --dry-run >/dev/null 2>&1; }
 tap_wait 60 has_stopped
-tap_expect "one that is not finished: what is lost is said" 0 "1 of them is not finished and would begin anew" sweep archive d --dry-run
+tap_expect "one that is not finished: what is lost is said" 0 "1 of them is not finished and would restart" sweep archive d --dry-run
 
 # ---- removed
 sweep rm d --yes >/dev/null; sweep tag b z >/dev/null; sweep tag b/0 y >/dev/null

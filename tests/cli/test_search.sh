@@ -151,7 +151,7 @@ chmod +x "$tap_dir/failing"
 experiment fails "${tpe[@]}" "trials = 10"
 sweep submit "$tap_dir/fails.ini" --no-start >/dev/null
 id_of fails 1 >"$tap_dir/fails"
-tap_run "submit with a run that fails" 1 "1 runs failed; sweep status fails says why" env SWEEP_TRAINER="$tap_dir/failing" sweep submit "$tap_dir/fails.ini" --local --jobs 2 --wait --no-check
+tap_run "submit with a run that fails" 1 "1 runs failed; see sweep status fails" env SWEEP_TRAINER="$tap_dir/failing" sweep submit "$tap_dir/fails.ini" --local --jobs 2 --wait --no-check
 tap_run "the waves went on" 0 "9 finished, 1 failed" sweep status fails
 tap_check "it was started once" "$([ "$(wc -l <"$tap_dir/tried")" = 1 ] || cat "$tap_dir/tried")"
 tap_run "search does not rank it" 0 "1 with runs that failed or diverged: not ranked" analyze search "$SWEEP_ROOT/results.db" fails -o "$tap_dir/figures"
@@ -206,7 +206,7 @@ refused "a wave without tpe" "$(at 2 1)" "wave belongs to method = tpe" "trials 
 refused "a setting that nothing reads" "$(at 2 1)" "searches ppo.com, which nothing reads in trial 0: ppo.com is read only if algo.name is ppo_ewma" "trials = 3" "ppo.com = log 8 .. 512"
 refused "a setting that some trials do not read" "$(at 3 1)" "give it a condition (ppo.com = ... when SETTING = VALUE)" "trials = 8" "algo.name = choice ppo, ppo_ewma" "ppo.com = log 8 .. 512"
 experiment unmeasured "[search s]" "method = tpe" "startup = 2" "wave = 2" "trials = 4" "goal = max best_other" "$lr"
-tap_run "a measure that no run has, in the first wave" 75 "the search of unmeasured has trials left; sweep submit unmeasured goes on, and says what is in the way" submit unmeasured --wait
+tap_run "a measure that no run has, in the first wave" 75 "unmeasured: the search has trials left; sweep submit unmeasured continues it, and reports what prevents it" submit unmeasured --wait
 line=$(grep -n '^goal' "$tap_dir/unmeasured.ini" | cut -d: -f1)
 tap_run "and where it stands" 2 "unmeasured.ini:$line:8: goal: none of the 2 runs of [search s] that have ended has a value of best_other" submit unmeasured
 sed -i 's/best_other/final/' "$tap_dir/unmeasured.ini"

@@ -22,7 +22,7 @@ name = ppo_ewma
 INI
 
 # ---- runs that were refused at their start
-tap_run "the trainer refuses all" 1 "8 runs failed; sweep status study says why" \
+tap_run "the trainer refuses all" 1 "8 runs failed; see sweep status study" \
   env SWEEP_TRAINER="$(command -v false)" sweep submit study.ini --local --wait --jobs 2
 out=$(sweep report study)
 tap_check "runs that never started took no time" "$(grep -qF '8 runs, 0 finished, 8 never started' <<<"$out" &&

@@ -51,7 +51,7 @@ tap_check "the decision stands in the journal" "$(awk -F'\t' -v run="$run" '
   $3 == "stop" && $4 == run && $5 == "stagnation" && $6 == "-" && $7 > 20000 && $8 <= $9 && $10 ~ /^not risen/ && $11 == ";" { n++ }
   END { if (n != 1 || NR != 1) print NR " lines, " n + 0 " good" }' "$SWEEP_ROOT/sweeps/study/stop.log")"
 tap_run "report says what it spared" 0 "1 stopped by rule" sweep report study
-tap_run "submitting again leaves it" 0 "1 stopped by rule (sweep retry study --by-rule takes them up)" sweep submit study --local
+tap_run "submitting again leaves it" 0 "1 stopped by rule (sweep retry study --by-rule resumes them)" sweep submit study --local
 tap_run "plan too" 0 "to run       0" sweep plan study
 tap_check "a rebuilt results.db knows it" "$(sweep rebuild >/dev/null; analyze sql "$SWEEP_ROOT/results.db" \
   "SELECT count(*) AS n FROM run WHERE status = 'stopped by rule' AND message LIKE 'stagnation: %'" | grep -qw 1 || echo lost)"
@@ -67,9 +67,9 @@ cd - >/dev/null || exit 1
 
 # ---- taking it up
 tap_run "retry wants to know which" 2 "--by-rule, or naming runs, takes up what its rule has stopped" sweep retry study
-tap_run "retry --dry-run" 0 "1 runs that were stopped by rule would go on" sweep retry study --by-rule --dry-run
-tap_run "a run that was not stopped" 0 "0 runs that were stopped by rule go on" sweep retry study 1
-tap_run "retry takes it up" 0 "1 runs that were stopped by rule go on" sweep retry study "${run:0:8}"
+tap_run "retry --dry-run" 0 "1 runs stopped by rule would be resumed" sweep retry study --by-rule --dry-run
+tap_run "a run that was not stopped" 0 "0 runs stopped by rule are resumed" sweep retry study 1
+tap_run "retry takes it up" 0 "1 runs stopped by rule are resumed" sweep retry study "${run:0:8}"
 tap_wait 120 idle study
 tap_run "the rule stops it no more" 0 "2 finished" sweep status study
 tap_check "stopped and gone on with: the bits of an unstopped run" "$(same_as_unstopped "$run")"

@@ -18,7 +18,7 @@ rows() { tool sql "$root/results.db" "$1"; }
 # ---- extend
 experiment a 0.1,0.2
 sweep submit a.ini --no-start >/dev/null
-tap_run "fewer seeds are none" 2 "a has the seeds 0..1 already, and seeds=1 adds none: sweep extend never takes seeds away; seeds=3 would add one" sweep extend a seeds=1 --no-start
+tap_run "fewer seeds are none" 2 "a already has the seeds 0..1, and seeds=1 adds none: sweep extend never removes seeds; seeds=3 would add one" sweep extend a seeds=1 --no-start
 tap_run "more are added" 0 "a: 6 runs, 2 new in the manifest" sweep extend a seeds=3 --no-start
 tap_run "a list adds to them, and takes none away" 0 "a: 8 runs, 2 new" sweep extend a seeds=7..7 --no-start
 tap_run "they survive sweep submit FILE" 0 "a: 8 runs, 0 new in the manifest" sweep submit a.ini --no-start
@@ -42,19 +42,19 @@ experiment a 0.1,0.2; experiment b 0.2,0.3
 sweep submit a.ini --local --wait >/dev/null; sweep submit b.ini --local --wait >/dev/null
 before=$(runs)
 tap_run "without a terminal it does not ask" 2 "there is no terminal to ask on; --yes removes without asking" sweep rm a </dev/null
-tap_expect "--dry-run says what would go" 0 "^would remove a: 2 runs, [0-9.]+ kB; 2 that other sweeps have too stay$" sweep rm a --dry-run
+tap_expect "--dry-run says what would go" 0 "^would remove a: 2 runs, [0-9.]+ kB; 2 shared with other sweeps stay$" sweep rm a --dry-run
 tap_check "and removes nothing" "$([ "$(runs)" = "$before" ] || runs)"
 experiment a 0.1; sweep submit a.ini --local --wait >/dev/null # 0.2 is stale now, and b has it
 experiment a 0.1,0.4; sweep submit a.ini --local --wait >/dev/null
 experiment a 0.1; sweep submit a.ini --local --wait >/dev/null # and 0.4, which nobody has
-tap_expect "--stale removes what the file no longer has" 0 "^removed a: 2 stale runs, [0-9.]+ kB; 2 that other sweeps have too stay$" sweep rm a --stale --yes
+tap_expect "--stale removes what the file no longer has" 0 "^removed a: 2 stale runs, [0-9.]+ kB; 2 shared with other sweeps stay$" sweep rm a --stale --yes
 tap_check "the manifest has the others" "$([ "$(wc -l <"$root/sweeps/a/manifest.tsv")" = 4 ] || cat "$root/sweeps/a/manifest.tsv")"
 tap_check "results.db too" "$(n=$(rows "SELECT count(*) FROM sweep_run WHERE sweep = 'a'"); [ "$n" = 2 ] || echo "$n")"
 tap_run "and nothing is stale any more" 0 "a: 2 runs, 0 new in the manifest" sweep submit a.ini --local --wait
 id=$(sed -n 3p "$root/sweeps/a/manifest.tsv" | cut -f2)
 tap_run "a run that several sweeps have stays" 2 "belongs to 2 sweeps (" sh -c "cp -r '$root/sweeps/a' '$root/sweeps/c'; sed -i '1s/a\$/c/' '$root/sweeps/c/manifest.tsv'; sweep rm $id --yes"
 rm -r "$root/sweeps/c"
-tap_run "a run goes by its id" 0 "its place in a stays: sweep submit a trains it again" sweep rm "${id:0:8}" --yes
+tap_run "a run goes by its id" 0 "it keeps its index in a; sweep submit a trains it again" sweep rm "${id:0:8}" --yes
 tap_check "its folder and rows are gone" "$([ ! -e "$root/runs/${id:0:2}/$id" ] || echo there; for t in attempt evaluation run_log sweep_run; do rows "SELECT run_id FROM $t WHERE run_id = '$id'"; done; rows "SELECT id FROM run WHERE id = '$id'")"
 tap_run "and it is trained again" 0 "2 runs" sweep submit a.ini --local --wait
 tap_check "results.db has it again" "$(n=$(rows "SELECT count(*) FROM evaluation WHERE run_id = '$id'"); [ "${n:-0}" -ge 1 ] || echo "$n")"
@@ -82,7 +82,7 @@ during() { # ANSWER OPERANDS -- COMMAND...: runs the command between sweep rm's 
   : >rm; rm -f answer; mkfifo answer
   script -qec "sweep rm $operands" /dev/null <answer >rm 2>&1 4>&- & asker=$!
   exec 4>answer
-  tap_wait 60 grep -q "for good?" rm
+  tap_wait 60 grep -q "permanently?" rm
   "$@" >/dev/null
   echo "$answer" >&4
   exec 4>&-
@@ -102,7 +102,7 @@ if command -v script >/dev/null; then
   tap_run "what the file has again stays" 0 "removed f: 0 stale runs" cat rm
   tap_check "with its place" "$(n=$(members | wc -l); [ "$n" = 4 ] || members)"
   during y f -- again 0.61,0.63,0.64
-  tap_run "all of a sweep does not go with runs that nobody was shown" 0 "f has 2 runs that it did not have before; nothing of it was removed" cat rm
+  tap_run "all of a sweep does not go with runs that nobody was shown" 0 "f has 2 new runs; nothing was removed" cat rm
   tap_check "it is there" "$(n=$(members | wc -l); [ "$n" = 6 ] || members)"
   during n f -- true
   tap_run "no is no" 0 "nothing was removed" cat rm
@@ -114,7 +114,7 @@ bytes=$(sweep rm b --dry-run --json | tool json sweeps 0 runs | tr -d '[]"' | tr
 tap_check "--json lists the runs" "$([ "$bytes" = 4 ] || echo "$bytes")"
 id=$(sed -n 3p "$root/sweeps/b/manifest.tsv" | cut -f2)
 sed -i "s/^status=.*/status=running/; s/^host=.*/host=elsewhere/" "$root/runs/${id:0:2}/$id/state"; touch "$root/runs/${id:0:2}/$id/state"
-tap_run "a running run is not removed" 2 "end it first: sweep stop b" sweep rm b --yes
+tap_run "a running run is not removed" 2 "stop it first: sweep stop b" sweep rm b --yes
 tap_run "no such sweep" 2 "there is no sweep 'nosuch' in $root" sweep rm nosuch
 tap_run "no such run" 2 "0000000" sweep rm 0000000000000000 --yes
 

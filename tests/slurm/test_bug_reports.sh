@@ -29,7 +29,7 @@ experiment hidden 4 10 "partition = secret"
 tap_run "S1: a hidden partition is taken" 0 "4 runs submitted" as $ada sweep submit "$tap_dir/hidden.ini" --held
 tap_run "S2: its jobs are seen" 0 "4 held" fresh as $ada sweep status hidden
 tap_run "S2: and submitted once" 0 "4 in the queue already" as $ada sweep submit "$tap_dir/hidden.ini"
-tap_run "S2: a run in the queue is not removed" 2 "is in Slurm's queue; take it out first" as $ada sweep rm hidden/3 --yes
+tap_run "S2: a run in the queue is not removed" 2 "is in Slurm's queue; cancel it first" as $ada sweep rm hidden/3 --yes
 tap_run "S2: they can be cancelled" 0 "4 runs cancelled" as $ada sweep cancel hidden
 experiment closed 3 10 "partition = closed"
 tap_run "S2: a partition for one group" 0 "3 runs submitted" as $ada sweep submit "$tap_dir/closed.ini" --held

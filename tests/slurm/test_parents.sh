@@ -74,7 +74,7 @@ out=$(fresh_status broken)
 for words in "6 finished" "2 orphaned" "1 failed" "orphaned: begins from run $bad, which failed: exit code 1; sweep retry broken $bad submits both again"; do
   tap_check "status says: ${words:0:60}" "$(grep -qF "$words" <<<"$out" || echo "$out")"
 done
-tap_run "a child alone is not submitted" 0 "2 begin from runs that are neither done nor in a queue ($bad)" \
+tap_run "a child alone is not submitted" 0 "2 start from runs that are neither done nor in a queue ($bad)" \
   sweep retry broken $(fresh_status broken --csv | grep orphaned | cut -d, -f2)
 tap_check "retry --json says what it would do" "$([ "$(sweep retry broken "$bad" --dry-run --json 2>/dev/null | tool json run | tr ',' '\n' | wc -l)" = 3 ] ||
   sweep retry broken "$bad" --dry-run --json)"

@@ -136,8 +136,8 @@ chmod +x "$tap_dir/bin/sbatch"
 experiment leaving 2 20
 PATH=$tap_dir/bin:$PATH sweep submit "$tap_dir/leaving.ini" --held >"$tap_dir/out" 2>&1 & pid=$!
 tap_wait 60 test -e "$tap_dir/asked"
-tap_run "a sweep that is being submitted is not archived" 1 "is being submitted or changed by somebody else" sweep archive leaving --yes
-tap_run "nor removed" 1 "is being submitted or changed by somebody else" sweep rm leaving --yes
+tap_run "a sweep that is being submitted is not archived" 1 "another process is submitting or changing this sweep" sweep archive leaving --yes
+tap_run "nor removed" 1 "another process is submitting or changing this sweep" sweep rm leaving --yes
 touch "$tap_dir/go"
 wait $pid; tap_result "its submission goes on" $? "$(cat "$tap_dir/out")"
 tap_run "nor one that is in the queue" 2 "is in Slurm's queue" sweep rm leaving --yes

@@ -33,7 +33,7 @@ wait $two; code_two=$?
 total=$(cat "$SWEEP_ROOT"/sweeps/both/batches/*.tsv | grep -cE '^[0-9]+	')
 [ "$total" = 40 ]; tap_result "each run is handed over once" $? "$total runs: $(cat "$tap_dir/one" "$tap_dir/two")"
 won=$(cat "$tap_dir/one" "$tap_dir/two" | grep -c "runs submitted in")
-told=$(cat "$tap_dir/one" "$tap_dir/two" | grep -cE "nothing to submit|is being submitted or changed by somebody else just now")
+told=$(cat "$tap_dir/one" "$tap_dir/two" | grep -cE "nothing to submit|another process is submitting or changing this sweep")
 [ "$won" = 1 ] && [ "$told" = 1 ]; tap_result "one wins, the other is told" $? "$(cat "$tap_dir/one" "$tap_dir/two")"
 owner=$(squeue -h -t all -n both -o %u | sort -u)
 [ "$owner" = $ada ] || [ "$owner" = $ben ]; tap_result "all of it is one person's" $? "$owner"

@@ -1,0 +1,86 @@
+/* Polls the executor's queue, or runs sweep status --watch (wait.h). */
+#include "sweep/control/wait.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/terminal.h"
+#include "sweep/commands.h"
+#include "sweep/control/missing.h"
+#include "sweep/local/queue.h"
+#include "sweep/status/failures.h"
+#include "sweep/status/progress.h"
+
+enum { POLL_MS = 500, PLAIN_PROGRESS_S = 15 };
+
+static char interrupt_notice[512];
+
+/* Prints the notice and raises the signal again, whose handler is removed by now. */
+static void on_interrupt(int signal) {
+  if (write(STDERR_FILENO, interrupt_notice, strlen(interrupt_notice)) < 0) _exit(1);
+  raise(signal);
+}
+
+/* Makes Ctrl-C print that the sweep continues, since it ends this command only. stop_command: "stop" or "cancel". */
+static void install_interrupt_notice(const char *name, const char *stop_command) {
+  struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+  snprintf(interrupt_notice, sizeof interrupt_notice,
+           "\n%s continues in the background; progress: sweep status %s   end it: sweep %s %s\n", name, name,
+           stop_command, name);
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, NULL);
+}
+
+static int draw_progress(const char *root, const char *name, bool is_last, CoreLive *live) {
+  SweepProgress progress;
+  CoreText text = {0};
+  SweepFailures failures = {0};
+  TRY(sweep_progress_read(root, name, NULL, &progress));
+  sweep_progress_draw(&progress, is_last, &text);
+  sweep_failures_add_progress(&progress, &failures);
+  sweep_failures_draw(&failures, &progress, &text);
+  core_live_draw(live, core_text_string(&text), is_last);
+  sweep_failures_free(&failures);
+  core_text_free(&text);
+  sweep_progress_free(&progress);
+  return CORE_OK;
+}
+
+int sweep_wait_here(const char *root, const SweepGrid *grid, FILE *out) {
+  const char *name = grid->spec->name;
+  CoreLive live = {.stream = out, .plain_every_s = PLAIN_PROGRESS_S};
+  bool is_queued = true;
+  install_interrupt_notice(name, "stop");
+  while (is_queued) {
+    SweepQueueRequest request;
+    TRY(sweep_queue_read(root, name, &request, &is_queued));
+    if (is_queued && !sweep_queue_executor_pid(root))
+      return core_error(CORE_FAIL, "the executor is gone (see %s/executor.log); run sweep submit again to continue",
+                        root);
+    TRY(draw_progress(root, name, !is_queued, &live));
+    if (is_queued) usleep(POLL_MS * 1000);
+  }
+  return sweep_missing_check_all(root, grid);
+}
+
+/* Runs `sweep status --watch` with its output on `out`. */
+static int watch_status(const char *root, const char *name, FILE *out) {
+  char command[] = "status", option[] = "--root", watch[] = "--watch";
+  char *arguments[] = {command, option, (char *)root, (char *)name, watch, NULL};
+  fflush(stdout);
+  const int saved = dup(STDOUT_FILENO);
+  if (saved < 0 || dup2(fileno(out), STDOUT_FILENO) < 0)
+    return core_error_errno(CORE_FAIL, "cannot redirect the output of sweep status");
+  const int code = sweep_status(5, arguments);
+  fflush(stdout);
+  dup2(saved, STDOUT_FILENO);
+  close(saved);
+  return code;
+}
+
+int sweep_wait_on_slurm(const char *root, const SweepGrid *grid, FILE *out) {
+  install_interrupt_notice(grid->spec->name, "cancel");
+  TRY(watch_status(root, grid->spec->name, out));
+  return sweep_missing_check(root, grid);
+}
