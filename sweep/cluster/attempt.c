@@ -165,7 +165,8 @@ static int launch(const SweepArrayTask *task, size_t slot, SweepAttempt *attempt
 static void fail_without_progress(const SweepArrayTask *task, SweepAttempt *attempt) {
   char message[256];
   snprintf(message, sizeof message, "no progress in %lld starts, always at iteration %lld (slurm.max_restarts); see "
-           "its log: sweep logs %s", (long long)attempt->record.stalled, (long long)attempt->record.iteration, attempt->id);
+           "its log: sweep logs %s", (long long)attempt->record.stalled, (long long)attempt->record.iteration,
+           attempt->id);
   fail(task, attempt, SWEEP_CAUSE_NO_PROGRESS, message);
 }
 

@@ -447,7 +447,7 @@ static int run_task(void *given, const char **operands, size_t count) {
   const char *root = common->root, *name = operands[0];
   Task task = {.base = {.root = root, .name = name}};
   int64_t batch, array;
-  bool is_ours;
+  bool is_ours = false;
   TRY(sweep_common_open(common));
   if (!core_text_to_int(operands[1], &batch) || batch < 1 || !core_text_to_int(operands[2], &array) || array < 0)
     return core_error(CORE_USAGE, "'%.20s' '%.20s': expected the numbers of a batch and an array", operands[1],

@@ -1,5 +1,5 @@
-/* Which variables are recorded, and the file: a line of its kind, the directory, a line a variable, with \\ and \n for
- * backslashes and newlines (environment.h). */
+/* Selects the variables, and reads and writes the file: a line with its format, the directory, and a line per variable,
+ * with \\ and \n for backslashes and newlines (environment.h). */
 #include "sweep/local/environment.h"
 
 #include <fcntl.h>
@@ -18,9 +18,9 @@ extern char **environ;
 enum { ENVIRONMENT_MAX = 8 << 20 };
 static const char head[] = "# environment 1\n", directory_key[] = "directory ";
 
-/* ---- which ------------------------------------------------------------------------------------------------------- */
+/* ---- selection --------------------------------------------------------------------------------------------------- */
 
-/* Names of a login session, a terminal, a machine or a job; with * at the end: all that begin so. */
+/* Variables of a login session, a terminal, a machine or a job. A final * matches any rest. */
 static const char *const foreign[] = {
   "_", "PWD", "OLDPWD", "SHLVL", "HOME", "USER", "LOGNAME", "SHELL", "MAIL", "HOSTNAME", "HOST", "TMPDIR", "TMP",
   "TEMP", "SSH_*", "GPG_*", "DISPLAY", "WAYLAND_*", "XAUTHORITY", "XDG_SESSION_*", "XDG_RUNTIME_DIR", "XDG_SEAT",
@@ -32,25 +32,26 @@ static const char *const foreign[] = {
   "OMPI_UNIVERSE_*", "PRTE_*", "HYDRA_*", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "FLUX_*", "PBS_*", "LSB_*",
   "SWEEP_ROOT", "SWEEP_RUN", "SWEEP_SITE", "CORE_DEVICE_SHARE"};
 
-/* Parts of names of what nobody else may read. */
+/* Substrings of names of secrets. */
 static const char *const secret[] = {"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "PASS_", "_PASS", "_KEY",
                                      "APIKEY", "CREDENTIAL", "_JWT", "COOKIE", "NETRC", "_AUTH", "PGPASS", "_DSN"};
 
-/* What Slurm gives a job: its own GPUs, and processors. */
-static const char *const of_job[] = {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
+/* Variables by which Slurm assigns GPUs to a job. */
+static const char *const job_devices[] = {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
                                      "HIP_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK", "CUDA_MPS_*"};
 
-static bool is_of(const char *name, size_t length, const char *const *list, size_t count) {
+/* Whether a name of `length` bytes matches one of the patterns. */
+static bool matches_any(const char *name, size_t length, const char *const *patterns, size_t count) {
   for (size_t i = 0; i < count; i++) {
-    const size_t whole = strlen(list[i]);
-    const bool is_family = whole > 1 && list[i][whole - 1] == '*';
-    if (is_family ? strncmp(name, list[i], whole - 1) == 0 : whole == length && strncmp(name, list[i], length) == 0)
-      return true;
+    const size_t pattern_length = strlen(patterns[i]);
+    const bool is_prefix = pattern_length > 1 && patterns[i][pattern_length - 1] == '*';
+    if (!is_prefix && pattern_length != length) continue;
+    if (strncmp(name, patterns[i], is_prefix ? pattern_length - 1 : length) == 0) return true;
   }
   return false;
 }
 
-#define IS_OF(name, length, list) is_of(name, length, list, sizeof list / sizeof *list)
+#define MATCHES(name, length, patterns) matches_any(name, length, patterns, sizeof patterns / sizeof *patterns)
 
 static bool is_secret(const char *name, size_t length) {
   char upper[256];
@@ -63,20 +64,20 @@ static bool is_secret(const char *name, size_t length) {
   return false;
 }
 
-/* "https://user:password@host/" */
+/* Whether the value contains a URL with a password: "https://user:password@host/". */
 static bool has_password(const char *value) {
-  for (const char *at = value; (at = strstr(at, "://"));) {
-    at += 3;
-    const size_t host = strcspn(at, "/?# \t\n");
-    const char *colon = memchr(at, ':', host);
-    if (colon && memchr(colon, '@', host - (size_t)(colon - at))) return true;
+  for (const char *found = strstr(value, "://"); found; found = strstr(found, "://")) {
+    found += 3;
+    const size_t length = strcspn(found, "/?# \t\n");
+    const char *colon = memchr(found, ':', length);
+    if (colon && memchr(colon, '@', length - (size_t)(colon - found))) return true;
   }
   return false;
 }
 
 bool sweep_environment_is_recorded(const char *variable) {
   const size_t length = strcspn(variable, "=");
-  return length > 0 && variable[length] == '=' && !IS_OF(variable, length, foreign) && !is_secret(variable, length) &&
+  return length > 0 && variable[length] == '=' && !MATCHES(variable, length, foreign) && !is_secret(variable, length) &&
          !has_password(variable + length + 1);
 }
 
@@ -86,7 +87,7 @@ typedef struct Record {
   char *directory;
   char **variables;          /* "NAME=value" */
   size_t count;
-  char *memory;              /* owns the texts */
+  char *memory;              /* owner of the strings */
 } Record;
 
 static void free_record(Record *record) {
@@ -107,32 +108,38 @@ static void append_escaped(CoreText *text, const char *value) {
 static void unescape(char *line) {
   char *to = line;
   for (const char *from = line; *from; from++) {
-    if (*from == '\\' && from[1]) from++, *to++ = *from == 'n' ? '\n' : *from;
-    else *to++ = *from;
+    if (*from != '\\' || !from[1]) {
+      *to++ = *from;
+      continue;
+    }
+    from++;
+    *to++ = *from == 'n' ? '\n' : *from;
   }
   *to = '\0';
 }
 
 static int compare(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
-static int print(CoreText *text) {
+/* Appends the record of this process. */
+static int format_record(CoreText *text) {
   char directory[CORE_PATH_MAX], **sorted;
-  size_t count = 0, kept = 0;
+  size_t count = 0, recorded = 0;
   if (!getcwd(directory, sizeof directory)) return core_error_errno(CORE_FAIL, "cannot read the working directory");
   while (environ[count]) count++;
   sorted = core_memory_allocate((count + 1) * sizeof *sorted);
   for (size_t i = 0; i < count; i++)
-    if (sweep_environment_is_recorded(environ[i])) sorted[kept++] = environ[i];
-  qsort(sorted, kept, sizeof *sorted, compare);
+    if (sweep_environment_is_recorded(environ[i])) sorted[recorded++] = environ[i];
+  qsort(sorted, recorded, sizeof *sorted, compare);
   core_text_append(text, head);
   core_text_append(text, directory_key);
   append_escaped(text, directory);
-  for (size_t i = 0; i < kept; i++) append_escaped(text, sorted[i]);
+  for (size_t i = 0; i < recorded; i++) append_escaped(text, sorted[i]);
   free(sorted);
   return CORE_OK;
 }
 
-static bool parse(char *text, Record *record) {
+/* Splits a file's text in place; the record refers to it. */
+static bool parse_record(char *text, Record *record) {
   size_t lines = 0;
   if (strncmp(text, head, sizeof head - 1) != 0) return false;
   for (const char *c = text; *c; c++) lines += *c == '\n';
@@ -147,7 +154,8 @@ static bool parse(char *text, Record *record) {
   return record->directory != NULL;
 }
 
-/* false: there is none that is ours. A file of another user, with a second name, or that others may write, is not. */
+/* Reads the record. Returns false without one, or if it may not be this user's: it has another owner or a second link,
+ * or others may write it. */
 static bool read_record(const char *root, const char *name, Record *record) {
   char path[CORE_PATH_MAX];
   struct stat file;
@@ -156,21 +164,21 @@ static bool read_record(const char *root, const char *name, Record *record) {
   const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) {
     if (access(path, F_OK) == 0)
-      core_warn("%s: cannot be read; the runs get the environment of this process", path);
+      core_warn("%s: cannot read; the runs get the environment of this process", path);
     return false;
   }
-  const bool is_ours = fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_uid == geteuid() &&
+  const bool is_trusted = fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_uid == geteuid() &&
                        file.st_nlink == 1 && (file.st_mode & 022) == 0 && file.st_size < ENVIRONMENT_MAX;
   size_t length = 0;
   ssize_t got = 1;
-  if (is_ours) record->memory = core_memory_zero_allocate((size_t)file.st_size + 1, 1);
-  while (is_ours && length < (size_t)file.st_size && got > 0) {
+  if (is_trusted) record->memory = core_memory_zero_allocate((size_t)file.st_size + 1, 1);
+  while (is_trusted && length < (size_t)file.st_size && got > 0) {
     got = read(fd, record->memory + length, (size_t)file.st_size - length);
     if (got > 0) length += (size_t)got;
   }
   close(fd);
-  if (is_ours && parse(record->memory, record)) return true;
-  core_warn("%s: is not this user's record; the runs get the environment of this process", path);
+  if (is_trusted && parse_record(record->memory, record)) return true;
+  core_warn("%s: not a record of this user; the runs get the environment of this process", path);
   free_record(record);
   return false;
 }
@@ -191,33 +199,35 @@ static void add_name(const char *variable, size_t *count, CoreText *names) {
   else if (*count == NAMED_MAX + 1) core_text_append(names, ", ...");
 }
 
-static void compare_with(const Record *before, const Record *now, const char *name) {
+/* Warns of the variables that differ between two records. */
+static void warn_of_changes(const Record *old, const Record *current, const char *name) {
   CoreText names = {0};
   size_t count = 0;
-  for (size_t i = 0; i < now->count; i++) {
-    const char *old = find(before, now->variables[i]);
-    if (!old || strcmp(old, now->variables[i]) != 0) add_name(now->variables[i], &count, &names);
+  for (size_t i = 0; i < current->count; i++) {
+    const char *old_variable = find(old, current->variables[i]);
+    if (!old_variable || strcmp(old_variable, current->variables[i]) != 0)
+      add_name(current->variables[i], &count, &names);
   }
-  for (size_t i = 0; i < before->count; i++)
-    if (!find(now, before->variables[i])) add_name(before->variables[i], &count, &names);
-  if (strcmp(before->directory, now->directory) != 0) add_name("the working directory", &count, &names);
+  for (size_t i = 0; i < old->count; i++)
+    if (!find(current, old->variables[i])) add_name(old->variables[i], &count, &names);
+  if (strcmp(old->directory, current->directory) != 0) add_name("the working directory", &count, &names);
   if (count > 0)
     core_warn("%s: the environment differs from that of its last submission in %s; runs that start from now on get the "
-              "present one", name, core_text_string(&names));
+              "current one", name, core_text_string(&names));
   core_text_free(&names);
 }
 
 int sweep_environment_record(const char *root, const char *name) {
   char path[CORE_PATH_MAX];
   CoreText text = {0};
-  Record before, now = {0};
+  Record old, current = {0};
   TRY(store_path_sweep(root, name, "environment", path));
-  TRY(print(&text));
-  if (access(path, F_OK) == 0 && read_record(root, name, &before)) {
-    now.memory = core_text_duplicate(text.data);
-    if (parse(now.memory, &now)) compare_with(&before, &now, name);
-    free_record(&now);
-    free_record(&before);
+  TRY(format_record(&text));
+  if (access(path, F_OK) == 0 && read_record(root, name, &old)) {
+    current.memory = core_text_duplicate(text.data);
+    if (parse_record(current.memory, &current)) warn_of_changes(&old, &current, name);
+    free_record(&current);
+    free_record(&old);
   }
   const mode_t mask = umask(077);
   const int code = core_files_write_atomic(path, text.data, text.length);
@@ -228,6 +238,7 @@ int sweep_environment_record(const char *root, const char *name) {
 
 /* ---- applying ---------------------------------------------------------------------------------------------------- */
 
+/* Unsets recordable variables that the record lacks. */
 static void unset_others(const Record *record) {
   size_t count = 0;
   while (environ[count]) count++;
@@ -244,19 +255,19 @@ static void unset_others(const Record *record) {
   free(names);
 }
 
-void sweep_environment_apply(const char *root, const char *name, SweepEnvironmentMode how) {
+void sweep_environment_apply(const char *root, const char *name, SweepEnvironmentMode mode) {
   Record record;
   if (!read_record(root, name, &record)) return;
-  if (how == SWEEP_ENVIRONMENT_REPLACE) unset_others(&record);
+  if (mode == SWEEP_ENVIRONMENT_REPLACE) unset_others(&record);
   for (size_t i = 0; i < record.count; i++) {
     char *variable = record.variables[i];
     const size_t length = strcspn(variable, "=");
-    if (!sweep_environment_is_recorded(variable) ||
-        (how != SWEEP_ENVIRONMENT_REPLACE && IS_OF(variable, length, of_job))) continue;
+    if (!sweep_environment_is_recorded(variable)) continue;
+    if (mode != SWEEP_ENVIRONMENT_REPLACE && MATCHES(variable, length, job_devices)) continue;
     variable[length] = '\0';
-    setenv(variable, variable + length + 1, how != SWEEP_ENVIRONMENT_FILL);
+    setenv(variable, variable + length + 1, mode != SWEEP_ENVIRONMENT_FILL);
   }
-  if (how == SWEEP_ENVIRONMENT_REPLACE && chdir(record.directory) != 0)
-    core_warn("%s: cannot be entered; the runs of %s work where they are started", record.directory, name);
+  if (mode == SWEEP_ENVIRONMENT_REPLACE && chdir(record.directory) != 0)
+    core_warn("%s: cannot change to it; the runs of %s start in the current directory", record.directory, name);
   free_record(&record);
 }

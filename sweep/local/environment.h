@@ -1,10 +1,9 @@
-/* Environment of a sweep's runs: sweeps/<name>/environment, the variables and the working directory of the shell that
- * submitted it last. Whoever starts the runs (executor, Slurm task) takes them from there and not from its own shell.
+/* Environment of a sweep's runs: sweeps/<name>/environment holds the variables and the working directory of the shell
+ * that submitted it last. The executor and Slurm tasks start runs with these instead of their own.
  *
- * Recorded is the whole environment but for what belongs to a session, a machine or a job (DISPLAY, SSH_*, TMPDIR,
- * SLURM_*, ...), and what looks like a secret (names with TOKEN, KEY, SECRET, PASSWORD, ...; URLs with a
- * password). The file is readable by
- * its owner alone, and only its owner's processes take anything from it: PATH and LD_PRELOAD choose what is
+ * The record contains all variables except those of a session, a machine or a job (DISPLAY, SSH_*, TMPDIR, SLURM_*,
+ * ...), and those that look like secrets (names with TOKEN, KEY, SECRET, PASSWORD, ...; URLs with a password). Only its
+ * owner can read the file, and only its owner's processes apply it, since PATH and LD_PRELOAD decide what is
  * executed. */
 #ifndef SWEEP_ENVIRONMENT_H
 #define SWEEP_ENVIRONMENT_H
@@ -12,20 +11,20 @@
 
 #include "core/text.h"
 
-/* Is `variable` ("NAME=value") recorded? */
+/* Whether `variable` ("NAME=value") is recorded. */
 bool sweep_environment_is_recorded(const char *variable);
 
-/* Records this process's. Warns when it differs from the sweep's record before, and names the variables. */
+/* Records the environment of this process. Warns if it differs from the previous record, naming the variables. */
 int sweep_environment_record(const char *root, const char *name);
 
 typedef enum SweepEnvironmentMode {
-  SWEEP_ENVIRONMENT_REPLACE, /* recorded variables that the record lacks are unset, and the directory is entered */
-  SWEEP_ENVIRONMENT_OVERRIDE,  /* over a job's, whose other variables and GPUs stay */
-  SWEEP_ENVIRONMENT_FILL, /* the same, but variables that the job has stay: its modules have set them */
+  SWEEP_ENVIRONMENT_REPLACE,  /* unset recordable variables that the record lacks; change to its directory */
+  SWEEP_ENVIRONMENT_OVERRIDE, /* keep a job's other variables and its GPUs */
+  SWEEP_ENVIRONMENT_FILL,     /* also keep all variables that the job has, e.g. set by its modules */
 } SweepEnvironmentMode;
 
-/* Sets this process's environment from the record; without one, or with another user's, it stays as it is. Only where
- * no other thread runs. */
-void sweep_environment_apply(const char *root, const char *name, SweepEnvironmentMode how);
+/* Applies the record to this process. Does nothing without a record, or if another user owns it. No other thread may be
+ * running. */
+void sweep_environment_apply(const char *root, const char *name, SweepEnvironmentMode mode);
 
 #endif

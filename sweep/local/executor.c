@@ -1,5 +1,5 @@
-/* The executor's life: detaching, signals, and the loop that takes queued sweeps, fills free places with runs and reaps
- * what ended. What a run needs to start, and what its end means, is in job.c. */
+/* Detaching, signals, and the main loop: claims queued sweeps, starts runs and reaps ended processes. job.c knows how a
+ * run starts and what its end means. */
 #include "sweep/local/executor.h"
 
 #include <errno.h>
@@ -24,17 +24,24 @@
 #include "sweep/local/queue.h"
 #include "sweep/spec/sweep.h"
 
-enum { POLL_MS = 500, IMPORT_EVERY_S = 20, IMPORT_REST = 20, START_WAIT_S = 60, RETRY_S = 2,
-       MEASURE_EVERY_S = 1, MEASURE_REST = 50 };
+enum {
+  POLL_MS = 500,
+  IMPORT_INTERVAL_S = 20,
+  IMPORT_REST = 20,       /* minimum pause between imports, in multiples of their duration */
+  FINAL_IMPORT_RETRY_S = 2,
+  SAMPLE_INTERVAL_S = 1,  /* between memory samples */
+  SAMPLE_REST = 50,       /* as IMPORT_REST */
+  START_WAIT_S = 60
+};
 
 typedef struct Executor {
   const char *root;
-  JobSet **sets;         /* one a sweep that was taken */
+  JobSet **sets;              /* [set_count] one per claimed sweep */
   size_t set_count;
-  double imported_at_s, import_took_s;
-  double measured_at_s, measure_took_s; /* memory */
-  double ending_since_s; /* sweeps have ended and wait for an import since then; 0: none does */
-  bool stopping;
+  double import_start_s, import_duration_s; /* of the last import */
+  double sample_end_s, sample_duration_s;   /* of the last memory sample */
+  double ending_since_s;      /* when the first ended sweep began to wait for its last import; 0: none waits */
+  bool is_stopping;
 } Executor;
 
 int sweep_executor_cores(void) {
@@ -50,14 +57,15 @@ static JobSet *executor_find(const Executor *executor, const char *name) {
   return NULL;
 }
 
-/* Takes one queued sweep: loads its runs. One that cannot be loaded is taken off the queue with its reason in the log,
- * so that it does not block the others. */
-static void executor_take(Executor *executor, const char *name, const SweepQueueRequest *request) {
+/* Loads the runs of a claimed sweep. A sweep that cannot be loaded is removed from the queue, with the reason in the
+ * log, so that it does not block the others. */
+static void executor_add(Executor *executor, const char *name, const SweepQueueRequest *request) {
   JobSet *set;
-  bool again;
+  bool has_new_request;
   if (job_set_create(executor->root, name, request, &set) != CORE_OK) {
     core_log(CORE_LOG_ERROR, "%s: %s", name, core_error_message());
-    if (sweep_queue_release(executor->root, name, getpid(), &again) != CORE_OK) core_warn("%s", core_error_message());
+    if (sweep_queue_release(executor->root, name, getpid(), &has_new_request) != CORE_OK)
+      core_warn("%s", core_error_message());
     return;
   }
   executor->sets = core_memory_resize(executor->sets, (executor->set_count + 1) * sizeof *executor->sets);
@@ -67,27 +75,28 @@ static void executor_take(Executor *executor, const char *name, const SweepQueue
             job_set_threads(set));
 }
 
-/* One that is new is taken, one submitted again (perhaps with more runs) loaded anew, one no longer there stopped. */
-static void executor_look_at(Executor *executor, const char *name) {
+/* Compares the queue with the sets: claims and adds a new sweep, reloads one that was submitted again, and stops one
+ * that was removed. */
+static void executor_sync(Executor *executor, const char *name) {
   SweepQueueRequest request;
-  bool queued;
+  bool is_queued;
   JobSet *set = executor_find(executor, name);
-  if (sweep_queue_read(executor->root, name, &request, &queued) != CORE_OK) {
+  if (sweep_queue_read(executor->root, name, &request, &is_queued) != CORE_OK) {
     core_warn("%s", core_error_message());
-    queued = false;
+    is_queued = false;
   }
-  if (queued && set && request.executor == getpid()) return;
-  if (queued && sweep_queue_claim(executor->root, name, getpid(), &request, &queued) != CORE_OK) {
+  if (is_queued && set && request.executor == getpid()) return;
+  if (is_queued && sweep_queue_claim(executor->root, name, getpid(), &request, &is_queued) != CORE_OK) {
     core_warn("%s", core_error_message());
-    return; /* the next look tries again */
+    return; /* the next scan retries */
   }
-  if (!queued && set) job_set_stop(set);
-  if (queued && !set) executor_take(executor, name, &request);
-  if (queued && set && job_set_reload(set, &request) != CORE_OK)
+  if (!is_queued && set) job_set_stop(set);
+  if (is_queued && !set) executor_add(executor, name, &request);
+  if (is_queued && set && job_set_reload(set, &request) != CORE_OK)
     core_log(CORE_LOG_ERROR, "%s: %s", name, core_error_message());
 }
 
-/* Looks at the queue. */
+/* Compares all sweeps of the workspace with the sets. */
 static void executor_scan(Executor *executor) {
   char **names;
   size_t count;
@@ -96,136 +105,142 @@ static void executor_scan(Executor *executor) {
     return;
   }
   for (size_t i = 0; i < count; i++) {
-    executor_look_at(executor, names[i]);
+    executor_sync(executor, names[i]);
     free(names[i]);
   }
   free(names);
 }
 
-/* Never waits: the executor has trainers to see to. false: another process imports or decides just now. */
+/* Imports results, and lets the [stop] rules decide. Never waits, since trainers need the executor. Returns false if
+ * another process is importing or deciding. */
 static bool executor_import(Executor *executor) {
   char path[CORE_PATH_MAX];
   StoreDatabase *database;
   StoreImport result;
-  executor->imported_at_s = core_clock_s();
+  executor->import_start_s = core_clock_s();
   if (store_path_database(executor->root, path) != CORE_OK || store_database_open(path, false, &database) != CORE_OK) {
     core_warn("%s", core_error_message());
     return true;
   }
   if (store_import(database, executor->root, NULL, false, &result) != CORE_OK) core_warn("%s", core_error_message());
-  bool done = result.rows >= 0;
-  for (size_t i = 0; i < executor->set_count; i++) done &= job_set_apply_rule(executor->sets[i], database);
+  bool is_done = result.rows >= 0;
+  for (size_t i = 0; i < executor->set_count; i++) is_done &= job_set_apply_rule(executor->sets[i], database);
   store_database_close(&database);
-  executor->import_took_s = core_clock_s() - executor->imported_at_s;
-  return done;
+  executor->import_duration_s = core_clock_s() - executor->import_start_s;
+  return is_done;
 }
 
-/* As often as a rule wants to decide, but for most of the time trainers have the machine for themselves. */
+/* Whether an import is due: as often as the rules decide, but for a small part of the time only. */
 static bool is_import_due(const Executor *executor) {
-  double every_s = IMPORT_EVERY_S;
-  for (size_t i = 0; i < executor->set_count; i++) every_s = fmin(every_s, job_set_rule_interval_s(executor->sets[i]));
-  return core_clock_s() - executor->imported_at_s > fmax(every_s, IMPORT_REST * executor->import_took_s);
+  double interval_s = IMPORT_INTERVAL_S;
+  for (size_t i = 0; i < executor->set_count; i++)
+    interval_s = fmin(interval_s, job_set_rule_interval_s(executor->sets[i]));
+  return core_clock_s() - executor->import_start_s > fmax(interval_s, IMPORT_REST * executor->import_duration_s);
 }
 
 static bool is_idle(const JobSet *set) {
   return job_set_waiting(set) + job_set_running(set) + job_set_external(set) == 0;
 }
 
-static void say_end(const JobSet *set) {
+static void log_end(const JobSet *set) {
   char stopped[64] = "";
   if (job_set_stopped(set) > 0) snprintf(stopped, sizeof stopped, ", %zu stopped by rule", job_set_stopped(set));
   core_info("%s: done, %zu finished and %zu failed in this session%s", job_set_name(set), job_set_finished(set),
             job_set_failed(set), stopped);
 }
 
-/* In a process of its own, so that a notifier that hangs holds nothing up; executor_reap takes its end. ended 0: a run
- * has failed, and others go on. */
-static void notify_beside(const Executor *executor, JobSet *set, size_t ended, const char *failure) {
-  const char *name = job_set_name(set);
+/* Forks a child process for a notification, so that a notifier that hangs cannot block the executor. Returns true in
+ * the child, which then calls _exit. executor_reap() collects it. */
+static bool fork_notifier(const char *name) {
   fflush(NULL);
   const pid_t child = fork();
-  if (child < 0) core_warn("nobody is told of %s: no process can be started", name);
-  if (child != 0) return;
-  if (ended == 0) sweep_notify_run_failed(executor->root, name);
-  else sweep_notify_runs_ended(executor->root, name, ended, failure);
+  if (child < 0) core_warn("%s: no notification was sent: cannot start a process", name);
+  return child == 0;
+}
+
+static _Noreturn void exit_notifier(void) {
   fflush(NULL);
   _exit(0);
 }
 
-/* Tells of the first failure of each sweep that goes on. */
-static void executor_tell_failures(Executor *executor) {
+/* Notifies of the first failure of each sweep that still runs. */
+static void executor_notify_failures(Executor *executor) {
   for (size_t i = 0; i < executor->set_count; i++) {
     JobSet *set = executor->sets[i];
-    if (!is_idle(set) && job_set_has_new_failures(set)) notify_beside(executor, set, 0, NULL);
+    if (is_idle(set) || !job_set_has_new_failures(set) || !fork_notifier(job_set_name(set))) continue;
+    sweep_notify_run_failed(executor->root, job_set_name(set));
+    exit_notifier();
   }
 }
 
-/* A search whose wave has ended: proposes the next, and says whether there is something to do again. */
+/* Notifies of the end of a sweep, and of its failures. */
+static void notify_end(const Executor *executor, const JobSet *set) {
+  const char *name = job_set_name(set);
+  const size_t failed = job_set_failed(set), ended = job_set_finished(set) + failed + job_set_stopped(set);
+  char failures[160];
+  if (ended == 0 || !fork_notifier(name)) return;
+  snprintf(failures, sizeof failures, "%zu runs failed; see sweep status %s", failed, name);
+  sweep_notify_runs_ended(executor->root, name, ended, failed ? failures : NULL);
+  exit_notifier();
+}
+
+/* Continues a search whose wave has ended: proposes the next wave. Returns whether there are new runs. */
 static bool executor_continue(Executor *executor, JobSet *set) {
   SweepQueueRequest request;
-  bool queued;
-  if (executor->stopping || !job_set_has_open_search(set)) return false;
-  int code = sweep_queue_read(executor->root, job_set_name(set), &request, &queued);
-  if (code == CORE_OK && !queued) return false;
+  bool is_queued;
+  if (executor->is_stopping || !job_set_has_open_search(set)) return false;
+  int code = sweep_queue_read(executor->root, job_set_name(set), &request, &is_queued);
+  if (code == CORE_OK && !is_queued) return false;
   if (code == CORE_OK) code = sweep_next_wave_propose(executor->root, job_set_name(set), true);
   if (code == CORE_OK) code = job_set_continue(set, &request);
   if (code != CORE_OK) core_log(CORE_LOG_ERROR, "%s", core_error_message());
   return code == CORE_OK && !is_idle(set);
 }
 
-/* A sweep with nothing left leaves the queue. false: somebody has submitted it again meanwhile, so it stays. On a stop
- * of ours it stays in the queue for the next executor. */
+/* Removes an ended sweep from the queue. Returns false if it was submitted again meanwhile, so that it stays. If the
+ * executor is stopping, the sweep stays in the queue for the next one. */
 static bool executor_release(const Executor *executor, const JobSet *set) {
-  bool again;
-  if (executor->stopping) return true;
-  if (sweep_queue_release(executor->root, job_set_name(set), getpid(), &again) != CORE_OK)
+  bool has_new_request;
+  if (executor->is_stopping) return true;
+  if (sweep_queue_release(executor->root, job_set_name(set), getpid(), &has_new_request) != CORE_OK)
     core_warn("%s", core_error_message());
-  return !again;
+  return !has_new_request;
 }
 
-/* Says and tells what became of a sweep. */
-static void executor_end(const Executor *executor, JobSet *set) {
-  char failures[160];
-  say_end(set);
-  snprintf(failures, sizeof failures, "%zu runs failed; sweep status %s says why", job_set_failed(set),
-           job_set_name(set));
-  const size_t ended = job_set_finished(set) + job_set_failed(set) + job_set_stopped(set);
-  if (ended > 0) notify_beside(executor, set, ended, job_set_failed(set) ? failures : NULL);
-}
-
-/* The last import and look before sweeps leave the queue. false: another process is at it, so they stay for now, though
- * not for longer than anybody waits for that lock; what is missing comes with the next import. */
-static bool executor_settle(Executor *executor) {
+/* Imports for the last time before ended sweeps leave the queue. Returns false while another process imports, so that
+ * the sweeps stay. They do not stay longer than a wait for that lock takes: the next import brings what is missing. */
+static bool executor_finish_imports(Executor *executor) {
   const double now_s = core_clock_s();
   const bool is_first = executor->ending_since_s == 0;
   if (is_first) executor->ending_since_s = now_s;
-  else if (now_s - executor->imported_at_s < RETRY_S) return false;
-  const bool is_last = executor->stopping || now_s - executor->ending_since_s > CORE_FILES_LOCK_WAIT_S;
+  else if (now_s - executor->import_start_s < FINAL_IMPORT_RETRY_S) return false;
+  const bool is_last = executor->is_stopping || now_s - executor->ending_since_s > CORE_FILES_LOCK_WAIT_S;
   if (!executor_import(executor) && !is_last) {
-    if (is_first) core_info("another process imports; sweeps that have ended stay in the queue until it is done");
+    if (is_first) core_info("another process is importing; ended sweeps stay in the queue until it is done");
     return false;
   }
   executor->ending_since_s = 0;
   return true;
 }
 
-/* The last look of a rule may bring more to do. */
+/* Ends the sets without jobs, unless the last decision of their rule or their search brings more. */
 static void executor_finish_sets(Executor *executor) {
-  size_t kept = 0;
-  bool some_idle = false;
-  for (size_t i = 0; i < executor->set_count; i++) some_idle |= is_idle(executor->sets[i]);
-  if (!some_idle) executor->ending_since_s = 0;
-  if (!some_idle || !executor_settle(executor)) return;
+  size_t remaining = 0;
+  bool has_idle = false;
+  for (size_t i = 0; i < executor->set_count; i++) has_idle |= is_idle(executor->sets[i]);
+  if (!has_idle) executor->ending_since_s = 0;
+  if (!has_idle || !executor_finish_imports(executor)) return;
   for (size_t i = 0; i < executor->set_count; i++) {
     JobSet *set = executor->sets[i];
     if (!is_idle(set) || executor_continue(executor, set) || !executor_release(executor, set)) {
-      executor->sets[kept++] = set;
+      executor->sets[remaining++] = set;
       continue;
     }
-    executor_end(executor, set);
+    log_end(set);
+    notify_end(executor, set);
     job_set_destroy(&set);
   }
-  executor->set_count = kept;
+  executor->set_count = remaining;
 }
 
 static void executor_reap(Executor *executor) {
@@ -237,20 +252,20 @@ static void executor_reap(Executor *executor) {
       if (job_set_reap(executor->sets[i], pid, status, usage.ru_maxrss)) break;
 }
 
-/* Memory, each second, but for at most a fiftieth of the time. */
-static void executor_measure(Executor *executor) {
-  const double now_s = core_clock_s();
-  if (now_s - executor->measured_at_s < fmax(MEASURE_EVERY_S, MEASURE_REST * executor->measure_took_s)) return;
+static void executor_sample_memory(Executor *executor) {
+  const double start_s = core_clock_s();
+  const double pause_s = fmax(SAMPLE_INTERVAL_S, SAMPLE_REST * executor->sample_duration_s);
+  if (start_s - executor->sample_end_s < pause_s) return;
   for (size_t i = 0; i < executor->set_count; i++) job_set_sample_memory(executor->sets[i]);
-  executor->measured_at_s = core_clock_s();
-  executor->measure_took_s = executor->measured_at_s - now_s;
+  executor->sample_end_s = core_clock_s();
+  executor->sample_duration_s = executor->sample_end_s - start_s;
 }
 
-/* Whether another run of the set may start: the sweep has not as many as it may have at a time, and all sweeps together
- * have fewer than there are processors, or than the sweep may have. */
-static bool has_place(const JobSet *set, int running) {
-  const int places = job_set_max_running(set), cores = sweep_executor_cores();
-  return (int)job_set_running(set) < places && running < (places > cores ? places : cores);
+/* Whether another run of the set may start: the set is below its own limit, and all sets together are below the number
+ * of cores or the set's limit, whichever is larger. running: runs of all sets. */
+static bool can_start(const JobSet *set, int running) {
+  const int max_running = job_set_max_running(set), cores = sweep_executor_cores();
+  return (int)job_set_running(set) < max_running && running < (max_running > cores ? max_running : cores);
 }
 
 /* Starts waiting runs, the oldest sweep first. */
@@ -260,18 +275,19 @@ static void executor_fill(Executor *executor) {
   for (size_t i = 0; i < executor->set_count; i++) {
     JobSet *set = executor->sets[i];
     job_set_poll_external(set, executor->sets, executor->set_count);
-    while (job_set_has_ready(set) && has_place(set, running))
+    while (job_set_has_ready(set) && can_start(set, running))
       if (job_set_start_next(set, executor->sets, executor->set_count)) running++;
   }
 }
 
-/* Until the queue is empty, or SIGTERM: then the trainers are told to checkpoint and are waited for. */
+/* Runs until the queue is empty, or until a signal: then the trainers are asked to stop and waited for. A stopping
+ * executor does not scan the queue, where its ended sweeps stay for the next executor. */
 static void executor_loop(Executor *executor, const sigset_t *signals) {
   for (;;) {
-    executor_measure(executor);
+    executor_sample_memory(executor);
     executor_reap(executor);
-    executor_tell_failures(executor);
-    if (!executor->stopping) { /* else what ends stays in the queue, for the next executor, and would be taken again */
+    executor_notify_failures(executor);
+    if (!executor->is_stopping) {
       executor_scan(executor);
       executor_fill(executor);
     }
@@ -281,43 +297,59 @@ static void executor_loop(Executor *executor, const sigset_t *signals) {
     const struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
     const int signal = sigtimedwait(signals, NULL, &pause);
     if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP) {
-      core_info("told to stop: the runs checkpoint and end");
-      executor->stopping = true;
+      core_info("stopping: the runs save a checkpoint and end");
+      executor->is_stopping = true;
       for (size_t i = 0; i < executor->set_count; i++) job_set_stop(executor->sets[i]);
     }
   }
 }
 
-/* The detached process. Tells the submitter through `report` ("started" or the executor that took the sweep). */
-static void executor_main(const char *root, const char *name, int report) {
-  sigset_t signals;
-  sigemptyset(&signals);
-  const int watched[] = {SIGTERM, SIGINT, SIGHUP, SIGCHLD};
-  for (size_t i = 0; i < sizeof watched / sizeof *watched; i++) sigaddset(&signals, watched[i]);
-  sigprocmask(SIG_BLOCK, &signals, NULL);
-  int lock = -1;
-  int64_t process = getpid(), joined = 0;
-  const double begun_s = core_clock_s();
-  while (sweep_queue_lock(root, &lock) != CORE_OK) { /* another one lives: has it taken our sweep? */
+/* ---- starting ---------------------------------------------------------------------------------------------------- */
+
+/* Message from the detached process to the submitter. */
+typedef struct StartReport { int64_t process, has_joined; } StartReport;
+
+static void block_signals(sigset_t *signals) {
+  static const int blocked[] = {SIGTERM, SIGINT, SIGHUP, SIGCHLD};
+  sigemptyset(signals);
+  for (size_t i = 0; i < sizeof blocked / sizeof *blocked; i++) sigaddset(signals, blocked[i]);
+  sigprocmask(SIG_BLOCK, signals, NULL);
+}
+
+/* Waits for the executor's lock (*lock), or until the executor that holds it has claimed the sweep; *lock is -1 then.
+ * Returns false after START_WAIT_S. */
+static bool acquire_lock(const char *root, const char *name, int *lock, StartReport *report) {
+  const double start_s = core_clock_s();
+  *report = (StartReport){.process = getpid()};
+  while (sweep_queue_lock(root, lock) != CORE_OK) {
     SweepQueueRequest request;
-    bool queued;
+    bool is_queued;
     const int64_t owner = sweep_queue_executor_pid(root);
-    if (sweep_queue_read(root, name, &request, &queued) != CORE_OK) break;
-    if (owner && (!queued || request.executor == owner)) {
-      process = owner, joined = 1;
-      break;
+    if (sweep_queue_read(root, name, &request, &is_queued) != CORE_OK) return true;
+    if (owner && (!is_queued || request.executor == owner)) {
+      *report = (StartReport){.process = owner, .has_joined = 1};
+      return true;
     }
-    if (core_clock_s() - begun_s > START_WAIT_S) {
-      core_log(CORE_LOG_ERROR, "%s", core_error_message());
-      return; /* the submitter sees the pipe closed */
-    }
+    if (core_clock_s() - start_s > START_WAIT_S) return false;
     usleep(100 * 1000);
   }
-  const int64_t answer[2] = {process, joined};
-  if (write(report, answer, sizeof answer) != (ssize_t)sizeof answer) core_warn("the submitter is gone");
-  close(report);
+  return true;
+}
+
+/* Runs the detached process. Writes a StartReport to the pipe, or closes it without one after an error. */
+static void executor_main(const char *root, const char *name, int report_fd) {
+  sigset_t signals;
+  int lock = -1;
+  StartReport report;
+  block_signals(&signals);
+  if (!acquire_lock(root, name, &lock, &report)) {
+    core_log(CORE_LOG_ERROR, "%s", core_error_message());
+    return;
+  }
+  if (write(report_fd, &report, sizeof report) != (ssize_t)sizeof report) core_warn("the submitter is gone");
+  close(report_fd);
   if (lock < 0) return;
-  Executor executor = {.root = root, .imported_at_s = core_clock_s()};
+  Executor executor = {.root = root, .import_start_s = core_clock_s()};
   core_info("executor %lld of %s, %d cores", (long long)getpid(), root, sweep_executor_cores());
   executor_loop(&executor, &signals);
   core_info("executor %lld: nothing left to do", (long long)getpid());
@@ -325,40 +357,45 @@ static void executor_main(const char *root, const char *name, int report) {
   core_files_unlock(&lock);
 }
 
-/* stdin from nowhere, messages to <root>/executor.log. */
+/* Redirects stdin from /dev/null, and stdout and stderr to <root>/executor.log. */
 static int redirect(int log) {
   const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (null < 0) return core_error_errno(CORE_FAIL, "/dev/null");
-  dup2(null, 0), dup2(log, 1), dup2(log, 2);
-  close(null), close(log);
+  dup2(null, STDIN_FILENO);
+  dup2(log, STDOUT_FILENO);
+  dup2(log, STDERR_FILENO);
+  close(null);
+  close(log);
   core_log_open(stderr, CORE_LOG_INFO);
   return CORE_OK;
 }
 
-int sweep_executor_start(const char *root, const char *name, int64_t *process, bool *joined) {
-  int report[2], log;
+int sweep_executor_start(const char *root, const char *name, int64_t *process, bool *has_joined) {
+  int ends[2], log;
   char path[CORE_PATH_MAX];
-  TRY(sweep_queue_check_lock(root)); /* what is wrong with its files is said here, not in a log */
+  TRY(sweep_queue_check_lock(root)); /* reports a problem with the file here and not in a log */
   TRY(core_files_path(path, "%s/executor.log", root));
   TRY(core_files_open(path, CORE_FILES_APPEND, &log));
-  if (pipe2(report, O_CLOEXEC) != 0) return core_error_errno(CORE_FAIL, "cannot make a pipe");
+  if (pipe2(ends, O_CLOEXEC) != 0) return core_error_errno(CORE_FAIL, "cannot make a pipe");
   fflush(NULL);
   const pid_t child = fork();
   if (child < 0) return core_error_errno(CORE_FAIL, "cannot start the executor");
-  if (child == 0) { /* twice forked: no controlling terminal, and init is the parent */
-    close(report[0]);
+  if (child == 0) { /* fork twice: no controlling terminal, and init is the parent */
+    close(ends[0]);
     setsid();
     if (fork() != 0) _exit(0);
-    if (redirect(log) == CORE_OK) executor_main(root, name, report[1]);
+    if (redirect(log) == CORE_OK) executor_main(root, name, ends[1]);
     _exit(0);
   }
-  close(report[1]), close(log);
+  close(ends[1]);
+  close(log);
   while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
-  int64_t answer[2];
-  const ssize_t got = read(report[0], answer, sizeof answer);
-  close(report[0]);
-  if (got != (ssize_t)sizeof answer)
+  StartReport report;
+  const ssize_t got = read(ends[0], &report, sizeof report);
+  close(ends[0]);
+  if (got != (ssize_t)sizeof report)
     return core_error(CORE_FAIL, "the executor did not start; see %s/executor.log", root);
-  *process = answer[0], *joined = answer[1] != 0;
+  *process = report.process;
+  *has_joined = report.has_joined != 0;
   return CORE_OK;
 }

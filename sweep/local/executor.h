@@ -1,6 +1,6 @@
-/* The local executor: one process a workspace that starts trainers for every queued sweep, as many at a time as there
- * are cores, and sees them to their end. It keeps nothing in memory that files do not hold: kill it at any moment and
- * the next `sweep submit` goes on from the checkpoints. */
+/* The local executor: one process per workspace that starts trainers for all queued sweeps, as many at a time as there
+ * are cores, and waits for their ends. Its state is in files: it may be killed at any moment, and the next `sweep
+ * submit` resumes from the checkpoints. */
 #ifndef SWEEP_EXECUTOR_H
 #define SWEEP_EXECUTOR_H
 #include <stdbool.h>
@@ -8,11 +8,11 @@
 
 #include "core/error.h"
 
-/* Makes sure that an executor serves the workspace's queue: leaves a detached one behind, unless one lives already.
- * *process: its process id; *joined: it was there before. The caller has written the queue file of `name`. */
-int sweep_executor_start(const char *root, const char *name, int64_t *process, bool *joined);
+/* Starts a detached executor for the workspace, unless one is running. *process: its process id; *has_joined: it was
+ * running before. The caller has written the queue file of `name`. */
+int sweep_executor_start(const char *root, const char *name, int64_t *process, bool *has_joined);
 
-/* How many processors this process may use. */
+/* Returns the number of CPUs that this process may use. */
 int sweep_executor_cores(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* Starting trainers and judging their ends. The trainer owns its run's folder; the executor writes a run's state only
- * where the trainer could not (it never started, or was killed). */
+/* Starts trainers and handles their ends (job.h). The trainer owns its run's directory; the executor writes a run's
+ * state only if the trainer could not, because it never started or was killed. */
 #include "sweep/local/job.h"
 
 #include <math.h>
@@ -22,50 +22,48 @@
 #include "sweep/spec/sweep.h"
 #include "sweep/stop/decide.h"
 
-enum {
-  STARTS_MAX = 3,  /* of one run in one session, when it is killed */
-  LOOK_EVERY_S = 1 /* at runs that somebody else trains */
-};
+enum { STARTS_MAX = 3, EXTERNAL_POLL_S = 1, EXIT_NOT_EXECUTABLE = 127 };
 static const size_t NO_PARENT = SIZE_MAX;
 
 typedef enum JobPhase {
   JOB_WAITING,
   JOB_RUNNING,
-  JOB_EXTERNAL, /* somebody else trains it: another sweep of ours, a task, a person */
+  JOB_EXTERNAL, /* trained by another set of this executor, a Slurm task or a user's trainer */
   JOB_ENDED,
   JOB_PHASES
 } JobPhase;
 
 typedef struct Job {
-  size_t run;      /* in the grid */
+  size_t run;               /* grid index */
   pid_t process;
-  int starts;
+  int starts;               /* in this session; at most STARTS_MAX if its trainer is killed */
   JobPhase phase;
-  bool force;
-  bool told;       /* to end, by the sweep's [stop] rule */
-  bool was_stopped; /* told to end because the sweep was stopped; it may have been submitted again since */
-  bool by_rule;    /* it ended by that: it goes on when it is promoted, or a person takes it up */
+  bool force;               /* restart from the beginning */
+  bool stop_requested;      /* by the [stop] rule */
+  bool set_was_stopped;     /* stopped with its set, which may have been submitted again since */
+  bool is_stopped_by_rule;  /* ended by the rule: resumed if it is promoted or a user retries it */
   SweepMemoryProbe memory;
-  int level;       /* rungs that it was promoted from: the highest go on first, as in ASHA */
-  size_t
-    parent; /* in the grid: the run whose checkpoint this one begins from; NO_PARENT when it is not of this sweep */
+  int level;                /* rungs that it was promoted from; the highest run first, as in ASHA */
+  size_t parent;            /* grid index of the run that it starts from; NO_PARENT: none in this sweep */
 } Job;
 
 struct JobSet {
   const char *root;
   SweepSpec spec;
   SweepGrid grid;
-  Job *jobs;       /* [grid.runs] */
+  Job *jobs;                /* [grid.runs] */
   SweepQueueRequest request;
-  size_t count[JOB_PHASES]; /* jobs in each phase */
-  double looked_s;          /* when those elsewhere were looked at last */
-  size_t finished, failed, stopped, next, failed_before;
-  int places, threads;
-  bool stopping, was_told_unmeasured;
+  size_t count[JOB_PHASES]; /* number of jobs by phase */
+  double polled_at_s;       /* last poll of external jobs */
+  size_t next;              /* no job before this one waits */
+  size_t finished, failed, stopped; /* outcomes in this session */
+  size_t reported_failures; /* `failed` at the last job_set_has_new_failures */
+  int max_running, threads;
+  bool is_stopping, has_warned_unmeasured;
 };
 
-/* Into another phase, which counts it. */
-static void enter(JobSet *set, Job *job, JobPhase phase) {
+/* Moves a job to another phase. */
+static void set_phase(JobSet *set, Job *job, JobPhase phase) {
   set->count[job->phase]--;
   set->count[phase]++;
   job->phase = phase;
@@ -73,11 +71,12 @@ static void enter(JobSet *set, Job *job, JobPhase phase) {
 }
 
 static const char *job_id(const JobSet *set, const Job *job) { return set->grid.ids[job->run]; }
+static bool has_rule(const JobSet *set) { return set->spec.stop.rule != SWEEP_STOP_NONE; }
 
-/* Runs that begin from another run of the sweep wait for it (init.from). */
+/* Finds the parents (init.from) within the sweep, which their children wait for. */
 static void find_parents(JobSet *set) {
-  SweepIdSet places = {0};
-  sweep_id_set_add_all(&places, (const char(*)[CORE_RUN_ID])set->grid.ids, set->grid.runs);
+  SweepIdSet ids = {0};
+  sweep_id_set_add_all(&ids, (const char(*)[CORE_RUN_ID])set->grid.ids, set->grid.runs);
   for (size_t i = 0; i < set->grid.runs; i++) {
     CoreConfig config;
     CoreOrigin origin;
@@ -85,75 +84,75 @@ static void find_parents(JobSet *set) {
     sweep_grid_config(&set->grid, i, &config);
     set->jobs[i].parent = NO_PARENT;
     if (core_origin_parse(config.init.from, &origin) != CORE_OK || !origin.is_run) continue;
-    if (sweep_id_set_find(&places, origin.run, &parent)) set->jobs[i].parent = parent;
+    if (sweep_id_set_find(&ids, origin.run, &parent)) set->jobs[i].parent = parent;
   }
-  sweep_id_set_free(&places);
+  sweep_id_set_free(&ids);
 }
 
-/* Has the parent ended, well or not? Without its checkpoint the trainer says what is missing. */
+/* Whether the job waits and its parent has ended, with or without success. If the parent's checkpoint is missing, the
+ * trainer reports it. */
 static bool is_ready(const JobSet *set, const Job *job) {
   return job->phase == JOB_WAITING && (job->parent == NO_PARENT || set->jobs[job->parent].phase == JOB_ENDED);
 }
 
-/* The first run that may start now, of those that a rule has promoted furthest; the grid's number of runs when there is
- * none. */
+/* Finds the first ready run among those that a rule has promoted furthest; grid.runs: none. */
 static size_t find_ready(const JobSet *set) {
-  size_t best = set->grid.runs;
-  const bool has_rule = set->spec.stop.rule != SWEEP_STOP_NONE;
-  for (size_t run = set->next; run < set->grid.runs && (has_rule || best == set->grid.runs); run++)
-    if (is_ready(set, &set->jobs[run]) && (best == set->grid.runs || set->jobs[run].level > set->jobs[best].level))
-      best = run;
+  const size_t none = set->grid.runs;
+  size_t best = none;
+  for (size_t run = set->next; run < set->grid.runs; run++) {
+    if (!is_ready(set, &set->jobs[run])) continue;
+    if (!has_rule(set)) return run;
+    if (best == none || set->jobs[run].level > set->jobs[best].level) best = run;
+  }
   return best;
 }
 
 /* ---- the sweep's [stop] rule ------------------------------------------------------------------------------------- */
 
-static bool has_rule(const JobSet *set) { return set->spec.stop.rule != SWEEP_STOP_NONE; }
-
 double job_set_rule_interval_s(const JobSet *set) { return has_rule(set) ? set->spec.stop.every : INFINITY; }
 
-/* A run after what stop.log says of it. */
-static void follow_rule(JobSet *set, Job *job, const SweepStopStanding *standing) {
-  const bool stops = standing && standing->is_stopped;
+/* Applies the decision that stop.log has about a run; standing NULL: none. */
+static void apply_decision(JobSet *set, Job *job, const SweepStopStanding *standing) {
+  const bool is_stopped = standing && standing->is_stopped;
   job->level = standing ? standing->level : 0;
-  if (stops && job->phase == JOB_WAITING) {
-    job->by_rule = true;
-    enter(set, job, JOB_ENDED);
-  } else if (stops && job->phase == JOB_RUNNING && !job->told) {
-    job->told = kill(job->process, SIGTERM) == 0;
-  } else if (!stops && job->phase == JOB_ENDED && job->by_rule) {
-    job->by_rule = false;
-    enter(set, job, JOB_WAITING);
+  if (is_stopped && job->phase == JOB_WAITING) {
+    job->is_stopped_by_rule = true;
+    set_phase(set, job, JOB_ENDED);
+  } else if (is_stopped && job->phase == JOB_RUNNING && !job->stop_requested) {
+    job->stop_requested = kill(job->process, SIGTERM) == 0;
+  } else if (!is_stopped && job->phase == JOB_ENDED && job->is_stopped_by_rule) {
+    job->is_stopped_by_rule = false;
+    set_phase(set, job, JOB_WAITING);
   }
 }
 
-/* The log counts; a run's state only shows it. */
-static int follow_rules(JobSet *set) {
+/* Applies all decisions in stop.log, which is authoritative; a run's state only mirrors it. */
+static int apply_decisions(JobSet *set) {
   SweepStopLog log;
   if (!has_rule(set)) return CORE_OK;
   TRY(sweep_stop_log_read(set->root, set->spec.name, &log));
   for (size_t i = 0; i < set->grid.runs; i++)
-    follow_rule(set, &set->jobs[i], sweep_stop_log_find(&log, set->grid.ids[i]));
+    apply_decision(set, &set->jobs[i], sweep_stop_log_find(&log, set->grid.ids[i]));
   sweep_stop_log_free(&log);
   return CORE_OK;
 }
 
 bool job_set_apply_rule(JobSet *set, StoreDatabase *database) {
   SweepStopOutcome outcome;
-  if (!has_rule(set) || set->stopping) return true;
+  if (!has_rule(set) || set->is_stopping) return true;
   if (sweep_stop_decide(set->root, set->spec.name, database, false, &outcome) != CORE_OK) {
-    core_warn("%s: the rule of [stop] could not decide: %s", set->spec.name, core_error_message());
+    core_warn("%s: the [stop] rule could not decide: %s", set->spec.name, core_error_message());
     return true;
   }
   if (outcome.is_busy) return false;
   if (outcome.stopped + outcome.promoted > 0)
     core_info("%s: %s has stopped %zu runs and promoted %zu", set->spec.name, sweep_stop_kind_name(set->spec.stop.rule),
               outcome.stopped, outcome.promoted);
-  if (outcome.is_unmeasured && !set->was_told_unmeasured)
-    core_warn("%s: no run has stop.measure = %s, so none is stopped; name another one", set->spec.name,
+  if (outcome.is_unmeasured && !set->has_warned_unmeasured)
+    core_warn("%s: no run has the metric stop.measure = %s, so none is stopped; choose another one", set->spec.name,
               set->spec.stop.measure);
-  set->was_told_unmeasured |= outcome.is_unmeasured;
-  if (follow_rules(set) != CORE_OK) core_warn("%s", core_error_message());
+  set->has_warned_unmeasured |= outcome.is_unmeasured;
+  if (apply_decisions(set) != CORE_OK) core_warn("%s", core_error_message());
   return true;
 }
 
@@ -161,16 +160,18 @@ static bool is_final(const StoreState *state) {
   return state->status == STORE_FINISHED || state->status == STORE_DIVERGED;
 }
 
-/* To be done although it is final? Not what has become final since the request: an earlier executor, or another sweep,
- * has started it over already. A moment to come is that of a clock that was set back since, or of another machine. */
+/* Whether --force restarts a finished or diverged run. Not if it has ended since the request: an earlier executor or
+ * another sweep has already restarted it. An end in the future comes from a clock that was set back or is another
+ * machine's. */
 static bool is_forced(const SweepQueueRequest *request, const StoreState *state) {
-  return request->force && is_final(state) &&
-    (request->requested_unix_s <= 0 || state->finished_unix_s <= request->requested_unix_s ||
-     state->finished_unix_s > core_clock_unix_s());
+  if (!request->force || !is_final(state)) return false;
+  const bool has_ended_since =
+    state->finished_unix_s > request->requested_unix_s && state->finished_unix_s <= core_clock_unix_s();
+  return request->requested_unix_s <= 0 || !has_ended_since;
 }
 
-/* What of the grid is to be done now. failed: those that have failed, too. */
-static void choose(JobSet *set, const SweepQueueRequest *request, bool failed) {
+/* Sets the phase of each job. retry_failed: failed runs wait, too. */
+static void init_jobs(JobSet *set, const SweepQueueRequest *request, bool retry_failed) {
   set->request = *request;
   set->next = 0;
   for (size_t i = 0; i < set->grid.runs; i++) {
@@ -180,17 +181,17 @@ static void choose(JobSet *set, const SweepQueueRequest *request, bool failed) {
     if (store_run_state_read(set->root, set->grid.ids[i], true, &state) != CORE_OK)
       core_warn("%s", core_error_message());
     job->force = is_forced(request, &state);
-    const bool stays = (is_final(&state) && !job->force) || (state.status == STORE_FAILED && !failed);
-    job->phase = state.status == STORE_RUNNING ? JOB_EXTERNAL : stays ? JOB_ENDED : JOB_WAITING;
+    const bool is_done = (is_final(&state) && !job->force) || (state.status == STORE_FAILED && !retry_failed);
+    job->phase = state.status == STORE_RUNNING ? JOB_EXTERNAL : is_done ? JOB_ENDED : JOB_WAITING;
     set->count[job->phase]++;
   }
-  if (follow_rules(set) != CORE_OK) core_warn("%s", core_error_message());
+  if (apply_decisions(set) != CORE_OK) core_warn("%s", core_error_message());
   const int cores = sweep_executor_cores();
-  set->places = request->jobs > 0 ? (int)request->jobs : cores;
-  const size_t most = set->count[JOB_WAITING] + set->count[JOB_RUNNING] + set->count[JOB_EXTERNAL];
-  if ((size_t)set->places > most) set->places = (int)most;
-  if (set->places < 1) set->places = 1;
-  set->threads = cores / set->places > 0 ? cores / set->places : 1;
+  set->max_running = request->jobs > 0 ? (int)request->jobs : cores;
+  const size_t pending = set->count[JOB_WAITING] + set->count[JOB_RUNNING] + set->count[JOB_EXTERNAL];
+  if ((size_t)set->max_running > pending) set->max_running = (int)pending;
+  if (set->max_running < 1) set->max_running = 1;
+  set->threads = cores / set->max_running > 0 ? cores / set->max_running : 1;
 }
 
 static int load(JobSet *set, const char *name) {
@@ -200,7 +201,8 @@ static int load(JobSet *set, const char *name) {
   return code;
 }
 
-static int create(const char *root, const char *name, const SweepQueueRequest *request, bool failed, JobSet **out) {
+static int create(const char *root, const char *name, const SweepQueueRequest *request, bool retry_failed,
+                  JobSet **out) {
   JobSet *set = core_memory_zero_allocate(1, sizeof *set);
   set->root = root;
   const int code = load(set, name);
@@ -210,7 +212,7 @@ static int create(const char *root, const char *name, const SweepQueueRequest *r
   }
   set->jobs = core_memory_zero_allocate(set->grid.runs + 1, sizeof *set->jobs);
   find_parents(set);
-  choose(set, request, failed);
+  init_jobs(set, request, retry_failed);
   *out = set;
   return CORE_OK;
 }
@@ -219,23 +221,25 @@ int job_set_create(const char *root, const char *name, const SweepQueueRequest *
   return create(root, name, request, true, out);
 }
 
-static int reload(JobSet *set, const SweepQueueRequest *request, bool failed) {
+static int reload(JobSet *set, const SweepQueueRequest *request, bool retry_failed) {
   JobSet *fresh;
-  TRY(create(set->root, set->spec.name, request, failed, &fresh));
-  SweepIdSet places = {0};
-  for (size_t k = 0; k < fresh->grid.runs; k++) sweep_id_set_add(&places, fresh->grid.ids[k], NULL);
-  for (size_t i = 0; i < set->grid.runs; i++) { /* what runs goes over, by id */
+  TRY(create(set->root, set->spec.name, request, retry_failed, &fresh));
+  SweepIdSet ids = {0};
+  for (size_t k = 0; k < fresh->grid.runs; k++) sweep_id_set_add(&ids, fresh->grid.ids[k], NULL);
+  for (size_t i = 0; i < set->grid.runs; i++) { /* move running jobs, by id */
     size_t k;
-    if (set->jobs[i].phase != JOB_RUNNING || !sweep_id_set_find(&places, set->grid.ids[i], &k)) continue;
-    enter(fresh, &fresh->jobs[k], JOB_RUNNING);
+    if (set->jobs[i].phase != JOB_RUNNING || !sweep_id_set_find(&ids, set->grid.ids[i], &k)) continue;
+    set_phase(fresh, &fresh->jobs[k], JOB_RUNNING);
     size_t parent = fresh->jobs[k].parent;
     fresh->jobs[k] = set->jobs[i];
     fresh->jobs[k].run = k;
     fresh->jobs[k].parent = parent;
   }
-  sweep_id_set_free(&places);
-  fresh->finished = set->finished, fresh->failed = set->failed, fresh->stopped = set->stopped;
-  fresh->failed_before = set->failed_before;
+  sweep_id_set_free(&ids);
+  fresh->finished = set->finished;
+  fresh->failed = set->failed;
+  fresh->stopped = set->stopped;
+  fresh->reported_failures = set->reported_failures;
   JobSet old = *set;
   *set = *fresh;
   set->grid.spec = &set->spec;
@@ -262,28 +266,28 @@ void job_set_destroy(JobSet **set) {
 }
 
 const char *job_set_name(const JobSet *set) { return set->spec.name; }
-size_t job_set_waiting(const JobSet *set) { return set->stopping ? 0 : set->count[JOB_WAITING]; }
-size_t job_set_external(const JobSet *set) { return set->stopping ? 0 : set->count[JOB_EXTERNAL]; }
-bool job_set_has_ready(const JobSet *set) { return !set->stopping && find_ready(set) < set->grid.runs; }
-bool job_set_has_open_search(const JobSet *set) { return !set->stopping && sweep_spec_is_open(&set->spec); }
+size_t job_set_waiting(const JobSet *set) { return set->is_stopping ? 0 : set->count[JOB_WAITING]; }
+size_t job_set_external(const JobSet *set) { return set->is_stopping ? 0 : set->count[JOB_EXTERNAL]; }
+bool job_set_has_ready(const JobSet *set) { return !set->is_stopping && find_ready(set) < set->grid.runs; }
+bool job_set_has_open_search(const JobSet *set) { return !set->is_stopping && sweep_spec_is_open(&set->spec); }
 size_t job_set_running(const JobSet *set) { return set->count[JOB_RUNNING]; }
 size_t job_set_finished(const JobSet *set) { return set->finished; }
 size_t job_set_failed(const JobSet *set) { return set->failed; }
 size_t job_set_stopped(const JobSet *set) { return set->stopped; }
 
 bool job_set_has_new_failures(JobSet *set) {
-  const bool anew = set->failed > set->failed_before;
-  set->failed_before = set->failed;
-  return anew;
+  const bool has_new = set->failed > set->reported_failures;
+  set->reported_failures = set->failed;
+  return has_new;
 }
-int job_set_max_running(const JobSet *set) { return set->places; }
+int job_set_max_running(const JobSet *set) { return set->max_running; }
 int job_set_threads(const JobSet *set) { return set->threads; }
 
 static int job_start(JobSet *set, Job *job) {
   CoreConfig config;
   char id[CORE_RUN_ID];
   sweep_grid_config(&set->grid, job->run, &config);
-  config.train.threads = set->threads; /* as the trainer is told: it finds its config.ini as it would write it */
+  config.train.threads = set->threads; /* as on the trainer's command line */
   TRY(store_run_prepare(set->root, &config, id));
   CoreText kept = {0};
   int code = set->request.force ? CORE_OK : sweep_kept_read(set->root, set->spec.name, &kept);
@@ -296,7 +300,7 @@ static int job_start(JobSet *set, Job *job) {
   return code;
 }
 
-/* Writes a failure into a state that the trainer left open. */
+/* Writes a failure to the run's state, unless the trainer has written its own. */
 static void record_failure(const JobSet *set, const Job *job, const char *reason) {
   StoreState state;
   if (store_run_state_read(set->root, job_id(set, job), true, &state) != CORE_OK) core_warn("%s", core_error_message());
@@ -309,10 +313,10 @@ static void record_failure(const JobSet *set, const Job *job, const char *reason
   if (store_run_state_write(set->root, job_id(set, job), &state) != CORE_OK) core_warn("%s", core_error_message());
 }
 
-/* ---- runs that somebody else trains ------------------------------------------------------------------------------ */
+/* ---- external jobs ----------------------------------------------------------------------------------------------- */
 
-/* Does another sweep of this executor train it? Its state says so only when the trainer has begun. */
-static bool is_beside(const JobSet *set, const Job *job, JobSet *const *all, size_t count) {
+/* Whether another set of this executor trains the run. Its state shows that only after the trainer's start. */
+static bool is_in_other_set(const JobSet *set, const Job *job, JobSet *const *all, size_t count) {
   for (size_t i = 0; i < count; i++)
     for (size_t k = 0; all[i] != set && k < all[i]->grid.runs; k++)
       if (all[i]->jobs[k].phase == JOB_RUNNING && strcmp(job_id(all[i], &all[i]->jobs[k]), job_id(set, job)) == 0)
@@ -320,47 +324,47 @@ static bool is_beside(const JobSet *set, const Job *job, JobSet *const *all, siz
   return false;
 }
 
-/* What somebody else has left of it. Its writer has died: it is ours to do. Else it has ended, well or not; so has one
- * that was told to stop. */
-static void leave_elsewhere(JobSet *set, Job *job, const StoreState *state) {
+/* Handles the end of an external job. If its trainer died or never started, the job waits; otherwise it has ended, also
+ * if it was asked to stop. */
+static void end_external(JobSet *set, Job *job, const StoreState *state) {
   if (state->status == STORE_LOST || state->status == STORE_PENDING) {
-    enter(set, job, JOB_WAITING);
+    set_phase(set, job, JOB_WAITING);
     return;
   }
-  enter(set, job, JOB_ENDED);
+  set_phase(set, job, JOB_ENDED);
   if (state->status == STORE_FINISHED) set->finished++;
   if (state->status == STORE_FAILED || state->status == STORE_DIVERGED) set->failed++;
 }
 
 void job_set_poll_external(JobSet *set, JobSet *const *all, size_t count) {
-  if (job_set_external(set) == 0 || core_clock_s() - set->looked_s < LOOK_EVERY_S) return;
+  if (job_set_external(set) == 0 || core_clock_s() - set->polled_at_s < EXTERNAL_POLL_S) return;
   for (size_t i = 0; i < set->grid.runs; i++) {
     Job *job = &set->jobs[i];
     StoreState state;
-    if (job->phase != JOB_EXTERNAL || is_beside(set, job, all, count)) continue;
+    if (job->phase != JOB_EXTERNAL || is_in_other_set(set, job, all, count)) continue;
     if (store_run_state_read(set->root, job_id(set, job), true, &state) != CORE_OK)
       core_warn("%s", core_error_message());
-    else if (state.status != STORE_RUNNING) leave_elsewhere(set, job, &state);
+    else if (state.status != STORE_RUNNING) end_external(set, job, &state);
   }
-  if (follow_rules(set) != CORE_OK) core_warn("%s", core_error_message());
-  set->looked_s = core_clock_s();
+  if (apply_decisions(set) != CORE_OK) core_warn("%s", core_error_message());
+  set->polled_at_s = core_clock_s();
 }
 
-/* It was to do when the sweep was loaded. Has somebody else taken it since, or done it? */
-static bool is_taken(JobSet *set, Job *job, JobSet *const *all, size_t count) {
+/* Whether another process has started or finished the job since the sweep was loaded. */
+static bool is_taken_by_other(JobSet *set, Job *job, JobSet *const *all, size_t count) {
   StoreState state;
-  const bool beside = is_beside(set, job, all, count);
-  if (!beside && store_run_state_read(set->root, job_id(set, job), true, &state) != CORE_OK) {
+  const bool in_other_set = is_in_other_set(set, job, all, count);
+  if (!in_other_set && store_run_state_read(set->root, job_id(set, job), true, &state) != CORE_OK) {
     core_warn("%s", core_error_message());
     return false;
   }
-  if (beside || state.status == STORE_RUNNING) {
-    enter(set, job, JOB_EXTERNAL);
+  if (in_other_set || state.status == STORE_RUNNING) {
+    set_phase(set, job, JOB_EXTERNAL);
     return true;
   }
   job->force = is_forced(&set->request, &state);
   if (!is_final(&state) || job->force) return false;
-  leave_elsewhere(set, job, &state);
+  end_external(set, job, &state);
   return true;
 }
 
@@ -369,46 +373,47 @@ bool job_set_start_next(JobSet *set, JobSet *const *all, size_t count) {
   size_t ready = find_ready(set);
   if (ready == set->grid.runs) return false;
   Job *job = &set->jobs[ready];
-  if (is_taken(set, job, all, count)) return false;
+  if (is_taken_by_other(set, job, all, count)) return false;
   job->starts++;
-  job->told = job->was_stopped = false;
+  job->stop_requested = false;
+  job->set_was_stopped = false;
   if (job_start(set, job) == CORE_OK) {
-    enter(set, job, JOB_RUNNING);
+    set_phase(set, job, JOB_RUNNING);
     return true;
   }
   core_log(CORE_LOG_ERROR, "%s: %s", job_id(set, job), core_error_message());
   record_failure(set, job, core_error_message());
-  enter(set, job, JOB_ENDED);
+  set_phase(set, job, JOB_ENDED);
   set->failed++;
   return false;
 }
 
 /* ---- ends -------------------------------------------------------------------------------------------------------- */
 
-/* Killed from outside: again, unless it keeps happening or we are stopping. One that our own SIGTERM has ended was not
- * yet as far as to keep it: it has not begun. */
-static void job_killed(JobSet *set, Job *job, int signal) {
+/* Handles a killed trainer: restarts it, unless that keeps happening or the set is stopping. A trainer that the
+ * executor's own SIGTERM killed had not started yet. */
+static void handle_kill(JobSet *set, Job *job, int signal) {
   char reason[160];
-  if ((set->stopping || job->told) && signal == SIGTERM) return;
+  if ((set->is_stopping || job->stop_requested) && signal == SIGTERM) return;
   snprintf(reason, sizeof reason, "killed by signal %d (%s)%s", signal, strsignal(signal),
-           signal == SIGKILL ? ", perhaps out of memory" : "");
+           signal == SIGKILL ? ", possibly out of memory" : "");
   core_warn("%s: %s", job_id(set, job), reason);
-  if (job->starts < STARTS_MAX && !set->stopping) {
-    enter(set, job, JOB_WAITING); /* it has begun: its state says so, and it is not started over */
+  if (job->starts < STARTS_MAX && !set->is_stopping) {
+    set_phase(set, job, JOB_WAITING); /* its state shows its progress, so it is not restarted */
     return;
   }
   record_failure(set, job, reason);
   set->failed++;
 }
 
-/* It has ended as a stop of the sweep told it to, and the sweep was submitted again before that. */
-static bool is_taken_up(const JobSet *set, const Job *job, int status) {
-  const bool ended_so = WIFSIGNALED(status) ? WTERMSIG(status) == SIGTERM : WEXITSTATUS(status) == CORE_REQUEUE;
-  return ended_so && job->was_stopped && !job->told && !set->stopping;
+/* Whether the run ended because its set was stopped, and the set was submitted again meanwhile. */
+static bool was_resubmitted(const JobSet *set, const Job *job, int status) {
+  const bool is_stopped = WIFSIGNALED(status) ? WTERMSIG(status) == SIGTERM : WEXITSTATUS(status) == CORE_REQUEUE;
+  return is_stopped && job->set_was_stopped && !job->stop_requested && !set->is_stopping;
 }
 
-/* Has its trainer ended because another one had the run already? */
-static bool is_lost_to_another(const JobSet *set, const Job *job) {
+/* Whether the trainer ended because another process already owned the run. */
+static bool has_other_owner(const JobSet *set, const Job *job) {
   StoreState state;
   if (store_run_state_read(set->root, job_id(set, job), true, &state) != CORE_OK) {
     core_warn("%s", core_error_message());
@@ -417,8 +422,8 @@ static bool is_lost_to_another(const JobSet *set, const Job *job) {
   return state.status == STORE_RUNNING && state.pid != job->process;
 }
 
-/* Tells whether a trainer with exit code 0 has left its run unfinished: code that it loads may end the process. */
-static bool is_unfinished(const JobSet *set, const Job *job) {
+/* Whether a trainer with exit code 0 left its run unfinished, e.g. because code that it loaded called exit(). */
+static bool has_exited_early(const JobSet *set, const Job *job) {
   StoreState state;
   if (store_run_state_read(set->root, job_id(set, job), true, &state) == CORE_OK) return state.status == STORE_LOST;
   core_warn("%s", core_error_message());
@@ -439,45 +444,57 @@ void job_set_sample_memory(JobSet *set) {
   free(probes);
 }
 
-bool job_set_reap(JobSet *set, pid_t process, int status, int64_t largest_kb) {
-  Job *job = NULL;
-  for (size_t i = 0; i < set->grid.runs && !job; i++)
-    if (set->jobs[i].phase == JOB_RUNNING && set->jobs[i].process == process) job = &set->jobs[i];
-  if (!job) return false;
-  sweep_memory_probe_end(set->root, job_id(set, job), &job->memory, largest_kb);
-  job->by_rule = job->told;
-  enter(set, job, JOB_ENDED);
-  if (is_taken_up(set, job, status)) {
-    job->starts = 0;
-    enter(set, job, JOB_WAITING);
-    return true;
+static Job *find_process(JobSet *set, pid_t process) {
+  for (size_t i = 0; i < set->grid.runs; i++)
+    if (set->jobs[i].phase == JOB_RUNNING && set->jobs[i].process == process) return &set->jobs[i];
+  return NULL;
+}
+
+/* Handles a trainer that exited by itself. */
+static void handle_exit_code(JobSet *set, Job *job, int code) {
+  char reason[64];
+  const bool is_early = code == CORE_OK && has_exited_early(set, job);
+  if (code == CORE_OK && !is_early) {
+    set->finished++;
+    job->is_stopped_by_rule = false;
+    return;
   }
-  if (WIFSIGNALED(status)) {
-    job_killed(set, job, WTERMSIG(status));
-    return true;
+  if (code == CORE_REQUEUE) { /* stopped on request, with a checkpoint */
+    if (job->stop_requested) set->stopped++;
+    return;
   }
-  const int code = WEXITSTATUS(status);
-  const bool is_early = code == CORE_OK && is_unfinished(set, job);
-  if (code == CORE_OK && !is_early) set->finished++, job->by_rule = false;
-  if (code == CORE_REQUEUE && job->told) set->stopped++;
-  if (code == CORE_OK && !is_early) return true;
-  if (code == CORE_REQUEUE) return true; /* stopped on request, has its checkpoint */
-  if (is_lost_to_another(set, job)) {
-    enter(set, job, JOB_EXTERNAL);
-    return true;
+  if (has_other_owner(set, job)) {
+    set_phase(set, job, JOB_EXTERNAL);
+    return;
   }
   set->failed++;
-  char reason[64];
   if (is_early) snprintf(reason, sizeof reason, "ended with exit code 0 before the run had finished");
-  else snprintf(reason, sizeof reason, code == 127 ? "the trainer cannot be started" : "exit code %d", code);
+  else if (code == EXIT_NOT_EXECUTABLE) snprintf(reason, sizeof reason, "the trainer cannot be started");
+  else snprintf(reason, sizeof reason, "exit code %d", code);
   record_failure(set, job, reason);
   core_warn("%s: %s", job_id(set, job), reason);
+}
+
+bool job_set_reap(JobSet *set, pid_t process, int status, int64_t largest_kb) {
+  Job *job = find_process(set, process);
+  if (!job) return false;
+  sweep_memory_probe_end(set->root, job_id(set, job), &job->memory, largest_kb);
+  job->is_stopped_by_rule = job->stop_requested;
+  set_phase(set, job, JOB_ENDED);
+  if (was_resubmitted(set, job, status)) {
+    job->starts = 0;
+    set_phase(set, job, JOB_WAITING);
+  } else if (WIFSIGNALED(status)) {
+    handle_kill(set, job, WTERMSIG(status));
+  } else {
+    handle_exit_code(set, job, WEXITSTATUS(status));
+  }
   return true;
 }
 
 void job_set_stop(JobSet *set) {
-  if (set->stopping) return;
-  set->stopping = true;
+  if (set->is_stopping) return;
+  set->is_stopping = true;
   for (size_t i = 0; i < set->grid.runs; i++)
-    if (set->jobs[i].phase == JOB_RUNNING) set->jobs[i].was_stopped = kill(set->jobs[i].process, SIGTERM) == 0;
+    if (set->jobs[i].phase == JOB_RUNNING) set->jobs[i].set_was_stopped = kill(set->jobs[i].process, SIGTERM) == 0;
 }

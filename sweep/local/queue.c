@@ -1,4 +1,4 @@
-/* The queue files and the executor's lock. Knows nothing of runs: executor.c does the work. */
+/* Queue files and the executor's lock (queue.h). */
 #include "sweep/local/queue.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "core/files.h"
 #include "store/workspace/paths.h"
 
-enum { COMMAND_WAIT_S = 60, EXECUTOR_WAIT_S = 2 }; /* for a lock that is held while a small file is read and written */
+enum { COMMAND_WAIT_S = 60, EXECUTOR_WAIT_S = 2 }; /* for the lock, which is held to read and write a small file */
 
 static int lock_file(const char *root, const char *name, double wait_s, int *fd) {
   char path[CORE_PATH_MAX];
@@ -17,7 +17,7 @@ static int lock_file(const char *root, const char *name, double wait_s, int *fd)
   return core_files_lock_within(path, wait_s, fd);
 }
 
-/* Under the lock. */
+/* Writes the file; the caller holds the lock. */
 static int write_file(const char *root, const char *name, const SweepQueueRequest *request) {
   char path[CORE_PATH_MAX];
   TRY(store_path_sweep(root, name, "queued", path));
@@ -29,7 +29,7 @@ static int write_file(const char *root, const char *name, const SweepQueueReques
   return code;
 }
 
-/* Under the lock. */
+/* Removes the file; the caller holds the lock. */
 static int remove_file(const char *root, const char *name) {
   char path[CORE_PATH_MAX];
   TRY(store_path_sweep(root, name, "queued", path));
@@ -45,21 +45,21 @@ int sweep_queue_write(const char *root, const char *name, const SweepQueueReques
   return code;
 }
 
-int sweep_queue_read(const char *root, const char *name, SweepQueueRequest *request, bool *present) {
+int sweep_queue_read(const char *root, const char *name, SweepQueueRequest *request, bool *is_queued) {
   char path[CORE_PATH_MAX], *data;
   TRY(store_path_sweep(root, name, "queued", path));
   *request = (SweepQueueRequest){0};
-  *present = core_files_exists(path);
-  if (!*present) return CORE_OK;
+  *is_queued = core_files_exists(path);
+  if (!*is_queued) return CORE_OK;
   size_t size;
   TRY(core_files_read(path, 4096, &data, &size));
   long long jobs, executor;
-  double requested_unix_s = 0; /* older versions did not write it */
+  double requested_unix_s = 0; /* absent in files of older versions */
   int force;
   const int fields =
     sscanf(data, "jobs=%lld force=%d executor=%lld asked=%lf", &jobs, &force, &executor, &requested_unix_s);
   free(data);
-  if (fields < 3 || jobs < 0) return core_error(CORE_FAIL, "%s: damaged; remove it and submit again", path);
+  if (fields < 3 || jobs < 0) return core_error(CORE_FAIL, "%s: damaged; delete it and submit again", path);
   *request = (SweepQueueRequest){.jobs = jobs, .force = force != 0, .executor = executor,
                             .requested_unix_s = requested_unix_s};
   return CORE_OK;
@@ -73,12 +73,13 @@ int sweep_queue_remove(const char *root, const char *name) {
   return code;
 }
 
-int sweep_queue_claim(const char *root, const char *name, int64_t executor, SweepQueueRequest *request, bool *present) {
+int sweep_queue_claim(const char *root, const char *name, int64_t executor, SweepQueueRequest *request,
+                      bool *is_queued) {
   int lock;
-  *present = false;
+  *is_queued = false;
   TRY(lock_file(root, name, EXECUTOR_WAIT_S, &lock));
-  int code = sweep_queue_read(root, name, request, present);
-  if (code == CORE_OK && *present) {
+  int code = sweep_queue_read(root, name, request, is_queued);
+  if (code == CORE_OK && *is_queued) {
     request->executor = executor;
     code = write_file(root, name, request);
   }
@@ -86,15 +87,15 @@ int sweep_queue_claim(const char *root, const char *name, int64_t executor, Swee
   return code;
 }
 
-int sweep_queue_release(const char *root, const char *name, int64_t executor, bool *again) {
+int sweep_queue_release(const char *root, const char *name, int64_t executor, bool *has_new_request) {
   SweepQueueRequest request;
-  bool present;
+  bool is_queued;
   int lock;
-  *again = false;
+  *has_new_request = false;
   TRY(lock_file(root, name, EXECUTOR_WAIT_S, &lock));
-  int code = sweep_queue_read(root, name, &request, &present);
-  *again = code == CORE_OK && present && request.executor != executor;
-  if (code == CORE_OK && present && !*again) code = remove_file(root, name);
+  int code = sweep_queue_read(root, name, &request, &is_queued);
+  *has_new_request = code == CORE_OK && is_queued && request.executor != executor;
+  if (code == CORE_OK && is_queued && !*has_new_request) code = remove_file(root, name);
   core_files_unlock(&lock);
   return code;
 }

@@ -1,4 +1,4 @@
-/* The walk through /proc, and the file (run_memory.h). */
+/* Samples /proc, and reads and writes the file (run_memory.h). */
 #include "sweep/local/run_memory.h"
 
 #include <dirent.h>
@@ -59,19 +59,19 @@ int sweep_run_memory_record_oom(const char *root, const char *id, int64_t limit_
   return sweep_run_memory_write(root, id, &memory);
 }
 
-void sweep_run_memory_merge(SweepRunMemory *most, const SweepRunMemory *run) {
-  if (run->peak_mb > 0 && (most->peak_mb == 0 || run->source < most->source)) most->source = run->source;
-  most->peak_mb = larger(most->peak_mb, run->peak_mb);
-  most->summed_mb = larger(most->summed_mb, run->summed_mb);
-  most->samples = larger(most->samples, run->samples);
-  most->exceeded_mb = larger(most->exceeded_mb, run->exceeded_mb);
+void sweep_run_memory_merge(SweepRunMemory *max, const SweepRunMemory *run) {
+  if (run->peak_mb > 0 && (max->peak_mb == 0 || run->source < max->source)) max->source = run->source;
+  max->peak_mb = larger(max->peak_mb, run->peak_mb);
+  max->summed_mb = larger(max->summed_mb, run->summed_mb);
+  max->samples = larger(max->samples, run->samples);
+  max->exceeded_mb = larger(max->exceeded_mb, run->exceeded_mb);
 }
 
-int64_t sweep_run_memory_needed(const SweepRunMemory *most) {
+int64_t sweep_run_memory_needed(const SweepRunMemory *max) {
   enum { STEP_MB = 100 };
-  static const double spare = 1.3, raise = 1.5;
-  const double needed_mb = fmax(spare * (double)larger(most->peak_mb, most->summed_mb),
-                                raise * (double)most->exceeded_mb);
+  static const double margin = 1.3, oom_factor = 1.5;
+  const double needed_mb = fmax(margin * (double)larger(max->peak_mb, max->summed_mb),
+                                oom_factor * (double)max->exceeded_mb);
   return (int64_t)ceil(needed_mb / STEP_MB) * STEP_MB;
 }
 
@@ -84,24 +84,25 @@ static size_t read_proc(const char *name, const char *file, char *buffer, size_t
   return core_process_read_file(path, buffer, capacity);
 }
 
-/* Number behind `key` at the start of a line, in kB; 0 when there is none. */
-static int64_t field_kb(const char *text, const char *key) {
+/* Parses the number after `key`, in kB; 0: none. */
+static int64_t parse_kb(const char *text, const char *key) {
   long long kb;
-  const char *at = strstr(text, key);
-  return at && sscanf(at + strlen(key), " %lld", &kb) == 1 ? kb : 0;
+  const char *found = strstr(text, key);
+  return found && sscanf(found + strlen(key), " %lld", &kb) == 1 ? kb : 0;
 }
 
-/* The run that a process belongs to, by its environment; count: none of them. */
+/* Finds the run of a process by its environment (`size` bytes); count: none of `ids`. */
 static size_t find_run(const char *environment, size_t size, const char *const *ids, size_t count) {
   static const char key[] = SWEEP_RUN_VARIABLE "=";
-  for (const char *at = environment; at < environment + size; at += strlen(at) + 1) {
-    if (strncmp(at, key, sizeof key - 1) != 0) continue;
+  for (const char *variable = environment; variable < environment + size; variable += strlen(variable) + 1) {
+    if (strncmp(variable, key, sizeof key - 1) != 0) continue;
     for (size_t i = 0; i < count; i++)
-      if (strcmp(at + sizeof key - 1, ids[i]) == 0) return i;
+      if (strcmp(variable + sizeof key - 1, ids[i]) == 0) return i;
   }
   return count;
 }
 
+/* Sums over the processes of a run. */
 typedef struct Sums { int64_t pss_kb, peaks_kb; } Sums;
 
 static void add_process(int proc, const char *name, const char *const *ids, size_t count, Sums *sums, char *buffer,
@@ -111,15 +112,15 @@ static void add_process(int proc, const char *name, const char *const *ids, size
   const size_t run = find_run(buffer, read_proc(name, "environ", buffer, capacity), ids, count);
   if (run == count) return;
   if (read_proc(name, "status", buffer, capacity) == 0) return;
-  const int64_t peak_kb = field_kb(buffer, "VmHWM:"), rss_kb = field_kb(buffer, "VmRSS:");
+  const int64_t peak_kb = parse_kb(buffer, "VmHWM:"), rss_kb = parse_kb(buffer, "VmRSS:");
   read_proc(name, "smaps_rollup", buffer, capacity);
-  const int64_t pss_kb = field_kb(buffer, "\nPss:");
+  const int64_t pss_kb = parse_kb(buffer, "\nPss:");
   sums[run].pss_kb += pss_kb > 0 ? pss_kb : rss_kb;
   sums[run].peaks_kb += peak_kb;
 }
 
-/* Adds up all processes of each run. */
-static void walk(const char *const *ids, size_t count, Sums *sums) {
+/* Adds up the processes of each run. */
+static void walk_processes(const char *const *ids, size_t count, Sums *sums) {
   enum { ENVIRONMENT_MAX = 1 << 20 };
   DIR *proc = opendir("/proc");
   if (!proc) return;
@@ -154,15 +155,15 @@ void sweep_memory_probe_sample(const char *root, const char *const *ids, SweepMe
                                size_t count) {
   if (count == 0) return;
   Sums *sums = core_memory_zero_allocate(count, sizeof *sums);
-  walk(ids, count, sums);
+  walk_processes(ids, count, sums);
   for (size_t i = 0; i < count; i++) {
     SweepMemoryProbe *probe = probes[i];
     if (sums[i].pss_kb == 0) continue;
     sweep_memory_probe_add_peak(probe, SWEEP_MEMORY_PROCESSES, (sums[i].pss_kb + 1023) / 1024);
     probe->run.summed_mb = larger(probe->run.summed_mb, (sums[i].peaks_kb + 1023) / 1024);
     probe->run.samples = larger(probe->run.samples, ++probe->samples);
-    const int64_t known_mb = larger(probe->run.peak_mb, probe->run.summed_mb);
-    if (20 * known_mb > 21 * probe->written_mb) write_or_warn(root, ids[i], probe);
+    const int64_t current_mb = larger(probe->run.peak_mb, probe->run.summed_mb);
+    if (20 * current_mb > 21 * probe->written_mb) write_or_warn(root, ids[i], probe);
   }
   free(sums);
 }

@@ -1,9 +1,10 @@
-/* Memory of runs: runs/<id>/memory, what all processes of a run (trainer, workers of environments, ranks on this node)
- * took together, and the limits that it exceeded. Whoever starts the trainer measures: `sweep task` or the executor.
+/* Memory of runs: runs/<id>/memory holds the memory of all processes of a run together (trainer, environment workers,
+ * ranks on this node), and the limits that it exceeded. The process that starts the trainer measures: `sweep task` or
+ * the executor.
  *
  * A trainer is started with SWEEP_RUN=<id> in its environment, which its workers and, through srun, its ranks inherit:
- * these are the processes of the run. Of ranks on several nodes only those of the first node are seen, so the figure is
- * one of a node, as slurm.mem is. */
+ * these are the processes of the run. Ranks on other nodes are not measured, so the value is per node, as slurm.mem
+ * is. */
 #ifndef SWEEP_RUN_MEMORY_H
 #define SWEEP_RUN_MEMORY_H
 #include <stdbool.h>
@@ -14,55 +15,56 @@
 
 #define SWEEP_RUN_VARIABLE "SWEEP_RUN"
 
-/* Where the peak comes from; a later one is better. */
+/* Source of the peak, by increasing quality. */
 typedef enum SweepMemorySource {
   SWEEP_MEMORY_UNKNOWN,
-  SWEEP_MEMORY_LARGEST_PROCESS, /* ru_maxrss: only the largest of the run's processes */
-  SWEEP_MEMORY_PROCESSES,       /* PSS (shared memory counts once) of all processes, sampled each second or more */
-  SWEEP_MEMORY_CGROUP,          /* peak of the job's control group; its page cache counts */
+  SWEEP_MEMORY_LARGEST_PROCESS, /* ru_maxrss: only the largest process of the run */
+  SWEEP_MEMORY_PROCESSES,       /* PSS of all processes (shared memory counted once), sampled at most every second */
+  SWEEP_MEMORY_CGROUP,          /* peak of the job's control group, including its page cache */
 } SweepMemorySource;
 
 typedef struct SweepRunMemory {
   SweepMemorySource source;
   int64_t peak_mb;     /* 0: unknown */
-  int64_t summed_mb;   /* sum of the processes' own peaks (VmHWM), shared memory counted in each: what Slurm's
-                        * jobacct_gather holds against the limit without UsePss; 0: unknown */
-  int64_t samples;     /* of its processes, in the attempt that had most */
-  int64_t exceeded_mb; /* largest limit (slurm.mem) at which it ran out of memory; 0: none */
+  int64_t summed_mb;   /* sum of the processes' peaks (VmHWM), shared memory counted in each: Slurm's jobacct_gather
+                        * compares it with the limit without UsePss; 0: unknown */
+  int64_t samples;     /* number of samples in the attempt with the most */
+  int64_t exceeded_mb; /* largest limit (slurm.mem) at which the run ran out of memory; 0: none */
 } SweepRunMemory;
 
-const char *sweep_memory_source_name(SweepMemorySource source); /* "all processes" */
+/* Returns the name of a source: "all processes". */
+const char *sweep_memory_source_name(SweepMemorySource source);
 
-/* All zero when there is no file, or one that is damaged. */
+/* Reads the file; all zero if it is absent or damaged. */
 int sweep_run_memory_read(const char *root, const char *id, SweepRunMemory *memory);
 int sweep_run_memory_write(const char *root, const char *id, const SweepRunMemory *memory);
 
 /* Measurement of one running attempt. */
 typedef struct SweepMemoryProbe {
   SweepRunMemory run;      /* over all attempts */
-  int64_t samples;         /* of this attempt */
-  int64_t written_mb;      /* peak that the file has */
+  int64_t samples;         /* number of samples of this attempt */
+  int64_t written_mb;      /* peak in the file */
 } SweepMemoryProbe;
 
-/* Continues from the file. */
+/* Starts a measurement from the values in the file. */
 void sweep_memory_probe_begin(const char *root, const char *id, SweepMemoryProbe *probe);
-/* Takes a peak from another source into account. */
+/* Adds a peak from a source other than samples. */
 void sweep_memory_probe_add_peak(SweepMemoryProbe *probe, SweepMemorySource source, int64_t peak_mb);
-/* Samples the processes of the runs `ids`, one walk through /proc for all, and writes the files of those whose peak has
- * grown by a twentieth, so that a job that is killed whole leaves its peak. */
+/* Samples the processes of the runs `ids` in one walk through /proc. Writes the files of runs whose peak has grown by
+ * 5%, so that the peak survives if the whole job is killed. */
 void sweep_memory_probe_sample(const char *root, const char *const *ids, SweepMemoryProbe *const *probes, size_t count);
-/* The attempt has ended: `largest_kb` is its ru_maxrss. Writes the file. */
+/* Ends a measurement and writes the file. largest_kb: ru_maxrss of the attempt. */
 void sweep_memory_probe_end(const char *root, const char *id, SweepMemoryProbe *probe, int64_t largest_kb);
 
-/* Takes the larger of each figure into `most`, and the weaker source: the memory of several runs. Runs of which nothing
- * is known change nothing. */
-void sweep_run_memory_merge(SweepRunMemory *most, const SweepRunMemory *run);
+/* Merges the memory of a run into the maxima over several runs: the larger of each value, and the source of lower
+ * quality. A run without values changes nothing. */
+void sweep_run_memory_merge(SweepRunMemory *max, const SweepRunMemory *run);
 
-/* Limit for slurm.mem that measured runs suggest, in MB: 1.3 times the most that one took, by either count, and at
- * least 1.5 times the largest limit that one exceeded, rounded up to 100 MB; 0: nothing is known. */
-int64_t sweep_run_memory_needed(const SweepRunMemory *most);
+/* Returns the recommended slurm.mem in MB: 1.3 times the maximum by either count, and at least 1.5 times the largest
+ * exceeded limit, rounded up to 100 MB; 0: unknown. */
+int64_t sweep_run_memory_needed(const SweepRunMemory *max);
 
-/* Notes that the run ran out of memory at this limit. */
+/* Records that the run ran out of memory at this limit. */
 int sweep_run_memory_record_oom(const char *root, const char *id, int64_t limit_mb);
 
 #endif

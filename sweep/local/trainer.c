@@ -1,4 +1,4 @@
-/* The trainer's command line, its share of a task's processors and GPUs, and the fork. */
+/* Builds the trainer's command line, forks, and binds the child to its slot's CPUs and GPUs (trainer.h). */
 #include "sweep/local/trainer.h"
 
 #include <errno.h>
@@ -28,38 +28,41 @@ int sweep_trainer_program(char path[CORE_PATH_MAX]) {
   return core_files_path(path, "%s/trainer", self);
 }
 
-/* ---- a share of a task ------------------------------------------------------------------------------------------- */
+/* ---- resources of a slot ----------------------------------------------------------------------------------------- */
 
-/* Runs side by side do not share processors: place p gets the p-th `threads` of those that the task may use. */
-static void share_processors(const SweepTrainer *trainer) {
-  cpu_set_t all, own;
+/* Binds the process to its own CPUs: slot n gets the n-th `threads` of those that the task may use. */
+static void bind_cpus(const SweepTrainer *trainer) {
+  cpu_set_t all, slot;
   const int first = trainer->slot * trainer->threads;
   int seen = 0;
   if (sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) < first + trainer->threads)
-    return; /* not bound: leave it */
-  CPU_ZERO(&own);
+    return; /* the task has too few, or is not bound */
+  CPU_ZERO(&slot);
   for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
     if (!CPU_ISSET(cpu, &all)) continue;
-    if (seen >= first && seen < first + trainer->threads) CPU_SET(cpu, &own);
+    if (seen >= first && seen < first + trainer->threads) CPU_SET(cpu, &slot);
     seen++;
   }
-  sched_setaffinity(0, sizeof own, &own); /* a processor less or more is no reason to fail */
+  sched_setaffinity(0, sizeof slot, &slot); /* a failure is harmless */
 }
 
-/* The GPUs of the task are CUDA_VISIBLE_DEVICES; place p sees its own, or the one that it shares. */
-static void share_gpus(const SweepTrainer *trainer) {
+/* Restricts CUDA_VISIBLE_DEVICES, the GPUs of the task, to those of the slot, or to the one that it shares. */
+static void bind_gpus(const SweepTrainer *trainer) {
   const char *visible = getenv("CUDA_VISIBLE_DEVICES");
   if (!visible || trainer->gpus_per_run <= 0) return;
   const int first = (int)(trainer->slot * trainer->gpus_per_run);
   const int count = trainer->gpus_per_run < 1 ? 1 : (int)trainer->gpus_per_run;
-  CoreText own = {0};
-  int at = 0;
-  for (const char *c = visible; *c; c += strcspn(c, ","), c += *c == ',', at++)
-    if (at >= first && at < first + count)
-      core_text_appendf(&own, "%s%.*s", own.length ? "," : "", (int)strcspn(c, ","), c);
-  if (own.length) setenv("CUDA_VISIBLE_DEVICES", own.data, 1);
-  core_text_free(&own);
-  if (trainer->gpus_per_run < 1) { /* so that a run's estimate is held against its part of the memory (device.h) */
+  CoreText devices = {0};
+  const char *item = visible;
+  for (int index = 0; *item; index++) {
+    const size_t length = strcspn(item, ",");
+    if (index >= first && index < first + count)
+      core_text_appendf(&devices, "%s%.*s", devices.length ? "," : "", (int)length, item);
+    item += length + (item[length] == ',');
+  }
+  if (devices.length) setenv("CUDA_VISIBLE_DEVICES", devices.data, 1);
+  core_text_free(&devices);
+  if (trainer->gpus_per_run < 1) { /* the run's memory estimate is compared with its share of the GPU (device.h) */
     char share[32];
     snprintf(share, sizeof share, "%.6g", trainer->gpus_per_run);
     setenv("CORE_DEVICE_SHARE", share, 0);
@@ -68,94 +71,98 @@ static void share_gpus(const SweepTrainer *trainer) {
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
 
-/* Numbers and paths behind `arguments`. */
-typedef struct Words {
-  char program[CORE_PATH_MAX], config[CORE_PATH_MAX], threads[64], number[32], mpi[64], nodes[32], ranks[32], cpus[32];
+/* A command line; `arguments` points to the other members. */
+typedef struct Command {
+  char program[CORE_PATH_MAX], config[CORE_PATH_MAX], threads[64], thread_count[32];
+  char mpi[64], nodes[32], ranks[32], cpus[32];
   char *arguments[ARGUMENTS_MAX];
-} Words;
+} Command;
 
-static _Noreturn void become_trainer(const SweepTrainer *trainer, Words *words, int log, pid_t parent) {
+static _Noreturn void exec_trainer(const SweepTrainer *trainer, Command *command, int log, pid_t parent) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent) _exit(CORE_REQUEUE); /* it died before prctl */
-  dup2(log, 1), dup2(log, 2);
+  if (getppid() != parent) _exit(CORE_REQUEUE); /* the parent died before prctl */
+  dup2(log, STDOUT_FILENO);
+  dup2(log, STDERR_FILENO);
   if (trainer->sweep) {
     sweep_environment_apply(trainer->root, trainer->sweep, SWEEP_ENVIRONMENT_REPLACE);
-    if (!trainer->is_program && sweep_trainer_program(words->program) != CORE_OK)
+    if (!trainer->is_program && sweep_trainer_program(command->program) != CORE_OK)
       fprintf(stderr, "%s\n", core_error_message());
   }
   setenv(SWEEP_RUN_VARIABLE, trainer->id, 1);
   if (trainer->slot >= 0 && trainer->ranks <= 1) {
-    share_processors(trainer);
-    share_gpus(trainer);
+    bind_cpus(trainer);
+    bind_gpus(trainer);
   }
-  execvp(words->arguments[0], words->arguments);
-  fprintf(stderr, "cannot start %s: %s\n", words->arguments[0], strerror(errno));
+  execvp(command->arguments[0], command->arguments);
+  fprintf(stderr, "cannot start %s: %s\n", command->arguments[0], strerror(errno));
   _exit(127);
 }
 
-/* Words of srun, for a run of several ranks. Each goes behind `before`, where that is given. */
-static size_t add_launcher(const SweepTrainer *trainer, Words *words, const char *before) {
+/* Adds srun and its options, for a run of several ranks. option: precedes each of them; NULL: nothing does. Returns the
+ * number of arguments. */
+static size_t add_launcher(const SweepTrainer *trainer, Command *command, const char *option) {
   size_t count = 0;
   if (trainer->ranks <= 1) return 0;
-  snprintf(words->mpi, sizeof words->mpi, "--mpi=%s", trainer->mpi);
-  snprintf(words->nodes, sizeof words->nodes, "--nodes=%d", trainer->nodes);
-  snprintf(words->ranks, sizeof words->ranks, "--ntasks=%d", trainer->ranks);
-  snprintf(words->cpus, sizeof words->cpus, "--cpus-per-task=%d", trainer->threads);
-  char *const launcher[] = {"srun",      words->mpi, words->nodes,           words->ranks,
-                            words->cpus, "--exact",  "--kill-on-bad-exit=1", "--quiet"};
+  snprintf(command->mpi, sizeof command->mpi, "--mpi=%s", trainer->mpi);
+  snprintf(command->nodes, sizeof command->nodes, "--nodes=%d", trainer->nodes);
+  snprintf(command->ranks, sizeof command->ranks, "--ntasks=%d", trainer->ranks);
+  snprintf(command->cpus, sizeof command->cpus, "--cpus-per-task=%d", trainer->threads);
+  char *const launcher[] = {"srun",      command->mpi, command->nodes,           command->ranks,
+                            command->cpus, "--exact",  "--kill-on-bad-exit=1", "--quiet"};
   for (size_t i = 0; i < sizeof launcher / sizeof *launcher; i++) {
-    if (before) words->arguments[count++] = (char *)before;
-    words->arguments[count++] = launcher[i];
+    if (option) command->arguments[count++] = (char *)option;
+    command->arguments[count++] = launcher[i];
   }
   return count;
 }
 
-/* One supervisor a run: ranks are its program's. */
-static int make_supervisor_words(const SweepTrainer *trainer, Words *words) {
+/* Makes the command line of a run's single supervisor, which starts the program, through srun for several ranks. */
+static int make_supervisor_command(const SweepTrainer *trainer, Command *command) {
   char *launcher[ARGUMENTS_MAX];
-  TRY(core_program_path(words->program));
-  snprintf(words->number, sizeof words->number, "%d", trainer->threads);
-  const size_t launched = add_launcher(trainer, words, "--launcher");
-  memcpy(launcher, words->arguments, launched * sizeof *launcher);
-  char *const own[] = {words->program, "supervise", (char *)trainer->id, "--root", (char *)trainer->root, "--threads",
-                       words->number};
+  TRY(core_program_path(command->program));
+  snprintf(command->thread_count, sizeof command->thread_count, "%d", trainer->threads);
+  const size_t launcher_count = add_launcher(trainer, command, "--launcher");
+  memcpy(launcher, command->arguments, launcher_count * sizeof *launcher);
+  char *const arguments[] = {command->program,      "supervise", (char *)trainer->id, "--root",
+                             (char *)trainer->root, "--threads", command->thread_count};
   size_t count = 0;
-  for (size_t i = 0; i < sizeof own / sizeof *own; i++) words->arguments[count++] = own[i];
-  if (trainer->from_start) words->arguments[count++] = "--from-start";
-  for (size_t i = 0; i < launched; i++) words->arguments[count++] = launcher[i];
-  words->arguments[count] = NULL;
+  for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++) command->arguments[count++] = arguments[i];
+  if (trainer->from_start) command->arguments[count++] = "--from-start";
+  for (size_t i = 0; i < launcher_count; i++) command->arguments[count++] = launcher[i];
+  command->arguments[count] = NULL;
   return CORE_OK;
 }
 
-static int make_words(const SweepTrainer *trainer, Words *words) {
-  if (trainer->is_program) return make_supervisor_words(trainer, words);
-  TRY(store_path_run(trainer->root, trainer->id, "config.ini", words->config));
-  TRY(sweep_trainer_program(words->program));
-  snprintf(words->threads, sizeof words->threads, "train.threads=%d", trainer->threads);
-  size_t count = add_launcher(trainer, words, NULL);
-  char *const own[] = {words->program, "--root",      (char *)trainer->root,
-                       "--config",     words->config, "--set",
-                       words->threads, "--quiet",     "--trusted-only", "--if-changed",
-                       (char *)(trainer->if_changed && *trainer->if_changed ? trainer->if_changed : "refuse"),
-                       trainer->from_start ? "--force" : "--resume"};
-  for (size_t i = 0; i < sizeof own / sizeof *own; i++) words->arguments[count++] = own[i];
-  words->arguments[count] = NULL;
+/* Makes the command line of the trainer, through srun for several ranks. */
+static int make_command(const SweepTrainer *trainer, Command *command) {
+  if (trainer->is_program) return make_supervisor_command(trainer, command);
+  TRY(store_path_run(trainer->root, trainer->id, "config.ini", command->config));
+  TRY(sweep_trainer_program(command->program));
+  snprintf(command->threads, sizeof command->threads, "train.threads=%d", trainer->threads);
+  size_t count = add_launcher(trainer, command, NULL);
+  const bool has_action = trainer->if_changed && *trainer->if_changed;
+  char *const arguments[] = {command->program, "--root", (char *)trainer->root, "--config", command->config,
+                             "--set", command->threads, "--quiet", "--trusted-only",
+                             "--if-changed", has_action ? (char *)trainer->if_changed : "refuse",
+                             trainer->from_start ? "--force" : "--resume"};
+  for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++) command->arguments[count++] = arguments[i];
+  command->arguments[count] = NULL;
   return CORE_OK;
 }
 
 int sweep_trainer_start(const SweepTrainer *trainer, pid_t *process) {
-  Words words;
+  Command command;
   char path[CORE_PATH_MAX];
   *process = 0;
-  TRY(make_words(trainer, &words));
+  TRY(make_command(trainer, &command));
   TRY(store_path_run(trainer->root, trainer->id, "log.txt", path));
   int log;
   TRY(core_files_open(path, CORE_FILES_APPEND, &log));
   const pid_t parent = getpid(), child = fork();
-  if (child == 0) become_trainer(trainer, &words, log, parent);
+  if (child == 0) exec_trainer(trainer, &command, log, parent);
   close(log);
   if (child < 0) return core_error_errno(CORE_FAIL, "cannot start a process");
   *process = child;

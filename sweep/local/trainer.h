@@ -1,5 +1,5 @@
-/* Starting one trainer process for a run whose folder is prepared: the local executor's (job.c) and Slurm's tasks'
- * (task.c) way to do it. */
+/* Starts a trainer process for a run whose directory is prepared. Used by the local executor (job.c) and by Slurm tasks
+ * (attempt.c). */
 #ifndef SWEEP_TRAINER_H
 #define SWEEP_TRAINER_H
 #include <stdbool.h>
@@ -10,26 +10,26 @@
 
 typedef struct SweepTrainer {
   const char *root, *id;
-  const char *sweep;      /* whose recorded environment the trainer gets; NULL: this process's */
-  bool is_program;        /* a user's program, started by `sweep supervise` instead of the trainer */
-  int threads;            /* of one process */
-  bool from_start;        /* forget checkpoints; else go on from the newest */
-  const char *if_changed; /* what a run with a checkpoint of other code does: trainer --if-changed */
-  /* On a cluster only: */
-  int ranks, nodes;       /* more than one rank: started by srun */
+  const char *sweep;      /* sweep whose recorded environment the trainer gets; NULL: inherit this process's */
+  bool is_program;        /* a user's program, run by `sweep supervise` instead of the trainer */
+  int threads;            /* per process */
+  bool from_start;        /* ignore checkpoints; otherwise resume from the newest */
+  const char *if_changed; /* action if a checkpoint was made by other code: trainer --if-changed */
+  /* On clusters only: */
+  int ranks, nodes;       /* more than one rank: started through srun */
   const char *mpi;        /* srun --mpi= */
   int slot;               /* index among the runs of a task, which selects its CPUs and GPUs; -1: the only run */
   double gpus_per_run;
 } SweepTrainer;
 
-/* Forks. The child writes its words to the run's log.txt, has default signals, and gets SIGTERM when this process dies.
- * A program that cannot be executed shows as exit code 127. */
+/* Forks the trainer. It writes its output to the run's log.txt, has default signal handling, and gets SIGTERM if this
+ * process dies. A program that cannot be executed gives exit code 127. */
 int sweep_trainer_start(const SweepTrainer *trainer, pid_t *process);
 
-/* The trainer beside this program; $SWEEP_TRAINER names another one. */
+/* Returns the path of the trainer: $SWEEP_TRAINER, or the one in this program's directory. */
 int sweep_trainer_program(char path[CORE_PATH_MAX]);
 
-/* The last line of the run's log.txt that is not blank, without the program's name; "" when there is none. */
+/* Copies the last non-blank line of the run's log.txt, without the program's name; "": none. */
 void sweep_trainer_last_line(const char *root, const char *id, char *line, size_t capacity);
 
 #endif

@@ -55,7 +55,7 @@ tap_result "runs that start over by it get the recorded one" $? "$(cat out)"
 
 sed -i 's|^LIBRARY=.*|LIBRARY=/evil|' "$SWEEP_ROOT/sweeps/short/environment"
 chmod 666 "$SWEEP_ROOT/sweeps/short/environment"
-tap_run "a record that others may write is not taken" 0 "is not this user's record" \
+tap_run "a record that others may write is not taken" 0 "not a record of this user" \
   sh -c "sweep submit short --force --no-check --same-environment -j 4 2>&1"
 tap_wait 60 ended short
 ! grep -rqx LIBRARY=/evil notes; tap_result "nothing of it reaches a run" $?

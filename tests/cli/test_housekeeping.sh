@@ -102,7 +102,7 @@ tap_run "a note, too" 0 "$second: no note" sweep note a/1 --remove
 checkpoints() { find "$root/runs" -name '*.ckpt' | wc -l; }
 experiment c 0.3,0.5; sweep submit c.ini --local --wait >/dev/null # 0.3 is a's, too
 before=$(checkpoints)
-tap_run "without a terminal it does not ask" 2 "there is no terminal to ask on; --yes archives without asking" sweep archive a </dev/null
+tap_run "without a terminal it does not ask" 2 "needs a terminal; --yes archives without asking" sweep archive a </dev/null
 tap_expect "--dry-run says what would go" 0 "^would remove a: checkpoints of 2 runs, [0-9.]+ kB; those of 1 runs shared with other sweeps stay$" sweep archive a --dry-run
 tap_check "and removes nothing" "$([ "$(checkpoints)" = "$before" ] || checkpoints)"
 tap_run "an unknown sweep" 2 "there is no sweep 'nosuch'" sweep archive nosuch --yes

@@ -49,13 +49,13 @@ experiment later 0.5 512
 begun=$SECONDS
 sweep submit later.ini --local --wait >out 2>&1
 tap_check "a notifier that hangs holds up nothing" "$(sweep status later | grep -q '1 finished' || cat out)"
-tap_wait 60 logged "nobody could be told of the end: command: hang was ended after 10 seconds"
+tap_wait 60 logged "the notification of the end was not sent: command: hang: timed out after 10 seconds"
 tap_result "and is told in the log" $? "$(tail -5 "$root/executor.log")"
 program broken "echo no bell >&2; exit 4"
 site "command = broken"
 experiment last 0.6 512
 sweep submit last.ini --local --wait >out 2>&1
-tap_wait 60 logged "command: broken ended with exit code 4: no bell"; tap_result "so is one that fails" $? "$(tail -5 "$root/executor.log")"
+tap_wait 60 logged "command: broken: exit code 4: no bell"; tap_result "so is one that fails" $? "$(tail -5 "$root/executor.log")"
 tap_check "the sweep is as good as before" "$(sweep status last | grep -q '1 finished' || sweep status last)"
 
 # ---- doctor

@@ -66,7 +66,7 @@ tap_run "compare leaves it out, and says what that does" 1 "A: 1 runs, 1 not end
 cd - >/dev/null || exit 1
 
 # ---- taking it up
-tap_run "retry wants to know which" 2 "--by-rule, or naming runs, takes up what its rule has stopped" sweep retry study
+tap_run "retry wants to know which" 2 "--by-rule or named runs resume those that its rule has stopped" sweep retry study
 tap_run "retry --dry-run" 0 "1 runs stopped by rule would be resumed" sweep retry study --by-rule --dry-run
 tap_run "a run that was not stopped" 0 "0 runs stopped by rule are resumed" sweep retry study 1
 tap_run "retry takes it up" 0 "1 runs stopped by rule are resumed" sweep retry study "${run:0:8}"

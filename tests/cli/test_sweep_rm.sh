@@ -41,7 +41,7 @@ sweep rm a --yes >/dev/null
 experiment a 0.1,0.2; experiment b 0.2,0.3
 sweep submit a.ini --local --wait >/dev/null; sweep submit b.ini --local --wait >/dev/null
 before=$(runs)
-tap_run "without a terminal it does not ask" 2 "there is no terminal to ask on; --yes removes without asking" sweep rm a </dev/null
+tap_run "without a terminal it does not ask" 2 "asks for confirmation, which needs a terminal; --yes removes without asking" sweep rm a </dev/null
 tap_expect "--dry-run says what would go" 0 "^would remove a: 2 runs, [0-9.]+ kB; 2 shared with other sweeps stay$" sweep rm a --dry-run
 tap_check "and removes nothing" "$([ "$(runs)" = "$before" ] || runs)"
 experiment a 0.1; sweep submit a.ini --local --wait >/dev/null # 0.2 is stale now, and b has it

@@ -285,8 +285,8 @@ static void test_programs_that_fail(void **state) {
   make_program("sendmail", "#!/bin/sh\nexec sleep 600\n");
   SlurmSite site = site_of("command = tell\nmail = me@example.org");
   assert_int_equal(sweep_notify_send(&site, &hostile), CORE_FAIL); /* both are tried, and both are told */
-  assert_string_equal(core_error_message(), "command: tell ended with exit code 3: no such bell; "
-                                            "mail: sendmail was ended after 10 seconds");
+  assert_string_equal(core_error_message(), "command: tell: exit code 3: no such bell; "
+                                            "mail: sendmail: timed out after 10 seconds");
   site = site_of("command = /nowhere/tell");
   assert_int_equal(sweep_notify_send(&site, &hostile), CORE_FAIL);
   assert_non_null(strstr(core_error_message(), "cannot start /nowhere/tell"));
