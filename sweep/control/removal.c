@@ -253,7 +253,8 @@ static int remove_run(const char *root, const char *id) {
 
 /* Writes the manifest without the removed runs. A sweep that was submitted to Slurm keeps its indices, which its
  * batches refer to. */
-static int compact_manifest(const char *root, const SweepRemoval *removal, StoreDeletion *deletion, SweepManifest *rest) {
+static int compact_manifest(const char *root, const SweepRemoval *removal, StoreDeletion *deletion,
+                            SweepManifest *rest) {
   *rest = (SweepManifest){0};
   if (removal->is_whole_sweep || removal->manifest.count == 0) return CORE_OK;
   if (sweep_journal_exists(root, removal->name)) return CORE_OK;

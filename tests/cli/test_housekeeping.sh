@@ -90,7 +90,6 @@ tap_run "control characters" 2 "control character (byte 2)" sweep note a $'a\e[2
 tap_run "no UTF-8" 2 "the note is not UTF-8" sweep note a $'\xff'
 tap_run "a note of several words" 2 "quote a text of several words" sweep note a two words
 tap_run "a note too long" 2 "more than 4000" sweep note a "$(printf '%5000d' 1)"
-tap_run "a note of several words" 2 "quote a text of several words" sweep note a two words
 tap_run "text and --remove" 2 "give no text" sweep note a text --remove
 tap_run "a pin out of the sweep" 2 "a has no run 3: its indices are 0 to 2" sweep pin a 3
 tap_run "of another sweep" 2 "is not in a" sweep pin a b/0
