@@ -55,10 +55,10 @@ $(PTX)/kernels.0.c: $(KERNELS_O) $(PTX)/ptx_translate
 $(patsubst %,$(PTX)/kernels.%.c,$(filter-out 0,$(PTX_PARTS))): $(PTX)/kernels.0.c ;
 $(PTX)/%.o: $(PTX)/%.c $(PTX_MACHINE)
 	@echo "  cc   $<"; $(CC) $(PTX_CFLAGS) $(SANITIZE) -c -o $@ $<
-$(PTX)/machine.o: tests/ptx/machine.c $(PTX_MACHINE)
+$(addprefix $(PTX)/,machine.o races.o): $(PTX)/%.o: tests/ptx/%.c $(PTX_MACHINE)
 	@mkdir -p $(@D); echo "  cc   $<"; $(CC) $(PTX_CFLAGS) $(SANITIZE) -c -o $@ $<
-$(PTX)/cases.so: $(PTX)/cases.0.o $(PTX)/machine.o
-$(PTX)/kernels.so: $(patsubst %,$(PTX)/kernels.%.o,$(PTX_PARTS)) $(PTX)/machine.o
+$(PTX)/cases.so: $(PTX)/cases.0.o $(PTX)/machine.o $(PTX)/races.o
+$(PTX)/kernels.so: $(patsubst %,$(PTX)/kernels.%.o,$(PTX_PARTS)) $(PTX)/machine.o $(PTX)/races.o
 $(PTX)/%.so:
 	@echo "  link $@"; $(CC) $(PTX_CFLAGS) $(SANITIZE) -shared -o $@ $^ -lm
 

@@ -10,15 +10,10 @@
 
 /* ---- velocity deltas --------------------------------------------------------------------------------------------- */
 
-/* Whether a delta changes a body. An immovable one receives 0, perhaps from several lanes at once, so it is not
- * written. But a world out of bounds may give NaN even to such a body. */
-CORE_KERNEL_FN bool sim_warp_changes(bool moves, SimVec velocity, real spin) {
-  return moves || (real_bits(velocity.x) | real_bits(velocity.y) | real_bits(spin)) << 1 != 0;
-}
-
-/* Adds a delta to a body. was: the body as read by this lane. */
+/* Adds a delta to a body that can move. was: the body as read by this lane. Lanes of a pass share immovable bodies,
+ * whose delta is 0, or NaN in a world out of bounds: a write would race with the other lanes' reads. */
 CORE_KERNEL_FN void sim_warp_add_delta(SimBody *body, const SimBody *was, bool moves, SimVec velocity, real spin) {
-  if (!sim_warp_changes(moves, velocity, spin)) return;
+  if (!moves) return;
   body->velocity = sim_vec_add(was->velocity, velocity);
   body->angular_velocity = was->angular_velocity + spin;
 }
@@ -29,7 +24,7 @@ CORE_KERNEL_FN void sim_warp_give(const SimWarp *t, unsigned at, bool moves, Sim
 }
 
 CORE_KERNEL_FN void sim_warp_angular_impulse(const SimWarp *t, unsigned at, bool moves, real spin) {
-  if (moves || spin != 0.0f) sim_warp_body(t, at)->angular_velocity += spin;
+  if (moves) sim_warp_body(t, at)->angular_velocity += spin;
 }
 
 /* ---- joints ------------------------------------------------------------------------------------------------------ */
@@ -202,7 +197,7 @@ CORE_KERNEL_FN void sim_warp_apply_shared(const SimWarp *t, const SimWarpContact
     left &= ~sim_warp_ballot(t, now);
     sim_warp_barrier(t);
   }
-  shares = shares && sim_warp_changes(r->flags & SIM_WARP_B_MOVES, delta->b_velocity, delta->b_angular_velocity);
+  shares = shares && (r->flags & SIM_WARP_B_MOVES) != 0;
   for (uint32_t left = sim_warp_ballot(t, shares), next = 0; left; next++) {
     const bool now = r->sum_order == next;
     if (now) sim_warp_give(t, r->b, r->flags & SIM_WARP_B_MOVES, delta->b_velocity, delta->b_angular_velocity);

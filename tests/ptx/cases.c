@@ -1,7 +1,8 @@
 /* Small pieces of PTX with the results that the PTX ISA gives them, for the translator.
  *   cases write FILE     writes a kernel for each as PTX
  *   cases run            runs them on the emulator, with CORE_DEVICE_CODE naming what became of that file
- *   cases fault NAME     runs a kernel of `faults` that must end the program with a message (test_ptx.sh) */
+ *   cases fault NAME     runs a kernel of `faults` that must end the program with a message (test_ptx.sh)
+ *   cases race NAME      runs a kernel of `races` with two blocks of 64 threads, for PTX_RACES */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -228,13 +229,37 @@ enum { CASES = sizeof cases / sizeof *cases };
 static const struct { const char *name, *code; } faults[] = {
   {"global", "ld.global.u32 %r3, [%rd8+64];"},
   {"misaligned", "ld.global.v2.u32 {%r2, %r3}, [%rd8+4];"},
-  {"shared", "mov.u32 %r2, core_device_shared;\nld.shared.u32 %r3, [%r2+64];"},
+  {"shared", "mov.u32 %r2, core_device_shared;\nld.shared.u32 %r3, [%r2+512];"},
   {"local", "ld.local.u32 %r3, [%rd10+-1048576];"},
   {"parameter", "mov.b64 %rd2, fault_parameter_parameter;\nld.param.u64 %rd3, [%rd2+16];"},
   {"generic", "mov.u64 %rd2, 4096;\nst.u8 [%rd2], %r0;"},
   {"mask", "mov.u32 %r2, 6;\nbar.warp.sync %r2;"},
 };
-enum { FAULTS = sizeof faults / sizeof *faults, SHARED_BYTES = 64 };
+enum { FAULTS = sizeof faults / sizeof *faults, SHARED_BYTES = 512 };
+
+/* Kernels of several threads, with a race or without. %rd7 is the address of the thread's own word of global memory,
+ * %r2 that of its word of shared memory; the words of a block's threads follow each other. */
+static const struct {
+  const char *name, *code;
+  int threads; /* of a block; 0: RACE_THREADS, with barriers of the block, else those of groups of so many */
+} races[] = {
+  {"none", "st.global.u32 [%rd7], %r1;\nld.global.u32 %r3, [%rd7];", 0},
+  {"neighbor", "st.global.u32 [%rd7], %r1;\nld.global.u32 %r3, [%rd7+4];", 0},
+  {"barrier", "st.global.u32 [%rd7], %r1;\nbar.sync 0;\nld.global.u32 %r3, [%rd7+4];", 0},
+  {"warp_barrier", "st.global.u32 [%rd7], %r1;\nbar.warp.sync -1;\nld.global.u32 %r3, [%rd7+4];", 32},
+  {"other_warp", "st.global.u32 [%rd7], %r1;\nbar.warp.sync -1;\nld.global.u32 %r3, [%rd7+4];", 0},
+  {"later_write", "ld.global.u32 %r3, [%rd7+4];\nst.global.u32 [%rd7], %r1;", 0},
+  {"one_word", "st.global.u32 [%rd8+24], %r1;", 0},
+  {"one_byte", "st.global.u8 [%rd8+24], %r1;", 0},
+  {"same_value", "mov.u32 %r3, 7;\nst.global.u32 [%rd8+24], %r3;", 0},
+  {"atomics", "atom.global.add.u32 %r3, [%rd8+24], %r1;", 0},
+  {"read_of_atomics", "atom.global.add.u32 %r3, [%rd8+24], %r1;\nld.global.u32 %r3, [%rd8+24];", 0},
+  {"shared", "st.shared.u32 [%r2], %r1;\nld.shared.u32 %r3, [%r2+4];", 0},
+  {"shared_barrier", "st.shared.u32 [%r2], %r1;\nbar.sync 0;\nld.shared.u32 %r3, [%r2+4];", 0},
+  {"ballot", "st.global.u32 [%rd7], %r1;\nvote.sync.ballot.b32 %r3, %p0, -1;\nld.global.u32 %r3, [%rd7+4];",
+   32},
+};
+enum { RACES = sizeof races / sizeof *races, RACE_THREADS = 64, RACE_BLOCKS = 2 };
 
 /* ---- write ------------------------------------------------------------------------------------------------------- */
 
@@ -267,8 +292,20 @@ static void write_kernel(FILE *file, const char *name, const char *code, int res
   fprintf(file, "\n%s\nst.global.u64 [%%rd8+32], %%rd4;\nret;\n}\n", stores[result]);
 }
 
+/* The addresses of `races`, and a number other than 0 in %r1. The result is the same for all threads. */
+static void write_race(FILE *file, const char *name, const char *code, int number) {
+  char text[1024];
+  snprintf(text, sizeof text,
+           "mov.u32 %%r1, %%tid.x;\nmov.u32 %%r2, %%ctaid.x;\nmad.lo.s32 %%r2, %%r2, 68, %%r1;\n"
+           "mul.wide.u32 %%rd7, %%r2, 4;\nadd.s64 %%rd7, %%rd8, %%rd7;\nadd.s64 %%rd7, %%rd7, 64;\n"
+           "shl.b32 %%r2, %%r1, 2;\nmov.u32 %%r3, core_device_shared;\nadd.s32 %%r2, %%r2, %%r3;\n"
+           "add.s32 %%r1, %%r1, 1;\n%s\nmov.u32 %%r3, 0;", code);
+  write_kernel(file, name, text, R, number);
+}
+
 static void name_case(char name[32], int i) { snprintf(name, 32, "case_%d", i); }
 static void name_fault(char name[32], int i) { snprintf(name, 32, "fault_%s", faults[i].name); }
+static void name_race(char name[32], int i) { snprintf(name, 32, "race_%s", races[i].name); }
 
 static int write_all(const char *path) {
   FILE *file = fopen(path, "w");
@@ -288,6 +325,10 @@ static int write_all(const char *path) {
   for (int i = 0; i < FAULTS; i++) {
     name_fault(name, i);
     write_kernel(file, name, faults[i].code, R, CASES + i);
+  }
+  for (int i = 0; i < RACES; i++) {
+    name_race(name, i);
+    write_race(file, name, races[i].code, CASES + FAULTS + i);
   }
   return fclose(file) != 0;
 }
@@ -315,6 +356,17 @@ static uint64_t run_kernel(CoreDevice *device, const char *name, const uint64_t 
   return memory.result;
 }
 
+static void run_race(CoreDevice *device, const char *name, int threads) {
+  const CoreKernel kernel = {name, no_body, NULL, threads ? threads : CORE_GROUP_BLOCK, sizeof(CaseArguments)};
+  CaseArguments arguments = {NULL, 0};
+  const size_t bytes = sizeof(CaseMemory) + 1024;
+  if (device->allocate(device, bytes, &arguments.memory) != CORE_OK) abort();
+  device->launch(device, &kernel, RACE_BLOCKS, threads ? (unsigned)threads : RACE_THREADS, SHARED_BYTES, &arguments);
+  uint64_t result;
+  core_device_to_host(device, &result, arguments.memory, sizeof result);
+  device->release(device, arguments.memory);
+}
+
 static int run_all(CoreDevice *device) {
   int failed = 0;
   char name[32];
@@ -340,6 +392,13 @@ int main(int count, char **words) {
     name_fault(name, i);
     if (strcmp(words[1], "fault") != 0 || strcmp(words[2], faults[i].name) != 0) continue;
     printf("%" PRIx64 "\n", run_kernel(device, name, (const uint64_t[3]){0}));
+    code = 0;
+  }
+  for (int i = 0; count == 3 && i < RACES; i++) {
+    char name[32];
+    name_race(name, i);
+    if (strcmp(words[1], "race") != 0 || strcmp(words[2], races[i].name) != 0) continue;
+    run_race(device, name, races[i].threads);
     code = 0;
   }
   core_device_close(&device);

@@ -183,17 +183,23 @@ static int translate_access(const PtxScope *scope, const PtxInstruction *in, Cor
   TRY(read_access(scope, in->name, &access));
   TRY(ptx_cut_vector(scope, in->operand[is_load ? 0 : 1], part, &parts));
   if (parts != access.numbers) return ptx_refuse(scope, "a vector of another length:", in->name);
+  const bool is_watched = access.space <= SHARED;
   core_text_append(c, "{ const uint64_t address = ");
   TRY(append_place(scope, &access, in->operand[is_load ? 1 : 0], c));
   core_text_append(c, "; ");
+  if (is_watched && is_load)
+    core_text_appendf(c, "ptx_shared_by(at, address, %u, PTX_READ, PTX_NOW); ",
+                      access.numbers * ptx_type_bytes(access.type));
   for (size_t i = 0; i < parts; i++) {
+    const char *type = ptx_type_name(access.type);
     char load[128];
     snprintf(address, sizeof address, "address + %zuu", i * ptx_type_bytes(access.type));
     if (is_load) {
-      snprintf(load, sizeof load, "ptx_load_%s(%s)", ptx_type_name(access.type), address);
+      snprintf(load, sizeof load, "ptx_load_%s(%s)", type, address);
       TRY(ptx_assign(scope, part[i], access.type, true, load, c));
     } else {
-      core_text_appendf(c, "ptx_store_%s(%s, ", ptx_type_name(access.type), address);
+      if (is_watched) core_text_appendf(c, "PTX_STORE_SHARED(%s, %s, ", type, address);
+      else core_text_appendf(c, "ptx_store_%s(%s, ", type, address);
       TRY(ptx_value(scope, part[i], access.type, true, c));
       core_text_append(c, "); ");
     }
@@ -212,9 +218,9 @@ static int translate_atom(const PtxScope *scope, const PtxInstruction *in, CoreT
   if (row == NULL || in->operands != 3) return ptx_refuse(scope, "an instruction that is not known:", in->name);
   CoreText call = {0};
   const Access access = {is_global ? GLOBAL : GENERIC, 1, row->result};
-  core_text_appendf(&call, "ptx_%s(", row->name);
+  core_text_appendf(&call, "ptx_%s(ptx_shared_by(at, ", row->name);
   int code = append_place(scope, &access, in->operand[1], &call);
-  core_text_append(&call, ", ");
+  core_text_appendf(&call, ", %u, PTX_ATOMIC, PTX_NOW), ", ptx_type_bytes(row->result));
   if (code == CORE_OK) code = ptx_value(scope, in->operand[2], row->source[0], false, &call);
   core_text_append(&call, ")");
   if (code == CORE_OK) code = ptx_assign(scope, in->operand[0], row->result, false, core_text_string(&call), c);

@@ -66,5 +66,6 @@ unsigned ptx_team(const CoreDeviceThread *at, uint32_t mask, const char *functio
 __attribute__((visibility("default")))
 const CoreEmulatedBody *core_emulated_library(const CoreEmulatedServices *services) {
   ptx_services = services;
+  ptx_watch_open();
   return ptx_bodies;
 }

@@ -5,7 +5,8 @@
  * Addresses. Global, generic and local ones are the host's. An address of shared memory is a number of bytes within the
  * block's, as on a GPU, where it is no pointer either. Parameters lie where the emulator has a launch's arguments.
  * Each access is checked for its alignment, which a GPU insists on, and for lying within what its space has: an
- * allocation of device memory, the block's shared memory, the thread's local memory, the parameters. */
+ * allocation of device memory, the block's shared memory, the thread's local memory, the parameters. Accesses to memory
+ * that threads share can be watched for races (races.c). */
 #ifndef PTX_MACHINE_H
 #define PTX_MACHINE_H
 #include <math.h>
@@ -191,6 +192,33 @@ static inline uint64_t ptx_within(const void *start, size_t size, uint64_t addre
   return address;
 }
 
+/* ---- races (races.c) --------------------------------------------------------------------------------------------- */
+
+typedef enum PtxAccess { PTX_READ, PTX_WRITE, PTX_ATOMIC } PtxAccess;
+extern bool ptx_watches __attribute__((visibility("hidden")));
+/* Begins to watch if PTX_RACES asks for it. */
+__attribute__((visibility("hidden"))) void ptx_watch_open(void);
+/* A thread begins the kernel. */
+__attribute__((visibility("hidden"))) void ptx_watch_begin(const CoreDeviceThread *at, const char *kernel);
+/* A thread has passed a barrier of its group of so many threads, or with 0 of its block. */
+__attribute__((visibility("hidden"))) void ptx_watch_barrier(const CoreDeviceThread *at, unsigned group, int line);
+__attribute__((visibility("hidden"), cold))
+void ptx_watch(const CoreDeviceThread *at, uint64_t address, unsigned bytes, PtxAccess kind, PTX_HERE);
+
+static inline uint64_t ptx_shared_by(const CoreDeviceThread *at, uint64_t address, unsigned bytes, PtxAccess kind,
+                                     PTX_HERE) {
+  if (ptx_watches) ptx_watch(at, address, bytes, kind, function, file, line);
+  return address;
+}
+/* A write that changes nothing is none. */
+#define PTX_STORE_SHARED(T, address, value)                                             \
+  do {                                                                                  \
+    const PTX_##T stored = (value);                                                     \
+    if (ptx_watches && memcmp((const void *)(uintptr_t)(address), &stored, sizeof stored) != 0) \
+      ptx_watch(at, (address), sizeof stored, PTX_WRITE, PTX_NOW);                      \
+    ptx_store_##T((address), stored);                                                   \
+  } while (0)
+
 #define PTX_MEMORY(T, CT)                                                     \
   static inline CT ptx_load_##T(uint64_t address) {                           \
     CT x;                                                                     \
@@ -205,9 +233,14 @@ PTX_MEMORY(F32, float) PTX_MEMORY(F64, double)
 
 /* ---- the other threads ------------------------------------------------------------------------------------------- */
 
-static inline void ptx_bar_sync(const CoreDeviceThread *at) { ptx_services->barrier(at); }
+static inline void ptx_bar_sync(const CoreDeviceThread *at) {
+  ptx_services->barrier(at);
+  if (ptx_watches) ptx_watch_barrier(at, 0, 0);
+}
 static inline void ptx_bar_warp_sync(const CoreDeviceThread *at, uint32_t mask, PTX_HERE) {
-  ptx_services->group_barrier(at, ptx_team(at, mask, function, file, line));
+  const unsigned group = ptx_team(at, mask, function, file, line);
+  ptx_services->group_barrier(at, group);
+  if (ptx_watches) ptx_watch_barrier(at, group, line);
 }
 /* Bits stand where the threads stand in their warp; the emulator's count from the group's first. */
 static inline uint32_t ptx_ballot(const CoreDeviceThread *at, bool vote, uint32_t mask, PTX_HERE) {

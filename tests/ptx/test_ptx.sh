@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # nvcc's code for the kernels gives the CPU's bits: tests of the emulated device run what nvcc wrote (PTX), translated
-# to C by tests/ptx, in place of the kernels' own bodies. First the translator, on pieces of PTX with known results. What
-# takes longer is in tests/long/test_ptx.sh, which comes here with TEST_PTX=all. TAP.
+# to C by tests/ptx, in place of the kernels' own bodies, and no two threads race (races.c). First the translator, on
+# pieces of PTX with known results. What takes longer is in tests/long/test_ptx.sh, which comes here with TEST_PTX=all.
+# TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
@@ -18,6 +19,15 @@ fault "beyond local memory" local "an access outside of local memory"
 fault "beyond the arguments" parameter "an access beyond a parameter"
 fault "and one through a generic pointer to nowhere" generic "an access outside of all memory"
 fault "a barrier's mask must be a group's" mask "a mask that is not that of the thread's own group"
+
+# race NAME: what is reported of a kernel of `races`
+race() { rm -f "$tap_dir/race"; PTX_RACES=$tap_dir/race cases race "$1" && cat "$tap_dir/race"; }
+for name in none barrier warp_barrier same_value atomics shared_barrier; do
+  tap_expect "no race is reported: $name" 0 '^1 launches watched, 0 races' race $name
+done
+for name in neighbor other_warp later_write one_word one_byte read_of_atomics shared ballot; do
+  tap_expect "a race is reported: $name" 0 "^race in race_$name: " race $name
+done
 
 # translate TEXT: a kernel with that text
 translate() {
@@ -45,6 +55,7 @@ if [ ! -e "$ptx/kernels.so" ]; then
   tap_done
 fi
 export PTX_RAN=$tap_dir/ran # kernels, as they run for the first time
+export PTX_RACES=$tap_dir/races # races of all parts
 # part NAME TESTS PROGRAM: the program's tests of these names pass on nvcc's code
 part() {
   local log rc
@@ -79,6 +90,17 @@ done
 for levels in device new_device filtered_device; do # of a set, that are drawn again, and go through a filter
   part "observations kept as states: $levels" "test_$levels" test_compact
 done
+tap_check "no race in any of them" "$(grep '^race' "$PTX_RACES")"
+# Physics without one of its first barriers between a warp's lanes, one after the other: what they separate is a race.
+seen=0
+for line in $(awk '/entry.*sim_step_warp_kernel/ { inside = 1 } /^}/ { inside = 0 }
+  inside && /bar.warp.sync/ && ++count <= 7 { print NR }' "$SWEEP_BUILD/obj/sim/device/kernels_cuda.ptx"); do
+  rm -f "$tap_dir/without"
+  TEST_ONLY='worlds_that_are*' CORE_DEVICE_CODE=$ptx/kernels.so PTX_RACES=$tap_dir/without PTX_RACES_WITHOUT=$line \
+    "$unit/test_batch_bits" >/dev/null 2>&1
+  ! grep -q '^race in' "$tap_dir/without" || seen=$((seen + 1))
+done
+tap_check "missing barriers are seen: most of seven" "$([ $seen -ge 4 ] || echo "$seen of them")"
 if command -v mpirun >/dev/null 2>&1 && ! trainer info | grep -q '^MPI  *no'; then
   . tests/mpi/launch.sh
   export CORE_DEVICE=emulated

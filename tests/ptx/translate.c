@@ -236,6 +236,7 @@ static int translate_head(const PtxContext *context, const Head *head, size_t sy
   core_text_appendf(&function->body, "ptx_arguments = (PtxRange){(uint64_t)(uintptr_t)arguments,"
                     " (uint64_t)(uintptr_t)arguments + %zu}; ", arguments->bytes);
   core_text_append(&function->body, "static bool is_noted; if (!is_noted) is_noted = true, ptx_note(__func__); ");
+  core_text_append(&function->body, "if (ptx_watches) ptx_watch_begin(at, __func__); ");
   return CORE_OK;
 }
 
