@@ -13,7 +13,7 @@ typedef struct Entry {
   void **pointer;
   size_t count, bytes;
   char *label;
-  bool on_device;
+  bool on_device, is_zero; /* is_zero: its owner relies on zeros */
   void *own;      /* separate block of device memory, in a guarded arena */
 } Entry;
 
@@ -44,11 +44,16 @@ static void add_entry(CoreArena *arena, Entry entry) {
 }
 
 void core_arena_register(CoreArena *arena, void **pointer, size_t count, size_t bytes, const char *label) {
-  add_entry(arena, (Entry){pointer, count, bytes, core_text_duplicate(label), false, NULL});
+  add_entry(arena, (Entry){pointer, count, bytes, core_text_duplicate(label), false, false, NULL});
 }
 
 void core_arena_register_device(CoreArena *arena, void **pointer, size_t count, size_t bytes, const char *label) {
-  add_entry(arena, (Entry){pointer, count, bytes, core_text_duplicate(label), true, NULL});
+  add_entry(arena, (Entry){pointer, count, bytes, core_text_duplicate(label), true, false, NULL});
+}
+
+void core_arena_keep_zero(CoreArena *arena) {
+  CORE_CHECK(arena->count > 0);
+  arena->entries[arena->count - 1].is_zero = true;
 }
 
 void core_arena_set_device(CoreArena *arena, CoreDevice *device) {
@@ -159,6 +164,18 @@ static int place_on_device(CoreArena *arena, size_t bytes) {
   return CORE_OK;
 }
 
+/* Fills the buffers that do not have to be 0, where the environment asks for it. */
+static void fill_entries(CoreArena *arena) {
+  const int fill = core_memory_fill();
+  for (size_t i = 0; i < arena->count && fill >= 0; i++) {
+    const Entry *entry = &arena->entries[i];
+    if (entry->is_zero || entry->count * entry->bytes == 0) continue;
+    if (is_on_device(arena, entry))
+      arena->device->fill(arena->device, *entry->pointer, fill, entry->count * entry->bytes);
+    else memset(*entry->pointer, fill, entry->count * entry->bytes);
+  }
+}
+
 int core_arena_commit(CoreArena *arena) {
   CORE_CHECK(!arena->block);
   size_t total = core_arena_bytes(arena), on_device = core_arena_device_bytes(arena);
@@ -170,6 +187,7 @@ int core_arena_commit(CoreArena *arena) {
   uintptr_t start = (uintptr_t)arena->block;
   place_entries(arena, false,
                 (char *)arena->block + (CORE_MEMORY_ALIGNMENT - start % CORE_MEMORY_ALIGNMENT) % CORE_MEMORY_ALIGNMENT);
+  fill_entries(arena);
   return CORE_OK;
 }
 

@@ -14,8 +14,9 @@ typedef struct CoreArena CoreArena;
 
 /* Creates an arena. name: for messages. The caller destroys it, which frees the buffers. */
 CoreArena *core_arena_create(const char *name);
-/* Registers `count` elements of `bytes` bytes each. core_arena_commit sets *pointer to them, zeroed and aligned to 64
- * bytes. label: description and shape ("rollout observations [steps][worlds][features]"), copied, for reports and the
+/* Registers `count` elements of `bytes` bytes each. core_arena_commit sets *pointer to them, aligned to 64 bytes. Their
+ * values are undefined: they are 0, but with CORE_MEMORY_FILL=nan (core/memory.h) all bytes are 0xff, so that tests
+ * find reads of what was never written. label: description and shape ("rollout observations [steps][worlds][features]"), copied, for reports and the
  * out-of-memory message. */
 void core_arena_register(CoreArena *arena, void **pointer, size_t count, size_t bytes, const char *label);
 #define CORE_ARENA(arena, pointer, count, label) \
@@ -25,6 +26,13 @@ void core_arena_register(CoreArena *arena, void **pointer, size_t count, size_t 
 void core_arena_register_device(CoreArena *arena, void **pointer, size_t count, size_t bytes, const char *label);
 #define CORE_ARENA_DEVICE(arena, pointer, count, label) \
   core_arena_register_device((arena), (void **)&(pointer), (count), sizeof *(pointer), (label))
+/* Register a buffer that begins with zeros. */
+#define CORE_ARENA_ZERO(arena, pointer, count, label) \
+  (CORE_ARENA(arena, pointer, count, label), core_arena_keep_zero(arena))
+#define CORE_ARENA_DEVICE_ZERO(arena, pointer, count, label) \
+  (CORE_ARENA_DEVICE(arena, pointer, count, label), core_arena_keep_zero(arena))
+/* Leaves the buffer registered last at 0, whatever the environment says. */
+void core_arena_keep_zero(CoreArena *arena);
 /* Sets the arena's device, before the commit. It must outlive the arena. NULL (the default): none. */
 void core_arena_set_device(CoreArena *arena, CoreDevice *device);
 CoreDevice *core_arena_device(const CoreArena *arena);

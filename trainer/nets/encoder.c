@@ -215,7 +215,7 @@ void encoder_register(Encoder *encoder, const EncoderShape *shape, int max_rows,
   CORE_ARENA_DEVICE(arena, encoder->embedding, (size_t)encoder->chunk_rows * (size_t)shape->width,
                     "encoder's embedding of a chunk [rows][width]");
   CORE_ARENA_DEVICE(arena, encoder->part, shape->parameters + spare, "encoder's gradient of a chunk");
-  CORE_ARENA_DEVICE(arena, encoder->zeros, spare, "a bias of zeros");
+  CORE_ARENA_DEVICE_ZERO(arena, encoder->zeros, spare, "a bias of zeros");
 }
 
 /* Every entity, or shape and dummy, is a row of some matrix product. */
