@@ -445,11 +445,18 @@ void rollout_destroy(Rollout *rollout) {
   frames_destroy(&rollout->frames);
 }
 
+static bool sums_over_ranks(const Rollout *rollout) {
+  const ObsPipeline *pipeline = &rollout->pipeline;
+  const RewardScale *rewards = &rollout->reward_scale;
+  return (pipeline->active && pipeline->normalizer.communicator) ||
+         (rewards->rule != REWARD_NONE && rewards->communicator);
+}
+
 /* Whether the steps can be captured as a graph. Not where the host has the worlds, reads their observations or takes
- * part in sums over ranks. */
+ * part in sums over ranks, as those of normalized observations and rewards. */
 static bool is_recordable(const Rollout *rollout, const Env *env) {
   return rollout->device && rollout->steps <= GRAPH_STEPS_MAX && !rollout->coverage && !rollout->visited &&
-         !rollout->reward_scale.communicator && !env_is_hosted(env) && !rollout->device->times;
+         !sums_over_ranks(rollout) && !env_is_hosted(env) && !rollout->device->times;
 }
 
 /* Runs the steps on a device: kernel by kernel the first time, as a capture the second. Everything outside device
