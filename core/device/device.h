@@ -82,6 +82,10 @@ struct CoreDevice {
   /* Returns the local memory that the device reserves when the kernel first runs, and keeps: stacks of all threads that
    * it can hold at once. Kernels share it, so the deepest stack counts. */
   size_t (*stack_bytes)(CoreDevice *device, const CoreKernel *kernel);
+  /* Returns the blocks of a launch that a multiprocessor holds at once: registers and shared memory limit them. */
+  unsigned (*resident_blocks)(CoreDevice *device, const CoreKernel *kernel, unsigned threads, size_t shared);
+  /* Checks that the program has code of the kernel for this device. CORE_USAGE: none; the message says for which. */
+  int (*check_kernel)(CoreDevice *device, const CoreKernel *kernel);
   /* comm_start lends `memory` to the communication stream, ordered after all work issued to the current stream. Until
    * comm_wait no other stream may read or write it. comm_wait returns all lent memory and makes later operations wait
    * for the communication stream. */

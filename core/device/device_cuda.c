@@ -4,6 +4,7 @@
 
 #if CORE_HAS_CUDA
 #include <cuda_runtime_api.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +12,15 @@
 #include "core/error.h"
 #include "core/memory.h"
 
-enum { POLLS_A_WATCH = 1024 };
+enum { POLLS_A_WATCH = 1024, LARGE_KERNELS_MAX = 32 };
 
 /* Lowest compute capability that kernels were compiled for, 80 for 8.0 (the Makefile's CUDA_TARGETS). */
 #ifndef CORE_CUDA_LEAST
 #define CORE_CUDA_LEAST 80
+#endif
+/* Targets of the kernels, as nvcc was told. */
+#ifndef CORE_CUDA_TARGETS
+#define CORE_CUDA_TARGETS "those of the Makefile"
 #endif
 
 typedef struct Gpu {
@@ -28,6 +33,11 @@ typedef struct Gpu {
   bool reads_host_memory;            /* whether the device reads pageable memory through the host's page tables
                                       * (GH200) */
   cudaEvent_t clock[2];              /* begin and end of a timed interval */
+  struct {
+    const CoreKernel *kernel;
+    size_t shared;
+  } large[LARGE_KERNELS_MAX];        /* kernels for which ask_for_shared has asked, and how much */
+  unsigned large_kernels;
 } Gpu;
 
 /* Ends the program on a failure: kernels launched before may have written anything. */
@@ -94,7 +104,9 @@ static void wait(CoreDevice *device) {
   cudaError_t code = cudaErrorNotReady;
   for (unsigned polls = 1; device->on_wait && code == cudaErrorNotReady; polls++) {
     code = cudaStreamQuery(stream_of(device));
-    if (polls % POLLS_A_WATCH == 0) device->on_wait(device->waiting);
+    if (polls % POLLS_A_WATCH != 0) continue;
+    device->on_wait(device->waiting);
+    sched_yield(); /* NCCL's and CUDA's own threads may be bound to the same processor */
   }
   if (code == cudaErrorNotReady) code = cudaStreamSynchronize(stream_of(device));
   check(code, "waiting", NULL);
@@ -207,23 +219,35 @@ static void fill(CoreDevice *device, void *target, int byte, size_t bytes) {
   note_end(device, "fill");
 }
 
+/* Whether this much was requested for the kernel before; remembers it. */
+static bool has_asked(Gpu *gpu, const CoreKernel *kernel, size_t shared) {
+  unsigned i = 0;
+  while (i < gpu->large_kernels && gpu->large[i].kernel != kernel) i++;
+  if (i == LARGE_KERNELS_MAX) return false;
+  if (i < gpu->large_kernels && gpu->large[i].shared >= shared) return true;
+  if (i == gpu->large_kernels) gpu->large_kernels++;
+  gpu->large[i].kernel = kernel;
+  gpu->large[i].shared = shared;
+  return false;
+}
+
 /* Requests shared memory beyond 48 KB, as CUDA requires. Where shared memory limits the occupancy, prefers it to L1
  * cache. */
-static void ask_for_shared(const void *entry, const CoreKernel *kernel, size_t shared) {
+static void ask_for_shared(Gpu *gpu, const void *entry, const CoreKernel *kernel, size_t shared) {
   enum { FREE = 48 * 1024, SMALL = 8 * 1024 };
+  if (shared <= SMALL || has_asked(gpu, kernel, shared)) return;
   if (shared > FREE)
     check(cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared), "shared memory of",
           kernel->name);
-  if (shared > SMALL)
-    check(cudaFuncSetAttribute(entry, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared),
-          "shared memory of", kernel->name);
+  check(cudaFuncSetAttribute(entry, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared),
+        "shared memory of", kernel->name);
 }
 
 static void launch(CoreDevice *device, const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared,
                    const void *arguments) {
   const void *entry = kernel->entry();
   void *parameters[] = {(void *)(uintptr_t)arguments};
-  ask_for_shared(entry, kernel, shared);
+  ask_for_shared((Gpu *)device, entry, kernel, shared);
   device->launches++;
   note_begin(device);
   check(cudaLaunchKernel(entry, (dim3){blocks, 1, 1}, (dim3){threads, 1, 1}, parameters, shared, stream_of(device)),
@@ -235,6 +259,26 @@ static size_t stack_bytes(CoreDevice *device, const CoreKernel *kernel) {
   struct cudaFuncAttributes attributes;
   check(cudaFuncGetAttributes(&attributes, kernel->entry()), "asking about", kernel->name);
   return attributes.localSizeBytes * ((const Gpu *)device)->resident_threads;
+}
+
+static unsigned resident_blocks(CoreDevice *device, const CoreKernel *kernel, unsigned threads, size_t shared) {
+  const void *entry = kernel->entry();
+  int blocks = 0;
+  ask_for_shared((Gpu *)device, entry, kernel, shared);
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, entry, (int)threads, shared), "asking about",
+        kernel->name);
+  return blocks > 0 ? (unsigned)blocks : 1;
+}
+
+/* A program with code for some GPUs only, and without PTX, would fail at its first launch. */
+static int check_kernel(CoreDevice *device, const CoreKernel *kernel) {
+  struct cudaFuncAttributes attributes;
+  const cudaError_t code = cudaFuncGetAttributes(&attributes, kernel->entry());
+  if (code == cudaSuccess) return CORE_OK;
+  (void)cudaGetLastError();
+  return core_error(CORE_USAGE, "%s: this program's kernels cannot run there: %s; rebuild with CUDA_TARGETS for it "
+                    "(now %s), or set train.device = cpu", device->description, cudaGetErrorString(code),
+                    CORE_CUDA_TARGETS);
 }
 
 /* ---- graphs ------------------------------------------------------------------------------------------------------ */
@@ -280,11 +324,24 @@ static void destroy(CoreDevice *device) {
   free(device);
 }
 
+/* Reports a driver that is older than this program's runtime. */
+static int report_old_driver(void) {
+  int driver = 0, runtime = 0;
+  (void)cudaDriverGetVersion(&driver);
+  (void)cudaRuntimeGetVersion(&runtime);
+  const int major = runtime / 1000;
+  return core_error(CORE_USAGE, "no GPU is available: the driver supports CUDA %d.%d, but this program was built with "
+                    "CUDA %d.%d, which needs driver %s; update the driver, or rebuild with CUDA %d", driver / 1000,
+                    driver % 1000 / 10, major, runtime % 1000 / 10, major >= 13 ? "580 or later" : "525 or later",
+                    driver / 1000);
+}
+
 int core_device_cuda_count(int *count) {
   const cudaError_t code = cudaGetDeviceCount(count);
   if (code == cudaSuccess && *count > 0) return CORE_OK;
   *count = 0;
   (void)cudaGetLastError();
+  if (code == cudaErrorInsufficientDriver) return report_old_driver();
   return core_error(CORE_USAGE, "no GPU is available: %s; check nvidia-smi and CUDA_VISIBLE_DEVICES",
                     code == cudaSuccess ? "none is visible" : cudaGetErrorString(code));
 }
@@ -307,6 +364,17 @@ static int check_capability(int number, const struct cudaDeviceProp *properties)
                     properties->major, properties->minor, CORE_CUDA_LEAST / 10, CORE_CUDA_LEAST % 10);
 }
 
+/* Creates the streams. What other ranks wait for goes first; levels that are drawn ahead go last. */
+static cudaError_t create_streams(cudaStream_t stream[CORE_STREAMS], cudaStream_t *communication) {
+  int lowest = 0, highest = 0; /* smaller numbers go first */
+  cudaError_t code = cudaDeviceGetStreamPriorityRange(&lowest, &highest);
+  const int ordinary = lowest - 1 > highest ? lowest - 1 : lowest;
+  for (int i = 0; code == cudaSuccess && i < CORE_STREAMS; i++)
+    code = cudaStreamCreateWithPriority(&stream[i], cudaStreamNonBlocking, i == CORE_STREAM_AHEAD ? lowest : ordinary);
+  if (code == cudaSuccess) code = cudaStreamCreateWithPriority(communication, cudaStreamNonBlocking, highest);
+  return code;
+}
+
 int core_device_cuda(int number, CoreDevice **device) {
   struct cudaDeviceProp properties;
   cudaStream_t stream[CORE_STREAMS], communication;
@@ -315,9 +383,7 @@ int core_device_cuda(int number, CoreDevice **device) {
   cudaError_t code = cudaGetDeviceProperties(&properties, number);
   if (code == cudaSuccess) TRY(check_capability(number, &properties));
   if (code == cudaSuccess) code = cudaSetDevice(number);
-  for (int i = 0; code == cudaSuccess && i < CORE_STREAMS; i++)
-    code = cudaStreamCreateWithFlags(&stream[i], cudaStreamNonBlocking);
-  if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&communication, cudaStreamNonBlocking);
+  if (code == cudaSuccess) code = create_streams(stream, &communication);
   if (code == cudaSuccess) code = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
   for (int i = 0; code == cudaSuccess && i < 2; i++) code = cudaEventCreateWithFlags(&clock[i], cudaEventDefault);
   if (code != cudaSuccess) {
@@ -337,7 +403,8 @@ int core_device_cuda(int number, CoreDevice **device) {
     .allocate = allocate, .release = release, .to_device = to_device, .to_host = to_host, .copy = copy, .fill = fill,
     .allocate_pinned = allocate_pinned, .release_pinned = release_pinned, .to_device_async = to_device_async,
       .to_host_async = to_host_async, .call = call,
-    .launch = launch, .synchronize = synchronize, .stack_bytes = stack_bytes,
+    .launch = launch, .synchronize = synchronize, .stack_bytes = stack_bytes, .check_kernel = check_kernel,
+      .resident_blocks = resident_blocks,
     .comm_start = comm_start, .comm_wait = comm_wait,
     .stream_push = stream_push, .stream_pop = stream_pop, .stream_wait = stream_wait,
     .begin_capture = begin_capture, .end_capture = end_capture, .launch_graph = launch_graph,

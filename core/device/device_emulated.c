@@ -260,6 +260,15 @@ static void check_launch(const CoreKernel *kernel, unsigned blocks, unsigned thr
 }
 
 static size_t stack_bytes(CoreDevice *device, const CoreKernel *kernel) { return (void)device, (void)kernel, 0; }
+static int check_kernel(CoreDevice *device, const CoreKernel *kernel) { return (void)device, (void)kernel, CORE_OK; }
+
+/* By shared memory alone, of which CUDA reserves some for each block. */
+static unsigned resident_blocks(CoreDevice *device, const CoreKernel *kernel, unsigned threads, size_t shared) {
+  enum { RESERVED = 1024 };
+  (void)kernel, (void)threads;
+  const size_t fit = device->shared_bytes / (shared + RESERVED);
+  return fit > 0 ? (unsigned)fit : 1;
+}
 
 static void launch(CoreDevice *device, const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared,
                    const void *arguments) {
@@ -465,7 +474,8 @@ CoreDevice *core_device_emulated_sized(CoreDeviceOrder order, size_t memory_byte
     .allocate = allocate, .release = release, .to_device = to_device, .to_host = to_host, .copy = copy, .fill = fill,
     .allocate_pinned = allocate_pinned, .release_pinned = release_pinned, .to_device_async = to_device_async,
       .to_host_async = to_host_async, .call = call,
-    .launch = launch, .synchronize = synchronize, .stack_bytes = stack_bytes,
+    .launch = launch, .synchronize = synchronize, .stack_bytes = stack_bytes, .check_kernel = check_kernel,
+      .resident_blocks = resident_blocks,
     .comm_start = comm_start, .comm_wait = comm_wait, .exchange = exchange,
     .stream_push = stream_push, .stream_pop = stream_pop, .stream_wait = stream_wait,
     .begin_capture = begin_capture, .end_capture = end_capture, .launch_graph = launch_graph,

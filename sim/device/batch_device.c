@@ -94,23 +94,24 @@ static int choose_worlds(const SimBatch *batch, const CoreDevice *device, size_t
 
 /* Chooses the launch: no more warps than the device holds at once; each steps several sets of worlds. That bounds the
  * memory for contacts that do not fit into shared memory. */
-static int choose_launch(const SimBatch *batch, const CoreDevice *device, size_t worlds, StepLaunch *launch) {
+static int choose_launch(const SimBatch *batch, CoreDevice *device, size_t worlds, const CoreKernel *warp_kernel,
+                         StepLaunch *launch) {
   TRY(choose_worlds(batch, device, worlds, &launch->worlds));
   launch->kernel = &sim_step_alone_launch;
   launch->blocks = core_device_blocks(worlds, WORLD_THREADS, BLOCKS_MAX);
   if (launch->worlds == 1) return CORE_OK;
-  launch->kernel = &sim_step_warp_launch;
+  launch->kernel = warp_kernel;
   launch->layout = sim_warp_fit(batch->size, launch->worlds, device->shared_bytes);
-  const size_t fit = device->shared_bytes / (launch->layout.bytes + SIM_WARP_RESERVED);
-  const size_t at_once = device->processors * (fit > 0 ? fit : 1) * (size_t)launch->worlds;
+  const size_t fit = device->resident_blocks(device, warp_kernel, SIM_WARP_LANES, launch->layout.bytes);
+  const size_t at_once = device->processors * fit * (size_t)launch->worlds;
   const size_t rounds = (worlds + at_once - 1) / at_once;
   launch->blocks = core_device_blocks(worlds, (unsigned)(rounds * (size_t)launch->worlds), BLOCKS_MAX);
   return CORE_OK;
 }
 
-size_t sim_device_contact_bytes(const SimBatch *batch, const CoreDevice *device, size_t worlds) {
+size_t sim_device_contact_bytes(const SimBatch *batch, CoreDevice *device, size_t worlds) {
   StepLaunch launch;
-  if (choose_launch(batch, device, worlds, &launch) != CORE_OK || launch.worlds == 1) return 0;
+  if (choose_launch(batch, device, worlds, &sim_step_warp_launch, &launch) != CORE_OK || launch.worlds == 1) return 0;
   return (size_t)launch.blocks * launch.layout.spill_bytes;
 }
 
@@ -150,7 +151,7 @@ static int create(SimBatch *batch) {
   SimBatchDevice *d = core_memory_zero_allocate(1, sizeof *d);
   batch->remote = d;
   d->device = batch->options.backend.device;
-  TRY(choose_launch(batch, d->device, worlds, &d->step));
+  TRY(choose_launch(batch, d->device, worlds, &sim_step_warp_launch, &d->step));
   d->arena = core_arena_create("simulator");
   core_arena_set_device(d->arena, d->device);
   CORE_ARENA_DEVICE(d->arena, d->worlds, worlds, "worlds [worlds]");
@@ -233,10 +234,10 @@ static void step_worlds(const SimBatch *batch, int first, int count, const void 
     d->device->launch(d->device, d->step.kernel, d->step.blocks, SIM_WARP_LANES, d->step.layout.bytes, &warp_step);
 }
 
-int sim_batch_device_slots(SimSize size, const CoreDevice *device, SimDeviceSlots *slots) {
+int sim_batch_device_slots(SimSize size, CoreDevice *device, SimDeviceSlots *slots) {
   const SimBatch some = {.size = size};
   StepLaunch launch = {0};
-  TRY(choose_launch(&some, device, INT32_MAX, &launch));
+  TRY(choose_launch(&some, device, INT32_MAX, &sim_noop_warp_launch, &launch));
   slots->blocks = launch.worlds == 1 ? device->processors : launch.blocks;
   slots->each = launch.worlds == 1 ? WORLD_THREADS : (size_t)launch.worlds;
   slots->bytes = sizeof(SimWorld) + sizeof(SimModel) + (size_t)sim_observe_length(size) * sizeof(float) +

@@ -8,6 +8,6 @@ SimBackend sim_device_backend(CoreDevice *device);
 
 /* Returns the bytes of `device` that such a batch of `worlds` worlds takes in addition to the worlds: storage for
  * contacts that do not fit into the warps' shared memory, for as many warps as the device runs at once. */
-size_t sim_device_contact_bytes(const SimBatch *batch, const CoreDevice *device, size_t worlds);
+size_t sim_device_contact_bytes(const SimBatch *batch, CoreDevice *device, size_t worlds);
 
 #endif

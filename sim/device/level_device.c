@@ -133,7 +133,7 @@ size_t sim_level_device_stack_bytes(CoreDevice *device) {
   return most;
 }
 
-size_t sim_level_device_slot_bytes(SimSize drawn, const CoreDevice *device) {
+size_t sim_level_device_slot_bytes(SimSize drawn, CoreDevice *device) {
   SimDeviceSlots slots;
   if (sim_batch_device_slots(drawn, device, &slots) == CORE_OK) return slots.blocks * slots.each * slots.bytes;
   core_error_clear(); /* SIM_WARP_WORLDS is wrong; creating the batch reports it */

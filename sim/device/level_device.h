@@ -16,6 +16,6 @@ void sim_level_device_restore(SimBatch *batch, uint64_t key, const uint32_t *num
 size_t sim_level_device_stack_bytes(CoreDevice *device);
 /* Returns the bytes of the slots in which a batch tests levels of this size for the filter: as many slots as worlds
  * that the device steps at once, whatever the number of the batch's worlds. */
-size_t sim_level_device_slot_bytes(SimSize drawn, const CoreDevice *device);
+size_t sim_level_device_slot_bytes(SimSize drawn, CoreDevice *device);
 
 #endif

@@ -31,7 +31,7 @@ typedef struct SimDeviceSlots {
   size_t bytes;                /* bytes per slot, in a batch of new levels with flat observations */
 } SimDeviceSlots;
 /* CORE_USAGE: invalid SIM_WARP_WORLDS in the environment. */
-int sim_batch_device_slots(SimSize size, const CoreDevice *device, SimDeviceSlots *slots);
+int sim_batch_device_slots(SimSize size, CoreDevice *device, SimDeviceSlots *slots);
 /* Runs the tasks of `what` (noop_kernels.h) in `blocks` blocks of slots of the batch, from what->first on; their worlds
  * are overwritten. Fills in what->warp and maker. The batch has a world for each slot of sim_batch_device_slots. */
 void sim_batch_device_play_noop(const SimBatch *batch, const SimDeviceNoop *what, unsigned blocks);

@@ -43,7 +43,7 @@ static void report(void) {
 /* ---- the machine ------------------------------------------------------------------------------------------------- */
 
 /* The text after NAME= in RUNTIME_STAND_IN, up to the next comma; NULL: it says nothing of it. */
-static const char *setting(const char *name) {
+const char *runtime_setting(const char *name) {
   const size_t n = strlen(name);
   for (const char *at = getenv("RUNTIME_STAND_IN"); at; at = strchr(at, ',')) {
     at += *at == ',';
@@ -68,14 +68,14 @@ static void see(int gpus) {
 
 static void make_ready(void) {
   if (machine.ready) return;
-  const char *gpus = setting("gpus"), *memory = setting("memory"), *order = setting("order");
+  const char *gpus = runtime_setting("gpus"), *memory = runtime_setting("memory"), *order = runtime_setting("order");
   const long n = gpus ? strtol(gpus, NULL, 10) : 1;
   machine.ready = true;
   if (order && strncmp(order, "forward", 7) == 0) machine.order = RUNTIME_FORWARD;
   if (order && strncmp(order, "turns", 5) == 0) machine.order = RUNTIME_TURNS;
   machine.bytes = memory ? (size_t)strtoull(memory, NULL, 10) << 20 : h200_bytes;
   see(n < RUNTIME_GPUS_MAX ? (int)n : RUNTIME_GPUS_MAX);
-  if (setting("report")) atexit(report);
+  if (runtime_setting("report")) atexit(report);
 }
 
 RuntimeOrder runtime_order(void) {
@@ -86,9 +86,16 @@ RuntimeOrder runtime_order(void) {
 int runtime_device_current(void) { return machine.current; }
 size_t runtime_device_bytes(void) { return machine.bytes; }
 
+cudaError_t cudaDriverGetVersion(int *version) {
+  *version = runtime_setting("driver") ? 12040 : CUDART_VERSION;
+  return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int *version) { return *version = CUDART_VERSION, cudaSuccess; }
+
 cudaError_t cudaGetDeviceCount(int *count) {
   make_ready();
   *count = machine.gpus;
+  if (runtime_setting("driver")) return runtime_fail(cudaErrorInsufficientDriver);
   return machine.gpus ? cudaSuccess : runtime_fail(cudaErrorNoDevice);
 }
 
@@ -135,6 +142,8 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int numbe
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 #define ERRORS(E)                                                                                                      \
+  E(cudaErrorInsufficientDriver, "CUDA driver version is insufficient for CUDA runtime version")                      \
+  E(cudaErrorNoKernelImageForDevice, "no kernel image is available for execution on the device")                      \
   E(cudaSuccess, "no error")                                                                                           \
   E(cudaErrorInvalidValue, "invalid argument") E(cudaErrorMemoryAllocation, "out of memory") E(                        \
       cudaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy") E(cudaErrorNoDevice,                       \

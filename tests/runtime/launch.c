@@ -130,6 +130,7 @@ static RuntimeFunction *find(const void *entry) {
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *entry) {
   const RuntimeFunction *f = find(entry);
   if (f == NULL) return cudaErrorInvalidDeviceFunction;
+  if (runtime_setting("kernels")) return runtime_fail(cudaErrorNoKernelImageForDevice);
   *attributes = (struct cudaFuncAttributes){.maxThreadsPerBlock = 1024,
                                             .numRegs = f->registers,
                                             .localSizeBytes = (size_t)f->stack_bytes,
@@ -157,6 +158,23 @@ cudaError_t cudaFuncSetAttribute(const void *entry, enum cudaFuncAttribute attri
 static size_t registers_of(const RuntimeFunction *f, unsigned threads) {
   const size_t thread = (size_t)(f->registers + REGISTER_UNIT - 1) / REGISTER_UNIT * REGISTER_UNIT;
   return thread * ((threads + WARP - 1) / WARP * WARP);
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *entry, int threads, size_t shared) {
+  enum { RESERVED = 1024, SHARED = 228 * 1024, BLOCKS = 32, THREADS = 2048, PARTS = 4 };
+  const RuntimeFunction *f = find(entry);
+  if (f == NULL) return cudaErrorInvalidDeviceFunction;
+  if (shared > f->shared_most)
+    return runtime_refuse(cudaErrorInvalidValue, "%s: %zu bytes of shared memory", f->name, shared);
+  const size_t warps = ((size_t)threads + WARP - 1) / WARP;
+  size_t most = THREADS / (warps * WARP) < BLOCKS ? THREADS / (warps * WARP) : BLOCKS;
+  if (SHARED / (shared + RESERVED) < most) most = SHARED / (shared + RESERVED);
+  if (f->registers > 0) { /* a quarter of the processor has a quarter of the registers, and whole warps */
+    const size_t of_part = RUNTIME_REGISTERS / PARTS / registers_of(f, WARP), fit = PARTS * of_part / warps;
+    if (fit < most) most = fit;
+  }
+  *blocks = (int)most;
+  return cudaSuccess;
 }
 
 static cudaError_t check_launch(const RuntimeFunction *f, dim3 grid, dim3 block, size_t shared) {

@@ -9,10 +9,10 @@
  * - Device memory is the host's, which only operations may touch; what was freed nobody may.
  * - Kernels are known by the names that nvcc's code registers and run through the bodies that the emulated device runs.
  *
- * RUNTIME_STAND_IN=gpus=2,memory=1000,order=forward,report sets it up: GPUs of the machine (1), MiB that each has (an
- * H200's), the order in which streams, nodes of graphs and threads are taken (backward; forward: at once and as given;
- * turns: as backward, but one node of a graph from its end and one from its begin), a line on standard error at the
- * end. */
+ * RUNTIME_STAND_IN=gpus=2,memory=1000,order=forward,kernels=none,driver=old,report sets it up: GPUs of the machine (1),
+ * MiB that each has (an H200's), the order in which streams, nodes of graphs and threads are taken (backward; forward:
+ * at once and as given; turns: as backward, but one node of a graph from its end and one from its begin), kernels of
+ * other GPUs only, a driver of CUDA 12.4, a line on standard error at the end. */
 #ifndef RUNTIME_H
 #define RUNTIME_H
 #include <cuda_runtime_api.h>
@@ -114,6 +114,8 @@ struct CUevent_st {
 int runtime_device_current(void);
 size_t runtime_device_bytes(void);
 RuntimeOrder runtime_order(void);
+/* The text behind the name in RUNTIME_STAND_IN, up to its end; NULL: the name is not there. */
+const char *runtime_setting(const char *name);
 /* Keeps an error for cudaGetLastError. Gives `code`. */
 cudaError_t runtime_fail(cudaError_t code);
 /* The same with a line on standard error, since the error alone would not say which rule was broken. */

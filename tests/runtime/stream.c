@@ -155,6 +155,17 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
   return cudaSuccess;
 }
 
+/* Numbers of an H200; which stream goes first is the order's business. */
+cudaError_t cudaDeviceGetStreamPriorityRange(int *lowest, int *highest) {
+  *lowest = 0;
+  *highest = -5;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority) {
+  if (priority > 0 || priority < -5) return runtime_refuse(cudaErrorInvalidValue, "a stream's priority %d", priority);
+  return cudaStreamCreateWithFlags(stream, flags);
+}
+
 /* What it was given is still done. */
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   cudaStream_t *link = &streams;

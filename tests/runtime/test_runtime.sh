@@ -69,6 +69,15 @@ RUNTIME_STAND_IN=memory=600 tap_expect "too little memory is seen beforehand" 1 
   train small env.num=65536
 CUBLASLT_STAND_IN=broken tap_expect "cuBLASLt cannot begin" 2 "cannot be initialized on this GPU: CUBLAS_STATUS_NOT_INIT" \
   train broken
+CUBLASLT_STAND_IN=broken tap_expect "with train.device = auto the CPU takes over, with the reason" 0 \
+  "computing on the CPU .*CUBLAS_STATUS_NOT_INIT" train broken_auto train.device=auto
+RUNTIME_STAND_IN=kernels=none tap_expect "kernels of other GPUs only" 2 "no kernel image .*rebuild with CUDA_TARGETS" \
+  train other
+RUNTIME_STAND_IN=kernels=none tap_expect "with auto the CPU takes over, too" 0 "computing on the CPU .*no kernel image" \
+  train other_auto train.device=auto
+RUNTIME_STAND_IN=driver=old tap_expect "an old driver: versions and what to do" 0 \
+  "driver supports CUDA 12.4, but this program was built with CUDA 1[3-9].*needs driver 580.*rebuild with CUDA 12" \
+  "$built/trainer" info
 CUBLASLT_STAND_IN=none tap_expect "without a product of cuBLASLt" 0 "finished" train alone train.precision=bf16
 tap_check "which the log names" "$(grep -q 'cuBLASLt has no algorithm for a product of' "$tap_dir"/alone/runs/*/*/log.txt ||
   cat "$tap_dir"/alone/runs/*/*/log.txt)"

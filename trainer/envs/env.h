@@ -101,8 +101,8 @@ typedef struct EnvCompact {
 /* Support for EnvBatch.device: device memory of a batch in bytes, in addition to its worlds (Env.bytes of a batch on
  * the host). */
 typedef struct EnvDevice {
-  size_t (*scratch_bytes)(const Env *env, const CoreDevice *device, int64_t worlds); /* per batch of `worlds` worlds */
-  size_t (*filter_bytes)(const Env *env, const CoreDevice *device); /* per batch with filtered levels */
+  size_t (*scratch_bytes)(const Env *env, CoreDevice *device, int64_t worlds); /* per batch of `worlds` worlds */
+  size_t (*filter_bytes)(const Env *env, CoreDevice *device); /* per batch with filtered levels */
   size_t (*stack_bytes)(const Env *env, CoreDevice *device); /* once per process, if levels are generated */
   /* Returns the time of completed steps since the last call. Set only if the worlds are on the host and just the
    * buffers on the device (wrappers/host_env.h), so that steps cannot be captured; NULL: worlds are on the device. */

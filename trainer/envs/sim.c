@@ -92,11 +92,11 @@ static const EnvCompact compact = {
 
 /* ---- devices, parts, physics, rendering -------------------------------------------------------------------------- */
 
-static size_t scratch_bytes(const Env *env, const CoreDevice *device, int64_t worlds) {
+static size_t scratch_bytes(const Env *env, CoreDevice *device, int64_t worlds) {
   return sim_device_contact_bytes(get_batch(env), device, (size_t)worlds);
 }
 
-static size_t filter_bytes(const Env *env, const CoreDevice *device) {
+static size_t filter_bytes(const Env *env, CoreDevice *device) {
   return sim_level_device_slot_bytes(env_sim_of(env)->options.new_size, device);
 }
 

@@ -307,6 +307,9 @@ double ops_cpu_bytes(int threads, const OpsCpuLimits *limits);
 /* Rounds x[n] in host memory to half-precision values, as store_halves does. */
 void ops_round_to_halves(float *x, size_t n);
 const char *ops_cpu_description(void); /* "oneDNN 2.6.3, avx2" */
+/* Checks that the device can compute, before a run relies on it: that the program has kernels for it, and with_library
+ * that cuBLASLt can be opened and initialized, as ops_device_create does later. CORE_USAGE: it cannot. */
+int ops_device_check(CoreDevice *device, OpsPrecision precision, bool with_library);
 /* Creates ops on a device, which must outlive them. with_stream: with stream_push, stream_pop and stream_wait, and
  * their scratch. CORE_USAGE: a GPU without cuBLASLt; CORE_FAIL: out of device memory. */
 int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, bool with_stream,

@@ -1,12 +1,14 @@
 /* Matching ranks with GPUs (device_choice.h). */
 #include "trainer/ranks/device_choice.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/device/device.h"
+#include "core/log.h"
 #include "core/memory.h"
 #include "trainer/ranks/ranks.h"
 
@@ -101,9 +103,26 @@ static int refuse(const DeviceSight *sight, int ranks, int own) {
                       "srun --gpus-per-node, or set train.device = cpu", sight[own].host, processes);
   return core_error(CORE_USAGE,
                     "%d processes on %.64s share %d GPU%s, but each needs its own: start "
-                    "as many as there are (mpirun -n %d, srun --ntasks-per-node=%d --gpus-per-task=1), or set "
-                    "comm.share_gpu = yes or train.device = cpu",
-                    processes, sight[own].host, gpus, gpus == 1 ? "" : "s", gpus, gpus);
+                    "as many as there are (mpirun -n %d, "
+                    "srun --ntasks-per-node=%d --gpus-per-node=%d --gpu-bind=none), or set comm.share_gpu = yes or train.device = cpu",
+                    processes, sight[own].host, gpus, gpus == 1 ? "" : "s", gpus, gpus, gpus);
+}
+
+/* Logs what slows the exchange between GPUs of this machine: GPUs that do not see each other, and host threads (ours,
+ * NCCL's and CUDA's) on too few processors. */
+static void log_obstacles(const DeviceSight *sight, int ranks, int own) {
+  enum { PROCESSORS_WANTED = 4 };
+  int gpus;
+  cpu_set_t processors;
+  const int processes = count_on_machine(sight, ranks, own, &gpus);
+  if (processes > 1 && gpus > 1 && sight[own].count == 1)
+    core_log(CORE_LOG_WARN, "each rank sees one of %d GPUs of %.64s, so NCCL may not use NVLink between them; with "
+             "Slurm: srun --gpus-per-node=%d --gpu-bind=none", gpus, sight[own].host, gpus);
+  if (gpus > 0 && sched_getaffinity(0, sizeof processors, &processors) == 0 &&
+      CPU_COUNT(&processors) < PROCESSORS_WANTED)
+    core_log(CORE_LOG_WARN, "this rank may use %d processor%s, but its threads and those of NCCL and CUDA need %d; use "
+             "mpirun --bind-to none or srun --cpus-per-task=%d", CPU_COUNT(&processors),
+             CPU_COUNT(&processors) == 1 ? "" : "s", PROCESSORS_WANTED, PROCESSORS_WANTED);
 }
 
 static bool any_shared(const DeviceSight *sight, int ranks) {
@@ -125,6 +144,7 @@ int device_choice_number(const CoreConfig *config, int *number, bool *shared) {
   *number = device_choice_assign(all, ranks, own, config->comm.share_gpu);
   *shared = any_shared(all, ranks);
   const int code = ranks_agree(*number >= 0 ? CORE_OK : refuse(all, ranks, own));
+  if (code == CORE_OK) log_obstacles(all, ranks, own);
   free(all);
   return code;
 }

@@ -38,6 +38,8 @@ static int open_shared(Training *training) {
                            ? CORE_OK : device_choice_number(config, &number, &training->device_shared);
   if (code == CORE_OK)
     code = ranks_agree(core_device_open(config->train.device, number, &training->device, training->device_note));
+  if (code == CORE_OK && training->device)
+    code = ops_device_check(training->device, training_device_precision(config), !must);
   if (code == CORE_OK || must) return code;
   core_device_close(&training->device);
   if (CORE_HAS_CUDA) snprintf(training->device_note, sizeof training->device_note, "%s", core_error_message());

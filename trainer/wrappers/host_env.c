@@ -159,10 +159,10 @@ static void reset(Env *env, float *observations) {
 
 /* ---- the device -------------------------------------------------------------------------------------------------- */
 
-static size_t no_scratch(const Env *env, const CoreDevice *device, int64_t worlds) {
+static size_t no_scratch(const Env *env, CoreDevice *device, int64_t worlds) {
   return (void)env, (void)device, (void)worlds, 0;
 }
-static size_t no_filter(const Env *env, const CoreDevice *device) { return (void)env, (void)device, 0; }
+static size_t no_filter(const Env *env, CoreDevice *device) { return (void)env, (void)device, 0; }
 static size_t no_stack(const Env *env, CoreDevice *device) { return (void)env, (void)device, 0; }
 
 static double host_seconds(Env *env) {

@@ -97,6 +97,10 @@ static void destroy_plan(DeviceLibrary *library, Plan *plan) {
 /* Makes the library's first call, which detects a driver that is too old, or memory taken by another process. */
 static int begin(DeviceLibrary *library, char *reason) {
   const cublasStatus_t status = library->call.cublasLtCreate(&library->handle);
+  const char *rounding = getenv("NVIDIA_TF32_OVERRIDE");
+  if (rounding && *rounding)
+    core_log(CORE_LOG_WARN, "NVIDIA_TF32_OVERRIDE=%.16s: cuBLASLt's float32 products follow it and not "
+             "train.precision; unset it", rounding);
   if (status == CUBLAS_STATUS_SUCCESS) return CORE_OK;
   library->handle = NULL;
   snprintf(reason, REASON,

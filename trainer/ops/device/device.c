@@ -244,6 +244,17 @@ static DeviceState *make_state(const DeviceState *state) {
   return created;
 }
 
+int ops_device_check(CoreDevice *device, OpsPrecision precision, bool with_library) {
+  char reason[256] = "";
+  if (device->stream == NULL) return CORE_OK;
+  TRY(device->check_kernel(device, &ops_add_launch));
+  if (!with_library) return CORE_OK;
+  DeviceLibrary *library = device_library_open(device, precision, reason);
+  if (library == NULL) return core_error(CORE_USAGE, "%s", reason);
+  device_library_close(&library);
+  return CORE_OK;
+}
+
 int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, bool with_stream,
                       Ops **ops) {
   char reason[256] = "";
