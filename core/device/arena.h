@@ -16,8 +16,8 @@ typedef struct CoreArena CoreArena;
 CoreArena *core_arena_create(const char *name);
 /* Registers `count` elements of `bytes` bytes each. core_arena_commit sets *pointer to them, aligned to 64 bytes. Their
  * values are undefined: they are 0, but with CORE_MEMORY_FILL=nan (core/memory.h) all bytes are 0xff, so that tests
- * find reads of what was never written. label: description and shape ("rollout observations [steps][worlds][features]"), copied, for reports and the
- * out-of-memory message. */
+ * find reads of what was never written. label: description and shape ("rollout observations [steps][worlds]
+ * [features]"), copied, for reports and the out-of-memory message. */
 void core_arena_register(CoreArena *arena, void **pointer, size_t count, size_t bytes, const char *label);
 #define CORE_ARENA(arena, pointer, count, label) \
   core_arena_register((arena), (void **)&(pointer), (count), sizeof *(pointer), (label))

@@ -15,10 +15,10 @@
 enum { SHADOWS = 1 << 20, SHADOW_BITS = 20, THREADS_MAX = 1024, REPORTED_MAX = 256 };
 
 typedef struct Access {
-  uint32_t launch, block, thread;
-  uint32_t block_barriers, group_barriers; /* those that the thread has passed */
+  uint32_t launch, block;
+  uint16_t thread, kind;                   /* kind: a PtxAccess */
   int line;                                /* of the .ptx file */
-  PtxAccess kind;
+  uint32_t block_barriers, group_barriers; /* those that the thread has passed */
   const char *function;
 } Access;
 
@@ -100,13 +100,14 @@ static bool are_ordered(const Access *x, const Access *y) {
          x->group_barriers != y->group_barriers;
 }
 
-static const char *word_of(PtxAccess kind) {
+static const char *word_of(unsigned kind) {
   return kind == PTX_READ ? "read" : kind == PTX_WRITE ? "write" : "atomic";
 }
 
 static void report_race(const Access *x, const Access *y, const char *file) {
   for (unsigned i = 0; i < reported_count; i++)
-    if (reported[i].function == y->function && reported[i].lines[0] == x->line && reported[i].lines[1] == y->line) return;
+    if (reported[i].function == y->function && reported[i].lines[0] == x->line && reported[i].lines[1] == y->line)
+      return;
   if (reported_count == REPORTED_MAX) return;
   reported[reported_count].function = y->function;
   reported[reported_count].lines[0] = x->line;
@@ -136,14 +137,15 @@ static void note(uint64_t key, const Access *now, const char *file) {
   s->write = *now;
 }
 
-/* Two bytes are one entry; single bytes have entries of their own. */
+/* Words of up to four bytes are an entry each; accesses of other sizes to the same bytes are not compared. */
 void ptx_watch(const CoreDeviceThread *at, uint64_t address, unsigned bytes, PtxAccess kind, PTX_HERE) {
   const uint64_t shared = (uint64_t)(uintptr_t)at->shared;
   const bool is_shared = address - shared < *ptx_services->shared_bytes;
   if (!is_shared && (address < ptx_recent.first || address >= ptx_recent.end)) return; /* local memory, arguments */
-  const Access now = {launch, at->block, at->thread, barriers.block[at->thread], barriers.group[at->thread], line, kind,
-                      function};
-  const uint64_t space = is_shared ? (uint64_t)(at->block + 1) << 48 : 0;
-  if (bytes == 1) note((address | (uint64_t)1 << 63) ^ space, &now, file);
-  for (unsigned i = 0; i + 1 < bytes; i += 2) note((address + i) ^ space, &now, file);
+  const Access now = {.launch = launch, .block = at->block, .thread = (uint16_t)at->thread, .kind = (uint16_t)kind,
+                      .line = line, .block_barriers = barriers.block[at->thread],
+                      .group_barriers = barriers.group[at->thread], .function = function};
+  const unsigned word = bytes < 4 ? bytes : 4;
+  const uint64_t space = (is_shared ? (uint64_t)(at->block + 1) << 48 : 0) ^ (uint64_t)word << 60;
+  for (unsigned i = 0; i < bytes; i += word) note((address + i) ^ space, &now, file);
 }

@@ -55,11 +55,11 @@ if [ ! -e "$ptx/kernels.so" ]; then
   tap_done
 fi
 export PTX_RAN=$tap_dir/ran # kernels, as they run for the first time
-export PTX_RACES=$tap_dir/races # races of all parts
 # part NAME TESTS PROGRAM: the program's tests of these names pass on nvcc's code
 part() {
   local log rc
-  log=$(env CORE_DEVICE_CODE="$ptx/kernels.so" TEST_ONLY="$2" CMOCKA_MESSAGE_OUTPUT=STDOUT "$unit/$3" 2>&1); rc=$?
+  # races, which take several times as long to look for, in short parts only
+  log=$(env ${races:+PTX_RACES="$races"} CORE_DEVICE_CODE="$ptx/kernels.so" TEST_ONLY="$2" CMOCKA_MESSAGE_OUTPUT=STDOUT "$unit/$3" 2>&1); rc=$?
   [ $rc -eq 0 ] && grep -q '\[  PASSED  \] [1-9]' <<<"$log"
   tap_result "$1" $? "exit code $rc: $(tail -30 <<<"$log")"
 }
@@ -72,25 +72,28 @@ same=$(for file in sim/device/kernels_cuda trainer/ops/kernels/kernels_cuda; do 
   rm "$tap_dir"/section.*
 done)
 tap_check "all targets have the same PTX" "$same"
+races=$tap_dir/races
 part "physics: the pinned hash" on_a_device test_batch_bits
 part "the same with a thread a world" 'on_a_device_with_a_thread*' test_batch_bits
 part "worlds that become NaN" 'worlds_that_are*' test_batch_bits
 part "every function of ops.h, in every order of threads" '*' test_device_ops
+part "every function of entity.h" '*' test_device_entity
+part "SAPG's samples and half precision" '*' test_device_sapg
+part "a training: ppo" test_ppo test_device_training
+[ "${TEST_PTX:-}" = all ] || races=
 part "levels drawn and filtered" 'test_forward' test_level_device
 part "padded and entity observations" '*' test_observe
-part "every function of entity.h" '*' test_device_entity
 part "every function of picture.h, and encoders of pixels" '*' test_device_picture
 part "an LSTM's steps, and trainings of policies with memory" '*' test_recurrent
-part "SAPG's samples and half precision" '*' test_device_sapg
 part "layers in bf16" 'test_forward' test_device_chain
 part "the noisy parabola, but for the last bits of its noise" '*' test_noisy_sgd
-for training in ppo normalization curriculum sapg_in_shards queued_shards; do
+for training in normalization curriculum sapg_in_shards queued_shards; do
   part "a training: $training" "test_$training" test_device_training
 done
 for levels in device new_device filtered_device; do # of a set, that are drawn again, and go through a filter
   part "observations kept as states: $levels" "test_$levels" test_compact
 done
-tap_check "no race in any of them" "$(grep '^race' "$PTX_RACES")"
+tap_check "no race in those that are watched" "$(grep '^race' "$tap_dir/races")"
 # Physics without one of its first barriers between a warp's lanes, one after the other: what they separate is a race.
 seen=0
 for line in $(awk '/entry.*sim_step_warp_kernel/ { inside = 1 } /^}/ { inside = 0 }

@@ -104,7 +104,8 @@ static int refuse(const DeviceSight *sight, int ranks, int own) {
   return core_error(CORE_USAGE,
                     "%d processes on %.64s share %d GPU%s, but each needs its own: start "
                     "as many as there are (mpirun -n %d, "
-                    "srun --ntasks-per-node=%d --gpus-per-node=%d --gpu-bind=none), or set comm.share_gpu = yes or train.device = cpu",
+                    "srun --ntasks-per-node=%d --gpus-per-node=%d --gpu-bind=none), or set "
+                    "comm.share_gpu = yes or train.device = cpu",
                     processes, sight[own].host, gpus, gpus == 1 ? "" : "s", gpus, gpus, gpus);
 }
 
