@@ -43,6 +43,7 @@ enum {
   CORE_RANDOM_WORLD_WARM_UP = 28,
   CORE_RANDOM_WORLD_COVERAGE = 29,
   CORE_RANDOM_WORLD_EVALUATE = 30,
+  CORE_RANDOM_BLOCK = 31,     /* minibatch permutation of one block: (iteration, epoch); the seed has the block */
 };
 
 typedef struct CoreRandom4 { uint32_t v[4]; } CoreRandom4;

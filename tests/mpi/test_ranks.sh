@@ -52,6 +52,16 @@ for by in transitions environments; do
   tap_result "comm.deterministic: every bit of a checkpoint is the same for 1 to 4 ranks, minibatches by $by" \
     "$(problem=0; for other in "$by".*; do cmp -s $by.1 "$other" || problem=1; done; echo $problem)" "$(diff $by.1 $by.4)"
 done
+# Minibatches of blocks hold equally many rows of each rank; slices do not, and give the same bits, too.
+for shuffle in blocks none; do
+  for ranks in 1 2 4; do
+    train $ranks "s$shuffle$ranks" --set comm.deterministic=yes --set ppo.minibatch_by=environments --set ppo.shuffle=$shuffle \
+      >out 2>&1 || cat out
+    contents "s$shuffle$ranks" >"s$shuffle.$ranks"
+  done
+  tap_result "comm.deterministic: every bit of a checkpoint is the same for 1 to 4 ranks, ppo.shuffle = $shuffle" \
+    "$(problem=0; for other in "s$shuffle".*; do cmp -s s$shuffle.1 "$other" || problem=1; done; echo $problem)"
+done
 # Policies with memory: sequences of shards, states that follow their worlds; a common memory, then one a network.
 memory=(--set comm.deterministic=yes --set net.memory=lstm --set net.memory_width=8 --set ppo.sequence_length=8)
 for ranks in 1 2 3; do

@@ -139,6 +139,7 @@ static const char *const pinned_defaults[][2] = {
   {"ppo.target_kl_check", "epoch"},
   {"ppo.lr_warmup", "0"},
   {"ppo.weight_decay", "0"},
+  {"ppo.shuffle", "all"},
   {"ppo.adv_ewma_decay", "0"},
   {"ppo.reward_scale", "1"},
   {"ppo.kl_threshold", "0.016"},

@@ -194,7 +194,9 @@ static void compare_queued_as(const char *algorithm, const char *const *more, in
   const uint64_t rollouts = strcmp(algorithm, "algo.name=pqn") == 0 ? 0 : (uint64_t)(ITERATIONS - measured);
   const uint64_t all = (uint64_t)(ITERATIONS * minibatches - 2); /* the first of either kind is not recorded */
   const int64_t shards = a->shards.global_shards;
-  const int64_t most = shards > 1 ? 4 * shards + config.ppo.epochs : 0; /* moments of shards; rows of an epoch */
+  /* moments of shards; rows of an epoch; and metrics, in passes of as few rows as exact minibatches have */
+  const int64_t passes = shards > 1 && strcmp(config.ppo.shuffle, "blocks") == 0 ? 16 : 0;
+  const int64_t most = shards > 1 ? 4 * shards + config.ppo.epochs + passes : 0;
   const int64_t waits = (int64_t)(a->device->synchronizations - before);
   assert_int_equal(b->device->graphs, rollouts);
   if (capacity > 0) assert_in_range(a->device->graphs, 1 + rollouts, all - 1 + rollouts);
@@ -235,6 +237,11 @@ static void test_queued_shards(void **state) {
   (void)state;
   compare_queued("algo.name=ppo", WITH(SHARDS(2), "ppo.normalize_advantage=minibatch", "ppo.kl_penalty=0.5"));
   compare_queued("algo.name=ppo", WITH(SHARDS(4), "ppo.minibatch_by=environments"));
+  compare_queued("algo.name=ppo", WITH(SHARDS(2), "ppo.shuffle=blocks", "ppo.normalize_advantage=minibatch"));
+  compare_queued("algo.name=ppo", WITH(SHARDS(2), "ppo.shuffle=blocks", "ppo.minibatch_by=environments"));
+  compare_queued("algo.name=ppo", WITH(SHARDS(8), "ppo.shuffle=blocks", "ppo.minibatch_by=environments"));
+  compare_queued("algo.name=ppo", WITH(SHARDS(2), "ppo.shuffle=none"));
+  compare_queued("algo.name=ppo", WITH("ppo.shuffle=blocks"));
   compare_queued("algo.name=ppo_ewma", WITH(SHARDS(2), "ppo.ratio_cap=1.01", "net.sharing=shared",
                                             "env.actions=continuous", "net.action_head=tanh_affine"));
   compare_queued("algo.name=pqn", WITH(SHARDS(2), "env.actions=discrete"));

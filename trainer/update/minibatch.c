@@ -9,6 +9,7 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "trainer/ops/kernels/kernels_each.h"
+#include "trainer/ops/kernels/kernels_ranks.h"
 #include "trainer/ops/kernels/kernels_sequences.h"
 #include "trainer/ops/update.h"
 #include "trainer/update/minibatch_device.h"
@@ -35,6 +36,20 @@ static int64_t unit_of(const CoreConfig *config) {
   return by_of(config) == MINIBATCH_ENVIRONMENTS ? config->ppo.num_steps : core_config_sequence_length(config);
 }
 
+static MinibatchShuffle shuffle_of(const CoreConfig *config) {
+  const char *shuffle = config->ppo.shuffle;
+  return strcmp(shuffle, "all") == 0      ? MINIBATCH_SHUFFLE_ALL
+         : strcmp(shuffle, "blocks") == 0 ? MINIBATCH_SHUFFLE_BLOCKS
+                                          : MINIBATCH_SHUFFLE_NONE;
+}
+
+/* Whether each block of M units lies in one shard. */
+static bool is_exact(const CoreConfig *config, const Shards *shards) {
+  const int64_t units = config->ppo.num_steps * shards_worlds(shards) / unit_of(config);
+  return shards->global_shards > 1 && shuffle_of(config) == MINIBATCH_SHUFFLE_BLOCKS &&
+         units % config->ppo.num_minibatches == 0;
+}
+
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 int minibatch_capacity(const CoreConfig *config, const Shards *shards) {
@@ -43,6 +58,8 @@ int minibatch_capacity(const CoreConfig *config, const Shards *shards) {
   const double share = (double)all / (double)unit / shards->global_shards;
   const int64_t of_shard = config->ppo.num_steps * shards_worlds(shards);
   if (shards->global_shards == 1) return (int)all;
+  if (is_exact(config, shards)) return (int)(all / shards->global_shards);
+  if (shuffle_of(config) == MINIBATCH_SHUFFLE_NONE) return (int)smaller(all, of_shard);
   return (int)smaller(smaller(all, of_shard), unit * (int64_t)ceil(share + 6 * sqrt(share) + 1));
 }
 
@@ -54,15 +71,18 @@ int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rol
   const size_t all = total / (size_t)config->ppo.num_minibatches;
   const size_t own = (size_t)rollout->steps * (size_t)rollout->worlds,
     rows = (size_t)minibatch_capacity(config, shards);
-  *minibatch = (Minibatch){.global_rows = (int)all, .capacity = (int)rows, .rows = (int)rows, .by = by};
-  const size_t permuted = total / (size_t)unit_of(config);
+  *minibatch = (Minibatch){.global_rows = (int)all, .capacity = (int)rows, .rows = (int)rows, .by = by,
+                            .shuffle = shuffle_of(config), .is_exact = is_exact(config, shards)};
+  const size_t permuted = (minibatch->is_exact ? own : total) / (size_t)unit_of(config);
+  minibatch->order_rows = (int)((minibatch->is_exact ? own : total) / (size_t)config->ppo.num_minibatches);
   const bool alone = shards->global_shards == 1, on_device = core_arena_device(arena) != NULL;
   minibatch->parts = (int)config->ppo.num_minibatches;
   CORE_ARENA_DEVICE(arena, minibatch->order, permuted, "minibatch permutation");
   if (alone && by == MINIBATCH_SEQUENCES)
     CORE_ARENA_DEVICE(arena, minibatch->epoch_rows, total, "rows of permuted sequences [rows]");
   sequences_register(&minibatch->sequences, &rollout->states, (int)rows, arena);
-  if (on_device) CORE_ARENA_DEVICE(arena, minibatch->scratch, 2 * permuted, "lists of a permutation");
+  if (on_device && minibatch->shuffle == MINIBATCH_SHUFFLE_ALL)
+    CORE_ARENA_DEVICE(arena, minibatch->scratch, 2 * permuted, "lists of a permutation");
   if (!alone && on_device) minibatch_device_register(minibatch, rollout, arena);
   else if (!alone || by == MINIBATCH_ENVIRONMENTS || on_device) /* by sequences on the host: in epoch_rows */
     CORE_ARENA_DEVICE(arena, minibatch->own, all < own ? all : own, "minibatch rows of this rank [rows]");
@@ -78,25 +98,50 @@ int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rol
   return CORE_OK;
 }
 
+static OpsPermuted permuted_of(const Minibatch *minibatch) {
+  return minibatch->by == MINIBATCH_TRANSITIONS ? OPS_ROWS
+         : minibatch->by == MINIBATCH_SEQUENCES ? OPS_SEQUENCES
+                                                : OPS_WORLDS;
+}
+
+/* Sets `order` for blocks and slices: this rank's units where parts are exact, else all. */
+static void order_units(Minibatch *minibatch, const Rollout *rollout, uint64_t seed, int64_t iteration, int epoch) {
+  const uint32_t unit = (uint32_t)(minibatch->by == MINIBATCH_TRANSITIONS ? 1
+                                   : minibatch->by == MINIBATCH_SEQUENCES ? states_length(&rollout->states)
+                                                                          : rollout->steps);
+  const uint32_t blocks = (uint32_t)minibatch->order_rows / unit;
+  const OpsUnitOrder order = {
+    .of = permuted_of(minibatch), .is_shuffled = minibatch->shuffle == MINIBATCH_SHUFFLE_BLOCKS, .seed = seed,
+    .iteration = (uint32_t)iteration, .epoch = (uint32_t)epoch, .parts = (uint32_t)minibatch->parts, .blocks = blocks,
+    .first_block = minibatch->is_exact ? blocks * (uint32_t)(rollout->shards.first_world / rollout->shards.worlds) : 0,
+    .steps = (uint32_t)rollout->steps, .global_worlds = (uint32_t)rollout->shards.global_worlds,
+    .order = minibatch->order};
+  KERNELS_EACH(rollout->device, ops_order_units, ops_order_block, blocks, &order);
+}
+
 void minibatch_shuffle(Minibatch *minibatch, Ops *ops, const Rollout *rollout, uint64_t seed, int64_t iteration,
                        int epoch) {
   const uint32_t worlds = (uint32_t)rollout->shards.global_worlds, total = worlds * (uint32_t)rollout->steps;
   const uint32_t n = minibatch->by == MINIBATCH_TRANSITIONS   ? total
                      : minibatch->by == MINIBATCH_ENVIRONMENTS ? worlds
                                                                : total / (uint32_t)states_length(&rollout->states);
-  ops->permute(ops, seed, CORE_RANDOM_SHUFFLE, (uint32_t)iteration, (uint32_t)epoch, minibatch->order, n,
-               minibatch->scratch);
+  if (minibatch->shuffle == MINIBATCH_SHUFFLE_ALL)
+    ops->permute(ops, seed, CORE_RANDOM_SHUFFLE, (uint32_t)iteration, (uint32_t)epoch, minibatch->order, n,
+                 minibatch->scratch);
+  else order_units(minibatch, rollout, seed, iteration, epoch);
   if (minibatch->epoch_rows) {
     const OpsSequenceRows rows = {states_layout(&rollout->states, (int)worlds), minibatch->order,
                                   minibatch->epoch_rows, total};
     KERNELS_EACH(rollout->device, ops_sequence_rows, ops_sequence_row, rows.n, &rows);
   }
-  if (minibatch->part_rows) minibatch_device_list(minibatch, rollout);
+  if (minibatch->part_rows == NULL) return;
+  if (minibatch->is_exact) minibatch_device_list_exact(minibatch, rollout);
+  else minibatch_device_list(minibatch, rollout);
 }
 
 /* Returns row `row` of part m as a row of the run's rollout [steps][global worlds]. */
 static uint32_t row_of_part(const Minibatch *minibatch, const Rollout *rollout, int m, uint32_t row) {
-  const uint32_t steps = (uint32_t)rollout->steps, rows = (uint32_t)minibatch->global_rows;
+  const uint32_t steps = (uint32_t)rollout->steps, rows = (uint32_t)minibatch->order_rows;
   if (minibatch->by == MINIBATCH_TRANSITIONS) return minibatch->order[(size_t)m * rows + row];
   if (minibatch->by == MINIBATCH_SEQUENCES) {
     const uint32_t length = (uint32_t)states_length(&rollout->states);
@@ -149,7 +194,7 @@ void minibatch_select(Minibatch *minibatch, Ops *ops, const Rollout *rollout, in
       minibatch->shard_rows[s] = first;
       first += count;
     }
-    for (uint32_t i = 0; i < (uint32_t)minibatch->global_rows; i++) {
+    for (uint32_t i = 0; i < (uint32_t)minibatch->order_rows; i++) {
       int64_t row = shards_row(shards, row_of_part(minibatch, rollout, m, i));
       if (row < 0) continue;
       int *position = &minibatch->shard_rows[row % rollout->worlds / columns];

@@ -15,14 +15,25 @@ typedef enum MinibatchUnit {
   MINIBATCH_SEQUENCES,     /* whole sequences of steps, for a recurrent policy (states.h) */
 } MinibatchUnit;
 
+/* ppo.shuffle */
+typedef enum MinibatchShuffle {
+  MINIBATCH_SHUFFLE_ALL,    /* one permutation of all units */
+  MINIBATCH_SHUFFLE_BLOCKS, /* a permutation of each M neighboring units: a part has one of each such block */
+  MINIBATCH_SHUFFLE_NONE,   /* slices of neighboring units */
+} MinibatchShuffle;
+
 typedef struct Minibatch {
   int global_rows;         /* B = N*K/M: rows of a minibatch, over all ranks */
   int capacity;            /* capacity of the buffers below, in rows */
   int rows;                /* rows of the micro-batch gathered last; `capacity` before any */
   int shard;               /* index among this rank's shards of the micro-batch's shard */
   MinibatchUnit by;
-  uint32_t *order;         /* permutation of the epoch: [N*K], or [N] by environments, or [N*K/length] by sequences; the
-                            * same at all ranks */
+  MinibatchShuffle shuffle;
+  bool is_exact;           /* every shard has equally many units of each part (ppo.shuffle = blocks), and `order` holds
+                            * this rank's only */
+  int order_rows;          /* rows of a part in `order`: all, or this rank's */
+  uint32_t *order;         /* permutation of the epoch: [N*K], or [N] by environments, or [N*K/length] by sequences, the
+                            * same at all ranks; or of this rank's part of them */
   uint32_t *epoch_rows;    /* [N*K] rows of its sequences, one after the other; NULL unless by sequences in one shard */
   uint32_t *scratch;       /* scratch of the permutation on a device; NULL without one */
   uint32_t *own;           /* this rank's rollout rows of the minibatch, shard after shard. NULL where `order` holds
@@ -59,7 +70,7 @@ typedef struct Minibatch {
  * 1. */
 int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rollout *rollout, CoreArena *arena);
 
-/* Draws a new permutation: a function of (seed, iteration, epoch). */
+/* Draws a new permutation: a function of (seed, iteration, epoch), the same for any number of ranks. */
 void minibatch_shuffle(Minibatch *minibatch, Ops *ops, const Rollout *rollout, uint64_t seed, int64_t iteration,
                        int epoch);
 /* Selects part m of the permutation for minibatch_next(). */
@@ -91,8 +102,9 @@ bool minibatch_is_last(const Minibatch *minibatch, const Rollout *rollout);
 void minibatch_advantage_moments(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
                                  Moments *moments);
 
-/* Returns the capacity of the buffers in rows: a whole minibatch with one shard, else a shard's share plus six of its
- * standard deviations, which chance practically never exceeds; exceeding it costs a second micro-batch. */
+/* Returns the capacity of the buffers in rows: a whole minibatch with one shard or with slices of neighbors, a shard's
+ * exact share where it has equally many of each part, else its share plus six standard deviations, which chance
+ * practically never exceeds; exceeding it costs a second micro-batch. */
 int minibatch_capacity(const CoreConfig *config, const Shards *shards);
 
 #endif

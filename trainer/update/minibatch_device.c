@@ -24,7 +24,7 @@ static OpsChooseRows rows_of(const Minibatch *minibatch, const Rollout *rollout)
                          .share = {.layout = states_layout(&rollout->states, shards->global_worlds),
                                    .first_world = (uint32_t)shards->first_world, .worlds = (uint32_t)shards->worlds,
                                    .shard_worlds = (uint32_t)shards_worlds(shards)},
-                         .part_rows = (uint32_t)minibatch->global_rows,
+                         .part_rows = (uint32_t)minibatch->order_rows,
                          .parts = (uint32_t)minibatch->parts,
                          .steps = (uint32_t)rollout->steps,
                          .global_worlds = (uint32_t)shards->global_worlds,
@@ -42,7 +42,8 @@ void minibatch_device_register(Minibatch *minibatch, const Rollout *rollout, Cor
   const size_t parts = (size_t)minibatch->parts, shards = (size_t)rollout->shards.shards;
   CORE_ARENA_DEVICE(arena, minibatch->own, (size_t)rollout->steps * (size_t)rollout->worlds,
                     "minibatch rows of this rank [minibatches][rows]");
-  CORE_ARENA_DEVICE(arena, minibatch->chunk_rows, parts * ops_chunks(&rows) * shards,
+  if (!minibatch->is_exact)
+    CORE_ARENA_DEVICE(arena, minibatch->chunk_rows, parts * ops_chunks(&rows) * shards,
                     "rows of chunks [chunks][shards]");
   CORE_ARENA_DEVICE(arena, minibatch->part_begins, parts * shards + 1,
                     "where rows of shards begin [minibatches][shards]");
@@ -91,6 +92,25 @@ void minibatch_device_list_rows(CoreDevice *device, const OpsChooseRows *rows, u
   core_device_to_device(device, rows->total, begins, (n + 1) * sizeof *begins);
   free(begins);
   launch(device, &ops_scatter_rows_launch, rows, chunks);
+}
+
+/* Sets where each shard's rows of each part begin, once: they are equally many in every epoch. */
+static void begin_exact_parts(Minibatch *minibatch, const Rollout *rollout) {
+  const size_t n = (size_t)minibatch->parts * (size_t)rollout->shards.shards;
+  const uint32_t each = (uint32_t)(minibatch->order_rows / rollout->shards.shards);
+  if (minibatch->part_rows[0] == each) return;
+  uint32_t *begins = core_memory_allocate((n + 1) * sizeof *begins);
+  for (size_t i = 0; i <= n; i++) begins[i] = (uint32_t)i * each;
+  for (size_t i = 0; i < n; i++) minibatch->part_rows[i] = each;
+  core_device_to_device(rollout->device, minibatch->part_begins, begins, (n + 1) * sizeof *begins);
+  if (minibatch->shares) share_rows(minibatch, rollout);
+  free(begins);
+}
+
+void minibatch_device_list_exact(Minibatch *minibatch, const Rollout *rollout) {
+  const OpsChooseRows rows = rows_of(minibatch, rollout);
+  begin_exact_parts(minibatch, rollout);
+  launch(rollout->device, &ops_own_rows_launch, &rows, (size_t)rows.parts * rows.part_rows);
 }
 
 void minibatch_device_list(Minibatch *minibatch, const Rollout *rollout) {

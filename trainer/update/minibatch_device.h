@@ -9,6 +9,8 @@
 void minibatch_device_register(Minibatch *minibatch, const Rollout *rollout, CoreArena *arena);
 /* Lists this rank's rows of all parts of a new permutation. Synchronizes once. */
 void minibatch_device_list(Minibatch *minibatch, const Rollout *rollout);
+/* Lists this rank's rows of all parts where every shard has equally many of each. Reads this rank's units only. */
+void minibatch_device_list_exact(Minibatch *minibatch, const Rollout *rollout);
 /* Lists this rank's `all` rows part after part; rows->total needs parts * shards + 1 elements. part_rows
  * [parts][shards] on the host: rows of each shard in each part. Synchronizes. */
 void minibatch_device_list_rows(CoreDevice *device, const OpsChooseRows *rows, uint32_t all, uint32_t *part_rows);

@@ -2,6 +2,7 @@
  * columns of a shard's worlds, and each rank's rows of a permutation. */
 #ifndef TRAINER_OPS_KERNELS_RANKS_H
 #define TRAINER_OPS_KERNELS_RANKS_H
+#include "core/random.h"
 #include "trainer/math/sapg_layout.h"
 
 /* x = keep x + share more, where a factor of 0 ignores its operand, even NaN or uninitialized memory. */
@@ -122,6 +123,51 @@ CORE_DEVICE_FN OpsChosen ops_chosen(const OpsChooseRows *a, size_t part, uint32_
   world -= a->first_world; /* wraps to a huge value for another rank's */
   const OpsChosen chosen = {world < a->worlds, step * a->worlds + world, world / a->shard_worlds};
   return chosen;
+}
+
+/* order[parts][blocks]: units in an order that is not a permutation of all. The unit of a run are numbered world after
+ * world; `parts` neighbors are a block. Shuffled: part m gets a random unit of each block, by a permutation of each
+ * block of its own. Otherwise part m gets the m-th slice of `blocks` neighbors. The order of OPS_ROWS holds the run's
+ * rows. */
+typedef struct OpsUnitOrder {
+  OpsPermuted of;
+  int is_shuffled;
+  uint64_t seed;               /* below 2^32 */
+  uint32_t iteration, epoch;
+  uint32_t parts, blocks, first_block; /* first_block: of this order */
+  uint32_t steps, global_worlds;
+  uint32_t *order;
+} OpsUnitOrder;
+
+CORE_DEVICE_FN uint32_t ops_unit(const OpsUnitOrder *a, uint32_t unit) {
+  return a->of == OPS_ROWS ? unit % a->steps * a->global_worlds + unit / a->steps : unit;
+}
+CORE_DEVICE_FN void ops_order_block(const OpsUnitOrder *a, size_t i) {
+  const uint32_t block = a->first_block + (uint32_t)i;
+  uint32_t *order = a->order + i;
+  if (!a->is_shuffled) {
+    for (uint32_t m = 0; m < a->parts; m++) order[(size_t)m * a->blocks] = ops_unit(a, m * a->blocks + block);
+    return;
+  }
+  CoreRandomStream stream =
+    core_random_stream(a->seed | (uint64_t)block << 32, CORE_RANDOM_BLOCK, a->iteration, a->epoch);
+  for (uint32_t m = 0; m < a->parts; m++) { /* as core_random_permutation */
+    const uint32_t j = core_random_below(core_random_next(&stream), m + 1);
+    order[(size_t)m * a->blocks] = order[(size_t)j * a->blocks];
+    order[(size_t)j * a->blocks] = m;
+  }
+  for (uint32_t m = 0; m < a->parts; m++)
+    order[(size_t)m * a->blocks] = ops_unit(a, block * a->parts + order[(size_t)m * a->blocks]);
+}
+CORE_KERNEL_FN void ops_order_units(const CoreDeviceThread *at, const OpsUnitOrder *a) {
+  for (size_t i = core_device_first(at); i < a->blocks; i += core_device_stride(at)) ops_order_block(a, i);
+}
+
+/* rows[parts][part_rows]: this rank's, of an order that holds its own units only. */
+CORE_KERNEL_FN void ops_own_rows(const CoreDeviceThread *at, const OpsChooseRows *a) {
+  const size_t n = (size_t)a->parts * a->part_rows;
+  for (size_t i = core_device_first(at); i < n; i += core_device_stride(at))
+    a->rows[i] = ops_chosen(a, i / a->part_rows, (uint32_t)(i % a->part_rows)).row;
 }
 
 CORE_KERNEL_FN void ops_count_rows(const CoreDeviceThread *at, const OpsChooseRows *a) {
