@@ -102,26 +102,6 @@ void analysis_curve_set_interval(const AnalysisCurveSet *set, CoreText *text) {
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
-static int read_curve(AnalysisCurveSet *set, StoreQuery *query, const AnalysisRun *run,
-                      const AnalysisColumn *column, AnalysisCurve *curve) {
-  const AnalysisBounds bounds = analysis_bounds_of(&run->config);
-  bool row = false;
-  int code;
-  store_query_reset(query);
-  store_query_bind_text(query, 1, run->id);
-  store_query_bind_text(query, 2, set->context.level_set);
-  store_query_bind_int(query, 3, set->abscissa == ANALYSIS_SECONDS);
-  if (column->metric) store_query_bind_text(query, 4, column->metric);
-  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
-    double x = store_query_real(query, (int)set->abscissa), y = store_query_real(query, 3);
-    bool start = set->abscissa == ANALYSIS_SECONDS && store_query_int(query, 1) == 0; /* no training time has passed */
-    if (column->normalized) y = analysis_normalize(&bounds, y);
-    if (isfinite(y)) analysis_curve_add(curve, start ? 0 : x, y);
-    set->infinite += isinf(y) != 0;
-  }
-  return code;
-}
-
 /* Numbers of solve rates and returns of evaluations. The count ends at the first run with rates. */
 static int count_evaluations(const AnalysisCurveSet *set, int64_t *rate_count, int64_t *return_count) {
   const AnalysisSelection *selection = &set->context.selection;
@@ -174,7 +154,8 @@ static int read_column(AnalysisCurveSet *set, size_t c, bool *has_infinite) {
   for (size_t r = 0; r < selection->count && code == CORE_OK; r++) {
     const bool itself = r < selection->count - selection->repeats;
     const size_t before = set->infinite;
-    code = read_curve(set, query, &selection->runs[r], set->columns[c], &set->curves[c][r]);
+    code = analysis_column_read(set->columns[c], query, &selection->runs[r], set->context.level_set, set->abscissa,
+                                &set->curves[c][r], &set->infinite);
     without += set->curves[c][r].n == 0 && itself;
     if (!itself) set->infinite = before; /* counted where it is no repetition */
     set->infinite_runs += set->infinite > before && !has_infinite[r];

@@ -1,14 +1,14 @@
 /* Names of columns and axes (columns.h), made from the store's own tables of columns, so that none can be forgotten. */
 #include "analysis/runs/columns.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/runs/select.h"
+#include "analysis/runs/normalized.h"
 #include "core/error.h"
 #include "core/memory.h"
-#include "store/database/query.h"
 #include "store/runlog/runlog.h"
 
 #define OF_EVALUATION(column) \
@@ -185,4 +185,26 @@ void analysis_column_list(CoreText *text) {
     if (analysis_column_is_number(&columns[i])) core_text_appendf(text, " %s", analysis_column_short(&columns[i]));
   }
   core_text_append(text, ".");
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------------ */
+
+int analysis_column_read(const AnalysisColumn *column, StoreQuery *query, const AnalysisRun *run,
+                         const char *level_set, AnalysisAbscissa abscissa, AnalysisCurve *curve, size_t *infinite) {
+  const AnalysisBounds bounds = analysis_bounds_of(&run->config);
+  bool row = false;
+  int code;
+  store_query_reset(query);
+  store_query_bind_text(query, 1, run->id);
+  store_query_bind_text(query, 2, level_set);
+  store_query_bind_int(query, 3, abscissa == ANALYSIS_SECONDS);
+  if (column->metric) store_query_bind_text(query, 4, column->metric);
+  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
+    double x = store_query_real(query, (int)abscissa), y = store_query_real(query, 3);
+    bool start = abscissa == ANALYSIS_SECONDS && store_query_int(query, 1) == 0; /* no training time has passed */
+    if (column->normalized) y = analysis_normalize(&bounds, y);
+    if (isfinite(y)) analysis_curve_add(curve, start ? 0 : x, y);
+    *infinite += isinf(y) != 0;
+  }
+  return code;
 }

@@ -4,8 +4,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "analysis/runs/curve.h"
+#include "analysis/runs/select.h"
 #include "analysis/statistics/interval.h"
 #include "core/text.h"
+#include "store/database/query.h"
 
 /* A column and the constant statement that reads it for one run (?1) and level set (?2), in the order of iterations:
  * transitions, iteration, wall_seconds (of an evaluation only when ?3 is 1: it costs a look at
@@ -39,5 +42,10 @@ void analysis_column_list(CoreText *text);
 typedef enum AnalysisAbscissa { ANALYSIS_TRANSITIONS, ANALYSIS_ITERATION, ANALYSIS_SECONDS } AnalysisAbscissa;
 extern const char *const analysis_abscissa_names[3], *const analysis_abscissa_titles[3];
 int analysis_abscissa_find(const char *name, AnalysisAbscissa *abscissa);
+
+/* Adds the finite values of a run to `curve`. query: opened with column->sql. *infinite: incremented for each infinite
+ * value. */
+int analysis_column_read(const AnalysisColumn *column, StoreQuery *query, const AnalysisRun *run,
+                         const char *level_set, AnalysisAbscissa abscissa, AnalysisCurve *curve, size_t *infinite);
 
 #endif

@@ -48,8 +48,8 @@ int analysis_config_from_json(const char *text, CoreConfig *config) {
   return code;
 }
 
-/* Names of one run's metrics, by steps from one to the next in the table's key. */
-static int know_metrics(StoreDatabase *database, const char *run) {
+/* Steps from one name to the next in the table's key. */
+int analysis_programs_know_run(StoreDatabase *database, const char *run) {
   StoreQuery *query;
   bool row = false;
   TRY(store_query_open(database,
@@ -75,7 +75,7 @@ int analysis_programs_know(StoreDatabase *database) {
   for (; code == CORE_OK && row; code = store_query_step(query, &row)) {
     const char *text = store_query_text(query, 0), *id = store_query_text(query, 1);
     if (analysis_config_from_json(text, &config) != CORE_OK) core_error_clear();
-    if (know_metrics(database, id) != CORE_OK) core_error_clear();
+    if (analysis_programs_know_run(database, id) != CORE_OK) core_error_clear();
   }
   store_query_close(&query);
   return code;

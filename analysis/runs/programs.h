@@ -6,5 +6,7 @@
 /* Makes their settings known as keys, which --group, --where and --x take, and names of the table metric as columns,
  * which --y takes. */
 int analysis_programs_know(StoreDatabase *database);
+/* Makes the names of one run's metrics known as columns. */
+int analysis_programs_know_run(StoreDatabase *database, const char *run);
 
 #endif
