@@ -99,7 +99,7 @@ all: deps-present $(KERNELS_O) $(PROGRAMS) lib bridge $(BUILD)/share/made.stamp
 $(foreach folder,$(FOLDERS),$(eval $(call archives,$(folder)): $(call objects,$(folder))))
 $(call archives,%):
 	@mkdir -p $(@D); rm -f $@; ar rcs $@ $^
-$(BUILD)/bin/sweep: $(BUILD)/obj/sweep/main.o $(call archives,sweep slurm store core)
+$(BUILD)/bin/sweep: $(BUILD)/obj/sweep/main.o $(call archives,sweep slurm analysis store core)
 $(BUILD)/bin/trainer: $(BUILD)/obj/trainer/main.o $(call archives,trainer sim store core)
 $(BUILD)/bin/analyze: $(BUILD)/obj/analysis/main.o $(call archives,analysis store core)
 $(BUILD)/bin/trainer: LIBS_ALL += $(LIBS_TRAINER)

@@ -1,144 +1,335 @@
 
-/* Curves of runs, and DDR against scores. Both are SVG with a cursor that the mouse and the arrow keys move. */
-const palette = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f00", "#a6761d", "#888888"];
-const dashes = place => ["none", "6 3", "2 3"][Math.floor(place / palette.length) % 3];
-const colour = place => palette[place % palette.length];
+/* Charts as SVG: axes, lines with bands, dots, parallel coordinates. The pointer and the arrow keys move a cursor.
+ *
+ * No plotting library: those that Debian packages (Chart.js 3.9, Dygraphs 2.2, D3 3.5) are each larger than the whole
+ * page, draw on a canvas that screen readers cannot read, or make markup or code of text, and have no parallel
+ * coordinates. Other distributions do not package them, and uPlot is not packaged. */
+const palette = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#3a9bdc", "#8c6bb1", "#7f7f00", "#a6611a",
+  "#808080"];
+const ramps = {light: ["#440154", "#3b528b", "#21918c", "#4fae52", "#c9a800"],
+  dark: ["#a88be0", "#5f9bea", "#2fb5ad", "#7ddc7d", "#fde725"]};
+const isDark = matchMedia("(prefers-color-scheme: dark)");
+const dashes = place => ["none", "7 3", "2 3", "8 3 2 3"][Math.floor(place) % 4];
+const paletteColor = place => palette[place % palette.length];
+
+/* A color between the ramp's ends; share: 0 to 1. */
+function rampColor(share) {
+  const stops = ramps[isDark.matches ? "dark" : "light"], at = Math.max(0, Math.min(1, share)) * (stops.length - 1);
+  const low = Math.min(stops.length - 2, Math.floor(at)), rest = at - low;
+  const part = (stop, i) => parseInt(stops[stop].slice(1 + 2 * i, 3 + 2 * i), 16);
+  return "rgb(" + [0, 1, 2].map(i => Math.round(part(low, i) * (1 - rest) + part(low + 1, i) * rest)).join(", ") + ")";
+}
+
+/* Colors of things by a setting: numbers along a ramp by their rank, other values by the palette. values: one per
+ * thing, undefined where it does not have the setting. */
+function colorsBy(values) {
+  const distinct = [...new Set(values.filter(known))];
+  const isNumber = distinct.length > 0 && distinct.every(v => typeof v === "number");
+  if (isNumber) distinct.sort((a, b) => a - b);
+  else distinct.sort();
+  const colors = new Map(distinct.map((v, i) =>
+    [v, isNumber ? rampColor(distinct.length > 1 ? i / (distinct.length - 1) : 0) : paletteColor(i)]));
+  return {colors: values.map(v => known(v) ? colors.get(v) : "#808080"), legend: [...colors]};
+}
 
 function ticks(low, high, n) {
   const raw = (high - low) / n, power = Math.pow(10, Math.floor(Math.log10(raw)));
-  const step = [1, 2, 5, 10].find(m => m * power >= raw) * power, out = [];
-  for (let v = Math.ceil(low / step) * step; v <= high + step * 1e-9; v += step) out.push(Math.abs(v) < step * 1e-9 ? 0 : v);
-  return out;
+  const step = [1, 2, 5, 10].find(m => m * power >= raw) * power, list = [];
+  for (let v = Math.ceil(low / step - 1e-9) * step; v <= high + step * 1e-9; v += step)
+    list.push(Math.abs(v) < step * 1e-9 ? 0 : v);
+  return list;
 }
 
-/* Of a logarithmic axis, in logarithms: powers of ten, with their doubles and halves where there are few. */
-function logTicks(low, high) {
-  const powers = [], all = [], every = Math.ceil((high - low) / 7);
+/* Ticks of a logarithmic axis: powers of ten, with their doubles and halves where there are few. low, high: log10. */
+function logTicks(low, high, n) {
+  const powers = [], all = [], every = Math.ceil((high - low) / n);
   for (let k = Math.floor(low); k <= high; k++) for (const m of [1, 2, 5]) {
     const v = m * Math.pow(10, k);
-    if (Math.log10(v) < low || Math.log10(v) > high) continue;
+    if (Math.log10(v) < low - 1e-9 || Math.log10(v) > high + 1e-9) continue;
     all.push(v);
     if (m === 1 && k % every === 0) powers.push(v);
   }
   if (high - low > 2.5) return powers;
-  return all.length > 2 ? all : ticks(Math.pow(10, low), Math.pow(10, high), 5);
+  return all.length > 2 && all.length <= n + 2 ? all : powers.length > 1 ? powers
+    : ticks(Math.pow(10, low), Math.pow(10, high), 4);
 }
 
-/* The axes of a chart: how values become pixels, and the SVG with its grid. xs, ys: all values. */
-function frame(host, xs, ys, options) {
-  const W = Math.max(320, Math.min(960, host.clientWidth || 600)), H = W < 560 ? 280 : 380, L = 74, R = 14, T = 12, B = 44;
-  const range = function (values, log) {
-    let low = Infinity, high = -Infinity;
-    for (const v of values) if (!log || v > 0) { const u = log ? Math.log10(v) : v; low = Math.min(low, u); high = Math.max(high, u); }
-    if (!(low <= high)) return [0, 1];
-    if (!log && low > 0 && low < high / 3) low = 0;
-    const room = (high - low) * 0.04 || Math.abs(high) * 0.1 || 0.5;
-    return [low === 0 && !log ? 0 : low - room, high + room];
-  };
-  const [x0, x1] = options.fromZero ? [0, range(xs)[1]] : range(xs, options.logX), [y0, y1] = range(ys, options.logY);
+/* The range of an axis with some margin; in logarithms where it is logarithmic. */
+function axisRange(values, isLog, isFromZero) {
+  let low = Infinity, high = -Infinity;
+  for (const v of values) {
+    if (!known(v) || (isLog && !(v > 0))) continue;
+    const u = isLog ? Math.log10(v) : v;
+    low = Math.min(low, u);
+    high = Math.max(high, u);
+  }
+  if (!(low <= high)) return [0, 1];
+  if (!isLog && (isFromZero || (low > 0 && low < high / 3))) low = Math.min(0, low);
+  const margin = (high - low) * 0.04 || Math.abs(high) * 0.1 || 0.5;
+  if (isFromZero) return [low, high + 0.3 * margin];
+  return [low === 0 && !isLog ? 0 : low - margin, high + margin];
+}
+
+/* The axes of a chart, its scales and the SVG with the grid. options: x, y (all values), logX, logY, xFromZero, xName,
+ * yName, label, height. */
+function makeAxes(host, options) {
+  const W = Math.max(280, Math.min(960, host.clientWidth || 600)), H = options.height, R = 12, T = 10, B = 44;
+  const [x0, x1] = axisRange(options.x, options.logX, options.xFromZero && !options.logX);
+  const [y0, y1] = options.yRange || axisRange(options.y, options.logY);
+  const yTicks = options.logY ? logTicks(y0, y1, 6) : ticks(y0, y1, 5), yTexts = yTicks.map(number);
+  const L = 18 + (options.yName ? 18 : 0) + 7 * Math.max(1, ...yTexts.map(t => t.length));
   const px = v => L + (W - L - R) * ((options.logX ? Math.log10(v) : v) - x0) / (x1 - x0);
-  const py = v => H - B - (H - T - B) * ((options.logY ? Math.log10(v) : v) - y0) / (y1 - y0);
-  const root = svg("svg", {viewBox: `0 0 ${W} ${H}`, width: W, tabindex: "0", role: "img", "aria-label": options.label});
-  for (const v of options.logX ? logTicks(x0, x1) : ticks(x0, x1, W < 560 ? 4 : 6)) {
+  const share = v => ((options.logY ? Math.log10(v) : v) - y0) / (y1 - y0);
+  const py = v => H - B - (H - T - B) * Math.max(0, Math.min(1, share(v)));
+  const root = svg("svg", {viewBox: `0 0 ${W} ${H}`, width: W, height: H, tabindex: "0", role: "img",
+    "aria-label": options.label});
+  let end = -Infinity;
+  for (const v of options.logX ? logTicks(x0, x1, W / 90) : ticks(x0, x1, W / 90)) {
+    const text = count(v), width = 6.5 * text.length;
+    const anchor = px(v) + width / 2 > W - 2 ? "end" : "middle";
     root.append(svg("line", {class: "grid", x1: px(v), x2: px(v), y1: T, y2: H - B}));
-    root.append(svg("text", {x: px(v), y: H - B + 18, "text-anchor": px(v) > W - 28 ? "end" : "middle"}, count(v)));
+    if (px(v) - (anchor === "end" ? width : width / 2) < end + 6) continue; /* would touch the text before it */
+    end = px(v) + (anchor === "end" ? 0 : width / 2);
+    root.append(svg("text", {x: px(v), y: H - B + 19, "text-anchor": anchor}, text));
   }
-  for (const v of options.logY ? logTicks(y0, y1) : ticks(y0, y1, 6)) {
+  yTicks.forEach(function (v, i) {
     root.append(svg("line", {class: "grid", x1: L, x2: W - R, y1: py(v), y2: py(v)}));
-    root.append(svg("text", {x: L - 6, y: py(v) + 4, "text-anchor": "end"}, number(v)));
-  }
+    root.append(svg("text", {x: L - 6, y: py(v) + 4, "text-anchor": "end"}, yTexts[i]));
+  });
   root.append(svg("text", {x: (L + W - R) / 2, y: H - 6, "text-anchor": "middle"}, options.xName));
-  root.append(svg("text", {x: 0, y: 0, "text-anchor": "middle", transform: `translate(14 ${(T + H - B) / 2}) rotate(-90)`}, options.yName));
+  if (options.yName) root.append(svg("text", {"text-anchor": "middle",
+    transform: `translate(13 ${(T + H - B) / 2}) rotate(-90)`}, options.yName));
   return {root, px, py, W, H, top: T, bottom: H - B};
 }
 
-/* curves: [{run, x, y}]; names: run -> words. The cursor goes along the longest curve. */
-function drawCurves(host, curves, options, names) {
-  const fine = (c, i) => !options.logY || c.y[i] > 0;
-  const f = frame(host, curves.flatMap(c => c.x), curves.flatMap(c => c.y), {...options, fromZero: true});
-  curves.forEach(function (curve, place) {
-    let path = "";
-    curve.x.forEach(function (x, i) { if (fine(curve, i)) path += (path ? "L" : "M") + f.px(x).toFixed(1) + " " + f.py(curve.y[i]).toFixed(1); });
-    if (!path) return;
-    f.root.append(svg("path", {d: path, fill: "none", stroke: colour(place), "stroke-width": 1.8, "stroke-dasharray": dashes(place)}));
-    if (curve.x.length === 1) f.root.append(svg("circle", {cx: f.px(curve.x[0]), cy: f.py(curve.y[0]), r: 3, fill: colour(place)}));
-  });
-  const line = svg("line", {class: "cursor", y1: f.top, y2: f.bottom, visibility: "hidden"});
-  f.root.append(line);
-  const places = [...new Set(curves.flatMap(c => c.x))].sort((a, b) => a - b);
-  let at = -1;
-  const show = function (place, x, y) {
-    at = Math.max(0, Math.min(places.length - 1, place));
-    if (!places.length) return;
-    line.setAttribute("x1", f.px(places[at])); line.setAttribute("x2", f.px(places[at])); line.setAttribute("visibility", "visible");
-    const lines = curves.map(function (c) {
-      let i = c.x.findIndex(v => v >= places[at]);
-      if (i < 0) i = c.x.length - 1;
-      return i < 0 ? null : names(c.run) + ": " + number(c.y[i]);
-    });
-    showTip(x, y, count(places[at]) + " " + options.xName + "\n" + lines.filter(known).slice(0, 14).join("\n"));
-  };
-  const hide = () => { line.setAttribute("visibility", "hidden"); showTip(0, 0, ""); };
-  f.root.addEventListener("pointermove", function (e) {
-    const box = f.root.getBoundingClientRect(), x = (e.clientX - box.left) * f.W / box.width;
-    let best = 0;
-    places.forEach((v, i) => { if (Math.abs(f.px(v) - x) < Math.abs(f.px(places[best]) - x)) best = i; });
-    show(best, e.clientX, e.clientY);
-  });
-  f.root.addEventListener("pointerleave", hide);
-  f.root.addEventListener("blur", hide);
-  f.root.addEventListener("keydown", function (e) {
-    if (e.key !== "ArrowLeft" && e.key !== "ArrowRight") return;
-    const box = f.root.getBoundingClientRect();
-    show(at < 0 ? 0 : at + (e.key === "ArrowRight" ? 1 : -1) * (e.shiftKey ? 10 : 1), box.left + box.width / 2, box.top + 30);
-    e.preventDefault();
-  });
-  replaceChart(host, f.root);
-}
-
-/* Dots by status; any other one is a failure's. */
-const dotColours = {finished: "#0072b2", running: "#009e73", "stopped by rule": "#8c6bb1", stopped: "#e69f00"}, failureColour = "#d55e00";
-
-function scatterLegend(points) {
-  const statuses = [...new Set(points.map(p => p.status))].sort();
-  return statuses.map(function (status) {
-    const box = svg("svg", {viewBox: "0 0 10 10", width: 10, height: 10, "aria-hidden": "true"});
-    box.append(svg("circle", {cx: 5, cy: 5, r: 4.5, fill: dotColours[status] || failureColour}));
-    return el("li", null, box, status);
-  });
-}
-
-/* points: [{run, ddr, best, status, label}]; choose(run) is called for a click or Enter. */
-function drawScatter(host, points, chosen, choose) {
-  const f = frame(host, points.map(p => p.ddr), points.map(p => p.best), {logX: true, xName: "DDR (transitions per nat)",
-    yName: "best score", label: "DDR against the best score, a dot a run; left and right go from run to run, Enter compares"});
-  const order = points.slice().sort((a, b) => a.ddr - b.ddr), dots = order.map(function (p) {
-    const dot = svg("circle", {class: chosen.includes(p.run) ? "dot chosen" : "dot", cx: f.px(p.ddr).toFixed(1), cy: f.py(p.best).toFixed(1),
-      r: chosen.includes(p.run) ? 6 : points.length > 500 ? 3 : 4.5, fill: dotColours[p.status] || failureColour, "data-run": p.run});
-    f.root.append(dot);
-    return dot;
-  });
-  const words = p => p.label + "\n" + p.run + ", " + p.status + "\nDDR " + count(p.ddr) + ", best score " + number(p.best);
-  const place = node => dots.indexOf(node);
-  let at = -1;
-  f.root.addEventListener("pointermove", e => { const i = place(e.target); showTip(e.clientX, e.clientY, i < 0 ? "" : words(order[i])); });
-  f.root.addEventListener("pointerleave", () => showTip(0, 0, ""));
-  f.root.addEventListener("blur", () => showTip(0, 0, ""));
-  f.root.addEventListener("click", e => { const i = place(e.target); if (i >= 0) choose(order[i].run); });
-  f.root.addEventListener("keydown", function (e) {
-    if (e.key === "Enter" && at >= 0) return choose(order[at].run);
-    if ((e.key !== "ArrowLeft" && e.key !== "ArrowRight") || !order.length) return;
-    at = at < 0 ? 0 : Math.max(0, Math.min(order.length - 1, at + (e.key === "ArrowRight" ? 1 : -1)));
-    const box = dots[at].getBoundingClientRect();
-    showTip(box.left, box.top, words(order[at]));
-    e.preventDefault();
-  });
-  replaceChart(host, f.root);
-}
-
-/* A chart that has the focus keeps it when it is drawn anew. */
+/* Replaces a chart; one that has the focus keeps it. */
 function replaceChart(host, root) {
-  const focused = host.contains(document.activeElement);
+  const isFocused = host.contains(document.activeElement);
   host.replaceChildren(root);
-  if (focused) root.focus({preventScroll: true});
+  if (isFocused) root.focus({preventScroll: true});
+}
+
+/* A short line of a legend, or a dot. */
+function sampleLine(color, dash) {
+  return svg("svg", {viewBox: "0 0 24 8", width: 24, height: 8, "aria-hidden": "true"},
+    svg("line", {x1: 0, x2: 24, y1: 4, y2: 4, stroke: color, "stroke-width": 2.5, "stroke-dasharray": dash}));
+}
+
+function sampleDot(color) {
+  return svg("svg", {viewBox: "0 0 10 10", width: 10, height: 10, "aria-hidden": "true"},
+    svg("circle", {cx: 5, cy: 5, r: 4.5, fill: color}));
+}
+
+/* ---- lines */
+
+/* The path of a line, broken where a value is missing or has no logarithm. */
+function linePath(axes, x, y, isLogX, isLogY) {
+  let path = "", isOpen = false;
+  x.forEach(function (v, i) {
+    const isGood = known(v) && known(y[i]) && !(isLogX && !(v > 0)) && !(isLogY && !(y[i] > 0));
+    if (isGood) path += (isOpen ? "L" : "M") + axes.px(v).toFixed(1) + " " + axes.py(y[i]).toFixed(1);
+    isOpen = isGood;
+  });
+  return path;
+}
+
+/* The outline of a band: along its upper edge and back along the lower one, one piece per stretch with both. */
+function bandPath(axes, x, low, high, isLogX, isLogY) {
+  const isGood = i => known(low[i]) && known(high[i]) && !(isLogX && !(x[i] > 0)) && !(isLogY && !(low[i] > 0));
+  let path = "";
+  for (let i = 0; i < x.length; i++) {
+    if (!isGood(i)) continue;
+    let end = i;
+    while (end + 1 < x.length && isGood(end + 1)) end++;
+    const point = (k, y) => axes.px(x[k]).toFixed(1) + " " + axes.py(y[k]).toFixed(1), forth = [], back = [];
+    for (let k = i; k <= end; k++) forth.push(point(k, high));
+    for (let k = end; k >= i; k--) back.push(point(k, low));
+    if (end > i) path += "M" + forth.join("L") + "L" + back.join("L") + "Z";
+    i = end;
+  }
+  return path;
+}
+
+/* A centered moving average over a share of the axis, of logarithms where the axis has them; missing values stay. */
+function smooth(values, share, isLog) {
+  const half = Math.round(values.length * share / 2);
+  if (half < 1) return values;
+  return values.map(function (v, i) {
+    if (!known(v) || (isLog && !(v > 0))) return null;
+    let sum = 0, n = 0;
+    for (let k = Math.max(0, i - half); k <= Math.min(values.length - 1, i + half); k++) {
+      if (!known(values[k]) || (isLog && !(values[k] > 0))) continue;
+      sum += isLog ? Math.log(values[k]) : values[k];
+      n++;
+    }
+    return isLog ? Math.exp(sum / n) : sum / n;
+  });
+}
+
+/* The y axis shows all lines, and of bands as much as doubles what the lines cover. */
+function rangeOfLines(lines, isLog) {
+  const [low, high] = axisRange(lines.flatMap(l => l.y), isLog), span = high - low;
+  const ends = axisRange(lines.flatMap(l => [...(l.low || []), ...(l.high || []), ...l.y]), isLog);
+  return [Math.max(ends[0], low - span / 2), Math.min(ends[1], high + span / 2)];
+}
+
+/* lines: [{name, x, y, low, high, n, color, dash, isFaint}]; low and high: a band, or absent. */
+function drawLines(host, lines, options) {
+  const axes = makeAxes(host, {...options, x: lines.flatMap(l => l.x), yRange: rangeOfLines(lines, options.logY),
+    xFromZero: true});
+  for (const line of lines.filter(l => l.low)) {
+    const path = bandPath(axes, line.x, line.low, line.high, options.logX, options.logY);
+    if (path) axes.root.append(svg("path", {class: "band", d: path, fill: line.color}));
+  }
+  for (const line of lines) {
+    const path = linePath(axes, line.x, line.y, options.logX, options.logY);
+    if (!path) continue;
+    axes.root.append(svg("path", {class: line.isFaint ? "faint line" : "line", d: path, stroke: line.color,
+      "stroke-dasharray": line.dash || "none"}));
+    if (!path.includes("L"))
+      axes.root.append(svg("path", {class: "point", d: path.replace(/ [^M]*/g, "$&h.01"), stroke: line.color}));
+  }
+  addCursor(host, axes, lines, options);
+  replaceChart(host, axes.root);
+}
+
+/* The value of a line at its last point up to x. */
+function valueAt(line, x) {
+  let at = -1;
+  for (let i = 0; i < line.x.length && line.x[i] <= x; i++) if (known(line.y[i])) at = i;
+  return at < 0 || line.x[line.x.length - 1] < x ? -1 : at;
+}
+
+const TIP_LINES = 10;
+
+/* The text at a place: the lines from the highest value to the lowest; of many those nearest to the pointer. */
+function cursorText(axes, lines, x, y, options) {
+  let rows = lines.filter(l => !l.isFaint).map(line => ({line, at: valueAt(line, x)})).filter(r => r.at >= 0);
+  const distance = r => Math.abs(axes.py(r.line.y[r.at]) - y), left = rows.length - TIP_LINES;
+  if (left > 0) rows = rows.sort((a, b) => distance(a) - distance(b)).slice(0, TIP_LINES);
+  rows.sort((a, b) => b.line.y[b.at] - a.line.y[a.at]);
+  const words = rows.map(function ({line, at}) {
+    const band = line.low && known(line.low[at]) ? ` [${number(line.low[at])}, ${number(line.high[at])}]` : "";
+    return `${line.name}: ${number(line.y[at])}${band}${line.n ? `, n = ${line.n[at]}` : ""}`;
+  });
+  return count(x) + " " + options.xName + "\n" + words.join("\n") + (left > 0 ? `\n${left} more lines` : "");
+}
+
+function addCursor(host, axes, lines, options) {
+  const cursor = svg("line", {class: "cursor", y1: axes.top, y2: axes.bottom, visibility: "hidden"});
+  const places = [...new Set(lines.flatMap(l => l.x))].filter(x => !options.logX || x > 0).sort((a, b) => a - b);
+  let at = -1;
+  axes.root.append(cursor);
+  const show = function (place, x, y, row) {
+    if (!places.length) return;
+    at = place;
+    setAttributes(cursor, {x1: axes.px(places[at]), x2: axes.px(places[at]), visibility: "visible"});
+    showTip(x, y, cursorText(axes, lines, places[at], row, options));
+  };
+  const hide = function () {
+    cursor.setAttribute("visibility", "hidden");
+    hideTip();
+  };
+  setAttributes(axes.root, {on: {
+    pointermove: function (e) {
+      const box = axes.root.getBoundingClientRect(), scale = axes.W / box.width, x = (e.clientX - box.left) * scale;
+      let best = 0;
+      places.forEach((v, i) => { if (Math.abs(axes.px(v) - x) < Math.abs(axes.px(places[best]) - x)) best = i; });
+      show(best, e.clientX, e.clientY, (e.clientY - box.top) * scale);
+    },
+    pointerleave: hide,
+    blur: hide,
+    keydown: function (e) {
+      if (e.key !== "ArrowLeft" && e.key !== "ArrowRight") return;
+      const box = axes.root.getBoundingClientRect(), step = (e.key === "ArrowRight" ? 1 : -1) * (e.shiftKey ? 10 : 1);
+      const next = Math.max(0, Math.min(places.length - 1, at < 0 ? 0 : at + step));
+      show(next, box.left + axes.px(places[next]) * box.width / axes.W, box.top + 30, 0);
+      e.preventDefault();
+    }}});
+}
+
+/* ---- things to choose from */
+
+/* Lets the pointer, the arrow keys and Enter go through nodes, in their order. text(i): the tip of node i; choose(i):
+ * acts on a click or Enter; mark(i): highlights node i, -1: none. */
+function addChoices(root, nodes, text, choose, mark) {
+  let at = -1;
+  const place = node => nodes.indexOf(node.closest("[data-choice]"));
+  const go = function (i, x, y) {
+    at = i;
+    mark(i);
+    showTip(x, y, i < 0 ? "" : text(i));
+  };
+  setAttributes(root, {on: {
+    pointermove: e => go(place(e.target), e.clientX, e.clientY),
+    pointerleave: () => go(-1, 0, 0),
+    blur: () => go(-1, 0, 0),
+    click: function (e) {
+      const i = place(e.target);
+      if (i >= 0) choose(i);
+    },
+    keydown: function (e) {
+      if (e.key === "Enter" && at >= 0) return choose(at);
+      if ((e.key !== "ArrowLeft" && e.key !== "ArrowRight") || !nodes.length) return;
+      const next = at < 0 ? 0 : Math.max(0, Math.min(nodes.length - 1, at + (e.key === "ArrowRight" ? 1 : -1)));
+      const box = nodes[next].getBoundingClientRect();
+      go(next, box.left + Math.min(box.width, 40), box.top);
+      e.preventDefault();
+    }}});
+}
+
+/* points: [{run, ddr, best, color, text}]. */
+function drawScatter(host, points, chosen, choose) {
+  const axes = makeAxes(host, {x: points.map(p => p.ddr), y: points.map(p => p.best), logX: true, height: 320,
+    xName: "DDR (transitions per nat)", yName: "best score",
+    label: "DDR against the best score, one dot per run; left and right go from run to run, Enter compares it"});
+  const order = points.slice().sort((a, b) => a.ddr - b.ddr);
+  const dots = order.map(function (p) {
+    const isChosen = chosen.includes(p.run);
+    return svg("circle", {class: isChosen ? "dot chosen" : "dot", cx: axes.px(p.ddr).toFixed(1),
+      cy: axes.py(p.best).toFixed(1), r: isChosen ? 6 : points.length > 500 ? 3 : 4.5, fill: p.color,
+      "data-run": p.run, "data-choice": ""});
+  });
+  axes.root.append(...dots);
+  addChoices(axes.root, dots, i => order[i].text, i => choose(order[i].run),
+    i => dots.forEach((dot, k) => dot.classList.toggle("at", k === i)));
+  replaceChart(host, axes.root);
+}
+
+/* ---- parallel coordinates */
+
+/* axes: [{label, tick: [[unit, text]]}]; lines: [{unit: [0 to 1 per axis, null: not active], color, text}], the best
+ * last. */
+function drawParallel(host, columns, lines, label, choose) {
+  const W = Math.max(host.clientWidth || 600, 100 * columns.length), H = 330, T = 44, B = 34, L = 44, R = 34;
+  const hasNone = lines.some(l => l.unit.some(u => !known(u))), bottom = H - B - (hasNone ? 26 : 0);
+  const px = i => L + (W - L - R) * i / Math.max(1, columns.length - 1), py = u => known(u) ? bottom - (bottom - T) * u
+    : H - B + 6;
+  const root = svg("svg", {viewBox: `0 0 ${W} ${H}`, width: W, height: H, tabindex: "0", role: "img",
+    "aria-label": label, class: "parallel"});
+  const paths = lines.map(l => svg("path", {class: "trial", stroke: l.color, "data-choice": "",
+    d: "M" + l.unit.map((u, i) => px(i).toFixed(1) + " " + py(u).toFixed(1)).join("L")}));
+  root.append(...paths);
+  columns.forEach(function (column, i) {
+    const anchor = i === columns.length - 1 ? "end" : i === 0 ? "start" : "middle";
+    const x = anchor === "end" ? px(i) + R - 4 : anchor === "start" ? px(i) - L + 4 : px(i);
+    root.append(svg("line", {class: "axis", x1: px(i), x2: px(i), y1: T, y2: bottom}));
+    root.append(svg("text", {class: "head", x, y: 16, "text-anchor": anchor}, column.label));
+    for (const [unit, text] of column.tick) {
+      const isEnd = unit > 0.9 || unit < 0.1, side = i > 0 ? "end" : "start";
+      if (!isEnd && px(1) - px(0) < 130 && Number.isFinite(Number(text))) continue;
+      root.append(svg("text", {class: "halo", x: isEnd ? x : px(i) + (i > 0 ? -5 : 5),
+        y: py(unit) + (unit > 0.9 ? -6 : unit < 0.1 ? 15 : 4), "text-anchor": isEnd ? anchor : side},
+        Number.isFinite(Number(text)) ? number(Number(text)) : text));
+    }
+    if (lines.some(l => !known(l.unit[i])))
+      root.append(svg("text", {class: "halo", x: px(i), y: H - 8, "text-anchor": "middle"}, "not active"));
+  });
+  const order = paths.slice().reverse();
+  const lineOf = i => lines[lines.length - 1 - i];
+  addChoices(root, order, i => lineOf(i).text, i => choose(lineOf(i)), function (i) {
+    root.classList.toggle("has-mark", i >= 0);
+    order.forEach((path, k) => path.classList.toggle("at", k === i));
+  });
+  replaceChart(host, root);
 }

@@ -11,11 +11,14 @@ CORE_EMBED(serve_page_html, "sweep/serve/page.html");
 CORE_EMBED(serve_page_css, "sweep/serve/page.css");
 CORE_EMBED(serve_page_tools, "sweep/serve/tools.js");
 CORE_EMBED(serve_page_charts, "sweep/serve/charts.js");
+CORE_EMBED(serve_page_curves, "sweep/serve/curves.js");
+CORE_EMBED(serve_page_search, "sweep/serve/search.js");
 CORE_EMBED(serve_page_runs, "sweep/serve/runs.js");
 CORE_EMBED(serve_page_main, "sweep/serve/main.js");
 
 /* All scripts are one, in this order; each begins with what it is for. */
-static const char *const scripts[] = {serve_page_tools, serve_page_charts, serve_page_runs, serve_page_main};
+static const char *const scripts[] = {serve_page_tools,  serve_page_charts, serve_page_curves,
+                                      serve_page_search, serve_page_runs,   serve_page_main};
 
 enum { SOURCE = 64 };
 

@@ -7,7 +7,7 @@
 enum { KEY_ARGUMENTS = 8 };
 
 /* What an answer follows from, beside the request: it is made again when that has changed. */
-typedef enum Source { OF_PROGRAM, OF_SNAPSHOT, OF_RESULTS, OF_FILES /* never kept */ } Source;
+typedef enum Source { OF_SNAPSHOT, OF_RESULTS, OF_FILES /* never kept */ } Source;
 
 typedef struct Route {
   const char *path;
@@ -24,8 +24,10 @@ static const Route routes[] = {
   {"/api/scatter", serve_answer_scatter, OF_SNAPSHOT, {"sweep", "limit"}},
   {"/api/run", serve_answer_run, OF_FILES, {"run", "sweep"}},
   {"/api/log", serve_answer_log, OF_FILES, {"run", "sweep", "bytes"}},
-  {"/api/columns", serve_answer_columns, OF_PROGRAM, {NULL}},
-  {"/api/curves", serve_answer_curves, OF_RESULTS, {"run", "column", "x", "points"}},
+  {"/api/columns", serve_answer_columns, OF_RESULTS, {"sweep"}},
+  {"/api/curves", serve_answer_curves, OF_RESULTS,
+   {"sweep", "run", "column", "group", "x", "log", "runs", "points"}},
+  {"/api/search", serve_answer_search, OF_RESULTS, {"sweep", "search"}},
 };
 enum { ROUTES = sizeof routes / sizeof *routes };
 
@@ -96,7 +98,6 @@ static bool answer_get(Serve *serve, const ServeRequest *request, ServeAnswer *a
   ServeAsked asked = {.serve = serve, .request = request, .snapshot = serve_watch_take(serve->watch, &number)};
   if (!asked.snapshot) return false;
   if (route && route->source == OF_RESULTS) number = serve_reader_version(&serve->reader);
-  if (route && route->source == OF_PROGRAM) number = 0;
   const bool done =
     is_video ? answer_video(&asked, answer) : answer_route(serve, route, &asked, number, answer);
   serve_watch_give(serve->watch);

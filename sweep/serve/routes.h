@@ -5,6 +5,8 @@
 #include "sweep/serve/access.h"
 #include "sweep/serve/action.h"
 #include "sweep/serve/cache.h"
+#include "sweep/serve/groups.h"
+#include "sweep/serve/series_cache.h"
 #include "sweep/serve/server.h"
 #include "sweep/serve/watch.h"
 
@@ -17,6 +19,8 @@ typedef struct Serve {
   ServeWatch *watch;
   ServeReader reader;
   ServeCache cache;
+  ServeGroups groups;
+  ServeSeriesCache series;
   ServeActions actions;
 } Serve;
 
@@ -58,5 +62,8 @@ int serve_answer_video(const ServeAsked *asked, CoreText *gif);
 /* curves.c */
 int serve_answer_columns(const ServeAsked *asked, json_t **value);
 int serve_answer_curves(const ServeAsked *asked, json_t **value);
+
+/* search.c */
+int serve_answer_search(const ServeAsked *asked, json_t **value);
 
 #endif

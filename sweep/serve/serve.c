@@ -97,6 +97,8 @@ static int serve_workspace(void *given, const char **operands, size_t count) {
   if (code == CORE_OK) code = run(options, serve, policy);
   serve_action_free(&serve->actions);
   serve_cache_free(&serve->cache);
+  serve_groups_free(&serve->groups);
+  serve_series_cache_free(&serve->series);
   serve_reader_close(&serve->reader);
   core_text_free(&serve->page);
   free(serve);

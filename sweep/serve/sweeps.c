@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/runs/select.h"
 #include "core/memory.h"
 #include "core/version.h"
 #include "store/workspace/paths.h"
@@ -78,6 +79,7 @@ int serve_answer_overview(const ServeAsked *asked, json_t **value) {
     shorten(summary);
     json_object_set_new(summary, "busy", json_boolean(sweep_view_is_active(&snapshot->view[i])));
     json_object_set_new(summary, "run_tags", run_tags_json(&snapshot->view[i].annotations));
+    json_object_set_new(summary, "searches", json_integer((json_int_t)snapshot->view[i].members.spec.search_count));
     json_object_set_new(summary, "is_slurm", json_boolean(snapshot->view[i].is_slurm));
     json_array_append_new(sweeps, summary);
   }
@@ -99,82 +101,97 @@ int serve_answer_status(const ServeAsked *asked, json_t **value) {
   return CORE_OK;
 }
 
-/* ---- runs -------------------------------------------------------------------------------------------------------- */
+/* ---- order ------------------------------------------------------------------------------------------------------- */
 
-enum { BY_INDEX, BY_STATUS, BY_ITERATION, BY_BEST, BY_LAST, BY_DDR, BY_SPEED, ORDERS };
-static const char *const order_names[ORDERS] = {"index", "status", "iteration", "best", "last", "ddr", "speed"};
+enum { BY_INDEX, BY_RUN, BY_STATUS, BY_ITERATION, BY_BEST, BY_LAST, BY_DDR, BY_SPEED, BY_TAGS, BY_REASON, ORDERS };
+static const char *const order_names[ORDERS] = {"index", "run",  "status", "iteration", "best",
+                                                "last",  "ddr", "speed",  "tags",      "reason"};
 
-typedef struct Order { int key; const char *setting; bool falling; } Order; /* setting: NULL: by key */
-/* A run and what it is sorted by: a number, a word that ends at a space, or neither: not measured. */
-typedef struct Place { size_t index; double value; const char *word; } Place;
+typedef struct Order { int key; const char *setting; bool is_falling; } Order; /* setting: NULL: by key */
+/* A run and its sort key: a number, or a text where that is NaN; neither: not measured. */
+typedef struct SortKey { size_t index; double number; const char *text; size_t length; } SortKey;
 
-/* From a label. */
-static void place_by_setting(const char *label, const char *setting, Place *place) {
+/* The value of a setting in a label, "ppo.com=8 train.seed=3". */
+static void set_key_by_setting(const char *label, const char *setting, SortKey *key) {
   const size_t length = strlen(setting);
+  const char *word = label;
   char *end;
-  for (const char *at = label; at; at = strchr(at, ' '), at += at != NULL) {
-    if (strncmp(at, setting, length) != 0 || at[length] != '=') continue;
-    place->word = at + length + 1;
-    const double value = strtod(place->word, &end);
-    if (end > place->word && (*end == ' ' || *end == '\0')) place->value = value;
-    return;
+  while (word && !(strncmp(word, setting, length) == 0 && word[length] == '=')) {
+    word = strchr(word, ' ');
+    word += word != NULL;
   }
+  if (!word) return;
+  key->text = word + length + 1;
+  key->length = strcspn(key->text, " ");
+  const double number = strtod(key->text, &end);
+  if (end > key->text && end == key->text + key->length) key->number = number;
 }
 
-static Place place_of(const Order *order, const ServeSweep *sweep, size_t index) {
-  const StoreState *state = &sweep->view->progress.run[index].state;
-  Place place = {index, NAN, NULL};
+static void set_key_by_text(const char *text, SortKey *key) {
+  if (!text || !*text) return;
+  key->text = text;
+  key->length = strlen(text);
+}
+
+static SortKey make_key(const Order *order, const ServeSweep *sweep, size_t index) {
+  const SweepView *view = sweep->view;
+  const StoreState *state = &view->progress.run[index].state;
+  const StoreAnnotations *own = sweep_annotations_find_run(&view->annotations, index);
+  SortKey key = {index, NAN, NULL, 0};
   if (order->setting) {
-    place_by_setting(sweep->label[index], order->setting, &place);
-    return place;
+    set_key_by_setting(sweep->label[index], order->setting, &key);
+    return key;
   }
   switch (order->key) {
-    case BY_STATUS:
-      place.value = sweep->view->is_slurm ? (double)sweep->view->cluster.run[index].condition : (double)state->status;
-      break;
-    case BY_ITERATION: place.value = (double)state->iteration; break;
-    case BY_BEST: place.value = sweep->result[index].best; break;
-    case BY_LAST: place.value = sweep->result[index].last; break;
-    case BY_DDR: place.value = sweep->result[index].ddr; break;
-    case BY_SPEED: place.value = state->steps_per_second; break;
-    default: place.value = (double)index;
+    case BY_RUN: set_key_by_text(view->progress.run[index].id, &key); break;
+    case BY_STATUS: set_key_by_text(sweep_view_status(view, index), &key); break;
+    case BY_ITERATION: key.number = (double)state->iteration; break;
+    case BY_BEST: key.number = sweep->result[index].best; break;
+    case BY_LAST: key.number = sweep->result[index].last; break;
+    case BY_DDR: key.number = sweep->result[index].ddr; break;
+    case BY_SPEED: key.number = state->steps_per_second; break;
+    case BY_TAGS: set_key_by_text(own && own->tag_count ? own->tags[0] : NULL, &key); break;
+    case BY_REASON: set_key_by_text(sweep_view_reason(view, index), &key); break;
+    default: key.number = (double)index;
   }
-  return place;
+  return key;
 }
 
-static int compare_words(const char *a, const char *b) {
-  const size_t x = strcspn(a, " "), y = strcspn(b, " ");
-  const int order = strncmp(a, b, x < y ? x : y);
-  return order ? order : (x > y) - (x < y);
+static int compare_texts(const SortKey *a, const SortKey *b) {
+  const int order = memcmp(a->text, b->text, a->length < b->length ? a->length : b->length);
+  return order ? order : (a->length > b->length) - (a->length < b->length);
 }
 
-/* Numbers before words; what is not measured stands last both ways; equal ones in the order of the manifest. */
-static int compare(const void *a, const void *b, void *given) {
-  const Place *x = a, *y = b;
-  const bool *falling = given;
-  const int x_kind = !isnan(x->value) ? 0 : x->word ? 1 : 2, y_kind = !isnan(y->value) ? 0 : y->word ? 1 : 2;
+/* Numbers before texts; what is not measured is last both ways; equal keys in the order of the manifest. */
+static int compare_keys(const void *a, const void *b, void *context) {
+  const SortKey *x = a, *y = b;
+  const bool *is_falling = context;
+  const int x_kind = !isnan(x->number) ? 0 : x->text ? 1 : 2, y_kind = !isnan(y->number) ? 0 : y->text ? 1 : 2;
   int order = 0;
   if (x_kind != y_kind) return x_kind - y_kind;
-  if (x_kind == 0) order = (x->value > y->value) - (x->value < y->value);
-  if (x_kind == 1) order = compare_words(x->word, y->word);
-  if (order) return *falling ? -order : order;
+  if (x_kind == 0) order = (x->number > y->number) - (x->number < y->number);
+  if (x_kind == 1) order = compare_texts(x, y);
+  if (order) return *is_falling ? -order : order;
   return x->index < y->index ? -1 : x->index > y->index;
 }
 
 static int read_order(const ServeAsked *asked, Order *order) {
   const char *name = serve_request_argument(asked->request, "sort");
-  int64_t falling;
+  int64_t is_falling;
   *order = (Order){.key = BY_INDEX};
-  TRY(serve_asked_int(asked, "descending", 0, 1, 0, &falling));
-  order->falling = falling;
+  TRY(serve_asked_int(asked, "descending", 0, 1, 0, &is_falling));
+  order->is_falling = is_falling;
   if (!name || !*name) return CORE_OK;
   for (order->key = 0; order->key < ORDERS; order->key++)
     if (strcmp(order_names[order->key], name) == 0) return CORE_OK;
   const CoreConfigRow *row = core_config_find(name);
   order->setting = row ? row->name : NULL;
   return row ? CORE_OK
-             : core_error(CORE_USAGE, "sort: one of index, status, iteration, best, last, ddr, speed, or a setting");
+             : core_error(CORE_USAGE, "sort: expected index, run, status, iteration, best, last, ddr, speed, tags, "
+                                      "reason or a setting");
 }
+
+/* ---- runs -------------------------------------------------------------------------------------------------------- */
 
 typedef struct Filter { const char *text, *status, *tag; } Filter;
 
@@ -187,12 +204,9 @@ static bool has_words(const char *text, const ServeSweep *sweep, size_t index) {
   bool found = true;
   if (own) store_annotations_line(own, &line);
   snprintf(words, sizeof words, "%s", text);
-  const char *const in[] = {sweep->label[index],
-                            sweep->view->progress.run[index].id,
-                            sweep_view_status(sweep->view, index),
-                            sweep_view_reason(sweep->view, index),
-                            core_text_string(&line),
-                            index == annotations->pinned ? "pinned" : ""};
+  const char *const in[] = {sweep->label[index], sweep->view->progress.run[index].id,
+                            sweep_view_status(sweep->view, index), sweep_view_reason(sweep->view, index),
+                            core_text_string(&line), index == annotations->pinned ? "pinned" : ""};
   for (char *word = strtok_r(words, " ", &save); word && found; word = strtok_r(NULL, " ", &save)) {
     found = false;
     for (size_t i = 0; i < sizeof in / sizeof *in && !found; i++) found = strcasestr(in[i], word) != NULL;
@@ -204,9 +218,9 @@ static bool has_words(const char *text, const ServeSweep *sweep, size_t index) {
 /* The status whole; a run has the tags of its sweep. */
 static bool passes(const Filter *filter, const ServeSweep *sweep, size_t index) {
   if (filter->status && *filter->status) {
-    const bool is_trouble =
-        strcmp(filter->status, "needs attention") == 0 && sweep_view_needs_attention(sweep->view, index);
-    if (!is_trouble && strcmp(filter->status, sweep_view_status(sweep->view, index)) != 0) return false;
+    const bool is_wanted =
+      strcmp(filter->status, "needs attention") == 0 && sweep_view_needs_attention(sweep->view, index);
+    if (!is_wanted && strcmp(filter->status, sweep_view_status(sweep->view, index)) != 0) return false;
   }
   if (filter->tag && *filter->tag && !sweep_annotations_run_has_tag(&sweep->view->annotations, index, filter->tag))
     return false;
@@ -216,12 +230,24 @@ static bool passes(const Filter *filter, const ServeSweep *sweep, size_t index) 
 json_t *serve_run_json(const ServeSweep *sweep, size_t index) {
   json_t *run = sweep_view_run_json(sweep->view, index);
   const ServeResult *result = &sweep->result[index];
-  json_object_update_new(run, json_pack("{s:o, s:o, s:o, s:b, s:b, s:o}", "ddr", core_json_real(result->ddr), "best",
-                                        core_json_real(result->best), "last", core_json_real(result->last),
+  json_object_update_new(run, json_pack("{s:o, s:o, s:o, s:b, s:b, s:o}", "ddr", core_json_real(result->ddr),
+                                        "best", core_json_real(result->best), "last", core_json_real(result->last),
                                         "needs_attention", sweep_view_needs_attention(sweep->view, index), "pinned",
                                         index == sweep->view->annotations.pinned, "label",
                                         core_json_text(sweep->label[index])));
   return run;
+}
+
+/* Names of the settings in which the sweep's runs differ, as labels of figures have them. */
+static json_t *keys_json(const ServeSweep *sweep) {
+  const bool *differs = sweep->view->members.differs;
+  size_t rows;
+  const CoreConfigRow *row = core_config_rows(&rows);
+  json_t *list = json_array();
+  for (size_t r = 0; differs && r < rows; r++)
+    if (differs[r])
+      json_array_append_new(list, json_pack("{s:s, s:s}", "name", row[r].name, "label", analysis_key_name(&row[r])));
+  return list;
 }
 
 int serve_answer_runs(const ServeAsked *asked, json_t **value) {
@@ -236,17 +262,18 @@ int serve_answer_runs(const ServeAsked *asked, json_t **value) {
   TRY(serve_asked_int(asked, "offset", 0, INT32_MAX, 0, &offset));
   TRY(serve_asked_int(asked, "limit", 1, RUNS_MOST, RUNS_USUAL, &limit));
   const size_t runs = sweep->view->progress.runs;
-  Place *chosen = core_memory_allocate((runs + 1) * sizeof *chosen);
+  SortKey *chosen = core_memory_allocate((runs + 1) * sizeof *chosen);
   size_t count = 0;
   for (size_t i = 0; i < runs; i++)
-    if (passes(&filter, sweep, i)) chosen[count++] = place_of(&order, sweep, i);
-  qsort_r(chosen, count, sizeof *chosen, compare, &order.falling);
+    if (passes(&filter, sweep, i)) chosen[count++] = make_key(&order, sweep, i);
+  qsort_r(chosen, count, sizeof *chosen, compare_keys, &order.is_falling);
   json_t *list = json_array();
   for (size_t i = (size_t)offset; i < count && i < (size_t)(offset + limit); i++)
     json_array_append_new(list, serve_run_json(sweep, chosen[i].index));
   free(chosen);
-  *value = json_pack("{s:s, s:I, s:I, s:I, s:o}", "sweep", sweep->view->progress.name, "runs", (json_int_t)runs,
-                     "matching", (json_int_t)count, "offset", (json_int_t)offset, "run", list);
+  *value = json_pack("{s:s, s:I, s:I, s:I, s:o, s:o}", "sweep", sweep->view->progress.name, "runs", (json_int_t)runs,
+                     "matching", (json_int_t)count, "offset", (json_int_t)offset, "keys", keys_json(sweep), "run",
+                     list);
   return CORE_OK;
 }
 
@@ -289,9 +316,11 @@ int serve_answer_scatter(const ServeAsked *asked, json_t **value) {
   for (size_t i = 0; i < progress->runs; i++) {
     const ServeResult *result = &sweep->result[i];
     if (!has_both(result) || number_of(progress->run[i].id) > last) continue;
-    json_array_append_new(list, json_pack("{s:s, s:I, s:f, s:f, s:s, s:o}", "run", progress->run[i].id, "index",
+    json_array_append_new(list, json_pack("{s:s, s:I, s:f, s:f, s:s, s:o, s:o}", "run", progress->run[i].id, "index",
                                           (json_int_t)i, "ddr", result->ddr, "best", result->best, "status",
-                                          sweep_view_status(sweep->view, i), "label", core_json_text(sweep->label[i])));
+                                          sweep_view_status(sweep->view, i), "label",
+                                          core_json_text(sweep->label[i]), "settings",
+                                          sweep_members_settings(&sweep->view->members, i)));
   }
   *value = json_pack("{s:s, s:I, s:I, s:o}", "sweep", progress->name, "runs", (json_int_t)progress->runs, "measured",
                      (json_int_t)known, "point", list);

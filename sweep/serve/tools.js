@@ -1,29 +1,34 @@
 
 "use strict";
-/* Elements, numbers and requests. What comes from the workspace reaches the page as text and attributes, never as
+/* Elements, numbers and requests. Text of the workspace reaches the page as text nodes and attributes, never as
  * markup. */
 const page = {token: new URLSearchParams(location.search).get("token") || "", sweep: null, overview: null,
-  chosen: [], status: "", text: "", tag: "", columns: [], sort: "index", falling: false, offset: 0, limit: 50, at: -1, rows: [], ready: false};
+  chosen: [], status: "", text: "", tag: "", columns: [], keys: [], sort: "index", falling: false, offset: 0, limit: 50,
+  at: -1, rows: [], compared: [], ready: false};
 const byId = id => document.getElementById(id);
 
-function el(name, attributes, ...children) {
-  const node = document.createElement(name);
+function append(node, children) {
+  for (const child of children.flat(2)) if (known(child)) node.append(child);
+  return node;
+}
+
+function setAttributes(node, attributes) {
   for (const key in attributes || {}) {
     if (key === "on") for (const event in attributes.on) node.addEventListener(event, attributes.on[event]);
-    else if (attributes[key] !== null && attributes[key] !== undefined) node.setAttribute(key, attributes[key]);
+    else if (known(attributes[key])) node.setAttribute(key, attributes[key]);
   }
-  for (const child of children.flat()) if (child !== null && child !== undefined) node.append(child);
   return node;
 }
 
-function svg(name, attributes, text) {
-  const node = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const key in attributes) node.setAttribute(key, attributes[key]);
-  if (text !== undefined) node.textContent = text;
-  return node;
+function el(name, attributes, ...children) {
+  return append(setAttributes(document.createElement(name), attributes), children);
 }
 
-const known = x => x !== null && x !== undefined;
+function svg(name, attributes, ...children) {
+  return append(setAttributes(document.createElementNS("http://www.w3.org/2000/svg", name), attributes), children);
+}
+
+function known(x) { return x !== null && x !== undefined; }
 
 /* 1234567 -> "1.23 M"; 0.000012 -> "1.20e-5" */
 function count(x) {
@@ -35,8 +40,9 @@ function count(x) {
 
 function number(x) {
   if (!known(x)) return "";
-  const a = Math.abs(x);
-  return a !== 0 && (a < 1e-4 || a >= 1e6) ? x.toExponential(2) : String(Number(x.toPrecision(4)));
+  const size = Math.abs(x);
+  if (size === 0 || (size >= 1e-4 && size < 1e6)) return String(Number(x.toPrecision(4)));
+  return x.toExponential(2).replace(/\.?0+e/, "e");
 }
 
 function duration(s) {
@@ -49,36 +55,75 @@ function duration(s) {
 
 const date = unix => known(unix) ? new Date(unix * 1000).toISOString().replace("T", " ").slice(0, 19) : "";
 
-/* Words of a status, coloured by what is to be done about it. */
+/* Class of a status: its color says what is to be done about it. */
 function statusClass(status, needsAttention) {
-  return needsAttention ? "bad" : status === "finished" ? "good" : status === "running" ? "open" : status === "stopped by rule" ? "ruled" : "muted";
+  if (needsAttention) return "bad";
+  return {finished: "good", running: "open", "stopped by rule": "ruled"}[status] || "muted";
 }
 
-/* GET, or POST where `post` is set; the answer's value. Fails with the server's own words. */
-async function ask(path, values, post) {
-  const query = new URLSearchParams();
-  for (const key in values || {}) if (known(values[key]) && values[key] !== "") query.set(key, values[key]);
-  const answer = await fetch(path + (String(query) ? "?" + query : ""),
-    {method: post ? "POST" : "GET", headers: {Authorization: "Bearer " + page.token}, cache: "no-cache"});
-  const value = await answer.json();
-  if (!answer.ok) throw new Error(value.error || "the server answers " + answer.status);
+/* ---- settings */
+
+/* The short name of a setting, or the full one where two settings share the short one. */
+function keyLabel(name) {
+  const key = page.keys.find(k => k.name === name);
+  if (!key || page.keys.filter(k => k.label === key.label).length > 1) return name;
+  return key.label;
+}
+
+/* Short numbers as they are, long ones rounded: 0.0003, but 9.014e-5. */
+function settingText(value) {
+  if (typeof value !== "number" || String(value).length < 8) return String(value);
+  const rounded = Number(value.toPrecision(4));
+  return Math.abs(value) < 1e-3 ? rounded.toExponential() : String(rounded);
+}
+
+/* "eps 0.2, seed 3": the settings in which the sweep's runs differ. */
+function runLabel(run) {
+  const settings = run.settings || {}, names = Object.keys(settings);
+  const words = names.map(name => keyLabel(name) + " " + settingText(settings[name]));
+  return words.length ? words.join(", ") : "run " + run.index;
+}
+
+/* ---- requests */
+
+/* Values of answers by their address, with the ETag that they came with: an unchanged answer is the same object. */
+const answers = new Map(), ANSWERS_MAX = 80;
+
+function remember(address, etag, value) {
+  answers.delete(address);
+  answers.set(address, {etag, value});
+  if (answers.size > ANSWERS_MAX) answers.delete(answers.keys().next().value);
   return value;
 }
 
-/* A picture as an address that an <img> can have: its own request could not carry the token. */
+/* GET, or POST if `post` is set; returns the answer's value. Throws the server's message. */
+async function ask(path, values, post) {
+  const query = new URLSearchParams();
+  for (const key in values || {}) if (known(values[key]) && values[key] !== "") query.set(key, values[key]);
+  const address = path + (String(query) ? "?" + query : "");
+  const answer = await fetch(address,
+    {method: post ? "POST" : "GET", headers: {Authorization: "Bearer " + page.token}, cache: "no-cache"});
+  const etag = answer.headers.get("ETag"), before = answers.get(address);
+  if (etag && before && before.etag === etag) return remember(address, etag, before.value);
+  const value = await answer.json();
+  if (!answer.ok) throw new Error(value.error || "the server answered with status " + answer.status);
+  return etag ? remember(address, etag, value) : value;
+}
+
+/* An address of a picture for <img>, whose own request cannot carry the token. */
 const pictures = new Map();
 async function picture(run, iteration) {
   const key = run + " " + iteration;
   if (!pictures.has(key)) {
     const answer = await fetch("/api/video?" + new URLSearchParams({run, iteration}),
       {headers: {Authorization: "Bearer " + page.token}});
-    if (!answer.ok) throw new Error("the video cannot be had");
+    if (!answer.ok) throw new Error("cannot load the video");
     pictures.set(key, URL.createObjectURL(await answer.blob()));
   }
   return pictures.get(key);
 }
 
-function complain(error) {
+function showProblem(error) {
   const line = byId("problem");
   line.textContent = error ? error.message || String(error) : "";
   line.hidden = !error;
@@ -89,6 +134,27 @@ function showTip(x, y, text) {
   tip.textContent = text;
   tip.hidden = !text;
   if (!text) return;
+  const below = y + 14 + tip.offsetHeight < innerHeight;
   tip.style.left = Math.max(4, Math.min(x + 14, innerWidth - tip.offsetWidth - 6)) + "px";
-  tip.style.top = Math.max(4, Math.min(y + 14, innerHeight - tip.offsetHeight - 6)) + "px";
+  tip.style.top = Math.max(4, below ? y + 14 : y - 10 - tip.offsetHeight) + "px";
+}
+
+const hideTip = () => showTip(0, 0, "");
+
+/* Replaces the children of `host`; the focus returns to the element with the same data-key. */
+function redraw(host, nodes) {
+  const key = host.contains(document.activeElement) ? document.activeElement.dataset.key : null;
+  host.replaceChildren(...nodes.filter(known));
+  if (!key) return;
+  const same = [...host.querySelectorAll("[data-key]")].find(node => node.dataset.key === key);
+  if (same) same.focus({preventScroll: true});
+}
+
+/* Replaces the options of a <select> if they have changed. options: [[value, text]]. */
+function setOptions(select, options, value) {
+  const names = JSON.stringify(options);
+  if (select.dataset.names !== names)
+    select.replaceChildren(...options.map(([name, text]) => el("option", {value: name}, text)));
+  select.dataset.names = names;
+  select.value = options.some(o => o[0] === value) ? value : options[0][0];
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# sweep serve: who may ask, what clients cannot do to it, data that agree with sweep status, imports beside it, stop and
-# retry, videos. The page in a browser is test_serve_page.sh's. TAP.
+# sweep serve: who may ask, what clients cannot do to it, data that agree with sweep status and analyze, imports beside it,
+# stop and retry, videos. The page in a browser is test_serve_page.sh's. TAP.
 set -u
 . "$(dirname "$0")/tap.sh"
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -25,6 +25,9 @@ settings study 1024 "$video" >study.ini; settings broken 2048 "" >broken.ini; se
 printf '[grid all]\nppo.epsilon = 0.1, 0.2\n' >>study.ini
 printf '[slurm]\napi = cli\n' >>broken.ini # without --local it is for Slurm, whatever this machine has of it
 sweep submit study.ini --local --wait --jobs 2 >/dev/null 2>&1
+settings tune 1024 "" >tune.ini; sed -i 's/^seeds.*/seeds = 1/' tune.ini
+printf '[search tune]\nmethod = sobol\ntrials = 10\ngoal = min kl\nppo.epsilon = 0.05 .. 0.5\nppo.learning_rate = log 1e-5 .. 1e-2\n' >>tune.ini
+sweep submit tune.ini --local --wait --jobs 2 >/dev/null 2>&1
 ln -s "$(type -P false)" mended # a retry of the page starts what the submission started
 env SWEEP_TRAINER="$tap_dir/mended" sweep submit broken.ini --local --wait --jobs 2 >/dev/null 2>&1
 ln -sf "$SWEEP_BUILD/bin/trainer" mended
@@ -101,7 +104,7 @@ is "who has it already gets nothing again" 304 "$(code -H "Authorization: Bearer
 get /api/status >served; sweep status --json >printed
 tap_check "what is served is what sweep status says" "$(diff <(tool json <served) <(tool json <printed))"
 tap_check "of one sweep too" "$(diff <(get '/api/status?sweep=study' | tool json) <(sweep status study --json | tool json))"
-for path in overview status columns 'runs?sweep=study' 'scatter?sweep=study' "run?run=$run" "log?run=$run" "curves?run=$run&column=kl" "curves?run=$run" actions; do
+for path in overview status columns 'runs?sweep=study' 'scatter?sweep=study' "run?run=$run" "log?run=$run" "curves?run=$run&column=kl" "curves?run=$run" 'curves?sweep=study' 'columns?sweep=study' 'search?sweep=tune' actions; do
   tap_check "/api/$path is JSON" "$(get "/api/$path" | tool json 2>&1 >/dev/null)"
 done
 is "the overview counts as status does" "$(tool json 0 count failed <printed)" "$(get /api/overview | tool json sweep 0 count failed)"
@@ -114,12 +117,36 @@ is "DDR is that of results.db" "$(analyze sql "$SWEEP_ROOT/results.db" --csv "SE
 is "a curve's last point is the last iteration's KL" "$(analyze sql "$SWEEP_ROOT/results.db" --csv "SELECT printf('%.6g', kl) FROM iteration WHERE run_id = '$run' ORDER BY iteration DESC LIMIT 1" | tail -1)" \
   "$(get "/api/curves?run=$run&column=kl" | tool json curve 0 y | tr -d '[]' | tr , '\n' | tail -1 | xargs printf '%.6g')"
 is "a long curve is thinned" 3 "$(get "/api/curves?run=$run&column=kl&points=3" | tool json curve 0 y | tr , '\n' | wc -l)"
+last() { tr -d '[] ' | tr , '\n' | tail -1; }
+analyze curves "$SWEEP_ROOT/results.db" --sweep study --y kl --group none --json -o "$tap_dir/figures" >curves.json 2>/dev/null
+get '/api/curves?sweep=study&column=kl&group=none' >group.json
+is "a group's mean and interval are those of analyze curves" \
+  "$(for key in mean low high runs; do tool json configurations 0 $key <curves.json | xargs printf '%.5g '; done)" \
+  "$(for key in mean low high n; do tool json curve 0 $key <group.json | last | xargs printf '%.5g '; done)"
+get '/api/curves?sweep=study&column=kl&runs=1&points=3' >groups.json
+is "a line is a setting, named by what differs" "eps 0.1, eps 0.2" "$(tool json group 0 label <groups.json), $(tool json group 1 label <groups.json)"
+is "of two runs there is a mean, and no interval" "null null" "$(tool json curve 0 low <groups.json | last) $(tool json curve 1 high <groups.json | last)"
+is "each run has its line, too" 4 "$(tool json line <groups.json | grep -o '"run"' | wc -l)"
+is "a line of many points is thinned" 3 "$(tool json curve 0 mean <groups.json | tr , '\n' | wc -l)"
+is "a setting that is none groups nothing" 400 "$(code -H "Authorization: Bearer $token" "$url/api/curves?sweep=study&group=ppo.epsilo")"
+is "nor is an axis called z" 400 "$(code -H "Authorization: Bearer $token" "$url/api/curves?sweep=study&log=z")"
+is "a metric that no program has is none" 400 "$(code -H "Authorization: Bearer $token" "$url/api/curves?sweep=study&column=metric.x%27%20OR%201")"
+is "a sweep without a search has none" 404 "$(code -H "Authorization: Bearer $token" "$url/api/search?sweep=study")"
+get '/api/search?sweep=tune' >search.json
+analyze search "$SWEEP_ROOT/results.db" tune --json -o "$tap_dir/figures" >found.json 2>/dev/null
+is "trials stand in the order of analyze search" "$(for i in 0 4 9; do tool json trials $i trial <found.json; tool json trials $i value <found.json | xargs printf '%.6g\n'; done)" \
+  "$(for i in 0 4 9; do tool json trial $i trial <search.json; tool json trial $i value <search.json | xargs printf '%.6g\n'; done)"
+is "settings have its importance" "$(tool json importance ppo.learning_rate <found.json | cut -c1-6)" \
+  "$(for i in 0 1; do [ "$(tool json axis $i name <search.json)" != ppo.learning_rate ] || tool json axis $i importance <search.json | cut -c1-6; done)"
 is "of many runs some have a dot" "$(get '/api/scatter?sweep=study' | tool json point | grep -oE '"run":"[0-9a-f]+' | cut -d'"' -f4 | sort | head -2 | tr '\n' ' ')" \
   "$(get '/api/scatter?sweep=study&limit=2' | tool json point | grep -oE '"run":"[0-9a-f]+' | cut -d'"' -f4 | sort | tr '\n' ' ')"
 names=$(get /api/columns)
 tap_check "COM and epsilon, which may move, are among what curves show" "$(for name in com epsilon kl score; do grep -q "\"$name\"" <<<"$names" || echo "$name"; done)"
 get '/api/runs?sweep=study&sort=ppo.epsilon&descending=1' >sorted
 is "a setting sorts" "0.2 0.1" "$(printf '%.3g %.3g' "$(tool json run 0 settings ppo.epsilon <sorted)" "$(tool json run 3 settings ppo.epsilon <sorted)")"
+is "so does any column" "200 200 200" "$(for key in run tags reason; do code -H "Authorization: Bearer $token" "$url/api/runs?sweep=study&sort=$key"; echo; done | xargs)"
+is "text in its order" "$(get '/api/runs?sweep=study&limit=9' | tool json run | grep -oE '"run":"[0-9a-f]+' | sort | head -1)" \
+  "$(get '/api/runs?sweep=study&sort=run&limit=1' | tool json run | grep -oE '"run":"[0-9a-f]+')"
 is "what is not a setting does not" 400 "$(code -H "Authorization: Bearer $token" "$url/api/runs?sweep=study&sort=ppo.epsilo")"
 is "the log is the run's" "$(cat "$folder/log.txt")" "$(get "/api/log?run=$run" | tool json text)"
 if [ -n "$video" ]; then

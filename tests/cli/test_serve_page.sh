@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The page of sweep serve in a real browser, where Chromium and Python are installed: what it shows, keys and clicks, a curve
-# that grows, narrow and dark screens, stop and retry. PICTURES=FOLDER keeps pictures of it. TAP.
+# The page of sweep serve in a real browser, where Chromium and Python are installed: what it shows, curves of groups,
+# programs and searches, keys and clicks, a curve that grows, narrow and dark screens, stop and retry. PICTURES=FOLDER
+# keeps pictures of it. TAP.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/fault/pace.sh
@@ -23,6 +24,28 @@ settings study 2048 "$video" "[grid all]" "ppo.epsilon = 0.1, 0.2"
 settings broken 4096
 settings long 12800000; sed -i '/^seeds/d' long.ini
 sweep submit study.ini --local --wait --jobs 2 >/dev/null 2>&1
+settings tune 1024 "[search tune]" "method = sobol" "trials = 8" "ppo.epsilon = 0.05 .. 0.5" "ppo.learning_rate = log 1e-5 .. 1e-2"
+sed -i 's/^seeds.*/seeds = 1/' tune.ini
+cat >program.ini <<'INI'
+[sweep]
+name  = program
+seeds = 3
+goal  = max episode_return
+[program]
+command = sh metrics.sh {rate} {seed}
+step    = step of {steps}
+[settings]
+rate  = 0.1
+steps = 40
+[grid all]
+rate = 0.1, 0.3
+INI
+cat >metrics.sh <<'SH'
+for i in 1 2 3 4 5 6 7 8; do
+  echo "{\"step\": $((5 * i)), \"episode_return\": $((i * i + $2)), \"losses/<b>kl</b>\": $1}" >>"$SWEEP_METRICS"
+done
+SH
+for name in tune program; do sweep submit $name.ini --local --wait --jobs 2 >/dev/null 2>&1; done
 ln -s "$(type -P false)" mended # a retry of the page starts what the submission started
 SWEEP_TRAINER=$tap_dir/mended sweep submit broken.ini --local --wait --jobs 2 >/dev/null 2>&1
 ln -sf "$paced" mended

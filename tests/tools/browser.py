@@ -31,7 +31,8 @@ class Browser:
         os.close(theirs_in), os.close(theirs_out)
         quiet = os.open(os.devnull, os.O_RDWR)
         arguments = [path, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-                     "--disable-background-networking", "--remote-debugging-pipe", f"--user-data-dir={profile}"]
+                     "--disable-background-networking", "--hide-scrollbars", "--remote-debugging-pipe",
+                     f"--user-data-dir={profile}"]
         places = [(quiet, 0), (quiet, 1), (quiet, 2), (theirs[0], 3), (theirs[1], 4)]
         self.process = os.posix_spawn(path, arguments, os.environ, setpgroup=0,
                                       file_actions=[(os.POSIX_SPAWN_DUP2, *place) for place in places])

@@ -8,8 +8,10 @@ import sys
 from browser import Absent, Browser
 
 URL, CONTROL_URL, FOLDER = sys.argv[1:]
-DRAWN = "document.querySelectorAll('#curve-chart path').length"
+PANEL = "document.querySelector('#panels [data-column=\"kl\"] .chart')"
+DRAWN = f"Number(({PANEL} || {{dataset: {{}}}}).dataset.lines)"
 ROWS = "document.querySelectorAll('#run-rows tr[data-run]').length"
+IDLE = "document.body && document.body.dataset.ready === 'yes' && !document.body.dataset.busy"
 
 
 def check(name, good):
@@ -34,32 +36,107 @@ def choose(browser, name, value):
 
 def show(browser, url, sweep, width=1280, height=900, dark=False):
     browser.open(f"{url}#{sweep}", width, height, dark)
-    return browser.until("document.body && document.body.dataset.ready === 'yes'")
+    return browser.until(IDLE)
+
+
+def legend():
+    return "[...document.querySelectorAll('#legend button')].map(e => e.textContent)"
+
+
+def elements(selector):
+    return f"document.querySelectorAll({selector!r}).length"
+
+
+def set_checked(browser, name):
+    browser.value(f"document.getElementById({name!r}).click()")
+    browser.until(IDLE)
 
 
 def what_is_shown(browser):
     check("the page draws itself", show(browser, URL, "study"))
     check("the sweep of the address is open", browser.value(text("summary-title")) == "study")
-    check("all sweeps are listed", browser.value("document.querySelectorAll('#sweeps button').length") == 3)
-    check("its counts are status'", browser.value(has("counts", "3 finished")))
+    check("all sweeps are listed", browser.value(elements("#sweeps button")) == 5)
+    check("its counts are status'", browser.until(has("counts", "3 finished")))
     check("what a rule has stopped is counted apart", browser.value(has("counts", "1 stopped by rule")))
     check("its runs are there", browser.value(ROWS) == 4)
     check("and why one was stopped", browser.value(has("run-rows", "stagnation: not risen")))
     check("settings in which they differ are columns", browser.value(column("ppo.epsilon")) == ["0.1", "0.2"] * 2)
+    check("with short names", browser.value("document.querySelector('#run-heads [data-key=\"ppo.epsilon\"]').textContent") == "eps")
     check("tags are shown", browser.value(column("tags"))[3] == "good" and browser.value(has("annotations", "paper")))
     check("notes are text, not markup", browser.value(has("run-rows", "<img src=x")) and not browser.value("window.hacked"))
-    check("the pinned run is marked", browser.value("document.querySelectorAll('#run-rows .pin').length") == 1)
-    check("DDR has a dot a run", browser.value("document.querySelectorAll('#scatter-chart .dot').length") == 4)
-    check("and says what colours mean", browser.value(has("scatter-legend", "stopped by rule")))
-    names = browser.value("[...document.getElementById('column').options].map(o => o.value)")
-    check("COM and epsilon can be drawn", {"com", "epsilon", "kl", "score"} <= set(names))
-    choose(browser, "column", "kl")
-    check("curves are drawn", browser.until(f"{DRAWN} === 4 && document.querySelector('#curve-chart svg').ariaLabel.startsWith('kl')"))
+    check("the pinned run is marked", browser.value(elements("#run-rows .pin")) == 1)
+    check("DDR has a dot a run", browser.until(elements("#scatter-chart .dot") + " === 4"))
+    check("and says what colors mean", browser.until(has("scatter-legend", "stopped by rule")))
     browser.picture(f"{FOLDER}/wide.png")
 
 
+def curves(browser):
+    check("several metrics are panels", browser.until(f"{DRAWN} === 2 && {elements('#panels .panel svg')} >= 3"))
+    check("the score is the first", browser.value("document.querySelector('#panels .title').textContent") == "solve rate")
+    check("a line is a setting, named by what differs", browser.value(legend()) == ["eps 0.1 2 runs", "eps 0.2 2 runs"])
+    check("no label has the seed or the algorithm", not browser.value(
+        "['train.seed', 'algo.name'].some(t => document.querySelector('#main').innerText.includes(t))"))
+    check("of two runs there is no band", browser.value(f"{PANEL}.querySelectorAll('.band').length") == 0)
+    choose(browser, "group", "none")
+    check("one line for all runs has a band", browser.until(f"{IDLE} && {DRAWN} === 1 && {PANEL}.querySelectorAll('.band').length === 1"))
+    browser.value(f"{PANEL}.querySelector('svg').focus()")
+    browser.press("ArrowRight")
+    check("the cursor tells mean, interval and runs", browser.value("/all runs: [-0-9.e]+ \\[[-0-9.e]+, [-0-9.e]+\\], n = 4/.test("
+                                                                    + text("tip") + ")"))
+    choose(browser, "group", "")
+    browser.until(f"{IDLE} && {DRAWN} === 2")
+    set_checked(browser, "single")
+    check("single runs are drawn thin", browser.until(f"{PANEL}.querySelectorAll('.faint').length === 4"))
+    choose(browser, "color", "ppo.epsilon")
+    colors = "new Set([...document.querySelectorAll('#scatter-chart .dot')].map(e => e.getAttribute('fill'))).size"
+    check("a setting colors dots", browser.until(f"{IDLE} && {colors} === 2 && {has('scatter-legend', 'eps 0.1')}"))
+    check("and lines", browser.value(f"new Set([...{PANEL}.querySelectorAll('.faint')].map(e => e.getAttribute('stroke'))).size") == 2)
+    choose(browser, "color", "")
+    set_checked(browser, "single")
+    path = f"{PANEL}.querySelector('.line').getAttribute('d')"
+    before = browser.value(path)
+    browser.value("(e => { e.value = 20; e.dispatchEvent(new Event('input')); })(document.getElementById('smooth'))")
+    check("smoothing changes a line", browser.value(f"{path} !== {before!r}") and browser.value(text("smooth-text")) == "20 %")
+    browser.value("(e => { e.value = 0; e.dispatchEvent(new Event('input')); })(document.getElementById('smooth'))")
+    check("and none gives it back", browser.value(path) == before)
+    set_checked(browser, "log-x")
+    check("an axis can be logarithmic", browser.value(f"{path} !== {before!r}"))
+    set_checked(browser, "log-x")
+    names = browser.value("[...document.getElementById('column').options].map(o => o.value)")
+    check("COM and epsilon can be drawn", {"com", "epsilon"} <= set(names))
+    choose(browser, "column", "epsilon")
+    epsilon = "#panels [data-column=epsilon]"
+    check("a metric is added as a panel", browser.until(f"{IDLE} && {elements(epsilon + ' svg')} === 1"))
+    browser.click(epsilon + " button")
+    check("and removed", browser.until(f"{IDLE} && {elements(epsilon)} === 0"))
+    browser.click("#legend [data-key='eps 0.1']")
+    check("a click on the legend hides a line", browser.until(f"{IDLE} && {DRAWN} === 1"))
+    browser.click("#legend [data-key='eps 0.1']")
+    browser.until(f"{IDLE} && {DRAWN} === 2")
+
+
+def programs_and_searches(browser):
+    check("a program's sweep is shown", show(browser, URL, "program"))
+    titles = browser.value("[...document.querySelectorAll('#panels .title')].map(e => e.textContent)")
+    check("its metrics are panels, their names text", "losses/<b>kl</b>" in titles and not browser.value(elements("#panels b")))
+    check("its settings name the lines", browser.value(legend()) == ["rate 0.1 3 runs", "rate 0.3 3 runs"])
+    check("without DDR there is no chart of it", browser.value("document.getElementById('scatter').hidden"))
+    check("a search is shown", show(browser, URL, "tune") and not browser.value("document.getElementById('search').hidden"))
+    check("each of its trials is a line", browser.value(elements("#parallel .trial")) == 8)
+    check("through its settings and the score", browser.value(elements("#parallel .axis")) == 3)
+    check("importance is told, or why not", browser.value(text("importance-note") + ".length > 20"))
+    browser.value("document.querySelector('#parallel svg').focus()")
+    browser.press("ArrowRight")
+    check("the keyboard goes through the trials", browser.value(has("tip", "rank 1 of 8")))
+    browser.press("Enter")
+    check("Enter compares a trial's runs", browser.until(f"{IDLE} && {elements('#compare-table thead button')} === 1"))
+    browser.picture(f"{FOLDER}/search.png")
+    browser.press("c")
+    show(browser, URL, "study")
+
+
 def keys(browser):
-    browser.value("document.querySelector('#curve-chart svg').focus()")
+    browser.value(f"{PANEL}.querySelector('svg').focus()")
     browser.press("ArrowRight")
     check("the keyboard moves the cursor of a chart", browser.value("!document.getElementById('tip').hidden && " + has("tip", "transitions")))
     browser.value("document.activeElement.blur()")
@@ -70,7 +147,7 @@ def keys(browser):
     check("x compares two", browser.until(f"{compared} === 2 && {DRAWN} === 2"))
     browser.click("#scatter-chart .dot:not(.chosen)")
     check("a click on a dot compares its run", browser.until(f"{compared} === 3"))
-    check("what differs is shown", browser.value(has("compare-table", "ppo.epsilon")))
+    check("what differs is shown", browser.value(has("compare-table", "eps")))
     browser.picture(f"{FOLDER}/compared.png")
     browser.press("c")
     check("c compares none", browser.until("document.getElementById('compare').hidden"))
@@ -99,13 +176,19 @@ def keys(browser):
     check("a tag leaves what has it", browser.until(f"{ROWS} === 4 - 3 && document.querySelectorAll('#sweeps button').length === 1"))
     choose(browser, "tag", "")
     browser.until(f"{ROWS} === 4")
+    check("every column sorts", browser.value("[...document.querySelectorAll('#run-heads th')].slice(1).every(e => e.querySelector('button'))"))
+    browser.click("#run-heads [data-key=reason]")
+    check("text sorts too, empty cells last", browser.until(f"{IDLE} && {column('reason')}[0].startsWith('stagnation')"))
     browser.click("#run-heads [data-key='ppo.epsilon']")
     check("a header sorts", browser.until(f"{column('ppo.epsilon')}.join() === '0.1,0.1,0.2,0.2'"))
     browser.click("#run-heads [data-key='ppo.epsilon']")
     check("and again the other way round", browser.until(f"{column('ppo.epsilon')}.join() === '0.2,0.2,0.1,0.1'"))
     browser.value("document.activeElement.blur()")
     browser.press("[")
-    check("[ goes to another sweep", browser.until(f"{text('summary-title')} === 'long'"))
+    check("[ goes to another sweep", browser.until(f"{text('summary-title')} === 'program'"))
+    browser.until(IDLE)
+    browser.press("[")
+    browser.until(f"{text('summary-title')} === 'long'")
     check("every control can be reached and has a name", browser.value(
         "[...document.querySelectorAll('button, select, input, a[href], summary')].every(e => e.tabIndex >= 0 && "
         "(e.ariaLabel || e.textContent || (e.labels && e.labels.length)))"))
@@ -116,12 +199,12 @@ def keys(browser):
 
 def growth(browser):
     show(browser, URL, "long")
-    choose(browser, "column", "kl")
     browser.value("window.same = 1")
-    shown = "document.querySelector('#curve-chart .cursor') && Number(document.querySelector('#run-rows [data-column=iteration]').textContent.split(' ')[0])"
+    shown = "Number(document.querySelector('#run-rows [data-column=iteration]').textContent.split(' ')[0])"
     browser.until(f"{DRAWN} === 1")
-    before, path = browser.value(shown), browser.value("document.querySelector('#curve-chart path').getAttribute('d')")
-    check("a running sweep's curve grows", browser.until(f"document.querySelector('#curve-chart path').getAttribute('d') !== {path!r}"))
+    path = f"{PANEL}.querySelector('.line').getAttribute('d')"
+    before, drawn = browser.value(shown), browser.value(path)
+    check("a running sweep's curve grows", browser.until(f"{path} !== {drawn!r}"))
     check("so does its count of iterations", browser.until(f"({shown}) > {before}"))
     check("without the page being loaded again", browser.value("window.same === 1"))
 
@@ -140,7 +223,7 @@ def sizes(browser):
     for name, width, height, dark in (("narrow", 390, 844, False), ("dark", 1280, 900, True), ("narrow_dark", 390, 844, True)):
         check(f"{name}: the page draws itself", show(browser, URL, "study", width, height, dark))
         check(f"{name}: nothing is wider than the window", browser.value("document.documentElement.scrollWidth <= innerWidth"))
-        check(f"{name}: runs and curves are there", browser.value(ROWS) == 4 and browser.value(DRAWN) == 4)
+        check(f"{name}: runs and curves are there", browser.value(ROWS) == 4 and browser.value(DRAWN) == 2)
         check(f"{name}: text can be read (contrast of 4.5 at least)", browser.value(CONTRAST) >= 4.5)
         check(f"{name}: its colours are the system's", (browser.value("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)") != dark)
         browser.picture(f"{FOLDER}/{name}.png")
@@ -164,7 +247,7 @@ def main():
         return
     try:
         browser.call("Browser.getVersion")
-        for part in (what_is_shown, keys, growth, sizes, control):
+        for part in (what_is_shown, curves, programs_and_searches, keys, growth, sizes, control):
             part(browser)
         check("the console is silent: " + "; ".join(browser.console), not browser.console)
     except Absent as reason:

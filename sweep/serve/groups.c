@@ -1,0 +1,111 @@
+/* Selects and groups runs by the functions of analysis/runs (groups.h). */
+#include "sweep/serve/groups.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/runs/lines.h"
+#include "analysis/runs/tasks.h"
+#include "core/memory.h"
+
+/* ---- runs -------------------------------------------------------------------------------------------------------- */
+
+typedef struct Place { const char *id; size_t index; } Place;
+
+static int compare_places(const void *a, const void *b) {
+  const Place *x = a, *y = b;
+  return strcmp(x->id, y->id);
+}
+
+static void find_places(ServeGroups *groups, const SweepProgress *progress) {
+  Place *places = core_memory_allocate((progress->runs + 1) * sizeof *places);
+  for (size_t i = 0; i < progress->runs; i++) places[i] = (Place){progress->run[i].id, i};
+  qsort(places, progress->runs, sizeof *places, compare_places);
+  groups->index = core_memory_allocate((groups->selection.count + 1) * sizeof *groups->index);
+  for (size_t r = 0; r < groups->selection.count; r++) {
+    const Place wanted = {groups->selection.runs[r].id, 0};
+    const Place *found = bsearch(&wanted, places, progress->runs, sizeof *places, compare_places);
+    groups->index[r] = found ? found->index : SIZE_MAX;
+  }
+  free(places);
+}
+
+static int count_runs(StoreDatabase *database, const char *sweep, int64_t *runs) {
+  StoreQuery *query;
+  bool has_row = false;
+  *runs = 0;
+  TRY(store_query_open(database, "SELECT count(*) FROM sweep_run JOIN run ON run.id = run_id WHERE sweep = ?1"
+                       " AND config IS NOT NULL", &query));
+  store_query_bind_text(query, 1, sweep);
+  const int code = store_query_step(query, &has_row);
+  if (code == CORE_OK && has_row) *runs = store_query_int(query, 0);
+  store_query_close(&query);
+  return code;
+}
+
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
+
+static int find_varied(ServeGroups *groups) {
+  AnalysisGrouping all = {0};
+  TRY(analysis_group_runs(&groups->selection, NULL, &all));
+  groups->varied = core_memory_allocate((all.key_count + 1) * sizeof *groups->varied);
+  groups->varied_count = all.key_count;
+  for (size_t k = 0; k < all.key_count; k++) groups->varied[k] = all.keys[k];
+  analysis_grouping_free(&all);
+  return CORE_OK;
+}
+
+/* Explains the last scores by settings, as `analyze curves` does. */
+static int limit_lines(ServeGroups *groups, const ServeSweep *sweep) {
+  const size_t runs = groups->selection.count, before = groups->grouping.count;
+  double *score = core_memory_allocate((runs + 1) * sizeof *score);
+  for (size_t r = 0; r < runs; r++)
+    score[r] = groups->index[r] == SIZE_MAX ? NAN : sweep->result[groups->index[r]].last;
+  const int code = analysis_lines_limit(&groups->selection, &groups->grouping, score);
+  groups->is_limited = groups->grouping.count < before;
+  free(score);
+  return code;
+}
+
+static int make_groups(ServeGroups *groups, StoreDatabase *database, const ServeSweep *sweep, const char *keys) {
+  const SweepProgress *progress = &sweep->view->progress;
+  TRY(analysis_select_runs(database, progress->name, NULL, 0, &groups->selection));
+  find_places(groups, progress);
+  groups->task = core_memory_allocate((groups->selection.count + 1) * sizeof *groups->task);
+  groups->tasks = analysis_tasks_find(&groups->selection, groups->task);
+  TRY(find_varied(groups));
+  TRY(analysis_group_runs(&groups->selection, keys, &groups->grouping));
+  return keys ? CORE_OK : limit_lines(groups, sweep);
+}
+
+int serve_groups_read(ServeGroups *groups, StoreDatabase *database, const ServeSweep *sweep, const char *keys) {
+  CoreText key = {0};
+  int64_t runs;
+  const char *name = sweep->view->progress.name;
+  TRY(count_runs(database, name, &runs));
+  core_text_appendf(&key, "%s\n%s\n%lld %lld", name, keys ? keys : "", (long long)sweep->label_version,
+                    (long long)runs);
+  if (groups->is_limited) core_text_appendf(&key, " %lld", (long long)sweep->results_version);
+  if (groups->key && strcmp(groups->key, core_text_string(&key)) == 0) {
+    core_text_free(&key);
+    return CORE_OK;
+  }
+  serve_groups_free(groups);
+  const int code = runs > 0 ? make_groups(groups, database, sweep, keys) : CORE_OK;
+  if (groups->is_limited) core_text_appendf(&key, " %lld", (long long)sweep->results_version);
+  if (code == CORE_OK) groups->key = key.data;
+  else core_text_free(&key);
+  if (code != CORE_OK) serve_groups_free(groups);
+  return code;
+}
+
+void serve_groups_free(ServeGroups *groups) {
+  analysis_grouping_free(&groups->grouping);
+  analysis_selection_free(&groups->selection);
+  free(groups->key);
+  free(groups->index);
+  free(groups->task);
+  free(groups->varied);
+  *groups = (ServeGroups){0};
+}

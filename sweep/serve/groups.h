@@ -1,0 +1,27 @@
+/* Runs of a sweep grouped by their settings, as `analyze curves` groups them. Kept from one request to the next. */
+#ifndef SWEEP_SERVE_GROUPS_H
+#define SWEEP_SERVE_GROUPS_H
+#include "analysis/runs/group.h"
+#include "sweep/serve/reader.h"
+#include "sweep/serve/snapshot.h"
+
+/* Zero-initialize. */
+typedef struct ServeGroups {
+  char *key;                   /* sweep, keys and the versions of what the groups were made from; NULL: empty */
+  AnalysisSelection selection;
+  AnalysisGrouping grouping;
+  size_t *index;               /* [run of the selection] run of the sweep; SIZE_MAX: not in its manifest */
+  size_t *task;                /* [run of the selection] */
+  size_t tasks;
+  const CoreConfigRow **varied; /* [varied_count] settings in which the runs differ, without the seed */
+  size_t varied_count;
+  bool is_limited;             /* lines stand for several settings, of which they show the one that explains most */
+} ServeGroups;
+
+/* Groups the runs that results.db has of the sweep. keys: "KEY,KEY", "none" (one group) or NULL: all settings that
+ * differ, or where those are too many, the one that explains most of the scores. Leaves the selection empty while the
+ * database has no run. CORE_USAGE: unknown key. */
+int serve_groups_read(ServeGroups *groups, StoreDatabase *database, const ServeSweep *sweep, const char *keys);
+void serve_groups_free(ServeGroups *groups);
+
+#endif

@@ -1,0 +1,213 @@
+/* Answers about a search: its trials as parallel coordinates, and how much of the scores each setting explains, by the
+ * functions of `analyze search` (routes.h). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/runs/measures.h"
+#include "analysis/runs/tasks.h"
+#include "analysis/runs/trials.h"
+#include "core/memory.h"
+#include "sweep/serve/routes.h"
+
+enum { TRIALS_MAX = 1000, EXPLAINED_MAX = 400 /* trials that importance is computed from */ };
+
+typedef struct Study {
+  const ServeSweep *sweep;
+  const ServeGroups *groups;
+  AnalysisTrials trials;
+  AnalysisMeasure measure;
+  AnalysisMeasured *measured; /* [run of the selection]; NULL: the scores of the snapshot do */
+  AnalysisInterval *score;    /* [trial] */
+  bool *is_bad;               /* [trial] has a run that failed or diverged */
+  size_t *order;              /* [ranked] trials, the best first */
+  size_t ranked;
+} Study;
+
+/* ---- scores ------------------------------------------------------------------------------------------------------ */
+
+/* A run's score without reading all its rows where the snapshot has it. */
+static double run_value(const Study *study, size_t run) {
+  const size_t index = study->groups->index[run];
+  if (study->measured) return study->measured[run].value[study->measure];
+  if (index == SIZE_MAX) return NAN;
+  const ServeResult *result = &study->sweep->result[index];
+  return study->measure == ANALYSIS_MEASURE_best ? result->best
+         : study->measure == ANALYSIS_MEASURE_ddr ? result->ddr
+                                                  : result->last;
+}
+
+static int read_measures(const ServeAsked *asked, Study *study) {
+  const AnalysisMeasure measure = study->measure;
+  if (measure == ANALYSIS_MEASURE_final || measure == ANALYSIS_MEASURE_best || measure == ANALYSIS_MEASURE_ddr)
+    return CORE_OK;
+  return analysis_measures_read(asked->serve->reader.database, &study->groups->selection, NULL, 0, &study->measured);
+}
+
+static void score_trials(Study *study) {
+  const AnalysisSelection *selection = &study->groups->selection;
+  const size_t count = study->trials.count;
+  double *value = core_memory_allocate((selection->count + 1) * sizeof *value);
+  size_t *task = core_memory_allocate((selection->count + 1) * sizeof *task);
+  const AnalysisRange range =
+    study->measured ? analysis_measure_range(study->measure, study->measured, NULL, selection->count)
+                    : (AnalysisRange){-INFINITY, INFINITY, study->measure == ANALYSIS_MEASURE_ddr};
+  study->score = core_memory_allocate((count + 1) * sizeof *study->score);
+  study->is_bad = core_memory_zero_allocate(count + 1, sizeof *study->is_bad);
+  for (size_t t = 0; t < count; t++) {
+    const AnalysisTrial *trial = &study->trials.trials[t];
+    for (size_t i = 0; i < trial->count; i++) {
+      const StoreStatus status = selection->runs[trial->runs[i]].status;
+      value[i] = run_value(study, trial->runs[i]);
+      task[i] = study->groups->task[trial->runs[i]];
+      study->is_bad[t] |= status == STORE_DIVERGED || status == STORE_FAILED;
+    }
+    study->score[t] =
+      analysis_tasks_interval(value, task, trial->count, study->groups->tasks, ANALYSIS_AGGREGATE_MEAN, range);
+  }
+  free(value);
+  free(task);
+}
+
+static int compare_trials(const void *a, const void *b, void *context) {
+  const Study *study = context;
+  const size_t x = *(const size_t *)a, y = *(const size_t *)b;
+  const double sign = study->trials.space.minimise ? 1 : -1;
+  const double p = sign * study->score[x].center, q = sign * study->score[y].center;
+  return p != q ? (p > q) - (p < q) : (x > y) - (x < y);
+}
+
+static void rank_trials(Study *study) {
+  study->order = core_memory_allocate((study->trials.count + 1) * sizeof *study->order);
+  for (size_t t = 0; t < study->trials.count; t++)
+    if (isfinite(study->score[t].center) && !study->is_bad[t]) study->order[study->ranked++] = t;
+  qsort_r(study->order, study->ranked, sizeof *study->order, compare_trials, study);
+}
+
+/* ---- importance -------------------------------------------------------------------------------------------------- */
+
+/* Explains the scores of the ranked trials, or of some evenly spread over the ranks. DDR counts by its logarithm. */
+static double explain(const Study *study, double *importance, size_t *used) {
+  const size_t n = study->ranked < EXPLAINED_MAX ? study->ranked : EXPLAINED_MAX;
+  double *score = core_memory_allocate((n + 1) * sizeof *score);
+  size_t *list = core_memory_allocate((n + 1) * sizeof *list), kept = 0;
+  for (size_t i = 0; i < n; i++) {
+    const size_t t = study->order[i * study->ranked / n];
+    const double value = study->trials.space.is_log ? log(study->score[t].center) : study->score[t].center;
+    if (!isfinite(value)) continue;
+    score[kept] = value;
+    list[kept++] = t;
+  }
+  const double explained = analysis_trials_importance(&study->trials, list, score, kept, 0, importance, NULL);
+  free(score);
+  free(list);
+  *used = kept;
+  return explained;
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+/* The texts along an axis: its choices, or both ends and the middle of its range. */
+static json_t *ticks_json(const CoreSearchAxis *axis) {
+  static const double units[] = {0, 0.5, 1 - 1e-12};
+  json_t *ticks = json_array();
+  CoreText text = {0};
+  for (size_t c = 0; c < axis->choice_count; c++)
+    json_array_append_new(ticks, json_pack("[f, s]", ((double)c + 0.5) / (double)axis->choice_count, axis->choices[c]));
+  for (size_t i = 0; i < 3 && !axis->choices; i++) {
+    core_text_clear(&text);
+    core_search_value(axis, units[i], &text);
+    json_array_append_new(ticks, json_pack("[f, s]", units[i] > 0.5 ? 1.0 : units[i], core_text_string(&text)));
+  }
+  core_text_free(&text);
+  return ticks;
+}
+
+static json_t *axes_json(const Study *study, const double *importance) {
+  const CoreSearch *space = &study->trials.space;
+  json_t *list = json_array();
+  for (size_t a = 0; a < space->count; a++)
+    json_array_append_new(list, json_pack("{s:s, s:s, s:f, s:b, s:o}", "name", space->axes[a].row->name, "label",
+                                          analysis_key_name(space->axes[a].row), "importance", importance[a], "log",
+                                          space->axes[a].is_log, "tick", ticks_json(&space->axes[a])));
+  return list;
+}
+
+static json_t *trial_json(const Study *study, size_t t) {
+  const CoreSearch *space = &study->trials.space;
+  const AnalysisTrial *trial = &study->trials.trials[t];
+  json_t *units = json_array(), *values = json_array(), *runs = json_array();
+  CoreText text = {0};
+  for (size_t a = 0; a < space->count; a++) {
+    const double coordinate = trial->coordinate[a];
+    core_text_clear(&text);
+    json_array_append_new(units, isnan(coordinate) ? json_null()
+                                                   : core_json_real(core_search_unit(&space->axes[a], coordinate)));
+    json_array_append_new(values, isnan(coordinate) ? json_null()
+                                                    : core_json_text(core_search_value_at(&space->axes[a], coordinate,
+                                                                                          &text)));
+  }
+  for (size_t i = 0; i < trial->count; i++)
+    json_array_append_new(runs, core_json_text(study->groups->selection.runs[trial->runs[i]].id));
+  core_text_free(&text);
+  return json_pack("{s:I, s:f, s:f, s:f, s:I, s:o, s:o, s:o}", "trial", (json_int_t)t, "value",
+                   study->score[t].center, "low", study->score[t].low, "high", study->score[t].high, "n",
+                   (json_int_t)study->score[t].n, "unit", units, "text", values, "run", runs);
+}
+
+static json_t *names_json(const SweepSpec *spec) {
+  json_t *names = json_array();
+  for (size_t i = 0; i < spec->search_count; i++) json_array_append_new(names, core_json_text(spec->searches[i].name));
+  return names;
+}
+
+static json_t *study_json(const Study *study) {
+  const CoreSearch *space = &study->trials.space;
+  double importance[CORE_SEARCH_AXES_MAX];
+  json_t *trials = json_array();
+  size_t used;
+  const double explained = explain(study, importance, &used);
+  for (size_t i = 0; i < study->ranked && i < TRIALS_MAX; i++)
+    json_array_append_new(trials, trial_json(study, study->order[i]));
+  return json_pack("{s:s, s:o, s:s, s:s, s:s, s:s, s:b, s:I, s:I, s:I, s:f, s:I, s:o, s:o}", "search",
+                   study->trials.name, "searches", names_json(&study->sweep->view->members.spec), "method",
+                   core_search_method_name(space->method), "goal", space->minimise ? "min" : "max", "measure",
+                   analysis_measure_name(study->measure), "title", analysis_measure_words(study->measure), "log",
+                   space->is_log, "trials", (json_int_t)study->trials.count, "wanted", (json_int_t)space->trials,
+                   "ranked", (json_int_t)study->ranked, "explained", explained, "explained_from", (json_int_t)used,
+                   "axis", axes_json(study, importance), "trial", trials);
+}
+
+/* ---- the answer -------------------------------------------------------------------------------------------------- */
+
+static int fill_study(const ServeAsked *asked, const char *search, Study *study, json_t **value) {
+  const AnalysisSelection *selection = &study->groups->selection;
+  const char *sweep = study->sweep->view->progress.name;
+  TRY(analysis_trials_read(asked->serve->reader.database, selection, sweep, search, &study->trials));
+  TRY(analysis_measure_find(study->trials.space.measure, &study->measure));
+  TRY(read_measures(asked, study));
+  score_trials(study);
+  rank_trials(study);
+  *value = study_json(study);
+  return CORE_OK;
+}
+
+int serve_answer_search(const ServeAsked *asked, json_t **value) {
+  Study study = {.groups = &asked->serve->groups};
+  ServeReader *reader = &asked->serve->reader;
+  const char *search = serve_request_argument(asked->request, "search");
+  TRY(serve_asked_sweep(asked, &study.sweep));
+  const SweepSpec *spec = &study.sweep->view->members.spec;
+  if (spec->search_count == 0) return core_error(SERVE_ABSENT, "the sweep has no search");
+  if (!search || !*search) search = spec->searches[0].name;
+  TRY(serve_reader_open(reader));
+  TRY(serve_groups_read(&asked->serve->groups, reader->database, study.sweep, NULL));
+  if (study.groups->selection.count == 0) return core_error(SERVE_ABSENT, "results.db has no run of this sweep yet");
+  const int code = fill_study(asked, search, &study, value);
+  analysis_trials_free(&study.trials);
+  free(study.measured);
+  free(study.score);
+  free(study.is_bad);
+  free(study.order);
+  return code;
+}

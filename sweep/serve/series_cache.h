@@ -1,0 +1,43 @@
+/* Curves of runs that were read before, so that while a sweep trains only runs with new rows are read again. */
+#ifndef SWEEP_SERVE_SERIES_CACHE_H
+#define SWEEP_SERVE_SERIES_CACHE_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/runs/curve.h"
+#include "core/config/config.h"
+
+enum { SERVE_SERIES_CACHE_METRICS = 24, SERVE_SERIES_CACHE_POINTS = 4 << 20 /* 64 MB */ };
+
+typedef struct ServeSeriesCacheEntry {
+  uint64_t run;                /* id as a number */
+  int64_t last;                /* last iteration of the run when it was read; -1: free */
+  AnalysisCurve curve;
+} ServeSeriesCacheEntry;
+
+/* Curves of one metric over one axis. */
+typedef struct ServeSeriesCacheMetric {
+  char *name;                  /* NULL: free */
+  ServeSeriesCacheEntry *entries; /* [capacity], hashed by run with linear probing */
+  size_t count, capacity;
+  int64_t used;                /* larger: used later */
+} ServeSeriesCacheMetric;
+
+/* Zero-initialize. */
+typedef struct ServeSeriesCache {
+  ServeSeriesCacheMetric metrics[SERVE_SERIES_CACHE_METRICS];
+  int64_t uses;
+  size_t points;
+} ServeSeriesCache;
+
+/* The curves of a metric; the one that was used least recently makes room for a new one. */
+ServeSeriesCacheMetric *serve_series_cache_metric(ServeSeriesCache *cache, const char *name);
+/* Copies the curve of a run that was read up to `last`. false: there is none. */
+bool serve_series_cache_find(const ServeSeriesCacheMetric *metric, const char *run, int64_t last,
+                             AnalysisCurve *curve);
+/* Keeps a copy, if need be in place of the metric that was used least recently. */
+void serve_series_cache_keep(ServeSeriesCache *cache, ServeSeriesCacheMetric *metric, const char *run, int64_t last,
+                             const AnalysisCurve *curve);
+void serve_series_cache_free(ServeSeriesCache *cache);
+
+#endif
