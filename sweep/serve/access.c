@@ -1,4 +1,4 @@
-/* Tokens, hosts and origins (access.h). */
+/* Tokens, hosts and origins. */
 #include "sweep/serve/access.h"
 
 #include <fcntl.h>
@@ -11,17 +11,17 @@
 
 #include "core/files.h"
 
-static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+static const char token_characters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-int serve_token_make(char token[SERVE_TOKEN]) {
+int serve_token_create(char token[SERVE_TOKEN]) {
   unsigned char random[16];
-  if (sodium_init() < 0) return core_error(CORE_FAIL, "libsodium cannot be initialised");
+  if (sodium_init() < 0) return core_error(CORE_FAIL, "cannot initialize libsodium");
   randombytes_buf(random, sizeof random);
   sodium_bin2hex(token, SERVE_TOKEN, random, sizeof random);
   return CORE_OK;
 }
 
-static int write_new(const char *path, const char *token) {
+static int write_token(const char *path, const char *token) {
   const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return core_error_errno(CORE_FAIL, "--token-file: cannot write %s", path);
   const bool written = dprintf(fd, "%s\n", token) == (int)strlen(token) + 1;
@@ -29,28 +29,27 @@ static int write_new(const char *path, const char *token) {
   return core_error_errno(CORE_FAIL, "--token-file: cannot write %s", path);
 }
 
-int serve_token_keep(const char *path, char token[SERVE_TOKEN]) {
+int serve_token_load(const char *path, char token[SERVE_TOKEN]) {
   struct stat status;
   char *text;
   size_t size;
   if (!core_files_exists(path)) {
-    TRY(serve_token_make(token));
-    return write_new(path, token);
+    TRY(serve_token_create(token));
+    return write_token(path, token);
   }
   if (stat(path, &status) == 0 && (status.st_mode & 077))
-    return core_error(CORE_USAGE, "--token-file: others may read %s; take that right from them: chmod 600 %s", path,
-                      path);
+    return core_error(CORE_USAGE, "--token-file: %s can be read by other users; run: chmod 600 %s", path, path);
   TRY(core_files_read(path, 4096, &text, &size));
   const size_t length = strcspn(text, "\r\n");
-  const bool good = length >= SERVE_TOKEN_LEAST && length < SERVE_TOKEN && strspn(text, letters) >= length;
-  if (good) snprintf(token, SERVE_TOKEN, "%.*s", (int)length, text);
+  const bool is_valid = length >= SERVE_TOKEN_MIN && length < SERVE_TOKEN && strspn(text, token_characters) >= length;
+  if (is_valid) snprintf(token, SERVE_TOKEN, "%.*s", (int)length, text);
   free(text);
-  return good ? CORE_OK
-              : core_error(CORE_USAGE, "--token-file: the first line of %s is no token: 16 to 64 letters, digits, '-' "
-                                       "and '_'; remove the file, and one is made", path);
+  return is_valid ? CORE_OK
+              : core_error(CORE_USAGE, "--token-file: the first line of %s is not a token: expected 16 to 64 letters, "
+                                       "digits, '-' and '_'; remove the file to create a new token", path);
 }
 
-/* Hashes of equal length are compared, so that neither length nor place of a difference changes the time. */
+/* Compares hashes, so that the time depends neither on the length nor on the position of a difference. */
 static bool is_same(const char *a, const char *b) {
   unsigned char hash[2][32];
   crypto_generichash(hash[0], sizeof hash[0], (const unsigned char *)a, strlen(a), NULL, 0);
@@ -58,12 +57,12 @@ static bool is_same(const char *a, const char *b) {
   return sodium_memcmp(hash[0], hash[1], sizeof hash[0]) == 0;
 }
 
-bool serve_token_is_given(const char *token, const char *authorization, const char *argument) {
+bool serve_token_is_valid(const char *token, const char *authorization, const char *argument) {
   static const char scheme[] = "Bearer ";
-  const bool bears = authorization && strncmp(authorization, scheme, strlen(scheme)) == 0;
-  const bool first = is_same(token, bears ? authorization + strlen(scheme) : "");
-  const bool second = is_same(token, argument ? argument : "");
-  return first | second;
+  const bool is_bearer = authorization && strncmp(authorization, scheme, strlen(scheme)) == 0;
+  const bool in_header = is_same(token, is_bearer ? authorization + strlen(scheme) : "");
+  const bool in_argument = is_same(token, argument ? argument : "");
+  return in_header | in_argument;
 }
 
 bool serve_host_is_loopback(const char *host) {
@@ -79,7 +78,7 @@ bool serve_host_is_loopback(const char *host) {
   return false;
 }
 
-bool serve_origin_is_own(const char *origin, const char *fetch_site, const char *host) {
+bool serve_origin_is_same(const char *origin, const char *fetch_site, const char *host) {
   static const char scheme[] = "http://";
   if (fetch_site && strcmp(fetch_site, "same-origin") != 0) return false;
   if (!origin) return true;

@@ -1,6 +1,6 @@
-/* What --control allows: stop and retry. Each is this program's own command (`sweep stop`, `sweep retry`, `sweep
- * submit --local`) started as a process of its own, without a shell, with names that the workspace is known to have.
- * The server does not wait for it; what it said can be read afterwards. */
+/* Actions of --control: stop and retry. Each runs a command of this program (`sweep stop`, `sweep retry`, `sweep submit
+ * --local`) as a child process, without a shell and with names that exist in the workspace. The server does not wait
+ * for it; its output can be read afterwards. */
 #ifndef SWEEP_SERVE_ACTION_H
 #define SWEEP_SERVE_ACTION_H
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 
 #include "core/json.h"
 
-enum { SERVE_ACTIONS = 16 /* that are remembered */, SERVE_ACTIONS_AT_ONCE = 4 };
+enum { SERVE_ACTIONS = 16 /* remembered */, SERVE_ACTIONS_RUNNING_MAX = 4 };
 
 typedef enum ServeVerb { SERVE_STOP, SERVE_RETRY } ServeVerb;
 
@@ -16,24 +16,24 @@ typedef struct ServeAction {
   int64_t number;             /* 1, 2, ...; 0: none */
   ServeVerb verb;
   char sweep[72], run[24];    /* run: "" for the whole sweep */
-  pid_t process;              /* 0: has ended */
-  int output;                 /* a file in memory with what it said; -1: taken into `said` */
+  pid_t pid;                  /* 0: has exited */
+  int output_fd;              /* memory file with stdout and stderr; -1: already in `output` */
   int exit_code;
   double started_unix_s;
-  CoreText said;
+  CoreText output;
 } ServeAction;
 
-typedef struct ServeActions { ServeAction of[SERVE_ACTIONS]; int64_t count; } ServeActions; /* zero-initialise */
+typedef struct ServeActions { ServeAction list[SERVE_ACTIONS]; int64_t count; } ServeActions; /* zero-initialize */
 
-/* Of sweep `sweep`, or of its run `run` (NULL: all). `is_steered`: by `sweep cancel` and `sweep retry`, which are for
- * what Slurm has, and for runs that a rule has stopped; else by `sweep stop` and `sweep submit --local`. CORE_FAIL:
- * it cannot be started, or too many are under way. */
-int serve_action_start(ServeActions *actions, const char *root, ServeVerb verb, bool is_steered, const char *sweep,
+/* Starts an action on a sweep, or on its run `run` (NULL: all runs). uses_retry: by `sweep cancel` and `sweep retry`,
+ * for runs on Slurm and runs that a rule has stopped; else by `sweep stop` and `sweep submit --local`. CORE_FAIL: it
+ * cannot be started, or too many actions are running. */
+int serve_action_start(ServeActions *actions, const char *root, ServeVerb verb, bool uses_retry, const char *sweep,
                        const char *run, int64_t *number);
 /* Lists the remembered actions, the latest first: [{"id", "action", "sweep", "run", "started_unix_s", "state",
  * "exit_code", "output"}]. *ended: whether one has ended since the last call. */
 json_t *serve_action_list(ServeActions *actions, bool *ended);
-/* Waits for those under way. */
+/* Waits for running actions and frees all. */
 void serve_action_free(ServeActions *actions);
 
 #endif

@@ -1,10 +1,10 @@
-/* A few dozen entries, looked through one by one (cache.h). */
+/* A few dozen entries, searched one by one. */
 #include "sweep/serve/cache.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void drop(ServeCache *cache, ServeCacheEntry *entry) {
+static void clear_entry(ServeCache *cache, ServeCacheEntry *entry) {
   cache->bytes -= entry->body.length;
   free(entry->key);
   core_text_free(&entry->body);
@@ -22,26 +22,26 @@ bool serve_cache_find(ServeCache *cache, const char *key, int64_t version, CoreT
   return false;
 }
 
-/* The entry of this key, else a free one, else the one used least lately. */
-static ServeCacheEntry *choose(ServeCache *cache, const char *key) {
-  ServeCacheEntry *chosen = &cache->entry[0];
+/* Selects the entry of the key, or a free one, or the least recently used one. */
+static ServeCacheEntry *select_entry(ServeCache *cache, const char *key) {
+  ServeCacheEntry *selected = &cache->entry[0];
   for (size_t i = 0; i < SERVE_CACHE_ENTRIES; i++) {
     ServeCacheEntry *entry = &cache->entry[i];
     if (entry->key && strcmp(entry->key, key) == 0) return entry;
-    if (entry->used < chosen->used) chosen = entry;
+    if (entry->used < selected->used) selected = entry;
   }
-  return chosen;
+  return selected;
 }
 
-void serve_cache_keep(ServeCache *cache, const char *key, int64_t version, const CoreText *body) {
+void serve_cache_put(ServeCache *cache, const char *key, int64_t version, const CoreText *body) {
   if (body->length > SERVE_CACHE_BYTES) return;
-  ServeCacheEntry *entry = choose(cache, key);
-  drop(cache, entry);
+  ServeCacheEntry *entry = select_entry(cache, key);
+  clear_entry(cache, entry);
   while (cache->bytes + body->length > SERVE_CACHE_BYTES) {
     ServeCacheEntry *oldest = NULL;
     for (size_t i = 0; i < SERVE_CACHE_ENTRIES; i++)
       if (cache->entry[i].key && (!oldest || cache->entry[i].used < oldest->used)) oldest = &cache->entry[i];
-    drop(cache, oldest);
+    clear_entry(cache, oldest);
   }
   *entry = (ServeCacheEntry){.key = core_text_duplicate(key), .version = version, .used = ++cache->uses};
   core_text_append_bytes(&entry->body, core_text_string(body), body->length);
@@ -49,5 +49,5 @@ void serve_cache_keep(ServeCache *cache, const char *key, int64_t version, const
 }
 
 void serve_cache_free(ServeCache *cache) {
-  for (size_t i = 0; i < SERVE_CACHE_ENTRIES; i++) drop(cache, &cache->entry[i]);
+  for (size_t i = 0; i < SERVE_CACHE_ENTRIES; i++) clear_entry(cache, &cache->entry[i]);
 }

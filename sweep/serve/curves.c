@@ -109,12 +109,12 @@ static int add_metrics(StoreDatabase *database, const char *run, json_t *list) {
   return code;
 }
 
-int serve_answer_columns(const ServeAsked *asked, json_t **value) {
+int serve_api_columns(const ServeContext *context, json_t **value) {
   const ServeSweep *sweep = NULL;
-  ServeReader *reader = &asked->serve->reader;
-  const char *name = serve_request_argument(asked->request, "sweep");
+  ServeReader *reader = &context->serve->reader;
+  const char *name = serve_request_argument(context->request, "sweep");
   char run[CORE_RUN_ID];
-  if (name && *name) TRY(serve_asked_sweep(asked, &sweep));
+  if (name && *name) TRY(serve_argument_sweep(context, &sweep));
   find_furthest(sweep, run);
   StoreDatabase *database = *run && serve_reader_open(reader) == CORE_OK ? reader->database : NULL;
   *value = json_array();
@@ -373,11 +373,11 @@ static json_t *panel_json(const CurvesRequest *request, const Panel *panel) {
   return value;
 }
 
-static int answer_groups(const ServeAsked *asked, CurvesRequest *request, json_t **value) {
+static int answer_groups(const ServeContext *context, CurvesRequest *request, json_t **value) {
   const ServeSweep *sweep;
-  ServeGroups *groups = &asked->serve->groups;
-  const char *keys = serve_request_argument(asked->request, "group");
-  TRY(serve_asked_sweep(asked, &sweep));
+  ServeGroups *groups = &context->serve->groups;
+  const char *keys = serve_request_argument(context->request, "group");
+  TRY(serve_argument_sweep(context, &sweep));
   if (request->series.database) TRY(serve_groups_read(groups, request->series.database, sweep, keys));
   else serve_groups_free(groups);
   Panel panel = {.groups = groups};
@@ -393,11 +393,11 @@ static int answer_groups(const ServeAsked *asked, CurvesRequest *request, json_t
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
-static int read_request(const ServeAsked *asked, CurvesRequest *request) {
-  const char *x = serve_request_argument(asked->request, "x"), *log = serve_request_argument(asked->request, "log");
+static int read_request(const ServeContext *context, CurvesRequest *request) {
+  const char *x = serve_request_argument(context->request, "x"), *log = serve_request_argument(context->request, "log");
   int64_t has_runs;
-  request->run_ids = serve_request_argument(asked->request, "run");
-  request->column = serve_request_argument(asked->request, "column");
+  request->run_ids = serve_request_argument(context->request, "run");
+  request->column = serve_request_argument(context->request, "column");
   if (!request->column || !*request->column) request->column = serve_series_score;
   if (log && *log && strcmp(log, "x") != 0 && strcmp(log, "y") != 0 && strcmp(log, "xy") != 0)
     return core_error(CORE_USAGE, "log: expected x, y or xy");
@@ -406,17 +406,17 @@ static int read_request(const ServeAsked *asked, CurvesRequest *request) {
   request->series.is_log_x = request->is_log_x;
   if (x && *x && analysis_abscissa_find(x, &request->series.x) != CORE_OK)
     return core_error(CORE_USAGE, "x: expected transitions, iteration or wall_seconds");
-  TRY(serve_asked_int(asked, "runs", 0, 1, 0, &has_runs));
+  TRY(serve_argument_int(context, "runs", 0, 1, 0, &has_runs));
   request->has_runs = has_runs;
-  return serve_asked_int(asked, "points", 2, POINTS_MAX, POINTS_DEFAULT, &request->points);
+  return serve_argument_int(context, "points", 2, POINTS_MAX, POINTS_DEFAULT, &request->points);
 }
 
 /* Makes a program's metrics known from the run that has most of them, before the column is looked up. */
-static int find_column(const ServeAsked *asked, CurvesRequest *request) {
-  const char *name = serve_request_argument(asked->request, "sweep");
+static int find_column(const ServeContext *context, CurvesRequest *request) {
+  const char *name = serve_request_argument(context->request, "sweep");
   const ServeSweep *sweep = NULL;
   char run[CORE_RUN_ID] = "";
-  if (name && *name) TRY(serve_asked_sweep(asked, &sweep));
+  if (name && *name) TRY(serve_argument_sweep(context, &sweep));
   if (sweep) find_furthest(sweep, run);
   else if (request->run_ids) snprintf(run, sizeof run, "%.16s", request->run_ids);
   if (request->series.database && strncmp(request->column, "metric.", strlen("metric.")) == 0)
@@ -425,17 +425,17 @@ static int find_column(const ServeAsked *asked, CurvesRequest *request) {
   return core_error(CORE_USAGE, "column: there is no such column; /api/columns lists them");
 }
 
-int serve_answer_curves(const ServeAsked *asked, json_t **value) {
-  const char *sweep = serve_request_argument(asked->request, "sweep");
-  ServeReader *reader = &asked->serve->reader;
-  CurvesRequest request = {.series.cache = &asked->serve->series};
-  TRY(read_request(asked, &request));
+int serve_api_curves(const ServeContext *context, json_t **value) {
+  const char *sweep = serve_request_argument(context->request, "sweep");
+  ServeReader *reader = &context->serve->reader;
+  CurvesRequest request = {.series.cache = &context->serve->series};
+  TRY(read_request(context, &request));
   if (serve_reader_open(reader) == CORE_OK) request.series.database = reader->database;
   core_error_clear(); /* nothing to draw before the first import */
-  TRY(find_column(asked, &request));
+  TRY(find_column(context, &request));
   if (!(sweep && *sweep) && !(request.run_ids && *request.run_ids))
     return core_error(CORE_USAGE, "sweep=NAME or run=ID,ID is missing");
-  const int code = sweep && *sweep ? answer_groups(asked, &request, value) : answer_runs(&request, value);
+  const int code = sweep && *sweep ? answer_groups(context, &request, value) : answer_runs(&request, value);
   serve_series_close(&request.series);
   return code;
 }

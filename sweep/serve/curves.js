@@ -157,7 +157,7 @@ function toggleLine(name) {
 
 const listLabels = keys => keys.map(k => k.label).join(", ");
 
-/* What the lines are, in words. */
+/* Describes the lines. */
 function curvesNote(answer) {
   if (page.chosen.length) return "compared runs";
   const words = ["mean and 95 % interval over runs; no band below 3 runs"];

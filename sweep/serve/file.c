@@ -1,4 +1,4 @@
-/* From runs/ down step by step, following no link (file.h). runs/ itself may be one: people put it on another disk. */
+/* Walks from runs/ down without following links. runs/ itself may be a link to another disk. */
 #include "sweep/serve/file.h"
 
 #include <errno.h>
@@ -10,17 +10,17 @@
 #include "store/workspace/paths.h"
 #include "sweep/serve/routes.h"
 
-static int fault(const char *name) {
-  if (errno == ENOENT) return core_error(SERVE_ABSENT, "the run has no %s", name);
+static int file_error(const char *name) {
+  if (errno == ENOENT) return core_error(SERVE_NOT_FOUND, "the run has no %s", name);
   if (errno == ELOOP || errno == ENOTDIR)
-    return core_error(CORE_FAIL, "%s is not read: a symbolic link or no folder is on the way to it", name);
-  return core_error_errno(CORE_FAIL, "%s cannot be read", name);
+    return core_error(CORE_FAIL, "%s: a directory of its path is a symbolic link or not a directory", name);
+  return core_error_errno(CORE_FAIL, "cannot read %s", name);
 }
 
-/* The folder `name` in `at`, which is closed; -1. */
-static int step(int at, const char *name) {
-  const int next = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), number = errno;
-  close(at);
+/* Opens the directory `name` in `parent`, which is closed; -1: errno is set. */
+static int open_directory(int parent, const char *name) {
+  const int next = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), number = errno;
+  close(parent);
   errno = number;
   return next;
 }
@@ -31,17 +31,17 @@ int serve_file_open(const char *root, const char *id, const char *name, int *fd,
   *fd = -1;
   TRY(store_path_run_folder(root, id, folder));
   TRY(core_files_path(path, "%s/runs", root));
-  int at = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  for (char *part = strtok_r(folder + strlen("runs/"), "/", &save); part && at >= 0; part = strtok_r(NULL, "/", &save))
-    at = step(at, part);
-  if (at < 0) return fault(name);
-  const int file = openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), number = errno;
-  close(at);
+  int directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  char *part = strtok_r(folder + strlen("runs/"), "/", &save);
+  for (; part && directory >= 0; part = strtok_r(NULL, "/", &save)) directory = open_directory(directory, part);
+  if (directory < 0) return file_error(name);
+  const int file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), number = errno;
+  close(directory);
   errno = number;
-  if (file < 0) return fault(name);
+  if (file < 0) return file_error(name);
   if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
     close(file);
-    return core_error(CORE_FAIL, "%s is not read: it is no plain file", name);
+    return core_error(CORE_FAIL, "%s is not a regular file", name);
   }
   *fd = file;
   *size = status.st_size;

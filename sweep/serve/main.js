@@ -48,7 +48,7 @@ function drawSweeps() {
   host.dataset.sweep = page.sweep;
 }
 
-const unselected = {chosen: [], status: "", text: "", offset: 0, at: -1, sort: "index", falling: false};
+const unselected = {chosen: [], status: "", text: "", offset: 0, at: -1, sort: "index", isDescending: false};
 
 function openSweep(name) {
   if (name === page.sweep) return;
@@ -82,7 +82,8 @@ function failureLine(t) {
 function drawSummary(sweep) {
   byId("summary-title").textContent = sweep.name;
   byId("summary-text").textContent = summaryText(sweep);
-  redraw(byId("annotations"), [sweep.tags.map(tagMark), sweep.note ? el("span", {class: "note"}, sweep.note + " ") : null,
+  redraw(byId("annotations"), [sweep.tags.map(tagMark),
+    sweep.note ? el("span", {class: "note"}, sweep.note + " ") : null,
     sweep.pinned ? runLink(sweep.pinned, "pinned", "\u2605 " + sweep.pinned.slice(0, 8)) : null].flat());
   byId("progress").replaceChildren(progressBar(sweep.done));
   byId("progress").setAttribute("aria-valuenow", Math.floor(100 * sweep.done));
@@ -107,7 +108,7 @@ async function refreshSweep() {
   }
   drawSummary(sweep);
   const answer = await ask("/api/runs", {sweep: asked, text: page.text, status: page.status, tag: page.tag,
-    sort: page.sort, descending: page.falling ? 1 : 0, offset: page.offset, limit: page.limit});
+    sort: page.sort, descending: page.isDescending ? 1 : 0, offset: page.offset, limit: page.limit});
   const compared = await Promise.all(page.chosen.map(id => ask("/api/run", {run: id, sweep: asked})));
   if (asked !== page.sweep) return;
   page.compared = compared.map(r => ({...r, sweepIndex: asked + "/" + r.index}));

@@ -1,4 +1,4 @@
-/* Puts the page together (page.h). */
+/* Assembles the page. */
 #include "sweep/serve/page.h"
 
 #include <sodium.h>
@@ -16,14 +16,14 @@ CORE_EMBED(serve_page_search, "sweep/serve/search.js");
 CORE_EMBED(serve_page_runs, "sweep/serve/runs.js");
 CORE_EMBED(serve_page_main, "sweep/serve/main.js");
 
-/* All scripts are one, in this order; each begins with what it is for. */
+/* The scripts form one script, in this order. */
 static const char *const scripts[] = {serve_page_tools,  serve_page_charts, serve_page_curves,
                                       serve_page_search, serve_page_runs,   serve_page_main};
 
 enum { SOURCE = 64 };
 
-/* 'sha256-...': how a policy names what stands between <script> and </script>. */
-static void name_source(const CoreText *text, char source[SOURCE]) {
+/* Writes 'sha256-...', the name of a style or script in a policy. */
+static void write_source(const CoreText *text, char source[SOURCE]) {
   unsigned char hash[crypto_hash_sha256_BYTES];
   char base64[sodium_base64_ENCODED_LEN(sizeof hash, sodium_base64_VARIANT_ORIGINAL)];
   crypto_hash_sha256(hash, (const unsigned char *)core_text_string(text), text->length);
@@ -31,24 +31,24 @@ static void name_source(const CoreText *text, char source[SOURCE]) {
   snprintf(source, SOURCE, "sha256-%s", base64);
 }
 
-/* `template` up to the mark, then `text`; returns what follows the mark. */
-static const char *fill(const char *template, const char *mark, const CoreText *text, CoreText *page) {
-  const char *at = strstr(template, mark);
-  CORE_CHECK(at);
-  core_text_append_bytes(page, template, (size_t)(at - template));
+/* Appends `template` up to the mark, then `text`; returns the rest after the mark. */
+static const char *append_filled(const char *template, const char *mark, const CoreText *text, CoreText *page) {
+  const char *found = strstr(template, mark);
+  CORE_CHECK(found);
+  core_text_append_bytes(page, template, (size_t)(found - template));
   core_text_append(page, core_text_string(text));
-  return at + strlen(mark);
+  return found + strlen(mark);
 }
 
-void serve_page_make(CoreText *page, char policy[SERVE_POLICY]) {
+void serve_page_build(CoreText *page, char policy[SERVE_POLICY]) {
   CoreText style = {0}, script = {0};
   char style_source[SOURCE], script_source[SOURCE];
   core_text_append(&style, serve_page_css);
   for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) core_text_append(&script, scripts[i]);
-  const char *rest = fill(serve_page_html, "@STYLE@", &style, page);
-  core_text_append(page, fill(rest, "@SCRIPT@", &script, page));
-  name_source(&style, style_source);
-  name_source(&script, script_source);
+  const char *rest = append_filled(serve_page_html, "@STYLE@", &style, page);
+  core_text_append(page, append_filled(rest, "@SCRIPT@", &script, page));
+  write_source(&style, style_source);
+  write_source(&script, script_source);
   snprintf(policy, SERVE_POLICY,
            "default-src 'none'; connect-src 'self'; img-src blob: data:; style-src '%s'; script-src '%s'; "
            "base-uri 'none'; form-action 'none'; frame-ancestors 'none'", style_source, script_source);

@@ -1,4 +1,4 @@
-/* One read-only connection that follows its file (reader.h). */
+/* A read-only connection that follows its file. */
 #include "sweep/serve/reader.h"
 
 #include <sys/stat.h>
@@ -7,7 +7,7 @@ int serve_reader_open(ServeReader *reader) {
   struct stat status;
   if (stat(reader->path, &status) != 0) {
     serve_reader_close(reader);
-    return core_error(CORE_FAIL, "there is no results.db yet; runs bring it about");
+    return core_error(CORE_FAIL, "results.db does not exist yet; the first run creates it");
   }
   if (reader->database && reader->device == status.st_dev && reader->inode == status.st_ino) return CORE_OK;
   serve_reader_close(reader);

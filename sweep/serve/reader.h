@@ -1,5 +1,5 @@
-/* results.db for reading, of one thread. Statements are short and end at once, so that no reader holds up an import: on
- * a local disk it writes beside them (WAL), on a network file system it waits for no longer than one statement. */
+/* A read-only connection to results.db, for one thread. Statements are short, so that readers do not delay imports: on
+ * a local disk the writer works concurrently (WAL), on a network file system it waits for one statement at most. */
 #ifndef SWEEP_SERVE_READER_H
 #define SWEEP_SERVE_READER_H
 #include <sys/types.h>
@@ -7,18 +7,18 @@
 #include "core/files.h"
 #include "store/database/query.h"
 
-/* Zero-initialise but for the path. */
+/* Zero-initialize except for the path. */
 typedef struct ServeReader {
   char path[CORE_PATH_MAX];
   StoreDatabase *database;
-  dev_t device;               /* of the file that is open */
+  dev_t device;               /* device and inode of the open file */
   ino_t inode;
 } ServeReader;
 
-/* reader->database is of the file that now has the name (sweep rebuild puts another one there). CORE_FAIL: there is
- * none, or it cannot be read. */
+/* Opens the file that now has the name, since `sweep rebuild` replaces it. CORE_FAIL: it does not exist or cannot be
+ * read. */
 int serve_reader_open(ServeReader *reader);
-/* Changes whenever somebody has written: PRAGMA data_version; -1: there is no database. */
+/* Returns a number that changes with each write (PRAGMA data_version); -1: there is no database. */
 int64_t serve_reader_version(ServeReader *reader);
 void serve_reader_close(ServeReader *reader);
 

@@ -1,4 +1,4 @@
-/* What can be asked for, and who may ask: the table of routes. docs/serve.md describes each. */
+/* The table of routes and their access checks. docs/serve.md describes each route. */
 #ifndef SWEEP_SERVE_ROUTES_H
 #define SWEEP_SERVE_ROUTES_H
 #include "core/json.h"
@@ -10,11 +10,11 @@
 #include "sweep/serve/server.h"
 #include "sweep/serve/watch.h"
 
-/* What all requests share; of the server's thread but for the watch. */
+/* State of all requests. Only the server's thread uses it, except for the watch. */
 typedef struct Serve {
   const char *root;              /* the workspace, absolute */
   char token[SERVE_TOKEN];
-  bool control;                  /* runs may be stopped and tried again */
+  bool control;                  /* runs may be stopped and retried */
   CoreText page;
   ServeWatch *watch;
   ServeReader reader;
@@ -24,46 +24,46 @@ typedef struct Serve {
   ServeActions actions;
 } Serve;
 
-/* A ServeHandler, context being a Serve. */
-bool serve_route(void *context, const ServeRequest *request, ServeAnswer *answer);
+/* A ServeHandler whose context is a Serve. */
+bool serve_route(void *context, const ServeRequest *request, ServeResponse *response);
 
-/* ---- the routes' parts: each makes the value of an answer -------------------------------------------------------- */
+/* ---- routes: each makes the value of a response ------------------------------------------------------------------ */
 
-/* Beside CORE_USAGE (status 400) and CORE_FAIL (503): there is no such thing (404). */
-enum { SERVE_ABSENT = 3 };
+/* Not found (status 404), in addition to CORE_USAGE (400) and CORE_FAIL (503). */
+enum { SERVE_NOT_FOUND = 3 };
 
-typedef struct ServeAsked {
+typedef struct ServeContext {
   Serve *serve;
   const ServeRequest *request;
-  const ServeSnapshot *snapshot; /* NULL where a route needs none */
-} ServeAsked;
+  const ServeSnapshot *snapshot;
+} ServeContext;
 
-/* An argument as a number from `least` to `most`; `otherwise` where it is not given. CORE_USAGE: it is neither. */
-int serve_asked_int(const ServeAsked *asked, const char *name, int64_t least, int64_t most, int64_t otherwise,
-                    int64_t *value);
-/* The sweep that ?sweep= names. CORE_USAGE: not given; SERVE_ABSENT. */
-int serve_asked_sweep(const ServeAsked *asked, const ServeSweep **sweep);
-/* The run that ?run= names by its whole id, in ?sweep= or the first sweep that has it. */
-int serve_asked_run(const ServeAsked *asked, const ServeSweep **sweep, size_t *index);
+/* Parses an argument as a number from `low` to `high`; `fallback` if it is missing. CORE_USAGE: out of range. */
+int serve_argument_int(const ServeContext *context, const char *name, int64_t low, int64_t high, int64_t fallback,
+                       int64_t *value);
+/* Finds the sweep of ?sweep=NAME. CORE_USAGE: missing; SERVE_NOT_FOUND. */
+int serve_argument_sweep(const ServeContext *context, const ServeSweep **sweep);
+/* Finds the run of ?run=ID, in ?sweep=NAME or in the first sweep that has it. */
+int serve_argument_run(const ServeContext *context, const ServeSweep **sweep, size_t *index);
 
 /* sweeps.c */
-int serve_answer_overview(const ServeAsked *asked, json_t **value);
-int serve_answer_status(const ServeAsked *asked, json_t **value);
-int serve_answer_runs(const ServeAsked *asked, json_t **value);
-int serve_answer_scatter(const ServeAsked *asked, json_t **value);
-/* One run of a list: what `sweep status --json` says of it, with its results. */
+int serve_api_overview(const ServeContext *context, json_t **value);
+int serve_api_status(const ServeContext *context, json_t **value);
+int serve_api_runs(const ServeContext *context, json_t **value);
+int serve_api_scatter(const ServeContext *context, json_t **value);
+/* Makes an element of a list of runs: the run of `sweep status --json` with its results. */
 json_t *serve_run_json(const ServeSweep *sweep, size_t index);
 
 /* run.c */
-int serve_answer_run(const ServeAsked *asked, json_t **value);
-int serve_answer_log(const ServeAsked *asked, json_t **value);
-int serve_answer_video(const ServeAsked *asked, CoreText *gif);
+int serve_api_run(const ServeContext *context, json_t **value);
+int serve_api_log(const ServeContext *context, json_t **value);
+int serve_api_video(const ServeContext *context, CoreText *gif);
 
 /* curves.c */
-int serve_answer_columns(const ServeAsked *asked, json_t **value);
-int serve_answer_curves(const ServeAsked *asked, json_t **value);
+int serve_api_columns(const ServeContext *context, json_t **value);
+int serve_api_curves(const ServeContext *context, json_t **value);
 
 /* search.c */
-int serve_answer_search(const ServeAsked *asked, json_t **value);
+int serve_api_search(const ServeContext *context, json_t **value);
 
 #endif

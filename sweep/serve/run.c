@@ -1,4 +1,4 @@
-/* Answers about one run: what is known of it, the end of its log, its videos (routes.h). */
+/* Routes of one run: its results and attempts, the end of its log, its videos. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,24 +9,24 @@
 #include "sweep/serve/file.h"
 #include "sweep/serve/routes.h"
 
-enum { LOG_USUAL = 16 << 10, LOG_MOST = 256 << 10, VIDEO_MOST = 32 << 20 };
+enum { LOG_DEFAULT = 16 << 10, LOG_MAX = 256 << 10, VIDEO_MAX = 32 << 20 };
 
 /* ---- what is known ----------------------------------------------------------------------------------------------- */
 
-/* Settings that are not their defaults; null: the run has no folder yet. */
+/* Lists settings that differ from their defaults; null: the run has no directory yet. */
 static json_t *settings_json(const char *root, const char *id) {
   char path[CORE_PATH_MAX];
   size_t rows;
   const CoreConfigRow *row = core_config_rows(&rows);
-  const CoreConfig usual = core_config_default();
-  CoreConfig config = usual;
-  const bool known = store_path_run(root, id, "config.ini", path) == CORE_OK && core_files_exists(path) &&
+  const CoreConfig defaults = core_config_default();
+  CoreConfig config = defaults;
+  const bool is_known = store_path_run(root, id, "config.ini", path) == CORE_OK && core_files_exists(path) &&
                      core_config_read(path, &config) == CORE_OK;
   core_error_clear();
-  if (!known) return json_null();
+  if (!is_known) return json_null();
   json_t *object = json_object();
   for (size_t r = 0; r < rows; r++)
-    if (!core_config_value_equals(&config, &usual, &row[r]))
+    if (!core_config_value_equals(&config, &defaults, &row[r]))
       json_object_set_new(object, row[r].name, core_config_setting_json(&config, &row[r]));
   return object;
 }
@@ -51,7 +51,7 @@ static json_t *value_json(StoreQuery *query, int column) {
   }
 }
 
-/* The rows of a statement with the id as ?1: [{column: value}]. Without a results.db there are none. */
+/* Lists the rows of a statement with the id as ?1: [{column: value}]. Empty without a results.db. */
 static json_t *rows_json(ServeReader *reader, const char *sql, const char *id) {
   json_t *list = json_array();
   StoreQuery *query = NULL;
@@ -80,14 +80,14 @@ static json_t *videos_json(const char *root, const char *id) {
   return list;
 }
 
-int serve_answer_run(const ServeAsked *asked, json_t **value) {
+int serve_api_run(const ServeContext *context, json_t **value) {
   const ServeSweep *sweep;
   size_t index;
-  ServeReader *reader = &asked->serve->reader;
-  TRY(serve_asked_run(asked, &sweep, &index));
-  const char *root = asked->serve->root, *id = sweep->view->progress.run[index].id;
+  ServeReader *reader = &context->serve->reader;
+  TRY(serve_argument_run(context, &sweep, &index));
+  const char *root = context->serve->root, *id = sweep->view->progress.run[index].id;
   *value = serve_run_json(sweep, index);
-  json_object_set_new(*value, "sweeps", sweeps_json(asked->snapshot, id));
+  json_object_set_new(*value, "sweeps", sweeps_json(context->snapshot, id));
   json_object_set_new(*value, "not_default", settings_json(root, id));
   json_object_set_new(*value, "attempts", rows_json(reader,
     "SELECT attempt, status, host, device, git_commit, started, finished, message FROM attempt WHERE run_id = ?1"
@@ -101,60 +101,64 @@ int serve_answer_run(const ServeAsked *asked, json_t **value) {
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-/* Bytes from `from` on, at most `most`. A file that has become shorter meanwhile gives fewer. */
-static int read_part(int fd, off_t from, size_t most, CoreText *text) {
-  char *buffer = core_memory_allocate(most + 1);
-  size_t got = 0;
-  for (ssize_t now = 1; got < most && now > 0; got += now > 0 ? (size_t)now : 0)
-    now = pread(fd, buffer + got, most - got, from + (off_t)got);
-  core_text_append_bytes(text, buffer, got);
+/* Appends up to `size` bytes from `offset` on; fewer if the file has been truncated. */
+static void append_bytes(int fd, off_t offset, size_t size, CoreText *text) {
+  char *buffer = core_memory_allocate(size + 1);
+  size_t length = 0;
+  ssize_t n = 1;
+  while (length < size && n > 0) {
+    n = pread(fd, buffer + length, size - length, offset + (off_t)length);
+    if (n > 0) length += (size_t)n;
+  }
+  core_text_append_bytes(text, buffer, length);
   free(buffer);
-  return CORE_OK;
 }
 
-/* The log's last bytes, from the beginning of a line on. */
-int serve_answer_log(const ServeAsked *asked, json_t **value) {
+/* Returns the end of the log, from the beginning of a line on. */
+int serve_api_log(const ServeContext *context, json_t **value) {
   const ServeSweep *sweep;
   size_t index;
-  int64_t most;
+  int64_t limit;
   int fd;
   off_t size;
   CoreText text = {0};
-  TRY(serve_asked_int(asked, "bytes", 1, LOG_MOST, LOG_USUAL, &most));
-  TRY(serve_asked_run(asked, &sweep, &index));
+  TRY(serve_argument_int(context, "bytes", 1, LOG_MAX, LOG_DEFAULT, &limit));
+  TRY(serve_argument_run(context, &sweep, &index));
   const char *id = sweep->view->progress.run[index].id;
-  const int code = serve_file_open(asked->serve->root, id, "log.txt", &fd, &size);
-  if (code == SERVE_ABSENT) {
+  const int code = serve_file_open(context->serve->root, id, "log.txt", &fd, &size);
+  if (code == SERVE_NOT_FOUND) {
     *value = json_pack("{s:s, s:i, s:i, s:s}", "run", id, "size", 0, "offset", 0, "text", "");
     return CORE_OK;
   }
   TRY(code);
-  off_t from = size > most ? size - most : 0;
-  read_part(fd, from, (size_t)(size - from), &text);
+  off_t from = size > limit ? size - limit : 0;
+  append_bytes(fd, from, (size_t)(size - from), &text);
   close(fd);
   const char *start = core_text_string(&text), *line = from > 0 ? strchr(start, '\n') : NULL;
-  if (line) from += line + 1 - start, start = line + 1;
+  if (line) {
+    from += line + 1 - start;
+    start = line + 1;
+  }
   *value = json_pack("{s:s, s:I, s:I, s:o}", "run", id, "size", (json_int_t)size, "offset", (json_int_t)from, "text",
                      core_json_text(start));
   core_text_free(&text);
   return CORE_OK;
 }
 
-int serve_answer_video(const ServeAsked *asked, CoreText *gif) {
+int serve_api_video(const ServeContext *context, CoreText *gif) {
   const ServeSweep *sweep;
   size_t index;
   int64_t iteration;
   int fd;
   off_t size;
   char name[STORE_VIDEO_NAME];
-  TRY(serve_asked_int(asked, "iteration", 0, INT64_MAX, -1, &iteration));
+  TRY(serve_argument_int(context, "iteration", 0, INT64_MAX, -1, &iteration));
   if (iteration < 0) return core_error(CORE_USAGE, "iteration=NUMBER is missing");
-  TRY(serve_asked_run(asked, &sweep, &index));
+  TRY(serve_argument_run(context, &sweep, &index));
   store_video_name(iteration, name);
-  TRY(serve_file_open(asked->serve->root, sweep->view->progress.run[index].id, name, &fd, &size));
-  int code = CORE_OK;
-  if (size > VIDEO_MOST) code = core_error(CORE_FAIL, "%s is larger than %d MB", name, VIDEO_MOST >> 20);
-  else code = read_part(fd, 0, (size_t)size, gif);
+  TRY(serve_file_open(context->serve->root, sweep->view->progress.run[index].id, name, &fd, &size));
+  const bool is_small = size <= VIDEO_MAX;
+  if (is_small) append_bytes(fd, 0, (size_t)size, gif);
   close(fd);
-  return code;
+  return is_small ? CORE_OK : core_error(CORE_FAIL, "%s exceeds %d MB", name, VIDEO_MAX >> 20);
 }

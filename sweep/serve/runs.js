@@ -32,7 +32,8 @@ function tableColumns(rows) {
     {name: "run", key: "run", kind: "run", get: runCell},
     ...names.map(name => ({name: keyLabel(name), key: name, title: name, isNumber: isNumber(name),
       get: r => known(value(r, name)) ? settingText(value(r, name)) : ""})),
-    {name: "status", key: "status", get: r => el("span", {class: statusClass(r.condition, r.needs_attention)}, r.condition)},
+    {name: "status", key: "status",
+      get: r => el("span", {class: statusClass(r.condition, r.needs_attention)}, r.condition)},
     {name: "done", key: "iteration", title: "iterations, or steps of a program", isNumber: true,
       get: doneText},
     {name: "best", key: "best", title: "best score", isNumber: true, get: r => number(r.best)},
@@ -46,15 +47,16 @@ function tableColumns(rows) {
 }
 
 function headCell(column) {
-  const isSorted = column.key === page.sort, arrow = isSorted ? (page.falling ? " \u2193" : " \u2191") : "";
+  const isSorted = column.key === page.sort, arrow = isSorted ? (page.isDescending ? " \u2193" : " \u2191") : "";
   return el("th", {scope: "col", class: column.isNumber ? "number" : null,
-    "aria-sort": isSorted ? (page.falling ? "descending" : "ascending") : null},
+    "aria-sort": isSorted ? (page.isDescending ? "descending" : "ascending") : null},
     el("button", {type: "button", "data-key": column.key, title: column.title || null,
       on: {click: () => sortBy(column.key)}}, column.name + arrow));
 }
 
 function sortBy(key) {
-  page.falling = page.sort === key ? !page.falling : ["iteration", "best", "last", "ddr", "speed"].includes(key);
+  const isHighFirst = ["iteration", "best", "last", "ddr", "speed"].includes(key);
+  page.isDescending = page.sort === key ? !page.isDescending : isHighFirst;
   page.sort = key;
   page.offset = 0;
   refresh();
@@ -108,10 +110,10 @@ function drawCompared(runs) {
   const value = (r, n) => (r.settings || {})[n], text = (r, n) => known(value(r, n)) ? settingText(value(r, n)) : "";
   const names = [...new Set(runs.flatMap(r => Object.keys(r.settings || {})))];
   const differing = names.filter(n => runs.some(r => text(r, n) !== text(runs[0], n)));
-  const said = [["tags", r => r.tags.join(", ")], ["note", r => r.note || ""]].filter(row => runs.some(row[1]));
+  const notes = [["tags", r => r.tags.join(", ")], ["note", r => r.note || ""]].filter(row => runs.some(row[1]));
   const rows = [["status", r => r.condition], ["done", doneText],
     ["best score", r => number(r.best)], ["last score", r => number(r.last)], ["DDR", r => count(r.ddr)],
-    ["steps/s", r => count(r.steps_per_second)], ...said,
+    ["steps/s", r => count(r.steps_per_second)], ...notes,
     ...differing.map(n => [keyLabel(n), r => text(r, n)])];
   const heads = runs.map((r, place) => el("th", {scope: "col"},
     sampleLine(paletteColor(place), dashes(place / palette.length)), runLink(r.run, r.run, " " + r.sweepIndex)));
@@ -176,7 +178,8 @@ async function fillRun(id) {
     log.text || "no log yet");
   byId("run-title").textContent = page.sweep + "/" + run.index + "  " + run.run;
   redraw(body, [
-    el("p", {class: statusClass(run.condition, run.needs_attention)}, run.condition + (run.reason ? ": " + run.reason : "")),
+    el("p", {class: statusClass(run.condition, run.needs_attention)},
+      run.condition + (run.reason ? ": " + run.reason : "")),
     run.pinned ? el("p", null, "\u2605 pinned as the sweep's best") : null,
     run.tags.length ? el("p", null, run.tags.map(tagMark)) : null,
     run.note ? el("p", {class: "note"}, run.note) : null,

@@ -37,11 +37,18 @@ static double run_value(const Study *study, size_t run) {
                                                   : result->last;
 }
 
-static int read_measures(const ServeAsked *asked, Study *study) {
+static int read_measures(const ServeContext *context, Study *study) {
   const AnalysisMeasure measure = study->measure;
   if (measure == ANALYSIS_MEASURE_final || measure == ANALYSIS_MEASURE_best || measure == ANALYSIS_MEASURE_ddr)
     return CORE_OK;
-  return analysis_measures_read(asked->serve->reader.database, &study->groups->selection, NULL, 0, &study->measured);
+  return analysis_measures_read(context->serve->reader.database, &study->groups->selection, NULL, 0, &study->measured);
+}
+
+static bool is_broken(const Study *study, size_t run) {
+  const size_t index = study->groups->index[run];
+  if (index == SIZE_MAX) return false;
+  const StoreStatus status = study->sweep->view->progress.run[index].state.status;
+  return status == STORE_DIVERGED || status == STORE_FAILED;
 }
 
 static void score_trials(Study *study) {
@@ -57,10 +64,9 @@ static void score_trials(Study *study) {
   for (size_t t = 0; t < count; t++) {
     const AnalysisTrial *trial = &study->trials.trials[t];
     for (size_t i = 0; i < trial->count; i++) {
-      const StoreStatus status = selection->runs[trial->runs[i]].status;
       value[i] = run_value(study, trial->runs[i]);
       task[i] = study->groups->task[trial->runs[i]];
-      study->is_bad[t] |= status == STORE_DIVERGED || status == STORE_FAILED;
+      study->is_bad[t] |= is_broken(study, trial->runs[i]);
     }
     study->score[t] =
       analysis_tasks_interval(value, task, trial->count, study->groups->tasks, ANALYSIS_AGGREGATE_MEAN, range);
@@ -180,30 +186,30 @@ static json_t *study_json(const Study *study) {
 
 /* ---- the answer -------------------------------------------------------------------------------------------------- */
 
-static int fill_study(const ServeAsked *asked, const char *search, Study *study, json_t **value) {
+static int fill_study(const ServeContext *context, const char *search, Study *study, json_t **value) {
   const AnalysisSelection *selection = &study->groups->selection;
   const char *sweep = study->sweep->view->progress.name;
-  TRY(analysis_trials_read(asked->serve->reader.database, selection, sweep, search, &study->trials));
+  TRY(analysis_trials_read(context->serve->reader.database, selection, sweep, search, &study->trials));
   TRY(analysis_measure_find(study->trials.space.measure, &study->measure));
-  TRY(read_measures(asked, study));
+  TRY(read_measures(context, study));
   score_trials(study);
   rank_trials(study);
   *value = study_json(study);
   return CORE_OK;
 }
 
-int serve_answer_search(const ServeAsked *asked, json_t **value) {
-  Study study = {.groups = &asked->serve->groups};
-  ServeReader *reader = &asked->serve->reader;
-  const char *search = serve_request_argument(asked->request, "search");
-  TRY(serve_asked_sweep(asked, &study.sweep));
+int serve_api_search(const ServeContext *context, json_t **value) {
+  Study study = {.groups = &context->serve->groups};
+  ServeReader *reader = &context->serve->reader;
+  const char *search = serve_request_argument(context->request, "search");
+  TRY(serve_argument_sweep(context, &study.sweep));
   const SweepSpec *spec = &study.sweep->view->members.spec;
-  if (spec->search_count == 0) return core_error(SERVE_ABSENT, "the sweep has no search");
+  if (spec->search_count == 0) return core_error(SERVE_NOT_FOUND, "the sweep has no search");
   if (!search || !*search) search = spec->searches[0].name;
   TRY(serve_reader_open(reader));
-  TRY(serve_groups_read(&asked->serve->groups, reader->database, study.sweep, NULL));
-  if (study.groups->selection.count == 0) return core_error(SERVE_ABSENT, "results.db has no run of this sweep yet");
-  const int code = fill_study(asked, search, &study, value);
+  TRY(serve_groups_read(&context->serve->groups, reader->database, study.sweep, NULL));
+  if (study.groups->selection.count == 0) return core_error(SERVE_NOT_FOUND, "results.db has no run of this sweep yet");
+  const int code = fill_study(context, search, &study, value);
   analysis_trials_free(&study.trials);
   free(study.measured);
   free(study.score);

@@ -23,23 +23,25 @@ int serve_series_find(const char *name, ServeSeries *series) {
   return core_error(CORE_USAGE, "column %s is not a number; /api/columns lists those that are", name);
 }
 
-/* Prepares the last iteration of a run, and a look-up of its first row from an iteration on for columns that long runs
+/* Prepares the last row of a run, and a look-up of its first row from an iteration on for columns that long runs
  * have many rows of. Only names of our own tables reach the statements; a program's metric is bound as a value. */
 static int open_long(ServeSeries *series) {
   const AnalysisColumn *column = series->column;
   char sql[512];
   if (column->evaluation)
-    return store_query_open(series->database, "SELECT max(iteration) FROM evaluation WHERE run_id = ?1",
-                            &series->last);
+    return store_query_open(series->database,
+                            "SELECT iteration, coalesce(solve_rate, episode_return) FROM evaluation WHERE run_id = ?1"
+                            " ORDER BY iteration DESC LIMIT 1", &series->last);
   if (column->metric) {
-    TRY(store_query_open(series->database, "SELECT max(iteration) FROM metric WHERE run_id = ?1 AND name = ?4",
-                         &series->last));
+    TRY(store_query_open(series->database, "SELECT iteration, value FROM metric WHERE run_id = ?1 AND name = ?4"
+                         " ORDER BY iteration DESC LIMIT 1", &series->last));
     return store_query_open(series->database,
                             "SELECT step, iteration, NULL, value FROM metric WHERE run_id = ?1 AND name = ?4"
                             " AND iteration >= ?2 AND value IS NOT NULL ORDER BY iteration LIMIT 1", &series->next);
   }
   const char *name = analysis_column_short(column);
-  TRY(store_query_open(series->database, "SELECT max(iteration) FROM iteration WHERE run_id = ?1", &series->last));
+  TRY(store_query_open(series->database, "SELECT iteration, wall_seconds FROM iteration WHERE run_id = ?1"
+                       " ORDER BY iteration DESC LIMIT 1", &series->last));
   if (column->normalized) return CORE_OK;
   snprintf(sql, sizeof sql,
            "SELECT transitions, iteration, wall_seconds, %s FROM iteration WHERE run_id = ?1 AND iteration >= ?2"
@@ -58,16 +60,21 @@ int serve_series_open(ServeSeries *series) {
   return open_long(series);
 }
 
-/* *last: -1 without a row. */
-static int read_last(const ServeSeries *series, const char *run, int64_t *last) {
+/* Reads the last iteration of a run, 0 without a row, and a number that changes with that row. */
+static int read_last(const ServeSeries *series, const char *run, int64_t *last, uint64_t *version) {
   bool has_row = false;
-  *last = -1;
+  *last = 0;
+  *version = 0;
   store_query_reset(series->last);
   store_query_bind_text(series->last, 1, run);
   if (series->column->metric) store_query_bind_text(series->last, 4, series->column->metric);
   const int code = store_query_step(series->last, &has_row);
-  if (code == CORE_OK && has_row && store_query_value(series->last, 0) != STORE_VALUE_NULL)
+  if (code == CORE_OK && has_row) {
+    const double value = store_query_real(series->last, 1);
     *last = store_query_int(series->last, 0);
+    memcpy(version, &value, sizeof *version);
+    *version = (*version ^ (uint64_t)*last * 1000003) | 1;
+  }
   store_query_reset(series->last);
   return code;
 }
@@ -96,17 +103,18 @@ static int sample(const ServeSeries *series, const char *run, int64_t last, Anal
 
 int serve_series_read(const ServeSeries *series, const AnalysisRun *run, AnalysisCurve *curve) {
   int64_t last;
+  uint64_t version;
   size_t infinite = 0;
   int code;
-  TRY(read_last(series, run->id, &last));
-  if (serve_series_cache_find(series->kept, run->id, last, curve)) return CORE_OK;
+  TRY(read_last(series, run->id, &last, &version));
+  if (serve_series_cache_find(series->kept, run->id, version, curve)) return CORE_OK;
   if (last > SERVE_SERIES_LONG && series->next) {
     code = sample(series, run->id, last, curve);
   } else {
     code = analysis_column_read(series->column, series->all, run, level_set, series->x, curve, &infinite);
     store_query_reset(series->all);
   }
-  if (code == CORE_OK) serve_series_cache_keep(series->cache, series->kept, run->id, last, curve);
+  if (code == CORE_OK) serve_series_cache_keep(series->cache, series->kept, run->id, version, curve);
   return code;
 }
 

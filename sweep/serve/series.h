@@ -15,11 +15,11 @@ typedef struct ServeSeries {
   StoreDatabase *database;      /* borrowed */
   ServeSeriesCache *cache;      /* borrowed */
   ServeSeriesCacheMetric *kept; /* curves of this column in the cache */
-  const AnalysisColumn *column; /* of solve rates or returns for the score */
+  const AnalysisColumn *column; /* column of the metric; of the score: solve rates, or returns */
   bool is_score;
   AnalysisAbscissa x;
   bool is_log_x;                /* long runs are sampled evenly in the logarithm of their iterations */
-  StoreQuery *all, *last, *next; /* statements: all rows of a run, its last iteration, its first row from there on */
+  StoreQuery *all, *last, *next; /* statements: all rows of a run, its last row, its first row from an iteration on */
 } ServeSeries;
 
 /* Finds the column of a metric: "score", "kl", or "metric.NAME" of a program. CORE_USAGE: there is no such column. */

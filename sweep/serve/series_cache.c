@@ -45,16 +45,16 @@ ServeSeriesCacheMetric *serve_series_cache_metric(ServeSeriesCache *cache, const
 static ServeSeriesCacheEntry *find_entry(const ServeSeriesCacheMetric *metric, uint64_t run) {
   if (metric->capacity == 0) return NULL;
   size_t i = run & (metric->capacity - 1);
-  while (metric->entries[i].last >= 0 && metric->entries[i].run != run) i = (i + 1) & (metric->capacity - 1);
+  while (metric->entries[i].version != 0 && metric->entries[i].run != run) i = (i + 1) & (metric->capacity - 1);
   return &metric->entries[i];
 }
 
 static uint64_t run_number(const char *run) { return strtoull(run, NULL, 16); }
 
-bool serve_series_cache_find(const ServeSeriesCacheMetric *metric, const char *run, int64_t last,
+bool serve_series_cache_find(const ServeSeriesCacheMetric *metric, const char *run, uint64_t version,
                              AnalysisCurve *curve) {
   const ServeSeriesCacheEntry *entry = find_entry(metric, run_number(run));
-  if (!entry || entry->last != last || last < 0) return false;
+  if (!entry || version == 0 || entry->version != version) return false;
   copy_curve(&entry->curve, curve);
   return true;
 }
@@ -63,9 +63,8 @@ static void grow(ServeSeriesCacheMetric *metric) {
   const ServeSeriesCacheMetric before = *metric;
   metric->capacity = before.capacity ? 2 * before.capacity : 64;
   metric->entries = core_memory_zero_allocate(metric->capacity, sizeof *metric->entries);
-  for (size_t i = 0; i < metric->capacity; i++) metric->entries[i].last = -1;
   for (size_t i = 0; i < before.capacity; i++)
-    if (before.entries[i].last >= 0) *find_entry(metric, before.entries[i].run) = before.entries[i];
+    if (before.entries[i].version != 0) *find_entry(metric, before.entries[i].run) = before.entries[i];
   free(before.entries);
 }
 
@@ -80,17 +79,17 @@ static bool make_room(ServeSeriesCache *cache, const ServeSeriesCacheMetric *met
   return oldest != NULL;
 }
 
-void serve_series_cache_keep(ServeSeriesCache *cache, ServeSeriesCacheMetric *metric, const char *run, int64_t last,
-                             const AnalysisCurve *curve) {
-  bool has_room = last >= 0;
+void serve_series_cache_keep(ServeSeriesCache *cache, ServeSeriesCacheMetric *metric, const char *run,
+                             uint64_t version, const AnalysisCurve *curve) {
+  bool has_room = version != 0;
   while (has_room && cache->points + curve->n > SERVE_SERIES_CACHE_POINTS) has_room = make_room(cache, metric);
   if (!has_room) return;
   if (2 * (metric->count + 1) > metric->capacity) grow(metric);
   ServeSeriesCacheEntry *entry = find_entry(metric, run_number(run));
-  if (entry->last < 0) metric->count++;
+  if (entry->version == 0) metric->count++;
   cache->points -= entry->curve.n;
   analysis_curve_free(&entry->curve);
-  *entry = (ServeSeriesCacheEntry){.run = run_number(run), .last = last};
+  *entry = (ServeSeriesCacheEntry){.run = run_number(run), .version = version};
   copy_curve(curve, &entry->curve);
   cache->points += curve->n;
 }

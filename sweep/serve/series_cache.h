@@ -11,7 +11,7 @@ enum { SERVE_SERIES_CACHE_METRICS = 24, SERVE_SERIES_CACHE_POINTS = 4 << 20 /* 6
 
 typedef struct ServeSeriesCacheEntry {
   uint64_t run;                /* id as a number */
-  int64_t last;                /* last iteration of the run when it was read; -1: free */
+  uint64_t version;            /* version of the rows that it was read from; 0: free */
   AnalysisCurve curve;
 } ServeSeriesCacheEntry;
 
@@ -32,12 +32,12 @@ typedef struct ServeSeriesCache {
 
 /* The curves of a metric; the one that was used least recently makes room for a new one. */
 ServeSeriesCacheMetric *serve_series_cache_metric(ServeSeriesCache *cache, const char *name);
-/* Copies the curve of a run that was read up to `last`. false: there is none. */
-bool serve_series_cache_find(const ServeSeriesCacheMetric *metric, const char *run, int64_t last,
+/* Copies the curve of a run. false: there is none of this version. */
+bool serve_series_cache_find(const ServeSeriesCacheMetric *metric, const char *run, uint64_t version,
                              AnalysisCurve *curve);
-/* Keeps a copy, if need be in place of the metric that was used least recently. */
-void serve_series_cache_keep(ServeSeriesCache *cache, ServeSeriesCacheMetric *metric, const char *run, int64_t last,
-                             const AnalysisCurve *curve);
+/* Keeps a copy, if need be in place of the metric that was used least recently. version 0: does not. */
+void serve_series_cache_keep(ServeSeriesCache *cache, ServeSeriesCacheMetric *metric, const char *run,
+                             uint64_t version, const AnalysisCurve *curve);
 void serve_series_cache_free(ServeSeriesCache *cache);
 
 #endif

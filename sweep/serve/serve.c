@@ -1,4 +1,4 @@
-/* `sweep serve`: starts the server and what reads the workspace for it, says where, and waits for its end. */
+/* `sweep serve`: starts the server and the thread that reads the workspace, prints the address, waits for a signal. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "sweep/serve/routes.h"
 #include "sweep/spec/sweep.h"
 
-enum { PORT_USUAL = 8321, ADDRESS = 128 };
+enum { PORT_DEFAULT = 8321, ADDRESS = 128 };
 
 typedef struct ServeOptions {
   SweepCommon common;
@@ -21,16 +21,16 @@ typedef struct ServeOptions {
   bool control, json;
 } ServeOptions;
 
-/* Read by another thread once the server is there. */
-typedef struct Link { ServeServer *server; } Link;
+/* The server for the thread that reads the workspace; NULL until it is started. */
+typedef struct ServerLink { ServeServer *server; } ServerLink;
 
 static void resume(void *context) {
-  Link *link = context;
+  ServerLink *link = context;
   ServeServer *server = __atomic_load_n(&link->server, __ATOMIC_ACQUIRE);
   if (server) serve_server_resume(server);
 }
 
-static void tell(const ServeOptions *options, const Serve *serve, int port) {
+static void print_address(const ServeOptions *options, const Serve *serve, int port) {
   char address[ADDRESS];
   snprintf(address, sizeof address, "http://127.0.0.1:%d/?token=%s", port, serve->token);
   if (options->json) {
@@ -50,32 +50,34 @@ static void tell(const ServeOptions *options, const Serve *serve, int port) {
   fflush(stdout);
 }
 
-static void wait_for_end(const sigset_t *signals) {
+static void wait_for_signal(const sigset_t *signals) {
   int number;
   do number = sigwaitinfo(signals, NULL);
   while (number < 0);
 }
 
-/* Threads are born with all signals blocked, so that only this one takes those that end us. */
-static int run(const ServeOptions *options, Serve *serve, const char *policy) {
+/* Blocks all signals before threads start, so that only this one receives those that end the program. */
+static int run_server(const ServeOptions *options, Serve *serve, const char *policy) {
   sigset_t all, ends;
-  Link link = {NULL};
+  ServerLink link = {NULL};
   ServeServer *server = NULL;
   int port = 0;
   sigfillset(&all);
   sigemptyset(&ends);
-  sigaddset(&ends, SIGINT), sigaddset(&ends, SIGTERM), sigaddset(&ends, SIGHUP);
+  sigaddset(&ends, SIGINT);
+  sigaddset(&ends, SIGTERM);
+  sigaddset(&ends, SIGHUP);
   pthread_sigmask(SIG_SETMASK, &all, NULL);
   TRY(serve_watch_start(&(ServeWatchOptions){options->common.root, resume, &link}, &serve->watch));
   const int code = serve_server_start(&(ServeServerOptions){(int)options->port, policy, serve_route, serve}, &server,
                                       &port);
   if (code == CORE_OK) {
     __atomic_store_n(&link.server, server, __ATOMIC_RELEASE);
-    tell(options, serve, port);
-    wait_for_end(&ends);
+    print_address(options, serve, port);
+    wait_for_signal(&ends);
   }
   if (server) serve_server_stop(server);
-  serve_watch_stop(&serve->watch); /* its thread may still speak to the server */
+  serve_watch_stop(&serve->watch); /* its thread may still use the server */
   serve_server_destroy(&server);
   return code;
 }
@@ -84,17 +86,17 @@ static int serve_workspace(void *given, const char **operands, size_t count) {
   ServeOptions *options = given;
   char policy[SERVE_POLICY];
   if (options->port < 0 || options->port > 65535)
-    return core_error(CORE_USAGE, "--port %lld: 0 (any free one) to 65535", (long long)options->port);
+    return core_error(CORE_USAGE, "--port %lld: expected 0 (any free port) to 65535", (long long)options->port);
   TRY(sweep_common_open(&options->common));
   Serve *serve = core_memory_zero_allocate(1, sizeof *serve);
   serve->root = options->common.root;
   serve->control = options->control;
-  int code = options->token_file ? serve_token_keep(options->token_file, serve->token)
-                                 : serve_token_make(serve->token);
+  int code = options->token_file ? serve_token_load(options->token_file, serve->token)
+                                 : serve_token_create(serve->token);
   if (code == CORE_OK) code = store_path_database(serve->root, serve->reader.path);
-  serve_page_make(&serve->page, policy);
-  json_object_seed(0); /* before there are threads */
-  if (code == CORE_OK) code = run(options, serve, policy);
+  serve_page_build(&serve->page, policy);
+  json_object_seed(0); /* before threads start */
+  if (code == CORE_OK) code = run_server(options, serve, policy);
   serve_action_free(&serve->actions);
   serve_cache_free(&serve->cache);
   serve_groups_free(&serve->groups);
@@ -108,19 +110,19 @@ static int serve_workspace(void *given, const char **operands, size_t count) {
 int sweep_serve(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "sweep serve [options]",
-    .about = "A live page of the workspace for a browser on this machine, or on another one by ssh: status of all "
-             "sweeps, curves that grow, logs and reasons of failures, videos, DDR against scores, runs to compare. It "
-             "prints its address, with a random token that whoever looks must have, and serves until Ctrl-C. It "
-             "listens on 127.0.0.1 alone and only shows, unless --control is given. The page's data are there for "
-             "scripts as JSON (docs/serve.md)."};
-  ServeOptions given = {.port = PORT_USUAL};
+    .about = "Serves a live page of the workspace to a browser on this machine, or on another one through ssh: status "
+             "of all sweeps, curves with intervals over seeds, searches, logs and reasons of failures, videos, DDR "
+             "against scores, comparisons of runs. Prints the address, which includes a random token, and runs until "
+             "Ctrl-C. Listens on 127.0.0.1 only and is read-only unless --control is given. Scripts get the same data "
+             "as JSON (docs/serve.md)."};
+  ServeOptions given = {.port = PORT_DEFAULT};
   const CoreOption options[] = {
     SWEEP_OPTION_ROOT(given.common),
-    {"port", 'p', CORE_OPTION_INT, &given.port, "N", "where to listen; 0: any free one (default: 8321)"},
-    {"control", 0, CORE_OPTION_FLAG, &given.control, NULL, "who has the address may also stop runs and try them again"},
+    {"port", 'p', CORE_OPTION_INT, &given.port, "N", "port to listen on; 0: any free one (default: 8321)"},
+    {"control", 0, CORE_OPTION_FLAG, &given.control, NULL, "let the page stop and retry runs"},
     {"token-file", 0, CORE_OPTION_TEXT, &given.token_file, "FILE",
-     "keep the token there, for scripts and bookmarks; made when absent (default: a new one each time)"},
-    {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "say where as JSON, for scripts"},
+     "read the token from FILE, created if missing (default: a new token at each start)"},
+    {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print the address as JSON"},
     {0}};
   return core_options_answer(&manual, options, argc, argv, serve_workspace, &given);
 }

@@ -1,5 +1,5 @@
-/* libmicrohttpd behind server.h. The library is opened when a server is started, not with the program: machines without
- * it run everything else, and no array task pays for it. */
+/* libmicrohttpd. The library is loaded when a server is started, so that machines without it run everything else, and
+ * array tasks do not load it. */
 #include "sweep/serve/server.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ static int load_library(void) {
   static const char name[] = "libmicrohttpd.so.12";
   void *file = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (!file)
-    return core_error(CORE_FAIL, "libmicrohttpd cannot be loaded (%s); install it (Debian: libmicrohttpd12, Fedora: "
+    return core_error(CORE_FAIL, "cannot load libmicrohttpd (%s); install it (Debian: libmicrohttpd12, Fedora: "
                                  "libmicrohttpd)", dlerror());
 #define LOAD(function)                                                                        \
   void *address_of_##function = dlsym(file, #function);                                       \
@@ -45,7 +45,7 @@ static int load_library(void) {
   return CORE_OK;
 }
 
-/* ---- answers ----------------------------------------------------------------------------------------------------- */
+/* ---- responses --------------------------------------------------------------------------------------------------- */
 
 struct ServeServer {
   ServeServerOptions options;
@@ -53,13 +53,13 @@ struct ServeServer {
   pthread_mutex_t lock;
   struct MHD_Connection *waiting[SERVE_CONNECTIONS_MAX]; /* suspended, [waiting_count]; under the lock */
   size_t waiting_count;
-  bool ends;
+  bool is_stopping;
 };
 
-enum { ETAG = 2 + 2 * 16 + 1, BODY_MAX = 1 << 20 /* of a request: read and dropped */ };
+enum { ETAG = 2 + 2 * 16 + 1, BODY_MAX = 1 << 20 /* bytes of a request, which are discarded */ };
 
-/* The same bytes have the same name, so that who has them already need not get them again. */
-static void name_body(const CoreText *body, char etag[ETAG]) {
+/* Writes a hash of the body, so that clients can ask for changed bodies only. */
+static void write_etag(const CoreText *body, char etag[ETAG]) {
   unsigned char hash[16];
   char digits[2 * sizeof hash + 1];
   crypto_generichash(hash, sizeof hash, (const unsigned char *)core_text_string(body), body->length, NULL, 0);
@@ -67,18 +67,19 @@ static void name_body(const CoreText *body, char etag[ETAG]) {
   snprintf(etag, ETAG, "\"%s\"", digits);
 }
 
-static enum MHD_Result send_answer(const ServeServer *server, struct MHD_Connection *connection, ServeAnswer *answer) {
+static enum MHD_Result send_response(const ServeServer *server, struct MHD_Connection *connection,
+                                     ServeResponse *response) {
   char etag[ETAG];
-  name_body(&answer->body, etag);
-  const char *known = library.MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "If-None-Match");
-  const bool same = answer->status == 200 && known && strcmp(known, etag) == 0;
-  struct MHD_Response *response =
-    library.MHD_create_response_from_buffer(same ? 0 : answer->body.length,
-                                            same ? (void *)"" : (void *)core_text_string(&answer->body),
+  write_etag(&response->body, etag);
+  const char *requested = library.MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "If-None-Match");
+  const bool is_known = response->status == 200 && requested && strcmp(requested, etag) == 0;
+  struct MHD_Response *sent =
+    library.MHD_create_response_from_buffer(is_known ? 0 : response->body.length,
+                                            is_known ? (void *)"" : (void *)core_text_string(&response->body),
                                             MHD_RESPMEM_MUST_COPY);
-  core_text_free(&answer->body);
-  if (!response) return MHD_NO;
-  const char *const headers[][2] = {{"Content-Type", answer->type},
+  core_text_free(&response->body);
+  if (!sent) return MHD_NO;
+  const char *const headers[][2] = {{"Content-Type", response->type},
                                     {"Cache-Control", "private, no-cache"},
                                     {"Content-Security-Policy", server->options.policy},
                                     {"X-Content-Type-Options", "nosniff"},
@@ -86,11 +87,11 @@ static enum MHD_Result send_answer(const ServeServer *server, struct MHD_Connect
                                     {"Referrer-Policy", "no-referrer"},
                                     {"Cross-Origin-Resource-Policy", "same-origin"}};
   for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
-    library.MHD_add_response_header(response, headers[i][0], headers[i][1]);
-  if (answer->status == 200) library.MHD_add_response_header(response, "ETag", etag);
+    library.MHD_add_response_header(sent, headers[i][0], headers[i][1]);
+  if (response->status == 200) library.MHD_add_response_header(sent, "ETag", etag);
   const enum MHD_Result result =
-    library.MHD_queue_response(connection, same ? 304 : (unsigned)answer->status, response);
-  library.MHD_destroy_response(response);
+    library.MHD_queue_response(connection, is_known ? 304 : (unsigned)response->status, sent);
+  library.MHD_destroy_response(sent);
   return result;
 }
 
@@ -100,54 +101,59 @@ const char *serve_request_argument(const ServeRequest *request, const char *name
   return library.MHD_lookup_connection_value((struct MHD_Connection *)request->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
-static const char *header(struct MHD_Connection *connection, const char *name) {
+static const char *request_header(struct MHD_Connection *connection, const char *name) {
   return library.MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
-static enum MHD_Result refuse(const ServeServer *server, struct MHD_Connection *connection, int status,
+static enum MHD_Result send_error(const ServeServer *server, struct MHD_Connection *connection, int status,
                               const char *why) {
-  ServeAnswer answer = {.status = status, .type = "application/json"};
-  core_text_appendf(&answer.body, "{\"error\": \"%s\"}\n", why);
-  return send_answer(server, connection, &answer);
+  ServeResponse response = {.status = status, .type = "application/json"};
+  core_text_appendf(&response.body, "{\"error\": \"%s\"}\n", why);
+  return send_response(server, connection, &response);
 }
 
-static bool put_off(ServeServer *server, struct MHD_Connection *connection) {
+static bool suspend(ServeServer *server, struct MHD_Connection *connection) {
   pthread_mutex_lock(&server->lock);
-  const bool room = !server->ends && server->waiting_count < SERVE_CONNECTIONS_MAX;
-  if (room) {
+  const bool has_room = !server->is_stopping && server->waiting_count < SERVE_CONNECTIONS_MAX;
+  if (has_room) {
     library.MHD_suspend_connection(connection);
     server->waiting[server->waiting_count++] = connection;
   }
   pthread_mutex_unlock(&server->lock);
-  return room;
+  return has_room;
 }
 
-/* libmicrohttpd calls it when a request's headers are there, for each piece of a body, and when all has come; and again
- * when a request that was put off goes on. */
-static enum MHD_Result answer_request(void *given, struct MHD_Connection *connection, const char *url,
+/* Called by libmicrohttpd when the headers of a request have arrived, for each piece of its body, at its end, and again
+ * when a suspended request is resumed. */
+static enum MHD_Result handle_request(void *context, struct MHD_Connection *connection, const char *url,
                                       const char *method, const char *version, const char *data, size_t *bytes,
                                       void **seen) {
-  static char begun;
-  ServeServer *server = given;
-  ServeAnswer answer = {0};
+  static char has_headers;
+  ServeServer *server = context;
+  ServeResponse response = {0};
   int64_t length;
   if (*seen == NULL) {
-    *seen = &begun;
-    const char *text = header(connection, "Content-Length");
+    *seen = &has_headers;
+    const char *text = request_header(connection, "Content-Length");
     if (text && (!core_text_to_int(text, &length) || length > BODY_MAX))
-      return refuse(server, connection, 413, "requests have no body: arguments stand in the address");
+      return send_error(server, connection, 413, "a request must not have a body; arguments belong in the address");
     return MHD_YES;
   }
-  if (*bytes > 0) { /* dropped: arguments stand in the address */
+  if (*bytes > 0) { /* discarded: arguments are in the address */
     *bytes = 0;
     return MHD_YES;
   }
-  const ServeRequest request = {method, url, header(connection, "Authorization"), header(connection, "Origin"),
-                                header(connection, "Sec-Fetch-Site"), header(connection, "Host"), connection};
-  if (server->options.handler(server->options.context, &request, &answer))
-    return send_answer(server, connection, &answer);
-  core_text_free(&answer.body);
-  return put_off(server, connection) ? MHD_YES : refuse(server, connection, 503, "too many requests wait");
+  const ServeRequest request = {.method = method,
+                                .path = url,
+                                .authorization = request_header(connection, "Authorization"),
+                                .origin = request_header(connection, "Origin"),
+                                .fetch_site = request_header(connection, "Sec-Fetch-Site"),
+                                .host = request_header(connection, "Host"),
+                                .connection = connection};
+  if (server->options.handler(server->options.context, &request, &response))
+    return send_response(server, connection, &response);
+  core_text_free(&response.body);
+  return suspend(server, connection) ? MHD_YES : send_error(server, connection, 503, "too many requests are waiting");
 }
 
 /* ---- the server -------------------------------------------------------------------------------------------------- */
@@ -157,7 +163,7 @@ static int listen_on(int wanted, int *port, int *socket_fd) {
                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   socklen_t length = sizeof address;
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1;
-  if (fd < 0) return core_error_errno(CORE_FAIL, "cannot make a socket");
+  if (fd < 0) return core_error_errno(CORE_FAIL, "cannot create a socket");
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && listen(fd, 256) == 0 &&
       getsockname(fd, (struct sockaddr *)&address, &length) == 0) {
@@ -170,21 +176,21 @@ static int listen_on(int wanted, int *port, int *socket_fd) {
   errno = number;
   if (number == EADDRINUSE)
     return core_error(CORE_FAIL, "port %d is in use, perhaps by another sweep serve; choose another one with --port, "
-                                 "or a free one with --port 0", wanted);
-  return core_error_errno(CORE_FAIL, "port %d cannot be had", wanted);
+                                 "or any free one with --port 0", wanted);
+  return core_error_errno(CORE_FAIL, "cannot listen on port %d", wanted);
 }
 
 int serve_server_start(const ServeServerOptions *options, ServeServer **server, int *port) {
   int fd = -1;
   *server = NULL;
   TRY(load_library());
-  if (sodium_init() < 0) return core_error(CORE_FAIL, "libsodium cannot be initialised");
+  if (sodium_init() < 0) return core_error(CORE_FAIL, "cannot initialize libsodium");
   TRY(listen_on(options->port, port, &fd));
   ServeServer *made = core_memory_zero_allocate(1, sizeof *made);
   made->options = *options;
   pthread_mutex_init(&made->lock, NULL);
   made->daemon = library.MHD_start_daemon(
-    MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, answer_request, made,
+    MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle_request, made,
     MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)SERVE_CONNECTIONS_MAX,
     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SERVE_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
     (size_t)SERVE_HEADERS_MAX, MHD_OPTION_END);
@@ -195,7 +201,7 @@ int serve_server_start(const ServeServerOptions *options, ServeServer **server, 
   close(fd);
   pthread_mutex_destroy(&made->lock);
   free(made);
-  return core_error(CORE_FAIL, "libmicrohttpd cannot start a server");
+  return core_error(CORE_FAIL, "libmicrohttpd cannot start a server on port %d", *port);
 }
 
 void serve_server_resume(ServeServer *server) {
@@ -208,7 +214,7 @@ void serve_server_resume(ServeServer *server) {
 void serve_server_stop(ServeServer *server) {
   if (!server->daemon) return;
   pthread_mutex_lock(&server->lock);
-  server->ends = true; /* whoever goes on now is not put off again */
+  server->is_stopping = true; /* requests that resume now are not suspended again */
   pthread_mutex_unlock(&server->lock);
   serve_server_resume(server);
   library.MHD_stop_daemon(server->daemon);

@@ -1,5 +1,5 @@
-/* Reads sweeps and results (snapshot.h). Of 10 000 runs the results and the labels are the most work; they are read
- * again only when results.db, or the sweep's own files, have changed. */
+/* Reads sweeps and results. Results and labels of 10 000 runs take most of the time, so they are read again only when
+ * results.db or the files of the sweep have changed. */
 #include "sweep/serve/snapshot.h"
 
 #include <math.h>
@@ -9,11 +9,10 @@
 #include <time.h>
 
 #include "core/memory.h"
-#include "core/terminal.h"
 #include "store/workspace/paths.h"
 #include "sweep/spec/sweep.h"
 
-enum { QUEUE_AGE_S = 15 /* so long an answer of Slurm is good for: somebody may look for days */ };
+enum { QUEUE_AGE_S = 15 /* maximum age of the list of jobs, since a page may stay open for days */ };
 
 /* ---- results ----------------------------------------------------------------------------------------------------- */
 
@@ -40,25 +39,27 @@ static int read_results(StoreDatabase *database, const SweepProgress *progress, 
   return code;
 }
 
-static void add_results(ServeReader *reader, int64_t version, ServeSweep *sweep, const ServeSweep *before) {
+/* Reads the results, or shares those of the previous snapshot. */
+static void add_results(ServeReader *reader, int64_t version, ServeSweep *sweep, const ServeSweep *previous) {
   const SweepProgress *progress = &sweep->view->progress;
   sweep->results_version = version;
-  if (before && version >= 0 && before->results_version == version && before->view->progress.runs == progress->runs) {
-    sweep->result = before->result;
+  if (previous && version >= 0 && previous->results_version == version &&
+      previous->view->progress.runs == progress->runs) {
+    sweep->result = previous->result;
     return;
   }
   sweep->result = core_memory_allocate((progress->runs + 1) * sizeof *sweep->result);
   for (size_t i = 0; i < progress->runs; i++) sweep->result[i] = (ServeResult){NAN, NAN, NAN};
   if (version >= 0 && read_results(reader->database, progress, sweep->result) != CORE_OK) {
-    sweep->results_version = -1; /* busy for a moment: again the next time */
+    sweep->results_version = -1; /* busy: read again the next time */
     core_error_clear();
   }
 }
 
 /* ---- labels ------------------------------------------------------------------------------------------------------ */
 
-/* Of the files that labels follow from. */
-static int64_t version_of_files(const char *root, const char *name) {
+/* Returns a number that changes with the files that labels depend on. */
+static int64_t files_version(const char *root, const char *name) {
   static const char *const files[] = {"sweep.ini", "manifest.tsv", "extended"};
   int64_t version = 1;
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -84,12 +85,13 @@ static char *make_label(SweepMembers *members, size_t index) {
   return text.data ? text.data : core_text_duplicate("");
 }
 
-static void add_labels(const char *root, ServeSweep *sweep, const ServeSweep *before) {
+/* Makes the labels, or shares those of the previous snapshot. */
+static void add_labels(const char *root, ServeSweep *sweep, const ServeSweep *previous) {
   const SweepProgress *progress = &sweep->view->progress;
-  sweep->label_version = version_of_files(root, progress->name);
-  if (before && before->label_version == sweep->label_version && before->view->progress.runs == progress->runs) {
-    sweep->label = before->label;
-    sweep_members_reuse_differences(&sweep->view->members, &before->view->members);
+  sweep->label_version = files_version(root, progress->name);
+  if (previous && previous->label_version == sweep->label_version && previous->view->progress.runs == progress->runs) {
+    sweep->label = previous->label;
+    sweep_members_reuse_differences(&sweep->view->members, &previous->view->members);
     return;
   }
   sweep->label = core_memory_zero_allocate(progress->runs + 1, sizeof *sweep->label);
@@ -98,23 +100,23 @@ static void add_labels(const char *root, ServeSweep *sweep, const ServeSweep *be
 
 /* ---- snapshots --------------------------------------------------------------------------------------------------- */
 
-static void free_sweep(ServeSweep *sweep, const ServeSweep *after) {
-  if (!after || after->label != sweep->label) {
+static void free_sweep(ServeSweep *sweep, const ServeSweep *next) {
+  if (!next || next->label != sweep->label) {
     for (size_t i = 0; i < sweep->view->progress.runs; i++) free(sweep->label[i]);
     free(sweep->label);
   }
-  if (!after || after->result != sweep->result) free(sweep->result);
+  if (!next || next->result != sweep->result) free(sweep->result);
 }
 
 static void read_sweeps(const char *root, StoreDatabase *database, ServeSnapshot *snapshot) {
-  const SweepViewOptions asked = {.root = root, .settings = true, .is_repeated = true, .queue_age_s = QUEUE_AGE_S};
+  const SweepViewOptions options = {.root = root, .settings = true, .is_repeated = true, .queue_age_s = QUEUE_AGE_S};
   char **names = NULL;
   size_t named = 0;
   int code = sweep_common_list(root, &names, &named);
   snapshot->count = named;
   snapshot->view = core_memory_zero_allocate(named + 1, sizeof *snapshot->view);
   if (code == CORE_OK)
-    code = sweep_view_read(&asked, database, names, &snapshot->count, snapshot->view, snapshot->problem);
+    code = sweep_view_read(&options, database, names, &snapshot->count, snapshot->view, snapshot->problem);
   if (code != CORE_OK) {
     snprintf(snapshot->problem, sizeof snapshot->problem, "%s", core_error_message());
     sweep_view_free(snapshot->view, snapshot->count);
@@ -126,31 +128,29 @@ static void read_sweeps(const char *root, StoreDatabase *database, ServeSnapshot
 }
 
 ServeSnapshot *serve_snapshot_read(const char *root, StoreDatabase *database, ServeReader *reader,
-                                   const ServeSnapshot *before) {
-  const double start = core_clock_s();
-  ServeSnapshot *made = core_memory_zero_allocate(1, sizeof *made);
+                                   const ServeSnapshot *previous) {
+  ServeSnapshot *snapshot = core_memory_zero_allocate(1, sizeof *snapshot);
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
-  made->read_unix_s = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-  read_sweeps(root, database, made);
-  made->sweep = core_memory_zero_allocate(made->count + 1, sizeof *made->sweep);
+  snapshot->read_unix_s = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+  read_sweeps(root, database, snapshot);
+  snapshot->sweep = core_memory_zero_allocate(snapshot->count + 1, sizeof *snapshot->sweep);
   const int64_t version = serve_reader_version(reader);
-  for (size_t i = 0; i < made->count; i++) {
-    ServeSweep *sweep = &made->sweep[i];
-    sweep->view = &made->view[i];
-    const ServeSweep *known = before ? serve_snapshot_find(before, sweep->view->progress.name) : NULL;
-    add_results(reader, version, sweep, known);
-    add_labels(root, sweep, known);
+  for (size_t i = 0; i < snapshot->count; i++) {
+    ServeSweep *sweep = &snapshot->sweep[i];
+    sweep->view = &snapshot->view[i];
+    const ServeSweep *same = previous ? serve_snapshot_find(previous, sweep->view->progress.name) : NULL;
+    add_results(reader, version, sweep, same);
+    add_labels(root, sweep, same);
   }
-  made->cost_s = core_clock_s() - start;
-  return made;
+  return snapshot;
 }
 
-void serve_snapshot_free(ServeSnapshot **snapshot, const ServeSnapshot *after) {
+void serve_snapshot_free(ServeSnapshot **snapshot, const ServeSnapshot *next) {
   if (!*snapshot) return;
   for (size_t i = 0; i < (*snapshot)->count; i++) {
     const char *name = (*snapshot)->view[i].progress.name;
-    free_sweep(&(*snapshot)->sweep[i], after ? serve_snapshot_find(after, name) : NULL);
+    free_sweep(&(*snapshot)->sweep[i], next ? serve_snapshot_find(next, name) : NULL);
   }
   sweep_view_free((*snapshot)->view, (*snapshot)->count);
   free((*snapshot)->view);

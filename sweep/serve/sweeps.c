@@ -1,4 +1,4 @@
-/* Answers about sweeps and lists of their runs, from a snapshot alone (routes.h). */
+/* Routes of sweeps and lists of their runs, from the snapshot only. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,55 +9,55 @@
 #include "store/workspace/paths.h"
 #include "sweep/serve/routes.h"
 
-enum { RUNS_MOST = 500, RUNS_USUAL = 100, POINTS_MOST = 2000, REASON_RUNS = 12 };
+enum { RUNS_MAX = 500, RUNS_DEFAULT = 100, POINTS_MAX = 2000, FAILURE_RUNS = 12 };
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
 
-int serve_asked_int(const ServeAsked *asked, const char *name, int64_t least, int64_t most, int64_t otherwise,
-                    int64_t *value) {
-  const char *text = serve_request_argument(asked->request, name);
-  *value = otherwise;
+int serve_argument_int(const ServeContext *context, const char *name, int64_t low, int64_t high, int64_t fallback,
+                       int64_t *value) {
+  const char *text = serve_request_argument(context->request, name);
+  *value = fallback;
   if (!text || !*text) return CORE_OK;
-  if (core_text_to_int(text, value) && *value >= least && *value <= most) return CORE_OK;
-  return core_error(CORE_USAGE, "%s: expected a whole number from %lld to %lld", name, (long long)least,
-                    (long long)most);
+  if (core_text_to_int(text, value) && *value >= low && *value <= high) return CORE_OK;
+  return core_error(CORE_USAGE, "%s: expected a whole number from %lld to %lld", name, (long long)low,
+                    (long long)high);
 }
 
-int serve_asked_sweep(const ServeAsked *asked, const ServeSweep **sweep) {
-  const char *name = serve_request_argument(asked->request, "sweep");
+int serve_argument_sweep(const ServeContext *context, const ServeSweep **sweep) {
+  const char *name = serve_request_argument(context->request, "sweep");
   if (!name || !*name) return core_error(CORE_USAGE, "sweep=NAME is missing");
-  *sweep = serve_snapshot_find(asked->snapshot, name);
-  return *sweep ? CORE_OK : core_error(SERVE_ABSENT, "there is no such sweep");
+  *sweep = serve_snapshot_find(context->snapshot, name);
+  return *sweep ? CORE_OK : core_error(SERVE_NOT_FOUND, "no such sweep");
 }
 
-int serve_asked_run(const ServeAsked *asked, const ServeSweep **sweep, size_t *index) {
-  const char *id = serve_request_argument(asked->request, "run");
-  const char *name = serve_request_argument(asked->request, "sweep");
-  if (!id || !store_is_run_id(id)) return core_error(CORE_USAGE, "run=ID: expected the 16 digits of a run's id");
+int serve_argument_run(const ServeContext *context, const ServeSweep **sweep, size_t *index) {
+  const char *id = serve_request_argument(context->request, "run");
+  const char *name = serve_request_argument(context->request, "sweep");
+  if (!id || !store_is_run_id(id)) return core_error(CORE_USAGE, "run=ID: expected a run id of 16 hex digits");
   if (!name || !*name) {
-    *sweep = serve_snapshot_find_run(asked->snapshot, id, index);
-    return *sweep ? CORE_OK : core_error(SERVE_ABSENT, "no sweep has such a run");
+    *sweep = serve_snapshot_find_run(context->snapshot, id, index);
+    return *sweep ? CORE_OK : core_error(SERVE_NOT_FOUND, "no sweep has this run");
   }
-  TRY(serve_asked_sweep(asked, sweep));
+  TRY(serve_argument_sweep(context, sweep));
   const SweepProgress *progress = &(*sweep)->view->progress;
   for (*index = 0; *index < progress->runs; ++*index)
     if (strcmp(progress->run[*index].id, id) == 0) return CORE_OK;
-  return core_error(SERVE_ABSENT, "the sweep has no such run");
+  return core_error(SERVE_NOT_FOUND, "the sweep does not have this run");
 }
 
 /* ---- sweeps ------------------------------------------------------------------------------------------------------ */
 
-/* Of each reason the first runs: there may be thousands, and `count` says how many. */
-static void shorten(json_t *summary) {
+/* Keeps the first runs of each failure: there may be thousands, and `count` has their number. */
+static void shorten_failures(json_t *summary) {
   size_t i;
-  json_t *trouble;
-  json_array_foreach(json_object_get(summary, "failures"), i, trouble) {
-    json_t *runs = json_object_get(trouble, "run");
-    while (json_array_size(runs) > REASON_RUNS) json_array_remove(runs, json_array_size(runs) - 1);
+  json_t *failure;
+  json_array_foreach(json_object_get(summary, "failures"), i, failure) {
+    json_t *runs = json_object_get(failure, "run");
+    while (json_array_size(runs) > FAILURE_RUNS) json_array_remove(runs, json_array_size(runs) - 1);
   }
 }
 
-/* The tags that its runs have, for people to choose from. */
+/* Lists the tags of the runs, each once. */
 static json_t *run_tags_json(const SweepAnnotations *annotations) {
   json_t *tags = json_object(), *list = json_array();
   const char *tag;
@@ -70,13 +70,13 @@ static json_t *run_tags_json(const SweepAnnotations *annotations) {
   return list;
 }
 
-int serve_answer_overview(const ServeAsked *asked, json_t **value) {
-  const ServeSnapshot *snapshot = asked->snapshot;
-  const ServeWatchNow now = serve_watch_now(asked->serve->watch);
+int serve_api_overview(const ServeContext *context, json_t **value) {
+  const ServeSnapshot *snapshot = context->snapshot;
+  const ServeWatchStatus now = serve_watch_status(context->serve->watch);
   json_t *sweeps = json_array();
   for (size_t i = 0; i < snapshot->count; i++) {
     json_t *summary = sweep_view_summary_json(&snapshot->view[i]);
-    shorten(summary);
+    shorten_failures(summary);
     json_object_set_new(summary, "busy", json_boolean(sweep_view_is_active(&snapshot->view[i])));
     json_object_set_new(summary, "run_tags", run_tags_json(&snapshot->view[i].annotations));
     json_object_set_new(summary, "searches", json_integer((json_int_t)snapshot->view[i].members.spec.search_count));
@@ -84,20 +84,20 @@ int serve_answer_overview(const ServeAsked *asked, json_t **value) {
     json_array_append_new(sweeps, summary);
   }
   *value = json_pack("{s:s, s:s, s:o, s:b, s:f, s:f, s:b, s:o, s:o}", "version", core_version(), "commit",
-                     core_commit(), "root", core_json_text(asked->serve->root), "control", asked->serve->control,
+                     core_commit(), "root", core_json_text(context->serve->root), "control", context->serve->control,
                      "read_unix_s", snapshot->read_unix_s, "interval_s", now.interval_s, "importing", now.is_importing,
                      "problem", *snapshot->problem ? core_json_text(snapshot->problem) : json_null(), "sweep", sweeps);
   return CORE_OK;
 }
 
-int serve_answer_status(const ServeAsked *asked, json_t **value) {
-  const char *name = serve_request_argument(asked->request, "sweep");
+int serve_api_status(const ServeContext *context, json_t **value) {
+  const char *name = serve_request_argument(context->request, "sweep");
   const ServeSweep *only = NULL;
-  if (name) TRY(serve_asked_sweep(asked, &only));
+  if (name) TRY(serve_argument_sweep(context, &only));
   *value = json_array();
-  for (size_t i = 0; i < asked->snapshot->count; i++)
-    if (!only || only == &asked->snapshot->sweep[i])
-      json_array_append_new(*value, sweep_view_json(&asked->snapshot->view[i]));
+  for (size_t i = 0; i < context->snapshot->count; i++)
+    if (!only || only == &context->snapshot->sweep[i])
+      json_array_append_new(*value, sweep_view_json(&context->snapshot->view[i]));
   return CORE_OK;
 }
 
@@ -107,7 +107,7 @@ enum { BY_INDEX, BY_RUN, BY_STATUS, BY_ITERATION, BY_BEST, BY_LAST, BY_DDR, BY_S
 static const char *const order_names[ORDERS] = {"index", "run",  "status", "iteration", "best",
                                                 "last",  "ddr", "speed",  "tags",      "reason"};
 
-typedef struct Order { int key; const char *setting; bool is_falling; } Order; /* setting: NULL: by key */
+typedef struct Order { int key; const char *setting; bool is_descending; } Order; /* setting: NULL: by key */
 /* A run and its sort key: a number, or a text where that is NaN; neither: not measured. */
 typedef struct SortKey { size_t index; double number; const char *text; size_t length; } SortKey;
 
@@ -165,22 +165,22 @@ static int compare_texts(const SortKey *a, const SortKey *b) {
 /* Numbers before texts; what is not measured is last both ways; equal keys in the order of the manifest. */
 static int compare_keys(const void *a, const void *b, void *context) {
   const SortKey *x = a, *y = b;
-  const bool *is_falling = context;
+  const bool *is_descending = context;
   const int x_kind = !isnan(x->number) ? 0 : x->text ? 1 : 2, y_kind = !isnan(y->number) ? 0 : y->text ? 1 : 2;
   int order = 0;
   if (x_kind != y_kind) return x_kind - y_kind;
   if (x_kind == 0) order = (x->number > y->number) - (x->number < y->number);
   if (x_kind == 1) order = compare_texts(x, y);
-  if (order) return *is_falling ? -order : order;
+  if (order) return *is_descending ? -order : order;
   return x->index < y->index ? -1 : x->index > y->index;
 }
 
-static int read_order(const ServeAsked *asked, Order *order) {
-  const char *name = serve_request_argument(asked->request, "sort");
-  int64_t is_falling;
+static int read_order(const ServeContext *context, Order *order) {
+  const char *name = serve_request_argument(context->request, "sort");
+  int64_t is_descending;
   *order = (Order){.key = BY_INDEX};
-  TRY(serve_asked_int(asked, "descending", 0, 1, 0, &is_falling));
-  order->is_falling = is_falling;
+  TRY(serve_argument_int(context, "descending", 0, 1, 0, &is_descending));
+  order->is_descending = is_descending;
   if (!name || !*name) return CORE_OK;
   for (order->key = 0; order->key < ORDERS; order->key++)
     if (strcmp(order_names[order->key], name) == 0) return CORE_OK;
@@ -195,7 +195,7 @@ static int read_order(const ServeAsked *asked, Order *order) {
 
 typedef struct Filter { const char *text, *status, *tag; } Filter;
 
-/* All words of the text somewhere in label, id, status, reason, tags or note; "pinned" is one of the pinned run. */
+/* Whether each word of the text is part of the label, id, status, reason, tags or note; the pinned run has "pinned". */
 static bool has_words(const char *text, const ServeSweep *sweep, size_t index) {
   const SweepAnnotations *annotations = &sweep->view->annotations;
   const StoreAnnotations *own = sweep_annotations_find_run(annotations, index);
@@ -215,8 +215,8 @@ static bool has_words(const char *text, const ServeSweep *sweep, size_t index) {
   return found;
 }
 
-/* The status whole; a run has the tags of its sweep. */
-static bool passes(const Filter *filter, const ServeSweep *sweep, size_t index) {
+/* Whether the run has the status, the tag (its own or its sweep's) and the words of the filter. */
+static bool is_matching(const Filter *filter, const ServeSweep *sweep, size_t index) {
   if (filter->status && *filter->status) {
     const bool is_wanted =
       strcmp(filter->status, "needs attention") == 0 && sweep_view_needs_attention(sweep->view, index);
@@ -250,23 +250,23 @@ static json_t *keys_json(const ServeSweep *sweep) {
   return list;
 }
 
-int serve_answer_runs(const ServeAsked *asked, json_t **value) {
+int serve_api_runs(const ServeContext *context, json_t **value) {
   const ServeSweep *sweep;
   int64_t offset, limit;
   Order order;
-  TRY(serve_asked_sweep(asked, &sweep));
-  const Filter filter = {serve_request_argument(asked->request, "text"),
-                         serve_request_argument(asked->request, "status"),
-                         serve_request_argument(asked->request, "tag")};
-  TRY(read_order(asked, &order));
-  TRY(serve_asked_int(asked, "offset", 0, INT32_MAX, 0, &offset));
-  TRY(serve_asked_int(asked, "limit", 1, RUNS_MOST, RUNS_USUAL, &limit));
+  TRY(serve_argument_sweep(context, &sweep));
+  const Filter filter = {serve_request_argument(context->request, "text"),
+                         serve_request_argument(context->request, "status"),
+                         serve_request_argument(context->request, "tag")};
+  TRY(read_order(context, &order));
+  TRY(serve_argument_int(context, "offset", 0, INT32_MAX, 0, &offset));
+  TRY(serve_argument_int(context, "limit", 1, RUNS_MAX, RUNS_DEFAULT, &limit));
   const size_t runs = sweep->view->progress.runs;
   SortKey *chosen = core_memory_allocate((runs + 1) * sizeof *chosen);
   size_t count = 0;
   for (size_t i = 0; i < runs; i++)
-    if (passes(&filter, sweep, i)) chosen[count++] = make_key(&order, sweep, i);
-  qsort_r(chosen, count, sizeof *chosen, compare_keys, &order.is_falling);
+    if (is_matching(&filter, sweep, i)) chosen[count++] = make_key(&order, sweep, i);
+  qsort_r(chosen, count, sizeof *chosen, compare_keys, &order.is_descending);
   json_t *list = json_array();
   for (size_t i = (size_t)offset; i < count && i < (size_t)(offset + limit); i++)
     json_array_append_new(list, serve_run_json(sweep, chosen[i].index));
@@ -281,41 +281,41 @@ int serve_answer_runs(const ServeAsked *asked, json_t **value) {
 
 static bool has_both(const ServeResult *result) { return isfinite(result->ddr) && isfinite(result->best); }
 
-static uint64_t number_of(const char *id) { return strtoull(id, NULL, 16); }
+static uint64_t run_number(const char *id) { return strtoull(id, NULL, 16); }
 
 static int compare_numbers(const void *a, const void *b) {
   const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
   return (x > y) - (x < y);
 }
 
-/* How many have both, in *known, and the largest id that is drawn. Ids are hashes: the least of them are a sample that
- * has no regard to the order of a grid, and the same from one reading to the next. */
-static uint64_t choose_dots(const ServeSweep *sweep, size_t limit, size_t *known) {
+/* Returns the largest id that is drawn. *measured: number of runs with both values. Ids are hashes, so the smallest are
+ * a sample that is independent of the order of a grid, and stays the same. */
+static uint64_t select_dots(const ServeSweep *sweep, size_t limit, size_t *measured) {
   const SweepProgress *progress = &sweep->view->progress;
   uint64_t *numbers = core_memory_allocate((progress->runs + 1) * sizeof *numbers), last = UINT64_MAX;
-  *known = 0;
+  *measured = 0;
   for (size_t i = 0; i < progress->runs; i++)
-    if (has_both(&sweep->result[i])) numbers[(*known)++] = number_of(progress->run[i].id);
-  if (*known > limit) {
-    qsort(numbers, *known, sizeof *numbers, compare_numbers);
+    if (has_both(&sweep->result[i])) numbers[(*measured)++] = run_number(progress->run[i].id);
+  if (*measured > limit) {
+    qsort(numbers, *measured, sizeof *numbers, compare_numbers);
     last = numbers[limit - 1];
   }
   free(numbers);
   return last;
 }
 
-int serve_answer_scatter(const ServeAsked *asked, json_t **value) {
+int serve_api_scatter(const ServeContext *context, json_t **value) {
   const ServeSweep *sweep;
   int64_t limit;
-  TRY(serve_asked_sweep(asked, &sweep));
-  TRY(serve_asked_int(asked, "limit", 1, POINTS_MOST, POINTS_MOST, &limit));
+  TRY(serve_argument_sweep(context, &sweep));
+  TRY(serve_argument_int(context, "limit", 1, POINTS_MAX, POINTS_MAX, &limit));
   const SweepProgress *progress = &sweep->view->progress;
   json_t *list = json_array();
-  size_t known;
-  const uint64_t last = choose_dots(sweep, (size_t)limit, &known);
+  size_t measured;
+  const uint64_t last = select_dots(sweep, (size_t)limit, &measured);
   for (size_t i = 0; i < progress->runs; i++) {
     const ServeResult *result = &sweep->result[i];
-    if (!has_both(result) || number_of(progress->run[i].id) > last) continue;
+    if (!has_both(result) || run_number(progress->run[i].id) > last) continue;
     json_array_append_new(list, json_pack("{s:s, s:I, s:f, s:f, s:s, s:o, s:o}", "run", progress->run[i].id, "index",
                                           (json_int_t)i, "ddr", result->ddr, "best", result->best, "status",
                                           sweep_view_status(sweep->view, i), "label",
@@ -323,6 +323,6 @@ int serve_answer_scatter(const ServeAsked *asked, json_t **value) {
                                           sweep_members_settings(&sweep->view->members, i)));
   }
   *value = json_pack("{s:s, s:I, s:I, s:o}", "sweep", progress->name, "runs", (json_int_t)progress->runs, "measured",
-                     (json_int_t)known, "point", list);
+                     (json_int_t)measured, "point", list);
   return CORE_OK;
 }

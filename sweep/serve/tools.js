@@ -3,8 +3,8 @@
 /* Elements, numbers and requests. Text of the workspace reaches the page as text nodes and attributes, never as
  * markup. */
 const page = {token: new URLSearchParams(location.search).get("token") || "", sweep: null, overview: null,
-  chosen: [], status: "", text: "", tag: "", columns: [], keys: [], sort: "index", falling: false, offset: 0, limit: 50,
-  at: -1, rows: [], compared: [], ready: false};
+  chosen: [], status: "", text: "", tag: "", columns: [], keys: [], sort: "index", isDescending: false, offset: 0,
+  limit: 50, at: -1, rows: [], compared: [], ready: false};
 const byId = id => document.getElementById(id);
 
 function append(node, children) {

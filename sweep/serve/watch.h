@@ -1,5 +1,5 @@
-/* The thread that reads the workspace while somebody looks. Requests never wait for a disk, a cluster or an import but
- * when what is known is too old; then they are put off until it is read. When nobody asks, nothing is read. */
+/* A thread that reads the workspace while clients are connected. Requests do not wait for a disk, a cluster or an
+ * import unless the snapshot is too old; then they are suspended until the next one. */
 #ifndef SWEEP_SERVE_WATCH_H
 #define SWEEP_SERVE_WATCH_H
 #include "sweep/serve/snapshot.h"
@@ -7,26 +7,27 @@
 typedef struct ServeWatch ServeWatch;
 
 typedef struct ServeWatchOptions {
-  const char *root;                   /* borrowed as long as the watch */
-  void (*read)(void *context);        /* called after each reading, by the thread */
+  const char *root;                   /* borrowed */
+  void (*on_read)(void *context);     /* called by the thread after each read */
   void *context;
 } ServeWatchOptions;
 
-/* Reads a first time, then starts the thread. CORE_FAIL: no thread. */
+/* Reads a first snapshot, then starts the thread. CORE_FAIL: the thread cannot be started. */
 int serve_watch_start(const ServeWatchOptions *options, ServeWatch **watch);
 void serve_watch_stop(ServeWatch **watch);
 
-/* The present snapshot, which stays until serve_watch_give. NULL: it is too old, and a new one has been asked for;
- * options.read tells when it is there. One thread at a time. */
-ServeSnapshot *serve_watch_take(ServeWatch *watch, int64_t *number);
-void serve_watch_give(ServeWatch *watch);
-/* Read again soon: something was done. */
-void serve_watch_hurry(ServeWatch *watch);
-/* Of the thread, for the page. */
-typedef struct ServeWatchNow {
-  double interval_s;          /* between two readings: so long that they take a thirtieth of a processor */
-  bool is_importing;          /* an import is under way: what is shown may be older */
-} ServeWatchNow;
-ServeWatchNow serve_watch_now(const ServeWatch *watch); /* between take and give */
+/* Returns the current snapshot, valid until serve_watch_release, for one thread at a time. NULL: it is too old; a new
+ * one has been requested, and on_read will be called. */
+ServeSnapshot *serve_watch_acquire(ServeWatch *watch, int64_t *number);
+void serve_watch_release(ServeWatch *watch);
+/* Requests a new snapshot, after an action. */
+void serve_watch_refresh(ServeWatch *watch);
+
+typedef struct ServeWatchStatus {
+  double interval_s;          /* time between two reads, long enough that they use 1/30 of a CPU */
+  bool is_importing;          /* an import is running, so the snapshot may be older */
+} ServeWatchStatus;
+/* Between acquire and release. */
+ServeWatchStatus serve_watch_status(const ServeWatch *watch);
 
 #endif

@@ -254,7 +254,7 @@ kill -TERM $pid; wait $pid
 chmod 644 token
 tap_run "one that others may read is refused" 2 "chmod 600" sweep serve --port 0 --token-file token
 printf 'short\n' >bad; chmod 600 bad
-tap_run "so is one that is no token" 2 "is no token" sweep serve --port 0 --token-file bad
+tap_run "so is one that is no token" 2 "is not a token" sweep serve --port 0 --token-file bad
 serve second; tap_run "a port that is in use is named" 1 "port $port is in use" sweep serve --port "$port"
 
 kill -TERM $pid; wait $pid

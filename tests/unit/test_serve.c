@@ -19,27 +19,28 @@
 #include "sweep/serve/file.h"
 #include "sweep/serve/page.h"
 #include "sweep/serve/routes.h"
+#include "sweep/serve/series_cache.h"
 
 #define assert_ok(expression) assert_int_equal(expression, CORE_OK)
 
 static void test_tokens(void **state) {
   char token[SERVE_TOKEN], other[SERVE_TOKEN], given[256];
-  assert_ok(serve_token_make(token));
-  assert_ok(serve_token_make(other));
+  assert_ok(serve_token_create(token));
+  assert_ok(serve_token_create(other));
   assert_int_equal(strlen(token), 32);
   assert_string_not_equal(token, other);
   snprintf(given, sizeof given, "Bearer %s", token);
-  assert_true(serve_token_is_given(token, given, NULL));
-  assert_true(serve_token_is_given(token, NULL, token));
-  assert_true(serve_token_is_given(token, "Bearer wrong", token));
-  assert_false(serve_token_is_given(token, NULL, NULL));
-  assert_false(serve_token_is_given(token, "Bearer ", ""));
-  assert_false(serve_token_is_given(token, token, NULL)); /* no scheme */
-  assert_false(serve_token_is_given(token, NULL, other));
+  assert_true(serve_token_is_valid(token, given, NULL));
+  assert_true(serve_token_is_valid(token, NULL, token));
+  assert_true(serve_token_is_valid(token, "Bearer wrong", token));
+  assert_false(serve_token_is_valid(token, NULL, NULL));
+  assert_false(serve_token_is_valid(token, "Bearer ", ""));
+  assert_false(serve_token_is_valid(token, token, NULL)); /* no scheme */
+  assert_false(serve_token_is_valid(token, NULL, other));
   snprintf(given, sizeof given, "%s0", token);
-  assert_false(serve_token_is_given(token, NULL, given));
+  assert_false(serve_token_is_valid(token, NULL, given));
   snprintf(given, sizeof given, "%.31s", token);
-  assert_false(serve_token_is_given(token, NULL, given));
+  assert_false(serve_token_is_valid(token, NULL, given));
 }
 
 static void test_hosts_and_origins(void **state) {
@@ -49,13 +50,13 @@ static void test_hosts_and_origins(void **state) {
   for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) assert_true(serve_host_is_loopback(ours[i]));
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) assert_false(serve_host_is_loopback(others[i]));
   assert_false(serve_host_is_loopback(NULL));
-  assert_true(serve_origin_is_own(NULL, NULL, "localhost:1"));
-  assert_true(serve_origin_is_own("http://localhost:1", "same-origin", "localhost:1"));
-  assert_false(serve_origin_is_own("http://localhost:2", NULL, "localhost:1"));
-  assert_false(serve_origin_is_own("https://localhost:1", NULL, "localhost:1"));
-  assert_false(serve_origin_is_own("null", NULL, "localhost:1"));
-  assert_false(serve_origin_is_own(NULL, "cross-site", "localhost:1"));
-  assert_false(serve_origin_is_own(NULL, "none", "localhost:1"));
+  assert_true(serve_origin_is_same(NULL, NULL, "localhost:1"));
+  assert_true(serve_origin_is_same("http://localhost:1", "same-origin", "localhost:1"));
+  assert_false(serve_origin_is_same("http://localhost:2", NULL, "localhost:1"));
+  assert_false(serve_origin_is_same("https://localhost:1", NULL, "localhost:1"));
+  assert_false(serve_origin_is_same("null", NULL, "localhost:1"));
+  assert_false(serve_origin_is_same(NULL, "cross-site", "localhost:1"));
+  assert_false(serve_origin_is_same(NULL, "none", "localhost:1"));
 }
 
 static void test_cache(void **state) {
@@ -63,14 +64,14 @@ static void test_cache(void **state) {
   CoreText body = {0}, found = {0};
   char key[32];
   core_text_append(&body, "one");
-  serve_cache_keep(&cache, "a", 1, &body);
+  serve_cache_put(&cache, "a", 1, &body);
   assert_true(serve_cache_find(&cache, "a", 1, &found));
   assert_string_equal(found.data, "one");
   assert_false(serve_cache_find(&cache, "a", 2, &found)); /* made of something older */
   assert_false(serve_cache_find(&cache, "b", 1, &found));
   for (int i = 0; i < 3 * SERVE_CACHE_ENTRIES; i++) { /* "a" is asked for all the while, the others once */
     snprintf(key, sizeof key, "key %d", i);
-    serve_cache_keep(&cache, key, 1, &body);
+    serve_cache_put(&cache, key, 1, &body);
     assert_true(serve_cache_find(&cache, "a", 1, &found));
   }
   assert_false(serve_cache_find(&cache, "key 0", 1, &found));
@@ -79,7 +80,7 @@ static void test_cache(void **state) {
   while (body.length < SERVE_CACHE_BYTES / 3) core_text_append_bytes(&body, key, sizeof key);
   for (int i = 0; i < 5; i++) {
     snprintf(key, sizeof key, "large %d", i);
-    serve_cache_keep(&cache, key, 1, &body);
+    serve_cache_put(&cache, key, 1, &body);
     assert_true(cache.bytes <= SERVE_CACHE_BYTES);
   }
   assert_true(serve_cache_find(&cache, "large 4", 1, &found));
@@ -106,7 +107,7 @@ static void test_files(void **state) {
   int fd;
   off_t size;
   assert_non_null(mkdtemp(root));
-  assert_int_equal(serve_file_open(root, id, "log.txt", &fd, &size), SERVE_ABSENT);
+  assert_int_equal(serve_file_open(root, id, "log.txt", &fd, &size), SERVE_NOT_FOUND);
   assert_ok(store_path_list_videos(root, id, &iterations, &count));
   assert_int_equal(count, 0);
   free(iterations);
@@ -133,13 +134,44 @@ static void test_files(void **state) {
   assert_ok(core_files_remove_tree(root));
 }
 
+/* Curves of a run are found until it has new rows; the metric used least recently makes room for another one. */
+static void test_series_cache(void **state) {
+  ServeSeriesCache cache = {0};
+  AnalysisCurve curve = {0}, found = {0};
+  char run[17], name[16];
+  analysis_curve_add(&curve, 1, 2);
+  analysis_curve_add(&curve, 3, 4);
+  ServeSeriesCacheMetric *kl = serve_series_cache_metric(&cache, "kl");
+  for (int i = 0; i < 200; i++) { /* more than the first table holds */
+    snprintf(run, sizeof run, "%016x", 64 * i);
+    serve_series_cache_keep(&cache, kl, run, (uint64_t)i + 1, &curve);
+  }
+  assert_int_equal(cache.points, 2 * 200);
+  assert_ptr_equal(serve_series_cache_metric(&cache, "kl"), kl);
+  assert_true(serve_series_cache_find(kl, run, 200, &found));
+  assert_int_equal(found.n, 2);
+  assert_true(found.y[1] == 4);
+  analysis_curve_free(&found);
+  assert_false(serve_series_cache_find(kl, run, 201, &found)); /* has new rows */
+  assert_false(serve_series_cache_find(kl, "ffffffffffffffff", 1, &found));
+  serve_series_cache_keep(&cache, kl, run, 201, &curve);
+  assert_int_equal(cache.points, 2 * 200); /* in place of the old curve */
+  for (int i = 0; i < SERVE_SERIES_CACHE_METRICS; i++) {
+    snprintf(name, sizeof name, "metric %d", i);
+    serve_series_cache_metric(&cache, name);
+  }
+  assert_int_equal(cache.points, 0);
+  analysis_curve_free(&curve);
+  serve_series_cache_free(&cache);
+}
+
 /* The policy names the hashes of what the page has between its tags, and the page has nothing that it forbids. */
 static void test_page(void **state) {
   static const char *const tags[][2] = {{"<style>", "</style>"}, {"<script>", "</script>"}};
   CoreText page = {0};
   char policy[SERVE_POLICY], base64[64];
   unsigned char hash[32];
-  serve_page_make(&page, policy);
+  serve_page_build(&page, policy);
   for (size_t i = 0; i < 2; i++) {
     const char *start = strstr(page.data, tags[i][0]) + strlen(tags[i][0]), *end = strstr(start, tags[i][1]);
     crypto_hash_sha256(hash, (const unsigned char *)start, (unsigned long long)(end - start));
@@ -157,7 +189,8 @@ static void test_page(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_tokens), cmocka_unit_test(test_hosts_and_origins),
-                                     cmocka_unit_test(test_cache), cmocka_unit_test(test_files),
+                                     cmocka_unit_test(test_cache), cmocka_unit_test(test_series_cache),
+                                     cmocka_unit_test(test_files),
                                      cmocka_unit_test(test_page)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
