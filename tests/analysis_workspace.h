@@ -17,7 +17,7 @@
 
 typedef struct Workspace {
   const char *root;
-  int64_t iterations, evaluations; /* of a whole run */
+  int64_t iterations, evaluations; /* per run */
   int seeds;
 } Workspace;
 

@@ -56,7 +56,7 @@ static void test_gpu(void **state) {
   DEVICE_TESTS();
 }
 
-/* Which of them run: TEST_DEVICE=gpu, or TEST_ONLY=PATTERN. */
+/* Selection of tests: TEST_DEVICE=gpu, or TEST_ONLY=PATTERN. */
 static inline void choose_device_tests(void) {
   if (asked_for_gpu()) cmocka_set_test_filter("test_gpu");
   if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));

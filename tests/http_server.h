@@ -28,9 +28,9 @@ enum { HTTP_CALLS = 512 };
 typedef enum HttpManner {
   HTTP_ANSWER,  /* status and body */
   HTTP_GARBAGE, /* bytes that are no HTTP */
-  HTTP_CLOSE,   /* closes without a word */
+  HTTP_CLOSE,   /* closes without a response */
   HTTP_CUT,     /* promises more than it sends, then closes */
-  HTTP_STALL,   /* takes the request and says nothing, until the server is stopped */
+  HTTP_STALL,   /* accepts the request and sends nothing until the server is stopped */
   HTTP_ENDLESS, /* a body that does not end */
 } HttpManner;
 

@@ -169,7 +169,7 @@ static inline double statistics_mean(const Quantity *ours) {
   return sum / ours->n;
 }
 
-/* By how many standard errors of their difference the means differ, when the two samples count as so many independent
+/* Returns the difference of the means in standard errors, when the two samples count as that many independent
  * ones. Beneath 1e-6 they are equal: the reference's values carry rounding where ours may be exact. */
 static inline double statistics_mean_z(const StatisticsRow *row, const Quantity *ours, double their_n, double our_n) {
   double mean = statistics_mean(ours), squares = 0;
@@ -180,7 +180,7 @@ static inline double statistics_mean_z(const StatisticsRow *row, const Quantity 
   return apart <= slack ? 0 : error > 0 ? (apart - slack) / error : (double)INFINITY;
 }
 
-/* The same for the share of ours that lies below the reference's quantiles, the worst of the five; for a discrete
+/* Returns the z score of our fraction below the reference's quantiles, the worst of the five; for a discrete
  * quantity a share between < and <= is right. */
 static inline double statistics_quantile_z(const StatisticsRow *row, const Quantity *ours, double their_n,
                                            double our_n) {

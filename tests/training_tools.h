@@ -37,7 +37,7 @@ static inline Training *make(const CoreConfig *config) {
   return training;
 }
 
-/* The row of the last of so many iterations. */
+/* Returns the row of the last of `count` iterations. */
 static inline StoreIteration iterate(Training *training, int iterations) {
   StoreIteration row = store_iteration_unmeasured(0);
   for (int i = 0; i < iterations; i++)
@@ -110,9 +110,9 @@ static inline void assert_close_weights(const Training *a, const AgentNetwork *l
   free(x), free(y);
 }
 
-/* Fails unless two measured iterations are the same but for sums in another order. slack: factor of all tolerances. */
-static inline void assert_same_rows(const StoreIteration *device, const StoreIteration *host, double slack) {
-#define SAME(field, tolerance) assert_relatively_near(#field, device->field, host->field, slack * tolerance)
+/* Fails unless two measured iterations are equal up to the order of sums. slack: factor of all tolerances. */
+static inline void assert_same_rows(const StoreIteration *on_device, const StoreIteration *on_host, double slack) {
+#define SAME(field, tolerance) assert_relatively_near(#field, on_device->field, on_host->field, slack * tolerance)
   SAME(episodes, 0);
   SAME(solve_rate, 0);
   SAME(episode_length, 0);

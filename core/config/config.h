@@ -74,10 +74,11 @@ int core_config_set_pair(CoreConfig *config, const char *pair);
 /* Formats one value as canonical text, which core_config_set reads back to the same value. */
 const char *core_config_get(const CoreConfig *config, const CoreConfigRow *row, CoreText *text);
 
-/* Reads a run's config file (only known sections and keys, each once) over `config`; all of it or nothing. */
+/* Reads a run's config file (only known sections and keys, each once) into `config`, which stays unchanged on an
+ * error. */
 int core_config_read(const char *path, CoreConfig *config);
-/* What --config and --set say: the defaults, under the file at `path` (NULL: none), under the pairs in their order; and
- * core_config_check. */
+/* Loads the configuration of --config and --set: the defaults, overridden by the file at `path` (NULL: none),
+ * overridden by the pairs in their order. Calls core_config_check. */
 int core_config_load(const char *path, const char **pairs, size_t count, CoreConfig *config);
 /* Computes the configuration to execute: [scale] is applied to env.num, ppo.num_minibatches and the learning rates,
  * then reset. Idempotent. The run id is that of the unresolved configuration. CORE_USAGE names scheme, factor and

@@ -43,7 +43,7 @@ static void *on_device(size_t bytes) {
   return memory;
 }
 
-/* Of many_worlds. */
+/* Configuration of many_worlds. */
 static uint8_t *random_actions(void) {
   const size_t bytes = (size_t)size_of.many_worlds * SIM_ACTIONS;
   uint8_t *actions = core_memory_allocate(bytes), *there = on_device(bytes);
@@ -178,7 +178,7 @@ static float *numbers_on_device(size_t n) {
   return there;
 }
 
-/* The same as bf16. */
+/* Converts to bf16. */
 static uint16_t *halves_on_device(size_t n) {
   uint16_t *there = on_device(n * sizeof *there), *host = core_memory_allocate(n * sizeof *host);
   for (size_t k = 0; k < n; k++)
@@ -224,7 +224,7 @@ static void bench_product(Ops *ops, const char *name, DeviceProduct p) {
   device->release(device, a), device->release(device, b), device->release(device, c);
 }
 
-/* Those of a layer of 256 and of a value's, by the library and, of one column, by kernels of ours. */
+/* Products of a layer of 256 and of a value head, by the library and, for one column, by own kernels. */
 static void bench_products(void) {
   const size_t rows = (size_t)size_of.rows;
   const DeviceProduct forward = {.m = rows, .n = 256, .k = 256, .result = OPS_NUMBERS_BF16};
@@ -289,7 +289,7 @@ static void bench_chain(const char *name, OpsActivation activation, int outputs)
   ops_destroy(&ops);
 }
 
-/* As they are, without ops_tile_gradient, and with the fastest of cuBLASLt's algorithms. */
+/* Gradients as they are, without ops_tile_gradient, and with the fastest of cuBLASLt's algorithms. */
 static void bench_chains(void) {
   static const struct { const char *suffix, *variable, *value; } WAY[] = {
     {"", "TRAINER_TILES", ""}, {"_no_tiles", "TRAINER_TILES", "none"}, {"_timed", "TRAINER_PRODUCTS", "timed"}};

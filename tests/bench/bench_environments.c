@@ -1,9 +1,9 @@
 /* Environments of other people in the trainer: a turn of the bridge, and environment steps a second without a policy,
- * under random actions, beside the same environment in its own Python. Prints CSV.
+ * under random actions, compared with the same environment in plain Python. Prints CSV.
  *
  *   bridge    a turn of 256 worlds that do nothing (peers/sitecustomize.py), from the actions to the observations in
  * the trainer's buffers. The environment says how long its own step took, which is taken off each turn. bridge_busy:
- * beside a busy program for each processor
+ * next to a busy program per processor
  *   CartPole  256 worlds through the bridge; theirs: the same vector class, and Gymnasium's own vectorised one
  *   Breakout  CleanRL's preprocessing, whole games; theirs: AtariVectorEnv with as many threads as there are
  * processors. Breakout_lives: a lost life is an end. Ours then plays three steps that are not counted, as CleanRL's
@@ -36,11 +36,11 @@ enum { TURNS = 7, ACTIONS = 16, BRIDGE_TURNS = 20000, BUSY_TURNS = 2000 };
 static const double turn_seconds = 1.0;
 
 typedef struct Case {
-  const char *name;       /* of its rows */
+  const char *name;       /* name in the rows */
   const char *task, *encoder;
   const char *setting;    /* one more, NAME=VALUE; NULL: none */
   int worlds, workers;
-  const char *peer, *peer_name; /* what environment_steps.py is to make, and its name in rows; NULL: nothing */
+  const char *peer, *peer_name; /* environment for environment_steps.py, and its name in rows; NULL: none */
   const char *other, *other_name; /* a second one, which takes no turns */
 } Case;
 
@@ -48,7 +48,7 @@ typedef struct Bench {
   Env *env;
   uint8_t *actions;       /* [ACTIONS][worlds] */
   EnvStep out;
-  int next;               /* of the actions */
+  int next;               /* index of the next actions */
 } Bench;
 
 static int open_bench(const Case *wanted, Bench *bench) {
@@ -94,7 +94,7 @@ static void step(Bench *bench) {
   bench->env->step(bench->env, bench->actions + at, &bench->out);
 }
 
-/* Environment steps a second of the next so many seconds. */
+/* Returns the environment steps per second over the next `seconds`. */
 static double step_ours(Bench *bench, double seconds) {
   const double begun = bench_seconds();
   double passed;
@@ -176,7 +176,7 @@ static int time_turns(const char *name, int turns) {
   return code;
 }
 
-/* Beside other programs, one a processor. */
+/* Measures next to other programs, one per processor. */
 static int time_turns_busy(const char *name, int turns) {
   pid_t busy[256];
   const int count = omp_get_num_procs() < 256 ? omp_get_num_procs() : 256;
@@ -193,7 +193,7 @@ static int time_turns_busy(const char *name, int turns) {
   return code;
 }
 
-/* What is not installed is a comment; what fails is a failure. */
+/* A missing package is reported as a comment; a failure is a failure. */
 static bool tell(const char *name, int code) {
   if (code != CORE_OK) printf("# environments, %s: %s\n", name, core_error_message());
   return code == CORE_OK || code == CORE_USAGE;
@@ -222,7 +222,7 @@ static const Case cases[] = {
     {"ppo.learning_rate", "2.5e-4"}, {"ppo.lr_schedule", "linear"}, {"net.encoder", "nature"}, \
     {"net.trunk_width", "512"}, {"train.total_steps", "1e7"}
 static const char *const breakout[][2] = {BREAKOUT, {0}};
-/* Beside it: the same with two workers, without and with halves of the worlds under way. */
+/* Also measured: two workers, with and without stepping halves of the worlds. */
 #define TWO_WORKERS {"env.workers", "2"}, {"comm.deterministic", "yes"}
 static const char *const together[][2] = {BREAKOUT, TWO_WORKERS, {"train.rollout_halves", "1"}, {0}};
 static const char *const halves[][2] = {BREAKOUT, TWO_WORKERS, {"train.rollout_halves", "2"}, {0}};

@@ -1,6 +1,6 @@
-/* How full the lanes of the GPU's physics are (sim/device/warp.h), counted and not timed: what the worlds of a warp
- * need in a step under random actions, how many passes its lanes make of that, since a warp goes on until the last
- * of them is done, and what it comes to in instructions of a warp. Runs anywhere; the prediction of
+/* Utilization of the lanes of the GPU's physics (sim/device/warp.h), counted and not timed: how much the worlds of a
+ * warp need in a step under random actions, how many passes its lanes make of that, since a warp goes on until the
+ * last of them is done, and what it comes to in instructions of a warp. Runs anywhere; the prediction of
  * docs/cuda-measurements.md rests on it. Levels: random ones of size S, M and L and, where KINETIX_LEVELS names a
  * folder of Kinetix levels, those. */
 #include <stdlib.h>
@@ -15,30 +15,30 @@
 
 enum { WORLDS = 512, STEPS = 128, LEVELS = 256, WIDTHS = 5, PASSES_MAX = 512 };
 static const int TEAM[WIDTHS] = {2, 4, 8, 16, 32};
-enum { SHARED_BYTES = 227 * 1024 }; /* of a processor of sm_90, for blocks */
+enum { SHARED_BYTES = 227 * 1024 }; /* shared memory of an sm_90 multiprocessor for blocks */
 
-/* What a world needs in a physics step. */
+/* Work of a world per physics step. */
 typedef struct Need {
   int moving, pairs, hits[SIM_PAIR_KINDS], contacts, groups, present, joints, goals, thrusters;
   SimWavefronts wavefronts;
   uint64_t joint_wavefronts; /* sizes, as SimWavefronts has them */
-  int a_rounds, b_rounds; /* of the largest group that shares bodies: who gives to its a, and to its b that moves */
+  int a_rounds, b_rounds; /* rounds of the largest group that shares bodies: for body a, and for a moving body b */
 } Need;
 
 /* Instructions of a warp, as nvdisasm counts them in sim_step_warp for sm_90 (docs/cuda-measurements.md): on the way
  * that a step takes, so without slow divisions, contacts beyond shared memory and resets. */
 enum {
   COST_ENVIRONMENT = 800,       /* command, joints' passes, result, reset now and then */
-  COST_STEP = 520,              /* what every step has once */
-  COST_SHAPES = 28, COST_BOXES = 12, /* of all shapes: in and out; in a step */
+  COST_STEP = 520,              /* per step */
+  COST_SHAPES = 28, COST_BOXES = 12, /* all shapes: load and store; per step */
   COST_MOVING = 200,            /* fall, place, advance */
   COST_PAIR = 24,               /* boxes */
-  COST_KIND = 80, COST_HIT = 22, /* of a kind that some world has; of a world's, one after the other */
+  COST_KIND = 80, COST_HIT = 22, /* per kind that any world has; per element of a world, sequentially */
   COST_NEW_CONTACT = 94,
   COST_DEAL = 220, COST_PACK = 110, COST_VISIT = 14, /* 32 contacts; a pass; a look at a contact */
   COST_WARM = 75, COST_WARM_ROUND = 40, /* 32 contacts; a round of those, of which a world's each take one */
   COST_BEGIN_JOINT = 240, COST_JOINT = 200, /* motor; turn and warm start, a pass */
-  COST_THRUSTER = 90, COST_KEEP = 16, COST_GOAL = 30, /* of a world, one after the other */
+  COST_THRUSTER = 90, COST_KEEP = 16, COST_GOAL = 30, /* per world, sequentially */
   COST_APPLY_JOINT = 177, COST_APPLY_CONTACT = 218, COST_SHARE = 16, COST_SHARE_ROUND = 15,
 };
 static const int COST_TEST[SIM_PAIR_KINDS] = {870, 390, 145}; /* 32 hits, without their contacts */
@@ -47,13 +47,13 @@ static void reach(int *most, int x) { *most = *most > x ? *most : x; }
 
 static int rounds(int n, int lanes) { return (n + lanes - 1) / lanes; }
 
-/* What a warp's lanes make of its worlds' needs. */
+/* Cost of a warp for the work of its worlds. */
 typedef struct Load {
   Need all, most;       /* sums, and the largest */
   int passes, joint_passes, sharing, visits;
 } Load;
 
-/* How many passes the wavefronts of a warp's worlds take: the same packing as sim_warp_pack. *sharing: passes that
+/* Counts the passes of the wavefronts of a warp's worlds, packed as by sim_warp_pack. *sharing: passes that
  * share out. */
 static int pack(const uint64_t *sizes, const unsigned *shares, int count, int *sharing) {
   uint64_t left[SIM_WARP_LANES], rest = 0;
@@ -64,7 +64,7 @@ static int pack(const uint64_t *sizes, const unsigned *shares, int count, int *s
     bool shared = false, was_more[SIM_WARP_LANES];
     for (int w = 0; w < count; w++) was_more[w] = left[w] >> SIM_WAVEFRONT_BITS != 0;
     rest = 0;
-    for (int i = 0; i < 2 * count; i++) { /* those that have further wavefronts, then the others */
+    for (int i = 0; i < 2 * count; i++) { /* parts with further wavefronts, then the others */
       const int w = i % count;
       const unsigned size = (unsigned)left[w] & SIM_WAVEFRONT_MOST;
       if (was_more[w] != (i < count)) continue;
@@ -248,8 +248,8 @@ static void report(const char *name, const SimLevelSet *levels) {
   for (int i = 0; i < WIDTHS; i++) {
     const double warps = s.warps[i], passes = s.passes[i] + s.joint_passes[i];
     const int shapes = rounds((levels->size.polygons + levels->size.circles) * TEAM[i], SIM_WARP_LANES);
-    const double part = 2 / warps / TEAM[i], beside = COST_ENVIRONMENT + (double)COST_SHAPES * shapes;
-    const double cost = s.cost[i].all * part + beside / TEAM[i];
+    const double part = 2 / warps / TEAM[i], fixed = COST_ENVIRONMENT + (double)COST_SHAPES * shapes;
+    const double cost = s.cost[i].all * part + fixed / TEAM[i];
     const SimWarpLayout layout = sim_warp_fit(levels->size, TEAM[i], SHARED_BYTES);
     const unsigned fit = SHARED_BYTES / (layout.bytes + SIM_WARP_RESERVED);
     const struct { const char *metric, *unit; double value; } row[] = {

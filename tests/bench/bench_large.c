@@ -156,7 +156,7 @@ static int make_runs(Maker *maker, int64_t runs) {
   return code;
 }
 
-/* As the importer would have made it of run logs. */
+/* Fills the database as an import of run logs would. */
 static int make_file(const char *path, int64_t runs, int64_t iterations) {
   Maker maker = {.workspace = {NULL, iterations, EVALUATIONS, SEEDS}};
   TRY(store_database_open(path, false, &maker.database));

@@ -1,14 +1,14 @@
-/* MuJoCo's tasks: environment steps a second of 512 worlds under random actions, beside a bare loop of mj_step on the
- * same model with as many threads (step_HalfCheetah ...); memory of 10 000 worlds; and PPO end to end with CleanRL's
- * settings, 1 world x 2048 steps (ppo_HalfCheetah). Prints CSV.
+/* MuJoCo tasks: environment steps per second of 512 worlds under random actions, compared with a bare loop of
+ * mj_step on the same model with as many threads (step_HalfCheetah ...); memory of 10 000 worlds; and PPO end to end
+ * with CleanRL's settings, 1 world x 2048 steps (ppo_HalfCheetah). Prints CSV.
  *
  * The bare loop is what an environment cannot do without: an mjData a thread, the task's number of mj_step an
  * environment step, the same actions, and a new start where the task would end the episode, for a robot that lies on
- * the ground costs other steps than one that stands. No observations, rewards, random numbers or worlds' states. Where
- * goals follow each other, the task's rules say what an action does and when an episode ends: the loop repeats targets
- * and first states of one world that was recorded before, each thread from another place on. Worlds are then at all
- * ages of an episode, since an object that was just dropped costs other steps than one that lies in a hand. Both take
- * turns, and figures are medians over the turns. */
+ * the ground costs other steps than one that stands. No observations, rewards, random numbers or worlds' states.
+ * Where goals follow each other, the task's rules say what an action does and when an episode ends: the loop repeats
+ * targets and first states of one world that was recorded before, each thread from another place on. Worlds are then
+ * at all ages of an episode, since an object that was just dropped costs other steps than one that lies in a hand.
+ * Both take turns, and figures are medians over the turns. */
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static const double turn_seconds = 0.4;
 /* One task, and all that stepping it needs. */
 typedef struct Bench {
   Env *env;
-  MujocoModel *model;     /* of the bare loop */
+  MujocoModel *model;     /* model of the bare loop */
   float *actions;         /* [ACTIONS][WORLDS][values], uniform within the task's bounds */
   EnvStep out;
   int threads;
@@ -149,7 +149,7 @@ static void record(Bench *bench) {
   }
 }
 
-/* Where threads begin: at first states of episodes, spread over the record. */
+/* Sets the threads' starting points: initial states of episodes, spread over the record. */
 static void place_threads(Bench *bench) {
   bench->next = core_memory_allocate((size_t)bench->threads * sizeof *bench->next);
   for (int i = 0; i < bench->threads; i++) {
@@ -237,7 +237,7 @@ static double resident_bytes(void) {
   return (double)pages * (double)sysconf(_SC_PAGESIZE);
 }
 
-/* What 10 000 worlds and the task's model take in memory, measured around their creation and first steps. The arrays
+/* Memory of 10 000 worlds and the task's model, measured around their creation and first steps. The arrays
  * that observations go to are not counted: they are the trainer's. */
 static int bench_memory(const char *task, const char *name, int threads) {
   const EnvBatch batch = {.worlds = MANY, .seed = 1};

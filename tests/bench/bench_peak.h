@@ -1,5 +1,6 @@
-/* What this machine can do at most, measured: multiplications and additions a second (separate ones: contraction is off
- * everywhere, so fused ones do not count), and bytes a second between memory and processor. Included by bench_sim.c. */
+/* Measured peak performance of this machine: multiplications and additions per second (separate ones: contraction is
+ * off everywhere, so fused ones do not count), and bytes a second between memory and processor. Included by
+ * bench_sim.c. */
 #ifndef TESTS_BENCH_PEAK_H
 #define TESTS_BENCH_PEAK_H
 #include <omp.h>
@@ -49,7 +50,7 @@ static float bench_peak_run(int floats, int64_t rounds) {
 #endif
 }
 
-/* Multiplications and additions a second of all threads together, the best of some tries; 0 where nobody wrote the
+/* Returns multiplications and additions per second of all threads together, the best of some tries; 0 if there is no
  * kernel for this processor. */
 static inline double bench_peak_operations(int threads) {
   enum { ROUNDS = 20000000, TRIES = 5 };

@@ -1,4 +1,4 @@
-/* An environment in somebody else's Python, stepped in turns with ours: a process that waits for a line with a number
+/* A third-party environment in Python, stepped alternately with ours: a process that waits for a line with a number
  * of seconds, steps for so long, and answers with environment steps a second (peers/environment_steps.py). Included by
  * bench_environments.c. */
 #ifndef TESTS_BENCH_PEER_H
@@ -56,7 +56,7 @@ static inline bool bench_peer_start(BenchPeer *peer, const char *python, const c
   return false;
 }
 
-/* Environment steps a second of the next so many seconds; 0: it is gone. */
+/* Returns the environment steps per second over the next `seconds`; 0: the process has exited. */
 static inline double bench_peer_turn(BenchPeer *peer, double seconds) {
   char answer[64];
   if (fprintf(peer->to, "%g\n", seconds) < 0 || fflush(peer->to) != 0) return 0;

@@ -1,5 +1,5 @@
 /* Measures `sweep serve` with 10 000 runs and 50 clients: how long each client waits for what the page asks for, all of
- * them asking at once, and what the server takes of a processor while they look, and while nobody does. Prints CSV
+ * them requesting at once, and the server's processor time with and without clients. Prints CSV
  * rows. `bench_serve make FOLDER RUNS` writes the workspace and measures nothing, `bench_serve look FOLDER` measures
  * with one that was written so. */
 #include <arpa/inet.h>
@@ -137,7 +137,7 @@ static double processor_s(pid_t process) {
 enum { PATHS = 5, RUN_LIST = 2, CURVES = 4, ETAG = 64 };
 typedef struct Client {
   const Server *server;
-  char etag[PATHS][ETAG];      /* of what it has already, as a browser keeps it */
+  char etag[PATHS][ETAG];      /* entity tags of cached responses, as in a browser */
   double longest_s, until_s;
   size_t bytes;
   int failures;
@@ -231,7 +231,7 @@ static void measure(Server *server) {
       failures += client[i].failures;
       bytes = (double)client[i].bytes;
     }
-    sleep(POLL_S); /* the next round's is made anew */
+    sleep(POLL_S); /* so that the next round's response is new */
   }
   row("page of 10000 runs, 50 clients at once", "longest", longest, "s");
   row("page of 10000 runs", "a client", bytes / 1024, "KiB");
@@ -241,10 +241,10 @@ static void measure(Server *server) {
   row("50 clients look, nothing changes", "of a core", 100 * (processor_s(server->process) - processor) /
       (bench_seconds() - start), "%");
   for (int i = 0; i < CLIENTS; i++) failures += client[i].failures;
-  sleep(25); /* until nobody is taken to look any more */
+  sleep(25); /* until no client counts as active */
   start = bench_seconds(), processor = processor_s(server->process);
   sleep(LOOK_S);
-  row("nobody looks", "of a core", 100 * (processor_s(server->process) - processor) / (bench_seconds() - start), "%");
+  row("no clients", "of a core", 100 * (processor_s(server->process) - processor) / (bench_seconds() - start), "%");
   row("requests", "failed", failures, "");
 }
 

@@ -1,4 +1,4 @@
-/* How fast worlds step, under random actions: environment steps (two physics steps, reward, observation, auto-reset)
+/* Speed of worlds under random actions: environment steps (two physics steps, reward, observation, auto-reset)
  * and bare physics steps ("engine"), on the loco512 sets and, where KINETIX_LEVELS names a folder of Kinetix levels, on
  * its S, M and L levels; one and all threads; and world after world instead of side by side. And the limit: how many
  * floating-point operations a step needs, counted from the pairs, contacts and joints that it meets, and how many
@@ -80,10 +80,10 @@ enum {
   OPERATIONS_JOINT = 14 + 24,     /* arms, limits, warm start */
   OPERATIONS_APPLY_JOINT = 95,
   OPERATIONS_OBSERVE = 28 + 14,   /* tanh, clips; once an environment step */
-  OPERATIONS_DISTANCE = 6,        /* of a green and a blue shape */
+  OPERATIONS_DISTANCE = 6,        /* distance of a green and a blue shape */
 };
 
-/* What a physics step costs. */
+/* Cost of a physics step. */
 static double operations_of(const SimModel *model, const SimScratch *s) {
   double sum = OPERATIONS_BODY * model->moving_count;
   for (int i = 0; i < model->moving_count; i++)
@@ -135,7 +135,7 @@ static double bytes_per_step(const SimLevelSet *levels) {
   return 2 * state + row;
 }
 
-/* What the machine can do, with 1 and with all threads. */
+/* Measures the machine's peak with 1 and with all threads. */
 typedef struct Peak { double operations, bytes; } Peak;
 
 static void bench_threads(const char *name, const SimLevelSet *levels, Needs needs, Peak peak, int threads) {

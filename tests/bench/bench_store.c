@@ -34,7 +34,8 @@ static StoreIteration make_row(uint32_t run, int64_t iteration) {
     while (first <= last) *first++ = NAN;
     row.weight_norm_actor = norms[0], row.weight_norm_critic = norms[1];
   }
-  row.distance = row.kl_monotone = row.kl_slope = NAN; /* of another learner, and off by default */
+  /* columns of another learner, and columns that are off by default */
+  row.distance = row.kl_monotone = row.kl_slope = NAN;
   row.transitions = 2048.0 * 256 * (double)iteration;
   row.episodes = (double)(1000 + iteration % 97);
   return row;
@@ -100,8 +101,8 @@ static int by_wall(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* LONG_RUNS logs of LONG_ITERATIONS rows, several times into a new database. The median counts the disk and whoever
- * else uses the machine; the row per CPU second is what a core does. */
+/* LONG_RUNS logs of LONG_ITERATIONS rows, several times into a new database. The median includes the disk and other
+ * programs on the machine; the row per CPU second is what a core does. */
 static int bench_import(const char *root) {
   StoreImport result;
   char path[CORE_PATH_MAX];

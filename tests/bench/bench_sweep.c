@@ -29,7 +29,7 @@ static int read_spec(int seeds, int com_count, SweepSpec *spec) {
   return code;
 }
 
-/* The whole of `sweep plan` but for printing. */
+/* Runs all of `sweep plan` except printing. */
 static int bench_plan(const char *root) {
   SweepSpec spec;
   SweepPlan plan;

@@ -94,7 +94,7 @@ static void update(Bench *bench) {
   lap(bench, 3, &time);
 }
 
-/* What train.precision = bf16 takes for these networks. */
+/* Time of training with train.precision = bf16 for these networks. */
 static void choose(Bench *bench, const char *name) {
   const NetworkShape *const shapes[] = {&bench->actor.shape, &bench->critic.shape};
   OpsBf16 choice = {.layers = 0};

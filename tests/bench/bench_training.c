@@ -20,7 +20,7 @@ enum { ITERATIONS = 4 };
 
 typedef struct Peaks { double flops, bytes; } Peaks; /* a second */
 
-/* Of an iteration. */
+/* Times of an iteration. */
 typedef struct Needs { double update_flops, update_bytes, pass_flops, pass_bytes; } Needs;
 
 static double layer_flops(const NetworkShape *shape, int layer) {
@@ -58,7 +58,7 @@ typedef struct Result {
   Needs needs;
   double flops;           /* matrix products of the iteration as the ops counted them */
   int threads;
-  double transitions;     /* of an iteration */
+  double transitions;     /* per iteration */
 } Result;
 
 static int measure(const CoreConfig *config, Result *best) {

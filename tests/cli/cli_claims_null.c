@@ -1,4 +1,4 @@
-/* How often `analyze claims` is wrong, and how often it finds what is there: databases are simulated in the shape of
+/* Error rates and power of `analyze claims`: databases are simulated in the shape of
  * each claim's own experiments, without any effect and with one of one and of two standard deviations of a seed.
  * Usage: cli_claims_null EXPERIMENTS WORLDS [CLAIM...]; a line a claim, number of seeds and effect:
  *   claim test seeds effect worlds supported contradicted
@@ -18,7 +18,7 @@
 #include "core/random.h"
 #include "sweep/spec/grid.h"
 
-static const double SD = 0.04, CENTER = 0.6; /* of solve rates over seeds, as our runs have */
+static const double SD = 0.04, CENTER = 0.6; /* solve rates over seeds, as in real runs */
 
 typedef struct World {
   AnalysisRun *runs;
@@ -114,7 +114,7 @@ static double normal(uint32_t world, uint32_t run, uint32_t what) {
   return first;
 }
 
-/* What a measure is when nothing has an effect: near 0 for differences and changes, around `center` else. x measures
+/* Returns a metric without any effect: near 0 for differences and changes, else around `center`. x measures
  * differ between configurations, by what hash says. */
 static double center_of(const AnalysisClaim *claim) {
   switch (claim->test) {
@@ -131,7 +131,7 @@ static uint32_t hash_of(const char *text) {
   return hash;
 }
 
-/* Of a run in standard deviations. Runs that went on from the same parent are alike, as they were found to be. */
+/* Returns a run's deviation in standard deviations. Runs with a common parent are correlated, as in real data. */
 static double noise(const World *world, uint32_t number, size_t r) {
   const double own = normal(number, (uint32_t)r, 0);
   const char *parent = world->runs[r].parent;

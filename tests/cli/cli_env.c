@@ -1,4 +1,4 @@
-/* Plays an environment and prints what it gives, for test scripts that compare it with somebody else's program.
+/* Plays an environment and prints its outputs, for test scripts that compare it with other programs.
  *
  *   cli_env TASK WORLDS STEPS [SETTING=VALUE ...]
  *

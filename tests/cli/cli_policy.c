@@ -1,4 +1,4 @@
-/* What the trainer computes with a policy, for comparisons with other programs that read its checkpoints.
+/* Prints the trainer's outputs of a policy, for comparison with other programs that read its checkpoints.
  *   cli_policy RUN ROWS    ROWS observations drawn at random, and what `trainer play` would make of each; RUN as there.
  *                          To a policy with memory they are the steps of an episode.
  * Prints a line an observation: the numbers (or bytes) shown by the environment, "|", the policy's logits, or Q
@@ -19,13 +19,13 @@ static void draw_numbers(Player *player, uint32_t row) {
   for (int i = 0; i < player->env->observation_length; i++) {
     CoreRandom4 words = core_random_4(23, CORE_RANDOM_TEST, row, (uint32_t)i, 0);
     const double unit = core_random_unit(words.v[0]);
-    player->shown[i] = is_mask(player->env->entities, i) ? unit < 0.5 : (float)(4 * unit - 2);
-    printf("%.9g ", (double)player->shown[i]);
+    player->env_observation[i] = is_mask(player->env->entities, i) ? unit < 0.5 : (float)(4 * unit - 2);
+    printf("%.9g ", (double)player->env_observation[i]);
   }
 }
 
 static void draw_pixels(Player *player, uint32_t row) {
-  uint8_t *bytes = (uint8_t *)player->shown;
+  uint8_t *bytes = (uint8_t *)player->env_observation;
   const int count = env_pixels_value_count(player->env->pixels, 0);
   for (int i = 0; i < count; i++) {
     bytes[i] = (uint8_t)core_random_4(23, CORE_RANDOM_TEST, row, (uint32_t)i, 0).v[0];
@@ -36,7 +36,7 @@ static void draw_pixels(Player *player, uint32_t row) {
 static void print_row(Player *player, uint32_t row) {
   if (player->env->pixels) draw_pixels(player, row);
   else draw_numbers(player, row);
-  obs_transform_eval(&player->pipeline, player->shown, 1, player->observation);
+  obs_transform_eval(&player->pipeline, player->env_observation, 1, player->observation);
   const Agent *agent = &player->agent;
   for (int i = 0; row == 0 && i < agent->recurrent.states; i++) player->states[i] = 0;
   agent_bind_sequences(agent, &(RecurrentSequences){.length = 1, .start = player->states, .end = player->states});

@@ -1,4 +1,4 @@
-/* What test scripts need of SQLite, CRC-32 and JSON, so that they run where there is neither Python nor sqlite3.
+/* SQLite, CRC-32 and JSON for test scripts, so that they need neither Python nor sqlite3.
  *   cli_tool sql FILE TEXT        executes statements, each row a line with | between values
  *   cli_tool lock FILE SECONDS    holds the file exclusively, says "locked", until SECONDS or stdin ends
  *   cli_tool hold FILE SECONDS    the same with a lock of ours (core/files.h), as .import.lock

@@ -99,7 +99,7 @@ static void simulate(SimLevel *level) {
   bool finite, finite_again;
   void *state = step(&set, "scalar", &bytes, &finite), *again = step(&set, "avx512", &bytes, &finite_again);
   FUZZ_CHECK(finite == finite_again);
-  FUZZ_CHECK(!finite || memcmp(state, again, bytes) == 0); /* the bits of a NaN are nobody's promise */
+  FUZZ_CHECK(!finite || memcmp(state, again, bytes) == 0); /* the bits of a NaN are unspecified */
   free(state);
   free(again);
 }

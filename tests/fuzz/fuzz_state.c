@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   FUZZ_CHECK(sim_batch_create(&options, &set, &batch) == CORE_OK);
   size_t bytes = sim_batch_state_bytes(batch), features = (size_t)sim_batch_observation_length(batch);
   uint8_t *state = core_memory_zero_allocate(1, bytes);
-  uint8_t *actions = core_memory_zero_allocate(WORLDS * SIM_ACTIONS, sizeof(float)); /* of any kind */
+  uint8_t *actions = core_memory_zero_allocate(WORLDS * SIM_ACTIONS, sizeof(float)); /* actions of any kind */
   float *observations = core_memory_zero_allocate(WORLDS * features, sizeof *observations);
   const SimStepOut out = {.observations = observations, .reward = reward};
   sim_batch_save(batch, state);

@@ -12,7 +12,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 
 static bool in_number(uint8_t c) { return isdigit(c) || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E'; }
 
-/* Where a number that is a value begins at or after `at`, size when none does. */
+/* Returns the offset of the next number that is a value, at or after `at`; size if there is none. */
 static size_t find_number(const uint8_t *data, size_t size, size_t at) {
   for (size_t i = at > 0 ? at : 1; i < size; i++)
     if ((isdigit(data[i]) || data[i] == '-') && (data[i - 1] == ' ' || data[i - 1] == ':')) return i;

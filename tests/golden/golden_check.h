@@ -1,5 +1,6 @@
-/* What the golden cases share: settings and inputs out of a file, a heap that frees itself, and the comparison of our
- * values with the truth. A missing or misshapen tensor ends the case with a message (longjmp), never the program. */
+/* Helpers of the golden cases: settings and inputs from a file, memory that is freed automatically, and the
+ * comparison of our values with the truth. A missing or misshapen tensor ends the case with a message (longjmp),
+ * never the program. */
 #ifndef TESTS_GOLDEN_CHECK_H
 #define TESTS_GOLDEN_CHECK_H
 #include <math.h>
@@ -18,8 +19,8 @@ typedef struct Check {
   Ops *ops;
   size_t values;              /* compared so far */
   double worst;               /* largest |deviation| / tolerance */
-  char where[CHECK_NAME];     /* of which tensor */
-  const char *left_out;       /* what the file holds and this program does not compare, or NULL */
+  char where[CHECK_NAME];     /* name of the tensor */
+  const char *left_out;       /* contents of the file that are not compared, or NULL */
   void **blocks;              /* freed when the case is over */
   size_t block_count, block_capacity;
   jmp_buf give_up;
@@ -117,7 +118,7 @@ static inline OpsHead check_head(Check *check) {
   return head;
 }
 
-/* How exact a value has to be. */
+/* Required accuracy of a value. */
 typedef enum CheckKind {
   CHECK_SINGLE, /* float32 code: 8 x |float32 - float64| of PyTorch + 1e-6 x max|truth of the tensor| */
   CHECK_STABLE, /* float32 results of stable float64 sums: 1e-6 x max(1, max|truth|), whatever PyTorch's float32 did */

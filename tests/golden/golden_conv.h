@@ -48,7 +48,7 @@ static void pair(Check *check, const char *prefix, const char *name, int two[2])
   }
 }
 
-/* Where the file has bytes, they go in as bytes. */
+/* Bytes in the file are passed on as bytes. */
 static float *pixels_of(Check *check, const float *x, const size_t d[4], int divide) {
   const size_t row = d[1] * d[2] * d[3];
   const OpsPixels pixels = {(int)d[2], (int)d[3], 1, (int)d[1], false, row};
@@ -142,7 +142,7 @@ static void run_picture_norm(Check *check, const char *prefix) {
   check_singles(check, prefix, "inverse_std", CHECK_SINGLE, inverse, d[0]);
 }
 
-/* Every "<case>/in/x", and what is to be done by what stands beside it. */
+/* Runs every "<case>/in/x"; its neighbors determine the operation. */
 static void case_conv_ops(Check *check) {
   for (uint32_t i = 0; i < check->gold.count; i++) {
     const char *name = check->gold.entry[i].name, *end = strstr(name, "in/x");

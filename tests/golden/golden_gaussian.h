@@ -60,7 +60,7 @@ static float *gaussian_entropy_gradient(Check *check, const OpsHead *head, const
   return gradient;
 }
 
-/* What a row comes to, one at a time. */
+/* Computes the rows one at a time. */
 static void gaussian_rows(Check *check, const OpsHead *head, const float *p, const float *q, const float *action,
                           const float *logp_p, size_t rows) {
   double *kl = check_memory(check, rows * sizeof(double)), *reverse = check_memory(check, rows * sizeof(double));

@@ -134,7 +134,7 @@ static void lstm_make(Check *check, GoldLstm *l) {
   for (int r = 0; r < g->rows; r++) l->index[r] = (uint32_t)r;
 }
 
-/* What a step sees: observations with their blocks, stored states, and where episodes begin. */
+/* Inputs of a step: observations with their blocks, stored states, and starts of episodes. */
 static void lstm_read(Check *check, GoldLstm *l, int step) {
   const size_t rows = (size_t)l->g.rows, in = (size_t)l->inputs, seen = (size_t)l->g.agent.inputs;
   const size_t states = (size_t)l->sequences * (size_t)l->width;
@@ -220,7 +220,7 @@ typedef struct LstmLosses {
   OpsGaussianSums regular;
   OpsValueSums value;
   double kl, terms;           /* terms: of the policy's loss */
-  double sigma_terms;         /* of a log standard deviation's gradient, the largest */
+  double sigma_terms;         /* largest term of a log standard deviation's gradient */
 } LstmLosses;
 
 static void lstm_actor(Check *check, GoldLstm *l, int step, LstmLosses *sums) {

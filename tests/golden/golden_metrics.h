@@ -1,4 +1,4 @@
-/* Golden cases of what is measured beside KL (metrics.md 3.1, 4): feature ranks, silent units, policy variance, weight
+/* Golden cases of metrics other than KL (metrics.md 3.1, 4): feature ranks, silent units, policy variance, weight
  * norms, gradient kurtosis, and the parts of the moments file that the trainer measures. */
 #ifndef TESTS_GOLDEN_METRICS_H
 #define TESTS_GOLDEN_METRICS_H
@@ -133,7 +133,7 @@ static void case_representation(Check *check) {
   representation_layers(check);
   representation_policy(check);
   representation_weights(check);
-  check->left_out = "ranks of centred features but for pca";
+  check->left_out = "ranks of centered features except for pca";
 }
 
 /* -------- state coverage ------------------------------------------------------------------------------------- */

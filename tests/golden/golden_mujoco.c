@@ -18,12 +18,12 @@ enum { NO_MUJOCO = 77, EARLY = 20 };
 #if CORE_HAS_MUJOCO
 enum { MADE_BY = 4000000 };
 static const double elsewhere = 1e-9;
-static const double last_digit = 1e-15; /* of normal noise: numpy's table of layers is rounded otherwise */
+static const double last_digit = 1e-15; /* normal noise: numpy's table of layers is rounded differently */
 
 typedef struct Result {
   size_t values, resets;
   double worst;            /* largest deviation that counts */
-  double reset_worst;      /* of seeded resets */
+  double reset_worst;      /* maximum error of seeded resets */
   int wrong_ends;
   const char *fault;
 } Result;

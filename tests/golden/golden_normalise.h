@@ -57,7 +57,7 @@ static void normalize_observations(Check *check, const NormalizeCase *c) {
     const uint8_t *ended = c->ended + t * c->worlds;
     for (size_t i = 0; i < row; i++) {
       x[i] = ended[i / c->features] ? c->reset_to[t * row + i] : arrived[i];
-      last[t * row + i] = (float)gold_element(&check->gold, final, t * row + i); /* where nothing ended */
+      last[t * row + i] = (float)gold_element(&check->gold, final, t * row + i); /* no episode ended */
     }
     normalize_each_add(&each, x, &(NormalizeLast){ended, arrived, last + t * row, (int)c->features});
     normalize_each_apply(&each, x, seen + row + t * row, (int)c->features);

@@ -20,7 +20,7 @@ typedef struct GoldTensor {
   size_t offset, n;
   size_t out, channels, area; /* a convolution's kernel, [out][channels][area]; area 0: in our order */
   size_t columns;             /* out == 0: [channels][area][columns] instead */
-  double terms;               /* of what its next values were summed up, where that is larger (check_tolerance) */
+  double terms;               /* magnitude of the summands of the next values, if larger (check_tolerance) */
 } GoldTensor;
 
 typedef struct GoldPictures {
@@ -50,7 +50,7 @@ static size_t gold_place(const GoldTensor *t, size_t i) {
   return t->offset + (a * t->channels + c) * t->columns + k;
 }
 
-/* Of two vectors that follow each other. */
+/* Compares two consecutive vectors. */
 static float *gold_number(const GoldPictures *g, float *actor, float *critic, size_t at) {
   return at < g->agent.actor.n ? actor + at : critic + (at - g->agent.actor.n);
 }

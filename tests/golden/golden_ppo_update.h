@@ -34,8 +34,8 @@ typedef struct Batch {
   const char *prefix;                    /* "step0/" */
   const float *obs, *logp_behaviour, *value_behaviour, *target;
   float *advantage;
-  const void *action;                    /* of the head's type */
-  const float *noise;                    /* of a sampled entropy, or NULL */
+  const void *action;                    /* type as required by the head */
+  const float *noise;                    /* noise of a sampled entropy, or NULL */
 } Batch;
 
 /* -------- the agent of the file ------------------------------------------------------------------------------- */
@@ -235,14 +235,14 @@ static const float *capped_behaviour(Check *check, const Update *u, const Batch 
   return capped;
 }
 
-/* What the losses of both networks are made of, before the entropy's and the value's coefficient. */
+/* Terms of the losses of both networks, before the coefficients of entropy and value. */
 typedef struct Losses { double policy, entropy, value, terms; } Losses;
 
 /* The actor's pass, loss and backward pass. Returns the number of its hidden layers in the file. */
 static int run_actor(Check *check, Update *u, const Batch *batch, Losses *losses) {
   Ops *ops = check->ops;
   const Agent *agent = &u->agent;
-  /* What the file calls head is the network's output: of a Gaussian, the means. */
+  /* In the file, "head" is the network's output: for a Gaussian, the means. */
   const size_t outputs = (size_t)u->rows * (size_t)agent->actor.shape.width[agent->actor.shape.layers];
   const bool gaussian = agent->head.kind == OPS_GAUSSIAN;
   OpsPolicySums policy, uncapped;

@@ -1,4 +1,4 @@
-/* Reader of .gold files (tensors made by PyTorch; format in the README beside them): one block of memory, every offset
+/* Reader of .gold files (tensors made by PyTorch; format in the README next to them): one block of memory, every offset
  * checked when the file is opened, so that a damaged file is an error and never a wild read. */
 #ifndef TESTS_GOLDEN_READ_H
 #define TESTS_GOLDEN_READ_H

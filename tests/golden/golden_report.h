@@ -23,7 +23,7 @@ typedef struct GoldenReport {
   long compared[GOLDEN_QUANTITIES];
   GoldenQuantity worst;
   char worst_at[48];      /* "t 12", "case 7 step 2" of the largest ratio */
-  char at[48];            /* where the comparison is now */
+  char at[48];            /* current position of the comparison */
   char wrong[160];        /* the first thing that is wrong beyond any tolerance; "" when nothing is */
 } GoldenReport;
 

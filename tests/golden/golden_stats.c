@@ -252,7 +252,7 @@ static void case_rliable(const Gold *gold, const char *prefix, Result *result) {
 
 /* ---- normalised scores of games --------------------------------------------------------------------------------- */
 
-/* The constants of the file's games, in its order, beside those of normalized.def. */
+/* Compares the constants of the file's games, in its order, with those of normalized.def. */
 static AnalysisBounds *compare_bounds(Result *result, const Gold *gold, const char *prefix, size_t *games) {
   const bool atari = strncmp(prefix, "atari", 5) == 0;
   char name[NAME];

@@ -149,7 +149,7 @@ static inline void golden_traj_manifold(GoldenTraj *traj, const TrajFile *file) 
   traj->row[traj->row_count++] = row;
 }
 
-/* All manifolds of the present t against ours. Pairs that push nobody are compared by their activity alone. */
+/* Compares all manifolds of the current t. Pairs without effect are compared by their activity only. */
 static inline void golden_traj_manifolds(GoldenTraj *traj) {
   const SimModel *model = &traj->batch->models[0];
   for (int i = 0; i < SIM_PAIR_KINDS; i++) {
@@ -184,7 +184,7 @@ static inline void golden_traj_advance(GoldenTraj *traj, const TrajFile *file) {
   bool was_comparable = traj->tolerance.comparable;
   traj->t++;
   traj->tolerance = traj_tolerance(traj->sensitivity, traj->level, traj->t);
-  traj->tolerance.comparable &= was_comparable; /* what has parted once stays apart */
+  traj->tolerance.comparable &= was_comparable; /* once diverged, trajectories stay incomparable */
   if (traj->tolerance.comparable) traj->last_compared = traj->t;
   golden_at(&traj->report, "t %d", traj->t);
   const SimCommand command = sim_task_command_of_classes(action);

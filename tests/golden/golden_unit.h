@@ -6,7 +6,7 @@
 #include "traj_read.h"
 
 enum { GOLDEN_UNIT_STEPS = 3, GOLDEN_UNIT_NAME = 32 };
-#define GOLDEN_UNIT_SENSITIVE 1e-2 /* such a case sits on a discontinuity and says nothing */
+#define GOLDEN_UNIT_SENSITIVE 1e-2 /* such a case is at a discontinuity and not meaningful */
 
 typedef struct GoldenUnit {
   GoldenReport report;
@@ -101,7 +101,7 @@ static inline void golden_unit_thruster(const GoldenUnit *unit, SimLevel *level,
   control->thruster[0] = golden_input(unit, "t", "control");
 }
 
-/* Which listed pair the manifold columns speak of: a and b, or the body and a wall. */
+/* Returns the listed pair that the manifold columns describe: a and b, or the body and a wall. */
 static inline void golden_unit_find_pair(GoldenUnit *unit, SimSize size) {
   unit->kind = -1;
   if (!golden_has(unit, "o1_m0_active")) return;

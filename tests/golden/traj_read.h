@@ -15,7 +15,7 @@ enum { TRAJ_MAX_FIELDS = 1024 };
 typedef struct TrajFile {
   const char *path;
   char *data, *next;
-  int line, count;              /* of the present line: number, fields */
+  int line, count;              /* number and fields of the current line */
   bool comment;                 /* it begins with '#' */
   const char *field[TRAJ_MAX_FIELDS];
 } TrajFile;
@@ -63,7 +63,7 @@ static inline double traj_number(const TrajFile *file, int i) {
   return end == file->field[i] || *end ? NAN : value;
 }
 
-/* The same for indices; -1 where it is no integer below `limit`. */
+/* Reads an index; -1 if it is not an integer below `limit`. */
 static inline int traj_index(const TrajFile *file, int i, int limit) {
   double value = traj_number(file, i);
   return value >= 0 && value < limit && value == floor(value) ? (int)value : -1;

@@ -1,4 +1,4 @@
-/* What ranks with devices tell each other through a communicator, run by several of them at once: sums of several sizes
+/* Communication of ranks with devices through a communicator, run by several at once: sums of several sizes
  * in flight together, and gathering, against the same numbers worked out by each rank alone. On emulated devices
  * (tests/mpi/test_device_ranks.sh) it goes by MPI, in the device's streams or on copies, on a machine with GPUs
  * (tests/gpu/all.sh) by NCCL too. The first rank prints TAP.

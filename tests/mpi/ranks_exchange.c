@@ -1,4 +1,4 @@
-/* What ranks tell each other, run by several of them at once (tests/mpi/test_ranks.sh): every function of ranks.h,
+/* Communication of ranks, run by several at once (tests/mpi/test_ranks.sh): every function of ranks.h,
  * statistics and gradients against the same numbers worked out by each rank alone. The first rank prints TAP.
  * `ranks_exchange die RANK SIGNAL` instead has one rank die while the others wait for it. */
 #include <math.h>

@@ -8,7 +8,7 @@
 #include "tests/mpi/ranks_tap.h"
 #include "trainer/run/training.h"
 
-typedef struct Counted { uint64_t graphs, waits; } Counted; /* of the iteration that came last */
+typedef struct Counted { uint64_t graphs, waits; } Counted; /* counts of the last iteration */
 
 /* Two iterations, the first of which is measured. */
 static int count(const char *minibatches, const char *library, Counted *counted) {

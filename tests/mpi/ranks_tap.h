@@ -7,7 +7,7 @@
 
 #include "trainer/ranks/ranks.h"
 
-static int checked; /* so many times */
+static int checked; /* number of checks */
 static bool failed;
 
 /* All ranks must come here. */

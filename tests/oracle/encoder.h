@@ -141,7 +141,7 @@ static inline void oracle_attention(const EncoderShape *shape, const double *the
                   oracle_layer_tensor(shape, theta, layer, "out b"), y[i], 16, ORACLE_WIDTH);
 }
 
-/* What entity `sender` of a kind with `ends` ends tells its first shape is added to `to`; shapes as before any
+/* Adds to `to` the message of entity `sender` of a kind with `ends` ends to its first shape; shapes as before any
  * message. */
 static inline void oracle_message(const EncoderShape *shape, const double *theta, int layer, const char *kind, int ends,
                                   const float *indices, const double *embedding, OracleShapes shapes, OracleShapes to) {

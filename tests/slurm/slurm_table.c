@@ -131,11 +131,11 @@ static void test_array(void **state) {
     assert_int_equal(tasks.rows[i].limit_s, 300);
 
   }
-  assert_in_range(rows, 4, 9); /* those that wait are one row */
+  assert_in_range(rows, 4, 9); /* waiting tasks share one row */
   slurm_tasks_free(&tasks);
   const SlurmId some[] = {{id, 50}, {id, 51}, {id, 0}};
   assert_int_equal(slurm_cancel(cluster, some, 3), CORE_OK);
-  assert_true(becomes(id, "array", SLURM_CANCELLED, 1)); /* those that had not started vanish */
+  assert_true(becomes(id, "array", SLURM_CANCELLED, 1)); /* tasks that had not started vanish */
   assert_int_equal(count(id, "array", SLURM_PENDING), 100 - 4 - 2);
   const SlurmId all = {id, -1};
   assert_int_equal(slurm_cancel(cluster, &all, 1), CORE_OK);
@@ -281,7 +281,7 @@ static void test_frozen(void **state) {
   assert_int_equal(slurm_fault(cluster), SLURM_TIMED_OUT);
 }
 
-static void test_thawed(void **state) { /* what timed out was done all the same */
+static void test_thawed(void **state) { /* the operation that timed out was completed anyway */
   SlurmTasks tasks = {0};
   const char *name = frozen_name();
   for (int i = 0; i < TRIES && tasks.count == 0; i++) {

@@ -1,10 +1,10 @@
-/* What a function prints. */
+/* Capture of a function's output. */
 #ifndef TESTS_UNIT_CAPTURED_H
 #define TESTS_UNIT_CAPTURED_H
 #include <stdio.h>
 #include <unistd.h>
 
-/* What `body` prints to descriptor `fd` (1 or 2). */
+/* Returns the output of `body` to descriptor `fd` (1 or 2). */
 static inline const char *captured(int fd, void (*body)(void)) {
   static char text[20000];
   FILE *file = tmpfile(), *stream = fd == 1 ? stdout : stderr;

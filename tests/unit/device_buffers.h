@@ -27,7 +27,7 @@ static inline void forget(void) {
   while (buffers > 0) device->release(device, buffer[--buffers]);
 }
 
-/* The same bits, and not all zero. */
+/* Asserts identical bits that are not all zero. */
 static inline void assert_same_bits(const float *host, const float *memory, size_t n) {
   float *got = down(memory, n * sizeof *got);
   bool some = false;

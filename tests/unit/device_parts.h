@@ -23,7 +23,7 @@ static Ops *host_ops, *ops;
 
 static bool is_gpu(void) { return device->stream != NULL; }
 
-/* The same bits; on a GPU at most so far apart, relative to the largest. tolerance 0: the same there too. */
+/* Asserts identical bits; on a GPU, differences up to `tolerance` relative to the largest value. */
 static void assert_same(const float *host, const float *memory, size_t n, double tolerance) {
   float *got = down(memory, n * sizeof *got);
   double largest = 0;
@@ -50,7 +50,7 @@ static inline uint32_t *random_rows(int rows, uint32_t of) {
 /* ---- on every device --------------------------------------------------------------------------------------------- */
 
 static void begin(void) {
-  buffers = 0; /* of a part that failed */
+  buffers = 0; /* left over from a failed part */
   host_ops = make_ops(1);
   if (ops_device_create(device, OPS_FLOAT32, ROWS, 64, false, &ops) != CORE_OK) fail_msg("%s", core_error_message());
 }

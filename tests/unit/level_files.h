@@ -1,4 +1,4 @@
-/* What tests of levels and their files share: a folder of the test's own, messages, tolerances. */
+/* Helpers of tests of levels and their files: a temporary directory, messages, tolerances. */
 #ifndef TESTS_UNIT_LEVEL_FILES_H
 #define TESTS_UNIT_LEVEL_FILES_H
 #include <math.h>

@@ -1,4 +1,4 @@
-/* What the last error says. */
+/* Assertions on the message of the last error. */
 #ifndef TESTS_UNIT_MESSAGE_H
 #define TESTS_UNIT_MESSAGE_H
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* What the tests of ops share: ops of a size, random numbers, a tolerance with a message. */
+/* Helpers of the tests of ops: ops of a given size, random values, a tolerance with a message. */
 #ifndef TESTS_UNIT_OPS_TOOLS_H
 #define TESTS_UNIT_OPS_TOOLS_H
 #include <math.h>

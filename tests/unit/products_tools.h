@@ -1,4 +1,4 @@
-/* What the tests of the CPU's own products share (cpu_small.c, cpu_zeros.c). */
+/* Helpers of the tests of the CPU's own matrix products (cpu_small.c, cpu_zeros.c). */
 #ifndef TESTS_UNIT_PRODUCTS_TOOLS_H
 #define TESTS_UNIT_PRODUCTS_TOOLS_H
 #include "tests/unit/ops_tools.h"

@@ -70,7 +70,7 @@ static void test_gae_against_its_definition(void **unused) {
   }
 }
 
-/* What lies beyond an episode's end has no influence, however large. */
+/* Values beyond an episode's end have no influence, however large. */
 static void test_nothing_leaks_over_an_episode_end(void **unused) {
   float reward[2] = {1, 5}, value[3] = {0.5f, 1e30f, 7}, advantage[2], target[2];
   uint8_t done[2] = {1, 1};

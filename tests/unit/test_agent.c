@@ -136,7 +136,7 @@ static void test_joint_differs_by_the_clip_alone(void **state) {
   }
 }
 
-/* What actions deviate by at the start; nothing else is drawn otherwise. */
+/* Initial standard deviations of actions; the other random values do not change. */
 static void test_deviations_begin_as_set(void **state) {
   CoreConfig config = small_config();
   set(&config, "env.actions=continuous");

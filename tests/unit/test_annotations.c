@@ -95,7 +95,7 @@ static void files_of_other_hands(void **state) {
   assert_int_equal(store_annotations_read(root, STORE_SUBJECT_SWEEP, "d", &said), CORE_FAIL);
 }
 
-/* What the database has, "subject name key value" a line. */
+/* Lists the database's annotations, one "subject name key value" per line. */
 static void assert_rows(const char *expected) {
   StoreDatabase *database;
   StoreQuery *query;
@@ -132,7 +132,7 @@ static void the_database_follows_the_files(void **state) {
                             "sweep fig8 note '; DELETE FROM run; --\nsweep fig8 pinned 0123456789abcdef\n";
   assert_rows(all);
   write_annotation("sweep-bad.json", "{");
-  write_annotation("notes.txt", "of somebody");
+  write_annotation("notes.txt", "of another user");
   result = import();
   assert_non_null(strstr(result.first_damage, "sweep-bad.json"));
   assert_rows(all);

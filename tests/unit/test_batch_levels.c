@@ -227,7 +227,7 @@ static void a_single_draw_is_what_the_filter_keeps(void **state) {
   assert_true(solved >= 10);
 }
 
-/* ---- other levels in the place of the set's -------------------------------------------------------------------- */
+/* ---- replaced levels ------------------------------------------------------------------------------------------- */
 
 static void replaced_levels_play_as_in_a_batch_of_their_own(void **state) {
   (void)state;

@@ -1,4 +1,4 @@
-/* trainer/ops in bf16: rounding, products of rounded factors whoever makes them, and gradients that stay as near to
+/* trainer/ops in bf16: rounding, products of rounded factors by every method, and gradients that stay as near to
  * float32's as the roundings allow.
  *
  * bf16 has 8 bits of significand: rounding to nearest changes a number by at most U = 2^-8 of itself. A product of two
@@ -129,7 +129,7 @@ static Sum dot(const float *a, int step_a, const float *b, int step_b, int n, bo
   return s;
 }
 
-/* `got` is the exact sum of products of rounded factors but for float32's sums, and as far from the unrounded one as
+/* `got` is the exact sum of products of rounded factors up to float32 rounding, and as far from the unrounded one as
  * rounding allows. */
 static void check_sum(double got, Sum exact, Sum unrounded, int n) {
   assert_near(got, exact.sum, (n + 2) * 0x1p-24 * (exact.magnitude + fabs(exact.sum)) + 1e-6);
@@ -229,7 +229,7 @@ static double relative_distance(const float *a, const float *b, size_t n) {
 /* A gradient passes DEPTH + 1 products forwards and as many back, each of two factors rounded by a share of U.
  * Roundings are as independent as the numbers: their shares add as squares, each U / sqrt(3) on average at most. Twice
  * that is allowed, since layers stretch what reaches them; the tenth of it must be there, or nothing was rounded. (Not
- * relu: whoever rounds turns some units near 0 on or off, each by all of itself.) */
+ * relu: rounding turns some units near 0 on or off, each by its full value.) */
 static void test_gradients_are_near_those_of_float32(void **unused) {
   const double expected = U / sqrt(3) * sqrt(2 * 2 * (DEPTH + 1));
   const OpsActivation activations[] = {OPS_TANH, OPS_SILU, OPS_ELU};

@@ -141,7 +141,8 @@ static void test_every_layer_is_multiplied_as_chosen(void **unused) {
     if (methods == 3) assert_same_layer(&net, &by_rounding, 1, HIDDEN, OUT);
     if (methods == 0) assert_same_layer(&net, &by_float32, 0, IN, HIDDEN);
     if (methods == 3) assert_same_layer(&net, &by_rounding, 0, IN, HIDDEN);
-    const Net *first = methods & 1 ? &by_rounding : &by_float32; /* what leaves the first layer goes by its way alone */
+    /* the first layer's output depends on its own method only */
+    const Net *first = methods & 1 ? &by_rounding : &by_float32;
     assert_memory_equal(net.y[0], first->y[0], ROWS * HIDDEN * sizeof(float));
     if (methods == 1 || methods == 2) {
       assert_memory_not_equal(net.y[1], by_float32.y[1], ROWS * OUT * sizeof(float));
@@ -165,7 +166,7 @@ static void test_a_choice_moves_to_another_processor(void **unused) {
   made.layer[1].method = OPS_BF16_FLOAT32;
   moved = made;
   assert_false(ops_cpu_bf16_adapt(ops, ROWS, &own, &moved));
-  assert_memory_equal(&moved, &made, sizeof made); /* the same library: not one number changes */
+  assert_memory_equal(&moved, &made, sizeof made); /* same library: no value changes */
 
   snprintf(moved.library, sizeof moved.library, "another library");
   assert_true(ops_cpu_bf16_adapt(ops, ROWS, &own, &moved));

@@ -115,7 +115,7 @@ static void test_keeps_the_newest(void **state) {
   assert_false(core_files_exists(path));
   path_at(f, 10, path);
   assert_true(core_files_exists(path));
-  assert_true(core_files_exists(other)); /* what is no checkpoint stays */
+  assert_true(core_files_exists(other)); /* files that are not checkpoints stay */
   assert_int_equal(checkpoint_newest(&f->checkpoint, &iteration), CORE_OK);
   assert_int_equal(iteration, 11);
   assert_int_equal(checkpoint_remove_all(&f->checkpoint), CORE_OK);
@@ -199,7 +199,7 @@ static void test_other_sections_are_refused(void **state) {
   assert_non_null(strstr(core_error_message(), "weights"));
 }
 
-/* What files of earlier versions lack: it stays as it is, and is read where it is there. */
+/* A section that files of earlier versions lack stays unchanged, and is read if present. */
 static void test_an_optional_section(void **state) {
   Fixture *f = *state;
   int64_t iteration, extra = 5;
@@ -224,7 +224,7 @@ static void test_an_optional_section(void **state) {
   f->checkpoint.section[1].bytes--; /* there, but of another size */
   assert_int_equal(checkpoint_read_newest(&f->checkpoint, &iteration), CORE_USAGE);
   assert_non_null(strstr(core_error_message(), "extra"));
-  open_checkpoint(f, RUN); /* and nobody expects it */
+  open_checkpoint(f, RUN); /* and no test expects it */
   assert_int_equal(checkpoint_read_newest(&f->checkpoint, &iteration), CORE_USAGE);
   assert_non_null(strstr(core_error_message(), "4 sections instead of 3"));
 }

@@ -349,7 +349,7 @@ static void test_membership(void **state) {
   world_free(&world);
 }
 
-/* A key's value at which a setting beside it has two values is no cell, and is counted. */
+/* A value of the key with two values of an accompanying setting is not a cell, and is counted. */
 static void test_mixed(void **state) {
   World world = world_create();
   for (int n = 0; n < 3; n++) {

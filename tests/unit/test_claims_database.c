@@ -1,4 +1,4 @@
-/* What claims read from results.db itself: scores at equal training time, and on levels that are not trained on. */
+/* Claims that query results.db directly: scores at equal training time, and on levels that were not trained on. */
 #include "store_workspace.h"
 
 #include "analysis/claims/claims.h"

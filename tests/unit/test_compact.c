@@ -53,7 +53,7 @@ static void assert_same_observations(const Rollout *floats, const Rollout *state
   free(index), free(got);
 }
 
-/* Of new levels more came than there were places for, so that some were drawn again. */
+/* More new levels arrived than the pool can hold, so some were regenerated. */
 static void assert_places(const Rollout *rollout, CompactLevels levels) {
   const size_t rows = (size_t)(rollout->steps + 1) * (size_t)rollout->worlds;
   int32_t *level = core_memory_allocate(rows * sizeof *level);
@@ -175,7 +175,7 @@ static void test_million(void **state) {
   training_destroy(&training);
 }
 
-/* As many worlds on levels that are drawn: for each iteration, or for each episode. */
+/* The same number of worlds on generated levels: new ones per iteration or per episode. */
 static void check_million_drawn(const char *const *settings) {
   static const char *const common[] = {"env.num=1048576",   "ppo.num_steps=256", "ppo.num_minibatches=4096",
                                        "net.width=256",     "net.depth=3",       "env.task=random_s",
@@ -207,7 +207,7 @@ static void test_million_drawn(void **state) {
   check_million_drawn((const char *const[]){"env.curriculum=sfl", "sfl.rollout_steps=256", NULL});
 }
 
-/* What is planned is what is taken, to a twentieth: a little more is enough, and a little less is not. */
+/* The planned memory equals the used memory within 5%: slightly more is enough, slightly less is not. */
 static void check_estimate(const char *const *settings) {
   CoreConfig config = small_config(CUDA, "train.observation_storage=state");
   char device[64];
@@ -241,7 +241,7 @@ static void expect_lack(const CoreConfig *config, const char *message) {
   training_destroy(&training);
 }
 
-/* What another tensor than observations asks for, and those where `state` is refused. */
+/* Settings that need other tensors than observations, and settings that reject `state`. */
 static void test_settings(void **state) {
   CoreConfig config = small_config("train.device=cuda", "train.observation_storage=state");
   CoreConfig normalized = small_config("train.device=cuda", "train.observation_storage=float32");

@@ -187,7 +187,7 @@ static void defaults_never_change(void **state) {
 static void ids_never_change(void **state) {
   /* BLAKE2b with 16 bytes of output, first 8, as Python's hashlib.blake2b(text, digest_size=16) gives them. */
   static const struct { const char *pairs[4], *id; } cases[] = {
-    {{NULL}, "cae66941d9efbd40"},                                           /* of no text at all */
+    {{NULL}, "cae66941d9efbd40"},                                           /* the empty text */
     {{"train.seed=1"}, "fb1a49e61cddf137"},                                               /* "train.seed=1\n" */
     {{"ppo.epsilon=0.1", "algo.name=ppo_ewma", "env.num=512"}, "9f75273497e8e9b6"},       /* in the table's order */
     {{"train.threads=8", "checkpoint.every=0", "train.device=cpu"}, "cae66941d9efbd40"}, /* execution settings */

@@ -61,7 +61,7 @@ static void what_hangs_on_something_unread_is_unread(void **state) {
   assert_false(reads(&config, "net.trunk_width"));
   config = CONFIG("net.sharing=shared", "net.encoder=nature", "net.depth=0");
   assert_true(reads(&config, "net.trunk_width") && reads(&config, "net.norm"));
-  /* A list of widths is in the place of one width and a number of layers. */
+  /* A list of widths replaces the width and the number of layers. */
   config = CONFIG("net.widths=64-32", "net.depth=0");
   assert_false(reads(&config, "net.width") || reads(&config, "net.depth") || reads(&config, "net.trunk_widths"));
   assert_true(reads(&config, "net.widths") && reads(&config, "net.activation"));
@@ -112,7 +112,7 @@ static void copies_share_a_cell_and_others_do_not(void **state) {
   assert_same_cell(CONFIG("ppo.com=8", "algo.name=ppo_ewma"), CONFIG("ppo.com=512", "algo.name=ppo_ewma"), false);
   assert_same_cell(CONFIG("train.seed=1"), CONFIG("train.seed=2", "train.threads=4"), true);
   assert_same_cell(CONFIG("ppo.epsilon=0.1"), CONFIG("ppo.epsilon=0.2"), false);
-  /* what a scheme comes to is what is run */
+  /* the scaled values are executed */
   assert_same_cell(CONFIG("scale.scheme=more_minibatches", "scale.factor=2"),
                    CONFIG("env.num=4096", "ppo.num_minibatches=64"), true);
   const CoreConfig config = CONFIG("ppo.com=8", "ppo.epsilon=0.1", "train.seed=3", "env.num=64");

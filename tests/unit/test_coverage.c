@@ -168,7 +168,7 @@ static void test_other_settings(void **state) {
 
 /* ---- a sample that is kept -------------------------------------------------------------------------------------- */
 
-/* Of any number of iterations: the sum that was asked for, the last one included, and never more than one has. */
+/* For any number of iterations: the requested total, including the last one, and never more than available. */
 static void test_shares_of_iterations(void **state) {
   (void)state;
   const struct { int64_t states, iterations, total, sum; int parts; } cases[] = {

@@ -1,5 +1,5 @@
 /* The rule by which the CPU's ops take fewer threads while other programs hold processors (cpu_threads.h), on a machine
- * made of numbers: threads that spin share so many processors evenly. A real one: cli/test_threads. */
+ * made of numbers: spinning threads share the processors evenly. A real one: cli/test_threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@ static CpuThreadsSeen machine(int now, double processors) {
   return (CpuThreadsSeen){.seconds = 0.25, .ran = 0.25 * ran, .waited = 1 - ran / now};
 }
 
-/* Looks until the end; how many of them saw somebody wait. */
+/* Polls until the end. Returns the number of polls that saw a waiting thread. */
 static int look(CpuThreadsRule *rule, double processors, int looks) {
   int waited = 0;
   for (int i = 0; i < looks; i++) {

@@ -87,7 +87,7 @@ static void test_draws_are_uniform(void **state) {
     }
   }
   for (int i = 0; i < KEPT; i++) assert_in_range(drawn[i], 850, 1150);
-  assert_in_range(repeated, 875 - 150, 875 + 150); /* of 7000, an eighth */
+  assert_in_range(repeated, 875 - 150, 875 + 150); /* an eighth of 7000 */
   training_destroy(&training);
 }
 
@@ -140,7 +140,7 @@ static void test_evaluation_keeps_its_levels(void **state) {
   Training *other = make(&config);
   iterate(other, 3);
   memcpy(other->agent.actor.theta, training->agent.actor.theta, training->agent.actor.n * sizeof(float));
-  other->position.iteration = 0; /* the same actions' randomness */
+  other->position.iteration = 0; /* same random actions */
   training_evaluate(other, &after);
   assert_float_equal(before.solve_rate, after.solve_rate, 0);
   assert_float_equal(before.episode_return, after.episode_return, 0);

@@ -203,7 +203,7 @@ static void test_locked(void **state) {
     _exit(1);
   }
   assert_int_equal(read(ready[0], &byte, 1), 1);
-  database = open_database(); /* opening and reading wait for nobody */
+  database = open_database(); /* opening and reading never wait */
   assert_int_equal(store_database_begin(database), CORE_FAIL);
   assert_says("locked");
   snprintf(pid, sizeof pid, "process %ld", (long)child);

@@ -226,7 +226,7 @@ static void check_definition(const int *width, int rows, OpsActivation activatio
 }
 
 /* The CPU rounds the same factors and keeps all else in float32. What bf16 in memory adds is within 0.6 % of outputs
- * and 1 % of gradients, but for ReLU: there a number near 0 that comes down on the other side takes a row's whole
+ * and 1% of gradients, except for ReLU, where a value near 0 that falls on the other side affects a row's entire
  * gradient along. */
 static void check_host(const int *width, int rows, OpsActivation activation) {
   Ops *host, *ops = device_ops(0);

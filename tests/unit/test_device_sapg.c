@@ -83,7 +83,7 @@ static void check_controller_kl(void) {
   ops->controller_kl(ops, &head, on_device, device_index, ROWS, last, &sum);
   assert_true(fabs(host_sum - expected) < 1e-9 * expected && fabs(sum - host_sum) < 1e-9 * fabs(host_sum));
   assert_same(reference, last, NUMBERS * sizeof *reference);
-  ops->controller_kl(ops, &head, on_device, device_index, ROWS, last, &again); /* to itself, but for the constants */
+  ops->controller_kl(ops, &head, on_device, device_index, ROWS, last, &again); /* to itself, except for the constants */
   assert_true(fabs(again) < 2e-4 * ROWS * FACTORS && fabs(sum) > 100 * fabs(again));
   device->release(device, on_device), device->release(device, last), device->release(device, device_index);
   free(logits), free(reference);

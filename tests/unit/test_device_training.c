@@ -190,7 +190,8 @@ static void compare_queued_as(const char *algorithm, const char *const *more, in
   }
   assert_int_equal(measured, ITERATIONS / 2);
   const int64_t minibatches = config.ppo.epochs * (recorded ? recorded : config.ppo.num_minibatches);
-  /* Rollouts that nobody looks at are a graph each, but for Q values, whose share of random actions changes. */
+  /* Rollouts without measurements are one graph each, except for Q values, whose probability of random actions
+   * changes. */
   const uint64_t rollouts = strcmp(algorithm, "algo.name=pqn") == 0 ? 0 : (uint64_t)(ITERATIONS - measured);
   const uint64_t all = (uint64_t)(ITERATIONS * minibatches - 2); /* the first of either kind is not recorded */
   const int64_t shards = a->shards.global_shards;

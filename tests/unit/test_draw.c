@@ -150,8 +150,8 @@ static void test_sheet_limits(void **state) {
 
 /* ---- SVG -------------------------------------------------------------------------------------------------------- */
 
-/* Are all tags closed in order, attributes quoted, and is there no stray markup or control character? Enough of XML for
- * what the writer can get wrong; tests/cli/test_show.sh asks xmllint as well. */
+/* Whether all tags are closed in order, attributes are quoted, and there is no stray markup or control character:
+ * enough of XML for what the writer can get wrong; tests/cli/test_show.sh asks xmllint as well. */
 static bool is_well_formed(const char *xml) {
   char open[16][16];
   int depth = 0, roots = 0;
@@ -205,7 +205,7 @@ static void test_svg(void **state) {
   assert_non_null(strstr(svg.data, "gr\xc3\xbc\xc3\x9f"));
   assert_non_null(strstr(svg.data, "fill=\"#00cc00\""));  /* a green body */
   assert_non_null(strstr(svg.data, "fill=\"#003366\""));  /* a fixated blue one */
-  assert_non_null(strstr(svg.data, "cx=\"1\" cy=\"3\"")); /* where it is */
+  assert_non_null(strstr(svg.data, "cx=\"1\" cy=\"3\"")); /* at its position */
   core_text_free(&svg);
 }
 

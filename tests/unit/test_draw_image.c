@@ -104,7 +104,7 @@ static void test_labels(void **state) {
       outside += x < sim_draw_cell_left(&sheet, i) || x >= sim_draw_cell_left(&sheet, i) + 64;
     }
   assert_true(dark[0] > 5);
-  assert_true(dark[1] > dark[0]); /* as many '?' as fit */
+  assert_true(dark[1] > dark[0]); /* '?' repeated to the full width */
   assert_int_equal(outside, 0);
   gdImageDestroy(image);
 }
@@ -159,7 +159,7 @@ static void test_gif(void **state) {
   GifFacts facts = read_gif(&bytes);
   assert_int_equal(facts.frames, FRAMES);
   assert_int_equal(facts.local_palettes, 0);
-  assert_int_equal(facts.loops, 0); /* for ever */
+  assert_int_equal(facts.loops, 0); /* indefinitely */
   assert_true(facts.ended);
   for (int i = 0; i < FRAMES; i++) assert_int_equal(facts.delay[i], i == FRAMES - 1 ? 100 : 3);
   gdImagePtr first = gdImageCreateFromGifPtr((int)bytes.length, bytes.data);

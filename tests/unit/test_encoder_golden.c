@@ -18,7 +18,7 @@ enum { ROWS = 3, LINE = 1 << 16 };
 
 /* ---- formulas that the public networks were given, too ----------------------------------------------------------- */
 
-/* Of element k; `t` makes sequences differ. */
+/* Returns element k; `t` distinguishes sequences. */
 static double fraction(int t, size_t k) {
   const double x = (double)k * 0.6180339887498949 + t * 0.37;
   return x - floor(x) - 0.5;

@@ -96,7 +96,7 @@ static void test_sizes(void **state) {
   env_destroy(&env);
   set(&config, "env.reset=new");
   env = make_env(&config);
-  assert_int_equal(env->observation_length, 679); /* nobody knows what new levels show */
+  assert_int_equal(env->observation_length, 679); /* the features of new levels are unknown */
   env_destroy(&env);
   config = small_config(WITH("env.task=random_m", "env.size=s"));
   assert_refused(&config, "env.size = s");
@@ -199,7 +199,8 @@ static void test_impossible_sets(void **state) {
   }
 }
 
-/* Kinetix' lists, of which the levels are published: as evaluation beside another set, and as what is trained on. */
+/* Kinetix' lists, of which the levels are published: as evaluation sets in addition to another set, and as training
+ * levels. */
 static void test_published_sets(void **state) {
   (void)state;
   static const int counts[] = {10, 24, 40};

@@ -1,4 +1,4 @@
-/* Which variables a sweep records, and what becomes of them in the process that starts its runs. */
+/* Environment variables that a sweep records, and their values in the process that starts its runs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

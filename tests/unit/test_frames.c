@@ -15,7 +15,7 @@
 
 enum { WORLDS = 3, STEPS = 40 };
 
-/* How frames before an episode's first are shown. */
+/* Padding of frames before an episode's first. */
 typedef enum Before { BLANK, COPIES, OTHERS } Before;
 
 typedef struct Shown {

@@ -160,7 +160,7 @@ static void test_distribution(void **state) {
   assert_int_equal(worst.wrong, 0);
 }
 
-/* What no draw decides is the same in every slot as in the reference's own levels. */
+/* Fields that are not random equal those of the reference's levels in every slot. */
 static void test_constants(void **state) {
   char folder[64];
   if (!core_files_exists(LEVELS)) {
@@ -286,7 +286,7 @@ static void check_joints(const SimLevel *level) {
     degree[j->a]++, degree[j->b]++, fixed += j->fixed, revolute += !j->fixed;
     check_joint(level, j);
     int roles = shape_at(level, j->a)->role * shape_at(level, j->b)->role;
-    bool to_static = j->a < SIM_STATIC_POLYGONS; /* of such a shape the role was drawn for the static's */
+    bool to_static = j->a < SIM_STATIC_POLYGONS; /* the role of such a shape was drawn for the static one */
     assert_true(to_static || (roles != SIM_ROLE_GREEN * SIM_ROLE_BLUE && roles != SIM_ROLE_GREEN * SIM_ROLE_RED));
   }
   assert_true(fixed == 0 || revolute >= 2);
@@ -389,7 +389,7 @@ static void test_noop(void **state) {
     for (int k = 4; k < 7; k++) *(k < 5 ? &level->polygon[k] : &level->circle[k - 5]) = (SimShape){.density = 1};
     level->joint[0].active = level->thruster[0].active = false;
     level->polygon[0].role = SIM_ROLE_NORMAL;
-    for (int k = 0; k < 2; k++) /* a green disc above a blue one, or beside it */
+    for (int k = 0; k < 2; k++) /* a green disc above or next to a blue one */
       level->circle[k] = (SimShape){.x = k == 0 || i == 0 ? 2 : 4, .y = k == 0 ? 2 : 0.7f, .radius = 0.3f, .density = 1,
                                     .inverse_mass = 1, .inverse_inertia = 1, .friction = 1, .collision_mode = 1,
                                     .role = k == 0 ? SIM_ROLE_GREEN : SIM_ROLE_BLUE, .active = true};

@@ -145,7 +145,7 @@ static void check_weight(Hand *hand) {
     const double *range = m->jnt_range + 2 * m->actuator_trnid[2 * i];
     action[i] = (float)(2 * (hand->data->ctrl[i] - range[0]) / (range[1] - range[0]) - 1);
   }
-  object_of(hand)[0] += 1; /* beside the hand */
+  object_of(hand)[0] += 1; /* next to the hand */
   const double height = object_of(hand)[2];
   for (int i = 0; i < 30; i++) mujoco_step(hand->model, hand->data, action);
   seconds = 30 * hand->model->dt;

@@ -322,7 +322,7 @@ static void check_toy(void) {
   close_side(&direct), close_side(&other);
 }
 
-/* As a rollout in halves gives them: on a stream of their own, many steps ahead of what is done. */
+/* Issues steps as a rollout in halves does: on a separate stream, many steps ahead of their execution. */
 static void check_parts(void) {
   enum { CUT = 3, AHEAD = 9 };
   Side direct = side_of(make_toy(), NULL), other = side_of(wrapped(make_toy()), device);

@@ -1,5 +1,5 @@
-/* Importance of settings: the marginals of a tree beside Optuna's functional ANOVA of the same tree
- * (make_importance_golden.py), of a forest beside those of scikit-learn's. */
+/* Importance of settings: the marginals of a tree against Optuna's functional ANOVA of the same tree
+ * (make_importance_golden.py), of a forest against those of scikit-learn's. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

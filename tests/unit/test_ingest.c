@@ -125,7 +125,7 @@ static void test_later_attempts_win(void **state) {
   const char *expected = "7|0.25\n5|0.75\n";
   assert_query("SELECT count(*), kl FROM iteration GROUP BY kl", expected);
   assert_query("SELECT attempt, status FROM attempt", "1|lost\n2|finished\n");
-  unlink(database_path); /* the same in one go */
+  unlink(database_path); /* same in a single import */
   assert_int_equal(import_all().rows, 15);
   assert_query("SELECT count(*), kl FROM iteration GROUP BY kl", expected);
   assert_query("SELECT attempt, status FROM attempt", "1|lost\n2|finished\n");
@@ -207,7 +207,7 @@ static void test_folder_that_went_away(void **state) {
   assert_ok(store_path_run(root, id, NULL, folder));
   assert_ok(core_files_remove_tree(folder));
   assert_int_equal(import_all().rows, 0);
-  assert_int_equal(query_int("SELECT count(*) FROM iteration"), 5); /* what was measured is kept */
+  assert_int_equal(query_int("SELECT count(*) FROM iteration"), 5); /* measured rows are kept */
 }
 
 /* ---- strange folders -------------------------------------------------------------------------------------------- */

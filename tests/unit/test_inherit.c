@@ -174,7 +174,7 @@ static void test_schedule_of_random_actions(void **state) {
   training_destroy(&child);
 }
 
-/* What holds the DDR: the parent's COM is no epsilon, and the child's limits count at once. */
+/* DDR controllers: a parent's COM is not used as an epsilon, and the child's limits apply immediately. */
 static void test_control_of_the_ddr(void **state) {
   (void)state;
   char id[CORE_RUN_ID];
@@ -196,7 +196,7 @@ static void test_control_of_the_ddr(void **state) {
 }
 
 /* A curriculum's checkpoint holds no worlds, so a child may have another fixed set, whose random play has another box:
- * cells are counted anew. */
+ * cells are recounted. */
 static void test_coverage_of_other_levels(void **state) {
   (void)state;
   char id[CORE_RUN_ID];
@@ -238,7 +238,7 @@ static void test_refusals(void **state) {
   assert_refused(config, "init.from=/nowhere/x.ckpt", CORE_USAGE, "no such file");
 }
 
-/* The same weights, but inputs or values in other units. */
+/* Equal weights, but inputs or values in other units. */
 static void test_refused_units(void **state) {
   (void)state;
   static const char *const modes[] = {"init.restore=weights", "init.restore=all"};
@@ -301,7 +301,7 @@ static void test_names(void **state) {
     assert_int_equal(core_origin_parse(bad[i], &origin), CORE_USAGE);
     assert_says("init.from = ");
     assert_ok(core_config_set(&config, "init.from", bad[i]));
-    assert_int_equal(core_config_check(&config), CORE_USAGE); /* where a sweep is planned, too */
+    assert_int_equal(core_config_check(&config), CORE_USAGE); /* also when a sweep is planned */
   }
   assert_ok(core_origin_parse("run:0123456789abcdef@12", &origin));
   assert_true(origin.is_run && origin.iteration == 12);
@@ -314,7 +314,7 @@ static void test_names(void **state) {
 
 /* ---- on a device ----------------------------------------------------------------------------------------------- */
 
-/* The same weights as far as products have the same order of terms; tolerance 0: the same bits. */
+/* Asserts equal weights up to the order of sums in products; tolerance 0: identical bits. */
 static void assert_weights_near(const Training *there, const float *theirs, const Training *here, const float *ours,
                                 double tolerance) {
   const size_t n = here->agent.actor.n;

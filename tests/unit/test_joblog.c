@@ -68,7 +68,7 @@ static void test_part_of_a_file(void **state) {
   assert_int_equal(end, sizeof first - 1);
   assert_int_equal(write(fd, second, sizeof second - 1), sizeof second - 1);
   assert_int_equal(sweep_joblog_read_cause(path, 0, 5), SWEEP_EXIT_CANCELLED);
-  assert_int_equal(sweep_joblog_read_cause(path, end, 5), SWEEP_EXIT_UNKNOWN); /* of the start before this one */
+  assert_int_equal(sweep_joblog_read_cause(path, end, 5), SWEEP_EXIT_UNKNOWN); /* belongs to the previous start */
   assert_int_equal(sweep_joblog_read_cause(path, end + 1000, 5), SWEEP_EXIT_UNKNOWN);
   sweep_joblog_last_line(path, line, sizeof line);
   assert_string_equal(line, "module: not found");

@@ -99,7 +99,7 @@ static void take_view(Line *line, double position[KUKA_JOINTS], double speed[KUK
   take_all(line, view->goal_rotation, 4);
 }
 
-/* What world and goal are before the step: new ones have the closest distances of the state that is looked at first. */
+/* Sets the world's state before the step: new goals start with the minimum distances of the first state observed. */
 static void take_given(Line *line, const KukaTask *task, KukaState *state, const KukaView *view) {
   const bool begins = take(line) > 0, due = take(line) > 0;
   if (begins) *state = (KukaState){0};

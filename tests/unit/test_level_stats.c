@@ -189,7 +189,7 @@ static void test_random_actions(void **state) {
   assert_int_equal(wrong, 0);
 }
 
-/* One deterministic episode: its end is the reference's, and so are return and length but for drift. */
+/* One deterministic episode: its end is the reference's, and so are return and length up to drift. */
 static void test_no_actions(void **state) {
   (void)state;
   Row rows[2 * TABLE_LEVELS + 1];

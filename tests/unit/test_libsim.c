@@ -124,7 +124,7 @@ static void last_observations_are_those_before_the_reset(void **state) {
 }
 
 /* Why each episode ended, from rewards without their dense part: red's -1, blue's +1, else the time. With the dense
- * part nobody could tell it from them. Nothing else differs. */
+ * part it would be indistinguishable from them. Nothing else differs. */
 static void done_tells_the_time_limit(void **state) {
   static const char *const KERNELS[] = {"scalar", "avx2", "avx512"};
   for (int k = 0; k < 3; k++) {

@@ -55,7 +55,7 @@ static void toy_step(Env *env, const void *actions, const EnvStep *out) {
   }
 }
 
-static bool has_lives; /* of toys that are made from now on: a game has LIVES lives */
+static bool has_lives; /* whether toys created from now on have lives, LIVES per game */
 
 static void toy_destroy(Env *env) {
   free(env->state);
@@ -177,11 +177,11 @@ static void test_both_ways(void **state) {
       for (int w = 0; w < WORLDS; w++) expect_advantages(f, w, bootstraps, advantage[bootstraps]);
       destroy(f);
     }
-  assert_true(advantage[0][(CUT - 1) * WORLDS] != advantage[1][(CUT - 1) * WORLDS]); /* of a world that is cut */
-  assert_true(advantage[0][1] == advantage[1][1]);                                   /* of one that ends */
+  assert_true(advantage[0][(CUT - 1) * WORLDS] != advantage[1][(CUT - 1) * WORLDS]); /* a world that is truncated */
+  assert_true(advantage[0][1] == advantage[1][1]);                                   /* a world that terminates */
 }
 
-/* What the critic is asked about is what the agent would have seen: normalised, and by the statistics of now. */
+/* The critic evaluates the observation that the agent would have seen, normalized by the current statistics. */
 static void test_last_observations_are_normalized(void **state) {
   static const char *const rules[] = {"env.normalize_observations=rl_games", "env.normalize_observations=cleanrl",
                                       "env.normalize_observations=cleanrl_each"};
@@ -220,7 +220,7 @@ static void test_refusals(void **state) {
 
 /* Worlds 0 and 1 are the follower's block, 2 and 3 the leader's; 0 and 2 are cut. */
 enum { BLOCKS = 2, BLOCK = WORLDS / BLOCKS };
-static const double FIRST_MOMENTS[3] = {40, 0.3, 60}; /* of values: count, mean, sum of squared differences */
+static const double FIRST_MOMENTS[3] = {40, 0.3, 60}; /* moments of values: count, mean, sum of squared differences */
 
 /* The value in `block`'s eyes of world w after a step of its episode, in units of rewards. */
 static double value_in(const Fixture *f, int w, int step, int block) {
@@ -295,7 +295,8 @@ static void join(Running *r, double x) {
   r->m2 += d * (x - r->mean);
 }
 
-/* What gymnasium's wrappers inside of each world would have counted: at an end the last observation, then the first. */
+/* Observations that Gymnasium's wrappers inside each world would count: at an end the last one, then the next first
+ * one. */
 static void test_statistics_of_each_world(void **state) {
   Fixture *f = make(SETTINGS("env.normalize_observations=cleanrl_each", "env.normalize_rewards=cleanrl_each"), 2);
   const Rollout *r = &f->rollout;
@@ -343,7 +344,8 @@ static void test_statistics_of_each_world(void **state) {
 
 /* ---- what is reported -------------------------------------------------------------------------------------------- */
 
-/* Returns are of the rewards as the environment gives them, whatever is learnt from; without goals there is no rate. */
+/* Returns are of the rewards as the environment gives them, regardless of what is learned from; without goals there
+ * is no solve rate. */
 static void test_returns_are_not_scaled(void **state) {
   static const char *const rules[] = {"env.normalize_rewards=none", "env.normalize_rewards=cleanrl",
                                       "env.normalize_rewards=cleanrl_each", "env.normalize_rewards=ppo_ewma"};
@@ -414,7 +416,7 @@ static void test_returns_are_of_whole_games(void **state) {
   destroy(f);
 }
 
-/* What an attempt would have come to that takes more steps than there may be is not known: it counts nowhere. */
+/* An attempt that exceeds the step limit has an unknown result and is not counted. */
 static void test_unfinished_attempts_are_not_measured(void **state) {
   StoreEvaluation row;
   Fixture *f = make(SETTINGS("env.normalize_rewards=none"), 1);

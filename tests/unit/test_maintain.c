@@ -246,7 +246,7 @@ static void test_damaged_file(void **state) {
 
 /* ---- merge ------------------------------------------------------------------------------------------------------ */
 
-/* What all tables hold, in an order that does not depend on keys. */
+/* Dumps the contents of all tables, in an order independent of keys. */
 static void dump(const char *path, char *text, size_t size) {
   sqlite3 *handle;
   sqlite3_stmt *statement;

@@ -7,7 +7,7 @@
 #include "http_server.h"
 #include "store_workspace.h"
 
-/* What the server has. */
+/* Contents of the server. */
 static struct Mlflow {
   bool has_experiment, fails;
   json_t *runs;        /* our id -> {"run_id", "iteration", "params": n, "metrics": n, "status"} */
@@ -149,7 +149,7 @@ static void test_mirror(void **state) {
   const int64_t values = total("metrics"), params = total("params");
   assert_int_equal(json_object_size(mlflow.runs), 2);
   assert_true(params > 2 * 20);
-  assert_true(values > 0 && values % 50 == 0); /* as many columns in each of the 50 iterations */
+  assert_true(values > 0 && values % 50 == 0); /* an equal number of columns in each of the 50 iterations */
   json_t *run = json_object_get(mlflow.runs, first);
   assert_string_equal(json_string_value(json_object_get(run, "sweep.iteration")), "40");
   assert_string_equal(json_string_value(json_object_get(json_object_get(mlflow.runs, second), "status")), "FINISHED");

@@ -111,7 +111,7 @@ static void test_distribution(void **state) {
   assert_int_equal(wrong, 0);
 }
 
-/* What no draw decides is the same in every slot, used or not, as in the reference's own levels. */
+/* Fields that are not random equal those of the reference's levels in every slot, used or not. */
 static void test_constants(void **state) {
   SimLevelSet set;
   SimLevel ours = sim_morphology_public(0);

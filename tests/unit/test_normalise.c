@@ -58,7 +58,7 @@ static void test_rules(void **state) {
     Normalizer normalizer;
     CoreArena *arena = make(&normalizer, rules[i].rule);
     const bool at_once = rules[i].rule == NORMALIZE_CLEANRL;
-    normalize_apply(&normalizer, x, ROWS, y, FEATURES); /* as they are, but for the prior's epsilon and the bound */
+    normalize_apply(&normalizer, x, ROWS, y, FEATURES); /* unchanged, except for the prior's epsilon and the bound */
     assert_true(fabs((double)y[0] - (double)x[0]) < 1e-5);
     assert_true(fabs((double)y[FEATURES - 1] - fmin((double)x[FEATURES - 1], rules[i].limit)) < 1e-3);
     normalize_add(&normalizer, x, ROWS);

@@ -139,7 +139,7 @@ static void test_end(void **state) {
   }
   assert_int_equal(server.count, 1); /* the failure, at once */
   assert_non_null(strstr(server.calls[0].body, "out of luck"));
-  sweep_notify_runs_ended(root, "ends", 1, "again"); /* counted as ended, but is not: nobody is told of an end */
+  sweep_notify_runs_ended(root, "ends", 1, "again"); /* counted as ended, but is not: no end is reported */
   assert_int_equal(server.count, 1);
   end_run(3, STORE_FINISHED);
   sweep_notify_runs_ended(root, "ends", 1, NULL);
@@ -156,7 +156,7 @@ static void test_end(void **state) {
   stop(&server);
 }
 
-/* Some runs were done before: by another sweep that has them too, or before anybody was to be told. */
+/* Some runs had finished earlier: in another sweep that shares them, or before notifications were configured. */
 static void test_shared(void **state) {
   HttpServer server;
   start(&server, "plain", "both");
@@ -172,7 +172,7 @@ static void test_shared(void **state) {
   stop(&server);
 }
 
-/* Nobody waits for runs that a changed file no longer has. */
+/* Runs that a changed file no longer contains are not waited for. */
 static void test_dropped(void **state) {
   HttpServer server;
   start(&server, "plain", "both");
@@ -212,7 +212,7 @@ static void test_choice(void **state) {
   }
 }
 
-/* A server that says nothing, until it is stopped behind this, holds nobody up for ever. */
+/* A server that sends no response until it is stopped delays the caller only until the timeout. */
 static void test_stall(void **state) {
   HttpServer server;
   start(&server, "slack", "both");
@@ -239,7 +239,7 @@ static SlurmSite site_of(const char *lines) {
   return read_site();
 }
 
-/* What a program has left in the file `left` there. */
+/* Returns the contents of the file `left` that a program has written there. */
 static void assert_left(const char *expected) {
   char path[128], *text;
   size_t size;
@@ -316,7 +316,7 @@ static void test_first_failure(void **state) {
 
 static void test_bad_sites(void **state) {
   static const struct { const char *line, *says; } cases[] = {
-    {"mail = nobody", "is not an address"}, {"mail = -oQ/tmp@x", "is not an address"},
+    {"mail = ada", "is not an address"}, {"mail = -oQ/tmp@x", "is not an address"},
     {"mail = a@b c@d", "is not an address"}, {"mail = a@b,c@d", "is not an address"},
     {"mail = <a@b>", "is not an address"}, {"mail = @b", "is not an address"}, {"mail = a@", "is not an address"},
     {"mail = a@b;id", "is not an address"}, {"command = \"  \"", "notify.command is empty"},

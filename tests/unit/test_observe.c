@@ -27,7 +27,7 @@ typedef struct Worlds {
   SimBatch *batch;
   int length;
   float *row;               /* [WORLDS][length] */
-  CoreArena *arena;         /* where the worlds are on a device, this and the fields below */
+  CoreArena *arena;         /* set if the worlds are on a device, as are the fields below */
   float *shown;             /* [WORLDS][length] */
   uint8_t *actions;
 } Worlds;

@@ -30,7 +30,7 @@ static void test_fast_functions_are_within_a_few_ulp(void **unused) {
   print_message("# ulp: exp %.2f expm1 %.2f expm1-x %.2f log %.2f tanh %.2f sigmoid %.2f\n", worst_exp, worst_expm1,
                 worst_tail, worst_log, worst_tanh, worst_sigmoid);
   assert_true(worst_exp <= 2 && worst_expm1 <= 4 && worst_log <= 2 && worst_tanh <= 6 && worst_sigmoid <= 4);
-  assert_true(worst_tail <= 16); /* where e^x takes over from the polynomial, e^x - 1 - x loses three bits */
+  assert_true(worst_tail <= 16); /* at the switch from the polynomial to e^x, e^x - 1 - x loses three bits */
 }
 
 static void test_fast_functions_at_the_edges(void **unused) {

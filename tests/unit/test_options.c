@@ -43,9 +43,9 @@ static const CoreManual some = {
 static const CoreManual hinted = {
   .usage = "program FILE [FILE]", .about = "", .least = 1, .most = 2, .hint = "expected one file or two"};
 
-/* What the command was called with: operands and list joined by ','. */
+/* Arguments of the command: operands and list joined by ','. */
 static struct { int calls; CoreText operands, sets; } heard;
-static int answer_code; /* what it returns */
+static int answer_code; /* return value of the command */
 
 static void join(CoreText *text, const char **items, size_t count) {
   core_text_clear(text);

@@ -1,4 +1,4 @@
-/* Generations of runs that begin from others' checkpoints: parents first, children line by line beside them. */
+/* Generations of runs that begin from others' checkpoints: parents first, children aligned with them line by line. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 enum { MOST = 64 };
 static const size_t NONE = SWEEP_NO_PARENT, ELSEWHERE = SWEEP_PARENT_EXTERNAL;
 
-/* What every order keeps, whatever the list: each run once, parents in earlier generations, aligned lines beside their
+/* Invariants of every order, for any list: each run once, parents in earlier generations, aligned lines next to their
  * parents. */
 static void check(const size_t *parent, const SweepGenerations *order) {
   size_t wave_of[MOST], line_of[MOST], seen = 0;

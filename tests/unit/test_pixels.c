@@ -72,7 +72,7 @@ static void assert_row(const Side *bytes, const Side *numbers, const float *pack
   for (int i = pixels; i < 4 * length; i++) assert_int_equal(row[i], 0);
 }
 
-/* The same worlds with and without an encoder of pixels. Gives what the pixels are. */
+/* Creates the same worlds with and without a pixel encoder. Returns the layout of the pixels. */
 static EnvPixels compare(const char *task, const char *encoder, float scale) {
   Side bytes = open_side(task, encoder), numbers = open_side(task, "none");
   assert_non_null(bytes.env->pixels);

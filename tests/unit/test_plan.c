@@ -152,7 +152,7 @@ static void test_estimate(void **state) {
   larger.env.num *= 64;
   larger.ppo.num_minibatches *= 64;
   assert_false(sweep_speeds_find(speeds, &larger, SWEEP_ANY_DEVICE).exact); /* other environments at once */
-  CoreConfig convolutions = config; /* the same shape behind an encoder is no run of these */
+  CoreConfig convolutions = config; /* an equal shape after an encoder is not comparable */
   snprintf(convolutions.net.encoder, sizeof convolutions.net.encoder, "nature");
   assert_false(sweep_speeds_find(speeds, &convolutions, SWEEP_ANY_DEVICE).exact);
   sweep_grid_config(&f.grid, 7, &config);
@@ -167,7 +167,7 @@ static void test_estimate(void **state) {
   close_fixture(&f);
 }
 
-/* Of two measured networks the one of nearly the same size counts, not the first or the fastest. */
+/* The measured network of nearly equal size is used, not the first or the fastest. */
 static void test_nearest_network(void **state) {
   (void)state;
   Fixture f;

@@ -57,7 +57,7 @@ static void test_plane_of_known_states(void **state) {
   for (int f = 0; f < FEATURES; f++) assert_near(plane.axis[0][f], first[f], 0.06);
   assert_near(fabs(plane.axis[1][1]), half, 0.06);
   assert_near(plane.axis[1][1] + plane.axis[1][4], 0, 1e-3);
-  for (int k = 0; k < 2; k++) { /* of length 1 and at right angles, the largest component positive */
+  for (int k = 0; k < 2; k++) { /* unit length, orthogonal, largest component positive */
     double length = 0, across = 0, largest = 0;
     for (int f = 0; f < FEATURES; f++) {
       length += plane.axis[k][f] * plane.axis[k][f];
@@ -211,7 +211,7 @@ static void test_damaged_files(void **state) {
   write_file(*state, "states.100.npy", huge, sizeof huge - 1);
   assert_refused(*state, "states.100.npy");
   write_file(*state, "states.100.npy", whole, size);
-  write_states(*state, "states.200.npy", 2, 4, 0); /* of another length */
+  write_states(*state, "states.200.npy", 2, 4, 0); /* another length */
   assert_refused(*state, "states.200.npy");
   free(whole);
 }

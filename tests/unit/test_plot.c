@@ -49,7 +49,7 @@ static int remove_folder(void **state) {
 
 /* ---- axes ------------------------------------------------------------------------------------------------------- */
 
-/* How many ticks have a label, and that all lie inside the range. */
+/* Counts labeled ticks and asserts that all are inside the range. */
 static int labelled_ticks(double low, double high, bool log, char *text, size_t size) {
   AnalysisAxis axis = {.title = "", .log = log};
   CoreText list = {0};
@@ -157,8 +157,9 @@ static AnalysisPlot *hostile_plot(void) {
   analysis_plot_legend_entry(plot, hostile, mark, true);
   analysis_plot_caption(plot, hostile);
   analysis_plot_caption(
-    plot, "averyveryverylongwordwithoutanyspaceßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßß"
-          "ßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßß");
+      plot,
+      "averyveryverylongwordwithoutanyspaceßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßß"
+      "ßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßß");
   return plot;
 }
 
@@ -464,7 +465,7 @@ static void test_no_gnuplot(void **state) {
   assert_int_equal(code, CORE_FAIL);
   assert_non_null(strstr(core_error_message(), "gnuplot"));
   core_files_path(file, "%s/plain.csv", output);
-  assert_true(core_files_exists(file)); /* the numbers are there all the same */
+  assert_true(core_files_exists(file)); /* the numbers are still written */
   core_files_path(file, "%s/plain.gp", output);
   assert_true(core_files_exists(file));
 }

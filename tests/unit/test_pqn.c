@@ -95,7 +95,7 @@ static void test_radam_begins_as_momentum(void **state) {
 
 /* ---- whole trainings ------------------------------------------------------------------------------------------- */
 
-/* What is said of an update: the first policy is uniform; a critic, ratios and clips there are none. */
+/* Statistics of an update: the first policy is uniform; there is no critic, ratio or clip. */
 static void test_row_of_the_log(void **state) {
   CoreConfig config = small_config();
   Training *training = make(&config);
@@ -168,7 +168,7 @@ static void test_what_it_can_not_take(void **state) {
   }
 }
 
-/* What is not a number is named, with the iteration. */
+/* The error names the value that is not finite, and the iteration. */
 static void test_divergence_is_explained(void **state) {
   CoreConfig config = small_config();
   Training *training = make(&config);

@@ -167,7 +167,7 @@ static double planned_bytes(const CoreConfig *config) {
   return bytes;
 }
 
-/* Of (steps + 1) blocks of observations half, but for two blocks of one step in float32: as shown and as seen. */
+/* Half the memory of (steps + 1) blocks of observations, except two float32 blocks of one step: raw and transformed. */
 static void test_memory_is_planned(void **unused) {
   CoreConfig full = small_config("ppo", "float32", "float32"), half = small_config("ppo", "float16", "float32");
   Training *training = make(&full);

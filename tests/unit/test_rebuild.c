@@ -89,7 +89,7 @@ static void test_rebuild_keeps_attempts(void **state) {
   for (int i = 0; i < 3; i++) {
     if (i == 1) unlink(database_path);
     assert_ok(store_path_run(root, id, "attempts.tsv", path));
-    if (i == 2) unlink(path); /* of an older version: what results.db knew is kept */
+    if (i == 2) unlink(path); /* written by an older version: the data of results.db is kept */
     assert_ok(store_rebuild(root, &result));
     assert_query(all, before);
     assert_int_equal(import_all().rows, 0);

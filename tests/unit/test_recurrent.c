@@ -76,7 +76,7 @@ typedef struct Fixture {
   Ops *ops;
   CoreArena *arena;
   Recurrent recurrent;
-  float *theta, *x, *start, *end, *doutput, *dx, *gradient; /* where the ops are */
+  float *theta, *x, *start, *end, *doutput, *dx, *gradient; /* in the memory of the ops */
   uint8_t *begins;
   size_t n;
   float *host_theta, *host_x, *host_start, *weight;
@@ -243,7 +243,7 @@ static CoreConfig small_config(const char *algorithm, const char *sharing) {
   return config;
 }
 
-/* Weights that do not move: whoever runs the policy over gathered sequences must come to what acted, through episodes
+/* Constant weights: running the policy over gathered sequences must reproduce the acting policy, through episodes
  * that end inside of sequences and from states that are carried over rollouts. */
 static void check_acting(CoreConfig config) {
   set(&config, "ppo.learning_rate=0");
@@ -295,7 +295,7 @@ static void test_states_count(void **state) {
   for (int i = 0; i < states->worlds * states->state_size; i++) sum += fabs((double)states->current[i]);
   assert_true(sum > 0);
   states_clear(states);
-  for (int s = 0; s < states->steps / states->length; s++) /* what metrics gather */
+  for (int s = 0; s < states->steps / states->length; s++) /* sequences gathered by metrics */
     memset(states->starts + (size_t)s * (size_t)(states->worlds * states->state_size), 0,
            (size_t)(states->worlds * states->state_size) * sizeof *states->starts);
   MetricsPolicyChange change;
@@ -319,7 +319,7 @@ static double lead_value(Training *training, int t, int world, float *memory) {
   return (double)value;
 }
 
-/* What the leader learns from a follower has its values from the follower's states, sequence by sequence. */
+/* The leader's off-policy samples are evaluated with the follower's states, sequence by sequence. */
 static void check_leader(const char *sharded) {
   CoreConfig config = small_config("algo.name=sapg", "net.sharing=shared");
   set(&config, "ppo.learning_rate=0");
@@ -332,7 +332,7 @@ static void check_leader(const char *sharded) {
   const RolloutStates *states = &training->rollout.states;
   const int worlds = training->rollout.worlds, steps = training->rollout.steps;
   const float *values = data->values + (size_t)(steps * worlds);
-  assert_int_equal(data->columns, worlds / 4); /* of one follower of four blocks */
+  assert_int_equal(data->columns, worlds / 4); /* one follower of four blocks */
   for (int column = 0; column < data->columns; column++) {
     const int world = (int)data->follower[0] * data->columns + column;
     float memory[64];

@@ -144,7 +144,7 @@ static void test_rotations(void **state) {
   for (int i = 0; i < 3; i++) assert_close(turned[i], v[i], 1e-15);
   rotation_from_axis_angle(x, 0.3, b);
   assert_close(rotation_distance(a, a), 0, 1e-15);
-  for (int i = 0; i < 4; i++) a[i] = -b[i]; /* the same rotation */
+  for (int i = 0; i < 4; i++) a[i] = -b[i]; /* equal rotation */
   assert_close(rotation_distance(a, b), 0, 1e-15);
   rotation_from_axis_angle(x, 0.3 + 0.25, a);
   assert_close(rotation_distance(a, b), 0.25, 1e-14);

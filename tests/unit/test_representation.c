@@ -191,7 +191,7 @@ static void test_units(void **state) {
   }
 }
 
-/* Channels of a convolution over 2 states of 3 positions, beside one without a relu and a hidden layer. Worked out by
+/* Channels of a convolution over 2 states of 3 positions, next to one without a relu and a hidden layer. Computed by
  * hand: the first channel is 1 at one position of one state, the second always 0, the third 3 everywhere. */
 static void test_convolutions(void **state) {
   const RepresentationLayer convolutions[] = {{3, 3, OPS_RELU}, {4, 0, OPS_RELU}};
@@ -214,7 +214,7 @@ static void test_convolutions(void **state) {
   assert_near(first.inactive, 1 / 3., 1e-15);
   assert_true(isnan(representation_layer_units(&representation, 2, 0.2).dormant));
   assert_near(representation_layer_units(&representation, 3, 0.2).dormant, 0, 0);
-  assert_near(representation_units(&representation, 0.2).dormant, 2 / 5., 1e-15); /* of 3 channels and 2 units */
+  assert_near(representation_units(&representation, 0.2).dormant, 2 / 5., 1e-15); /* 3 channels and 2 units */
   core_arena_destroy(&arena);
 }
 
@@ -257,7 +257,7 @@ static void test_policy_variance(void **state) {
   representation_add_policy(&head, logits, 1, moments);
   assert_true(isnan(representation_policy_variance(&head, moments)));
   representation_add_policy(&head, logits + 3, 2, moments);
-  double variance = (0.3 * 0.3 + 0.1 * 0.1 + 0.2 * 0.2) / 2; /* of 0.5, 0.9, 1 about 0.8 */
+  double variance = (0.3 * 0.3 + 0.1 * 0.1 + 0.2 * 0.2) / 2; /* variance of 0.5, 0.9, 1 about 0.8 */
   assert_near(representation_policy_variance(&head, moments), 2 * variance / 3, 1e-7);
 }
 
@@ -271,7 +271,7 @@ static void test_kurtosis(void **state) {
   known[0] = 0;
   known[1] = -0.0f;
   kurtosis = kurtosis_measure(known, 5);
-  assert_near(kurtosis.nonzero, 1.5, 1e-6); /* of 3, 4, 5 */
+  assert_near(kurtosis.nonzero, 1.5, 1e-6); /* kurtosis of 3, 4, 5 */
   assert_true(kurtosis.zero_fraction == 0.4 && isfinite(kurtosis.all) && kurtosis.all != kurtosis.nonzero);
   assert_true(isnan(kurtosis_measure(&tiny, 1).all));
   assert_true(isnan(kurtosis_measure((float[]){0.1f, -0.1f, 0.1f}, 3).all));

@@ -172,7 +172,7 @@ static void test_request(void **state) {
     int64_t id;
     settings.time = 301, settings.mem = 500, settings.gpus_per_run = 2, settings.signal_lead = 60;
     snprintf(settings.gpu_type, sizeof settings.gpu_type, "a100");
-    assert_int_equal(submit(cluster, &settings, &id), CORE_OK); /* a job_id decides, whatever stands beside it */
+    assert_int_equal(submit(cluster, &settings, &id), CORE_OK); /* the job_id decides, regardless of other fields */
     assert_int_equal(id, 17);
     assert_non_null(strstr(server.calls[1].headers, token));
     assert_null(strstr(server.calls[1].body, token));

@@ -1,4 +1,4 @@
-/* What PPO has of rl_games (trainer/learners/rl_games.h): the gradient of the bound against finite differences, the
+/* PPO's rl_games features (trainer/learners/rl_games.h): the gradient of the bound against finite differences, the
  * units of values against a naive recomputation, and the learning rate that follows the KL. SAPG's tests and the golden
  * file "sapg" are of the same code; tests/unit/test_ppo_update.c stops and resumes. */
 #include <math.h>
@@ -109,7 +109,7 @@ static void test_values_by_hand(void **state) {
   iterate(training, 1);
   Ppo *ppo = learner_as_ppo(&training->learner);
   const Rollout *rollout = &training->rollout;
-  assert_true(ppo->value_moments[0] == 1 + 2 * ROWS); /* values and returns, beside the one to begin with */
+  assert_true(ppo->value_moments[0] == 1 + 2 * ROWS); /* values and returns, plus the initial one */
   double moments[3] = {40, 0.3, 60}, value[ROWS + WORLDS], target[ROWS];
   memcpy(ppo->value_moments, moments, sizeof moments);
   rollout->values[3] = 7; /* counts as 5 */
@@ -156,7 +156,8 @@ static double second_rate(const char *rate, const char *threshold) {
 static void test_rate_follows(void **state) {
   (void)state;
   assert_float_equal(second_rate("ppo.learning_rate=1e-5", "ppo.kl_threshold=0.016"), 1.5 * 1.5, 1e-12);
-  /* The first epoch's only minibatch is that of the policy that acted: KL 0, but for the formula's small constants. */
+  /* The first epoch's only minibatch is that of the policy that acted: KL 0, except for the formula's small
+   * constants. */
   assert_float_equal(second_rate("ppo.learning_rate=5e-3", "ppo.kl_threshold=3e-4"), 1, 1e-12);
   assert_float_equal(second_rate("ppo.learning_rate=1e-2", "ppo.kl_threshold=3e-4"), 1 / 1.5, 1e-12); /* the most */
   assert_float_equal(second_rate("ppo.learning_rate=5e-3", "ppo.kl_threshold=1e-9"), 1 / 1.5 / 1.5, 1e-12);

@@ -40,7 +40,7 @@ static void test_prepare_refuses_another_run(void **state) {
   write_text(path, "[train]\nseed = 4\n");
   assert_int_equal(store_run_prepare(root, &config, id), CORE_FAIL);
   assert_says("changed by hand");
-  write_text(path, "[train\n\x01\x02"); /* damaged: written anew */
+  write_text(path, "[train\n\x01\x02"); /* damaged: rewritten */
   assert_ok(store_run_prepare(root, &config, id));
   config = core_config_default();
   assert_ok(core_config_read(path, &config));
@@ -231,7 +231,7 @@ static void test_lease_of_this_process(void **state) {
   store_run_release(&lease);
 }
 
-/* As if the state had last been written `age_s` ago. */
+/* Backdates the state's last write by `age_s`. */
 static void set_age(const char *id, double age_s) {
   char path[CORE_PATH_MAX];
   path_of(id, "state", path);
@@ -269,7 +269,8 @@ static void test_lease_without_folder(void **state) {
   assert_int_equal(store_run_acquire(root, "nonsense", &lease), CORE_USAGE);
 }
 
-/* What a power cut leaves counts as never written; a flipped bit is noticed; a state without a checksum is read. */
+/* A file truncated by a power failure counts as never written; a flipped bit is detected; a state without a checksum
+ * is read. */
 static void test_states_of_a_bad_disk(void **state) {
   (void)state;
   char id[CORE_RUN_ID], path[CORE_PATH_MAX];
@@ -299,7 +300,7 @@ static void test_states_of_a_bad_disk(void **state) {
   }
   assert_ok(store_path_run(root, id, "config.ini", path));
   write_text(path, "");
-  make_run(1, id); /* written anew */
+  make_run(1, id); /* rewritten */
   text = read_text(path, &size);
   assert_true(size > 100);
   free(text);

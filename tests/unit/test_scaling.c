@@ -43,7 +43,7 @@ static void predict_all(const char *sharing, const char *bucket_kb) {
     assert_near_to(p.minibatch_us, 800);
     assert_near_to(p.bytes, (double)(agent->actor.n + agent->critic.n) * sizeof(float));
     assert_true(p.exposed_us >= 0 && p.exposed_us <= p.sum_us && p.efficiency <= before);
-    if (gpus > 1) assert_true(p.exposed_us > 0); /* what is complete last cannot hide */
+    if (gpus > 1) assert_true(p.exposed_us > 0); /* the last bucket cannot be hidden */
     assert_near_to(p.filled_us, gpus > 1 ? 800 * 601 / 1e4 : 0);
     assert_near_to(p.efficiency, 1e5 / (1e5 + 100 * (p.exposed_us + p.filled_us)));
     assert_near_to(p.waiting, 1e5 / (1e5 + 100 * (p.exposed_us + p.host_us + p.uneven_us)));

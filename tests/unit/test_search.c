@@ -1,5 +1,5 @@
-/* core/search: Sobol' points beside scipy's, Parzen estimators beside Optuna's (make_search_golden.py made both), draws
- * that do not change when trials are added, the text of a space, and every line that is refused. */
+/* core/search: Sobol' points against scipy's, Parzen estimators against Optuna's (make_search_golden.py made both),
+ * draws that do not change when trials are added, the text of a space, and every line that is refused. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -219,7 +219,7 @@ static void test_split(void **state) {
   free(trials);
 }
 
-/* Of a bowl about (1e-3, 0.9), with the better of two choices, TPE finds more than random search does with as many
+/* On a bowl about (1e-3, 0.9), with the better of two choices, TPE finds more than random search does with as many
  * trials; and the same trials give the same proposal. */
 static double bowl(const CoreSearch *search, const double *x) {
   const double a = core_search_unit(&search->axes[0], x[0]) - 0.667, b = core_search_unit(&search->axes[1], x[1]) - 0.5;

@@ -76,7 +76,7 @@ static void test_product(void **state) {
   free_made(&made);
 }
 
-/* The same file: the same runs. More trials: more runs, and none is lost. Another name: others. */
+/* An unchanged file has the same runs; more trials add runs and lose none; another name gives other runs. */
 static void test_same(void **state) {
   Made few, again, more, other;
   make(HEAD RATES, NULL, &few);
@@ -207,7 +207,7 @@ static void test_proposals(void **state) {
   spec.searches[0].wave[4] = spec.searches[0].wave[5] = 1;
   assert_int_equal(sweep_proposals_write(root, &spec, &spec.searches[0]), CORE_OK);
   assert_int_equal(parse(HEAD EWMA, NULL, NULL, &again), CORE_OK);
-  for (int twice = 0; twice < 2; twice++) { /* what is known already is not added again */
+  for (int twice = 0; twice < 2; twice++) { /* known trials are not added again */
     assert_int_equal(sweep_proposals_read(root, &again), CORE_OK);
     assert_int_equal(again.searches[0].trials, 6);
   }

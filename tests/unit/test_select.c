@@ -385,7 +385,7 @@ static void test_empty_database(void **state) {
   AnalysisSelection selection;
   ASSERT_OK(store_database_open(path, false, &database));
   store_database_close(&database);
-  ASSERT_OK(analysis_database_open(path, &database)); /* no runs/ beside it: read only */
+  ASSERT_OK(analysis_database_open(path, &database)); /* no runs/ next to it: read-only */
   assert_int_equal(select_where(database, NULL, NULL, 0, &selection), CORE_FAIL);
   assert_says("no runs");
   store_database_close(&database);
@@ -399,7 +399,7 @@ static void test_curve_average(void **state) {
   AnalysisCurve curves[2] = {{0}, {0}};
   for (int i = 0; i <= 4; i++) analysis_curve_add(&curves[0], i, 10 * i);
   for (int i = 0; i <= 2; i += 2) analysis_curve_add(&curves[1], i, 20 * i); /* ends early, at half the resolution */
-  analysis_curve_add(&curves[1], 2, 999);                                    /* not after the last: passed over */
+  analysis_curve_add(&curves[1], 2, 999);                                    /* not after the last: ignored */
   size_t n = 0, runs[5];
   double mean[5], low[5], high[5], *grid = analysis_curve_grid(curves, 2, 100, false, &n);
   assert_int_equal(n, 5);
@@ -432,7 +432,7 @@ static void test_curve_geometric(void **state) {
   for (int i = 0; i < 4; i++) analysis_curve_free(&curves[i]);
 }
 
-/* Of duplicates of which none has ended the one with more iterations stays, whatever their ids are. */
+/* If no duplicate has ended, the one with more iterations stays, regardless of their ids. */
 static void test_copies_unfinished(void **state) {
   const Fixture *fixture = *state;
   const Workspace workspace = {fixture->root, ITERATIONS, 4, SEEDS};
@@ -440,7 +440,7 @@ static void test_copies_unfinished(void **state) {
   char id[2][CORE_RUN_ID];
   for (int i = 0; i < 2; i++) {
     config[i] = workspace_config(&workspace, WORKSPACE_EWMA, 9);
-    config[i].ppo.com = i == 0 ? 8 : 128; /* which PPO does not read */
+    config[i].ppo.com = i == 0 ? 8 : 128; /* not read by PPO */
     core_config_id(&config[i], id[i]);
   }
   const int further = strcmp(id[0], id[1]) > 0 ? 0 : 1;

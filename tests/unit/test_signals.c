@@ -21,7 +21,7 @@ static const int widths[][2] = {{WIDE, 64}, {64, 64}, {64, 10}, {64, 1}, {64, 12
 static atomic_int handled;
 static atomic_bool off_stack; /* a handler ran elsewhere than on its thread's alternate stack */
 
-/* As other libraries write theirs. */
+/* A handler as other libraries install it. */
 static void count(int number) {
   stack_t stack;
   char here;
@@ -61,7 +61,7 @@ static bool is_same(const Layer *a, const Layer *b) {
          memcmp(a->dw, b->dw, i * o * f) == 0;
 }
 
-/* Sends SIGCONT, which nobody blocks, to the thread that computes, until told to end. */
+/* Sends SIGCONT, which no thread blocks, to the computing thread until it is stopped. */
 typedef struct Sender { pthread_t target; atomic_bool ending; } Sender;
 
 static void *send(void *given) {
@@ -91,7 +91,7 @@ static void no_signal_makes_a_number_wrong(void **state) {
   int wrong = 0;
   while (handled < SIGNALS_MIN) {
     for (size_t s = 0; s < shapes; s++) {
-      Layer got = make_layer(widths[s][0], widths[s][1]); /* anew, so that the heap is used meanwhile */
+      Layer got = make_layer(widths[s][0], widths[s][1]); /* again, so that the heap is in use */
       multiply(ops, &got);
       wrong += !is_same(&want[s], &got);
       free_layer(&got);

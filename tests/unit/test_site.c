@@ -52,7 +52,7 @@ static void test_where(void **state) {
   unsetenv("SWEEP_SITE");
   setenv("XDG_CONFIG_HOME", folder, 1);
   assert_int_equal(slurm_site_apply(&settings, &site), CORE_OK);
-  assert_string_equal(site.path, ""); /* nobody wrote one */
+  assert_string_equal(site.path, ""); /* there is no site file */
   snprintf(config, sizeof config, "%s/sweep", folder);
   snprintf(file, sizeof file, "%s/site.ini", config);
   assert_int_equal(core_files_make_directories(config), CORE_OK);

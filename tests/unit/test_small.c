@@ -33,7 +33,7 @@ static void test_products_have_the_librarys_bits(void **unused) {
     float sum = element(transposed, k, a, lda, b, ldb, row, column);
     if (accumulate) sum += before[row * ldc + column];
     assert_memory_equal(&sum, &own[row * ldc + column], sizeof sum);
-    for (int gap = n; gap < ldc; gap++) assert_true(own[gap] == before[gap]); /* nothing beside C is written */
+    for (int gap = n; gap < ldc; gap++) assert_true(own[gap] == before[gap]); /* nothing outside C is written */
   }
   free(a), free(b), free(before), free(own), free(theirs);
 }

@@ -316,7 +316,7 @@ static void test_contradictions(void **state) {
                  "contradicts line 4", "sets it to 4", NULL);
   assert_refused(HEAD "[sweep]\nname = t\n", NULL, NULL, "f.ini:4:1: sweep.name = t", "line 2", NULL);
   assert_parses(HEAD "[ppo]\nepochs = 4\n[ppo]\nepochs = 4\n", NULL, NULL,
-                &spec); /* the same twice is no contradiction */
+                &spec); /* equal values are not a contradiction */
   sweep_spec_free(&spec);
 }
 

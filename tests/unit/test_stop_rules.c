@@ -61,7 +61,7 @@ static void test_median(void **state) {
   ADD(&table, 0, 10, 0.1, 0.2, 0.3, 0.9);
   ADD(&table, 1, 10, 0.3, 0.4, 0.5, 0.9);
   ADD(&table, 2, 10, 0.5, 0.6, 0.7, 0.9);
-  ADD(&table, 3, 10, 0.5, 0.5, 0.5, 0.9)->is_over = true; /* it counts all the same */
+  ADD(&table, 3, 10, 0.5, 0.5, 0.5, 0.9)->is_over = true; /* it still counts */
   ADD(&table, 4, 10, 0.3, 0.1, 0.2);
   SweepDecisions decisions = decide(&rule, &table);
   assert_int_equal(decisions.count, 1); /* the others are at 4 with a best of 0.9 */
@@ -168,7 +168,7 @@ static void test_stagnation(void **state) {
   sweep_decisions_free(&decisions);
   rule.min_rise = 0.02; /* 0.51 is no rise */
   assert_int_equal(count_of(&rule, &table), 3);
-  rule.ddr_below = 3000; /* of the others DDR is not known, or above */
+  rule.ddr_below = 3000; /* the others' DDR is unknown or above */
   table.trials[0].ddr = 4000;
   decisions = decide(&rule, &table);
   assert_int_equal(decisions.count, 1);
@@ -187,7 +187,7 @@ static SweepStop asha(int64_t min, int64_t eta) {
   return rule;
 }
 
-/* What the log would make of decisions. */
+/* Applies decisions as the log would. */
 static void carry_out(Table *table, const SweepDecisions *decisions) {
   for (size_t i = 0; i < decisions->count; i++) {
     const SweepDecision *decision = &decisions->items[i];
@@ -244,7 +244,7 @@ static void test_asha_by_hand(void **state) {
     sweep_decisions_free(&decisions);
   }
   go_to(&table, 8, 9, 0.9);
-  SweepDecisions decisions = decide(&rule, &table); /* nobody else can come to rung 2: it goes on to its end */
+  SweepDecisions decisions = decide(&rule, &table); /* no other run can reach rung 2, so it runs to its end */
   assert_int_equal(decisions.count, 1);
   assert_int_equal(decisions.items[0].verb, SWEEP_PROMOTES);
   assert_int_equal(decisions.items[0].rung, 2);
@@ -274,16 +274,16 @@ static void test_asha_seeds(void **state) {
   assert_non_null(find(&decisions, 0, SWEEP_PROMOTES)); /* both seeds of it */
   assert_non_null(find(&decisions, 2, SWEEP_PROMOTES));
   assert_null(find(&decisions, 2, SWEEP_STOPS));
-  assert_null(find(&decisions, 1, SWEEP_PROMOTES)); /* which is stopped */
+  assert_null(find(&decisions, 1, SWEEP_PROMOTES)); /* that run is stopped */
   const SweepDecision *stopped = find(&decisions, 3, SWEEP_STOPS);
-  assert_false(isnan(stopped->value)); /* which would be equal to anything */
+  assert_false(isnan(stopped->value)); /* NaN would compare equal to any value */
   assert_float_equal(stopped->value, 0.525, 1e-12);
   assert_float_equal(stopped->threshold, 0.6, 1e-12);
   assert_int_equal(decisions.count, 3);
   sweep_decisions_free(&decisions);
 }
 
-/* A sweep of fewer settings than eta ends with a finished one; failed ones hold nobody up. */
+/* A sweep of fewer settings than eta ends with a finished one; failed runs block no other. */
 static void test_asha_small(void **state) {
   (void)state;
   const SweepStop rule = asha(1, 4);
@@ -327,7 +327,7 @@ static void test_asha_tasks_and_max(void **state) {
   assert_true(isinf(sweep_stop_rung(&rule, 4, 1)));
 }
 
-/* The sweep had another rule before: what that one stopped stays stopped, and holds up nobody. */
+/* The sweep had another rule before: runs that it stopped stay stopped and block no other. */
 static void test_asha_after_another_rule(void **state) {
   (void)state;
   const SweepStop rule = asha(2, 2);
@@ -339,7 +339,7 @@ static void test_asha_after_another_rule(void **state) {
   ADD(&table, 3, 8, 0.3, 0.3);
   add(&table, 4, 8, NULL, 0)->is_stopped = true;       /* never measured */
   SweepDecisions decisions = decide(&rule, &table);
-  assert_int_equal(decisions.count, 3); /* of five settings two are promotable: 0.65 and 0.3 */
+  assert_int_equal(decisions.count, 3); /* two of five settings are promotable: 0.65 and 0.3 */
   assert_non_null(find(&decisions, 2, SWEEP_PROMOTES));
   assert_non_null(find(&decisions, 3, SWEEP_STOPS));
   assert_non_null(find(&decisions, 4, SWEEP_PROMOTES));
@@ -369,7 +369,7 @@ static void test_asha_fewer_rungs(void **state) {
   sweep_decisions_free(&decisions);
 }
 
-/* The order of the trials does not matter, but for the numbers that name them. */
+/* The order of the trials does not matter, except for their indices. */
 static void test_order(void **state) {
   (void)state;
   SweepStop rule = asha(1, 3);

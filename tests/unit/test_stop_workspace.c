@@ -109,7 +109,7 @@ static void test_database(void **state) {
   write_run(fixture, 2, STORE_STOPPED, 1024, 0.4);
   write_run(fixture, 1, STORE_STOPPED, 1024, 0.9);
   ASSERT_OK(sweep_stop_look(fixture->root, "s", true, &outcome));
-  assert_int_equal(outcome.stopped, 3); /* of 1e-3 one seed is missing: all wait */
+  assert_int_equal(outcome.stopped, 3); /* one seed of 1e-3 is missing: all wait */
   assert_int_equal(outcome.promoted, 0);
   for (size_t i = 0; i < 3; i++) assert_int_equal(state_of(fixture, i).status, STORE_STOPPED_BY_RULE);
   assert_non_null(strstr(state_of(fixture, 1).message, "asha: waits at rung 0 (1 k transitions)"));
@@ -178,7 +178,7 @@ static void test_damaged_log(void **state) {
   SweepStopLog log;
   ASSERT_OK(store_path_sweep(fixture->root, "s", "stop.log", path));
   FILE *file = fopen(path, "a");
-  fputs("1.0\tada\tstop\t0123456789abcdef\tas", file); /* cut short: passed over, and the next line is whole */
+  fputs("1.0\tada\tstop\t0123456789abcdef\tas", file); /* truncated: skipped; the next line is complete */
   fclose(file);
   size_t taken;
   ASSERT_OK(sweep_stop_retry(fixture->root, "s", (const char(*)[CORE_RUN_ID])fixture->grid.ids, 4, &taken));
@@ -251,7 +251,7 @@ static void test_section(void **state) {
   assert_int_equal(spec.stop.rule, SWEEP_STOP_asha);
   assert_int_equal(spec.stop.min, 2000);
   assert_int_equal(spec.stop.eta, 3);
-  sweep_freeze_print(&spec, &text); /* what is recorded reads back to the same */
+  sweep_freeze_print(&spec, &text); /* the recorded specification reads back unchanged */
   ASSERT_OK(sweep_spec_parse("sweep.ini", core_text_string(&text), NULL, NULL, 0, &again));
   assert_int_equal(again.stop.rule, SWEEP_STOP_asha);
   assert_int_equal(again.stop.min, 2000);

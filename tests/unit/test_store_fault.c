@@ -44,7 +44,7 @@ static char *digest(void) {
   return text.data;
 }
 
-/* Runs `work` in a child that is killed after so many microseconds, counted from when `began`, if there is one, is true
+/* Runs `work` in a child that is killed after a number of microseconds, counted from when `began`, if any, is true
  * of it. Did it end by itself? */
 static bool killed_work(int (*work)(void), bool (*began)(void), long after_us) {
   int status;
@@ -71,7 +71,7 @@ static int rebuild_work(void) {
   return store_rebuild(root, &result);
 }
 
-/* How long the work takes here and now, in microseconds: kills are spread over it. */
+/* Measures how long the work takes, in microseconds; kills are spread over it. */
 static long measure(int (*work)(void)) {
   struct timespec start, end;
   clock_gettime(CLOCK_MONOTONIC, &start);

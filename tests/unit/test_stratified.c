@@ -94,7 +94,7 @@ static void test_draws(void **state) {
     double chi = squares / REPLICATES, sd = sqrt(2 * (n - 1));
     assert_true(fabs(chi - (n - 1)) <= 5 * sd + 1e-9);
   }
-  double variance = 1 - 1.0 / RUNS; /* of a count */
+  double variance = 1 - 1.0 / RUNS; /* variance of a count */
   assert_true(fabs(together / REPLICATES) < 5 * variance / sqrt(REPLICATES));
   uint32_t other[2 * RUNS + 1 + MOST];
   analysis_stratified_draw(first, 4, 7, 3, 0, count);

@@ -92,7 +92,7 @@ static void test_workspaces(void **state) {
   assert_string_equal(hash[0], hash[2]);
 }
 
-/* Of a version that wrote no workspace into it. */
+/* Batch file of a version that did not record the workspace. */
 static void test_without_workspace(void **state) {
   (void)state;
   char hash[SWEEP_HASH];

@@ -27,7 +27,7 @@ static void test_all_are_described(void **state) {
   store_database_close(&database);
 }
 
-/* Is the column one of the names in the list "a, b, c"? */
+/* Whether the column is one of the names in the list "a, b, c". */
 static bool is_named(const char *list, const char *column) {
   size_t length = strlen(column);
   for (const char *at = list; *at; at += strspn(at, ", ")) {

@@ -154,7 +154,7 @@ static void continuous_values_between_have_effects_between(void **state) {
   assert_true(spin[1] > 1.5f * spin[0] && spin[2] > 1.5f * spin[1]);
 }
 
-/* As in the reference, NaN reaches the bodies that it drives; that episode ends, and only that. */
+/* NaN reaches the driven bodies, as in the reference; only that episode ends. */
 static void an_action_that_is_no_number_ends_the_episode(void **state) {
   (void)state;
   static const char *const kernels[] = {"scalar", NULL};

@@ -119,7 +119,7 @@ static void a_terminal_gets_colours_and_wrapped_columns(void **state) {
     "eps 0.2,         -           –\r\n"
     "steps\r\n");
   static const char *const many[] = {"name", "first number", "second number", "third", "fourth number"};
-  t = core_table_create(many, 5); /* no room beside each other */
+  t = core_table_create(many, 5); /* too wide for one row */
   core_table_cell(t, "com 2");
   for (int i = 1; i < 5; i++) core_table_cell(t, i == 3 ? "" : "0.123456");
   core_table_print(t, stream);

@@ -106,7 +106,7 @@ static void suffixes_are_powers_of_a_thousand(void **state) {
   }
 }
 
-/* What programs write has none: it would be damage. */
+/* Files written by programs have none; it would indicate damage. */
 static void plain_numbers_have_no_suffix(void **state) {
   int64_t whole;
   double real;

@@ -79,8 +79,8 @@ static OnnxValue add_entities(const Source *s, int kind, OnnxValue x) {
   OnnxValue part = onnx_columns(s->onnx, x, e.offset, e.offset + e.count * e.features);
   part = embed(s, kind, onnx_reshape(s->onnx, part, (int64_t[]){0, e.count, e.features}, 3));
   const OnnxValue active = onnx_cast(s->onnx, onnx_columns(s->onnx, x, e.mask, e.mask + e.count), ONNX_BOOL);
-  const OnnxValue mask = onnx_reshape(s->onnx, onnx_cast(s->onnx, active, ONNX_FLOAT), (int64_t[]){0, e.count, 1}, 3);
-  return onnx_binary(s->onnx, "Mul", part, mask);
+  const OnnxValue factor = onnx_reshape(s->onnx, onnx_cast(s->onnx, active, ONNX_FLOAT), (int64_t[]){0, e.count, 1}, 3);
+  return onnx_binary(s->onnx, "Mul", part, factor);
 }
 
 static OnnxValue add_set_encoder(const Source *s, OnnxValue x) {
