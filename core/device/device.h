@@ -125,6 +125,7 @@ struct CoreDevice {
   void *waiting;
   uint64_t launches;          /* kernels launched outside graphs so far */
   uint64_t transfers;         /* copies between host and device so far */
+  uint64_t transferred_bytes; /* and their bytes */
   uint64_t synchronizations;  /* waits of the host for the device so far */
   uint64_t graphs;            /* graphs launched so far */
   void (*destroy)(CoreDevice *device);

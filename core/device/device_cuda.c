@@ -86,11 +86,13 @@ static void release_pinned(CoreDevice *device, void *memory) {
 
 static void to_device_async(CoreDevice *device, void *target, const void *pinned, size_t bytes) {
   device->transfers++;
+  device->transferred_bytes += bytes;
   check(cudaMemcpyAsync(target, pinned, bytes, cudaMemcpyHostToDevice, stream_of(device)), "copy to the device", NULL);
 }
 
 static void to_host_async(CoreDevice *device, void *pinned, const void *source, size_t bytes) {
   device->transfers++;
+  device->transferred_bytes += bytes;
   check(cudaMemcpyAsync(pinned, source, bytes, cudaMemcpyDeviceToHost, stream_of(device)), "copy to the host", NULL);
 }
 
@@ -153,6 +155,7 @@ static double empty_time(CoreDevice *device) {
  * the device reads the host's pages itself. */
 static void to_device(CoreDevice *device, void *target, const void *host, size_t bytes) {
   device->transfers++;
+  device->transferred_bytes += bytes;
   check(cudaMemcpyAsync(target, host, bytes, cudaMemcpyHostToDevice, stream_of(device)), "copy to the device", NULL);
   if (((Gpu *)device)->reads_host_memory) wait(device);
 }
@@ -202,6 +205,7 @@ static void stream_wait(CoreDevice *device, int stream) {
 /* Copies to pageable memory, which would block until all earlier work is done, without calling on_wait. */
 static void to_host(CoreDevice *device, void *host, const void *source, size_t bytes) {
   device->transfers++;
+  device->transferred_bytes += bytes;
   if (device->on_wait) wait(device);
   check(cudaMemcpyAsync(host, source, bytes, cudaMemcpyDeviceToHost, stream_of(device)), "copy to the host", NULL);
   synchronize(device);
@@ -324,12 +328,14 @@ static void destroy(CoreDevice *device) {
   free(device);
 }
 
-/* Reports a driver that is older than this program's runtime. */
-static int report_old_driver(void) {
+/* Reports a driver that is older than this program's runtime, or missing. */
+static int report_driver(void) {
   int driver = 0, runtime = 0;
   (void)cudaDriverGetVersion(&driver);
   (void)cudaRuntimeGetVersion(&runtime);
   const int major = runtime / 1000;
+  if (driver == 0)
+    return core_error(CORE_USAGE, "no GPU is available: no NVIDIA driver is loaded; check nvidia-smi");
   return core_error(CORE_USAGE, "no GPU is available: the driver supports CUDA %d.%d, but this program was built with "
                     "CUDA %d.%d, which needs driver %s; update the driver, or rebuild with CUDA %d", driver / 1000,
                     driver % 1000 / 10, major, runtime % 1000 / 10, major >= 13 ? "580 or later" : "525 or later",
@@ -341,7 +347,7 @@ int core_device_cuda_count(int *count) {
   if (code == cudaSuccess && *count > 0) return CORE_OK;
   *count = 0;
   (void)cudaGetLastError();
-  if (code == cudaErrorInsufficientDriver) return report_old_driver();
+  if (code == cudaErrorInsufficientDriver) return report_driver();
   return core_error(CORE_USAGE, "no GPU is available: %s; check nvidia-smi and CUDA_VISIBLE_DEVICES",
                     code == cudaSuccess ? "none is visible" : cudaGetErrorString(code));
 }

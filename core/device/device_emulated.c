@@ -132,6 +132,7 @@ static void to_device(CoreDevice *device, void *target, const void *host, size_t
   run_pending(emulator_of(device), current_stream(emulator_of(device)));
   core_emulated_memory_check_host(&emulator_of(device)->memory, host, bytes);
   device->transfers++;
+  device->transferred_bytes += bytes;
   move(emulator_of(device), target, host, bytes);
   close_memory(emulator_of(device));
 }
@@ -142,6 +143,7 @@ static void to_host(CoreDevice *device, void *host, const void *source, size_t b
   run_pending(emulator_of(device), current_stream(emulator_of(device)));
   core_emulated_memory_check_host(&emulator_of(device)->memory, host, bytes);
   device->transfers++;
+  device->transferred_bytes += bytes;
   device->synchronizations++;
   move(emulator_of(device), host, source, bytes);
   close_memory(emulator_of(device));
@@ -164,6 +166,7 @@ static void to_device_async(CoreDevice *device, void *target, const void *pinned
   core_emulated_memory_check(&emulator->memory, target, bytes);
   core_emulated_memory_check(&emulator->pinned, pinned, bytes);
   device->transfers++;
+  device->transferred_bytes += bytes;
   issue(emulator, (Operation){.kind = COPY, .target = target, .source = pinned, .bytes = bytes});
 }
 
@@ -172,6 +175,7 @@ static void to_host_async(CoreDevice *device, void *pinned, const void *source, 
   core_emulated_memory_check(&emulator->pinned, pinned, bytes);
   core_emulated_memory_check(&emulator->memory, source, bytes);
   device->transfers++;
+  device->transferred_bytes += bytes;
   issue(emulator, (Operation){.kind = COPY, .target = pinned, .source = source, .bytes = bytes});
 }
 

@@ -28,12 +28,34 @@ program bin/nvidia-smi <<<'exit 1'
 tap_run "without a GPU nothing is run" 77 "shows no GPU" all tests/gpu/all.sh "$tap_dir/report"
 program bin/nvidia-smi <<<'echo "GPU 0: stand-in (UUID: GPU-0)"'
 
+program bin/nvidia-smi <<<'exit 1'
+program built/info <<<'echo "CUDA       NVIDIA H200, compute capability 9.0, 139.8 GiB"'
+mkdir -p "$tap_dir/container/tests/gpu"
+cp -r "$tap_dir/built" "$tap_dir/container/"; cp tests/gpu/all.sh tests/gpu/programs.txt "$tap_dir/container/tests/gpu/"
+cp "$tap_dir/built/info" "$tap_dir/container/built/trainer"
+contained() { env -u GPU_SECONDS -u GPU_BUILT PATH="$tap_dir/bin:$PATH" CUDA_HOME="$tap_dir/cuda" "$tap_dir/container/tests/gpu/all.sh" "$@"; }
+tap_run "without nvidia-smi the trainer says whether there is a GPU" 0 "physics: the CPU's hash" \
+  env GPU_PARTS=hash bash -c "$(declare -f contained); tap_dir=$tap_dir; contained correctness $tap_dir/report"
+program built/info <<<'echo "CUDA       built in, but no GPU is available: the driver supports CUDA 12.4, but this needs 580"'
+cp "$tap_dir/built/info" "$tap_dir/container/built/trainer"
+program bin/nvidia-smi <<<'echo "GPU 0: stand-in (UUID: GPU-0)"'
+tap_run "an old driver ends it at once" 77 "the driver supports CUDA 12.4" contained "$tap_dir/report"
+rm "$tap_dir/built/info"
+
 tap_run "all parts, and where the report is" 0 "report: $tap_dir/report" all tests/gpu/all.sh "$tap_dir/report"
-tap_check "the tests come first, then figures" "$(sed -n 's/^==== \(.*\)/\1/p' "$tap_dir/report" | grep -v '^exit' | head -10 |
-  diff - <(printf '%s\n' "libraries: where they are" "physics: the CPU's hash" "ops: the CPU's numbers" "heads and losses: the CPU's numbers" "layers in bf16: the definition" "training, 1024 worlds" "training: as on the CPU" "the same training twice: the same bits" "the same SFL training twice: the same bits" "ceilings: copies, launches, graphs"))"
+tap_check "the tests come first, then figures" "$(sed -n 's/^==== \(.*\)/\1/p' "$tap_dir/report" | grep -v '^exit' | head -11 |
+  diff - <(printf '%s\n' "libraries: where they are" "the first launch" "physics: the CPU's hash" "ops: the CPU's numbers" "heads and losses: the CPU's numbers" "layers in bf16: the definition" "training, 1024 worlds" "training: as on the CPU" "the same training twice: the same bits" "the same SFL training twice: the same bits" "ceilings: copies, launches, graphs"))"
 tap_check "each training says its speed" "$([ "$(grep -c 'iteration 1: 1.5e+06 steps/s' "$tap_dir/report")" -ge 5 ] || echo "$(grep steps/s "$tap_dir/report")")"
 tap_check "what could not be run is listed" "$(grep -q 'memcheck, ops.*not run' "$tap_dir/report" || tail -40 "$tap_dir/report")"
 tap_check "nothing else is left beside the report" "$(ls "$tap_dir"/report?* 2>/dev/null)"
+program built/trainer.small <<'END'
+case " $* " in *" --dry-run "*) echo "the device's memory does not suffice: 260 GB are needed"; exit 1 ;; esac
+exit 3
+END
+cp "$tap_dir/built/trainer" "$tap_dir/trainer.kept"; mv "$tap_dir/built/trainer.small" "$tap_dir/built/trainer"
+tap_expect "what does not fit is not run" 0 "training, 1 048 576 worlds, 64 steps.*not run: .*260 GB" \
+  all env GPU_PARTS='1 048 576 worlds, 64' tests/gpu/all.sh figures "$tap_dir/report"
+mv "$tap_dir/trainer.kept" "$tap_dir/built/trainer"
 
 program built/test_device_ops <<<'echo "not ok 3 - gpu_dense"; exit 2'
 tap_run "a part that fails fails it all" 1 "FAILED (2)" all tests/gpu/all.sh "$tap_dir/report"
