@@ -1,4 +1,4 @@
-/* Fork, environment, exec (child.h). */
+/* Builds the command line, forks, sets the environment and executes the program (child.h). */
 #include "sweep/program/child.h"
 
 #include <errno.h>
@@ -16,21 +16,22 @@
 
 enum { ARGUMENTS_MAX = 65536 };
 
-/* Words of the whole command line: launcher, shell for setup, command, resume. */
+/* Arguments of the whole command line: launcher, shell for setup, command, resume. */
 typedef struct Arguments {
-  char **items;                 /* ends with NULL; owned from `owned` on */
+  char **items;                 /* [count] borrowed; NULL-terminated */
   size_t count;
-  char **command, **resume;
-  char *setup;
+  char **command, **resume;     /* owned */
+  char *setup;                  /* owned */
 } Arguments;
 
-static void add(Arguments *arguments, const char *word) {
+static void add_argument(Arguments *arguments, const char *argument) {
   arguments->items = core_memory_resize(arguments->items, (arguments->count + 2) * sizeof *arguments->items);
-  arguments->items[arguments->count++] = (char *)word;
+  arguments->items[arguments->count++] = (char *)argument;
   arguments->items[arguments->count] = NULL;
 }
 
-/* `exec "$@"` hands the words of the command over as they are: the shell reads only what the user wrote as setup. */
+/* Adds a shell that runs the setup. `exec "$@"` passes the command's arguments on unchanged, so the shell parses only
+ * the setup. */
 static void add_setup(Arguments *arguments, const char *setup) {
   static const char rest[] = "\nstatus=$?\n[ $status -eq 0 ] || { echo \"setup failed with exit code $status\" >&2; "
                              "exit $status; }\nexec \"$@\"\n";
@@ -38,10 +39,10 @@ static void add_setup(Arguments *arguments, const char *setup) {
   core_text_appendf(&text, "%s%s", setup, rest);
   arguments->setup = text.data;
   const char *shell = core_process_exists("bash") ? "bash" : "sh";
-  add(arguments, shell);
-  add(arguments, "-c");
-  add(arguments, arguments->setup);
-  add(arguments, "setup");
+  add_argument(arguments, shell);
+  add_argument(arguments, "-c");
+  add_argument(arguments, arguments->setup);
+  add_argument(arguments, "setup");
 }
 
 static int make_arguments(const ProgramStart *start, Arguments *arguments) {
@@ -52,11 +53,13 @@ static int make_arguments(const ProgramStart *start, Arguments *arguments) {
                         &count));
   TRY(core_script_argv(program, core_script_text(program, CORE_SCRIPT_resume), &start->run, &arguments->resume,
                         &count));
-  for (char *const *word = start->launcher; word && *word; word++) add(arguments, *word);
+  for (char *const *item = start->launcher; item && *item; item++) add_argument(arguments, *item);
   if (*setup) add_setup(arguments, setup);
-  for (char **word = arguments->command; *word; word++) add(arguments, *word);
-  for (char **word = arguments->resume; *word && start->continues; word++) add(arguments, *word);
-  return arguments->count < ARGUMENTS_MAX ? CORE_OK : core_error(CORE_USAGE, "the command has too many words");
+  for (char **item = arguments->command; *item; item++) add_argument(arguments, *item);
+  for (char **item = arguments->resume; *item && start->continues; item++) add_argument(arguments, *item);
+  if (arguments->count < ARGUMENTS_MAX) return CORE_OK;
+  return core_error(CORE_USAGE, "the command has %zu arguments; at most %d are supported", arguments->count,
+                    ARGUMENTS_MAX - 1);
 }
 
 static void free_arguments(Arguments *arguments) {
@@ -67,41 +70,41 @@ static void free_arguments(Arguments *arguments) {
 }
 
 static void set_environment(const ProgramStart *start) {
-  char number[32];
+  char text[32];
   setenv("SWEEP_RUN", start->run.id, 1);
   setenv("SWEEP_DIR", start->run.dir, 1);
   setenv("SWEEP_CONFIG", start->run.config, 1);
   setenv("SWEEP_METRICS", start->metrics, 1);
-  snprintf(number, sizeof number, "%lld", (long long)start->run.seed);
-  setenv("SWEEP_SEED", number, 1);
-  snprintf(number, sizeof number, "%d", start->attempt);
-  setenv("SWEEP_ATTEMPT", number, 1);
-  setenv("PYTHONUNBUFFERED", "1", 0); /* its lines are shown as they are printed */
-  snprintf(number, sizeof number, "%lld", (long long)start->threads);
-  if (start->threads > 0) setenv("OMP_NUM_THREADS", number, 0);
+  snprintf(text, sizeof text, "%lld", (long long)start->run.seed);
+  setenv("SWEEP_SEED", text, 1);
+  snprintf(text, sizeof text, "%d", start->attempt);
+  setenv("SWEEP_ATTEMPT", text, 1);
+  setenv("PYTHONUNBUFFERED", "1", 0); /* so that its output is shown immediately */
+  snprintf(text, sizeof text, "%lld", (long long)start->threads);
+  if (start->threads > 0) setenv("OMP_NUM_THREADS", text, 0);
 }
 
-static _Noreturn void become_program(const ProgramStart *start, const Arguments *arguments, int out, int error,
+static _Noreturn void exec_program(const ProgramStart *start, const Arguments *arguments, int out, int error,
                                      pid_t parent) {
   sigset_t none;
-  struct sigaction usual = {.sa_handler = SIG_DFL};
+  struct sigaction default_action = {.sa_handler = SIG_DFL};
   setpgid(0, 0);
-  for (int number = 1; number < NSIG; number++) sigaction(number, &usual, NULL);
+  for (int signal = 1; signal < NSIG; signal++) sigaction(signal, &default_action, NULL);
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
   prctl(PR_SET_PDEATHSIG, SIGKILL); /* without a supervisor its metrics would be lost */
   if (getppid() != parent) _exit(1);
   const int null = open("/dev/null", O_RDONLY);
-  dup2(null, 0);
-  dup2(error, 2);
+  dup2(null, STDIN_FILENO);
+  dup2(error, STDERR_FILENO);
   if (start->output) {
     const int file = open(start->output, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (file >= 0) out = file;
   }
-  dup2(out, 1);
+  dup2(out, STDOUT_FILENO);
   set_environment(start);
-  if (chdir(start->folder) != 0) {
-    fprintf(stderr, "cannot enter %s: %s\n", start->folder, strerror(errno));
+  if (chdir(start->directory) != 0) {
+    fprintf(stderr, "cannot change to %s: %s\n", start->directory, strerror(errno));
     _exit(126);
   }
   execvp(arguments->items[0], arguments->items);
@@ -118,7 +121,7 @@ static int start_process(const ProgramStart *start, const Arguments *arguments, 
     return core_error_errno(CORE_FAIL, "cannot make a pipe");
   }
   const pid_t parent = getpid(), process = fork();
-  if (process == 0) become_program(start, arguments, out[1], error[1], parent);
+  if (process == 0) exec_program(start, arguments, out[1], error[1], parent);
   close(out[1]);
   close(error[1]);
   fcntl(out[0], F_SETFL, O_NONBLOCK);
@@ -145,5 +148,6 @@ void program_child_kill(ProgramChild *child) {
   kill(-child->process, SIGKILL);
   if (child->out >= 0) close(child->out);
   if (child->error >= 0) close(child->error);
-  child->out = child->error = -1;
+  child->out = -1;
+  child->error = -1;
 }

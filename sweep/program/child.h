@@ -1,5 +1,5 @@
-/* The program's process: started without a shell (except for the lines of `setup`), in a process group of its own,
- * which ends with it. */
+/* The program's process, started without a shell (except for the lines of `setup`) in its own process group, which is
+ * killed when it ends. */
 #ifndef SWEEP_PROGRAM_CHILD_H
 #define SWEEP_PROGRAM_CHILD_H
 #include <stdint.h>
@@ -11,22 +11,23 @@
 typedef struct ProgramStart {
   const CoreConfig *config;
   CoreScriptRun run;
-  const char *folder;           /* working directory */
-  const char *metrics, *output; /* SWEEP_METRICS; file of standard output, NULL: the pipe */
+  const char *directory;           /* working directory */
+  const char *metrics, *output; /* SWEEP_METRICS; file for standard output, NULL: the pipe */
   int attempt;
-  bool continues;               /* an attempt went before: `resume` is appended */
-  int64_t threads;              /* OMP_NUM_THREADS, where the user has not set it; 0: not known */
-  char *const *launcher;        /* words before the command, as srun; ends with NULL. NULL: none */
+  bool continues;               /* resumes an earlier attempt: `resume` is appended */
+  int64_t threads;              /* OMP_NUM_THREADS unless the user has set it; 0: unknown */
+  char *const *launcher;        /* arguments before the command, e.g. srun; NULL-terminated. NULL: none */
 } ProgramStart;
 
 typedef struct ProgramChild {
-  pid_t process;                /* and its process group */
-  int out, error;               /* read ends of its pipes, not blocking */
+  pid_t process;                /* process id, and id of its process group */
+  int out, error;               /* read ends of its pipes, non-blocking; -1: closed */
 } ProgramChild;
 
-/* CORE_FAIL: it cannot be started. A command that is not there shows as exit code 127 and a line of standard error. */
+/* Starts the program. CORE_FAIL: the process cannot be started. A command that does not exist gives exit code 127 and a
+ * line of standard error. */
 int program_child_start(const ProgramStart *start, ProgramChild *child);
-/* Ends what is left of its process group. */
+/* Kills what is left of its process group, and closes the pipes. */
 void program_child_kill(ProgramChild *child);
 
 #endif

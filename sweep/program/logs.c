@@ -1,5 +1,5 @@
-/* Rows out of records (logs.h). The score is the mean of the goal's values over each hundredth of the run, so that one
- * lucky episode at the end is not what runs are compared by. */
+/* Turns records into rows (logs.h). The score is the mean of the goal metric over each hundredth of the run, so that
+ * runs are not compared by one lucky episode at the end. */
 #include "sweep/program/logs.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@
 #include "store/runlog/runlog.h"
 #include "store/workspace/paths.h"
 
-enum { PARTS = 100 }; /* parts of a run, each with a mean of the score */
+enum { MEAN_PARTS = 100 }; /* parts of a run with a mean score each */
 
 static const struct { const char *name; size_t offset; } iteration_columns[] = {
 #define X(name, unit, comment) {#name, offsetof(StoreIteration, name)},
@@ -31,34 +31,39 @@ enum {
   EVALUATION_COLUMNS = sizeof evaluation_columns / sizeof *evaluation_columns,
 };
 
-/* Meaning of a metric's name. */
+/* Use of a metric. */
 typedef struct Meaning {
   bool is_known, is_step, is_goal;
-  size_t iteration, evaluation;  /* offset of its column; 0: none */
-  const char *name;              /* ours */
+  size_t iteration, evaluation;  /* offsets of its columns; 0: none */
+  const char *name;              /* its name in the database */
 } Meaning;
 
-typedef struct Steps { double *items; size_t count, capacity; } Steps; /* by row number - 1 */
+/* Step of each row, by row number - 1. */
+typedef struct Steps { double *items; size_t count, capacity; } Steps;
 
 struct ProgramLogs {
   char root[CORE_PATH_MAX], id[CORE_RUN_ID];
   int attempt;
   const CoreConfig *config;
   StoreRunlog *stats, *evaluations, *metrics;
-  Steps before;              /* steps of earlier attempts */
-  Meaning *meanings;         /* by the number of a name */
+  Steps earlier;             /* steps of earlier attempts */
+  Meaning *meanings;         /* [meaning_count], by index of the name */
   size_t meaning_count;
   char step_name[CORE_SCRIPT_NAME], goal_name[CORE_SCRIPT_NAME];
-  double sign, total;
-  bool has_goal, has_begun;
-  int64_t base, taken, done; /* rows before this attempt's; records taken; rows that its log had */
-  int64_t evaluated;         /* row of the last evaluation that its log had */
+  double sign;               /* direction of the goal: 1: maximize, -1: minimize */
+  double total;              /* total steps; 0: unknown */
+  bool has_goal, has_rows;
+  int64_t base;              /* rows of earlier attempts that stay */
+  int64_t appended;          /* records appended to this attempt */
+  int64_t existing;          /* rows that its log had when it was opened */
+  int64_t evaluated_row;     /* row of the last evaluation that its log had then */
   double step, score, started_s;
-  double sum, part, at;      /* running mean: its sum, part of the run, last step */
-  int64_t count, row;        /* values in it, row of the last */
+  double part, part_sum;     /* current part of the run, and the sum of the goal in it */
+  double part_step;          /* last step in it */
+  int64_t part_count, part_row; /* values in it, and the row of the last one */
 };
 
-/* ---- what is there ----------------------------------------------------------------------------------------------- */
+/* ---- existing rows ----------------------------------------------------------------------------------------------- */
 
 static void set_step(Steps *steps, int64_t row, double step) {
   if (row < 1) return;
@@ -70,7 +75,7 @@ static void set_step(Steps *steps, int64_t row, double step) {
   steps->items[row - 1] = step;
 }
 
-static int take_step(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation,
+static int read_step(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation,
                      const StoreLayer *layer, const StoreMetric *metric) {
   if (iteration) set_step(context, iteration->iteration, iteration->transitions);
   return CORE_OK;
@@ -79,9 +84,9 @@ static int take_step(void *context, const StoreIteration *iteration, const Store
 static int count_row(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation,
                      const StoreLayer *layer, const StoreMetric *metric) {
   ProgramLogs *logs = context;
-  if (iteration && !isnan(iteration->transitions)) logs->done++;
-  if (evaluation && !isnan(evaluation->transitions) && evaluation->iteration > logs->evaluated)
-    logs->evaluated = evaluation->iteration;
+  if (iteration && !isnan(iteration->transitions)) logs->existing++;
+  if (evaluation && !isnan(evaluation->transitions) && evaluation->iteration > logs->evaluated_row)
+    logs->evaluated_row = evaluation->iteration;
   return CORE_OK;
 }
 
@@ -96,7 +101,7 @@ static int read_log(const char *root, const char *id, int attempt, const char *k
 
 static int read_earlier(const char *root, const char *id, int attempt, ProgramLogs *logs) {
   for (int earlier = 1; earlier < attempt; earlier++)
-    TRY(read_log(root, id, earlier, "stats", take_step, &logs->before));
+    TRY(read_log(root, id, earlier, "stats", read_step, &logs->earlier));
   TRY(read_log(root, id, attempt, "stats", count_row, logs));
   return read_log(root, id, attempt, "eval", count_row, logs);
 }
@@ -107,7 +112,8 @@ int program_logs_open(const char *root, const char *id, int attempt, const CoreC
   memcpy(logs->id, id, CORE_RUN_ID);
   logs->attempt = attempt;
   logs->config = config;
-  logs->step = logs->score = NAN;
+  logs->step = NAN;
+  logs->score = NAN;
   logs->started_s = core_clock_s();
   core_script_step(config->program, logs->step_name, &logs->total);
   logs->has_goal = core_script_goal(config->program, logs->goal_name, &logs->sign);
@@ -122,7 +128,8 @@ int program_logs_open(const char *root, const char *id, int attempt, const CoreC
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-static size_t offset_of(const char *name, bool evaluation) {
+/* Returns the offset of a column; 0: none. */
+static size_t find_column(const char *name, bool evaluation) {
   for (size_t i = 0; i < ITERATION_COLUMNS && !evaluation; i++)
     if (strcmp(iteration_columns[i].name, name) == 0 && strcmp(name, "transitions") != 0)
       return iteration_columns[i].offset;
@@ -132,8 +139,8 @@ static size_t offset_of(const char *name, bool evaluation) {
   return 0;
 }
 
-/* Our name of a program's metric: that of [metric], else its own. */
-static const char *our_name(const ProgramLogs *logs, const char *theirs) {
+/* Returns the database name of a program's metric: that of [metric], otherwise its own. */
+static const char *metric_name(const ProgramLogs *logs, const char *theirs) {
   const CoreScriptDefinition *definition = logs->config->program->definition;
   for (size_t i = 0; i < definition->metric_count; i++)
     if (strcmp(definition->metrics[i].name, theirs) == 0) return definition->metrics[i].column;
@@ -149,13 +156,13 @@ static const Meaning *find_meaning(ProgramLogs *logs, const ProgramNames *names,
   }
   Meaning *meaning = &logs->meanings[name];
   if (meaning->is_known) return meaning;
-  const char *theirs = names->items[name], *ours = our_name(logs, theirs);
+  const char *theirs = names->items[name], *ours = metric_name(logs, theirs);
   *meaning = (Meaning){.is_known = true,
                        .is_step = strcmp(theirs, logs->step_name) == 0,
                        .is_goal = logs->has_goal && (strcmp(ours, logs->goal_name) == 0 ||
                                                      strcmp(theirs, logs->goal_name) == 0),
-                       .iteration = offset_of(ours, false),
-                       .evaluation = offset_of(ours, true),
+                       .iteration = find_column(ours, false),
+                       .evaluation = find_column(ours, true),
                        .name = ours};
   return meaning;
 }
@@ -163,42 +170,42 @@ static const Meaning *find_meaning(ProgramLogs *logs, const ProgramNames *names,
 /* ---- the score --------------------------------------------------------------------------------------------------- */
 
 static void end_part(ProgramLogs *logs) {
-  if (logs->count == 0) return;
-  logs->score = logs->sign * logs->sum / (double)logs->count;
-  if (logs->row > logs->evaluated) {
-    StoreEvaluation row = store_evaluation_unmeasured(logs->row, "train");
-    row.transitions = logs->at;
+  if (logs->part_count == 0) return;
+  logs->score = logs->sign * logs->part_sum / (double)logs->part_count;
+  if (logs->part_row > logs->evaluated_row) {
+    StoreEvaluation row = store_evaluation_unmeasured(logs->part_row, "train");
+    row.transitions = logs->part_step;
     row.episode_return = logs->score;
-    row.episodes = (double)logs->count;
+    row.episodes = (double)logs->part_count;
     store_runlog_evaluation(logs->evaluations, &row);
   }
-  logs->count = 0;
-  logs->sum = 0;
+  logs->part_count = 0;
+  logs->part_sum = 0;
 }
 
 static void add_goal(ProgramLogs *logs, double value, int64_t row) {
-  const double part = logs->total > 0 ? floor(logs->step * PARTS / logs->total) : (double)row;
+  const double part = logs->total > 0 ? floor(logs->step * MEAN_PARTS / logs->total) : (double)row;
   if (!isfinite(value)) return;
-  if (logs->count > 0 && part != logs->part) end_part(logs);
-  logs->sum += value;
-  logs->count++;
+  if (logs->part_count > 0 && part != logs->part) end_part(logs);
+  logs->part_sum += value;
+  logs->part_count++;
   logs->part = part;
-  logs->at = logs->step;
-  logs->row = row;
+  logs->part_step = logs->step;
+  logs->part_row = row;
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* Rows of earlier attempts before the step that this one begins at. */
-static int64_t find_base(const Steps *before, double step) {
+/* Returns the number of rows of earlier attempts before the first step of this one. */
+static int64_t find_base(const Steps *earlier, double step) {
   size_t row = 0;
   const double limit = isnan(step) ? INFINITY : step;
-  while (row < before->count && before->items[row] < limit) row++;
+  while (row < earlier->count && earlier->items[row] < limit) row++;
   return (int64_t)row;
 }
 
-/* An emptied row takes the place of one that this attempt's rows replace: it may come to fewer of them. */
-static int empty_row(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation,
+/* Writes an empty row over a row of an earlier attempt that this one replaces, since it may have fewer rows. */
+static int clear_row(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation,
                      const StoreLayer *layer, const StoreMetric *metric) {
   ProgramLogs *logs = context;
   if (iteration && iteration->iteration > logs->base) {
@@ -217,17 +224,17 @@ static int empty_row(void *context, const StoreIteration *iteration, const Store
   return CORE_OK;
 }
 
-/* Before the attempt's first row, so that a log that has rows has these, too. */
-static void empty_replaced_rows(ProgramLogs *logs) {
+/* Clears all replaced rows. Called before the attempt's first row, so that a log with rows has these, too. */
+static void clear_replaced_rows(ProgramLogs *logs) {
   static const char *const kinds[] = {"metrics", "eval", "stats"};
   for (int earlier = 1; earlier < logs->attempt; earlier++)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-      if (read_log(logs->root, logs->id, earlier, kinds[i], empty_row, logs) != CORE_OK)
+      if (read_log(logs->root, logs->id, earlier, kinds[i], clear_row, logs) != CORE_OK)
         core_warn("%s", core_error_message());
 }
 
-static void take_evaluation(ProgramLogs *logs, const ProgramRecord *record) {
-  StoreEvaluation row = store_evaluation_unmeasured(logs->base + logs->taken, record->evaluation);
+static void append_evaluation(ProgramLogs *logs, const ProgramRecord *record) {
+  StoreEvaluation row = store_evaluation_unmeasured(logs->base + logs->appended, record->evaluation);
   row.transitions = isnan(logs->step) ? 0 : logs->step;
   for (size_t i = 0; i < record->count; i++) {
     const Meaning *meaning = find_meaning(logs, record->names, record->values[i].name);
@@ -241,12 +248,12 @@ static void take_evaluation(ProgramLogs *logs, const ProgramRecord *record) {
 
 double program_logs_speed(const ProgramLogs *logs) {
   const double seconds = core_clock_s() - logs->started_s;
-  const double first = logs->base > 0 && (size_t)logs->base <= logs->before.count
-                         ? logs->before.items[logs->base - 1] : 0;
-  return logs->taken > logs->done && seconds > 1 && logs->step > first ? (logs->step - first) / seconds : NAN;
+  const double first = logs->base > 0 && (size_t)logs->base <= logs->earlier.count
+                         ? logs->earlier.items[logs->base - 1] : 0;
+  return logs->appended > logs->existing && seconds > 1 && logs->step > first ? (logs->step - first) / seconds : NAN;
 }
 
-/* A metric that no column is for. */
+/* Writes a metric without a column of its own. */
 static void add_metric(ProgramLogs *logs, const char *name, int64_t row, double value) {
   StoreMetric metric = {.iteration = row, .step = logs->step, .value = value};
   snprintf(metric.name, sizeof metric.name, "%s", name);
@@ -256,35 +263,35 @@ static void add_metric(ProgramLogs *logs, const char *name, int64_t row, double 
 void program_logs_append(ProgramLogs *logs, const ProgramRecord *record) {
   double step = NAN;
   if (record->evaluation[0]) {
-    take_evaluation(logs, record);
+    append_evaluation(logs, record);
     return;
   }
   for (size_t i = 0; i < record->count; i++)
     if (find_meaning(logs, record->names, record->values[i].name)->is_step) step = record->values[i].value;
-  if (!logs->has_begun) {
-    logs->base = find_base(&logs->before, step);
-    if (logs->done == 0 && (size_t)logs->base < logs->before.count) empty_replaced_rows(logs);
+  if (!logs->has_rows) {
+    logs->base = find_base(&logs->earlier, step);
+    if (logs->existing == 0 && (size_t)logs->base < logs->earlier.count) clear_replaced_rows(logs);
   }
-  logs->has_begun = true;
-  logs->taken++;
-  const int64_t number = logs->base + logs->taken;
+  logs->has_rows = true;
+  logs->appended++;
+  const int64_t row_number = logs->base + logs->appended;
   if (isfinite(step)) logs->step = step;
   else if (isnan(logs->step)) logs->step = 0;
-  StoreIteration row = store_iteration_unmeasured(number);
+  StoreIteration row = store_iteration_unmeasured(row_number);
   for (size_t i = 0; i < record->count; i++) {
     const Meaning *meaning = find_meaning(logs, record->names, record->values[i].name);
-    if (!meaning->iteration && !meaning->is_step && logs->taken > logs->done)
-      add_metric(logs, meaning->name, number, record->values[i].value);
+    if (!meaning->iteration && !meaning->is_step && logs->appended > logs->existing)
+      add_metric(logs, meaning->name, row_number, record->values[i].value);
     if (meaning->iteration) *(double *)((char *)&row + meaning->iteration) = record->values[i].value;
-    if (meaning->is_goal) add_goal(logs, record->values[i].value, number);
+    if (meaning->is_goal) add_goal(logs, record->values[i].value, row_number);
   }
-  if (logs->taken <= logs->done) return; /* its log has it */
+  if (logs->appended <= logs->existing) return; /* already in its log */
   row.transitions = logs->step;
   if (isnan(row.steps_per_second)) row.steps_per_second = program_logs_speed(logs);
   store_runlog_iteration(logs->stats, &row);
 }
 
-/* Stats last: a row there says that its record is done with. */
+/* Flushes stats last: a row there means that its record is written completely. */
 int program_logs_flush(ProgramLogs *logs, bool durable) {
   TRY(store_runlog_flush(logs->metrics, durable));
   TRY(store_runlog_flush(logs->evaluations, durable));
@@ -301,13 +308,13 @@ int program_logs_close(ProgramLogs **result, bool ended) {
     const int closed = store_runlog_close(all[i]);
     if (code == CORE_OK) code = closed;
   }
-  free(logs->before.items);
+  free(logs->earlier.items);
   free(logs->meanings);
   free(logs);
   *result = NULL;
   return code;
 }
 
-int64_t program_logs_rows(const ProgramLogs *logs) { return logs->base + logs->taken; }
+int64_t program_logs_rows(const ProgramLogs *logs) { return logs->base + logs->appended; }
 double program_logs_step(const ProgramLogs *logs) { return logs->step; }
 double program_logs_score(const ProgramLogs *logs) { return logs->score; }

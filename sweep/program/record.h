@@ -1,47 +1,49 @@
-/* A program's report: names with numbers, one line of JSON or CSV, one match of its output, or the
- * scalars of one step of an event file. Every source of metrics makes these (source.h), and logs.h makes rows of
- * them. */
+/* Record of metrics: names and values from one line of JSON or CSV, one match in the program's output, or one step of
+ * an event file. All sources of metrics produce records (source.h), and logs.h turns them into rows. */
 #ifndef SWEEP_PROGRAM_RECORD_H
 #define SWEEP_PROGRAM_RECORD_H
 #include <stdbool.h>
 #include <stddef.h>
 
 enum {
-  PROGRAM_NAME_MAX = 128,       /* bytes of a metric's name with its NUL; longer ones are cut */
-  PROGRAM_NAMES_MAX = 20000,    /* different metrics of a run */
+  PROGRAM_NAME_MAX = 128,       /* bytes of a metric's name with its NUL; longer ones are truncated */
+  PROGRAM_NAMES_MAX = 20000,    /* distinct metrics of a run */
   PROGRAM_LINE_MAX = 1 << 20    /* bytes of a line; longer ones are skipped and counted */
 };
 
-/* Names of a run's metrics, each once. Zero-initialize. */
+/* Set of the names of a run's metrics. Zero-initialize. */
 typedef struct ProgramNames {
-  char **items;
+  char **items;                 /* [count] */
   size_t count, capacity;
-  size_t *slots, slot_count;    /* place + 1 in items; 0: free */
-  bool is_full;                 /* more than PROGRAM_NAMES_MAX: the others are dropped */
+  size_t *slots, slot_count;    /* hash table: index in items + 1; 0: free */
+  bool is_full;                 /* PROGRAM_NAMES_MAX is reached, and further names are dropped */
 } ProgramNames;
 
-/* Number of a name, which is added when it is new; control characters and bytes that are no UTF-8 become '?'. SIZE_MAX:
- * there is no room. */
+/* Returns the index of a name, and adds it if it is new. Control characters and invalid UTF-8 become '?'. SIZE_MAX: the
+ * set is full. */
 size_t program_names_add(ProgramNames *names, const char *name, size_t length);
 void program_names_free(ProgramNames *names);
 
-typedef struct ProgramValue { size_t name; double value; } ProgramValue;
+typedef struct ProgramValue {
+  size_t name;                  /* index in ProgramNames */
+  double value;
+} ProgramValue;
 
 typedef struct ProgramRecord {
   ProgramNames *names;
-  ProgramValue *values;         /* [count]; NaN and infinities are values like any other */
+  ProgramValue *values;         /* [count]; NaN and infinities are valid */
   size_t count, capacity;
   char evaluation[64];          /* level set of an evaluation ("eval" of a JSON line); "": none */
 } ProgramRecord;
 
 void program_record_clear(ProgramRecord *record);
 void program_record_add(ProgramRecord *record, const char *name, size_t length, double value);
-/* Last value of a name; NaN when the record lacks it. */
+/* Returns the last value of a name; NaN: none. */
 double program_record_find(const ProgramRecord *record, const char *name);
 void program_record_free(ProgramRecord *record);
 
-/* Fills in a record from one JSON object: numbers, true and false (1 and 0), NaN, Infinity, and objects inside ("a/b").
- * Texts (but "eval"), null and arrays are no metrics. False: it is no object; what was read by then is cleared. */
+/* Reads a record from a JSON object: numbers, true and false (1 and 0), NaN, Infinity, and nested objects ("a/b").
+ * Strings other than "eval", null and arrays are ignored. False: it is not an object, and the record is empty. */
 bool program_record_read_json(const char *line, size_t length, ProgramRecord *record);
 
 #endif

@@ -1,4 +1,4 @@
-/* The four sources of metrics (source.h). */
+/* Sources of metrics: JSON lines, standard output, CSV and TensorBoard (source.h). */
 #include "sweep/program/source.h"
 
 #include <math.h>
@@ -11,17 +11,17 @@
 #include "sweep/program/table.h"
 #include "sweep/program/tail.h"
 
-enum { GROUPS_MAX = 32 };
+enum { GROUPS_MAX = 32 }; /* maximum groups of the regular expression */
 
 struct ProgramSource {
   CoreScriptSource kind;
   char metrics[CORE_PATH_MAX];  /* SWEEP_METRICS */
-  ProgramTail lines;            /* lines of that file; read whatever the kind is */
-  ProgramTable *table;          /* CSV */
-  ProgramEvents *events;        /* TensorBoard */
-  regex_t regex;                /* standard output */
-  char *names;                  /* "return,loss": NULL without a regex */
-  ProgramTail output;           /* the file of standard output */
+  ProgramTail lines;            /* lines of that file, which is read for every kind */
+  ProgramTable *table;          /* CSV; NULL otherwise */
+  ProgramEvents *events;        /* TensorBoard; NULL otherwise */
+  regex_t regex;                /* for standard output */
+  char *names;                  /* "return,loss", one per group; NULL: no regex */
+  ProgramTail output;           /* file of standard output */
   ProgramSink *sink;            /* during a read */
 };
 
@@ -30,46 +30,48 @@ void program_sink_free(ProgramSink *sink) {
   program_names_free(&sink->names);
 }
 
-static int path_of(const CoreScript *program, const CoreScriptRun *run, const char *folder, const char *place,
-                   char path[CORE_PATH_MAX]) {
-  char **words;
+/* Expands the path of [program] metrics, relative to the program's directory. */
+static int expand_path(const CoreScript *program, const CoreScriptRun *run, const char *directory,
+                       const char *location, char path[CORE_PATH_MAX]) {
+  char **arguments;
   size_t count;
-  TRY(core_script_argv(program, place, run, &words, &count));
-  const int code = count == 1 && *words[0] == '/' ? core_files_path(path, "%s", words[0])
-                   : core_files_path(path, "%s/%s", folder, count > 0 ? words[0] : ".");
-  core_script_argv_free(&words);
+  TRY(core_script_argv(program, location, run, &arguments, &count));
+  const bool is_absolute = count == 1 && *arguments[0] == '/';
+  const int code = is_absolute ? core_files_path(path, "%s", arguments[0])
+                               : core_files_path(path, "%s/%s", directory, count > 0 ? arguments[0] : ".");
+  core_script_argv_free(&arguments);
   return code;
 }
 
-static int open_regex(ProgramSource *source, const char *place) {
-  const char *equals = strchr(place, '=');
+static int open_regex(ProgramSource *source, const char *location) {
+  const char *equals = strchr(location, '=');
   if (!equals || regcomp(&source->regex, equals + 1, REG_EXTENDED) != 0)
-    return core_error(CORE_USAGE, "metrics = stdout:%.80s: no regular expression", place);
-  source->names = core_memory_zero_allocate(1, (size_t)(equals - place) + 1);
-  memcpy(source->names, place, (size_t)(equals - place));
+    return core_error(CORE_USAGE, "metrics = stdout:%.80s: invalid regular expression", location);
+  source->names = core_memory_zero_allocate(1, (size_t)(equals - location) + 1);
+  memcpy(source->names, location, (size_t)(equals - location));
   return CORE_OK;
 }
 
-int program_source_open(const CoreScript *program, const CoreScriptRun *run, const char *folder, const char *home,
+int program_source_open(const CoreScript *program, const CoreScriptRun *run, const char *directory, const char *home,
                         int attempt, ProgramSource **result) {
   ProgramSource *source = core_memory_zero_allocate(1, sizeof *source);
   char path[CORE_PATH_MAX];
-  const char *place;
+  const char *location;
   *result = source;
-  int code = core_script_source(core_script_text(program, CORE_SCRIPT_metrics), &source->kind, &place);
+  int code = core_script_source(core_script_text(program, CORE_SCRIPT_metrics), &source->kind, &location);
   if (code == CORE_OK) code = core_files_path(source->metrics, "%s/metrics.%d.jsonl", home, attempt);
   if (code == CORE_OK) memcpy(source->lines.path, source->metrics, sizeof source->metrics);
-  if (code == CORE_OK && source->kind == CORE_SCRIPT_STDOUT) code = open_regex(source, place);
+  if (code == CORE_OK && source->kind == CORE_SCRIPT_STDOUT) code = open_regex(source, location);
   if (code == CORE_OK) code = core_files_path(source->output.path, "%s/metrics.%d.out", home, attempt);
   const bool has_path = source->kind == CORE_SCRIPT_CSV || source->kind == CORE_SCRIPT_TENSORBOARD;
-  if (code == CORE_OK && has_path) code = path_of(program, run, folder, place, path);
+  if (code == CORE_OK && has_path) code = expand_path(program, run, directory, location, path);
   if (code == CORE_OK && source->kind == CORE_SCRIPT_CSV) source->table = program_table_open(path);
   if (code == CORE_OK && source->kind == CORE_SCRIPT_TENSORBOARD) {
-    /* Files of a directory that runs share belong to who has them open. */
-    const bool is_own = strstr(place, "{dir}") || strstr(place, "{run}");
+    /* In a directory that runs share, a file belongs to the run whose processes write it. */
+    const bool is_private = strstr(location, "{dir}") || strstr(location, "{run}");
     char list[CORE_PATH_MAX];
     code = core_files_path(list, "%s/metrics.%d.files", home, attempt);
-    if (code == CORE_OK) code = program_events_open(path, is_own ? NULL : run->id, list, &source->events);
+    if (code == CORE_OK) code = program_events_open(path, is_private ? NULL : run->id, list, &source->events);
   }
   if (code != CORE_OK) program_source_close(result);
   return code;
@@ -81,15 +83,15 @@ const char *program_source_output(const ProgramSource *source) {
   return source->names ? source->output.path : NULL;
 }
 
-static void take_json(void *context, const char *line, size_t length) {
+static void read_json_line(void *context, const char *line, size_t length) {
   ProgramSink *sink = context;
   if (length == 1 && *line == '\r') return;
-  if (program_record_read_json(line, length, &sink->record)) sink->take(sink->context, &sink->record);
+  if (program_record_read_json(line, length, &sink->record)) sink->on_record(sink->context, &sink->record);
   else sink->damaged++;
 }
 
-/* A group each, in the order of the names; what is not a number is left out. */
-static void take_output(void *context, const char *line, size_t length) {
+/* Emits the groups of a match, in the order of the names. Groups that are not numbers are skipped. */
+static void read_output_line(void *context, const char *line, size_t length) {
   ProgramSource *source = context;
   ProgramSink *sink = source->sink;
   regmatch_t groups[GROUPS_MAX];
@@ -108,7 +110,7 @@ static void take_output(void *context, const char *line, size_t length) {
       if (start && end != start) program_record_add(&sink->record, name, name_length, value);
       name += name_length + (name[name_length] == ',');
     }
-    if (sink->record.count > 0) sink->take(sink->context, &sink->record);
+    if (sink->record.count > 0) sink->on_record(sink->context, &sink->record);
   }
   free(text);
 }
@@ -116,10 +118,10 @@ static void take_output(void *context, const char *line, size_t length) {
 int program_source_read(ProgramSource *source, bool last, ProgramSink *sink) {
   sink->record.names = &sink->names;
   const int64_t skipped = source->lines.skipped;
-  TRY(program_tail_read(&source->lines, last, take_json, sink));
+  TRY(program_tail_read(&source->lines, last, read_json_line, sink));
   sink->damaged += source->lines.skipped - skipped;
   source->sink = sink;
-  if (source->names) return program_tail_read(&source->output, last, take_output, source);
+  if (source->names) return program_tail_read(&source->output, last, read_output_line, source);
   if (source->table) return program_table_read(source->table, last, sink);
   if (source->events) return program_events_read(source->events, last, sink);
   return CORE_OK;

@@ -1,6 +1,6 @@
-/* `sweep supervise`: one attempt of a run of a user's program. It stands where the trainer stands: executor and
- * Slurm task start one for each run, it holds the lease, writes state, logs and attempts, and its exit code says what
- * the trainer's would. One thread waits for signals, output and the clock. */
+/* `sweep supervise`: runs one attempt of a user's program. It replaces the trainer: the executor or a Slurm task
+ * starts one per run, it holds the lease, writes state, logs and attempts, and its exit codes are those of the
+ * trainer. A single thread waits for signals, output and the clock. */
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
@@ -32,7 +32,7 @@
 enum {
   EXIT_DIVERGED = 76,
   TICK_MS = 250,
-  READ_EVERY_MS = 500,          /* metrics */
+  METRICS_INTERVAL_MS = 500,
   LOG_BYTES_MAX = 64 << 20      /* limit of a program's output in log.txt, per attempt */
 };
 
@@ -46,70 +46,74 @@ typedef struct SuperviseOptions {
 typedef struct Supervisor {
   const SuperviseOptions *options;
   const char *root;
-  char id[CORE_RUN_ID], home[CORE_PATH_MAX], dir[CORE_PATH_MAX], settings[CORE_PATH_MAX], folder[CORE_PATH_MAX];
+  char id[CORE_RUN_ID], home[CORE_PATH_MAX]; /* the run, and its directory */
+  char dir[CORE_PATH_MAX], settings[CORE_PATH_MAX]; /* SWEEP_DIR, SWEEP_CONFIG */
+  char directory[CORE_PATH_MAX];   /* the program's working directory */
   CoreConfig config;
   StoreLease *lease;
   StoreState state;
   FILE *log;
-  int64_t logged;               /* bytes of output in log.txt */
+  int64_t logged_bytes;         /* bytes of the program's output in log.txt */
   ProgramSource *source;
   ProgramSink sink;
   ProgramLogs *logs;
   ProgramChild child;
-  ProgramTail error;            /* standard error, cut into lines */
-  char last_line[256];          /* the last of them that is not blank */
-  int stop;                     /* the signal that asked for the end; 0: none */
-  double began_s, stopped_s, read_s, wrote_s, before_s; /* before_s: train_seconds of earlier attempts */
-  bool is_failing;              /* the logs cannot be written */
+  ProgramTail error;            /* standard error, split into lines */
+  char last_line[256];          /* last non-blank line of standard error */
+  int stop;                     /* signal that requested a stop; 0: none */
+  double start_s, stop_s;       /* start of the attempt, and the stop request; monotonic */
+  double metrics_read_s, state_write_s; /* last read of metrics and write of the state, monotonic */
+  double earlier_train_s;       /* train_seconds of earlier attempts */
+  bool is_write_failing;        /* the logs could not be written last time */
 } Supervisor;
 
 /* ---- output ------------------------------------------------------------------------------------------------------ */
 
-static void keep_output(Supervisor *s, const char *bytes, size_t count) {
-  if (s->logged >= LOG_BYTES_MAX) return;
+static void log_output(Supervisor *s, const char *bytes, size_t count) {
+  if (s->logged_bytes >= LOG_BYTES_MAX) return;
   fwrite(bytes, 1, count, s->log);
-  s->logged += (int64_t)count;
-  if (s->logged >= LOG_BYTES_MAX)
-    core_warn("the program has printed %d MiB; the rest is not kept", LOG_BYTES_MAX >> 20);
+  s->logged_bytes += (int64_t)count;
+  if (s->logged_bytes >= LOG_BYTES_MAX)
+    core_warn("the program has printed %d MiB; further output is not logged", LOG_BYTES_MAX >> 20);
 }
 
 static void echo_line(void *context, const char *line, size_t length) {
-  keep_output(context, line, length);
-  keep_output(context, "\n", 1);
+  log_output(context, line, length);
+  log_output(context, "\n", 1);
 }
 
-static void take_error_line(void *context, const char *line, size_t length) {
+static void record_error_line(void *context, const char *line, size_t length) {
   Supervisor *s = context;
   while (length > 0 && strchr(" \t\r", line[length - 1])) length--;
   if (length == 0) return;
   snprintf(s->last_line, sizeof s->last_line, "%.*s", length < 250 ? (int)length : 250, line);
 }
 
-/* Everything that a pipe holds. Its end, or a program that has closed it, is no fault. */
+/* Reads and logs what is in a pipe; closes it at its end, which is not an error. */
 static void read_pipe(Supervisor *s, int *fd, bool is_error) {
   char buffer[65536];
-  ssize_t got = -1;
-  for (int turns = 0; *fd >= 0 && turns < 64; turns++) {
-    got = read(*fd, buffer, sizeof buffer);
-    if (got <= 0) break;
-    keep_output(s, buffer, (size_t)got);
-    if (is_error) program_tail_bytes(&s->error, buffer, (size_t)got, take_error_line, s);
+  ssize_t bytes_read = -1;
+  for (int i = 0; *fd >= 0 && i < 64; i++) {
+    bytes_read = read(*fd, buffer, sizeof buffer);
+    if (bytes_read <= 0) break;
+    log_output(s, buffer, (size_t)bytes_read);
+    if (is_error) program_tail_bytes(&s->error, buffer, (size_t)bytes_read, record_error_line, s);
   }
   fflush(s->log);
-  if (got != 0) return;
+  if (bytes_read != 0) return;
   close(*fd);
   *fd = -1;
 }
 
 /* ---- metrics and state ------------------------------------------------------------------------------------------- */
 
-static void take_record(void *context, const ProgramRecord *record) {
+static void append_record(void *context, const ProgramRecord *record) {
   program_logs_append(((Supervisor *)context)->logs, record);
 }
 
 static void write_state(Supervisor *s) {
   StoreState *state = &s->state;
-  const double step = program_logs_step(s->logs), seconds = core_clock_s() - s->began_s;
+  const double step = program_logs_step(s->logs), seconds = core_clock_s() - s->start_s;
   state->iteration = program_logs_rows(s->logs);
   if (isfinite(step) && step >= 0 && step < 9e15) {
     const double rate = program_logs_speed(s->logs);
@@ -117,39 +121,40 @@ static void write_state(Supervisor *s) {
     state->transitions = (int64_t)step;
   }
   state->episode_return = program_logs_score(s->logs);
-  state->train_seconds = s->before_s + seconds;
+  state->train_seconds = s->earlier_train_s + seconds;
   state->heartbeat_unix_s = core_clock_unix_s();
-  s->wrote_s = core_clock_s();
+  s->state_write_s = core_clock_s();
   if (store_run_state_write(s->root, s->id, state) != CORE_OK) core_warn("%s", core_error_message());
 }
 
-/* A full disk is reported once; the rows wait in memory. */
+/* Reads metrics and writes their rows. A full disk is reported once; the rows stay in memory. */
 static void read_metrics(Supervisor *s, bool last) {
   int code = program_source_read(s->source, last, &s->sink);
   if (code == CORE_OK) code = program_logs_flush(s->logs, last);
-  if (code != CORE_OK && !s->is_failing) core_warn("%s", core_error_message());
-  s->is_failing = code != CORE_OK;
-  s->read_s = core_clock_s();
+  if (code != CORE_OK && !s->is_write_failing) core_warn("%s", core_error_message());
+  s->is_write_failing = code != CORE_OK;
+  s->metrics_read_s = core_clock_s();
 }
 
 /* ---- the child --------------------------------------------------------------------------------------------------- */
 
-/* Passes the request on, and after `grace` ends the whole process group. */
-static void stop_child(Supervisor *s, int number) {
-  const int passed = number == SIGUSR2 ? SIGUSR2 : SIGTERM;
-  if (s->stop == 0) s->stopped_s = core_clock_s();
-  s->stop = number;
-  core_info("signal %d: passed on to the program", number);
-  kill(s->child.process, passed);
+/* Forwards a stop request to the program. */
+static void stop_child(Supervisor *s, int signal) {
+  const int forwarded = signal == SIGUSR2 ? SIGUSR2 : SIGTERM;
+  if (s->stop == 0) s->stop_s = core_clock_s();
+  s->stop = signal;
+  core_info("signal %d: forwarded to the program", signal);
+  kill(s->child.process, forwarded);
 }
 
-static void end_late_child(Supervisor *s) {
+/* Kills the process group of a program that has not stopped within its grace period. */
+static void kill_late_child(Supervisor *s) {
   double grace;
   if (s->stop == 0 || !core_text_to_real(core_script_text(s->config.program, CORE_SCRIPT_grace), &grace)) return;
-  if (core_clock_s() - s->stopped_s < grace) return;
-  core_warn("the program has not ended within %g s (grace); its processes are ended", grace);
+  if (core_clock_s() - s->stop_s < grace) return;
+  core_warn("the program has not stopped within %g s (grace); killing its processes", grace);
   kill(-s->child.process, SIGKILL);
-  s->stopped_s = INFINITY;
+  s->stop_s = INFINITY;
 }
 
 static void wait_events(Supervisor *s, int signals) {
@@ -163,25 +168,25 @@ static void wait_events(Supervisor *s, int signals) {
 }
 
 static bool has_ended(const Supervisor *s, int *status) {
-  pid_t got;
-  do got = waitpid(s->child.process, status, WNOHANG);
-  while (got < 0 && errno == EINTR);
-  return got == s->child.process || (got < 0 && errno == ECHILD);
+  pid_t pid;
+  do pid = waitpid(s->child.process, status, WNOHANG);
+  while (pid < 0 && errno == EINTR);
+  return pid == s->child.process || (pid < 0 && errno == ECHILD);
 }
 
-/* Until the program's own process has ended; gives its wait status. */
+/* Supervises the program until its own process has ended. Returns its wait status. */
 static int watch(Supervisor *s, int signals) {
   int status = 0;
   while (!has_ended(s, &status)) {
     wait_events(s, signals);
-    end_late_child(s);
-    if (core_clock_s() - s->read_s >= 0.001 * READ_EVERY_MS) read_metrics(s, false);
-    if (core_clock_s() - s->wrote_s >= STORE_HEARTBEAT_S) write_state(s);
+    kill_late_child(s);
+    if (core_clock_s() - s->metrics_read_s >= 0.001 * METRICS_INTERVAL_MS) read_metrics(s, false);
+    if (core_clock_s() - s->state_write_s >= STORE_HEARTBEAT_S) write_state(s);
   }
   program_source_read(s->source, false, &s->sink); /* event files of a short run may still be open in its children */
   read_pipe(s, &s->child.out, false);
   read_pipe(s, &s->child.error, true);
-  program_tail_end(&s->error, take_error_line, s);
+  program_tail_end(&s->error, record_error_line, s);
   program_child_kill(&s->child);
   return status;
 }
@@ -191,19 +196,19 @@ static int watch(Supervisor *s, int signals) {
 static void describe_failure(Supervisor *s, int status) {
   char *message = s->state.message;
   const size_t size = sizeof s->state.message;
-  const char *line = s->last_line, *before = *line ? ": " : "";
-  const int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  if (number > 0) snprintf(message, size, "killed by signal %d (%s)%s%s", number, strsignal(number), before, line);
+  const char *line = s->last_line, *separator = *line ? ": " : "";
+  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  if (signal > 0) snprintf(message, size, "killed by signal %d (%s)%s%s", signal, strsignal(signal), separator, line);
   else if (WEXITSTATUS(status) == EXIT_DIVERGED)
-    snprintf(message, size, "the program says that it diverged (exit code 76)%s%s", before, line);
-  else snprintf(message, size, "exit code %d%s%s", WEXITSTATUS(status), before, line);
+    snprintf(message, size, "the program reported divergence (exit code 76)%s%s", separator, line);
+  else snprintf(message, size, "exit code %d%s%s", WEXITSTATUS(status), separator, line);
 }
 
-/* A program that was asked to end and did is stopped, whatever its exit code: many know nothing of 75. One that ends by
- * itself with 0 is finished; where it was asked to, it must have come to its last step. */
+/* Returns the status of the ended run. A program that was asked to stop is stopped, whatever its exit code, since many
+ * do not know 75. A program with exit code 0 is finished; if it was asked to stop, it must have reached its last
+ * step. */
 static StoreStatus find_status(const Supervisor *s, int status) {
-  const bool exited = WIFEXITED(status);
-  const int code = exited ? WEXITSTATUS(status) : -1;
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   const double step = program_logs_step(s->logs), total = (double)s->config.train.total_steps;
   if (code == EXIT_DIVERGED) return STORE_DIVERGED;
   if (code == CORE_OK && (s->stop == 0 || total <= 0 || step >= total)) return STORE_FINISHED;
@@ -211,15 +216,15 @@ static StoreStatus find_status(const Supervisor *s, int status) {
   return STORE_FAILED;
 }
 
-/* Whether a SIGKILL from outside (out of memory) leads to a retry is for the executor or Slurm to decide: this process
- * dies of the same signal. */
+/* Whether another process killed the program, e.g. out of memory. This process then dies of the same signal, so that
+ * the executor or Slurm decides about a retry. */
 static bool was_killed(const Supervisor *s, int status) {
   return s->stop == 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 }
 
-/* A run without a row of metrics has finished, but it is hardly what was meant: `sweep status --runs` shows why. */
+/* Adds a message to a finished run without metrics, probably a mistake, for `sweep status --runs`. */
 static void report_no_metrics(Supervisor *s) {
-  snprintf(s->state.message, sizeof s->state.message, "finished without a metric: none was found in metrics = %.200s",
+  snprintf(s->state.message, sizeof s->state.message, "finished without metrics: none was found in metrics = %.200s",
            core_script_text(s->config.program, CORE_SCRIPT_metrics));
   core_warn("%s", s->state.message);
   if (store_run_state_write(s->root, s->id, &s->state) != CORE_OK) core_warn("%s", core_error_message());
@@ -228,43 +233,43 @@ static void report_no_metrics(Supervisor *s) {
 static int finish(Supervisor *s, int status) {
   read_metrics(s, true);
   if (s->sink.damaged > 0)
-    core_warn("%lld lines or events of its metrics could not be read", (long long)s->sink.damaged);
+    core_warn("%lld lines or events of the metrics could not be read", (long long)s->sink.damaged);
   s->state.status = find_status(s, status);
   if (s->state.status == STORE_FAILED || s->state.status == STORE_DIVERGED) describe_failure(s, status);
-  const bool killed = was_killed(s, status);
-  if (killed) s->state.status = STORE_RUNNING;
+  const bool is_killed = was_killed(s, status);
+  if (is_killed) s->state.status = STORE_RUNNING;
   else s->state.finished_unix_s = core_clock_unix_s();
   write_state(s);
-  const StoreStatus ended = s->state.status;
+  const StoreStatus final_status = s->state.status;
   if (*s->state.message) core_log(CORE_LOG_ERROR, "%s", s->state.message);
-  else if (!killed) core_info("%s", store_status_name(ended));
-  if (ended == STORE_FINISHED && program_logs_rows(s->logs) == 0) report_no_metrics(s);
+  else if (!is_killed) core_info("%s", store_status_name(final_status));
+  if (final_status == STORE_FINISHED && program_logs_rows(s->logs) == 0) report_no_metrics(s);
   program_logs_close(&s->logs, true);
-  if (killed) {
-    core_warn("the program was killed (signal 9), perhaps out of memory");
+  if (is_killed) {
+    core_warn("the program was killed (signal 9), possibly out of memory");
     fflush(NULL);
     kill(getpid(), SIGKILL);
   }
-  if (ended == STORE_FINISHED) return CORE_OK;
-  if (ended == STORE_STOPPED) return CORE_REQUEUE;
+  if (final_status == STORE_FINISHED) return CORE_OK;
+  if (final_status == STORE_STOPPED) return CORE_REQUEUE;
   return core_error(CORE_FAIL, "%s", s->state.message);
 }
 
 /* ---- the beginning ----------------------------------------------------------------------------------------------- */
 
-static CoreScriptRun run_of(const Supervisor *s) {
+static CoreScriptRun make_run(const Supervisor *s) {
   return (CoreScriptRun){.id = s->id, .dir = s->dir, .config = s->settings, .seed = s->config.train.seed};
 }
 
-/* Takes what the last attempt's program wrote and its supervisor did not come to record. */
-static int take_rest(Supervisor *s) {
-  const CoreScriptRun run = run_of(s);
+/* Imports metrics of the last attempt that its supervisor did not record. */
+static int import_rest(Supervisor *s) {
+  const CoreScriptRun run = make_run(s);
   const int attempt = s->state.attempt;
   char path[CORE_PATH_MAX], name[32];
   if (attempt < 1) return CORE_OK;
-  TRY(program_source_open(s->config.program, &run, s->folder, s->home, attempt, &s->source));
+  TRY(program_source_open(s->config.program, &run, s->directory, s->home, attempt, &s->source));
   static const char *const kinds[] = {"stats", "eval", "metrics"};
-  for (size_t i = 0; program_source_is_mixed(s->source) && i < 3; i++) { /* rewritten: their order was chance */
+  for (size_t i = 0; program_source_is_mixed(s->source) && i < 3; i++) { /* rewrite: their order was arbitrary */
     snprintf(name, sizeof name, "%s.%d.tsv", kinds[i], attempt);
     TRY(store_path_run(s->root, s->id, name, path));
     unlink(path);
@@ -293,7 +298,7 @@ static void begin_state(Supervisor *s) {
     state->iteration = 0;
     state->train_seconds = 0;
   }
-  s->before_s = state->train_seconds;
+  s->earlier_train_s = state->train_seconds;
   state->status = STORE_RUNNING;
   state->attempt++;
   state->host[0] = '\0';
@@ -302,8 +307,10 @@ static void begin_state(Supervisor *s) {
   state->started_unix_s = core_clock_unix_s();
   state->finished_unix_s = 0;
   state->message[0] = '\0';
-  state->transitions_total = state->iterations = s->config.train.total_steps;
-  state->steps_per_second = state->solve_rate = NAN;
+  state->transitions_total = s->config.train.total_steps;
+  state->iterations = s->config.train.total_steps;
+  state->steps_per_second = NAN;
+  state->solve_rate = NAN;
   snprintf(state->device, sizeof state->device, "%.60s", core_script_text(s->config.program, CORE_SCRIPT_name));
   snprintf(state->code, sizeof state->code, "%s", core_script_text(s->config.program, CORE_SCRIPT_code_hash));
   const StoreCode *code;
@@ -312,35 +319,35 @@ static void begin_state(Supervisor *s) {
   snprintf(state->commit, sizeof state->commit, "%s", core_commit());
 }
 
-/* Signals that are asked for by reading, so that no handler is needed. */
-static int take_signals(void) {
+/* Opens a descriptor that delivers signals, so that no handler is needed. */
+static int open_signals(void) {
   sigset_t set;
-  static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD, SIGPIPE};
+  static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD, SIGPIPE};
   sigemptyset(&set);
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) sigaddset(&set, numbers[i]);
+  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) sigaddset(&set, signals[i]);
   sigprocmask(SIG_BLOCK, &set, NULL);
   return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
 static int start(Supervisor *s) {
-  const CoreScriptRun run = run_of(s);
+  const CoreScriptRun run = make_run(s);
   const bool continues = s->state.attempt > 0 && !s->options->from_start;
   if (s->options->from_start) TRY(core_files_remove_tree(s->dir));
   TRY(core_files_make_directories(s->dir));
   TRY(write_settings(s));
-  const int left = program_processes_kill(s->id);
-  if (left > 0) core_warn("%d processes of an earlier attempt were still there; they are ended", left);
-  TRY(take_rest(s));
+  const int killed = program_processes_kill(s->id);
+  if (killed > 0) core_warn("killed %d processes that an earlier attempt had left", killed);
+  TRY(import_rest(s));
   begin_state(s);
-  TRY(program_source_open(s->config.program, &run, s->folder, s->home, s->state.attempt,
-                          &s->source));
+  TRY(program_source_open(s->config.program, &run, s->directory, s->home, s->state.attempt, &s->source));
   TRY(program_logs_open(s->root, s->id, s->state.attempt, &s->config, &s->logs));
-  s->began_s = s->wrote_s = core_clock_s();
+  s->start_s = core_clock_s();
+  s->state_write_s = s->start_s;
   s->sink.echo = echo_line;
   TRY(store_run_state_write(s->root, s->id, &s->state));
   core_info("attempt %d, version %s commit %s: %s", s->state.attempt, core_version(), core_commit(),
             core_script_text(s->config.program, CORE_SCRIPT_command));
-  const ProgramStart started = {.config = &s->config, .run = run, .folder = s->folder,
+  const ProgramStart started = {.config = &s->config, .run = run, .directory = s->directory,
                                 .metrics = program_source_metrics(s->source),
                                 .output = program_source_output(s->source), .attempt = s->state.attempt,
                                 .continues = continues, .threads = s->options->threads,
@@ -350,11 +357,11 @@ static int start(Supervisor *s) {
 }
 
 static int run_attempt(Supervisor *s) {
-  const int signals = take_signals();
+  const int signals = open_signals();
   if (signals < 0) return core_error_errno(CORE_FAIL, "cannot wait for signals");
   int code = start(s);
   if (code == CORE_OK) code = finish(s, watch(s, signals));
-  else if (s->state.status == STORE_RUNNING && s->began_s > 0) {
+  else if (s->state.status == STORE_RUNNING && s->start_s > 0) {
     s->state.status = STORE_FAILED;
     s->state.finished_unix_s = core_clock_unix_s();
     snprintf(s->state.message, sizeof s->state.message, "%s", core_error_message());
@@ -364,7 +371,8 @@ static int run_attempt(Supervisor *s) {
   return code;
 }
 
-static int open_run(Supervisor *s, bool *done) {
+/* Reads the configuration and acquires the run. *is_done: there is nothing to do. */
+static int open_run(Supervisor *s, bool *is_done) {
   char path[CORE_PATH_MAX], found[CORE_RUN_ID];
   int fd;
   TRY(store_path_run(s->root, s->id, NULL, s->home));
@@ -375,16 +383,16 @@ static int open_run(Supervisor *s, bool *done) {
   TRY(core_config_read(path, &s->config));
   core_config_id(&s->config, found);
   if (!s->config.program || strcmp(found, s->id) != 0)
-    return core_error(CORE_FAIL, "%s describes %s; it was changed by hand", path,
+    return core_error(CORE_FAIL, "%s: changed after its creation: it describes %s", path,
                       s->config.program ? found : "a run of the trainer");
-  TRY(core_script_directory(s->config.program, s->folder));
+  TRY(core_script_directory(s->config.program, s->directory));
   TRY(store_run_acquire(s->root, s->id, &s->lease));
   TRY(store_run_state_read(s->root, s->id, true, &s->state));
-  *done = s->state.status == STORE_FINISHED && !s->options->from_start;
-  if (*done) return CORE_OK;
+  *is_done = s->state.status == STORE_FINISHED && !s->options->from_start;
+  if (*is_done) return CORE_OK;
   if (s->state.status == STORE_DIVERGED && !s->options->from_start)
-    return core_error(CORE_FAIL, "run %s diverged before (%s); --force starts it over", s->id, s->state.message);
-  TRY(store_trust_check(&s->config, false)); /* the files are those of the run, too */
+    return core_error(CORE_FAIL, "run %s diverged before (%s); --force restarts it", s->id, s->state.message);
+  TRY(store_trust_check(&s->config, false)); /* checks that the files are those of the run, too */
   TRY(store_path_run(s->root, s->id, "log.txt", path));
   TRY(core_files_open(path, CORE_FILES_APPEND, &fd));
   s->log = fdopen(fd, "a");
@@ -393,19 +401,19 @@ static int open_run(Supervisor *s, bool *done) {
   return CORE_OK;
 }
 
-static int supervise(void *given, const char **operands, size_t count) {
-  SuperviseOptions *options = given;
+static int supervise(void *context, const char **operands, size_t count) {
+  SuperviseOptions *options = context;
   Supervisor s = {.options = options, .child = {.out = -1, .error = -1}};
-  bool done = false;
+  bool is_done = false;
   TRY(sweep_common_open(&options->common));
   s.root = options->common.root;
-  if (!store_is_run_id(operands[0])) return core_error(CORE_USAGE, "%.40s is no run id", operands[0]);
+  if (!store_is_run_id(operands[0])) return core_error(CORE_USAGE, "'%.40s' is not a run id", operands[0]);
   memcpy(s.id, operands[0], CORE_RUN_ID);
-  s.sink = (ProgramSink){.take = take_record, .context = &s};
-  int code = open_run(&s, &done);
+  s.sink = (ProgramSink){.on_record = append_record, .context = &s};
+  int code = open_run(&s, &is_done);
   char total_name[CORE_SCRIPT_NAME];
   double total;
-  if (code == CORE_OK && !done) {
+  if (code == CORE_OK && !is_done) {
     core_script_step(s.config.program, total_name, &total);
     memcpy(s.sink.step_name, total_name, sizeof total_name);
     code = run_attempt(&s);
@@ -425,15 +433,16 @@ static int supervise(void *given, const char **operands, size_t count) {
 int sweep_supervise(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "sweep supervise RUN [options]",
-    .about = "What executor and Slurm tasks start for a run of a user's program ([program] of its experiment "
-             "file); not for people. It starts the command, records its metrics, and passes SIGTERM and SIGUSR2 on.",
+    .about = "Internal: started by the executor and by Slurm tasks for a run of a user's program ([program] of its "
+             "experiment file). Starts the command, records its metrics, and forwards SIGTERM and SIGUSR2.",
     .least = 1, .most = 1};
   SuperviseOptions options = {0};
   const CoreOption table[] = {
     SWEEP_OPTION_ROOT(options.common),
-    {"from-start", 0, CORE_OPTION_FLAG, &options.from_start, NULL, "start over a run that has ended or begun"},
-    {"threads", 0, CORE_OPTION_INT, &options.threads, "N", "processors of the run: OMP_NUM_THREADS of the program"},
-    {"launcher", 0, CORE_OPTION_LIST, &options.launcher, "WORD", "a word before the command, as of srun; repeatable"},
+    {"from-start", 0, CORE_OPTION_FLAG, &options.from_start, NULL, "restart the run from the beginning"},
+    {"threads", 0, CORE_OPTION_INT, &options.threads, "N", "CPUs of the run: OMP_NUM_THREADS of the program"},
+    {"launcher", 0, CORE_OPTION_LIST, &options.launcher, "WORD",
+     "argument before the command, e.g. of srun; repeatable"},
     {0}};
   return core_options_answer(&manual, table, argc, argv, supervise, &options);
 }

@@ -1,4 +1,5 @@
-/* CSV to records (table.h): RFC 4180 without newlines in fields; comma, semicolon or tab, whichever comes first. */
+/* Parses CSV (table.h): RFC 4180 without newlines in fields; separated by comma, semicolon or tab, whichever comes
+ * first. */
 #include "sweep/program/table.h"
 
 #include <math.h>
@@ -13,9 +14,10 @@ enum { COLUMNS_MAX = 4096 };
 
 struct ProgramTable {
   ProgramTail tail;
-  CoreText header;              /* the first line; empty: not read yet */
+  CoreText header;              /* first line; empty: not read yet */
   char separator;
-  int64_t taken, row;           /* rows handed over; of the present reading of the file */
+  int64_t emitted;              /* number of rows emitted */
+  int64_t row;                  /* number of rows read since the file was (re)written */
   ino_t inode;
   ProgramSink *sink;            /* during a read */
 };
@@ -26,18 +28,18 @@ ProgramTable *program_table_open(const char *path) {
   return table;
 }
 
-/* Cuts the next field off *rest, quotes resolved in place. NULL at the end. */
+/* Returns the next field of *rest, unquoted in place; NULL: none left. */
 static char *next_field(char **rest, char separator) {
   char *field = *rest, *out = field, *c = field;
   if (!field) return NULL;
-  bool quoted = *c == '"';
-  c += quoted;
-  for (; *c && (quoted || *c != separator); c++) {
-    if (quoted && *c == '"' && c[1] != '"') {
-      quoted = false;
+  bool is_quoted = *c == '"';
+  c += is_quoted;
+  for (; *c && (is_quoted || *c != separator); c++) {
+    if (is_quoted && *c == '"' && c[1] != '"') {
+      is_quoted = false;
       continue;
     }
-    if (quoted && *c == '"') c++;
+    if (is_quoted && *c == '"') c++;
     *out++ = *c;
   }
   *rest = *c ? c + 1 : NULL;
@@ -50,8 +52,8 @@ static char find_separator(const char *line) {
   return found ? *found : ',';
 }
 
-/* A number, nan and inf as strtod knows them; true and false. */
-static bool read_number(const char *field, double *value) {
+/* Parses a number as strtod does (also nan and inf), true or false. */
+static bool parse_number(const char *field, double *value) {
   char *end;
   while (*field == ' ') field++;
   if (strcasecmp(field, "true") == 0 || strcasecmp(field, "false") == 0) {
@@ -63,7 +65,7 @@ static bool read_number(const char *field, double *value) {
   return *field && end != field && !*end;
 }
 
-static void take_row(ProgramTable *table, char *line) {
+static void emit_row(ProgramTable *table, char *line) {
   ProgramSink *sink = table->sink;
   char *names = core_text_duplicate(core_text_string(&table->header)), *name_rest = names, *rest = line;
   double value;
@@ -71,14 +73,14 @@ static void take_row(ProgramTable *table, char *line) {
   for (size_t i = 0; i < COLUMNS_MAX; i++) {
     const char *name = next_field(&name_rest, table->separator), *field = next_field(&rest, table->separator);
     if (!name || !field) break;
-    if (*name && read_number(field, &value)) program_record_add(&sink->record, name, strlen(name), value);
+    if (*name && parse_number(field, &value)) program_record_add(&sink->record, name, strlen(name), value);
   }
-  if (sink->record.count > 0) sink->take(sink->context, &sink->record);
+  if (sink->record.count > 0) sink->on_record(sink->context, &sink->record);
   else sink->damaged++;
   free(names);
 }
 
-static void take_line(void *context, const char *line, size_t length) {
+static void read_table_line(void *context, const char *line, size_t length) {
   ProgramTable *table = context;
   while (length > 0 && line[length - 1] == '\r') length--;
   if (length == 0 || (*line == '#' && table->header.length == 0)) return;
@@ -88,38 +90,39 @@ static void take_line(void *context, const char *line, size_t length) {
   if (table->header.length == 0) {
     core_text_append_bytes(&table->header, line, length);
     table->separator = find_separator(copy);
-  } else if (++table->row > table->taken) {
-    take_row(table, copy);
-    table->taken = table->row;
+  } else if (++table->row > table->emitted) {
+    emit_row(table, copy);
+    table->emitted = table->row;
   }
   free(copy);
 }
 
-/* Whether the file no longer begins with the line that it began with, or is another one. */
-static bool is_written_again(ProgramTable *table) {
+/* Whether the file was replaced or truncated, or its header has changed. */
+static bool is_rewritten(ProgramTable *table) {
   struct stat status;
   if (table->header.length == 0 || stat(table->tail.path, &status) != 0) return false;
-  const bool is_other = status.st_ino != table->inode || status.st_size < table->tail.offset;
-  FILE *file = is_other ? NULL : fopen(table->tail.path, "re");
+  const bool is_replaced = status.st_ino != table->inode || status.st_size < table->tail.offset;
+  FILE *file = is_replaced ? NULL : fopen(table->tail.path, "re");
   char *start = core_memory_zero_allocate(1, table->header.length + 1);
-  const size_t got = file ? fread(start, 1, table->header.length + 1, file) : 0;
-  const bool differs = file && (got <= table->header.length || !strchr("\r\n", start[table->header.length]) ||
-                                memcmp(start, table->header.data, table->header.length) != 0);
+  const size_t bytes_read = file ? fread(start, 1, table->header.length + 1, file) : 0;
+  const size_t length = table->header.length;
+  const bool has_new_header = file && (bytes_read <= length || !strchr("\r\n", start[length]) ||
+                                       memcmp(start, table->header.data, length) != 0);
   free(start);
   if (file) fclose(file);
-  return is_other || differs;
+  return is_replaced || has_new_header;
 }
 
 int program_table_read(ProgramTable *table, bool last, ProgramSink *sink) {
   struct stat status;
-  if (is_written_again(table)) {
+  if (is_rewritten(table)) {
     program_tail_reset(&table->tail);
     core_text_clear(&table->header);
     table->row = 0;
   }
   table->sink = sink;
   if (stat(table->tail.path, &status) == 0) table->inode = status.st_ino;
-  return program_tail_read(&table->tail, last, take_line, table);
+  return program_tail_read(&table->tail, last, read_table_line, table);
 }
 
 void program_table_close(ProgramTable **table) {

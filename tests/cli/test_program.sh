@@ -59,7 +59,7 @@ tap_run "a failure's reason is the last line of standard error" 1 "exit code 3: 
   timeout 120 sweep submit broken.ini --wait
 own silent true > silent.ini
 tap_run "a run without metrics finishes" 0 "4 finished" timeout 120 sweep submit silent.ini --wait
-tap_run "and says that it has none" 0 "finished without a metric: none was found in metrics = jsonl" sweep status silent --runs
+tap_run "and says that it has none" 0 "finished without metrics: none was found in metrics = jsonl" sweep status silent --runs
 cp train.sh ppo.sh
 own named 'sh ppo.sh {steps} {lr} {seed}' > named.ini
 tap_run "a program with the name of an algorithm" 0 "4 finished" timeout 120 sweep submit named.ini --wait

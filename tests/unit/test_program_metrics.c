@@ -35,7 +35,7 @@ static void take(void *context, const ProgramRecord *record) {
 
 static ProgramSink new_sink(void) {
   core_text_clear(&taken);
-  ProgramSink sink = {.take = take, .step_name = "step"};
+  ProgramSink sink = {.on_record = take, .step_name = "step"};
   return sink;
 }
 
