@@ -1,4 +1,4 @@
-/* Through libarchive and libsodium (archive.h). */
+/* Uses libarchive and libsodium (archive.h). */
 #include "sweep/bundle/archive.h"
 
 #include <archive.h>
@@ -14,47 +14,47 @@
 
 #include "core/memory.h"
 
-enum { PIECE = 1 << 20 };
-static const char LEVEL[] = "12"; /* of zstd: a tenth larger than the best, and ten times as fast */
+enum { BUFFER_BYTES = 1 << 20 };
+static const char LEVEL[] = "12"; /* zstd level: output 10% larger than at the best level, in a tenth of the time */
 
 struct BundleArchive {
   struct archive *writer;
   char path[CORE_PATH_MAX], partial[CORE_PATH_MAX];
-  int fd;                    /* the partial file, locked: one process writes it */
-  bool owned;                /* the lock is ours, and so is the partial file */
-  char *piece;               /* [PIECE] */
+  int fd;                    /* partial file, locked so that only one process writes it */
+  bool is_owner;             /* this process holds the lock */
+  char *buffer;              /* [BUFFER_BYTES] */
 };
 
-/* ---- sums -------------------------------------------------------------------------------------------------------- */
+/* ---- checksums --------------------------------------------------------------------------------------------------- */
 
 void bundle_archive_hash_bytes(const void *data, size_t size, char sha256[BUNDLE_SHA256]) {
-  unsigned char sum[crypto_hash_sha256_BYTES];
-  crypto_hash_sha256(sum, data, (unsigned long long)size);
-  sodium_bin2hex(sha256, BUNDLE_SHA256, sum, sizeof sum);
+  unsigned char digest[crypto_hash_sha256_BYTES];
+  crypto_hash_sha256(digest, data, (unsigned long long)size);
+  sodium_bin2hex(sha256, BUNDLE_SHA256, digest, sizeof digest);
 }
 
 int bundle_archive_hash(const char *path, char sha256[BUNDLE_SHA256], int64_t *bytes) {
-  unsigned char sum[crypto_hash_sha256_BYTES];
+  unsigned char digest[crypto_hash_sha256_BYTES];
   crypto_hash_sha256_state state;
-  char *piece = core_memory_allocate(PIECE);
+  char *buffer = core_memory_allocate(BUFFER_BYTES);
   int64_t total = 0;
-  ssize_t got = 0;
+  ssize_t length = 0;
   int fd;
   const int opened = core_files_open_reading(path, &fd);
   if (opened != CORE_OK) {
-    free(piece);
+    free(buffer);
     return opened;
   }
   crypto_hash_sha256_init(&state);
-  while ((got = read(fd, piece, PIECE)) > 0) {
-    crypto_hash_sha256_update(&state, (unsigned char *)piece, (unsigned long long)got);
-    total += got;
+  while ((length = read(fd, buffer, BUFFER_BYTES)) > 0) {
+    crypto_hash_sha256_update(&state, (unsigned char *)buffer, (unsigned long long)length);
+    total += length;
   }
-  const int code = got < 0 ? core_error_errno(CORE_FAIL, "cannot read %s", path) : CORE_OK;
+  const int code = length < 0 ? core_error_errno(CORE_FAIL, "cannot read %s", path) : CORE_OK;
   close(fd);
-  free(piece);
-  crypto_hash_sha256_final(&state, sum);
-  sodium_bin2hex(sha256, BUNDLE_SHA256, sum, sizeof sum);
+  free(buffer);
+  crypto_hash_sha256_final(&state, digest);
+  sodium_bin2hex(sha256, BUNDLE_SHA256, digest, sizeof digest);
   if (bytes) *bytes = total;
   return code;
 }
@@ -62,24 +62,24 @@ int bundle_archive_hash(const char *path, char sha256[BUNDLE_SHA256], int64_t *b
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 static int write_error(const BundleArchive *archive) {
-  const char *what = archive_error_string(archive->writer);
-  return core_error(CORE_FAIL, "cannot write %s: %s", archive->path, what ? what : "out of memory");
+  const char *problem = archive_error_string(archive->writer);
+  return core_error(CORE_FAIL, "cannot write %s: %s", archive->path, problem ? problem : "out of memory");
 }
 
-int bundle_archive_name_temporary(const char *path, const char *ending, char temporary[CORE_PATH_MAX]) {
+int bundle_archive_name_temporary(const char *path, const char *extension, char temporary[CORE_PATH_MAX]) {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-  return core_files_path(temporary, "%.*s.%s.%s", (int)(name - path), path, name, ending);
+  return core_files_path(temporary, "%.*s.%s.%s", (int)(name - path), path, name, extension);
 }
 
-/* Whether the opened file still has its name: who held the lock may have renamed or removed it since. */
+/* Whether the open file still has its name: the last holder of the lock may have renamed or removed it. */
 static bool has_name(int fd, const char *path) {
   struct stat opened, named;
   return fstat(fd, &opened) == 0 && stat(path, &named) == 0 && opened.st_dev == named.st_dev &&
          opened.st_ino == named.st_ino;
 }
 
-/* Opens and locks the partial file. What a process that was killed has left of it is overwritten. The lock is of the
- * open file, so that reading another one does not end it; where locks do not exist, there is none. */
+/* Opens and locks the partial file, and truncates what a killed process has left. Uses an open file description lock,
+ * which closing another descriptor does not release. Without support for locks there is none. */
 static int open_partial(BundleArchive *archive) {
   do {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -87,10 +87,10 @@ static int open_partial(BundleArchive *archive) {
     const int code = core_files_open(archive->partial, CORE_FILES_UPDATE, &archive->fd);
     if (code != CORE_OK) return core_error_context(code, "%s", archive->path);
     if (fcntl(archive->fd, F_OFD_SETLK, &lock) < 0 && (errno == EAGAIN || errno == EACCES))
-      return core_error(CORE_FAIL, "%s is being written by another process; wait for it, or name another --output",
+      return core_error(CORE_FAIL, "%s: another process is writing it; wait for it, or use another --output",
                         archive->path);
   } while (!has_name(archive->fd, archive->partial));
-  archive->owned = true;
+  archive->is_owner = true;
   if (ftruncate(archive->fd, 0) < 0) return core_error_errno(CORE_FAIL, "cannot write %s", archive->partial);
   return CORE_OK;
 }
@@ -106,15 +106,16 @@ static int begin(BundleArchive *archive) {
   return CORE_OK;
 }
 
-int bundle_archive_create(const char *path, BundleArchive **made) {
-  BundleArchive *archive = *made = core_memory_zero_allocate(1, sizeof *archive);
+int bundle_archive_create(const char *path, BundleArchive **out) {
+  BundleArchive *archive = core_memory_zero_allocate(1, sizeof *archive);
+  *out = archive;
   archive->fd = -1;
   int code = core_files_path(archive->path, "%s", path);
   if (code == CORE_OK) code = bundle_archive_name_temporary(path, "part", archive->partial);
-  archive->piece = core_memory_allocate(PIECE);
+  archive->buffer = core_memory_allocate(BUFFER_BYTES);
   archive->writer = archive_write_new();
   if (code == CORE_OK) code = begin(archive);
-  if (code != CORE_OK) bundle_archive_finish(made, false);
+  if (code != CORE_OK) bundle_archive_finish(out, false);
   return code;
 }
 
@@ -136,13 +137,13 @@ int bundle_archive_add_bytes(BundleArchive *archive, const char *name, const voi
 }
 
 static int copy_file(BundleArchive *archive, int fd, const char *path, int64_t size) {
-  ssize_t got;
-  while ((got = read(fd, archive->piece, PIECE)) > 0) {
-    size -= got;
-    if (size < 0 || archive_write_data(archive->writer, archive->piece, (size_t)got) != got)
+  ssize_t length;
+  while ((length = read(fd, archive->buffer, BUFFER_BYTES)) > 0) {
+    size -= length;
+    if (size < 0 || archive_write_data(archive->writer, archive->buffer, (size_t)length) != length)
       return size < 0 ? core_error(CORE_FAIL, "%s grew while it was read", path) : write_error(archive);
   }
-  if (got < 0) return core_error_errno(CORE_FAIL, "cannot read %s", path);
+  if (length < 0) return core_error_errno(CORE_FAIL, "cannot read %s", path);
   return size == 0 ? CORE_OK : core_error(CORE_FAIL, "%s shrank while it was read", path);
 }
 
@@ -160,33 +161,33 @@ int bundle_archive_add_file(BundleArchive *archive, const char *name, const char
   return code;
 }
 
-/* Brings the archive to disk under its name. */
-static int put_in_place(BundleArchive *archive) {
+/* Syncs the archive to disk and renames it to its final name. */
+static int publish(BundleArchive *archive) {
   if (archive_write_close(archive->writer) != ARCHIVE_OK) return write_error(archive);
   if (fsync(archive->fd) < 0) return core_error_errno(CORE_FAIL, "cannot write %s", archive->path);
   if (rename(archive->partial, archive->path) != 0)
-    return core_error_errno(CORE_FAIL, "cannot name the archive %s", archive->path);
+    return core_error_errno(CORE_FAIL, "cannot rename the archive to %s", archive->path);
   return CORE_OK;
 }
 
-int bundle_archive_finish(BundleArchive **given, bool keep) {
-  BundleArchive *archive = *given;
+int bundle_archive_finish(BundleArchive **out, bool keep) {
+  BundleArchive *archive = *out;
   if (!archive) return CORE_OK;
-  const int code = keep ? put_in_place(archive) : CORE_OK;
+  const int code = keep ? publish(archive) : CORE_OK;
   if (archive->writer) archive_write_free(archive->writer);
-  if (archive->owned && (!keep || code != CORE_OK)) unlink(archive->partial);
-  if (archive->fd >= 0) close(archive->fd); /* only now: it ends the lock */
-  free(archive->piece);
+  if (archive->is_owner && (!keep || code != CORE_OK)) unlink(archive->partial);
+  if (archive->fd >= 0) close(archive->fd); /* releases the lock */
+  free(archive->buffer);
   free(archive);
-  *given = NULL;
+  *out = NULL;
   return code;
 }
 
 /* ---- unpacking --------------------------------------------------------------------------------------------------- */
 
 static int read_error(struct archive *reader, const char *path) {
-  const char *what = archive_error_string(reader);
-  return core_error(CORE_FAIL, "cannot unpack %s: %s", path, what ? what : "it is damaged");
+  const char *problem = archive_error_string(reader);
+  return core_error(CORE_FAIL, "cannot unpack %s: %s", path, problem ? problem : "it is damaged");
 }
 
 bool bundle_archive_is_safe_name(const char *name) {
@@ -200,7 +201,7 @@ bool bundle_archive_is_safe_name(const char *name) {
   return true;
 }
 
-static int make_folder_of(char *path) {
+static int make_parent_directory(char *path) {
   char *slash = strrchr(path, '/');
   *slash = '\0';
   const int code = core_files_make_directories(path);
@@ -208,10 +209,10 @@ static int make_folder_of(char *path) {
   return code;
 }
 
-/* An archive that is read. */
+/* An archive that is being read. */
 typedef struct Unpacking {
   struct archive *reader;
-  const char *path, *folder;
+  const char *path, *directory;
   bool (*is_known)(const char *name);
   CoreText *names;
 } Unpacking;
@@ -221,17 +222,17 @@ static int unpack_member(const Unpacking *unpacking, struct archive_entry *entry
   const char *name = archive_entry_pathname(entry);
   char target[CORE_PATH_MAX];
   int fd;
-  if (archive_entry_filetype(entry) == AE_IFDIR) return CORE_OK; /* those of its files are made with them */
+  if (archive_entry_filetype(entry) == AE_IFDIR) return CORE_OK; /* created with its files */
   if (!name || archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry) ||
       !bundle_archive_is_safe_name(name))
-    return core_error(CORE_FAIL, "%s: its member %.200s is no plain file inside of it; it and the rest are left out",
-                      path, name ? name : "without a name");
+    return core_error(CORE_FAIL, "%s: member %.200s is not a regular file inside the directory; it and the rest were "
+                      "skipped", path, name ? name : "without a name");
   if (!unpacking->is_known(name))
-    return core_error(CORE_FAIL, "%s: sweep bundle writes no member %.200s; it and the rest are left out, and nothing "
-                      "of the archive should be relied on", path, name);
+    return core_error(CORE_FAIL, "%s: sweep bundle does not write a member %.200s; it and the rest were skipped: do "
+                      "not trust the archive", path, name);
   core_text_appendf(unpacking->names, "%s\n", name);
-  TRY(core_files_path(target, "%s/%s", unpacking->folder, name));
-  TRY(make_folder_of(target));
+  TRY(core_files_path(target, "%s/%s", unpacking->directory, name));
+  TRY(make_parent_directory(target));
   TRY(core_files_open(target, CORE_FILES_NEW, &fd));
   int code = archive_read_data_into_fd(unpacking->reader, fd) == ARCHIVE_OK ? CORE_OK
                                                                            : read_error(unpacking->reader, path);
@@ -245,26 +246,28 @@ static int unpack_all(const Unpacking *unpacking) {
   struct archive_entry *entry;
   int status;
   if (archive_read_support_filter_zstd(reader) != ARCHIVE_OK || archive_read_support_format_tar(reader) != ARCHIVE_OK ||
-      archive_read_open_filename(reader, path, PIECE) != ARCHIVE_OK)
+      archive_read_open_filename(reader, path, BUFFER_BYTES) != ARCHIVE_OK)
     return read_error(reader, path);
   while ((status = archive_read_next_header(reader, &entry)) == ARCHIVE_OK)
     TRY(unpack_member(unpacking, entry));
   return status == ARCHIVE_EOF ? CORE_OK : read_error(reader, path);
 }
 
-static int check_empty(const char *folder) {
+static int check_empty(const char *directory) {
   char **names;
   size_t count;
-  TRY(core_files_make_directories(folder));
-  TRY(core_files_list(folder, &names, &count));
+  TRY(core_files_make_directories(directory));
+  TRY(core_files_list(directory, &names, &count));
   for (size_t i = 0; i < count; i++) free(names[i]);
   free(names);
-  return count == 0 ? CORE_OK : core_error(CORE_USAGE, "%s is not empty; name a folder that is, or a new one", folder);
+  return count == 0 ? CORE_OK : core_error(CORE_USAGE, "%s is not empty; use an empty or new directory", directory);
 }
 
-int bundle_archive_unpack(const char *path, const char *folder, bool (*is_known)(const char *name), CoreText *names) {
-  TRY(check_empty(folder));
-  const Unpacking unpacking = {archive_read_new(), path, folder, is_known, names};
+int bundle_archive_unpack(const char *path, const char *directory, bool (*is_known)(const char *name),
+                          CoreText *names) {
+  TRY(check_empty(directory));
+  const Unpacking unpacking = {
+    .reader = archive_read_new(), .path = path, .directory = directory, .is_known = is_known, .names = names};
   const int code = unpacking.reader ? unpack_all(&unpacking) : core_error(CORE_FAIL, "out of memory");
   if (unpacking.reader) archive_read_free(unpacking.reader);
   return code;

@@ -1,36 +1,39 @@
-/* Archives, `.tar.zst`: written so that the same members give the same bytes, and unpacked without trust in their
- * names. The only user of libarchive. */
+/* Reads and writes `.tar.zst` archives. Equal members give equal bytes, and member names are not trusted. The only
+ * user of libarchive. */
 #ifndef SWEEP_BUNDLE_ARCHIVE_H
 #define SWEEP_BUNDLE_ARCHIVE_H
 #include "core/files.h"
 
 enum { BUNDLE_SHA256 = 65 }; /* hex digits and NUL */
 
-/* The SHA-256 of a file, as `sha256sum` prints it; *bytes (may be NULL) its size. CORE_FAIL: it cannot be read. */
+/* Computes the SHA-256 of a file in hex digits, as sha256sum prints it. *bytes: its size; may be NULL. CORE_FAIL: it
+ * cannot be read. */
 int bundle_archive_hash(const char *path, char sha256[BUNDLE_SHA256], int64_t *bytes);
 
-/* The same of bytes. */
+/* Computes the SHA-256 of `size` bytes. */
 void bundle_archive_hash_bytes(const void *data, size_t size, char sha256[BUNDLE_SHA256]);
-/* A member's name that cannot lead out of a folder: no part is "." or "..", and it does not begin with '/'. */
+/* Whether a member with this name stays inside its directory: no part is "." or "..", and it does not start with
+ * '/'. */
 bool bundle_archive_is_safe_name(const char *name);
 
 typedef struct BundleArchive BundleArchive;
 
-/* Names a file of the same folder that is there only while the archive is written: ".NAME.ending". */
-int bundle_archive_name_temporary(const char *path, const char *ending, char temporary[CORE_PATH_MAX]);
-/* Begins an archive at `path`, written as a temporary file ("part") until bundle_archive_finish: a file of that name
- * stays until then. What an interrupted process has left is overwritten. CORE_FAIL: it cannot be written, or another
- * process writes it. */
+/* Returns the name of a temporary file in the same directory: ".NAME.extension". */
+int bundle_archive_name_temporary(const char *path, const char *extension, char temporary[CORE_PATH_MAX]);
+/* Creates an archive, as a temporary file ("part") that bundle_archive_finish renames to `path`. Overwrites what an
+ * interrupted process has left. CORE_FAIL: it cannot be written, or another process is writing it. */
 int bundle_archive_create(const char *path, BundleArchive **archive);
-/* Adds a file's bytes, or these, as `name`; its folders are implied. Owner, mode and time of all members are alike. */
+/* Add a file, or bytes, as member `name`; its directories are implied. All members have the same owner, mode and
+ * time. */
 int bundle_archive_add_file(BundleArchive *archive, const char *name, const char *path);
 int bundle_archive_add_bytes(BundleArchive *archive, const char *name, const void *data, size_t size);
-/* Puts it in its place. Frees *archive in any case; `keep` false: nothing is left of it. */
+/* Completes the archive, or with keep = false deletes it. Frees *archive in any case. */
 int bundle_archive_finish(BundleArchive **archive, bool keep);
 
-/* Unpacks into `folder`, which is made and must be empty, and appends the members' names to `names`, a line each.
- * CORE_USAGE: it is not empty. CORE_FAIL: no such archive, a damaged one, or one with a member that is no plain file,
- * whose name leads out of the folder, or that `is_known` refuses; what was unpacked before stays. */
-int bundle_archive_unpack(const char *path, const char *folder, bool (*is_known)(const char *name), CoreText *names);
+/* Unpacks into a directory, which is created and must be empty, and appends the members' names to `names`, a line each.
+ * CORE_USAGE: it is not empty. CORE_FAIL: the archive is absent or damaged, or has a member that is not a regular file,
+ * has an unsafe name, or that `is_known` rejects; members unpacked before stay. */
+int bundle_archive_unpack(const char *path, const char *directory, bool (*is_known)(const char *name),
+                          CoreText *names);
 
 #endif

@@ -1,11 +1,12 @@
-/* `sweep bundle` and `sweep unbundle`: sweeps as one file that a paper can attach. It is a workspace of its own:
+/* `sweep bundle` and `sweep unbundle`: packs sweeps into one file, e.g. as an attachment of a paper. It is a separate
+ * workspace:
  *
- *   SHA256SUMS              of all the others, as sha256sum prints them
- *   results.db              rows of these sweeps alone
- *   sweeps/<name>/...       sweep.ini, manifest.tsv, and what searches have proposed
- *   checkpoints.tsv         which checkpoints there were, and their SHA-256; they stay where they are
+ *   SHA256SUMS              checksums of all other members, as sha256sum prints them
+ *   results.db              rows of these sweeps only
+ *   sweeps/<name>/...       sweep.ini, manifest.tsv, and the trials that searches have proposed
+ *   checkpoints.tsv         list of the checkpoints and their SHA-256, without the checkpoints themselves
  *
- * The same results give the same bytes. */
+ * Equal results give equal bytes. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,18 +27,18 @@ static const char SUMS[] = "SHA256SUMS", DATABASE[] = "results.db", CHECKPOINTS[
 
 typedef struct BundleOptions { SweepCommon common; const char *output; bool json; } BundleOptions;
 
-/* What is being put together. */
+/* A bundle under construction. */
 typedef struct Bundle {
   const BundleOptions *options;
-  char output[CORE_PATH_MAX], database[CORE_PATH_MAX]; /* the archive; the extracted database beside it */
-  char (*names)[SWEEP_NAME];                           /* [count] sorted, each once */
+  char output[CORE_PATH_MAX], database[CORE_PATH_MAX]; /* the archive; the extracted database in its directory */
+  char (*names)[SWEEP_NAME];                           /* [count] sweeps, sorted and unique */
   size_t count;
   CoreText sums, checkpoints;
   int64_t runs, checkpoint_count;
   BundleArchive *archive;
 } Bundle;
 
-/* ---- what belongs to it ------------------------------------------------------------------------------------------ */
+/* ---- the database ------------------------------------------------------------------------------------------------ */
 
 static int compare_names(const void *a, const void *b) { return strcmp(a, b); }
 
@@ -51,20 +52,20 @@ static int read_names(Bundle *bundle, const char **operands, size_t count) {
   return CORE_OK;
 }
 
-/* --output, else NAME.tar.zst here. */
+/* Sets the archive's path: --output, otherwise NAME.tar.zst in the current directory. */
 static int name_output(Bundle *bundle) {
   if (bundle->options->output) TRY(core_files_path(bundle->output, "%s", bundle->options->output));
   else TRY(core_files_path(bundle->output, "%s.tar.zst", bundle->names[0]));
   return bundle_archive_name_temporary(bundle->output, "db", bundle->database);
 }
 
-/* Removes the extracted database and the files that SQLite adds to it, also those of a process that was killed. -1 with
- * errno. */
+/* Deletes the extracted database and SQLite's files next to it, also those of a killed process. Returns -1 with errno
+ * after an error. */
 static int unlink_database(const Bundle *bundle) {
-  static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
+  static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
   char path[CORE_PATH_MAX + 16];
-  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-    snprintf(path, sizeof path, "%s%s", bundle->database, endings[i]);
+  for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+    snprintf(path, sizeof path, "%s%s", bundle->database, suffixes[i]);
     if (unlink(path) != 0 && errno != ENOENT) return -1;
   }
   return 0;
@@ -91,31 +92,33 @@ static int extract(const Bundle *bundle) {
 
 /* ---- members ----------------------------------------------------------------------------------------------------- */
 
-static int note_sum(Bundle *bundle, const char *name, const char *path) {
+/* Appends the checksum of a file. */
+static int add_file_sum(Bundle *bundle, const char *name, const char *path) {
   char sum[BUNDLE_SHA256];
   TRY(bundle_archive_hash(path, sum, NULL));
   core_text_appendf(&bundle->sums, "%s  %s\n", sum, name);
   return CORE_OK;
 }
 
+/* Whether a file of a sweep's directory belongs to the bundle. */
 static bool is_member(const char *file) {
-  static const char proposals[] = "search.", ending[] = ".tsv";
+  static const char prefix[] = "search.", extension[] = ".tsv";
   const size_t length = strlen(file);
   return strcmp(file, "sweep.ini") == 0 || strcmp(file, "manifest.tsv") == 0 ||
-         (strncmp(file, proposals, sizeof proposals - 1) == 0 && length > sizeof ending &&
-          strcmp(file + length - (sizeof ending - 1), ending) == 0);
+         (strncmp(file, prefix, sizeof prefix - 1) == 0 && length > sizeof extension &&
+          strcmp(file + length - (sizeof extension - 1), extension) == 0);
 }
 
-/* Calls `visit` with each file of a sweep that belongs to the bundle: its name there and its path here. */
+/* Calls `visit` with each file of a sweep that belongs to the bundle: its member name and its path. */
 static int visit_files(Bundle *bundle, const char *name, int (*visit)(Bundle *, const char *, const char *)) {
-  char folder[CORE_PATH_MAX], path[CORE_PATH_MAX], member[CORE_PATH_MAX], **files;
+  char directory[CORE_PATH_MAX], path[CORE_PATH_MAX], member[CORE_PATH_MAX], **files;
   size_t count;
-  TRY(store_path_sweep(bundle->options->common.root, name, NULL, folder));
-  TRY(core_files_list(folder, &files, &count));
+  TRY(store_path_sweep(bundle->options->common.root, name, NULL, directory));
+  TRY(core_files_list(directory, &files, &count));
   int code = CORE_OK;
   for (size_t i = 0; i < count; i++) {
     if (code == CORE_OK && is_member(files[i])) {
-      code = core_files_path(path, "%s/%s", folder, files[i]);
+      code = core_files_path(path, "%s/%s", directory, files[i]);
       if (code == CORE_OK) code = core_files_path(member, "sweeps/%s/%s", name, files[i]);
       if (code == CORE_OK) code = visit(bundle, member, path);
     }
@@ -125,18 +128,18 @@ static int visit_files(Bundle *bundle, const char *name, int (*visit)(Bundle *, 
   return code;
 }
 
-static int note_checkpoints(Bundle *bundle, const char *id) {
-  char folder[CORE_PATH_MAX], path[CORE_PATH_MAX], sum[BUNDLE_SHA256], **names;
+static int add_checkpoint_sums(Bundle *bundle, const char *id) {
+  char directory[CORE_PATH_MAX], path[CORE_PATH_MAX], sum[BUNDLE_SHA256], **names;
   size_t count;
   int64_t bytes;
   int code = CORE_OK;
-  TRY(store_path_run(bundle->options->common.root, id, "ckpt", folder));
-  if (!core_files_exists(folder)) return CORE_OK;
-  TRY(core_files_list(folder, &names, &count));
+  TRY(store_path_run(bundle->options->common.root, id, "ckpt", directory));
+  if (!core_files_exists(directory)) return CORE_OK;
+  TRY(core_files_list(directory, &names, &count));
   for (size_t i = 0; i < count; i++) {
-    const char *ending = strrchr(names[i], '.');
-    if (code == CORE_OK && ending && strcmp(ending, ".ckpt") == 0) {
-      code = core_files_path(path, "%s/%s", folder, names[i]);
+    const char *extension = strrchr(names[i], '.');
+    if (code == CORE_OK && extension && strcmp(extension, ".ckpt") == 0) {
+      code = core_files_path(path, "%s/%s", directory, names[i]);
       if (code == CORE_OK) code = bundle_archive_hash(path, sum, &bytes);
       core_text_appendf(&bundle->checkpoints, "%s\t%s\t%lld\t%s\n", id, names[i], (long long)bytes, sum);
       bundle->checkpoint_count++;
@@ -147,13 +150,13 @@ static int note_checkpoints(Bundle *bundle, const char *id) {
   return code;
 }
 
-static int note_sweep(Bundle *bundle, const char *name) {
+static int add_sweep_sums(Bundle *bundle, const char *name) {
   const char *root = bundle->options->common.root;
   SweepManifest manifest;
-  TRY(visit_files(bundle, name, note_sum));
+  TRY(visit_files(bundle, name, add_file_sum));
   TRY(sweep_manifest_read(root, name, &manifest));
   int code = CORE_OK;
-  for (size_t i = 0; i < manifest.count && code == CORE_OK; i++) code = note_checkpoints(bundle, manifest.ids[i]);
+  for (size_t i = 0; i < manifest.count && code == CORE_OK; i++) code = add_checkpoint_sums(bundle, manifest.ids[i]);
   bundle->runs += (int64_t)manifest.count;
   sweep_manifest_free(&manifest);
   return code;
@@ -173,8 +176,8 @@ static int add_all(Bundle *bundle) {
   return CORE_OK;
 }
 
-/* The sum of text that is a member itself. */
-static void note_text(Bundle *bundle, const char *name, const CoreText *text) {
+/* Appends the checksum of a member that is in memory. */
+static void add_text_sum(Bundle *bundle, const char *name, const CoreText *text) {
   char sum[BUNDLE_SHA256];
   bundle_archive_hash_bytes(core_text_string(text), text->length, sum);
   core_text_appendf(&bundle->sums, "%s  %s\n", sum, name);
@@ -184,27 +187,27 @@ static int fill(Bundle *bundle) {
   core_text_append(&bundle->checkpoints, "run\tfile\tbytes\tsha256\n");
   TRY(remove_database(bundle));
   TRY(extract(bundle));
-  for (size_t i = 0; i < bundle->count; i++) TRY(note_sweep(bundle, bundle->names[i]));
-  TRY(note_sum(bundle, DATABASE, bundle->database));
-  note_text(bundle, CHECKPOINTS, &bundle->checkpoints);
+  for (size_t i = 0; i < bundle->count; i++) TRY(add_sweep_sums(bundle, bundle->names[i]));
+  TRY(add_file_sum(bundle, DATABASE, bundle->database));
+  add_text_sum(bundle, CHECKPOINTS, &bundle->checkpoints);
   return add_all(bundle);
 }
 
-/* Creates the archive first: its lock is on the temporary database, too. */
+/* Creates the archive first, since its lock also protects the temporary database. */
 static int write_bundle(Bundle *bundle) {
   BundleArchive *archive;
   TRY(bundle_archive_create(bundle->output, &archive));
   bundle->archive = archive;
   int code = fill(bundle);
   if (code == CORE_OK) code = remove_database(bundle);
-  else (void)unlink_database(bundle); /* the message stands */
+  else (void)unlink_database(bundle); /* keeps the error message */
   const int finished = bundle_archive_finish(&bundle->archive, code == CORE_OK);
   return code != CORE_OK ? code : finished;
 }
 
 /* ---- the commands ------------------------------------------------------------------------------------------------ */
 
-static int tell(const Bundle *bundle) {
+static int report(const Bundle *bundle) {
   char sum[BUNDLE_SHA256], bytes_text[32];
   int64_t bytes;
   TRY(bundle_archive_hash(bundle->output, sum, &bytes));
@@ -218,14 +221,14 @@ static int tell(const Bundle *bundle) {
   return CORE_OK;
 }
 
-static int bundle_sweeps(void *given, const char **operands, size_t count) {
-  BundleOptions *options = given;
+static int bundle_sweeps(void *context, const char **operands, size_t count) {
+  BundleOptions *options = context;
   Bundle bundle = {.options = options};
   TRY(sweep_common_open(&options->common));
   int code = read_names(&bundle, operands, count);
   if (code == CORE_OK) code = name_output(&bundle);
   if (code == CORE_OK) code = write_bundle(&bundle);
-  if (code == CORE_OK) code = tell(&bundle);
+  if (code == CORE_OK) code = report(&bundle);
   core_text_free(&bundle.sums);
   core_text_free(&bundle.checkpoints);
   free(bundle.names);
@@ -235,126 +238,126 @@ static int bundle_sweeps(void *given, const char **operands, size_t count) {
 int sweep_bundle(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "sweep bundle NAME... [options]",
-    .about = "Writes sweeps as one file, NAME.tar.zst, that others can check and look at: their experiment files, a "
-             "results.db of them alone, and the checksums of their checkpoints. The same results give the same bytes. "
-             "sweep unbundle unpacks it; so do tar and sha256sum -c.",
+    .about = "Packs sweeps into one file, NAME.tar.zst, that others can verify and analyze: their experiment files, a "
+             "results.db with only their rows, and the checksums of their checkpoints. Equal results give equal bytes. "
+             "Unpack it with sweep unbundle, or with tar and sha256sum -c.",
     .least = 1, .most = SIZE_MAX};
-  BundleOptions given = {0};
+  BundleOptions parsed = {0};
   const CoreOption options[] = {
-    SWEEP_OPTION_ROOT(given.common),
-    {"output", 'o', CORE_OPTION_TEXT, &given.output, "FILE", "write this file (default: NAME.tar.zst)"},
-    {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print size and checksum as JSON"},
+    SWEEP_OPTION_ROOT(parsed.common),
+    {"output", 'o', CORE_OPTION_TEXT, &parsed.output, "FILE", "write this file (default: NAME.tar.zst)"},
+    {"json", 0, CORE_OPTION_FLAG, &parsed.json, NULL, "print size and checksum as JSON"},
     {0}};
-  return core_options_answer(&manual, options, argc, argv, bundle_sweeps, &given);
+  return core_options_answer(&manual, options, argc, argv, bundle_sweeps, &parsed);
 }
 
-/* ---- the way back ------------------------------------------------------------------------------------------------ */
+/* ---- unbundle ---------------------------------------------------------------------------------------------------- */
 
-/* "<sha256>  <name>\n": checks one member, and counts it. */
-static int check_line(const char *folder, char *line, size_t *checked) {
+/* Checks the member of a line "<sha256>  <name>", and counts it. */
+static int check_line(const char *directory, char *line, size_t *checked) {
   char path[CORE_PATH_MAX], sum[BUNDLE_SHA256];
   const size_t digits = BUNDLE_SHA256 - 1;
   if (strlen(line) < digits + 3 || strncmp(line + digits, "  ", 2) != 0 ||
       !bundle_archive_is_safe_name(line + digits + 2))
-    return core_error(CORE_FAIL, "%s has a line that is no checksum: %.100s", SUMS, line);
-  TRY(core_files_path(path, "%s/%s", folder, line + digits + 2));
+    return core_error(CORE_FAIL, "%s: '%.100s' is not a checksum and a name", SUMS, line);
+  TRY(core_files_path(path, "%s/%s", directory, line + digits + 2));
   TRY(bundle_archive_hash(path, sum, NULL));
   if (strncmp(sum, line, digits) != 0)
-    return core_error(CORE_FAIL, "%s is not what was bundled: its SHA-256 is %s", line + digits + 2, sum);
+    return core_error(CORE_FAIL, "%s differs from the bundled file: its SHA-256 is %s", line + digits + 2, sum);
   (*checked)++;
   return CORE_OK;
 }
 
-static int check_sums(const char *folder, size_t *checked) {
+static int check_sums(const char *directory, size_t *checked) {
   char path[CORE_PATH_MAX], *text, *rest;
   size_t size;
-  TRY(core_files_path(path, "%s/%s", folder, SUMS));
+  TRY(core_files_path(path, "%s/%s", directory, SUMS));
   TRY(core_files_read(path, 0, &text, &size));
   int code = CORE_OK;
   for (char *line = strtok_r(text, "\n", &rest); line && code == CORE_OK; line = strtok_r(NULL, "\n", &rest))
-    code = check_line(folder, line, checked);
+    code = check_line(directory, line, checked);
   free(text);
-  if (code == CORE_OK && *checked == 0) code = core_error(CORE_FAIL, "%s names no file", SUMS);
+  if (code == CORE_OK && *checked == 0) code = core_error(CORE_FAIL, "%s lists no files", SUMS);
   return code;
 }
 
-/* What write_bundle writes: other files would mean something in the workspace that the folder is, as results.db-wal
- * or code beside an experiment. */
+/* Whether write_bundle writes a member of this name. Any other file could change the meaning of the workspace, e.g.
+ * results.db-wal, or code next to an experiment. */
 static bool is_known(const char *name) {
   static const char sweeps[] = "sweeps/";
   char sweep[SWEEP_NAME];
   if (strcmp(name, SUMS) == 0 || strcmp(name, DATABASE) == 0 || strcmp(name, CHECKPOINTS) == 0) return true;
   if (strncmp(name, sweeps, sizeof sweeps - 1) != 0) return false;
-  const char *at = name + sizeof sweeps - 1, *slash = strchr(at, '/');
-  if (!slash || (size_t)(slash - at) >= sizeof sweep || strchr(slash + 1, '/')) return false;
-  snprintf(sweep, sizeof sweep, "%.*s", (int)(slash - at), at);
-  const bool named = core_text_check_name(sweep, "sweep") == CORE_OK;
+  const char *start = name + sizeof sweeps - 1, *slash = strchr(start, '/');
+  if (!slash || (size_t)(slash - start) >= sizeof sweep || strchr(slash + 1, '/')) return false;
+  snprintf(sweep, sizeof sweep, "%.*s", (int)(slash - start), start);
+  const bool is_valid_name = core_text_check_name(sweep, "sweep") == CORE_OK;
   core_error_clear();
-  return named && is_member(slash + 1);
+  return is_valid_name && is_member(slash + 1);
 }
 
-/* Is each member in the list of sums? */
-static int check_listed(const char *folder, char *names) {
+/* Checks that every member has a checksum. */
+static int check_listed(const char *directory, char *names) {
   char path[CORE_PATH_MAX], *sums, *rest;
   size_t size;
   CoreText line = {0};
-  TRY(core_files_path(path, "%s/%s", folder, SUMS));
+  TRY(core_files_path(path, "%s/%s", directory, SUMS));
   TRY(core_files_read(path, 0, &sums, &size));
   int code = CORE_OK;
   for (char *name = strtok_r(names, "\n", &rest); name && code == CORE_OK; name = strtok_r(NULL, "\n", &rest)) {
     core_text_clear(&line);
     core_text_appendf(&line, "  %s\n", name);
     if (strcmp(name, SUMS) != 0 && !strstr(sums, line.data))
-      code = core_error(CORE_FAIL, "%s does not list %.200s; nothing of the archive should be relied on", SUMS, name);
+      code = core_error(CORE_FAIL, "%s does not list %.200s; do not trust the archive", SUMS, name);
   }
   core_text_free(&line);
   free(sums);
   return code;
 }
 
-static const char STAGING[] = ".unbundling"; /* a folder that is there only while members are unpacked and checked */
+static const char STAGING[] = ".unbundling"; /* directory for members until they are verified */
 
 static bool is_top_member(const char *name) {
   return strcmp(name, SUMS) == 0 || strcmp(name, DATABASE) == 0 || strcmp(name, CHECKPOINTS) == 0 ||
          strcmp(name, "sweeps") == 0;
 }
 
-/* Empties the folder of what an interrupted call has left in it. CORE_USAGE: there is something else. */
-static int clear_folder(const char *folder, char *const *names, size_t count) {
+/* Deletes what an interrupted call has left in the directory. CORE_USAGE: it contains other files. */
+static int clear_directory(const char *directory, char *const *names, size_t count) {
   char path[CORE_PATH_MAX];
   size_t others = 0;
   bool is_interrupted = false;
   for (size_t i = 0; i < count; i++) is_interrupted |= strcmp(names[i], STAGING) == 0;
   for (size_t i = 0; i < count; i++)
     others += strcmp(names[i], STAGING) != 0 && !(is_interrupted && is_top_member(names[i]));
-  if (others > 0) return core_error(CORE_USAGE, "%s is not empty; name a folder that is, or a new one", folder);
-  for (size_t i = count; i-- > 0;) { /* the staging folder last, as names are sorted: this may be interrupted, too */
-    TRY(core_files_path(path, "%s/%s", folder, names[i]));
+  if (others > 0) return core_error(CORE_USAGE, "%s is not empty; use an empty or new directory", directory);
+  for (size_t i = count; i-- > 0;) { /* the staging directory last, as names are sorted: this may be interrupted */
+    TRY(core_files_path(path, "%s/%s", directory, names[i]));
     TRY(core_files_remove_tree(path));
   }
   return CORE_OK;
 }
 
-static int prepare(const char *folder) {
+static int prepare(const char *directory) {
   char **names;
   size_t count;
-  TRY(core_files_make_directories(folder));
-  TRY(core_files_list(folder, &names, &count));
-  const int code = clear_folder(folder, names, count);
+  TRY(core_files_make_directories(directory));
+  TRY(core_files_list(directory, &names, &count));
+  const int code = clear_directory(directory, names, count);
   for (size_t i = 0; i < count; i++) free(names[i]);
   free(names);
   return code;
 }
 
-/* Gives what was unpacked and checked its place. */
-static int move_members(const char *staging, const char *folder) {
+/* Moves verified members to their final place. */
+static int move_members(const char *staging, const char *directory) {
   char **names, from[CORE_PATH_MAX], to[CORE_PATH_MAX];
   size_t count;
   int code = CORE_OK;
   TRY(core_files_list(staging, &names, &count));
   for (size_t i = 0; i < count; i++) {
     if (code == CORE_OK) code = core_files_path(from, "%s/%s", staging, names[i]);
-    if (code == CORE_OK) code = core_files_path(to, "%s/%s", folder, names[i]);
+    if (code == CORE_OK) code = core_files_path(to, "%s/%s", directory, names[i]);
     if (code == CORE_OK && rename(from, to) != 0) code = core_error_errno(CORE_FAIL, "cannot write %s", to);
     free(names[i]);
   }
@@ -362,46 +365,45 @@ static int move_members(const char *staging, const char *folder) {
   return code;
 }
 
-/* Unpacks and checks all members before any of them has its place. */
-static int unpack(const char *archive, const char *folder, size_t *checked) {
+/* Unpacks and verifies all members before moving any of them to its final place. */
+static int unpack(const char *archive, const char *directory, size_t *checked) {
   char staging[CORE_PATH_MAX];
   CoreText names = {0};
-  TRY(prepare(folder));
-  TRY(core_files_path(staging, "%s/%s", folder, STAGING));
+  TRY(prepare(directory));
+  TRY(core_files_path(staging, "%s/%s", directory, STAGING));
   int code = bundle_archive_unpack(archive, staging, is_known, &names);
   if (code == CORE_OK) code = check_sums(staging, checked);
   if (code == CORE_OK) code = check_listed(staging, names.data);
-  if (code == CORE_OK) code = move_members(staging, folder);
+  if (code == CORE_OK) code = move_members(staging, directory);
   core_text_free(&names);
   if (code == CORE_OK) return core_files_remove_tree(staging);
-  (void)prepare(folder); /* members that have their place go, too */
+  (void)prepare(directory); /* deletes members that were moved already, too */
   return code;
 }
 
 typedef struct UnbundleOptions { bool json; } UnbundleOptions;
 
-static int unbundle(void *given, const char **operands, size_t count) {
-  const UnbundleOptions *options = given;
-  const char *folder = operands[1];
+static int unbundle(void *context, const char **operands, size_t count) {
+  const UnbundleOptions *options = context;
+  const char *directory = operands[1];
   size_t checked = 0;
   (void)count;
-  TRY(unpack(operands[0], folder, &checked));
+  TRY(unpack(operands[0], directory, &checked));
   if (options->json)
-    core_json_print(json_pack("{s:s, s:I, s:b}", "directory", folder, "files", (json_int_t)checked, "verified", 1));
+    core_json_print(json_pack("{s:s, s:I, s:b}", "directory", directory, "files", (json_int_t)checked, "verified", 1));
   else
-    printf("%s: %zu files, all as they were bundled; look with: analyze report %s/%s\n", folder, checked, folder,
-           DATABASE);
+    printf("%s: %zu files verified; to see them: analyze report %s/%s\n", directory, checked, directory, DATABASE);
   return CORE_OK;
 }
 
 int sweep_unbundle(int argc, char **argv) {
   static const CoreManual manual = {
-    .usage = "sweep unbundle FILE FOLDER [options]",
-    .about = "Unpacks what sweep bundle wrote into a new or empty folder and checks each file against the checksums "
-             "inside; a member that sweep bundle does not write is refused. The folder is a workspace to look at: "
-             "analyze and sweep status take it.",
+    .usage = "sweep unbundle FILE DIR [options]",
+    .about = "Unpacks a file of sweep bundle into a new or empty directory and verifies each member by its checksum; "
+             "members that sweep bundle does not write are rejected. The directory is a workspace for analyze and "
+             "sweep status.",
     .least = 2, .most = 2};
-  UnbundleOptions given = {0};
-  const CoreOption options[] = {{"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print JSON"}, {0}};
-  return core_options_answer(&manual, options, argc, argv, unbundle, &given);
+  UnbundleOptions parsed = {0};
+  const CoreOption options[] = {{"json", 0, CORE_OPTION_FLAG, &parsed.json, NULL, "print JSON"}, {0}};
+  return core_options_answer(&manual, options, argc, argv, unbundle, &parsed);
 }

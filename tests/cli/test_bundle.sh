@@ -43,7 +43,7 @@ tap_result "the same results are the same bytes" $?
 tap_result "its sum is sha256sum's" $?
 ls | grep -q '\.db$'; [ $? -ne 0 ]; tap_result "nothing else is left behind" $? "$(ls)"
 
-tap_run "it is unpacked" 0 "4 files, all as they were bundled" sweep unbundle mine.tar.zst out
+tap_run "it is unpacked" 0 "4 files verified" sweep unbundle mine.tar.zst out
 tap_check "what people said of it comes along, what they said of others does not" \
   "$(said=$(tool sql out/results.db "SELECT subject, name, value FROM annotation"); [ "$said" = "sweep|mine|paper" ] || echo "$said")"
 (cd out && sha256sum -c --quiet SHA256SUMS) >sums 2>&1; tap_result "sha256sum -c finds them as they were" $? "$(cat sums)"
@@ -78,11 +78,11 @@ pack() { tar --sort=name --mtime=@0 -c "$@" | zstd -q; }
 if command -v zstd >/dev/null; then
   mkdir changed && sweep unbundle mine.tar.zst changed >/dev/null && echo "# more" >>changed/sweeps/mine/sweep.ini
   (cd changed && pack *) >changed.tar.zst
-  tap_expect "a changed file is named" 1 "sweeps/mine/sweep.ini is not what was bundled" sweep unbundle changed.tar.zst new4
+  tap_expect "a changed file is named" 1 "sweeps/mine/sweep.ini differs from the bundled file" sweep unbundle changed.tar.zst new4
   touch escape; pack -P --transform='s|escape|../escaped|' escape >up.tar.zst
-  tap_expect "a name that leads out" 1 "../escaped is no plain file inside" sweep unbundle up.tar.zst new5
+  tap_expect "a name that leads out" 1 "../escaped is not a regular file inside" sweep unbundle up.tar.zst new5
   ln -s /etc/passwd link; pack link >link.tar.zst
-  tap_expect "a link" 1 "link is no plain file" sweep unbundle link.tar.zst new6
+  tap_expect "a link" 1 "link is not a regular file" sweep unbundle link.tar.zst new6
   [ ! -e escaped ]; tap_result "nothing came out of the folder" $?
 else tap_skip "changed archives" "no program zstd"; fi
 tap_expect "a place that cannot be written" 1 "/nowhere/x.tar.zst" sweep bundle mine --root "$root" -o /nowhere/x.tar.zst

@@ -211,7 +211,7 @@ plant() { # NAME FILE: a bundle with one more member, listed and hashed as the o
 }
 for name in trusted walk.py results.so runs/ab/abcdef0123456789/config.ini results.db-wal sweeps/walk/queued sweeps/walk/kept annotations/sweep-walk.json; do
   plant "$name" "$study/walk.py"
-  tap_run "a bundle with a member $name is refused" 1 "sweep bundle writes no member $name" sweep unbundle "$tap_dir/planted.tar.zst" "$tap_dir/out"
+  tap_run "a bundle with a member $name is refused" 1 "sweep bundle does not write a member $name" sweep unbundle "$tap_dir/planted.tar.zst" "$tap_dir/out"
   tap_result "and $name is not there" "$([ ! -e "$tap_dir/out/$name" ]; echo $?)"
 done
 tap_done
