@@ -1,5 +1,5 @@
-/* The workspace and the programs, looked at from here. Everything is tried, not looked up: a lock is taken and asked
- * for by another process, a file is written and its time compared. */
+/* Checks the workspace and the programs from this machine, by experiment: takes a lock and requests it from another
+ * process, writes a file and compares its time (checkup.h). */
 #include "sweep/doctor/checkup.h"
 
 #include <errno.h>
@@ -21,8 +21,8 @@
 #include "store/workspace/paths.h"
 #include "store/workspace/run.h"
 
-enum { SKEW_WARN_S = 2, SKEW_BAD_S = STORE_LOST_AFTER_S / 2, INODES_LEAST = 20000 };
-static const double space_least = 1e9, space_warn = 20e9;
+enum { SKEW_WARN_S = 2, SKEW_BAD_S = STORE_LOST_AFTER_S / 2, INODES_MIN = 20000 };
+static const double space_bad = 1e9, space_warn = 20e9; /* bytes */
 
 /* ---- findings ---------------------------------------------------------------------------------------------------- */
 
@@ -55,24 +55,24 @@ static void check_space(SweepCheckup *checkup, const char *root) {
   struct statvfs status;
   char space[32];
   if (statvfs(root, &status) < 0) {
-    sweep_checkup_add(checkup, "free space", SWEEP_WARN, NULL, "not known: %s", strerror(errno));
+    sweep_checkup_add(checkup, "free space", SWEEP_WARN, NULL, "unknown: %s", strerror(errno));
     return;
   }
   const double bytes = (double)status.f_bavail * (double)status.f_frsize;
   sweep_checkup_add(
     checkup, "free space",
-    bytes < space_least  ? SWEEP_BAD
+    bytes < space_bad    ? SWEEP_BAD
     : bytes < space_warn ? SWEEP_WARN
                          : SWEEP_GOOD,
     bytes < space_warn
-      ? "free some, or take another workspace (--root, SWEEP_ROOT): a run keeps two checkpoints and its logs"
+      ? "free some, or use another workspace (--root, SWEEP_ROOT): a run keeps two checkpoints and its logs"
       : NULL,
-    "%sB for you in %s", core_text_count(bytes, space), root);
-  if (status.f_files == 0) return; /* a filesystem without a fixed number of them */
+    "%sB available in %s", core_text_count(bytes, space), root);
+  if (status.f_files == 0) return; /* the file system has no fixed number of inodes */
   const double inodes = (double)status.f_favail;
   sweep_checkup_add(
-    checkup, "free inodes", inodes < INODES_LEAST ? SWEEP_WARN : SWEEP_GOOD,
-    inodes < INODES_LEAST ? "a run takes about 10 files: ask for a higher quota, or take another workspace" : NULL,
+    checkup, "free inodes", inodes < INODES_MIN ? SWEEP_WARN : SWEEP_GOOD,
+    inodes < INODES_MIN ? "a run uses about 10 files: request a higher quota, or use another workspace" : NULL,
     "%s", core_text_count(inodes, space));
 }
 
@@ -80,13 +80,13 @@ bool sweep_checkup_is_locked(const char *path) {
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   const int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return false;
-  const bool refused = fcntl(fd, F_SETLK, &lock) < 0 && (errno == EACCES || errno == EAGAIN);
+  const bool is_locked = fcntl(fd, F_SETLK, &lock) < 0 && (errno == EACCES || errno == EAGAIN);
   close(fd);
-  return refused;
+  return is_locked;
 }
 
-/* Another process is asked, since a process never refuses itself. */
-static bool child_is_refused(const char *path) {
+/* Whether a child process finds the file locked. A process is never refused its own lock. */
+static bool is_locked_for_child(const char *path) {
   int status = 0;
   fflush(NULL);
   const pid_t child = fork();
@@ -96,8 +96,8 @@ static bool child_is_refused(const char *path) {
 }
 
 static void check_locks(SweepCheckup *checkup, const char *root) {
-  static const char advice[] = "ask for a mount with locks (NFS: without nolock; Lustre: flock, not localflock or "
-                               "noflock), or take another workspace";
+  static const char advice[] = "request a mount with locks (NFS: without nolock; Lustre: flock, not localflock or "
+                               "noflock), or use another workspace";
   char path[CORE_PATH_MAX];
   int fd;
   if (core_files_path(path, "%s/.doctor.%d", root, (int)getpid()) != CORE_OK) return;
@@ -106,57 +106,56 @@ static void check_locks(SweepCheckup *checkup, const char *root) {
     unlink(path);
     return;
   }
-  const bool held = child_is_refused(path);
+  const bool is_held = is_locked_for_child(path);
   core_files_unlock(&fd);
-  const bool freed = !child_is_refused(path);
+  const bool is_released = !is_locked_for_child(path);
   unlink(path);
-  if (held && freed)
+  if (is_held && is_released)
     sweep_checkup_add(checkup, "file locks", SWEEP_GOOD, NULL, "work between processes of this machine");
   else
     sweep_checkup_add(checkup, "file locks", SWEEP_BAD, advice,
-                      held ? "a lock stays when its owner has gone"
-                           : "two processes got the same lock: they would write the same run");
+                      is_held ? "a lock remains after its owner has released it"
+                              : "two processes got the same lock: they would write the same run");
 }
 
-/* A file's time is the file server's: heartbeats are judged by it. */
+/* Compares this machine's clock with the file server's, which sets the times of files and so of heartbeats. */
 static void check_clock(SweepCheckup *checkup, const char *root) {
   char path[CORE_PATH_MAX];
   struct stat status;
   if (core_files_path(path, "%s/.doctor.%d", root, (int)getpid()) != CORE_OK) return;
-  unlink(path); /* of a process that had our number */
+  unlink(path); /* left by a process with the same id */
   const int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-  const bool written = fd >= 0 && write(fd, "x", 1) == 1 && fsync(fd) == 0 && fstat(fd, &status) == 0;
-  const double now = core_clock_unix_s();
+  const bool is_written = fd >= 0 && write(fd, "x", 1) == 1 && fsync(fd) == 0 && fstat(fd, &status) == 0;
+  const double now_unix_s = core_clock_unix_s();
   if (fd >= 0) close(fd);
   unlink(path);
-  if (!written) {
-    sweep_checkup_add(checkup, "writing", SWEEP_BAD, "take a workspace in which you may write (--root, SWEEP_ROOT)",
+  if (!is_written) {
+    sweep_checkup_add(checkup, "writing", SWEEP_BAD, "use a workspace that you may write to (--root, SWEEP_ROOT)",
                       "%s: %s", root, strerror(errno));
     return;
   }
-  const double skew = now - ((double)status.st_mtim.tv_sec + 1e-9 * (double)status.st_mtim.tv_nsec),
-               size = skew < 0 ? -skew : skew;
+  const double file_unix_s = (double)status.st_mtim.tv_sec + 1e-9 * (double)status.st_mtim.tv_nsec;
+  const double skew_s = now_unix_s - file_unix_s, magnitude_s = skew_s < 0 ? -skew_s : skew_s;
   sweep_checkup_add(
     checkup, "file server's clock",
-    size > SKEW_BAD_S    ? SWEEP_BAD
-    : size > SKEW_WARN_S ? SWEEP_WARN
-                         : SWEEP_GOOD,
-    size > SKEW_WARN_S
-      ? "tell the administrators: no run is lost by it, but waiting times in sweep report are wrong by as much"
+    magnitude_s > SKEW_BAD_S    ? SWEEP_BAD
+    : magnitude_s > SKEW_WARN_S ? SWEEP_WARN
+                                : SWEEP_GOOD,
+    magnitude_s > SKEW_WARN_S
+      ? "report it to the administrators: no run is lost, but waiting times in sweep report are off by as much"
       : NULL,
-    "differs from this machine's by %.1f s", skew);
+    "differs from this machine's by %.1f s", skew_s);
 }
 
 static void check_database(SweepCheckup *checkup, const char *root) {
-  const bool network = store_is_network_filesystem(root);
+  const bool is_on_network = store_is_network_filesystem(root);
   sweep_checkup_add(checkup, "results.db", SWEEP_GOOD, NULL,
-                    network ? "on a network filesystem: rollback journal, no memory maps"
-                            : "on a local filesystem: write-ahead log");
-  if (!network && getenv("SLURM_CONF") == NULL) return;
-  if (!network)
+                    is_on_network ? "on a network file system: rollback journal, no memory maps"
+                                  : "on a local file system: write-ahead log");
+  if (!is_on_network && getenv("SLURM_CONF"))
     sweep_checkup_add(checkup, "shared workspace", SWEEP_NOTE,
-                      "compute nodes must see it under the same path; sweep doctor --job finds out",
-                      "%s is on a local filesystem", root);
+                      "compute nodes must see it under the same path; check with sweep doctor --job",
+                      "%s is on a local file system", root);
 }
 
 void sweep_checkup_workspace(SweepCheckup *checkup, const char *root) {
@@ -169,12 +168,12 @@ void sweep_checkup_workspace(SweepCheckup *checkup, const char *root) {
 /* ---- programs ---------------------------------------------------------------------------------------------------- */
 
 int sweep_checkup_program(const char *name, char *path, size_t size) {
-  const char *given = strcmp(name, "trainer") == 0 ? getenv("SWEEP_TRAINER") : NULL; /* as trainer.c has it */
-  if (given && *given) return core_text_copy(path, size, given, "SWEEP_TRAINER");
-  char folder[CORE_PATH_MAX];
-  TRY(core_program_folder(folder));
-  if (snprintf(path, size, "%s/%s", folder, name) >= (int)size)
-    return core_error(CORE_FAIL, "the program's path is too long");
+  const char *override = strcmp(name, "trainer") == 0 ? getenv("SWEEP_TRAINER") : NULL; /* as in local/trainer.c */
+  if (override && *override) return core_text_copy(path, size, override, "SWEEP_TRAINER");
+  char directory[CORE_PATH_MAX];
+  TRY(core_program_folder(directory));
+  if (snprintf(path, size, "%s/%s", directory, name) >= (int)size)
+    return core_error(CORE_FAIL, "%s/%s: the path is too long", directory, name);
   return CORE_OK;
 }
 
@@ -184,17 +183,19 @@ void sweep_checkup_trainer(SweepCheckup *checkup) {
   const char *arguments[] = {path, "info", NULL};
   int code = sweep_checkup_program("trainer", path, sizeof path);
   if (code == CORE_OK) code = slurm_probe(arguments, 30, &output);
-  const char *text = core_text_string(&output), *words = strstr(text, "commit ");
+  static const char prefix[] = "commit ";
+  const char *found = strstr(core_text_string(&output), prefix);
+  const char *commit = found ? found + strlen(prefix) : "";
   if (code != CORE_OK) {
     sweep_checkup_add(checkup, "trainer", SWEEP_BAD,
-                      "install it beside sweep (make install), with the libraries that it was built with", "%s",
-                      core_error_message());
+                      "install it in the directory of sweep (make install), with the libraries that it was built with",
+                      "%s", core_error_message());
   } else {
-    const int length = words ? (int)strcspn(words + 7, "\n ") : 0;
-    const bool same =
-      words && (int)strlen(core_commit()) == length && strncmp(words + 7, core_commit(), (size_t)length) == 0;
-    sweep_checkup_add(checkup, "trainer", same ? SWEEP_GOOD : SWEEP_WARN, same ? NULL : "build and install both again",
-                      "%s, commit %.*s%s", path, length, words ? words + 7 : "", same ? "" : ", another than sweep's");
+    const size_t length = strcspn(commit, "\n ");
+    const bool is_same = found && strlen(core_commit()) == length && strncmp(commit, core_commit(), length) == 0;
+    sweep_checkup_add(checkup, "trainer", is_same ? SWEEP_GOOD : SWEEP_WARN,
+                      is_same ? NULL : "build and install both again", "%s, commit %.*s%s", path, (int)length, commit,
+                      is_same ? "" : ", which is not that of sweep");
   }
   core_text_free(&output);
 }

@@ -62,7 +62,7 @@ tap_check "the sweep is as good as before" "$(sweep status last | grep -q '1 fin
 site "command = tell --secret word" "mail = me@example.org"
 rm -f told
 tap_expect "doctor says who is told, and keeps arguments to itself" 0 "notify +tell; mail to me@example.org, on both" sweep doctor
-tap_expect "and sends a test message" 0 "test message +tell; mail to me@example.org took it" sweep doctor --notify
+tap_expect "and sends a test message" 0 "test message +sent: tell; mail to me@example.org" sweep doctor --notify
 tap_check "which arrives" "$(told "^test test" || cat told)"
 site "mail = nobody"
 tap_run "an address that is none" 1 "site.ini:2:8: notify.mail is not" sweep doctor

@@ -13,7 +13,7 @@ tap_wait 60 grep -q http "$tap_dir/told"
 mkdir -p "$HOME/.config/sweep"
 unset SWEEP_SITE
 printf '[slurm]\ntime = 02:00:00\nmem = 1900M\n[notify]\nurl = %s/hook\nstyle = plain\n' "$(head -1 "$tap_dir/told")" >"$HOME/.config/sweep/site.ini"
-tap_run "a test message" 0 "took it" sweep doctor --notify
+tap_run "a test message" 0 "sent: " sweep doctor --notify
 
 experiment costs 12 1500
 sed -i '/^mem = 100M/d' "$tap_dir/costs.ini"
