@@ -113,12 +113,12 @@ static bool is_queued_elsewhere(const SweepAncestry *ancestry, const char *id, S
 /* Whether the trainer would find the checkpoint: any of a finished run, otherwise the requested iteration's. */
 static int has_checkpoint(const char *root, const CoreOrigin *origin, bool *exists) {
   StoreState state;
-  char folder[CORE_PATH_MAX], path[CORE_PATH_MAX];
+  char directory[CORE_PATH_MAX], path[CORE_PATH_MAX];
   TRY(store_run_state_read(root, origin->run, true, &state));
   *exists = state.status == STORE_FINISHED;
   if (*exists || origin->iteration < 0) return CORE_OK;
-  TRY(store_path_run(root, origin->run, "ckpt", folder));
-  TRY(core_files_path(path, "%s/iteration-%012lld.ckpt", folder,
+  TRY(store_path_run(root, origin->run, "ckpt", directory));
+  TRY(core_files_path(path, "%s/iteration-%012lld.ckpt", directory,
                       (long long)origin->iteration)); /* as in trainer/checkpoint/checkpoint.c */
   *exists = core_files_exists(path);
   return CORE_OK;

@@ -59,7 +59,7 @@ typedef enum StartDecision {
 /* Facts about a run before its start. */
 typedef struct StartEvidence {
   StoreState state;
-  SweepRecord record;         /* of the last start */
+  SweepRecord record;         /* record of the last start */
   bool has_record;
   bool is_first_start;        /* for this submission */
   bool is_restart;            /* from the beginning, by --force */

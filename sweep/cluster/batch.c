@@ -14,7 +14,7 @@
 
 enum {
   BATCH_VERSION = 1,
-  BATCHES_PER_FOLDER = 9, /* with OUTPUTS_MAX each: at most 909 entries */
+  BATCHES_PER_DIRECTORY = 9, /* with OUTPUTS_MAX each: at most 909 entries */
   OUTPUTS_MAX = 100       /* per batch: a directory of a thousand files would be slow on a shared file system */
 };
 static const size_t batch_max_bytes = (size_t)1 << 30;
@@ -22,26 +22,26 @@ static const size_t batch_max_bytes = (size_t)1 << 30;
 /* Returns the directory of a batch and its arrays' outputs: batches/ for the first eight, then one per nine batches
  * (batches/1 has 9 to 17), so that a sweep with many submissions does not fill a directory. Batches that an older
  * version wrote directly into batches/ stay there. */
-static int batch_folder(const char *root, const char *name, int64_t number, char folder[CORE_PATH_MAX]) {
+static int batch_directory(const char *root, const char *name, int64_t number, char directory[CORE_PATH_MAX]) {
   char inner[64], flat[CORE_PATH_MAX];
-  TRY(store_path_sweep(root, name, "batches", folder));
-  if (number < BATCHES_PER_FOLDER) return CORE_OK;
-  TRY(core_files_path(flat, "%s/%06lld.tsv", folder, (long long)number));
+  TRY(store_path_sweep(root, name, "batches", directory));
+  if (number < BATCHES_PER_DIRECTORY) return CORE_OK;
+  TRY(core_files_path(flat, "%s/%06lld.tsv", directory, (long long)number));
   if (core_files_exists(flat)) return CORE_OK;
-  snprintf(inner, sizeof inner, "batches/%lld", (long long)number / BATCHES_PER_FOLDER);
-  return store_path_sweep(root, name, inner, folder);
+  snprintf(inner, sizeof inner, "batches/%lld", (long long)number / BATCHES_PER_DIRECTORY);
+  return store_path_sweep(root, name, inner, directory);
 }
 
 static int batch_path(const char *root, const char *name, int64_t number, char path[CORE_PATH_MAX]) {
-  char folder[CORE_PATH_MAX];
-  TRY(batch_folder(root, name, number, folder));
-  return core_files_path(path, "%s/%06lld.tsv", folder, (long long)number);
+  char directory[CORE_PATH_MAX];
+  TRY(batch_directory(root, name, number, directory));
+  return core_files_path(path, "%s/%06lld.tsv", directory, (long long)number);
 }
 
 int sweep_batch_output(const char *root, const char *name, int64_t number, int64_t array, char path[CORE_PATH_MAX]) {
-  char folder[CORE_PATH_MAX];
-  TRY(batch_folder(root, name, number, folder));
-  return core_files_path(path, "%s/%06lld.%lld.log", folder, (long long)number, (long long)(array % OUTPUTS_MAX));
+  char directory[CORE_PATH_MAX];
+  TRY(batch_directory(root, name, number, directory));
+  return core_files_path(path, "%s/%06lld.%lld.log", directory, (long long)number, (long long)(array % OUTPUTS_MAX));
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
@@ -117,7 +117,7 @@ void sweep_batch_hash(const CoreText *text, char hash[SWEEP_HASH]) { hash_bytes(
 
 int sweep_batch_write(const char *root, const char *name, int64_t number, const CoreText *text) {
   char path[CORE_PATH_MAX];
-  TRY(batch_folder(root, name, number, path));
+  TRY(batch_directory(root, name, number, path));
   TRY(core_files_make_directories(path));
   TRY(batch_path(root, name, number, path));
   return core_files_write_atomic(path, text->data, text->length);

@@ -33,7 +33,7 @@ typedef struct SweepBatchRun {
 
 typedef struct SweepBatch {
   int64_t number;
-  char hash[SWEEP_HASH];       /* of the file's bytes; part of the jobs' comments */
+  char hash[SWEEP_HASH];       /* hash of the file's bytes; part of the jobs' comments */
   bool force;                  /* restart finished and diverged runs */
   SlurmSettings settings;
   SweepBatchRun *runs;         /* [count] */

@@ -20,7 +20,7 @@ typedef enum SweepExitCause {
  * array task its own id). */
 SweepExitCause sweep_joblog_parse_cause(const char *text, int64_t slurm_job);
 
-/* The same for a file from `offset` on; SWEEP_EXIT_UNKNOWN if it cannot be read. */
+/* Parses a file from `offset` on in the same way; SWEEP_EXIT_UNKNOWN if it cannot be read. */
 SweepExitCause sweep_joblog_read_cause(const char *path, int64_t offset, int64_t slurm_job);
 
 /* Returns the file's size, as an offset for later; 0 if it is absent. */

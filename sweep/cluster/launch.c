@@ -18,7 +18,7 @@
 #include "sweep/spec/archived.h"
 #include "sweep/spec/id_set.h"
 
-enum { ARRAYS_LISTED_MAX = 20 }; /* of a batch, with a line of output each */
+enum { ARRAYS_LISTED_MAX = 20 }; /* maximum arrays per batch for which each job is printed */
 
 FILE *sweep_submission_out(const SweepSubmission *s) { return s->launch->out ? s->launch->out : stdout; }
 

@@ -31,7 +31,7 @@ typedef struct SweepPreview {
 typedef struct SweepLaunch {
   const char *root, *name;        /* workspace, sweep */
   SweepLaunchMode mode;
-  SweepPreview *preview;          /* of SWEEP_LAUNCH_PREVIEW */
+  SweepPreview *preview;          /* required with SWEEP_LAUNCH_PREVIEW, unused otherwise */
   SlurmCluster *cluster;          /* NULL only in dry runs and previews */
   const SlurmSettings *settings;  /* settings of the whole sweep: account, slurm.after, max_running */
   const SweepResources *resources; /* resource sets of the blocks; NULL: all runs use `settings` */
@@ -43,7 +43,7 @@ typedef struct SweepLaunch {
   bool held;                      /* submit the arrays held; sweep release lets them start */
 } SweepLaunch;
 
-/* What a submission does with a run, and why. */
+/* Decision of a submission about a run, with its reason. */
 typedef enum SweepDisposition {
   SWEEP_RUN_DUE,                  /* submitted */
   SWEEP_RUN_QUEUED,

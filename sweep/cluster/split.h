@@ -10,12 +10,12 @@
 
 typedef struct SweepSplit {
   const SweepLaunch *launch;     /* borrowed */
-  const SlurmSettings *settings; /* of the batch's runs; borrowed */
+  const SlurmSettings *settings; /* settings of the batch's runs; borrowed */
   int64_t batch;                 /* number of the batch */
-  char hash[SWEEP_HASH];         /* of the batch file */
+  char hash[SWEEP_HASH];         /* hash of the batch file */
   size_t runs;
-  int64_t tasks;                 /* of the whole batch */
-  int64_t array_tasks;           /* of a full array */
+  int64_t tasks;                 /* tasks of the whole batch */
+  int64_t array_tasks;           /* tasks of a full array */
   int64_t arrays;
 } SweepSplit;
 
@@ -33,7 +33,7 @@ typedef struct SweepWait {
   SlurmId *after;                /* [count] jobs and tasks that must have ended */
   size_t count;
   int64_t after_each;            /* as in SlurmJob */
-  CoreText unknown;              /* of previews: dependencies that have no job id yet, " array 0 of batch 1;"... */
+  CoreText unknown;              /* dependencies without a job id yet (previews): " array 0 of batch 1;"... */
 } SweepWait;
 /* Adds a dependency, once. id.job 0: array `array` of batch `batch` of this submission, which has no job id yet (a
  * preview). */

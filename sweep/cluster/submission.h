@@ -36,7 +36,7 @@ typedef struct SweepSubmission {
   SweepJobMap job_map;
   SlurmTasks queue;
   const SlurmLimits *limits;   /* NULL without a cluster */
-  SlurmAllowance allowance;    /* of the account, at the start of the submission */
+  SlurmAllowance allowance;    /* limits of the account at the start of the submission */
   int64_t submit_room;         /* tasks that the account may still submit; -1: unlimited */
   SweepWait after;             /* unfinished jobs of the sweeps in slurm.after */
   SweepStopLog stops;          /* decisions of the sweep's [stop] rule */

@@ -442,8 +442,8 @@ static int run_batch(Task *task) {
   return run_attempts(task);
 }
 
-static int run_task(void *given, const char **operands, size_t count) {
-  SweepCommon *common = given;
+static int run_task(void *context, const char **operands, size_t count) {
+  SweepCommon *common = context;
   const char *root = common->root, *name = operands[0];
   Task task = {.base = {.root = root, .name = name}};
   int64_t batch, array;

@@ -11,7 +11,7 @@
 
 typedef struct AnnotateOptions { SweepCommon common; bool remove, json; } AnnotateOptions;
 
-/* What to annotate, and with what. */
+/* Subject of an annotation, and its new values. */
 typedef struct Request {
   const AnnotateOptions *options;
   SweepNamed named;
@@ -58,8 +58,8 @@ static int change_tags(void *context, StoreAnnotations *annotations) {
   return CORE_OK;
 }
 
-static int tag(void *given, const char **operands, size_t count) {
-  AnnotateOptions *options = given;
+static int tag(void *context, const char **operands, size_t count) {
+  AnnotateOptions *options = context;
   Request request;
   StoreAnnotations annotations;
   TRY(make_request(options, operands, count, &request));
@@ -82,8 +82,8 @@ static int change_note(void *context, StoreAnnotations *annotations) {
   return request->count ? store_annotations_set_note(annotations, request->values[0]) : CORE_OK;
 }
 
-static int note(void *given, const char **operands, size_t count) {
-  AnnotateOptions *options = given;
+static int note(void *context, const char **operands, size_t count) {
+  AnnotateOptions *options = context;
   Request request;
   StoreAnnotations annotations;
   if (options->remove && count > 1) return core_error(CORE_USAGE, "--remove deletes the note: give no text");
@@ -121,8 +121,8 @@ static int find_pinned(const Request *request, const char *operand, char id[CORE
   return code;
 }
 
-static int pin(void *given, const char **operands, size_t count) {
-  AnnotateOptions *options = given;
+static int pin(void *context, const char **operands, size_t count) {
+  AnnotateOptions *options = context;
   Request request;
   StoreAnnotations annotations;
   if (options->remove && count > 1) return core_error(CORE_USAGE, "--remove deletes the pin: name the sweep only");
@@ -139,10 +139,10 @@ static int pin(void *given, const char **operands, size_t count) {
 
 /* ---- the commands ------------------------------------------------------------------------------------------------ */
 
-#define ANNOTATE_OPTIONS(given, remove_help)                                      \
-  SWEEP_OPTION_ROOT((given).common),                                          \
-    {"remove", 0, CORE_OPTION_FLAG, &(given).remove, NULL, remove_help},          \
-    {"json", 0, CORE_OPTION_FLAG, &(given).json, NULL, "print JSON"}, {0}
+#define ANNOTATE_OPTIONS(parsed, remove_help)                                      \
+  SWEEP_OPTION_ROOT((parsed).common),                                          \
+    {"remove", 0, CORE_OPTION_FLAG, &(parsed).remove, NULL, remove_help},          \
+    {"json", 0, CORE_OPTION_FLAG, &(parsed).json, NULL, "print JSON"}, {0}
 
 int sweep_tag(int argc, char **argv) {
   static const CoreManual manual = {
@@ -151,9 +151,9 @@ int sweep_tag(int argc, char **argv) {
              "sweep status --tag and analyze --where tag=TAG select by them; a run also has the tags of its sweeps. "
              STORE_RUN_NAME_HELP,
     .least = 1, .most = SIZE_MAX};
-  AnnotateOptions given = {0};
-  const CoreOption options[] = {ANNOTATE_OPTIONS(given, "remove these tags, or all without TAG")};
-  return core_options_answer(&manual, options, argc, argv, tag, &given);
+  AnnotateOptions parsed = {0};
+  const CoreOption options[] = {ANNOTATE_OPTIONS(parsed, "remove these tags, or all without TAG")};
+  return core_options_answer(&manual, options, argc, argv, tag, &parsed);
 }
 
 int sweep_note(int argc, char **argv) {
@@ -162,9 +162,9 @@ int sweep_note(int argc, char **argv) {
     .about = "Sets the note of a sweep or a run, or without TEXT prints it. Any text of up to 4000 bytes; quote it for "
              "your shell. sweep status and the report show it. " STORE_RUN_NAME_HELP,
     .least = 1, .most = 2, .hint = "quote a text of several words"};
-  AnnotateOptions given = {0};
-  const CoreOption options[] = {ANNOTATE_OPTIONS(given, "delete the note")};
-  return core_options_answer(&manual, options, argc, argv, note, &given);
+  AnnotateOptions parsed = {0};
+  const CoreOption options[] = {ANNOTATE_OPTIONS(parsed, "delete the note")};
+  return core_options_answer(&manual, options, argc, argv, note, &parsed);
 }
 
 int sweep_pin(int argc, char **argv) {
@@ -174,7 +174,7 @@ int sweep_pin(int argc, char **argv) {
              "the report show it, and analyze --where pinned=yes selects it. RUN may be an index in the sweep. "
              STORE_RUN_NAME_HELP,
     .least = 1, .most = 2};
-  AnnotateOptions given = {0};
-  const CoreOption options[] = {ANNOTATE_OPTIONS(given, "delete the pin")};
-  return core_options_answer(&manual, options, argc, argv, pin, &given);
+  AnnotateOptions parsed = {0};
+  const CoreOption options[] = {ANNOTATE_OPTIONS(parsed, "delete the pin")};
+  return core_options_answer(&manual, options, argc, argv, pin, &parsed);
 }

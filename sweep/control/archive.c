@@ -21,7 +21,7 @@ typedef struct ArchiveOptions { SweepCommon common; bool yes, dry_run, json; } A
 typedef struct Archive {
   SweepRemoval sweep;         /* its runs that no other sweep has */
   size_t runs;                /* number of runs with checkpoints */
-  size_t unfinished;          /* those of them whose progress is lost */
+  size_t unfinished;          /* number of these whose progress is lost */
   double bytes;               /* size of the checkpoints on disk */
 } Archive;
 
@@ -31,12 +31,12 @@ static int checkpoints_path(const char *root, const char *id, char path[CORE_PAT
 
 static bool is_empty(const char *path) {
   const struct dirent *entry;
-  DIR *folder = opendir(path);
+  DIR *directory = opendir(path);
   bool empty = true;
-  if (!folder) return true;
-  while (empty && (entry = readdir(folder)) != NULL)
+  if (!directory) return true;
+  while (empty && (entry = readdir(directory)) != NULL)
     empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
-  closedir(folder);
+  closedir(directory);
   return empty;
 }
 
@@ -138,8 +138,8 @@ static int archive_all(const ArchiveOptions *options, Archive *archives, const c
   return CORE_OK;
 }
 
-static int archive(void *given, const char **operands, size_t count) {
-  ArchiveOptions *options = given;
+static int archive(void *context, const char **operands, size_t count) {
+  ArchiveOptions *options = context;
   TRY(sweep_common_open(&options->common));
   Archive *archives = core_memory_zero_allocate(count, sizeof *archives);
   const int code = archive_all(options, archives, operands, count);
@@ -156,12 +156,13 @@ int sweep_archive(int argc, char **argv) {
              "first (sweep stop, sweep cancel). Without its checkpoint a run can be neither played, exported nor "
              "resumed; submit and retry restart unfinished ones. Runs that other sweeps share keep theirs.",
     .least = 1, .most = SIZE_MAX};
-  ArchiveOptions given = {0};
+  ArchiveOptions parsed = {0};
   const CoreOption options[] = {
-    SWEEP_OPTION_ROOT(given.common),
-    {"yes", 'y', CORE_OPTION_FLAG, &given.yes, NULL, "archive without asking"},
-    {"dry-run", 'n', CORE_OPTION_FLAG, &given.dry_run, NULL, "show what would be removed and its size; remove nothing"},
-    {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print JSON; with --yes or --dry-run"},
+    SWEEP_OPTION_ROOT(parsed.common),
+    {"yes", 'y', CORE_OPTION_FLAG, &parsed.yes, NULL, "archive without asking"},
+    {"dry-run", 'n', CORE_OPTION_FLAG, &parsed.dry_run, NULL,
+     "show what would be removed and its size; remove nothing"},
+    {"json", 0, CORE_OPTION_FLAG, &parsed.json, NULL, "print JSON; with --yes or --dry-run"},
     {0}};
-  return core_options_answer(&manual, options, argc, argv, archive, &given);
+  return core_options_answer(&manual, options, argc, argv, archive, &parsed);
 }

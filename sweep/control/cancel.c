@@ -160,8 +160,8 @@ out:
   return code;
 }
 
-static int run_command(void *given, const char **operands, size_t count) {
-  Command *command = given;
+static int run_command(void *context, const char **operands, size_t count) {
+  Command *command = context;
   const char *name = command->selection.name;
   int code = sweep_selection_make(operands, count, &command->selection);
   if (code == CORE_OK && !command->selection.was_submitted)

@@ -45,8 +45,8 @@ static int keep_new(const SweepSubmitOptions *options, const char *operand, cons
 }
 
 /* Extends operands[0] by operands[1]; either order is accepted. */
-static int extend(void *given, const char **operands, size_t count) {
-  SweepSubmitOptions *options = given;
+static int extend(void *context, const char **operands, size_t count) {
+  SweepSubmitOptions *options = context;
   const size_t seeds_index = is_seeds(operands[0]) ? 0 : 1;
   const char *requested = operands[seeds_index], *sweep = operands[1 - seeds_index];
   int64_t *seeds;

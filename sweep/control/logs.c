@@ -56,8 +56,8 @@ static int print_log(const LogOptions *options, const char *id) {
   return code;
 }
 
-static int logs(void *given, const char **operands, size_t count) {
-  LogOptions *options = given;
+static int logs(void *context, const char **operands, size_t count) {
+  LogOptions *options = context;
   char id[CORE_RUN_ID];
   if (options->lines < 0)
     return core_error(CORE_USAGE, "--lines %lld: must be at least 0", (long long)options->lines);
@@ -71,11 +71,11 @@ int sweep_logs(int argc, char **argv) {
     .usage = "sweep logs RUN [options]",
     .about = "Prints a run's log. " STORE_RUN_NAME_HELP,
     .least = 1, .most = 1};
-  LogOptions given = {.lines = 50};
+  LogOptions parsed = {.lines = 50};
   const CoreOption options[] = {
-    SWEEP_OPTION_ROOT(given.common),
-    {"follow", 'f', CORE_OPTION_FLAG, &given.follow, NULL, "continue until the run ends"},
-    {"lines", 'n', CORE_OPTION_INT, &given.lines, "N", "start with the last N lines (default: 50)"},
+    SWEEP_OPTION_ROOT(parsed.common),
+    {"follow", 'f', CORE_OPTION_FLAG, &parsed.follow, NULL, "continue until the run ends"},
+    {"lines", 'n', CORE_OPTION_INT, &parsed.lines, "N", "start with the last N lines (default: 50)"},
     {0}};
-  return core_options_answer(&manual, options, argc, argv, logs, &given);
+  return core_options_answer(&manual, options, argc, argv, logs, &parsed);
 }

@@ -13,8 +13,8 @@ int sweep_missing_count(const char *root, const SweepGrid *grid, bool force, siz
 /* Checks that all runs of the grid have finished or were stopped by rule. CORE_FAIL: some failed; CORE_REQUEUE: some
  * remain. Earlier runs of the sweep that are no longer in its file are ignored. */
 int sweep_missing_check(const char *root, const SweepGrid *grid);
-/* The same for the sweep's current grid, which may have grown by waves of a search. CORE_REQUEUE also if the search has
- * trials left. */
+/* Checks the sweep's current grid in the same way, which may have grown by waves of a search. CORE_REQUEUE also if the
+ * search has trials left. */
 int sweep_missing_check_all(const char *root, const SweepGrid *grid);
 
 #endif

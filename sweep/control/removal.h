@@ -13,7 +13,7 @@
 typedef struct SweepRemoval {
   char name[SWEEP_NAME];      /* the sweep; "": a run that is in no sweep */
   bool is_whole_sweep;        /* the sweep itself is removed, too */
-  SweepManifest manifest;     /* of `name`; empty for a single run */
+  SweepManifest manifest;     /* manifest of `name`; empty for a single run */
   bool *is_removed;           /* [manifest.count] whether the run leaves the sweep; NULL for a single run */
   char (*ids)[CORE_RUN_ID];   /* [count] runs whose directories are removed */
   size_t count;

@@ -122,8 +122,8 @@ static int resume_interrupted(const RemoveOptions *options, const char **operand
   return CORE_OK;
 }
 
-static int rm(void *given, const char **operands, size_t count) {
-  RemoveOptions *options = given;
+static int rm(void *context, const char **operands, size_t count) {
+  RemoveOptions *options = context;
   size_t planned = 0;
   TRY(sweep_common_open(&options->common));
   TRY(resume_interrupted(options, operands, &count));
@@ -143,14 +143,15 @@ int sweep_rm(int argc, char **argv) {
              "stop, sweep cancel). RUN is an id, the beginning of one, or NAME/INDEX; it keeps its index in its sweep, "
              "and sweep submit trains it again.",
     .least = 1, .most = SIZE_MAX};
-  RemoveOptions given = {0};
+  RemoveOptions parsed = {0};
   const CoreOption options[] = {
-    SWEEP_OPTION_ROOT(given.common),
-    {"yes", 'y', CORE_OPTION_FLAG, &given.yes, NULL, "remove without asking"},
-    {"dry-run", 'n', CORE_OPTION_FLAG, &given.dry_run, NULL, "show what would be removed and its size; remove nothing"},
-    {"stale", 0, CORE_OPTION_FLAG, &given.stale, NULL,
+    SWEEP_OPTION_ROOT(parsed.common),
+    {"yes", 'y', CORE_OPTION_FLAG, &parsed.yes, NULL, "remove without asking"},
+    {"dry-run", 'n', CORE_OPTION_FLAG, &parsed.dry_run, NULL,
+     "show what would be removed and its size; remove nothing"},
+    {"stale", 0, CORE_OPTION_FLAG, &parsed.stale, NULL,
      "remove only the sweeps' runs that their files, as last submitted, no longer have"},
-    {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print JSON; with --yes or --dry-run"},
+    {"json", 0, CORE_OPTION_FLAG, &parsed.json, NULL, "print JSON; with --yes or --dry-run"},
     {0}};
-  return core_options_answer(&manual, options, argc, argv, rm, &given);
+  return core_options_answer(&manual, options, argc, argv, rm, &parsed);
 }

@@ -107,7 +107,7 @@ static int find_runs(const RetryOptions *options, int64_t *indices, size_t *coun
 
 /* Resources of the retried runs. */
 typedef struct RetryResources {
-  SlurmSettings settings;     /* of the whole sweep */
+  SlurmSettings settings;     /* settings of the whole sweep */
   SweepResources resources;   /* resource sets, with the requested memory and time */
   size_t *run_sets;           /* [count] resource set of each run */
 } RetryResources;
@@ -331,8 +331,8 @@ static int retry_selected(RetryOptions *options) {
   return selection->was_submitted ? retry_on_slurm(options) : retry_here(options);
 }
 
-static int retry(void *given, const char **operands, size_t count) {
-  RetryOptions *options = given;
+static int retry(void *context, const char **operands, size_t count) {
+  RetryOptions *options = context;
   int code = sweep_selection_make(operands, count, &options->selection);
   if (code == CORE_OK) code = retry_selected(options);
   sweep_selection_free(&options->selection);
@@ -347,24 +347,24 @@ int sweep_retry(int argc, char **argv) {
              "sweep's [stop] rule has stopped are resumed if they are named or with --by-rule, on this machine too; "
              "the rule does not stop them again.",
     .least = 1, .most = SIZE_MAX};
-  RetryOptions given = {0};
+  RetryOptions parsed = {0};
   const CoreOption options[] = {
-    SWEEP_OPTION_ROOT(given.selection.common),
-    {"failed", 0, CORE_OPTION_FLAG, &given.failed, NULL,
+    SWEEP_OPTION_ROOT(parsed.selection.common),
+    {"failed", 0, CORE_OPTION_FLAG, &parsed.failed, NULL,
      "failed runs: their own error, out of memory, time limit"},
-    {"lost", 0, CORE_OPTION_FLAG, &given.lost, NULL, "lost or stopped runs: node failures, preemption"},
-    {"by-rule", 0, CORE_OPTION_FLAG, &given.by_rule, NULL, "runs that the sweep's [stop] rule has stopped"},
-    {"mem", 0, CORE_OPTION_TEXT, &given.mem, "SIZE", "memory per run: 8G, or +50% of its previous limit"},
-    {"time", 0, CORE_OPTION_TEXT, &given.time, "TIME", "time limit per task: 04:00:00"},
-    {"force", 'f', CORE_OPTION_FLAG, &given.force, NULL,
+    {"lost", 0, CORE_OPTION_FLAG, &parsed.lost, NULL, "lost or stopped runs: node failures, preemption"},
+    {"by-rule", 0, CORE_OPTION_FLAG, &parsed.by_rule, NULL, "runs that the sweep's [stop] rule has stopped"},
+    {"mem", 0, CORE_OPTION_TEXT, &parsed.mem, "SIZE", "memory per run: 8G, or +50% of its previous limit"},
+    {"time", 0, CORE_OPTION_TEXT, &parsed.time, "TIME", "time limit per task: 04:00:00"},
+    {"force", 'f', CORE_OPTION_FLAG, &parsed.force, NULL,
      "restart the named runs from the beginning, including finished and diverged ones"},
-    {"keep", 0, CORE_OPTION_FLAG, &given.code.keep, NULL, "continue next to runs that were made by other code"},
-    {"trust", 0, CORE_OPTION_FLAG, &given.code.trust, NULL,
+    {"keep", 0, CORE_OPTION_FLAG, &parsed.code.keep, NULL, "continue next to runs that were made by other code"},
+    {"trust", 0, CORE_OPTION_FLAG, &parsed.code.trust, NULL,
      "allow the code that the sweep names, as with sweep submit"},
-    {"same-environment", 0, CORE_OPTION_FLAG, &given.same_environment, NULL,
+    {"same-environment", 0, CORE_OPTION_FLAG, &parsed.same_environment, NULL,
      "use the environment of the last submission (docs/cluster.md)"},
-    {"dry-run", 'n', CORE_OPTION_FLAG, &given.dry_run, NULL, "print what would be submitted; change nothing"},
-    {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print the affected runs as JSON"},
+    {"dry-run", 'n', CORE_OPTION_FLAG, &parsed.dry_run, NULL, "print what would be submitted; change nothing"},
+    {"json", 0, CORE_OPTION_FLAG, &parsed.json, NULL, "print the affected runs as JSON"},
     {0}};
-  return core_options_answer(&manual, options, argc, argv, retry, &given);
+  return core_options_answer(&manual, options, argc, argv, retry, &parsed);
 }

@@ -12,13 +12,13 @@
 static int select_run(SweepSelection *selection, const char *text) {
   const SweepManifest *manifest = &selection->manifest;
   const char(*ids)[CORE_RUN_ID] = (const char(*)[CORE_RUN_ID])manifest->ids;
-  int64_t number;
+  int64_t value;
   size_t index;
   char id[CORE_RUN_ID], scope[SWEEP_NAME + 16];
-  const bool is_index = core_text_to_int(text, &number) && number >= 0 && (uint64_t)number < manifest->count;
+  const bool is_index = core_text_to_int(text, &value) && value >= 0 && (uint64_t)value < manifest->count;
   snprintf(scope, sizeof scope, "sweep %s", selection->name);
   if (is_index && strlen(text) < STORE_PREFIX_MIN) {
-    index = (size_t)number;
+    index = (size_t)value;
   } else if (strchr(text, '/')) {
     TRY(store_run_find(selection->common.root, text, id));
     TRY(store_run_pick(ids, manifest->count, id, scope, &index));
@@ -26,7 +26,7 @@ static int select_run(SweepSelection *selection, const char *text) {
     if (!is_index)
       return core_error_context(CORE_USAGE, "'%.40s': expected an index or an id that sweep status %s --runs lists",
                                 text, selection->name);
-    index = (size_t)number;
+    index = (size_t)value;
   }
   selection->is_selected[index] = true;
   return CORE_OK;

@@ -120,8 +120,8 @@ static int stop_named(const StopOptions *options, const char **operands, size_t 
   return CORE_OK;
 }
 
-static int stop(void *given, const char **operands, size_t count) {
-  StopOptions *options = given;
+static int stop(void *context, const char **operands, size_t count) {
+  StopOptions *options = context;
   TRY(sweep_common_open(&options->common));
   SweepOutput output = sweep_output_open(options->json);
   options->out = output.out;
@@ -141,11 +141,11 @@ int sweep_stop(int argc, char **argv) {
     .about = "Stops sweeps (all queued ones if none is named) or single runs on this machine: they finish their "
              "iteration, write a checkpoint and end. sweep submit resumes them. " STORE_RUN_NAME_HELP,
     .most = SIZE_MAX};
-  StopOptions given = {0};
+  StopOptions parsed = {0};
   const CoreOption options[] = {
-    SWEEP_OPTION_ROOT(given.common),
-    {"no-wait", 0, CORE_OPTION_FLAG, &given.no_wait, NULL, "return at once"},
-    {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print what was stopped as JSON"},
+    SWEEP_OPTION_ROOT(parsed.common),
+    {"no-wait", 0, CORE_OPTION_FLAG, &parsed.no_wait, NULL, "return at once"},
+    {"json", 0, CORE_OPTION_FLAG, &parsed.json, NULL, "print what was stopped as JSON"},
     {0}};
-  return core_options_answer(&manual, options, argc, argv, stop, &given);
+  return core_options_answer(&manual, options, argc, argv, stop, &parsed);
 }

@@ -380,38 +380,40 @@ int sweep_submit_sweep(SweepSubmitOptions *options, const char *operand) {
   return code;
 }
 
-static int submit(void *given, const char **operands, size_t count) { return sweep_submit_sweep(given, operands[0]); }
+static int submit(void *context, const char **operands, size_t count) {
+  return sweep_submit_sweep(context, operands[0]);
+}
 
 int sweep_submit_parse(const CoreManual *manual, int argc, char **argv, CoreAnswer handler) {
-  SweepSubmitOptions given = {0};
+  SweepSubmitOptions parsed = {0};
   const CoreOption options[] = {
-    SWEEP_OPTION_ROOT(given.common),
-    SWEEP_OPTION_PROFILE(given.common),
-    SWEEP_OPTION_SET(given.common),
-    SWEEP_OPTION_WHERE(given.where),
-    {"jobs", 'j', CORE_OPTION_INT, &given.jobs, "N",
+    SWEEP_OPTION_ROOT(parsed.common),
+    SWEEP_OPTION_PROFILE(parsed.common),
+    SWEEP_OPTION_SET(parsed.common),
+    SWEEP_OPTION_WHERE(parsed.where),
+    {"jobs", 'j', CORE_OPTION_INT, &parsed.jobs, "N",
      "run at most N runs at a time, which share the cores (default: one run per core)"},
-    {"wait", 'w', CORE_OPTION_FLAG, &given.wait, NULL, "wait and show progress; exit with 1 if a run failed"},
-    {"force", 'f', CORE_OPTION_FLAG, &given.force, NULL,
+    {"wait", 'w', CORE_OPTION_FLAG, &parsed.wait, NULL, "wait and show progress; exit with 1 if a run failed"},
+    {"force", 'f', CORE_OPTION_FLAG, &parsed.force, NULL,
      "run finished and diverged runs again as new attempts, and restart runs that other code began"},
-    {"no-start", 0, CORE_OPTION_FLAG, &given.no_start, NULL, "record the manifest and start nothing"},
-    {"local", 0, CORE_OPTION_FLAG, &given.local, NULL, "run on this machine even if Slurm is available"},
-    {"dry-run", 'n', CORE_OPTION_FLAG, &given.dry_run, NULL,
+    {"no-start", 0, CORE_OPTION_FLAG, &parsed.no_start, NULL, "record the manifest and start nothing"},
+    {"local", 0, CORE_OPTION_FLAG, &parsed.local, NULL, "run on this machine even if Slurm is available"},
+    {"dry-run", 'n', CORE_OPTION_FLAG, &parsed.dry_run, NULL,
      "print what would be submitted and its cost; write nothing"},
-    {"test-only", 0, CORE_OPTION_FLAG, &given.test_only, NULL,
+    {"test-only", 0, CORE_OPTION_FLAG, &parsed.test_only, NULL,
      "ask Slurm whether it would accept the jobs and when they would start; submit nothing"},
-    {"no-check", 0, CORE_OPTION_FLAG, &given.no_check, NULL,
+    {"no-check", 0, CORE_OPTION_FLAG, &parsed.no_check, NULL,
      "do not check with the trainer whether the runs can start"},
-    {"trust", 0, CORE_OPTION_FLAG, &given.trust, NULL,
+    {"trust", 0, CORE_OPTION_FLAG, &parsed.trust, NULL,
      "allow the code that env.task, env.python and env.code name to run, until it changes"},
-    {"keep", 0, CORE_OPTION_FLAG, &given.keep, NULL,
+    {"keep", 0, CORE_OPTION_FLAG, &parsed.keep, NULL,
      "continue next to runs that were made by other code, and from their checkpoints; recorded in sweeps/NAME/kept"},
-    {"same-environment", 0, CORE_OPTION_FLAG, &given.same_environment, NULL,
+    {"same-environment", 0, CORE_OPTION_FLAG, &parsed.same_environment, NULL,
      "use the variables and directory of the sweep's last submission instead of this shell's"},
-    {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print JSON; human-readable text goes to stderr"},
-    {"held", 0, CORE_OPTION_FLAG, &given.held, NULL, "Slurm: submit held; sweep release lets the runs start"},
+    {"json", 0, CORE_OPTION_FLAG, &parsed.json, NULL, "print JSON; human-readable text goes to stderr"},
+    {"held", 0, CORE_OPTION_FLAG, &parsed.held, NULL, "Slurm: submit held; sweep release lets the runs start"},
     {0}};
-  return core_options_answer(manual, options, argc, argv, handler, &given);
+  return core_options_answer(manual, options, argc, argv, handler, &parsed);
 }
 
 static void print_help_blocks(CoreHelp *help) {

@@ -170,11 +170,11 @@ static bool read_record(const char *root, const char *name, Record *record) {
   const bool is_trusted = fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_uid == geteuid() &&
                        file.st_nlink == 1 && (file.st_mode & 022) == 0 && file.st_size < ENVIRONMENT_MAX;
   size_t length = 0;
-  ssize_t got = 1;
+  ssize_t bytes_read = 1;
   if (is_trusted) record->memory = core_memory_zero_allocate((size_t)file.st_size + 1, 1);
-  while (is_trusted && length < (size_t)file.st_size && got > 0) {
-    got = read(fd, record->memory + length, (size_t)file.st_size - length);
-    if (got > 0) length += (size_t)got;
+  while (is_trusted && length < (size_t)file.st_size && bytes_read > 0) {
+    bytes_read = read(fd, record->memory + length, (size_t)file.st_size - length);
+    if (bytes_read > 0) length += (size_t)bytes_read;
   }
   close(fd);
   if (is_trusted && parse_record(record->memory, record)) return true;

@@ -38,8 +38,8 @@ typedef struct Executor {
   const char *root;
   JobSet **sets;              /* [set_count] one per claimed sweep */
   size_t set_count;
-  double import_start_s, import_duration_s; /* of the last import */
-  double sample_end_s, sample_duration_s;   /* of the last memory sample */
+  double import_start_s, import_duration_s; /* last import */
+  double sample_end_s, sample_duration_s;   /* last memory sample */
   double ending_since_s;      /* when the first ended sweep began to wait for its last import; 0: none waits */
   bool is_stopping;
 } Executor;
@@ -130,7 +130,7 @@ static bool executor_import(Executor *executor) {
   return is_done;
 }
 
-/* Whether an import is due: as often as the rules decide, but for a small part of the time only. */
+/* Whether an import is due: as often as the rules decide, limited to a small part of the time. */
 static bool is_import_due(const Executor *executor) {
   double interval_s = IMPORT_INTERVAL_S;
   for (size_t i = 0; i < executor->set_count; i++)
@@ -391,9 +391,9 @@ int sweep_executor_start(const char *root, const char *name, int64_t *process, b
   close(log);
   while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
   StartReport report;
-  const ssize_t got = read(ends[0], &report, sizeof report);
+  const ssize_t bytes_read = read(ends[0], &report, sizeof report);
   close(ends[0]);
-  if (got != (ssize_t)sizeof report)
+  if (bytes_read != (ssize_t)sizeof report)
     return core_error(CORE_FAIL, "the executor did not start; see %s/executor.log", root);
   *process = report.process;
   *has_joined = report.has_joined != 0;

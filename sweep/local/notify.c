@@ -160,8 +160,8 @@ static int send_to_command(const SlurmSite *site, const SweepNotification *notif
   char *line = core_text_duplicate(site->notify_command), *save = NULL;
   CoreText text = {0};
   size_t count = 0;
-  for (char *word = strtok_r(line, " \t", &save); word && count < ARGUMENTS_MAX; word = strtok_r(NULL, " \t", &save))
-    arguments[count++] = word;
+  char *argument = strtok_r(line, " \t", &save);
+  for (; argument && count < ARGUMENTS_MAX; argument = strtok_r(NULL, " \t", &save)) arguments[count++] = argument;
   append_text(notification, &text);
   char **environment = make_environment(notification);
   const int code = run_program(arguments, environment, core_text_string(&text));

@@ -107,8 +107,8 @@ typedef struct Sums { int64_t pss_kb, peaks_kb; } Sums;
 
 static void add_process(int proc, const char *name, const char *const *ids, size_t count, Sums *sums, char *buffer,
                         size_t capacity) {
-  struct stat folder;
-  if (fstatat(proc, name, &folder, 0) != 0 || folder.st_uid != geteuid()) return;
+  struct stat directory;
+  if (fstatat(proc, name, &directory, 0) != 0 || directory.st_uid != geteuid()) return;
   const size_t run = find_run(buffer, read_proc(name, "environ", buffer, capacity), ids, count);
   if (run == count) return;
   if (read_proc(name, "status", buffer, capacity) == 0) return;

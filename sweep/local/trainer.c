@@ -21,8 +21,8 @@
 enum { ARGUMENTS_MAX = 48 };
 
 int sweep_trainer_program(char path[CORE_PATH_MAX]) {
-  const char *given = getenv("SWEEP_TRAINER");
-  if (given && *given) return core_files_path(path, "%s", given);
+  const char *override = getenv("SWEEP_TRAINER");
+  if (override && *override) return core_files_path(path, "%s", override);
   char self[CORE_PATH_MAX];
   if (core_program_folder(self) != CORE_OK) return core_files_path(path, "trainer");
   return core_files_path(path, "%s/trainer", self);

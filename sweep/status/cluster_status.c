@@ -250,7 +250,8 @@ static bool is_to_start_over(const Judge *judge, size_t index) {
   bool present = false;
   if (!judge->job_map.batches[place->batch].force) return false;
   if (sweep_record_read(judge->root, run->id, &record, &present) != CORE_OK || !present) return true;
-  return record.job != place->array->job || record.batch != place->array->batch || record.restarted_attempt == run->state.attempt;
+  return record.job != place->array->job || record.batch != place->array->batch ||
+         record.restarted_attempt == run->state.attempt;
 }
 
 static void judge_run(Judge *judge, size_t index, SweepRunStatus *status) {

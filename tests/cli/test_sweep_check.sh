@@ -45,6 +45,8 @@ tap_check "nothing was written" "$(ls -A "$root")"
 
 # ---- what passes
 experiment <<<$'[grid g]\nppo.epsilon = 0.1, 0.2, 0.3\nenv.num = 16, 32'
+tap_run "--test-only starts nothing on this machine" 0 "would be started on this machine; nothing was written" sweep submit my.ini --local --test-only --root "$root"
+tap_check "and writes nothing" "$(ls -A "$root")"
 tap_run "settings that no start depends on are looked at once" 0 "checked      the trainer would start all 2 configurations" sweep plan my.ini --root "$root"
 said=$(sweep plan my.ini --root "$root" --json | tool json checked checked)
 tap_check "--json says how many were looked at" "$([ "$said" = 2 ] || echo "$said")"
