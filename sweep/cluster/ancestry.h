@@ -21,8 +21,9 @@ typedef struct SweepParentLocation {
   SlurmId task;          /* SWEEP_PARENT_QUEUED: the task that runs it */
 } SweepParentLocation;
 
-/* ids: the runs of this sweep by manifest index; job_map: its job map, joined with Slurm's queue; cluster NULL: no
- * queue. All are borrowed. Other sweeps, and Slurm's tasks of them, are read only if a parent is not found here. */
+/* Creates the search for parents. ids: the runs of this sweep by manifest index; job_map: its job map, joined with
+ * Slurm's queue; cluster NULL: no queue. All are borrowed. Other sweeps, and Slurm's tasks of them, are read only if a
+ * parent is not found here. */
 SweepAncestry *sweep_ancestry_create(const char *root, const char *name, SlurmCluster *cluster, const SweepIdSet *ids,
                                      const SweepJobMap *job_map);
 void sweep_ancestry_destroy(SweepAncestry **ancestry);

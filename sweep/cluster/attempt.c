@@ -51,7 +51,7 @@ typedef enum StartDecision {
   START,
   OWNED_BY_OTHER,  /* another process still writes the run */
   ALREADY_DONE,
-  ALREADY_FAILED,  /* in this job; the other runs of the task go on */
+  ALREADY_FAILED,  /* in this job; the other runs of the task continue */
   STOPPED_BY_RULE,
   NO_PROGRESS,     /* too many consecutive starts without an iteration */
 } StartDecision;

@@ -9,8 +9,8 @@
 
 /* Cause of a job's end, by increasing precedence: a job that exceeds its memory is then "cancelled" too. */
 typedef enum SweepExitCause {
-  SWEEP_EXIT_UNKNOWN,           /* no message */
-  SWEEP_EXIT_CANCELLED,      /* scancel, or a user's requeue */
+  SWEEP_EXIT_UNKNOWN,    /* no message */
+  SWEEP_EXIT_CANCELLED,  /* scancel, or a user's requeue */
   SWEEP_EXIT_TIME_LIMIT,
   SWEEP_EXIT_PREEMPTED,
   SWEEP_EXIT_OUT_OF_MEMORY,

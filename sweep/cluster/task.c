@@ -43,7 +43,7 @@ enum {
   EXIT_SIGNALED = 128    /* srun's exit code for signal n is EXIT_SIGNALED + n */
 };
 
-/* Why the runs were asked to stop. A later value overrides an earlier one. */
+/* Reason why the runs were asked to stop. A later value overrides an earlier one. */
 typedef enum StopReason {
   STOP_NONE, STOP_TIME_LIMIT, STOP_TERMINATED, STOP_PREEMPTED, STOP_CANCELLED
 } StopReason;

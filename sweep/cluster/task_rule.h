@@ -16,8 +16,8 @@ typedef struct SweepTaskRule {
 void sweep_task_rule_open(const char *root, const char *name, SweepTaskRule *rule);
 void sweep_task_rule_close(SweepTaskRule *rule);
 
-/* If a decision is due, imports results, decides (decide.h) and submits promoted runs. Then reads new decisions. Errors
- * are warnings: the runs go on. */
+/* Imports results, decides (decide.h) and submits promoted runs, if a decision is due. Then reads new decisions. Errors
+ * are warnings: the runs continue. */
 void sweep_task_rule_poll(SweepTaskRule *rule);
 /* Decides at once, for a task whose runs have ended. Submits nothing. */
 void sweep_task_rule_decide_now(SweepTaskRule *rule);

@@ -82,7 +82,8 @@ static int submit(const char *root, const char *name) {
   return code;
 }
 
-/* *is_due: the wave has ended, and a next one may be proposed. */
+/* Checks whether the wave has ended and a next one may be proposed (*is_due), and otherwise whether trials were held
+ * back. */
 static int check_due(const char *root, const char *name, bool *is_due, bool *held_back) {
   SweepSpec spec;
   *held_back = false;

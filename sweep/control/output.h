@@ -13,7 +13,7 @@ typedef struct SweepOutput {
   json_t *json;   /* results; NULL without --json */
 } SweepOutput;
 
-/* The caller calls sweep_output_close. */
+/* Opens the output. The caller calls sweep_output_close or sweep_output_discard. */
 SweepOutput sweep_output_open(bool json);
 /* Prints the results if there are any, and frees them. */
 void sweep_output_close(SweepOutput *output);

@@ -71,8 +71,7 @@ static void executor_add(Executor *executor, const char *name, const SweepQueueR
   executor->sets = core_memory_resize(executor->sets, (executor->set_count + 1) * sizeof *executor->sets);
   executor->sets[executor->set_count++] = set;
   core_info("%s: %zu runs to do, %d at a time with %d threads each", name, job_set_waiting(set),
-            job_set_max_running(set),
-            job_set_threads(set));
+            job_set_max_running(set), job_set_threads(set));
 }
 
 /* Compares the queue with the sets: claims and adds a new sweep, reloads one that was submitted again, and stops one

@@ -21,7 +21,8 @@ int job_set_continue(JobSet *set, const SweepQueueRequest *request);
 void job_set_destroy(JobSet **set);
 
 const char *job_set_name(const JobSet *set);
-/* Number of jobs by phase. External ones are trained by another process; the set is not done before they end. */
+/* Return the number of jobs by phase. External ones are trained by another process; the set is not done before they
+ * end. */
 size_t job_set_waiting(const JobSet *set);
 size_t job_set_running(const JobSet *set);
 size_t job_set_external(const JobSet *set);
@@ -29,7 +30,7 @@ size_t job_set_external(const JobSet *set);
 bool job_set_has_ready(const JobSet *set);
 /* Whether it has a search with trials that are not proposed yet. */
 bool job_set_has_open_search(const JobSet *set);
-/* Number of jobs that ended in this session, by outcome. */
+/* Return the number of jobs that ended in this session, by outcome. */
 size_t job_set_finished(const JobSet *set);
 size_t job_set_failed(const JobSet *set);
 size_t job_set_stopped(const JobSet *set);

@@ -181,7 +181,8 @@ static const char *find_sendmail(void) {
   return NULL;
 }
 
-/* The address was checked by slurm/site.c, and a sweep's name contains no newline. */
+/* Sends mail through sendmail. No header can be injected: slurm/site.c checked the address, and a sweep's name contains
+ * no newline. */
 static int send_mail(const SlurmSite *site, const SweepNotification *notification) {
   CoreText mail = {0};
   const char *program = find_sendmail();

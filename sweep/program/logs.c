@@ -32,11 +32,11 @@ enum {
 };
 
 /* Use of a metric. */
-typedef struct Meaning {
+typedef struct MetricUse {
   bool is_known, is_step, is_goal;
   size_t iteration, evaluation;  /* offsets of its columns; 0: none */
   const char *name;              /* its name in the database */
-} Meaning;
+} MetricUse;
 
 /* Step of each row, by row number - 1. */
 typedef struct Steps { double *items; size_t count, capacity; } Steps;
@@ -47,8 +47,8 @@ struct ProgramLogs {
   const CoreConfig *config;
   StoreRunlog *stats, *evaluations, *metrics;
   Steps earlier;             /* steps of earlier attempts */
-  Meaning *meanings;         /* [meaning_count], by index of the name */
-  size_t meaning_count;
+  MetricUse *uses;           /* [use_count], by index of the name */
+  size_t use_count;
   char step_name[CORE_SCRIPT_NAME], goal_name[CORE_SCRIPT_NAME];
   double sign;               /* direction of the goal: 1: maximize, -1: minimize */
   double total;              /* total steps; 0: unknown */
@@ -140,31 +140,32 @@ static size_t find_column(const char *name, bool evaluation) {
 }
 
 /* Returns the database name of a program's metric: that of [metric], otherwise its own. */
-static const char *metric_name(const ProgramLogs *logs, const char *theirs) {
+static const char *metric_name(const ProgramLogs *logs, const char *name) {
   const CoreScriptDefinition *definition = logs->config->program->definition;
   for (size_t i = 0; i < definition->metric_count; i++)
-    if (strcmp(definition->metrics[i].name, theirs) == 0) return definition->metrics[i].column;
-  return theirs;
+    if (strcmp(definition->metrics[i].name, name) == 0) return definition->metrics[i].column;
+  return name;
 }
 
-static const Meaning *find_meaning(ProgramLogs *logs, const ProgramNames *names, size_t name) {
-  if (name >= logs->meaning_count) {
-    const size_t count = 2 * name + 64;
-    logs->meanings = core_memory_resize(logs->meanings, count * sizeof *logs->meanings);
-    memset(logs->meanings + logs->meaning_count, 0, (count - logs->meaning_count) * sizeof *logs->meanings);
-    logs->meaning_count = count;
+/* Returns the use of a metric, by the index of its name. */
+static const MetricUse *find_metric_use(ProgramLogs *logs, const ProgramNames *names, size_t index) {
+  if (index >= logs->use_count) {
+    const size_t count = 2 * index + 64;
+    logs->uses = core_memory_resize(logs->uses, count * sizeof *logs->uses);
+    memset(logs->uses + logs->use_count, 0, (count - logs->use_count) * sizeof *logs->uses);
+    logs->use_count = count;
   }
-  Meaning *meaning = &logs->meanings[name];
-  if (meaning->is_known) return meaning;
-  const char *theirs = names->items[name], *ours = metric_name(logs, theirs);
-  *meaning = (Meaning){.is_known = true,
-                       .is_step = strcmp(theirs, logs->step_name) == 0,
-                       .is_goal = logs->has_goal && (strcmp(ours, logs->goal_name) == 0 ||
-                                                     strcmp(theirs, logs->goal_name) == 0),
-                       .iteration = find_column(ours, false),
-                       .evaluation = find_column(ours, true),
-                       .name = ours};
-  return meaning;
+  MetricUse *use = &logs->uses[index];
+  if (use->is_known) return use;
+  const char *name = names->items[index], *column = metric_name(logs, name);
+  const bool is_goal_name = strcmp(column, logs->goal_name) == 0 || strcmp(name, logs->goal_name) == 0;
+  *use = (MetricUse){.is_known = true,
+                     .is_step = strcmp(name, logs->step_name) == 0,
+                     .is_goal = logs->has_goal && is_goal_name,
+                     .iteration = find_column(column, false),
+                     .evaluation = find_column(column, true),
+                     .name = column};
+  return use;
 }
 
 /* ---- the score --------------------------------------------------------------------------------------------------- */
@@ -237,11 +238,11 @@ static void append_evaluation(ProgramLogs *logs, const ProgramRecord *record) {
   StoreEvaluation row = store_evaluation_unmeasured(logs->base + logs->appended, record->evaluation);
   row.transitions = isnan(logs->step) ? 0 : logs->step;
   for (size_t i = 0; i < record->count; i++) {
-    const Meaning *meaning = find_meaning(logs, record->names, record->values[i].name);
+    const MetricUse *use = find_metric_use(logs, record->names, record->values[i].name);
     const double value = record->values[i].value;
-    if (meaning->is_goal) row.episode_return = logs->sign * value;
-    else if (meaning->evaluation) *(double *)((char *)&row + meaning->evaluation) = value;
-    if (meaning->is_step) row.transitions = value;
+    if (use->is_goal) row.episode_return = logs->sign * value;
+    else if (use->evaluation) *(double *)((char *)&row + use->evaluation) = value;
+    if (use->is_step) row.transitions = value;
   }
   store_runlog_evaluation(logs->evaluations, &row);
 }
@@ -267,7 +268,7 @@ void program_logs_append(ProgramLogs *logs, const ProgramRecord *record) {
     return;
   }
   for (size_t i = 0; i < record->count; i++)
-    if (find_meaning(logs, record->names, record->values[i].name)->is_step) step = record->values[i].value;
+    if (find_metric_use(logs, record->names, record->values[i].name)->is_step) step = record->values[i].value;
   if (!logs->has_rows) {
     logs->base = find_base(&logs->earlier, step);
     if (logs->existing == 0 && (size_t)logs->base < logs->earlier.count) clear_replaced_rows(logs);
@@ -279,11 +280,11 @@ void program_logs_append(ProgramLogs *logs, const ProgramRecord *record) {
   else if (isnan(logs->step)) logs->step = 0;
   StoreIteration row = store_iteration_unmeasured(row_number);
   for (size_t i = 0; i < record->count; i++) {
-    const Meaning *meaning = find_meaning(logs, record->names, record->values[i].name);
-    if (!meaning->iteration && !meaning->is_step && logs->appended > logs->existing)
-      add_metric(logs, meaning->name, row_number, record->values[i].value);
-    if (meaning->iteration) *(double *)((char *)&row + meaning->iteration) = record->values[i].value;
-    if (meaning->is_goal) add_goal(logs, record->values[i].value, row_number);
+    const MetricUse *use = find_metric_use(logs, record->names, record->values[i].name);
+    if (!use->iteration && !use->is_step && logs->appended > logs->existing)
+      add_metric(logs, use->name, row_number, record->values[i].value);
+    if (use->iteration) *(double *)((char *)&row + use->iteration) = record->values[i].value;
+    if (use->is_goal) add_goal(logs, record->values[i].value, row_number);
   }
   if (logs->appended <= logs->existing) return; /* already in its log */
   row.transitions = logs->step;
@@ -309,7 +310,7 @@ int program_logs_close(ProgramLogs **result, bool ended) {
     if (code == CORE_OK) code = closed;
   }
   free(logs->earlier.items);
-  free(logs->meanings);
+  free(logs->uses);
   free(logs);
   *result = NULL;
   return code;

@@ -105,7 +105,7 @@ tap_run "the next submit tries the failed ones again" 0 "8 finished" sweep submi
 
 id=$(sed -n '3s/.*\t//p' "$SWEEP_ROOT/sweeps/whole/manifest.tsv")
 tap_run "logs prints a run's messages" 0 "iteration" sweep logs "$id"
-tap_run "logs of an unknown run" 2 "no run" sweep logs ffffffffffffffff
+tap_run "logs of an unknown run" 2 "does not exist" sweep logs ffffffffffffffff
 tap_run "stop of a run that does not run" 2 "is not running" sweep stop "$id"
 tap_run "status --json is JSON" 0 '"finished": 4' sweep status whole --json
 tap_run "force runs finished runs again" 0 "4 finished" sweep submit "$tap_dir/whole.ini" --force --wait

@@ -13,7 +13,7 @@ tap_run "without Slurm: a note, no failure" 0 "sweep submit runs on this machine
 tap_run "locks are tried" 0 "work between processes" no_slurm
 tap_run "--json" 0 '"worst"' no_slurm --json
 tap_run "the job needs Slurm" 1 "prevent sweeps from running" no_slurm --job
-tap_run "a trainer that does not run" 1 "install it beside sweep" env SWEEP_TRAINER=/bin/false "$SWEEP_BUILD/bin/sweep" doctor
+tap_run "a trainer that does not run" 1 "install it in the directory of sweep" env SWEEP_TRAINER=/bin/false "$SWEEP_BUILD/bin/sweep" doctor
 printf '[slurm]\npartion = x\n' >"$tap_dir/site.ini"
 tap_run "a site file with a slip" 1 "slurm.partion is not a setting" env SWEEP_SITE="$tap_dir/site.ini" "$SWEEP_BUILD/bin/sweep" doctor
 tap_run "a workspace that is not there" 1 "does not exist yet" doctor --root "$tap_dir/none"

@@ -46,7 +46,7 @@ tap_run "extend adds seeds" 0 "5 runs submitted" sweep extend first seeds=30
 tap_wait 300 queue_empty
 counts first 30 20
 tap_run "status of all sweeps" 0 "30 finished" fresh_status
-tap_run "status --json" 0 '"standing": "finished"' fresh_status first --json
+tap_run "status --json" 0 '"condition": "finished"' fresh_status first --json
 tap_run "status --csv" 0 "first,0," fresh_status first --csv
 
 # ---- several runs a task, several nodes a run, one sweep after another
