@@ -102,38 +102,39 @@ void analysis_curve_set_interval(const AnalysisCurveSet *set, CoreText *text) {
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
-/* Numbers of solve rates and returns of evaluations. The count ends at the first run with rates. */
-static int count_evaluations(const AnalysisCurveSet *set, int64_t *rate_count, int64_t *return_count) {
+/* Counts values of a column of evaluations. The count ends at the first run with some. */
+static int count_evaluations(const AnalysisCurveSet *set, const char *sql, int64_t *count) {
   const AnalysisSelection *selection = &set->context.selection;
   StoreQuery *query = NULL;
-  int64_t rates = 0, returns = 0;
   int code = CORE_OK;
-  TRY(store_query_open(set->context.database,
-                       "SELECT count(solve_rate), count(episode_return) FROM evaluation WHERE run_id = ?1", &query));
-  for (size_t r = 0; r < selection->count && rates == 0 && code == CORE_OK; r++) {
+  *count = 0;
+  TRY(store_query_open(set->context.database, sql, &query));
+  for (size_t r = 0; r < selection->count && *count == 0 && code == CORE_OK; r++) {
     bool row = false;
     store_query_reset(query);
     store_query_bind_text(query, 1, selection->runs[r].id);
     code = store_query_step(query, &row);
-    if (code != CORE_OK || !row) continue;
-    rates += store_query_int(query, 0);
-    returns += store_query_int(query, 1);
+    if (code == CORE_OK && row) *count = store_query_int(query, 0);
   }
   store_query_close(&query);
-  *rate_count = rates;
-  *return_count = returns;
   return code;
 }
 
-/* Evaluations' solve rates, where no run has any, become returns: the runs' environments have no goal. Normalised
- * scores, where there are no constants to normalise by, become solve rates. */
+/* Evaluations' solve rates, where no run has any, become returns: the runs' environments have no goal. Goals, where no
+ * run has several an episode, and normalised scores, where there are no constants to normalise by, become solve
+ * rates. */
 static int choose_column(AnalysisCurveSet *set, size_t c) {
   const bool normalized = set->columns[c]->normalized;
-  int64_t rates, returns;
+  int64_t goals, rates, returns;
+  if (strcmp(set->columns[c]->name, "evaluation.goals") == 0) {
+    TRY(count_evaluations(set, "SELECT count(goals) FROM evaluation WHERE run_id = ?1", &goals));
+    if (goals == 0) TRY(analysis_column_find("--y", "evaluation.solve_rate", &set->columns[c]));
+  }
   if (!normalized && strcmp(set->columns[c]->name, "evaluation.solve_rate") != 0) return CORE_OK;
   if (normalized) TRY(analysis_scale_common(&set->context.selection, &set->scale));
   if (normalized && set->scale != ANALYSIS_SCALE_NONE) return CORE_OK;
-  TRY(count_evaluations(set, &rates, &returns));
+  TRY(count_evaluations(set, "SELECT count(solve_rate) FROM evaluation WHERE run_id = ?1", &rates));
+  TRY(count_evaluations(set, "SELECT count(episode_return) FROM evaluation WHERE run_id = ?1", &returns));
   if (normalized && rates == 0 && returns > 0) return analysis_scale_missing(&set->context.selection);
   if (normalized)
     return analysis_column_find("--y", set->columns[c]->evaluation ? "evaluation.solve_rate" : "iteration.solve_rate",

@@ -57,7 +57,7 @@ int analysis_measure_find(const char *name, AnalysisMeasure *measure) {
 /* ---- evaluations ------------------------------------------------------------------------------------------------ */
 
 static const char evaluation_sql[] =
-  "SELECT iteration, transitions, coalesce(solve_rate, episode_return), solve_rate IS NOT NULL, episode_return"
+  "SELECT iteration, transitions, coalesce(solve_rate, episode_return), solve_rate IS NOT NULL, episode_return, goals"
   " FROM evaluation WHERE run_id = ?1 AND level_set = coalesce(" ANALYSIS_LEVELS_SQL
   ", (SELECT level_set FROM evaluation WHERE run_id = ?1 ORDER BY level_set <> 'train', level_set LIMIT 1))"
   " AND transitions <= ?3 AND coalesce(solve_rate, episode_return) IS NOT NULL ORDER BY iteration";
@@ -156,7 +156,7 @@ static void fill_broken(const Scores *s, const AnalysisRun *of, double untrained
 
 static int read_scores(StoreQuery *query, const AnalysisRun *of, const char *level_set, double budget, Scores *s,
                        AnalysisMeasured *run) {
-  double untrained = NAN, untrained_return = NAN;
+  double untrained = NAN, untrained_return = NAN, untrained_goals = NAN;
   const double end = fmin(budget, (double)of->config.train.total_steps);
   bool row = false;
   int code;
@@ -173,15 +173,18 @@ static int read_scores(StoreQuery *query, const AnalysisRun *of, const char *lev
     if (store_query_int(query, 0) == 0) {
       untrained = score;
       untrained_return = given;
+      untrained_goals = store_query_real(query, 5);
       continue;
     }
     run->evaluations++;
     scores_add(s, store_query_real(query, 1), score);
     run->value[ANALYSIS_MEASURE_final_return] = given;
+    run->value[ANALYSIS_MEASURE_goals] = store_query_real(query, 5);
     run->value[ANALYSIS_MEASURE_best_return] = fmax(run->value[ANALYSIS_MEASURE_best_return], given);
   }
   fill_scores(s, of, end, untrained, run);
   if (run->broken) fill_broken(s, of, untrained, untrained_return, end, run);
+  if (run->broken) run->value[ANALYSIS_MEASURE_goals] = untrained_goals;
   return code;
 }
 

@@ -24,7 +24,7 @@ static void add_run(StoreDatabase *database, int64_t minibatches, int64_t seed, 
     row.wall_seconds = seconds * i;
     store_runlog_iteration(stats, &row);
     StoreEvaluation point = {.iteration = i, .level_set = "train", .transitions = 100 * i, .episodes = 10,
-                             .solve_rate = score[i - 1] + 0.001 * (double)seed, .solve_rate_se = NAN};
+                             .solve_rate = score[i - 1] + 0.001 * (double)seed, .solve_rate_se = NAN, .goals = i};
     store_runlog_evaluation(eval, &point);
     snprintf(point.level_set, sizeof point.level_set, "random_m");
     point.solve_rate = score[i - 1] / 10;
@@ -96,6 +96,7 @@ static void test_best_other(void **state) {
     const double *score = selection.runs[r].config.ppo.num_minibatches == 16 ? small : large;
     assert_true(fabs(measured[r].value[ANALYSIS_MEASURE_best_other] - score[ITERATIONS - 1] / 10) < 1e-9);
     assert_true(measured[r].value[ANALYSIS_MEASURE_best] > 0.7);
+    assert_true(measured[r].value[ANALYSIS_MEASURE_goals] == ITERATIONS); /* the last evaluation has them */
     assert_true(isnan(measured[r].value[ANALYSIS_MEASURE_score_at_time]));
   }
   free(measured);

@@ -16,7 +16,7 @@ static const Row rows[] = {
    {{"scale.scheme=more_minibatches scale.factor=2 ppo.num_minibatches=8", 0.5, 0.5},
     {"scale.scheme=larger_minibatches_sqrt scale.factor=2 ppo.learning_rate=2e-3", 0.5, 0.7},
     {"scale.scheme=larger_minibatches scale.factor=2", 0.9, 0.5}}},
-  {"minibatch_parallel", ANALYSIS_MEASURE_final,
+  {"minibatch_parallel", ANALYSIS_MEASURE_goals,
    {{"algo.name=ppo ppo.num_minibatches=4 env.num=64", 0.5, 0.5},
     {"algo.name=ppo ppo.num_minibatches=4 env.num=256", 0.4, 0.7},
     {"algo.name=ppo ppo.num_minibatches=16 env.num=64", 0.5, 0.5},

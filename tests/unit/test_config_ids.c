@@ -140,6 +140,7 @@ static const char *const pinned_defaults[][2] = {
   {"ppo.lr_warmup", "0"},
   {"ppo.weight_decay", "0"},
   {"ppo.shuffle", "all"},
+  {"sfl.placement", "first"},
   {"ppo.adv_ewma_decay", "0"},
   {"ppo.reward_scale", "1"},
   {"ppo.kl_threshold", "0.016"},

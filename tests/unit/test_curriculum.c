@@ -68,6 +68,57 @@ static void test_levels_of_an_iteration(void **state) {
   training_destroy(&training);
 }
 
+/* Spread over the worlds: every other part of them, and the same levels as where they are the first. */
+static void test_spread(void **state) {
+  (void)state;
+  CoreConfig config = small_config();
+  set(&config, "sfl.placement=spread");
+  Training *training = make(&config);
+  SimLevelStream *stream;
+  SimLevel fresh[WORLDS - SAMPLED];
+  int next = 0;
+  assert_ok(sim_level_stream_create(SIM_SIZE_S, &stream));
+  iterate(training, 1);
+  sim_level_stream_draw(stream, UINT64_C(4) << 32 ^ UINT64_C(1), 0, WORLDS - SAMPLED, fresh, NULL);
+  for (int w = 0; w < WORLDS; w++) {
+    const bool is_new = (w + 1) * (WORLDS - SAMPLED) / WORLDS > w * (WORLDS - SAMPLED) / WORLDS;
+    assert_int_equal(training->curriculum->slot[w] < WORLDS - SAMPLED, is_new);
+    if (!is_new) continue;
+    assert_int_equal(training->curriculum->slot[w], next);
+    assert_began_on(training, w, &fresh[next++]);
+  }
+  assert_int_equal(next, WORLDS - SAMPLED);
+  sim_level_stream_destroy(&stream);
+  training_destroy(&training);
+}
+
+/* 2 to 16 ranks generate equally many new levels, to one, and each plays sfl.batch_size levels at a time. */
+static void test_ranks_share_the_work(void **state) {
+  (void)state;
+  CoreConfig config = small_config();
+  set(&config, "sfl.placement=spread");
+  set(&config, "sfl.num_batches=16");
+  Training *training = make(&config);
+  for (int ranks = 2; ranks <= WORLDS; ranks *= 2) {
+    int next = 0;
+    for (int rank = 0; rank < ranks; rank++) {
+      const Shards shards = {.global_worlds = WORLDS, .worlds = WORLDS / ranks, .first_world = rank * WORLDS / ranks,
+                             .global_shards = ranks, .shards = 1};
+      CoreArena *arena = core_arena_create("test");
+      Curriculum curriculum;
+      curriculum_register(&curriculum, &config, training->env, &shards, arena);
+      assert_int_equal(curriculum.first_generated, next);
+      assert_true(abs(curriculum.own_generated * ranks - (WORLDS - SAMPLED)) < ranks);
+      assert_int_equal(curriculum.search.own, config.sfl.batch_size);
+      assert_int_equal(curriculum.search.batches * ranks, 16);
+      next += curriculum.own_generated;
+      core_arena_destroy(&arena);
+    }
+    assert_int_equal(next, WORLDS - SAMPLED);
+  }
+  training_destroy(&training);
+}
+
 /* Uniform with replacement: 8 levels in 8000 draws, 1000 each with a standard deviation of 30. */
 static void test_draws_are_uniform(void **state) {
   (void)state;
@@ -305,6 +356,7 @@ static void test_memory_is_estimated(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_spread), cmocka_unit_test(test_ranks_share_the_work),
     cmocka_unit_test(test_levels_of_an_iteration),
     cmocka_unit_test(test_draws_are_uniform),
     cmocka_unit_test(test_schedule),

@@ -35,7 +35,7 @@ static void predict_all(const char *sharing, const char *bucket_kb) {
   assert_int_equal(training_plan(&config, &training), CORE_OK);
   const Agent *agent = &training->agent;
   const ScalingRun run = {.transitions = 1e6, .steps_per_second = 1e7, .update_share = 0.8, .minibatches = 100,
-                          .minibatch_rows = 1e4, .by_transitions = true};
+                          .minibatch_rows = 1e4, .unit_rows = 1};
   const size_t bucket = (size_t)config.comm.bucket_kb * 1024;
   double before = 1;
   for (int gpus = 1; gpus <= 128; gpus *= 2) {
@@ -57,6 +57,52 @@ static void test_predictions(void **state) {
   predict_all("net.sharing=separate", "comm.bucket_kb=1048576");
   predict_all("net.sharing=separate", "comm.bucket_kb=1");
   predict_all("net.sharing=shared", "comm.bucket_kb=1");
+}
+
+/* Units of 100 rows deviate ten times as much; equal parts are not filled up; no GPU fills more than the rest of the
+ * minibatch. */
+static void test_filling(void **state) {
+  CoreConfig config = CONFIGURED_SMALL("net.width=64", "net.depth=3");
+  const ScalingMachine machine = SCALING_H200;
+  Training *training = NULL;
+  (void)state;
+  assert_int_equal(training_plan(&config, &training), CORE_OK);
+  ScalingRun run = {.transitions = 1e6, .steps_per_second = 1e7, .update_share = 0.8, .minibatches = 100,
+                    .minibatch_rows = 1e4, .unit_rows = 100};
+  ScalingPoint p = scaling_predict(&machine, &run, &training->agent, 1 << 20, 64);
+  assert_near_to(p.filled_us, 800 * 61 / 1e2);
+  assert_near_to(p.uneven_us, 800 * sqrt(2 * log(64) / 1e2));
+  run.unit_rows = 1e4; /* one environment a GPU */
+  assert_near_to(scaling_predict(&machine, &run, &training->agent, 1 << 20, 64).filled_us, 800 * 7);
+  assert_near_to(scaling_predict(&machine, &run, &training->agent, 1 << 20, 2).filled_us, 800);
+  run.is_equal = true;
+  p = scaling_predict(&machine, &run, &training->agent, 1 << 20, 64);
+  assert_true(p.filled_us == 0 && p.uneven_us == 0);
+  training_destroy(&training);
+}
+
+/* 64 batches of 4096 levels, 512 steps each, every 32 iterations; 20 us of rollout for 1000 environments' step. */
+static void test_search(void **state) {
+  CoreConfig config = CONFIGURED_SMALL("net.width=64", "net.depth=3");
+  const ScalingMachine machine = SCALING_H200;
+  Training *training = NULL;
+  (void)state;
+  assert_int_equal(training_plan(&config, &training), CORE_OK);
+  ScalingRun run = {.transitions = 1e6, .steps_per_second = 1e7, .update_share = 0.8, .minibatches = 100,
+                    .minibatch_rows = 1e4, .unit_rows = 1, .search_levels = 64 * 4096, .search_steps = 512,
+                    .search_batch = 4096, .search_batches = 64, .search_period = 32};
+  const int gpus[] = {1, 8, 64, 128};
+  const double batches[] = {64, 8, 1, 1};
+  for (int i = 0; i < 4; i++)
+    assert_near_to(scaling_predict(&machine, &run, &training->agent, 1 << 20, gpus[i]).search_us,
+                   batches[i] * 512 * SCALING_STEP_US / 32);
+  run.steps_per_second = 1e6; /* 0.2 us an environment's step */
+  assert_near_to(scaling_predict(&machine, &run, &training->agent, 1 << 20, 8).search_us, 8 * 512 * 4096 * 0.2 / 32);
+  run.search_batches = 3; /* 2 GPUs share each of three batches */
+  run.search_levels = 3 * 4096;
+  assert_near_to(scaling_predict(&machine, &run, &training->agent, 1 << 20, 2).search_us,
+                 3 * 512 * 2048 * 0.2 / 32);
+  training_destroy(&training);
 }
 
 /* Buckets cover each network once, from the top down. */
@@ -84,6 +130,7 @@ static void test_buckets(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums), cmocka_unit_test(test_predictions),
+                                     cmocka_unit_test(test_filling), cmocka_unit_test(test_search),
                                      cmocka_unit_test(test_buckets)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/device/arena.h"
 #include "core/memory.h"
@@ -18,7 +19,12 @@ static int own_slots(const Curriculum *curriculum) {
   return curriculum->own_generated + curriculum->buffer.capacity;
 }
 
-static int clamp(int x, int max) { return x < 0 ? 0 : x < max ? x : max; }
+/* Returns how many of the run's worlds 0 .. worlds - 1 play new levels: the first ones, or spread evenly over all. A
+ * world's new level has the number of worlds before it that play one. */
+static int new_before(const Curriculum *curriculum, int worlds) {
+  if (!curriculum->is_spread) return worlds < curriculum->generated ? worlds : curriculum->generated;
+  return (int)((int64_t)worlds * curriculum->generated / curriculum->worlds);
+}
 
 int curriculum_check(const CoreConfig *config, const Env *levels) {
   if (levels->levels && levels->generator) return CORE_OK;
@@ -32,7 +38,10 @@ void curriculum_register(Curriculum *curriculum, const CoreConfig *config, const
   int kept = sampled > 0 ? (int)config->sfl.buffer_size : 0;
   *curriculum = (Curriculum){.worlds = worlds, .generated = worlds - sampled, .period = config->sfl.period,
                               .first_world = shards->first_world, .own_worlds = shards->worlds};
-  curriculum->own_generated = clamp(curriculum->generated - shards->first_world, shards->worlds);
+  curriculum->is_spread = strcmp(config->sfl.placement, "spread") == 0;
+  curriculum->first_generated = new_before(curriculum, shards->first_world);
+  curriculum->own_generated =
+    new_before(curriculum, shards->first_world + shards->worlds) - curriculum->first_generated;
   if (kept > 0) {
     level_search_register(&curriculum->search, config, levels, shards, arena);
     level_buffer_register(&curriculum->buffer, kept, arena);
@@ -50,7 +59,7 @@ static void number_places(Curriculum *curriculum, CoreDevice *device) {
   const int slots = own_slots(curriculum), generated = curriculum->own_generated;
   int32_t *level = core_memory_allocate((size_t)slots * sizeof *level);
   for (int i = 0; i < slots; i++)
-    level[i] = i < generated ? curriculum->first_world + i : curriculum->generated + i - generated;
+    level[i] = i < generated ? curriculum->first_generated + i : curriculum->generated + i - generated;
   core_device_to_device(device, curriculum->level_of_slot, level, (size_t)slots * sizeof *level);
   free(level);
 }
@@ -118,9 +127,12 @@ static int32_t draw_from_buffer(const Curriculum *curriculum, uint64_t seed, int
 
 static void choose_places(Curriculum *curriculum, uint64_t seed, int64_t iteration) {
   const int generated = curriculum->own_generated;
-  for (int w = 0; w < curriculum->own_worlds; w++)
-    curriculum->slot[w] =
-      w < generated ? w : generated + draw_from_buffer(curriculum, seed, iteration, curriculum->first_world + w);
+  for (int w = 0; w < curriculum->own_worlds; w++) {
+    const int world = curriculum->first_world + w, number = new_before(curriculum, world);
+    curriculum->slot[w] = new_before(curriculum, world + 1) > number
+                            ? number - curriculum->first_generated
+                            : generated + draw_from_buffer(curriculum, seed, iteration, world);
+  }
 }
 
 int curriculum_begin(Curriculum *curriculum, Env *env, Ops *ops, const Agent *agent, Rollout *rollout, uint64_t seed,
@@ -130,7 +142,7 @@ int curriculum_begin(Curriculum *curriculum, Env *env, Ops *ops, const Agent *ag
   if (curriculum->searched_now) obs_pool_statistics(&rollout->pipeline);
   if (curriculum->searched_now) TRY(search(curriculum, env, &player, seed, iteration));
   if (curriculum->own_generated > 0)
-    env->generator->generate(env, key_of(seed, iteration), curriculum->first_world, curriculum->own_generated, 0,
+    env->generator->generate(env, key_of(seed, iteration), curriculum->first_generated, curriculum->own_generated, 0,
                          curriculum->numbers);
   choose_places(curriculum, seed, iteration);
   rollout->level_of_slot = curriculum->own_worlds < curriculum->worlds ? curriculum->level_of_slot : NULL;

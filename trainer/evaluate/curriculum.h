@@ -21,8 +21,10 @@ typedef struct CurriculumPosition {
 } CurriculumPosition;
 
 typedef struct Curriculum {
-  int worlds, generated;     /* worlds of the run; those on new levels: 0 .. generated - 1 */
-  int first_world, own_worlds, own_generated; /* this rank's of them */
+  int worlds, generated;     /* worlds of the run, and of them those on new levels */
+  bool is_spread;            /* sfl.placement = spread: the latter are spread evenly; else they are the first */
+  int first_world, own_worlds; /* this rank's worlds */
+  int first_generated, own_generated; /* numbers of this rank's new levels */
   int64_t period;
   LevelSearch search;
   LevelBuffer buffer;        /* capacity 0 where no world uses it */

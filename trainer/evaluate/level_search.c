@@ -20,10 +20,22 @@ double level_search_score(int64_t solved, int64_t episodes) {
   return p * (1 - p) + SOLVED_BONUS * p;
 }
 
+/* Returns how many batches are played at once: with several ranks as many as they are, or the largest divisor of
+ * sfl.num_batches below, so that a rank plays about sfl.batch_size levels at a time. Levels and actions depend on the
+ * levels' numbers only. One with comm.deterministic, where the rows of a matrix product must not depend on the
+ * ranks. */
+static int batches_at_once(const CoreConfig *config, const Shards *shards) {
+  int multiple = shards->ordered ? 1 : shards->global_shards;
+  if (multiple > config->sfl.num_batches) multiple = (int)config->sfl.num_batches;
+  while (config->sfl.num_batches % multiple != 0) multiple--;
+  return multiple;
+}
+
 void level_search_register(LevelSearch *search, const CoreConfig *config, const Env *levels, const Shards *shards,
                            CoreArena *arena) {
+  const int multiple = batches_at_once(config, shards);
   *search = (LevelSearch){
-    .at_once = (int)config->sfl.batch_size, .batches = (int)config->sfl.num_batches,
+    .at_once = multiple * (int)config->sfl.batch_size, .batches = (int)config->sfl.num_batches / multiple,
     .steps = (int)config->sfl.rollout_steps, .episodes_max = (int32_t)config->sfl.max_episodes, .shards = *shards,
   };
   search->first = shards_first_of(shards, search->at_once, 0);

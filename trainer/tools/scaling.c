@@ -51,18 +51,35 @@ static double complete_at(const Agent *agent, const GradientBucket *bucket) {
   return (all - first * 2 / 3) / all;
 }
 
-/* Six deviations and one: minibatch_capacity's rule, of a rank's rows. */
+/* Six deviations and one: minibatch_capacity's rule, of the units of a rank's share; at most the whole minibatch. */
 static double filled_share(const ScalingRun *run, int gpus) {
-  return run->by_transitions && gpus > 1 ? (6 * sqrt(run->minibatch_rows) + 1) / run->minibatch_rows : 0;
+  const double units = run->minibatch_rows / run->unit_rows;
+  if (gpus == 1 || run->is_equal) return 0;
+  return fmin((6 * sqrt(units) + 1) / units, gpus - 1);
+}
+
+/* Returns the time of a search divided over the iterations between two. A batch takes as many steps whatever its size,
+ * and as many batches are played at once as there are GPUs. A step takes as long as that many environments' in a
+ * rollout, and at least SCALING_STEP_US. */
+static double search_us(const ScalingRun *run, int gpus) {
+  if (run->search_levels == 0) return 0;
+  double at_once = fmin(gpus, run->search_batches);
+  while (fmod(run->search_batches, at_once) != 0) at_once--;
+  const double batches = run->search_batches / at_once, levels = run->search_levels / run->search_batches;
+  const double own = fmin(levels * at_once / gpus, run->search_batch);
+  const double rollout_us = run->transitions / run->steps_per_second * 1e6 * (1 - run->update_share);
+  const double step_us = fmax(SCALING_STEP_US, own * rollout_us / run->transitions);
+  return batches * run->search_steps * step_us / run->search_period;
 }
 
 /* Waits of a host that decides on each step of several ranks: two losses and two norms are fetched (20 us each), and
  * they agree that none has failed, a sum of MPI over a tree (2.5 us a step). */
 static double host_us(int gpus) { return gpus > 1 ? 4 * 20 + 2 * ceil(log2(gpus)) * 2.5 : 0; }
 
-/* The most of n draws of a normal number is about sqrt(2 ln n) deviations; a rank's rows have that of sqrt(rows). */
+/* The most of n draws of a normal number is about sqrt(2 ln n) deviations; a rank's units have that of sqrt(units). */
 static double uneven_share(const ScalingRun *run, int gpus) {
-  return run->by_transitions && gpus > 1 ? sqrt(2 * log(gpus) / run->minibatch_rows) : 0;
+  const double units = run->minibatch_rows / run->unit_rows;
+  return gpus > 1 && !run->is_equal ? sqrt(2 * log(gpus) / units) : 0;
 }
 
 ScalingPoint scaling_predict(const ScalingMachine *machine, const ScalingRun *run, const Agent *agent,
@@ -86,16 +103,17 @@ ScalingPoint scaling_predict(const ScalingMachine *machine, const ScalingRun *ru
   point.host_us = host_us(gpus);
   point.uneven_us = point.minibatch_us * uneven_share(run, gpus);
   point.filled_us = point.minibatch_us * filled_share(run, gpus);
-  point.efficiency = iteration_us / (iteration_us + run->minibatches * (point.exposed_us + point.filled_us));
-  point.waiting = iteration_us /
-                  (iteration_us + run->minibatches * (point.exposed_us + point.uneven_us + point.host_us));
+  point.search_us = search_us(run, gpus);
+  const double all_us = iteration_us + point.search_us;
+  point.efficiency = iteration_us / (all_us + run->minibatches * (point.exposed_us + point.filled_us));
+  point.waiting = iteration_us / (all_us + run->minibatches * (point.exposed_us + point.uneven_us + point.host_us));
   return point;
 }
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
 static void print_points(const ScalingRun *run, const Training *training) {
-  static const int gpus[] = {1, 2, 8, 64, 128};
+  static const int gpus[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024};
   const ScalingMachine machine = SCALING_H200;
   const size_t bucket = (size_t)training->config.comm.bucket_kb * 1024;
   GradientSending sending = {.buckets = 0};
@@ -106,30 +124,46 @@ static void print_points(const ScalingRun *run, const Training *training) {
   for (int i = 0; i < sending.buckets; i++)
     printf(" %s %zu bytes%s", sending.bucket[i].is_actor ? "actor" : "critic", sending.bucket[i].n * sizeof(float),
            i + 1 < sending.buckets ? "," : "\n");
-  printf("%5s %10s %9s %10s %11s %10s %11s %8s %10s %13s\n", "GPUs", "minibatch", "sums", "window", "not hidden",
-         "filled", "efficiency", "host", "uneven", "host decides");
+  printf("%5s %10s %9s %10s %11s %10s %10s %11s %8s %10s %13s\n", "GPUs", "minibatch", "sums", "window",
+         "not hidden", "filled", "search", "efficiency", "host", "uneven", "host decides");
   for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {
     const ScalingPoint p = scaling_predict(&machine, run, &training->agent, bucket, gpus[i]);
-    printf("%5d %7.0f us %6.0f us %7.0f us %8.0f us %7.0f us %9.1f %% %5.0f us %7.0f us %11.1f %%\n", p.gpus,
-           p.minibatch_us, p.sum_us, p.window_us, p.exposed_us, p.filled_us, 100 * p.efficiency, p.host_us, p.uneven_us,
-           100 * p.waiting);
+    printf("%5d %7.0f us %6.0f us %7.0f us %8.0f us %7.0f us %7.0f ms %9.1f %% %5.0f us %7.0f us %11.1f %%\n", p.gpus,
+           p.minibatch_us, p.sum_us, p.window_us, p.exposed_us, p.filled_us, p.search_us / 1e3, 100 * p.efficiency,
+           p.host_us, p.uneven_us, 100 * p.waiting);
   }
+  printf("per minibatch: sums of gradients, the time that hides them, what does not hide, rows filled up; per "
+         "iteration: its share of a search; host, uneven: where the host decides on each step\n");
   printf("DD-PPO (Wijmans et al. 2020): 83.6 %% at 128 GPUs (107 times one)\n");
+}
+
+static ScalingRun run_of(const Training *training, double speed, double share) {
+  const TrainingPlan *plan = &training->plan;
+  const CoreConfig *config = &training->config;
+  const bool by_environments = strcmp(config->ppo.minibatch_by, "environments") == 0;
+  const double unit = (double)(by_environments ? config->ppo.num_steps : core_config_sequence_length(config));
+  ScalingRun run = {.transitions = (double)plan->transitions_per_iteration, .steps_per_second = speed,
+                    .update_share = share, .minibatches = (double)plan->updates_per_iteration,
+                    .minibatch_rows = plan->minibatch_rows, .unit_rows = unit,
+                    .is_equal = strcmp(config->ppo.shuffle, "blocks") == 0};
+  if (!core_config_has_curriculum(config) || config->sfl.sampled_ratio == 0) return run;
+  run.search_batch = (double)config->sfl.batch_size;
+  run.search_batches = (double)config->sfl.num_batches;
+  run.search_levels = run.search_batch * run.search_batches;
+  run.search_steps = (double)config->sfl.rollout_steps;
+  run.search_period = (double)config->sfl.period;
+  return run;
 }
 
 static int predict(CoreConfig *config, double speed, double share) {
   Training *training;
   snprintf(config->train.device, sizeof config->train.device, "cpu");
   TRY(training_plan(config, &training));
-  const TrainingPlan *plan = &training->plan;
   if (training->sgd) {
     training_destroy(&training);
     return core_error(CORE_USAGE, "algo.name = %s trains no networks on GPUs", config->algo.name);
   }
-  const ScalingRun run = {.transitions = (double)plan->transitions_per_iteration, .steps_per_second = speed,
-                          .update_share = share, .minibatches = (double)plan->updates_per_iteration,
-                          .minibatch_rows = plan->minibatch_rows,
-                          .by_transitions = strcmp(training->config.ppo.minibatch_by, "transitions") == 0};
+  const ScalingRun run = run_of(training, speed, share);
   print_points(&run, training);
   training_destroy(&training);
   return CORE_OK;

@@ -23,7 +23,13 @@ typedef struct ScalingRun {
   double update_share;         /* of the iteration's time, in minibatches */
   double minibatches;          /* of an iteration, all epochs */
   double minibatch_rows;       /* a GPU's share */
-  bool by_transitions;         /* rows are drawn singly, so ranks' numbers of them differ */
+  double unit_rows;            /* rows that are drawn together: 1, a sequence, or an environment's */
+  bool is_equal;               /* ppo.shuffle = blocks: each GPU has its exact share of every minibatch */
+  double search_levels;        /* SFL: levels per search, all GPUs; 0: there are no searches */
+  double search_steps;         /* environment steps per level */
+  double search_batch;         /* levels that a GPU plays at a time, at most */
+  double search_batches;       /* batches as configured, of which GPUs play several at once (level_search.c) */
+  double search_period;        /* iterations between searches */
 } ScalingRun;
 
 typedef struct ScalingPoint {
@@ -33,12 +39,18 @@ typedef struct ScalingPoint {
   double sum_us, window_us;    /* what the calls take, and what they could hide behind */
   double exposed_us;           /* what of the calls the GPU waits for */
   double filled_us;            /* for the padding of pieces in recorded updates (minibatch_capacity) */
+  double search_us;            /* an iteration's share of a search */
   double host_us;              /* synchronisations of a minibatch, where the host decides on each step
                                 * (comm.library = mpi, and iterations that measure more) */
-  double uneven_us;            /* and then for the rank that drew most rows */
-  double efficiency;           /* steps/s a GPU, of those that one has alone: with recorded updates (recorded.h), */
-  double waiting;              /* and where the host decides */
+  double uneven_us;            /* and then for the rank that drew most rows; 0 where all have equally many */
+  /* Efficiency: steps/s per GPU relative to one GPU without searches. */
+  double efficiency;           /* efficiency with captured updates (captured.h) */
+  double waiting;              /* efficiency where the host decides */
 } ScalingPoint;
+
+/* Time of a step of few environments on a GPU, kernels that are launched one by one: what a search's step takes at
+ * least. */
+#define SCALING_STEP_US 100
 
 /* Microseconds of one sum over so many GPUs: the best of NCCL's algorithms and protocols. */
 double scaling_sum_us(const ScalingMachine *machine, int gpus, double bytes);
