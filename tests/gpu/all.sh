@@ -242,6 +242,7 @@ part 60 "entity matrices: the CPU's numbers" "$unit/test_device_entity"
 part 60 "levels drawn: the CPU's" "$unit/test_level_device"
 part 60 "rollouts in halves: the same bits" "$unit/test_device_rollout"
 part 60 "SAPG and half precision: the CPU's numbers" "$unit/test_device_sapg"
+part 60 "measurements: the CPU's numbers" "$unit/test_device_measure"
 part 60 "pictures: the CPU's numbers" "$unit/test_device_picture"
 part 60 "worlds on the host: the same bits" "$unit/test_hosted"
 # ---- where does the time go? --------------------------------------------------------------------------------------

@@ -241,7 +241,7 @@ enum { FAULTS = sizeof faults / sizeof *faults, SHARED_BYTES = 512 };
  * %r2 that of its word of shared memory; the words of a block's threads follow each other. */
 static const struct {
   const char *name, *code;
-  int threads; /* of a block; 0: RACE_THREADS, with barriers of the block, else those of groups of so many */
+  int threads; /* threads of a block and of its groups; 0: RACE_THREADS, whose barriers are the block's */
 } races[] = {
   {"none", "st.global.u32 [%rd7], %r1;\nld.global.u32 %r3, [%rd7];", 0},
   {"neighbor", "st.global.u32 [%rd7], %r1;\nld.global.u32 %r3, [%rd7+4];", 0},

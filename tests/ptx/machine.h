@@ -200,7 +200,7 @@ extern bool ptx_watches __attribute__((visibility("hidden")));
 __attribute__((visibility("hidden"))) void ptx_watch_open(void);
 /* A thread begins the kernel. */
 __attribute__((visibility("hidden"))) void ptx_watch_begin(const CoreDeviceThread *at, const char *kernel);
-/* A thread has passed a barrier of its group of so many threads, or with 0 of its block. */
+/* A thread has passed a barrier of its group of `group` threads, or with 0 of its block. */
 __attribute__((visibility("hidden"))) void ptx_watch_barrier(const CoreDeviceThread *at, unsigned group, int line);
 __attribute__((visibility("hidden"), cold))
 void ptx_watch(const CoreDeviceThread *at, uint64_t address, unsigned bytes, PtxAccess kind, PTX_HERE);

@@ -17,12 +17,12 @@ enum { SHADOWS = 1 << 20, SHADOW_BITS = 20, THREADS_MAX = 1024, REPORTED_MAX = 2
 typedef struct Access {
   uint32_t launch, block;
   uint16_t thread, kind;                   /* kind: a PtxAccess */
-  int line;                                /* of the .ptx file */
-  uint32_t block_barriers, group_barriers; /* those that the thread has passed */
+  int line;                                /* line of the .ptx file */
+  uint32_t block_barriers, group_barriers; /* barriers that the thread has passed */
   const char *function;
 } Access;
 
-/* What is known of an address. */
+/* Latest accesses to an address. */
 typedef struct Shadow {
   uint64_t key;
   Access write, read, other_read;

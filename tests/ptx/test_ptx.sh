@@ -79,6 +79,7 @@ part "worlds that become NaN" 'worlds_that_are*' test_batch_bits
 part "every function of ops.h, in every order of threads" '*' test_device_ops
 part "every function of entity.h" '*' test_device_entity
 part "SAPG's samples and half precision" '*' test_device_sapg
+part "measurements of hidden layers" test_forward test_device_measure
 part "a training: ppo" test_ppo test_device_training
 [ "${TEST_PTX:-}" = all ] || races=
 part "levels drawn and filtered" 'test_forward' test_level_device

@@ -123,7 +123,10 @@ static void assert_same_rollouts(const Training *a, const Training *b) {
   assert_same(a, x->rewards, b, y->rewards, rows * sizeof(float));
   assert_same(a, x->dones, b, y->dones, rows);
   assert_same(a, x->actions, b, y->actions, rows * x->action_bytes);
-  assert_same(a, x->logits, b, y->logits, rows * (size_t)x->head.logits * sizeof(float));
+  if (!x->samples_logits) assert_same(a, x->logits, b, y->logits, rows * (size_t)x->head.logits * sizeof(float));
+  else
+    assert_same(a, x->logit_samples.logits, b, y->logit_samples.logits,
+                (size_t)x->steps * (size_t)x->logit_samples.capacity * (size_t)x->head.logits * sizeof(float));
   assert_same(a, x->values, b, y->values, (rows + (size_t)x->worlds) * sizeof(float));
   assert_same(a, a->agent.actor.theta, b, b->agent.actor.theta, a->agent.actor.n * sizeof(float));
 }
@@ -248,6 +251,21 @@ static void check_counts(const CoreConfig *config, const char *what) {
   }
 }
 
+/* A rollout of more launches than a graph may have nodes is launched kernel by kernel. */
+static void test_bound(void **state) {
+  CoreConfig config = CONFIGURED_SMALL("train.device=cuda", "env.max_steps=20");
+  (void)state;
+  Training *training = made(&config, "forward");
+  const Counted first = count(training);
+  training->rollout.max_launches = (uint64_t)first.launches - 1;
+  const Counted second = count(training);
+  assert_true(second.graphs == 0 && second.launches == first.launches);
+  training->rollout.max_launches++;
+  const Counted third = count(training);
+  assert_true(third.graphs == 1 && third.launches == 0);
+  training_destroy(&training);
+}
+
 static void test_counts(void **state) {
   CoreConfig config = CONFIGURED_SMALL("train.device=cuda", "train.observation_storage=state", "env.max_steps=20");
   (void)state;
@@ -273,6 +291,7 @@ int main(void) {
                                      cmocka_unit_test(test_normalized),
                                      cmocka_unit_test(test_shards),
                                      cmocka_unit_test(test_counts),
+                                     cmocka_unit_test(test_bound),
                                      cmocka_unit_test(test_gpu)};
   if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,6 +67,12 @@ static void compare(const char *algorithm, const char *const *more) { compare_fo
             "eval.episodes=2", "env.max_steps=3", "env.level_count=2"
 
 static void test_ppo(void **state) { (void)state, compare("algo.name=ppo", NULL); }
+/* Logits of sampled states alone are kept where these are few; the CPU keeps all. */
+static void test_sampled_logits(void **state) {
+  (void)state;
+  compare("algo.name=ppo", WITH("metrics.states=19"));
+  compare("algo.name=ppo_ewma", WITH("metrics.states=32", "env.actions=continuous"));
+}
 static void test_ppo_ewma(void **state) { (void)state, compare("algo.name=ppo_ewma", WITH("net.norm=layer")); }
 static void test_minibatch_norm(void **state) {
   (void)state, compare("algo.name=ppo", WITH("ppo.normalize_advantage=minibatch"));
@@ -429,6 +435,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {/* the most important tests on a GPU come first */
                                      cmocka_unit_test(test_gpu),
                                      cmocka_unit_test(test_ppo),
+                                     cmocka_unit_test(test_sampled_logits),
                                      cmocka_unit_test(test_queued),
                                      cmocka_unit_test(test_queued_shards),
                                      cmocka_unit_test(test_gpu_bf16),

@@ -57,7 +57,11 @@ void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollo
   CORE_ARENA_DEVICE(arena, metrics->updated_logp, rows, "metrics updated log-probabilities [rows]");
   CORE_ARENA_DEVICE(arena, metrics->actions, rows * rollout->action_bytes, "metrics actions [rows][bytes]");
   CORE_ARENA_DEVICE(arena, metrics->values, rows, "metrics values [rows]");
-  if (core_arena_device(arena)) CORE_ARENA_DEVICE(arena, metrics->index_on_device, rows, "metrics rows [rows]");
+  if (core_arena_device(arena)) {
+    CORE_ARENA_DEVICE(arena, metrics->index_on_device, rows, "metrics rows [rows]");
+    CORE_ARENA(arena, metrics->place, rows, "metrics rows of logits [rows]");
+    CORE_ARENA_DEVICE(arena, metrics->place_on_device, rows, "metrics rows of logits [rows]");
+  }
   if (shard_rows > 0) CORE_ARENA(arena, metrics->shard_kl, (size_t)rollout->shards.shards, "KL of shards [shards]");
   CORE_ARENA(arena, metrics->per_logit, (size_t)rollout->head.logits, "metrics probabilities [logits]");
   register_representation(&metrics->actor, agent, &agent->actor, arena);
@@ -99,17 +103,11 @@ static void add_convolutions(Representation *representation, Ops *ops, const Enc
 /* Sums over the states. */
 typedef struct Sums { double kl, kl_reverse, k1, k2, k3; LogSum ratio, ratio_squared; } Sums;
 
-/* Adds a chunk's hidden layers, as host copies where they are on a device. trunk: layers that ran before the others
- * (agent.h). */
+/* Adds a chunk's hidden layers. trunk: layers that ran before the others (agent.h). */
 static void add_layers(Representation *representation, Ops *ops, const AgentNetwork *network, int trunk, int rows) {
-  const NetworkShape *shape = &network->shape;
-  NetworkActivations seen = network->activations;
-  for (int layer = 0; ops->device && layer < shape->layers - 1; layer++) {
-    seen.hidden[layer] = core_memory_allocate((size_t)rows * (size_t)shape->width[layer + 1] * sizeof(float));
-    network_read_hidden(ops, shape, &network->activations, layer, layer + 1 == trunk, rows, seen.hidden[layer]);
-  }
-  representation_add(representation, &seen, rows);
-  for (int layer = 0; ops->device && layer < shape->layers - 1; layer++) free(seen.hidden[layer]);
+  if (ops->device)
+    representation_add_on_device(representation, ops, &network->shape, &network->activations, trunk, rows);
+  else representation_add(representation, &network->activations, rows);
 }
 
 static void add_policy(Metrics *metrics, Ops *ops, const OpsHead *head, int rows) {
@@ -132,6 +130,18 @@ static void add_representation(Metrics *metrics, Ops *ops, const Agent *agent, c
   add_convolutions(&metrics->critic, ops, &agent->encoder, rows);
 }
 
+/* Gathers the logits of the policy that acted. index: metrics->index, where the ops read it. */
+static void gather_behaviour(Metrics *metrics, Ops *ops, const Rollout *rollout, const uint32_t *index, int rows) {
+  const float *logits = rollout->logits;
+  if (rollout->samples_logits) {
+    core_device_to_device(ops->device, metrics->place_on_device, metrics->place,
+                          (size_t)rows * sizeof *metrics->place);
+    index = metrics->place_on_device;
+    logits = rollout->logit_samples.logits;
+  }
+  ops->gather_rows(ops, logits, index, metrics->behaviour, rows, rollout->head.logits);
+}
+
 /* Adds the sums over the `rows` states in metrics->index. */
 static void add_chunk(Metrics *metrics, Ops *ops, const Agent *agent, const Rollout *rollout, int rows, Sums *sums) {
   const OpsHead *head = &rollout->head;
@@ -147,7 +157,7 @@ static void add_chunk(Metrics *metrics, Ops *ops, const Agent *agent, const Roll
   sequences_gather(&metrics->sequences, &rollout->states, ops, index, rows);
   sequences_bind(&metrics->sequences, agent);
   rollout_gather_observations(rollout, ops, index, rows, metrics->observations);
-  ops->gather_rows(ops, rollout->logits, index, metrics->behaviour, rows, head->logits);
+  gather_behaviour(metrics, ops, rollout, index, rows);
   ops->gather_rows(ops, rollout->logp, index, metrics->behaviour_logp, rows, 1);
   rollout_gather_actions(rollout, ops, index, rows, metrics->actions);
   agent_policy(agent, ops, agent->actor.theta, metrics->observations, rows, metrics->updated);
@@ -177,12 +187,14 @@ static void add_states(Metrics *metrics, Ops *ops, const Agent *agent, const Rol
   const int64_t total = (int64_t)rollout->steps * shards->global_worlds;
   const int length = states_length(&rollout->states), drawn = metrics->states / length;
   const uint32_t worlds = (uint32_t)rollout->worlds, together = (uint32_t)shards_worlds(shards);
+  int64_t own = 0; /* sampled states of this rank so far */
   for (int j = 0, rows = 0; j < drawn; j++) {
     const int64_t number = sample_state(seed, iteration, j, drawn, total / length);
     for (int step = 0; step < length; step++) {
       const int64_t row = states_sampled_row(&rollout->states, shards, number, step);
-      if (row >= 0 && (!metrics->shard_kl || (uint32_t)row % worlds / together == (uint32_t)part))
-        metrics->index[rows++] = (uint32_t)row;
+      if (row < 0 || (metrics->shard_kl && (uint32_t)row % worlds / together != (uint32_t)part)) continue;
+      if (rollout->samples_logits) metrics->place[rows] = rollout->logit_samples.place[own++];
+      metrics->index[rows++] = (uint32_t)row;
     }
     if (rows < metrics->chunk_rows && (rows == 0 || j + 1 < drawn)) continue;
     add_chunk(metrics, ops, agent, rollout, rows, sums);

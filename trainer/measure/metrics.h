@@ -41,6 +41,7 @@ typedef struct Metrics {
   float *actor_before, *critic_before; /* weights at the iteration's start */
   float *step_before;        /* scratch for a network's weights before a minibatch's step (learner.h) */
   uint32_t *index, *index_on_device; /* [chunk_rows] rows of the rollout; the second where there is a device */
+  uint32_t *place, *place_on_device; /* [chunk_rows] rows of the rollout's sampled logits, on a device */
   Sequences sequences;       /* for a recurrent policy: the sampled states are those of whole sequences */
   float *observations;       /* [chunk_rows][features] */
   float *behaviour, *updated; /* [chunk_rows][logits] */

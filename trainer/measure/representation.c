@@ -35,11 +35,22 @@ void representation_register(Representation *representation, const NetworkShape 
   size_t units = (size_t)representation->units, width = (size_t)representation->width;
   CORE_ARENA(arena, representation->unit, units, "activation moments [units]");
   CORE_ARENA(arena, representation->magnitude, units, "activation magnitudes [units]");
+  representation->device = core_arena_device(arena);
+  const size_t on_device = representation->device ? units - (size_t)first_unit(representation, count) : 0;
+  CORE_ARENA_DEVICE(arena, representation->unit_on_device, on_device, "activation moments [units]");
+  CORE_ARENA_DEVICE(arena, representation->magnitude_on_device, on_device, "activation magnitudes [units]");
   if (width > REPRESENTATION_WIDTH_MAX || width == 0) return;
+  CORE_ARENA_DEVICE(arena, representation->gram_on_device, representation->device ? width * width : 0,
+                    "feature Gram matrix [width][width]");
   CORE_ARENA(arena, representation->gram, width * width, "feature Gram matrix [width][width]");
   CORE_ARENA(arena, representation->centred, width * width, "centred Gram matrix [width][width]");
   CORE_ARENA(arena, representation->eigenvalues, width, "Gram eigenvalues [width]");
   CORE_ARENA(arena, representation->scratch, width, "eigenvalue scratch [width]");
+}
+
+/* Returns the number of units of the hidden layers, which come after the convolutions'. */
+static size_t hidden_units(const Representation *representation) {
+  return (size_t)(representation->units - first_unit(representation, representation->convolutions));
 }
 
 void representation_begin(Representation *representation) {
@@ -48,6 +59,13 @@ void representation_begin(Representation *representation) {
   memset(representation->unit, 0, units * sizeof *representation->unit);
   memset(representation->magnitude, 0, units * sizeof *representation->magnitude);
   if (representation->gram) memset(representation->gram, 0, width * width * sizeof *representation->gram);
+  if (representation->device == NULL) return;
+  const size_t on_device = hidden_units(representation);
+  CoreDevice *device = representation->device;
+  core_device_zero(device, representation->unit_on_device, on_device * sizeof *representation->unit);
+  core_device_zero(device, representation->magnitude_on_device, on_device * sizeof *representation->magnitude);
+  if (representation->gram)
+    core_device_zero(device, representation->gram_on_device, width * width * sizeof *representation->gram);
 }
 
 /* Adds one layer's units over `rows` states, two passes per unit: no digits are lost where a saturated unit hardly
@@ -83,6 +101,36 @@ void representation_add(Representation *representation, const NetworkActivations
   representation->states += rows;
 }
 
+void representation_add_on_device(Representation *representation, Ops *ops, const NetworkShape *shape,
+                                  const NetworkActivations *activations, int trunk, int rows) {
+  const int first = representation->convolutions, hidden = representation->layers - first;
+  for (int layer = 0, unit = 0; layer < hidden; unit += representation->layer[first + layer++].width) {
+    const bool is_bf16 = network_hidden_is_bf16(ops, shape, layer + 1 == trunk);
+    const void *h = activations->hidden[layer];
+    const int width = representation->layer[first + layer].width;
+    ops->unit_sums(ops, h, is_bf16, rows, width, representation->unit_on_device + unit,
+                   representation->magnitude_on_device + unit);
+    if (representation->gram && layer + 1 == hidden)
+      ops->gram(ops, h, is_bf16, rows, width, representation->gram_on_device);
+  }
+  representation->states += rows;
+}
+
+/* Copies the device's sums to their place among the host's. */
+static void read_device(Representation *representation) {
+  const size_t first = (size_t)first_unit(representation, representation->convolutions),
+               n = hidden_units(representation), width = (size_t)representation->width;
+  CoreDevice *device = representation->device;
+  if (n == 0) return;
+  core_device_to_host(device, representation->unit + first, representation->unit_on_device,
+                      n * sizeof *representation->unit);
+  core_device_to_host(device, representation->magnitude + first, representation->magnitude_on_device,
+                      n * sizeof *representation->magnitude);
+  if (representation->gram)
+    core_device_to_host(device, representation->gram, representation->gram_on_device,
+                        width * width * sizeof *representation->gram);
+}
+
 void representation_add_convolution(Representation *representation, int i, const float *h, int rows) {
   const RepresentationLayer *layer = &representation->layer[i];
   const int unit = first_unit(representation, i);
@@ -91,6 +139,7 @@ void representation_add_convolution(Representation *representation, int i, const
 
 void representation_reduce(Representation *representation) {
   const size_t units = (size_t)representation->units, width = (size_t)representation->width;
+  if (representation->device) read_device(representation);
   reduce_moments(representation->unit, units);
   ranks_sum(representation->magnitude, units);
   ranks_sum(&representation->states, 1);

@@ -43,6 +43,10 @@ typedef struct Representation {
   double *centred;       /* [width][width] the same of X minus its means; NULL likewise */
   double *eigenvalues;   /* [width] */
   double *scratch;       /* [width] */
+  /* Sums of the hidden layers' units, and X^T X, where the network is on a device; else NULL. */
+  CoreDevice *device;
+  Moments *unit_on_device;
+  double *magnitude_on_device, *gram_on_device;
 } Representation;
 
 /* Maximum width of a ranked layer: the work grows with the cube. */
@@ -54,9 +58,13 @@ void representation_register(Representation *representation, const NetworkShape 
 void representation_begin(Representation *representation);
 /* Adds the hidden layers of a forward pass over `rows` states. */
 void representation_add(Representation *representation, const NetworkActivations *activations, int rows);
+/* Adds the hidden layers of a forward pass on a device, without waiting for it. trunk: layers that ran before the
+ * others (agent.h). */
+void representation_add_on_device(Representation *representation, Ops *ops, const NetworkShape *shape,
+                                  const NetworkActivations *activations, int trunk, int rows);
 /* Adds convolution number i, h [rows][positions][width], for states that representation_add counts. */
 void representation_add_convolution(Representation *representation, int i, const float *h, int rows);
-/* Sums over the states of all ranks; called by all ranks. */
+/* Reads the device's sums, if any, and sums over the states of all ranks; called by all ranks. */
 void representation_reduce(Representation *representation);
 /* Returns the ranks; NaN with fewer states than features, or where the layer is too wide or missing. Overwrites the
  * Gram matrices. */

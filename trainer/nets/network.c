@@ -204,13 +204,8 @@ static bool is_chain(const Ops *ops, const NetworkShape *shape, int first, int e
   return ops->chain_forward && end > first && !shape->layer_norm;
 }
 
-void network_read_hidden(Ops *ops, const NetworkShape *shape, const NetworkActivations *activations, int layer,
-                         bool is_last, int rows, float *host) {
-  const int columns = shape->width[layer + 1];
-  if (ops->read_hidden && !is_last && is_chain(ops, shape, 0, shape->layers))
-    ops->read_hidden(ops, activations->hidden[layer], rows, columns, host);
-  else
-    core_device_to_host(ops->device, host, activations->hidden[layer], (size_t)rows * (size_t)columns * sizeof *host);
+bool network_hidden_is_bf16(const Ops *ops, const NetworkShape *shape, bool is_last) {
+  return ops->stores_bf16 && !is_last && is_chain(ops, shape, 0, shape->layers);
 }
 
 void network_forward_layers(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,

@@ -54,10 +54,9 @@ size_t network_layers_floats(const NetworkShape *shape, int layers, int rows);
 size_t network_activation_floats(const NetworkShape *shape, int rows);
 void network_place_activations(const NetworkShape *shape, int rows, float *block, NetworkActivations *activations);
 
-/* Copies the output [rows][width[layer+1]] of a hidden layer of the last forward pass to the host; ops may store it in
- * a private format (ops.h, chain_forward). is_last: the pass ended with this layer. */
-void network_read_hidden(Ops *ops, const NetworkShape *shape, const NetworkActivations *activations, int layer,
-                         bool is_last, int rows, float *host);
+/* Whether the output of a hidden layer of a forward pass is bf16 (ops.h, chain_forward). is_last: the pass ended with
+ * this layer. */
+bool network_hidden_is_bf16(const Ops *ops, const NetworkShape *shape, bool is_last);
 
 /* Callback after each layer of a backward pass: the gradient is complete from parameter `first` to the last. */
 typedef struct NetworkWatch {

@@ -116,15 +116,18 @@ struct Ops {
                          float *dw, float *db, int rows, int in, int out, OpsActivation activation);
   /* dense_forward and dense_backward of layers 0 .. count-1, x[rows][layers[0].in] the input of the first, dy at the
    * output of the last, which may be overwritten. A device may fuse layers, so gradients between them are not stored.
-   * It may store outputs of all layers but the last in a private format, which chain_backward over the same rows and
-   * read_hidden understand. scratch: 2*rows*(widest output) floats. watch may be NULL. Both are NULL where calling
+   * It may store outputs of all layers but the last as bf16 (stores_bf16), which chain_backward over the same rows
+   * expects. scratch: 2*rows*(widest output) floats. watch may be NULL. Both are NULL where calling
    * layer after layer is as fast. */
   void (*chain_forward)(Ops *ops, const float *x, const OpsLayer *layers, int count, int rows);
   void (*chain_backward)(Ops *ops, const float *x, const OpsLayer *layers, int count, float *dy, float *dx,
                          float *scratch, int rows, const OpsWatch *watch);
-  /* Copies the output y[rows][columns] of a chain's layer before the last, as floats, to host memory. NULL: y holds
-   * floats. */
-  void (*read_hidden)(Ops *ops, const float *y, int rows, int columns, float *host);
+  bool stores_bf16;
+  /* Measurements of a hidden layer h[rows][columns] of floats or bf16, in float64, on a device; NULL: the caller does
+   * them (measure/representation.h). unit_sums merges the moments of each column (without m3 and m4) and adds sums of
+   * |h|; gram adds h'h to gram[columns][columns], whose lower triangle counts. */
+  void (*unit_sums)(Ops *ops, const void *h, bool is_bf16, int rows, int columns, Moments *moments, double *magnitude);
+  void (*gram)(Ops *ops, const void *h, bool is_bf16, int rows, int columns, double *gram);
   /* Applies layer norm and activation to each row: n = (z - mean z) / sqrt(variance z + epsilon), y = activation(gain n
    * + offset). z[rows][columns] becomes n; inverse[rows] becomes the factor of z - mean. */
   void (*norm_forward)(Ops *ops, float *z, float *inverse, const float *gain, const float *offset, float *y, int rows,

@@ -198,17 +198,21 @@ int coverage_resume_from(Coverage *coverage, const CoverageRecord *before) {
   return CORE_OK;
 }
 
+void coverage_add_state(Coverage *coverage, const float *state) {
+  double point[2];
+  coverage_project(coverage, state, point);
+  coverage->fresh[coverage_cell(coverage->record, point)]++;
+}
+
 void coverage_add_states(Coverage *coverage, int t, const float *shown) {
   const int64_t worlds = coverage->shards.global_worlds;
   for (; coverage->next < coverage->states; coverage->next++) {
     const int64_t row = sample_state(coverage->seed, coverage->iteration, coverage->next, coverage->states,
                                      coverage->total);
     const int64_t world = row - t * worlds - coverage->shards.first_world;
-    double point[2];
     if (row >= (t + 1) * worlds) return; /* belongs to a later step */
     if (world < 0 || world >= coverage->shards.worlds) continue;
-    coverage_project(coverage, shown + (size_t)world * (size_t)coverage->row, point);
-    coverage->fresh[coverage_cell(coverage->record, point)]++;
+    coverage_add_state(coverage, shown + (size_t)world * (size_t)coverage->row);
   }
 }
 

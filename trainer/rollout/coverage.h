@@ -70,6 +70,8 @@ void coverage_reset(Coverage *coverage);
 int coverage_resume_from(Coverage *coverage, const CoverageRecord *before);
 /* Begins a measured iteration, before its rollout, on the states that metrics.c samples. Errors as Env.clone. */
 int coverage_begin(Coverage *coverage, uint64_t seed, int64_t iteration);
+/* Adds a sampled state. */
+void coverage_add_state(Coverage *coverage, const float *state);
 /* Adds the observations after step t, [worlds of this rank][features]. */
 void coverage_add_states(Coverage *coverage, int t, const float *shown);
 /* Merges the iteration's counts into the record, after the rollout; called by all ranks. */

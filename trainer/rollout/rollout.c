@@ -16,8 +16,9 @@
 #include "trainer/rollout/rollout_internal.h"
 #include "trainer/wrappers/action.h"
 
-enum { GRAPH_STEPS_MAX = 1024 }; /* longer rollouts are launched kernel by kernel, since a graph takes memory per
-                                  * kernel */
+/* Longer rollouts are launched kernel by kernel: a node takes memory of the host and of the device, and time to make
+ * ready, and rollouts of many pieces keep the device busy without a graph. */
+enum { GRAPH_NODES_MAX = 50000 };
 
 typedef struct Statistic { void *data; size_t bytes; } Statistic;
 
@@ -47,7 +48,7 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
                        .levels = env->level_count, .solves = env->solves, .counts_goals = env->counts_goals,
                        .begins_anew = core_config_has_curriculum(config), .head = head,
                        .action_bytes = ops_head_action_bytes(&head), .device = core_arena_device(arena),
-                       .divided = (int)config->train.rollout_halves};
+                       .divided = (int)config->train.rollout_halves, .max_launches = GRAPH_NODES_MAX};
   size_t k = (size_t)steps, n = (size_t)worlds;
   obs_register(&rollout->pipeline, config, env, shards, arena);
   limits_register(&rollout->limits, config, env, &rollout->pipeline, steps, arena);
@@ -72,7 +73,7 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
                       "rollout observations [steps + 1][worlds][features]");
   }
   CORE_ARENA_DEVICE(arena, rollout->values, (k + 1) * n, "rollout values [steps + 1][worlds]");
-  CORE_ARENA_DEVICE(arena, rollout->logits, k * n * (size_t)head.logits, "rollout logits [steps][worlds][logits]");
+  rollout_register_logits(rollout, config, arena);
   CORE_ARENA_DEVICE(arena, rollout->logp, k * n, "rollout log-probabilities [steps][worlds]");
   CORE_ARENA_DEVICE(arena, rollout->rewards, k * n, "rollout rewards [steps][worlds]");
   CORE_ARENA_DEVICE(arena, rollout->dones, k * n, "rollout dones [steps][worlds]");
@@ -88,12 +89,12 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
   CORE_ARENA(arena, rollout->solutions, (size_t)env->level_count, "solutions [levels]");
   CORE_ARENA_DEVICE(arena, rollout->stats.finished, core_arena_device(arena) ? n : 1, "returns of finished episodes");
   CORE_ARENA_DEVICE(arena, rollout->stats.count, OPS_EPISODE_COUNTS, "episodes, their steps and goals");
+  rollout_register_samples(rollout, config, env, arena);
   if (env->remote) CORE_ARENA(arena, rollout->before, statistics_bytes(rollout), "statistics before a rollout");
   if (core_arena_device(arena) == NULL) return;
   CORE_ARENA_DEVICE(arena, rollout->clock, 1, "the first step's number");
   CORE_ARENA_DEVICE(arena, rollout->stats.attempts, (size_t)env->level_count, "attempts [levels]");
   CORE_ARENA_DEVICE(arena, rollout->stats.solutions, (size_t)env->level_count, "solutions [levels]");
-  CORE_ARENA(arena, rollout->shown, n * (size_t)env->observation_length, "states for coverage [worlds][features]");
 }
 
 static size_t observation_block(const Rollout *rollout) { return (size_t)rollout->worlds * (size_t)rollout->features; }
@@ -125,15 +126,6 @@ static void see(Rollout *rollout, Ops *ops, int t) {
   float *observations = observations_at(rollout, t);
   obs_transform(&rollout->pipeline, observations);
   if (rollout->halves && ops) ops->store_halves(ops, observations, block, rollout->halves + (size_t)t * block);
-}
-
-/* Passes the observations after step t, `features` per world, to coverage and visited-state sampling. */
-static void look(Rollout *rollout, int t, const float *shown, int features) {
-  const size_t bytes = (size_t)rollout->worlds * (size_t)features * sizeof *shown;
-  if (rollout->coverage == NULL && rollout->visited == NULL) return;
-  if (rollout->device) core_device_to_host(rollout->device, rollout->shown, shown, bytes);
-  if (rollout->coverage) coverage_add_states(rollout->coverage, t, rollout->device ? rollout->shown : shown);
-  if (rollout->visited) visited_add_states(rollout->visited, t, rollout->device ? rollout->shown : shown);
 }
 
 static RolloutPart global_worlds(const Rollout *rollout) { return (RolloutPart){0, rollout->worlds}; }
@@ -326,9 +318,15 @@ static int parts_of(const Rollout *rollout, const Env *env, const Agent *agent, 
 /* Key of the sampled actions: the seed, and the step's index in the run, if the host knows it. */
 typedef struct Draw { uint64_t seed, first_step; } Draw;
 
+/* Returns the logits of step t, [worlds][logits]. */
+static float *logits_at(const Rollout *rollout, int t) {
+  const size_t step = rollout->samples_logits ? 0 : (size_t)t;
+  return rollout->logits + step * (size_t)rollout->worlds * (size_t)rollout->head.logits;
+}
+
 static void sample(const Rollout *rollout, Ops *ops, const Draw *draw, int t, RolloutPart part) {
   const size_t row = (size_t)t * (size_t)rollout->worlds + (size_t)part.first;
-  const float *logits = rollout->logits + row * (size_t)rollout->head.logits;
+  const float *logits = logits_at(rollout, t) + (size_t)part.first * (size_t)rollout->head.logits;
   const uint32_t world = (uint32_t)(rollout->shards.first_world + part.first);
   void *actions = rollout->actions + row * rollout->action_bytes;
   if (rollout->clock) {
@@ -355,8 +353,10 @@ static void act(const Rollout *rollout, Ops *ops, const Agent *agent, const Draw
     const size_t at = (size_t)first;
     states_bind(&rollout->states, agent, first, true);
     agent_act(agent, ops, observations + at * (size_t)rollout->features, worlds,
-              rollout->logits + (row + at) * (size_t)rollout->head.logits, rollout->values + row + at);
+              logits_at(rollout, t) + at * (size_t)rollout->head.logits, rollout->values + row + at);
   }
+  if (rollout->samples_logits && end == rollout->worlds) /* all parts have acted */
+    logit_samples_gather(&rollout->logit_samples, ops, t, logits_at(rollout, t), rollout->head.logits);
   sample(rollout, ops, draw, t, part);
 }
 
@@ -369,7 +369,7 @@ static void finish_step(Rollout *rollout, Ops *ops, const Agent *agent, int t, R
                  part.worlds);
   states_clear_done(&rollout->states, t, part.first, part.worlds, rollout->dones + row);
   if (part.first + part.worlds < rollout->worlds) return;
-  look(rollout, t, shown_at(rollout, t + 1), features);
+  rollout_add_samples(rollout, ops, t, shown_at(rollout, t + 1), features);
   reward_step(&rollout->reward_scale, rollout->rewards + row, rollout->dones + row, truncated_at(rollout, t));
 }
 
@@ -455,7 +455,7 @@ static bool sums_over_ranks(const Rollout *rollout) {
 /* Whether the steps can be captured as a graph. Not where the host has the worlds, reads their observations or takes
  * part in sums over ranks, as those of normalized observations and rewards. */
 static bool is_recordable(const Rollout *rollout, const Env *env) {
-  return rollout->device && rollout->steps <= GRAPH_STEPS_MAX && !rollout->coverage && !rollout->visited &&
+  return rollout->device && rollout->launches <= rollout->max_launches && !rollout->coverage && !rollout->visited &&
          !sums_over_ranks(rollout) && !env_is_hosted(env) && !rollout->device->times;
 }
 
@@ -467,8 +467,11 @@ static double run_queued(Rollout *rollout, Env *env, Ops *ops, const Agent *agen
   if (agent->epsilon != rollout->epsilon) forget_graph(rollout);
   rollout->epsilon = agent->epsilon;
   if (!is_recordable(rollout, env) || !rollout->is_warm) {
+    const uint64_t before = device ? device->launches : 0;
+    const double environment_s = run(rollout, env, ops, agent, draw);
+    if (device) rollout->launches = device->launches - before;
     rollout->is_warm = true;
-    return run(rollout, env, ops, agent, draw);
+    return environment_s;
   }
   env_synchronize(env); /* work started by a reset or a restored checkpoint is not part of the graph */
   if (rollout->graph == NULL) {
@@ -486,8 +489,11 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
   *episodes = (RolloutEpisodes){0};
   if (env->remote) keep_statistics(rollout);
   if (env_is_hosted(env)) env->device->host_seconds(env); /* discards earlier steps' time */
+  rollout_choose_logits(rollout, seed, iteration);
+  rollout_begin_samples(rollout);
   episodes->environment_s = run_queued(rollout, env, ops, agent, &draw);
   rollout_read_stats(rollout, episodes);
+  rollout_finish_samples(rollout);
   if (env_is_hosted(env)) episodes->environment_s = env->device->host_seconds(env);
   rollout_close_stats(rollout, episodes);
 }

@@ -10,6 +10,7 @@
 #include "trainer/rollout/coverage.h"
 #include "trainer/rollout/frames.h"
 #include "trainer/rollout/limits.h"
+#include "trainer/rollout/state_samples.h"
 #include "trainer/rollout/states.h"
 #include "trainer/rollout/visited.h"
 #include "trainer/wrappers/obs_pipeline.h"
@@ -45,7 +46,12 @@ typedef struct Rollout {
   bool is_compact;
   uint16_t *halves;      /* [steps + 1][worlds][features] in half precision (train.observation_storage), else NULL */
   float *values;         /* [steps + 1][worlds] */
-  float *logits;         /* [steps][worlds][head.logits]: the behavior policy, for the exact KL afterwards */
+  /* [steps][worlds][head.logits]: the behavior policy, for the exact KL afterwards. With samples_logits only the latest
+   * step's, [worlds][head.logits], and logit_samples has those of the `sampled_states` states that metrics.c samples. */
+  float *logits;
+  bool samples_logits;
+  LogitSamples logit_samples;
+  int64_t sampled_states;
   float *logp;           /* [steps][worlds] log-probs of the actions taken */
   float *rewards;        /* [steps][worlds] */
   uint8_t *dones;        /* [steps][worlds], including ends by the time limit */
@@ -70,13 +76,15 @@ typedef struct Rollout {
   int divided;           /* train.rollout_halves */
   uint64_t *clock;       /* on the device: index in the run of this rollout's first step; NULL without one */
   CoreGraph *graph;      /* graph of all steps; NULL: not captured */
+  uint64_t launches, max_launches; /* launches of a rollout kernel by kernel; their maximum for a graph */
   bool is_warm;          /* whether the steps were launched one by one before, so that libraries have made their
                           * plans */
   double epsilon;        /* the agent's epsilon when the graph was captured */
   float *bounded;        /* [worlds][factors] actions clamped to the environment's bounds */
   int64_t *attempts, *solutions; /* [levels], on the host */
   OpsEpisodes stats;     /* statistics on the device, where there is one */
-  float *shown; /* [worlds][features] on the host, for coverage and visited; NULL without a device */
+  StateSamples coverage_samples, visited_samples; /* on a device */
+  float *shown; /* [worlds][features] on the host, for samples that do not fit there; NULL without a device */
 } Rollout;
 
 /* Registers the buffers for this rank's worlds. */

@@ -9,15 +9,19 @@
 #include "trainer/math/sample.h"
 #include "trainer/ranks/ranks.h"
 
+int64_t visited_capacity(int64_t states, int64_t iterations, int64_t total) {
+  const int64_t parts = iterations < VISITED_PARTS ? iterations : VISITED_PARTS;
+  const int64_t states_per_part = (states + parts - 1) / parts;
+  return states_per_part < total ? states_per_part : total;
+}
+
 void visited_register(Visited *visited, const Env *levels, const Shards *shards, int64_t states, int64_t iterations,
                       int64_t total, CoreArena *arena) {
   *visited = (Visited){.features = env_pixels_value_count(levels->pixels, levels->observation_length),
                        .row = levels->observation_length, .pixels = levels->pixels,
                        .states = states, .iterations = iterations,
                        .total = total, .shards = *shards};
-  const int64_t parts = iterations < VISITED_PARTS ? iterations : VISITED_PARTS;
-  const int64_t states_per_part = (states + parts - 1) / parts;
-  const int64_t capacity = states_per_part < total ? states_per_part : total;
+  const int64_t capacity = visited_capacity(states, iterations, total);
   CORE_ARENA(arena, visited->rows, (size_t)capacity * (size_t)visited->features, "visited states [states][features]");
 }
 
@@ -40,17 +44,19 @@ bool visited_begin(Visited *visited, uint64_t seed, int64_t iteration) {
   return visited->count > 0;
 }
 
+void visited_add_state(Visited *visited, int64_t number, const float *observation) {
+  float *state = visited->rows + (size_t)number * (size_t)visited->features;
+  for (int i = 0; i < visited->features; i++) state[i] = env_pixels_value(visited->pixels, observation, i);
+}
+
 void visited_add_states(Visited *visited, int t, const float *shown) {
   const int64_t worlds = visited->shards.global_worlds;
-  const size_t features = (size_t)visited->features;
   for (; visited->next < visited->count; visited->next++) {
     const int64_t row = sample_state(visited->seed, visited->iteration, visited->next, visited->count, visited->total);
     const int64_t world = row - t * worlds - visited->shards.first_world;
     if (row >= (t + 1) * worlds) return; /* belongs to a later step */
     if (world < 0 || world >= visited->shards.worlds) continue; /* another rank's: zeros, to which that rank adds */
-    const float *observation = shown + (size_t)world * (size_t)visited->row;
-    float *state = visited->rows + (size_t)visited->next * features;
-    for (int i = 0; i < visited->features; i++) state[i] = env_pixels_value(visited->pixels, observation, i);
+    visited_add_state(visited, visited->next, shown + (size_t)world * (size_t)visited->row);
   }
 }
 

@@ -34,6 +34,10 @@ void visited_register(Visited *visited, const Env *levels, const Shards *shards,
 int64_t visited_share(const Visited *visited, int64_t iteration);
 /* Begins an iteration, before its rollout; returns false if it is not sampled. */
 bool visited_begin(Visited *visited, uint64_t seed, int64_t iteration);
+/* Returns the states that an iteration contributes at most. */
+int64_t visited_capacity(int64_t states, int64_t iterations, int64_t total);
+/* Adds state `number` of the sample. */
+void visited_add_state(Visited *visited, int64_t number, const float *observation);
 /* Adds the observations after step t, [worlds of this rank][features]. */
 void visited_add_states(Visited *visited, int t, const float *shown);
 /* Completes `rows` after the rollout; called by all ranks. */

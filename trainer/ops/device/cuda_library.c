@@ -306,6 +306,7 @@ int device_library_takes(DeviceLibrary *library, const DeviceProduct *p) {
 static cublasStatus_t run(DeviceLibrary *library, const Plan *plan, int choice, void *workspace) {
   const float one = 1, zero = 0;
   const DeviceProduct *p = &plan->key;
+  library->device->launches++;
   return library->call.cublasLtMatmul(library->handle, plan->operation, &one, p->b, plan->b, p->a, plan->a, &zero, p->c,
                                       plan->c, p->c, plan->c, &plan->choice[choice], workspace, DEVICE_WORKSPACE_BYTES,
                                       (cudaStream_t)library->device->stream);

@@ -161,6 +161,7 @@ static const Ops device_table = {
   .norm_forward = device_norm_forward, .norm_backward = device_norm_backward, .gather_rows = device_gather_rows,
   .gather_bytes = device_gather_bytes, .gather_fields = device_gather_fields,
   .gather_halves = device_gather_halves, .store_halves = device_store_halves,
+  .unit_sums = device_unit_sums, .gram = device_gram,
   .permute = device_permute, .world_rows = device_world_rows,
   .policy_sample = device_policy_sample, .policy_sample_at = device_policy_sample_at, .policy_logp = device_policy_logp,
   .policy_kl = device_policy_kl, .policy_loss = device_policy_loss, .value_loss = device_value_loss,
@@ -281,7 +282,7 @@ int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, 
   if (precision == OPS_BF16) {
     created->chain_forward = device_chain_forward;
     created->chain_backward = device_chain_backward;
-    created->read_hidden = device_read_hidden;
+    created->stores_bf16 = true;
     created->gather_inputs = device_gather_inputs;
   }
   created->device = device;

@@ -173,14 +173,6 @@ void device_chain_forward(Ops *ops, const float *x, const OpsLayer *layers, int 
   }
 }
 
-void device_read_hidden(Ops *ops, const float *y, int rows, int columns, float *host) {
-  const size_t n = (size_t)rows * (size_t)columns;
-  uint16_t *numbers = core_memory_allocate(n * sizeof *numbers);
-  core_device_to_host(ops->device, numbers, y, n * sizeof *numbers);
-  for (size_t i = 0; i < n; i++) host[i] = row_from_bf16(numbers[i]);
-  free(numbers);
-}
-
 /* ---- backward ---------------------------------------------------------------------------------------------------- */
 
 /* Computes x W of a layer again, into the ops' scratch: SILU cannot be inverted from its output. */

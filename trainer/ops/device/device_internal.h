@@ -5,6 +5,7 @@
 #include "core/device/arena.h"
 #include "trainer/ops/entity.h"
 #include "trainer/ops/image.h"
+#include "trainer/ops/kernels/kernels_measure.h"
 #include "trainer/ops/kernels/kernels.h"
 #include "trainer/ops/kernels/kernels_bf16.h"
 #include "trainer/ops/kernels/kernels_column.h"
@@ -139,8 +140,10 @@ void device_chain_forward(Ops *ops, const float *x, const OpsLayer *layers, int 
 void device_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int count, float *dy, float *dx,
                            float *scratch, int rows, const OpsWatch *watch);
 void device_gather_inputs(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
-void device_read_hidden(Ops *ops, const float *y, int rows, int columns, float *host);
 /* device_rows.c */
+void device_unit_sums(Ops *ops, const void *h, bool is_bf16, int rows, int columns, Moments *moments,
+                      double *magnitude);
+void device_gram(Ops *ops, const void *h, bool is_bf16, int rows, int columns, double *gram);
 void device_permute(Ops *ops, uint64_t seed, uint32_t purpose, uint32_t a, uint32_t b, uint32_t *order, uint32_t n,
                     uint32_t *scratch);
 void device_world_rows(Ops *ops, const uint32_t *world, int count, int steps, int worlds, uint32_t *rows);

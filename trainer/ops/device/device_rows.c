@@ -1,4 +1,4 @@
-/* Row lists of minibatches on a device, and gathering. */
+/* Row lists of minibatches on a device, gathering, and measurements over rows. */
 #include "trainer/ops/device/device_internal.h"
 
 void device_permute(Ops *ops, uint64_t seed, uint32_t purpose, uint32_t a, uint32_t b, uint32_t *order, uint32_t n,
@@ -43,4 +43,20 @@ void device_gather_halves(Ops *ops, const uint16_t *source, const uint32_t *inde
 
 void device_store_halves(Ops *ops, const float *x, size_t n, uint16_t *halves) {
   DEVICE_LAUNCH(device_state(ops), ops_store_halves, n, &(OpsStoreHalves){x, n, halves});
+}
+
+void device_unit_sums(Ops *ops, const void *h, bool is_bf16, int rows, int columns, Moments *moments,
+                      double *magnitude) {
+  CoreDevice *device = ops->device;
+  const OpsUnitSums arguments = {h, is_bf16 ? OPS_NUMBERS_BF16 : OPS_NUMBERS_FLOAT, (size_t)rows, (size_t)columns,
+                                 moments, magnitude};
+  device->launch(device, &ops_unit_sums_launch, (unsigned)(columns + KERNEL_UNITS - 1) / KERNEL_UNITS,
+                 KERNEL_UNIT_THREADS, KERNEL_UNIT_THREADS * sizeof(double), &arguments);
+}
+
+void device_gram(Ops *ops, const void *h, bool is_bf16, int rows, int columns, double *gram) {
+  CoreDevice *device = ops->device;
+  const OpsGram arguments = {h, is_bf16 ? OPS_NUMBERS_BF16 : OPS_NUMBERS_FLOAT, (size_t)rows, (size_t)columns, gram};
+  device->launch(device, &ops_gram_launch, ops_gram_blocks((size_t)columns), KERNEL_GRAM_THREADS,
+                 2 * KERNEL_GRAM_ROWS * KERNEL_GRAM_TILE * sizeof(float), &arguments);
 }

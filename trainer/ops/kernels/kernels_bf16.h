@@ -45,7 +45,7 @@ typedef struct OpsRound {
   size_t rows, columns, stride;
   CoreDivisor fours;           /* fours per row: ops_fours(stride) */
 } OpsRound;
-CORE_DEVICE_FN CoreDivisor ops_fours(size_t columns) { return core_divisor((columns + KERNEL_FOUR - 1) / KERNEL_FOUR); }
+static inline CoreDivisor ops_fours(size_t columns) { return core_divisor((columns + KERNEL_FOUR - 1) / KERNEL_FOUR); }
 
 CORE_KERNEL_FN void ops_round(const CoreDeviceThread *at, const OpsRound *a) {
   for (size_t i = core_device_first(at); i < a->rows * a->fours.number; i += core_device_stride(at)) {

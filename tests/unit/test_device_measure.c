@@ -1,0 +1,153 @@
+/* Measurements of hidden layers on a device, of floats and bf16, against those on the host: in float64, in another
+ * order. And what a measured iteration costs: how many bytes go between host and device, in how many copies and
+ * launches. */
+#define DEVICE_TESTS run_all
+#include "tests/device_tools.h"
+
+#include <math.h>
+
+#include "core/memory.h"
+#include "core/random.h"
+#include "tests/training_tools.h"
+#include "trainer/measure/representation.h"
+#include "trainer/ops/row_half_internal.h"
+#include "trainer/ops/row_round_internal.h"
+
+static void assert_equal_to(const char *what, double got, double want) {
+  if (!(fabs(got - want) <= 1e-11 * (1 + fabs(want)))) fail_msg("%s: %.17g, expected %.17g", what, got, want);
+}
+
+/* Numbers around 0, a column that is always 0, and one that hardly moves. */
+static float *draw(int rows, int columns, bool is_bf16) {
+  float *x = core_memory_allocate((size_t)rows * (size_t)columns * sizeof *x);
+  CoreRandomStream stream = core_random_stream(3, CORE_RANDOM_TEST, 0, 0);
+  for (int i = 0; i < rows * columns; i++) {
+    const float value = (float)core_random_below(core_random_next(&stream), 2001) / 1000 - 1;
+    x[i] = i % columns == 0 ? 0 : i % columns == 1 ? 1 - value / 1e4f : value;
+    if (is_bf16) x[i] = row_from_bf16(row_to_bf16(x[i]));
+  }
+  return x;
+}
+
+static void *on_device(const float *x, size_t n, bool is_bf16) {
+  const size_t bytes = n * (is_bf16 ? sizeof(uint16_t) : sizeof *x);
+  uint16_t *halves = core_memory_allocate(n * sizeof *halves);
+  void *memory;
+  for (size_t i = 0; i < n; i++) halves[i] = row_to_bf16(x[i]);
+  assert_int_equal(device->allocate(device, bytes, &memory), CORE_OK);
+  core_device_to_device(device, memory, is_bf16 ? (const void *)halves : x, bytes);
+  free(halves);
+  return memory;
+}
+
+typedef struct Measured {
+  Representation representation;
+  CoreArena *arena;
+} Measured;
+
+/* One hidden layer of `columns` units, in front of one output. */
+static NetworkShape shape_of(int columns) {
+  NetworkShape shape = {.layers = 2};
+  shape.width[0] = 3;
+  shape.width[1] = columns;
+  shape.width[2] = 1;
+  return shape;
+}
+
+static void start(Measured *measured, int columns, CoreDevice *where) {
+  const NetworkShape shape = shape_of(columns);
+  measured->arena = core_arena_create("test");
+  core_arena_set_device(measured->arena, where);
+  representation_register(&measured->representation, &shape, NULL, 0, measured->arena);
+  assert_int_equal(core_arena_commit(measured->arena), CORE_OK);
+  representation_begin(&measured->representation);
+}
+
+static void compare(Ops *ops, int rows, int columns, bool is_bf16) {
+  const NetworkShape shape = shape_of(columns);
+  Measured host, there;
+  NetworkActivations activations = {0};
+  start(&host, columns, NULL);
+  start(&there, columns, device);
+  float *x = draw(rows, columns, is_bf16);
+  void *memory = on_device(x, (size_t)rows * (size_t)columns, is_bf16);
+  for (int part = 0; part < 2; part++) { /* sums of several passes are merged */
+    activations.hidden[0] = x;
+    representation_add(&host.representation, &activations, rows);
+    activations.hidden[0] = memory;
+    representation_add_on_device(&there.representation, ops, &shape, &activations, 0, rows);
+  }
+  representation_reduce(&host.representation);
+  representation_reduce(&there.representation);
+  const Representation *a = &there.representation, *b = &host.representation;
+  for (int u = 0; u < columns; u++) {
+    assert_equal_to("n", a->unit[u].n, b->unit[u].n);
+    assert_equal_to("mean", a->unit[u].mean, b->unit[u].mean);
+    assert_equal_to("m2", a->unit[u].m2, b->unit[u].m2);
+    assert_equal_to("magnitude", a->magnitude[u], b->magnitude[u]);
+    for (int v = 0; v <= u; v++) assert_equal_to("gram", a->gram[u * columns + v], b->gram[u * columns + v]);
+  }
+  device->release(device, memory);
+  free(x);
+  core_arena_destroy(&host.arena);
+  core_arena_destroy(&there.arena);
+}
+
+static void run_all(void) {
+  Ops *ops = NULL;
+  assert_int_equal(ops_device_create(device, OPS_BF16, 64, 40, false, &ops), CORE_OK);
+  const int sizes[][2] = {{1, 2}, {32, 16}, {33, 17}, {64, 40}, {50, 3}};
+  ops->stores_bf16 = false;
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) compare(ops, sizes[i][0], sizes[i][1], false);
+  ops->stores_bf16 = true;
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) compare(ops, sizes[i][0], sizes[i][1], true);
+  ops_destroy(&ops);
+  core_device_close(&device);
+}
+
+/* ---- what measuring costs ---------------------------------------------------------------------------------------- */
+
+typedef struct Cost { double bytes, transfers, waits; } Cost;
+
+/* Returns the cost of the third iteration, measured or not. */
+static Cost cost_of(int worlds, bool is_measured) {
+  char number[32];
+  CoreConfig config = CONFIGURED_SMALL("train.device=cuda", "metrics.states=64", "env.max_steps=9");
+  snprintf(number, sizeof number, "env.num=%d", worlds);
+  set(&config, number);
+  set(&config, is_measured ? "metrics.representation_every=2" : "metrics.representation_every=1000");
+  set(&config, is_measured ? "metrics.every=2" : "metrics.every=1000");
+  if (!asked_for_gpu()) setenv("CORE_DEVICE", "emulated", 1);
+  Training *training = make(&config);
+  unsetenv("CORE_DEVICE");
+  iterate(training, 2);
+  const CoreDevice *d = training->device;
+  const Cost before = {(double)d->transferred_bytes, (double)d->transfers, (double)d->synchronizations};
+  iterate(training, 1);
+  const Cost cost = {(double)d->transferred_bytes - before.bytes, (double)d->transfers - before.transfers,
+                     (double)d->synchronizations - before.waits};
+  training_destroy(&training);
+  return cost;
+}
+
+/* Measuring reads as much from the device whatever the number of environments, and waits as often. */
+static void test_cost(void **state) {
+  (void)state;
+  Cost extra[2];
+  for (int i = 0; i < 2; i++) {
+    const Cost measured = cost_of(16 << i, true), other = cost_of(16 << i, false);
+    extra[i] = (Cost){measured.bytes - other.bytes, measured.transfers - other.transfers, measured.waits - other.waits};
+    print_message("# %d environments: %.0f bytes in %.0f transfers with %.0f waits; measured: %.0f in %.0f with %.0f\n",
+                  16 << i, other.bytes, other.transfers, other.waits, measured.bytes, measured.transfers,
+                  measured.waits);
+  }
+  assert_true(fabs(extra[1].bytes - extra[0].bytes) < 0.05 * extra[0].bytes);
+  assert_true(extra[1].transfers == extra[0].transfers && extra[1].waits == extra[0].waits);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_forward), cmocka_unit_test(test_backward),
+                                     cmocka_unit_test(test_gpu), cmocka_unit_test(test_cost)};
+  choose_device_tests();
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
