@@ -226,7 +226,7 @@ static const char kl_sql[] =
  * iteration stand in each. */
 #define LATE_MEANS \
   " avg(steps_per_second), avg(grad_norm_actor), avg(update_norm_actor), avg(feature_rank_actor), avg(dormant_actor)," \
-  " avg(weight_norm_actor), avg(grad_kurtosis_actor), avg(policy_variance), avg(ess_percent) FROM"
+  " avg(weight_norm_actor), avg(grad_kurtosis_actor), avg(policy_variance), avg(ess_percent), avg(inactive_actor) FROM"
 static const char late_sql[] =
   "WITH RECURSIVE stretch(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM stretch WHERE i < 15)"
   " SELECT" LATE_MEANS " stretch CROSS JOIN iteration ON run_id = ?1 AND iteration BETWEEN"
@@ -246,7 +246,8 @@ static const AnalysisMeasure profile[] = {ANALYSIS_MEASURE_kl_slope, ANALYSIS_ME
 static const AnalysisMeasure late[] = {
   ANALYSIS_MEASURE_speed,        ANALYSIS_MEASURE_grad_norm,       ANALYSIS_MEASURE_update_norm,
   ANALYSIS_MEASURE_feature_rank, ANALYSIS_MEASURE_dormant,         ANALYSIS_MEASURE_weight_norm,
-  ANALYSIS_MEASURE_kurtosis,     ANALYSIS_MEASURE_policy_variance, ANALYSIS_MEASURE_ess};
+  ANALYSIS_MEASURE_kurtosis,     ANALYSIS_MEASURE_policy_variance, ANALYSIS_MEASURE_ess,
+  ANALYSIS_MEASURE_inactive};
 
 typedef struct Queries { StoreQuery *scores, *other, *last, *kl, *late, *short_late, *profile, *distance; } Queries;
 

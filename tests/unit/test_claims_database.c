@@ -22,6 +22,8 @@ static void add_run(StoreDatabase *database, int64_t minibatches, int64_t seed, 
     StoreIteration row = store_iteration_unmeasured(i);
     row.transitions = 100 * i;
     row.wall_seconds = seconds * i;
+    row.dormant_actor = 0.5;
+    row.inactive_actor = 0.25;
     store_runlog_iteration(stats, &row);
     StoreEvaluation point = {.iteration = i, .level_set = "train", .transitions = 100 * i, .episodes = 10,
                              .solve_rate = score[i - 1] + 0.001 * (double)seed, .solve_rate_se = NAN, .goals = i};
@@ -96,6 +98,8 @@ static void test_best_other(void **state) {
     const double *score = selection.runs[r].config.ppo.num_minibatches == 16 ? small : large;
     assert_true(fabs(measured[r].value[ANALYSIS_MEASURE_best_other] - score[ITERATIONS - 1] / 10) < 1e-9);
     assert_true(measured[r].value[ANALYSIS_MEASURE_best] > 0.7);
+    assert_true(measured[r].value[ANALYSIS_MEASURE_dormant] == 0.5);
+    assert_true(measured[r].value[ANALYSIS_MEASURE_inactive] == 0.25);
     assert_true(measured[r].value[ANALYSIS_MEASURE_goals] == ITERATIONS); /* the last evaluation has them */
     assert_true(isnan(measured[r].value[ANALYSIS_MEASURE_score_at_time]));
   }
