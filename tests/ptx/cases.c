@@ -1,6 +1,6 @@
-/* Small pieces of PTX with the results that the PTX ISA gives them, for the translator.
- *   cases write FILE     writes a kernel for each as PTX
- *   cases run            runs them on the emulator, with CORE_DEVICE_CODE naming what became of that file
+/* Test cases of the translator: short PTX fragments with the results that the PTX ISA defines.
+ *   cases write FILE     writes a PTX kernel for each
+ *   cases run            runs them on the emulator, with CORE_DEVICE_CODE naming the library built from that file
  *   cases fault NAME     runs a kernel of `faults` that must end the program with a message (test_ptx.sh)
  *   cases race NAME      runs a kernel of `races` with two blocks of 64 threads, for PTX_RACES */
 #include <inttypes.h>
@@ -11,15 +11,15 @@
 #include "core/device/device.h"
 #include "core/error.h"
 
-/* Each kernel has a, b, c of `in` as bits in %rd0 to %rd2, %fd0 to %fd2, their lower halves in %r0 to %r2, %f0 to %f2,
- * their lowest 16 bits in %rs0 to %rs2; %p0 is a != 0. Its result is in register 3 of the kind that `result` names. */
+/* The kernel has the bits a, b, c of `in` in %rd0 to %rd2 and %fd0 to %fd2, their lower halves in %r0 to %r2 and %f0 to
+ * %f2, their lowest 16 bits in %rs0 to %rs2; %p0 is a != 0. Its result is in register 3 of the kind `result`. */
 typedef struct Case {
   const char *code;
   enum { H, R, RD, F, FD, P } result;
   uint64_t in[3], expected;
 } Case;
 
-#define NAN32 0x7fffffff          /* what float32 arithmetic gives */
+#define NAN32 0x7fffffff          /* result of float32 arithmetic */
 #define NAN64 0x7ff8000000000000
 #define ONE 0x3ff0000000000000    /* float64: 1 */
 
@@ -48,7 +48,7 @@ static const Case cases[] = {
   {"add.cc.u32 %r2, %r0, %r1;\naddc.u32 %r3, 5, 0;", R, {0xfffffffe, 1}, 5},
   {"add.cc.u32 %r2, %r0, %r1;\naddc.cc.u32 %r2, -1, 0;\naddc.u32 %r3, 0, 0;", R, {0xffffffff, 1}, 1},
   {"add.cc.u32 %r2, %r0, %r1;\nadd.s32 %r2, -1, 1;\naddc.u32 %r3, 0, 0;", R, {0xffffffff, 1},
-   1}, /* plain ones leave it */
+   1}, /* plain instructions keep the flag */
   {"sub.cc.u32 %r2, %r0, %r1;\nsubc.u32 %r3, 7, 0;", R, {0, 1}, 6},
   {"sub.cc.u32 %r2, %r0, %r1;\nsubc.cc.u32 %r2, 0, 0;\nsubc.u32 %r3, 7, 0;", R, {1, 1}, 7},
   {"mad.lo.cc.u32 %r2, %r0, %r1, %r2;\nmadc.hi.u32 %r3, %r0, %r1, 0;", R,
@@ -57,7 +57,7 @@ static const Case cases[] = {
   {"mad.lo.cc.u32 %r2, -1, 1, 1;\nmadc.hi.cc.u32 %r2, %r0, %r1, %r0;\naddc.u32 %r3, 0, 0;", R,
    {0xffffffff, 0xffffffff}, 1},
   {"mad.lo.cc.u32 %r2, -1, 1, 1;\nmadc.lo.cc.u32 %r3, %r0, %r1, 0;", R, {3, 5}, 16},
-  /* shifts by the width or more, which C does not define and a processor takes modulo the width */
+  /* shifts by the width or more, undefined in C and modulo the width on CPUs */
   {"shl.b32 %r3, %r0, %r1;", R, {1, 31}, 0x80000000},
   {"shl.b32 %r3, %r0, %r1;", R, {1, 32}, 0},
   {"shl.b32 %r3, %r0, %r1;", R, {1, 0xffffffff}, 0},
@@ -96,7 +96,7 @@ static const Case cases[] = {
   {"{ .reg .b32 %temp;\nmov.b64 {%temp, %r3}, %fd0; }", R, {ONE + 7}, 0x3ff00000},
   {"mov.b32 %r3, {%rs0, %rs1};", R, {0x1111, 0x2222}, 0x22221111},
   {"mov.b32 {%rs2, %rs3}, %r0;", H, {0x22221111}, 0x2222},
-  {"mov.b32 %r3, %f0;", R, {0x7fa00001}, 0x7fa00001},     /* a signalling NaN is moved as it is */
+  {"mov.b32 %r3, %f0;", R, {0x7fa00001}, 0x7fa00001},     /* a signaling NaN is moved unchanged */
   {"mov.f64 %fd3, 0d3DF0000000000000;", FD, {0}, 0x3df0000000000000},
   {"selp.b16 %rs3, %rs1, -1, %p0;", H, {0, 5}, 0xffff},
   {"selp.f32 %f3, %f1, 0f3F800000, %p0;", F, {1, 0x40000000}, 0x40000000},
@@ -125,7 +125,7 @@ static const Case cases[] = {
   {"max.f32 %f3, %f0, %f1;", F, {0x80000000, 0}, 0},
   {"max.f64 %fd3, %fd0, %fd1;", FD, {NAN64, 0x8000000000000000}, 0x8000000000000000},
   {"min.f64 %fd3, %fd0, %fd1;", FD, {ONE, 0xbff0000000000000}, 0xbff0000000000000},
-  /* comparisons with NaN: plain ones false, those with u true */
+  /* comparisons with NaN: ordered ones false, unordered (u) ones true */
   {"setp.eq.f32 %p3, %f0, %f1;", P, {0x7fc00000, 0x7fc00000}, 0},
   {"setp.ne.f32 %p3, %f0, %f1;", P, {0x7fc00000, 0}, 0},
   {"setp.neu.f32 %p3, %f0, %f1;", P, {0x7fc00000, 0}, 1},
@@ -180,7 +180,7 @@ static const Case cases[] = {
   {"cvt.s64.s32 %rd3, %rd0;", RD, {0x580000000}, 0xffffffff80000000}, /* the lower half of a wider register */
   {"cvt.u16.u64 %rs3, %rd0;", H, {0x123456789}, 0x6789},
   {"cvt.u64.u32 %rd3, %r0;", RD, {0xffffffff}, 0xffffffff},
-  /* approximations: what the ISA says of their ends, and of the bits that they look at */
+  /* approximations: edge cases and input bits as the ISA defines them */
   {"rcp.approx.ftz.f64 %fd3, %fd0;", FD, {ONE + 0x7fffffff}, ONE},
   {"rcp.approx.ftz.f64 %fd3, %fd0;", FD, {0x4008000000000000}, 0x3fd5555500000000},
   {"rcp.approx.ftz.f64 %fd3, %fd0;", FD, {0x8000000000000001}, 0xfff0000000000000},
@@ -210,7 +210,7 @@ static const Case cases[] = {
   {"mov.b64 %rd2, case_@_parameter;\ncvta.param.u64 %rd2, %rd2;\nld.u64 %rd3, [%rd2];\n"
    "sub.s64 %rd3, %rd3, %rd8;", RD, {0}, 0},
   {"ld.global.v2.u8 {%rs2, %rs3}, [table+2];", H, {0}, 40},
-  /* the way through a function: guards, loops, calls */
+  /* control flow: guards, loops, calls */
   {"mov.u32 %r3, 1;\n@%p0 mov.u32 %r3, 2;", R, {0}, 1},
   {"mov.u32 %r3, 1;\n@!%p0 mov.u32 %r3, 2;", R, {0}, 2},
   {"mov.u32 %r3, 0;\n$L_loop@:\nadd.s32 %r3, %r3, %r0;\nadd.s32 %r0, %r0, -1;\nsetp.ne.s32 %p1, %r0, 0;\n"
@@ -225,7 +225,7 @@ static const Case cases[] = {
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-/* Kernels that must not come to their end. */
+/* Kernels that must abort. */
 static const struct { const char *name, *code; } faults[] = {
   {"global", "ld.global.u32 %r3, [%rd8+64];"},
   {"misaligned", "ld.global.v2.u32 {%r2, %r3}, [%rd8+4];"},
@@ -237,8 +237,8 @@ static const struct { const char *name, *code; } faults[] = {
 };
 enum { FAULTS = sizeof faults / sizeof *faults, SHARED_BYTES = 512 };
 
-/* Kernels of several threads, with a race or without. %rd7 is the address of the thread's own word of global memory,
- * %r2 that of its word of shared memory; the words of a block's threads follow each other. */
+/* Kernels of several threads, with or without a race. %rd7 is the address of the thread's own word of global memory,
+ * %r2 that of its word of shared memory; the words of a block's threads are consecutive. */
 static const struct {
   const char *name, *code;
   int threads; /* threads of a block and of its groups; 0: RACE_THREADS, whose barriers are the block's */
@@ -263,7 +263,7 @@ enum { RACES = sizeof races / sizeof *races, RACE_THREADS = 64, RACE_BLOCKS = 2 
 
 /* ---- write ------------------------------------------------------------------------------------------------------- */
 
-/* Labels have the case's number, where the code has an @ behind them. */
+/* Appends the code with each @ after a name replaced by the case's index. */
 static void write_code(FILE *file, const char *code, int number) {
   for (; *code; code++) {
     if (*code == '@' && code[1] != '%' && code[1] != '!') fprintf(file, "%d", number);
@@ -292,7 +292,7 @@ static void write_kernel(FILE *file, const char *name, const char *code, int res
   fprintf(file, "\n%s\nst.global.u64 [%%rd8+32], %%rd4;\nret;\n}\n", stores[result]);
 }
 
-/* The addresses of `races`, and a number other than 0 in %r1. The result is the same for all threads. */
+/* Sets the addresses of `races`, and %r1 to a nonzero value equal in all threads. */
 static void write_race(FILE *file, const char *name, const char *code, int number) {
   char text[1024];
   snprintf(text, sizeof text,
@@ -338,7 +338,7 @@ static int write_all(const char *path) {
 typedef struct CaseArguments { void *memory; uint64_t unused; } CaseArguments;
 typedef struct CaseMemory { uint64_t in[3], scratch, result; } CaseMemory;
 
-/* What would run without CORE_DEVICE_CODE. */
+/* Body that would run without CORE_DEVICE_CODE. */
 static void no_body(const CoreDeviceThread *at, const void *arguments) {
   fprintf(stderr, "cases: CORE_DEVICE_CODE names no library\n");
   exit(2);

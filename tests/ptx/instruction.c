@@ -1,5 +1,5 @@
-/* C for PTX's instructions: those of instructions.def become calls of machine.h's functions, the rest is known here.
- * What is known to neither is an error. */
+/* C for PTX instructions: those of instructions.def become calls of machine.h's functions, the others are translated
+ * here. Unknown instructions are errors. */
 #include <stdio.h>
 #include <string.h>
 
@@ -57,7 +57,7 @@ static PtxType unsigned_of(unsigned bytes) {
          : PTX_TYPE_NONE;
 }
 
-/* mov.b64 {%r1, %r2}, %rd1; and the other way round. The first part is the lowest. */
+/* mov.b64 {%r1, %r2}, %rd1; and the reverse. The first part is the lowest. */
 static int translate_pack(const PtxScope *scope, const PtxInstruction *in, PtxType type, CoreText *c) {
   PtxParts part;
   size_t parts;
@@ -101,7 +101,7 @@ static int translate_move(const PtxScope *scope, const PtxInstruction *in, const
   return code;
 }
 
-/* cvta.to.SPACE.u64 makes an address of the space of a generic one, cvta.SPACE.u64 the other way. */
+/* Translates cvta.to.SPACE.u64 (a generic address to one of the space) and cvta.SPACE.u64 (the reverse). */
 static int translate_address_space(const PtxScope *scope, const PtxInstruction *in, CoreText *c) {
   const bool is_shared = strstr(in->name, ".shared.") != NULL, is_to = strncmp(in->name, "cvta.to.", 8) == 0;
   const char *space = in->name + (is_to ? 8 : 5);
@@ -118,7 +118,7 @@ static int translate_address_space(const PtxScope *scope, const PtxInstruction *
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* "ld.global.nc.v2.f64" in its parts. */
+/* Parts of "ld.global.nc.v2.f64". */
 typedef struct Access {
   enum { GENERIC, GLOBAL, SHARED, LOCAL, PARAMETER } space;
   unsigned numbers;
@@ -138,7 +138,7 @@ static int read_access(const PtxScope *scope, const char *name, Access *access) 
     at += length;
     break;
   }
-  if (at && access->space == GLOBAL && strncmp(at, ".nc.", 4) == 0) at += 3; /* what nobody writes */
+  if (at && access->space == GLOBAL && strncmp(at, ".nc.", 4) == 0) at += 3; /* read-only data */
   if (at && strncmp(at, ".v2.", 4) == 0) access->numbers = 2, at += 3;
   else if (at && strncmp(at, ".v4.", 4) == 0) access->numbers = 4, at += 3;
   if (at) access->type = ptx_type_of(at + 1);
@@ -146,7 +146,7 @@ static int read_access(const PtxScope *scope, const char *name, Access *access) 
   return CORE_OK;
 }
 
-/* C for the host's address of `bytes` bytes. */
+/* Appends C for the host address of `bytes` bytes. */
 static int append_place(const PtxScope *scope, const Access *access, const char *operand, CoreText *c) {
   static const char *const functions[] = {
     "ptx_generic(", "ptx_global(", "ptx_shared(at, ", "ptx_local(", "ptx_within("};
@@ -154,7 +154,7 @@ static int append_place(const PtxScope *scope, const Access *access, const char 
   CoreText address = {0};
   int code = ptx_address(scope, operand, &symbol, &address);
   if (code == CORE_OK && access->space >= LOCAL) {
-    /* Through a register: the function's only local memory, or a caller's; a kernel's only parameter. */
+    /* indirect: the function's only local memory, or a caller's; a kernel's only parameter */
     const int kind = access->space == LOCAL ? PTX_LOCAL : PTX_PARAMETER;
     if ((int)symbol->kind == kind) around = symbol;
     for (size_t i = 0; i < scope->count && !around; i++)
@@ -208,7 +208,7 @@ static int translate_access(const PtxScope *scope, const PtxInstruction *in, Cor
   return CORE_OK;
 }
 
-/* atom.global.add.u64 %rd1, [%rd2], 1; without the space it is a generic address. */
+/* atom.global.add.u64 %rd1, [%rd2], 1; without a space the address is generic. */
 static int translate_atom(const PtxScope *scope, const PtxInstruction *in, CoreText *c) {
   char name[PTX_NAME_MAX];
   const bool is_global = strncmp(in->name, "atom.global.", 12) == 0;
@@ -228,7 +228,7 @@ static int translate_atom(const PtxScope *scope, const PtxInstruction *in, CoreT
   return code;
 }
 
-/* ---- where the program goes -------------------------------------------------------------------------------------- */
+/* ---- control flow ------------------------------------------------------------------------------------------------ */
 
 static bool is_label(const char *name) { return name[0] == '$' && name[1] == 'L'; }
 
@@ -238,7 +238,7 @@ static int translate_branch(const PtxScope *scope, const PtxInstruction *in, Cor
   return CORE_OK;
 }
 
-/* call.uni (retval0), function, (param0, param1); with the first or the last left out where there are none. */
+/* call.uni (retval0), function, (param0, param1); the results and the arguments are optional. */
 static int translate_call(const PtxContext *context, const PtxInstruction *in, CoreText *c) {
   PtxParts part;
   size_t at = 0, parts;
@@ -262,7 +262,7 @@ static int translate_call(const PtxContext *context, const PtxInstruction *in, C
   return CORE_OK;
 }
 
-/* vote.sync.ballot.b32 %r1, %p1, %r2; the last is the mask of those who vote. */
+/* vote.sync.ballot.b32 %r1, %p1, %r2; the last operand is the mask of the voting lanes. */
 static int translate_ballot(const PtxScope *scope, const PtxInstruction *in, CoreText *c) {
   CoreText call = {0};
   core_text_append(&call, "ptx_ballot(at, ");

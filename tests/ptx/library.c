@@ -1,4 +1,4 @@
-/* Functions of C to the files that make a library (core/device/emulated_code.h, with machine.c). */
+/* Writes C functions to the files of a library (core/device/emulated_code.h, with machine.c). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "core/memory.h"
 #include "ptx.h"
 
-/* Longest first. */
+/* Orders by length, longest first. */
 static int by_lines(const void *a, const void *b) {
   const PtxFunction *const *x = a, *const *y = b;
   return ((*x)->lines < (*y)->lines) - ((*x)->lines > (*y)->lines);
@@ -20,7 +20,7 @@ static void write_head(const PtxModule *module, CoreText *c) {
     core_text_appendf(c, "%s;\n", core_text_string(&module->function[i].prototype));
 }
 
-/* The module's arrays, and the two tables that machine.c looks at. */
+/* Writes the module's arrays, and the two tables that machine.c reads. */
 static void write_tables(const PtxModule *module, CoreText *c) {
   core_text_appendf(c, "\n%s\n", core_text_string(&module->arrays));
   core_text_append(c, "#define HIDDEN __attribute__((visibility(\"hidden\")))\n");

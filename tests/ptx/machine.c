@@ -1,11 +1,11 @@
-/* The part of a library of translated kernels that is the same in all of them: what core/device/emulated_code.h asks
- * of such a library, and the ways in which translated code ends the program. */
+/* Common part of libraries of translated kernels: the entry point that core/device/emulated_code.h requires, and the
+ * checks that abort the program. */
 #include "tests/ptx/machine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Written by translate.c: the kernels, and the module's own arrays. Each ends with an entry of zeros. */
+/* Kernels and arrays of the module, written by translate.c. Each table ends with an entry of zeros. */
 extern const CoreEmulatedBody ptx_bodies[] __attribute__((visibility("hidden")));
 extern const PtxArray ptx_arrays[] __attribute__((visibility("hidden")));
 
@@ -29,9 +29,9 @@ static bool holds(PtxRange range, uint64_t address, unsigned bytes) {
   return address >= range.first && address + bytes <= range.end;
 }
 
-/* Is this local memory: a thread's stack, above where the caller of this has its own? */
+/* Whether the address is local memory: in the thread's stack, above the caller's frame. */
 static bool is_in_stack(uint64_t address, unsigned bytes) {
-  enum { STACK_BYTES = 64 * 1024 }; /* of an emulated thread */
+  enum { STACK_BYTES = 64 * 1024 }; /* stack size of an emulated thread */
   const uint64_t stack = (uint64_t)(uintptr_t)__builtin_frame_address(0);
   return holds((PtxRange){stack, stack + STACK_BYTES}, address, bytes);
 }
@@ -56,7 +56,7 @@ void ptx_find(const char *function, const char *file, int line, uint64_t address
 unsigned ptx_team(const CoreDeviceThread *at, uint32_t mask, const char *function, const char *file, int line) {
   const unsigned group = (unsigned)__builtin_popcount(mask);
   if (mask == 0 || (group & (group - 1)) != 0)
-    ptx_fail(function, file, line, "a mask that is no group's", mask, sizeof mask);
+    ptx_fail(function, file, line, "a mask that is not a group's", mask, sizeof mask);
   const uint32_t lanes = group == 32 ? UINT32_MAX : ((uint32_t)1 << group) - 1;
   if (mask != lanes << (at->thread % 32 / group * group))
     ptx_fail(function, file, line, "a mask that is not that of the thread's own group", mask, sizeof mask);

@@ -1,12 +1,12 @@
-/* What the C that the translator writes is written with: PTX's instructions as functions of C, memory with the checks
- * that a GPU or compute-sanitizer makes, and the emulator's services. Included by that C only, with machine.c in one
+/* Runtime of the translator's C: PTX instructions as C functions, memory with the checks of a GPU or of
+ * compute-sanitizer, and the emulator's services. Included by generated C only, which is linked with machine.c into one
  * library.
  *
- * Addresses. Global, generic and local ones are the host's. An address of shared memory is a number of bytes within the
- * block's, as on a GPU, where it is no pointer either. Parameters lie where the emulator has a launch's arguments.
- * Each access is checked for its alignment, which a GPU insists on, and for lying within what its space has: an
- * allocation of device memory, the block's shared memory, the thread's local memory, the parameters. Accesses to memory
- * that threads share can be watched for races (races.c). */
+ * Addresses. Global, generic and local addresses are host addresses. An address of shared memory is an offset in bytes
+ * from the start of the block's, as on a GPU. Parameters are stored in the emulator's copy of a launch's arguments.
+ * Each access is checked for alignment, as on a GPU, and for bounds: an allocation of device memory, the block's shared
+ * memory, the thread's local memory, or the parameters. Accesses to memory shared by threads can be checked for races
+ * (races.c). */
 #ifndef PTX_MACHINE_H
 #define PTX_MACHINE_H
 #include <math.h>
@@ -28,7 +28,7 @@ typedef int64_t PTX_S64;
 typedef float PTX_F32;
 typedef double PTX_F64;
 
-/* What stands in a register that nothing was written to, and in local memory. */
+/* Content of uninitialized registers and local memory. */
 #define PTX_RUBBISH 0xa5a5a5a5a5a5a5a5u
 
 /* ---- the instructions -------------------------------------------------------------------------------------------- */
@@ -40,7 +40,7 @@ static inline double ptx_f64_of(uint64_t bits) { double x; memcpy(&x, &bits, siz
 
 static inline float ptx_number(float x) { return x == x ? x : ptx_f32_of(0x7fffffffu); }
 
-/* Nearest bf16 numbers, ties to even, of low's in the lower half; every NaN is one. */
+/* Rounds to the nearest bf16, ties to even; every NaN becomes 0x7fff. ptx_bf16_pair puts `low` in the lower half. */
 static inline uint32_t ptx_bf16(float x) {
   const uint32_t bits = ptx_bits_f32(x);
   return x == x ? (bits + 0x7fff + (bits >> 16 & 1)) >> 16 : 0x7fff;
@@ -57,7 +57,7 @@ static inline int64_t ptx_clamp_s64(double x) {
   return x != x || x < -0x1p63 ? INT64_MIN : x >= 0x1p63 ? INT64_MAX : (int64_t)x;
 }
 
-/* Four of eight bytes, each chosen by four bits of `selector`, whose highest asks for copies of the byte's sign. */
+/* Selects four of eight bytes, each by four bits of `selector`, whose highest bit replicates the byte's sign. */
 static inline uint32_t ptx_permute(uint64_t bytes, uint32_t selector) {
   uint32_t result = 0;
   for (int i = 0; i < 4; i++) {
@@ -69,22 +69,22 @@ static inline uint32_t ptx_permute(uint64_t bytes, uint32_t selector) {
   return result;
 }
 
-/* `field`'s lowest `bits` bits in the place of those of `base` from `first` up, as far as `width` goes. */
+/* Replaces the bits of `base` from `first` up by the lowest `bits` bits of `field`, truncated at `width`. */
 static inline uint64_t ptx_insert(uint64_t field, uint64_t base, unsigned first, unsigned bits, unsigned width) {
   if (first >= width || bits == 0) return base;
   const uint64_t mask = (bits > 63 ? UINT64_MAX : ((uint64_t)1 << bits) - 1) << first;
   return (base & ~mask) | (field << first & mask);
 }
 
-/* ex2.approx.ftz.f32 has a relative error of 2^-22.5 (PTX ISA); here it is right to the last bit, denormals flushed. */
+/* ex2.approx.ftz.f32 has a relative error of 2^-22.5 (PTX ISA); here it is rounded correctly; denormals flush. */
 static inline float ptx_approximate_power(float x) {
   if (fabsf(x) < 0x1p-126f) x = 0;
   const float power = (float)exp2((double)x);
   return power < 0x1p-126f ? 0.0f : ptx_number(power);
 }
 
-/* rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 look at the upper 32 bits only and give as many; denormals are zero. Here
- * these are cut from the exact value. PTX_APPROXIMATE is added to the last of those bits, to see who depends on it. */
+/* rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 read the upper 32 bits only and return as many; denormals are zero. Here
+ * these are the upper bits of the exact value. PTX_APPROXIMATE is added to the last of them, to find dependences. */
 #ifndef PTX_APPROXIMATE
 #define PTX_APPROXIMATE 0
 #endif
@@ -104,7 +104,7 @@ static inline double ptx_approximate_inverse_root(double x) { return ptx_approxi
   static inline PTX_##R ptx_##name(PTX_##A a, PTX_##B b, PTX_##C c) { return (PTX_##R)(value); }
 #define PTX4(name, R, A, B, C, D, value)                                       \
   static inline PTX_##R ptx_##name(PTX_##A a, PTX_##B b, PTX_##C c, PTX_##D d) { return (PTX_##R)(value); }
-/* With two sources c is not looked at. */
+/* With two sources c is unused. */
 #define PTX_WITH_CARRY(name, sources, writes, sum)                                              \
   static inline uint32_t ptx_##name(uint32_t a, uint32_t b, uint32_t c, uint32_t *flag) {       \
     const uint32_t carry = *flag;                                                               \
@@ -132,32 +132,32 @@ static inline double ptx_approximate_inverse_root(double x) { return ptx_approxi
 
 /* An array of the module. */
 typedef struct PtxArray { const unsigned char *first, *end; } PtxArray;
-/* The allocation that the last access to global memory went to. */
+/* Allocation of the last access to global memory. */
 typedef struct PtxRange { uint64_t first, end; } PtxRange;
 extern PtxRange ptx_recent __attribute__((visibility("hidden")));
-/* The running kernel's, which it may read through generic addresses, too. */
+/* Arguments of the running kernel, which it may also read through generic addresses. */
 extern PtxRange ptx_arguments __attribute__((visibility("hidden")));
 extern const CoreEmulatedServices *ptx_services __attribute__((visibility("hidden")));
 
-/* Ends the program with the instruction's function, its line in the file of PTX, and what is wrong. */
+/* Prints the instruction's function, its line in the PTX file and the error, and aborts. */
 __attribute__((visibility("hidden"), noreturn, cold))
 void ptx_fail(const char *function, const char *file, int line, const char *what, uint64_t address, unsigned bytes);
-/* A kernel runs for the first time: puts its name at the end of the file that PTX_RAN names, if it names any. */
+/* Appends the name of a kernel that runs for the first time to the file named by PTX_RAN, if set. */
 __attribute__((visibility("hidden"), cold)) void ptx_note(const char *kernel);
-/* Makes the allocation that has `bytes` bytes from `address` on the recent one; or ends the program. */
+/* Makes the allocation that contains `bytes` bytes at `address` the recent one; aborts if there is none. */
 __attribute__((visibility("hidden"), noinline, cold))
 void ptx_find(const char *function, const char *file, int line, uint64_t address, unsigned bytes, bool is_generic);
-/* That this is in a stack, above where local memory of the function that asks lies; or ends the program. */
+/* Aborts unless the address is in a stack, above the calling function's local memory. */
 __attribute__((visibility("hidden"), noinline, cold))
 void ptx_check_stack(const char *function, const char *file, int line, uint64_t address, unsigned bytes);
-/* The number of threads of a group whose mask this is, which must be the thread's own; or ends the program. */
+/* Returns the number of threads in the group with this mask; aborts unless it is the thread's own group. */
 __attribute__((visibility("hidden")))
 unsigned ptx_team(const CoreDeviceThread *at, uint32_t mask, const char *function, const char *file, int line);
 
 #define PTX_HERE const char *function, const char *file, int line
 #define PTX_NOW __func__, __FILE__, __LINE__
 
-/* Each gives the host's address of `bytes` bytes at an address of its space. */
+/* Each returns the host address of `bytes` bytes at an address of its space. */
 static inline uint64_t ptx_global(uint64_t address, unsigned bytes, PTX_HERE) {
   if (address & (bytes - 1)) ptx_fail(function, file, line, "a misaligned access to global memory", address, bytes);
   if (address < ptx_recent.first || address + bytes > ptx_recent.end)
@@ -176,14 +176,14 @@ static inline uint64_t ptx_shared(const CoreDeviceThread *at, uint64_t address, 
     ptx_fail(function, file, line, "an access beyond the block's shared memory", address, bytes);
   return (uint64_t)(uintptr_t)at->shared + address;
 }
-/* Of local memory: the function's own from `start`, or that of one that called it. */
+/* Checks an access to local memory: the function's own at `start`, or a caller's. */
 static inline uint64_t ptx_local(const void *start, size_t size, uint64_t address, unsigned bytes, PTX_HERE) {
   const uint64_t offset = address - (uint64_t)(uintptr_t)start;
   if (address & (bytes - 1)) ptx_fail(function, file, line, "a misaligned access to local memory", address, bytes);
   if (offset > size || bytes > size - offset) ptx_check_stack(function, file, line, address, bytes);
   return address;
 }
-/* Of a function's parameters. Alignment counts from the start, which has the one that PTX asks for. */
+/* Checks an access to a function's parameters. Alignment is relative to `start`, which is aligned as PTX requires. */
 static inline uint64_t ptx_within(const void *start, size_t size, uint64_t address, unsigned bytes, PTX_HERE) {
   const uint64_t offset = address - (uint64_t)(uintptr_t)start;
   if (offset & (bytes - 1)) ptx_fail(function, file, line, "a misaligned access to a parameter", offset, bytes);
@@ -196,11 +196,11 @@ static inline uint64_t ptx_within(const void *start, size_t size, uint64_t addre
 
 typedef enum PtxAccess { PTX_READ, PTX_WRITE, PTX_ATOMIC } PtxAccess;
 extern bool ptx_watches __attribute__((visibility("hidden")));
-/* Begins to watch if PTX_RACES asks for it. */
+/* Starts watching if PTX_RACES is set. */
 __attribute__((visibility("hidden"))) void ptx_watch_open(void);
-/* A thread begins the kernel. */
+/* Records that a thread starts the kernel. */
 __attribute__((visibility("hidden"))) void ptx_watch_begin(const CoreDeviceThread *at, const char *kernel);
-/* A thread has passed a barrier of its group of `group` threads, or with 0 of its block. */
+/* Records that a thread has passed a barrier of its group of `group` threads; 0: of its block. */
 __attribute__((visibility("hidden"))) void ptx_watch_barrier(const CoreDeviceThread *at, unsigned group, int line);
 __attribute__((visibility("hidden"), cold))
 void ptx_watch(const CoreDeviceThread *at, uint64_t address, unsigned bytes, PtxAccess kind, PTX_HERE);
@@ -210,7 +210,7 @@ static inline uint64_t ptx_shared_by(const CoreDeviceThread *at, uint64_t addres
   if (ptx_watches) ptx_watch(at, address, bytes, kind, function, file, line);
   return address;
 }
-/* A write that changes nothing is none. */
+/* Ignores a write that changes nothing when looking for races. */
 #define PTX_STORE_SHARED(T, address, value)                                             \
   do {                                                                                  \
     const PTX_##T stored = (value);                                                     \
@@ -242,7 +242,7 @@ static inline void ptx_bar_warp_sync(const CoreDeviceThread *at, uint32_t mask, 
   ptx_services->group_barrier(at, group);
   if (ptx_watches) ptx_watch_barrier(at, group, line);
 }
-/* Bits stand where the threads stand in their warp; the emulator's count from the group's first. */
+/* Returns bits indexed by lane of the warp; the emulator's are indexed from the group's first thread. */
 static inline uint32_t ptx_ballot(const CoreDeviceThread *at, bool vote, uint32_t mask, PTX_HERE) {
   const unsigned group = ptx_team(at, mask, function, file, line);
   return ptx_services->ballot(at, group, vote) << (at->thread % 32 / group * group);

@@ -1,5 +1,5 @@
-/* ptx_translate: kernels that nvcc compiled to PTX become C, from which gcc makes a library for the emulator
- * (CORE_DEVICE_CODE, core/device/emulated_code.h). tests/tests.mk says how.
+/* ptx_translate: translates kernels that nvcc compiled to PTX to C, from which gcc builds a library for the emulator
+ * (CORE_DEVICE_CODE, core/device/emulated_code.h). See tests/tests.mk.
  * Usage: ptx_translate [--target sm_90] [--without KERNEL] --parts N PREFIX FILE.ptx...   writes PREFIX.0.c to
  * PREFIX.N-1.c */
 #include <stdio.h>

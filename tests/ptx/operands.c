@@ -1,4 +1,4 @@
-/* PTX's types, names and operands, and C for them. */
+/* Types, names and operands of PTX, and their C. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,12 +39,12 @@ int ptx_refuse(const PtxScope *scope, const char *what, const char *word) {
 }
 
 int ptx_declare(PtxScope *scope, PtxSymbol symbol) {
-  if (scope->count == PTX_SYMBOLS_MAX) return ptx_refuse(scope, "more names than there is room for", symbol.name);
+  if (scope->count == PTX_SYMBOLS_MAX) return ptx_refuse(scope, "too many names", symbol.name);
   scope->symbol[scope->count++] = symbol;
   return CORE_OK;
 }
 
-/* Is this `name`, or one of the registers %r1 ... that it numbers? */
+/* Whether the symbol is `name`, or a range of registers %r1 ... that contains it. */
 static bool is_named(const PtxSymbol *symbol, const char *name) {
   const size_t length = strlen(symbol->name);
   if (!symbol->is_numbered) return strcmp(symbol->name, name) == 0;
@@ -61,9 +61,9 @@ const PtxSymbol *ptx_find_symbol(const PtxScope *scope, const char *name) {
   return NULL;
 }
 
-/* ---- cutting ----------------------------------------------------------------------------------------------------- */
+/* ---- splitting --------------------------------------------------------------------------------------------------- */
 
-/* The next part of a list, up to a comma that stands in no bracket. */
+/* Reads the next part of a list, up to a comma outside brackets. */
 static int next_part(const PtxScope *scope, const char **at, char part[PTX_NAME_MAX]) {
   size_t length = 0;
   int depth = 0;
@@ -114,7 +114,7 @@ int ptx_cut_vector(const PtxScope *scope, const char *operand, PtxParts part, si
 
 /* ---- C for operands ---------------------------------------------------------------------------------------------- */
 
-/* A literal as the bits of a type: 42, -1, 0x2A, 0f3F800000, 0d3FF0000000000000. */
+/* Parses a literal to the bits of a type: 42, -1, 0x2A, 0f3F800000, 0d3FF0000000000000. */
 static bool read_literal(const char *word, PtxType type, unsigned long long *bits) {
   char *end;
   if (word[0] == '0' && (word[1] == 'f' || word[1] == 'F') && ptx_type_bytes(type) == 4)
@@ -143,7 +143,7 @@ static const char *special(const char *operand) {
   return NULL;
 }
 
-/* A register as a type of the same width, or of fewer bits. */
+/* Appends a register as a type of the same width or narrower. */
 static void append_register(const PtxSymbol *symbol, const char *name, PtxType type, CoreText *c) {
   const char *r = *name == '%' ? name + 1 : name;
   const char *real = ptx_type_bytes(type) == 4 ? "f32" : "f64";
@@ -153,16 +153,16 @@ static void append_register(const PtxSymbol *symbol, const char *name, PtxType t
   else core_text_appendf(c, "r_%s", r);
 }
 
-/* May a register of `held` be read or written as `type`? */
+/* Whether a register of type `held` can be read or written as `type`. */
 static bool fits(PtxType held, PtxType type, bool is_wide_allowed) {
   if ((held == PTX_TYPE_PRED) != (type == PTX_TYPE_PRED)) return false;
   const unsigned a = ptx_type_bytes(held), b = ptx_type_bytes(type);
   return a == b || (is_wide_allowed && a > b && !is_real(held) && !is_real(type));
 }
 
-/* The address of memory that has a name. */
+/* Appends the address of named memory. */
 static void append_place(const PtxSymbol *symbol, CoreText *c) {
-  if (symbol->kind == PTX_SHARED) core_text_append(c, "(uint64_t)0"); /* the block's dynamic memory begins there */
+  if (symbol->kind == PTX_SHARED) core_text_append(c, "(uint64_t)0"); /* start of the block's dynamic memory */
   else core_text_appendf(c, "(uint64_t)(uintptr_t)%s_%s", symbol->kind == PTX_ARRAY ? "g" : "m", symbol->name);
 }
 

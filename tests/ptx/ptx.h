@@ -1,9 +1,9 @@
-/* The translator of PTX to C, for tests: what nvcc made of our kernels is run by the host's processor
+/* Translator of PTX to C, for tests: runs the kernels that nvcc compiled on the host's processor
  * (docs/cuda-design.md).
  *
- * read.c cuts a file into statements; translate.c writes a function of C for each of PTX, instruction.c its
- * instructions, of which instructions.def lists the plain ones, operands.c their operands; library.c puts the functions
- * into files. machine.h is what that C is written with. */
+ * read.c splits a file into statements. translate.c writes a C function for each PTX function, instruction.c its
+ * instructions, of which instructions.def lists the plain ones, and operands.c their operands. library.c writes the
+ * functions to files. machine.h is the runtime of the generated C. */
 #ifndef PTX_H
 #define PTX_H
 #include <stdbool.h>
@@ -15,22 +15,22 @@ enum { PTX_NAME_MAX = 256, PTX_OPERANDS_MAX = 12, PTX_SYMBOLS_MAX = 256, PTX_PAR
 
 /* ---- statements (read.c) ----------------------------------------------------------------------------------------- */
 
-/* "ld.param.u64 %rd1, [x]" without its semicolon; what opens a body or a block (".visible .entry f(...)" or nothing)
- * without its brace; a closing brace; a label without its colon. */
+/* PTX_PLAIN: "ld.param.u64 %rd1, [x]" without its semicolon. PTX_OPEN: the head of a body or block (".visible .entry
+ * f(...)" or nothing) without its brace. PTX_CLOSE: a closing brace. PTX_LABEL: a label without its colon. */
 typedef struct PtxStatement {
   enum { PTX_PLAIN, PTX_OPEN, PTX_CLOSE, PTX_LABEL } kind;
-  char *text;                 /* spaces and newlines are single spaces, none at the ends */
-  int line;                   /* where it begins */
+  char *text;                 /* text with white space collapsed to single spaces and trimmed */
+  int line;                   /* line of its first character */
 } PtxStatement;
 
 typedef struct PtxSource {
   const char *path;
-  PtxStatement *statement;    /* of one target */
+  PtxStatement *statement;    /* statements of one target */
   size_t count, room;
 } PtxSource;
 
-/* Reads the part of a file that is for `target` ("sm_90"), the last where it is NULL. CORE_FAIL, CORE_USAGE name file
- * and line. The caller frees it. */
+/* Reads the section of a file for `target` ("sm_90"; NULL: the last section). The messages of CORE_FAIL and CORE_USAGE
+ * name file and line. Free `source` with ptx_source_free. */
 int ptx_read(const char *path, const char *target, PtxSource *source);
 void ptx_source_free(PtxSource *source);
 
@@ -41,13 +41,13 @@ typedef enum PtxType {
   PTX_TYPE_U64, PTX_TYPE_S64, PTX_TYPE_F32, PTX_TYPE_F64,
 } PtxType;
 
-/* "u32", "b32" and "s32" ...; PTX_TYPE_NONE: no type that is known. Of b types it is the unsigned one. */
+/* Returns the type named "u32", "b32", "s32", ...; the unsigned one for b types; PTX_TYPE_NONE for an unknown name. */
 PtxType ptx_type_of(const char *word);
-unsigned ptx_type_bytes(PtxType type); /* of memory; 0: none */
+unsigned ptx_type_bytes(PtxType type); /* size in memory; 0: none */
 const char *ptx_type_name(PtxType type); /* "U32", as in machine.h and instructions.def */
 
-/* What a name stands for: %r0 to %r62 as one (`is_numbered`), a parameter, local memory, an array of the module or
- * shared memory. Of registers `type` says what they hold, of memory `bytes` how large it is. */
+/* Symbol: a range of registers %r0 to %r62 (`is_numbered`), a parameter, local memory, an array of the module or shared
+ * memory. `type` is the type of registers, `bytes` the size of memory. */
 typedef struct PtxSymbol {
   enum { PTX_REGISTER, PTX_PARAMETER, PTX_LOCAL, PTX_ARRAY, PTX_SHARED, PTX_FUNCTION } kind;
   char name[PTX_NAME_MAX];    /* without % */
@@ -57,7 +57,7 @@ typedef struct PtxSymbol {
   size_t bytes, alignment;
 } PtxSymbol;
 
-/* The module's, a function's and its blocks', in this order. The rest is for messages. */
+/* Symbols of the module, a function and its blocks, in this order. The other fields locate messages. */
 typedef struct PtxScope {
   PtxSymbol symbol[PTX_SYMBOLS_MAX];
   size_t count;
@@ -66,14 +66,14 @@ typedef struct PtxScope {
   const char *text;
 } PtxScope;
 
-/* CORE_USAGE: the statement that is being translated is not understood; `what` says why. */
+/* Reports that the statement cannot be translated, for the reason `what`. Returns CORE_USAGE. */
 int ptx_refuse(const PtxScope *scope, const char *what, const char *word);
 int ptx_declare(PtxScope *scope, PtxSymbol symbol);
-const PtxSymbol *ptx_find_symbol(const PtxScope *scope, const char *name); /* the innermost; NULL: none */
+const PtxSymbol *ptx_find_symbol(const PtxScope *scope, const char *name); /* innermost symbol; NULL: none */
 
 typedef char PtxParts[PTX_OPERANDS_MAX][PTX_NAME_MAX];
 
-/* An instruction cut into its parts: "@!%p1 ld.v2.u32 {%r1, %r2}, [%rd1+8]". */
+/* An instruction split into its parts: "@!%p1 ld.v2.u32 {%r1, %r2}, [%rd1+8]". */
 typedef struct PtxInstruction {
   char guard[PTX_NAME_MAX];   /* "p1", or "" */
   bool is_negated;
@@ -82,36 +82,36 @@ typedef struct PtxInstruction {
   size_t operands;
 } PtxInstruction;
 int ptx_cut(const PtxScope *scope, const char *text, PtxInstruction *instruction);
-/* "{a, b}" or "(a, b)" or a single operand: its parts. */
+/* Splits "{a, b}", "(a, b)" or a single operand into its parts. */
 int ptx_cut_vector(const PtxScope *scope, const char *operand, PtxParts part, size_t *parts);
 
-/* C for an operand of an instruction: a register, a literal, a special register, the address of a symbol.
- * `is_wide_allowed`: the register may be wider than the type, and its lower bits count. */
+/* Appends C for an operand of an instruction: a register, a literal, a special register or the address of a symbol.
+ * `is_wide_allowed`: the register may be wider than the type; its lower bits are used. */
 int ptx_value(const PtxScope *scope, const char *operand, PtxType type, bool is_wide_allowed, CoreText *c);
-/* C that assigns `value`, C of the given type, to a register. `is_extended`: the register may be wider, and gets zeros
- * or, of a signed type, the sign. */
+/* Appends C that assigns `value`, a C expression of the given type, to a register. `is_extended`: the register may be
+ * wider; the value is zero-extended or, if the type is signed, sign-extended. */
 int ptx_assign(const PtxScope *scope, const char *operand, PtxType type, bool is_extended, const char *value,
                CoreText *c);
-/* "[%rd1+8]": C of the address as a number, and the symbol in it. */
+/* Appends C for the address "[%rd1+8]" as an integer, and returns its symbol. */
 int ptx_address(const PtxScope *scope, const char *operand, const PtxSymbol **symbol, CoreText *c);
 
 /* ---- instructions (instruction.c) -------------------------------------------------------------------------------- */
 
-/* What calls and memory need to know of the function around. */
+/* Context of the enclosing function for calls and memory accesses. */
 typedef struct PtxContext {
   PtxScope *scope;
-  int number;                 /* of the source, in its functions' names */
+  int number;                 /* index of the source, part of its functions' names */
 } PtxContext;
 
-/* C for one instruction but for its guard: statements, or one that ends with a semicolon. */
+/* Appends C for one instruction without its guard: statements that end with a semicolon. */
 int ptx_translate_instruction(const PtxContext *context, const PtxInstruction *instruction, CoreText *c);
 
 /* ---- functions (translate.c) and libraries (library.c) ----------------------------------------------------------- */
 
 typedef struct PtxFunction {
-  char name[PTX_NAME_MAX];    /* of a kernel, its own; of a function, a name in C */
+  char name[PTX_NAME_MAX];    /* name of the kernel, or C name of the function */
   bool is_kernel;
-  size_t argument_bytes;      /* of a kernel */
+  size_t argument_bytes;      /* size of a kernel's arguments */
   bool is_left_out;
   CoreText prototype, body;   /* C */
   size_t lines;
@@ -124,11 +124,11 @@ typedef struct PtxModule {
   CoreText arrays, declarations, ranges; /* C: definitions, declarations, entries of ptx_arrays */
 } PtxModule;
 
-/* Adds what a source has. `number` tells its names from those of other sources. Of the kernel `without` (NULL: none)
- * only the name is taken: the emulator runs its own body. */
+/* Adds the functions of a source. `number` makes its names unique among sources. The kernel `without` (NULL: none) is
+ * added without a body: the emulator runs its own. */
 int ptx_translate(PtxModule *module, const PtxSource *source, int number, const char *without);
 
-/* Writes `parts` files PREFIX.0.c ..., of about the same length. */
+/* Writes `parts` files PREFIX.0.c ... of similar length. */
 int ptx_write_library(const PtxModule *module, const char *prefix, int parts);
 void ptx_module_free(PtxModule *module);
 

@@ -1,12 +1,12 @@
 /* Finds races of translated kernels: two accesses to one address in one launch by different threads, of which one
- * changes what stands there, that are not both atomic and have no barrier between them. PTX_RACES names the file that
- * gets a line for each pair of instructions, at the end one with the launches watched; without it nothing is watched.
- * PTX_RACES_WITHOUT=LINE takes the bar.warp.sync of that line of the .ptx file out of the account, to see whether a
- * missing one would be found.
+ * changes the value, that are not both atomic and have no barrier between them. PTX_RACES names the report: a line per
+ * pair of instructions, and at the end the number of launches watched; if unset, nothing is watched.
+ * PTX_RACES_WITHOUT=LINE ignores the bar.warp.sync of that line of the .ptx file, to test whether a missing barrier
+ * would be found.
  *
  * A table remembers the last write and two reads of an address, that of global memory and that of a block's shared
- * memory. It is direct-mapped and loses entries, so it may miss a race but reports no false one. A ballot is no
- * barrier, as it orders no memory. */
+ * memory. It is direct-mapped and loses entries, so it may miss a race but reports no false one. A ballot is not
+ * a barrier, because it does not order memory accesses. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -137,7 +137,7 @@ static void note(uint64_t key, const Access *now, const char *file) {
   s->write = *now;
 }
 
-/* Words of up to four bytes are an entry each; accesses of other sizes to the same bytes are not compared. */
+/* Records an access. Words of up to four bytes have one entry each; accesses of other sizes are not compared. */
 void ptx_watch(const CoreDeviceThread *at, uint64_t address, unsigned bytes, PtxAccess kind, PTX_HERE) {
   const uint64_t shared = (uint64_t)(uintptr_t)at->shared;
   const bool is_shared = address - shared < *ptx_services->shared_bytes;

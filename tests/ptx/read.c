@@ -1,4 +1,4 @@
-/* PTX text to statements. */
+/* Splits PTX text into statements. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "core/memory.h"
 #include "ptx.h"
 
-/* Where the reader is. */
+/* Position of the reader. */
 typedef struct Reader {
   PtxSource *source;
   const char *at;
@@ -25,7 +25,7 @@ static void add(PtxSource *source, int kind, const char *text, int line) {
   source->statement[source->count++] = (PtxStatement){kind, copy, line};
 }
 
-/* Goes past white space and comments; the lines they have are counted. */
+/* Skips white space and comments, and counts their lines. */
 static void skip(Reader *reader) {
   for (;; reader->at++) {
     if (strncmp(reader->at, "//", 2) == 0) reader->at += strcspn(reader->at, "\n");
@@ -34,14 +34,14 @@ static void skip(Reader *reader) {
   }
 }
 
-/* Does a brace after this text open a body or a block? If not, it is an operand's. */
+/* Whether a brace after this text opens a body or a block; otherwise it belongs to an operand. */
 static bool opens(const CoreText *text) {
   const char *string = core_text_string(text);
   if (string[0] == '\0') return true;
   return strstr(string, ".entry") != NULL || strncmp(string, ".func", 5) == 0 || strstr(string, " .func ") != NULL;
 }
 
-/* The kind of statement that `c` after this text is the end of. */
+/* Returns the kind of the statement that `c` after this text ends. */
 enum { NOTHING = -1 };
 static int ends(char c, const CoreText *text) {
   return c == '{' && opens(text) ? PTX_OPEN : c == '}' && text->length == 0 ? PTX_CLOSE : c == ';' ? PTX_PLAIN
@@ -74,7 +74,7 @@ static int read_statement(Reader *reader, CoreText *text) {
   return core_error(CORE_USAGE, "%s:%d: the file ends within a statement", reader->source->path, begun);
 }
 
-/* The three lines at a module's head, which have no semicolon. */
+/* Reads a line of a module's head, which has no semicolon. */
 static bool read_head(Reader *reader, char *target, size_t room) {
   if (strncmp(reader->at, ".version", 8) != 0 && strncmp(reader->at, ".target", 7) != 0 &&
       strncmp(reader->at, ".address_size", 13) != 0) return false;
@@ -101,7 +101,7 @@ static int read_text(const char *data, const char *target, PtxSource *source) {
   for (skip(&reader); *reader.at != '\0' && code == CORE_OK; skip(&reader)) {
     const bool is_new = strncmp(reader.at, ".version", 8) == 0;
     if (is_new && is_found) break;
-    if (is_new) forget(source); /* of another target */
+    if (is_new) forget(source); /* statements of another target */
     if (read_head(&reader, present, sizeof present)) {
       is_wanted = target == NULL || strcmp(present, target) == 0;
       continue;
@@ -111,8 +111,8 @@ static int read_text(const char *data, const char *target, PtxSource *source) {
   }
   core_text_free(&text);
   TRY(code);
-  if (target && !is_found) return core_error(CORE_USAGE, "%s: no code for %s there", source->path, target);
-  if (source->count == 0) return core_error(CORE_USAGE, "%s: no PTX there", source->path);
+  if (target && !is_found) return core_error(CORE_USAGE, "%s: no code for %s", source->path, target);
+  if (source->count == 0) return core_error(CORE_USAGE, "%s: no PTX", source->path);
   return CORE_OK;
 }
 

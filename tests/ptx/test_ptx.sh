@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# nvcc's code for the kernels gives the CPU's bits: tests of the emulated device run what nvcc wrote (PTX), translated
-# to C by tests/ptx, in place of the kernels' own bodies, and no two threads race (races.c). First the translator, on
-# pieces of PTX with known results. What takes longer is in tests/long/test_ptx.sh, which comes here with TEST_PTX=all.
-# TAP.
+# nvcc's PTX for the kernels gives the CPU's bits: tests of the emulated device run it, translated to C by tests/ptx,
+# instead of the kernels' own bodies, and check for races between threads (races.c). The translator is tested first, on
+# PTX fragments with known results. tests/long/test_ptx.sh runs the longer parts, with TEST_PTX=all. TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
@@ -10,7 +9,7 @@ ptx=$SWEEP_BUILD/tests/ptx unit=$SWEEP_BUILD/tests/unit
 
 # ---- the translator ------------------------------------------------------------------------------
 cases() { CORE_DEVICE_CODE=$ptx/cases.so "$ptx/cases" "$@"; }
-tap_run "instructions give what the PTX ISA says" 0 " 0 wrong" cases run
+tap_run "instructions give the results of the PTX ISA" 0 " 0 wrong" cases run
 fault() { tap_run "$1" 134 "$3" cases fault "$2"; } # the program aborts
 fault "an access beyond an allocation of device memory ends the program" global "outside of device memory: 4 bytes"
 fault "so does a misaligned one" misaligned "a misaligned access to global memory: 8 bytes"
@@ -20,7 +19,7 @@ fault "beyond the arguments" parameter "an access beyond a parameter"
 fault "and one through a generic pointer to nowhere" generic "an access outside of all memory"
 fault "a barrier's mask must be a group's" mask "a mask that is not that of the thread's own group"
 
-# race NAME: what is reported of a kernel of `races`
+# race NAME: the report on a kernel of `races`
 race() { rm -f "$tap_dir/race"; PTX_RACES=$tap_dir/race cases race "$1" && cat "$tap_dir/race"; }
 for name in none barrier warp_barrier same_value atomics shared_barrier; do
   tap_expect "no race is reported: $name" 0 '^1 launches watched, 0 races' race $name
@@ -36,17 +35,17 @@ translate() {
     'ret;' '}' >"$tap_dir/a.ptx"
   "$ptx/ptx_translate" --parts 1 ${2:+--target "$2"} "$tap_dir/a" "$tap_dir/a.ptx"
 }
-tap_run "an instruction that is not known is an error with its line" 2 \
+tap_run "an unknown instruction is an error with its line" 2 \
   "a.ptx:8: dp4a.u32.u32 %r1, %r2, %r0, %r1: an instruction that is not known" \
   translate 'dp4a.u32.u32 %r1, %r2, %r0, %r1;'
-tap_run "so is a known one in another form" 2 "a.ptx:8: setp.lt.and.s32" translate 'setp.lt.and.s32 %r1, %r2, %r0, %r1;'
-tap_run "a register of another width" 2 "a register of another width: '%rd1'" translate 'add.s32 %r1, %rd1, 1;'
-tap_run "and a register that is not declared" 2 "an operand that is not known: '%r3'" translate 'add.s32 %r1, %r3, 1;'
+tap_run "so is a known one in an unknown form" 2 "a.ptx:8: setp.lt.and.s32" translate 'setp.lt.and.s32 %r1, %r2, %r0, %r1;'
+tap_run "a register of the wrong width" 2 "a register of another width: '%rd1'" translate 'add.s32 %r1, %rd1, 1;'
+tap_run "an undeclared register" 2 "an operand that is not known: '%r3'" translate 'add.s32 %r1, %r3, 1;'
 tap_run "a barrier of a part of the block is refused" 2 "a barrier of a part of the block: '1'" translate 'bar.sync 1;'
-tap_run "a target that the file does not have is an error" 2 "a.ptx: no code for sm_80 there" translate '' sm_80
+tap_run "a target missing from the file is an error" 2 "a.ptx: no code for sm_80" translate '' sm_80
 tap_run "a library without a kernel ends the program" 2 "no kernel 'sim_" \
   env CORE_DEVICE_CODE="$ptx/cases.so" TEST_ONLY=on_a_device "$unit/test_batch_bits"
-tap_run "and so does one that is not there" 2 "CORE_DEVICE_CODE = /nonexistent.so" \
+tap_run "and so does a missing library" 2 "CORE_DEVICE_CODE = /nonexistent.so" \
   env CORE_DEVICE_CODE=/nonexistent.so "$ptx/cases" run
 
 # ---- nvcc's code ---------------------------------------------------------------------------------
@@ -54,16 +53,16 @@ if [ ! -e "$ptx/kernels.so" ]; then
   tap_skip "nvcc's code gives the CPU's bits" "this build has no CUDA"
   tap_done
 fi
-export PTX_RAN=$tap_dir/ran # kernels, as they run for the first time
-# part NAME TESTS PROGRAM: the program's tests of these names pass on nvcc's code
+export PTX_RAN=$tap_dir/ran # names of the kernels that have run
+# part NAME TESTS PROGRAM: the program's tests of these names pass on nvcc's PTX
 part() {
   local log rc
-  # races, which take several times as long to look for, in short parts only
+  # races in short parts only, because the check takes several times as long
   log=$(env ${races:+PTX_RACES="$races"} CORE_DEVICE_CODE="$ptx/kernels.so" TEST_ONLY="$2" CMOCKA_MESSAGE_OUTPUT=STDOUT "$unit/$3" 2>&1); rc=$?
   [ $rc -eq 0 ] && grep -q '\[  PASSED  \] [1-9]' <<<"$log"
   tap_result "$1" $? "exit code $rc: $(tail -30 <<<"$log")"
 }
-same=$(for file in sim/device/kernels_cuda trainer/ops/kernels/kernels_cuda; do # a section a target, with a comment between
+same=$(for file in sim/device/kernels_cuda trainer/ops/kernels/kernels_cuda; do # one section per target, separated by comments
   awk -v folder="$tap_dir" '/^\.version/ { n++ }
     !/^\.target/ && !/^\/\// && NF > 0 && n > 0 { print >(folder "/section." n) }' "$SWEEP_BUILD/obj/$file.ptx"
   for section in "$tap_dir"/section.*; do
@@ -74,7 +73,7 @@ done)
 tap_check "all targets have the same PTX" "$same"
 races=$tap_dir/races
 part "physics: the pinned hash" on_a_device test_batch_bits
-part "the same with a thread a world" 'on_a_device_with_a_thread*' test_batch_bits
+part "physics with one thread per world" 'on_a_device_with_a_thread*' test_batch_bits
 part "worlds that become NaN" 'worlds_that_are*' test_batch_bits
 part "every function of ops.h, in every order of threads" '*' test_device_ops
 part "every function of entity.h" '*' test_device_entity
@@ -82,20 +81,20 @@ part "SAPG's samples and half precision" '*' test_device_sapg
 part "measurements of hidden layers" test_forward test_device_measure
 part "a training: ppo" test_ppo test_device_training
 [ "${TEST_PTX:-}" = all ] || races=
-part "levels drawn and filtered" 'test_forward' test_level_device
+part "generated and filtered levels" 'test_forward' test_level_device
 part "padded and entity observations" '*' test_observe
 part "every function of picture.h, and encoders of pixels" '*' test_device_picture
 part "an LSTM's steps, and trainings of policies with memory" '*' test_recurrent
 part "layers in bf16" 'test_forward' test_device_chain
-part "the noisy parabola, but for the last bits of its noise" '*' test_noisy_sgd
+part "the noisy parabola, except for the last bits of its noise" '*' test_noisy_sgd
 for training in normalization curriculum sapg_in_shards queued_shards; do
   part "a training: $training" "test_$training" test_device_training
 done
-for levels in device new_device filtered_device; do # of a set, that are drawn again, and go through a filter
+for levels in device new_device filtered_device; do # levels of a set, new levels, filtered levels
   part "observations kept as states: $levels" "test_$levels" test_compact
 done
-tap_check "no race in those that are watched" "$(grep '^race' "$tap_dir/races")"
-# Physics without one of its first barriers between a warp's lanes, one after the other: what they separate is a race.
+tap_check "no race in the parts with the check" "$(grep '^race' "$tap_dir/races")"
+# Physics without one of its first warp barriers, for each in turn: the accesses that it separates become a race.
 seen=0
 for line in $(awk '/entry.*sim_step_warp_kernel/ { inside = 1 } /^}/ { inside = 0 }
   inside && /bar.warp.sync/ && ++count <= 7 { print NR }' "$SWEEP_BUILD/obj/sim/device/kernels_cuda.ptx"); do
@@ -104,7 +103,7 @@ for line in $(awk '/entry.*sim_step_warp_kernel/ { inside = 1 } /^}/ { inside = 
     "$unit/test_batch_bits" >/dev/null 2>&1
   ! grep -q '^race in' "$tap_dir/without" || seen=$((seen + 1))
 done
-tap_check "missing barriers are seen: most of seven" "$([ $seen -ge 4 ] || echo "$seen of them")"
+tap_check "most of seven missing barriers are detected" "$([ $seen -ge 4 ] || echo "$seen of them")"
 if command -v mpirun >/dev/null 2>&1 && ! trainer info | grep -q '^MPI  *no'; then
   . tests/mpi/launch.sh
   export CORE_DEVICE=emulated
@@ -118,7 +117,7 @@ if command -v mpirun >/dev/null 2>&1 && ! trainer info | grep -q '^MPI  *no'; th
   cd - >/dev/null || exit 1
   listed=$(sed -nE 's/^\.visible \.entry _Z[0-9]+([a-z0-9_]+)_kernel[0-9].*/\1/p' \
     "$SWEEP_BUILD"/obj/{sim/device,trainer/ops/kernels}/kernels_cuda.ptx)
-  tap_check "and every kernel has run but the one of tensor cores" "$([ -n "$listed" ] || echo "no kernels in the .ptx files"
+  tap_check "every kernel has run, except that of tensor cores" "$([ -n "$listed" ] || echo "no kernels in the .ptx files"
     sort -u <<<"$listed" | comm -23 - <(sort -u "$PTX_RAN") | grep -vx ops_tile_gradient)"
 else
   tap_skip "two ranks" "no MPI"

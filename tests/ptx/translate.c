@@ -1,4 +1,4 @@
-/* A file of PTX to functions of C, one for each of its kernels and functions. */
+/* Translates a PTX file to C functions, one per kernel or function. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 /* ---- declarations ------------------------------------------------------------------------------------------------ */
 
-/* The next word of a declaration, up to a space; false at its end. */
+/* Reads the next word of a declaration, up to a space. Returns false at its end. */
 static bool next_word(const char **at, char word[PTX_NAME_MAX]) {
   *at += strspn(*at, " ");
   const size_t length = strcspn(*at, " ");
@@ -19,8 +19,8 @@ static bool next_word(const char **at, char word[PTX_NAME_MAX]) {
   return true;
 }
 
-/* ".param .align 8 .b8 name[16]", ".param .b64 name", ".extern .shared .align 128 .b8 name[]": of what follows the
- * space's name. What an array is initialised with is left in *rest. */
+/* ".param .align 8 .b8 name[16]", ".param .b64 name", ".extern .shared .align 128 .b8 name[]": the text
+ * after the name of the space. *rest becomes an array's initializer. */
 static int read_variable(const PtxScope *scope, const char *text, int kind, PtxSymbol *symbol, const char **rest) {
   char word[PTX_NAME_MAX];
   *symbol = (PtxSymbol){.kind = kind, .alignment = 1};
@@ -66,7 +66,7 @@ static int translate_registers(PtxScope *scope, const char *text, CoreText *c) {
   return CORE_OK;
 }
 
-/* Memory of a function or of a call. */
+/* Declares memory of a function or of a call. */
 static int translate_memory(PtxScope *scope, const char *text, int kind, CoreText *c) {
   PtxSymbol symbol;
   const char *rest;
@@ -96,7 +96,7 @@ static int translate_plain(const PtxContext *context, const char *text, CoreText
   return ptx_translate_instruction(context, &in, c);
 }
 
-/* Keeps C's line numbers those of the file of PTX. */
+/* Keeps the line numbers of the C those of the PTX file. */
 static void go_to_line(const PtxScope *scope, int *at, int line, CoreText *c) {
   enum { NEAR = 8 };
   if (line < *at || line > *at + NEAR) core_text_appendf(c, "\n#line %d \"%s\"\n", line, scope->path);
@@ -104,7 +104,7 @@ static void go_to_line(const PtxScope *scope, int *at, int line, CoreText *c) {
   *at = line;
 }
 
-/* The statements of a body, from the one after its opening brace; *i comes to that behind its closing one. */
+/* Translates the statements of a body, from the one after its opening brace; *i moves past its closing brace. */
 static int translate_body(const PtxContext *context, const PtxSource *source, size_t *i, CoreText *c) {
   enum { DEPTH_MAX = 8 };
   PtxScope *scope = context->scope;
@@ -134,7 +134,7 @@ static int translate_body(const PtxContext *context, const PtxSource *source, si
 
 /* ---- functions --------------------------------------------------------------------------------------------------- */
 
-/* "_Z17ops_sample_kernel9OpsSample" to "ops_sample". */
+/* Demangles "_Z17ops_sample_kernel9OpsSample" to "ops_sample". */
 static int read_kernel_name(const PtxScope *scope, const char *mangled, char name[PTX_NAME_MAX]) {
   char *start;
   const unsigned long length = strncmp(mangled, "_Z", 2) == 0 ? strtoul(mangled + 2, &start, 10) : 0;
@@ -147,7 +147,7 @@ static int read_kernel_name(const PtxScope *scope, const char *mangled, char nam
   return CORE_OK;
 }
 
-/* The parameters in brackets, as symbols of the scope and as C. Lists may be long. */
+/* Declares the parameters in brackets, as symbols of the scope and as C. Lists may be long. */
 static int translate_parameters(PtxScope *scope, const char *list, CoreText *c) {
   const char *at = list + (list[0] == '(');
   while (*at != '\0' && *at != ')') {
@@ -170,11 +170,11 @@ static int translate_parameters(PtxScope *scope, const char *list, CoreText *c) 
   return CORE_OK;
 }
 
-/* ".func (.param .b32 r) name(.param .b64 a, ...)" or ".visible .entry name(...)" in its parts; brackets are kept. */
+/* ".func (.param .b32 r) name(.param .b64 a, ...)" or ".visible .entry name(...)" in parts; brackets are kept. */
 typedef struct Head {
   bool is_kernel;
   char gives[PTX_NAME_MAX], name[PTX_NAME_MAX];
-  const char *takes; /* of the text */
+  const char *takes; /* parameters, within the text */
 } Head;
 
 static int read_head(const PtxScope *scope, const char *text, Head *head) {
@@ -211,8 +211,8 @@ static PtxFunction *add_function(PtxModule *module) {
   return &module->function[module->functions++];
 }
 
-/* Name, prototype and first line of a function: of a kernel those that the emulator calls, of another a name with the
- * source's number, and a pointer for each parameter, those that it gives first. */
+/* Writes a function's name, prototype and first line: for a kernel as the emulator calls it, else a name with
+ * the source's index, and a pointer per parameter, results first. */
 static int translate_head(const PtxContext *context, const Head *head, size_t symbols_before, PtxFunction *function) {
   PtxScope *scope = context->scope;
   CoreText *prototype = &function->prototype, unused = {0};
@@ -240,13 +240,13 @@ static int translate_head(const PtxContext *context, const Head *head, size_t sy
   return CORE_OK;
 }
 
-/* Goes past a body. */
+/* Skips a body. */
 static void leave_out(const PtxSource *source, size_t *i) {
   for (int depth = 1; depth > 0 && *i < source->count; ++*i)
     depth += (source->statement[*i].kind == PTX_OPEN) - (source->statement[*i].kind == PTX_CLOSE);
 }
 
-/* The function whose head is at *i. */
+/* Translates the function whose head is at *i. */
 static int translate_function(PtxModule *module, const PtxSource *source, size_t *i, int number, const char *without) {
   PtxScope *scope = core_memory_allocate(sizeof *scope);
   *scope = module->scope;
@@ -268,7 +268,7 @@ static int translate_function(PtxModule *module, const PtxSource *source, size_t
 
 /* ---- the module -------------------------------------------------------------------------------------------------- */
 
-/* ".global .align 16 .b8 name[128] = {70, ...}". The module has one of a name, whatever source it stands in. */
+/* ".global .align 16 .b8 name[128] = {70, ...}". Names are unique in the module, across sources. */
 static int translate_array(PtxModule *module, const char *text) {
   PtxSymbol symbol;
   const char *rest;
@@ -282,7 +282,7 @@ static int translate_array(PtxModule *module, const char *text) {
   return ptx_declare(&module->scope, symbol);
 }
 
-/* The names of functions and arrays, which may be used before they come. */
+/* Declares functions and arrays, which may be used before their definition. */
 static int declare_all(PtxModule *module, const PtxSource *source) {
   PtxScope *scope = &module->scope;
   Head head;
