@@ -1,5 +1,5 @@
-/* GPUs, each of which is an H200 by what it says of itself, and errors. CUDA_VISIBLE_DEVICES chooses among the
- * machine's GPUs as the driver does. */
+/* GPUs, each with the properties of an H200, and errors. CUDA_VISIBLE_DEVICES selects among the machine's GPUs as in
+ * the driver. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@ static const size_t h200_bytes = (size_t)143771 << 20;
 static struct {
   bool ready;
   RuntimeOrder order;
-  size_t bytes; /* of each GPU */
-  int gpus, ordinal[RUNTIME_GPUS_MAX]; /* that the process sees, and which of the machine's they are */
+  size_t bytes; /* memory of each GPU */
+  int gpus, ordinal[RUNTIME_GPUS_MAX]; /* number of visible GPUs, and their indices in the machine */
   int current;
 } machine;
 static cudaError_t last_error;
@@ -36,13 +36,12 @@ static void report(void) {
   fprintf(stderr, "CUDA (stand-in): %llu kernels, %llu copies, %llu fills, %llu waits, ",
           (unsigned long long)n->launches, (unsigned long long)n->copies, (unsigned long long)n->fills,
           (unsigned long long)n->waits);
-  fprintf(stderr, "%llu recordings, %llu graphs of %llu nodes\n", (unsigned long long)n->captures,
+  fprintf(stderr, "%llu captures, %llu graphs of %llu nodes\n", (unsigned long long)n->captures,
           (unsigned long long)n->graphs, (unsigned long long)n->nodes);
 }
 
 /* ---- the machine ------------------------------------------------------------------------------------------------- */
 
-/* The text after NAME= in RUNTIME_STAND_IN, up to the next comma; NULL: it says nothing of it. */
 const char *runtime_setting(const char *name) {
   const size_t n = strlen(name);
   for (const char *at = getenv("RUNTIME_STAND_IN"); at; at = strchr(at, ',')) {
@@ -52,7 +51,7 @@ const char *runtime_setting(const char *name) {
   return NULL;
 }
 
-/* GPUs are named by number; the first name that is none of the machine's ends the list. */
+/* Selects the visible GPUs by index; the first invalid index ends the list. */
 static void see(int gpus) {
   const char *visible = getenv("CUDA_VISIBLE_DEVICES");
   for (int i = 0; visible == NULL && i < gpus; i++) machine.ordinal[machine.gpus++] = i;
@@ -110,7 +109,7 @@ cudaError_t cudaSetDevice(int number) {
   return cudaSuccess;
 }
 
-/* What core/ and cuBLASLt's place look at, of an H200. */
+/* Fills the properties of an H200 that core/ and the stand-in for cuBLASLt read. */
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int number) {
   if (!is_device(number)) return runtime_fail(machine.gpus ? cudaErrorInvalidDevice : cudaErrorNoDevice);
   *properties = (struct cudaDeviceProp){.name = "stand-in for an NVIDIA H200",

@@ -1,13 +1,13 @@
-/* Recording streams into graphs by CUDA's rules (CUDA Runtime API, "Stream Management"; CUDA Programming Guide,
- * "Creating a Graph Using Stream Capture"), and graphs as what their nodes depend on. Taken backward, of all nodes that
- * could be next the one that was recorded last is: a result that needs an order which no event asked for shows it. */
+/* Stream capture by CUDA's rules (CUDA Runtime API, "Stream Management"; CUDA Programming Guide, "Creating a Graph
+ * Using Stream Capture"), and graphs as dependencies of nodes. In backward order, the ready node that was captured last
+ * runs first, which exposes results that depend on an order that no event enforces. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/memory.h"
 #include "tests/runtime/runtime.h"
 
-/* ---- what comes next in a recorded stream comes after its front -------------------------------------------------- */
+/* ---- capture: the next node of a stream depends on its front ----------------------------------------------------- */
 
 static void set_front(RuntimeFront *front, const size_t *node, size_t nodes) {
   size_t *copy = core_memory_allocate((nodes + 1) * sizeof *copy);
@@ -16,7 +16,7 @@ static void set_front(RuntimeFront *front, const size_t *node, size_t nodes) {
   *front = (RuntimeFront){copy, nodes};
 }
 
-/* What is in either. */
+/* Sets `front` to the union of the two. */
 static void join_front(RuntimeFront *front, const RuntimeFront *with) {
   size_t *all = core_memory_allocate((front->nodes + with->nodes + 1) * sizeof *all), n = 0;
   for (size_t i = 0; i < front->nodes + with->nodes; i++) {
@@ -58,15 +58,15 @@ static cudaError_t invalidate(RuntimeCapture *capture, cudaError_t code, const c
   return runtime_refuse(code, "%s", why);
 }
 
-/* A stream that waits for an event of a recording becomes a part of it. */
+/* Adds a stream that waits for an event of a capture to that capture. */
 cudaError_t runtime_capture_wait(cudaStream_t stream, cudaEvent_t event) {
   if (event->capture == NULL)
-    return invalidate(stream->capture, cudaErrorStreamCaptureIsolation, "a recording waits for an event from outside");
+    return invalidate(stream->capture, cudaErrorStreamCaptureIsolation, "a capture waits for an event from outside");
   if (stream->capture && stream->capture != event->capture)
-    return invalidate(stream->capture, cudaErrorStreamCaptureMerge, "a recording waits for an event of another one");
+    return invalidate(stream->capture, cudaErrorStreamCaptureMerge, "a capture waits for an event of another capture");
   if (event->capture->invalid) return runtime_fail(cudaErrorStreamCaptureInvalidated);
   if (stream->is_default)
-    return invalidate(event->capture, cudaErrorStreamCaptureImplicit, "the default stream would be recorded");
+    return invalidate(event->capture, cudaErrorStreamCaptureImplicit, "the default stream would be captured");
   if (stream->capture == NULL) set_front(&stream->front, NULL, 0);
   stream->capture = event->capture;
   join_front(&stream->front, &event->front);
@@ -78,8 +78,8 @@ cudaError_t runtime_capture_wait(cudaStream_t stream, cudaEvent_t event) {
 cudaError_t cudaStreamBeginCapture(cudaStream_t handle, enum cudaStreamCaptureMode mode) {
   cudaStream_t stream = runtime_stream(handle);
   if (stream->is_default)
-    return runtime_refuse(cudaErrorStreamCaptureUnsupported, "the default stream is to be recorded");
-  if (stream->capture) return runtime_refuse(cudaErrorIllegalState, "a stream that is recorded is to be recorded");
+    return runtime_refuse(cudaErrorStreamCaptureUnsupported, "capture of the default stream");
+  if (stream->capture) return runtime_refuse(cudaErrorIllegalState, "capture of a stream that is already captured");
   RuntimeCapture *capture = core_memory_zero_allocate(1, sizeof *capture);
   *capture = (RuntimeCapture){core_memory_zero_allocate(1, sizeof(struct CUgraph_st)), stream, mode, false};
   stream->capture = capture;
@@ -88,8 +88,8 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t handle, enum cudaStreamCaptureMo
   return cudaSuccess;
 }
 
-/* All that was recorded must have come back to where it began: every node is before the last ones of the stream that it
- * began in, or one of them. */
+/* Checks that all captured work has been joined to the origin stream: each node is in its front or a predecessor of a
+ * node in it. */
 static cudaError_t check_joined(const RuntimeCapture *capture) {
   cudaGraph_t graph = capture->graph;
   const RuntimeFront *last = &capture->origin->front;
@@ -103,7 +103,7 @@ static cudaError_t check_joined(const RuntimeCapture *capture) {
   }
   free(is_joined);
   if (lost == 0) return cudaSuccess;
-  return runtime_refuse(cudaErrorStreamCaptureUnjoined, "%zu operations of a recording were not joined to its stream",
+  return runtime_refuse(cudaErrorStreamCaptureUnjoined, "%zu operations of a capture were not joined to its stream",
                         lost);
 }
 
@@ -119,9 +119,9 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t *graph) {
   cudaStream_t stream = runtime_stream(handle);
   RuntimeCapture *capture = stream->capture;
   *graph = NULL;
-  if (capture == NULL) return runtime_refuse(cudaErrorIllegalState, "the end of a recording that was not begun");
+  if (capture == NULL) return runtime_refuse(cudaErrorIllegalState, "the end of a capture that was not begun");
   if (capture->origin != stream)
-    return invalidate(capture, cudaErrorStreamCaptureUnmatched, "a recording ends in another stream than it began in");
+    return invalidate(capture, cudaErrorStreamCaptureUnmatched, "a capture ends in another stream than it began in");
   const cudaError_t code = capture->invalid ? runtime_fail(cudaErrorStreamCaptureInvalidated) : check_joined(capture);
   runtime_stream_leave_capture(capture);
   if (code == cudaSuccess) *graph = capture->graph;
@@ -138,7 +138,7 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   return cudaSuccess;
 }
 
-/* Arguments are what they were when they were recorded. */
+/* Arguments are those at the time of capture. */
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags) {
   if (flags != 0) return runtime_refuse(cudaErrorNotSupported, "a graph with flags %llx", flags);
   cudaGraphExec_t made = core_memory_zero_allocate(1, sizeof *made);
@@ -162,7 +162,7 @@ static void free_exec(cudaGraphExec_t exec) {
   free(exec);
 }
 
-/* One that was launched and is not done ends first. */
+/* Defers the destruction until pending launches are complete. */
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
   exec->destroyed = true;
   if (exec->pending == 0) free_exec(exec);
@@ -171,16 +171,16 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
   RuntimeCapture *capture = runtime_stream(stream)->capture;
-  if (exec->destroyed) return runtime_refuse(cudaErrorInvalidResourceHandle, "a graph that is not there");
-  if (capture) return invalidate(capture, cudaErrorStreamCaptureUnsupported, "a graph within a recording");
+  if (exec->destroyed) return runtime_refuse(cudaErrorInvalidResourceHandle, "a graph that does not exist");
+  if (capture) return invalidate(capture, cudaErrorStreamCaptureUnsupported, "a graph within a capture");
   exec->pending++;
   runtime_counts.graphs++;
   return runtime_stream_give(stream, (RuntimeOperation){.kind = RUNTIME_GRAPH, .graph = exec});
 }
 
-/* ---- running them ------------------------------------------------------------------------------------------------ */
+/* ---- execution --------------------------------------------------------------------------------------------------- */
 
-/* For each node those that come after it: later[first[i]] to later[first[i + 1]]; and how many each still waits for. */
+/* Successors of node i: later[first[i]] to later[first[i + 1]]. waits_for: number of open dependencies. */
 typedef struct Schedule {
   size_t *first, *later, *waits_for, *ready, waiting;
 } Schedule;
@@ -202,7 +202,7 @@ static Schedule make_schedule(const struct CUgraph_st *graph) {
   return s;
 }
 
-/* Of the nodes that could be next, the first that was recorded or the last; in turns, now one and now the other. */
+/* Returns the ready node that was captured first or last; with RUNTIME_TURNS, alternately. */
 static size_t take_next(Schedule *s, size_t done) {
   const RuntimeOrder order = runtime_order();
   const bool last = order == RUNTIME_BACKWARD || (order == RUNTIME_TURNS && done % 2 == 0);

@@ -1,6 +1,6 @@
-/* Kernels: what nvcc's code registers when the program starts, and launches by the rules of an H200. Of what nvcc
- * compiled only the names are looked at: NAME_kernel (core/device/device_entries.inc) runs through the body that the
- * emulated device has for NAME. */
+/* Kernels: registration by nvcc's code at program start, and launches by the rules of an H200. Only the names of the
+ * compiled kernels are used: NAME_kernel (core/device/device_entries.inc) runs through the emulated device's body for
+ * NAME. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static const CoreKernel *const kernels[] = {
 };
 #undef KERNEL
 
-/* Whose entry "_Z15ops_adam_kernel7OpsAdam" is. */
+/* Returns the kernel of an entry such as "_Z15ops_adam_kernel7OpsAdam"; NULL: none. */
 static const CoreKernel *kernel_of(const char *name) {
   if (strncmp(name, "_Z", 2) == 0) name += 2;
   while (isdigit((unsigned char)*name)) name++;
@@ -37,7 +37,7 @@ static const CoreKernel *kernel_of(const char *name) {
   return NULL;
 }
 
-/* ---- what nvcc's code calls before main (crt/host_runtime.h of the toolkit) -------------------------------------- */
+/* ---- functions called by nvcc's code before main (crt/host_runtime.h of the toolkit) ----------------------------- */
 
 void **__cudaRegisterFatBinary(void *code);
 void __cudaRegisterFatBinaryEnd(void **handle);
@@ -65,7 +65,7 @@ void __cudaRegisterFunction(void **handle, const char *host, char *device, const
       (RuntimeFunction){.entry = host, .name = name, .kernel = kernel_of(name), .shared_most = RUNTIME_SHARED_FREE};
 }
 
-/* Of launches written <<<...>>>, which the program has none of. */
+/* Functions of launches written <<<...>>>, which the program does not use. */
 cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *entry) {
   *kernel = NULL;
   return runtime_refuse(cudaErrorNotSupported, "a launch by <<<...>>> of %p", entry);
@@ -80,10 +80,10 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void 
   return runtime_fail(cudaErrorNotSupported);
 }
 
-/* ---- what a kernel takes ----------------------------------------------------------------------------------------- */
+/* ---- resources of kernels ---------------------------------------------------------------------------------------- */
 
-/* RUNTIME_PTXAS=FILE:FILE, what ptxas -v said (the Makefile keeps it): a GPU refuses blocks whose threads need more
- * registers than a processor has. Of all processors' code, the H200's. */
+/* Reads a file of RUNTIME_PTXAS=FILE:FILE, the output of ptxas -v (kept by the Makefile): a GPU rejects blocks whose
+ * threads need more registers than a multiprocessor has. Uses the entries of the H200's architecture. */
 static void read_ptxas(const char *path) {
   char line[1024];
   RuntimeFunction *f = NULL;
@@ -101,7 +101,7 @@ static void read_ptxas(const char *path) {
     if (f && stack) f->stack_bytes = (int)strtol(line, NULL, 10);
     if (f == NULL || used == NULL) continue;
     f->registers = (int)strtol(used + strlen("Used "), NULL, 10);
-    f = NULL; /* what follows is of functions that it calls, whose stacks are in its own */
+    f = NULL; /* later lines describe called functions, whose stacks are included in its own */
   }
   fclose(file);
 }
@@ -123,7 +123,7 @@ static RuntimeFunction *find(const void *entry) {
   read_figures();
   for (size_t i = 0; i < count; i++)
     if (functions[i].entry == entry) return &functions[i];
-  runtime_refuse(cudaErrorInvalidDeviceFunction, "%p is no kernel's entry", entry);
+  runtime_refuse(cudaErrorInvalidDeviceFunction, "%p is not a kernel's entry", entry);
   return NULL;
 }
 
@@ -154,7 +154,7 @@ cudaError_t cudaFuncSetAttribute(const void *entry, enum cudaFuncAttribute attri
 
 /* ---- launches ---------------------------------------------------------------------------------------------------- */
 
-/* Registers are given to warps, 256 at a time. */
+/* Returns the registers of a block: they are allocated to warps, 256 at a time. */
 static size_t registers_of(const RuntimeFunction *f, unsigned threads) {
   const size_t thread = (size_t)(f->registers + REGISTER_UNIT - 1) / REGISTER_UNIT * REGISTER_UNIT;
   return thread * ((threads + WARP - 1) / WARP * WARP);
@@ -169,7 +169,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
   const size_t warps = ((size_t)threads + WARP - 1) / WARP;
   size_t most = THREADS / (warps * WARP) < BLOCKS ? THREADS / (warps * WARP) : BLOCKS;
   if (SHARED / (shared + RESERVED) < most) most = SHARED / (shared + RESERVED);
-  if (f->registers > 0) { /* a quarter of the processor has a quarter of the registers, and whole warps */
+  if (f->registers > 0) { /* each of four partitions has a quarter of the registers, and whole warps */
     const size_t of_part = RUNTIME_REGISTERS / PARTS / registers_of(f, WARP), fit = PARTS * of_part / warps;
     if (fit < most) most = fit;
   }
@@ -213,7 +213,7 @@ cudaError_t cudaLaunchKernel(const void *entry, dim3 grid, dim3 block, void **ar
                                                         .bytes = f->kernel->argument_bytes});
 }
 
-/* Kernels are those of the library that CORE_DEVICE_CODE names, if any (core/device/emulated_code.h): nvcc's code. */
+/* Runs a kernel, with the body of the library named by CORE_DEVICE_CODE, if any (core/device/emulated_code.h). */
 void runtime_launch_run(const RuntimeOperation *launch) {
   static const CoreEmulatedServices services = {
     core_device_barrier, core_device_group_barrier, core_device_ballot, &core_emulated_shared,

@@ -1,6 +1,5 @@
-/* Device memory: the host's, which only operations may touch. Each allocation ends at a page's end, with a page behind
- * it that nobody may touch; addresses are never used again. Contents begin with rubbish, as a GPU's are no zeros
- * either. */
+/* Device memory: host memory that only operations may access. Each allocation ends at a page boundary, followed by an
+ * inaccessible guard page; addresses are never reused. Contents are initially arbitrary and nonzero, as on a GPU. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -27,7 +26,7 @@ static void protect(int device, int protection) {
       CORE_CHECK(mprotect(allocations[i].pages, allocations[i].page_bytes, protection) == 0);
 }
 
-/* Of each device's memory, as core/device/emulated_memory.h has one; 0: not asked for, below 0: none. */
+/* Protection key of each device's memory, as in core/device/emulated_memory.h; 0: not allocated yet, below 0: none. */
 static int keys[RUNTIME_GPUS_MAX];
 static int key_of(int device) {
   if (keys[device] == 0) keys[device] = pkey_alloc(0, PKEY_DISABLE_ACCESS);
@@ -48,7 +47,7 @@ void runtime_memory_close(int device) {
   else protect(device, PROT_NONE);
 }
 
-/* The allocation that [start, start + bytes) lies in. */
+/* Returns the allocation that contains [start, start + bytes); NULL: none. */
 static Allocation *find(const void *start, size_t bytes) {
   const char *first = start;
   for (size_t i = 0; i < count; i++) {
@@ -101,13 +100,13 @@ cudaError_t cudaMalloc(void **memory, size_t bytes) {
   return cudaSuccess;
 }
 
-/* Whoever frees memory waits for what may still use it. */
+/* Waits for all operations that may still use the memory. */
 cudaError_t cudaFree(void *memory) {
   if (memory == NULL) return cudaSuccess;
   if (runtime_stream_forbids_unsafe()) return runtime_fail(cudaErrorStreamCaptureUnsupported);
   Allocation *a = find(memory, 0);
   if (a == NULL || a->start != memory)
-    return runtime_refuse(cudaErrorInvalidValue, "%p is freed, where no allocation begins", memory);
+    return runtime_refuse(cudaErrorInvalidValue, "%p is freed, but is not the start of an allocation", memory);
   runtime_stream_finish_all();
   madvise(a->pages, a->page_bytes, MADV_DONTNEED);
   CORE_CHECK(mprotect(a->pages, a->page_bytes, PROT_NONE) == 0);
@@ -116,7 +115,7 @@ cudaError_t cudaFree(void *memory) {
   return cudaSuccess;
 }
 
-/* Pages full of zeros take no room until somebody writes there, and no time when they are protected. */
+/* Drops whole pages that are filled with zeros: they occupy no memory until written, and protecting them is fast. */
 void runtime_memory_fill(void *target, int byte, size_t bytes) {
   const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)target;
   const uintptr_t first = (start + page - 1) / page * page, end = (start + bytes) / page * page;
@@ -143,7 +142,7 @@ static cudaError_t check_host(const void *start, size_t bytes, const char *what)
   return runtime_refuse(cudaErrorInvalidValue, "%s [%p, +%zu), which is a device's", what, start, bytes);
 }
 
-/* ---- page-locked memory: the host's, which copies know --------------------------------------------------------- */
+/* ---- page-locked host memory ------------------------------------------------------------------------------------- */
 
 typedef struct Pinned {
   struct Pinned *next;
@@ -169,7 +168,7 @@ cudaError_t cudaFreeHost(void *memory) {
   if (memory == NULL) return cudaSuccess;
   if (runtime_stream_forbids_unsafe()) return runtime_fail(cudaErrorStreamCaptureUnsupported);
   while (*link && (*link)->start != memory) link = &(*link)->next;
-  if (*link == NULL) return runtime_refuse(cudaErrorInvalidValue, "%p is no page-locked memory", memory);
+  if (*link == NULL) return runtime_refuse(cudaErrorInvalidValue, "%p is not page-locked memory", memory);
   Pinned *freed = *link;
   runtime_stream_finish_all();
   *link = freed->next;
@@ -185,8 +184,8 @@ static bool is_pinned(const void *start, size_t bytes) {
   return false;
 }
 
-/* Pageable memory cannot be recorded, and the call returns when the source may be changed. Page-locked memory is read
- * when the copy's turn comes. */
+/* Copies from pageable memory cannot be captured, and return when the source may be reused. Page-locked memory is read
+ * when the copy is executed. */
 static cudaError_t to_device(void *target, const void *source, size_t bytes, cudaStream_t stream) {
   cudaError_t code = check_device(target, bytes, runtime_stream(stream)->device, "a copy to");
   if (code == cudaSuccess) code = check_host(source, bytes, "a copy to the device, from");
@@ -202,7 +201,7 @@ static cudaError_t to_device(void *target, const void *source, size_t bytes, cud
                   .kind = RUNTIME_COPY, .target = target, .source = contents, .arguments = contents, .bytes = bytes});
 }
 
-/* And returns when all of it is there, where the host's memory is pageable. */
+/* Copies to pageable memory return when the copy is complete. */
 static cudaError_t to_host(void *target, const void *source, size_t bytes, cudaStream_t stream) {
   cudaError_t code = check_device(source, bytes, runtime_stream(stream)->device, "a copy from");
   if (code == cudaSuccess) code = check_host(target, bytes, "a copy to the host, to");

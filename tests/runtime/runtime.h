@@ -1,18 +1,17 @@
-/* A stand-in for the CUDA runtime, so that the host's side of the CUDA code runs on machines without a GPU. Programs
- * are linked with it in the place of libcudart (tests/tests.mk); everything else of them, what nvcc
- * made included, is what runs on a GPU. docs/cuda-design.md says what it shows and what it cannot.
+/* A stand-in for the CUDA runtime, to run the host side of the CUDA code on machines without a GPU. Programs link it
+ * instead of libcudart (tests/tests.mk); all other code, including nvcc's output, is that of a GPU build.
+ * docs/cuda-design.md describes what it can and cannot show.
  *
- * - Streams do nothing until somebody waits for them, and graphs take their nodes in another order than they were
- * recorded in, wherever no event forbids it: a result that needs an order which nobody asked for shows itself.
- * - Calls that CUDA refuses are refused, with CUDA's errors: above all what may not be asked for while a stream is
- * recorded.
- * - Device memory is the host's, which only operations may touch; what was freed nobody may.
- * - Kernels are known by the names that nvcc's code registers and run through the bodies that the emulated device runs.
+ * - Streams execute nothing until they are waited for, and graphs run their nodes in another order than they were
+ *   captured in, wherever no event forbids it: this exposes results that depend on a missing synchronization.
+ * - Calls that CUDA rejects are rejected with CUDA's errors, above all those that are illegal during stream capture.
+ * - Device memory is host memory that only operations may access; freed memory must not be accessed at all.
+ * - Kernels are identified by the names that nvcc's code registers, and run through the bodies of the emulated device.
  *
- * RUNTIME_STAND_IN=gpus=2,memory=1000,order=forward,kernels=none,driver=old,report sets it up: GPUs of the machine (1),
- * MiB that each has (an H200's), the order in which streams, nodes of graphs and threads are taken (backward; forward:
- * at once and as given; turns: as backward, but one node of a graph from its end and one from its begin), kernels of
- * other GPUs only, a driver of CUDA 12.4, a line on standard error at the end. */
+ * RUNTIME_STAND_IN=gpus=2,memory=1000,order=forward,kernels=none,driver=old,report configures it: the number of GPUs
+ * (default 1), MiB of memory per GPU (default: an H200's), the execution order of streams, graph nodes and threads
+ * (backward, the default; forward: immediately and in order; turns: as backward, but graph nodes alternately from the
+ * end and from the start), kernels for other GPUs only, a driver of CUDA 12.4, statistics on standard error at exit. */
 #ifndef RUNTIME_H
 #define RUNTIME_H
 #include <cuda_runtime_api.h>
@@ -34,11 +33,11 @@ typedef enum RuntimeOrder { RUNTIME_BACKWARD, RUNTIME_TURNS, RUNTIME_FORWARD } R
 
 /* A __global__ function, as nvcc's code registered it. */
 typedef struct RuntimeFunction {
-  const void *entry; /* its address on the host */
-  const char *name; /* as C++ writes it */
-  const CoreKernel *kernel; /* NULL: none that the stand-in has a body for */
-  size_t shared_most; /* dynamic shared memory that a launch may ask for */
-  int registers, stack_bytes; /* of a thread, by ptxas (RUNTIME_PTXAS); 0: not known */
+  const void *entry; /* host address */
+  const char *name; /* mangled name */
+  const CoreKernel *kernel; /* kernel with a body for the stand-in; NULL: none */
+  size_t shared_most; /* maximum dynamic shared memory per launch */
+  int registers, stack_bytes; /* per thread, from ptxas (RUNTIME_PTXAS); 0: unknown */
 } RuntimeFunction;
 
 typedef struct RuntimeOperation {
@@ -46,20 +45,20 @@ typedef struct RuntimeOperation {
   const RuntimeFunction *function;
   unsigned blocks, threads;
   size_t shared;
-  void *arguments; /* a copy; of a copy to the device, the source's contents; else NULL. Owned */
+  void *arguments; /* owned copy of a launch's arguments, or of the source of a copy to the device; else NULL */
   void *target;
   const void *source;
   size_t bytes;
-  int byte; /* that memory is filled with */
+  int byte; /* value of a fill */
   cudaHostFn_t host;
-  void *data; /* for it */
+  void *data; /* argument of `host` */
   cudaEvent_t event;
-  uint64_t record; /* the event's record that is made, or waited for */
-  cudaStream_t stream; /* that it was recorded in */
+  uint64_t record; /* index of the event's record that is made or waited for */
+  cudaStream_t stream; /* stream of the record */
   cudaGraphExec_t graph;
 } RuntimeOperation;
 
-/* What comes before a node: others of its graph, by number. */
+/* Dependencies of a node: indices of nodes of its graph. */
 typedef struct RuntimeFront {
   size_t *node;
   size_t nodes;
@@ -80,7 +79,7 @@ struct CUgraphExec_st {
   bool destroyed;
 };
 
-/* A recording: it begins in one stream and takes in those that wait for its events. */
+/* Capture: begins in one stream and extends to streams that wait for its events. */
 typedef struct RuntimeCapture {
   cudaGraph_t graph;
   cudaStream_t origin;
@@ -91,22 +90,22 @@ typedef struct RuntimeCapture {
 struct CUstream_st {
   int device;
   bool is_default;
-  RuntimeOperation *queue; /* given and not done: [first, count) */
+  RuntimeOperation *queue; /* pending operations: [first, count) */
   size_t first, count, room;
-  RuntimeCapture *capture; /* NULL: operations are done */
-  RuntimeFront front; /* what the next one that is recorded comes after */
-  struct CUstream_st *next; /* of all */
+  RuntimeCapture *capture; /* active capture; NULL: operations are executed */
+  RuntimeFront front; /* dependencies of the next captured node */
+  struct CUstream_st *next; /* next of all streams */
 };
 
 struct CUevent_st {
   int device;
   unsigned flags;
-  uint64_t recorded; /* records so far */
-  cudaStream_t stream; /* of the last */
-  RuntimeCapture *capture; /* that the last is a part of */
+  uint64_t recorded; /* number of records so far */
+  cudaStream_t stream; /* stream of the last record */
+  RuntimeCapture *capture; /* capture that contains the last record */
   RuntimeFront front;
-  uint64_t done;   /* the last record that a stream came to, */
-  double when;     /* and the host's seconds then */
+  uint64_t done;   /* last record that a stream has executed */
+  double when;     /* host time of that record in seconds */
   struct CUevent_st *next;
 };
 
@@ -114,35 +113,35 @@ struct CUevent_st {
 int runtime_device_current(void);
 size_t runtime_device_bytes(void);
 RuntimeOrder runtime_order(void);
-/* The text behind the name in RUNTIME_STAND_IN, up to its end; NULL: the name is not there. */
+/* Returns the text after `name` in RUNTIME_STAND_IN, up to its end; NULL: the name is not set. */
 const char *runtime_setting(const char *name);
-/* Keeps an error for cudaGetLastError. Gives `code`. */
+/* Sets the error of cudaGetLastError. Returns `code`. */
 cudaError_t runtime_fail(cudaError_t code);
-/* The same with a line on standard error, since the error alone would not say which rule was broken. */
+/* Like runtime_fail, and prints the violated rule to standard error. */
 cudaError_t runtime_refuse(cudaError_t code, const char *format, ...) CORE_PRINTF(2, 3);
 
 /* ---- memory (memory.c) ------------------------------------------------------------------------------------------- */
-/* Operations of a device may touch its memory between the two, which go in pairs, nobody else. */
+/* Operations of a device may access its memory between the two calls, which are paired; all other accesses fault. */
 void runtime_memory_open(int device);
 void runtime_memory_close(int device);
-/* The live allocation that `address` lies in; 0: none. */
+/* Finds the live allocation that contains `address`. Returns 0 if there is none. */
 int runtime_memory_find(uint64_t address, uint64_t *first, uint64_t *end);
 void runtime_memory_fill(void *target, int byte, size_t bytes);
 
 /* ---- streams (stream.c) ------------------------------------------------------------------------------------------ */
-/* The stream that a handle stands for. */
+/* Returns the stream of a handle. */
 cudaStream_t runtime_stream(cudaStream_t handle);
-/* Records the operation or puts it into the stream's queue; owns what it owns from now on. */
+/* Captures the operation or appends it to the stream's queue, and takes ownership of its arguments. */
 cudaError_t runtime_stream_give(cudaStream_t handle, RuntimeOperation operation);
-/* Does all that a stream, or every one of them, has been given. */
+/* Executes all pending operations of a stream, or of all streams. */
 void runtime_stream_finish(cudaStream_t stream);
 void runtime_stream_finish_all(void);
 void runtime_stream_perform(const RuntimeOperation *operation, int device);
-/* Whether something is being recorded in a mode that forbids calls which may wait for the device. */
+/* Whether an active capture has a mode that forbids calls which may wait for the device. */
 bool runtime_stream_forbids_unsafe(void);
-/* cudaSuccess where the host may wait for the stream. Where it is recorded the recording is lost. */
+/* Returns cudaSuccess if the host may wait for the stream; invalidates its capture otherwise. */
 cudaError_t runtime_stream_may_wait(cudaStream_t handle);
-/* A recording has ended: its streams do what they are given again. */
+/* Ends a capture: its streams execute operations again. */
 void runtime_stream_leave_capture(const RuntimeCapture *capture);
 
 /* ---- graphs (graph.c) -------------------------------------------------------------------------------------------- */
@@ -154,7 +153,7 @@ void runtime_graph_run(cudaGraphExec_t graph, int device);
 /* ---- kernels (launch.c) ------------------------------------------------------------------------------------------ */
 void runtime_launch_run(const RuntimeOperation *launch);
 
-/* ---- what was done ----------------------------------------------------------------------------------------------- */
+/* ---- counters ---------------------------------------------------------------------------------------------------- */
 typedef struct RuntimeCounts {
   uint64_t launches, copies, fills, graphs, nodes, waits, captures;
 } RuntimeCounts;

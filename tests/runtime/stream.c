@@ -1,5 +1,5 @@
-/* Streams and events. What a stream is given waits in its queue until the host, or a stream that the host waits for,
- * waits for it: the furthest that a GPU could lag behind. order=forward does everything when it is given: the least. */
+/* Streams and events. Operations stay in their stream's queue until the host, or a stream that the host waits for,
+ * waits for them: the longest possible delay of a GPU. order=forward executes them when issued: the shortest. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -9,7 +9,7 @@
 
 RuntimeCounts runtime_counts;
 static struct CUstream_st default_stream[RUNTIME_GPUS_MAX];
-static cudaStream_t streams; /* made by the program */
+static cudaStream_t streams; /* streams created by the program */
 static cudaEvent_t events;
 
 cudaStream_t runtime_stream(cudaStream_t handle) {
@@ -20,7 +20,7 @@ cudaStream_t runtime_stream(cudaStream_t handle) {
   return stream;
 }
 
-/* Looking for a handle among all that there are finds those that were destroyed. */
+/* Whether the handle exists; searching all streams detects destroyed ones. */
 static bool is_stream(cudaStream_t handle) {
   for (cudaStream_t s = streams; s; s = s->next)
     if (s == handle) return true;
@@ -33,11 +33,11 @@ static bool is_event(cudaEvent_t handle) {
   return false;
 }
 
-/* ---- doing it ---------------------------------------------------------------------------------------------------- */
+/* ---- execution --------------------------------------------------------------------------------------------------- */
 
 static void finish_to(cudaStream_t stream, size_t until);
 
-/* Where in its stream's queue a record waits to come about; SIZE_MAX: it has. */
+/* Returns the position of a pending record in its stream's queue; SIZE_MAX: it has been executed. */
 static size_t place_of(cudaEvent_t event, uint64_t record, cudaStream_t stream) {
   for (size_t i = stream->first; i < stream->count; i++) {
     const RuntimeOperation *o = &stream->queue[i];
@@ -51,7 +51,7 @@ static void wait_for_record(const RuntimeOperation *o) {
   if (place != SIZE_MAX) finish_to(o->stream, place + 1);
 }
 
-/* A stream comes to a record; in graphs nobody asks when. */
+/* Executes a record and notes its time; records in graphs have no time. */
 static void note_record(const RuntimeOperation *o) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -83,7 +83,7 @@ void runtime_stream_perform(const RuntimeOperation *o, int device) {
   }
 }
 
-/* What is performed may come back here for another stream, not for this one: nothing waits for what comes later. */
+/* Executes a queue up to `until`. Operations may recurse for other streams, but not for this one. */
 static void finish_to(cudaStream_t stream, size_t until) {
   if (stream->first == stream->count) return; /* opening memory takes longer than most operations */
   runtime_memory_open(stream->device);
@@ -108,7 +108,7 @@ cudaError_t runtime_stream_give(cudaStream_t handle, RuntimeOperation operation)
   cudaStream_t stream = runtime_stream(handle);
   if (!is_stream(handle)) {
     free(operation.arguments);
-    return runtime_refuse(cudaErrorInvalidResourceHandle, "a stream that is not there");
+    return runtime_refuse(cudaErrorInvalidResourceHandle, "a destroyed or unknown stream");
   }
   if (stream->capture) return runtime_capture_add(stream, operation);
   if (stream->count == stream->room) {
@@ -120,14 +120,14 @@ cudaError_t runtime_stream_give(cudaStream_t handle, RuntimeOperation operation)
   return cudaSuccess;
 }
 
-/* ---- what may not be asked for while something is recorded ------------------------------------------------------- */
+/* ---- calls that are illegal during capture ----------------------------------------------------------------------- */
 
 cudaError_t runtime_stream_may_wait(cudaStream_t handle) {
   cudaStream_t stream = runtime_stream(handle);
-  if (!is_stream(handle)) return runtime_refuse(cudaErrorInvalidResourceHandle, "a stream that is not there");
+  if (!is_stream(handle)) return runtime_refuse(cudaErrorInvalidResourceHandle, "a destroyed or unknown stream");
   if (stream->capture == NULL) return cudaSuccess;
   stream->capture->invalid = true;
-  return runtime_refuse(cudaErrorStreamCaptureUnsupported, "a call that waits for a stream that is recorded");
+  return runtime_refuse(cudaErrorStreamCaptureUnsupported, "a call that waits for a stream that is being captured");
 }
 
 bool runtime_stream_forbids_unsafe(void) {
@@ -135,7 +135,7 @@ bool runtime_stream_forbids_unsafe(void) {
     if (s->capture == NULL || s->capture->mode == cudaStreamCaptureModeRelaxed) continue;
     s->capture->invalid = true;
     runtime_refuse(cudaErrorStreamCaptureUnsupported,
-                   "an unsafe call while a stream is recorded, and not in relaxed mode");
+                   "an unsafe call during a capture that is not in relaxed mode");
     return true;
   }
   return false;
@@ -155,7 +155,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
   return cudaSuccess;
 }
 
-/* Numbers of an H200; which stream goes first is the order's business. */
+/* Returns the priorities of an H200; the execution order ignores them. */
 cudaError_t cudaDeviceGetStreamPriorityRange(int *lowest, int *highest) {
   *lowest = 0;
   *highest = -5;
@@ -166,12 +166,12 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, i
   return cudaStreamCreateWithFlags(stream, flags);
 }
 
-/* What it was given is still done. */
+/* Executes pending operations first. */
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   cudaStream_t *link = &streams;
   while (*link && *link != stream) link = &(*link)->next;
-  if (*link == NULL) return runtime_refuse(cudaErrorInvalidResourceHandle, "a stream that is not there is destroyed");
-  if (stream->capture) return runtime_refuse(cudaErrorIllegalState, "a stream that is recorded is destroyed");
+  if (*link == NULL) return runtime_refuse(cudaErrorInvalidResourceHandle, "destruction of an unknown stream");
+  if (stream->capture) return runtime_refuse(cudaErrorIllegalState, "a stream that is being captured is destroyed");
   runtime_stream_finish(stream);
   *link = stream->next;
   free(stream->queue);
@@ -188,7 +188,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   return cudaSuccess;
 }
 
-/* Does one operation more, so that who asks again and again comes to an end. */
+/* Executes one more operation, so that polling terminates. */
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
   const cudaError_t code = runtime_stream_may_wait(handle);
   cudaStream_t stream = runtime_stream(handle);
@@ -214,11 +214,11 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags) {
   return cudaSuccess;
 }
 
-/* Streams that wait for it go on doing so: the object stays. */
+/* Unlinks the event; the object stays because streams may still wait for it. */
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
   cudaEvent_t *link = &events;
   while (*link && *link != event) link = &(*link)->next;
-  if (*link == NULL) return runtime_refuse(cudaErrorInvalidResourceHandle, "an event that is not there is destroyed");
+  if (*link == NULL) return runtime_refuse(cudaErrorInvalidResourceHandle, "destruction of an unknown event");
   *link = event->next;
   return cudaSuccess;
 }
@@ -226,7 +226,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
   cudaStream_t stream = runtime_stream(handle);
   if (!is_event(event) || !is_stream(handle))
-    return runtime_refuse(cudaErrorInvalidResourceHandle, "a record of what is not there");
+    return runtime_refuse(cudaErrorInvalidResourceHandle, "a record of an unknown event or in an unknown stream");
   if (stream->device != event->device)
     return runtime_refuse(cudaErrorInvalidResourceHandle, "an event of one GPU is recorded in a stream of another");
   if (stream->capture) return runtime_capture_record(stream, event);
@@ -238,10 +238,10 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  if (!is_event(event)) return runtime_refuse(cudaErrorInvalidResourceHandle, "the host waits for no event");
+  if (!is_event(event)) return runtime_refuse(cudaErrorInvalidResourceHandle, "the host waits for an unknown event");
   if (event->capture) {
     event->capture->invalid = true;
-    return runtime_refuse(cudaErrorCapturedEvent, "the host waits for an event that is recorded in a graph");
+    return runtime_refuse(cudaErrorCapturedEvent, "the host waits for an event of a capture");
   }
   if (event->recorded == 0) return cudaSuccess;
   runtime_counts.waits++;
@@ -249,24 +249,24 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return cudaSuccess;
 }
 
-/* The host's time between the two: what a GPU would take is not known here. */
+/* Returns the host time between the two events; a GPU's time is unknown. */
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t first, cudaEvent_t last) {
   const cudaEvent_t both[] = {first, last};
   for (int i = 0; i < 2; i++) {
     if (!is_event(both[i]) || both[i]->flags & cudaEventDisableTiming || both[i]->recorded == 0)
-      return runtime_refuse(cudaErrorInvalidResourceHandle, "the time of an event without one");
+      return runtime_refuse(cudaErrorInvalidResourceHandle, "the time of an event without timing");
     if (both[i]->done < both[i]->recorded) return runtime_fail(cudaErrorNotReady);
   }
   *milliseconds = (float)(1e3 * (last->when - first->when));
   return cudaSuccess;
 }
 
-/* An event that was never recorded is nothing to wait for. */
+/* Does nothing for an event that was never recorded. */
 cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned flags) {
   cudaStream_t stream = runtime_stream(handle);
   (void)flags;
   if (!is_event(event) || !is_stream(handle))
-    return runtime_refuse(cudaErrorInvalidResourceHandle, "a wait for what is not there");
+    return runtime_refuse(cudaErrorInvalidResourceHandle, "a wait for an unknown event or in an unknown stream");
   if (stream->capture || event->capture) return runtime_capture_wait(stream, event);
   if (event->recorded == 0) return cudaSuccess;
   return runtime_stream_give(
@@ -274,7 +274,6 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned
       (RuntimeOperation){.kind = RUNTIME_WAIT, .event = event, .record = event->recorded, .stream = event->stream});
 }
 
-/* A recording has ended: its streams are as before, its events those of no stream. */
 void runtime_stream_leave_capture(const RuntimeCapture *capture) {
   for (cudaStream_t s = streams; s; s = s->next)
     if (s->capture == capture) s->capture = NULL;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The GPU's programs on a stand-in for the CUDA runtime (runtime.h): the host's side of core/device/device_cuda.c,
-# trainer/ops/device/cuda_library.c and trainer/ranks/nccl.c runs as it does on a GPU, with nvcc's code registered and CUDA's rules
-# enforced, and gives the numbers that it must give there. TAP; needs nvcc, no GPU.
+# trainer/ops/device/cuda_library.c and trainer/ranks/nccl.c runs as on a GPU, with nvcc's code registered and CUDA's
+# rules enforced, and must give the same results. TAP; needs nvcc, no GPU.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
@@ -16,19 +16,19 @@ export RUNTIME_PTXAS=$SWEEP_BUILD/obj/sim/device/kernels_cuda.ptxas:$SWEEP_BUILD
 unset CUDA_VISIBLE_DEVICES CORE_DEVICE RUNTIME_STAND_IN CUBLASLT_STAND_IN
 
 tap_run "the stand-in keeps CUDA's rules" 0 "PASSED" "$built/rules"
-longer=test_device_rollout # in tests/long/test_runtime.sh, which comes here with TEST_RUNTIME=all
+longer=test_device_rollout # only in tests/long/test_runtime.sh, which sets TEST_RUNTIME=all
 [ "${TEST_RUNTIME:-}" != all ] || longer=none
 for program in $(grep -vE "test_batch_bits|test_level_device|$longer" tests/gpu/programs.txt); do # below
   tap_run "$program" 0 "PASSED" "$built/$program"
 done
 tap_run "physics: the CPU's hash" 0 "PASSED" env TEST_BITS=gpu_brief "$built/test_batch_bits"
-tap_run "what is measured on a GPU is measured" 0 "rollout_s_new_filtered_halves_2" env BENCH_SMALL=1 "$built/bench_device"
+tap_run "the benchmark of the GPU runs" 0 "rollout_s_new_filtered_halves_2" env BENCH_SMALL=1 "$built/bench_device"
 for lacks in plain none some; do
   tap_run "layers in bf16, epilogues of cuBLASLt: $lacks" 0 "PASSED" env CUBLASLT_STAND_IN=$lacks \
     "$built/test_device_chain"
 done
-# A library sums in an order of its own, by shape, in parts of k, or as tensor cores round: tolerances hold in any. The
-# order that depends on the shape takes every program, the others those that are short.
+# A library may sum in any order: by shape, in parts of k, or with the rounding of tensor cores; the tolerances must hold
+# for all. Every program runs with the order by shape, only short ones with the others.
 for sums in shape split tensor; do
   for program in $(grep -E 'test_device_|hosted' tests/gpu/programs.txt); do
     [ "${TEST_RUNTIME:-}" = all ] || grep -qE 'shape.*training|(ops|heads|chain|sapg)$' <<<"$sums $program" || continue
@@ -39,62 +39,62 @@ done
 # ---- the trainer itself ----
 settings=(train.device=cuda env.num=64 ppo.num_steps=8 ppo.epochs=2 ppo.num_minibatches=4 net.width=16
   train.total_steps=2048 eval.count=0)
-train() { # FOLDER SETTINGS...; ranks: in RANKS, a word for each part of mpirun's command line
+train() { # FOLDER SETTINGS...; array `ranks`: the mpirun command line
   local root=$tap_dir/$1 setting arguments=(); shift
   mkdir -p "$root"
   for setting in "${settings[@]}" "$@"; do arguments+=(--set "$setting"); done
   "${ranks[@]}" "$built/trainer" --root "$root" "${arguments[@]}"
 }
 weights() { "$built/trainer" checkpoint "$tap_dir/$1"/runs/*/*/ckpt/*4.ckpt | grep -vE '^file|section +clock'; }
-same() { # nothing where the last checkpoints are the same
+same() { # prints the differences of the last checkpoints
   [ "$(weights "$1" | wc -l)" -ge 5 ] || echo "no checkpoint of $1"
   diff <(weights "$1") <(weights "$2")
 }
 
 ranks=()
-tap_expect "which GPU there is" 0 "CUDA +stand-in for an NVIDIA H200, compute capability 9.0, 140.4 GiB" \
+tap_expect "trainer info names the GPU" 0 "CUDA +stand-in for an NVIDIA H200, compute capability 9.0, 140.4 GiB" \
   "$built/trainer" info
 CUDA_VISIBLE_DEVICES='' tap_expect "no GPU is visible" 0 "no CUDA-capable device" "$built/trainer" info
-RUNTIME_STAND_IN=report tap_expect "a training, with its graphs" 0 "[1-9][0-9]* recordings, [1-9][0-9]* graphs" \
+RUNTIME_STAND_IN=report tap_expect "a training captures graphs" 0 "[1-9][0-9]* captures, [1-9][0-9]* graphs" \
   train one
 RUNTIME_STAND_IN=order=forward train forward >/dev/null 2>&1
-tap_check "the same bits, whatever streams and graphs do first" "$(same one forward)"
+tap_check "identical bits with streams and graphs in order" "$(same one forward)"
 RUNTIME_STAND_IN=order=turns train turns >/dev/null 2>&1
-tap_check "and when they take turns" "$(same one turns)"
+tap_check "identical bits with alternating order" "$(same one turns)"
 train halves train.rollout_halves=2 >/dev/null 2>&1
-tap_check "and with the worlds in halves" "$(same one halves)"
+tap_check "identical bits with the worlds in halves" "$(same one halves)"
 CORE_DEVICE_CODE=$SWEEP_BUILD/tests/ptx/kernels.so train code >/dev/null 2>&1
-tap_check "and with nvcc's own code (tests/ptx) in the kernels' place" "$(same one code)"
-RUNTIME_STAND_IN=memory=600 tap_expect "too little memory is seen beforehand" 1 "memory" \
+tap_check "identical bits with nvcc's code (tests/ptx) instead of the kernels' bodies" "$(same one code)"
+RUNTIME_STAND_IN=memory=600 tap_expect "too little memory is detected in advance" 1 "memory" \
   train small env.num=65536
-CUBLASLT_STAND_IN=broken tap_expect "cuBLASLt cannot begin" 2 "cannot be initialized on this GPU: CUBLAS_STATUS_NOT_INIT" \
+CUBLASLT_STAND_IN=broken tap_expect "cuBLASLt cannot be initialized" 2 "cannot be initialized on this GPU: CUBLAS_STATUS_NOT_INIT" \
   train broken
-CUBLASLT_STAND_IN=broken tap_expect "with train.device = auto the CPU takes over, with the reason" 0 \
+CUBLASLT_STAND_IN=broken tap_expect "train.device = auto falls back to the CPU and reports the reason" 0 \
   "computing on the CPU .*CUBLAS_STATUS_NOT_INIT" train broken_auto train.device=auto
 RUNTIME_STAND_IN=kernels=none tap_expect "kernels of other GPUs only" 2 "no kernel image .*rebuild with CUDA_TARGETS" \
   train other
-RUNTIME_STAND_IN=kernels=none tap_expect "with auto the CPU takes over, too" 0 "computing on the CPU .*no kernel image" \
+RUNTIME_STAND_IN=kernels=none tap_expect "auto falls back to the CPU, too" 0 "computing on the CPU .*no kernel image" \
   train other_auto train.device=auto
-RUNTIME_STAND_IN=driver=old tap_expect "an old driver: versions and what to do" 0 \
+RUNTIME_STAND_IN=driver=old tap_expect "an old driver: versions and remedy" 0 \
   "driver supports CUDA 12.4, but this program was built with CUDA 1[3-9].*needs driver 580.*rebuild with CUDA 12" \
   "$built/trainer" info
-CUBLASLT_STAND_IN=none tap_expect "without a product of cuBLASLt" 0 "finished" train alone train.precision=bf16
-tap_check "which the log names" "$(grep -q 'cuBLASLt has no algorithm for a product of' "$tap_dir"/alone/runs/*/*/log.txt ||
+CUBLASLT_STAND_IN=none tap_expect "training without products of cuBLASLt" 0 "finished" train alone train.precision=bf16
+tap_check "the log names them" "$(grep -q 'cuBLASLt has no algorithm for a product of' "$tap_dir"/alone/runs/*/*/log.txt ||
   cat "$tap_dir"/alone/runs/*/*/log.txt)"
 CORE_DEVICE_TIMES=1 train times train.precision=bf16 >"$tap_dir/times.txt" 2>&1
 tap_check "kernels and products are timed" "$(grep -q ' sim_step_warp$' "$tap_dir/times.txt" &&
   grep -q " product of 16 x 128' x 16 (bf16)$" "$tap_dir/times.txt" || cat "$tap_dir/times.txt")"
 train bf16 train.precision=bf16 >/dev/null 2>&1
 TRAINER_PRODUCTS=timed train timed train.precision=bf16 >/dev/null 2>&1
-tap_check "the same bits when each is timed" "$(same bf16 times)"
-tap_check "the same bits where algorithms are chosen by the clock" "$(same bf16 timed)"
-tap_check "of which the log tells" "$(grep -q 'product of .*: algorithm [13] of 3, .* split [14]$' "$tap_dir"/timed/runs/*/*/log.txt ||
+tap_check "identical bits when each is timed" "$(same bf16 times)"
+tap_check "identical bits when algorithms are selected by timing" "$(same bf16 timed)"
+tap_check "the log names the algorithms" "$(grep -q 'product of .*: algorithm [13] of 3, .* split [14]$' "$tap_dir"/timed/runs/*/*/log.txt ||
   cat "$tap_dir"/timed/runs/*/*/log.txt)"
-TRAINER_PRODUCTS=fast tap_expect "no such way to choose" 2 "TRAINER_PRODUCTS=fast" train fast train.precision=bf16
+TRAINER_PRODUCTS=fast tap_expect "an unknown selection method" 2 "TRAINER_PRODUCTS=fast" train fast train.precision=bf16
 TRAINER_TILES=none tap_expect "without ops_tile_gradient" 0 "finished" train tiles train.precision=bf16 net.width=64
 CUBLASLT_STAND_IN=some train some train.precision=bf16 >/dev/null 2>&1
 CUBLASLT_STAND_IN=some CORE_ARENA_GUARD=1 train guarded train.precision=bf16 >/dev/null 2>&1
-tap_check "the same bits where each buffer is a block of its own" "$(same some guarded)"
+tap_check "identical bits with a separate block per buffer" "$(same some guarded)"
 
 if ! command -v mpirun >/dev/null || ! "$built/trainer" info | grep -q '^MPI *yes'; then
   tap_skip "ranks" "no mpirun, or a build without MPI"
@@ -112,13 +112,13 @@ else
   CUBLASLT_STAND_IN=shape RUNTIME_STAND_IN=gpus=2 train shards_2 "${shards[@]}" >/dev/null 2>&1
   tap_check "comm.deterministic: one rank's bits where cuBLASLt chooses by shape and alignment" \
     "$(same shards_1 shards_2)"
-  if [ ! -x "$built/ranks_queue" ]; then tap_skip "NCCL" "a build without"; else
+  if [ ! -x "$built/ranks_queue" ]; then tap_skip "NCCL" "built without NCCL"; else
     export RUNTIME_STAND_IN=gpus=2
-    tap_run "what two ranks tell each other by NCCL" 0 "ok 12" "${ranks[@]}" "$built/ranks_devices" nccl
-    tap_run "minibatches are queued with what goes between ranks" 0 "ok 3" "${ranks[@]}" "$built/ranks_queue"
+    tap_run "communication of two ranks by NCCL" 0 "ok 12" "${ranks[@]}" "$built/ranks_devices" nccl
+    tap_run "minibatches are queued together with communication" 0 "ok 3" "${ranks[@]}" "$built/ranks_queue"
     tap_expect "two ranks' training, sums by NCCL" 0 "finished, 4 of 4" train nccl comm.library=nccl
     unset RUNTIME_STAND_IN
-    tap_check "the same bits as with sums by MPI" "$(same two nccl)"
+    tap_check "identical bits with sums by MPI" "$(same two nccl)"
   fi
   ranks=("${mpi[@]}" -n 3)
   RUNTIME_STAND_IN=gpus=2 tap_expect "more ranks than GPUs" 2 "3 processes on .* share 2 GPUs" train three
@@ -126,6 +126,6 @@ else
   mkdir "$tap_dir/apart"
   for setting in "${settings[@]}" comm.library=mpi; do ranks+=(--set "$setting"); done
   ranks+=(: -n 1 -x CUDA_VISIBLE_DEVICES=0)
-  RUNTIME_STAND_IN=gpus=2 tap_expect "ranks that see a GPU each" 0 "finished, 4 of 4" train apart comm.library=mpi
+  RUNTIME_STAND_IN=gpus=2 tap_expect "ranks with one visible GPU each" 0 "finished, 4 of 4" train apart comm.library=mpi
 fi
 tap_done

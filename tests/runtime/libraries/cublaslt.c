@@ -1,12 +1,11 @@
 /* A stand-in for cuBLASLt (libcublasLt.so.13) on top of the stand-in for the CUDA runtime: the functions that
  * trainer/ops/device/cuda_library.c uses, by cuBLASLt's documentation (cublasLt.h; CUDA Toolkit, "cuBLAS", "Using
- * the cuBLASLt API"). Products are plain loops over matrices stored by columns, done by the host when the stream
- * comes to them, so that what the trainer says about operands, their order, strides and epilogues is held against a
- * definition of its own. Which algorithms the real library has it does not know. CUBLASLT_STAND_IN is a list of words
- * with commas between them. About algorithms: plain is a library without fused epilogues, none one without any, some
- * one that refuses a third of all shapes and alignments, with and without epilogues, broken one that cannot begin.
- * About the order of summation over k, in which plain loops are only one of the possibilities: fma, split, tensor and
- * shape (see summation_of). Who asks for several algorithms gets four, two of which fail. */
+ * the cuBLASLt API"). Products are plain loops over column-major matrices, executed by the host in stream order: an
+ * independent check of the trainer's operands, their order, strides and epilogues. The algorithms of the real library
+ * are unknown. CUBLASLT_STAND_IN is a comma-separated list of words. Algorithms: "plain" has no fused epilogues, "none"
+ * no algorithms at all, "some" rejects a third of all shapes and alignments, with and without epilogues, and "broken"
+ * cannot be initialized. Order of summation over k, other than plain loops: "fma", "split", "tensor" and "shape" (see
+ * summation_of). A request for several algorithms returns four, two of which fail. */
 #include <cublasLt.h>
 #include <math.h>
 #include <stdbool.h>
@@ -30,7 +29,7 @@ typedef struct Description {
   cublasOperation_t transpose_a, transpose_b;
   cublasLtEpilogue_t epilogue;
   void *bias, *mask;
-  int64_t mask_stride; /* in bits */
+  int64_t mask_stride; /* stride in bits */
 } Description;
 
 typedef struct Preference {
@@ -41,7 +40,7 @@ typedef struct Algorithm {
   uint32_t alignment[4];
   cublasLtEpilogue_t epilogue;
   uint64_t m, n, k;
-  int number; /* of those that were offered: the second fails, and says so beforehand; the third says nothing */
+  int number; /* index among those offered; the second fails in the heuristic, the third only when launched */
 } Algorithm;
 
 _Static_assert(sizeof(Layout) <= sizeof(cublasLtMatrixLayoutOpaque_t), "a layout fits");
@@ -49,14 +48,14 @@ _Static_assert(sizeof(Description) <= sizeof(cublasLtMatmulDescOpaque_t), "a des
 _Static_assert(sizeof(Preference) <= sizeof(cublasLtMatmulPreferenceOpaque_t), "a preference fits");
 _Static_assert(sizeof(Algorithm) <= sizeof(cublasLtMatmulAlgo_t), "an algorithm fits");
 
-/* One product, as it was when it was launched. */
+/* A product with its operands at launch. */
 typedef struct Product {
   Description description;
   Layout a, b, d;
   const void *a_at, *b_at;
   void *d_at;
   uint64_t m, n, k;
-  uint32_t alignment[4]; /* those that the heuristic was told, in bytes */
+  uint32_t alignment[4]; /* alignments passed to the heuristic, in bytes */
   float alpha;
   const void **workspace;
 } Product;
@@ -65,8 +64,8 @@ typedef struct Product {
 
 /* ---- descriptions ------------------------------------------------------------------------------------------------ */
 
-/* Whether CUBLASLT_STAND_IN has the word. */
-static bool is_asked(const char *word) {
+/* Whether CUBLASLT_STAND_IN contains the word. */
+static bool is_configured(const char *word) {
   const char *list = getenv("CUBLASLT_STAND_IN");
   while (list && *list) {
     const size_t length = strcspn(list, ",");
@@ -90,7 +89,7 @@ EXPORT const char *cublasLtGetStatusString(cublasStatus_t status) {
 
 EXPORT cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle) {
   int gpus = 0;
-  if (cudaGetDeviceCount(&gpus) != cudaSuccess || is_asked("broken")) return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (cudaGetDeviceCount(&gpus) != cudaSuccess || is_configured("broken")) return CUBLAS_STATUS_NOT_INITIALIZED;
   *handle = core_memory_zero_allocate(1, 1);
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -195,14 +194,15 @@ static cublasStatus_t check(const Description *d, const Layout *a, const Layout 
   return CUBLAS_STATUS_SUCCESS;
 }
 
-/* With `some`: a third of all, by a hash of shape, types, epilogue and alignments; every second of them as invalid. */
-static cublasStatus_t whim(const Product *product, const Preference *p) {
+/* Rejects products with "some": a third of all, by a hash of shape, types, epilogue and alignments; every second
+ * of them as invalid. */
+static cublasStatus_t reject_some(const Product *product, const Preference *p) {
   uint64_t hash = 0xcbf29ce484222325;
   const uint64_t of[] = {product->m, product->n, product->k, product->description.epilogue, product->a.type,
                          p->alignment[0], p->alignment[1], p->alignment[2]};
   for (size_t i = 0; i < sizeof of / sizeof *of; i++) hash = (hash ^ of[i]) * 0x100000001b3;
   hash ^= hash >> 29;
-  if (!is_asked("some") || hash % 3 != 0) return CUBLAS_STATUS_SUCCESS;
+  if (!is_configured("some") || hash % 3 != 0) return CUBLAS_STATUS_SUCCESS;
   return hash / 3 % 2 ? CUBLAS_STATUS_INVALID_VALUE : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
@@ -220,8 +220,8 @@ EXPORT cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cu
   if (status != CUBLAS_STATUS_SUCCESS) return status;
   if (memcmp(c, d, sizeof(Layout)) != 0 || wanted < 1) return CUBLAS_STATUS_INVALID_VALUE;
   const bool is_plain = operation->epilogue == CUBLASLT_EPILOGUE_DEFAULT;
-  if (is_asked("none") || (is_asked("plain") && !is_plain)) return CUBLAS_STATUS_NOT_SUPPORTED;
-  if (whim(&product, p) != CUBLAS_STATUS_SUCCESS) return whim(&product, p);
+  if (is_configured("none") || (is_configured("plain") && !is_plain)) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (reject_some(&product, p) != CUBLAS_STATUS_SUCCESS) return reject_some(&product, p);
   for (*count = 0; *count < wanted && *count < OFFERED; ++*count) {
     cublasLtMatmulHeuristicResult_t *offer = &found[*count];
     *offer = (cublasLtMatmulHeuristicResult_t){
@@ -276,7 +276,7 @@ static void store(void *at, cudaDataType type, size_t i, float x) {
   ((uint16_t *)at)[i] = (uint16_t)(bits >> 16);
 }
 
-/* A factor as the compute type takes it. */
+/* Returns a factor as rounded by the compute type. */
 static float factor(const Product *p, const void *at, const Layout *layout, bool transposed, uint64_t row,
                     uint64_t column) {
   const uint64_t i = transposed ? column + row * (uint64_t)layout->stride : row + column * (uint64_t)layout->stride;
@@ -288,7 +288,7 @@ static float factor(const Product *p, const void *at, const Layout *layout, bool
   }
 }
 
-/* The epilogue of one number of D; sums for a bias's gradient come about in *sum. */
+/* Applies the epilogue to an element of D; *sum accumulates a bias's gradient. */
 static float finish(const Product *p, uint64_t row, uint64_t column, float x, float *sum) {
   const Description *d = &p->description;
   const uint64_t bit = row + column * (uint64_t)d->mask_stride;
@@ -310,13 +310,13 @@ static float finish(const Product *p, uint64_t row, uint64_t column, float x, fl
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
-/* How a product is summed over k: `slabs` parts of k, each in tiles of `tile` products. */
+/* Summation over k: `slabs` parts of k, each in tiles of `tile` products. */
 typedef struct Summation {
   uint64_t slabs, tile;
-  enum { SEPARATE, FUSED, TENSOR } kind; /* rounds after each product and sum, once for both, or once a tile */
+  enum { SEPARATE, FUSED, TENSOR } kind; /* rounding after each product and sum, once for both, or once per tile */
 } Summation;
 
-/* Chooses one of eight by the product's shape and the alignments told, as a heuristic may. */
+/* Selects one of eight by the product's shape and alignments, as a heuristic may. */
 static Summation summation_by_shape(const Product *p) {
   const uint64_t of[] = {p->m, p->n, p->k, p->alignment[0], p->alignment[1], p->alignment[2]};
   uint64_t hash = 0xcbf29ce484222325;
@@ -325,14 +325,14 @@ static Summation summation_by_shape(const Product *p) {
   return (Summation){(uint64_t)1 << (hash & 3), hash & 4 ? 16 : 32, FUSED};
 }
 
-/* Returns the summation that CUBLASLT_STAND_IN asks for: products and sums in order; fma: the same, fused; split: 8
- * slabs, as a library does to fill a GPU; tensor: 4 slabs in groups of 16 that are summed exactly and rounded towards
- * zero, as tensor cores do, where the product is one of theirs; shape: one of eight by shape and alignment. */
+/* Returns the summation selected by CUBLASLT_STAND_IN. Default: products and sums in order; fma: fused; split: 8 slabs,
+ * as libraries use to fill a GPU; tensor: 4 slabs in groups of 16 that are summed exactly and rounded towards zero, as
+ * in tensor cores, if the types use them; shape: one of eight by shape and alignment. */
 static Summation summation_of(const Product *p) {
-  if (is_asked("shape")) return summation_by_shape(p);
-  if (is_asked("tensor")) return (Summation){4, 16, TENSOR};
-  if (is_asked("split")) return (Summation){8, 16, FUSED};
-  return (Summation){1, p->k, is_asked("fma") ? FUSED : SEPARATE};
+  if (is_configured("shape")) return summation_by_shape(p);
+  if (is_configured("tensor")) return (Summation){4, 16, TENSOR};
+  if (is_configured("split")) return (Summation){8, 16, FUSED};
+  return (Summation){1, p->k, is_configured("fma") ? FUSED : SEPARATE};
 }
 
 static float round_towards_zero(double x) {
@@ -340,7 +340,7 @@ static float round_towards_zero(double x) {
   return fabs((double)nearest) > fabs(x) ? nextafterf(nearest, 0) : nearest;
 }
 
-/* Adds the products of a tile to those before it in its slab. */
+/* Adds the products of a tile to the sum of its slab. */
 static float add_tile(const Product *p, const Summation *s, const float *left, const float *right, uint64_t count,
                       float before) {
   const bool has_tensor_cores = p->a.type != CUDA_R_32F || p->description.compute != CUBLAS_COMPUTE_32F;
@@ -369,7 +369,7 @@ static float sum_products(const Product *p, const Summation *s, const float *lef
   return sum;
 }
 
-/* A product has its workspace for itself from begin to end, for which there are two operations in the stream. */
+/* Claims the workspace. A product is two operations in the stream, to check that nothing else uses it meanwhile. */
 static void take_workspace(void *data) {
   const Product *p = data;
   *p->workspace = p;
@@ -377,11 +377,11 @@ static void take_workspace(void *data) {
 
 static void multiply(void *data) {
   const Product *p = data;
-  CORE_CHECK(*p->workspace == p); /* else two products have one workspace at once */
+  CORE_CHECK(*p->workspace == p); /* fails if two products share a workspace at the same time */
   const bool ta = p->description.transpose_a != CUBLAS_OP_N, tb = p->description.transpose_b != CUBLAS_OP_N;
   const Summation summation = summation_of(p);
   float *left = core_memory_allocate((p->m + p->n) * p->k * sizeof *left), *right = left + p->m * p->k;
-  for (uint64_t k = 0; k < p->k; k++) { /* each factor once: converting them takes longer than the products */
+  for (uint64_t k = 0; k < p->k; k++) { /* convert each factor once: conversion takes longer than the products */
     for (uint64_t i = 0; i < p->m; i++) left[i * p->k + k] = factor(p, p->a_at, &p->a, ta, i, k);
     for (uint64_t j = 0; j < p->n; j++) right[j * p->k + k] = factor(p, p->b_at, &p->b, tb, k, j);
   }
@@ -396,7 +396,7 @@ static void multiply(void *data) {
   free(left);
 }
 
-/* What is launched lives as long as the program, since a graph may launch it again. */
+/* Launched products are never freed, because a graph may launch them again. */
 EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t description, const void *alpha,
                                      const void *a, cublasLtMatrixLayout_t a_layout, const void *b,
                                      cublasLtMatrixLayout_t b_layout, const void *beta, const void *c,
@@ -418,7 +418,7 @@ EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc
     return CUBLAS_STATUS_INVALID_VALUE;
   if (p.description.epilogue != CUBLASLT_EPILOGUE_DEFAULT &&
       (!is_aligned(p.description.bias, EPILOGUE_ALIGNMENT) || !is_aligned(p.description.mask, EPILOGUE_ALIGNMENT)))
-    return CUBLAS_STATUS_INVALID_VALUE; /* the real one faults, on some GPUs */
+    return CUBLAS_STATUS_INVALID_VALUE; /* the real library faults on some GPUs */
   if (*(const float *)beta != 0) return CUBLAS_STATUS_NOT_SUPPORTED;
   p.a_at = a, p.b_at = b, p.d_at = d;
   p.alpha = *(const float *)alpha, p.workspace = workspace;

@@ -1,7 +1,7 @@
 /* A stand-in for NCCL (libnccl.so.2) on top of the stand-in for the CUDA runtime: the functions that
- * trainer/ranks/nccl.c uses. What NCCL's kernels do in a stream is a call of MPI there, made by the host when the
- * stream comes to it, and recorded in graphs like all else: ranks that do not ask for the same calls in the same
- * order wait for ever, as with NCCL. Unlike NCCL's, a rank's calls go on only while its host waits for its device. */
+ * trainer/ranks/nccl.c uses. NCCL's kernels are replaced by MPI calls that the host makes in stream order, and that
+ * can be captured: ranks whose calls differ in kind or order deadlock, as with NCCL. Unlike with NCCL, a rank's calls
+ * make progress only while its host waits for its device. */
 #include <nccl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ EXPORT ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
   return ncclSuccess;
 }
 
-/* All ranks of the program, in MPI's order: each must have been told the first one's id. */
+/* Creates a communicator of all ranks of the program, in MPI's order; each must pass the first rank's id. */
 EXPORT ncclResult_t ncclCommInitRank(ncclComm_t *made, int ranks, ncclUniqueId id, int rank) {
   if (strcmp(id.internal, "stand-in") != 0 || ranks != ranks_size() || rank != ranks_rank()) return ncclInvalidArgument;
   *made = core_memory_zero_allocate(1, sizeof **made);
@@ -60,7 +60,7 @@ EXPORT ncclResult_t ncclCommAbort(ncclComm_t comm) {
   return ncclSuccess;
 }
 
-static void carry_out(void *data) {
+static void execute(void *data) {
   const Call *call = data;
   const size_t bytes = call->n * (call->kind == SUM_FLOATS ? sizeof(float) : sizeof(double));
   if (call->kind != GATHER && call->source != call->target) memcpy(call->target, call->source, bytes);
@@ -71,11 +71,11 @@ static void carry_out(void *data) {
   }
 }
 
-/* What was called lives as long as the program, since a graph may do it again. */
+/* Enqueues a call. Calls are never freed, because a graph may execute them again. */
 static ncclResult_t give(Call call, cudaStream_t stream) {
   Call *kept = core_memory_allocate(sizeof *kept);
   *kept = call;
-  return cudaLaunchHostFunc(stream, carry_out, kept) == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
+  return cudaLaunchHostFunc(stream, execute, kept) == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
 }
 
 EXPORT ncclResult_t ncclAllReduce(const void *source, void *target, size_t n, ncclDataType_t type, ncclRedOp_t op,
@@ -84,7 +84,7 @@ EXPORT ncclResult_t ncclAllReduce(const void *source, void *target, size_t n, nc
   return give((Call){type == ncclFloat ? SUM_FLOATS : SUM_DOUBLES, source, target, n}, stream);
 }
 
-/* In place: the source is the rank's part of the target; else they may not overlap. */
+/* Gathers in place if the source is the rank's part of the target; otherwise they must not overlap. */
 EXPORT ncclResult_t ncclAllGather(const void *source, void *target, size_t n, ncclDataType_t type, ncclComm_t comm,
                                   cudaStream_t stream) {
   const char *own = source, *all = target;

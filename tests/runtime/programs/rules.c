@@ -1,5 +1,4 @@
-/* That the stand-in for the CUDA runtime keeps CUDA's rules, so that a program which runs on it has kept them: each
- * thing that is not allowed is done here, and must be refused. */
+/* Checks that the stand-in for the CUDA runtime enforces CUDA's rules: each violation must be rejected. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -69,7 +68,7 @@ static void join_second(void) {
 
 /* ---- order ------------------------------------------------------------------------------------------------------- */
 
-/* Of what another stream was given nothing is done unless somebody waits for it. */
+/* Operations of another stream are not executed until it is waited for. */
 static void test_streams_lag(void **state) {
   (void)state;
   OK(cudaMemsetAsync(x, 1, BYTES, first));
@@ -80,8 +79,8 @@ static void test_streams_lag(void **state) {
   assert_int_equal(first_of(x), 2);
 }
 
-/* A wait is for the record that there was when it was asked for, though the event is recorded anew. */
-static void test_events_are_recorded_anew(void **state) {
+/* A wait refers to the record at the time of the call, even if the event is recorded again. */
+static void test_events_are_recorded_again(void **state) {
   (void)state;
   OK(cudaMemsetAsync(x, 3, BYTES, second));
   join_second();
@@ -92,7 +91,7 @@ static void test_events_are_recorded_anew(void **state) {
   assert_int_equal(first_of(x), 4);
 }
 
-/* Events have times when a stream has come to them, and only those that were made for it. */
+/* Events have times once a stream has reached them, and only if created with timing. */
 static void test_times(void **state) {
   cudaEvent_t from, to;
   float milliseconds = -1;
@@ -107,7 +106,7 @@ static void test_times(void **state) {
   OK(cudaEventSynchronize(to));
   OK(cudaEventElapsedTime(&milliseconds, from, to));
   assert_true(milliseconds >= 0);
-  OK(cudaEventRecord(event, first)); /* made without */
+  OK(cudaEventRecord(event, first)); /* created without timing */
   OK(cudaEventSynchronize(event));
   assert_int_equal(cudaEventElapsedTime(&milliseconds, from, event), cudaErrorInvalidResourceHandle);
   begin();
@@ -118,7 +117,7 @@ static void test_times(void **state) {
   OK(cudaEventDestroy(to));
 }
 
-/* Two nodes without an order between them: not the one that was recorded first is first. */
+/* The later captured of two unordered nodes runs first. */
 static void test_nodes_lag(void **state) {
   cudaGraph_t graph;
   cudaGraphExec_t ready;
@@ -143,7 +142,7 @@ static void test_nodes_lag(void **state) {
 
 static void add_one(void *byte) { (*(unsigned char *)byte)++; }
 
-/* Copies of page-locked memory, and calls of the host, come when it is their turn, and may be recorded. */
+/* Copies of page-locked memory and host functions run in stream order, and can be captured. */
 static void test_page_locked(void **state) {
   cudaGraph_t graph;
   cudaGraphExec_t ready;
@@ -173,9 +172,9 @@ static void test_page_locked(void **state) {
   assert_int_equal(cudaFreeHost(pinned), cudaErrorInvalidValue);
 }
 
-/* ---- recording --------------------------------------------------------------------------------------------------- */
+/* ---- capture ----------------------------------------------------------------------------------------------------- */
 
-static void test_what_waits_ends_a_recording(void **state) {
+static void test_waiting_invalidates_a_capture(void **state) {
   unsigned char byte = 0;
   (void)state;
   begin();
@@ -193,7 +192,7 @@ static void test_what_waits_ends_a_recording(void **state) {
   assert_int_equal(end(), cudaErrorStreamCaptureInvalidated);
 }
 
-static void test_forks_are_joined(void **state) {
+static void test_forks_must_be_joined(void **state) {
   (void)state;
   for (int joined = 0; joined < 2; joined++) {
     begin();
@@ -204,7 +203,7 @@ static void test_forks_are_joined(void **state) {
   }
 }
 
-static void test_recordings_are_apart(void **state) {
+static void test_captures_are_isolated(void **state) {
   cudaGraph_t graph;
   (void)state;
   OK(cudaEventRecord(event, second));
@@ -255,8 +254,8 @@ static void test_memory(void **state) {
   OK(cudaGetLastError());
 }
 
-/* Host code that reads what x points to. */
-static void test_the_host_may_not_look(void **state) {
+/* Host code that reads device memory faults. */
+static void test_host_access_faults(void **state) {
   int status = 0;
   (void)state;
   const pid_t child = fork();
@@ -282,7 +281,7 @@ static cudaError_t launch(const CoreKernel *kernel, unsigned blocks, unsigned th
 static void test_launches(void **state) {
   const void *entry = ops_add_launch.entry();
   (void)state;
-  OK(launch(&ops_add_launch, 1, 32, 48 * 1024)); /* of no numbers */
+  OK(launch(&ops_add_launch, 1, 32, 48 * 1024)); /* no elements */
   assert_int_equal(launch(&ops_add_launch, 0, 32, 0), cudaErrorInvalidConfiguration);
   assert_int_equal(launch(&ops_add_launch, 1, 1025, 0), cudaErrorInvalidConfiguration);
   assert_int_equal(launch(&ops_add_launch, 1, 32, 48 * 1024 + 1), cudaErrorInvalidValue);
@@ -294,7 +293,7 @@ static void test_launches(void **state) {
                    cudaErrorInvalidDeviceFunction);
 }
 
-/* Drawing a level takes 168 registers a thread, by ptxas (tests/runtime/test_runtime.sh names its report). */
+/* Generating a level takes 168 registers per thread, by ptxas (its report is set in tests/runtime/test_runtime.sh). */
 static void test_registers(void **state) {
   struct cudaFuncAttributes attributes;
   (void)state;
@@ -308,16 +307,16 @@ static void test_registers(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {TEST(test_streams_lag),
-                                     TEST(test_events_are_recorded_anew),
+                                     TEST(test_events_are_recorded_again),
                                      TEST(test_times),
                                      TEST(test_nodes_lag),
                                      TEST(test_page_locked),
-                                     TEST(test_what_waits_ends_a_recording),
-                                     TEST(test_forks_are_joined),
-                                     TEST(test_recordings_are_apart),
+                                     TEST(test_waiting_invalidates_a_capture),
+                                     TEST(test_forks_must_be_joined),
+                                     TEST(test_captures_are_isolated),
                                      TEST(test_modes),
                                      TEST(test_memory),
-                                     TEST(test_the_host_may_not_look),
+                                     TEST(test_host_access_faults),
                                      TEST(test_launches),
                                      TEST(test_registers)};
   return cmocka_run_group_tests(tests, NULL, NULL);
