@@ -175,7 +175,7 @@ static void test_million(void **state) {
   training_destroy(&training);
 }
 
-/* The same number of worlds on generated levels: new ones per iteration or per episode. */
+/* Checks 2^20 worlds on generated levels: new ones per iteration or per episode. */
 static void check_million_drawn(const char *const *settings) {
   static const char *const common[] = {"env.num=1048576",   "ppo.num_steps=256", "ppo.num_minibatches=4096",
                                        "net.width=256",     "net.depth=3",       "env.task=random_s",

@@ -103,7 +103,7 @@ static void wrong_values_say_what_is_possible(void **state) {
     {"net.activation=gelu", "net.activation = gelu is not one of: tanh, relu, silu, elu; did you mean relu?"},
     {"env.levels=a\nb", "env.levels contains a newline"},
     {"env.levels=a\tb", "env.levels contains control character U+0009"},
-    {"env.levels=\xff", "env.levels holds byte 0xff, which is not UTF-8"},
+    {"env.levels=\xff", "env.levels contains byte 0xff, which is not UTF-8"},
   };
   CoreConfig config = core_config_default(), before = config;
   (void)state;

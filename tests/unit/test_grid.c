@@ -216,7 +216,8 @@ static void assert_freezes(const char *text, const char *profile, const char *se
     assert_string_equal(grid_again.ids[run], grid.ids[run]);
     sweep_grid_config(&grid, run, &config);
     sweep_grid_config(&grid_again, run, &config_again);
-    assert_memory_equal(&config, &config_again, sizeof config); /* including execution settings, which are not in the id */
+    /* includes execution settings, which are not part of the id */
+    assert_memory_equal(&config, &config_again, sizeof config);
   }
   assert_int_equal(again.resource_count, spec.resource_count);
   sweep_grid_free(&grid);

@@ -1,8 +1,8 @@
-/* `trainer check-level`: can these level files be simulated? */
+/* `trainer check-level`: validates level files. */
 #ifndef TRAINER_CHECK_LEVEL_H
 #define TRAINER_CHECK_LEVEL_H
 
-/* The command; argv[0] is its name. CORE_USAGE when a file is wrong. */
+/* The command; argv[0] is its name. CORE_USAGE: a file is invalid. */
 int trainer_check_level(int argc, char **argv);
 
 #endif

@@ -11,7 +11,7 @@
 #include "trainer/picture/env_recorder.h"
 #include "trainer/wrappers/action.h"
 
-/* Buffers of a step of one buffers. */
+/* Buffers for a step of one world. */
 typedef struct StepBuffers {
   float *observation, *actions;
   float reward;
