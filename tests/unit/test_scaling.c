@@ -1,5 +1,5 @@
-/* The model of runs on many GPUs (trainer/tools/scaling.h): its sums against NCCL's cost formula worked out by hand,
- * and what must hold of its predictions whatever the figures. */
+/* The model of runs on many GPUs (trainer/tools/scaling.h): its all-reduces against NCCL's cost formula computed by
+ * hand, and invariants of its predictions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,15 +15,15 @@ static void assert_near_to(double got, double want) {
   if (!(fabs(got - want) <= 1e-9 * fabs(want))) fail_msg("%.12g, not %.12g", got, want);
 }
 
-static void test_sums(void **state) {
+static void test_all_reduce(void **state) {
   const ScalingMachine machine = SCALING_H200;
   (void)state;
-  assert_true(scaling_sum_us(&machine, 1, 1e6) == 0);
-  assert_near_to(scaling_sum_us(&machine, 2, 0), 6.6 + 2 * 0.6);                       /* ring, LL */
-  assert_near_to(scaling_sum_us(&machine, 128, 0), 6.8 + 2 * (7 * 0.6 + 4 * 5.0));     /* tree, LL */
-  assert_near_to(scaling_sum_us(&machine, 8, 1e9), 8.4 + 14 * 3.4 + 14.0 / 8 * 1e9 / 450e3); /* ring, Simple */
-  assert_near_to(scaling_sum_us(&machine, 16, 1e9),
-                 8.4 + (30 - 4) * 3.4 + 4 * 14.0 + 30.0 / 16 * 1e9 / 400e3); /* eight ports a node limit it */
+  assert_true(scaling_all_reduce_us(&machine, 1, 1e6) == 0);
+  assert_near_to(scaling_all_reduce_us(&machine, 2, 0), 6.6 + 2 * 0.6);                       /* ring, LL */
+  assert_near_to(scaling_all_reduce_us(&machine, 128, 0), 6.8 + 2 * (7 * 0.6 + 4 * 5.0));     /* tree, LL */
+  assert_near_to(scaling_all_reduce_us(&machine, 8, 1e9), 8.4 + 14 * 3.4 + 14.0 / 8 * 1e9 / 450e3); /* ring, Simple */
+  assert_near_to(scaling_all_reduce_us(&machine, 16, 1e9),
+                 8.4 + (30 - 4) * 3.4 + 4 * 14.0 + 30.0 / 16 * 1e9 / 400e3); /* limited by eight ports per node */
 }
 
 static void predict_all(const char *sharing, const char *bucket_kb) {
@@ -43,10 +43,10 @@ static void predict_all(const char *sharing, const char *bucket_kb) {
     assert_near_to(p.minibatch_us, 800);
     assert_near_to(p.bytes, (double)(agent->actor.n + agent->critic.n) * sizeof(float));
     assert_true(p.exposed_us >= 0 && p.exposed_us <= p.sum_us && p.efficiency <= before);
-    if (gpus > 1) assert_true(p.exposed_us > 0); /* the last bucket cannot be hidden */
-    assert_near_to(p.filled_us, gpus > 1 ? 800 * 601 / 1e4 : 0);
-    assert_near_to(p.efficiency, 1e5 / (1e5 + 100 * (p.exposed_us + p.filled_us)));
-    assert_near_to(p.waiting, 1e5 / (1e5 + 100 * (p.exposed_us + p.host_us + p.uneven_us)));
+    if (gpus > 1) assert_true(p.exposed_us > 0); /* the last bucket cannot be overlapped */
+    assert_near_to(p.padding_us, gpus > 1 ? 800 * 601 / 1e4 : 0);
+    assert_near_to(p.efficiency, 1e5 / (1e5 + 100 * (p.exposed_us + p.padding_us)));
+    assert_near_to(p.host_efficiency, 1e5 / (1e5 + 100 * (p.exposed_us + p.host_us + p.imbalance_us)));
     before = p.efficiency;
   }
   training_destroy(&training);
@@ -59,9 +59,8 @@ static void test_predictions(void **state) {
   predict_all("net.sharing=shared", "comm.bucket_kb=1");
 }
 
-/* Units of 100 rows deviate ten times as much; equal parts are not filled up; no GPU fills more than the rest of the
- * minibatch. */
-static void test_filling(void **state) {
+/* Units of 100 rows deviate ten times as much; equal parts have no padding; the limit is the whole minibatch. */
+static void test_padding(void **state) {
   CoreConfig config = CONFIGURED_SMALL("net.width=64", "net.depth=3");
   const ScalingMachine machine = SCALING_H200;
   Training *training = NULL;
@@ -70,18 +69,18 @@ static void test_filling(void **state) {
   ScalingRun run = {.transitions = 1e6, .steps_per_second = 1e7, .update_share = 0.8, .minibatches = 100,
                     .minibatch_rows = 1e4, .unit_rows = 100};
   ScalingPoint p = scaling_predict(&machine, &run, &training->agent, 1 << 20, 64);
-  assert_near_to(p.filled_us, 800 * 61 / 1e2);
-  assert_near_to(p.uneven_us, 800 * sqrt(2 * log(64) / 1e2));
-  run.unit_rows = 1e4; /* one environment a GPU */
-  assert_near_to(scaling_predict(&machine, &run, &training->agent, 1 << 20, 64).filled_us, 800 * 7);
-  assert_near_to(scaling_predict(&machine, &run, &training->agent, 1 << 20, 2).filled_us, 800);
+  assert_near_to(p.padding_us, 800 * 61 / 1e2);
+  assert_near_to(p.imbalance_us, 800 * sqrt(2 * log(64) / 1e2));
+  run.unit_rows = 1e4; /* one environment per GPU */
+  assert_near_to(scaling_predict(&machine, &run, &training->agent, 1 << 20, 64).padding_us, 800 * 7);
+  assert_near_to(scaling_predict(&machine, &run, &training->agent, 1 << 20, 2).padding_us, 800);
   run.is_equal = true;
   p = scaling_predict(&machine, &run, &training->agent, 1 << 20, 64);
-  assert_true(p.filled_us == 0 && p.uneven_us == 0);
+  assert_true(p.padding_us == 0 && p.imbalance_us == 0);
   training_destroy(&training);
 }
 
-/* 64 batches of 4096 levels, 512 steps each, every 32 iterations; 20 us of rollout for 1000 environments' step. */
+/* 64 batches of 4096 levels, 512 steps each, every 32 iterations; 20 us of rollout per step of 1000 environments. */
 static void test_search(void **state) {
   CoreConfig config = CONFIGURED_SMALL("net.width=64", "net.depth=3");
   const ScalingMachine machine = SCALING_H200;
@@ -96,7 +95,7 @@ static void test_search(void **state) {
   for (int i = 0; i < 4; i++)
     assert_near_to(scaling_predict(&machine, &run, &training->agent, 1 << 20, gpus[i]).search_us,
                    batches[i] * 512 * SCALING_STEP_US / 32);
-  run.steps_per_second = 1e6; /* 0.2 us an environment's step */
+  run.steps_per_second = 1e6; /* 0.2 us per environment step */
   assert_near_to(scaling_predict(&machine, &run, &training->agent, 1 << 20, 8).search_us, 8 * 512 * 4096 * 0.2 / 32);
   run.search_batches = 3; /* 2 GPUs share each of three batches */
   run.search_levels = 3 * 4096;
@@ -129,8 +128,8 @@ static void test_buckets(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums), cmocka_unit_test(test_predictions),
-                                     cmocka_unit_test(test_filling), cmocka_unit_test(test_search),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_reduce), cmocka_unit_test(test_predictions),
+                                     cmocka_unit_test(test_padding), cmocka_unit_test(test_search),
                                      cmocka_unit_test(test_buckets)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
