@@ -166,20 +166,21 @@ function smooth(values, share, isLog) {
   });
 }
 
-/* The y axis shows all lines, and of bands as much as doubles what the lines cover. */
+/* The y axis shows all lines, and bands as far as they do not make the lines flat. */
 function rangeOfLines(lines, isLog) {
   const [low, high] = axisRange(lines.flatMap(l => l.y), isLog), span = high - low;
   const ends = axisRange(lines.flatMap(l => [...(l.low || []), ...(l.high || []), ...l.y]), isLog);
-  return [Math.max(ends[0], low - span / 2), Math.min(ends[1], high + span / 2)];
+  return [Math.max(ends[0], low - 2 * span), Math.min(ends[1], high + 2 * span)];
 }
 
 /* lines: [{name, x, y, low, high, n, color, dash, isFaint}]; low and high: a band, or absent. */
 function drawLines(host, lines, options) {
   const axes = makeAxes(host, {...options, x: lines.flatMap(l => l.x), yRange: rangeOfLines(lines, options.logY),
     xFromZero: true});
-  for (const line of lines.filter(l => l.low)) {
+  const bands = lines.filter(l => l.low), opacity = Math.min(0.2, 0.5 / bands.length).toFixed(2);
+  for (const line of bands) {
     const path = bandPath(axes, line.x, line.low, line.high, options.logX, options.logY);
-    if (path) axes.root.append(svg("path", {class: "band", d: path, fill: line.color}));
+    if (path) axes.root.append(svg("path", {class: "band", d: path, fill: line.color, opacity}));
   }
   for (const line of lines) {
     const path = linePath(axes, line.x, line.y, options.logX, options.logY);
@@ -282,7 +283,7 @@ function addChoices(root, nodes, text, choose, mark) {
 function drawScatter(host, points, chosen, choose) {
   const axes = makeAxes(host, {x: points.map(p => p.ddr), y: points.map(p => p.best), logX: true, height: 320,
     xName: "DDR (transitions per nat)", yName: "best score",
-    label: "DDR against the best score, one dot per run; left and right go from run to run, Enter compares it"});
+    label: "Best score against DDR, one dot per run; left and right go from run to run, Enter compares it"});
   const order = points.slice().sort((a, b) => a.ddr - b.ddr);
   const dots = order.map(function (p) {
     const isChosen = chosen.includes(p.run);

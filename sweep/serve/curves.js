@@ -1,5 +1,5 @@
 
-/* Curves of groups of runs as small panels, one per metric, and DDR against scores. */
+/* Curves of groups of runs as small panels, one per metric, and scores against DDR. */
 const view = {metrics: null, group: "", x: "transitions", color: "", smooth: 0, logX: false, logY: false, runs: false,
   hidden: new Set(), columns: [], sweep: null};
 const METRICS_MAX = 12;
@@ -66,7 +66,7 @@ function runColors(answer, looks) {
 /* The label of a group with its long numbers rounded. */
 function groupName(answer, g) {
   if (answer.groups === 1) return "all runs";
-  return answer.group[g].label.replace(/\d[\d.]*(e-?\d+)?/g, n => n.length > 8 ? number(Number(n)) : n);
+  return answer.group[g].label.replace(/\d[\d.]*(e-?\d+)?/g, n => n.length > 7 ? number(Number(n)) : n);
 }
 
 /* The lines of a panel: each group's mean with its band; single runs thin; compared runs in their own colors. */
@@ -201,7 +201,7 @@ async function refreshPanels() {
   byId("curves-note").textContent = curvesNote(found[0]);
 }
 
-/* ---- DDR against scores */
+/* ---- scores against DDR */
 const dotColors = {finished: "#0072b2", running: "#009e73", "stopped by rule": "#8c6bb1", stopped: "#e69f00"};
 const FAILURE_COLOR = "#d55e00";
 

@@ -8,6 +8,9 @@
 #include "analysis/runs/lines.h"
 #include "analysis/runs/tasks.h"
 #include "core/memory.h"
+#include "core/terminal.h"
+
+enum { COST_FACTOR = 20 /* times as long as groups took to make they are used */ };
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
@@ -79,23 +82,33 @@ static int make_groups(ServeGroups *groups, StoreDatabase *database, const Serve
   return keys ? CORE_OK : limit_lines(groups, sweep);
 }
 
+/* Whether results.db has other runs or scores than those that the groups were made from. Groups of a large sweep are
+ * used for a while longer, so that making them takes a small share of a CPU. */
+static bool is_outdated(const ServeGroups *groups, const ServeSweep *sweep, int64_t runs) {
+  const bool is_changed =
+    groups->runs != runs || (groups->is_limited && groups->results_version != sweep->results_version);
+  return is_changed && core_clock_s() - groups->made_s > COST_FACTOR * groups->cost_s;
+}
+
 int serve_groups_read(ServeGroups *groups, StoreDatabase *database, const ServeSweep *sweep, const char *keys) {
   CoreText key = {0};
   int64_t runs;
-  const char *name = sweep->view->progress.name;
-  TRY(count_runs(database, name, &runs));
-  core_text_appendf(&key, "%s\n%s\n%lld %lld", name, keys ? keys : "", (long long)sweep->label_version,
-                    (long long)runs);
-  if (groups->is_limited) core_text_appendf(&key, " %lld", (long long)sweep->results_version);
-  if (groups->key && strcmp(groups->key, core_text_string(&key)) == 0) {
+  TRY(count_runs(database, sweep->view->progress.name, &runs));
+  core_text_appendf(&key, "%s\n%s\n%lld", sweep->view->progress.name, keys ? keys : "",
+                    (long long)sweep->label_version);
+  const bool is_same = groups->key && strcmp(groups->key, core_text_string(&key)) == 0;
+  if (is_same && !is_outdated(groups, sweep, runs)) {
     core_text_free(&key);
     return CORE_OK;
   }
+  const double start = core_clock_s();
   serve_groups_free(groups);
   const int code = runs > 0 ? make_groups(groups, database, sweep, keys) : CORE_OK;
-  if (groups->is_limited) core_text_appendf(&key, " %lld", (long long)sweep->results_version);
-  if (code == CORE_OK) groups->key = key.data;
-  else core_text_free(&key);
+  groups->key = key.data;
+  groups->runs = runs;
+  groups->results_version = sweep->results_version;
+  groups->made_s = core_clock_s();
+  groups->cost_s = groups->made_s - start;
   if (code != CORE_OK) serve_groups_free(groups);
   return code;
 }

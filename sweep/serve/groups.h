@@ -7,7 +7,9 @@
 
 /* Zero-initialize. */
 typedef struct ServeGroups {
-  char *key;                   /* sweep, keys and the versions of what the groups were made from; NULL: empty */
+  char *key;                   /* sweep, keys and the version of the sweep's files; NULL: empty */
+  int64_t runs, results_version; /* versions of the data of results.db that the groups were made from */
+  double made_s, cost_s;       /* time of core_clock_s, and how long it took */
   AnalysisSelection selection;
   AnalysisGrouping grouping;
   size_t *index;               /* [run of the selection] run of the sweep; SIZE_MAX: not in its manifest */

@@ -13,10 +13,12 @@ static const char level_set[] = "train";
 /* A plain name is a column of iterations before it is one of evaluations. */
 int serve_series_find(const char *name, ServeSeries *series) {
   CoreText full = {0};
+  const bool is_metric = strncmp(name, "metric.", strlen("metric.")) == 0;
+  int code = CORE_USAGE;
   series->is_score = strcmp(name, serve_series_score) == 0;
   if (series->is_score) core_text_append(&full, "evaluation.solve_rate");
   else core_text_appendf(&full, "iteration.%s", name);
-  int code = analysis_column_find("column", core_text_string(&full), &series->column);
+  if (!is_metric) code = analysis_column_find("column", core_text_string(&full), &series->column);
   if (code != CORE_OK) code = analysis_column_find("column", name, &series->column);
   core_text_free(&full);
   if (code != CORE_OK || analysis_column_is_number(series->column)) return code;

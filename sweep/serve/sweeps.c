@@ -316,10 +316,9 @@ int serve_api_scatter(const ServeContext *context, json_t **value) {
   for (size_t i = 0; i < progress->runs; i++) {
     const ServeResult *result = &sweep->result[i];
     if (!has_both(result) || run_number(progress->run[i].id) > last) continue;
-    json_array_append_new(list, json_pack("{s:s, s:I, s:f, s:f, s:s, s:o, s:o}", "run", progress->run[i].id, "index",
+    json_array_append_new(list, json_pack("{s:s, s:I, s:f, s:f, s:s, s:o}", "run", progress->run[i].id, "index",
                                           (json_int_t)i, "ddr", result->ddr, "best", result->best, "status",
-                                          sweep_view_status(sweep->view, i), "label",
-                                          core_json_text(sweep->label[i]), "settings",
+                                          sweep_view_status(sweep->view, i), "settings",
                                           sweep_members_settings(&sweep->view->members, i)));
   }
   *value = json_pack("{s:s, s:I, s:I, s:o}", "sweep", progress->name, "runs", (json_int_t)progress->runs, "measured",

@@ -89,7 +89,7 @@ static int write_workspace(const char *root, int runs) {
 
 /* ---- the server -------------------------------------------------------------------------------------------------- */
 
-typedef struct Server { pid_t process; int port; char token[80], run[2 * CORE_RUN_ID * 10]; } Server;
+typedef struct Server { pid_t process; int port; char token[80]; } Server;
 
 static int start_server(const char *root, Server *server) {
   int ends[2];
@@ -134,27 +134,33 @@ static double processor_s(pid_t process) {
 
 /* ---- clients ----------------------------------------------------------------------------------------------------- */
 
-enum { PATHS = 5, RUN_LIST = 2, CURVES = 4, ETAG = 64 };
+enum { PATHS = 9, ETAG = 64 };
 typedef struct Client {
   const Server *server;
   char etag[PATHS][ETAG];      /* entity tags of cached responses, as in a browser */
   double longest_s, until_s;
   size_t bytes;
   int failures;
-  CoreText first;              /* the first answer's body, of /api/runs */
 } Client;
 
-/* One request over a connection of its own, answer read to its end. */
-static bool ask(Client *client, int which, bool keep) {
-  static const char *const paths[PATHS] = {"/", "/api/overview", "/api/runs?sweep=large&limit=50",
-                                           "/api/scatter?sweep=large", "/api/curves?column=kl&points=200&run="};
+/* Sends one request over a connection of its own and reads the response to its end. */
+static bool ask(Client *client, int which) {
+  static const char *const paths[PATHS] = {"/",
+                                           "/api/overview",
+                                           "/api/runs?sweep=large&limit=50",
+                                           "/api/columns?sweep=large",
+                                           "/api/curves?sweep=large&column=score&x=transitions",
+                                           "/api/curves?sweep=large&column=kl&x=transitions",
+                                           "/api/curves?sweep=large&column=entropy&x=transitions",
+                                           "/api/curves?sweep=large&column=explained_variance&x=transitions",
+                                           "/api/scatter?sweep=large"};
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)client->server->port),
                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   char request[2048], head[1024] = "", buffer[65536];
   size_t length = 0;
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  snprintf(request, sizeof request, "GET %s%s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nAuthorization: "
-           "Bearer %s\r\n%s%s%s\r\n", paths[which], which == CURVES ? client->server->run : "", client->server->token,
+  snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nAuthorization: "
+           "Bearer %s\r\n%s%s%s\r\n", paths[which], client->server->token,
            client->etag[which][0] ? "If-None-Match: " : "", client->etag[which], client->etag[which][0] ? "\r\n" : "");
   bool good = connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
               write(fd, request, strlen(request)) == (ssize_t)strlen(request);
@@ -164,7 +170,6 @@ static bool ask(Client *client, int which, bool keep) {
       memcpy(head + length, buffer, part);
       head[length + part] = '\0';
     }
-    if (keep) core_text_append_bytes(&client->first, buffer, (size_t)got);
   }
   close(fd);
   const char *etag = strcasestr(head, "\r\nETag: ");
@@ -177,7 +182,7 @@ static bool ask(Client *client, int which, bool keep) {
 static void *look_once(void *given) {
   Client *client = given;
   const double start = bench_seconds();
-  for (int i = 0; i < PATHS; i++) client->failures += !ask(client, i, false);
+  for (int i = 0; i < PATHS; i++) client->failures += !ask(client, i);
   client->longest_s = fmax(client->longest_s, bench_seconds() - start);
   return NULL;
 }
@@ -197,23 +202,6 @@ static void all_clients(Client *client, void *(*what)(void *)) {
   for (int i = 0; i < CLIENTS; i++) pthread_join(thread[i], NULL);
 }
 
-/* The first ten runs, whose curves a page draws at first. */
-static void find_runs(Server *server) {
-  Client client = {.server = server};
-  ask(&client, RUN_LIST, true);
-  const char *body = strstr(core_text_string(&client.first), "\r\n\r\n");
-  json_t *answer = body ? json_loads(body + 4, 0, NULL) : NULL, *run;
-  size_t i;
-  json_array_foreach(json_object_get(answer, "run"), i, run) {
-    if (i >= 10) break;
-    const size_t length = strlen(server->run);
-    snprintf(server->run + length, sizeof server->run - length, "%s%s", i ? "," : "",
-             json_string_value(json_object_get(run, "run")));
-  }
-  json_decref(answer);
-  core_text_free(&client.first);
-}
-
 static void row(const char *what, const char *metric, double value, const char *unit) {
   bench_row("serve", what, metric, value, unit, CLIENTS);
 }
@@ -222,7 +210,6 @@ static void measure(Server *server) {
   Client client[CLIENTS];
   double longest = 0, bytes = 0;
   int failures = 0;
-  find_runs(server);
   for (int round = 0; round < ROUNDS; round++) {
     for (int i = 0; i < CLIENTS; i++) client[i] = (Client){.server = server};
     all_clients(client, look_once);

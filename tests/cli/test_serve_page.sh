@@ -42,7 +42,7 @@ rate = 0.1, 0.3
 INI
 cat >metrics.sh <<'SH'
 for i in 1 2 3 4 5 6 7 8; do
-  echo "{\"step\": $((5 * i)), \"episode_return\": $((i * i + $2)), \"losses/<b>kl</b>\": $1}" >>"$SWEEP_METRICS"
+  echo "{\"step\": $((5 * i)), \"episode_return\": $((i * i + $2)), \"losses/<b>kl</b>\": $1, \"charts/SPS\": 7}" >>"$SWEEP_METRICS"
 done
 SH
 for name in tune program; do sweep submit $name.ini --local --wait --jobs 2 >/dev/null 2>&1; done

@@ -119,6 +119,9 @@ def programs_and_searches(browser):
     check("a program's sweep is shown", show(browser, URL, "program"))
     titles = browser.value("[...document.querySelectorAll('#panels .title')].map(e => e.textContent)")
     check("its metrics are panels, their names text", "losses/<b>kl</b>" in titles and not browser.value(elements("#panels b")))
+    check("a metric is not taken for a column of a similar name", browser.value("[...document.querySelectorAll("
+          "'#panels [data-column=\"metric.charts/SPS\"] .halo, #panels [data-column=\"metric.charts/SPS\"] text')]"
+          ".some(e => e.textContent === '7')"))
     check("its settings name the lines", browser.value(legend()) == ["rate 0.1 3 runs", "rate 0.3 3 runs"])
     check("without DDR there is no chart of it", browser.value("document.getElementById('scatter').hidden"))
     check("a search is shown", show(browser, URL, "tune") and not browser.value("document.getElementById('search').hidden"))
