@@ -11,6 +11,7 @@
 #include "analysis/statistics/statistics.h"
 #include "core/files.h"
 #include "core/memory.h"
+#include "core/random.h"
 
 /* ---- files ------------------------------------------------------------------------------------------------------ */
 
@@ -154,32 +155,62 @@ static bool is_finite(const float *state, size_t features) {
   return true;
 }
 
-/* Standardised, transposed: z[kept feature][state], so that a covariance is a product of two rows. */
-typedef struct Standard { double *z; size_t *feature, kept, count; } Standard;
+/* Standardised, transposed: z[kept row][state], so that a covariance is a product of two rows. A row is a feature. Of
+ * states with more than SKETCH_ROWS features it is the sum of those of one bucket, with random signs: a sparse random
+ * projection (Clarkson and Woodruff 2013), which keeps products of states up to a deviation of 1/sqrt(SKETCH_ROWS). So
+ * pixels need no covariance of all of them. */
+enum { SKETCH_ROWS = 1024 };
+typedef struct Standard { double *z; size_t *feature, kept, count; bool is_sketched; } Standard;
 
-static size_t count_finite(const float *states, size_t count, size_t features) {
-  size_t finite = 0;
-  for (size_t i = 0; i < count; i++) finite += is_finite(states + i * features, features);
-  return finite;
+static size_t sketch_row(size_t feature, double *sign) {
+  const CoreRandom4 words = core_random_4(0, CORE_RANDOM_COVERAGE, (uint32_t)feature, UINT32_MAX - 1, 0);
+  *sign = words.v[1] & 1 ? 1 : -1;
+  return core_random_below(words.v[0], SKETCH_ROWS);
+}
+
+/* Lists the states without NaN or infinity: their number, and where each is among `states`. */
+static size_t list_finite(const float *states, size_t count, size_t features, size_t *finite) {
+  size_t n = 0;
+  for (size_t i = 0; i < count; i++)
+    if (is_finite(states + i * features, features)) finite[n++] = i;
+  return n;
+}
+
+/* Standardizes feature f of the states finite[n] into row[n]; returns whether it varies. */
+static bool standardise_feature(const float *states, const size_t *finite, size_t n, size_t f, AnalysisPlane *plane,
+                                double *row) {
+  double sum = 0, squares = 0;
+  for (size_t i = 0; i < n; i++) sum += row[i] = states[finite[i] * plane->features + f];
+  plane->mean[f] = n ? sum / (double)n : 0;
+  for (size_t i = 0; i < n; i++) squares += (row[i] - plane->mean[f]) * (row[i] - plane->mean[f]);
+  const double sd = n ? sqrt(squares / (double)n) : 0;
+  plane->scale[f] = sd > 1e-12 * fabs(plane->mean[f]) ? 1 / sd : 0; /* rounding is no variation */
+  for (size_t i = 0; i < n; i++) row[i] = (row[i] - plane->mean[f]) * plane->scale[f];
+  return plane->scale[f] != 0;
 }
 
 static Standard standardise(const float *states, size_t count, AnalysisPlane *plane) {
-  const size_t features = plane->features, n = count_finite(states, count, features);
-  Standard s = {.count = n, .feature = core_memory_allocate((features + 1) * sizeof *s.feature),
-                .z = core_memory_allocate((features * n + 1) * sizeof *s.z)};
+  const size_t features = plane->features;
+  size_t *finite = core_memory_allocate((count + 1) * sizeof *finite);
+  const size_t n = list_finite(states, count, features, finite);
+  const size_t spare = features > SKETCH_ROWS ? SKETCH_ROWS : features;
+  Standard s = {.count = n, .is_sketched = features > SKETCH_ROWS,
+                .feature = core_memory_allocate((features + 1) * sizeof *s.feature),
+                .z = core_memory_zero_allocate((spare + 1) * n + 1, sizeof *s.z)};
+  bool varies = false;
   for (size_t f = 0; f < features; f++) {
-    double *row = s.z + s.kept * n, sum = 0, squares = 0;
-    size_t at = 0;
-    for (size_t i = 0; i < count; i++)
-      if (is_finite(states + i * features, features)) sum += row[at++] = states[i * features + f];
-    plane->mean[f] = n ? sum / (double)n : 0;
-    for (size_t i = 0; i < n; i++) squares += (row[i] - plane->mean[f]) * (row[i] - plane->mean[f]);
-    const double sd = n ? sqrt(squares / (double)n) : 0;
-    plane->scale[f] = sd > 1e-12 * fabs(plane->mean[f]) ? 1 / sd : 0; /* rounding is no variation */
-    if (plane->scale[f] == 0) continue;
-    for (size_t i = 0; i < n; i++) row[i] = (row[i] - plane->mean[f]) * plane->scale[f];
-    s.feature[s.kept++] = f;
+    double *row = s.z + (s.is_sketched ? spare : s.kept) * n, sign; /* sketched: the row after the last is scratch */
+    if (!standardise_feature(states, finite, n, f, plane, row)) continue;
+    varies = true;
+    if (!s.is_sketched) {
+      s.feature[s.kept++] = f;
+      continue;
+    }
+    double *sketch = s.z + sketch_row(f, &sign) * n;
+    for (size_t i = 0; i < n; i++) sketch[i] += sign * row[i];
   }
+  if (s.is_sketched) s.kept = varies ? SKETCH_ROWS : 0;
+  free(finite);
   return s;
 }
 
@@ -250,14 +281,25 @@ static void fix_sign(double *v, size_t n) {
   for (size_t i = 0; i < n && v[largest] < 0; i++) v[i] = -v[i];
 }
 
+/* Sets axis[features] so that its product with a standardised state is that of v[kept] with the state's rows. */
+static void set_axis(const Standard *s, const double *v, const AnalysisPlane *plane, double *axis) {
+  for (size_t i = 0; i < s->kept && !s->is_sketched; i++) axis[s->feature[i]] = v[i];
+  for (size_t f = 0; f < plane->features && s->is_sketched; f++) {
+    double sign;
+    const size_t row = sketch_row(f, &sign);
+    axis[f] = plane->scale[f] != 0 ? sign * v[row] : 0;
+  }
+}
+
 static void fit_axes(const Standard *s, AnalysisPlane *plane) {
-  double *c = covariance(s), *vector[2], value[2] = {0};
+  double *c = covariance(s), *vector[2], value[2] = {0}, variance = s->is_sketched ? 0 : (double)s->kept;
+  for (size_t i = 0; i < s->kept && s->is_sketched; i++) variance += c[i * s->kept + i];
   for (int k = 0; k < 2; k++) vector[k] = core_memory_zero_allocate(s->kept + 1, sizeof **vector);
   leading(c, s->kept, vector, value);
   for (int k = 0; k < 2; k++) {
     fix_sign(vector[k], s->kept);
-    for (size_t i = 0; i < s->kept; i++) plane->axis[k][s->feature[i]] = vector[k][i];
-    plane->share[k] = value[k] / (double)s->kept;
+    set_axis(s, vector[k], plane, plane->axis[k]);
+    plane->share[k] = value[k] / variance;
     free(vector[k]);
   }
   free(c);

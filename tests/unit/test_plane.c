@@ -80,6 +80,47 @@ static void test_plane_of_known_states(void **state) {
   analysis_plane_free(&plane);
 }
 
+static double normal(uint32_t a, uint32_t b) {
+  const CoreRandom4 words = core_random_4(11, CORE_RANDOM_TEST, a, b, 0);
+  double first, unused;
+  core_random_normal_pair(words.v[0], words.v[1], &first, &unused);
+  return first;
+}
+
+/* 4000 features of two hidden numbers, one three times as strong in its features, and noise: the axes of the sketched
+ * states are those of the hidden numbers. */
+static void test_plane_of_many_features(void **state) {
+  enum { COUNT = 400, PIXELS = 4000 };
+  float *states = malloc((size_t)COUNT * PIXELS * sizeof *states);
+  double hidden[COUNT][2], shared[2][2] = {{0}}, squares[2] = {0}, hidden_squares[2] = {0};
+  AnalysisPlane plane;
+  (void)state;
+  for (uint32_t i = 0; i < COUNT; i++) {
+    for (uint32_t k = 0; k < 2; k++) hidden[i][k] = normal(i, k);
+    for (uint32_t f = 0; f < PIXELS; f++) {
+      const int k = f % 4 == 0; /* a quarter of the features follow the second */
+      states[i * PIXELS + f] = (float)(5 + hidden[i][k] + normal(i, 10 + f));
+    }
+  }
+  states[7] = NAN; /* a state that does not count */
+  assert_int_equal(analysis_plane_fit(states, COUNT, PIXELS, &plane), CORE_OK);
+  for (uint32_t i = 1; i < COUNT; i++) {
+    for (int a = 0; a < 2; a++) {
+      double place = 0;
+      for (size_t f = 0; f < PIXELS; f++)
+        place += (states[i * PIXELS + f] - plane.mean[f]) * plane.scale[f] * plane.axis[a][f];
+      squares[a] += place * place;
+      for (int k = 0; k < 2; k++) shared[a][k] += place * hidden[i][k];
+    }
+    for (int k = 0; k < 2; k++) hidden_squares[k] += hidden[i][k] * hidden[i][k];
+  }
+  for (int a = 0; a < 2; a++) assert_true(fabs(shared[a][a]) / sqrt(squares[a] * hidden_squares[a]) > 0.95);
+  assert_true(plane.share[0] > 2 * plane.share[1] && plane.share[0] + plane.share[1] < 1);
+  assert_true(plane.share[1] > 0.05);
+  analysis_plane_free(&plane);
+  free(states);
+}
+
 static void test_degenerate_states(void **state) {
   (void)state;
   AnalysisPlane plane;
@@ -219,7 +260,7 @@ static void test_damaged_files(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_plane_of_known_states),
-    cmocka_unit_test(test_degenerate_states),
+    cmocka_unit_test(test_plane_of_many_features), cmocka_unit_test(test_degenerate_states),
     cmocka_unit_test(test_cells),
     cmocka_unit_test_setup_teardown(test_files, make_folder, remove_folder),
     cmocka_unit_test_setup_teardown(test_damaged_files, make_folder, remove_folder),
