@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs every test program (TAP from cmocka) and every test script (tests/*/test_*.sh, TAP too), several at a time,
-# prints failures whole, and closes with "N passed, N failed, N skipped". Those in tests/long run only, and one at a
-# time, with --long. BUILD/tests/times.csv has each test's seconds, and those of processors, which a busy machine changes
-# less (without the daemons of a cluster).
+# Runs every test program (TAP from cmocka) and test script (tests/*/test_*.sh, also TAP), several at a time, prints
+# failures in full, and ends with "N passed, N failed, N skipped". Those in tests/long run only with --long, one at a
+# time. BUILD/tests/times.csv has each test's seconds of wall time and of processor time, which depends less on the load
+# of the machine (without the daemons of a cluster).
 # Usage: tests/run.sh BUILD [--long] [NAME-PART...]
 # Tests share nothing: each has a folder, ports and daemons of its own, waits for events and never for time to pass,
 # and may be slowed down by others at any moment. They wait for a third of their time, so one more than there are

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Several ranks of one thread against one process of as many threads, and what comm.deterministic costs: a whole training at
-# the default network, the best iteration of several. CSV rows as in bench.h. Usage: tests/bench/ranks.sh BUILD
+# Several ranks of one thread against one process with as many threads, and the cost of comm.deterministic: a complete
+# training of the default network, the best of several iterations. CSV rows as in bench.h. Usage: tests/bench/ranks.sh
+# BUILD
 set -eu
 build=$(cd "$1" && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/bench-ranks.XXXXXX")

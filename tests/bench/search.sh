@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# What a search finds for its transitions: a grid, random trials, TPE and ASHA (random trials, stopped early), each with the
-# transitions of twelve whole trainings, several times with other seeds. A search chooses its best finished run; the
-# setting is then trained anew on seeds that no search has seen, and that score counts. Six minutes of a processor. CSV
-# rows as in bench.h; intervals are 95 % of Student's t over the repetitions. ARMS: only these, grid first.
+# Result of a search for its transitions: a grid, random trials, TPE and ASHA (random trials, stopped early), each with
+# the transitions of twelve complete trainings, several times with other seeds. A search selects its best finished run;
+# its setting is then trained again on unused seeds, and that score counts. Six minutes of a processor. CSV rows as in
+# bench.h; intervals are 95 % of Student's t over the repetitions. ARMS: only these, grid first.
 # Usage: tests/bench/search.sh BUILD [REPETITIONS]
 set -eu
 build=$(cd "$1" && pwd) repetitions=${2:-5}

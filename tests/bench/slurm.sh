@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Slurm on the 4-node test cluster: submitting and showing 10 000 runs, handing 1000 over as others do it, and what a run costs beyond plain
-# `sbatch --array` of the same command. CSV rows as in bench.h; "own" seconds are user and system time of sweep with its children (sbatch, squeue).
+# Slurm on the 4-node test cluster: submission and status of 10 000 runs, submission of 1000 with other tools, and the
+# overhead of a run over plain `sbatch --array` of the same command. CSV rows as in bench.h; "own" seconds are user and
+# system time of sweep with its children (sbatch, squeue).
 # Usage: tests/bench/slurm.sh BUILD
 set -eu
 build=$(cd "$1" && pwd)

@@ -1,6 +1,6 @@
-# Sourced after cli/tap.sh by tests of Procgen that do not mind what its worlds look like. Its library reads all pictures
-# of all games whenever a process opens it, and takes a second for the backgrounds alone: 70 of 850 files.
-# quick_pictures: from now on a small picture stands for each of those. test_golden_procgen.sh looks at the true ones.
+# Sourced after cli/tap.sh by tests of Procgen that do not depend on its rendering. When opened, the library reads the
+# images of all games; the backgrounds alone, 70 of 850 files, take a second. quick_pictures replaces each of them by a
+# small image; test_golden_procgen.sh uses the original ones.
 quick_pictures() {
   local data=${PROCGEN_HOME:-$SWEEP_BUILD/procgen}/procgen/data quick=$tap_dir/procgen/procgen/data small large
   [ -d "$data/assets" ] || return 0

@@ -1,4 +1,5 @@
-# Sourced by tests that make small databases: submits experiments, and gives their runs scores that follow a known model.
+# Sourced by tests that create small databases: submits experiments, and gives their runs scores that follow a known
+# model.
 analyze_json() { # DATABASE CLAIM FIELDS [OPTIONS...]: fields of what `analyze claims` finds, with spaces between
   local database=$1 claim=$2 fields=$3 json; shift 3
   json=$(analyze claims "$database" --claim "$claim" --json "$@") || { echo "$json"; return 1; }

@@ -1,4 +1,4 @@
-# Sourced by tests of environments that are not the simulator's: prints the settings, but for [env], of a training that
+# Sourced by tests of environments other than the simulator's: prints the settings, except [env], of a training that
 # takes a second or two.
 small_settings() {
   cat <<'INI'

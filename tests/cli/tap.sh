@@ -1,4 +1,4 @@
-# Sourced by test scripts: TAP lines, a temporary folder that is removed, and tries of programs.
+# Sourced by test scripts: TAP output, a temporary directory that is removed at exit, and checks of programs.
 tap_count=0 tap_bad=0
 tap_dir=$(mktemp -d "${TMPDIR:-/tmp}/sweep-test.XXXXXX")
 # Open MPI's launchers of a user share a folder, which one that ends can remove while another begins: "orte_session_dir

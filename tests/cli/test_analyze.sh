@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The program `analyze` as people call it: figures, tables, files that draw again, and every refusal. TAP.
+# The command line of `analyze`: figures, tables, redrawing from files, and every error. TAP.
 set -u
 . "$(dirname "$0")/tap.sh"
 folder=$tap_dir

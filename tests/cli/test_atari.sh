@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Games of the Arcade Learning Environment: the trainer's worlds are those of ale-py's AtariVectorEnv, byte for byte,
-# with lives that begin as CleanRL's, whatever the number of workers; what cannot be had is named. TAP.
+# Games of the Arcade Learning Environment: the trainer's worlds equal those of ale-py's AtariVectorEnv, byte for byte,
+# with lives handled as in CleanRL, for any number of workers; errors name what is missing. TAP.
 set -u
 . tests/cli/tap.sh
 export SWEEP_PYTHON=$SWEEP_BUILD/python/bin/python PYTHONWARNINGS=ignore PYTHONDONTWRITEBYTECODE=1

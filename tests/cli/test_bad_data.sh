@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What results may hold and figures must survive: infinities and missing numbers from the run log to figures, claims and
-# report, where they are counted; files that are no database, cut, newer, locked; runs without evaluations or rows. TAP.
+# Figures, claims and reports on difficult data: infinities and missing values, which are counted; files that are not a
+# database, truncated, of a newer version or locked; runs without evaluations or rows. TAP.
 set -u
 . "$(dirname "$0")/tap.sh"
 cd "$(dirname "$0")/../.." || exit 1

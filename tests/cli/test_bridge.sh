@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Environments in Python through worker processes: they train, their episodes are counted right, and whatever one does
-# wrong ends the run with a message, without a worker left behind. TAP.
+# Environments in Python through worker processes: they train, their episodes are counted correctly, and an error in one
+# ends the run with a message and leaves no worker behind. TAP.
 set -u
 . tests/cli/tap.sh
 . tests/cli/small.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Situations taken from public bug reports of comparable tools, tried end to end; each check begins with the id of its
-# report. Unit tests hold the details. Those that need a cluster stand in tests/slurm/test_bug_reports.sh. TAP.
+# Situations from public bug reports of comparable tools, end to end; each check begins with the id of its report. Unit
+# tests cover the details; tests/slurm/test_bug_reports.sh has those that need a cluster. TAP.
 set -u
 . "$(dirname "$0")/tap.sh"
 top=$(cd "$(dirname "$0")/../.." && pwd)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# sweep bundle and unbundle: the same results are the same bytes, sums are those of sha256sum, what comes out is a
-# workspace that analyze takes, other sweeps stay at home, and damage and bad archives are refused. TAP.
+# sweep bundle and unbundle: equal results give equal bytes, checksums agree with sha256sum, an unpacked bundle is a
+# workspace for analyze, other sweeps are excluded, and damaged or invalid archives are rejected. TAP.
 set -u
 . tests/cli/tap.sh
 root=$tap_dir/workspace; mkdir "$root"; cd "$tap_dir" || exit 1

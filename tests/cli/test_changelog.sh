@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What CHANGELOG.md tells owners of old results to run, run as it stands there: it finds the runs that an older version
-# stopped on a processor with AVX-512, and those that began from them, and no others. TAP.
+# The command that CHANGELOG.md gives to owners of old results finds exactly the runs that an older version stopped on a
+# processor with AVX-512, and the runs that began from them. TAP.
 set -u
 . "$(dirname "$0")/tap.sh"
 page=$(cd "$(dirname "$0")/../.." && pwd)/CHANGELOG.md

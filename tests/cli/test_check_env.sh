@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What Gymnasium's checker says of an environment: in the log of a run, in a plan and in a dry run, each thing once and in
-# one line; whatever becomes of the checker, the run is the same. TAP.
+# Warnings of Gymnasium's environment checker in a run's log, a plan and a dry run: each once and in one line; the
+# checker never affects the run. TAP.
 set -u
 . tests/cli/tap.sh
 . tests/cli/small.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Which code a run is trained on: modules beside the experiment file are found, run as they were hashed and not before this
-# user trusts them; a Python of the file's choice is not started either. TAP.
+# User code of runs: modules next to the experiment file are found, run exactly as hashed and only if the user trusts
+# them; the same holds for the file's choice of Python. TAP.
 set -u
 . tests/cli/tap.sh
 python=${SWEEP_PYTHON:-python3}

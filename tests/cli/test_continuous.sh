@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Continuous actions through the command line: each learner and head trains, a run that is stopped after every iteration or
-# so ends with the same bytes as an undisturbed one, its policy plays, and its weights are inherited. TAP.
+# Continuous actions on the command line: every learner and head trains, a run stopped after nearly every iteration ends
+# with the same bytes as an uninterrupted one, its policy plays, and its weights are inherited. TAP.
 set -u
 . tests/cli/tap.sh
 . tests/fault/pace.sh

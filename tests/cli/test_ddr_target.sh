@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ppo.ddr_target in real trainings: it reaches targets and holds them, by COM and by epsilon; a stopped run goes on as if
-# nothing had been; a device's recorded updates follow. TAP.
+# ppo.ddr_target in real trainings: the controller reaches and holds targets, by COM and by epsilon; a stopped run
+# resumes bit for bit; captured updates on a device follow it. TAP.
 set -u
 . tests/cli/tap.sh
 . tests/fault/pace.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The runs of a sweep get the environment and the directory of the shell that submitted it, whichever executor starts
-# them. The trainers write theirs down before they begin. TAP.
+# Runs of a sweep get the environment variables and the directory of the submitting shell from every executor. The
+# trainers record theirs before they start. TAP.
 set -u
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/small.sh"

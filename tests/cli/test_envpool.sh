@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Environments of EnvPool, which resets an episode that ended in the next step: that step never reaches the trainer, whose
-# worlds are EnvPool's own but for it. By a stand-in, and by EnvPool itself where ENVPOOL_PYTHON names a Python that has
-# it (pip install envpool gymnasium: 650 MB). TAP.
+# Environments of EnvPool, which resets an ended episode in the next step: that step never reaches the trainer;
+# otherwise its worlds equal EnvPool's. Uses a stand-in, and EnvPool itself if ENVPOOL_PYTHON names a Python that has it
+# (pip install envpool gymnasium: 650 MB). TAP.
 set -u
 . tests/cli/tap.sh
 . tests/cli/small.sh

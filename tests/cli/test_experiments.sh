@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every file in experiments/: it can be planned as it is and with both profiles, says what it claims, and asks for the runs
-# that others are said to share with it. Then runs that begin from another run of their sweep. TAP.
+# Every file in experiments/ can be planned unchanged and with both profiles, prints its claims, and shares the
+# documented runs with other files. Then runs that begin from another run of their sweep. TAP.
 set -u
 . "$(dirname "$0")/tap.sh"
 cd "$(dirname "$0")/../.." || exit 1

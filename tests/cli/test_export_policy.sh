@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `trainer export`: policies as ONNX, which onnxruntime runs, and weights as safetensors, which its own package reads, of
-# every kind of network. What needs these packages is skipped where no Python has them. TAP.
+# `trainer export`: policies as ONNX, checked with onnxruntime, and weights as safetensors, checked with its own
+# package, for every kind of network. Parts that need these packages are skipped without them. TAP.
 #   SWEEP_PYTHON=/path/to/python3: a Python with numpy, onnxruntime, safetensors and, for pictures, gymnasium
 set -u
 . "$(dirname "$0")/tap.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `analyze export tensorboard`: event files that TensorBoard's own reader takes, value for value those of results.db. What
-# needs that package is skipped where no Python has it. And the recipe of docs/export.md for W&B, with a stand-in. TAP.
+# `analyze export tensorboard`: TensorBoard's own reader reads the event files, value for value those of results.db;
+# skipped without that package. And the recipe of docs/export.md for W&B, with a stand-in. TAP.
 #   SWEEP_PYTHON=/path/to/python3: a Python with tensorboard
 set -u
 . "$(dirname "$0")/tap.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The figures besides DDR: settings, heat map, bars, profiles, tables, KL profiles, curves' panels, and the papers' figures by
-# name. Their numbers are computed here again, from SQL and awk alone. TAP.
+# Figures other than DDR: settings, heat map, bars, profiles, tables, KL profiles, curves' panels, and the papers'
+# figures by name. Their values are recomputed here with SQL and awk. TAP.
 set -u
 export COLUMNS=200 # whole sentences on a line
 . "$(dirname "$0")/tap.sh"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs whose environment has no goal have no solve rate: figures, tables and commands show their returns, and say so. TAP.
+# Runs whose environment has no goal have no solve rate: figures, tables and commands show returns instead, and say so.
+# TAP.
 set -u
 . "$(dirname "$0")/tap.sh"
 work=$tap_dir/work db=$tap_dir/work/results.db

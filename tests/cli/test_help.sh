@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Help, manual pages and completion: all are made of the same tables, so that each command and option that --help names stands in
-# the others too; they fit the terminal; and shells offer what the programs take. TAP.
+# Help, manual pages and completions are generated from the same tables: every command and option of --help is in the
+# others, help fits the terminal, and completions are valid arguments. TAP.
 set -u
 . "$(dirname "$0")/tap.sh"
 cd "$(dirname "$0")/../.." || exit 1

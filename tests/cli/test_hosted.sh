@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Environments whose worlds are on the host under train.device = cuda (trainer/wrappers/hosted.h), on the emulated
-# device: halves of the worlds in flight, lagging streams, stops and threads change no byte, and episodes are the CPU's.
-# TAP.
+# Environments on the host with train.device = cuda (trainer/wrappers/hosted.h), on the emulated device: halves of the
+# worlds in flight, lagging streams, stops and threads change no byte, and episodes equal the CPU's. TAP.
 set -u
 . tests/cli/tap.sh
 . tests/fault/pace.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tags, notes, pins and archives: who shows them, who chooses by them, what they survive, what is refused. TAP.
+# Tags, notes, pins and archives: where they are shown, selection by them, what they survive, and errors. TAP.
 set -u
 . "$(dirname "$0")/tap.sh"
 root=$tap_dir/root; mkdir "$root"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# AllegroKuka's tasks: in the list, stopped and resumed with the same numbers on other threads, and models that do not
-# fit. TAP.
+# AllegroKuka's tasks: listed, stopped and resumed with the same values on other numbers of threads, and models that do
+# not match. TAP.
 set -u
 . tests/cli/tap.sh
 . tests/fault/pace.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Environments in C of one's own: the documented example trains and resumes bit for bit, what is wrong has a message,
-# and sweeps run such a library only where somebody has trusted it. TAP.
+# User environments in C: the documented example trains and resumes bit for bit, errors have messages, and sweeps run
+# such a library only if the user trusts it. TAP.
 set -u
 . tests/cli/tap.sh
 . tests/fault/pace.sh

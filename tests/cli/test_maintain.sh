@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# analyze check, merge and export as people call them, and databases that are not what they should be. TAP.
+# analyze check, merge and export on the command line, and damaged or unexpected databases. TAP.
 set -u
 . tests/cli/tap.sh
 make_workspace="$SWEEP_BUILD/tests/bench/bench_analysis make"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# MuJoCo's tasks through the command line: what is missing, of another version or damaged is named with the way out; a
-# run that is stopped and resumed ends with an undisturbed one's bytes; threads and ranks change nothing. TAP.
+# MuJoCo's tasks on the command line: errors name the remedy if a file is missing, damaged or of another version; a
+# stopped and resumed run ends with the bytes of an uninterrupted one; threads and ranks change nothing. TAP.
 set -u
 . tests/cli/tap.sh
 . tests/fault/pace.sh

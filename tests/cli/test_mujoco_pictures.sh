@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Pictures of MuJoCo's tasks: trainer show and play draw them off screen as .png, .gif and .mp4, of the size and length
-# asked for; what is missing or impossible has a message that names the way out. TAP.
+# Images of MuJoCo's tasks: trainer show and play render them off screen as .png, .gif and .mp4 of the requested size
+# and length; errors name the remedy. TAP.
 set -u
 source tests/cli/tap.sh
 cd "$tap_dir"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Normalised scores: returns of games between their constants, in tables and figures; the constants here are typed from
-# Agent57's table and Cobbe et al. 2020, the arithmetic is awk's. What cannot be normalised is refused by name. TAP.
+# Normalized scores: returns of games between their reference constants, in tables and figures. The constants are typed
+# here from Agent57's table and Cobbe et al. 2020, and the arithmetic is awk's. Errors name the game. TAP.
 set -u
 . "$(dirname "$0")/tap.sh"
 work=$tap_dir/work db=$tap_dir/work/results.db out=$tap_dir/out_d

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Who is told on one machine, without any Slurm: a program and mail by a stand-in for sendmail. The first failure is told
-# while others go on, the end once; what hangs or fails delays nothing and stands in the log. TAP.
+# Notifications on one machine, without Slurm: a program, and mail by a stand-in for sendmail. The first failure is
+# reported while other runs continue, the end once; a hanging or failing notifier delays nothing and is logged. TAP.
 set -u
 . "$(dirname "$0")/tap.sh"
 root=$tap_dir/root; mkdir "$root" "$tap_dir/bin" "$tap_dir/config" "$tap_dir/config/sweep"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What pictures say, and that nothing in them lies over anything else or leaves the page: figures of several sweeps, of many
-# lines, of long labels, and the pictures of the documentation. Pango measures the texts, as librsvg would. TAP.
+# Text and layout of figures: no overlaps, nothing beyond the page; figures of several sweeps, of many lines, of long
+# labels, and those of the documentation. Pango measures the texts, as librsvg would. TAP.
 set -u
 export COLUMNS=200
 . "$(dirname "$0")/tap.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Procgen's games through the command line: what is missing is named with the way out; a run that is stopped and resumed
-# ends with an undisturbed one's bytes; threads change nothing. TAP.
+# Procgen's games on the command line: errors name what is missing and the remedy; a stopped and resumed run ends with
+# the bytes of an uninterrupted one; threads change nothing. TAP.
 set -u
 . tests/cli/tap.sh
 . tests/fault/pace.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Somebody else's program as runs: [program], [settings] and [metric], from the experiment file to figures.
+# Third-party programs as runs: [program], [settings] and [metric], from the experiment file to figures.
 set -u
 . "$(dirname "$0")/tap.sh"
 PATH=$SWEEP_BUILD/bin:$PATH

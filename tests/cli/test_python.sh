@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The Python package `sweepdb` (python/): results.db, worlds and policies, as docs/python.md shows them. Skipped where no
-# Python has numpy; the worlds where it has no gymnasium. TAP.
+# The Python package `sweepdb` (python/): results.db, worlds and policies, as in docs/python.md. Skipped if no Python
+# has numpy; the worlds also without gymnasium. TAP.
 #   SWEEP_PYTHON=/path/to/python3: a Python with numpy, gymnasium and, for more, pandas, polars and torch
 set -u
 . "$(dirname "$0")/tap.sh"

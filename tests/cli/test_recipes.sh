@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The recipes of docs/results.md for other programs, run as they stand on the page: a fenced block is found by its first
-# line. Each must come to what `analyze sql` says. Programs that are not there are skipped. TAP.
+# The recipes of docs/results.md for other programs, run as printed: a fenced block is found by its first line. Each
+# must agree with `analyze sql`. Missing programs are skipped. TAP.
 #   SWEEP_PYTHON=/path/to/python3: a Python with pandas, pyarrow and duckdb
 set -u
 . "$(dirname "$0")/tap.sh"

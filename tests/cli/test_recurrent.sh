@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Policies with memory, as a user runs them: in a T-maze one learns what none without memory can; a run is stopped and
-# gone on with bit for bit, by any number of threads; what cannot be has a message. TAP.
+# Recurrent policies on the command line: one solves a T-maze, which requires memory; a run is stopped and resumed bit
+# for bit, with any number of threads; unsupported settings have messages. TAP.
 set -u
 . tests/cli/tap.sh
 . tests/fault/pace.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# analyze report: a page that is whole, escapes everything, and works in a real browser where one is installed. TAP.
+# analyze report: a complete page that escapes all text, and works in a real browser if one is installed. TAP.
 set -u
 . tests/cli/tap.sh
 export NO_COLOR=1

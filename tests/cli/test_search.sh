@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# [search NAME] with real trainings on this machine: random, Sobol' and TPE trials, waves, submissions that are killed,
-# runs that fail or are stopped by rule, and what analyze makes of it. Points and proposals are unit/test_search's.
+# [search NAME] with real trainings on this machine: random, Sobol' and TPE trials, waves, killed submissions, runs that
+# fail or are stopped by rule, and the analysis. unit/test_search covers points and proposals.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/fault/pace.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# sweep serve: who may ask, what clients cannot do to it, data that agree with sweep status and analyze, imports beside it,
-# stop and retry, videos. The page in a browser is test_serve_page.sh's. TAP.
+# sweep serve: access control, hostile clients, data that agree with sweep status and analyze, concurrent imports, stop
+# and retry, videos. test_serve_page.sh tests the page in a browser. TAP.
 set -u
 . "$(dirname "$0")/tap.sh"
 top=$(cd "$(dirname "$0")/../.." && pwd)

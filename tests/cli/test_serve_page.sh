@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The page of sweep serve in a real browser, where Chromium and Python are installed: what it shows, curves of groups,
-# programs and searches, keys and clicks, a curve that grows, narrow and dark screens, stop and retry. PICTURES=FOLDER
-# keeps pictures of it. TAP.
+# The page of sweep serve in a real browser, if Chromium and Python are installed: contents, curves of groups, programs
+# and searches, keys and clicks, a growing curve, narrow and dark screens, stop and retry. PICTURES=FOLDER saves
+# screenshots. TAP.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/fault/pace.sh

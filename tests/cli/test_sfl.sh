@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# SFL through the command line: a small run to its end, stopped and killed ones that end with the same bytes, what the plan
-# and the logs say, and settings that cannot be. TAP.
+# SFL on the command line: a complete small run, stopped and killed runs that end with the same bytes, the output of
+# plans and logs, and invalid settings. TAP.
 set -u
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/../fault/pace.sh"

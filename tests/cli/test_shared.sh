@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A workspace that a group shares, and one of the group who would have another's programs write that one's private files:
-# links, second names and pipes wherever the programs write in place. Real users; needs root to become them. TAP.
+# A workspace shared by a group, with a member who tries to make other users' programs overwrite their private files:
+# links, hard links and pipes wherever programs write. Uses real users; needs root to switch to them. TAP.
 set -u
 . "$(dirname "$0")/tap.sh"
 if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then tap_skip "two people" "only root can become two others"; tap_done; fi

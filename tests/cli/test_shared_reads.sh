@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A member of the group puts a link to somebody's private file, a pipe, a device or a folder in the place of a file of the
-# shared workspace: whoever reads it next neither shows the private file nor waits. Each file of a workspace by each
-# command that reads it. Needs root, to become two others. TAP.
+# A group member replaces a file of the shared workspace by a link to a private file of another user, a pipe, a device
+# or a directory: readers neither reveal the private file nor block. Covers every file of a workspace and every command
+# that reads it. Needs root, to switch to two other users. TAP.
 set -u
 . "$(dirname "$0")/tap.sh"
 if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then tap_skip "a stranger's links" "only root can become two others"; tap_done; fi

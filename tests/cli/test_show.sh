@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# trainer show, play and check-level: files of the right kind and size, refusals with reasons and exit codes. TAP.
+# trainer show, play and check-level: files of the right type and size, errors with reasons and exit codes. TAP.
 set -u
 data=$(cd ../shared/data/kinetix_levels 2>/dev/null && pwd)
 source tests/cli/tap.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What sweep status and sweep report say of runs that failed, never started, were dropped or are half done: states are
-# written here as a trainer would, and trainers that refuse are shell commands.
+# sweep status and sweep report on runs that failed, never started, were removed or are unfinished: the states are
+# written here as a trainer writes them, and failing trainers are shell commands.
 set -u
 . "$(dirname "$0")/tap.sh"
 cd "$tap_dir" && mkdir w && export SWEEP_ROOT=$tap_dir/w HOME=$tap_dir SWEEP_SITE=none

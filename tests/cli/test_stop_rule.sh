@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# [stop] with real trainings on this machine: a run whose policy has collapsed is stopped, keeps its checkpoint, is told
-# of wherever runs are shown, and goes on to the same bits as one that nobody stopped. What the rules decide is
-# unit/test_stop_rules's.
+# [stop] with real trainings on this machine: a run whose policy has collapsed is stopped, keeps its checkpoint, is
+# marked wherever runs are shown, and resumes to the same bits as an uninterrupted run. unit/test_stop_rules covers the
+# rules' decisions.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/fault/pace.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The study's runs, made anew from docs/study/runs.csv, give the verdicts of docs/study/claims.txt, so that both are of
-# the same runs and of this version's statistics. TAP.
+# The study's runs, restored from docs/study/runs.csv, give the verdicts of docs/study/claims.txt, so both files belong
+# to the same runs and to the statistics of this version. TAP.
 set -u
 . tests/cli/tap.sh
 if ! command -v python3 >/dev/null; then

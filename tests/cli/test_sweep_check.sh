@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `sweep plan` and `sweep submit` look at every distinct configuration as the trainer would, before anything starts: what a
-# run would end with at its start is an error that points into the experiment file, and nothing is written.
+# `sweep plan` and `sweep submit` check every distinct configuration with the trainer before anything starts: an error
+# at the start of a run is reported at its line in the experiment file, and nothing is written.
 set -u
 . "$(dirname "$0")/tap.sh"
 root=$tap_dir/root; mkdir "$root"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `sweep collect` and `sweep rebuild` over a run folder written here by the format's description alone (store/runlog/runlog.h),
-# damaged lines included.
+# `sweep collect` and `sweep rebuild` of a run directory that is written here from the description of the format alone
+# (store/runlog/runlog.h), including damaged lines.
 set -u
 . "$(dirname "$0")/tap.sh"
 root=$tap_dir/root; mkdir "$root"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `sweep plan` and the program's face: what is printed, each kind of bad input with its message and exit code, and that
+# `sweep plan` and the general command line: output, every kind of invalid input with its message and exit code;
 # planning writes nothing.
 set -u
 . "$(dirname "$0")/tap.sh"

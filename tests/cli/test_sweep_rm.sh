@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `sweep extend` only adds, and what it adds stays; `sweep rm` removes what it says, keeps what others have, and can be
-# repeated when it was killed; a workspace that is not there is made by submit and explained by the others.
+# `sweep extend` only adds, and the added runs persist; `sweep rm` removes what it prints, keeps runs of other sweeps,
+# and can be repeated after being killed; submit creates a missing workspace, other commands report it.
 set -u
 . "$(dirname "$0")/tap.sh"
 root=$tap_dir/root; mkdir "$root"

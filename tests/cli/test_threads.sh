@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Two threads that have one processor between them: the trainer takes one, says so, and the results are those of any other
-# number of threads. TAP.
+# Two threads on one processor: the trainer reduces them to one, reports it, and gives the results of any other number
+# of threads. TAP.
 set -u
 . "$(dirname "$0")/tap.sh"
 . tests/fault/resume.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The trainer's command line: what it prints, what it refuses, with which exit code. TAP.
+# The trainer's command line: output, errors and exit codes. TAP.
 set -u
 . "$(dirname "$0")/tap.sh"
 cd "$tap_dir"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# core/config/config_reads.def says which settings a run does not read: here such a setting is changed, and the run ends with the
-# same weights, worlds and rows, bit for bit. One case a row of the table. TAP.
+# core/config/config_reads.def lists the settings that a run does not read: changing such a setting leaves the weights,
+# worlds and rows unchanged, bit for bit. One case per row of the table. TAP.
 set -u
 steps=1280
 . "$(dirname "$0")/../fault/restart.sh"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What `analyze` says of an experiment does not change by a bit when a database gets what has nothing to do with it: other
-# experiments, some of which share its runs or have copies of them, other tasks, and runs that failed, diverged, were
-# stopped or never began. UNRELATED_WORLDS (2) sets of such runs are drawn at random. TAP.
+# `analyze` gives the same bits for an experiment after unrelated data are added to the database: other experiments,
+# some of which share its runs or have copies of them, other tasks, and runs that failed, diverged, were stopped or
+# never began. UNRELATED_WORLDS (2) random sets of such runs are used. TAP.
 set -u
 . tests/cli/tap.sh
 . tests/cli/runs.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What `analyze` says of small databases in which the right answer is known, and in which another answer would be easy:
-# runs that break down, are stopped or are shared, other tasks beside them, one value that is infinite. TAP.
+# `analyze` on small databases with a known correct answer that is easy to miss: runs that break down, are stopped or
+# are shared, additional tasks, a single infinite value. TAP.
 set -u
 . tests/cli/tap.sh
 . tests/cli/runs.sh

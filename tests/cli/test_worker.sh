@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What environments in Python may give and take, without a trainer: observations, infos, actions, rewards and ends of many
-# kinds, and the messages of those that are none. TAP.
+# Data exchanged with environments in Python, without a trainer: observations, infos, actions, rewards and ends of many
+# kinds, and the messages about invalid ones. TAP.
 set -u
 . tests/cli/tap.sh
 python=$SWEEP_BUILD/python/bin/python

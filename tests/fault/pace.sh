@@ -1,5 +1,5 @@
-# Sourced after cli/tap.sh by tests that need a run to be going on when they kill it, stop it or look at it: a trainer
-# that is held up on demand (pace.c). No test may count on a run being slow enough, or on itself being quick enough.
+# Sourced after cli/tap.sh by tests that need a run in progress when they kill, stop or inspect it: a trainer that is
+# slowed on demand (pace.c). No test may depend on a run being slow enough, or on being quick enough itself.
 #   "$paced" ...   the trainer; SWEEP_TRAINER=$paced for sweep's
 #   slow MS        from now on an iteration takes so many milliseconds more, but for the first of each process
 #   hold           each process does one iteration, then waits for a signal or for `fast`

@@ -1,5 +1,5 @@
 # Sourced by tests that interrupt a trainer (fault/test_trainer_restart.sh, long/test_many_kills.sh): a small run with a
-# checkpoint after each iteration, and whether two of them ended alike. `steps` overrides its budget.
+# checkpoint after each iteration, and a comparison of two results. `steps` overrides its budget.
 . "$(dirname "${BASH_SOURCE[0]}")/../cli/tap.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/pace.sh"
 work=$tap_dir mounted=

@@ -1,5 +1,5 @@
-# Sourced after cli/tap.sh and fault/pace.sh by tests that train $tap_dir/small.ini in folders of $tap_dir, stop it, go on
-# with it, and compare checkpoints.
+# Sourced after cli/tap.sh and fault/pace.sh by tests that train $tap_dir/small.ini in directories of $tap_dir, stop it,
+# resume it, and compare checkpoints.
 # train ROOT OPTIONS...
 train() {
   local root=$tap_dir/$1; shift

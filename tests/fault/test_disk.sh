@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Commands on a disk that fails at each of their changes in turn: it is full from then on, it fails once, or the command is
-# killed. The same command completes the work afterwards, and leaves nothing else behind. TAP.
+# Commands on a disk that fails at each of their changes in turn: it becomes full, fails once, or the command is killed.
+# The same command then completes the work and leaves nothing else behind. TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The local executor: what happens to a sweep when it, or its trainers, are killed, stopped, or started twice.
+# The local executor: effects on a sweep when it or its trainers are killed, stopped or started twice.
 cd "$(dirname "$0")/../.."
 . tests/cli/tap.sh
 export SWEEP_ROOT=$tap_dir/work

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A program's run that is killed, stopped and badly behaved: no row of it is lost or doubled, and its processes end.
+# A program's run that is killed, stopped or misbehaves: no row is lost or duplicated, and its processes end.
 set -u
 cd "$(dirname "$0")/../.."
 . tests/cli/tap.sh

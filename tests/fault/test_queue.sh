@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Requests that reach the local executor at bad moments: while it finishes a sweep, is told to stop, or waits for others;
-# and runs that two sweeps share. None may be lost, done twice, or be in the way of the others. TAP.
+# Requests that reach the local executor at bad moments: while it finishes a sweep, is being stopped or waits for
+# others; and runs that two sweeps share. None is lost, done twice or blocks the others. TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh

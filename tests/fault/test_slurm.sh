@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Faults on a real Slurm, the short ones: whatever dies, every run is finished once and every row is there. The slow
-# ones (node failure, preemption, time limits, many kills) are in tests/long/test_slurm_faults.sh.
+# Short faults on a real Slurm: whatever is killed, every run finishes once and every row is stored.
+# tests/long/test_slurm_faults.sh has the slow ones (node failure, preemption, time limits, many kills).
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/slurm/cluster.sh

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Memory that runs out by the kernel's own count: Slurm gives each job a control group with slurm.mem as its limit, and the kernel kills the
-# trainer there. sweep task, in the same group, lives on and says what happened; nothing is tried again before it is given more.
+# Out of memory by the kernel's accounting: Slurm gives each job a control group with the limit slurm.mem, where the
+# kernel kills the trainer. sweep task, in the same group, survives and reports it; nothing is retried before it is
+# given more.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/slurm/cluster.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Faults of a machine under a real Slurm: one rank of several killed, clocks an hour off, memory that runs out by Slurm's own
-# accounting and by the kernel. After each: runs lost = 0, rows lost = 0, or the reason is said and nothing is tried again.
+# Faults of a machine with a real Slurm: one of several ranks killed, clocks an hour off, out of memory by Slurm's
+# accounting and by the kernel. After each: no runs and no rows lost, or the reason is reported and nothing is retried.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/slurm/cluster.sh

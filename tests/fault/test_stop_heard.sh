@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A stop is heard wherever environments step, also while a step does not come back; what was interrupted is done again by
-# the resumed run, with the numbers of an undisturbed one. TAP.
+# A stop is handled wherever environments step, also during a step that does not return; the resumed run repeats the
+# interrupted work, with the values of an uninterrupted one. TAP.
 set -u
 . tests/cli/tap.sh
 . tests/cli/small.sh

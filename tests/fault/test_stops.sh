@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A trainer that is told to stop, at any moment from its first on, says so with exit code 75 and loses nothing: small
-# networks and the default one. Many more, under MPI and Slurm too: tests/long/test_stops.sh. TAP.
+# A trainer that is stopped at any moment from its start exits with code 75 and loses nothing: small networks and the
+# default one. tests/long/test_stops.sh has many more, including MPI and Slurm. TAP.
 set -u
 steps=128000
 . "$(dirname "$0")/restart.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A trainer that is killed, stopped, robbed of a checkpoint or of its disk ends with the same bytes as an undisturbed one.
-# Killed at random moments, but no result depends on when. TAP.
+# A trainer that is killed, stopped, or deprived of a checkpoint or its disk ends with the same bytes as an
+# uninterrupted one. The moments are random, but no result depends on them.
 set -u
 . "$(dirname "$0")/restart.sh"
 train "$work/reference"; rc=$?

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every fuzz target takes every input of its corpus once, in the ordinary build. TAP.
+# Runs every fuzz target once on every input of its corpus, in the ordinary build. TAP.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 for source in tests/fuzz/fuzz_*.c; do

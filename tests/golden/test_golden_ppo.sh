@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# golden_ppo over the PyTorch tensors: one TAP line a file, then its behaviour on damaged files and wrong use.
+# golden_ppo on the PyTorch tensors: one TAP line per file, then damaged files and wrong usage.
 set -u
 . tests/cli/tap.sh
 program=${SWEEP_BUILD:-build}/tests/golden_ppo

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Parity with the reference simulator: golden_sim over all golden data, one TAP line a case; and golden_sim itself must
-# notice a changed number, a damaged file and wrong use.
+# Parity with the reference simulator: golden_sim on all golden data, one TAP line per case. golden_sim must also detect
+# a changed value, a damaged file and wrong usage.
 set -u
 cd "$(dirname "$0")/../.."
 golden=$SWEEP_BUILD/tests/golden_sim data=../shared/data/golden

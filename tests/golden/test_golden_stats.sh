@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# golden_stats over rliable's, scipy's and numpy's numbers: a TAP line a case, then its behaviour on damage and misuse.
+# golden_stats on values of rliable, scipy and numpy: one TAP line per case, then damaged files and wrong usage.
 set -u
 . tests/cli/tap.sh
 program=${SWEEP_BUILD:-build}/tests/golden_stats

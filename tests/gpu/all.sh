@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Everything that only a GPU can show, what matters most first: the tests that have a part for GPUs, trainings, figures,
-# counters, compute-sanitizer on small sizes; one report with all of it, which is on disk after each part, whatever happens
-# to the next. Exits 1 where a part failed, 77 where there is no GPU.
+# All checks that need a GPU, in order of importance: tests with a part for GPUs, trainings, timings, counters, and
+# compute-sanitizer on small sizes. Writes one report, which is saved after each part. Exit code 1: a part failed; 77:
+# no GPU.
 # Usage: tests/gpu/all.sh [correctness|figures|counters] [REPORT]     (default: all three; build/gpu_report.txt)
 #   Each of the three fits ten minutes; all together need thirty (GPU_SECONDS=1700).
 #   GPU_SECONDS=570  of all parts; those that it leaves no time for are listed as not run

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tests/gpu/all.sh itself, with stand-ins for nvidia-smi and for the programs, since it has to work at its first try on a GPU
-# machine: its order, what it does with failures, and that the report outlives whoever ends it. TAP.
+# tests/gpu/all.sh with stand-ins for nvidia-smi and for the programs, because it must work at its first use on a GPU
+# machine: order, failures, and a report that survives termination of the script. TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh

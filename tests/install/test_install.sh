@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What `make install` puts into an empty place, and whether it works from there, without the tree it was built in: sites,
-# experiments, manual pages, completions, docs; then `make uninstall`, which leaves what is not ours. TAP.
+# `make install` into an empty prefix works without the source tree: sites, experiments, manual pages, completions,
+# docs; then `make uninstall`, which keeps foreign files. TAP.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 tree=$PWD stage=$tap_dir/stage prefix=/opt/sweep here=$tap_dir/stage/opt/sweep

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# libsim as others get it: installed into a folder of its own, the example built against nothing but what lies there, by
-# every compiler and in every language that the header promises, with the shared library and the archive; the worlds must
-# come to the pinned hash. TAP.
+# libsim as users get it: installed into a separate prefix, with the example built against that prefix only, by every
+# compiler and language that the header supports, with the shared library and the archive; the worlds must have the
+# pinned hash. TAP.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 hash='world hash 0xe00d01346ede64ad'

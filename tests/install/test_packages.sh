@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `make dist`: the same bytes from every clone, and a tarball that knows its commit. The version stands in one place. The
-# recipes for Spack and Apptainer say what the makefiles say; Apptainer's is built where apptainer is. TAP.
+# `make dist`: identical bytes from every clone, and a tarball with its commit. The version is defined in one place. The
+# recipes for Spack and Apptainer agree with the makefiles; Apptainer's is built if apptainer is installed. TAP.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 top=$PWD version=$(sed -n 's/^VERSION := //p' Makefile)

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# The claims' tests on databases in which nothing has an effect: a claim comes out as supported, and as contradicted, in
-# at most 5 % of them, whatever its data are like and for 3, 5 and 10 seeds. Also prints how often an effect of one and of
-# two standard deviations of a seed is found (power). CLAIMS_WORLDS databases a claim (200); CLAIMS="com_low ...": only
-# these. TAP.
+# Error rates of claims on databases without any effect: at most 5 % are supported and at most 5 % contradicted, for all
+# kinds of data and for 3, 5 and 10 seeds. Also prints the power: how often an effect of one and of two standard
+# deviations of a seed is found. CLAIMS_WORLDS: databases per claim (200); CLAIMS="com_low ...": only these. TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 worlds=${CLAIMS_WORLDS:-200}

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# `make deb`: the Debian package has what `make install` installs, depends on what its programs load, passes lintian, and
-# its programs run from where it is unpacked. tests/tools/try_deb.sh does the same in a bare Debian. TAP.
+# `make deb`: the Debian package contains the files of `make install`, depends on the libraries that its programs load,
+# passes lintian, and its programs run from where it is unpacked. tests/tools/try_deb.sh does the same in a bare Debian.
+# TAP.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 without=

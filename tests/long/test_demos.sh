@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every experiment's demo profile starts, trains and evaluates, for one iteration a run and one seed. TAP.
+# Every experiment's demo profile starts, trains and evaluates, for one iteration per run and one seed. TAP.
 set -u
 . "$(dirname "$0")/../cli/tap.sh"
 cd "$(dirname "$0")/../.." || exit 1

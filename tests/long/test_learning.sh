@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Part of `make check-long`: each learner trains on easy locomotion levels to a solve rate far above where it began, and
-# PPO runs on HalfCheetah with CleanRL's settings (docs/validation.md has the figures). TAP; about seven minutes.
+# Part of `make check-long`: each learner reaches a solve rate far above the initial one on easy locomotion levels, and
+# PPO runs on HalfCheetah with CleanRL's settings (results: docs/validation.md). TAP; about seven minutes.
 set -u
 . tests/cli/tap.sh
 export PATH="$PWD/${SWEEP_BUILD:-build}/bin:$PATH"

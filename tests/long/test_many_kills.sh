@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# 200 times killed at a random moment and resumed, a run ends with the bytes of one that was left alone: weights, worlds, and
-# every row of its logs, none missing, none that two attempts disagree on. TAP; a few minutes.
+# A run that is killed 200 times at random moments and resumed ends with the bytes of an uninterrupted one: weights,
+# worlds, and every row of its logs, none missing and none contradictory between attempts. TAP; a few minutes.
 set -u
 steps=2560000
 . "$(dirname "$0")/../fault/restart.sh"

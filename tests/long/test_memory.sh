@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Part of `make check-long`: in a T-maze, where the sign at the start says where to turn at the end, policies with memory
-# learn to turn the right way, by each learner that can have one. Without memory every second turn is right. TAP; about
-# five minutes.
+# Part of `make check-long`: in a T-maze, where the sign at the start shows the turn at the end, recurrent policies
+# learn the right turn, with each learner that supports them. Without memory every second turn is right. TAP; about five
+# minutes.
 set -u
 . tests/cli/tap.sh
 export PATH="$PWD/${SWEEP_BUILD:-build}/bin:$PATH"

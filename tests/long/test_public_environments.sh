@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Environments of some thirty packages of PyPI train, or are refused by a message (tests/tools/public_envs.sh). TAP.
+# Environments of about thirty PyPI packages train or are rejected with a message (tests/tools/public_envs.sh). TAP.
 set -u
 . tests/cli/tap.sh
 mkdir "$tap_dir/public"

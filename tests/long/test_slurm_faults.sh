@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The slow faults of a cluster (minutes): time limits in a row, a node that dies, preemption, a hold, nodes that are gone, munge
-# failing, a full disk, many readers. After each: runs lost = 0, rows lost = 0.
+# Slow faults of a cluster (minutes): successive time limits, a node failure, preemption, a hold, missing nodes, failing
+# munge, a full disk, many readers. After each: no runs and no rows lost.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/slurm/cluster.sh

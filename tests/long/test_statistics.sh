@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# How often verdicts of claims are wrong and intervals miss the truth, in simulated seeds: 3, 5 and 10 of them, alike or
-# not in spread and number, at ceilings with rare failures, correlated, on 1 to 8 tasks. Prints the tables of
-# docs/results.md. Some ten minutes of one core; STATISTICS_WORLDS (1000) is their number for permutations and
-# bootstraps, ten times as many are simulated of the others. TAP.
+# Error rates of claims' verdicts and coverage of intervals on simulated seeds: 3, 5 and 10 seeds, with equal or
+# different spread and number, at ceilings with rare failures, correlated, on 1 to 8 tasks. Prints the tables of
+# docs/results.md. About ten minutes of one core; STATISTICS_WORLDS (1000): data sets for permutations and bootstraps,
+# ten times as many for the others. TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 worlds=${STATISTICS_WORLDS:-1000} results=$(mktemp -d) bad=0

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# 200 stops at random moments, from a trainer's first on: exit code 75 each time, then the rows and checkpoint of an
-# undisturbed run, bit for bit. Small and default networks, an encoder, ranks under mpirun. Slurm's own stops:
-# test_stops_slurm.sh. TAP; some ten minutes.
+# 200 stops at random moments, from a trainer's start: exit code 75 each time, then the rows and checkpoint of an
+# uninterrupted run, bit for bit. Small and default networks, an encoder, ranks under mpirun. Stops by Slurm:
+# test_stops_slurm.sh. TAP; about ten minutes.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 steps=1280000

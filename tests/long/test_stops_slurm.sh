@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Stops that come from Slurm, many in a row at random moments: the signal before the time limit (scancel --signal) and
-# requeues; runs of one process and of two ranks under srun. No run fails, and each ends with the bits of one that nobody
-# disturbed. Time limits in a row: test_slurm_faults.sh. TAP; some fifteen minutes.
+# Stops by Slurm, many in succession at random moments: the signal before the time limit (scancel --signal) and
+# requeues; runs of one process and of two ranks under srun. No run fails, and each ends with the bits of an
+# uninterrupted one. Successive time limits: test_slurm_faults.sh. TAP; about fifteen minutes.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/slurm/cluster.sh

@@ -1,6 +1,6 @@
-# Sourced by tests of several ranks, after cli/tap.sh and fault/pace.sh: runs of 1 to 4 processes in roots of their own.
-# More ranks than processors, and ranks that are bound to none of them, since a container may have any part of a machine;
-# those that wait let others work. Both names of each setting: Open MPI 4's and 5's.
+# Sourced by tests of several ranks, after cli/tap.sh and fault/pace.sh: runs of 1 to 4 processes in separate roots.
+# Ranks may outnumber processors and are not bound, because a container may have any part of a machine; waiting ranks
+# yield. Sets both names of each setting: Open MPI 4's and 5's.
 export OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 export OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_hwloc_default_binding_policy=none

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Ranks with devices, each an emulated one of its own, updates queued: they learn what ranks on CPUs and what one device learn, to summation
-# order, and with comm.deterministic bit for bit; a rank that dies takes the others along; and a machine with fewer GPUs than
-# ranks says so. TAP.
+# Ranks with one emulated device each, with queued updates: they learn the same as ranks on CPUs and as one device, up
+# to the order of sums, and bit for bit with comm.deterministic; a rank that dies ends the others; too few GPUs for the
+# ranks are an error. TAP.
 set -u
 . "$(dirname "$0")/../cli/tap.sh"
 . "$(dirname "$0")/../fault/pace.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs of several ranks on this machine: they learn what one process learns, to summation order or bit for bit; they end
-# together, whatever ends them; and a checkpoint does not know how many ranks wrote it. TAP.
+# Runs of several ranks on this machine: they learn the same as one process, up to the order of sums or bit for bit;
+# they all end when one does; and a checkpoint does not depend on the number of ranks. TAP.
 set -u
 . "$(dirname "$0")/../cli/tap.sh"
 . "$(dirname "$0")/../fault/pace.sh"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What a real slurmrestd answers, in the form that tests/unit/test_rest.c reads (tests/unit/slurmrestd/*.json): one object with an answer
-# for each question, of a cluster of one node with an array that waits, runs, failed and was cancelled. Needs root, Slurm and curl.
+# Records the responses of a real slurmrestd in the form that tests/unit/test_rest.c reads
+# (tests/unit/slurmrestd/*.json): one object with a response per request, from a cluster of one node with an array whose
+# tasks wait, run, failed and were cancelled. Needs root, Slurm and curl.
 #   SLURM_PREFIX=/opt/slurm-26.05 SLURM_REST_VERSION=45 tests/slurm/record_rest.sh >tests/unit/slurmrestd/v0.0.45.json
 set -u
 cd "$(dirname "$0")/../.." || exit 1

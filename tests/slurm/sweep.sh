@@ -1,6 +1,7 @@
-# Sourced by tests that submit sweeps to the test cluster (after cli/tap.sh and slurm/cluster.sh): a workspace, experiments
-# whose length is told, and counts of runs and rows. Each test ends with `counts`: nothing lost, nothing twice. The trainer is one
-# that `hold`, `slow` and `fast` hold up (fault/pace.sh): whatever a test does to a run, the run is there.
+# Sourced by tests that submit sweeps to the test cluster (after cli/tap.sh and slurm/cluster.sh): a workspace,
+# experiments of a given length, and counts of runs and rows. Each test ends with `counts`: nothing lost, nothing done
+# twice. The trainer can be paused by `hold`, `slow` and `fast` (fault/pace.sh), so a run is always in progress when a
+# test acts on it.
 . tests/fault/pace.sh
 export SWEEP_ROOT=$tap_dir/work SWEEP_TRAINER=$paced
 mkdir -p "$SWEEP_ROOT"

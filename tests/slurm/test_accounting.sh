@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A cluster with an accounting database (slurmdbd and a MariaDB that this test starts): an account's limits in plan and submit, and what
-# only the database still knows of jobs that slurmctld has forgotten.
+# A cluster with an accounting database (slurmdbd and a MariaDB that this test starts): an account's limits in plan and
+# submit, and jobs that slurmctld has forgotten and only the database knows.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/slurm/cluster.sh

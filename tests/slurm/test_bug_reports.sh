@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Situations on clusters taken from public bug reports of comparable tools, tried on a real Slurm; each check begins with
-# the id of its report. Those that need no cluster stand in tests/cli/test_bug_reports.sh. TAP.
+# Situations on clusters from public bug reports of comparable tools, on a real Slurm; each check begins with the id of
+# its report. tests/cli/test_bug_reports.sh has those that need no cluster. TAP.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 chmod 755 "$tap_dir"

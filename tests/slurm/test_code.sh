@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs of somebody's library on a real Slurm: found on the node beside the experiment file, refused there when this user does not
-# trust it any more, and never gone on from a checkpoint of other code in silence. TAP.
+# Runs with a user's library on a real Slurm: the node finds it next to the experiment file, rejects it if the user no
+# longer trusts it, and never silently resumes a checkpoint of other code. TAP.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/slurm/cluster.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A trainer that a library ends by a system call, with exit code 0 and in the midst of its run, on a real Slurm: the run has
-# failed, and says why.
+# A trainer that a library ends early by a system call with exit code 0, on a real Slurm: the run has failed, with the
+# reason.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/slurm/cluster.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs that begin from other runs' checkpoints (init.from), on a real Slurm: each waits for its own parent alone; what becomes of
-# it when the parent fails, and how it is revived. And the preview: to the byte what Slurm then keeps.
+# Runs that begin from other runs' checkpoints (init.from), on a real Slurm: each waits for its own parent only; effects
+# of a failed parent, and the retry. And the preview, which equals what Slurm stores, to the byte.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/slurm/cluster.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs of a program on a real Slurm: arrays, a task that is requeued, [stop] by the program's metric.
+# Runs of a program on a real Slurm: arrays, a requeued task, [stop] by the program's metric.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/slurm/cluster.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What comes after a sweep's runs, on a real Slurm: the webhook that its last task calls, with nobody logged in, and sweep report.
+# After a sweep's runs on a real Slurm: the webhook called by its last task, with no user logged in, and sweep report.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/slurm/cluster.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Blocks with resources of their own (slurm.* in a [grid]) on a real Slurm: an array for each set, as plan --script shows it; runs
-# that begin from another set's runs; retry and submit again.
+# Blocks with their own resources (slurm.* in a [grid]) on a real Slurm: one array per set of resources, as in plan
+# --script; runs that begin from runs of another set; retry and repeated submission.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/slurm/cluster.sh

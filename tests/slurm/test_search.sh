@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# [search NAME] on a real Slurm: a wave is an array; who ends it proposes the next and submits it, once; a run that fails
-# does not hold it up; sweep submit goes on where nobody could.
+# [search NAME] on a real Slurm: a wave is an array; its last task proposes the next and submits it, once; a failed run
+# does not block it; sweep submit continues if no task could.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/slurm/cluster.sh

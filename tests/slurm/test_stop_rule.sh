@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# [stop] on a real Slurm: tasks decide, stop their own runs and submit what was promoted; nothing is lost or twice, and
-# sweep retry takes up what was stopped.
+# [stop] on a real Slurm: tasks decide, stop their own runs and submit promoted ones; nothing is lost or done twice, and
+# sweep retry resumes stopped runs.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/slurm/cluster.sh

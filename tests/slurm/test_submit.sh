@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# sweep submit, status, cancel, hold, release, retry, extend on a real Slurm: what is handed over, exactly once, and what is
-# said about it. Runs last a second; those that must stay in the queue are submitted held.
+# sweep submit, status, cancel, hold, release, retry and extend on a real Slurm: jobs are submitted exactly once, and
+# the output is right. Runs last a second; those that must stay in the queue are submitted held.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/slurm/cluster.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# slurm/cluster.h's table against a real Slurm: what the commands and slurmrestd do and say while it is well,
-# down, frozen, without munge. The same tests for both ways.
+# The function table of slurm/cluster.h on a real Slurm: results and messages of the commands and of slurmrestd while
+# the controller works, is down, is frozen, or lacks munge. The same tests for both.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/slurm/cluster.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Two people and one workspace that their group shares: who submits first wins, the other is told, and what one of them may not do is said
-# with what to change. Real users (of the system, without a shell); needs root to become them.
+# Two users and a workspace that their group shares: the first to submit wins, the other is informed, and missing
+# permissions are reported with the remedy. Real users (system accounts without a shell); needs root to switch to them.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 # This folder may be one that others cannot enter (/root): they get programs of their own.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The main job on this machine: plan, run and draw the demo profile of fig8_ddr. Usage: tests/tools/demo.sh BUILD [ROOT]
+# Main workflow on this machine: plan, run and draw the demo profile of fig8_ddr. Usage: tests/tools/demo.sh BUILD
+# [ROOT]
 set -eu
 cd "$(dirname "$0")/../.."
 build=$(cd "${1:-build}" && pwd) root=${2:-demo}

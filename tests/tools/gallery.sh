@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The pictures of docs/gallery.md that are not the study's (study.sh), from a workspace in which the demo profiles have run.
+# Images of docs/gallery.md that are not from the study (study.sh), from a workspace in which the demo profiles have
+# run.
 # Usage: tests/tools/gallery.sh BUILD ROOT
 set -eu
 cd "$(dirname "$0")/../.."

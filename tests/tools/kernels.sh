@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What each GPU kernel takes, as the compiler says: a Markdown table of registers, stack and spills.
+# Prints the resources of each GPU kernel, as the compiler reports them: a Markdown table of registers, stack and
+# spills.
 # Usage: tests/tools/kernels.sh [ARCHITECTURE]   (make kernels; needs nvcc but no GPU)
 set -u
 cd "$(dirname "$0")/../.." || exit 1

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Counts, per folder, the wordings that the tree is getting rid of, as "folder<TAB>markers<TAB>nameless<TAB>questions":
+# Counts, per folder, wordings that the tree avoids, as "folder<TAB>markers<TAB>nameless<TAB>questions":
 #   markers    lines with words of the old dialect, in code, tables and pages
 #   nameless   comments that begin with "Of", "What", "How", ... in place of a noun or a verb
 #   questions  comments that begin with a question

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Fetches Procgen (library and pictures) into a folder, as its wheel of PyPI lays it out. No Python is needed later.
+# Fetches Procgen (library and images) into a directory, with the layout of its wheel on PyPI. No Python is needed
+# later.
 set -eu
 folder=${1:?usage: procgen.sh FOLDER}
 version=0.10.7

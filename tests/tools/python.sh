@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes a virtual environment with the Python packages that environments and their tests use, and those that read what we
-# export. The latter are not needed: tests are skipped where they cannot be had.
+# Creates a virtual environment with the Python packages that environments and their tests use, and those that read
+# exported files. The latter are optional: tests are skipped without them.
 set -eu
 folder=${1:?usage: python.sh FOLDER}
 packages=(gymnasium==1.4.0 numpy ale-py==0.12.1 mypy==2.4.1)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The simulator's pinned hash from other compilers and optimisation levels: the archive of sim/ is built apart, and
+# The simulator's pinned hash from other compilers and optimization levels: builds the archive of sim/ separately, and
 # tests/unit/test_batch_bits.c with it. TEST_COMPILERS=all (tests/long/test_compilers.sh): one more. TAP.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh

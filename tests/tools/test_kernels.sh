@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What the compiler made of the GPU's kernels keeps what the emulator cannot see: no float32 operation is contracted,
-# approximate or flushed to zero, so the bits can be the CPU's; and none takes more registers than its threads can have. TAP.
+# The compiled GPU kernels have properties that the emulator cannot check: no float32 operation is contracted,
+# approximate or flushed to zero, so that the bits can equal the CPU's; and none needs more registers than its threads
+# can have. TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The tree keeps its own rules: who may include whom, headers that compile alone, file sizes, pages that say what
-# their tables say. TAP.
+# Rules of the source tree: includes between folders, headers that compile alone, file sizes, generated pages that agree
+# with their tables. TAP.
 set -u
 cd "$(dirname "$0")/../.."
 if [ -e commit.txt ]; then echo "ok 1 - the tree # SKIP a tarball, which git knows nothing of"; echo "1..1"; exit 0; fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the Debian package in a bare Debian (a container or a chroot of no other use), installs it, takes away everything
-# that it does not depend on, and runs the demo's sweep with a very small budget. Usage, as root: tests/tools/try_deb.sh
+# Builds the Debian package in a bare, disposable Debian (a container or chroot), installs it, removes everything that
+# it does not depend on, and runs the demo's sweep with a very small budget. Usage, as root: tests/tools/try_deb.sh
 set -eu
 cd "$(dirname "$0")/../.."
 if [ "$(id -u)" != 0 ] || command -v gcc >/dev/null; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a user would pick instead, timed on this machine: CSV rows of part "peer". A peer that is not installed is named in
-# a comment with the way to get it; nothing else depends on Python.
+# Alternatives that a user would consider, timed on this machine: CSV rows of part "peer". A missing peer is reported as
+# a comment with the way to install it; nothing else depends on Python.
 #   PEER_JAX=python that has jax2d and kinetix-env    PEER_TORCH=python that has torch    (default: python3)
 #   PEER_MUJOCO=python that has gymnasium and envpool
 #   PEER_CLEANRL=the folder of CleanRL's scripts (or one of them), PEER_CLEANRL_PYTHON=python that has what they import

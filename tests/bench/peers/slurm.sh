@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What else hands 1000 jobs to the cluster that SLURM_CONF names, held, so that only the submission is timed; each takes its jobs out of
-# the queue again. CSV rows of part "peer". PEER_SUBMITIT=python that has submitit (default: python3).
+# Other tools that submit 1000 held jobs to the cluster of SLURM_CONF, so that only the submission is timed; each
+# removes its jobs from the queue. CSV rows of part "peer". PEER_SUBMITIT=python that has submitit (default: python3).
 set -u
 cd "$(dirname "$0")"
 python=${PEER_SUBMITIT:-python3} folder=$(mktemp -d "${TMPDIR:-/tmp}/peer-slurm.XXXXXX")
