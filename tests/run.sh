@@ -20,12 +20,12 @@ cd "$(dirname "$0")/.." || exit 1
 export PATH="$build/bin:$PATH" SWEEP_BUILD=$build CMOCKA_MESSAGE_OUTPUT=TAP NO_COLOR=1
 unset SWEEP_ROOT MAKEFLAGS MAKELEVEL
 export SLURM_CONF=/nonexistent/slurm.conf # no test meets a Slurm that the machine may have; tests/slurm starts its own
-export SWEEP_SITE=none # not what the person at this machine has in ~/.config
+export SWEEP_SITE=none # not the user's own ~/.config
 export OMP_WAIT_POLICY=passive # the machine may be busy with other things
 export LC_ALL=C.UTF-8 # one order of sorting
 export COLUMNS=100 # lines of one length
 umask 022 # some folders are entered by others
-tmp=${TMPDIR:-/tmp}; [ ${#tmp} -le 40 ] || export TMPDIR=/tmp # sockets lie there, whose paths are short
+tmp=${TMPDIR:-/tmp}; [ ${#tmp} -le 40 ] || export TMPDIR=/tmp # sockets are there, whose paths must be short
 
 work=$(mktemp -d)
 mkfifo "$work/ended"
@@ -55,7 +55,7 @@ start() { # kind name: in the background
   ) &
 }
 
-report() { # name code seconds cpu: a test's line, and what failed or was skipped
+report() { # name code seconds cpu: prints a test's line, with failed and skipped checks
   local name=$1 code=$2 seconds=$3 cpu=$4 log=$work/${1//\//@}.log p f s
   count() { grep -cE "$1" "$log" || true; }
   s=$(count '^ok [0-9]+ .*# (SKIP|skip)'); p=$(( $(count '^ok [0-9]+') - s )); f=$(count '^not ok')
@@ -77,7 +77,7 @@ wanted() { # name
   [ ${#only[@]} -eq 0 ]
 }
 
-# What takes longest first, programs of a second last, so that both ends of the queue keep all processors busy.
+# Longest first, then programs of a second, so that all processors stay busy until the end.
 longest=$(ls tests/{tools,mpi,fault,runtime,ptx}/test_*.sh tests/cli/test_{bridge,figures,hosted,atari,procgen}.sh \
   tests/unit/test_{batch_bits,device_rollout,device_training,compact,store_fault,device_update}.c)
 for path in $longest $(ls tests/*/test_*.sh tests/unit/test_*.c | grep -vxF "$longest"); do

@@ -30,7 +30,7 @@ echo "part,case,metric,value,unit,threads,machine,commit"
 for part in $parts; do
   for program in ${programs[$part]}; do
     if [ "$program" = large ]; then
-      [ -n "$only" ] || continue # minutes, and 5 GB of disk: only when asked for
+      [ -n "$only" ] || continue # minutes, and 5 GB of disk: only on request
       "$build/tests/bench/bench_large" make "$large/results.db" 2000 5000
       "$build/tests/bench/bench_large" time "$large/results.db" "$build/bin/analyze" | tee -a "$rows"
       if [ -n "${PEER_STATS:-}" ]; then "$build/tests/bench/bench_large" plain "$large/results.db" "$large/plain.db"; fi
@@ -47,7 +47,7 @@ for part in $parts; do
     fi
     if [ -x "$build/tests/bench/bench_$program" ]; then "$build/tests/bench/bench_$program" | tee -a "$rows"; fi
   done
-  if [ "$part" = search ]; then tests/bench/search.sh "$build" | tee -a "$rows"; fi # trains for minutes: only when asked for
+  if [ "$part" = search ]; then tests/bench/search.sh "$build" | tee -a "$rows"; fi # trains for minutes: only on request
   if [ "$part" = slurm ]; then tests/bench/slurm.sh "$build" | tee -a "$rows"; fi
   if [ "$part" = trainer ]; then tests/bench/ranks.sh "$build" | tee -a "$rows"; fi
 done

@@ -60,7 +60,7 @@ best() { # SWEEP: the setting of its best finished run
     if grep -qx status=finished "$SWEEP_ROOT/runs/${run:0:2}/$run/state"; then echo "$value $run"; fi
   done | sort -rg | head -1 | { read -r value run; setting_of "$run"; }
 }
-transitions() { # SWEEP: of all its runs, also those that were stopped
+transitions() { # SWEEP: transitions of all its runs, including stopped ones
   analyze sql "$SWEEP_ROOT/results.db" --csv \
     "SELECT sum(r.transitions) FROM run AS r JOIN sweep_run AS s ON s.run_id = r.id WHERE s.sweep = '$1'" | tail -1
 }

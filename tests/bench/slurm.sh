@@ -82,7 +82,7 @@ turn() { # plain|swept number: its rows, and a line "kind pair wall cpu" in turn
 for pair in $(seq "$pairs"); do
   if [ $((pair % 2)) = 1 ]; then turn plain "$pair"; turn swept "$pair"; else turn swept "$pair"; turn plain "$pair"; fi
 done
-over() { # column: median, least and largest of what sweep takes more, in percent
+over() { # column: median, minimum and maximum of sweep's overhead in percent
   awk -v column="$1" '{ value[$1, $2] = $column; if ($2 > n) n = $2 }
     END { for (i = 1; i <= n; i++) printf "%.2f\n", 100 * (value["swept", i] / value["plain", i] - 1) }' "$tap_dir/turns" | sort -n |
     awk '{ x[NR] = $1 } END { printf "%.1f %.1f %.1f", NR % 2 ? x[(NR + 1) / 2] : (x[NR / 2] + x[NR / 2 + 1]) / 2, x[1], x[NR] }'

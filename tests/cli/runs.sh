@@ -1,6 +1,6 @@
 # Sourced by tests that create small databases: submits experiments, and gives their runs scores that follow a known
 # model.
-analyze_json() { # DATABASE CLAIM FIELDS [OPTIONS...]: fields of what `analyze claims` finds, with spaces between
+analyze_json() { # DATABASE CLAIM FIELDS [OPTIONS...]: fields of the result of `analyze claims`, separated by spaces
   local database=$1 claim=$2 fields=$3 json; shift 3
   json=$(analyze claims "$database" --claim "$claim" --json "$@") || { echo "$json"; return 1; }
   json_fields "$json" '$[0]' "$fields"

@@ -5,10 +5,10 @@ tap_dir=$(mktemp -d "${TMPDIR:-/tmp}/sweep-test.XXXXXX")
 # failed". Each test has its own. Both names of the setting: Open MPI 4's and 5's.
 export OMPI_MCA_orte_tmpdir_base=$tap_dir/.mpi PRTE_MCA_prte_tmpdir_base=$tap_dir/.mpi
 export XDG_CONFIG_HOME=$tap_dir/.config # the user's list of trusted code
-tool() { "$SWEEP_BUILD/tests/cli/cli_tool" "$@"; } # SQLite, CRC-32 and JSON for tests: its opening comment says how
+tool() { "$SWEEP_BUILD/tests/cli/cli_tool" "$@"; } # SQLite, CRC-32 and JSON for tests; see its opening comment
 tap_cleanup() { rm -rf "$tap_dir"; }
 trap tap_cleanup EXIT
-trap 'trap "" TERM INT; exit 143' TERM INT # once: what ends a test may say so twice, and the first is cleaning up
+trap 'trap "" TERM INT; exit 143' TERM INT # only once: a test may be ended by several signals, and the first starts the cleanup
 
 # tap_result NAME CODE [DETAIL]: code 0 is good
 tap_result() {

@@ -26,7 +26,7 @@ tap_run "advise: a bad name" 2 "--name" analyze advise "$db" --name '../x' -o "$
 tap_run "advise: a folder that is not there" 1 "nowhere" analyze advise "$db" -o "$tap_dir/nowhere/x.ini"
 tap_run "advise: no seeds" 2 "positive" analyze advise "$db" --seeds 0
 tap_run "advise --help" 0 "Usage:" analyze advise --help
-# the best runs came of a scaling scheme: their settings are written as they came out, and are not scaled again
+# the best runs used a scaling scheme: their settings are written with the scaled values, and are not scaled again
 cp "$db" "$tap_dir/scaled.db"
 tool sql "$tap_dir/scaled.db" "UPDATE run SET config = json_set(config, '$.scale.scheme', 'more_minibatches', '$.scale.factor', 2) WHERE json_extract(config, '$.algo.name') = 'ppo_ewma'"
 num=$(tool sql "$db" "SELECT DISTINCT 2 * json_extract(config, '$.env.num') FROM run")

@@ -160,7 +160,7 @@ run ddr-vs-solve "$folder/young/results.db"; check "runs that have not begun" re
 run curves "$folder/young/results.db"; check "curves of runs that have not begun" refuses 1 "has an evaluation yet"
 run sql "$folder/young/results.db" --csv "SELECT count(*) AS n FROM run"; check "sql answers on them" [ "$(tail -1 "$out")" = 12 ]
 
-# ---- what is new is imported first; damage is told
+# ---- new rows are imported first; damage is reported
 $make_workspace "$folder/new" 1 20 2>/dev/null
 stats=$(ls "$folder"/new/runs/*/*/stats.1.tsv | head -1)
 sed -i '7s/0/1/' "$stats"

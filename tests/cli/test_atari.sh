@@ -36,7 +36,7 @@ if ! "$SWEEP_PYTHON" -c "import ale_py.vector_env" 2>/dev/null; then
   tap_skip "the games" "no ale-py in build/python: make python"
   tap_done
 fi
-without() { # PACKAGE: what a Python without it says
+without() { # PACKAGE: the message of a Python without it
   mkdir -p "$tap_dir/without"; printf 'import sys; sys.modules["%s"] = None\n' "$1" >"$tap_dir/without/sitecustomize.py"
   PYTHONPATH=$tap_dir/without run
 }

@@ -94,7 +94,7 @@ for file in cut noise other empty newer; do
   tap_check "all commands on a database that is: $file" "$wrong"
 done
 
-# ---- locked by another process: all wait five seconds and say who holds it. At once, since each waits.
+# ---- locked by another process: all wait five seconds and name the holder. Concurrently, since each waits.
 cp "$db" "$tap_dir/locked.db"
 mkfifo "$tap_dir/hold"
 tool lock "$tap_dir/locked.db" 600 <"$tap_dir/hold" >"$tap_dir/said" & holder=$!

@@ -10,7 +10,7 @@ export SWEEP_PYTHON=$SWEEP_BUILD/python/bin/python
 export OPENBLAS_NUM_THREADS=1 # numpy's threads, which nothing here needs, are busy when they begin
 { printf '%s\n' '[env]' 'task = gym/Count-v0' 'num = 6'; small_settings; } >"$tap_dir/small.ini"
 
-# ---- what needs no Python
+# ---- without Python
 tap_run "no Python" 2 "cannot run /nowhere/python, the Python of its worker; set env.python" train none --set env.python=/nowhere/python
 tap_run "G11: and the message names the path" 2 "$tap_dir/no_python cannot be run" env HOME="$tap_dir" trainer --root "$tap_dir/none" \
   --set env.task=gym/Count-v0 --set env.python="~/no_python" --dry-run
@@ -103,7 +103,7 @@ tap_run "a screen without an encoder takes memory for its numbers, not for their
 tap_run "pixels are not rounded" 2 "set train.observation_storage to float32" \
   train none --set env.task=gym/Film-v0 "${nature[@]}" --set train.observation_storage=float16
 
-# ---- what goes wrong
+# ---- errors
 tap_run "an id that is none" 2 "Environment \`CartPol\` doesn't exist" train none --set env.task=gym/CartPol-v1
 fails() { # name pattern task options...
   local name=$1 pattern=$2 task=$3; shift 3
@@ -182,7 +182,7 @@ echo "# changed" >>"$tap_dir/modules/mine.py"
 tap_run "changed, it is asked about again" 2 "pass --trust once" submit
 tap_run "a module that is none" 2 "has no module nowhere, neither installed nor in" train none --set env.task=gym/nowhere:Mine-v0
 
-# ---- a plan asks one Python about all runs of an environment
+# ---- a plan starts one Python for all runs of an environment
 printf '#!/bin/sh\ncase "$1 $7" in *"worker.py check=1") echo check >>"%s" ;; *worker.py*) echo start >>"%s" ;; esac\nexec "%s" "$@"\n' "$tap_dir/starts" "$tap_dir/starts" "$SWEEP_PYTHON" >"$tap_dir/counted"
 chmod +x "$tap_dir/counted"
 { printf '%s\n' '[sweep]' 'name = counted' '[grid g]' 'env.task = gym/Count-v0, gym/CartPole-v1'

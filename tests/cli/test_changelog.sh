@@ -29,7 +29,7 @@ found=$(block sh | sh 2>&1)
 tap_check "log.txt tells which runs are concerned" "$([ "$found" = "$wanted" ] || diff <(echo "$wanted") <(echo "$found"))"
 tap_check "of a workspace without any, nothing is said" "$(rm -r runs/a[ab] runs/in_no_shard; block sh | sh 2>&1)"
 
-# ---- what a trainer of today writes is what is looked for
+# ---- the command finds the format that today's trainer writes
 small=(--quiet --set env.morphologies=car --set env.difficulty=0 --set env.level_count=4 --set env.num=8 --set ppo.num_steps=16
   --set ppo.num_minibatches=2 --set ppo.epochs=1 --set net.width=16 --set net.depth=1 --set train.total_steps=1e9 --set train.device=cpu)
 rm -rf runs

@@ -16,7 +16,7 @@ train() { # KIND SETTINGS...
   timeout 300 trainer --config "$tap_dir/small.ini" --root "$tap_dir/$1" --set env.task="gym/imperfect:$1-v0" --set train.total_steps=128 "${@:2}"
 }
 remarks() { grep -h "check_env" "$tap_dir/$1"/runs/*/*/log.txt; }
-results() { # what was learnt, without times
+results() { # results without times
   awk -F'\t' '/^#/ { next } !c { for (i = 1; i <= NF; i++) if ($i ~ /^kl(\[|$)/) c = i; next } { print $c }' "$tap_dir/$1"/runs/*/*/stats.*.tsv
 }
 
@@ -35,7 +35,7 @@ tap_check "has eight lines of 300 characters" "$(remarks Talks | awk 'length > 4
 tap_check "without controls" "$(remarks Talks | LC_ALL=C grep -naP '\x1b|\x07|\xe2\x80\xae' | cat -v)"
 tap_run "one that raises an error" 0 "does not pass Gymnasium's check_env: RuntimeError: no licence" train Raises
 
-# ---- the checker comes to grief
+# ---- the checker itself fails
 tap_run "one that hangs" 0 "Gymnasium's check_env returned no result: its worker did not reply within 15 s" train Hangs --set env.timeout=15
 tap_run "one that ends its process" 0 "exited with code 3; its last output: out of credit" train Exits
 tap_run "one that crashes" 0 "check_env returned no result: its worker, run by $SWEEP_PYTHON, was killed by signal 11" train Crashes
@@ -71,7 +71,7 @@ sweep plan "$tap_dir/hangs.ini" --root "$tap_dir" --trust >"$tap_dir/plan" 2>&1
 tap_result "one that hangs there does not hold the plan up" "$(grep -q "would start all 3" "$tap_dir/plan" && grep -q "did not reply within 15 s" "$tap_dir/plan"
   echo $?)" "$(cat "$tap_dir/plan")"
 
-# ---- which Python, and what it said
+# ---- the Python used, and its message
 printf '#!/bin/sh\ncase $1 in *worker.py) echo "first line" >&2; printf "\\033[31mno licence server\\n\\n" >&2; exit 3 ;; esac\nexec "%s" "$@"\n' \
   "$SWEEP_PYTHON" >"$tap_dir/broken"
 chmod +x "$tap_dir/broken"

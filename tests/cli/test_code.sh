@@ -202,7 +202,7 @@ tap_run "or it starts over" 0 "" one "$tap_dir/over" --resume --if-changed resta
 tap_check "with one code" "$(grep -Eq '^code=[0-9a-f]{32}$' "$tap_dir"/over/runs/*/*/state || grep code "$tap_dir"/over/runs/*/*/state)"
 root=$tap_dir/workspace
 
-# ---- what comes in a bundle
+# ---- code from a bundle
 sweep bundle walk --root "$root" -o "$tap_dir/walk.tar.zst" >/dev/null 2>&1
 plant() { # NAME FILE: a bundle with one more member, listed and hashed as the others are
   rm -rf "$tap_dir/mix" "$tap_dir/out"; mkdir "$tap_dir/mix"; zstd -dqc "$tap_dir/walk.tar.zst" | tar x -C "$tap_dir/mix"

@@ -51,7 +51,7 @@ sapg --set algo.name=sapg --set env.normalize_observations=rl_games --set net.sh
 each --set algo.name=ppo --set env.normalize_observations=cleanrl_each --set env.normalize_rewards=cleanrl_each --set eval.actions=mean
 LEARNERS
 
-# ---- what is known of a finished run
+# ---- information on a finished run
 for k in 1 2 3 4; do
   tap_run "policy $k plays through its own statistics" 0 "return" trainer play --checkpoint "$(run_of whole$k)" \
     --root "$tap_dir/whole$k" --steps 3 -o "$tap_dir/a.svg"
@@ -72,7 +72,7 @@ sections=$(trainer checkpoint "$(ls "$tap_dir"/whole4/runs/*/*/ckpt/*.ckpt | hea
 tap_check "checkpoints have a record of each world" "$(grep -q 'moments of each world' <<<"$sections" &&
   grep -q 'reward moments of each' <<<"$sections" || echo "$sections")"
 
-# ---- what cannot be
+# ---- invalid settings
 tap_run "time limits that the environment does not tell" 2 "kinetix environments lack; set env.truncation to terminate" \
   trainer --dry-run --set env.truncation=bootstrap
 tap_run "sapg with classes" 2 "set env.actions = continuous" trainer --dry-run --set algo.name=sapg --set env.num=12

@@ -68,7 +68,7 @@ for algorithm in ppo ppo_ewma; do
   stopped_and_resumed "stopped$algorithm" "${short[@]}" --set algo.name=$algorithm
   tap_result "$algorithm is stopped and resumed" $?
   same_bytes "and comes to the same checkpoint" "whole$algorithm" "stopped$algorithm"
-  # Sums on a device differ in their last digits; what they move goes its way from there.
+  # Sums on a device differ in their last digits; from there on the trainings diverge.
   CORE_DEVICE=emulated train "device$algorithm" "${short[@]}" --set algo.name=$algorithm --set train.device=cuda \
     --set train.total_steps=3072
   paste <(values "whole$algorithm" com | head -3) <(values "device$algorithm" com) <(values "whole$algorithm" epsilon | head -3) \

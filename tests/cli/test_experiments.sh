@@ -16,7 +16,7 @@ for file in $files; do
     # Ten games are ten starts of Python: two of them are enough, in the laptop's profile.
     [ -z "$profile" ] && grep -q '^env.task = atari/Amidar' "$file" && plan+=(--no-check)
     "${plan[@]}" >"$tap_dir/out" 2>&1 && continue
-    # Kinetix' own levels are not in this tree; the demo does without them, and without what is not on every machine.
+    # Kinetix' own levels are not in this tree; the demo runs without them and without optional packages.
     absent='make mujoco'; [ "$profile" = demo ] || absent+='|levels: .*kinetix/.*No such file|make procgen|has no package'
     others=$(grep -vE "$absent|^sweep: these runs would end|^and [0-9]+ more kinds" "$tap_dir/out")
     [ -z "$others" ] && "${plan[@]}" --no-check >"$tap_dir/out" 2>&1 && continue
@@ -28,7 +28,7 @@ for file in $files; do
   [ -z "$problems" ]; tap_result "$file: paper, laptop and demo" $? "$problems"
 done
 
-# ---- each asks for what it needs: GPUs of 24 GB hold the largest, and none idles
+# ---- each requests the GPUs it needs: those of 24 GB hold the largest, and none idles
 for file in $files; do
   grep -q '^env.task = atari/Amidar' "$file" && continue # ten starts of Python
   sed -E '/^(eval.levels|level_folder) /d' "$file" >"$tap_dir/needs.ini" # Kinetix' levels are not in this tree

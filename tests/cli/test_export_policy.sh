@@ -15,7 +15,7 @@ small=(--quiet --set env.num=8 --set ppo.num_steps=16 --set ppo.num_minibatches=
   --set net.depth=2 --set train.total_steps=512 --set eval.count=0)
 loco=(--set env.task=loco512 --set env.morphologies=car --set env.difficulty=0 --set env.level_count=4)
 mkdir policies
-train() { # name, settings: a run's folder policies/NAME, what the trainer makes of random observations, and both files
+train() { # name, settings: a run's directory policies/NAME, the trainer's outputs for random observations, and both files
   local name=$1 run; shift
   trainer --root "trained/$name" "${small[@]}" "$@" >out 2>&1 || { tap_check "training of $name" "$(cat out)"; return; }
   run=$(echo trained/"$name"/runs/*/*/); mv "${run%/}" "policies/$name"
@@ -53,7 +53,7 @@ if [ -n "$python" ] && PYTHONPATH=$top/tests/cli/environments "$python" -c 'impo
   done
   mv policies spaces; mv pictures_and_others policies
   exported() { trainer export "$1" --onnx "$2.onnx" --safetensors "$2.safetensors" 2>&1 >/dev/null; }
-  told_apart() { # runs whose files differ without their environment
+  told_apart() { # runs whose files differ if the environment is missing
     local run
     for run in spaces/*/ policies/colours/ policies/nature/; do
       env -u PYTHONPATH bash -c "$(declare -f exported); exported $run recorded"
@@ -96,7 +96,7 @@ try() { # NAME MODULE EXPECTED SHOWN
 try "a policy in onnxruntime" onnxruntime "(4, 16) (4, 6)" 'print(logits.shape, action.shape)'
 try "all weights as arrays" safetensors "(16, 16) categorical" 'print(weights["actor.W1"].shape, facts["policy"])'
 
-# ---- what is refused
+# ---- errors
 refused() { tap_run "$1" "$2" "$3" trainer export "${@:4}"; }
 trainer --root transformer "${small[@]}" "${loco[@]}" --set net.encoder=transformer --set env.observations=entity >out 2>&1
 refused "the transformer as ONNX" 2 "net.encoder = transformer cannot be exported as ONNX" transformer/runs/*/* --onnx t.onnx

@@ -32,7 +32,7 @@ tool sql bad.db "INSERT INTO run(id, status) VALUES('../../../etc/passwd', 'fini
 tap_run "an id that is a path" 1 "a run with an invalid id" analyze export tensorboard bad.db -o bad
 tap_check "writes nothing outside" "$(find . -name passwd)"
 
-# ---- W&B: the page's lines, over a module that writes down what it is told
+# ---- W&B: the page's lines, with a module that records its calls
 analyze export csv $db -o export >out 2>&1 || cat out
 mkdir stand_in; cat >stand_in/wandb.py <<'PY'
 import contextlib, os

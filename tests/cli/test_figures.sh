@@ -41,7 +41,7 @@ tap_run "heatmap" 0 "final solve rate" draw heatmap "$db" --x ppo.com --y seed -
 same "each cell is its run" "$(rows heatmap | sort -t, -k1,1g -k2,2g | awk -F, '{ print $1, $2, $5 }')" "$(sort -t, -k1,1g -k2,2g "$tap_dir/final" | tr , ' ' | awk '{ print $1 + 0, $2, $3 }')"
 tap_run "heatmap without runs in some cells" 0 "unused" bash -c "analyze heatmap '$db' --x ppo.com --y ppo.epsilon -o '$f' >/dev/null && grep -v '^#' '$f/heatmap.csv' | awk -F, '\$3 == 0 { found = 1 } END { print found ? \"unused\" : \"none\" }'"
 
-# ---- bars and profiles: three runs, of which IQM drops none, one task
+# ---- bars and profiles: three runs, none of which IQM drops, one task
 tap_run "bars" 0 "IQM" draw bars "$db" --where algo.name=ppo_ewma --aggregate mean,iqm,median,"optimality gap"
 mean=$(awk '{ print $1 }' <<<"$mine")
 same "mean" "$(rows bars | awk -F, '/,mean,/ { print $(NF-2) }')" "$mean"
@@ -73,7 +73,7 @@ tap_run "panels by a setting and a column" 0 "iteration.kl: seed 2" draw curves 
 [ "$(rows curves | cut -d, -f1 | sort -u | wc -l)" = 6 ]; tap_result "a row says which setting and column it is" $?
 tap_run "some of the panels" 0 "24 runs of 12 configurations (2 seeds each)" draw curves "$db" --panel seed --panels 2- --group algo.name
 [ "$(rows curves | cut -d, -f1 | sort -u | tr '\n' ' ')" = "seed 1 seed 2 " ]; tap_result "and no other" $?
-# levels: what runs begin with and the best of them, from SQL alone
+# levels: initial and best values of runs, from SQL alone
 draw curves "$db" --where algo.name=ppo_ewma --group none --reference untrained,best,optimum=0.9 >/dev/null
 levels=$(sed -n 's/^set arrow [0-9]* from graph 0, first \([0-9.]*\) .* nohead .*/\1/p' "$f/curves.gp" | head -3)
 same "references: before training, best, a number" "$levels" "$(analyze sql "$db" --csv "SELECT avg(iif(e.iteration = 0, e.solve_rate, NULL)), max(e.solve_rate), 0.9
@@ -90,7 +90,7 @@ draw table "$db" --group com --where algo.name=ppo_ewma --json >"$tap_dir/table.
 same "table --json" "$(awk -F'[:,]' '/"final"|"final_low"|"final_high"/ { v[++n] = $2 } n == 3 { print v[1] + 0, v[2] + 0, v[3] + 0; n = 0 }' "$tap_dir/table.json")" \
   "$(awk '{ print $1 + 0, $2 + 0, $3 + 0 }' <<<"$mine")"
 
-# ---- one interval for one quantity: the mean final solve rate of com 8, wherever it is shown
+# ---- one interval per quantity: the mean final solve rate of com 8, wherever it is shown
 eight=$(sed -n 2p <<<"$mine")
 of_8() { draw "$1" "$db" "${@:2}" -w algo.name=ppo_ewma -w com=8 >/dev/null; }
 of_8 bars --group com; of_8 settings --x com --group none; of_8 curves --group none; of_8 heatmap --x com --y algo.name
@@ -105,7 +105,7 @@ analyze compare "$db" com=8 com=32 -w algo.name=ppo_ewma --json >"$tap_dir/compa
 same "compare" "$(awk '/"mean"/ { on = 1 } /"iqm"/ { exit } on && /"(estimate|low|high)"/ { gsub(/[",]/, ""); printf "%s ", $2 }' "$tap_dir/compare.json")" "$eight"
 analyze report "$db" -w com=8 -w algo.name=ppo_ewma -o "$tap_dir/report" --no-figures >/dev/null
 same "report" "$(grep -o '"final":\[[^]]*\]' "$tap_dir/report/index.html" | head -1 | tr -d '"final:[]' | tr , ' ')" "$eight"
-# Two runs make none, and each says so.
+# Two runs have no interval, and each figure says so.
 two="-w algo.name=ppo_ewma -w com=8 -w seed=0 -w seed=1"
 for figure in "table --group com" "bars --group com" "settings --x com --group none" "curves --group com" ddr-vs-solve; do
   tap_run "two runs: ${figure%% *}" 0 "[n = 2]" draw ${figure%% *} "$db" ${figure#"${figure%% *}"} $two
@@ -121,7 +121,7 @@ tap_run "figures --json" 0 '"experiment": "experiments/fig9_scaling.ini"' analyz
 tap_run "report --json" 0 '"bytes": ' analyze report "$db" -w com=8 -w algo.name=ppo_ewma -o "$tap_dir/report" --no-figures --json
 tap_run "merge --json" 0 '"runs_added": 36' analyze merge "$db" -o "$tap_dir/merged.db" --json
 tap_run "bars --interval bootstrap" 0 "95 % stratified bootstrap" draw bars "$db" --group com --interval bootstrap
-# KL's mean is geometric, whatever its interval is
+# KL's mean is geometric for every kind of interval
 for figure in "bars --aggregate mean,iqm" "settings --x algo"; do
   means() { draw $figure "$db" --group none --measure kl --interval "$1" >/dev/null; rows "${figure%% *}" | awk -F, '{ print $(NF-2) }'; }
   same "${figure%% *} --interval bootstrap: the geometric mean of KL" "$(means t)" "$(means bootstrap)"
@@ -129,7 +129,7 @@ done
 cp "$db" "$tap_dir/consecutive.db"
 tool sql "$tap_dir/consecutive.db" "UPDATE run SET config = json_set(config, '$.metrics.profile_every', 1); UPDATE iteration SET kl_consecutive = iif((SELECT key FROM run WHERE id = run_id) % 2, 0.001, 0.1)"
 tap_run "the mean of consecutive KL is said to be geometric too" 0 "Means are geometric." draw bars "$tap_dir/consecutive.db" --measure kl_consecutive -w com=8
-# tasks count alike in a mean, whatever the band is: one run of another task weighs as much as the two that are left
+# tasks have equal weight in a mean, for every kind of band: one run of a task weighs as much as the two of another
 cp "$db" "$tap_dir/tasks.db"
 tool sql "$tap_dir/tasks.db" "UPDATE run SET config = json_set(config, '$.env.difficulty', '0') WHERE seed = 0; UPDATE evaluation SET solve_rate = solve_rate / 4 WHERE run_id IN (SELECT id FROM run WHERE seed = 0)"
 means() { draw curves "$tap_dir/tasks.db" -w com=8 --group none --interval "$1" >/dev/null; rows curves | awk -F, '{ print $(NF-2) }'; }
@@ -142,7 +142,7 @@ search() { draw search "$tap_dir/search.db" two_grids -w algo=ppo_ewma; }
 tap_run "search: a trial stopped by rule" 0 "(1 stopped by rule)" search
 tap_run "search: one that runs" 0 "(1 not ended)" search
 
-# numbers of three digits stand as such in a heat map's cells
+# values of three digits are printed in full in a heat map's cells
 cp "$db" "$tap_dir/returns.db"
 tool sql "$tap_dir/returns.db" "UPDATE evaluation SET solve_rate = NULL, episode_return = 432"
 draw heatmap "$tap_dir/returns.db" --x com --y algo -w algo=ppo_ewma >/dev/null
@@ -158,7 +158,7 @@ for figure in "bars --group com" "settings --x com --aggregate iqm" "curves --gr
     END { if (!n) print "no rows" }'; grep -F -- '[0' "$tap_dir/out" | head -2)"
 done
 
-# what a log axis cannot show is said: two runs whose solve rate is 0 are not in the means of curves
+# values that a log axis cannot show are reported: two runs whose solve rate is 0 are not in the means of curves
 cp "$db" "$tap_dir/zeros.db"
 tool sql "$tap_dir/zeros.db" "UPDATE evaluation SET solve_rate = 0 WHERE run_id IN (SELECT id FROM run WHERE seed = 1 AND json_extract(config, '$.ppo.com') IN (8, 32) AND json_extract(config, '$.algo.name') = 'ppo_ewma')"
 tap_run "curves --log y: runs at 0 are counted" 0 "and not in its means: 42, in 2 runs." draw curves "$tap_dir/zeros.db" --log y -w com=8 -w com=32
@@ -172,8 +172,8 @@ low=$(grep -o '^set yrange \[[^:]*' "$f/settings.gp" | tail -1 | cut -d'[' -f2)
 tap_check "settings --log-y: no interval vanishes" "$(sed -n '/^\$whiskers_0/,/^EOD/p' "$f/settings.gp" |
   awk -v low="$low" 'NF == 5 && $3 == 0 { n++; if ($2 < low) print } END { if (n != 6) print n + 0 " intervals" }')"
 
-# ---- how it is drawn: what the SVGs hold, to a hundredth of a pixel
-# Dots of a group that is alone at its places (squares: PPO-EWMA, above the axis) stand where the ticks stand.
+# ---- rendering: the SVGs' coordinates, to a hundredth of a pixel
+# Dots of a group that is alone at its positions (squares: PPO-EWMA, above the axis) are at the ticks.
 draw settings "$db" --x com >"$tap_dir/out"
 off_tick() { awk -v FS="[(,' ]+" '/ d=.M[0-9.]+,[0-9.]+ L[0-9.]+,[0-9.]+  / { match($0, / d=.M.*/); split(substr($0, RSTART + 5), p, /[ ,L]+/)
     if (p[1] == p[3] && p[4] - p[2] > 4 && p[4] - p[2] < 5) { tick[p[1]] = 1; floor = p[2] } }
@@ -194,7 +194,7 @@ grep -q '^ppo.epsilon . ppo.com  *none ' "$tap_dir/out" && grep -q ' –.*–' "
 tap_result "a heat map's table has the picture's words" $? "$(cat "$tap_dir/out")"
 grep -qE '>(Number: mean of n = 3 runs; –: no run\.)' "$f/heatmap.svg"; tap_result "and its caption is one thought a line" $? "$(grep -o 'Number.*' "$f/heatmap.svg")"
 
-# ---- on a terminal: whatever its width, no line is longer, nothing is cut
+# ---- on a terminal of any width, no line is longer, and nothing is cut
 if command -v script >/dev/null; then
   for width in 60 80 120; do
     for figure in "settings $db --x com" "heatmap $db --x com --y epsilon" "bars $db --aggregate mean,iqm,median" "profiles $db" "ddr-vs-solve $db" \
@@ -209,7 +209,7 @@ else
   tap_skip "figures on terminals" "no script(1)"
 fi
 
-# A narrow terminal: no line wraps, rows can be told apart, what differs comes first and what all share once.
+# A narrow terminal: no line wraps, rows can be distinguished, differing settings come first and common ones once.
 narrow() { COLUMNS=$1 draw table "$db" --group num_steps,com,algo.name -w algo.name=ppo_ewma >"$tap_dir/narrow"; sed '/^[0-9]* runs of/,$d' "$tap_dir/narrow"; }
 for columns in 80 60; do
   [ "$(narrow $columns | awk '{ print length($0) }' | sort -n | tail -1)" -le $columns ]; tap_result "table in $columns columns: no line is longer" $? "$(cat "$tap_dir/narrow")"
@@ -295,7 +295,7 @@ if trainer --dry-run --set env.task=mujoco/HalfCheetah-v4 >/dev/null 2>&1; then
 else
   tap_skip "KL profiles of MuJoCo's tasks" "no MuJoCo"
 fi
-# visited states: one plane for the runs of a task; coverage_50 where all had looked at as many states
+# visited states: one plane for the runs of a task; coverage_50 at the largest common number of states
 submit experiments/onpolicy/fig1b_more_data.ini --profile demo --set sweep.seeds=1 --set train.total_steps=8192 --set eval.count=1 \
   --set eval.episodes=8 --set metrics.visited_states=300 --set metrics.representation_every=1 --set metrics.states=512 \
   --set metrics.layers=true
@@ -327,7 +327,7 @@ mine=$(analyze sql "$real/results.db" --csv "WITH r AS (SELECT id, json_extract(
   m AS (SELECT task AS t, min(s) AS fewest FROM r GROUP BY task) SELECT (SELECT max(coverage_50) FROM iteration WHERE run_id = id AND
   coverage_states <= fewest) AS c FROM r JOIN m ON t = task ORDER BY task, num" | tail -n +2)
 same "coverage at equal numbers of states" "$(rows onpolicy-fig9 | awk -F, '{ print $(NF-2) }')" "$mine"
-# what a user wrote is a label and nothing else; a run that failed is counted
+# user text is only a label; a run that failed is counted
 cat >"$tap_dir/hostile.ini" <<'INI'
 [sweep]
 name = hostile
@@ -361,7 +361,7 @@ tap_result "are text in the picture" $? "$(grep -o 'it.s.*' "$f/curves.svg" | he
 
 for paper in $(sed -n 's/^FIGURE("\([^"]*\)".*/\1/p' analysis/figures/papers.def); do
   tap_run "$paper is of a figure and options that are there, and its experiment is a file" 0 "Options:" analyze "$paper" --help
-  # on other runs: what is refused may be these runs, never a key, a column or an option
+  # on other runs: errors may be about these runs, never about a key, a column or an option
   answer=$(draw "$paper" "$db" --sweep two_grids 2>&1); case $answer in *"unknown key"*|*"can be "*|*"no such column"*|*"unknown option"*|*"expected"*)
     tap_result "$paper: its options" 1 "$answer" ;; esac
   [ -f "$(analyze "$paper" --help | sed -n 's/^Runs: sweep submit //p')" ] || tap_result "$paper: its experiment" 1

@@ -8,7 +8,7 @@ unset COLUMNS
 export SWEEP_ROOT=$tap_dir/work
 mkdir -p "$SWEEP_ROOT" "$tap_dir/empty"
 programs="sweep trainer analyze"
-# What the helps say, once: a file each command, its options, sorted, beside it.
+# All help texts, once: a file per command, with its sorted options next to it.
 declare -A commands
 for p in $programs; do
   mkdir -p "$tap_dir/help"
@@ -48,7 +48,7 @@ for p in $programs; do
 done
 
 # ---- width ----
-# What is longer than the terminal: but for single words, since names and paths are not cut.
+# Lines longer than the terminal, except single words, since names and paths are not cut.
 long() { grep -E "^.{$(($1 + 1)),}" | grep -vE '^ *[^ ]+$' | sed "s/^/$2: /"; }
 for width in 40 60 80; do
   problems=
@@ -100,7 +100,7 @@ if command -v lexgrog >/dev/null; then
 else tap_skip "lexgrog" "no man-db"; fi
 tap_run "pages where none can be written" 1 "cannot make folder /dev/null" sweep --man /dev/null/man
 
-# ---- what the programs offer for completion ----
+# ---- completions ----
 for p in $programs; do
   problems=
   problems=$("$p" --complete "" | cut -f1 | sort | comm -13 - <(xargs -n 1 <<<"${commands[$p]}" | sort))
@@ -110,7 +110,7 @@ for p in $programs; do
   done
   tap_check "$p: each command and option is offered" "$problems"
 done
-offers() { # name, what must be among it, words
+offers() { # name, required completions, words
   local name=$1 want=$2 got; shift 2
   got=$("$@" | cut -f1)
   tap_check "$name" "$(for w in $want; do grep -qxF -- "$w" <<<"$got" || echo "no $w in: $(xargs <<<"$got")"; done)"
@@ -145,12 +145,12 @@ tap_check "a name with a tab or an escape is not offered" "$(mkdir -p "$SWEEP_RO
 # ---- shells ----
 tap_run "--completion of a shell that there is not" 2 "expected bash, zsh or fish" sweep --completion csh
 for p in $programs; do for shell in bash zsh fish; do "$p" --completion $shell >"$tap_dir/$p.$shell"; done; done
-# What bash offers for a line, the cursor at its end.
+# Completions of bash for a line, with the cursor at its end.
 in_bash() {
   bash --norc -c '. "$1"; COMP_LINE=$2; COMP_POINT=${#2}; "_${2%% *}"; [ ${#COMPREPLY[@]} -eq 0 ] || printf "%s\n" "${COMPREPLY[@]}"' \
     bash "$tap_dir/${1%% *}.bash" "$1" 2>&1
 }
-shell_offers() { # name, function, line, what must be among it
+shell_offers() { # name, function, line, required completions
   local got want=$4
   got=$($2 "$3")
   tap_check "$1" "$(for w in $want; do grep -qxF -- "$w" <<<"$got" || echo "no $w in: $(xargs <<<"$got")"; done)"
@@ -170,7 +170,7 @@ shell_offers "bash: a path behind '='" in_bash "trainer --config=fold" "folder"
 shell_offers "bash: a database" in_bash "analyze curves res" "results.db"
 tap_check "bash: nothing that is typed is run" "$(in_bash "sweep plan \$(touch $tap_dir/ran) \`touch $tap_dir/ran\` " >/dev/null
   in_bash "sweep status \$(touch $tap_dir/ran)" >/dev/null; ls "$tap_dir/ran" 2>/dev/null)"
-in_zsh() { # the completion system's functions stand for themselves, and print what they are given
+in_zsh() { # stubs of the completion system's functions, which print their arguments
   zsh -f -c 'compdef() { :; }; _files() { print -r -- "files $*"; }; compset() { :; }
     _describe() { shift; local each; for each in "${(@P)1}"; do print -r -- "${each%%:*}"; done; }
     . "$1"; words=("${(@s: :)2}"); CURRENT=$#words; "_$words[1]"' zsh "$tap_dir/${1%% *}.zsh" "$1" 2>&1

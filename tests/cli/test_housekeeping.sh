@@ -16,7 +16,7 @@ sweep submit a.ini --local --wait >out 2>&1 || { echo "Bail out! $(cat out)"; ex
 sweep submit b.ini --local --wait >out 2>&1 || { echo "Bail out! $(cat out)"; exit 1; }
 first=$(run a 0) second=$(run a 1)
 
-# ---- said
+# ---- messages
 tap_run "a sweep gets tags" 0 "a: draft, paper" sweep tag a paper draft
 tap_run "and keeps them" 0 "a: draft, paper, x" sweep tag a x paper
 tap_run "one is taken away" 0 "a: draft, paper" sweep tag a x --remove
@@ -63,7 +63,7 @@ tap_run "a tag that is none" 2 "--where tag=a b" runs_of --where "tag=a b"
 tap_run "SQL in its place" 2 "--where tag=x' OR 1=1" runs_of --where "tag=x' OR 1=1"
 tap_run "neither yes nor no" 2 "pinned is yes or no" runs_of --where pinned=maybe
 
-# ---- what they survive
+# ---- persistence
 sweep rebuild >out 2>&1
 tap_check "sweep rebuild" "$(n=$(rows "SELECT count(*) FROM annotation"); [ "$n" = 7 ] || { echo "$n"; cat out; })"
 analyze merge "$root/results.db" -o "$tap_dir/merged.db" >out 2>&1
@@ -123,7 +123,7 @@ tap_check "and then it is archived no longer" "$(sweep status a | grep archived)
 sweep rebuild >/dev/null 2>&1
 tap_check "results of the archived runs survive a rebuild" "$(n=$(rows "SELECT count(*) FROM evaluation WHERE run_id = '$first'"); [ "${n:-0}" -ge 1 ] || echo "$n")"
 
-# ---- what runs is left alone
+# ---- active runs are not touched
 experiment d 0.7; sed -i 's/total_steps = 512/total_steps = 1e9/' d.ini
 sweep submit d.ini --local >/dev/null
 is_running() { sweep status d | grep -q '1 running' && [ "$(find "$root/runs" -path "*$(run d 0)*" -name '*.ckpt' | wc -l)" -gt 0 ]; }

@@ -39,7 +39,7 @@ every = 0
 INI
 sed '/^\[sweep\]/,/^name/d' "$tap_dir/sweep.ini" >"$tap_dir/small.ini"
 
-# ---- it is learnt from, stopped and gone on with
+# ---- training, stop and resume
 tap_run "a run trains to its end, and finds the way out" 0 "solve rate 100" train whole
 stopped_and_resumed parts
 tap_result "a stop saves it, and it goes on" $?
@@ -65,7 +65,7 @@ tap_result "no episode is played twice ($(wc -l <"$tap_dir/own_seeds") of them)"
   "$([ -s "$tap_dir/own_seeds" ] && [ -z "$(sort "$tap_dir/own_seeds" | uniq -d)" ]; echo $?)" \
   "$(sort "$tap_dir/own_seeds" | uniq -c | sort -rn | head -3)"
 
-# ---- what is wrong
+# ---- errors
 dry() { trainer --config "$tap_dir/small.ini" --dry-run --set env.task="$1"; }
 tap_run "no file" 2 "none.so: cannot open" dry "library:$tap_dir/none.so/corridor"
 tap_run "no name" 2 "must be library:FILE/NAME" dry "library:corridor.so"
@@ -142,7 +142,7 @@ sed 's/LIMIT = 50/LIMIT = 51/' docs/examples/corridor.c >"$tap_dir/changed.c"
 compile "$tap_dir/changed.c" "$library"
 tap_run "another file under that name is another one" 0 "that you have not trusted" plan
 
-# ---- where an untrusted library would run
+# ---- commands that would run an untrusted library
 cat >"$tap_dir/loud.c" <<C
 #include <stdio.h>
 __attribute__((constructor)) static void begin(void) { FILE *f = fopen("$tap_dir/ran", "a"); if (f) fclose(f); }
@@ -153,7 +153,7 @@ tap_run "a submission" 2 "that you have not trusted" submit
 tap_run "more seeds" 2 "that you have not trusted" sweep extend corridor seeds=3 --root "$root" --local --wait
 tap_run "a trainer that sweep starts" 2 "that you have not trusted" \
   trainer --root "$root" --set "env.task=library:$library/corridor" --trusted-only --quiet
-if [ "$(id -u)" = 0 ]; then # a run of somebody else's
+if [ "$(id -u)" = 0 ]; then # a run of another user
   one=$(ls -d "$root"/runs/*/* | head -1); chown 12345 "$one/config.ini"
   tap_run "another user's run is not played" 2 "that you have not trusted" trainer play --checkpoint "$one" -o "$tap_dir/play.gif"
   chown 0 "$one/config.ini"

@@ -78,7 +78,7 @@ tap_result "a CSV has a header and its rows" "$([ "$(wc -l <"$tap_dir/csv/evalua
 tap_run "the schema names types and units" 0 '"type": "double"' cat "$tap_dir/csv/schema.json"
 tap_run "export of a format that is none" 2 "csv|jsonl" analyze export parquet "$db"
 tap_run "the files are what the schema says" 0 "good" tool export "$tap_dir"
-# ---- a file of an older version: each command says so in one line, and sweep rebuild makes it anew
+# ---- a file of an older version: each command reports it in one line, and sweep rebuild recreates the file
 old=$tap_dir/old; mkdir -p "$old/runs"
 tool sql "$old/results.db" "$(cat tests/unit/schema_v1.sql)"
 for command in table check "export csv" sql "merge -o $old/x.db"; do

@@ -10,13 +10,13 @@ if [ ! -x "$mlflow" ]; then
 fi
 python=$(sed -n '1s/^#! *//p' "$mlflow")
 server=
-# The server has workers of its own: it is ended with them, by their session.
+# The server has worker processes, which are ended with it by their session.
 end_server() { [ -z "$server" ] || kill -- "-$server" 2>/dev/null; }
 trap 'end_server; tap_cleanup' EXIT
-# Its port is open before its workers are there, which then drop what came first.
+# Its port is open before its workers are ready, which then drop the first requests.
 healthy() { (exec 3<>"/dev/tcp/127.0.0.1/$port" && printf 'GET /health HTTP/1.0\r\n\r\n' >&3 && timeout 5 grep -q OK <&3) 2>/dev/null; }
 answers() { ! kill -0 $server 2>/dev/null || healthy; }
-for try in 1 2 3 4 5; do # a port that somebody has ends it
+for try in 1 2 3 4 5; do # it exits if the port is in use
   port=$((20000 + RANDOM % 12000)) # below those of outgoing connections
   setsid "$mlflow" server --workers 1 --host 127.0.0.1 --port $port --backend-store-uri "sqlite:///$tap_dir/mlflow.db" \
     --default-artifact-root "$tap_dir/artifacts" >"$tap_dir/server.log" 2>&1 &

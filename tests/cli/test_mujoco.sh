@@ -7,7 +7,7 @@ set -u
 . tests/fault/resume.sh
 cheetah=(--set env.task=mujoco/HalfCheetah-v4)
 
-# ---- what needs no library
+# ---- without the library
 tap_run "a task nearly right" 2 "did you mean mujoco/HalfCheetah-v" trainer --dry-run --set env.task=mujoco/HalfCheeta-v4
 tap_run "no task behind the name" 2 "env.task = mujoco/ is none of" trainer --dry-run --set env.task=mujoco/
 tap_run "a path is no task" 2 "is not a MuJoCo task" trainer --dry-run --set env.task=mujoco/../x
@@ -19,7 +19,7 @@ tap_run "the hands are in the list" 0 "mujoco/AllegroHand                       
 tap_run "the list has sizes" 0 "mujoco/Humanoid-v5                          348  17 in -0.4 .. 0.4" trainer tasks
 tap_result "the list is JSON" "$(trainer tasks --json | grep -q '"task": *"mujoco/Ant-v4"'; echo $?)"
 
-# ---- what is no library
+# ---- files that are not a library
 mkdir "$tap_dir/empty"
 home() { MUJOCO_HOME=$tap_dir/$1 trainer --dry-run "${cheetah[@]}"; }
 if ! trainer --dry-run "${cheetah[@]}" >"$tap_dir/out" 2>&1; then
@@ -47,7 +47,7 @@ echo "int mj_version(void) { return 0; }" >"$tap_dir/other.c"
 gcc -shared -fPIC -o "$tap_dir/other/lib/libmujoco.so.3.3.7" "$tap_dir/other.c"
 tap_run "a library without the functions" 2 "has no mj_versionString" home other
 
-# ---- what is no model
+# ---- files that are not a model
 make_home bare; rm "$tap_dir/bare/models/half_cheetah.xml"
 tap_run "a model that is absent" 2 "models/half_cheetah.xml is missing" home bare
 make_home cut; head -c 2000 "$models/half_cheetah.xml" >"$tap_dir/cut/models/half_cheetah.xml"

@@ -11,7 +11,7 @@ gif_delays() { LC_ALL=C grep -obUaP '(?s)\x21\xf9\x04.{4}\x00\x2c' "$1" | cut -d
 expect_equal() { tap_check "$1" "$([ "$2" = "$3" ] || echo "$2 instead of $3")"; }
 show() { trainer show "$@"; }
 
-# ---- what needs neither MuJoCo nor OpenGL
+# ---- without MuJoCo and OpenGL
 tap_run "show: a task nearly right" 2 "mujoco/Ant-v4" show mujoco/Ant-v44 -o x.png
 tap_run "show: sheets are for levels" 2 "--sheet applies to levels" show mujoco/Ant-v5 --sheet 2x2 -o x.png
 tap_run "show: and so are sets" 2 "--from applies to levels" show mujoco/Ant-v5 --from 2 -o x.png
@@ -55,7 +55,7 @@ expect_equal "at the world's own speed, with a rest at its end" "$(gif_delays ch
 tap_run "of steps of 1/125 s every third" 0 "5 frames" show mujoco/Hopper-v4 --random -n 12 --size 32 -o hopper.gif
 expect_equal "so that time stays right" "$(gif_delays hopper.gif | xargs)" "0200 0300 0200 0300 6400"
 
-# ---- .mp4: an ffmpeg that keeps what it is given
+# ---- .mp4: an ffmpeg that saves its input
 mkdir bin empty
 cat >bin/ffmpeg <<'END'
 #!/bin/sh

@@ -73,7 +73,7 @@ tap_run "the caption names the source" 0 "Normalised between the" analyze bars "
 mode extreme
 tap_run "a mode without constants" 1 "procgen/coinrun (procgen.mode = extreme)" analyze bars "$db" --measure normalized_score -o "$out"
 
-# ---- what cannot be normalised
+# ---- scores that cannot be normalized
 mode easy
 tasks envpool/Qbert-v5 envpool/Qbert-v5 gym/CartPole-v1
 for figure in "bars --measure" "settings --x ppo.com --measure" "curves --y"; do

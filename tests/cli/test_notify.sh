@@ -28,7 +28,7 @@ mailed() { grep -q '^Subject: sweep good has ended: 2 of 2 runs finished$' mail;
 tap_wait 60 mailed; tap_result "and by mail" $? "$(cat mail)"
 tap_check "to the address of the user's file" "$(grep -qx 'to me@example.org' mail || cat mail)"
 
-# ---- the first failure: a run whose folder is in the way of its checkpoints; another one goes on
+# ---- the first failure: a run whose directory blocks its checkpoints; another one continues
 rm -f told
 experiment bad 0.3,0.4 1e9
 sweep submit bad.ini --no-start >/dev/null
@@ -42,7 +42,7 @@ is_idle() { ! sweep status bad --json | tool json 0 run 1 status | grep -qx runn
 tap_wait 60 is_idle
 tap_check "told once" "$(n=$(grep -c '^failure' told); [ "$n" = 1 ] || echo "$n times")"
 
-# ---- what hangs or fails
+# ---- notifiers that hang or fail
 program hang "echo begun >>$tap_dir/hung; exec sleep 600"
 site "command = hang"
 experiment later 0.5 512

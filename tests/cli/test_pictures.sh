@@ -43,7 +43,7 @@ cut=$(grep -oE '<text>[^<]*…[^<]*</text>' "$f/long.svg" | sort | uniq -d)
 [ -z "$cut" ]; tap_result "labels that are cut differ" $? "$cut"
 
 # ---- a run that diverged before the budget counts with the score of its untrained policy
-cp "$db" "$tap_dir/diverged.db" # away from the workspace, whose import would bring the true state back
+cp "$db" "$tap_dir/diverged.db" # away from the workspace, whose import would restore the true state
 best=$(analyze sql "$db" --csv "SELECT run_id FROM evaluation ORDER BY solve_rate DESC LIMIT 1" | tail -1 | tr -d '"')
 untrained=$(analyze sql "$db" --csv "SELECT solve_rate FROM evaluation WHERE run_id = '$best' AND iteration = 0" | tail -1)
 tool sql "$tap_dir/diverged.db" "UPDATE run SET status = 'diverged' WHERE id = '$best'"

@@ -8,7 +8,7 @@ cd "$tap_dir" || exit 1
 mkdir w
 export SWEEP_ROOT=$tap_dir/w OMP_NUM_THREADS=1
 
-# What it does: a line of JSON every 10 steps, and what its name says.
+# The program: prints a line of JSON every 10 steps, and misbehaves as its name requests.
 cat > train.sh <<'SH'
 #!/bin/sh
 # train.sh STEPS LR SEED [resume FILE]

@@ -49,7 +49,7 @@ small=(--quiet --set env.task=loco512 --set env.morphologies=car --set env.diffi
   --set ppo.num_steps=16 --set ppo.num_minibatches=2 --set ppo.epochs=2 --set net.width=16 --set net.depth=2
   --set train.total_steps=512 --set eval.count=0)
 mkdir policies
-train() { # name, settings: a run's folder policies/NAME, and what the trainer makes of random observations beside it
+train() { # name, settings: a run's directory policies/NAME, and next to it the trainer's outputs for random observations
   local name=$1 run; shift
   trainer --root "trained/$name" "${small[@]}" "$@" >out 2>&1 || { tap_check "training of $name" "$(cat out)"; return; }
   run=$(echo trained/"$name"/runs/*/*/); mv "${run%/}" "policies/$name"
@@ -76,7 +76,7 @@ recipe() { # the block of docs/python.md whose first line ends in the name
     inside && on' "$top/docs/python.md"
 }
 ran=()
-try() { # name, folder, expected, what shows the result
+try() { # name, folder, expected, code that prints the result
   local out; ran+=("$1")
   out=$(cd "$2" && { recipe "$1"; echo "$4"; } | "$python" - 2>&1 | tail -1)
   tap_check "the page: $1" "$([ -n "$3" ] && [ "$out" = "$3" ] || { echo "expected: $3"; echo "found: $out"; })"

@@ -27,7 +27,7 @@ for run, kl in sorted(mean.items() if isinstance(mean, dict) else mean): print("
 show_sums='
 print("%d,%d,%d,%.12g,%.12g" % (len(rows), rows.run_id.nunique(), rows.iteration.sum(), rows.kl.sum(), rows.ddr.sum()))'
 
-# try NAME EXPECTED COMMAND...: the recipe with what stdin has behind it, given to the command
+# try NAME EXPECTED COMMAND...: passes the recipe, followed by stdin, to the command
 try() {
   local name=$1 expected=$2 text out; shift 2
   text=$(recipe "$name"; cat); ran+=("$name")
@@ -36,7 +36,7 @@ try() {
   tap_check "$name" "$([ "$out" = "$expected" ] || { echo "expected:"; head -3 <<<"$expected"; echo "found:"; head -5 <<<"$out"; })"
 }
 skip() { ran+=("$1"); tap_skip "$1" "$2"; }
-try_python() { # name, expected, modules, what shows the result
+try_python() { # name, expected, modules, code that prints the result
   local name=$1 module
   [ -n "$python" ] || { skip "$name" "no Python"; return; }
   for module in $3; do can_import "$module" || { skip "$name" "no $module for $python"; return; }; done

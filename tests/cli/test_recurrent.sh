@@ -36,7 +36,7 @@ episodes = 32
 every = 0
 INI
 
-# ---- stopped and gone on with
+# ---- stop and resume
 tap_run "a run trains to its end" 0 "finished, 8 of 8 iterations" train whole
 stopped_and_resumed parts
 tap_result "a stop saves it, and it goes on" $?
@@ -61,7 +61,7 @@ seen=(--set env.task=loco512 --set env.morphologies=car --set env.difficulty=0 -
 tap_run "the simulator, too" 0 "finished, 1 of 1" train seen "${seen[@]}" --set train.total_steps=1024 --set eval.count=0
 tap_run "trainer play goes through an episode" 0 "after iteration 1" trainer play --checkpoint "$(newest seen)" -o "$tap_dir/a.png"
 
-# ---- what cannot be
+# ---- unsupported settings
 wrong() { tap_run "$1" 2 "$2" trainer --config "$tap_dir/small.ini" --dry-run "${@:3}"; }
 wrong "a sequence that does not divide the rollout" \
   "ppo.num_steps = 32 is not a multiple of ppo.sequence_length = 12; set the latter to a divisor of it" --set ppo.sequence_length=12

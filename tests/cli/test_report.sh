@@ -8,13 +8,13 @@ db=$tap_dir/work/results.db page=$tap_dir/report/index.html
 has() { grep -qF -- "$1" "$2"; }
 
 analyze sql "$db" "SELECT 1" >/dev/null # imports
-# Whatever a database may hold: names that are markup, quotes, newlines, no UTF-8.
+# Difficult contents of a database: names that are markup, quotes, newlines, invalid UTF-8.
 hostile='</script><script>document.body.dataset.hacked="yes"</script><img src=x onerror="document.body.dataset.hacked=1">`"'"'"'&amp;'
 text="'${hostile//\'/\'\'}' || char(10) || 'line two' || char(9) || char(1)"
 tap_check "a database of hostile names" "$(tool sql "$db" "UPDATE run SET host = $text, message = $text, status = 'failed' WHERE seed = 1;
   UPDATE run SET message = CAST(x'fffe3c' AS TEXT) WHERE seed = 2; UPDATE sweep SET ini = $text;
   UPDATE run SET config = json_set(config, '$.env.levels', 'l/<b>bold</b>''\"\`\$(x)') WHERE seed = 0" 2>&1)"
-cp "$db" "$tap_dir/results.db" # away from the workspace, whose import would bring the true states back
+cp "$db" "$tap_dir/results.db" # away from the workspace, whose import would restore the true states
 mkdir -p "$tap_dir/report/figures" # of an earlier report: a figure that fails on these runs, and one that draws nothing
 for name in heatmap.svg table.png; do echo '<svg>of an earlier report</svg>' >"$tap_dir/report/figures/$name"; done
 tap_run "report writes a page" 0 "index.html" analyze report "$tap_dir/results.db" -o "$tap_dir/report"
@@ -50,14 +50,14 @@ tap_result "labels name what differs within a sweep" "$(! grep -oE '"label":"[^"
 tap_run "report of one of them" 0 "index.html" analyze report "$tap_dir/two/results.db" --sweep one --no-figures -o "$tap_dir/two/one"
 tap_result "it has one section" "$(has '"title":""' "$tap_dir/two/one/index.html"; echo $?)"
 
-# ---- in a browser: the page as it is, and a copy that a script clicks through
+# ---- in a browser: the unchanged page, and a copy that a script clicks through
 browser=
 for name in chromium chromium-browser google-chrome; do command -v $name >/dev/null && browser=$name && break; done
 if [ -z "$browser" ]; then
   tap_skip "the page in a browser" "no chromium is installed"
   tap_done
 fi
-show() { # page, size: its document after the scripts, and what the console said
+show() { # page, size: its document after the scripts, and the console's messages
   timeout 300 $browser --headless=new --no-sandbox --disable-gpu --user-data-dir="$tap_dir/profile" --virtual-time-budget=5000 \
     --window-size="$2" --enable-logging=stderr --v=0 --dump-dom "file://$1" 2>"$tap_dir/console" >"$tap_dir/dom"
 }

@@ -59,7 +59,7 @@ done
 tap_check "what was drawn lies in the space" "$problems"
 tap_check "some with the condition, some without" "$(n=$(for id in $(ids_of drawn); do value_of "$id" name; done | grep -x ppo_ewma | wc -l); [ "$n" -gt 0 ] && [ "$n" -lt 12 ] || echo "$n of 12")"
 
-# ---- what came of it
+# ---- results
 cd "$tap_dir" || exit 1
 tap_run "search: too few trials for importances" 0 "can be said from 8 different trials with a value; there are 6" analyze search work/results.db drawn
 experiment sobol "[search s]" "method = sobol" "trials = 8" "seeds = 3" "goal = min kl" "ppo.learning_rate = log 1e-4 .. 1e-2" "ppo.epochs = 1 .. 4"
@@ -127,7 +127,7 @@ tap_run "values that do not go together" 0 "finished" submit ax --wait
 tap_check "are in no proposal" "$([ "$(waves_of ax)" = " 4 1 4 2 " ] || waves_of ax; grep "=16.*=3" "$(journal_of ax)")"
 tap_run "and the sweep can be submitted again" 0 "nothing to start" submit ax
 
-# ---- a submit that is killed in the midst of a wave goes on with what it has proposed
+# ---- a submit that is killed in the middle of a wave continues with its proposals
 experiment killed "${tpe[@]}" "trials = 10"
 proposed() { [ -e "$(journal_of killed)" ] && grep -lx status=running $(for id in $(ids_of killed | tail -3); do echo "$(folder_of "$id")/state"; done) >/dev/null 2>&1; }
 slow 50

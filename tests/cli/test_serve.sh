@@ -23,12 +23,12 @@ settings() { printf '[sweep]\nname = %s\nseeds = 2\n[train]\ntotal_steps = %s\nt
 video=video_every=2; trainer info | grep -q 'libgd *no' && video=
 settings study 1024 "$video" >study.ini; settings broken 2048 "" >broken.ini; settings long 100000000 "" >long.ini
 printf '[grid all]\nppo.epsilon = 0.1, 0.2\n' >>study.ini
-printf '[slurm]\napi = cli\n' >>broken.ini # without --local it is for Slurm, whatever this machine has of it
+printf '[slurm]\napi = cli\n' >>broken.ini # without --local it is for Slurm, even if this machine has none
 sweep submit study.ini --local --wait --jobs 2 >/dev/null 2>&1
 settings tune 1024 "" >tune.ini; sed -i 's/^seeds.*/seeds = 1/' tune.ini
 printf '[search tune]\nmethod = sobol\ntrials = 10\ngoal = min kl\nppo.epsilon = 0.05 .. 0.5\nppo.learning_rate = log 1e-5 .. 1e-2\n' >>tune.ini
 sweep submit tune.ini --local --wait --jobs 2 >/dev/null 2>&1
-ln -s "$(type -P false)" mended # a retry of the page starts what the submission started
+ln -s "$(type -P false)" mended # a retry on the page starts the same program as the submission
 env SWEEP_TRAINER="$tap_dir/mended" sweep submit broken.ini --local --wait --jobs 2 >/dev/null 2>&1
 ln -sf "$SWEEP_BUILD/bin/trainer" mended
 
@@ -44,7 +44,7 @@ is() { tap_check "$1" "$([ "$3" = "$2" ] || echo "$3 instead of $2")"; } # NAME 
 serve only
 run=$(get '/api/runs?sweep=study&limit=1' | tool json run 0 run)
 
-# ---- who may ask
+# ---- access control
 is "the address that is printed opens the page" 200 "$(code "$(tool json url <only.json)")"
 is "without a token: 403" 403 "$(code "$url/")"
 is "with a wrong token: 403" 403 "$(code "$url/?token=${token%?}x")"
@@ -161,7 +161,7 @@ else
   tap_skip "videos" "no libgd"
 fi
 
-# ---- what people say, and what a rule has done
+# ---- notes and tags, and effects of a rule
 ruled=$(get '/api/runs?sweep=study&limit=9' | tool json run 1 run); state=$SWEEP_ROOT/runs/${ruled:0:2}/$ruled/state
 cp "$state" kept
 sed -i '/^crc32=/d; s/^status=.*/status=stopped by rule/; /^message=/d' "$state"; echo 'message=asha: at rung 0' >>"$state"
@@ -180,7 +180,7 @@ is "the pinned run is told" true "$(tool json run 0 pinned <tagged)"
 is "and found" 1 "$(get '/api/runs?sweep=study&text=pinned' | tool json matching)"
 cp kept "$state"
 
-# ---- imports: nobody waits for the other
+# ---- imports: neither side waits for the other
 settings later 1024 "" >later.ini; sed -i 's/^seeds.*/seeds = 1/; s/^num = 8/num = 16/' later.ini
 (n=0; while [ ! -e enough ]; do n=$((n + 1)); curl -s -Z --no-progress-meter -m 60 -o /dev/null -H "Authorization: Bearer $token" "$url/api/curves?run=$run&column=kl&points=[2-41]&n=$n"; done) & busy=$!
 sweep submit later.ini --local --wait >/dev/null 2>&1

@@ -46,7 +46,7 @@ for i in 1 2 3 4 5 6 7 8; do
 done
 SH
 for name in tune program; do sweep submit $name.ini --local --wait --jobs 2 >/dev/null 2>&1; done
-ln -s "$(type -P false)" mended # a retry of the page starts what the submission started
+ln -s "$(type -P false)" mended # a retry on the page starts the same program as the submission
 SWEEP_TRAINER=$tap_dir/mended sweep submit broken.ini --local --wait --jobs 2 >/dev/null 2>&1
 ln -sf "$paced" mended
 run=$(sed -n 5p w/sweeps/study/manifest.tsv | cut -f2)
@@ -57,7 +57,7 @@ echo "message=stagnation: not risen in its last 20 % of the budget" >>"w/runs/${
 slow 100
 sweep submit long.ini --local --jobs 1 >/dev/null 2>&1
 
-serve() { # NAME OPTIONS...: what it says in NAME.json
+serve() { # NAME OPTIONS...: saves its output as NAME.json
   sweep serve --port 0 --json "${@:2}" >"$1.json" 2>"$1.err" & servers+=($!)
   tap_wait 30 grep -q '^}' "$1.json"
 }

@@ -39,7 +39,7 @@ INI
 folder() { echo "$1"/runs/*/*; }
 newest() { ls "$1"/runs/*/*/ckpt/*.ckpt 2>/dev/null | tail -1; }
 contents() { trainer checkpoint "$(newest "$1")" 2>&1 | grep -vE '^file|section +clock'; }
-# Column values by name, a line an iteration, of all attempts; the last attempt's line stands.
+# Column values by name, one line per iteration, over all attempts; the last attempt's line counts.
 column() { # root name...
   local root=$1; shift
   cat $(ls -v "$(folder "$root")"/stats.*.tsv) | awk -F'\t' -v names="$*" '/^#/ { next }

@@ -42,7 +42,7 @@ total_steps = 256
 INI
 train() { as "$1" timeout 300 trainer --root "$work" "${small[@]}" -q "${@:2}"; }
 
-# ---- what a group does: one takes over what the other began
+# ---- collaboration: one user takes over another's work
 train $ada --set train.seed=1; tap_result "one trains in the group's workspace" $?
 run=$(cd "$work" && echo runs/*/*)
 train $mal --set train.seed=1 --force; tap_result "another of the group starts the same run over" $?
@@ -53,7 +53,7 @@ as $mal timeout 300 sweep submit "$tap_dir/both.ini" --root "$work" --local --wa
 
 # ---- links to a private file
 secret=$home/secret
-# plant PATH KIND: what stands there gives way to a link (or another thing) of mal's
+# plant PATH KIND: replaces the file there by a link (or another thing) of mal's
 plant() {
   as $mal rm -rf "$work/$1" || return 1
   case $2 in
@@ -91,7 +91,7 @@ done
 refused "results.db" results.db link collect
 as $mal rm -f "$work/results.db"*
 
-# The temporary of a checkpoint gives way: it is a name of ours alone.
+# The temporary file of a checkpoint is replaced: its name is private to the program.
 reset_secret
 for i in 1 2; do plant "$run/ckpt/iteration-00000000000$i.ckpt.tmp" link; done
 again; tap_check "a checkpoint's temporary" "$([ $? -eq 0 ] || echo "exit code"; [ "$(cat "$secret")" = private ] || echo "the private file was written")"

@@ -23,7 +23,7 @@ commands=("sweep status s" "sweep status s --json" "sweep logs s/0 -n 3" "sweep 
   "analyze table results.db" "analyze report results.db -o $tap_dir/report" "analyze export csv results.db -o $tap_dir/export")
 checkpoint=$(cd work && ls $folder/ckpt/* 2>/dev/null | head -1)
 files=(results.db sweeps/s/sweep.ini sweeps/s/manifest.tsv sweeps/s/extended "$folder/state" "$folder/log.txt" "$folder/config.ini" "$folder/attempts.tsv" "$folder/stats.1.tsv" "$folder/eval.1.tsv" "$checkpoint")
-put() { # KIND PATH: what the member puts there
+put() { # KIND PATH: creates the member's replacement there
   local there=work/$2
   rm -rf "$there"
   case $1 in

@@ -37,7 +37,7 @@ tap_check "with some runs, and how to see all" "$(grep -qE '^    [0-9a-f]{16}( [
   grep -qF 'sweep status study --failed lists all' <<<"$out" || echo "$out")"
 tap_check "--failed lists each" "$(sweep status study --failed | grep -cE '^ +[0-7] +[0-9a-f]{16} +failed' | grep -vx 8)"
 
-# state INDEX KEY=VALUE...: what a trainer would have written last
+# state INDEX KEY=VALUE...: the state that a trainer would have written last
 state() {
   local id; id=$(awk -F'\t' -v i="$1" '$1 == i { print $2 }' "$SWEEP_ROOT/sweeps/study/manifest.tsv"); shift
   printf '%s\n' attempt=1 host=elsewhere pid=1 started_unix_s=1000000000 heartbeat_unix_s=1000000010 iterations=8 \
@@ -67,7 +67,7 @@ tap_check "failures by reason" "$([ "$(value failures 0 reason) $(value failures
 tap_check "a run that never started has no start" "$(state 7 status=pending attempt=0 started_unix_s=0
   [ "$(value run 7 started_unix_s)" = null ] || value run 7)"
 
-# ---- the time left is of what runs, or will by itself: here nobody is to start the others
+# ---- the time left counts runs that are running or will start by themselves: here no process starts the others
 running=(status=running iteration=4 transitions=512 train_seconds=10 steps_per_second=128)
 for i in 1 2 3 4 5 6 7; do state $i status=pending attempt=0; done
 state 0 "${running[@]}"
@@ -114,7 +114,7 @@ rm "$SWEEP_ROOT"/runs/*/*/state # all of them wait
 tap_run "a sweep whose file is damaged is shown all the same" 0 "12 pending" bash -c '
   echo "[grid" >"$SWEEP_ROOT/sweeps/study/sweep.ini"; sweep status study'
 
-# ---- what is damaged hides nothing else
+# ---- damaged files hide nothing else
 sweep submit study.ini --local --no-start >/dev/null # the file is whole again
 state 0 status=finished "${done_[@]}"
 echo rubbish >"$SWEEP_ROOT/$(value run 2 directory)/state"

@@ -96,7 +96,7 @@ best=; for i in 0 1 2 3 4; do
 done
 tap_check "paused at rungs: the bits of an unstopped run" "$(same_as_unstopped "$best")"
 
-# ---- an executor that is killed behind the journal's line: who comes next keeps to it
+# ---- an executor that is killed after writing the journal's line: its successor obeys the line
 id=$(awk -F'\t' '$3 == "stop" { last[$4] = 1 } $3 != "stop" { delete last[$4] } END { for (i in last) { print i; exit } }' "$log")
 sed -i '/^crc32=/d; s/^status=.*/status=stopped/; s/^message=.*/message=/' "$(folder_of "$id")/state"
 tap_run "a stop that was decided and not shown holds" 0 "nothing to start" sweep submit rungs --local

@@ -21,7 +21,7 @@ finds() { # CLAIM WANTED FIELDS [OPTIONS...]
   tap_check "$1 ${*:4}" "$([ "$got" = "$2" ] || echo "'$got' instead of '$2'")"
 }
 counts="verdict estimate runs configurations mixed"
-for sweep in "" fig9_scaling; do # whatever other experiments the database holds
+for sweep in "" fig9_scaling; do # independent of the database's other experiments
   finds scale_minibatches "supported 0.705 60 6 0" "$counts" ${sweep:+--sweep $sweep}
   finds scale_larger "undecided 0.584 100 10 0" "$counts" ${sweep:+--sweep $sweep}
   finds scale_smaller "undecided 0.5025 40 4 0" "$counts" ${sweep:+--sweep $sweep}

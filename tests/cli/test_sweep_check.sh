@@ -17,7 +17,7 @@ refused() {
   tap_run "submit: $1" 2 "$2" sweep submit my.ini --root "$root"
 }
 
-# ---- what each run would end with
+# ---- errors at the start of each run
 refused "classes of the public morphologies" "my.ini:7:14: env.difficulty: the public morphologies have no classes; use all, or set env.morphologies to families (all runs)" <<<'difficulty = 0'
 refused "a family that is not there" "my.ini:7:16: env.morphologies: unknown 'carr', did you mean 'car'?" <<<'morphologies = carr'
 refused "a class that is not there" "my.ini:8:14: env.difficulty" <<<$'morphologies = car\ndifficulty = 7'
@@ -31,7 +31,7 @@ refused "a parent's iteration beyond the parent's own" "that run of this sweep e
 refused "a checkpoint file that is not there" "my.ini:8:8: init.from = here/x.ckpt: no such file" <<<$'[init]\nfrom = here/x.ckpt'
 refused "more memory than there is" "my.ini:8:11: training needs about" <<<$'[grid m]\nenv.num = 2097152\nppo.num_steps = 512'
 
-# ---- where it stands, and whom it concerns
+# ---- location of the error, and affected runs
 experiment <<<$'[grid g]\nenv.morphologies = car, carr\nenv.difficulty = 0, 7\nppo.epsilon = 0.1, 0.2, 0.3'
 out=$(sweep plan my.ini --root "$root" 2>&1); rc=$?
 tap_check "equal faults are told once, with the number of their runs" "$(
@@ -43,7 +43,7 @@ tap_run "a profile's line" 2 "my.ini:8:20: env.morphologies" sweep plan my.ini -
 tap_run "--set" 2 "--set net.encoder=set: net.encoder = set" sweep plan my.ini --set net.encoder=set --root "$root"
 tap_check "nothing was written" "$(ls -A "$root")"
 
-# ---- what passes
+# ---- valid configurations
 experiment <<<$'[grid g]\nppo.epsilon = 0.1, 0.2, 0.3\nenv.num = 16, 32'
 tap_run "--test-only starts nothing on this machine" 0 "would be started on this machine; nothing was written" sweep submit my.ini --local --test-only --root "$root"
 tap_check "and writes nothing" "$(ls -A "$root")"
@@ -63,7 +63,7 @@ experiment <<<$'[grid m]\nenv.num = 2097152\nppo.num_steps = 512\n[slurm]\nmem =
 tap_run "memory is held against what the job asks for" 2 "my.ini:11:7: slurm.mem: a run takes about" sweep plan my.ini --root "$root"
 experiment <<<$'[grid m]\nenv.num = 2097152\nppo.num_steps = 512\n[slurm]\ncpus_per_run = 1'
 tap_run "where the job asks for none, it is a warning" 0 "slurm.mem is not set" sweep plan my.ini --root "$root"
-# ---- GPUs of other machines: as many ranks as the file asks for, each block by its own
+# ---- GPUs of other machines: the number of ranks is the file's, per block
 experiment <<<$'[train]\ndevice = cuda\n[grid m]\nenv.num = 1048576\nppo.num_steps = 256\n[slurm]\ngpus_per_run = 1\ngpu_type = a100'
 tap_run "a run that no GPU of that type holds is refused, with the number that would do" 2 \
   "slurm.gpu_type = a100 has 40 GB; slurm.gpus_per_run = 16 and slurm.ranks_per_run = 16 would do" \
@@ -98,7 +98,7 @@ tap_run "and those that no rank uses" 0 "a rank uses one GPU; ask for as many ra
 experiment <<<$'[slurm]\nranks_per_run = 3'
 tap_run "environments are divided over the ranks that the job has" 2 "env.num = 16: not divisible by 3 ranks" sweep plan my.ini --root "$root"
 
-# ---- a trainer that cannot be asked
+# ---- a trainer that does not answer
 experiment </dev/null
 tap_run "without a trainer the plan stands" 0 "/nowhere/trainer cannot be started: No such file or directory" env SWEEP_TRAINER=/nowhere/trainer "$SWEEP_BUILD/bin/sweep" plan my.ini --root "$root"
 tap_run "an old one does not understand" 0 "0 of 1 configurations: /bin/true does not answer as a trainer of this version does" env SWEEP_TRAINER=/bin/true "$SWEEP_BUILD/bin/sweep" plan my.ini --root "$root"

@@ -37,7 +37,7 @@ sweep.grids = com
 time = 02:00:00
 EOF
 
-# ---- what a plan says
+# ---- output of a plan
 tap_run "the axes of a grid are listed" 0 "8, 64, 512" plan good.ini
 tap_run "cells are counted block by block" 0 "14 (com 6, eps 4, both 4)" plan good.ini
 tap_run "duplicates are merged and counted" 0 "24 (4 duplicates merged)" plan good.ini
@@ -133,7 +133,7 @@ tap_run "an unknown command" 2 "did you mean" sweep plam good.ini
 tap_run "help names the options" 0 "--profile" sweep plan --help
 tap_run "help without a command" 0 "rebuild" sweep --help
 
-# ---- a rule that looks too seldom
+# ---- a rule with too long an interval
 printf '[train]\ntotal_steps = 6144\n[ppo]\nnum_steps = 16\n[env]\nnum = 8\n[stop]\nrule = median\n' | file seldom.ini
 tap_run "stop.every is held against the length of runs" 0 "stop.every = 20 is too seldom for runs of about 6.1 s" plan seldom.ini --speed 1000 --no-check
 tap_run "and one is named that is not" 0 "times: stop.every = 0.61" plan seldom.ini --speed 1000 --no-check

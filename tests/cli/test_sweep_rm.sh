@@ -46,7 +46,7 @@ tap_expect "--dry-run says what would go" 0 "^would remove a: 2 runs, [0-9.]+ kB
 tap_check "and removes nothing" "$([ "$(runs)" = "$before" ] || runs)"
 experiment a 0.1; sweep submit a.ini --local --wait >/dev/null # 0.2 is stale now, and b has it
 experiment a 0.1,0.4; sweep submit a.ini --local --wait >/dev/null
-experiment a 0.1; sweep submit a.ini --local --wait >/dev/null # and 0.4, which nobody has
+experiment a 0.1; sweep submit a.ini --local --wait >/dev/null # and 0.4, which no sweep has
 tap_expect "--stale removes what the file no longer has" 0 "^removed a: 2 stale runs, [0-9.]+ kB; 2 shared with other sweeps stay$" sweep rm a --stale --yes
 tap_check "the manifest has the others" "$([ "$(wc -l <"$root/sweeps/a/manifest.tsv")" = 4 ] || cat "$root/sweeps/a/manifest.tsv")"
 tap_check "results.db too" "$(n=$(rows "SELECT count(*) FROM sweep_run WHERE sweep = 'a'"); [ "$n" = 2 ] || echo "$n")"
@@ -68,7 +68,7 @@ tap_expect "a link in a run's place" 0 "removed" sweep rm a --yes
 tap_check "what they pointed to is there" "$([ "$(cat precious/file)" = keep ] || ls precious)"
 tap_check "the sweep is gone" "$([ ! -e "$root/sweeps/a" ] || ls "$root/sweeps/a"; rows "SELECT name FROM sweep WHERE name = 'a'")"
 
-# ---- killed in the middle: what is left is removed by the next try
+# ---- killed in the middle: the next call removes the rest
 experiment d 0.5; sweep submit d.ini --local --wait >/dev/null
 id=$(sed -n 3p "$root/sweeps/d/manifest.tsv" | cut -f2)
 mv "$root/runs/${id:0:2}/$id" "$root/runs/${id:0:2}/.removed-$id"
@@ -76,7 +76,7 @@ tap_run "a removal goes on" 0 "removed d: 2 runs" sweep rm d --yes
 tap_check "nothing is left behind" "$(find "$root" -name '.removed-*')"
 tap_run "results.db is whole" 0 "0 damaged, 0 warnings" analyze check "$root/results.db"
 
-# ---- a sweep that is submitted again while the question stands
+# ---- a sweep that is submitted again while the confirmation is pending
 during() { # ANSWER OPERANDS -- COMMAND...: runs the command between sweep rm's question and the answer; the words: rm
   local answer=$1 operands=$2; shift 3
   : >rm; rm -f answer; mkfifo answer
@@ -109,7 +109,7 @@ if command -v script >/dev/null; then
   sweep rm f --yes >/dev/null
 else tap_skip "what happens while sweep rm asks" "no script(1)"; fi
 
-# ---- what runs stays
+# ---- active runs stay
 bytes=$(sweep rm b --dry-run --json | tool json sweeps 0 runs | tr -d '[]"' | tr ',' '\n' | wc -l)
 tap_check "--json lists the runs" "$([ "$bytes" = 4 ] || echo "$bytes")"
 id=$(sed -n 3p "$root/sweeps/b/manifest.tsv" | cut -f2)

@@ -5,7 +5,7 @@ set -u
 steps=1280
 . "$(dirname "$0")/../fault/restart.sh"
 contents() { trainer checkpoint "$(newest "$1")" 2>&1 | grep -vE '^(file|run) |section +clock'; } # ids differ
-# same SETTING VALUE OPTIONS...: the run with its defaults and OPTIONS, and the one with another value beside them
+# same SETTING VALUE OPTIONS...: compares the run with its defaults and OPTIONS to the one with another value
 cases=0
 same() {
   local setting=$1 value=$2 options=(); shift 2

@@ -27,7 +27,7 @@ layers = true
 profile_every = 2
 representation_every = 1
 visited_states = 64"
-trained() { # NAME TASK: an experiment that is trained, for what only a trainer writes
+trained() { # NAME TASK: an experiment that is trained, for data that only a trainer writes
   printf '[sweep]\nname = %s\nseeds = 3\n%s\n[grid g]\nenv.task = %s\nppo.epsilon = 0.1, 0.3\n' "$1" "$small" "$2" >"$tap_dir/$1.ini"
   sweep submit "$tap_dir/$1.ini" --local --wait --root "$root" >"$tap_dir/$1.log" 2>&1 || { echo "Bail out! $(tail -3 "$tap_dir/$1.log")"; exit 1; }
 }
@@ -47,7 +47,7 @@ fill_first() {
             " coverage_50=" 0.05 * q " coverage_states=" i * each) } } }'
 }
 
-# What is unrelated: fates and numbers of a world at random, on another scale.
+# Unrelated data: outcomes and values of a random world, on another scale.
 fill_unrelated() { # WORLD
   fill "$root" "env.task" '
     BEGIN { srand(100 + '"$1"') }
@@ -63,12 +63,12 @@ fill_unrelated() { # WORLD
             " coverage_states=" int(100 * rand())) } } }'
 }
 
-# Everything that is said of the first experiments, into a folder: text, CSV, SVG, scripts, pages, without dates.
+# Saves all output about the first experiments in a directory: text, CSV, SVG, scripts, pages, without dates.
 say_all() { # FOLDER
   local n=0 line
   rm -rf "$1"
   mkdir -p "$1"
-  cd "$root" || exit 1 # so that no path tells databases apart
+  cd "$root" || exit 1 # so that no path distinguishes the databases
   while read -r line; do
     n=$((n + 1))
     rm -rf out
@@ -79,7 +79,7 @@ say_all() { # FOLDER
   done
   cd "$OLDPWD" || exit 1
   find "$1" -name '*.p[dn][fg]' -delete
-  # Whose runs they are is of the database, and so are settings that are no part of a run's identity.
+  # Membership of runs depends on the database, and so do settings that are not part of a run's identity.
   find "$1" \( -name run.csv -o -name run_summary.csv \) -delete
   find "$1" -type f -exec sed -i -E 's/20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9:]{5,8}( UTC)?/DATE/g' {} +
   echo "$n"

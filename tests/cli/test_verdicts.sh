@@ -38,7 +38,7 @@ for other in "" 1; do
     lr_independent "verdict estimate margin log_ratio"
 done
 
-# ---- bounds of an interval are of the runs that it is of
+# ---- bounds of an interval are those of its own runs
 for other in "" 1; do
   root=$tap_dir/bounds$other
   submit "$root" "$(ini b 3 "$small" ppo.epsilon=0.1,0.2)"

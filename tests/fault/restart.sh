@@ -43,7 +43,7 @@ start() { # root options...: the same in the background; sets pid
 folder() { echo "$1"/runs/*/*; }
 state() { sed -n "s/^$2=//p" "$(folder "$1")/state"; }
 newest() { ls "$(folder "$1")"/ckpt/*.ckpt | tail -1; }
-# What a checkpoint holds, less the clock and the file's own name.
+# Contents of a checkpoint, without the clock and the file's own name.
 contents() { trainer checkpoint "$(newest "$1")" 2>&1 | grep -vE '^file|section +clock'; }
 # One line an iteration (the last attempt's), less timing and checksums; "differs" lines where two attempts disagree.
 rows() { # root kind

@@ -7,7 +7,7 @@ train() {
   trainer --config "$tap_dir/small.ini" --root "$root" "$@"
 }
 newest() { ls "$tap_dir/$1"/runs/*/*/ckpt/*.ckpt 2>/dev/null | tail -1; } # ROOT: its newest checkpoint
-# What it holds, less the clock and the file's own name.
+# Contents without the clock and the file's own name.
 contents() { trainer checkpoint "$(newest "$1")" | grep -vE '^file|section +clock'; }
 # same_bytes NAME ROOT ROOT: a test
 same_bytes() {
@@ -29,7 +29,7 @@ stopped() {
   fast
   return $code
 }
-# The same, then gone on with to its end.
+# As above, then resumes it to its end.
 stopped_and_resumed() {
   stopped "$@"
   [ $? -eq 75 ] || return 1

@@ -119,7 +119,7 @@ reads_again() { find w -name '.clock-*'; }
 cp -a two looked
 id=$(sed -n '3s/^[0-9]*\t//p' two/sweeps/s/manifest.tsv); mkdir -p "looked/runs/${id:0:2}/$id"
 printf '%s\n' status=running attempt=1 host=elsewhere pid=1 started_unix_s=1 heartbeat_unix_s=2 iteration=1 iterations=8 \
-  >"looked/runs/${id:0:2}/$id/state" # whose age is asked of the disk's clock
+  >"looked/runs/${id:0:2}/$id/state" # its age is computed from the disk's clock
 kinds=(kill) step=1
 nameless='import os; os.close(os.open(".", os.O_TMPFILE | os.O_WRONLY))' # not on every file system
 if python3 -c "$nameless" 2>/dev/null; then

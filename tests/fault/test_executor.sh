@@ -4,7 +4,7 @@ cd "$(dirname "$0")/../.."
 . tests/cli/tap.sh
 export SWEEP_ROOT=$tap_dir/work
 mkdir -p "$SWEEP_ROOT"
-running_pids() { # of runs whose state says running and whose process is there (a zombie is not: who reaps orphans may be slow)
+running_pids() { # number of runs whose state is running and whose process exists (a zombie does not count: reaping orphans may be slow)
   local state pid
   for state in "$SWEEP_ROOT"/runs/*/*/state; do
     grep -qs '^status=running' "$state" || continue
@@ -52,7 +52,7 @@ sweep collect >/dev/null 2>&1
 rows=$(analyze sql "$SWEEP_ROOT/results.db" "SELECT count(*) AS n FROM iteration" | grep -oE '[0-9]+' | tail -1)
 [ "$rows" = 48 ]; tap_result "every iteration of every run is in results.db once" $? "$rows rows, not 48"
 
-# A killed executor takes its trainers with it (they checkpoint); the next submit goes on.
+# A killed executor takes its trainers with it (they checkpoint); the next submit continues.
 experiment killed 1000000000 # longer than any test: it is stopped, never finished
 sweep submit "$tap_dir/killed.ini" --jobs 2 >/dev/null
 tap_wait 60 two_run
@@ -72,7 +72,7 @@ after=$(cat "$SWEEP_ROOT"/runs/*/*/stats.1.tsv | wc -l)
 experiment second 8
 tap_run "a second submit joins the living executor" 0 "added to executor" sweep submit "$tap_dir/second.ini"
 
-# A trainer killed from outside is started again and goes on.
+# A trainer killed from outside is restarted and continues.
 victim=$(running_pids | head -1)
 kill -9 "$victim"
 replaced() { grep -q 'killed by signal 9' "$SWEEP_ROOT/executor.log"; }

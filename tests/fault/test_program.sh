@@ -25,7 +25,7 @@ write() { # NAME COMMAND [LINES of [program]...]
     printf '[settings]\nsteps = %s\nlabel = %s\n[metric]\nepisode_return = reward\n' "${STEPS:-400}" "$1"; } > "$1.ini"
 }
 
-# Saves after each line, so that a killed attempt goes on behind the last line that it wrote, or repeats it.
+# Saves after each line, so that a killed attempt continues after its last line, or repeats it.
 cat > train.sh <<'SH'
 step=0
 [ -f "$SWEEP_DIR/last" ] && step=$(cat "$SWEEP_DIR/last")
@@ -67,7 +67,7 @@ tap_wait 60 has_status stopped stopped; tap_result "a program that saves and exi
 tap_run "submitted again it continues" 0 "1 finished" timeout 120 sweep submit stopped.ini --wait
 tap_check "in a second attempt" "$([ "$(state_of stopped 0 attempt)" = 2 ] || state_of stopped 0 attempt)"
 
-# ---- a program that ignores SIGTERM, and whose children do
+# ---- a program that ignores SIGTERM, with children that do
 cat > deaf.sh <<'SH'
 trap '' TERM USR2
 sleep 300 & sleep 301 &
@@ -110,7 +110,7 @@ tap_check "and the good ones are rows" "$(
     <(printf '1 1\n2 2 2\n3 2 3\n4 1 4\n5 400 5\n'))"
 tap_check "the log counts the bad ones" "$(grep -q '3 lines or events of the metrics could not be read' "$(folder_of odd 0)/log.txt" || tail -3 "$(folder_of odd 0)/log.txt")"
 
-# ---- a program that starts over, and comes to fewer rows
+# ---- a program that starts over and writes fewer rows
 cat > over.sh <<'SH'
 every=1; [ "$SWEEP_ATTEMPT" -gt 1 ] && every=50
 step=0

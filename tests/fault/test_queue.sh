@@ -69,7 +69,7 @@ wait "$submitter"; tap_result "a submission while the sweep is finished" $? "$(c
 tap_wait 60 idle late
 tap_run "is not lost" 0 "2 finished" sweep status late
 
-# ---- the executor is told to stop, and one sweep ends before the other
+# ---- the executor is stopped, and one sweep ends before the other
 experiment one 0.11
 experiment two 0.12,0.13
 hold
@@ -164,13 +164,13 @@ fast
 tap_wait 60 is first 2 finished
 tap_wait 60 is shares 3 finished
 submit "$tap_dir/next.ini" --jobs 2 >/dev/null
-tap_wait 60 is next 2 finished # by now the executor has passed what first has left
+tap_wait 60 is next 2 finished # by now the executor has passed the runs left over from first
 kill -CONT "$trainer"
 tap_wait 60 idle first; tap_wait 60 idle shares
 tap_wait 60 done_of first >/dev/null
 tap_check "a run that another sweep has begun is no failure" "$(done_of first | grep -qx 'first: done, 3 finished and 0 failed in this session' || said)"
 
-# ---- a sweep with few places beside one that leaves a processor free
+# ---- a sweep with few slots next to one that leaves a processor free
 if [ "$(nproc)" -ge 2 ]; then
   experiment wide 0.35,0.36
   experiment narrow 0.37
@@ -187,7 +187,7 @@ if [ "$(nproc)" -ge 2 ]; then
   tap_wait 60 idle wide; tap_wait 60 idle narrow
 else tap_skip "runs of other sweeps do not take a sweep's places" "one processor"; fi
 
-# ---- somebody else imports while a sweep ends
+# ---- another process imports while a sweep ends
 experiment ended 0.32
 experiment joins 0.33
 experiment closes 0.34

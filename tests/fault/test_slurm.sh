@@ -15,7 +15,7 @@ fresh_status() { rm -rf "$tap_dir/.cache"; sweep status "$@"; }
 mkdir "$tap_dir/bin"
 cat >"$tap_dir/bin/sbatch" <<SH
 #!/bin/bash
-# Goes no further "before" or "after" the call, as the file stop_at says; what it has to say then is never heard.
+# Stops "before" or "after" the call, as the file stop_at requests; its later output is lost.
 stop() {
   [ "\$(cat "$tap_dir/stop_at" 2>/dev/null)" = "\$1" ] || return
   echo \$\$ >"$tap_dir/stopped"
@@ -115,7 +115,7 @@ second_attempts() { [ "$(ls "$SWEEP_ROOT"/runs/*/*/stats.2.tsv 2>/dev/null | wc 
 tap_wait 60 second_attempts; tap_result "killed trainers are started again in place" $? "$(fresh_status long --runs)"
 tap_wait 60 running 4
 task=$(squeue -h -t R -n long -o %i | head -1)
-# A requeued task waits for a few seconds only; an hour, so that nobody has to be quick.
+# A requeued task waits for a few seconds only; an hour, so that the test need not be quick.
 waits() { scontrol requeue "$task" 2>/dev/null; scontrol update JobId="$task" StartTime=now+60minutes 2>/dev/null; }
 tap_wait 60 waits
 begin_time() { [ "$(squeue -h -j "$task" -o '%T %r')" = "PENDING BeginTime" ]; }
@@ -139,7 +139,7 @@ tap_wait 300 queue_empty
 kill $follow; wait $follow 2>/dev/null
 counts long 4 300
 
-# ---- of two runs that share a task one fails, the other goes on: also when Slurm requeues the task
+# ---- of two runs that share a task one fails, the other continues: also when Slurm requeues the task
 experiment packed 2 300 "runs_per_task = 2"
 submit packed --no-start >/dev/null
 hold

@@ -12,7 +12,7 @@ if ! cluster_start; then tap_skip "memory limited by control groups" "$cluster_p
 fresh_status() { rm -rf "$tap_dir/.cache"; sweep status "$@"; }
 ended() { [ "$(in_queue kernel)" = 0 ]; }
 
-# The trainer refuses beforehand what its buffers would exceed, and its libraries can be paged out: so one that needs more than it knows.
+# The trainer rejects buffers that exceed the limit, and its libraries can be paged out: so one that needs more than it knows.
 cat >"$tap_dir/trainer" <<SH
 #!/bin/bash
 x=\$(head -c 100000000 /dev/zero | tr '\\0' x)

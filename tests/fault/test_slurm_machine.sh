@@ -51,7 +51,7 @@ SH
     experiment "$name" 2 300
     SWEEP_TRAINER=$tap_dir/trainer$offset submit "$name" >/dev/null
   done
-  beaten() { # each has told of its progress
+  beaten() { # each has reported progress
     local id
     for id in $(ids_of behind) $(ids_of ahead); do grep -qs '^iteration=[1-9]' "$(folder_of "$id")/state" || return 1; done
   }

@@ -70,7 +70,7 @@ stuck "a later evaluation" "30 1" TERM 8
 tap_check "those before it are the undisturbed run's" "$(diff <(rows undisturbed | head -2) <(rows a_later_evaluation | head -2))"
 tap_expect "nothing is said of a fault" 1 "^$" grep -h " error " "$tap_dir"/*/runs/*/*/log.txt
 
-# ---- several ranks: one is told, and all hear of it
+# ---- several ranks: one gets the signal, and all stop
 . tests/mpi/launch.sh
 if ! command -v mpirun >/dev/null 2>&1 || trainer info | grep -q '^MPI  *no'; then
   tap_skip "a stop that one of two ranks is told" "no MPI"

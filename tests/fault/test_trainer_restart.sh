@@ -32,7 +32,7 @@ tap_check "a killed run of pqn ends with the same checkpoint and rows" "$problem
   grep -q "continuing after iteration" "$(folder "$work/pqn")/log.txt" || echo "no attempt went on from a checkpoint"
   same_as_reference "$work/pqn" "$work/pqn-reference")"
 
-# Rows of sixteen iterations each: what is unfinished of one is in the checkpoint.
+# Rows of sixteen iterations each: unfinished ones are in the checkpoint.
 train "$work/merged-reference" --set log.rows=20
 problems=
 for signal in KILL TERM KILL; do

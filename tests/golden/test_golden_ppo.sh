@@ -20,7 +20,7 @@ while read -r file rest; do
 done <"$tap_dir/out"
 tap_result "exit status 0 when all agree" "$status"
 
-# ---- what of the networks' folder is claimed
+# ---- claimed parts of the networks' directory
 nets=../shared/data/golden_nets
 for file in normalise_per_world normalise_clip conv_ops ppo_nature ppo_impala pqn_nature ppo_lstm \
   ppo_lstm_sapg; do

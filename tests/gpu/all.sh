@@ -51,7 +51,7 @@ cache=$(cd "$(dirname "$report")" && pwd)/.gpu_cache
 summary=$report.summary
 export OMP_WAIT_POLICY=passive NO_COLOR=1 CUDA_CACHE_PATH=$cache
 
-# The summary closes the report, also when somebody ends this script.
+# The summary closes the report, also when this script is terminated.
 finish() {
   { echo; echo "==== summary"; cat "$summary"; } >>"$report"
   rm -rf "$work" "$summary" "$report.part"
@@ -124,7 +124,7 @@ lacking() { ! is_wanted "$1" || say "$1" "not run: $2"; }
   nvidia-smi; "$nvcc" --version; "$trainer" info; } >"$report" 2>&1
 export CMOCKA_MESSAGE_OUTPUT=TAP TEST_DEVICE=gpu
 
-# cuBLASLt is not always where CUDA is: PyTorch brings its own. Looks for that of the build before anything needs it.
+# cuBLASLt is not always part of the CUDA installation: PyTorch brings its own. Finds that of the build before it is needed.
 major=$(cat "$built/cuda" 2>/dev/null || "$nvcc" --version 2>/dev/null | sed -nE 's/.*release ([0-9]+).*/\1/p')
 libraries() {
   local name found folder
@@ -144,7 +144,7 @@ done
 part 10 "libraries: where they are" cat "$work/libraries"
 
 # ---- are the numbers right? ---------------------------------------------------------------------------------------
-mkdir "$work/first" "$work/shared" # a workspace is there before it is named
+mkdir "$work/first" "$work/shared" # a workspace exists before it is named
 # On GPUs that the build has no code for, the driver compiles its PTX: half a minute for the physics.
 part 180 "the first launch" env "$trainer" --root "$work/first" --set train.device=cuda --set env.num=64 --set ppo.num_steps=4 \
   --set ppo.num_minibatches=1 --set train.total_steps=512 --set eval.count=0
@@ -169,14 +169,14 @@ train() {
   rm -rf "$root"
   mkdir "$root" || return 1
   for setting in train.device=cuda eval.count=0 metrics.representation_every=1000 "$@"; do arguments+=(--set "$setting"); done
-  # what does not fit into this GPU's memory says so
+  # training that does not fit into this GPU's memory says so
   "$trainer" --root "$root" --dry-run "${arguments[@]}" >"$work/dry" 2>&1 || ! grep -qi memory "$work/dry" ||
     { grep -i memory "$work/dry" | tail -n 1; return 77; }
   rm -rf "$root"
   mkdir "$root" || return 1
   "$trainer" --root "$root" "${arguments[@]}"; rc=$?
   steps "$root"
-  grep -hE 'cuBLASLt|algorithm' "$root"/runs/*/*/log.txt # what the library refused, and what was chosen by the clock
+  grep -hE 'cuBLASLt|algorithm' "$root"/runs/*/*/log.txt # algorithms that the library rejected, and those selected by timing
   nvidia-smi --query-gpu=memory.used,clocks.sm,power.draw,temperature.gpu --format=csv,noheader
   rm -rf "$root"
   return $rc

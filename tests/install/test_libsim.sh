@@ -20,7 +20,7 @@ expect() { tap_result "$1" "$([ "$2" = "$3" ]; echo $?)" "'$2' is not '$3'"; }
 expect "only the header, the library and sim.pc are installed" "$(cd "$prefix" && find . ! -type d | sort | xargs)" \
   "./include/sim/sim.h ./lib/libsim.a ./lib/libsim.so ./lib/libsim.so.1 ./lib/pkgconfig/sim.pc"
 
-# ---- what can be seen ----
+# ---- exported symbols ----
 declared=$(grep -oE '\blibsim_[a-z0-9_]+\(' "$prefix/include/sim/sim.h" | tr -d '(' | sort -u)
 expect "the shared library shows what the header declares, nothing else" \
   "$(nm -D --defined-only "$so" | awk '{ print $3 }' | sort -u)" "$declared"
@@ -48,7 +48,7 @@ for c in "gcc -std=c11" "gcc -std=c17" "clang -std=c17" "g++ -x c++ -std=c++17" 
 done
 expect "the example is one page" "$(($(wc -l <example.c) <= 80))" 1
 archive="-I$prefix/include $prefix/lib/libsim.a -ljansson -fopenmp -lm"
-if readelf -d "$so" | grep -q libomp; then compiler=clang; else compiler=gcc; fi # the one whose OpenMP it was built for
+if readelf -d "$so" | grep -q libomp; then compiler=clang; else compiler=gcc; fi # the compiler whose OpenMP it was built for
 build_and_run "the archive" "$archive" $compiler
 expect "a program with the archive needs no libsim.so" "$(readelf -d example | grep -c 'NEEDED.*libsim')" 0
 tap_run "one thread" 0 "$hash" env OMP_NUM_THREADS=1 ./example

@@ -20,7 +20,7 @@ attempts() { ls "$SWEEP_ROOT"/runs/*/*/stats."$1".tsv 2>/dev/null | wc -l; }
 only=${SLURM_FAULT:-}
 wanted() { case "$1" in *"$only"*) ;; *) return 1 ;; esac; }
 
-if wanted limit; then # slurmctld looks every 30 s: the signal comes 10 to 70 s before the end of a minute
+if wanted limit; then # slurmctld polls every 30 s: the signal arrives 10 to 70 s before the end of a minute
   experiment limit 2 ${LIMIT_ITERATIONS:-40000} "time = 00:01:00" "signal_lead = 00:00:05"
   submit limit >/dev/null
   fourth() { [ "$(attempts 4)" -ge 1 ]; }

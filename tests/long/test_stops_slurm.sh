@@ -24,7 +24,7 @@ stop_by_slurm() {
   done
   echo "# $turn turns, $(attempts_of) attempts"
 }
-# The checkpoint and rows that a run would have had without all that.
+# The checkpoint and rows of an uninterrupted run.
 undisturbed() { # NAME
   local id folder newest
   tail -n +3 "$SWEEP_ROOT/sweeps/$1/manifest.tsv" | cut -f2 | while read -r id; do

@@ -35,7 +35,7 @@ train() {
   [ "$ranks" = 1 ] || program=(mpirun -n "$ranks" trainer)
   timeout 300 "${program[@]}" --config small.ini --root "$root" --quiet "$@"
 }
-# launch RANKS ROOT OPTIONS...: in the background, until it has saved a checkpoint. Sets pid; what it says is in `out`.
+# launch RANKS ROOT OPTIONS...: in the background, until it has saved a checkpoint. Sets pid; its output is in `out`.
 launch() {
   local ranks=$1 root=$2 program before; shift 2
   mkdir -p "$root"

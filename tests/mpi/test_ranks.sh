@@ -80,7 +80,7 @@ for ranks in 1 3; do
 done
 cmp -s target.1 target.3 && ! cmp -s target.1 transitions.1
 tap_result "a COM or epsilon that holds a DDR moves alike on 1 and 3 ranks" $? "$(diff target.1 target.3)"
-# The first rank decides how bf16 products are made: what the others are told does not matter.
+# The first rank decides how bf16 products are computed: the others' settings do not matter.
 bf16=(--config small.ini --quiet --set comm.deterministic=yes --set train.precision=bf16)
 TRAINER_BF16=rounded train 1 bf16.1 "${bf16[@]}" >out 2>&1 || cat out
 mkdir -p bf16.2
@@ -185,7 +185,7 @@ parent=$(basename "$(folder r2)")
 train 3 r2 --set "init.from=run:$parent" --set train.total_steps=1920 --set ppo.com=3 >out 2>&1; rc=$?
 tap_result "init.from takes a checkpoint of 2 ranks over to 3" "$rc" "$(cat out)"
 
-# Deaths. The launcher takes the others down too; what counts is that the run's folder says who it was, and why.
+# Deaths. The launcher ends the others, too; the run's directory must name the rank and the reason.
 for victim in 1 2; do
   launch 3 "dead$victim" --set train.total_steps=1e9 --set checkpoint.every=0
   kill -9 "$(process_of $victim "dead$victim")"

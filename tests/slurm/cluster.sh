@@ -83,7 +83,7 @@ cluster_write_conf() {
     local IFS=,
     echo "Name=gpu File=${devices[*]:0:$cluster_gpus}" >"$cluster_dir/gres.conf"
   fi
-  { # what the test gave first: slurm.conf refuses a key that stands twice, so ours are left out where it did
+  { # the test's own lines first: slurm.conf rejects duplicate keys, so defaults are left out if the test sets them
     printf '%s\n' "$cluster_conf"
     [ -z "$cluster_accounting" ] || cat <<CONF
 AccountingStorageType=accounting_storage/slurmdbd
@@ -135,7 +135,7 @@ CONF
   } >"$cluster_dir/slurm.conf"
   if [ -n "$cluster_cgroup" ]; then
     printf '%s\n' CgroupPlugin=cgroup/v1 CgroupMountpoint=/sys/fs/cgroup ConstrainRAMSpace=yes MinRAMSpace=4 >"$cluster_dir/cgroup.conf"
-  elif cluster_newer 24.05; then # it uses cgroups, and systemd for them, unless told not to; older ones do not know the word
+  elif cluster_newer 24.05; then # it uses cgroups, and systemd for them, unless disabled; older versions do not know the setting
     echo "CgroupPlugin=disabled" >"$cluster_dir/cgroup.conf"
   fi
 }
@@ -143,7 +143,7 @@ CONF
 cluster_start() {
   cluster_problem=$(cluster_missing)
   [ -z "$cluster_problem" ] || return 1
-  if [ -n "$cluster_cgroup" ]; then # Slurm names them by node and job: those of another cluster here would be the same
+  if [ -n "$cluster_cgroup" ]; then # Slurm names them by node and job, so those of another local cluster would have the same names
     exec {cluster_cgroup_lock}>"${TMPDIR:-/tmp}/cluster-cgroup.lock"
     flock -w 300 "$cluster_cgroup_lock" || { cluster_problem="another cluster here uses control groups"; return 1; }
   fi
@@ -246,7 +246,7 @@ cluster_controller() {
   esac
 }
 
-# The processes of our jobs on a node: first the slurmstepd, which would report their ends, then what they watch over.
+# The processes of our jobs on a node: first the slurmstepd, which would report their ends, then its children.
 cluster_job_pids() {
   local file pid parent steps= others=
   for file in $(grep -lzx "SLURMD_NODENAME=$1" /proc/[0-9]*/environ 2>/dev/null); do
@@ -263,7 +263,7 @@ cluster_node() {
   case $1 in
     start) slurmd -N "$2" >>"$cluster_dir/slurmd.$2.out" 2>&1 ;;
     stop) cluster_end "slurmd.$2" TERM ;;
-    kill) # like a power cut: the daemon and whatever its jobs run, at once
+    kill) # like a power failure: the daemon and its jobs, at once
       local pids; pids=$(cluster_job_pids "$2")
       cluster_end "slurmd.$2" KILL
       [ -z "$pids" ] || kill -9 $pids 2>/dev/null ;;
@@ -322,7 +322,7 @@ cluster_stop() {
   [ -n "$cluster_dir" ] || return 0
   local i pids=
   for i in $(seq "$cluster_nodes"); do pids+=" $(cluster_job_pids "n$i")"; done
-  for i in $(seq "$cluster_nodes"); do cluster_end "slurmd.n$i" KILL; done # nobody needs what they would save
+  for i in $(seq "$cluster_nodes"); do cluster_end "slurmd.n$i" KILL; done # no need for the state they would save
   cluster_rest stop
   cluster_end slurmctld KILL
   cluster_end slurmdbd KILL

@@ -11,7 +11,7 @@ trap 'cluster_stop; tap_cleanup' EXIT
 # Before it: checkpoint_every=SECONDS (0: none), run_memory=SIZE (100M)
 experiments=0
 experiment() {
-  experiments=$((experiments + 1)) # a discount of its own: the same runs in two sweeps would be trained once
+  experiments=$((experiments + 1)) # a separate discount: equal runs in two sweeps would be trained once
   local name=$1 runs=$2 iterations=$3 line; shift 3
   {
     cat <<INI

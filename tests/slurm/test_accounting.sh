@@ -42,7 +42,7 @@ tap_run "on a task's processor time as well" 0 "(MaxTRESMinsPerJob), these reque
 experiment strange 2 20 "account = nobody"
 tap_run "an account that is not ours is Slurm's to refuse" 1 "Invalid account" submit strange
 
-# ---- what the database knows when slurmctld has forgotten
+# ---- jobs in the database that slurmctld has forgotten
 forgotten() { [ "$(squeue -h -t all -n "$1" -o %i | wc -l)" = 0 ]; }
 hold
 experiment long 3 100

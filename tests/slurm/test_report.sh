@@ -50,7 +50,7 @@ submit twice >/dev/null
 id=$(tail -1 "$SWEEP_ROOT/sweeps/twice/manifest.tsv" | cut -f2)
 saved() { ls "$(folder_of "$id")"/ckpt/*.ckpt >/dev/null 2>&1; }
 tap_wait 60 saved
-sleep 1 # of which nothing is saved
+sleep 1 # nothing of it is saved
 kill -9 "$(trainer_pids)"
 fast
 tap_wait 300 queue_empty

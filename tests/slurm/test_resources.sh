@@ -10,7 +10,7 @@ cluster_gpus=2
 if ! cluster_start; then tap_skip "resources of blocks on a real cluster" "$cluster_problem"; tap_done; fi
 stored() { scontrol write batch_script "$1" - 2>/dev/null; }
 job_of() { awk -F'\t' -v b="$2" -v a="$3" '$3 == "took" && $4 == b && $5 == a { print $6 }' "$SWEEP_ROOT/sweeps/$1/submit.log"; }
-asks() { # JOB WORD: what a task of it asks for
+asks() { # JOB WORD: a value that one of its tasks requests
   scontrol show job "$1" | tr ' ' '\n' | grep "^$2=" | sort -u
 }
 

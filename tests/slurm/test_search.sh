@@ -11,7 +11,7 @@ fresh_status() { rm -rf "$tap_dir/.cache"; sweep status "$@"; }
 id_of() { sed -n "$(($2 + 3))p" "$SWEEP_ROOT/sweeps/$1/manifest.tsv" | cut -f2; }
 journal_of() { echo "$SWEEP_ROOT/sweeps/$1/search.s.tsv"; }
 waves_of() { tail -n +3 "$(journal_of "$1")" | cut -f2 | uniq -c | tr -s ' \n' ' '; }
-ended() { # SWEEP RUNS: so many have ended, and nothing is in the queue
+ended() { # SWEEP RUNS: this number of runs has ended, and nothing is in the queue
   queue_empty && [ "$(tail -n +3 "$SWEEP_ROOT/sweeps/$1/manifest.tsv" | wc -l)" = "$2" ]
 }
 tpe=("[search s]" "method = tpe" "startup = 3" "wave = 2" "trials = 7" "goal = min kl" "ppo.learning_rate = log 1e-4 .. 1e-1")
@@ -25,7 +25,7 @@ tap_check "three batches" "$(ls "$SWEEP_ROOT"/sweeps/waves/batches | grep -cE '^
 counts waves 14 20
 tap_run "submitting again submits nothing" 0 "nothing to submit" submit waves
 
-# ---- a limit on the jobs in the queue: who ends submits what it has kept out
+# ---- a limit on the jobs in the queue: a task that ends submits the jobs that the limit held back
 limit 3
 experiment narrow 2 20 "time = 00:20:00" "${tpe[@]}"
 tap_run "as much of the first wave as fits" 75 "3 runs submitted in 1 array" limited sweep submit "$tap_dir/narrow.ini"

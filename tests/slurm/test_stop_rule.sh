@@ -19,7 +19,7 @@ rows() {
   done
 }
 
-# ---- asha: four settings, of which the best go on from rungs at 60 and 120 of 240 iterations
+# ---- asha: four settings, the best of which continue from rungs at 60 and 120 of 240 iterations
 experiment rungs 1 240 "time = 00:20:00" "[grid lr]" "ppo.learning_rate = 1e-4, 1e-3, 3e-3, 1e-2" "[stop]" "rule = asha" \
   "min = $((60 * 128))" "eta = 2" "measure = entropy" "goal = min" "every = 0.5"
 slow 30
@@ -40,7 +40,7 @@ tap_run "retry takes them up" 0 "$stopped runs submitted again" sweep retry rung
 tap_wait 600 queue_empty
 counts rungs 4 240
 
-# ---- two runs share a task: one is stopped, the other one goes on
+# ---- two runs share a task: one is stopped, the other continues
 experiment packed 1 240 "time = 00:20:00" "runs_per_task = 2" "[grid lr]" "ppo.learning_rate = 1e-2, 1e-12" "[stop]" \
   "rule = stagnation" "measure = kl" "patience = 0.2" "min_rise = 1000" "ddr_below = 1e9" "every = 0.5"
 slow 30

@@ -6,12 +6,12 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/slurm/cluster.sh
 . tests/slurm/sweep.sh
 export HOME=$tap_dir # the queue's cache
-unset SWEEP_TRAINER # the one beside sweep
+unset SWEEP_TRAINER # the one next to sweep
 cluster_conf="MaxArraySize=10"
 if ! cluster_start; then tap_skip "sweep submit to a real cluster" "$cluster_problem"; tap_done; fi
 fresh_status() { rm -rf "$tap_dir/.cache"; sweep status "$@"; }
 
-# ---- nothing is done before it is asked for
+# ---- nothing is done before it is requested
 experiment first 25 20 "time = 00:10:00"
 tap_run "--dry-run says how it would be cut, and its cost" 0 "25 tasks in 3 arrays; at most 4.167 CPU-hours" submit first --dry-run
 tap_run "--test-only asks Slurm" 0 "Slurm would start the first task" submit first --test-only
@@ -124,7 +124,7 @@ counts few 5 20
 tap_run "submit --force --wait stays, and starts each run over once" 0 "5 finished" limited sweep submit few --force --wait
 [ "$(attempts_of few)" = "2 2 2 2 2 " ]; tap_result "all of them" $? "$(attempts_of few)"
 
-# ---- sweep rm while somebody submits
+# ---- sweep rm during a submission
 mkdir "$tap_dir/bin"
 cat >"$tap_dir/bin/sbatch" <<SH
 #!/bin/bash
@@ -145,7 +145,7 @@ sweep cancel leaving >/dev/null
 tap_wait 60 queue_empty
 tap_run "one that is not is" 0 "removed leaving: 2 runs" sweep rm leaving --yes
 
-# ---- what Slurm has forgotten, without an accounting database
+# ---- jobs that Slurm has forgotten, without an accounting database
 experiment modules 2 20 "modules = nowhere/1"
 sed -i 's/^MinJobAge=.*/MinJobAge=2/' "$SLURM_CONF" && scontrol reconfigure
 submit modules >/dev/null

@@ -42,7 +42,7 @@ counts both 40 10
 out=$(as $ben sweep status both 2>&1); grep -q "40 finished" <<<"$out"; tap_result "either sees it" $? "$out"
 out=$(as $ada sweep status both 2>&1); grep -q "40 finished" <<<"$out"; tap_result "and so does the other" $? "$out"
 
-# ---- what belongs to the other
+# ---- the other user's files
 experiment hers 4 10
 as $ada sweep submit "$tap_dir/hers.ini" --held >/dev/null
 tap_run "the other's jobs cannot be cancelled" 1 "Access/permission denied" as $ben sweep cancel hers
@@ -56,7 +56,7 @@ as $ada sweep release hers >/dev/null
 tap_wait 60 queue_empty
 counts hers 4 10
 
-# ---- without the group: nothing is written, and the message says to whom it belongs and how to share
+# ---- without the group: nothing is written, and the message names the owner and how to share
 tap_run "who is not of the group reads" 0 "4 finished" alone $eve sweep status hers
 experiment mine 4 10
 tap_run "but cannot submit there" 1 "chmod g+w" alone $eve sweep submit "$tap_dir/mine.ini"

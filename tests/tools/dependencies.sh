@@ -6,7 +6,7 @@
 # possible, and all do without otherwise.
 set -u
 mode=${1:-check} also=" ${*:2} "
-# kind:what proves it is there (a program, a header, a shared library, or a plugin of Slurm) | Debian | Fedora | Spack
+# kind:evidence that it is installed (a program, a header, a shared library, or a plugin of Slurm) | Debian | Fedora | Spack
 needs=(
   "needed:gcc|gcc libc6-dev|gcc|gcc"
   "needed:pkg-config|pkg-config|pkgconf-pkg-config|pkgconf"

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.."
 build=$(cd "$1/bin" && pwd) target=$PWD/docs/gallery
 cd "$2" # so that no path of this machine gets into the files
 mkdir -p "$target"
-draw() { # picture, then what analyze is told
+draw() { # image, then the arguments of analyze
   local picture=$1; shift
   if ! "$build/analyze" "$@" -o gallery >gallery.txt 2>&1; then echo "$picture: $(tail -1 gallery.txt)"; return; fi
   cp "gallery/$1.svg" "$target/$picture.svg"

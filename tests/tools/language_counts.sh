@@ -13,7 +13,7 @@ markers+='|somebody|nobody|anybody|only talk|carry out|carries out|carried out|c
 nameless='/\* (of|Of|what|What|how|How|who|Who|which|Which|where|Where|the same|The same|as many|As|by which|those|Those) '
 questions='/\* (is|are|has|have|does|do|may|can|did|was|would|will|shall)\b[^.;]*\?'
 files=('*.c' '*.h' '*.cu' '*.def' '*.inc' '*.md' ':!tests/tools/language_*' ':!tests/fuzz/corpus')
-lines() { # what to count, git grep's options and pattern: one line "folder what" each
+lines() { # label, then git grep's options and pattern: one line "folder label" each
   local what=$1
   shift
   git grep -I --untracked -oE "$@" -- "${files[@]}" |

@@ -46,7 +46,7 @@ verdicts() { COLUMNS=80 "$build/analyze" claims "$root/results.db" --correct $(p
 
 sql() { "$build/analyze" sql results.db "$1" --csv; }
 
-draw() { # picture, then what analyze is told
+draw() { # image, then the arguments of analyze
   local picture=$1; shift
   case " ${pictures:-$picture} " in *" $picture "*) ;; *) return ;; esac
   if ! "$build/analyze" "$@" -o study >study.txt 2>&1; then echo "$picture: $(tail -1 study.txt)" >&2; return; fi
