@@ -36,12 +36,12 @@ tap_check "advise: runs of a scaling scheme are not scaled twice" "$(grep -qx "n
 # the best runs began from others: each seed has its own parent, which no file of neighbours could name
 cp "$db" "$tap_dir/begun.db"
 tool sql "$tap_dir/begun.db" "UPDATE run SET config = json_set(config, '$.init.from', 'run:' || (SELECT min(id) FROM run) || '@5') WHERE json_extract(config, '$.ppo.com') = 512 AND json_extract(config, '$.algo.name') = 'ppo_ewma'"
-tap_run "advise: runs begun from others are said" 0 "3 runs began from others' checkpoints" analyze advise "$tap_dir/begun.db" -o "$ini"
+tap_run "advise: runs begun from others are reported" 0 "3 runs began from others' checkpoints" analyze advise "$tap_dir/begun.db" -o "$ini"
 tap_run "advise: and sweep plan takes the file" 0 "seeds        3" sweep plan "$ini" --root "$tap_dir/work"
 
 # ---- watch
 tap_run "watch: a sweep that has ended is drawn once" 0 "36 runs, 0 still going" analyze watch two_grids --root "$tap_dir/work"
-tap_run "watch: the best configuration stands first" 0 "com 512 (3 of 3 runs)" analyze watch two_grids --root "$tap_dir/work" --once
+tap_run "watch: the best configuration is first" 0 "com 512 (3 of 3 runs)" analyze watch two_grids --root "$tap_dir/work" --once
 tap_run "watch: curves are drawn" 0 "⠒" analyze watch two_grids --root "$tap_dir/work" --once
 # whole on a small screen: a title, curves with round numbers at their left, the x axis, a legend, nothing beyond the edge
 for size in "60 16" "80 24" "120 40"; do
@@ -76,7 +76,7 @@ if [ "$status" = 1 ]; then
   pid=$!
   tap_wait 60 grep -q "1 still going" "$tap_dir/picture"
   sleep 0.5 # the next look
-  tap_result "watch goes on while a run does" "$(kill -0 $pid 2>/dev/null; echo $?)" "$(cat "$tap_dir/picture")"
+  tap_result "watch continues while a run is active" "$(kill -0 $pid 2>/dev/null; echo $?)" "$(cat "$tap_dir/picture")"
   sed "s/^status=.*/status=finished/" "$state/$first/state" >"$state/$first/state.tmp" && mv "$state/$first/state.tmp" "$state/$first/state"
   tap_wait 60 bash -c "! kill -0 $pid 2>/dev/null"
   tap_result "and ends when it does" $? "$(tail -3 "$tap_dir/picture")"

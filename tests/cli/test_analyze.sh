@@ -37,12 +37,12 @@ fi
 run ddr-vs-solve "$db"
 check "the table has a row a configuration" [ "$(grep -cE '^(com|eps) [0-9.]+ +3 ' "$out")" = 12 ]
 check "the table is sorted by solve rate" bash -c "grep -oE '^(com|eps) [0-9.]+ +3 +[0-9.]+ [kM] +[0-9.]+' '$out' | awk '{ if (NR > 1 && \$NF > last) exit 1; last = \$NF }'"
-check "a correlation stands under each of four budgets" [ "$(grep -cE 'transitions: Spearman ρ = .*\[' "$out")" = 4 ]
+check "a correlation is printed under each of four budgets" [ "$(grep -cE 'transitions: Spearman ρ = .*\[' "$out")" = 4 ]
 check "the relation is read in a sentence" grep -qE '^At .* transitions (a higher DDR|no relation)' "$out"
 check "the solve rate before training is named" says "(before training)"
 check "unfinished and diverged runs are counted, not dropped" grep -q '34 finished, 1 stopped, 1 diverged' "$out"
 csv=$folder/work/figures/ddr-vs-solve.csv
-check "each run stands in the CSV once a budget" [ "$(grep -vc '^#' "$csv")" = $((1 + 4 * 36)) ]
+check "each run is in the CSV once per budget" [ "$(grep -vc '^#' "$csv")" = $((1 + 4 * 36)) ]
 check "the CSV's comments carry filter, commit, date and interval" [ "$(grep -cE '^# (filter|program|trainer|date|interval): ' "$csv")" = 5 ]
 
 # The numbers, computed here from the database with nothing of the program's but its SQL.
@@ -85,9 +85,9 @@ done
 run curves "$db" --level-set easy -o "$folder/easy"
 check "curves --level-set" [ "$(awk -F, '/^(com|eps)/ && $7 != 1' "$folder/easy/curves.csv" | wc -l)" = 0 ]
 run curves "$db" -o "$folder/easy"
-check "the training levels are what is drawn otherwise" [ "$(awk -F, '/^(com|eps)/ && $7 != 1' "$folder/easy/curves.csv" | wc -l)" -gt 0 ]
+check "by default the training levels are drawn" [ "$(awk -F, '/^(com|eps)/ && $7 != 1' "$folder/easy/curves.csv" | wc -l)" -gt 0 ]
 run curves "$db" --y explained_variance
-check "a column that nobody measured" refuses 1 "no run has a value of iteration.explained_variance"
+check "a column that was not measured" refuses 1 "no run has a value of iteration.explained_variance"
 
 # ---- help
 run --help; check "help lists the figures" bash -c "[ $rc = 0 ] && grep -q ddr-vs-solve '$out' && grep -q curves '$out'"
@@ -114,7 +114,7 @@ run sql "$db"; check "sql without a statement" refuses 2 "one quoted statement"
 
 # ---- refusals
 run ddr-vs-solve; check "no database named, and none here" refuses 2 "results.db: no such file"
-SWEEP_ROOT=$(dirname "$db") run curves -o "$folder/named"; check "without a name it is that of SWEEP_ROOT, which is said" grep -q "^note: results of $(dirname "$db")/results.db" "$err"
+SWEEP_ROOT=$(dirname "$db") run curves -o "$folder/named"; check "without a name it is that of SWEEP_ROOT, which is reported" grep -q "^note: results of $(dirname "$db")/results.db" "$err"
 run ddr-vs-solve "$db" more; check "too many operands" refuses 2 "unexpected argument"
 run export parquet "$db"; check "an unknown format" refuses 2 "unknown format \"parquet\"; expected a format (csv, jsonl, tensorboard or mlflow)"
 run ddr-vs-solve "$folder/nothing.db"; check "no such file" refuses 2 "no such file"
@@ -165,6 +165,6 @@ $make_workspace "$folder/new" 1 20 2>/dev/null
 stats=$(ls "$folder"/new/runs/*/*/stats.1.tsv | head -1)
 sed -i '7s/0/1/' "$stats"
 run ddr-vs-solve "$folder/new/results.db"
-check "run logs beside the database are imported" says "12 runs of 12 configurations (1 seed each)"
+check "run logs next to the database are imported" says "12 runs of 12 configurations (1 seed each)"
 check "a damaged line is a note" grep -qi 'damaged line' "$err"
 tap_done

@@ -57,7 +57,7 @@ count() { awk -v c="$1" '$c == 1' "$tap_dir/ours" | wc -l; } # lines with a 1 in
 same "whole games" "atari/Breakout 3 220 train.seed=5 env.workers=2 atari.episodic_life=no" "breakout 3 220 5 0"
 tap_result "some ended" "$([ "$(count 5)" -gt 0 ] && [ "$(count 5)" = "$(count 7)" ]; echo $?)" "$(count 5) $(count 7)"
 same "lives" "atari/Breakout 2 480 train.seed=5 env.workers=2" "breakout 2 480 5 1"
-tap_result "more of which ended than games" "$([ "$(count 7)" -gt 0 ] && [ "$(count 5)" -gt $((3 * $(count 7))) ]; echo $?)" \
+tap_result "more lives ended than games" "$([ "$(count 7)" -gt 0 ] && [ "$(count 5)" -gt $((3 * $(count 7))) ]; echo $?)" \
   "$(count 5) $(count 7)"
 cp "$tap_dir/ours" "$tap_dir/two"
 same "one worker for both worlds" "atari/Breakout 2 480 train.seed=5 env.workers=1" "breakout 2 480 5 1"

@@ -27,11 +27,11 @@ tap_run "a log with infinities is imported whole" 0 "" analyze sql "$db" "SELECT
 tap_check "the store has them: infinite is a number, not measured is NULL" "$(said=$(value "SELECT (SELECT count(*) FROM iteration WHERE
   kl = 9e999), (SELECT count(*) FROM iteration WHERE kl IS NULL AND iteration = 20), (SELECT count(*) FROM iteration WHERE
   grad_norm_actor = 9e999), (SELECT count(*) FROM evaluation WHERE solve_rate IS NULL)"); [ "$said" = 3,1,40,1 ] || echo "$said")"
-tap_run "curves count what no line can show" 0 "Infinite values, passed over: 3, in 1 run." draw curves "$db" --y kl --where com=8
+tap_run "curves count values that no line can show" 0 "Infinite values, passed over: 3, in 1 run." draw curves "$db" --y kl --where com=8
 tap_run "and of several columns" 0 "passed over: 43, in 1 run." draw curves "$db" --y kl,grad_norm_actor --where algo.name=ppo_ewma
 draw curves "$db" --y kl --where com=8 --json >"$tap_dir/json"
 tap_check "curves --json counts them" "$([ "$(tool json infinite_values <"$tap_dir/json")" = 3 ] || cat "$tap_dir/json")"
-tap_check "the other runs' lines stand" "$([ "$(tool json configurations 0 runs <"$tap_dir/json")" = 3 ] || cat "$tap_dir/json")"
+tap_check "the other runs' lines are drawn" "$([ "$(tool json configurations 0 runs <"$tap_dir/json")" = 3 ] || cat "$tap_dir/json")"
 tap_run "settings: a run without a finite value is counted" 0 "Not drawn, without a value: 1." draw settings "$db" --x com --group none \
   --where algo.name=ppo_ewma --measure kl
 tap_run "a gradient norm that is infinite throughout" 0 "Not drawn, without a value: 1." draw bars "$db" --measure grad_norm \
@@ -41,16 +41,16 @@ analyze claims "$db" --sweep two_grids --json >"$tap_dir/json"
 missing() { # CLAIM: how many of its runs lack the measure
   for i in $(seq 0 120); do [ "$(tool json "$i" id <"$tap_dir/json" 2>/dev/null)" = "$1" ] && tool json "$i" without_measure <"$tap_dir/json"; done
 }
-tap_check "claims take the finite values of a run whose KL was infinite at times" "$([ "$(missing com_kl)" = 0 ] || { missing com_kl; head -30 "$tap_dir/json"; })"
+tap_check "claims use the finite values of a run whose KL was temporarily infinite" "$([ "$(missing com_kl)" = 0 ] || { missing com_kl; head -30 "$tap_dir/json"; })"
 tap_check "claims count a run without its measure" "$([ "$(missing com_gradient)" = 1 ] || { missing com_gradient; head -30 "$tap_dir/json"; })"
 tap_run "report" 0 "index.html" analyze report "$db" --no-figures -o "$tap_dir/report"
 tap_check "the page counts them" "$(grep -q 'Infinite values, passed over: [0-9]*, in 1 run' "$tap_dir/report/index.html" || grep -o '"note": *"[^"]*"' "$tap_dir/report/index.html")"
-tap_check "and is JSON all the same" "$(sed -n 's/.*<script[^>]*application\/json[^>]*>//p' "$tap_dir/report/index.html" | sed 's/<\/script>.*//' | head -1 | tool json title 2>&1 >/dev/null)"
+tap_check "and is valid JSON" "$(sed -n 's/.*<script[^>]*application\/json[^>]*>//p' "$tap_dir/report/index.html" | sed 's/<\/script>.*//' | head -1 | tool json title 2>&1 >/dev/null)"
 tap_run "check names them" 0 "KL is infinite in 3 iterations" analyze check "$db"
 for command in "advise $db --hours 1 -o $tap_dir/next.ini" "watch two_grids --root $work --once" "compare $db com=8 com=128" "table $db -o $f"; do
   # shellcheck disable=SC2086
   analyze $command >"$tap_dir/out" 2>&1; code=$?
-  [ $code -le 1 ] && ! grep -qiE "nan|inf\b" "$tap_dir/out"; tap_result "${command%% *} goes on, and prints neither nan nor inf" $? "$code: $(head -5 "$tap_dir/out")"
+  [ $code -le 1 ] && ! grep -qiE "nan|inf\b" "$tap_dir/out"; tap_result "${command%% *} continues, and prints neither nan nor inf" $? "$code: $(head -5 "$tap_dir/out")"
 done
 analyze export csv "$db" -o "$tap_dir/csv" >/dev/null && analyze export jsonl "$db" -o "$tap_dir/jsonl" >/dev/null
 tap_run "exports agree about them" 0 "good" tool export "$tap_dir"
@@ -72,7 +72,7 @@ for command in curves bars table "settings --x com" "claims" "report --no-figure
 done
 line=$(value "SELECT max(transitions) FROM evaluation WHERE run_id = '$(basename "$second")' AND level_set = 'train' AND solve_rate IS NOT NULL")
 draw curves "$db" --where com=8 >/dev/null
-tap_check "a line goes on after its shorter run, with the runs that are left" "$(grep -v '^#' "$f/curves.csv" | awk -F, -v end="$line" 'NR > 1 && $(NF-3) != ($(NF-4) > end ? 2 : 3) { print }')"
+tap_check "a line continues after its shorter run, with the remaining runs" "$(grep -v '^#' "$f/curves.csv" | awk -F, -v end="$line" 'NR > 1 && $(NF-3) != ($(NF-4) > end ? 2 : 3) { print }')"
 
 # ---- files that are no results.db of this version: one line that names the file, and no figure
 head -c 30000 "$db" >"$tap_dir/cut.db"

@@ -41,10 +41,10 @@ tap_result "6 worlds x 160 steps have 96 of them" \
 tap_run "four workers" 0 "finished, 10 of 10" train four --set env.workers=4 --set eval.count=1
 tap_result "count the same" "$([ "$(column four episode_length)$(column four episode_return)" = "10 55 " ]; echo $?)"
 looks=(--set metrics.every=1 --set metrics.representation_every=1 --set eval.count=0)
-tap_run "states are looked at" 0 "finished" train seen "${looks[@]}"
+tap_run "states are recorded" 0 "finished" train seen "${looks[@]}"
 parent=$(basename "$tap_dir"/seen/runs/*/*)
-tap_run "a run goes on from it" 0 "starting from" train seen "${looks[@]}" --set train.total_steps=1056 --set "init.from=run:$parent"
-tap_result "and counts on what its parent has seen" "$(grep -q 1056 <<<"$(column seen coverage_states)"; echo $?)" \
+tap_run "a run continues from it" 0 "starting from" train seen "${looks[@]}" --set train.total_steps=1056 --set "init.from=run:$parent"
+tap_result "and continues its parent's counts" "$(grep -q 1056 <<<"$(column seen coverage_states)"; echo $?)" \
   "$(column seen coverage_states)"
 tap_run "more workers than worlds are as many as worlds" 0 "finished" train many --set env.num=2 --set ppo.num_minibatches=2 --set env.workers=100
 
@@ -68,7 +68,7 @@ train film_together --quiet "${shards[@]}" --set env.task=gym/Film-v0 --set net.
 train film_halves --quiet "${shards[@]}" --set env.task=gym/Film-v0 --set net.encoder=nature "${halves[@]}"
 same_bytes "pixels, too" film_together film_halves
 ahead() { SWEEP_TEST_AHEAD=$tap_dir/began train ahead "$@"; }
-tap_run "one half goes on before the other one is awaited" 0 "finished" ahead --set env.task=gym/Ahead-v0 \
+tap_run "one half continues before the other is awaited" 0 "finished" ahead --set env.task=gym/Ahead-v0 \
   --set env.num=2 --set env.workers=2 --set env.timeout=30 --set train.seed=1000 "${shards[@]}" "${halves[@]}"
 tap_expect "a worker that dies in flight" 1 "ended by signal 9" train dies_halves --set env.task=gym/Dies-v0 "${shards[@]}" \
   "${halves[@]}" --set env.workers=2
@@ -161,7 +161,7 @@ tap_result "its workers have forked" $?
 kill -9 $pid; wait $pid 2>/dev/null
 fast
 tap_wait 20 none_of gym/Forks-v0
-tap_result "and what these have forked" $? "$(processes_of gym/Forks-v0)"
+tap_result "and their child processes" $? "$(processes_of gym/Forks-v0)"
 # ---- a module that an experiment file names
 mkdir -p "$tap_dir/modules" "$tap_dir/workspace"
 cat >"$tap_dir/modules/mine.py" <<'PY'
@@ -179,7 +179,7 @@ tap_run "a submit refuses it" 2 "pass --trust once" submit
 tap_run "once trusted it runs" 0 "" submit --trust
 tap_run "the user's list has it" 0 "modules/mine.py" cat "$XDG_CONFIG_HOME/sweep/trusted"
 echo "# changed" >>"$tap_dir/modules/mine.py"
-tap_run "changed, it is asked about again" 2 "pass --trust once" submit
+tap_run "after a change it is queried again" 2 "pass --trust once" submit
 tap_run "a module that is none" 2 "has no module nowhere, neither installed nor in" train none --set env.task=gym/nowhere:Mine-v0
 
 # ---- a plan starts one Python for all runs of an environment

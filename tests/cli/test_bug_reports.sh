@@ -91,9 +91,9 @@ PYTHON
   tap_expect "X1: an exported policy says the bounds of each number" 0 '"dtype": "float64", "low": \[0.0, null\], "high": \[null, 0.3\]' \
     exported StrictHalf
   tap_expect "X2: and that they are whole" 0 '"dtype": "int8", "low": \[-2, -2, -2\]' exported StrictInt
-  tap_expect "X2: and what classes count from" 0 '"dtype": "int64", "start": \[5, -1\]' exported StrictMulti
+  tap_expect "X2: and the first class" 0 '"dtype": "int64", "start": \[5, -1\]' exported StrictMulti
   tap_expect "X2: a single one, too" 0 '"type": "Discrete", "shape": \[\], "dtype": "int64", "start": -1' exported StrictDiscrete
-  tap_run "G10: what has no fixed number of values is named" 2 "observations['words'] of Sequence have no fixed number of values" one Mission
+  tap_run "G10: spaces without a fixed number of values are named" 2 "observations['words'] of Sequence have no fixed number of values" one Mission
   tap_run "G16: a reward that is none" 1 "gave the reward None, which is not a number" one RewardNone
   tap_run "an observation that changes its shape" 1 "changed the shape of its observations: world 0 gave (3,), not (2,)" one Wrong
   mkdir "$root/old"; mkdir "$root/old/gymnasium"; echo '__version__ = "0.26.3"' >"$root/old/gymnasium/__init__.py"
@@ -150,7 +150,7 @@ INI
   tap_expect "G3: an evaluation without an end has a limit, and a warning names the ways out" 0 \
     "declares no time limit: .*10000 steps.*env.max_steps.*max_episode_steps" one_run
   tap_expect "G3: a limit of 10**9 steps is none" 0 "declares no time limit" one_run --set env.task=gym/Endless-v1
-  tap_check "G3: what did not end is not measured" "$(diff <(results) <(printf '0\ttrain\t0\t\t\t0\t\t\t\n2\ttrain\t128\t\t\t0\t\t\t\n'))"
+  tap_check "G3: unfinished episodes are not measured" "$(diff <(results) <(printf '0\ttrain\t0\t\t\t0\t\t\t\n2\ttrain\t128\t\t\t0\t\t\t\n'))"
   tap_expect "G3: nor in the log" 0 "on train: not measured \(0 of 4 attempts ended\)" cat "$root"/plain/runs/*/*/log.txt
   mkdir "$root/sweep"
   tap_run "G3: a sweep of it" 0 "" sweep submit "$root/forever.ini" --root "$root/sweep" --local --wait --trust
@@ -161,7 +161,7 @@ INI
   tap_expect "G3: env.max_steps is its limit" 0 "return 20" one_run --set env.max_steps=20
   tap_check "G3: of evaluations too" "$(diff <(results | cut -f6-8) <(printf '4\t20\t20\n4\t20\t20\n'))"
   tap_run "G3: means are over the attempts that ended" 0 "" one_run --set env.task=gym/Some-v0 --set eval.episodes=32
-  tap_check "G3: of which there are as many as said" "$(results | awk -F'\t' '$6 < 1 || $6 > 31 || $7 != 10 || $8 != 10')"
+  tap_check "G3: their number is as configured" "$(results | awk -F'\t' '$6 < 1 || $6 > 31 || $7 != 10 || $8 != 10')"
 
   for run in 0 1 2; do one_run --quiet --set env.task=gym/Told-v0 --set train.seed=$run --set eval.episodes=8; done
   # Three runs of 4 training worlds and 2 evaluations of 8 attempts; the coverage's box has 8 worlds, the same for all runs.
@@ -184,7 +184,7 @@ INI
   tap_wait 60 test -e "$SWEEP_TEST_MARK"
   kill -TERM $run
   wait $run
-  tap_result "G8: a stop is heard in an evaluation whose step does not come back" "$([ $? = 75 ]; echo $?)" "$(tail -3 "$root/out")"
+  tap_result "G8: a stop interrupts an evaluation whose step does not return" "$([ $? = 75 ]; echo $?)" "$(tail -3 "$root/out")"
   tap_run "G8: the resumed run evaluates" 0 "finished, 2 of 2" trainer "${common[@]}" --set env.task=gym/Stuck-v0 --resume
   tap_check "G8: each evaluation once" "$(diff <(cut -f1,6,7 "$root"/plain/runs/*/*/eval.*.tsv | grep '^[0-9]') <(printf '0\t4\t55\n2\t4\t55\n'))"
 }
@@ -206,7 +206,7 @@ tap_run "H1: plan" 0 '"runs": 4' in_latin sweep plan host --json --no-check
 tap_run "H1: status" 0 '"host"' in_latin sweep status host --json
 tap_run "H1: bundle" 0 '"runs": 4' in_latin sweep bundle host --json
 tap_run "H1: unbundle" 0 '"verified": true' in_latin sweep unbundle host.tar.zst out --json
-tap_check "H1: what is printed is UTF-8" "$(in_latin sweep status host --json | iconv -f UTF-8 -t UTF-8 >/dev/null 2>&1 || echo "it is not")"
+tap_check "H1: the output is UTF-8" "$(in_latin sweep status host --json | iconv -f UTF-8 -t UTF-8 >/dev/null 2>&1 || echo "it is not")"
 tap_run "H2: without HOME and other variables" 0 "4 pending" env -i PATH="$PATH" sweep status host --root "$latin"
 mkdir gone
 in_gone() { (cd gone && rmdir ../gone && "$@"); }

@@ -44,12 +44,12 @@ tap_result "its sum is sha256sum's" $?
 ls | grep -q '\.db$'; [ $? -ne 0 ]; tap_result "nothing else is left behind" $? "$(ls)"
 
 tap_run "it is unpacked" 0 "4 files verified" sweep unbundle mine.tar.zst out
-tap_check "what people said of it comes along, what they said of others does not" \
+tap_check "its annotations are included, those of others are not" \
   "$(said=$(tool sql out/results.db "SELECT subject, name, value FROM annotation"); [ "$said" = "sweep|mine|paper" ] || echo "$said")"
 (cd out && sha256sum -c --quiet SHA256SUMS) >sums 2>&1; tap_result "sha256sum -c finds them as they were" $? "$(cat sums)"
 find out -type f | sed 's|^out/||' | sort | tr '\n' ' ' >list
 [ "$(cat list)" = "SHA256SUMS checkpoints.tsv results.db sweeps/mine/manifest.tsv sweeps/mine/sweep.ini " ]
-tap_result "what is in it" $? "$(cat list)"
+tap_result "list of contents" $? "$(cat list)"
 [ "$(analyze sql out/results.db 'SELECT count(*) FROM run' --csv | tail -1)" = 4 ] &&
   [ "$(analyze sql out/results.db 'SELECT group_concat(name) FROM sweep' --csv | tail -1)" = mine ]
 tap_result "its database has this sweep alone" $? "$(analyze sql out/results.db 'SELECT name FROM sweep')"

@@ -26,8 +26,8 @@ log() { mkdir -p "runs/$1"; cat >"runs/$1/log.txt"; }
 { attempt 1 0.1.0 "$avx512"; fresh; stopped; } | log in_no_shard
 wanted=$(printf 'runs/%s/log.txt\n' aa/resumed aa/waiting ab/resumed_by_the_new in_no_shard)
 found=$(block sh | sh 2>&1)
-tap_check "log.txt tells which runs are concerned" "$([ "$found" = "$wanted" ] || diff <(echo "$wanted") <(echo "$found"))"
-tap_check "of a workspace without any, nothing is said" "$(rm -r runs/a[ab] runs/in_no_shard; block sh | sh 2>&1)"
+tap_check "log.txt shows the affected runs" "$([ "$found" = "$wanted" ] || diff <(echo "$wanted") <(echo "$found"))"
+tap_check "a workspace without any gives no output" "$(rm -r runs/a[ab] runs/in_no_shard; block sh | sh 2>&1)"
 
 # ---- the command finds the format that today's trainer writes
 small=(--quiet --set env.morphologies=car --set env.difficulty=0 --set env.level_count=4 --set env.num=8 --set ppo.num_steps=16
@@ -65,5 +65,5 @@ a200000000000000,finished,1,abc1234,
 a600000000000000,finished,2,abc1234,
 a700000000000000,finished,,,a100000000000000"
 found=$(analyze sql $db --csv "$(block sql)" 2>&1 | tail -n +2)
-tap_check "results.db tells which runs are concerned, and which began from them" "$([ "$found" = "$wanted" ] || diff <(echo "$wanted") <(echo "$found"))"
+tap_check "results.db shows the affected runs and those begun from them" "$([ "$found" = "$wanted" ] || diff <(echo "$wanted") <(echo "$found"))"
 tap_done

@@ -22,12 +22,12 @@ results() { # results without times
 
 tap_run "an environment that is in order" 0 "finished" train Good
 tap_check "is not spoken of" "$(remarks Good)"
-tap_run "what the checker warns of is shown" 0 "warning: gym/imperfect:Lists-v0: Gymnasium's check_env warns: " train Lists
+tap_run "warnings of the checker are shown" 0 "warning: gym/imperfect:Lists-v0: Gymnasium's check_env warns: " train Lists
 tap_check "and logged, each thing once" "$([ "$(remarks Lists | wc -l)" -ge 2 ] || echo "not there"; remarks Lists | cut -d' ' -f2- | sort | uniq -d)"
-tap_run "what it fails by is no end" 0 "finished" train Drifts
-tap_result "but told" "$(remarks Drifts | grep -q "gym/imperfect:Drifts-v0 does not pass Gymnasium's check_env: .*deterministic\|same seed\|equivalent"; echo $?)" \
+tap_run "its errors do not end the run" 0 "finished" train Drifts
+tap_result "but are reported" "$(remarks Drifts | grep -q "gym/imperfect:Drifts-v0 does not pass Gymnasium's check_env: .*deterministic\|same seed\|equivalent"; echo $?)" \
   "$(remarks Drifts)"
-tap_run "what is checked is what is registered, with its wrappers" 0 "finished" train Wrapped
+tap_run "the registered environment is checked, with its wrappers" 0 "finished" train Wrapped
 tap_check "as it is trained" "$(remarks Wrapped)"
 tap_run "one that talks without end" 0 "finished" train Talks
 tap_check "has eight lines of 300 characters" "$(remarks Talks | awk 'length > 420 { print length } END { if (NR != 8) print NR " lines" }'
@@ -58,7 +58,7 @@ SWEEP_TEST_PAUSE=0.01 trainer "${again[@]}" --quiet --set checkpoint.every_itera
 tap_wait 60 sh -c 'ls "$1"/again/runs/*/*/ckpt/*.ckpt >/dev/null 2>&1' _ "$tap_dir"
 kill -TERM $pid; wait $pid
 tap_result "a run is stopped" "$([ $? = 75 ]; echo $?)"
-tap_run "and goes on" 0 "finished" trainer "${again[@]}" --resume
+tap_run "and continues" 0 "finished" trainer "${again[@]}" --resume
 tap_check "it is not checked again" "$(remarks again | cut -d' ' -f2- | sort | uniq -d)"
 tap_run "a dry run says it" 0 "Lists-v0: Gymnasium's check_env warns" train Lists --dry-run
 { printf '%s\n' '[sweep]' 'name = lists' '[grid g]' 'net.width = 8, 12, 16'; sed 's/Good/Lists/; /^width/d' "$tap_dir/small.ini"; } >"$tap_dir/lists.ini"
@@ -75,7 +75,7 @@ tap_result "one that hangs there does not hold the plan up" "$(grep -q "would st
 printf '#!/bin/sh\ncase $1 in *worker.py) echo "first line" >&2; printf "\\033[31mno licence server\\n\\n" >&2; exit 3 ;; esac\nexec "%s" "$@"\n' \
   "$SWEEP_PYTHON" >"$tap_dir/broken"
 chmod +x "$tap_dir/broken"
-tap_run "a Python that cannot start is named, with what it said" 2 \
+tap_run "a Python that cannot start is named, with its message" 2 \
   "its worker, run by $tap_dir/broken, exited with code 3; its last output: first line ?[31mno licence server" \
   train Good --set env.python="$tap_dir/broken"
 mkdir "$tap_dir/bin"; ln -s "$tap_dir/broken" "$tap_dir/bin/python3"

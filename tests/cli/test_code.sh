@@ -54,7 +54,7 @@ sweep_here() { sweep "$1" "$study/walk.ini" --root "$root" "${@:2}"; }
 
 # ---- trust
 tap_run "a plan names the module that is not trusted, with the hash of its file" 0 "walk.py (BLAKE2b $(hash_of "$study/walk.py"))" sweep_here plan
-tap_run "and what it imports from beside it" 0 "rewards.py (BLAKE2b $(hash_of "$study/rewards.py"))" sweep_here plan
+tap_run "and its imports from the same directory" 0 "rewards.py (BLAKE2b $(hash_of "$study/rewards.py"))" sweep_here plan
 tap_run "and says so in JSON" 0 '"untrusted"' sweep_here plan --json
 for words in "submit --local --wait" "submit --dry-run" "submit --no-check --local --wait"; do
   tap_run "sweep $words refuses it" 2 "that you have not trusted" sweep_here $words
@@ -70,12 +70,12 @@ nothing_ran "nor do they run"
 rm -f ./*.py "$study"/{sitecustomize,usercustomize,gymnasium,numpy,json,ast,cv2}.py
 tap_run "a plan can trust" 0 "the trainer would start it" sweep_here plan --trust
 rm -f "$ran"
-tap_run "a trusted module is found beside the experiment, from any folder" 0 "2 finished" sweep_here submit --local --wait
-tap_run "and it is what ran" 0 "walk" cat "$ran"
-tap_run "its file has no compiled one beside it" 1 "" test -e "$study/__pycache__"
+tap_run "a trusted module is found next to the experiment, from any directory" 0 "2 finished" sweep_here submit --local --wait
+tap_run "and is the code that ran" 0 "walk" cat "$ran"
+tap_run "no compiled file is written next to it" 1 "" test -e "$study/__pycache__"
 rm -f "$ran"
 echo "def step_reward(place): return float(place == 0)" >"$study/rewards.py"
-tap_run "a change of what it imports is asked about" 0 "rewards.py (BLAKE2b $(hash_of "$study/rewards.py"))" sweep_here plan
+tap_run "a change of an import requires confirmation" 0 "rewards.py (BLAKE2b $(hash_of "$study/rewards.py"))" sweep_here plan
 tap_run "more seeds too" 2 "that you have not trusted" sweep extend walk seeds=3 --root "$root" --local --wait
 nothing_ran "and has not run"
 echo "def step_reward(place): return float(place == 10)" >"$study/rewards.py"
@@ -87,7 +87,7 @@ code = compile(f"open({sys.argv[2]!r}, 'a').write('compiled\\n')\ndef step_rewar
 data = importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + bytes(8) + marshal.dumps(code)  # never checked against it
 open(importlib.util.cache_from_source(sys.argv[1]), "wb").write(data)
 PY
-tap_run "a compiled file beside it does not count" 0 "" sweep_here submit --local --wait --force
+tap_run "a compiled file next to it is ignored" 0 "" sweep_here submit --local --wait --force
 tap_check "the source runs" "$(grep compiled "$ran")"
 rm -rf "$ran" "$study/__pycache__"
 
@@ -111,7 +111,7 @@ tap_run "a path is no name of a module" 2 "../walk is no name of a module" named
 (cd "$study" && "$python" -c 'import zipfile; zipfile.ZipFile("packed.zip", "w").writestr("packed.py", "x = 1")')
 tap_run "nor is one in an archive" 2 "module packed has no files" env PYTHONPATH="$study/packed.zip" "$(command -v sweep)" plan "$study/walk.ini" --root "$root" --set env.task=gym/packed:Walk-v0
 { printf 'x = '; printf '%5000s' | tr ' ' '('; } >"$study/deep.py"
-tap_run "source that cannot be read as Python is a file all the same" 0 "deep.py (BLAKE2b" named deep
+tap_run "a file that is not valid Python is hashed, too" 0 "deep.py (BLAKE2b" named deep
 mkfifo "$study/pipe.py" "$study/pipe.so"
 tap_run "a pipe is no module" 2 "has no module pipe" timeout 20 "$(command -v sweep)" plan "$study/walk.ini" --root "$root" --set env.task=gym/pipe:Walk-v0
 tap_run "and no library" 1 "pipe.so: it is no plain file" timeout 20 "$(command -v sweep)" plan "$study/walk.ini" --root "$root" --set "env.task=library:$study/pipe.so/x"
@@ -129,7 +129,7 @@ nothing_ran "it has not run"
 tap_run "the user's own is trusted" 0 "the trainer would start it" env SWEEP_PYTHON="$tap_dir/other_python" sweep plan "$study/other.ini" --root "$root"
 tap_run "another one by --trust" 0 "the trainer would start it" sweep plan "$study/other.ini" --root "$root" --trust
 rm -f "$ran"; echo "# changed" >>"$tap_dir/other_python"
-tap_run "and asked about when it changes" 0 "brings code that you have not trusted" sweep plan "$study/other.ini" --root "$root"
+tap_run "and its change requires confirmation" 0 "brings code that you have not trusted" sweep plan "$study/other.ini" --root "$root"
 nothing_ran "and not started"
 
 # ---- runs by other code
@@ -148,14 +148,14 @@ first=$(query "SELECT DISTINCT code FROM run")
 sed -i 's/== 10)$/== 0)/' "$study/rewards.py"
 tap_run "a plan says which runs other code made" 0 "other code   2 finished runs were made by other code (rewards.py changed); --force starts them over, --keep mixes them knowingly" walk plan --trust
 tap_run "in JSON too" 0 '"differs": "rewards.py changed"' walk plan --json
-tap_run "nothing is submitted beside them" 2 "2 finished runs were made by other code (rewards.py changed); --force" walk submit --local --wait
+tap_run "nothing is submitted in addition" 2 "2 finished runs were made by other code (rewards.py changed); --force" walk submit --local --wait
 tap_run "nor in a try" 2 "made by other code" walk submit --local --dry-run
 tap_run "nor is a seed added" 2 "made by other code" sweep extend walk seeds=3 --root "$root" --local --wait
 tap_check "which leaves the sweep as it was" "$([ "$(ls -d "$root"/runs/*/* | wc -l)" = 2 ] && [ ! -e "$root/sweeps/walk/extended" ] || ls "$root"/sweeps/walk)"
 tap_run "both answers at once are none" 2 "exclude each other" walk submit --local --force --keep
 tap_run "--keep mixes them" 0 "3 finished" sweep extend walk seeds=3 --root "$root" --local --wait --keep
 tap_run "which is recorded" 0 "keep" cat "$root/sweeps/walk/kept"
-tap_run "and said by a plan" 0 "2 finished runs were made by other code (rewards.py changed); kept" walk plan
+tap_run "and shown by a plan" 0 "2 finished runs were made by other code (rewards.py changed); kept" walk plan
 figure=(analyze curves "$root/results.db" --sweep walk --where num=2 -o "$tap_dir/figures")
 tap_run "a figure that averages over them says so" 0 "warning: 1 configuration has runs by different code (rewards.py changed); --where code=HASH takes those of one" "${figure[@]}"
 tap_check "in its caption too" "$(grep -rqF "runs by different code" "$tap_dir/figures" || ls "$tap_dir/figures")"
@@ -166,11 +166,11 @@ sed 's/name = walk/name = wide/; s/num = 2/num = 4/; s/seeds = 2/seeds = 3/' "$s
 tap_run "another configuration, by the code of now" 0 "3 finished" sweep submit "$study/wide.ini" --root "$root" --local --wait
 tap_run "a comparison gives no verdict" 1 "num=2: no verdict: 1 configuration has runs by different code (rewards.py changed)" analyze compare "$root/results.db" num=2 num=4
 tap_run "of runs by one code it does" 0 "too few runs for a verdict" analyze compare "$root/results.db" num=2 num=4 --where "code=$(query "SELECT code FROM run WHERE json_extract(config, '$.env.num') = 4 LIMIT 1")"
-tap_run "of different codes it says what differs" 0 "were trained on different code (rewards.py changed)" analyze compare "$root/results.db" "code=$first" num=4
+tap_run "with different code it shows the differences" 0 "were trained on different code (rewards.py changed)" analyze compare "$root/results.db" "code=$first" num=4
 tap_run "a code that no run has" 1 "no run has this tag, pin or code" analyze measures "$root/results.db" --where code=0123
 tap_run "a code that is none" 2 "expected the first digits of a hash" analyze measures "$root/results.db" --where code=xyz
-tap_run "it needs not be said again" 0 "nothing to start" walk submit --local
-[ "$(query "SELECT count(DISTINCT code) FROM run")" = 2 ]; tap_result "the runs tell them apart" $?
+tap_run "it need not be confirmed again" 0 "nothing to start" walk submit --local
+[ "$(query "SELECT count(DISTINCT code) FROM run")" = 2 ]; tap_result "the runs record the difference" $?
 tap_run "--force starts them over" 0 "3 finished" walk submit --local --wait --force
 [ "$(query "SELECT count(DISTINCT code) FROM run")" = 1 ]; tap_result "and they are of one code" $?
 tap_check "a figure of them says nothing" "$("${figure[@]}" 2>&1 | grep "different code")"

@@ -65,7 +65,7 @@ train plain --quiet --set train.total_steps=192
 tap_run "a parent without them is refused" 2 "its env.normalize_observations is none, here it is cleanrl" train plain --set train.seed=4 \
   --set env.normalize_observations=cleanrl --set "init.from=run:$(run_of plain)" --set init.restore=weights
 
-tap_run "each world goes on from its parent's worlds together" 0 "starting from" train whole4 --set algo.name=ppo \
+tap_run "worlds continue from the pooled statistics of the parent's worlds" 0 "starting from" train whole4 --set algo.name=ppo \
   --set env.normalize_observations=cleanrl_each --set train.seed=5 --set env.num=24 --set eval.actions=mean \
   --set "init.from=run:$(run_of whole4)" --set init.restore=weights
 sections=$(trainer checkpoint "$(ls "$tap_dir"/whole4/runs/*/*/ckpt/*.ckpt | head -1)")
@@ -73,7 +73,7 @@ tap_check "checkpoints have a record of each world" "$(grep -q 'moments of each 
   grep -q 'reward moments of each' <<<"$sections" || echo "$sections")"
 
 # ---- invalid settings
-tap_run "time limits that the environment does not tell" 2 "kinetix environments lack; set env.truncation to terminate" \
+tap_run "time limits that the environment does not report" 2 "kinetix environments lack; set env.truncation to terminate" \
   trainer --dry-run --set env.truncation=bootstrap
 tap_run "sapg with classes" 2 "set env.actions = continuous" trainer --dry-run --set algo.name=sapg --set env.num=12
 tap_run "pqn with real numbers" 2 "set env.actions = discrete" trainer --dry-run --set algo.name=pqn --set env.actions=continuous

@@ -43,7 +43,7 @@ noted short 1 "directory=$(cd second && pwd -P)"; tap_result "its directory" $?
 [ "$(stat -c %a "$SWEEP_ROOT/sweeps/short/environment")" = 600 ]; tap_result "the record is its owner's alone" $?
 ! grep -rq hush "$SWEEP_ROOT/sweeps"; tap_result "secrets are not recorded" $?
 
-tap_run "a changed environment is said, by its names" 0 "differs from that of its last submission in LIBRARY" \
+tap_run "changed environment variables are named" 0 "differs from that of its last submission in LIBRARY" \
   sh -c 'cd third && LIBRARY=/third SWEEP_TRAINER='"$tap_dir"'/note sweep extend short seeds=4 --no-check -j 4 2>&1'
 tap_wait 60 ended short
 noted short 3 LIBRARY=/third; tap_result "runs that start then get the present one" $?

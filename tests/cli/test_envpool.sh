@@ -21,7 +21,7 @@ ended() { awk '$5 == 1' "$tap_dir/ours" | wc -l; }
 if "$SWEEP_PYTHON" -c "import gymnasium" 2>/dev/null; then
   export PYTHONPATH=$PWD/tests/cli/environments/stand_in
   same "next-step resets: the worlds without the steps that do nothing" Count-v0 4 50 env.workers=1
-  tap_result "each of which ended five times" "$([ "$(ended)" = 20 ]; echo $?)" "$(ended)"
+  tap_result "each ended five times" "$([ "$(ended)" = 20 ]; echo $?)" "$(ended)"
   late=$(awk '$5 == 1 && $6 == 1' "$tap_dir/ours" | wc -l)
   tap_result "every other one by the time limit" "$([ "$late" = 10 ]; echo $?)" "$late"
   same "the same worlds by three workers" Count-v0 4 50 env.workers=3

@@ -38,7 +38,7 @@ for file in $files; do
 done
 tap_run "a run of 128 GPUs is priced as 128" 0 "GPUs         35.6 k GPU-hours" sweep plan experiments/fig11_sfl.ini --set sweep.grids=n1m \
   --where env.task=random_l --where seed=0 --no-check --speed 1e6 --root "$root"
-tap_run "a million environments ask for 128 GPUs on 16 nodes" 0 "#SBATCH --ntasks=128" sweep plan experiments/fig11_sfl.ini \
+tap_run "a million environments request 128 GPUs on 16 nodes" 0 "#SBATCH --ntasks=128" sweep plan experiments/fig11_sfl.ini \
   --set sweep.grids=n1m --no-check --script --root "$root"
 tap_check "8 on each" "$(sweep plan experiments/fig11_sfl.ini --set sweep.grids=n1m --no-check --script --root "$root" |
   grep -cE '^#SBATCH --(nodes=16|gres=gpu:8|ntasks-per-node=8)$' | grep -qx 3 || echo no)"
@@ -50,12 +50,12 @@ printf '#!/bin/sh\nexec python3 -S -E "$@"\n' >"$tap_dir/bare"; chmod +x "$tap_d
 row() { sweep plan "$@" --root "$root" | awk -v name="$last" '$1 == name { print $2, $3 }'; }
 tap_run "sweep plan prices the whole paper" 0 "all, each run once" sweep plan $files --root "$root"
 last=fig8_ddr; pooled=$(row experiments/fig5_regularisation.ini experiments/fig6_epochs.ini experiments/fig7_minibatch.ini experiments/fig8_ddr.ini)
-[ "$pooled" = "310 60" ]; tap_result "Fig. 8 pools the runs of Figs. 5 to 7, but for those of other sizes" $? "$pooled"
+[ "$pooled" = "310 60" ]; tap_result "Fig. 8 pools the runs of Figs. 5 to 7, except those of other sizes" $? "$pooled"
 last=onpolicy_fig3_dynamics; shared=$(row experiments/onpolicy/fig1b_more_data.ini experiments/onpolicy/fig3_dynamics.ini)
 [ "$shared" = "150 0" ]; tap_result "the dynamics are those of runs that Fig. 1b has" $? "$shared"
 last=onpolicy_fig15_exploration; shared=$(row experiments/onpolicy/fig3_dynamics.ini experiments/onpolicy/fig15_exploration.ini)
 [ "$shared" = "30 15" ]; tap_result "of the games of hard exploration Phoenix is there" $? "$shared"
-tap_expect "a Python without ale-py is named, and what to do" 2 "atari/MontezumaRevenge: .* has no package .* install it with" \
+tap_expect "a Python without ale-py is named, with the remedy" 2 "atari/MontezumaRevenge: .* has no package .* install it with" \
   env SWEEP_PYTHON="$tap_dir/bare" sweep plan experiments/onpolicy/fig15_exploration.ini --root "$root"
 last=fixed_point_fig3; shared=$(row experiments/fixed_point/*.ini)
 [ "$shared" = "32 0" ]; tap_result "the KL profiles are those of runs that Fig. 1 has" $? "$shared"
@@ -101,7 +101,7 @@ init.from = run:{ppo.com=8}@5
 algo.name = ppo_ewma
 ppo.com = 8
 INI
-tap_run "only what a continued run adds is priced" 0 "transitions  7.68 k" sweep plan "$tap_dir/switch.ini" --root "$root"
+tap_run "only the additional part of a continued run is estimated" 0 "transitions  7.68 k" sweep plan "$tap_dir/switch.ini" --root "$root"
 tap_run "they wait for those that they begin from" 0 "4 finished" sweep submit "$tap_dir/switch.ini" --root "$root" --jobs 2 --wait
 first=$(analyze sql "$root/results.db" --csv "SELECT DISTINCT min(i.iteration) FROM iteration i GROUP BY run_id ORDER BY 1" | tr '\n' ' ')
 grep -q '1 6 $' <<<"$first"; tap_result "and go on where those stood" $? "$first"

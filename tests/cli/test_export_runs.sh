@@ -13,14 +13,14 @@ runs=$(analyze sql $db --csv "SELECT count(*) FROM run" | tail -1)
 sweep=$(analyze sql $db --csv "SELECT name FROM sweep ORDER BY name LIMIT 1" | tail -1)
 first=$(analyze sql $db --csv "SELECT id FROM run ORDER BY id LIMIT 1" | tail -1)
 tap_run "all runs" 0 "$runs runs, " analyze export tensorboard $db -o events
-tap_check "a file a run, and nothing beside it" "$(n=$(find events -type f | wc -l); [ "$n" = "$runs" ] || find events | head)"
+tap_check "one file per run, and nothing else" "$(n=$(find events -type f | wc -l); [ "$n" = "$runs" ] || find events | head)"
 tap_check "a second call writes the same bytes" "$(cp -r events before; analyze export tensorboard $db -o events >/dev/null; diff -r before events)"
 tap_run "of a sweep" 0 "runs, " analyze export tensorboard $db --sweep "$sweep" -o of_sweep
 tap_run "each 100th iteration is less" 0 "$runs runs, " analyze export tensorboard $db --every 100 -o thin
 tap_check "but has the last" "$([ "$(du -sb thin | cut -f1)" -lt "$(du -sb events | cut -f1)" ] || du -sb thin events)"
 tap_run "without a database: that of the workspace" 0 "$runs runs, " env SWEEP_ROOT="$tap_dir/work" analyze export tensorboard -o again
 tap_run "an unknown sweep" 2 "no sweep nosuch here" analyze export tensorboard $db --sweep nosuch -o none
-tap_run "of which no empty tables are written either" 2 "did you mean two_grids" analyze export csv $db --sweep two_grid -o none
+tap_run "and no empty tables are written" 2 "did you mean two_grids" analyze export csv $db --sweep two_grid -o none
 tap_run "nor of several sweeps" 2 "takes one sweep" analyze export csv $db --sweep two_grids,two_grids -o none
 tap_check "no file of it" "$(ls -d none 2>/dev/null)"
 tap_run "no iteration at all" 2 "--every 0: at least 1" analyze export tensorboard $db --every 0 -o none
@@ -60,5 +60,5 @@ if [ -z "$python" ]; then tap_skip "TensorBoard reads them" "no Python with tens
 analyze export csv $db -o csv >out 2>&1 || cat out
 out=$(PYTHONPATH=$top/tests/tools "$python" "$top/tests/tools/tensorboard_check.py" events csv "$first" 2>errors)
 while IFS=$'\t' read -r name problem; do [ "$name" = end ] || tap_check "$name" "$problem"; done <<<"$out"
-tap_check "the check comes to its end" "$([ "$(tail -1 <<<"$out" | cut -f1)" = "end" ] || tail -5 errors)"
+tap_check "the check completes" "$([ "$(tail -1 <<<"$out" | cut -f1)" = "end" ] || tail -5 errors)"
 tap_done

@@ -110,11 +110,11 @@ two="-w algo.name=ppo_ewma -w com=8 -w seed=0 -w seed=1"
 for figure in "table --group com" "bars --group com" "settings --x com --group none" "curves --group com" ddr-vs-solve; do
   tap_run "two runs: ${figure%% *}" 0 "[n = 2]" draw ${figure%% *} "$db" ${figure#"${figure%% *}"} $two
 done
-tap_run "two runs: what it takes is said" 0 "n = 2: no interval, which takes 3 runs." draw table "$db" --group com $two
+tap_run "two runs: the required number is reported" 0 "n = 2: no interval, which takes 3 runs." draw table "$db" --group com $two
 draw heatmap "$db" --x com --y algo.name $two >/dev/null
 same "two runs: none in the CSV either" "$(rows heatmap | awk -F, '{ print $4, $(NF-1) $NF "none" }')" "2 none"
 tap_run "two runs: compare has no verdict" 0 "too few runs for a verdict" analyze compare "$db" com=8 com=32 -w seed=0 -w seed=1
-tap_run "--name: two figures beside each other" 0 "/mine.svg" draw bars "$db" --group com --name mine
+tap_run "--name: two figures in one directory" 0 "/mine.svg" draw bars "$db" --group com --name mine
 tap_run "curves of another column have a name of their own" 0 "/curves-kl-ddr.svg" draw curves "$db" --y kl,ddr -w algo.name=ppo_ewma
 tap_run "a name is no path" 2 "--name '../x'" draw bars "$db" --name ../x
 tap_run "figures --json" 0 '"experiment": "experiments/fig9_scaling.ini"' analyze figures --json
@@ -128,7 +128,7 @@ for figure in "bars --aggregate mean,iqm" "settings --x algo"; do
 done
 cp "$db" "$tap_dir/consecutive.db"
 tool sql "$tap_dir/consecutive.db" "UPDATE run SET config = json_set(config, '$.metrics.profile_every', 1); UPDATE iteration SET kl_consecutive = iif((SELECT key FROM run WHERE id = run_id) % 2, 0.001, 0.1)"
-tap_run "the mean of consecutive KL is said to be geometric too" 0 "Means are geometric." draw bars "$tap_dir/consecutive.db" --measure kl_consecutive -w com=8
+tap_run "the mean of consecutive KL is labeled as geometric, too" 0 "Means are geometric." draw bars "$tap_dir/consecutive.db" --measure kl_consecutive -w com=8
 # tasks have equal weight in a mean, for every kind of band: one run of a task weighs as much as the two of another
 cp "$db" "$tap_dir/tasks.db"
 tool sql "$tap_dir/tasks.db" "UPDATE run SET config = json_set(config, '$.env.difficulty', '0') WHERE seed = 0; UPDATE evaluation SET solve_rate = solve_rate / 4 WHERE run_id IN (SELECT id FROM run WHERE seed = 0)"
@@ -179,8 +179,8 @@ off_tick() { awk -v FS="[(,' ]+" '/ d=.M[0-9.]+,[0-9.]+ L[0-9.]+,[0-9.]+  / { ma
     if (p[1] == p[3] && p[4] - p[2] > 4 && p[4] - p[2] < 5) { tick[p[1]] = 1; floor = p[2] } }
   /href=.#gpPt3. transform/ { match($0, /translate\([0-9.]+,[0-9.]+/); split(substr($0, RSTART + 10), p, ","); if (p[2] + 0 < floor) { n++; if (!(p[1] in tick)) print "a dot at " p[1] } }
   END { if (n != 18) print n + 0 " dots" }' "$1"; }
-tap_check "dots stand on their ticks, whatever other groups there are" "$(off_tick "$f/settings.svg")"
-grep -q '^eps 0.025 *none ' "$tap_dir/out"; tap_result "the table calls a setting that is not used what the picture calls it" $? "$(head -3 "$tap_dir/out")"
+tap_check "dots are on their ticks, with any other groups" "$(off_tick "$f/settings.svg")"
+grep -q '^eps 0.025 *none ' "$tap_dir/out"; tap_result "the table and the figure use the same word for an unused setting" $? "$(head -3 "$tap_dir/out")"
 # slanted FILE: strokes that are neither level nor upright; axes, ticks and legends have none either
 slanted() { tr '\n\t' '  ' <"$1" | grep -o "stroke='rgb([^>]* d='M[^']*'" | sed "s/.* d='//; s/'//" | awk '{ for (i = 1; i <= NF; i++) {
     place = $i; sub(/^[ML]/, "", place); split(place, p, ",")
@@ -214,7 +214,7 @@ narrow() { COLUMNS=$1 draw table "$db" --group num_steps,com,algo.name -w algo.n
 for columns in 80 60; do
   [ "$(narrow $columns | awk '{ print length($0) }' | sort -n | tail -1)" -le $columns ]; tap_result "table in $columns columns: no line is longer" $? "$(cat "$tap_dir/narrow")"
   [ "$(narrow $columns | grep '^com ' | sort | uniq -d | wc -l)-$(narrow $columns | grep -c '^com ')" = 0-6 ]; tap_result "table in $columns columns: every row its own" $? "$(cat "$tap_dir/narrow")"
-  [ "$(narrow $columns | grep -c '^all: algo ppo_ewma, steps 64$')" = 1 ]; tap_result "table in $columns columns: what all share is said once" $? "$(cat "$tap_dir/narrow")"
+  [ "$(narrow $columns | grep -c '^all: algo ppo_ewma, steps 64$')" = 1 ]; tap_result "table in $columns columns: common settings are printed once" $? "$(cat "$tap_dir/narrow")"
 done
 
 # ---- conditions
@@ -251,10 +251,10 @@ refused "a table of another kind" "markdown" table "$db" --format html
 refused "a paper's figure without its runs: what makes them" "sweep submit experiments/fig9_scaling.ini" fig9 "$db"
 tap_run "no layers: that first, before a choice of configurations" 1 "no run has logged its layers" draw layers "$db"
 refused "coverage of too many configurations" "--where" coverage "$db" --group seed,com,epsilon
-tap_run "visited states that nobody kept" 1 "metrics.visited_states" draw coverage "$db" --group algo.name
-tap_run "layers that nobody logged" 1 "metrics.layers = true" draw layers "$db" --group algo.name
+tap_run "visited states that were not saved" 1 "metrics.visited_states" draw coverage "$db" --group algo.name
+tap_run "layers that were not logged" 1 "metrics.layers = true" draw layers "$db" --group algo.name
 refused "an unknown column of layers" "did you mean dormant?" layers "$db" --y dormat
-tap_run "KL profiles that nobody wrote" 1 "metrics.profile_every" draw kl-profile "$db" --group algo.name
+tap_run "KL profiles that were not written" 1 "metrics.profile_every" draw kl-profile "$db" --group algo.name
 "$SWEEP_BUILD/tests/bench/bench_analysis" make "$tap_dir/young" 1 1 >/dev/null 2>&1; rm -rf "$tap_dir/young/runs"
 for figure in "settings --x com" "heatmap --x com --y seed" bars profiles table; do
   # shellcheck disable=SC2086
@@ -273,7 +273,7 @@ submit experiments/fig1b_convex.ini --profile demo
 tap_run "fig1b" 0 "learning_rate 0.1" draw fig1b "$real/results.db"
 # stationary: E|x|^2 = 9 eta / (4 (1 - eta)), 0.5 for 0.1
 rows fig1b | awk -F, '$2 == 0.1 && $3 > 500 { n++; s += $5 } END { exit !(n > 100 && s / n > 0.47 && s / n < 0.51) }'
-tap_result "the noisy parabola comes to rest at its closed form" $? "$(rows fig1b | tail -3)"
+tap_result "the noisy parabola converges to its closed form" $? "$(rows fig1b | tail -3)"
 tap_run "fig2a" 0 "20 finished" draw fig2a "$real/results.db"
 submit experiments/fig9_scaling.ini --profile demo --set sweep.seeds=1 --set train.total_steps=32768 --set eval.count=1 --set eval.episodes=24
 tap_run "fig9" 0 "scheme more_minibatches" draw fig9 "$real/results.db"

@@ -22,7 +22,7 @@ command -v gnuplot >/dev/null && drawn=1 || drawn=
 
 run analyze ddr-vs-solve "$db" -o "$tap_dir/out_d"
 check "ddr-vs-solve shows returns" table 'best return \[95 %\] +final return'
-check "and says what was before training" says 'return [0-9.]+ \(before training\)'
+check "and prints the return before training" says 'return [0-9.]+ \(before training\)'
 check "its CSV says so too" grep -q '^budget,.*,best_return,best_at,final_return$' "$tap_dir/out_d/ddr-vs-solve.csv"
 [ $drawn ] && check "and its axis" grep -q "'max return'" "$tap_dir/out_d/ddr-vs-solve.gp"
 run analyze ddr-vs-solve "$db" --json -o "$tap_dir/out_d"

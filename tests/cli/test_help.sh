@@ -33,7 +33,7 @@ for p in $programs; do
   done
   tap_check "$p: every command explains itself in three ways and refuses unknown options" "$problems"
   tap_expect "$p --version: version and commit" 0 "^$p [0-9]+\.[0-9]+\.[0-9]+ \(commit [0-9a-f]{7}" "$p" --version
-  tap_expect "$p --version: what it was built with" 0 '^with .*(oneDNN|OpenBLAS)' "$p" --version
+  tap_expect "$p --version: build options" 0 '^with .*(oneDNN|OpenBLAS)' "$p" --version
   tap_expect "$p: an unknown option before any command" 2 "$p: unknown option --vresion; " "$p" --vresion
   tap_run "$p help: an unknown command" 2 "unknown command 'nonsense'" "$p" help nonsense
   if [ -e /dev/full ]; then
@@ -67,7 +67,7 @@ if command -v script >/dev/null; then
     script -qec "stty cols 64; sweep help submit | cat >$tap_dir/narrow" /dev/null </dev/null >/dev/null 2>&1
     n=$(columns <"$tap_dir/narrow"); [ "$n" -le 64 ] && [ "$n" -gt 54 ] || echo "$n columns")"
 else tap_skip "the width of a terminal behind a pipe" "no script(1)"; fi
-tap_check "a long usage goes on below its arguments" "$(COLUMNS=60 analyze help curves | sed -n 3p |
+tap_check "a long usage continues below its arguments" "$(COLUMNS=60 analyze help curves | sed -n 3p |
   grep -qE '^ {17}\[' || COLUMNS=60 analyze help curves | head -4)"
 
 # ---- manual pages ----
@@ -127,7 +127,7 @@ tap_check "sweep: a block of a profile is none" "$(sweep --complete plan "$tap_d
 offers "sweep: settings, Slurm's too" "env.num= slurm.partition= sweep.seeds=" sweep --complete submit --set ""
 offers "sweep: choices of a setting" "algo.name=ppo algo.name=ppo_ewma" sweep --complete submit -s algo.name=p
 offers "sweep: --set=KEY" "--set=env.task=loco512" sweep --complete submit --set=env.task=l
-tap_check "sweep: what was given is not offered again, a list is" "$(
+tap_check "sweep: given options are not offered again, except lists" "$(
   got=$(sweep --complete submit --wait --set a=1 --); grep -E '^--wait' <<<"$got"; grep -q '^--set' <<<"$got" || echo "no --set")"
 offers "trainer: options without a command" "--config --version" trainer --complete --
 offers "trainer: a file for --config" ":files" trainer --complete --config ""
@@ -136,7 +136,7 @@ offers "analyze: columns, in a list" "kl,ddr kl,distance" analyze --complete cur
 offers "analyze: choices that the help names" "mean median iqm" analyze --complete curves x.db --aggregate ""
 tap_check "analyze: a database" "$(analyze --complete curves "" | grep -qx ':files db' || echo "no :files db")"
 offers "analyze: formats" "csv jsonl" analyze --complete export ""
-tap_check "nothing is offered for what is unknown, and nothing fails" "$(for line in "nonsense x" "plan --speed" "plan -- --" "-" "logs --lines="; do
+tap_check "unknown words have no completions, and no errors" "$(for line in "nonsense x" "plan --speed" "plan -- --" "-" "logs --lines="; do
   # shellcheck disable=SC2086
   sweep --complete $line "" >"$tap_dir/out" 2>&1 || echo "$line: $(cat "$tap_dir/out")"; done; sweep --complete 2>&1 >/dev/null)"
 tap_check "a name with a tab or an escape is not offered" "$(mkdir -p "$SWEEP_ROOT/sweeps/"$'a\tb' "$SWEEP_ROOT/sweeps/"$'c\033[1md'

@@ -71,7 +71,7 @@ near_evaluations() { # KIND
 compare library
 same_episodes library
 tap_run "a plan names no worlds on the device" 0 "library" train none --dry-run
-tap_run "states cannot stand for observations" 2 "train.observation_storage = state" \
+tap_run "states cannot replace observations" 2 "train.observation_storage = state" \
   train none --dry-run --set train.observation_storage=state
 train half --quiet --set train.observation_storage=float16
 train half-late --quiet --set train.observation_storage=float16 "${halves[@]}"
@@ -85,7 +85,7 @@ else
   compare mujoco "${mujoco[@]}" --set train.threads=2
   near_evaluations mujoco
   sapg=(--set algo.name=sapg --set sapg.blocks=3 --set sapg.sequence_length=4)
-  tap_run "sapg: its leader goes on after cuts" 0 "finished" train sapg "${mujoco[@]}" "${sapg[@]}"
+  tap_run "sapg: its leader continues after truncations" 0 "finished" train sapg "${mujoco[@]}" "${sapg[@]}"
   train sapg-cpu --quiet "${mujoco[@]}" "${sapg[@]}" --set train.device=cpu
   near_evaluations sapg
   each=(--set env.normalize_observations=cleanrl_each --set env.normalize_rewards=cleanrl_each)

@@ -60,7 +60,7 @@ tap_run "the pinned one" 0 "1 run of 1 configuration" runs_of --where pinned=yes
 tap_run "the others" 0 "3 runs of 3 configurations" runs_of --where pinned=no
 tap_run "an unknown tag" 1 "there are the tags best, draft, good, paper" runs_of --where tag=nowhere
 tap_run "a tag that is none" 2 "--where tag=a b" runs_of --where "tag=a b"
-tap_run "SQL in its place" 2 "--where tag=x' OR 1=1" runs_of --where "tag=x' OR 1=1"
+tap_run "SQL as a tag" 2 "--where tag=x' OR 1=1" runs_of --where "tag=x' OR 1=1"
 tap_run "neither yes nor no" 2 "pinned is yes or no" runs_of --where pinned=maybe
 
 # ---- persistence
@@ -101,8 +101,8 @@ tap_run "a note, too" 0 "$second: no note" sweep note a/1 --remove
 checkpoints() { find "$root/runs" -name '*.ckpt' | wc -l; }
 experiment c 0.3,0.5; sweep submit c.ini --local --wait >/dev/null # 0.3 is a's, too
 before=$(checkpoints)
-tap_run "without a terminal it does not ask" 2 "needs a terminal; --yes archives without asking" sweep archive a </dev/null
-tap_expect "--dry-run says what would go" 0 "^would remove a: checkpoints of 2 runs, [0-9.]+ kB; those of 1 runs shared with other sweeps stay$" sweep archive a --dry-run
+tap_run "without a terminal there is no prompt" 2 "needs a terminal; --yes archives without asking" sweep archive a </dev/null
+tap_expect "--dry-run lists the files to be removed" 0 "^would remove a: checkpoints of 2 runs, [0-9.]+ kB; those of 1 runs shared with other sweeps stay$" sweep archive a --dry-run
 tap_check "and removes nothing" "$([ "$(checkpoints)" = "$before" ] || checkpoints)"
 tap_run "an unknown sweep" 2 "there is no sweep 'nosuch'" sweep archive nosuch --yes
 tap_expect "done" 0 "^archived a: checkpoints of 2 runs, [0-9.]+ kB; those of 1 runs" sweep archive a --yes
@@ -118,7 +118,7 @@ tap_run "play says why it cannot" 2 "none was written yet, or sweep archive remo
 tap_run "export too" 2 "none was written yet, or sweep archive removed them" trainer export a/0 --onnx x.onnx
 tap_run "nothing to start says nothing" 0 "nothing to start" sweep submit a --local
 tap_run "still archived" 0 "  archived on 20" sweep status a
-tap_run "extend says what is missing" 0 "a was archived on 20" sweep extend a seeds=2 --local --wait
+tap_run "extend names what is missing" 0 "a was archived on 20" sweep extend a seeds=2 --local --wait
 tap_check "and then it is archived no longer" "$(sweep status a | grep archived)"
 sweep rebuild >/dev/null 2>&1
 tap_check "results of the archived runs survive a rebuild" "$(n=$(rows "SELECT count(*) FROM evaluation WHERE run_id = '$first'"); [ "${n:-0}" -ge 1 ] || echo "$n")"
@@ -132,7 +132,7 @@ tap_run "a running sweep is refused" 2 "stop it first: sweep stop d" sweep archi
 sweep stop d >/dev/null
 has_stopped() { sweep archive d --dry-run >/dev/null 2>&1; }
 tap_wait 60 has_stopped
-tap_expect "one that is not finished: what is lost is said" 0 "1 of them is not finished and would restart" sweep archive d --dry-run
+tap_expect "an unfinished one: the loss is reported" 0 "1 of them is not finished and would restart" sweep archive d --dry-run
 
 # ---- removed
 sweep rm d --yes >/dev/null; sweep tag b z >/dev/null; sweep tag b/0 y >/dev/null

@@ -42,7 +42,7 @@ sed '/^\[sweep\]/,/^name/d' "$tap_dir/sweep.ini" >"$tap_dir/small.ini"
 # ---- training, stop and resume
 tap_run "a run trains to its end, and finds the way out" 0 "solve rate 100" train whole
 stopped_and_resumed parts
-tap_result "a stop saves it, and it goes on" $?
+tap_result "a stop saves it, and it resumes" $?
 same_bytes "stopped and resumed: the bytes of an undisturbed run" whole parts
 train threads --quiet --set train.threads=2
 same_bytes "two threads: the same bytes" whole threads
@@ -56,7 +56,7 @@ export CORRIDOR_SEEDS=$tap_dir/seeds
 cp "$tap_dir/small.ini" "$tap_dir/saved.ini"
 sed -i -e "s|corridor.so/|unsaved.so/|" -e 's/^count = 2/count = 0/' "$tap_dir/small.ini"
 stopped_and_resumed unsaved --set train.seed=7
-tap_result "a library without states is stopped, and goes on" $?
+tap_result "a library without states is stopped, and resumes" $?
 mv "$tap_dir/seeds" "$tap_dir/all_seeds"
 train other --quiet --set train.seed=8 # random play that the box of the coverage comes from is the same in every process
 mv "$tap_dir/saved.ini" "$tap_dir/small.ini"
@@ -103,7 +103,7 @@ gcc -O1 -shared -fPIC -I"$tap_dir/include" -o "$tap_dir/wrong.so" "$tap_dir/wron
 tap_run "exit() while a run is planned" 1 "called exit(0)" dry "library:$tap_dir/wrong.so/corridor"
 sed 's/result->reward = .*/result->reward = 0.0f \/ (float)(corridor->place - 3);/' docs/examples/corridor.c >"$tap_dir/nan.c"
 gcc -O1 -shared -fPIC -I"$tap_dir/include" -o "$tap_dir/nan.so" "$tap_dir/nan.c"
-tap_run "numbers that are not finite end episodes, and are told" 0 "reached NaN or infinity" \
+tap_run "values that are not finite end episodes, and are reported" 0 "reached NaN or infinity" \
   train nan --set "env.task=library:$tap_dir/nan.so/corridor" --set train.total_steps=2048
 
 # ---- sweeps
@@ -118,7 +118,7 @@ tap_run "and a try" 2 "pass --trust once" submit --dry-run --trust
 tap_result "nothing has run" "$([ ! -e "$root/runs" ]; echo $?)"
 tap_run "once trusted it runs" 0 "" submit --trust
 tap_run "the user's list has it" 0 "$library" cat "$XDG_CONFIG_HOME/sweep/trusted"
-tap_check "and nobody else may write it" "$([ "$(stat -c %a "$XDG_CONFIG_HOME/sweep/trusted")" = 600 ] || stat -c %a "$XDG_CONFIG_HOME/sweep/trusted")"
+tap_check "and only the owner may write it" "$([ "$(stat -c %a "$XDG_CONFIG_HOME/sweep/trusted")" = 600 ] || stat -c %a "$XDG_CONFIG_HOME/sweep/trusted")"
 tap_result "the workspace has no such list" "$([ ! -e "$root/trusted" ]; echo $?)"
 tap_run "so a plan is checked" 0 "the trainer would start it" plan
 chmod g+w "$XDG_CONFIG_HOME/sweep/trusted"

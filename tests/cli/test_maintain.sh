@@ -11,7 +11,7 @@ value() { analyze sql "$1" --csv "$2" 2>/dev/null | tail -1; }
 # ---- check
 rows=$(value "$db" "SELECT count(*) FROM iteration")
 tap_run "check: a sound database" 0 "24 runs, $rows iterations" analyze check "$db"
-tap_run "check: runs that diverged are told" 0 "1 failed, diverged or lost" analyze check "$db"
+tap_run "check: diverged runs are reported" 0 "1 failed, diverged or lost" analyze check "$db"
 cp "$db" "$tap_dir/bare.db"
 tap_run "check: a database without a workspace" 0 "0 damaged" analyze check "$tap_dir/bare.db"
 tool sql "$db" "DELETE FROM iteration WHERE iteration = 3 AND run_id IN (SELECT run_id FROM iteration WHERE iteration = 20);
@@ -47,7 +47,7 @@ before=$(analyze export csv "$tap_dir/all.db" -o "$tap_dir/one" >/dev/null; cat 
 tap_run "merge again adds nothing" 0 "0 runs added, 0 replaced" analyze merge "$db" "$tap_dir/second/results.db" -o "$tap_dir/all.db"
 after=$(analyze export csv "$tap_dir/all.db" -o "$tap_dir/two" >/dev/null; cat "$tap_dir"/two/*.csv | cksum)
 tap_result "and changes nothing" "$([ "$before" = "$after" ]; echo $?)"
-tap_run "what was merged is sound" 0 "36 runs" analyze check "$tap_dir/all.db"
+tap_run "the merged database is valid" 0 "36 runs" analyze check "$tap_dir/all.db"
 mkdir "$tap_dir/third"; cp -r "$tap_dir/second/runs" "$tap_dir/third"
 (cd "$tap_dir/third" && analyze merge "$db" -o own.db >/dev/null)
 for command in "sql own.db 'SELECT count(*) FROM run'" "check own.db" "table own.db"; do
@@ -58,12 +58,12 @@ cp "$tap_dir/third/own.db" "$tap_dir/third/results.db"
 tap_run "nor as results.db: collect" 2 "made by analyze merge" sweep collect --root "$tap_dir/third"
 tap_run "nor as results.db: rebuild" 2 "made by analyze merge" sweep rebuild --root "$tap_dir/third"
 rm "$tap_dir/third/results.db"
-tap_run "a results.db that is merged into goes on importing" 0 "runs added" analyze merge "$db" -o "$tap_dir/second/results.db"
+tap_run "a results.db that is merged into continues importing" 0 "runs added" analyze merge "$db" -o "$tap_dir/second/results.db"
 tap_run "so it does" 0 "new row" sweep collect --root "$tap_dir/second"
 log=$(ls "$tap_dir"/second/runs/*/*/stats.1.tsv | head -1)
 all=$(value "$tap_dir/second/results.db" "SELECT count(*) FROM iteration")
 cp "$log" "$tap_dir/kept.tsv"; head -c 900 "$tap_dir/kept.tsv" >"$log"; touch "$(dirname "$log")/x"
-tap_run "a log that lost its end: collect tells" 1 "has lost its last" sweep collect --root "$tap_dir/second"
+tap_run "a log that lost its end: collect reports it" 1 "has lost its last" sweep collect --root "$tap_dir/second"
 tap_run "and check" 1 "bytes shorter than what was imported" analyze check "$tap_dir/second/results.db"
 tap_run "and check --repair leaves it alone" 1 "the rows are kept" analyze check --repair "$tap_dir/second/results.db"
 tap_result "no row is lost" "$([ "$(value "$tap_dir/second/results.db" "SELECT count(*) FROM iteration")" = "$all" ]; echo $?)"
@@ -77,7 +77,7 @@ tap_run "export jsonl" 0 "iteration.jsonl  $rows rows" analyze export jsonl "$db
 tap_result "a CSV has a header and its rows" "$([ "$(wc -l <"$tap_dir/csv/evaluation.csv")" = $((1 + $(value "$db" "SELECT count(*) FROM evaluation"))) ]; echo $?)"
 tap_run "the schema names types and units" 0 '"type": "double"' cat "$tap_dir/csv/schema.json"
 tap_run "export of a format that is none" 2 "csv|jsonl" analyze export parquet "$db"
-tap_run "the files are what the schema says" 0 "good" tool export "$tap_dir"
+tap_run "the files agree with the schema" 0 "good" tool export "$tap_dir"
 # ---- a file of an older version: each command reports it in one line, and sweep rebuild recreates the file
 old=$tap_dir/old; mkdir -p "$old/runs"
 tool sql "$old/results.db" "$(cat tests/unit/schema_v1.sql)"

@@ -76,7 +76,7 @@ tap_run "our model without the goal" 2 'has no mocap body "goal"' changed_hand '
 tap_run "goals out of reach" 2 "out of reach; it must be closer than 0.24 m" \
   changed_hand 's/name="allegro_mount" pos="0 0 0.5"/name="allegro_mount" pos="0 0 1.5"/'
 make_home others
-tap_run "a model that includes what is not fetched" 2 "models/hand/robot.xml is missing; run \`make mujoco\`" \
+tap_run "a model that includes a missing file" 2 "models/hand/robot.xml is missing; run \`make mujoco\`" \
   env MUJOCO_HOME="$tap_dir/others" trainer --dry-run --set env.task=mujoco/ShadowHand
 
 # ---- a run: stopped and resumed, on other threads and ranks
@@ -107,7 +107,7 @@ tap_run "a run trains to its end" 0 "finished, 40 of 40 iterations" train whole
 stopped parts; code=$?
 tap_result "a stop saves it" "$([ $code -eq 75 ]; echo $?)" "exit $code"
 make_home changed; sed -i 's/<mujoco/<!-- mine --><mujoco/' "$tap_dir/changed/models/hopper.xml"
-tap_expect "another model is not gone on with" 2 "of another hopper.xml" \
+tap_expect "a run does not resume with another model" 2 "of another hopper.xml" \
   env MUJOCO_HOME="$tap_dir/changed" trainer --config "$tap_dir/small.ini" --root "$tap_dir/parts" --resume
 train parts --quiet --resume
 same_bytes "stopped and resumed: the bytes of an undisturbed run" whole parts

@@ -44,7 +44,7 @@ tap_check "the same command draws the same bytes" "$(show mujoco/Ant-v5 --size 1
 tap_check "another seed begins elsewhere" "$(show mujoco/Ant-v5 --size 100 --seed 5 -o other.png >/dev/null
   [ -s other.png ] || echo 'no picture'; cmp -s ant.png other.png && echo 'the same picture')"
 show mujoco/Ant-v5 --size 100 -n 8 -o fell.png >/dev/null; show mujoco/Ant-v5 --size 100 -n 8 --random -o moved.png >/dev/null
-tap_check "steps and actions change what is seen" "$([ -s fell.png ] && [ -s moved.png ] || echo 'no picture'
+tap_check "steps and actions change the image" "$([ -s fell.png ] && [ -s moved.png ] || echo 'no picture'
   cmp -s ant.png fell.png && echo 'start = after 8 steps'; cmp -s fell.png moved.png && echo 'nothing = random actions')"
 tap_run "a task without a camera of its own" 0 "64 x 64 pixels" show mujoco/Reacher-v5 --size 64 -o reacher.png
 tap_run "show moves in a .gif, a frame each step of 1/20 s" 0 "64 x 64 pixels, 5 frames" \
@@ -74,7 +74,7 @@ tap_run "an ffmpeg that fails" 1 "its messages are above" env PATH="$tap_dir/bin
   trainer show mujoco/Hopper-v4 -n 3 --size 400 -o x.mp4
 tap_run "no ffmpeg" 2 "install ffmpeg, or choose .gif" env PATH="$tap_dir/empty" \
   "$SWEEP_BUILD/bin/trainer" show mujoco/Hopper-v4 --size 32 -o x.mp4
-tap_check "nothing is left of what failed" "$(ls x.* ./*.part 2>/dev/null)"
+tap_check "failed commands leave nothing behind" "$(ls x.* ./*.part 2>/dev/null)"
 if command -v ffprobe >/dev/null && command -v ffmpeg >/dev/null; then
   show mujoco/Hopper-v4 -n 6 --size 33 -o real.mp4 >/dev/null
   expect_equal "a real one makes a film of even sides" \

@@ -35,7 +35,7 @@ read -r mean median gap <<<"$(returns "$com8" | awk '{ a = ($1 - 163.9) / (13455
   printf "%.15g %.15g %.15g", (a + b + c) / 3, m, 1 - ((a > 1 ? 1 : a) + (b > 1 ? 1 : b) + (c > 1 ? 1 : c)) / 3 }')"
 tap_run "bars of several games" 0 "human-normalised score" analyze bars "$db" --measure normalized_score \
   --aggregate "mean,median,iqm,optimality gap" --group com --where algo.name=ppo_ewma -o "$out"
-tap_run "they say by what" 0 "Human-normalised: 0 is a policy that" analyze bars "$db" --measure normalized_score -o "$out.b"
+tap_run "they name the normalization" 0 "Human-normalised: 0 is a policy that" analyze bars "$db" --measure normalized_score -o "$out.b"
 value() { rows bars | awk -F, -v of="$1" '$2 == 8 && $3 == of { print $6 }'; }
 near "$(value mean)" "$mean"; tap_result "mean over games" $? "$(value mean) $mean"
 near "$(value median)" "$median"; tap_result "median over games" $? "$(value median) $median"
@@ -77,7 +77,7 @@ tap_run "a mode without constants" 1 "procgen/coinrun (procgen.mode = extreme)" 
 mode easy
 tasks envpool/Qbert-v5 envpool/Qbert-v5 gym/CartPole-v1
 for figure in "bars --measure" "settings --x ppo.com --measure" "curves --y"; do
-  tap_run "a game beside a task without constants: ${figure%% *}" 1 \
+  tap_run "a game with a task without constants: ${figure%% *}" 1 \
     "envpool/Qbert-v5 (human-normalised) and gym/CartPole-v1 (no such constants) are not on one scale" analyze $figure normalized_score "$db" -o "$out"
 done
 tap_run "and the way out is one" 0 "human-normalised" analyze bars "$db" --measure normalized_score --where env.task=envpool/Qbert-v5 -o "$out"

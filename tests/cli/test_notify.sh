@@ -22,7 +22,7 @@ logged() { grep -q "$1" "$root/executor.log"; }
 site "command = tell" "mail = me@example.org"
 experiment good 0.1,0.2 512
 sweep submit good.ini --local --wait >out 2>&1 || { echo "Bail out! $(cat out)"; exit 1; }
-tap_wait 60 told "end good 2 of 2"; tap_result "the end is told to a program" $? "$(cat told; tail -5 "$root/executor.log")"
+tap_wait 60 told "end good 2 of 2"; tap_result "the end is reported to a program" $? "$(cat told; tail -5 "$root/executor.log")"
 tap_check "with words for people" "$(grep -qx 'sweep good has ended: 2 of 2 runs finished' told || cat told)"
 mailed() { grep -q '^Subject: sweep good has ended: 2 of 2 runs finished$' mail; }
 tap_wait 60 mailed; tap_result "and by mail" $? "$(cat mail)"
@@ -34,13 +34,13 @@ experiment bad 0.3,0.4 1e9
 sweep submit bad.ini --no-start >/dev/null
 id=$(sed -n 3p "$root/sweeps/bad/manifest.tsv" | cut -f2); mkdir -p "$root/runs/${id:0:2}/$id"; echo x >"$root/runs/${id:0:2}/$id/ckpt"
 sweep submit bad --local --jobs 2 >out 2>&1
-tap_wait 60 told "^failure bad"; tap_result "the first failure is told while others go on" $? "$(cat told out; tail -5 "$root/executor.log"; sweep status bad)"
+tap_wait 60 told "^failure bad"; tap_result "the first failure is reported while others continue" $? "$(cat told out; tail -5 "$root/executor.log"; sweep status bad)"
 tap_check "with the run and its reason" "$(grep -q "^bad/0 ($id): .*ckpt" told || cat told)"
-tap_check "the other run goes on" "$(sweep status bad --json | tool json 0 run 1 status | grep -qx running || sweep status bad)"
+tap_check "the other run continues" "$(sweep status bad --json | tool json 0 run 1 status | grep -qx running || sweep status bad)"
 sweep stop bad >/dev/null
 is_idle() { ! sweep status bad --json | tool json 0 run 1 status | grep -qx running; }
 tap_wait 60 is_idle
-tap_check "told once" "$(n=$(grep -c '^failure' told); [ "$n" = 1 ] || echo "$n times")"
+tap_check "reported once" "$(n=$(grep -c '^failure' told); [ "$n" = 1 ] || echo "$n times")"
 
 # ---- notifiers that hang or fail
 program hang "echo begun >>$tap_dir/hung; exec sleep 600"
@@ -50,7 +50,7 @@ begun=$SECONDS
 sweep submit later.ini --local --wait >out 2>&1
 tap_check "a notifier that hangs holds up nothing" "$(sweep status later | grep -q '1 finished' || cat out)"
 tap_wait 60 logged "the notification of the end was not sent: command: hang: timed out after 10 seconds"
-tap_result "and is told in the log" $? "$(tail -5 "$root/executor.log")"
+tap_result "and is reported in the log" $? "$(tail -5 "$root/executor.log")"
 program broken "echo no bell >&2; exit 4"
 site "command = broken"
 experiment last 0.6 512
@@ -61,12 +61,12 @@ tap_check "the sweep is as good as before" "$(sweep status last | grep -q '1 fin
 # ---- doctor
 site "command = tell --secret word" "mail = me@example.org"
 rm -f told
-tap_expect "doctor says who is told, and keeps arguments to itself" 0 "notify +tell; mail to me@example.org, on both" sweep doctor
+tap_expect "doctor shows the recipients, but no arguments" 0 "notify +tell; mail to me@example.org, on both" sweep doctor
 tap_expect "and sends a test message" 0 "test message +sent: tell; mail to me@example.org" sweep doctor --notify
 tap_check "which arrives" "$(told "^test test" || cat told)"
 site "mail = nobody"
 tap_run "an address that is none" 1 "site.ini:2:8: notify.mail is not" sweep doctor
 tap_run "submit says so before anything starts" 2 "notify.mail is not an address" sweep submit good.ini --local --set sweep.name=other
 site "on = both"
-tap_run "nobody to tell" 1 "command = PROGRAM or mail = ADDRESS" sweep doctor --notify
+tap_run "no recipient" 1 "command = PROGRAM or mail = ADDRESS" sweep doctor --notify
 tap_done

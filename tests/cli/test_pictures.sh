@@ -26,7 +26,7 @@ sweep_file ages 'morphologies = hopper' $'algo.name = ppo_ewma\nppo.com = 8, 64\
 rows() { grep -v '^#' "$f/$1.csv" | tail -n +2; }
 tap_run "curves of two sweeps" 0 "14 finished" analyze curves "$db" -o "$f"
 labels=$(rows curves | cut -d, -f1-3 | grep -oE '^("[^"]*"|[^,]*),("[^"]*"|[^,]*)' | sort -u)
-! grep -qE "width|budget|morphologies|envs" <<<"$labels"; tap_result "labels name what differs within a sweep" $? "$labels"
+! grep -qE "width|budget|morphologies|envs" <<<"$labels"; tap_result "labels name the settings that differ within a sweep" $? "$labels"
 grep -q "rates" <<<"$labels" && grep -q "ages" <<<"$labels"; tap_result "labels name the sweeps" $? "$labels"
 most=$(rows curves | cut -d, -f1-3 | grep -oE '^("[^"]*"|[^,]*),("[^"]*"|[^,]*)' | sort -u | sed -E 's/^("[^"]*"|[^,]*),.*/\1/' | sort | uniq -c | sort -rn | awk 'NR == 1 { print $1 }')
 [ "$most" -le 8 ]; tap_result "a panel has few lines" $? "$most: $labels"

@@ -49,7 +49,7 @@ tap_run "a library without the functions" 2 "has no libenv_make" text
 quick_pictures
 tap_run "a run trains to its end" 0 "finished, 10 of 10 iterations" train whole
 stopped_and_resumed parts
-tap_result "a stop saves it, and it goes on" $?
+tap_result "a stop saves it, and it resumes" $?
 same_bytes "stopped and resumed: the bytes of an undisturbed run" whole parts
 train threads --quiet --set train.threads=2
 same_bytes "two threads: the same bytes" whole threads
@@ -70,7 +70,7 @@ is "by number" ranges "1000-1499 7-7 all train "
 train endless --quiet "${evaluated[@]}" --set procgen.num_levels=0
 is "all are trained on: there are no others" endless "train "
 trained() { contents "$1" | grep -v '^run '; } # two configurations are two runs
-tap_check "what is evaluated changes no byte of the training" "$(diff <(trained few) <(trained ranges))"
+tap_check "evaluation sets change no byte of the training" "$(diff <(trained few) <(trained ranges))"
 tap_run "levels that are none" 2 "eval.levels: 9-3 is not a set of Procgen levels" dry "${evaluated[@]}" --set eval.levels=9-3
 tap_run "a folder is none" 2 "eval.levels: kinetix_s names no levels" dry "${evaluated[@]}" --set eval.levels=all+kinetix_s
 

@@ -33,7 +33,7 @@ rows() { analyze sql w/results.db "$1" 2>/dev/null | tail -n +2 | awk '{ for (i 
 
 own own 'sh train.sh {steps} {lr} {seed}' > own.ini
 tap_run "the plan counts runs and says which code they are of" 0 "train.sh" sweep plan own.ini
-tap_run "a typo is refused, with what was meant" 2 "did you mean lr" sweep plan own.ini --set lrr=1
+tap_run "a typo is rejected, with a suggestion" 2 "did you mean lr" sweep plan own.ini --set lrr=1
 tap_run "runs of a program finish" 0 "100 %  4 finished" timeout 120 sweep submit own.ini --wait
 tap_run "submitting again starts nothing" 0 "nothing to start: 4 runs are finished" sweep submit own.ini
 sweep collect > /dev/null
@@ -50,8 +50,8 @@ tap_check "which are rows of the table metric" "$(
 tap_run "compare takes the program's settings" 0 "A: lr=0.25" analyze compare w/results.db lr=0.25 lr=0.5
 tap_run "names of other implementations are accepted" 0 "transitions  kl" \
   analyze curves w/results.db --sweep own --y losses/approx_kl --where 'train.seed=0' -o f.svg
-tap_run "the log has what it printed" 0 "attempt 1, seed 0, {\"lr\": 0.25, \"steps\": 100}" sweep logs own/0
-tap_run "the database can be made anew" 0 "new rows from 4 runs" sweep rebuild
+tap_run "the log has its output" 0 "attempt 1, seed 0, {\"lr\": 0.25, \"steps\": 100}" sweep logs own/0
+tap_run "the database can be rebuilt" 0 "new rows from 4 runs" sweep rebuild
 
 # ---- ends
 own broken 'sh -c "echo one >&2; echo the last line >&2; exit 3"' > broken.ini
@@ -77,7 +77,7 @@ tap_run "a program that is not there says so" 1 "cannot start no-such-program-he
 own asked 'sh asked.sh {lr}' > asked.ini
 echo 'echo "{\"step\": 100, \"reward\": $1}" >> $SWEEP_METRICS' > asked.sh
 timeout 120 sweep submit asked.ini --wait > /dev/null 2>&1
-tap_run "somebody else's workspace runs no command" 2 "code that you have not trusted" \
+tap_run "another user's workspace runs no command" 2 "code that you have not trusted" \
   env XDG_CONFIG_HOME="$tap_dir/nobody" sweep submit asked --force
 echo '# edited' >> asked.sh
 tap_run "by its name alone a sweep does not run edited code" 2 "were edited since" sweep submit asked --force

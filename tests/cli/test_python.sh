@@ -18,7 +18,7 @@ cd "$tap_dir"
 checks() {
   local out name problem; out=$("$python" "$top/tests/tools/$1" "${@:2}" 2>"$tap_dir/errors")
   while IFS=$'\t' read -r name problem; do [ "$name" = end ] || tap_check "$name" "$problem"; done <<<"$out"
-  tap_check "$1 comes to its end" "$([ "$(tail -1 <<<"$out" | cut -f1)" = "end" ] || tail -5 "$tap_dir/errors")"
+  tap_check "$1 completes" "$([ "$(tail -1 <<<"$out" | cut -f1)" = "end" ] || tail -5 "$tap_dir/errors")"
 }
 
 # ---- results.db

@@ -39,7 +39,7 @@ INI
 # ---- stop and resume
 tap_run "a run trains to its end" 0 "finished, 8 of 8 iterations" train whole
 stopped_and_resumed parts
-tap_result "a stop saves it, and it goes on" $?
+tap_result "a stop saves it, and it resumes" $?
 same_bytes "stopped and resumed: the bytes of an undisturbed run" whole parts
 train threads --quiet --set train.threads=3
 same_bytes "three threads: the same bytes" whole threads

@@ -29,7 +29,7 @@ if command -v gnuplot >/dev/null; then
 else
   tap_skip "figures are inside" "no gnuplot"
 fi
-tap_result "its title is the sweep's name, of which all runs are" "$(has '"title":"two_grids"' "$page"; echo $?)"
+tap_result "its title is the name of the sweep that has all runs" "$(has '"title":"two_grids"' "$page"; echo $?)"
 tap_run "report of one sweep" 0 "index.html" analyze report "$tap_dir/results.db" --sweep two_grids --no-figures -o "$tap_dir/sweep"
 tap_run "report of some runs" 0 "index.html" analyze report "$tap_dir/results.db" -w algo=ppo --no-figures -o "$tap_dir/some"
 tap_run "report: an unknown sweep" 2 "did you mean two_grids" analyze report "$tap_dir/results.db" --sweep two_grid -o "$tap_dir/x"
@@ -45,8 +45,8 @@ for sweep in one two; do
 done
 tap_run "report of two sweeps" 0 "index.html" analyze report "$tap_dir/two/results.db" --no-figures -o "$tap_dir/two/report"
 tap_result "it has a section for each" "$(has '"title":"Sweep one"' "$tap_dir/two/report/index.html" && has '"title":"Sweep two"' "$tap_dir/two/report/index.html"; echo $?)"
-tap_result "no claim whose experiment has not run" "$(has '"claims":[]' "$tap_dir/two/report/index.html"; echo $?)"
-tap_result "labels name what differs within a sweep" "$(! grep -oE '"label":"[^"]*' "$tap_dir/two/report/index.html" | grep -q morphologies; echo $?)"
+tap_result "no claims of experiments that have not run" "$(has '"claims":[]' "$tap_dir/two/report/index.html"; echo $?)"
+tap_result "labels name the settings that differ within a sweep" "$(! grep -oE '"label":"[^"]*' "$tap_dir/two/report/index.html" | grep -q morphologies; echo $?)"
 tap_run "report of one of them" 0 "index.html" analyze report "$tap_dir/two/results.db" --sweep one --no-figures -o "$tap_dir/two/one"
 tap_result "it has one section" "$(has '"title":""' "$tap_dir/two/one/index.html"; echo $?)"
 

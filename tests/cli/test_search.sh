@@ -47,7 +47,7 @@ plan=$(sweep plan "$tap_dir/drawn_more.ini" 2>&1)
 says "a larger trials only adds" '^to run +4\b' "$plan"
 tap_check "and takes nothing away" "$(grep -F 'not in file' <<<"$plan")"
 tap_run "submit more" 0 "12 runs, 4 new in the manifest" submit drawn_more --wait
-tap_check "the first runs stand as they stood" "$(ids_of drawn | head -8 | same - "$tap_dir/first")"
+tap_check "the first runs are unchanged" "$(ids_of drawn | head -8 | same - "$tap_dir/first")"
 value_of() { sed -n "s/^ *$2 *= *//p" "$(folder_of "$1")/config.ini" | head -1; }
 problems=; for id in $(ids_of drawn); do
   epochs=$(value_of "$id" epochs); com=$(value_of "$id" com)
@@ -56,7 +56,7 @@ problems=; for id in $(ids_of drawn); do
     awk -v c="$com" 'BEGIN { exit !(c >= 8 && c <= 512) }' || problems+="com=$com "
   fi
 done
-tap_check "what was drawn lies in the space" "$problems"
+tap_check "the samples are in the space" "$problems"
 tap_check "some with the condition, some without" "$(n=$(for id in $(ids_of drawn); do value_of "$id" name; done | grep -x ppo_ewma | wc -l); [ "$n" -gt 0 ] && [ "$n" -lt 12 ] || echo "$n of 12")"
 
 # ---- results
@@ -66,7 +66,7 @@ experiment sobol "[search s]" "method = sobol" "trials = 8" "seeds = 3" "goal = 
 tap_run "sobol" 0 "24 finished" submit sobol --wait
 out=$(analyze search work/results.db sobol --best 3 2>&1)
 says "search: the best with their intervals" '^ *1 +[0-9] +3 +[-0-9.e]+ \[[-0-9.e]+, [-0-9.e]+\]' "$out"
-tap_check "as many as were asked for" "$([ "$(grep -cE '^ *[0-9]+ +[0-9]+ +3 ' <<<"$out")" = 3 ] || echo "$out")"
+tap_check "the requested number" "$([ "$(grep -cE '^ *[0-9]+ +[0-9]+ +3 ' <<<"$out")" = 3 ] || echo "$out")"
 says "importances" '^ *ppo.learning_rate +[0-9]+ %' "$out"
 says "their source" 'by functional ANOVA' "$(tr -s '\n ' '  ' <<<"$out")"
 says "what it is of" '8 of 8 trials \(sobol\) for min kl' "$out"
@@ -80,8 +80,8 @@ share=$(tool json importance ppo.learning_rate <<<"$json")
 tap_check "importances are shares" "$(awk -v s="$share" 'BEGIN { if (!(s >= 0 && s <= 1)) print s }')"
 for what in parallel slices; do
   picture=work/figures/search-$what.svg
-  tap_check "$what: a picture that names what explains most" "$(grep -qE '>(lr|ppo.learning_rate)<' "$picture" || ls work/figures)"
-  tap_check "$what: a row a trial beside it" "$([ "$(grep -cE '^[0-7],3,3,[0-9.e-]+,[1-4],' "work/figures/search-$what.csv")" = 8 ] || cat "work/figures/search-$what.csv")"
+  tap_check "$what: a figure that names the most important setting" "$(grep -qE '>(lr|ppo.learning_rate)<' "$picture" || ls work/figures)"
+  tap_check "$what: and a CSV row per trial" "$([ "$(grep -cE '^[0-7],3,3,[0-9.e-]+,[1-4],' "work/figures/search-$what.csv")" = 8 ] || cat "work/figures/search-$what.csv")"
 done
 tap_run "another measure" 0 "for min final" analyze search work/results.db sobol --measure final
 tap_run "measures" 0 "kl" analyze measures work/results.db --sweep sobol --measure kl,final
@@ -114,7 +114,7 @@ tap_run "the same in a new workspace" 0 "10 finished" sweep submit "$tap_dir/wav
 tap_check "proposes the same trials" "$(same "$(journal_of waves "$tap_dir/other")" "$tap_dir/journal")"
 sed -i 's/^trials = 10/trials = 13/' "$tap_dir/waves.ini"
 tap_run "a larger trials adds a wave" 0 "13 finished" submit waves --wait
-tap_check "behind what was proposed" "$(head -n "$(wc -l <"$tap_dir/journal")" "$(journal_of waves)" | same - "$tap_dir/journal"; [ "$(waves_of waves)" = " 3 1 3 2 3 3 " ] || waves_of waves)"
+tap_check "after the proposals" "$(head -n "$(wc -l <"$tap_dir/journal")" "$(journal_of waves)" | same - "$tap_dir/journal"; [ "$(waves_of waves)" = " 3 1 3 2 3 3 " ] || waves_of waves)"
 sed -i 's/1 \.\. 4/1 .. 5/' "$tap_dir/waves.ini"
 tap_run "another space under its name" 2 "the space of [search s] is not the one that" submit waves
 tap_check "a bundle has the proposals" "$(sweep bundle waves -o "$tap_dir/waves.tar.zst" >/dev/null && sweep unbundle "$tap_dir/waves.tar.zst" "$tap_dir/unbundled" >/dev/null; same "$(journal_of waves "$tap_dir/unbundled")" "$(journal_of waves)")"
@@ -136,9 +136,9 @@ tap_wait 300 proposed; tap_result "the first wave runs" $? "$(cat "$SWEEP_ROOT/e
 cp "$(journal_of killed)" "$tap_dir/journal"
 kill -9 "$(sed -n 's/^executor=//p' "$SWEEP_ROOT/sweeps/killed/queued")"
 fast
-tap_run "submitting goes on" 0 "10 finished" submit killed --wait
+tap_run "submission continues" 0 "10 finished" submit killed --wait
 tap_check "with the trials that were proposed" "$(head -n 5 "$(journal_of killed)" | same - "$tap_dir/journal")"
-tap_run "nobody kills it elsewhere" 0 "10 finished" sweep submit "$tap_dir/killed.ini" --local --wait --root "$tap_dir/other"
+tap_run "it is not killed elsewhere" 0 "10 finished" sweep submit "$tap_dir/killed.ini" --local --wait --root "$tap_dir/other"
 tap_check "the later waves are those that it would have had" "$(same "$(journal_of killed)" "$(journal_of killed "$tap_dir/other")")"
 
 # ---- a run that fails has ended, and is not tried with every wave
@@ -164,14 +164,14 @@ tap_run "submit with asha" 0 "3 trials so far" submit rungs
 tap_wait 300 idle rungs
 fast
 stopped=$(counted rungs "stopped by rule") finished=$(counted rungs finished)
-tap_check "no wave waits for what is stopped" "$([ $((stopped + finished)) = 9 ] && [ "$stopped" -ge 1 ] || sweep status rungs --runs)"
+tap_check "no wave waits for stopped runs" "$([ $((stopped + finished)) = 9 ] && [ "$stopped" -ge 1 ] || sweep status rungs --runs)"
 tap_check "runs of later waves are stopped as well" "$(tail -n +3 "$(journal_of rungs)" | wc -l | grep -qx 6 || cat "$(journal_of rungs)"
   for i in 3 4 5 6 7 8; do grep -F "$(id_of rungs $i)" "$SWEEP_ROOT/sweeps/rungs/stop.log"; done | grep -q stop || cat "$SWEEP_ROOT/sweeps/rungs/stop.log")"
 
 # ---- two searches in one sweep: each has its own trials
 experiment two "[search lr]" "trials = 3" "ppo.learning_rate = log 1e-4 .. 1e-2" "[search epochs]" "trials = 3" "ppo.epochs = choice 1, 3, 4, 5"
 tap_run "two searches" 0 "finished" submit two --wait
-tap_run "analyze asks which" 2 "has several searches; choose one with --search: lr, epochs" analyze search "$SWEEP_ROOT/results.db" two
+tap_run "analyze requires a choice" 2 "has several searches; choose one with --search: lr, epochs" analyze search "$SWEEP_ROOT/results.db" two
 tap_run "and shows its trials" 0 "3 of 3 trials (random)" analyze search "$SWEEP_ROOT/results.db" two --search lr -o "$tap_dir/figures"
 
 # ---- bad input: file, line, column, key and way out
@@ -208,7 +208,7 @@ refused "a setting that some trials do not read" "$(at 3 1)" "give it a conditio
 experiment unmeasured "[search s]" "method = tpe" "startup = 2" "wave = 2" "trials = 4" "goal = max best_other" "$lr"
 tap_run "a measure that no run has, in the first wave" 75 "unmeasured: the search has trials left; sweep submit unmeasured continues it, and reports what prevents it" submit unmeasured --wait
 line=$(grep -n '^goal' "$tap_dir/unmeasured.ini" | cut -d: -f1)
-tap_run "and where it stands" 2 "unmeasured.ini:$line:8: goal: none of the 2 runs of [search s] that have ended has a value of best_other" submit unmeasured
+tap_run "and its progress" 2 "unmeasured.ini:$line:8: goal: none of the 2 runs of [search s] that have ended has a value of best_other" submit unmeasured
 sed -i 's/best_other/final/' "$tap_dir/unmeasured.ini"
-tap_run "another measure goes on" 0 "4 finished" submit unmeasured --wait
+tap_run "another metric continues the search" 0 "4 finished" submit unmeasured --wait
 tap_done

@@ -12,7 +12,7 @@ ended_or_said() { [ -s first ] || ! kill -0 $pid 2>/dev/null; }
 tap_wait 30 ended_or_said
 kill $pid 2>/dev/null; wait $pid 2>/dev/null
 if grep -q 'built without libmicrohttpd' first; then
-  tap_result "without libmicrohttpd it says what to install" "$(grep -q 'libmicrohttpd-dev' first; echo $?)"
+  tap_result "without libmicrohttpd it names the package to install" "$(grep -q 'libmicrohttpd-dev' first; echo $?)"
   tap_skip "the rest" "built without libmicrohttpd"
   tap_done
 fi
@@ -102,7 +102,7 @@ is "who has it already gets nothing again" 304 "$(code -H "Authorization: Bearer
 
 # ---- the data
 get /api/status >served; sweep status --json >printed
-tap_check "what is served is what sweep status says" "$(diff <(tool json <served) <(tool json <printed))"
+tap_check "the served data agree with sweep status" "$(diff <(tool json <served) <(tool json <printed))"
 tap_check "of one sweep too" "$(diff <(get '/api/status?sweep=study' | tool json) <(sweep status study --json | tool json))"
 for path in overview status columns 'runs?sweep=study' 'scatter?sweep=study' "run?run=$run" "log?run=$run" "curves?run=$run&column=kl" "curves?run=$run" 'curves?sweep=study' 'columns?sweep=study' 'search?sweep=tune' actions; do
   tap_check "/api/$path is JSON" "$(get "/api/$path" | tool json 2>&1 >/dev/null)"
@@ -141,7 +141,7 @@ is "settings have its importance" "$(tool json importance ppo.learning_rate <fou
 is "of many runs some have a dot" "$(get '/api/scatter?sweep=study' | tool json point | grep -oE '"run":"[0-9a-f]+' | cut -d'"' -f4 | sort | head -2 | tr '\n' ' ')" \
   "$(get '/api/scatter?sweep=study&limit=2' | tool json point | grep -oE '"run":"[0-9a-f]+' | cut -d'"' -f4 | sort | tr '\n' ' ')"
 names=$(get /api/columns)
-tap_check "COM and epsilon, which may move, are among what curves show" "$(for name in com epsilon kl score; do grep -q "\"$name\"" <<<"$names" || echo "$name"; done)"
+tap_check "curves include COM and epsilon, which may change" "$(for name in com epsilon kl score; do grep -q "\"$name\"" <<<"$names" || echo "$name"; done)"
 get '/api/runs?sweep=study&sort=ppo.epsilon&descending=1' >sorted
 is "a setting sorts" "0.2 0.1" "$(printf '%.3g %.3g' "$(tool json run 0 settings ppo.epsilon <sorted)" "$(tool json run 3 settings ppo.epsilon <sorted)")"
 is "so does any column" "200 200 200" "$(for key in run tags reason; do code -H "Authorization: Bearer $token" "$url/api/runs?sweep=study&sort=$key"; echo; done | xargs)"
@@ -184,7 +184,7 @@ cp kept "$state"
 settings later 1024 "" >later.ini; sed -i 's/^seeds.*/seeds = 1/; s/^num = 8/num = 16/' later.ini
 (n=0; while [ ! -e enough ]; do n=$((n + 1)); curl -s -Z --no-progress-meter -m 60 -o /dev/null -H "Authorization: Bearer $token" "$url/api/curves?run=$run&column=kl&points=[2-41]&n=$n"; done) & busy=$!
 sweep submit later.ini --local --wait >/dev/null 2>&1
-tap_run "results are imported while clients ask on and on" 0 "" sweep collect
+tap_run "results are imported while clients keep requesting" 0 "" sweep collect
 later=$(sed -n 3p "$SWEEP_ROOT/sweeps/later/manifest.tsv" | cut -f2)
 is "all of them" 4 "$(analyze sql "$SWEEP_ROOT/results.db" --csv "SELECT count(*) FROM iteration WHERE run_id = '$later'" | tail -1)"
 touch enough; wait $busy
@@ -200,13 +200,13 @@ rm -f "$SWEEP_ROOT"/results.db*
 is "without results.db there are no curves, and no error" 200 "$(code -H "Authorization: Bearer $token" "$url/api/curves?run=$run&column=entropy")"
 sweep rebuild >/dev/null
 has_curve() { [ "$(get "/api/curves?run=$run&column=kl" | tool json curve 0 y 2>/dev/null | wc -c)" -gt 5 ]; }
-tap_wait 60 has_curve; tap_result "a database that was made anew is found" $?
+tap_wait 60 has_curve; tap_result "a recreated database is found" $?
 
 # ---- the end: with a client that waits, at once
 cat <&7 >/dev/null; tap_result "a client that never ends its headers is closed" 0
 kill $writer 2>/dev/null
 kill -TERM $pid; wait $pid; is "SIGTERM ends it well" 0 $?
-tap_check "it said nothing" "$(cat only.err)"
+tap_check "it printed nothing" "$(cat only.err)"
 exec 7>&- 8>&-
 
 # ---- control
@@ -227,7 +227,7 @@ post "$url/api/stop?sweep=long" >/dev/null
 stopped() { [ "$(sweep status long --json | tool json 0 count stopped)" -ge 1 ] && [ "$(sweep status long --json | tool json 0 count running)" = 0 ]; }
 tap_wait 120 stopped; tap_result "stop ends it with a checkpoint" $? "$(get /api/actions)"
 done_() { [ "$(get /api/actions | tool json 0 state)" = "done" ]; }
-tap_wait 60 done_; tap_result "what was done is listed" $? "$(get /api/actions)"
+tap_wait 60 done_; tap_result "actions are listed" $? "$(get /api/actions)"
 kill -TERM $pid; wait $pid
 
 # ---- which sweep the page opens

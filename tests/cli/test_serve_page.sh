@@ -72,6 +72,6 @@ while read -r verdict name; do
   esac
 done <said
 tap_check "the whole of it was done" "$([ $code -eq 0 ] || cat said.err)"
-tap_check "the servers said nothing" "$(cat only.err control.err)"
+tap_check "the servers printed nothing" "$(cat only.err control.err)"
 if [ -n "${PICTURES:-}" ]; then cp pictures/*.png "$PICTURES"; fi
 tap_done

@@ -48,7 +48,7 @@ column() { # root name...
     END { for (r in row) print row[r] }' | sort -n
 }
 
-tap_expect "the plan says who plays what" 0 'in every iteration 16 environments on new levels, 16 on the 16 most learnable of 128, searched every 7' \
+tap_expect "the plan shows the distribution of levels" 0 'in every iteration 16 environments on new levels, 16 on the 16 most learnable of 128, searched every 7' \
   trainer --config small.ini --dry-run
 mkdir reference killed
 tap_expect "a run finishes" 0 'finished, 40 of 40 iterations' trainer --config small.ini --root reference
@@ -88,7 +88,7 @@ for signal in TERM KILL TERM KILL TERM KILL; do
 done
 fast
 tap_check "six times it is stopped or killed" "$([ "$ends" = "75 137 75 137 75 137 " ] || echo "exit codes $ends")"
-tap_expect "a run that was stopped and killed goes on" 0 'finished, 40 of 40' trainer --config small.ini --root killed --resume
+tap_expect "a stopped and killed run resumes" 0 'finished, 40 of 40' trainer --config small.ini --root killed --resume
 tap_check "and ends with the same checkpoint and rows" "$(diff <(contents reference) <(contents killed) | head -5
   rows="kl solve_rate solve_rate_new solve_rate_sampled search_solve_rate search_learnability buffer_learnability entropy"
   diff <(column reference $rows) <(column killed $rows) | head -5)"

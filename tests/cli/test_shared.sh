@@ -146,5 +146,5 @@ for file in "$run/log.txt" "$checkpoint"; do
   rm -f "$work/$file"; mv "$tap_dir/kept" "$work/$file"
 done
 as $ada timeout 300 bash -c "cd '$work'; sweep plan <(cat '$tap_dir/both.ini') --root '$work'" >"$tap_dir/out" 2>&1
-tap_result "what the user names may be a pipe" $? "$(cat "$tap_dir/out")"
+tap_result "a file named by the user may be a pipe" $? "$(cat "$tap_dir/out")"
 tap_done

@@ -47,7 +47,7 @@ for kind in link pipe folder; do
       [ $code -lt 128 ] || problems+="exit $code: $command: $(tail -1 out)"$'\n'
       found=$(leaks "$file"); [ -z "$found" ] || problems+="leaks into $found: $command"$'\n'
     done
-    tap_check "a $kind in the place of ${file/$folder/RUN}" "$problems"
+    tap_check "a $kind instead of ${file/$folder/RUN}" "$problems"
   done
 done
 tap_done

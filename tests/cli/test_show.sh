@@ -37,7 +37,7 @@ sed 's/"role":1/"role":7/' good.json >role.json
 head -c 300 good.json >cut.json
 
 # ---- check-level ----
-tap_run "check-level says what a level holds" 0 "good.json: ok: 2 bodies (0 fixated; 1 green, 1 blue" trainer check-level good.json
+tap_run "check-level prints the contents of a level" 0 "good.json: ok: 2 bodies (0 fixated; 1 green, 1 blue" trainer check-level good.json
 tap_run "check-level notes a level that cannot be solved" 0 "no shape is green" trainer check-level dull.json
 tap_run "check-level names file and place" 2 "role.json: env_state.circle[0].role: 7" trainer check-level role.json
 tap_run "check-level counts wrong files and reads on" 2 "2 of 3 level files are invalid" trainer check-level role.json good.json cut.json
@@ -71,7 +71,7 @@ fi
 tap_run "show draws a level file" 0 "file.svg: 300 x 300" trainer show good.json -o file.svg --size 300
 tap_run "show draws a sheet of a set" 0 "8 of 512 levels" trainer show loco512 --sheet 4x2 -o sheet.svg
 tap_run "show chooses a sheet by itself" 0 "64 of 512 levels" trainer show all -o auto.svg
-tap_run "show goes on in the set" 0 "2 of 512 levels" trainer show all --from 510 -o from.svg
+tap_run "show continues within the set" 0 "2 of 512 levels" trainer show all --from 510 -o from.svg
 tap_run "show draws one of some families" 0 "one.svg: 500 x 500" trainer show car+tree/3 -o one.svg
 mkdir 'odd & "names"' && cp good.json 'odd & "names"/fine.json' && cp dull.json 'odd & "names"/other.json'
 tap_run "show takes a folder with an odd name" 0 "2 of 2 levels" trainer show 'odd & "names"' -o 'odd & "names"/<x>.svg'
@@ -84,7 +84,7 @@ fi
 tap_check "a sheet's cells are labelled" "$(for name in public-000 public-007; do grep -q ">[0-7] $name<" sheet.svg || echo "no $name"; done)"
 tap_check "the same command draws the same bytes" "$(trainer show loco512/17 -o again.svg >/dev/null; cmp a.svg again.svg 2>&1)"
 trainer show car/0 --steps 20 -o stood.svg >/dev/null; trainer show car/0 --steps 20 --random --seed 1 -o drove.svg >/dev/null
-tap_check "steps and actions change what is seen" "$(trainer show car/0 -o start.svg >/dev/null
+tap_check "steps and actions change the image" "$(trainer show car/0 -o start.svg >/dev/null
   [ -s start.svg ] && [ -s stood.svg ] && [ -s drove.svg ] || echo 'a picture is missing'
   cmp -s start.svg stood.svg && echo 'start = after 20 steps'; cmp -s stood.svg drove.svg && echo 'nothing = random actions')"
 
@@ -105,7 +105,7 @@ tap_run "show: no level" 2 "name one level" trainer show -o x.svg
 tap_run "show: two levels" 2 "unexpected argument \"dull.json\"" trainer show good.json dull.json -o x.svg
 tap_run "show: a folder that is not there" 1 "nowhere" trainer show good.json -o nowhere/x.svg
 tap_run "show --help" 0 "green must touch blue" trainer show --help
-tap_check "nothing is left of what failed" "$(ls x.* nowhere 2>/dev/null)"
+tap_check "failed commands leave nothing behind" "$(ls x.* nowhere 2>/dev/null)"
 
 # ---- pixels ----
 if trainer show good.json -o a.png >out 2>&1; then
@@ -137,7 +137,7 @@ tap_run "play takes the first digits of a run" 0 "run $run after iteration 2" tr
 tap_run "play takes a run's folder" 0 "run $run after iteration 2" trainer play -c "runs/${run:0:2}/$run/" -l 1 -n 5 -o q.svg
 tap_check "from anywhere" "$(cd / && trainer play -c "$tap_dir/runs/${run:0:2}/$run" -l 1 -n 5 -o "$tap_dir/r.svg" 2>&1 >/dev/null
   cmp "$tap_dir/p.svg" "$tap_dir/r.svg" 2>&1)"
-tap_run "play: what is no run is said so, with what was looked for and where" 2 "'zzz' is not a run of $tap_dir" trainer play -c zzz
+tap_run "play: an unknown run is an error that names the search path" 2 "'zzz' is not a run of $tap_dir" trainer play -c zzz
 tap_check "inside the checkpoint's folder too" "$(cd "runs/${run:0:2}/$run/ckpt" && trainer play -c "$(basename "$ckpt")" -l 1 -n 5 -o "$tap_dir/r.svg" 2>&1 >/dev/null
   cmp "$tap_dir/p.svg" "$tap_dir/r.svg" 2>&1)"
 tap_check "another seed acts otherwise" "$(trainer play -c "$run" -l 1 -n 5 --seed 9 -o s.svg >/dev/null; [ -s s.svg ] || echo 'no picture'

@@ -32,7 +32,7 @@ tap_check "and no line of the report has days" "$(sweep report study --runs | gr
 # ---- a reason once, and no 100 % but of finished work
 out=$(sweep status study)
 tap_check "all have failed, and nothing is done" "$(grep -qE '^study \[-+\] 0 %  8 of 8 failed$' <<<"$out" || echo "$out")"
-tap_check "their reason stands there once" "$([ "$(grep -c 'exit code 1' <<<"$out")" -eq 1 ] || echo "$out")"
+tap_check "their reason is printed once" "$([ "$(grep -c 'exit code 1' <<<"$out")" -eq 1 ] || echo "$out")"
 tap_check "with some runs, and how to see all" "$(grep -qE '^    [0-9a-f]{16}( [0-9a-f]{16}){3} and 4 more$' <<<"$out" &&
   grep -qF 'sweep status study --failed lists all' <<<"$out" || echo "$out")"
 tap_check "--failed lists each" "$(sweep status study --failed | grep -cE '^ +[0-7] +[0-9a-f]{16} +failed' | grep -vx 8)"
@@ -51,11 +51,11 @@ for i in 4 5; do state $i status=stopped iteration=7 transitions=1024; done # as
 state 6 status=failed iteration=3 transitions=384 "message=no progress at iteration 3; see sweep logs 0123456789abcdef"
 state 7 status=failed iteration=4 transitions=512 "message=no progress at iteration 4; see sweep logs 89abcdef01234567"
 out=$(sweep status study)
-tap_check "what failed half way is not half done" "$(grep -qE ' 74 %  4 finished, 2 stopped, 2 failed$' <<<"$out" || echo "$out")"
+tap_check "a run that failed half way does not count as half done" "$(grep -qE ' 74 %  4 finished, 2 stopped, 2 failed$' <<<"$out" || echo "$out")"
 tap_check "messages that differ in numbers are one" "$(grep -qxF '  2 failed: no progress at iteration ...; see sweep logs ...' <<<"$out" || echo "$out")"
-tap_check "what nobody works on is said" "$(grep -qF 'nobody works on 2 of them; sweep submit study does' <<<"$out" || echo "$out")"
+tap_check "runs without a process are reported" "$(grep -qF 'nobody works on 2 of them; sweep submit study does' <<<"$out" || echo "$out")"
 for i in 6 7; do state $i status=stopped iteration=8 transitions=1024; done
-tap_check "100 % is for what is finished" "$(sweep status study | grep -F '100 %')"
+tap_check "100 % requires finished runs" "$(sweep status study | grep -F '100 %')"
 for i in 4 5 6; do state $i status=finished "${done_[@]}"; done
 state 7 status=diverged iteration=8 transitions=1024 "message=NaN in the loss"
 tap_check "also with one that has diverged" "$(sweep status study | grep -qE ' 87 %  7 finished, 1 diverged$' || sweep status study)"
@@ -71,13 +71,13 @@ tap_check "a run that never started has no start" "$(state 7 status=pending atte
 running=(status=running iteration=4 transitions=512 train_seconds=10 steps_per_second=128)
 for i in 1 2 3 4 5 6 7; do state $i status=pending attempt=0; done
 state 0 "${running[@]}"
-tap_check "pending runs that nobody starts take no time" "$([ "$(value eta_s)" = 10.0 ] || value eta_s)"
+tap_check "pending runs that will not start take no time" "$([ "$(value eta_s)" = 10.0 ] || value eta_s)"
 state 0 "${running[@]}" "parent=0123456789abcdef@3"
 tap_check "a run has not the speed of its parent's transitions" "$([ "$(value eta_s)" = 4.0 ] || value eta_s)"
 state 0 "${running[@]}"; state 1 "${running[@]}" train_seconds=1024
 tap_check "no less than the slowest needs" "$([ "$(value eta_s)" = 1024.0 ] || value eta_s)"
 state 0 status=finished "${done_[@]}"; state 1 status=finished "${done_[@]}"
-tap_check "what does not run has no time left" "$([ "$(value eta_s)" = null ] || value eta_s)"
+tap_check "inactive runs have no time left" "$([ "$(value eta_s)" = null ] || value eta_s)"
 for i in 2 3 4 5 6; do state $i status=finished "${done_[@]}"; done
 
 state 7 status=running iteration=4 transitions=512 solve_rate=0.25
@@ -104,14 +104,14 @@ state 7 status=failed iteration=1 transitions=128 message=gone
 sed -i 's/ppo.com = 8, 16/ppo.com = 8, 32/' study.ini # 1, 3, 5 and 7 had 16
 tap_run "a changed file" 0 "4 earlier ones are no longer in the file" sweep submit study.ini --local --no-start
 out=$(sweep status study)
-tap_check "what was dropped counts no more, what it finished does" "$(grep -qE ' 63 %  7 finished, 4 pending, 1 no longer in the file$' <<<"$out" &&
+tap_check "removed runs no longer count, except finished ones" "$(grep -qE ' 63 %  7 finished, 4 pending, 1 no longer in the file$' <<<"$out" &&
   ! grep -q gone <<<"$out" || echo "$out")"
 tap_check "--runs says so of the run" "$(sweep status study --runs | grep -qE '^ +7 .*no longer in the sweep.s file' || sweep status study --runs)"
 tap_check "--json too" "$([ "$(value run 7 in_file) $(value run 7 settings) $(value not_in_file)" = 'false {"train.seed":3,"ppo.com":16.0} 1' ] || value run 7)"
 sed -i 's/seeds = 4/seeds = 2/' study.ini
 sweep submit study.ini --local --no-start >/dev/null
 rm "$SWEEP_ROOT"/runs/*/*/state # all of them wait
-tap_run "a sweep whose file is damaged is shown all the same" 0 "12 pending" bash -c '
+tap_run "a sweep with a damaged file is still shown" 0 "12 pending" bash -c '
   echo "[grid" >"$SWEEP_ROOT/sweeps/study/sweep.ini"; sweep status study'
 
 # ---- damaged files hide nothing else
@@ -125,7 +125,7 @@ rm "$SWEEP_ROOT"/runs/*/*/state
 sed 's/name = study/name = other/' study.ini >other.ini
 sweep submit other.ini --local --no-start >/dev/null
 echo rubbish >"$SWEEP_ROOT/sweeps/other/manifest.tsv"
-tap_run "a damaged manifest is told, the other sweeps are shown" 1 "pending" sweep status
+tap_run "a damaged manifest is reported, the other sweeps are shown" 1 "pending" sweep status
 tap_run "and named" 1 "sweeps/other/manifest.tsv" sweep status
 rm -r "$SWEEP_ROOT/sweeps/other"
 printf 'jobs=1\nforce=0\nexecutor=1\n' >"$SWEEP_ROOT/sweeps/study/queued"

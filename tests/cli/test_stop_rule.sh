@@ -33,7 +33,7 @@ same_as_unstopped() { # ID: why not
 # ddr_below spares.
 experiment study 400 "[grid lr]" "ppo.learning_rate = 1, 1e-12" "[stop]" "rule = stagnation" "patience = 0.2" \
   "ddr_below = 1e9" "every = 0.2"
-tap_run "plan says what the rule is" 0 "stagnation, from a tenth of the budget on, after 20 % of it without a rise, where DDR is below 1 G; by score" \
+tap_run "plan prints the rule" 0 "stagnation, from a tenth of the budget on, after 20 % of it without a rise, where DDR is below 1 G; by score" \
   sweep plan "$tap_dir/study.ini"
 slow 100
 tap_run "submit" 0 "2 runs to do" sweep submit "$tap_dir/study.ini" --local --jobs 2
@@ -47,10 +47,10 @@ tap_check "--json too" "$([ "$(sweep status study --json | tool json 0 run 0 sta
   sweep status study --json | tool json 0 run 0 reason | grep -q '^stagnation: ' || sweep status study --json)"
 tap_check "it is no trouble" "$(sweep status study --failed | grep -F "$run")"
 tap_check "it has a checkpoint" "$(ls "$(folder_of "$run")"/ckpt/*[1-9]*.ckpt >/dev/null 2>&1 || echo none)"
-tap_check "the decision stands in the journal" "$(awk -F'\t' -v run="$run" '
+tap_check "the decision is in the journal" "$(awk -F'\t' -v run="$run" '
   $3 == "stop" && $4 == run && $5 == "stagnation" && $6 == "-" && $7 > 20000 && $8 <= $9 && $10 ~ /^not risen/ && $11 == ";" { n++ }
   END { if (n != 1 || NR != 1) print NR " lines, " n + 0 " good" }' "$SWEEP_ROOT/sweeps/study/stop.log")"
-tap_run "report says what it spared" 0 "1 stopped by rule" sweep report study
+tap_run "report shows the savings" 0 "1 stopped by rule" sweep report study
 tap_run "submitting again leaves it" 0 "1 stopped by rule (sweep retry study --by-rule resumes them)" sweep submit study --local
 tap_run "plan too" 0 "to run       0" sweep plan study
 tap_check "a rebuilt results.db knows it" "$(sweep rebuild >/dev/null; analyze sql "$SWEEP_ROOT/results.db" \
@@ -59,10 +59,10 @@ tap_check "a rebuilt results.db knows it" "$(sweep rebuild >/dev/null; analyze s
 # ---- statistics: censored, never dropped in silence
 cd "$tap_dir" || exit 1
 out=$(analyze table work/results.db 2>&1 | tr -s ' \n' '  ')
-tap_check "captions count what is censored" "$(grep -F '1 stopped by rule (censored: known as far as they came)' <<<"$out" >/dev/null || echo "$out")"
+tap_check "captions count censored runs" "$(grep -F '1 stopped by rule (censored: known as far as they came)' <<<"$out" >/dev/null || echo "$out")"
 tap_check "and say how it is used" "$(grep -F 'Censored (stopped by rule), taken as they stand: 1.' <<<"$out" >/dev/null || echo "$out")"
 tap_check "table --json" "$([ "$(analyze table work/results.db --json | tool json 1 censored)" = 1.0 ] || analyze table work/results.db --json)"
-tap_run "compare leaves it out, and says what that does" 1 "A: 1 runs, 1 not ended" analyze compare work/results.db lr=1 lr=1e-12
+tap_run "compare excludes it, and explains the effect" 1 "A: 1 runs, 1 not ended" analyze compare work/results.db lr=1 lr=1e-12
 cd - >/dev/null || exit 1
 
 # ---- taking it up
@@ -72,7 +72,7 @@ tap_run "a run that was not stopped" 0 "0 runs stopped by rule are resumed" swee
 tap_run "retry takes it up" 0 "1 runs stopped by rule are resumed" sweep retry study "${run:0:8}"
 tap_wait 120 idle study
 tap_run "the rule stops it no more" 0 "2 finished" sweep status study
-tap_check "stopped and gone on with: the bits of an unstopped run" "$(same_as_unstopped "$run")"
+tap_check "stopped and resumed: the bits of an uninterrupted run" "$(same_as_unstopped "$run")"
 
 # ---- asha: runs stop at each rung, and the best go on
 experiment rungs 120 "[grid lr]" "ppo.learning_rate = 1e-4, 1e-3, 3e-3, 1e-2, 3e-2" "[stop]" "rule = asha" \
@@ -85,7 +85,7 @@ out=$(sweep status rungs --json)
 finished=$(tool json 0 count finished <<<"$out") stopped=$(tool json 0 count "stopped by rule" <<<"$out")
 tap_check "some finish, the others are stopped by rule" "$([ "$finished" -ge 1 ] && [ "$stopped" -ge 1 ] && [ $((finished + stopped)) -eq 5 ] || echo "$out")"
 log=$SWEEP_ROOT/sweeps/rungs/stop.log
-tap_check "each promotion is of one that came to its rung" "$(awk -F'\t' '$3 == "promote" && $10 !~ /^promoted from rung [0-2] / { print }' "$log")"
+tap_check "only runs that reached their rung are promoted" "$(awk -F'\t' '$3 == "promote" && $10 !~ /^promoted from rung [0-2] / { print }' "$log")"
 best=; for i in 0 1 2 3 4; do
   id=$(id_of rungs $i)
   if grep -qx status=finished "$(folder_of "$id")/state"; then best=$id

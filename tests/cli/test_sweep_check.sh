@@ -34,7 +34,7 @@ refused "more memory than there is" "my.ini:8:11: training needs about" <<<$'[gr
 # ---- location of the error, and affected runs
 experiment <<<$'[grid g]\nenv.morphologies = car, carr\nenv.difficulty = 0, 7\nppo.epsilon = 0.1, 0.2, 0.3'
 out=$(sweep plan my.ini --root "$root" 2>&1); rc=$?
-tap_check "equal faults are told once, with the number of their runs" "$(
+tap_check "equal errors are reported once, with their number of runs" "$(
   [ $rc = 2 ] && [ "$(grep -c 'my.ini' <<<"$out")" = 2 ] &&
   grep -qF "my.ini:8:20: env.morphologies: unknown 'carr'" <<<"$out" && grep -qF '(12 of the 24 runs: env.morphologies=carr' <<<"$out" &&
   grep -qF 'my.ini:9:18: env.difficulty' <<<"$out" && grep -qF '(6 of the 24 runs: ' <<<"$out" || echo "$rc $out")"
@@ -47,12 +47,12 @@ tap_check "nothing was written" "$(ls -A "$root")"
 experiment <<<$'[grid g]\nppo.epsilon = 0.1, 0.2, 0.3\nenv.num = 16, 32'
 tap_run "--test-only starts nothing on this machine" 0 "would be started on this machine; nothing was written" sweep submit my.ini --local --test-only --root "$root"
 tap_check "and writes nothing" "$(ls -A "$root")"
-tap_run "settings that no start depends on are looked at once" 0 "checked      the trainer would start all 2 configurations" sweep plan my.ini --root "$root"
+tap_run "configurations that start alike are checked once" 0 "checked      the trainer would start all 2 configurations" sweep plan my.ini --root "$root"
 said=$(sweep plan my.ini --root "$root" --json | tool json checked checked)
-tap_check "--json says how many were looked at" "$([ "$said" = 2 ] || echo "$said")"
+tap_check "--json has the number checked" "$([ "$said" = 2 ] || echo "$said")"
 experiment <<<'morphologies = carr'
 out=$(sweep plan my.ini --no-check --root "$root"); rc=$?
-tap_check "--no-check asks nobody" "$([ $rc = 0 ] && ! grep -q '^checked' <<<"$out" || echo "$rc $out")"
+tap_check "--no-check starts no trainer" "$([ $rc = 0 ] && ! grep -q '^checked' <<<"$out" || echo "$rc $out")"
 experiment <<<$'[checkpoint]\nkeep = 9\n[grid a]\nppo.epochs = 8\n[grid b]\ninit.from = run:{ppo.epochs=8}\nppo.epochs = 4'
 tap_run "parents of the same sweep need not be there yet" 0 "all 2 configurations" sweep plan my.ini --root "$root"
 
@@ -60,9 +60,9 @@ tap_run "parents of the same sweep need not be there yet" 0 "all 2 configuration
 experiment <<<$'[train]\ndevice = cuda\nprecision = tf32\n[slurm]\nmem = 1G\ngpus_per_run = 1'
 tap_run "a login node needs no GPU" 0 "the trainer would start it" sweep plan my.ini --root "$root"
 experiment <<<$'[grid m]\nenv.num = 2097152\nppo.num_steps = 512\n[slurm]\nmem = 4G'
-tap_run "memory is held against what the job asks for" 2 "my.ini:11:7: slurm.mem: a run takes about" sweep plan my.ini --root "$root"
+tap_run "memory is compared with the job's request" 2 "my.ini:11:7: slurm.mem: a run takes about" sweep plan my.ini --root "$root"
 experiment <<<$'[grid m]\nenv.num = 2097152\nppo.num_steps = 512\n[slurm]\ncpus_per_run = 1'
-tap_run "where the job asks for none, it is a warning" 0 "slurm.mem is not set" sweep plan my.ini --root "$root"
+tap_run "without a request it is a warning" 0 "slurm.mem is not set" sweep plan my.ini --root "$root"
 # ---- GPUs of other machines: the number of ranks is the file's, per block
 experiment <<<$'[train]\ndevice = cuda\n[grid m]\nenv.num = 1048576\nppo.num_steps = 256\n[slurm]\ngpus_per_run = 1\ngpu_type = a100'
 tap_run "a run that no GPU of that type holds is refused, with the number that would do" 2 \
@@ -73,7 +73,7 @@ tap_run "that number does" 0 "the trainer would start it" sweep plan my.ini --ro
 tap_run "half of it does not" 2 "slurm.gpus_per_run = $gpus and slurm.ranks_per_run = $gpus would do" sweep plan my.ini --root "$root" \
   --set "slurm.gpus_per_run=$((gpus / 2))" --set "slurm.ranks_per_run=$((gpus / 2))"
 tap_run "slurm.gpu_mem is above the type" 0 "the trainer would start it" sweep plan my.ini --root "$root" --set slurm.gpu_mem=2T
-tap_run "a memory that nobody knows is a warning" 0 "of each of its GPUs; slurm.gpu_mem (or gpu_type) would say" sweep plan my.ini --root "$root" --set slurm.gpu_type=some
+tap_run "unknown memory is a warning" 0 "of each of its GPUs; slurm.gpu_mem (or gpu_type) would say" sweep plan my.ini --root "$root" --set slurm.gpu_type=some
 experiment <<INI
 [train]
 device = cuda
@@ -100,9 +100,9 @@ tap_run "environments are divided over the ranks that the job has" 2 "env.num = 
 
 # ---- a trainer that does not answer
 experiment </dev/null
-tap_run "without a trainer the plan stands" 0 "/nowhere/trainer cannot be started: No such file or directory" env SWEEP_TRAINER=/nowhere/trainer "$SWEEP_BUILD/bin/sweep" plan my.ini --root "$root"
+tap_run "without a trainer the plan is printed" 0 "/nowhere/trainer cannot be started: No such file or directory" env SWEEP_TRAINER=/nowhere/trainer "$SWEEP_BUILD/bin/sweep" plan my.ini --root "$root"
 tap_run "an old one does not understand" 0 "0 of 1 configurations: /bin/true does not answer as a trainer of this version does" env SWEEP_TRAINER=/bin/true "$SWEEP_BUILD/bin/sweep" plan my.ini --root "$root"
-tap_run "submit says so and goes on" 0 "1 of 1 configurations were not checked: /bin/true does not answer" env SWEEP_TRAINER=/bin/true "$SWEEP_BUILD/bin/sweep" submit my.ini --no-start --root "$root"
+tap_run "submit reports it and continues" 0 "1 of 1 configurations were not checked: /bin/true does not answer" env SWEEP_TRAINER=/bin/true "$SWEEP_BUILD/bin/sweep" submit my.ini --no-start --root "$root"
 printf '#!/bin/sh\necho check-configs 1\nread a\nkill -9 $$\n' >bin/dies; chmod +x bin/dies
 tap_run "one that dies" 0 "bin/dies was killed by signal 9" env SWEEP_TRAINER="$tap_dir/bin/dies" "$SWEEP_BUILD/bin/sweep" plan my.ini --root "$root"
 
@@ -114,6 +114,6 @@ asker=$!
 read -r checker <pids
 kill -TERM "$asker"; wait "$asker"; rc=$?
 is_gone() { ! readlink "/proc/$checker/exe" >/dev/null; }
-tap_wait 30 is_gone; tap_result "the trainer that it asked is gone too" $?
+tap_wait 30 is_gone; tap_result "its trainer process has ended, too" $?
 tap_check "SIGTERM ends a check" "$([ $rc = 143 ] || echo "$rc")"
 tap_done

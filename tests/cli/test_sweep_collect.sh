@@ -29,20 +29,20 @@ tap_run "nothing comes twice" 0 "0 new rows from 0 runs" sweep collect --root "$
 
 printf '11\t1408\t0.5\t5000\tdeadbeef\nrubbish\n' >>"$root/runs/0123456789abcdef/stats.1.tsv"
 log 12 20
-tap_run "damaged lines are skipped and told, what follows is read" 0 "2 damaged lines skipped, the first: " \
+tap_run "damaged lines are skipped and reported, later lines are read" 0 "2 damaged lines skipped, the first: " \
   sweep collect --root "$root"
 
 sweep collect --root "$root" --follow --every 0.1 >"$tap_dir/follow" & follower=$!
 log 21 25
 tap_wait 60 grep -q "^5 new rows" "$tap_dir/follow"
-tap_result "--follow sees what is added" $? "$(cat "$tap_dir/follow")"
+tap_result "--follow imports added lines" $? "$(cat "$tap_dir/follow")"
 sweep rebuild --root "$root" >/dev/null
 log 26 29
 has_29() { [ "$(tool sql "$root/results.db" "SELECT max(iteration) FROM iteration" 2>&1)" = 29 ]; }
 tap_wait 60 has_29
 tap_result "after a rebuild, into the file that it has made" $? "$(cat "$tap_dir/follow")"
 kill -TERM $follower; wait $follower
-tap_result "--follow ends quietly when asked" $? "$(cat "$tap_dir/follow")"
+tap_result "--follow ends quietly on a signal" $? "$(cat "$tap_dir/follow")"
 
 tap_run "rebuild reads all again" 0 "28 new rows from 1 run" sweep rebuild --root "$root"
 tap_result "rebuild keeps the old file" "$([ -s "$root/results.db.old" ]; echo $?)" "$(ls "$root")"
@@ -52,10 +52,10 @@ mkdir -p "$root/sweeps/fig"
 printf '[sweep]\nname = fig\n' >"$root/sweeps/fig/sweep.ini"
 printf '# manifest 1 fig\nindex\trun\n0\t%s\n' $run >"$root/sweeps/fig/manifest.tsv"
 rm -f "$root"/results.db*; : >"$root/results.db.new"; : >"$root/results.db.new-wal" # as a rebuild that was killed leaves it
-tap_run "collect alone makes a results.db without sweeps, and says what to do" 0 "knows none of the 1 sweeps" sweep collect --root "$root"
+tap_run "collect alone creates a results.db without sweeps, and suggests the next step" 0 "knows none of the 1 sweeps" sweep collect --root "$root"
 tap_run "rebuild does it" 0 "28 new rows from 1 run" sweep rebuild --root "$root"
-tap_result "and clears away what was left" "$([ -z "$(find "$root" -name 'results.db.new*')" ]; echo $?)" "$(ls -A "$root")"
-tap_result "nothing is said then" "$(sweep collect --root "$root" 2>&1 | grep -c "knows none")"
+tap_result "and removes leftovers" "$([ -z "$(find "$root" -name 'results.db.new*')" ]; echo $?)" "$(ls -A "$root")"
+tap_result "then it prints nothing" "$(sweep collect --root "$root" 2>&1 | grep -c "knows none")"
 tap_run "after a rebuild nothing is new" 0 "0 new rows from 0 runs" sweep collect --root "$root"
 cp -r "$root/sweeps/fig" "$root/sweeps/lost"; sed -i '1s/fig$/lost/' "$root/sweeps/lost/manifest.tsv"
 tap_run "a sweep that is missing is named" 0 "results.db does not know 1 of the 2 sweeps of this workspace (lost); it gets them with: sweep rebuild" \
@@ -80,12 +80,12 @@ tap_run "submit waits for a rebuild, and says so" 0 "waiting for process " cat "
 mv "$root/results.db" "$root/results.db.old"; mv "$root/results.db.new" "$root/results.db"
 exec 4>&-
 wait $submitter
-tap_result "and goes on when it has ended" $? "$(cat "$tap_dir/submit")"
+tap_result "and continues when it has ended" $? "$(cat "$tap_dir/submit")"
 wait $holder
 known=$(tool sql "$root/results.db" "SELECT count(*) FROM sweep_run WHERE sweep = 'late'")
 tap_check "its runs are in the file that the rebuild has made" "$([ "$known" = 1 ] || echo "$known")"
 hold
-tap_run "submitting again, with nothing to write, waits for nobody" 0 "late: 1 runs, 0 new in the manifest" timeout 300 sweep submit "$tap_dir/late.ini" --root "$root" --no-start
+tap_run "submitting again, with nothing to write, does not wait" 0 "late: 1 runs, 0 new in the manifest" timeout 300 sweep submit "$tap_dir/late.ini" --root "$root" --no-start
 exec 4>&-
 wait $holder
 tap_done

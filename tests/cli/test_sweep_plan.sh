@@ -42,7 +42,7 @@ tap_run "the axes of a grid are listed" 0 "8, 64, 512" plan good.ini
 tap_run "cells are counted block by block" 0 "14 (com 6, eps 4, both 4)" plan good.ini
 tap_run "duplicates are merged and counted" 0 "24 (4 duplicates merged)" plan good.ini
 tap_run "--speed prices them" 0 "one after another (at 1 k transitions/s)" plan good.ini --speed 1e3
-tap_expect "and says what they cost on several processors" 0 "gives a run 6 \(2 ranks of 3\): [0-9.]+ k? ?processor hours" \
+tap_expect "and prints the cost on several processors" 0 "gives a run 6 \(2 ranks of 3\): [0-9.]+ k? ?processor hours" \
   plan good.ini --speed 1e3 --set slurm.ranks_per_run=2 --set slurm.cpus_per_run=3
 tap_run "--speed of nothing" 2 "--speed -1: expected transitions a second" plan good.ini --speed=-1
 tap_run "without measurements the speed is unknown" 0 "unknown speed: run one to measure" plan good.ini
@@ -94,7 +94,7 @@ refused "another word for unread" "sweep.unread = yes is none of: refuse, allow"
 file copies.ini <<<$'[sweep]\nunread = allow\n[grid g]\nppo.com = 8, 64, 512'
 tap_run "duplicates that are meant" 0 "runs         3" plan copies.ini
 file zips.ini <<<$'[zip z]\nppo.com = 8, 64, 512\nppo.epsilon = 0.1, 0.2, 0.3'
-tap_run "a value that nothing reads beside one that is read makes no copy" 0 "runs         3" plan zips.ini
+tap_run "an unread value next to one that is read creates no duplicate" 0 "runs         3" plan zips.ini
 refused "too many runs" "more than 10000000 runs" <<<$'[grid g]\nenv.level_count = 1..100000\nppo.epochs = 1..1000'
 refused "an endless range" "at most 1000000 values" <<<$'[grid g]\ntrain.total_steps = 1..999999999999'
 refused "an unclosed section" "bad.ini:3:" <<<'[grid g'
@@ -140,14 +140,14 @@ tap_run "and one is named that is not" 0 "times: stop.every = 0.61" plan seldom.
 seldom() { plan seldom.ini --no-check "$@" | grep -q "too seldom"; }
 ! seldom --speed 10; tap_result "runs of ten minutes are long enough" $?
 ! seldom --speed 1000 --set stop.every=0.61; tap_result "so is the named one" $?
-! seldom; tap_result "without a known speed nothing is said" $?
+! seldom; tap_result "without a known speed there is no estimate" $?
 
 # ---- around an existing sweep
 mkdir -p "$root/sweeps/good"; printf 'garbage\n' >"$root/sweeps/good/manifest.tsv"
-tap_run "a damaged manifest is told" 1 "manifest.tsv:1: this is no manifest" plan good.ini
+tap_run "a damaged manifest is reported" 1 "manifest.tsv:1: this is no manifest" plan good.ini
 rm "$root/sweeps/good/manifest.tsv"
 printf 'not a database, but long enough to be looked at as one\n' >"$root/results.db"
-tap_run "another file as results.db: the plan stands, without an estimate" 0 "estimate     none: " plan good.ini
+tap_run "another file as results.db: the plan is printed, without an estimate" 0 "estimate     none: " plan good.ini
 tap_run "collecting into it is refused" 1 "results.db" sweep collect --root "$root"
 tap_run "collect refuses a bad pause" 2 "--every" sweep collect --root "$root" --follow --every 0
 tap_run "rebuild takes no argument" 2 "unexpected argument" sweep rebuild --root "$root" x

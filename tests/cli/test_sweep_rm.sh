@@ -31,7 +31,7 @@ tap_check "the frozen file holds the original once" "$(n=$(grep -c 'The original
 said=$(sweep extend a seeds=4 --no-start --json 2>/dev/null | tool json new)
 tap_check "extend --json says how many are new" "$([ "$said" = 2 ] || echo "$said")"
 printf 'no seeds here\n' >"$root/sweeps/a/extended"
-tap_run "a damaged record is told" 2 "sweeps/a/extended:1:" sweep plan a.ini
+tap_run "a damaged record is reported" 2 "sweeps/a/extended:1:" sweep plan a.ini
 printf '; nothing\n' >"$root/sweeps/a/extended"
 tap_run "an empty one too" 2 'has no line "seeds = ..."; remove the file to do without its seeds' sweep plan a.ini
 rm "$root/sweeps/a/extended"
@@ -41,13 +41,13 @@ sweep rm a --yes >/dev/null
 experiment a 0.1,0.2; experiment b 0.2,0.3
 sweep submit a.ini --local --wait >/dev/null; sweep submit b.ini --local --wait >/dev/null
 before=$(runs)
-tap_run "without a terminal it does not ask" 2 "asks for confirmation, which needs a terminal; --yes removes without asking" sweep rm a </dev/null
-tap_expect "--dry-run says what would go" 0 "^would remove a: 2 runs, [0-9.]+ kB; 2 shared with other sweeps stay$" sweep rm a --dry-run
+tap_run "without a terminal there is no prompt" 2 "asks for confirmation, which needs a terminal; --yes removes without asking" sweep rm a </dev/null
+tap_expect "--dry-run lists the files to be removed" 0 "^would remove a: 2 runs, [0-9.]+ kB; 2 shared with other sweeps stay$" sweep rm a --dry-run
 tap_check "and removes nothing" "$([ "$(runs)" = "$before" ] || runs)"
 experiment a 0.1; sweep submit a.ini --local --wait >/dev/null # 0.2 is stale now, and b has it
 experiment a 0.1,0.4; sweep submit a.ini --local --wait >/dev/null
 experiment a 0.1; sweep submit a.ini --local --wait >/dev/null # and 0.4, which no sweep has
-tap_expect "--stale removes what the file no longer has" 0 "^removed a: 2 stale runs, [0-9.]+ kB; 2 shared with other sweeps stay$" sweep rm a --stale --yes
+tap_expect "--stale removes runs that the file no longer has" 0 "^removed a: 2 stale runs, [0-9.]+ kB; 2 shared with other sweeps stay$" sweep rm a --stale --yes
 tap_check "the manifest has the others" "$([ "$(wc -l <"$root/sweeps/a/manifest.tsv")" = 4 ] || cat "$root/sweeps/a/manifest.tsv")"
 tap_check "results.db too" "$(n=$(rows "SELECT count(*) FROM sweep_run WHERE sweep = 'a'"); [ "$n" = 2 ] || echo "$n")"
 tap_run "and nothing is stale any more" 0 "a: 2 runs, 0 new in the manifest" sweep submit a.ini --local --wait
@@ -65,14 +65,14 @@ ln -s "$tap_dir/precious" "$root/runs/${id:0:2}/$id/ckpt/link"
 tap_run "links inside" 0 "removed run $id" sweep rm "$id" --yes
 mkdir -p "$root/runs/${id:0:2}"; ln -s "$tap_dir/precious" "$root/runs/${id:0:2}/$id"
 tap_expect "a link in a run's place" 0 "removed" sweep rm a --yes
-tap_check "what they pointed to is there" "$([ "$(cat precious/file)" = keep ] || ls precious)"
+tap_check "their targets exist" "$([ "$(cat precious/file)" = keep ] || ls precious)"
 tap_check "the sweep is gone" "$([ ! -e "$root/sweeps/a" ] || ls "$root/sweeps/a"; rows "SELECT name FROM sweep WHERE name = 'a'")"
 
 # ---- killed in the middle: the next call removes the rest
 experiment d 0.5; sweep submit d.ini --local --wait >/dev/null
 id=$(sed -n 3p "$root/sweeps/d/manifest.tsv" | cut -f2)
 mv "$root/runs/${id:0:2}/$id" "$root/runs/${id:0:2}/.removed-$id"
-tap_run "a removal goes on" 0 "removed d: 2 runs" sweep rm d --yes
+tap_run "a removal continues" 0 "removed d: 2 runs" sweep rm d --yes
 tap_check "nothing is left behind" "$(find "$root" -name '.removed-*')"
 tap_run "results.db is whole" 0 "0 damaged, 0 warnings" analyze check "$root/results.db"
 
@@ -94,15 +94,15 @@ if command -v script >/dev/null; then
   again 0.61 >/dev/null; members >kept
   again 0.61,0.62 >/dev/null; again 0.61 >/dev/null
   during y "f --stale" -- again 0.61,0.63
-  tap_run "an answer after a submit removes what was shown" 0 "removed f: 2 stale runs" cat rm
-  tap_check "and keeps what was submitted" "$(n=$(members | wc -l); [ "$n" = 4 ] || members; comm -13 <(members) kept)"
+  tap_run "a confirmation after a submit removes the runs shown" 0 "removed f: 2 stale runs" cat rm
+  tap_check "and keeps the submitted ones" "$(n=$(members | wc -l); [ "$n" = 4 ] || members; comm -13 <(members) kept)"
   tap_check "in results.db too" "$(n=$(rows "SELECT count(*) FROM sweep_run WHERE sweep = 'f'"); [ "$n" = 4 ] || echo "$n")"
   again 0.61 >/dev/null
   during y "f --stale" -- again 0.61,0.63
-  tap_run "what the file has again stays" 0 "removed f: 0 stale runs" cat rm
+  tap_run "runs that are in the file again stay" 0 "removed f: 0 stale runs" cat rm
   tap_check "with its place" "$(n=$(members | wc -l); [ "$n" = 4 ] || members)"
   during y f -- again 0.61,0.63,0.64
-  tap_run "all of a sweep does not go with runs that nobody was shown" 0 "f has 2 new runs; nothing was removed" cat rm
+  tap_run "removing a sweep requires that all its runs were shown" 0 "f has 2 new runs; nothing was removed" cat rm
   tap_check "it is there" "$(n=$(members | wc -l); [ "$n" = 6 ] || members)"
   during n f -- true
   tap_run "no is no" 0 "nothing was removed" cat rm

@@ -16,7 +16,7 @@ tap_expect "info --json" 0 '"threads": [1-9]' trainer info --json
 tap_expect "config --json" 0 '"name": "ppo.epsilon"' trainer config --json
 tap_expect "info takes no operand" 2 'unexpected argument' trainer info now
 tap_expect "info takes no unknown option" 2 'did you mean --json' trainer info --jsn
-tap_expect "a full disk behind --help is told" 1 'cannot write to standard output' bash -c 'trainer --help >/dev/full'
+tap_expect "a full disk during --help is reported" 1 'cannot write to standard output' bash -c 'trainer --help >/dev/full'
 tap_expect "config --markdown is a table" 0 '^\|' trainer config --markdown
 trainer config >defaults.ini
 tap_expect "config prints a file that is read back" 0 'iterations' trainer --config defaults.ini --dry-run
@@ -40,8 +40,8 @@ tap_expect "more memory than there is, with numbers and settings" 1 'env\.num' \
   trainer "${small[@]}" --set env.num=4194304 --set ppo.num_steps=512
 tap_expect "a checkpoint that is none" 1 'damaged, or not a checkpoint' trainer checkpoint defaults.ini
 
-tap_expect "--dry-run tells sizes and memory" 0 'memory +about' trainer "${small[@]}" --dry-run
-tap_expect "--dry-run tells what a scaling scheme comes to" 0 'scaling +hybrid, factor 4: env.num 8192, ppo.num_minibatches 64 of 32768' \
+tap_expect "--dry-run prints sizes and memory" 0 'memory +about' trainer "${small[@]}" --dry-run
+tap_expect "--dry-run prints the values of a scaling scheme" 0 'scaling +hybrid, factor 4: env.num 8192, ppo.num_minibatches 64 of 32768' \
   trainer --dry-run --set scale.scheme=hybrid --set scale.factor=4
 tap_expect "and names the rate of the learner that is run" 0 '65536 transitions, pqn.learning_rate 0.0005$' trainer --dry-run \
   --set scale.scheme=larger_minibatches_sqrt --set scale.factor=4 --set algo.name=pqn --set env.actions=discrete \
@@ -79,7 +79,7 @@ rm -r runs
 long=("${small[@]}" --set algo.name=ppo_ewma --set train.total_steps=512)
 tap_expect "a parent" 0 'finished, 2 of 2' trainer "${long[@]}" --set train.total_steps=256
 parent=$(basename runs/*/*)
-tap_expect "init.from goes on with another COM" 0 "starting from $parent@2 .init.restore = all., at iteration 2 of 4" \
+tap_expect "init.from continues with another COM" 0 "starting from $parent@2 .init.restore = all., at iteration 2 of 4" \
   trainer "${long[@]}" --set ppo.com=8 --set "init.from=run:$parent"
 child=$(basename -a runs/*/* | grep -v "$parent")
 tap_check "its state and log.txt name the parent, its log begins behind it" "$(grep -qx "parent=$parent@2" "runs/${child:0:2}/$child/state" ||
@@ -123,7 +123,7 @@ tap_check "\$SWEEP_ROOT names the workspace" "$(SWEEP_ROOT=$tap_dir/other traine
 tap_check "execution settings do not change the run id" "$(trainer "${small[@]}" --set checkpoint.every=1 --quiet; ls runs | sed 1,2d)"
 rm -r runs other
 
-tap_expect "--dry-run tells on what else is evaluated" 0 'as often on +random_s/3' trainer "${small[@]}" --set eval.levels=random_s/3 --dry-run
+tap_expect "--dry-run lists the evaluation sets" 0 'as often on +random_s/3' trainer "${small[@]}" --set eval.levels=random_s/3 --dry-run
 tap_expect "evaluations on other levels" 0 'finished, 2 of 2' trainer "${small[@]}" --set eval.levels=random_s/3+chain
 tap_check "have rows of their own" "$(awk -F'\t' '$1 ~ /^[0-9]+$/ { n[$2]++ } END { for (k in n) print k, n[k] }' runs/*/*/eval.1.tsv |
   sort | tr '\n' ' ' | grep -vx 'chain 2 random_s/3 2 train 2 ')"

@@ -125,7 +125,7 @@ fill_first
 trained first loco512
 said=$(commands | say_all "$tap_dir/before")
 # Only the parents of switches are too few for advice.
-tap_check "$said commands tell of an experiment" "$(grep -l '^analyze: ' "$tap_dir"/before/*.txt | tail -n +2
+tap_check "$said commands report on an experiment" "$(grep -l '^analyze: ' "$tap_dir"/before/*.txt | tail -n +2
   [[ $said =~ ^[0-9]+$ ]] || echo "$said")"
 cp -r "$root" "$tap_dir/base"
 for ((world = 1; world <= ${UNRELATED_WORLDS:-2}; world++)); do
@@ -144,7 +144,7 @@ for ((world = 1; world <= ${UNRELATED_WORLDS:-2}; world++)); do
   [ $world -gt 1 ] || trained second random_s
   said=$(commands | say_all "$tap_dir/after")
   runs=$(tool sql "$root/results.db" "SELECT count(*) FROM run")
-  tap_check "and the same beside others, of $runs runs ($world)" "$(diff -rq "$tap_dir/before" "$tap_dir/after" | head -20
+  tap_check "and the same with other data, $runs runs ($world)" "$(diff -rq "$tap_dir/before" "$tap_dir/after" | head -20
     diff -r "$tap_dir/before" "$tap_dir/after" | grep '^[<>]' | cut -c1-200 | head -20)"
 done
 tap_done

@@ -88,7 +88,7 @@ bundles_again() {
   [ -z "$(find w -name '*out.zst?*')" ] || echo "left: $(find w -name '*out.zst?*')"
 }
 step=4
-tap_check "sweep bundle leaves nothing half done, and clears away what it left" \
+tap_check "sweep bundle leaves no partial files, and removes leftovers" \
   "$(each_fault two bundles_again sweep bundle s --root w -o w/out.zst | head -5)"
 unbundles_again() {
   [ $code = 0 ] || "$@" >again 2>&1 || tail -1 again
@@ -123,6 +123,6 @@ printf '%s\n' status=running attempt=1 host=elsewhere pid=1 started_unix_s=1 hea
 kinds=(kill) step=1
 nameless='import os; os.close(os.open(".", os.O_TMPFILE | os.O_WRONLY))' # not on every file system
 if python3 -c "$nameless" 2>/dev/null; then
-  tap_check "nor does a command that only looks" "$(each_fault looked reads_again sweep status --root w | head -5)"
-else tap_skip "nor does a command that only looks" "no files without names here, or no python3"; fi
+  tap_check "nor does a command that only reads" "$(each_fault looked reads_again sweep status --root w | head -5)"
+else tap_skip "nor does a command that only reads" "no files without names here, or no python3"; fi
 tap_done

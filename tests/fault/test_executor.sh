@@ -66,7 +66,7 @@ tap_run "submit starts a new executor" 0 "started executor" sweep submit "$tap_d
 again() { ls "$SWEEP_ROOT"/runs/*/*/stats.2.tsv >/dev/null 2>&1 && two_run; }
 tap_wait 60 again; tap_result "interrupted runs go on as a second attempt" $?
 after=$(cat "$SWEEP_ROOT"/runs/*/*/stats.1.tsv | wc -l)
-[ "$before" = "$after" ]; tap_result "what the first attempt logged is untouched" $? "$before then $after lines"
+[ "$before" = "$after" ]; tap_result "the first attempt's log is unchanged" $? "$before then $after lines"
 
 # A second executor does not start: the living one takes the new sweep.
 experiment second 8
@@ -88,7 +88,7 @@ while read -r run; do # of the stopped sweep's runs; those of the sweep that joi
   [ -n "$(find "$run/ckpt" -type f)" ] || bare+="$run "
 done < <(grep -oE '\b[0-9a-f]{16}\b' "$SWEEP_ROOT/sweeps/killed/manifest.tsv" | sed -E "s|^(..)|$SWEEP_ROOT/runs/\1/\1|")
 [ $began -gt 0 ] && [ -z "$bare" ]; tap_result "stopped runs have checkpoints" $? "$began began, without a checkpoint: $bare"
-tap_run "a stopped sweep goes on where it was" 0 "4 runs to do" sweep submit "$tap_dir/killed.ini"
+tap_run "a stopped sweep resumes where it was" 0 "4 runs to do" sweep submit "$tap_dir/killed.ini"
 sweep stop killed >/dev/null
 sweep submit second --wait >/dev/null 2>&1
 tap_run "the sweep that joined is finished too" 0 "4 finished" sweep status second

@@ -103,7 +103,7 @@ cat > odd.sh <<'SH'
   printf '{"step": 400, "reward": 5}\n{"step": 4'; } >> "$SWEEP_METRICS"
 SH
 write odd 'sh odd.sh'
-tap_run "odd lines are passed over" 0 "1 finished" timeout 60 sweep submit odd.ini --wait
+tap_run "odd lines are ignored" 0 "1 finished" timeout 60 sweep submit odd.ini --wait
 sweep collect > /dev/null 2>&1
 tap_check "and the good ones are rows" "$(
   diff <(rows "SELECT iteration, transitions, episode_return FROM iteration WHERE run_id = '$(basename "$(folder_of odd 0)")'") \
@@ -146,5 +146,5 @@ for name in table said; do
   tap_check "$name: three rows" "$([ "$(rows "SELECT count(*), max(transitions) FROM iteration WHERE run_id = '$(basename "$(folder_of $name 0)")'")" = "3 400" ] ||
     rows "SELECT transitions, episode_return FROM iteration WHERE run_id = '$(basename "$(folder_of $name 0)")'")"
 done
-tap_check "what was printed is in the log, too" "$(grep -q 'mean return 400.5' "$(folder_of said 0)/log.txt" || cat "$(folder_of said 0)/log.txt")"
+tap_check "its output is in the log, too" "$(grep -q 'mean return 400.5' "$(folder_of said 0)/log.txt" || cat "$(folder_of said 0)/log.txt")"
 tap_done

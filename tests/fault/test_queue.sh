@@ -86,11 +86,11 @@ submit "$tap_dir/one.ini" >"$tap_dir/said" 2>&1 & submitter=$!
 asked() { grep -qsx executor=0 "$SWEEP_ROOT/sweeps/one/queued" || ! kill -0 "$submitter" 2>/dev/null; }
 tap_wait 60 asked
 kill -CONT "$other"
-tap_wait 60 gone "$process"; tap_result "an executor that was told to stop ends" $? "$(said)"
+tap_wait 60 gone "$process"; tap_result "a stopped executor ends" $? "$(said)"
 wait "$submitter"; tap_check "a submission meanwhile starts the next" "$(grep -q 'started executor' "$tap_dir/said" || cat "$tap_dir/said")"
 tap_wait 60 idle one; tap_wait 60 idle two
-tap_run "which goes on with both" 0 "1 finished" sweep status one
-tap_run "whoever asked for them" 0 "2 finished" sweep status two
+tap_run "which continues both" 0 "1 finished" sweep status one
+tap_run "independently of the request" 0 "2 finished" sweep status two
 
 # ---- a sweep is stopped and submitted again before its runs have ended
 experiment back 0.14
@@ -107,7 +107,7 @@ tap_check "a submission of a sweep that is just stopped" "$(grep -q 'added to ex
 fast
 kill -CONT "$trainer"
 tap_wait 60 idle back
-tap_run "takes up the runs that were told to end" 0 "1 finished" sweep status back
+tap_run "resumes the runs that were stopped" 0 "1 finished" sweep status back
 
 # ---- the executor dies between runs that --force starts over
 experiment over 0.15,0.16
@@ -129,7 +129,7 @@ tap_check "a run that was started over and has finished stays" "$([ "$(attempts 
 tap_check "the other one is started over yet" "$([ "$(attempts over 2)" = 2 ] || echo "attempt $(attempts over 2)")"
 tap_run "both are there" 0 "2 finished" sweep status over
 submit over --force --wait >/dev/null 2>&1
-tap_check "asked again, all are started over again" "$([ "$(attempts over 1) $(attempts over 2)" = "3 3" ] || echo "attempts $(attempts over 1), $(attempts over 2)")"
+tap_check "requested again, all are restarted" "$([ "$(attempts over 1) $(attempts over 2)" = "3 3" ] || echo "attempts $(attempts over 1), $(attempts over 2)")"
 
 # ---- runs that two sweeps share
 done_of() { grep -o "$1: done, .*" "$SWEEP_ROOT/executor.log"; } # SWEEP: written after the sweep has left the queue

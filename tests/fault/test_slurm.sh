@@ -45,7 +45,7 @@ for i in 1 2 3 4 5 6; do
   kill -9 $pid 2>/dev/null; wait $pid 2>/dev/null
 done
 submit killed --held >"$tap_dir/out" 2>&1
-tap_result "then it goes on" $? "$(cat "$tap_dir/out")"
+tap_result "then it continues" $? "$(cat "$tap_dir/out")"
 [ "$(in_queue killed)" = 60 ]
 tap_result "each of 60 runs is in the queue once" $? \
   "$(in_queue killed) tasks: $(cat "$SWEEP_ROOT/sweeps/killed/submit.log")"
@@ -55,9 +55,9 @@ sweep release killed >/dev/null
 experiment down 4 10
 cluster_controller stop
 tap_run "slurmctld stopped: submit says so" 1 "cannot reach Slurm" submit down
-tap_run "status goes on with what the files say" 0 "Slurm was not asked: cannot reach Slurm" fresh_status killed
+tap_run "status falls back to the files" 0 "Slurm was not asked: cannot reach Slurm" fresh_status killed
 cluster_controller start
-tap_run "back again: submit goes on" 0 "4 runs submitted" submit down
+tap_run "back again: submit continues" 0 "4 runs submitted" submit down
 experiment frozen 4 10
 submit frozen --dry-run >/dev/null # the way there works
 late() { # slurmctld freezes between the questions and the submission
@@ -120,7 +120,7 @@ waits() { scontrol requeue "$task" 2>/dev/null; scontrol update JobId="$task" St
 tap_wait 60 waits
 begin_time() { [ "$(squeue -h -j "$task" -o '%T %r')" = "PENDING BeginTime" ]; }
 tap_wait 60 begin_time
-tap_run "a requeued task waits, and that is said" 0 "requeued, starts again after" fresh_status long
+tap_run "a requeued task waits, and status reports it" 0 "requeued, starts again after" fresh_status long
 scontrol update JobId="$task" StartTime=now
 again() { [ "$(squeue -h -j "$task" -o %T)" = RUNNING ]; }
 tap_wait 60 again; tap_result "and starts again" $? "$(squeue)"
@@ -130,7 +130,7 @@ cancelled() { fresh_status long | grep -q "1 cancelled"; }
 tap_wait 60 cancelled
 tap_run "a cancelled element is shown" 0 "cancelled: by hand (scancel); sweep submit goes on" fresh_status long
 grep -q "signal 15: cancelled or requeued" "$SWEEP_ROOT"/sweeps/long/batches/*.log
-tap_result "and its task was told so by the node's daemon" $? "$(cat "$SWEEP_ROOT"/sweeps/long/batches/*.log)"
+tap_result "and its task was informed by the node's daemon" $? "$(cat "$SWEEP_ROOT"/sweeps/long/batches/*.log)"
 tap_run "and submitted again" 0 "1 runs submitted" submit long
 fast
 sweep collect --follow --every 0.2 >/dev/null 2>&1 & follow=$!
@@ -148,14 +148,14 @@ mkdir -p "$(folder_of "$id")"
 echo "no folder" >"$(folder_of "$id")/ckpt"
 submit packed >/dev/null
 one_failed() { fresh_status packed | grep -q "1 running, 1 failed"; }
-tap_wait 60 one_failed; tap_result "a run that has failed is not said to be starting while its task goes on" $? "$(fresh_status packed --runs)"
+tap_wait 60 one_failed; tap_result "a failed run is not reported as starting while its task continues" $? "$(fresh_status packed --runs)"
 task=$(squeue -h -n packed -o %A)
 tap_wait 60 waits
 tap_wait 60 begin_time
 tap_run "nor to be queued" 0 "1 queued, 1 failed" fresh_status packed
 scontrol update JobId="$task" StartTime=now
-tap_wait 60 one_failed; tap_result "the task goes on with the other one" $? "$(fresh_status packed --runs)"
-grep -qx "starts=1" "$(folder_of "$id")/job"; tap_result "what has failed is not tried again by itself" $? "$(cat "$(folder_of "$id")/job")"
+tap_wait 60 one_failed; tap_result "the task continues with the other one" $? "$(fresh_status packed --runs)"
+grep -qx "starts=1" "$(folder_of "$id")/job"; tap_result "failed runs are not retried automatically" $? "$(cat "$(folder_of "$id")/job")"
 fast
 tap_wait 60 queue_empty
 rm "$(folder_of "$id")/ckpt"

@@ -32,6 +32,6 @@ tap_run "nor does retry at a limit that was exceeded" 2 "ran out of memory at 40
 tap_run "retry gives them more" 0 "2 runs submitted again" sweep retry kernel --mem 1G
 tap_wait 120 ended
 counts kernel 2 20
-tap_check "memory is what the job's control group had at most" "$(grep -L '^source=cgroup' "$SWEEP_ROOT"/runs/*/*/memory)"
+tap_check "memory is the peak of the job's control group" "$(grep -L '^source=cgroup' "$SWEEP_ROOT"/runs/*/*/memory)"
 tap_run "the exceeded limit is not forgotten" 0 "40M was too little): more runs fit a node" sweep report kernel
 tap_done

@@ -16,10 +16,10 @@ printf '%s\n' '[env]' 'task = random_s' 'num = 8' '[train]' 'threads = 1' 'total
   'every = 0' >"$tap_dir/small.ini"
 train whole --quiet
 stopped_and_resumed parts
-tap_result "a run is stopped before an evaluation, and goes on" $?
+tap_result "a run is stopped before an evaluation, and resumes" $?
 same_bytes "to the bytes of an undisturbed one" whole parts
 tap_check "with its evaluations, each of them once" "$(diff <(rows whole) <(rows parts))"
-tap_result "of which there are seven" "$([ "$(rows parts | wc -l)" = 7 ]; echo $?)"
+tap_result "and there are seven" "$([ "$(rows parts | wc -l)" = 7 ]; echo $?)"
 search=(--set env.curriculum=sfl --set sfl.sampled_ratio=0.5 --set sfl.batch_size=8 --set sfl.num_batches=2 --set sfl.period=1
   --set sfl.buffer_size=4 --set sfl.rollout_steps=64 --set env.max_steps=16 --set eval.count=0)
 train search_whole --quiet "${search[@]}"
@@ -56,19 +56,19 @@ stuck() {
   contents "$root" >"$tap_dir/$root.stopped" 2>/dev/null
   tap_result "after $4 iterations" "$([ "$(state "$root" iteration)" = "$4" ]; echo $?)" "$(state "$root" iteration)"
   tap_result "and no worker is left" "$(tap_wait 20 are_gone; echo $?)" "$workers"
-  tap_run "it is gone on with" 0 "finished, 15 of 15" train "$root" --resume "${evaluations[@]}"
+  tap_run "it resumes" 0 "finished, 15 of 15" train "$root" --resume "${evaluations[@]}"
   tap_result "and has each evaluation once" "$([ "$(rows "$root" | cut -f1 | tr '\n' ' ')" = "0 8 15 " ]; echo $?)" "$(rows "$root")"
 }
 stuck "statistics before training" "28 0" TERM 0
 stuck "the box of coverage" "29 0" USR1 0
 stuck "a rollout" "27 0" USR2 0
 stuck "the first evaluation" "30 0" INT 0
-tap_check "what was seen in the rollout that was interrupted is forgotten" \
+tap_check "observations of the interrupted rollout are discarded" \
   "$(diff <(grep moments "$tap_dir/a_rollout.stopped") <(grep moments "$tap_dir/the_first_evaluation.stopped"))"
 tap_check "which is the undisturbed run's" "$(diff <(rows undisturbed | head -1) <(rows the_first_evaluation | head -1))"
 stuck "a later evaluation" "30 1" TERM 8
 tap_check "those before it are the undisturbed run's" "$(diff <(rows undisturbed | head -2) <(rows a_later_evaluation | head -2))"
-tap_expect "nothing is said of a fault" 1 "^$" grep -h " error " "$tap_dir"/*/runs/*/*/log.txt
+tap_expect "no error is reported" 1 "^$" grep -h " error " "$tap_dir"/*/runs/*/*/log.txt
 
 # ---- several ranks: one gets the signal, and all stop
 . tests/mpi/launch.sh
@@ -85,7 +85,7 @@ told() {
   kill -USR1 "$(process_of "$3" "$root")"
   tap_wait 60 has_ended $pid
   wait $pid
-  tap_result "a stop that rank $3 of two is told: both stop in $1" "$([ $? = 75 ] && [ "$(state "$root" status)" = stopped ]; echo $?)" \
+  tap_result "a stop of rank $3 of two: both stop in $1" "$([ $? = 75 ] && [ "$(state "$root" status)" = stopped ]; echo $?)" \
     "$(tail -5 "$tap_dir/out")"
   tap_run "and go on, as one process" 0 "finished, 15 of 15" timeout 200 trainer --config "$tap_dir/small.ini" --root "$root" \
     --resume "${evaluations[@]}"

@@ -15,7 +15,7 @@ tap_check "killed $kills times with SIGKILL, the run ends with the same checkpoi
   [ $kills -eq 12 ] || echo "$kills kills"
   grep -q "continuing after iteration" "$(folder "$work/killed")/log.txt" || echo "no attempt went on from a checkpoint"
   same_as_reference "$work/killed")"
-tap_check "each run log of the killed attempts has whole lines but for its last" "$(for log in "$(folder "$work/killed")"/stats.*.tsv; do
+tap_check "each run log of the killed attempts has complete lines, except the last" "$(for log in "$(folder "$work/killed")"/stats.*.tsv; do
     awk -F'\t' -v name="$log" '/^#/ {next} $1 == "iteration" {f = NF; next} torn {print name ":" torn} NF != f {torn = NR}' "$log"; done | head -5)"
 
 # PQN carries its exploration and RAdam's count, which PPO has not.
@@ -39,7 +39,7 @@ for signal in KILL TERM KILL; do
   interrupt $signal "$work/merged" --set log.rows=20
 done
 train "$work/merged" --set log.rows=0 --resume; rc=$?
-tap_check "a killed run whose rows stand for several iterations ends with the same rows, also by another log.rows" "$([ $rc -eq 0 ] || echo "exit $rc"
+tap_check "a killed run whose rows cover several iterations ends with the same rows, also with another log.rows" "$([ $rc -eq 0 ] || echo "exit $rc"
   [ "$(rows "$work/merged" stats | cut -f1 | paste -sd' ')" = "$(seq -s' ' 16 16 192) 200" ] || rows "$work/merged" stats | cut -f1 | paste -sd' '
   grep -q "continuing after iteration" "$(folder "$work/merged")/log.txt" || echo "no attempt went on from a checkpoint"
   same_as_reference "$work/merged" "$work/merged-reference")"
@@ -71,7 +71,7 @@ tap_check "with every checkpoint damaged, the run starts over and the end is the
 start "$work/held" --set train.total_steps=1e12
 tap_wait 60 has_checkpoint "$work/held"
 message=$(trainer --config "$work/small.ini" --root "$work/held" --set train.total_steps=1e12 --resume 2>&1); rc=$?
-tap_check "a second trainer is refused and told who has the run" "$([ $rc -eq 1 ] || echo "exit $rc"
+tap_check "a second trainer is rejected with the name of the first" "$([ $rc -eq 1 ] || echo "exit $rc"
   grep -q "$pid" <<<"$message" || echo "no pid $pid: $message"
   grep -q "$(hostname)" <<<"$message" || echo "no host: $message")"
 kill -TERM $pid; wait $pid; rc=$?

@@ -46,20 +46,20 @@ tap_run "all parts, and where the report is" 0 "report: $tap_dir/report" all tes
 tap_check "the tests come first, then figures" "$(sed -n 's/^==== \(.*\)/\1/p' "$tap_dir/report" | grep -v '^exit' | head -11 |
   diff - <(printf '%s\n' "libraries: where they are" "the first launch" "physics: the CPU's hash" "ops: the CPU's numbers" "heads and losses: the CPU's numbers" "layers in bf16: the definition" "training, 1024 worlds" "training: as on the CPU" "the same training twice: the same bits" "the same SFL training twice: the same bits" "ceilings: copies, launches, graphs"))"
 tap_check "each training says its speed" "$([ "$(grep -c 'iteration 1: 1.5e+06 steps/s' "$tap_dir/report")" -ge 5 ] || echo "$(grep steps/s "$tap_dir/report")")"
-tap_check "what could not be run is listed" "$(grep -q 'memcheck, ops.*not run' "$tap_dir/report" || tail -40 "$tap_dir/report")"
-tap_check "nothing else is left beside the report" "$(ls "$tap_dir"/report?* 2>/dev/null)"
+tap_check "parts that could not run are listed" "$(grep -q 'memcheck, ops.*not run' "$tap_dir/report" || tail -40 "$tap_dir/report")"
+tap_check "only the report is left" "$(ls "$tap_dir"/report?* 2>/dev/null)"
 program built/trainer.small <<'END'
 case " $* " in *" --dry-run "*) echo "the device's memory does not suffice: 260 GB are needed"; exit 1 ;; esac
 exit 3
 END
 cp "$tap_dir/built/trainer" "$tap_dir/trainer.kept"; mv "$tap_dir/built/trainer.small" "$tap_dir/built/trainer"
-tap_expect "what does not fit is not run" 0 "training, 1 048 576 worlds, 64 steps.*not run: .*260 GB" \
+tap_expect "parts that do not fit are not run" 0 "training, 1 048 576 worlds, 64 steps.*not run: .*260 GB" \
   all env GPU_PARTS='1 048 576 worlds, 64' tests/gpu/all.sh figures "$tap_dir/report"
 mv "$tap_dir/trainer.kept" "$tap_dir/built/trainer"
 
 program built/test_device_ops <<<'echo "not ok 3 - gpu_dense"; exit 2'
 tap_run "a part that fails fails it all" 1 "FAILED (2)" all tests/gpu/all.sh "$tap_dir/report"
-tap_check "and names what failed, and goes on" "$(grep -A60 '==== summary' "$tap_dir/report" >"$tap_dir/summary"
+tap_check "and names failed parts, and continues" "$(grep -A60 '==== summary' "$tap_dir/report" >"$tap_dir/summary"
   grep -q 'not ok 3 - gpu_dense' "$tap_dir/summary" && grep -q 'figures.* ok' "$tap_dir/summary" || cat "$tap_dir/summary")"
 program built/test_device_ops <<<'[ -n "${TEST_ONLY:-}" ] || kill -ABRT $$; echo "only $TEST_ONLY"; [ "$TEST_ONLY" != gpu_dense ]'
 cp "$tap_dir/built/test_device_ops" "$tap_dir/built/test_device_heads"
@@ -93,7 +93,7 @@ script=$!
 tap_wait 60 test -s "$tap_dir/pid"
 kill "$script"
 wait "$script"
-tap_check "who is ended leaves a report of what was done" "$(grep -q "physics: the CPU's hash .*ok" "$tap_dir/report" &&
+tap_check "a terminated script leaves a report of the finished parts" "$(grep -q "physics: the CPU's hash .*ok" "$tap_dir/report" &&
   grep -q 'ended from outside' "$tap_dir/report" || cat "$tap_dir/report" "$tap_dir/out")"
 gone() { ! kill -0 "$(cat "$tap_dir/pid")" 2>/dev/null; }
 tap_wait 60 gone

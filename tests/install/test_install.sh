@@ -15,7 +15,7 @@ same() { # name, folder of the tree, files, folder of the installation
 same "sites" slurm/sites "$(cd slurm/sites && echo *.ini)" share/sweep/sites
 same "experiments" experiments "$(cd experiments && find . -name '*.ini')" share/sweep/experiments
 same "docs" . "README.md CHANGELOG.md LICENSE $(find docs -type f)" share/doc/sweep
-tap_check "no place is made for what is not there" "$(find "$here" -empty; ls -d "$here/share/sweep/workers" 2>/dev/null)"
+tap_check "no directories are created for absent files" "$(find "$here" -empty; ls -d "$here/share/sweep/workers" 2>/dev/null)"
 export PATH=$here/bin:$PATH SWEEP_ROOT=$tap_dir/work XDG_CONFIG_HOME=$tap_dir/none
 mkdir -p "$SWEEP_ROOT"; cd "$tap_dir" || exit 1
 for p in sweep trainer analyze; do
@@ -47,7 +47,7 @@ cd "$tree" || exit 1
 echo mine >"$here/share/sweep/sites/mine.ini"
 echo other >"$here/share/man/man1/other.1"
 tap_result "make uninstall" "$(install_or uninstall >"$tap_dir/out"; echo $?)" "$(cat "$tap_dir/out")"
-tap_check "nothing of ours is left, and what is others' stays" "$(diff <(cd "$here" && find . -type f | sort) \
+tap_check "none of our files is left, and foreign files stay" "$(diff <(cd "$here" && find . -type f | sort) \
   <(printf '%s\n' ./share/man/man1/other.1 ./share/sweep/sites/mine.ini))"
 tap_result "make uninstall where nothing is" "$(install_or uninstall >"$tap_dir/out"; echo $?)" "$(cat "$tap_dir/out")"
 tap_done

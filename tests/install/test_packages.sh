@@ -20,14 +20,14 @@ if [ -z "$(git rev-parse --show-cdup 2>/dev/null || echo none)" ]; then
   commit=$(git -C one rev-parse HEAD | cut -c -7) name=sweep-$version-$(git -C one rev-parse HEAD | cut -c -7)
   git config --global core.autocrlf true; git config --global tar.umask 0077; git config --global core.abbrev 12
   tap_result "make dist elsewhere" "$(umask 077; TZ=Asia/Tokyo dist two >out; echo $?)" "$(cat out)"
-  tap_check "two clones give the same bytes, whatever the user's settings" "$(cmp "one.out/dist/$name.tar.gz" "two.out/dist/$name.tar.gz" 2>&1)"
-  tap_check "its checksum stands beside it" "$(cd one.out/dist && sha256sum --quiet -c "$name.tar.gz.sha256" 2>&1; ls | grep -vxE "$name.tar.gz(.sha256)?")"
+  tap_check "two clones give the same bytes, with any user settings" "$(cmp "one.out/dist/$name.tar.gz" "two.out/dist/$name.tar.gz" 2>&1)"
+  tap_check "its checksum file is next to it" "$(cd one.out/dist && sha256sum --quiet -c "$name.tar.gz.sha256" 2>&1; ls | grep -vxE "$name.tar.gz(.sha256)?")"
   tar -xzf "one.out/dist/$name.tar.gz"
   tap_check "it has the commit's files, and where they come from" "$(diff <(cd "$name" && find . -type f | sort) \
     <(cd one && { git ls-files; echo commit.txt; } | sed 's|^|./|' | sort); diff -r -x .git -x commit.txt "$name" one)"
   tap_check "they are root's, and others may read them" "$(tar -tvzf "one.out/dist/$name.tar.gz" | grep -vE '^[d-]rw[x-]r-[x-]r-[x-] root/root ')"
   tap_check "unpacked, make knows the commit" "$(make -s -C "$name" BUILD="$tap_dir/none" info 2>&1 | grep -qxF "sweep $version commit $commit" || make -s -C "$name" info)"
-  tap_check "unpacked, the programs are told of it" "$(make -C "$name" BUILD="$tap_dir/built" "$tap_dir/built/obj/core/version.o" 2>&1 >out || cat out
+  tap_check "unpacked, the programs show it" "$(make -C "$name" BUILD="$tap_dir/built" "$tap_dir/built/obj/core/version.o" 2>&1 >out || cat out
     strings built/obj/core/version.o | grep -qxF "$commit" || echo "no $commit in version.o")"
   tap_run "unpacked, tests that need git are left out" 0 "# SKIP a tarball" bash "$name/tests/tools/test_tree.sh"
   tap_run "a tarball makes none" 2 "a tarball is made of a commit" dist "$name"
@@ -51,11 +51,11 @@ lacking() { # HEADER: the check on a machine without it
   chmod +x "$tap_dir/lacking"
   (mkdir -p "$tap_dir/empty" && cd "$tap_dir/empty" && rm -rf build && CC=$tap_dir/lacking bash "$top/tests/tools/dependencies.sh" check)
 }
-tap_run "a build can do without oneDNN, and is told" 0 "building without libdnnl-dev" lacking oneapi/dnnl/dnnl.h
+tap_run "a build works without oneDNN, with a note" 0 "building without libdnnl-dev" lacking oneapi/dnnl/dnnl.h
 tap_run "without SQLite there is none" 1 "apt-get install libsqlite3-dev" lacking sqlite3.h
 
 # ---- recipes
-tap_check "Debian: the build depends on what dependencies.sh installs" "$(comm -23 \
+tap_check "Debian: the build dependencies are those of dependencies.sh" "$(comm -23 \
   <({ sed -nE 's/^ *"(needed|wanted):[^|]*\|([^|]*)\|.*/\2/p' tests/tools/dependencies.sh | tr ' ' '\n'; echo libopenmpi-dev; } | sort) \
   <(sed -n '/^Build-Depends:/,/^$/p' packaging/debian/control | grep -oE '[a-z0-9][a-z0-9.+-]+' | sort))"
 if command -v python3 >/dev/null; then

@@ -15,7 +15,7 @@ tap_result "make deb" 0
 folder=$SWEEP_BUILD/deb
 package=$(ls "$folder"/ppo-sweep_*.deb) root=$tap_dir/root
 dpkg-deb -x "$package" "$root"
-tap_check "it has what make install installs, and Debian's own two files" "$(diff <(cd "$folder/installed" && find . ! -type d | sort |
+tap_check "it has the files of make install, and Debian's own two" "$(diff <(cd "$folder/installed" && find . ! -type d | sort |
     sed -E 's|site-functions|vendor-completions|; s|(/man1/.*)|\1.gz|; \|/doc/sweep/LICENSE$|d') \
   <(cd "$root" && find . ! -type d | sort | grep -vxE './usr/share/doc/ppo-sweep/(copyright|changelog.Debian.gz)'))"
 field() { dpkg-deb -f "$package" "$1"; }
@@ -23,7 +23,7 @@ tap_check "its version is the Makefile's; between releases it is older for apt" 
   [ "$(field Version)" = "$version-1" ] || { dpkg --compare-versions "$(field Version)" lt "$version-1" && [[ $(field Version) == "$version~git"* ]]; } || field Version)"
 tap_check "it depends on the libraries of its programs, and on gnuplot" "$(for name in libc6 libsqlite3-0 libjansson4 libsodium23 gnuplot-nox; do
   grep -qE "(^|, )${name}[ ,]" <<<"$(field Depends)" || echo "not $name: $(field Depends)"; done)"
-tap_check "its checksum stands beside it" "$(cd "$folder" && sha256sum --quiet -c ./*.sha256 2>&1)"
+tap_check "its checksum file is next to it" "$(cd "$folder" && sha256sum --quiet -c ./*.sha256 2>&1)"
 if command -v lintian >/dev/null; then
   tap_check "lintian finds no error" "$(grep '^E:' "$folder/lintian.log"; [ -e "$folder/lintian.log" ] || echo "it was not asked")"
 else tap_skip "lintian" "not installed"; fi

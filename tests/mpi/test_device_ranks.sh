@@ -22,7 +22,7 @@ for way in "2 mpi 10" "3 auto 12"; do # MPI on copies; in the device's streams, 
     $(( rc != 0 || $(grep -c '^ok' <<<"$out") < $3 )) "$(grep -v '^ok' <<<"$out")"
 done
 out=$(mpirun -n 2 "$tests/ranks_queue" 2>&1); rc=$?
-tap_result "2 ranks' minibatches are queued with what goes between them" \
+tap_result "2 ranks' minibatches are queued together with communication" \
   $(( rc != 0 || $(grep -c '^ok' <<<"$out") < 3 )) "$out"
 
 train 1 one >out 2>&1
@@ -31,7 +31,7 @@ train 2 two >out 2>&1
 train 3 three "${unjudged[@]}" --set comm.bucket_kb=1 >out 2>&1 # a bucket a layer
 near "2 ranks with devices and 2 on CPUs" cpu two 1e-5
 train 2 hosts --set comm.library=mpi >out 2>&1
-tap_result "2 ranks whose hosts decide on each step: the same bits" \
+tap_result "2 ranks whose hosts decide each step: identical bits" \
   "$([ -s "$(newest hosts)" ] && cmp -s <(contents two) <(contents hosts); echo $?)" \
   "$(diff <(contents two) <(contents hosts))"
 near "2 ranks with devices and one" one two 1e-5
@@ -56,7 +56,7 @@ tap_result "comm.deterministic: every bit of a checkpoint is the same for 1 to 3
 q=(--set comm.deterministic=yes --set algo.name=pqn --set env.actions=discrete --set ppo.minibatch_by=transitions
   --set train.observation_storage=state)
 for ranks in 1 3; do train $ranks "q$ranks" "${q[@]}" >out 2>&1 || cat out; contents "q$ranks" >"q.$ranks"; done
-tap_result "and with Q values, observations kept as what changes" "$([ -s q.1 ] && cmp -s q.1 q.3; echo $?)" "$(diff q.1 q.3)"
+tap_result "and with Q values and observations stored as states" "$([ -s q.1 ] && cmp -s q.1 q.3; echo $?)" "$(diff q.1 q.3)"
 memory=("${unjudged[@]}" --set comm.deterministic=yes --set net.memory=lstm --set net.memory_width=8 --set ppo.sequence_length=8)
 for ranks in 1 3; do train $ranks "m$ranks" "${memory[@]}" >out 2>&1 || cat out; contents "m$ranks" >"m.$ranks"; done
 tap_result "and of policies with memory" "$([ -s m.1 ] && cmp -s m.1 m.3; echo $?)" "$(diff m.1 m.3)"
@@ -121,7 +121,7 @@ done
 launch 3 dead --set train.total_steps=1e9 --set checkpoint.every=0
 kill -9 "$(process_of 1 dead)"
 ends $pid; rc=$?
-tap_result "a killed rank ends the others, who say which one it was" \
+tap_result "a killed rank ends the others, which name it" \
   "$([ $rc -ne 0 ] && [ "$(state dead status)" = failed ] &&
     state dead message | grep -q 'rank 1 of 3 on .* ended without notice: killed'; echo $?)" \
   "exit $rc, $(state dead status): $(state dead message); $(cat out)"

@@ -71,7 +71,7 @@ for ranks in 1 2 3; do
   for what in memory leads; do contents "$what$ranks" >"$what.$ranks"; done
 done
 for what in memory leads; do
-  tap_result "comm.deterministic: and of policies with memory ($what), for 1 to 3 ranks" \
+  tap_result "comm.deterministic: and of recurrent policies ($what), for 1 to 3 ranks" \
     "$([ -s $what.1 ] && cmp -s $what.1 $what.2 && cmp -s $what.1 $what.3; echo $?)" "$(diff $what.1 $what.3)"
 done
 for ranks in 1 3; do
@@ -90,7 +90,7 @@ for ranks in 1 2; do contents bf16.$ranks >bf16.$ranks.sections; done
 tap_result "bf16: the first rank chooses for all" \
   "$([ -s bf16.1.sections ] && grep -q 'section *bf16' bf16.1.sections && cmp -s bf16.1.sections bf16.2.sections; echo $?)" \
   "$(diff bf16.1.sections bf16.2.sections; cat out)"
-tap_check "bf16: the log says what was chosen" "$(grep -q 'bf16 products: .*x16 by rounded factors.*TRAINER_BF16 chose' \
+tap_check "bf16: the log names the choice" "$(grep -q 'bf16 products: .*x16 by rounded factors.*TRAINER_BF16 chose' \
   "$(folder bf16.2)/log.txt" || cat "$(folder bf16.2)/log.txt")"
 train 3 bf16.3 --set train.precision=bf16 >out 2>&1; rc=$?
 tap_result "bf16: ranks that measure agree on every weight" $rc "$(cat out)"
@@ -149,7 +149,7 @@ for learner in sfl sapg; do
     "exit $rc, $(state "dead.$learner" status): $(state "dead.$learner" message); $(cat out)"
   launch 1 "dead.$learner" "${endless[@]}" --resume
   kill -TERM $pid; wait $pid; rc=$?
-  tap_result "$learner: which goes on with one process" \
+  tap_result "$learner: and continues with one process" \
     "$([ $rc -eq 75 ] && grep -q "continuing after iteration" "$(folder "dead.$learner")/log.txt"; echo $?)" "exit $rc: $(cat out)"
 done
 tap_check "the search's results are in the log, whole" "$(awk -F'\t' 'NR == 2 { for (i = 1; i <= NF; i++) c[$i] = i }
@@ -191,7 +191,7 @@ for victim in 1 2; do
   kill -9 "$(process_of $victim "dead$victim")"
   ends $pid; rc=$?
   pattern="rank $victim of 3 on .* (process [0-9]*) ended without notice: killed"
-  tap_result "rank $victim killed: the run ends, its state and log say who and why" \
+  tap_result "rank $victim killed: the run ends, its state and log name rank and reason" \
     "$([ $rc -ne 0 ] && [ "$(state dead$victim status)" = failed ] &&
       grep -q "$pattern" "$(folder dead$victim)/log.txt" && state dead$victim message | grep -q "$pattern"; echo $?)" \
     "exit $rc, $(state dead$victim status): $(state dead$victim message); $(cat out)"
@@ -215,7 +215,7 @@ tap_run "minibatches that do not divide, with several ranks" 2 "ppo.num_minibatc
   mpirun -n 2 trainer --config small.ini --root one --dry-run --set ppo.num_minibatches=7
 tap_run "noisy_sgd has nothing to divide" 2 "no environments to divide over 2 ranks" \
   mpirun -n 2 trainer --set algo.name=noisy_sgd --root one --dry-run
-tap_run "a plan tells the ranks" 0 "ranks          3" mpirun -n 3 trainer --config small.ini --dry-run
+tap_run "a plan prints the ranks" 0 "ranks          3" mpirun -n 3 trainer --config small.ini --dry-run
 tap_run "a run that diverges does so at all ranks, and says where" 1 "diverged in iteration" mpirun -n 2 trainer --config small.ini \
   --root r3 --quiet --set ppo.learning_rate=10 --set ppo.max_grad_norm=inf --set net.activation=relu --set net.depth=12 \
   --set eval.count=0 --set algo.name=ppo

@@ -26,7 +26,7 @@ tap_wait 60 limited; tap_result "slurmctld knows the limits" $? "$(scontrol show
 experiment many 12 20 "time = 00:10:00"
 tap_run "plan names the limit on queued jobs" 0 "account lab may have 5 jobs in the queue (MaxSubmitJobs), 5 more now" sweep plan "$tap_dir/many.ini"
 tap_run "and the processor time that is left" 0 "account lab has 1 CPU-hours left (GrpTRESMins), these runs may take 2" sweep plan "$tap_dir/many.ini"
-tap_run "submit takes what fits and says what waits" 75 "7 runs are not submitted yet" submit many --held
+tap_run "submit takes the runs that fit and reports the others" 75 "7 runs are not submitted yet" submit many --held
 [ "$(in_queue many)" = 5 ]; tap_result "5 are in the queue" $? "$(squeue)"
 tap_run "while they are there, no more" 75 "7 runs are not submitted yet" submit many --held
 sweep release many 0 1 >/dev/null
@@ -34,7 +34,7 @@ two_done() { [ "$(in_queue many)" = 3 ]; }
 tap_wait 120 two_done
 tap_run "two have ended: two more" 75 "2 runs submitted in 1 array" submit many
 sweep release many >/dev/null
-tap_run "--wait goes on until all are done" 0 "12 finished" submit many --wait
+tap_run "--wait continues until all are done" 0 "12 finished" submit many --wait
 counts many 12 20
 experiment small 8 20 "qos = small" "time = 00:10:00"
 tap_run "a quality of service has limits too" 0 "may have 3 jobs in the queue" submit small --dry-run
@@ -59,8 +59,8 @@ submit hungry >/dev/null
 over() { sacct -X -n -P --name hungry -o State | grep -qvE 'PENDING|RUNNING|^$'; }
 tap_wait 120 over
 tap_wait 120 forgotten hungry
-tap_run "and what ran out of memory" 0 "1 out of memory" fresh_status hungry
+tap_run "and the runs that were out of memory" 0 "1 out of memory" fresh_status hungry
 cluster_database stop
 tap_run "the database is down: status does without it" 0 "12 finished" fresh_status many
-tap_run "and says of the others what it can" 0 "long" fresh_status long
+tap_run "and shows what is known of the others" 0 "long" fresh_status long
 tap_done

@@ -70,7 +70,7 @@ tap_check "S5: no variable of a step around submit reaches a job" "$(cat "$tap_d
 for name in SLURM_CLUSTERS SBATCH_CLUSTERS; do
   tap_run "S6: $name is refused by name" 1 "$name=cm4: sweep works with the cluster of slurm.conf alone" as $ada env $name=cm4 sweep submit "$tap_dir/hidden.ini"
 done
-tap_check "S7: batch logs hold no message of an array that was never asked for" "$(grep -rl "is not in the journal" "$SWEEP_ROOT"/sweeps/*/batches 2>/dev/null)"
+tap_check "S7: batch logs have no message about an array that was never requested" "$(grep -rl "is not in the journal" "$SWEEP_ROOT"/sweeps/*/batches 2>/dev/null)"
 experiment percent 1 10 "mem_per_cpu = 60M"; sed -i '/^mem = /d' "$tap_dir/percent.ini"
 tap_run "S9: memory for each processor" 0 "#SBATCH --mem-per-cpu=60M" as $ada sweep plan "$tap_dir/percent.ini" --script
 tap_run "S9: which runs" 0 "1 runs submitted" as $ada sweep submit "$tap_dir/percent.ini"

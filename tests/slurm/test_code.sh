@@ -40,14 +40,14 @@ tap_run "without trust nothing is submitted" 2 "that you have not trusted" walk
 hold
 tap_run "with it the runs are" 0 "2 runs submitted" walk --trust
 begun() { [ "$(grep -l '^iteration=[1-9]' "$SWEEP_ROOT"/runs/*/*/state 2>/dev/null | wc -l)" = 2 ]; }
-tap_wait 120 begun; tap_result "they find the library beside the experiment file" $? "$(tail -n 3 "$SWEEP_ROOT"/runs/*/*/log.txt 2>/dev/null)"
+tap_wait 120 begun; tap_result "they find the library next to the experiment file" $? "$(tail -n 3 "$SWEEP_ROOT"/runs/*/*/log.txt 2>/dev/null)"
 sweep cancel walk >/dev/null; slow 1
 tap_wait 120 queue_empty
 tap_check "and stop with a checkpoint" "$([ "$(state_count stopped)" = 2 ] || grep -h status "$SWEEP_ROOT"/runs/*/*/state)"
 fast
 sed 's/LIMIT = 50/LIMIT = 51/' docs/examples/corridor.c >"$study/changed.c"; build "$study/changed.c"
 tap_run "changed, it must be trusted again" 2 "that you have not trusted" walk
-tap_run "and what it goes on from was made by other code" 2 "2 unfinished runs were made by other code (corridor.so changed); --force starts them over, --keep mixes them knowingly" walk --trust
+tap_run "and its checkpoint was made by other code" 2 "2 unfinished runs were made by other code (corridor.so changed); --force starts them over, --keep mixes them knowingly" walk --trust
 tap_run "a retry says so, too" 2 "made by other code" sweep retry walk
 tap_run "knowingly they go on" 0 "2 runs submitted" walk --keep
 tap_wait 120 finished 2; tap_wait 120 queue_empty
@@ -65,6 +65,6 @@ C
 gcc -O1 -shared -fPIC -o "$study/corridor.so" "$study/loud.c"
 sweep release walk >/dev/null
 tap_wait 120 queue_empty
-tap_check "what was put in its place does not run on the node" "$([ ! -e "$tap_dir/ran" ] || echo it ran)"
+tap_check "its replacement does not run on the node" "$([ ! -e "$tap_dir/ran" ] || echo it ran)"
 tap_check "and the run says why" "$(grep -qh 'that you have not trusted' "$SWEEP_ROOT"/runs/*/*/log.txt || tail -n 2 "$SWEEP_ROOT"/runs/*/*/log.txt)"
 tap_done

@@ -36,9 +36,9 @@ tap_wait 60 queue_empty
 id=$(ids seen | head -1)
 noted "$id" "MARK=of the submitter"; tap_result "runs get the submitter's variables" $? "$(cat "$tap_dir"/noted.* | grep -v LS_COLORS | head -30)"
 ! noted "$id" CUDA_VISIBLE_DEVICES=7; tap_result "but not its GPUs" $?
-[ "$(grep -c '^SLURM_JOB_ID=' "$tap_dir/noted.$id".*)" = 1 ]; tap_result "and keep what is their job's" $?
+[ "$(grep -c '^SLURM_JOB_ID=' "$tap_dir/noted.$id".*)" = 1 ]; tap_result "and keep their job's own variables" $?
 ! grep -rqs hush "$SWEEP_ROOT"; tap_result "no secret is written" $?
-tap_run "sweep extend says what has changed" 0 "last submission in MARK" env MARK=later sweep extend seen seeds=3 --no-check
+tap_run "sweep extend names the changes" 0 "last submission in MARK" env MARK=later sweep extend seen seeds=3 --no-check
 tap_wait 60 finished 3
 noted "$(ids seen | tail -1)" MARK=later; tap_result "and its runs get it" $?
 
@@ -50,6 +50,6 @@ tap_wait 60 queue_empty
 id=$(ids hungry)
 peak=$(sed -n 's/^peak_mb=//p' "$(folder_of "$id")/memory")
 [ "${peak:-0}" -ge 100 ]; tap_result "memory is that of all processes of a run" $? "$(cat "$(folder_of "$id")/memory")"
-tap_run "sweep plan tells of it" 0 "runs that were started took at most $peak MB" sweep plan hungry --no-check
+tap_run "sweep plan reports it" 0 "runs that were started took at most $peak MB" sweep plan hungry --no-check
 tap_run "so does sweep report" 0 "memory     $peak MB at most" sweep report hungry
 tap_done

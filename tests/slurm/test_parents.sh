@@ -33,9 +33,9 @@ for k in 0 1 2; do sweep plan "$tap_dir/kin.ini" --script --array $k >"$tap_dir/
 tap_run "as many arrays as there are" 2 "kin makes arrays 0 to 5" sweep plan "$tap_dir/kin.ini" --script --array 6
 [ ! -e "$SWEEP_ROOT/sweeps" ]; tap_result "a preview leaves nothing behind" $?
 tap_run "5 parents and 10 children as arrays of at most 4" 0 "15 runs submitted in 6 arrays" submit kin
-tap_check "plan --script is what Slurm then keeps, to the byte" "$(same "$tap_dir/preview.0" "$(job_of kin 1 0)")"
+tap_check "plan --script equals what Slurm stores, to the byte" "$(same "$tap_dir/preview.0" "$(job_of kin 1 0)")"
 tap_check "the second array's too" "$(same "$tap_dir/preview.1" "$(job_of kin 1 1)")"
-tap_check "a child's but for the number that its parents have not got yet" "$(
+tap_check "a child's, except for the job id that its parents do not have yet" "$(
   diff <(grep -v "^# It also depends.* aftercorr: array 0 of batch 1;$" "$tap_dir/preview.2") \
        <(stored "$(job_of kin 2 0)" | grep -vE "^#SBATCH --(dependency=aftercorr:$(job_of kin 1 0)|kill-on-invalid-dep=yes)$")
   [ "$(grep -c 'aftercorr: array 0 of batch 1' "$tap_dir/preview.2")" = 1 ] || echo "no remark")"
@@ -51,7 +51,7 @@ sweep release own 1 2 3 4 5 6 7 8 >/dev/null # all but the first parent
 six_done() { fresh_status own | grep -q "6 finished"; }
 tap_wait 120 six_done
 tap_run "children do not wait for others' parents" 0 "6 finished" fresh_status own # 2 parents with 2 children each
-tap_run "those that wait say for whom" 0 "2 queued: waits for the runs that they begin from (init.from)" fresh_status own
+tap_run "waiting runs name their parents" 0 "2 queued: waits for the runs that they begin from (init.from)" fresh_status own
 sweep release own >/dev/null
 tap_wait 300 queue_empty
 counts own 9 20
@@ -69,14 +69,14 @@ sweep plan "$tap_dir/broken.ini" --runs | grep -oE '\b[0-9a-f]{16}\b' | head -1 
 bad=$(cat "$tap_dir/bad")
 export SWEEP_TRAINER=$tap_dir/bin/trainer
 submit broken >/dev/null
-tap_wait 300 queue_empty; tap_result "nothing waits for ever" $? "$(squeue)"
+tap_wait 300 queue_empty; tap_result "no run waits indefinitely" $? "$(squeue)"
 out=$(fresh_status broken)
 for words in "6 finished" "2 orphaned" "1 failed" "orphaned: begins from run $bad, which failed: exit code 1; sweep retry broken $bad submits both again"; do
   tap_check "status says: ${words:0:60}" "$(grep -qF "$words" <<<"$out" || echo "$out")"
 done
 tap_run "a child alone is not submitted" 0 "2 start from runs that are neither done nor in a queue ($bad)" \
   sweep retry broken $(fresh_status broken --csv | grep orphaned | cut -d, -f2)
-tap_check "retry --json says what it would do" "$([ "$(sweep retry broken "$bad" --dry-run --json 2>/dev/null | tool json run | tr ',' '\n' | wc -l)" = 3 ] ||
+tap_check "retry --json prints its plan" "$([ "$(sweep retry broken "$bad" --dry-run --json 2>/dev/null | tool json run | tr ',' '\n' | wc -l)" = 3 ] ||
   sweep retry broken "$bad" --dry-run --json)"
 rm "$tap_dir/bad"
 tap_run "retry of the parent takes its children along" 0 "3 runs submitted again" sweep retry broken "$bad"

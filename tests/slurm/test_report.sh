@@ -20,17 +20,17 @@ sed -i '/^mem = 100M/d' "$tap_dir/costs.ini"
 submit costs >/dev/null
 told() { grep -q '"event":"end"' "$tap_dir/told"; }
 tap_wait 60 told
-tap_run "the last task tells of the end" 0 '"runs":12,"finished":12,"failed":0' cat "$tap_dir/told"
+tap_run "the last task reports the end" 0 '"runs":12,"finished":12,"failed":0' cat "$tap_dir/told"
 tap_wait 300 queue_empty
 [ "$(grep -c '"event":"end"' "$tap_dir/told")" = 1 ]; tap_result "once" $? "$(cat "$tap_dir/told")"
 
 sed 's/^name = .*/name = wider/; s/^seeds = .*/seeds = 13/; s/^\[slurm\]/&\ncpus_per_run = 2/' "$tap_dir/costs.ini" >"$tap_dir/wider.ini"
 submit wider >/dev/null
 told_wider() { grep -q '"runs":13,"finished":13,"failed":0' "$tap_dir/told"; }
-tap_wait 60 told_wider; tap_result "also of one whose other runs another sweep has done" $? "$(cat "$tap_dir/told")"
+tap_wait 60 told_wider; tap_result "also of a sweep whose other runs were finished by another sweep" $? "$(cat "$tap_dir/told")"
 tap_wait 300 queue_empty
 [ "$(sweep report wider --csv | cut -d, -f3,9 | sort | uniq -c | tr -s ' \n' ' ')" = " 12 finished, 1 finished,2.000 1 status,cpus " ]
-tap_result "what another sweep has trained has none of this one's processors" $? "$(sweep report wider --csv)"
+tap_result "runs trained by another sweep do not count as processor time" $? "$(sweep report wider --csv)"
 
 out=$(sweep report costs --runs 2>&1)
 said() { grep -qE "$1" <<<"$out"; tap_result "report: $2" $? "$out"; }
@@ -54,7 +54,7 @@ sleep 1 # nothing of it is saved
 kill -9 "$(trainer_pids)"
 fast
 tap_wait 300 queue_empty
-tap_run "report: what is done twice is wasted" 0 '"starts": 2' sweep report twice --json
+tap_run "report: repeated work counts as wasted" 0 '"starts": 2' sweep report twice --json
 wasted=$(sweep report twice --json | sed -nE 's/^ +"wasted_s": ([0-9.]+),/\1/p')
 awk -v s="$wasted" 'BEGIN { exit !(s > 0.05) }'; tap_result "and its seconds are counted" $? "wasted $wasted s: $(sweep report twice --runs)"
 exec 9>&-

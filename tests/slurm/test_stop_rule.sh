@@ -34,7 +34,7 @@ tap_run "status says why" 0 "asha: " fresh_status rungs --runs
 tap_check "none of them is trouble" "$(fresh_status rungs --failed | grep -E '^ +[0-9]')"
 tap_check "promoted runs came back as Slurm's" "$([ "$(grep -c 'promote' "$SWEEP_ROOT/sweeps/rungs/stop.log")" -ge 1 ] || echo "nothing was promoted")"
 tap_check "no row is lost, none is there twice" "$(rows rungs)"
-tap_check "no decision stands there twice" "$(cut -f3-6 "$SWEEP_ROOT/sweeps/rungs/stop.log" | sort | uniq -d)"
+tap_check "no decision is recorded twice" "$(cut -f3-6 "$SWEEP_ROOT/sweeps/rungs/stop.log" | sort | uniq -d)"
 tap_run "submitting again leaves them" 0 "stopped by rule (sweep retry --by-rule resumes them)" submit rungs
 tap_run "retry takes them up" 0 "$stopped runs submitted again" sweep retry rungs --by-rule
 tap_wait 600 queue_empty

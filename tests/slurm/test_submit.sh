@@ -14,10 +14,10 @@ fresh_status() { rm -rf "$tap_dir/.cache"; sweep status "$@"; }
 # ---- nothing is done before it is requested
 experiment first 25 20 "time = 00:10:00"
 tap_run "--dry-run says how it would be cut, and its cost" 0 "25 tasks in 3 arrays; at most 4.167 CPU-hours" submit first --dry-run
-tap_run "--test-only asks Slurm" 0 "Slurm would start the first task" submit first --test-only
+tap_run "--test-only queries Slurm" 0 "Slurm would start the first task" submit first --test-only
 [ ! -e "$SWEEP_ROOT/sweeps" ] && [ ! -e "$SWEEP_ROOT/results.db" ] && queue_empty; tap_result "both leave nothing behind" $?
 experiment big 2 20 "cpus_per_run = 3"
-tap_run "what no node has is refused before it is submitted" 2 "at most 2 processors" submit big
+tap_run "resources that no node has are rejected before submission" 2 "at most 2 processors" submit big
 experiment nowhere 2 20 "partition = gpu"
 tap_run "a partition that is not there" 2 "it has main" submit nowhere
 
@@ -25,7 +25,7 @@ tap_run "a partition that is not there" 2 "it has main" submit nowhere
 tap_run "25 runs as arrays of at most 10" 0 "25 runs submitted in 3 arrays" submit first --held
 [ "$(in_queue first)" = 25 ]; tap_result "all are in the queue" $? "$(squeue)"
 tap_run "submitting again submits nothing" 0 "25 in the queue already" submit first
-tap_run "status says that they are held and what to do" 0 "25 held: held: sweep release lets it start" fresh_status first
+tap_run "status reports that they are held, with the remedy" 0 "25 held: held: sweep release lets it start" fresh_status first
 tap_run "release one" 0 "1 runs released" sweep release first 3
 tap_wait 120 finished 1; tap_result "it runs and finishes" $? "$(fresh_status first)"
 id=$(sed -n 6p "$SWEEP_ROOT/sweeps/first/manifest.tsv" | cut -f2) # index 3
@@ -37,7 +37,7 @@ tap_run "cancel some" 0 "2 runs cancelled" sweep cancel first 4 5
 tap_run "status knows who cancelled them" 0 "cancelled: by $(id -un) with sweep cancel before it started" fresh_status first
 scancel "$(squeue -h -n first -o %F | sort -n | tail -1)" # the third array, by hand
 tap_run "and that others were cancelled by hand" 0 "cancelled: by hand (scancel) before it started" fresh_status first
-tap_run "submit goes on with the cancelled ones" 0 "7 runs submitted in 1 array" submit first
+tap_run "submit resumes the cancelled ones" 0 "7 runs submitted in 1 array" submit first
 sweep release first >/dev/null
 tap_wait 300 queue_empty
 counts first 25 20
@@ -103,9 +103,9 @@ experiment changed 2 20
 submit changed --held >/dev/null
 sed -i 's/^seeds = .*/seeds = 7, 8/' "$tap_dir/changed.ini"
 submit changed --held >/dev/null
-tap_run "dropped from the file, and in the queue all the same" 0 "4 held" fresh_status changed
+tap_run "removed from the file, but still in the queue" 0 "4 held" fresh_status changed
 sweep cancel changed >/dev/null
-tap_run "once they are not, they are told apart" 0 "2 cancelled, 2 no longer in the file" fresh_status changed
+tap_run "once they are not, they are distinguished" 0 "2 cancelled, 2 no longer in the file" fresh_status changed
 experiment waited 2 20
 tap_run "submit --wait stays until all have ended" 0 "2 finished" submit waited --wait
 tap_run "cancel of a sweep that is done" 0 "none of these runs is in the queue" sweep cancel broken
@@ -117,7 +117,7 @@ attempts_of() { for id in $(tail -n +3 "$SWEEP_ROOT/sweeps/$1/manifest.tsv" | cu
 experiment few 5 20
 SWEEP_TRAINER=/nonexistent/trainer submit few --no-check >/dev/null
 tap_wait 300 queue_empty
-tap_run "retry submits what fits, and says what waits" 75 "3 runs are not submitted yet" limited sweep retry few --failed
+tap_run "retry submits the runs that fit, and reports the others" 75 "3 runs are not submitted yet" limited sweep retry few --failed
 for i in 1 2; do tap_wait 300 queue_empty; limited sweep retry few --failed >/dev/null 2>&1; done
 tap_wait 300 queue_empty
 counts few 5 20
@@ -139,7 +139,7 @@ tap_wait 60 test -e "$tap_dir/asked"
 tap_run "a sweep that is being submitted is not archived" 1 "another process is submitting or changing this sweep" sweep archive leaving --yes
 tap_run "nor removed" 1 "another process is submitting or changing this sweep" sweep rm leaving --yes
 touch "$tap_dir/go"
-wait $pid; tap_result "its submission goes on" $? "$(cat "$tap_dir/out")"
+wait $pid; tap_result "its submission continues" $? "$(cat "$tap_dir/out")"
 tap_run "nor one that is in the queue" 2 "is in Slurm's queue" sweep rm leaving --yes
 sweep cancel leaving >/dev/null
 tap_wait 60 queue_empty

@@ -34,7 +34,7 @@ total=$(cat "$SWEEP_ROOT"/sweeps/both/batches/*.tsv | grep -cE '^[0-9]+	')
 [ "$total" = 40 ]; tap_result "each run is handed over once" $? "$total runs: $(cat "$tap_dir/one" "$tap_dir/two")"
 won=$(cat "$tap_dir/one" "$tap_dir/two" | grep -c "runs submitted in")
 told=$(cat "$tap_dir/one" "$tap_dir/two" | grep -cE "nothing to submit|another process is submitting or changing this sweep")
-[ "$won" = 1 ] && [ "$told" = 1 ]; tap_result "one wins, the other is told" $? "$(cat "$tap_dir/one" "$tap_dir/two")"
+[ "$won" = 1 ] && [ "$told" = 1 ]; tap_result "one wins, the other is informed" $? "$(cat "$tap_dir/one" "$tap_dir/two")"
 owner=$(squeue -h -t all -n both -o %u | sort -u)
 [ "$owner" = $ada ] || [ "$owner" = $ben ]; tap_result "all of it is one person's" $? "$owner"
 tap_wait 120 queue_empty
@@ -49,7 +49,7 @@ tap_run "the other's jobs cannot be cancelled" 1 "Access/permission denied" as $
 tap_check "which is an answer" "$(as $ben sweep cancel hers 2>&1 | grep "got no answer")"
 [ "$(in_queue hers)" = 4 ]; tap_result "they are still there" $? "$(squeue)"
 scancel "$(squeue -h -r -n hers -o %i | head -1)"
-tap_run "and not said to be cancelled by who might not" 0 "cancelled: by hand (scancel) before it started" as $ada sweep status hers
+tap_run "and not reported as cancelled by an unauthorized user" 0 "cancelled: by hand (scancel) before it started" as $ada sweep status hers
 tap_run "nor kept out of the queue" 0 "1 runs submitted" as $ada sweep submit "$tap_dir/hers.ini" --held
 tap_run "the other submits nothing twice" 0 "nothing to submit" as $ben sweep submit "$tap_dir/hers.ini"
 as $ada sweep release hers >/dev/null
@@ -57,7 +57,7 @@ tap_wait 60 queue_empty
 counts hers 4 10
 
 # ---- without the group: nothing is written, and the message names the owner and how to share
-tap_run "who is not of the group reads" 0 "4 finished" alone $eve sweep status hers
+tap_run "a user outside the group can read" 0 "4 finished" alone $eve sweep status hers
 experiment mine 4 10
 tap_run "but cannot submit there" 1 "chmod g+w" alone $eve sweep submit "$tap_dir/mine.ini"
 [ ! -e "$SWEEP_ROOT/sweeps/mine" ] && [ "$(in_queue mine)" = 0 ]; tap_result "and nothing is left behind" $? "$(ls "$SWEEP_ROOT/sweeps")"
