@@ -92,19 +92,19 @@ static size_t make_arguments(const char *root, const ServeAction *action, bool u
 int serve_action_start(ServeActions *actions, const char *root, ServeVerb verb, bool uses_retry, const char *sweep,
                        const char *run, int64_t *number) {
   const char *arguments[ARGUMENTS_MAX];
-  ServeAction made = {.number = actions->count + 1, .verb = verb, .started_unix_s = (double)time(NULL)};
+  ServeAction added = {.number = actions->count + 1, .verb = verb, .started_unix_s = (double)time(NULL)};
   ServeAction *slot = &actions->list[actions->count % SERVE_ACTIONS];
   int running = 0;
   for (size_t i = 0; i < SERVE_ACTIONS; i++)
     running += actions->list[i].pid > 0 && !reap(&actions->list[i], WNOHANG);
   if (running >= SERVE_ACTIONS_RUNNING_MAX || slot->pid > 0)
     return core_error(CORE_FAIL, "%d actions are already running; wait until they end", running);
-  snprintf(made.sweep, sizeof made.sweep, "%s", sweep);
-  snprintf(made.run, sizeof made.run, "%s", run ? run : "");
-  make_arguments(root, &made, uses_retry, arguments);
-  TRY(spawn(arguments, &made));
+  snprintf(added.sweep, sizeof added.sweep, "%s", sweep);
+  snprintf(added.run, sizeof added.run, "%s", run ? run : "");
+  make_arguments(root, &added, uses_retry, arguments);
+  TRY(spawn(arguments, &added));
   core_text_free(&slot->output);
-  *slot = made;
+  *slot = added;
   *number = ++actions->count;
   return CORE_OK;
 }

@@ -14,8 +14,9 @@ const paletteColor = place => palette[place % palette.length];
 
 /* A color between the ramp's ends; share: 0 to 1. */
 function rampColor(share) {
-  const stops = ramps[isDark.matches ? "dark" : "light"], at = Math.max(0, Math.min(1, share)) * (stops.length - 1);
-  const low = Math.min(stops.length - 2, Math.floor(at)), rest = at - low;
+  const stops = ramps[isDark.matches ? "dark" : "light"];
+  const position = Math.max(0, Math.min(1, share)) * (stops.length - 1);
+  const low = Math.min(stops.length - 2, Math.floor(position)), rest = position - low;
   const part = (stop, i) => parseInt(stops[stop].slice(1 + 2 * i, 3 + 2 * i), 16);
   return "rgb(" + [0, 1, 2].map(i => Math.round(part(low, i) * (1 - rest) + part(low + 1, i) * rest)).join(", ") + ")";
 }
@@ -194,24 +195,24 @@ function drawLines(host, lines, options) {
   replaceChart(host, axes.root);
 }
 
-/* The value of a line at its last point up to x. */
-function valueAt(line, x) {
-  let at = -1;
-  for (let i = 0; i < line.x.length && line.x[i] <= x; i++) if (known(line.y[i])) at = i;
-  return at < 0 || line.x[line.x.length - 1] < x ? -1 : at;
+/* The index of a line's last value up to x; -1: none, or the line has ended before. */
+function indexAt(line, x) {
+  let last = -1;
+  for (let i = 0; i < line.x.length && line.x[i] <= x; i++) if (known(line.y[i])) last = i;
+  return line.x[line.x.length - 1] < x ? -1 : last;
 }
 
 const TIP_LINES = 10;
 
-/* The text at a place: the lines from the highest value to the lowest; of many those nearest to the pointer. */
+/* The text of the cursor: lines from the highest value to the lowest; of many, those nearest to the pointer. */
 function cursorText(axes, lines, x, y, options) {
-  let rows = lines.filter(l => !l.isFaint).map(line => ({line, at: valueAt(line, x)})).filter(r => r.at >= 0);
-  const distance = r => Math.abs(axes.py(r.line.y[r.at]) - y), left = rows.length - TIP_LINES;
+  let rows = lines.filter(l => !l.isFaint).map(line => ({line, i: indexAt(line, x)})).filter(r => r.i >= 0);
+  const distance = r => Math.abs(axes.py(r.line.y[r.i]) - y), left = rows.length - TIP_LINES;
   if (left > 0) rows = rows.sort((a, b) => distance(a) - distance(b)).slice(0, TIP_LINES);
-  rows.sort((a, b) => b.line.y[b.at] - a.line.y[a.at]);
-  const words = rows.map(function ({line, at}) {
-    const band = line.low && known(line.low[at]) ? ` [${number(line.low[at])}, ${number(line.high[at])}]` : "";
-    return `${line.name}: ${number(line.y[at])}${band}${line.n ? `, n = ${line.n[at]}` : ""}`;
+  rows.sort((a, b) => b.line.y[b.i] - a.line.y[a.i]);
+  const words = rows.map(function ({line, i}) {
+    const band = line.low && known(line.low[i]) ? ` [${number(line.low[i])}, ${number(line.high[i])}]` : "";
+    return `${line.name}: ${number(line.y[i])}${band}${line.n ? `, n = ${line.n[i]}` : ""}`;
   });
   return count(x) + " " + options.xName + "\n" + words.join("\n") + (left > 0 ? `\n${left} more lines` : "");
 }
@@ -219,13 +220,13 @@ function cursorText(axes, lines, x, y, options) {
 function addCursor(host, axes, lines, options) {
   const cursor = svg("line", {class: "cursor", y1: axes.top, y2: axes.bottom, visibility: "hidden"});
   const places = [...new Set(lines.flatMap(l => l.x))].filter(x => !options.logX || x > 0).sort((a, b) => a - b);
-  let at = -1;
+  let current = -1;
   axes.root.append(cursor);
   const show = function (place, x, y, row) {
     if (!places.length) return;
-    at = place;
-    setAttributes(cursor, {x1: axes.px(places[at]), x2: axes.px(places[at]), visibility: "visible"});
-    showTip(x, y, cursorText(axes, lines, places[at], row, options));
+    current = place;
+    setAttributes(cursor, {x1: axes.px(places[current]), x2: axes.px(places[current]), visibility: "visible"});
+    showTip(x, y, cursorText(axes, lines, places[current], row, options));
   };
   const hide = function () {
     cursor.setAttribute("visibility", "hidden");
@@ -243,21 +244,21 @@ function addCursor(host, axes, lines, options) {
     keydown: function (e) {
       if (e.key !== "ArrowLeft" && e.key !== "ArrowRight") return;
       const box = axes.root.getBoundingClientRect(), step = (e.key === "ArrowRight" ? 1 : -1) * (e.shiftKey ? 10 : 1);
-      const next = Math.max(0, Math.min(places.length - 1, at < 0 ? 0 : at + step));
+      const next = Math.max(0, Math.min(places.length - 1, current < 0 ? 0 : current + step));
       show(next, box.left + axes.px(places[next]) * box.width / axes.W, box.top + 30, 0);
       e.preventDefault();
     }}});
 }
 
-/* ---- things to choose from */
+/* ---- selectable marks */
 
 /* Lets the pointer, the arrow keys and Enter go through nodes, in their order. text(i): the tip of node i; choose(i):
  * acts on a click or Enter; mark(i): highlights node i, -1: none. */
 function addChoices(root, nodes, text, choose, mark) {
-  let at = -1;
+  let current = -1;
   const place = node => nodes.indexOf(node.closest("[data-choice]"));
   const go = function (i, x, y) {
-    at = i;
+    current = i;
     mark(i);
     showTip(x, y, i < 0 ? "" : text(i));
   };
@@ -270,9 +271,10 @@ function addChoices(root, nodes, text, choose, mark) {
       if (i >= 0) choose(i);
     },
     keydown: function (e) {
-      if (e.key === "Enter" && at >= 0) return choose(at);
+      if (e.key === "Enter" && current >= 0) return choose(current);
       if ((e.key !== "ArrowLeft" && e.key !== "ArrowRight") || !nodes.length) return;
-      const next = at < 0 ? 0 : Math.max(0, Math.min(nodes.length - 1, at + (e.key === "ArrowRight" ? 1 : -1)));
+      const step = e.key === "ArrowRight" ? 1 : -1;
+      const next = current < 0 ? 0 : Math.max(0, Math.min(nodes.length - 1, current + step));
       const box = nodes[next].getBoundingClientRect();
       go(next, box.left + Math.min(box.width, 40), box.top);
       e.preventDefault();

@@ -142,10 +142,10 @@ static json_t *numbers_json(const double *values, size_t n) {
   return list;
 }
 
-/* Thins a run's curve to `most` points, evenly by their number; the last one stays. */
-static json_t *run_json(const char *id, const AnalysisCurve *curve, size_t most) {
+/* Thins a run's curve to `limit` points, evenly by their number. Keeps the last one. */
+static json_t *run_json(const char *id, const AnalysisCurve *curve, size_t limit) {
   json_t *x = json_array(), *y = json_array();
-  const size_t points = curve->n < most ? curve->n : most;
+  const size_t points = curve->n < limit ? curve->n : limit;
   for (size_t i = 0; i < points; i++) {
     const size_t from = points == curve->n ? i : (i + 1) * curve->n / points - 1;
     json_array_append_new(x, number_json(curve->x[from]));

@@ -14,24 +14,24 @@ enum { COST_FACTOR = 20 /* times as long as groups took to make they are used */
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
-typedef struct Place { const char *id; size_t index; } Place;
+typedef struct RunIndex { const char *id; size_t index; } RunIndex;
 
-static int compare_places(const void *a, const void *b) {
-  const Place *x = a, *y = b;
+static int compare_run_ids(const void *a, const void *b) {
+  const RunIndex *x = a, *y = b;
   return strcmp(x->id, y->id);
 }
 
-static void find_places(ServeGroups *groups, const SweepProgress *progress) {
-  Place *places = core_memory_allocate((progress->runs + 1) * sizeof *places);
-  for (size_t i = 0; i < progress->runs; i++) places[i] = (Place){progress->run[i].id, i};
-  qsort(places, progress->runs, sizeof *places, compare_places);
+static void find_indexes(ServeGroups *groups, const SweepProgress *progress) {
+  RunIndex *indexes = core_memory_allocate((progress->runs + 1) * sizeof *indexes);
+  for (size_t i = 0; i < progress->runs; i++) indexes[i] = (RunIndex){progress->run[i].id, i};
+  qsort(indexes, progress->runs, sizeof *indexes, compare_run_ids);
   groups->index = core_memory_allocate((groups->selection.count + 1) * sizeof *groups->index);
   for (size_t r = 0; r < groups->selection.count; r++) {
-    const Place wanted = {groups->selection.runs[r].id, 0};
-    const Place *found = bsearch(&wanted, places, progress->runs, sizeof *places, compare_places);
+    const RunIndex key = {groups->selection.runs[r].id, 0};
+    const RunIndex *found = bsearch(&key, indexes, progress->runs, sizeof *indexes, compare_run_ids);
     groups->index[r] = found ? found->index : SIZE_MAX;
   }
-  free(places);
+  free(indexes);
 }
 
 static int count_runs(StoreDatabase *database, const char *sweep, int64_t *runs) {
@@ -74,7 +74,7 @@ static int limit_lines(ServeGroups *groups, const ServeSweep *sweep) {
 static int make_groups(ServeGroups *groups, StoreDatabase *database, const ServeSweep *sweep, const char *keys) {
   const SweepProgress *progress = &sweep->view->progress;
   TRY(analysis_select_runs(database, progress->name, NULL, 0, &groups->selection));
-  find_places(groups, progress);
+  find_indexes(groups, progress);
   groups->task = core_memory_allocate((groups->selection.count + 1) * sizeof *groups->task);
   groups->tasks = analysis_tasks_find(&groups->selection, groups->task);
   TRY(find_varied(groups));

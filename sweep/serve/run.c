@@ -11,7 +11,7 @@
 
 enum { LOG_DEFAULT = 16 << 10, LOG_MAX = 256 << 10, VIDEO_MAX = 32 << 20 };
 
-/* ---- what is known ----------------------------------------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------------------------------------------- */
 
 /* Lists settings that differ from their defaults; null: the run has no directory yet. */
 static json_t *settings_json(const char *root, const char *id) {

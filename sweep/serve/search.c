@@ -96,18 +96,18 @@ static void rank_trials(Study *study) {
 static double explain(const Study *study, double *importance, size_t *used) {
   const size_t n = study->ranked < EXPLAINED_MAX ? study->ranked : EXPLAINED_MAX;
   double *score = core_memory_allocate((n + 1) * sizeof *score);
-  size_t *list = core_memory_allocate((n + 1) * sizeof *list), kept = 0;
+  size_t *list = core_memory_allocate((n + 1) * sizeof *list), count = 0;
   for (size_t i = 0; i < n; i++) {
     const size_t t = study->order[i * study->ranked / n];
     const double value = study->trials.space.is_log ? log(study->score[t].center) : study->score[t].center;
     if (!isfinite(value)) continue;
-    score[kept] = value;
-    list[kept++] = t;
+    score[count] = value;
+    list[count++] = t;
   }
-  const double explained = analysis_trials_importance(&study->trials, list, score, kept, 0, importance, NULL);
+  const double explained = analysis_trials_importance(&study->trials, list, score, count, 0, importance, NULL);
   free(score);
   free(list);
-  *used = kept;
+  *used = count;
   return explained;
 }
 

@@ -56,7 +56,7 @@ int serve_series_open(ServeSeries *series) {
   serve_series_close(series);
   core_text_appendf(&name, "%s %s%s", series->column->name, analysis_abscissa_names[series->x],
                     series->is_log_x ? " log" : "");
-  series->kept = serve_series_cache_metric(series->cache, core_text_string(&name));
+  series->cached = serve_series_cache_metric(series->cache, core_text_string(&name));
   core_text_free(&name);
   TRY(store_query_open(series->database, series->column->sql, &series->all));
   return open_long(series);
@@ -88,10 +88,10 @@ static int sample(const ServeSeries *series, const char *run, int64_t last, Anal
   for (int point = 1; code == CORE_OK && point <= SERVE_SERIES_POINTS && next <= last; point++) {
     bool has_row = false;
     const double share = (double)point / SERVE_SERIES_POINTS;
-    const int64_t wanted = llround(series->is_log_x ? pow((double)last, share) : (double)last * share);
+    const int64_t target = llround(series->is_log_x ? pow((double)last, share) : (double)last * share);
     store_query_reset(series->next);
     store_query_bind_text(series->next, 1, run);
-    store_query_bind_int(series->next, 2, wanted > next ? wanted : next);
+    store_query_bind_int(series->next, 2, target > next ? target : next);
     if (series->column->metric) store_query_bind_text(series->next, 4, series->column->metric);
     code = store_query_step(series->next, &has_row);
     if (code != CORE_OK || !has_row) break;
@@ -109,14 +109,14 @@ int serve_series_read(const ServeSeries *series, const AnalysisRun *run, Analysi
   size_t infinite = 0;
   int code;
   TRY(read_last(series, run->id, &last, &version));
-  if (serve_series_cache_find(series->kept, run->id, version, curve)) return CORE_OK;
+  if (serve_series_cache_find(series->cached, run->id, version, curve)) return CORE_OK;
   if (last > SERVE_SERIES_LONG && series->next) {
     code = sample(series, run->id, last, curve);
   } else {
     code = analysis_column_read(series->column, series->all, run, level_set, series->x, curve, &infinite);
     store_query_reset(series->all);
   }
-  if (code == CORE_OK) serve_series_cache_keep(series->cache, series->kept, run->id, version, curve);
+  if (code == CORE_OK) serve_series_cache_keep(series->cache, series->cached, run->id, version, curve);
   return code;
 }
 

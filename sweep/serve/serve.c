@@ -82,8 +82,8 @@ static int run_server(const ServeOptions *options, Serve *serve, const char *pol
   return code;
 }
 
-static int serve_workspace(void *given, const char **operands, size_t count) {
-  ServeOptions *options = given;
+static int serve_workspace(void *context, const char **operands, size_t count) {
+  ServeOptions *options = context;
   char policy[SERVE_POLICY];
   if (options->port < 0 || options->port > 65535)
     return core_error(CORE_USAGE, "--port %lld: expected 0 (any free port) to 65535", (long long)options->port);
@@ -113,16 +113,16 @@ int sweep_serve(int argc, char **argv) {
     .about = "Serves a live page of the workspace to a browser on this machine, or on another one through ssh: status "
              "of all sweeps, curves with intervals over seeds, searches, logs and reasons of failures, videos, DDR "
              "against scores, comparisons of runs. Prints the address, which includes a random token, and runs until "
-             "Ctrl-C. Listens on 127.0.0.1 only and is read-only unless --control is given. Scripts get the same data "
+             "Ctrl-C. Listens on 127.0.0.1 only and is read-only unless --control is values. Scripts get the same data "
              "as JSON (docs/serve.md)."};
-  ServeOptions given = {.port = PORT_DEFAULT};
+  ServeOptions values = {.port = PORT_DEFAULT};
   const CoreOption options[] = {
-    SWEEP_OPTION_ROOT(given.common),
-    {"port", 'p', CORE_OPTION_INT, &given.port, "N", "port to listen on; 0: any free one (default: 8321)"},
-    {"control", 0, CORE_OPTION_FLAG, &given.control, NULL, "let the page stop and retry runs"},
-    {"token-file", 0, CORE_OPTION_TEXT, &given.token_file, "FILE",
+    SWEEP_OPTION_ROOT(values.common),
+    {"port", 'p', CORE_OPTION_INT, &values.port, "N", "port to listen on; 0: any free one (default: 8321)"},
+    {"control", 0, CORE_OPTION_FLAG, &values.control, NULL, "let the page stop and retry runs"},
+    {"token-file", 0, CORE_OPTION_TEXT, &values.token_file, "FILE",
      "read the token from FILE, created if missing (default: a new token at each start)"},
-    {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print the address as JSON"},
+    {"json", 0, CORE_OPTION_FLAG, &values.json, NULL, "print the address as JSON"},
     {0}};
-  return core_options_answer(&manual, options, argc, argv, serve_workspace, &given);
+  return core_options_answer(&manual, options, argc, argv, serve_workspace, &values);
 }

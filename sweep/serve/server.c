@@ -158,8 +158,8 @@ static enum MHD_Result handle_request(void *context, struct MHD_Connection *conn
 
 /* ---- the server -------------------------------------------------------------------------------------------------- */
 
-static int listen_on(int wanted, int *port, int *socket_fd) {
-  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)wanted),
+static int listen_on(int requested_port, int *port, int *socket_fd) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)requested_port),
                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   socklen_t length = sizeof address;
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1;
@@ -176,8 +176,8 @@ static int listen_on(int wanted, int *port, int *socket_fd) {
   errno = number;
   if (number == EADDRINUSE)
     return core_error(CORE_FAIL, "port %d is in use, perhaps by another sweep serve; choose another one with --port, "
-                                 "or any free one with --port 0", wanted);
-  return core_error_errno(CORE_FAIL, "cannot listen on port %d", wanted);
+                                 "or any free one with --port 0", requested_port);
+  return core_error_errno(CORE_FAIL, "cannot listen on port %d", requested_port);
 }
 
 int serve_server_start(const ServeServerOptions *options, ServeServer **server, int *port) {
@@ -186,21 +186,21 @@ int serve_server_start(const ServeServerOptions *options, ServeServer **server, 
   TRY(load_library());
   if (sodium_init() < 0) return core_error(CORE_FAIL, "cannot initialize libsodium");
   TRY(listen_on(options->port, port, &fd));
-  ServeServer *made = core_memory_zero_allocate(1, sizeof *made);
-  made->options = *options;
-  pthread_mutex_init(&made->lock, NULL);
-  made->daemon = library.MHD_start_daemon(
-    MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle_request, made,
+  ServeServer *created = core_memory_zero_allocate(1, sizeof *created);
+  created->options = *options;
+  pthread_mutex_init(&created->lock, NULL);
+  created->daemon = library.MHD_start_daemon(
+    MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle_request, created,
     MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)SERVE_CONNECTIONS_MAX,
     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SERVE_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
     (size_t)SERVE_HEADERS_MAX, MHD_OPTION_END);
-  if (made->daemon) {
-    *server = made;
+  if (created->daemon) {
+    *server = created;
     return CORE_OK;
   }
   close(fd);
-  pthread_mutex_destroy(&made->lock);
-  free(made);
+  pthread_mutex_destroy(&created->lock);
+  free(created);
   return core_error(CORE_FAIL, "libmicrohttpd cannot start a server on port %d", *port);
 }
 

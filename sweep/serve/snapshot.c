@@ -61,15 +61,16 @@ static void add_results(ServeReader *reader, int64_t version, ServeSweep *sweep,
 /* Returns a number that changes with the files that labels depend on. */
 static int64_t files_version(const char *root, const char *name) {
   static const char *const files[] = {"sweep.ini", "manifest.tsv", "extended"};
-  int64_t version = 1;
+  uint64_t version = 1;
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
     char path[CORE_PATH_MAX];
     struct stat status;
     if (store_path_sweep(root, name, files[i], path) != CORE_OK || stat(path, &status) != 0) continue;
-    version = version * 1000003 + status.st_mtim.tv_sec * 1000000007 + status.st_mtim.tv_nsec + status.st_size;
+    version = version * 1000003 + (uint64_t)status.st_mtim.tv_sec * 1000000007 + (uint64_t)status.st_mtim.tv_nsec +
+              (uint64_t)status.st_size;
   }
   core_error_clear();
-  return version;
+  return (int64_t)version;
 }
 
 static char *make_label(SweepMembers *members, size_t index) {

@@ -136,7 +136,8 @@ static void set_key_by_text(const char *text, SortKey *key) {
 static SortKey make_key(const Order *order, const ServeSweep *sweep, size_t index) {
   const SweepView *view = sweep->view;
   const StoreState *state = &view->progress.run[index].state;
-  const StoreAnnotations *own = sweep_annotations_find_run(&view->annotations, index);
+  const StoreAnnotations *run_annotations = sweep_annotations_find_run(&view->annotations, index);
+  const bool has_tag = run_annotations && run_annotations->tag_count > 0;
   SortKey key = {index, NAN, NULL, 0};
   if (order->setting) {
     set_key_by_setting(sweep->label[index], order->setting, &key);
@@ -150,7 +151,7 @@ static SortKey make_key(const Order *order, const ServeSweep *sweep, size_t inde
     case BY_LAST: key.number = sweep->result[index].last; break;
     case BY_DDR: key.number = sweep->result[index].ddr; break;
     case BY_SPEED: key.number = state->steps_per_second; break;
-    case BY_TAGS: set_key_by_text(own && own->tag_count ? own->tags[0] : NULL, &key); break;
+    case BY_TAGS: if (has_tag) set_key_by_text(run_annotations->tags[0], &key); break;
     case BY_REASON: set_key_by_text(sweep_view_reason(view, index), &key); break;
     default: key.number = (double)index;
   }
@@ -198,16 +199,16 @@ typedef struct Filter { const char *text, *status, *tag; } Filter;
 /* Whether each word of the text is part of the label, id, status, reason, tags or note; the pinned run has "pinned". */
 static bool has_words(const char *text, const ServeSweep *sweep, size_t index) {
   const SweepAnnotations *annotations = &sweep->view->annotations;
-  const StoreAnnotations *own = sweep_annotations_find_run(annotations, index);
-  char words[256], *save = NULL;
+  const StoreAnnotations *run_annotations = sweep_annotations_find_run(annotations, index);
+  char copy[256], *save = NULL;
   CoreText line = {0};
   bool found = true;
-  if (own) store_annotations_line(own, &line);
-  snprintf(words, sizeof words, "%s", text);
+  if (run_annotations) store_annotations_line(run_annotations, &line);
+  snprintf(copy, sizeof copy, "%s", text);
   const char *const in[] = {sweep->label[index], sweep->view->progress.run[index].id,
                             sweep_view_status(sweep->view, index), sweep_view_reason(sweep->view, index),
                             core_text_string(&line), index == annotations->pinned ? "pinned" : ""};
-  for (char *word = strtok_r(words, " ", &save); word && found; word = strtok_r(NULL, " ", &save)) {
+  for (char *word = strtok_r(copy, " ", &save); word && found; word = strtok_r(NULL, " ", &save)) {
     found = false;
     for (size_t i = 0; i < sizeof in / sizeof *in && !found; i++) found = strcasestr(in[i], word) != NULL;
   }
@@ -215,7 +216,7 @@ static bool has_words(const char *text, const ServeSweep *sweep, size_t index) {
   return found;
 }
 
-/* Whether the run has the status, the tag (its own or its sweep's) and the words of the filter. */
+/* Whether the run has the status, the tag (its run_annotations or its sweep's) and the words of the filter. */
 static bool is_matching(const Filter *filter, const ServeSweep *sweep, size_t index) {
   if (filter->status && *filter->status) {
     const bool is_wanted =

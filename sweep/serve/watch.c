@@ -24,7 +24,7 @@ struct ServeWatch {
   pthread_cond_t changed;
   ServeSnapshot *snapshot;
   int64_t number;                     /* number of reads */
-  double read_s, asked_s, interval_s; /* times of core_clock_s */
+  double read_s, requested_s, interval_s; /* times of core_clock_s */
   bool is_requested, is_importing, is_stopping;
 };
 
@@ -40,19 +40,19 @@ static double thread_cpu_s(void) {
 static void read_workspace(ServeWatch *watch, bool with_import) {
   const double start = core_clock_s(), cpu_start = thread_cpu_s();
   StoreDatabase *database = with_import ? sweep_view_import(watch->options.root, true) : NULL;
-  ServeSnapshot *made = serve_snapshot_read(watch->options.root, database, &watch->reader, watch->snapshot);
+  ServeSnapshot *snapshot = serve_snapshot_read(watch->options.root, database, &watch->reader, watch->snapshot);
   store_database_close(&database);
   core_error_clear();
   pthread_mutex_lock(&watch->lock);
   ServeSnapshot *old = watch->snapshot;
-  watch->snapshot = made;
+  watch->snapshot = snapshot;
   watch->number++;
   watch->read_s = core_clock_s();
   const double needed = fmax(CPU_SHARE * (thread_cpu_s() - cpu_start), WALL_SHARE * (watch->read_s - start));
   watch->interval_s = fmin(INTERVAL_MAX_S, fmax(INTERVAL_S, needed));
   watch->is_importing = false;
   pthread_mutex_unlock(&watch->lock);
-  serve_snapshot_free(&old, made);
+  serve_snapshot_free(&old, snapshot);
 }
 
 /* Whether the snapshot is older than it gets while clients are connected: an interval and the time of a read. Under the
@@ -67,7 +67,7 @@ static bool wait_until_due(ServeWatch *watch, bool *is_urgent) {
   pthread_mutex_lock(&watch->lock);
   for (;;) {
     const double now = core_clock_s(), due = watch->read_s + watch->interval_s;
-    const bool is_watched = now - watch->asked_s < WATCHED_S;
+    const bool is_watched = now - watch->requested_s < WATCHED_S;
     if (watch->is_stopping || watch->is_requested || (is_watched && now >= due)) break;
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
@@ -89,8 +89,8 @@ static bool wait_until_due(ServeWatch *watch, bool *is_urgent) {
   return is_due;
 }
 
-static void *run(void *given) {
-  ServeWatch *watch = given;
+static void *read_in_loop(void *context) {
+  ServeWatch *watch = context;
   for (bool is_urgent; wait_until_due(watch, &is_urgent);) {
     read_workspace(watch, !is_urgent);
     watch->options.on_read(watch->options.context);
@@ -102,31 +102,31 @@ static void *run(void *given) {
 
 int serve_watch_start(const ServeWatchOptions *options, ServeWatch **watch) {
   pthread_condattr_t attributes;
-  ServeWatch *made = core_memory_zero_allocate(1, sizeof *made);
+  ServeWatch *created = core_memory_zero_allocate(1, sizeof *created);
   *watch = NULL;
-  made->options = *options;
-  made->is_requested = true; /* the first import, which may take minutes, follows the first read */
-  made->asked_s = -WATCHED_S;
-  const int code = store_path_database(options->root, made->reader.path);
+  created->options = *options;
+  created->is_requested = true; /* the first import, which may take minutes, follows the first read */
+  created->requested_s = -WATCHED_S;
+  const int code = store_path_database(options->root, created->reader.path);
   if (code != CORE_OK) {
-    free(made);
+    free(created);
     return code;
   }
-  pthread_mutex_init(&made->lock, NULL);
+  pthread_mutex_init(&created->lock, NULL);
   pthread_condattr_init(&attributes);
   pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-  pthread_cond_init(&made->changed, &attributes);
+  pthread_cond_init(&created->changed, &attributes);
   pthread_condattr_destroy(&attributes);
-  read_workspace(made, false);
-  serve_reader_close(&made->reader); /* each thread has its own connection */
-  errno = pthread_create(&made->thread, NULL, run, made);
+  read_workspace(created, false);
+  serve_reader_close(&created->reader); /* each thread has its own connection */
+  errno = pthread_create(&created->thread, NULL, read_in_loop, created);
   if (errno == 0) {
-    *watch = made;
+    *watch = created;
     return CORE_OK;
   }
   core_error_errno(CORE_FAIL, "cannot start the thread that reads the workspace");
-  serve_snapshot_free(&made->snapshot, NULL);
-  free(made);
+  serve_snapshot_free(&created->snapshot, NULL);
+  free(created);
   return CORE_FAIL;
 }
 
@@ -149,8 +149,8 @@ void serve_watch_stop(ServeWatch **watch) {
 ServeSnapshot *serve_watch_acquire(ServeWatch *watch, int64_t *number) {
   pthread_mutex_lock(&watch->lock);
   const double now = core_clock_s();
-  const bool must_wait = is_stale(watch) && !watch->is_importing, was_idle = now - watch->asked_s >= WATCHED_S;
-  watch->asked_s = now;
+  const bool must_wait = is_stale(watch) && !watch->is_importing, was_idle = now - watch->requested_s >= WATCHED_S;
+  watch->requested_s = now;
   if (must_wait) watch->is_requested = true;
   if (must_wait || was_idle) pthread_cond_signal(&watch->changed);
   *number = watch->number;
@@ -164,7 +164,7 @@ void serve_watch_release(ServeWatch *watch) { pthread_mutex_unlock(&watch->lock)
 void serve_watch_refresh(ServeWatch *watch) {
   pthread_mutex_lock(&watch->lock);
   watch->is_requested = true;
-  watch->asked_s = core_clock_s();
+  watch->requested_s = core_clock_s();
   pthread_cond_signal(&watch->changed);
   pthread_mutex_unlock(&watch->lock);
 }
