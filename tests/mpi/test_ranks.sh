@@ -80,6 +80,14 @@ for ranks in 1 3; do
 done
 cmp -s target.1 target.3 && ! cmp -s target.1 transitions.1
 tap_result "a COM or epsilon that holds a DDR moves alike on 1 and 3 ranks" $? "$(diff target.1 target.3)"
+for ranks in 1 3; do
+  train $ranks "p$ranks" --set comm.deterministic=yes --set ppo.learning_rate=3e-3 --set ppo.kl_penalty=1 --set ppo.epsilon=inf \
+    --set ppo.kl_penalty_form=exact --set ppo.kl_penalty_target=0.01 --set ppo.target_kl=0.02 --set ppo.target_kl_check=minibatch \
+    --set ppo.weight_decay=0.1 >out 2>&1 || cat out
+  contents "p$ranks" >"penalty.$ranks"
+done
+cmp -s penalty.1 penalty.3 && grep -q 'section *kl penalty' penalty.1
+tap_result "a KL penalty that follows the KL, and epochs that it ends, are alike on 1 and 3 ranks" $? "$(diff penalty.1 penalty.3)"
 # The first rank decides how bf16 products are computed: the others' settings do not matter.
 bf16=(--config small.ini --quiet --set comm.deterministic=yes --set train.precision=bf16)
 TRAINER_BF16=rounded train 1 bf16.1 "${bf16[@]}" >out 2>&1 || cat out

@@ -37,7 +37,8 @@ static int register_buffers(Training *training, int max_rows) {
   }
   rollout_register(&training->rollout, config, &trained_on, &training->shards, (int)config->ppo.num_steps,
                    arena);
-  const bool follows_kl = config->comm.deterministic && config->ppo.ddr_target > 0; /* in the same chunks as learning */
+  const bool is_controlled = config->ppo.ddr_target > 0 || config->ppo.kl_penalty_target > 0;
+  const bool follows_kl = config->comm.deterministic && is_controlled; /* in the same chunks as learning */
   metrics_register(&training->metrics, &training->agent, &training->rollout, config->metrics.states,
                    follows_kl ? minibatch_capacity(config, &training->shards) : 0, arena);
   coverage_register(&training->coverage, levels, &training->shards, config->metrics.states,
