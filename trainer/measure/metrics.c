@@ -13,7 +13,8 @@
 #include "trainer/ranks/ranks.h"
 #include "trainer/update/reduce.h"
 
-enum { PIECE = 4096 }; /* states at once: enough for fast matrix products, little memory */
+/* States at once: enough for fast matrix products, little memory. On a device the host waits for each piece. */
+enum { PIECE = 4096, PIECE_ON_DEVICE = 32768 };
 
 /* Whether there is a critic. A Q learner has one network, which is reported as the actor. */
 static bool has_critic(const Agent *agent) { return agent->critic.n > 0; }
@@ -36,7 +37,8 @@ void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollo
   const int64_t length = states_length(&rollout->states);
   *metrics = (Metrics){.states = (int)states_round_to_sequences(&rollout->states, states, total)};
   /* A chunk is one forward pass, whose hidden layers then are in the activations; ops do not support more rows. */
-  int64_t max_rows = agent->max_rows < PIECE ? agent->max_rows : PIECE;
+  const int64_t piece = core_arena_device(arena) ? PIECE_ON_DEVICE : PIECE;
+  int64_t max_rows = agent->max_rows < piece ? agent->max_rows : piece;
   if (shard_rows > 0 && max_rows > shard_rows) max_rows = shard_rows;
   if (max_rows < length) max_rows = length; /* at least one sequence, which is at most a minibatch */
   if (max_rows > own && shard_rows == 0) max_rows = own;

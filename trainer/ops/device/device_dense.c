@@ -105,7 +105,7 @@ void device_dense_backward(Ops *ops, const float *x, const float *w, const float
     device_multiply(state, &(DeviceProduct){.m = r, .n = o, .k = i, .a = x, .b = w, .c = state->product});
     y = state->product;
   }
-  undo_activation(state, activation, y, b, dy, db, rows, out);
+  if (db || activation != OPS_LINEAR) undo_activation(state, activation, y, b, dy, db, rows, out);
   if (dx) device_multiply(state, &(DeviceProduct){.transpose_b = 1, .m = r, .n = i, .k = o, .a = dy, .b = w, .c = dx});
   device_multiply(state, &(DeviceProduct){.transpose_a = 1, .m = i, .n = o, .k = r, .a = x, .b = dy, .c = dw});
   ops->flops += 2.0 * rows * in * out * (1 + (dx != NULL) + (activation == OPS_SILU));
