@@ -47,7 +47,7 @@ typedef struct Rollout {
   uint16_t *halves;      /* [steps + 1][worlds][features] in half precision (train.observation_storage), else NULL */
   float *values;         /* [steps + 1][worlds] */
   /* [steps][worlds][head.logits]: the behavior policy, for the exact KL afterwards. With samples_logits only the latest
-   * step's, [worlds][head.logits], and logit_samples has those of the `sampled_states` states that metrics.c samples. */
+   * step's, [worlds][head.logits]; logit_samples has those of the `sampled_states` states that metrics.c samples. */
   float *logits;
   bool samples_logits;
   LogitSamples logit_samples;

@@ -53,7 +53,8 @@ void state_samples_read(StateSamples *samples, CoreDevice *device) {
 
 /* ---- logits ------------------------------------------------------------------------------------------------------ */
 
-/* A sample has one state in each of `states` equal strata (math/sample.h): a step has at most one more than its share. */
+/* A sample has one state in each of `states` equal strata (math/sample.h): a step has at most one more than its
+ * share. */
 void logit_samples_register(LogitSamples *samples, int64_t states, int steps, size_t logits, CoreArena *arena) {
   *samples = (LogitSamples){.steps = steps, .capacity = (int)((states + steps - 1) / steps) + 1};
   const size_t rows = (size_t)steps * (size_t)samples->capacity;

@@ -4,7 +4,7 @@
 #define TRAINER_OPS_KERNELS_MEASURE_H
 #include "trainer/ops/kernels/kernels_dense.h"
 
-/* ---- moments of units: a block has KERNEL_UNITS columns, a thread a part of one ----------------------------------- */
+/* ---- moments of units: a block has KERNEL_UNITS columns, a thread a part of one ---------------------------------- */
 
 enum { KERNEL_UNITS = 8, KERNEL_UNIT_PARTS = 32, KERNEL_UNIT_THREADS = KERNEL_UNITS * KERNEL_UNIT_PARTS };
 
