@@ -14,6 +14,7 @@
 #include "slurm/cluster.h"
 #include "sweep/cluster/launch.h"
 #include "sweep/commands.h"
+#include "sweep/plan/acting.h"
 #include "sweep/plan/duplicates.h"
 #include "sweep/plan/searches.h"
 #include "sweep/plan/speed.h"
@@ -60,6 +61,9 @@ static int add_run(const char *root, const SweepSpeeds *speeds, bool has_runs, s
   plan->to_run++;
   plan->partly += state.transitions > 0;
   plan->transitions_left += left;
+  const SweepActing acting = sweep_acting_left(&config, left);
+  plan->search_steps += acting.searches;
+  plan->evaluation_steps += acting.evaluations;
   const SlurmSettings *settings = &plan->resources.sets[sweep_resources_of_run(&plan->resources, &plan->grid, run)];
   const double cpus = (double)(settings->ranks_per_run * settings->cpus_per_run);
   plan->gpu_transitions += left * settings->gpus_per_run;

@@ -29,6 +29,7 @@ typedef struct SweepPlan {
   size_t to_run;                     /* neither finished, diverged nor stopped by the rule */
   size_t partly;                     /* of these, begun: they go on from their checkpoints */
   double transitions, transitions_left;
+  double search_steps, evaluation_steps; /* environment steps without training that go with what is left (acting.h) */
   double seconds_left;               /* the runs one after another; NaN when no speed is known */
   double gpu_transitions, gpu_seconds; /* the same times the GPUs of each run ([slurm] and blocks) */
   double cpu_transitions, cpu_seconds; /* and times its processors */

@@ -5,6 +5,7 @@
 
 #include "core/json.h"
 #include "core/terminal.h"
+#include "sweep/plan/acting.h"
 #include "sweep/plan/plan.h"
 #include "sweep/plan/searches.h"
 #include "sweep/plan/workers.h"
@@ -128,6 +129,19 @@ static void print_estimate(const SweepPlan *plan) {
            core_text_duration(plan->seconds_left, time), plan->speed_runs, plan->speed_runs == 1 ? "" : "s",
            plan->speed_exact ? "with the same task, network and epochs" : "with the nearest task, network and epochs");
   }
+}
+
+/* Prints what acts without training, which the estimate leaves out, and its time by SWEEP_ACTING_COST. */
+static void print_acting(const SweepPlan *plan) {
+  char searches[32], evaluations[32], time[32];
+  const double steps = plan->search_steps + plan->evaluation_steps;
+  if (steps == 0) return;
+  printf("acting       %s steps of searches and at most %s of evaluations come on top",
+         core_text_count(plan->search_steps, searches), core_text_count(plan->evaluation_steps, evaluations));
+  if (plan->transitions_left > 0 && !isnan(plan->seconds_left))
+    printf(", about %s if each costs %g of a transition (assumed)", core_text_duration(SWEEP_ACTING_COST * steps *
+           plan->seconds_left / plan->transitions_left, time), SWEEP_ACTING_COST);
+  putchar('\n');
 }
 
 /* Prints the hours of all GPUs and processors that runs hold, by [slurm] and blocks. */
@@ -295,6 +309,7 @@ void sweep_plan_print(const SweepPlan *plan, bool with_runs) {
   print_counts(plan);
   print_later(plan);
   print_estimate(plan);
+  print_acting(plan);
   print_processors(plan);
   print_workers(plan);
   print_memory(plan);
@@ -414,6 +429,8 @@ void sweep_plan_print_json(const SweepPlan *plan, bool with_runs) {
   json_object_set_new(root, "not_in_file", json_of_count(plan->change.absent));
   json_object_set_new(root, "transitions", json_real(plan->transitions));
   json_object_set_new(root, "transitions_left", json_real(plan->transitions_left));
+  json_object_set_new(root, "search_steps_left", json_real(plan->search_steps));
+  json_object_set_new(root, "evaluation_steps_left", json_real(plan->evaluation_steps));
   json_object_set_new(root, "python_processes", json_integer(find_workers(plan, &(CoreConfig){0})));
   json_object_set_new(root, "memory_peak_mb", json_integer(plan->memory.peak_mb));
   json_object_set_new(root, "memory_exceeded_mb", json_integer(plan->memory.exceeded_mb));

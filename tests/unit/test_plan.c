@@ -15,6 +15,7 @@
 #include "store/runlog/runlog.h"
 #include "store/workspace/paths.h"
 #include "store/workspace/run.h"
+#include "sweep/plan/acting.h"
 #include "sweep/plan/plan.h"
 #include "sweep/plan/speed.h"
 
@@ -203,11 +204,33 @@ static void test_foreign_database(void **state) {
   close_fixture(&f);
 }
 
+/* Searches before iterations 1, 4, 7 and 10 of ten; evaluations on three sets, one more than eval.count. */
+static void test_acting(void **state) {
+  static const char *const pairs[] = {
+    "env.task=random_s", "env.curriculum=sfl", "env.num=8", "ppo.num_steps=16", "ppo.num_minibatches=4",
+    "env.max_steps=16", "train.total_steps=1280", "sfl.period=3", "sfl.num_batches=2", "sfl.batch_size=100",
+    "sfl.rollout_steps=50", "eval.count=4", "eval.episodes=10", "eval.levels=random_m+loco512"};
+  CoreConfig config = core_config_default();
+  (void)state;
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+    assert_int_equal(core_config_set_pair(&config, pairs[i]), CORE_OK);
+  SweepActing acting = sweep_acting_left(&config, 1280);
+  assert_true(acting.searches == 4 * 2 * 100 * 50 && acting.evaluations == 5 * 3 * 10 * 16);
+  acting = sweep_acting_left(&config, 640);
+  assert_true(acting.searches == 2 * 2 * 100 * 50);
+  assert_int_equal(core_config_set_pair(&config, "sfl.sampled_ratio=0"), CORE_OK);
+  assert_int_equal(core_config_set_pair(&config, "eval.count=0"), CORE_OK);
+  acting = sweep_acting_left(&config, 1280);
+  assert_true(acting.searches == 0 && acting.evaluations == 0);
+  assert_int_equal(core_config_set_pair(&config, "algo.name=noisy_sgd"), CORE_OK);
+  assert_true(sweep_acting_left(&config, 1280).searches == 0);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
     TEST(test_empty_workspace), TEST(test_done_and_partly_done), TEST(test_estimate), TEST(test_nearest_network),
-    TEST(test_foreign_database),
+    TEST(test_foreign_database), TEST(test_acting),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
