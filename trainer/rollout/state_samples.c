@@ -6,7 +6,7 @@
 #include "trainer/math/sample.h"
 #include "trainer/rollout/rollout_internal.h"
 
-enum { BYTES_MAX = 256 << 20 };
+enum { BYTES_MAX = 1 << 30 };
 
 void state_samples_register(StateSamples *samples, int64_t states, int steps, size_t row, CoreArena *arena) {
   const size_t n = (size_t)states;

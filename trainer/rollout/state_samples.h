@@ -45,7 +45,7 @@ void logit_samples_choose(LogitSamples *samples, CoreDevice *device, const Shard
 void logit_samples_gather(const LogitSamples *samples, Ops *ops, int t, const float *logits, int columns);
 
 /* Registers the buffers for samples of up to `states` states. Registers none without a device, or where they would take
- * more than 256 MiB. */
+ * more than 1 GiB. */
 void state_samples_register(StateSamples *samples, int64_t states, int steps, size_t row, CoreArena *arena);
 /* Lists this rank's states of a sample. */
 void state_samples_choose(StateSamples *samples, CoreDevice *device, const Shards *shards, const StateSample *sample);
