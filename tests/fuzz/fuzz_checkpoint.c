@@ -1,5 +1,5 @@
-/* A checkpoint file's bytes -> everything that reads one, twice: as they are, and with the checksums made right, so
- * that what is behind them is reached too. Format: trainer/checkpoint/checkpoint.h. */
+/* A checkpoint file's bytes -> every reader of checkpoints, twice: unchanged, and with corrected checksums, so that
+ * the code behind them is reached, too. Format: trainer/checkpoint/checkpoint.h. */
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>

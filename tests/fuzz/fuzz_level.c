@@ -1,5 +1,5 @@
-/* A level file's text -> read -> what every accepted level promises: it can be written and read back, permuted and
- * expanded, it steps in a batch to the same bits in every kernel, what is not finite there is counted, and it can
+/* A level file's text -> read -> properties of every accepted level: it can be written and read back, permuted and
+ * expanded, it steps in a batch to the same bits in every kernel, values that are not finite are counted, and it can
  * be drawn. */
 #include <math.h>
 #include <omp.h>

@@ -1,5 +1,6 @@
-/* A run log's text -> the reader, twice: as it is, and with every line's checksum made right, so that what is behind
- * the checksums is reached too. Checked: offsets never go back, and a second read from the end finds nothing. */
+/* A run log's text -> the reader, twice: unchanged, and with every line's checksum corrected, so that the code
+ * behind the checksums is reached, too. Checks that offsets never decrease, and that a second read from the end
+ * finds nothing. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Stands in for libFuzzer in the ordinary test run: feeds each file of the folders named to the target, which must
- * come back. Prints one TAP line a folder; a crash leaves the file's name as the last line. */
+/* Replaces libFuzzer in the ordinary test run: feeds each file of the given directories to the target, which must
+ * return. Prints one TAP line per directory; after a crash the last line is the file's name. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
-/* The slow, obvious versions in double of the entity encoders, one observation row at a time, written after spec
- * kinetix.md 6 and its sources: every entity goes through everything, and masks say what counts. For tests to compare
- * with and to difference. Parameters are found by their names only. */
+/* Slow reference versions in double of the entity encoders, one observation row at a time, written from spec
+ * kinetix.md 6 and its sources: every entity is processed, and masks select. For comparison and for finite
+ * differences. Parameters are found by their names only. */
 #ifndef TESTS_ORACLE_ENCODER_H
 #define TESTS_ORACLE_ENCODER_H
 #include <math.h>

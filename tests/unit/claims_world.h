@@ -1,4 +1,4 @@
-/* Included by tests of `analyze claims`: runs whose truth is known, and what is found in them. */
+/* Included by tests of `analyze claims`: runs with a known truth, and the claims found in them. */
 #ifndef TESTS_UNIT_CLAIMS_WORLD_H
 #define TESTS_UNIT_CLAIMS_WORLD_H
 #include <math.h>

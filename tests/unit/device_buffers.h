@@ -1,4 +1,4 @@
-/* Memory of `device` with copies of the host's, which a test forgets at its end. Comes after what defines `device`. */
+/* Memory of `device` with copies of host data, freed at the end of a test. Include after the definition of `device`. */
 #ifndef TESTS_UNIT_DEVICE_BUFFERS_H
 #define TESTS_UNIT_DEVICE_BUFFERS_H
 #include "core/memory.h"

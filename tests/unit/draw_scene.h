@@ -1,4 +1,4 @@
-/* A world with one of everything, for what draws it. */
+/* A world with one element of every kind, for tests of drawing. */
 #ifndef TESTS_UNIT_DRAW_SCENE_H
 #define TESTS_UNIT_DRAW_SCENE_H
 #include <stdarg.h>

@@ -1,5 +1,6 @@
-/* trainer/agent: actor and critic apart and on a common trunk. The gradient of a loss of both outputs is compared with
- * finite differences of the networks in double; acting in pieces, and what net.sharing means for a whole training. */
+/* trainer/agent: actor and critic with separate networks and with a shared trunk. Compares the gradient of a loss of
+ * both outputs with finite differences of the networks in double; acting in chunks, and the effect of net.sharing on
+ * a complete training. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

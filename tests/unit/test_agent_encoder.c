@@ -1,5 +1,5 @@
-/* Encoders in front of actor and critic (trainer/nets/agent.h): the gradient of a loss of both outputs against finite
- * differences in double, with an encoder each and with a common one; what does not go together. */
+/* Encoders in front of actor and critic (trainer/nets/agent.h): the gradient of a loss of both outputs against
+ * finite differences in double, with separate encoders and with a shared one; invalid combinations. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* Rows that stand for several iterations (store/runlog/aggregate.h), against sums by hand. */
+/* Rows that cover several iterations (store/runlog/aggregate.h), against sums by hand. */
 #include <stdlib.h>
 
 #include "store/runlog/aggregate.h"

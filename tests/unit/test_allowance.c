@@ -1,4 +1,5 @@
-/* slurm/allowance: an account's limits out of what scontrol 22.05 printed of the test cluster, and out of nonsense. */
+/* slurm/allowance: an account's limits, parsed from the output of scontrol 22.05 on the test cluster and from
+ * invalid text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

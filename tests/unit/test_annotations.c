@@ -1,4 +1,4 @@
-/* Tags, notes and pins: what may be said, files of other hands, and results.db, which is made of the files. */
+/* Tags, notes and pins: valid text, files written by other programs, and results.db, which is built from the files. */
 #include "store_workspace.h"
 
 #include "store/care/maintain.h"

@@ -1,4 +1,4 @@
-/* On which levels a batch plays: the kinds of reset, new levels for every episode, other levels put into its place. */
+/* Levels of a batch: the kinds of reset, new levels for every episode, replaced levels. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

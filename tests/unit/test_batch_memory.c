@@ -1,5 +1,5 @@
-/* Memory per world, measured as the difference that more worlds make: a million small ones have to fit into 2 GB.
- * A batch also has memory of a fixed size, of which small batches use a part. */
+/* Memory per world, measured as the difference made by more worlds: a million small ones must fit into 2 GB. A batch
+ * also has memory of a fixed size, part of which small batches use. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-/* Orders of contacts that a batch keeps from step to step (SimBlockPlan): worlds beyond those that keep one, levels
- * that are replaced under a world, and states that are put back, against worlds that step one after the other and
- * keep nothing. On a processor without vector kernels both sides are the same. */
+/* Orders of contacts that a batch caches between steps (SimBlockPlan): worlds beyond the cache, replaced levels and
+ * restored states, against worlds that step sequentially without a cache. On a processor without vector kernels both
+ * sides are the same. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

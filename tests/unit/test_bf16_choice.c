@@ -1,5 +1,5 @@
-/* trainer/ops/bf16.h and trainer/run/training_bf16.h: the choice of bf16 products by measuring, what is computed by it,
- * and that a resumed training keeps it. */
+/* trainer/ops/bf16.h and trainer/run/training_bf16.h: selection of bf16 products by timing, results of the
+ * selection, and resumed trainings, which keep it. */
 #include <stdlib.h>
 #include <unistd.h>
 

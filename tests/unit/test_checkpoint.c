@@ -1,4 +1,4 @@
-/* Checkpoint files: what is written comes back, damage of any byte is noticed, older files take over. */
+/* Checkpoint files: contents are restored, damage of any byte is detected, older files are used instead. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* The tests behind `analyze claims` on runs whose truth is known: an effect is found, its reverse contradicts, and
+/* The statistics of `analyze claims` on runs with a known truth: an effect is found, its reverse contradicted, and
  * unequal settings are never compared. */
 #include "claims_world.h"
 

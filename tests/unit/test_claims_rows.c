@@ -1,4 +1,4 @@
-/* Rows of claims.def on runs in which their sentences are true, and in which they are false. */
+/* Rows of claims.def on runs for which their sentences are true, and for which they are false. */
 #include "claims_world.h"
 
 enum { SEEDS = 5, SETTINGS = 6 };

@@ -1,6 +1,6 @@
-/* Observations kept as what changes on a level (trainer/rollout/compact.h): training on them is training on the
- * observations themselves, bit by bit, on the CPU and on a device; and a device's memory, whose plan names what does
- * not fit. */
+/* Observations stored as the parts that change on a level (trainer/rollout/compact.h): training on them equals
+ * training on full observations, bit by bit, on the CPU and on a device; and a device's memory, whose plan names
+ * what does not fit. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

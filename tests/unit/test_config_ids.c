@@ -1,4 +1,4 @@
-/* core/config: run ids, and the defaults that they count from. */
+/* core/config: run ids, and the defaults that they are relative to. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,5 @@
-/* core/config_reads: which settings a run reads, why not, and the cell that runs with the same ones share. */
+/* core/config_reads: the settings that a run reads, reasons for unread ones, and the shared cell of configurations
+ * that read the same values. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

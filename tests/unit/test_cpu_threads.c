@@ -1,5 +1,5 @@
-/* The rule by which the CPU's ops take fewer threads while other programs hold processors (cpu_threads.h), on a machine
- * made of numbers: spinning threads share the processors evenly. A real one: cli/test_threads. */
+/* The rule that reduces the CPU ops' threads while other programs occupy processors (cpu_threads.h), on a simulated
+ * machine whose spinning threads share the processors evenly. cli/test_threads uses a real one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

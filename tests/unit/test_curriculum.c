@@ -1,5 +1,5 @@
-/* Training on ever new levels: who plays what, when the buffer is searched, that nothing but (seed, iteration, weights)
- * matters, and that a checkpoint holds all of it. */
+/* Training on new levels: assignment of levels to worlds, searches of the buffer, dependence on (seed, iteration,
+ * weights) only, and complete checkpoints. */
 #include <math.h>
 
 #include "core/memory.h"

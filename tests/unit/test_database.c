@@ -1,5 +1,5 @@
-/* store/database, store/query, store/bulk: whose file it is, every way it can be unusable, and rows that SQLite agrees
- * to. */
+/* store/database, store/query, store/bulk: ownership of the file, every kind of unusable file, and rows checked by
+ * SQLite itself. */
 #include <sqlite3.h>
 #include <signal.h>
 #include <fcntl.h>

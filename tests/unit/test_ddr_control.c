@@ -1,5 +1,5 @@
-/* The controller of the DDR: it reaches and holds targets over three decades on a noisy stand-in for a training, obeys
- * its limits, and follows a target that grows. tests/cli/test_ddr_target.sh has the same of real trainings. */
+/* The controller of the DDR: it reaches and holds targets over three decades on a noisy model of a training,
+ * respects its limits, and follows an increasing target. tests/cli/test_ddr_target.sh tests real trainings. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

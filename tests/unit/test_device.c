@@ -1,4 +1,4 @@
-/* core/device: dividing indices by multiplying, and the table of what a device's operations took. */
+/* core/device: division of indices by multiplication, and the table of operation times. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

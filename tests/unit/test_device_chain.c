@@ -1,6 +1,6 @@
 /* trainer/ops/device/device_chain.c: chains whose hidden layers are bf16 in the device's memory, against the CPU's
- * bf16 chain, which rounds the same factors but keeps everything between them in float32; and the fused epilogues of
- * ReLU against the kernels that stand in for them where the library refuses. On a machine with a GPU the same
+ * bf16 chain, which rounds the same factors but keeps intermediate values in float32; and the fused epilogues of
+ * ReLU against the kernels that replace them if the library does not support them. On a machine with a GPU the same
  * comparisons run there. */
 #include "core/memory.h"
 #include "tests/unit/ops_tools.h"

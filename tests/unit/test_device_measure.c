@@ -1,6 +1,5 @@
-/* Measurements of hidden layers on a device, of floats and bf16, against those on the host: in float64, in another
- * order. And what a measured iteration costs: how many bytes go between host and device, in how many copies and
- * launches. */
+/* Metrics of hidden layers on a device, in floats and bf16, against those on the host, in float64 and with another
+ * order of sums. And the cost of a measured iteration: bytes between host and device, copies and launches. */
 #define DEVICE_TESTS run_all
 #include "tests/device_tools.h"
 

@@ -1,6 +1,6 @@
-/* The device's ops for pictures (picture.h) against the CPU's, and whole encoders of pixels there and here. Kernels are
- * run by the emulator, one way and the other, in memory that host code cannot access; on a machine with a GPU by that,
- * too. What has no sum in it has the same bits; products differ in the order of their terms. */
+/* The device's ops for images (picture.h) against the CPU's, and complete pixel encoders on both. The emulator runs
+ * kernels in both thread orders, in memory that host code cannot access; a GPU runs them, too, if there is one.
+ * Results without sums have the same bits; products differ in the order of their terms. */
 #include "core/device/arena.h"
 #include "core/memory.h"
 #include "trainer/nets/encoder.h"

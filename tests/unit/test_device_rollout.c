@@ -1,6 +1,5 @@
-/* Rollouts on a device: streams of the emulator, halves of the worlds that step while the policy runs for the
- * others, and all steps as one graph. Whatever the setting, and however far streams lag behind, the bits are the same.
- * */
+/* Rollouts on a device: the emulator's streams, halves of the worlds that step while the policy runs for the others,
+ * and all steps as one graph. The bits are the same for all settings and any lag of the streams. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
-/* SAPG and half-precision storage on a device against the host, on the emulator in every order of
- * threads and in isolation, where a missing barrier shows: the samples of ranks and shards and the order they are in,
- * what is gathered of them, and the functions of ops.h that only they use. All are the same bits. */
+/* SAPG and half-precision storage on a device against the host, on the emulator in every order of threads and in
+ * isolation, which exposes missing barriers: the samples of ranks and shards and their order, gathered data, and the
+ * functions of ops.h that only they use. All bits are equal. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

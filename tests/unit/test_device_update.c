@@ -1,6 +1,5 @@
-/* Composition of a queued minibatch on a device, and whether its networks, side by side, come to the bits of one after
- * the other: kernels are counted as they are recorded (core/device/device.h, graphs), with the orders that they go to.
- * */
+/* Composition of a queued minibatch on a device, and concurrent networks, which give the bits of sequential ones:
+ * counts captured kernels (core/device/device.h, graphs), with their orders. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

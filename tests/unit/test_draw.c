@@ -1,4 +1,4 @@
-/* Pictures of worlds: what is drawn where and in which colour; SVG that is well-formed whatever a label holds. */
+/* Drawings of worlds: positions and colors; SVG that is well-formed for any label. */
 #include "draw_scene.h"
 
 #include <math.h>

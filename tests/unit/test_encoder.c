@@ -1,5 +1,5 @@
-/* The entity encoders against slow versions of them in double (tests/oracle/encoder.h): embeddings, gradients by finite
- * differences; what must not matter (order and garbage of inactive entities, threads, chunks); parameter counts. */
+/* The entity encoders against slow versions in double (tests/oracle/encoder.h): embeddings, gradients by finite
+ * differences; independence of order and contents of inactive entities, threads and chunks; parameter counts. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

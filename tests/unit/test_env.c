@@ -1,5 +1,5 @@
-/* The simulator as the trainer's environment: what the settings of [env] and eval.levels make of it, and trainings
- * under them as a whole. */
+/* The simulator as the trainer's environment: effects of the settings of [env] and eval.levels, and complete
+ * trainings with them. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
-/* The hands' tasks on MuJoCo: how episodes begin, what actions do, which goals are counted, when an episode ends; and
- * as environments, that neither threads nor a saved state change anything. Their formulas are in test_reorient. Skipped
- * without MuJoCo, and a task without its model. */
+/* The hands' tasks on MuJoCo: starts of episodes, effects of actions, counting of goals, ends of episodes; and as
+ * environments, independence of threads and saved states. test_reorient tests their formulas. Skipped without
+ * MuJoCo, and a task without its model. */
 #include <math.h>
 #include <omp.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* Worlds on the host with buffers on a device (trainer/wrappers/host_env.h): whatever the inner environment gives,
- * levels, states and parts included, arrives with the same bits, however far the device's streams lag behind. */
+/* Worlds on the host with buffers on a device (trainer/wrappers/host_env.h): all data of the inner environment,
+ * including levels, states and parts, arrive with the same bits, for any lag of the device's streams. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

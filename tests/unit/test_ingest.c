@@ -1,4 +1,4 @@
-/* store/ingest: every row once, whatever happens to logs, states and folders between two imports. */
+/* store/ingest: every row is imported once, for any changes of logs, states and directories between two imports. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

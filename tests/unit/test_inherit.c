@@ -1,4 +1,4 @@
-/* init.from: what is taken from a parent's checkpoint, what starts afresh, and what cannot be taken. */
+/* init.from: parts taken from a parent's checkpoint, parts that start afresh, and incompatible parents. */
 #include <math.h>
 
 #include "core/config/origin.h"

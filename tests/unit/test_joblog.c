@@ -1,5 +1,5 @@
-/* sweep/joblog: what Slurm's daemon says of a job's end in the job's own output, as 22.05.8, 24.11.7 and 26.05.3 said
- * it on the test cluster (what a kernel's out-of-memory killer leads to: as their sources have it). */
+/* sweep/joblog: messages of Slurm's daemon about a job's end in the job's own output, as 22.05.8, 24.11.7 and
+ * 26.05.3 wrote them on the test cluster (those of the kernel's out-of-memory killer: as in their sources). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

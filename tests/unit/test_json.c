@@ -1,4 +1,4 @@
-/* core/json: what is printed reads back to the same values, and numbers are as short as they can be. */
+/* core/json: printed values read back unchanged, and numbers have the shortest form. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

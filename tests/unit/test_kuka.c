@@ -1,7 +1,6 @@
 /* AllegroKuka's formulas against IsaacGymEnvs' own classes, term by term (tests/golden/kuka_isaac.gold, made by
- * make_kuka.py), and what is ours: the tolerance of each world, and the model. Kinematics, masses and limits of the
- * model are compared with the published description; a cuboid that is put into the model, with what MuJoCo's compiler
- * makes of it. */
+ * make_kuka.py), and our additions: the tolerance of each world, and the model. Compares kinematics, masses and
+ * limits of the model with the published description, and an inserted cuboid with the result of MuJoCo's compiler. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
-/* Level files that are wrong, a file (tests/fuzz/corpus/level/bad-*.json, so that the fuzzer begins from them too) or a
- * folder for each way: every one is refused with its name, the place and what is wrong there. And the writer: what it
- * makes reads back to the same level. */
+/* Invalid level files, one file (tests/fuzz/corpus/level/bad-*.json, so that the fuzzer starts from them, too) or
+ * directory per kind: each is rejected with its name, the position and the reason. And the writer, whose output
+ * reads back to the same level. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,4 @@
-/* Scores of levels, the buffer of the best, and the search over a toy environment in which it is known how each level
- * goes. */
+/* Scores of levels, the buffer of the best, and the search over a toy environment with known outcomes of each level. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* Sequences of filtered levels: what they are by the plain definition of the filter, that neither ranges nor threads
- * matter, and that a number makes its level again. */
+/* Sequences of filtered levels: equality with the plain definition of the filter, independence of ranges and
+ * threads, and regeneration of a level from its number. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* libsim's interface: it does what batch.h does, looks at worlds where they lie, and refuses what it cannot do. How it
- * is installed and linked is tests/install/test_libsim.sh. */
+/* libsim's interface: same results as batch.h, worlds viewed in place, and errors for unsupported calls.
+ * tests/install/test_libsim.sh tests installation and linking. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

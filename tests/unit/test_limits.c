@@ -1,6 +1,6 @@
-/* Environments without goals and with time limits, as continuous control has them: a toy whose every number is known.
- * What a rollout keeps of cut episodes, both ways to learn from them, statistics a world, episode returns that nothing
- * scales, of whole games where lives are lost, evaluation without solve rates, and by mean actions. */
+/* Environments without goals and with time limits, as in continuous control: a toy with known values. Truncated
+ * episodes in a rollout, both ways to learn from them, statistics per world, unscaled episode returns, returns of
+ * complete games with several lives, evaluation without solve rates, and by mean actions. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

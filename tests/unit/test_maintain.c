@@ -1,4 +1,4 @@
-/* Check, repair and merge of results.db: each fault is made on purpose, found, and mended where it can be. */
+/* Check, repair and merge of results.db: each fault is created on purpose, found, and repaired if possible. */
 #include <sqlite3.h>
 
 #include "store/care/maintain.h"

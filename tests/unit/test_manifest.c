@@ -1,4 +1,4 @@
-/* sweep/manifest and the names of sweep/sweep: indices that never change, damaged files, which run is meant. */
+/* sweep/manifest and the names of sweep/sweep: stable indices, damaged files, resolution of run names. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

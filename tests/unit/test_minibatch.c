@@ -1,4 +1,4 @@
-/* Minibatches: every transition once an epoch, whole environments where asked, rows that belong together. */
+/* Minibatches: every transition once per epoch, whole environments if configured, rows that belong together. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

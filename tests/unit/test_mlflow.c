@@ -1,5 +1,5 @@
-/* analyze export mlflow against a small server that keeps what MLflow would and checks each request's shape and size;
- * against a real MLflow in tests/cli/test_mlflow.sh, where Python has one. */
+/* analyze export mlflow against a small server that stores the data and checks each request's form and size;
+ * tests/cli/test_mlflow.sh uses a real MLflow, if Python has one. */
 #include <jansson.h>
 
 #include "analysis/commands/mlflow.h"

@@ -1,5 +1,5 @@
-/* The public locomotion generator against the reference's own: 4000 levels each, every row of the reference's table of
- * means and quantiles. Skipped where that table is absent. */
+/* The public locomotion generator against the reference's own: 4000 levels each, every row of the reference's table
+ * of means and quantiles. Skipped without that table. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

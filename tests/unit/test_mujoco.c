@@ -1,6 +1,6 @@
-/* MuJoCo's tasks as environments: nothing depends on threads or on how worlds are divided, states are saved and loaded
- * bit for bit, episodes end as their row says, and what is wrong has a message. tests/golden compares with Gymnasium.
- * Without MuJoCo all tests but that of the table are skipped. */
+/* MuJoCo's tasks as environments: independence of threads and of the division of worlds, states saved and loaded bit
+ * for bit, ends of episodes as in each task's row, and messages of errors. tests/golden compares with Gymnasium.
+ * Without MuJoCo all tests except that of the table are skipped. */
 #include <math.h>
 #include <omp.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* Off-screen OpenGL for MuJoCo's pictures: EGL, OSMesa where EGL is absent, and the message where both are. What the
- * machine has not is skipped. tests/cli/test_mujoco_pictures.sh looks at the pictures. */
+/* Off-screen OpenGL for MuJoCo's images: EGL, OSMesa if EGL is absent, and the message if both are. Skips libraries
+ * that the machine does not have. tests/cli/test_mujoco_pictures.sh checks the images. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Webhooks against a small web server: the three styles, who tells of a sweep's end and how often, and servers that
- * refuse, close or stall. Programs of the user's and mail, with stand-ins on PATH. */
+/* Webhooks against a small web server: the three styles, which process reports a sweep's end and how often, and
+ * servers that reject, close or stall. User programs and mail, with stand-ins on PATH. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

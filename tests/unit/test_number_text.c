@@ -1,4 +1,4 @@
-/* analysis/number_text: estimate and interval have one precision, without exponents where people read numbers. */
+/* analysis/number_text: estimate and interval have equal precision, without exponents in text for readers. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* The padded and the entity observation: against the flat one (which golden tests hold to Kinetix), against
- * relations worked out here, and the same from every way to step. */
+/* The padded and the entity observation: against the flat one (which golden tests compare with Kinetix), against
+ * relations computed here, and equal from every way to step. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

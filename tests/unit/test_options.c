@@ -1,4 +1,4 @@
-/* core/options: what the command line takes, and what it answers. */
+/* core/options: parsing of the command line, and its messages. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

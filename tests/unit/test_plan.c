@@ -1,4 +1,4 @@
-/* sweep/plan and sweep/speed: what is done, what is left and how long it takes, against a workspace made by hand. */
+/* sweep/plan and sweep/speed: finished and remaining work and the estimated time, on a workspace made by hand. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* analysis/axis, palette, plot and render: ticks that can be read, files that carry their source, and above all that no
- * label, whatever a user puts in it, is more than a label to gnuplot. Pictures are skipped where gnuplot is absent. */
+/* analysis/axis, palette, plot and render: readable ticks, files that contain their source, and above all labels
+ * that are never more than text to gnuplot, for any user input. Images are skipped without gnuplot. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* PPO and PPO-EWMA as a whole on the real simulator: that they learn, that they repeat and resume bit for bit, what the
- * settings do, and what is said when numbers stop being numbers. The arithmetic is tests/golden/golden_ppo.c's. */
+/* PPO and PPO-EWMA as a whole on the real simulator: learning, repetition and resumption bit for bit, effects of
+ * settings, and messages when values are no longer finite. tests/golden/golden_ppo.c tests the arithmetic. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* train.precision and train.observation_storage in whole trainings: half-precision numbers to the bit, what acts is
- * what learns, memory, and what is refused. Matrix products in bf16: test_bf16.c. */
+/* train.precision and train.observation_storage in complete trainings: half-precision values to the bit, equal
+ * inputs for acting and learning, memory, and rejected settings. test_bf16.c tests bf16 products. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* core/process.c, by which Slurm's commands and notifiers are run: a program is heard, fed, and ended in time whatever
- * it does. */
+/* core/process.c, which runs Slurm's commands and notifiers: output is read, input is written, and every program
+ * ends in time, even if it misbehaves. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

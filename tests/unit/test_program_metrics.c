@@ -1,4 +1,4 @@
-/* Reports of programs: JSON lines, CSV files that are written again, event files, and what may be wrong with them. */
+/* Reports of programs: JSON lines, CSV files that are rewritten, event files, and faults in them. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

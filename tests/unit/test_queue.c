@@ -1,4 +1,4 @@
-/* sweep/local/queue: a request is taken, and taken off, by who has read it. */
+/* sweep/local/queue: the process that has read a request removes it. */
 #include "store_workspace.h"
 
 #include "sweep/local/queue.h"

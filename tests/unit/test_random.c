@@ -1,4 +1,4 @@
-/* core/random against the published vectors and against what the distributions must give; core/memory's arenas. */
+/* core/random against the published vectors and the moments of its distributions; core/memory's arenas. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* store/rebuild: results.db from the workspace's files, whatever became of the one before. */
+/* store/rebuild: results.db from the workspace's files, for any previous state of the database. */
 #include <unistd.h>
 
 #include "store_workspace.h"

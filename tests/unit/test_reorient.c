@@ -1,6 +1,6 @@
-/* Rewards, goals and observations of the hands' tasks, term by term, against what IsaacGymEnvs' own functions gave for
- * the same states (tests/golden/reorient_isaac.gold, whose generator make_reorient.py says what the lines are). It
- * computes in float32. MuJoCo is not needed. */
+/* Rewards, goals and observations of the hands' tasks, term by term, against values of IsaacGymEnvs' own functions
+ * for the same states (tests/golden/reorient_isaac.gold; make_reorient.py describes its lines). It computes in
+ * float32. MuJoCo is not needed. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

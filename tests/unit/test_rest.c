@@ -1,6 +1,6 @@
-/* slurmrestd's answers: the shapes of all API versions, read from a server that says what it is told to, and a hostile
- * one that sends garbage, closes, stalls, never ends, has wrong types, huge numbers and errors. (The real one:
- * tests/slurm/test_table.sh.) */
+/* Responses of slurmrestd: the forms of all API versions, read from a scripted server, and a hostile one that sends
+ * garbage, closes, stalls, never ends, has wrong types, huge numbers and errors. (tests/slurm/test_table.sh uses a
+ * real one.) */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

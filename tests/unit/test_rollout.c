@@ -1,4 +1,4 @@
-/* Rollouts over a toy environment whose every number is known: what is stored where, and the episode statistics. */
+/* Rollouts over a toy environment with known values: positions of stored data, and episode statistics. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

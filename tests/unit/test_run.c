@@ -1,4 +1,4 @@
-/* store/run and store/lease: config.ini, state files of every kind, and who may write. */
+/* store/run and store/lease: config.ini, state files of every kind, and write access. */
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>

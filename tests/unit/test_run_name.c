@@ -1,5 +1,5 @@
-/* store/run_name: every way to name a run gives its id; what names none, several, or a run of another workspace is
- * refused with what was looked for. */
+/* store/run_name: every way to name a run gives its id; names of no run, of several runs, or of a run of another
+ * workspace are rejected with the name. */
 #include "store_workspace.h"
 
 #include "store/workspace/run_name.h"

@@ -1,4 +1,4 @@
-/* store/runlog: what is written can be read by others, what is damaged is found, numbers are exact. */
+/* store/runlog: written data can be read by other programs, damage is detected, numbers are exact. */
 #include <fcntl.h>
 #include <float.h>
 #include <sys/resource.h>

@@ -1,6 +1,6 @@
-/* trainer/learners/sapg: which samples an iteration has and in what order, the leader's values and returns against a
- * naive recomputation, gradients through embeddings and blocks' deviations against finite differences, whole trainings
- * that stop and go on, and what distinguishes its settings. */
+/* trainer/learners/sapg: the samples of an iteration and their order, the leader's values and returns against a
+ * naive recomputation, gradients through embeddings and blocks' deviations against finite differences, complete
+ * trainings that stop and resume, and differences between its settings. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* [scale]: each scheme against the table of the specification (ppo.md 4), what does not come out, and that the
- * configuration as written stays the identity. */
+/* [scale]: each scheme against the table of the specification (ppo.md 4), values that are not integers, and run ids,
+ * which depend on the configuration as written. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* [program], [settings] and [metric] of experiment files: kinds of settings, run ids, words of the command, what is
- * refused, and the ways to config.ini and results.db and back. */
+/* [program], [settings] and [metric] of experiment files: kinds of settings, run ids, words of the command, errors,
+ * and round trips through config.ini and results.db. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* [search NAME] in experiment files: what it makes of a grid, a zip, a profile and seeds; what was proposed, written
- * and read again; and what is refused. */
+/* [search NAME] in experiment files: combinations with a grid, a zip, a profile and seeds; proposals written and
+ * read again; errors. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* analysis/select and group on databases made by the store from run folders and run logs, as in use: what is imported,
- * which runs are chosen, how configurations are named and sorted, and what a user is told when something is missing. */
+/* analysis/select and group on databases that the store built from run directories and logs, as in use: imports,
+ * selection of runs, names and order of configurations, and messages about missing data. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

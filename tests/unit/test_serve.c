@@ -1,4 +1,4 @@
-/* sweep serve: who may ask, what is kept of answers, files of runs, and the page's policy. */
+/* sweep serve: access control, cached responses, files of runs, and the page's content security policy. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

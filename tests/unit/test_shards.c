@@ -1,5 +1,5 @@
-/* Dividing a run: worlds over ranks and shards, minibatches into pieces, gradients from pieces. A rank is played
- * here by giving a rollout the Shards that it would have; what ranks send each other is tested in tests/mpi. */
+/* Division of a run: worlds over ranks and shards, minibatches into pieces, gradients from pieces. A rank is
+ * simulated by giving a rollout its Shards; tests/mpi tests the communication. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

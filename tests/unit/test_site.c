@@ -1,5 +1,4 @@
-/* Site files: order (site, experiment, --set), installed bases, what is refused and where; what containers make of a
- * script. */
+/* Site files: order (site, experiment, --set), installed bases, errors and their positions; scripts with containers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Slurm settings (what is refused above all: they end up in scripts and arguments), time forms, array expressions,
- * scripts. */
+/* Slurm settings (above all rejected values, because they become parts of scripts and arguments), time formats,
+ * array expressions, scripts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

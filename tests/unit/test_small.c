@@ -1,5 +1,5 @@
-/* trainer/ops/cpu/cpu_small.c: narrow products by their definition, and with the bits of the library whose place they
- * take. */
+/* trainer/ops/cpu/cpu_small.c: narrow products against their definition, and with the bits of the library that they
+ * replace. */
 #include "tests/unit/products_tools.h"
 
 enum { CASES = 3000, ROWS_MOST = 160, COLUMNS_MOST = 64, DEPTH_MOST = 384, ROOM = 420 * 420 };

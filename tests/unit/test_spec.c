@@ -1,4 +1,4 @@
-/* sweep/spec and sweep/list: what an experiment file may say, what it then means, and each message when it may not. */
+/* sweep/spec and sweep/list: the syntax of experiment files, its meaning, and the message of each error. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

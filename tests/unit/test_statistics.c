@@ -1,5 +1,5 @@
-/* analysis/statistics against scipy and numpy (golden file, skipped when absent), published tables, and properties that
- * hold whatever the numbers are. tests/golden/golden_stats.c compares with rliable. */
+/* analysis/statistics against scipy and numpy (golden file, skipped if absent), published tables, and properties
+ * that hold for all data. tests/golden/golden_stats.c compares with rliable. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

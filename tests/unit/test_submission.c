@@ -1,5 +1,5 @@
-/* sweep/batch: where the files of a sweep's submissions lie, so that no folder gets a thousand; what an older version
- * wrote stays readable. */
+/* sweep/batch: locations of the files of a sweep's submissions, so that no directory gets a thousand; files of an
+ * older version stay readable. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

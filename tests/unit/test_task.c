@@ -1,4 +1,4 @@
-/* The task on top of the physics: what an action of each space means, and the reward without its dense part. */
+/* The task on top of the physics: the meaning of actions in each space, and the reward without its dense part. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* core/terminal and core/log: what people see. Streams here are files, never terminals, except where a pseudo terminal
- * is opened. */
+/* core/terminal and core/log: output for users. Streams here are files, not terminals, except where a pseudo
+ * terminal is opened. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

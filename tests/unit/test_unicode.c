@@ -1,4 +1,4 @@
-/* Characters: which are valid, which are masked, and that no bytes give text that is not UTF-8 (core/unicode.h). */
+/* Characters: validity, masking, and output that is UTF-8 for any input bytes (core/unicode.h). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* results.db of another schema: it is refused with one line that says what to do, and replaced by sweep rebuild. */
+/* results.db with another schema: it is rejected with a one-line remedy, and replaced by sweep rebuild. */
 #include <sqlite3.h>
 
 #include "store/care/maintain.h"

@@ -1,5 +1,5 @@
-/* trainer/ops/cpu/cpu_zeros.c: products of rows with zeros in few patterns have the bits of the products whose place
- * they take, and so have chains whose input is such. */
+/* trainer/ops/cpu/cpu_zeros.c: products of rows with zeros in few patterns have the bits of the products that they
+ * replace, and so have chains with such input. */
 #include "tests/unit/products_tools.h"
 
 enum { CASES = 400, PATTERNS = 9, WIDE = 384, OUT_MOST = 256, CHAIN_ROWS = 500, CHAIN_IN = 289, CHAIN_OUT = 64 };
