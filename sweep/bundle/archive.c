@@ -36,15 +36,11 @@ void bundle_archive_hash_bytes(const void *data, size_t size, char sha256[BUNDLE
 int bundle_archive_hash(const char *path, char sha256[BUNDLE_SHA256], int64_t *bytes) {
   unsigned char digest[crypto_hash_sha256_BYTES];
   crypto_hash_sha256_state state;
-  char *buffer = core_memory_allocate(BUFFER_BYTES);
   int64_t total = 0;
-  ssize_t length = 0;
+  ssize_t length;
   int fd;
-  const int opened = core_files_open_reading(path, &fd);
-  if (opened != CORE_OK) {
-    free(buffer);
-    return opened;
-  }
+  TRY(core_files_open_reading(path, &fd));
+  char *buffer = core_memory_allocate(BUFFER_BYTES);
   crypto_hash_sha256_init(&state);
   while ((length = read(fd, buffer, BUFFER_BYTES)) > 0) {
     crypto_hash_sha256_update(&state, (unsigned char *)buffer, (unsigned long long)length);
@@ -95,7 +91,8 @@ static int open_partial(BundleArchive *archive) {
   return CORE_OK;
 }
 
-static int begin(BundleArchive *archive) {
+/* Opens the partial file for libarchive's writer. */
+static int open_writer(BundleArchive *archive) {
   struct archive *writer = archive->writer;
   TRY(open_partial(archive));
   if (!writer || archive_write_set_format_pax_restricted(writer) != ARCHIVE_OK ||
@@ -114,7 +111,7 @@ int bundle_archive_create(const char *path, BundleArchive **out) {
   if (code == CORE_OK) code = bundle_archive_name_temporary(path, "part", archive->partial);
   archive->buffer = core_memory_allocate(BUFFER_BYTES);
   archive->writer = archive_write_new();
-  if (code == CORE_OK) code = begin(archive);
+  if (code == CORE_OK) code = open_writer(archive);
   if (code != CORE_OK) bundle_archive_finish(out, false);
   return code;
 }

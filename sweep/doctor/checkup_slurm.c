@@ -1,4 +1,5 @@
 /* Checks the cluster from this machine and, with a job of a minute, from one of its nodes (checkup.h). */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +13,13 @@
 #include "store/workspace/run.h"
 #include "sweep/doctor/checkup.h"
 
-enum { POLL_MS = 500, JOB_TIME_S = 60, ARRAY_TASKS_LOW = 1000 };
+enum {
+  POLL_MS = 500,
+  JOB_TIME_S = 60,
+  ARRAY_TASKS_LOW = 1000,
+  SKEW_WARN_S = 2,
+  SKEW_BAD_S = STORE_LOST_AFTER_S / 2
+};
 
 /* ---- the controller ---------------------------------------------------------------------------------------------- */
 
@@ -123,14 +130,31 @@ int sweep_checkup_run_on_node(const char *path) {
 static void find_value(const char *text, const char *key, char *value, size_t size) {
   const size_t length = strlen(key);
   value[0] = '\0';
-  for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n')
+  for (const char *line = text; line; line = strchr(line, '\n')) {
+    if (*line == '\n') line++;
     if (strncmp(line, key, length) == 0 && line[length] == '=')
       snprintf(value, size, "%.*s", (int)strcspn(line + length + 1, "\n"), line + length + 1);
+  }
 }
 
+/* Compares the node's clock with this machine's. The node wrote its time between the submission and now, so only a time
+ * outside of that interval shows a difference. */
+static void check_node_clock(SweepCheckup *checkup, const char *node_time, double submitted_unix_s) {
+  const double now_unix_s = core_clock_unix_s();
+  double node_unix_s, skew_s = 0;
+  if (core_text_to_real(node_time, &node_unix_s))
+    skew_s = fmax(0, fmax(node_unix_s - now_unix_s, submitted_unix_s - node_unix_s));
+  const bool differs = skew_s > SKEW_WARN_S;
+  sweep_checkup_add(
+    checkup, "node's clock", skew_s > SKEW_BAD_S ? SWEEP_BAD : differs ? SWEEP_WARN : SWEEP_GOOD,
+    differs ? "report it to the administrators: no run is lost, but waiting times in sweep report are off by as much"
+            : NULL,
+    "%s", differs ? "differs from this machine's" : "agrees with this machine's");
+}
+
+/* Reports what the job wrote about its node. */
 static void report_node(SweepCheckup *checkup, const char *text, double submitted_unix_s) {
   char host[80], value[400];
-  double node_unix_s;
   find_value(text, "host", host, sizeof host);
   sweep_checkup_add(checkup, "job", SWEEP_GOOD, NULL, "ran on %s and sees the workspace", host);
   find_value(text, "locked", value, sizeof value);
@@ -143,19 +167,7 @@ static void report_node(SweepCheckup *checkup, const char *text, double submitte
       "no run is lost: heartbeats exclude a second writer; do not run sweep collect on two machines at once",
       "%s got a lock that this machine holds", host);
   find_value(text, "unix", value, sizeof value);
-  const double now_unix_s = core_clock_unix_s();
-  double skew = 0; /* certain difference: the answer was written between submission and now */
-  if (core_text_to_real(value, &node_unix_s) && node_unix_s > now_unix_s) skew = node_unix_s - now_unix_s;
-  else if (core_text_to_real(value, &node_unix_s) && node_unix_s < submitted_unix_s)
-    skew = submitted_unix_s - node_unix_s;
-  sweep_checkup_add(
-    checkup, "node's clock",
-    skew > STORE_LOST_AFTER_S / 2 ? SWEEP_BAD
-    : skew > 2                    ? SWEEP_WARN
-                                  : SWEEP_GOOD,
-    skew > 2 ? "report it to the administrators: no run is lost, but waiting times in sweep report are off by as much"
-             : NULL,
-    "%s", skew > 2 ? "differs from this machine's" : "agrees with this machine's");
+  check_node_clock(checkup, value, submitted_unix_s);
   find_value(text, "trainer", value, sizeof value);
   const bool is_runnable = strcmp(value, "runs") == 0;
   sweep_checkup_add(checkup, "trainer on the node", is_runnable ? SWEEP_GOOD : SWEEP_BAD,
@@ -191,6 +203,7 @@ static void report_missing_answer(SweepCheckup *checkup, SlurmCluster *cluster, 
                     "no answer from job %lld within %d s: %s", (long long)id, job_s, state);
 }
 
+/* Submits a job that runs sweep_checkup_run_on_node. */
 static int submit_job(SlurmCluster *cluster, const char *root, const SlurmSettings *defaults, const char *path,
                       int64_t *id) {
   char program[CORE_PATH_MAX];
@@ -213,6 +226,7 @@ static int submit_job(SlurmCluster *cluster, const char *root, const SlurmSettin
   return code;
 }
 
+/* Runs the job while holding a lock, waits for its answer, and reports it. */
 static void run_job(SweepCheckup *checkup, SlurmCluster *cluster, const char *root, const SlurmSettings *settings,
                     int job_s) {
   char path[CORE_PATH_MAX], answer[CORE_PATH_MAX];
