@@ -17,7 +17,7 @@ tap_run "--dry-run says how it would be cut, and its cost" 0 "25 tasks in 3 arra
 tap_run "--test-only queries Slurm" 0 "Slurm would start the first task" submit first --test-only
 [ ! -e "$SWEEP_ROOT/sweeps" ] && [ ! -e "$SWEEP_ROOT/results.db" ] && queue_empty; tap_result "both leave nothing behind" $?
 experiment big 2 20 "cpus_per_run = 3"
-tap_run "resources that no node has are rejected before submission" 2 "at most 2 processors" submit big
+tap_run "resources that no node has are rejected before submission" 2 "at most 2 CPUs" submit big
 experiment nowhere 2 20 "partition = gpu"
 tap_run "a partition that is not there" 2 "it has main" submit nowhere
 
