@@ -15,7 +15,7 @@ typedef struct Reading {
   bool is_quiet;
 } Reading;
 
-static int take(void *context, StoreSubject subject, const char *name, const StoreAnnotations *annotations) {
+static int append_file(void *context, StoreSubject subject, const char *name, const StoreAnnotations *annotations) {
   SweepAnnotationFiles *files = ((Reading *)context)->files;
   files->file = core_memory_resize(files->file, (files->count + 1) * sizeof *files->file);
   SweepAnnotationFile *file = &files->file[files->count++];
@@ -32,7 +32,7 @@ static void warn(void *context, const char *message) {
 void sweep_annotation_files_read(const char *root, bool is_quiet, SweepAnnotationFiles *files) {
   Reading reading = {files, is_quiet};
   *files = (SweepAnnotationFiles){NULL, 0};
-  if (store_annotations_each(root, &(StoreAnnotationsVisit){take, warn, &reading}) != CORE_OK)
+  if (store_annotations_each(root, &(StoreAnnotationsVisit){append_file, warn, &reading}) != CORE_OK)
     warn(&reading, core_error_message());
 }
 
@@ -48,13 +48,13 @@ static int by_index(const void *a, const void *b) {
   return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Files of runs that are the sweep's. */
-static void take_runs(const SweepAnnotationFiles *files, const SweepIdSet *places, SweepAnnotations *annotations) {
+/* Copies the annotations of runs of the sweep. */
+static void copy_runs(const SweepAnnotationFiles *files, const SweepIdSet *ids, SweepAnnotations *annotations) {
   annotations->run = core_memory_allocate((files->count + 1) * sizeof *annotations->run);
   for (size_t i = 0; i < files->count; i++) {
     const SweepAnnotationFile *file = &files->file[i];
     size_t index;
-    if (file->subject == STORE_SUBJECT_RUN && sweep_id_set_find(places, file->name, &index))
+    if (file->subject == STORE_SUBJECT_RUN && sweep_id_set_find(ids, file->name, &index))
       annotations->run[annotations->runs++] = (SweepRunAnnotations){index, file->annotations};
   }
   if (annotations->runs) qsort(annotations->run, annotations->runs, sizeof *annotations->run, by_index);
@@ -62,21 +62,21 @@ static void take_runs(const SweepAnnotationFiles *files, const SweepIdSet *place
 
 void sweep_annotations_select(const char *root, const char *name, const SweepAnnotationFiles *files,
                               SweepAnnotations *annotations) {
-  SweepIdSet places = {0};
+  SweepIdSet ids = {0};
   SweepManifest manifest = {0};
   *annotations = (SweepAnnotations){.pinned = SIZE_MAX};
   sweep_archived(root, name, annotations->archived);
   if (files->count == 0) return;
-  if (sweep_manifest_read(root, name, &manifest) != CORE_OK) core_error_clear(); /* who shows the sweep has said so */
-  sweep_id_set_add_all(&places, (const char(*)[CORE_RUN_ID])manifest.ids, manifest.count);
+  if (sweep_manifest_read(root, name, &manifest) != CORE_OK) core_error_clear(); /* reported by the caller */
+  sweep_id_set_add_all(&ids, (const char(*)[CORE_RUN_ID])manifest.ids, manifest.count);
   sweep_manifest_free(&manifest);
   for (size_t i = 0; i < files->count; i++)
     if (files->file[i].subject == STORE_SUBJECT_SWEEP && strcmp(files->file[i].name, name) == 0)
       annotations->sweep = files->file[i].annotations;
-  take_runs(files, &places, annotations);
-  if (*annotations->sweep.pinned && !sweep_id_set_find(&places, annotations->sweep.pinned, &annotations->pinned))
+  copy_runs(files, &ids, annotations);
+  if (*annotations->sweep.pinned && !sweep_id_set_find(&ids, annotations->sweep.pinned, &annotations->pinned))
     annotations->pinned = SIZE_MAX;
-  sweep_id_set_free(&places);
+  sweep_id_set_free(&ids);
 }
 
 void sweep_annotations_free(SweepAnnotations *annotations) {

@@ -1,4 +1,5 @@
-/* What people said of a sweep and its runs (store/workspace/annotations.h), for status, report and their JSON. */
+/* Annotations of a sweep and its runs (store/workspace/annotations.h): tags, notes, the pinned run. For status, report
+ * and their JSON. */
 #ifndef SWEEP_ANNOTATIONS_H
 #define SWEEP_ANNOTATIONS_H
 #include "store/workspace/annotations.h"
@@ -12,15 +13,15 @@ typedef struct SweepRunAnnotations {
 
 typedef struct SweepAnnotations {
   StoreAnnotations sweep;
-  SweepRunAnnotations *run;          /* [runs] of those of which something is said, by index */
-  size_t runs, pinned;               /* pinned: its index; SIZE_MAX: no run of the sweep is pinned */
-  char archived[SWEEP_ARCHIVED_DAY]; /* since when; "": it is not */
+  SweepRunAnnotations *run;          /* [runs] annotated runs, by index */
+  size_t runs, pinned;               /* pinned: index of the pinned run; SIZE_MAX: none */
+  char archived[SWEEP_ARCHIVED_DAY]; /* day on which it was archived; "": it is not */
 } SweepAnnotations;
 
-/* All annotations of a workspace: read once for many sweeps. */
+/* All annotations of a workspace, read once for many sweeps. */
 typedef struct SweepAnnotationFile {
   StoreSubject subject;
-  char name[SWEEP_NAME]; /* a sweep's, or a run's id */
+  char name[SWEEP_NAME]; /* sweep's name, or run id */
   StoreAnnotations annotations;
 } SweepAnnotationFile;
 typedef struct SweepAnnotationFiles {
@@ -28,23 +29,23 @@ typedef struct SweepAnnotationFiles {
   size_t count;
 } SweepAnnotationFiles;
 
-/* Files that cannot be read are told to the log, unless `is_quiet`, and count as saying nothing. */
+/* Reads all annotation files. Warns of files that cannot be read, unless `is_quiet`, and skips them. */
 void sweep_annotation_files_read(const char *root, bool is_quiet, SweepAnnotationFiles *files);
 void sweep_annotation_files_free(SweepAnnotationFiles *files);
 
-/* What of it is of a sweep. */
+/* Selects the annotations of a sweep and its runs. Caller frees. */
 void sweep_annotations_select(const char *root, const char *name, const SweepAnnotationFiles *files,
                               SweepAnnotations *annotations);
 void sweep_annotations_free(SweepAnnotations *annotations);
 
-/* Of run `index`; NULL: nothing. */
+/* Returns the annotations of run `index`; NULL: none. */
 const StoreAnnotations *sweep_annotations_find_run(const SweepAnnotations *annotations, size_t index);
-/* Has the run this tag, or its sweep? NULL: any will do. */
+/* Whether the run or its sweep has this tag. tag NULL: always true. */
 bool sweep_annotations_run_has_tag(const SweepAnnotations *annotations, size_t index, const char *tag);
-/* Has the sweep this tag, or one of its runs? */
+/* Whether the sweep or one of its runs has this tag. */
 bool sweep_annotations_has_tag(const SweepAnnotations *annotations, const char *tag);
 
-/* Appends lines: archived, tags, note, the pinned run; nothing where nothing is said. */
+/* Appends lines for archived, tags, note and the pinned run, as far as there are any. */
 void sweep_annotations_draw(const SweepAnnotations *annotations, const char *name, CoreText *text);
 /* Adds "tags", "note", "pinned" and "archived" to a sweep's object, "tags" and "note" to a run's. */
 void sweep_annotations_add_json(const SweepAnnotations *annotations, json_t *object);

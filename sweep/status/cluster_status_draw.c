@@ -1,4 +1,4 @@
-/* Asking Slurm with a cache of a few seconds, and drawing the answer for people. */
+/* Queries Slurm's queue through a cache of a few seconds, and draws conditions as text. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -13,9 +13,9 @@
 
 enum { REASONS_MAX = 8 };
 
-/* ---- asking ------------------------------------------------------------------------------------------------------ */
+/* ---- query ------------------------------------------------------------------------------------------------------- */
 
-/* ~/.cache/sweep/queue-<what was asked>; false: there is no home. */
+/* Makes ~/.cache/sweep/queue-<hash of the query>. false: the user has no home directory. */
 static bool cache_path(const char *const *names, size_t count, char path[CORE_PATH_MAX]) {
   const char *home = getenv("XDG_CACHE_HOME"), *conf = getenv("SLURM_CONF");
   const bool is_cache = home && home[0] == '/';
@@ -31,7 +31,7 @@ static bool cache_path(const char *const *names, size_t count, char path[CORE_PA
          CORE_OK;
 }
 
-/* The file is ours alone: rows as they lie in memory, behind their size. */
+/* Reads the user's own file: the size of a row, then rows as they are in memory. */
 static bool read_cache(const char *path, double max_age_s, SlurmTasks *tasks) {
   struct stat file;
   char *data;
@@ -41,59 +41,60 @@ static bool read_cache(const char *path, double max_age_s, SlurmTasks *tasks) {
   if (age < 0 || age > max_age_s || core_files_read(path, (size_t)1 << 30, &data, &size) != CORE_OK) return false;
   uint64_t row = 0;
   if (size >= sizeof row) memcpy(&row, data, sizeof row);
-  const bool good = row == sizeof(SlurmTask) && (size - sizeof row) % sizeof(SlurmTask) == 0;
-  if (good) {
+  const bool is_valid = row == sizeof(SlurmTask) && (size - sizeof row) % sizeof(SlurmTask) == 0;
+  if (is_valid) {
     tasks->count = tasks->capacity = (size - sizeof row) / sizeof(SlurmTask);
     tasks->rows = core_memory_allocate((tasks->count + 1) * sizeof *tasks->rows);
     memcpy(tasks->rows, data + sizeof row, tasks->count * sizeof *tasks->rows);
   }
   free(data);
-  return good;
+  return is_valid;
 }
 
-/* Only saves time: whatever goes wrong is no matter. */
+/* Writes the file. The cache only saves time, so errors are ignored. */
 static void write_cache(const char *path, const SlurmTasks *tasks) {
-  char folder[CORE_PATH_MAX], temporary[CORE_PATH_MAX];
+  char directory[CORE_PATH_MAX], temporary[CORE_PATH_MAX];
   const uint64_t row = sizeof(SlurmTask);
-  if (core_files_path(folder, "%.*s", (int)(strrchr(path, '/') - path), path) != CORE_OK ||
-      core_files_make_directories(folder) != CORE_OK ||
+  if (core_files_path(directory, "%.*s", (int)(strrchr(path, '/') - path), path) != CORE_OK ||
+      core_files_make_directories(directory) != CORE_OK ||
       core_files_path(temporary, "%s.%ld", path, (long)getpid()) != CORE_OK)
     return;
   FILE *file = fopen(temporary, "we");
   if (!file) return;
-  bool good = fwrite(&row, sizeof row, 1, file) == 1;
-  if (tasks->count > 0) good &= fwrite(tasks->rows, sizeof *tasks->rows, tasks->count, file) == tasks->count;
-  good = fclose(file) == 0 && good;
-  if (!good || rename(temporary, path) != 0) unlink(temporary);
+  bool ok = fwrite(&row, sizeof row, 1, file) == 1;
+  if (tasks->count > 0) ok &= fwrite(tasks->rows, sizeof *tasks->rows, tasks->count, file) == tasks->count;
+  ok = fclose(file) == 0 && ok;
+  if (!ok || rename(temporary, path) != 0) unlink(temporary);
 }
 
-void sweep_cluster_status_clear_cache(void) { /* leaves core_error alone: it is called on the way out of failures too */
+void sweep_cluster_status_clear_cache(void) { /* keeps core_error: callers may be returning an error */
   char path[CORE_PATH_MAX];
   if (!cache_path(NULL, 0, path)) return;
   *strrchr(path, '/') = '\0';
-  DIR *folder = opendir(path);
-  for (const struct dirent *entry; folder && (entry = readdir(folder));)
-    if (strncmp(entry->d_name, "queue-", 6) == 0) unlinkat(dirfd(folder), entry->d_name, 0);
-  if (folder) closedir(folder);
+  DIR *directory = opendir(path);
+  for (const struct dirent *entry; directory && (entry = readdir(directory));)
+    if (strncmp(entry->d_name, "queue-", 6) == 0) unlinkat(dirfd(directory), entry->d_name, 0);
+  if (directory) closedir(directory);
 }
 
 int sweep_cluster_status_query(const char *const *names, size_t count, double max_age_s, SlurmTasks *tasks) {
   char path[CORE_PATH_MAX];
   SlurmCluster *cluster;
-  const bool cached = cache_path(names, count, path);
+  const bool has_cache = cache_path(names, count, path);
   *tasks = (SlurmTasks){0};
-  if (cached && read_cache(path, max_age_s, tasks)) return CORE_OK;
+  if (has_cache && read_cache(path, max_age_s, tasks)) return CORE_OK;
   TRY(slurm_cluster_open("auto", &cluster, NULL));
   const int code = slurm_list(cluster, names, count, tasks);
   slurm_cluster_close(&cluster);
   if (code != CORE_OK) slurm_tasks_free(tasks);
-  else if (cached && max_age_s > 0) write_cache(path, tasks);
+  else if (has_cache && max_age_s > 0) write_cache(path, tasks);
   return code;
 }
 
-/* ---- drawing ----------------------------------------------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------------------------------------------------- */
 
-/* "12 running, 30 queued" without the zeros; "8 of 8 failed" when there is nothing else. */
+/* Appends "12 running, 30 queued" without zeros; "8 of 8 failed" if all runs share a condition that needs attention.
+ */
 static void append_counts(const SweepProgress *progress, const SweepClusterStatus *cluster, CoreText *text) {
   static const SweepCondition order[] = {
       SWEEP_FINISHED,      SWEEP_STOPPED_BY_RULE, SWEEP_RUNNING,   SWEEP_STARTING, SWEEP_QUEUED,   SWEEP_HELD,
@@ -110,7 +111,7 @@ static void append_counts(const SweepProgress *progress, const SweepClusterStatu
   sweep_progress_append_absent(progress, text);
 }
 
-/* A line for each different reason to wait, with how many runs have it. */
+/* Appends a line per reason to wait, with the number of runs. */
 static void draw_waiting(const SweepProgress *progress, const SweepClusterStatus *cluster, CoreText *text) {
   struct {
     const char *text;
@@ -129,7 +130,8 @@ static void draw_waiting(const SweepProgress *progress, const SweepClusterStatus
     if (k < count) reasons[k].count++;
     else if (count == REASONS_MAX) others++;
     else {
-      reasons[count].text = status->text, reasons[count].condition = status->condition;
+      reasons[count].text = status->text;
+      reasons[count].condition = status->condition;
       reasons[count++].count = 1;
     }
   }
@@ -152,15 +154,15 @@ void sweep_cluster_status_add_failures(const SweepProgress *progress, const Swee
 }
 
 void sweep_cluster_status_mark_absent(const bool *flags, SweepProgress *progress, SweepClusterStatus *cluster) {
-  bool *absent = core_memory_zero_allocate(progress->runs + 1, sizeof *absent);
+  bool *is_absent = core_memory_zero_allocate(progress->runs + 1, sizeof *is_absent);
   for (size_t i = 0; i < progress->runs; i++) {
     const SweepCondition condition = cluster->run[i].condition;
-    absent[i] = flags[i] && (condition == SWEEP_NOT_SUBMITTED || sweep_condition_needs_attention(condition));
+    is_absent[i] = flags[i] && (condition == SWEEP_NOT_SUBMITTED || sweep_condition_needs_attention(condition));
   }
-  sweep_progress_mark_absent(progress, absent);
+  sweep_progress_mark_absent(progress, is_absent);
   for (size_t i = 0; i < progress->runs; i++)
     if (progress->run[i].is_absent) cluster->count[cluster->run[i].condition]--;
-  free(absent);
+  free(is_absent);
 }
 
 void sweep_cluster_status_set_expected(const SweepClusterStatus *cluster, SweepProgress *progress) {
@@ -176,7 +178,7 @@ void sweep_cluster_status_draw(const SweepProgress *progress, const SweepCluster
   append_counts(progress, cluster, &counts);
   sweep_progress_draw_bar(progress, core_text_string(&counts), text);
   core_text_free(&counts);
-  if (cluster->is_stale) core_text_appendf(text, "  Slurm was not asked: %s\n", cluster->problem);
+  if (cluster->is_stale) core_text_appendf(text, "  Slurm does not answer: %s\n", cluster->problem);
   sweep_progress_draw_running(progress, text);
   draw_waiting(progress, cluster, text);
 }

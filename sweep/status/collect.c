@@ -1,4 +1,4 @@
-/* `sweep collect` and `sweep rebuild`: run logs into results.db. The work is store's; this says what it did. */
+/* Implements `sweep collect` and `sweep rebuild`: import run logs into results.db (store/database) and report it. */
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -18,13 +18,12 @@ enum { FOLLOW_DEFAULT_S = 10 };
 
 /* ---- reporting ------------------------------------------------------------------------------------------------- */
 
-/* What could not be read: damaged lines are counted, other faults (a manifest that cannot be opened) only told. */
+/* Prints what could not be read: the number of damaged lines, or another error such as an unreadable manifest. */
 static void report_damage(const StoreImport *import) {
   if (import->damaged_lines > 0)
     printf("%lld damaged line%s skipped, the first: %s\n", (long long)import->damaged_lines,
            import->damaged_lines == 1 ? "" : "s", import->first_damage);
-  else if (import->first_damage[0])
-    printf("not all could be read: %s\n", import->first_damage);
+  else if (import->first_damage[0]) printf("not everything could be read: %s\n", import->first_damage);
 }
 
 static void report_json(const StoreImport *import) {
@@ -33,7 +32,7 @@ static void report_json(const StoreImport *import) {
     json_pack("{s:I, s:I, s:I, s:o}", "rows", (json_int_t)import->rows, "runs", (json_int_t)import->runs,
               "damaged_lines", (json_int_t)import->damaged_lines, "first_damage",
               import->first_damage[0] ? core_json_text(import->first_damage) : json_null());
-  core_json_append(object, 0, &text); /* on one line: --follow prints many */
+  core_json_append(object, 0, &text); /* on one line, since --follow prints many */
   printf("%s\n", core_text_string(&text));
   core_text_free(&text);
   json_decref(object);
@@ -52,8 +51,8 @@ static void report_import(const StoreImport *import, bool json) {
 
 /* ---- collect --------------------------------------------------------------------------------------------------- */
 
-/* The [stop] rules of these sweeps decide from what was just imported. What is wrong with one hides nothing. */
-static void decide(StoreDatabase *database, const char *root, const char *name, bool json) {
+/* Applies the [stop] rules of these sweeps to the imported rows. A failure of one does not hold up the others. */
+static void apply_stop_rules(StoreDatabase *database, const char *root, const char *name, bool json) {
   char **names = NULL;
   size_t count = 0;
   if (!name && sweep_common_list(root, &names, &count) != CORE_OK) core_warn("%s", core_error_message());
@@ -62,30 +61,30 @@ static void decide(StoreDatabase *database, const char *root, const char *name, 
     SweepStopOutcome outcome;
     SweepPromoteResult promoted;
     if (sweep_stop_decide(root, sweep, database, false, &outcome) != CORE_OK)
-      core_warn("%s: the rule of [stop] could not decide: %s", sweep, core_error_message());
+      core_warn("%s: cannot apply the rule of [stop]: %s", sweep, core_error_message());
     else if (outcome.stopped + outcome.promoted > 0)
-      fprintf(json ? stderr : stdout, "%s: its rule has stopped %zu runs and promoted %zu\n", sweep, outcome.stopped,
-              outcome.promoted);
+      fprintf(json ? stderr : stdout, "%s: the rule of [stop] has stopped %zu runs and promoted %zu\n", sweep,
+              outcome.stopped, outcome.promoted);
     if (sweep_promote(root, sweep, &promoted) != CORE_OK)
-      core_warn("%s: promoted runs could not be submitted: %s", sweep, core_error_message());
+      core_warn("%s: cannot submit promoted runs: %s", sweep, core_error_message());
   }
   for (size_t i = 0; i < count; i++) free(names[i]);
   free(names);
   core_error_clear();
 }
 
-static volatile sig_atomic_t is_asked_to_end;
-static void ask_to_end(int signal_number) {
+static volatile sig_atomic_t stop_requested;
+static void request_stop(int signal_number) {
   (void)signal_number;
-  is_asked_to_end = 1;
+  stop_requested = 1;
 }
 
 static void wait_seconds(double seconds) {
   struct timespec time = {.tv_sec = (time_t)seconds, .tv_nsec = (long)(1e9 * fmod(seconds, 1))};
-  nanosleep(&time, NULL); /* a signal ends it early: that is wanted */
+  nanosleep(&time, NULL); /* a signal ends it early, as intended */
 }
 
-/* Into the file that has the name now: a rebuild exchanges it. */
+/* Imports new rows into the file that has the name now, which a rebuild replaces. */
 static int import_new(const char *path, StoreDatabase **database, const char *root, const char *name,
                       StoreImport *import) {
   if (*database && store_database_is_replaced(*database)) store_database_close(database);
@@ -93,37 +92,36 @@ static int import_new(const char *path, StoreDatabase **database, const char *ro
   return store_import(*database, root, name, false, import);
 }
 
-/* Imports again and again until Ctrl-C or SIGTERM. A failure (a lock, a full disk) is told and tried again: whoever
- * watches overnight does not want to find that nothing was watched. */
+/* Imports repeatedly until SIGINT or SIGTERM. Errors (a lock, a full disk) are warnings, and the import is retried, so
+ * that nothing ends an overnight collection. */
 static int follow(const char *path, StoreDatabase **database, const char *root, const char *name, double every_s,
                   bool json) {
-  struct sigaction action = {.sa_handler = ask_to_end};
-  bool is_first = true, other_was_told = false;
+  struct sigaction action = {.sa_handler = request_stop};
+  bool is_first = true, is_other_reported = false;
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
-  while (!is_asked_to_end) {
+  while (!stop_requested) {
     StoreImport import;
     if (import_new(path, database, root, name, &import) != CORE_OK) {
       core_warn("%s; trying again in %.0f s", core_error_message(), every_s);
     } else if (import.rows < 0) {
-      if (!other_was_told)
-        fprintf(json ? stderr : stdout, "another process is importing; waiting for what it leaves\n");
-      other_was_told = true;
+      if (!is_other_reported) fprintf(json ? stderr : stdout, "another process is importing; waiting\n");
+      is_other_reported = true;
     } else if (import.rows > 0 || import.runs > 0 || import.lost_bytes > 0 || is_first) {
-      decide(*database, root, name, json);
+      apply_stop_rules(*database, root, name, json);
       if (import.lost_bytes > 0) core_warn("%s", import.first_lost);
       report_import(&import, json);
       is_first = false;
     }
     fflush(stdout);
-    if (!is_asked_to_end) wait_seconds(every_s);
+    if (!stop_requested) wait_seconds(every_s);
   }
   return CORE_OK;
 }
 
 static bool is_known(StoreDatabase *database, const char *name) {
   StoreQuery *query;
-  bool row = true; /* nothing is said of what cannot be read */
+  bool row = true; /* errors count as known */
   if (store_query_open(database, "SELECT 1 FROM sweep WHERE name = ?1", &query) != CORE_OK) return true;
   store_query_bind_text(query, 1, name);
   if (store_query_step(query, &row) != CORE_OK) row = true;
@@ -131,26 +129,26 @@ static bool is_known(StoreDatabase *database, const char *name) {
   return row;
 }
 
-/* A results.db that an import alone has made (the old one was deleted, and a rebuild killed) has rows, but no sweep.
- * One may be missing, too: its submit was killed, or it was copied here. */
+/* Warns of sweeps that results.db lacks: all of them if only imports have made the file (the old one was deleted, and a
+ * rebuild killed), or one whose submission was killed or that was copied here. */
 static void report_unknown_sweeps(StoreDatabase *database, const char *root) {
-  enum { NAMED = 10 };
+  enum { NAMES_MAX = 10 };
   char **names;
   size_t count, unknown = 0;
   CoreText list = {0};
   if (sweep_common_list(root, &names, &count) != CORE_OK) return core_error_clear();
   for (size_t i = 0; i < count; i++) {
-    if (!is_known(database, names[i]) && unknown++ < NAMED)
+    if (!is_known(database, names[i]) && unknown++ < NAMES_MAX)
       core_text_appendf(&list, "%s%s", unknown > 1 ? ", " : "", names[i]);
     free(names[i]);
   }
   free(names);
-  if (unknown > NAMED) core_text_appendf(&list, " and %zu more", unknown - NAMED);
+  if (unknown > NAMES_MAX) core_text_appendf(&list, " and %zu more", unknown - NAMES_MAX);
   if (unknown > 0 && unknown == count)
-    core_warn("results.db knows none of the %zu sweeps of this workspace (%s); it gets them with: sweep rebuild", count,
+    core_warn("results.db knows none of the %zu sweeps of this workspace (%s); run sweep rebuild to add them", count,
               core_text_string(&list));
   else if (unknown > 0)
-    core_warn("results.db does not know %zu of the %zu sweeps of this workspace (%s); it gets them with: sweep rebuild",
+    core_warn("results.db does not know %zu of the %zu sweeps of this workspace (%s); run sweep rebuild to add them",
               unknown, count, core_text_string(&list));
   core_text_free(&list);
   core_error_clear();
@@ -160,7 +158,7 @@ static int collect_once(StoreDatabase *database, const char *root, const char *n
   StoreImport import;
   TRY(store_import(database, root, name, true, &import));
   report_import(&import, json);
-  decide(database, root, name, json);
+  apply_stop_rules(database, root, name, json);
   report_unknown_sweeps(database, root);
   return import.lost_bytes > 0 ? core_error(CORE_FAIL, "%s", import.first_lost) : CORE_OK;
 }
@@ -173,7 +171,7 @@ static int collect(void *given, const char **operands, size_t count) {
   char path[CORE_PATH_MAX], name[SWEEP_NAME];
   StoreDatabase *database;
   if (!(options->every_s >= 0.1 && options->every_s <= 86400))
-    return core_error(CORE_USAGE, "--every %g: give 0.1 to 86400 seconds", options->every_s);
+    return core_error(CORE_USAGE, "--every %g: expected 0.1 to 86400 seconds", options->every_s);
   TRY(sweep_common_open(&options->common));
   if (count > 0) {
     TRY(sweep_common_name(&options->common, operands[0], name));
@@ -189,18 +187,19 @@ static int collect(void *given, const char **operands, size_t count) {
 
 int sweep_collect(int argc, char **argv) {
   static const CoreManual manual = {
-    .usage = "sweep collect [FILE|NAME] [options]",
-    .about = "Imports what is new in the run logs into results.db, each row once, while the runs go on. Without NAME: "
-             "all runs of the workspace. sweep status and analyze do the same before they answer. Then the sweeps' "
-             "[stop] rules decide from it.",
-    .most = 1};
+      .usage = "sweep collect [FILE|NAME] [options]",
+      .about =
+          "Imports new rows of the run logs into results.db, also while runs are running. Without NAME: of all runs "
+          "of the workspace. sweep status and analyze do the same first. Then the [stop] rules of the sweeps are "
+          "applied.",
+      .most = 1};
   CollectOptions given = {.every_s = FOLLOW_DEFAULT_S};
-  const CoreOption options[] = {
-    {"follow", 'f', CORE_OPTION_FLAG, &given.follow, NULL, "keep importing until Ctrl-C"},
-    {"every", 'e', CORE_OPTION_REAL, &given.every_s, "SECONDS", "with --follow: pause between imports (default: 10)"},
-    {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "for scripts: one line an import"},
-    SWEEP_OPTION_ROOT(given.common),
-    {0}};
+  const CoreOption options[] = {{"follow", 'f', CORE_OPTION_FLAG, &given.follow, NULL, "keep importing until Ctrl-C"},
+                                {"every", 'e', CORE_OPTION_REAL, &given.every_s, "SECONDS",
+                                 "with --follow: seconds between imports (default: 10)"},
+                                {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print one line of JSON per import"},
+                                SWEEP_OPTION_ROOT(given.common),
+                                {0}};
   return core_options_answer(&manual, options, argc, argv, collect, &given);
 }
 
@@ -219,11 +218,12 @@ static int rebuild(void *given, const char **operands, size_t count) {
 
 int sweep_rebuild(int argc, char **argv) {
   static const CoreManual manual = {
-    .usage = "sweep rebuild [options]",
-    .about = "Makes results.db anew from the run logs and manifests alone. The old file is kept as results.db.old. A "
-             "rebuild that fails, on a full disk for one, leaves it as it was."};
+      .usage = "sweep rebuild [options]",
+      .about = "Rebuilds results.db from run logs and manifests alone. Keeps the old file as results.db.old. A rebuild "
+               "that fails, e.g. on a full disk, leaves results.db unchanged."};
   RebuildOptions given = {0};
-  const CoreOption options[] = {
-    SWEEP_OPTION_ROOT(given.common), {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "for scripts"}, {0}};
+  const CoreOption options[] = {SWEEP_OPTION_ROOT(given.common),
+                                {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print the result as JSON"},
+                                {0}};
   return core_options_answer(&manual, options, argc, argv, rebuild, &given);
 }

@@ -1,5 +1,5 @@
-/* Two reasons are one when they differ only in numbers and run ids ("goes on from iteration 512", "... 640"): a night's
- * failures are then a few lines. Drawn by status and submit --wait; what each run said itself is in status --failed. */
+/* Groups failures for status and submit --wait. Reasons that differ only in numbers and run ids are one ("resumes from
+ * iteration 512", "... 640"), so that many failures take few lines. status --failed prints each run's own message. */
 #include "sweep/status/failures.h"
 
 #include <ctype.h>
@@ -12,7 +12,7 @@
 enum { REASONS_MAX = 100, DRAWN_MAX = 8, IDS_MAX = 4 };
 static const char any[] = "...";
 
-/* ---- alike ------------------------------------------------------------------------------------------------------- */
+/* ---- reasons ----------------------------------------------------------------------------------------------------- */
 
 static size_t word_length(const char *text) {
   size_t length = 0;
@@ -20,39 +20,41 @@ static size_t word_length(const char *text) {
   return length;
 }
 
-/* A number, a run id, or what stands for those that differ. */
+/* Whether the word is a number or a run id. */
 static bool is_number(const char *word, size_t length) {
   if (strspn(word, "0123456789") >= length) return length > 0;
   return length == CORE_RUN_ID - 1 && strspn(word, "0123456789abcdef") >= length;
 }
 
-/* The length of what may differ at `text`; 0: nothing. */
+/* Returns the length of the number, run id or "..." at `text`; 0: none. */
 static size_t variable_length(const char *text) {
   const size_t length = word_length(text);
   if (strncmp(text, any, strlen(any)) == 0) return strlen(any);
   return is_number(text, length) ? length : 0;
 }
 
-/* True when they are the same but for numbers; `merged`, empty before, is then what they share. */
+/* Whether a and b differ only in numbers and run ids. `merged`, initially empty, gets what they share. */
 static bool merge(const char *a, const char *b, CoreText *merged) {
   while (*a && *b) {
     const size_t m = variable_length(a), n = variable_length(b);
     if (m > 0 && n > 0) {
-      const bool same = m == n && strncmp(a, b, m) == 0;
-      core_text_append_bytes(merged, same ? a : any, same ? m : strlen(any));
-      a += m, b += n;
+      const bool is_same = m == n && strncmp(a, b, m) == 0;
+      core_text_append_bytes(merged, is_same ? a : any, is_same ? m : strlen(any));
+      a += m;
+      b += n;
       continue;
     }
-    /* A word as a whole, or one other character. */
+    /* One word, or one other character. */
     const size_t length = word_length(a) ? word_length(a) : 1;
     if (strncmp(a, b, length) != 0 || (word_length(a) && word_length(b) != length)) return false;
     core_text_append_bytes(merged, a, length);
-    a += length, b += length;
+    a += length;
+    b += length;
   }
   return !*a && !*b;
 }
 
-/* ---- gathering --------------------------------------------------------------------------------------------------- */
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 static SweepFailure *find(SweepFailures *failures, const char *status, const char *reason) {
   for (size_t i = 0; i < failures->count; i++) {
@@ -60,13 +62,13 @@ static SweepFailure *find(SweepFailures *failures, const char *status, const cha
     CoreText merged = {0};
     if (strcmp(item->status, status) != 0) continue;
     if (strcmp(item->reason, reason) == 0) return item;
-    const bool alike = merge(item->reason, reason, &merged);
-    if (alike) {
+    const bool is_same = merge(item->reason, reason, &merged);
+    if (is_same) {
       free(item->reason);
       item->reason = core_text_duplicate(core_text_string(&merged));
     }
     core_text_free(&merged);
-    if (alike) return item;
+    if (is_same) return item;
   }
   return NULL;
 }
@@ -105,7 +107,7 @@ void sweep_failures_add_progress(const SweepProgress *progress, SweepFailures *f
                          i);
 }
 
-/* ---- showing ----------------------------------------------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------------------------------------------------- */
 
 static void draw_item(const SweepFailure *item, const SweepProgress *progress, CoreText *text) {
   if (item->count == 1) {
@@ -121,16 +123,16 @@ static void draw_item(const SweepFailure *item, const SweepProgress *progress, C
 
 void sweep_failures_draw(const SweepFailures *failures, const SweepProgress *progress, CoreText *text) {
   size_t hidden = failures->others;
-  bool some = hidden > 0;
+  bool is_shortened = hidden > 0;
   for (size_t i = 0; i < failures->count; i++) {
     const SweepFailure *item = &failures->items[i];
     if (i < DRAWN_MAX) draw_item(item, progress, text);
     else hidden += item->count;
-    some |= item->count > IDS_MAX;
+    is_shortened |= item->count > IDS_MAX;
   }
   if (hidden > 0) core_text_appendf(text, "  %zu more for other reasons\n", hidden);
-  if (some || hidden > 0)
-    core_text_appendf(text, "  sweep status %s --failed lists all that need a hand\n", progress->name);
+  if (is_shortened || hidden > 0)
+    core_text_appendf(text, "  sweep status %s --failed lists all runs that need attention\n", progress->name);
 }
 
 json_t *sweep_failures_json(const SweepFailures *failures, const SweepProgress *progress) {

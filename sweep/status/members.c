@@ -1,4 +1,4 @@
-/* Configurations are made from the grid when asked for, microseconds each, so that nothing large is kept. */
+/* Makes configurations from the grid when they are needed, in microseconds each, so that nothing large is stored. */
 #include "sweep/status/members.h"
 
 #include <math.h>
@@ -20,20 +20,21 @@ int sweep_members_read(const char *root, const SweepProgress *progress, SweepMem
     return code;
   }
   sweep_id_set_add_all(&ids, (const char(*)[CORE_RUN_ID])members->grid.ids, members->grid.runs);
-  members->places = core_memory_allocate((progress->runs + 1) * sizeof *members->places);
+  members->grid_run = core_memory_allocate((progress->runs + 1) * sizeof *members->grid_run);
   members->absent = core_memory_zero_allocate(progress->runs + 1, sizeof *members->absent);
   for (size_t i = 0; i < progress->runs; i++)
-    if (!sweep_id_set_find(&ids, progress->run[i].id, &members->places[i]))
-      members->places[i] = SIZE_MAX, members->absent[i] = true;
+    members->absent[i] = !sweep_id_set_find(&ids, progress->run[i].id, &members->grid_run[i]);
+  for (size_t i = 0; i < progress->runs; i++)
+    if (members->absent[i]) members->grid_run[i] = SIZE_MAX;
   sweep_id_set_free(&ids);
   return CORE_OK;
 }
 
 void sweep_members_free(SweepMembers *members) {
-  if (!members->places) return;
+  if (!members->grid_run) return;
   sweep_grid_free(&members->grid);
   sweep_spec_free(&members->spec);
-  free(members->places);
+  free(members->grid_run);
   free(members->absent);
   free(members->differs);
   *members = (SweepMembers){0};
@@ -43,19 +44,21 @@ void sweep_members_free(SweepMembers *members) {
 
 bool sweep_members_config(const SweepMembers *members, size_t index, CoreConfig *config) {
   char path[CORE_PATH_MAX];
-  if (!members->places) return false;
-  if (members->places[index] != SIZE_MAX) {
-    sweep_grid_config(&members->grid, members->places[index], config);
+  if (!members->grid_run) return false;
+  if (members->grid_run[index] != SIZE_MAX) {
+    sweep_grid_config(&members->grid, members->grid_run[index], config);
     return true;
   }
   *config = core_config_default();
-  const bool known = store_path_run(members->root, members->progress->run[index].id, "config.ini", path) == CORE_OK &&
-                     core_files_exists(path) && core_config_read(path, config) == CORE_OK;
+  const bool is_known =
+      store_path_run(members->root, members->progress->run[index].id, "config.ini", path) == CORE_OK &&
+      core_files_exists(path) && core_config_read(path, config) == CORE_OK;
   core_error_clear();
-  return known;
+  return is_known;
 }
 
-/* Manner (threads, how often to save) is no run's mark: an executor may have chosen it. */
+/* Finds the settings in which runs differ. Settings outside the run id (threads, checkpoint interval) do not count: an
+ * executor may have chosen them. */
 static void find_differences(SweepMembers *members) {
   size_t rows;
   const CoreConfigRow *row = core_config_rows(&rows);
@@ -71,8 +74,8 @@ static void find_differences(SweepMembers *members) {
   }
 }
 
-/* Whether the setting is the run's own, where runs of the trainer and of a program are mixed. */
-static bool is_of_run(const CoreConfig *config, const CoreConfigRow *row) {
+/* Whether the run reads the setting, in a sweep with runs of the trainer and of a program. */
+static bool is_read_by_run(const CoreConfig *config, const CoreConfigRow *row) {
   return config->program || row->is_program ? core_config_is_read(config, row) : true;
 }
 
@@ -84,7 +87,7 @@ json_t *sweep_members_settings(SweepMembers *members, size_t index) {
   if (!members->differs) find_differences(members);
   json_t *object = json_object();
   for (size_t r = 0; r < rows; r++)
-    if (members->differs[r] && is_of_run(&config, &row[r]))
+    if (members->differs[r] && is_read_by_run(&config, &row[r]))
       json_object_set_new(object, row[r].name, core_config_setting_json(&config, &row[r]));
   return object;
 }
@@ -92,13 +95,13 @@ json_t *sweep_members_settings(SweepMembers *members, size_t index) {
 void sweep_members_add_differences(SweepMembers *members, bool *differs) {
   size_t rows;
   core_config_rows(&rows);
-  if (!members->places) return;
+  if (!members->grid_run) return;
   if (!members->differs) find_differences(members);
   for (size_t r = 0; r < rows; r++) differs[r] |= members->differs[r];
 }
 
-void sweep_members_reuse_differences(SweepMembers *members, const SweepMembers *before) {
-  if (!members->places || members->differs || !before->differs) return;
+void sweep_members_reuse_differences(SweepMembers *members, const SweepMembers *previous) {
+  if (!members->grid_run || members->differs || !previous->differs) return;
   members->differs = core_memory_allocate(CORE_CONFIG_ROWS_MAX * sizeof *members->differs);
-  memcpy(members->differs, before->differs, CORE_CONFIG_ROWS_MAX * sizeof *members->differs);
+  memcpy(members->differs, previous->differs, CORE_CONFIG_ROWS_MAX * sizeof *members->differs);
 }

@@ -1,5 +1,5 @@
-/* The runs of a submitted sweep with their settings: its manifest joined with its own file (sweeps/<name>/sweep.ini).
- * For status: which runs the file no longer has, and in which settings the runs differ. */
+/* Runs of a submitted sweep with their settings: its manifest joined with its file, sweeps/<name>/sweep.ini. For
+ * status: which runs are no longer in the file, and in which settings the runs differ. */
 #ifndef SWEEP_MEMBERS_H
 #define SWEEP_MEMBERS_H
 #include "core/json.h"
@@ -11,24 +11,24 @@ typedef struct SweepMembers {
   const SweepProgress *progress; /* borrowed: the ids */
   SweepSpec spec;
   SweepGrid grid;
-  size_t *places;         /* [progress->runs]: run of the grid, or SIZE_MAX */
-  bool *absent;           /* [progress->runs]: not in the file */
-  bool *differs;          /* [rows of core/config]: not the same in all runs; NULL until it was asked for */
+  size_t *grid_run; /* [progress->runs] index in the grid; SIZE_MAX: not in the file */
+  bool *absent;     /* [progress->runs] whether the run is not in the file */
+  bool *differs;    /* [rows of core/config] whether runs differ in the setting; NULL until needed */
 } SweepMembers;
 
-/* CORE_FAIL, CORE_USAGE: the file cannot be read (any more), so nothing is known. sweep_members_free after it. */
+/* Reads the sweep's file and expands its grid. CORE_FAIL, CORE_USAGE: the file cannot be read. Caller frees. */
 int sweep_members_read(const char *root, const SweepProgress *progress, SweepMembers *members);
 void sweep_members_free(SweepMembers *members);
 
-/* {"ppo.com": 8, "train.seed": 3} of run `index`: the settings in which the sweep's runs differ. Of a run that the file
- * no longer has from its folder; null when it has none. */
+/* Returns {"ppo.com": 8, "train.seed": 3}: the settings of run `index` in which the sweep's runs differ. For a run that
+ * is not in the file they are read from its directory; null if it has none. */
 json_t *sweep_members_settings(SweepMembers *members, size_t index);
-/* Reads the configuration of run `index`; false when it is not known. */
+/* Gets the configuration of run `index`. false: it is unknown. */
 bool sweep_members_config(const SweepMembers *members, size_t index, CoreConfig *config);
-/* Sets differs[row of core/config] of the settings in which the sweep's runs differ. */
+/* Sets differs[row of core/config] for the settings in which the sweep's runs differ. */
 void sweep_members_add_differences(SweepMembers *members, bool *differs);
-/* Takes over which these are from an earlier reading of the sweep, where neither its file nor its runs have changed
- * since: finding them looks at every run. */
-void sweep_members_reuse_differences(SweepMembers *members, const SweepMembers *before);
+/* Copies the result from an earlier reading of the sweep, if neither its file nor its runs have changed since. Finding
+ * it again takes every run's configuration. */
+void sweep_members_reuse_differences(SweepMembers *members, const SweepMembers *previous);
 
 #endif

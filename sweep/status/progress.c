@@ -1,4 +1,4 @@
-/* Adds up run states. Reads files only; what it says is as true as the runs' own last words. */
+/* Adds up run states from files only, so it is as current as what the runs reported last. */
 #include "sweep/status/progress.h"
 
 #include <math.h>
@@ -12,63 +12,64 @@
 
 enum { SHOWN_MAX = 12, BAR_WIDTH = 30 };
 
-static const double nearly = 0.999; /* 100 % is for what is finished */
+static const double unfinished_max = 0.999; /* largest fraction of a run that is not finished */
 
-/* Of a run that failed nothing counts: what it did may be lost, and nobody goes on with it by himself. */
+/* Returns the finished fraction of a run. Failed runs count as 0: their work may be lost, and nothing resumes them. */
 static double run_fraction(const StoreState *state) {
   if (state->status == STORE_FINISHED || state->status == STORE_STOPPED_BY_RULE) return 1;
   if (state->status == STORE_FAILED || state->status == STORE_DIVERGED || state->transitions_total <= 0) return 0;
-  return fmin(nearly, (double)state->transitions / (double)state->transitions_total);
+  return fmin(unfinished_max, (double)state->transitions / (double)state->transitions_total);
 }
 
-/* Transitions a second with evaluations and checkpoints, which the trainer's own figure leaves out. A run that goes on
- * from another one counts that one's transitions, but not its time. */
-static double run_rate(const StoreState *state) {
+/* Returns transitions per second including evaluations and checkpoints, which the trainer's own value leaves out. For a
+ * run with a parent the trainer's value is used: its transitions include the parent's, its time does not. */
+static double run_speed(const StoreState *state) {
   if (state->parent[0] && isfinite(state->steps_per_second)) return state->steps_per_second;
   return state->train_seconds > 1 && state->transitions > 0 ? (double)state->transitions / state->train_seconds
                                                             : state->steps_per_second;
 }
 
-static double run_left(const StoreState *state) {
+static double remaining_transitions(const StoreState *state) {
   return (1 - run_fraction(state)) * (double)state->transitions_total;
 }
 
-/* Does the executor come to it? A run that failed in this session is not tried again. */
-static bool is_to_come(const SweepProgress *progress, const StoreState *state) {
+/* Whether the executor will start the run. It does not retry failed ones. */
+static bool is_expected(const SweepProgress *progress, const StoreState *state) {
   return progress->queued && progress->executor &&
          (state->status == STORE_PENDING || state->status == STORE_STOPPED || state->status == STORE_LOST);
 }
 
-/* What runs and what is to come over what is being done now, and no less than the slowest run needs; runs that have not
- * started are taken to be as long as the known ones. */
+/* Computes progress, speed and remaining time: transitions that remain in running and expected runs over the present
+ * speed, and at least what the slowest run needs. Runs that have not started count with the mean length of the others.
+ */
 static void estimate(SweepProgress *progress, const bool *expected) {
-  double known_total = 0, left = 0, fraction = 0, rate = 0, longest = 0;
+  double known_total = 0, remaining = 0, fraction = 0, speed = 0, longest_s = 0;
   size_t known = 0, unknown = 0;
   const size_t counted = progress->runs - progress->absent;
   for (size_t i = 0; i < progress->runs; i++) {
     const StoreState *state = &progress->run[i].state;
-    const bool runs = state->status == STORE_RUNNING;
-    const bool comes = runs || (state->status != STORE_FINISHED && state->status != STORE_STOPPED_BY_RULE &&
-                                (expected ? expected[i] : is_to_come(progress, state)));
+    const bool is_running = state->status == STORE_RUNNING;
+    const bool is_included = is_running || (state->status != STORE_FINISHED && state->status != STORE_STOPPED_BY_RULE &&
+                                            (expected ? expected[i] : is_expected(progress, state)));
     if (progress->run[i].is_absent) continue;
     fraction += run_fraction(state);
     if (state->transitions_total > 0) {
       known++;
       known_total += (double)state->transitions_total;
-      if (comes) left += run_left(state);
+      if (is_included) remaining += remaining_transitions(state);
     } else {
-      unknown += comes;
+      unknown += is_included;
     }
-    if (!runs || !(run_rate(state) > 0)) continue;
-    rate += run_rate(state);
-    longest = fmax(longest, run_left(state) / run_rate(state));
+    if (!is_running || !(run_speed(state) > 0)) continue;
+    speed += run_speed(state);
+    longest_s = fmax(longest_s, remaining_transitions(state) / run_speed(state));
   }
-  if (known > 0) left += known_total / (double)known * (double)unknown;
+  if (known > 0) remaining += known_total / (double)known * (double)unknown;
   progress->done = counted > 0 ? fraction / (double)counted : 0;
   if (progress->count[STORE_FINISHED] + progress->count[STORE_STOPPED_BY_RULE] < counted)
-    progress->done = fmin(nearly, progress->done);
-  progress->steps_per_second = rate;
-  progress->eta_s = rate > 0 && known > 0 ? fmax(longest, left / rate) : NAN;
+    progress->done = fmin(unfinished_max, progress->done);
+  progress->steps_per_second = speed;
+  progress->eta_s = speed > 0 && known > 0 ? fmax(longest_s, remaining / speed) : NAN;
 }
 
 void sweep_progress_set_expected(SweepProgress *progress, const bool *expected) { estimate(progress, expected); }
@@ -93,7 +94,7 @@ bool sweep_progress_needs_attention(const SweepProgress *progress, size_t index)
 const char *sweep_progress_reason(const SweepProgress *progress, size_t index) {
   const SweepRunState *run = &progress->run[index];
   if (run->is_absent) return "no longer in the sweep's file";
-  if (run->state.status == STORE_LOST) return "its process is gone; sweep submit goes on from its checkpoint";
+  if (run->state.status == STORE_LOST) return "its process is gone; sweep submit resumes it from its checkpoint";
   if (run->state.message[0] || !sweep_progress_needs_attention(progress, index)) return run->state.message;
   return "no reason was recorded; see sweep logs";
 }
@@ -101,7 +102,7 @@ const char *sweep_progress_reason(const SweepProgress *progress, size_t index) {
 static double known_or_zero(double value) { return isfinite(value) ? value : 0; }
 static void copy_text(char *target, size_t size, const char *text) { snprintf(target, size, "%s", text ? text : ""); }
 
-/* Fills in the runs that the database knows as finished; the others stay without an id. */
+/* Fills in runs that are finished in the database; the others keep an empty id. */
 static int read_finished(StoreDatabase *database, const SweepManifest *manifest, SweepProgress *progress) {
   StoreQuery *query;
   bool row;
@@ -140,7 +141,7 @@ static int read_finished(StoreDatabase *database, const SweepManifest *manifest,
   return code;
 }
 
-/* One damaged file does not hide the other runs. */
+/* Reads a run's state. A damaged file counts as failed, so that it does not hide the other runs. */
 static void read_state(const char *root, SweepRunState *run) {
   if (store_run_state_read(root, run->id, true, &run->state) == CORE_OK) return;
   run->state = (StoreState){.status = STORE_FAILED, .steps_per_second = NAN, .solve_rate = NAN,
@@ -183,7 +184,7 @@ void sweep_progress_append_absent(const SweepProgress *progress, CoreText *text)
   core_text_appendf(text, "%s%zu no longer in the file", text->length ? ", " : "", progress->absent);
 }
 
-/* "3 finished, 2 running, 1 failed" without the zeros; "3 of 3 failed" when there is nothing else. */
+/* Appends "3 finished, 2 running, 1 failed" without zeros; "3 of 3 failed" if that is all. */
 static void append_counts(const SweepProgress *progress, CoreText *text) {
   static const StoreStatus order[] = {STORE_FINISHED, STORE_STOPPED_BY_RULE, STORE_RUNNING, STORE_PENDING,
                                       STORE_STOPPED,  STORE_LOST,            STORE_FAILED,  STORE_DIVERGED};
@@ -200,24 +201,24 @@ static void append_counts(const SweepProgress *progress, CoreText *text) {
 
 static void draw_running(const SweepRunState *run, CoreText *text) {
   const StoreState *state = &run->state;
-  char bar[128], rate[32];
+  char bar[128], speed[32];
   const double fraction = run_fraction(state);
   core_text_appendf(text, "  %s %s", run->id, core_terminal_bar(fraction, 20, bar));
   if (isfinite(state->solve_rate)) core_text_appendf(text, "  solve rate %.2f", state->solve_rate);
   else if (isfinite(state->episode_return)) core_text_appendf(text, "  return %.4g", state->episode_return);
-  if (run_rate(state) > 0) {
-    char left[32];
-    core_text_appendf(text, "  %s steps/s  ETA %s", core_text_count(run_rate(state), rate),
-                      core_text_duration(run_left(state) / run_rate(state), left));
+  if (run_speed(state) > 0) {
+    char remaining[32];
+    core_text_appendf(text, "  %s steps/s  ETA %s", core_text_count(run_speed(state), speed),
+                      core_text_duration(remaining_transitions(state) / run_speed(state), remaining));
   }
   core_text_append(text, "\n");
 }
 
-/* Without an executor nothing goes on by itself; of one that has died status tells. */
+/* Appends the number of runs that no executor will start. status reports an executor that has died. */
 static void draw_idle(const SweepProgress *progress, CoreText *text) {
-  const size_t idle = progress->count[STORE_PENDING] + progress->count[STORE_STOPPED];
-  if (progress->queued || idle == 0) return;
-  core_text_appendf(text, "  nobody works on %zu of them; sweep submit %s does\n", idle, progress->name);
+  const size_t waiting = progress->count[STORE_PENDING] + progress->count[STORE_STOPPED];
+  if (progress->queued || waiting == 0) return;
+  core_text_appendf(text, "  no executor runs %zu of them; sweep submit %s starts one\n", waiting, progress->name);
 }
 
 void sweep_progress_draw_bar(const SweepProgress *progress, const char *counts, CoreText *text) {

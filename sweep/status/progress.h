@@ -1,4 +1,4 @@
-/* How far a sweep is: the states of its runs, added up, and drawn for people. Used by status and submit --wait. */
+/* Progress of a sweep: the states of its runs, added up, and drawn as text. For status and submit --wait. */
 #ifndef SWEEP_PROGRESS_H
 #define SWEEP_PROGRESS_H
 #include <stdbool.h>
@@ -20,40 +20,40 @@ typedef struct SweepRunState {
 typedef struct SweepProgress {
   char name[SWEEP_NAME];
   SweepRunState *run;              /* [runs], by manifest index */
-  size_t runs, absent, count[SWEEP_STATUSES]; /* count: without the dropped ones */
-  double done;                     /* 0..1, mean over the runs that are not dropped: failed ones count nothing, those
-                                    * stopped by rule are done, and 1 is reached only when all are finished or that */
-  double steps_per_second;         /* of all that run now */
-  double eta_s;                    /* until what runs, or will by itself, is done; NaN when unknown or nothing runs */
-  bool queued;                     /* the executor has it, or would go on with it */
-  int64_t executor;                /* process id, 0 when none lives */
+  size_t runs, absent;             /* all runs, and those that are absent */
+  size_t count[SWEEP_STATUSES];    /* runs per status, without absent ones */
+  double done;                     /* 0..1, mean over runs that are not absent: failed runs count as 0, runs stopped
+                                    * by rule as 1; below 1 until all are finished or stopped by rule */
+  double steps_per_second;         /* sum over running runs */
+  double eta_s;                    /* time until running and expected runs are done; NaN: unknown or nothing runs */
+  bool queued;                     /* the executor has the sweep in its queue, or would resume it */
+  int64_t executor;                /* process id; 0: none runs */
 } SweepProgress;
 
-/* Reads the manifest and every run's state (a dead "running" is shown as lost). `database`, when not NULL, has just
- * been brought up to date: runs that it knows as finished are taken from there, which spares opening 10 000 files.
- * sweep_progress_free after it. */
+/* Reads the manifest and every run's state (running without a process: lost). database (optional) must be up to date:
+ * finished runs are read from it, which saves opening 10 000 files. Caller frees. */
 int sweep_progress_read(const char *root, const char *name, StoreDatabase *database, SweepProgress *progress);
 void sweep_progress_free(SweepProgress *progress);
 
-/* Marks unfinished runs as dropped (flags[runs]) and adds up again. */
+/* Marks the unfinished runs of flags[runs] as absent from the sweep's file and updates the sums. */
 void sweep_progress_mark_absent(SweepProgress *progress, const bool *flags);
 
-/* Adds up again, where somebody else knows better which runs are still to come by themselves (flags[runs]): those in
- * Slurm's queue. */
+/* Updates the sums; expected[runs]: runs that will start without the user, such as those in Slurm's queue. */
 void sweep_progress_set_expected(SweepProgress *progress, const bool *expected);
 
-/* Failed, diverged or lost; and why, in one line. */
+/* Whether the run has failed, diverged or is lost. */
 bool sweep_progress_needs_attention(const SweepProgress *progress, size_t index);
+/* Returns why, in one line; "": no reason. */
 const char *sweep_progress_reason(const SweepProgress *progress, size_t index);
 
-/* Appends lines: the bar and the counts; unless `final`, one for each running run, twelve at most, and how many nobody
- * works on. What went wrong is failures.h's to say. */
+/* Appends lines: the bar and the counts; unless `final`, one per running run (at most twelve), and the number of runs
+ * without an executor. failures.h draws what went wrong. */
 void sweep_progress_draw(const SweepProgress *progress, bool final, CoreText *text);
 
-/* Appends "..., 3 no longer in the file" where there are some. */
+/* Appends ", 3 no longer in the file" if there are any. */
 void sweep_progress_append_absent(const SweepProgress *progress, CoreText *text);
 
-/* Its parts: "name [###---] 63 %  <counts>  steps/s  ETA", and a line for each of the first running runs. */
+/* Append parts of it: "name [###---] 63 %  <counts>  steps/s  ETA", and a line for each of the first running runs. */
 void sweep_progress_draw_bar(const SweepProgress *progress, const char *counts, CoreText *text);
 void sweep_progress_draw_running(const SweepProgress *progress, CoreText *text);
 

@@ -1,4 +1,4 @@
-/* `sweep report`: what a sweep has cost, by run and in all, and which limits would have been enough. */
+/* Implements `sweep report`: resource usage per run and in total, and limits that would have been enough. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -53,7 +53,7 @@ static void print_json(const char *name, const SweepUsage *usage, const SweepAnn
   free(copy);
 }
 
-static void csv_real(double value) {
+static void print_csv_cell(double value) {
   if (isfinite(value)) printf(",%.3f", value);
   else printf(",");
 }
@@ -63,9 +63,12 @@ static void print_csv(const SweepUsage *usage) {
   for (size_t i = 0; i < usage->count; i++) {
     const SweepRunUsage *run = &usage->run[i];
     printf("%zu,%s,%s,%lld", i, run->id, store_status_name(run->status), (long long)run->starts);
-    csv_real(run->wait_s), csv_real(run->spent_s), csv_real(run->useful_s),
-      csv_real(sweep_usage_efficiency(run->useful_s, run->spent_s));
-    csv_real(run->cpus), csv_real(run->gpus);
+    print_csv_cell(run->wait_s);
+    print_csv_cell(run->spent_s);
+    print_csv_cell(run->useful_s);
+    print_csv_cell(sweep_usage_efficiency(run->useful_s, run->spent_s));
+    print_csv_cell(run->cpus);
+    print_csv_cell(run->gpus);
     if (run->memory.peak_mb > 0) printf(",%lld\n", (long long)run->memory.peak_mb);
     else printf(",\n");
   }
@@ -94,7 +97,7 @@ static void print_runs(const SweepUsage *usage) {
   core_table_destroy(&table);
 }
 
-static void print_said(const char *name, const SweepAnnotations *annotations) {
+static void print_annotations(const char *name, const SweepAnnotations *annotations) {
   CoreText text = {0};
   sweep_annotations_draw(annotations, name, &text);
   fputs(core_text_string(&text), stdout);
@@ -104,25 +107,25 @@ static void print_said(const char *name, const SweepAnnotations *annotations) {
 static void print_text(const char *name, const SweepUsage *usage, const SweepAnnotations *annotations,
                        const CoreText *advice, bool runs) {
   char spent[32], wasted[32], median[32], longest[32];
-  size_t finished = 0, never = 0, again = 0;
+  size_t finished = 0, not_started = 0, restarted = 0;
   for (size_t i = 0; i < usage->count; i++) {
     finished += usage->run[i].status == STORE_FINISHED;
-    never += usage->run[i].starts == 0;
-    again += usage->run[i].starts > 1;
+    not_started += usage->run[i].starts == 0;
+    restarted += usage->run[i].starts > 1;
   }
   if (runs) print_runs(usage);
   printf("%s: %zu runs, %zu finished, ", name, usage->count, finished);
   if (usage->stopped_by_rule > 0) printf("%zu stopped by rule, ", usage->stopped_by_rule);
-  if (never > 0) printf("%zu never started, ", never);
-  printf("%zu started more than once\n", again);
-  print_said(name, annotations);
+  if (not_started > 0) printf("%zu never started, ", not_started);
+  printf("%zu started more than once\n", restarted);
+  print_annotations(name, annotations);
   if (isfinite(usage->wait_median_s))
-    printf("  waited     %s in the median, %s at most\n", core_text_duration(usage->wait_median_s, median),
+    printf("  waited     median %s, at most %s\n", core_text_duration(usage->wait_median_s, median),
            core_text_duration(usage->wait_max_s, longest));
-  printf("  ran        %s in all, %s of it wasted (failed, or done twice)\n", core_text_duration(usage->spent_s, spent),
-         core_text_duration(usage->wasted_s, wasted));
+  printf("  ran        %s in total, %s of it wasted (failed runs and repeated work)\n",
+         core_text_duration(usage->spent_s, spent), core_text_duration(usage->wasted_s, wasted));
   if (usage->stopped_by_rule > 0)
-    printf("  spared     %s transitions by stopping runs early; they keep their checkpoints, and count as censored\n",
+    printf("  saved      %s transitions by stopping runs early; they keep their checkpoints and count as censored\n",
            core_text_count(usage->transitions_saved, spent));
   if (usage->is_slurm) {
     printf("  CPU-hours  %.3f, %.3f wasted\n", usage->cpu_hours, usage->cpu_hours_wasted);
@@ -130,7 +133,8 @@ static void print_text(const char *name, const SweepUsage *usage, const SweepAnn
   }
   if (usage->most.peak_mb > 0)
     printf("  memory     %lld MB at most%s\n", (long long)usage->most.peak_mb,
-           usage->most.source == SWEEP_MEMORY_LARGEST_PROCESS ? " (of some only the largest process is known)" : "");
+           usage->most.source == SWEEP_MEMORY_LARGEST_PROCESS ? " (of some runs only the largest process is known)"
+                                                              : "");
   if (usage->most.exceeded_mb > 0)
     printf("             slurm.mem = %lldM was too little\n", (long long)usage->most.exceeded_mb);
   if (advice->length) printf("%s", core_text_string(advice));
@@ -142,7 +146,7 @@ static int report(void *given, const char **operands, size_t count) {
   SweepUsage usage;
   SweepAnnotations annotations;
   CoreText advice = {0};
-  if (options->json && options->csv) return core_error(CORE_USAGE, "--json and --csv exclude each other");
+  if (options->json && options->csv) return core_error(CORE_USAGE, "--json and --csv cannot be combined");
   TRY(sweep_common_open(&options->common));
   TRY(sweep_common_name(&options->common, operands[0], name));
   TRY(sweep_usage_read(options->common.root, name, &usage));
@@ -162,17 +166,17 @@ static int report(void *given, const char **operands, size_t count) {
 
 int sweep_report(int argc, char **argv) {
   static const CoreManual manual = {
-    .usage = "sweep report NAME [options]",
-    .about = "What a sweep has cost: time in the queue, time and CPU- and GPU-hours spent and wasted (failed runs, "
-             "work that was lost and done again), memory; and time limits and memory that would be enough. From the "
-             "runs' own files: Slurm is not asked.",
-    .least = 1, .most = 1};
+      .usage = "sweep report NAME [options]",
+      .about = "Resource usage of a sweep: time in the queue, time, CPU-hours and GPU-hours spent and wasted (failed "
+               "runs, repeated work), and memory, with time and memory limits that would be enough. Reads files only "
+               "and does not query Slurm.",
+      .least = 1,
+      .most = 1};
   ReportOptions given = {0};
-  const CoreOption options[] = {
-    SWEEP_OPTION_ROOT(given.common),
-    {"runs", 0, CORE_OPTION_FLAG, &given.runs, NULL, "a line for each run"},
-    {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "everything, for scripts"},
-    {"csv", 0, CORE_OPTION_FLAG, &given.csv, NULL, "a line for each run, with a header"},
-    {0}};
+  const CoreOption options[] = {SWEEP_OPTION_ROOT(given.common),
+                                {"runs", 0, CORE_OPTION_FLAG, &given.runs, NULL, "print one line per run"},
+                                {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print everything as JSON"},
+                                {"csv", 0, CORE_OPTION_FLAG, &given.csv, NULL, "print one line per run as CSV"},
+                                {0}};
   return core_options_answer(&manual, options, argc, argv, report, &given);
 }

@@ -1,4 +1,4 @@
-/* Usage out of files alone: nothing is asked of Slurm, which has forgotten finished jobs after minutes. */
+/* Computes usage from files alone: Slurm forgets finished jobs after minutes. */
 #include "sweep/status/usage.h"
 
 #include <math.h>
@@ -15,13 +15,14 @@
 #include "sweep/spec/manifest.h"
 
 enum { TIME_STEP_S = 300 };
-static const double time_spare = 1.5, worth_it = 2; /* advice is given for limits twice as large as needed */
+static const double time_margin = 1.5;
+static const double excess_min = 2; /* lower limits are suggested for limits at least this many times too large */
 
 typedef struct Batches { SweepBatch *batch; size_t count; } Batches;
 
 double sweep_usage_efficiency(double useful_s, double spent_s) { return spent_s > 0 ? useful_s / spent_s : NAN; }
 
-/* The batch of that number, read once. NULL when it is not there any more. */
+/* Returns the batch of that number, reading each once. NULL: it no longer exists. */
 static const SweepBatch *find_batch(Batches *batches, const char *root, const char *name, int64_t number) {
   for (size_t i = 0; i < batches->count; i++)
     if (batches->batch[i].number == number) return &batches->batch[i];
@@ -32,18 +33,19 @@ static const SweepBatch *find_batch(Batches *batches, const char *root, const ch
   return &batches->batch[batches->count++];
 }
 
-/* When the array was asked for that carried the run's first start: the last one before it. */
-static double asked_before(const SweepJournal *journal, double first_unix_s) {
-  double asked = NAN;
+/* Returns when the array of the run's first start was submitted: the last submission before that start. */
+static double submission_before(const SweepJournal *journal, double first_unix_s) {
+  double submitted_unix_s = NAN;
   for (size_t i = 0; i < journal->count; i++)
-    if (journal->arrays[i].requested_unix_s <= first_unix_s && !(journal->arrays[i].requested_unix_s < asked))
-      asked = journal->arrays[i].requested_unix_s;
-  return asked;
+    if (journal->arrays[i].requested_unix_s <= first_unix_s &&
+        !(journal->arrays[i].requested_unix_s < submitted_unix_s))
+      submitted_unix_s = journal->arrays[i].requested_unix_s;
+  return submitted_unix_s;
 }
 
-/* The last attempt, as its state has it. One that never began has no start; one that could not begin keeps the start of
- * the attempt before, with an end of its own, so nothing counts beyond the last sign of life. */
-static double state_seconds(const StoreState *state) {
+/* Returns the seconds of the last attempt by the run's state. An attempt that failed to begin keeps the start time of
+ * the one before and has its own end, so time counts up to the last heartbeat only. */
+static double attempt_seconds(const StoreState *state) {
   if (!(state->started_unix_s > 0)) return 0;
   const double end = state->finished_unix_s > state->started_unix_s
                        ? fmin(state->finished_unix_s, state->heartbeat_unix_s + STORE_HEARTBEAT_S)
@@ -51,20 +53,20 @@ static double state_seconds(const StoreState *state) {
   return fmax(0, end - state->started_unix_s);
 }
 
-/* What the start that is under way has taken so far, or that nobody saw the end of. */
-static double seconds_under_way(const SweepRecord *record, const StoreState *state) {
+/* Returns the seconds of a start whose end is not recorded: it runs, or was killed. */
+static double open_start_seconds(const SweepRecord *record, const StoreState *state) {
   if (record->ended_unix_s > 0 || !(record->started_unix_s > 0)) return 0;
   return fmax(0, state->heartbeat_unix_s - record->started_unix_s);
 }
 
-/* Batches are counted sweep by sweep: has this sweep's carried the run, or that of another one which shares it? */
-static bool is_ours(const SweepJournal *journal, const SweepRecord *record) {
+/* Whether the record is of a job of this sweep, not of another sweep that shares the run. */
+static bool is_of_sweep(const SweepJournal *journal, const SweepRecord *record) {
   for (size_t i = 0; i < journal->count; i++)
     if (journal->arrays[i].batch == record->batch && journal->arrays[i].job == record->job) return true;
   return false;
 }
 
-static void read_share(SweepRunUsage *run, const SlurmSettings *settings) {
+static void set_allocation(SweepRunUsage *run, const SlurmSettings *settings) {
   run->cpus = (double)(settings->cpus_per_run * settings->ranks_per_run);
   run->gpus = settings->gpus_per_run;
 }
@@ -73,37 +75,40 @@ static int read_run(const char *root, const char *name, const SweepJournal *jour
                     SweepUsage *usage, SweepRunUsage *run) {
   StoreState state;
   SweepRecord record;
-  bool known;
+  bool has_record;
   TRY(store_run_state_read(root, run->id, true, &state));
-  TRY(sweep_record_read(root, run->id, &record, &known));
+  TRY(sweep_record_read(root, run->id, &record, &has_record));
   if (sweep_run_memory_read(root, run->id, &run->memory) != CORE_OK) core_warn("%s", core_error_message());
   run->status = state.status;
-  run->transitions = (double)state.transitions, run->budget = (double)state.transitions_total;
-  run->starts = known ? record.starts : state.attempt;
+  run->transitions = (double)state.transitions;
+  run->budget = (double)state.transitions_total;
+  run->starts = has_record ? record.starts : state.attempt;
   run->wait_s = run->cpus = run->gpus = NAN;
-  run->spent_s = state_seconds(&state);
-  if (known) {
-    const SweepBatch *batch = is_ours(journal, &record) ? find_batch(batches, root, name, record.batch) : NULL;
-    run->spent_s = record.spent_s + seconds_under_way(&record, &state);
-    if (record.first_unix_s > 0) run->wait_s = record.first_unix_s - asked_before(journal, record.first_unix_s);
-    if (run->memory.source == SWEEP_MEMORY_UNKNOWN && record.peak_mb > 0)
-      run->memory.peak_mb = record.peak_mb, run->memory.source = SWEEP_MEMORY_LARGEST_PROCESS;
+  run->spent_s = attempt_seconds(&state);
+  if (has_record) {
+    const SweepBatch *batch = is_of_sweep(journal, &record) ? find_batch(batches, root, name, record.batch) : NULL;
+    run->spent_s = record.spent_s + open_start_seconds(&record, &state);
+    if (record.first_unix_s > 0) run->wait_s = record.first_unix_s - submission_before(journal, record.first_unix_s);
+    if (run->memory.source == SWEEP_MEMORY_UNKNOWN && record.peak_mb > 0) {
+      run->memory.peak_mb = record.peak_mb;
+      run->memory.source = SWEEP_MEMORY_LARGEST_PROCESS;
+    }
     run->out_of_memory = run->status != STORE_FINISHED && sweep_joblog_is_oom(root, name, journal, &record);
-    run->cut = record.cause == SWEEP_CAUSE_TIME_LIMIT || record.cause == SWEEP_CAUSE_NOT_REQUEUED;
-    if (batch) read_share(run, &batch->settings);
+    run->hit_time_limit = record.cause == SWEEP_CAUSE_TIME_LIMIT || record.cause == SWEEP_CAUSE_NOT_REQUEUED;
+    if (batch) set_allocation(run, &batch->settings);
     const int64_t limit = batch ? slurm_settings_run_mem(&batch->settings) : 0;
     if (run->out_of_memory && limit > run->memory.exceeded_mb) run->memory.exceeded_mb = limit;
     if (batch && (!usage->is_slurm || batch->number == journal->batches)) usage->settings = batch->settings;
     usage->is_slurm |= batch != NULL;
   }
-  if (run->spent_s < state.train_seconds) run->spent_s = state.train_seconds; /* earlier starts that nobody recorded */
+  if (run->spent_s < state.train_seconds) run->spent_s = state.train_seconds; /* earlier starts have no record */
   run->useful_s = run->status == STORE_FAILED                         ? 0
                   : run->status == STORE_FINISHED && run->starts <= 1 ? run->spent_s
                                                                       : fmin(state.train_seconds, run->spent_s);
   return CORE_OK;
 }
 
-static int compare(const void *a, const void *b) {
+static int compare_doubles(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
@@ -114,19 +119,27 @@ static void add_up(SweepUsage *usage) {
   for (size_t i = 0; i < usage->count; i++) {
     const SweepRunUsage *run = &usage->run[i];
     const double wasted = run->spent_s - run->useful_s;
-    usage->spent_s += run->spent_s, usage->useful_s += run->useful_s, usage->wasted_s += wasted;
+    usage->spent_s += run->spent_s;
+    usage->useful_s += run->useful_s;
+    usage->wasted_s += wasted;
     if (isfinite(run->wait_s)) waits[count++] = run->wait_s;
-    if (isfinite(run->cpus))
-      usage->cpu_hours += run->cpus * run->spent_s / 3600, usage->cpu_hours_wasted += run->cpus * wasted / 3600;
-    if (isfinite(run->gpus))
-      usage->gpu_hours += run->gpus * run->spent_s / 3600, usage->gpu_hours_wasted += run->gpus * wasted / 3600;
-    if (run->status == STORE_STOPPED_BY_RULE)
-      usage->stopped_by_rule++, usage->transitions_saved += fmax(0, run->budget - run->transitions);
+    if (isfinite(run->cpus)) {
+      usage->cpu_hours += run->cpus * run->spent_s / 3600;
+      usage->cpu_hours_wasted += run->cpus * wasted / 3600;
+    }
+    if (isfinite(run->gpus)) {
+      usage->gpu_hours += run->gpus * run->spent_s / 3600;
+      usage->gpu_hours_wasted += run->gpus * wasted / 3600;
+    }
+    if (run->status == STORE_STOPPED_BY_RULE) {
+      usage->stopped_by_rule++;
+      usage->transitions_saved += fmax(0, run->budget - run->transitions);
+    }
     if (run->status == STORE_FINISHED && run->spent_s > usage->finished_max_s) usage->finished_max_s = run->spent_s;
     if (run->status == STORE_FAILED) usage->failed_s += wasted;
     sweep_run_memory_merge(&usage->most, &run->memory);
   }
-  qsort(waits, count, sizeof *waits, compare);
+  qsort(waits, count, sizeof *waits, compare_doubles);
   usage->wait_median_s = count ? (waits[(count - 1) / 2] + waits[count / 2]) / 2 : NAN;
   usage->wait_max_s = count ? waits[count - 1] : NAN;
   free(waits);
@@ -165,7 +178,7 @@ void sweep_usage_free(SweepUsage *usage) {
 
 static int64_t round_up(double value, int64_t step) { return (int64_t)ceil(value / (double)step) * step; }
 
-/* Runs still to come, or to go on, may take more than those that have finished. */
+/* Whether all runs have ended. Those that have not may need more than the others. */
 static bool all_have_ended(const SweepUsage *usage) {
   for (size_t i = 0; i < usage->count; i++) {
     const StoreStatus status = usage->run[i].status;
@@ -175,31 +188,32 @@ static bool all_have_ended(const SweepUsage *usage) {
 }
 
 static void advise_time(const SweepUsage *usage, CoreText *lines) {
-  char now[32], better[32];
-  size_t cut = 0;
+  char current[32], suggested[32];
+  size_t interrupted = 0;
   for (size_t i = 0; i < usage->count; i++)
-    cut += usage->run[i].cut || (usage->run[i].starts > 1 && usage->run[i].status == STORE_FINISHED);
+    interrupted += usage->run[i].hit_time_limit || (usage->run[i].starts > 1 && usage->run[i].status == STORE_FINISHED);
   const int64_t needed =
-    round_up(time_spare * usage->finished_max_s + (double)usage->settings.signal_lead, TIME_STEP_S);
+      round_up(time_margin * usage->finished_max_s + (double)usage->settings.signal_lead, TIME_STEP_S);
   if (usage->finished_max_s <= 0) return;
-  slurm_time_format(usage->settings.time, now);
-  slurm_time_format(needed, better);
-  if (usage->settings.time > 0 && cut > 0 && usage->settings.time < needed)
-    core_text_appendf(lines, "slurm.time = %s lets each run end in one piece (now %s, and %zu runs needed several)\n",
-                      better, now, cut);
+  slurm_time_format(usage->settings.time, current);
+  slurm_time_format(needed, suggested);
+  if (usage->settings.time > 0 && interrupted > 0 && usage->settings.time < needed)
+    core_text_appendf(lines, "slurm.time = %s lets each run finish in one job (now %s; %zu runs needed several)\n",
+                      suggested, current, interrupted);
   else if (all_have_ended(usage) &&
-           (usage->settings.time == 0 || (double)usage->settings.time > worth_it * (double)needed))
-    core_text_appendf(lines, "slurm.time = %s is enough (%s%s): short jobs start sooner, in gaps\n", better,
-                      usage->settings.time ? "now " : "now the partition's default", usage->settings.time ? now : "");
+           (usage->settings.time == 0 || (double)usage->settings.time > excess_min * (double)needed))
+    core_text_appendf(lines, "slurm.time = %s is enough (%s%s): backfill starts short jobs sooner\n", suggested,
+                      usage->settings.time ? "now " : "now the partition's default",
+                      usage->settings.time ? current : "");
 }
 
-/* Is the memory of every run known well enough to lower a limit by it? */
+/* Whether the memory of every run was measured well enough to suggest a lower limit. */
 static bool is_measured(const SweepUsage *usage) {
-  enum { SAMPLES_LEAST = 5 };
+  enum { SAMPLES_MIN = 5 };
   for (size_t i = 0; i < usage->count; i++) {
     const SweepRunUsage *run = &usage->run[i];
-    const bool sampled = run->memory.source == SWEEP_MEMORY_PROCESSES && run->memory.samples >= SAMPLES_LEAST;
-    if (run->status == STORE_FINISHED && !sampled && run->memory.source != SWEEP_MEMORY_CGROUP) return false;
+    const bool is_sampled = run->memory.source == SWEEP_MEMORY_PROCESSES && run->memory.samples >= SAMPLES_MIN;
+    if (run->status == STORE_FINISHED && !is_sampled && run->memory.source != SWEEP_MEMORY_CGROUP) return false;
   }
   return all_have_ended(usage) && usage->most.peak_mb > 0;
 }
@@ -213,8 +227,8 @@ int sweep_usage_check_memory(const char *root, const char *name, const int64_t *
     const SweepRunUsage *run = &usage.run[indices[i]];
     if (record) code = sweep_run_memory_record_oom(root, run->id, run->memory.exceeded_mb);
     if (code == CORE_OK && limit_mb > 0 && limit_mb <= run->memory.exceeded_mb)
-      code = core_error(CORE_USAGE, "--mem: %lldM is too little: run %s ran out of memory at %lldM; --mem %lldM gives "
-                        "it more", (long long)limit_mb, run->id, (long long)run->memory.exceeded_mb,
+      code = core_error(CORE_USAGE, "--mem: %lldM is too little: run %s ran out of memory at %lldM; use --mem %lldM",
+                        (long long)limit_mb, run->id, (long long)run->memory.exceeded_mb,
                         (long long)sweep_run_memory_needed(&usage.most));
   }
   sweep_usage_free(&usage);
@@ -224,13 +238,13 @@ int sweep_usage_check_memory(const char *root, const char *name, const int64_t *
 static void advise_memory(const SweepUsage *usage, const char *name, CoreText *lines) {
   size_t killed = 0;
   for (size_t i = 0; i < usage->count; i++) killed += usage->run[i].out_of_memory;
-  const int64_t needed = sweep_run_memory_needed(&usage->most), now = slurm_settings_run_mem(&usage->settings);
+  const int64_t needed = sweep_run_memory_needed(&usage->most), current = slurm_settings_run_mem(&usage->settings);
   if (killed > 0)
     core_text_appendf(lines, "%zu runs ran out of memory at slurm.mem = %lldM: sweep retry %s --failed --mem %lldM\n",
-                      killed, (long long)now, name, (long long)needed);
-  else if (is_measured(usage) && (double)now > worth_it * (double)needed) {
-    core_text_appendf(lines, "slurm.mem = %lldM is enough (now %lldM; the most that was used: %lldM", (long long)needed,
-                      (long long)now, (long long)usage->most.peak_mb);
+                      killed, (long long)current, name, (long long)needed);
+  else if (is_measured(usage) && (double)current > excess_min * (double)needed) {
+    core_text_appendf(lines, "slurm.mem = %lldM is enough (now %lldM; peak usage: %lldM", (long long)needed,
+                      (long long)current, (long long)usage->most.peak_mb);
     if (usage->most.summed_mb > usage->most.peak_mb)
       core_text_appendf(lines, ", or %lldM with shared memory counted in each process",
                         (long long)usage->most.summed_mb);
@@ -242,15 +256,17 @@ static void advise_memory(const SweepUsage *usage, const char *name, CoreText *l
 
 /* Advises on the two kinds of waste: runs that failed, and work done again from a checkpoint. */
 static void advise_waste(const SweepUsage *usage, const char *name, CoreText *lines) {
-  static const double efficient = 0.8, worth_a_line = 0.05; /* shares of the time spent */
-  if (!(sweep_usage_efficiency(usage->useful_s, usage->spent_s) < efficient)) return;
+  static const double efficiency_min = 0.8, share_min = 0.05; /* fractions of the time spent */
+  if (!(sweep_usage_efficiency(usage->useful_s, usage->spent_s) < efficiency_min)) return;
   const double failed = usage->failed_s / usage->spent_s, repeated = usage->wasted_s / usage->spent_s - failed;
-  if (failed >= worth_a_line)
-    core_text_appendf(lines, "%.0f %% of the time was spent by runs that failed: sweep status %s --failed says why\n",
+  if (failed >= share_min)
+    core_text_appendf(lines, "%.0f %% of the time was spent by failed runs; sweep status %s --failed shows why\n",
                       100 * failed, name);
-  if (repeated >= worth_a_line)
-    core_text_appendf(lines, "%.0f %% of the time was spent on work that was lost and done again: checkpoint.every "
-                      "lower loses less when a run is interrupted\n", 100 * repeated);
+  if (repeated >= share_min)
+    core_text_appendf(lines,
+                      "%.0f %% of the time was spent on repeating lost work; a smaller checkpoint.every loses less "
+                      "per interruption\n",
+                      100 * repeated);
 }
 
 void sweep_usage_advise(const SweepUsage *usage, const char *name, CoreText *lines) {

@@ -1,5 +1,5 @@
-/* Joins what status shows of a sweep: states and results.db (progress.c), Slurm (cluster_status.c), its own file
- * (members.c), and what went wrong (failures.c). */
+/* Joins states and results.db (progress.c), Slurm (cluster_status.c), the sweep's file (members.c) and failures
+ * (failures.c). */
 #include "sweep/status/view.h"
 
 #include <stdlib.h>
@@ -52,49 +52,50 @@ bool sweep_view_is_active(const SweepView *view) {
 
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
 
-/* Runs that are done may be in the queue all the same, to be started over. */
+/* Whether runs were submitted with --force: then finished runs may be in the queue again. */
 static bool is_forced(const char *root, const char *name) {
   SweepJournal journal;
   int64_t batch = 0;
-  bool forced = false;
-  if (sweep_journal_read(root, name, &journal) != CORE_OK) return true; /* who makes the status says why */
-  for (size_t i = 0; i < journal.count && !forced; i++) {
-    if (journal.arrays[i].batch != batch) forced = sweep_batch_is_forced(root, name, journal.arrays[i].batch);
+  bool is_forced_batch = false;
+  if (sweep_journal_read(root, name, &journal) != CORE_OK) return true; /* reported when the status is made */
+  for (size_t i = 0; i < journal.count && !is_forced_batch; i++) {
+    if (journal.arrays[i].batch != batch) is_forced_batch = sweep_batch_is_forced(root, name, journal.arrays[i].batch);
     batch = journal.arrays[i].batch;
   }
   sweep_journal_free(&journal);
-  return forced;
+  return is_forced_batch;
 }
 
-/* Can Slurm have anything of it? What a rule has stopped may have been taken up again. */
+/* Whether Slurm may have runs of the sweep. Runs stopped by rule may have been retried. */
 static bool is_unfinished(const char *root, const SweepProgress *progress) {
   return progress->count[STORE_FINISHED] + progress->count[STORE_DIVERGED] < progress->runs ||
          is_forced(root, progress->name);
 }
 
-/* Joins with Slurm what is Slurm's. */
-static int join(const SweepViewOptions *asked, SweepView *view, size_t count) {
+/* Joins the sweeps that were submitted to Slurm with its queue. */
+static int join_slurm(const SweepViewOptions *asked, SweepView *view, size_t count) {
   const char **names = core_memory_allocate((count + 1) * sizeof *names);
-  size_t waiting = 0;
+  size_t unfinished = 0;
   char problem[512] = "";
   SlurmTasks tasks = {0};
   for (size_t i = 0; i < count; i++) {
     view[i].is_slurm = sweep_journal_exists(asked->root, view[i].progress.name);
-    if (view[i].is_slurm && is_unfinished(asked->root, &view[i].progress)) names[waiting++] = view[i].progress.name;
+    if (view[i].is_slurm && is_unfinished(asked->root, &view[i].progress)) names[unfinished++] = view[i].progress.name;
   }
-  const bool known = waiting == 0 || sweep_cluster_status_query(names, waiting, asked->queue_age_s, &tasks) == CORE_OK;
-  if (!known) snprintf(problem, sizeof problem, "%s", core_error_message());
+  const bool has_queue =
+      unfinished == 0 || sweep_cluster_status_query(names, unfinished, asked->queue_age_s, &tasks) == CORE_OK;
+  if (!has_queue) snprintf(problem, sizeof problem, "%s", core_error_message());
   int code = CORE_OK;
   for (size_t i = 0; i < count && code == CORE_OK; i++)
     if (view[i].is_slurm)
-      code = sweep_cluster_status_classify(asked->root, &view[i].progress, known ? &tasks : NULL, problem,
+      code = sweep_cluster_status_classify(asked->root, &view[i].progress, has_queue ? &tasks : NULL, problem,
                                            &view[i].cluster);
   slurm_tasks_free(&tasks);
   free(names);
   return code;
 }
 
-/* What the sweep's own file says: which runs it no longer has, and, for scripts, their settings. */
+/* Reads the sweep's file: which runs it no longer contains and, for scripts, their settings. */
 static void read_members(const SweepViewOptions *asked, SweepView *view) {
   SweepProgress *progress = &view->progress;
   if (!asked->settings && progress->count[STORE_FINISHED] == progress->runs) return;
@@ -104,27 +105,27 @@ static void read_members(const SweepViewOptions *asked, SweepView *view) {
     return;
   }
   if (!asked->is_repeated)
-    core_warn("%s; so it is not known which runs %s still has", core_error_message(), progress->name);
+    core_warn("%s; cannot tell which runs of %s are still in its file", core_error_message(), progress->name);
   core_error_clear();
 }
 
 static void read_progress(const SweepViewOptions *asked, StoreDatabase *database, char **names, size_t *count,
                           SweepView *view, char *problem) {
-  size_t kept = 0;
+  size_t read = 0;
   *problem = '\0';
   for (size_t i = 0; i < *count; i++) {
-    view[kept].root = asked->root;
-    if (sweep_progress_read(asked->root, names[i], database, &view[kept].progress) == CORE_OK) kept++;
+    view[read].root = asked->root;
+    if (sweep_progress_read(asked->root, names[i], database, &view[read].progress) == CORE_OK) read++;
     else if (!*problem) snprintf(problem, SWEEP_VIEW_PROBLEM, "%s", core_error_message());
   }
-  *count = kept;
+  *count = read;
 }
 
 int sweep_view_read(const SweepViewOptions *asked, StoreDatabase *database, char **names, size_t *count,
                     SweepView *view, char problem[SWEEP_VIEW_PROBLEM]) {
   SweepAnnotationFiles annotations;
   read_progress(asked, database, names, count, view, problem);
-  TRY(join(asked, view, *count));
+  TRY(join_slurm(asked, view, *count));
   sweep_annotation_files_read(asked->root, asked->is_repeated, &annotations);
   for (size_t i = 0; i < *count; i++) {
     read_members(asked, &view[i]);

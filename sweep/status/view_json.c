@@ -1,13 +1,13 @@
-/* `sweep status --json`: everything that status knows, so that no script has to read a workspace's files. */
+/* Makes the output of `sweep status --json`: all that status knows, so that scripts need not read a workspace. */
 #include "store/workspace/paths.h"
 #include "sweep/status/view.h"
 
-/* Unix seconds; null: that moment has not come. */
-static json_t *moment(double unix_s) { return unix_s > 0 ? json_real(unix_s) : json_null(); }
+/* Makes Unix seconds; null for times that have not come. */
+static json_t *time_json(double unix_s) { return unix_s > 0 ? json_real(unix_s) : json_null(); }
 
-static json_t *folder_json(const SweepView *view, const char *id) {
-  char folder[STORE_RUN_FOLDER];
-  return store_path_run_folder(view->root, id, folder) == CORE_OK ? core_json_text(folder) : json_null();
+static json_t *directory_json(const SweepView *view, const char *id) {
+  char directory[STORE_RUN_FOLDER];
+  return store_path_run_folder(view->root, id, directory) == CORE_OK ? core_json_text(directory) : json_null();
 }
 
 static void add_progress(const StoreState *state, json_t *object) {
@@ -18,13 +18,13 @@ static void add_progress(const StoreState *state, json_t *object) {
                         "steps_per_second", core_json_real(state->steps_per_second), "solve_rate",
                         core_json_real(state->solve_rate), "episode_return", core_json_real(state->episode_return),
                         "train_seconds", core_json_real(state->train_seconds)));
-  json_object_update_new(object,
-                         json_pack("{s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "started_unix_s",
-                                   moment(state->started_unix_s), "heartbeat_unix_s", moment(state->heartbeat_unix_s),
-                                   "finished_unix_s", moment(state->finished_unix_s), "host",
-                                   core_json_text(state->host), "pid", (json_int_t)state->pid, "device",
-                                   core_json_text(state->device), "commit", core_json_text(state->commit), "parent",
-                                   core_json_text(state->parent), "message", core_json_text(state->message)));
+  json_object_update_new(object, json_pack("{s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "started_unix_s",
+                                           time_json(state->started_unix_s), "heartbeat_unix_s",
+                                           time_json(state->heartbeat_unix_s), "finished_unix_s",
+                                           time_json(state->finished_unix_s), "host", core_json_text(state->host),
+                                           "pid", (json_int_t)state->pid, "device", core_json_text(state->device),
+                                           "commit", core_json_text(state->commit), "parent",
+                                           core_json_text(state->parent), "message", core_json_text(state->message)));
 }
 
 json_t *sweep_view_run_json(SweepView *view, size_t index) {
@@ -33,10 +33,10 @@ json_t *sweep_view_run_json(SweepView *view, size_t index) {
   json_t *object = json_object();
   json_object_set_new(object, "index", json_integer((json_int_t)index));
   json_object_set_new(object, "run", core_json_text(run->id));
-  json_object_set_new(object, "directory", folder_json(view, run->id));
+  json_object_set_new(object, "directory", directory_json(view, run->id));
   json_object_set_new(object, "settings", sweep_members_settings(&view->members, index));
   json_object_set_new(object, "in_file",
-                      view->members.places ? json_boolean(!view->members.absent[index]) : json_null());
+                      view->members.grid_run ? json_boolean(!view->members.absent[index]) : json_null());
   json_object_set_new(object, "status", core_json_text(store_status_name(run->state.status)));
   json_object_set_new(object, "condition", core_json_text(sweep_view_status(view, index)));
   json_object_set_new(object, "reason", core_json_text(sweep_view_reason(view, index)));
@@ -54,7 +54,7 @@ static json_t *counts_json(const SweepProgress *progress) {
   return counts;
 }
 
-static json_t *cluster_status_json(const SweepClusterStatus *cluster) {
+static json_t *condition_counts_json(const SweepClusterStatus *cluster) {
   json_t *counts = json_object();
   for (int i = 0; i < SWEEP_CONDITIONS; i++)
     json_object_set_new(counts, sweep_condition_name((SweepCondition)i), json_integer((json_int_t)cluster->count[i]));
@@ -69,7 +69,7 @@ json_t *sweep_view_summary_json(const SweepView *view) {
                              "steps_per_second", core_json_real(progress->steps_per_second), "eta_s",
                              core_json_real(progress->eta_s), "count", counts_json(progress));
   if (view->is_slurm) {
-    json_object_set_new(object, "condition_count", cluster_status_json(&view->cluster));
+    json_object_set_new(object, "condition_count", condition_counts_json(&view->cluster));
     json_object_set_new(object, "slurm_problem",
                         view->cluster.is_stale ? core_json_text(view->cluster.problem) : json_null());
   }

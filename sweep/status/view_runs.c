@@ -1,4 +1,4 @@
-/* Runs as a table and as CSV (view_runs.h). */
+/* Prints runs as a table and as CSV. */
 #include "sweep/status/view_runs.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 
 /* ---- scores ------------------------------------------------------------------------------------------------------ */
 
-/* Results of a run's evaluations on the levels trained on; NaN: none is in results.db. */
+/* Results of a run's evaluations on its training levels; NaN: none is in results.db. */
 typedef struct RunScores {
   double best_solve_rate, best_return, last_return;
 } RunScores;
@@ -35,7 +35,8 @@ static int read_scores(StoreDatabase *database, const SweepProgress *progress, R
   return code;
 }
 
-/* [progress->runs]; the last return also of runs whose evaluations are not in the database yet. Free it. */
+/* Returns scores[progress->runs], with the last return also of runs whose evaluations are not imported yet. Caller
+ * frees. */
 static RunScores *make_scores(StoreDatabase *database, const SweepProgress *progress) {
   RunScores *scores = core_memory_allocate((progress->runs + 1) * sizeof *scores);
   for (size_t i = 0; i < progress->runs; i++) scores[i] = (RunScores){NAN, NAN, NAN};
@@ -47,14 +48,14 @@ static RunScores *make_scores(StoreDatabase *database, const SweepProgress *prog
 
 /* ---- settings ---------------------------------------------------------------------------------------------------- */
 
-/* [rows of core/config]: whether runs of one of the sweeps differ in the setting. Free it. */
+/* Returns flags[rows of core/config]: whether runs of one of the sweeps differ in the setting. Caller frees. */
 static bool *find_settings(SweepView *view, size_t count) {
   bool *differs = core_memory_zero_allocate(CORE_CONFIG_ROWS_MAX, sizeof *differs);
   for (size_t i = 0; i < count; i++) sweep_members_add_differences(&view[i].members, differs);
   return differs;
 }
 
-/* Calls `add` with the text of each of these settings of a run; "" where they are not known. */
+/* Calls `add` with the value of each setting of differs[]; "": unknown, or the run does not read it. */
 static void visit_settings(SweepView *view, size_t index, const bool *differs,
                            void (*add)(void *target, const char *value), void *target) {
   size_t rows;
@@ -63,22 +64,22 @@ static void visit_settings(SweepView *view, size_t index, const bool *differs,
   CoreText value = {0};
   const bool is_known = sweep_members_config(&view->members, index, &config);
   for (size_t r = 0; r < rows; r++) {
-    const bool is_own = is_known && (!(config.program || row[r].is_program) || core_config_is_read(&config, &row[r]));
-    if (differs[r]) add(target, is_own ? core_config_get(&config, &row[r], &value) : "");
+    const bool is_read = is_known && (!(config.program || row[r].is_program) || core_config_is_read(&config, &row[r]));
+    if (differs[r]) add(target, is_read ? core_config_get(&config, &row[r], &value) : "");
   }
   core_text_free(&value);
 }
 
-/* ---- the table --------------------------------------------------------------------------------------------------- */
+/* ---- table ------------------------------------------------------------------------------------------------------- */
 
-/* Names the column: solve rates, or returns if episodes have no goal. */
+/* Returns the column's header: solve rates, or returns if episodes have no goal. */
 static const char *result_name(const SweepProgress *progress) {
-  bool rates = false, returns = false;
+  bool has_rates = false, has_returns = false;
   for (size_t i = 0; i < progress->runs; i++) {
-    rates |= isfinite(progress->run[i].state.solve_rate);
-    returns |= isfinite(progress->run[i].state.episode_return);
+    has_rates |= isfinite(progress->run[i].state.solve_rate);
+    has_returns |= isfinite(progress->run[i].state.episode_return);
   }
-  return !returns ? "solve rate" : rates ? "solve rate or return" : "return";
+  return !has_returns ? "solve rate" : has_rates ? "solve rate or return" : "return";
 }
 
 static void print_number(CoreTable *table, const char *format, double value) {
@@ -87,7 +88,7 @@ static void print_number(CoreTable *table, const char *format, double value) {
   core_table_cell(table, "%s", isfinite(value) ? number : "-");
 }
 
-/* The last and the best. */
+/* Prints the last and the best result. */
 static void print_results(CoreTable *table, const StoreState *state, const RunScores *scores) {
   const bool is_rate = isfinite(state->solve_rate);
   if (is_rate) print_number(table, "%.3f", state->solve_rate);
@@ -96,12 +97,12 @@ static void print_results(CoreTable *table, const StoreState *state, const RunSc
   else print_number(table, "%.4g", scores->best_return);
 }
 
-/* Why it has its status, and in brackets what people say of it. */
+/* Prints the reason of the run's condition, and its annotations in brackets. */
 static void print_message(CoreTable *table, const SweepView *view, size_t index) {
-  const StoreAnnotations *own = sweep_annotations_find_run(&view->annotations, index);
+  const StoreAnnotations *run_annotations = sweep_annotations_find_run(&view->annotations, index);
   const char *reason = sweep_view_reason(view, index), *pinned = index == view->annotations.pinned ? "pinned; " : "";
   CoreText line = {0};
-  if (own) store_annotations_line(own, &line);
+  if (run_annotations) store_annotations_line(run_annotations, &line);
   if (line.length) core_table_cell(table, "%s%s[%s%s]", reason, *reason ? " " : "", pinned, core_text_string(&line));
   else core_table_cell(table, "%s%s%s", reason, *pinned && *reason ? " " : "", *pinned ? "[pinned]" : "");
   core_text_free(&line);
@@ -111,12 +112,12 @@ static void add_to_table(void *target, const char *value) { core_table_cell(targ
 
 static void print_run(CoreTable *table, SweepView *view, size_t i, const RunScores *scores, const bool *differs) {
   const StoreState *state = &view->progress.run[i].state;
-  const bool bad = sweep_view_needs_attention(view, i);
+  const bool needs_attention = sweep_view_needs_attention(view, i);
   char buffer[32];
   core_table_cell(table, "%zu", i);
   core_table_cell(table, "%s", view->progress.run[i].id);
   core_table_cell_color(table,
-                        bad                               ? CORE_RED
+                        needs_attention                   ? CORE_RED
                         : state->status == STORE_FINISHED ? CORE_GREEN
                                                           : CORE_PLAIN,
                         "%s", sweep_view_status(view, i));
@@ -132,13 +133,13 @@ static void print_run(CoreTable *table, SweepView *view, size_t i, const RunScor
 void sweep_view_print_runs(SweepView *view, StoreDatabase *database, const SweepRunFilter *filter) {
   size_t rows, columns = 0;
   const CoreConfigRow *row = core_config_rows(&rows);
-  const char *const before[] = {"index", "run",    "status", "iteration", "of", result_name(&view->progress),
-                                "best",  "steps/s"};
+  const char *const fixed[] = {"index", "run",    "status", "iteration", "of", result_name(&view->progress),
+                               "best",  "steps/s"};
   const char **headers = core_memory_allocate((CORE_CONFIG_ROWS_MAX + 16) * sizeof *headers);
   bool *differs = find_settings(view, 1);
-  core_config_rows(&rows); /* with those of programs whose runs were read now */
+  core_config_rows(&rows); /* again: runs of programs that were read have added rows */
   RunScores *scores = make_scores(database, &view->progress);
-  for (size_t i = 0; i < sizeof before / sizeof *before; i++) headers[columns++] = before[i];
+  for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) headers[columns++] = fixed[i];
   for (size_t r = 0; r < rows; r++)
     if (differs[r]) headers[columns++] = row[r].name;
   headers[columns++] = "message";
@@ -154,7 +155,7 @@ void sweep_view_print_runs(SweepView *view, StoreDatabase *database, const Sweep
 
 /* ---- CSV --------------------------------------------------------------------------------------------------------- */
 
-/* The next cell of a line. */
+/* Appends the next cell of a line. */
 static void append_cell(void *line, const char *text) {
   core_text_append(line, ",");
   core_text_append_cell(line, text);
@@ -202,7 +203,7 @@ void sweep_view_print_csv(SweepView *view, size_t count, StoreDatabase *database
   size_t rows;
   const CoreConfigRow *row = core_config_rows(&rows);
   bool *differs = find_settings(view, count);
-  core_config_rows(&rows); /* with those of programs whose runs were read now */
+  core_config_rows(&rows); /* again: runs of programs that were read have added rows */
   printf("sweep,index,run,status,attempt,iteration,iterations,solve_rate,steps_per_second,job,host,reason,"
          "best_solve_rate,episode_return,best_return");
   for (size_t r = 0; r < rows; r++)

@@ -53,7 +53,7 @@ state 7 status=failed iteration=4 transitions=512 "message=no progress at iterat
 out=$(sweep status study)
 tap_check "a run that failed half way does not count as half done" "$(grep -qE ' 74 %  4 finished, 2 stopped, 2 failed$' <<<"$out" || echo "$out")"
 tap_check "messages that differ in numbers are one" "$(grep -qxF '  2 failed: no progress at iteration ...; see sweep logs ...' <<<"$out" || echo "$out")"
-tap_check "runs without a process are reported" "$(grep -qF 'nobody works on 2 of them; sweep submit study does' <<<"$out" || echo "$out")"
+tap_check "runs without an executor are counted" "$(grep -qF 'no executor runs 2 of them; sweep submit study starts one' <<<"$out" || echo "$out")"
 for i in 6 7; do state $i status=stopped iteration=8 transitions=1024; done
 tap_check "100 % requires finished runs" "$(sweep status study | grep -F '100 %')"
 for i in 4 5 6; do state $i status=finished "${done_[@]}"; done

@@ -58,7 +58,7 @@ tap_result "and removes leftovers" "$([ -z "$(find "$root" -name 'results.db.new
 tap_result "then it prints nothing" "$(sweep collect --root "$root" 2>&1 | grep -c "knows none")"
 tap_run "after a rebuild nothing is new" 0 "0 new rows from 0 runs" sweep collect --root "$root"
 cp -r "$root/sweeps/fig" "$root/sweeps/lost"; sed -i '1s/fig$/lost/' "$root/sweeps/lost/manifest.tsv"
-tap_run "a sweep that is missing is named" 0 "results.db does not know 1 of the 2 sweeps of this workspace (lost); it gets them with: sweep rebuild" \
+tap_run "a sweep that is missing is named" 0 "results.db does not know 1 of the 2 sweeps of this workspace (lost); run sweep rebuild" \
   sweep collect --root "$root"
 rm -r "$root/sweeps/lost"
 

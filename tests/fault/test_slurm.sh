@@ -55,7 +55,7 @@ sweep release killed >/dev/null
 experiment down 4 10
 cluster_controller stop
 tap_run "slurmctld stopped: submit says so" 1 "cannot reach Slurm" submit down
-tap_run "status falls back to the files" 0 "Slurm was not asked: cannot reach Slurm" fresh_status killed
+tap_run "status falls back to the files" 0 "Slurm does not answer: cannot reach Slurm" fresh_status killed
 cluster_controller start
 tap_run "back again: submit continues" 0 "4 runs submitted" submit down
 experiment frozen 4 10
@@ -128,7 +128,7 @@ tap_wait 60 running 4
 scancel "$(squeue -h -t R -n long -o %i | tail -1)"
 cancelled() { fresh_status long | grep -q "1 cancelled"; }
 tap_wait 60 cancelled
-tap_run "a cancelled element is shown" 0 "cancelled: by hand (scancel); sweep submit goes on" fresh_status long
+tap_run "a cancelled element is shown" 0 "cancelled: by hand (scancel); sweep submit resumes it" fresh_status long
 grep -q "signal 15: cancelled or requeued" "$SWEEP_ROOT"/sweeps/long/batches/*.log
 tap_result "and its task was informed by the node's daemon" $? "$(cat "$SWEEP_ROOT"/sweeps/long/batches/*.log)"
 tap_run "and submitted again" 0 "1 runs submitted" submit long

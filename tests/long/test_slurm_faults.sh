@@ -77,7 +77,7 @@ if wanted munge; then
   submit munge >/dev/null
   tap_wait 60 running 8
   cluster_munge stop
-  tap_run "without munge status falls back to the files" 0 "Slurm was not asked" fresh_status munge
+  tap_run "without munge status falls back to the files" 0 "Slurm does not answer" fresh_status munge
   sleep 5
   cluster_munge start
   tap_wait 300 queue_empty

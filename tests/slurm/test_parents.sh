@@ -51,7 +51,7 @@ sweep release own 1 2 3 4 5 6 7 8 >/dev/null # all but the first parent
 six_done() { fresh_status own | grep -q "6 finished"; }
 tap_wait 120 six_done
 tap_run "children do not wait for others' parents" 0 "6 finished" fresh_status own # 2 parents with 2 children each
-tap_run "waiting runs name their parents" 0 "2 queued: waits for the runs that they begin from (init.from)" fresh_status own
+tap_run "waiting runs name their parents" 0 "2 queued: waits for parent runs (init.from)" fresh_status own
 sweep release own >/dev/null
 tap_wait 300 queue_empty
 counts own 9 20
@@ -71,7 +71,7 @@ export SWEEP_TRAINER=$tap_dir/bin/trainer
 submit broken >/dev/null
 tap_wait 300 queue_empty; tap_result "no run waits indefinitely" $? "$(squeue)"
 out=$(fresh_status broken)
-for words in "6 finished" "2 orphaned" "1 failed" "orphaned: begins from run $bad, which failed: exit code 1; sweep retry broken $bad submits both again"; do
+for words in "6 finished" "2 orphaned" "1 failed" "orphaned: its parent run $bad failed: exit code 1; sweep retry broken $bad submits both again"; do
   tap_check "status says: ${words:0:60}" "$(grep -qF "$words" <<<"$out" || echo "$out")"
 done
 tap_run "a child alone is not submitted" 0 "2 start from runs that are neither done nor in a queue ($bad)" \
@@ -91,7 +91,7 @@ sed "s/^name = elder/name = younger/; \$a [init]\nfrom = run:$elder\nrestore = w
 submit younger >/dev/null
 waits() { squeue -h -n younger -o %r | grep -q Dependency; }
 tap_wait 60 waits
-tap_run "a run waits for its parent in another sweep" 0 "1 queued: waits for the runs that they begin from" fresh_status younger
+tap_run "a run waits for its parent in another sweep" 0 "1 queued: waits for parent runs" fresh_status younger
 sweep release elder >/dev/null
 tap_wait 300 queue_empty
 counts younger 1 20

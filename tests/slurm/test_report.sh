@@ -35,7 +35,7 @@ tap_result "runs trained by another sweep do not count as processor time" $? "$(
 out=$(sweep report costs --runs 2>&1)
 said() { grep -qE "$1" <<<"$out"; tap_result "report: $2" $? "$out"; }
 said "12 runs, 12 finished, 0 started more than once" "counts"
-said "waited +[0-9.]+ m?s in the median" "time in the queue"
+said "waited +median [0-9.]+ m?s" "time in the queue"
 said "CPU-hours +0\.[0-9]+, 0\.000 wasted" "hours"
 said "memory +[0-9]+ MB at most" "memory"
 said "slurm.time = 00:10:00 is enough \(now 02:00:00\)|slurm.time = 00:05:00 is enough" "the time limit"

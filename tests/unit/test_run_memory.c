@@ -159,8 +159,8 @@ static void limits_are_lowered_only_when_all_runs_have_ended(void **state) {
 /* Checkpoints more often help against work that is lost, not against runs that fail. */
 static void waste_is_advised_on_by_its_cause(void **state) {
   (void)state;
-  static const char failed[] = "60 % of the time was spent by runs that failed: sweep status s --failed says why",
-                    repeated[] = "30 % of the time was spent on work that was lost and done again: checkpoint.every";
+  static const char failed[] = "60 % of the time was spent by failed runs; sweep status s --failed shows why",
+                    repeated[] = "30 % of the time was spent on repeating lost work; a smaller checkpoint.every";
   SweepRunUsage runs[1] = {finished(measured)};
   SweepUsage usage = usage_of(runs, 1, 300);
   usage.useful_s = 40, usage.wasted_s = usage.failed_s = 60;

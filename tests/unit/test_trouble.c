@@ -1,4 +1,4 @@
-/* sweep/trouble: reasons that differ only in numbers and run ids are one, and say so; others stay apart. */
+/* sweep/status/failures: reasons that differ only in numbers and run ids are grouped; others stay apart. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +63,7 @@ static void test_many(void **state) {
   assert_int_equal(t.others, 300 - t.count);
   sweep_failures_draw(&t, &progress, &text);
   assert_non_null(strstr(core_text_string(&text), "  292 more for other reasons\n"));
-  assert_non_null(strstr(core_text_string(&text), "sweep status s --failed lists all that need a hand\n"));
+  assert_non_null(strstr(core_text_string(&text), "sweep status s --failed lists all runs that need attention\n"));
   core_text_free(&text);
   sweep_failures_free(&t);
 }
