@@ -1,5 +1,5 @@
 /* `analyze measures`: what each run amounts to, a row a run. `sweep submit` asks it how good the trials of a search
- * were (sweep/search/judge.h). */
+ * were (sweep/search/wave.c). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 
 /* Whether the run is promoted and was not started since: its last attempt ended before. */
 static bool is_resumable(const char *root, const SweepStopLog *log, const char *run) {
-  const SweepStopStanding *standing = sweep_stop_log_find(log, run);
+  const SweepStopState *standing = sweep_stop_log_find(log, run);
   StoreState state;
   if (!standing || standing->is_stopped) return false;
   const SweepStopEntry *entry = &log->entries[standing->entry];

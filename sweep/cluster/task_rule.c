@@ -30,7 +30,7 @@ static void read_decisions(SweepTaskRule *rule) {
 
 void sweep_task_rule_open(const char *root, const char *name, SweepTaskRule *rule) {
   *rule = (SweepTaskRule){.root = root, .name = name, .decided_at_s = core_clock_s()};
-  rule->is_active = sweep_stop_of(root, name, &rule->interval_s) != SWEEP_STOP_NONE;
+  rule->is_active = sweep_stop_read_rule(root, name, &rule->interval_s) != SWEEP_STOP_NONE;
   if (rule->is_active) read_decisions(rule);
 }
 
@@ -56,7 +56,7 @@ void sweep_task_rule_submit_promoted(const SweepTaskRule *rule) {
 static bool decide(SweepTaskRule *rule, bool now) {
   SweepStopOutcome outcome = {.is_busy = true};
   const double start_s = core_clock_s();
-  if (sweep_stop_look(rule->root, rule->name, now, &outcome) != CORE_OK)
+  if (sweep_stop_poll(rule->root, rule->name, now, &outcome) != CORE_OK)
     core_warn("the [stop] rule could not decide: %s", core_error_message());
   rule->decided_at_s = core_clock_s();
   rule->decision_s = rule->decided_at_s - start_s;
@@ -80,5 +80,5 @@ void sweep_task_rule_decide_now(SweepTaskRule *rule) {
 }
 
 bool sweep_task_rule_stops(const SweepTaskRule *rule, const char *run) {
-  return rule->is_active && sweep_stop_log_stops(&rule->log, run);
+  return rule->is_active && sweep_stop_log_is_stopped(&rule->log, run);
 }

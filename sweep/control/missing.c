@@ -15,7 +15,7 @@ int sweep_missing_count(const char *root, const SweepGrid *grid, bool force, siz
     StoreState state;
     code = store_run_state_read(root, grid->ids[i], true, &state);
     const SweepRunEvidence evidence = {.status = state.status, .is_forced = force,
-                                       .is_stopped_by_rule = sweep_stop_log_stops(&log, grid->ids[i])};
+                                       .is_stopped_by_rule = sweep_stop_log_is_stopped(&log, grid->ids[i])};
     runs[sweep_run_disposition(&evidence)]++;
   }
   sweep_stop_log_free(&log);

@@ -222,7 +222,7 @@ static int find_stopped(const SweepSelection *selection, int64_t *indices, size_
   *count = 0;
   TRY(sweep_stop_log_read(selection->common.root, selection->name, &log));
   for (size_t i = 0; i < selection->manifest.count; i++)
-    if (selection->is_selected[i] && sweep_stop_log_stops(&log, selection->manifest.ids[i]))
+    if (selection->is_selected[i] && sweep_stop_log_is_stopped(&log, selection->manifest.ids[i]))
       indices[(*count)++] = (int64_t)i;
   sweep_stop_log_free(&log);
   return CORE_OK;

@@ -112,7 +112,7 @@ static size_t find_ready(const JobSet *set) {
 double job_set_rule_interval_s(const JobSet *set) { return has_rule(set) ? set->spec.stop.every : INFINITY; }
 
 /* Applies the decision that stop.log has about a run; standing NULL: none. */
-static void apply_decision(JobSet *set, Job *job, const SweepStopStanding *standing) {
+static void apply_decision(JobSet *set, Job *job, const SweepStopState *standing) {
   const bool is_stopped = standing && standing->is_stopped;
   job->level = standing ? standing->level : 0;
   if (is_stopped && job->phase == JOB_WAITING) {

@@ -1,5 +1,5 @@
-/* From rows to lines to states (decide.h). The order is: lock, read, decide, append, show. Killed between any two, the
- * next one goes on: the log alone counts, and states are brought after it. */
+/* Makes decisions in this order: lock, read rows, decide, append to the log, update states. A process may be killed
+ * between any two steps: the log is authoritative, and the next process updates states that lag behind. */
 #include "sweep/stop/decide.h"
 
 #include <math.h>
@@ -15,22 +15,23 @@
 #include "store/workspace/run.h"
 #include "sweep/spec/grid.h"
 #include "sweep/spec/sweep.h"
-#include "sweep/stop/trials.h"
+#include "sweep/stop/runs.h"
 
-/* ---- showing ----------------------------------------------------------------------------------------------------- */
+/* ---- states ------------------------------------------------------------------------------------------------------ */
 
-/* A run's state after the log: one that nobody writes, under its lease. */
-static int show_state(const char *root, const char *run, const SweepStopEntry *stop) {
+/* Updates the state of a run from the log, under the run's lease, if no process runs it. stop NULL: it is not stopped.
+ */
+static int update_state(const char *root, const char *run, const SweepStopEntry *stop) {
   StoreState state;
   StoreLease *lease;
   TRY(store_run_state_read(root, run, true, &state));
-  if (state.status == STORE_RUNNING) return CORE_OK; /* it is told to end by who carries it out */
+  if (state.status == STORE_RUNNING) return CORE_OK; /* the process that executes it stops it */
   TRY(store_run_acquire(root, run, &lease));
   int code = store_run_state_read(root, run, true, &state);
-  const bool rests = state.status == STORE_STOPPED || state.status == STORE_LOST;
-  if (code == CORE_OK && stop && rests) {
+  const bool is_idle = state.status == STORE_STOPPED || state.status == STORE_LOST;
+  if (code == CORE_OK && stop && is_idle) {
     state.status = STORE_STOPPED_BY_RULE;
-    sweep_stop_log_words(stop, state.message, sizeof state.message);
+    sweep_stop_log_format(stop, state.message, sizeof state.message);
     code = store_run_state_write(root, run, &state);
   } else if (code == CORE_OK && !stop && state.status == STORE_STOPPED_BY_RULE) {
     state.status = STORE_STOPPED;
@@ -41,27 +42,27 @@ static int show_state(const char *root, const char *run, const SweepStopEntry *s
   return code;
 }
 
-/* Runs whose row does not say what the log does. A run that is just being written is shown the next time. */
-static void show(const char *root, const SweepTrials *trials, const SweepStopLog *log) {
-  for (size_t i = 0; i < trials->count; i++) {
-    const SweepStopStanding *standing = sweep_stop_log_find(log, trials->items[i].run);
-    if (!standing || trials->items[i].is_over) continue;
-    if (standing->is_stopped == (trials->status[i] == STORE_STOPPED_BY_RULE)) continue;
-    const SweepStopEntry *stop = standing->is_stopped ? &log->entries[standing->entry] : NULL;
-    if (show_state(root, trials->items[i].run, stop) != CORE_OK) core_error_clear();
+/* Updates the states of runs that differ from the log. A run that is being written is updated the next time. */
+static void update_states(const char *root, const SweepStopRuns *runs, const SweepStopLog *log) {
+  for (size_t i = 0; i < runs->count; i++) {
+    const SweepStopState *state = sweep_stop_log_find(log, runs->items[i].id);
+    if (!state || runs->items[i].is_over) continue;
+    if (state->is_stopped == (runs->status[i] == STORE_STOPPED_BY_RULE)) continue;
+    const SweepStopEntry *stop = state->is_stopped ? &log->entries[state->entry] : NULL;
+    if (update_state(root, runs->items[i].id, stop) != CORE_OK) core_error_clear();
   }
 }
 
-/* ---- deciding ---------------------------------------------------------------------------------------------------- */
+/* ---- decisions --------------------------------------------------------------------------------------------------- */
 
-static int append(const char *root, const char *name, const SweepStop *rule, const SweepTrials *trials,
-                  const SweepDecisions *decisions, SweepStopOutcome *outcome) {
+static int append_decisions(const char *root, const char *name, const SweepStop *rule, const SweepStopRuns *runs,
+                            const SweepDecisions *decisions, SweepStopOutcome *outcome) {
   for (size_t i = 0; i < decisions->count; i++) {
     const SweepDecision *decision = &decisions->items[i];
     SweepStopEntry entry = {.verb = decision->verb, .rule = rule->rule, .rung = decision->rung,
                             .transitions = decision->transitions, .value = decision->value,
                             .threshold = decision->threshold};
-    memcpy(entry.run, trials->items[decision->trial].run, sizeof entry.run);
+    memcpy(entry.run, runs->items[decision->run].id, sizeof entry.run);
     snprintf(entry.why, sizeof entry.why, "%s", decision->why);
     TRY(sweep_stop_log_append(root, name, &entry));
     if (decision->verb == SWEEP_STOPS) outcome->stopped++;
@@ -70,36 +71,36 @@ static int append(const char *root, const char *name, const SweepStop *rule, con
   return CORE_OK;
 }
 
-static bool has_finished(const SweepTrials *trials) {
-  bool some = false;
-  for (size_t i = 0; i < trials->count; i++) some |= trials->status[i] == STORE_FINISHED;
-  return some;
+static bool has_finished(const SweepStopRuns *runs) {
+  bool has_any = false;
+  for (size_t i = 0; i < runs->count; i++) has_any |= runs->status[i] == STORE_FINISHED;
+  return has_any;
 }
 
-/* Under the lock. */
+/* Applies the rule. Call under the lock. */
 static int decide(const char *root, const SweepGrid *grid, StoreDatabase *database, SweepStopOutcome *outcome) {
   const char *name = grid->spec->name;
-  SweepStopLog log, after;
-  SweepTrials trials;
+  SweepStopLog log, new_log;
+  SweepStopRuns runs;
   SweepDecisions decisions = {0};
   TRY(sweep_stop_log_read(root, name, &log));
-  int code = sweep_trials_read(database, grid, &log, &trials);
+  int code = sweep_stop_runs_read(database, grid, &log, &runs);
   sweep_stop_log_free(&log);
   if (code != CORE_OK) return code;
-  sweep_rule_apply(&grid->spec->stop, trials.items, trials.count, &decisions);
-  outcome->is_unmeasured = !trials.is_measured && has_finished(&trials);
-  code = append(root, name, &grid->spec->stop, &trials, &decisions, outcome);
-  if (code == CORE_OK) code = sweep_stop_log_read(root, name, &after);
+  sweep_rule_apply(&grid->spec->stop, runs.items, runs.count, &decisions);
+  outcome->is_unmeasured = !runs.is_measured && has_finished(&runs);
+  code = append_decisions(root, name, &grid->spec->stop, &runs, &decisions, outcome);
+  if (code == CORE_OK) code = sweep_stop_log_read(root, name, &new_log);
   if (code == CORE_OK) {
-    show(root, &trials, &after);
-    sweep_stop_log_free(&after);
+    update_states(root, &runs, &new_log);
+    sweep_stop_log_free(&new_log);
   }
   sweep_decisions_free(&decisions);
-  sweep_trials_free(&trials);
+  sweep_stop_runs_free(&runs);
   return code;
 }
 
-/* Seconds since anybody decided last; INFINITY: nobody has. */
+/* Returns the seconds since the last decision of any process; INFINITY: none yet. */
 static double age_s(const char *root, const char *name) {
   char path[CORE_PATH_MAX];
   struct stat file;
@@ -107,8 +108,8 @@ static double age_s(const char *root, const char *name) {
   return core_clock_unix_s() - ((double)file.st_mtim.tv_sec + 1e-9 * (double)file.st_mtim.tv_nsec);
 }
 
-static int decide_for(const char *root, const SweepSpec *spec, StoreDatabase *database, bool wait,
-                      SweepStopOutcome *outcome) {
+static int lock_and_decide(const char *root, const SweepSpec *spec, StoreDatabase *database, bool wait,
+                           SweepStopOutcome *outcome) {
   SweepGrid grid;
   int lock;
   if (sweep_stop_lock(root, spec->name, wait, &lock) != CORE_OK) {
@@ -132,8 +133,7 @@ int sweep_stop_decide(const char *root, const char *name, StoreDatabase *databas
   SweepSpec spec;
   *outcome = (SweepStopOutcome){0};
   TRY(sweep_common_frozen(root, name, &spec));
-  const int code =
-    spec.stop.rule == SWEEP_STOP_NONE ? CORE_OK : decide_for(root, &spec, database, wait, outcome);
+  const int code = spec.stop.rule == SWEEP_STOP_NONE ? CORE_OK : lock_and_decide(root, &spec, database, wait, outcome);
   sweep_spec_free(&spec);
   return code;
 }
@@ -145,12 +145,12 @@ static int import_and_decide(const char *root, const SweepSpec *spec, bool now, 
   TRY(store_path_database(root, path));
   TRY(store_database_open(path, false, &database));
   int code = store_import(database, root, now ? spec->name : NULL, now, &import);
-  if (code == CORE_OK) code = decide_for(root, spec, database, now, outcome);
+  if (code == CORE_OK) code = lock_and_decide(root, spec, database, now, outcome);
   store_database_close(&database);
   return code;
 }
 
-int sweep_stop_look(const char *root, const char *name, bool now, SweepStopOutcome *outcome) {
+int sweep_stop_poll(const char *root, const char *name, bool now, SweepStopOutcome *outcome) {
   SweepSpec spec;
   *outcome = (SweepStopOutcome){0};
   TRY(sweep_common_frozen(root, name, &spec));
@@ -161,7 +161,7 @@ int sweep_stop_look(const char *root, const char *name, bool now, SweepStopOutco
   return code;
 }
 
-SweepStopKind sweep_stop_of(const char *root, const char *name, double *every_s) {
+SweepStopKind sweep_stop_read_rule(const char *root, const char *name, double *every_s) {
   SweepSpec spec;
   if (sweep_common_frozen(root, name, &spec) != CORE_OK) {
     core_error_clear();
@@ -173,21 +173,22 @@ SweepStopKind sweep_stop_of(const char *root, const char *name, double *every_s)
   return rule;
 }
 
-/* ---- taking up --------------------------------------------------------------------------------------------------- */
+/* ---- retry ------------------------------------------------------------------------------------------------------- */
 
-int sweep_stop_retry(const char *root, const char *name, const char (*runs)[CORE_RUN_ID], size_t count, size_t *taken) {
+int sweep_stop_retry(const char *root, const char *name, const char (*runs)[CORE_RUN_ID], size_t count,
+                     size_t *resumed) {
   SweepStopLog log;
   int lock;
-  *taken = 0;
+  *resumed = 0;
   TRY(sweep_stop_lock(root, name, true, &lock));
   int code = sweep_stop_log_read(root, name, &log);
   for (size_t i = 0; i < count && code == CORE_OK; i++) {
     SweepStopEntry entry = {.verb = SWEEP_RETRIES};
-    if (!sweep_stop_log_stops(&log, runs[i])) continue;
+    if (!sweep_stop_log_is_stopped(&log, runs[i])) continue;
     memcpy(entry.run, runs[i], sizeof entry.run);
     code = sweep_stop_log_append(root, name, &entry);
-    if (code == CORE_OK && show_state(root, runs[i], NULL) != CORE_OK) core_error_clear();
-    (*taken)++;
+    if (code == CORE_OK && update_state(root, runs[i], NULL) != CORE_OK) core_error_clear();
+    (*resumed)++;
   }
   sweep_stop_log_free(&log);
   core_files_unlock(&lock);

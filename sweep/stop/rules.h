@@ -1,57 +1,57 @@
-/* The rules of [stop] as functions of what the runs have measured: no files, no clock. The same trials give the same
- * decisions, in whatever order they stand (asha settles equal values by the order of the settings in the file). */
+/* The rules of [stop] as pure functions of measured values: no files, no clock. The same runs give the same decisions
+ * in any order (asha breaks ties by the order of the settings in the file). */
 #ifndef SWEEP_STOP_RULES_H
 #define SWEEP_STOP_RULES_H
 #include "sweep/stop/stop_log.h"
 
 typedef struct SweepPoint { double transitions, value; } SweepPoint;
 
-/* A run as the rules see it. Values are turned so that more is better. */
-typedef struct SweepTrial {
-  char run[CORE_RUN_ID];
-  size_t setting, task;    /* numbers from 0: its cell (all seeds of a setting); what it is trained on */
+/* A run as input of the rules. Values are signed so that larger is better. */
+typedef struct SweepStopRun {
+  char id[CORE_RUN_ID];
+  size_t setting, task;    /* indices from 0: its configuration without the seed, and its task */
   double budget;           /* transitions */
-  double ddr;              /* transitions per nat, so far; NaN: not known */
-  const SweepPoint *points; /* [count] ascending, of this run */
+  double ddr;              /* data-to-divergence ratio until now; NaN: unknown */
+  const SweepPoint *points; /* [count] ascending */
   size_t count;
-  bool is_over;            /* finished, failed or diverged: there is nothing to stop */
+  bool is_over;            /* finished, failed or diverged */
   bool is_broken;          /* failed or diverged */
-  bool is_stopped;         /* by an earlier decision that holds */
-  bool is_exempt;          /* a person took it up */
-  int level;               /* asha: rungs that it was promoted from */
-  int stopped_rung;        /* where asha has stopped it; -1: nowhere, or is_stopped is another rule's */
-} SweepTrial;
+  bool is_stopped;         /* stopped by an earlier decision that still applies */
+  bool is_exempt;          /* retried by the user: never stopped again */
+  int level;               /* asha: number of rungs that it was promoted from */
+  int stopped_rung;        /* rung at which asha stopped it; -1: not stopped, or by another rule */
+} SweepStopRun;
 
 typedef struct SweepDecision {
-  size_t trial;
+  size_t run;
   SweepStopVerb verb;      /* SWEEP_STOPS or SWEEP_PROMOTES */
-  int rung;                /* -1: the rule has none */
-  double transitions, value, threshold; /* as measured; NaN: there is none */
+  int rung;                /* -1: the rule has no rungs */
+  double transitions, value, threshold; /* in the measure's own sign; NaN: none */
   char why[SWEEP_STOP_WHY];
 } SweepDecision;
 
-/* Zero-initialise. */
+/* Zero-initialize. */
 typedef struct SweepDecisions { SweepDecision *items; size_t count; } SweepDecisions;
-SweepDecision *sweep_decisions_add(SweepDecisions *decisions, size_t trial, SweepStopVerb verb);
+SweepDecision *sweep_decisions_add(SweepDecisions *decisions, size_t run, SweepStopVerb verb);
 void sweep_decisions_free(SweepDecisions *decisions);
 
-/* Appends what is to be decided now. What was not measured is never a reason to stop. */
-void sweep_rule_apply(const SweepStop *rule, const SweepTrial *trials, size_t count, SweepDecisions *decisions);
+/* Appends the decisions of the rule. A value that was not measured is never a reason to stop. */
+void sweep_rule_apply(const SweepStop *rule, const SweepStopRun *runs, size_t count, SweepDecisions *decisions);
 
-/* Each rule. Golovin et al. 2017, sec. 3.2.2: a run is stopped at t when its best value by t is strictly below the
- * median of the averages by t of the other runs of its task that have come to t. */
-void sweep_rule_median(const SweepStop *rule, const SweepTrial *trials, size_t count, SweepDecisions *decisions);
-/* Stopped when the best value of the last patience * budget transitions is not above the best before them. */
-void sweep_rule_stagnation(const SweepStop *rule, const SweepTrial *trials, size_t count, SweepDecisions *decisions);
-/* Li et al. 2020, algorithm 2, whose configurations are settings with all their seeds (rule_asha.c). */
-void sweep_rule_asha(const SweepStop *rule, const SweepTrial *trials, size_t count, SweepDecisions *decisions);
+/* Applies the median rule of Golovin et al. 2017, sec. 3.2.2: stops a run at t if its best value until t is strictly
+ * below the median of the running averages until t of the other runs of its task that have reached t. */
+void sweep_rule_median(const SweepStop *rule, const SweepStopRun *runs, size_t count, SweepDecisions *decisions);
+/* Stops a run if the best value of its last patience * budget transitions is not above the best before them. */
+void sweep_rule_stagnation(const SweepStop *rule, const SweepStopRun *runs, size_t count, SweepDecisions *decisions);
+/* Applies Li et al. 2020, algorithm 2, to settings with all their seeds (rule_asha.c). */
+void sweep_rule_asha(const SweepStop *rule, const SweepStopRun *runs, size_t count, SweepDecisions *decisions);
 
-/* +1 where more is better, -1: what values were multiplied by. */
+/* Returns the factor of values: +1 if larger is better, else -1. */
 double sweep_rule_sign(const SweepStop *rule);
-/* The value at t, linearly between the points before and after (metrics.md 5.5); before the first point the first. NaN:
- * it has not come so far. */
-double sweep_trial_value_at(const SweepTrial *trial, double transitions);
-/* Has it a point at or beyond t? */
-bool sweep_trial_reached(const SweepTrial *trial, double transitions);
+/* Returns the value at t, interpolated linearly (metrics.md 5.5); before the first point its value. NaN: the run has
+ * not reached t. */
+double sweep_stop_run_value_at(const SweepStopRun *run, double transitions);
+/* Whether the run has a point at or after t. */
+bool sweep_stop_run_has_reached(const SweepStopRun *run, double transitions);
 
 #endif

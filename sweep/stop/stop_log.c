@@ -1,4 +1,4 @@
-/* The log of decisions as text (stop_log.h). */
+/* Reads and writes the log of decisions. */
 #include "sweep/stop/stop_log.h"
 
 #include <math.h>
@@ -39,7 +39,7 @@ int sweep_stop_log_append(const char *root, const char *name, const SweepStopEnt
   return code;
 }
 
-void sweep_stop_log_words(const SweepStopEntry *entry, char *text, size_t size) {
+void sweep_stop_log_format(const SweepStopEntry *entry, char *text, size_t size) {
   snprintf(text, size, "%s: %s", sweep_stop_kind_name(entry->rule), entry->why);
 }
 
@@ -83,19 +83,19 @@ static bool read_entry(char **field, size_t count, SweepStopEntry *entry) {
   return true;
 }
 
-static bool take_line(void *context, char **field, size_t count) {
+static bool read_line(void *context, char **field, size_t count) {
   SweepStopLog *log = context;
   SweepStopEntry entry;
   size_t index;
   if (!read_entry(field, count, &entry)) return false;
   const bool is_new = sweep_id_set_add(&log->runs, entry.run, &index);
-  log->standing = core_memory_resize(log->standing, log->runs.count * sizeof *log->standing);
-  if (is_new) log->standing[index] = (SweepStopStanding){0};
-  SweepStopStanding *standing = &log->standing[index];
-  standing->is_stopped = entry.verb == SWEEP_STOPS && !standing->is_exempt;
-  standing->is_exempt |= entry.verb == SWEEP_RETRIES;
-  if (entry.verb == SWEEP_PROMOTES && entry.rung + 1 > standing->level) standing->level = entry.rung + 1;
-  standing->entry = log->count;
+  log->state = core_memory_resize(log->state, log->runs.count * sizeof *log->state);
+  if (is_new) log->state[index] = (SweepStopState){0};
+  SweepStopState *state = &log->state[index];
+  state->is_stopped = entry.verb == SWEEP_STOPS && !state->is_exempt;
+  state->is_exempt |= entry.verb == SWEEP_RETRIES;
+  if (entry.verb == SWEEP_PROMOTES && entry.rung + 1 > state->level) state->level = entry.rung + 1;
+  state->entry = log->count;
   log->entries = core_memory_resize(log->entries, (log->count + 1) * sizeof *log->entries);
   log->entries[log->count++] = entry;
   return true;
@@ -105,7 +105,7 @@ int sweep_stop_log_read(const char *root, const char *name, SweepStopLog *log) {
   char path[CORE_PATH_MAX];
   *log = (SweepStopLog){0};
   TRY(store_path_sweep(root, name, "stop.log", path));
-  const int code = sweep_line_log_read(path, "delete it: then its decision is taken anew", take_line, log);
+  const int code = sweep_line_log_read(path, "delete that line: its decision is made again", read_line, log);
   if (code != CORE_OK) sweep_stop_log_free(log);
   return code;
 }
@@ -113,16 +113,16 @@ int sweep_stop_log_read(const char *root, const char *name, SweepStopLog *log) {
 void sweep_stop_log_free(SweepStopLog *log) {
   sweep_id_set_free(&log->runs);
   free(log->entries);
-  free(log->standing);
+  free(log->state);
   *log = (SweepStopLog){0};
 }
 
-const SweepStopStanding *sweep_stop_log_find(const SweepStopLog *log, const char *run) {
+const SweepStopState *sweep_stop_log_find(const SweepStopLog *log, const char *run) {
   size_t index;
-  return sweep_id_set_find(&log->runs, run, &index) ? &log->standing[index] : NULL;
+  return sweep_id_set_find(&log->runs, run, &index) ? &log->state[index] : NULL;
 }
 
-bool sweep_stop_log_stops(const SweepStopLog *log, const char *run) {
-  const SweepStopStanding *standing = sweep_stop_log_find(log, run);
-  return standing && standing->is_stopped;
+bool sweep_stop_log_is_stopped(const SweepStopLog *log, const char *run) {
+  const SweepStopState *state = sweep_stop_log_find(log, run);
+  return state && state->is_stopped;
 }

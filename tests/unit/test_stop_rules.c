@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "sweep/stop/decide.h"
-#include "sweep/stop/trials.h"
+#include "sweep/stop/runs.h"
 
 #define ASSERT_OK(expression) \
   do { \
@@ -21,18 +21,18 @@ enum { TRIALS_MAX = 32, POINTS_MAX = 16 };
 
 /* Trials whose points are at 1, 2, 3, ... times `step` transitions. */
 typedef struct Table {
-  SweepTrial trials[TRIALS_MAX];
+  SweepStopRun trials[TRIALS_MAX];
   SweepPoint points[TRIALS_MAX][POINTS_MAX];
   size_t count;
   double step;
 } Table;
 
-static SweepTrial *add(Table *table, size_t setting, double budget, const double *values, size_t count) {
+static SweepStopRun *add(Table *table, size_t setting, double budget, const double *values, size_t count) {
   const size_t i = table->count++;
   for (size_t p = 0; p < count; p++) table->points[i][p] = (SweepPoint){(double)(p + 1) * table->step, values[p]};
-  table->trials[i] = (SweepTrial){.setting = setting, .budget = budget, .ddr = NAN, .points = table->points[i],
-                                  .count = count, .stopped_rung = -1};
-  snprintf(table->trials[i].run, CORE_RUN_ID, "%016zx", i);
+  table->trials[i] = (SweepStopRun){
+      .setting = setting, .budget = budget, .ddr = NAN, .points = table->points[i], .count = count, .stopped_rung = -1};
+  snprintf(table->trials[i].id, CORE_RUN_ID, "%016zx", i);
   return &table->trials[i];
 }
 #define ADD(table, setting, budget, ...) \
@@ -46,7 +46,7 @@ static SweepDecisions decide(const SweepStop *rule, const Table *table) {
 
 static const SweepDecision *find(const SweepDecisions *decisions, size_t trial, SweepStopVerb verb) {
   for (size_t i = 0; i < decisions->count; i++)
-    if (decisions->items[i].trial == trial && decisions->items[i].verb == verb) return &decisions->items[i];
+    if (decisions->items[i].run == trial && decisions->items[i].verb == verb) return &decisions->items[i];
   return NULL;
 }
 
@@ -65,7 +65,7 @@ static void test_median(void **state) {
   ADD(&table, 4, 10, 0.3, 0.1, 0.2);
   SweepDecisions decisions = decide(&rule, &table);
   assert_int_equal(decisions.count, 1); /* the others are at 4 with a best of 0.9 */
-  assert_int_equal(decisions.items[0].trial, 4);
+  assert_int_equal(decisions.items[0].run, 4);
   assert_int_equal(decisions.items[0].verb, SWEEP_STOPS);
   assert_float_equal(decisions.items[0].transitions, 3, 0);
   assert_float_equal(decisions.items[0].value, 0.3, 1e-12); /* its best, not its last */
@@ -140,7 +140,7 @@ static void test_median_untrained(void **state) {
     for (size_t p = 0; p < 3; p++) table.points[i][p].transitions = (double)p;
   SweepDecisions decisions = decide(&rule, &table);
   assert_int_equal(decisions.count, 1);
-  assert_int_equal(decisions.items[0].trial, 1);
+  assert_int_equal(decisions.items[0].run, 1);
   assert_float_equal(decisions.items[0].threshold, 0.4, 1e-12);
   sweep_decisions_free(&decisions);
 }
@@ -172,7 +172,7 @@ static void test_stagnation(void **state) {
   table.trials[0].ddr = 4000;
   decisions = decide(&rule, &table);
   assert_int_equal(decisions.count, 1);
-  assert_int_equal(decisions.items[0].trial, 3);
+  assert_int_equal(decisions.items[0].run, 3);
   assert_non_null(strstr(decisions.items[0].why, "at a DDR of 2"));
   sweep_decisions_free(&decisions);
   rule.grace = 5;
@@ -191,7 +191,7 @@ static SweepStop asha(int64_t min, int64_t eta) {
 static void carry_out(Table *table, const SweepDecisions *decisions) {
   for (size_t i = 0; i < decisions->count; i++) {
     const SweepDecision *decision = &decisions->items[i];
-    SweepTrial *trial = &table->trials[decision->trial];
+    SweepStopRun *trial = &table->trials[decision->run];
     trial->is_stopped = decision->verb == SWEEP_STOPS;
     trial->stopped_rung = decision->verb == SWEEP_STOPS ? decision->rung : -1;
     if (decision->verb == SWEEP_PROMOTES) trial->level = decision->rung + 1;
@@ -299,7 +299,7 @@ static void test_asha_small(void **state) {
   table.trials[2].is_over = table.trials[2].is_broken = true;
   decisions = decide(&rule, &table);
   assert_int_equal(decisions.count, 1);
-  assert_int_equal(decisions.items[0].trial, 1);
+  assert_int_equal(decisions.items[0].run, 1);
   assert_int_equal(decisions.items[0].verb, SWEEP_PROMOTES);
   carry_out(&table, &decisions);
   sweep_decisions_free(&decisions);
@@ -355,14 +355,14 @@ static void test_asha_fewer_rungs(void **state) {
   (void)state;
   const SweepStop rule = asha(2, 2); /* rungs at 2 and 4 */
   Table table = {.step = 1};
-  SweepTrial *passed = ADD(&table, 0, 8, 0.9, 0.9, 0.9, 0.9, 0.9), *goes = ADD(&table, 1, 8, 0.8, 0.8, 0.8, 0.8);
-  SweepTrial *torn = ADD(&table, 2, 8, 0.1, 0.1);
+  SweepStopRun *passed = ADD(&table, 0, 8, 0.9, 0.9, 0.9, 0.9, 0.9), *goes = ADD(&table, 1, 8, 0.8, 0.8, 0.8, 0.8);
+  SweepStopRun *torn = ADD(&table, 2, 8, 0.1, 0.1);
   passed->level = 900, passed->is_stopped = true, passed->stopped_rung = 900;
   goes->level = 900;
   torn->is_stopped = true, torn->stopped_rung = 900; /* its promotions are lost */
   SweepDecisions decisions = decide(&rule, &table);
   assert_int_equal(decisions.count, 1);
-  assert_int_equal(decisions.items[0].trial, 0);
+  assert_int_equal(decisions.items[0].run, 0);
   assert_int_equal(decisions.items[0].verb, SWEEP_PROMOTES);
   assert_int_equal(decisions.items[0].rung, 1);
   assert_non_null(strstr(decisions.items[0].why, "promoted from rung 1 (4 transitions): among the best 1 of 2"));
@@ -387,7 +387,7 @@ static void test_order(void **state) {
     assert_int_equal(a.count, b.count);
     assert_int_equal(a.count, again.count);
     for (size_t i = 0; i < a.count; i++) {
-      const SweepDecision *same = find(&b, 11 - a.items[i].trial, a.items[i].verb);
+      const SweepDecision *same = find(&b, 11 - a.items[i].run, a.items[i].verb);
       assert_non_null(same);
       assert_string_equal(a.items[i].why, same->why);
       assert_string_equal(a.items[i].why, again.items[i].why);

@@ -108,17 +108,17 @@ static void test_database(void **state) {
   write_run(fixture, 0, STORE_STOPPED, 1024, 0.2);
   write_run(fixture, 2, STORE_STOPPED, 1024, 0.4);
   write_run(fixture, 1, STORE_STOPPED, 1024, 0.9);
-  ASSERT_OK(sweep_stop_look(fixture->root, "s", true, &outcome));
+  ASSERT_OK(sweep_stop_poll(fixture->root, "s", true, &outcome));
   assert_int_equal(outcome.stopped, 3); /* one seed of 1e-3 is missing: all wait */
   assert_int_equal(outcome.promoted, 0);
   for (size_t i = 0; i < 3; i++) assert_int_equal(state_of(fixture, i).status, STORE_STOPPED_BY_RULE);
   assert_non_null(strstr(state_of(fixture, 1).message, "asha: waits at rung 0 (1 k transitions)"));
-  ASSERT_OK(sweep_stop_look(fixture->root, "s", true, &outcome));
+  ASSERT_OK(sweep_stop_poll(fixture->root, "s", true, &outcome));
   assert_int_equal(outcome.stopped + outcome.promoted, 0); /* nothing new */
-  ASSERT_OK(sweep_stop_look(fixture->root, "s", false, &outcome));
+  ASSERT_OK(sweep_stop_poll(fixture->root, "s", false, &outcome));
   assert_true(outcome.is_busy); /* not so soon again */
   write_run(fixture, 3, STORE_STOPPED, 1024, 0.1);
-  ASSERT_OK(sweep_stop_look(fixture->root, "s", true, &outcome));
+  ASSERT_OK(sweep_stop_poll(fixture->root, "s", true, &outcome));
   assert_int_equal(outcome.promoted, 2); /* 0.5 against 0.3 */
   assert_int_equal(outcome.stopped, 0);
   assert_int_equal(state_of(fixture, 1).status, STORE_STOPPED);
@@ -126,8 +126,8 @@ static void test_database(void **state) {
   SweepStopLog log;
   ASSERT_OK(sweep_stop_log_read(fixture->root, "s", &log));
   assert_int_equal(log.count, 5);
-  assert_false(sweep_stop_log_stops(&log, fixture->grid.ids[1]));
-  assert_true(sweep_stop_log_stops(&log, fixture->grid.ids[2]));
+  assert_false(sweep_stop_log_is_stopped(&log, fixture->grid.ids[1]));
+  assert_true(sweep_stop_log_is_stopped(&log, fixture->grid.ids[2]));
   assert_int_equal(sweep_stop_log_find(&log, fixture->grid.ids[3])->level, 1);
   assert_float_equal(log.entries[0].transitions, 1000, 0);
   assert_float_equal(log.entries[0].value, 0.3 * 1000 / 1024, 1e-9); /* between the evaluations */
@@ -142,7 +142,7 @@ static void test_retry(void **state) {
   ASSERT_OK(sweep_stop_retry(fixture->root, "s", (const char(*)[CORE_RUN_ID])fixture->grid.ids, 2, &taken));
   assert_int_equal(taken, 1); /* run 1 was not stopped any more */
   assert_int_equal(state_of(fixture, 0).status, STORE_STOPPED);
-  ASSERT_OK(sweep_stop_look(fixture->root, "s", true, &outcome));
+  ASSERT_OK(sweep_stop_poll(fixture->root, "s", true, &outcome));
   assert_int_equal(outcome.stopped, 0);
   assert_int_equal(state_of(fixture, 0).status, STORE_STOPPED);
 }
@@ -158,7 +158,7 @@ static void test_two_at_once(void **state) {
     children[i] = fork();
     if (children[i] == 0) {
       SweepStopOutcome outcome;
-      _exit(sweep_stop_look(fixture->root, "s", true, &outcome) == CORE_OK ? 0 : 1);
+      _exit(sweep_stop_poll(fixture->root, "s", true, &outcome) == CORE_OK ? 0 : 1);
     }
   }
   for (size_t i = 0; i < 4; i++) {
