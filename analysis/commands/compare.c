@@ -408,7 +408,7 @@ static const CoreManual manual = {
            "a run of A scores higher, and how many seeds a side would tell.\n\n"
            "Example:\n"
            "  analyze compare results.db com=8 com=128",
-  .least = 2, .most = 3,
+  .operands_min = 2, .operands = {"DATABASE", "A", "B"}, .operands_max = 3,
   .hint = "expected two groups of runs, such as com=8 com=128, and before them the database, or none for that of the "
           "workspace"};
 

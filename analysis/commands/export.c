@@ -160,7 +160,7 @@ static const CoreManual manual = {
            "mlflow: copies the runs to an MLflow server: settings as parameters, iterations and evaluations as "
            "metrics. Calling it again adds what is new.\n\n"
            "Without a database: $SWEEP_ROOT/results.db, else results.db here.",
-  .least = 1, .most = 2,
+  .operands_min = 1, .operands = {"csv|jsonl|tensorboard", "DATABASE"}, .operands_max = 2,
   .hint = "expected a format (csv, jsonl, tensorboard or mlflow) and a database"};
 
 typedef struct Request {

@@ -164,7 +164,7 @@ static const CoreManual merge_manual = {
            "as merged: it takes in nothing from the workspace that it may lie in. A run that several have comes from "
            "where it got further, so that merging again changes nothing. A sweep whose name stands for different "
            "experiment files becomes two.",
-  .least = 1, .most = SIZE_MAX,
+  .operands_min = 1, .operands = {"DATABASE"}, .operands_max = SIZE_MAX,
   .hint = "expected databases and an output"};
 
 typedef struct MergeRequest { const char *output; bool json; } MergeRequest;

@@ -128,7 +128,7 @@ static const CoreManual manual = {
 #include "core/config/measures.def"
 #undef X
            "\nEmpty, or \"-\": not measured. score_at_time is of claims only.",
-  .least = 0, .most = 1, .hint = "expected one database, or none for that of the workspace"};
+  .operands = {"DATABASE"}, .operands_max = 1, .hint = "expected one database, or none for that of the workspace"};
 
 int analysis_measures(int argc, char **argv) {
   Measures m = {.names = "final"};

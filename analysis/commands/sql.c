@@ -96,7 +96,7 @@ static const CoreManual manual = {
            "  analyze sql results.db \"SELECT s.value AS com, avg(b.solve_rate), avg(b.ddr) FROM best_solve_rate AS b "
            "JOIN setting AS s ON s.run_id = b.run_id WHERE s.name = 'ppo.com' GROUP BY 1\"\n\n"
            "Other programs read results.db too: docs/results.md has recipes.",
-  .least = 2, .most = 2,
+  .operands_min = 2, .operands = {"DATABASE", "SELECT"}, .operands_max = 2,
   .hint = "expected a database and one quoted statement"};
 
 static int answer(void *asked, const char **operands, size_t count) {

@@ -331,7 +331,7 @@ int analysis_watch(int argc, char **argv) {
     .about = "Draws the learning curves of a sweep on the terminal (mean over the runs of each configuration, the best "
              "eight) and keeps them up to date until every run has ended. Into a pipe: one picture a minute. Without "
              "a database it is results.db of the workspace.",
-    .least = 0, .most = 2,
+    .operands = {"DATABASE", "NAME"}, .operands_max = 2,
     .hint = "expected the name of a sweep"};
   Request request = {.every_s = 5};
   const CoreOption table[] = {

@@ -33,7 +33,8 @@ int analysis_figure_search(int argc, char **argv);
 int analysis_figure_table(int argc, char **argv);
 
 /* What every figure takes: in its CoreManual. */
-#define ANALYSIS_ONE_DATABASE .least = 0, .most = 1, .hint = "expected one database, or none for that of the workspace"
+#define ANALYSIS_ONE_DATABASE \
+  .operands = {"DATABASE"}, .operands_max = 1, .hint = "expected one database, or none for that of the workspace"
 
 /* What every figure is asked with. Zero-initialise. */
 typedef struct AnalysisRequest {

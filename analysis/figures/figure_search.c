@@ -431,7 +431,8 @@ static const CoreManual manual = {
            "trial through its settings) and search-slices (a panel a setting).\n\n"
            "Trials count from 0, in the order they were proposed. A trial with a run that failed or diverged is not "
            "ranked.",
-  .least = 1, .most = 2, .hint = "expected a sweep, and before it the database, or none for that of the workspace"};
+  .operands_min = 1, .operands = {"DATABASE", "SWEEP"}, .operands_max = 2,
+  .hint = "expected a sweep, and before it the database, or none for that of the workspace"};
 
 int analysis_figure_search(int argc, char **argv) {
   Search s = {.request = {.argc = argc, .argv = argv}, .best = BEST_SHOWN};

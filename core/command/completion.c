@@ -8,7 +8,7 @@
 
 #include "core/config/config.h"
 
-enum { KIND_MAX = 128, KINDS_MAX = 16 };
+enum { KIND_MAX = 128 };
 
 /* ---- values ---------------------------------------------------------------------------------------------------- */
 
@@ -136,16 +136,12 @@ static bool add_kind(const CoreCompletion *table, const char *kind, const CoreTy
 
 /* Adds values of one alternative of "FILE|NAME", or a literal word ("csv"; "seeds=" of "seeds=N"). */
 static void add_alternative(const char *kind, const CoreTyping *typing, CoreText *values) {
-  const size_t length = strlen(kind);
   char word[KIND_MAX];
   if (add_kind(typing->program->completions, kind, typing, values)) return;
   if (add_kind(usual_kinds, kind, typing, values)) return;
-  if (length > 3 && strcmp(kind + length - 3, ".db") == 0) {
-    add_databases(typing, values);
-  } else if (islower((unsigned char)*kind)) {
-    snprintf(word, sizeof word, "%.*s", (int)(strcspn(kind, "=") + (strchr(kind, '=') != NULL)), kind);
-    core_completion_add(values, word, NULL);
-  }
+  if (!islower((unsigned char)*kind)) return;
+  snprintf(word, sizeof word, "%.*s", (int)(strcspn(kind, "=") + (strchr(kind, '=') != NULL)), kind);
+  core_completion_add(values, word, NULL);
 }
 
 /* Adds values of an operand: "FILE|NAME", "KEY[,KEY]", "csv|jsonl". */
@@ -160,35 +156,12 @@ static void add_kinds(const char *kinds, const CoreTyping *typing, CoreText *val
   }
 }
 
-/* Extracts the operands of a usage text in order: words that are neither [OPTIONS] nor an option's value. Sets *repeats
- * if the last one may be repeated. */
-static size_t operand_kinds(const char *usage, const char *command, char kinds[KINDS_MAX][KIND_MAX], bool *repeats) {
+/* Returns the name of operand `index`; NULL: the command takes none there. */
+static const char *operand_at(const CoreManual *manual, size_t index) {
   size_t count = 0;
-  bool skip = false;
-  const char *end = usage + strcspn(usage, "\n"), *place = strstr(usage, command);
-  *repeats = false;
-  usage = place && place < end ? place + strlen(command) : usage + strcspn(usage, " ");
-  while (usage < end && count < KINDS_MAX) {
-    usage += strspn(usage, " ");
-    size_t length = strcspn(usage, " \n");
-    const char *word = usage;
-    usage += length;
-    const bool closed = memchr(word, ']', length) != NULL;
-    while (length && strchr("[\"", *word)) word++, length--;
-    const bool dots = length >= 3 && strncmp(word + length - 3, "...", 3) == 0;
-    if (dots) length -= 3;
-    while (length && word[length - 1] == ']') length--;
-    if (skip || (length && *word == '-')) {
-      skip = !skip && !closed && *usage == ' ' && !strchr("[-|", usage[1]);
-      continue;
-    }
-    if (dots && count) *repeats = true;
-    if (!length || *word == '|' || strncmp(word, "options", length) == 0 || strncmp(word, "OPTIONS", length) == 0)
-      continue;
-    snprintf(kinds[count++], KIND_MAX, "%.*s", (int)length, word);
-    *repeats = dots;
-  }
-  return count;
+  while (count < CORE_OPERANDS_MAX && manual->operands[count]) count++;
+  if (index < count) return manual->operands[index];
+  return count > 0 && manual->operands_max == SIZE_MAX ? manual->operands[count - 1] : NULL;
 }
 
 /* ---- output ---------------------------------------------------------------------------------------------------- */
@@ -234,14 +207,18 @@ static void print_values(CoreTyping *typing, const CoreOption *option, const cha
   core_text_free(&values);
 }
 
-typedef struct Asked { CoreTyping typing; const char *word, *command; } Asked;
+/* Completion request for a command line. */
+typedef struct Request {
+  CoreTyping typing;
+  const char *word;
+} Request;
 
-static void answer_command(const CoreManual *manual, const CoreOption *table, void *to) {
-  Asked *asked = to;
-  CoreTyping *typing = &asked->typing;
-  const char *word = asked->word, *equals = strchr(word, '=');
+static void complete_command(const CoreManual *manual, const CoreOption *table, void *to) {
+  Request *request = to;
+  CoreTyping *typing = &request->typing;
+  const char *word = request->word, *equals = strchr(word, '=');
   const CoreOption *value_of;
-  bool ended, repeats;
+  bool ended;
   typing->table = table;
   const size_t operands = count_operands(typing, &value_of, &ended);
   if (value_of) {
@@ -252,10 +229,8 @@ static void answer_command(const CoreManual *manual, const CoreOption *table, vo
   } else if (!ended && *word == '-') {
     print_options(typing, word);
   } else {
-    char kinds[KINDS_MAX][KIND_MAX];
-    const size_t count = operand_kinds(manual->usage, asked->command, kinds, &repeats);
-    const size_t place = operands < count ? operands : repeats ? count - 1 : count;
-    if (count > 0 && place < count) print_values(typing, NULL, kinds[place], word, 0);
+    const char *kinds = operand_at(manual, operands);
+    if (kinds) print_values(typing, NULL, kinds, word, 0);
   }
 }
 
@@ -297,9 +272,9 @@ int core_completion_answer(const CoreProgram *program, int argc, char **argv) {
   if (argc <= 1) print_program_options(program, word);
   if (!command) return CORE_OK;
   const int skipped = usual ? 0 : 1;
-  Asked asked = {.typing = {.program = program, .words = argv + skipped, .count = (size_t)(argc - 1 - skipped)},
-                 .word = word, .command = usual ? program->name : command->name};
-  if (argc == 0) asked.typing.count = 0;
-  core_options_describe(command, answer_command, &asked);
+  Request request = {.typing = {.program = program, .words = argv + skipped, .count = (size_t)(argc - 1 - skipped)},
+                     .word = word};
+  if (argc == 0) request.typing.count = 0;
+  core_options_describe(command, complete_command, &request);
   return CORE_OK;
 }

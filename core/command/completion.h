@@ -1,6 +1,6 @@
 /* Shell completion. The shell calls the program with the words typed so far, so that completions always match the
- * parser: commands and options come from the tables of --help, values from the name of an option's argument or of an
- * operand in the usage ("DIR", "KEY=VALUE", "mean|iqm"). */
+ * parser: commands and options come from the tables of --help, values from the name of an option's argument or of
+ * an operand ("DIR", "KEY=VALUE", "mean|iqm"). */
 #ifndef CORE_COMPLETION_H
 #define CORE_COMPLETION_H
 #include "core/command/options.h"

@@ -153,9 +153,10 @@ int core_options_misuse(const CoreManual *manual, const char *problem, ...) {
 }
 
 static int check_operands(const CoreManual *manual, const char **operands, size_t count) {
-  if (count < manual->least) return core_options_misuse(manual, "%s", manual->hint ? "" : "an argument is missing");
-  if (count > manual->most)
-    return core_options_misuse(manual, "unexpected argument \"%.80s\"", operands[manual->most]);
+  if (count < manual->operands_min)
+    return core_options_misuse(manual, "%s", manual->hint ? "" : "an argument is missing");
+  if (count > manual->operands_max)
+    return core_options_misuse(manual, "unexpected argument \"%.80s\"", operands[manual->operands_max]);
   return CORE_OK;
 }
 

@@ -27,12 +27,16 @@ typedef struct CoreOption {
   const char *help;      /* one sentence with the default */
 } CoreOption;
 
-/* Help and operand count of a command. */
+enum { CORE_OPERANDS_MAX = 4 };
+
+/* Help and operands of a command. */
 typedef struct CoreManual {
   const char *usage;     /* "sweep logs RUN [options]"; further forms follow as "\n  ..."; errors print the first */
   const char *about;     /* description, in core_help_text's format */
   void (*more)(CoreHelp *help); /* prints help after the options; NULL: nothing */
-  size_t least, most;    /* minimum and maximum number of operands; SIZE_MAX: unlimited */
+  const char *operands[CORE_OPERANDS_MAX]; /* names of the operands, which select completions (completion.h); the last
+                                            * one may repeat if operands_max is SIZE_MAX */
+  size_t operands_min, operands_max;       /* number of operands; SIZE_MAX: unlimited */
   const char *hint;      /* "expected one database", printed before the usage in errors; NULL: none */
 } CoreManual;
 

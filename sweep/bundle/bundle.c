@@ -241,7 +241,7 @@ int sweep_bundle(int argc, char **argv) {
     .about = "Packs sweeps into one file, NAME.tar.zst, that others can verify and analyze: their experiment files, a "
              "results.db with only their rows, and the checksums of their checkpoints. Equal results give equal bytes. "
              "Unpack it with sweep unbundle, or with tar and sha256sum -c.",
-    .least = 1, .most = SIZE_MAX};
+    .operands_min = 1, .operands = {"NAME"}, .operands_max = SIZE_MAX};
   BundleOptions parsed = {0};
   const CoreOption options[] = {
     SWEEP_OPTION_ROOT(parsed.common),
@@ -402,7 +402,7 @@ int sweep_unbundle(int argc, char **argv) {
     .about = "Unpacks a file of sweep bundle into a new or empty directory and verifies each member by its checksum; "
              "members that sweep bundle does not write are rejected. The directory is a workspace for analyze and "
              "sweep status.",
-    .least = 2, .most = 2};
+    .operands_min = 2, .operands = {"FILE", "DIR"}, .operands_max = 2};
   UnbundleOptions parsed = {0};
   const CoreOption options[] = {{"json", 0, CORE_OPTION_FLAG, &parsed.json, NULL, "print JSON"}, {0}};
   return core_options_answer(&manual, options, argc, argv, unbundle, &parsed);

@@ -478,7 +478,7 @@ int sweep_task(int argc, char **argv) {
     .usage = "sweep task NAME BATCH ARRAY [options]",
     .about = "Internal: entry point of Slurm array tasks on compute nodes. Executes the runs of batch BATCH "
              "(sweeps/NAME/batches) that array ARRAY assigns to SLURM_ARRAY_TASK_ID.",
-    .least = 3, .most = 3};
+    .operands_min = 3, .operands = {"NAME", "BATCH", "ARRAY"}, .operands_max = 3};
   SweepCommon common = {0};
   const CoreOption options[] = {SWEEP_OPTION_ROOT(common), {0}};
   return core_options_answer(&manual, options, argc, argv, run_task, &common);

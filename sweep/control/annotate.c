@@ -150,7 +150,7 @@ int sweep_tag(int argc, char **argv) {
     .about = "Adds tags to a sweep or a run, or without TAG prints its tags. Tags are names (letters, digits, ._-). "
              "sweep status --tag and analyze --where tag=TAG select by them; a run also has the tags of its sweeps. "
              STORE_RUN_NAME_HELP,
-    .least = 1, .most = SIZE_MAX};
+    .operands_min = 1, .operands = {"SWEEP|RUN", "TAG"}, .operands_max = SIZE_MAX};
   AnnotateOptions parsed = {0};
   const CoreOption options[] = {ANNOTATE_OPTIONS(parsed, "remove these tags, or all without TAG")};
   return core_options_answer(&manual, options, argc, argv, tag, &parsed);
@@ -161,7 +161,7 @@ int sweep_note(int argc, char **argv) {
     .usage = "sweep note SWEEP|RUN [TEXT] [options]",
     .about = "Sets the note of a sweep or a run, or without TEXT prints it. Any text of up to 4000 bytes; quote it for "
              "your shell. sweep status and the report show it. " STORE_RUN_NAME_HELP,
-    .least = 1, .most = 2, .hint = "quote a text of several words"};
+    .operands_min = 1, .operands = {"SWEEP|RUN", "TEXT"}, .operands_max = 2, .hint = "quote a text of several words"};
   AnnotateOptions parsed = {0};
   const CoreOption options[] = {ANNOTATE_OPTIONS(parsed, "delete the note")};
   return core_options_answer(&manual, options, argc, argv, note, &parsed);
@@ -173,7 +173,7 @@ int sweep_pin(int argc, char **argv) {
     .about = "Pins a run as the sweep's best, instead of the previous one, or without RUN prints it. sweep status and "
              "the report show it, and analyze --where pinned=yes selects it. RUN may be an index in the sweep. "
              STORE_RUN_NAME_HELP,
-    .least = 1, .most = 2};
+    .operands_min = 1, .operands = {"SWEEP", "RUN"}, .operands_max = 2};
   AnnotateOptions parsed = {0};
   const CoreOption options[] = {ANNOTATE_OPTIONS(parsed, "delete the pin")};
   return core_options_answer(&manual, options, argc, argv, pin, &parsed);

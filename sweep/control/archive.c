@@ -155,7 +155,7 @@ int sweep_archive(int argc, char **argv) {
              "status, report and analyze work as before. Asks for confirmation. Running and queued runs must be ended "
              "first (sweep stop, sweep cancel). Without its checkpoint a run can be neither played, exported nor "
              "resumed; submit and retry restart unfinished ones. Runs that other sweeps share keep theirs.",
-    .least = 1, .most = SIZE_MAX};
+    .operands_min = 1, .operands = {"NAME"}, .operands_max = SIZE_MAX};
   ArchiveOptions parsed = {0};
   const CoreOption options[] = {
     SWEEP_OPTION_ROOT(parsed.common),

@@ -187,7 +187,7 @@ int sweep_cancel(int argc, char **argv) {
     .about = "Removes a sweep, or single runs of it, from Slurm's queue. Running ones save a checkpoint and end. Runs "
              "that share a task (slurm.runs_per_task) are cancelled together. RUN is an index in the sweep, a run's "
              "id, the beginning of an id, or the run's directory.",
-    .least = 1, .most = SIZE_MAX};
+    .operands_min = 1, .operands = {"NAME", "RUN"}, .operands_max = SIZE_MAX};
   return parse_command(&manual, CANCEL, argc, argv);
 }
 
@@ -195,13 +195,13 @@ int sweep_hold(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "sweep hold NAME [RUN]... [options]",
     .about = "Keeps waiting runs of a sweep from starting until sweep release. Running ones are not affected.",
-    .least = 1, .most = SIZE_MAX};
+    .operands_min = 1, .operands = {"NAME", "RUN"}, .operands_max = SIZE_MAX};
   return parse_command(&manual, HOLD, argc, argv);
 }
 
 int sweep_release(int argc, char **argv) {
   static const CoreManual manual = {.usage = "sweep release NAME [RUN]... [options]",
                                     .about = "Lets held runs of a sweep start.",
-                                    .least = 1, .most = SIZE_MAX};
+                                    .operands_min = 1, .operands = {"NAME", "RUN"}, .operands_max = SIZE_MAX};
   return parse_command(&manual, RELEASE, argc, argv);
 }

@@ -12,7 +12,7 @@ static const CoreManual extend_manual = {
   .about = "Adds seeds to a sweep and submits their runs: seeds=10 stands for 0 to 9, seeds=\"0..9, 20\" for a list. "
            "Seeds that the sweep already has stay. The sweep keeps the new ones (sweeps/NAME/extended), so sweep "
            "submit of its file includes them.",
-  .least = 2, .most = 2};
+  .operands_min = 2, .operands = {"NAME", "seeds=N"}, .operands_max = 2};
 
 static bool is_seeds(const char *operand) { return strncmp(operand, "seeds=", 6) == 0; }
 

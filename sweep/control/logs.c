@@ -70,7 +70,7 @@ int sweep_logs(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "sweep logs RUN [options]",
     .about = "Prints a run's log. " STORE_RUN_NAME_HELP,
-    .least = 1, .most = 1};
+    .operands_min = 1, .operands = {"RUN"}, .operands_max = 1};
   LogOptions parsed = {.lines = 50};
   const CoreOption options[] = {
     SWEEP_OPTION_ROOT(parsed.common),

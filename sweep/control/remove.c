@@ -142,7 +142,7 @@ int sweep_rm(int argc, char **argv) {
              "that other sweeps share stay. Asks for confirmation. Running and queued runs must be ended first (sweep "
              "stop, sweep cancel). RUN is an id, the beginning of one, or NAME/INDEX; it keeps its index in its sweep, "
              "and sweep submit trains it again.",
-    .least = 1, .most = SIZE_MAX};
+    .operands_min = 1, .operands = {"NAME|RUN"}, .operands_max = SIZE_MAX};
   RemoveOptions parsed = {0};
   const CoreOption options[] = {
     SWEEP_OPTION_ROOT(parsed.common),

@@ -346,7 +346,7 @@ int sweep_retry(int argc, char **argv) {
              "named ones, or all that failed or were lost. For cancelled and new runs use sweep submit. Runs that the "
              "sweep's [stop] rule has stopped are resumed if they are named or with --by-rule, on this machine too; "
              "the rule does not stop them again.",
-    .least = 1, .most = SIZE_MAX};
+    .operands_min = 1, .operands = {"NAME", "RUN"}, .operands_max = SIZE_MAX};
   RetryOptions parsed = {0};
   const CoreOption options[] = {
     SWEEP_OPTION_ROOT(parsed.selection.common),

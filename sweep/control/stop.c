@@ -140,7 +140,7 @@ int sweep_stop(int argc, char **argv) {
     .usage = "sweep stop [NAME|RUN]... [options]",
     .about = "Stops sweeps (all queued ones if none is named) or single runs on this machine: they finish their "
              "iteration, write a checkpoint and end. sweep submit resumes them. " STORE_RUN_NAME_HELP,
-    .most = SIZE_MAX};
+    .operands = {"NAME|RUN"}, .operands_max = SIZE_MAX};
   StopOptions parsed = {0};
   const CoreOption options[] = {
     SWEEP_OPTION_ROOT(parsed.common),

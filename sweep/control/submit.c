@@ -429,6 +429,6 @@ int sweep_submit(int argc, char **argv) {
              "ones are not queued twice, interrupted ones resume from their checkpoints, failed ones are retried. "
              "FILE is an experiment (.ini) whose [slurm] section sets the resources of a run (docs/cluster.md); NAME "
              "is a sweep submitted before.",
-    .more = print_help_blocks, .least = 1, .most = 1};
+    .more = print_help_blocks, .operands_min = 1, .operands = {"FILE|NAME"}, .operands_max = 1};
   return sweep_submit_parse(&manual, argc, argv, submit);
 }

@@ -157,14 +157,18 @@ void sweep_plan_free(SweepPlan *plan) {
 /* ---- the command ----------------------------------------------------------------------------------------------- */
 
 static const CoreManual manual = {
-  .usage = "sweep plan FILE|NAME... [options]",
-  .about = "Shows what an experiment file would run: its axes, cells, seeds and runs, what of it is done already, how "
-           "many transitions are left and how long they take at the speed measured so far. Has the trainer look at "
-           "each distinct configuration: levels, encoders, parents, memory; where code that the file names is not "
-           "trusted, the plan says so instead. Writes and starts nothing. "
-           "FILE is an experiment (docs/experiments.md); NAME a sweep that was submitted. Of several files, what each "
-           "one adds to those before it (shared runs count once), and what all of them cost.",
-  .more = core_script_help, .least = 1, .most = SIZE_MAX};
+    .usage = "sweep plan FILE|NAME... [options]",
+    .about =
+        "Shows what an experiment file would run: its axes, cells, seeds and runs, what of it is done already, how "
+        "many transitions are left and how long they take at the speed measured so far. Has the trainer look at "
+        "each distinct configuration: levels, encoders, parents, memory; where code that the file names is not "
+        "trusted, the plan says so instead. Writes and starts nothing. "
+        "FILE is an experiment (docs/experiments.md); NAME a sweep that was submitted. Of several files, what each "
+        "one adds to those before it (shared runs count once), and what all of them cost.",
+    .more = core_script_help,
+    .operands_min = 1,
+    .operands = {"FILE|NAME"},
+    .operands_max = SIZE_MAX};
 
 /* Somebody waits for a plan; sweep submit takes the time that it needs. */
 static const double CHECK_S = 30;

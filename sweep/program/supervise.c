@@ -435,7 +435,7 @@ int sweep_supervise(int argc, char **argv) {
     .usage = "sweep supervise RUN [options]",
     .about = "Internal: started by the executor and by Slurm tasks for a run of a user's program ([program] of its "
              "experiment file). Starts the command, records its metrics, and forwards SIGTERM and SIGUSR2.",
-    .least = 1, .most = 1};
+    .operands_min = 1, .operands = {"RUN"}, .operands_max = 1};
   SuperviseOptions options = {0};
   const CoreOption table[] = {
     SWEEP_OPTION_ROOT(options.common),

@@ -7,7 +7,8 @@
  *     ... options->common.root ...
  *   }
  *   int sweep_report(int argc, char **argv) {
- *     static const CoreManual manual = {.usage = "sweep report NAME [options]", .about = "...", .least = 1, .most = 1};
+ *     static const CoreManual manual = {.usage = "sweep report NAME [options]", .about = "...", .operands = {"NAME"},
+ *                                       .operands_min = 1, .operands_max = 1};
  *     ReportOptions given = {0};
  *     const CoreOption options[] = {SWEEP_OPTION_ROOT(given.common), {"json", ... &given.json, ...}, {0}};
  *     return core_options_answer(&manual, options, argc, argv, report, &given);

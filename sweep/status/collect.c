@@ -192,7 +192,8 @@ int sweep_collect(int argc, char **argv) {
           "Imports new rows of the run logs into results.db, also while runs are running. Without NAME: of all runs "
           "of the workspace. sweep status and analyze do the same first. Then the [stop] rules of the sweeps are "
           "applied.",
-      .most = 1};
+      .operands = {"FILE|NAME"},
+      .operands_max = 1};
   CollectOptions given = {.every_s = FOLLOW_DEFAULT_S};
   const CoreOption options[] = {{"follow", 'f', CORE_OPTION_FLAG, &given.follow, NULL, "keep importing until Ctrl-C"},
                                 {"every", 'e', CORE_OPTION_REAL, &given.every_s, "SECONDS",

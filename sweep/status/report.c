@@ -170,8 +170,9 @@ int sweep_report(int argc, char **argv) {
       .about = "Resource usage of a sweep: time in the queue, time, CPU-hours and GPU-hours spent and wasted (failed "
                "runs, repeated work), and memory, with time and memory limits that would be enough. Reads files only "
                "and does not query Slurm.",
-      .least = 1,
-      .most = 1};
+      .operands_min = 1,
+      .operands = {"NAME"},
+      .operands_max = 1};
   ReportOptions given = {0};
   const CoreOption options[] = {SWEEP_OPTION_ROOT(given.common),
                                 {"runs", 0, CORE_OPTION_FLAG, &given.runs, NULL, "print one line per run"},

@@ -114,7 +114,8 @@ int sweep_status(int argc, char **argv) {
       .about = "Progress, speed, remaining time and failures with reasons, for one sweep or for all in the workspace. "
                "For runs on a cluster Slurm is queried once (answers are cached for five seconds) for why they wait, "
                "who cancelled them and what killed them. A running run whose process is gone is shown as lost.",
-      .most = 1};
+      .operands = {"NAME"},
+      .operands_max = 1};
   StatusOptions given = {0};
   const CoreOption options[] = {
       SWEEP_OPTION_ROOT(given.common),

@@ -36,12 +36,14 @@ static const CoreOption table[] = {
   {0},
 };
 
-static const CoreManual any = {.usage = "program [OPTIONS] FILE...", .about = "What it does.", .most = SIZE_MAX};
+static const CoreManual any = {.usage = "program [OPTIONS] FILE...", .about = "What it does.",
+                               .operands_max = SIZE_MAX};
 static const CoreManual none = {.usage = "program rest [OPTIONS]", .about = "Does nothing."};
 static const CoreManual some = {
-  .usage = "program FILE [FILE]\n  program --set KEY=VALUE FILE", .about = "", .least = 1, .most = 2};
+  .usage = "program FILE [FILE]\n  program --set KEY=VALUE FILE", .about = "", .operands_min = 1, .operands_max = 2};
 static const CoreManual hinted = {
-  .usage = "program FILE [FILE]", .about = "", .least = 1, .most = 2, .hint = "expected one file or two"};
+  .usage = "program FILE [FILE]", .about = "", .operands_min = 1, .operands_max = 2,
+  .hint = "expected one file or two"};
 
 /* Arguments of the command: operands and list joined by ','. */
 static struct { int calls; CoreText operands, sets; } heard;
@@ -176,7 +178,8 @@ static void print_more(CoreHelp *help) { core_help_text(help, "And more."); }
 /* Neither what else the line holds nor what it lacks matters to the help. */
 static void ask_for_help(void) {
   static const CoreManual manual = {
-    .usage = "program [OPTIONS] FILE", .about = "What it does.", .more = print_more, .least = 1, .most = 1};
+    .usage = "program [OPTIONS] FILE", .about = "What it does.", .more = print_more,
+    .operands_min = 1, .operands_max = 1};
   assert_int_equal(ASK(manual, "--help"), CORE_OK);
   assert_int_equal(heard.calls, 0);
 }

@@ -52,7 +52,7 @@ static const CoreManual manual = {
            "transformer.\n"
            "--safetensors: all weights of actor and critic by name, the normalization of observations, and the "
            "settings as metadata.\n\n" STORE_RUN_NAME_HELP " Uses its newest checkpoint.",
-  .least = 1, .most = 1,
+  .operands_min = 1, .operands = {"RUN|FILE"}, .operands_max = 1,
   .hint = "expected one run or checkpoint"};
 
 static int export(void *opts, const char **operands, size_t count) {

@@ -69,7 +69,7 @@ int trainer_check_level(int argc, char **argv) {
     .usage = "trainer check-level FILE...",
     .about = "Validates Kinetix level files: prints the error (file, position, reason) or a summary of each. Exit "
              "code 2 if a file is invalid.",
-    .least = 1, .most = SIZE_MAX,
+    .operands_min = 1, .operands = {"FILE"}, .operands_max = SIZE_MAX,
     .hint = "name the level files to check"};
   return core_options_answer(&manual, NULL, argc, argv, check_files, NULL);
 }

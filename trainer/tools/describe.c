@@ -146,7 +146,7 @@ static int print_tasks(void *opts, const char **operands, size_t count) {
 int trainer_tasks(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "trainer tasks [--json] [gym|atari|envpool]",
-    .most = 1,
+    .operands = {"gym|atari|envpool"}, .operands_max = 1,
     .about = "Lists the values of env.task with observation size, actions and time limit in steps. MuJoCo's tasks "
              "require its library, which `make mujoco` downloads.\n\n"
              "gym, atari or envpool: lists the environments in the Python of SWEEP_PYTHON, or else python3."};
@@ -209,8 +209,8 @@ int trainer_checkpoint(int argc, char **argv) {
       .usage = "trainer checkpoint RUN|FILE... [options]",
       .about =
           "Validates checkpoint files, or the newest one of each run, and lists their sections. " STORE_RUN_NAME_HELP,
-      .least = 1,
-      .most = SIZE_MAX,
+      .operands_min = 1,
+      .operands = {"RUN|FILE"}, .operands_max = SIZE_MAX,
       .hint = "name a run or a checkpoint file (runs/ab/<id>/ckpt/iteration-*.ckpt)"};
   CheckpointOptions options = {0};
   const CoreOption table[] = {

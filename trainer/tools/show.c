@@ -206,7 +206,7 @@ int trainer_show(int argc, char **argv) {
              "flames have the color of their motor or thruster. Other tasks, such as mujoco/Ant-v5, are drawn by "
              "their own renderer (trainer tasks lists them).\n\n"
              LEVELS_HELP,
-    .least = 1, .most = 1,
+    .operands_min = 1, .operands = {"LEVEL|SET|TASK"}, .operands_max = 1,
     .hint = "name one level, set or task (see trainer show --help)"};
   ShowOptions options = {.output = picture_default_name(), .kinetix = "", .steps = -1, .size = -1};
   const CoreOption table[] = {
