@@ -26,7 +26,7 @@ tap_run "the trainer refuses all" 1 "8 runs failed; see sweep status study" \
   env SWEEP_TRAINER="$(command -v false)" sweep submit study.ini --local --wait --jobs 2
 out=$(sweep report study)
 tap_check "runs that never started took no time" "$(grep -qF '8 runs, 0 finished, 8 never started' <<<"$out" &&
-  grep -qE '^  ran +0.00 s in all, 0.00 s of it wasted' <<<"$out" || echo "$out")"
+  grep -qE '^  ran +0.00 s in total, 0.00 s of it wasted' <<<"$out" || echo "$out")"
 tap_check "and no line of the report has days" "$(sweep report study --runs | grep -E '[0-9] d ')$(sweep report study --csv | grep -E '[0-9]{7}')"
 
 # ---- a reason once, and no 100 % but of finished work
