@@ -1,7 +1,7 @@
-/* The waves of a tpe search. Its first wave follows from the file (startup random trials). When every run of the trials
- * so far has ended, the next is proposed from what they came to, and journalled (sweep/spec/search.h) before anything
- * of it starts: whoever submits next finds the same trials, whatever was killed in between. `sweep submit` proposes;
- * on this machine the executor calls it when it has nothing left to do. */
+/* Waves of a tpe search. The first wave follows from the file (startup random trials). When every run of the present
+ * trials has ended, the next wave is proposed from their results and recorded (sweep/spec/search.h) before any of its
+ * runs start, so that any later submission finds the same trials. `sweep submit` proposes waves; on the local machine
+ * the executor does when it has no runs left. */
 #ifndef SWEEP_WAVE_H
 #define SWEEP_WAVE_H
 #include <stdbool.h>
@@ -9,16 +9,16 @@
 
 #include "sweep/spec/spec.h"
 
-/* Is a wave to be proposed: has a search of the spec trials left, and have all runs of those before ended? The spec is
- * the sweep as it stands (sweep_common_frozen). */
-int sweep_wave_has_ended(const char *root, const SweepSpec *spec, bool *ended);
+/* Sets *has_ended to whether a wave can be proposed: a search of the spec has trials left, and all runs of the trials
+ * before have ended. The spec is that of the submitted sweep (sweep_common_frozen). */
+int sweep_wave_has_ended(const char *root, const SweepSpec *spec, bool *has_ended);
 
-/* Proposes the next wave of each search of the spec whose wave has ended; waves that repeat earlier runs only count as
- * ended at once. *proposed: trials, 0 when there is still something to run, or nothing to propose. A trial is as good
- * as the mean over its runs (seeds, grid cells; the geometric one of DDR and KL); one with a run that failed or
- * diverged counts as worse than all others. Only what every cell of the grid takes is proposed
- * (sweep_grid_check_trial); in the place of other draws there are more. CORE_USAGE: no run has measured the goal, or
- * no draw can be run; names the line, and writes nothing. CORE_FAIL: sweep_judge. */
+/* Proposes the next wave of each search whose wave has ended; a wave that only repeats existing runs counts as ended at
+ * once. *proposed: number of trials; 0: runs are unfinished, or nothing is left to propose. The value of a trial is the
+ * mean over its runs (seeds, grid cells; the geometric mean for DDR and KL); a trial with a failed or diverged run
+ * ranks below all others. Draws that are invalid in a cell of the grid (sweep_grid_check_trial) are replaced by others.
+ * CORE_USAGE: no run has a value of the goal, or no draw is valid; the message names the line, and nothing is written.
+ * CORE_FAIL: results.db cannot be written, or analyze fails; $SWEEP_ANALYZE overrides its path. */
 int sweep_wave_propose(const char *root, SweepSpec *spec, size_t *proposed);
 
 #endif
