@@ -262,9 +262,9 @@ out:
 /* Checks the runs now, since a batch system would report an error only after a night in the queue. */
 static int check(const Submission *s) {
   const SweepSubmitOptions *options = s->options;
-  SweepChecked checked;
+  SweepCheckSummary checked;
   const bool is_on_cluster = s->cluster != NULL;
-  const SweepCheck request = {.root = options->common.root, .resources = is_on_cluster ? s->resources : NULL,
+  const SweepCheckOptions request = {.root = options->common.root, .resources = is_on_cluster ? s->resources : NULL,
                               .in_root = is_on_cluster};
   TRY(sweep_searches_check(s->part));
   TRY(sweep_duplicates_check(s->part));

@@ -1,5 +1,5 @@
-/* Distinct configurations to the trainer (checker.h), parents by the workspace's manifests, and the faults in words
- * that point into the experiment file. */
+/* Sends distinct configurations to the trainer (checker.h), looks parents up in the workspace's manifests, and reports
+ * problems with their lines of the experiment file. */
 #include "sweep/plan/check.h"
 
 #include <ctype.h>
@@ -23,307 +23,323 @@
 #include "sweep/spec/manifest.h"
 #include "sweep/spec/sweep.h"
 
-enum { FAULTS_SHOWN = 6 };
+enum { PROBLEMS_MAX = 6 };
 
-/* One kind of configuration: `run` stands for `runs` of the grid. */
-typedef struct Shape { size_t run, runs; } Shape;
+/* Distinct configuration: `run` is one of its `runs` in the grid. */
+typedef struct Variant {
+  size_t run, runs;
+} Variant;
 
-/* A message, and whom it concerns. */
-typedef struct Fault {
+/* Message, one of its runs, and their number. */
+typedef struct Problem {
   char *message;
   size_t run, runs;
-} Fault;
+} Problem;
 
-typedef struct Look {
-  const SweepCheck *check;
+typedef struct Check {
+  const SweepCheckOptions *options;
   const SweepGrid *grid;
-  Shape *shapes;
-  Fault *faults;
+  Variant *variants;
+  Problem *problems;
   char **warnings;
-  size_t shape_count, fault_count, warning_count;
-  bool has_parents;           /* some run begins from another one */
-} Look;
+  size_t variant_count, problem_count, warning_count;
+  bool has_parents; /* some run has a parent */
+} Check;
 
-static void add_fault(Look *look, const char *message, const Shape *shape) {
-  for (size_t i = 0; i < look->fault_count; i++) {
-    if (strcmp(look->faults[i].message, message) != 0) continue;
-    look->faults[i].runs += shape->runs;
+static void add_problem(Check *check, const char *message, const Variant *variant) {
+  for (size_t i = 0; i < check->problem_count; i++) {
+    if (strcmp(check->problems[i].message, message) != 0) continue;
+    check->problems[i].runs += variant->runs;
     return;
   }
-  look->faults = core_memory_resize(look->faults, (look->fault_count + 1) * sizeof *look->faults);
-  look->faults[look->fault_count++] = (Fault){core_text_duplicate(message), shape->run, shape->runs};
+  check->problems = core_memory_resize(check->problems, (check->problem_count + 1) * sizeof *check->problems);
+  check->problems[check->problem_count++] = (Problem){core_text_duplicate(message), variant->run, variant->runs};
 }
 
 /* ---- distinct configurations ------------------------------------------------------------------------------------ */
 
-/* Another parent's id is no other shape: whether it is there is looked up for each run. */
-static void blur_parent(Look *look, CoreConfig *config) {
+/* Masks the parent's id, so that variants do not differ in it. Parents are checked per run. */
+static void mask_parent(Check *check, CoreConfig *config) {
   CoreOrigin origin;
   if (!*config->init.from || core_origin_parse(config->init.from, &origin) != CORE_OK || !origin.is_run) return;
-  look->has_parents = true;
+  check->has_parents = true;
   snprintf(config->init.from, sizeof config->init.from, "run:0000000000000000@%lld", (long long)origin.iteration);
 }
 
-static size_t set_of(const Look *look, size_t run) {
-  return look->check->resources ? sweep_resources_of_run(look->check->resources, look->grid, run) : 0;
+static size_t resource_set(const Check *check, size_t run) {
+  return check->options->resources ? sweep_resources_of_run(check->options->resources, check->grid, run) : 0;
 }
 
-/* Finds the shapes of one resource set. A whole grid has them all among the first seed's runs. */
-static void find_shapes_of_set(Look *look, size_t set) {
-  const SweepGrid *grid = look->grid;
+/* Finds the variants of one resource set. In a full grid the runs of the first seed have all of them. */
+static void find_variants_of_set(Check *check, size_t set) {
+  const SweepGrid *grid = check->grid;
   SweepIdSet known = {0};
   char id[CORE_RUN_ID];
   CoreConfig config;
-  const size_t first = look->shape_count;
-  size_t place, capacity = first;
+  const size_t first = check->variant_count;
+  size_t index, capacity = first;
   for (size_t run = 0; run < grid->runs && (grid->is_part || grid->places[run] < grid->cells); run++) {
-    if (set_of(look, run) != set) continue;
+    if (resource_set(check, run) != set) continue;
     sweep_grid_config(grid, run, &config);
-    if (config.program) continue; /* the trainer knows nothing of it */
-    blur_parent(look, &config);
+    if (config.program) continue; /* not run by the trainer */
+    mask_parent(check, &config);
     core_config_start_id(&config, id);
-    const bool is_new = sweep_id_set_add(&known, id, &place);
-    place += first;
+    const bool is_new = sweep_id_set_add(&known, id, &index);
+    index += first;
     if (is_new) {
-      if (place == capacity) {
+      if (index == capacity) {
         capacity = capacity ? 2 * capacity : 64;
-        look->shapes = core_memory_resize(look->shapes, capacity * sizeof *look->shapes);
+        check->variants = core_memory_resize(check->variants, capacity * sizeof *check->variants);
       }
-      look->shapes[place] = (Shape){.run = run};
-      look->shape_count = place + 1;
+      check->variants[index] = (Variant){.run = run};
+      check->variant_count = index + 1;
     }
-    look->shapes[place].runs += grid->is_part ? 1 : grid->spec->seed_count;
+    check->variants[index].runs += grid->is_part ? 1 : grid->spec->seed_count;
   }
   sweep_id_set_free(&known);
 }
 
-static void find_shapes(Look *look) {
-  const size_t sets = look->check->resources ? look->check->resources->count : 1;
-  for (size_t set = 0; set < sets; set++) find_shapes_of_set(look, set);
+static void find_variants(Check *check) {
+  const size_t sets_name = check->options->resources ? check->options->resources->count : 1;
+  for (size_t set = 0; set < sets_name; set++) find_variants_of_set(check, set);
 }
 
-static void config_of_shape(void *context, size_t i, CoreConfig *config) {
-  const Look *look = context;
-  sweep_grid_config(look->grid, look->shapes[i].run, config);
+static void variant_config(void *context, size_t i, CoreConfig *config) {
+  const Check *check = context;
+  sweep_grid_config(check->grid, check->variants[i].run, config);
 }
 
-static const SlurmSettings *settings_of(const Look *look, size_t run) {
-  return &look->check->resources->sets[set_of(look, run)];
+static const SlurmSettings *run_settings(const Check *check, size_t run) {
+  return &check->options->resources->sets[resource_set(check, run)];
 }
 
-static SweepCheckPlace place_of_shape(void *context, size_t i) {
-  const Look *look = context;
-  if (!look->check->resources) return (SweepCheckPlace){.ranks = 1};
-  const SlurmSettings *settings = settings_of(look, look->shapes[i].run);
-  return (SweepCheckPlace){.ranks = settings->ranks_per_run, .has_gpus = settings->gpus_per_run > 0};
+static SweepCheckMachine variant_machine(void *context, size_t i) {
+  const Check *check = context;
+  if (!check->options->resources) return (SweepCheckMachine){.ranks = 1};
+  const SlurmSettings *settings = run_settings(check, check->variants[i].run);
+  return (SweepCheckMachine){.ranks = settings->ranks_per_run, .has_gpus = settings->gpus_per_run > 0};
 }
 
-static SweepChecker make_checker(const SweepCheck *check, Look *look) {
-  return (SweepChecker){.root = check->root, .folder = check->in_root ? check->root : NULL,
-                        .elsewhere = check->resources != NULL, .seconds = check->seconds, .config = config_of_shape,
-                        .place = place_of_shape, .context = look};
+static SweepChecker make_checker(const SweepCheckOptions *options, Check *check) {
+  return (SweepChecker){.root = options->root,
+                        .directory = options->in_root ? options->root : NULL,
+                        .is_remote = options->resources != NULL,
+                        .seconds = options->seconds,
+                        .config = variant_config,
+                        .machine = variant_machine,
+                        .context = check};
 }
 
 /* ---- memory on a cluster ---------------------------------------------------------------------------------------- */
 
-/* The job's memory, where it says how much. bytes: of a rank. */
-static void judge_memory(Look *look, const Shape *shape, double bytes, double bytes_here) {
-  const SlurmSettings *slurm = settings_of(look, shape->run);
-  const double has = (double)slurm_settings_run_mem(slurm) * 1048576;
-  char needed[32], given[32], message[512];
+/* Compares the memory of a run with its job's. bytes: per rank; bytes_here: memory of this machine. */
+static void check_memory(Check *check, const Variant *variant, double bytes, double bytes_here) {
+  const SlurmSettings *slurm = run_settings(check, variant->run);
+  const double available = (double)slurm_settings_run_mem(slurm) * 1048576;
+  char needed[32], limit[32], message[512];
   CoreConfig config;
-  sweep_grid_config(look->grid, shape->run, &config);
+  sweep_grid_config(check->grid, variant->run, &config);
   const double workers = sweep_workers_bytes(&config, slurm->ranks_per_run);
-  const double needs = (bytes * (double)slurm->ranks_per_run + workers) / (double)slurm->nodes;
-  core_text_count(needs, needed);
-  if (has == 0 && needs > bytes_here) {
-    core_warn("%s: a run takes about %sB of memory, more than this machine has (%sB); slurm.mem is not set, so nobody "
-              "knows here whether the partition's default is enough", look->grid->spec->ini.file, needed,
-              core_text_count(bytes_here, given));
+  const double required = (bytes * (double)slurm->ranks_per_run + workers) / (double)slurm->nodes;
+  core_text_count(required, needed);
+  if (available == 0 && required > bytes_here) {
+    core_warn("%s: a run needs about %sB of memory, more than this machine has (%sB); set slurm.mem unless the "
+              "partition's default is enough",
+              check->grid->spec->ini.file, needed, core_text_count(bytes_here, limit));
     return;
   }
-  if (has == 0 || needs <= has) return;
-  snprintf(message, sizeof message, "slurm.mem: a run takes about %sB of memory%s and its job asks for %sB; raise "
-           "slurm.mem, or lower %senv.num or ppo.num_steps", needed, workers > 0 ? " with its Python processes" : "",
-           core_text_count(has, given), workers > 0 ? "env.workers, " : "");
-  if (slurm->ranks_per_run == 1) add_fault(look, message, shape);
-  else core_warn("%s: %s", look->grid->spec->ini.file, message);
+  if (available == 0 || required <= available) return;
+  snprintf(message, sizeof message,
+           "slurm.mem: a run needs about %sB of memory%s, but its job requests %sB; raise "
+           "slurm.mem, or lower %senv.num or ppo.num_steps",
+           needed, workers > 0 ? " with its Python processes" : "", core_text_count(available, limit),
+           workers > 0 ? "env.workers, " : "");
+  if (slurm->ranks_per_run == 1) add_problem(check, message, variant);
+  else core_warn("%s: %s", check->grid->spec->ini.file, message);
 }
 
-/* Plans of one shape with 2, 4, 8 ... times as many ranks, a GPU each. */
+/* Alternatives to one variant with 2, 4, 8 ... times the ranks, each with one GPU. */
 typedef struct Larger {
-  const Look *look;
+  const Check *check;
   size_t run, count;
   int64_t ranks[16];
 } Larger;
 
-static void config_of_larger(void *context, size_t i, CoreConfig *config) {
+static void larger_config(void *context, size_t i, CoreConfig *config) {
   const Larger *larger = context;
-  sweep_grid_config(larger->look->grid, larger->run, config);
+  sweep_grid_config(larger->check->grid, larger->run, config);
 }
 
-static SweepCheckPlace place_of_larger(void *context, size_t i) {
+static SweepCheckMachine larger_machine(void *context, size_t i) {
   const Larger *larger = context;
-  return (SweepCheckPlace){.ranks = larger->ranks[i], .has_gpus = true};
+  return (SweepCheckMachine){.ranks = larger->ranks[i], .has_gpus = true};
 }
 
-/* Returns the number of GPUs, one a rank, on which the shape would fit; 0: none up to 1024. */
-static int64_t find_gpus(Look *look, size_t run) {
+/* Returns the number of GPUs, one per rank, on which the run would fit; 0: none up to 1024. */
+static int64_t find_gpus(Check *check, size_t run) {
   enum { GPUS_MAX = 1024 };
-  const SlurmSettings *settings = settings_of(look, run);
-  Larger larger = {.look = look, .run = run};
-  SweepVerdict verdicts[16] = {0};
+  const SlurmSettings *settings = run_settings(check, run);
+  Larger larger = {.check = check, .run = run};
+  SweepCheckResult results[16] = {0};
   char problem[512];
   CoreConfig config, resolved;
   size_t answered;
   int64_t found = 0;
-  sweep_grid_config(look->grid, run, &config);
+  sweep_grid_config(check->grid, run, &config);
   if (core_config_resolve(&config, &resolved) != CORE_OK) return 0;
   for (int64_t n = settings->ranks_per_run; n <= GPUS_MAX; n *= 2)
     if (resolved.env.num % n == 0 && (double)n > settings->gpus_per_run && larger.count < 16)
       larger.ranks[larger.count++] = n;
-  SweepChecker checker = make_checker(look->check, look);
-  checker.config = config_of_larger, checker.place = place_of_larger, checker.context = &larger;
-  sweep_checker_run(&checker, larger.count, verdicts, &answered, problem);
+  SweepChecker checker = make_checker(check->options, check);
+  checker.config = larger_config;
+  checker.machine = larger_machine;
+  checker.context = &larger;
+  sweep_checker_run(&checker, larger.count, results, &answered, problem);
   for (size_t i = 0; i < answered; i++) {
-    if (!found && verdicts[i].answer == SWEEP_STARTS && verdicts[i].device_bytes <= sweep_gpu_bytes(settings))
+    if (!found && results[i].answer == SWEEP_CHECK_OK && results[i].device_bytes <= sweep_gpu_bytes(settings))
       found = larger.ranks[i];
-    free(verdicts[i].message);
+    free(results[i].message);
   }
   return found;
 }
 
-/* Warnings are given once for equal words. */
-static void warn(Look *look, const char *message) {
-  for (size_t i = 0; i < look->warning_count; i++)
-    if (strcmp(look->warnings[i], message) == 0) return;
-  look->warnings = core_memory_resize(look->warnings, (look->warning_count + 1) * sizeof *look->warnings);
-  look->warnings[look->warning_count++] = core_text_duplicate(message);
-  core_warn("%s: %s", look->grid->spec->ini.file, message);
+/* Prints a warning once. */
+static void warn(Check *check, const char *message) {
+  for (size_t i = 0; i < check->warning_count; i++)
+    if (strcmp(check->warnings[i], message) == 0) return;
+  check->warnings = core_memory_resize(check->warnings, (check->warning_count + 1) * sizeof *check->warnings);
+  check->warnings[check->warning_count++] = core_text_duplicate(message);
+  core_warn("%s: %s", check->grid->spec->ini.file, message);
 }
 
-static void judge_gpus(Look *look, const Shape *shape, double device_bytes) {
+static void check_gpus(Check *check, const Variant *variant, double device_bytes) {
   CoreText message = {0};
   CoreConfig config;
-  sweep_grid_config(look->grid, shape->run, &config);
-  const SweepGpuFit fit = sweep_gpu_fit(settings_of(look, shape->run), &config, device_bytes, &message);
+  sweep_grid_config(check->grid, variant->run, &config);
+  const SweepGpuFit fit = sweep_gpu_fit(run_settings(check, variant->run), &config, device_bytes, &message);
   if (fit == SWEEP_GPU_TOO_SMALL) {
-    const int64_t gpus = find_gpus(look, shape->run);
+    const int64_t gpus = find_gpus(check, variant->run);
     if (gpus > 0)
-      core_text_appendf(&message, "; slurm.gpus_per_run = %lld and slurm.ranks_per_run = %lld would do",
+      core_text_appendf(&message, "; slurm.gpus_per_run = %lld and slurm.ranks_per_run = %lld are enough",
                         (long long)gpus, (long long)gpus);
     else core_text_append(&message, "; lower env.num or ppo.num_steps");
-    add_fault(look, core_text_string(&message), shape);
+    add_problem(check, core_text_string(&message), variant);
   } else if (fit != SWEEP_GPU_FITS) {
-    warn(look, core_text_string(&message));
+    warn(check, core_text_string(&message));
   }
   core_text_free(&message);
 }
 
-static void take_verdict(Look *look, const Shape *shape, SweepVerdict *verdict) {
-  if (verdict->message) add_fault(look, verdict->message, shape);
-  else if (look->check->resources) {
-    judge_memory(look, shape, verdict->bytes, verdict->bytes_here);
-    judge_gpus(look, shape, verdict->device_bytes);
+static void add_result(Check *check, const Variant *variant, SweepCheckResult *result) {
+  if (result->message) add_problem(check, result->message, variant);
+  else if (check->options->resources) {
+    check_memory(check, variant, result->bytes, result->bytes_here);
+    check_gpus(check, variant, result->device_bytes);
   }
-  free(verdict->message);
+  free(result->message);
 }
 
 /* ---- parents ---------------------------------------------------------------------------------------------------- */
 
-/* Of a run that has ended: it will not make the checkpoint any more. */
-static bool has_missed(const char *root, const CoreOrigin *origin) {
-  char folder[CORE_PATH_MAX], path[CORE_PATH_MAX];
+/* Whether the parent has finished without the checkpoint, so that it will never exist. */
+static bool lacks_checkpoint(const char *root, const CoreOrigin *origin) {
+  char directory[CORE_PATH_MAX], path[CORE_PATH_MAX];
   StoreState state;
   if (origin->iteration < 0 || store_run_state_read(root, origin->run, true, &state) != CORE_OK ||
-      state.status != STORE_FINISHED || store_path_run(root, origin->run, "ckpt", folder) != CORE_OK ||
-      core_files_path(path, "%s/iteration-%012lld.ckpt", folder, (long long)origin->iteration) != CORE_OK)
+      state.status != STORE_FINISHED || store_path_run(root, origin->run, "ckpt", directory) != CORE_OK ||
+      core_files_path(path, "%s/iteration-%012lld.ckpt", directory, (long long)origin->iteration) != CORE_OK)
     return false;
   return !core_files_exists(path);
 }
 
-/* Does the run begin from an iteration that its parent in this grid, or the run itself, never comes to? */
-static bool is_beyond(const SweepGrid *grid, const CoreConfig *config, const CoreOrigin *origin, size_t parent,
-                      CoreText *message) {
-  CoreConfig theirs;
-  const int64_t own = core_config_iterations(config);
-  if (strcmp(config->init.restore, "all") == 0 && origin->iteration >= own) {
-    core_text_appendf(message, "init.from = run:...@%lld: this run goes on from there and ends after iteration %lld; "
-                      "set train.total_steps to more", (long long)origin->iteration, (long long)own);
+/* Whether the run begins from an iteration that its parent in this grid, or the run itself, never reaches. */
+static bool is_out_of_reach(const SweepGrid *grid, const CoreConfig *config, const CoreOrigin *origin, size_t parent,
+                            CoreText *message) {
+  CoreConfig parent_config;
+  const int64_t iterations = core_config_iterations(config);
+  if (strcmp(config->init.restore, "all") == 0 && origin->iteration >= iterations) {
+    core_text_appendf(message,
+                      "init.from = run:...@%lld: this run resumes from there and ends after iteration %lld; "
+                      "raise train.total_steps",
+                      (long long)origin->iteration, (long long)iterations);
     return true;
   }
   if (parent >= grid->runs || strcmp(grid->ids[parent], origin->run) != 0) return false;
-  sweep_grid_config(grid, parent, &theirs);
-  const int64_t last = core_config_iterations(&theirs);
+  sweep_grid_config(grid, parent, &parent_config);
+  const int64_t last = core_config_iterations(&parent_config);
   if (origin->iteration > last)
-    core_text_appendf(message, "init.from = run:...@%lld: that run of this sweep ends after iteration %lld; name an "
-                      "earlier one, or set its train.total_steps to more", (long long)origin->iteration,
-                      (long long)last);
+    core_text_appendf(message,
+                      "init.from = run:...@%lld: its parent in this sweep ends after iteration %lld; name an "
+                      "earlier iteration, or raise the parent's train.total_steps",
+                      (long long)origin->iteration, (long long)last);
   return origin->iteration > last;
 }
 
-static void look_at_parent(Look *look, const SweepIdSet *known, size_t run) {
+static void check_parent(Check *check, const SweepIdSet *known, size_t run) {
   CoreConfig config;
   CoreOrigin origin;
   char path[CORE_PATH_MAX];
-  const char *root = look->check->root;
-  size_t parent = look->grid->runs;
+  const char *root = check->options->root;
+  size_t parent = check->grid->runs;
   CoreText message = {0};
-  sweep_grid_config(look->grid, run, &config);
+  sweep_grid_config(check->grid, run, &config);
   if (core_origin_parse(config.init.from, &origin) != CORE_OK || !origin.is_run || !*config.init.from) return;
-  if (sweep_id_set_find(known, origin.run, &parent)) { /* the grid's come first */
-    is_beyond(look->grid, &config, &origin, parent, &message);
+  if (sweep_id_set_find(known, origin.run, &parent)) { /* runs of the grid come first */
+    is_out_of_reach(check->grid, &config, &origin, parent, &message);
   } else if (store_path_run(root, origin.run, "config.ini", path) != CORE_OK) {
     return;
   } else if (!core_files_exists(path)) {
-    core_text_appendf(&message, "init.from = %.200s: neither this sweep nor the workspace has a run %s; submit its "
-                      "sweep first, or name it by what it differs in, as run:{ppo.com=8}", config.init.from,
-                      origin.run);
-  } else if (has_missed(root, &origin)) {
-    core_text_appendf(&message, "init.from = %.200s: that run is finished and has kept no checkpoint of iteration "
-                      "%lld (checkpoint.keep, checkpoint.every_iterations)", config.init.from,
-                      (long long)origin.iteration);
+    core_text_appendf(&message,
+                      "init.from = %.200s: neither this sweep nor the workspace has run %s; submit its "
+                      "sweep first, or name it by its settings: run:{ppo.com=8}",
+                      config.init.from, origin.run);
+  } else if (lacks_checkpoint(root, &origin)) {
+    core_text_appendf(&message,
+                      "init.from = %.200s: that run has finished without a checkpoint of iteration "
+                      "%lld (checkpoint.keep, checkpoint.every_iterations)",
+                      config.init.from, (long long)origin.iteration);
   } else {
-    is_beyond(look->grid, &config, &origin, look->grid->runs, &message);
+    is_out_of_reach(check->grid, &config, &origin, check->grid->runs, &message);
   }
-  if (message.length) add_fault(look, core_text_string(&message), &(Shape){run, 1});
+  if (message.length) add_problem(check, core_text_string(&message), &(Variant){run, 1});
   core_text_free(&message);
 }
 
-static int look_at_parents(Look *look) {
+static int check_parents(Check *check) {
   SweepIdSet known = {0};
-  if (!look->has_parents) return CORE_OK;
-  sweep_id_set_add_all(&known, (const char(*)[CORE_RUN_ID])look->grid->ids, look->grid->runs);
-  int code = sweep_manifest_add_ids(look->check->root, NULL, &known);
-  for (size_t run = 0; run < look->grid->runs && code == CORE_OK; run++) look_at_parent(look, &known, run);
+  if (!check->has_parents) return CORE_OK;
+  sweep_id_set_add_all(&known, (const char(*)[CORE_RUN_ID])check->grid->ids, check->grid->runs);
+  int code = sweep_manifest_add_ids(check->options->root, NULL, &known);
+  for (size_t run = 0; run < check->grid->runs && code == CORE_OK; run++) check_parent(check, &known, run);
   sweep_id_set_free(&known);
   return code;
 }
 
 /* ---- a user's program -------------------------------------------------------------------------------------------- */
 
-/* Whether the first word of the command can be executed. `setup` may change PATH, and compute nodes have another. */
-static int look_at_program(Look *look) {
-  const CoreScript *program = look->grid->spec->base.program;
-  char folder[CORE_PATH_MAX], path[CORE_PATH_MAX], **words;
+/* Checks that the first word of the command is executable. Not with `setup`, which may change PATH, or on a cluster,
+ * whose nodes have another PATH. */
+static int check_program(Check *check) {
+  const CoreScript *program = check->grid->spec->base.program;
+  char directory[CORE_PATH_MAX], path[CORE_PATH_MAX], **words;
   size_t count;
-  if (!program || look->check->resources || *core_script_text(program, CORE_SCRIPT_setup)) return CORE_OK;
-  TRY(core_script_directory(program, folder));
+  if (!program || check->options->resources || *core_script_text(program, CORE_SCRIPT_setup)) return CORE_OK;
+  TRY(core_script_directory(program, directory));
   TRY(core_script_argv(program, core_script_text(program, CORE_SCRIPT_command), NULL, &words, &count));
-  const bool is_path = strchr(words[0], '/') != NULL, is_whole = words[0][0] == '/';
-  int code = core_files_path(path, "%s%s%s", is_whole ? "" : folder, is_whole ? "" : "/", words[0]);
+  const bool is_path = strchr(words[0], '/') != NULL, is_absolute = words[0][0] == '/';
+  int code = core_files_path(path, "%s%s%s", is_absolute ? "" : directory, is_absolute ? "" : "/", words[0]);
   if (code == CORE_OK && !(is_path ? access(path, X_OK) == 0 : core_process_exists(words[0]))) {
     CoreText message = {0};
     core_text_appendf(&message, "program.command: there is no program %.200s%s; correct its name, PATH or setup",
                       is_path ? path : words[0], is_path ? "" : " in PATH");
-    add_fault(look, core_text_string(&message), &(Shape){0, look->grid->runs});
+    add_problem(check, core_text_string(&message), &(Variant){0, check->grid->runs});
     core_text_free(&message);
   }
   core_script_argv_free(&words);
   return code;
 }
 
-/* ---- where it stands -------------------------------------------------------------------------------------------- */
+/* ---- location -------------------------------------------------------------------------------------------------- */
 
 static const SweepValueList *find_list(const SweepPart *part, const char *name) {
   for (size_t a = 0; a < part->axis_count; a++)
@@ -332,8 +348,8 @@ static const SweepValueList *find_list(const SweepPart *part, const char *name) 
   return NULL;
 }
 
-/* Does the line set it, in its section or in the profile that was taken? */
-static bool sets(const SweepSpec *spec, const CoreIniEntry *entry, const char *name) {
+/* Whether the line sets the setting, in its section or in the selected profile. */
+static bool sets_name(const SweepSpec *spec, const CoreIniEntry *entry, const char *name) {
   const size_t section = strcspn(name, ".");
   if (!entry->key) return false;
   if (strncmp(entry->section, name, section) == 0 && !entry->section[section] && name[section] == '.')
@@ -342,8 +358,8 @@ static bool sets(const SweepSpec *spec, const CoreIniEntry *entry, const char *n
          strcmp(entry->section + 8, spec->profile) == 0 && strcmp(entry->key, name) == 0;
 }
 
-/* The line that gives `name` its value in this run, as "file:line:column: " or "--set pair: "; false: none does. */
-static bool append_place_of(const SweepSpec *spec, const SweepPart *part, const char *name, CoreText *text) {
+/* Appends the line that sets `name` for these runs, "file:line:column: " or "--set pair: ". false: none does. */
+static bool append_setting_location(const SweepSpec *spec, const SweepPart *part, const char *name, CoreText *text) {
   const SweepValueList *list = find_list(part, name);
   const CoreIniEntry *found = list ? list->entry : NULL;
   for (size_t i = 0; i < spec->set_count && !found; i++) {
@@ -353,13 +369,15 @@ static bool append_place_of(const SweepSpec *spec, const SweepPart *part, const 
     return true;
   }
   for (size_t i = 0; i < spec->ini.count && !list; i++)
-    if (sets(spec, &spec->ini.entries[i], name)) found = &spec->ini.entries[i]; /* the last counts: the profile's */
+    if (sets_name(spec, &spec->ini.entries[i], name))
+      found = &spec->ini.entries[i]; /* the last one applies: the profile's */
   if (found) core_text_appendf(text, "%s:%d:%d: ", spec->ini.file, found->line, found->column);
   return found != NULL;
 }
 
-/* Of the first setting that the message names and that the experiment sets; else of the block, or the file. */
-static void append_place(const SweepSpec *spec, const SweepPart *part, const char *message, CoreText *text) {
+/* Appends the location of the first setting that the message names and that the experiment sets; otherwise that of the
+ * block or the file. */
+static void append_location(const SweepSpec *spec, const SweepPart *part, const char *message, CoreText *text) {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_.";
   char name[64];
   for (const char *c = message; *c; c += strspn(c, letters), c += strcspn(c, letters)) {
@@ -368,69 +386,69 @@ static void append_place(const SweepSpec *spec, const SweepPart *part, const cha
     if (length == 0 || length >= sizeof name) continue;
     memcpy(name, c, length);
     name[length] = '\0';
-    if (strchr(name, '.') && append_place_of(spec, part, name, text)) return;
+    if (strchr(name, '.') && append_setting_location(spec, part, name, text)) return;
   }
   if (part->block) core_text_appendf(text, "%s:%d: ", spec->ini.file, part->block->entry->line);
   else core_text_appendf(text, "%s: ", spec->ini.file);
 }
 
-static void append_fault(const Look *look, const Fault *fault, CoreText *text) {
-  const SweepGrid *grid = look->grid;
-  append_place(grid->spec, sweep_grid_part(grid, fault->run), fault->message, text);
-  core_text_append(text, fault->message);
-  if (fault->runs >= grid->runs) {
+static void append_problem(const Check *check, const Problem *problem, CoreText *text) {
+  const SweepGrid *grid = check->grid;
+  append_location(grid->spec, sweep_grid_part(grid, problem->run), problem->message, text);
+  core_text_append(text, problem->message);
+  if (problem->runs >= grid->runs) {
     core_text_append(text, grid->runs == 1 ? " (the only run)" : " (all runs)");
     return;
   }
-  core_text_appendf(text, " (%zu of the %zu runs: ", fault->runs, grid->runs);
-  sweep_grid_describe(grid, fault->run, text);
-  core_text_append(text, fault->runs > 1 ? " ...)" : ")");
+  core_text_appendf(text, " (%zu of the %zu runs: ", problem->runs, grid->runs);
+  sweep_grid_describe(grid, problem->run, text);
+  core_text_append(text, problem->runs > 1 ? " ...)" : ")");
 }
 
-static int say(const Look *look) {
+static int report_problems(const Check *check) {
   CoreText text = {0};
-  if (look->fault_count == 0) return CORE_OK;
-  if (look->fault_count > 1) core_text_append(&text, "these runs would end at their start:\n");
-  for (size_t i = 0; i < look->fault_count && i < FAULTS_SHOWN; i++) {
+  if (check->problem_count == 0) return CORE_OK;
+  if (check->problem_count > 1) core_text_append(&text, "these runs would fail at their start:\n");
+  for (size_t i = 0; i < check->problem_count && i < PROBLEMS_MAX; i++) {
     if (i > 0) core_text_append(&text, "\n");
-    append_fault(look, &look->faults[i], &text);
+    append_problem(check, &check->problems[i], &text);
   }
-  if (look->fault_count > FAULTS_SHOWN)
-    core_text_appendf(&text, "\nand %zu more kinds of fault", look->fault_count - FAULTS_SHOWN);
+  if (check->problem_count > PROBLEMS_MAX)
+    core_text_appendf(&text, "\nand %zu more kinds of problem", check->problem_count - PROBLEMS_MAX);
   const int code = core_error(CORE_USAGE, "%s", core_text_string(&text));
   core_text_free(&text);
   return code;
 }
 
-static void warn_of(const char *file, CoreText *remarks) {
-  for (char *rest = remarks->data, *line; (line = strsep(&rest, "\n"));)
+static void print_warnings(const char *file, CoreText *warnings) {
+  for (char *rest = warnings->data, *line; (line = strsep(&rest, "\n"));)
     if (*line) core_warn("%s: %s", file, line);
 }
 
-/* ---- the whole -------------------------------------------------------------------------------------------------- */
+/* ---- grid ------------------------------------------------------------------------------------------------------- */
 
-int sweep_check_grid(const SweepCheck *check, const SweepGrid *grid, SweepChecked *checked) {
-  Look look = {.check = check, .grid = grid};
-  CoreText remarks = {0};
-  SweepChecker checker = make_checker(check, &look);
-  checker.remarks = &remarks;
-  *checked = (SweepChecked){0};
-  TRY(sweep_code_check_trust(grid, false)); /* the trainer would open it */
-  find_shapes(&look);
-  SweepVerdict *verdicts = core_memory_zero_allocate(look.shape_count + 1, sizeof *verdicts);
-  checked->distinct = look.shape_count;
-  sweep_checker_run(&checker, look.shape_count, verdicts, &checked->checked, checked->problem);
-  for (size_t i = 0; i < checked->checked; i++) take_verdict(&look, &look.shapes[i], &verdicts[i]);
-  warn_of(grid->spec->ini.file, &remarks);
-  int code = look_at_parents(&look);
-  if (code == CORE_OK) code = look_at_program(&look);
-  if (code == CORE_OK) code = say(&look);
-  for (size_t i = 0; i < look.fault_count; i++) free(look.faults[i].message);
-  for (size_t i = 0; i < look.warning_count; i++) free(look.warnings[i]);
-  free(look.warnings);
-  free(look.faults);
-  free(look.shapes);
-  free(verdicts);
-  core_text_free(&remarks);
+int sweep_check_grid(const SweepCheckOptions *options, const SweepGrid *grid, SweepCheckSummary *checked) {
+  Check check = {.options = options, .grid = grid};
+  CoreText warnings = {0};
+  SweepChecker checker = make_checker(options, &check);
+  checker.warnings = &warnings;
+  *checked = (SweepCheckSummary){0};
+  TRY(sweep_code_check_trust(grid, false)); /* the trainer would load untrusted code */
+  find_variants(&check);
+  SweepCheckResult *results = core_memory_zero_allocate(check.variant_count + 1, sizeof *results);
+  checked->distinct = check.variant_count;
+  sweep_checker_run(&checker, check.variant_count, results, &checked->checked, checked->problem);
+  for (size_t i = 0; i < checked->checked; i++) add_result(&check, &check.variants[i], &results[i]);
+  print_warnings(grid->spec->ini.file, &warnings);
+  int code = check_parents(&check);
+  if (code == CORE_OK) code = check_program(&check);
+  if (code == CORE_OK) code = report_problems(&check);
+  for (size_t i = 0; i < check.problem_count; i++) free(check.problems[i].message);
+  for (size_t i = 0; i < check.warning_count; i++) free(check.warnings[i]);
+  free(check.warnings);
+  free(check.problems);
+  free(check.variants);
+  free(results);
+  core_text_free(&warnings);
   return code;
 }

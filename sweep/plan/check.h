@@ -1,25 +1,25 @@
-/* Would the runs of a grid start? Everything that makes a trainer end at its start is found here, before anything is
- * queued: levels, encoders, parents, evaluation sets, memory. plan and submit ask, after grid.h and duplicates.h. */
+/* Checks that the runs of a grid would start. Finds whatever makes a trainer fail at its start before anything is
+ * queued: levels, encoders, parents, evaluation sets, memory. For plan and submit, after grid.h and duplicates.h. */
 #ifndef SWEEP_CHECK_H
 #define SWEEP_CHECK_H
 #include "sweep/spec/grid.h"
 #include "sweep/spec/resources.h"
 
-typedef struct SweepCheck {
+typedef struct SweepCheckOptions {
   const char *root;
-  const SweepResources *resources; /* whose memory counts; NULL: this machine's memory and GPUs */
-  bool in_root;               /* the runs will work in the workspace (on a cluster), not in this folder */
-  double seconds;             /* give up after so long; 0: look at all */
-} SweepCheck;
+  const SweepResources *resources; /* requested memory and GPUs; NULL: those of this machine */
+  bool in_root;                    /* working directory of runs: the workspace (on a cluster), else the current one */
+  double seconds;                  /* time limit of the check; 0: none */
+} SweepCheckOptions;
 
-/* What was looked at: configurations that differ in nothing that a start depends on are one. */
-typedef struct SweepChecked {
+/* Number of configurations. Those that differ only in settings that cannot affect a start count as one. */
+typedef struct SweepCheckSummary {
   size_t distinct, checked;
-  char problem[512];          /* why the trainer could not be asked; "" when it could */
-} SweepChecked;
+  char problem[512]; /* why the trainer could not check them; "": none */
+} SweepCheckSummary;
 
-/* CORE_USAGE: some would not start: file and line of the setting, why, and how many runs; equal messages once. Memory
- * that nobody can judge from here is a warning. */
-int sweep_check_grid(const SweepCheck *check, const SweepGrid *grid, SweepChecked *checked);
+/* Checks all runs. CORE_USAGE: some would not start; the message has file and line of the setting, the reason and the
+ * number of runs, once per reason. Memory limits that are unknown here are warnings. */
+int sweep_check_grid(const SweepCheckOptions *check, const SweepGrid *grid, SweepCheckSummary *checked);
 
 #endif

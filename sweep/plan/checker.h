@@ -1,5 +1,5 @@
-/* Asks the trainer whether runs would start: one `trainer check-configs` for any number of configurations, with its
- * input and output on pipes. check.h says what is asked and what the answers mean. */
+/* Checks configurations by one `trainer check-configs` process, with its input and output on pipes. check.h interprets
+ * the results. */
 #ifndef SWEEP_CHECKER_H
 #define SWEEP_CHECKER_H
 #include <stdbool.h>
@@ -9,36 +9,41 @@
 #include "core/config/config.h"
 #include "core/text.h"
 
-typedef enum SweepAnswer { SWEEP_UNANSWERED, SWEEP_STARTS, SWEEP_TOO_LARGE, SWEEP_REFUSED } SweepAnswer;
+typedef enum SweepCheckOutcome {
+  SWEEP_CHECK_PENDING,
+  SWEEP_CHECK_OK,
+  SWEEP_CHECK_TOO_LARGE,
+  SWEEP_CHECK_REFUSED
+} SweepCheckOutcome;
 
-typedef struct SweepVerdict {
-  SweepAnswer answer;
-  double bytes, bytes_here;  /* memory that a rank takes, and that this machine has; 0 when refused */
-  double device_bytes;       /* memory that a rank takes of a GPU; 0: it uses none */
-  char *message;             /* NULL unless refused or too large; free it */
-} SweepVerdict;
+typedef struct SweepCheckResult {
+  SweepCheckOutcome answer;
+  double bytes, bytes_here; /* memory of a rank and of this machine; 0 if refused */
+  double device_bytes;      /* GPU memory of a rank; 0: it uses no GPU */
+  char *message;            /* NULL unless refused or too large; owned by the caller */
+} SweepCheckResult;
 
 /* Machine that a configuration would run on. */
-typedef struct SweepCheckPlace {
+typedef struct SweepCheckMachine {
   int64_t ranks;
   bool has_gpus;
-} SweepCheckPlace;
+} SweepCheckMachine;
 
 typedef struct SweepChecker {
-  const char *root;          /* the workspace */
-  const char *folder;        /* where the runs will work: relative paths count from there; NULL: here */
-  bool elsewhere;            /* on other machines: this one's GPUs and memory do not count */
-  double seconds;            /* for all of it; 0: as long as it takes */
-  void (*config)(void *context, size_t i, CoreConfig *config); /* gives configuration i */
-  SweepCheckPlace (*place)(void *context, size_t i); /* its place, with `elsewhere`; NULL: one rank without a GPU */
+  const char *root;      /* workspace */
+  const char *directory; /* working directory of the runs, for relative paths; NULL: the current one */
+  bool is_remote;        /* whether the runs are for other machines, so that this one's GPUs and memory do not matter */
+  double seconds;        /* time limit of all checks; 0: none */
+  void (*config)(void *context, size_t i, CoreConfig *config); /* gets configuration i */
+  /* Returns the machine of configuration i if is_remote; NULL: one rank without a GPU. */
+  SweepCheckMachine (*machine)(void *context, size_t i);
   void *context;
-  CoreText *remarks;         /* gets lines on what may be wrong with environments though the runs would start */
+  CoreText *warnings; /* gets lines about environments that may be wrong although the runs would start */
 } SweepChecker;
 
-/* Fills verdicts[0 .. count-1] (zero-initialised) in order; *answered of them. The first not answered is where the time
- * ran out, or where `problem` says why the trainer did not go on ("": no problem). Only a message, never an error: that
- * nobody could look is no fault of the runs. */
-void sweep_checker_run(const SweepChecker *checker, size_t count, SweepVerdict *verdicts, size_t *answered,
+/* Fills the first *answered of results[count], which must be zeroed. The others are missing because the time ran out
+ * or, if `problem` is not "", because the trainer failed. This is never an error: the runs are not to blame. */
+void sweep_checker_run(const SweepChecker *checker, size_t count, SweepCheckResult *results, size_t *answered,
                        char problem[512]);
 
 #endif

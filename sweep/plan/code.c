@@ -17,29 +17,30 @@ static bool has_same_code(const CoreConfig *a, const CoreConfig *b) {
          strcmp(a->env.code, b->env.code) == 0 && strcmp(a->env.folder, b->env.folder) == 0;
 }
 
-/* Is it that of the run before? */
-static bool is_repeated(const SweepGrid *grid, size_t run, CoreConfig *config, CoreConfig *last) {
+/* Gets the configuration of a run. Returns whether its code is that of the previous run. */
+static bool is_repeated(const SweepGrid *grid, size_t run, CoreConfig *config, CoreConfig *previous) {
   sweep_grid_config(grid, run, config);
-  const bool repeated = run > 0 && has_same_code(config, last);
-  *last = *config;
-  return repeated;
+  const bool is_same = run > 0 && has_same_code(config, previous);
+  *previous = *config;
+  return is_same;
 }
 
-int sweep_code_look_at_trust(const SweepGrid *grid, bool grant, CoreText *message) {
-  CoreConfig config, last;
-  char words[STORE_TRUST_MESSAGE];
+int sweep_code_find_untrusted(const SweepGrid *grid, bool grant, CoreText *message) {
+  CoreConfig config, previous;
+  char problem[STORE_TRUST_MESSAGE];
   for (size_t run = 0; run < grid->runs && message->length == 0; run++) {
-    if (is_repeated(grid, run, &config, &last)) continue;
-    if (config.program && grid->spec->is_own_program && !grant) continue; /* sweep submit grants it */
-    TRY(store_trust_examine(&config, grant, words));
-    core_text_append(message, words);
+    if (is_repeated(grid, run, &config, &previous)) continue;
+    if (config.program && grid->spec->is_own_program && !grant)
+      continue; /* sweep submit trusts the program of its own file */
+    TRY(store_trust_examine(&config, grant, problem));
+    core_text_append(message, problem);
   }
   return CORE_OK;
 }
 
 int sweep_code_check_trust(const SweepGrid *grid, bool grant) {
   CoreText message = {0};
-  int code = sweep_code_look_at_trust(grid, grant, &message);
+  int code = sweep_code_find_untrusted(grid, grant, &message);
   if (code == CORE_OK && message.length > 0)
     code = core_error(CORE_USAGE, "%s: %s", grid->spec->ini.file, core_text_string(&message));
   core_text_free(&message);
@@ -55,7 +56,7 @@ static void add_line(CoreText *lines, const StoreCode *code) {
   core_text_free(&line);
 }
 
-/* The code of a configuration; NULL: the trainer's alone, or not to be found out. */
+/* Finds the code of a configuration; NULL: the trainer's only, or unknown. */
 static int find_code(const CoreConfig *config, const StoreCode **code) {
   char message[STORE_TRUST_MESSAGE];
   *code = NULL;
@@ -66,29 +67,30 @@ static int find_code(const CoreConfig *config, const StoreCode **code) {
   return CORE_OK;
 }
 
-static void compare_run(const StoreCode *code, const StoreState *state, const char *kept, SweepCodes *codes) {
-  const bool ended = state->status == STORE_FINISHED || state->status == STORE_DIVERGED;
-  if (!*state->code || strcmp(state->code, code->hash) == 0 || (!ended && state->iteration == 0)) return;
-  if (codes->what.length == 0) {
-    const char *before = strstr(state->code_files, "; before: ");
-    if (before) core_text_append(&codes->what, "it changed while they were trained");
-    else store_code_compare(state->code_files, code->summary, &codes->what);
+static void compare_run(const StoreCode *code, const StoreState *state, const char *kept, SweepCodeChanges *codes) {
+  const bool has_ended = state->status == STORE_FINISHED || state->status == STORE_DIVERGED;
+  if (!*state->code || strcmp(state->code, code->hash) == 0 || (!has_ended && state->iteration == 0)) return;
+  if (codes->difference.length == 0) {
+    const bool has_changed = strstr(state->code_files, "; before: ") != NULL;
+    if (has_changed) core_text_append(&codes->difference, "it changed while they were trained");
+    else store_code_compare(state->code_files, code->summary, &codes->difference);
   }
-  (*(ended ? &codes->ended : &codes->begun))++;
+  if (has_ended) codes->finished++;
+  else codes->unfinished++;
   codes->kept += strstr(kept, code->hash) != NULL;
   add_line(&codes->changed, code);
 }
 
-int sweep_code_compare(const char *root, const SweepGrid *grid, SweepCodes *codes) {
-  CoreConfig config, last;
+int sweep_code_compare(const char *root, const SweepGrid *grid, SweepCodeChanges *codes) {
+  CoreConfig config, previous;
   StoreState state;
   CoreText kept = {0};
   const StoreCode *found = NULL;
   int code = sweep_kept_read(root, grid->spec->name, &kept);
   for (size_t run = 0; run < grid->runs && code == CORE_OK; run++) {
-    if (!is_repeated(grid, run, &config, &last)) code = find_code(&config, &found);
+    if (!is_repeated(grid, run, &config, &previous)) code = find_code(&config, &found);
     if (code != CORE_OK || !found) continue;
-    add_line(&codes->now, found);
+    add_line(&codes->current, found);
     if (store_run_state_read(root, grid->ids[run], true, &state) != CORE_OK) core_warn("%s", core_error_message());
     compare_run(found, &state, core_text_string(&kept), codes);
   }
@@ -96,24 +98,24 @@ int sweep_code_compare(const char *root, const SweepGrid *grid, SweepCodes *code
   return code;
 }
 
-void sweep_code_describe(const SweepCodes *codes, CoreText *text) {
-  const size_t all = codes->ended + codes->begun;
+void sweep_code_describe(const SweepCodeChanges *codes, CoreText *text) {
+  const size_t all = codes->finished + codes->unfinished;
   if (all == 0) return;
-  if (codes->ended > 0) core_text_appendf(text, "%zu finished", codes->ended);
-  if (codes->begun > 0)
-    core_text_appendf(text, "%s%zu unfinished", codes->ended > 0 ? " and " : "", codes->begun);
+  if (codes->finished > 0) core_text_appendf(text, "%zu finished", codes->finished);
+  if (codes->unfinished > 0)
+    core_text_appendf(text, "%s%zu unfinished", codes->finished > 0 ? " and " : "", codes->unfinished);
   core_text_appendf(text, " run%s made by other code (%s)", all == 1 ? " was" : "s were",
-                    core_text_string(&codes->what));
+                    core_text_string(&codes->difference));
 }
 
-void sweep_code_free(SweepCodes *codes) {
-  core_text_free(&codes->now);
+void sweep_code_free(SweepCodeChanges *codes) {
+  core_text_free(&codes->current);
   core_text_free(&codes->changed);
-  core_text_free(&codes->what);
+  core_text_free(&codes->difference);
 }
 
-/* What is kept is in the sweep's folder before anything starts. */
-static int keep(const char *root, const SweepGrid *grid, const SweepCodes *codes) {
+/* Records the accepted code in the sweep's directory, before anything starts. */
+static int record_kept(const char *root, const SweepGrid *grid, const SweepCodeChanges *codes) {
   char *lines = core_text_duplicate(core_text_string(&codes->changed)), *rest;
   int code = CORE_OK;
   for (char *line = strtok_r(lines, "\n", &rest); line && code == CORE_OK; line = strtok_r(NULL, "\n", &rest)) {
@@ -126,19 +128,19 @@ static int keep(const char *root, const SweepGrid *grid, const SweepCodes *codes
 }
 
 int sweep_code_admit(const char *root, const SweepGrid *grid, const SweepCodeChoice *choice) {
-  SweepCodes codes = {0};
+  SweepCodeChanges codes = {0};
   CoreText text = {0};
   store_code_clear_cache(); /* files may have changed since */
-  const bool granted = choice->trust || grid->spec->is_own_program;
-  TRY(sweep_code_check_trust(grid, granted && !choice->dry_run));
+  const bool is_trusted = choice->trust || grid->spec->is_own_program;
+  TRY(sweep_code_check_trust(grid, is_trusted && !choice->dry_run));
   int code = sweep_code_compare(root, grid, &codes);
-  const bool changed = codes.ended + codes.begun > codes.kept;
-  if (code == CORE_OK && changed && !choice->force && !choice->keep) {
+  const bool has_changed = codes.finished + codes.unfinished > codes.kept;
+  if (code == CORE_OK && has_changed && !choice->force && !choice->keep) {
     sweep_code_describe(&codes, &text);
-    code = core_error(CORE_USAGE, "%s: %s; --force starts them over, --keep mixes them knowingly", grid->spec->name,
+    code = core_error(CORE_USAGE, "%s: %s; --force starts them over, --keep accepts the mix", grid->spec->name,
                       core_text_string(&text));
   }
-  if (code == CORE_OK && changed && choice->keep && !choice->dry_run) code = keep(root, grid, &codes);
+  if (code == CORE_OK && has_changed && choice->keep && !choice->dry_run) code = record_kept(root, grid, &codes);
   core_text_free(&text);
   sweep_code_free(&codes);
   return code;

@@ -1,44 +1,44 @@
-/* The code that the runs of a grid are trained on, beside the trainer's own: may it run, and were runs that are there
- * made by other code? store/code finds and trusts it; the runs' states say what they had. */
+/* Code of users that the runs of a grid execute: whether it is trusted, and whether existing runs were made by other
+ * code. store/code finds and trusts code; states of runs record it. */
 #ifndef SWEEP_CODE_H
 #define SWEEP_CODE_H
 #include "core/text.h"
 #include "sweep/spec/grid.h"
 #include "sweep/spec/sweep.h"
 
-/* Puts into `message` what of the grid's code is not trusted, and the way out; nothing: all of it is, from now on if
- * `grant`. Errors: code that is not there. */
-int sweep_code_look_at_trust(const SweepGrid *grid, bool grant, CoreText *message);
-/* The same, where untrusted code is an error, CORE_USAGE. */
+/* Appends to `message` which code of the grid is not trusted, with a remedy; nothing if all of it is. grant: trusts it
+ * from now on. Errors: code that does not exist. */
+int sweep_code_find_untrusted(const SweepGrid *grid, bool grant, CoreText *message);
+/* Checks that all code is trusted. CORE_USAGE: it is not. */
 int sweep_code_check_trust(const SweepGrid *grid, bool grant);
 
-/* Runs of a grid beside the code that is there now. Zero-initialise; free with sweep_code_free. */
-typedef struct SweepCodes {
-  CoreText now;     /* "HASH <tab> SUMMARY", a line for each code in the grid; empty: the trainer's alone */
-  CoreText changed; /* the lines of those with runs by other code */
-  CoreText what;    /* of the first such run: what differs */
-  size_t ended;     /* finished and diverged runs by other code */
-  size_t begun;     /* runs by other code that have not ended */
-  size_t kept;      /* of both: those whose code somebody has kept (kept.h) */
-} SweepCodes;
+/* Comparison of a grid's runs with the present code. Zero-initialize; free with sweep_code_free. */
+typedef struct SweepCodeChanges {
+  CoreText current;    /* "HASH <tab> SUMMARY" lines, one per code of the grid; empty: the trainer's only */
+  CoreText changed;    /* those lines of `current` for which runs by other code exist */
+  CoreText difference; /* what differs for the first such run */
+  size_t finished;     /* finished and diverged runs by other code */
+  size_t unfinished;   /* other runs by other code */
+  size_t kept;         /* runs of both kinds whose code the user has accepted (kept.h) */
+} SweepCodeChanges;
 
-/* Compares the code of each run in the workspace with what it would have now. A run that does not tell its code (of an
- * older version) counts as the same; so does one whose Python may not be started. */
-int sweep_code_compare(const char *root, const SweepGrid *grid, SweepCodes *codes);
-/* Says it in a sentence: "12 finished runs were made by other code (pendulous.py changed)"; nothing: none were. */
-void sweep_code_describe(const SweepCodes *codes, CoreText *text);
-void sweep_code_free(SweepCodes *codes);
+/* Compares the code recorded by each run in the workspace with the present code. Runs of older versions, which record
+ * none, count as equal, and so do runs whose Python is not trusted. */
+int sweep_code_compare(const char *root, const SweepGrid *grid, SweepCodeChanges *codes);
+/* Appends "12 finished runs were made by other code (pendulous.py changed)"; nothing if there are none. */
+void sweep_code_describe(const SweepCodeChanges *codes, CoreText *text);
+void sweep_code_free(SweepCodeChanges *codes);
 
-/* What the user has said about code. */
+/* Options of the user about code. */
 typedef struct SweepCodeChoice {
   bool trust, force, keep;
-  bool dry_run;     /* nothing is recorded */
+  bool dry_run; /* records nothing */
 } SweepCodeChoice;
 
-/* May runs of the grid be started? Trusts, and records what is kept. CORE_USAGE: code is not trusted, or runs were made
- * by other code and neither `force` nor `keep` was given, now or before for this code. */
+/* Checks that runs of the grid may start; trusts and accepts code by `choice`. CORE_USAGE: code is not trusted, or runs
+ * were made by other code and neither `force` nor `keep` is set, now or earlier for this code. */
 int sweep_code_admit(const char *root, const SweepGrid *grid, const SweepCodeChoice *choice);
-/* The same of a sweep as it was submitted. */
+/* Does it for a submitted sweep. */
 int sweep_code_admit_sweep(const SweepCommon *common, const char *name, const SweepCodeChoice *choice);
 
 #endif

@@ -1,4 +1,4 @@
-/* Duplicates among a grid's cells: two of different ids that have the same core_config_cell_id. */
+/* Finds cells of a grid with different ids and the same core_config_cell_id. */
 #include "sweep/plan/duplicates.h"
 
 #include <stdlib.h>
@@ -9,11 +9,11 @@
 #include "sweep/spec/id_set.h"
 
 typedef struct Duplicates {
-  size_t cells;          /* that repeat an earlier one */
-  size_t first, twin;    /* runs: an example, and which one it repeats */
+  size_t cells;       /* number of cells that repeat an earlier one */
+  size_t first, twin; /* runs: the first duplicate, and the run that it repeats */
 } Duplicates;
 
-/* Of the first seed's runs: the others are the same cells again. */
+/* Compares the runs of the first seed; those of other seeds have the same cells. */
 static void find(const SweepGrid *grid, Duplicates *found) {
   SweepIdSet cells = {0};
   char id[CORE_RUN_ID];
@@ -24,14 +24,17 @@ static void find(const SweepGrid *grid, Duplicates *found) {
     sweep_grid_config(grid, run, &config);
     core_config_cell_id(&config, id);
     if (sweep_id_set_add(&cells, id, &known)) run_of[known] = run;
-    else if (found->cells++ == 0) found->first = run, found->twin = run_of[known];
+    else if (found->cells++ == 0) {
+      found->first = run;
+      found->twin = run_of[known];
+    }
   }
   free(run_of);
   sweep_id_set_free(&cells);
 }
 
-/* The first setting in which they differ and which one of them does not read; NULL: both read all (a scale.scheme with
- * factor 1 and none at all). */
+/* Returns the first setting in which the configurations differ and which one of them does not read; NULL: both read all
+ * (e.g. a scale.scheme with factor 1, and none). */
 static const CoreConfigRow *find_unread(const CoreConfig *a, const CoreConfig *b) {
   size_t count;
   const CoreConfigRow *row = core_config_rows(&count);
@@ -47,9 +50,9 @@ static const SweepValueList *find_list(const SweepPart *part, const CoreConfigRo
   return NULL;
 }
 
-/* "[grid com] sweeps ppo.com; ppo.com is read only where ...; there, add algo.name = ppo_ewma", at its line. */
-static void say_unread(const SweepGrid *grid, const Duplicates *found, const CoreConfig *config,
-                       const CoreConfigRow *row, CoreText *text) {
+/* Appends "FILE:LINE: [grid com] gives values to ppo.com, which nothing reads: ...". */
+static void append_unread(const SweepGrid *grid, const Duplicates *found, const CoreConfig *config,
+                          const CoreConfigRow *row, CoreText *text) {
   const SweepValueList *list = find_list(sweep_grid_part(grid, found->first), row);
   if (!list) list = find_list(sweep_grid_part(grid, found->twin), row);
   if (list)
@@ -59,24 +62,24 @@ static void say_unread(const SweepGrid *grid, const Duplicates *found, const Cor
   core_config_append_unread_reason(config, row, text);
 }
 
-static void say_same(const SweepGrid *grid, const Duplicates *found, CoreText *text) {
-  core_text_appendf(text, "%s: two cells come to the same settings: ", grid->spec->ini.file);
+static void append_same(const SweepGrid *grid, const Duplicates *found, CoreText *text) {
+  core_text_appendf(text, "%s: two cells have the same settings: ", grid->spec->ini.file);
   sweep_grid_describe(grid, found->twin, text);
   core_text_append(text, " and ");
   sweep_grid_describe(grid, found->first, text);
 }
 
-static void append_way_out(const SweepGrid *grid, const CoreConfig *config, const CoreConfigRow *row, CoreText *text) {
+static void append_remedy(const SweepGrid *grid, const CoreConfig *config, const CoreConfigRow *row, CoreText *text) {
   const SweepPart *part = sweep_grid_part(grid, 0);
   if (row) {
     core_text_append(text, "; ");
     core_config_append_remedy(config, row, text);
     if (part->block) core_text_append(text, " in that grid");
-    core_text_append(text, ", or take the values out");
+    core_text_append(text, ", or remove the values");
   } else {
-    core_text_append(text, "; take one of them out");
+    core_text_append(text, "; remove one of them");
   }
-  core_text_append(text, "; if you mean to have duplicates, write unread = allow in [sweep]");
+  core_text_append(text, "; to allow duplicates, write unread = allow in [sweep]");
 }
 
 int sweep_duplicates_check(const SweepGrid *grid) {
@@ -89,11 +92,11 @@ int sweep_duplicates_check(const SweepGrid *grid) {
   sweep_grid_config(grid, found.first, &config);
   sweep_grid_config(grid, found.twin, &twin);
   const CoreConfigRow *row = find_unread(&config, &twin);
-  if (row) say_unread(grid, &found, &config, row, &text);
-  else say_same(grid, &found, &text);
-  core_text_appendf(&text, ". So %zu of the %zu runs would be duplicates of others, bit for bit",
+  if (row) append_unread(grid, &found, &config, row, &text);
+  else append_same(grid, &found, &text);
+  core_text_appendf(&text, "; %zu of the %zu runs would be bit-identical duplicates of others",
                     found.cells * grid->spec->seed_count, grid->runs);
-  append_way_out(grid, &config, row, &text);
+  append_remedy(grid, &config, row, &text);
   int code = CORE_OK;
   if (grid->spec->frozen) core_warn("%s", core_text_string(&text));
   else code = core_error(CORE_USAGE, "%s", core_text_string(&text));

@@ -3,10 +3,11 @@
 #include <string.h>
 #include <strings.h>
 
-/* Beyond this a missing slurm.gpu_mem is worth a warning: every data center GPU since 2017 has as much. */
-static const double ANY_GPU_BYTES = 15e9;
+/* Memory that every data center GPU since 2017 has. A run that needs more gets a warning if slurm.gpu_mem is missing.
+ */
+static const double common_gpu_bytes = 15e9;
 
-/* Words in GRES names, and gigabytes. Longer words first. */
+/* Substrings of GRES names and memory sizes. Longer ones first. */
 static const struct {
   const char *word;
   double gigabytes;
@@ -30,7 +31,7 @@ double sweep_gpu_bytes(const SlurmSettings *settings) {
   return 0;
 }
 
-/* Ranks that share a GPU; a run on a share of one has the rest taken by others. */
+/* Multiplies by the ranks that share a GPU. A run on a fraction of a GPU shares it with other runs. */
 double sweep_gpu_needed(const SlurmSettings *settings, double device_bytes) {
   const double ranks = (double)settings->ranks_per_run, gpus = settings->gpus_per_run;
   return gpus > 0 && gpus < ranks ? device_bytes * ranks / gpus : device_bytes;
@@ -45,28 +46,34 @@ static void append_source(const SlurmSettings *settings, CoreText *message) {
 
 SweepGpuFit sweep_gpu_fit(const SlurmSettings *settings, const CoreConfig *config, double device_bytes,
                           CoreText *message) {
-  const double has = sweep_gpu_bytes(settings), needs = sweep_gpu_needed(settings, device_bytes);
+  const double available = sweep_gpu_bytes(settings), needed = sweep_gpu_needed(settings, device_bytes);
   char text[32];
   if (settings->gpus_per_run == 0) return SWEEP_GPU_FITS;
   if (device_bytes == 0) {
-    core_text_appendf(message, "slurm.gpus_per_run = %g, but train.device = %s trains these runs on processors: leave "
-                      "the GPUs out, or set train.device = cuda", settings->gpus_per_run, config->train.device);
+    core_text_appendf(message,
+                      "slurm.gpus_per_run = %g, but train.device = %s trains these runs on processors; remove "
+                      "slurm.gpus_per_run, or set train.device = cuda",
+                      settings->gpus_per_run, config->train.device);
     return SWEEP_GPU_UNUSED;
   }
   if (settings->gpus_per_run > (double)settings->ranks_per_run) {
-    core_text_appendf(message, "slurm.gpus_per_run = %g with slurm.ranks_per_run = %lld: a rank uses one GPU; ask for "
-                      "as many ranks", settings->gpus_per_run, (long long)settings->ranks_per_run);
+    core_text_appendf(message,
+                      "slurm.gpus_per_run = %g with slurm.ranks_per_run = %lld: a rank uses one GPU; request "
+                      "as many ranks",
+                      settings->gpus_per_run, (long long)settings->ranks_per_run);
     return SWEEP_GPU_UNUSED;
   }
-  core_text_count(needs, text);
-  if (has > 0 && needs <= has) return SWEEP_GPU_FITS;
-  if (has == 0 && needs <= ANY_GPU_BYTES) return SWEEP_GPU_FITS;
-  if (has == 0) {
-    core_text_appendf(message, "a run takes about %sB of each of its GPUs; slurm.gpu_mem (or gpu_type) would say "
-                      "whether they have it", text);
+  core_text_count(needed, text);
+  if (available > 0 && needed <= available) return SWEEP_GPU_FITS;
+  if (available == 0 && needed <= common_gpu_bytes) return SWEEP_GPU_FITS;
+  if (available == 0) {
+    core_text_appendf(message,
+                      "a run needs about %sB of each of its GPUs; set slurm.gpu_mem or slurm.gpu_type to check "
+                      "whether they have it",
+                      text);
     return SWEEP_GPU_UNKNOWN;
   }
-  core_text_appendf(message, "slurm.gpus_per_run: a run takes about %sB of each of its GPUs (%g), and ", text,
+  core_text_appendf(message, "slurm.gpus_per_run: a run needs about %sB of each of its GPUs (%g), but ", text,
                     settings->gpus_per_run);
   append_source(settings, message);
   return SWEEP_GPU_TOO_SMALL;

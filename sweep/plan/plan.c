@@ -1,5 +1,5 @@
-/* `sweep plan`: what a file would run, how much of it is done, how long the rest takes. Reads the workspace, writes
- * nothing. The counterpart that acts is submit.c. */
+/* Implements `sweep plan`: what a file would run, how much of it is done, and how long the rest takes. Reads the
+ * workspace and writes nothing; submit.c is its counterpart that does. */
 #include "sweep/plan/plan.h"
 
 #include <math.h>
@@ -24,15 +24,15 @@
 
 double sweep_plan_transitions(const CoreConfig *config) {
   CoreOrigin origin = {.iteration = 0};
-  bool continues = strcmp(config->init.restore, "all") == 0 &&
-                   core_origin_parse(config->init.from, &origin) == CORE_OK && origin.is_run && origin.iteration > 0;
-  int64_t inherited = continues ? origin.iteration : 0;
+  bool is_continued = strcmp(config->init.restore, "all") == 0 &&
+                      core_origin_parse(config->init.from, &origin) == CORE_OK && origin.is_run && origin.iteration > 0;
+  int64_t inherited = is_continued ? origin.iteration : 0;
   return (double)(core_config_iterations(config) - inherited) * (double)core_config_transitions_per_iteration(config);
 }
 
-double sweep_plan_left(const CoreConfig *config, const StoreState *state) {
+double sweep_plan_remaining(const CoreConfig *config, const StoreState *state) {
   double end = (double)core_config_iterations(config) * (double)core_config_transitions_per_iteration(config);
-  double start = end - sweep_plan_transitions(config); /* a run that continues counts on from its parent's place */
+  double start = end - sweep_plan_transitions(config); /* counters continue those of the parent */
   return fmax(0, end - fmax(start, (double)state->transitions));
 }
 
@@ -41,7 +41,7 @@ static bool has_ended(const SweepSpec *spec, StoreStatus status) {
          (status == STORE_STOPPED_BY_RULE && spec->stop.rule != SWEEP_STOP_NONE);
 }
 
-/* One run: its state, what is left of it, and how long that takes. */
+/* Adds one run: its state, remaining transitions and their time. */
 static int add_run(const char *root, const SweepSpeeds *speeds, bool has_runs, size_t run, SweepPlan *plan) {
   CoreConfig config;
   StoreState state = {.status = STORE_PENDING};
@@ -57,20 +57,20 @@ static int add_run(const char *root, const SweepSpeeds *speeds, bool has_runs, s
   plan->count[state.status]++;
   plan->transitions += planned;
   if (has_ended(plan->spec, state.status)) return CORE_OK;
-  double left = sweep_plan_left(&config, &state);
+  double remaining = sweep_plan_remaining(&config, &state);
   plan->to_run++;
-  plan->partly += state.transitions > 0;
-  plan->transitions_left += left;
-  const SweepActing acting = sweep_acting_left(&config, left);
+  plan->resumable += state.transitions > 0;
+  plan->transitions_left += remaining;
+  const SweepActing acting = sweep_acting_left(&config, remaining);
   plan->search_steps += acting.searches;
   plan->evaluation_steps += acting.evaluations;
   const SlurmSettings *settings = &plan->resources.sets[sweep_resources_of_run(&plan->resources, &plan->grid, run)];
   const double cpus = (double)(settings->ranks_per_run * settings->cpus_per_run);
-  plan->gpu_transitions += left * settings->gpus_per_run;
-  plan->cpu_transitions += left * cpus;
+  plan->gpu_transitions += remaining * settings->gpus_per_run;
+  plan->cpu_transitions += remaining * cpus;
   if (!speeds) return CORE_OK;
   SweepSpeed speed = sweep_speeds_find(speeds, &config, SWEEP_ANY_DEVICE);
-  const double seconds = speed.steps_per_second > 0 ? left / speed.steps_per_second : NAN;
+  const double seconds = speed.steps_per_second > 0 ? remaining / speed.steps_per_second : NAN;
   plan->gpu_seconds += settings->gpus_per_run > 0 ? seconds * settings->gpus_per_run : 0;
   plan->cpu_seconds += seconds * cpus;
   plan->seconds_left += seconds;
@@ -82,7 +82,7 @@ static int add_run(const char *root, const SweepSpeeds *speeds, bool has_runs, s
 static int add_runs(const char *root, const SweepSpeeds *speeds, SweepPlan *plan) {
   char path[CORE_PATH_MAX];
   TRY(core_files_path(path, "%s/runs", root));
-  bool has_runs = core_files_exists(path); /* a fresh workspace needs no look at each run */
+  bool has_runs = core_files_exists(path); /* without it no run has a state */
   plan->speed_exact = true;
   plan->seconds_left = speeds ? 0 : NAN;
   plan->status = core_memory_allocate(plan->grid.runs * sizeof *plan->status);
@@ -90,8 +90,8 @@ static int add_runs(const char *root, const SweepSpeeds *speeds, SweepPlan *plan
   return CORE_OK;
 }
 
-/* Leaves only the runs that meet the conditions; the manifest keeps all. */
-static int keep_chosen(const CoreOptionList *where, SweepPlan *plan) {
+/* Removes the runs that do not match the conditions from the grid, not from the manifest. */
+static int filter_runs(const CoreOptionList *where, SweepPlan *plan) {
   SweepGrid part;
   if (where->count == 0) return CORE_OK;
   TRY(sweep_where_choose(&plan->grid, where, &part));
@@ -110,8 +110,8 @@ int sweep_plan_make(const char *root, const SweepSpec *spec, const CoreOptionLis
   TRY_GOTO(code, out, sweep_searches_check(&plan->grid));
   TRY_GOTO(code, out, sweep_duplicates_check(&plan->grid));
   TRY_GOTO(code, out, sweep_manifest_merge(root, &plan->grid, &plan->manifest, &plan->change));
-  TRY_GOTO(code, out, keep_chosen(where, plan));
-  /* Without a readable database the plan stands all the same; it only has no estimate, and says why. */
+  TRY_GOTO(code, out, filter_runs(where, plan));
+  /* Without a readable database the plan has no estimate and reports why. */
   if (sweep_speeds_load(root, &speeds) != CORE_OK)
     snprintf(plan->speed_problem, sizeof plan->speed_problem, "%s", core_error_message());
   code = add_runs(root, speeds, plan);
@@ -131,10 +131,10 @@ size_t sweep_plan_to_run(const SweepPlan *plan, size_t set) {
 
 int sweep_plan_check_speed(double speed) {
   if (speed >= 0 && isfinite(speed)) return CORE_OK;
-  return core_error(CORE_USAGE, "--speed %g: expected transitions a second, more than 0", speed);
+  return core_error(CORE_USAGE, "--speed %g: expected a positive number of transitions per second", speed);
 }
 
-int sweep_plan_price(SweepPlan *plan, double speed) {
+int sweep_plan_set_speed(SweepPlan *plan, double speed) {
   TRY(sweep_plan_check_speed(speed));
   if (speed == 0) return CORE_OK;
   plan->speed = speed;
@@ -159,19 +159,18 @@ void sweep_plan_free(SweepPlan *plan) {
 static const CoreManual manual = {
     .usage = "sweep plan FILE|NAME... [options]",
     .about =
-        "Shows what an experiment file would run: its axes, cells, seeds and runs, what of it is done already, how "
-        "many transitions are left and how long they take at the speed measured so far. Has the trainer look at "
-        "each distinct configuration: levels, encoders, parents, memory; where code that the file names is not "
-        "trusted, the plan says so instead. Writes and starts nothing. "
-        "FILE is an experiment (docs/experiments.md); NAME a sweep that was submitted. Of several files, what each "
-        "one adds to those before it (shared runs count once), and what all of them cost.",
+        "Shows what an experiment file would run: axes, cells, seeds and runs, how much is done, how many transitions "
+        "remain, and how long they take at measured speeds. The trainer checks each distinct configuration: levels, "
+        "encoders, parents, memory; not if the file names code that is not trusted, which the plan reports. Writes and "
+        "starts nothing. FILE is an experiment (docs/experiments.md), NAME a submitted sweep. For several files, "
+        "prints what each adds to those before it (shared runs count once) and the total cost.",
     .more = core_script_help,
     .operands_min = 1,
     .operands = {"FILE|NAME"},
     .operands_max = SIZE_MAX};
 
-/* Somebody waits for a plan; sweep submit takes the time that it needs. */
-static const double CHECK_S = 30;
+/* Time limit of the check, since a plan is interactive. sweep submit has none. */
+static const double check_timeout_s = 30;
 
 typedef struct PlanOptions {
   SweepCommon common;
@@ -181,21 +180,23 @@ typedef struct PlanOptions {
   int64_t array;
 } PlanOptions;
 
-/* Would the runs start, where sweep submit would start them? A [slurm] section without a Slurm here means that a
- * cluster is meant, whose machines are not this one. */
+/* Checks that the runs would start where sweep submit would start them. A [slurm] section without Slurm on this machine
+ * means another cluster, whose machines are not this one. */
 static int check(const PlanOptions *options, SlurmCluster *cluster, SweepPlan *plan) {
   const char *root = options->common.root;
-  TRY(sweep_code_look_at_trust(&plan->grid, options->trust, &plan->untrusted));
+  TRY(sweep_code_find_untrusted(&plan->grid, options->trust, &plan->untrusted));
   TRY(sweep_code_compare(root, &plan->grid, &plan->codes));
   if (options->no_check || plan->untrusted.length > 0) return CORE_OK;
-  const bool elsewhere = cluster || sweep_spec_has_resources(plan->spec);
-  const SweepCheck asked = {
-    .root = root, .resources = elsewhere ? &plan->resources : NULL, .in_root = cluster != NULL, .seconds = CHECK_S};
+  const bool is_remote = cluster || sweep_spec_has_resources(plan->spec);
+  const SweepCheckOptions check_options = {.root = root,
+                                           .resources = is_remote ? &plan->resources : NULL,
+                                           .in_root = cluster != NULL,
+                                           .seconds = check_timeout_s};
   plan->is_checked = true;
-  return sweep_check_grid(&asked, &plan->grid, &plan->checked);
+  return sweep_check_grid(&check_options, &plan->grid, &plan->checked);
 }
 
-/* The batch script as sweep submit would hand it to Slurm now, and nothing else: it can be piped into sbatch
+/* Prints only the batch script that sweep submit would send to Slurm now, so that it can be piped into sbatch
  * --test-only. */
 static int print_script(const char *root, const SweepPlan *plan, int64_t array) {
   SlurmSettings settings = slurm_settings_default();
@@ -214,9 +215,10 @@ static int print_script(const char *root, const SweepPlan *plan, int64_t array) 
   slurm_cluster_close(&cluster);
   if (code == CORE_OK && preview.arrays == 0)
     code = core_error(
-      CORE_FAIL, "%s: there is nothing to submit (%zu runs are finished, %zu in the queue, %zu running, %zu diverged)",
-      name, result.runs[SWEEP_RUN_FINISHED], result.runs[SWEEP_RUN_QUEUED], result.runs[SWEEP_RUN_RUNNING],
-      result.runs[SWEEP_RUN_DIVERGED]);
+        CORE_FAIL,
+        "%s: there is nothing to submit (%zu runs are finished, %zu in the queue, %zu running, %zu diverged)", name,
+        result.runs[SWEEP_RUN_FINISHED],
+         result.runs[SWEEP_RUN_QUEUED], result.runs[SWEEP_RUN_RUNNING], result.runs[SWEEP_RUN_DIVERGED]);
   else if (code == CORE_OK && !preview.script.length)
     code = core_error(CORE_USAGE, "--array %lld: %s makes arrays 0 to %lld", (long long)array, name,
                       (long long)preview.arrays - 1);
@@ -260,19 +262,19 @@ static void print_cost(const SweepPlan *plan, SlurmCluster *cluster) {
 static int check_partitions(const SweepPlan *plan, SlurmCluster *cluster) {
   const SweepResources *resources = &plan->resources;
   for (size_t set = 0; cluster && sweep_spec_has_resources(plan->spec) && set < resources->count; set++) {
-    const char *who = *resources->labels[set] ? resources->labels[set] : "this sweep";
+    const char *label = *resources->labels[set] ? resources->labels[set] : "this sweep";
     const bool has_runs = sweep_plan_to_run(plan, set) > 0;
     const int code = has_runs ? sweep_launch_check_fit(cluster, &resources->sets[set]) : CORE_OK;
     if (code == CORE_OK) continue;
-    if (code == CORE_USAGE) return core_error_context(code, "%s: runs of %s", plan->spec->ini.file, who);
-    core_warn("whether a partition takes these runs is not known: %s", core_error_message());
+    if (code == CORE_USAGE) return core_error_context(code, "%s: runs of %s", plan->spec->ini.file, label);
+    core_warn("cannot check whether a partition accepts these runs: %s", core_error_message());
     core_error_clear();
     return CORE_OK;
   }
   return CORE_OK;
 }
 
-static int show(const PlanOptions *options, SlurmCluster *cluster, SweepPlan *plan) {
+static int print(const PlanOptions *options, SlurmCluster *cluster, SweepPlan *plan) {
   const char *root = options->common.root;
   TRY(check(options, cluster, plan));
   if (options->script) return print_script(root, plan, options->array);
@@ -286,12 +288,12 @@ static int show(const PlanOptions *options, SlurmCluster *cluster, SweepPlan *pl
   return CORE_OK;
 }
 
-/* A plan can be made anywhere; on a login node it knows more. NULL: no Slurm here, or none that answers. */
+/* Opens the cluster, if this is a login node. NULL: no Slurm here, or it does not answer. */
 static SlurmCluster *find_cluster(const SweepSpec *spec) {
   SlurmSettings settings = slurm_settings_default();
   SlurmCluster *cluster = NULL;
   if (sweep_spec_slurm(spec, &settings) == CORE_OK) slurm_cluster_open(settings.api, &cluster, NULL);
-  core_error_clear(); /* what is wrong with [slurm] is told by who needs it */
+  core_error_clear(); /* errors of [slurm] are reported where it is used */
   return cluster;
 }
 
@@ -302,8 +304,8 @@ static int plan_one(const PlanOptions *options, const char *operand) {
   int code = sweep_plan_make(options->common.root, &spec, &options->where, &plan);
   if (code == CORE_OK) {
     SlurmCluster *cluster = find_cluster(&spec);
-    code = sweep_plan_price(&plan, options->speed);
-    if (code == CORE_OK) code = show(options, cluster, &plan);
+    code = sweep_plan_set_speed(&plan, options->speed);
+    if (code == CORE_OK) code = print(options, cluster, &plan);
     slurm_cluster_close(&cluster);
     sweep_plan_free(&plan);
   }
@@ -316,29 +318,30 @@ static int plan(void *given, const char **operands, size_t count) {
   TRY(sweep_common_open(&options->common));
   if (count == 1) return plan_one(options, operands[0]);
   if (options->where.count > 0)
-    return core_error(CORE_USAGE, "--where chooses runs of one file; there are %zu", count);
-  if (options->runs) return core_error(CORE_USAGE, "--runs lists the runs of one file; there are %zu", count);
-  return sweep_plan_several(&options->common, operands, count, options->speed, options->json);
+    return core_error(CORE_USAGE, "--where selects runs of one file; found %zu files", count);
+  if (options->runs) return core_error(CORE_USAGE, "--runs lists the runs of one file; found %zu files", count);
+  return sweep_plan_files(&options->common, operands, count, options->speed, options->json);
 }
 
 int sweep_plan(int argc, char **argv) {
   PlanOptions given = {0};
   const CoreOption options[] = {
-    SWEEP_OPTION_PROFILE(given.common),
-    SWEEP_OPTION_SET(given.common),
-    SWEEP_OPTION_ROOT(given.common),
-    SWEEP_OPTION_WHERE(given.where),
-    {"runs", 0, CORE_OPTION_FLAG, &given.runs, NULL, "list each run with its id, its status and what differs"},
-    {"speed", 0, CORE_OPTION_REAL, &given.speed, "N",
-     "price the runs at N transitions a second, not as measured"},
-    {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print JSON instead of tables"},
-    {"script", 0, CORE_OPTION_FLAG, &given.script, NULL,
-     "print the batch script that sweep submit would hand to Slurm now, to the byte"},
-    {"no-check", 0, CORE_OPTION_FLAG, &given.no_check, NULL, "do not ask the trainer whether the runs would start"},
-    {"trust", 0, CORE_OPTION_FLAG, &given.trust, NULL,
-     "allow the code that env.task, env.python and env.code name to run, now and later; asked again when it changes"},
-    {"array", 0, CORE_OPTION_INT, &given.array, "N",
-     "with --script: of array N, where submit would make several (default: 0)"},
-    {0}};
+      SWEEP_OPTION_PROFILE(given.common),
+      SWEEP_OPTION_SET(given.common),
+      SWEEP_OPTION_ROOT(given.common),
+      SWEEP_OPTION_WHERE(given.where),
+      {"runs", 0, CORE_OPTION_FLAG, &given.runs, NULL, "list each run with id, status and settings that differ"},
+      {"speed", 0, CORE_OPTION_REAL, &given.speed, "N",
+       "estimate times at N transitions per second instead of measured speeds"},
+      {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print JSON instead of tables"},
+      {"script", 0, CORE_OPTION_FLAG, &given.script, NULL,
+       "print the exact batch script that sweep submit would send to Slurm now"},
+      {"no-check", 0, CORE_OPTION_FLAG, &given.no_check, NULL,
+       "do not have the trainer check that the runs would start"},
+      {"trust", 0, CORE_OPTION_FLAG, &given.trust, NULL,
+       "trust the code that env.task, env.python and env.code name until it changes"},
+      {"array", 0, CORE_OPTION_INT, &given.array, "N",
+       "with --script: the script of array N if there are several (default: 0)"},
+      {0}};
   return core_options_answer(&manual, options, argc, argv, plan, &given);
 }

@@ -1,5 +1,5 @@
-/* What submitting an experiment would mean, worked out without writing anything. plan.c makes it, plan_print.c shows
- * it. */
+/* Plan of a submission: runs, their states and the remaining cost, without writing anything. plan.c makes it,
+ * plan_print.c prints it. */
 #ifndef SWEEP_PLAN_H
 #define SWEEP_PLAN_H
 #include <stdbool.h>
@@ -27,49 +27,49 @@ typedef struct SweepPlan {
   uint8_t *status;                   /* [runs]: StoreStatus */
   size_t count[SWEEP_STATUS_COUNT];  /* runs by status */
   size_t to_run;                     /* neither finished, diverged nor stopped by the rule */
-  size_t partly;                     /* of these, begun: they go on from their checkpoints */
+  size_t resumable;                  /* those of to_run that would resume from a checkpoint */
   double transitions, transitions_left;
-  double search_steps, evaluation_steps; /* environment steps without training that go with what is left (acting.h) */
-  double seconds_left;               /* the runs one after another; NaN when no speed is known */
-  double gpu_transitions, gpu_seconds; /* the same times the GPUs of each run ([slurm] and blocks) */
-  double cpu_transitions, cpu_seconds; /* and times its processors */
-  double speed;                      /* given, transitions a second; 0: as measured */
-  size_t speed_runs;                 /* measured runs that the estimate rests on */
-  bool speed_exact;                  /* all of the same task, network and epochs as what is planned */
-  char speed_problem[512];           /* why results.db could not be asked; "" when it could */
-  bool is_checked;                   /* `checked` was filled in */
-  SweepChecked checked;
-  SweepRunMemory memory;             /* of the runs that were started */
-  CoreText untrusted;                /* what may not run and was not checked for that; "": nothing */
-  SweepCodes codes;                  /* the runs' code, and runs that were made by other code */
-  SweepResources resources;          /* what the runs ask of a cluster */
+  double search_steps, evaluation_steps; /* environment steps without training (acting.h) of the remaining part */
+  double seconds_left;                 /* sum over runs; NaN: no speed is known */
+  double gpu_transitions, gpu_seconds; /* sums weighted by the GPUs of each run ([slurm] and blocks) */
+  double cpu_transitions, cpu_seconds; /* sums weighted by its processors */
+  double speed;                        /* --speed in transitions per second; 0: measured speeds are used */
+  size_t speed_runs;                   /* number of measured runs behind the estimate */
+  bool speed_exact;                    /* whether they have the task, network and epochs of the planned runs */
+  char speed_problem[512];             /* why results.db cannot be read; "": no problem */
+  bool is_checked;                     /* whether `checked` is set */
+  SweepCheckSummary checked;
+  SweepRunMemory memory;    /* maximum over runs that have started */
+  CoreText untrusted;       /* code that is not trusted, so that runs were not checked; "": none */
+  SweepCodeChanges codes;   /* present code, and runs made by other code */
+  SweepResources resources; /* resources that the runs request of a cluster */
 } SweepPlan;
 
-/* Expands the spec and looks at the workspace. where: conditions on the runs that are planned (where.h). Caller calls
- * sweep_plan_free; spec must outlive the plan. */
+/* Expands the spec and reads the workspace. where: selects runs (where.h). Caller calls sweep_plan_free; spec must
+ * outlive the plan. */
 int sweep_plan_make(const char *root, const SweepSpec *spec, const CoreOptionList *where, SweepPlan *plan);
 void sweep_plan_free(SweepPlan *plan);
 /* Counts the runs of a resource set that are neither finished, diverged nor stopped by the rule. */
 size_t sweep_plan_to_run(const SweepPlan *plan, size_t set);
-/* What is left, at `speed` transitions a second instead of what was measured; 0: nothing changes. CORE_USAGE: no such
- * speed. */
-int sweep_plan_price(SweepPlan *plan, double speed);
-/* CORE_USAGE: --speed cannot be this. */
+/* Estimates the remaining time by `speed` in transitions per second instead of measured speeds; 0: keeps those.
+ * CORE_USAGE: speed is invalid. */
+int sweep_plan_set_speed(SweepPlan *plan, double speed);
+/* Checks the value of --speed. CORE_USAGE: it is invalid. */
 int sweep_plan_check_speed(double speed);
 
-/* The transitions that a run trains on: the whole budget, less what it takes over from a checkpoint (init.from with
- * init.restore = all counts on from there; a parent without a stated iteration counts for nothing). */
+/* Returns the transitions that a run trains on: its budget less those of a parent whose counters it continues
+ * (init.from with a stated iteration and init.restore = all). */
 double sweep_plan_transitions(const CoreConfig *config);
-/* Of these, what a run in this state has not done yet. */
-double sweep_plan_left(const CoreConfig *config, const StoreState *state);
+/* Returns how many of them a run in this state has not done yet. */
+double sweep_plan_remaining(const CoreConfig *config, const StoreState *state);
 
-/* To stdout: tables of axes and totals; with_runs: also a line a run. */
+/* Prints tables of axes and totals to stdout; with_runs: also one line per run. */
 void sweep_plan_print(const SweepPlan *plan, bool with_runs);
 void sweep_plan_print_json(const SweepPlan *plan, bool with_runs);
 
-/* Prices several experiments together, to stdout: a row a file with what it adds to those before it, and the sum, in
- * which a run that several files share counts once. speed: transitions a second to price with; 0 = as measured, apart
- * for processors and GPUs. CORE_USAGE names the file that cannot be read. */
-int sweep_plan_several(const SweepCommon *common, const char *const *operands, size_t count, double speed, bool json);
+/* Prints the cost of several experiments to stdout: one row per file with the runs that earlier files lack, and the
+ * sum, in which shared runs count once. speed: transitions per second; 0: measured ones, separately for processors and
+ * GPUs. CORE_USAGE: a file cannot be read; the message names it. */
+int sweep_plan_files(const SweepCommon *common, const char *const *operands, size_t count, double speed, bool json);
 
 #endif

@@ -1,4 +1,4 @@
-/* A plan as tables for people and as JSON for programs. Only prints: plan.c worked everything out. */
+/* Prints a plan as tables and as JSON. plan.c computes it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 /* ---- tables ---------------------------------------------------------------------------------------------------- */
 
-/* "8, 16, 32"; of a long list the ends. */
+/* Appends "8, 16, 32"; of a long list only both ends. */
 static void append_values(CoreText *text, const SweepValueList *list) {
   enum { SHOWN_MAX = 12, SHOWN_FIRST = 6, SHOWN_LAST = 2 };
   for (size_t i = 0; i < list->count; i++) {
@@ -36,26 +36,26 @@ static void add_axis(CoreTable *table, const char *block, const SweepAxis *axis)
   }
 }
 
-/* Zips belong to every block, so they stand once, first. */
+/* Prints the axes of each block. Zips belong to every block and are printed once, first. */
 static void print_axes(const SweepPlan *plan) {
-  static const char *const headers[] = {"block", "setting", "values", "which"};
+  static const char *const headers[] = {"block", "setting", "count", "values"};
   const SweepGrid *grid = &plan->grid;
   CoreTable *table = core_table_create(headers, 4);
   char block[SWEEP_NAME + 8];
-  bool any = false;
+  bool has_rows = false;
   for (size_t p = 0; p < grid->part_count; p++) {
-    bool first = true;
+    bool is_first = true;
     for (size_t a = 0; a < grid->parts[p].axis_count; a++) {
       const SweepAxis *axis = &grid->parts[p].axes[a];
       if (axis->search || (axis->zip && p > 0)) continue; /* sweep_searches_print shows a search */
       if (axis->zip) snprintf(block, sizeof block, "zip %s", axis->zip);
       else snprintf(block, sizeof block, "grid %s", grid->parts[p].block->name);
-      add_axis(table, axis->zip || first ? block : "", axis);
-      if (!axis->zip) first = false;
-      any = true;
+      add_axis(table, axis->zip || is_first ? block : "", axis);
+      if (!axis->zip) is_first = false;
+      has_rows = true;
     }
   }
-  if (any) {
+  if (has_rows) {
     core_table_print(table, stdout);
     printf("\n");
   }
@@ -96,19 +96,19 @@ static void print_counts(const SweepPlan *plan) {
     if (plan->count[shown[i]] || shown[i] == STORE_FINISHED)
       printf("%-12s %zu\n", store_status_name(shown[i]), plan->count[shown[i]]);
   printf("to run       %zu", plan->to_run);
-  if (plan->partly) printf(" (%zu partly done: they go on from their checkpoints)", plan->partly);
+  if (plan->resumable) printf(" (%zu of them resume from checkpoints)", plan->resumable);
   printf("\n");
   if (plan->change.absent)
-    printf("not in file  %zu runs of the sweep's manifest; they stay as they are\n", plan->change.absent);
+    printf("not in file  %zu runs of the sweep's manifest, which are left unchanged\n", plan->change.absent);
 }
 
-/* What the trials to come will add. */
-static void print_later(const SweepPlan *plan) {
-  const SweepLater later = sweep_searches_later(&plan->grid, plan->transitions);
+/* Prints the cost of trials that are not proposed yet. */
+static void print_pending(const SweepPlan *plan) {
+  const SweepPendingTrials pending = sweep_searches_estimate(&plan->grid, plan->transitions);
   char runs[32], transitions[32];
-  if (later.trials == 0) return;
-  printf("later waves  %zu trials, about %s runs and %s transitions more\n", later.trials,
-         core_text_count(later.runs, runs), core_text_count(later.transitions, transitions));
+  if (pending.trials == 0) return;
+  printf("later waves  %zu trials, about %s runs and %s transitions more\n", pending.trials,
+         core_text_count(pending.runs, runs), core_text_count(pending.transitions, transitions));
 }
 
 static void print_estimate(const SweepPlan *plan) {
@@ -118,14 +118,14 @@ static void print_estimate(const SweepPlan *plan) {
   if (plan->to_run == 0) {
     printf("estimate     nothing left to run\n");
   } else if (plan->speed > 0) {
-    printf("estimate     %s of runs, one after another (at %s transitions/s)\n",
-           core_text_duration(plan->seconds_left, time), core_text_count(plan->speed, all));
+    printf("estimate     %s of run time in total (at %s transitions/s)\n", core_text_duration(plan->seconds_left, time),
+           core_text_count(plan->speed, all));
   } else if (plan->speed_problem[0]) {
     printf("estimate     none: %s\n", plan->speed_problem);
   } else if (isnan(plan->seconds_left)) {
-    printf("estimate     unknown speed: run one to measure, or give --speed\n");
+    printf("estimate     unknown speed: measure one run, or use --speed\n");
   } else {
-    printf("estimate     %s of runs, one after another (measured on %zu run%s %s)\n",
+    printf("estimate     %s of run time in total (measured on %zu run%s %s)\n",
            core_text_duration(plan->seconds_left, time), plan->speed_runs, plan->speed_runs == 1 ? "" : "s",
            plan->speed_exact ? "with the same task, network and epochs" : "with the nearest task, network and epochs");
   }
@@ -151,26 +151,26 @@ static void print_processors(const SweepPlan *plan) {
   char hours[32];
   if (plan->to_run == 0 || isnan(plan->seconds_left)) return;
   if (plan->gpu_transitions > 0)
-    printf("GPUs         %s GPU-hours, of all GPUs that [slurm] gives the runs\n",
+    printf("GPUs         %s GPU-hours, by the GPUs that [slurm] requests\n",
            core_text_count(plan->gpu_seconds / 3600, hours));
   core_text_count(plan->cpu_seconds / 3600, hours);
   const double processors = (double)(s->ranks_per_run * s->cpus_per_run);
   if (resources->count > 1)
-    printf("processors   %s processor hours, in %zu sets of resources\n", hours, resources->count);
+    printf("processors   %s processor hours, over %zu resource sets\n", hours, resources->count);
   else if (processors > 1)
     printf("processors   [slurm] gives a run %g (%lld rank%s of %lld): %s processor hours\n", processors,
            (long long)s->ranks_per_run, s->ranks_per_run == 1 ? "" : "s", (long long)s->cpus_per_run, hours);
 }
 
-/* The configuration with the most Python processes; how many. */
-static int64_t find_workers(const SweepPlan *plan, CoreConfig *most) {
+/* Finds the configuration with the most Python processes. Returns their number. */
+static int64_t find_workers(const SweepPlan *plan, CoreConfig *found) {
   int64_t count = 0;
   CoreConfig config;
   for (size_t run = 0; run < plan->grid.cells && run < plan->grid.runs; run++) { /* the first seed has every cell */
     sweep_grid_config(&plan->grid, run, &config);
     if (sweep_workers_count(&config) <= count) continue;
     count = sweep_workers_count(&config);
-    *most = config;
+    *found = config;
   }
   return count;
 }
@@ -186,60 +186,61 @@ static void print_workers(const SweepPlan *plan) {
   core_text_free(&text);
 }
 
-/* The smallest budget decides about rungs. */
-static double least_budget(const SweepPlan *plan) {
-  double least = INFINITY;
+/* Returns the smallest budget, which determines the rungs. */
+static double min_budget(const SweepPlan *plan) {
+  double budget = INFINITY;
   CoreConfig config;
   for (size_t run = 0; run < plan->grid.cells && run < plan->grid.runs; run++) { /* the first seed has every cell */
     sweep_grid_config(&plan->grid, run, &config);
-    least = fmin(least, (double)config.train.total_steps);
+    budget = fmin(budget, (double)config.train.total_steps);
   }
-  return least;
+  return budget;
 }
 
-/* What earlier runs took, against [slurm]. */
+/* Prints the memory of earlier runs, compared with [slurm]. */
 static void print_memory(const SweepPlan *plan) {
   SlurmSettings s = slurm_settings_default();
   const SweepRunMemory *memory = &plan->memory;
   if (memory->peak_mb == 0 && memory->exceeded_mb == 0) return;
   printf("memory       ");
-  if (memory->peak_mb > 0) printf("runs that were started took at most %lld MB", (long long)memory->peak_mb);
+  if (memory->peak_mb > 0) printf("runs until now used at most %lld MB", (long long)memory->peak_mb);
   if (memory->exceeded_mb > 0)
     printf("%sslurm.mem = %lldM was too little; %lldM would be enough", memory->peak_mb > 0 ? "; " : "",
            (long long)memory->exceeded_mb, (long long)sweep_run_memory_needed(memory));
   printf("\n");
   if (sweep_spec_slurm(plan->spec, &s) != CORE_OK) core_error_clear();
   else if (slurm_settings_run_mem(&s) > 0 && slurm_settings_run_mem(&s) <= memory->exceeded_mb)
-    printf("             slurm.mem = %lldM is too little: raise it\n", (long long)slurm_settings_run_mem(&s));
+    printf("             slurm.mem = %lldM is too little; raise it\n", (long long)slurm_settings_run_mem(&s));
 }
 
-/* A rule that looks less than three times in a run decides too late. */
-static void print_seldom(const SweepPlan *plan) {
-  enum { LOOKS_LEAST = 3, LOOKS_WANTED = 10 };
+/* Warns if the rule would be applied less than three times in a run, and so would decide too late. */
+static void print_interval(const SweepPlan *plan) {
+  enum { CHECKS_MIN = 3, CHECKS_RECOMMENDED = 10 };
   const double run_s = plan->to_run > 0 ? plan->seconds_left / (double)plan->to_run : NAN;
   const double every_s = plan->spec->stop.every;
   char length[32];
-  if (!(run_s < LOOKS_LEAST * every_s)) return;
-  printf("             stop.every = %g is too seldom for runs of about %s, which end before the rule has looked %d "
-         "times: stop.every = %.2g\n", every_s, core_text_duration(run_s, length), (int)LOOKS_LEAST,
-         fmax(0.1, run_s / LOOKS_WANTED));
+  if (!(run_s < CHECKS_MIN * every_s)) return;
+  printf("             stop.every = %g is too long for runs of about %s, which end before the rule is applied %d "
+         "times; use stop.every = %.2g\n",
+         every_s, core_text_duration(run_s, length), (int)CHECKS_MIN, fmax(0.1, run_s / CHECKS_RECOMMENDED));
 }
 
 static void print_stop(const SweepPlan *plan) {
   CoreText text = {0};
   if (plan->spec->stop.rule == SWEEP_STOP_NONE) return;
-  sweep_stop_describe(&plan->spec->stop, least_budget(plan), &text);
+  sweep_stop_describe(&plan->spec->stop, min_budget(plan), &text);
   printf("stopping     %s\n", core_text_string(&text));
-  if (plan->to_run > 0) printf("             what is left is at most so much: runs that are stopped need less\n");
-  print_seldom(plan);
+  if (plan->to_run > 0)
+    printf("             remaining transitions are an upper bound, since stopped runs need fewer\n");
+  print_interval(plan);
   core_text_free(&text);
 }
 
-/* What the runs are trained on, and which were trained on something else. */
+/* Prints the code of the runs, and runs that were made by other code. */
 static void print_code(const SweepPlan *plan) {
-  const SweepCodes *codes = &plan->codes;
+  const SweepCodeChanges *codes = &plan->codes;
   CoreText text = {0};
-  const char *line = core_text_string(&codes->now);
+  const char *line = core_text_string(&codes->current);
   for (const char *label = "code"; *line; label = "", line = strchr(line, '\n') + 1) {
     const char *summary = strchr(line, '\t') + 1;
     printf("%-12s %.*s\n", label, (int)strcspn(summary, "\n"), summary);
@@ -247,46 +248,46 @@ static void print_code(const SweepPlan *plan) {
   sweep_code_describe(codes, &text);
   if (text.length > 0)
     printf("other code   %s; %s\n", text.data,
-           codes->kept == codes->ended + codes->begun ? "kept"
-                                                      : "--force starts them over, --keep mixes them knowingly");
+           codes->kept == codes->finished + codes->unfinished ? "kept"
+                                                              : "--force starts them over, --keep accepts the mix");
   core_text_free(&text);
 }
 
 static void print_check(const SweepPlan *plan) {
-  const SweepChecked *checked = &plan->checked;
+  const SweepCheckSummary *checked = &plan->checked;
   if (plan->untrusted.length > 0) printf("not checked  %s\n", core_text_string(&plan->untrusted));
   if (!plan->is_checked) return;
   if (checked->problem[0])
     printf("checked      %zu of %zu configurations: %s\n", checked->checked, checked->distinct, checked->problem);
   else if (checked->checked < checked->distinct)
-    printf("checked      %zu of %zu configurations, which would start; sweep submit looks at all\n", checked->checked,
+    printf("checked      %zu of %zu configurations, which would start; sweep submit checks all\n", checked->checked,
            checked->distinct);
-  else if (plan->spec->base.program) printf("checked      the command is there\n");
+  else if (plan->spec->base.program) printf("checked      the command exists\n");
   else if (checked->distinct == 1) printf("checked      the trainer would start it\n");
   else printf("checked      the trainer would start all %zu configurations\n", checked->distinct);
 }
 
-static SweepIdSet manifest_places(const SweepPlan *plan) {
-  SweepIdSet places = {0};
-  sweep_id_set_add_all(&places, (const char(*)[CORE_RUN_ID])plan->manifest.ids, plan->manifest.count);
-  return places;
+static SweepIdSet index_manifest(const SweepPlan *plan) {
+  SweepIdSet ids = {0};
+  sweep_id_set_add_all(&ids, (const char(*)[CORE_RUN_ID])plan->manifest.ids, plan->manifest.count);
+  return ids;
 }
 
-static size_t index_of(const SweepIdSet *places, const char *id) {
+static size_t find_index(const SweepIdSet *ids, const char *id) {
   size_t index = 0;
-  CORE_CHECK(sweep_id_set_find(places, id, &index)); /* the manifest was merged with this grid */
+  CORE_CHECK(sweep_id_set_find(ids, id, &index)); /* the manifest was merged with this grid */
   return index;
 }
 
 static void print_runs(const SweepPlan *plan) {
   static const char *const headers[] = {"index", "run", "status", "differs"};
-  SweepIdSet places = manifest_places(plan);
+  SweepIdSet ids = index_manifest(plan);
   CoreTable *table = core_table_create(headers, 4);
   CoreText text = {0};
   for (size_t run = 0; run < plan->grid.runs; run++) {
     core_text_clear(&text);
     sweep_grid_describe(&plan->grid, run, &text);
-    core_table_cell(table, "%zu", index_of(&places, plan->grid.ids[run]));
+    core_table_cell(table, "%zu", find_index(&ids, plan->grid.ids[run]));
     core_table_cell(table, "%s", plan->grid.ids[run]);
     core_table_cell(table, "%s", store_status_name((StoreStatus)plan->status[run]));
     core_table_cell(table, "%s", core_text_string(&text));
@@ -295,7 +296,7 @@ static void print_runs(const SweepPlan *plan) {
   core_table_print(table, stdout);
   core_table_destroy(&table);
   core_text_free(&text);
-  sweep_id_set_free(&places);
+  sweep_id_set_free(&ids);
 }
 
 void sweep_plan_print(const SweepPlan *plan, bool with_runs) {
@@ -307,7 +308,7 @@ void sweep_plan_print(const SweepPlan *plan, bool with_runs) {
   print_axes(plan);
   sweep_searches_print(plan->spec);
   print_counts(plan);
-  print_later(plan);
+  print_pending(plan);
   print_estimate(plan);
   print_acting(plan);
   print_processors(plan);
@@ -329,7 +330,7 @@ static json_t *json_of_list(const SweepValueList *list) {
     const SweepValue *value = &list->values[i];
     switch (list->row->kind) {
       case CORE_CONFIG_INT: json_array_append_new(values, json_integer(value->number.integer)); break;
-      case CORE_CONFIG_REAL: /* JSON knows no infinity */
+      case CORE_CONFIG_REAL: /* JSON has no infinity */
         json_array_append_new(values,
                               isfinite(value->number.real) ? json_real(value->number.real) : core_json_text("inf"));
         break;
@@ -367,26 +368,26 @@ static json_t *json_of_parts(const SweepGrid *grid) {
 
 static json_t *json_of_runs(const SweepPlan *plan) {
   json_t *runs = json_array();
-  SweepIdSet places = manifest_places(plan);
+  SweepIdSet ids = index_manifest(plan);
   CoreText text = {0};
   for (size_t run = 0; run < plan->grid.runs; run++) {
     json_t *entry = json_object();
     core_text_clear(&text);
     sweep_grid_describe(&plan->grid, run, &text);
-    json_object_set_new(entry, "index", json_of_count(index_of(&places, plan->grid.ids[run])));
+    json_object_set_new(entry, "index", json_of_count(find_index(&ids, plan->grid.ids[run])));
     json_object_set_new(entry, "id", core_json_text(plan->grid.ids[run]));
     json_object_set_new(entry, "status", core_json_text(store_status_name((StoreStatus)plan->status[run])));
     json_object_set_new(entry, "differs", core_json_text(core_text_string(&text)));
     json_array_append_new(runs, entry);
   }
   core_text_free(&text);
-  sweep_id_set_free(&places);
+  sweep_id_set_free(&ids);
   return runs;
 }
 
-static json_t *json_of_codes(const SweepCodes *codes) {
+static json_t *json_of_codes(const SweepCodeChanges *codes) {
   json_t *list = json_array();
-  for (const char *line = core_text_string(&codes->now); *line; line = strchr(line, '\n') + 1) {
+  for (const char *line = core_text_string(&codes->current); *line; line = strchr(line, '\n') + 1) {
     const size_t hash = strcspn(line, "\t"), end = strcspn(line, "\n");
     json_array_append_new(list, json_pack("{s:s%, s:s%}", "hash", line, hash, "files", line + hash + 1,
                                           end - hash - 1));
@@ -394,10 +395,10 @@ static json_t *json_of_codes(const SweepCodes *codes) {
   return list;
 }
 
-static json_t *json_of_other_code(const SweepCodes *codes) {
-  return json_pack("{s:o, s:o, s:o, s:s}", "finished", json_of_count(codes->ended), "unfinished",
-                   json_of_count(codes->begun), "kept", json_of_count(codes->kept), "differs",
-                   core_text_string(&codes->what));
+static json_t *json_of_other_code(const SweepCodeChanges *codes) {
+  return json_pack("{s:o, s:o, s:o, s:s}", "finished", json_of_count(codes->finished), "unfinished",
+                   json_of_count(codes->unfinished), "kept", json_of_count(codes->kept), "differs",
+                   core_text_string(&codes->difference));
 }
 
 static json_t *json_of_statuses(const SweepPlan *plan) {
@@ -424,7 +425,7 @@ void sweep_plan_print_json(const SweepPlan *plan, bool with_runs) {
   json_object_set_new(root, "duplicates", json_of_count(plan->grid.duplicates));
   json_object_set_new(root, "status", json_of_statuses(plan));
   json_object_set_new(root, "to_run", json_of_count(plan->to_run));
-  json_object_set_new(root, "partly_done", json_of_count(plan->partly));
+  json_object_set_new(root, "partly_done", json_of_count(plan->resumable));
   json_object_set_new(root, "new_in_manifest", json_of_count(plan->change.added));
   json_object_set_new(root, "not_in_file", json_of_count(plan->change.absent));
   json_object_set_new(root, "transitions", json_real(plan->transitions));
@@ -440,7 +441,7 @@ void sweep_plan_print_json(const SweepPlan *plan, bool with_runs) {
   json_object_set_new(root, "gpu_hours_left",
                       isnan(plan->seconds_left) ? json_null() : json_real(plan->gpu_seconds / 3600));
   json_object_set_new(root, "code", json_of_codes(&plan->codes));
-  if (plan->codes.ended + plan->codes.begun > 0)
+  if (plan->codes.finished + plan->codes.unfinished > 0)
     json_object_set_new(root, "other_code", json_of_other_code(&plan->codes));
   if (plan->untrusted.length > 0)
     json_object_set_new(root, "untrusted", core_json_text(core_text_string(&plan->untrusted)));

@@ -1,4 +1,4 @@
-/* Searches in plans. Their trials are axes of the grid like others (grid.h). */
+/* Checks, prices and prints searches. Their trials are axes of the grid like others (grid.h). */
 #include "sweep/plan/searches.h"
 
 #include <math.h>
@@ -16,10 +16,11 @@ static int check_trial(const SweepGrid *grid, const SweepSearch *search, size_t 
     if (search->block.lists[i].values[trial].absent || core_config_is_read(config, axis->row)) continue;
     CoreText why = {0};
     core_config_append_unread_reason(config, axis->row, &why);
-    const int code = core_ini_error_key(
-      &grid->spec->ini, axis->entry, "[%s] searches %s, which nothing reads in trial %zu: %s; give it a condition "
-      "(%s = ... when SETTING = VALUE), or write unread = allow in [sweep]", search->entry->section, axis->row->name,
-      trial, core_text_string(&why), axis->row->name);
+    const int code =
+        core_ini_error_key(&grid->spec->ini, axis->entry,
+                           "[%s] searches %s, which nothing reads in trial %zu: %s; add a condition "
+                           "(%s = ... when SETTING = VALUE), or write unread = allow in [sweep]",
+                           search->entry->section, axis->row->name, trial, core_text_string(&why), axis->row->name);
     core_text_free(&why);
     return code;
   }
@@ -41,19 +42,19 @@ int sweep_searches_check(const SweepGrid *grid) {
 
 /* ---- cost -------------------------------------------------------------------------------------------------------- */
 
-SweepLater sweep_searches_later(const SweepGrid *grid, double transitions) {
-  SweepLater later = {0};
-  const double each = grid->runs ? transitions / (double)grid->runs : 0;
+SweepPendingTrials sweep_searches_estimate(const SweepGrid *grid, double transitions) {
+  SweepPendingTrials pending = {0};
+  const double per_run = grid->runs ? transitions / (double)grid->runs : 0;
   for (size_t p = 0; p < grid->part_count; p++) {
     const SweepPart *part = &grid->parts[p];
     if (!part->search || !sweep_search_is_open(part->search)) continue;
-    const double left = (double)part->search->space.trials - (double)part->search->trials;
-    later.runs += left * (double)(part->cells / part->search->trials) * (double)grid->spec->seed_count;
+    const double remaining = (double)part->search->space.trials - (double)part->search->trials;
+    pending.runs += remaining * (double)(part->cells / part->search->trials) * (double)grid->spec->seed_count;
   }
   for (size_t i = 0; i < grid->spec->search_count; i++)
-    later.trials += (size_t)grid->spec->searches[i].space.trials - grid->spec->searches[i].trials;
-  later.transitions = later.runs * each;
-  return later;
+    pending.trials += (size_t)grid->spec->searches[i].space.trials - grid->spec->searches[i].trials;
+  pending.transitions = pending.runs * per_run;
+  return pending;
 }
 
 /* ---- printing ---------------------------------------------------------------------------------------------------- */
@@ -66,7 +67,7 @@ static void print_search(const SweepSearch *search) {
   printf("search %s    %s, %lld trials for %s %s", search->name, core_search_method_name(space->method),
          (long long)space->trials, space->minimise ? "min" : "max", space->measure);
   if (space->method == CORE_SEARCH_TPE)
-    printf("; %lld random ones, then waves of %lld; %zu known", (long long)space->startup, (long long)space->wave,
+    printf("; %lld random ones, then waves of %lld; %zu proposed", (long long)space->startup, (long long)space->wave,
            search->trials);
   printf("\n");
   for (size_t i = 0; i < space->count; i++) {

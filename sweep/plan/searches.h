@@ -1,20 +1,23 @@
-/* What a plan says of searches: their spaces, how many trials are known, and what the others will cost; and the check
- * that trials draw nothing that nobody reads. */
+/* Searches in a plan: their spaces, the number of proposed trials and the cost of the others, and a check that trials
+ * contain no settings without effect. */
 #ifndef SWEEP_SEARCHES_H
 #define SWEEP_SEARCHES_H
 #include "core/json.h"
 
 #include "sweep/spec/grid.h"
 
-/* CORE_USAGE: a trial gives a value to a setting that its algorithm does not read; names line, reason and way out (a
- * condition). CORE_OK where [sweep] unread = allow. */
+/* Checks the trials. CORE_USAGE: one sets a setting that its algorithm does not read; the message has the line, the
+ * reason and a remedy (a condition). Does nothing if [sweep] unread = allow. */
 int sweep_searches_check(const SweepGrid *grid);
 
-/* Runs and transitions of trials that are not known yet, about: as many a trial as those that are known. */
-typedef struct SweepLater { size_t trials; double runs, transitions; } SweepLater;
-SweepLater sweep_searches_later(const SweepGrid *grid, double transitions);
+/* Estimated runs and transitions of trials that are not proposed yet, by the mean over the proposed ones. */
+typedef struct SweepPendingTrials {
+  size_t trials;
+  double runs, transitions;
+} SweepPendingTrials;
+SweepPendingTrials sweep_searches_estimate(const SweepGrid *grid, double transitions);
 
-/* To stdout: a table of each search's space. */
+/* Print a table of each search's space to stdout, and make it as JSON. */
 void sweep_searches_print(const SweepSpec *spec);
 json_t *sweep_searches_json(const SweepSpec *spec);
 

@@ -1,4 +1,5 @@
-/* Measured speeds, for the estimate of `sweep plan`. Reads results.db only: what was never imported is not known. */
+/* Reads measured speeds from results.db, for the estimate of `sweep plan`. Runs that were never imported are missing.
+ */
 #include "sweep/plan/speed.h"
 
 #include <math.h>
@@ -11,26 +12,25 @@
 #include "store/database/query.h"
 #include "store/workspace/paths.h"
 
-typedef struct Shape {
-  char task[CORE_CONFIG_TEXT], encoder[CORE_CONFIG_TEXT]; /* the latter with the memory, where there is one */
+typedef struct Group {
+  char task[CORE_CONFIG_TEXT], encoder[CORE_CONFIG_TEXT]; /* encoder: also with the kind of memory */
   SweepDevice device;
-  int64_t width, depth, epochs, worlds;
+  int64_t width, depth, epochs, envs;
   double median;
   size_t runs;
-} Shape;
+} Group;
 
 struct SweepSpeeds {
-  Shape *shapes;
+  Group *groups;
   size_t count;
 };
 
 /* ---- loading --------------------------------------------------------------------------------------------------- */
 
-/* Prefix of a user's program, whose name stands for a task. */
+/* Prefix of the name of a user's program, used as task. */
 #define PROGRAM "program "
 
-/* Sorted, so that a shape's runs follow each other from slow to fast. A device of cuda:0 is a GPU,
- * all else processors. */
+/* Sorted by group, then from slow to fast. Devices named cuda:0 are GPUs, all others processors. */
 static const char sql[] =
     "SELECT coalesce(json_extract(config, '$.env.task'), '" PROGRAM "' || json_extract(config, '$.algo.name')) AS task,"
     " json_extract(config, '$.net.width') AS width,"
@@ -44,55 +44,61 @@ static const char sql[] =
     "        ORDER BY iteration DESC LIMIT 1) AS speed"
     "  FROM run WHERE speed IS NOT NULL ORDER BY task, width, depth, epochs, encoder, gpu, worlds, speed";
 
-static bool is_same(const Shape *shape, const Shape *other) {
-  return strcmp(shape->task, other->task) == 0 && shape->width == other->width && shape->depth == other->depth &&
-         shape->epochs == other->epochs && strcmp(shape->encoder, other->encoder) == 0 &&
-         shape->device == other->device && shape->worlds == other->worlds;
+static bool is_same(const Group *group, const Group *other) {
+  return strcmp(group->task, other->task) == 0 && group->width == other->width && group->depth == other->depth &&
+         group->epochs == other->epochs && strcmp(group->encoder, other->encoder) == 0 &&
+         group->device == other->device && group->envs == other->envs;
 }
 
-typedef struct Group { double *sorted; size_t count, capacity; } Group;
+typedef struct Samples {
+  double *sorted;
+  size_t count, capacity;
+} Samples;
 
-static void close_group(SweepSpeeds *speeds, Group *group) {
-  if (group->count == 0) return;
-  Shape *shape = &speeds->shapes[speeds->count - 1];
-  size_t middle = group->count / 2;
-  shape->runs = group->count;
-  shape->median = group->count % 2 ? group->sorted[middle] : (group->sorted[middle - 1] + group->sorted[middle]) / 2;
-  group->count = 0;
+static void close_group(SweepSpeeds *speeds, Samples *samples) {
+  if (samples->count == 0) return;
+  Group *group = &speeds->groups[speeds->count - 1];
+  size_t middle = samples->count / 2;
+  group->runs = samples->count;
+  group->median =
+      samples->count % 2 ? samples->sorted[middle] : (samples->sorted[middle - 1] + samples->sorted[middle]) / 2;
+  samples->count = 0;
 }
 
-static int read_shape(StoreQuery *query, Shape *shape) {
+static int read_group(StoreQuery *query, Group *group) {
   const char *task = store_query_text(query, 0), *encoder = store_query_text(query, 4);
-  *shape = (Shape){.width = store_query_int(query, 1), .depth = store_query_int(query, 2),
-                   .epochs = store_query_int(query, 3), .device = store_query_int(query, 5) ? SWEEP_GPU : SWEEP_CPU,
-                   .worlds = store_query_int(query, 6)};
-  TRY(core_text_copy(shape->encoder, sizeof shape->encoder, encoder ? encoder : "", "net.encoder"));
-  return core_text_copy(shape->task, sizeof shape->task, task ? task : "", "env.task");
+  *group = (Group){.width = store_query_int(query, 1),
+                   .depth = store_query_int(query, 2),
+                   .epochs = store_query_int(query, 3),
+                   .device = store_query_int(query, 5) ? SWEEP_GPU : SWEEP_CPU,
+                   .envs = store_query_int(query, 6)};
+  TRY(core_text_copy(group->encoder, sizeof group->encoder, encoder ? encoder : "", "net.encoder"));
+  return core_text_copy(group->task, sizeof group->task, task ? task : "", "env.task");
 }
 
 static int load(StoreQuery *query, SweepSpeeds *speeds) {
-  Group group = {0};
+  Samples samples = {0};
   bool row;
   int code;
   for (;;) {
-    Shape shape;
+    Group group;
     TRY_GOTO(code, out, store_query_step(query, &row));
     if (!row) break;
-    TRY_GOTO(code, out, read_shape(query, &shape));
-    if (speeds->count == 0 || !is_same(&speeds->shapes[speeds->count - 1], &shape)) {
-      close_group(speeds, &group);
-      speeds->shapes = core_memory_resize(speeds->shapes, (speeds->count + 1) * sizeof *speeds->shapes);
-      speeds->shapes[speeds->count++] = shape;
+    TRY_GOTO(code, out, read_group(query, &group));
+    if (speeds->count == 0 || !is_same(&speeds->groups[speeds->count - 1], &group)) {
+      close_group(speeds, &samples);
+      speeds->groups = core_memory_resize(speeds->groups, (speeds->count + 1) * sizeof *speeds->groups);
+      speeds->groups[speeds->count++] = group;
     }
-    if (group.count == group.capacity) {
-      group.capacity = group.capacity ? 2 * group.capacity : 64;
-      group.sorted = core_memory_resize(group.sorted, group.capacity * sizeof *group.sorted);
+    if (samples.count == samples.capacity) {
+      samples.capacity = samples.capacity ? 2 * samples.capacity : 64;
+      samples.sorted = core_memory_resize(samples.sorted, samples.capacity * sizeof *samples.sorted);
     }
-    group.sorted[group.count++] = store_query_real(query, 7);
+    samples.sorted[samples.count++] = store_query_real(query, 7);
   }
-  close_group(speeds, &group);
+  close_group(speeds, &samples);
 out:
-  free(group.sorted);
+  free(samples.sorted);
   return code;
 }
 
@@ -118,7 +124,7 @@ int sweep_speeds_load(const char *root, SweepSpeeds **speeds) {
 
 void sweep_speeds_destroy(SweepSpeeds **speeds) {
   if (!*speeds) return;
-  free((*speeds)->shapes);
+  free((*speeds)->groups);
   free(*speeds);
   *speeds = NULL;
 }
@@ -127,42 +133,42 @@ void sweep_speeds_destroy(SweepSpeeds **speeds) {
 
 static double log_ratio(int64_t a, int64_t b) { return a > 0 && b > 0 ? fabs(log2((double)a / (double)b)) : 1; }
 
-/* 0: the same. A width counts twice (its square decides), another encoder or memory more than any width, another task
- * more than that. */
-static double distance(const Shape *shape, const CoreConfig *config) {
+/* Returns the dissimilarity of a group and a configuration; 0: the same. Width counts twice (cost grows with its
+ * square), another encoder or memory more than any width, another task more than that. */
+static double distance(const Group *group, const CoreConfig *config) {
   char encoder[2 * CORE_CONFIG_TEXT + 32];
   CoreConfig resolved;
   const bool is_resolved = core_config_resolve(config, &resolved) == CORE_OK;
-  const int64_t worlds = is_resolved ? resolved.env.num : config->env.num;
+  const int64_t envs = is_resolved ? resolved.env.num : config->env.num;
   if (!is_resolved) core_error_clear();
-  const bool remembers = strcmp(config->net.memory, "none") != 0;
+  const bool is_recurrent = strcmp(config->net.memory, "none") != 0;
   snprintf(encoder, sizeof encoder, "%s", config->net.encoder);
-  if (remembers)
+  if (is_recurrent)
     snprintf(encoder, sizeof encoder, "%s %s %lld", config->net.encoder, config->net.memory,
              (long long)config->net.memory_width);
-  return 2 * log_ratio(shape->width, config->net.width) + log_ratio(shape->depth, config->net.depth) +
-         log_ratio(shape->epochs, config->ppo.epochs) + log_ratio(shape->worlds, worlds) / 4 +
-         (strcmp(shape->encoder, encoder) == 0 ? 0 : 50) + (strcmp(shape->task, config->env.task) == 0 ? 0 : 100);
+  return 2 * log_ratio(group->width, config->net.width) + log_ratio(group->depth, config->net.depth) +
+         log_ratio(group->epochs, config->ppo.epochs) + log_ratio(group->envs, envs) / 4 +
+         (strcmp(group->encoder, encoder) == 0 ? 0 : 50) + (strcmp(group->task, config->env.task) == 0 ? 0 : 100);
 }
 
-/* Speeds of a program say nothing of the trainer's, nor of another program's. */
-static bool is_comparable(const Shape *shape, const CoreConfig *config) {
-  const bool is_program = strncmp(shape->task, PROGRAM, strlen(PROGRAM)) == 0;
+/* Whether both are of the trainer, or of the same program. */
+static bool is_comparable(const Group *group, const CoreConfig *config) {
+  const bool is_program = strncmp(group->task, PROGRAM, strlen(PROGRAM)) == 0;
   if (!config->program) return !is_program;
-  return is_program && strcmp(shape->task + strlen(PROGRAM), config->algo.name) == 0;
+  return is_program && strcmp(group->task + strlen(PROGRAM), config->algo.name) == 0;
 }
 
 SweepSpeed sweep_speeds_find(const SweepSpeeds *speeds, const CoreConfig *config, SweepDevice device) {
-  const Shape *best = NULL;
-  double least = 0;
+  const Group *best = NULL;
+  double best_distance = 0;
   for (size_t i = 0; i < speeds->count; i++) {
-    if (device != SWEEP_ANY_DEVICE && speeds->shapes[i].device != device) continue;
-    if (!is_comparable(&speeds->shapes[i], config)) continue;
-    double d = config->program ? 0 : distance(&speeds->shapes[i], config);
-    if (best && d >= least) continue;
-    best = &speeds->shapes[i];
-    least = d;
+    if (device != SWEEP_ANY_DEVICE && speeds->groups[i].device != device) continue;
+    if (!is_comparable(&speeds->groups[i], config)) continue;
+    double d = config->program ? 0 : distance(&speeds->groups[i], config);
+    if (best && d >= best_distance) continue;
+    best = &speeds->groups[i];
+    best_distance = d;
   }
   if (!best) return (SweepSpeed){0};
-  return (SweepSpeed){.steps_per_second = best->median, .exact = least == 0, .runs = best->runs};
+  return (SweepSpeed){.steps_per_second = best->median, .exact = best_distance == 0, .runs = best->runs};
 }

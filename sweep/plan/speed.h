@@ -1,4 +1,4 @@
-/* How fast runs like a planned one went before: measured steps per second out of results.db. */
+/* Measured speeds of runs similar to a planned one, in steps per second, from results.db. */
 #ifndef SWEEP_SPEED_H
 #define SWEEP_SPEED_H
 #include <stdbool.h>
@@ -17,11 +17,12 @@ void sweep_speeds_destroy(SweepSpeeds **speeds);
 typedef enum SweepDevice { SWEEP_ANY_DEVICE, SWEEP_CPU, SWEEP_GPU } SweepDevice;
 
 typedef struct SweepSpeed {
-  double steps_per_second; /* 0: nothing is known */
-  bool exact;              /* the same task, network and epochs; else the nearest */
-  size_t runs;             /* measured, in the group */
+  double steps_per_second; /* 0: unknown */
+  bool exact;              /* whether task, network and epochs are the same; else the nearest ones */
+  size_t runs;             /* number of measured runs in the group */
 } SweepSpeed;
 
+/* Returns the speed of the most similar group of runs on that kind of device. */
 SweepSpeed sweep_speeds_find(const SweepSpeeds *speeds, const CoreConfig *config, SweepDevice device);
 
 #endif

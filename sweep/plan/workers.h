@@ -9,10 +9,11 @@
 /* Counts the processes that a rank has at once: one that describes the environment, and env.workers for training and
  * for evaluation each; 0: its environments are not in Python. */
 int64_t sweep_workers_count(const CoreConfig *config);
-/* Memory that they take at least, in bytes: an interpreter with Gymnasium and NumPy has some 25 MB of its own, whatever
- * its environments add. */
+/* Returns a lower bound of their memory in bytes: an interpreter with Gymnasium and NumPy takes some 25 MB without its
+ * environments. */
 double sweep_workers_bytes(const CoreConfig *config, int64_t ranks);
-/* Appends what the runs have, and what [slurm] lacks for it; slurm: NULL without. Nothing where there are none. */
+/* Appends the number of processes and their memory, and whether [slurm] has too few processors for them; nothing if
+ * there are none. slurm NULL: there is no [slurm]. */
 void sweep_workers_describe(const CoreConfig *config, const SlurmSettings *slurm, CoreText *text);
 
 #endif

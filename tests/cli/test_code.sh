@@ -146,7 +146,7 @@ tap_check "results.db has it" "$([ "$(query "SELECT count(*) FROM run_summary WH
 tap_check "for each attempt" "$([ "$(query "SELECT count(*) FROM attempt JOIN run ON id = run_id WHERE attempt.code = run.code")" = 2 ] || echo differs)"
 first=$(query "SELECT DISTINCT code FROM run")
 sed -i 's/== 10)$/== 0)/' "$study/rewards.py"
-tap_run "a plan says which runs other code made" 0 "other code   2 finished runs were made by other code (rewards.py changed); --force starts them over, --keep mixes them knowingly" walk plan --trust
+tap_run "a plan says which runs other code made" 0 "other code   2 finished runs were made by other code (rewards.py changed); --force starts them over, --keep accepts the mix" walk plan --trust
 tap_run "in JSON too" 0 '"differs": "rewards.py changed"' walk plan --json
 tap_run "nothing is submitted in addition" 2 "2 finished runs were made by other code (rewards.py changed); --force" walk submit --local --wait
 tap_run "nor in a try" 2 "made by other code" walk submit --local --dry-run

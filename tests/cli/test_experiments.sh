@@ -48,7 +48,7 @@ names=$(sed -n 's/^name  = //p' $files | sort | uniq -d)
 # ---- all of them together
 printf '#!/bin/sh\nexec python3 -S -E "$@"\n' >"$tap_dir/bare"; chmod +x "$tap_dir/bare"
 row() { sweep plan "$@" --root "$root" | awk -v name="$last" '$1 == name { print $2, $3 }'; }
-tap_run "sweep plan prices the whole paper" 0 "all, each run once" sweep plan $files --root "$root"
+tap_run "sweep plan prices the whole paper" 0 "total, each run once" sweep plan $files --root "$root"
 last=fig8_ddr; pooled=$(row experiments/fig5_regularisation.ini experiments/fig6_epochs.ini experiments/fig7_minibatch.ini experiments/fig8_ddr.ini)
 [ "$pooled" = "310 60" ]; tap_result "Fig. 8 pools the runs of Figs. 5 to 7, except those of other sizes" $? "$pooled"
 last=onpolicy_fig3_dynamics; shared=$(row experiments/onpolicy/fig1b_more_data.ini experiments/onpolicy/fig3_dynamics.ini)

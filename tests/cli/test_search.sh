@@ -99,7 +99,7 @@ cd - >/dev/null || exit 1
 tpe=("[search s]" "method = tpe" "startup = 4" "wave = 3" "goal = min kl" "ppo.learning_rate = log 1e-4 .. 1e-1" "ppo.epochs = 1 .. 4")
 experiment waves "${tpe[@]}" "trials = 10"
 plan=$(sweep plan "$tap_dir/waves.ini")
-says "plan: what is known, and what is to come" '^search s +tpe, 10 trials for min kl; 4 random ones, then waves of 3; 4 known' "$plan"
+says "plan: what is known, and what is to come" '^search s +tpe, 10 trials for min kl; 4 random ones, then waves of 3; 4 proposed' "$plan"
 says "the cost of later waves" '^later waves +6 trials, about 6 runs and 12\.3 k transitions more' "$plan"
 tap_run "submit" 0 "4 trials so far; the others follow in waves" submit waves
 tap_wait 300 idle waves
@@ -204,7 +204,7 @@ refused "an unknown setting" "$(at 2 1)" "ppo.learnin_rate is not a setting, nor
 refused "a value that the setting cannot have" "$(at 2 14)" "ppo.epochs" "trials = 3" "ppo.epochs = 0 .. 4"
 refused "a wave without tpe" "$(at 2 1)" "wave belongs to method = tpe" "trials = 3" "wave = 2" "$lr"
 refused "a setting that nothing reads" "$(at 2 1)" "searches ppo.com, which nothing reads in trial 0: ppo.com is read only if algo.name is ppo_ewma" "trials = 3" "ppo.com = log 8 .. 512"
-refused "a setting that some trials do not read" "$(at 3 1)" "give it a condition (ppo.com = ... when SETTING = VALUE)" "trials = 8" "algo.name = choice ppo, ppo_ewma" "ppo.com = log 8 .. 512"
+refused "a setting that some trials do not read" "$(at 3 1)" "add a condition (ppo.com = ... when SETTING = VALUE)" "trials = 8" "algo.name = choice ppo, ppo_ewma" "ppo.com = log 8 .. 512"
 experiment unmeasured "[search s]" "method = tpe" "startup = 2" "wave = 2" "trials = 4" "goal = max best_other" "$lr"
 tap_run "a measure that no run has, in the first wave" 75 "unmeasured: the search has trials left; sweep submit unmeasured continues it, and reports what prevents it" submit unmeasured --wait
 line=$(grep -n '^goal' "$tap_dir/unmeasured.ini" | cut -d: -f1)

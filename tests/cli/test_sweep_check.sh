@@ -25,9 +25,9 @@ refused "an evaluation set that is not there" "my.ini:8:10: eval.levels: 'carr' 
 refused "an encoder of flat observations" "my.ini:8:11: net.encoder = set: it reads entities" <<<$'[net]\nencoder = set'
 refused "entities without an encoder" "my.ini:7:16: env.observations = entity: requires an encoder" <<<'observations = entity'
 refused "levels that are not there" "my.ini:8:10: env.levels: nosuch: No such file or directory (all runs)" <<<$'task = levels\nlevels = nosuch'
-refused "a parent that nobody knows" "my.ini:8:8: init.from = run:0123456789abcdef: neither this sweep nor the workspace has a run 0123456789abcdef; submit its sweep first" <<<$'[init]\nfrom = run:0123456789abcdef'
-refused "a parent's iteration beyond the run's own" "my.ini:15:13: init.from = run:...@99: this run goes on from there and ends after iteration 2; set train.total_steps to more (2 of the 4 runs" <<<$'[train]\ntotal_steps = 8192\n[algo]\nname = ppo_ewma\n[grid parents]\nppo.com = 8\n[grid children]\nppo.com = 64\ninit.from = run:{ppo.com=8}@99'
-refused "a parent's iteration beyond the parent's own" "that run of this sweep ends after iteration 2; name an earlier one" <<<$'[algo]\nname = ppo_ewma\n[grid parents]\nppo.com = 8\ntrain.total_steps = 8192\n[grid children]\nppo.com = 64\ntrain.total_steps = 8e5\ninit.from = run:{ppo.com=8 train.total_steps=8192}@99'
+refused "a parent that nobody knows" "my.ini:8:8: init.from = run:0123456789abcdef: neither this sweep nor the workspace has run 0123456789abcdef; submit its sweep first" <<<$'[init]\nfrom = run:0123456789abcdef'
+refused "a parent's iteration beyond the run's own" "my.ini:15:13: init.from = run:...@99: this run resumes from there and ends after iteration 2; set train.total_steps to more (2 of the 4 runs" <<<$'[train]\ntotal_steps = 8192\n[algo]\nname = ppo_ewma\n[grid parents]\nppo.com = 8\n[grid children]\nppo.com = 64\ninit.from = run:{ppo.com=8}@99'
+refused "a parent's iteration beyond the parent's own" "its parent in this sweep ends after iteration 2; name an earlier iteration" <<<$'[algo]\nname = ppo_ewma\n[grid parents]\nppo.com = 8\ntrain.total_steps = 8192\n[grid children]\nppo.com = 64\ntrain.total_steps = 8e5\ninit.from = run:{ppo.com=8 train.total_steps=8192}@99'
 refused "a checkpoint file that is not there" "my.ini:8:8: init.from = here/x.ckpt: no such file" <<<$'[init]\nfrom = here/x.ckpt'
 refused "more memory than there is" "my.ini:8:11: training needs about" <<<$'[grid m]\nenv.num = 2097152\nppo.num_steps = 512'
 
@@ -60,20 +60,20 @@ tap_run "parents of the same sweep need not be there yet" 0 "all 2 configuration
 experiment <<<$'[train]\ndevice = cuda\nprecision = tf32\n[slurm]\nmem = 1G\ngpus_per_run = 1'
 tap_run "a login node needs no GPU" 0 "the trainer would start it" sweep plan my.ini --root "$root"
 experiment <<<$'[grid m]\nenv.num = 2097152\nppo.num_steps = 512\n[slurm]\nmem = 4G'
-tap_run "memory is compared with the job's request" 2 "my.ini:11:7: slurm.mem: a run takes about" sweep plan my.ini --root "$root"
+tap_run "memory is compared with the job's request" 2 "my.ini:11:7: slurm.mem: a run needs about" sweep plan my.ini --root "$root"
 experiment <<<$'[grid m]\nenv.num = 2097152\nppo.num_steps = 512\n[slurm]\ncpus_per_run = 1'
 tap_run "without a request it is a warning" 0 "slurm.mem is not set" sweep plan my.ini --root "$root"
 # ---- GPUs of other machines: the number of ranks is the file's, per block
 experiment <<<$'[train]\ndevice = cuda\n[grid m]\nenv.num = 1048576\nppo.num_steps = 256\n[slurm]\ngpus_per_run = 1\ngpu_type = a100'
 tap_run "a run that no GPU of that type holds is refused, with the number that would do" 2 \
-  "slurm.gpu_type = a100 has 40 GB; slurm.gpus_per_run = 16 and slurm.ranks_per_run = 16 would do" \
+  "slurm.gpu_type = a100 has 40 GB; slurm.gpus_per_run = 16 and slurm.ranks_per_run = 16 are enough" \
   sweep plan my.ini --root "$root"
-gpus=$(sweep plan my.ini --root "$root" 2>&1 | sed -n 's/.*slurm.ranks_per_run = \([0-9]*\) would do.*/\1/p')
+gpus=$(sweep plan my.ini --root "$root" 2>&1 | sed -n 's/.*slurm.ranks_per_run = \([0-9]*\) are enough.*/\1/p')
 tap_run "that number does" 0 "the trainer would start it" sweep plan my.ini --root "$root" --set "slurm.gpus_per_run=$gpus" --set "slurm.ranks_per_run=$gpus"
-tap_run "half of it does not" 2 "slurm.gpus_per_run = $gpus and slurm.ranks_per_run = $gpus would do" sweep plan my.ini --root "$root" \
+tap_run "half of it does not" 2 "slurm.gpus_per_run = $gpus and slurm.ranks_per_run = $gpus are enough" sweep plan my.ini --root "$root" \
   --set "slurm.gpus_per_run=$((gpus / 2))" --set "slurm.ranks_per_run=$((gpus / 2))"
 tap_run "slurm.gpu_mem is above the type" 0 "the trainer would start it" sweep plan my.ini --root "$root" --set slurm.gpu_mem=2T
-tap_run "unknown memory is a warning" 0 "of each of its GPUs; slurm.gpu_mem (or gpu_type) would say" sweep plan my.ini --root "$root" --set slurm.gpu_type=some
+tap_run "unknown memory is a warning" 0 "of each of its GPUs; set slurm.gpu_mem or slurm.gpu_type to check" sweep plan my.ini --root "$root" --set slurm.gpu_type=some
 experiment <<INI
 [train]
 device = cuda
@@ -94,14 +94,14 @@ tap_run "else only the large one is refused" 2 "(2 of the 4 runs: env.num=104857
 experiment <<<$'[train]\ndevice = cpu\n[slurm]\ngpus_per_run = 1'
 tap_run "GPUs that no run uses are warned of" 0 "slurm.gpus_per_run = 1, but train.device = cpu trains these runs on processors" sweep plan my.ini --root "$root"
 experiment <<<$'[slurm]\ngpus_per_run = 2'
-tap_run "and those that no rank uses" 0 "a rank uses one GPU; ask for as many ranks" sweep plan my.ini --root "$root"
+tap_run "and those that no rank uses" 0 "a rank uses one GPU; request as many ranks" sweep plan my.ini --root "$root"
 experiment <<<$'[slurm]\nranks_per_run = 3'
 tap_run "environments are divided over the ranks that the job has" 2 "env.num = 16: not divisible by 3 ranks" sweep plan my.ini --root "$root"
 
 # ---- a trainer that does not answer
 experiment </dev/null
 tap_run "without a trainer the plan is printed" 0 "/nowhere/trainer cannot be started: No such file or directory" env SWEEP_TRAINER=/nowhere/trainer "$SWEEP_BUILD/bin/sweep" plan my.ini --root "$root"
-tap_run "an old one does not understand" 0 "0 of 1 configurations: /bin/true does not answer as a trainer of this version does" env SWEEP_TRAINER=/bin/true "$SWEEP_BUILD/bin/sweep" plan my.ini --root "$root"
+tap_run "an old one does not understand" 0 "0 of 1 configurations: /bin/true does not answer like a trainer of this version" env SWEEP_TRAINER=/bin/true "$SWEEP_BUILD/bin/sweep" plan my.ini --root "$root"
 tap_run "submit reports it and continues" 0 "1 of 1 configurations were not checked: /bin/true does not answer" env SWEEP_TRAINER=/bin/true "$SWEEP_BUILD/bin/sweep" submit my.ini --no-start --root "$root"
 printf '#!/bin/sh\necho check-configs 1\nread a\nkill -9 $$\n' >bin/dies; chmod +x bin/dies
 tap_run "one that dies" 0 "bin/dies was killed by signal 9" env SWEEP_TRAINER="$tap_dir/bin/dies" "$SWEEP_BUILD/bin/sweep" plan my.ini --root "$root"

@@ -41,11 +41,11 @@ EOF
 tap_run "the axes of a grid are listed" 0 "8, 64, 512" plan good.ini
 tap_run "cells are counted block by block" 0 "14 (com 6, eps 4, both 4)" plan good.ini
 tap_run "duplicates are merged and counted" 0 "24 (4 duplicates merged)" plan good.ini
-tap_run "--speed prices them" 0 "one after another (at 1 k transitions/s)" plan good.ini --speed 1e3
+tap_run "--speed prices them" 0 "in total (at 1 k transitions/s)" plan good.ini --speed 1e3
 tap_expect "and prints the cost on several processors" 0 "gives a run 6 \(2 ranks of 3\): [0-9.]+ k? ?processor hours" \
   plan good.ini --speed 1e3 --set slurm.ranks_per_run=2 --set slurm.cpus_per_run=3
 tap_run "--speed of nothing" 2 "--speed -1: expected transitions a second" plan good.ini --speed=-1
-tap_run "without measurements the speed is unknown" 0 "unknown speed: run one to measure" plan good.ini
+tap_run "without measurements the speed is unknown" 0 "unknown speed: measure one run" plan good.ini
 tap_run "a profile selects" 0 "runs         6" plan good.ini --profile demo
 tap_run "--set overrides" 0 "runs         12" plan good.ini --set sweep.seeds=1
 tap_run "--runs lists each run" 0 "algo.name=ppo_ewma ppo.com=512 seed=1" plan good.ini --runs
@@ -86,10 +86,10 @@ refused "one key twice in a grid" "bad.ini:5:1: ppo.com stands twice in [grid g]
 refused "a key in a zip and a grid" "[zip z] (line 4)" <<<$'[zip z]\nppo.com = 1, 2\n[grid g]\nppo.com = 3'
 refused "seeds where they do not belong" "train.seed is given by seeds in [sweep]" <<<$'[train]\nseed = 3'
 refused "settings that do not go together" "bad.ini:3:1: [grid g], the cell env.num=60 ppo.num_steps=1: " <<<$'[grid g]\nenv.num = 64, 60\nppo.num_steps = 1'
-refused "a list that nothing reads" "bad.ini:4:1: [grid g] gives values to ppo.com, which nothing reads: ppo.com is read only if algo.name is ppo_ewma, but it is ppo. So 2 of the 3 runs would be duplicates of others, bit for bit; set algo.name = ppo_ewma in that grid" <<<$'[grid g]\nppo.com = 8, 64, 512'
+refused "a list that nothing reads" "bad.ini:4:1: [grid g] gives values to ppo.com, which nothing reads: ppo.com is read only if algo.name is ppo_ewma, but it is ppo; 2 of the 3 runs would be bit-identical duplicates of others; set algo.name = ppo_ewma in that grid" <<<$'[grid g]\nppo.com = 8, 64, 512'
 refused "a list that only some of the cells read" "bad.ini:5:1: [grid g] gives values to ppo.com, which nothing reads" <<<$'[grid g]\nalgo.name = ppo, ppo_ewma\nppo.com = 8, 64, 512'
 refused "blocks that differ in nothing that is read" "bad.ini:4:1: [grid a] gives values to sapg.blocks, which nothing reads" <<<$'[grid a]\nsapg.blocks = 4\n[grid b]\nppo.epochs = 8'
-refused "schemes of factor 1" "two cells come to the same settings: scale.scheme=more_minibatches seed=0 and scale.scheme=larger_minibatches seed=0. So 1 of the 2 runs" <<<$'[grid a]\nscale.scheme = more_minibatches, larger_minibatches'
+refused "schemes of factor 1" "two cells have the same settings: scale.scheme=more_minibatches seed=0 and scale.scheme=larger_minibatches seed=0; 1 of the 2 runs" <<<$'[grid a]\nscale.scheme = more_minibatches, larger_minibatches'
 refused "another word for unread" "sweep.unread = yes is none of: refuse, allow" <<<$'[sweep]\nunread = yes'
 file copies.ini <<<$'[sweep]\nunread = allow\n[grid g]\nppo.com = 8, 64, 512'
 tap_run "duplicates that are meant" 0 "runs         3" plan copies.ini
@@ -135,9 +135,9 @@ tap_run "help without a command" 0 "rebuild" sweep --help
 
 # ---- a rule with too long an interval
 printf '[train]\ntotal_steps = 6144\n[ppo]\nnum_steps = 16\n[env]\nnum = 8\n[stop]\nrule = median\n' | file seldom.ini
-tap_run "stop.every is held against the length of runs" 0 "stop.every = 20 is too seldom for runs of about 6.1 s" plan seldom.ini --speed 1000 --no-check
+tap_run "stop.every is held against the length of runs" 0 "stop.every = 20 is too long for runs of about 6.1 s" plan seldom.ini --speed 1000 --no-check
 tap_run "and one is named that is not" 0 "times: stop.every = 0.61" plan seldom.ini --speed 1000 --no-check
-seldom() { plan seldom.ini --no-check "$@" | grep -q "too seldom"; }
+seldom() { plan seldom.ini --no-check "$@" | grep -q "is too long for runs"; }
 ! seldom --speed 10; tap_result "runs of ten minutes are long enough" $?
 ! seldom --speed 1000 --set stop.every=0.61; tap_result "so is the named one" $?
 ! seldom; tap_result "without a known speed there is no estimate" $?
@@ -153,7 +153,7 @@ tap_run "collect refuses a bad pause" 2 "--every" sweep collect --root "$root" -
 tap_run "rebuild takes no argument" 2 "unexpected argument" sweep rebuild --root "$root" x
 printf '[sweep]\nname = pole\nseeds = 1\n[env]\ntask = gym/CartPole-v1\nnum = 8\nworkers = 4\n[slurm]\nmem = 1G\n' >"$tap_dir/pole.ini"
 tap_run "Python processes are counted" 0 \
-  "9 Python processes a run: 225 MB of memory at least, not counting the trainer; 4 of them step at once, and slurm.cpus_per_run = 1" \
+  "9 Python processes per run: at least 225 MB of memory, without the trainer; 4 of them step at once, and slurm.cpus_per_run = 1" \
   sweep plan "$tap_dir/pole.ini" --no-check --root "$tap_dir"
 tap_run "no evaluations, no processes for them" 0 '"python_processes": 5' \
   sweep plan "$tap_dir/pole.ini" --no-check --root "$tap_dir" --set eval.count=0 --json

@@ -47,7 +47,7 @@ tap_check "and stop with a checkpoint" "$([ "$(state_count stopped)" = 2 ] || gr
 fast
 sed 's/LIMIT = 50/LIMIT = 51/' docs/examples/corridor.c >"$study/changed.c"; build "$study/changed.c"
 tap_run "changed, it must be trusted again" 2 "that you have not trusted" walk
-tap_run "and its checkpoint was made by other code" 2 "2 unfinished runs were made by other code (corridor.so changed); --force starts them over, --keep mixes them knowingly" walk --trust
+tap_run "and its checkpoint was made by other code" 2 "2 unfinished runs were made by other code (corridor.so changed); --force starts them over, --keep accepts the mix" walk --trust
 tap_run "a retry says so, too" 2 "made by other code" sweep retry walk
 tap_run "knowingly they go on" 0 "2 runs submitted" walk --keep
 tap_wait 120 finished 2; tap_wait 120 queue_empty

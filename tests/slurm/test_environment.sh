@@ -50,6 +50,6 @@ tap_wait 60 queue_empty
 id=$(ids hungry)
 peak=$(sed -n 's/^peak_mb=//p' "$(folder_of "$id")/memory")
 [ "${peak:-0}" -ge 100 ]; tap_result "memory is that of all processes of a run" $? "$(cat "$(folder_of "$id")/memory")"
-tap_run "sweep plan reports it" 0 "runs that were started took at most $peak MB" sweep plan hungry --no-check
+tap_run "sweep plan reports it" 0 "runs until now used at most $peak MB" sweep plan hungry --no-check
 tap_run "so does sweep report" 0 "memory     $peak MB at most" sweep report hungry
 tap_done

@@ -125,7 +125,7 @@ static void test_done_and_partly_done(void **state) {
   assert_int_equal(plan.count[STORE_FINISHED], 1);
   assert_int_equal(plan.count[STORE_PENDING], 4);
   assert_int_equal(plan.to_run, 6); /* neither the finished nor the diverged one */
-  assert_int_equal(plan.partly, 1);
+  assert_int_equal(plan.resumable, 1);
   assert_true(plan.transitions_left == 6 * 1280 - 384);
   sweep_plan_free(&plan);
   close_fixture(&f);

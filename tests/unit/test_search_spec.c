@@ -128,7 +128,7 @@ static void test_conditional(void **state) {
     core_text_free(&text);
   }
   assert_int_equal(sweep_searches_check(&made.grid), CORE_OK);
-  const SweepLater later = sweep_searches_later(&made.grid, 8000);
+  const SweepPendingTrials later = sweep_searches_estimate(&made.grid, 8000);
   assert_int_equal(later.trials, 16);
   assert_true(later.runs == 32 && later.transitions == 32000);
   free_made(&made);
