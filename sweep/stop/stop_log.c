@@ -105,7 +105,7 @@ int sweep_stop_log_read(const char *root, const char *name, SweepStopLog *log) {
   char path[CORE_PATH_MAX];
   *log = (SweepStopLog){0};
   TRY(store_path_sweep(root, name, "stop.log", path));
-  const int code = sweep_line_log_read(path, "delete that line: its decision is made again", read_line, log);
+  const int code = sweep_line_log_read(path, "delete it: its decision is then made again", read_line, log);
   if (code != CORE_OK) sweep_stop_log_free(log);
   return code;
 }
