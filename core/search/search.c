@@ -73,7 +73,7 @@ static int read_goal(const CoreIni *ini, const CoreIniEntry *entry, CoreSearch *
 
 static int read_key(const CoreIni *ini, const CoreIniEntry *entry, Key key, CoreSearch *search) {
   if (search->given[key])
-    return core_ini_error_key(ini, entry, "%s stands twice in [%s], first in line %d; remove one", keys[key],
+    return core_ini_error_key(ini, entry, "%s is set twice in [%s], first in line %d; remove one", keys[key],
                               entry->section, search->given[key]->line);
   search->given[key] = entry;
   switch (key) {
@@ -130,7 +130,7 @@ static int add_choice(Line *line, const char *item) {
   int code = CORE_OK;
   for (size_t c = 0; c < axis->choice_count; c++)
     if (strcmp(axis->choices[c], value) == 0)
-      code = core_ini_error(line->ini, line->entry, "%s: the value %.80s stands twice", axis->row->name, value);
+      code = core_ini_error(line->ini, line->entry, "%s: the value %.80s is repeated", axis->row->name, value);
   if (axis->choice_count == CORE_SEARCH_CHOICES_MAX)
     code = core_ini_error(line->ini, line->entry, "%s: more than %d values; for numbers take a range, as 1 .. 100",
                           axis->row->name, CORE_SEARCH_CHOICES_MAX);
@@ -236,11 +236,11 @@ static int check_row(const CoreIni *ini, const CoreIniEntry *entry, const CoreCo
   if (strcmp(row->name, "train.seed") == 0)
     return core_ini_error_key(ini, entry, "train.seed is given by seeds in [sweep] or in the search: seeds = 2");
   if (!row->identity)
-    return core_ini_error_key(ini, entry, "%s does not change what is learned, so there is nothing to find; write it "
+    return core_ini_error_key(ini, entry, "%s does not affect results, so there is nothing to search; write it "
                               "into [%s]", row->name, row->section);
   for (size_t i = 0; i < search->count; i++)
     if (search->axes[i].row == row)
-      return core_ini_error_key(ini, entry, "%s stands twice in [%s], first in line %d; remove one", row->name,
+      return core_ini_error_key(ini, entry, "%s is set twice in [%s], first in line %d; remove one", row->name,
                                 entry->section, search->axes[i].entry->line);
   if (search->count < CORE_SEARCH_AXES_MAX) return CORE_OK;
   return core_ini_error_key(ini, entry, "a search has at most %d settings", CORE_SEARCH_AXES_MAX);

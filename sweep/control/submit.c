@@ -315,7 +315,7 @@ static int submit_once(SweepSubmitOptions *options, SweepSpec *spec) {
                         .cluster = cluster, .grid = &grid, .part = &part};
   int code = sweep_grid_expand(spec, &grid);
   if (code == CORE_OK) {
-    code = sweep_where_choose(&grid, &options->where, &part);
+    code = sweep_where_select(&grid, &options->where, &part);
     if (code == CORE_OK && starts_here) code = sweep_where_check_here(&part);
     if (code == CORE_OK) code = sweep_resources_make(&grid, &resources);
     if (code == CORE_OK) code = check(&s);

@@ -94,7 +94,7 @@ static int add_runs(const char *root, const SweepSpeeds *speeds, SweepPlan *plan
 static int filter_runs(const CoreOptionList *where, SweepPlan *plan) {
   SweepGrid part;
   if (where->count == 0) return CORE_OK;
-  TRY(sweep_where_choose(&plan->grid, where, &part));
+  TRY(sweep_where_select(&plan->grid, where, &part));
   free(plan->grid.ids);
   free(plan->grid.places);
   plan->grid = part;

@@ -1,4 +1,4 @@
-/* The marker of an archived sweep (archived.h): a line with the day, in UTC. */
+/* Reads and writes the marker of an archived sweep: one line with the date in UTC. */
 #include "sweep/spec/archived.h"
 
 #include <stdio.h>
@@ -25,7 +25,7 @@ bool sweep_archived(const char *root, const char *name, char day[SWEEP_ARCHIVED_
       snprintf(day, SWEEP_ARCHIVED_DAY, "%04d-%02d-%02d", abs(year) % 10000, abs(month) % 100, abs(date) % 100);
     free(data);
   }
-  if (!*day) snprintf(day, SWEEP_ARCHIVED_DAY, "some day"); /* it is there, whatever it says */
+  if (!*day) snprintf(day, SWEEP_ARCHIVED_DAY, "an unknown day"); /* the marker exists, but is unreadable */
   return true;
 }
 
@@ -42,8 +42,9 @@ int sweep_archived_begin(const char *root, const char *name) {
 void sweep_archived_end(const char *root, const char *name) {
   char path[CORE_PATH_MAX], day[SWEEP_ARCHIVED_DAY];
   if (!sweep_archived(root, name, day)) return;
-  core_warn("%s was archived on %s, so the checkpoints of its runs are gone: what was not finished begins anew, and "
-            "a run that begins from one of them (init.from) cannot", name, day);
+  core_warn("%s was archived on %s, so its checkpoints are gone: unfinished runs start from the beginning, and runs "
+            "with one of them as parent (init.from) cannot start",
+            name, day);
   if (store_path_sweep(root, name, "archived", path) != CORE_OK || unlink(path) != 0)
-    core_warn("%s still says that it is archived: sweeps/%s/archived cannot be removed", name, name);
+    core_warn("%s is still marked as archived: cannot remove sweeps/%s/archived", name, name);
 }

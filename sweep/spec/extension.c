@@ -1,4 +1,4 @@
-/* The record of a sweep's further seeds (extension.h): a line that is read as an experiment's own. */
+/* Reads and writes the record of added seeds, in the format of an experiment's seeds. */
 #include "sweep/spec/extension.h"
 
 #include <stdlib.h>
@@ -16,14 +16,14 @@ static int by_value(const void *a, const void *b) {
 }
 
 void sweep_extension_join(int64_t **seeds, size_t *count, const int64_t *more, size_t more_count, size_t *added) {
-  const size_t before = *count;
-  int64_t *sorted = core_memory_allocate((before + 1) * sizeof *sorted);
-  if (before > 0) memcpy(sorted, *seeds, before * sizeof *sorted);
-  qsort(sorted, before, sizeof *sorted, by_value);
-  *seeds = core_memory_resize(*seeds, (before + more_count + 1) * sizeof **seeds);
+  const size_t old_count = *count;
+  int64_t *sorted = core_memory_allocate((old_count + 1) * sizeof *sorted);
+  if (old_count > 0) memcpy(sorted, *seeds, old_count * sizeof *sorted);
+  qsort(sorted, old_count, sizeof *sorted, by_value);
+  *seeds = core_memory_resize(*seeds, (old_count + more_count + 1) * sizeof **seeds);
   for (size_t i = 0; i < more_count; i++)
-    if (!bsearch(&more[i], sorted, before, sizeof *sorted, by_value)) (*seeds)[(*count)++] = more[i];
-  *added = *count - before;
+    if (!bsearch(&more[i], sorted, old_count, sizeof *sorted, by_value)) (*seeds)[(*count)++] = more[i];
+  *added = *count - old_count;
   free(sorted);
 }
 
@@ -35,7 +35,7 @@ void sweep_extension_print(const int64_t *seeds, size_t count, CoreText *text) {
   }
 }
 
-/* The seeds of the line `key`; none when there is no such line. */
+/* Reads the seeds of the line `key`; none if there is no such line. */
 static int read_line(const CoreIni *ini, const char *key, int64_t **seeds, size_t *count) {
   for (size_t i = 0; i < ini->count; i++)
     if (ini->entries[i].key && strcmp(ini->entries[i].key, key) == 0)
@@ -46,7 +46,8 @@ static int read_line(const CoreIni *ini, const char *key, int64_t **seeds, size_
 static int read_lines(const char *path, const CoreIni *ini, SweepExtension *extension) {
   TRY(read_line(ini, "seeds", &extension->seeds, &extension->count));
   if (extension->count == 0)
-    return core_error(CORE_USAGE, "%s: has no line \"seeds = ...\"; remove the file to do without its seeds", path);
+    return core_error(
+        CORE_USAGE, "%s: the line \"seeds = ...\" is missing; restore it, or remove the file to drop its seeds", path);
   return read_line(ini, "unfinished", &extension->unfinished, &extension->unfinished_count);
 }
 
@@ -73,12 +74,12 @@ static int write_record(const char *root, const char *name, const SweepExtension
   char path[CORE_PATH_MAX];
   CoreText text = {0};
   TRY(store_path_sweep(root, name, "extended", path));
-  core_text_append(&text, "; Seeds that sweep extend has added. They count beside those of the experiment's file; "
-                          "remove this file to do without them.\nseeds = ");
+  core_text_append(&text, "; Seeds that sweep extend has added to those of the experiment's file. "
+                          "Remove this file to drop them.\nseeds = ");
   sweep_extension_print(extension->seeds, extension->count, &text);
   core_text_append(&text, "\n");
   if (extension->unfinished_count > 0) {
-    core_text_append(&text, "; Of them those whose runs are not submitted yet.\nunfinished = ");
+    core_text_append(&text, "; Those of them whose runs are not submitted yet.\nunfinished = ");
     sweep_extension_print(extension->unfinished, extension->unfinished_count, &text);
     core_text_append(&text, "\n");
   }
@@ -119,23 +120,23 @@ bool sweep_extension_is_unfinished(const SweepExtension *extension, const int64_
   return false;
 }
 
-/* Removes from the unfinished seeds those that are among `seeds`. */
+/* Removes `seeds` from the unfinished seeds. */
 static void finish_seeds(SweepExtension *extension, const int64_t *seeds, size_t count) {
-  size_t left = 0;
+  size_t remaining = 0;
   for (size_t i = 0; i < extension->unfinished_count; i++) {
     bool is_finished = false;
     for (size_t k = 0; k < count && !is_finished; k++) is_finished = extension->unfinished[i] == seeds[k];
-    if (!is_finished) extension->unfinished[left++] = extension->unfinished[i];
+    if (!is_finished) extension->unfinished[remaining++] = extension->unfinished[i];
   }
-  extension->unfinished_count = left;
+  extension->unfinished_count = remaining;
 }
 
 static int end_locked(const char *root, const char *name, const int64_t *seeds, size_t count) {
   SweepExtension extension;
   TRY(sweep_extension_read(root, name, &extension));
-  const size_t before = extension.unfinished_count;
+  const size_t old_count = extension.unfinished_count;
   finish_seeds(&extension, seeds, count);
-  const int code = extension.unfinished_count < before ? write_record(root, name, &extension) : CORE_OK;
+  const int code = extension.unfinished_count < old_count ? write_record(root, name, &extension) : CORE_OK;
   sweep_extension_free(&extension);
   return code;
 }

@@ -1,5 +1,5 @@
-/* Writes a resolved spec as an experiment file again. manifest.c stores it beside the manifest, so that a sweep can be
- * submitted again by its name alone, on any machine, after the original file has changed or gone. */
+/* Writes a resolved spec as an experiment file. manifest.c stores it next to the manifest, so that a sweep can be
+ * submitted again by name on any machine, even if the original file has changed or is gone. */
 #include "sweep/spec/freeze.h"
 
 #include <stdlib.h>
@@ -33,12 +33,16 @@ static void append_value(CoreText *text, const char *value) {
   else append_quoted(text, value);
 }
 
-/* A comma list that goes on in the next line where it would grow too long. */
-typedef struct Wrap { CoreText *text; size_t line_start; bool first; } Wrap;
+/* Writer of a comma list that continues on the next line when a line becomes too long. */
+typedef struct Wrap {
+  CoreText *text;
+  size_t line_start;
+  bool is_first;
+} Wrap;
 
 static void wrap_next(Wrap *wrap) {
-  if (!wrap->first) core_text_append(wrap->text, ", ");
-  wrap->first = false;
+  if (!wrap->is_first) core_text_append(wrap->text, ", ");
+  wrap->is_first = false;
   if (wrap->text->length - wrap->line_start < WRAP_COLUMN) return;
   core_text_append(wrap->text, "\\\n  ");
   wrap->line_start = wrap->text->length;
@@ -47,7 +51,7 @@ static void wrap_next(Wrap *wrap) {
 static void append_list(CoreText *text, const SweepValueList *list) {
   core_text_appendf(text, "%s = ", list->row->name);
   if (list->count == 1 && !is_plain(list->values[0].text)) {
-    /* The INI reader takes the quotes of a value that is one quoted text; the list reader needs its own. */
+    /* The INI reader strips the quotes of a value that is one quoted string; the list parser needs another pair. */
     CoreText inner = {0};
     append_quoted(&inner, list->values[0].text);
     append_quoted(text, core_text_string(&inner));
@@ -62,7 +66,7 @@ static void append_list(CoreText *text, const SweepValueList *list) {
   core_text_append(text, "\n");
 }
 
-/* As ranges, "0..4, 7..7": a lone "5" would be a count. */
+/* Appends seeds as ranges, "0..4, 7..7": a lone "5" would be a count. */
 static void append_seeds(CoreText *text, const SweepSpec *spec) {
   Wrap wrap = {text, text->length, true};
   core_text_append(text, "seeds = ");
@@ -90,12 +94,12 @@ static void append_base(CoreText *text, const SweepSpec *spec) {
   const char *section = "";
   CoreText value = {0};
   for (size_t i = 0; i < count; i++) {
-    const char *now = core_config_get(base, &rows[i], &value);
-    if (strcmp(now, rows[i].def) == 0 || strcmp(rows[i].name, "train.seed") == 0) continue;
+    const char *current = core_config_get(base, &rows[i], &value);
+    if (strcmp(current, rows[i].def) == 0 || strcmp(rows[i].name, "train.seed") == 0) continue;
     if (strcmp(section, rows[i].section) != 0) core_text_appendf(text, "\n[%s]\n", rows[i].section);
     section = rows[i].section;
     core_text_appendf(text, "%s = ", rows[i].key);
-    append_value(text, now);
+    append_value(text, current);
     core_text_append(text, "\n");
   }
   core_text_free(&value);
@@ -137,7 +141,7 @@ static void append_resources(CoreText *text, const SweepSpec *spec) {
 
 /* ---- comments -------------------------------------------------------------------------------------------------- */
 
-/* Appends a comment for each line of `string`; a very long line is cut into several, since the reader bounds lines.
+/* Appends a comment for each line of `string`; splits very long lines, since the reader limits their length.
  * --set and file names may hold what no INI line may. */
 static void append_comment(CoreText *text, const char *prefix, const char *string) {
   char *plain = core_text_duplicate(string);
@@ -154,7 +158,8 @@ static void append_comment(CoreText *text, const char *prefix, const char *strin
   free(plain);
 }
 
-/* Of a frozen file that is frozen again (sweep extend) it is the one inside: else it would hold itself. */
+/* Appends the original text. For a frozen file that is frozen again (sweep extend) that is the text inside it;
+ * otherwise it would contain itself. */
 static void append_original(CoreText *text, const char *source) {
   static const char headline[] = "\n; The original file:\n";
   const char *inside = strstr(source, headline);

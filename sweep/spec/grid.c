@@ -1,4 +1,4 @@
-/* Axes to runs. Called by plan and submit after spec.c; manifest.c writes the ids down. Starts and writes nothing. */
+/* Expands axes to runs. Called by plan and submit after spec.c; manifest.c writes the ids. */
 #include "sweep/spec/grid.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 /* ---- axes ------------------------------------------------------------------------------------------------------ */
 
-/* a * b, or SWEEP_RUNS_MAX + 1 when that is more. */
+/* Returns a * b, at most SWEEP_RUNS_MAX + 1. */
 static size_t bounded_product(size_t a, size_t b) {
   return b && a > SWEEP_RUNS_MAX / b ? SWEEP_RUNS_MAX + 1 : a * b;
 }
@@ -53,14 +53,13 @@ static int make_parts(const SweepSpec *spec, SweepGrid *grid) {
 
 /* ---- configurations -------------------------------------------------------------------------------------------- */
 
-static const SweepPart *part_of(const SweepGrid *grid, size_t cell) {
+static const SweepPart *find_part(const SweepGrid *grid, size_t cell) {
   const SweepPart *part = &grid->parts[grid->part_count - 1];
   while (cell < part->first_cell) part--;
   return part;
 }
 
-/* Calls `visit` with each list of a cell's block and the place of the value that the cell takes; the last axis counts
- * fastest. */
+/* Calls `visit` with each list of a cell's block and the index of the cell's value; the last axis varies fastest. */
 typedef void (*VisitValue)(void *context, const SweepValueList *list, size_t value);
 static void visit_cell(const SweepPart *part, size_t cell, VisitValue visit, void *context) {
   size_t rest = cell - part->first_cell, cells = part->cells;
@@ -77,31 +76,31 @@ static void apply_value(void *context, const SweepValueList *list, size_t value)
   sweep_value_list_apply(list, value, context);
 }
 
-static size_t seed_of(const SweepGrid *grid, size_t run) { return grid->places[run] / grid->cells; }
-static size_t cell_of(const SweepGrid *grid, size_t run) { return grid->places[run] % grid->cells; }
+static size_t seed_index(const SweepGrid *grid, size_t run) { return grid->places[run] / grid->cells; }
+static size_t cell_index(const SweepGrid *grid, size_t run) { return grid->places[run] % grid->cells; }
 
-size_t sweep_grid_cell(const SweepGrid *grid, size_t run) { return cell_of(grid, run); }
+size_t sweep_grid_cell(const SweepGrid *grid, size_t run) { return cell_index(grid, run); }
 
-/* Settings before the block's own. */
-static const CoreConfig *base_of(const SweepSpec *spec, const SweepPart *part) {
+/* Returns the settings without the block's. */
+static const CoreConfig *base_config(const SweepSpec *spec, const SweepPart *part) {
   return part->block && part->block->is_trainer ? &spec->trainer : &spec->base;
 }
 
 void sweep_grid_cell_config(const SweepGrid *grid, size_t cell, size_t seed, CoreConfig *config) {
-  *config = *base_of(grid->spec, part_of(grid, cell));
+  *config = *base_config(grid->spec, find_part(grid, cell));
   config->train.seed = grid->spec->seeds[seed];
-  visit_cell(part_of(grid, cell), cell, apply_value, config);
-  CORE_CHECK(sweep_parent_resolve(config) == CORE_OK); /* it was when the grid was expanded */
+  visit_cell(find_part(grid, cell), cell, apply_value, config);
+  CORE_CHECK(sweep_parent_resolve(config) == CORE_OK); /* checked when the grid was expanded */
 }
 
 void sweep_grid_config(const SweepGrid *grid, size_t run, CoreConfig *config) {
-  sweep_grid_cell_config(grid, cell_of(grid, run), seed_of(grid, run), config);
+  sweep_grid_cell_config(grid, cell_index(grid, run), seed_index(grid, run), config);
 }
 
-const SweepPart *sweep_grid_part(const SweepGrid *grid, size_t run) { return part_of(grid, cell_of(grid, run)); }
+const SweepPart *sweep_grid_part(const SweepGrid *grid, size_t run) { return find_part(grid, cell_index(grid, run)); }
 
 size_t sweep_grid_cell_trial(const SweepGrid *grid, size_t cell, const SweepSearch **search) {
-  const SweepPart *part = part_of(grid, cell);
+  const SweepPart *part = find_part(grid, cell);
   size_t rest = cell - part->first_cell, cells = part->cells;
   *search = part->search;
   for (size_t a = 0; a < part->axis_count && part->search; a++) {
@@ -112,7 +111,7 @@ size_t sweep_grid_cell_trial(const SweepGrid *grid, size_t cell, const SweepSear
   return 0;
 }
 
-/* ---- what tells runs apart ------------------------------------------------------------------------------------- */
+/* ---- description ----------------------------------------------------------------------------------------------- */
 
 typedef struct Description {
   const SweepGrid *grid;
@@ -120,18 +119,18 @@ typedef struct Description {
   CoreText *text;
 } Description;
 
-/* A list of one value distinguishes only when another block has another value or none. */
+/* Whether the setting varies: it has several values, or another block has another value or none. */
 static bool is_varying(const SweepGrid *grid, const SweepPart *part, const SweepValueList *list) {
   if (list->count > 1) return true;
   for (size_t p = 0; p < grid->part_count; p++) {
     const SweepPart *other = &grid->parts[p];
-    bool same = other == part;
-    for (size_t a = 0; a < other->axis_count && !same; a++)
-      for (size_t i = 0; i < other->axes[a].list_count && !same; i++) {
+    bool is_same = other == part;
+    for (size_t a = 0; a < other->axis_count && !is_same; a++)
+      for (size_t i = 0; i < other->axes[a].list_count && !is_same; i++) {
         const SweepValueList *twin = &other->axes[a].lists[i];
-        same = twin->row == list->row && twin->count == 1 && strcmp(twin->values[0].text, list->values[0].text) == 0;
+        is_same = twin->row == list->row && twin->count == 1 && strcmp(twin->values[0].text, list->values[0].text) == 0;
       }
-    if (!same) return true;
+    if (!is_same) return true;
   }
   return false;
 }
@@ -143,15 +142,15 @@ static void describe_value(void *context, const SweepValueList *list, size_t val
 }
 
 void sweep_grid_describe(const SweepGrid *grid, size_t run, CoreText *text) {
-  size_t cell = cell_of(grid, run);
-  Description description = {grid, part_of(grid, cell), text};
+  size_t cell = cell_index(grid, run);
+  Description description = {grid, find_part(grid, cell), text};
   visit_cell(description.part, cell, describe_value, &description);
-  core_text_appendf(text, "seed=%lld", (long long)grid->spec->seeds[seed_of(grid, run)]);
+  core_text_appendf(text, "seed=%lld", (long long)grid->spec->seeds[seed_index(grid, run)]);
 }
 
 /* ---- expansion ------------------------------------------------------------------------------------------------- */
 
-/* Every key of a cell's block with its value, whether it varies or not: the check may have failed because of any. */
+/* Appends every key of a cell's block with its value, since any may have caused the error. */
 static void append_value(void *context, const SweepValueList *list, size_t value) {
   core_text_appendf(context, " %s=%s", list->row->name, list->values[value].text);
 }
@@ -172,15 +171,15 @@ static int check_cell(const SweepGrid *grid, const SweepPart *part, size_t cell,
   return code;
 }
 
-/* One seed of one block. Inside a block every cell sets the same keys, so `values` needs no fresh start. */
+/* Expands one seed of one block. Every cell of a block sets the same keys, so `values` need not be reset. */
 static int expand_part(SweepGrid *grid, const SweepPart *part, size_t seed, SweepIdSet *ids) {
-  CoreConfig values = *base_of(grid->spec, part);
+  CoreConfig values = *base_config(grid->spec, part);
   values.train.seed = grid->spec->seeds[seed];
   for (size_t cell = part->first_cell; cell < part->first_cell + part->cells; cell++) {
     char id[CORE_RUN_ID];
     visit_cell(part, cell, apply_value, &values);
     CoreConfig config = values;
-    if (seed == 0) TRY(check_cell(grid, part, cell, &config)); /* no check looks at the seed */
+    if (seed == 0) TRY(check_cell(grid, part, cell, &config)); /* checks do not depend on the seed */
     else TRY(sweep_parent_resolve(&config));
     core_config_id(&config, id);
     if (sweep_id_set_add(ids, id, NULL)) grid->places[grid->runs++] = (uint32_t)(seed * grid->cells + cell);
@@ -206,7 +205,7 @@ out:
 
 static int check_trial(const SweepGrid *grid, const SweepPart *part, size_t trial) {
   const size_t end = part->first_cell + part->cells;
-  size_t inner = part->cells, axis = 0; /* cells of one trial that follow each other */
+  size_t inner = part->cells, axis = 0; /* number of consecutive cells of one trial */
   do inner /= part->axes[axis].length;
   while (!part->axes[axis++].search);
   for (size_t cell = part->first_cell + trial * inner; cell < end; cell += part->search->trials * inner)

@@ -1,4 +1,4 @@
-/* Open addressing over text. Serves grid.c, manifest.c and submit.c; knows no files. */
+/* Implements the set as a hash table with open addressing. */
 #include "sweep/spec/id_set.h"
 
 #include <stdlib.h>
@@ -6,16 +6,16 @@
 
 #include "core/memory.h"
 
-/* FNV-1a over the text: ids from files need not be good hashes. */
-static size_t slot_of(const SweepIdSet *set, const char *id) {
+/* Hashes the id by FNV-1a, since ids in files need not be uniformly distributed. */
+static size_t first_slot(const SweepIdSet *set, const char *id) {
   uint64_t hash = 1469598103934665603u;
   for (const char *c = id; *c; c++) hash = (hash ^ (unsigned char)*c) * 1099511628211u;
   return (size_t)(hash ^ hash >> 32) & (set->slots - 1);
 }
 
-/* The slot that holds `id`, or the empty one where it belongs. */
+/* Returns the slot of `id`, or the empty one where it belongs. */
 static size_t find_slot(const SweepIdSet *set, const char *id) {
-  size_t slot = slot_of(set, id);
+  size_t slot = first_slot(set, id);
   while (set->table[slot] && strcmp(set->ids[set->table[slot] - 1], id) != 0) slot = (slot + 1) & (set->slots - 1);
   return slot;
 }

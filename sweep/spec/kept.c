@@ -1,4 +1,4 @@
-/* Code that a sweep goes on with (kept.h). */
+/* Reads and writes the record of accepted code. */
 #include "sweep/spec/kept.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "store/workspace/paths.h"
 #include "sweep/spec/line_log.h"
 
-static bool take(void *context, char **field, size_t count) {
+static bool add_hash(void *context, char **field, size_t count) {
   CoreText *hashes = context;
   if (count < 4 || strcmp(field[2], "keep") != 0 || strlen(field[3]) != STORE_CODE_HASH - 1 ||
       strspn(field[3], "0123456789abcdef") != STORE_CODE_HASH - 1)
@@ -20,7 +20,7 @@ static bool take(void *context, char **field, size_t count) {
 int sweep_kept_read(const char *root, const char *name, CoreText *hashes) {
   char path[CORE_PATH_MAX];
   TRY(store_path_sweep(root, name, "kept", path));
-  return sweep_line_log_read(path, "remove that line; --keep writes it again", take, hashes);
+  return sweep_line_log_read(path, "remove that line; --keep writes it again", add_hash, hashes);
 }
 
 int sweep_kept_add(const char *root, const char *name, const char *hash, const char *files) {

@@ -1,12 +1,12 @@
-/* sweeps/<name>/kept: with which changed code somebody has let a sweep go on (--keep), beside runs that other code has
- * made. Lines of line_log.h. */
+/* Record of changed code that the user has accepted for a sweep (--keep) although it has runs by other code:
+ * sweeps/<name>/kept, with lines of line_log.h. */
 #ifndef SWEEP_KEPT_H
 #define SWEEP_KEPT_H
 #include "core/text.h"
 
-/* Appends the hashes of these codes to `hashes`, commas between. */
+/* Appends the hashes of accepted code to `hashes`, separated by commas. */
 int sweep_kept_read(const char *root, const char *name, CoreText *hashes);
-/* files: what the code consists of (StoreCode.summary). */
+/* Adds code. files: StoreCode.summary. */
 int sweep_kept_add(const char *root, const char *name, const char *hash, const char *files);
 
 #endif

@@ -1,5 +1,5 @@
-/* sweeps/<name>/manifest.tsv and sweep.ini. Written by submit before anything starts, read by everything that asks what
- * belongs to a sweep. Knows ids only: what a run is lies in runs/<id>/config.ini. */
+/* Reads and writes sweeps/<name>/manifest.tsv and sweep.ini. A manifest has run ids only; runs/<id>/config.ini has a
+ * run's configuration. */
 #include "sweep/spec/manifest.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static const char columns[] = "index\trun";
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
 
-/* Cuts the next line off *rest. NULL at the end; a last line without newline is a torn file, and given as "". */
+/* Splits the next line off *rest. NULL at the end; "" for a last line without newline, which means a truncated file. */
 static char *next_line(char **rest) {
   char *line = *rest, *newline = strchr(line, '\n');
   if (!*line) return NULL;
@@ -32,23 +32,24 @@ static char *next_line(char **rest) {
 static int check_header(const char *path, const char *line, const char *name) {
   int version = 0, end = 0;
   if (!line || sscanf(line, "# manifest %d %n", &version, &end) < 1 || end == 0)
-    return core_error(CORE_FAIL, "%s:1: this is no manifest; move it away and submit the experiment again", path);
+    return core_error(CORE_FAIL, "%s:1: this is not a manifest; move it away and submit the experiment again", path);
   if (version != MANIFEST_VERSION)
     return core_error(CORE_FAIL, "%s:1: written by another version (%d, this program knows %d); update the program",
                       path,
                       version, MANIFEST_VERSION);
   if (strcmp(line + end, name) != 0)
-    return core_error(CORE_FAIL, "%s:1: this is the manifest of %.64s; was a folder renamed?", path, line + end);
+    return core_error(CORE_FAIL, "%s:1: this is the manifest of %.64s; check whether a directory was renamed", path,
+                      line + end);
   return CORE_OK;
 }
 
-/* "12 <tab> 0123456789abcdef" with the index that follows. */
+/* Parses "12 <tab> 0123456789abcdef" with the next index. */
 static int read_row(const char *path, size_t line_number, const char *line, SweepIdSet *ids) {
   char expected[32];
   int length = snprintf(expected, sizeof expected, "%zu\t", ids->count);
-  bool good = strncmp(line, expected, (size_t)length) == 0 && store_is_run_id(line + length) &&
-              sweep_id_set_add(ids, line + length, NULL);
-  if (!good)
+  bool is_valid = strncmp(line, expected, (size_t)length) == 0 && store_is_run_id(line + length) &&
+                  sweep_id_set_add(ids, line + length, NULL);
+  if (!is_valid)
     return core_error(CORE_FAIL, "%s:%zu: damaged: expected index %zu, a tab and a new run id of %d digits; restore "
                                  "the file, or move it away and submit the experiment again",
                       path, line_number, ids->count, ID_DIGITS);
@@ -59,7 +60,7 @@ static int parse(const char *path, char *text, size_t size, const char *name, Sw
   SweepIdSet ids = {0};
   char *rest = text, *line;
   int code = CORE_OK;
-  if (strlen(text) != size) code = core_error(CORE_FAIL, "%s: holds a NUL byte; restore the file", path);
+  if (strlen(text) != size) code = core_error(CORE_FAIL, "%s: contains a NUL byte; restore the file", path);
   if (code == CORE_OK) code = check_header(path, next_line(&rest), name);
   if (code == CORE_OK && (!(line = next_line(&rest)) || strcmp(line, columns) != 0))
     code = core_error(CORE_FAIL, "%s:2: damaged: expected the columns \"index\", \"run\"", path);
@@ -73,15 +74,15 @@ static int parse(const char *path, char *text, size_t size, const char *name, Sw
   return code;
 }
 
-/* *present = false and an empty manifest when there is none yet. */
-static int read_manifest(const char *root, const char *name, SweepManifest *manifest, bool *present) {
+/* Reads a manifest; *exists = false and an empty one if there is none yet. */
+static int read_manifest(const char *root, const char *name, SweepManifest *manifest, bool *exists) {
   char path[CORE_PATH_MAX], *text;
   size_t size;
   *manifest = (SweepManifest){0};
   TRY(core_text_copy(manifest->name, sizeof manifest->name, name, "sweep"));
   TRY(store_path_sweep(root, name, "manifest.tsv", path));
-  *present = core_files_exists(path);
-  if (!*present) return CORE_OK;
+  *exists = core_files_exists(path);
+  if (!*exists) return CORE_OK;
   TRY(core_files_read(path, manifest_max_bytes, &text, &size));
   int code = parse(path, text, size, name, manifest);
   free(text);
@@ -89,9 +90,9 @@ static int read_manifest(const char *root, const char *name, SweepManifest *mani
 }
 
 int sweep_manifest_read(const char *root, const char *name, SweepManifest *manifest) {
-  bool present;
-  TRY(read_manifest(root, name, manifest, &present));
-  return present ? CORE_OK : sweep_common_unknown(root, name);
+  bool exists;
+  TRY(read_manifest(root, name, manifest, &exists));
+  return exists ? CORE_OK : sweep_common_unknown(root, name);
 }
 
 /* ---- merging and writing --------------------------------------------------------------------------------------- */
@@ -107,8 +108,8 @@ static size_t count_absent(const SweepManifest *manifest, const SweepGrid *grid)
 
 int sweep_manifest_merge(const char *root, const SweepGrid *grid, SweepManifest *manifest,
                          SweepManifestChange *change) {
-  bool present;
-  TRY(read_manifest(root, grid->spec->name, manifest, &present));
+  bool exists;
+  TRY(read_manifest(root, grid->spec->name, manifest, &exists));
   SweepIdSet all = {0};
   sweep_id_set_add_all(&all, (const char(*)[CORE_RUN_ID])manifest->ids, manifest->count);
   *change = (SweepManifestChange){0};
@@ -175,8 +176,8 @@ int sweep_manifest_add_ids(const char *root, const char *except, SweepIdSet *ids
   TRY(sweep_common_list(root, &names, &count));
   for (size_t i = 0; i < count; i++) {
     SweepManifest manifest = {0};
-    const bool wanted = !except || strcmp(names[i], except) != 0;
-    if (code == CORE_OK && wanted) code = sweep_manifest_read(root, names[i], &manifest);
+    const bool is_included = !except || strcmp(names[i], except) != 0;
+    if (code == CORE_OK && is_included) code = sweep_manifest_read(root, names[i], &manifest);
     sweep_id_set_add_all(ids, (const char(*)[CORE_RUN_ID])manifest.ids, manifest.count);
     sweep_manifest_free(&manifest);
     free(names[i]);

@@ -1,4 +1,4 @@
-/* Runs named by what they differ in (parent.h). */
+/* Resolves parents that are named by settings. */
 #include "sweep/spec/parent.h"
 
 #include <stdio.h>
@@ -10,18 +10,19 @@
 
 static const char prefix[] = "run:{";
 
-/* The settings between the braces into `parent`; the text is cut up. */
+/* Applies the settings between the braces to `parent`; modifies the text. */
 static int apply_settings(char *settings, CoreConfig *parent) {
   size_t count = 0;
   for (char *pair; (pair = strsep(&settings, " "));) {
     if (!*pair) continue;
     if (strncmp(pair, "init.", 5) == 0)
-      return core_error(CORE_USAGE, "%.80s: a parent's own [init] is always empty", pair);
+      return core_error(CORE_USAGE, "%.80s: a parent cannot have an [init] itself", pair);
     TRY(core_config_set_pair(parent, pair));
     count++;
   }
   if (count == 0)
-    return core_error(CORE_USAGE, "the braces are empty; say in which settings the parent differs: run:{ppo.com=8}");
+    return core_error(CORE_USAGE,
+                      "the braces are empty; name the settings in which the parent differs: run:{ppo.com=8}");
   return CORE_OK;
 }
 
@@ -29,10 +30,9 @@ static int resolve(const char *from, CoreConfig *config) {
   const char *open = from + sizeof prefix - 1, *close = strchr(open, '}');
   char id[CORE_RUN_ID], found[CORE_CONFIG_TEXT];
   if (!close || (close[1] && close[1] != '@'))
-    return core_error(CORE_USAGE, "write run:{key=value key=value} or run:{key=value}@<iteration>");
+    return core_error(CORE_USAGE, "expected run:{key=value key=value} or run:{key=value}@<iteration>");
   CoreConfig parent = *config;
-  const CoreConfig fresh = core_config_default();
-  parent.init = fresh.init;
+  parent.init = core_config_default().init;
   char *settings = core_text_duplicate(open);
   settings[close - open] = '\0';
   int code = apply_settings(settings, &parent);

@@ -1,4 +1,4 @@
-/* From the slurm.* lines of a sweep and its blocks to distinct settings (resources.h). */
+/* Collects the distinct Slurm settings of a sweep and its blocks. */
 #include "sweep/spec/resources.h"
 
 #include <stdlib.h>
@@ -21,13 +21,6 @@ int sweep_spec_slurm(const SweepSpec *spec, SlurmSettings *settings) {
   return code == CORE_OK ? CORE_OK : core_error_context(code, "%s", spec->ini.file);
 }
 
-bool sweep_spec_has_resources(const SweepSpec *spec) {
-  bool has = spec->resource_count > 0;
-  for (size_t i = 0; i < spec->grid_count; i++) has = has || spec->grids[i].resource_count > 0;
-  for (size_t i = 0; i < spec->search_count; i++) has = has || spec->searches[i].block.resource_count > 0;
-  return has;
-}
-
 static bool blocks_have_resources(const SweepSpec *spec) {
   bool has = false;
   for (size_t i = 0; i < spec->grid_count; i++) has = has || spec->grids[i].resource_count > 0;
@@ -35,7 +28,9 @@ static bool blocks_have_resources(const SweepSpec *spec) {
   return has;
 }
 
-/* Settings of the sweep, before blocks: unchecked, since a block may mend what does not go together. */
+bool sweep_spec_has_resources(const SweepSpec *spec) { return spec->resource_count > 0 || blocks_have_resources(spec); }
+
+/* Gets the settings of the sweep without blocks, unchecked, since a block may resolve conflicts. */
 static int base_settings(const SweepSpec *spec, SlurmSettings *settings) {
   SlurmSite site;
   *settings = slurm_settings_default();
@@ -54,18 +49,18 @@ static int part_settings(const SweepSpec *spec, const SweepPart *part, SlurmSett
   return core_ini_error(&spec->ini, entry, "[%s]: %s", entry->section, core_error_message());
 }
 
-/* Texts, since a struct has padding. */
+/* Compares as text, since a struct has padding. */
 static bool is_same(const SlurmSettings *a, const SlurmSettings *b) {
   CoreText first = {0}, second = {0};
   slurm_settings_print(a, "=", "\n", &first);
   slurm_settings_print(b, "=", "\n", &second);
-  const bool same = strcmp(core_text_string(&first), core_text_string(&second)) == 0;
+  const bool is_equal = strcmp(core_text_string(&first), core_text_string(&second)) == 0;
   core_text_free(&first);
   core_text_free(&second);
-  return same;
+  return is_equal;
 }
 
-/* Adds the settings unless they are there; returns their place. */
+/* Adds the settings unless they exist. Returns their index. */
 static size_t add_set(SweepResources *resources, const SlurmSettings *settings) {
   for (size_t i = 0; i < resources->count; i++)
     if (is_same(&resources->sets[i], settings)) return i;
@@ -76,7 +71,7 @@ static size_t add_set(SweepResources *resources, const SlurmSettings *settings) 
   return resources->count++;
 }
 
-/* Whether a label names the block. */
+/* Whether the label contains the block's name. */
 static bool is_listed(const char *label, const char *name) {
   const size_t length = strlen(name);
   for (const char *at = strstr(label, name); at; at = strstr(at + 1, name)) {

@@ -1,4 +1,4 @@
-/* The known trials of a search: drawn from the file, or read from what was proposed. */
+/* Holds the trials of a search: sampled by the file, or read from the record of proposals. */
 #include "sweep/spec/search.h"
 
 #include <math.h>
@@ -30,11 +30,11 @@ void sweep_search_add(SweepSearch *search, const CoreConfig *base, const double 
   CoreText text = {0};
   if (!search->block.lists) make_lists(search);
   for (size_t i = 0; i < search->space.count; i++) {
-    const bool absent = isnan(coordinate[i]);
+    const bool is_absent = isnan(coordinate[i]);
     const CoreSearchAxis *axis = &search->space.axes[i];
-    const char *value = absent ? core_config_get(base, axis->row, &text)
-                               : core_search_value_at(axis, coordinate[i], &text);
-    sweep_value_list_add(&search->block.lists[i], value, absent);
+    const char *value =
+        is_absent ? core_config_get(base, axis->row, &text) : core_search_value_at(axis, coordinate[i], &text);
+    sweep_value_list_add(&search->block.lists[i], value, is_absent);
   }
   core_text_free(&text);
   search->wave = core_memory_resize(search->wave, (search->trials + 1) * sizeof *search->wave);
@@ -86,15 +86,15 @@ bool sweep_spec_is_open(const SweepSpec *spec) {
 
 /* ---- proposals --------------------------------------------------------------------------------------------------- */
 
-static int path_of(const char *root, const SweepSpec *spec, const SweepSearch *search, char path[CORE_PATH_MAX]) {
+static int proposals_path(const char *root, const SweepSpec *spec, const SweepSearch *search,
+                          char path[CORE_PATH_MAX]) {
   char file[SWEEP_NAME + 16];
   snprintf(file, sizeof file, "search.%s.tsv", search->name);
   return store_path_sweep(root, spec->name, file, path);
 }
 
-/* Of what proposals depend on: with other settings, bounds or startup they would not be trials of the space. More
- * trials, another wave or goal may follow them. */
-static void hash_of(const CoreSearch *space, char hash[HASH]) {
+/* Hashes what proposals depend on: settings, bounds and startup. The number of trials, wave and goal may change. */
+static void hash_space(const CoreSearch *space, char hash[HASH]) {
   unsigned char bytes[crypto_generichash_BYTES_MIN];
   CoreText text = {0};
   core_text_appendf(&text, "startup=%lld\n", (long long)space->startup);
@@ -111,7 +111,7 @@ static void hash_of(const CoreSearch *space, char hash[HASH]) {
 
 static void append_header(const SweepSpec *spec, const SweepSearch *search, CoreText *text) {
   char hash[HASH];
-  hash_of(&search->space, hash);
+  hash_space(&search->space, hash);
   core_text_appendf(text, "# search %d %s %s %s\n", VERSION, spec->name, search->name, hash);
 }
 
@@ -127,7 +127,7 @@ static void append_trial(const SweepSearch *search, size_t trial, CoreText *text
 int sweep_proposals_write(const char *root, const SweepSpec *spec, const SweepSearch *search) {
   char path[CORE_PATH_MAX];
   CoreText text = {0};
-  TRY(path_of(root, spec, search, path));
+  TRY(proposals_path(root, spec, search, path));
   append_header(spec, search, &text);
   core_text_appendf(&text, "%s\n", columns);
   for (size_t trial = 0; trial < search->trials; trial++)
@@ -137,7 +137,7 @@ int sweep_proposals_write(const char *root, const SweepSpec *spec, const SweepSe
   return code;
 }
 
-/* "ppo.epochs=3" into its axis. */
+/* Parses "ppo.epochs=3" into its axis. */
 static bool read_setting(const CoreSearch *space, char *field, double *coordinate) {
   char *equals = strchr(field, '=');
   if (!equals) return false;
@@ -150,7 +150,8 @@ static bool read_setting(const CoreSearch *space, char *field, double *coordinat
   return false;
 }
 
-static bool is_whole(const CoreSearch *space, const double *coordinate) {
+/* Whether exactly the active axes have values. */
+static bool is_complete(const CoreSearch *space, const double *coordinate) {
   for (size_t i = 0; i < space->count; i++)
     if (core_search_is_active(space, i, coordinate) == isnan(coordinate[i])) return false;
   return true;
@@ -159,15 +160,15 @@ static bool is_whole(const CoreSearch *space, const double *coordinate) {
 static bool read_trial(const SweepSpec *spec, SweepSearch *search, char *line) {
   double coordinate[CORE_SEARCH_AXES_MAX];
   int64_t trial, wave;
-  char *number = strsep(&line, "\t"), *of = line ? strsep(&line, "\t") : NULL;
-  if (!of || !core_text_to_int(number, &trial) || !core_text_to_int(of, &wave) || wave < 1 ||
+  char *trial_text = strsep(&line, "\t"), *wave_text = line ? strsep(&line, "\t") : NULL;
+  if (!wave_text || !core_text_to_int(trial_text, &trial) || !core_text_to_int(wave_text, &wave) || wave < 1 ||
       trial > (int64_t)search->trials)
     return false;
-  if (trial < (int64_t)search->trials) return true; /* it is known */
+  if (trial < (int64_t)search->trials) return true; /* already in the spec */
   for (size_t i = 0; i < search->space.count; i++) coordinate[i] = NAN;
   while (line)
     if (!read_setting(&search->space, strsep(&line, "\t"), coordinate)) return false;
-  if (!is_whole(&search->space, coordinate)) return false;
+  if (!is_complete(&search->space, coordinate)) return false;
   sweep_search_add(search, &spec->base, coordinate);
   search->wave[search->trials - 1] = wave;
   return true;
@@ -176,12 +177,13 @@ static bool read_trial(const SweepSpec *spec, SweepSearch *search, char *line) {
 static int check_header(const char *path, const char *line, const SweepSpec *spec, const SweepSearch *search) {
   CoreText expected = {0};
   append_header(spec, search, &expected);
-  expected.data[expected.length - 1] = '\0'; /* the line's end */
-  const bool same = strcmp(line, core_text_string(&expected)) == 0;
+  expected.data[expected.length - 1] = '\0'; /* without the newline */
+  const bool is_equal = strcmp(line, core_text_string(&expected)) == 0;
   core_text_free(&expected);
-  if (same) return CORE_OK;
-  return core_ini_error(&spec->ini, search->entry, "the space of [%s] is not the one that %s has proposals for "
-                        "(settings, bounds, conditions, startup); give the search another name, or take the space back",
+  if (is_equal) return CORE_OK;
+  return core_ini_error(&spec->ini, search->entry,
+                        "the space of [%s] differs from that of the proposals in %s "
+                        "(settings, bounds, conditions, startup); give the search another name, or restore the space",
                         search->entry->section, path);
 }
 
@@ -189,22 +191,23 @@ static int parse(const char *path, char *text, const SweepSpec *spec, SweepSearc
   char *rest = text, *line = strsep(&rest, "\n");
   TRY(check_header(path, line, spec, search));
   line = rest ? strsep(&rest, "\n") : NULL;
-  bool good = line && strcmp(line, columns) == 0;
-  for (size_t number = 3; good && rest && *rest && sweep_search_is_open(search); number++) {
+  bool is_valid = line && strcmp(line, columns) == 0;
+  for (size_t number = 3; is_valid && rest && *rest && sweep_search_is_open(search); number++) {
     line = strsep(&rest, "\n");
     if (!rest || !read_trial(spec, search, line))
-      return core_error(CORE_FAIL, "%s:%zu: damaged: expected trial %zu, its wave and its settings; restore the file, "
-                        "or remove it and submit again: trials from here on are proposed anew", path, number,
-                        search->trials);
+      return core_error(CORE_FAIL,
+                        "%s:%zu: damaged: expected trial %zu, its wave and its settings; restore the file, "
+                        "or remove it and submit again: later trials are then proposed again",
+                        path, number, search->trials);
   }
-  return good ? CORE_OK : core_error(CORE_FAIL, "%s:2: damaged: expected the columns trial, wave, settings", path);
+  return is_valid ? CORE_OK : core_error(CORE_FAIL, "%s:2: damaged: expected the columns trial, wave, settings", path);
 }
 
 static int read_proposals(const char *root, SweepSpec *spec, SweepSearch *search) {
   char path[CORE_PATH_MAX], *text;
   size_t size;
   if (search->space.method != CORE_SEARCH_TPE) return CORE_OK;
-  TRY(path_of(root, spec, search, path));
+  TRY(proposals_path(root, spec, search, path));
   if (!core_files_exists(path)) return CORE_OK;
   TRY(core_files_read(path, file_max_bytes, &text, &size));
   const int code = parse(path, text, spec, search);

@@ -1,10 +1,9 @@
-/* A [search NAME] block as a sweep has it: the space (core/search/search.h) and the trials that are known so far. A
- * search is one axis, multiplied into every grid block as a zip is; each of its values is a trial. Several searches of
- * a file add up.
+/* [search NAME] block of a sweep: its space (core/search/search.h) and the trials proposed until now. Like a zip, a
+ * search is one axis, multiplied into every grid block; each of its values is a trial. Several searches form a union.
  *
- * Trials of random and sobol searches follow from the file. Of a tpe search the first `startup` do; the others are
- * proposed from finished runs, a wave at a time (sweep/search/wave.h), and stand in sweeps/<name>/search.<search>.tsv,
- * which is only ever appended to:
+ * Trials of random and sobol searches follow from the file. So do the first `startup` trials of a
+ * tpe search; the others are proposed from finished runs, one wave at a time (sweep/search/wave.h), and recorded in
+ * sweeps/<name>/search.<search>.tsv, which only grows:
  *
  *   # search 1 <sweep> <search> <hash of the space>
  *   trial <tab> wave <tab> settings
@@ -17,29 +16,28 @@
 #include "core/help.h"
 #include "sweep/spec/spec.h"
 
-/* Adds a trial to the search's lists. coordinate: of core_search_draw; an axis that does not take part has the value
- * of `base`. */
+/* Adds a trial to the search's lists. coordinate: from core_search_draw; inactive axes get the value of `base`. */
 void sweep_search_add(SweepSearch *search, const CoreConfig *base, const double *coordinate);
-/* Takes away the trial that was added last. */
+/* Removes the last trial. */
 void sweep_search_drop(SweepSearch *search);
-/* The trials that follow from the file. */
+/* Samples the trials that follow from the file. */
 void sweep_search_draw(const SweepSpec *spec, SweepSearch *search);
-/* Coordinates of trial `trial`: coordinate[search->space.count]. */
+/* Gets coordinate[search->space.count] of a trial. */
 void sweep_search_trial(const SweepSearch *search, size_t trial, double *coordinate);
 void sweep_search_free(SweepSearch *search);
 
-/* Not all trials are known yet: a wave is to be proposed when the present one has ended. */
+/* Whether trials remain to be proposed when the present wave has ended. */
 bool sweep_search_is_open(const SweepSearch *search);
-/* Of any search of the sweep. */
+/* Whether any search of the sweep is open. */
 bool sweep_spec_is_open(const SweepSpec *spec);
 
-/* Adds what was proposed, and is not known yet, to the searches of the spec. CORE_USAGE: the space has changed since;
- * CORE_FAIL: a damaged file, with the line. */
+/* Adds recorded trials that the searches of the spec lack. CORE_USAGE: the space has changed; CORE_FAIL: the file is
+ * damaged, with the line. */
 int sweep_proposals_read(const char *root, SweepSpec *spec);
-/* Writes the search's file anew with all that was proposed; all or nothing. The caller holds the sweep's lock. */
+/* Writes all proposed trials to the search's file, atomically. The caller holds the sweep's lock. */
 int sweep_proposals_write(const char *root, const SweepSpec *spec, const SweepSearch *search);
 
-/* What --help says of [search NAME]. */
+/* Prints the help on [search NAME]. */
 void sweep_search_help(CoreHelp *help);
 
 #endif

@@ -1,6 +1,5 @@
-/* Reads an experiment file: which sections there are, what stands in them, and whether each name and value is one.
- * All profiles are checked, asked for or not, so that a slip shows at once. What counts in the end (profile, --set,
- * which blocks) is spec_resolve.c's. */
+/* Reads an experiment file: sections, lines, and the validity of each name and value. All profiles are checked,
+ * selected or not, so that mistakes show at once. spec_resolve.c selects the profile and blocks and applies --set. */
 #include "sweep/spec/spec.h"
 
 #include <limits.h>
@@ -45,7 +44,7 @@ static int unknown_name(const SpecFile *file, const char *name) {
   const char *synonym = core_config_find_synonym(name), *nearest = synonym ? synonym : nearest_name(name);
   if (nearest) return core_error(CORE_USAGE, "%s is not a setting; did you mean %s?", name, nearest);
   CoreConfig scratch = core_config_default();
-  return core_config_set(&scratch, name, ""); /* the table's own words for an unknown name, with the nearest key */
+  return core_config_set(&scratch, name, ""); /* sets the message for an unknown name, with the nearest key */
 }
 
 static const char *known_name(const SpecFile *file, const char *name, const CoreConfigRow **row) {
@@ -73,7 +72,7 @@ int spec_setting_error(const SpecFile *file, const SpecSetting *setting, bool at
   return core_ini_error(ini, &setting->entry, "%s", core_error_message());
 }
 
-/* Sets the message when the value is none for its name. */
+/* Checks the value of a setting; on error sets the message without a location. */
 static int check_value(const SpecFile *file, const SpecSetting *setting) {
   const char *value = setting->entry.value;
   if (setting->row) {
@@ -81,17 +80,17 @@ static int check_value(const SpecFile *file, const SpecSetting *setting) {
     int code = core_config_set(&scratch, setting->name, value);
     bool is_list = strchr(value, ',') || strstr(value, "..");
     if (code != CORE_OK && is_list && !setting->pair)
-      return core_error(code, "%s; a list belongs into a [grid NAME] section", core_error_message());
+      return core_error(code, "%s; lists are allowed in [grid NAME] sections", core_error_message());
     return code;
   }
   if (strcmp(setting->name, "sweep.goal") == 0) return spec_script_check_goal(file, value);
   if (strcmp(setting->name, "sweep.name") == 0) return core_text_check_name(value, "sweep.name");
   if (strcmp(setting->name, "sweep.grids") == 0)
-    return *value ? CORE_OK : core_error(CORE_USAGE, "sweep.grids is empty; name grids or leave it out to take all");
+    return *value ? CORE_OK : core_error(CORE_USAGE, "sweep.grids is empty; name grids, or remove it to select all");
   if (strcmp(setting->name, "sweep.unread") == 0)
     return strcmp(value, "allow") == 0 || strcmp(value, "refuse") == 0
-             ? CORE_OK
-             : core_error(CORE_USAGE, "sweep.unread = %.80s is none of: refuse, allow", value);
+               ? CORE_OK
+               : core_error(CORE_USAGE, "sweep.unread = %.80s: expected refuse or allow", value);
   if (strcmp(setting->name, "sweep.seeds") == 0) {
     int64_t *seeds;
     size_t count;
@@ -156,7 +155,7 @@ static int add_set(SpecFile *file, const char *pair) {
   char key[SECTION_MAX];
   const char *equals = strchr(pair, '=');
   if (!equals || equals == pair) return core_error(CORE_USAGE, "--set %s: expected KEY=VALUE", pair);
-  if ((size_t)(equals - pair) >= sizeof key) return core_error(CORE_USAGE, "--set %.40s...: no key is so long", pair);
+  if ((size_t)(equals - pair) >= sizeof key) return core_error(CORE_USAGE, "--set %.40s...: the key is too long", pair);
   memcpy(key, pair, (size_t)(equals - pair));
   key[equals - pair] = '\0';
   return add_setting(file, (SpecSetting){.name = key, .profile = SPEC_TOP, .pair = pair,
@@ -165,13 +164,13 @@ static int add_set(SpecFile *file, const char *pair) {
 
 /* ---- sections -------------------------------------------------------------------------------------------------- */
 
-/* What the lines after a section line mean. */
+/* Meaning of the lines after a section line. */
 typedef struct Section {
   int profile;
-  const char *prefix; /* before the keys of "[ppo]"; NULL where keys are full names */
-  size_t block;       /* of file->blocks, plus 1; 0: settings */
-  size_t search;      /* of file->searches, plus 1 */
-  bool is_program;    /* its lines were read by spec_script_read */
+  const char *prefix; /* prefix of keys, for "[ppo]"; NULL: keys are full names */
+  size_t block;       /* index in file->blocks plus 1; 0: settings */
+  size_t search;      /* index in file->searches plus 1; 0: none */
+  bool is_program;    /* lines are read by spec_script_read */
 } Section;
 
 static int section_error(const SpecFile *file, const CoreIniEntry *entry) {
@@ -231,7 +230,7 @@ static int open_block(SpecFile *file, const CoreIniEntry *entry, bool is_zip, co
   for (size_t i = 0; i < file->block_count; i++) {
     const SpecBlock *other = &file->blocks[i];
     if (other->profile == section->profile && other->is_zip == is_zip && strcmp(other->block.name, name) == 0)
-      return core_ini_error(&file->spec->ini, entry, "[%s] stands in line %d already; give this one another name",
+      return core_ini_error(&file->spec->ini, entry, "[%s] is already defined in line %d; give this one another name",
                             entry->section, other->block.entry->line);
   }
   file->blocks = core_memory_resize(file->blocks, (file->block_count + 1) * sizeof *file->blocks);
@@ -280,11 +279,13 @@ static int open_section(SpecFile *file, const CoreIniEntry *entry, Section *sect
 
 /* ---- lines ----------------------------------------------------------------------------------------------------- */
 
-/* What makes a list an axis of its own in a grid; in a zip only the rows need to differ. */
+/* Checks a list that is a separate axis of a grid. In a zip only the rows need to differ. */
 static int check_axis(const CoreIni *ini, const SweepValueList *list) {
   if (list->count > 1 && !list->row->identity)
-    return core_ini_error_key(ini, list->entry, "%s does not change what is learned, so its %zu values would all be "
-                                                "one run; give it one value", list->row->name, list->count);
+    return core_ini_error_key(ini, list->entry,
+                              "%s does not affect results, so its %zu values would be one "
+                              "run; give it one value",
+                              list->row->name, list->count);
   return sweep_value_list_check_different(ini, list);
 }
 
@@ -296,7 +297,7 @@ static int read_list(SpecFile *file, const CoreIniEntry *entry, bool is_zip, Swe
   if (!is_zip) TRY(spec_script_switch(file, entry, block, &is_switch));
   if (is_switch) return CORE_OK;
   if (is_resource(entry) && is_zip)
-    return core_ini_error_key(ini, entry, "a zip has no resources; put %s into [slurm], a [grid] or a [search]",
+    return core_ini_error_key(ini, entry, "a zip cannot have resources; move %s into [slurm], a [grid] or a [search]",
                               entry->key);
   if (is_resource(entry)) return spec_resource_add(file, entry, block);
   const CoreConfigRow *row = core_config_find(entry->key);
@@ -308,7 +309,7 @@ static int read_list(SpecFile *file, const CoreIniEntry *entry, bool is_zip, Swe
   if (strcmp(row->name, "train.seed") == 0) return core_ini_error_key(ini, entry, "%s", seed_advice);
   for (size_t i = 0; i < block->count; i++)
     if (block->lists[i].row == row)
-      return core_ini_error_key(ini, entry, "%s stands twice in [%s], first in line %d; join the two lists", row->name,
+      return core_ini_error_key(ini, entry, "%s is set twice in [%s], first in line %d; join the two lists", row->name,
                                 block->entry->section, block->lists[i].entry->line);
   SweepValueList list;
   TRY(sweep_value_list_parse(ini, entry, row, &list));
@@ -339,10 +340,10 @@ static int read_line(SpecFile *file, const CoreIniEntry *entry, const Section *s
     return spec_resource_add(file, entry, &file->searches[section->search - 1].search.block);
   if (section->search) return read_search_line(file, entry, &file->searches[section->search - 1].search.space);
   if (!*entry->section)
-    return core_ini_error_key(&file->spec->ini, entry, "%s stands before the first [section]", entry->key);
+    return core_ini_error_key(&file->spec->ini, entry, "%s is before the first [section]", entry->key);
   int length = snprintf(name, sizeof name, "%s%s%s", section->prefix ? section->prefix : "", section->prefix ? "." : "",
                         entry->key);
-  if (length >= (int)sizeof name) return core_ini_error_key(&file->spec->ini, entry, "no key is so long");
+  if (length >= (int)sizeof name) return core_ini_error_key(&file->spec->ini, entry, "the key is too long");
   return add_setting(file, (SpecSetting){.name = name, .profile = section->profile, .entry = *entry});
 }
 
@@ -359,7 +360,7 @@ static int read_file(SpecFile *file) {
   return CORE_OK;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------------- */
+/* ---- file ------------------------------------------------------------------------------------------------------ */
 
 static void block_free(SweepBlock *block) {
   for (size_t i = 0; i < block->count; i++) sweep_value_list_free(&block->lists[i]);
@@ -386,7 +387,7 @@ int sweep_spec_parse(const char *name, const char *text, const char *profile, co
   SpecFile file = {.spec = spec};
   int code = core_ini_parse(name, text, &spec->ini);
   if (code != CORE_OK) {
-    spec->ini = (CoreIni){0}; /* core_ini_parse left nothing to free */
+    spec->ini = (CoreIni){0}; /* nothing to free */
     return code;
   }
   core_text_append(&spec->source, text);
@@ -400,9 +401,9 @@ int sweep_spec_parse(const char *name, const char *text, const char *profile, co
   return code;
 }
 
-/* ---- where its code lies ----------------------------------------------------------------------------------------- */
+/* ---- location of code -------------------------------------------------------------------------------------------- */
 
-/* Does the task name a module or a library? */
+/* Whether the task names a module or a library. */
 static bool names_code(const char *task) {
   return strncmp(task, "library:", 8) == 0 || (strncmp(task, "gym/", 4) == 0 && strchr(task, ':'));
 }
@@ -416,19 +417,19 @@ static bool blocks_name_code(const SweepBlock *blocks, size_t count) {
   return false;
 }
 
-/* Modules, libraries and env.code count from the experiment file's folder, wherever the runs are started. A path that
- * is too long for a setting is left out: they count from the current folder then. */
-static void take_folder(const char *path, SweepSpec *spec) {
+/* Makes modules, libraries and env.code relative to the directory of the experiment file, wherever runs are started. If
+ * its path is too long for a setting, they stay relative to the current directory. */
+static void set_code_directory(const char *path, SweepSpec *spec) {
   CoreConfig *base = spec->is_mixed ? &spec->trainer : &spec->base;
-  char whole[PATH_MAX], folder[CORE_PATH_MAX];
-  bool wanted = *base->env.folder || *base->env.code || names_code(base->env.task) ||
-                blocks_name_code(spec->grids, spec->grid_count) || blocks_name_code(spec->zips, spec->zip_count);
-  for (size_t i = 0; i < spec->search_count && !wanted; i++) wanted = blocks_name_code(&spec->searches[i].block, 1);
-  if (!wanted || *base->env.folder == '/' || !realpath(path, whole)) return;
-  *strrchr(whole, '/') = '\0';
-  if (core_files_path(folder, "%s%s%s", whole, *base->env.folder ? "/" : "", base->env.folder) == CORE_OK &&
-      strlen(folder) < sizeof base->env.folder)
-    memcpy(base->env.folder, folder, strlen(folder) + 1);
+  char absolute[PATH_MAX], directory[CORE_PATH_MAX];
+  bool has_code = *base->env.folder || *base->env.code || names_code(base->env.task) ||
+                  blocks_name_code(spec->grids, spec->grid_count) || blocks_name_code(spec->zips, spec->zip_count);
+  for (size_t i = 0; i < spec->search_count && !has_code; i++) has_code = blocks_name_code(&spec->searches[i].block, 1);
+  if (!has_code || *base->env.folder == '/' || !realpath(path, absolute)) return;
+  *strrchr(absolute, '/') = '\0';
+  if (core_files_path(directory, "%s%s%s", absolute, *base->env.folder ? "/" : "", base->env.folder) == CORE_OK &&
+      strlen(directory) < sizeof base->env.folder)
+    memcpy(base->env.folder, directory, strlen(directory) + 1);
 }
 
 int sweep_spec_read(const char *path, const char *profile, const char *const *sets, size_t set_count, SweepSpec *spec) {
@@ -437,11 +438,11 @@ int sweep_spec_read(const char *path, const char *profile, const char *const *se
   TRY(core_files_read(path, FILE_MAX_BYTES, &text, &size));
   int code = strlen(text) == size
                  ? sweep_spec_parse(path, text, profile, sets, set_count, spec)
-                 : core_error(CORE_USAGE, "%s: holds a NUL byte; is this an experiment file?", path);
+                 : core_error(CORE_USAGE, "%s: contains a NUL byte; check that it is an experiment file", path);
   free(text);
   if (code != CORE_OK) return code;
-  take_folder(path, spec);
-  code = sweep_script_take_folder(path, spec);
+  set_code_directory(path, spec);
+  code = sweep_script_set_directory(path, spec);
   if (code != CORE_OK) sweep_spec_free(spec);
   return code;
 }

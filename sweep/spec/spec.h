@@ -1,24 +1,24 @@
-/* An experiment file, read and resolved: the fixed configuration, the grid blocks, the zips, the seeds.
- * First step of sweep plan and submit; grid.h makes runs of it. The grammar for people: docs/experiments.md.
+/* Experiment file, read and resolved: fixed configuration, grid blocks, zips, searches and seeds. First step of sweep
+ * plan and submit; grid.h expands it to runs. docs/experiments.md explains the format.
  *
  *   [sweep]              name = NAME (required)   seeds = a count n (0..n-1) or a list; default 1
- *                        grids = the blocks to take, default all
- *                        unread = refuse (default), or allow duplicates: sweeping what the algorithm does not read
- *   [env] [ppo] ...      one value a setting, for all runs (core/config/config.def)
+ *                        grids = selected blocks, default all
+ *                        unread = refuse (default), or allow settings that the algorithm does not read
+ *   [env] [ppo] ...      one value per setting, for all runs (core/config/config.def)
  *   [grid NAME]          full names: "ppo.com = 8, 16, 32". Cartesian product of its lists. Several blocks: their
- *                        union. No block: one configuration. A grid's value wins over a config section's.
+ *                        union. No block: one configuration. A grid's value overrides that of a section.
  *   [zip NAME]           lists of equal length that advance together: one axis, multiplied into every grid block
  *   [search NAME]        settings drawn from ranges and choices (core/search/search.h); each trial is multiplied into
  *                        every grid block. Several searches: their union. seeds: as in [sweep]
  *   [profile NAME]       full names: config settings, sweep.*, slurm.*, stop.*; override the sections above
  *   [profile NAME grid BLOCK], [profile NAME zip BLOCK], [profile NAME search BLOCK]   replace that whole block
- *   [slurm]              resources (slurm/settings.def): where and how runs are carried out on a cluster. slurm.* in a
- *                        [grid] or [search] wins for its runs (resources.h)
- *   [stop]               which runs are stopped early, by which rule (stop_rule.def)
+ *   [slurm]              resources (slurm/settings.def): of runs on a cluster. slurm.* in a [grid] or
+ *                        [search] overrides it for its runs (resources.h)
+ *   [stop]               rule of early stopping (stop_rule.def)
  *
  * Order of precedence for a setting: --set, then grid or zip, then [profile], then its section, then the default.
- * --set may replace a value that blocks hold fixed, never an axis of several values: that would collapse it.
- * train.seed belongs to sweep.seeds alone.
+ * --set may replace a fixed value of a block, but not an axis of several values, which it would collapse. train.seed is
+ * set by sweep.seeds only.
  *
  * Every error is "file:line:column: ..." with the nearest known name (--set: "--set key=value: ..."). */
 #ifndef SWEEP_SPEC_H
@@ -40,66 +40,67 @@ enum { SWEEP_NAME = 65 /* core_text_check_name's 64 and NUL */ };
 /* A checked slurm.* setting, as text; the local executor does not use them. */
 typedef struct SweepResource {
   const char *key, *value;   /* key without "slurm." */
-  const CoreIniEntry *entry; /* the line of a block; NULL for those of the sweep */
+  const CoreIniEntry *entry; /* line in a block; NULL: setting of the sweep */
 } SweepResource;
 
-/* A [grid NAME] or [zip NAME]: in a grid each list is an axis; in a zip all lists are one. */
+/* [grid NAME] or [zip NAME]. Each list of a grid is an axis; all lists of a zip are one. */
 typedef struct SweepBlock {
   char name[SWEEP_NAME];
-  const CoreIniEntry *entry; /* its section line */
+  const CoreIniEntry *entry; /* section line */
   SweepValueList *lists;
   size_t count;
-  SweepResource *resources;  /* its own, over those of the sweep (resources.h); none in a zip */
+  SweepResource *resources; /* override those of the sweep (resources.h); none in a zip */
   size_t resource_count;
-  bool is_trainer;           /* grid of a file with a [program]: its runs are the trainer's (program = no) */
+  bool is_trainer; /* grid with program = no in a file with a [program]: its runs are the trainer's */
 } SweepBlock;
 
-/* A [search NAME]; sweep/spec/search.h works with it. */
+/* [search NAME]; see sweep/spec/search.h. */
 typedef struct SweepSearch {
   char name[SWEEP_NAME];
-  const CoreIniEntry *entry; /* its section line */
+  const CoreIniEntry *entry; /* section line */
   CoreSearch space;
-  SweepBlock block;          /* a list a setting, all of `trials` values: the trials that are known; its resources */
+  SweepBlock block; /* one list of `trials` values per setting: the proposed trials; and resources */
   size_t trials;
-  int64_t *wave;             /* [trials] in which wave each was proposed; 0: it follows from the file */
+  int64_t *wave; /* [trials] wave in which each was proposed; 0: it follows from the file */
 } SweepSearch;
 
 typedef struct SweepSpec {
   char name[SWEEP_NAME];
-  char profile[SWEEP_NAME];   /* "" when none */
-  bool frozen;                /* read from sweeps/<name>/sweep.ini: resolved already */
-  CoreConfig base;            /* config sections, profile and --set applied; train.seed is of no meaning */
+  char profile[SWEEP_NAME];   /* "": none */
+  bool frozen;                /* read from sweeps/<name>/sweep.ini, which is already resolved */
+  CoreConfig base;            /* with sections, profile and --set applied; train.seed has no meaning */
   CoreConfig trainer;         /* base of grids with program = no, in a file with a [program] */
-  bool is_mixed;              /* there are such grids */
+  bool is_mixed;              /* whether there are such grids */
   int64_t *seeds;
   size_t seed_count;
-  SweepBlock *grids, *zips;   /* only what this profile and sweep.grids select */
+  SweepBlock *grids, *zips; /* selected by the profile and sweep.grids */
   size_t grid_count, zip_count;
   SweepSearch *searches;
   size_t search_count;
   SweepResource *resources;
   size_t resource_count;
-  SweepStop stop;             /* rule SWEEP_STOP_NONE: the file has none */
+  SweepStop stop;             /* rule SWEEP_STOP_NONE: no early stopping */
   bool unread_allowed;        /* sweep.unread = allow (duplicates.h) */
-  bool is_own_program;        /* the file is this user's and no copy in a workspace: its [program] may run (trust.h) */
-  size_t extended_seeds;      /* of seeds: those that sweep extend has added to the file's (extension.h) */
+  bool is_own_program;        /* whether the user owns the file and it is no copy in a workspace: its [program] is
+                               * trusted */
+  size_t extended_seeds; /* number of seeds that sweep extend has added (extension.h) */
 
-  CoreIni ini;                /* of the file: names and lines for messages */
-  CoreText source;            /* the file's text */
+  CoreIni ini;                /* parsed file: names and lines for messages */
+  CoreText source;            /* text of the file */
   char **sets;                /* --set as given */
   size_t set_count;
 } SweepSpec;
 
-/* Reads and resolves. profile NULL: none. CORE_FAIL: the file cannot be read; CORE_USAGE: all else. On error the
- * spec is freed already. Caller calls sweep_spec_free. */
+/* Reads and resolves a file. profile NULL: none. CORE_FAIL: it cannot be read; CORE_USAGE: any other error. On error
+ * the spec is already freed. Caller calls sweep_spec_free. */
 int sweep_spec_read(const char *path, const char *profile, const char *const *sets, size_t set_count, SweepSpec *spec);
-/* The same from text; `name` stands for the file in messages. */
+/* Reads and resolves text; `name` is the name of the file in messages. */
 int sweep_spec_parse(const char *name, const char *text, const char *profile, const char *const *sets,
                      size_t set_count, SweepSpec *spec);
 void sweep_spec_free(SweepSpec *spec);
 
-/* The site's settings (slurm/site.h), then the [slurm] settings that the experiment gives, over `settings` as they
- * stand. CORE_USAGE: some do not go together. */
+/* Applies the site's settings (slurm/site.h), then those of the experiment's [slurm], to `settings`. CORE_USAGE: some
+ * conflict. */
 int sweep_spec_slurm(const SweepSpec *spec, SlurmSettings *settings);
 
 #endif

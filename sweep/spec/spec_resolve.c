@@ -1,5 +1,5 @@
-/* From all that a file says to what counts: the profile, the blocks it selects, --set, and the checks between them.
- * Second half of sweep_spec_parse; names and single values were checked by spec.c. */
+/* Resolves a file: selects the profile and its blocks, applies --set, and checks them against each other. Second half
+ * of sweep_spec_parse; spec.c has checked names and single values. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "slurm/settings.h"
 #include "sweep/spec/spec_internal.h"
 
-/* ---- which profile, which value -------------------------------------------------------------------------------- */
+/* ---- profile and values ---------------------------------------------------------------------------------------- */
 
 static int find_profile(const SpecFile *file, const char *name, int *profile) {
   CoreText known = {0};
@@ -26,34 +26,33 @@ static int find_profile(const SpecFile *file, const char *name, int *profile) {
     else if (file->profile_count)
       code = core_error(CORE_USAGE, "%s has no [profile %s]; it has: %s", file->spec->ini.file, name,
                         core_text_string(&known));
-    else
-      code = core_error(CORE_USAGE, "%s has no [profile %s], nor any other", file->spec->ini.file, name);
+    else code = core_error(CORE_USAGE, "%s has no [profile %s]; it has no profiles", file->spec->ini.file, name);
   }
   free(names);
   core_text_free(&known);
   return code;
 }
 
-/* 0: the file's sections, 1: the profile, 2: --set; -1: of another profile. */
-static int rank_of(const SpecSetting *setting, int profile) {
+/* Returns the precedence: 0: sections, 1: profile, 2: --set; -1: another profile. */
+static int precedence(const SpecSetting *setting, int profile) {
   if (setting->pair) return 2;
   if (setting->profile == SPEC_TOP) return 0;
   return setting->profile == profile ? 1 : -1;
 }
 
-/* The setting that counts, NULL when none is given. Of equal rank the last (only --set has such). */
+/* Returns the setting of the highest precedence; of equal ones (only --set) the last; NULL: not set. */
 static const SpecSetting *find_setting(const SpecFile *file, int profile, const char *name) {
   const SpecSetting *best = NULL;
   for (size_t i = 0; i < file->setting_count; i++) {
     const SpecSetting *setting = &file->settings[i];
-    int rank = rank_of(setting, profile);
-    if (rank >= 0 && strcmp(setting->name, name) == 0 && (!best || rank >= rank_of(best, profile))) best = setting;
+    int rank = precedence(setting, profile);
+    if (rank >= 0 && strcmp(setting->name, name) == 0 && (!best || rank >= precedence(best, profile))) best = setting;
   }
   return best;
 }
 
-/* Whether a setting is that of grids with program = no. */
-static bool of_trainer(const SweepSpec *spec, const CoreConfigRow *row) {
+/* Whether the setting belongs to grids with program = no. */
+static bool is_trainer_setting(const SweepSpec *spec, const CoreConfigRow *row) {
   return spec->base.program && !row->is_program;
 }
 
@@ -61,15 +60,15 @@ static int apply_settings(SpecFile *file, int profile) {
   for (int rank = 0; rank <= 2; rank++) {
     for (size_t i = 0; i < file->setting_count; i++) {
       const SpecSetting *setting = &file->settings[i];
-      if (setting->row && rank_of(setting, profile) == rank)
-        TRY(core_config_set(of_trainer(file->spec, setting->row) ? &file->spec->trainer : &file->spec->base,
+      if (setting->row && precedence(setting, profile) == rank)
+        TRY(core_config_set(is_trainer_setting(file->spec, setting->row) ? &file->spec->trainer : &file->spec->base,
                             setting->name, setting->entry.value));
     }
   }
   return CORE_OK;
 }
 
-static void take_resources(SpecFile *file, int profile) {
+static void set_resources(SpecFile *file, int profile) {
   SweepSpec *spec = file->spec;
   size_t count;
   const char *const *names = slurm_settings_names(&count);
@@ -82,7 +81,7 @@ static void take_resources(SpecFile *file, int profile) {
   }
 }
 
-static int take_stop(SpecFile *file, int profile) {
+static int set_stop(SpecFile *file, int profile) {
   size_t count;
   const char *const *names = sweep_stop_names(&count);
   file->spec->stop = sweep_stop_default();
@@ -90,17 +89,17 @@ static int take_stop(SpecFile *file, int profile) {
     const SpecSetting *setting = find_setting(file, profile, names[i]);
     if (!setting) continue;
     const SweepStopGiven given = {.value = setting->entry.value, .pair = setting->pair, .entry = setting->entry};
-    sweep_stop_take(&file->spec->stop, i, &given);
+    sweep_stop_set_given(&file->spec->stop, i, &given);
   }
   return sweep_stop_check(&file->spec->stop, &file->spec->ini);
 }
 
-static void take_unread(SpecFile *file, int profile) {
+static void set_unread(SpecFile *file, int profile) {
   const SpecSetting *unread = find_setting(file, profile, "sweep.unread");
   file->spec->unread_allowed = unread && strcmp(unread->entry.value, "allow") == 0;
 }
 
-static int take_name_and_seeds(SpecFile *file, int profile) {
+static int set_name_and_seeds(SpecFile *file, int profile) {
   static const CoreIniEntry one_seed = {.value = "1"};
   SweepSpec *spec = file->spec;
   const SpecSetting *name = find_setting(file, profile, "sweep.name");
@@ -114,7 +113,7 @@ static int take_name_and_seeds(SpecFile *file, int profile) {
   return sweep_value_list_seeds(NULL, seeds ? &seeds->entry : &one_seed, &spec->seeds, &spec->seed_count);
 }
 
-/* ---- which blocks ---------------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------------------------- */
 
 static SpecBlock *find_block(const SpecFile *file, int profile, bool is_zip, const char *name) {
   for (size_t i = 0; i < file->block_count; i++) {
@@ -124,7 +123,7 @@ static SpecBlock *find_block(const SpecFile *file, int profile, bool is_zip, con
   return NULL;
 }
 
-/* "did you mean com?" among the top-level blocks of that kind, or "" */
+/* Appends "; did you mean com?" with the nearest top-level block of that kind, if there is one. */
 static void append_nearest_block(const SpecFile *file, bool is_zip, const char *name, CoreText *text) {
   const char **names = core_memory_allocate((file->block_count + 1) * sizeof *names);
   size_t count = 0;
@@ -159,7 +158,7 @@ static int check_blocks(const SpecFile *file) {
     if (block->profile == SPEC_TOP || find_block(file, SPEC_TOP, block->is_zip, block->block.name)) continue;
     CoreText nearest = {0};
     append_nearest_block(file, block->is_zip, block->block.name, &nearest);
-    int code = core_ini_error(ini, block->block.entry, "[%s] replaces a block that is not there: no [%s %s]%s",
+    int code = core_ini_error(ini, block->block.entry, "[%s] replaces a block that does not exist: no [%s %s]%s",
                               block->block.entry->section, kind, block->block.name, core_text_string(&nearest));
     core_text_free(&nearest);
     return code;
@@ -167,7 +166,7 @@ static int check_blocks(const SpecFile *file) {
   return CORE_OK;
 }
 
-/* Is `name` in the comma list? */
+/* Whether `name` is in the comma list. */
 static bool is_listed(const char *list, const char *name) {
   CoreText item = {0};
   const char *start;
@@ -177,35 +176,35 @@ static bool is_listed(const char *list, const char *name) {
   return found;
 }
 
-static int check_chosen(const SpecFile *file, const SpecSetting *chosen) {
+static int check_selected(const SpecFile *file, const SpecSetting *selected) {
   CoreText item = {0}, nearest = {0};
-  const char *rest = chosen->entry.value, *start;
+  const char *rest = selected->entry.value, *start;
   int code = CORE_OK;
   while (code == CORE_OK && core_ini_next_item(&rest, &item, &start)) {
     const char *name = core_text_string(&item);
     if (find_block(file, SPEC_TOP, false, name)) continue;
     append_nearest_block(file, false, name, &nearest);
     core_error(CORE_USAGE, "sweep.grids: there is no [grid %s]%s", name, core_text_string(&nearest));
-    code = spec_setting_error(file, chosen, false);
+    code = spec_setting_error(file, selected, false);
   }
   core_text_free(&item);
   core_text_free(&nearest);
   return code;
 }
 
-/* Moves the blocks that count out of `file`: in the file's order, a profile's version in place of the original. */
-static int take_blocks(SpecFile *file, int profile) {
+/* Moves the selected blocks out of `file`, in the file's order. A profile's block replaces the original. */
+static int select_blocks(SpecFile *file, int profile) {
   SweepSpec *spec = file->spec;
-  const SpecSetting *chosen = find_setting(file, profile, "sweep.grids");
-  if (chosen) TRY(check_chosen(file, chosen));
+  const SpecSetting *selected = find_setting(file, profile, "sweep.grids");
+  if (selected) TRY(check_selected(file, selected));
   spec->grids = core_memory_allocate((file->block_count + 1) * sizeof *spec->grids);
   spec->zips = core_memory_allocate((file->block_count + 1) * sizeof *spec->zips);
   for (size_t i = 0; i < file->block_count; i++) {
     SpecBlock *block = &file->blocks[i];
     if (block->profile != SPEC_TOP) continue;
-    if (!block->is_zip && chosen && !is_listed(chosen->entry.value, block->block.name)) continue;
-    SpecBlock *own = profile == SPEC_TOP ? NULL : find_block(file, profile, block->is_zip, block->block.name);
-    SpecBlock *source = own ? own : block;
+    if (!block->is_zip && selected && !is_listed(selected->entry.value, block->block.name)) continue;
+    SpecBlock *override = profile == SPEC_TOP ? NULL : find_block(file, profile, block->is_zip, block->block.name);
+    SpecBlock *source = override ? override : block;
     if (block->is_zip) spec->zips[spec->zip_count++] = source->block;
     else spec->grids[spec->grid_count++] = source->block;
     source->block.lists = NULL;
@@ -224,7 +223,7 @@ static SweepValueList *find_list(const SweepBlock *block, const CoreConfigRow *r
   return NULL;
 }
 
-static int check_apart(const CoreIni *ini, const SweepBlock *zip, const SweepBlock *other) {
+static int check_disjoint(const CoreIni *ini, const SweepBlock *zip, const SweepBlock *other) {
   for (size_t i = 0; i < other->count; i++) {
     const SweepValueList *list = &other->lists[i], *twin = find_list(zip, list->row);
     if (twin)
@@ -237,18 +236,18 @@ static int check_apart(const CoreIni *ini, const SweepBlock *zip, const SweepBlo
 
 static int check_overlaps(const SweepSpec *spec) {
   for (size_t z = 0; z < spec->zip_count; z++) {
-    for (size_t i = z + 1; i < spec->zip_count; i++) TRY(check_apart(&spec->ini, &spec->zips[z], &spec->zips[i]));
-    for (size_t i = 0; i < spec->grid_count; i++) TRY(check_apart(&spec->ini, &spec->zips[z], &spec->grids[i]));
+    for (size_t i = z + 1; i < spec->zip_count; i++) TRY(check_disjoint(&spec->ini, &spec->zips[z], &spec->zips[i]));
+    for (size_t i = 0; i < spec->grid_count; i++) TRY(check_disjoint(&spec->ini, &spec->zips[z], &spec->grids[i]));
   }
   return CORE_OK;
 }
 
-/* A profile's value that every block overrides would silently do nothing. */
-static int check_profile_counts(const SpecFile *file, int profile) {
+/* Checks that a profile's values have an effect, i.e. that not every block overrides them. */
+static int check_profile_effective(const SpecFile *file, int profile) {
   const SweepSpec *spec = file->spec;
   for (size_t i = 0; i < file->setting_count; i++) {
     const SpecSetting *setting = &file->settings[i];
-    if (!setting->row || rank_of(setting, profile) != 1) continue;
+    if (!setting->row || precedence(setting, profile) != 1) continue;
     const SweepBlock *over = NULL;
     size_t grids = 0;
     for (size_t g = 0; g < spec->grid_count; g++) {
@@ -260,16 +259,17 @@ static int check_profile_counts(const SpecFile *file, int profile) {
     for (size_t z = 0; z < spec->zip_count && !over; z++)
       if (find_list(&spec->zips[z], setting->row)) over = &spec->zips[z];
     if (!over) continue;
-    core_error(CORE_USAGE, "%s has no effect here: [%s] (line %d) sets it in every run; to change the list, write the "
-               "block anew as [profile %s %s %s]", setting->name, over->entry->section, over->entry->line,
-               spec->profile,
-               grids ? "grid" : "zip", over->name);
+    core_error(CORE_USAGE,
+               "%s has no effect here: [%s] (line %d) sets it in every run; to change the list, repeat the "
+               "block as [profile %s %s %s]",
+               setting->name, over->entry->section, over->entry->line, spec->profile, grids ? "grid" : "zip",
+               over->name);
     return spec_setting_error(file, setting, true);
   }
   return CORE_OK;
 }
 
-/* --set wins over a value that a block holds fixed; an axis of several values it must not collapse. */
+/* Applies --set to a block: it replaces a fixed value, but must not collapse an axis of several values. */
 static int set_in_block(const SpecFile *file, const SpecSetting *setting, SweepBlock *block) {
   SweepValueList *list = find_list(block, setting->row);
   if (!list) return CORE_OK;
@@ -279,11 +279,11 @@ static int set_in_block(const SpecFile *file, const SpecSetting *setting, SweepB
                setting->name, list->count);
     return spec_setting_error(file, setting, false);
   }
-  const CoreIniEntry *place = list->entry;
+  const CoreIniEntry *location = list->entry;
   sweep_value_list_free(list);
   if (sweep_value_list_parse(NULL, &setting->entry, setting->row, list) != CORE_OK)
     return spec_setting_error(file, setting, false);
-  list->entry = place;
+  list->entry = location;
   if (list->count == 1) return CORE_OK;
   core_error(CORE_USAGE, "expected one value, not a list");
   return spec_setting_error(file, setting, false);
@@ -304,16 +304,16 @@ int spec_resolve(SpecFile *file, const char *profile_name) {
   int profile;
   TRY(find_profile(file, profile_name, &profile));
   TRY(check_blocks(file));
-  TRY(take_name_and_seeds(file, profile));
+  TRY(set_name_and_seeds(file, profile));
   TRY(apply_settings(file, profile));
   TRY(spec_script_goal(file, find_setting(file, profile, "sweep.goal")));
-  take_resources(file, profile);
-  take_unread(file, profile);
-  TRY(take_stop(file, profile));
-  TRY(take_blocks(file, profile));
+  set_resources(file, profile);
+  set_unread(file, profile);
+  TRY(set_stop(file, profile));
+  TRY(select_blocks(file, profile));
   TRY(spec_script_check_blocks(file));
   TRY(check_overlaps(file->spec));
-  TRY(check_profile_counts(file, profile));
+  TRY(check_profile_effective(file, profile));
   TRY(set_in_blocks(file));
   TRY(spec_search_resolve(file, profile));
   return spec_resources_resolve(file, profile);

@@ -1,24 +1,24 @@
-/* slurm.* lines of [grid] and [search] blocks: read and checked here, with --set and profiles (spec.h). */
+/* Reads and checks slurm.* lines of [grid] and [search] blocks, with --set and profiles. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/memory.h"
 #include "sweep/spec/spec_internal.h"
 
-/* Settings that hold for a whole submission. */
-static const char *const of_sweep[] = {"slurm.api", "slurm.after", "slurm.max_running"};
+/* Settings of a whole submission, which blocks cannot have. */
+static const char *const sweep_only[] = {"slurm.api", "slurm.after", "slurm.max_running"};
 
 int spec_resource_add(SpecFile *file, const CoreIniEntry *entry, SweepBlock *block) {
   const CoreIni *ini = &file->spec->ini;
   SlurmSettings scratch = slurm_settings_default();
   if (slurm_settings_set(&scratch, entry->key, entry->value) != CORE_OK)
     return core_ini_error(ini, entry, "%s", core_error_message());
-  for (size_t i = 0; i < sizeof of_sweep / sizeof *of_sweep; i++)
-    if (strcmp(of_sweep[i], entry->key) == 0)
-      return core_ini_error_key(ini, entry, "%s holds for the whole sweep; put it into [slurm]", entry->key);
+  for (size_t i = 0; i < sizeof sweep_only / sizeof *sweep_only; i++)
+    if (strcmp(sweep_only[i], entry->key) == 0)
+      return core_ini_error_key(ini, entry, "%s applies to the whole sweep; move it into [slurm]", entry->key);
   for (size_t i = 0; i < block->resource_count; i++)
     if (strcmp(block->resources[i].entry->key, entry->key) == 0)
-      return core_ini_error_key(ini, entry, "%s stands twice in [%s], first in line %d; remove one", entry->key,
+      return core_ini_error_key(ini, entry, "%s is set twice in [%s], first in line %d; remove one", entry->key,
                                 entry->section, block->resources[i].entry->line);
   block->resources =
     core_memory_resize(block->resources, (block->resource_count + 1) * sizeof *block->resources);
@@ -33,12 +33,12 @@ static SweepResource *find_resource(const SweepBlock *block, const char *name) {
   return NULL;
 }
 
-/* Counts the blocks that set it; *over: one of them. */
-static size_t count_setting(const SweepSpec *spec, const char *name, bool of_searches, const SweepResource **over) {
-  const size_t blocks = of_searches ? spec->search_count : spec->grid_count;
+/* Counts the blocks that set it. *over: one of them. */
+static size_t count_setting(const SweepSpec *spec, const char *name, bool in_searches, const SweepResource **over) {
+  const size_t blocks = in_searches ? spec->search_count : spec->grid_count;
   size_t count = 0;
   for (size_t i = 0; i < blocks; i++) {
-    const SweepBlock *block = of_searches ? &spec->searches[i].block : &spec->grids[i];
+    const SweepBlock *block = in_searches ? &spec->searches[i].block : &spec->grids[i];
     const SweepResource *resource = find_resource(block, name);
     if (!resource) continue;
     count++;
@@ -47,8 +47,8 @@ static size_t count_setting(const SweepSpec *spec, const char *name, bool of_sea
   return count;
 }
 
-/* A profile's value that every block overrides would silently do nothing. */
-static int check_profile_counts(const SpecFile *file, int profile) {
+/* Checks that a profile's values have an effect, i.e. that not every block overrides them. */
+static int check_profile_effective(const SpecFile *file, int profile) {
   const SweepSpec *spec = file->spec;
   for (size_t i = 0; i < file->setting_count; i++) {
     const SpecSetting *setting = &file->settings[i];
@@ -65,7 +65,7 @@ static int check_profile_counts(const SpecFile *file, int profile) {
   return CORE_OK;
 }
 
-static int check_apart(const SweepSpec *spec) {
+static int check_disjoint(const SweepSpec *spec) {
   for (size_t s = 0; s < spec->search_count; s++)
     for (size_t g = 0; g < spec->grid_count; g++)
       for (size_t i = 0; i < spec->grids[g].resource_count; i++) {
@@ -86,8 +86,8 @@ static void set_in_block(const SpecSetting *setting, SweepBlock *block) {
 
 int spec_resources_resolve(SpecFile *file, int profile) {
   SweepSpec *spec = file->spec;
-  TRY(check_apart(spec));
-  TRY(check_profile_counts(file, profile));
+  TRY(check_disjoint(spec));
+  TRY(check_profile_effective(file, profile));
   for (size_t i = 0; i < file->setting_count; i++) {
     const SpecSetting *setting = &file->settings[i];
     if (!setting->pair || setting->row) continue;

@@ -1,5 +1,5 @@
-/* [program] of an experiment file: whose settings a file may name, and what of the program is known only when the
- * file's directory is: which files its code is, and their contents. */
+/* Reads the [program] of an experiment file: the settings that the file may use and, from the file's directory, the
+ * files of its code and their hash. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +11,11 @@
 #include "sweep/spec/script.h"
 #include "sweep/spec/spec_internal.h"
 
-/* A line "program = no" of a grid. */
-static bool is_switch(const CoreIniEntry *entry) {
-  bool runs;
+/* Whether the line is "program = no" of a grid. */
+static bool is_switched_off(const CoreIniEntry *entry) {
+  bool is_program;
   return strcmp(entry->key, "program") == 0 && strstr(entry->section, "grid ") &&
-         core_text_to_bool(entry->value, &runs) && !runs;
+         core_text_to_bool(entry->value, &is_program) && !is_program;
 }
 
 int spec_script_read(SpecFile *file) {
@@ -25,23 +25,23 @@ int spec_script_read(SpecFile *file) {
   file->spec->trainer = core_config_default();
   for (size_t i = 0; i < file->spec->ini.count && program; i++) {
     const CoreIniEntry *entry = &file->spec->ini.entries[i];
-    if (entry->key && is_switch(entry)) file->spec->is_mixed = true;
+    if (entry->key && is_switched_off(entry)) file->spec->is_mixed = true;
   }
   return CORE_OK;
 }
 
-int spec_script_switch(SpecFile *file, const CoreIniEntry *entry, SweepBlock *block, bool *taken) {
-  *taken = file->spec->base.program && strcmp(entry->key, "program") == 0;
-  if (!*taken) return CORE_OK;
-  bool runs;
-  if (!core_text_to_bool(entry->value, &runs))
+int spec_script_switch(SpecFile *file, const CoreIniEntry *entry, SweepBlock *block, bool *is_switch) {
+  *is_switch = file->spec->base.program && strcmp(entry->key, "program") == 0;
+  if (!*is_switch) return CORE_OK;
+  bool is_program;
+  if (!core_text_to_bool(entry->value, &is_program))
     return core_ini_error(&file->spec->ini, entry, "program = %.40s: expected no, for runs of the trainer, or yes",
                           entry->value);
-  block->is_trainer = !runs;
+  block->is_trainer = !is_program;
   return CORE_OK;
 }
 
-/* A list that belongs to the other kind of run. */
+/* Returns a list that belongs to the other kind of run; NULL: none. */
 static const SweepValueList *find_foreign(const SweepBlock *block) {
   for (size_t i = 0; i < block->count; i++)
     if (block->lists[i].row->is_program == block->is_trainer) return &block->lists[i];
@@ -51,12 +51,14 @@ static const SweepValueList *find_foreign(const SweepBlock *block) {
 int spec_script_check_blocks(const SpecFile *file) {
   const SweepSpec *spec = file->spec;
   if (spec->is_mixed && spec->zip_count + spec->search_count > 0)
-    return core_error(CORE_USAGE, "%s: [zip] and [search] go with every grid, so a file whose grids are of the trainer "
-                      "and of a program can have none; make two files", spec->ini.file);
+    return core_error(CORE_USAGE,
+                      "%s: [zip] and [search] apply to every grid, so a file with grids of the trainer and of "
+                      "a program cannot have them; split it into two files",
+                      spec->ini.file);
   for (size_t g = 0; g < spec->grid_count && spec->base.program; g++) {
     const SweepValueList *list = find_foreign(&spec->grids[g]);
     if (list)
-      return core_ini_error_key(&spec->ini, list->entry, "%s is a setting of the %s, and [%s] is about the %s",
+      return core_ini_error_key(&spec->ini, list->entry, "%s is a setting of the %s, but [%s] is a grid of the %s",
                                 list->row->name, list->row->is_program ? "program" : "trainer",
                                 spec->grids[g].entry->section, spec->grids[g].is_trainer ? "trainer" : "program");
   }
@@ -73,8 +75,10 @@ int spec_script_unknown(const SpecFile *file, const char *name) {
   const CoreConfigRow *row = core_config_find(name);
   CoreConfig scratch = file->spec->base;
   if (row && !row->is_program)
-    return core_error(CORE_USAGE, "%s is a setting of the trainer, and this file runs a program of its own: give the "
-                      "program's settings in [settings], the trainer's in a grid with program = no", name);
+    return core_error(CORE_USAGE,
+                      "%s is a setting of the trainer, but this file runs a [program]; define the "
+                      "program's settings in [settings], and set the trainer's in a grid with program = no",
+                      name);
   return core_config_set(&scratch, name, "");
 }
 
@@ -88,11 +92,12 @@ int spec_script_goal(SpecFile *file, const SpecSetting *goal) {
 int spec_script_check_goal(const SpecFile *file, const char *value) {
   if (!file->spec->base.program)
     return core_error(CORE_USAGE, "sweep.goal names the score of a [program], which this file does not have; the "
-                      "trainer's score is its solve rate or return");
+                                  "trainer's score is the solve rate or return");
   if ((strncmp(value, "max ", 4) == 0 || strncmp(value, "min ", 4) == 0) && value[4] && !strpbrk(value + 4, " \t") &&
       strlen(value + 4) < CORE_SCRIPT_NAME)
     return CORE_OK;
-  return core_error(CORE_USAGE, "sweep.goal = %.80s: expected max METRIC or min METRIC, as max episode_return", value);
+  return core_error(CORE_USAGE, "sweep.goal = %.80s: expected max METRIC or min METRIC, e.g. max episode_return",
+                    value);
 }
 
 /* ---- code -------------------------------------------------------------------------------------------------------- */
@@ -107,7 +112,7 @@ static bool is_plain_file(const char *path) {
   return stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/* Words of the command that name files below the working directory. A path from the root is a program of the system. */
+/* Lists words of the command that name files below the working directory. Absolute paths are programs of the system. */
 static int find_files(const CoreScript *program, const char *folder, CoreText *files) {
   char **words, path[CORE_PATH_MAX];
   size_t count;
@@ -143,7 +148,7 @@ static void make_name(const CoreScript *program, CoreText *name) {
   core_text_append_bytes(name, start, is_short ? stem : rest);
 }
 
-static int take_code(const CoreScript **program) {
+static int set_code(const CoreScript **program) {
   char folder[CORE_PATH_MAX], hash[STORE_CODE_HASH];
   CoreText text = {0};
   int code = core_script_directory(*program, folder);
@@ -162,16 +167,16 @@ static int take_code(const CoreScript **program) {
   return code;
 }
 
-int sweep_script_take_folder(const char *path, SweepSpec *spec) {
-  char whole[PATH_MAX];
+int sweep_script_set_directory(const char *path, SweepSpec *spec) {
+  char absolute[PATH_MAX];
   const CoreScript *program = spec->base.program;
   if (!program || *core_script_text(program, CORE_SCRIPT_folder)) return CORE_OK; /* a frozen file has it */
-  if (!realpath(path, whole)) return core_error_errno(CORE_FAIL, "%s", path);
+  if (!realpath(path, absolute)) return core_error_errno(CORE_FAIL, "%s", path);
   struct stat status;
-  spec->is_own_program = stat(whole, &status) == 0 && status.st_uid == geteuid() && !(status.st_mode & S_IWOTH);
-  *strrchr(whole, '/') = '\0';
-  program = core_script_with(program, CORE_SCRIPT_folder, *whole ? whole : "/");
-  const int code = take_code(&program);
+  spec->is_own_program = stat(absolute, &status) == 0 && status.st_uid == geteuid() && !(status.st_mode & S_IWOTH);
+  *strrchr(absolute, '/') = '\0';
+  program = core_script_with(program, CORE_SCRIPT_folder, *absolute ? absolute : "/");
+  const int code = set_code(&program);
   if (code != CORE_OK) return core_error_context(code, "%s", path);
   core_script_attach(&spec->base, program);
   return CORE_OK;

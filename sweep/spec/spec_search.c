@@ -1,5 +1,5 @@
-/* [search NAME] blocks of an experiment file: which count, whether they go with the grids, zips and settings, and the
- * trials that follow from them. Called by spec.c and spec_resolve.c; the text of a block is core/search/search.c's. */
+/* Selects the [search NAME] blocks of an experiment file, checks them against grids, zips and settings, and samples the
+ * trials that follow from them. core/search/search.c parses the lines of a block. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,16 +14,16 @@ static SweepSearch *find_search(const SpecFile *file, int profile, const char *n
   return NULL;
 }
 
-int spec_search_open(SpecFile *file, const CoreIniEntry *entry, int profile, const char *name, size_t *number) {
+int spec_search_open(SpecFile *file, const CoreIniEntry *entry, int profile, const char *name, size_t *index) {
   const CoreIni *ini = &file->spec->ini;
   if (core_text_check_name(name, "search") != CORE_OK) return core_ini_error(ini, entry, "%s", core_error_message());
   const SweepSearch *other = find_search(file, profile, name);
   if (other)
-    return core_ini_error(ini, entry, "[%s] stands in line %d already; give this one another name", entry->section,
+    return core_ini_error(ini, entry, "[%s] is already defined in line %d; give this one another name", entry->section,
                           other->entry->line);
   file->searches = core_memory_resize(file->searches, (file->search_count + 1) * sizeof *file->searches);
-  *number = file->search_count++;
-  SpecSearch *added = &file->searches[*number];
+  *index = file->search_count++;
+  SpecSearch *added = &file->searches[*index];
   *added = (SpecSearch){.profile = profile, .search = {.entry = entry}};
   return core_text_copy(added->search.name, sizeof added->search.name, name, "search");
 }
@@ -35,7 +35,7 @@ static int finish_all(SpecFile *file) {
   for (size_t i = 0; i < file->search_count; i++) {
     SpecSearch *search = &file->searches[i];
     if (search->profile != SPEC_TOP && !find_search(file, SPEC_TOP, search->search.name))
-      return core_ini_error(ini, search->search.entry, "[%s] replaces a block that is not there: no [search %s]",
+      return core_ini_error(ini, search->search.entry, "[%s] replaces a block that does not exist: no [search %s]",
                             search->search.entry->section, search->search.name);
     TRY(core_search_finish(ini, search->search.entry, &search->search.space));
   }
@@ -48,7 +48,7 @@ static const CoreSearchAxis *find_axis(const SweepSearch *search, const CoreConf
   return NULL;
 }
 
-static int check_apart(const CoreIni *ini, const SweepSearch *search, const SweepBlock *block) {
+static int check_disjoint(const CoreIni *ini, const SweepSearch *search, const SweepBlock *block) {
   for (size_t i = 0; i < block->count; i++) {
     const CoreSearchAxis *axis = find_axis(search, block->lists[i].row);
     if (axis)
@@ -59,16 +59,17 @@ static int check_apart(const CoreIni *ini, const SweepSearch *search, const Swee
   return CORE_OK;
 }
 
-/* --set and profiles give one value; what a search draws in every run they cannot change. */
+/* Checks that --set and profiles set no setting that the search samples in every trial. */
 static int check_settings(const SpecFile *file, const SweepSearch *search, int profile) {
   for (size_t i = 0; i < file->setting_count; i++) {
     const SpecSetting *setting = &file->settings[i];
     const CoreSearchAxis *axis = setting->row ? find_axis(search, setting->row) : NULL;
-    const bool counts = setting->pair || (profile != SPEC_TOP && setting->profile == profile);
-    if (!axis || !counts || axis->parent != CORE_SEARCH_NO_PARENT) continue;
-    core_error(CORE_USAGE, "%s has no effect here: [%s] (line %d) draws it for every trial; write the block anew in a "
-               "profile, as [profile NAME search %s]", setting->name, search->entry->section, axis->entry->line,
-               search->name);
+    const bool is_applied = setting->pair || (profile != SPEC_TOP && setting->profile == profile);
+    if (!axis || !is_applied || axis->parent != CORE_SEARCH_NO_PARENT) continue;
+    core_error(CORE_USAGE,
+               "%s has no effect here: [%s] (line %d) samples it in every trial; repeat the block in a "
+               "profile, as [profile NAME search %s]",
+               setting->name, search->entry->section, axis->entry->line, search->name);
     return spec_setting_error(file, setting, true);
   }
   return CORE_OK;
@@ -76,32 +77,34 @@ static int check_settings(const SpecFile *file, const SweepSearch *search, int p
 
 static int check(const SpecFile *file, const SweepSearch *search, int profile) {
   const SweepSpec *spec = file->spec;
-  for (size_t i = 0; i < spec->grid_count; i++) TRY(check_apart(&spec->ini, search, &spec->grids[i]));
-  for (size_t i = 0; i < spec->zip_count; i++) TRY(check_apart(&spec->ini, search, &spec->zips[i]));
+  for (size_t i = 0; i < spec->grid_count; i++) TRY(check_disjoint(&spec->ini, search, &spec->grids[i]));
+  for (size_t i = 0; i < spec->zip_count; i++) TRY(check_disjoint(&spec->ini, search, &spec->zips[i]));
   return check_settings(file, search, profile);
 }
 
 /* ---- help -------------------------------------------------------------------------------------------------------- */
 
 void sweep_search_help(CoreHelp *help) {
-  static const struct { const char *term, *words; } rows[] = {
-    {"trials = N", "how many"},
-    {"method = random", "each by itself (default)"},
-    {"method = sobol", "Sobol' points, which cover few settings more evenly"},
-    {"method = tpe", "proposed from what has ended, a wave at a time (tree-structured Parzen estimator)"},
-    {"goal = max final", "max or min, and a measure (analyze measures --help)"},
-    {"seeds = N", "of each trial"},
-    {"startup = N", "tpe: random trials first (default: 10)"},
-    {"wave = N", "tpe: trials proposed at once (default: 8)"},
-    {"SETTING = 1 .. 8", "a range; log 1e-5 .. 1e-2: uniform in the logarithm"},
-    {"SETTING = choice A, B", "one of these"},
-    {"VALUES when SETTING = A", "only in trials where that choice has this value"},
+  static const struct {
+    const char *term, *help;
+  } rows[] = {
+      {"trials = N", "number of trials"},
+      {"method = random", "independent samples (default)"},
+      {"method = sobol", "Sobol' points, which cover spaces of few settings more evenly"},
+      {"method = tpe", "tree-structured Parzen estimator: waves of trials proposed from finished ones"},
+      {"goal = max final", "max or min and a measure (analyze measures --help)"},
+      {"seeds = N", "seeds per trial"},
+      {"startup = N", "tpe: number of random trials at the start (default: 10)"},
+      {"wave = N", "tpe: trials per wave (default: 8)"},
+      {"SETTING = 1 .. 8", "range; log 1e-5 .. 1e-2: uniform in the logarithm"},
+      {"SETTING = choice A, B", "one of these values"},
+      {"VALUES when SETTING = A", "only in trials in which that choice has this value"},
   };
   core_help_heading(help, "Searching: [search NAME] in FILE");
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) core_help_row(help, rows[i].term, rows[i].words, 25);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) core_help_row(help, rows[i].term, rows[i].help, 25);
 }
 
-/* ---- what counts ------------------------------------------------------------------------------------------------- */
+/* ---- selection --------------------------------------------------------------------------------------------------- */
 
 int spec_search_resolve(SpecFile *file, int profile) {
   SweepSpec *spec = file->spec;
@@ -110,13 +113,13 @@ int spec_search_resolve(SpecFile *file, int profile) {
   for (size_t i = 0; i < file->search_count; i++) {
     if (file->searches[i].profile != SPEC_TOP) continue;
     SweepSearch *top = &file->searches[i].search;
-    SweepSearch *own = profile == SPEC_TOP ? NULL : find_search(file, profile, top->name);
-    SweepSearch *source = own ? own : top, *taken = &spec->searches[spec->search_count++];
-    *taken = *source;
+    SweepSearch *override = profile == SPEC_TOP ? NULL : find_search(file, profile, top->name);
+    SweepSearch *source = override ? override : top, *selected = &spec->searches[spec->search_count++];
+    *selected = *source;
     *source = (SweepSearch){.entry = source->entry};
-    memcpy(source->name, taken->name, sizeof source->name);
-    TRY(check(file, taken, profile));
-    sweep_search_draw(spec, taken);
+    memcpy(source->name, selected->name, sizeof source->name);
+    TRY(check(file, selected, profile));
+    sweep_search_draw(spec, selected);
   }
   return CORE_OK;
 }

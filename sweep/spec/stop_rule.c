@@ -1,5 +1,5 @@
-/* The table of stop_rule.def as parser, checks and printer. A slip is found where the experiment is read, not when the
- * first run should have been stopped. */
+/* Parses, checks and prints [stop] by the table of stop_rule.def. Mistakes are found when the experiment is read, not
+ * when the first run should be stopped. */
 #include "sweep/spec/stop_rule.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ static const struct { const char *name; SweepStopMeasure measure; } measures[] =
 };
 enum { MEASURES = sizeof measures / sizeof *measures };
 
-/* Of a name that both have, the evaluations' comes first. */
+/* Finds a measure. For names that both tables have, evaluations come first. */
 bool sweep_stop_measure_find(const char *name, SweepStopMeasure *measure) {
   for (size_t i = 0; i < MEASURES; i++) {
     if (strcmp(measures[i].name, name) != 0) continue;
@@ -38,10 +38,11 @@ static int is_measure(const char *value) {
   if (sweep_stop_measure_find(value, &found)) return CORE_OK;
   for (size_t i = 0; i < MEASURES; i++) names[i] = measures[i].name;
   const char *nearest = core_text_nearest(value, names, MEASURES);
-  if (nearest)
-    return core_error(CORE_USAGE, "stop.measure = %.80s: no run has such a measure; did you mean %s?", value, nearest);
-  return core_error(CORE_USAGE, "stop.measure = %.80s: no run has such a measure; take score, solve_rate, "
-                    "episode_return, iteration.solve_rate or another column that analyze curves --help lists", value);
+  if (nearest) return core_error(CORE_USAGE, "stop.measure = %.80s is not a measure; did you mean %s?", value, nearest);
+  return core_error(CORE_USAGE,
+                    "stop.measure = %.80s is not a measure; use score, solve_rate, episode_return, "
+                    "iteration.solve_rate or another column that analyze curves --help lists",
+                    value);
 }
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
@@ -55,7 +56,7 @@ typedef struct Row {
   RowKind kind;
   unsigned rules;
   size_t offset;
-  double lowest, highest;
+  double min, max;
   const char *choices, *def;
   int (*check)(const char *value);
   const char *help;
@@ -63,19 +64,32 @@ typedef struct Row {
 
 static const char rule_choices[] = "none"
 #define RULE(name, help) "|" #name
-#define COUNT(rules, key, def, lowest, highest, help)
-#define REAL(rules, key, def, lowest, highest, help)
+#define COUNT(rules, key, def, min, max, help)
+#define REAL(rules, key, def, min, max, help)
 #define WORD(rules, key, def, check, help)
 #define ENUM(rules, key, def, choices, help)
 #include "sweep/spec/stop_rule.def"
   ;
 
-#define FIELD(row_kind, of, k, low, high, list, text, function, words) \
-  {.name = "stop." #k, .kind = row_kind, .rules = (of), .offset = offsetof(SweepStop, k), .lowest = (double)(low), \
-   .highest = (double)(high), .choices = list, .def = text, .check = function, .help = words},
+#define FIELD(row_kind, readers, k, low, high, list, text, function, help_text) \
+  {.name = "stop." #k, \
+   .kind = row_kind, \
+   .rules = (readers), \
+   .offset = offsetof(SweepStop, k), \
+   .min = (double)(low), \
+   .max = (double)(high), \
+   .choices = list, \
+   .def = text, \
+   .check = function, \
+   .help = help_text},
 static const Row rows[] = {
-  {.name = "stop.rule", .kind = ROW_RULE, .rules = ALL, .offset = offsetof(SweepStop, rule), .choices = rule_choices,
-   .def = "none", .help = "which rule; none: runs are not stopped"},
+    {.name = "stop.rule",
+     .kind = ROW_RULE,
+     .rules = ALL,
+     .offset = offsetof(SweepStop, rule),
+     .choices = rule_choices,
+     .def = "none",
+     .help = "rule of early stopping; none: runs are not stopped"},
 #define RULE(name, help)
 #define COUNT(rules, key, def, low, high, help) FIELD(ROW_COUNT, rules, key, low, high, NULL, #def, NULL, help)
 #define REAL(rules, key, def, low, high, help) FIELD(ROW_REAL, rules, key, low, high, NULL, #def, NULL, help)
@@ -84,13 +98,13 @@ static const Row rows[] = {
 #include "sweep/spec/stop_rule.def"
 };
 enum { ROWS = sizeof rows / sizeof *rows };
-_Static_assert(sizeof rows / sizeof *rows <= SWEEP_STOP_KEYS_MAX + 0u, "SweepStop.given has a place for each");
+_Static_assert(sizeof rows / sizeof *rows <= SWEEP_STOP_KEYS_MAX + 0u, "SweepStop.given has an element for each");
 
 static const char *const names[ROWS] = {
   "stop.rule",
 #define RULE(name, help)
-#define COUNT(rules, key, def, lowest, highest, help) "stop." #key,
-#define REAL(rules, key, def, lowest, highest, help) "stop." #key,
+#define COUNT(rules, key, def, min, max, help) "stop." #key,
+#define REAL(rules, key, def, min, max, help) "stop." #key,
 #define WORD(rules, key, def, check, help) "stop." #key,
 #define ENUM(rules, key, def, choices, help) "stop." #key,
 #include "sweep/spec/stop_rule.def"
@@ -99,8 +113,8 @@ static const char *const names[ROWS] = {
 static const struct { const char *name, *help; } kinds[SWEEP_STOP_KINDS] = {
   {"none", ""},
 #define RULE(name, help) {#name, help},
-#define COUNT(rules, key, def, lowest, highest, help)
-#define REAL(rules, key, def, lowest, highest, help)
+#define COUNT(rules, key, def, min, max, help)
+#define REAL(rules, key, def, min, max, help)
 #define WORD(rules, key, def, check, help)
 #define ENUM(rules, key, def, choices, help)
 #include "sweep/spec/stop_rule.def"
@@ -109,8 +123,8 @@ static const struct { const char *name, *help; } kinds[SWEEP_STOP_KINDS] = {
 SweepStop sweep_stop_default(void) {
   return (SweepStop){
 #define RULE(name, help)
-#define COUNT(rules, key, def, lowest, highest, help) .key = def,
-#define REAL(rules, key, def, lowest, highest, help) .key = def,
+#define COUNT(rules, key, def, min, max, help) .key = def,
+#define REAL(rules, key, def, min, max, help) .key = def,
 #define WORD(rules, key, def, check, help) .key = def,
 #define ENUM(rules, key, def, choices, help) .key = def,
 #include "sweep/spec/stop_rule.def"
@@ -138,16 +152,17 @@ bool sweep_stop_kind_from_name(const char *name, SweepStopKind *kind) {
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
-/* "median, asha, stagnation" of "median|asha|stagnation". */
+/* Returns an error that lists the choices, "median, asha, stagnation" for "median|asha|stagnation". */
 static int refuse_choice(const Row *row, const char *value) {
   char list[256];
-  const char *words[SWEEP_STOP_KINDS + 2];
+  const char *choices[SWEEP_STOP_KINDS + 2];
   size_t count = 0;
   CoreText all = {0};
   snprintf(list, sizeof list, "%s", row->choices);
-  for (char *next = list; next && count < sizeof words / sizeof *words; count++) words[count] = strsep(&next, "|");
-  for (size_t i = 0; i < count; i++) core_text_appendf(&all, "%s%s", i ? ", " : "", words[i]);
-  const char *nearest = core_text_nearest(value, words, count);
+  for (char *next = list; next && count < sizeof choices / sizeof *choices; count++)
+    choices[count] = strsep(&next, "|");
+  for (size_t i = 0; i < count; i++) core_text_appendf(&all, "%s%s", i ? ", " : "", choices[i]);
+  const char *nearest = core_text_nearest(value, choices, count);
   const int code = core_error(CORE_USAGE, "%s = %.80s is none of: %s%s%s%s", row->name, *value ? value : "(empty)",
                               core_text_string(&all), nearest ? "; did you mean " : "", nearest ? nearest : "",
                               nearest ? "?" : "");
@@ -167,18 +182,18 @@ static bool is_choice(const char *choices, const char *value) {
 
 static int set_number(SweepStop *stop, const Row *row, const char *value) {
   char low[32], high[32];
-  int64_t whole = 0;
+  int64_t integer = 0;
   double real = 0;
   const bool is_count = row->kind == ROW_COUNT;
-  const bool read = is_count ? core_text_to_int_scaled(value, &whole) : core_text_to_real_scaled(value, &real);
-  if (is_count) real = (double)whole;
-  if (!read)
-    return core_error(CORE_USAGE, "%s = %.80s is no %s%s", row->name, *value ? value : "(empty)",
+  const bool is_valid = is_count ? core_text_to_int_scaled(value, &integer) : core_text_to_real_scaled(value, &real);
+  if (is_count) real = (double)integer;
+  if (!is_valid)
+    return core_error(CORE_USAGE, "%s = %.80s is not a %s%s", row->name, *value ? value : "(empty)",
                       is_count ? "whole number" : "number", core_text_number_hint(value));
-  if (!(real >= row->lowest && real <= row->highest))
-    return core_error(CORE_USAGE, "%s = %.80s: give %s to %s", row->name, value,
-                      core_text_from_real(row->lowest, low), core_text_from_real(row->highest, high));
-  if (is_count) *(int64_t *)((char *)stop + row->offset) = whole;
+  if (!(real >= row->min && real <= row->max))
+    return core_error(CORE_USAGE, "%s = %.80s: expected %s to %s", row->name, value, core_text_from_real(row->min, low),
+                      core_text_from_real(row->max, high));
+  if (is_count) *(int64_t *)((char *)stop + row->offset) = integer;
   else *(double *)((char *)stop + row->offset) = real;
   return CORE_OK;
 }
@@ -199,18 +214,18 @@ int sweep_stop_set(SweepStop *stop, const char *name, const char *value) {
   return core_text_copy((char *)stop + row->offset, SWEEP_STOP_TEXT, value, row->name);
 }
 
-void sweep_stop_take(SweepStop *stop, size_t number, const SweepStopGiven *given) {
-  CORE_CHECK(number < ROWS && sweep_stop_set(stop, names[number], given->value) == CORE_OK);
-  stop->given[number] = *given;
+void sweep_stop_set_given(SweepStop *stop, size_t index, const SweepStopGiven *given) {
+  CORE_CHECK(index < ROWS && sweep_stop_set(stop, names[index], given->value) == CORE_OK);
+  stop->given[index] = *given;
 }
 
 /* ---- checks ------------------------------------------------------------------------------------------------------ */
 
-/* The present message with the place of the setting in front. */
+/* Adds the location of the setting to the current error message. */
 static int error_at(const SweepStop *stop, const CoreIni *ini, const char *name, bool at_key) {
-  size_t number = 0;
-  while (number + 1 < ROWS && strcmp(names[number], name) != 0) number++;
-  const SweepStopGiven *given = &stop->given[number];
+  size_t index = 0;
+  while (index + 1 < ROWS && strcmp(names[index], name) != 0) index++;
+  const SweepStopGiven *given = &stop->given[index];
   if (!given->value) return core_error_context(CORE_USAGE, "%s", ini->file);
   if (given->pair) return core_error_context(CORE_USAGE, "--set %s", given->pair);
   return at_key ? core_ini_error_key(ini, &given->entry, "%s", core_error_message())
@@ -222,13 +237,13 @@ static void append_rules(unsigned rules, CoreText *text) {
     if (rules & 1u << i) core_text_appendf(text, "%s%s", text->length ? " and " : "", kinds[i].name);
 }
 
-/* A parameter that the rule does not read would silently do nothing. */
+/* Returns an error for a parameter that the rule does not read and that so would have no effect. */
 static int refuse_other_rule(const SweepStop *stop, const CoreIni *ini, const Row *row) {
-  CoreText whose = {0};
-  append_rules(row->rules, &whose);
-  core_error(CORE_USAGE, "%s is a parameter of %s, and stop.rule is %s; remove it, or change the rule", row->name,
-             core_text_string(&whose), kinds[stop->rule].name);
-  core_text_free(&whose);
+  CoreText readers = {0};
+  append_rules(row->rules, &readers);
+  core_error(CORE_USAGE, "%s is a parameter of %s, but stop.rule is %s; remove it, or change the rule", row->name,
+             core_text_string(&readers), kinds[stop->rule].name);
+  core_text_free(&readers);
   return error_at(stop, ini, row->name, true);
 }
 
@@ -237,7 +252,7 @@ int sweep_stop_check(const SweepStop *stop, const CoreIni *ini) {
     if (!stop->given[i].value) continue;
     if (stop->rule == SWEEP_STOP_NONE && stop->given[0].value) continue; /* switched off */
     if (stop->rule == SWEEP_STOP_NONE) {
-      core_error(CORE_USAGE, "%s is given, but no rule; add rule = median, asha or stagnation to [stop]", names[i]);
+      core_error(CORE_USAGE, "%s is set without a rule; add rule = median, asha or stagnation to [stop]", names[i]);
       return error_at(stop, ini, names[i], true);
     }
     if (!(rows[i].rules & 1u << stop->rule)) return refuse_other_rule(stop, ini, &rows[i]);
@@ -247,7 +262,7 @@ int sweep_stop_check(const SweepStop *stop, const CoreIni *ini) {
     return error_at(stop, ini, "stop.rule", false);
   }
   if (stop->rule == SWEEP_STOP_asha && stop->max > 0 && stop->max <= stop->min) {
-    core_error(CORE_USAGE, "stop.max = %lld leaves no rung: the first is at stop.min = %lld; make it larger",
+    core_error(CORE_USAGE, "stop.max = %lld leaves no rung, since the first is at stop.min = %lld; raise it",
                (long long)stop->max, (long long)stop->min);
     return error_at(stop, ini, "stop.max", false);
   }
@@ -255,10 +270,10 @@ int sweep_stop_check(const SweepStop *stop, const CoreIni *ini) {
 }
 
 static int check_inside(const SweepStop *stop, const CoreIni *ini, const char *name, int64_t value, int64_t budget,
-                        const char *otherwise) {
+                        const char *consequence) {
   if (value < budget) return CORE_OK;
-  core_error(CORE_USAGE, "%s = %lld is not below the budget (train.total_steps = %lld): %s; make it smaller", name,
-             (long long)value, (long long)budget, otherwise);
+  core_error(CORE_USAGE, "%s = %lld is not below the budget (train.total_steps = %lld), so %s; lower it", name,
+             (long long)value, (long long)budget, consequence);
   return error_at(stop, ini, name, false);
 }
 
@@ -267,22 +282,22 @@ int sweep_stop_check_config(const SweepStop *stop, const CoreIni *ini, const Cor
   const int64_t budget = config->train.total_steps;
   if (stop->rule == SWEEP_STOP_NONE) return CORE_OK;
   if (stop->rule == SWEEP_STOP_asha) {
-    TRY(check_inside(stop, ini, "stop.min", stop->min, budget, "no run would ever come to a rung before its end"));
-    TRY(check_inside(stop, ini, "stop.max", stop->max, budget + 1, "no run comes so far"));
+    TRY(check_inside(stop, ini, "stop.min", stop->min, budget, "no run would reach a rung before its end"));
+    TRY(check_inside(stop, ini, "stop.max", stop->max, budget + 1, "no run reaches it"));
   } else {
-    TRY(check_inside(stop, ini, "stop.grace", stop->grace, budget, "no run would ever be stopped"));
+    TRY(check_inside(stop, ini, "stop.grace", stop->grace, budget, "no run would be stopped"));
   }
   CORE_CHECK(sweep_stop_measure_find(stop->measure, &measure));
-  const bool no_worlds = core_config_has_no_envs(config);
-  if (!measure.evaluation || (config->eval.count > 0 && !no_worlds)) return CORE_OK;
-  core_error(CORE_USAGE, "stop.measure = %s is measured by evaluations, and %s, so that no run has it; %s",
-             stop->measure, no_worlds ? "noisy_sgd has none" : "eval.count is 0",
-             no_worlds ? "take measure = distance with goal = min"
-                       : "give eval.count, or take measure = iteration.solve_rate");
+  const bool has_no_envs = core_config_has_no_envs(config);
+  if (!measure.evaluation || (config->eval.count > 0 && !has_no_envs)) return CORE_OK;
+  core_error(CORE_USAGE, "stop.measure = %s is measured by evaluations, but %s, so no run has it; %s", stop->measure,
+             has_no_envs ? "noisy_sgd has none" : "eval.count is 0",
+             has_no_envs ? "use measure = distance with goal = min"
+                           : "set eval.count, or use measure = iteration.solve_rate");
   return error_at(stop, ini, stop->given[1].value ? "stop.measure" : "stop.rule", false);
 }
 
-/* ---- out --------------------------------------------------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------------------------------------------ */
 
 void sweep_stop_print(const SweepStop *stop, CoreText *text) {
   if (stop->rule == SWEEP_STOP_NONE) return;
@@ -292,35 +307,35 @@ void sweep_stop_print(const SweepStop *stop, CoreText *text) {
 }
 
 double sweep_stop_rung(const SweepStop *stop, double budget, int rung) {
-  const double most = stop->max > 0 ? (double)stop->max : budget;
-  const double at = (double)stop->min * pow((double)stop->eta, rung);
-  return at < most ? at : INFINITY;
+  const double limit = stop->max > 0 ? (double)stop->max : budget;
+  const double transitions = (double)stop->min * pow((double)stop->eta, rung);
+  return transitions < limit ? transitions : INFINITY;
 }
 
 void sweep_stop_describe(const SweepStop *stop, double budget, CoreText *text) {
   char number[32];
   core_text_appendf(text, "%s", kinds[stop->rule].name);
   if (stop->rule == SWEEP_STOP_asha) {
-    core_text_appendf(text, ": one of %lld settings goes on from each rung, at", (long long)stop->eta);
+    core_text_appendf(text, ": promotes one of %lld settings from each rung, at", (long long)stop->eta);
     for (int k = 0; isfinite(sweep_stop_rung(stop, budget, k)); k++)
       core_text_appendf(text, "%s %s", k ? "," : "", core_text_count(sweep_stop_rung(stop, budget, k), number));
     core_text_append(text, " transitions");
   } else if (stop->grace > 0) {
-    core_text_appendf(text, ", from %s transitions on", core_text_count((double)stop->grace, number));
+    core_text_appendf(text, ", after %s transitions", core_text_count((double)stop->grace, number));
   } else {
-    core_text_append(text, ", from a tenth of the budget on");
+    core_text_append(text, ", after a tenth of the budget");
   }
   if (stop->rule == SWEEP_STOP_median)
-    core_text_appendf(text, ", against %lld runs or more", (long long)stop->min_runs);
+    core_text_appendf(text, ", against at least %lld runs", (long long)stop->min_runs);
   if (stop->rule == SWEEP_STOP_stagnation)
-    core_text_appendf(text, ", after %.3g %% of it without a rise", 100 * stop->patience);
+    core_text_appendf(text, ", after %.3g %% of it without improvement", 100 * stop->patience);
   if (isfinite(stop->ddr_below))
     core_text_appendf(text, ", where DDR is below %s", core_text_count(stop->ddr_below, number));
-  core_text_appendf(text, "; by %s%s", stop->measure, strcmp(stop->goal, "min") == 0 ? ", less is better" : "");
+  core_text_appendf(text, "; by %s%s", stop->measure, strcmp(stop->goal, "min") == 0 ? ", smaller is better" : "");
 }
 
 void sweep_stop_help(CoreHelp *help) {
-  CoreText term = {0}, words = {0};
+  CoreText term = {0}, text = {0};
   core_help_heading(help, "Early stopping: [stop] in FILE");
   for (int i = 1; i < SWEEP_STOP_KINDS; i++) {
     core_text_clear(&term);
@@ -328,14 +343,14 @@ void sweep_stop_help(CoreHelp *help) {
     core_help_row(help, core_text_string(&term), kinds[i].help, 22);
   }
   for (size_t i = 1; i < ROWS; i++) {
-    core_text_clear(&words);
-    if (rows[i].rules != ALL) append_rules(rows[i].rules, &words);
-    core_text_appendf(&words, "%s%s", words.length ? ": " : "", rows[i].help);
-    const bool has_default = rows[i].lowest <= 0 || strcmp(rows[i].def, "0") != 0;
+    core_text_clear(&text);
+    if (rows[i].rules != ALL) append_rules(rows[i].rules, &text);
+    core_text_appendf(&text, "%s%s", text.length ? ": " : "", rows[i].help);
+    const bool has_default = rows[i].min <= 0 || strcmp(rows[i].def, "0") != 0;
     if (has_default)
-      core_text_appendf(&words, " (default: %s)", strcmp(rows[i].def, "INFINITY") == 0 ? "inf" : rows[i].def);
-    core_help_row(help, strchr(names[i], '.') + 1, core_text_string(&words), 22);
+      core_text_appendf(&text, " (default: %s)", strcmp(rows[i].def, "INFINITY") == 0 ? "inf" : rows[i].def);
+    core_help_row(help, strchr(names[i], '.') + 1, core_text_string(&text), 22);
   }
   core_text_free(&term);
-  core_text_free(&words);
+  core_text_free(&text);
 }

@@ -1,4 +1,4 @@
-/* Which workspace, which sweep: said on the command line, found on disk. Used by every subcommand. */
+/* Resolves the workspace and the sweep of a command line. Used by every subcommand. */
 #include "sweep/spec/sweep.h"
 
 #include <stdlib.h>
@@ -26,20 +26,20 @@ static void free_names(char **names, size_t count) {
 }
 
 int sweep_common_list(const char *root, char ***names, size_t *count) {
-  char folder[CORE_PATH_MAX], path[CORE_PATH_MAX];
-  size_t kept = 0;
+  char directory[CORE_PATH_MAX], path[CORE_PATH_MAX];
+  size_t sweeps = 0;
   *names = NULL;
   *count = 0;
-  TRY(core_files_path(folder, "%s/sweeps", root));
-  if (!core_files_exists(folder)) return CORE_OK;
-  TRY(core_files_list(folder, names, count));
+  TRY(core_files_path(directory, "%s/sweeps", root));
+  if (!core_files_exists(directory)) return CORE_OK;
+  TRY(core_files_list(directory, names, count));
   for (size_t i = 0; i < *count; i++) {
     bool is_sweep = core_text_check_name((*names)[i], "sweep") == CORE_OK &&
                     store_path_sweep(root, (*names)[i], "manifest.tsv", path) == CORE_OK && core_files_exists(path);
-    if (is_sweep) (*names)[kept++] = (*names)[i];
+    if (is_sweep) (*names)[sweeps++] = (*names)[i];
     else free((*names)[i]);
   }
-  *count = kept;
+  *count = sweeps;
   return CORE_OK;
 }
 
@@ -57,8 +57,10 @@ int sweep_common_unknown(const char *root, const char *name) {
     code = core_error(CORE_USAGE, "there is no sweep '%s' in %s; it has: %s", name, root, core_text_string(&all));
     core_text_free(&all);
   } else {
-    code = core_error(CORE_USAGE, "there is no sweep '%s', nor any other, in %s; give an experiment file, or another "
-                      "workspace with --root", name, root);
+    code = core_error(CORE_USAGE,
+                      "there is no sweep '%s' in %s, which has no sweeps; name an experiment file, or another "
+                      "workspace with --root",
+                      name, root);
   }
   free_names(names, count);
   return code;
@@ -83,14 +85,16 @@ static bool is_file(const char *operand) {
   return stat(operand, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/* The frozen file of a sweep of the workspace. */
+/* Gets the frozen file of a sweep of the workspace. */
 static int frozen_path(const SweepCommon *common, const char *name, char path[CORE_PATH_MAX]) {
   TRY(core_text_check_name(name, "sweep"));
   TRY(store_path_sweep(common->root, name, "sweep.ini", path));
   if (!core_files_exists(path)) return sweep_common_unknown(common->root, name);
   if (common->profile)
-    return core_error(CORE_USAGE, "--profile %s: '%s' is a sweep whose profile was settled when it was submitted; "
-                                  "give the experiment file to plan or submit another", common->profile, name);
+    return core_error(CORE_USAGE,
+                      "--profile %s: '%s' is a submitted sweep, whose profile is fixed; "
+                      "use the experiment file to plan or submit another profile",
+                      common->profile, name);
   return CORE_OK;
 }
 
@@ -103,7 +107,7 @@ static int check_lists(const char *root, const SweepBlock *blocks, size_t count)
   return CORE_OK;
 }
 
-/* Parents whose ids are cut short. */
+/* Checks that ids of parents are complete. */
 static int check_origins(const char *root, const SweepSpec *spec) {
   TRY(store_run_check_origin(root, spec->base.init.from));
   TRY(check_lists(root, spec->grids, spec->grid_count));
@@ -111,12 +115,12 @@ static int check_origins(const char *root, const SweepSpec *spec) {
   return check_lists(root, spec->zips, spec->zip_count);
 }
 
-/* Puts the recorded seeds and those of `common` behind the file's. */
+/* Appends the recorded seeds and those of `common` to the file's. */
 static int extend_seeds(const SweepCommon *common, SweepSpec *spec) {
   SweepExtension recorded;
   size_t added, more;
   for (size_t i = 0; i < spec->set_count; i++)
-    if (strncmp(spec->sets[i], "sweep.seeds=", 12) == 0) return CORE_OK; /* these and no others */
+    if (strncmp(spec->sets[i], "sweep.seeds=", 12) == 0) return CORE_OK; /* explicit seeds are not extended */
   TRY(sweep_extension_read(common->root, spec->name, &recorded));
   sweep_extension_join(&spec->seeds, &spec->seed_count, recorded.seeds, recorded.count, &added);
   sweep_extension_join(&spec->seeds, &spec->seed_count, common->extra_seeds, common->extra_seed_count, &more);
@@ -127,19 +131,19 @@ static int extend_seeds(const SweepCommon *common, SweepSpec *spec) {
 
 int sweep_common_spec(const SweepCommon *common, const char *operand, SweepSpec *spec) {
   char path[CORE_PATH_MAX];
-  bool frozen = !is_file(operand);
-  if (frozen) TRY(frozen_path(common, operand, path));
-  TRY(sweep_spec_read(frozen ? path : operand, common->profile, common->sets.items, common->sets.count, spec));
+  bool is_frozen = !is_file(operand);
+  if (is_frozen) TRY(frozen_path(common, operand, path));
+  TRY(sweep_spec_read(is_frozen ? path : operand, common->profile, common->sets.items, common->sets.count, spec));
   int code = check_origins(common->root, spec);
-  if (code != CORE_OK) core_error_context(code, "%s", frozen ? path : operand);
+  if (code != CORE_OK) core_error_context(code, "%s", is_frozen ? path : operand);
   else code = extend_seeds(common, spec);
   if (code == CORE_OK) code = sweep_proposals_read(common->root, spec);
   if (code != CORE_OK) {
     sweep_spec_free(spec);
     return code;
   }
-  /* With --set or new seeds it is another experiment than the frozen one, and is recorded as such. */
-  spec->frozen = frozen && common->sets.count == 0 && spec->extended_seeds == 0;
+  /* With --set or new seeds it differs from the frozen experiment, and is recorded again. */
+  spec->frozen = is_frozen && common->sets.count == 0 && spec->extended_seeds == 0;
   return CORE_OK;
 }
 

@@ -1,5 +1,5 @@
-/* What the subcommands share: the options that name a workspace and a sweep, and the ways to say which sweep. Which run
- * is meant says store/workspace/run_name.h.
+/* Options that subcommands share, which select a workspace and a sweep, and the resolution of sweep names.
+ * store/workspace/run_name.h resolves runs.
  *
  *   static int report(void *given, const char **operands, size_t count) {
  *     ReportOptions *options = given;
@@ -22,53 +22,54 @@
 #include "sweep/spec/spec.h"
 
 typedef struct SweepCommon {
-  const char *root_option, *profile; /* as given; NULL when not */
+  const char *root_option, *profile; /* arguments of options; NULL: not used */
   CoreOptionList sets;               /* --set key=value, in order */
-  const int64_t *extra_seeds;        /* further seeds of the sweep, beside those that sweep extend has recorded */
+  const int64_t *extra_seeds;        /* seeds in addition to those that sweep extend has recorded */
   size_t extra_seed_count;
-  char root[CORE_PATH_MAX];          /* the workspace, absolute; filled by sweep_common_open */
-  bool is_new;                       /* it was made by sweep_common_make */
+  char root[CORE_PATH_MAX]; /* absolute path of the workspace, set by sweep_common_open */
+  bool is_new;              /* whether sweep_common_make created it */
 } SweepCommon;
 
-#define SWEEP_OPTION_ROOT(common)                                                                    \
-  {"root", 'r', CORE_OPTION_TEXT, &(common).root_option, "DIR",                                      \
-   "the workspace with runs/, sweeps/ and results.db (default: $SWEEP_ROOT, else the current folder)"}
-#define SWEEP_OPTION_PROFILE(common)                                                                 \
-  {"profile", 'p', CORE_OPTION_TEXT, &(common).profile, "NAME", "take the file's [profile NAME] overrides"}
-#define SWEEP_OPTION_SET(common)                                                                     \
-  {"set", 's', CORE_OPTION_LIST, &(common).sets, "KEY=VALUE",                                        \
-   "override a setting in all runs; may be given several times"}
+#define SWEEP_OPTION_ROOT(common) \
+  { \
+    "root", 'r', CORE_OPTION_TEXT, &(common).root_option, "DIR", \
+        "workspace with runs/, sweeps/ and results.db (default: $SWEEP_ROOT, else the current directory)" \
+  }
+#define SWEEP_OPTION_PROFILE(common) \
+  { "profile", 'p', CORE_OPTION_TEXT, &(common).profile, "NAME", "apply the overrides of [profile NAME] in the file" }
+#define SWEEP_OPTION_SET(common) \
+  { "set", 's', CORE_OPTION_LIST, &(common).sets, "KEY=VALUE", "override a setting in all runs; repeatable" }
 
-/* Resolves the workspace. CORE_FAIL when it is no folder. */
+/* Resolves the workspace. CORE_FAIL: it is not a directory. */
 int sweep_common_open(SweepCommon *common);
-/* The same for sweep submit: makes it when there is none (is_new). */
+/* Resolves the workspace for sweep submit, and creates it if it does not exist. */
 int sweep_common_make(SweepCommon *common);
 
-/* Reads the sweep that `operand` names: a file when it holds '/' or ends in ".ini" (or is a file here), else the
- * frozen sweeps/<operand>/sweep.ini of the workspace. CORE_USAGE with the nearest known sweep otherwise, or when a
- * profile is asked of a frozen sweep (it was resolved when it was submitted). The seeds that sweep extend has added
- * count too, unless --set names the seeds. Caller frees spec. */
+/* Reads the sweep that `operand` names: a file if it contains '/', ends in ".ini" or exists here, else the frozen
+ * sweeps/<operand>/sweep.ini of the workspace. Includes seeds added by sweep extend, unless --set sets the seeds.
+ * CORE_USAGE: no such sweep (the message names the nearest), or a profile for a frozen sweep, which is already
+ * resolved. Caller frees spec. */
 int sweep_common_spec(const SweepCommon *common, const char *operand, SweepSpec *spec);
 
-/* As it was submitted: sweeps/<name>/sweep.ini, with the trials that were proposed since. Caller frees spec. */
+/* Reads a sweep as it was submitted, sweeps/<name>/sweep.ini, with the trials proposed since. Caller frees spec. */
 int sweep_common_frozen(const char *root, const char *name, SweepSpec *spec);
 
-/* Only the name of that sweep: for commands that need the manifest, not the file. `name` of SWEEP_NAME bytes. */
+/* Gets only the name of that sweep, for commands that need the manifest but not the file. */
 int sweep_common_name(const SweepCommon *common, const char *operand, char name[SWEEP_NAME]);
 
-/* The sweeps of a workspace: names of the folders in sweeps/ that hold a manifest, sorted; free each and the array.
- * None is no error. */
+/* Lists the sweeps of a workspace: sorted names of directories in sweeps/ with a manifest. An empty list is not an
+ * error. Caller frees each name and the array. */
 int sweep_common_list(const char *root, char ***names, size_t *count);
 
-/* What an operand SWEEP|RUN names: a sweep of that name, else a run (store/workspace/run_name.h). CORE_USAGE:
- * neither. */
+/* Sweep or run that an operand SWEEP|RUN names. */
 typedef struct SweepNamed {
   bool is_sweep;
-  char name[SWEEP_NAME], id[CORE_RUN_ID]; /* of the sweep, or of the run */
+  char name[SWEEP_NAME], id[CORE_RUN_ID]; /* name of the sweep, or id of the run */
 } SweepNamed;
+/* Finds a sweep of that name, else a run (store/workspace/run_name.h). CORE_USAGE: neither exists. */
 int sweep_common_find(const char *root, const char *operand, SweepNamed *named);
 
-/* CORE_USAGE: this workspace has no sweep `name`, with the nearest it has, or all of them. */
+/* Returns CORE_USAGE with a message for an unknown sweep, with the nearest existing name, or all of them. */
 int sweep_common_unknown(const char *root, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
-/* Comma lists to checked values. Called by spec.c for every line of a grid or zip and for sweep.seeds; grid.c applies
- * the values later without parsing again, which keeps 100 000 runs within a second. */
+/* Parses comma lists to checked values. Called by spec.c for every line of a grid or zip and for sweep.seeds; grid.c
+ * applies the values later without parsing again, so that 100 000 runs take less than a second. */
 #include "sweep/spec/value_list.h"
 
 #include <stdarg.h>
@@ -10,23 +10,23 @@
 #include "core/log.h"
 #include "core/memory.h"
 
-/* An error that points at the character `at` of the entry's value (NULL: its beginning). Where the INI reader took
- * quotes or joined lines, the column is near, not exact. */
-static int fault(const CoreIni *ini, const CoreIniEntry *entry, const char *at, const char *format, ...)
+/* Returns an error that points at the character `at` of the entry's value (NULL: its first). The column is approximate
+ * if the INI reader removed quotes or joined lines. */
+static int list_error(const CoreIni *ini, const CoreIniEntry *entry, const char *at, const char *format, ...)
     CORE_PRINTF(4, 5);
-static int fault(const CoreIni *ini, const CoreIniEntry *entry, const char *at, const char *format, ...) {
+static int list_error(const CoreIni *ini, const CoreIniEntry *entry, const char *at, const char *format, ...) {
   char message[1024];
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(message, sizeof message, format, arguments);
   va_end(arguments);
   if (!ini) return core_error(CORE_USAGE, "%s", message);
-  CoreIniEntry place = *entry;
-  for (const char *c = entry->value; at && c < at; c++) place.column += ((unsigned char)*c & 0xc0) != 0x80;
-  return core_ini_error(ini, &place, "%s", message);
+  CoreIniEntry location = *entry;
+  for (const char *c = entry->value; at && c < at; c++) location.column += ((unsigned char)*c & 0xc0) != 0x80;
+  return core_ini_error(ini, &location, "%s", message);
 }
 
-/* "a..b" with whole numbers; false when `item` is no range at all. */
+/* Parses "a..b" with integers. false: `item` is not a range. */
 static bool read_range(const char *item, int64_t *low, int64_t *high) {
   char first[32];
   const char *dots = strstr(item, "..");
@@ -36,7 +36,7 @@ static bool read_range(const char *item, int64_t *low, int64_t *high) {
   return core_text_to_int_scaled(first, low) && core_text_to_int_scaled(dots + 2, high);
 }
 
-/* How many values a range has; 0 when there are too many or none. */
+/* Returns the number of values of a range; 0: too many or none. */
 static size_t range_count(int64_t low, int64_t high) {
   uint64_t steps = (uint64_t)high - (uint64_t)low;
   return high < low || steps >= SWEEP_LIST_MAX ? 0 : (size_t)steps + 1;
@@ -48,12 +48,12 @@ typedef struct Builder {
   const CoreIni *ini;
   SweepValueList *list;
   size_t capacity;
-  CoreConfig scratch; /* where core_config_set parses and checks */
+  CoreConfig scratch; /* target of core_config_set, which parses and checks */
   CoreText text;
 } Builder;
 
-/* Without its text. */
-static SweepValue value_of(const CoreConfig *config, const CoreConfigRow *row) {
+/* Gets a value without its text. */
+static SweepValue get_value(const CoreConfig *config, const CoreConfigRow *row) {
   SweepValue value = {0};
   const void *field = core_config_field(config, row);
   switch (row->kind) {
@@ -68,11 +68,11 @@ static SweepValue value_of(const CoreConfig *config, const CoreConfigRow *row) {
 
 void sweep_value_list_add(SweepValueList *list, const char *text, bool absent) {
   CoreConfig scratch = core_config_default();
-  if ((list->count & (list->count - 1)) == 0) /* twice as much room at each power of two */
+  if ((list->count & (list->count - 1)) == 0) /* doubles the capacity at each power of two */
     list->values = core_memory_resize(list->values, (list->count ? 2 * list->count : 1) * sizeof *list->values);
   CORE_CHECK(core_config_set(&scratch, list->row->name, text) == CORE_OK);
   SweepValue *value = &list->values[list->count++];
-  *value = value_of(&scratch, list->row);
+  *value = get_value(&scratch, list->row);
   value->text = core_text_duplicate(text);
   value->absent = absent;
 }
@@ -86,15 +86,15 @@ static int add_value(Builder *b, const char *text, const char *at) {
   SweepValueList *list = b->list;
   const CoreConfigRow *row = list->row;
   if (core_config_set(&b->scratch, row->name, text) != CORE_OK)
-    return fault(b->ini, list->entry, at, "%s", core_error_message());
+    return list_error(b->ini, list->entry, at, "%s", core_error_message());
   if (list->count == SWEEP_LIST_MAX)
-    return fault(b->ini, list->entry, at, "%s: more than %d values", row->name, SWEEP_LIST_MAX);
+    return list_error(b->ini, list->entry, at, "%s: more than %d values", row->name, SWEEP_LIST_MAX);
   if (list->count == b->capacity) {
     b->capacity = b->capacity ? 2 * b->capacity : 8;
     list->values = core_memory_resize(list->values, b->capacity * sizeof *list->values);
   }
   SweepValue *value = &list->values[list->count++];
-  *value = value_of(&b->scratch, row);
+  *value = get_value(&b->scratch, row);
   core_text_clear(&b->text);
   value->text = core_text_duplicate(core_config_get(&b->scratch, row, &b->text));
   return CORE_OK;
@@ -104,12 +104,12 @@ static int add_item(Builder *b, const char *item, const char *at) {
   const CoreConfigRow *row = b->list->row;
   int64_t low, high;
   if (!*item && row->kind != CORE_CONFIG_STRING)
-    return fault(b->ini, b->list->entry, at, "%s: an item of the list is empty", row->name);
+    return list_error(b->ini, b->list->entry, at, "%s: an item of the list is empty", row->name);
   if (row->kind != CORE_CONFIG_INT || !read_range(item, &low, &high)) return add_value(b, item, at);
   size_t count = range_count(low, high);
   if (count == 0)
-    return fault(b->ini, b->list->entry, at, "%s: the range %s must go upwards and have at most %d values", row->name,
-                 item, SWEEP_LIST_MAX);
+    return list_error(b->ini, b->list->entry, at, "%s: the range %s must go upwards and have at most %d values",
+                      row->name, item, SWEEP_LIST_MAX);
   for (size_t i = 0; i < count; i++) {
     char text[32];
     snprintf(text, sizeof text, "%lld", (long long)(low + (int64_t)i));
@@ -122,9 +122,9 @@ static bool is_digits(const char *text, size_t length) {
   return length > 0 && strspn(text, "0123456789") >= length;
 }
 
-/* Warns of "0,25" and "2,5e-4" in a list of numbers that need not be whole: two values, where a person whose decimals
- * have commas means one. */
-static void warn_of_comma(const CoreIni *ini, const CoreIniEntry *entry, const CoreConfigRow *row) {
+/* Warns of "0,25" and "2,5e-4" in a list of real numbers, which are two values, where users with decimal commas mean
+ * one. */
+static void warn_decimal_comma(const CoreIni *ini, const CoreIniEntry *entry, const CoreConfigRow *row) {
   for (const char *item = entry->value; row->kind == CORE_CONFIG_REAL && *item; item += strspn(item, ", ")) {
     const size_t whole = strcspn(item, ", ");
     const char *sign = item + (*item == '-' || *item == '+'), *rest = item + whole + 1;
@@ -133,9 +133,10 @@ static void warn_of_comma(const CoreIni *ini, const CoreIniEntry *entry, const C
     const bool exponent = digits > 0 && digits < next && (rest[digits] == 'e' || rest[digits] == 'E');
     if (item[whole] == ',' && is_digits(sign, length) && digits > 0 &&
         ((length == 1 && *sign == '0' && digits == next) || exponent)) {
-      core_warn("%s%s%.*s,%.*s are two values of %s; if one was meant, write %.*s.%.*s, else a blank behind the comma",
-                ini ? ini->file : "--set", ini ? ": " : " ", (int)whole, item, (int)next, rest, row->name, (int)whole,
-                item, (int)next, rest);
+      core_warn(
+          "%s%s%.*s,%.*s are two values of %s; for one value write %.*s.%.*s, for two put a blank after the comma",
+          ini ? ini->file : "--set", ini ? ": " : " ", (int)whole, item, (int)next, rest, row->name, (int)whole, item,
+          (int)next, rest);
       return;
     }
     item += whole;
@@ -149,7 +150,7 @@ int sweep_value_list_parse(const CoreIni *ini, const CoreIniEntry *entry, const 
   CoreText item = {0};
   const char *rest = entry->value, *start;
   int code = CORE_OK;
-  warn_of_comma(ini, entry, row);
+  warn_decimal_comma(ini, entry, row);
   while (code == CORE_OK && core_ini_next_item(&rest, &item, &start))
     code = add_item(&b, core_text_string(&item), start);
   if (code != CORE_OK) sweep_value_list_free(list);
@@ -162,14 +163,14 @@ static int compare_texts(const void *a, const void *b) { return strcmp(*(char *c
 
 int sweep_value_list_check_different(const CoreIni *ini, const SweepValueList *list) {
   char **texts = core_memory_allocate(list->count * sizeof *texts);
-  const char *twice = NULL;
+  const char *repeated = NULL;
   for (size_t i = 0; i < list->count; i++) texts[i] = list->values[i].text;
   qsort(texts, list->count, sizeof *texts, compare_texts);
-  for (size_t i = 1; i < list->count && !twice; i++)
-    if (strcmp(texts[i - 1], texts[i]) == 0) twice = texts[i];
+  for (size_t i = 1; i < list->count && !repeated; i++)
+    if (strcmp(texts[i - 1], texts[i]) == 0) repeated = texts[i];
   free(texts);
-  if (!twice) return CORE_OK;
-  return fault(ini, list->entry, NULL, "%s: the value %s stands twice", list->row->name, twice);
+  if (!repeated) return CORE_OK;
+  return list_error(ini, list->entry, NULL, "%s: the value %s is repeated", list->row->name, repeated);
 }
 
 void sweep_value_list_apply(const SweepValueList *list, size_t index, CoreConfig *config) {
@@ -184,7 +185,9 @@ void sweep_value_list_apply(const SweepValueList *list, size_t index, CoreConfig
     case CORE_CONFIG_REAL: memcpy(field, &value->number.real, sizeof value->number.real); break;
     case CORE_CONFIG_BOOL: memcpy(field, &value->number.boolean, sizeof value->number.boolean); break;
     case CORE_CONFIG_ENUM:
-    case CORE_CONFIG_STRING: memcpy(field, value->text, strlen(value->text) + 1); break; /* it came from such a field */
+    case CORE_CONFIG_STRING:
+      memcpy(field, value->text, strlen(value->text) + 1);
+      break; /* it was copied from such a field */
   }
 }
 
@@ -209,7 +212,7 @@ static int check_seeds(const CoreIni *ini, const CoreIniEntry *entry, const int6
   qsort(sorted, count, sizeof *sorted, compare_seeds);
   for (size_t i = 1; i < count && code == CORE_OK; i++)
     if (sorted[i - 1] == sorted[i])
-      code = fault(ini, entry, NULL, "sweep.seeds: seed %lld stands twice", (long long)sorted[i]);
+      code = list_error(ini, entry, NULL, "sweep.seeds: seed %lld is repeated", (long long)sorted[i]);
   free(sorted);
   return code;
 }
@@ -227,8 +230,8 @@ int sweep_value_list_seeds(const CoreIni *ini, const CoreIniEntry *entry, int64_
     int64_t low, high;
     bool is_range = read_range(text, &low, &high);
     if (!is_range && !core_text_to_int_scaled(text, &low)) {
-      code = fault(ini, entry, start, "sweep.seeds: '%s' is not a whole number%s; %s", text,
-                   core_text_number_hint(text), expected);
+      code = list_error(ini, entry, start, "sweep.seeds: '%s' is not a whole number%s; %s", text,
+                        core_text_number_hint(text), expected);
       break;
     }
     bool is_count = !is_range && !rest && *count == 0;
@@ -240,10 +243,10 @@ int sweep_value_list_seeds(const CoreIni *ini, const CoreIniEntry *entry, int64_
     }
     size_t more = range_count(low, high);
     if (more == 0 || *count + more > SWEEP_LIST_MAX)
-      code = fault(ini, entry, start, "sweep.seeds: '%s' gives no seeds or more than %d; %s", text, SWEEP_LIST_MAX,
-                   expected);
+      code = list_error(ini, entry, start, "sweep.seeds: '%s' gives no seeds or more than %d; %s", text, SWEEP_LIST_MAX,
+                        expected);
     else if ((double)low < row->min || (double)high > row->max)
-      code = fault(ini, entry, start, "sweep.seeds: a seed is from %.0f to %.0f", row->min, row->max);
+      code = list_error(ini, entry, start, "sweep.seeds: a seed is from %.0f to %.0f", row->min, row->max);
     if (code != CORE_OK) break;
     *seeds = core_memory_resize(*seeds, (*count + more) * sizeof **seeds);
     for (size_t i = 0; i < more; i++) (*seeds)[(*count)++] = low + (int64_t)i;

@@ -239,7 +239,7 @@ plan() { sweep plan reported.ini --no-check; }
 ini '\xef\xbb\xbf[sweep]\r\nname = crlf\r\n[grid g]\r\nppo.epsilon = 0.1, 0.2'
 tap_run "I1: a byte order mark, CRLF, no last newline" 0 "crlf" plan
 ini '[\x00s\x00w\x00'
-tap_run "I2: UTF-16" 2 "reported.ini: holds a NUL byte" plan
+tap_run "I2: UTF-16" 2 "reported.ini: contains a NUL byte" plan
 ini '[sweep]\nname = x\n[grid g]\nppo.num_steps =\xc2\xa016\n'
 tap_run "I3: a no-break space" 2 "reported.ini:4:16: character U+00A0 (no-break space)" plan
 ini '[sweep]\nname = x\n\xc2\xa0[grid g]\nppo.num_steps = 16\n'

@@ -105,7 +105,7 @@ tap_run "submit" 0 "4 trials so far; the others follow in waves" submit waves
 tap_wait 300 idle waves
 tap_run "wave after wave" 0 "10 finished" sweep status waves
 tap_check "two waves of three" "$([ "$(waves_of waves)" = " 3 1 3 2 " ] || cat "$(journal_of waves)")"
-tap_run "plan knows them" 0 "10 known" sweep plan "$tap_dir/waves.ini"
+tap_run "plan knows them" 0 "10 proposed" sweep plan "$tap_dir/waves.ini"
 tap_run "again: nothing to do" 0 "nothing to start: 10 runs are finished" submit waves
 tap_run "search shows them" 0 "10 of 10 trials (tpe)" analyze search "$SWEEP_ROOT/results.db" waves -o "$tap_dir/figures"
 cp "$(journal_of waves)" "$tap_dir/journal"
@@ -116,7 +116,7 @@ sed -i 's/^trials = 10/trials = 13/' "$tap_dir/waves.ini"
 tap_run "a larger trials adds a wave" 0 "13 finished" submit waves --wait
 tap_check "after the proposals" "$(head -n "$(wc -l <"$tap_dir/journal")" "$(journal_of waves)" | same - "$tap_dir/journal"; [ "$(waves_of waves)" = " 3 1 3 2 3 3 " ] || waves_of waves)"
 sed -i 's/1 \.\. 4/1 .. 5/' "$tap_dir/waves.ini"
-tap_run "another space under its name" 2 "the space of [search s] is not the one that" submit waves
+tap_run "another space under its name" 2 "the space of [search s] differs from that of the proposals" submit waves
 tap_check "a bundle has the proposals" "$(sweep bundle waves -o "$tap_dir/waves.tar.zst" >/dev/null && sweep unbundle "$tap_dir/waves.tar.zst" "$tap_dir/unbundled" >/dev/null; same "$(journal_of waves "$tap_dir/unbundled")" "$(journal_of waves)")"
 
 # ---- what some cell cannot be is never proposed: 16 * 16 transitions have no three equal parts (the three random trials

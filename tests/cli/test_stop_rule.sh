@@ -33,7 +33,7 @@ same_as_unstopped() { # ID: why not
 # ddr_below spares.
 experiment study 400 "[grid lr]" "ppo.learning_rate = 1, 1e-12" "[stop]" "rule = stagnation" "patience = 0.2" \
   "ddr_below = 1e9" "every = 0.2"
-tap_run "plan prints the rule" 0 "stagnation, from a tenth of the budget on, after 20 % of it without a rise, where DDR is below 1 G; by score" \
+tap_run "plan prints the rule" 0 "stagnation, after a tenth of the budget, after 20 % of it without improvement, where DDR is below 1 G; by score" \
   sweep plan "$tap_dir/study.ini"
 slow 100
 tap_run "submit" 0 "2 runs to do" sweep submit "$tap_dir/study.ini" --local --jobs 2

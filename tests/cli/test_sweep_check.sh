@@ -26,7 +26,7 @@ refused "an encoder of flat observations" "my.ini:8:11: net.encoder = set: it re
 refused "entities without an encoder" "my.ini:7:16: env.observations = entity: requires an encoder" <<<'observations = entity'
 refused "levels that are not there" "my.ini:8:10: env.levels: nosuch: No such file or directory (all runs)" <<<$'task = levels\nlevels = nosuch'
 refused "a parent that nobody knows" "my.ini:8:8: init.from = run:0123456789abcdef: neither this sweep nor the workspace has run 0123456789abcdef; submit its sweep first" <<<$'[init]\nfrom = run:0123456789abcdef'
-refused "a parent's iteration beyond the run's own" "my.ini:15:13: init.from = run:...@99: this run resumes from there and ends after iteration 2; set train.total_steps to more (2 of the 4 runs" <<<$'[train]\ntotal_steps = 8192\n[algo]\nname = ppo_ewma\n[grid parents]\nppo.com = 8\n[grid children]\nppo.com = 64\ninit.from = run:{ppo.com=8}@99'
+refused "a parent's iteration beyond the run's own" "my.ini:15:13: init.from = run:...@99: this run resumes from there and ends after iteration 2; raise train.total_steps (2 of the 4 runs" <<<$'[train]\ntotal_steps = 8192\n[algo]\nname = ppo_ewma\n[grid parents]\nppo.com = 8\n[grid children]\nppo.com = 64\ninit.from = run:{ppo.com=8}@99'
 refused "a parent's iteration beyond the parent's own" "its parent in this sweep ends after iteration 2; name an earlier iteration" <<<$'[algo]\nname = ppo_ewma\n[grid parents]\nppo.com = 8\ntrain.total_steps = 8192\n[grid children]\nppo.com = 64\ntrain.total_steps = 8e5\ninit.from = run:{ppo.com=8 train.total_steps=8192}@99'
 refused "a checkpoint file that is not there" "my.ini:8:8: init.from = here/x.ckpt: no such file" <<<$'[init]\nfrom = here/x.ckpt'
 refused "more memory than there is" "my.ini:8:11: training needs about" <<<$'[grid m]\nenv.num = 2097152\nppo.num_steps = 512'
@@ -62,8 +62,8 @@ tap_run "a login node needs no GPU" 0 "the trainer would start it" sweep plan my
 experiment <<<$'[grid m]\nenv.num = 2097152\nppo.num_steps = 512\n[slurm]\nmem = 4G'
 tap_run "memory is compared with the job's request" 2 "my.ini:11:7: slurm.mem: a run needs about" sweep plan my.ini --root "$root"
 experiment <<<$'[grid m]\nenv.num = 2097152\nppo.num_steps = 512\n[slurm]\ncpus_per_run = 1'
-tap_run "without a request it is a warning" 0 "slurm.mem is not set" sweep plan my.ini --root "$root"
-# ---- GPUs of other machines: the number of ranks is the file's, per block
+tap_run "without a request it is a warning" 0 "set slurm.mem unless the partition" sweep plan my.ini --root "$root"
+# ---- GPUs of other machines: as many ranks as the file asks for, each block by its own
 experiment <<<$'[train]\ndevice = cuda\n[grid m]\nenv.num = 1048576\nppo.num_steps = 256\n[slurm]\ngpus_per_run = 1\ngpu_type = a100'
 tap_run "a run that no GPU of that type holds is refused, with the number that would do" 2 \
   "slurm.gpu_type = a100 has 40 GB; slurm.gpus_per_run = 16 and slurm.ranks_per_run = 16 are enough" \
@@ -100,7 +100,7 @@ tap_run "environments are divided over the ranks that the job has" 2 "env.num = 
 
 # ---- a trainer that does not answer
 experiment </dev/null
-tap_run "without a trainer the plan is printed" 0 "/nowhere/trainer cannot be started: No such file or directory" env SWEEP_TRAINER=/nowhere/trainer "$SWEEP_BUILD/bin/sweep" plan my.ini --root "$root"
+tap_run "without a trainer the plan is printed" 0 "cannot start /nowhere/trainer: No such file or directory" env SWEEP_TRAINER=/nowhere/trainer "$SWEEP_BUILD/bin/sweep" plan my.ini --root "$root"
 tap_run "an old one does not understand" 0 "0 of 1 configurations: /bin/true does not answer like a trainer of this version" env SWEEP_TRAINER=/bin/true "$SWEEP_BUILD/bin/sweep" plan my.ini --root "$root"
 tap_run "submit reports it and continues" 0 "1 of 1 configurations were not checked: /bin/true does not answer" env SWEEP_TRAINER=/bin/true "$SWEEP_BUILD/bin/sweep" submit my.ini --no-start --root "$root"
 printf '#!/bin/sh\necho check-configs 1\nread a\nkill -9 $$\n' >bin/dies; chmod +x bin/dies

@@ -66,14 +66,14 @@ INI
 tap_run "plan --where" 0 "runs         2" sweep plan "$tap_dir/part.ini" --where grid=small --where seed=1
 tap_run "the same key twice means either" 0 "runs         6" sweep plan "$tap_dir/part.ini" --where ppo.epsilon=0.2 --where ppo.epsilon=0.4
 tap_run "a value that no run has" 2 "--where ppo.epsilon=0.7: no run of part has that" sweep plan "$tap_dir/part.ini" --where ppo.epsilon=0.7
-tap_run "no such key" 2 "is not a setting; grid, search, seed or a setting" sweep plan "$tap_dir/part.ini" --where epsilon=0.7
+tap_run "no such key" 2 "is not a setting; expected grid, search, seed or" sweep plan "$tap_dir/part.ini" --where epsilon=0.7
 tap_run "submit --where hands over these runs alone" 0 "3 runs submitted in 1 array" submit part --where grid=large
 tap_run "the manifest has them all" 0 "0 new in the manifest" submit part --where seed=0 --where grid=small
 tap_wait 300 queue_empty
 tap_run "without a condition the others follow" 0 "4 runs submitted" submit part
 tap_wait 300 queue_empty
 counts part 9 20
-tap_run "on this machine it is refused" 2 "--where: on this machine all runs of a sweep are started" \
+tap_run "on this machine it is refused" 2 "--where: the local executor runs all runs" \
   env SLURM_CONF=/nonexistent sweep submit "$tap_dir/part.ini" --where seed=0 --local
 
 # ---- retry

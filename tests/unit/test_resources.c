@@ -149,9 +149,10 @@ static void test_refused(void **state) {
   assert_refused(HEAD "[grid g]\nenv.num = 8\nslurm.tiem = 60\n", NULL,
                  "f.ini:6:14: slurm.tiem is not a setting; did you mean slurm.time?");
   assert_refused(HEAD "[grid g]\nenv.num = 8\nslurm.nodes = 1, 2\n", NULL, "f.ini:6:15: slurm.nodes = 1, 2: expected");
-  assert_refused(HEAD "[zip z]\nenv.num = 8\nslurm.nodes = 2\n", NULL, "a zip has no resources; put slurm.nodes into");
-  assert_refused(HEAD "[grid g]\nenv.num = 8\nslurm.after = x\n", NULL, "slurm.after holds for the whole sweep");
-  assert_refused(HEAD "[grid g]\nenv.num = 8\nslurm.nodes = 2\nslurm.nodes = 3\n", NULL, "stands twice in [grid g]");
+  assert_refused(HEAD "[zip z]\nenv.num = 8\nslurm.nodes = 2\n", NULL,
+                 "a zip cannot have resources; move slurm.nodes into");
+  assert_refused(HEAD "[grid g]\nenv.num = 8\nslurm.after = x\n", NULL, "slurm.after applies to the whole sweep");
+  assert_refused(HEAD "[grid g]\nenv.num = 8\nslurm.nodes = 2\nslurm.nodes = 3\n", NULL, "is set twice in [grid g]");
   assert_refused(HEAD "[grid g]\nenv.num = 8\nslurm.nodes = 2\n", NULL,
                  "f.ini:4:1: [grid g]: slurm.nodes = 2 needs slurm.ranks_per_run = 2");
   assert_refused(HEAD "[grid g]\nslurm.nodes = 2\n", NULL, "empty grid");

@@ -199,9 +199,9 @@ static void test_mixed(void **state) {
   check_same_runs(core_text_string(&text), &made);
   core_text_free(&text);
   free_made(&made);
-  refuse(HEAD COMMAND SETTINGS "[grid ours]\nprogram = no\nlr = 0.1\n", "is about the trainer");
+  refuse(HEAD COMMAND SETTINGS "[grid ours]\nprogram = no\nlr = 0.1\n", "is a grid of the trainer");
   refuse(HEAD COMMAND SETTINGS "[grid a]\nppo.epsilon = 0.1\n[grid b]\nprogram = no\nppo.epsilon = 0.1\n",
-         "is about the program");
+         "is a grid of the program");
 }
 
 static void test_refused(void **state) {

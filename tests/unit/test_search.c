@@ -290,10 +290,10 @@ static void test_refused(void **state) {
   refuse("trials = 8\nppo.learning_rate = 1e-3\n", "f.ini:3:21: ", "expected a range", "[ppo]");
   refuse("trials = 8\nppo.epsilon = 0.1, 0.2\n", "f.ini:3:15: ", "the word choice", "choice 0.1, 0.2");
   refuse("trials = 8\nppo.epsilon = choice 0.1\n", "f.ini:3:15: ", "one value", "epsilon = 0.1 in [ppo]");
-  refuse("trials = 8\nppo.epsilon = choice 0.1, 1e-1\n", "f.ini:3:15: ", "stands twice", "0.1");
+  refuse("trials = 8\nppo.epsilon = choice 0.1, 1e-1\n", "f.ini:3:15: ", "is repeated", "0.1");
   refuse("trials = 8\nalgo.name = ppo .. pqn\n", "f.ini:3:13: ", "no range", "write choice");
   refuse("trials = 8\nalgo.name = choice ppo, pop\n", "f.ini:3:13: ", "pop", "ppo");
-  refuse("trials = 8\nppo.epochs = 1 .. 8\nppo.epochs = 1 .. 4\n", "f.ini:4:1: ", "stands twice", "line 3");
+  refuse("trials = 8\nppo.epochs = 1 .. 8\nppo.epochs = 1 .. 4\n", "f.ini:4:1: ", "is set twice", "line 3");
   refuse("trials = 8\nmethod = tep\nppo.epochs = 1 .. 8\n", "f.ini:3:10: ", "unknown 'tep', did you mean tpe",
          "random, sobol and tpe");
   refuse("trials = 8\nwave = 4\nppo.epochs = 1 .. 8\n", "f.ini:3:1: ", "belongs to method = tpe", "random");
@@ -302,7 +302,7 @@ static void test_refused(void **state) {
          "did you mean final");
   refuse("trials = 8\ngoal = max score_at_time\nppo.epochs = 1 .. 8\n", "f.ini:3:8: ", "depends on", "take final");
   refuse("trials = 8\ntrain.seed = 1 .. 8\n", "f.ini:3:1: ", "train.seed is given", "seeds = 2");
-  refuse("trials = 8\ntrain.threads = 1 .. 8\n", "f.ini:3:1: ", "does not change what is learned", "[train]");
+  refuse("trials = 8\ntrain.threads = 1 .. 8\n", "f.ini:3:1: ", "does not affect results", "[train]");
   refuse("trials = 8\nppo.epoch = 1 .. 8\n", "f.ini:3:1: ", "ppo.epoch is not a setting", "did you mean ppo.epochs");
 }
 

@@ -284,12 +284,12 @@ static void test_refused(void **state) {
   refuse(HEAD RATES "[profile demo]\nppo.learning_rate = 1e-4\n", "demo", NULL, "f.ini:7:1: ", "has no effect here",
          "[profile NAME search lr]");
   refuse(HEAD "seeds = 3\n" RATES "seeds = 2\n", NULL, NULL, "f.ini:7:1: ", "contradicts line 3", "remove one");
-  refuse(HEAD RATES RATES, NULL, NULL, "f.ini:6:1: ", "stands in line 3 already", "another name");
+  refuse(HEAD RATES RATES, NULL, NULL, "f.ini:6:1: ", "is already defined in line 3", "another name");
   refuse(HEAD "[search]\ntrials = 3\n", NULL, NULL, "f.ini:3:1: ", "needs a name", "[search NAME]");
   refuse(HEAD "[search ../x]\ntrials = 3\n", NULL, NULL, "f.ini:3:1: ", "search", "");
   refuse(HEAD "[serach lr]\ntrials = 3\n", NULL, NULL, "f.ini:3:1: ", "not a section", "[search NAME]");
   refuse(HEAD RATES "[profile p search rates]\ntrials = 3\nppo.epochs = 1 .. 8\n", NULL, NULL, "f.ini:6:1: ",
-         "replaces a block that is not there", "no [search rates]");
+         "replaces a block that does not exist", "no [search rates]");
   refuse(HEAD RATES "seeds = none\n", NULL, NULL, "f.ini:6:9: ", "not a whole number", "expected a number of seeds");
 }
 

@@ -212,28 +212,29 @@ static void test_bad_input(void **state) {
   (void)state;
   assert_refused(HEAD "[stop]\nrule = medain\n", NULL, "f.ini:6:8: stop.rule = medain is none of: none, median, asha, "
                  "stagnation", "did you mean median?");
-  assert_refused(HEAD "[stop]\nrule = asha\nmin = 1000\neta = 1\n", NULL, "f.ini:8:7: stop.eta = 1", "give 2 to 1000");
+  assert_refused(HEAD "[stop]\nrule = asha\nmin = 1000\neta = 1\n", NULL, "f.ini:8:7: stop.eta = 1",
+                 "expected 2 to 1000");
   assert_refused(HEAD "[stop]\nrule = asha\nmin = 2M\n", NULL, "f.ini:7:7: stop.min = 2000000 is not below the budget "
-                 "(train.total_steps = 1000000)", "make it smaller");
-  assert_refused(HEAD "[stop]\nrule = asha\nmin = 1k\nmax = 2M\n", NULL, "f.ini:8:7: stop.max = 2000000", "smaller");
+                 "(train.total_steps = 1000000)", "lower it");
+  assert_refused(HEAD "[stop]\nrule = asha\nmin = 1k\nmax = 2M\n", NULL, "f.ini:8:7: stop.max = 2000000", "lower it");
   assert_refused(HEAD "[stop]\nrule = asha\nmin = 1k\nmax = 500\n", NULL, "f.ini:8:7: stop.max = 500 leaves no rung",
-                 "make it larger");
+                 "raise it");
   assert_refused(HEAD "[stop]\nrule = asha\n", NULL, "f.ini:6:8: stop.rule = asha needs", "add min = ...");
   assert_refused(HEAD "[stop]\nrule = median\ngrace = 1M\n", NULL, "f.ini:7:9: stop.grace = 1000000 is not below",
-                 "no run would ever be stopped");
-  assert_refused(HEAD "[stop]\nrule = median\neta = 3\n", NULL, "f.ini:7:1: stop.eta is a parameter of asha, and "
+                 "no run would be stopped");
+  assert_refused(HEAD "[stop]\nrule = median\neta = 3\n", NULL, "f.ini:7:1: stop.eta is a parameter of asha, but "
                  "stop.rule is median", "remove it, or change the rule");
   assert_refused(HEAD "[stop]\nrule = asha\nmin = 5\ngrace = 3\n", NULL, "f.ini:8:1: stop.grace is a parameter of "
                  "median and stagnation", "stop.rule is asha");
-  assert_refused(HEAD "[stop]\ngrace = 3\n", NULL, "f.ini:6:1: stop.grace is given, but no rule", "add rule =");
-  assert_refused(HEAD "[stop]\nrule = median\nmeasure = solve_rat\n", NULL, "f.ini:7:11: stop.measure = solve_rat: no "
-                 "run has such a measure", "did you mean solve_rate?");
+  assert_refused(HEAD "[stop]\ngrace = 3\n", NULL, "f.ini:6:1: stop.grace is set without a rule", "add rule =");
+  assert_refused(HEAD "[stop]\nrule = median\nmeasure = solve_rat\n", NULL, "f.ini:7:11: stop.measure = solve_rat is "
+                 "not a measure", "did you mean solve_rate?");
   assert_refused(HEAD "[eval]\ncount = 0\n[stop]\nrule = median\n", NULL, "f.ini:8:8: stop.measure = score",
-                 "eval.count is 0, so that no run has it; give eval.count, or take measure = iteration.solve_rate");
+                 "eval.count is 0, so no run has it; set eval.count, or use measure = iteration.solve_rate");
   assert_refused(HEAD "[stop]\nrule = median\ngoal = more\n", NULL, "f.ini:7:8: stop.goal = more is none of",
                  "max, min");
   assert_refused(HEAD "[stop]\nrule = stagnation\npatience = 2\n", NULL, "f.ini:7:12: stop.patience = 2", "0.001 to 1");
-  assert_refused(HEAD "[stop]\nrule = median\nmin_runs = few\n", NULL, "f.ini:7:12: stop.min_runs = few is no",
+  assert_refused(HEAD "[stop]\nrule = median\nmin_runs = few\n", NULL, "f.ini:7:12: stop.min_runs = few is not a",
                  "whole number");
   assert_refused(HEAD "[stop]\nrule = median\ngarce = 5\n", NULL, "f.ini:7:1", "did you mean stop.grace?");
   assert_refused(HEAD "[stop]\nrule = median\n", "stop.eta=4", "--set stop.eta=4", "is a parameter of asha");
@@ -258,7 +259,7 @@ static void test_section(void **state) {
   assert_int_equal(again.stop.eta, 3);
   core_text_clear(&text);
   sweep_stop_describe(&spec.stop, 1e6, &text);
-  assert_string_equal(core_text_string(&text), "asha: one of 3 settings goes on from each rung, at 2 k, 6 k, 18 k, "
+  assert_string_equal(core_text_string(&text), "asha: promotes one of 3 settings from each rung, at 2 k, 6 k, 18 k, "
                       "54 k, 162 k, 486 k transitions; by score");
   sweep_spec_free(&spec);
   sweep_spec_free(&again);
