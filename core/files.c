@@ -1,5 +1,5 @@
-/* Files and folders for every program: reads that are bounded, writes that survive crashes and full disks. Knows
- * nothing of what is inside. What is written in place is files_guard.c's, locks are files_lock.c's. */
+/* Bounded reads, writes that survive crashes and full disks, and directories. files_guard.c opens files that are
+ * written in place, files_lock.c has locks. */
 #include "core/files.h"
 
 #include <dirent.h>
@@ -23,7 +23,7 @@ enum { READ_DEFAULT_MAX = 64 << 20 };
 
 /* ---- reading -------------------------------------------------------------------------------------------------- */
 
-/* Reads to the end instead of trusting st_size: files of /proc say 0, and a file may grow meanwhile. */
+/* Reads to the end instead of trusting st_size, which is 0 for files of /proc, and which may grow meanwhile. */
 static int read_all(int fd, const char *path, size_t max_bytes, char **data, size_t *size) {
   struct stat status;
   size_t capacity = 4096, length = 0;
@@ -31,20 +31,23 @@ static int read_all(int fd, const char *path, size_t max_bytes, char **data, siz
     capacity = (size_t)status.st_size + 1;
   char *bytes = core_memory_allocate(capacity + 1);
   for (;;) {
-    ssize_t got = read(fd, bytes + length, capacity - length);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
+    ssize_t count = read(fd, bytes + length, capacity - length);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
       int code = core_error_errno(CORE_FAIL, "cannot read %s", path);
       free(bytes);
       return code;
     }
-    if (got == 0) break;
-    length += (size_t)got;
+    if (count == 0) break;
+    length += (size_t)count;
     if (length > max_bytes) {
       free(bytes);
       return core_error(CORE_FAIL, "cannot read %s: it is larger than %zu bytes", path, max_bytes);
     }
-    if (length == capacity) bytes = core_memory_resize(bytes, (capacity *= 2) + 1);
+    if (length == capacity) {
+      capacity *= 2;
+      bytes = core_memory_resize(bytes, capacity + 1);
+    }
   }
   bytes[length] = '\0';
   *data = bytes;
@@ -62,8 +65,8 @@ int core_files_open_plain(const char *path, FILE **file) {
   return code;
 }
 
-/* Opens any kind of file outside of the workspace: links and pipes are named on command lines. */
-static int open_named(const char *path, int *fd) {
+/* Opens a file of any kind outside of the workspace, since command lines may name links and pipes. */
+static int open_any(const char *path, int *fd) {
   if (core_files_is_guarded(path)) return core_files_open_reading(path, fd);
   *fd = open(path, O_RDONLY | O_CLOEXEC);
   return *fd >= 0 ? CORE_OK : core_error_errno(CORE_FAIL, "cannot read %s", path);
@@ -73,7 +76,7 @@ int core_files_read(const char *path, size_t max_bytes, char **data, size_t *siz
   int fd;
   *data = NULL;
   *size = 0;
-  TRY(open_named(path, &fd));
+  TRY(open_any(path, &fd));
   int code = read_all(fd, path, max_bytes ? max_bytes : READ_DEFAULT_MAX, data, size);
   close(fd);
   return code;
@@ -83,25 +86,25 @@ int core_files_read(const char *path, size_t max_bytes, char **data, size_t *siz
 
 static int write_all(int fd, const char *data, size_t size) {
   while (size > 0) {
-    ssize_t put = write(fd, data, size);
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return -1;
-    data += put;
-    size -= (size_t)put;
+    ssize_t count = write(fd, data, size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return -1;
+    data += count;
+    size -= (size_t)count;
   }
   return 0;
 }
 
-/* A name that no other thread or process uses; hidden, so that listings of a folder's files can tell it from data. */
+/* Makes a name that no other thread or process uses. It is hidden, so that listings can tell it from data. */
 static int temporary_name(const char *name, char *temporary) {
   static atomic_uint counter;
   return core_files_path(temporary, ".%s.%ld-%u.tmp", name, (long)getpid(), atomic_fetch_add(&counter, 1));
 }
 
-/* Without this the new name itself may be lost in a power cut. Some file systems cannot do it; that is no failure. */
-static int sync_folder(int folder) {
-  int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return errno == EACCES ? 0 : -1; /* a folder that may be written but not read */
+/* Syncs a directory, or else a power failure might lose a new name. File systems that cannot do it are not an error. */
+static int sync_directory(int directory) {
+  int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return errno == EACCES ? 0 : -1; /* writable, but not readable */
   int failed = fsync(fd) < 0 && errno != EINVAL && errno != ENOTSUP && errno != EROFS;
   int number = errno;
   close(fd);
@@ -109,11 +112,11 @@ static int sync_folder(int folder) {
   return failed ? -1 : 0;
 }
 
-static int replace_in(int folder, const char *name, const char *path, const void *data, size_t size, bool sync) {
+static int replace_in(int directory, const char *name, const char *path, const void *data, size_t size, bool sync) {
   char temporary[CORE_PATH_MAX];
   TRY(temporary_name(name, temporary));
-  unlinkat(folder, temporary, 0); /* left over by a killed process that had our number */
-  int fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  unlinkat(directory, temporary, 0); /* left by a killed process with the same number */
+  int fd = openat(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0) return core_error_errno(CORE_FAIL, "cannot write %s", path);
   bool written = write_all(fd, data, size) == 0 && (!sync || fsync(fd) == 0);
   int number = errno;
@@ -121,17 +124,17 @@ static int replace_in(int folder, const char *name, const char *path, const void
     written = false;
     number = errno;
   }
-  if (written && renameat(folder, temporary, folder, name) < 0) {
+  if (written && renameat(directory, temporary, directory, name) < 0) {
     written = false;
     number = errno;
   }
   if (!written) {
-    unlinkat(folder, temporary, 0);
+    unlinkat(directory, temporary, 0);
     errno = number;
     return core_error_errno(CORE_FAIL, "cannot write %s", path);
   }
-  if (sync && sync_folder(folder) < 0)
-    return core_error_errno(CORE_FAIL, "%s was written, but its folder cannot be brought to disk", path);
+  if (sync && sync_directory(directory) < 0)
+    return core_error_errno(CORE_FAIL, "%s was written, but cannot sync its directory", path);
   return CORE_OK;
 }
 
@@ -155,12 +158,12 @@ static int write_into(const char *path, const void *data, size_t size) {
 static int write_replacing(const char *path, const void *data, size_t size, bool sync) {
   char parent[CORE_PATH_MAX];
   const char *name;
-  int folder;
+  int directory;
   if (!core_files_is_guarded(path) && is_device_or_pipe(path)) return write_into(path, data, size);
   TRY(core_files_parent(path, parent, &name));
-  TRY(core_files_enter(parent, false, "cannot write", path, &folder));
-  int code = replace_in(folder, name, path, data, size, sync);
-  close(folder);
+  TRY(core_files_enter(parent, false, "cannot write", path, &directory));
+  int code = replace_in(directory, name, path, data, size, sync);
+  close(directory);
   return code;
 }
 
@@ -168,45 +171,45 @@ int core_files_write_atomic(const char *path, const void *data, size_t size) {
   return write_replacing(path, data, size, true);
 }
 
-int core_files_replace(const char *path, const void *data, size_t size) {
+int core_files_write_unsynced(const char *path, const void *data, size_t size) {
   return write_replacing(path, data, size, false);
 }
 
-/* ---- folders -------------------------------------------------------------------------------------------------- */
+/* ---- directories ---------------------------------------------------------------------------------------------- */
 
-/* Whose folder it is in which nothing may be made, and what lets a group share it. */
-static int make_no_folder(const char *path) {
-  char folder[CORE_PATH_MAX];
+/* Returns an error that names the owner of the parent directory and how to share it with a group. */
+static int make_permission_error(const char *path) {
+  char directory[CORE_PATH_MAX];
   struct stat status;
-  TRY(core_files_parent(path, folder, NULL));
-  const struct passwd *owner = stat(folder, &status) == 0 ? getpwuid(status.st_uid) : NULL;
-  if (!owner) return core_error(CORE_FAIL, "cannot make folder %s: Permission denied", path);
+  TRY(core_files_parent(path, directory, NULL));
+  const struct passwd *owner = stat(directory, &status) == 0 ? getpwuid(status.st_uid) : NULL;
+  if (!owner) return core_error(CORE_FAIL, "cannot create directory %s: Permission denied", path);
   return core_error(CORE_FAIL,
-                    "cannot make folder %s: Permission denied; %s is %s's: chmod g+w there, by its owner, lets the "
-                    "group write (and umask 002 before making it)",
-                    path, folder, owner->pw_name);
+                    "cannot create directory %s: Permission denied; %s belongs to %s, who can let the group write by "
+                    "chmod g+w (and create it under umask 002)",
+                    path, directory, owner->pw_name);
 }
 
 static int make_directory(const char *path) {
   struct stat status;
   if (mkdir(path, 0777) == 0) return CORE_OK;
   int number = errno;
-  /* Also EROFS and EACCES come for folders that are there. */
+  /* Existing directories may give EROFS and EACCES, too. */
   if (stat(path, &status) == 0) {
     if (S_ISDIR(status.st_mode)) return CORE_OK;
-    return core_error(CORE_FAIL, "cannot make folder %s: a file of that name is in the way", path);
+    return core_error(CORE_FAIL, "cannot create directory %s: a file of that name exists", path);
   }
-  if (number == EACCES) return make_no_folder(path);
+  if (number == EACCES) return make_permission_error(path);
   errno = number;
-  return core_error_errno(CORE_FAIL, "cannot make folder %s", path);
+  return core_error_errno(CORE_FAIL, "cannot create directory %s", path);
 }
 
-/* Below the guarded folder. What cannot be made gets its message from the ways above, which look at paths; a link that
- * is not followed (errno = 0) has it. */
+/* Creates a directory below the guarded one. On error with errno == 0, for a refused link, the message is set; the
+ * caller reports other errors. */
 static int make_guarded(const char *path) {
-  int folder;
-  TRY(core_files_enter(path, true, "cannot make folder", path, &folder));
-  close(folder);
+  int directory;
+  TRY(core_files_enter(path, true, "cannot create directory", path, &directory));
+  close(directory);
   return CORE_OK;
 }
 
@@ -229,7 +232,9 @@ int core_files_make_directories(const char *path) {
 bool core_files_exists(const char *path) { return access(path, F_OK) == 0; }
 
 static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *where) {
-  (void)status, (void)kind, (void)where;
+  (void)status;
+  (void)kind;
+  (void)where;
   return remove(path) == 0 || errno == ENOENT ? 0 : -1;
 }
 
@@ -238,9 +243,9 @@ int core_files_remove_tree(const char *path) {
   TRY(core_files_path(clean, "%s", path));
   size_t length = strlen(clean);
   while (length && clean[length - 1] == '/') clean[--length] = '\0';
-  const char *slash = strrchr(clean, '/'), *last = slash ? slash + 1 : clean;
-  if (!*last || strcmp(last, ".") == 0 || strcmp(last, "..") == 0)
-    return core_error(CORE_USAGE, "will not remove '%s': name a folder", path);
+  const char *slash = strrchr(clean, '/'), *name = slash ? slash + 1 : clean;
+  if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+    return core_error(CORE_USAGE, "cannot remove '%s': name a directory", path);
   if (nftw(clean, remove_one, 32, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT)
     return core_error_errno(CORE_FAIL, "cannot remove %s", path);
   return CORE_OK;
@@ -252,8 +257,8 @@ int core_files_path(char *path, const char *format, ...) {
   int length = vsnprintf(path, CORE_PATH_MAX, format, arguments);
   va_end(arguments);
   if (length >= 0 && length < CORE_PATH_MAX) return CORE_OK;
-  return core_error(CORE_USAGE, "a path is too long (%d bytes, at most %d are possible): %.60s...", length,
-                    CORE_PATH_MAX - 1, path);
+  return core_error(CORE_USAGE, "path too long (%d bytes, at most %d are allowed): %.60s...", length, CORE_PATH_MAX - 1,
+                    path);
 }
 
 static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
@@ -261,23 +266,29 @@ static int by_name(const void *a, const void *b) { return strcmp(*(char *const *
 int core_files_list(const char *path, char ***names, size_t *count) {
   *names = NULL;
   *count = 0;
-  DIR *folder = opendir(path);
-  if (!folder) return core_error_errno(CORE_FAIL, "cannot list folder %s", path);
+  DIR *directory = opendir(path);
+  if (!directory) return core_error_errno(CORE_FAIL, "cannot list directory %s", path);
   char **list = NULL;
   size_t used = 0, capacity = 0;
   struct dirent *entry;
-  while (errno = 0, (entry = readdir(folder))) {
+  for (;;) {
+    errno = 0;
+    entry = readdir(directory);
+    if (!entry) break;
     if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-    if (used == capacity) list = core_memory_resize(list, (capacity = capacity ? 2 * capacity : 64) * sizeof *list);
+    if (used == capacity) {
+      capacity = capacity ? 2 * capacity : 64;
+      list = core_memory_resize(list, capacity * sizeof *list);
+    }
     list[used++] = core_text_duplicate(entry->d_name);
   }
   int number = errno;
-  closedir(folder);
+  closedir(directory);
   if (number) {
     while (used) free(list[--used]);
     free(list);
     errno = number;
-    return core_error_errno(CORE_FAIL, "cannot list folder %s", path);
+    return core_error_errno(CORE_FAIL, "cannot list directory %s", path);
   }
   if (used) qsort(list, used, sizeof *list, by_name);
   *names = list;

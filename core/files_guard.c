@@ -1,7 +1,7 @@
-/* Files in folders that other people may write too: those that are written in place (locks, logs, what is being written
- * before it gets its name), and all that is read. Whoever may put a link there could otherwise have us overwrite any
- * file of ours. So such a file is opened only when it is a plain file with one name, and folders below the workspace
- * are entered step by step, each link looked at before it is followed. Nothing here waits. */
+/* Opens files in directories that other users may write: those written in place (locks, logs, temporaries) and all that
+ * are read. A link by another user could otherwise make us overwrite or disclose any of our files. So only regular
+ * files with one name are opened, and directories below the workspace are entered one component at a time, with a check
+ * of each link. Nothing here blocks. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -30,48 +30,48 @@ bool core_files_is_guarded(const char *path) {
          (path[guard.length] == '/' || path[guard.length] == '\0');
 }
 
-/* "ada", else "user 1234". */
-static const char *name_owner(uid_t uid, char name[OWNER_BYTES]) {
+/* Returns "ada", or "user 1234" if the name is unknown. */
+static const char *owner_name(uid_t uid, char name[OWNER_BYTES]) {
   const struct passwd *user = getpwuid(uid);
   if (user) snprintf(name, OWNER_BYTES, "%s", user->pw_name);
   else snprintf(name, OWNER_BYTES, "user %ld", (long)uid);
   return name;
 }
 
-/* ---- folders ---------------------------------------------------------------------------------------------------- */
+/* ---- directories ------------------------------------------------------------------------------------------------ */
 
-/* A link on the way is followed when we, root, or the owner of the workspace made it: people put runs/ on another disk.
- * What another member of the group links somewhere else is not. The link that was looked at is the one that is followed
- * whatever stands there now. */
-static int follow_link(int at, int link, const char *name, const char *path) {
+/* Follows a link to a directory if this user, root or the owner of the workspace made it, e.g. to put runs/ on another
+ * disk. Links of other members of the group are refused. Follows the very link that was checked, by its descriptor. */
+static int follow_link(int parent, int link, const char *name, const char *path) {
   struct stat status;
   char target[CORE_PATH_MAX], owner[OWNER_BYTES];
   if (fstat(link, &status) < 0) return -1;
   if (status.st_uid != geteuid() && status.st_uid != 0 && status.st_uid != guard.owner) {
-    core_error(CORE_FAIL, "%s is not written: on the way to it '%s' is a symbolic link of %s's, who could lead us to "
-               "any folder of yours; remove the link, and run this again", path, name,
-               name_owner(status.st_uid, owner));
+    core_error(CORE_FAIL,
+               "%s is not written: its component '%s' is a symbolic link of %s, who could redirect it to "
+               "any of your directories; remove the link, and run this again",
+               path, name, owner_name(status.st_uid, owner));
     errno = 0;
     return -1;
   }
   const ssize_t length = readlinkat(link, "", target, sizeof target - 1);
   if (length < 0) return -1;
   target[length] = '\0';
-  return openat(at, target, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  return openat(parent, target, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* The folder `name` in `at`; -1 with errno, 0 there: the message stands. */
-static int step(int at, const char *name, bool make, const char *path) {
+/* Opens the directory `name` in `parent`. Returns -1 with errno; 0: the message is set. */
+static int step(int parent, const char *name, bool create, const char *path) {
   struct stat status;
-  if (make && mkdirat(at, name, 0777) < 0 && errno != EEXIST && errno != EROFS && errno != EACCES) return -1;
-  const int made = errno;
-  int fd = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+  if (create && mkdirat(parent, name, 0777) < 0 && errno != EEXIST && errno != EROFS && errno != EACCES) return -1;
+  const int create_errno = errno;
+  int fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) {
-    if (make && errno == ENOENT) errno = made;
+    if (create && errno == ENOENT) errno = create_errno;
     return -1;
   }
   if (fstat(fd, &status) == 0 && S_ISLNK(status.st_mode)) {
-    const int behind = follow_link(at, fd, name, path);
+    const int behind = follow_link(parent, fd, name, path);
     const int number = errno;
     close(fd);
     errno = number;
@@ -83,14 +83,14 @@ static int step(int at, const char *name, bool make, const char *path) {
   return -1;
 }
 
-int core_files_enter(const char *folder, bool make, const char *doing, const char *path, int *fd) {
+int core_files_enter(const char *directory, bool create, const char *operation, const char *path, int *fd) {
   char rest[CORE_PATH_MAX], *save = NULL;
-  const bool guarded = core_files_is_guarded(folder);
-  *fd = open(guarded ? guard.root : folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (guarded) {
-    TRY(core_files_path(rest, "%s", folder + guard.length));
+  const bool is_guarded = core_files_is_guarded(directory);
+  *fd = open(is_guarded ? guard.root : directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (is_guarded) {
+    TRY(core_files_path(rest, "%s", directory + guard.length));
     for (char *name = strtok_r(rest, "/", &save); name && *fd >= 0; name = strtok_r(NULL, "/", &save)) {
-      const int next = step(*fd, name, make, path), number = errno;
+      const int next = step(*fd, name, create, path), number = errno;
       close(*fd);
       *fd = next;
       errno = number;
@@ -98,53 +98,60 @@ int core_files_enter(const char *folder, bool make, const char *doing, const cha
   }
   if (*fd >= 0) return CORE_OK;
   const int number = errno;
-  if (number) core_error_errno(CORE_FAIL, "%s %s", doing, path);
+  if (number) core_error_errno(CORE_FAIL, "%s %s", operation, path);
   errno = number;
   return CORE_FAIL;
 }
 
-int core_files_parent(const char *path, char *folder, const char **name) {
+int core_files_parent(const char *path, char *directory, const char **name) {
   const char *slash = strrchr(path, '/');
   if (name) *name = slash ? slash + 1 : path;
-  if (!slash) return core_files_path(folder, ".");
-  if (slash == path) return core_files_path(folder, "/");
-  return core_files_path(folder, "%.*s", (int)(slash - path), path);
+  if (!slash) return core_files_path(directory, ".");
+  if (slash == path) return core_files_path(directory, "/");
+  return core_files_path(directory, "%.*s", (int)(slash - path), path);
 }
 
 /* ---- opening ---------------------------------------------------------------------------------------------------- */
 
-static const char *kind_of(mode_t mode) {
+static const char *kind_name(mode_t mode) {
   if (S_ISLNK(mode)) return "a symbolic link";
   if (S_ISFIFO(mode)) return "a pipe";
-  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISDIR(mode)) return "a directory";
   if (S_ISSOCK(mode)) return "a socket";
   return "a device";
 }
 
 static int refuse_kind(const char *path, const struct stat *status) {
   char owner[OWNER_BYTES];
-  return core_error(CORE_FAIL, "%s is %s of %s's, not a plain file, and is not written: see where it leads (ls -l), "
-                    "remove it, and run this again", path, kind_of(status->st_mode), name_owner(status->st_uid, owner));
+  return core_error(CORE_FAIL,
+                    "%s is %s of %s, not a regular file, and is not written; check it (ls -l), "
+                    "remove it, and run this again",
+                    path, kind_name(status->st_mode), owner_name(status->st_uid, owner));
 }
 
-/* Is the opened file one that may be written? A member of the group may own it: whose folder lets a group write, shares
- * locks and logs. In a folder that everybody may write, nobody is known to be of the group. */
+/* Checks that the opened file may be written. In a group-writable directory it may belong to another member of the
+ * group; in a world-writable one, whose users are unknown, it may not. */
 static int check_opened(int folder, int fd, const char *path) {
-  struct stat status, around;
+  struct stat status, directory;
   char owner[OWNER_BYTES];
-  if (fstat(fd, &status) < 0 || fstat(folder, &around) < 0) return core_error_errno(CORE_FAIL, "cannot open %s", path);
+  if (fstat(fd, &status) < 0 || fstat(folder, &directory) < 0)
+    return core_error_errno(CORE_FAIL, "cannot open %s", path);
   if (!S_ISREG(status.st_mode)) return refuse_kind(path, &status);
   if (status.st_nlink > 1)
-    return core_error(CORE_FAIL, "%s has %lu names (hard links), so that writing it would change another file too; put "
-                      "a copy in its place (cp, then mv), or remove it, and run this again", path,
-                      (unsigned long)status.st_nlink);
-  if ((around.st_mode & S_IWOTH) && status.st_uid != geteuid() && status.st_uid != 0 && status.st_uid != around.st_uid)
-    return core_error(CORE_FAIL, "%s is %s's, in a folder that everybody may write, and is not written; remove it, or "
-                      "take that right from the folder (chmod o-w)", path, name_owner(status.st_uid, owner));
+    return core_error(CORE_FAIL,
+                      "%s has %lu names (hard links), so that writing it would change another file too; replace "
+                      "it by a copy (cp, then mv) or remove it, and run this again",
+                      path, (unsigned long)status.st_nlink);
+  if ((directory.st_mode & S_IWOTH) && status.st_uid != geteuid() && status.st_uid != 0 &&
+      status.st_uid != directory.st_uid)
+    return core_error(CORE_FAIL,
+                      "%s belongs to %s in a world-writable directory, and is not written; remove it, or "
+                      "make the directory not world-writable (chmod o-w)",
+                      path, owner_name(status.st_uid, owner));
   return CORE_OK;
 }
 
-int core_files_open(const char *path, CoreFilesHow how, int *fd) {
+int core_files_open(const char *path, CoreFilesMode mode, int *fd) {
   static const int flags[] = {[CORE_FILES_APPEND] = O_RDWR | O_CREAT | O_APPEND, [CORE_FILES_UPDATE] = O_RDWR | O_CREAT,
                               [CORE_FILES_NEW] = O_WRONLY | O_CREAT | O_EXCL};
   char parent[CORE_PATH_MAX];
@@ -154,15 +161,15 @@ int core_files_open(const char *path, CoreFilesHow how, int *fd) {
   *fd = -1;
   TRY(core_files_parent(path, parent, &name));
   TRY(core_files_enter(parent, false, "cannot write", path, &folder));
-  if (how == CORE_FILES_NEW) unlinkat(folder, name, 0);
-  int file = openat(folder, name, flags[how] | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666), code;
+  if (mode == CORE_FILES_NEW) unlinkat(folder, name, 0);
+  int file = openat(folder, name, flags[mode] | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666), code;
   if (file >= 0) {
     code = check_opened(folder, file, path);
   } else {
     const int number = errno;
-    const bool odd = fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(status.st_mode);
+    const bool is_special = fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(status.st_mode);
     errno = number;
-    code = odd ? refuse_kind(path, &status) : core_error_errno(CORE_FAIL, "cannot write %s", path);
+    code = is_special ? refuse_kind(path, &status) : core_error_errno(CORE_FAIL, "cannot write %s", path);
   }
   close(folder);
   if (code == CORE_OK) *fd = file;
@@ -174,29 +181,32 @@ int core_files_open(const char *path, CoreFilesHow how, int *fd) {
 
 static int refuse_reading(const char *path, const struct stat *status) {
   char owner[OWNER_BYTES];
-  return core_error(CORE_FAIL, "cannot read %s: it is no plain file but %s of %s's; see where it leads (ls -l), and "
-                    "move it away", path, kind_of(status->st_mode), name_owner(status->st_uid, owner));
+  return core_error(CORE_FAIL,
+                    "cannot read %s: it is not a regular file but %s of %s; check it (ls -l), and "
+                    "move it away",
+                    path, kind_name(status->st_mode), owner_name(status->st_uid, owner));
 }
 
-static int refuse_elsewhere(const char *path, const struct stat *status) {
-  return core_error(CORE_FAIL, "cannot read %s: it is no plain file but %s; see what it is (ls -l), and move it away",
-                    path, kind_of(status->st_mode));
+static int refuse_unguarded(const char *path, const struct stat *status) {
+  return core_error(CORE_FAIL, "cannot read %s: it is not a regular file but %s; check it (ls -l), and move it away",
+                    path, kind_name(status->st_mode));
 }
 
 static int check_readable(int folder, int fd, const char *path) {
-  struct stat status, around;
-  if (fstat(fd, &status) < 0 || fstat(folder, &around) < 0) return core_error_errno(CORE_FAIL, "cannot read %s", path);
+  struct stat status, directory;
+  if (fstat(fd, &status) < 0 || fstat(folder, &directory) < 0)
+    return core_error_errno(CORE_FAIL, "cannot read %s", path);
   if (!S_ISREG(status.st_mode)) return refuse_reading(path, &status);
-  if (status.st_nlink > 1 && (around.st_mode & (S_IWGRP | S_IWOTH)))
+  if (status.st_nlink > 1 && (directory.st_mode & (S_IWGRP | S_IWOTH)))
     return core_error(CORE_FAIL,
-                      "cannot read %s: it has %lu names (hard links), in a folder that others may write, and "
-                      "may be another file; put a copy in its place (cp, then mv)", path,
-                      (unsigned long)status.st_nlink);
+                      "cannot read %s: it has %lu names (hard links), in a directory that others may write, and "
+                      "may be another file; replace it by a copy (cp, then mv)",
+                      path, (unsigned long)status.st_nlink);
   return CORE_OK;
 }
 
-/* The file behind a link that may be followed; -1 with errno. */
-static int open_behind(int folder, const char *name, const struct stat *link) {
+/* Opens the target of a link if it may be followed. Returns -1 with errno. */
+static int open_link_target(int folder, const char *name, const struct stat *link) {
   char target[CORE_PATH_MAX];
   errno = ELOOP;
   if (!S_ISLNK(link->st_mode) ||
@@ -207,14 +217,14 @@ static int open_behind(int folder, const char *name, const struct stat *link) {
   return openat(folder, target, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 }
 
-/* Outside of the workspace: links are followed. */
-static int open_elsewhere(const char *path, int *fd) {
+/* Opens a file outside of the workspace, where links are followed. */
+static int open_unguarded(const char *path, int *fd) {
   struct stat status;
   const int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) return core_error_errno(CORE_FAIL, "cannot read %s", path);
   int code = CORE_OK;
   if (fstat(file, &status) < 0) code = core_error_errno(CORE_FAIL, "cannot read %s", path);
-  else if (!S_ISREG(status.st_mode)) code = refuse_elsewhere(path, &status);
+  else if (!S_ISREG(status.st_mode)) code = refuse_unguarded(path, &status);
   if (code == CORE_OK) *fd = file;
   else close(file);
   return code;
@@ -226,16 +236,17 @@ int core_files_open_reading(const char *path, int *fd) {
   struct stat status;
   int folder;
   *fd = -1;
-  if (!core_files_is_guarded(path)) return open_elsewhere(path, fd);
+  if (!core_files_is_guarded(path)) return open_unguarded(path, fd);
   TRY(core_files_parent(path, parent, &name));
   TRY(core_files_enter(parent, false, "cannot read", path, &folder));
   int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), code;
   int number = errno;
-  const bool odd = file < 0 && fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(status.st_mode);
-  if (odd) file = open_behind(folder, name, &status);
+  const bool is_special =
+      file < 0 && fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(status.st_mode);
+  if (is_special) file = open_link_target(folder, name, &status);
   errno = number;
   if (file >= 0) code = check_readable(folder, file, path);
-  else code = odd ? refuse_reading(path, &status) : core_error_errno(CORE_FAIL, "cannot read %s", path);
+  else code = is_special ? refuse_reading(path, &status) : core_error_errno(CORE_FAIL, "cannot read %s", path);
   number = errno;
   close(folder);
   if (code == CORE_OK) *fd = file;
@@ -251,14 +262,14 @@ int core_files_check_reading(const char *path) {
   int folder, code = CORE_OK;
   if (!core_files_is_guarded(path)) {
     if (stat(path, &status) != 0 || S_ISREG(status.st_mode)) return CORE_OK;
-    return refuse_elsewhere(path, &status);
+    return refuse_unguarded(path, &status);
   }
   TRY(core_files_parent(path, parent, &name));
   TRY(core_files_enter(parent, false, "cannot read", path, &folder));
   if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
-    const bool ours = status.st_uid == geteuid() || status.st_uid == 0 || status.st_uid == guard.owner;
-    const bool link = S_ISLNK(status.st_mode) && ours;
-    const int fd = openat(folder, name, O_PATH | O_CLOEXEC | (link ? 0 : O_NOFOLLOW));
+    const bool is_trusted = status.st_uid == geteuid() || status.st_uid == 0 || status.st_uid == guard.owner;
+    const bool is_followed = S_ISLNK(status.st_mode) && is_trusted;
+    const int fd = openat(folder, name, O_PATH | O_CLOEXEC | (is_followed ? 0 : O_NOFOLLOW));
     if (fd >= 0) code = check_readable(folder, fd, path);
     if (fd >= 0) close(fd);
   }

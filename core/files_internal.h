@@ -1,17 +1,17 @@
-/* What files.c and files_guard.c share: the way into a folder. */
+/* Directory access shared by files.c and files_guard.c. */
 #ifndef CORE_FILES_INTERNAL_H
 #define CORE_FILES_INTERNAL_H
 #include <stdbool.h>
 
-/* Opens folder `folder` for openat() and its like, each step by the rules of core_files_guard; make: what is missing of
- * it below the guarded folder is made. On an error the message says "`doing` `path`: why", and errno is the system's
- * reason, or 0 where a link is not followed. Close *fd. */
-int core_files_enter(const char *folder, bool make, const char *doing, const char *path, int *fd);
+/* Opens a directory for openat(), following each component by the rules of core_files_guard. create: creates missing
+ * components below the guarded directory. On error the message is "`operation` `path`: reason", and errno is set; 0: a
+ * link was refused. Caller closes *fd. */
+int core_files_enter(const char *directory, bool create, const char *operation, const char *path, int *fd);
 
-/* Is this a path below the guarded folder? */
+/* Whether the path is in the guarded directory. */
 bool core_files_is_guarded(const char *path);
 
-/* The folder of `path` as text that open() takes ("." when the path has none), and the name in it. */
-int core_files_parent(const char *path, char *folder, const char **name);
+/* Splits a path into its directory ("." if it has none) and the name in it. */
+int core_files_parent(const char *path, char *directory, const char **name);
 
 #endif

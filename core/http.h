@@ -34,7 +34,7 @@ typedef struct CoreHttpRequest {
   const char *unix_socket;    /* path of a socket, with the url's host for messages only; NULL: TCP */
   const char *const *headers; /* "Name: value", terminated by NULL; may be NULL */
   const char *body;           /* NULL: none */
-  int timeout_s;              /* of the whole request */
+  int timeout_s;              /* timeout of the request */
   size_t answer_max;          /* bytes; 0: 64 MiB */
 } CoreHttpRequest;
 

@@ -1,11 +1,11 @@
-/* The wire format of protocol buffers (protobuf.h). Numbers are little-endian, as on all machines that we build for. */
+/* Encodes and decodes the wire format of protocol buffers. Assumes a little-endian machine. */
 #include "core/protobuf.h"
 
 #include <string.h>
 
 enum { VARINT = 0, FIXED_64 = 1, LENGTH = 2, FIXED_32 = 5, VARINT_BYTES = 10 };
 
-static void varint(CoreText *text, uint64_t value) {
+static void append_varint(CoreText *text, uint64_t value) {
   unsigned char bytes[VARINT_BYTES];
   size_t count = 0;
   for (; value >= 0x80; value >>= 7) bytes[count++] = (unsigned char)(value | 0x80);
@@ -13,26 +13,28 @@ static void varint(CoreText *text, uint64_t value) {
   core_text_append_bytes(text, bytes, count);
 }
 
-static void tag(CoreText *message, int field, int type) { varint(message, (uint64_t)field << 3 | (uint64_t)type); }
+static void append_tag(CoreText *message, int field, int type) {
+  append_varint(message, (uint64_t)field << 3 | (uint64_t)type);
+}
 
 void core_protobuf_int(CoreText *message, int field, int64_t value) {
-  tag(message, field, VARINT);
-  varint(message, (uint64_t)value);
+  append_tag(message, field, VARINT);
+  append_varint(message, (uint64_t)value);
 }
 
 void core_protobuf_float(CoreText *message, int field, float value) {
-  tag(message, field, FIXED_32);
+  append_tag(message, field, FIXED_32);
   core_text_append_bytes(message, &value, sizeof value);
 }
 
 void core_protobuf_double(CoreText *message, int field, double value) {
-  tag(message, field, FIXED_64);
+  append_tag(message, field, FIXED_64);
   core_text_append_bytes(message, &value, sizeof value);
 }
 
 void core_protobuf_bytes(CoreText *message, int field, const void *bytes, size_t count) {
-  tag(message, field, LENGTH);
-  varint(message, count);
+  append_tag(message, field, LENGTH);
+  append_varint(message, count);
   core_text_append_bytes(message, bytes, count);
 }
 
@@ -47,7 +49,7 @@ void core_protobuf_message(CoreText *message, int field, CoreText *inner) {
 
 void core_protobuf_ints(CoreText *message, int field, const int64_t *values, size_t count) {
   CoreText packed = {0};
-  for (size_t i = 0; i < count; i++) varint(&packed, (uint64_t)values[i]);
+  for (size_t i = 0; i < count; i++) append_varint(&packed, (uint64_t)values[i]);
   core_protobuf_message(message, field, &packed);
 }
 
@@ -69,8 +71,8 @@ bool core_protobuf_next_varint(const unsigned char **at, const unsigned char *en
   return false;
 }
 
-/* Bytes of a fixed number, little-endian. */
-static bool take_fixed(const unsigned char **at, const unsigned char *end, size_t size, uint64_t *value) {
+/* Reads a little-endian integer of fixed size. */
+static bool read_fixed(const unsigned char **at, const unsigned char *end, size_t size, uint64_t *value) {
   *value = 0;
   if ((size_t)(end - *at) < size) return false;
   memcpy(value, *at, size);
@@ -88,7 +90,7 @@ bool core_protobuf_next(const unsigned char **at, const unsigned char *end, Core
   if (field->wire == CORE_PROTOBUF_VARINT) {
     if (!core_protobuf_next_varint(&c, end, &field->integer)) return false;
   } else if (field->wire == CORE_PROTOBUF_FIXED_64 || field->wire == CORE_PROTOBUF_FIXED_32) {
-    if (!take_fixed(&c, end, field->wire == CORE_PROTOBUF_FIXED_64 ? 8 : 4, &field->integer)) return false;
+    if (!read_fixed(&c, end, field->wire == CORE_PROTOBUF_FIXED_64 ? 8 : 4, &field->integer)) return false;
   } else if (field->wire == CORE_PROTOBUF_LENGTH) {
     if (!core_protobuf_next_varint(&c, end, &size) || size > (size_t)(end - c)) return false;
     field->bytes = c;

@@ -1,5 +1,5 @@
-/* Protocol buffers (protobuf.dev/programming-guides/encoding). A message is a CoreText that holds its
- * fields one after the other; a message inside of another is made first and then put there.
+/* Protocol buffers (protobuf.dev/programming-guides/encoding). A message is a CoreText of its consecutive
+ * fields; a nested message is made first and then appended.
  *
  *   CoreText inner = {0}, outer = {0};
  *   core_protobuf_text(&inner, 1, "key");
@@ -17,9 +17,9 @@ void core_protobuf_int(CoreText *message, int field, int64_t value); /* int32, i
 void core_protobuf_float(CoreText *message, int field, float value);
 void core_protobuf_double(CoreText *message, int field, double value);
 void core_protobuf_bytes(CoreText *message, int field, const void *bytes, size_t count);
-void core_protobuf_text(CoreText *message, int field, const char *text); /* string; UTF-8 is the caller's to see to */
+void core_protobuf_text(CoreText *message, int field, const char *text); /* string; must be UTF-8 */
 void core_protobuf_message(CoreText *message, int field, CoreText *inner);
-/* repeated int64, repeated double: packed, as readers of proto2 and of proto3 take them. */
+/* Append repeated int64 and repeated double, packed, which readers of proto2 and proto3 accept. */
 void core_protobuf_ints(CoreText *message, int field, const int64_t *values, size_t count);
 void core_protobuf_doubles(CoreText *message, int field, const double *values, size_t count);
 
@@ -37,11 +37,12 @@ typedef struct CoreProtobufField {
   size_t size;
 } CoreProtobufField;
 
-/* Takes the next field off a message of bytes *at to `end`. False: at the end (*at == end), or damaged (*at < end). */
+/* Reads the next field of a message in [*at, end) and advances *at. false: at the end (*at == end), or damaged (*at <
+ * end). / */
 bool core_protobuf_next(const unsigned char **at, const unsigned char *end, CoreProtobufField *field);
-/* Takes a varint of a packed list. False: at the end, or damaged. */
+/* Reads a varint of a packed list. false: at the end, or damaged. */
 bool core_protobuf_next_varint(const unsigned char **at, const unsigned char *end, uint64_t *value);
-/* The number whose bits a fixed field holds: a float of 32 bits, a double of 64. */
+/* Returns the value of a fixed field: a float of 32 bits, or a double of 64. */
 double core_protobuf_real(const CoreProtobufField *field);
 
 #endif

@@ -18,19 +18,19 @@
 #define CORE_RANDOM_CALLED_FN static inline
 #endif
 
-/* What a stream is for: the first counter word's high part, so that purposes never overlap. New ones at the end. */
+/* Purposes of streams: a word of the counter, so that streams never overlap. Append new ones; values are fixed. */
 enum {
-  CORE_RANDOM_RESET = 1,      /* level choice at an episode's start: (world, episode) */
-  CORE_RANDOM_ACTION = 2,     /* action sampling: (world, step) */
-  CORE_RANDOM_SHUFFLE = 3,    /* minibatch permutation: (iteration, epoch) */
-  CORE_RANDOM_WEIGHTS = 4,    /* network initialisation: (tensor, element) */
-  CORE_RANDOM_LEVEL = 5,      /* level generation: (level, attempt) */
-  CORE_RANDOM_EVALUATE = 6,   /* actions during evaluation: (world, step) */
-  CORE_RANDOM_BOOTSTRAP = 7,  /* resampling in statistics: (replicate, task) */
-  CORE_RANDOM_STATES = 8,     /* which states a metric looks at: (iteration) */
-  CORE_RANDOM_NOISE = 9,      /* the noisy convex example: (step) */
-  CORE_RANDOM_SEARCH = 13,    /* actions of a learnability search: (level, step) */
-  CORE_RANDOM_BUFFER = 14,    /* which levels of the buffer are played: (world, iteration) */
+  CORE_RANDOM_RESET = 1,     /* level choice at an episode's start: (world, episode) */
+  CORE_RANDOM_ACTION = 2,    /* action sampling: (world, step) */
+  CORE_RANDOM_SHUFFLE = 3,   /* minibatch permutation: (iteration, epoch) */
+  CORE_RANDOM_WEIGHTS = 4,   /* network initialization: (tensor, element) */
+  CORE_RANDOM_LEVEL = 5,     /* level generation: (level, attempt) */
+  CORE_RANDOM_EVALUATE = 6,  /* actions during evaluation: (world, step) */
+  CORE_RANDOM_BOOTSTRAP = 7, /* resampling in statistics: (replicate, task) */
+  CORE_RANDOM_STATES = 8,    /* states sampled for a metric: (iteration) */
+  CORE_RANDOM_NOISE = 9,     /* the noisy convex example: (step) */
+  CORE_RANDOM_SEARCH = 13,   /* actions of a learnability search: (level, step) */
+  CORE_RANDOM_BUFFER = 14,   /* levels sampled from the buffer: (world, iteration) */
   CORE_RANDOM_TEST = 15,
   CORE_RANDOM_WARM_UP = 20,   /* random actions before the first iteration: (world, step) */
   CORE_RANDOM_ENTROPY = 21,   /* sampled entropies: (transition, update) */
@@ -43,7 +43,7 @@ enum {
   CORE_RANDOM_WORLD_WARM_UP = 28,
   CORE_RANDOM_WORLD_COVERAGE = 29,
   CORE_RANDOM_WORLD_EVALUATE = 30,
-  CORE_RANDOM_BLOCK = 31,     /* minibatch permutation of one block: (iteration, epoch); the seed has the block */
+  CORE_RANDOM_BLOCK = 31, /* minibatch permutation of one block: (iteration, epoch); the seed has the block */
 };
 
 typedef struct CoreRandom4 { uint32_t v[4]; } CoreRandom4;

@@ -182,7 +182,7 @@ int core_signals_begin(void) {
   pthread_attr_t detached;
   fill_blocked(&blocked);
   pthread_sigmask(SIG_BLOCK, &blocked, NULL);
-  take_stack(); /* of the main thread, until exit */
+  take_stack(); /* for the main thread, until exit */
   core_signals_guard();
   pthread_attr_init(&detached);
   pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);

@@ -79,13 +79,13 @@ int core_text_copy(char *target, size_t capacity, const char *source, const char
   return CORE_OK;
 }
 
-/* ---- numbers in ----------------------------------------------------------------------------------------------- */
+/* ---- parsing -------------------------------------------------------------------------------------------------- */
 
-/* [+-] digits [. digits] [e [+-] digits], pointing into the string. */
+/* Decimal number [+-] digits [. digits] [e [+-] digits]; pointers into the string. */
 typedef struct Decimal {
   bool negative;
-  const char *whole, *fraction;
-  size_t whole_length, fraction_length;
+  const char *integer, *fraction;
+  size_t integer_length, fraction_length;
   int exponent; /* clamped to +-10000 */
 } Decimal;
 
@@ -94,14 +94,14 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool split_decimal(const char *s, Decimal *d) {
   *d = (Decimal){0};
   if (*s == '+' || *s == '-') d->negative = *s++ == '-';
-  d->whole = s;
+  d->integer = s;
   while (is_digit(*s)) s++;
-  d->whole_length = (size_t)(s - d->whole);
+  d->integer_length = (size_t)(s - d->integer);
   if (*s == '.') s++;
   d->fraction = s;
   while (is_digit(*s)) s++;
   d->fraction_length = (size_t)(s - d->fraction);
-  if (d->whole_length + d->fraction_length == 0) return false;
+  if (d->integer_length + d->fraction_length == 0) return false;
   if (*s == 'e' || *s == 'E') {
     bool negative = s[1] == '-';
     s += s[1] == '+' || s[1] == '-' ? 2 : 1;
@@ -117,14 +117,14 @@ bool core_text_to_int(const char *string, int64_t *value) {
   Decimal d;
   if (!split_decimal(string, &d)) return false;
   uint64_t limit = (uint64_t)INT64_MAX + d.negative, magnitude = 0;
-  /* Digit after digit, those of the fraction too, then zeros for what the exponent has left over. A digit other than 0
-   * that stays behind the point makes the number no integer. */
-  size_t digits = d.whole_length + d.fraction_length;
-  long last = (long)d.whole_length + d.exponent; /* digits before the point */
+  /* Accumulates all digits, including those of the fraction, then zeros for a larger exponent. A nonzero digit after
+   * the point means that the number is not an integer. */
+  size_t digits = d.integer_length + d.fraction_length;
+  long last = (long)d.integer_length + d.exponent; /* digits before the point */
   for (long i = 0; i < (long)digits || (i < last && magnitude); i++) {
     unsigned digit = 0;
     if (i < (long)digits)
-      digit = (unsigned)((i < (long)d.whole_length ? d.whole[i] : d.fraction[i - (long)d.whole_length]) - '0');
+      digit = (unsigned)((i < (long)d.integer_length ? d.integer[i] : d.fraction[i - (long)d.integer_length]) - '0');
     if (i >= last) {
       if (digit) return false;
       continue;
@@ -160,7 +160,7 @@ bool core_text_to_real(const char *string, double *value) {
   Decimal d;
   if (!split_decimal(string, &d)) return false;
   double x = read_double(string);
-  bool zero = !has_nonzero_digit(d.whole, d.whole_length) && !has_nonzero_digit(d.fraction, d.fraction_length);
+  bool zero = !has_nonzero_digit(d.integer, d.integer_length) && !has_nonzero_digit(d.fraction, d.fraction_length);
   if (!isfinite(x) || (x == 0) != zero) return false; /* 1e999 and 1e-999 */
   *value = x;
   return true;
@@ -170,8 +170,8 @@ bool core_text_to_real(const char *string, double *value) {
 
 static const char suffixes[] = "kMGT"; /* 1000, 1000^2 ... */
 
-/* "1.5M" to "1.5e6", so that it reads back to what 1500000 does; false when `string` has no digits, an exponent, or
- * no suffix. */
+/* Converts "1.5M" to "1.5e6", which parses to the same value as 1500000. false: no digits, an exponent, or no suffix.
+ */
 static bool expand_suffix(const char *string, CoreText *plain) {
   const size_t length = strlen(string);
   const char *suffix = length > 1 ? strchr(suffixes, string[length - 1]) : NULL;
@@ -183,16 +183,16 @@ static bool expand_suffix(const char *string, CoreText *plain) {
 
 bool core_text_to_int_scaled(const char *string, int64_t *value) {
   CoreText plain = {0};
-  const bool good = core_text_to_int(expand_suffix(string, &plain) ? plain.data : string, value);
+  const bool is_valid = core_text_to_int(expand_suffix(string, &plain) ? plain.data : string, value);
   core_text_free(&plain);
-  return good;
+  return is_valid;
 }
 
 bool core_text_to_real_scaled(const char *string, double *value) {
   CoreText plain = {0};
-  const bool good = core_text_to_real(expand_suffix(string, &plain) ? plain.data : string, value);
+  const bool is_valid = core_text_to_real(expand_suffix(string, &plain) ? plain.data : string, value);
   core_text_free(&plain);
-  return good;
+  return is_valid;
 }
 
 const char *core_text_number_hint(const char *string) {
@@ -225,16 +225,16 @@ bool core_text_to_bool(const char *string, bool *value) {
   return false;
 }
 
-/* ---- numbers out ---------------------------------------------------------------------------------------------- */
+/* ---- formatting ----------------------------------------------------------------------------------------------- */
 
-/* Drops the zeros at the end of `digits`. */
+/* Removes trailing zeros of `digits`. */
 static void strip_zeros(char *digits) {
   for (size_t count = strlen(digits); count > 1 && digits[count - 1] == '0';) digits[--count] = '\0';
 }
 
-/* Values as people type them, m / 10^n with few digits. Both are exact and division rounds correctly, so the quotient
- * is what the text reads back to. Spares most numbers the slow way below; a sweep writes hundreds of thousands. */
-static bool few_digits(double magnitude, char digits[20], int *exponent) {
+/* Formats values m / 10^n with few digits. Both integers are exact and division rounds correctly, so the quotient is
+ * the value that the text parses to. Avoids the slow path below for most of the many numbers that a sweep writes. */
+static bool format_few_digits(double magnitude, char digits[20], int *exponent) {
   double power = 1;
   for (int n = 0; n <= 12; n++, power *= 10) {
     double scaled = rint(magnitude * power);
@@ -248,18 +248,18 @@ static bool few_digits(double magnitude, char digits[20], int *exponent) {
   return false;
 }
 
-/* The fewest significant digits that read back to the same value; returns the decimal exponent of the first one.
- * Every decimal of up to 15 digits survives the way through a normal double, so the shortest form, when it has at most
- * 15, is the one of 15 without its zeros. Subnormals hold fewer digits: there, each count is tried. */
+/* Finds the fewest significant digits that parse to the same value; returns the decimal exponent of the first. Every
+ * decimal of up to 15 digits survives the conversion to a normal double and back, so a shortest form of at most 15
+ * digits is the form of 15 without trailing zeros. Subnormals have fewer digits, so each count is tried. */
 static int shortest_digits(double magnitude, char digits[20]) {
   char text[40], plain[40];
   int exponent = 0;
-  if (few_digits(magnitude, digits, &exponent)) return exponent;
+  if (format_few_digits(magnitude, digits, &exponent)) return exponent;
   for (int precision = magnitude < DBL_MIN ? 0 : 14; precision <= 16; precision++) {
     snprintf(text, sizeof text, "%.*e", precision, magnitude);
     char *e = strchr(text, 'e');
     size_t count = 0;
-    for (char *c = text; c < e; c++) /* passes over the decimal point, whichever the locale has */
+    for (char *c = text; c < e; c++) /* skips the locale's decimal point */
       if (is_digit(*c)) digits[count++] = *c;
     digits[count] = '\0';
     exponent = atoi(e + 1);
@@ -296,7 +296,7 @@ const char *core_text_count(double value, char *buffer) {
   static const char *const units[] = {"", " k", " M", " G", " T", " P", " E"};
   double magnitude = fabs(value);
   size_t unit = 0;
-  /* 999.5 and more would print as 1000: the next unit has it. */
+  /* 999.5 and more would print as 1000, which belongs to the next unit. */
   while (unit + 1 < sizeof units / sizeof *units && magnitude >= 999.5 && isfinite(magnitude)) {
     magnitude /= 1000;
     unit++;
@@ -369,7 +369,7 @@ void core_text_append_utf8(CoreText *text, const char *string) {
 
 static bool begins_formula(char c) { return c && strchr("=+-@\t\r\n", c); }
 
-/* Whether text, less apostrophes before it, begins as a formula; one character alone is none. */
+/* Whether text after leading apostrophes begins a formula; a single character does not. */
 static bool is_formula(const char *text) {
   text += strspn(text, "'");
   return begins_formula(*text) && text[1];
@@ -377,12 +377,12 @@ static bool is_formula(const char *text) {
 
 void core_text_append_cell(CoreText *csv, const char *cell) {
   double number;
-  const char *before = is_formula(cell) && !core_text_to_real(cell, &number) ? "'" : "";
+  const char *prefix = is_formula(cell) && !core_text_to_real(cell, &number) ? "'" : "";
   if (!strpbrk(cell, ",\"\n\r\t")) {
-    core_text_appendf(csv, "%s%s", before, cell);
+    core_text_appendf(csv, "%s%s", prefix, cell);
     return;
   }
-  core_text_appendf(csv, "\"%s", before);
+  core_text_appendf(csv, "\"%s", prefix);
   for (const char *c = cell; *c; c++) core_text_append_bytes(csv, *c == '"' ? "\"\"" : c, *c == '"' ? 2 : 1);
   core_text_append(csv, "\"");
 }
@@ -392,7 +392,7 @@ const char *core_text_read_cell(const char *csv, CoreText *cell, bool *last) {
   const bool quoted = *csv == '"';
   if (quoted) csv++;
   while (*csv && (quoted || !strchr(",\n", *csv))) {
-    if (quoted && *csv == '"' && *++csv != '"') break; /* a doubled quote stands for itself */
+    if (quoted && *csv == '"' && *++csv != '"') break; /* a doubled quote is a quote */
     core_text_append_bytes(cell, csv++, 1);
   }
   const char *read = core_text_string(cell);
@@ -405,7 +405,7 @@ const char *core_text_read_cell(const char *csv, CoreText *cell, bool *last) {
 }
 
 void core_text_append_csv_comment(CoreText *csv, const char *comment, size_t length) {
-  bool begins_cell = false; /* whatever the spreadsheet takes for what separates cells */
+  bool begins_cell = false; /* for any separator that a spreadsheet may use */
   core_text_append(csv, "# ");
   for (size_t i = 0; i < length; i++) {
     const char c = comment[i] == '\r' || comment[i] == '\n' ? ' ' : comment[i];
@@ -420,10 +420,10 @@ void core_text_append_csv_comment(CoreText *csv, const char *comment, size_t len
 
 enum { NEAREST_LENGTH_MAX = 128 };
 
-/* Optimal string alignment: insertions, deletions, changes, and swaps of neighbours cost 1 each. */
+/* Computes the optimal string alignment distance: insertions, deletions, substitutions and transpositions cost 1. */
 static size_t edit_distance(const char *a, size_t n, const char *b, size_t m) {
   size_t rows[3][NEAREST_LENGTH_MAX + 1];
-  size_t *before = rows[0], *last = rows[1], *row = rows[2];
+  size_t *previous = rows[0], *last = rows[1], *row = rows[2];
   for (size_t j = 0; j <= m; j++) last[j] = j;
   for (size_t i = 1; i <= n; i++) {
     row[0] = i;
@@ -431,12 +431,14 @@ static size_t edit_distance(const char *a, size_t n, const char *b, size_t m) {
       size_t best = last[j - 1] + (tolower((unsigned char)a[i - 1]) != tolower((unsigned char)b[j - 1]));
       if (last[j] + 1 < best) best = last[j] + 1;
       if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < best)
-        best = before[j - 2] + 1;
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && previous[j - 2] + 1 < best)
+        best = previous[j - 2] + 1;
       row[j] = best;
     }
-    size_t *free_row = before;
-    before = last, last = row, row = free_row;
+    size_t *free_row = previous;
+    previous = last;
+    last = row;
+    row = free_row;
   }
   return last[m];
 }
@@ -445,7 +447,7 @@ const char *core_text_nearest(const char *word, const char *const *candidates, s
   size_t length = strlen(word);
   if (length > NEAREST_LENGTH_MAX) return NULL;
   const char *nearest = NULL;
-  size_t best = length / 3 + 2; /* one more than what is still near */
+  size_t best = length / 3 + 2; /* exclusive limit of distances that count as near */
   for (size_t i = 0; i < count; i++) {
     size_t other = strlen(candidates[i]);
     if (other > NEAREST_LENGTH_MAX) continue;

@@ -1,4 +1,5 @@
-/* Text: a growing buffer, numbers in and out (locale-free), human units, nearest names. Allocation failure aborts. */
+/* Text: a growing buffer, locale-independent parsing and formatting of numbers, human units, nearest names. Aborts if
+ * memory is exhausted. */
 #ifndef CORE_TEXT_H
 #define CORE_TEXT_H
 #include <stdbool.h>
@@ -7,7 +8,7 @@
 
 #include "core/error.h"
 
-/* Zero-initialise; `data` is always NUL-terminated once something was appended. Owner calls core_text_free. */
+/* Growing buffer. Zero-initialize; `data` is NUL-terminated after the first append. Owner calls core_text_free. */
 typedef struct CoreText {
   char *data;
   size_t length, capacity;
@@ -16,57 +17,58 @@ typedef struct CoreText {
 void core_text_append(CoreText *text, const char *string);
 void core_text_append_bytes(CoreText *text, const void *bytes, size_t count);
 void core_text_appendf(CoreText *text, const char *format, ...) CORE_PRINTF(2, 3);
-void core_text_clear(CoreText *text);               /* length 0, memory kept */
+void core_text_clear(CoreText *text); /* sets length 0, keeps the memory */
 void core_text_free(CoreText *text);
 const char *core_text_string(const CoreText *text); /* never NULL */
 
-/* Copies, aborting when memory is out; free() the result. */
+/* Copies a string. Caller frees it. */
 char *core_text_duplicate(const char *string);
-/* Copies into a fixed buffer; CORE_USAGE when it does not fit (the message names `what`). */
+/* Copies into a fixed buffer. CORE_USAGE: it does not fit; the message names `what`. */
 int core_text_copy(char *target, size_t capacity, const char *source, const char *what);
 
-/* Whole-string parses; false when anything is left over or out of range. 1e8 is a valid integer (exact only);
- * inf and nan: a real accepts "inf", never "nan". */
+/* Parse a complete string. false: invalid or out of range. Integers may be written 1e8 if exact; reals may be "inf" but
+ * not "nan". */
 bool core_text_to_int(const char *string, int64_t *value);
 bool core_text_to_real(const char *string, double *value);
 bool core_text_to_bool(const char *string, bool *value); /* yes no true false on off 1 0 */
 
-/* Numbers as people write them, in experiments and on the command line: the same, and with a suffix that multiplies by
- * a power of 1000: 50k, 1.5M, 2G, 1T are 50000, 1500000 ... to the bit. Not for what programs write (run logs, state,
- * JSON): there a suffix is damage. */
+/* Parse numbers of users, in experiments and on the command line, which may have a suffix for a power of 1000: 50k,
+ * 1.5M, 2G and 1T are exactly 50000, 1500000 ... Not for files written by programs (run logs, state, JSON), in which a
+ * suffix means damage. */
 bool core_text_to_int_scaled(const char *string, int64_t *value);
 bool core_text_to_real_scaled(const char *string, double *value);
-/* Why one of the two above refused: ": suffixes are k, M, G and T ...", to stand behind "is not a number"; or "". */
+/* Returns why these failed, to append to "is not a number": ": suffixes are k, M, G and T ..."; "": no hint. */
 const char *core_text_number_hint(const char *string);
 
-/* The shortest text that reads back to the same double ("0.1", "1e+08" is written "1e8", "inf"). buffer >= 32 bytes. */
+/* Formats the shortest text that parses to the same double ("0.1", "1e8", "inf") into at least 32 bytes. */
 const char *core_text_from_real(double value, char *buffer);
 
-/* For people: 1234567 -> "1.23 M"; 93.4 s -> "1 min 33 s". buffer >= 32 bytes. */
+/* Format with units: 1234567 as "1.23 M", 93.4 s as "1 min 33 s", into at least 32 bytes. */
 const char *core_text_count(double value, char *buffer);
 const char *core_text_duration(double seconds, char *buffer);
 
-/* A name that may become part of a path: [A-Za-z0-9._-], first character no '.' or '-', 1..64 characters.
- * CORE_USAGE with a message that names `what` otherwise. */
+/* Checks a name that becomes part of a path: 1 to 64 characters of [A-Za-z0-9._-], the first not '.' or '-'.
+ * CORE_USAGE: it is invalid; the message names `what`. */
 int core_text_check_name(const char *name, const char *what);
 
-/* Well-formed UTF-8 (no overlong forms, no surrogates)? */
+/* Whether the string is well-formed UTF-8 (no overlong forms, no surrogates). */
 bool core_text_is_utf8(const char *string);
-/* Copies "key = value" as "key=value", without blanks around either; text without '=' as it is. Free it. */
+/* Copies "key = value" as "key=value" without blanks around either; copies text without '=' unchanged. Caller frees it.
+ */
 char *core_text_pair(const char *pair);
-/* Appends the text with U+FFFD for each byte that belongs to no character of UTF-8. */
+/* Appends the string with U+FFFD for each byte that is not part of a valid character. */
 void core_text_append_utf8(CoreText *text, const char *string);
 
-/* Appends one cell of CSV (RFC 4180), quoted where it must be. Text that a spreadsheet would run as a formula, because
- * it begins with = + - @, a tab or a line's end and is not a number, is preceded by an apostrophe, as people type it
- * there; so is text of apostrophes before such a character, so that reading gives back what was written. */
+/* Appends a cell of CSV (RFC 4180), quoted if necessary. Text that a spreadsheet would evaluate as a formula, because
+ * it begins with = + - @, a tab or a line break and is not a number, gets an apostrophe in front, as in spreadsheets.
+ * So does such text that already begins with apostrophes, so that it can be restored. */
 void core_text_append_cell(CoreText *csv, const char *cell);
-/* Reads a cell of such CSV back into `cell`. *last: it ends its row. Returns what follows. */
+/* Reads a cell of such CSV. *last: whether it ends its row. Returns the position after it. */
 const char *core_text_read_cell(const char *csv, CoreText *cell, bool *last);
-/* Appends "# comment" as a line of CSV, in which no spreadsheet finds a formula either. `length` bytes, one line. */
+/* Appends "# comment" as a line of CSV without formulas. The comment has `length` bytes. */
 void core_text_append_csv_comment(CoreText *csv, const char *comment, size_t length);
 
-/* The candidate nearest to `word` (edit distance, at most a third of its length + 1), or NULL. */
+/* Returns the candidate nearest to `word` by edit distance, at most a third of its length + 1; NULL: none. */
 const char *core_text_nearest(const char *word, const char *const *candidates, size_t count);
 
 #endif

@@ -134,7 +134,7 @@ static SlurmFault fault_of_number(int64_t number) {
     case REST_ERROR_ALREADY_DONE: return SLURM_NOT_THERE;
     case ERROR_CONNECTION:
     case ERROR_CONNECTION_OLD: return SLURM_UNREACHABLE;
-    case ERROR_AUTHENTICATION: /* of the request or of the answer */
+    case ERROR_AUTHENTICATION: /* by the server or the client */
     case ERROR_SEND:
     case ERROR_RECEIVE:
     case ERROR_TIMEOUT: return SLURM_TIMED_OUT;

@@ -42,7 +42,7 @@ static const struct { const char *option, *older, *newer; Shape shape; } keys[] 
   {"--requeue", "requeue", "requeue", YES},
   {"--no-requeue", "requeue", "requeue", NO},
   {"--open-mode", "open_mode", "open_mode", WORDS},
-  /* of slurm.extra */
+  /* options of slurm.extra */
   {"--nice", "nice", "nice", NUMBER},
   {"--licenses", "licenses", "licenses", WORD},
   {"--mail-user", "mail_user", "mail_user", WORD},

@@ -9,7 +9,7 @@
 #include "core/ini.h"
 #include "core/program.h"
 
-enum { DEPTH_MAX = 4 /* of site.base */ };
+enum { DEPTH_MAX = 4 /* nesting of site.base */ };
 
 /* ---- location ---------------------------------------------------------------------------------------------------- */
 

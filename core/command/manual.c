@@ -50,7 +50,7 @@ static void print_references(Page *page) {
   size_t left = sizeof programs / sizeof *programs;
   for (size_t i = 0; i < left; i++)
     if (strcmp(programs[i], own) != 0) fprintf(page->help.out, ".BR %s (1),\n", programs[i]);
-  fputs("and the folder share/doc/sweep beside the installed programs.\n", page->help.out);
+  fputs("and the directory share/doc/sweep of the installation.\n", page->help.out);
 }
 
 static void print_command(const CoreManual *manual, const CoreOption *table, void *to) {
@@ -99,7 +99,7 @@ static int write_page(const CoreProgram *program, const CoreCommand *command, co
   }
   print_references(&page);
   fclose(page.help.out);
-  const int code = core_files_replace(path, text, size);
+  const int code = core_files_write_unsynced(path, text, size);
   free(text);
   return code;
 }

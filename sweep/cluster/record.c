@@ -31,7 +31,7 @@ int sweep_record_write(const char *root, const char *id, const SweepRecord *reco
     record->ended_unix_s, record->first_unix_s, record->spent_s, (long long)record->peak_mb, record->node,
     (long long)record->slurm_job, (long long)record->restarted_attempt);
   /* Not synced: each task writes two records, and losing one in a power failure costs only a count of starts. */
-  const int code = core_files_replace(path, text.data, text.length);
+  const int code = core_files_write_unsynced(path, text.data, text.length);
   core_text_free(&text);
   return code;
 }

@@ -30,7 +30,7 @@ int sweep_run_memory_write(const char *root, const char *id, const SweepRunMemor
   const int length = snprintf(text, sizeof text, "peak_mb=%lld\nsummed_mb=%lld\nsamples=%lld\nexceeded_mb=%lld\n"
                               "source=%s\n", (long long)memory->peak_mb, (long long)memory->summed_mb,
                               (long long)memory->samples, (long long)memory->exceeded_mb, names[memory->source]);
-  return core_files_replace(path, text, (size_t)length);
+  return core_files_write_unsynced(path, text, (size_t)length);
 }
 
 int sweep_run_memory_read(const char *root, const char *id, SweepRunMemory *memory) {

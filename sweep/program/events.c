@@ -89,7 +89,7 @@ static int write_list(const ProgramEvents *events) {
   CoreText text = {0};
   for (size_t i = 0; i < events->older_count; i++) core_text_appendf(&text, "-%s\n", events->older[i]);
   for (size_t i = 0; i < events->count; i++) core_text_appendf(&text, "+%s\n", events->files[i].path);
-  const int code = core_files_replace(events->list, core_text_string(&text), text.length);
+  const int code = core_files_write_unsynced(events->list, core_text_string(&text), text.length);
   core_text_free(&text);
   return code;
 }

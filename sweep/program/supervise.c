@@ -286,7 +286,7 @@ static int write_settings(Supervisor *s) {
   CoreText text = {0};
   core_script_settings_to_json(s->config.program, &text);
   core_text_append(&text, "\n");
-  const int code = core_files_replace(s->settings, core_text_string(&text), text.length);
+  const int code = core_files_write_unsynced(s->settings, core_text_string(&text), text.length);
   core_text_free(&text);
   return code;
 }

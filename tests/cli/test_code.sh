@@ -114,7 +114,7 @@ tap_run "nor is one in an archive" 2 "module packed has no files" env PYTHONPATH
 tap_run "a file that is not valid Python is hashed, too" 0 "deep.py (BLAKE2b" named deep
 mkfifo "$study/pipe.py" "$study/pipe.so"
 tap_run "a pipe is no module" 2 "has no module pipe" timeout 20 "$(command -v sweep)" plan "$study/walk.ini" --root "$root" --set env.task=gym/pipe:Walk-v0
-tap_run "and no library" 1 "pipe.so: it is no plain file" timeout 20 "$(command -v sweep)" plan "$study/walk.ini" --root "$root" --set "env.task=library:$study/pipe.so/x"
+tap_run "and no library" 1 "pipe.so: it is not a regular file" timeout 20 "$(command -v sweep)" plan "$study/walk.ini" --root "$root" --set "env.task=library:$study/pipe.so/x"
 
 # ---- a Python of the file's choice
 printf '#!/bin/sh\necho python >>"%s"\nexec "%s" "$@"\n' "$ran" "$python" >"$tap_dir/other_python"; chmod +x "$tap_dir/other_python"

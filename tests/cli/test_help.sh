@@ -98,7 +98,7 @@ else tap_skip "groff -ww" "no groff"; fi
 if command -v lexgrog >/dev/null; then
   tap_check "apropos can read each page's name" "$(for page in "$man"/*.1; do lexgrog "$page" >/dev/null 2>&1 || echo "$page"; done)"
 else tap_skip "lexgrog" "no man-db"; fi
-tap_run "pages where none can be written" 1 "cannot make folder /dev/null" sweep --man /dev/null/man
+tap_run "pages where none can be written" 1 "cannot create directory /dev/null" sweep --man /dev/null/man
 
 # ---- completions ----
 for p in $programs; do

@@ -111,7 +111,7 @@ as $mal ln -s "$home/private" "$work/$run"
 out=$(again 2>&1); rc=$?
 tap_check "a run's folder that a stranger links away is not entered" "$([ $rc -eq 1 ] || echo "exit $rc"
   [ -z "$(ls -A "$home/private")" ] || ls -A "$home/private"
-  grep -qF "is a symbolic link of $mal's" <<<"$out" || echo "$out")"
+  grep -qF "is a symbolic link of $mal, who" <<<"$out" || echo "$out")"
 as $mal rm "$work/$run"
 as $mal mv "$work/$run.away" "$work/$run"
 mkdir "$tap_dir/disk"; chown $ada:"$group" "$tap_dir/disk"
@@ -142,7 +142,7 @@ for file in "$run/log.txt" "$checkpoint"; do
   mv "$work/$file" "$tap_dir/kept"; mkfifo "$work/$file"; chmod 666 "$work/$file"
   command="sweep logs ${run##*/} --root $work"; [ "$file" = "$checkpoint" ] && command="trainer checkpoint $work/$checkpoint"
   as $ada timeout 60 $command >"$tap_dir/out" 2>&1; rc=$?
-  tap_result "$file is a pipe: $command ends" "$([ $rc -eq 1 ] && grep -qF "it is no plain file" "$tap_dir/out"; echo $?)" "$rc: $(cat "$tap_dir/out")"
+  tap_result "$file is a pipe: $command ends" "$([ $rc -eq 1 ] && grep -qF "it is not a regular file" "$tap_dir/out"; echo $?)" "$rc: $(cat "$tap_dir/out")"
   rm -f "$work/$file"; mv "$tap_dir/kept" "$work/$file"
 done
 as $ada timeout 300 bash -c "cd '$work'; sweep plan <(cat '$tap_dir/both.ini') --root '$work'" >"$tap_dir/out" 2>&1

@@ -55,7 +55,7 @@ int ptx_write_library(const PtxModule *module, const char *prefix, int parts) {
   for (int part = 0; part < parts; part++) {
     char path[CORE_PATH_MAX];
     if (code == CORE_OK) code = core_files_path(path, "%s.%d.c", prefix, part);
-    if (code == CORE_OK) code = core_files_replace(path, text[part].data, text[part].length);
+    if (code == CORE_OK) code = core_files_write_unsynced(path, text[part].data, text[part].length);
     core_text_free(&text[part]);
   }
   free(lines);
