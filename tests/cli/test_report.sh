@@ -33,7 +33,7 @@ tap_result "its title is the name of the sweep that has all runs" "$(has '"title
 tap_run "report of one sweep" 0 "index.html" analyze report "$tap_dir/results.db" --sweep two_grids --no-figures -o "$tap_dir/sweep"
 tap_run "report of some runs" 0 "index.html" analyze report "$tap_dir/results.db" -w algo=ppo --no-figures -o "$tap_dir/some"
 tap_run "report: an unknown sweep" 2 "did you mean two_grids" analyze report "$tap_dir/results.db" --sweep two_grid -o "$tap_dir/x"
-tap_run "report: a folder that cannot be made" 1 "in the way" analyze report "$tap_dir/results.db" -o "$tap_dir/results.db/x/y"
+tap_run "report: a folder that cannot be made" 1 "a file of that name exists" analyze report "$tap_dir/results.db" -o "$tap_dir/results.db/x/y"
 tap_run "report --help" 0 "Usage:" analyze report --help
 
 # ---- two sweeps: a section each; claims only of experiments that have run
