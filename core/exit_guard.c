@@ -33,13 +33,13 @@ static struct {
   void *context;
   pid_t process;        /* process that set the guard */
   atomic_bool is_hearing; /* whether the signal thread runs */
-  sem_t crashed, told;
-  const char *crash_name; /* name of the crashed thread's code */
+  sem_t crashed, reported;
+  const char *crashed_code; /* name of the crashed thread's code */
   atomic_int crash;     /* fatal signal; 0: none */
 } guard;
 
 /* Calls the guard; whether there was one. */
-static bool tell(const char *message) {
+static bool report(const char *message) {
   CoreExitGuard *call = atomic_exchange(&guard.call, NULL);
   if (!call || getpid() != guard.process) return false;
   call(guard.context, message);
@@ -58,7 +58,7 @@ static void on_program_exit(int status, void *unused) {
   if (!code_name && !atomic_load(&guard.call)) return;
   if (getpid() != guard.process) return; /* forked process */
   snprintf(message, sizeof message, "%.300s called exit(%d)", code_name ? code_name : "a library", status);
-  if (!tell(message)) fprintf(stderr, "%s: %s\n", program_invocation_short_name, message);
+  if (!report(message)) fprintf(stderr, "%s: %s\n", program_invocation_short_name, message);
   fflush(NULL);
   end_process(CORE_FAIL);
 }
@@ -95,9 +95,9 @@ static void *tell_of_crash(void *unused) {
   while (sem_wait(&guard.crashed) != 0) {}
   const int number = atomic_load(&guard.crash);
   snprintf(message, sizeof message, "signal %d (%s)%s%.300s", number, strsignal(number),
-           guard.crash_name ? " in " : "", guard.crash_name ? guard.crash_name : "");
-  tell(message);
-  sem_post(&guard.told);
+           guard.crashed_code ? " in " : "", guard.crashed_code ? guard.crashed_code : "");
+  report(message);
+  sem_post(&guard.reported);
   return unused;
 }
 
@@ -108,9 +108,9 @@ static void on_fatal_signal(int number) {
   raise(number);
   if (!atomic_load(&guard.call) || getpid() != guard.process) return;
   if (!atomic_compare_exchange_strong(&guard.crash, &none, number)) return;
-  guard.crash_name = code_name;
+  guard.crashed_code = code_name;
   sem_post(&guard.crashed);
-  for (int waited = 0; waited < PATIENCE_MS && sem_trywait(&guard.told) != 0; waited += 10)
+  for (int waited = 0; waited < PATIENCE_MS && sem_trywait(&guard.reported) != 0; waited += 10)
     nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 }
 
@@ -120,7 +120,7 @@ static void hear_signals(void) {
   pthread_attr_t detached;
   if (atomic_exchange(&guard.is_hearing, true)) return;
   sem_init(&guard.crashed, 0, 0);
-  sem_init(&guard.told, 0, 0);
+  sem_init(&guard.reported, 0, 0);
   pthread_attr_init(&detached);
   pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
   const bool has_thread = pthread_create(&thread, &detached, tell_of_crash, NULL) == 0;

@@ -177,9 +177,9 @@ void core_help_heading(CoreHelp *help, const char *title) {
     for (const char *c = title; *c; c++) fputc(toupper((unsigned char)*c), help->out);
     fputs("\"\n", help->out);
   } else {
-    fprintf(help->out, "%s%s:\n", help->begun ? "\n" : "", title);
+    fprintf(help->out, "%s%s:\n", help->is_begun ? "\n" : "", title);
   }
-  help->begun = help->headed = true;
+  help->is_begun = help->headed = true;
 }
 
 void core_help_part(CoreHelp *help, const char *title, const char *text) {
@@ -204,10 +204,10 @@ void core_help_text(CoreHelp *help, const char *text) {
   if (help->manual) {
     print_manual_text(help, text);
   } else {
-    if (help->begun && !help->headed) fputc('\n', help->out);
+    if (help->is_begun && !help->headed) fputc('\n', help->out);
     core_terminal_print_wrapped(help->out, text, 0, 0);
   }
-  help->begun = true;
+  help->is_begun = true;
   help->headed = false;
 }
 

@@ -89,12 +89,12 @@ static size_t take(char *bytes, size_t size, size_t count, void *context) {
 }
 
 int core_http_open(CoreHttp **http) {
-  static bool begun; /* libcurl requires initialization before threads start */
+  static bool is_begun; /* libcurl requires initialization before threads start */
   *http = NULL;
-  if (!begun) TRY(load_library());
-  if (!begun && library.curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
+  if (!is_begun) TRY(load_library());
+  if (!is_begun && library.curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
     return core_error(CORE_FAIL, "libcurl cannot be initialised");
-  begun = true;
+  is_begun = true;
   CURL *curl = library.curl_easy_init();
   if (!curl) return core_error(CORE_FAIL, "libcurl cannot be initialised");
   *http = core_memory_allocate(sizeof **http);

@@ -16,7 +16,7 @@ int core_memory_fill(void) {
   return fill && strcmp(fill, "nan") == 0 ? 0xff : -1;
 }
 
-/* Fills memory that is not written yet, if the environment asks for it. */
+/* Fills unwritten memory by CORE_MEMORY_FILL of the environment. */
 static void *filled(void *memory, size_t bytes) {
   const int fill = core_memory_fill();
   if (fill >= 0) memset(memory, fill, bytes);

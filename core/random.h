@@ -48,8 +48,7 @@ enum {
 
 typedef struct CoreRandom4 { uint32_t v[4]; } CoreRandom4;
 
-/* Four 32-bit words for (seed; purpose, a, b, c). a: up to 2^56 with b's help is not needed: a and b are 32-bit
- * indices, c counts blocks inside one use. */
+/* Returns four 32-bit words for (seed; purpose, a, b, c). a and b are indices, c counts blocks of one use. */
 CORE_RANDOM_FN CoreRandom4 core_random_4(uint64_t seed, uint32_t purpose, uint32_t a, uint32_t b, uint32_t c) {
   philox4x32_ctr_t counter = {{c, b, a, purpose}};
   philox4x32_key_t key = {{(uint32_t)seed, (uint32_t)(seed >> 32)}};

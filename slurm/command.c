@@ -16,11 +16,11 @@ enum { EXPRESSION_MAX = 2000, FIELDS_MAX = 16 };
 /* ---- calling ----------------------------------------------------------------------------------------------------- */
 
 /* Copies the last nonempty line without the prefixes "sbatch: error: " and "fatal: ". */
-static void error_summary(const CoreText *text, char *words, size_t size) {
+static void error_summary(const CoreText *text, char *message, size_t size) {
   static const char *const prefixes[] = {
     "error: ", "fatal: ", "sbatch: ", "squeue: ", "scontrol: ", "scancel: ", "sacct: ", "sinfo: "};
   char *copy = core_text_duplicate(core_text_string(text)), *save = NULL, limit[128] = "";
-  words[0] = '\0';
+  message[0] = '\0';
   for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
       if (strncmp(line, prefixes[i], strlen(prefixes[i])) != 0) continue;
@@ -31,20 +31,20 @@ static void error_summary(const CoreText *text, char *words, size_t size) {
     const size_t length = strlen(line);
     const bool names_limit = length > 5 && strcmp(line + length - 5, "Limit") == 0 && !strchr(line, ' ');
     if (names_limit) snprintf(limit, sizeof limit, " (%.100s)", line);
-    else if (*line) snprintf(words, size, "%s", line);
+    else if (*line) snprintf(message, size, "%s", line);
   }
-  snprintf(words + strlen(words), size - strlen(words), "%s", limit);
+  snprintf(message + strlen(message), size - strlen(message), "%s", limit);
   free(copy);
 }
 
-static bool error_contains(const CoreProcessOutput *output, const char *words) {
-  return strcasestr(core_text_string(&output->error), words) != NULL;
+static bool error_contains(const CoreProcessOutput *output, const char *message) {
+  return strcasestr(core_text_string(&output->error), message) != NULL;
 }
 
 /* Classifies a failed command by its error text. Only failures that certainly precede the request to slurmctld count as
  * unreachable. */
 static SlurmFault classify(const CoreProcessOutput *output) {
-  static const struct { const char *words; SlurmFault fault; } known[] = {
+  static const struct { const char *message; SlurmFault fault; } known[] = {
     {"establish a configuration source", SLURM_ABSENT}, {"Unable to process configuration file", SLURM_ABSENT},
     {"Unable to contact slurm controller", SLURM_UNREACHABLE}, {"Munge encode failed", SLURM_UNREACHABLE},
     {"timed out", SLURM_TIMED_OUT}, {"Zero Bytes were transmitted", SLURM_TIMED_OUT},
@@ -53,25 +53,25 @@ static SlurmFault classify(const CoreProcessOutput *output) {
     {"already finished", SLURM_NOT_THERE}, {"already completing or completed", SLURM_NOT_THERE}};
   if (output->timed_out) return SLURM_TIMED_OUT;
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-    if (error_contains(output, known[i].words)) return known[i].fault;
+    if (error_contains(output, known[i].message)) return known[i].fault;
   /* 129 to 192: ended by a signal. Larger codes are Slurm's errors truncated to a byte: scancel's permission error is
    * 210. */
   return output->exit_code > 128 && output->exit_code <= 128 + 64 ? SLURM_TIMED_OUT : SLURM_REFUSED;
 }
 
 static int report_failure(const char *program, const CoreProcessOutput *output, SlurmFault *fault) {
-  char words[512];
+  char message[512];
   *fault = classify(output);
-  error_summary(&output->error, words, sizeof words);
+  error_summary(&output->error, message, sizeof message);
   switch (*fault) {
     case SLURM_ABSENT:
-      return core_error(CORE_FAIL, "%s: no cluster configuration found: %s", program, words);
+      return core_error(CORE_FAIL, "%s: no cluster configuration found: %s", program, message);
     case SLURM_UNREACHABLE:
-      return core_error(CORE_FAIL, "cannot reach Slurm: %s; scontrol ping shows when it is back", words);
+      return core_error(CORE_FAIL, "cannot reach Slurm: %s; scontrol ping shows when it is back", message);
     case SLURM_TIMED_OUT:
-      return core_error(CORE_FAIL, "%s got no answer from Slurm in time%s%s", program, *words ? ": " : "", words);
+      return core_error(CORE_FAIL, "%s got no answer from Slurm in time%s%s", program, *message ? ": " : "", message);
     default:
-      return core_error(CORE_FAIL, "%s: %s", program, *words ? words : "failed without a message");
+      return core_error(CORE_FAIL, "%s: %s", program, *message ? message : "failed without a message");
   }
 }
 
@@ -308,12 +308,12 @@ static bool read_queued(char *line, SlurmTasks *tasks) {
 
 static int read_lines(const char *program, CoreProcessOutput *output, bool (*read)(char *line, SlurmTasks *tasks),
                       SlurmTasks *tasks, SlurmFault *fault) {
-  char *save = NULL, shown[128];
+  char *save = NULL, line_copy[128];
   for (char *line = output->out.data ? strtok_r(output->out.data, "\n", &save) : NULL; line;
        line = strtok_r(NULL, "\n", &save)) {
     if (!is_answer(line)) continue;
-    COPY(shown, line);
-    if (!read(line, tasks)) return garbled(program, shown, fault);
+    COPY(line_copy, line);
+    if (!read(line, tasks)) return garbled(program, line_copy, fault);
   }
   return CORE_OK;
 }

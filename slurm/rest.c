@@ -22,7 +22,7 @@
 #include "slurm/limits_internal.h"
 #include "slurm/rest_internal.h"
 
-enum { TOKEN_MAX = 8192, URL_MAX = 512, WORDS_MAX = 400 };
+enum { TOKEN_MAX = 8192, URL_MAX = 512, MESSAGE_MAX = 400 };
 
 /* Error numbers of slurm_errno.h that determine the kind of a failure. */
 enum {
@@ -182,35 +182,35 @@ static int send_request(Rest *rest, const char *method, const char *path, const 
 }
 
 /* Replaces a message of the server that contains the token. */
-static void redact_token(const Rest *rest, char *words) {
-  if (rest->token && strstr(words, rest->token))
-    snprintf(words, WORDS_MAX, "(message withheld: it contains the token)");
+static void redact_token(const Rest *rest, char *message) {
+  if (rest->token && strstr(message, rest->token))
+    snprintf(message, MESSAGE_MAX, "(message withheld: it contains the token)");
 }
 
 static int report_refusal(const Rest *rest, bool is_query, const CoreHttpAnswer *answer, const json_t *json,
                    SlurmFault *fault) {
-  char words[WORDS_MAX];
+  char message[MESSAGE_MAX];
   int64_t number = 0;
   /* Newer versions answer 403 for another user's job, with a message. */
-  const bool has_words = rest_read_error(json, &number, words, sizeof words);
-  if (!has_words && (answer->status == 401 || answer->status == 403)) {
+  const bool has_message = rest_read_error(json, &number, message, sizeof message);
+  if (!has_message && (answer->status == 401 || answer->status == 403)) {
     *fault = SLURM_REFUSED;
     return core_error(CORE_FAIL, "slurmrestd rejects user or token%s",
                       rest->token ? "; scontrol token prints a new one"
                                   : ": set SLURM_JWT, or ask the same user's slurmrestd");
   }
-  if (!has_words) {
+  if (!has_message) {
     char what[64];
     snprintf(what, sizeof what, "HTTP status %d without an error", answer->status);
     return garbled(what, fault);
   }
-  redact_token(rest, words);
+  redact_token(rest, message);
   *fault = fault_of_number(number);
   /* Listings report -1 if slurmctld could not be reached. */
-  if (number == -1 && is_query && (strstr(words, "looking for") || strstr(words, "Unspecified error")))
+  if (number == -1 && is_query && (strstr(message, "looking for") || strstr(message, "Unspecified error")))
     *fault = SLURM_UNREACHABLE;
-  if (*fault == SLURM_UNREACHABLE) return core_error(CORE_FAIL, "cannot reach Slurm: %s", words);
-  return core_error(CORE_FAIL, "slurmrestd: %s", words);
+  if (*fault == SLURM_UNREACHABLE) return core_error(CORE_FAIL, "cannot reach Slurm: %s", message);
+  return core_error(CORE_FAIL, "slurmrestd: %s", message);
 }
 
 /* Sends a request and parses the answer. CORE_OK needs HTTP status 200 and an object without errors; `lenient` ignores
@@ -219,7 +219,7 @@ static int send_and_parse(Rest *rest, const char *method, const char *path, cons
                           json_t **json, SlurmFault *fault) {
   CoreHttpAnswer answer = {0};
   const bool is_query = strcmp(method, "GET") == 0;
-  char url[URL_MAX], words[WORDS_MAX];
+  char url[URL_MAX], message[MESSAGE_MAX];
   int64_t number;
   int code;
   *json = NULL;
@@ -229,7 +229,7 @@ static int send_and_parse(Rest *rest, const char *method, const char *path, cons
   TRY_GOTO(code, done, send_request(rest, method, url, body, &answer, fault));
   json_error_t where;
   *json = json_loadb(core_text_string(&answer.body), answer.body.length, JSON_REJECT_DUPLICATES, &where);
-  const bool has_errors = rest_read_error(*json, &number, words, sizeof words);
+  const bool has_errors = rest_read_error(*json, &number, message, sizeof message);
   if (answer.status != 200 && !(lenient && json_object_get(*json, "job_id")))
     code = report_refusal(rest, is_query, &answer, *json, fault);
   else if (!json_is_object(*json)) code = garbled("not JSON", fault);
@@ -342,7 +342,7 @@ done:
 /* An answer may have errors next to a job_id (for a held job, say): the id decides. */
 static int rest_submit(void *backend, const SlurmJob *job, int64_t *id, SlurmFault *fault) {
   Rest *rest = backend;
-  char *body, words[WORDS_MAX];
+  char *body, message[MESSAGE_MAX];
   json_t *answer;
   int64_t number = 0;
   *fault = SLURM_REFUSED;
@@ -352,11 +352,11 @@ static int rest_submit(void *backend, const SlurmJob *job, int64_t *id, SlurmFau
   if (code != CORE_OK) return code;
   const json_t *value = json_object_get(answer, "job_id");
   if (!rest_read_number(value, id) || *id <= 0 || *id > UINT32_MAX) {
-    if (!rest_read_error(answer, &number, words, sizeof words)) code = garbled("a submission without a job_id", fault);
+    if (!rest_read_error(answer, &number, message, sizeof message)) code = garbled("a submission without a job_id", fault);
     else {
-      redact_token(rest, words);
+      redact_token(rest, message);
       *fault = fault_of_number(number);
-      code = core_error(CORE_FAIL, "slurmrestd: %s", words);
+      code = core_error(CORE_FAIL, "slurmrestd: %s", message);
     }
   }
   json_decref(answer);
@@ -373,10 +373,10 @@ static int rest_list(void *backend, const char *const *names, size_t count, Slur
   int code = json_is_array(jobs) ? CORE_OK : garbled("no list of jobs", fault);
   json_array_foreach(jobs, i, record) {
     if (code == CORE_OK && rest_read_job(record, names, count, rest->user, tasks) != CORE_OK) {
-      char words[WORDS_MAX];
-      snprintf(words, sizeof words, "%s", core_error_message());
-      redact_token(rest, words);
-      code = garbled(words, fault);
+      char message[MESSAGE_MAX];
+      snprintf(message, sizeof message, "%s", core_error_message());
+      redact_token(rest, message);
+      code = garbled(message, fault);
     }
   }
   if (code != CORE_OK) tasks->count = before;

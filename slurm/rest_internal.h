@@ -38,7 +38,7 @@ bool rest_read_number(const json_t *value, int64_t *number);
 /* Reads the first real error (nonzero number, or a text if the answer has no numbers): its number and its text,
  * printable, at most size-1 bytes. DELETE job reports errors in a list "status", next to an empty "errors" and HTTP
  * status 200 (24.11 and later). Returns false if there is no error. */
-bool rest_read_error(const json_t *answer, int64_t *number, char *words, size_t size);
+bool rest_read_error(const json_t *answer, int64_t *number, char *message, size_t size);
 
 /* Appends the tasks of one job record if it has one of `names`, or with count 0 if it belongs to `user`. CORE_FAIL:
  * invalid record. */

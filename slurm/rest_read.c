@@ -8,10 +8,10 @@
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
 /* Copies a text for the terminal, with '?' for everything that is not printable ASCII. */
-static void copy_printable(const char *text, char *words, size_t size) {
+static void copy_printable(const char *text, char *message, size_t size) {
   size_t length = 0;
-  for (; *text && length + 1 < size; text++) words[length++] = *text >= ' ' && *text <= '~' ? *text : '?';
-  words[length] = '\0';
+  for (; *text && length + 1 < size; text++) message[length++] = *text >= ' ' && *text <= '~' ? *text : '?';
+  message[length] = '\0';
 }
 
 bool rest_read_number(const json_t *value, int64_t *number) {
@@ -72,7 +72,7 @@ void rest_read_release(const json_t *answer, char *release, size_t size) {
 }
 
 /* Reads the errors of a cancellation by job. An error other than "already gone" takes precedence. */
-static bool read_failed_status(const json_t *answer, int64_t *number, char *words, size_t size) {
+static bool read_failed_status(const json_t *answer, int64_t *number, char *message, size_t size) {
   size_t i;
   json_t *status;
   int64_t found = 0;
@@ -82,15 +82,15 @@ static bool read_failed_status(const json_t *answer, int64_t *number, char *word
     const bool is_gone = code == REST_ERROR_JOB_ID || code == REST_ERROR_ALREADY_DONE;
     if (code == 0 || (found && is_gone)) continue;
     found = code;
-    copy_text(error, "message", words, size);
-    if (!*words) copy_text(error, "string", words, size);
+    copy_text(error, "message", message, size);
+    if (!*message) copy_text(error, "string", message, size);
     if (!is_gone) break;
   }
   if (found) *number = found;
   return found != 0;
 }
 
-bool rest_read_error(const json_t *answer, int64_t *number, char *words, size_t size) {
+bool rest_read_error(const json_t *answer, int64_t *number, char *message, size_t size) {
   size_t i;
   json_t *error;
   const json_t *unnumbered = NULL;
@@ -102,14 +102,14 @@ bool rest_read_error(const json_t *answer, int64_t *number, char *words, size_t 
   }
   if (i == json_array_size(json_object_get(answer, "errors"))) error = NULL;
   if (!error) error = (json_t *)unnumbered;
-  if (!error) return read_failed_status(answer, number, words, size);
+  if (!error) return read_failed_status(answer, number, message, size);
   const char *description = json_string_value(json_object_get(error, "description")),
              *name = json_string_value(json_object_get(error, "error"));
   char both[1024];
   if (!name && !description) name = "an error without a message";
   snprintf(both, sizeof both, "%s%s%s", name ? name : "", name && description ? ": " : "",
            description ? description : "");
-  copy_printable(both, words, size);
+  copy_printable(both, message, size);
   return true;
 }
 

@@ -46,10 +46,10 @@ static void emit_extra(const SlurmSettings *s, Emit *emit, void *context) {
 
 void slurm_options_each(const SlurmSettings *s, Emit *emit, void *context) {
   char text[SLURM_TEXT + 32];
-  const struct { const char *option, *value; } words[] = {{"--partition", s->partition}, {"--account", s->account},
+  const struct { const char *option, *value; } options[] = {{"--partition", s->partition}, {"--account", s->account},
     {"--qos", s->qos}, {"--reservation", s->reservation}, {"--constraint", s->constraint}};
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (*words[i].value) emit(context, words[i].option, words[i].value);
+  for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+    if (*options[i].value) emit(context, options[i].option, options[i].value);
   if (s->time > 0) emit(context, "--time", slurm_time_format(s->time, text));
   emit_number(emit, context, "--nodes", s->nodes, "");
   /* Runs without ranks are children of one task, which gets the processors of all. */

@@ -168,7 +168,7 @@ static bool is_choice(const char *value, const char *choices) {
 
 SlurmSettings slurm_settings_default(void) {
   return (SlurmSettings){
-#define COUNT(key, def, lowest, help) .key = def,
+#define COUNT(key, def, min, help) .key = def,
 #define TIME(key, def, help) .key = def,
 #define SIZE(key, def, help) .key = def,
 #define SHARE(key, def, help) .key = def,
@@ -181,7 +181,7 @@ SlurmSettings slurm_settings_default(void) {
 
 static const char *const names[] = {
 #define NAME(key) "slurm." #key,
-#define COUNT(key, def, lowest, help) NAME(key)
+#define COUNT(key, def, min, help) NAME(key)
 #define TIME(key, def, help) NAME(key)
 #define SIZE(key, def, help) NAME(key)
 #define SHARE(key, def, help) NAME(key)
@@ -202,10 +202,10 @@ static int value_error(const char *name, const char *value, const char *expected
   return core_error(CORE_USAGE, "slurm.%s = %.80s: expected %s", name, *value ? value : "(empty)", expected);
 }
 
-static int set_count(int64_t *field, const char *key, const char *value, int64_t lowest) {
+static int set_count(int64_t *field, const char *key, const char *value, int64_t min) {
   int64_t number;
-  if (!core_text_to_int_scaled(value, &number) || number < lowest || number > COUNT_MAX)
-    return value_error(key, value, lowest > 0 ? "a whole number from 1" : "a whole number from 0");
+  if (!core_text_to_int_scaled(value, &number) || number < min || number > COUNT_MAX)
+    return value_error(key, value, min > 0 ? "a whole number from 1" : "a whole number from 0");
   *field = number;
   return CORE_OK;
 }
@@ -226,7 +226,7 @@ static int unknown_key_error(const char *key) {
 int slurm_settings_set(SlurmSettings *settings, const char *name, const char *value) {
   const char *key = strncmp(name, "slurm.", 6) == 0 ? name + 6 : name;
 #define IS(k) (strcmp(key, #k) == 0)
-#define COUNT(k, def, lowest, help) if (IS(k)) return set_count(&settings->k, key, value, lowest);
+#define COUNT(k, def, min, help) if (IS(k)) return set_count(&settings->k, key, value, min);
 #define TIME(k, def, help) \
   if (IS(k)) \
     return read_time(value, &settings->k) ? CORE_OK \
@@ -291,7 +291,7 @@ void slurm_settings_print(const SlurmSettings *s, const char *separator, const c
 #define PRINT(key, value) core_text_appendf(text, "slurm.%s%s%s%s", #key, separator, value, end)
 #define WHOLE(key, unit) \
   if (s->key != d.key) core_text_appendf(text, "slurm.%s%s%lld%s%s", #key, separator, (long long)s->key, unit, end);
-#define COUNT(key, def, lowest, help) WHOLE(key, "")
+#define COUNT(key, def, min, help) WHOLE(key, "")
 #define TIME(key, def, help) if (s->key != d.key) PRINT(key, slurm_time_format(s->key, number));
 #define SIZE(key, def, help) WHOLE(key, "M")
 #define SHARE(key, def, help) if (s->key != d.key) PRINT(key, core_text_from_real(s->key, number));

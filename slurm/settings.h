@@ -12,7 +12,7 @@
 enum { SLURM_TEXT = 256 };
 
 typedef struct SlurmSettings {
-#define COUNT(key, def, lowest, help) int64_t key;
+#define COUNT(key, def, min, help) int64_t key;
 #define TIME(key, def, help) int64_t key; /* seconds */
 #define SIZE(key, def, help) int64_t key; /* MB (MiB, as Slurm counts) */
 #define SHARE(key, def, help) double key;

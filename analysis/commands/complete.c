@@ -10,10 +10,10 @@
 #include "core/command/completion.h"
 #include "store/workspace/paths.h"
 
-static void add_sweeps(const CoreTyping *typing, CoreText *values) {
+static void add_sweeps(const CoreCompletionContext *typing, CoreText *values) {
   char root[CORE_PATH_MAX], folder[CORE_PATH_MAX], **names;
   size_t count;
-  if (store_root(core_completion_given(typing, "root"), root) != CORE_OK) return;
+  if (store_root(core_completion_option_value(typing, "root"), root) != CORE_OK) return;
   if (core_files_path(folder, "%s/sweeps", root) != CORE_OK) return;
   if (!core_files_exists(folder) || core_files_list(folder, &names, &count) != CORE_OK) return;
   for (size_t i = 0; i < count; i++) {
@@ -23,14 +23,14 @@ static void add_sweeps(const CoreTyping *typing, CoreText *values) {
   free(names);
 }
 
-static void add_measures(const CoreTyping *typing, CoreText *values) {
+static void add_measures(const CoreCompletionContext *typing, CoreText *values) {
   for (int i = 0; i < ANALYSIS_MEASURES; i++) /* but the one that is no single run's (measures.h) */
     if (i != ANALYSIS_MEASURE_score_at_time)
       core_completion_add(values, analysis_measure_name((AnalysisMeasure)i),
                           analysis_measure_words((AnalysisMeasure)i));
 }
 
-static void add_columns(const CoreTyping *typing, CoreText *values) {
+static void add_columns(const CoreCompletionContext *typing, CoreText *values) {
   size_t count;
   const AnalysisColumn *columns = analysis_columns(&count);
   for (size_t i = 0; i < count; i++)

@@ -38,11 +38,11 @@ void core_completion_add_files(CoreText *values, const char *ending) {
   core_text_appendf(values, ":files%s%s\n", ending ? " " : "", ending ? ending : "");
 }
 
-static void add_folders(const CoreTyping *typing, CoreText *values) { core_text_append(values, ":folders\n"); }
-static void add_files(const CoreTyping *typing, CoreText *values) { core_completion_add_files(values, NULL); }
-static void add_databases(const CoreTyping *typing, CoreText *values) { core_completion_add_files(values, "db"); }
+static void add_folders(const CoreCompletionContext *context, CoreText *values) { core_text_append(values, ":folders\n"); }
+static void add_files(const CoreCompletionContext *context, CoreText *values) { core_completion_add_files(values, NULL); }
+static void add_databases(const CoreCompletionContext *context, CoreText *values) { core_completion_add_files(values, "db"); }
 
-static void add_keys(const CoreTyping *typing, CoreText *values) {
+static void add_keys(const CoreCompletionContext *context, CoreText *values) {
   size_t count;
   const CoreConfigRow *rows = core_config_rows(&count);
   for (size_t i = 0; i < count; i++) core_completion_add(values, rows[i].name, rows[i].help);
@@ -59,13 +59,13 @@ static void add_choices(const char *name, const char *choices, CoreText *values)
   }
 }
 
-void core_completion_settings(const CoreTyping *typing, CoreText *values) {
+void core_completion_settings(const CoreCompletionContext *context, CoreText *values) {
   size_t count;
   const CoreConfigRow *rows = core_config_rows(&count);
   for (size_t i = 0; i < count; i++) {
     char start[KIND_MAX];
     snprintf(start, sizeof start, "%s=", rows[i].name);
-    if (strncmp(typing->begun, start, strlen(start)) != 0) core_completion_add(values, start, rows[i].help);
+    if (strncmp(context->typed, start, strlen(start)) != 0) core_completion_add(values, start, rows[i].help);
     else if (rows[i].kind == CORE_CONFIG_ENUM) add_choices(start, rows[i].choices, values);
     else if (rows[i].kind == CORE_CONFIG_BOOL) add_choices(start, "yes|no", values);
     else {
@@ -77,7 +77,7 @@ void core_completion_settings(const CoreTyping *typing, CoreText *values) {
 
 /* ---- the line -------------------------------------------------------------------------------------------------- */
 
-static const CoreOption *option_of(const CoreOption *table, const char *word) {
+static const CoreOption *find_option(const CoreOption *table, const char *word) {
   const size_t length = strcspn(word, "=");
   for (const CoreOption *option = table; option->name; option++) {
     const bool is_long = length > 2 && strncmp(word, "--", 2) == 0 && strlen(option->name) == length - 2 &&
@@ -87,71 +87,71 @@ static const CoreOption *option_of(const CoreOption *table, const char *word) {
   return NULL;
 }
 
-static bool takes_next(const CoreOption *option, const char *word) {
+static bool needs_value(const CoreOption *option, const char *word) {
   return option && option->kind != CORE_OPTION_FLAG && !strchr(word, '=');
 }
 
-const char *core_completion_given(const CoreTyping *typing, const char *name) {
+const char *core_completion_option_value(const CoreCompletionContext *context, const char *name) {
   const char *value = NULL;
-  for (size_t i = 0; i < typing->count; i++) {
-    const char *word = typing->words[i], *equals = strchr(word, '=');
-    const CoreOption *option = option_of(typing->table, word);
+  for (size_t i = 0; i < context->count; i++) {
+    const char *word = context->words[i], *equals = strchr(word, '=');
+    const CoreOption *option = find_option(context->table, word);
     if (!option) continue;
-    const char *next = i + 1 < typing->count ? typing->words[i + 1] : NULL;
+    const char *next = i + 1 < context->count ? context->words[i + 1] : NULL;
     if (strcmp(option->name, name) == 0) value = equals ? equals + 1 : next;
-    i += takes_next(option, word);
+    i += needs_value(option, word);
   }
   return value;
 }
 
 /* Counts the operands of the line. Sets *value_of to the option whose value is being completed, *ended after "--". */
-static size_t count_operands(const CoreTyping *typing, const CoreOption **value_of, bool *ended) {
+static size_t count_operands(const CoreCompletionContext *context, const CoreOption **value_of, bool *ended) {
   size_t operands = 0;
   *value_of = NULL;
   *ended = false;
-  for (size_t i = 0; i < typing->count; i++) {
-    const char *word = typing->words[i];
-    const CoreOption *option = *ended ? NULL : option_of(typing->table, word);
+  for (size_t i = 0; i < context->count; i++) {
+    const char *word = context->words[i];
+    const CoreOption *option = *ended ? NULL : find_option(context->table, word);
     if (!*ended && strcmp(word, "--") == 0) *ended = true;
     else if (*ended || *word != '-') operands++;
-    if (takes_next(option, word) && ++i == typing->count) *value_of = option;
+    if (needs_value(option, word) && ++i == context->count) *value_of = option;
   }
   return operands;
 }
 
 /* ---- kinds ----------------------------------------------------------------------------------------------------- */
 
-static const CoreCompletion usual_kinds[] = {
+static const CoreCompletion common_kinds[] = {
   {"FILE", add_files}, {"DIR", add_folders}, {"KEY", add_keys}, {"KEYS", add_keys},
   {"KEY=VALUE", core_completion_settings}, {"DATABASE", add_databases}, {0}};
 
-static bool add_kind(const CoreCompletion *table, const char *kind, const CoreTyping *typing, CoreText *values) {
+static bool add_kind(const CoreCompletion *table, const char *kind, const CoreCompletionContext *context, CoreText *values) {
   for (; table && table->what; table++) {
     if (strcmp(table->what, kind) != 0) continue;
-    table->list(typing, values);
+    table->list(context, values);
     return true;
   }
   return false;
 }
 
 /* Adds values of one alternative of "FILE|NAME", or a literal word ("csv"; "seeds=" of "seeds=N"). */
-static void add_alternative(const char *kind, const CoreTyping *typing, CoreText *values) {
+static void add_alternative(const char *kind, const CoreCompletionContext *context, CoreText *values) {
   char word[KIND_MAX];
-  if (add_kind(typing->program->completions, kind, typing, values)) return;
-  if (add_kind(usual_kinds, kind, typing, values)) return;
+  if (add_kind(context->program->completions, kind, context, values)) return;
+  if (add_kind(common_kinds, kind, context, values)) return;
   if (!islower((unsigned char)*kind)) return;
   snprintf(word, sizeof word, "%.*s", (int)(strcspn(kind, "=") + (strchr(kind, '=') != NULL)), kind);
   core_completion_add(values, word, NULL);
 }
 
 /* Adds values of an operand: "FILE|NAME", "KEY[,KEY]", "csv|jsonl". */
-static void add_kinds(const char *kinds, const CoreTyping *typing, CoreText *values) {
+static void add_kinds(const char *kinds, const CoreCompletionContext *context, CoreText *values) {
   while (*kinds) {
     char kind[KIND_MAX];
     const size_t length = strcspn(kinds, "|");
     snprintf(kind, sizeof kind, "%.*s", (int)length, kinds);
     kind[strcspn(kind, "[")] = '\0';
-    add_alternative(kind, typing, values);
+    add_alternative(kind, context, values);
     kinds += length + (kinds[length] == '|');
   }
 }
@@ -167,70 +167,70 @@ static const char *operand_at(const CoreManual *manual, size_t index) {
 /* ---- output ---------------------------------------------------------------------------------------------------- */
 
 /* Prints the values with the typed prefix, each after the part of the word that is kept: "--set=" or "a,b,". */
-static void print_fitting(const char *stays, size_t stays_length, const char *begun, const CoreText *values) {
-  const size_t length = strlen(begun);
+static void print_matching(const char *prefix, size_t prefix_length, const char *typed, const CoreText *values) {
+  const size_t length = strlen(typed);
   for (const char *line = core_text_string(values); *line;) {
     const size_t size = strcspn(line, "\n");
     if (*line == ':') printf("%.*s\n", (int)size, line);
-    else if (strncmp(line, begun, length) == 0) printf("%.*s%.*s\n", (int)stays_length, stays, (int)size, line);
+    else if (strncmp(line, typed, length) == 0) printf("%.*s%.*s\n", (int)prefix_length, prefix, (int)size, line);
     line += size + (line[size] == '\n');
   }
 }
 
-static void print_options(const CoreTyping *typing, const char *word) {
+static void print_options(const CoreCompletionContext *context, const char *word) {
   static const CoreOption help = {.name = "help", .help = "show what the command does, and its options"};
   CoreText values = {0};
-  for (const CoreOption *option = typing->table;; option++) {
+  for (const CoreOption *option = context->table;; option++) {
     char name[KIND_MAX];
     const CoreOption *row = option->name ? option : &help;
     bool given = false;
-    for (size_t i = 0; i < typing->count; i++) given |= option_of(typing->table, typing->words[i]) == row;
+    for (size_t i = 0; i < context->count; i++) given |= find_option(context->table, context->words[i]) == row;
     snprintf(name, sizeof name, "--%s", row->name);
     if (!given || row->kind == CORE_OPTION_LIST) core_completion_add(&values, name, row->help);
     if (!option->name) break;
   }
-  print_fitting("", 0, word, &values);
+  print_matching("", 0, word, &values);
   core_text_free(&values);
 }
 
 /* Prints completions of a value after the first `stays` bytes of its word ("--set="). */
-static void print_values(CoreTyping *typing, const CoreOption *option, const char *kinds, const char *word,
-                         size_t stays) {
+static void print_values(CoreCompletionContext *context, const CoreOption *option, const char *kinds, const char *word,
+                         size_t prefix) {
   CoreText values = {0};
   char name[KIND_MAX];
-  const char *comma = strrchr(word + stays, ',');
-  if (comma && strstr(kinds, "[,")) stays = (size_t)(comma + 1 - word);
-  typing->begun = word + stays;
+  const char *comma = strrchr(word + prefix, ',');
+  if (comma && strstr(kinds, "[,")) prefix = (size_t)(comma + 1 - word);
+  context->typed = word + prefix;
   if (option) snprintf(name, sizeof name, "--%s", option->name);
-  if (!option || !add_kind(typing->program->completions, name, typing, &values)) add_kinds(kinds, typing, &values);
-  print_fitting(word, stays, typing->begun, &values);
+  if (!option || !add_kind(context->program->completions, name, context, &values)) add_kinds(kinds, context, &values);
+  print_matching(word, prefix, context->typed, &values);
   core_text_free(&values);
 }
 
 /* Completion request for a command line. */
 typedef struct Request {
-  CoreTyping typing;
+  CoreCompletionContext context;
   const char *word;
 } Request;
 
 static void complete_command(const CoreManual *manual, const CoreOption *table, void *to) {
   Request *request = to;
-  CoreTyping *typing = &request->typing;
+  CoreCompletionContext *context = &request->context;
   const char *word = request->word, *equals = strchr(word, '=');
   const CoreOption *value_of;
   bool ended;
-  typing->table = table;
-  const size_t operands = count_operands(typing, &value_of, &ended);
+  context->table = table;
+  const size_t operands = count_operands(context, &value_of, &ended);
   if (value_of) {
-    print_values(typing, value_of, value_of->argument, word, 0);
+    print_values(context, value_of, value_of->argument, word, 0);
   } else if (!ended && *word == '-' && equals) {
-    const CoreOption *option = option_of(table, word);
-    if (takes_next(option, "")) print_values(typing, option, option->argument, word, (size_t)(equals + 1 - word));
+    const CoreOption *option = find_option(table, word);
+    if (needs_value(option, "")) print_values(context, option, option->argument, word, (size_t)(equals + 1 - word));
   } else if (!ended && *word == '-') {
-    print_options(typing, word);
+    print_options(context, word);
   } else {
     const char *kinds = operand_at(manual, operands);
-    if (kinds) print_values(typing, NULL, kinds, word, 0);
+    if (kinds) print_values(context, NULL, kinds, word, 0);
   }
 }
 
@@ -239,7 +239,7 @@ static void print_commands(const CoreProgram *program, const char *word) {
   for (const CoreCommand *command = program->commands; command->name; command++)
     core_completion_add(&values, command->name, command->summary);
   core_completion_add(&values, "help", "what a command does, and its options");
-  print_fitting("", 0, word, &values);
+  print_matching("", 0, word, &values);
   core_text_free(&values);
 }
 
@@ -249,17 +249,17 @@ static void print_program_options(const CoreProgram *program, const char *word) 
   if (!program->usual) core_completion_add(&values, "--help", "what the program does, and its commands");
   core_completion_add(&values, "--version", "version, commit and libraries");
   core_completion_add(&values, "--completion", "what makes a shell complete: bash, zsh or fish");
-  print_fitting("", 0, word, &values);
+  print_matching("", 0, word, &values);
   core_text_free(&values);
 }
 
-int core_completion_answer(const CoreProgram *program, int argc, char **argv) {
+int core_completion_run(const CoreProgram *program, int argc, char **argv) {
   static char nothing[] = "";
   char *word = argc > 0 ? argv[argc - 1] : nothing, *first = argc > 1 ? argv[0] : nothing;
   if (argc > 1 && strcmp(first, "--completion") == 0) {
     CoreText shells = {0};
     add_choices("", "bash|zsh|fish", &shells);
-    print_fitting("", 0, word, &shells);
+    print_matching("", 0, word, &shells);
     core_text_free(&shells);
     return CORE_OK;
   }
@@ -272,9 +272,9 @@ int core_completion_answer(const CoreProgram *program, int argc, char **argv) {
   if (argc <= 1) print_program_options(program, word);
   if (!command) return CORE_OK;
   const int skipped = usual ? 0 : 1;
-  Request request = {.typing = {.program = program, .words = argv + skipped, .count = (size_t)(argc - 1 - skipped)},
+  Request request = {.context = {.program = program, .words = argv + skipped, .count = (size_t)(argc - 1 - skipped)},
                      .word = word};
-  if (argc == 0) request.typing.count = 0;
+  if (argc == 0) request.context.count = 0;
   core_options_describe(command, complete_command, &request);
   return CORE_OK;
 }

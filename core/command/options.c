@@ -75,8 +75,8 @@ static int parse_option(const CoreOption *table, int argc, char **argv, int *at,
     is_long ? find_long(table, argument + 2, length - 2) : find_letter(table, argument[1]);
   if (argument[length]) value = argument + length + is_long; /* --name=value, -nvalue */
   if (!option) {
-    bool asks = is_long ? length == 6 && memcmp(argument, "--help", 6) == 0 : argument[1] == 'h';
-    if (!asks || value) return unknown_option(table, argument, is_long ? length : strlen(argument));
+    bool is_help_request = is_long ? length == 6 && memcmp(argument, "--help", 6) == 0 : argument[1] == 'h';
+    if (!is_help_request || value) return unknown_option(table, argument, is_long ? length : strlen(argument));
     *help = true;
     return CORE_OK;
   }
@@ -170,22 +170,22 @@ static void free_lists(const CoreOption *table) {
 }
 
 /* Set while a command is described instead of executed. */
-static CoreDescribe listener;
-static void *listener_to;
+static CoreDescribe describe_callback;
+static void *describe_context;
 
 void core_options_describe(const CoreCommand *command, CoreDescribe describe, void *to) {
   char *argv[] = {(char *)command->name, NULL};
-  listener = describe;
-  listener_to = to;
+  describe_callback = describe;
+  describe_context = to;
   command->run(1, argv);
-  listener = NULL;
+  describe_callback = NULL;
 }
 
 int core_options_answer(const CoreManual *manual, const CoreOption *table, int argc, char **argv, CoreAnswer answer,
                         void *given) {
   static const CoreOption none[] = {{0}};
-  if (listener) {
-    listener(manual, table ? table : none, listener_to);
+  if (describe_callback) {
+    describe_callback(manual, table ? table : none, describe_context);
     return CORE_OK;
   }
   const char **operands = core_memory_zero_allocate((size_t)argc + 1, sizeof *operands);
@@ -267,7 +267,7 @@ static bool is_help(const char *word) {
 }
 
 /* Handles `--help`, `help` and `help COMMAND`. */
-static int help_with(const CoreProgram *program, const char *name) {
+static int print_help_for(const CoreProgram *program, const char *name) {
   if (!name || is_help(name)) {
     print_overview(program);
     return CORE_OK;
@@ -278,14 +278,14 @@ static int help_with(const CoreProgram *program, const char *name) {
 }
 
 /* Handles options of the program itself, before any command. */
-static int answer_for_program(const CoreProgram *program, const char *option, int argc, char **argv) {
+static int run_program_option(const CoreProgram *program, const char *option, int argc, char **argv) {
   static const char *const names[] = {"help", "version", "completion"};
   if (strcmp(option, "--version") == 0) {
     printf("%s %s (commit %s)\n%s\n", program->name, core_version(), core_commit(), core_features());
     return CORE_OK;
   }
   if (strcmp(option, "--completion") == 0 && argc == 1) return core_completion_script(program, argv[0]);
-  if (strcmp(option, "--complete") == 0) return core_completion_answer(program, argc, argv);
+  if (strcmp(option, "--complete") == 0) return core_completion_run(program, argc, argv);
   if (strcmp(option, "--man") == 0 && argc == 1) return core_manual_write(program, argv[0]);
   const char *nearest = strncmp(option, "--", 2) == 0 ? core_text_nearest(option + 2, names, 3) : NULL;
   if (strcmp(option, "--completion") == 0) return core_completion_script(program, "");
@@ -293,19 +293,19 @@ static int answer_for_program(const CoreProgram *program, const char *option, in
                     "commands, which take options of their own", nearest ? nearest : "");
 }
 
-static int answer_line(const CoreProgram *program, int argc, char **argv) {
-  static const char *const own[] = {"--version", "--completion", "--complete", "--man"};
+static int run_line(const CoreProgram *program, int argc, char **argv) {
+  static const char *const program_options[] = {"--version", "--completion", "--complete", "--man"};
   const char *first = argc > 1 ? argv[1] : "help";
-  bool is_own = false;
-  for (size_t i = 0; i < sizeof own / sizeof *own; i++) is_own |= strcmp(first, own[i]) == 0;
-  if (is_own) return answer_for_program(program, first, argc - 2, argv + 2);
+  bool is_program_option = false;
+  for (size_t i = 0; i < sizeof program_options / sizeof *program_options; i++) is_program_option |= strcmp(first, program_options[i]) == 0;
+  if (is_program_option) return run_program_option(program, first, argc - 2, argv + 2);
   if (*first == '-' && program->usual) return core_options_find(program, program->usual)->run(argc, argv);
-  if (is_help(first)) return help_with(program, argc > 2 ? argv[2] : NULL);
-  if (*first == '-') return answer_for_program(program, first, argc - 2, argv + 2);
+  if (is_help(first)) return print_help_for(program, argc > 2 ? argv[2] : NULL);
+  if (*first == '-') return run_program_option(program, first, argc - 2, argv + 2);
   const CoreCommand *command = core_options_find(program, first);
   return command ? command->run(argc - 1, argv + 1) : unknown_command(program->commands, first);
 }
 
 int core_options_dispatch(const CoreProgram *program, int argc, char **argv) {
-  return core_options_finish(program->name, answer_line(program, argc, argv));
+  return core_options_finish(program->name, run_line(program, argc, argv));
 }

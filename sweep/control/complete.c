@@ -10,12 +10,12 @@
 #include "sweep/commands.h"
 #include "sweep/spec/sweep.h"
 
-static void add_experiments(const CoreTyping *typing, CoreText *values) { core_completion_add_files(values, "ini"); }
+static void add_experiments(const CoreCompletionContext *typing, CoreText *values) { core_completion_add_files(values, "ini"); }
 
-static void add_sweeps(const CoreTyping *typing, CoreText *values) {
+static void add_sweeps(const CoreCompletionContext *typing, CoreText *values) {
   char root[CORE_PATH_MAX], **names;
   size_t count;
-  if (store_root(core_completion_given(typing, "root"), root) != CORE_OK) return;
+  if (store_root(core_completion_option_value(typing, "root"), root) != CORE_OK) return;
   if (sweep_common_list(root, &names, &count) != CORE_OK) return;
   for (size_t i = 0; i < count; i++) {
     core_completion_add(values, names[i], NULL);
@@ -37,7 +37,7 @@ static void add_file_profiles(const char *path, CoreText *values) {
   core_ini_free(&ini);
 }
 
-static void add_profiles(const CoreTyping *typing, CoreText *values) {
+static void add_profiles(const CoreCompletionContext *typing, CoreText *values) {
   for (size_t i = 0; i < typing->count; i++) {
     const char *word = typing->words[i], *extension = strrchr(word, '.');
     if (*word != '-' && extension && strcmp(extension, ".ini") == 0) add_file_profiles(word, values);
@@ -52,13 +52,13 @@ static void add_names(const char *const *names, size_t count, CoreText *values) 
   }
 }
 
-static void add_slurm(const CoreTyping *typing, CoreText *values) {
+static void add_slurm(const CoreCompletionContext *typing, CoreText *values) {
   size_t count;
   const char *const *names = slurm_settings_names(&count);
   add_names(names, count, values);
 }
 
-static void add_settings(const CoreTyping *typing, CoreText *values) {
+static void add_settings(const CoreCompletionContext *typing, CoreText *values) {
   size_t count;
   const char *const *rules = sweep_stop_names(&count);
   core_completion_settings(typing, values);

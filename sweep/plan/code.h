@@ -15,8 +15,8 @@ int sweep_code_check_trust(const SweepGrid *grid, bool grant);
 /* Comparison of a grid's runs with the present code. Zero-initialize; free with sweep_code_free. */
 typedef struct SweepCodeChanges {
   CoreText current;    /* "HASH <tab> SUMMARY" lines, one per code of the grid; empty: the trainer's only */
-  CoreText changed;    /* those lines of `current` for which runs by other code exist */
-  CoreText difference; /* what differs for the first such run */
+  CoreText changed;    /* lines of `current` for which runs by other code exist */
+  CoreText difference; /* difference of the first such run */
   size_t finished;     /* finished and diverged runs by other code */
   size_t unfinished;   /* other runs by other code */
   size_t kept;         /* runs of both kinds whose code the user has accepted (kept.h) */

@@ -27,7 +27,7 @@ typedef struct SweepPlan {
   uint8_t *status;                   /* [runs]: StoreStatus */
   size_t count[SWEEP_STATUS_COUNT];  /* runs by status */
   size_t to_run;                     /* neither finished, diverged nor stopped by the rule */
-  size_t resumable;                  /* those of to_run that would resume from a checkpoint */
+  size_t resumable;                  /* part of to_run that would resume from a checkpoint */
   double transitions, transitions_left;
   double search_steps, evaluation_steps; /* environment steps without training (acting.h) of the remaining part */
   double seconds_left;                 /* sum over runs; NaN: no speed is known */

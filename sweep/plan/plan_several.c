@@ -20,7 +20,7 @@ typedef struct Cost {
   size_t runs; /* all runs of the file */
   size_t added, to_run;
   double transitions, transitions_left;
-  double cpu_hours, gpu_hours; /* of the remaining transitions, summed over runs */
+  double cpu_hours, gpu_hours; /* cost of the remaining transitions, summed over runs */
 } Cost;
 
 typedef struct Costs {

@@ -36,7 +36,7 @@ typedef struct Evidence {
   const char *id;
   const StoreState *state;       /* reported by the run itself */
   const SweepJobMapEntry *entry; /* its last submission */
-  const SweepBatch *batch;       /* of that submission; NULL if it was never submitted */
+  const SweepBatch *batch;       /* batch of that submission; NULL if it was never submitted */
   const SlurmTask *task;         /* row of squeue or sacct; NULL if Slurm does not know the task */
   bool is_queued;                /* the task waits or runs, and has not finished this run yet */
   bool has_record;

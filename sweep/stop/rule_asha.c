@@ -44,7 +44,7 @@ typedef struct Asha {
   const Setting **member; /* [setting_count] settings in the present rung, best first */
   double *values;         /* [max_rungs * setting_count] of the present task, by rung; NaN: not there yet */
   Cut *cuts;              /* [tasks * max_rungs] by task */
-  int max_rungs;          /* of any task */
+  int max_rungs;          /* maximum over tasks */
   SweepDecisions *decisions;
 } Asha;
 
