@@ -8,7 +8,7 @@
 typedef struct CoreHelp {
   FILE *out;
   bool manual; /* whether to write troff (man(7)) instead of text of the terminal's width */
-  bool is_begun;  /* whether something was written */
+  bool is_begun; /* whether something was written */
   bool headed; /* whether a heading was written last */
 } CoreHelp;
 

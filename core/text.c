@@ -170,8 +170,8 @@ bool core_text_to_real(const char *string, double *value) {
 
 static const char suffixes[] = "kMGT"; /* 1000, 1000^2 ... */
 
-/* Converts "1.5M" to "1.5e6", which parses to the same value as 1500000. false: no digits, an exponent, or no suffix.
- */
+/* Converts "1.5M" to "1.5e6", which parses to the same value as 1500000. false: no digits, an exponent, or no
+ * suffix. */
 static bool expand_suffix(const char *string, CoreText *plain) {
   const size_t length = strlen(string);
   const char *suffix = length > 1 ? strchr(suffixes, string[length - 1]) : NULL;

@@ -44,13 +44,21 @@ static bool error_contains(const CoreProcessOutput *output, const char *message)
 /* Classifies a failed command by its error text. Only failures that certainly precede the request to slurmctld count as
  * unreachable. */
 static SlurmFault classify(const CoreProcessOutput *output) {
-  static const struct { const char *message; SlurmFault fault; } known[] = {
-    {"establish a configuration source", SLURM_ABSENT}, {"Unable to process configuration file", SLURM_ABSENT},
-    {"Unable to contact slurm controller", SLURM_UNREACHABLE}, {"Munge encode failed", SLURM_UNREACHABLE},
-    {"timed out", SLURM_TIMED_OUT}, {"Zero Bytes were transmitted", SLURM_TIMED_OUT},
-    {"Connection reset", SLURM_TIMED_OUT}, {"Protocol authentication error", SLURM_TIMED_OUT},
-    {"Unexpected message", SLURM_TIMED_OUT}, {"Invalid job id specified", SLURM_NOT_THERE},
-    {"already finished", SLURM_NOT_THERE}, {"already completing or completed", SLURM_NOT_THERE}};
+  static const struct {
+    const char *message;
+    SlurmFault fault;
+  } known[] = {{"establish a configuration source", SLURM_ABSENT},
+               {"Unable to process configuration file", SLURM_ABSENT},
+               {"Unable to contact slurm controller", SLURM_UNREACHABLE},
+               {"Munge encode failed", SLURM_UNREACHABLE},
+               {"timed out", SLURM_TIMED_OUT},
+               {"Zero Bytes were transmitted", SLURM_TIMED_OUT},
+               {"Connection reset", SLURM_TIMED_OUT},
+               {"Protocol authentication error", SLURM_TIMED_OUT},
+               {"Unexpected message", SLURM_TIMED_OUT},
+               {"Invalid job id specified", SLURM_NOT_THERE},
+               {"already finished", SLURM_NOT_THERE},
+               {"already completing or completed", SLURM_NOT_THERE}};
   if (output->timed_out) return SLURM_TIMED_OUT;
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (error_contains(output, known[i].message)) return known[i].fault;
@@ -64,14 +72,12 @@ static int report_failure(const char *program, const CoreProcessOutput *output, 
   *fault = classify(output);
   error_summary(&output->error, message, sizeof message);
   switch (*fault) {
-    case SLURM_ABSENT:
-      return core_error(CORE_FAIL, "%s: no cluster configuration found: %s", program, message);
+    case SLURM_ABSENT: return core_error(CORE_FAIL, "%s: no cluster configuration found: %s", program, message);
     case SLURM_UNREACHABLE:
       return core_error(CORE_FAIL, "cannot reach Slurm: %s; scontrol ping shows when it is back", message);
     case SLURM_TIMED_OUT:
       return core_error(CORE_FAIL, "%s got no answer from Slurm in time%s%s", program, *message ? ": " : "", message);
-    default:
-      return core_error(CORE_FAIL, "%s: %s", program, *message ? message : "failed without a message");
+    default: return core_error(CORE_FAIL, "%s: %s", program, *message ? message : "failed without a message");
   }
 }
 

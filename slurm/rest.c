@@ -352,7 +352,8 @@ static int rest_submit(void *backend, const SlurmJob *job, int64_t *id, SlurmFau
   if (code != CORE_OK) return code;
   const json_t *value = json_object_get(answer, "job_id");
   if (!rest_read_number(value, id) || *id <= 0 || *id > UINT32_MAX) {
-    if (!rest_read_error(answer, &number, message, sizeof message)) code = garbled("a submission without a job_id", fault);
+    if (!rest_read_error(answer, &number, message, sizeof message))
+      code = garbled("a submission without a job_id", fault);
     else {
       redact_token(rest, message);
       *fault = fault_of_number(number);

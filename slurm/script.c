@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "slurm/options_internal.h"
 
 /* Quotes a word for a POSIX shell: 'it'\''s'. */
 static void quote(const char *word, CoreText *text) {
@@ -46,8 +45,13 @@ static void emit_extra(const SlurmSettings *s, Emit *emit, void *context) {
 
 void slurm_options_each(const SlurmSettings *s, Emit *emit, void *context) {
   char text[SLURM_TEXT + 32];
-  const struct { const char *option, *value; } options[] = {{"--partition", s->partition}, {"--account", s->account},
-    {"--qos", s->qos}, {"--reservation", s->reservation}, {"--constraint", s->constraint}};
+  const struct {
+    const char *option, *value;
+  } options[] = {{"--partition", s->partition},
+                 {"--account", s->account},
+                 {"--qos", s->qos},
+                 {"--reservation", s->reservation},
+                 {"--constraint", s->constraint}};
   for (size_t i = 0; i < sizeof options / sizeof *options; i++)
     if (*options[i].value) emit(context, options[i].option, options[i].value);
   if (s->time > 0) emit(context, "--time", slurm_time_format(s->time, text));

@@ -9,4 +9,12 @@
  * before. */
 void slurm_script_print(const SlurmJob *job, const char *const *command, CoreText *script);
 
+/* Calls `emit` for each option of the job except its name, comment, array and dependencies: "--time", "02:00:00". value
+ * NULL: an option without a value. */
+void slurm_options_each(const SlurmSettings *settings,
+                        void (*emit)(void *context, const char *option, const char *value), void *context);
+
+/* Appends the job's dependencies, "afterany:12:13_4,aftercorr:15"; nothing if it has none. */
+void slurm_options_dependency(const SlurmJob *job, CoreText *text);
+
 #endif

@@ -226,7 +226,8 @@ static int unknown_key_error(const char *key) {
 int slurm_settings_set(SlurmSettings *settings, const char *name, const char *value) {
   const char *key = strncmp(name, "slurm.", 6) == 0 ? name + 6 : name;
 #define IS(k) (strcmp(key, #k) == 0)
-#define COUNT(k, def, min, help) if (IS(k)) return set_count(&settings->k, key, value, min);
+#define COUNT(k, def, min, help) \
+  if (IS(k)) return set_count(&settings->k, key, value, min);
 #define TIME(k, def, help) \
   if (IS(k)) \
     return read_time(value, &settings->k) ? CORE_OK \

@@ -38,9 +38,15 @@ void core_completion_add_files(CoreText *values, const char *ending) {
   core_text_appendf(values, ":files%s%s\n", ending ? " " : "", ending ? ending : "");
 }
 
-static void add_folders(const CoreCompletionContext *context, CoreText *values) { core_text_append(values, ":folders\n"); }
-static void add_files(const CoreCompletionContext *context, CoreText *values) { core_completion_add_files(values, NULL); }
-static void add_databases(const CoreCompletionContext *context, CoreText *values) { core_completion_add_files(values, "db"); }
+static void add_folders(const CoreCompletionContext *context, CoreText *values) {
+  core_text_append(values, ":folders\n");
+}
+static void add_files(const CoreCompletionContext *context, CoreText *values) {
+  core_completion_add_files(values, NULL);
+}
+static void add_databases(const CoreCompletionContext *context, CoreText *values) {
+  core_completion_add_files(values, "db");
+}
 
 static void add_keys(const CoreCompletionContext *context, CoreText *values) {
   size_t count;
@@ -121,11 +127,16 @@ static size_t count_operands(const CoreCompletionContext *context, const CoreOpt
 
 /* ---- kinds ----------------------------------------------------------------------------------------------------- */
 
-static const CoreCompletion common_kinds[] = {
-  {"FILE", add_files}, {"DIR", add_folders}, {"KEY", add_keys}, {"KEYS", add_keys},
-  {"KEY=VALUE", core_completion_settings}, {"DATABASE", add_databases}, {0}};
+static const CoreCompletion common_kinds[] = {{"FILE", add_files},
+                                              {"DIR", add_folders},
+                                              {"KEY", add_keys},
+                                              {"KEYS", add_keys},
+                                              {"KEY=VALUE", core_completion_settings},
+                                              {"DATABASE", add_databases},
+                                              {0}};
 
-static bool add_kind(const CoreCompletion *table, const char *kind, const CoreCompletionContext *context, CoreText *values) {
+static bool add_kind(const CoreCompletion *table, const char *kind, const CoreCompletionContext *context,
+                     CoreText *values) {
   for (; table && table->what; table++) {
     if (strcmp(table->what, kind) != 0) continue;
     table->list(context, values);

@@ -12,13 +12,14 @@ typedef struct CoreCompletionContext {
   const CoreOption *table; /* options of the command */
   char **words;            /* [count] words after the command's name, without the one being completed */
   size_t count;
-  const char *typed;       /* typed part of the value */
+  const char *typed; /* typed part of the value */
 } CoreCompletionContext;
 
 /* Source of the values of one kind. */
 typedef struct CoreCompletion {
   const char *what; /* "--profile" for that option, "RUN" for arguments of that name; NULL ends the table */
-  void (*list)(const CoreCompletionContext *context, CoreText *values); /* calls core_completion_add, or one of the three below */
+  void (*list)(const CoreCompletionContext *context,
+               CoreText *values); /* calls core_completion_add, or one of the three below */
 } CoreCompletion;
 
 /* Adds a possible value, regardless of what is typed, with a short description or NULL. A value that ends in '=', '/'

@@ -297,7 +297,8 @@ static int run_line(const CoreProgram *program, int argc, char **argv) {
   static const char *const program_options[] = {"--version", "--completion", "--complete", "--man"};
   const char *first = argc > 1 ? argv[1] : "help";
   bool is_program_option = false;
-  for (size_t i = 0; i < sizeof program_options / sizeof *program_options; i++) is_program_option |= strcmp(first, program_options[i]) == 0;
+  for (size_t i = 0; i < sizeof program_options / sizeof *program_options; i++)
+    is_program_option |= strcmp(first, program_options[i]) == 0;
   if (is_program_option) return run_program_option(program, first, argc - 2, argv + 2);
   if (*first == '-' && program->usual) return core_options_find(program, program->usual)->run(argc, argv);
   if (is_help(first)) return print_help_for(program, argc > 2 ? argv[2] : NULL);

@@ -10,7 +10,9 @@
 #include "sweep/commands.h"
 #include "sweep/spec/sweep.h"
 
-static void add_experiments(const CoreCompletionContext *typing, CoreText *values) { core_completion_add_files(values, "ini"); }
+static void add_experiments(const CoreCompletionContext *typing, CoreText *values) {
+  core_completion_add_files(values, "ini");
+}
 
 static void add_sweeps(const CoreCompletionContext *typing, CoreText *values) {
   char root[CORE_PATH_MAX], **names;

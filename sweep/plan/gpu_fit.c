@@ -3,8 +3,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* Memory that every data center GPU since 2017 has. A run that needs more gets a warning if slurm.gpu_mem is missing.
- */
+/* Memory that every data center GPU since 2017 has. A run that needs more gets a warning if slurm.gpu_mem is
+ * missing. */
 static const double common_gpu_bytes = 15e9;
 
 /* Substrings of GRES names and memory sizes. Longer ones first. */

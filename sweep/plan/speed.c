@@ -1,5 +1,5 @@
-/* Reads measured speeds from results.db, for the estimate of `sweep plan`. Runs that were never imported are missing.
- */
+/* Reads measured speeds from results.db, for the estimate of `sweep plan`. Runs that were never imported are
+ * missing. */
 #include "sweep/plan/speed.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Proposes the trials of a search's next wave: reads the states and values of runs, asks TPE, and writes the proposals.
- */
+/* Proposes the trials of a search's next wave: reads the states and values of runs, asks TPE, and writes the
+ * proposals. */
 #include "sweep/search/wave.h"
 
 #include <math.h>

@@ -1,12 +1,12 @@
 /* Expands axes to runs. Called by plan and submit after spec.c; manifest.c writes the ids. */
 #include "sweep/spec/grid.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/memory.h"
 #include "sweep/spec/id_set.h"
-#include "sweep/spec/parent.h"
 
 /* ---- axes ------------------------------------------------------------------------------------------------------ */
 
@@ -51,6 +51,56 @@ static int make_parts(const SweepSpec *spec, SweepGrid *grid) {
   return CORE_OK;
 }
 
+/* ---- parents ----------------------------------------------------------------------------------------------------- */
+
+/* Parents named by settings, "init.from = run:{ppo.com=8}@954": the run with this run's seed and settings except those
+ * in the braces. Only the grid knows seeds, so it replaces the braces by an id; trainers see "run:<id>@954". */
+static const char parent_prefix[] = "run:{";
+
+/* Applies the settings between the braces to `parent`; modifies the text. */
+static int apply_parent_settings(char *settings, CoreConfig *parent) {
+  size_t count = 0;
+  for (char *pair; (pair = strsep(&settings, " "));) {
+    if (!*pair) continue;
+    if (strncmp(pair, "init.", 5) == 0)
+      return core_error(CORE_USAGE, "%.80s: a parent cannot have an [init] itself", pair);
+    TRY(core_config_set_pair(parent, pair));
+    count++;
+  }
+  if (count == 0)
+    return core_error(CORE_USAGE,
+                      "the braces are empty; name the settings in which the parent differs: run:{ppo.com=8}");
+  return CORE_OK;
+}
+
+static int replace_braces(const char *from, CoreConfig *config) {
+  const char *open = from + sizeof parent_prefix - 1, *close = strchr(open, '}');
+  char id[CORE_RUN_ID], found[CORE_CONFIG_TEXT];
+  if (!close || (close[1] && close[1] != '@'))
+    return core_error(CORE_USAGE, "expected run:{key=value key=value} or run:{key=value}@<iteration>");
+  CoreConfig parent = *config;
+  parent.init = core_config_default().init;
+  char *settings = core_text_duplicate(open);
+  settings[close - open] = '\0';
+  int code = apply_parent_settings(settings, &parent);
+  free(settings);
+  if (code != CORE_OK) return code;
+  core_config_id(&parent, id);
+  snprintf(found, sizeof found, "run:%s%s", id, close + 1);
+  memcpy(config->init.from, found, sizeof found);
+  return CORE_OK;
+}
+
+/* Replaces the braces in config->init.from, if there are any. The parent has no parent itself. CORE_USAGE: no closing
+ * brace, no settings between the braces, an unknown setting or value. */
+static int resolve_parent(CoreConfig *config) {
+  char from[CORE_CONFIG_TEXT];
+  if (strncmp(config->init.from, parent_prefix, sizeof parent_prefix - 1) != 0) return CORE_OK;
+  memcpy(from, config->init.from, sizeof from);
+  int code = replace_braces(from, config);
+  return code == CORE_OK ? CORE_OK : core_error_context(code, "init.from = %.120s", from);
+}
+
 /* ---- configurations -------------------------------------------------------------------------------------------- */
 
 static const SweepPart *find_part(const SweepGrid *grid, size_t cell) {
@@ -90,7 +140,7 @@ void sweep_grid_cell_config(const SweepGrid *grid, size_t cell, size_t seed, Cor
   *config = *base_config(grid->spec, find_part(grid, cell));
   config->train.seed = grid->spec->seeds[seed];
   visit_cell(find_part(grid, cell), cell, apply_value, config);
-  CORE_CHECK(sweep_parent_resolve(config) == CORE_OK); /* checked when the grid was expanded */
+  CORE_CHECK(resolve_parent(config) == CORE_OK); /* checked when the grid was expanded */
 }
 
 void sweep_grid_config(const SweepGrid *grid, size_t run, CoreConfig *config) {
@@ -156,7 +206,7 @@ static void append_value(void *context, const SweepValueList *list, size_t value
 }
 
 static int check_cell(const SweepGrid *grid, const SweepPart *part, size_t cell, CoreConfig *config) {
-  int code = sweep_parent_resolve(config);
+  int code = resolve_parent(config);
   if (code == CORE_OK) code = core_config_check(config);
   if (code == CORE_OK) return sweep_stop_check_config(&grid->spec->stop, &grid->spec->ini, config);
   const CoreIni *ini = &grid->spec->ini;
@@ -180,7 +230,7 @@ static int expand_part(SweepGrid *grid, const SweepPart *part, size_t seed, Swee
     visit_cell(part, cell, apply_value, &values);
     CoreConfig config = values;
     if (seed == 0) TRY(check_cell(grid, part, cell, &config)); /* checks do not depend on the seed */
-    else TRY(sweep_parent_resolve(&config));
+    else TRY(resolve_parent(&config));
     core_config_id(&config, id);
     if (sweep_id_set_add(ids, id, NULL)) grid->places[grid->runs++] = (uint32_t)(seed * grid->cells + cell);
     else grid->duplicates++;

@@ -51,8 +51,8 @@ int sweep_grid_check_trial(const SweepSpec *spec, const SweepSearch *search, siz
 void sweep_grid_config(const SweepGrid *grid, size_t run, CoreConfig *config);
 /* Returns the part that a run comes from; the first if several overlap. */
 const SweepPart *sweep_grid_part(const SweepGrid *grid, size_t run);
-/* Make the configuration of a cell, and return its trial (*search NULL: it has none). Cells of merged runs count, too.
- */
+/* Make the configuration of a cell, and return its trial (*search NULL: it has none). Cells of merged runs count,
+ * too. */
 void sweep_grid_cell_config(const SweepGrid *grid, size_t cell, size_t seed, CoreConfig *config);
 size_t sweep_grid_cell_trial(const SweepGrid *grid, size_t cell, const SweepSearch **search);
 /* Returns the cell of a run. */

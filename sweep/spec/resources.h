@@ -13,8 +13,8 @@ typedef struct SweepResources {
   size_t *of_part; /* [grid->part_count] set of a part's runs */
 } SweepResources;
 
-/* Makes the sets of a grid, at least one. CORE_USAGE: settings of a block conflict. Caller calls sweep_resources_free.
- */
+/* Makes the sets of a grid, at least one. CORE_USAGE: settings of a block conflict. Caller calls
+ * sweep_resources_free. */
 int sweep_resources_make(const SweepGrid *grid, SweepResources *resources);
 void sweep_resources_free(SweepResources *resources);
 

@@ -10,7 +10,6 @@
 #include "core/files.h"
 #include "core/memory.h"
 #include "slurm/settings.h"
-#include "sweep/spec/script.h"
 #include "sweep/spec/search.h"
 #include "sweep/spec/spec_internal.h"
 

@@ -8,7 +8,6 @@
 
 #include "core/config/script.h"
 #include "store/code/code.h"
-#include "sweep/spec/script.h"
 #include "sweep/spec/spec_internal.h"
 
 /* Whether the line is "program = no" of a grid. */

@@ -93,8 +93,8 @@ int sweep_cluster_status_query(const char *const *names, size_t count, double ma
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
-/* Appends "12 running, 30 queued" without zeros; "8 of 8 failed" if all runs share a condition that needs attention.
- */
+/* Appends "12 running, 30 queued" without zeros; "8 of 8 failed" if all runs share a condition that needs
+ * attention. */
 static void append_counts(const SweepProgress *progress, const SweepClusterStatus *cluster, CoreText *text) {
   static const SweepCondition order[] = {
       SWEEP_FINISHED,      SWEEP_STOPPED_BY_RULE, SWEEP_RUNNING,   SWEEP_STARTING, SWEEP_QUEUED,   SWEEP_HELD,

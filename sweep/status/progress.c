@@ -40,8 +40,8 @@ static bool is_expected(const SweepProgress *progress, const StoreState *state) 
 }
 
 /* Computes progress, speed and remaining time: transitions that remain in running and expected runs over the present
- * speed, and at least what the slowest run needs. Runs that have not started count with the mean length of the others.
- */
+ * speed, and at least what the slowest run needs. Runs that have not started count with the mean length of the
+ * others. */
 static void estimate(SweepProgress *progress, const bool *expected) {
   double known_total = 0, remaining = 0, fraction = 0, speed = 0, longest_s = 0;
   size_t known = 0, unknown = 0;

@@ -1,5 +1,5 @@
-/* Implements `sweep status`: prints views of sweeps (view.c) as text, CSV and JSON. Imports new rows into results.db.
- */
+/* Implements `sweep status`: prints views of sweeps (view.c) as text, CSV and JSON. Imports new rows into
+ * results.db. */
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -22,8 +22,8 @@ typedef struct StatusOptions {
 
 /* ---- all sweeps -------------------------------------------------------------------------------------------------- */
 
-/* Whether the run is listed: --failed selects runs that need attention, --tag runs with the tag or in a sweep with it.
- */
+/* Whether the run is listed: --failed selects runs that need attention, --tag runs with the tag or in a sweep with
+ * it. */
 static bool is_listed(const void *context, const SweepView *view, size_t index) {
   const StatusOptions *options = context;
   return (!options->failed || sweep_view_needs_attention(view, index)) &&

@@ -19,8 +19,8 @@
 
 /* ---- states ------------------------------------------------------------------------------------------------------ */
 
-/* Updates the state of a run from the log, under the run's lease, if no process runs it. stop NULL: it is not stopped.
- */
+/* Updates the state of a run from the log, under the run's lease, if no process runs it. stop NULL: it is not
+ * stopped. */
 static int update_state(const char *root, const char *run, const SweepStopEntry *stop) {
   StoreState state;
   StoreLease *lease;

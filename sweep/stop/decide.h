@@ -16,8 +16,8 @@ typedef struct SweepStopOutcome {
  * another process that is deciding. */
 int sweep_stop_decide(const char *root, const char *name, StoreDatabase *database, bool wait,
                       SweepStopOutcome *outcome);
-/* Imports new rows and applies the rule. Unless `now`, does nothing within stop.every of the last time by any process.
- */
+/* Imports new rows and applies the rule. Unless `now`, does nothing within stop.every of the last time by any
+ * process. */
 int sweep_stop_poll(const char *root, const char *name, bool now, SweepStopOutcome *outcome);
 
 /* Exempts stopped runs from the rule for good, so that they can resume. *resumed: their number. */

@@ -92,8 +92,8 @@ static double **cumulative_sums(const SweepStopRun *runs, size_t count) {
   return sums;
 }
 
-/* Computes the sorted running averages until t of the other runs of the task that have reached t. Returns their number.
- */
+/* Computes the sorted running averages until t of the other runs of the task that have reached t. Returns their
+ * number. */
 static size_t average_others(const SweepStopRun *runs, size_t count, size_t except, double transitions,
                              double *const *sums, double *averages) {
   size_t others = 0;
