@@ -63,7 +63,7 @@ tap_wait 60 ended short
 python=$SWEEP_BUILD/python/bin/python
 if "$python" -c "import gymnasium" 2>/dev/null; then
   printf '[sweep]\nname = pole\nseeds = 1\n[env]\ntask = gym/CartPole-v1\nnum = 8\nworkers = 4\n[slurm]\nmem = 200M\n' >pole.ini
-  tap_run "memory of Python processes is held against the job's" 2 "MB of memory with its Python processes and its job asks for" \
+  tap_run "memory of Python processes is held against the job's" 2 "MB of memory with its Python processes, but its job requests" \
     env SWEEP_PYTHON="$python" sweep plan pole.ini
   mkdir modules
   cat >modules/far_away.py <<'END'

@@ -33,7 +33,7 @@ tap_check "extend --json says how many are new" "$([ "$said" = 2 ] || echo "$sai
 printf 'no seeds here\n' >"$root/sweeps/a/extended"
 tap_run "a damaged record is reported" 2 "sweeps/a/extended:1:" sweep plan a.ini
 printf '; nothing\n' >"$root/sweeps/a/extended"
-tap_run "an empty one too" 2 'has no line "seeds = ..."; remove the file to do without its seeds' sweep plan a.ini
+tap_run "an empty one too" 2 'the line "seeds = ..." is missing; restore it, or remove the file to drop its seeds' sweep plan a.ini
 rm "$root/sweeps/a/extended"
 sweep rm a --yes >/dev/null
 
