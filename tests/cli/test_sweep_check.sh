@@ -63,7 +63,7 @@ experiment <<<$'[grid m]\nenv.num = 2097152\nppo.num_steps = 512\n[slurm]\nmem =
 tap_run "memory is compared with the job's request" 2 "my.ini:11:7: slurm.mem: a run needs about" sweep plan my.ini --root "$root"
 experiment <<<$'[grid m]\nenv.num = 2097152\nppo.num_steps = 512\n[slurm]\ncpus_per_run = 1'
 tap_run "without a request it is a warning" 0 "set slurm.mem unless the partition" sweep plan my.ini --root "$root"
-# ---- GPUs of other machines: as many ranks as the file asks for, each block by its own
+# ---- GPUs of other machines: the number of ranks is the file's, per block
 experiment <<<$'[train]\ndevice = cuda\n[grid m]\nenv.num = 1048576\nppo.num_steps = 256\n[slurm]\ngpus_per_run = 1\ngpu_type = a100'
 tap_run "a run that no GPU of that type holds is refused, with the number that would do" 2 \
   "slurm.gpu_type = a100 has 40 GB; slurm.gpus_per_run = 16 and slurm.ranks_per_run = 16 are enough" \
