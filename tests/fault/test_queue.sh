@@ -187,13 +187,13 @@ if [ "$(nproc)" -ge 2 ]; then
   tap_wait 60 idle wide; tap_wait 60 idle narrow
 else tap_skip "runs of other sweeps do not take a sweep's places" "one processor"; fi
 
-# ---- another process imports while a sweep ends
+# ---- another process is importing while a sweep ends
 experiment ended 0.32
 experiment joins 0.33
 experiment closes 0.34
 hold_import
 submit "$tap_dir/ended.ini" >/dev/null
-waits() { process=$(executor); [ -n "$process" ] && sed -n "/executor $process of/,\$p" "$SWEEP_ROOT/executor.log" | grep -q 'another process imports'; }
+waits() { process=$(executor); [ -n "$process" ] && sed -n "/executor $process of/,\$p" "$SWEEP_ROOT/executor.log" | grep -q 'another process is importing'; }
 tap_wait 60 waits
 tap_run "a submission meanwhile is taken" 0 "added to executor" submit "$tap_dir/joins.ini"
 tap_wait 60 is joins 1 finished; tap_result "and its run is trained" $? "$(said)"

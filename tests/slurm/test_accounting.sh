@@ -25,7 +25,7 @@ tap_wait 60 limited; tap_result "slurmctld knows the limits" $? "$(scontrol show
 # ---- limits of the account
 experiment many 12 20 "time = 00:10:00"
 tap_run "plan names the limit on queued jobs" 0 "account lab may have 5 jobs in the queue (MaxSubmitJobs), 5 more now" sweep plan "$tap_dir/many.ini"
-tap_run "and the processor time that is left" 0 "account lab has 1 CPU-hours left (GrpTRESMins), these runs may take 2" sweep plan "$tap_dir/many.ini"
+tap_run "and the processor time that is left" 0 "account lab has 1 CPU-hours left (GrpTRESMins), these runs may use 2" sweep plan "$tap_dir/many.ini"
 tap_run "submit takes the runs that fit and reports the others" 75 "7 runs are not submitted yet" submit many --held
 [ "$(in_queue many)" = 5 ]; tap_result "5 are in the queue" $? "$(squeue)"
 tap_run "while they are there, no more" 75 "7 runs are not submitted yet" submit many --held
