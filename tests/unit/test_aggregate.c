@@ -86,7 +86,7 @@ static void test_infinite(void **state) {
   assert_true(isinf(row.kl) && row.ddr == 0 && row.grad_norm_actor_max == 1 && row.transitions == 128);
 }
 
-/* The rows of an import are the sums that run_ddr and the bins are made of, whatever a row stands for. */
+/* Imported rows sum to run_ddr and the bins, for any number of iterations per row. */
 static void test_sums_in_the_database(void **state) {
   enum { ROWS = 700 };
   (void)state;

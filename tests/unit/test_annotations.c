@@ -49,7 +49,7 @@ static void what_is_said_stays(void **state) {
   assert_ok(change(STORE_SUBJECT_RUN, id, set_note, ""));
   char path[CORE_PATH_MAX];
   assert_ok(core_files_path(path, "%s/annotations/run-%s.json", root, id));
-  assert_false(core_files_exists(path)); /* nothing is said any more */
+  assert_false(core_files_exists(path)); /* all annotations are removed */
 }
 
 static void bad_words_are_refused(void **state) {

@@ -20,7 +20,7 @@ static void assert_bytes(CoreDevice *device, const float *buffer, unsigned char 
   for (size_t i = 0; i < sizeof bytes; i++) assert_int_equal(bytes[i], byte);
 }
 
-/* plain: what unwritten buffers are filled with. */
+/* plain: fill of unwritten buffers. */
 static void check(CoreDevice *device, unsigned char plain) {
   CoreArena *arena = core_arena_create("test");
   Buffers b;

@@ -38,7 +38,7 @@ typedef struct Extent {
   uint64_t expected;
 } Extent;
 static const Extent SMALL = {{48, 48, 140}, 75, 40, true, 0x0fc188da7742b8d0u};
-static const Extent BRIEF = {{48, 48, 140}, 24, 14, true, 0}; /* not pinned: for what takes long for a step */
+static const Extent BRIEF = {{48, 48, 140}, 24, 14, true, 0}; /* not pinned: for slow steps */
 static const Extent LARGE = {{1366, 1365, 1365}, 1000, 256, false, 0xf68b68049f348fc3u};
 
 /* ---- levels: every loco512 family, and piles of what those lack -------------------------------------------------- */
@@ -340,7 +340,7 @@ static SimLevel heap(uint32_t number) {
   return level;
 }
 
-/* Only heaps: more pairs than a block holds, so that it goes on in a second round. */
+/* Only heaps: more pairs than a block holds, so that a second round is needed. */
 static void crowded_worlds_side_by_side(void **state) {
   (void)state;
   enum { CROWD = SIM_BLOCK_WORLDS };

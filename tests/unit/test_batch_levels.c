@@ -110,7 +110,7 @@ static void every_episode_has_a_new_level(void **state) {
       if (!done[w] || episode > EPISODES) continue;
       SimLevel shown;
       met[w][episode] = present(batch, w);
-      sim_batch_get_world(batch, w, &shown); /* the world stands at the start of that level */
+      sim_batch_get_world(batch, w, &shown); /* the world is at the start of that level */
       assert_true(shown.polygon[4].x == met[w][episode].polygon[4].x);
       assert_true(shown.circle[0].y == met[w][episode].circle[0].y);
     }

@@ -80,7 +80,7 @@ static void worlds_that_keep_no_plan(void **state) {
   end(&blocks), end(&alone);
 }
 
-/* Other levels in the places of those that worlds are on: the same shapes may now be joined, or push. */
+/* Replaces levels in use: the same shapes may now be joined, or collide. */
 static void levels_that_are_replaced(void **state) {
   (void)state;
   Play play[2] = {begin(NULL, 200), begin("scalar", 200)};

@@ -17,7 +17,7 @@ static const double U = 1.0 / 256;
 static const char *const methods[] = {"rounded", "library"};
 enum { WAYS = 2 };
 
-/* The library's way is there on some processors only: false, with a message, elsewhere. */
+/* Whether the library supports bf16 on this processor; prints a message if not. */
 static bool use_way(int method) {
   Ops *ops;
   assert_int_equal(setenv("TRAINER_BF16", methods[method], 1), 0);

@@ -124,7 +124,8 @@ static void assert_same_layer(const Net *a, const Net *b, int l, int in, int out
   assert_memory_equal(a->dw[l], b->dw[l], (size_t)(in * out) * sizeof(float));
 }
 
-/* All layers by one way are what a forced way, or ops in float32, compute; and each layer has a way of its own. */
+/* All layers with one method give the results of the forced method or of float32 ops; methods are independent per
+ * layer. */
 static void test_every_layer_is_multiplied_as_chosen(void **unused) {
   force("rounded");
   Ops *float32 = make_ops(2), *rounded = make_bf16_ops();
@@ -258,7 +259,7 @@ static void assert_all(const Training *training, OpsBf16Method method) {
   for (int i = 0; i < used->layers; i++) assert_int_equal(used->layer[i].method, method);
 }
 
-/* Measuring never takes "rounded": it is there only because the checkpoint has it. */
+/* Timing never selects "rounded": it can only come from the checkpoint. */
 static void test_a_resumed_training_keeps_its_choice(void **unused) {
   const CoreConfig config = CONFIGURED_SMALL("train.precision=bf16");
   Folder folder;
@@ -285,7 +286,7 @@ static void test_a_resumed_training_keeps_its_choice(void **unused) {
 
   force("library");
   Ops *ops;
-  if (ops_cpu_create_bf16(1, 1, 1, &ops) == CORE_OK) { /* TRAINER_BF16 is above what a checkpoint has */
+  if (ops_cpu_create_bf16(1, 1, 1, &ops) == CORE_OK) { /* TRAINER_BF16 overrides the checkpoint */
     resumed = restore(&config, &folder, &code);
     assert_int_equal(code, CORE_OK);
     assert_all(resumed, OPS_BF16_LIBRARY);

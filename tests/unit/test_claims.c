@@ -90,7 +90,7 @@ static void test_different_code(void **state) {
   world_free(&world);
 }
 
-/* The lowest COM has another learning rate: it stands in a stratum of its own, and is not the low end. */
+/* The lowest COM has another learning rate: it is a separate stratum, and not the low end. */
 static void test_only_like_with_like(void **state) {
   const double hill[] = {0.9, 0.5, 0.7, 0.6, 0.4};
   World world = com_world(hill, 0.03);
@@ -101,7 +101,7 @@ static void test_only_like_with_like(void **state) {
   world_free(&world);
 }
 
-/* P002: at equal N*K; pairs of different N*K are strata of their own. */
+/* P002: at equal N*K; pairs of different N*K are separate strata. */
 static void test_equal_data(void **state) {
   static const struct { int64_t envs, steps; double score; } shapes[] = {
     {8, 128, 0.3}, {32, 32, 0.5}, {128, 8, 0.7}, {16, 128, 0.1}, {64, 32, 0.2}};
@@ -317,7 +317,7 @@ static void test_children_of_one_parent(void **state) {
   world_free(&world);
 }
 
-/* Runs of other sweeps do not count, nor do they shift what max is; a sweep of its own can stand in for all. */
+/* Runs of other sweeps do not count, nor do they change max; a single sweep can replace all. */
 static void test_membership(void **state) {
   const double falling[] = {0.8, 0.6, 0.5, 0.4, 0.3};
   World world = com_world(falling, 0.02);

@@ -5,7 +5,7 @@
 
 static const AnalysisClaimsAsked together = {.correct = true};
 
-/* Holm: of two claims of p = 0.02 both sides neither stands, and what was surely true still does. */
+/* Holm: of two claims with two-sided p = 0.02 neither is supported, and a clearly true one still is. */
 static void test_correction(void **state) {
   const double hill[] = {0.3, 0.5, 0.7, 0.6, 0.4};
   World world = com_world(hill, 0.03);
@@ -81,7 +81,7 @@ static void test_threads(void **state) {
   world_free(&world);
 }
 
-/* Every row of claims.def names settings and measures that exist, whatever runs there are. */
+/* Every row of claims.def names existing settings and measures, for any runs. */
 static void test_table(void **state) {
   World world = world_create();
   AnalysisSelection selection = {.runs = world.runs, .count = 0};

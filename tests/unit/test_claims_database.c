@@ -56,7 +56,7 @@ static void make_database(void) {
   store_database_close(&database);
 }
 
-/* After 40 s the few minibatches stand at 0.8 and the many at 0.6, though these end at 0.95. */
+/* After 40 s the few minibatches have reached 0.8 and the many 0.6, although these end at 0.95. */
 static void test_score_at_time(void **state) {
   (void)state;
   StoreDatabase *database = NULL;

@@ -3,7 +3,7 @@
 
 enum { SEEDS = 5, SETTINGS = 6 };
 
-/* A configuration: its settings, "key=value ...", and what it measures, where the sentence is true and where not. */
+/* A configuration: its settings, "key=value ...", and its metrics if the sentence is true and if it is false. */
 typedef struct Setting { const char *settings; double yes, no; } Setting;
 
 typedef struct Row { const char *id; AnalysisMeasure measure; Setting setting[SETTINGS]; } Row;

@@ -38,7 +38,7 @@ static void assert_same_weights(const Training *a, const Training *b) {
   free(x), free(y);
 }
 
-/* Row by row of one rollout, which is the clearest word about what is wrong. */
+/* Compares one rollout row by row, which locates a fault best. */
 static void assert_same_observations(const Rollout *floats, const Rollout *state) {
   const int rows = (floats->steps + 1) * floats->worlds;
   const size_t n = (size_t)rows * (size_t)floats->features;

@@ -39,7 +39,7 @@ static void every_row_is_sound(void **state) {
   assert_int_equal(core_config_check(&config), CORE_OK);
 }
 
-/* Synonyms name what exists, and none hides a setting of the same key. */
+/* Synonyms name existing settings, and none hides a setting of the same key. */
 static void synonyms_name_settings_and_columns(void **state) {
   (void)state;
   size_t count;
@@ -227,7 +227,7 @@ static void json_holds_every_value_in_its_kind(void **state) {
     json_error_t error;
     core_text_clear(&text);
     core_config_to_json(&config, &text);
-    for (int again = 0; again < 2; again++) { /* as it is made of the one before, and of itself */
+    for (int again = 0; again < 2; again++) { /* computed from the previous one, and from itself */
       assert_string_equal(core_config_json(&one_after_another, &config), core_text_string(&text));
       config.train.seed += !again;
       core_text_clear(&text);
@@ -284,7 +284,7 @@ static void bad_files_point_at_the_fault(void **state) {
     assert_string_equal(core_error_message() + strlen(path), cases[i].message);
   }
   assert_int_equal(core_config_read("/nonexistent", &config), CORE_FAIL);
-  assert_memory_equal(&config, &before, sizeof config); /* nothing of a bad file is taken */
+  assert_memory_equal(&config, &before, sizeof config); /* no setting of an invalid file is used */
   assert_int_equal(core_files_remove_tree(folder), CORE_OK);
 }
 

@@ -57,7 +57,7 @@ static void what_hangs_on_something_unread_is_unread(void **state) {
   assert_false(reads(&config, "sfl.period"));
   config = CONFIG("eval.count=0");
   assert_false(reads(&config, "eval.levels"));
-  /* An encoder of entities is in the trunk's place; on one of pixels the trunk stands. */
+  /* An entity encoder replaces the trunk; the trunk follows a pixel encoder. */
   config = CONFIG("net.sharing=shared", "net.encoder=set");
   assert_false(reads(&config, "net.trunk_width"));
   config = CONFIG("net.sharing=shared", "net.encoder=nature", "net.depth=0");

@@ -114,7 +114,7 @@ static void test_starting_over(void **state) {
   training_destroy(&training);
 }
 
-/* With all states looked at and an iteration's rollout still in memory, its cells can be counted again. */
+/* If all states are used and an iteration's rollout is still in memory, its cells can be recounted. */
 static void test_book_holds_the_states(void **state) {
   (void)state;
   CoreConfig config = CONFIGURED_SMALL("metrics.representation_every=2");

@@ -21,7 +21,7 @@ static CoreConfig small_config(void) {
     "sfl.rollout_steps=24", "sfl.period=3");
 }
 
-/* ---- who plays what ---------------------------------------------------------------------------------------------- */
+/* ---- assignment of levels to worlds ------------------------------------------------------------------------------ */
 
 /* The first observation of world w in the last rollout must be that of `level`. */
 static void assert_began_on(const Training *training, int w, const SimLevel *level) {
@@ -178,7 +178,7 @@ static void test_all_or_none_sampled(void **state) {
   training_destroy(&training);
 }
 
-/* Whole observations, and a fixed set of its own for evaluation. */
+/* Full observations, and a separate fixed set for evaluation. */
 static void test_evaluation_keeps_its_levels(void **state) {
   (void)state;
   CoreConfig config = small_config();
@@ -199,7 +199,7 @@ static void test_evaluation_keeps_its_levels(void **state) {
   training_destroy(&other);
 }
 
-/* ---- what does not matter ---------------------------------------------------------------------------------------- */
+/* ---- independence ------------------------------------------------------------------------------------------------ */
 
 static void assert_same_training(const char *const *pairs) {
   CoreConfig config = small_config(), changed = config;
@@ -236,7 +236,7 @@ static void test_seeds_matter(void **state) {
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
-/* A training that goes on from what `saved` wrote after `iterations`. */
+/* Resumes a training from the state that `saved` wrote after `iterations`. */
 static Training *resume(const CoreConfig *config, const char *folder, int64_t iterations) {
   Checkpoint checkpoint;
   int64_t iteration;
@@ -251,7 +251,7 @@ static Training *resume(const CoreConfig *config, const char *folder, int64_t it
   return training;
 }
 
-/* Stopped after each of 6 iterations and gone on with, the same bits come out after the 7th. */
+/* Stopped and resumed after each of 6 iterations, the bits after the 7th are the same. */
 static void test_resumes_exactly(void **state) {
   (void)state;
   char folder[CORE_PATH_MAX];

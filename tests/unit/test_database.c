@@ -125,7 +125,7 @@ static void test_refuses_no_databases(void **state) {
   assert_says("No such file");
 }
 
-/* Pages of the tables overwritten: a message that says what to do, whenever it is noticed, and never a crash. */
+/* Overwritten pages of tables give a message with a remedy when they are detected, never a crash. */
 static void test_damaged_pages(void **state) {
   (void)state;
   char id[CORE_RUN_ID];
@@ -349,7 +349,7 @@ static double random_value(void) {
   }
 }
 
-/* Rows of three runs in any order, some of them again and again: the last of each stands, to the last bit. */
+/* Rows of three runs in any order, some repeatedly: the last of each is stored, to the last bit. */
 static void test_bulk(void **state) {
   enum { RUNS = 3, ITERATIONS = 300, ADDED = 20000 }; /* each some 22 times */
   static StoreIteration last[RUNS][ITERATIONS];
@@ -402,7 +402,7 @@ static void test_others_write_meanwhile(void **state) {
   char id[CORE_RUN_ID], byte;
   (void)state;
   assert_true(pipe(done) == 0 && pipe(go) == 0);
-  const pid_t child = fork(); /* before there is a connection: those are not to be taken through a fork */
+  const pid_t child = fork(); /* before a connection exists: connections must not cross a fork */
   if (child == 0) { /* waits for the lock, which is held */
     StoreDatabase *other;
     _exit(read(go[0], &byte, 1) != 1 || store_database_open(database_path, false, &other) != CORE_OK ||

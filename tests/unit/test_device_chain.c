@@ -430,7 +430,7 @@ static void run_all(void) {
   core_device_close(&device);
 }
 
-/* Shared memory, too, is looked at: one that reads what another wrote without a barrier comes to other bits. */
+/* Shared memory is checked, too: reading another thread's value without a barrier gives other bits. */
 static void test_isolated(void **state) {
   static const int width[] = {17, 64, 64, 128, 9};
   (void)state;

@@ -85,7 +85,7 @@ static void test_hand_over(void **state) {
   device->destroy(device);
 }
 
-/* In a process of its own: does it end by SIGABRT? */
+/* Runs in a separate process. Whether it ends by SIGABRT. */
 static bool aborts(void (*act)(void)) {
   int status = 0;
   const pid_t child = fork();
@@ -149,7 +149,7 @@ static void test_emulation(void **state) {
   unsetenv("CORE_DEVICE");
 }
 
-/* The library is opened and has every function that is used, or there is a reason that says what to do. */
+/* The library is opened and has every function used, or the reason contains a remedy. */
 static void test_nccl(void **state) {
   CoreDevice *emulated = core_device_emulated(CORE_DEVICE_FORWARD);
   char reason[256] = "";

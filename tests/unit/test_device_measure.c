@@ -104,7 +104,7 @@ static void run_all(void) {
   core_device_close(&device);
 }
 
-/* ---- what measuring costs ---------------------------------------------------------------------------------------- */
+/* ---- cost of metrics --------------------------------------------------------------------------------------------- */
 
 typedef struct Cost { double bytes, transfers, waits; } Cost;
 
@@ -129,7 +129,7 @@ static Cost cost_of(int worlds, bool is_measured) {
   return cost;
 }
 
-/* Measuring reads as much from the device whatever the number of environments, and waits as often. */
+/* The number of reads from the device and of waits does not depend on the number of environments. */
 static void test_cost(void **state) {
   (void)state;
   Cost extra[2];

@@ -216,7 +216,7 @@ static void test_rounded_factors(void) {
   float y[ROWS * OUT], dy[ROWS * OUT], dx[ROWS * IN], dw[IN * OUT], db[OUT];
   float *gx = UP(x, ROWS * IN), *gw = UP(w, IN * OUT), *gb = UP(b, OUT), *gy = UP(y, ROWS * OUT);
   float *gdy = UP(x, ROWS * OUT), *gdx = UP(x, ROWS * IN), *gdw = UP(w, IN * OUT), *gdb = UP(b, OUT);
-  const double bf16 = is_gpu() ? 3e-2 : 1e-6; /* a GPU may cut where the CPU rounds, or not round at all */
+  const double bf16 = is_gpu() ? 3e-2 : 1e-6; /* a GPU may truncate where the CPU rounds, or not round at all */
   Ops *host, *rounded;
   assert_int_equal(ops_cpu_create_bf16(1, ROWS, 64, &host), CORE_OK);
   assert_int_equal(ops_device_create(device, OPS_BF16, ROWS, 64, false, &rounded), CORE_OK);

@@ -57,7 +57,7 @@ static void test_join(void **state) {
   for (int i = 0; i < 3; i++) device[i]->destroy(device[i]);
 }
 
-/* A stream entered from a stream sees what that was given, and is waited for by it. */
+/* A stream entered from another one sees its earlier operations, and the other one waits for it. */
 static void nested(CoreDevice *device, void *x, void *y, void *z) {
   device->stream_push(device, CORE_STREAM_WORLDS);
   device->fill(device, x, 7, BYTES);
@@ -170,7 +170,7 @@ static void compare_orders(Case c) {
 }
 
 static void test_halves(void **state) { (void)state, compare_orders((Case){{NULL}}); }
-/* Threads' memory, too, is looked at. */
+/* Threads' memory is checked, too. */
 static void test_isolated(void **state) {
   (void)state, compare((Case){{"train.observation_storage=state", "ppo.num_steps=10"}}, "isolated");
 }
@@ -220,7 +220,7 @@ static void test_gpu(void **state) {
           NULL);
 }
 
-/* ---- what a rollout launches and waits for ----------------------------------------------------------------------- */
+/* ---- launches and waits of a rollout ----------------------------------------------------------------------------- */
 
 typedef struct Counted { double launches, waits, graphs; } Counted; /* counts of an iteration's rollout */
 

@@ -351,7 +351,7 @@ static void copy_sections(const Checkpoint *from, Checkpoint *to) {
   }
 }
 
-/* A device's checkpoint goes on there bit by bit, and is one that the CPU can go on from; and so is the CPU's. */
+/* A device's checkpoint resumes there bit by bit, and also on the CPU; and the reverse. */
 static void compare_resumed(const char *algorithm, const char *const *more) {
   CoreConfig on_device = small_config(algorithm, "train.device=cuda"),
              on_host = small_config(algorithm, "train.device=cpu");

@@ -116,7 +116,7 @@ static void report(const char *what, const Recorded *graph) {
   for (int k = 0; k < graph->kernels; k++) print_message("#   %2d %s\n", graph->count[k], graph->name[k]);
 }
 
-/* ReLU on a GPU takes no pass of its own: without a library, epilogues are further kernels. */
+/* ReLU on a GPU needs no separate pass; without a library, epilogues are additional kernels. */
 static int of_epilogues(const Recorded *graph) {
   const int masked = count_of(graph, "ops_hidden_gradient"); /* after a masked product: sums, folded, and rounded */
   return count_of(graph, "ops_hidden_activate") > 0 ? 0 : 3 * masked;

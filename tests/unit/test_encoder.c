@@ -18,7 +18,7 @@ enum { LEVELS = 6, STEPS = 20, DIFFERENCED = 3 };
 static const EncoderKind KIND[] = {ENCODER_SET, ENCODER_STOIX_SET, ENCODER_TRANSFORMER};
 enum { KINDS = sizeof KIND / sizeof *KIND };
 
-/* ---- what the tests look at -------------------------------------------------------------------------------------- */
+/* ---- measured values --------------------------------------------------------------------------------------------- */
 
 static float unit(uint32_t purpose, uint32_t i) {
   return 2 * core_random_unit(core_random_4(21, CORE_RANDOM_TEST, purpose, i, 0).v[0]) - 1;
@@ -167,7 +167,7 @@ static void gradients_are_differences(void **state) {
   }
 }
 
-/* ---- what must not matter ---------------------------------------------------------------------------------------- */
+/* ---- invariance -------------------------------------------------------------------------------------------------- */
 
 /* Other numbers in the rows of entities that the masks hide. */
 static void spoil_hidden(const SimEntityLayout *l, float *row) {

@@ -35,7 +35,7 @@ static void fill_parameters(const EncoderShape *shape, float *theta) {
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
-/* The next `n` numbers of the line; the line may go on after them. */
+/* Reads the next `n` numbers of the line, which may continue after them. */
 static void read_numbers(char **at, double *x, int n) {
   for (int i = 0; i < n; i++) {
     char *end;
@@ -45,7 +45,7 @@ static void read_numbers(char **at, double *x, int n) {
   }
 }
 
-/* Skips the words of `format` and gives what follows, or NULL where the line is another. */
+/* Skips the words of `format` and returns the rest; NULL if the line differs. */
 static char *after(char *line, const char *words) {
   const size_t length = strlen(words);
   return strncmp(line, words, length) == 0 && line[length] == ' ' ? line + length : NULL;

@@ -111,7 +111,7 @@ static void test_new_levels_need_a_generator(void **state) {
   env_destroy(&env);
 }
 
-/* A training on ever new levels goes on bit for bit from its worlds' saved state, and has one solve rate of all. */
+/* A training on new levels resumes bit for bit from its worlds' saved state, and has one solve rate over all. */
 static void test_training_on_new_levels(void **state) {
   (void)state;
   const CoreConfig config = small_config(WITH("env.reset=new", "eval.count=1", "env.max_steps=12"));
@@ -225,9 +225,9 @@ static void test_published_sets(void **state) {
   env_destroy(&env);
 }
 
-/* ---- what an environment lacks --------------------------------------------------------------------------------- */
+/* ---- missing functions of an environment ------------------------------------------------------------------------- */
 
-/* Each setting that needs a table is refused by its name where there is none, with what to set. */
+/* Each setting that needs a missing table is rejected by name, with a remedy. */
 static void test_settings_that_need_what_an_environment_lacks(void **state) {
   (void)state;
   const EnvLevels levels = {0};
@@ -250,7 +250,7 @@ static void test_settings_that_need_what_an_environment_lacks(void **state) {
 
 static void destroy_toy(Env *env) { env->worlds = 0; }
 
-/* Worlds that are on the host only: cuda wraps them, auto trains on the CPU and says why. */
+/* Worlds on the host only: cuda wraps them, auto trains on the CPU and reports why. */
 static void test_an_environment_without_a_device(void **state) {
   (void)state;
   Env bare = {.name = "toy", .worlds = 1, .destroy = destroy_toy};
@@ -260,7 +260,7 @@ static void test_an_environment_without_a_device(void **state) {
   assert_int_equal(training_device_check_env(&training), CORE_OK);
   assert_true(training.levels != &bare && env_is_hosted(training.levels) && training.device != NULL);
   env_destroy(&training.levels);
-  assert_int_equal(bare.worlds, 0); /* it had been taken */
+  assert_int_equal(bare.worlds, 0); /* ownership had been transferred */
   training.levels = &bare;
   set(&training.config, "train.device=auto");
   assert_int_equal(training_device_check_env(&training), CORE_OK);

@@ -212,7 +212,7 @@ static void devices_and_pipes(void **state) {
   close(reader);
 }
 
-/* Whatever has the name while it is opened: nothing waits for a pipe's writer, and links lead on. */
+/* Opening any kind of file: nothing waits for a pipe's writer, and links are followed. */
 static void only_plain_files_are_opened(void **state) {
   (void)state;
   int fd;

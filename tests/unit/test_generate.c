@@ -111,7 +111,7 @@ static void compare(const StatisticsRow *row, int our_levels, int their_levels, 
   worst->wrong++;
 }
 
-/* Every row of a size and stage against what is recorded; the reference's levels are 4000 and 2000. */
+/* Compares every row of a size and stage with the recorded ones; the reference has 4000 and 2000 levels. */
 static void compare_all(const char *table, const char *size, const char *stage, int our_levels, Worst *worst) {
   char *copy = core_memory_allocate(strlen(table) + 1), *rest = copy, *line;
   int their_levels = strcmp(stage, "unfiltered") == 0 ? 4000 : 2000;

@@ -168,7 +168,7 @@ static void test_describe(void **state) {
   CoreText text = {0};
   expand(HEAD "seeds = 2\n[grid a]\nalgo.name = ppo_ewma\nppo.com = 8, 16\nenv.num = 64\n[grid b]\nalgo.name = ppo\n"
          "ppo.epsilon = 0.4\nenv.num = 64\n", &e);
-  sweep_grid_describe(&e.grid, 4, &text); /* env.num is the same everywhere: not told */
+  sweep_grid_describe(&e.grid, 4, &text); /* env.num is equal everywhere: not printed */
   assert_string_equal(core_text_string(&text), "algo.name=ppo_ewma ppo.com=16 seed=1");
   core_text_clear(&text);
   sweep_grid_describe(&e.grid, 2, &text);
@@ -177,7 +177,7 @@ static void test_describe(void **state) {
   release(&e);
 }
 
-/* ---- what is refused ------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 static void test_invalid_cell_is_named(void **state) {
   (void)state;
@@ -279,7 +279,7 @@ static void test_ids(void **state) {
   free(ids);
 }
 
-/* A parent is the run of the same seed with the settings in the braces, whatever its own [init]; seeds keep apart. */
+/* A parent is the run of the same seed with the settings in the braces, for any [init] of its own; seeds do not mix. */
 static void test_parents(void **state) {
   (void)state;
   char parent[CORE_RUN_ID];

@@ -163,7 +163,7 @@ static void test_weight(void **state) { (void)state, with_each(check_weight); }
 
 enum { WORLDS = 3, STEPS = 630 }; /* longer than an episode */
 
-/* A batch with what its last step gave. */
+/* A batch with the outputs of its last step. */
 typedef struct Side {
   Env *env;
   float *observations, rewards[WORLDS], actions[WORLDS * 32];

@@ -216,7 +216,7 @@ static void reset_both(Side *a, Side *b) {
 
 /* ---- steps, states, siblings ------------------------------------------------------------------------------------- */
 
-/* The state of one, loaded by the other, is where that goes on from. */
+/* The state of one is loaded by the other, which continues from it. */
 static void check_states(Side *a, Side *b, uint32_t step) {
   const size_t bytes = a->env->state_bytes(a->env);
   assert_int_equal(bytes, b->env->state_bytes(b->env));
@@ -304,7 +304,7 @@ static void check_toy(void) {
   reset_both(&direct, &other);
   assert_true(step_both(&direct, &other, 0, STEPS) > 3 * WORLDS);
   check_states(&direct, &other, STEPS);
-  /* Without what may be left out, the host's environment is not asked for it. */
+  /* Optional outputs that are not requested are not requested from the host's environment. */
   const EnvStep all[2] = {direct.out, other.out};
   direct.out.levels = other.out.levels = NULL, direct.out.truncated = other.out.truncated = NULL;
   direct.out.final_observations = other.out.final_observations = NULL, direct.out.ends = other.out.ends = NULL;

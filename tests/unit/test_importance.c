@@ -27,7 +27,7 @@ static void test_marginals(void **state) {
                 golden_marginal[i].variance, 1e-12);
 }
 
-/* Leaves fill the space, and give back the points they were made of. */
+/* Leaves fill the space, and return the points they were built from. */
 static void test_grow(void **state) {
   enum { N = 100 };
   double x[N][2], y[N], volume = 0;
@@ -95,7 +95,7 @@ static void test_little(void **state) {
   assert_true(isnan(main[0])); /* nothing to explain */
 }
 
-/* Trees that are fully grown explain noise, too; the trials that a tree has not seen tell. */
+/* Fully grown trees explain noise, too; out-of-bag trials reveal it. */
 static void test_noise(void **state) {
   enum { WORLDS = 200, N = 20, D = 3 };
   for (size_t n = ANALYSIS_IMPORTANCE_POINTS_MIN; n <= N; n += N - ANALYSIS_IMPORTANCE_POINTS_MIN) {

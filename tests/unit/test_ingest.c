@@ -105,7 +105,7 @@ static void test_damaged_line(void **state) {
   assert_string_equal(result.first_damage, expected);
   assert_query("SELECT group_concat(iteration, ' ') FROM iteration", "1 2 4 5\n");
   assert_query("SELECT damage, first_damage FROM run_log", "1|5\n");
-  result = import_all(); /* told once */
+  result = import_all(); /* reported once */
   assert_int_equal(result.damaged_lines, 0);
   write_rows(id, 1, 6, 7, 0);
   assert_int_equal(import_all().rows, 2);
@@ -159,7 +159,7 @@ static void test_log_that_shrank(void **state) {
   check_replaced(20, 5);
 }
 
-/* Lost its end: what was imported stays, and it is told; when it grows again, its rows come in. */
+/* A log that lost its end: imported rows stay, and the loss is reported; when it grows again, its rows are imported. */
 static void test_log_that_lost_its_end(void **state) {
   (void)state;
   size_t size;
@@ -268,7 +268,7 @@ static void age_folder(const char *run, time_t when) {
   assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-/* A finished run is not looked at again until its folder changes: a new attempt changes it. */
+/* A finished run is not read again until its directory changes: a new attempt changes it. */
 static void test_finished_runs_are_passed_over(void **state) {
   (void)state;
   write_rows(id, 1, 1, 3, 0);

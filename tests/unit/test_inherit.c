@@ -16,7 +16,7 @@ static CoreConfig small_config(void) {
     "train.total_steps=512", "train.threads=1", "metrics.states=100", "ppo.epsilon=0.001");
 }
 
-/* A run of `config` with a checkpoint after 2 of its iterations. Its id goes to `id`; it goes on in memory. */
+/* Creates a run of `config` with a checkpoint after 2 of its iterations. Sets `id`; the run continues in memory. */
 static Training *make_parent(const CoreConfig *config, char id[CORE_RUN_ID]) {
   char folder[CORE_PATH_MAX];
   Checkpoint checkpoint;
@@ -61,7 +61,7 @@ static void assert_refused(CoreConfig config, const char *pair, int code, const 
   training_destroy(&child);
 }
 
-/* ---- what is taken --------------------------------------------------------------------------------------------- */
+/* ---- inherited parts --------------------------------------------------------------------------------------------- */
 
 /* With unchanged settings the child is its parent, bit for bit; with another COM it parts from it, after the start. */
 static void test_all(void **state) {
@@ -132,7 +132,7 @@ static void test_between_learners(void **state) {
   training_destroy(&child);
 }
 
-/* A critic that speaks in units of its own is worth nothing without them. */
+/* A critic with normalized values is useless without their statistics. */
 static void test_units_of_values(void **state) {
   (void)state;
   char id[CORE_RUN_ID];
@@ -213,7 +213,7 @@ static void test_coverage_of_other_levels(void **state) {
   training_destroy(&child);
 }
 
-/* ---- what cannot be taken ------------------------------------------------------------------------------------- */
+/* ---- incompatible parents ---------------------------------------------------------------------------------------- */
 
 static void test_refusals(void **state) {
   (void)state;

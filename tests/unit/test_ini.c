@@ -163,7 +163,7 @@ static void files_that_are_none(void **state) {
   assert_non_null(strstr(core_error_message(), ":2:2: byte 0x00"));
 }
 
-/* Whatever the bytes: an error or entries, within the memory that is there (a sanitizer build looks on). */
+/* Any bytes give an error or entries, within the buffer (checked by sanitizer builds). */
 static void noise_is_survived(void **state) {
   static const char alphabet[] = "ab=[]\"\\;# \t\n\r.\xc3\xa9,";
   (void)state;

@@ -85,7 +85,7 @@ static void test_logarithmic(void **state) {
   assert_true(isnan(analysis_interval_of_mean(bad, 3, ANALYSIS_RANGE_LOG, 0.95).center));
 }
 
-/* Two runs: a mean and no interval, whatever the range and the aggregate. */
+/* Two runs: a mean and no interval, for any range and aggregate. */
 static void test_few(void **state) {
   (void)state;
   const AnalysisRange ranges[] = {ANALYSIS_RANGE_FREE, ANALYSIS_RANGE_SHARE, ANALYSIS_RANGE_LOG};

@@ -24,7 +24,7 @@ static const char *const tasks[] = {"AllegroKukaRegrasping", "AllegroKukaThrow",
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
-/* The rest of a line: its numbers are taken one after another. */
+/* The rest of a line, whose numbers are read one by one. */
 typedef struct Line { char text[LINE], *at; } Line;
 
 static double take(Line *line) {
@@ -58,7 +58,7 @@ static bool next(FILE *file, const char *word, const char *stop, Line *line) {
   return false;
 }
 
-/* A file whose next lines are those of the task; gives the task too. */
+/* Opens a file whose next lines are those of the task; returns the task, too. */
 static FILE *open_task(int i, const KukaTask **task) {
   FILE *file = open_golden();
   Line line;
@@ -385,7 +385,7 @@ static void test_a_cuboid_is_what_mujoco_makes_of_it(void **state) {
   mujoco_model_release(model);
 }
 
-/* A fixed sequence, so that what is drawn is known. */
+/* A fixed sequence, so that the samples are known. */
 static double half(void *state) { return (void)state, 0.5; }
 
 static void test_a_goal_follows_a_goal(void **state) {

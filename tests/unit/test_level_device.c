@@ -157,7 +157,7 @@ static void step_both(Worlds *there, Worlds *here, uint32_t from, uint32_t to) {
   }
 }
 
-/* Episodes one after the other; then a saved state goes on elsewhere. */
+/* Consecutive episodes; then a saved state continues elsewhere. */
 static void check_new(New c) {
   const SimLevelSet none = {.size = c.size};
   const SimBatchOptions options = options_of(&c);

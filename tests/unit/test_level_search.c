@@ -62,7 +62,7 @@ static int ascending(const void *a, const void *b) {
   return x->index < y->index ? -1 : 1;
 }
 
-/* Against the definition: a whole ascending sort, of which the last K are taken. */
+/* Compares with the definition: the last K of a complete ascending sort. */
 static void test_keeps_the_last_of_a_sort(void **state) {
   (void)state;
   enum { ALL = 3000 };

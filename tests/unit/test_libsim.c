@@ -92,7 +92,7 @@ static void steps_are_those_of_a_batch(void **state) {
   assert_null(batch);
 }
 
-/* Worlds that go on after their end show what worlds that are reset would have shown. */
+/* Worlds that continue after their end show the same as worlds that are reset. */
 static void last_observations_are_those_before_the_reset(void **state) {
   LibsimOptions goes_on = small();
   goes_on.auto_reset = 0;

@@ -277,7 +277,7 @@ static void test_sapg(void **state) {
                                "sapg.sequence_length=3", "ppo.num_minibatches=2", "ppo.gamma=0.9", "ppo.gae_lambda=0.8",
                                bootstraps ? "env.truncation=bootstrap" : "env.truncation=terminate"), 1);
     assert_int_equal(limits_check(&f->config, &f->env), CORE_OK);
-    /* The two see the same differently, or the test could not tell them apart. */
+    /* The two must observe differently, or the test could not distinguish them. */
     assert_true(fabs(value_in(f, 0, CUT, 0) - value_in(f, 0, CUT, 1)) > 0.05);
     check_sapg(f, bootstraps, returns[bootstraps]);
     destroy(f);
@@ -342,7 +342,7 @@ static void test_statistics_of_each_world(void **state) {
   destroy(f);
 }
 
-/* ---- what is reported -------------------------------------------------------------------------------------------- */
+/* ---- reports ----------------------------------------------------------------------------------------------------- */
 
 /* Returns are of the rewards as the environment gives them, regardless of what is learned from; without goals there
  * is no solve rate. */
@@ -372,7 +372,7 @@ static void test_returns_are_not_scaled(void **state) {
   }
 }
 
-/* The learner gets signs; who counts, the rewards. Together with normalised ones: those of the signs. */
+/* The learner gets signs, statistics the rewards. With normalization: that of the signs. */
 static void test_clipped_rewards(void **state) {
   Fixture *plain = make(SETTINGS("env.clip_rewards=none"), 1), *f = make(SETTINGS("env.clip_rewards=sign"), 1);
   const RolloutEpisodes whole = collect(plain, 1), episodes = collect(f, 1);
@@ -396,7 +396,7 @@ static void test_clipped_rewards(void **state) {
   destroy(f);
 }
 
-/* A lost life is an end to the learner, not to who counts: in training and in evaluation. */
+/* A lost life is an end for the learner, not for statistics: in training and in evaluation. */
 static void test_returns_are_of_whole_games(void **state) {
   StoreEvaluation row;
   has_lives = true;

@@ -109,7 +109,7 @@ static void test_orphans(void **state) {
   assert_int_equal(check.iterations, ROWS);
 }
 
-/* A run that goes on from another's iteration 5 has no rows up to it; what it lacks later is missed. */
+/* A run that continues another's from iteration 5 has no rows up to it; later gaps are reported. */
 static void test_continued(void **state) {
   char id[CORE_RUN_ID];
   Findings findings;
@@ -216,7 +216,7 @@ static void test_values(void **state) {
   assert_found(&findings, "1 failed, diverged or lost");
 }
 
-/* A page of the file overwritten: told, and nothing is repaired on top of it. */
+/* An overwritten page is reported, and nothing is repaired on top of it. */
 static void test_damaged_file(void **state) {
   char id[CORE_RUN_ID];
   Findings findings;
@@ -329,7 +329,7 @@ static void test_merge(void **state) {
   merge_into(ba, second);
   merge_into(ba, first);
   dump(ba, other_way, sizeof other_way);
-  char *line = strstr(once, "n study"); /* only the sweeps' names depend on who came first */
+  char *line = strstr(once, "n study"); /* only the sweeps' names depend on the order */
   assert_non_null(line);
   assert_int_equal(strncmp(once, other_way, (size_t)(line - once)), 0);
 }

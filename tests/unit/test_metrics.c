@@ -118,7 +118,7 @@ static void test_depth(void **state) {
   destroy(f);
 }
 
-/* A subset gives the mean over the subset. */
+/* The mean over a subset of rows. */
 /* Norms against sums over the layer's numbers by its tensors' places; shares by layer add up to those of all units. */
 static void test_layers(void **state) {
   Fixture *f = make(1000);

@@ -20,7 +20,7 @@ typedef struct Fixture {
   float *advantages, *targets;
 } Fixture;
 
-/* A rollout in which every number tells its row. */
+/* Fills a rollout with values that identify their rows. */
 static void number_rows(Fixture *f) {
   Rollout *r = &f->rollout;
   for (int i = 0; i < TOTAL; i++) {

@@ -156,7 +156,7 @@ static void test_mirror(void **state) {
   assert_ok(mlflow_export(database, NULL, &target)); /* again: nothing new */
   assert_int_equal(total("metrics"), values);
   assert_int_equal(total("params"), params);
-  write_rows(first, 2, 41, 60, 0); /* goes on */
+  write_rows(first, 2, 41, 60, 0); /* continues */
   set_state(first, STORE_FINISHED, 60);
   assert_ok(store_import(database, root, NULL, true, &import));
   assert_ok(mlflow_export(database, NULL, &target));

@@ -215,7 +215,7 @@ static void test_steps(void **state) {
       if (!step->active || is_part(step)) continue;
       float share = (step->x - root->x) / (goal->x - root->x), height = 2 * step->vertex_y[0];
       steps++;
-      assert_float_equal(step->y - step->vertex_y[0], 0.4f, 1e-6); /* stands on the floor */
+      assert_float_equal(step->y - step->vertex_y[0], 0.4f, 1e-6); /* on the floor */
       assert_true(share >= 0.4f - 1e-4f && share <= 0.7f + 1e-4f);
       assert_true(height >= (class == 2 ? 0.03f : 0.06f) && height <= (class == 2 ? 0.08f : 0.14f));
     }

@@ -18,7 +18,7 @@
 #define LEVELS "../shared/data/golden/loco"
 enum { SAMPLES = 4000, PLAYED = 250, NOOP_STEPS = 64 };
 
-/* ---- what only this generator has ------------------------------------------------------------------------------ */
+/* ---- properties of this generator only --------------------------------------------------------------------------- */
 
 static void record_joint_slots(const SimLevel *level) {
   for (int k = 0; k < level->size.joints; k++) {

@@ -190,7 +190,7 @@ static void test_gradient_by_differences_for_every_activation(void **unused) {
   ops_destroy(&ops);
 }
 
-/* Rows are independent: a part of the rows gives the same outputs as all of them. */
+/* Rows are independent: some of them have the same outputs as in the full batch. */
 static void test_forward_of_a_part_is_the_part_of_forward(void **unused) {
   enum { ROWS = 700, PART = 256 };
   Ops *ops;

@@ -106,7 +106,7 @@ static void test_start(void **state) {
   destroy(b);
 }
 
-/* x and the number of the step are all that a step depends on: that is what a checkpoint keeps. */
+/* A step depends on x and its index only, which a checkpoint stores. */
 static void test_resumes_bit_for_bit(void **state) {
   Fixture *whole = make("0:0.1+7:0.003", 5), *resumed = make("0:0.1+7:0.003", 5);
   for (int i = 1; i <= 5; i++) step(whole, i);

@@ -97,7 +97,7 @@ static void test_faults(void **state) {
   }
 }
 
-/* ---- who tells --------------------------------------------------------------------------------------------------- */
+/* ---- reporting process ------------------------------------------------------------------------------------------- */
 
 static SweepManifest manifest;
 
@@ -145,7 +145,7 @@ static void test_end(void **state) {
   sweep_notify_runs_ended(root, "ends", 1, NULL);
   assert_int_equal(server.count, 2);
   assert_non_null(strstr(server.calls[1].body, "\"finished\":3,\"failed\":1"));
-  sweep_notify_runs_ended(root, "ends", 1, NULL); /* two that end at once: told once */
+  sweep_notify_runs_ended(root, "ends", 1, NULL); /* two that end at the same time: reported once */
   assert_int_equal(server.count, 2);
   sweep_notify_reset(root, "ends", 3); /* a retry */
   end_run(1, STORE_FINISHED);
@@ -284,7 +284,7 @@ static void test_programs_that_fail(void **state) {
   make_program("tell", "#!/bin/sh\necho 'no such bell' >&2\nexit 3\n");
   make_program("sendmail", "#!/bin/sh\nexec sleep 600\n");
   SlurmSite site = site_of("command = tell\nmail = me@example.org");
-  assert_int_equal(sweep_notify_send(&site, &hostile), CORE_FAIL); /* both are tried, and both are told */
+  assert_int_equal(sweep_notify_send(&site, &hostile), CORE_FAIL); /* both are tried, and both failures are reported */
   assert_string_equal(core_error_message(), "command: tell: exit code 3: no such bell; "
                                             "mail: sendmail: timed out after 10 seconds");
   site = site_of("command = /nowhere/tell");

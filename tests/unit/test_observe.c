@@ -82,7 +82,7 @@ static const SimLevel *level_of(const Worlds *w, int world) { return &w->level[w
 
 /* ---- padded ------------------------------------------------------------------------------------------------------ */
 
-/* Every number of the flat observation is where it should be, and what is left over is as defined. */
+/* Every value of the flat observation is at its position, and padding is as defined. */
 static void check_padded_row(SimSize size, const float *flat, const float *padded) {
   const int shapes = size.polygons + size.circles;
   const int count[4] = {size.polygons - 3, size.circles, size.joints, size.thrusters};
@@ -363,7 +363,7 @@ static void worlds_do_not_depend_on_the_observation(void **state) {
   }
 }
 
-/* A loaded batch shows at once what the saved one showed. */
+/* A loaded batch has the observations of the saved one immediately. */
 static void saved_worlds_are_observed_alike(void **state) {
   (void)state;
   Worlds first, second;

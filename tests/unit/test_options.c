@@ -70,7 +70,7 @@ static int ask(const CoreManual *manual, const char *const *words) {
   values = (Values){0};
   heard.calls = 0;
   int code = core_options_answer(manual, table, argc, argv, answer, &values);
-  assert_null(values.set.items); /* the list ends with the call, whatever came of it */
+  assert_null(values.set.items); /* the list is freed at the end of the call, for any result */
   assert_int_equal(values.set.count, 0);
   return code;
 }
@@ -175,7 +175,7 @@ static void lists_can_be_added_to(void **state) {
 
 static void print_more(CoreHelp *help) { core_help_text(help, "And more."); }
 
-/* Neither what else the line holds nor what it lacks matters to the help. */
+/* The help does not depend on other or missing words of the line. */
 static void ask_for_help(void) {
   static const CoreManual manual = {
     .usage = "program [OPTIONS] FILE", .about = "What it does.", .more = print_more,

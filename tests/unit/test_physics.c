@@ -279,7 +279,7 @@ static void waves_give_what_groups_give(void **state) {
   assert_true(waves_seen < groups_seen && sharing_seen > 100);
 }
 
-/* ---- who collides ------------------------------------------------------------------------------------------------ */
+/* ---- collision filter -------------------------------------------------------------------------------------------- */
 
 static void joined_shapes_do_not_push_each_other(void **state) {
   (void)state;
@@ -408,7 +408,7 @@ static void trajectories_follow_the_specs_table(void **state) {
   }
 }
 
-/* The GPU's division gives the processor's quotient, bit for bit. */
+/* The GPU's division equals the processor's, bit for bit. */
 static void a_guarded_quotient_is_the_quotient(void **state) {
   const float some[] = {0.0f, 1.0f, 3.0f, 0.1f, 1e-20f, 1e-38f, 1e-39f, 1.4e-45f, 1e30f, 3.4e38f, INFINITY, NAN};
   enum { SOME = sizeof some / sizeof *some };

@@ -224,7 +224,7 @@ static void assert_refused(const char *folder, const char *name) {
   assert_null(states.rows);
 }
 
-/* Whatever a file holds: an error that names it, never a read beyond its end. */
+/* Any file gives an error that names it, never a read beyond its end. */
 static void test_damaged_files(void **state) {
   char path[CORE_PATH_MAX], *whole;
   size_t size, count;

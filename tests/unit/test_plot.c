@@ -210,7 +210,7 @@ static void test_text_is_cut_to_its_room(void **state) {
   free(cut);
 }
 
-/* Texts that differ still do when they are cut; those that have room stay as they are. */
+/* Truncated texts stay distinct; texts that fit are unchanged. */
 static void test_cut_texts_stay_apart(void **state) {
   (void)state;
   static const char *const labels[] = {
@@ -235,7 +235,7 @@ static void test_cut_texts_stay_apart(void **state) {
   plot_layout_cut_free(cut, 3);
 }
 
-/* Places of legends with blocks that have room side by side, and with those that have none. */
+/* Positions of legends with blocks that fit side by side, and with blocks that do not. */
 static void test_legends_keep_clear(void **state) {
   (void)state;
   const AnalysisStyle *style = NULL;
@@ -297,7 +297,7 @@ static void test_whiskers_have_square_caps(void **state) {
   analysis_plot_destroy(&plot);
 }
 
-/* The axis takes in a band that goes on after its line has become a dashed one. */
+/* The axis includes a band that continues after its line has become dashed. */
 static void test_bands_are_not_clipped(void **state) {
   (void)state;
   const AnalysisStyle *style = NULL;
@@ -317,7 +317,7 @@ static char *read_output(const char *folder, const char *file, size_t *size) {
   return bytes;
 }
 
-/* The cross-reference table stands where the last lines say, whatever was written before them. */
+/* The cross-reference table is at the offset of the last lines, for any content before them. */
 static void check_pdf(const char *folder) {
   size_t size = 0;
   char *pdf = read_output(folder, "hostile.pdf", &size), *end = NULL;

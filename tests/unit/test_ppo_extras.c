@@ -145,7 +145,7 @@ static void test_running_moments(void **state) {
   ops_destroy(&ops);
 }
 
-/* They are part of a checkpoint, so a resumed run goes on with them. */
+/* They are part of a checkpoint, so a resumed run continues with them. */
 static void test_running_moments_resume(void **state) {
   CoreConfig config = small_config();
   char folder[CORE_PATH_MAX];
@@ -174,7 +174,7 @@ static void test_running_moments_resume(void **state) {
   training_destroy(&second);
 }
 
-/* ---- what is refused, and what is not -------------------------------------------------------------------------- */
+/* ---- rejected and accepted values -------------------------------------------------------------------------------- */
 
 static void test_bad_settings(void **state) {
   static const char *const refused[] = {"ppo.com=-1", "ppo.epsilon=-0.1", "ppo.epsilon=nan", "ppo.ratio_cap=-1",
@@ -192,7 +192,7 @@ static void test_bad_settings(void **state) {
   assert_non_null(strstr(core_error_message(), "ppo.ratio_cap = 0.5"));
 }
 
-/* The ends of the ranges are algorithms of their own: epsilon 0, 1 and beyond, infinite; COM 0. */
+/* The limits of the ranges are distinct algorithms: epsilon 0, 1 and beyond, infinite; COM 0. */
 static void test_ends_of_the_ranges(void **state) {
   static const char *const settings[] = {"ppo.epsilon=0", "ppo.epsilon=1",   "ppo.epsilon=2.5",      "ppo.epsilon=inf",
                                          "ppo.com=0",     "ppo.ratio_cap=1", "ppo.reward_scale=0.01"};

@@ -76,7 +76,7 @@ static void test_evaluation_leaves_training_alone(void **state) {
   training_destroy(&evaluated);
 }
 
-/* A scaled reference is the run that it comes to. */
+/* A scaled reference equals the run with the scaled values. */
 static void test_scaled_is_what_it_comes_to(void **state) {
   CoreConfig config = small_config(), reference = small_config();
   set(&reference, "env.num=4");
@@ -94,7 +94,7 @@ static void test_scaled_is_what_it_comes_to(void **state) {
   training_destroy(&scaled);
 }
 
-/* Rare measurements are taken when due and do not change the training. */
+/* Rare metrics are computed when due and do not change the training. */
 static void test_measuring_changes_nothing(void **state) {
   CoreConfig config = small_config();
   set(&config, "algo.name=ppo_ewma");

@@ -133,7 +133,7 @@ static Training *trained(const char *algorithm, const char *storage, const char 
   return training;
 }
 
-/* Every learner learns something else, but not much else, and what it acts on fits halves. */
+/* Every learner's results change, but only slightly, and its observations are half-precision values. */
 static void test_every_learner_learns_from_halves(void **unused) {
   static const char *const algorithms[] = {"ppo", "ppo_ewma", "sapg", "pqn"};
   for (int i = 0; i < 4; i++) {
@@ -200,7 +200,7 @@ static void test_what_is_refused(void **unused) {
   assert_refused(&config, "train.precision = bf16: algo.name = noisy_sgd has no matrix products");
 }
 
-/* Settings of results: each gives a run of its own. */
+/* Settings that affect results: each gives another run. */
 static void test_run_ids_differ(void **unused) {
   char ids[3][CORE_RUN_ID];
   const CoreConfig configs[] = {small_config("ppo", "float32", "float32"), small_config("ppo", "float16", "float32"),

@@ -32,7 +32,7 @@ static void it_is_fed_and_heard(void **state) {
   core_process_output_free(&output);
 }
 
-/* Both ways to stay on; what it started is ended too. */
+/* Both ways to survive; child processes are ended, too. */
 static void it_is_ended_in_time(void **state) {
   (void)state;
   static const char *const scripts[] = {"echo $$; sleep 600", "echo $$; exec >&- 2>&-; sleep 600",

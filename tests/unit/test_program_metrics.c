@@ -21,7 +21,7 @@
 #include "sweep/program/table.h"
 #include "sweep/program/tail.h"
 
-/* ---- what was taken, as text ---------------------------------------------------------------------------------- */
+/* ---- parsed records as text -------------------------------------------------------------------------------------- */
 
 static CoreText taken;
 

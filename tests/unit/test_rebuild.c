@@ -98,7 +98,7 @@ static void test_rebuild_keeps_attempts(void **state) {
   free(before);
 }
 
-/* A sound copy of before does not give way to what a disk has made of the file since. */
+/* An earlier valid copy is not replaced by a file that the disk has damaged since. */
 static void test_rebuild_keeps_the_good_copy(void **state) {
   char path[CORE_PATH_MAX + 16];
   size_t size;

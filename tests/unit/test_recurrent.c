@@ -27,7 +27,7 @@ static double column(const double *theta, const RecurrentShape *shape, const dou
   return z;
 }
 
-/* One step of one sequence; h and c go on. */
+/* Computes one step of one sequence; h and c are updated. */
 static void step(const double *theta, const RecurrentShape *shape, const double *x, double *h, double *c) {
   double next[WIDTH];
   for (int u = 0; u < WIDTH; u++) {
@@ -143,7 +143,7 @@ static void assert_differences(const Fixture *f, double *theta, double *x, doubl
     vector[i] = at - h;
     want = (want - oracle(theta, &f->recurrent.shape, x, start, f->weight, NULL, NULL)) / (2 * h);
     vector[i] = at;
-    /* dstate has all h, then all c; it is the gradient at what entered, and 0 entered where an episode began. */
+    /* dstate has all h, then all c: the gradient of the initial state, which is 0 at the start of an episode */
     const size_t s = i / STATES, u = i % WIDTH, block = i % STATES / WIDTH;
     double ours = (double)got[is_start ? (block * SEQUENCES + s) * WIDTH + u : i];
     if (is_start && BEGINS[s]) ours = 0;
@@ -304,7 +304,7 @@ static void test_states_count(void **state) {
   training_destroy(&training);
 }
 
-/* The leader's value of a state in a follower's world, one step on from `memory`, which goes on by it. */
+/* Returns the leader's value of a state in a follower's world, one step after `memory`, which is updated. */
 static double lead_value(Training *training, int t, int world, float *memory) {
   const Rollout *rollout = &training->rollout;
   const RolloutStates *states = &rollout->states;

@@ -244,7 +244,7 @@ static void test_stop_only_ends(void **state) {
   training_destroy(&whole);
 }
 
-/* The coefficient follows the KL, and a resumed run goes on with it. */
+/* The coefficient follows the KL, and a resumed run continues with it. */
 static void test_penalty_resumes(void **state) {
   CoreConfig config = small_config(WITH("ppo.kl_penalty=1", "ppo.kl_penalty_form=exact", "ppo.epsilon=inf",
                                         "ppo.kl_penalty_target=0.5"));

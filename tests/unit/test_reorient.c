@@ -129,7 +129,7 @@ static void test_published_numbers(void **state) {
   assert_int_equal(turns, 12);
 }
 
-/* ---- what can be worked out by hand ------------------------------------------------------------------------------ */
+/* ---- values computed by hand ------------------------------------------------------------------------------------- */
 
 static void test_rotations(void **state) {
   (void)state;

@@ -179,7 +179,7 @@ static void test_units(void **state) {
     /* The second layer is 0: all of it is dormant, inactive and dead. */
     assert_near(units.dormant, 3 / 5., 1e-15);
     assert_near(units.inactive, 2 / 5., 1e-15);
-    assert_near(units.dead, (relu ? 2 : 3) / 5., 1e-15); /* tanh: the unit that stands still, too */
+    assert_near(units.dead, (relu ? 2 : 3) / 5., 1e-15); /* tanh: the constant unit, too */
     assert_near(representation_units(&layers->representation, 0).dormant, 2 / 5., 1e-15);
     RepresentationUnits first = representation_layer_units(&layers->representation, 1, 0.025);
     RepresentationUnits second = representation_layer_units(&layers->representation, 2, 0.025);

@@ -56,7 +56,7 @@ static void test_sets(void **state) {
   (void)state;
   Sweep sweep;
   open_sweep(HEAD BLOCKS, NULL, NULL, &sweep);
-  assert_int_equal(sweep.resources.count, 2); /* [grid other] repeats what [slurm] has */
+  assert_int_equal(sweep.resources.count, 2); /* [grid other] repeats the values of [slurm] */
   assert_string_equal(sweep.resources.labels[0], "small, other");
   assert_string_equal(sweep.resources.labels[1], "large");
   assert_true(sweep.resources.sets[0].gpus_per_run == 1);

@@ -160,7 +160,7 @@ static void test_partitions(void **state) {
   close_cluster(&cluster, &server);
 }
 
-/* ---- what is sent ------------------------------------------------------------------------------------------------ */
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 static void test_request(void **state) {
   for (int version = 38; version <= 42; version += 2) {
@@ -244,7 +244,7 @@ static void test_hostile(void **state) {
     SLURM_REFUSED);
 }
 
-/* Well-formed HTTP, ill-formed contents: never a job id that was not said. */
+/* Well-formed HTTP, ill-formed contents: never a job id that was not sent. */
 static void test_contents(void **state) {
   static const char *const bodies[] = {"",
                                        "null",
@@ -287,7 +287,7 @@ static void test_contents(void **state) {
   core_text_free(&deep);
 }
 
-/* An answer that does not end is cut at its limit or at the time-out, and taken for neither yes nor no. */
+/* A response that does not end is cut at its limit or at the timeout, and counts as unknown. */
 static void test_endless(void **state) {
   HttpServer server = {.answer = answer};
   Script script = {.next = {.manner = HTTP_ENDLESS}};
@@ -331,7 +331,7 @@ static void test_open(void **state) {
   refused("unix:sock", "absolute", SLURM_REFUSED);
   memset(path + 6, 'a', 107); /* with its slash 108 */
   refused(path, "at most 107", SLURM_REFUSED);
-  path[5 + 107] = '\0'; /* 107: taken, and not there */
+  path[5 + 107] = '\0'; /* 107: accepted, but missing */
   refused(path, "slurmrestd", SLURM_UNREACHABLE);
   refused("http://127.0.0.1:1", "slurmrestd", SLURM_UNREACHABLE);
   setenv("SLURM_JWT", "two words", 1);

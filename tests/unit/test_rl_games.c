@@ -22,7 +22,7 @@ static CoreConfig small_config(void) {
 
 static int rows_of(const Rollout *rollout) { return rollout->steps * rollout->worlds; }
 
-/* One more update on the rollout that is there. */
+/* Updates once more on the present rollout. */
 static UpdateStats update_again(Training *training) {
   const UpdateContext step = {.ops = training->ops, .rollout = &training->rollout, .iteration = 2};
   UpdateStats update;

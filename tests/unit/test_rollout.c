@@ -171,7 +171,7 @@ static void test_no_episode_is_not_measured(void **state) {
   destroy(f);
 }
 
-/* Passing the worlds through the network in pieces changes memory, not what is sampled. */
+/* Evaluating the network in chunks of worlds changes memory, not the samples. */
 static void test_pieces(void **state) {
   Fixture *whole = make(16), *pieces = make(2);
   collect(whole, 1);

@@ -199,7 +199,7 @@ static void test_lease_of_another_process(void **state) {
   assert_int_equal(read.status, STORE_LOST);
   assert_ok(store_run_state_read(root, id, false, &read));
   assert_int_equal(read.status, STORE_RUNNING);
-  assert_ok(store_run_acquire(root, id, &lease)); /* the stale one is taken over */
+  assert_ok(store_run_acquire(root, id, &lease)); /* the stale lease is taken over */
   store_run_release(&lease);
   assert_null(lease);
 }

@@ -27,7 +27,7 @@ static void make_folder(const char *run) {
   assert_int_equal(core_files_make_directories(path), CORE_OK);
 }
 
-/* A shell with `workers` children, each a process of its own that waits. */
+/* Starts a shell with `workers` waiting child processes. */
 static pid_t start_tree(const char *run, int workers) {
   const pid_t child = fork();
   if (child == 0) {

@@ -162,7 +162,7 @@ static void append_line(const char *fields) {
   append(line);
 }
 
-/* Numbers by name: what no text can be in a log is replaced, and a name that is empty leaves no record. */
+/* Named values: invalid characters of a name are replaced, and an empty name writes no record. */
 static void test_metrics(void **state) {
   (void)state;
   static const char *const names[][2] = {
@@ -269,7 +269,7 @@ static void test_refusals(void **state) {
 
 /* ---- torn and damaged ------------------------------------------------------------------------------------------- */
 
-/* Whatever the moment a writer died at: only whole lines are read, and the next writer's lines too. */
+/* A writer killed at any moment: only complete lines are read, and also the next writer's lines. */
 static void test_cut_anywhere(void **state) {
   (void)state;
   size_t size;

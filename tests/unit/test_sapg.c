@@ -41,7 +41,7 @@ static void test_order_holds_every_sample_once(void **state) {
   for (int i = 0; i < SAMPLES; i++) {
     assert_true(order[i] < SAMPLES && seen[order[i]]++ == 0);
     if (i % 4 == 0) continue;
-    const uint32_t worlds = order[i] < 96 ? 12 : 4; /* a sequence goes on in its world */
+    const uint32_t worlds = order[i] < 96 ? 12 : 4; /* a sequence continues in its world */
     assert_int_equal(order[i], order[i - 1] + worlds);
   }
 }

@@ -85,7 +85,7 @@ static void test_failure_changes_nothing(void **state) {
   assert_memory_equal(&target, &before, sizeof target);
 }
 
-/* The keys as written are the identity: what they come to is another run of the same settings. */
+/* The id depends on the keys as written: the scaled values are another run with equal settings. */
 static void test_identity(void **state) {
   CoreConfig config = scaled("more_minibatches", "4"), run, plain = core_config_default();
   char id[CORE_RUN_ID], run_id[CORE_RUN_ID], plain_id[CORE_RUN_ID];

@@ -274,7 +274,7 @@ static void test_conditions(void **state) {
   free_read(&r);
 }
 
-/* ---- what is refused --------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 static void test_refused(void **state) {
   refuse("ppo.epochs = 1 .. 8\n", "f.ini:1:1: ", "has no trials", "add trials = 64");

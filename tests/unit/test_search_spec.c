@@ -111,7 +111,7 @@ static void test_union(void **state) {
   free_made(&made);
 }
 
-/* seeds of a search are the sweep's; a setting that takes no part keeps the file's value and is not told. */
+/* A search's seeds are the sweep's; a setting outside the search keeps the file's value and is not printed. */
 static void test_conditional(void **state) {
   Made made;
   make(HEAD "[ppo]\ncom = 32\n" EWMA, NULL, &made);
@@ -218,7 +218,7 @@ static void test_proposals(void **state) {
   assert_true(read[0] == 5 && read[1] == 0 && isnan(read[2]));
   sweep_spec_free(&again);
   sweep_spec_free(&spec);
-  /* More trials and another wave or goal go on with them; another space does not. */
+  /* more trials and another wave or goal continue with them; another space does not */
   assert_int_equal(parse(HEAD "[search all]\nmethod = tpe\ntrials = 40\nwave = 3\ngoal = min kl\nstartup = 4\n"
                          "ppo.epochs = 1 .. 8\nalgo.name = choice ppo, ppo_ewma\n"
                          "ppo.com = 8 .. 512 when algo.name = ppo_ewma\n", NULL, NULL, &spec), CORE_OK);
@@ -246,7 +246,7 @@ static void test_proposals(void **state) {
   assert_int_equal(core_files_remove_tree(root), CORE_OK);
 }
 
-/* A trial is looked at in every cell that it would have, of each part, and taken away without a trace. */
+/* A trial is checked in each of its cells, for each part, and removed without a trace. */
 static void test_one_trial(void **state) {
   const char *const text = HEAD "[env]\nnum = 96\n[search m]\nmethod = tpe\ntrials = 9\nstartup = 1\n"
                            "ppo.num_minibatches = choice 2, 3\n"
@@ -272,7 +272,7 @@ static void test_one_trial(void **state) {
   }
 }
 
-/* ---- what is refused --------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 static void test_refused(void **state) {
   refuse(HEAD RATES "[grid g]\nppo.learning_rate = 1e-4, 1e-3\n", NULL, NULL, "f.ini:5:1: ",

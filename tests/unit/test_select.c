@@ -138,7 +138,7 @@ static void test_copies(void **state) {
   static const StoreStatus status[] = {STORE_STOPPED, STORE_FINISHED};
   char finished[CORE_RUN_ID];
   for (int i = 0; i < 2; i++) {
-    CoreConfig config = workspace_config(&workspace, WORKSPACE_EWMA, 7); /* ppo, epsilon 0.025, a seed of its own */
+    CoreConfig config = workspace_config(&workspace, WORKSPACE_EWMA, 7); /* ppo, epsilon 0.025, another seed */
     config.ppo.com = com[i];
     ASSERT_OK(workspace_write_run(&workspace, &config, i == 0 ? ITERATIONS / 2 : ITERATIONS, status[i]));
     core_config_id(&config, finished);
@@ -243,7 +243,7 @@ static void test_asked_groups(void **state) {
   assert_int_equal(grouping.family_count, 1);
   assert_string_equal(grouping.groups[1].label, "seed 1");
   analysis_grouping_free(&grouping);
-  ASSERT_OK(analysis_group_runs(&selection, "ppo.com", &grouping)); /* PPO has no COM: one group of its own, first */
+  ASSERT_OK(analysis_group_runs(&selection, "ppo.com", &grouping)); /* PPO has no COM: a separate group, first */
   assert_int_equal(grouping.count, 7);
   assert_string_equal(grouping.groups[0].label, "PPO");
   assert_string_equal(grouping.groups[6].label, "com 2048");
@@ -281,7 +281,7 @@ static AnalysisSelection two_sweeps(AnalysisRun *runs, char **names) {
   return (AnalysisSelection){.runs = runs, .count = n, .sweep = names, .sweeps = 2};
 }
 
-/* Labels name what differs within a sweep, once, and families are the sweeps. */
+/* Labels name the settings that differ within a sweep, once, and families are the sweeps. */
 static void test_labels_within_sweeps(void **state) {
   (void)state;
   AnalysisRun runs[16] = {0};
@@ -307,7 +307,7 @@ static void test_labels_within_sweeps(void **state) {
   analysis_grouping_free(&grouping);
 }
 
-/* Lines of one setting, the other averaged; of more values than asked for, ranges. */
+/* Lines per value of one setting, averaged over the other; ranges if there are more values than requested. */
 static void test_groups_are_merged(void **state) {
   (void)state;
   AnalysisRun runs[16] = {0};
@@ -458,7 +458,7 @@ static void test_copies_unfinished(void **state) {
   store_database_close(&database);
 }
 
-/* Rows of a run of 100 000 iterations stand for 16 each: those up to a budget of 1000 end at 992. */
+/* Rows of a run of 100 000 iterations cover 16 each: those up to a budget of 1000 end at 992. */
 static void test_budget_is_reached(void **state) {
   (void)state;
   AnalysisRun run = {.transitions_per_iteration = 64, .iterations = 100000, .iteration = 5000};

@@ -67,9 +67,9 @@ static void test_cache(void **state) {
   serve_cache_put(&cache, "a", 1, &body);
   assert_true(serve_cache_find(&cache, "a", 1, &found));
   assert_string_equal(found.data, "one");
-  assert_false(serve_cache_find(&cache, "a", 2, &found)); /* made of something older */
+  assert_false(serve_cache_find(&cache, "a", 2, &found)); /* computed from older data */
   assert_false(serve_cache_find(&cache, "b", 1, &found));
-  for (int i = 0; i < 3 * SERVE_CACHE_ENTRIES; i++) { /* "a" is asked for all the while, the others once */
+  for (int i = 0; i < 3 * SERVE_CACHE_ENTRIES; i++) { /* "a" is requested every time, the others once */
     snprintf(key, sizeof key, "key %d", i);
     serve_cache_put(&cache, key, 1, &body);
     assert_true(serve_cache_find(&cache, "a", 1, &found));
@@ -165,7 +165,7 @@ static void test_series_cache(void **state) {
   serve_series_cache_free(&cache);
 }
 
-/* The policy names the hashes of what the page has between its tags, and the page has nothing that it forbids. */
+/* The policy lists the hashes of the page's inline scripts and styles, and the page has nothing that it forbids. */
 static void test_page(void **state) {
   static const char *const tags[][2] = {{"<style>", "</style>"}, {"<script>", "</script>"}};
   CoreText page = {0};

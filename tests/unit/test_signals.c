@@ -145,7 +145,7 @@ static void a_thread_that_takes_stops_is_found(void **state) {
   pthread_join(thread, NULL);
 }
 
-/* A child that begins as a program does and says on a pipe when it is ready. */
+/* Starts a child that begins as a program does and reports on a pipe when it is ready. */
 static int end_of_child(bool expecting, const int *numbers, size_t count_of) {
   int ready[2], status;
   assert_int_equal(pipe(ready), 0);

@@ -101,7 +101,7 @@ static void test_refused(void **state) {
   refused("[slurm]\nscratch = tmp/x\n", "absolute path");
 }
 
-/* Every site that is installed is one, and they are there: this program lies two folders below the build folder. */
+/* Every installed site is valid, and there are some: this program is two directories below the build directory. */
 static void test_installed(void **state) {
   char **names;
   size_t count;

@@ -195,7 +195,7 @@ static void row(CoreText *text, const char *key, const char *def, const char *ki
   core_text_append(text, " |\n");
 }
 
-/* docs/cluster.md says what settings.def says. */
+/* docs/cluster.md agrees with settings.def. */
 static void test_document(void **state) {
   char buffer[32];
   CoreText table = {0};

@@ -42,7 +42,7 @@ static const SweepValueList *list_of(const SweepBlock *block, const char *name) 
   return NULL;
 }
 
-/* ---- what is read ---------------------------------------------------------------------------------------------- */
+/* ---- valid files ------------------------------------------------------------------------------------------------- */
 
 static void test_everything(void **state) {
   (void)state;
@@ -108,7 +108,7 @@ static void test_zip_lists_may_repeat(void **state) {
   sweep_spec_free(&spec);
 }
 
-/* 1k is 1000 everywhere that a number stands, and the same value twice is noticed whichever way it is written. */
+/* 1k is 1000 wherever a number is expected, and duplicate values are detected in any spelling. */
 static void test_numbers_with_suffixes(void **state) {
   (void)state;
   SweepSpec spec;
@@ -229,7 +229,7 @@ static void test_profile_value_without_effect(void **state) {
   assert_refused(HEAD "[zip z]\nppo.com = 1, 2\n[profile p]\nppo.com = 3\n", "p", NULL, "[profile p zip z]", NULL);
 }
 
-/* ---- what is refused ------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 static void test_unknown_names(void **state) {
   (void)state;

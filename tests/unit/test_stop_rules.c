@@ -117,7 +117,7 @@ static void test_median_conditions(void **state) {
   assert_int_equal(count_of(&rule, &table), 0);
   table.trials[4].task = 0, table.points[4][0].value = 0.5; /* equal is not worse */
   assert_int_equal(count_of(&rule, &table), 0);
-  snprintf(rule.goal, sizeof rule.goal, "min"); /* values come turned: what is said is turned back */
+  snprintf(rule.goal, sizeof rule.goal, "min"); /* values are negated internally; messages are not */
   for (size_t i = 0; i < 5; i++)
     for (size_t p = 0; p < 3; p++) table.points[i][p].value = i == 4 ? -9 : -1;
   SweepDecisions decisions = decide(&rule, &table);
@@ -234,7 +234,7 @@ static void test_asha_by_hand(void **state) {
     carry_out(&table, &decisions);
     sweep_decisions_free(&decisions);
   }
-  for (size_t i = 6; i < 9; i++) { /* 7, 8 and 9 go on to rung 1 */
+  for (size_t i = 6; i < 9; i++) { /* 7, 8 and 9 continue to rung 1 */
     assert_false(table.trials[i].is_stopped);
     go_to(&table, i, 3, 0.1 * (double)(i + 1));
     SweepDecisions decisions = decide(&rule, &table);
@@ -253,7 +253,7 @@ static void test_asha_by_hand(void **state) {
   assert_int_equal(count_of(&rule, &table), 0);
 }
 
-/* Two seeds a setting: the mean at the rung counts, interpolated; who comes first waits. */
+/* Two seeds per setting: the interpolated mean at the rung counts; the first to arrive waits. */
 static void test_asha_seeds(void **state) {
   (void)state;
   const SweepStop rule = asha(3, 2);
@@ -308,7 +308,7 @@ static void test_asha_small(void **state) {
   assert_int_equal(count_of(&rule, &table), 0);
 }
 
-/* Tasks have rungs of their own, and a rung at stop.max or the budget is none. */
+/* Each task has its rungs, and a rung at stop.max or the budget does not count. */
 static void test_asha_tasks_and_max(void **state) {
   (void)state;
   SweepStop rule = asha(1, 2);
@@ -350,7 +350,7 @@ static void test_asha_after_another_rule(void **state) {
   assert_int_equal(count_of(&rule, &table), 1);
 }
 
-/* The log is of a longer ladder, or lines of it are gone: no rung is looked at that there is not. */
+/* The log belongs to a longer ladder, or lines are missing: no rung beyond the ladder is read. */
 static void test_asha_fewer_rungs(void **state) {
   (void)state;
   const SweepStop rule = asha(2, 2); /* rungs at 2 and 4 */

@@ -140,14 +140,14 @@ static void test_retry(void **state) {
   SweepStopOutcome outcome;
   size_t taken;
   ASSERT_OK(sweep_stop_retry(fixture->root, "s", (const char(*)[CORE_RUN_ID])fixture->grid.ids, 2, &taken));
-  assert_int_equal(taken, 1); /* run 1 was not stopped any more */
+  assert_int_equal(taken, 1); /* run 1 was no longer stopped */
   assert_int_equal(state_of(fixture, 0).status, STORE_STOPPED);
   ASSERT_OK(sweep_stop_poll(fixture->root, "s", true, &outcome));
   assert_int_equal(outcome.stopped, 0);
   assert_int_equal(state_of(fixture, 0).status, STORE_STOPPED);
 }
 
-/* Two processes that decide at once: one waits, and there is nothing left for it; no line stands twice. */
+/* Two processes decide at the same time: one waits and has nothing left to do; no line is duplicated. */
 static void test_two_at_once(void **state) {
   const Fixture *fixture = *state;
   char path[CORE_PATH_MAX];
@@ -264,7 +264,7 @@ static void test_section(void **state) {
   sweep_spec_free(&spec);
   sweep_spec_free(&again);
   core_text_free(&text);
-  set = "stop.rule=none"; /* switched off, whatever else is given */
+  set = "stop.rule=none"; /* disabled, regardless of other settings */
   ASSERT_OK(sweep_spec_parse("f.ini", file, NULL, &set, 1, &spec));
   assert_int_equal(spec.stop.rule, SWEEP_STOP_NONE);
   sweep_spec_free(&spec);

@@ -100,7 +100,7 @@ static void test_import_killed_at_random_moments(void **state) {
   srand(7);
   for (int i = 0; i < KILLS || killed < KILLS / 3; i++) { /* a later import may be quicker than the one measured */
     assert_true(i < 20 * KILLS);
-    if (i % 3 == 0) remove_database(); /* the others go on where the last was killed */
+    if (i % 3 == 0) remove_database(); /* the others continue where the last was killed */
     killed += !killed_work(import_work, NULL, rand() % whole_us);
     if (i % 3 != 2) continue;
     assert_int_equal(import_work(), CORE_OK);
@@ -231,7 +231,7 @@ static void test_full_disk(void **state) {
   full_disk();
 }
 
-/* Whatever room there is: either all rows are in the new file, or the old one is there to the byte. */
+/* For any free space: either all rows are in the new file, or the old one is unchanged. */
 static void full_disk_at_rebuild(void) {
   enum { STEP = 8192, RUN_COUNT = 4, ROW_COUNT = 500 };
   char id[CORE_RUN_ID], old[CORE_PATH_MAX], answer[64];

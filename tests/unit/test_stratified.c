@@ -64,7 +64,7 @@ static void test_bad_input(void **state) {
   assert_true(isnan(analysis_probability_of_improvement(&scores, &scores)));
   const double infinite[] = {0.2, INFINITY, 0.4, 0.3};
   const size_t four[] = {0, 4};
-  AnalysisScores wild = {infinite, four, 1}; /* the ends are dropped whatever they are */
+  AnalysisScores wild = {infinite, four, 1}; /* the extremes are dropped regardless of their values */
   assert_near(analysis_aggregate(&wild, ANALYSIS_AGGREGATE_IQM), 0.35);
   assert_true(isinf(analysis_aggregate(&wild, ANALYSIS_AGGREGATE_MEAN)));
 }
@@ -127,7 +127,7 @@ static void fill(Set *set) {
   for (size_t t = 0; t <= TASKS; t++) set->first[t] = t * SEEDS;
 }
 
-/* The interval is that of analysis_percentile over the replicates that analysis_stratified_draw gives. */
+/* The interval equals analysis_percentile over the replicates of analysis_stratified_draw. */
 static void test_percentiles(void **state) {
   enum { REPLICATES = 999 };
   Set set;

@@ -23,7 +23,7 @@ static void test_alike(void **state) {
   assert_string_equal(t.items[0].reason, "goes on from iteration ...");
   assert_int_equal(t.items[0].count, 4);
   assert_int_equal(t.items[0].runs[2], 5);
-  sweep_failures_add(&t, "failed", "goes on from iteration 512", 7); /* another fate */
+  sweep_failures_add(&t, "failed", "goes on from iteration 512", 7); /* another status */
   assert_int_equal(t.count, 2);
   sweep_failures_free(&t);
 }

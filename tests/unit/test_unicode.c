@@ -25,7 +25,7 @@ static void test_mask(void **state) {
   assert_masked("\x1b[31m\x7f", "?[31m?");
   assert_masked("\xc2\x9b" "31m", "?31m");                  /* U+009B, which is ESC [ */
   assert_masked("caf\xe9 \x9b", "caf? ?");                  /* Latin-1, and a raw C1 byte */
-  assert_masked("a\xe2\x80\xae" "b", "a?b");                /* U+202E turns the order of what follows */
+  assert_masked("a\xe2\x80\xae" "b", "a?b");                /* U+202E reverses the following text */
   assert_masked("two\nlines\tand", "two\nlines\tand");
   assert_masked("\xed\xa0\x80", "???");                     /* a surrogate */
   assert_masked("\xc0\xaf\xf4\x90\x80\x80", "??????");      /* overlong; beyond the last code point */

@@ -4,7 +4,7 @@
 
 enum { CASES = 400, PATTERNS = 9, WIDE = 384, OUT_MOST = 256, CHAIN_ROWS = 500, CHAIN_IN = 289, CHAIN_OUT = 64 };
 
-/* Each row takes one of a few patterns, and now and then has a zero of its own. Zeros of both signs. */
+/* Fills each row with one of a few patterns and occasional additional zeros. Zeros of both signs. */
 static void put_zeros(uint32_t number, float *x, int rows, int columns) {
   for (int r = 0; r < rows; r++) {
     const uint32_t pattern = core_random_4(5, CORE_RANDOM_TEST, number, (uint32_t)r, 0).v[0] % PATTERNS;
