@@ -81,6 +81,7 @@ part "SAPG's samples and half precision" '*' test_device_sapg
 part "measurements of hidden layers" test_forward test_device_measure
 part "a training: ppo" test_ppo test_device_training
 [ "${TEST_PTX:-}" = all ] || races=
+part "losses and schedules of other implementations" '*' test_regularizers
 part "generated and filtered levels" 'test_forward' test_level_device
 part "padded and entity observations" '*' test_observe
 part "every function of picture.h, and encoders of pixels" '*' test_device_picture
