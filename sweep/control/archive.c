@@ -25,9 +25,9 @@ typedef struct Archive {
   double bytes;               /* size of the checkpoints on disk */
 } Archive;
 
-static int checkpoints_path(const char *root, const char *id, char path[CORE_PATH_MAX]) {
-  return store_path_run(root, id, "ckpt", path);
-}
+/* Directories of a run that hold checkpoints: the trainer's, and the one in which a program keeps its own. */
+static const char *const checkpoint_directories[] = {"ckpt", "files"};
+enum { CHECKPOINT_DIRECTORIES = sizeof checkpoint_directories / sizeof *checkpoint_directories };
 
 static bool is_empty(const char *path) {
   const struct dirent *entry;
@@ -46,10 +46,15 @@ static int plan_archive(const char *root, const char *name, Archive *archive) {
   TRY(sweep_removal_plan_sweep(root, name, false, &archive->sweep));
   for (size_t i = 0; i < archive->sweep.count; i++) {
     StoreState state;
-    TRY(checkpoints_path(root, archive->sweep.ids[i], path));
-    if (is_empty(path)) continue;
+    bool has_checkpoints = false;
+    for (size_t d = 0; d < CHECKPOINT_DIRECTORIES; d++) {
+      TRY(store_path_run(root, archive->sweep.ids[i], checkpoint_directories[d], path));
+      if (is_empty(path)) continue;
+      has_checkpoints = true;
+      archive->bytes += sweep_removal_bytes(path);
+    }
+    if (!has_checkpoints) continue;
     archive->runs++;
-    archive->bytes += sweep_removal_bytes(path);
     if (store_run_state_read(root, archive->sweep.ids[i], true, &state) != CORE_OK) core_error_clear();
     archive->unfinished += state.status != STORE_FINISHED && state.status != STORE_DIVERGED;
   }
@@ -89,10 +94,10 @@ static int confirm(const ArchiveOptions *options, const Archive *archives, size_
 }
 
 /* Holds the run's lease, so that no trainer writes a checkpoint meanwhile. */
-static int remove_checkpoints(const char *root, const char *id) {
+static int remove_directory(const char *root, const char *id, const char *name) {
   char path[CORE_PATH_MAX];
   StoreLease *lease = NULL;
-  TRY(checkpoints_path(root, id, path));
+  TRY(store_path_run(root, id, name, path));
   if (is_empty(path) && !sweep_removal_is_unfinished(path)) return CORE_OK;
   TRY(store_run_acquire(root, id, &lease));
   const int code = sweep_removal_delete_dir(path);
@@ -105,8 +110,9 @@ static int archive_sweep(const char *root, const Archive *archive) {
   int lock;
   TRY(sweep_removal_lock(root, &archive->sweep, &lock));
   int code = sweep_archived_begin(root, archive->sweep.name);
-  for (size_t i = 0; i < archive->sweep.count && code == CORE_OK; i++)
-    code = remove_checkpoints(root, archive->sweep.ids[i]);
+  for (size_t i = 0; i < archive->sweep.count; i++)
+    for (size_t d = 0; d < CHECKPOINT_DIRECTORIES && code == CORE_OK; d++)
+      code = remove_directory(root, archive->sweep.ids[i], checkpoint_directories[d]);
   core_files_unlock(&lock);
   return code;
 }
@@ -151,7 +157,8 @@ static int archive(void *context, const char **operands, size_t count) {
 int sweep_archive(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "sweep archive NAME... [options]",
-    .about = "Removes the checkpoints of sweeps, which take the most space. Results, logs and settings stay, so that "
+    .about = "Removes the checkpoints of sweeps, which take the most space: the trainer's, and all files that a program has "
+             "in its SWEEP_DIR. Results, logs and settings stay, so that "
              "status, report and analyze work as before. Asks for confirmation. Running and queued runs must be ended "
              "first (sweep stop, sweep cancel). Without its checkpoint a run can be neither played, exported nor "
              "resumed; submit and retry restart unfinished ones. Runs that other sweeps share keep theirs.",

@@ -20,6 +20,7 @@ while [ $step -lt "$steps" ]; do
   echo "{\"step\": $step, \"reward\": $lr, \"losses\": {\"kl\": 0.0$seed}, \"own\": $step}" >> "$SWEEP_METRICS"
   [ -n "${SLOW:-}" ] && sleep 0.4
 done
+: > "$SWEEP_DIR/trained"
 echo "trained $SWEEP_RUN, attempt $SWEEP_ATTEMPT, seed $SWEEP_SEED, $(cat "$SWEEP_CONFIG")"
 SH
 own() { # NAME COMMAND [LINES OF [program]...]
@@ -61,6 +62,9 @@ own silent true > silent.ini
 tap_run "a run without metrics finishes" 0 "4 finished" timeout 120 sweep submit silent.ini --wait
 tap_run "and says that it has none" 0 "finished without metrics: none was found in metrics = jsonl" sweep status silent --runs
 cp train.sh ppo.sh
+files=$(find w/runs -path '*/files/trained' | wc -l)
+tap_expect "archive removes the files of programs, too" 0 "^archived own: checkpoints of 4 runs" sweep archive own --yes
+tap_check "of that sweep" "$(diff <(find w/runs -path '*/files/trained' | wc -l) <(echo $((files - 4))))"
 own named 'sh ppo.sh {steps} {lr} {seed}' > named.ini
 tap_run "a program with the name of an algorithm" 0 "4 finished" timeout 120 sweep submit named.ini --wait
 tap_check "keeps the extension in its name" "$(diff <(rows "SELECT DISTINCT algorithm FROM run_summary \
