@@ -17,7 +17,7 @@
 #include "core/error.h"
 
 /* TEST_DEVICE=gpu (tests/gpu/all.sh): tests run on the GPU alone, which must be there. */
-static inline bool asked_for_gpu(void) {
+static inline bool is_gpu_requested(void) {
   const char *asked = getenv("TEST_DEVICE");
   return asked && strcmp(asked, "gpu") == 0;
 }
@@ -52,13 +52,13 @@ static void test_backward(void **state) {
 
 static void test_gpu(void **state) {
   (void)state;
-  device = open_gpu(asked_for_gpu());
+  device = open_gpu(is_gpu_requested());
   DEVICE_TESTS();
 }
 
 /* Selection of tests: TEST_DEVICE=gpu, or TEST_ONLY=PATTERN. */
 static inline void choose_device_tests(void) {
-  if (asked_for_gpu()) cmocka_set_test_filter("test_gpu");
+  if (is_gpu_requested()) cmocka_set_test_filter("test_gpu");
   if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
 }
 #endif

@@ -96,12 +96,12 @@ static void step(Bench *bench) {
 
 /* Returns the environment steps per second over the next `seconds`. */
 static double step_ours(Bench *bench, double seconds) {
-  const double begun = bench_seconds();
+  const double start = bench_seconds();
   double passed;
   int64_t steps = 0;
   do {
     for (int i = 0; i < 4; i++) step(bench), steps += bench->env->worlds;
-    passed = bench_seconds() - begun;
+    passed = bench_seconds() - start;
   } while (passed < seconds);
   return (double)steps / passed;
 }
@@ -159,9 +159,9 @@ static int time_turns(const char *name, int turns) {
   int code = open_bench(&still, &bench);
   unsetenv("SWEEP_BENCH_STILL");
   for (int i = -turns / 20; code == CORE_OK && i < turns; i++) {
-    const double begun = bench_seconds();
+    const double start = bench_seconds();
     step(&bench);
-    const double took = 1e6 * (bench_seconds() - begun);
+    const double took = 1e6 * (bench_seconds() - start);
     if (i >= 0) whole[i] = took, beyond[i] = took - (double)bench.out.rewards[0];
   }
   if (code == CORE_OK) code = env_check(bench.env);

@@ -242,8 +242,8 @@ static int translate_branch(const PtxScope *scope, const PtxInstruction *in, Cor
 static int translate_call(const PtxContext *context, const PtxInstruction *in, CoreText *c) {
   PtxParts part;
   size_t at = 0, parts;
-  const bool gives = in->operands > 0 && in->operand[0][0] == '(';
-  const char *function = in->operand[gives ? 1 : 0];
+  const bool results = in->operands > 0 && in->operand[0][0] == '(';
+  const char *function = in->operand[results ? 1 : 0];
   const PtxSymbol *symbol = ptx_find_symbol(context->scope, function);
   if (symbol == NULL || symbol->kind != PTX_FUNCTION)
     return ptx_refuse(context->scope, "no function of this file:", function);

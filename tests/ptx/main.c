@@ -31,17 +31,17 @@ static int translate_files(const char *target, const char *without, int parts, c
   return code;
 }
 
-int main(int count, char **words) {
+int main(int count, char **argv) {
   const char *target = NULL, *without = NULL;
   int parts = 0, i = 1;
-  for (; i + 1 < count && words[i][0] == '-'; i += 2) {
-    if (strcmp(words[i], "--target") == 0) target = words[i + 1];
-    else if (strcmp(words[i], "--without") == 0) without = words[i + 1];
-    else if (strcmp(words[i], "--parts") == 0) parts = atoi(words[i + 1]);
+  for (; i + 1 < count && argv[i][0] == '-'; i += 2) {
+    if (strcmp(argv[i], "--target") == 0) target = argv[i + 1];
+    else if (strcmp(argv[i], "--without") == 0) without = argv[i + 1];
+    else if (strcmp(argv[i], "--parts") == 0) parts = atoi(argv[i + 1]);
     else return usage();
   }
   if (count - i < 2 || parts < 1 || parts > 64) return usage();
-  const int code = translate_files(target, without, parts, words[i], words + i + 1, count - i - 1);
+  const int code = translate_files(target, without, parts, argv[i], argv + i + 1, count - i - 1);
   if (code != CORE_OK) fprintf(stderr, "%s\n", core_error_message());
   return code;
 }

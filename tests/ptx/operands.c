@@ -161,7 +161,7 @@ static bool fits(PtxType held, PtxType type, bool is_wide_allowed) {
 }
 
 /* Appends the address of named memory. */
-static void append_place(const PtxSymbol *symbol, CoreText *c) {
+static void append_symbol_address(const PtxSymbol *symbol, CoreText *c) {
   if (symbol->kind == PTX_SHARED) core_text_append(c, "(uint64_t)0"); /* start of the block's dynamic memory */
   else core_text_appendf(c, "(uint64_t)(uintptr_t)%s_%s", symbol->kind == PTX_ARRAY ? "g" : "m", symbol->name);
 }
@@ -180,7 +180,7 @@ int ptx_value(const PtxScope *scope, const char *operand, PtxType type, bool is_
   if (!is_address || symbol->kind == PTX_FUNCTION)
     return ptx_refuse(scope, "an address where none is expected:", operand);
   core_text_appendf(c, "(PTX_%s)", ptx_type_name(type));
-  append_place(symbol, c);
+  append_symbol_address(symbol, c);
   return CORE_OK;
 }
 
@@ -216,7 +216,7 @@ int ptx_address(const PtxScope *scope, const char *operand, const PtxSymbol **sy
   if (bytes != 4 && bytes != 8) return ptx_refuse(scope, "an address in a register of another width:", operand);
   core_text_append(c, bytes == 4 ? "(uint32_t)(" : "(");
   if ((*symbol)->kind == PTX_REGISTER) append_register(*symbol, name, bytes == 4 ? PTX_TYPE_U32 : PTX_TYPE_U64, c);
-  else append_place(*symbol, c);
+  else append_symbol_address(*symbol, c);
   core_text_appendf(c, " + (uint64_t)%ld)", offset);
   return CORE_OK;
 }

@@ -26,7 +26,7 @@ typedef struct PtxStatement {
 typedef struct PtxSource {
   const char *path;
   PtxStatement *statement;    /* statements of one target */
-  size_t count, room;
+  size_t count, capacity;
 } PtxSource;
 
 /* Reads the section of a file for `target` ("sm_90"; NULL: the last section). The messages of CORE_FAIL and CORE_USAGE
@@ -112,14 +112,14 @@ typedef struct PtxFunction {
   char name[PTX_NAME_MAX];    /* name of the kernel, or C name of the function */
   bool is_kernel;
   size_t argument_bytes;      /* size of a kernel's arguments */
-  bool is_left_out;
+  bool is_excluded;
   CoreText prototype, body;   /* C */
   size_t lines;
 } PtxFunction;
 
 typedef struct PtxModule {
   PtxFunction *function;
-  size_t functions, room;
+  size_t functions, capacity;
   PtxScope scope;             /* the module's own symbols */
   CoreText arrays, declarations, ranges; /* C: definitions, declarations, entries of ptx_arrays */
 } PtxModule;

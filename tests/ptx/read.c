@@ -15,9 +15,9 @@ typedef struct Reader {
 } Reader;
 
 static void add(PtxSource *source, int kind, const char *text, int line) {
-  if (source->count == source->room) {
-    source->room = source->room ? 2 * source->room : 1024;
-    source->statement = core_memory_resize(source->statement, source->room * sizeof *source->statement);
+  if (source->count == source->capacity) {
+    source->capacity = source->capacity ? 2 * source->capacity : 1024;
+    source->statement = core_memory_resize(source->statement, source->capacity * sizeof *source->statement);
   }
   char *copy = core_text_duplicate(text);
   size_t length = strlen(copy);
@@ -52,7 +52,7 @@ static int ends(char c, const CoreText *text) {
 static int read_statement(Reader *reader, CoreText *text) {
   int braces = 0;
   core_text_clear(text);
-  const int begun = reader->line;
+  const int start_line = reader->line;
   for (; *reader->at != '\0'; reader->at++) {
     const char c = *reader->at;
     if (isspace((unsigned char)c) || strncmp(reader->at, "//", 2) == 0) {
@@ -64,30 +64,30 @@ static int read_statement(Reader *reader, CoreText *text) {
     const int kind = braces > 0 ? NOTHING : ends(c, text);
     if (kind != NOTHING) {
       reader->at++;
-      add(reader->source, kind, core_text_string(text), begun);
+      add(reader->source, kind, core_text_string(text), start_line);
       return CORE_OK;
     }
     if (c == '{') braces++;
     if (c == '}') braces--;
     core_text_append_bytes(text, &c, 1);
   }
-  return core_error(CORE_USAGE, "%s:%d: the file ends within a statement", reader->source->path, begun);
+  return core_error(CORE_USAGE, "%s:%d: the file ends within a statement", reader->source->path, start_line);
 }
 
 /* Reads a line of a module's head, which has no semicolon. */
-static bool read_head(Reader *reader, char *target, size_t room) {
+static bool read_head(Reader *reader, char *target, size_t capacity) {
   if (strncmp(reader->at, ".version", 8) != 0 && strncmp(reader->at, ".target", 7) != 0 &&
       strncmp(reader->at, ".address_size", 13) != 0) return false;
   if (strncmp(reader->at, ".target", 7) == 0) {
     const char *word = reader->at + 7 + strspn(reader->at + 7, " \t");
     const size_t length = strcspn(word, ", \t\r\n");
-    if (length < room) memcpy(target, word, length), target[length] = '\0';
+    if (length < capacity) memcpy(target, word, length), target[length] = '\0';
   }
   reader->at += strcspn(reader->at, "\n");
   return true;
 }
 
-static void forget(PtxSource *source) {
+static void free_statements(PtxSource *source) {
   for (size_t i = 0; i < source->count; i++) free(source->statement[i].text);
   source->count = 0;
 }
@@ -101,7 +101,7 @@ static int read_text(const char *data, const char *target, PtxSource *source) {
   for (skip(&reader); *reader.at != '\0' && code == CORE_OK; skip(&reader)) {
     const bool is_new = strncmp(reader.at, ".version", 8) == 0;
     if (is_new && is_found) break;
-    if (is_new) forget(source); /* statements of another target */
+    if (is_new) free_statements(source); /* statements of another target */
     if (read_head(&reader, present, sizeof present)) {
       is_wanted = target == NULL || strcmp(present, target) == 0;
       continue;
@@ -128,7 +128,7 @@ int ptx_read(const char *path, const char *target, PtxSource *source) {
 }
 
 void ptx_source_free(PtxSource *source) {
-  forget(source);
+  free_statements(source);
   free(source->statement);
   *source = (PtxSource){0};
 }

@@ -173,8 +173,8 @@ static int translate_parameters(PtxScope *scope, const char *list, CoreText *c) 
 /* ".func (.param .b32 r) name(.param .b64 a, ...)" or ".visible .entry name(...)" in parts; brackets are kept. */
 typedef struct Head {
   bool is_kernel;
-  char gives[PTX_NAME_MAX], name[PTX_NAME_MAX];
-  const char *takes; /* parameters, within the text */
+  char results[PTX_NAME_MAX], name[PTX_NAME_MAX];
+  const char *parameters; /* parameters, within the text */
 } Head;
 
 static int read_head(const PtxScope *scope, const char *text, Head *head) {
@@ -189,23 +189,23 @@ static int read_head(const PtxScope *scope, const char *text, Head *head) {
   if (*text == '(') {
     const size_t length = strcspn(text, ")") + 1;
     if (length >= PTX_NAME_MAX) return ptx_refuse(scope, "a name that is too long:", text);
-    memcpy(head->gives, text, length);
+    memcpy(head->results, text, length);
     text += length + strspn(text + length, " ");
   }
   const size_t length = strcspn(text, " (");
   if (length == 0 || length >= PTX_NAME_MAX) return ptx_refuse(scope, "no function:", text);
   memcpy(head->name, text, length);
   text += length + strspn(text + length, " ");
-  head->takes = text;
+  head->parameters = text;
   const size_t rest = strlen(text);
   if (rest > 0 && (text[0] != '(' || text[rest - 1] != ')')) return ptx_refuse(scope, "a function's directive:", text);
   return CORE_OK;
 }
 
 static PtxFunction *add_function(PtxModule *module) {
-  if (module->functions == module->room) {
-    module->room = module->room ? 2 * module->room : 64;
-    module->function = core_memory_resize(module->function, module->room * sizeof *module->function);
+  if (module->functions == module->capacity) {
+    module->capacity = module->capacity ? 2 * module->capacity : 64;
+    module->function = core_memory_resize(module->function, module->capacity * sizeof *module->function);
   }
   module->function[module->functions] = (PtxFunction){0};
   return &module->function[module->functions++];
@@ -219,12 +219,12 @@ static int translate_head(const PtxContext *context, const Head *head, size_t sy
   function->is_kernel = head->is_kernel;
   if (!head->is_kernel) {
     core_text_appendf(prototype, "void f%d_%s(const CoreDeviceThread *at", context->number, head->name);
-    TRY(translate_parameters(scope, head->gives, prototype));
-    TRY(translate_parameters(scope, head->takes, prototype));
+    TRY(translate_parameters(scope, head->results, prototype));
+    TRY(translate_parameters(scope, head->parameters, prototype));
     return core_text_append(prototype, ")"), CORE_OK;
   }
   TRY(read_kernel_name(scope, head->name, function->name));
-  const int code = translate_parameters(scope, head->takes, &unused);
+  const int code = translate_parameters(scope, head->parameters, &unused);
   core_text_free(&unused);
   TRY(code);
   if (scope->count != symbols_before + 1) return ptx_refuse(scope, "another number of arguments than one:", head->name);
@@ -241,7 +241,7 @@ static int translate_head(const PtxContext *context, const Head *head, size_t sy
 }
 
 /* Skips a body. */
-static void leave_out(const PtxSource *source, size_t *i) {
+static void skip_body(const PtxSource *source, size_t *i) {
   for (int depth = 1; depth > 0 && *i < source->count; ++*i)
     depth += (source->statement[*i].kind == PTX_OPEN) - (source->statement[*i].kind == PTX_CLOSE);
 }
@@ -258,8 +258,8 @@ static int translate_function(PtxModule *module, const PtxSource *source, size_t
   if (code == CORE_OK) code = translate_head(&context, &head, module->scope.count, function);
   core_text_append(&function->body, "uint32_t carry = 0;");
   ++*i;
-  function->is_left_out = code == CORE_OK && function->is_kernel && without && strcmp(function->name, without) == 0;
-  if (function->is_left_out) leave_out(source, i);
+  function->is_excluded = code == CORE_OK && function->is_kernel && without && strcmp(function->name, without) == 0;
+  if (function->is_excluded) skip_body(source, i);
   else if (code == CORE_OK) code = translate_body(&context, source, i, &function->body);
   function->lines = *i - first;
   free(scope);

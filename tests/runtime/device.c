@@ -52,7 +52,7 @@ const char *runtime_setting(const char *name) {
 }
 
 /* Selects the visible GPUs by index; the first invalid index ends the list. */
-static void see(int gpus) {
+static void select_gpus(int gpus) {
   const char *visible = getenv("CUDA_VISIBLE_DEVICES");
   for (int i = 0; visible == NULL && i < gpus; i++) machine.ordinal[machine.gpus++] = i;
   while (visible && machine.gpus < RUNTIME_GPUS_MAX) {
@@ -73,7 +73,7 @@ static void make_ready(void) {
   if (order && strncmp(order, "forward", 7) == 0) machine.order = RUNTIME_FORWARD;
   if (order && strncmp(order, "turns", 5) == 0) machine.order = RUNTIME_TURNS;
   machine.bytes = memory ? (size_t)strtoull(memory, NULL, 10) << 20 : h200_bytes;
-  see(n < RUNTIME_GPUS_MAX ? (int)n : RUNTIME_GPUS_MAX);
+  select_gpus(n < RUNTIME_GPUS_MAX ? (int)n : RUNTIME_GPUS_MAX);
   if (runtime_setting("report")) atexit(report);
 }
 
@@ -114,8 +114,8 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int numbe
   if (!is_device(number)) return runtime_fail(machine.gpus ? cudaErrorInvalidDevice : cudaErrorNoDevice);
   *properties = (struct cudaDeviceProp){.name = "stand-in for an NVIDIA H200",
                                         .totalGlobalMem = machine.bytes,
-                                        .sharedMemPerBlock = RUNTIME_SHARED_FREE,
-                                        .sharedMemPerBlockOptin = RUNTIME_SHARED_MOST,
+                                        .sharedMemPerBlock = RUNTIME_SHARED_DEFAULT,
+                                        .sharedMemPerBlockOptin = RUNTIME_SHARED_MAX,
                                         .sharedMemPerMultiprocessor = 228 * 1024,
                                         .reservedSharedMemPerBlock = 1024,
                                         .regsPerBlock = RUNTIME_REGISTERS,

@@ -35,9 +35,9 @@ cudaError_t runtime_capture_add(cudaStream_t stream, RuntimeOperation operation)
     free(operation.arguments);
     return runtime_fail(cudaErrorStreamCaptureInvalidated);
   }
-  if (graph->nodes == graph->room) {
-    graph->room = graph->room ? 2 * graph->room : 64;
-    graph->node = core_memory_resize(graph->node, graph->room * sizeof *graph->node);
+  if (graph->nodes == graph->capacity) {
+    graph->capacity = graph->capacity ? 2 * graph->capacity : 64;
+    graph->node = core_memory_resize(graph->node, graph->capacity * sizeof *graph->node);
   }
   const size_t made = graph->nodes++;
   graph->node[made] = (RuntimeNode){operation, stream->front};
@@ -94,17 +94,17 @@ static cudaError_t check_joined(const RuntimeCapture *capture) {
   cudaGraph_t graph = capture->graph;
   const RuntimeFront *last = &capture->origin->front;
   bool *is_joined = core_memory_zero_allocate(graph->nodes + 1, sizeof *is_joined);
-  size_t lost = 0;
+  size_t unjoined = 0;
   for (size_t i = 0; i < last->nodes; i++) is_joined[last->node[i]] = true;
   for (size_t i = graph->nodes; i-- > 0;) {
     const RuntimeFront *after = &graph->node[i].after;
     for (size_t j = 0; is_joined[i] && j < after->nodes; j++) is_joined[after->node[j]] = true;
-    lost += !is_joined[i];
+    unjoined += !is_joined[i];
   }
   free(is_joined);
-  if (lost == 0) return cudaSuccess;
+  if (unjoined == 0) return cudaSuccess;
   return runtime_refuse(cudaErrorStreamCaptureUnjoined, "%zu operations of a capture were not joined to its stream",
-                        lost);
+                        unjoined);
 }
 
 static void destroy_nodes(cudaGraph_t graph) {
@@ -175,7 +175,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
   if (capture) return invalidate(capture, cudaErrorStreamCaptureUnsupported, "a graph within a capture");
   exec->pending++;
   runtime_counts.graphs++;
-  return runtime_stream_give(stream, (RuntimeOperation){.kind = RUNTIME_GRAPH, .graph = exec});
+  return runtime_stream_enqueue(stream, (RuntimeOperation){.kind = RUNTIME_GRAPH, .graph = exec});
 }
 
 /* ---- execution --------------------------------------------------------------------------------------------------- */

@@ -27,7 +27,7 @@ static const CoreKernel *const kernels[] = {
 #undef KERNEL
 
 /* Returns the kernel of an entry such as "_Z15ops_adam_kernel7OpsAdam"; NULL: none. */
-static const CoreKernel *kernel_of(const char *name) {
+static const CoreKernel *find_kernel(const char *name) {
   if (strncmp(name, "_Z", 2) == 0) name += 2;
   while (isdigit((unsigned char)*name)) name++;
   for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
@@ -62,7 +62,7 @@ void __cudaRegisterFunction(void **handle, const char *host, char *device, const
   (void)handle, (void)device, (void)threads, (void)thread, (void)block, (void)block_size, (void)grid_size, (void)warp;
   CORE_CHECK(count < FUNCTIONS_MAX);
   functions[count++] =
-      (RuntimeFunction){.entry = host, .name = name, .kernel = kernel_of(name), .shared_most = RUNTIME_SHARED_FREE};
+      (RuntimeFunction){.entry = host, .name = name, .kernel = find_kernel(name), .shared_max = RUNTIME_SHARED_DEFAULT};
 }
 
 /* Functions of launches written <<<...>>>, which the program does not use. */
@@ -136,7 +136,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
                                             .localSizeBytes = (size_t)f->stack_bytes,
                                             .ptxVersion = 90,
                                             .binaryVersion = 90,
-                                            .maxDynamicSharedSizeBytes = (int)f->shared_most};
+                                            .maxDynamicSharedSizeBytes = (int)f->shared_max};
   return cudaSuccess;
 }
 
@@ -145,17 +145,17 @@ cudaError_t cudaFuncSetAttribute(const void *entry, enum cudaFuncAttribute attri
   if (f == NULL) return cudaErrorInvalidDeviceFunction;
   const bool is_size = attribute == cudaFuncAttributeMaxDynamicSharedMemorySize;
   const bool is_share = attribute == cudaFuncAttributePreferredSharedMemoryCarveout;
-  if ((is_size && (value < 0 || value > RUNTIME_SHARED_MOST)) || (is_share && (value < -1 || value > 100)) ||
+  if ((is_size && (value < 0 || value > RUNTIME_SHARED_MAX)) || (is_share && (value < -1 || value > 100)) ||
       is_size == is_share)
     return runtime_refuse(cudaErrorInvalidValue, "%s: attribute %d set to %d", f->name, (int)attribute, value);
-  if (is_size) f->shared_most = (size_t)value;
+  if (is_size) f->shared_max = (size_t)value;
   return cudaSuccess;
 }
 
 /* ---- launches ---------------------------------------------------------------------------------------------------- */
 
 /* Returns the registers of a block: they are allocated to warps, 256 at a time. */
-static size_t registers_of(const RuntimeFunction *f, unsigned threads) {
+static size_t block_registers(const RuntimeFunction *f, unsigned threads) {
   const size_t thread = (size_t)(f->registers + REGISTER_UNIT - 1) / REGISTER_UNIT * REGISTER_UNIT;
   return thread * ((threads + WARP - 1) / WARP * WARP);
 }
@@ -164,16 +164,16 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
   enum { RESERVED = 1024, SHARED = 228 * 1024, BLOCKS = 32, THREADS = 2048, PARTS = 4 };
   const RuntimeFunction *f = find(entry);
   if (f == NULL) return cudaErrorInvalidDeviceFunction;
-  if (shared > f->shared_most)
+  if (shared > f->shared_max)
     return runtime_refuse(cudaErrorInvalidValue, "%s: %zu bytes of shared memory", f->name, shared);
   const size_t warps = ((size_t)threads + WARP - 1) / WARP;
-  size_t most = THREADS / (warps * WARP) < BLOCKS ? THREADS / (warps * WARP) : BLOCKS;
-  if (SHARED / (shared + RESERVED) < most) most = SHARED / (shared + RESERVED);
+  size_t blocks_max = THREADS / (warps * WARP) < BLOCKS ? THREADS / (warps * WARP) : BLOCKS;
+  if (SHARED / (shared + RESERVED) < blocks_max) blocks_max = SHARED / (shared + RESERVED);
   if (f->registers > 0) { /* each of four partitions has a quarter of the registers, and whole warps */
-    const size_t of_part = RUNTIME_REGISTERS / PARTS / registers_of(f, WARP), fit = PARTS * of_part / warps;
-    if (fit < most) most = fit;
+    const size_t of_part = RUNTIME_REGISTERS / PARTS / block_registers(f, WARP), fit = PARTS * of_part / warps;
+    if (fit < blocks_max) blocks_max = fit;
   }
-  *blocks = (int)most;
+  *blocks = (int)blocks_max;
   return cudaSuccess;
 }
 
@@ -183,10 +183,10 @@ static cudaError_t check_launch(const RuntimeFunction *f, dim3 grid, dim3 block,
       grid.x > INT32_MAX || grid.y > 65535 || grid.z > 65535)
     return runtime_refuse(cudaErrorInvalidConfiguration, "%s: %u x %u x %u blocks of %llu threads", f->name, grid.x,
                           grid.y, grid.z, threads);
-  if (shared > f->shared_most)
+  if (shared > f->shared_max)
     return runtime_refuse(cudaErrorInvalidValue, "%s: %zu bytes of shared memory, and %zu allowed for", f->name, shared,
-                          f->shared_most);
-  if (registers_of(f, (unsigned)threads) > RUNTIME_REGISTERS)
+                          f->shared_max);
+  if (block_registers(f, (unsigned)threads) > RUNTIME_REGISTERS)
     return runtime_refuse(cudaErrorLaunchOutOfResources, "%s: %llu threads of %d registers", f->name, threads,
                           f->registers);
   if (f->kernel == NULL || grid.y * grid.z * block.y * block.z != 1)
@@ -204,7 +204,7 @@ cudaError_t cudaLaunchKernel(const void *entry, dim3 grid, dim3 block, void **ar
   if (code != cudaSuccess) return code;
   void *kept = core_memory_allocate(f->kernel->argument_bytes);
   memcpy(kept, arguments[0], f->kernel->argument_bytes);
-  return runtime_stream_give(stream, (RuntimeOperation){.kind = RUNTIME_LAUNCH,
+  return runtime_stream_enqueue(stream, (RuntimeOperation){.kind = RUNTIME_LAUNCH,
                                                         .function = f,
                                                         .blocks = grid.x,
                                                         .threads = block.x,

@@ -8,7 +8,7 @@
 #include "core/memory.h"
 #include "tests/runtime/runtime.h"
 
-enum { RUBBISH = 0xcb, RUBBISH_MOST = 1 << 16, ALIGNMENT = 256 };
+enum { RUBBISH = 0xcb, RUBBISH_MAX = 1 << 16, ALIGNMENT = 256 };
 
 typedef struct Allocation {
   char *pages, *start;
@@ -18,7 +18,7 @@ typedef struct Allocation {
 } Allocation;
 
 static Allocation *allocations;
-static size_t count, room, allocated[RUNTIME_GPUS_MAX];
+static size_t count, capacity, allocated[RUNTIME_GPUS_MAX];
 
 static void protect(int device, int protection) {
   for (size_t i = 0; i < count; i++)
@@ -28,7 +28,7 @@ static void protect(int device, int protection) {
 
 /* Protection key of each device's memory, as in core/device/emulated_memory.h; 0: not allocated yet, below 0: none. */
 static int keys[RUNTIME_GPUS_MAX];
-static int key_of(int device) {
+static int protection_key(int device) {
   if (keys[device] == 0) keys[device] = pkey_alloc(0, PKEY_DISABLE_ACCESS);
   return keys[device];
 }
@@ -37,13 +37,13 @@ static int opened[RUNTIME_GPUS_MAX];
 
 void runtime_memory_open(int device) {
   if (opened[device]++ > 0) return;
-  if (key_of(device) > 0) CORE_CHECK(pkey_set(key_of(device), 0) == 0);
+  if (protection_key(device) > 0) CORE_CHECK(pkey_set(protection_key(device), 0) == 0);
   else protect(device, PROT_READ | PROT_WRITE);
 }
 
 void runtime_memory_close(int device) {
   if (--opened[device] > 0) return;
-  if (key_of(device) > 0) CORE_CHECK(pkey_set(key_of(device), PKEY_DISABLE_ACCESS) == 0);
+  if (protection_key(device) > 0) CORE_CHECK(pkey_set(protection_key(device), PKEY_DISABLE_ACCESS) == 0);
   else protect(device, PROT_NONE);
 }
 
@@ -85,15 +85,16 @@ cudaError_t cudaMalloc(void **memory, size_t bytes) {
   if (bytes > runtime_device_bytes() - allocated[device]) return runtime_fail(cudaErrorMemoryAllocation);
   char *pages = mmap(NULL, page_bytes + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (pages == MAP_FAILED) return runtime_fail(cudaErrorMemoryAllocation);
-  if (count == room) {
-    room = room ? 2 * room : 64;
-    allocations = core_memory_resize(allocations, room * sizeof *allocations);
+  if (count == capacity) {
+    capacity = capacity ? 2 * capacity : 64;
+    allocations = core_memory_resize(allocations, capacity * sizeof *allocations);
   }
   Allocation *a = &allocations[count++];
   *a = (Allocation){pages, pages + page_bytes - rounded, page_bytes, bytes, device, true};
   CORE_CHECK(mprotect(pages, page_bytes, PROT_READ | PROT_WRITE) == 0);
-  memset(a->start, RUBBISH, bytes < RUBBISH_MOST ? bytes : RUBBISH_MOST);
-  if (key_of(device) > 0) CORE_CHECK(pkey_mprotect(pages, page_bytes, PROT_READ | PROT_WRITE, key_of(device)) == 0);
+  memset(a->start, RUBBISH, bytes < RUBBISH_MAX ? bytes : RUBBISH_MAX);
+  const int key = protection_key(device);
+  if (key > 0) CORE_CHECK(pkey_mprotect(pages, page_bytes, PROT_READ | PROT_WRITE, key) == 0);
   else CORE_CHECK(mprotect(pages, page_bytes, PROT_NONE) == 0);
   allocated[device] += bytes;
   *memory = a->start;
@@ -190,13 +191,13 @@ static cudaError_t to_device(void *target, const void *source, size_t bytes, cud
   cudaError_t code = check_device(target, bytes, runtime_stream(stream)->device, "a copy to");
   if (code == cudaSuccess) code = check_host(source, bytes, "a copy to the device, from");
   if (code == cudaSuccess && is_pinned(source, bytes))
-    return runtime_stream_give(
+    return runtime_stream_enqueue(
         stream, (RuntimeOperation){.kind = RUNTIME_COPY, .target = target, .source = source, .bytes = bytes});
   if (code == cudaSuccess) code = runtime_stream_may_wait(stream);
   if (code != cudaSuccess) return code;
   void *contents = core_memory_allocate(bytes);
   memcpy(contents, source, bytes);
-  return runtime_stream_give(
+  return runtime_stream_enqueue(
       stream, (RuntimeOperation){
                   .kind = RUNTIME_COPY, .target = target, .source = contents, .arguments = contents, .bytes = bytes});
 }
@@ -208,7 +209,7 @@ static cudaError_t to_host(void *target, const void *source, size_t bytes, cudaS
   const bool waits = !is_pinned(target, bytes);
   if (code == cudaSuccess && waits) code = runtime_stream_may_wait(stream);
   if (code != cudaSuccess) return code;
-  code = runtime_stream_give(
+  code = runtime_stream_enqueue(
       stream, (RuntimeOperation){.kind = RUNTIME_COPY, .target = target, .source = source, .bytes = bytes});
   if (waits) runtime_stream_finish(runtime_stream(stream));
   return code;
@@ -219,7 +220,7 @@ static cudaError_t within(void *target, const void *source, size_t bytes, cudaSt
   cudaError_t code = check_device(target, bytes, device, "a copy to");
   if (code == cudaSuccess) code = check_device(source, bytes, device, "a copy from");
   if (code != cudaSuccess) return code;
-  return runtime_stream_give(
+  return runtime_stream_enqueue(
       stream, (RuntimeOperation){.kind = RUNTIME_COPY, .target = target, .source = source, .bytes = bytes});
 }
 
@@ -238,6 +239,6 @@ cudaError_t cudaMemsetAsync(void *target, int byte, size_t bytes, cudaStream_t s
   if (bytes == 0) return cudaSuccess;
   const cudaError_t code = check_device(target, bytes, runtime_stream(stream)->device, "a fill of");
   if (code != cudaSuccess) return code;
-  return runtime_stream_give(stream,
+  return runtime_stream_enqueue(stream,
                              (RuntimeOperation){.kind = RUNTIME_FILL, .target = target, .byte = byte, .bytes = bytes});
 }

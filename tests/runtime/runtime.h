@@ -24,8 +24,8 @@
 
 enum {
   RUNTIME_GPUS_MAX = 8,
-  RUNTIME_SHARED_FREE = 48 * 1024,
-  RUNTIME_SHARED_MOST = 227 * 1024,
+  RUNTIME_SHARED_DEFAULT = 48 * 1024,
+  RUNTIME_SHARED_MAX = 227 * 1024,
   RUNTIME_REGISTERS = 65536
 };
 
@@ -36,7 +36,7 @@ typedef struct RuntimeFunction {
   const void *entry; /* host address */
   const char *name; /* mangled name */
   const CoreKernel *kernel; /* kernel with a body for the stand-in; NULL: none */
-  size_t shared_most; /* maximum dynamic shared memory per launch */
+  size_t shared_max; /* maximum dynamic shared memory per launch */
   int registers, stack_bytes; /* per thread, from ptxas (RUNTIME_PTXAS); 0: unknown */
 } RuntimeFunction;
 
@@ -71,7 +71,7 @@ typedef struct RuntimeNode {
 
 struct CUgraph_st {
   RuntimeNode *node;
-  size_t nodes, room;
+  size_t nodes, capacity;
 };
 struct CUgraphExec_st {
   struct CUgraph_st graph;
@@ -91,7 +91,7 @@ struct CUstream_st {
   int device;
   bool is_default;
   RuntimeOperation *queue; /* pending operations: [first, count) */
-  size_t first, count, room;
+  size_t first, count, capacity;
   RuntimeCapture *capture; /* active capture; NULL: operations are executed */
   RuntimeFront front; /* dependencies of the next captured node */
   struct CUstream_st *next; /* next of all streams */
@@ -132,7 +132,7 @@ void runtime_memory_fill(void *target, int byte, size_t bytes);
 /* Returns the stream of a handle. */
 cudaStream_t runtime_stream(cudaStream_t handle);
 /* Captures the operation or appends it to the stream's queue, and takes ownership of its arguments. */
-cudaError_t runtime_stream_give(cudaStream_t handle, RuntimeOperation operation);
+cudaError_t runtime_stream_enqueue(cudaStream_t handle, RuntimeOperation operation);
 /* Executes all pending operations of a stream, or of all streams. */
 void runtime_stream_finish(cudaStream_t stream);
 void runtime_stream_finish_all(void);

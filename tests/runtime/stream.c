@@ -38,7 +38,7 @@ static bool is_event(cudaEvent_t handle) {
 static void finish_to(cudaStream_t stream, size_t until);
 
 /* Returns the position of a pending record in its stream's queue; SIZE_MAX: it has been executed. */
-static size_t place_of(cudaEvent_t event, uint64_t record, cudaStream_t stream) {
+static size_t find_record(cudaEvent_t event, uint64_t record, cudaStream_t stream) {
   for (size_t i = stream->first; i < stream->count; i++) {
     const RuntimeOperation *o = &stream->queue[i];
     if (o->kind == RUNTIME_RECORD && o->event == event && o->record == record) return i;
@@ -47,8 +47,8 @@ static size_t place_of(cudaEvent_t event, uint64_t record, cudaStream_t stream) 
 }
 
 static void wait_for_record(const RuntimeOperation *o) {
-  const size_t place = place_of(o->event, o->record, o->stream);
-  if (place != SIZE_MAX) finish_to(o->stream, place + 1);
+  const size_t position = find_record(o->event, o->record, o->stream);
+  if (position != SIZE_MAX) finish_to(o->stream, position + 1);
 }
 
 /* Executes a record and notes its time; records in graphs have no time. */
@@ -104,16 +104,16 @@ void runtime_stream_finish_all(void) {
   for (cudaStream_t s = streams; s; s = s->next) runtime_stream_finish(s);
 }
 
-cudaError_t runtime_stream_give(cudaStream_t handle, RuntimeOperation operation) {
+cudaError_t runtime_stream_enqueue(cudaStream_t handle, RuntimeOperation operation) {
   cudaStream_t stream = runtime_stream(handle);
   if (!is_stream(handle)) {
     free(operation.arguments);
     return runtime_refuse(cudaErrorInvalidResourceHandle, "a destroyed or unknown stream");
   }
   if (stream->capture) return runtime_capture_add(stream, operation);
-  if (stream->count == stream->room) {
-    stream->room = stream->room ? 2 * stream->room : 256;
-    stream->queue = core_memory_resize(stream->queue, stream->room * sizeof *stream->queue);
+  if (stream->count == stream->capacity) {
+    stream->capacity = stream->capacity ? 2 * stream->capacity : 256;
+    stream->queue = core_memory_resize(stream->queue, stream->capacity * sizeof *stream->queue);
   }
   stream->queue[stream->count++] = operation;
   if (runtime_order() == RUNTIME_FORWARD) runtime_stream_finish(stream);
@@ -199,7 +199,7 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void *data) {
-  return runtime_stream_give(handle, (RuntimeOperation){.kind = RUNTIME_HOST, .host = function, .data = data});
+  return runtime_stream_enqueue(handle, (RuntimeOperation){.kind = RUNTIME_HOST, .host = function, .data = data});
 }
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
@@ -233,7 +233,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
   event->capture = NULL;
   event->recorded++;
   event->stream = stream;
-  return runtime_stream_give(handle,
+  return runtime_stream_enqueue(handle,
                              (RuntimeOperation){.kind = RUNTIME_RECORD, .event = event, .record = event->recorded});
 }
 
@@ -269,7 +269,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned
     return runtime_refuse(cudaErrorInvalidResourceHandle, "a wait for an unknown event or in an unknown stream");
   if (stream->capture || event->capture) return runtime_capture_wait(stream, event);
   if (event->recorded == 0) return cudaSuccess;
-  return runtime_stream_give(
+  return runtime_stream_enqueue(
       handle,
       (RuntimeOperation){.kind = RUNTIME_WAIT, .event = event, .record = event->recorded, .stream = event->stream});
 }

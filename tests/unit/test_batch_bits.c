@@ -303,12 +303,12 @@ static void on_a_device_with_a_thread_a_world(void **state) {
 }
 
 /* The GPU itself, where there is one (tests/gpu). */
-static bool asked_for_a_gpu(void) { return asked_for("gpu") || asked_for("gpu_brief") || asked_for("gpu_large"); }
+static bool is_gpu_part_requested(void) { return asked_for("gpu") || asked_for("gpu_brief") || asked_for("gpu_large"); }
 static void check_nonfinite(void);
 static void on_a_gpu(void **state) {
   (void)state;
-  device = open_gpu(asked_for_a_gpu());
-  if (asked_for("gpu_large") || !asked_for_a_gpu()) check_way(&LARGE, "GPU", (Way){1, 1});
+  device = open_gpu(is_gpu_part_requested());
+  if (asked_for("gpu_large") || !is_gpu_part_requested()) check_way(&LARGE, "GPU", (Way){1, 1});
   if (!asked_for("gpu_large")) check_way(&SMALL, "GPU", (Way){1, 1});
   for (size_t i = 0; i < 4 && !asked_for("gpu_large") && !asked_for("gpu_brief"); i++) {
     setenv("SIM_WARP_WORLDS", (const char *[]){"alone", "4", "8", "32"}[i], 1);
@@ -483,7 +483,7 @@ int main(void) {
   };
   const struct CMUnitTest gpu[] = {cmocka_unit_test(on_a_gpu)};
   omp_set_num_threads(1);
-  if (asked_for_a_gpu()) return cmocka_run_group_tests(gpu, NULL, NULL);
+  if (is_gpu_part_requested()) return cmocka_run_group_tests(gpu, NULL, NULL);
   if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

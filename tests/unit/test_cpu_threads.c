@@ -16,9 +16,9 @@ static CpuThreadsSeen machine(int now, double processors) {
 }
 
 /* Polls until the end. Returns the number of polls that saw a waiting thread. */
-static int look(CpuThreadsRule *rule, double processors, int looks) {
+static int poll_rule(CpuThreadsRule *rule, double processors, int polls) {
   int waited = 0;
-  for (int i = 0; i < looks; i++) {
+  for (int i = 0; i < polls; i++) {
     const CpuThreadsSeen seen = machine(rule->now, processors);
     waited += seen.waited > 0;
     const int now = cpu_threads_next(rule, seen);
@@ -30,7 +30,7 @@ static int look(CpuThreadsRule *rule, double processors, int looks) {
 static void test_idle_machine(void **state) {
   (void)state;
   CpuThreadsRule rule = {.most = 16, .now = 16};
-  assert_int_equal(look(&rule, 16, 1000), 0);
+  assert_int_equal(poll_rule(&rule, 16, 1000), 0);
   assert_int_equal(rule.now, 16);
 }
 
@@ -40,7 +40,7 @@ static void test_takes_what_is_free(void **state) {
     {2, 1, 1}, {2, 0.3, 1}, {16, 9, 9}, {16, 9.4, 9}, {64, 1, 1}, {128, 100, 100}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     CpuThreadsRule rule = {.most = cases[i].most, .now = cases[i].most};
-    look(&rule, cases[i].processors, 2);
+    poll_rule(&rule, cases[i].processors, 2);
     assert_int_equal(rule.now, cases[i].now);
   }
 }
@@ -49,23 +49,23 @@ static void test_takes_what_is_free(void **state) {
 static void test_tries_seldom(void **state) {
   (void)state;
   CpuThreadsRule rule = {.most = 2, .now = 2};
-  assert_in_range(look(&rule, 1, 2000), 2, 16);
-  assert_in_range(look(&rule, 1, 2000), 1, 10);
+  assert_in_range(poll_rule(&rule, 1, 2000), 2, 16);
+  assert_in_range(poll_rule(&rule, 1, 2000), 1, 10);
 }
 
 static void test_comes_back(void **state) {
   (void)state;
   CpuThreadsRule rule = {.most = 8, .now = 8};
-  look(&rule, 1, 4);
+  poll_rule(&rule, 1, 4);
   assert_int_equal(rule.now, 1);
-  look(&rule, 8, 8 * 10);
+  poll_rule(&rule, 8, 8 * 10);
   assert_int_equal(rule.now, 8);
-  look(&rule, 1, 2000); /* patience at its most ... */
-  look(&rule, 8, 8 * 250);
+  poll_rule(&rule, 1, 2000); /* patience at its most ... */
+  poll_rule(&rule, 8, 8 * 250);
   assert_int_equal(rule.now, 8);
-  look(&rule, 8, 1000);
-  look(&rule, 1, 2);
-  look(&rule, 8, 8 * 10); /* ... and forgotten, once all went well */
+  poll_rule(&rule, 8, 1000);
+  poll_rule(&rule, 1, 2);
+  poll_rule(&rule, 8, 8 * 10); /* ... and forgotten, once all went well */
   assert_int_equal(rule.now, 8);
 }
 

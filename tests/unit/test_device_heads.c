@@ -153,5 +153,5 @@ static void test_embedding(void) {
 int main(void) {
   const struct CMUnitTest gpu[] = {GPU_TESTS}, tests[] = {cmocka_unit_test(test_emulated), cmocka_unit_test(test_gpu)};
   if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
-  return asked_for_gpu() ? cmocka_run_group_tests(gpu, NULL, NULL) : cmocka_run_group_tests(tests, NULL, NULL);
+  return is_gpu_requested() ? cmocka_run_group_tests(gpu, NULL, NULL) : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,7 +116,7 @@ static Cost cost_of(int worlds, bool is_measured) {
   set(&config, number);
   set(&config, is_measured ? "metrics.representation_every=2" : "metrics.representation_every=1000");
   set(&config, is_measured ? "metrics.every=2" : "metrics.every=1000");
-  if (!asked_for_gpu()) setenv("CORE_DEVICE", "emulated", 1);
+  if (!is_gpu_requested()) setenv("CORE_DEVICE", "emulated", 1);
   Training *training = make(&config);
   unsetenv("CORE_DEVICE");
   iterate(training, 2);

@@ -352,7 +352,7 @@ static void test_arguments_have_one_layout(void **state) {
 int main(void) {
   const struct CMUnitTest gpu[] = {cmocka_unit_test(test_arguments_have_one_layout), GPU_TESTS};
   if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
-  if (asked_for_gpu()) return cmocka_run_group_tests(gpu, NULL, NULL);
+  if (is_gpu_requested()) return cmocka_run_group_tests(gpu, NULL, NULL);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_missing_barrier_shows), cmocka_unit_test(test_graph),
     cmocka_unit_test(test_arguments_have_one_layout),

@@ -19,7 +19,7 @@
 /* Whether trainings on a device that begin from here on are on an emulated one. TEST_DEVICE=gpu (tests/gpu/all.sh) asks
  * for the GPU, which must be there, whatever a test says. */
 static void emulate(bool wanted) {
-  if (wanted && !asked_for_gpu()) setenv("CORE_DEVICE", "emulated", 1);
+  if (wanted && !is_gpu_requested()) setenv("CORE_DEVICE", "emulated", 1);
   else unsetenv("CORE_DEVICE");
 }
 
@@ -177,7 +177,7 @@ static void compare_queued_as(const char *algorithm, const char *const *more, in
     learner_as_ppo(&a->learner)->minibatch.capacity = learner_as_ppo(&b->learner)->minibatch.capacity = capacity;
   }
   /* Pieces of shards are padded where they are queued: on a GPU products of other shapes may add in another order. */
-  const double tolerance = asked_for_gpu() && a->shards.global_shards > 1 ? 1e-3 : 0;
+  const double tolerance = is_gpu_requested() && a->shards.global_shards > 1 ? 1e-3 : 0;
   uint64_t before = 0;
   int measured = 0;
   for (int i = 0; i < ITERATIONS; i++) {
@@ -402,7 +402,7 @@ static void test_checkpoint(void **state) {
 static void check_gpu(const char *precision) {
   CoreConfig on_device = small_config("algo.name=ppo", "train.device=cuda"),
              on_host = small_config("algo.name=ppo", "train.device=cpu");
-  CoreDevice *gpu = open_gpu(asked_for_gpu());
+  CoreDevice *gpu = open_gpu(is_gpu_requested());
   core_device_close(&gpu);
   set(&on_device, precision);
   Training *a = make(&on_device), *b = make(&on_host);

@@ -128,7 +128,7 @@ typedef struct Side {
   uint8_t *actions;
 } Side;
 
-static void *room(CoreDevice *where, size_t bytes) {
+static void *buffer(CoreDevice *where, size_t bytes) {
   void *memory;
   if (where == NULL) return core_memory_zero_allocate(1, bytes);
   assert_int_equal(where->allocate(where, bytes, &memory), CORE_OK);
@@ -139,11 +139,12 @@ static void *room(CoreDevice *where, size_t bytes) {
 static Side side_of(Env *env, CoreDevice *where) {
   const size_t n = (size_t)env->worlds, seen = n * (size_t)env->observation_length * sizeof(float);
   return (Side){.env = env, .device = where,
-                .out = {.observations = room(where, seen), .rewards = room(where, n * sizeof(float)),
-                        .dones = room(where, n), .solved = room(where, n), .levels = room(where, n * sizeof(int32_t)),
-                        .episode_steps = room(where, n * sizeof(int32_t)), .truncated = room(where, n),
-                        .ends = room(where, n), .final_observations = room(where, seen)},
-                .actions = room(where, n * (size_t)env->head.factors)};
+                .out = {.observations = buffer(where, seen), .rewards = buffer(where, n * sizeof(float)),
+                        .dones = buffer(where, n), .solved = buffer(where, n),
+                        .levels = buffer(where, n * sizeof(int32_t)),
+                        .episode_steps = buffer(where, n * sizeof(int32_t)), .truncated = buffer(where, n),
+                        .ends = buffer(where, n), .final_observations = buffer(where, seen)},
+                .actions = buffer(where, n * (size_t)env->head.factors)};
 }
 
 static Env *wrapped(Env *host) {
@@ -331,7 +332,7 @@ static void check_parts(void) {
   reset_both(&direct, &other);
   for (uint32_t t = 0; t < AHEAD; t++) {
     draw_actions(&direct, t), draw_actions(&other, t);
-    actions[t] = room(device, WORLDS), rewards[t] = room(device, sizeof *expected);
+    actions[t] = buffer(device, WORLDS), rewards[t] = buffer(device, sizeof *expected);
     device->copy(device, actions[t], other.actions, WORLDS);
     direct.env->step(direct.env, direct.actions, &direct.out);
     memcpy(expected[t], direct.out.rewards, sizeof *expected);

@@ -253,7 +253,7 @@ static void run_all(void) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_forward), cmocka_unit_test(test_backward),
                                      cmocka_unit_test(test_teams), cmocka_unit_test(test_gpu)};
-  if (!asked_for_gpu())
+  if (!is_gpu_requested())
     setenv("SIM_WARP_WORLDS", "alone",
            1); /* test_batch_bits covers the step, and warps are slow to emulate */
   choose_device_tests();

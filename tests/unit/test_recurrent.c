@@ -208,11 +208,11 @@ static void test_threads(void **state) {
   float *dh = normals(4, rows * w, 1), *kept[2] = {NULL, NULL};
   for (int threads = 1; threads <= 3; threads += 2) {
     Ops *ops = make_ops(threads);
-    float *gates = normals(5, rows * 4 * w, 1), *room = core_memory_zero_allocate(5 * rows * w, sizeof *room);
-    float *gradient = room + 3 * rows * w; /* dwx, dwh, dbx, dbh, dstate */
+    float *gates = normals(5, rows * 4 * w, 1), *buffer = core_memory_zero_allocate(5 * rows * w, sizeof *buffer);
+    float *gradient = buffer + 3 * rows * w; /* dwx, dwh, dbx, dbh, dstate */
     const OpsLstm lstm = {.in = UNITS, .width = UNITS, .sequences = MANY, .length = STEPS, .wx = wh, .bx = bh,
-                          .wh = wh, .bh = bh, .x = dh, .start = start, .stride = 2 * w, .gates = gates, .h_in = room,
-                          .c_in = room + rows * w, .h = room + 2 * rows * w};
+                          .wh = wh, .bh = bh, .x = dh, .start = start, .stride = 2 * w, .gates = gates, .h_in = buffer,
+                          .c_in = buffer + rows * w, .h = buffer + 2 * rows * w};
     const OpsLstmGradients to = {.dwx = gradient, .dwh = gradient + 4 * w * w, .dbx = gradient + 8 * w * w,
                                  .dbh = gradient + 8 * w * w + 4 * w, .dstate = gradient + rows * w};
     ops->recurrent->lstm_forward(ops, &lstm);
@@ -220,9 +220,9 @@ static void test_threads(void **state) {
     assert_memory_equal(to.dbx, to.dbh, 4 * w * sizeof *to.dbx);
     for (size_t i = 0; i < rows * 4 * w; i++) assert_true(isfinite(gates[i]));
     if (kept[0]) assert_memory_equal(gates, kept[0], rows * 4 * w * sizeof *gates);
-    if (kept[1]) assert_memory_equal(room, kept[1], 5 * rows * w * sizeof *room);
+    if (kept[1]) assert_memory_equal(buffer, kept[1], 5 * rows * w * sizeof *buffer);
     free(kept[0]), free(kept[1]);
-    kept[0] = gates, kept[1] = room;
+    kept[0] = gates, kept[1] = buffer;
     ops_destroy(&ops);
   }
   free(kept[0]), free(kept[1]);
@@ -366,7 +366,7 @@ static void test_device_training(void **state) {
     CoreConfig config = small_config(algorithms[i], "net.sharing=shared");
     set(&config, "ppo.learning_rate=1e-3");
     Training *host = make(&config);
-    if (!asked_for_gpu()) setenv("CORE_DEVICE", "emulated", 1);
+    if (!is_gpu_requested()) setenv("CORE_DEVICE", "emulated", 1);
     set(&config, "train.device=cuda");
     Training *there = make(&config);
     for (int k = 0; k < 3; k++) {

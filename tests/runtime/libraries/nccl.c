@@ -72,7 +72,7 @@ static void execute(void *data) {
 }
 
 /* Enqueues a call. Calls are never freed, because a graph may execute them again. */
-static ncclResult_t give(Call call, cudaStream_t stream) {
+static ncclResult_t enqueue(Call call, cudaStream_t stream) {
   Call *kept = core_memory_allocate(sizeof *kept);
   *kept = call;
   return cudaLaunchHostFunc(stream, execute, kept) == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
@@ -81,13 +81,13 @@ static ncclResult_t give(Call call, cudaStream_t stream) {
 EXPORT ncclResult_t ncclAllReduce(const void *source, void *target, size_t n, ncclDataType_t type, ncclRedOp_t op,
                                   ncclComm_t comm, cudaStream_t stream) {
   if (comm == NULL || op != ncclSum || (type != ncclFloat && type != ncclDouble)) return ncclInvalidArgument;
-  return give((Call){type == ncclFloat ? SUM_FLOATS : SUM_DOUBLES, source, target, n}, stream);
+  return enqueue((Call){type == ncclFloat ? SUM_FLOATS : SUM_DOUBLES, source, target, n}, stream);
 }
 
 /* Gathers in place if the source is the rank's part of the target; otherwise they must not overlap. */
 EXPORT ncclResult_t ncclAllGather(const void *source, void *target, size_t n, ncclDataType_t type, ncclComm_t comm,
                                   cudaStream_t stream) {
-  const char *own = source, *all = target;
-  if (type != ncclChar || (own < all + n * (size_t)comm->ranks && all < own + n)) return ncclInvalidArgument;
-  return give((Call){GATHER, source, target, n}, stream);
+  const char *part = source, *all = target;
+  if (type != ncclChar || (part < all + n * (size_t)comm->ranks && all < part + n)) return ncclInvalidArgument;
+  return enqueue((Call){GATHER, source, target, n}, stream);
 }
