@@ -1,4 +1,4 @@
-/* Chooses and sorts runs for a claim (cells.h). */
+/* Selects and sorts the runs of a claim (cells.h). */
 #include "analysis/claims/cells.h"
 
 #include <math.h>
@@ -23,9 +23,9 @@ static uint64_t hash_mix(uint64_t hash, uint64_t value) {
   return hash * UINT64_C(1099511628211);
 }
 
-AnalysisTable analysis_table_create(const AnalysisSelection *selection, const AnalysisMeasured *measured,
+AnalysisTable analysis_table_create(const AnalysisSelection *selection, const AnalysisRunMetrics *metrics,
                                     const AnalysisMembership *membership) {
-  AnalysisTable table = {.selection = selection, .measured = measured, .membership = membership};
+  AnalysisTable table = {.selection = selection, .metrics = metrics, .membership = membership};
   const CoreConfigRow *rows = core_config_rows(&table.rows);
   const CoreConfig defaults = core_config_default();
   CoreText text = {0};
@@ -50,15 +50,15 @@ void analysis_table_free(AnalysisTable *table) {
   memset(table, 0, sizeof *table);
 }
 
-static size_t row_number(const CoreConfigRow *row) {
+static size_t row_index(const CoreConfigRow *row) {
   size_t count;
   return (size_t)(row - core_config_rows(&count));
 }
 
-static int find_row(const char *name, size_t *number) {
+static int find_row(const char *name, size_t *index) {
   const CoreConfigRow *row = core_config_find(name);
-  if (!row) return core_error(CORE_USAGE, "a claim names the setting %s, which does not exist", name);
-  *number = row_number(row);
+  if (!row) return core_error(CORE_USAGE, "claims.def: there is no setting %s", name);
+  *index = row_index(row);
   return CORE_OK;
 }
 
@@ -80,18 +80,18 @@ static int parse_key(const char *text, Key *key) {
   return find_row(name, &key->row);
 }
 
-/* The key's value as a number: its place in the list of names, or itself; NaN for a schedule or another name. */
+/* Returns the key's value as a number: its index in the list of names, or itself; NaN for schedules and other names. */
 static double key_value(const Key *key, const CoreConfig *config, CoreText *text) {
   size_t count;
   double value;
   if (!key->used) return 0;
-  const char *word = analysis_key_value(config, &core_config_rows(&count)[key->row], text);
-  if (!key->names) return core_text_to_real(word, &value) ? (key->descending ? -value : value) : NAN;
-  double place = 0;
-  for (const char *name = key->names; name; place++) {
+  const char *setting = analysis_key_value(config, &core_config_rows(&count)[key->row], text);
+  if (!key->names) return core_text_to_real(setting, &value) ? (key->descending ? -value : value) : NAN;
+  double index = 0;
+  for (const char *name = key->names; name; index++) {
     const char *end = strchr(name, '<');
     size_t length = end ? (size_t)(end - name) : strlen(name);
-    if (strlen(word) == length && strncmp(word, name, length) == 0) return place;
+    if (strlen(setting) == length && strncmp(setting, name, length) == 0) return index;
     name = end ? end + 1 : NULL;
   }
   return NAN;
@@ -102,7 +102,7 @@ static double key_value(const Key *key, const CoreConfig *config, CoreText *text
 typedef struct Condition {
   size_t row, count;
   uint64_t hash[ALTERNATIVES];
-  int extreme;             /* -1 lowest, 1 highest, 0 the listed values */
+  int extreme;             /* -1: lowest value, 1: highest, 0: listed values */
 } Condition;
 
 static int parse_values(const char *name, char *values, Condition *condition) {
@@ -115,7 +115,7 @@ static int parse_values(const char *name, char *values, Condition *condition) {
     return CORE_OK;
   }
   for (char *value = strtok_r(values, "|", &save); value; value = strtok_r(NULL, "|", &save)) {
-    /* A value that the setting cannot have ("none" of algo.name) is a condition that no run meets. */
+    /* No run meets a condition with an invalid value ("none" for algo.name). */
     if (condition->count == ALTERNATIVES || core_config_set(&config, name, value) != CORE_OK) continue;
     condition->hash[condition->count++] =
       hash_text(core_config_get(&config, &core_config_rows(&rows)[condition->row], &text));
@@ -132,7 +132,7 @@ static int parse_conditions(const char *where, Condition *list, size_t *count) {
   for (char *part = strtok_r(copy, ",", &save); part && code == CORE_OK && *count < CONDITIONS;
        part = strtok_r(NULL, ",", &save)) {
     char *equals = strchr(part, '=');
-    if (!equals) code = core_error(CORE_USAGE, "a claim's condition %s is no KEY=VALUE", part);
+    if (!equals) code = core_error(CORE_USAGE, "claims.def: expected KEY=VALUE, found %s", part);
     else *equals = '\0';
     list[*count] = (Condition){0};
     if (code == CORE_OK) code = find_row(part, &list[*count].row);
@@ -142,7 +142,7 @@ static int parse_conditions(const char *where, Condition *list, size_t *count) {
   return code;
 }
 
-static bool meets(const AnalysisTable *table, size_t run, const Condition *condition) {
+static bool meets_condition(const AnalysisTable *table, size_t run, const Condition *condition) {
   uint64_t hash = table->hash[run * table->rows + condition->row];
   for (size_t i = 0; i < condition->count; i++) {
     if (condition->hash[i] == hash) return true;
@@ -150,19 +150,19 @@ static bool meets(const AnalysisTable *table, size_t run, const Condition *condi
   return condition->extreme != 0;
 }
 
-/* A run, what it is alike with, and the value that is to be the greatest. */
+/* Run with its group of comparable runs and the value to maximize. */
 typedef struct Candidate { uint64_t group; double value; size_t run; } Candidate;
 
-static int by_group(const void *left, const void *right) {
+static int compare_candidates(const void *left, const void *right) {
   const Candidate *a = left, *b = right;
   if (a->group != b->group) return a->group < b->group ? -1 : 1;
   if (a->value != b->value) return a->value > b->value ? -1 : 1;
   return (a->run > b->run) - (a->run < b->run);
 }
 
-/* Keeps the runs with the lowest (highest) value of a setting among those of their group[run]. */
-static size_t keep_extreme(const AnalysisTable *table, const Condition *condition, const uint64_t *group, size_t *run,
-                           size_t count) {
+/* Selects the runs with the lowest (highest) value of a setting in their group[run]. */
+static size_t select_extreme(const AnalysisTable *table, const Condition *condition, const uint64_t *group, size_t *run,
+                             size_t count) {
   const Key key = {.row = condition->row, .used = true};
   Candidate *list = core_memory_allocate((count + 1) * sizeof *list);
   CoreText text = {0};
@@ -172,7 +172,7 @@ static size_t keep_extreme(const AnalysisTable *table, const Condition *conditio
     const double value = key_value(&key, &table->selection->runs[run[i]].config, &text);
     if (!isnan(value)) list[known++] = (Candidate){group[run[i]], condition->extreme * value, run[i]};
   }
-  qsort(list, known, sizeof *list, by_group);
+  qsort(list, known, sizeof *list, compare_candidates);
   for (size_t i = 0; i < known; i++) {
     if (i == 0 || list[i].group != list[i - 1].group) edge = list[i].value;
     if (list[i].value == edge) run[kept++] = list[i].run;
@@ -182,26 +182,26 @@ static size_t keep_extreme(const AnalysisTable *table, const Condition *conditio
   return kept;
 }
 
-bool analysis_data_names(const char *data, const char *sweep) {
+bool analysis_data_includes(const char *data, const char *sweep) {
   const size_t length = strlen(sweep);
-  for (const char *at = strstr(data, sweep); at; at = strstr(at + 1, sweep))
-    if ((at == data || at[-1] == ' ') && (at[length] == ' ' || !at[length])) return true;
+  for (const char *found = strstr(data, sweep); found; found = strstr(found + 1, sweep))
+    if ((found == data || found[-1] == ' ') && (found[length] == ' ' || !found[length])) return true;
   return false;
 }
 
-/* Marks the runs of the sweeps that `data` names: is_of[runs]. */
-static void mark_members(const AnalysisTable *table, const char *data, bool *is_of) {
+/* Computes is_member[runs]: whether a run belongs to one of the sweeps in `data`. */
+static void mark_members(const AnalysisTable *table, const char *data, bool *is_member) {
   const AnalysisMembership *membership = table->membership;
   const bool all = !membership || !*data;
-  memset(is_of, all, table->selection->count);
+  memset(is_member, all, table->selection->count);
   for (size_t s = 0; !all && s < membership->sweeps; s++) {
-    if (!analysis_data_names(data, membership->sweep[s])) continue;
-    for (size_t r = 0; r < membership->runs; r++) is_of[r] |= analysis_membership_has(membership, r, s);
+    if (!analysis_data_includes(data, membership->sweep[s])) continue;
+    for (size_t r = 0; r < membership->runs; r++) is_member[r] |= analysis_membership_has(membership, r, s);
   }
 }
 
-/* Hashes the settings that are not free, as they ran: what a scale.scheme came to, not its name. Defaults count for
- * nothing: a version with more settings draws the same random orders, and has the same verdicts. */
+/* Hashes the effective values of settings that are not free: the results of a scale.scheme, not its name. Defaults are
+ * ignored, so that a version with more settings uses the same random orders and gives the same verdicts. */
 static uint64_t hash_settings(const AnalysisTable *table, size_t run, const bool *is_free) {
   size_t count;
   const CoreConfigRow *rows = core_config_rows(&count);
@@ -215,76 +215,82 @@ static uint64_t hash_settings(const AnalysisTable *table, size_t run, const bool
   return hash;
 }
 
-/* Adds the members that meet all conditions of one alternative to chosen[runs]. min and max are of the runs that are
- * alike in all settings but the free ones and those of these conditions: of each profile and task its own. */
-static int choose_alternative(const AnalysisTable *table, const char *where, const bool *is_free, const bool *is_of,
-                              bool *chosen) {
+/* Adds the members that meet all conditions of one alternative to is_selected[runs]. min and max refer to runs that are
+ * equal in all settings except the free ones and those with min or max, so that each profile and task has its own. */
+static int select_alternative(const AnalysisTable *table, const char *where, const bool *is_free,
+                              const bool *is_member, bool *is_selected) {
   Condition list[CONDITIONS];
   size_t conditions, count = 0;
   TRY(parse_conditions(where, list, &conditions));
   const size_t runs = table->selection->count;
-  bool *moves = core_memory_allocate(table->rows * sizeof *moves);
+  bool *may_differ = core_memory_allocate(table->rows * sizeof *may_differ);
   uint64_t *group = core_memory_zero_allocate(runs + 1, sizeof *group);
   size_t *run = core_memory_allocate((runs + 1) * sizeof *run);
-  memcpy(moves, is_free, table->rows * sizeof *moves);
-  for (size_t i = 0; i < conditions; i++) moves[list[i].row] |= list[i].extreme != 0;
+  memcpy(may_differ, is_free, table->rows * sizeof *may_differ);
+  for (size_t i = 0; i < conditions; i++) may_differ[list[i].row] |= list[i].extreme != 0;
   for (size_t r = 0; r < runs; r++) {
-    bool all = is_of[r];
-    for (size_t i = 0; i < conditions && all; i++) all = meets(table, r, &list[i]);
-    if (!all) continue;
-    group[r] = hash_settings(table, r, moves);
+    bool meets_all = is_member[r];
+    for (size_t i = 0; i < conditions && meets_all; i++) meets_all = meets_condition(table, r, &list[i]);
+    if (!meets_all) continue;
+    group[r] = hash_settings(table, r, may_differ);
     run[count++] = r;
   }
   for (size_t i = 0; i < conditions; i++)
-    if (list[i].extreme) count = keep_extreme(table, &list[i], group, run, count);
-  for (size_t i = 0; i < count; i++) chosen[run[i]] = true;
-  free(moves);
+    if (list[i].extreme) count = select_extreme(table, &list[i], group, run, count);
+  for (size_t i = 0; i < count; i++) is_selected[run[i]] = true;
+  free(may_differ);
   free(group);
   free(run);
   return CORE_OK;
 }
 
-static int choose_runs(const AnalysisTable *table, const char *data, const char *where, const bool *is_free,
+static int select_runs(const AnalysisTable *table, const char *data, const char *where, const bool *is_free,
                        size_t *run, size_t *count) {
-  bool *is_of = core_memory_allocate(table->selection->count + 1);
-  bool *chosen = core_memory_zero_allocate(table->selection->count + 1, sizeof *chosen);
+  bool *is_member = core_memory_allocate(table->selection->count + 1);
+  bool *is_selected = core_memory_zero_allocate(table->selection->count + 1, sizeof *is_selected);
   char *copy = core_text_duplicate(where), *rest = copy, *part;
   int code = CORE_OK;
-  mark_members(table, data, is_of);
-  while ((part = strsep(&rest, ";")) && code == CORE_OK) code = choose_alternative(table, part, is_free, is_of, chosen);
+  mark_members(table, data, is_member);
+  while ((part = strsep(&rest, ";")) && code == CORE_OK)
+    code = select_alternative(table, part, is_free, is_member, is_selected);
   *count = 0;
   for (size_t r = 0; r < table->selection->count && code == CORE_OK; r++)
-    if (chosen[r]) run[(*count)++] = r;
+    if (is_selected[r]) run[(*count)++] = r;
   free(copy);
-  free(is_of);
-  free(chosen);
+  free(is_member);
+  free(is_selected);
   return code;
 }
 
 /* ---- cells ------------------------------------------------------------------------------------------------------ */
 
-typedef struct Entry { uint64_t stratum; double second, key; uint64_t cell; size_t run; const AnalysisRun *of; } Entry;
+typedef struct Entry {
+  uint64_t stratum, cell;
+  double second, key;
+  size_t run;                /* index in the selection */
+  const AnalysisRun *data;
+} Entry;
 
-/* Copies side by side, the one to keep first. */
-static int by_copy(const void *left, const void *right) {
+/* Sorts copies of a run next to each other, the preferred one first. */
+static int compare_copies(const void *left, const void *right) {
   const Entry *a = left, *b = right;
-  const int64_t seed_a = a->of->config.train.seed, seed_b = b->of->config.train.seed;
+  const int64_t seed_a = a->data->config.train.seed, seed_b = b->data->config.train.seed;
   if (a->second != b->second) return a->second < b->second ? -1 : 1;
   if (a->key != b->key) return a->key < b->key ? -1 : 1;
   if (seed_a != seed_b) return seed_a < seed_b ? -1 : 1;
-  const int order = strcmp(a->of->cell, b->of->cell);
-  return order != 0 ? order : analysis_run_prefer(a->of, b->of);
+  const int order = strcmp(a->data->cell, b->data->cell);
+  return order != 0 ? order : analysis_run_prefer(a->data, b->data);
 }
 
 static bool is_copy(const Entry *a, const Entry *b) {
-  return a->second == b->second && a->key == b->key && a->of->config.train.seed == b->of->config.train.seed &&
-         strcmp(a->of->cell, b->of->cell) == 0;
+  return a->second == b->second && a->key == b->key && a->data->config.train.seed == b->data->config.train.seed &&
+         strcmp(a->data->cell, b->data->cell) == 0;
 }
 
-/* Keeps one of each set of copies, and records for which runs it stands. */
+/* Keeps one of each set of copies, and records it for the others in same_as. */
 static size_t drop_copies(Entry *entry, size_t count, size_t *same_as) {
   size_t kept = 0;
-  qsort(entry, count, sizeof *entry, by_copy);
+  qsort(entry, count, sizeof *entry, compare_copies);
   for (size_t i = 0; i < count; i++) {
     if (kept == 0 || !is_copy(&entry[kept - 1], &entry[i])) entry[kept++] = entry[i];
     same_as[entry[i].run] = entry[kept - 1].run;
@@ -292,7 +298,7 @@ static size_t drop_copies(Entry *entry, size_t count, size_t *same_as) {
   return kept;
 }
 
-static int by_place(const void *left, const void *right) {
+static int compare_entries(const void *left, const void *right) {
   const Entry *a = left, *b = right;
   if (a->stratum != b->stratum) return a->stratum < b->stratum ? -1 : 1;
   if (a->second != b->second) return a->second < b->second ? -1 : 1;
@@ -301,9 +307,9 @@ static int by_place(const void *left, const void *right) {
   return (a->run > b->run) - (a->run < b->run);
 }
 
-/* Which settings do not tell strata apart. */
+/* Marks the settings that may differ within a stratum. */
 static int parse_free(const AnalysisArrangement *arrangement, const Key *key, const Key *second, bool *is_free) {
-  char *copy = core_text_duplicate(arrangement->beside), *save = NULL;
+  char *copy = core_text_duplicate(arrangement->free_settings), *save = NULL;
   int code = CORE_OK;
   size_t row = 0;
   for (char *name = strtok_r(copy, ",", &save); name && code == CORE_OK; name = strtok_r(NULL, ",", &save)) {
@@ -318,7 +324,7 @@ static int parse_free(const AnalysisArrangement *arrangement, const Key *key, co
   return code;
 }
 
-static uint64_t stratum_of(const AnalysisTable *table, size_t run, const bool *is_free, bool equal_data) {
+static uint64_t hash_stratum(const AnalysisTable *table, size_t run, const bool *is_free, bool equal_data) {
   const uint64_t hash = hash_settings(table, run, is_free);
   const int64_t data = table->selection->runs[run].transitions_per_iteration;
   return equal_data ? hash_mix(hash, (uint64_t)data) : hash;
@@ -328,32 +334,32 @@ static bool same_key(const Entry *a, const Entry *b) {
   return a->stratum == b->stratum && a->second == b->second && a->key == b->key;
 }
 
-/* Takes out what would be a cell of several configurations. */
+/* Removes cells that would contain several configurations. */
 static size_t drop_mixed(Entry *entry, size_t count, AnalysisCells *cells) {
   size_t kept = 0;
   for (size_t begin = 0, end; begin < count; begin = end) {
-    bool mixed = false;
+    bool is_mixed = false;
     for (end = begin; end < count && same_key(&entry[begin], &entry[end]); end++)
-      mixed |= entry[end].cell != entry[begin].cell;
-    cells->mixed += mixed;
-    for (size_t i = begin; i < end && !mixed; i++) entry[kept++] = entry[i];
+      is_mixed |= entry[end].cell != entry[begin].cell;
+    cells->mixed += is_mixed;
+    for (size_t i = begin; i < end && !is_mixed; i++) entry[kept++] = entry[i];
   }
   return kept;
 }
 
 static void fill(AnalysisCells *cells, const AnalysisTable *table, const AnalysisArrangement *arrangement,
                  const Entry *entry, size_t count) {
-  size_t room = count + 1;
-  cells->run = core_memory_allocate(room * sizeof *cells->run);
-  cells->score = core_memory_allocate(room * sizeof *cells->score);
-  cells->x = core_memory_allocate(room * sizeof *cells->x);
-  cells->first = core_memory_zero_allocate(room, sizeof *cells->first);
-  cells->key = core_memory_allocate(room * sizeof *cells->key);
-  cells->second = core_memory_allocate(room * sizeof *cells->second);
-  cells->stratum = core_memory_zero_allocate(room, sizeof *cells->stratum);
+  const size_t capacity = count + 1;
+  cells->run = core_memory_allocate(capacity * sizeof *cells->run);
+  cells->score = core_memory_allocate(capacity * sizeof *cells->score);
+  cells->x = core_memory_allocate(capacity * sizeof *cells->x);
+  cells->first = core_memory_zero_allocate(capacity, sizeof *cells->first);
+  cells->key = core_memory_allocate(capacity * sizeof *cells->key);
+  cells->second = core_memory_allocate(capacity * sizeof *cells->second);
+  cells->stratum = core_memory_zero_allocate(capacity, sizeof *cells->stratum);
   cells->count = count;
   for (size_t i = 0; i < count; i++) {
-    const AnalysisMeasured *measured = &table->measured[entry[i].run];
+    const AnalysisRunMetrics *metrics = &table->metrics[entry[i].run];
     bool new_stratum = i == 0 || entry[i].stratum != entry[i - 1].stratum;
     bool new_cell = new_stratum || !same_key(&entry[i], &entry[i - 1]) || entry[i].cell != entry[i - 1].cell;
     if (new_stratum) cells->stratum[cells->strata++] = cells->cells;
@@ -363,42 +369,43 @@ static void fill(AnalysisCells *cells, const AnalysisTable *table, const Analysi
       cells->second[cells->cells++] = entry[i].second;
     }
     cells->run[i] = entry[i].run;
-    cells->score[i] = measured->value[arrangement->measure];
-    cells->x[i] = arrangement->x_measure < 0 ? NAN : measured->value[arrangement->x_measure];
+    cells->score[i] = metrics->value[arrangement->measure];
+    cells->x[i] = arrangement->x_measure < 0 ? NAN : metrics->value[arrangement->x_measure];
   }
   cells->first[cells->cells] = count;
   cells->stratum[cells->strata] = cells->cells;
 }
 
-/* Counts the fates of the runs, and keeps those that can be compared: that ended with a value, or broke down. */
+/* Counts unfinished, censored and unmeasured runs, and keeps those that can be compared: runs that ended with a value,
+ * diverged or failed. */
 static size_t keep_measured(const AnalysisTable *table, const AnalysisArrangement *arrangement, Entry *entry,
                             size_t count, AnalysisCells *cells) {
   size_t kept = 0;
   cells->censored_at = NAN;
   for (size_t i = 0; i < count; i++) {
-    const AnalysisMeasured *measured = &table->measured[entry[i].run];
-    const bool worst = measured->broken && analysis_measure_is_score(arrangement->measure);
-    const bool lacks = (isnan(measured->value[arrangement->measure]) && !worst) ||
-                       (arrangement->x_measure >= 0 && isnan(measured->value[arrangement->x_measure]));
-    cells->unfinished += !measured->ended;
-    cells->censored += measured->censored;
-    if (measured->censored) cells->censored_at = fmin(cells->censored_at, measured->transitions);
-    cells->missing += measured->ended && lacks;
-    if (measured->ended && !lacks) entry[kept++] = entry[i];
+    const AnalysisRunMetrics *metrics = &table->metrics[entry[i].run];
+    const bool gets_worst = metrics->broken && analysis_measure_is_score(arrangement->measure);
+    const bool is_missing = (isnan(metrics->value[arrangement->measure]) && !gets_worst) ||
+                            (arrangement->x_measure >= 0 && isnan(metrics->value[arrangement->x_measure]));
+    cells->unfinished += !metrics->ended;
+    cells->censored += metrics->censored;
+    if (metrics->censored) cells->censored_at = fmin(cells->censored_at, metrics->transitions);
+    cells->missing += metrics->ended && is_missing;
+    if (metrics->ended && !is_missing) entry[kept++] = entry[i];
   }
   return kept;
 }
 
-/* Gives runs that broke down without a score the lowest of their stratum, 0 for solve rates. */
+/* Gives diverged and failed runs without a score the lowest score of their stratum, 0 for solve rates. */
 static void fill_worst(AnalysisCells *cells, const AnalysisTable *table, AnalysisMeasure measure) {
   for (size_t s = 0; s < cells->strata; s++) {
     const size_t first = cells->first[cells->stratum[s]], end = cells->first[cells->stratum[s + 1]];
-    const AnalysisRange range = analysis_measure_range(measure, table->measured, cells->run + first, end - first);
+    const AnalysisRange range = analysis_measure_range(measure, table->metrics, cells->run + first, end - first);
     double worst = isfinite(range.low) ? range.low : NAN;
     for (size_t i = first; i < end && !isfinite(range.low); i++) worst = fmin(worst, cells->score[i]);
     for (size_t i = first; i < end; i++) {
       const AnalysisRun *run = &table->selection->runs[cells->run[i]];
-      if (!table->measured[cells->run[i]].broken) continue;
+      if (!table->metrics[cells->run[i]].broken) continue;
       cells->diverged += run->status == STORE_DIVERGED;
       cells->failed += run->status != STORE_DIVERGED;
       if (isnan(cells->score[i])) cells->score[i] = worst;
@@ -406,24 +413,25 @@ static void fill_worst(AnalysisCells *cells, const AnalysisTable *table, Analysi
   }
 }
 
-static size_t take_entries(const AnalysisTable *table, const AnalysisArrangement *arrangement, const Key *key,
+static size_t make_entries(const AnalysisTable *table, const AnalysisArrangement *arrangement, const Key *key,
                            const Key *second, const bool *is_free, const size_t *run, size_t count, Entry *entry,
                            AnalysisCells *cells) {
-  const bool equal_data = strstr(arrangement->beside, "ppo.num_steps") != NULL;
+  const bool equal_data = strstr(arrangement->free_settings, "ppo.num_steps") != NULL;
   bool *seed_is_free = core_memory_zero_allocate(table->rows, sizeof *seed_is_free);
   CoreText text = {0};
   size_t used = 0;
-  seed_is_free[row_number(core_config_find("train.seed"))] = true;
+  seed_is_free[row_index(core_config_find("train.seed"))] = true;
   for (size_t i = 0; i < count; i++) {
-    const AnalysisRun *of = &table->selection->runs[run[i]];
-    const Entry next = {0, key_value(second, &of->config, &text), key_value(key, &of->config, &text), 0, run[i], of};
+    const AnalysisRun *data = &table->selection->runs[run[i]];
+    const Entry next = {.second = key_value(second, &data->config, &text), .key = key_value(key, &data->config, &text),
+                        .run = run[i], .data = data};
     if (!isnan(next.key) && !isnan(next.second)) entry[used++] = next;
   }
   used = drop_copies(entry, used, cells->same_as);
   used = keep_measured(table, arrangement, entry, used, cells);
   for (size_t i = 0; i < used; i++) {
-    entry[i].stratum = stratum_of(table, entry[i].run, is_free, equal_data);
-    entry[i].cell = hash_settings(table, entry[i].run, seed_is_free); /* all settings but the seed */
+    entry[i].stratum = hash_stratum(table, entry[i].run, is_free, equal_data);
+    entry[i].cell = hash_settings(table, entry[i].run, seed_is_free); /* all settings except the seed */
   }
   core_text_free(&text);
   free(seed_is_free);
@@ -443,10 +451,10 @@ int analysis_cells_create(const AnalysisTable *table, const AnalysisArrangement 
   cells->same_as = core_memory_allocate((runs + 1) * sizeof *cells->same_as);
   for (size_t r = 0; r < runs; r++) cells->same_as[r] = SIZE_MAX;
   int code = parse_free(arrangement, &key, &second, is_free);
-  if (code == CORE_OK) code = choose_runs(table, arrangement->data, arrangement->where, is_free, run, &count);
+  if (code == CORE_OK) code = select_runs(table, arrangement->data, arrangement->where, is_free, run, &count);
   if (code == CORE_OK) {
-    size_t used = take_entries(table, arrangement, &key, &second, is_free, run, count, entry, cells);
-    qsort(entry, used, sizeof *entry, by_place);
+    size_t used = make_entries(table, arrangement, &key, &second, is_free, run, count, entry, cells);
+    qsort(entry, used, sizeof *entry, compare_entries);
     if (key.used) used = drop_mixed(entry, used, cells);
     fill(cells, table, arrangement, entry, used);
     if (analysis_measure_is_score(arrangement->measure)) fill_worst(cells, table, arrangement->measure);

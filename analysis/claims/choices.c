@@ -1,4 +1,4 @@
-/* Tests in which a best setting matters (contrast.h): which one it is has to be learned from the data that test it. */
+/* Tests about the best setting (contrast.h), which is estimated from the data that test it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,10 +6,11 @@
 #include "analysis/claims/contrast_internal.h"
 #include "core/memory.h"
 
-/* The keys of a claim, its second keys, and room for weights. */
+/* Distinct keys and second keys of a claim, with a buffer of weights. */
 typedef struct Choices {
   const AnalysisCells *cells;
-  double *key, *second, *weight;  /* [keys], [seconds], [cells] */
+  double *key, *second;  /* [keys], [seconds] */
+  double *weight;        /* [cells] scratch */
   size_t keys, seconds;
 } Choices;
 
@@ -26,76 +27,81 @@ static void choices_free(Choices *c) {
   free(c->weight);
 }
 
-/* One setting of the claim: places of its key and second key. */
+/* Setting of a claim: indices of its key and second key. */
 typedef struct Setting { size_t key, second; } Setting;
 
-/* Sets the contrast of a - b, averaged over the strata that have both; returns their number. */
-static size_t contrast_of(const Choices *c, Setting a, Setting b, AnalysisContrast *contrast) {
+/* Computes the contrast a - b, averaged over the strata that have both; returns their number. */
+static size_t setting_contrast(const Choices *c, Setting a, Setting b, AnalysisContrast *contrast) {
   memset(c->weight, 0, (c->cells->cells + 1) * sizeof *c->weight);
-  const size_t used = analysis_weigh_pair(c->cells, c->key[a.key], c->second[a.second], c->key[b.key],
+  const size_t used = analysis_add_pair_weights(c->cells, c->key[a.key], c->second[a.second], c->key[b.key],
                                           c->second[b.second], 1, c->weight);
   if (used > 0) *contrast = analysis_contrast(c->cells, c->weight);
   return used;
 }
 
-/* Sets the contrast of (a - b at the lowest second key) - (a - b at the highest), averaged over strata. `sign` 1: of
- * sums over both ends instead of differences. */
-static size_t contrast_of_ends(const Choices *c, size_t a, size_t b, double sign, AnalysisContrast *contrast) {
+/* Computes the contrast (a - b at the lowest second key) - (a - b at the highest), averaged over strata; with sign 1
+ * their sum. */
+static size_t ends_contrast(const Choices *c, size_t a, size_t b, double sign, AnalysisContrast *contrast) {
   const double low = c->second[0], high = c->second[c->seconds - 1];
   memset(c->weight, 0, (c->cells->cells + 1) * sizeof *c->weight);
-  const size_t used = analysis_weigh_pair(c->cells, c->key[a], low, c->key[b], low, 1, c->weight);
-  const size_t other = analysis_weigh_pair(c->cells, c->key[a], high, c->key[b], high, sign, c->weight);
+  const size_t used = analysis_add_pair_weights(c->cells, c->key[a], low, c->key[b], low, 1, c->weight);
+  const size_t other = analysis_add_pair_weights(c->cells, c->key[a], high, c->key[b], high, sign, c->weight);
   if (used == 0 || other == 0) return 0;
   *contrast = analysis_contrast(c->cells, c->weight);
   return used < other ? used : other;
 }
 
-/* Combines "this setting is not the best" with "it does what is claimed": either suffices. */
+/* Combines the tests that a setting is not the best and that it meets the claim: either suffices. */
 static double either(double p_not_best, double p_claim, bool has_rivals) {
   return has_rivals ? fmin(1, 2 * fmin(p_not_best, p_claim)) : p_claim;
 }
 
-/* ---- the ends of the key ----------------------------------------------------------------------------------------- */
+/* ---- ends of the key --------------------------------------------------------------------------------------------- */
 
 enum { END_CELLS_MIN = 3 };
 
-static size_t cells_of(const AnalysisCells *cells, size_t s) { return cells->stratum[s + 1] - cells->stratum[s]; }
+static size_t count_cells(const AnalysisCells *cells, size_t s) { return cells->stratum[s + 1] - cells->stratum[s]; }
 
-/* Whether all strata that are compared have the same keys. */
+/* Whether all compared strata have the same keys. */
 static bool has_same_keys(const AnalysisCells *cells) {
   size_t first = SIZE_MAX;
   for (size_t s = 0; s < cells->strata; s++) {
-    const size_t n = cells_of(cells, s);
+    const size_t n = count_cells(cells, s);
     if (n < END_CELLS_MIN) continue;
     if (first == SIZE_MAX) first = s;
-    if (n != cells_of(cells, first)) return false;
+    if (n != count_cells(cells, first)) return false;
     for (size_t i = 0; i < n; i++)
       if (cells->key[cells->stratum[s] + i] != cells->key[cells->stratum[first] + i]) return false;
   }
   return true;
 }
 
-static size_t best_of(const AnalysisCells *cells, size_t begin, size_t end, size_t but) {
+/* Finds the cell with the highest mean among begin .. end - 1, except `excluded`. */
+static size_t find_best(const AnalysisCells *cells, size_t begin, size_t end, size_t excluded) {
   size_t best = SIZE_MAX;
-  for (size_t c = begin; c < end; c++)
-    if (c != but && (best == SIZE_MAX || analysis_cells_mean(cells, cells->score, c) >
-                                           analysis_cells_mean(cells, cells->score, best))) best = c;
+  for (size_t c = begin; c < end; c++) {
+    if (c == excluded) continue;
+    if (best == SIZE_MAX ||
+        analysis_cells_mean(cells, cells->score, c) > analysis_cells_mean(cells, cells->score, best))
+      best = c;
+  }
   return best;
 }
 
-/* The contrast of another cell - the end cell, averaged over strata: the cell at that place of each stratum, or with
- * SIZE_MAX the best one of each. *choices: how many ways there were. Returns the number of strata. */
-static size_t contrast_of_end(const Choices *c, bool high, size_t place, AnalysisContrast *contrast, double *choices) {
+/* Computes the contrast of another cell - the end cell, averaged over strata: the cell with this index in each stratum,
+ * or the best one of each if index is SIZE_MAX. *choices: number of possible selections. Returns the number of
+ * strata. */
+static size_t end_contrast(const Choices *c, bool high, size_t index, AnalysisContrast *contrast, double *choices) {
   size_t used = 0;
   *choices = 1;
   memset(c->weight, 0, (c->cells->cells + 1) * sizeof *c->weight);
   for (size_t s = 0; s < c->cells->strata; s++) {
-    const size_t n = cells_of(c->cells, s), begin = c->cells->stratum[s], end = high ? begin + n - 1 : begin;
+    const size_t n = count_cells(c->cells, s), begin = c->cells->stratum[s], end = high ? begin + n - 1 : begin;
     if (n < END_CELLS_MIN) continue;
-    if (place != SIZE_MAX && begin + place == end) return 0;
-    c->weight[place == SIZE_MAX ? best_of(c->cells, begin, begin + n, end) : begin + place]++;
+    if (index != SIZE_MAX && begin + index == end) return 0;
+    c->weight[index == SIZE_MAX ? find_best(c->cells, begin, begin + n, end) : begin + index]++;
     c->weight[end]--;
-    *choices = place == SIZE_MAX ? *choices * (double)(n - 1) : (double)(n - 1);
+    *choices = index == SIZE_MAX ? *choices * (double)(n - 1) : (double)(n - 1);
     used++;
   }
   for (size_t i = 0; i < c->cells->cells; i++) c->weight[i] /= (double)(used > 0 ? used : 1);
@@ -103,41 +109,41 @@ static size_t contrast_of_end(const Choices *c, bool high, size_t place, Analysi
   return used;
 }
 
-/* Some other key beats the one at the end. Any of them may, which costs their number: the same in all strata, or where
- * these have different keys one in each. */
-AnalysisTested analysis_test_end(const AnalysisCells *cells, bool high) {
-  AnalysisTested tested = ANALYSIS_NOT_TESTED;
+/* Tests whether another key beats the one at the end, with Bonferroni for the number of candidates: one for all strata,
+ * or one in each if these have different keys. */
+AnalysisTestResult analysis_test_end(const AnalysisCells *cells, bool high) {
+  AnalysisTestResult result = ANALYSIS_NOT_TESTED;
   Choices c = choices_create(cells);
   const bool same = has_same_keys(cells);
   double best = -INFINITY, beaten = 1, unbeaten = 0, choices;
-  for (size_t place = 0; place < (same ? c.keys : 1); place++) {
+  for (size_t index = 0; index < (same ? c.keys : 1); index++) {
     AnalysisContrast contrast;
-    const size_t used = contrast_of_end(&c, high, same ? place : SIZE_MAX, &contrast, &choices);
+    const size_t used = end_contrast(&c, high, same ? index : SIZE_MAX, &contrast, &choices);
     if (used == 0) continue;
-    tested.strata = used;
+    result.strata = used;
     beaten = fmin(beaten, fmin(1, choices * analysis_contrast_above(contrast, 0)));
     unbeaten = fmax(unbeaten, analysis_contrast_below(contrast, 0));
     if (contrast.estimate > best) {
       best = contrast.estimate;
-      tested.interval = analysis_contrast_interval(contrast, cells->count);
+      result.interval = analysis_contrast_interval(contrast, cells->count);
     }
   }
-  if (tested.strata > 0) {
-    tested.p_for = beaten;
-    tested.p_against = unbeaten;
+  if (result.strata > 0) {
+    result.p_for = beaten;
+    result.p_against = unbeaten;
   }
   choices_free(&c);
-  return tested;
+  return result;
 }
 
-/* The contrast of the mean of x at the end cells, over strata. */
-static AnalysisContrast gain_at_end(const Choices *c, bool high) {
+/* Computes the mean of x at the end cells over strata. */
+static AnalysisContrast end_gain(const Choices *c, bool high) {
   AnalysisCells cells = *c->cells;
   size_t used = 0;
   cells.score = cells.x;
   memset(c->weight, 0, (cells.cells + 1) * sizeof *c->weight);
   for (size_t s = 0; s < cells.strata; s++) {
-    const size_t n = cells_of(&cells, s), begin = cells.stratum[s];
+    const size_t n = count_cells(&cells, s), begin = cells.stratum[s];
     if (n < END_CELLS_MIN) continue;
     c->weight[high ? begin + n - 1 : begin]++;
     used++;
@@ -146,34 +152,35 @@ static AnalysisContrast gain_at_end(const Choices *c, bool high) {
   return analysis_contrast(&cells, c->weight);
 }
 
-AnalysisTested analysis_test_plateau(const AnalysisCells *cells, bool high, double margin) {
-  AnalysisTested tested = analysis_test_end(cells, high);
-  if (tested.strata == 0) return tested;
+AnalysisTestResult analysis_test_plateau(const AnalysisCells *cells, bool high, double margin) {
+  AnalysisTestResult result = analysis_test_end(cells, high);
+  if (result.strata == 0) return result;
   Choices c = choices_create(cells);
-  const AnalysisContrast gain = gain_at_end(&c, high);
-  tested.p_for = fmax(tested.p_for, analysis_contrast_below(gain, margin));
-  tested.p_against = fmin(1, 2 * fmin(tested.p_against, analysis_contrast_above(gain, margin)));
+  const AnalysisContrast gain = end_gain(&c, high);
+  result.p_for = fmax(result.p_for, analysis_contrast_below(gain, margin));
+  result.p_against = fmin(1, 2 * fmin(result.p_against, analysis_contrast_above(gain, margin)));
   choices_free(&c);
-  return tested;
+  return result;
 }
 
-/* ---- the ends of the second key ---------------------------------------------------------------------------------- */
+/* ---- ends of the second key -------------------------------------------------------------------------------------- */
 
-/* P that none of the other keys but `end` is better than k over both ends together; *rivals of them. */
-static double not_best_of_both(const Choices *c, size_t k, size_t end, size_t *rivals) {
+/* Returns the probability for the test that some key other than `end` is better than k over both ends together.
+ * *rivals: number of such keys. */
+static double p_not_best(const Choices *c, size_t k, size_t end, size_t *rivals) {
   double p = 1;
   *rivals = 0;
   for (size_t j = 0; j < c->keys; j++) {
     AnalysisContrast contrast;
-    if (j == k || j == end || contrast_of_ends(c, j, k, 1, &contrast) == 0) continue;
+    if (j == k || j == end || ends_contrast(c, j, k, 1, &contrast) == 0) continue;
     p = fmin(p, analysis_contrast_above(contrast, 0));
     ++*rivals;
   }
   return fmin(1, p * (double)*rivals);
 }
 
-/* The mean of key k over both ends and all strata that have it there; NaN: none has. */
-static double mean_of_both(const Choices *c, size_t k) {
+/* Returns the mean of key k over both ends and all strata that have both; NaN: none. */
+static double mean_of_ends(const Choices *c, size_t k) {
   double sum = 0;
   size_t used = 0;
   for (size_t s = 0; s < c->cells->strata; s++) {
@@ -186,104 +193,105 @@ static double mean_of_both(const Choices *c, size_t k) {
   return used > 0 ? sum / (double)used : NAN;
 }
 
-/* The key at the end loses more to the best other key at the lowest second key than at the highest. */
-AnalysisTested analysis_test_robust(const AnalysisCells *cells, bool high) {
-  AnalysisTested tested = ANALYSIS_NOT_TESTED;
+/* Tests whether the key at the end loses more to the best other key at the lowest second key than at the highest. */
+AnalysisTestResult analysis_test_robust(const AnalysisCells *cells, bool high) {
+  AnalysisTestResult result = ANALYSIS_NOT_TESTED;
   Choices c = choices_create(cells);
   const size_t end = high && c.keys > 0 ? c.keys - 1 : 0;
   double best = -INFINITY, p_for = 0, p_against = 0;
   for (size_t k = 0; k < c.keys && c.seconds > 1; k++) {
     AnalysisContrast contrast;
-    const size_t used = k == end ? 0 : contrast_of_ends(&c, k, end, -1, &contrast);
+    const size_t used = k == end ? 0 : ends_contrast(&c, k, end, -1, &contrast);
     size_t rivals;
     if (used == 0) continue;
-    const double p_not_best = not_best_of_both(&c, k, end, &rivals);
-    p_for = fmax(p_for, either(p_not_best, analysis_contrast_above(contrast, 0), rivals > 0));
-    p_against = fmax(p_against, either(p_not_best, analysis_contrast_below(contrast, 0), rivals > 0));
-    const double mean = mean_of_both(&c, k);
+    const double not_best = p_not_best(&c, k, end, &rivals);
+    p_for = fmax(p_for, either(not_best, analysis_contrast_above(contrast, 0), rivals > 0));
+    p_against = fmax(p_against, either(not_best, analysis_contrast_below(contrast, 0), rivals > 0));
+    const double mean = mean_of_ends(&c, k);
     if (mean > best) {
       best = mean;
-      tested.interval = analysis_contrast_interval(contrast, cells->count);
+      result.interval = analysis_contrast_interval(contrast, cells->count);
     }
-    if (used > tested.strata) tested.strata = used;
+    if (used > result.strata) result.strata = used;
   }
-  if (tested.strata > 0) {
-    tested.p_for = p_for;
-    tested.p_against = p_against;
+  if (result.strata > 0) {
+    result.p_for = p_for;
+    result.p_against = p_against;
   }
   choices_free(&c);
-  return tested;
+  return result;
 }
 
-/* What one end says of one key: the probabilities that it is the best there, that it loses less than the margin at the
- * other end to every key, and that it loses more to some key. */
-typedef struct AtEnd { double not_best, loses_little, loses_much, loss, mean; size_t rivals, strata; } AtEnd;
+/* Probabilities for a key: that it is not the best at one end of the second key; and at the other end, that it loses
+ * less than the margin to every key, and that it loses more to some key. */
+typedef struct EndTest { double not_best, small_loss, large_loss, mean; size_t rivals, strata; } EndTest;
 
-static AtEnd look_at(const Choices *c, size_t k, size_t here, size_t there, double margin) {
-  AtEnd at = {1, 0, 1, 0, 0, 0, 0};
+static EndTest test_key(const Choices *c, size_t k, size_t end, size_t other_end, double margin) {
+  EndTest test = {.not_best = 1, .large_loss = 1};
   for (size_t j = 0; j < c->keys; j++) {
     AnalysisContrast contrast;
     if (j == k) continue;
-    if (contrast_of(c, (Setting){j, here}, (Setting){k, here}, &contrast) > 0) {
-      at.not_best = fmin(at.not_best, analysis_contrast_above(contrast, 0));
-      at.mean -= contrast.estimate;
-      at.rivals++;
+    if (setting_contrast(c, (Setting){j, end}, (Setting){k, end}, &contrast) > 0) {
+      test.not_best = fmin(test.not_best, analysis_contrast_above(contrast, 0));
+      test.mean -= contrast.estimate;
+      test.rivals++;
     }
-    const size_t used = contrast_of(c, (Setting){j, there}, (Setting){k, there}, &contrast);
+    const size_t used = setting_contrast(c, (Setting){j, other_end}, (Setting){k, other_end}, &contrast);
     if (used == 0) continue;
-    at.loses_little = fmax(at.loses_little, analysis_contrast_below(contrast, margin));
-    at.loses_much = fmin(at.loses_much, analysis_contrast_above(contrast, margin));
-    at.loss = fmax(at.loss, contrast.estimate);
-    if (used > at.strata) at.strata = used;
+    test.small_loss = fmax(test.small_loss, analysis_contrast_below(contrast, margin));
+    test.large_loss = fmin(test.large_loss, analysis_contrast_above(contrast, margin));
+    if (used > test.strata) test.strata = used;
   }
-  at.not_best = fmin(1, at.not_best * (double)at.rivals);
-  at.loses_much = fmin(1, at.loses_much * (double)at.rivals);
-  return at;
+  test.not_best = fmin(1, test.not_best * (double)test.rivals);
+  test.large_loss = fmin(1, test.large_loss * (double)test.rivals);
+  return test;
 }
 
-/* The interval of the loss of key k at second key `there` to the key that does best against it; negative where none
- * beats it. */
-static AnalysisInterval loss_of(const Choices *c, size_t k, size_t there) {
-  AnalysisContrast most = {-INFINITY, 0, 1}, contrast;
-  for (size_t j = 0; j < c->keys; j++)
-    if (j != k && contrast_of(c, (Setting){j, there}, (Setting){k, there}, &contrast) > 0 &&
-        contrast.estimate > most.estimate) most = contrast;
-  return analysis_contrast_interval(most, c->cells->count);
+/* Returns the interval of the largest loss of key k to another key at a second key; negative if none beats it. */
+static AnalysisInterval largest_loss(const Choices *c, size_t k, size_t second) {
+  AnalysisContrast largest = {-INFINITY, 0, 1}, contrast;
+  for (size_t j = 0; j < c->keys; j++) {
+    if (j == k || setting_contrast(c, (Setting){j, second}, (Setting){k, second}, &contrast) == 0) continue;
+    if (contrast.estimate > largest.estimate) largest = contrast;
+  }
+  return analysis_contrast_interval(largest, c->cells->count);
 }
 
-/* The best key at either end of the second key loses less than the margin at the other end. */
-AnalysisTested analysis_test_same_best(const AnalysisCells *cells, double margin) {
-  AnalysisTested tested = ANALYSIS_NOT_TESTED;
+/* Tests whether the best key at either end of the second key loses less than the margin at the other end. */
+AnalysisTestResult analysis_test_same_best(const AnalysisCells *cells, double margin) {
+  AnalysisTestResult result = ANALYSIS_NOT_TESTED;
   Choices c = choices_create(cells);
   const size_t ends[2] = {0, c.seconds > 0 ? c.seconds - 1 : 0};
   double p_for = 0, p_against = 1;
   for (int side = 0; side < 2 && c.keys > 2 && c.seconds > 1; side++) {
-    const size_t here = ends[side], there = ends[1 - side];
-    size_t chosen = SIZE_MAX;
-    double most = -INFINITY, against = 0;
+    const size_t end = ends[side], other_end = ends[1 - side];
+    size_t best = SIZE_MAX;
+    double best_mean = -INFINITY, against = 0;
     for (size_t k = 0; k < c.keys; k++) {
-      const AtEnd at = look_at(&c, k, here, there, margin);
-      if (at.strata == 0 || at.rivals == 0) continue;
-      p_for = fmax(p_for, either(at.not_best, at.loses_little, true));
-      against = fmax(against, either(at.not_best, at.loses_much, true));
-      if (at.mean > most) most = at.mean, chosen = k;
-      if (at.strata > tested.strata) tested.strata = at.strata;
+      const EndTest test = test_key(&c, k, end, other_end, margin);
+      if (test.strata == 0 || test.rivals == 0) continue;
+      p_for = fmax(p_for, either(test.not_best, test.small_loss, true));
+      against = fmax(against, either(test.not_best, test.large_loss, true));
+      if (test.strata > result.strata) result.strata = test.strata;
+      if (test.mean <= best_mean) continue;
+      best_mean = test.mean;
+      best = k;
     }
-    if (chosen == SIZE_MAX) continue;
-    const AnalysisInterval loss = loss_of(&c, chosen, there);
-    if (isnan(tested.interval.center) || loss.center > tested.interval.center) tested.interval = loss;
+    if (best == SIZE_MAX) continue;
+    const AnalysisInterval loss = largest_loss(&c, best, other_end);
+    if (isnan(result.interval.center) || loss.center > result.interval.center) result.interval = loss;
     p_against = fmin(p_against, fmin(1, 2 * against));
   }
-  if (tested.strata > 0) {
-    tested.p_for = p_for;
-    tested.p_against = p_against;
+  if (result.strata > 0) {
+    result.p_for = p_for;
+    result.p_against = p_against;
   }
   choices_free(&c);
-  return tested;
+  return result;
 }
 
-/* The contrast of a setting elsewhere - the best at the end of the second key, averaged over the strata that have both.
- * */
+/* Computes the contrast of another setting - the best one at a second key, averaged over the strata that have both.
+ * *choices: number of possible selections of the best. */
 static size_t contrast_with_best(const Choices *c, Setting other, double second, AnalysisContrast *contrast,
                                  double *choices) {
   const AnalysisCells *cells = c->cells;
@@ -297,7 +305,7 @@ static size_t contrast_with_best(const Choices *c, Setting other, double second,
     while (end > begin && cells->second[end - 1] != second) end--;
     if (e == SIZE_MAX || begin == end) continue;
     c->weight[e]++;
-    c->weight[best_of(cells, begin, end, SIZE_MAX)]--;
+    c->weight[find_best(cells, begin, end, SIZE_MAX)]--;
     *choices *= (double)(end - begin);
     used++;
   }
@@ -306,32 +314,32 @@ static size_t contrast_with_best(const Choices *c, Setting other, double second,
   return used;
 }
 
-/* The best setting at one end of the second key is worse than the best one elsewhere. Which one that is elsewhere, the
- * same in all strata, costs their number; for the opposite, which one there in each stratum. */
-AnalysisTested analysis_test_best_at(const AnalysisCells *cells, bool high) {
-  AnalysisTested tested = ANALYSIS_NOT_TESTED;
+/* Tests whether the best setting at one end of the second key is worse than the best one elsewhere. Bonferroni for the
+ * number of settings elsewhere (one for all strata), and for the opposite for those at the end (one per stratum). */
+AnalysisTestResult analysis_test_best_at(const AnalysisCells *cells, bool high) {
+  AnalysisTestResult result = ANALYSIS_NOT_TESTED;
   Choices c = choices_create(cells);
   const size_t end = high && c.seconds > 0 ? c.seconds - 1 : 0;
-  double greatest = -INFINITY, p_for = 1, p_against = 0, choices;
-  size_t elsewhere = 0;
+  double largest = -INFINITY, p_for = 1, p_against = 0, choices;
+  size_t others = 0;
   for (size_t e = 0; e < c.keys * c.seconds && c.seconds > 1; e++) {
     const Setting other = {e / c.seconds, e % c.seconds};
     AnalysisContrast contrast;
     const size_t used = other.second == end ? 0 : contrast_with_best(&c, other, c.second[end], &contrast, &choices);
     if (used == 0) continue;
-    elsewhere++;
+    others++;
     p_for = fmin(p_for, analysis_contrast_above(contrast, 0));
     p_against = fmax(p_against, fmin(1, choices * analysis_contrast_below(contrast, 0)));
-    if (contrast.estimate > greatest) {
-      greatest = contrast.estimate;
-      tested.interval = analysis_contrast_interval(contrast, cells->count);
+    if (contrast.estimate > largest) {
+      largest = contrast.estimate;
+      result.interval = analysis_contrast_interval(contrast, cells->count);
     }
-    if (used > tested.strata) tested.strata = used;
+    if (used > result.strata) result.strata = used;
   }
-  if (tested.strata > 0) {
-    tested.p_for = fmin(1, p_for * (double)elsewhere);
-    tested.p_against = p_against;
+  if (result.strata > 0) {
+    result.p_for = fmin(1, p_for * (double)others);
+    result.p_against = p_against;
   }
   choices_free(&c);
-  return tested;
+  return result;
 }

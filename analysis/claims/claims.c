@@ -1,5 +1,5 @@
-/* The rows of claims.def, judged (claims.h): which test, on which cells, and what its probabilities mean. Printing is
- * claims_print.c. */
+/* Tests the claims of claims.def (claims.h): selects the test and the cells, and derives the verdict from the
+ * probabilities. claims_print.c prints the results. */
 #include "analysis/claims/claims.h"
 
 #include <math.h>
@@ -19,12 +19,12 @@
 
 enum { SEEDS_MIN = ANALYSIS_SEEDS_MIN, MORE_SEEDS_MAX = 1000 };
 
-/* The level of each side for 1, 2, ... looks of which any may decide (Pocock 1977, table 1, halved). */
-static const double level_of_looks[ANALYSIS_LOOKS_MAX] = {0.025, 0.0147, 0.01105, 0.0091, 0.0079};
+/* One-sided level by number of looks, any of which may decide (Pocock 1977, table 1, halved). */
+static const double look_levels[ANALYSIS_LOOKS_MAX] = {0.025, 0.0147, 0.01105, 0.0091, 0.0079};
 
 static const AnalysisClaim claims[] = {
-#define CLAIM(id, paper, figure, sentence, data, where, beside, test, key, second, measure) \
-  {#id, paper, figure, sentence, data, where, beside, ANALYSIS_TEST_##test, #test, key, second, \
+#define CLAIM(id, paper, figure, sentence, data, where, free_settings, test, key, second, measure) \
+  {#id, paper, figure, sentence, data, where, free_settings, ANALYSIS_TEST_##test, #test, key, second, \
    ANALYSIS_MEASURE_##measure},
 #include "analysis/claims/claims.def"
 #undef CLAIM
@@ -43,9 +43,10 @@ const char *analysis_verdict_name(AnalysisVerdict verdict) {
 
 typedef enum Kind { OF_KEYS, OF_SECOND, OF_POINTS, OF_MEAN, OF_SWITCH } Kind;
 
-typedef struct Meaning { const char *statistic, *direction, *needs; Kind kind; bool margin; } Meaning;
+/* Description of a test: statistic, claimed direction, required data, and whether it has a margin. */
+typedef struct TestInfo { const char *statistic, *direction, *needs; Kind kind; bool margin; } TestInfo;
 
-static const Meaning meanings[ANALYSIS_TESTS] = {
+static const TestInfo tests[ANALYSIS_TESTS] = {
   [ANALYSIS_TEST_RISES] = {"P(a larger setting has a larger value)", "> 0.5", "two settings to compare", OF_KEYS,
                             false},
   [ANALYSIS_TEST_FALLS] = {"P(a larger setting has a larger value)", "< 0.5", "two settings to compare", OF_KEYS,
@@ -81,30 +82,30 @@ static const Meaning meanings[ANALYSIS_TESTS] = {
                             "six configurations to compare", OF_POINTS, false},
   [ANALYSIS_TEST_UP] = {"Spearman's rho", "> 0", "six configurations to compare", OF_POINTS, false},
   [ANALYSIS_TEST_DOWN] = {"Spearman's rho", "< 0", "six configurations to compare", OF_POINTS, false},
-  [ANALYSIS_TEST_GROWS] = {"rho at the whole budget - rho at a tenth", "> 0", "six configurations to compare",
+  [ANALYSIS_TEST_GROWS] = {"rho at the full budget - rho at a tenth", "> 0", "six configurations to compare",
                            OF_POINTS, false},
   [ANALYSIS_TEST_ONE_CURVE] = {"largest distance from the others' curve", "none", "two levers, six configurations each",
                                OF_POINTS, true},
   [ANALYSIS_TEST_AT_LEAST_95] = {"mean", "> 0.95", "one configuration", OF_MEAN, false},
   [ANALYSIS_TEST_POSITIVE] = {"mean", "> 0", "one configuration", OF_MEAN, false},
   [ANALYSIS_TEST_NEGATIVE] = {"mean", "< 0", "one configuration", OF_MEAN, false},
-  [ANALYSIS_TEST_SWITCH_UP] = {"mean change against the run begun from, with a gain at once,", "> 0",
-                               "three parents of runs that began with another setting (init.from)", OF_SWITCH, false},
-  [ANALYSIS_TEST_SWITCH_DOWN] = {"mean change against the run begun from, down to runs with the setting from the "
+  [ANALYSIS_TEST_SWITCH_UP] = {"mean change relative to the parent run, with an immediate gain,", "> 0",
+                               "three parents of runs that switched the setting (init.from)", OF_SWITCH, false},
+  [ANALYSIS_TEST_SWITCH_DOWN] = {"mean change relative to the parent run, down to runs with the setting from the "
                                  "start,", "< 0",
-                                 "three parents of runs that began with another setting (init.from), and runs with "
-                                 "that setting from the start", OF_SWITCH, true},
-  [ANALYSIS_TEST_SWITCH_SAME] = {"runs begun from others - runs with the setting from the start", "none",
-                                 "runs with the setting from the start beside those that switched to it", OF_SWITCH,
+                                 "three parents of runs that switched the setting (init.from), and runs with that "
+                                 "setting from the start", OF_SWITCH, true},
+  [ANALYSIS_TEST_SWITCH_SAME] = {"runs that switched - runs with the setting from the start", "none",
+                                 "runs with the setting from the start and runs that switched to it", OF_SWITCH,
                                  true},
 };
 
 const char *analysis_test_statistic(AnalysisTest test, const char **direction) {
-  *direction = meanings[test].direction;
-  return meanings[test].statistic;
+  *direction = tests[test].direction;
+  return tests[test].statistic;
 }
 
-static bool is_measured_x(AnalysisTest test) { return meanings[test].kind == OF_POINTS; }
+static bool is_measured_x(AnalysisTest test) { return tests[test].kind == OF_POINTS; }
 
 static bool is_plateau(AnalysisTest test) {
   return test == ANALYSIS_TEST_LOW_PLATEAU || test == ANALYSIS_TEST_HIGH_PLATEAU;
@@ -112,23 +113,24 @@ static bool is_plateau(AnalysisTest test) {
 
 /* ---- cells of one claim ------------------------------------------------------------------------------------------ */
 
-static void lacks(AnalysisFindingOfClaim *f, const char *what) {
+/* Sets the reason of a claim that cannot be tested. */
+static void set_missing(AnalysisClaimResult *f, const char *needed) {
   if (f->cells == 0 && f->unfinished + f->missing + f->mixed == 0)
     snprintf(f->reason, sizeof f->reason, "no runs of this claim");
-  else if (f->cells == 0) snprintf(f->reason, sizeof f->reason, "no runs that ended with the measure");
-  else snprintf(f->reason, sizeof f->reason, "needs %s", what);
+  else if (f->cells == 0) snprintf(f->reason, sizeof f->reason, "no finished runs with this measure");
+  else snprintf(f->reason, sizeof f->reason, "needs %s", needed);
 }
 
-/* Takes out runs without a score, cells of too few runs, and then strata without cells. */
-static void drop_thin_cells(AnalysisCells *cells, size_t least) {
+/* Removes runs without a score, cells with fewer than runs_min runs, and strata without cells. */
+static void drop_small_cells(AnalysisCells *cells, size_t runs_min) {
   size_t kept = 0, strata = 0, run = 0;
   for (size_t s = 0; s < cells->strata; s++) {
-    const size_t begin = cells->stratum[s], end = cells->stratum[s + 1], before = kept;
+    const size_t begin = cells->stratum[s], end = cells->stratum[s + 1], stratum_first = kept;
     for (size_t c = begin; c < end; c++) {
       const size_t first = cells->first[c], last = cells->first[c + 1];
       size_t n = 0;
       for (size_t i = first; i < last; i++) n += !isnan(cells->score[i]);
-      if (n < least) continue;
+      if (n < runs_min) continue;
       cells->key[kept] = cells->key[c];
       cells->second[kept] = cells->second[c];
       cells->first[kept++] = run;
@@ -139,7 +141,7 @@ static void drop_thin_cells(AnalysisCells *cells, size_t least) {
         cells->x[run++] = cells->x[i];
       }
     }
-    if (kept > before) cells->stratum[strata++] = before;
+    if (kept > stratum_first) cells->stratum[strata++] = stratum_first;
   }
   cells->stratum[strata] = kept;
   cells->first[kept] = run;
@@ -148,21 +150,22 @@ static void drop_thin_cells(AnalysisCells *cells, size_t least) {
   cells->count = run;
 }
 
-static size_t fewest_seeds(const AnalysisCells *cells) {
-  size_t least = SIZE_MAX;
+/* Returns the number of runs of the smallest cell. */
+static size_t count_seeds(const AnalysisCells *cells) {
+  size_t smallest = SIZE_MAX;
   for (size_t c = 0; c < cells->cells; c++)
-    if (cells->first[c + 1] - cells->first[c] < least) least = cells->first[c + 1] - cells->first[c];
-  return cells->cells > 0 ? least : 0;
+    if (cells->first[c + 1] - cells->first[c] < smallest) smallest = cells->first[c + 1] - cells->first[c];
+  return cells->cells > 0 ? smallest : 0;
 }
 
-/* Measures without an upper bound are compared as ratios, where all are positive; but those of tests that look at
- * gains, too, as differences. */
-static void take_margin(const AnalysisTable *table, AnalysisCells *cells, AnalysisFindingOfClaim *f) {
-  const AnalysisRange range = analysis_measure_range(f->claim->measure, table->measured, cells->run, cells->count);
+/* Sets the margin. Positive measures without an upper bound are compared as ratios, except in tests that also compare
+ * gains, which use differences. */
+static void set_margin(const AnalysisTable *table, AnalysisCells *cells, AnalysisClaimResult *f) {
+  const AnalysisRange range = analysis_measure_range(f->claim->measure, table->metrics, cells->run, cells->count);
   double sum = 0;
   f->margin = isfinite(range.high) ? 0.05 * range.high : NAN;
   if (isfinite(range.high) || cells->count == 0) return;
-  f->ratio = meanings[f->claim->test].kind != OF_SWITCH && !is_plateau(f->claim->test);
+  f->ratio = tests[f->claim->test].kind != OF_SWITCH && !is_plateau(f->claim->test);
   for (size_t i = 0; i < cells->count; i++) {
     f->ratio = f->ratio && cells->score[i] > 0;
     sum += fabs(cells->score[i]);
@@ -173,21 +176,21 @@ static void take_margin(const AnalysisTable *table, AnalysisCells *cells, Analys
 
 /* ---- verdicts ---------------------------------------------------------------------------------------------------- */
 
-static AnalysisTested opposite(AnalysisTested tested) {
-  const double p = tested.p_for;
-  tested.p_for = tested.p_against;
-  tested.p_against = p;
-  return tested;
+static AnalysisTestResult opposite(AnalysisTestResult result) {
+  const double p = result.p_for;
+  result.p_for = result.p_against;
+  result.p_against = p;
+  return result;
 }
 
-static AnalysisTested test_mean(const AnalysisTable *table, const AnalysisCells *cells, double null, int sign) {
+static AnalysisTestResult test_mean(const AnalysisTable *table, const AnalysisCells *cells, double null, int sign) {
   size_t *unit = analysis_cells_units(table, cells);
-  const AnalysisTested tested = analysis_test_mean(cells, unit, null, sign);
+  const AnalysisTestResult result = analysis_test_mean(cells, unit, null, sign);
   free(unit);
-  return tested;
+  return result;
 }
 
-static AnalysisTested test(const AnalysisTable *table, AnalysisCells *cells, AnalysisFindingOfClaim *f) {
+static AnalysisTestResult run_test(const AnalysisTable *table, AnalysisCells *cells, AnalysisClaimResult *f) {
   switch (f->claim->test) {
     case ANALYSIS_TEST_RISES: return analysis_test_rises(cells);
     case ANALYSIS_TEST_FALLS: return opposite(analysis_test_rises(cells));
@@ -219,102 +222,111 @@ static AnalysisTested test(const AnalysisTable *table, AnalysisCells *cells, Ana
     case ANALYSIS_TEST_GROWS: {
       double *early = core_memory_allocate((cells->count + 1) * sizeof *early);
       for (size_t i = 0; i < cells->count; i++)
-        early[i] = table->measured[cells->run[i]].value[ANALYSIS_MEASURE_early];
-      const AnalysisTested tested = analysis_test_grows(cells, early);
+        early[i] = table->metrics[cells->run[i]].value[ANALYSIS_MEASURE_early];
+      const AnalysisTestResult result = analysis_test_grows(cells, early);
       free(early);
-      return tested;
+      return result;
     }
     case ANALYSIS_TESTS: break;
   }
   return ANALYSIS_NOT_TESTED;
 }
 
-/* The fewest seeds with which a permutation could decide; 0: those that are there can, or it is no permutation. */
-static size_t least_seeds(const AnalysisCells *cells, AnalysisTest test, size_t seeds, double level) {
+/* Returns the minimum number of seeds with which a permutation test can decide; 0: the present number suffices, or it
+ * is not a permutation test. */
+static size_t find_seeds_min(const AnalysisCells *cells, AnalysisTest test, size_t seeds, double level) {
   if (test != ANALYSIS_TEST_RISES && test != ANALYSIS_TEST_FALLS) return 0;
-  if (analysis_permute_least(cells, seeds) <= level) return 0;
+  if (analysis_permute_p_min(cells, seeds) <= level) return 0;
   for (size_t n = seeds + 1; n < 50; n++)
-    if (analysis_permute_least(cells, n) <= level) return n;
+    if (analysis_permute_p_min(cells, n) <= level) return n;
   return 0;
 }
 
-/* Runs that a rule stopped are missing because of what they measured: what is left gives no verdict. */
-static void decide(AnalysisFindingOfClaim *f, double p_for, double p_against) {
+/* Sets the verdict. Runs stopped by a rule are missing because of their values, so that the rest allows no verdict. */
+static void decide(AnalysisClaimResult *f, double p_for, double p_against) {
   f->verdict = ANALYSIS_UNDECIDED;
   if (f->censored > 0 || f->codes > 0) return;
   if (p_for <= f->level) f->verdict = ANALYSIS_SUPPORTED;
   else if (p_against <= f->level) f->verdict = ANALYSIS_CONTRADICTED;
 }
 
-/* Returns how many seeds of each cell would give a verdict at this level with probability 0.5, when the effect is as
- * seen: a normal's distance grows with the root of their number. 0: not known. */
-static size_t seeds_needed(size_t seeds, double p, double level) {
+/* Estimates the number of seeds per cell that would give a verdict at this level with probability 0.5 if the effect is
+ * as observed: a z score grows with the square root of the number. 0: unknown. */
+static size_t estimate_seeds(size_t seeds, double p, double level) {
   if (!(p < 0.5)) return 0;
-  const double there = analysis_student_quantile(1 - p, 1e6), wanted = analysis_student_quantile(1 - level, 1e6);
-  const double needed = ceil((double)seeds * (wanted / there) * (wanted / there));
+  const double z = analysis_student_quantile(1 - p, 1e6), z_needed = analysis_student_quantile(1 - level, 1e6);
+  const double needed = ceil((double)seeds * (z_needed / z) * (z_needed / z));
   return isfinite(needed) && needed <= MORE_SEEDS_MAX ? (size_t)fmax(needed, (double)seeds + 1) : 0;
 }
 
-/* Says why a claim is undecided, and how many seeds would tell. */
-static void explain(const AnalysisCells *cells, AnalysisFindingOfClaim *f) {
-  const size_t least = least_seeds(cells, f->claim->test, f->seeds, f->level);
+/* Sets the reason of an undecided claim, and the number of seeds that would decide it. */
+static void explain(const AnalysisCells *cells, AnalysisClaimResult *f) {
+  const size_t seeds_min = find_seeds_min(cells, f->claim->test, f->seeds, f->level);
   if (f->censored > 0) {
     snprintf(f->reason, sizeof f->reason, "%zu runs were stopped by a rule; --budget %.6g compares what all reached",
              f->censored, cells->censored_at);
     return;
   }
   if (f->codes > 0) {
-    snprintf(f->reason, sizeof f->reason, "%zu configurations have runs by different code; --where code=HASH takes "
-             "those of one", f->codes);
+    snprintf(f->reason, sizeof f->reason, "%zu configurations have runs by different code; --where code=HASH selects "
+             "one", f->codes);
     return;
   }
-  if (least > 0) {
-    snprintf(f->reason, sizeof f->reason, "undecidable with %zu seeds: at least %zu", f->seeds, least);
-    f->more_seeds = least;
+  if (seeds_min > 0) {
+    snprintf(f->reason, sizeof f->reason, "undecidable with %zu seeds: needs at least %zu", f->seeds, seeds_min);
+    f->more_seeds = seeds_min;
     return;
   }
-  snprintf(f->reason, sizeof f->reason, "the data go with both answers");
-  if (!is_measured_x(f->claim->test)) f->more_seeds = seeds_needed(f->seeds, fmin(f->p_for, f->p_against), f->level);
+  snprintf(f->reason, sizeof f->reason, "the data fit both answers");
+  if (!is_measured_x(f->claim->test)) f->more_seeds = estimate_seeds(f->seeds, fmin(f->p_for, f->p_against), f->level);
 }
 
-/* Returns how often the claim's data have been looked at with growing numbers of seeds. */
-static int looks_at(const AnalysisClaimsAsked *asked, const AnalysisClaim *claim) {
+/* Returns the number of times that the claim is tested with growing numbers of seeds. */
+static int count_looks(const AnalysisClaimsOptions *options, const AnalysisClaim *claim) {
   char name[128], path[CORE_PATH_MAX];
-  if (asked->looks > 0) return (int)asked->looks;
-  for (const char *word = claim->data; asked->root && *word; word += strspn(word, " ")) {
+  if (options->looks > 0) return (int)options->looks;
+  for (const char *word = claim->data; options->root && *word; word += strspn(word, " ")) {
     const size_t length = strcspn(word, " ");
     snprintf(name, sizeof name, "%.*s", (int)length, word);
     word += length;
-    if (store_path_sweep(asked->root, name, "extended", path) == CORE_OK && core_files_exists(path)) return 2;
+    if (store_path_sweep(options->root, name, "extended", path) == CORE_OK && core_files_exists(path)) return 2;
   }
   return 1;
 }
 
+/* Selects the x measure of a claim; -1: none. */
+static int select_x_measure(const AnalysisClaim *claim, int *x_measure) {
+  AnalysisMeasure x;
+  *x_measure = -1;
+  if (is_plateau(claim->test)) *x_measure = ANALYSIS_MEASURE_late_gain;
+  else if (claim->test == ANALYSIS_TEST_SWITCH_UP) *x_measure = ANALYSIS_MEASURE_early_gain;
+  if (!is_measured_x(claim->test)) return CORE_OK;
+  TRY(analysis_measure_find(claim->key, &x));
+  *x_measure = (int)x;
+  return CORE_OK;
+}
+
 static int arrange(StoreDatabase *database, const AnalysisClaim *claim, const AnalysisTable *table,
                    AnalysisCells *cells) {
-  AnalysisMeasure x = ANALYSIS_MEASURE_ddr;
-  const bool measured_x = is_measured_x(claim->test);
-  const bool timed = database && claim->measure == ANALYSIS_MEASURE_score_at_time;
-  const int beside = is_plateau(claim->test) ? ANALYSIS_MEASURE_late_gain
-                     : claim->test == ANALYSIS_TEST_SWITCH_UP ? ANALYSIS_MEASURE_early_gain
-                                                              : -1;
-  if (measured_x) TRY(analysis_measure_find(claim->key, &x));
-  const AnalysisArrangement arrangement = {claim->data, claim->where, measured_x ? "" : claim->key, claim->second,
-                                           claim->beside, timed ? ANALYSIS_MEASURE_final : claim->measure,
-                                           measured_x ? (int)x : beside};
+  const bool is_timed = database && claim->measure == ANALYSIS_MEASURE_score_at_time;
+  AnalysisArrangement arrangement = {.data = claim->data, .where = claim->where,
+                                     .key = is_measured_x(claim->test) ? "" : claim->key, .second = claim->second,
+                                     .free_settings = claim->free_settings,
+                                     .measure = is_timed ? ANALYSIS_MEASURE_final : claim->measure};
+  TRY(select_x_measure(claim, &arrangement.x_measure));
   TRY(analysis_cells_create(table, &arrangement, cells));
-  if (timed) return analysis_clock_scores(database, table->selection, cells);
+  if (is_timed) return analysis_clock_scores(database, table->selection, cells);
   if (!database || claim->measure != ANALYSIS_MEASURE_coverage) return CORE_OK;
-  /* At the number of states that this claim's runs have in common, whatever else the database holds. */
-  TRY(analysis_coverage_read(database, table->selection, table->measured, cells->run, cells->count, cells->score));
+  /* Measured at the number of states that all runs of this claim have, whatever else the database contains. */
+  TRY(analysis_coverage_read(database, table->selection, table->metrics, cells->run, cells->count, cells->score));
   for (size_t i = 0; i < cells->count; i++) cells->missing += isnan(cells->score[i]);
   return CORE_OK;
 }
 
-/* Would another cell stand in for one that has too few seeds as the end, or as the best? */
+/* Whether dropping a cell with too few seeds would make another one the end or the best. */
 static bool needs_all_cells(AnalysisTest test) {
   return test == ANALYSIS_TEST_LOW_END || test == ANALYSIS_TEST_HIGH_END || is_plateau(test) ||
-         meanings[test].kind == OF_SECOND;
+         tests[test].kind == OF_SECOND;
 }
 
 /* Returns the number of cells with runs by different code. */
@@ -341,25 +353,49 @@ static bool has_spread(const AnalysisCells *cells) {
   return false;
 }
 
-/* Says of an order that is there on the average where it is broken: the statistic does not show that. */
-static void note_order(const AnalysisCells *cells, AnalysisFindingOfClaim *f) {
+/* Notes the pair that significantly violates an order which holds on average, since the statistic does not show it. */
+static void note_violation(const AnalysisCells *cells, AnalysisClaimResult *f) {
   const int sign = f->claim->test == ANALYSIS_TEST_RISES ? 1 : f->claim->test == ANALYSIS_TEST_FALLS ? -1 : 0;
   double pair[3];
   if (sign == 0 || f->verdict != ANALYSIS_SUPPORTED || strchr(f->claim->key, ':')) return;
-  const double p = analysis_order_broken(cells, sign, pair);
+  const double p = analysis_order_violation(cells, sign, pair);
   if (p <= f->level)
     snprintf(f->note, sizeof f->note, "but not everywhere: %s from %g to %g %s %.3g (p = %.2g)", f->claim->key, pair[0],
              pair[1], sign > 0 ? "loses" : "gains", pair[2], p);
 }
 
-static int evaluate(StoreDatabase *database, const AnalysisClaimsAsked *asked, const AnalysisClaim *claim,
-                    const AnalysisTable *table, AnalysisFindingOfClaim *f) {
-  const Meaning *meaning = &meanings[claim->test];
-  const int looks = looks_at(asked, claim);
+/* Runs the test and sets verdict and reason. all: number of cells before small ones were dropped. */
+static void judge(const AnalysisTable *table, AnalysisCells *cells, size_t all, AnalysisClaimResult *f) {
+  const TestInfo *info = &tests[f->claim->test];
+  const AnalysisTestResult result = run_test(table, cells, f);
+  f->interval = result.interval;
+  f->strata = result.strata;
+  f->p_for = result.p_for;
+  f->p_against = result.p_against;
+  if (f->p_for == 1 && f->p_against == 1 && !has_spread(cells)) {
+    f->p_for = f->p_against = NAN;
+    snprintf(f->reason, sizeof f->reason, "no spread: all seeds of each setting have the same value, which does not "
+             "predict further seeds");
+  } else if (!isnan(f->p_for)) {
+    decide(f, f->p_for, f->p_against);
+    if (f->verdict == ANALYSIS_UNDECIDED) explain(cells, f);
+    note_violation(cells, f);
+  } else if (all > cells->cells) {
+    f->cells = all;
+    set_missing(f, "3 seeds per configuration");
+  } else {
+    set_missing(f, info->needs);
+  }
+}
+
+static int evaluate(StoreDatabase *database, const AnalysisClaimsOptions *options, const AnalysisClaim *claim,
+                    const AnalysisTable *table, AnalysisClaimResult *f) {
+  const TestInfo *info = &tests[claim->test];
+  const int looks = count_looks(options, claim);
   AnalysisCells cells;
-  *f = (AnalysisFindingOfClaim){.claim = claim, .interval = {NAN, NAN, NAN, 0}, .statistic = meaning->statistic,
-                                .direction = meaning->direction, .p_for = NAN, .p_against = NAN, .margin = NAN,
-                                .looks = looks, .level = level_of_looks[looks - 1]};
+  *f = (AnalysisClaimResult){.claim = claim, .interval = {NAN, NAN, NAN, 0}, .statistic = info->statistic,
+                                .direction = info->direction, .p_for = NAN, .p_against = NAN, .margin = NAN,
+                                .looks = looks, .level = look_levels[looks - 1]};
   const int code = arrange(database, claim, table, &cells);
   if (code != CORE_OK) {
     analysis_cells_free(&cells);
@@ -374,125 +410,109 @@ static int evaluate(StoreDatabase *database, const AnalysisClaimsAsked *asked, c
   f->codes = count_codes(table->selection, &cells);
   const size_t all = cells.cells;
   f->runs = cells.count;
-  if (meaning->kind != OF_SWITCH) analysis_cells_merge_children(table, &cells);
-  /* A configuration is a point, however few its seeds; a switch counts parents. */
-  const bool is_point = meaning->kind == OF_POINTS && !meaning->margin;
-  drop_thin_cells(&cells, is_point || meaning->kind == OF_SWITCH ? 1 : SEEDS_MIN);
-  if (cells.cells < all && needs_all_cells(claim->test)) drop_thin_cells(&cells, SIZE_MAX);
+  if (info->kind != OF_SWITCH) analysis_cells_merge_children(table, &cells);
+  /* A point may have a single seed, and a switch counts parents. */
+  const bool is_point = info->kind == OF_POINTS && !info->margin;
+  drop_small_cells(&cells, is_point || info->kind == OF_SWITCH ? 1 : SEEDS_MIN);
+  if (cells.cells < all && needs_all_cells(claim->test)) drop_small_cells(&cells, SIZE_MAX);
   f->cells = cells.cells;
-  f->seeds = fewest_seeds(&cells);
-  if (meaning->margin) take_margin(table, &cells, f);
-  const AnalysisTested tested = test(table, &cells, f);
-  f->interval = tested.interval;
-  f->strata = tested.strata;
-  f->p_for = tested.p_for;
-  f->p_against = tested.p_against;
-  if (f->p_for == 1 && f->p_against == 1 && !has_spread(&cells)) {
-    f->p_for = f->p_against = NAN;
-    snprintf(f->reason, sizeof f->reason, "no spread: all seeds of each setting have one value, which says nothing of "
-             "further seeds");
-  } else if (!isnan(f->p_for)) {
-    decide(f, f->p_for, f->p_against);
-    if (f->verdict == ANALYSIS_UNDECIDED) explain(&cells, f);
-    note_order(&cells, f);
-  } else if (all > cells.cells) {
-    f->cells = all;
-    lacks(f, "3 seeds a configuration");
-  } else {
-    lacks(f, meaning->needs);
-  }
+  f->seeds = count_seeds(&cells);
+  if (info->margin) set_margin(table, &cells, f);
+  judge(table, &cells, all, f);
   analysis_cells_free(&cells);
   return CORE_OK;
 }
 
-/* ---- all --------------------------------------------------------------------------------------------------------- */
+/* ---- all claims -------------------------------------------------------------------------------------------------- */
 
-static double two_sided(const AnalysisFindingOfClaim *f) { return fmin(1, 2 * fmin(f->p_for, f->p_against)); }
+static double two_sided(const AnalysisClaimResult *f) { return fmin(1, 2 * fmin(f->p_for, f->p_against)); }
 
-static int by_probability(const void *left, const void *right) {
-  const AnalysisFindingOfClaim *a = *(AnalysisFindingOfClaim *const *)left;
-  const AnalysisFindingOfClaim *b = *(AnalysisFindingOfClaim *const *)right;
+static int compare_probabilities(const void *left, const void *right) {
+  const AnalysisClaimResult *a = *(AnalysisClaimResult *const *)left;
+  const AnalysisClaimResult *b = *(AnalysisClaimResult *const *)right;
   const double p = two_sided(a), q = two_sided(b);
   return p != q ? (p > q) - (p < q) : strcmp(a->claim->id, b->claim->id);
 }
 
-/* Holm's (1979) step-down: the k-th smallest of m probabilities times m - k + 1, never less than the one before. */
-static void correct(AnalysisFindingOfClaim *finding, size_t count) {
-  AnalysisFindingOfClaim **order = core_memory_allocate((count + 1) * sizeof *order);
+/* Applies Holm's (1979) step-down correction: the k-th smallest of m probabilities times m - k + 1, at least the
+ * previous one. */
+static void correct(AnalysisClaimResult *results, size_t count) {
+  AnalysisClaimResult **order = core_memory_allocate((count + 1) * sizeof *order);
   size_t tested = 0;
-  double before = 0;
+  double corrected = 0;
   for (size_t i = 0; i < count; i++)
-    if (!isnan(finding[i].p_for)) order[tested++] = &finding[i];
-  qsort(order, tested, sizeof *order, by_probability);
+    if (!isnan(results[i].p_for)) order[tested++] = &results[i];
+  qsort(order, tested, sizeof *order, compare_probabilities);
   for (size_t k = 0; k < tested; k++) {
-    AnalysisFindingOfClaim *f = order[k];
-    before = fmax(before, fmin(1, two_sided(f) * (double)(tested - k)));
-    const bool is_for = f->p_for <= f->p_against, was_open = f->verdict == ANALYSIS_UNDECIDED;
-    const double alone = fmin(f->p_for, f->p_against);
-    if (is_for) f->p_for = before / 2, f->p_against = fmax(f->p_against, before / 2);
-    else f->p_against = before / 2, f->p_for = fmax(f->p_for, before / 2);
+    AnalysisClaimResult *f = order[k];
+    corrected = fmax(corrected, fmin(1, two_sided(f) * (double)(tested - k)));
+    const bool is_for = f->p_for <= f->p_against, was_undecided = f->verdict == ANALYSIS_UNDECIDED;
+    const double uncorrected = fmin(f->p_for, f->p_against);
+    f->p_for = is_for ? corrected / 2 : fmax(f->p_for, corrected / 2);
+    f->p_against = is_for ? fmax(f->p_against, corrected / 2) : corrected / 2;
     decide(f, f->p_for, f->p_against);
     if (f->verdict != ANALYSIS_UNDECIDED || f->censored > 0 || f->codes > 0) continue;
-    if (!was_open) snprintf(f->reason, sizeof f->reason, "not sure enough among %zu claims", tested);
+    if (!was_undecided) snprintf(f->reason, sizeof f->reason, "not significant among %zu claims", tested);
     if (!is_measured_x(f->claim->test))
-      f->more_seeds = seeds_needed(f->seeds, alone, f->level / (double)(tested - k));
+      f->more_seeds = estimate_seeds(f->seeds, uncorrected, f->level / (double)(tested - k));
   }
   free(order);
 }
 
-static bool is_asked(const AnalysisClaimsAsked *asked, const AnalysisClaim *claim) {
-  for (size_t i = 0; i < asked->id_count; i++)
-    if (strcmp(asked->ids[i], claim->id) == 0) return true;
-  return asked->id_count == 0;
+static bool is_selected(const AnalysisClaimsOptions *options, const AnalysisClaim *claim) {
+  for (size_t i = 0; i < options->id_count; i++)
+    if (strcmp(options->ids[i], claim->id) == 0) return true;
+  return options->id_count == 0;
 }
 
-static int check_ids(const AnalysisClaimsAsked *asked) {
+static int check_ids(const AnalysisClaimsOptions *options) {
   const char *names[CLAIMS];
   for (size_t c = 0; c < CLAIMS; c++) names[c] = claims[c].id;
-  for (size_t i = 0; i < asked->id_count; i++) {
+  for (size_t i = 0; i < options->id_count; i++) {
     bool known = false;
-    for (size_t c = 0; c < CLAIMS; c++) known |= strcmp(asked->ids[i], names[c]) == 0;
+    for (size_t c = 0; c < CLAIMS; c++) known |= strcmp(options->ids[i], names[c]) == 0;
     if (known) continue;
-    const char *near = core_text_nearest(asked->ids[i], names, CLAIMS);
-    return core_error(CORE_USAGE, "no claim %s%s%s", asked->ids[i],
+    const char *near = core_text_nearest(options->ids[i], names, CLAIMS);
+    return core_error(CORE_USAGE, "no claim %s%s%s", options->ids[i],
                       near ? "; did you mean " : "; analyze claims lists them", near ? near : "");
   }
   return CORE_OK;
 }
 
-/* Is this sweep the data of some claim? */
-static bool is_of_papers(const char *sweep) {
+/* Whether a claim uses the data of this sweep. */
+static bool is_claim_data(const char *sweep) {
   for (size_t i = 0; i < CLAIMS; i++)
-    if (analysis_data_names(claims[i].data, sweep)) return true;
+    if (analysis_data_includes(claims[i].data, sweep)) return true;
   return false;
 }
 
-bool analysis_claims_take_all(const char *sweep) { return sweep != NULL && !is_of_papers(sweep); }
+bool analysis_claims_use_all_runs(const char *sweep) { return sweep != NULL && !is_claim_data(sweep); }
 
-int analysis_claims_judge(StoreDatabase *database, const AnalysisSelection *selection,
-                          const AnalysisMeasured *measured, const AnalysisMembership *membership,
-                          const AnalysisClaimsAsked *asked, AnalysisFindingOfClaim **finding, size_t *count) {
-  int code = check_ids(asked);
-  AnalysisTable table = analysis_table_create(selection, measured, asked->all_runs ? NULL : membership);
-  *finding = core_memory_zero_allocate(CLAIMS, sizeof **finding);
+int analysis_claims_test(StoreDatabase *database, const AnalysisSelection *selection,
+                         const AnalysisRunMetrics *metrics, const AnalysisMembership *membership,
+                         const AnalysisClaimsOptions *options, AnalysisClaimResult **results, size_t *count) {
+  int code = check_ids(options);
+  AnalysisTable table = analysis_table_create(selection, metrics, options->all_runs ? NULL : membership);
+  *results = core_memory_zero_allocate(CLAIMS, sizeof **results);
   *count = 0;
   for (size_t i = 0; i < CLAIMS && code == CORE_OK; i++)
-    if (is_asked(asked, &claims[i])) code = evaluate(database, asked, &claims[i], &table, &(*finding)[(*count)++]);
-  if (code == CORE_OK && asked->correct) correct(*finding, *count);
+    if (is_selected(options, &claims[i]))
+      code = evaluate(database, options, &claims[i], &table, &(*results)[(*count)++]);
+  if (code == CORE_OK && options->correct) correct(*results, *count);
   analysis_table_free(&table);
   return code;
 }
 
 int analysis_claims_evaluate(StoreDatabase *database, const AnalysisSelection *selection,
-                             const AnalysisClaimsAsked *asked, AnalysisFindingOfClaim **finding, size_t *count) {
-  AnalysisMeasured *measured = NULL;
+                             const AnalysisClaimsOptions *options, AnalysisClaimResult **results, size_t *count) {
+  AnalysisRunMetrics *metrics = NULL;
   AnalysisMembership membership = {0};
-  *finding = NULL;
+  *results = NULL;
   *count = 0;
   int code = analysis_membership_read(database, selection, &membership);
-  if (code == CORE_OK) code = analysis_measures_read(database, selection, NULL, asked->budget, &measured);
-  if (code == CORE_OK) code = analysis_claims_judge(database, selection, measured, &membership, asked, finding, count);
+  if (code == CORE_OK) code = analysis_measures_read(database, selection, NULL, options->budget, &metrics);
+  if (code == CORE_OK) code = analysis_claims_test(database, selection, metrics, &membership, options, results, count);
   analysis_membership_free(&membership);
-  free(measured);
+  free(metrics);
   return code;
 }

@@ -1,4 +1,4 @@
-/* `analyze claims results.db`: the claims (claims.h) as text or JSON. */
+/* Prints the claims (claims.h) as text or JSON for `analyze claims`. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,19 +11,23 @@
 #include "core/json.h"
 #include "core/terminal.h"
 
-static CoreColor color_of(AnalysisVerdict verdict) {
+static CoreColor verdict_color(AnalysisVerdict verdict) {
   return verdict == ANALYSIS_SUPPORTED ? CORE_GREEN : verdict == ANALYSIS_CONTRADICTED ? CORE_RED : CORE_YELLOW;
 }
 
-/* The test in words: statistic, value, what the claim wants, how much data. */
-static void append_test(const AnalysisFindingOfClaim *f, CoreText *text) {
+/* Appends the test: statistic, value, claimed direction and amount of data. */
+static void append_test(const AnalysisClaimResult *f, CoreText *text) {
   char interval[64];
-  core_text_appendf(text, "%s of the %s: ", f->statistic, analysis_measure_words(f->claim->measure));
+  core_text_appendf(text, "%s of the %s: ", f->statistic, analysis_measure_label(f->claim->measure));
   if (isnan(f->interval.center)) {
     core_text_appendf(text, "%s. Data: %s", f->reason, f->claim->data);
   } else {
     AnalysisInterval shown = f->interval;
-    if (f->ratio) shown.center = exp(shown.center), shown.low = exp(shown.low), shown.high = exp(shown.high);
+    if (f->ratio) {
+      shown.center = exp(shown.center);
+      shown.low = exp(shown.low);
+      shown.high = exp(shown.high);
+    }
     if (isnan(shown.low)) snprintf(interval, sizeof interval, "%.3g", shown.center);
     else analysis_format_interval(shown, interval, sizeof interval);
     core_text_appendf(text, "%s%s, claimed %s", f->ratio ? "ratio " : "", interval, f->direction);
@@ -34,30 +38,30 @@ static void append_test(const AnalysisFindingOfClaim *f, CoreText *text) {
   if (f->verdict == ANALYSIS_UNDECIDED && !isnan(f->interval.center)) {
     if (f->censored || f->codes) core_text_appendf(text, "; %s", f->reason);
     else if (f->more_seeds)
-      core_text_appendf(text, "; %s: about %zu seeds would tell (power 0.5)", f->reason, f->more_seeds);
-    else core_text_appendf(text, "; %s, and more seeds would hardly tell", f->reason);
+      core_text_appendf(text, "; %s: about %zu seeds would decide (power 0.5)", f->reason, f->more_seeds);
+    else core_text_appendf(text, "; %s, and more seeds would hardly help", f->reason);
   }
   if (f->note[0]) core_text_appendf(text, "; %s", f->note);
   if (f->diverged) core_text_appendf(text, "; %zu diverged, counted as untrained", f->diverged);
   if (f->failed) core_text_appendf(text, "; %zu failed, counted as untrained", f->failed);
-  if (f->unfinished) core_text_appendf(text, "; %zu not ended", f->unfinished);
+  if (f->unfinished) core_text_appendf(text, "; %zu unfinished", f->unfinished);
   if (f->censored) core_text_appendf(text, ", %zu of them stopped by rule (censored, not used)", f->censored);
   if (f->missing) core_text_appendf(text, "; %zu without the measure", f->missing);
   if (f->mixed)
-    core_text_appendf(text, "; %zu configurations left out, in which further settings move with %s", f->mixed,
+    core_text_appendf(text, "; %zu configurations excluded, in which other settings change with %s", f->mixed,
                       f->claim->key);
 }
 
-static void print_text(const AnalysisFindingOfClaim *list, size_t count, bool corrected) {
+static void print_text(const AnalysisClaimResult *list, size_t count, bool corrected) {
   size_t verdicts[3] = {0};
   bool none = true;
   int looks = 1;
   CoreText text = {0};
   for (size_t i = 0; i < count; i++) {
-    const AnalysisFindingOfClaim *f = &list[i];
+    const AnalysisClaimResult *f = &list[i];
     verdicts[f->verdict]++;
     none = none && f->runs + f->unfinished + f->missing + f->mixed == 0;
-    printf("%s%-12s%s", core_terminal_color(stdout, color_of(f->verdict)), analysis_verdict_name(f->verdict),
+    printf("%s%-12s%s", core_terminal_color(stdout, verdict_color(f->verdict)), analysis_verdict_name(f->verdict),
            core_terminal_reset(stdout));
     core_text_clear(&text);
     core_text_appendf(&text, "%s Fig. %s: %s.", f->claim->paper, f->claim->figure, f->claim->sentence);
@@ -69,18 +73,18 @@ static void print_text(const AnalysisFindingOfClaim *list, size_t count, bool co
   printf("\n%zu claims: %zu supported, %zu contradicted, %zu undecided\n", count, verdicts[ANALYSIS_SUPPORTED],
          verdicts[ANALYSIS_CONTRADICTED], verdicts[ANALYSIS_UNDECIDED]);
   for (size_t i = 0; i < count; i++) looks = list[i].looks > looks ? list[i].looks : looks;
-  if (none) printf("no run is of the papers' experiments; --sweep NAME lets all runs of a sweep count\n");
+  if (none) printf("no run belongs to the papers' experiments; --sweep NAME uses all runs of a sweep\n");
   if (corrected) printf("p and verdicts are Holm's, over all claims that could be tested\n");
-  else printf("each verdict is wrong in at most 5 %% of cases, were it asked alone; --correct: all together\n");
+  else printf("each verdict by itself is wrong in at most 5 %% of cases; --correct: all of them together\n");
   if (looks > 1)
-    printf("claims of extended sweeps are tested at %d looks: p <= 0.0147 a side at two (Pocock 1977); --looks N\n",
+    printf("claims of extended sweeps are tested at %d looks: one-sided p <= 0.0147 at two (Pocock 1977); --looks N\n",
            looks);
   core_text_free(&text);
 }
 
 static json_t *number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
 
-static json_t *claim_json(const AnalysisFindingOfClaim *f) {
+static json_t *claim_json(const AnalysisClaimResult *f) {
   const AnalysisClaim *c = f->claim;
   json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "id", c->id, "paper", c->paper, "figure",
                              c->figure, "sentence", c->sentence, "data", c->data, "where", c->where, "test",
@@ -101,38 +105,38 @@ static json_t *claim_json(const AnalysisFindingOfClaim *f) {
   return object;
 }
 
-static void print_json(const AnalysisFindingOfClaim *list, size_t count) {
+static void print_json(const AnalysisClaimResult *list, size_t count) {
   json_t *root = json_array();
   for (size_t i = 0; i < count; i++) json_array_append_new(root, claim_json(&list[i]));
   core_json_print(root);
 }
 
-typedef struct Request {
+typedef struct Options {
   const char *sweep;
   CoreOptionList where, claim;
   double budget;
   int64_t looks;
   bool json, correct;
-} Request;
+} Options;
 
-static int answer(void *asked, const char **operands, size_t operand_count) {
-  const Request *request = asked;
+static int run_claims(void *context, const char **operands, size_t operand_count) {
+  const Options *request = context;
   StoreDatabase *database = NULL;
   AnalysisSelection selection = {0};
-  AnalysisFindingOfClaim *list = NULL;
+  AnalysisClaimResult *list = NULL;
   size_t count = 0;
   const char *path = analysis_database_choose(operands, operand_count);
   char root[CORE_PATH_MAX];
   if (request->looks < 0 || request->looks > ANALYSIS_LOOKS_MAX)
     return core_error(CORE_USAGE, "--looks: expected 1 to %d", ANALYSIS_LOOKS_MAX);
-  if (!(request->budget >= 0)) return core_error(CORE_USAGE, "--budget: expected a number of transitions, at least 1");
+  if (!(request->budget >= 0)) return core_error(CORE_USAGE, "--budget: expected a positive number of transitions");
   TRY(analysis_database_open(path, &database));
   int code = analysis_select_with_copies(database, request->sweep, request->where.items, request->where.count,
                                          &selection);
   if (code != CORE_OK) core_error_context(code, "%s", path);
-  const AnalysisClaimsAsked claims = {
+  const AnalysisClaimsOptions claims = {
     .ids = request->claim.items, .id_count = request->claim.count, .correct = request->correct,
-    .all_runs = analysis_claims_take_all(request->sweep), .budget = request->budget, .looks = request->looks,
+    .all_runs = analysis_claims_use_all_runs(request->sweep), .budget = request->budget, .looks = request->looks,
     .root = analysis_database_in_workspace(path, root) ? root : NULL};
   if (code == CORE_OK) code = analysis_claims_evaluate(database, &selection, &claims, &list, &count);
   if (code == CORE_OK && request->json) print_json(list, count);
@@ -146,25 +150,25 @@ static int answer(void *asked, const char **operands, size_t operand_count) {
 int analysis_claims(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "analyze claims [results.db]",
-    .about = "Each claim of the three papers against the runs of its own experiments: supported, contradicted or "
-             "undecided, with the statistic, how probable such data were if the claim, or its opposite, were false, "
-             "and how many seeds would tell. Runs are compared only where all settings but the studied one are equal; "
-             "runs that diverged or failed count with the scores of an untrained policy; runs that have not ended are "
-             "counted, not used, and where a [stop] rule ended some there is no verdict without --budget. Of a sweep "
-             "that is none of the papers' (--sweep) all runs count for every claim.",
+    .about = "Tests each claim of the three papers on the runs of its experiments: supported, contradicted or "
+             "undecided, with the statistic, the probability of such data if the claim, or its opposite, were false, "
+             "and the number of seeds that would decide it. Runs are compared only if all settings except the studied "
+             "one are equal. Diverged and failed runs count with the score of an untrained policy. Unfinished runs are "
+             "reported but not used; if a [stop] rule ended some, there is no verdict without --budget. With --sweep, "
+             "all runs of a sweep that is not of the papers count for every claim.",
     ANALYSIS_ONE_DATABASE};
-  Request request = {0};
+  Options request = {0};
   const CoreOption table[] = {
     {"sweep", 0, CORE_OPTION_TEXT, &request.sweep, "NAME", "only the runs of this sweep (default: all runs)"},
     {"where", 'w', CORE_OPTION_LIST, &request.where, "KEY=VALUE", "only runs with this setting"},
     {"claim", 0, CORE_OPTION_LIST, &request.claim, "ID", "only this claim (com_low); may be given several times"},
     {"budget", 0, CORE_OPTION_REAL, &request.budget, "N",
-     "compare what runs had reached after N transitions (default: their whole budgets)"},
+     "compare runs at N transitions (default: their full budgets)"},
     {"looks", 0, CORE_OPTION_INT, &request.looks, "N",
-     "how often the claims are tested while seeds are added (default: 2 for extended sweeps, else 1)"},
+     "number of tests while seeds are added (default: 2 for extended sweeps, else 1)"},
     {"correct", 0, CORE_OPTION_FLAG, &request.correct, NULL,
-     "verdicts that hold for all claims asked together (Holm 1979)"},
+     "correct the verdicts for testing all claims together (Holm 1979)"},
     {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print the claims as JSON"},
     {0}};
-  return core_options_answer(&manual, table, argc, argv, answer, &request);
+  return core_options_answer(&manual, table, argc, argv, run_claims, &request);
 }

@@ -1,4 +1,4 @@
-/* Scores at equal training time (clock.h): a curve of each run against the wall_seconds of its iterations. */
+/* Scores at equal training time (clock.h), from a curve of each run against the wall_seconds of its iterations. */
 #include "analysis/claims/clock.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "core/memory.h"
 #include "store/database/query.h"
 
-/* Training seconds and score of the evaluations, on the level set that `final` takes (measures.c). */
+/* Training seconds and score of the evaluations, on the level set that `final` uses (measures.c). */
 static const char clock_sql[] =
   "SELECT " STORE_SECONDS_SQL("?1", "e.iteration") ","
   " coalesce(solve_rate, episode_return) FROM evaluation AS e WHERE run_id = ?1 AND iteration > 0 AND level_set ="
@@ -25,20 +25,21 @@ static int read_curve(StoreQuery *query, const char *id, AnalysisCurve *curve) {
   return code;
 }
 
-/* When the quickest finished run of cells->run[first .. end - 1] made its last evaluation; any, if none finished. */
-static double quickest(const AnalysisSelection *selection, const AnalysisCells *cells, const AnalysisCurve *curve,
-                       size_t first, size_t end) {
-  double least[2] = {INFINITY, INFINITY}; /* of all, of finished ones */
+/* Returns the time at which the fastest finished run of cells->run[first .. end - 1] made its last evaluation; of all
+ * runs, if none finished. */
+static double find_fastest(const AnalysisSelection *selection, const AnalysisCells *cells, const AnalysisCurve *curve,
+                           size_t first, size_t end) {
+  double fastest = INFINITY, fastest_finished = INFINITY;
   for (size_t i = first; i < end; i++) {
     if (curve[i].n == 0) continue;
     const double seconds = curve[i].x[curve[i].n - 1];
-    least[0] = fmin(least[0], seconds);
-    if (selection->runs[cells->run[i]].status == STORE_FINISHED) least[1] = fmin(least[1], seconds);
+    fastest = fmin(fastest, seconds);
+    if (selection->runs[cells->run[i]].status == STORE_FINISHED) fastest_finished = fmin(fastest_finished, seconds);
   }
-  return isinf(least[1]) ? least[0] : least[1];
+  return isinf(fastest_finished) ? fastest : fastest_finished;
 }
 
-static double score_at(const AnalysisCurve *curve, double seconds) {
+static double interpolate_score(const AnalysisCurve *curve, double seconds) {
   if (curve->n == 0) return NAN;
   if (seconds >= curve->x[curve->n - 1]) return curve->y[curve->n - 1];
   if (seconds <= curve->x[0]) return curve->y[0];
@@ -54,9 +55,9 @@ int analysis_clock_scores(StoreDatabase *database, const AnalysisSelection *sele
     code = read_curve(query, selection->runs[cells->run[i]].id, &curve[i]);
   for (size_t s = 0; s < cells->strata && code == CORE_OK; s++) {
     const size_t first = cells->first[cells->stratum[s]], end = cells->first[cells->stratum[s + 1]];
-    const double seconds = quickest(selection, cells, curve, first, end);
+    const double seconds = find_fastest(selection, cells, curve, first, end);
     for (size_t i = first; i < end; i++) {
-      cells->score[i] = score_at(&curve[i], seconds);
+      cells->score[i] = interpolate_score(&curve[i], seconds);
       cells->missing += isnan(cells->score[i]);
     }
   }

@@ -1,4 +1,4 @@
-/* Levers, the curve through all configurations but a lever's, and the distances from it (curve.h). */
+/* Levers, the curve fitted to all configurations except a lever's, and the distances from it (curve.h). */
 #include "analysis/claims/curve.h"
 
 #include <math.h>
@@ -12,24 +12,24 @@ enum { TERMS = 4, OTHERS_MIN = TERMS + 2, HALF_MIN = 1 };
 
 /* ---- levers ------------------------------------------------------------------------------------------------------ */
 
-static uint64_t hash_of(const AnalysisTable *table, const AnalysisCells *cells, size_t c, size_t row) {
+static uint64_t setting_hash(const AnalysisTable *table, const AnalysisCells *cells, size_t c, size_t row) {
   return table->hash[cells->run[cells->first[c]] * table->rows + row];
 }
 
 /* Returns the most frequent hash of a setting among the cells first .. end - 1. */
-static uint64_t usual_hash(const AnalysisTable *table, const AnalysisCells *cells, size_t first, size_t end,
-                           size_t row) {
-  size_t most = 0;
-  uint64_t usual = 0;
+static uint64_t most_common_hash(const AnalysisTable *table, const AnalysisCells *cells, size_t first, size_t end,
+                                 size_t row) {
+  size_t largest = 0;
+  uint64_t most_common = 0;
   for (size_t c = first; c < end; c++) {
-    const uint64_t hash = hash_of(table, cells, c, row);
-    size_t same = 0;
-    for (size_t o = first; o < end; o++) same += hash_of(table, cells, o, row) == hash;
-    if (same <= most) continue;
-    most = same;
-    usual = hash;
+    const uint64_t hash = setting_hash(table, cells, c, row);
+    size_t count = 0;
+    for (size_t other = first; other < end; other++) count += setting_hash(table, cells, other, row) == hash;
+    if (count <= largest) continue;
+    largest = count;
+    most_common = hash;
   }
-  return usual;
+  return most_common;
 }
 
 void analysis_curve_levers(const AnalysisTable *table, const AnalysisCells *cells, size_t stratum, uint64_t *lever) {
@@ -40,15 +40,16 @@ void analysis_curve_levers(const AnalysisTable *table, const AnalysisCells *cell
   for (size_t c = first; c < end; c++) lever[c] = 0;
   for (size_t row = 0; row < table->rows; row++) {
     if (row == seed_row) continue;
-    const uint64_t usual = usual_hash(table, cells, first, end, row);
+    const uint64_t usual = most_common_hash(table, cells, first, end, row);
     for (size_t c = first; c < end; c++)
-      if (hash_of(table, cells, c, row) != usual) lever[c] = (lever[c] ^ table->name[row]) * UINT64_C(1099511628211);
+      if (setting_hash(table, cells, c, row) != usual)
+        lever[c] = (lever[c] ^ table->name[row]) * UINT64_C(1099511628211);
   }
 }
 
-/* ---- the curve --------------------------------------------------------------------------------------------------- */
+/* ---- curve ------------------------------------------------------------------------------------------------------- */
 
-/* Solves a[TERMS][TERMS] x = b by Gaussian elimination with pivoting; false: a is singular. x replaces b. */
+/* Solves a[TERMS][TERMS] x = b by Gaussian elimination with pivoting, overwriting b with x; false: a is singular. */
 static bool solve(double a[TERMS][TERMS], double b[TERMS]) {
   for (int i = 0; i < TERMS; i++) {
     int pivot = i;
@@ -56,43 +57,44 @@ static bool solve(double a[TERMS][TERMS], double b[TERMS]) {
       if (fabs(a[r][i]) > fabs(a[pivot][i])) pivot = r;
     if (fabs(a[pivot][i]) < 1e-9) return false;
     for (int k = 0; k < TERMS; k++) {
-      const double kept = a[i][k];
+      const double swap = a[i][k];
       a[i][k] = a[pivot][k];
-      a[pivot][k] = kept;
+      a[pivot][k] = swap;
     }
-    const double kept = b[i];
+    const double swap = b[i];
     b[i] = b[pivot];
-    b[pivot] = kept;
+    b[pivot] = swap;
     for (int r = 0; r < TERMS; r++) {
-      const double share = r == i ? 0 : a[r][i] / a[i][i];
-      for (int k = 0; k < TERMS; k++) a[r][k] -= share * a[i][k];
-      b[r] -= share * b[i];
+      const double factor = r == i ? 0 : a[r][i] / a[i][i];
+      for (int k = 0; k < TERMS; k++) a[r][k] -= factor * a[i][k];
+      b[r] -= factor * b[i];
     }
   }
   for (int i = 0; i < TERMS; i++) b[i] /= a[i][i];
   return true;
 }
 
-static void terms_at(double u, double term[TERMS]) {
+static void compute_terms(double u, double term[TERMS]) {
   term[0] = 1;
   for (int k = 1; k < TERMS; k++) term[k] = term[k - 1] * u;
 }
 
-/* Adds to weight[cells] minus the fitted curve at `u`, the cubic through the cells of other levers. */
-static bool subtract_curve(const double *u, const uint64_t *lever, size_t first, size_t end, uint64_t of, double at,
-                           double share, double *weight) {
+/* Subtracts `share` times the cubic fitted to the cells of other levers, evaluated at `target`, from weight[cells].
+ * Returns false if there is no unique fit. */
+static bool subtract_curve(const double *u, const uint64_t *lever, size_t first, size_t end, uint64_t excluded,
+                           double target, double share, double *weight) {
   double a[TERMS][TERMS] = {{0}}, b[TERMS], term[TERMS];
   for (size_t c = first; c < end; c++) {
-    if (lever[c] == of || isnan(u[c])) continue;
-    terms_at(u[c], term);
+    if (lever[c] == excluded || isnan(u[c])) continue;
+    compute_terms(u[c], term);
     for (int i = 0; i < TERMS; i++)
       for (int k = 0; k < TERMS; k++) a[i][k] += term[i] * term[k];
   }
-  terms_at(at, b);
+  compute_terms(target, b);
   if (!solve(a, b)) return false;
   for (size_t c = first; c < end; c++) {
-    if (lever[c] == of || isnan(u[c])) continue;
-    terms_at(u[c], term);
+    if (lever[c] == excluded || isnan(u[c])) continue;
+    compute_terms(u[c], term);
     for (int k = 0; k < TERMS; k++) weight[c] -= share * b[k] * term[k];
   }
   return true;
@@ -100,39 +102,40 @@ static bool subtract_curve(const double *u, const uint64_t *lever, size_t first,
 
 /* ---- distances --------------------------------------------------------------------------------------------------- */
 
-/* The configurations of one lever within the range of the others, by x. */
+/* Configurations of one lever within the range of the others, sorted by x. */
 typedef struct Lever { uint64_t lever; size_t *cell, count, others; } Lever;
 
-static Lever choose_cells(const double *u, const uint64_t *lever, size_t first, size_t end, uint64_t of) {
-  Lever found = {.lever = of, .cell = core_memory_allocate((end - first + 1) * sizeof *found.cell)};
+static Lever select_cells(const double *u, const uint64_t *lever, size_t first, size_t end, uint64_t wanted) {
+  Lever found = {.lever = wanted, .cell = core_memory_allocate((end - first + 1) * sizeof *found.cell)};
   double low = INFINITY, high = -INFINITY;
   for (size_t c = first; c < end; c++) {
-    if (lever[c] == of || isnan(u[c])) continue;
+    if (lever[c] == wanted || isnan(u[c])) continue;
     low = fmin(low, u[c]);
     high = fmax(high, u[c]);
     found.others++;
   }
   for (size_t c = first; c < end; c++) {
-    if (lever[c] != of || !(u[c] >= low && u[c] <= high)) continue;
-    size_t place = found.count++;
-    for (; place > 0 && u[found.cell[place - 1]] > u[c]; place--) found.cell[place] = found.cell[place - 1];
-    found.cell[place] = c;
+    if (lever[c] != wanted || !(u[c] >= low && u[c] <= high)) continue;
+    size_t index = found.count++;
+    for (; index > 0 && u[found.cell[index - 1]] > u[c]; index--) found.cell[index] = found.cell[index - 1];
+    found.cell[index] = c;
   }
   return found;
 }
 
 /* Sets weight[cells] to the mean distance of the lever's configurations from .. to - 1 from the others' curve. */
-static bool weigh_distance(const double *u, const uint64_t *lever, size_t first, size_t end, const Lever *of,
-                           size_t from, size_t to, double *weight) {
+static bool set_distance_weights(const double *u, const uint64_t *lever, size_t first, size_t end,
+                                 const Lever *selected, size_t from, size_t to, double *weight) {
   const double share = 1 / (double)(to - from);
   for (size_t i = from; i < to; i++) {
-    weight[of->cell[i]] += share;
-    if (!subtract_curve(u, lever, first, end, of->lever, u[of->cell[i]], share, weight)) return false;
+    const size_t cell = selected->cell[i];
+    weight[cell] += share;
+    if (!subtract_curve(u, lever, first, end, selected->lever, u[cell], share, weight)) return false;
   }
   return true;
 }
 
-/* Returns log x of each cell, standardized over the stratum so that powers stay of one size; NaN: without x. */
+/* Computes log x of each cell, standardized over the stratum for numerical stability; NaN without x. */
 static void standardize(const AnalysisCells *cells, size_t first, size_t end, double *u) {
   double mean = 0, square = 0, n = 0;
   for (size_t c = first; c < end; c++) {
@@ -149,48 +152,49 @@ static void standardize(const AnalysisCells *cells, size_t first, size_t end, do
 }
 
 static bool is_first_of(const uint64_t *lever, size_t first, size_t c) {
-  for (size_t o = first; o < c; o++)
-    if (lever[o] == lever[c]) return false;
+  for (size_t other = first; other < c; other++)
+    if (lever[other] == lever[c]) return false;
   return true;
 }
 
 /* Adds the contrasts of a stratum's levers to weights; returns their number. */
-static size_t weigh_stratum(const AnalysisTable *table, const AnalysisCells *cells, size_t s, double *u,
-                            uint64_t *lever, double *weights) {
+static size_t add_stratum(const AnalysisTable *table, const AnalysisCells *cells, size_t s, double *u,
+                          uint64_t *lever, double *weights) {
   const size_t first = cells->stratum[s], end = cells->stratum[s + 1];
   size_t count = 0;
   analysis_curve_levers(table, cells, s, lever);
   standardize(cells, first, end, u);
   for (size_t c = first; c < end; c++) {
     if (lever[c] == 0 || !is_first_of(lever, first, c)) continue;
-    const Lever of = choose_cells(u, lever, first, end, lever[c]);
-    const size_t half = of.count / 2, from[] = {0, half}, to[] = {half, of.count};
-    for (int h = 0; h < 2 && of.others >= OTHERS_MIN; h++) {
+    const Lever selected = select_cells(u, lever, first, end, lever[c]);
+    const size_t half = selected.count / 2, from[] = {0, half}, to[] = {half, selected.count};
+    for (int h = 0; h < 2 && selected.others >= OTHERS_MIN; h++) {
       double *weight = weights + count * cells->cells;
       if (to[h] - from[h] < HALF_MIN) continue;
-      if (weigh_distance(u, lever, first, end, &of, from[h], to[h], weight)) count++;
+      if (set_distance_weights(u, lever, first, end, &selected, from[h], to[h], weight)) count++;
       else memset(weight, 0, cells->cells * sizeof *weight);
     }
-    free(of.cell);
+    free(selected.cell);
   }
   return count;
 }
 
-AnalysisTested analysis_test_one_curve(const AnalysisTable *table, const AnalysisCells *cells, double margin) {
+AnalysisTestResult analysis_test_one_curve(const AnalysisTable *table, const AnalysisCells *cells, double margin) {
   const size_t n = cells->cells;
   double *u = core_memory_allocate((n + 1) * sizeof *u);
   uint64_t *lever = core_memory_allocate((n + 1) * sizeof *lever);
   double *weights = core_memory_zero_allocate((2 * n + 1) * (n + 1), sizeof *weights);
   size_t count = 0, strata = 0;
   for (size_t s = 0; s < cells->strata; s++) {
-    const size_t added = weigh_stratum(table, cells, s, u, lever, weights + count * n);
+    const size_t added = add_stratum(table, cells, s, u, lever, weights + count * n);
     count += added;
     strata += added > 2;
   }
-  AnalysisTested tested = strata > 0 ? analysis_contrasts_within(cells, weights, count, margin) : ANALYSIS_NOT_TESTED;
-  tested.strata = strata;
+  AnalysisTestResult result = ANALYSIS_NOT_TESTED;
+  if (strata > 0) result = analysis_contrasts_within(cells, weights, count, margin);
+  result.strata = strata;
   free(u);
   free(lever);
   free(weights);
-  return tested;
+  return result;
 }

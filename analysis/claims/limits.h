@@ -1,11 +1,11 @@
-/* Questions that the tests of the claims leave open (limits.def), in words for docs/papers.md. */
+/* Limits of the tests of claims (limits.def), for docs/papers.md. */
 #ifndef ANALYSIS_LIMITS_H
 #define ANALYSIS_LIMITS_H
 #include "analysis/claims/claims.h"
 
-/* Returns words that follow "It cannot tell", for every claim with this test; NULL: those of the test before it. */
+/* Returns the limit of a test, which completes "It cannot tell"; NULL: same as the previous test. */
 const char *analysis_test_limit(AnalysisTest test);
-/* Returns words for one claim that go beyond its test's; NULL: there are none. */
+/* Returns a limit of one claim in addition to its test's; NULL: none. */
 const char *analysis_claim_limit(const AnalysisClaim *claim);
 
 #endif

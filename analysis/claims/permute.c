@@ -1,5 +1,5 @@
-/* Orders of runs and of configurations (permute.h). Order r of stratum s comes from Philox (seed; r, s), so that a
- * probability does not depend on the number of threads. */
+/* Permutations of runs and of configurations (permute.h). Permutation r of stratum s comes from Philox (seed; r, s), so
+ * that probabilities do not depend on the number of threads. */
 #include "analysis/claims/permute.h"
 
 #include <math.h>
@@ -11,32 +11,32 @@
 
 enum { ORDERS = 9999, PERMUTE_SEED = 10, POINTS_MIN = 6 };
 
-/* Puts value[n] into another order. */
+/* Permutes value[n] randomly (Fisher-Yates). */
 static void shuffle(double *value, size_t n, uint32_t order, uint32_t stratum) {
   CoreRandomStream stream = core_random_stream(PERMUTE_SEED, CORE_RANDOM_BOOTSTRAP, order, stratum);
   for (size_t i = n; i > 1; i--) {
     const size_t k = core_random_below(core_random_next(&stream), (uint32_t)i);
-    const double kept = value[i - 1];
+    const double swap = value[i - 1];
     value[i - 1] = value[k];
-    value[k] = kept;
+    value[k] = swap;
   }
 }
 
-/* A statistic of numbers that may be put into other orders, and how to do that. */
+/* Statistic of exchangeable values, with the function that permutes them. */
 typedef struct Permutation {
   const AnalysisCells *cells;
-  const double *value;    /* [count] as they are */
+  const double *value;    /* [count] in the original order */
   size_t count;
   double (*statistic)(const struct Permutation *permutation, const double *value);
   void (*exchange)(const struct Permutation *permutation, double *value, uint32_t order);
   const void *context;
 } Permutation;
 
-/* How many of the orders first .. end - 1 have a statistic at least, and at most, as large. */
+/* Counts the permutations first .. end - 1 with a statistic at least, and at most, as large as observed. */
 static void count_orders(const Permutation *p, double observed, uint32_t first, uint32_t end, long *at_least,
                          long *at_most) {
   long above = 0, below = 0;
-  const double tiny = 1e-12 * fmax(1, fabs(observed)); /* sums in another order are not the same to the last bit */
+  const double tiny = 1e-12 * fmax(1, fabs(observed)); /* sums in another order differ in the last bits */
 #pragma omp parallel reduction(+ : above, below)
   {
     double *value = core_memory_allocate((p->count + 1) * sizeof *value);
@@ -44,9 +44,9 @@ static void count_orders(const Permutation *p, double observed, uint32_t first, 
     for (uint32_t order = first; order < end; order++) {
       memcpy(value, p->value, p->count * sizeof *value);
       p->exchange(p, value, order);
-      const double drawn = p->statistic(p, value);
-      above += drawn >= observed - tiny;
-      below += drawn <= observed + tiny;
+      const double statistic = p->statistic(p, value);
+      above += statistic >= observed - tiny;
+      below += statistic <= observed + tiny;
     }
     free(value);
   }
@@ -54,14 +54,14 @@ static void count_orders(const Permutation *p, double observed, uint32_t first, 
   *at_most += below;
 }
 
-/* The shares of orders whose statistic is at least, and at most, that of the data; the data are one of them. Where a
- * tenth of the orders already shows that nothing is rare (Besag & Clifford 1991), they suffice. */
-static void ask(const Permutation *p, double observed, double *p_above, double *p_below) {
-  enum { SOME = (ORDERS + 1) / 10 - 1, COMMON = SOME / 10 };
-  long above = 0, below = 0, orders = SOME;
-  count_orders(p, observed, 0, SOME, &above, &below);
+/* Computes the shares of permutations, including the original order, whose statistic is at least, and at most, the
+ * observed one. Stops after a tenth of them if neither is rare (Besag & Clifford 1991). */
+static void permutation_p(const Permutation *p, double observed, double *p_above, double *p_below) {
+  enum { FIRST_ORDERS = (ORDERS + 1) / 10 - 1, COMMON = FIRST_ORDERS / 10 };
+  long above = 0, below = 0, orders = FIRST_ORDERS;
+  count_orders(p, observed, 0, FIRST_ORDERS, &above, &below);
   if (above < COMMON || below < COMMON) {
-    count_orders(p, observed, SOME, ORDERS, &above, &below);
+    count_orders(p, observed, FIRST_ORDERS, ORDERS, &above, &below);
     orders = ORDERS;
   }
   *p_above = (double)(1 + above) / (double)(orders + 1);
@@ -77,15 +77,16 @@ static void exchange_runs(const Permutation *p, double *value, uint32_t order) {
 
 /* ---- cells ------------------------------------------------------------------------------------------------------- */
 
-static size_t cells_of(const AnalysisCells *cells, size_t s) { return cells->stratum[s + 1] - cells->stratum[s]; }
+static size_t count_cells(const AnalysisCells *cells, size_t s) { return cells->stratum[s + 1] - cells->stratum[s]; }
 
-/* The share of wins of later cells, with its variance from the placements of runs among the other cells' (Brunner and
- * Munzel 2000, DeLong et al. 1988), and Satterthwaite's degrees of freedom; where cells differ in their numbers of
- * runs, at most those of the smallest. */
+/* Share of wins of later cells, with its variance from the placements of runs (Brunner and Munzel 2000, DeLong et al.
+ * 1988), and Satterthwaite's degrees of freedom; if cells differ in their numbers of runs, at most those of the
+ * smallest. */
 typedef struct Rise { double share, variance, degrees; } Rise;
 
-/* Adds to placement[] of the runs of stratum s how much of the pairs each wins for a rising order; returns the wins. */
-static double place_runs(const AnalysisCells *cells, const double *value, size_t s, double *placement) {
+/* Computes placement[] of the runs of stratum s, the share of pairs that each wins for a rising order. Returns the
+ * number of wins. */
+static double compute_placements(const AnalysisCells *cells, const double *value, size_t s, double *placement) {
   const size_t begin = cells->stratum[s], end = cells->stratum[s + 1];
   double sum = 0;
   for (size_t i = cells->first[begin]; i < cells->first[end]; i++) placement[i] = 0;
@@ -108,16 +109,16 @@ static double place_runs(const AnalysisCells *cells, const double *value, size_t
   return sum;
 }
 
-/* placement: [count], work. Runs of a cell that win alike are no proof that others would: each cell's deviation is at
- * least one (n + 1)th of the pairs that it is in. */
-static Rise rise_of(const AnalysisCells *cells, const double *value, double *placement) {
+/* Computes the share of wins. placement: scratch [count]. Equal wins of all runs of a cell do not prove that further
+ * runs would win as well, so each cell's standard deviation is at least 1 / (n + 1) of its pairs. */
+static Rise compute_rise(const AnalysisCells *cells, const double *value, double *placement) {
   Rise rise = {0, 0, 1};
   double fourth = 0;
-  size_t used = 0, least = SIZE_MAX, most = 0;
+  size_t used = 0, smallest = SIZE_MAX, largest = 0;
   for (size_t s = 0; s < cells->strata; s++) {
-    const double k = (double)cells_of(cells, s), pairs = k * (k - 1) / 2;
+    const double k = (double)count_cells(cells, s), pairs = k * (k - 1) / 2;
     if (pairs < 1) continue;
-    rise.share += place_runs(cells, value, s, placement) / pairs;
+    rise.share += compute_placements(cells, value, s, placement) / pairs;
     used++;
     for (size_t c = cells->stratum[s]; c < cells->stratum[s + 1]; c++) {
       const size_t n = cells->first[c + 1] - cells->first[c];
@@ -125,56 +126,57 @@ static Rise rise_of(const AnalysisCells *cells, const double *value, double *pla
       const double part = sd * sd / (double)n;
       rise.variance += part;
       fourth += part * part / (double)(n > 1 ? n - 1 : 1);
-      least = n < least ? n : least;
-      most = n > most ? n : most;
+      smallest = n < smallest ? n : smallest;
+      largest = n > largest ? n : largest;
     }
   }
   if (used == 0) return (Rise){NAN, NAN, NAN};
   rise.share /= (double)used;
   rise.degrees = rise.variance * rise.variance / fourth;
-  if (least < most) rise.degrees = fmin(rise.degrees, fmax(1, (double)least - 1));
+  if (smallest < largest) rise.degrees = fmin(rise.degrees, fmax(1, (double)smallest - 1));
   rise.variance /= (double)used * (double)used;
   return rise;
 }
 
-static double rising(const Permutation *p, const double *value) {
+static double rise_statistic(const Permutation *p, const double *value) {
   double *placement = core_memory_allocate((p->count + 1) * sizeof *placement);
-  const Rise rise = rise_of(p->cells, value, placement);
+  const Rise rise = compute_rise(p->cells, value, placement);
   free(placement);
   return (rise.share - 0.5) / sqrt(rise.variance);
 }
 
-/* The larger of two probabilities: of a studentised permutation, which is exact where no setting differs in anything
- * (Chung and Romano 2013), and of Brunner and Munzel's t, which holds where spreads or numbers of seeds differ. */
-AnalysisTested analysis_test_rises(const AnalysisCells *cells) {
-  AnalysisTested tested = ANALYSIS_NOT_TESTED;
-  const Permutation p = {cells, cells->score, cells->count, rising, exchange_runs, NULL};
-  for (size_t s = 0; s < cells->strata; s++) tested.strata += cells_of(cells, s) > 1;
-  if (tested.strata == 0) return tested;
+/* Returns the larger of two probabilities: of a studentized permutation test, which is exact if all runs are
+ * exchangeable (Chung and Romano 2013), and of Brunner and Munzel's t, which is valid if spreads or numbers of seeds
+ * differ. */
+AnalysisTestResult analysis_test_rises(const AnalysisCells *cells) {
+  AnalysisTestResult result = ANALYSIS_NOT_TESTED;
+  const Permutation p = {cells, cells->score, cells->count, rise_statistic, exchange_runs, NULL};
+  for (size_t s = 0; s < cells->strata; s++) result.strata += count_cells(cells, s) > 1;
+  if (result.strata == 0) return result;
   double *placement = core_memory_allocate((cells->count + 1) * sizeof *placement);
-  const Rise rise = rise_of(cells, cells->score, placement);
+  const Rise rise = compute_rise(cells, cells->score, placement);
   const AnalysisContrast student = {rise.share, sqrt(rise.variance), rise.degrees};
   free(placement);
-  tested.interval = (AnalysisInterval){rise.share, NAN, NAN, cells->count};
-  ask(&p, rising(&p, cells->score), &tested.p_for, &tested.p_against);
-  tested.p_for = fmax(tested.p_for, analysis_contrast_above(student, 0.5));
-  tested.p_against = fmax(tested.p_against, analysis_contrast_below(student, 0.5));
-  return tested;
+  result.interval = (AnalysisInterval){rise.share, NAN, NAN, cells->count};
+  permutation_p(&p, rise_statistic(&p, cells->score), &result.p_for, &result.p_against);
+  result.p_for = fmax(result.p_for, analysis_contrast_above(student, 0.5));
+  result.p_against = fmax(result.p_against, analysis_contrast_below(student, 0.5));
+  return result;
 }
 
-/* log of n! / (product of the cells' own). */
-double analysis_permute_least(const AnalysisCells *cells, size_t n) {
+/* Uses the number of orders of each stratum: the multinomial coefficient of its cells. */
+double analysis_permute_p_min(const AnalysisCells *cells, size_t n) {
   double log_orders = 0;
   for (size_t s = 0; s < cells->strata; s++) {
-    const double each = (double)n, k = (double)cells_of(cells, s);
-    if (k > 1) log_orders += lgamma(k * each + 1) - k * lgamma(each + 1);
+    const double seeds = (double)n, k = (double)count_cells(cells, s);
+    if (k > 1) log_orders += lgamma(k * seeds + 1) - k * lgamma(seeds + 1);
   }
   return fmax(exp(-log_orders), 1.0 / (ORDERS + 1));
 }
 
 /* ---- configurations ---------------------------------------------------------------------------------------------- */
 
-/* The points of all strata that have enough, each stratum by x. */
+/* Points of all strata with enough of them, sorted by x within each stratum. */
 typedef struct Points {
   double *x, *y, *early;  /* [count] */
   size_t *first;          /* [strata + 1] */
@@ -183,12 +185,12 @@ typedef struct Points {
 
 typedef struct Point { double x, y, early; } Point;
 
-static int by_x(const void *left, const void *right) {
+static int compare_x(const void *left, const void *right) {
   const Point *a = left, *b = right;
   return a->x != b->x ? (a->x > b->x) - (a->x < b->x) : (a->y > b->y) - (a->y < b->y);
 }
 
-static Points points_of(const AnalysisCells *cells, const double *early) {
+static Points points_create(const AnalysisCells *cells, const double *early) {
   Points points = {0};
   Point *point = core_memory_allocate((cells->cells + 1) * sizeof *point);
   points.x = core_memory_allocate(3 * (cells->cells + 1) * sizeof *points.x);
@@ -196,13 +198,13 @@ static Points points_of(const AnalysisCells *cells, const double *early) {
   points.early = points.y + cells->cells + 1;
   points.first = core_memory_zero_allocate(cells->strata + 1, sizeof *points.first);
   for (size_t s = 0; s < cells->strata; s++) {
-    const size_t begin = cells->stratum[s], n = cells_of(cells, s);
+    const size_t begin = cells->stratum[s], n = count_cells(cells, s);
     if (n < POINTS_MIN) continue;
     for (size_t i = 0; i < n; i++)
       point[i] = (Point){analysis_cells_mean(cells, cells->x, begin + i),
                          analysis_cells_mean(cells, cells->score, begin + i),
                          early ? analysis_cells_mean(cells, early, begin + i) : NAN};
-    qsort(point, n, sizeof *point, by_x);
+    qsort(point, n, sizeof *point, compare_x);
     for (size_t i = 0; i < n; i++, points.count++) {
       points.x[points.count] = point[i].x;
       points.y[points.count] = point[i].y;
@@ -219,10 +221,10 @@ static void points_free(Points *points) {
   free(points->first);
 }
 
-/* Which third of a stratum's points is compared with the middle: 0 or 2. */
+/* Points with the outer third, 0 or 2, to compare with the middle one. */
 typedef struct Thirds { const Points *points; size_t outer; } Thirds;
 
-static void third(const Points *points, size_t s, size_t part, size_t *begin, size_t *end) {
+static void find_third(const Points *points, size_t s, size_t part, size_t *begin, size_t *end) {
   const size_t n = points->first[s + 1] - points->first[s];
   *begin = points->first[s] + part * n / 3;
   *end = points->first[s] + (part + 1) * n / 3;
@@ -233,41 +235,41 @@ static double middle_gap(const Permutation *p, const double *value) {
   double sum = 0;
   for (size_t s = 0; s < thirds->points->strata; s++) {
     size_t begin, end, outer_begin, outer_end;
-    third(thirds->points, s, 1, &begin, &end);
-    third(thirds->points, s, thirds->outer, &outer_begin, &outer_end);
+    find_third(thirds->points, s, 1, &begin, &end);
+    find_third(thirds->points, s, thirds->outer, &outer_begin, &outer_end);
     sum += analysis_mean(value + begin, end - begin) - analysis_mean(value + outer_begin, outer_end - outer_begin);
   }
   return sum / (double)thirds->points->strata;
 }
 
-/* Points are exchanged between the middle and that outer third, which are neighbours. */
+/* Permutes points between the middle and the outer third, which are adjacent. */
 static void exchange_thirds(const Permutation *p, double *value, uint32_t order) {
   const Thirds *thirds = p->context;
   for (size_t s = 0; s < thirds->points->strata; s++) {
     size_t begin, end, outer_begin, outer_end;
-    third(thirds->points, s, 1, &begin, &end);
-    third(thirds->points, s, thirds->outer, &outer_begin, &outer_end);
+    find_third(thirds->points, s, 1, &begin, &end);
+    find_third(thirds->points, s, thirds->outer, &outer_begin, &outer_end);
     const size_t from = begin < outer_begin ? begin : outer_begin, to = end > outer_end ? end : outer_end;
     shuffle(value + from, to - from, order, (uint32_t)s);
   }
 }
 
-AnalysisTested analysis_test_middle(const AnalysisCells *cells) {
-  AnalysisTested tested = ANALYSIS_NOT_TESTED;
-  Points points = points_of(cells, NULL);
+AnalysisTestResult analysis_test_middle(const AnalysisCells *cells) {
+  AnalysisTestResult result = ANALYSIS_NOT_TESTED;
+  Points points = points_create(cells, NULL);
   if (points.strata > 0) {
     double above[2], below[2], gap[2];
     for (size_t side = 0; side < 2; side++) {
       const Thirds thirds = {&points, 2 * side};
       const Permutation p = {cells, points.y, points.count, middle_gap, exchange_thirds, &thirds};
       gap[side] = middle_gap(&p, points.y);
-      ask(&p, gap[side], &above[side], &below[side]);
+      permutation_p(&p, gap[side], &above[side], &below[side]);
     }
-    tested = (AnalysisTested){{fmin(gap[0], gap[1]), NAN, NAN, points.count}, fmax(above[0], above[1]),
+    result = (AnalysisTestResult){{fmin(gap[0], gap[1]), NAN, NAN, points.count}, fmax(above[0], above[1]),
                               fmin(1, 2 * fmin(below[0], below[1])), points.strata};
   }
   points_free(&points);
-  return tested;
+  return result;
 }
 
 static double rho(const Permutation *p, const double *value) {
@@ -289,21 +291,21 @@ static void exchange_points(const Permutation *p, double *value, uint32_t order)
     shuffle(value + points->first[s], points->first[s + 1] - points->first[s], order, (uint32_t)s);
 }
 
-AnalysisTested analysis_test_rho(const AnalysisCells *cells) {
-  AnalysisTested tested = ANALYSIS_NOT_TESTED;
-  Points points = points_of(cells, NULL);
+AnalysisTestResult analysis_test_rho(const AnalysisCells *cells) {
+  AnalysisTestResult result = ANALYSIS_NOT_TESTED;
+  Points points = points_create(cells, NULL);
   const Permutation p = {cells, points.y, points.count, rho, exchange_points, &points};
   const double observed = points.strata > 0 ? rho(&p, points.y) : NAN;
   if (!isnan(observed)) {
-    tested.interval = (AnalysisInterval){observed, NAN, NAN, points.count};
-    tested.strata = points.strata;
-    ask(&p, observed, &tested.p_for, &tested.p_against);
+    result.interval = (AnalysisInterval){observed, NAN, NAN, points.count};
+    result.strata = points.strata;
+    permutation_p(&p, observed, &result.p_for, &result.p_against);
   }
   points_free(&points);
-  return tested;
+  return result;
 }
 
-/* Ranks of the early and of the final measure stand one after the other: value[2 i], value[2 i + 1]. */
+/* Computes the growth of rho. The ranks of the early and of the final measure alternate: value[2 i], value[2 i + 1]. */
 static double growth(const Permutation *p, const double *value) {
   const Points *points = p->context;
   double sum = 0;
@@ -322,15 +324,15 @@ static void exchange_ranks(const Permutation *p, double *value, uint32_t order) 
   CoreRandomStream stream = core_random_stream(PERMUTE_SEED, CORE_RANDOM_BOOTSTRAP, order, 0);
   for (size_t i = 0; i + 1 < p->count; i += 2) {
     if (core_random_next(&stream) >> 31 == 0) continue;
-    const double kept = value[i];
+    const double swap = value[i];
     value[i] = value[i + 1];
-    value[i + 1] = kept;
+    value[i + 1] = swap;
   }
 }
 
-AnalysisTested analysis_test_grows(const AnalysisCells *cells, const double *early) {
-  AnalysisTested tested = ANALYSIS_NOT_TESTED;
-  Points points = points_of(cells, early);
+AnalysisTestResult analysis_test_grows(const AnalysisCells *cells, const double *early) {
+  AnalysisTestResult result = ANALYSIS_NOT_TESTED;
+  Points points = points_create(cells, early);
   if (points.strata > 0) {
     double *ranks = core_memory_allocate(2 * points.count * sizeof *ranks);
     double *one = core_memory_allocate(points.count * sizeof *one);
@@ -342,12 +344,12 @@ AnalysisTested analysis_test_grows(const AnalysisCells *cells, const double *ear
       for (size_t i = 0; i < points.count; i++) ranks[2 * i + (size_t)part] = one[i];
     }
     const Permutation p = {cells, ranks, 2 * points.count, growth, exchange_ranks, &points};
-    tested.interval = (AnalysisInterval){growth(&p, ranks), NAN, NAN, points.count};
-    tested.strata = points.strata;
-    ask(&p, tested.interval.center, &tested.p_for, &tested.p_against);
+    result.interval = (AnalysisInterval){growth(&p, ranks), NAN, NAN, points.count};
+    result.strata = points.strata;
+    permutation_p(&p, result.interval.center, &result.p_for, &result.p_against);
     free(ranks);
     free(one);
   }
   points_free(&points);
-  return tested;
+  return result;
 }

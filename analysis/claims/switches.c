@@ -1,4 +1,4 @@
-/* Parents and their children (switches.h). */
+/* Tests of runs that switched a setting: parents and their children (switches.h). */
 #include "analysis/claims/switches.h"
 
 #include <math.h>
@@ -28,15 +28,15 @@ void analysis_cells_merge_children(const AnalysisTable *table, AnalysisCells *ce
     for (size_t i = begin; i < end; i++) {
       const char *parent = runs[cells->run[i]].parent;
       double score = 0, x = 0, n = 0;
-      bool again = false;
+      bool has_earlier_sibling = false;
       for (size_t k = begin; k < end; k++) {
         if (k != i && (!parent[0] || strcmp(runs[cells->run[k]].parent, parent) != 0)) continue;
-        again = again || k < i;
+        has_earlier_sibling = has_earlier_sibling || k < i;
         score += cells->score[k];
         x += cells->x[k];
         n++;
       }
-      if (again) continue; /* its first sibling stands for it */
+      if (has_earlier_sibling) continue; /* merged into its first sibling */
       cells->run[kept] = cells->run[i];
       cells->score[kept] = score / n;
       cells->x[kept++] = x / n;
@@ -46,7 +46,7 @@ void analysis_cells_merge_children(const AnalysisTable *table, AnalysisCells *ce
   cells->first[cells->cells] = cells->count = kept;
 }
 
-/* Finds the place of the run of that id, or of its copy, in the cells' list; SIZE_MAX: it is not there. */
+/* Finds the index in the cells' list of the run with this id, or of its copy; SIZE_MAX: none. */
 static size_t find_run(const AnalysisTable *table, const AnalysisCells *cells, const char *id) {
   const AnalysisSelection *selection = table->selection;
   size_t run = 0;
@@ -57,27 +57,27 @@ static size_t find_run(const AnalysisTable *table, const AnalysisCells *cells, c
   return SIZE_MAX;
 }
 
-/* The cell of the run in place `run` of the list. */
-static size_t cell_at(const AnalysisCells *cells, size_t run) {
+/* Returns the cell of run `run` of the list. */
+static size_t find_cell(const AnalysisCells *cells, size_t run) {
   size_t cell = 0;
   while (cells->first[cell + 1] <= run) cell++;
   return cell;
 }
 
-/* Whom the run in place `child` of cell c began from, where its key was raised (sign 1) or lowered; else SIZE_MAX. */
-static size_t parent_of(const AnalysisTable *table, const AnalysisCells *cells, size_t c, size_t child, int sign) {
+/* Returns the parent of run `child` of cell c if the key was raised (sign 1) or lowered (-1), else SIZE_MAX. */
+static size_t find_parent(const AnalysisTable *table, const AnalysisCells *cells, size_t c, size_t child, int sign) {
   const char *id = table->selection->runs[cells->run[child]].parent;
   const size_t p = id[0] ? find_run(table, cells, id) : SIZE_MAX;
-  return p != SIZE_MAX && sign * (cells->key[c] - cells->key[cell_at(cells, p)]) > 0 ? p : SIZE_MAX;
+  return p != SIZE_MAX && sign * (cells->key[c] - cells->key[find_cell(cells, p)]) > 0 ? p : SIZE_MAX;
 }
 
-/* Tests the means over each parent's children of their scores less its own, or with is_gain of their x. */
-static AnalysisTested test_changes(const AnalysisTable *table, const AnalysisCells *cells, int sign, bool is_gain,
+/* Tests the mean changes of each parent's children: their scores minus the parent's, or with is_gain their x. */
+static AnalysisTestResult test_changes(const AnalysisTable *table, const AnalysisCells *cells, int sign, bool is_gain,
                                    size_t *parents) {
   double *sum = core_memory_zero_allocate(2 * cells->count + 2, sizeof *sum), *children = sum + cells->count + 1;
   for (size_t c = 0; c < cells->cells; c++) {
     for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++) {
-      const size_t p = parent_of(table, cells, c, i, sign);
+      const size_t p = find_parent(table, cells, c, i, sign);
       if (p == SIZE_MAX) continue;
       sum[p] += is_gain ? cells->x[i] : cells->score[i] - cells->score[p];
       children[p]++;
@@ -86,118 +86,125 @@ static AnalysisTested test_changes(const AnalysisTable *table, const AnalysisCel
   *parents = 0;
   for (size_t p = 0; p < cells->count; p++)
     if (children[p] > 0) sum[(*parents)++] = sum[p] / children[p];
-  AnalysisTested tested = ANALYSIS_NOT_TESTED;
+  AnalysisTestResult result = ANALYSIS_NOT_TESTED;
   if (*parents >= ANALYSIS_SEEDS_MIN) {
     size_t first[2] = {0, *parents}, stratum[2] = {0, 1};
     const AnalysisCells changes = {.score = sum, .count = *parents, .first = first, .stratum = stratum, .cells = 1,
                                    .strata = 1};
     size_t *unit = core_memory_allocate(*parents * sizeof *unit);
     for (size_t p = 0; p < *parents; p++) unit[p] = p;
-    tested = analysis_test_mean(&changes, unit, 0, sign);
+    result = analysis_test_mean(&changes, unit, 0, sign);
     free(unit);
   }
   free(sum);
-  return tested;
+  return result;
 }
 
-AnalysisTested analysis_test_switch_up(const AnalysisTable *table, const AnalysisCells *cells, size_t *parents) {
-  AnalysisTested tested = test_changes(table, cells, 1, false, parents);
-  const AnalysisTested at_once = test_changes(table, cells, 1, true, parents);
-  if (isnan(tested.p_for)) return tested;
-  tested.p_for = fmax(tested.p_for, at_once.p_for);
-  tested.p_against = fmin(1, 2 * fmin(tested.p_against, at_once.p_against));
-  return tested;
+AnalysisTestResult analysis_test_switch_up(const AnalysisTable *table, const AnalysisCells *cells, size_t *parents) {
+  AnalysisTestResult result = test_changes(table, cells, 1, false, parents);
+  const AnalysisTestResult immediate = test_changes(table, cells, 1, true, parents);
+  if (isnan(result.p_for)) return result;
+  result.p_for = fmax(result.p_for, immediate.p_for);
+  result.p_against = fmin(1, 2 * fmin(result.p_against, immediate.p_against));
+  return result;
 }
 
-/* ---- as from the start ------------------------------------------------------------------------------------------- */
+/* ---- comparison with runs from the start ------------------------------------------------------------------------- */
 
-/* Parents with their raised (lowered) children, and the cells of runs that had the children's key from the start. */
-typedef struct Raised {
-  double *excess;      /* [count] of a parent: its children's scores over the mean of those runs, summed */
-  double *children;    /* [count] */
-  double *share;       /* [cells] of those runs' means in the sum over parents */
+/* Parents with their switched children, compared with runs that had the children's key from the start. */
+typedef struct Switched {
+  double *excess;      /* [count] per parent: sum of its children's scores minus the mean of those runs */
+  double *children;    /* [count] per parent: number of children */
+  double *share;       /* [cells] weight of those runs' means in the sum over parents */
   size_t parents;
-} Raised;
+} Switched;
 
-/* The cell of runs with this key that began on their own; SIZE_MAX: none. */
-static size_t from_start(const AnalysisTable *table, const AnalysisCells *cells, double key) {
+/* Finds the cell of runs with this key that have no parent; SIZE_MAX: none. */
+static size_t find_reference(const AnalysisTable *table, const AnalysisCells *cells, double key) {
   for (size_t c = 0; c < cells->cells; c++)
     if (cells->key[c] == key && !table->selection->runs[cells->run[cells->first[c]]].parent[0]) return c;
   return SIZE_MAX;
 }
 
-static void add_children(const AnalysisTable *table, const AnalysisCells *cells, int sign, Raised *raised,
+/* Adds the children's scores; in a second pass (`shares`), the weights of the reference cells. */
+static void add_children(const AnalysisTable *table, const AnalysisCells *cells, int sign, Switched *switched,
                          bool shares) {
   for (size_t c = 0; c < cells->cells; c++) {
-    const size_t fresh = from_start(table, cells, cells->key[c]);
-    if (fresh == SIZE_MAX || fresh == c) continue;
-    const double theirs = analysis_cells_mean(cells, cells->score, fresh);
+    const size_t reference = find_reference(table, cells, cells->key[c]);
+    if (reference == SIZE_MAX || reference == c) continue;
+    const double mean = analysis_cells_mean(cells, cells->score, reference);
     for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++) {
-      const size_t p = parent_of(table, cells, c, i, sign);
+      const size_t p = find_parent(table, cells, c, i, sign);
       if (p == SIZE_MAX) continue;
-      if (shares) raised->share[fresh] += 1 / raised->children[p];
-      else raised->excess[p] += cells->score[i] - theirs, raised->children[p]++;
+      if (shares) {
+        switched->share[reference] += 1 / switched->children[p];
+      } else {
+        switched->excess[p] += cells->score[i] - mean;
+        switched->children[p]++;
+      }
     }
   }
 }
 
-/* Cells of the contrast: parents by their own cells, each the mean over its children, then the runs from the start as
- * deviations from their means, which stand in the parents' numbers already. false: too few of either. */
-static bool contrast_of(const AnalysisCells *cells, const Raised *raised, AnalysisContrast *contrast) {
-  const size_t most = 2 * cells->cells;
+/* Computes the contrast. Its cells are first the parents of each cell, each with the mean excess of its children, and
+ * then the reference runs as deviations from their means, which the excesses already contain. Returns false if there
+ * are too few of either. */
+static bool compute_contrast(const AnalysisCells *cells, const Switched *switched, AnalysisContrast *contrast) {
+  const size_t capacity = 2 * cells->cells;
   double *score = core_memory_allocate((2 * cells->count + 1) * sizeof *score);
-  double *weight = core_memory_zero_allocate(most + 1, sizeof *weight);
-  size_t *first = core_memory_zero_allocate(most + 1, sizeof *first);
-  AnalysisCells made = {.score = score, .first = first};
-  bool enough = raised->parents > 0;
-  for (size_t c = 0; c < cells->cells; c++, made.cells++) {
+  double *weight = core_memory_zero_allocate(capacity + 1, sizeof *weight);
+  size_t *first = core_memory_zero_allocate(capacity + 1, sizeof *first);
+  AnalysisCells contrasted = {.score = score, .first = first};
+  bool enough = switched->parents > 0;
+  for (size_t c = 0; c < cells->cells; c++, contrasted.cells++) {
     for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++)
-      if (raised->children[i] > 0) score[made.count++] = raised->excess[i] / raised->children[i];
-    first[made.cells + 1] = made.count;
-    const size_t n = made.count - first[made.cells];
-    weight[made.cells] = (double)n / (double)raised->parents;
+      if (switched->children[i] > 0) score[contrasted.count++] = switched->excess[i] / switched->children[i];
+    first[contrasted.cells + 1] = contrasted.count;
+    const size_t n = contrasted.count - first[contrasted.cells];
+    weight[contrasted.cells] = (double)n / (double)switched->parents;
     enough = enough && (n == 0 || n >= ANALYSIS_SEEDS_MIN);
   }
-  for (size_t c = 0; c < cells->cells; c++, made.cells++) {
+  for (size_t c = 0; c < cells->cells; c++, contrasted.cells++) {
     const double mean = analysis_cells_mean(cells, cells->score, c);
-    for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++) score[made.count++] = cells->score[i] - mean;
-    first[made.cells + 1] = made.count;
-    weight[made.cells] = -raised->share[c] / (double)raised->parents;
-    enough = enough && (raised->share[c] == 0 || made.count - first[made.cells] >= ANALYSIS_SEEDS_MIN);
+    for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++) score[contrasted.count++] = cells->score[i] - mean;
+    first[contrasted.cells + 1] = contrasted.count;
+    weight[contrasted.cells] = -switched->share[c] / (double)switched->parents;
+    const size_t n = contrasted.count - first[contrasted.cells];
+    enough = enough && (switched->share[c] == 0 || n >= ANALYSIS_SEEDS_MIN);
   }
-  if (enough) *contrast = analysis_contrast(&made, weight);
+  if (enough) *contrast = analysis_contrast(&contrasted, weight);
   free(score);
   free(weight);
   free(first);
   return enough;
 }
 
-AnalysisTested analysis_test_switch_same(const AnalysisTable *table, const AnalysisCells *cells, int sign,
+AnalysisTestResult analysis_test_switch_same(const AnalysisTable *table, const AnalysisCells *cells, int sign,
                                          double margin, size_t *parents) {
-  AnalysisTested tested = ANALYSIS_NOT_TESTED;
+  AnalysisTestResult result = ANALYSIS_NOT_TESTED;
   AnalysisContrast contrast;
   double *memory = core_memory_zero_allocate(2 * cells->count + cells->cells + 1, sizeof *memory);
-  Raised raised = {memory, memory + cells->count, memory + 2 * cells->count, 0};
-  add_children(table, cells, sign, &raised, false);
-  add_children(table, cells, sign, &raised, true);
-  for (size_t i = 0; i < cells->count; i++) raised.parents += raised.children[i] > 0;
-  *parents = raised.parents;
-  if (contrast_of(cells, &raised, &contrast)) {
-    tested.p_for = fmax(analysis_contrast_above(contrast, -margin), analysis_contrast_below(contrast, margin));
-    tested.p_against = fmin(analysis_contrast_below(contrast, -margin), analysis_contrast_above(contrast, margin));
-    tested.interval = analysis_contrast_interval(contrast, cells->count);
-    tested.strata = 1;
+  Switched switched = {.excess = memory, .children = memory + cells->count, .share = memory + 2 * cells->count};
+  add_children(table, cells, sign, &switched, false);
+  add_children(table, cells, sign, &switched, true);
+  for (size_t i = 0; i < cells->count; i++) switched.parents += switched.children[i] > 0;
+  *parents = switched.parents;
+  if (compute_contrast(cells, &switched, &contrast)) {
+    result.p_for = fmax(analysis_contrast_above(contrast, -margin), analysis_contrast_below(contrast, margin));
+    result.p_against = fmin(analysis_contrast_below(contrast, -margin), analysis_contrast_above(contrast, margin));
+    result.interval = analysis_contrast_interval(contrast, cells->count);
+    result.strata = 1;
   }
   free(memory);
-  return tested;
+  return result;
 }
 
-AnalysisTested analysis_test_switch_down(const AnalysisTable *table, const AnalysisCells *cells, double margin,
+AnalysisTestResult analysis_test_switch_down(const AnalysisTable *table, const AnalysisCells *cells, double margin,
                                          size_t *parents) {
-  const AnalysisTested same = analysis_test_switch_same(table, cells, -1, margin, parents);
-  AnalysisTested tested = test_changes(table, cells, -1, false, parents);
-  if (isnan(tested.p_for) || isnan(same.p_for)) return ANALYSIS_NOT_TESTED;
-  tested.p_for = fmax(tested.p_for, same.p_for);
-  tested.p_against = fmin(1, 2 * fmin(tested.p_against, same.p_against));
-  return tested;
+  const AnalysisTestResult same = analysis_test_switch_same(table, cells, -1, margin, parents);
+  AnalysisTestResult result = test_changes(table, cells, -1, false, parents);
+  if (isnan(result.p_for) || isnan(same.p_for)) return ANALYSIS_NOT_TESTED;
+  result.p_for = fmax(result.p_for, same.p_for);
+  result.p_against = fmin(1, 2 * fmin(result.p_against, same.p_against));
+  return result;
 }

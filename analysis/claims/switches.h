@@ -1,27 +1,26 @@
-/* Tests of claims about runs that went on from another run's checkpoint with another setting. Children of one parent
- * are alike, so a parent is what is counted: each has the mean over its children. */
+/* Tests of claims about runs that start from another run's checkpoint with another setting. Children of one parent are
+ * correlated, so the unit is the parent, with the mean over its children. */
 #ifndef ANALYSIS_SWITCHES_H
 #define ANALYSIS_SWITCHES_H
 #include "analysis/claims/contrast.h"
 
-/* Returns what makes runs of several cells alike, [cells->count]: the checkpoint that a run began from, else its seed;
- * free it. */
+/* Returns unit[cells->count], the source of correlation between runs of different cells: the parent, else the seed;
+ * free() it. */
 size_t *analysis_cells_units(const AnalysisTable *table, const AnalysisCells *cells);
-/* Makes one run, with their mean, of the runs of a cell that began from one checkpoint: they share its luck. */
+/* Merges the runs of a cell that have the same parent into one with their mean, since they are correlated. */
 void analysis_cells_merge_children(const AnalysisTable *table, AnalysisCells *cells);
 
-/* Tests whether runs whose key was raised end above the run that they began from, and gain at once: cells->x is each
- * run's gain in the first tenth of the budget after its start. *parents: how many were compared; fewer than
- * ANALYSIS_SEEDS_MIN are not tested. */
-AnalysisTested analysis_test_switch_up(const AnalysisTable *table, const AnalysisCells *cells, size_t *parents);
-/* Tests whether runs whose key was raised (sign 1) or lowered (-1) end where runs end that had the key from the start,
- * up to `margin`: parents' children against those runs (Welch, by Satterthwaite's degrees of freedom). *parents: as
+/* Tests whether runs with a raised key end above their parent, and gain immediately: cells->x is each run's gain in the
+ * first tenth of the budget after its start. *parents: number of parents; fewer than ANALYSIS_SEEDS_MIN are not
+ * tested. */
+AnalysisTestResult analysis_test_switch_up(const AnalysisTable *table, const AnalysisCells *cells, size_t *parents);
+/* Tests whether runs with a raised (sign 1) or lowered (-1) key end within `margin` of runs with that key from the
+ * start, by Welch's t (Satterthwaite's degrees of freedom) of the parents' children and those runs. *parents: as
  * above. */
-AnalysisTested analysis_test_switch_same(const AnalysisTable *table, const AnalysisCells *cells, int sign,
+AnalysisTestResult analysis_test_switch_same(const AnalysisTable *table, const AnalysisCells *cells, int sign,
                                          double margin, size_t *parents);
-/* Tests whether runs whose key was lowered end below the run that they began from, and as those with the key from the
- * start. */
-AnalysisTested analysis_test_switch_down(const AnalysisTable *table, const AnalysisCells *cells, double margin,
+/* Tests whether runs with a lowered key end below their parent, and equal to runs with that key from the start. */
+AnalysisTestResult analysis_test_switch_down(const AnalysisTable *table, const AnalysisCells *cells, double margin,
                                          size_t *parents);
 
 #endif

@@ -49,7 +49,7 @@ typedef struct Proposal {
 typedef struct Advice {
   AnalysisSelection selection;
   AnalysisGrouping groups;
-  AnalysisMeasured *measured;
+  AnalysisRunMetrics *measured;
   Candidate *candidates;         /* by rising DDR */
   size_t count, best;
   Phase phase;
@@ -80,7 +80,7 @@ static bool summarise(const Advice *advice, size_t group, double *room, Candidat
   size_t runs = advice->selection.count, n = 0;
   double *final = room, *gain = room + runs, *ddr = gain + runs, *best = ddr + runs, *speed = best + runs;
   for (size_t r = 0; r < runs; r++) {
-    const AnalysisMeasured *m = &advice->measured[r];
+    const AnalysisRunMetrics *m = &advice->measured[r];
     const bool began_elsewhere = advice->selection.runs[r].parent[0]; /* its neighbours would need its parents */
     if (advice->groups.group_of[r] != group || !m->ended || isnan(m->value[ANALYSIS_MEASURE_final]) ||
         !(m->value[ANALYSIS_MEASURE_ddr] > 0) || began_elsewhere) continue;

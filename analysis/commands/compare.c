@@ -27,7 +27,7 @@ typedef struct Request {
 typedef struct Side {
   const char *text;            /* as the user wrote it */
   AnalysisSelection selection;
-  AnalysisMeasured *measured;
+  AnalysisRunMetrics *measured;
   char **task;                 /* [run] what it was trained on */
   double *score;               /* by task: those of the common tasks */
   size_t *first;               /* [tasks + 1] */
@@ -39,7 +39,7 @@ typedef struct Side {
 
 /* A run that broke down has a score, the lowest if need be. Means of KL and DDR are geometric, of numbers above 0. */
 static bool is_usable(const Side *side, size_t r, AnalysisMeasure measure) {
-  const AnalysisMeasured *m = &side->measured[r];
+  const AnalysisRunMetrics *m = &side->measured[r];
   const double value = m->value[measure];
   if (analysis_measure_range(measure, NULL, NULL, 0).logarithmic) return m->ended && value > 0 && isfinite(value);
   return m->ended && (!isnan(value) || (m->broken && analysis_measure_is_score(measure)));
@@ -273,7 +273,7 @@ static void judge(Comparison *c, bool few, bool no_spread, AnalysisMeasure measu
     snprintf(verdict, size, "no verdict: all seeds of a side have one value, which says nothing of further seeds");
   else if (!larger) snprintf(verdict, size, "not distinguishable");
   else if (is_better_when_larger(measure)) snprintf(verdict, size, "%s scores higher", larger);
-  else snprintf(verdict, size, "%s is larger in %s", analysis_measure_words(measure), larger);
+  else snprintf(verdict, size, "%s is larger in %s", analysis_measure_label(measure), larger);
 }
 
 static Comparison compare(const AnalysisScores *a, const AnalysisScores *b, AnalysisRange range,
@@ -332,7 +332,7 @@ static void print_answer(const Side *a, const Side *b, const Comparison *c, Anal
   print_side(table, "B", b, c, 1);
   core_table_print(table, stdout);
   core_table_destroy(&table);
-  printf("\n%s, %zu task%s\n", analysis_measure_words(measure), c->tasks, c->tasks == 1 ? "" : "s");
+  printf("\n%s, %zu task%s\n", analysis_measure_label(measure), c->tasks, c->tasks == 1 ? "" : "s");
   analysis_format_interval(c->difference, text, sizeof text);
   printf("%s: %s\n", c->ratio ? "A / B" : "A - B", text);
   analysis_format_interval(c->improvement, text, sizeof text);
@@ -397,7 +397,7 @@ static int answer(StoreDatabase *database, const Request *request, Side *a, Side
   free(tasks);
   if (count > 0) return CORE_OK;
   return core_error(CORE_FAIL, "nothing to compare: no task has runs of both sides that have ended and measured the %s "
-                    "(A: %zu runs, %zu not ended; B: %zu, %zu not ended)", analysis_measure_words(measure),
+                    "(A: %zu runs, %zu not ended; B: %zu, %zu not ended)", analysis_measure_label(measure),
                     a->selection.count, a->unfinished, b->selection.count, b->unfinished);
 }
 

@@ -27,7 +27,7 @@ static void add_measures(const CoreCompletionContext *typing, CoreText *values) 
   for (int i = 0; i < ANALYSIS_MEASURES; i++) /* but the one that is no single run's (measures.h) */
     if (i != ANALYSIS_MEASURE_score_at_time)
       core_completion_add(values, analysis_measure_name((AnalysisMeasure)i),
-                          analysis_measure_words((AnalysisMeasure)i));
+                          analysis_measure_label((AnalysisMeasure)i));
 }
 
 static void add_columns(const CoreCompletionContext *typing, CoreText *values) {

@@ -22,7 +22,7 @@ typedef struct Measures {
   AnalysisMeasure list[ANALYSIS_MEASURES];
   size_t count;
   AnalysisSelection selection;
-  AnalysisMeasured *measured;
+  AnalysisRunMetrics *measured;
 } Measures;
 
 static int read_names(Measures *m) {

@@ -246,7 +246,7 @@ static void average_bootstrap(const AnalysisCurveSet *set, AnalysisLineData *lin
 static void average(const AnalysisCurveSet *set, AnalysisLineData *line, size_t tasks) {
   size_t n = line->n;
   bool logarithmic = analysis_curve_set_is_log(set, line->column);
-  const AnalysisCurveManner manner = {
+  const AnalysisCurveOptions manner = {
     set->aggregate, analysis_column_range(set->columns[line->column], logarithmic), line->task, tasks};
   line->mean = core_memory_allocate((3 * n + 1) * sizeof *line->mean);
   line->low = line->mean + n;

@@ -11,7 +11,7 @@ enum { STYLES = 2 }; /* solid, dashed */
 AnalysisMeanLine analysis_mean_line_average(const AnalysisCurve *curves, size_t count, size_t most,
                                             AnalysisRange range) {
   AnalysisMeanLine line = {.count = count};
-  const AnalysisCurveManner manner = {.aggregate = ANALYSIS_AGGREGATE_MEAN, .range = range};
+  const AnalysisCurveOptions manner = {.aggregate = ANALYSIS_AGGREGATE_MEAN, .range = range};
   line.grid = analysis_curve_grid(curves, count, most, false, &line.n);
   line.mean = core_memory_allocate((3 * line.n + 1) * sizeof *line.mean);
   line.low = line.mean + line.n;

@@ -195,7 +195,7 @@ bool analysis_scored_is_rate(const AnalysisScored *scored, const AnalysisContext
 static bool is_return(const AnalysisScored *scored, const AnalysisContext *context) {
   size_t returns = 0;
   for (size_t r = 0; r < context->selection.count; r++) {
-    const AnalysisMeasured *run = &scored->runs[r];
+    const AnalysisRunMetrics *run = &scored->runs[r];
     if (isnan(run->value[ANALYSIS_MEASURE_final])) continue;
     if (run->rated || isnan(run->value[ANALYSIS_MEASURE_final_return])) return false;
     returns++;
@@ -217,7 +217,7 @@ const char *analysis_scored_title(const AnalysisScored *scored, const AnalysisCo
   if (scored->scale == ANALYSIS_SCALE_HUMAN) return "human-normalised score";
   if (scored->measure == ANALYSIS_MEASURE_ddr) return "DDR (transitions per nat)";
   if (scored->measure == ANALYSIS_MEASURE_kl) return "mean KL (nat)";
-  return analysis_measure_words(scored->measure);
+  return analysis_measure_label(scored->measure);
 }
 
 void analysis_scored_describe(const AnalysisScored *scored, CoreText *text) {

@@ -10,7 +10,7 @@ typedef struct AnalysisScored {
   const char *name;          /* --measure; NULL: final */
   double budget;             /* --budget; 0: all */
   AnalysisMeasure measure;
-  AnalysisMeasured *runs;    /* [run of the selection]; value[measure] is NaN where it was not measured */
+  AnalysisRunMetrics *runs;    /* [run of the selection]; value[measure] is NaN where it was not measured */
   size_t count, *task_of, tasks; /* runs of the selection, repeated ones too; [run] */
   size_t missing;            /* runs without a value */
   AnalysisScale scale;       /* of normalized_score */

@@ -13,7 +13,7 @@ typedef struct AnalysisReport {
   const char *path;
   AnalysisSelection selection;
   AnalysisGrouping groups;      /* configurations */
-  AnalysisMeasured *measured;   /* [run] */
+  AnalysisRunMetrics *measured;   /* [run] */
   const char *sweep;            /* that was asked for; NULL: all */
   const CoreOptionList *where;  /* --where */
 } AnalysisReport;

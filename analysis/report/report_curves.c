@@ -111,7 +111,7 @@ static json_t *average(const AnalysisReport *report, const AnalysisCurve *curves
   double *mean = core_memory_allocate((3 * n + 1) * sizeof *mean);
   size_t *reached = core_memory_allocate((n + 1) * sizeof *reached), most = 0;
   for (size_t r = 0; r < runs; r++) of[r] = curves[r * MEASURES + measure];
-  const AnalysisCurveManner manner = {ANALYSIS_AGGREGATE_MEAN, series_range(report, run, runs, measure), task,
+  const AnalysisCurveOptions manner = {ANALYSIS_AGGREGATE_MEAN, series_range(report, run, runs, measure), task,
                                        tasks};
   analysis_curve_average(of, runs, &manner, grid, n, mean, mean + n, mean + 2 * n, reached);
   json_t *counts = json_array();

@@ -187,17 +187,17 @@ void analysis_report_add_configurations(const AnalysisReport *report, json_t *se
 /* ---- claims ----------------------------------------------------------------------------------------------------- */
 
 int analysis_report_add_claims(const AnalysisReport *report, json_t *root) {
-  AnalysisFindingOfClaim *list = NULL;
+  AnalysisClaimResult *list = NULL;
   size_t count = 0;
   json_t *claims = json_array();
   json_object_set_new(root, "claims", claims);
-  const AnalysisClaimsAsked asked = {0};
+  const AnalysisClaimsOptions asked = {0};
   AnalysisSelection selection = {0};
   int code = analysis_select_with_copies(report->database, report->sweep, report->where->items, report->where->count,
                                          &selection);
   if (code == CORE_OK) code = analysis_claims_evaluate(report->database, &selection, &asked, &list, &count);
   for (size_t i = 0; i < count && code == CORE_OK; i++) {
-    const AnalysisFindingOfClaim *f = &list[i];
+    const AnalysisClaimResult *f = &list[i];
     if (f->runs + f->unfinished + f->missing + f->mixed == 0) continue; /* its experiments are not here */
     json_t *object = json_object();
     set_text(object, "verdict", analysis_verdict_name(f->verdict));
@@ -206,7 +206,7 @@ int analysis_report_add_claims(const AnalysisReport *report, json_t *root) {
     set_text(object, "sentence", f->claim->sentence);
     set_text(object, "data", f->claim->data);
     set_text(object, "statistic", f->statistic);
-    set_text(object, "measure", analysis_measure_words(f->claim->measure));
+    set_text(object, "measure", analysis_measure_label(f->claim->measure));
     set_text(object, "direction", f->direction);
     set_text(object, "reason", f->reason);
     set_number(object, "estimate", f->interval.center);

@@ -1,4 +1,4 @@
-/* Tags and pins as conditions (annotated.h). Values are bound, never part of a statement. */
+/* Selects runs by tags, pins and code (annotated.h). Values are bound, never part of a statement. */
 #include "analysis/runs/annotated.h"
 
 #include <string.h>
@@ -41,7 +41,7 @@ static int ask(StoreQuery *query, const char *id, const char *tag, bool *answer)
 
 typedef struct Marks { StoreQuery *tag, *pinned; } Marks;
 
-/* Alternatives of one key; *asked: there was a condition on it. */
+/* Whether a run meets one of the alternatives of a key; *asked: whether there is a condition on it. */
 static int meets(const Marks *marks, const char *const *where, size_t count, const char *key, const char *id,
                  bool *answer) {
   bool asked = false, met = false;
@@ -58,7 +58,7 @@ static int meets(const Marks *marks, const char *const *where, size_t count, con
   return CORE_OK;
 }
 
-/* Is the run's code one of those that the conditions begin? */
+/* Whether the run's code starts with one of the given prefixes. */
 static bool has_code(const AnalysisSelection *selection, const AnalysisRun *run, const char *const *where,
                      size_t count) {
   bool asked = false;

@@ -1,17 +1,15 @@
-/* Runs by what people said of them, --where tag=NAME and --where pinned=yes, and by what they were trained on,
- * --where code=HASH. */
+/* Conditions on annotations, --where tag=NAME and --where pinned=yes, and on code, --where code=HASH. */
 #ifndef ANALYSIS_ANNOTATED_H
 #define ANALYSIS_ANNOTATED_H
 #include "analysis/runs/select.h"
 
-/* Is "key=value" one of these? No setting has these names. */
+/* Whether "key=value" is such a condition. No setting has these names. */
 bool analysis_is_annotation(const char *pair);
 
-/* Keeps the runs that meet the pairs among where[count] of which analysis_is_annotation says so; the others are passed
- * over. A run has its own tags and those of its sweeps; it is pinned where some sweep has pinned it; its
- * code is named by the first digits of its hash. The same key twice
- * means either. Appends "; tag=paper" to `filter`. CORE_USAGE: a value that can be none. CORE_FAIL: no run is left; the
- * message has the tags that there are. */
+/* Keeps the runs that meet these conditions among where[count]; ignores others. A run has its own tags and those of
+ * its sweeps, it is pinned if a sweep has pinned it, and its code is given by the first digits of the hash.
+ * Conditions on the same key are alternatives. Appends "; tag=paper" to `filter`. CORE_USAGE: an invalid value.
+ * CORE_FAIL: no run is left; the message lists the existing tags. */
 int analysis_keep_annotated(StoreDatabase *database, const char *const *where, size_t count,
                             AnalysisSelection *selection, CoreText *filter);
 

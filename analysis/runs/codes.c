@@ -1,4 +1,4 @@
-/* Each code stands in a selection once (codes.h). */
+/* Records each code of a selection once (codes.h). */
 #include "analysis/runs/codes.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ void analysis_codes_free(AnalysisSelection *selection) {
   free(selection->code);
 }
 
-/* Did the code change while the run was trained? */
+/* Whether the code changed while the run was trained. */
 static bool is_mixed(const AnalysisSelection *selection, const AnalysisRun *run) {
   return run->code > 0 && strchr(selection->code[run->code - 1].hash, '+');
 }
@@ -39,7 +39,7 @@ static int by_cell(const void *left, const void *right) {
   return order != 0 ? order : (a->code > b->code) - (a->code < b->code);
 }
 
-/* What differs between two runs of a configuration, or within one that went on under other code. */
+/* Appends the differences between two runs of a configuration, or within one that was resumed with other code. */
 static void describe_difference(const AnalysisSelection *selection, const AnalysisRun *a, const AnalysisRun *b,
                                 CoreText *text) {
   if (is_mixed(selection, a) || is_mixed(selection, b))
@@ -76,7 +76,7 @@ void analysis_codes_warn(const AnalysisSelection *selection) {
   core_text_free(&text);
 }
 
-/* The first code of a run that has one; NULL: none tells it. */
+/* Returns the first known code of a selection; NULL: none. */
 static const AnalysisCode *first_code(const AnalysisSelection *selection) {
   for (size_t r = 0; r < selection->count; r++)
     if (selection->runs[r].code > 0) return &selection->code[selection->runs[r].code - 1];

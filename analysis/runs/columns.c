@@ -1,4 +1,4 @@
-/* Names of columns and axes (columns.h), made from the store's own tables of columns, so that none can be forgotten. */
+/* Names of columns and axes (columns.h), generated from the store's lists of columns, so that none can be missing. */
 #include "analysis/runs/columns.h"
 
 #include <math.h>
@@ -51,7 +51,7 @@ const char *const analysis_abscissa_titles[3] = {"environment transitions", "ite
 
 /* ---- metrics by name --------------------------------------------------------------------------------------------- */
 
-static AnalysisColumn **metrics; /* [metric_count]; what is handed out stays where it is */
+static AnalysisColumn **metrics; /* [metric_count]; never moved, since callers keep pointers */
 static size_t metric_count;
 
 void analysis_column_add_metric(const char *name) {
@@ -91,7 +91,7 @@ int analysis_column_find(const char *asked_by, const char *wanted, const Analysi
   for (size_t i = 0; i < metric_count; i++) names[count++] = metrics[i]->metric;
   for (size_t i = COLUMNS; i-- > 0;) {
     if (!analysis_column_is_number(&columns[i])) continue;
-    /* Evaluations stand first, so they win: solve_rate is theirs, training's is iteration.solve_rate. */
+    /* Evaluations come first, so that solve_rate is theirs; the training one is iteration.solve_rate. */
     if (strcmp(wanted, columns[i].name) == 0 || strcmp(wanted, analysis_column_short(&columns[i])) == 0)
       *column = &columns[i];
     names[count++] = analysis_column_short(&columns[i]);
@@ -124,7 +124,7 @@ bool analysis_column_is_log(const AnalysisColumn *column) {
   return strncmp(name, log_prefixes[0], strlen(log_prefixes[0])) == 0;
 }
 
-/* By the first that the name begins with. Columns of other names may have any value. */
+/* Ranges by prefix of the name; columns with other names may have any value. */
 static const struct { const char *prefix; double low, high; } ranges[] = {
   {"solve_rate_se", 0, INFINITY}, {"solve_rate", 0, 1},         {"search_solve_rate", 0, 1},
   {"dormant_", 0, 1},             {"inactive_", 0, 1},          {"dead_", 0, 1},
@@ -147,7 +147,7 @@ static bool is_solve_rate(const char *name) {
   return strncmp(name, "solve_rate", strlen("solve_rate")) == 0 && strcmp(name, "solve_rate_se") != 0;
 }
 
-/* Names that no replacing of '_' makes readable. */
+/* Titles that do not follow from the name. */
 static const struct { const char *name, *title; } titles[] = {
   {"kl", "KL (nat)"},                       {"kl_reverse", "reverse KL (nat)"},
   {"ddr", "DDR (transitions per nat)"},     {"grad_norm_actor", "gradient norm (actor)"},

@@ -1,4 +1,4 @@
-/* Kept states as files and as points of a plane (coverage.h). */
+/* Visited states as files, and as points of a plane (coverage.h). */
 #include "analysis/runs/coverage.h"
 
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 
 /* ---- files ------------------------------------------------------------------------------------------------------ */
 
-/* "states.<iteration>.npy" -> iteration; 0 for other names. */
+/* Parses "states.<iteration>.npy"; 0 for other names. */
 static int64_t file_iteration(const char *name) {
   enum { BEFORE = sizeof "states." - 1, AFTER = sizeof ".npy" - 1 };
   char digits[24];
@@ -28,7 +28,7 @@ static int64_t file_iteration(const char *name) {
   return core_text_to_int(digits, &iteration) && iteration > 0 ? iteration : 0;
 }
 
-/* What stands before the numbers, as trainer/rollout/visited.c writes it. */
+/* Header of a state file, as trainer/rollout/visited.c writes it. */
 typedef struct Matrix { size_t header, count, features; } Matrix;
 
 static bool read_header(const char *data, size_t size, Matrix *matrix) {
@@ -62,7 +62,7 @@ static int by_iteration(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* The folder's files, in the order of their iterations; free *files. */
+/* Lists the directory's state files, sorted by iteration; free *files. */
 static int list_files(const char *folder, StateFile **files, size_t *count) {
   char **names = NULL;
   size_t name_count = 0;
@@ -155,10 +155,10 @@ static bool is_finite(const float *state, size_t features) {
   return true;
 }
 
-/* Standardised, transposed: z[kept row][state], so that a covariance is a product of two rows. A row is a feature. Of
- * states with more than SKETCH_ROWS features it is the sum of those of one bucket, with random signs: a sparse random
- * projection (Clarkson and Woodruff 2013), which keeps products of states up to a deviation of 1/sqrt(SKETCH_ROWS). So
- * pixels need no covariance of all of them. */
+/* Standardized states, transposed: z[kept row][state], so that a covariance is a product of two rows. A row is a
+ * feature. Of states with more than SKETCH_ROWS features (pixels), it is the sum of the features of one bucket, with
+ * random signs: a sparse random projection (Clarkson and Woodruff 2013), which preserves products of states up to a
+ * deviation of 1/sqrt(SKETCH_ROWS). */
 enum { SKETCH_ROWS = 1024 };
 typedef struct Standard { double *z; size_t *feature, kept, count; bool is_sketched; } Standard;
 
@@ -184,7 +184,7 @@ static bool standardise_feature(const float *states, const size_t *finite, size_
   plane->mean[f] = n ? sum / (double)n : 0;
   for (size_t i = 0; i < n; i++) squares += (row[i] - plane->mean[f]) * (row[i] - plane->mean[f]);
   const double sd = n ? sqrt(squares / (double)n) : 0;
-  plane->scale[f] = sd > 1e-12 * fabs(plane->mean[f]) ? 1 / sd : 0; /* rounding is no variation */
+  plane->scale[f] = sd > 1e-12 * fabs(plane->mean[f]) ? 1 / sd : 0; /* constant up to rounding */
   for (size_t i = 0; i < n; i++) row[i] = (row[i] - plane->mean[f]) * plane->scale[f];
   return plane->scale[f] != 0;
 }
@@ -199,7 +199,7 @@ static Standard standardise(const float *states, size_t count, AnalysisPlane *pl
                 .z = core_memory_zero_allocate((spare + 1) * n + 1, sizeof *s.z)};
   bool varies = false;
   for (size_t f = 0; f < features; f++) {
-    double *row = s.z + (s.is_sketched ? spare : s.kept) * n, sign; /* sketched: the row after the last is scratch */
+    double *row = s.z + (s.is_sketched ? spare : s.kept) * n, sign; /* sketch: the row after the last is scratch */
     if (!standardise_feature(states, finite, n, f, plane, row)) continue;
     varies = true;
     if (!s.is_sketched) {
@@ -214,7 +214,8 @@ static Standard standardise(const float *states, size_t count, AnalysisPlane *pl
   return s;
 }
 
-/* c[kept][kept]; each entry is one sum in the order of the states, whichever thread makes it. */
+/* Computes c[kept][kept]. Each entry is summed in the order of the states by one thread, so that results are
+ * reproducible. */
 static double *covariance(const Standard *s) {
   const size_t d = s->kept, n = s->count;
   double *c = core_memory_allocate((d * d + 1) * sizeof *c);
@@ -237,8 +238,8 @@ static double dot(const double *a, const double *b, size_t n) {
   return sum;
 }
 
-/* Takes `other` (of length 1; NULL: none) out of v and makes its length 1; returns the length before that. What is only
- * rounding (states on a line) becomes 0, which every state's product with it is then. */
+/* Orthogonalizes v against `other` (of length 1, optional) and normalizes it; returns the length before that. A
+ * rounding residue (states on a line) becomes 0, so that all its products are 0. */
 static double orthonormal(double *v, const double *other, size_t n) {
   const double shared = other ? dot(v, other, n) : 0;
   for (size_t i = 0; other && i < n; i++) v[i] -= shared * other[i];
@@ -248,9 +249,9 @@ static double orthonormal(double *v, const double *other, size_t n) {
   return length;
 }
 
-/* The two eigenvectors of largest eigenvalue by orthogonal iteration (Golub and Van Loan 8.2.4) from fixed vectors.
- * Where the next eigenvalue is nearly as large, any vector between the two is as good a direction, and the same one
- * each time. vector[2][d]; value[2]. */
+/* Computes the two leading eigenvectors by orthogonal iteration (Golub and Van Loan 8.2.4) from fixed starting
+ * vectors. If the next eigenvalue is nearly as large, the direction is arbitrary, but reproducible. vector[2][d];
+ * value[2]. */
 static void leading(const double *c, size_t d, double *vector[2], double value[2]) {
   enum { STEPS_MAX = 1000 };
   double *next[2] = {core_memory_allocate((d + 1) * sizeof **next), core_memory_allocate((d + 1) * sizeof **next)};

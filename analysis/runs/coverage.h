@@ -1,7 +1,6 @@
-/* How much of the state space runs have visited: their kept states (trainer/rollout/visited.h:
- * runs/<id>/states.<iteration>.npy), a plane fitted to all runs that are compared, and the cells of a grid in it (spec
- * metrics.md 4.5; P002 B.7, which embeds by UMAP: random, and fitted anew to each data set). Knows nothing of
- * databases, groups or plots. */
+/* State coverage: the states kept by runs (trainer/rollout/visited.h: runs/<id>/states.<iteration>.npy), a plane
+ * fitted to all compared runs, and the cells of a grid in it (spec metrics.md 4.5; P002 B.7 embeds with UMAP
+ * instead, which is random and depends on the data set). Independent of databases, groups and plots. */
 #ifndef ANALYSIS_COVERAGE_H
 #define ANALYSIS_COVERAGE_H
 #include <stdbool.h>
@@ -9,55 +8,55 @@
 
 #include "core/files.h"
 
-/* Cells along a side; two by two of the fine grid make one of the coarse. */
+/* Cells per side; two by two fine cells make a coarse one. */
 enum { ANALYSIS_COVERAGE_COARSE = 50, ANALYSIS_COVERAGE_FINE = 100 };
 
 /* ---- states ------------------------------------------------------------------------------------------------------ */
 
 typedef struct AnalysisStates {
-  float *rows;          /* [count][features], in the order of iterations */
+  float *rows;          /* [count][features] sorted by iteration */
   double *iteration;    /* [count] */
   size_t count, features;
 } AnalysisStates;
 
-/* All states of a run's folder; none (count 0) when it keeps none. CORE_FAIL: a file that is no float32 matrix as the
- * trainer writes it, is cut short, or has another number of features than those before; the message names it. */
+/* Reads all states of a run directory; count 0 if it has none. CORE_FAIL: a file is not a float32 matrix written by
+ * the trainer, is truncated, or has another number of features than the previous ones; the message names it. */
 int analysis_states_read(const char *folder, AnalysisStates *states);
-/* How many there are, from the files' headers alone. */
+/* Counts the states from the files' headers. */
 int analysis_states_count(const char *folder, size_t *count);
 void analysis_states_free(AnalysisStates *states);
-/* The row of state i of `want` that are spread evenly over all. */
+/* Returns the row of state i of `want` states that are evenly spaced over all. */
 size_t analysis_states_spread(const AnalysisStates *states, size_t i, size_t want);
 
 /* ---- the plane --------------------------------------------------------------------------------------------------- */
 
-/* The two directions in which standardised states vary most. */
+/* Plane of the two directions in which standardized states vary most. */
 typedef struct AnalysisPlane {
   size_t features;
-  double *mean, *scale; /* [features]; scale 1 / population sd, 0: constant, left out */
-  double *axis[2];      /* [features] each, of length 1, the component of largest magnitude positive */
-  double share[2];      /* of the variance of all standardised features */
-  double low[2], high[2]; /* the box: 0.5 % and 99.5 % quantiles of the fitted states */
+  double *mean, *scale; /* [features]; scale 1 / population sd, 0 for ignored constants */
+  double *axis[2];      /* [features] each, length 1, with its largest component positive */
+  double share[2];      /* share of the variance of all standardized features */
+  double low[2], high[2]; /* bounding box: 0.5 % and 99.5 % quantiles of the fitted states */
 } AnalysisPlane;
 
-/* Fits to states [count][features]; those with a NaN or infinity are passed over. The same states give the same bits,
- * whatever the number of threads. CORE_FAIL: fewer than two usable states, or all are equal. */
+/* Fits the plane to states [count][features], ignoring those with NaN or infinity. Bit-reproducible for any number
+ * of threads. CORE_FAIL: fewer than two usable states, or all are equal. */
 int analysis_plane_fit(const float *states, size_t count, size_t features, AnalysisPlane *plane);
 void analysis_plane_free(AnalysisPlane *plane);
-/* Where the state lies in the box, 0..1 each (beyond: outside of it). false: it is not finite. */
+/* Projects a state to coordinates in the bounding box, 0..1 inside. Returns false if it is not finite. */
 bool analysis_plane_place(const AnalysisPlane *plane, const float *state, double place[2]);
 
 /* ---- cells ------------------------------------------------------------------------------------------------------- */
 
-/* The cell of a place of the box; what lies outside belongs to the border's cells. */
+/* Returns the cell of a point of the box; points outside belong to border cells. */
 size_t analysis_coverage_cell(const double place[2]);
 
 typedef struct AnalysisCoverage {
-  double coarse, fine;  /* share of cells that hold a state */
-  double entropy;       /* of the coarse histogram / log(cells) */
+  double coarse, fine;  /* share of cells with a state */
+  double entropy;       /* entropy of the coarse histogram / log(cells) */
 } AnalysisCoverage;
 
-/* Of counts [FINE * FINE]; all NaN without a state. */
+/* Computes coverage from counts [FINE * FINE]; all NaN without a state. */
 AnalysisCoverage analysis_coverage_of(const size_t *cells);
 
 #endif

@@ -1,4 +1,4 @@
-/* Averages of curves (curve.h): metrics.md's rule is linear interpolation to a common grid without extrapolation. */
+/* Averages curves (curve.h), by linear interpolation to a common grid without extrapolation (spec metrics.md). */
 #include "analysis/runs/curve.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 
 void analysis_curve_add(AnalysisCurve *curve, double x, double y) {
   if (isnan(x) || isnan(y) || (curve->n > 0 && x <= curve->x[curve->n - 1])) return;
-  if ((curve->n & (curve->n + 1)) == 0) { /* at 0, 1, 3, 7, ...: room for as many again */
+  if ((curve->n & (curve->n + 1)) == 0) { /* grow at 0, 1, 3, 7, ...: double the capacity */
     size_t capacity = 2 * curve->n + 2;
     curve->x = core_memory_resize(curve->x, capacity * sizeof *curve->x);
     curve->y = core_memory_resize(curve->y, capacity * sizeof *curve->y);
@@ -26,7 +26,8 @@ void analysis_curve_free(AnalysisCurve *curve) {
   memset(curve, 0, sizeof *curve);
 }
 
-/* `most` places between the least and the greatest x; on a log axis from the least one above 0. */
+/* Returns a grid of `most` points between the smallest and the largest x; on a log axis from the smallest positive
+ * one. */
 static double *spread_grid(const AnalysisCurve *curves, size_t count, size_t most, bool logarithmic, size_t *n) {
   double first = INFINITY, last = -INFINITY, *grid = core_memory_allocate((most + 1) * sizeof *grid);
   for (size_t c = 0; c < count; c++) {
@@ -40,7 +41,7 @@ static double *spread_grid(const AnalysisCurve *curves, size_t count, size_t mos
     double t = (double)i / (double)(most - 1);
     grid[i] = logarithmic ? exp(log(first) + (log(last) - log(first)) * t) : first + (last - first) * t;
   }
-  grid[0] = first; /* exactly, whatever the logarithm rounds to */
+  grid[0] = first; /* exact in spite of rounding of the logarithm */
   grid[most - 1] = last;
   *n = most;
   return grid;
@@ -53,7 +54,7 @@ double *analysis_curve_grid(const AnalysisCurve *curves, size_t count, size_t mo
     if (curves[c].n > longest) longest = curves[c].n;
   }
   if (longest > most && most >= 2)
-    return spread_grid(curves, count, most, logarithmic, n); /* without sorting millions */
+    return spread_grid(curves, count, most, logarithmic, n); /* avoids sorting millions of points */
   double *grid = core_memory_allocate((total + 1) * sizeof *grid);
   for (size_t c = 0, at = 0; c < count; at += curves[c++].n) {
     if (curves[c].n) memcpy(grid + at, curves[c].x, curves[c].n * sizeof *grid);
@@ -68,7 +69,7 @@ double *analysis_curve_grid(const AnalysisCurve *curves, size_t count, size_t mo
   return spread_grid(curves, count, most, logarithmic, n);
 }
 
-void analysis_curve_average(const AnalysisCurve *curves, size_t count, const AnalysisCurveManner *manner,
+void analysis_curve_average(const AnalysisCurve *curves, size_t count, const AnalysisCurveOptions *manner,
                             const double *grid, size_t n, double *mean, double *low, double *high, size_t *runs) {
   double *values = core_memory_allocate((count + 1) * sizeof *values);
   size_t *task = core_memory_zero_allocate(count + 1, sizeof *task);

@@ -1,5 +1,5 @@
-/* Configurations out of runs (group.h). A group is made of the values of some keys; a family is made of the groups of
- * one algorithm, whose labels then name only what varies inside it ("com 16" needs no "epochs 8" when all have 8). */
+/* Groups runs into configurations (group.h). A group has the same values of some keys; a family contains the groups
+ * of one algorithm, whose labels name only what varies inside it ("com 16" needs no "epochs 8" if all have 8). */
 #include "analysis/runs/group.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@
 
 static const CoreConfigRow *algorithm_row(void) { return core_config_find("algo.name"); }
 
-/* The place of a choice in its setting's list. */
+/* Returns the index of a choice in its setting's list. */
 static int choice_rank(const CoreConfigRow *row, const char *choice) {
   size_t length = strlen(choice);
   int rank = 0;
@@ -40,7 +40,7 @@ int analysis_group_compare(const CoreConfig *a, const CoreConfig *b, const CoreC
     case CORE_CONFIG_BOOL: return (int)*(const bool *)left - (int)*(const bool *)right;
     case CORE_CONFIG_ENUM: {
       const int order = choice_rank(row, left) - choice_rank(row, right);
-      return order ? order : strcmp(left, right); /* names behind "mujoco/..." have one rank */
+      return order ? order : strcmp(left, right); /* names after "mujoco/..." have equal ranks */
     }
     case CORE_CONFIG_STRING: return strcmp(left, right);
   }
@@ -53,7 +53,7 @@ static bool same_value(const CoreConfig *a, const CoreConfig *b, const CoreConfi
 
 /* ---- which keys ------------------------------------------------------------------------------------------------- */
 
-/* What core_config_resolve changes: scheme and factor say it already. */
+/* Whether core_config_resolve changes the setting: scheme and factor already describe it. */
 static bool follows_from_scale(const CoreConfigRow *row) {
   static const char *const names[] = {"env.num", "ppo.num_minibatches", "ppo.learning_rate", "pqn.learning_rate"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -61,7 +61,7 @@ static bool follows_from_scale(const CoreConfigRow *row) {
   return false;
 }
 
-/* A key varies when two runs that both use it differ: PPO's unused COM does not make COM vary. */
+/* Whether two runs that both use the key differ in it: PPO's unused COM does not make COM vary. */
 static bool key_varies(const AnalysisSelection *selection, const CoreConfigRow *row) {
   const CoreConfig *first = NULL;
   for (size_t r = 0; r < selection->count; r++) {
@@ -86,7 +86,7 @@ static void varying_keys(const AnalysisSelection *selection, const AnalysisGroup
   }
 }
 
-/* "task" stands for all settings that make one; "none" for no key at all. */
+/* Parses keys; "task" means all settings of the task, "none" no key. */
 static int asked_keys(const char *keys, AnalysisGrouping *grouping) {
   if (strcmp(keys, "none") == 0) return CORE_OK;
   if (strcmp(keys, "task") == 0) keys = core_config_task_keys;
@@ -134,7 +134,7 @@ static void find_groups(const AnalysisSelection *selection, AnalysisGrouping *gr
 
 typedef struct Place { const AnalysisGrouping *grouping; size_t group; } Place;
 
-/* The sweep and the algorithm first, whatever its place among the keys, so that families stay together. */
+/* Sorts by sweep and algorithm first, whatever their position among the keys, so that families are contiguous. */
 static int compare_places(const void *left, const void *right) {
   const Place *a = left, *b = right;
   const AnalysisGroup *of_a = &a->grouping->groups[a->group], *of_b = &b->grouping->groups[b->group];
@@ -168,7 +168,7 @@ static void sort_groups(const AnalysisSelection *selection, AnalysisGrouping *gr
   free(rank);
 }
 
-/* ppo_ewma -> PPO-EWMA */
+/* Converts ppo_ewma to PPO-EWMA. */
 char *analysis_algorithm_name(const CoreConfig *config) {
   char *name = core_text_duplicate(config->algo.name);
   if (config->program) return name;
@@ -176,7 +176,7 @@ char *analysis_algorithm_name(const CoreConfig *config) {
   return name;
 }
 
-/* Whether the values of one key tell those of the other, in both directions, among the family's groups. */
+/* Whether the values of one key determine those of the other, in both directions, among the family's groups. */
 static bool keys_move_together(const AnalysisGrouping *grouping, size_t family, const CoreConfigRow *a,
                                const CoreConfigRow *b) {
   for (size_t g = 0; g < grouping->count; g++) {
@@ -188,7 +188,8 @@ static bool keys_move_together(const AnalysisGrouping *grouping, size_t family, 
   return true;
 }
 
-/* Drops keys that move together with an earlier one from the labels, as a budget that follows the environments. */
+/* Removes keys from the labels that change together with an earlier one, such as a budget that follows the
+ * environments. */
 static void drop_followers(AnalysisGrouping *grouping, size_t family) {
   AnalysisFamily *of = &grouping->families[family];
   size_t kept = 0;
@@ -217,7 +218,7 @@ static void family_keys(AnalysisGrouping *grouping, size_t family) {
   drop_followers(grouping, family);
 }
 
-/* Whether all groups of the sweep are of one algorithm. */
+/* Whether all groups of the sweep have the same algorithm. */
 static bool has_one_algorithm(const AnalysisGrouping *grouping, size_t sweep) {
   const CoreConfig *first = NULL;
   for (size_t g = 0; g < grouping->count; g++) {
@@ -240,7 +241,7 @@ static char *family_name(const AnalysisGrouping *grouping, const AnalysisSelecti
   return name.data ? name.data : core_text_duplicate("");
 }
 
-/* Sorted groups of one sweep and algorithm stand together: a family begins where one of them changes. */
+/* Finds families: groups are sorted by sweep and algorithm, so that a family starts where one of them changes. */
 static void find_families(const AnalysisSelection *selection, AnalysisGrouping *grouping) {
   bool by_algorithm = false;
   for (size_t k = 0; k < grouping->key_count; k++) by_algorithm |= grouping->keys[k] == algorithm_row();
@@ -260,7 +261,7 @@ static void find_families(const AnalysisSelection *selection, AnalysisGrouping *
 
 /* ---- labels ----------------------------------------------------------------------------------------------------- */
 
-/* Five digits of a number that has more, as those that a scheme makes do. */
+/* Shortens numbers with more than five digits, such as those made by a scheme. */
 static const char *shorten(const char *text, const CoreConfigRow *row, char room[32]) {
   double value;
   if (row->kind != CORE_CONFIG_REAL || strlen(text) < 9 || !core_text_to_real(text, &value)) return text;
@@ -274,7 +275,7 @@ static char *make_label(const AnalysisGroup *group, const AnalysisFamily *family
   if (with_family) core_text_append(&label, family->name);
   for (size_t k = 0; k < family->key_count; k++) {
     const char *text = analysis_key_value(group->config, family->keys[k], &value);
-    if (!*text) continue; /* not used, or empty: nothing to say */
+    if (!*text) continue; /* unused or empty: omitted */
     core_text_appendf(&label, "%s%s %s", label.length ? ", " : "", analysis_key_name(family->keys[k]),
                       shorten(text, family->keys[k], room));
   }
@@ -324,8 +325,8 @@ static bool has_several_sweeps(const AnalysisSelection *selection) {
   return selection->sweeps + outside > 1 && selection->sweeps > 0;
 }
 
-/* Whether labels that name what differs among all runs would say more than what differs within any sweep: a setting of
- * the task that each sweep has one value of, or two settings more. */
+/* Whether the sweeps differ in more settings than the runs within any of them: in a setting of the task that is
+ * constant within each sweep, or in two settings more. */
 static bool sweeps_differ(const AnalysisSelection *selection, const AnalysisGrouping *grouping) {
   bool task = false;
   size_t most = 0;

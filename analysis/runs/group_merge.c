@@ -1,11 +1,11 @@
-/* Fewer groups than configurations (group.h): those that are alike in some keys are put together. */
+/* Merges groups that are equal in some keys (group.h). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/runs/group.h"
 #include "core/memory.h"
 
-/* The groups of a merge, from first to end, each with the number of its bucket. */
+/* Range of groups of a merge, each with its bucket. */
 typedef struct Merge {
   AnalysisGrouping *grouping;
   size_t first, end, *bucket; /* [end - first] */
@@ -29,7 +29,7 @@ static bool is_number(const CoreConfigRow *row) {
   return row->kind == CORE_CONFIG_INT || row->kind == CORE_CONFIG_REAL;
 }
 
-/* Refines the buckets by the key's values. */
+/* Splits the buckets by the values of a key. */
 static void split_buckets(Merge *m, const CoreConfigRow *row, size_t most) {
   for (size_t g = m->first; g < m->end; g++) {
     size_t distinct, place = value_place(m, g, row, &distinct);
@@ -41,7 +41,7 @@ static void split_buckets(Merge *m, const CoreConfigRow *row, size_t most) {
   }
 }
 
-/* "lr 0.0001 to 0.001", "eps 0.2": of the bucket's groups. */
+/* Formats the label of a bucket: "lr 0.0001 to 0.001", "eps 0.2". */
 static char *bucket_label(const Merge *m, size_t bucket, const CoreConfigRow *const *keys, size_t key_count) {
   CoreText label = {0}, value = {0};
   for (size_t k = 0; k < key_count; k++) {
@@ -79,8 +79,8 @@ static AnalysisGroup merge_bucket(const Merge *m, size_t bucket, const CoreConfi
   return merged;
 }
 
-/* Settings that vary in the family but not in `keys`, and those whose values were put together; `keys` (some of the
- * family's) become the family's. */
+/* Records as averaged the settings that vary in the family but are not in `keys`, and those with merged values;
+ * `keys` become the keys of the family. */
 static void note_averaged(Merge *m, size_t family, const CoreConfigRow *const *keys, size_t key_count, size_t most) {
   AnalysisFamily *of = &m->grouping->families[family];
   of->averaged = core_memory_allocate((of->key_count + 1) * sizeof *of->averaged);

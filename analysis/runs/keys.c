@@ -1,4 +1,4 @@
-/* Settings as keys of figures: their names and values (select.h). */
+/* Settings as keys of figures: names and values (select.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ int analysis_find_key(const char *name, const CoreConfigRow **row) {
   const CoreConfigRow *rows = core_config_rows(&count);
   *row = core_config_find(name);
   const CoreConfigRow *second = NULL;
-  if (*row && (*row)->is_program) return CORE_OK; /* what a program calls so by name */
+  if (*row && (*row)->is_program) return CORE_OK; /* a program's setting of that name */
   for (size_t i = 0; i < count && !strchr(name, '.'); i++) {
     bool match = strcmp(rows[i].key, name) == 0 || strcmp(analysis_key_name(&rows[i]), name) == 0;
     if (match && *row && !second) second = &rows[i];

@@ -1,4 +1,4 @@
-/* Settings that explain the differences between runs (lines.h). */
+/* Ranks settings by the differences between runs that they explain (lines.h). */
 #include "analysis/runs/lines.h"
 
 #include <math.h>
@@ -6,9 +6,9 @@
 
 #include "core/memory.h"
 
-enum { RANGES = 5 }; /* for a number with more values than lines can be told apart */
+enum { RANGES = 5 }; /* number of ranges into which many numeric values are merged */
 
-/* Omega squared (Hays 1963), of groups of runs: what as many random groups would explain is taken off. */
+/* Computes omega squared (Hays 1963) of groups of runs, which corrects for what random groups would explain. */
 static double omega_squared(const double *value, const size_t *group, size_t n, size_t groups) {
   double mean = 0, total = 0, within = 0;
   if (n <= groups) return 0;
@@ -29,7 +29,7 @@ static double omega_squared(const double *value, const size_t *group, size_t n, 
   return total > 0 ? (total - within - (double)(groups - 1) * error) / (total + error) : 0;
 }
 
-/* Judges a key by the runs of the family. */
+/* Evaluates a key on the runs of the family. */
 static int judge_key(const AnalysisSelection *selection, const AnalysisGrouping *grouping, size_t family,
                      const double *run_value, const CoreConfigRow *key, AnalysisCandidate *candidate) {
   AnalysisGrouping by_key = {0};

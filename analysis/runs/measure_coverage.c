@@ -8,8 +8,8 @@
 #include "core/memory.h"
 #include "store/database/query.h"
 
-/* The states that a run has looked at by its last row; coverage is measured in one of so many iterations, so that of a
- * run which has none the whole log need not be read. */
+/* Number of states counted by a run's last row. Coverage is measured every so often, so that the log of a run
+ * without coverage need not be read completely. */
 static const char states_sql[] =
   "SELECT coverage_states FROM iteration WHERE run_id = ?1 AND iteration BETWEEN ?2 - ?3 AND ?2"
   " AND coverage_states IS NOT NULL ORDER BY iteration DESC LIMIT 1";
@@ -42,18 +42,18 @@ static int read_coverage(StoreQuery *query, const AnalysisRun *run, int64_t last
 
 typedef struct Compared {
   const AnalysisSelection *selection;
-  const AnalysisMeasured *measured;
-  const size_t *run, *task;       /* [count] of the selection; task[run of the selection] */
-  double *states;                 /* [count] looked at by the last row; NaN: not measured */
+  const AnalysisRunMetrics *measured;
+  const size_t *run, *task;       /* [count] indices in the selection; task[run of the selection] */
+  double *states;                 /* [count] states counted by the last row; NaN: not measured */
   size_t count;
 } Compared;
 
-/* What the runs of i's task and budget have in common: the fewest states of those that reached it. */
+/* Returns the smallest number of states of the runs of i's task and budget that reached it. */
 static double common_states(const Compared *c, size_t i) {
   const AnalysisRun *runs = c->selection->runs;
   double fewest = INFINITY;
   for (size_t k = 0; k < c->count; k++) {
-    const AnalysisMeasured *m = &c->measured[c->run[k]];
+    const AnalysisRunMetrics *m = &c->measured[c->run[k]];
     const bool alike = c->task[c->run[k]] == c->task[c->run[i]] &&
                        runs[c->run[k]].config.train.total_steps == runs[c->run[i]].config.train.total_steps;
     if (alike && m->ended && !m->broken && c->states[k] < fewest) fewest = c->states[k];
@@ -64,14 +64,14 @@ static double common_states(const Compared *c, size_t i) {
 static int read_all(StoreQuery *of_states, StoreQuery *of_coverage, const Compared *c, double *value) {
   for (size_t i = 0; i < c->count; i++) {
     const AnalysisRun *run = &c->selection->runs[c->run[i]];
-    const AnalysisMeasured *m = &c->measured[c->run[i]];
+    const AnalysisRunMetrics *m = &c->measured[c->run[i]];
     value[i] = c->states[i] = NAN;
     if (m->iteration > 0 && !core_config_has_no_envs(&run->config))
       TRY(read_states(of_states, run, m->iteration, &c->states[i]));
   }
   for (size_t i = 0; i < c->count; i++) {
     if (isnan(c->states[i])) continue;
-    const AnalysisMeasured *m = &c->measured[c->run[i]];
+    const AnalysisRunMetrics *m = &c->measured[c->run[i]];
     const double common = common_states(c, i);
     const AnalysisRun *run = &c->selection->runs[c->run[i]];
     if (c->states[i] >= common) TRY(read_coverage(of_coverage, run, m->iteration, common, &value[i]));
@@ -80,7 +80,7 @@ static int read_all(StoreQuery *of_states, StoreQuery *of_coverage, const Compar
 }
 
 int analysis_coverage_read(StoreDatabase *database, const AnalysisSelection *selection,
-                           const AnalysisMeasured *measured, const size_t *run, size_t count, double *value) {
+                           const AnalysisRunMetrics *measured, const size_t *run, size_t count, double *value) {
   StoreQuery *of_states = NULL, *of_coverage = NULL;
   size_t *task = core_memory_allocate((selection->count + 1) * sizeof *task);
   const Compared compared = {selection, measured, run, task,

@@ -1,5 +1,5 @@
-/* Reads measures.h from the database: per run one statement over its evaluations and a few over parts of
- * its iterations, so that long runs cost little more than short ones. */
+/* Reads the measures of runs from the database (measures.h): per run one statement over its evaluations and a few
+ * over parts of its iterations, so that long runs cost little more than short ones. */
 #include "analysis/runs/measures.h"
 
 #include <math.h>
@@ -22,17 +22,17 @@ static const struct { const char *name, *words; AnalysisRange range; } measures[
 };
 
 const char *analysis_measure_name(AnalysisMeasure measure) { return measures[measure].name; }
-const char *analysis_measure_words(AnalysisMeasure measure) { return measures[measure].words; }
+const char *analysis_measure_label(AnalysisMeasure measure) { return measures[measure].words; }
 
 static bool is_rate(AnalysisMeasure measure) { return measure <= ANALYSIS_MEASURE_early; }
 
 bool analysis_measure_is_score(AnalysisMeasure measure) { return measure <= ANALYSIS_MEASURE_normalized_score; }
 
-AnalysisRange analysis_measure_range(AnalysisMeasure measure, const AnalysisMeasured *measured, const size_t *run,
+AnalysisRange analysis_measure_range(AnalysisMeasure measure, const AnalysisRunMetrics *measured, const size_t *run,
                                      size_t count) {
   const bool normalized = measure == ANALYSIS_MEASURE_normalized_score;
   for (size_t i = 0; i < count && (is_rate(measure) || normalized); i++) {
-    const AnalysisMeasured *m = &measured[run ? run[i] : i];
+    const AnalysisRunMetrics *m = &measured[run ? run[i] : i];
     if (isnan(m->value[measure])) continue;
     if (!m->rated || (normalized && m->normalized)) return ANALYSIS_RANGE_FREE;
   }
@@ -78,14 +78,14 @@ static void scores_add(Scores *s, double at, double score) {
   s->score[s->count++] = score;
 }
 
-/* The last score at or before a place; NaN when there is none. */
+/* Returns the last score at or before x; NaN: none. */
 static double score_before(const Scores *s, double at) {
   double score = NAN;
   for (size_t i = 0; i < s->count && s->at[i] <= at; i++) score = s->score[i];
   return score;
 }
 
-/* Mean of the scores from share `from` of the evaluations up to share `to`; NaN without one. */
+/* Averages the scores between two shares of the evaluations; NaN: none. */
 static double mean_between(const Scores *s, double from, double to) {
   double sum = 0;
   size_t n = 0;
@@ -97,8 +97,8 @@ static double mean_between(const Scores *s, double from, double to) {
   return n ? sum / (double)n : NAN;
 }
 
-/* Fits a line to the scores of the last two thirds of the budget; returns its slope, per transition; NaN: fewer than
- * three. */
+/* Returns the slope per transition of a line fitted to the scores of the last two thirds of the budget; NaN with
+ * fewer than three. */
 static double late_slope(const Scores *s, double end) {
   double n = 0, x = 0, y = 0, xx = 0, xy = 0;
   for (size_t i = 0; i < s->count; i++) {
@@ -114,9 +114,9 @@ static double late_slope(const Scores *s, double end) {
   return n >= 3 && spread > 0 ? (xy - x * y / n) / spread / end : NAN;
 }
 
-/* s: of evaluations after training began. untrained: the score before; NaN without one, as for a run that began from a
- * checkpoint, whose first evaluation is of that. */
-static void fill_scores(const Scores *s, const AnalysisRun *of, double end, double untrained, AnalysisMeasured *run) {
+/* Computes the measures of scores. s: evaluations after training started; untrained: the score before, NaN without
+ * one, as for a run that started from a checkpoint, whose first evaluation is the checkpoint's. */
+static void fill_scores(const Scores *s, const AnalysisRun *of, double end, double untrained, AnalysisRunMetrics *run) {
   if (s->count == 0) return;
   const double start = isnan(untrained) ? s->at[0] : 0, before = isnan(untrained) ? s->score[0] : untrained;
   const double last = s->score[s->count - 1], tenth = analysis_run_whole_iterations(of, end / 10);
@@ -138,9 +138,9 @@ static void fill_scores(const Scores *s, const AnalysisRun *of, double end, doub
   run->value[ANALYSIS_MEASURE_early] = isinf(early) ? NAN : early;
 }
 
-/* Gives a run that broke down the scores of its untrained policy (measures.h). */
+/* Gives a diverged or failed run the scores of its untrained policy (measures.h). */
 static void fill_broken(const Scores *s, const AnalysisRun *of, double untrained, double untrained_return, double end,
-                        AnalysisMeasured *run) {
+                        AnalysisRunMetrics *run) {
   const double half = score_before(s, analysis_run_whole_iterations(of, end / 2));
   const double second = mean_between(s, 0.25, 0.5), best = run->value[ANALYSIS_MEASURE_best];
   run->value[ANALYSIS_MEASURE_final] = run->value[ANALYSIS_MEASURE_last_two] = untrained;
@@ -155,7 +155,7 @@ static void fill_broken(const Scores *s, const AnalysisRun *of, double untrained
 }
 
 static int read_scores(StoreQuery *query, const AnalysisRun *of, const char *level_set, double budget, Scores *s,
-                       AnalysisMeasured *run) {
+                       AnalysisRunMetrics *run) {
   double untrained = NAN, untrained_return = NAN, untrained_goals = NAN;
   const double end = fmin(budget, (double)of->config.train.total_steps);
   bool row = false;
@@ -188,8 +188,8 @@ static int read_scores(StoreQuery *query, const AnalysisRun *of, const char *lev
   return code;
 }
 
-/* Of tasks without constants the solve rate, which lies between 0 and 1 by itself. */
-static void normalize(const AnalysisRun *of, AnalysisMeasured *run) {
+/* Normalizes the scores; tasks without constants keep the solve rate, which is between 0 and 1 anyway. */
+static void normalize(const AnalysisRun *of, AnalysisRunMetrics *run) {
   const AnalysisBounds bounds = analysis_bounds_of(&of->config);
   double *score = &run->value[ANALYSIS_MEASURE_normalized_score];
   run->normalized = bounds.scale != ANALYSIS_SCALE_NONE;
@@ -198,8 +198,8 @@ static void normalize(const AnalysisRun *of, AnalysisMeasured *run) {
   else if (run->rated) *score = run->value[ANALYSIS_MEASURE_final];
 }
 
-/* The best score on the first level set that the run was not trained on. */
-static int read_other(StoreQuery *query, const AnalysisRun *of, double budget, AnalysisMeasured *run) {
+/* Reads the best score on the first level set that the run was not trained on. */
+static int read_other(StoreQuery *query, const AnalysisRun *of, double budget, AnalysisRunMetrics *run) {
   bool row = false;
   store_query_reset(query);
   store_query_bind_text(query, 1, of->id);
@@ -212,7 +212,8 @@ static int read_other(StoreQuery *query, const AnalysisRun *of, double budget, A
 
 /* ---- iterations ------------------------------------------------------------------------------------------------- */
 
-/* KL and DDR from the sums of 64 iterations (iteration_bin) and, where the budget ends inside one, its rows (ddr.h). */
+/* KL and DDR from the sums over 64 iterations (iteration_bin) and, if the budget ends inside a bin, its rows
+ * (ddr.h). */
 static const char last_sql[] =
   "SELECT iteration, transitions, coalesce(merged_iterations, 1) FROM iteration WHERE run_id = ?1 AND transitions <= ?2"
   " ORDER BY iteration DESC LIMIT 1";
@@ -222,8 +223,8 @@ static const char kl_sql[] =
   " UNION ALL SELECT iif(kl IS NULL, NULL, merged * (transitions / iteration)), merged * max(kl, 1e-12),"
   " merged * (kl IS NOT NULL) FROM (SELECT iteration, transitions, kl, coalesce(merged_iterations, 1) AS merged"
   " FROM iteration WHERE run_id = ?1 AND iteration BETWEEN ?2 >> 6 << 6 AND ?2))";
-/* Of long runs the last quarter is looked at in up to 16 stretches of 11 rows: metrics that are taken every tenth
- * iteration stand in each. */
+/* Means over the last quarter. In long runs it is sampled in up to 16 stretches of 11 rows, each of which contains
+ * metrics that are measured every tenth iteration. */
 #define LATE_MEANS \
   " avg(steps_per_second), avg(grad_norm_actor), avg(update_norm_actor), avg(feature_rank_actor), avg(dormant_actor)," \
   " avg(weight_norm_actor), avg(grad_kurtosis_actor), avg(policy_variance), avg(ess_percent), avg(inactive_actor) FROM"
@@ -233,12 +234,12 @@ static const char late_sql[] =
   " ?3 - (i * (?3 - ?2)) / 15 - min(10, (?3 - ?2) / 15 - 1) AND ?3 - (i * (?3 - ?2)) / 15";
 static const char short_late_sql[] =
   "SELECT" LATE_MEANS " iteration WHERE run_id = ?1 AND iteration BETWEEN ?2 AND ?3";
-/* ?3: minibatches of an iteration. Before kl_consecutive was measured, kl_slope was per minibatch. */
+/* ?3: minibatches per iteration. kl_slope was per minibatch before kl_consecutive was measured. */
 static const char profile_sql[] =
   "SELECT avg(kl_slope * iif(kl_consecutive IS NULL, ?3, 1)), avg(kl_monotone), avg(kl_consecutive) FROM iteration"
   " WHERE run_id = ?1 AND iteration <= ?2";
 static const char distance_sql[] = "SELECT -distance FROM iteration WHERE run_id = ?1 AND iteration = ?2";
-enum { SHORT_RUN = 2048 }; /* iterations: all of the last quarter are read */
+enum { SHORT_RUN = 2048 }; /* iterations up to which all of the last quarter is read */
 
 static const AnalysisMeasure kl_measures[] = {ANALYSIS_MEASURE_ddr, ANALYSIS_MEASURE_kl};
 static const AnalysisMeasure profile[] = {ANALYSIS_MEASURE_kl_slope, ANALYSIS_MEASURE_kl_monotone,
@@ -251,9 +252,9 @@ static const AnalysisMeasure late[] = {
 
 typedef struct Queries { StoreQuery *scores, *other, *last, *kl, *late, *short_late, *profile, *distance; } Queries;
 
-/* Runs a statement of a run's id and one or two numbers (second < 0: one), and takes its columns. */
+/* Runs a statement with a run's id and one or two numbers (second < 0: one), and reads its columns. */
 static int take(StoreQuery *query, const char *id, int64_t first, int64_t second, const AnalysisMeasure *list,
-                size_t count, AnalysisMeasured *run) {
+                size_t count, AnalysisRunMetrics *run) {
   bool row = false;
   store_query_reset(query);
   store_query_bind_text(query, 1, id);
@@ -262,14 +263,14 @@ static int take(StoreQuery *query, const char *id, int64_t first, int64_t second
   TRY(store_query_step(query, &row));
   for (size_t i = 0; i < count && row; i++) {
     const double value = store_query_real(query, (int)i);
-    /* One infinite KL makes the mean infinite and DDR 0: both still have a rank. */
+    /* One infinite KL makes the mean infinite and DDR 0: both can still be ranked. */
     run->value[list[i]] = isfinite(value) || list[i] == ANALYSIS_MEASURE_kl ? value : NAN;
   }
   return CORE_OK;
 }
 
-/* The last iteration that counts, and what the run's status means for the budget. */
-static int read_end(Queries *q, const AnalysisRun *of, double budget, double limit, AnalysisMeasured *run) {
+/* Finds the last iteration that counts, and what the run's status means for the budget. */
+static int read_end(Queries *q, const AnalysisRun *of, double budget, double limit, AnalysisRunMetrics *run) {
   bool row = false;
   store_query_reset(q->last);
   store_query_bind_text(q->last, 1, of->id);
@@ -288,7 +289,7 @@ static int read_end(Queries *q, const AnalysisRun *of, double budget, double lim
   return CORE_OK;
 }
 
-static int read_iterations(Queries *q, const AnalysisRun *of, AnalysisMeasured *run) {
+static int read_iterations(Queries *q, const AnalysisRun *of, AnalysisRunMetrics *run) {
   static const AnalysisMeasure final[] = {ANALYSIS_MEASURE_final};
   const int64_t last = run->iteration;
   if (last == 0) return CORE_OK;
@@ -298,7 +299,7 @@ static int read_iterations(Queries *q, const AnalysisRun *of, AnalysisMeasured *
   if (of->config.metrics.profile_every > 0)
     TRY(take(q->profile, of->id, last, of->config.ppo.epochs * of->config.ppo.num_minibatches, profile,
              sizeof profile / sizeof *profile, run));
-  /* noisy_sgd has no evaluations: its score is how near it came. */
+  /* noisy_sgd has no evaluations: its score is the distance that it reached. */
   if (!core_config_has_no_envs(&of->config)) return CORE_OK;
   run->rated = false;
   return run->broken ? CORE_OK : take(q->distance, of->id, last, -1, final, 1, run);
@@ -307,7 +308,7 @@ static int read_iterations(Queries *q, const AnalysisRun *of, AnalysisMeasured *
 /* ---- all -------------------------------------------------------------------------------------------------------- */
 
 static int read_run(Queries *q, const AnalysisRun *of, const char *level_set, double budget, Scores *s,
-                    AnalysisMeasured *run) {
+                    AnalysisRunMetrics *run) {
   const double limit = budget > 0 ? analysis_run_whole_iterations(of, budget) : INFINITY;
   for (size_t m = 0; m < ANALYSIS_MEASURES; m++) run->value[m] = NAN;
   TRY(read_end(q, of, budget, limit, run));
@@ -317,8 +318,8 @@ static int read_run(Queries *q, const AnalysisRun *of, const char *level_set, do
   return read_iterations(q, of, run);
 }
 
-/* Coverage at equal numbers of states, of all runs that the selection has. */
-static int read_coverage(StoreDatabase *database, const AnalysisSelection *selection, AnalysisMeasured *measured) {
+/* Reads coverage at equal numbers of states for all runs of the selection. */
+static int read_coverage(StoreDatabase *database, const AnalysisSelection *selection, AnalysisRunMetrics *measured) {
   size_t *run = core_memory_allocate((selection->count + 1) * sizeof *run);
   double *value = core_memory_allocate((selection->count + 1) * sizeof *value);
   for (size_t r = 0; r < selection->count; r++) run[r] = r;
@@ -331,7 +332,7 @@ static int read_coverage(StoreDatabase *database, const AnalysisSelection *selec
 }
 
 int analysis_measures_read(StoreDatabase *database, const AnalysisSelection *selection, const char *level_set,
-                           double budget, AnalysisMeasured **measured) {
+                           double budget, AnalysisRunMetrics **measured) {
   Queries q = {0};
   Scores s = {0};
   *measured = core_memory_zero_allocate(selection->count + 1, sizeof **measured);

@@ -1,11 +1,11 @@
-/* What one run amounts to: a few numbers of its evaluations and iterations, for tables, comparisons, claims and
+/* Measures of a run: scalars computed from its evaluations and iterations, for tables, comparisons, claims and
  * advice. */
 #ifndef ANALYSIS_MEASURES_H
 #define ANALYSIS_MEASURES_H
 #include "analysis/runs/select.h"
 #include "analysis/statistics/interval.h"
 
-/* core/config/measures.def has the list, and what its words mean. */
+/* core/config/measures.def lists and describes the measures. */
 typedef enum AnalysisMeasure {
 #define X(name, words, range) ANALYSIS_MEASURE_##name,
 #include "core/config/measures.def"
@@ -14,38 +14,38 @@ typedef enum AnalysisMeasure {
 } AnalysisMeasure;
 
 const char *analysis_measure_name(AnalysisMeasure measure);
-const char *analysis_measure_words(AnalysisMeasure measure);
-/* CORE_USAGE with the nearest name. */
+const char *analysis_measure_label(AnalysisMeasure measure);
+/* Finds a measure by name. CORE_USAGE: the message names the nearest. */
 int analysis_measure_find(const char *name, AnalysisMeasure *measure);
 
-typedef struct AnalysisMeasured {
+typedef struct AnalysisRunMetrics {
   double value[ANALYSIS_MEASURES];  /* NaN: not measured */
-  double transitions;               /* as far as its log goes */
-  size_t evaluations;               /* after training began */
-  bool rated;                       /* its scores are solve rates */
-  bool normalized;                  /* its normalised score comes of constants, and may lie outside of 0 to 1 */
-  bool ended;                       /* reached the budget, or broke down before it: its last value is its final one */
-  bool broken;                      /* diverged or failed before the budget: has an untrained policy's scores */
-  bool censored;                    /* not ended: its sweep's [stop] rule has stopped it, before the budget asked for */
-  int64_t iteration;                /* the last one that counts; 0: none */
-  int64_t merged;                   /* iterations of a row (log.rows) */
-} AnalysisMeasured;
+  double transitions;               /* transitions covered by its log */
+  size_t evaluations;               /* number of evaluations after training started */
+  bool rated;                       /* whether its scores are solve rates */
+  bool normalized;                  /* whether its normalized score has constants, and may be outside 0..1 */
+  bool ended;                       /* reached the budget, or diverged or failed before: its last value is final */
+  bool broken;                      /* diverged or failed before the budget: has the scores of an untrained policy */
+  bool censored;                    /* not ended: stopped before the budget by its sweep's [stop] rule */
+  int64_t iteration;                /* last iteration that counts; 0: none */
+  int64_t merged;                   /* iterations per row (log.rows) */
+} AnalysisRunMetrics;
 
-/* Whether the measure is of scores (solve rates or returns). */
+/* Whether it is a measure of scores (solve rates or returns). */
 bool analysis_measure_is_score(AnalysisMeasure measure);
-/* Returns where the values of measured[run[count]] lie (run NULL: of measured[count]): of scores [0, 1] only when all
- * that have one have solve rates. Pass the runs that are compared, and no others of the database. */
-AnalysisRange analysis_measure_range(AnalysisMeasure measure, const AnalysisMeasured *measured, const size_t *run,
+/* Returns the range of the values of measured[run[count]] (run NULL: of measured[count]): for scores [0, 1] only if
+ * all scored runs have solve rates. Pass only the runs that are compared. */
+AnalysisRange analysis_measure_range(AnalysisMeasure measure, const AnalysisRunMetrics *measured, const size_t *run,
                                      size_t count);
 
-/* measured[selection->count], free() it. level_set NULL: "train" where a run has it, else its first one. budget:
- * transitions, whatever lies beyond is not looked at; 0 = all. A run counts as ended when it reached the budget.
+/* Reads measured[selection->count]; free() it. level_set NULL: "train" if a run has it, else its first one. budget:
+ * ignores data beyond this number of transitions; 0: all. A run counts as ended if it reached the budget.
  *
  * A run that diverged or failed before the budget is the worst outcome, not a missing one (worst-rank scores, Lachin
- * 1999, Controlled Clinical Trials 20:408; a composite estimand, ICH E9(R1) A.3.2): its final and best scores are that
- * of its untrained policy, and its gain and fall lead there. A solve rate without an evaluation of the untrained policy
- * is 0, a return NaN: the comparison puts its lowest value there (analysis_measures_fill_broken). */
+ * 1999, Controlled Clinical Trials 20:408; a composite estimand, ICH E9(R1) A.3.2): its final and best scores are
+ * those of its untrained policy, and its gain and fall lead there. Without an evaluation of the untrained policy, a
+ * solve rate is 0 and a return NaN, which comparisons replace by their lowest value. */
 int analysis_measures_read(StoreDatabase *database, const AnalysisSelection *selection, const char *level_set,
-                           double budget, AnalysisMeasured **measured);
+                           double budget, AnalysisRunMetrics **measured);
 
 #endif

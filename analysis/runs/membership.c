@@ -1,4 +1,4 @@
-/* Names of sweeps, and a bit for each of them and each run (membership.h). */
+/* Reads the names of sweeps and the membership of each run (membership.h). */
 #include "analysis/runs/membership.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "core/memory.h"
 #include "store/database/query.h"
 
-/* Ids of runs, and of the duplicates that they stand for, to places in the selection. */
+/* Maps ids of runs, and of duplicates that they replace, to indices in the selection. */
 typedef struct Known { const char *id; size_t run; } Known;
 
 static int by_id(const void *left, const void *right) {
@@ -29,7 +29,7 @@ static Known *sort_ids(const AnalysisSelection *selection, size_t *count) {
   return known;
 }
 
-/* Whether a list of names with commas has this one; NULL has all. */
+/* Whether a comma-separated list contains this name; NULL contains all. */
 static bool has_name(const char *list, const char *name) {
   const size_t length = strlen(name);
   const char *at = list;
@@ -62,7 +62,7 @@ static int read_members(StoreDatabase *database, const Known *known, size_t coun
   bool row = false;
   int code;
   TRY(store_query_open(database, "SELECT sweep, run_id FROM sweep_run ORDER BY sweep", &query));
-  size_t sweep = 0; /* names and rows are in the same order */
+  size_t sweep = 0; /* names and rows have the same order */
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
     const char *name = store_query_text(query, 0), *id = store_query_text(query, 1);
     if (!name || !id) continue;

@@ -1,4 +1,4 @@
-/* Which sweeps a run belongs to (results.db's sweep_run): claims count only the runs of their own experiments. */
+/* Membership of runs in sweeps (table sweep_run): claims count only the runs of their own experiments. */
 #ifndef ANALYSIS_MEMBERSHIP_H
 #define ANALYSIS_MEMBERSHIP_H
 #include "analysis/runs/select.h"
@@ -9,9 +9,8 @@ typedef struct AnalysisMembership {
   bool *member;            /* [runs][sweeps] */
 } AnalysisMembership;
 
-/* Of all runs of the selection, in the sweeps that were asked for. A run that stands for its duplicates is in their
- * sweeps too. Free it, also after a
- * failure. The errors are the store's. */
+/* Reads the membership of all runs of the selection in the requested sweeps. A run that replaces duplicates is in
+ * their sweeps too. Free it, also after a failure. */
 int analysis_membership_read(StoreDatabase *database, const AnalysisSelection *selection,
                              AnalysisMembership *membership);
 void analysis_membership_free(AnalysisMembership *membership);

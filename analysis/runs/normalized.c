@@ -1,4 +1,4 @@
-/* Normalised scores of games (normalized.h). */
+/* Normalized scores of games (normalized.h). */
 #include "analysis/runs/normalized.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ static const struct { const char *game; double easy[2], hard[2]; } procgen[] = {
 #undef PROCGEN
 };
 
-/* What stands before and after an Atari game's name in env.task. */
+/* Text before and after the name of an Atari game in env.task. */
 static const struct { const char *before, *after; } atari_tasks[] = {
   {"atari/", ""}, {"gym/ALE/", "-v5"}, {"envpool/", "-v5"}};
 
@@ -51,7 +51,7 @@ double analysis_normalize(const AnalysisBounds *bounds, double episode_return) {
   return (episode_return - bounds->low) / (bounds->high - bounds->low);
 }
 
-/* A task as the messages name it: the constants of Procgen's games depend on the mode. */
+/* Formats a task for messages: the constants of Procgen depend on the mode. */
 static void name_task(const CoreConfig *config, CoreText *text) {
   core_text_append(text, config->env.task);
   if (strncmp(config->env.task, "procgen/", strlen("procgen/")) == 0)

@@ -1,4 +1,4 @@
-/* Ids of parents into words (parents.h). */
+/* Describes parents of runs (parents.h). */
 #include "analysis/runs/parents.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ static int read_parent(StoreQuery *query, const char *id, CoreConfig *config, bo
   return CORE_OK;
 }
 
-/* "com 8, eps 0.2 at 1430"; "the same at 1430" for a parent that differs in nothing but where it began. */
+/* Formats "com 8, eps 0.2 at 1430"; "the same at 1430" for a parent that differs only in its own init.from. */
 static void describe(const CoreConfig *parent, const CoreConfig *child, int64_t iteration, char *text, size_t size) {
   CoreText words = {0}, theirs = {0}, ours = {0};
   size_t count;

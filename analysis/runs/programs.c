@@ -1,4 +1,4 @@
-/* Configurations of runs from results.db, of the trainer and of programs (programs.h, parents.h). */
+/* Reads configurations of runs of the trainer and of programs from results.db (programs.h, parents.h). */
 #include "analysis/runs/programs.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "core/text.h"
 #include "store/database/query.h"
 
-/* Makes `config` what run.config describes, if that is a run of a program. */
+/* Sets `config` to the description in run.config, if it is a run of a program. */
 static int take_program(const json_t *root, CoreConfig *config) {
   const CoreScript *program;
   TRY(core_script_from_json(root, &program));
@@ -19,7 +19,7 @@ static int take_program(const json_t *root, CoreConfig *config) {
   return CORE_OK;
 }
 
-/* One JSON value as the text that core_config_set takes. */
+/* Sets a value from JSON, as text for core_config_set. */
 static int set_from_json(CoreConfig *config, const CoreConfigRow *row, const json_t *value) {
   char number[32];
   const char *text = number;
@@ -31,7 +31,7 @@ static int set_from_json(CoreConfig *config, const CoreConfigRow *row, const jso
   return core_config_set(config, row->name, text);
 }
 
-/* {"env":{"num":2048,...},...}; a setting that the text lacks has its default, as in the run's id. */
+/* Parses {"env":{"num":2048,...},...}; missing settings have their defaults, as in the run's id. */
 int analysis_config_from_json(const char *text, CoreConfig *config) {
   json_error_t fault;
   json_t *root = json_loads(text, 0, &fault);
@@ -48,7 +48,7 @@ int analysis_config_from_json(const char *text, CoreConfig *config) {
   return code;
 }
 
-/* Steps from one name to the next in the table's key. */
+/* Skips from one name to the next in the table's key. */
 int analysis_programs_know_run(StoreDatabase *database, const char *run) {
   StoreQuery *query;
   bool row = false;
@@ -64,7 +64,7 @@ int analysis_programs_know_run(StoreDatabase *database, const char *run) {
   return code;
 }
 
-/* The run that got furthest of each program, and of the trainer's tasks. */
+/* Uses the run with the most progress of each program, and of the trainer's tasks. */
 int analysis_programs_know(StoreDatabase *database) {
   StoreQuery *query;
   bool row = false;

@@ -1,5 +1,5 @@
-/* From a path to the runs a figure is about: open, import what is new, read the run table, filter. A configuration is
- * read back through core/config, so that its values have the one canonical text. Writes the import only. */
+/* Selects the runs of a figure: opens the database, imports new results, reads the table run, and filters.
+ * Configurations are parsed by core/config, so that values have a canonical text. Only the import writes. */
 #include "analysis/runs/select.h"
 
 #include "core/json.h"
@@ -39,7 +39,7 @@ bool analysis_database_in_workspace(const char *path, char root[CORE_PATH_MAX]) 
   return true;
 }
 
-/* Brings the database up to date; what stands in the way is a note, for the figure can be drawn from what is there. */
+/* Imports new results. Failures are only notes, because the figure can be made from existing results. */
 static void import_new(StoreDatabase *database, const char *root) {
   StoreImport result = {0};
   if (store_import(database, root, NULL, false, &result) != CORE_OK) {
@@ -70,7 +70,7 @@ static int open_database(const char *path, StoreDatabase **database) {
                       "`sweep rebuild` makes it anew from the run logs), or set SWEEP_ROOT to the workspace", path);
   }
   if (!analysis_database_in_workspace(path, root)) return store_database_open(path, true, database);
-  /* A workspace of somebody else can be read without the right to write in it. */
+  /* Another user's workspace may be readable only. */
   if (access(path, W_OK) != 0 || access(root, W_OK) != 0) {
     fprintf(stderr, "note: %s cannot be written: new results are not imported\n", path);
     return store_database_open(path, true, database);
@@ -89,7 +89,8 @@ int analysis_database_open(const char *path, StoreDatabase **database) {
 
 /* ---- the runs --------------------------------------------------------------------------------------------------- */
 
-/* N, M and learning rate as they were run; scheme and factor stay, since they tell runs apart. */
+/* Applies the scheme to environments, minibatches and learning rate; scheme and factor are kept, since they
+ * distinguish runs. */
 static void apply_scale(AnalysisRun *run) {
   CoreConfig resolved;
   run->scaled = core_config_is_scaled(&run->config) && core_config_resolve(&run->config, &resolved) == CORE_OK;
@@ -101,7 +102,7 @@ static void apply_scale(AnalysisRun *run) {
   run->config = resolved;
 }
 
-/* *readable = false: the run's configuration is missing or damaged, so that it cannot be placed in any figure. */
+/* Reads a run. *readable = false: its configuration is missing or damaged, so that it belongs to no figure. */
 static int read_run(StoreQuery *query, AnalysisSelection *selection, AnalysisRun *run, bool *readable) {
   const char *id = store_query_text(query, 0), *config = store_query_text(query, 1);
   const char *status = store_query_text(query, 2), *commit = store_query_text(query, 3);
@@ -154,7 +155,7 @@ static int by_cell(const void *left, const void *right) {
   return analysis_run_prefer(a, b);
 }
 
-/* Keeps of the runs of one cell and seed the first by by_cell. */
+/* Keeps the first run, by by_cell, of each cell and seed. */
 static void drop_copies(AnalysisSelection *selection) {
   const AnalysisRun **order = core_memory_allocate((selection->count + 1) * sizeof *order);
   bool *copy = core_memory_zero_allocate(selection->count + 1, sizeof *copy);
@@ -208,8 +209,8 @@ static int read_runs(StoreDatabase *database, const char *sweep, AnalysisSelecti
 
 typedef struct Condition {
   const CoreConfigRow *row;
-  char *value;              /* canonical */
-  int extreme;              /* 1, -1: "max", "min" of a number, which is known once the runs are */
+  char *value;              /* canonical text */
+  int extreme;              /* 1, -1: "max", "min" of a number, resolved when the runs are known */
 } Condition;
 
 static int condition_parse(const char *given, Condition *condition) {
@@ -238,8 +239,8 @@ static double number_at(const CoreConfig *config, const CoreConfigRow *row) {
   return row->kind == CORE_CONFIG_INT ? (double)*(const int64_t *)value : *(const double *)value;
 }
 
-/* Conditions on one key are alternatives; those on different keys must all hold. `but`: a key that does not matter
- * (NULL: all do), and "max" and "min" hold for all until they are known. */
+/* Whether a run meets the conditions: those on one key are alternatives, and those on different keys must all hold.
+ * but: key to ignore (NULL: none). Unresolved "max" and "min" hold for all. */
 static bool conditions_hold(const Condition *conditions, size_t count, const CoreConfigRow *but,
                             const CoreConfig *config, CoreText *text) {
   for (size_t i = 0; i < count; i++) {
@@ -254,8 +255,8 @@ static bool conditions_hold(const Condition *conditions, size_t count, const Cor
   return true;
 }
 
-/* "max" and "min" become the greatest and least value of the runs that meet the conditions on other keys; of several,
- * in the order given, each among those that meet the ones before. */
+/* Resolves "max" and "min" to the largest and smallest value of the runs that meet the conditions on other keys;
+ * several are resolved in order, each among the runs that meet the previous ones. */
 static void find_extremes(const AnalysisSelection *selection, Condition *conditions, size_t count) {
   CoreText text = {0};
   for (size_t i = 0; i < count; i++) {
@@ -269,14 +270,14 @@ static void find_extremes(const AnalysisSelection *selection, Condition *conditi
       if (!best || conditions[i].extreme * (here - number_at(&best->config, key)) > 0) best = run;
     }
     conditions[i].extreme = 0;
-    if (!best) continue; /* no run meets the others: the message that follows says which values there are */
+    if (!best) continue; /* no run meets the others: the following message lists the existing values */
     free(conditions[i].value);
     conditions[i].value = core_text_duplicate(analysis_key_value(&best->config, key, &text));
   }
   core_text_free(&text);
 }
 
-/* No run met the conditions: say which values the conditions' keys have, so that the next try succeeds. */
+/* Reports that no run meets the conditions, with the existing values of their keys. */
 static int nothing_matches(const AnalysisSelection *selection, const Condition *conditions, size_t count) {
   CoreText message = {0}, value = {0};
   for (size_t i = 0; i < count; i++) {
@@ -300,7 +301,7 @@ static int nothing_matches(const AnalysisSelection *selection, const Condition *
 static int apply_conditions(AnalysisSelection *selection, const Condition *conditions, size_t count) {
   size_t kept = 0;
   CoreText text = {0};
-  for (size_t r = 0; r < selection->count; r++) { /* count first: on failure the message looks at all runs */
+  for (size_t r = 0; r < selection->count; r++) { /* count first: on failure the message needs all runs */
     kept += conditions_hold(conditions, count, NULL, &selection->runs[r].config, &text);
   }
   if (kept == 0) {
@@ -318,7 +319,7 @@ static int apply_conditions(AnalysisSelection *selection, const Condition *condi
   return CORE_OK;
 }
 
-/* said: "; tag=paper", or "". */
+/* Describes the filter. said: "; tag=paper", or "". */
 static char *describe_filter(const char *sweep, const Condition *conditions, size_t count, const char *said) {
   CoreText text = {0};
   if (sweep) core_text_appendf(&text, "sweep %s", sweep);
@@ -338,10 +339,10 @@ static char *describe_filter(const char *sweep, const Condition *conditions, siz
   return filter;
 }
 
-/* said: gets the part of the filter that is about tags and pins. */
+/* Applies the conditions. said: receives the part of the filter about tags and pins. */
 static int filter_runs(StoreDatabase *database, const char *sweep, Condition *conditions, const char *const *where,
                        size_t where_count, AnalysisSelection *selection, CoreText *said) {
-  size_t count = 0; /* of conditions on settings */
+  size_t count = 0; /* number of conditions on settings */
   for (size_t i = 0; i < where_count; i++)
     if (!analysis_is_annotation(where[i])) TRY(condition_parse(where[i], &conditions[count++]));
   if (sweep) TRY(analysis_sweeps_check(database, sweep));
@@ -380,14 +381,14 @@ int analysis_select_runs(StoreDatabase *database, const char *sweep, const char 
   return CORE_OK;
 }
 
-/* The other values of the condition's key, each once, in the order of the runs; free each and the array. */
+/* Lists the distinct other values of the condition's key, in the order of the runs; free each and the array. */
 static char **other_values(const AnalysisSelection *selection, const Condition *common, size_t *count) {
   char **values = core_memory_allocate((selection->count + 1) * sizeof *values);
   CoreText text = {0};
   *count = 0;
   for (size_t r = 0; r < selection->count; r++) {
     const char *value = analysis_key_value(&selection->runs[r].config, common->row, &text);
-    bool known = !*value || strcmp(value, common->value) == 0; /* unused by the algorithm: no group to be in */
+    bool known = !*value || strcmp(value, common->value) == 0; /* unused by the algorithm: in no group */
     for (size_t k = 0; k < *count && !known; k++) known = strcmp(values[k], value) == 0;
     if (!known) values[(*count)++] = core_text_duplicate(value);
   }

@@ -1,4 +1,4 @@
-/* A greedy cover of configurations by sweeps (sweep_cover.h). */
+/* Greedy cover of configurations by sweeps (sweep_cover.h). */
 #include "analysis/runs/sweep_cover.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 typedef struct Member { const char *cell; size_t run; } Member;
 
-/* The runs of a configuration stand together in `member`, from first[c] to first[c + 1]. */
+/* Runs grouped by configuration: member[first[c]] .. member[first[c + 1] - 1]. */
 typedef struct Cells {
   Member *member;
   size_t *first, count;
@@ -34,7 +34,7 @@ static Cells find_cells(const AnalysisSelection *selection) {
   return cells;
 }
 
-/* Runs of the configuration that are in the sweep. */
+/* Counts the runs of the configuration that are in the sweep. */
 static size_t count_members(const Cells *cells, size_t cell, const AnalysisMembership *membership, size_t sweep) {
   size_t members = 0;
   for (size_t i = cells->first[cell]; i < cells->first[cell + 1]; i++)
@@ -49,7 +49,7 @@ static bool is_allowed(const char *sweeps, const char *name) {
   return !sweeps;
 }
 
-/* The sweep with the most configurations that are not covered yet, whole ones if there are any; `sweeps`: none. */
+/* Returns the sweep with the most uncovered configurations, complete ones if there are any; `sweeps`: none. */
 static size_t best_sweep(const Cells *cells, const AnalysisMembership *membership, const char *sweeps, bool whole) {
   size_t best = membership->sweeps, most = 0;
   for (size_t s = 0; s < membership->sweeps; s++) {
@@ -67,7 +67,7 @@ static size_t best_sweep(const Cells *cells, const AnalysisMembership *membershi
   return best;
 }
 
-/* Names the sweep, and shows its configurations under it. */
+/* Adds the sweep, and assigns its configurations to it. */
 static void take_sweep(Cells *cells, const AnalysisMembership *membership, size_t sweep, bool whole,
                        AnalysisSelection *selection) {
   selection->sweep = core_memory_resize(selection->sweep, (selection->sweeps + 1) * sizeof *selection->sweep);

@@ -1,4 +1,4 @@
-/* Names of sweeps that a user gave, looked up (sweep_names.h). */
+/* Checks names of sweeps given by the user (sweep_names.h). */
 #include "analysis/runs/sweep_names.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "core/text.h"
 #include "store/database/query.h"
 
-/* CORE_USAGE: a sweep that is none of `names`. */
+/* Returns CORE_USAGE if the sweep is not one of `names`. */
 static int check_sweep(const char *sweep, const char **names, size_t count) {
   for (size_t i = 0; i < count; i++)
     if (strcmp(names[i], sweep) == 0) return CORE_OK;

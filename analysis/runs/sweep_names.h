@@ -1,9 +1,9 @@
-/* --sweep: are there sweeps of these names? */
+/* Check of the names in --sweep. */
 #ifndef ANALYSIS_SWEEP_NAMES_H
 #define ANALYSIS_SWEEP_NAMES_H
 #include "store/database/database.h"
 
-/* sweeps: a name, or several with commas. CORE_USAGE: one that the database does not have, with the nearest. */
+/* Checks comma-separated names of sweeps. CORE_USAGE: the database lacks one; the message names the nearest. */
 int analysis_sweeps_check(StoreDatabase *database, const char *sweeps);
 
 #endif

@@ -1,4 +1,4 @@
-/* A sweep's text to a space, its runs to trials. */
+/* Reads the space of a search from a sweep's text, and its trials from runs (trials.h). */
 #include "analysis/runs/trials.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ static int read_text(StoreDatabase *database, const char *sweep, AnalysisTrials 
   return code;
 }
 
-/* The name of "[search NAME]"; NULL: another section. */
+/* Returns the name in "[search NAME]"; NULL: another section. */
 static const char *search_of(const CoreIniEntry *entry) {
   static const char prefix[] = "search ";
   return strncmp(entry->section, prefix, sizeof prefix - 1) == 0 ? entry->section + sizeof prefix - 1 : NULL;
@@ -58,14 +58,14 @@ static bool has_axis(const CoreSearch *space, const CoreConfigRow *row) {
   return false;
 }
 
-/* The file's value of a setting, in its sections or by default, as text to compare with runs'; free it. */
+/* Returns the value of a setting in the file, from its sections or by default, as text; free() it. */
 static char *base_of(const CoreIni *ini, const CoreConfigRow *row) {
   CoreConfig scratch = core_config_default();
   CoreText text = {0};
   for (size_t i = 0; i < ini->count; i++) {
     const CoreIniEntry *entry = &ini->entries[i];
     if (entry->key && strcmp(entry->section, row->section) == 0 && strcmp(entry->key, row->key) == 0)
-      (void)core_config_set(&scratch, row->name, entry->value); /* it was good when the sweep was submitted */
+      (void)core_config_set(&scratch, row->name, entry->value); /* valid, because the sweep was submitted */
   }
   char *base = core_text_duplicate(core_config_get(&scratch, row, &text));
   core_text_free(&text);
@@ -96,7 +96,7 @@ static int read_space(AnalysisTrials *trials, const CoreIniEntry *section) {
 
 /* ---- trials ------------------------------------------------------------------------------------------------------ */
 
-/* Settings that only other searches of the sweep draw have the file's own values in this one's runs. */
+/* Whether settings varied only by other searches of the sweep have the file's values, as in runs of this one. */
 static bool is_of_others(const AnalysisTrials *trials, const CoreConfig *config) {
   CoreText value = {0};
   bool others = false;
@@ -108,7 +108,7 @@ static bool is_of_others(const AnalysisTrials *trials, const CoreConfig *config)
   return others;
 }
 
-/* false: the run's settings lie outside of the space. */
+/* Computes a run's coordinates; false: its settings are outside the space. */
 static bool coordinates_of(const AnalysisTrials *trials, const CoreConfig *config, double *coordinate) {
   const CoreSearch *space = &trials->space;
   CoreText value = {0};

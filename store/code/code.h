@@ -1,4 +1,4 @@
-/* Code of a run besides this program: source files of a Gymnasium module (found by find_code.py), a C library, the
+/* External code of a run: source files of a Gymnasium module (found by find_code.py), a C library, the
  * files of env.code, the libraries of MuJoCo and Procgen, and versions of Python packages. It is found without
  * executing it. trust.h checks whether it may run; runs record it (run.h: StoreState), since runs of one configuration
  * with different code are not comparable. */

@@ -36,7 +36,7 @@ typedef struct StoreState {
   int64_t transitions, transitions_total;
   double steps_per_second, solve_rate; /* latest; NaN when unknown */
   double episode_return;         /* latest, for tasks without a goal; NaN otherwise */
-  double train_seconds;          /* of all attempts */
+  double train_seconds;          /* total over all attempts */
   char device[64], commit[48];
   char parent[48];               /* "<id>@<iteration>" of init.from; empty: none */
   char message[512];             /* last error, one line */

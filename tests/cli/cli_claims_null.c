@@ -22,7 +22,7 @@ static const double SD = 0.04, CENTER = 0.6; /* solve rates over seeds, as in re
 
 typedef struct World {
   AnalysisRun *runs;
-  AnalysisMeasured *measured;
+  AnalysisRunMetrics *measured;
   size_t count, capacity;
 } World;
 
@@ -143,8 +143,8 @@ static void fill(World *world, const AnalysisClaim *claim, uint32_t number) {
   if (analysis_measure_find(claim->key, &x) != CORE_OK) x = ANALYSIS_MEASURES;
   core_error_clear();
   for (size_t r = 0; r < world->count; r++) {
-    AnalysisMeasured *m = &world->measured[r];
-    *m = (AnalysisMeasured){.ended = true, .rated = true};
+    AnalysisRunMetrics *m = &world->measured[r];
+    *m = (AnalysisRunMetrics){.ended = true, .rated = true};
     for (size_t k = 0; k < ANALYSIS_MEASURES; k++) m->value[k] = NAN;
     m->value[claim->measure] = center_of(claim) + SD * noise(world, number, r);
     m->value[ANALYSIS_MEASURE_early] = CENTER + SD * normal(number, (uint32_t)r, 1);
@@ -244,7 +244,7 @@ static void add_effect(World *world, const AnalysisSelection *selection, const A
   AnalysisTable table = analysis_table_create(selection, world->measured, NULL);
   AnalysisCells cells;
   const AnalysisArrangement arrangement = {"", claim->where, measured_x ? "" : claim->key, claim->second,
-                                           claim->beside, claim->measure, measured_x ? (int)x : -1};
+                                           claim->free_settings, claim->measure, measured_x ? (int)x : -1};
   if (analysis_cells_create(&table, &arrangement, &cells) == CORE_OK) {
     for (size_t s = 0; s < cells.strata; s++) {
       if (claim->test == ANALYSIS_TEST_ONE_CURVE) mark_lever(&table, &cells, s);
@@ -252,7 +252,7 @@ static void add_effect(World *world, const AnalysisSelection *selection, const A
         const double change = size * change_of(claim, &cells, s, c, 0);
         const double early = size * change_of(claim, &cells, s, c, 1);
         for (size_t i = cells.first[c]; i < cells.first[c + 1]; i++) {
-          AnalysisMeasured *m = &world->measured[cells.run[i]];
+          AnalysisRunMetrics *m = &world->measured[cells.run[i]];
           const AnalysisRange range = analysis_measure_range(claim->measure, world->measured, NULL, world->count);
           if (is_of_margin(claim->test) && !isfinite(range.high)) m->value[claim->measure] *= pow(1.25, change / 0.05);
           else m->value[claim->measure] += change * (isfinite(range.high) ? range.high : 1);
@@ -278,17 +278,17 @@ static void add_switch(World *world, const AnalysisClaim *claim, double size) {
 static void simulate(World *world, const AnalysisClaim *claim, int seeds, const char *effect, double size,
                      uint32_t worlds) {
   const AnalysisSelection selection = {.runs = world->runs, .count = world->count};
-  const AnalysisClaimsAsked asked = {.ids = (const char *const[]){claim->id}, .id_count = 1};
+  const AnalysisClaimsOptions asked = {.ids = (const char *const[]){claim->id}, .id_count = 1};
   long verdicts[3] = {0};
 #pragma omp parallel for schedule(dynamic) reduction(+ : verdicts)
   for (uint32_t w = 0; w < worlds; w++) {
     World own = {world->runs, core_memory_allocate((world->count + 1) * sizeof *own.measured), world->count, 0};
-    AnalysisFindingOfClaim *finding = NULL;
+    AnalysisClaimResult *finding = NULL;
     size_t count;
     fill(&own, claim, w);
     if (claim->test >= ANALYSIS_TEST_SWITCH_UP) add_switch(&own, claim, size);
     else add_effect(&own, &selection, claim, size);
-    if (analysis_claims_judge(NULL, &selection, own.measured, NULL, &asked, &finding, &count) == CORE_OK && count == 1)
+    if (analysis_claims_test(NULL, &selection, own.measured, NULL, &asked, &finding, &count) == CORE_OK && count == 1)
       verdicts[finding[0].verdict]++;
     free(finding);
     free(own.measured);
@@ -322,7 +322,7 @@ static void simulate_claim(const char *experiments, const AnalysisClaim *claim, 
 /* Every measure of a run, from its id alone. */
 static void measure_by_id(World *world) {
   for (size_t r = 0; r < world->count; r++) {
-    world->measured[r] = (AnalysisMeasured){.ended = true, .rated = true};
+    world->measured[r] = (AnalysisRunMetrics){.ended = true, .rated = true};
     for (uint32_t k = 0; k < ANALYSIS_MEASURES; k++)
       world->measured[r].value[k] = CENTER + SD * normal(1, hash_of(world->runs[r].id), k);
   }
@@ -353,13 +353,13 @@ static int compare_together(const char *experiments, const AnalysisClaim *claims
     mine.member = core_memory_zero_allocate(all.count * mine.sweeps + 1, sizeof(bool));
     for (size_t r = 0; r < all.count; r++)
       for (size_t s = 0; s < mine.sweeps; s++) mine.member[r * mine.sweeps + s] = known(&own, all.runs[r].id);
-    const AnalysisClaimsAsked asked = {.ids = (const char *const[]){claims[i].id}, .id_count = 1};
+    const AnalysisClaimsOptions asked = {.ids = (const char *const[]){claims[i].id}, .id_count = 1};
     const AnalysisSelection alone = {.runs = own.runs, .count = own.count};
     const AnalysisSelection with = {.runs = all.runs, .count = all.count};
-    AnalysisFindingOfClaim *a = NULL, *b = NULL;
+    AnalysisClaimResult *a = NULL, *b = NULL;
     size_t n;
-    if (analysis_claims_judge(NULL, &alone, own.measured, NULL, &asked, &a, &n) != CORE_OK ||
-        analysis_claims_judge(NULL, &with, all.measured, &mine, &asked, &b, &n) != CORE_OK) return 1;
+    if (analysis_claims_test(NULL, &alone, own.measured, NULL, &asked, &a, &n) != CORE_OK ||
+        analysis_claims_test(NULL, &with, all.measured, &mine, &asked, &b, &n) != CORE_OK) return 1;
     const bool alike = a->verdict == b->verdict && same(a->interval.center, b->interval.center) && a->runs == b->runs &&
                        same(a->p_for, b->p_for) && same(a->p_against, b->p_against) && a->mixed == b->mixed;
     printf("%s %s: %zu runs, %zu comparisons, %zu mixed; alone %g (p %g), together %g (p %g)\n",

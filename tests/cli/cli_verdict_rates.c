@@ -117,7 +117,7 @@ typedef struct Case {
   int keys, seconds;
   MeanOf mean;
   double late_gain;       /* mean of x of the ends, where the test looks at it */
-  AnalysisTested (*ask)(const World *world);
+  AnalysisTestResult (*ask)(const World *world);
   bool permutes;
 } Case;
 
@@ -213,28 +213,28 @@ static double best_moves_barely(int key, int keys, int second, int seconds) {
 
 /* ---- tests ------------------------------------------------------------------------------------------------------- */
 
-static AnalysisTested rises(const World *w) { return analysis_test_rises(&w->cells); }
-static AnalysisTested equal(const World *w) { return analysis_test_equal(&w->cells, MARGIN); }
-static AnalysisTested not_worse(const World *w) { return analysis_test_not_worse(&w->cells, MARGIN); }
-static AnalysisTested low_end(const World *w) { return analysis_test_end(&w->cells, false); }
-static AnalysisTested high_end(const World *w) { return analysis_test_end(&w->cells, true); }
-static AnalysisTested low_plateau(const World *w) { return analysis_test_plateau(&w->cells, false, MARGIN); }
-static AnalysisTested high_plateau(const World *w) { return analysis_test_plateau(&w->cells, true, MARGIN); }
-static AnalysisTested robust(const World *w) { return analysis_test_robust(&w->cells, false); }
-static AnalysisTested robust_high(const World *w) { return analysis_test_robust(&w->cells, true); }
-static AnalysisTested same_best(const World *w) { return analysis_test_same_best(&w->cells, MARGIN); }
-static AnalysisTested grows(const World *w) { return analysis_test_gain(&w->cells, 1); }
-static AnalysisTested shrinks(const World *w) { return analysis_test_gain(&w->cells, -1); }
-static AnalysisTested gain_equal(const World *w) { return analysis_test_gain_equal(&w->cells, MARGIN); }
-static AnalysisTested best_at_low(const World *w) { return analysis_test_best_at(&w->cells, false); }
-static AnalysisTested best_at_high(const World *w) { return analysis_test_best_at(&w->cells, true); }
-static AnalysisTested best_equal(const World *w) { return analysis_test_best_equal(&w->cells, MARGIN); }
-static AnalysisTested middle(const World *w) { return analysis_test_middle(&w->cells); }
-static AnalysisTested up(const World *w) { return analysis_test_rho(&w->cells); }
-static AnalysisTested rho_grows(const World *w) { return analysis_test_grows(&w->cells, w->early); }
-static AnalysisTested at_least(const World *w) { return analysis_test_mean(&w->cells, w->unit, 0.95, 1); }
-static AnalysisTested positive(const World *w) { return analysis_test_mean(&w->cells, w->unit, 0, 1); }
-static AnalysisTested negative(const World *w) { return analysis_test_mean(&w->cells, w->unit, 0, -1); }
+static AnalysisTestResult rises(const World *w) { return analysis_test_rises(&w->cells); }
+static AnalysisTestResult equal(const World *w) { return analysis_test_equal(&w->cells, MARGIN); }
+static AnalysisTestResult not_worse(const World *w) { return analysis_test_not_worse(&w->cells, MARGIN); }
+static AnalysisTestResult low_end(const World *w) { return analysis_test_end(&w->cells, false); }
+static AnalysisTestResult high_end(const World *w) { return analysis_test_end(&w->cells, true); }
+static AnalysisTestResult low_plateau(const World *w) { return analysis_test_plateau(&w->cells, false, MARGIN); }
+static AnalysisTestResult high_plateau(const World *w) { return analysis_test_plateau(&w->cells, true, MARGIN); }
+static AnalysisTestResult robust(const World *w) { return analysis_test_robust(&w->cells, false); }
+static AnalysisTestResult robust_high(const World *w) { return analysis_test_robust(&w->cells, true); }
+static AnalysisTestResult same_best(const World *w) { return analysis_test_same_best(&w->cells, MARGIN); }
+static AnalysisTestResult grows(const World *w) { return analysis_test_gain(&w->cells, 1); }
+static AnalysisTestResult shrinks(const World *w) { return analysis_test_gain(&w->cells, -1); }
+static AnalysisTestResult gain_equal(const World *w) { return analysis_test_gain_equal(&w->cells, MARGIN); }
+static AnalysisTestResult best_at_low(const World *w) { return analysis_test_best_at(&w->cells, false); }
+static AnalysisTestResult best_at_high(const World *w) { return analysis_test_best_at(&w->cells, true); }
+static AnalysisTestResult best_equal(const World *w) { return analysis_test_best_equal(&w->cells, MARGIN); }
+static AnalysisTestResult middle(const World *w) { return analysis_test_middle(&w->cells); }
+static AnalysisTestResult up(const World *w) { return analysis_test_rho(&w->cells); }
+static AnalysisTestResult rho_grows(const World *w) { return analysis_test_grows(&w->cells, w->early); }
+static AnalysisTestResult at_least(const World *w) { return analysis_test_mean(&w->cells, w->unit, 0.95, 1); }
+static AnalysisTestResult positive(const World *w) { return analysis_test_mean(&w->cells, w->unit, 0, 1); }
+static AnalysisTestResult negative(const World *w) { return analysis_test_mean(&w->cells, w->unit, 0, -1); }
 /* ---- switches ---------------------------------------------------------------------------------------------------- */
 
 /* Parents, two children of each, and runs that had the children's setting from the start. */
@@ -292,9 +292,9 @@ static Switched switched_create(const World *w, int sign, double change, double 
   return s;
 }
 
-static AnalysisTested ask_switched(const World *w, AnalysisTest test, double change, double excess, double gain) {
+static AnalysisTestResult ask_switched(const World *w, AnalysisTest test, double change, double excess, double gain) {
   Switched s = switched_create(w, test == ANALYSIS_TEST_SWITCH_DOWN ? -1 : 1, change, excess, gain);
-  AnalysisTested tested = ANALYSIS_NOT_TESTED;
+  AnalysisTestResult tested = ANALYSIS_NOT_TESTED;
   size_t parents;
   s.selection = (AnalysisSelection){.runs = s.runs, .count = s.cells.count};
   s.table.selection = &s.selection;
@@ -309,13 +309,13 @@ static AnalysisTested ask_switched(const World *w, AnalysisTest test, double cha
   return tested;
 }
 
-static AnalysisTested switch_up(const World *w) { return ask_switched(w, ANALYSIS_TEST_SWITCH_UP, 0, 0, FAR); }
-static AnalysisTested switch_up_later(const World *w) { return ask_switched(w, ANALYSIS_TEST_SWITCH_UP, FAR, 0, 0); }
-static AnalysisTested switch_down(const World *w) { return ask_switched(w, ANALYSIS_TEST_SWITCH_DOWN, 0, 0, 0); }
-static AnalysisTested switch_down_short(const World *w) {
+static AnalysisTestResult switch_up(const World *w) { return ask_switched(w, ANALYSIS_TEST_SWITCH_UP, 0, 0, FAR); }
+static AnalysisTestResult switch_up_later(const World *w) { return ask_switched(w, ANALYSIS_TEST_SWITCH_UP, FAR, 0, 0); }
+static AnalysisTestResult switch_down(const World *w) { return ask_switched(w, ANALYSIS_TEST_SWITCH_DOWN, 0, 0, 0); }
+static AnalysisTestResult switch_down_short(const World *w) {
   return ask_switched(w, ANALYSIS_TEST_SWITCH_DOWN, -FAR, MARGIN, 0);
 }
-static AnalysisTested switch_same(const World *w) {
+static AnalysisTestResult switch_same(const World *w) {
   return ask_switched(w, ANALYSIS_TEST_SWITCH_SAME, FAR, -MARGIN, 0);
 }
 
@@ -370,7 +370,7 @@ static void simulate(const Case *of, const Condition *condition, uint32_t worlds
 #pragma omp parallel for schedule(dynamic, 16) reduction(+ : supported, contradicted)
   for (uint32_t number = 0; number < worlds; number++) {
     World world = world_create(of, condition, number);
-    const AnalysisTested tested = of->ask(&world);
+    const AnalysisTestResult tested = of->ask(&world);
     supported += tested.p_for <= LEVEL;
     contradicted += tested.p_for > LEVEL && tested.p_against <= LEVEL;
     world_free(&world);

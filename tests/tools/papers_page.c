@@ -349,7 +349,7 @@ static void print_link(const char *title, const char *shown, CoreText *text) {
 /* Appends "- `com_low` (`LOW_PLATEAU`, final score by `ppo.com`): the sentence." */
 static void describe_claim(const AnalysisClaim *claim, CoreText *text) {
   const char *key = *claim->key == '-' ? claim->key + 1 : claim->key;
-  core_text_appendf(text, "- `%s` (`%s`, %s", claim->id, claim->test_name, analysis_measure_words(claim->measure));
+  core_text_appendf(text, "- `%s` (`%s`, %s", claim->id, claim->test_name, analysis_measure_label(claim->measure));
   if (*key) core_text_appendf(text, " by `%.*s`", (int)strcspn(key, ":"), key);
   if (*claim->second) {
     const char *second = *claim->second == '-' ? claim->second + 1 : claim->second;

@@ -16,16 +16,16 @@
 #include "core/random.h"
 
 enum { RUNS_MAX = 600 };
-static const AnalysisClaimsAsked all = {0};
+static const AnalysisClaimsOptions all = {0};
 
 typedef struct World {
   AnalysisRun *runs;
-  AnalysisMeasured *measured;
+  AnalysisRunMetrics *measured;
   size_t count;
 } World;
 
 static World world_create(void) {
-  return (World){calloc(RUNS_MAX, sizeof(AnalysisRun)), calloc(RUNS_MAX, sizeof(AnalysisMeasured)), 0};
+  return (World){calloc(RUNS_MAX, sizeof(AnalysisRun)), calloc(RUNS_MAX, sizeof(AnalysisRunMetrics)), 0};
 }
 
 static void world_free(World *world) {
@@ -34,9 +34,9 @@ static void world_free(World *world) {
 }
 
 /* A finished run in which every measure is `score`. */
-static AnalysisMeasured *add_run(World *world, const CoreConfig *config, double score) {
+static AnalysisRunMetrics *add_run(World *world, const CoreConfig *config, double score) {
   AnalysisRun *run = &world->runs[world->count];
-  AnalysisMeasured *measured = &world->measured[world->count++];
+  AnalysisRunMetrics *measured = &world->measured[world->count++];
   run->config = *config;
   run->status = STORE_FINISHED;
   core_config_id(&run->config, run->id);
@@ -63,12 +63,12 @@ static CoreConfig ewma(double com, int seed) {
   return config;
 }
 
-static AnalysisFindingOfClaim finding_of(const World *world, const char *id) {
+static AnalysisClaimResult finding_of(const World *world, const char *id) {
   static AnalysisCode codes[] = {{"aa", "a.py aa"}, {"bb", "a.py bb"}, {"aa+bb", "a.py bb; before: a.py aa"}};
   AnalysisSelection selection = {.runs = world->runs, .count = world->count, .code = codes, .codes = 3};
-  AnalysisFindingOfClaim *list, found = {0};
+  AnalysisClaimResult *list, found = {0};
   size_t count;
-  if (analysis_claims_judge(NULL, &selection, world->measured, NULL, &all, &list, &count) != CORE_OK)
+  if (analysis_claims_test(NULL, &selection, world->measured, NULL, &all, &list, &count) != CORE_OK)
     fail_msg("%s", core_error_message());
   for (size_t i = 0; i < count; i++) {
     if (strcmp(list[i].claim->id, id) == 0) found = list[i];

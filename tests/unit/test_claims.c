@@ -5,7 +5,7 @@
 #include "analysis/claims/permute.h"
 
 static void assert_verdict(const World *world, const char *id, AnalysisVerdict verdict) {
-  AnalysisFindingOfClaim f = finding_of(world, id);
+  AnalysisClaimResult f = finding_of(world, id);
   if (f.verdict != verdict)
     fail_msg("%s is %s: %g [%g, %g] %s", id, analysis_verdict_name(f.verdict), f.interval.center, f.interval.low,
              f.interval.high, f.reason);
@@ -17,7 +17,7 @@ static void test_ends(void **state) {
   World world = com_world(hill, 0.03);
   assert_verdict(&world, "com_low", ANALYSIS_SUPPORTED);
   assert_verdict(&world, "com_high", ANALYSIS_SUPPORTED);
-  AnalysisFindingOfClaim f = finding_of(&world, "com_low");
+  AnalysisClaimResult f = finding_of(&world, "com_low");
   assert_true(fabs(f.interval.center - 0.4) < 0.05);
   assert_int_equal(f.runs, 25);
   assert_int_equal(f.cells, 5);
@@ -54,7 +54,7 @@ static void test_unfinished(void **state) {
   const double hill[] = {0.3, 0.5, 0.7, 0.6, 0.4};
   World world = com_world(hill, 0.03);
   for (size_t r = 0; r < world.count; r++) world.measured[r].ended = r % 5 < 3;
-  AnalysisFindingOfClaim f = finding_of(&world, "com_low");
+  AnalysisClaimResult f = finding_of(&world, "com_low");
   assert_int_equal(f.verdict, ANALYSIS_SUPPORTED);
   assert_int_equal(f.unfinished, 10);
   assert_int_equal(f.runs, 15);
@@ -80,7 +80,7 @@ static void test_different_code(void **state) {
   for (size_t r = 0; r < world.count; r++) world.runs[r].code = r % 5 == 0 ? 0 : 1 + r / 5 % 2;
   assert_verdict(&world, "com_low", ANALYSIS_SUPPORTED);
   world.runs[7].code = world.runs[6].code == 1 ? 2 : 1;
-  AnalysisFindingOfClaim f = finding_of(&world, "com_low");
+  AnalysisClaimResult f = finding_of(&world, "com_low");
   assert_int_equal(f.verdict, ANALYSIS_UNDECIDED);
   assert_int_equal(f.codes, 1);
   assert_non_null(strstr(f.reason, "1 configurations have runs by different code; --where code=HASH"));
@@ -115,7 +115,7 @@ static void test_equal_data(void **state) {
       add_run(&world, &config, shapes[s].score + 0.01 * noise(2, (uint32_t)s, (uint32_t)seed));
     }
   }
-  AnalysisFindingOfClaim f = finding_of(&world, "fixed_data");
+  AnalysisClaimResult f = finding_of(&world, "fixed_data");
   assert_int_equal(f.verdict, ANALYSIS_SUPPORTED);
   assert_int_equal(f.strata, 2);
   assert_true(f.interval.center > 0.99); /* across strata it would be 0.5 */
@@ -148,7 +148,7 @@ static void test_middle(void **state) {
   for (int c = 0; c < 30; c++) {
     for (int seed = 0; seed < 3; seed++) {
       CoreConfig config = ewma(1 + c, seed);
-      AnalysisMeasured *run =
+      AnalysisRunMetrics *run =
         add_run(&world, &config, 0.7 - 0.002 * (c - 14.5) * (c - 14.5) + 0.01 * noise(4, (uint32_t)c, (uint32_t)seed));
       run->value[ANALYSIS_MEASURE_ddr] = pow(2, c);
       run->value[ANALYSIS_MEASURE_gain] = 0.01 * c + 0.02 * noise(5, (uint32_t)c, (uint32_t)seed);
@@ -174,7 +174,7 @@ static World levers_world(double apart) {
         if (l == 3) config.ppo.learning_rate = 1e-4 * (1 << i);
         const double ddr = 1e3 * pow(3, i + 0.3 * l), u = log(ddr / 3e4) / 4;
         const double score = 0.7 - 0.3 * u * u + (l == 1 ? apart : 0);
-        AnalysisMeasured *run =
+        AnalysisRunMetrics *run =
           add_run(&world, &config, score + 0.02 * noise(8, (uint32_t)(7 * l + i), (uint32_t)seed));
         run->value[ANALYSIS_MEASURE_ddr] = ddr;
         run->rated = true;
@@ -249,15 +249,15 @@ static void test_order_and_looks(void **state) {
   const double hill[] = {0.2, 0.4, 0.5, 0.9, 0.6};
   World world = com_world(hill, 0.03);
   for (size_t r = 0; r < world.count; r++) world.measured[r].value[ANALYSIS_MEASURE_kl] = -world.measured[r].value[0];
-  const AnalysisFindingOfClaim f = finding_of(&world, "com_kl");
+  const AnalysisClaimResult f = finding_of(&world, "com_kl");
   assert_int_equal(f.verdict, ANALYSIS_SUPPORTED);
   assert_non_null(strstr(f.note, "ppo.com from 128 to 512 gains"));
   const AnalysisSelection selection = {.runs = world.runs, .count = world.count};
   for (int looks = 1; looks <= 2; looks++) {
-    const AnalysisClaimsAsked asked = {.ids = (const char *const[]){"com_kl"}, .id_count = 1, .looks = looks};
-    AnalysisFindingOfClaim *list;
+    const AnalysisClaimsOptions asked = {.ids = (const char *const[]){"com_kl"}, .id_count = 1, .looks = looks};
+    AnalysisClaimResult *list;
     size_t count;
-    assert_int_equal(analysis_claims_judge(NULL, &selection, world.measured, NULL, &asked, &list, &count), CORE_OK);
+    assert_int_equal(analysis_claims_test(NULL, &selection, world.measured, NULL, &asked, &list, &count), CORE_OK);
     assert_true(list[0].level == (looks == 1 ? 0.025 : 0.0147));
     free(list);
   }
@@ -270,7 +270,7 @@ static void test_few_seeds(void **state) {
   size_t first[] = {0, 10, 13}, stratum[] = {0, 2};
   const AnalysisCells cells = {.score = score, .key = key, .first = first, .stratum = stratum, .count = 13, .cells = 2,
                                .strata = 1};
-  const AnalysisTested tested = analysis_test_rises(&cells);
+  const AnalysisTestResult tested = analysis_test_rises(&cells);
   assert_true(fabs(tested.interval.center - 0.8) < 1e-12);
   assert_true(tested.p_for > 0.13 && tested.p_for < 0.2);
   /* Three runs above two settings of ten win alike in both pairs, which leaves doubt in both. */
@@ -309,7 +309,7 @@ static void test_children_of_one_parent(void **state) {
     }
   }
   for (size_t r = 0; r < world.count; r++) world.measured[r].rated = true;
-  const AnalysisFindingOfClaim f = finding_of(&world, "switch_same");
+  const AnalysisClaimResult f = finding_of(&world, "switch_same");
   /* 0.6 - 0.52; variances 0.01/3 and 0.0004/3; degrees (0.0104/3)^2 / ((0.01/3)^2/2 + (0.0004/3)^2/2) = 2.1597 */
   assert_true(fabs(f.interval.center - 0.08) < 1e-9);
   assert_true(fabs((f.interval.high - f.interval.low) / 2 - 0.058878 * 4.0169) < 2e-3);
@@ -331,20 +331,20 @@ static void test_membership(void **state) {
   for (size_t r = 0; r < world.count; r++) membership.member[2 * r + (r >= own)] = true;
   const AnalysisSelection selection = {.runs = world.runs, .count = world.count};
   for (int any = 0; any < 2; any++) {
-    AnalysisFindingOfClaim *list;
+    AnalysisClaimResult *list;
     size_t count;
-    const AnalysisClaimsAsked asked = {.ids = (const char *const[]){"com_high"}, .id_count = 1, .all_runs = any != 0};
-    assert_int_equal(analysis_claims_judge(NULL, &selection, world.measured, &membership, &asked, &list, &count),
+    const AnalysisClaimsOptions asked = {.ids = (const char *const[]){"com_high"}, .id_count = 1, .all_runs = any != 0};
+    assert_int_equal(analysis_claims_test(NULL, &selection, world.measured, &membership, &asked, &list, &count),
                      CORE_OK);
     assert_int_equal(count, 1);
     assert_int_equal(list[0].verdict, any ? ANALYSIS_CONTRADICTED : ANALYSIS_SUPPORTED);
     assert_int_equal(list[0].runs, any ? own + 5 : own);
     free(list);
   }
-  assert_false(analysis_claims_take_all("fig1a_com"));
-  assert_false(analysis_claims_take_all(NULL));
-  assert_true(analysis_claims_take_all("fig1a"));
-  assert_true(analysis_claims_take_all("mine"));
+  assert_false(analysis_claims_use_all_runs("fig1a_com"));
+  assert_false(analysis_claims_use_all_runs(NULL));
+  assert_true(analysis_claims_use_all_runs("fig1a"));
+  assert_true(analysis_claims_use_all_runs("mine"));
   free(membership.member);
   world_free(&world);
 }
@@ -389,7 +389,7 @@ static void test_equal(void **state) {
         snprintf(config.algo.name, sizeof config.algo.name, "pqn");
         config.env.num = 16 << n;
         config.train.seed = seed;
-        AnalysisMeasured *run =
+        AnalysisRunMetrics *run =
           add_run(&world, &config, 0.5 + n * cases[i].difference + cases[i].sd * noise(7, (uint32_t)n, (uint32_t)seed));
         run->rated = true;
       }
@@ -435,7 +435,7 @@ static void test_not_worse(void **state) {
           config.ppo.epochs = epochs;
           config.train.seed = seed;
           const double score = !n && epochs == 4 ? 0.5 : n && epochs == 8 ? 0.5 - cases[i].loss : 0.9;
-          AnalysisMeasured *run =
+          AnalysisRunMetrics *run =
             add_run(&world, &config, score + 0.01 * noise(9, (uint32_t)(n + epochs), (uint32_t)seed));
           run->rated = true;
         }
@@ -457,13 +457,13 @@ static void test_best_equal(void **state) {
           CoreConfig config = ewma(8 * pow(8, com), seed);
           config.ppo.epsilon = 0.1 * (1 << epsilon);
           const double score = 0.7 - 0.2 * abs(com - epsilon) - (behind && com == 0 ? 0.15 : 0);
-          AnalysisMeasured *run =
+          AnalysisRunMetrics *run =
             add_run(&world, &config, score + 0.01 * noise(10, (uint32_t)(3 * com + epsilon), (uint32_t)seed));
           run->rated = true;
         }
       }
     }
-    const AnalysisFindingOfClaim f = finding_of(&world, "com_epsilon_best");
+    const AnalysisClaimResult f = finding_of(&world, "com_epsilon_best");
     assert_verdict(&world, "com_epsilon_best", behind ? ANALYSIS_CONTRADICTED : ANALYSIS_SUPPORTED);
     assert_true(fabs(f.interval.center - (behind ? 0.15 : 0)) < 0.02);
     world_free(&world);
@@ -486,7 +486,7 @@ static void test_profiles(void **state) {
       }
     }
   }
-  const AnalysisFindingOfClaim f = finding_of(&world, "epochs_weak");
+  const AnalysisClaimResult f = finding_of(&world, "epochs_weak");
   assert_int_equal(f.strata, 2);
   assert_int_equal(f.runs, 30);
   assert_int_equal(f.verdict, ANALYSIS_SUPPORTED);

@@ -3,19 +3,19 @@
 
 #include "claims_world.h"
 
-static const AnalysisClaimsAsked together = {.correct = true};
+static const AnalysisClaimsOptions together = {.correct = true};
 
 /* Holm: of two claims with two-sided p = 0.02 neither is supported, and a clearly true one still is. */
 static void test_correction(void **state) {
   const double hill[] = {0.3, 0.5, 0.7, 0.6, 0.4};
   World world = com_world(hill, 0.03);
   const AnalysisSelection selection = {.runs = world.runs, .count = world.count};
-  AnalysisFindingOfClaim *plain, *corrected;
+  AnalysisClaimResult *plain, *corrected;
   size_t count, stands = 0;
-  assert_int_equal(analysis_claims_judge(NULL, &selection, world.measured, NULL, &all, &plain, &count),
+  assert_int_equal(analysis_claims_test(NULL, &selection, world.measured, NULL, &all, &plain, &count),
                    CORE_OK);
   assert_int_equal(
-    analysis_claims_judge(NULL, &selection, world.measured, NULL, &together, &corrected, &count),
+    analysis_claims_test(NULL, &selection, world.measured, NULL, &together, &corrected, &count),
     CORE_OK);
   for (size_t i = 0; i < count; i++) {
     if (isnan(plain[i].p_for)) continue;
@@ -40,15 +40,15 @@ static void test_noise(void **state) {
     for (int c = 0; c < 6; c++) {
       for (int seed = 0; seed < 5; seed++) {
         CoreConfig config = ewma(2 * pow(4, c), seed);
-        AnalysisMeasured *run = add_run(&world, &config, 0);
+        AnalysisRunMetrics *run = add_run(&world, &config, 0);
         for (uint32_t m = 0; m < ANALYSIS_MEASURES; m++)
           run->value[m] = noise((uint64_t)w + 100, (uint32_t)(c * 8 + seed), m);
       }
     }
     AnalysisSelection selection = {.runs = world.runs, .count = world.count};
-    AnalysisFindingOfClaim *list;
+    AnalysisClaimResult *list;
     size_t count;
-    assert_int_equal(analysis_claims_judge(NULL, &selection, world.measured, NULL, &all, &list, &count), CORE_OK);
+    assert_int_equal(analysis_claims_test(NULL, &selection, world.measured, NULL, &all, &list, &count), CORE_OK);
     for (size_t i = 0; i < count; i++) {
       for (int k = 0; k < IDS; k++) {
         if (strcmp(list[i].claim->id, ids[k]) != 0) continue;
@@ -72,9 +72,9 @@ static void test_threads(void **state) {
   World world = com_world(hill, 0.1);
   int threads = omp_get_max_threads();
   omp_set_num_threads(1);
-  AnalysisFindingOfClaim one = finding_of(&world, "com_low"), trend = finding_of(&world, "com_kl");
+  AnalysisClaimResult one = finding_of(&world, "com_low"), trend = finding_of(&world, "com_kl");
   omp_set_num_threads(5);
-  AnalysisFindingOfClaim five = finding_of(&world, "com_low"), trend_five = finding_of(&world, "com_kl");
+  AnalysisClaimResult five = finding_of(&world, "com_low"), trend_five = finding_of(&world, "com_kl");
   omp_set_num_threads(threads);
   assert_memory_equal(&one.interval, &five.interval, sizeof one.interval);
   assert_memory_equal(&trend.interval, &trend_five.interval, sizeof trend.interval);
@@ -85,9 +85,9 @@ static void test_threads(void **state) {
 static void test_table(void **state) {
   World world = world_create();
   AnalysisSelection selection = {.runs = world.runs, .count = 0};
-  AnalysisFindingOfClaim *list;
+  AnalysisClaimResult *list;
   size_t count;
-  assert_int_equal(analysis_claims_judge(NULL, &selection, world.measured, NULL, &all, &list, &count), CORE_OK);
+  assert_int_equal(analysis_claims_test(NULL, &selection, world.measured, NULL, &all, &list, &count), CORE_OK);
   assert_true(count > 40);
   for (size_t i = 0; i < count; i++) {
     assert_int_equal(list[i].verdict, ANALYSIS_UNDECIDED);

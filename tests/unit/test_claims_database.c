@@ -61,10 +61,10 @@ static void test_score_at_time(void **state) {
   (void)state;
   StoreDatabase *database = NULL;
   AnalysisSelection selection;
-  AnalysisFindingOfClaim *list;
+  AnalysisClaimResult *list;
   size_t count;
   const char *const ids[] = {"sfl_minibatches_clock", "sfl_minibatches_same"};
-  const AnalysisClaimsAsked asked = {.ids = ids, .id_count = 2};
+  const AnalysisClaimsOptions asked = {.ids = ids, .id_count = 2};
   make_database();
   assert_ok(analysis_database_open(database_path, &database));
   assert_ok(analysis_select_runs(database, NULL, NULL, 0, &selection));
@@ -88,7 +88,7 @@ static void test_best_other(void **state) {
   (void)state;
   StoreDatabase *database = NULL;
   AnalysisSelection selection;
-  AnalysisMeasured *measured;
+  AnalysisRunMetrics *measured;
   AnalysisMeasure measure;
   make_database();
   assert_ok(analysis_database_open(database_path, &database));

@@ -59,13 +59,13 @@ static void test_rows(void **state) {
           CoreConfig config = core_config_default();
           set_all(&config, rows[r].setting[s].settings);
           config.train.seed = seed;
-          AnalysisMeasured *run = add_run(&world, &config, 0);
+          AnalysisRunMetrics *run = add_run(&world, &config, 0);
           const double mean = truth ? rows[r].setting[s].yes : rows[r].setting[s].no;
           run->value[rows[r].measure] = mean * (1 + 0.01 * noise(r + 50, s, (uint32_t)seed));
           run->rated = true;
         }
       }
-      const AnalysisFindingOfClaim f = finding_of(&world, rows[r].id);
+      const AnalysisClaimResult f = finding_of(&world, rows[r].id);
       if (f.verdict != (truth ? ANALYSIS_SUPPORTED : ANALYSIS_CONTRADICTED))
         fail_msg("%s is %s where it is %s: %g, p %g and %g %s", rows[r].id, analysis_verdict_name(f.verdict),
                  truth ? "true" : "false", f.interval.center, f.p_for, f.p_against, f.reason);

@@ -403,7 +403,7 @@ static void test_curve_average(void **state) {
   size_t n = 0, runs[5];
   double mean[5], low[5], high[5], *grid = analysis_curve_grid(curves, 2, 100, false, &n);
   assert_int_equal(n, 5);
-  const AnalysisCurveManner manner = {.aggregate = ANALYSIS_AGGREGATE_MEAN, .range = ANALYSIS_RANGE_FREE};
+  const AnalysisCurveOptions manner = {.aggregate = ANALYSIS_AGGREGATE_MEAN, .range = ANALYSIS_RANGE_FREE};
   analysis_curve_average(curves, 2, &manner, grid, n, mean, low, high, runs);
   assert_true(mean[1] == 15 && runs[1] == 2); /* (10 + interpolated 20) / 2 */
   assert_true(isnan(low[1]) && isnan(high[1])); /* two runs make no interval */
@@ -426,7 +426,7 @@ static void test_curve_geometric(void **state) {
   const double grid[] = {0};
   double mean, low, high;
   size_t runs;
-  const AnalysisCurveManner manner = {.aggregate = ANALYSIS_AGGREGATE_MEAN, .range = ANALYSIS_RANGE_LOG};
+  const AnalysisCurveOptions manner = {.aggregate = ANALYSIS_AGGREGATE_MEAN, .range = ANALYSIS_RANGE_LOG};
   analysis_curve_average(curves, 4, &manner, grid, 1, &mean, &low, &high, &runs);
   assert_true(runs == 3 && fabs(mean - 10) < 1e-9 && low > 0 && fabs(low * high - 100) < 1e-6);
   for (int i = 0; i < 4; i++) analysis_curve_free(&curves[i]);
