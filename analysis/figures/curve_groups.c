@@ -1,4 +1,4 @@
-/* Lines and panels of a set of curves (curve_set.h): what was asked for, or what differs. */
+/* Selects the lines and panels of a set of curves (curve_set.h), from options or from differences between runs. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +10,13 @@
 #include "core/memory.h"
 
 enum {
-  FACETS_MOST = 6, /* values of a setting that have panels */
+  FACETS_MOST = 6, /* maximum number of values of a setting that get panels */
   PANELS_MOST = 9,
 };
 
 /* ---- asked for -------------------------------------------------------------------------------------------------- */
 
-/* "5", "1-4", "5-": the first and the last panel, from 1. */
+/* Parses "5", "1-4" or "5-": the first and the last panel, from 1. */
 static bool read_range(const char *text, size_t range[2]) {
   int64_t first, last = INT64_MAX;
   char from[16];
@@ -32,7 +32,7 @@ static bool read_range(const char *text, size_t range[2]) {
   return last >= first;
 }
 
-/* --panels: only the runs of those panels stay. */
+/* Keeps only the runs of the panels in --panels. */
 int analysis_curve_set_choose_panels(AnalysisCurveSet *set) {
   AnalysisGrouping panels = {0};
   size_t range[2], kept = 0;
@@ -68,8 +68,8 @@ static int group_as_asked(AnalysisCurveSet *set) {
   return code;
 }
 
-/* Finds the family that has both runs from the start and runs from others' checkpoints, and groups its runs by all
- * keys but the checkpoint. */
+/* Finds the family that has both runs from the start and runs from other runs' checkpoints, and groups its runs by
+ * all keys except the checkpoint. */
 static int find_switches(AnalysisCurveSet *set) {
   const AnalysisGrouping *groups = &set->groups;
   CoreText others = {0};
@@ -96,14 +96,14 @@ static int find_switches(AnalysisCurveSet *set) {
 
 /* ---- few enough lines ------------------------------------------------------------------------------------------- */
 
-/* The last value of a run's first column, which the settings are to explain; NaN: none. */
+/* Returns the last value of a run's first column, which settings should explain; NaN: none. */
 static double last_value(const AnalysisCurveSet *set, size_t run) {
   const AnalysisCurve *curve = &set->curves[0][run];
   const double last = curve->n ? curve->y[curve->n - 1] : NAN;
-  return analysis_curve_set_is_log(set, 0) ? log(last) : last; /* NaN, or infinite, where there is no logarithm */
+  return analysis_curve_set_is_log(set, 0) ? log(last) : last; /* NaN or infinite if there is no logarithm */
 }
 
-/* Lines by the setting that explains most, panels by the next one that has few values. */
+/* Makes lines of the setting that explains most, and panels of the next one that has few values. */
 static void merge_lines(AnalysisCurveSet *set, size_t family, const AnalysisCandidate *list, size_t count,
                         size_t *panels) {
   const AnalysisCandidate *line = analysis_lines_choose(list, count), *facet = NULL;
@@ -144,7 +144,7 @@ static int thin_lines(AnalysisCurveSet *set) {
 
 /* ---- panels ----------------------------------------------------------------------------------------------------- */
 
-/* A panel for each group of --panel, in order. */
+/* Adds a panel for each group of --panel, in order. */
 static void take_panels(AnalysisCurveSet *set) {
   const AnalysisGrouping *panels = &set->panels;
   set->panel_count = panels->count;
@@ -153,7 +153,7 @@ static void take_panels(AnalysisCurveSet *set) {
   for (size_t r = 0; r < set->context.selection.count; r++) set->panel_of[r] = panels->group_of[r];
 }
 
-/* One panel of a family, or one a value of its facet. */
+/* Adds one panel for a family, or one per value of its facet. */
 static int add_family_panels(AnalysisCurveSet *set, size_t family) {
   const AnalysisSelection *selection = &set->context.selection;
   const char *name = set->groups.families[family].name;
@@ -199,7 +199,7 @@ static int find_panels(AnalysisCurveSet *set) {
 
 int analysis_curve_set_group(AnalysisCurveSet *set) {
   TRY(group_as_asked(set));
-  TRY(find_switches(set)); /* lines of their own, whatever their number */
+  TRY(find_switches(set)); /* these runs get separate lines, whatever their number */
   TRY(thin_lines(set));
   return find_panels(set);
 }

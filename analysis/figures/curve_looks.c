@@ -1,11 +1,11 @@
-/* Colours and lines of curves (curve_looks.h). */
+/* Colors and line styles of curves (curve_looks.h). */
 #include "analysis/figures/curve_looks.h"
 
 #include <stdlib.h>
 
 #include "core/memory.h"
 
-/* Whether the run is of the family of switched runs. */
+/* Whether the run belongs to the family of switched runs. */
 static bool is_switched(const AnalysisCurveSet *set, size_t run) {
   return set->switched != SIZE_MAX && set->groups.groups[set->groups.group_of[run]].family == set->switched;
 }

@@ -1,4 +1,4 @@
-/* From options to averaged lines (curve_set.h). */
+/* Reads and averages the lines of a figure, according to its options (curve_set.h). */
 #include "analysis/figures/curve_set.h"
 
 #include <math.h>
@@ -42,7 +42,7 @@ static int find_choice(const char *option, const char *given, const char *const 
   return code;
 }
 
-/* "untrained", "best" or NAME=VALUE. */
+/* Parses "untrained", "best" or NAME=VALUE. */
 static int find_reference(AnalysisCurveSet *set, char *text) {
   static const char *const names[] = {"untrained", "best"}, *const labels[] = {"before training", "best of all runs"};
   int kind = ANALYSIS_REFERENCE_NUMBER;
@@ -102,7 +102,7 @@ void analysis_curve_set_interval(const AnalysisCurveSet *set, CoreText *text) {
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
-/* Counts values of a column of evaluations. The count ends at the first run with some. */
+/* Counts values of a column of evaluations. Stops at the first run that has any. */
 static int count_evaluations(const AnalysisCurveSet *set, const char *sql, int64_t *count) {
   const AnalysisSelection *selection = &set->context.selection;
   StoreQuery *query = NULL;
@@ -120,9 +120,9 @@ static int count_evaluations(const AnalysisCurveSet *set, const char *sql, int64
   return code;
 }
 
-/* Evaluations' solve rates, where no run has any, become returns: the runs' environments have no goal. Goals, where no
- * run has several an episode, and normalised scores, where there are no constants to normalise by, become solve
- * rates. */
+/* Replaces a column of evaluations that no run has: the solve rate by the return, because the environments have no
+ * goal; goals by the solve rate, because an episode has at most one; and normalized scores by the solve rate, because
+ * there are no constants. */
 static int choose_column(AnalysisCurveSet *set, size_t c) {
   const bool normalized = set->columns[c]->normalized;
   int64_t goals, rates, returns;
@@ -144,7 +144,7 @@ static int choose_column(AnalysisCurveSet *set, size_t c) {
            : analysis_column_find("--y", "evaluation.episode_return", &set->columns[c]);
 }
 
-/* has_infinite[run]: in a column so far. */
+/* Reads a column. has_infinite[run]: whether a column so far has infinite values. */
 static int read_column(AnalysisCurveSet *set, size_t c, bool *has_infinite) {
   const AnalysisSelection *selection = &set->context.selection;
   StoreQuery *query = NULL;
@@ -158,7 +158,7 @@ static int read_column(AnalysisCurveSet *set, size_t c, bool *has_infinite) {
     code = analysis_column_read(set->columns[c], query, &selection->runs[r], set->context.level_set, set->abscissa,
                                 &set->curves[c][r], &set->infinite);
     without += set->curves[c][r].n == 0 && itself;
-    if (!itself) set->infinite = before; /* counted where it is no repetition */
+    if (!itself) set->infinite = before; /* not counted again for repeated runs */
     set->infinite_runs += set->infinite > before && !has_infinite[r];
     has_infinite[r] |= set->infinite > before;
   }
@@ -172,7 +172,8 @@ static int read_column(AnalysisCurveSet *set, size_t c, bool *has_infinite) {
 
 /* ---- averaging -------------------------------------------------------------------------------------------------- */
 
-/* About the same mean as the other kinds have, in which tasks count alike. */
+/* Averages with one standard deviation, around the same mean as for other intervals, in which tasks have equal
+ * weights. */
 static void average_sd(const AnalysisCurveSet *set, AnalysisLineData *line, size_t tasks, bool logarithmic) {
   double *values = core_memory_allocate((line->curve_count + 1) * sizeof *values);
   size_t *task = core_memory_allocate((line->curve_count + 1) * sizeof *task);
@@ -197,7 +198,7 @@ static void average_sd(const AnalysisCurveSet *set, AnalysisLineData *line, size
   free(task);
 }
 
-/* The runs that reach a place, each task's first but one left out: as analysis_interval_has_runs counts them. */
+/* Counts the runs that reach a point, minus the first of each task, like analysis_interval_has_runs. */
 static size_t reached_runs(const double *score, const size_t *first, size_t tasks) {
   size_t runs = 1;
   for (size_t t = 0; t < tasks; t++) {
@@ -208,7 +209,7 @@ static size_t reached_runs(const double *score, const size_t *first, size_t task
   return runs;
 }
 
-/* Whole runs are drawn, task by task; score[point][run sorted by task]. */
+/* Averages with bootstrap intervals: whole runs are resampled, stratified by task. score[point][run sorted by task]. */
 static void average_bootstrap(const AnalysisCurveSet *set, AnalysisLineData *line, size_t tasks, bool logarithmic) {
   size_t points = line->n, at = 0, kept = 0;
   double *score = core_memory_allocate((points * line->curve_count + 1) * sizeof *score);
@@ -257,7 +258,7 @@ static void average(const AnalysisCurveSet *set, AnalysisLineData *line, size_t 
   else
     analysis_curve_average(line->curves, line->curve_count, &manner, line->grid, n, line->mean, line->low,
                            line->high, line->runs);
-  for (size_t i = 0; i < n && set->spread == ANALYSIS_SPREAD_SD && !logarithmic; i++) { /* it knows of no bounds */
+  for (size_t i = 0; i < n && set->spread == ANALYSIS_SPREAD_SD && !logarithmic; i++) { /* ignores bounds */
     line->low[i] = isnan(line->low[i]) ? NAN : fmax(line->low[i], manner.range.low);
     line->high[i] = isnan(line->high[i]) ? NAN : fmin(line->high[i], manner.range.high);
   }
@@ -267,7 +268,7 @@ static void average(const AnalysisCurveSet *set, AnalysisLineData *line, size_t 
 
 typedef struct Choice { size_t panel, group, choice, column; } Choice;
 
-/* Several columns without --panel share one panel each. */
+/* Whether a run belongs to a panel. Without --panel, each of several columns has one panel. */
 static bool in_panel(const AnalysisCurveSet *set, size_t run, size_t panel) { return set->panel_of[run] == panel; }
 
 static bool belongs(const AnalysisCurveSet *set, size_t run, Choice choice) {
@@ -276,7 +277,7 @@ static bool belongs(const AnalysisCurveSet *set, size_t run, Choice choice) {
   return !set->choices.key_count || set->choices.group_of[run] == choice.choice;
 }
 
-/* Mean over its runs of the last value; NaN when none has one. */
+/* Averages the last values of the runs; NaN if none has one. */
 static double last_mean(const AnalysisCurveSet *set, Choice choice) {
   double sum = 0;
   size_t count = 0;
@@ -289,7 +290,7 @@ static double last_mean(const AnalysisCurveSet *set, Choice choice) {
   return count ? sum / (double)count : NAN;
 }
 
-/* Of the candidates of one line the one that ends highest. false: no run at all. */
+/* Selects the candidate of a line with the highest last value. Returns false without any run. */
 static bool choose(AnalysisCurveSet *set, Choice *choice) {
   size_t candidates = set->choices.key_count ? set->choices.count : 1, present = 0;
   double best = NAN;
@@ -359,7 +360,7 @@ static int read_columns(AnalysisCurveSet *set, bool *has_infinite) {
 int analysis_curve_set_read(AnalysisCurveSet *set, const char *path) {
   TRY(understand(set));
   TRY(analysis_context_open(&set->context, &set->request, path));
-  TRY(find_columns(set)); /* runs have metrics of their own */
+  TRY(find_columns(set)); /* runs may have their own metrics */
   for (size_t c = 0; c < set->column_count; c++)
     if (set->columns[c]->evaluation) TRY(analysis_context_need_evaluations(&set->context));
   if (set->panel_range) TRY(analysis_curve_set_choose_panels(set));
@@ -399,7 +400,7 @@ void analysis_curve_set_free(AnalysisCurveSet *set) {
     free(set->lines[i].curves);
     free(set->lines[i].own_grid);
     free(set->lines[i].task);
-    free(set->lines[i].mean); /* low and high lie in the same block */
+    free(set->lines[i].mean); /* low and high are in the same block */
     free(set->lines[i].runs);
   }
   free(set->lines);

@@ -1,5 +1,5 @@
-/* Reads and correlates (ddr.h). DDR of a run inside a budget: transitions over the sum of KL(behaviour || updated),
- * both over the iterations up to the budget whose KL is known, so that rows lost to damage lose both. */
+/* Reads and correlates DDR and scores (ddr.h). DDR of a run within a budget: transitions over the sum of KL(behavior
+ * || updated), both over the iterations up to the budget with a known KL, so that lost rows are missing from both. */
 #include "analysis/figures/ddr.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 enum { REPLICATES = 2000, BOOTSTRAP_SEED = 8 };
 
-/* Whole bins (sums of 64 iterations) up to the budget, and the rows of the first bin that goes beyond it. */
+/* Complete bins (sums of 64 iterations) up to the budget, and the rows of the first bin beyond it. */
 const char analysis_ddr_sql[] =
   "WITH beyond AS (SELECT min(bin) AS bin FROM iteration_bin WHERE run_id = ?1 AND transitions > ?2)"
   " SELECT sum(part_transitions) / sum(part_kl), max(at) FROM (SELECT kl_transitions AS part_transitions,"
@@ -44,7 +44,7 @@ static int read_ddr(StoreQuery *query, const AnalysisRun *run, double limit, Ana
   return CORE_OK;
 }
 
-/* untrained: the score before training; NaN: none. */
+/* Reads the evaluations. untrained: score before training; NaN: none. */
 static int read_evaluations(AnalysisDdr *ddr, StoreQuery *query, const AnalysisRun *run, double limit,
                             AnalysisDdrDot *dot, double *untrained) {
   bool row = false, trained = false;
@@ -68,8 +68,8 @@ static int read_evaluations(AnalysisDdr *ddr, StoreQuery *query, const AnalysisR
   return code;
 }
 
-/* A run that diverged or failed before the budget is the worst outcome, as in claims (analysis_measures_read): it has
- * the score of its untrained policy; without one a solve rate is 0, and a return unknown. */
+/* Gives a run that diverged or failed before the budget the worst outcome, as in claims (analysis_measures_read):
+ * the score of its untrained policy; without one a solve rate of 0 or an unknown return. */
 static void take_worst(const AnalysisDdr *ddr, double untrained, AnalysisDdrDot *dot) {
   if (isnan(untrained) && !ddr->is_return) untrained = 0;
   dot->best = dot->final = untrained;
@@ -114,8 +114,8 @@ static int by_x(const void *left, const void *right) {
   return a->x != b->x ? (a->x > b->x) - (a->x < b->x) : (a->y > b->y) - (a->y < b->y);
 }
 
-/* Adds, where a rank correlation is blind because the paper's relation falls at both ends, the means of a task's runs
- * in three equal parts by DDR. */
+/* Adds the means of a task's runs in thirds by DDR, since a rank correlation cannot show that the paper's relation
+ * falls at both ends. */
 static void add_thirds(double third[3], const double *x, const double *y, size_t n) {
   Point *points = core_memory_allocate((n + 1) * sizeof *points);
   for (size_t i = 0; i < n; i++) points[i] = (Point){x[i], y[i]};
@@ -129,8 +129,8 @@ static void add_thirds(double third[3], const double *x, const double *y, size_t
   free(points);
 }
 
-/* A configuration on one task: the geometric mean of its runs' DDR, and the mean of what they solve. Returns how many
- * of its runs count; adds their points. */
+/* Adds the point of a configuration on one task: the geometric mean of its runs' DDR, and their mean score. Returns
+ * the number of its runs that count. */
 static size_t add_configuration(const AnalysisDdr *ddr, const AnalysisDdrPanel *panel, const size_t *task, size_t t,
                                 size_t c, double point[2], double *run_x, double *run_y) {
   size_t n = 0;
@@ -148,7 +148,7 @@ static size_t add_configuration(const AnalysisDdr *ddr, const AnalysisDdrPanel *
   return n;
 }
 
-/* Correlates configurations within each task: seeds of one configuration repeat its point. */
+/* Correlates configurations within each task, since seeds of one configuration repeat its point. */
 static void correlate(const AnalysisDdr *ddr, AnalysisDdrPanel *panel) {
   const size_t runs = ddr->context->selection.count, groups = ddr->context->configurations.count;
   size_t *memory = core_memory_allocate(3 * (runs + 1) * sizeof *memory), *cluster = memory,
@@ -183,7 +183,7 @@ static void correlate(const AnalysisDdr *ddr, AnalysisDdrPanel *panel) {
   free(value);
 }
 
-/* Mean solve rate of the evaluations at iteration 0: the policy as it was initialised. */
+/* Averages the solve rates of evaluations at iteration 0, the untrained policy. */
 static int read_untrained(AnalysisDdr *ddr) {
   StoreQuery *query = NULL;
   double sum = 0;
@@ -209,7 +209,7 @@ static int read_untrained(AnalysisDdr *ddr) {
   return code;
 }
 
-/* Has no run a solve rate, but some a return? */
+/* Finds out whether scores are returns: no run has a solve rate, but some have a return. */
 static int find_scores(AnalysisDdr *ddr) {
   StoreQuery *query = NULL;
   int64_t rates = 0, returns = 0;
@@ -268,8 +268,8 @@ static int asked_budgets(AnalysisDdr *ddr, const char *budgets) {
   return CORE_OK;
 }
 
-/* The whole budget, or as far as the furthest run has come; and a third, a tenth and a thirtieth of it where most have
- * points. */
+/* Sets the default budgets: the full budget, or the progress of the furthest run; and a third, a tenth and a
+ * thirtieth of it, if most runs have points there. */
 static int usual_budgets(AnalysisDdr *ddr) {
   const AnalysisSelection *selection = &ddr->context->selection;
   double planned = 0, seen = 0;
@@ -326,7 +326,7 @@ static AnalysisInterval score_of(const AnalysisDdr *ddr, const double *value, co
                                  ddr->is_return ? ANALYSIS_RANGE_FREE : ANALYSIS_RANGE_SHARE);
 }
 
-/* One row a configuration, at the largest budget; free() it. */
+/* Returns one row per configuration, at the largest budget; free() it. */
 AnalysisDdrRow *analysis_ddr_rows(const AnalysisDdr *ddr) {
   const AnalysisContext *context = ddr->context;
   const AnalysisDdrPanel *panel = &ddr->panels[ddr->panel_count - 1];

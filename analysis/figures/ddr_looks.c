@@ -1,4 +1,4 @@
-/* The looks of dots (ddr_looks.h). Works on configurations: all seeds of one look alike. */
+/* Markers of dots (ddr_looks.h). All seeds of a configuration have the same marker. */
 #include "analysis/figures/ddr_looks.h"
 
 #include <math.h>
@@ -8,24 +8,24 @@
 #include "core/memory.h"
 
 enum {
-  VALUES_MOST = 10, /* values of a setting that the legend names one by one */
+  VALUES_MOST = 10, /* maximum number of values of a setting that the legend lists */
   SIZES_MOST = 4,
 };
 
 typedef struct Looks {
   const AnalysisContext *context;
   const AnalysisGrouping *groups;   /* configurations */
-  const CoreConfigRow **setting;    /* [setting_count] settings that are varied; NULL: none is */
+  const CoreConfigRow **setting;    /* [setting_count] varied settings; NULL: none */
   size_t setting_count;
   size_t *varied;                   /* [group] index in `setting` */
   size_t *algorithm;                /* [group] index in `first_of` */
-  size_t *first_of, algorithms;     /* [algorithms] the first group of each algorithm */
-  double *batch;                    /* [group] transitions of a minibatch */
+  size_t *first_of, algorithms;     /* [algorithms] first group of each algorithm */
+  double *batch;                    /* [group] transitions per minibatch */
 } Looks;
 
 /* ---- the varied setting ----------------------------------------------------------------------------------------- */
 
-/* Whether the setting is shown by shape or size, or follows from others. */
+/* Whether the setting is shown by shape or size, or follows from other settings. */
 static bool is_shown_otherwise(const CoreConfigRow *row) {
   static const char *const names[] = {"algo.name", "env.num", "ppo.num_steps", "ppo.num_minibatches",
                                       "train.total_steps"};
@@ -46,7 +46,7 @@ static size_t count_alike(const Looks *l, size_t group, const CoreConfigRow *row
   return alike;
 }
 
-/* Distinct values in the family; *most: configurations with the most common one. */
+/* Counts distinct values in the family; *most: number of configurations with the most common one. */
 static size_t count_values(const Looks *l, size_t family, const CoreConfigRow *row, size_t *most) {
   size_t values = 0;
   *most = 0;
@@ -115,7 +115,7 @@ static bool is_smaller(const Looks *l, size_t a, size_t b, const CoreConfigRow *
   return analysis_group_compare(l->groups->groups[a].config, l->groups->groups[b].config, row) < 0;
 }
 
-/* Finds a group of each value of a setting, by growing value. */
+/* Finds a group for each value of a setting, sorted by value. */
 static size_t *setting_values(const Looks *l, size_t setting, size_t *count) {
   const CoreConfigRow *row = l->setting[setting];
   size_t *first = core_memory_allocate((l->groups->count + 1) * sizeof *first);
@@ -124,7 +124,7 @@ static size_t *setting_values(const Looks *l, size_t setting, size_t *count) {
     bool seen = l->varied[g] != setting;
     for (size_t i = 0; i < *count && !seen; i++) seen = !row || is_equal(l, first[i], g, row);
     if (seen) continue;
-    size_t at = (*count)++; /* insertion keeps them sorted */
+    size_t at = (*count)++; /* insertion sort */
     for (; at > 0 && is_smaller(l, g, first[at - 1], row); at--) first[at] = first[at - 1];
     first[at] = g;
   }
@@ -136,7 +136,7 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Sorts the distinct sizes of minibatches; returns how many there are. */
+/* Sorts the distinct minibatch sizes and returns their number. */
 static size_t sort_batches(const Looks *l, double *sorted) {
   size_t count = 0;
   for (size_t g = 0; g < l->groups->count; g++) {
@@ -148,7 +148,7 @@ static size_t sort_batches(const Looks *l, double *sorted) {
   return count;
 }
 
-/* From small to large by the logarithm. */
+/* Scales a minibatch to a point size, by its logarithm. */
 static double batch_size(double batch, const double *sorted, size_t count) {
   static const double SMALLEST = 0.65, LARGEST = 1.5;
   if (count < 2 || !(sorted[0] > 0)) return 1;
@@ -179,7 +179,7 @@ static AnalysisMark *mark_groups(const Looks *l, const double *sorted, size_t ba
 
 /* ---- legend ----------------------------------------------------------------------------------------------------- */
 
-/* The algorithm's shape where all of the setting's groups are of one, else a circle. */
+/* Returns the shape of the algorithm if all groups of the setting have the same, else a circle. */
 static AnalysisShape setting_shape(const Looks *l, size_t setting, const AnalysisMark *of_group) {
   AnalysisShape shape = ANALYSIS_SHAPES;
   for (size_t g = 0; g < l->groups->count; g++) {

@@ -1,4 +1,4 @@
-/* The table of figures and the steps that all of them share (figure.h). New: a file figure_*.c and a row here. */
+/* Table of figures and their common steps (figure.h). A new figure is a file figure_*.c and a row here. */
 #include "analysis/figures/figure.h"
 
 #include <ctype.h>
@@ -41,10 +41,10 @@ enum { LEVEL_SETS = 32 };
 typedef struct LevelSets {
   char names[LEVEL_SETS][64];
   size_t runs[LEVEL_SETS], count;
-  size_t with_other; /* runs that have a set which is not trained on */
+  size_t with_other; /* number of runs with a set that they are not trained on */
 } LevelSets;
 
-/* The levels that a run was trained on, as its evaluations call them. */
+/* Whether it is the name of the levels that a run is trained on, in its evaluations. */
 static bool is_training_set(const char *name) { return strcmp(name, "train") == 0; }
 
 static int count_level_sets(const AnalysisContext *context, LevelSets *sets) {
@@ -75,8 +75,8 @@ static int asked_without_any(const AnalysisContext *context) {
   return context->request->level_set ? analysis_context_need_evaluations(context) : CORE_OK;
 }
 
-/* For --level-set other: the name where all runs have the same first set that is not trained on, else that each run
- * takes its own; NULL where none has one. */
+/* Resolves --level-set other: the name, if all runs have the same first set that they are not trained on, else the
+ * placeholder for each run's own; NULL if none has one. */
 static const char *other_set(const LevelSets *sets) {
   const char *first = NULL;
   bool shared = false;
@@ -88,7 +88,7 @@ static const char *other_set(const LevelSets *sets) {
   return !first || shared ? first : ANALYSIS_LEVELS_OTHER;
 }
 
-/* The asked level set, or the one that most runs were evaluated on, and of several the training levels. */
+/* Selects the requested level set, or the one on which most runs were evaluated, preferring the training levels. */
 static int choose_level_set(AnalysisContext *context) {
   LevelSets sets = {0};
   TRY(count_level_sets(context, &sets));
@@ -112,7 +112,7 @@ static int choose_level_set(AnalysisContext *context) {
   return CORE_OK;
 }
 
-/* Beside the database; here where that is a folder of others. */
+/* Selects the output directory: next to the database, or in the current directory if that is not writable. */
 static int choose_folder(AnalysisContext *context) {
   char beside[CORE_PATH_MAX];
   if (context->request->folder) return core_files_path(context->folder, "%s", context->request->folder);
@@ -150,7 +150,7 @@ int analysis_context_need_evaluations(const AnalysisContext *context) {
                     runs);
 }
 
-/* Over the runs themselves: what --common repeats is no run of its own. */
+/* Groups the original runs, without those repeated by --common. */
 static int group_configurations(AnalysisContext *context) {
   AnalysisSelection *selection = &context->selection;
   selection->count -= selection->repeats;
@@ -159,7 +159,7 @@ static int group_configurations(AnalysisContext *context) {
   return code;
 }
 
-/* The message so far, where it happened, and for a paper's figure what would make its runs. */
+/* Extends the error message by its location, and for a paper's figure by the command that makes its runs. */
 static int open_error(const AnalysisContext *context, int code) {
   const AnalysisPaper *paper = analysis_paper_find(context->request->argv[0]);
   char *message = core_text_duplicate(core_error_message());
@@ -293,7 +293,7 @@ void analysis_describe_source(const AnalysisContext *context, const char *query,
                     context->level_set[0] ? context->level_set : "none");
   analysis_describe_runs(context, text);
   core_text_appendf(text, "\nquery: %s\nquery: %s\ninterval: %s\n", context->selection.sql, query, interval);
-  /* Names and values of users stand here: one line each, whatever they hold. */
+  /* Contains names and values of users: replace control characters to keep one line each. */
   for (char *c = text->data; *c; c++) {
     if ((unsigned char)*c < 0x20 && *c != '\n') *c = ' ';
   }

@@ -1,5 +1,5 @@
-/* The figures that `analyze` draws, and what all of them share: their options, the chosen runs, where a result comes
- * from. A figure is one file figure_*.c with one entry here: analyze NAME results.db [OPTIONS]. */
+/* Figures of `analyze` and their common parts: options, selection of runs, provenance. A figure is a file figure_*.c
+ * with one entry here: analyze NAME results.db [OPTIONS]. */
 #ifndef ANALYSIS_FIGURE_H
 #define ANALYSIS_FIGURE_H
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 #include "core/files.h"
 
 typedef struct AnalysisFigure {
-  const char *name, *summary;          /* NULL name ends the table */
+  const char *name, *summary;          /* a NULL name terminates the table */
   int (*run)(int argc, char **argv);
 } AnalysisFigure;
 
@@ -32,22 +32,22 @@ int analysis_figure_layers(int argc, char **argv);
 int analysis_figure_search(int argc, char **argv);
 int analysis_figure_table(int argc, char **argv);
 
-/* What every figure takes: in its CoreManual. */
+/* Operands of every figure, for its CoreManual. */
 #define ANALYSIS_ONE_DATABASE \
   .operands = {"DATABASE"}, .operands_max = 1, .hint = "expected one database, or none for that of the workspace"
 
-/* What every figure is asked with. Zero-initialise. */
+/* Options of every figure. Zero-initialize. */
 typedef struct AnalysisRequest {
-  int argc;                            /* of the command, argv[0] being the figure's name or a paper's (papers.h) */
+  int argc;                            /* arguments; argv[0] is the figure's name or a paper's (papers.h) */
   char **argv;
   const char *sweep, *folder, *style, *level_set;
-  const char *name;                    /* of the files; NULL: the command's */
-  const char *common;                  /* --common, of figures that have it */
+  const char *name;                    /* name of the files; NULL: the command's */
+  const char *common;                  /* --common, for figures that have it */
   CoreOptionList where;
-  bool json, json_done;                /* --json; the figure has printed its own, better than its CSV's rows */
+  bool json, json_done;                /* --json; json_done: the figure has printed better JSON than its CSV rows */
 } AnalysisRequest;
 
-/* The rows of an options table for the common options. */
+/* Rows of an options table for the common options. */
 #define ANALYSIS_REQUEST_OPTIONS(request) \
   {"sweep", 0, CORE_OPTION_TEXT, &(request).sweep, "NAME[,NAME]", \
    "only the runs of these sweeps (default: all runs)"}, \
@@ -68,48 +68,48 @@ typedef struct AnalysisRequest {
   {"common", 0, CORE_OPTION_TEXT, &(request).common, "KEY=VALUE", \
    "runs with this setting belong to every other value of the key too: a reference that all panels or lines share"}
 
-/* A request answered: the database open and up to date, the runs chosen and grouped into configurations. */
+/* Context of a figure: the database, open and up to date, and the selected runs, grouped into configurations. */
 typedef struct AnalysisContext {
   const AnalysisRequest *request;
-  const char *path;                    /* of the database */
-  char folder[CORE_PATH_MAX];          /* for the files */
-  const char *name;                    /* of the files */
-  char level_set[64];                  /* "" when no run has an evaluation */
-  size_t level_sets;                   /* how many the chosen runs have */
+  const char *path;                    /* path of the database */
+  char folder[CORE_PATH_MAX];          /* output directory */
+  const char *name;                    /* name of the files */
+  char level_set[64];                  /* "" if no run has an evaluation */
+  size_t level_sets;                   /* number of level sets of the selected runs */
   const AnalysisStyle *style;
   StoreDatabase *database;
   AnalysisSelection selection;
-  AnalysisGrouping configurations;     /* by all that varies except the seed */
+  AnalysisGrouping configurations;     /* grouped by all that varies except the seed */
 } AnalysisContext;
 
-/* `path`: of the database. CORE_USAGE: a bad option. CORE_FAIL: no runs; the message says which experiment makes a
- * paper figure's runs. */
+/* Opens the context. path: database. CORE_USAGE: an invalid option. CORE_FAIL: no runs; for a paper's figure the
+ * message names the experiment that makes them. */
 int analysis_context_open(AnalysisContext *context, const AnalysisRequest *request, const char *path);
-/* CORE_FAIL: none of the runs has an evaluation yet, which the figure cannot do without. */
+/* Checks that a run has an evaluation. CORE_FAIL: none yet. */
 int analysis_context_need_evaluations(const AnalysisContext *context);
 void analysis_context_close(AnalysisContext *context);
-/* Goes on with those runs only for which keep[run of the selection] is true; before anything else points at runs. */
+/* Restricts the selection to runs with keep[run]; call it before keeping pointers to runs. */
 int analysis_context_keep(AnalysisContext *context, const bool *keep);
 
-/* "24 runs of 12 configurations (2 seeds): 22 finished, 1 running, 1 diverged" */
+/* Appends "24 runs of 12 configurations (2 seeds): 22 finished, 1 running, 1 diverged". */
 void analysis_describe_runs(const AnalysisContext *context, CoreText *text);
-/* Names the files "curves-kl" of a figure that draws one of many quantities, unless --name or a paper's name does. */
+/* Names the files "curves-kl", for a figure that shows one of many quantities, unless --name or a paper's name does. */
 void analysis_request_name_after(AnalysisRequest *request, const char *quantity, char room[128]);
-/* The lines that each file of a figure carries: figure, command, program, trainer, date, database, filter, runs, query,
+/* Appends the provenance lines of each file: figure, command, program, trainer, date, database, filter, runs, query,
  * interval. */
 void analysis_describe_source(const AnalysisContext *context, const char *query, const char *interval, CoreText *text);
-/* Writes a figure's files under the name of its command and prints where they are (with --json the rows, unless
- * json_done). Takes the plot and the CSV: both are freed here. */
+/* Writes the files of a figure, named after its command, and prints their paths (with --json the rows, unless
+ * json_done). Frees the plot and the CSV. */
 int analysis_figure_write(const AnalysisContext *context, AnalysisPlot *plot, const char *query, const char *interval,
                           CoreText *csv);
-/* The number of seeds of a configuration ("2", or "1-3" over several). */
+/* Returns the number of seeds of a configuration; appends "2", or "1-3" for several. */
 size_t analysis_seed_count(const AnalysisContext *context, size_t configuration);
 
-/* "figures/x.svg .png .pdf .csv .gp" to stdout, as far as they are there. */
+/* Prints "figures/x.svg .png .pdf .csv .gp", as far as the files exist. */
 void analysis_print_files(const AnalysisContext *context, const char *name);
-/* What stands for a value of the key on an axis and in a table: "none" where the key is not used, or empty. */
+/* Returns the text for a value of the key on an axis or in a table: "none" if the key is unused or empty. */
 const char *analysis_key_shown(const CoreConfig *config, const CoreConfigRow *row, CoreText *text);
-/* " n = 2: no interval, which takes 3 runs." where one of them has none. */
+/* Appends " n = 2: no interval, which needs 3 runs." if one of them has none. */
 void analysis_describe_missing(const AnalysisInterval *interval, size_t count, CoreText *text);
 
 #endif

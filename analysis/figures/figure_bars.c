@@ -1,5 +1,5 @@
-/* `analyze bars` and `analyze profiles`: the aggregates of Agarwal et al. (2021) of each configuration over runs and
- * tasks: bars with intervals, and performance profiles, the share of runs above each score. */
+/* `analyze bars` and `analyze profiles`: aggregates of Agarwal et al. (2021) of each configuration over runs and
+ * tasks, as bars with intervals, and performance profiles, the share of runs above each score. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ typedef struct Bars {
   AnalysisContext context;
   AnalysisRequest request;
   AnalysisScored scored;
-  bool profiles;               /* `analyze profiles`, not bars */
+  bool profiles;               /* `analyze profiles` instead of bars */
   const char *group_keys, *aggregate_names, *interval_name;
   bool bootstrap;              /* --interval bootstrap; bars only */
   AnalysisAggregate wanted[ANALYSIS_AGGREGATES];
@@ -73,7 +73,7 @@ static size_t score_count(const Bars *b, size_t g) {
   return scores->tasks ? scores->first[scores->tasks] : 0;
 }
 
-/* As every other figure makes them (interval.h). */
+/* Computes the aggregates with the intervals of all figures (interval.h). */
 static void aggregate_group(Bars *b, size_t g, size_t *run) {
   size_t count = 0;
   for (size_t r = 0; r < b->context.selection.count; r++)
@@ -83,7 +83,7 @@ static void aggregate_group(Bars *b, size_t g, size_t *run) {
       analysis_scored_interval(&b->scored, b->scored.measure, b->wanted[w], run, count);
 }
 
-/* rliable's: of few runs too narrow (stratified.h). */
+/* Computes rliable's intervals, which are too narrow for few runs (stratified.h). */
 static void bootstrap(Bars *b) {
   AnalysisDraws draws = {0};
   for (size_t g = 0; g < b->groups.count; g++)
@@ -100,7 +100,7 @@ static void aggregate(Bars *b) {
   free(run);
 }
 
-/* From 0 to 1 for solve rates, otherwise over the range of the scores. */
+/* Computes profiles from 0 to 1 for solve rates, otherwise over the range of the scores. */
 static void make_profiles(Bars *b) {
   double low = 0, high = 1;
   if (!analysis_scored_is_rate(&b->scored, &b->context)) {
@@ -140,7 +140,7 @@ static AnalysisPlot *plot_bars(const Bars *b) {
   AnalysisPlot *plot =
       analysis_plot_create(b->context.style, analysis_scored_title(&b->scored, &b->context), false, "", false);
   size_t n = b->groups.count;
-  for (size_t g = n; g-- > 0;) analysis_plot_category_y(plot, b->groups.groups[g].label); /* the first one on top */
+  for (size_t g = n; g-- > 0;) analysis_plot_category_y(plot, b->groups.groups[g].label); /* first one at the top */
   for (size_t w = 0; w < b->wanted_count; w++) {
     size_t panel = analysis_plot_panel(plot, analysis_aggregate_title(b->wanted[w]), "");
     for (size_t g = 0; g < n; g++) {
@@ -151,7 +151,7 @@ static AnalysisPlot *plot_bars(const Bars *b) {
         continue;
       }
       analysis_plot_box(plot, panel, 0, y - 0.33, bar->center, y + 0.33,
-                        analysis_mix(marks[g].color, b->context.style->background, 0.4)); /* the interval shows on it */
+                        analysis_mix(marks[g].color, b->context.style->background, 0.4)); /* light, below the interval */
       if (isnan(bar->low)) continue;
       const double x[2] = {bar->low, bar->high}, at[2] = {y, y};
       analysis_plot_whisker(plot, panel, x, at, b->context.style->foreground);

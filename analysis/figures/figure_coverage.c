@@ -1,6 +1,6 @@
-/* `analyze coverage`: P002's Figs. 2 and 9. Which cells of a plane the visited states of runs fall into, and when they
- * first did; a panel a configuration (and task). Reads the states.<iteration>.npy of the runs' folders
- * (metrics.visited_states); one plane for all runs of a task, so that they can be compared. */
+/* `analyze coverage`: Figs. 2 and 9 of P002. Shows which cells of a plane the visited states of runs are in, and
+ * when they were first reached; one panel per configuration (and task). Reads states.<iteration>.npy in the run
+ * directories (metrics.visited_states); all runs of a task share one plane, so that they can be compared. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,16 +25,16 @@ static const char projection[] =
   "first two principal components of the standardised states of all runs of a task, in the box of their 0.5 and 99.5 % "
   "quantiles";
 
-/* One run: how much of the plane it covers. */
+/* Coverage of the plane by one run. */
 typedef struct RunCoverage {
-  size_t kept;                 /* states in its folder */
-  bool used;                   /* enough of them to be compared */
+  size_t kept;                 /* number of states in its directory */
+  bool used;                   /* whether they suffice for the comparison */
   AnalysisCoverage coverage;
 } RunCoverage;
 
 typedef struct Panel {
   size_t task, group, runs;
-  double *first;               /* [COARSE * COARSE] when a run first fell into the cell, 0..1 of training; NaN: never */
+  double *first;               /* [COARSE * COARSE] time of first visit, 0..1 of training; NaN: never */
   AnalysisInterval coarse, fine, entropy;
 } Panel;
 
@@ -45,8 +45,8 @@ typedef struct Coverages {
   char root[CORE_PATH_MAX];
   AnalysisGrouping groups, tasks;
   RunCoverage *runs;
-  size_t *states;              /* [task] compared of each run; 0: none has any */
-  double (*share)[2];          /* [task] of the variance in the two components */
+  size_t *states;              /* [task] number of compared states of each run; 0: none has any */
+  double (*share)[2];          /* [task] share of the variance in the two components */
   Panel *panels;
   size_t panel_count, without, fewer;
 } Coverages;
@@ -59,8 +59,8 @@ static int run_folder(const Coverages *c, size_t run, char *folder) {
 
 static size_t runs_of(const Coverages *c) { return c->context.selection.count; }
 
-/* So many states of each run as the shortest of those that have ended keeps: coverage grows with their number. Runs
- * that have fewer (they still run, or were stopped) are left out and counted. */
+/* Determines the number of states per run, the smallest number among ended runs, since coverage grows with it.
+ * Excludes and counts runs that have fewer (running or stopped ones). */
 static int count_states(Coverages *c) {
   char folder[CORE_PATH_MAX];
   for (size_t r = 0; r < runs_of(c); r++) {
@@ -73,7 +73,7 @@ static int count_states(Coverages *c) {
       size_t *states = &c->states[c->tasks.group_of[r]];
       const bool ended = c->context.selection.runs[r].status == STORE_FINISHED;
       if (c->runs[r].kept == 0 || (pass == 0 && !ended)) continue;
-      if (pass == 1 && *states > 0) continue; /* ended ones have said it */
+      if (pass == 1 && *states > 0) continue; /* already determined by ended runs */
       if (*states == 0 || c->runs[r].kept < *states) *states = c->runs[r].kept;
     }
   }
@@ -88,7 +88,7 @@ static int count_states(Coverages *c) {
                     c->context.path);
 }
 
-/* The runs' states must be of one length; the first run's is *features. */
+/* Reads a run's states, which must have *features features; the first run sets it. */
 static int read_states(const Coverages *c, size_t run, size_t *features, AnalysisStates *states) {
   char folder[CORE_PATH_MAX];
   TRY(run_folder(c, run, folder));
@@ -100,7 +100,7 @@ static int read_states(const Coverages *c, size_t run, size_t *features, Analysi
                     folder, states->features, *features);
 }
 
-/* Over an equal number of states of each run. */
+/* Fits a plane to an equal number of states of each run. */
 static int fit_task(const Coverages *c, size_t task, size_t used, AnalysisPlane *plane) {
   const size_t most = FIT_STATES / used > 0 ? FIT_STATES / used : 1,
                each = c->states[task] < most ? c->states[task] : most;
@@ -123,7 +123,7 @@ static int fit_task(const Coverages *c, size_t task, size_t used, AnalysisPlane 
   return code;
 }
 
-/* The run's own cells, and when its panel's were first reached. */
+/* Marks the cells of a run, and the time at which its panel's were first reached. */
 static int place_run(Coverages *c, size_t run, const AnalysisPlane *plane, Panel *panel, size_t *cells) {
   AnalysisStates states;
   size_t features = plane->features, want = c->states[panel->task];
@@ -205,7 +205,7 @@ static int read_all(Coverages *c) {
 
 /* ---- the figure ------------------------------------------------------------------------------------------------- */
 
-/* Of tasks that differ in one setting its value, which is short enough for a title. */
+/* Returns a task's name; if tasks differ in one setting only its value, which is short enough for a title. */
 static const char *task_name(const Coverages *c, size_t task, CoreText *value) {
   const AnalysisFamily *family = &c->tasks.families[0];
   const AnalysisGroup *group = &c->tasks.groups[task];
@@ -221,7 +221,8 @@ static void panel_title(const Coverages *c, const Panel *panel, CoreText *text) 
   core_text_free(&value);
 }
 
-/* The colour's step; neighbours of one step are one rectangle, which keeps the files small. -1: never reached. */
+/* Returns the color step of a cell; -1: never reached. Adjacent cells of one step are merged to a rectangle, which
+ * keeps the files small. */
 static int step_of(const Panel *panel, size_t cell) {
   return isnan(panel->first[cell]) ? -1 : (int)fmin(STEPS * panel->first[cell], STEPS - 1);
 }
@@ -237,7 +238,7 @@ static void add_cells(const Coverages *c, AnalysisPlot *plot, const Panel *panel
                         (double)(row + 1) * side, analysis_ramp(step / (STEPS - 1.0)));
     }
   }
-  analysis_plot_box(plot, number, 0, 0, 0, 0, c->context.style->background); /* the same axes in all panels */
+  analysis_plot_box(plot, number, 0, 0, 0, 0, c->context.style->background); /* equal axes in all panels */
   analysis_plot_box(plot, number, 1, 1, 1, 1, c->context.style->background);
 }
 
@@ -282,7 +283,7 @@ static AnalysisPlot *make_plot(const Coverages *c) {
     char number[64], note[128];
     panel_title(c, panel, &title);
     analysis_format_interval(panel->coarse, number, sizeof number);
-    if (isnan(panel->coarse.low)) snprintf(note, sizeof note, "coverage %s", number); /* says n itself */
+    if (isnan(panel->coarse.low)) snprintf(note, sizeof note, "coverage %s", number); /* contains n */
     else snprintf(note, sizeof note, "coverage %s, n = %zu", number, panel->runs);
     add_cells(c, plot, panel, analysis_plot_panel(plot, core_text_string(&title), note));
   }
@@ -298,7 +299,7 @@ static AnalysisPlot *make_plot(const Coverages *c) {
   return plot;
 }
 
-/* A row a run, those without a value too. */
+/* Writes one row per run, including those without a value. */
 static void make_csv(const Coverages *c, CoreText *csv) {
   core_text_append(csv, "task,configuration");
   analysis_csv_keys(csv, &c->groups);

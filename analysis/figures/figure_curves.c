@@ -1,6 +1,6 @@
-/* `analyze curves`: any measured column against transitions, iterations or time. A line a configuration (or a value of
- * the asked keys), averaged over its runs, with an interval; a panel an algorithm, a value of the asked keys, or a
- * column. */
+/* `analyze curves`: any measured column against transitions, iterations or time. One line per configuration (or
+ * value of the given keys), averaged over its runs, with an interval; one panel per algorithm, value of the given
+ * keys, or column. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +15,8 @@
 
 /* ---- the figure ------------------------------------------------------------------------------------------------- */
 
-/* Returns the end of the drawn line: that of the shortest run, if the longest one goes hardly beyond it. Runs with more
- * transitions an iteration pass the budget a little further. */
+/* Returns the end of the plotted line: that of the shortest run, if the longest one is hardly longer. Runs with more
+ * transitions per iteration overshoot the budget slightly more. */
 static size_t drawn_end(const AnalysisLineData *line, size_t n) {
   static const double HARDLY = 0.02; /* share of the line's length */
   size_t end = n;
@@ -25,8 +25,8 @@ static size_t drawn_end(const AnalysisLineData *line, size_t n) {
   return hardly ? end : n;
 }
 
-/* A solid line with a band while all its runs are there; dashed where the shorter ones have ended. The band ends where
- * fewer than three runs are left. A switched run's line has one style throughout. */
+/* Adds a solid line with a band while all its runs exist, dashed after the shorter ones have ended. The band ends
+ * when fewer than three runs are left. The line of switched runs has one style throughout. */
 static void add_line(const AnalysisCurveSet *set, AnalysisPlot *plot, const AnalysisLineData *line,
                      const AnalysisLook *look) {
   const AnalysisMark mark = look->mark;
@@ -54,14 +54,14 @@ static void add_line(const AnalysisCurveSet *set, AnalysisPlot *plot, const Anal
   free(solid);
 }
 
-/* Runs that are left where the line ends. */
+/* Returns the number of runs at the end of the line. */
 static size_t last_run_count(const AnalysisLineData *line) {
   size_t n = drawn_end(line, line->n);
   while (n > 0 && line->runs[n - 1] == 0) n--;
   return n > 0 ? line->runs[n - 1] : 0;
 }
 
-/* Values at or below 0 of columns on log axes, and *runs that have some. */
+/* Counts values at or below 0 in columns on log axes, and *runs that have some. */
 static size_t count_hidden(const AnalysisCurveSet *set, size_t *runs) {
   size_t hidden = 0;
   *runs = 0;
@@ -75,7 +75,7 @@ static size_t count_hidden(const AnalysisCurveSet *set, size_t *runs) {
   return hidden;
 }
 
-/* " Infinite values, passed over: 3, in 1 run." when there are any; the same of what log axes cannot show. */
+/* Appends " Infinite values, skipped: 3, in 1 run." if there are any, and the values that log axes cannot show. */
 static void append_passed_over(const AnalysisCurveSet *set, CoreText *text) {
   size_t runs;
   const size_t hidden = count_hidden(set, &runs);
@@ -142,12 +142,12 @@ static void add_caption(const AnalysisCurveSet *set, AnalysisPlot *plot) {
   core_text_free(&text);
 }
 
-/* Panels of several columns stand in a row for each column while a page has room for them. */
+/* Maximum number of panels in one row per column, if there are several columns. */
 enum { ROW_MOST = 6 };
 
 static void add_panels(const AnalysisCurveSet *set, AnalysisPlot *plot) {
   char title[128];
-  const bool several = set->panel_count > 1; /* the only task needs no name */
+  const bool several = set->panel_count > 1; /* a single task needs no name */
   const bool rows = set->column_count > 1 && several && set->panel_count <= ROW_MOST;
   if (rows) analysis_plot_columns(plot, set->panel_count);
   for (size_t i = 0; i < set->column_count * set->panel_count; i++) {
@@ -205,7 +205,8 @@ static AnalysisPlot *make_plot(const AnalysisCurveSet *set) {
   return plot;
 }
 
-/* The column of several, the value of --panel, or the algorithm; of several columns and panels "column: value". */
+/* Returns the title of a panel: the column (if there are several), the value of --panel, or the algorithm; with
+ * several columns and panels "column: value". */
 static const char *panel_name(const AnalysisCurveSet *set, const AnalysisLineData *line, char room[256]) {
   const char *panel = set->panel_name[line->panel];
   if (set->column_count == 1) return panel;
@@ -255,7 +256,7 @@ static int draw(const AnalysisCurveSet *set) {
 
 /* ---- the table: each line where all its runs are --------------------------------------------------------------- */
 
-/* The last grid place that all runs of the line reach; SIZE_MAX when there is none. */
+/* Returns the last grid point that all runs of the line reach; SIZE_MAX: none. */
 static size_t last_common(const AnalysisCurveSet *set, const AnalysisLineData *line) {
   size_t last = SIZE_MAX;
   for (size_t i = 0; i < line->n; i++) {

@@ -1,5 +1,5 @@
 /* `analyze ddr-vs-solve`: Fig. 8 of the paper. Each run is a dot: its DDR up to a budget of transitions against the
- * solve rate of its evaluations up to there; one panel a budget. Runs that did not get as far are hollow. */
+ * solve rate of its evaluations up to there; one panel per budget. Runs short of the budget are hollow. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ typedef struct Scatter {
 
 /* ---- words ------------------------------------------------------------------------------------------------------ */
 
-/* What the correlation at the largest budget says, and what it does not. */
+/* Appends the interpretation of the correlation at the largest budget. */
 static void append_correlation(const AnalysisDdr *ddr, CoreText *text) {
   const AnalysisDdrPanel *panel = &ddr->panels[ddr->panel_count - 1];
   char budget[32];
@@ -54,7 +54,7 @@ static void append_correlation(const AnalysisDdr *ddr, CoreText *text) {
   }
 }
 
-/* The same by thirds, because the paper's claim is that both ends suffer, which no rank correlation shows. */
+/* Appends the means by thirds, since the paper claims that both ends suffer, which a rank correlation cannot show. */
 static void append_thirds(const AnalysisDdr *ddr, CoreText *text) {
   const double *third = ddr->panels[ddr->panel_count - 1].third;
   if (isnan(third[0])) return;
@@ -75,7 +75,7 @@ static void append_reading(const AnalysisDdr *ddr, CoreText *text) {
   append_thirds(ddr, text);
 }
 
-/* Who is hollow and who is missing: nobody is dropped in silence. */
+/* Appends the numbers of hollow and missing runs, so that none is dropped silently. */
 static void append_counts(const AnalysisDdr *ddr, CoreText *text) {
   const AnalysisDdrPanel *panel = &ddr->panels[ddr->panel_count - 1];
   size_t missing = ddr->context->selection.count - panel->drawn;
@@ -103,7 +103,7 @@ static void format_rho(const AnalysisDdrPanel *panel, char *text, size_t size) {
 
 /* ---- the figure ------------------------------------------------------------------------------------------------- */
 
-/* The marks of --color-by, with their legend; free them. */
+/* Returns the markers of --color-by, and adds their legend; free() them. */
 static AnalysisMark *asked_looks(const Scatter *scatter, AnalysisPlot *plot) {
   const AnalysisGrouping *colors = &scatter->colors;
   AnalysisMark *of_group = analysis_marks_create(colors, scatter->context.style);

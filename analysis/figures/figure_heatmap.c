@@ -1,5 +1,5 @@
-/* `analyze heatmap`: what runs amount to over two settings: a cell a pair of values, its colour and number the mean
- * over its runs. Pairs without a run stay empty. */
+/* `analyze heatmap`: a measure of runs over two settings, one cell per pair of values, with the mean over its runs
+ * as color and number. Pairs without a run stay empty. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +17,9 @@ typedef struct Heatmap {
   const char *x_name, *y_name;
   AnalysisGrouping x, y;
   AnalysisInterval *cells;   /* [y][x] */
-  size_t *runs;              /* [y][x] that belong there, with a value or not */
-  double low, high;          /* of the means */
-  size_t most;               /* runs of the fullest cell */
+  size_t *runs;              /* [y][x] number of runs, with or without a value */
+  double low, high;          /* smallest and largest mean */
+  size_t most;               /* maximum number of runs per cell */
 } Heatmap;
 
 static void make_cells(Heatmap *h) {
@@ -43,7 +43,7 @@ static void make_cells(Heatmap *h) {
   free(run);
 }
 
-/* Where the value lies between the least and the greatest mean; over the logarithm for what is drawn so. */
+/* Returns the position of a value between the smallest and the largest mean, or between their logarithms. */
 static double shade(const Heatmap *h, double value) {
   bool logarithmic = analysis_scored_is_log(&h->scored) && h->low > 0;
   if (!(h->high > h->low)) return 0.6;
@@ -79,7 +79,7 @@ static void add_names(AnalysisPlot *plot, const AnalysisGrouping *keys, void (*a
   core_text_free(&value);
 }
 
-/* What the numbers are, and the signs and words that stand in place of one. */
+/* Appends an explanation of the numbers, signs and texts in cells. */
 static void append_reading(const Heatmap *h, CoreText *text) {
   bool fewer = false, none = false;
   for (size_t c = 0; c < h->x.count * h->y.count; c++) {
@@ -125,7 +125,7 @@ static void make_csv(const Heatmap *h, CoreText *csv) {
   core_text_free(&value);
 }
 
-/* Rows as in the picture, the last value of y first. */
+/* Prints rows as in the figure, the last value of y first. */
 static void print_table(const Heatmap *h) {
   CoreText value = {0};
   char number[32];

@@ -1,6 +1,6 @@
-/* `analyze kl-profile`: P003's Figs. 2 and 3. KL between the policies of one iteration's minibatches, against the share
- * of the iteration's data that is processed: to the next minibatch's policy (consecutive) and to the last one
- * (reference), in several phases of training. Reads the profile.<iteration>.tsv of the runs' folders
+/* `analyze kl-profile`: Figs. 2 and 3 of P003. KL between the policies of an iteration's minibatches against the
+ * share of the iteration's data that is processed: to the policy of the next minibatch (consecutive) and to the last
+ * one (reference), in several phases of training. Reads profile.<iteration>.tsv in the run directories
  * (metrics.profile_every). */
 #include <math.h>
 #include <stdlib.h>
@@ -14,12 +14,13 @@
 #include "store/workspace/paths.h"
 
 enum { PHASES = 5, GRID = 300, ROW_MOST = 6 };
-static const double phases[PHASES] = {0.05, 0.25, 0.5, 0.75, 0.95}; /* of training */
-static const double KL_FLOOR = 1e-12;                               /* metrics.md 2.8 */
+static const double phases[PHASES] = {0.05, 0.25, 0.5, 0.75, 0.95}; /* as shares of training */
+static const double KL_FLOOR = 1e-12;                               /* spec metrics.md 2.8 */
 static const char *const kinds[2] = {"consecutive", "reference"};
 static const char *const titles[2] = {"KL to the next minibatch's policy (nat)", "KL to the last policy (nat)"};
 static const char query[] = "runs/<id>/profile.<iteration>.tsv: percent, kl_consecutive, kl_reference";
-/* How a file begins, and how an older one did: its first KL was over as many minibatches as lie between two lines. */
+/* Headers of a file, current and older; in the older one, the first KL was over as many minibatches as between two
+ * lines. */
 static const char header[] = "minibatches\tpercent\tkl_consecutive",
                   old_header[] = "minibatches\tpercent\tkl_sequential";
 static const char interval_kind[] =
@@ -32,14 +33,14 @@ typedef struct Profiles {
   AnalysisRequest request;
   const char *group_keys, *panel_keys;
   char root[CORE_PATH_MAX];
-  AnalysisGrouping groups, panels; /* panels: key_count 0 when not asked for */
+  AnalysisGrouping groups, panels; /* panels: key_count 0 if not requested */
   Profile *read;               /* [run][PHASES]; iteration 0: none */
   size_t without;
 } Profiles;
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
-/* "profile.<iteration>.tsv" -> iteration; 0 for other names. */
+/* Parses "profile.<iteration>.tsv"; 0 for other names. */
 static int64_t profile_iteration(const char *name) {
   char digits[24];
   int64_t iteration;
@@ -67,9 +68,9 @@ static int read_profile(const char *path, Profile *profile) {
     double value[4];
     int found = 0;
     for (char *field; found < 4 && (field = strsep(&fields, "\t")); found++)
-      if (!core_text_to_real(field, &value[found])) value[found] = NAN; /* the last policy has no next one */
+      if (!core_text_to_real(field, &value[found])) value[found] = NAN; /* the last policy has no successor */
     for (int kind = 0; kind < 2 && found == 4; kind++)
-      if (!isnan(value[1]) && value[2 + kind] > 0) /* the last policy's to itself is 0, which no log axis shows */
+      if (!isnan(value[1]) && value[2 + kind] > 0) /* excludes the last policy's KL to itself, 0 */
         analysis_curve_add(&profile->kl[kind], value[1], fmax(value[2 + kind], KL_FLOOR));
     if (is_old && found == 4 && value[0] > ++points) profile->kl[0].n = 0;
   }
@@ -77,8 +78,7 @@ static int read_profile(const char *path, Profile *profile) {
   return CORE_OK;
 }
 
-/* Takes the profiles of one folder for those phases to which none was nearer yet; with `deeper` those of its folders
- * too. */
+/* Finds the profiles of a directory that are nearest to the phases; with `deeper` also in its subdirectories. */
 static int find_profiles(const char *folder, bool deeper, double last, int64_t nearest[PHASES]) {
   char inner[CORE_PATH_MAX], **names = NULL;
   size_t count = 0;
@@ -100,7 +100,7 @@ static int find_profiles(const char *folder, bool deeper, double last, int64_t n
   return code;
 }
 
-/* The profile whose iteration is nearest to each phase. */
+/* Reads the profile whose iteration is nearest to each phase. */
 static int read_run(const Profiles *p, const AnalysisRun *run, Profile *read) {
   char path[CORE_PATH_MAX];
   int64_t nearest[PHASES] = {0};
@@ -138,12 +138,12 @@ static int read_all(Profiles *p) {
 
 static size_t panel_count(const Profiles *p) { return p->panels.key_count ? p->panels.count : 1; }
 
-/* "" where all runs share one. */
+/* Returns the title of a panel; "" if all runs share one. */
 static const char *panel_name(const Profiles *p, size_t panel) {
   return panel_count(p) > 1 ? p->panels.groups[panel].label : "";
 }
 
-/* The geometric mean over the group's runs in a panel, of one phase and kind. */
+/* Computes the geometric mean over the group's runs in a panel, for one phase and kind. */
 static AnalysisMeanLine make_line(const Profiles *p, size_t panel, size_t group, int phase, int kind) {
   AnalysisCurve *curves = core_memory_allocate((p->context.selection.count + 1) * sizeof *curves);
   size_t count = 0;
@@ -191,7 +191,7 @@ static void add_caption(const Profiles *p, AnalysisPlot *plot) {
   core_text_free(&text);
 }
 
-/* The lines of one panel: a phase a colour. */
+/* Adds the lines of one panel, one color per phase. */
 static void add_lines(const Profiles *p, AnalysisPlot *plot, size_t number, size_t panel, int kind, CoreText *csv) {
   for (size_t i = 0; i < p->groups.count * PHASES; i++) {
     const size_t g = i / PHASES;
@@ -212,7 +212,7 @@ static int draw(const Profiles *p) {
   core_text_append(&csv, p->panels.key_count ? "panel,configuration" : "configuration");
   analysis_csv_keys(&csv, &p->groups);
   core_text_append(&csv, ",kl,phase_percent,percent,n,mean,low,high\n");
-  const bool rows = panels > 1 && panels <= ROW_MOST; /* of a kind each, a column a panel */
+  const bool rows = panels > 1 && panels <= ROW_MOST; /* one row per kind, one column per panel */
   if (rows) analysis_plot_columns(plot, panels);
   for (size_t i = 0; i < 2 * panels; i++) {
     const size_t panel = i % panels;
@@ -226,7 +226,7 @@ static int draw(const Profiles *p) {
   return analysis_figure_write(&p->context, plot, query, interval_kind, &csv);
 }
 
-/* KL at the start, middle and end of an iteration, by group and phase. */
+/* Prints the KL at the start, middle and end of an iteration, by group and phase. */
 static void print_table(const Profiles *p) {
   static const char *const headers[] = {"panel", "configuration",    "phase", "runs", "consecutive: first", "last",
                                         "reference: first", "last"};

@@ -1,5 +1,5 @@
-/* `analyze layers`: weight norms or dormant units of each layer of a network against transitions, a line a layer and a
- * panel a network (P002; metrics.md 2 and 4.2). The runs need metrics.layers. */
+/* `analyze layers`: weight norms or dormant units of each network layer against transitions, one line per layer and
+ * one panel per network (P002; metrics.md 2 and 4.2). The runs need metrics.layers. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ enum { GRID = 128, LAYERS_MAX = 64, NETWORKS = 2 };
 
 static const char *const networks[NETWORKS] = {"actor", "critic"};
 
-/* What can be drawn: the columns of the table but the abscissa. */
+/* Column of the table that can be plotted. */
 typedef struct Metric { const char *name, *comment, *sql; } Metric;
 #define METRIC(column, unit, comment) \
   {#column, comment, "SELECT network, layer, transitions, " #column " FROM layer WHERE run_id = ?1 AND " #column \
@@ -30,7 +30,7 @@ typedef struct Layers {
   const Metric *metric;
   AnalysisGrouping groups;
   AnalysisCurve (*curves)[NETWORKS][LAYERS_MAX]; /* [run] */
-  int count[NETWORKS];                           /* layers that some run has */
+  int count[NETWORKS];                           /* number of layers that some run has */
   size_t without;
 } Layers;
 
@@ -87,7 +87,7 @@ static int read_all(Layers *l) {
 
 /* ---- lines ------------------------------------------------------------------------------------------------------ */
 
-/* All but the norms are shares of units. */
+/* Returns the range of a column: all except the norms are shares of units. */
 static AnalysisRange range_of(const Layers *l) {
   return strcmp(l->metric->name, "weight_norm") == 0 ? ANALYSIS_RANGE_POSITIVE : ANALYSIS_RANGE_SHARE;
 }
@@ -174,7 +174,7 @@ static int draw(const Layers *l) {
   return analysis_figure_write(&l->context, plot, l->metric->sql, analysis_interval_description, &csv);
 }
 
-/* Each layer at its first and last measured iteration. */
+/* Prints each layer at its first and last measured iteration. */
 static void print_table(const Layers *l) {
   static const char *const headers[] = {"configuration", "network", "layer", "runs", "first", "last"};
   CoreTable *table = core_table_create(headers, sizeof headers / sizeof *headers);

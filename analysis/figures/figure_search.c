@@ -1,5 +1,5 @@
-/* `analyze search`: what a search has found. Its best trials with intervals, how much each setting matters (functional
- * ANOVA), and two figures: parallel coordinates, and a slice for each setting. */
+/* `analyze search`: results of a search. Its best trials with intervals, the importance of each setting (functional
+ * ANOVA), and two figures: parallel coordinates, and a slice per setting. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +15,12 @@
 
 enum { BEST_SHOWN = 10, PAIRS = 6 };
 
-/* A trial's runs as one number. */
+/* Result of a trial's runs. */
 typedef struct Judged {
   AnalysisInterval score;
-  size_t bad;               /* runs that failed or diverged: TPE counts such a trial as worse than all others */
-  size_t unfinished;        /* runs that have not ended */
-  size_t censored;          /* of these, stopped by the sweep's rule: they never will */
+  size_t bad;               /* runs that failed or diverged: TPE ranks such a trial behind all others */
+  size_t unfinished;        /* unfinished runs */
+  size_t censored;          /* unfinished runs stopped by the sweep's rule, which will not continue */
 } Judged;
 
 typedef struct Search {
@@ -31,10 +31,10 @@ typedef struct Search {
   const char *search;       /* --search */
   int64_t best;             /* --best */
   Judged *judged;           /* [trial] */
-  size_t *order;            /* [trial] the best first; those without a value last */
-  size_t valued;            /* trials with one */
+  size_t *order;            /* [trial] sorted, the best first; those without a value last */
+  size_t valued;            /* number of trials with a value */
   double *main, *pair;      /* importance: [axes], [axes * axes] */
-  double explained;         /* out-of-bag R^2 of the forest behind it */
+  double explained;         /* out-of-bag R^2 of the forest */
 } Search;
 
 /* ---- scores ------------------------------------------------------------------------------------------------------ */
@@ -56,13 +56,13 @@ static void judge(Search *s) {
   }
 }
 
-/* As differences of it are looked at: DDR and KL by their logarithms. */
+/* Returns a trial's score for differences: DDR and KL as logarithms. */
 static double score_of(const Search *s, size_t t) {
   const double score = s->judged[t].score.center;
   return analysis_scored_is_log(&s->scored) ? log(score) : score;
 }
 
-/* Smaller is better; without a value, or with a run that failed, infinite. */
+/* Returns the loss of a trial; infinite without a value, or with a failed run. */
 static double loss_of(const Search *s, size_t t) {
   const double score = s->judged[t].score.center;
   if (isnan(score) || (analysis_scored_is_log(&s->scored) && score <= 0) || s->judged[t].bad > 0) return INFINITY;
@@ -97,7 +97,7 @@ static const char *value_of(const Search *s, size_t t, size_t axis, CoreText *te
   return isnan(coordinate) ? "-" : core_search_value_at(&s->trials.space.axes[axis], coordinate, text);
 }
 
-/* Settings by their importance, the largest first. */
+/* Sorts settings by importance, the largest first. */
 static void sort_axes(const Search *s, size_t *axes) {
   for (size_t a = 0; a < s->trials.space.count; a++) {
     size_t at = a;
@@ -278,7 +278,7 @@ static int write_figure(Search *s, AnalysisPlot *plot, const char *what, const c
   return code;
 }
 
-/* From the worst (0) to the best (1) trial, by rank. */
+/* Returns a trial's marker, by rank from the worst (0) to the best (1). */
 static AnalysisMark mark_of(const Search *s, size_t rank) {
   const double share = s->valued > 1 ? 1 - (double)rank / (double)(s->valued - 1) : 1;
   return (AnalysisMark){.color = analysis_ramp(0.9 * (1 - share))};
@@ -291,12 +291,12 @@ static void add_ranks(const Search *s, AnalysisPlot *plot, bool line) {
   analysis_plot_legend_entry(plot, "worst", mark_of(s, s->valued - 1), line);
 }
 
-/* The panel's y goes from -0.5 to 1.5, two names' room: an axis of the figure from -0.2 to 1.3, and below it what takes
- * no part. */
+/* Maps a unit coordinate to a panel's y, from -0.5 to 1.5 with space for two names: an axis extends from -0.2 to
+ * 1.3, and inactive settings are below it. */
 static double height_of(double unit) { return -0.2 + 1.5 * unit; }
 static const double NONE_HEIGHT = -0.42, TEXT_APART = 0.06;
 
-/* What an axis has, as text: its ends, or its choices above their places. */
+/* Adds the labels of an axis: its ends, or its choices. */
 static void add_ends(const Search *s, AnalysisPlot *plot, size_t axis, double x) {
   const CoreSearchAxis *of = &s->trials.space.axes[axis];
   const uint32_t color = s->context.style->foreground;
@@ -321,8 +321,8 @@ static void add_score_ends(const Search *s, AnalysisPlot *plot, double x, double
   analysis_plot_text(plot, 0, x, height_of(1) + TEXT_APART, text, s->context.style->foreground);
 }
 
-/* One line a trial through its settings, which are spread alike over their ranges, to its score. The best is drawn
- * last, over the others. */
+/* Adds one line per trial through its settings, scaled to their ranges, to its score. The best is plotted last,
+ * above the others. */
 static void add_lines(const Search *s, AnalysisPlot *plot, double low, double high) {
   const CoreSearch *space = &s->trials.space;
   double x[CORE_SEARCH_AXES_MAX + 1], y[CORE_SEARCH_AXES_MAX + 1];

@@ -1,5 +1,5 @@
-/* `analyze settings`: what runs amount to against one of their settings (hyperparameter sensitivity, scaling): a dot a
- * seed, a line through the means, an interval at each; a line a value of --group, a panel a value of --panel. */
+/* `analyze settings`: a measure of runs against one setting (sensitivity, scaling): one dot per seed, a line through
+ * the means, an interval at each; one line per value of --group, one panel per value of --panel. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +12,13 @@
 #include "core/memory.h"
 #include "core/terminal.h"
 
-enum { TICKS_MAX = 8 }; /* so many values label their axis themselves */
+enum { TICKS_MAX = 8 }; /* maximum number of values that are labeled individually */
 
-/* The runs of one line at one place of the x axis. */
+/* Runs of one line at one point of the x axis. */
 typedef struct Place {
   size_t panel, group, x, choice;
-  size_t runs;                     /* that belong here */
-  AnalysisInterval score;          /* of those with a value */
+  size_t runs;                     /* number of runs at this point */
+  AnalysisInterval score;          /* interval over runs with a value */
 } Place;
 
 typedef struct Settings {
@@ -28,8 +28,8 @@ typedef struct Settings {
   const char *x_name, *group_keys, *panel_keys, *best_keys, *aggregate_name, *interval_name;
   bool log_y, bootstrap;           /* bootstrap: --interval */
   AnalysisAggregate aggregate;
-  AnalysisGrouping x, groups, panels, choices; /* x: by the one key, sorted by its value */
-  bool named, log_x;               /* the x axis: names in place of numbers; logarithmic */
+  AnalysisGrouping x, groups, panels, choices; /* x: by a single key, sorted by value */
+  bool named, log_x;               /* whether the x axis has names, or is logarithmic */
   Place *places;
   size_t place_count, choice_count;
 } Settings;
@@ -41,8 +41,8 @@ static double number_of(const CoreConfig *config, const CoreConfigRow *row) {
   return row->kind == CORE_CONFIG_INT ? (double)*(const int64_t *)value : *(const double *)value;
 }
 
-/* Numbers are drawn as such, on a log axis when they span a factor of eight; names, infinities and zeros among such
- * numbers stand side by side. */
+/* Selects the axis: numeric, logarithmic if the numbers span a factor of eight; names, infinities and zeros among
+ * such numbers are placed at equal distances. */
 static void choose_axis(Settings *s) {
   const CoreConfigRow *row = s->x.keys[0];
   double low = INFINITY, high = 0;
@@ -83,7 +83,8 @@ static void score_place(const Settings *s, Place *place, size_t *run) {
     &s->scored, s->scored.measure, s->aggregate, run, place->runs);
 }
 
-/* The place itself, or of several candidates (--best-of) the one with the highest mean. false: no runs. */
+/* Selects the point itself, or of several candidates (--best-of) the one with the highest mean. Returns false
+ * without runs. */
 static bool choose_place(Settings *s, Place *place, size_t *run) {
   size_t candidates = s->choices.key_count ? s->choices.count : 1, present = 0;
   Place best = *place;
@@ -114,10 +115,10 @@ static void make_places(Settings *s) {
   free(run);
 }
 
-/* Where a group's dots and interval of a place stand: on their tick, or a little beside each other where several groups
- * have runs at it, or the intervals would hide each other. */
+/* Returns the x of a group's dots and interval: on their tick, or slightly shifted if several groups have runs
+ * there, so that intervals do not cover each other. */
 static double drawn_x(const Settings *s, const Place *place) {
-  static const double APART = 0.018; /* of the axis */
+  static const double APART = 0.018; /* share of the axis */
   const double at = x_of(s, place->x);
   size_t here = 0, before = 0;
   for (size_t i = 0; i < s->place_count; i++) {
@@ -148,7 +149,7 @@ static void add_dots(const Settings *s, AnalysisPlot *plot, const Place *place, 
   }
 }
 
-/* The line of one panel and group through the places from `first` on; returns where the next one begins. */
+/* Adds the line of one panel and group through the points from `first` on; returns the first point of the next line. */
 static size_t add_line(const Settings *s, AnalysisPlot *plot, size_t first, AnalysisMark mark) {
   size_t end = first, n = 0;
   double *x = core_memory_allocate(2 * (s->x.count + 1) * sizeof *x), *y = x + s->x.count + 1;
@@ -170,7 +171,7 @@ static size_t add_line(const Settings *s, AnalysisPlot *plot, size_t first, Anal
 
 static bool is_log_y(const Settings *s) { return s->log_y || analysis_scored_is_log(&s->scored); }
 
-/* Runs whose value a log axis cannot show. */
+/* Counts runs whose value a log axis cannot show. */
 static size_t count_hidden(const Settings *s) {
   size_t hidden = 0;
   for (size_t r = 0; r < s->context.selection.count - s->context.selection.repeats && is_log_y(s); r++)
@@ -200,7 +201,7 @@ static void add_caption(const Settings *s, AnalysisPlot *plot) {
   core_text_free(&text);
 }
 
-/* "number of environments (env.num)" would be the setting's help; its name is what people type. */
+/* Uses the setting's key as title, since its help would be long, and users type the key. */
 static AnalysisPlot *make_plot(const Settings *s) {
   AnalysisMark *marks = analysis_marks_create(&s->groups, s->context.style);
   CoreText value = {0};
@@ -210,7 +211,7 @@ static AnalysisPlot *make_plot(const Settings *s) {
     analysis_plot_category_x(plot, analysis_key_shown(s->x.groups[x].config, s->x.keys[0], &value));
   const bool ticks = !s->named && s->x.count <= TICKS_MAX;
   if (ticks && !s->log_x && x_of(s, 0) > 0 && x_of(s, 0) < 0.5 * x_of(s, s->x.count - 1))
-    analysis_plot_tick_x(plot, 0, "0"); /* two numbers would not tell the axis from a logarithmic one */
+    analysis_plot_tick_x(plot, 0, "0"); /* two numbers do not show whether the axis is logarithmic */
   for (size_t x = 0; x < s->x.count && ticks; x++)
     analysis_plot_tick_x(plot, x_of(s, x), analysis_key_value(s->x.groups[x].config, s->x.keys[0], &value));
   for (size_t p = 0; p < (s->panels.key_count ? s->panels.count : 1); p++)

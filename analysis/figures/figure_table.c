@@ -1,5 +1,5 @@
-/* `analyze table`: the configurations in numbers, as text, Markdown, LaTeX or JSON: runs, solve rates with intervals,
- * DDR, speed. No picture: <name>.txt, .md or .tex. */
+/* `analyze table`: configurations as text, Markdown, LaTeX or JSON: runs, solve rates with intervals, DDR, speed. No
+ * image; writes <name>.txt, .md or .tex. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +15,9 @@ enum { COLUMNS = 8 };
 typedef enum Format { FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_LATEX } Format;
 static const char *const format_names[] = {"text", "markdown", "latex"}, *const endings[] = {"txt", "md", "tex"};
 
-/* A configuration in numbers; NaN where there is none. */
+/* Row of a configuration; NaN: no value. */
 typedef struct Row {
-  size_t runs, unfinished, censored; /* censored: of the unfinished, stopped by rule */
+  size_t runs, unfinished, censored; /* censored: unfinished runs stopped by rule */
   AnalysisInterval final, best, iqm;
   double ddr, speed;
 } Row;
@@ -30,7 +30,7 @@ typedef struct Table {
   Format format;
   AnalysisGrouping groups;
   Row *rows;                   /* [group] */
-  char *(*cells)[COLUMNS];     /* [group] the same as text */
+  char *(*cells)[COLUMNS];     /* [group] formatted */
 } Table;
 
 static const char *const headers[COLUMNS] = {"configuration", "runs", "unfinished", "final [95 %]", "max [95 %]",
@@ -40,7 +40,7 @@ static const char *const short_headers[COLUMNS] = {"", "runs", "unfinished", "fi
 
 /* ---- numbers ---------------------------------------------------------------------------------------------------- */
 
-/* Over the runs of a configuration: run[count]. */
+/* Computes the interval over the runs of a configuration, run[count]. */
 static AnalysisInterval interval_of(const Table *t, AnalysisMeasure measure, AnalysisAggregate aggregate,
                                     const size_t *run, size_t count) {
   return analysis_scored_interval(&t->scored, measure, aggregate, run, count);
@@ -103,7 +103,7 @@ static void append_interval(CoreText *csv, AnalysisInterval interval) {
   analysis_csv_value(csv, interval.high);
 }
 
-/* A row a configuration, with the values of its settings, unrounded: what --json prints. */
+/* Writes one row per configuration with the unrounded values of its settings, which --json prints. */
 static void make_csv(const Table *t, CoreText *csv) {
   core_text_append(csv, "configuration");
   analysis_csv_keys(csv, &t->groups);
@@ -125,7 +125,7 @@ static void make_csv(const Table *t, CoreText *csv) {
 
 /* ---- formats ---------------------------------------------------------------------------------------------------- */
 
-/* Labels hold what users wrote: nothing of it may be markup. */
+/* Appends a label; labels contain users' text, whose markup is escaped. */
 static void append_markdown(CoreText *out, const char *text) {
   for (const char *c = text; *c; c++) {
     if (strchr("\\`*_{}[]<>()#+-!|~&$", *c) &&
@@ -165,7 +165,7 @@ static void append_table(const Table *t, CoreText *out) {
   if (latex) core_text_append(out, "\\hline\n\\end{tabular}\n");
 }
 
-/* Provenance as comments of the format, then the table. */
+/* Appends the provenance as comments of the format, then the table. */
 static void append_document(const Table *t, const char *source, CoreText *out) {
   const char *before = t->format == FORMAT_LATEX ? "% " : t->format == FORMAT_MARKDOWN ? "" : "# ";
   if (t->format == FORMAT_MARKDOWN) core_text_append(out, "<!--\n");
@@ -182,7 +182,7 @@ static void append_document(const Table *t, const char *source, CoreText *out) {
     append_table(t, out);
     return;
   }
-  for (size_t g = 0; g <= t->groups.count; g++) /* tabs: for awk and for spreadsheets */
+  for (size_t g = 0; g <= t->groups.count; g++) /* tabs, for awk and spreadsheets */
     for (size_t c = 0; c < COLUMNS; c++)
       core_text_appendf(out, "%s%s", g ? t->cells[g - 1][c] : headers[c], c + 1 < COLUMNS ? "\t" : "\n");
 }
@@ -216,7 +216,7 @@ static int table_width(const Table *t) {
   return width;
 }
 
-/* Into a pipe lines may be as long as they like, unless COLUMNS says otherwise. */
+/* Whether the table is too wide for the terminal; a pipe has no limit unless COLUMNS is set. */
 static bool is_too_wide(const Table *t) {
   return (core_terminal_is_tty(stdout) || getenv("COLUMNS")) && table_width(t) > core_terminal_width(stdout);
 }
@@ -229,7 +229,7 @@ static int by_values(const void *left, const void *right) {
   return (a->row > b->row) - (a->row < b->row);
 }
 
-/* The keys of the configurations, those first that have the most values; [key_count]. */
+/* Sorts the keys of the configurations by their number of values, the largest first; [key_count]. */
 static Key *sorted_keys(const AnalysisGrouping *groups) {
   Key *keys = core_memory_allocate((groups->key_count + 1) * sizeof *keys);
   for (size_t k = 0; k < groups->key_count; k++) {
@@ -245,7 +245,7 @@ static Key *sorted_keys(const AnalysisGrouping *groups) {
   return keys;
 }
 
-/* "com 16, eps 0.2": of the keys with several values, or of those with one. */
+/* Appends "com 16, eps 0.2": the keys with several values, or those with one. */
 static void append_values(const Key *keys, size_t count, const CoreConfig *config, bool several, CoreText *text) {
   CoreText value = {0};
   for (size_t k = 0; k < count; k++) {
@@ -256,7 +256,7 @@ static void append_values(const Key *keys, size_t count, const CoreConfig *confi
   core_text_free(&value);
 }
 
-/* What differs, the first that tells rows apart first; under it the numbers. What all share is said once. */
+/* Prints what differs, the most distinctive key first, with the numbers below; common values are printed once. */
 static void print_narrow(const Table *t) {
   const AnalysisGrouping *groups = &t->groups;
   Key *keys = sorted_keys(groups);
@@ -294,7 +294,7 @@ static void print_table(const Table *t) {
     core_text_free(&text);
     return;
   }
-  if (t->format != FORMAT_TEXT) { /* nothing else, so that it can be piped into a document */
+  if (t->format != FORMAT_TEXT) { /* prints nothing else, so that it can be piped into a document */
     append_table(t, &text);
     printf("%s", core_text_string(&text));
     core_text_free(&text);

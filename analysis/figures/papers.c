@@ -1,4 +1,4 @@
-/* The papers' figures (papers.h). The table is the one place that says how a figure comes out of its experiment. */
+/* Figures of the papers (papers.h), from the table papers.def. */
 #include "analysis/figures/papers.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 enum { OPTIONS_MAX = 24 };
 
-/* Each table takes its own kind of row of papers.def. */
+/* Each table uses one kind of row of papers.def. */
 #define PAPER(key, title, note)
 #define EXPERIMENT(file, environment, shape, transitions, seeds, stand_in)
 #define ABSENT(title, summary, reason)
@@ -81,7 +81,7 @@ static void print_help(const AnalysisPaper *paper) {
 
 int analysis_paper_run(int argc, char **argv) {
   const AnalysisPaper *paper = analysis_paper_find(argv[0]);
-  CORE_CHECK(paper && figure_of(paper)); /* the command table is made of this one, and a test draws each */
+  CORE_CHECK(paper && figure_of(paper)); /* the command table is generated from this one, and a test plots each */
   if (asks_for_help(argc, argv)) print_help(paper);
   char *copy = core_text_duplicate(paper->options), *rest = copy, *part;
   char **all = core_memory_allocate(((size_t)argc + OPTIONS_MAX + 1) * sizeof *all);

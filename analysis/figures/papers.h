@@ -1,39 +1,38 @@
-/* The papers' figures by their names: `analyze fig9 results.db` is `analyze curves` with the options that make Fig. 9
- * out of the runs of its experiment. Options that the caller gives come after them and win. */
+/* Figures of the papers by name: `analyze fig9 results.db` is `analyze curves` with the options that reproduce Fig.
+ * 9 from the runs of its experiment. Options given by the user come later and override them. */
 #ifndef ANALYSIS_PAPERS_H
 #define ANALYSIS_PAPERS_H
 #include "core/command/options.h"
 
 typedef struct AnalysisPaper {
   const char *name, *title;    /* "fig9", "P000 Fig. 9" */
-  const char *experiment;      /* the file that makes its runs */
+  const char *experiment;      /* experiment file that makes its runs */
   const char *figure;          /* "curves" */
-  const char *options;         /* for it, separated by blanks; none of them holds one */
+  const char *options;         /* its options, separated by blanks; none contains one */
   const char *summary;
 } AnalysisPaper;
 
-extern const AnalysisPaper analysis_papers[]; /* a NULL name ends the table */
+extern const AnalysisPaper analysis_papers[]; /* terminated by a NULL name */
 
-/* What the paper says of the runs behind a figure, as text: "not stated" where it says nothing, "" where there is
- * nothing to say. */
+/* Description of the runs behind a figure in the paper: "not stated" if the paper gives none, "" if not applicable. */
 typedef struct AnalysisPaperRuns {
-  const char *experiment;      /* the file that makes ours */
-  const char *environment, *shape, *transitions, *seeds; /* of the paper; shape: environments x steps */
-  const char *stand_in;        /* what takes the place of its environment here; "": it is the paper's */
+  const char *experiment;      /* experiment file that makes our runs */
+  const char *environment, *shape, *transitions, *seeds; /* from the paper; shape: environments x steps */
+  const char *stand_in;        /* substitute for the environment here; "": the paper's */
 } AnalysisPaperRuns;
 
-/* A paper: "P000", its title, what is true of all its figures here. */
+/* Paper: "P000", its title, remarks on all its figures. */
 typedef struct AnalysisPaperTitle { const char *key, *title, *note; } AnalysisPaperTitle;
-/* A figure of a paper that is not drawn: "P002 Fig. 15", what it shows, why. */
+/* Figure of a paper that is not reproduced: "P002 Fig. 15", its description, the reason. */
 typedef struct AnalysisPaperAbsent { const char *title, *summary, *reason; } AnalysisPaperAbsent;
 
-extern const AnalysisPaperRuns analysis_paper_runs[];     /* NULL ends each of these tables */
+extern const AnalysisPaperRuns analysis_paper_runs[];     /* each of these tables is terminated by NULL */
 extern const AnalysisPaperTitle analysis_paper_titles[];
 extern const AnalysisPaperAbsent analysis_paper_absents[];
 
-/* NULL: no paper's figure has this name. */
+/* Finds a figure by name; NULL: none. */
 const AnalysisPaper *analysis_paper_find(const char *name);
-/* A command of `analyze`: argv[0] is the figure's name. */
+/* Runs a command of `analyze`; argv[0] is the name of the figure. */
 int analysis_paper_run(int argc, char **argv);
 
 #endif

@@ -19,7 +19,8 @@ int analysis_scored_check(AnalysisScored *scored) {
   return code == CORE_OK ? CORE_OK : core_error_context(code, "--measure");
 }
 
-/* NaN: not measured, or not part of a mean: an infinite KL, and the DDR of 0 that goes with it, have no logarithm. */
+/* Returns a value for means; NaN if it is not measured, or has no logarithm: an infinite KL, and the DDR of 0 that
+ * follows from it. */
 static double value_for_means(const AnalysisScored *scored, AnalysisMeasure measure, size_t run) {
   const double value = scored->runs[run].value[measure];
   const bool logarithmic = analysis_measure_range(measure, NULL, NULL, 0).logarithmic;
@@ -122,7 +123,7 @@ const char *analysis_aggregate_title(AnalysisAggregate aggregate) {
   return aggregate == ANALYSIS_AGGREGATE_IQM ? "IQM" : analysis_aggregate_name(aggregate);
 }
 
-/* The values of some runs with their tasks; [count] each, in blocks that the caller frees. */
+/* Copies the values of runs and their tasks into [count] arrays, which the caller frees. */
 static void take_values(const AnalysisScored *scored, AnalysisMeasure measure, const size_t *run, size_t count,
                         double **value, size_t **task) {
   *value = core_memory_allocate((count + 1) * sizeof **value);
@@ -184,14 +185,14 @@ void analysis_scored_free(AnalysisScored *scored) {
   scored->runs = NULL;
 }
 
-/* Of returns and distances a score is none. */
+/* Whether the measure is a solve rate, not a return or a distance. */
 bool analysis_scored_is_rate(const AnalysisScored *scored, const AnalysisContext *context) {
   bool score = scored->measure == ANALYSIS_MEASURE_final || scored->measure == ANALYSIS_MEASURE_best ||
                scored->measure == ANALYSIS_MEASURE_early || scored->measure == ANALYSIS_MEASURE_normalized_score;
   return score && analysis_measure_range(scored->measure, scored->runs, NULL, context->selection.count).low == 0;
 }
 
-/* All scores are returns: no run has a solve rate. */
+/* Whether all scores are returns, because no run has a solve rate. */
 static bool is_return(const AnalysisScored *scored, const AnalysisContext *context) {
   size_t returns = 0;
   for (size_t r = 0; r < context->selection.count; r++) {

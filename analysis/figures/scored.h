@@ -1,4 +1,4 @@
-/* One number a run, as figures of settings, bars and tables draw it: --measure inside --budget. */
+/* One number per run, for figures of settings, bars and tables: --measure within --budget. */
 #ifndef ANALYSIS_SCORED_H
 #define ANALYSIS_SCORED_H
 #include "analysis/figures/figure.h"
@@ -10,12 +10,12 @@ typedef struct AnalysisScored {
   const char *name;          /* --measure; NULL: final */
   double budget;             /* --budget; 0: all */
   AnalysisMeasure measure;
-  AnalysisRunMetrics *runs;    /* [run of the selection]; value[measure] is NaN where it was not measured */
-  size_t count, *task_of, tasks; /* runs of the selection, repeated ones too; [run] */
-  size_t missing;            /* runs without a value */
-  AnalysisScale scale;       /* of normalized_score */
-  size_t unfinished; /* with one, but not at their end or at the budget: drawn hollow, their value is not final */
-  size_t censored;   /* of these, stopped by their sweep's rule */
+  AnalysisRunMetrics *runs;    /* [run of the selection]; value[measure] is NaN if not measured */
+  size_t count, *task_of, tasks; /* runs of the selection, including repeated ones; [run] */
+  size_t missing;            /* number of runs without a value */
+  AnalysisScale scale;       /* scale of normalized_score */
+  size_t unfinished; /* runs with a value that is not final, shown hollow: not ended, nor at the budget */
+  size_t censored;   /* unfinished runs stopped by their sweep's rule */
 } AnalysisScored;
 
 #define ANALYSIS_SCORED_OPTIONS(scored) \
@@ -24,12 +24,12 @@ typedef struct AnalysisScored {
   {"budget", 'b', CORE_OPTION_REAL, &(scored).budget, "N", \
    "transitions; what lies beyond is not looked at (default: all)"}
 
-/* Reads the values; the name is checked by analysis_scored_check before the database is opened. CORE_FAIL: no run has a
- * value, or runs are normalised by different scales. */
+/* Check the name of the measure before the database is opened, and read the values. CORE_FAIL: no run has a value,
+ * or runs have different scales of normalization. */
 int analysis_scored_check(AnalysisScored *scored);
 int analysis_scored_read(AnalysisScored *scored, const AnalysisContext *context);
-/* CORE_FAIL where a mean over the runs that are together in all of these groupings (NULL: one of all) would mix solve
- * rates with returns, which have no common unit. */
+/* Returns CORE_FAIL if a mean over runs that are together in all of these groupings (NULL: a single group) would mix
+ * solve rates with returns, which have no common unit. */
 int analysis_scored_refuse_mixed(const AnalysisScored *scored, const AnalysisContext *context,
                                  const AnalysisGrouping *const *groupings, size_t count);
 void analysis_scored_free(AnalysisScored *scored);
@@ -37,33 +37,33 @@ void analysis_scored_free(AnalysisScored *scored);
 int analysis_scored_thin(const AnalysisScored *scored, const AnalysisSelection *selection, AnalysisGrouping *groups);
 
 double analysis_scored_value(const AnalysisScored *scored, size_t run);
-/* An aggregate of a measure over these runs of the selection, with its 95 % interval (interval.h); n: those that have a
- * value. */
+/* Computes an aggregate of a measure over these runs of the selection, with its 95 % interval (interval.h); n:
+ * number of runs with a value. */
 AnalysisInterval analysis_scored_interval(const AnalysisScored *scored, AnalysisMeasure measure,
                                           AnalysisAggregate aggregate, const size_t *run, size_t count);
-/* The same with rliable's stratified percentile bootstrap of 50 000 replicates, too narrow for few runs (stratified.h);
- * NaN ends with fewer than three. */
+/* Computes the aggregate with rliable's stratified percentile bootstrap of 50 000 replicates, too narrow for few
+ * runs (stratified.h); NaN bounds with fewer than three. */
 AnalysisInterval analysis_scored_bootstrap(const AnalysisScored *scored, AnalysisMeasure measure,
                                            AnalysisAggregate aggregate, const size_t *run, size_t count);
-/* Of several aggregates of one configuration's scores: interval[count]. draws: as of analysis_stratified_aggregates. */
+/* Computes several aggregates of one configuration's scores: interval[count]. draws: as for
+ * analysis_stratified_aggregates. */
 void analysis_scored_bootstraps(const AnalysisScored *scored, AnalysisMeasure measure, AnalysisDraws *draws,
                                 const AnalysisScores *scores, const AnalysisAggregate *wanted, size_t count,
                                 AnalysisInterval *interval);
-extern const char analysis_bootstrap_words[]; /* what the interval is, for files */
-/* --aggregate, --interval. CORE_USAGE names what was given. */
+extern const char analysis_bootstrap_words[]; /* description of the interval for files */
+/* Finds the value of --aggregate or --interval. CORE_USAGE names what was given. */
 int analysis_aggregate_find(const char *name, AnalysisAggregate *aggregate);
 int analysis_bootstrap_find(const char *name, bool *bootstrap);
 const char *analysis_aggregate_title(AnalysisAggregate aggregate); /* "IQM" */
 
-/* "final solve rate", for an axis or a table's head. */
+/* Returns "final solve rate", for an axis or a table heading. */
 const char *analysis_scored_title(const AnalysisScored *scored, const AnalysisContext *context);
 bool analysis_scored_is_log(const AnalysisScored *scored);
 bool analysis_scored_is_rate(const AnalysisScored *scored, const AnalysisContext *context);
-/* " Not at their end, taken as they stand: 1. Not drawn, without a value: 2." as far as there are any; and the
- * budget. */
+/* Appends " Not ended, current values: 1. Not plotted, without a value: 2." as far as there are any; and the budget. */
 void analysis_scored_describe(const AnalysisScored *scored, CoreText *text);
 
-/* The statements behind it, for the files. */
+/* Statements behind the values, for the files. */
 extern const char analysis_scored_query[];
 
 #endif

@@ -1,4 +1,4 @@
-/* Lines of settings in legends, CSV files and captions (thin.h). */
+/* Legends, CSV fields and captions of grouped lines (thin.h). */
 #include "analysis/figures/thin.h"
 
 #include "analysis/plot/csv.h"

@@ -1,4 +1,4 @@
-/* Legends, CSV cells and captions of lines that stand for several configurations (analysis/runs/lines.h). */
+/* Legends, CSV fields and captions of lines that represent several configurations (analysis/runs/lines.h). */
 #ifndef ANALYSIS_THIN_H
 #define ANALYSIS_THIN_H
 #include "analysis/plot/plot.h"

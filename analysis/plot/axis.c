@@ -1,5 +1,5 @@
-/* Ranges and ticks (axis.h). gnuplot labels only whole decades on a log axis, so that a range inside one decade would
- * have no number at all; therefore all ticks are laid out here. */
+/* Ranges and ticks (axis.h). gnuplot labels only powers of ten on a log axis, so that a range inside one decade
+ * would have no labels; therefore all ticks are computed here. */
 #include "analysis/plot/axis.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ void analysis_axis_finish(AnalysisAxis *axis) {
   axis->high += 0.05 * span;
 }
 
-/* "0.25", "1.5M": short, with the precision of the step. */
+/* Formats a label such as "0.25" or "1.5M", with the precision of the step. */
 static void linear_label(double value, double step, double largest, char *label, size_t size) {
   static const struct { double unit; const char *suffix; } units[] = {{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
   double unit = 1;
@@ -62,7 +62,7 @@ static void log_ticks(const AnalysisAxis *axis, int count, bool numbered, CoreTe
   int first = (int)floor(log10(axis->low)), last = (int)ceil(log10(axis->high));
   int every = (int)ceil(decades / count); /* decades between two labels of a long axis */
   int powers = (int)floor(log10(axis->high) + 1e-9) - (int)ceil(log10(axis->low) - 1e-9) + 1;
-  bool few = decades < 1.7 || powers < 2; /* a single number says nothing of the axis' scale */
+  bool few = decades < 1.7 || powers < 2; /* a single label does not show the scale */
   for (int decade = first; decade <= last; decade++) {
     for (int digit = 1; digit <= 9; digit++) {
       double place = digit * pow(10, decade);
@@ -77,7 +77,7 @@ static void log_ticks(const AnalysisAxis *axis, int count, bool numbered, CoreTe
 }
 
 void analysis_axis_ticks(const AnalysisAxis *axis, int count, bool numbered, CoreText *text) {
-  bool narrow = axis->high < 5 * axis->low; /* too few powers and halves of ten inside: equal steps serve better */
+  bool narrow = axis->high < 5 * axis->low; /* too few powers and halves of ten inside: equal steps are better */
   if (axis->log && !narrow) log_ticks(axis, count, numbered, text);
   else linear_ticks(axis, count, numbered, text);
 }

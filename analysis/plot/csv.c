@@ -1,4 +1,4 @@
-/* CSV out, and out again as JSON (csv.h). */
+/* Writes CSV, and converts it to JSON (csv.h). */
 #include "analysis/plot/csv.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ void analysis_csv_key_values(CoreText *csv, const AnalysisGrouping *grouping, co
 
 /* ---- as JSON ---------------------------------------------------------------------------------------------------- */
 
-/* Identities are no numbers, though some look like one ("12e4567890123456"). */
+/* Converts a field to JSON. Identifiers are not numbers, though some look like one ("12e4567890123456"). */
 static json_t *json_of_field(const char *name, const char *text) {
   double number;
   if (!*text) return json_null();

@@ -3,15 +3,15 @@
 #define ANALYSIS_CSV_H
 #include "analysis/runs/group.h"
 
-/* Appends a cell: core_text_append_cell (core/text.h). */
+/* Appends a field (core_text_append_cell in core/text.h). */
 void analysis_csv_field(CoreText *csv, const char *text);
-/* ",0.25", or "," where there is not a number. */
+/* Appends ",0.25", or "," for NaN. */
 void analysis_csv_value(CoreText *csv, double value);
-/* The headers or values of a grouping's keys, each with a comma before it. */
+/* Append the names, or the values, of a grouping's keys, each after a comma. */
 void analysis_csv_keys(CoreText *csv, const AnalysisGrouping *grouping);
 void analysis_csv_key_values(CoreText *csv, const AnalysisGrouping *grouping, const CoreConfig *config);
 
-/* To stdout: an array of an object a row, with the header's names; numbers as numbers, empty fields as null. */
+/* Prints an array with one object per row, named by the header; numbers as numbers, empty fields as null. */
 void analysis_csv_print_json(const char *csv);
 
 #endif

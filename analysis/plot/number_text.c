@@ -1,11 +1,11 @@
-/* One format for all numbers (number_text.h). */
+/* Formats numbers (number_text.h). */
 #include "analysis/plot/number_text.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 
-static const double LARGE = 1e6, SMALL = 1e-4; /* bounds of plain notation */
+static const double LARGE = 1e6, SMALL = 1e-4; /* limits of plain notation */
 
 void analysis_format_number(double value, char *buffer, size_t size) {
   const double magnitude = fabs(value);
@@ -15,13 +15,14 @@ void analysis_format_number(double value, char *buffer, size_t size) {
   else snprintf(buffer, size, magnitude >= 999.5 ? "%.0f" : "%.3g", value);
 }
 
-/* Two significant digits without an exponent. */
+/* Formats two significant digits without an exponent. */
 static void format_two_digits(double value, char *buffer, size_t size) {
   const int digits = value > 0 ? 1 - (int)floor(log10(value)) : 0;
   snprintf(buffer, size, "%.*f", digits < 0 ? 0 : digits, value);
 }
 
-/* Decimals that show three digits of the largest number; from 0.01 on at most three, so that scores have as many. */
+/* Returns the decimals that show three digits of the largest number; from 0.01 on at most three, so that scores have
+ * equal numbers of digits. */
 static int common_decimals(double largest) {
   const int decimals = 2 - (int)floor(log10(largest));
   if (largest >= 0.01 && decimals > 3) return 3;

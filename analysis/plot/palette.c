@@ -1,4 +1,4 @@
-/* Colours, marks and looks (palette.h). The tables are published ones: Okabe & Ito 2008 (Color Universal Design),
+/* Colors, markers and styles (palette.h). The tables are published ones: Okabe & Ito 2008 (Color Universal Design),
  * matplotlib's viridis (van der Walt & Smith 2015), ColorBrewer's sequential schemes (Harrower & Brewer 2003). */
 #include "analysis/plot/palette.h"
 
@@ -22,8 +22,8 @@ enum { OKABE_ITO = sizeof okabe_ito / sizeof *okabe_ito };
 
 static const uint32_t viridis[STOPS] = {0x440154, 0x443983, 0x31688e, 0x21918c, 0x35b779, 0x90d743, 0xe3d51b};
 static const uint32_t ramps[RAMPS][STOPS] = {
-  {0x081d58, 0x253494, 0x225ea8, 0x1d91c0, 0x35a9c0, 0x55bcc0, 0x8ccfb5}, /* YlGnBu, without its palest end */
-  {0x67000d, 0x98101a, 0xbf1a1f, 0xe2342a, 0xf55d3e, 0xfb8060, 0xfca486}, /* Reds, likewise */
+  {0x081d58, 0x253494, 0x225ea8, 0x1d91c0, 0x35a9c0, 0x55bcc0, 0x8ccfb5}, /* YlGnBu without its palest end */
+  {0x67000d, 0x98101a, 0xbf1a1f, 0xe2342a, 0xf55d3e, 0xfb8060, 0xfca486}, /* Reds without its palest end */
   {0x3f007d, 0x54278f, 0x6a51a3, 0x807dba, 0x9e9ac8, 0xb3b1d6, 0xcccce5}, /* Purples */
   {0x1a1a1a, 0x404040, 0x5a5a5a, 0x777777, 0x969696, 0xb0b0b0, 0xc8c8c8}, /* Greys */
 };
@@ -66,15 +66,16 @@ uint32_t analysis_family_ramp(size_t family, double t) {
 
 uint32_t analysis_name_color(size_t index) { return okabe_ito[index % OKABE_ITO]; }
 
-uint32_t analysis_text_on(uint32_t color) { /* ITU-R BT.601's luma, to one of black and white */
+uint32_t analysis_text_on(uint32_t color) { /* black or white, by ITU-R BT.601's luma */
   double luma = 0.299 * ((color >> 16) & 255) + 0.587 * ((color >> 8) & 255) + 0.114 * (color & 255);
   return luma > 140 ? 0x000000 : 0xffffff;
 }
 
-/* On a dark page the dark end of a ramp would vanish: use its lighter part, from light to dark reversed. */
+/* Returns the position of a rank on a ramp. On a dark page the dark end would be invisible, so the lighter part is
+ * used, reversed. */
 static double ramp_place(size_t rank, size_t count, const AnalysisStyle *style) {
   double t = count > 1 ? (double)rank / (double)(count - 1) : 0.35;
-  if (count == 2 || count == 3) t = 0.1 + 0.6 * t; /* far enough apart without the pale end */
+  if (count == 2 || count == 3) t = 0.1 + 0.6 * t; /* sufficiently distinct without the pale end */
   bool dark_page = (style->background & 255) < 128;
   return dark_page ? 0.25 + 0.75 * t : t;
 }
@@ -87,7 +88,7 @@ static bool keys_are_numbers(const AnalysisFamily *family) {
   return family->key_count > 0;
 }
 
-/* The place of the group's value of `row` among the values of its family, in order of appearance. */
+/* Returns the index of the group's value of `row` among the values of its family, in order of appearance. */
 static size_t value_rank(const AnalysisGrouping *grouping, size_t group, const CoreConfigRow *row) {
   size_t rank = 0;
   CoreText value = {0}, other = {0};
@@ -119,7 +120,7 @@ AnalysisMark *analysis_marks_create(const AnalysisGrouping *grouping, const Anal
       AnalysisMark *mark = &marks[first + i];
       double t = ramp_place(i, count, style);
       if (several && grouping->count == grouping->family_count && grouping->count <= OKABE_ITO)
-        mark->color = okabe_ito[first + i]; /* one group of each: names, whatever their keys */
+        mark->color = okabe_ito[first + i]; /* one group of each: treated as names, whatever their keys */
       else if (several && (numbers || count == 1)) mark->color = ramp_color(ramps[f % RAMPS], t);
       else if (!numbers && grouping->count <= OKABE_ITO) mark->color = okabe_ito[first + i];
       else mark->color = ramp_color(viridis, count > 1 ? t : 0.3);

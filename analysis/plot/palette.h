@@ -1,4 +1,4 @@
-/* Colours and marks of the figures, safe for colour-blind readers, and the three looks a figure can have. */
+/* Colors and markers of figures, safe for color-blind readers, and the three styles of figures. */
 #ifndef ANALYSIS_PALETTE_H
 #define ANALYSIS_PALETTE_H
 #include <stddef.h>
@@ -8,14 +8,14 @@
 
 typedef struct AnalysisStyle {
   const char *name;
-  double font_px;               /* 1 px = 1/96 inch; the paper's is 7.5 point */
-  double page_px;               /* width of a figure with several panels: the paper's double column */
-  double column_px;             /* width of a figure with one panel: the paper's single column */
-  double line, point;           /* of thickness and size, relative to the paper */
+  double font_px;               /* 1 px = 1/96 inch; 7.5 points in the paper style */
+  double page_px;               /* width of a figure with several panels: a double column in the paper style */
+  double column_px;             /* width of a figure with one panel: a single column in the paper style */
+  double line, point;           /* relative line width and point size; 1 in the paper style */
   uint32_t background, foreground, muted, grid;
 } AnalysisStyle;
 
-/* "paper", "slides" or "dark"; NULL = paper. CORE_USAGE otherwise. */
+/* Finds "paper", "slides" or "dark"; NULL: paper. CORE_USAGE: another name. */
 int analysis_style_find(const char *name, const AnalysisStyle **style);
 
 typedef enum AnalysisShape {
@@ -25,20 +25,20 @@ typedef enum AnalysisShape {
 typedef struct AnalysisMark {
   uint32_t color; /* 0xRRGGBB */
   AnalysisShape shape;
-  double size;    /* scale of a point; 0: 1 */
+  double size;    /* point scale; 0: 1 */
 } AnalysisMark;
 
-/* One mark a group. Names get Okabe and Ito's colours, ordered numbers a ramp from dark to light: viridis for a single
- * family, a ramp of its own (blues, reds, purples, greys) and a shape of its own for each of several. With two keys in
- * a single family the last one's value makes the shape. free() the result. */
+/* Returns one marker per group. Names get the colors of Okabe and Ito, ordered numbers a ramp from dark to light:
+ * viridis for a single family, a separate ramp (blues, reds, purples, grays) and shape for each of several. With two
+ * keys in a single family, the last one's value selects the shape. free() the result. */
 AnalysisMark *analysis_marks_create(const AnalysisGrouping *grouping, const AnalysisStyle *style);
 
-/* viridis from 0 to 1 (what lies beyond counts as the end), and the colour of text that can be read on one. */
+/* Return the viridis color for t in 0..1 (clamped), and a readable text color on it. */
 uint32_t analysis_ramp(double t);
-/* The ramp of one of several families, from dark (0) to light (1), and the color of one of several names. */
+/* Return the color of a family's ramp from dark (0) to light (1), and the color of one of several names. */
 uint32_t analysis_family_ramp(size_t family, double t);
 uint32_t analysis_name_color(size_t index);
 uint32_t analysis_text_on(uint32_t color);
-uint32_t analysis_mix(uint32_t a, uint32_t b, double t); /* from a (t = 0) to b (t = 1) */
+uint32_t analysis_mix(uint32_t a, uint32_t b, double t); /* blend from a (t = 0) to b (t = 1) */
 
 #endif

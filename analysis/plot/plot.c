@@ -1,4 +1,4 @@
-/* The model of a figure (plot.h): collects panels, data, legend and caption. plot_layout.c and plot_script.c do the
+/* Model of a figure (plot.h): collects panels, data, legend and caption. plot_layout.c and plot_script.c do the
  * rest. */
 #include "analysis/plot/plot_internal.h"
 
@@ -8,7 +8,7 @@
 
 #include "core/memory.h"
 
-/* Grows an array by one element and gives its place. */
+/* Grows an array by one element and returns its address. */
 #define APPEND(array, count) \
   ((array) = core_memory_resize((array), ((count) + 1) * sizeof *(array)), &(array)[(count)++])
 
@@ -114,7 +114,7 @@ void analysis_plot_curve(AnalysisPlot *plot, size_t panel, size_t n, const doubl
   double *values = core_memory_allocate((4 * n + 1) * sizeof *values);
   for (size_t i = 0; i < n; i++) {
     const bool shown =
-      !plot->x.log || x[i] > 0; /* a band would reach to the axis' end for what a log axis cannot show */
+      !plot->x.log || x[i] > 0; /* a band would reach to the end of the axis for values that a log axis cannot show */
     const double row[4] = {x[i], shown ? y[i] : NAN, low && shown ? low[i] : NAN, high && shown ? high[i] : NAN};
     memcpy(values + 4 * i, row, sizeof row);
     bool any = false;
@@ -122,7 +122,7 @@ void analysis_plot_curve(AnalysisPlot *plot, size_t panel, size_t n, const doubl
       any |= isfinite(row[k]);
       analysis_axis_include(y_axis(plot, p), row[k]);
     }
-    if (any) analysis_axis_include(x_axis(plot, p), x[i]); /* a band may go on where the line has become a dashed one */
+    if (any) analysis_axis_include(x_axis(plot, p), x[i]); /* a band may continue where its line has become dashed */
   }
   *APPEND(p->curves, p->curve_count) = (PlotCurve){n, values, mark, line, low && high};
 }
@@ -136,7 +136,7 @@ void analysis_plot_steps(AnalysisPlot *plot, size_t panel, size_t n, const doubl
     step[k] = core_memory_allocate((2 * n - 1) * sizeof *step[k]);
     for (size_t i = 0; i < n; i++) {
       step[k][2 * i] = from[k][i];
-      if (i + 1 < n) step[k][2 * i + 1] = from[k][k == 0 ? i + 1 : i]; /* until the next place */
+      if (i + 1 < n) step[k][2 * i + 1] = from[k][k == 0 ? i + 1 : i]; /* until the next point */
     }
   }
   if (n > 0)

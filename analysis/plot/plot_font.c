@@ -1,6 +1,6 @@
-/* Widths of text (plot_internal.h). The numbers are the advance widths of DejaVu Sans 2.37, in thousandths of the
- * font size. Pictures name the fonts Helvetica, Arial, sans-serif: DejaVu Sans, which stands in for them on many Linux
- * machines, is the widest of these, so that what has room in its widths has room in all. */
+/* Widths of text (plot_internal.h), from the advance widths of DejaVu Sans 2.37 in thousandths of the font size.
+ * Figures request Helvetica, Arial, sans-serif: DejaVu Sans, which replaces them on many Linux machines, is the
+ * widest of these, so that what fits its widths fits all. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -63,7 +63,7 @@ static const short mathematics[] = {
   838, 838, 838, 838, 838, 838, 838, 838, 838, 838, 838, 838, 838, 839, 839, 1000, 1000, 838, 838, 838, 838, 838, 838,
   838, 838, 838, 838, 838, 838, 838, 838, 838, 838, 838, 838, 838, 838, 1047, 1047, 464, 838, 838, 838};
 
-/* From a first character on. */
+/* Width tables by first character. */
 static const struct { uint32_t first; const short *width; size_t count; } tables[] = {
   {0x20, ascii, sizeof ascii / sizeof *ascii},
   {0xa0, latin, sizeof latin / sizeof *latin},
@@ -74,7 +74,7 @@ static const struct { uint32_t first; const short *width; size_t count; } tables
   {0x2200, mathematics, sizeof mathematics / sizeof *mathematics},
 };
 
-/* Reads the character at `text`, of UTF-8; a byte that is none counts as one character. Returns its length. */
+/* Decodes the UTF-8 character at `text`; an invalid byte counts as one character. Returns its length. */
 static size_t read_character(const char *text, uint32_t *character) {
   const unsigned char *c = (const unsigned char *)text;
   const size_t length = c[0] >= 0xf0 ? 4 : c[0] >= 0xe0 ? 3 : c[0] >= 0xc0 ? 2 : 1;
@@ -86,7 +86,8 @@ static size_t read_character(const char *text, uint32_t *character) {
   return length;
 }
 
-/* In parts of the font size. Letters of other scripts, and pictograms, fill a square at most. */
+/* Returns the width relative to the font size. Letters of other scripts, and pictograms, have at most that of a
+ * square. */
 static double character_width(uint32_t c, bool bold) {
   static const double BOLD = 1.2; /* ratio of bold to plain letters outside ASCII */
   if (bold && c >= 0x20 && c - 0x20 < sizeof ascii_bold / sizeof *ascii_bold) return ascii_bold[c - 0x20] / 1000.0;

@@ -1,5 +1,5 @@
-/* Where panels, legend and caption of a figure stand (plot_internal.h): computed from the style's font size and the
- * texts, since gnuplot's own legends overlap data. */
+/* Layout of panels, legend and caption (plot_internal.h), from the style's font size and the texts, since gnuplot's
+ * own legends overlap data. */
 #include "analysis/plot/plot_internal.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The widest label of a list that analysis_axis_ticks made; "^{...}" is set smaller. */
+/* Returns the width of the widest label in a list from analysis_axis_ticks; "^{...}" is smaller. */
 static double widest_tick(const char *list, double font) {
   double widest = 0;
   for (const char *c = list; (c = strchr(c, '\'')); c++) {
@@ -39,13 +39,13 @@ double plot_layout_tick_width(const AnalysisPlot *plot, const AnalysisAxis *axis
   return widest;
 }
 
-/* Between the left ends, or the middles, of two panels' texts. */
+/* Returns the distance between the left ends, or the middles, of two panels' texts. */
 static double text_room(const PlotLayout *layout) {
   return layout->panel_width + (layout->columns > 1 ? 0.8 : 0.3) * layout->gap;
 }
 
 double plot_layout_title_font(const AnalysisPlot *plot, const PlotLayout *layout) {
-  static const double LEAST = 0.6; /* the smallest legible scale */
+  static const double LEAST = 0.6; /* smallest legible scale */
   double widest = 0;
   for (size_t p = 0; p < plot->panel_count; p++)
     widest = fmax(widest, plot_layout_bold_width(plot->panels[p].title, layout->font));
@@ -63,12 +63,12 @@ static bool has_own_axes(const AnalysisPlot *plot) {
   return false;
 }
 
-/* Room for an axis' ticks, their labels and its title. */
+/* Returns the width of an axis' ticks, labels and title. */
 static double axis_room(const AnalysisPlot *plot, const AnalysisAxis *axis, double font) {
   return plot_layout_tick_width(plot, axis, font) + PLOT_TICK_ROOM * font + (*axis->title ? 2.1 : 0.8) * font;
 }
 
-/* Room left of the first panel and between two: for the numbers or names and the title of the y axes there. */
+/* Computes the space left of the first panel and between two panels, for the labels and titles of y axes. */
 static void layout_gaps(const AnalysisPlot *plot, PlotLayout *l) {
   const bool own = has_own_axes(plot);
   l->left = own ? 0 : axis_room(plot, &plot->y, l->font);
@@ -79,12 +79,12 @@ static void layout_gaps(const AnalysisPlot *plot, PlotLayout *l) {
     const double apart = p % l->columns ? 0.8 * l->font : 0;
     *room = fmax(*room, axis_room(plot, panel->has_y ? &panel->y : &plot->y, l->font) + apart);
   }
-  l->left = fmax(l->left, 4.6 * l->font); /* figures of one kind line up in a paper */
+  l->left = fmax(l->left, 4.6 * l->font); /* figures of one kind are aligned in a paper */
 }
 
-/* Wide enough for squares where rows have names, otherwise of a landscape's shape. */
+/* Returns the panel height: enough for squares if rows have names, otherwise a landscape format. */
 static double panel_height(const AnalysisPlot *plot, const PlotLayout *l) {
-  if (plot->y_names.count && !plot->x_names.count) /* a row of bars each */
+  if (plot->y_names.count && !plot->x_names.count) /* a row of bars per name */
     return fmax((double)plot->y_names.count * 1.7 * l->font, 5 * l->font);
   return fmin(fmax(l->panel_width * (l->columns == 1 ? 0.72 : 0.8), 13 * l->font), 24 * l->font);
 }
@@ -93,8 +93,7 @@ static double panel_width(const PlotLayout *l) {
   return (l->width - l->left - 1.2 * l->font - (double)(l->columns - 1) * l->gap) / (double)l->columns;
 }
 
-/* Names under the axis stand aslant where they would run into one another; the first may then begin left of its
- * axis. */
+/* Slants the names under the axis if they would overlap; the first may then begin left of its axis. */
 static void layout_names(const AnalysisPlot *plot, PlotLayout *l) {
   static const double SLOPE = 0.71; /* of 45 degrees */
   double widest = 0, slot = l->panel_width / (double)(plot->x_names.count + !plot->x_names.count);

@@ -1,5 +1,5 @@
-/* The legend of a figure (plot_internal.h): blocks of entries under the panels, side by side where the page has room
- * for them, else in bands below one another. Nothing of it lies over anything else. */
+/* Legend of a figure (plot_internal.h): blocks of entries under the panels, side by side if they fit on the page,
+ * else in bands below one another, without overlaps. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,21 +34,21 @@ void plot_legend_add_levels(AnalysisPlot *plot) {
   }
 }
 
-/* A block goes from its head to the next one. */
+/* Returns the end of a block, which extends to the next heading. */
 static size_t block_end(const AnalysisPlot *plot, size_t first) {
   size_t end = first + 1;
   while (end < plot->entry_count && plot->entries[end].sample != PLOT_HEAD) end++;
   return end;
 }
 
-/* The end of as many blocks as have room side by side. */
+/* Returns the end of the blocks that fit side by side. */
 static size_t band_end(const AnalysisPlot *plot, size_t first, size_t fit) {
   size_t end = first;
   for (size_t blocks = 0; blocks < fit && end < plot->entry_count; blocks++) end = block_end(plot, end);
   return end;
 }
 
-/* Counts the columns that the entries take with the given rows: each block begins its own column. */
+/* Counts the columns of the entries for a number of rows; each block begins a new column. */
 static size_t columns_of(const AnalysisPlot *plot, size_t first, size_t end, size_t rows) {
   size_t columns = 0, in_column = 0;
   for (size_t i = first; i < end; i++) {
@@ -75,7 +75,7 @@ static double place_band(const AnalysisPlot *plot, PlotLayout *l, size_t first, 
   while (rows < end - first && columns_of(plot, first, end, rows) > fit) rows++;
   const size_t used = columns_of(plot, first, end, rows);
   const double usable = l->width - 2 * l->font;
-  /* Spread over the width, but not so far that a label leaves its column's neighbours. */
+  /* Distribute over the width, but keep labels close to their neighbors. */
   const double width = used > 1 ? fmin(usable / (double)used, 1.35 * l->legend_column) : l->legend_column;
   const double left =
     used == 1 ? fmax(l->font, fmin(l->left, l->width - width - l->font)) : (l->width - (double)used * width) / 2;
@@ -109,7 +109,7 @@ void plot_legend_place(const AnalysisPlot *plot, PlotLayout *l) {
 
 /* ---- script ----------------------------------------------------------------------------------------------------- */
 
-/* The data of an entry's sample, in pixels of the page. */
+/* Writes the data of an entry's sample, in pixels of the page. */
 static void write_sample(const PlotWriter *w, size_t i) {
   const double font = w->layout.font;
   const PlotEntry *entry = &w->plot->entries[i];
@@ -144,8 +144,8 @@ void plot_legend_write(PlotWriter *w) {
   free(text);
 }
 
-/* With the very looks of the panels: arrows would not do, gnuplot's SVG joins a dashed one to a solid one of the same
- * colour. */
+/* Uses the line styles of the panels: arrows would not do, because gnuplot's SVG joins a dashed one to a solid one
+ * of the same color. */
 void plot_legend_write_samples(const PlotWriter *w) {
   const PlotLayout *l = &w->layout;
   core_text_appendf(w->script,
@@ -163,7 +163,7 @@ void plot_legend_write_samples(const PlotWriter *w) {
       core_text_appendf(w->script, ", \\\n  %s using 1:2:3:4 with vectors nohead %s%06x' notitle", block,
                         entry->sample == PLOT_LEVEL ? plot_level_look(entry->level) : plot_line_look(entry->line),
                         entry->mark.color);
-    else if (w->plot->panels[0].box_count) /* stands for boxes, which let nothing shine through */
+    else if (w->plot->panels[0].box_count) /* for boxes, which are opaque */
       core_text_appendf(w->script, ", \\\n  %s using 1:2:3:4 with points pt %d ps variable lc rgb variable notitle",
                         block, plot_point_type(entry->mark.shape, false));
     else plot_append_points(w, block, entry->mark.shape, false);

@@ -1,6 +1,6 @@
-/* A figure's gnuplot script (plot.h). All places are fractions of the canvas that plot_layout.c measured. The script
- * draws once a device (svg, png, pdf) by reading itself again: a loop in braces would make gnuplot count the braces
- * inside labels. */
+/* Writes the gnuplot script of a figure (plot.h). All positions are fractions of the canvas computed by
+ * plot_layout.c. The script draws once per device (svg, png, pdf) by loading itself again: in a loop in braces
+ * gnuplot would count the braces inside labels. */
 #include "analysis/plot/plot_internal.h"
 
 #include <math.h>
@@ -11,9 +11,9 @@
 
 /* ---- text for gnuplot ------------------------------------------------------------------------------------------- */
 
-/* Single quotes take everything as it is but the quote itself. Back quotes (command substitution), at signs (macros)
- * and control characters are replaced all the same: no reading of gnuplot's manual should be needed to trust this. Bold
- * is markup, so there its characters are escaped; plain labels are set without markup (noenhanced). */
+/* Appends a quoted text. Inside single quotes only the quote is special. Back quotes (command substitution), at
+ * signs (macros) and control characters are replaced anyway, so that safety does not depend on details of gnuplot.
+ * Bold is markup, whose characters are escaped; plain labels have no markup (noenhanced). */
 static void append_quoted(CoreText *script, const char *text, PlotFace face) {
   core_text_append(script, face == PLOT_BOLD ? "'{/:Bold " : "'");
   for (const char *c = text; *c; c++) {
@@ -26,7 +26,7 @@ static void append_quoted(CoreText *script, const char *text, PlotFace face) {
   core_text_append(script, face == PLOT_BOLD ? "}'" : "'");
 }
 
-/* Each line of `text` as a comment; a backslash would join the next line to it. */
+/* Appends each line of `text` as a comment; a backslash would join the next line to it. */
 static void append_comment(CoreText *script, const char *text) {
   core_text_append(script, "# ");
   for (const char *c = text; *c; c++) {
@@ -39,14 +39,15 @@ static void append_comment(CoreText *script, const char *text) {
 
 /* ---- the script ------------------------------------------------------------------------------------------------- */
 
-/* Canvas of a page of slides, in units of 1/96 inch. The bitmap of a longer one (hundreds of configurations in the
- * legend) has as many dots as a page and fewer an inch: drawing it would take longer than reading ten million rows. */
+/* Area of a slide in pixels of 1/96 inch. The bitmap of a larger canvas (hundreds of configurations in the legend)
+ * has the same number of dots at a lower resolution, because rendering would take longer than reading ten million
+ * rows. */
 static const double page_area = 1280.0 * 800;
 
 static void write_devices(const PlotWriter *w, const char *name) {
   const AnalysisStyle *style = w->plot->style;
   const PlotLayout *l = &w->layout;
-  const double scale = 300.0 / 96 * fmin(1, sqrt(page_area / (l->width * l->height))); /* 300 dots an inch */
+  const double scale = 300.0 / 96 * fmin(1, sqrt(page_area / (l->width * l->height))); /* 300 dots per inch */
   CoreText *s = w->script;
   core_text_append(s, "if (!exists('pass')) pass = 1\nreset\n");
   core_text_appendf(
@@ -76,7 +77,7 @@ static void write_number(CoreText *script, double value) {
   else core_text_append(script, " NaN");
 }
 
-/* Points of one shape and fill share a data block: x y size colour. */
+/* Writes the points of one shape and fill as a data block: x y size color. */
 static size_t write_points(const PlotWriter *w, size_t panel, AnalysisShape shape, bool hollow, bool dry) {
   const PlotPanel *p = &w->plot->panels[panel];
   size_t count = 0;
@@ -101,9 +102,9 @@ static void write_pair(CoreText *script, double x, double y) {
   core_text_append(script, "\n");
 }
 
-/* Each stretch without a gap as one outline, along its lower edge and back along the upper one: as strips between two
- * lines (filledcurves x:low:high) gnuplot's cairo devices blend every strip over the whole canvas. A log axis' end
- * stands in for what it cannot show. */
+/* Writes each stretch without gaps as one outline, along the lower edge and back along the upper one: strips between
+ * two lines (filledcurves x:low:high) make gnuplot's cairo devices blend every strip over the whole canvas. On a log
+ * axis the end replaces values that it cannot show. */
 static void write_band(CoreText *script, const PlotCurve *curve, const AnalysisAxis *y) {
   const double least = y->log ? y->low : -INFINITY;
   for (size_t first = 0, end; first < curve->n; first = end) {
@@ -117,8 +118,8 @@ static void write_band(CoreText *script, const PlotCurve *curve, const AnalysisA
   }
 }
 
-/* Where a cap around `at` ends, in the axis' own numbers: a whisker is drawn as three straight strokes, since gnuplot's
- * cairo devices cut the ends of a line of two points aslant. */
+/* Computes the ends of a cap around `at`, in axis coordinates. A whisker is drawn as three straight strokes, since
+ * gnuplot's cairo devices cut the ends of a line of two points at a slant. */
 static void cap_ends(const AnalysisAxis *axis, double length_px, double at, double ends[2]) {
   static const double CAP_PX = 2.6;
   const double share = CAP_PX / length_px;
@@ -145,7 +146,7 @@ static void write_whiskers(const PlotWriter *w, size_t panel) {
   core_text_appendf(w->script, "$whiskers_%zu << EOD\n", panel);
   for (size_t i = 0; i < p->whisker_count; i++) {
     const PlotWhisker *k = &p->whiskers[i];
-    double cap[2], low = y->log ? fmax(k->y[0], y->low) : k->y[0]; /* as of bands; then without a cap */
+    double cap[2], low = y->log ? fmax(k->y[0], y->low) : k->y[0]; /* clamped like bands; then without a cap */
     const bool level = k->y[0] == k->y[1] && k->x[0] != k->x[1];
     write_stroke(w->script, k->x[0], low, k->x[1], k->y[1], k->color);
     for (int end = 0; end < 2; end++) {
@@ -181,7 +182,7 @@ static void write_data(const PlotWriter *w) {
   }
 }
 
-/* Names come from users: they are quoted, and set without markup. */
+/* Appends a name. Names come from users: they are quoted, and printed without markup. */
 static void append_name(CoreText *list, const char *name, double at) {
   if (list->length) core_text_append(list, ", ");
   append_quoted(list, name, PLOT_PLAIN);
@@ -194,13 +195,13 @@ static void append_categories(const PlotCategories *names, bool shown, double fo
   plot_layout_cut_free(cut, names->count);
 }
 
-/* Where the axis shows the value, in parts of its length. */
+/* Returns the position of a value as a fraction of the axis' length. */
 static double place_on(const AnalysisAxis *axis, double value) {
   return axis->log ? log(value / axis->low) / log(axis->high / axis->low)
                    : (value - axis->low) / (axis->high - axis->low);
 }
 
-/* Each has its tick, and a label where the one before leaves room for it. */
+/* Appends a tick for each value, with a label if there is space after the previous one. */
 static void append_chosen(const AnalysisPlot *plot, const PlotLayout *layout, CoreText *list) {
   double free_from = -INFINITY;
   const double font = 0.9 * layout->font;
@@ -262,7 +263,7 @@ int plot_point_type(AnalysisShape shape, bool hollow) {
 }
 
 double plot_point_size(const PlotWriter *w, AnalysisMark mark) {
-  static const double size[ANALYSIS_SHAPES] = {1, 0.92, 1.12, 1.18, 1.12}; /* so that areas look alike */
+  static const double size[ANALYSIS_SHAPES] = {1, 0.92, 1.12, 1.18, 1.12}; /* equalizes the areas */
   return 0.64 * w->plot->style->point * size[mark.shape] * (mark.size > 0 ? mark.size : 1);
 }
 
@@ -278,7 +279,7 @@ const char *plot_level_look(size_t level) {
   return looks[level % (sizeof looks / sizeof *looks)];
 }
 
-/* A fill that lets others shine through, and a crisp edge. */
+/* Appends points with a translucent fill and a crisp edge. */
 void plot_append_points(const PlotWriter *w, const char *block, AnalysisShape shape, bool hollow) {
   static const char look[] = "with points pt %d ps variable lw %s lc rgb variable notitle";
   CoreText *s = w->script;
@@ -321,7 +322,7 @@ static void write_texts(PlotWriter *w, const PlotPanel *panel) {
   for (size_t i = 0; i < panel->text_count; i++) {
     const PlotText *text = &panel->texts[i];
     double size = w->layout.small, room = 0.9 * w->layout.panel_width / (double)(plot->x_names.count + !cells);
-    if (cells) size *= fmin(1, room / plot_layout_text_width(text->text, size)); /* a cell's text stays in it */
+    if (cells) size *= fmin(1, room / plot_layout_text_width(text->text, size)); /* fits the text into the cell */
     core_text_appendf(w->script, "set label %d ", ++w->labels);
     append_quoted(w->script, text->text, PLOT_PLAIN);
     core_text_appendf(w->script,
@@ -350,7 +351,7 @@ static void write_panel_plot(const PlotWriter *w, size_t panel) {
   for (int k = 0; k < 2 * ANALYSIS_SHAPES; k++) {
     char block[48];
     const AnalysisShape shape = (AnalysisShape)(k / 2);
-    const bool hollow = k % 2 == 0; /* under the filled ones */
+    const bool hollow = k % 2 == 0; /* below the filled ones */
     if (write_points(w, panel, shape, hollow, true) == 0) continue;
     snprintf(block, sizeof block, "$points_%zu_%d_%d", panel, (int)shape, (int)hollow);
     plot_append_points(w, block, shape, hollow);
@@ -358,7 +359,7 @@ static void write_panel_plot(const PlotWriter *w, size_t panel) {
   core_text_append(s, "\n");
 }
 
-/* The y axis' title, right of which are the ticks' labels; smaller where it is longer than the axis. */
+/* Writes the title of the y axis, left of the tick labels; smaller if it is longer than the axis. */
 static void write_y_title(PlotWriter *w, const AnalysisAxis *axis, double left, double middle) {
   const PlotLayout *l = &w->layout;
   const double labels = plot_layout_tick_width(w->plot, axis, l->font);
@@ -406,7 +407,7 @@ static void write_panel(PlotWriter *w, size_t panel) {
   if (p->box_count) core_text_append(w->script, "unset object\n");
 }
 
-/* Titles of one size; those that have no room in it are cut. */
+/* Makes titles of equal size, and truncates those that do not fit. */
 static void make_titles(PlotWriter *w) {
   const AnalysisPlot *plot = w->plot;
   const PlotLayout *l = &w->layout;
@@ -427,7 +428,7 @@ static void finish_axes(AnalysisPlot *plot) {
   }
 }
 
-/* Legend and caption. */
+/* Writes the legend and the caption. */
 static void write_page(PlotWriter *w) {
   plot_legend_write(w);
   for (size_t i = 0; i < w->plot->paragraph_count; i++)

@@ -1,5 +1,4 @@
-/* Text that is fitted to its room (plot_internal.h): cut where it is too wide, so that texts that differ still do, and
- * broken into lines. */
+/* Fits text to a width (plot_internal.h): truncates such that different texts remain different, and breaks lines. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +6,7 @@
 #include "analysis/plot/plot_internal.h"
 #include "core/memory.h"
 
-/* The length of as much of the text as has room. */
+/* Returns the length of the longest prefix that fits. */
 static size_t fitting_length(const char *text, double font_px, double room) {
   size_t length = 0;
   for (double width = 0, next; text[length];) {
@@ -35,7 +34,7 @@ static char *cut_with(const char *before, const char *text, const char *after, d
 
 char *plot_layout_cut(const char *text, double font_px, double room) { return cut_with("", text, "", font_px, room); }
 
-/* The length of what texts i and k have in common at their beginnings, up to the end of a setting ("eps 0.1, "). */
+/* Returns the length of the common beginning of two texts, up to the end of a setting ("eps 0.1, "). */
 static size_t common_length(const char *a, const char *b) {
   size_t length = 0, settings = 0;
   for (; a[length] && a[length] == b[length]; length++)
@@ -45,14 +44,14 @@ static size_t common_length(const char *a, const char *b) {
 
 typedef struct Texts { const char *const *text; size_t count; double font_px, room; } Texts;
 
-/* Whether another text that was cut looks like the text `of`, but is not. */
+/* Whether another, different text has the same truncation as text `of`. */
 static bool is_taken(const Texts *t, char *const *cut, size_t of) {
   for (size_t i = 0; i < t->count; i++)
     if (i != of && cut[i] && strcmp(cut[i], cut[of]) == 0 && strcmp(t->text[i], t->text[of]) != 0) return true;
   return false;
 }
 
-/* Leaves out what all the texts that look like `of` begin with. */
+/* Removes the common beginning of all texts with the same truncation as `of`. */
 static char *cut_front(const Texts *t, char *const *cut, size_t of) {
   size_t common = strlen(t->text[of]);
   for (size_t i = 0; i < t->count; i++) {
@@ -78,7 +77,7 @@ char **plot_layout_cut_apart(const char *const *text, size_t count, double font_
   memset(other, 0, count * sizeof *other);
   for (size_t i = 0; i < count; i++) {
     char number[24];
-    size_t first = 0; /* equal texts have one number */
+    size_t first = 0; /* equal texts have equal numbers */
     while (strcmp(text[first], text[i]) != 0) first++;
     snprintf(number, sizeof number, " (%zu)", first + 1);
     if (is_taken(&t, cut, i)) other[i] = cut_with("", text[i], number, font_px, room);
@@ -99,13 +98,13 @@ void plot_layout_cut_free(char **cut, size_t count) {
 
 static bool is_digit(unsigned char c) { return c >= '0' && c <= '9'; }
 
-/* ASCII, and the first byte of Latin and Greek letters: a dash, a bullet or a sign is none. */
+/* Whether it is an ASCII letter, or the first byte of a Latin or Greek one; dashes, bullets and signs are not. */
 static bool is_letter(unsigned char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= 0xc3 && c <= 0xcf);
 }
 
-/* Whether the words around the space at text[at] stay on one line: a number and what it counts ("95 % interval", "36
- * runs"), signs and what they say ("n = 3", "–: no run"), single letters ("Student t)"). */
+/* Whether the words around the space at text[at] belong on one line: a number and its unit ("95 % interval", "36
+ * runs"), a sign and its meaning ("n = 3", "–: no run"), single letters ("Student t)"). */
 static bool binds(const char *text, size_t at) {
   size_t before = 0, after = 0, begin = at;
   bool number = true;
@@ -119,7 +118,7 @@ static bool binds(const char *text, size_t at) {
   return after < 2 || before == 0 || number;
 }
 
-/* The length of a line's text: up to a space between words that may part, else up to any, else as much as has room. */
+/* Returns the length of a line: up to a space between separable words, else up to any space, else as much as fits. */
 static size_t line_length(const char *text, double font, double room) {
   size_t best = 0, any = 0, at = 0;
   double width = 0;

@@ -1,5 +1,5 @@
-/* Writes a figure's files (render.h). The pictures are made in a temporary folder and then put in place whole, so that
- * an interrupted call never leaves half a picture under its name. */
+/* Writes the files of a figure (render.h). Images are made in a temporary directory and then moved, so that an
+ * interrupted call leaves no incomplete image. */
 #include "analysis/plot/render.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ extern char **environ;
 
 /* ---- gnuplot ---------------------------------------------------------------------------------------------------- */
 
-/* The last line that gnuplot wrote about what went wrong. */
+/* Reads the last line of gnuplot's error output. */
 static void last_line(const char *path, char *line, size_t size) {
   char *text = NULL;
   size_t length = 0;
@@ -31,7 +31,7 @@ static void last_line(const char *path, char *line, size_t size) {
   free(text);
 }
 
-/* The environment without what changes gnuplot's defaults; free it. */
+/* Returns the environment without variables that change gnuplot's defaults; free() it. */
 static char **plain_environment(void) {
   static const char *const prefixes[] = {"GNU", "GDFONTPATH=", "FIT_", "PAGER=", "XDG_CONFIG_HOME="};
   size_t count = 0, kept = 0;
@@ -47,10 +47,10 @@ static char **plain_environment(void) {
   return plain;
 }
 
-/* One pass of the script: one picture of the three. The process is to be waited for. */
+/* Starts one pass of the script, which makes one of the three images; the caller waits for the process. */
 static int start_gnuplot(const char *folder, const char *script, int pass, pid_t *child) {
   char messages[CORE_PATH_MAX], variables[64];
-  /* -d: neither gnuplotrc nor ~/.gnuplot, which may set terminals and encodings */
+  /* -d: ignore gnuplotrc and ~/.gnuplot, which may set terminals and encodings */
   char *const arguments[] = {"gnuplot", "-d", "-e", variables, (char *)script, NULL};
   posix_spawn_file_actions_t actions;
   snprintf(variables, sizeof variables, "alone = 1; pass = %d", pass);
@@ -74,7 +74,7 @@ static int start_gnuplot(const char *folder, const char *script, int pass, pid_t
 static int finish_gnuplot(const char *folder, int pass, pid_t child) {
   char messages[CORE_PATH_MAX], line[400];
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) { /* a signal for us, not the end of the child */
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) { /* interrupted by a signal; the child still runs */
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return CORE_OK;
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
@@ -84,7 +84,7 @@ static int finish_gnuplot(const char *folder, int pass, pid_t child) {
   return core_error(CORE_FAIL, "gnuplot failed: %s", line[0] ? line : "no message");
 }
 
-/* SVG, PNG and PDF side by side: drawing takes longer than all that comes before it. */
+/* Makes SVG, PNG and PDF in parallel, because drawing takes longer than everything before it. */
 static int run_gnuplot(const char *folder, const char *script) {
   enum { PASSES = 3 };
   pid_t children[PASSES];
@@ -95,7 +95,7 @@ static int run_gnuplot(const char *folder, const char *script) {
   }
   for (int i = 0; i < started; i++) {
     if (code == CORE_OK) code = finish_gnuplot(folder, i + 1, children[i]);
-    else waitpid(children[i], NULL, 0); /* the first fault is the one to tell */
+    else waitpid(children[i], NULL, 0); /* only the first error is reported */
   }
   return code;
 }
@@ -111,7 +111,7 @@ static void append_xml(CoreText *text, const char *string) {
   }
 }
 
-/* A machine without the font takes one of its kind, not the browser's serif. */
+/* Appends fallback fonts, so that a machine without the font uses a similar one instead of the browser's serif. */
 static void append_with_fonts(CoreText *out, const char *svg) {
   static const char font[] = "font-family=\"Helvetica\"";
   for (const char *at; (at = strstr(svg, font)); svg = at + sizeof font - 1) {
@@ -121,7 +121,7 @@ static void append_with_fonts(CoreText *out, const char *svg) {
   core_text_append(out, svg);
 }
 
-/* gnuplot's own <title> and <desc> make place for ours. */
+/* Replaces gnuplot's <title> and <desc>. */
 static int annotate_svg(const char *svg, const char *name, const char *provenance, CoreText *out) {
   const char *title = strstr(svg, "<title>"), *end = strstr(svg, "</desc>");
   if (!title || !end || end < title) return core_error(CORE_FAIL, "gnuplot wrote no SVG that this program knows");
@@ -132,7 +132,8 @@ static int annotate_svg(const char *svg, const char *name, const char *provenanc
   return CORE_OK;
 }
 
-/* The checksum of PNG chunks (ISO/IEC 15948, annex D), bit by bit: a few kilobytes once a figure. */
+/* Computes the checksum of PNG chunks (ISO/IEC 15948, annex D) bit by bit; it covers only a few kilobytes per
+ * figure. */
 static uint32_t png_crc(const unsigned char *bytes, size_t count) {
   uint32_t crc = 0xffffffffu;
   for (size_t i = 0; i < count; i++) {
@@ -148,9 +149,9 @@ static void append_big_endian(CoreText *out, uint32_t value) {
   core_text_append_bytes(out, bytes, 4);
 }
 
-/* An iTXt chunk "Description" (uncompressed UTF-8) after the header chunk. */
+/* Inserts an iTXt chunk "Description" (uncompressed UTF-8) after the header chunk. */
 static int annotate_png(const char *png, size_t size, const char *provenance, CoreText *out) {
-  static const char keyword[] = "iTXtDescription\0\0\0\0"; /* + compression flag, method, language, translation */
+  static const char keyword[] = "iTXtDescription\0\0\0\0"; /* and compression flag, method, language, translation */
   enum { SIGNATURE_AND_HEADER = 8 + 25 };
   if (size < SIGNATURE_AND_HEADER || memcmp(png, "\x89PNG\r\n\x1a\n", 8) != 0) {
     return core_error(CORE_FAIL, "gnuplot wrote no PNG");
@@ -167,8 +168,8 @@ static int annotate_png(const char *png, size_t size, const char *provenance, Co
   return CORE_OK;
 }
 
-/* Comments before the file's last lines ("startxref", offset, "%%EOF"): no offset in the file points behind them, and
- * PDF takes a comment wherever white space may stand (ISO 32000-1, 7.2.3). */
+/* Inserts comments before the last lines ("startxref", offset, "%%EOF"): no offset in the file points after them,
+ * and PDF allows comments wherever white space is allowed (ISO 32000-1, 7.2.3). */
 static int annotate_pdf(const char *pdf, size_t size, const char *provenance, CoreText *out) {
   static const char mark[] = "startxref";
   if (size < 8 || memcmp(pdf, "%PDF-", 5) != 0) return core_error(CORE_FAIL, "gnuplot wrote no PDF");
@@ -188,7 +189,7 @@ static int annotate_pdf(const char *pdf, size_t size, const char *provenance, Co
   return CORE_OK;
 }
 
-/* Moves one picture from the temporary folder to its place, with the provenance in it. */
+/* Moves one image from the temporary directory to its destination, adding the provenance. */
 static int place_picture(const char *from, const char *folder, const char *name, const char *kind,
                          const char *provenance) {
   char source[CORE_PATH_MAX], target[CORE_PATH_MAX];
@@ -257,7 +258,7 @@ int analysis_render(AnalysisPlot *plot, const char *folder, const char *name, co
   if (!mkdtemp(temporary))
     return core_error_errno(CORE_FAIL, "%s: no file can be written here (choose another folder with -o)", folder);
   int code = render_in(plot, folder, temporary, name, provenance, csv);
-  CoreText message = {0}; /* the first fault is the one to report, not one of tidying up */
+  CoreText message = {0}; /* the first error is reported, not one of the cleanup */
   core_text_append(&message, core_error_message());
   core_files_remove_tree(temporary);
   if (code != CORE_OK) core_error(code, "%s", core_text_string(&message));

@@ -6,7 +6,7 @@
 /* Registers their settings as keys, which --group, --where and --x accept, and names of the table metric as columns,
  * which --y accepts. */
 int analysis_programs_know(StoreDatabase *database);
-/* Makes the names of one run's metrics known as columns. */
+/* Registers the names of one run's metrics as columns. */
 int analysis_programs_know_run(StoreDatabase *database, const char *run);
 
 #endif
