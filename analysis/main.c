@@ -1,4 +1,4 @@
-/* The `analyze` program: figures and tables from results.db. Parses, calls, returns; each figure is its own file. */
+/* Main program of `analyze`: figures and tables from results.db. Each figure is a separate file. */
 #include <stdio.h>
 #include <string.h>
 

@@ -117,7 +117,7 @@ static bool is_plateau(AnalysisTest test) {
 static void set_missing(AnalysisClaimResult *f, const char *needed) {
   if (f->cells == 0 && f->unfinished + f->missing + f->mixed == 0)
     snprintf(f->reason, sizeof f->reason, "no runs of this claim");
-  else if (f->cells == 0) snprintf(f->reason, sizeof f->reason, "no finished runs with this measure");
+  else if (f->cells == 0) snprintf(f->reason, sizeof f->reason, "no runs that ended with this measure");
   else snprintf(f->reason, sizeof f->reason, "needs %s", needed);
 }
 

@@ -1,8 +1,8 @@
-/* `analyze advise results.db`: what to try next. From the DDR and the stagnation of the configurations that have run it
- * says where the best one lies and proposes its neighbours, by the reasoning of Fig. 8: a configuration that stagnates
- * needs more data per nat of policy change (higher DDR: more COM, less epsilon, fewer epochs, more environments), one
- * that still learns at the end needs less of it or more time. Proposals are priced at measured speeds, taken while the
- * budget lasts, and written as an experiment that `sweep plan` takes. */
+/* `analyze advise`: proposes what to try next. Locates the best of the configurations that have run by DDR and
+ * stagnation, and proposes its neighbors, following Fig. 8: a configuration that stagnates needs more data per nat
+ * of policy change (higher DDR: more COM, less epsilon, fewer epochs, more environments), one that still learns at
+ * the end needs less of it or more time. Proposals are priced at measured speeds, accepted while the budget lasts,
+ * and written as an experiment for `sweep plan`. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,12 +29,12 @@ typedef struct Request {
   bool json;
 } Request;
 
-/* A configuration, from its ended runs. */
+/* Configuration, computed from its ended runs. */
 typedef struct Candidate {
   size_t group, seeds;
-  double best, ddr, speed;       /* means (ddr: geometric) */
+  double best, ddr, speed;       /* means (geometric for ddr) */
   AnalysisInterval final, gain;  /* gain: in the second half */
-  double sd;                     /* of the final score */
+  double sd;                     /* standard deviation of the final score */
 } Candidate;
 
 typedef enum Phase { PHASE_UNKNOWN, PHASE_LEARNING, PHASE_STAGNATED } Phase;
@@ -42,7 +42,7 @@ typedef enum Phase { PHASE_UNKNOWN, PHASE_LEARNING, PHASE_STAGNATED } Phase;
 typedef struct Proposal {
   CoreConfig config;
   char change[160], reason[240];
-  double hours;                  /* of all its seeds; NaN: no speed was measured */
+  double hours;                  /* total over its seeds; NaN: no speed was measured */
   bool taken;
 } Proposal;
 
@@ -50,10 +50,10 @@ typedef struct Advice {
   AnalysisSelection selection;
   AnalysisGrouping groups;
   AnalysisRunMetrics *measured;
-  Candidate *candidates;         /* by rising DDR */
+  Candidate *candidates;         /* sorted by rising DDR */
   size_t count, best;
   Phase phase;
-  size_t seeds_needed;           /* to tell the best from the second; 0 = they are told, or hopeless */
+  size_t seeds_needed;           /* to distinguish the best from the second; 0: distinguished, or hopeless */
   Proposal proposals[PROPOSALS_MAX];
   size_t proposal_count;
 } Advice;
@@ -66,7 +66,7 @@ static int by_ddr(const void *left, const void *right) {
   return (a->group > b->group) - (a->group < b->group);
 }
 
-/* Returns where the values of a configuration's runs lie. */
+/* Returns the range of the values of a configuration's runs. */
 static AnalysisRange range_of(const Advice *advice, size_t group, AnalysisMeasure measure) {
   size_t *run = core_memory_allocate((advice->selection.count + 1) * sizeof *run), n = 0;
   for (size_t r = 0; r < advice->selection.count; r++)
@@ -81,7 +81,7 @@ static bool summarise(const Advice *advice, size_t group, double *room, Candidat
   double *final = room, *gain = room + runs, *ddr = gain + runs, *best = ddr + runs, *speed = best + runs;
   for (size_t r = 0; r < runs; r++) {
     const AnalysisRunMetrics *m = &advice->measured[r];
-    const bool began_elsewhere = advice->selection.runs[r].parent[0]; /* its neighbours would need its parents */
+    const bool began_elsewhere = advice->selection.runs[r].parent[0]; /* neighbors would need its parents */
     if (advice->groups.group_of[r] != group || !m->ended || isnan(m->value[ANALYSIS_MEASURE_final]) ||
         !(m->value[ANALYSIS_MEASURE_ddr] > 0) || began_elsewhere) continue;
     final[n] = m->value[ANALYSIS_MEASURE_final];
@@ -97,7 +97,8 @@ static bool summarise(const Advice *advice, size_t group, double *room, Candidat
   return n > 0;
 }
 
-/* Learning: the second half gained for sure. Stagnated: it gained at most a tenth of what was learnt. */
+/* Classifies a configuration. Learning: a significant gain in the second half. Stagnated: a gain of at most a tenth
+ * of what was learned. */
 static Phase phase_of(const Candidate *candidate) {
   const AnalysisInterval *gain = &candidate->gain;
   if (isnan(gain->low)) return PHASE_UNKNOWN;
@@ -128,7 +129,7 @@ static int look(Advice *advice) {
   return CORE_OK;
 }
 
-/* The next best configuration, and whether it can be told from the best. */
+/* Returns the second best configuration, and whether it is distinguishable from the best. */
 static const Candidate *runner_up(Advice *advice, bool *told) {
   const Candidate *best = &advice->candidates[advice->best], *second = NULL;
   for (size_t c = 0; c < advice->count; c++) {
@@ -144,7 +145,7 @@ static const Candidate *runner_up(Advice *advice, bool *told) {
 
 /* ---- proposals -------------------------------------------------------------------------------------------------- */
 
-/* A scaled run's settings are there as they came out: a scheme beside them would scale them again. */
+/* Removes the scheme: a scaled run's settings are effective ones, which a scheme would scale again. */
 static CoreConfig without_scheme(const CoreConfig *config) {
   const CoreConfig plain = core_config_default();
   CoreConfig settings = *config;
@@ -193,7 +194,7 @@ static void propose(Advice *advice, const Request *request, const CoreConfig *co
   p->hours = (double)request->seeds * (double)config->train.total_steps / speed / 3600;
 }
 
-/* Runs that hold a DDR of `factor` times the best one's. */
+/* Proposes runs that hold a DDR of `factor` times the best one's. */
 static void propose_target(Advice *advice, const Request *request, double factor, const char *reason) {
   const Candidate *best = &advice->candidates[advice->best];
   CoreConfig config = best_settings(advice);
@@ -205,7 +206,7 @@ static void propose_target(Advice *advice, const Request *request, double factor
   propose(advice, request, &config, change, reason);
 }
 
-/* The setting that moves DDR in this algorithm: up when `factor` is above 1. */
+/* Proposes a change of the setting that controls DDR in this algorithm: higher if `factor` is above 1. */
 static void propose_step(Advice *advice, const Request *request, double factor, const char *reason) {
   CoreConfig config = best_settings(advice);
   char change[160], number[32];
@@ -236,7 +237,8 @@ static void propose_epochs(Advice *advice, const Request *request, bool more, co
   propose(advice, request, &config, change, reason);
 }
 
-/* More environments with more minibatches of the same size (the paper's scheme): the inner loop stays as it is. */
+/* Proposes more environments with more minibatches of the same size (the paper's scheme), which leaves the inner
+ * loop unchanged. */
 static void propose_environments(Advice *advice, const Request *request, int64_t times, const char *reason) {
   CoreConfig config = best_settings(advice);
   char change[96];
@@ -282,7 +284,7 @@ static void make_proposals(Advice *advice, const Request *request) {
   propose_target(advice, request, 1, "the trainer itself can hold the best one's DDR, whatever the task does to it");
 }
 
-/* In order, while the budget lasts. */
+/* Accepts proposals in order while the budget lasts. */
 static void take_affordable(Advice *advice, const Request *request) {
   double left = request->hours;
   for (size_t i = 0; i < advice->proposal_count; i++) {
@@ -294,7 +296,8 @@ static void take_affordable(Advice *advice, const Request *request) {
 
 /* ---- the experiment --------------------------------------------------------------------------------------------- */
 
-/* The best configuration where it departs from the defaults, then a block for each proposal that departs from it. */
+/* Appends the settings in which the best configuration differs from the defaults, then a block for each proposal
+ * with its differences from it. */
 static void append_settings(const CoreConfig *base, CoreText *ini) {
   size_t count;
   const CoreConfigRow *rows = core_config_rows(&count);

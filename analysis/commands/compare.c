@@ -1,5 +1,5 @@
-/* `analyze compare results.db A B`: two groups of runs against each other: their aggregates, the difference, the
- * probability that a run of A scores higher, and how many seeds would tell. */
+/* `analyze compare`: compares two groups of runs: their aggregates, the difference, the probability that a run of A
+ * scores higher, and the number of seeds that would distinguish them. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,21 +23,22 @@ typedef struct Request {
   bool json;
 } Request;
 
-/* One side. */
+/* Side of the comparison. */
 typedef struct Side {
-  const char *text;            /* as the user wrote it */
+  const char *text;            /* as written by the user */
   AnalysisSelection selection;
   AnalysisRunMetrics *measured;
-  char **task;                 /* [run] what it was trained on */
-  double *score;               /* by task: those of the common tasks */
+  char **task;                 /* [run] task */
+  double *score;               /* scores of the common tasks, sorted by task */
   size_t *first;               /* [tasks + 1] */
-  size_t used, unfinished, without, elsewhere; /* runs: counted; not at the end; without a value; other tasks */
-  size_t censored;                             /* of the unfinished: stopped by their sweep's rule */
-  size_t broken;                               /* of the used: diverged or failed, with an untrained policy's score */
-  size_t siblings;                             /* runs left out since one that began from the same checkpoint is used */
+  size_t used, unfinished, without, elsewhere; /* numbers of runs: used, not ended, without a value, of other tasks */
+  size_t censored;                             /* unfinished runs stopped by their sweep's rule */
+  size_t broken;                               /* used runs that diverged or failed, with an untrained policy's score */
+  size_t siblings;                             /* runs merged into another one that started from the same checkpoint */
 } Side;
 
-/* A run that broke down has a score, the lowest if need be. Means of KL and DDR are geometric, of numbers above 0. */
+/* Whether a run can be used. One that diverged or failed always has a score. Means of KL and DDR are geometric, and
+ * need positive values. */
 static bool is_usable(const Side *side, size_t r, AnalysisMeasure measure) {
   const AnalysisRunMetrics *m = &side->measured[r];
   const double value = m->value[measure];
@@ -47,7 +48,7 @@ static bool is_usable(const Side *side, size_t r, AnalysisMeasure measure) {
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
-/* The values of core_config_task_keys, to be freed: what makes a task in every figure. */
+/* Returns the values of core_config_task_keys, which identify a task in all figures; free() it. */
 static char *name_task(const CoreConfig *config) {
   char *names = core_text_duplicate(core_config_task_keys), *rest = names;
   CoreText task = {0}, value = {0};
@@ -60,7 +61,7 @@ static char *name_task(const CoreConfig *config) {
   return task.data;
 }
 
-/* "com=8,epochs=4" as conditions beside the common ones. */
+/* Reads a side: "com=8,epochs=4" are conditions in addition to the common ones. */
 static int read_side(StoreDatabase *database, const Request *request, AnalysisMeasure measure, Side *side) {
   char *copy = core_text_duplicate(side->text), *save = NULL;
   size_t count = request->where.count;
@@ -92,7 +93,7 @@ static bool has_task(const Side *side, const char *task, AnalysisMeasure measure
 
 static int by_name(const void *left, const void *right) { return strcmp(*(char *const *)left, *(char *const *)right); }
 
-/* The tasks that both have, sorted; pointers into the sides. */
+/* Lists the tasks that both sides have, sorted; pointers into the sides. */
 static size_t common_tasks(const Side *a, const Side *b, AnalysisMeasure measure, const char **tasks) {
   size_t count = 0, distinct = 0;
   for (size_t r = 0; r < a->selection.count; r++) {
@@ -105,8 +106,8 @@ static size_t common_tasks(const Side *a, const Side *b, AnalysisMeasure measure
   return distinct;
 }
 
-/* The mean over the usable runs of the task that began from the same checkpoint as run r, which share its luck; *first:
- * none of them stands before r. */
+/* Averages the usable runs of the task that started from the same checkpoint as run r, since they are correlated.
+ * *first: whether r is the first of them. */
 static double mean_of_siblings(const Side *side, size_t r, AnalysisMeasure measure, bool *first) {
   const bool logarithmic = analysis_measure_range(measure, NULL, NULL, 0).logarithmic;
   const AnalysisRun *runs = side->selection.runs;
@@ -141,7 +142,7 @@ static AnalysisScores gather(Side *side, const char *const *tasks, size_t count,
   return (AnalysisScores){side->score, side->first, count};
 }
 
-/* Gives runs that broke down without a score the lowest of their task on both sides, 0 for solve rates. */
+/* Gives diverged and failed runs without a score the lowest score of their task on both sides, 0 for solve rates. */
 static void fill_worst(Side *a, Side *b, size_t tasks, AnalysisRange range) {
   Side *sides[2] = {a, b};
   for (size_t t = 0; t < tasks; t++) {
@@ -155,7 +156,7 @@ static void fill_worst(Side *a, Side *b, size_t tasks, AnalysisRange range) {
   }
 }
 
-/* Seeds of one configuration by different code give no verdict; sides by different code are told of. */
+/* Refuses a verdict if seeds of one configuration used different code; notes if the sides did. */
 static int check_codes(const Side *a, const Side *b) {
   const Side *const sides[2] = {a, b};
   CoreText text = {0};
@@ -173,7 +174,7 @@ static int check_codes(const Side *a, const Side *b) {
   return code;
 }
 
-/* A run on both sides would be compared with itself. */
+/* Refuses runs that are on both sides. */
 static int check_disjoint(const Side *a, const Side *b) {
   enum { SHOWN = 5 };
   CoreText shared = {0};
@@ -211,7 +212,7 @@ static void side_free(Side *side) {
   analysis_selection_free(&side->selection);
 }
 
-/* Whether some of the common tasks have solve rates, and others returns. */
+/* Whether some common tasks have solve rates and others returns. */
 static bool mixes(const Side *a, const Side *b, const char *const *tasks, size_t count, AnalysisMeasure measure) {
   const Side *sides[2] = {a, b};
   bool is[2] = {false, false};
@@ -227,14 +228,14 @@ static bool mixes(const Side *a, const Side *b, const char *const *tasks, size_t
 
 typedef struct Comparison {
   AnalysisInterval mean[2], iqm[2], improvement;
-  AnalysisInterval difference; /* of the means; of KL and DDR, whose means are geometric, their ratio */
+  AnalysisInterval difference; /* difference of the means; ratio for KL and DDR, whose means are geometric */
   bool ratio;
   size_t seeds_needed, tasks;
-  double sd[2]; /* within tasks */
+  double sd[2]; /* standard deviations within tasks */
   char verdict[160];
 } Comparison;
 
-/* Unbiased, about each task's own mean; of a logarithmic range of the logarithms. */
+/* Computes the standard deviation around each task's mean, unbiased; for a logarithmic range that of the logarithms. */
 static double sd_within(const AnalysisScores *scores, bool logarithmic) {
   double squares = 0;
   size_t degrees = 0, all = scores->first[scores->tasks];
@@ -250,7 +251,7 @@ static double sd_within(const AnalysisScores *scores, bool logarithmic) {
   return degrees ? sqrt(squares / (double)degrees) : NAN;
 }
 
-/* Whether a larger value is a better one: a score, but no change of one. */
+/* Whether larger values are better: scores, but not changes of scores. */
 static bool is_better_when_larger(AnalysisMeasure measure) {
   switch (measure) {
     case ANALYSIS_MEASURE_gain:
@@ -262,7 +263,7 @@ static bool is_better_when_larger(AnalysisMeasure measure) {
   }
 }
 
-/* Sets the verdict's words. */
+/* Formats the verdict. */
 static void judge(Comparison *c, bool few, bool no_spread, AnalysisMeasure measure) {
   const double equal = c->ratio ? 1 : 0;
   const char *larger = c->difference.low > equal ? "A" : c->difference.high < equal ? "B" : NULL;
@@ -280,7 +281,7 @@ static Comparison compare(const AnalysisScores *a, const AnalysisScores *b, Anal
                           AnalysisMeasure measure) {
   Comparison c = {.tasks = a->tasks, .ratio = range.logarithmic};
   const AnalysisScores *sides[2] = {a, b};
-  double spread[2]; /* in the units of the difference: of KL and DDR, of logarithms */
+  double spread[2]; /* in the unit of the difference: logarithmic for KL and DDR */
   for (int s = 0; s < 2; s++) {
     c.mean[s] = analysis_interval(sides[s], ANALYSIS_AGGREGATE_MEAN, range, 0.95);
     c.iqm[s] = analysis_interval(sides[s], ANALYSIS_AGGREGATE_IQM, range, 0.95);

@@ -1,6 +1,5 @@
-/* What Tab offers for `analyze` beyond commands and options (core/command/completion.h): sweeps of the workspace,
- * columns and measures by name. Reads folders only, never the database: completion must not wait for one that is being
- * written. */
+/* Completion for `analyze` in addition to commands and options (core/command/completion.h): sweeps of the workspace,
+ * names of columns and measures. Reads only directories, never the database, which may be locked. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +23,7 @@ static void add_sweeps(const CoreCompletionContext *typing, CoreText *values) {
 }
 
 static void add_measures(const CoreCompletionContext *typing, CoreText *values) {
-  for (int i = 0; i < ANALYSIS_MEASURES; i++) /* but the one that is no single run's (measures.h) */
+  for (int i = 0; i < ANALYSIS_MEASURES; i++) /* except the measure that is not of single runs (measures.h) */
     if (i != ANALYSIS_MEASURE_score_at_time)
       core_completion_add(values, analysis_measure_name((AnalysisMeasure)i),
                           analysis_measure_label((AnalysisMeasure)i));

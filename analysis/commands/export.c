@@ -1,6 +1,6 @@
-/* `analyze export`: which exporters there are. Here are csv and jsonl: every table as a file, with a schema beside them
- * that says each column's type, unit and meaning (store/database/tables.h), so that readers (pandas, DuckDB, Arrow, R)
- * make typed columns, and Parquet, without guessing. */
+/* `analyze export`: selects an exporter, and implements csv and jsonl: every table as a file, and a schema.json with
+ * the type, unit and meaning of each column (store/database/tables.h), so that readers (pandas, DuckDB, Arrow, R)
+ * can make typed columns, and Parquet, without guessing. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ typedef enum Format { AS_CSV, AS_JSONL } Format;
 
 /* ---- the schema ------------------------------------------------------------------------------------------------- */
 
-/* SQL's type in the words of data frames. */
+/* Translates SQL types to those of data frames. */
 static const char *type_of(const StoreTableColumn *column) {
   if (strncmp(column->type, "TEXT", strlen("TEXT")) == 0) return "string";
   return strncmp(column->type, "INTEGER", strlen("INTEGER")) == 0 ? "int64" : "double";
@@ -43,7 +43,7 @@ static json_t *describe_table(const StoreTable *table, Format format, int64_t ro
                    (json_int_t)rows, "columns", columns);
 }
 
-/* rows: of each of store_tables. */
+/* Writes schema.json. rows: number of rows of each table in store_tables. */
 static int write_schema(const char *folder, Format format, const int64_t *rows) {
   char path[CORE_PATH_MAX];
   size_t count;
@@ -72,7 +72,7 @@ static int write_schema(const char *folder, Format format, const int64_t *rows) 
 static void append_json_string(CoreText *line, const char *text) {
   json_t *string = core_json_text(text);
   char *encoded = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
-  core_text_append(line, encoded ? encoded : "null"); /* no UTF-8 */
+  core_text_append(line, encoded ? encoded : "null"); /* not UTF-8 */
   free(encoded);
   json_decref(string);
 }
@@ -108,7 +108,8 @@ static void append_header(CoreText *line, const StoreTable *table) {
   core_text_append(line, "\n");
 }
 
-/* Constant names only; the sweep is bound. The large tables lie in the order of their keys, so nothing is sorted. */
+/* Appends the query. Only constant names; the sweep is bound. Large tables are stored in the order of their keys, so
+ * that nothing is sorted. */
 static void append_query(CoreText *sql, const StoreTable *table) {
   core_text_append(sql, "SELECT ");
   for (const StoreTableColumn *column = table->columns; column->name; column++)
@@ -128,7 +129,7 @@ static int write_rows(StoreDatabase *database, const StoreTable *table, const ch
   fputs(core_text_string(&line), file);
   while (code == CORE_OK && (code = store_query_step(query, &row)) == CORE_OK && row) {
     append_row(&line, query, table, format);
-    if (fwrite(line.data, 1, line.length, file) != line.length) break; /* ferror tells */
+    if (fwrite(line.data, 1, line.length, file) != line.length) break; /* ferror reports it */
     ++*rows;
   }
   store_query_close(&query);

@@ -1,4 +1,4 @@
-/* Written beside its name, then renamed (export_file.h). */
+/* Writes to a temporary name, then renames (export_file.h). */
 #include "analysis/commands/export_file.h"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* A file that is written beside its name first, so that a file of that name is whole. */
+/* File that is written under a temporary name first, so that the final name always denotes a complete file. */
 #ifndef ANALYSIS_EXPORT_FILE_H
 #define ANALYSIS_EXPORT_FILE_H
 #include <stdio.h>
@@ -10,9 +10,10 @@ typedef struct ExportFile {
   char path[CORE_PATH_MAX], beside[CORE_PATH_MAX];
 } ExportFile;
 
-/* CORE_FAIL: the folder is not there, or may not be written. */
+/* Opens the temporary file. CORE_FAIL: the directory does not exist or is not writable. */
 int export_file_begin(const char *path, ExportFile *file);
-/* code: the caller's so far. Anything but CORE_OK leaves what had the name, as does a write that failed. */
+/* Closes and renames the file. code: the caller's result so far; if it is not CORE_OK, or writing failed, an
+ * existing file is kept. */
 int export_file_end(ExportFile *file, int code);
 
 #endif

@@ -1,4 +1,4 @@
-/* Queries that exporters share (export_runs.h). Constant names only; what a user gave is bound. */
+/* Queries shared by exporters (export_runs.h). Only constant names; values from the user are bound. */
 #include "analysis/commands/export_runs.h"
 
 #include <math.h>

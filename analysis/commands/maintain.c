@@ -1,4 +1,4 @@
-/* `analyze check` and `analyze merge`: store/care/maintain.h for people. */
+/* `analyze check` and `analyze merge` (store/care/maintain.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static void tell(void *context, const StoreFinding *finding) {
   static const CoreColor colors[] = {CORE_DIM, CORE_YELLOW, CORE_RED};
   Report *report = context;
   if (report->json) {
-    json_t *text = core_json_text(finding->text); /* NULL when the database holds no UTF-8 there */
+    json_t *text = core_json_text(finding->text); /* NULL if the database contains invalid UTF-8 */
     json_array_append_new(report->list,
                           json_pack("{s:s, s:s, s:o, s:b, s:s}", "severity", severity_names[finding->severity],
                                     "subject", finding->subject, "text", text ? text : json_null(), "repairable",
@@ -51,7 +51,7 @@ static void print_json(const StoreCheck *check, Report *report) {
   core_json_print(root);
 }
 
-/* A copy first; then the rows, and what the importer is to read again. */
+/* Makes a backup, repairs the rows, then imports again. */
 static int repair(StoreDatabase *database, const char *path, const char *root, Report *report, StoreCheck *check) {
   char copy[CORE_PATH_MAX];
   TRY(core_files_path(copy, "%s.before-repair", path));
@@ -119,7 +119,7 @@ int analysis_check(int argc, char **argv) {
 
 /* ---- merge ------------------------------------------------------------------------------------------------------ */
 
-/* Writing to a source would be a surprise, whatever it is called. */
+/* Refuses to write to a source, under whatever name. */
 static int refuse_same_file(const char *output, const char *source) {
   char *first = realpath(output, NULL), *second = realpath(source, NULL);
   bool same = first && second && strcmp(first, second) == 0;
@@ -138,7 +138,7 @@ static json_t *merge_json(const StoreMerge *merge, const char *path) {
                    (json_int_t)merge->renamed_sweeps);
 }
 
-/* list: for --json, else NULL. */
+/* Merges one database. list: for --json, else NULL. */
 static int merge_one(StoreDatabase *target, const char *path, json_t *list) {
   StoreDatabase *source = NULL;
   StoreMerge merge = {0};
@@ -181,7 +181,7 @@ static int merge(void *given, const char **operands, size_t count) {
   json_t *list = request->json ? json_array() : NULL;
   const bool is_new = !core_files_exists(output);
   int code = store_database_open(output, false, &target);
-  if (code == CORE_OK && is_new) code = store_merge_begin(target); /* one that is there stays what it is */
+  if (code == CORE_OK && is_new) code = store_merge_begin(target); /* an existing database keeps its kind */
   for (size_t i = 0; i < count && code == CORE_OK; i++) code = merge_one(target, operands[i], list);
   if (code == CORE_OK) code = store_database_finish(&target);
   else store_database_close(&target);

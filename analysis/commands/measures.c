@@ -1,5 +1,5 @@
-/* `analyze measures`: what each run amounts to, a row a run. `sweep submit` asks it how good the trials of a search
- * were (sweep/search/wave.c). */
+/* `analyze measures`: one row per run, one column per measure. `sweep submit` calls it to evaluate the trials of a
+ * search (sweep/search/wave.c). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static int read_names(Measures *m) {
   return code;
 }
 
-/* A duplicate of another run was not measured, since it is the same to the bit. */
+/* Finds the run that a duplicate equals bit for bit, whose measures it has. */
 static size_t copy_of(const Measures *m, const AnalysisCopy *copy) {
   size_t run = 0;
   while (run < m->selection.count && strcmp(m->selection.runs[run].id, copy->of) != 0) run++;

@@ -1,7 +1,7 @@
 /* MLflow's REST API (mlflow.org/docs: REST API reference): experiments/get-by-name and create, runs/search, create,
- * log-batch and update. A run is found again by its tag sweep.run_id; the tag sweep.iteration says how far it was
- * copied and is written after the metrics, so that what an interrupted call left out is sent again (the same metric
- * twice is one to MLflow). */
+ * log-batch and update. A run is identified by its tag sweep.run_id. The tag sweep.iteration records the progress of
+ * the copy and is written after the metrics, so that whatever an interrupted call omitted is sent again (MLflow
+ * merges equal metrics). */
 #include "analysis/commands/mlflow.h"
 
 #include "core/json.h"
@@ -19,8 +19,8 @@ enum { TIMEOUT_S = 30, TRIES = 3, METRICS_MAX = 1000, PARAMETERS_MAX = 100, VALU
 typedef struct Mirror {
   CoreHttp *http;
   const MlflowTarget *target;
-  char authorization[3 * TOKEN_MAX + 32]; /* a header; "": none */
-  char experiment[64], run[64];       /* MLflow's ids */
+  char authorization[3 * TOKEN_MAX + 32]; /* header; "": none */
+  char experiment[64], run[64];       /* ids of MLflow */
   json_t *metrics;                    /* not yet sent */
   int64_t sent, runs;
 } Mirror;
@@ -46,8 +46,8 @@ static int refused(const Mirror *m, const char *what, const CoreHttpAnswer *answ
                     answer->status, words);
 }
 
-/* Sends `body` (taken over; NULL: none) to api/2.0/mlflow/<what>. *answer is a JSON object. CORE_OK also for status 404
- * where absent is given. */
+/* Sends `body` (ownership is taken; NULL: none) to api/2.0/mlflow/<what>. *answer is a JSON object. If absent is
+ * given, status 404 also returns CORE_OK. */
 static int call(Mirror *m, const char *method, const char *what, json_t *body, bool *absent, json_t **answer) {
   CoreText url = {0};
   CoreHttpAnswer got = {0};
@@ -59,8 +59,8 @@ static int call(Mirror *m, const char *method, const char *what, json_t *body, b
   *answer = NULL;
   const CoreHttpRequest request = {
     .method = method, .url = core_text_string(&url), .headers = headers, .body = text, .timeout_s = TIMEOUT_S};
-  /* A busy server drops connections. What is sent twice is the same twice (MLflow keys metrics by step and time), but
-   * for what creates. */
+  /* A busy server drops connections. Repeated calls have no effect (MLflow keys metrics by step and time), except
+   * those that create objects. */
   const int tries = strstr(what, "create") ? 1 : TRIES;
   int code = CORE_FAIL;
   for (int i = 0; i < tries && code != CORE_OK; i++) {
@@ -101,7 +101,7 @@ static int find_experiment(Mirror *m, const char *name) {
   json_t *answer;
   bool absent;
   snprintf(what, sizeof what, "experiments/get-by-name?experiment_name=%s",
-           name); /* a checked name: nothing to escape */
+           name); /* a checked name, which needs no escaping */
   TRY(call(m, "GET", what, NULL, &absent, &answer));
   if (absent) {
     json_decref(answer);
@@ -196,7 +196,7 @@ static int flush(Mirror *m) {
   return code;
 }
 
-/* JSON has no infinity and no NaN: what is neither a number is left out, as where it was not measured. */
+/* Adds a metric. JSON has neither infinity nor NaN; such values are omitted like unmeasured ones. */
 static int add_metric(Mirror *m, const char *name, double value, double unix_s, int64_t step) {
   if (!isfinite(value)) return CORE_OK;
   json_array_append_new(m->metrics, json_pack("{s:s, s:f, s:I, s:I}", "key", name, "value", value, "timestamp",
@@ -225,7 +225,7 @@ static int send_iterations(Mirror *m, StoreDatabase *database, const char *id, d
   return code;
 }
 
-/* All of them each time: there are few, and one may come late. */
+/* Sends all evaluations every time: they are few, and one may arrive late. */
 static int send_evaluations(Mirror *m, StoreDatabase *database, const char *id, double started_s) {
   const ExportTable *table = &export_evaluations;
   StoreQuery *query;
@@ -237,7 +237,7 @@ static int send_evaluations(Mirror *m, StoreDatabase *database, const char *id, 
     char name[250];
     for (int i = 0; i < table->count && code == CORE_OK; i++) {
       snprintf(name, sizeof name, "eval.%.150s.%s", set ? set : "", table->columns[i]);
-      for (char *c = name; *c; c++) /* what MLflow takes in a name */
+      for (char *c = name; *c; c++) /* characters allowed in names by MLflow */
         if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-. ", *c)) *c = '_';
       code = add_metric(m, name, store_query_real(query, i + 2), started_s, store_query_int(query, 0));
     }
@@ -290,7 +290,7 @@ static int send_all(Mirror *m, StoreDatabase *database, const char *sweep) {
   return code == CORE_OK && m->runs == 0 ? export_runs_none(sweep) : code;
 }
 
-/* An environment variable that goes into a header; *value NULL: it is not set. */
+/* Reads an environment variable that goes into a header; *value NULL: not set. */
 static int take_variable(const char *name, const char **value) {
   *value = getenv(name);
   if (*value && !**value) *value = NULL;
@@ -300,7 +300,7 @@ static int take_variable(const char *name, const char **value) {
   return CORE_OK;
 }
 
-/* A token, or as MLflow's own client a name and a password. */
+/* Reads a token, or like MLflow's own client a name and a password. */
 static int take_login(Mirror *m) {
   const char *token, *user, *password;
   TRY(take_variable("MLFLOW_TRACKING_TOKEN", &token));

@@ -1,5 +1,5 @@
-/* `analyze sql results.db "SELECT ..."`. The database is opened read-only after the import, so that no statement can
- * change it, whatever it says. */
+/* `analyze sql results.db "SELECT ..."`. After the import the database is opened read-only, so that no statement can
+ * change it. */
 #include "analysis/commands/sql.h"
 
 #include <math.h>
@@ -40,14 +40,14 @@ static int print_csv(StoreQuery *query) {
   return code;
 }
 
-/* The value as JSON, by what the row holds: text that looks like a number (a run's id may) stays text. */
+/* Converts a value to JSON by its storage class: text that looks like a number (a run id may) stays text. */
 static json_t *json_value(StoreQuery *query, int column) {
   StoreValue kind = store_query_value(query, column);
   if (kind == STORE_VALUE_NULL) return json_null();
   if (kind == STORE_VALUE_INT) return json_integer((json_int_t)store_query_int(query, column));
   double number = kind == STORE_VALUE_REAL ? store_query_real(query, column) : NAN;
   if (isfinite(number)) return json_real(number);
-  json_t *string = core_json_text(store_query_text(query, column)); /* infinities too: JSON has no number for them */
+  json_t *string = core_json_text(store_query_text(query, column)); /* infinities too, which JSON cannot represent */
   return string ? string : json_null(); /* not UTF-8 */
 }
 
@@ -106,7 +106,7 @@ static int answer(void *asked, const char **operands, size_t count) {
   StoreQuery *query = NULL;
   const char *path = operands[0], *sql = operands[1];
   if (request->csv && request->json) return core_error(CORE_USAGE, "--csv and --json exclude each other");
-  TRY(analysis_database_open(path, &database)); /* imports what is new */
+  TRY(analysis_database_open(path, &database)); /* imports new results */
   store_database_close(&database);
   TRY(store_database_open(path, true, &database));
   int code = store_query_open_reading(database, sql, &query);

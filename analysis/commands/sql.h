@@ -1,8 +1,8 @@
-/* `analyze sql`: a question of the user's own to results.db. */
+/* `analyze sql`: queries written by the user. */
 #ifndef ANALYSIS_SQL_H
 #define ANALYSIS_SQL_H
 
-/* One read-only statement; rows as a table, as CSV on --csv, as JSON on --json. */
+/* Runs one read-only statement; prints rows as a table, as CSV (--csv) or as JSON (--json). */
 int analysis_sql(int argc, char **argv);
 
 #endif

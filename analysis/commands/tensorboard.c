@@ -1,6 +1,6 @@
-/* Event files: records of TFRecord (tensorflow.org, "TFRecord and tf.train.Example": length, its CRC, data, its CRC,
- * the CRC being Castagnoli's, turned and shifted), each an Event (tensorflow/core/util/event.proto, summary.proto;
- * TensorBoard's hparams plugin_data.proto). Numbers of fields are those files'. */
+/* Event files: TFRecord records (tensorflow.org, "TFRecord and tf.train.Example": length, its CRC, data, its CRC,
+ * where the CRC is Castagnoli's, rotated and shifted), each an Event (tensorflow/core/util/event.proto,
+ * summary.proto; TensorBoard's hparams plugin_data.proto). Field numbers are from those files. */
 #include "analysis/commands/tensorboard.h"
 
 #include <math.h>
@@ -12,19 +12,19 @@
 #include "core/config/config.h"
 #include "core/protobuf.h"
 
-enum { SUCCESS = 1, FAILURE = 2, RUNNING = 3 /* HParams' Status */, TAG = 250 };
+enum { SUCCESS = 1, FAILURE = 2, RUNNING = 3 /* Status of HParams */, TAG = 250 };
 
 typedef struct Board {
   const TensorboardTarget *target;
   StoreDatabase *database;
-  json_t *shown, *defaults;   /* names of settings that some run has not as the default; all defaults */
+  json_t *shown, *defaults;   /* settings that differ from the default in some run; all defaults */
   FILE *stream;
   int64_t runs, events;
 } Board;
 
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
-/* CRC-32C (RFC 3720, appendix B.4), then TFRecord's mask. */
+/* Computes CRC-32C (RFC 3720, appendix B.4) with TFRecord's mask. */
 static uint32_t masked_crc(const void *data, size_t bytes) {
   static uint32_t table[256];
   const unsigned char *b = data;
@@ -38,7 +38,7 @@ static uint32_t masked_crc(const void *data, size_t bytes) {
   return (crc >> 15 | crc << 17) + 0xa282ead8u;
 }
 
-/* Frees the event. What could not be written is told when the file is closed. */
+/* Writes and frees the event. Errors are reported when the file is closed. */
 static void write_event(Board *board, CoreText *event) {
   const uint64_t length = event->length;
   const uint32_t of_length = masked_crc(&length, sizeof length), of_data = masked_crc(event->data, event->length);
@@ -63,7 +63,7 @@ static void write_version(Board *board, double wall_s) {
   write_event(board, &event);
 }
 
-/* Summary.Value with a number. */
+/* Appends a Summary.Value with a number. */
 static void add_scalar(CoreText *summary, const char *tag, double value) {
   CoreText entry = {0};
   core_protobuf_text(&entry, 1, tag);
@@ -79,7 +79,7 @@ static void write_summary(Board *board, double wall_s, int64_t step, CoreText *s
 
 /* ---- settings, for the HParams page ------------------------------------------------------------------------------ */
 
-/* A value whose metadata carries `content` (freed) for a plugin; its tensor is empty. */
+/* Writes a value whose metadata has `content` (freed) for a plugin; its tensor is empty. */
 static void write_plugin(Board *board, const char *tag, CoreText *content, double wall_s) {
   CoreText shape = {0}, dim = {0}, tensor = {0}, data = {0}, metadata = {0}, entry = {0}, summary = {0};
   core_protobuf_int(&dim, 1, 0);
@@ -108,7 +108,7 @@ static void note_default(void *given, const char *name, const json_t *value) {
 
 typedef struct Session { Board *board; CoreText start; } Session;
 
-/* An entry of map<string, google.protobuf.Value>. */
+/* Appends an entry of map<string, google.protobuf.Value>. */
 static void add_setting(void *given, const char *name, const json_t *setting) {
   Session *session = given;
   CoreText value = {0}, entry = {0};
@@ -172,7 +172,7 @@ static int write_iterations(Board *board, const ExportRun *run) {
   return code;
 }
 
-/* Seconds of training before an iteration's evaluation; 0 before all, or where it is not known. */
+/* Reads the training time before an iteration's evaluation; 0 before training, or if unknown. */
 static int read_seconds(StoreQuery *query, const char *id, int64_t iteration, double *seconds) {
   bool row;
   store_query_reset(query);

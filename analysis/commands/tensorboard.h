@@ -1,16 +1,16 @@
-/* The runs of results.db as event files of TensorBoard. */
+/* TensorBoard event files of the runs of results.db. */
 #ifndef ANALYSIS_TENSORBOARD_H
 #define ANALYSIS_TENSORBOARD_H
 #include "store/database/database.h"
 
 typedef struct TensorboardTarget {
-  const char *folder;     /* one folder a run below it, by its id; made when absent */
-  int64_t every;          /* each so manieth iteration, from 1; the last one always */
+  const char *folder;     /* output directory with one subdirectory per run, named by its id; created if missing */
+  int64_t every;          /* export every Nth iteration, counting from 1, plus the last */
 } TensorboardTarget;
 
-/* Writes the runs of `sweep` (NULL: all) and prints a line at the end. Scalars "train/kl" of iterations and
- * "eval/<level set>/solve_rate" of evaluations by transitions; settings that are not the defaults in all runs for the
- * HParams page. A second call writes the files anew. */
+/* Writes the runs of `sweep` (NULL: all) and prints a summary: scalars "train/kl" of iterations and "eval/<level
+ * set>/solve_rate" of evaluations by transitions, and for the HParams page the settings that differ from the
+ * defaults in some run. A second call rewrites the files. */
 int tensorboard_export(StoreDatabase *database, const char *sweep, const TensorboardTarget *target);
 
 #endif

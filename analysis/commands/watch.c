@@ -1,5 +1,5 @@
-/* `analyze watch NAME`: learning curves on the terminal while the runs of a sweep go on. Imports what is new, averages
- * each configuration's evaluations over its runs, and redraws, until every run has ended. */
+/* `analyze watch NAME`: learning curves on the terminal while the runs of a sweep continue. Imports new results,
+ * averages each configuration's evaluations over its runs, and redraws, until every run has ended. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,8 +29,8 @@ typedef struct Picture {
   AnalysisSelection selection;
   AnalysisGrouping groups;
   Line *lines;             /* [groups.count], best last value first */
-  size_t active, evaluated; /* runs that go on or wait; runs that have a point */
-  bool returns;            /* some points are returns: not every environment has something to solve */
+  size_t active, evaluated; /* runs that are running or waiting; runs that have a point */
+  bool returns;            /* whether some points are returns, because an environment has no goal */
 } Picture;
 
 /* ---- data ------------------------------------------------------------------------------------------------------- */
@@ -107,10 +107,10 @@ static void picture_free(Picture *p) {
 
 /* ---- drawing ---------------------------------------------------------------------------------------------------- */
 
-/* A canvas of braille characters: 2 x 4 dots each, one colour a character (the last line's that touches it). */
+/* Canvas of braille characters with 2 x 4 dots each and one color per character (of the last line that touches it). */
 typedef struct Canvas {
   int width, height;
-  double low, high, step, last; /* of the axes; step: between the numbers beside it, which are its multiples */
+  double low, high, step, last; /* ranges of the axes; step: distance of the y labels, its multiples */
   unsigned char dots[HEIGHT_MAX][WIDTH_MAX];
   unsigned char line[HEIGHT_MAX][WIDTH_MAX];
 } Canvas;
@@ -122,7 +122,7 @@ static void set_dot(Canvas *canvas, int x, int y, size_t line) {
   canvas->line[y / DOTS_DOWN][x / DOTS_ACROSS] = (unsigned char)line;
 }
 
-/* The least of 1, 2, 2.5, 5 times a power of ten that cuts the span into at most so many pieces. */
+/* Returns the smallest of 1, 2, 2.5, 5 times a power of ten that divides the span into at most `pieces` parts. */
 static double round_step(double span, int pieces) {
   static const double factors[] = {1, 2, 2.5, 5, 10};
   const double raw = span / pieces, base = pow(10, floor(log10(raw)));
@@ -131,7 +131,7 @@ static double round_step(double span, int pieces) {
   return factors[i] * base;
 }
 
-/* The axis of a rate begins at 0. */
+/* Computes the ranges; the axis of a rate begins at 0. */
 static void find_range(const Picture *p, size_t shown, Canvas *canvas) {
   double low = INFINITY, high = -INFINITY;
   canvas->last = 1;
@@ -152,21 +152,21 @@ static void find_range(const Picture *p, size_t shown, Canvas *canvas) {
   canvas->high = high;
 }
 
-/* The row of dots that a value falls into, 0 at the top. */
+/* Returns the row of dots of a value, 0 at the top. */
 static int dot_of(const Canvas *canvas, double value) {
   return (int)lround((canvas->high - value) / (canvas->high - canvas->low) * (canvas->height * DOTS_DOWN - 1));
 }
 
 static void draw_lines(const Picture *p, size_t shown, Canvas *canvas) {
   int dots = canvas->width * DOTS_ACROSS;
-  for (size_t i = shown; i-- > 0;) { /* the best one last, on top */
+  for (size_t i = shown; i-- > 0;) { /* best one last, on top */
     const AnalysisCurve *curve = &p->lines[i].mean;
     int before = -1;
     for (int x = 0; x < dots; x++) {
       double value = analysis_interpolate(curve->x, curve->y, curve->n, canvas->last * (double)x / (dots - 1));
       if (isnan(value)) continue;
       int y = dot_of(canvas, value), step = before < 0 || before == y ? 0 : before < y ? 1 : -1;
-      for (int at = before; step && at != y; at += step) set_dot(canvas, x, at, i); /* no holes in steep places */
+      for (int at = before; step && at != y; at += step) set_dot(canvas, x, at, i); /* fill gaps in steep parts */
       set_dot(canvas, x, y, i);
       before = y;
     }
@@ -176,7 +176,7 @@ static void draw_lines(const Picture *p, size_t shown, Canvas *canvas) {
 static const CoreColor colors[] = {CORE_BLUE, CORE_GREEN, CORE_YELLOW, CORE_RED,
                                    CORE_BOLD, CORE_DIM,   CORE_PLAIN,  CORE_PLAIN};
 
-/* The round number that falls into this row of characters; false: none does. */
+/* Finds the round number that falls into this row of characters; false: none. */
 static bool tick_of(const Canvas *canvas, int row, double *value) {
   const double last = floor(canvas->high / canvas->step + 1e-9);
   for (double i = ceil(canvas->low / canvas->step - 1e-9); i <= last; i++) {
@@ -205,7 +205,7 @@ static void append_canvas(const Canvas *canvas, CoreText *text) {
   }
 }
 
-/* "0        solve rate against transitions        328 k", as wide as the canvas. */
+/* Appends "0        solve rate against transitions        328 k", as wide as the canvas. */
 static void append_x_axis(const Canvas *canvas, bool returns, CoreText *text) {
   char last[32];
   const char *words = returns ? "return against transitions" : "solve rate against transitions";
@@ -216,7 +216,7 @@ static void append_x_axis(const Canvas *canvas, bool returns, CoreText *text) {
                     room - (room + (int)strlen(words)) / 2 + (int)strlen(last), last);
 }
 
-/* As much of the name as has room, so that what stands behind it is seen. */
+/* Appends a name, truncated to `room` so that the text after it is visible. */
 static void append_cut(CoreText *text, const char *name, int room) {
   if (core_terminal_columns(name) <= room) {
     core_text_append(text, name);
@@ -245,7 +245,7 @@ static void append_legend(const Picture *p, size_t shown, int width, CoreText *t
     core_text_appendf(text, "   and %zu configurations below them, or without a point\n", p->groups.count - shown);
 }
 
-/* Lines and legend share the screen's height: curves first, and then as many of the best lines as have room. */
+/* Divides the screen's height: curves first, then as many of the best lines as fit. */
 static void share_height(const Picture *p, size_t *shown, int *height) {
   const int screen = core_terminal_height(stdout), frame = 3; /* title, x axis, the cursor's own row */
   *height = HEIGHT_MAX;
@@ -257,7 +257,7 @@ static void share_height(const Picture *p, size_t *shown, int *height) {
 }
 
 static void draw(const Picture *p, const Request *request, CoreText *text) {
-  const int width = core_terminal_width(stdout) - 1; /* what fills the last column would wrap */
+  const int width = core_terminal_width(stdout) - 1; /* a full last column would wrap */
   Canvas canvas = {.width = width - LABEL};
   char counts[128];
   size_t shown = 0;
@@ -282,7 +282,8 @@ static void draw(const Picture *p, const Request *request, CoreText *text) {
 
 /* ---- the command ------------------------------------------------------------------------------------------------ */
 
-/* `watch NAME` in a workspace, `watch results.db NAME`, or `watch results.db --sweep NAME` as the figures have it. */
+/* Finds the database: `watch NAME` in a workspace, `watch results.db NAME`, or `watch results.db --sweep NAME` like
+ * figures. */
 static int find_database(Request *request, const char **operands, size_t count, char path[CORE_PATH_MAX]) {
   char root[CORE_PATH_MAX];
   const bool named = request->name != NULL, file = count > 0 && count == (named ? 1 : 2);
@@ -308,7 +309,7 @@ static int watch(void *asked, const char **operands, size_t count) {
     StoreDatabase *database = NULL;
     Picture picture = {0};
     CoreText text = {0};
-    TRY(analysis_database_open(path, &database)); /* imports what is new */
+    TRY(analysis_database_open(path, &database)); /* imports new results */
     int code = read_picture(database, request->name, &picture);
     store_database_close(&database);
     final = request->once || picture.active == 0;

@@ -1,6 +1,5 @@
-/* `analyze report results.db -o DIR`: one page, DIR/index.html, that holds everything and loads nothing. The page
- * (report_page.html) is compiled in; what it shows is one JSON value in it, built by
- * report_data.c, report_sections.c, report_curves.c and report_videos.c. */
+/* `analyze report results.db -o DIR`: a self-contained page DIR/index.html. The page (report_page.html) is compiled
+ * in; its data are one JSON value, built by report_data.c, report_sections.c, report_curves.c and report_videos.c. */
 #include "analysis/report/report.h"
 
 #include <stdio.h>
@@ -19,7 +18,8 @@ CORE_EMBED(analysis_report_page, "analysis/report/report_page.html");
 
 static const char marker[] = "@DATA@";
 
-/* JSON inside <script>: '<' may not appear (it could end the element), nor may what a browser could take for markup. */
+/* Appends JSON for a <script> element, escaping '<' (which could end the element) and everything that a browser
+ * could interpret as markup. */
 static void append_script_json(CoreText *page, const json_t *root) {
   char *text = json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(9));
   for (const char *c = text; c && *c;) {
@@ -54,7 +54,7 @@ typedef struct Request {
   bool no_figures, json;
 } Request;
 
-/* What was asked for, or the name of the sweep where all runs are of one. */
+/* Adds the requested title, or the name of the sweep if all runs are of one. */
 static void add_title(const AnalysisReport *report, const Request *request, json_t *root) {
   const json_t *sweeps = json_object_get(root, "sweeps"), *only = json_array_get(sweeps, 0);
   const char *title = request->title ? request->title : request->sweep;

@@ -1,5 +1,5 @@
-/* Curves and figures of the report (report.h): averages over seeds at common places for the page's own chart, and every
- * figure of `analyze` that the data allow, as the picture that the figure's own command makes. */
+/* Curves and figures of the report (report.h): averages over seeds at common points for the page's own chart, and
+ * every figure of `analyze` that the data allow, made by the figure's own command. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 enum {
   PLACES = 100,             /* points of a curve */
-  SERIES_MAX = 60,          /* configurations that have curves */
+  SERIES_MAX = 60,          /* maximum number of configurations with curves */
   IMAGE_BYTES_MAX = 4000000,
 };
 
@@ -37,7 +37,7 @@ static const char evaluation_sql[] =
   "SELECT transitions, coalesce(solve_rate, episode_return) FROM evaluation WHERE run_id = ?1 AND level_set ="
   " (SELECT level_set FROM evaluation WHERE run_id = ?1 ORDER BY level_set <> 'train', level_set LIMIT 1) ORDER BY "
   "iteration";
-/* The first iteration at or after a place: at most PLACES look-ups a run, however many rows it has. */
+/* Reads the first iteration at or after a point: at most PLACES lookups per run, however many rows it has. */
 static const char iteration_sql[] = "SELECT iteration, transitions, solve_rate, kl, ddr, entropy, grad_norm_actor, "
                                     "explained_variance FROM iteration WHERE run_id = ?1 AND iteration >= ?2"
                                     " ORDER BY iteration LIMIT 1";
@@ -45,7 +45,7 @@ static const char last_sql[] = "SELECT max(iteration) FROM iteration WHERE run_i
 
 typedef struct Queries {
   StoreQuery *evaluation, *iteration, *last;
-  size_t infinite, infinite_runs; /* values that no curve can show, and runs that have some */
+  size_t infinite, infinite_runs; /* infinite values, and runs that have some */
 } Queries;
 
 static void add_point(Queries *q, AnalysisCurve *curve, double x, double y) {
@@ -84,7 +84,7 @@ static int read_iterations(Queries *q, const char *id, AnalysisCurve *curves) {
   return CORE_OK;
 }
 
-/* Six digits: the page is to stay small. */
+/* Writes six digits, to keep the page small. */
 static json_t *numbers(const double *value, size_t n) {
   json_t *list = json_array();
   char text[32];
@@ -95,7 +95,7 @@ static json_t *numbers(const double *value, size_t n) {
   return list;
 }
 
-/* As `analyze curves` has them: KL and DDR as geometric means. */
+/* Returns the range of a series, as in `analyze curves`: KL and DDR as geometric means. */
 static AnalysisRange series_range(const AnalysisReport *report, const size_t *run, size_t runs, size_t measure) {
   const AnalysisColumn *column;
   if (measure == 0) return analysis_measure_range(ANALYSIS_MEASURE_best, report->measured, run, runs);
@@ -103,8 +103,8 @@ static AnalysisRange series_range(const AnalysisReport *report, const size_t *ru
   return analysis_column_range(column, analysis_column_is_log(column));
 }
 
-/* Averages the curves of one measure of one configuration, whose runs are run[runs], on the grid; NULL when no run has
- * a value. */
+/* Averages the curves of one measure of a configuration, whose runs are run[runs], on the grid; NULL if no run has a
+ * value. */
 static json_t *average(const AnalysisReport *report, const AnalysisCurve *curves, const size_t *task, size_t tasks,
                        const size_t *run, size_t runs, size_t measure, const double *grid, size_t n) {
   AnalysisCurve *of = core_memory_allocate((runs + 1) * sizeof *of);
@@ -168,7 +168,7 @@ static int add_series(const AnalysisReport *report, Queries *q, size_t group, co
   return code;
 }
 
-/* The configurations with the best final scores first, as many as the page takes. */
+/* Configurations sorted by final score, the best first, as many as the page shows. */
 typedef struct Ranked { size_t group; double score; } Ranked;
 
 static int by_score(const void *left, const void *right) {
@@ -241,7 +241,7 @@ char *analysis_report_base64(const char *prefix, const char *bytes, size_t size)
   return text;
 }
 
-/* Runs a figure's command with its output in a file, which is where the page's text comes from. */
+/* Runs a figure's command with its output redirected to a file, whose text the page shows. */
 static int run_quietly(const AnalysisFigure *figure, int argc, char **argv, char **output) {
   FILE *file = tmpfile();
   int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -271,14 +271,14 @@ static int run_quietly(const AnalysisFigure *figure, int argc, char **argv, char
 static const char *const image_kinds[][2] = {{"svg", "data:image/svg+xml;base64,"},
                                              {"png", "data:image/png;base64,"}};
 
-/* An earlier report's pictures may lie in the folder, of other runs: what is there afterwards is this report's. */
+/* Removes images of an earlier report, which may be of other runs. */
 static void remove_images(const char *folder, const char *name) {
   char path[CORE_PATH_MAX];
   for (size_t i = 0; i < 2; i++)
     if (core_files_path(path, "%s/figures/%s.%s", folder, name, image_kinds[i][0]) == CORE_OK) (void)unlink(path);
 }
 
-/* data:image/svg+xml of <folder>/figures/<name>.svg, or of a .png; NULL when the figure drew none. */
+/* Reads <folder>/figures/<name>.svg, or a .png, as a data URL; NULL if the figure made none. */
 static char *read_image(const char *folder, const char *name) {
   for (size_t i = 0; i < 2; i++) {
     char path[CORE_PATH_MAX], *bytes = NULL;

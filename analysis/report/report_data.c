@@ -1,4 +1,4 @@
-/* Tables of the report: runs, configurations, settings, claims, where all comes from (report.h). */
+/* Tables of the report: runs, configurations, settings, claims, provenance (report.h). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static json_t *interval_of(AnalysisInterval i) {
   return list;
 }
 
-/* What people said of a run or sweep, as SQL. */
+/* SQL for the tags of a run or sweep. */
 #define TAGS_OF(subject, name_column) \
   "(SELECT group_concat(value, ', ') FROM annotation AS a WHERE a.subject = " subject " AND a.name = " name_column \
   " AND a.key = 'tag')"
@@ -98,7 +98,7 @@ int analysis_report_add_runs(const AnalysisReport *report, json_t *root) {
 
 /* ---- configurations --------------------------------------------------------------------------------------------- */
 
-/* Of the runs that have ended. value, task, run: room for all runs. */
+/* Buffers for the ended runs: value, task, run [runs]. */
 typedef struct Room { double *value; size_t *task, *run, *task_of, tasks; } Room;
 
 static AnalysisInterval score_interval(const AnalysisReport *report, size_t group, AnalysisMeasure measure,
@@ -149,7 +149,7 @@ static void add_means(const AnalysisReport *report, json_t *root) {
   json_object_set_new(root, "configurations", list);
 }
 
-/* Which settings tell the configurations apart, and the values that all share. */
+/* Adds the settings that distinguish the configurations, and the values that all share. */
 static void add_differences(const AnalysisReport *report, json_t *root) {
   const AnalysisGrouping *groups = &report->groups;
   json_t *keys = json_array(), *rows = json_array();
@@ -198,7 +198,7 @@ int analysis_report_add_claims(const AnalysisReport *report, json_t *root) {
   if (code == CORE_OK) code = analysis_claims_evaluate(report->database, &selection, &asked, &list, &count);
   for (size_t i = 0; i < count && code == CORE_OK; i++) {
     const AnalysisClaimResult *f = &list[i];
-    if (f->runs + f->unfinished + f->missing + f->mixed == 0) continue; /* its experiments are not here */
+    if (f->runs + f->unfinished + f->missing + f->mixed == 0) continue; /* its experiments have not run */
     json_t *object = json_object();
     set_text(object, "verdict", analysis_verdict_name(f->verdict));
     set_text(object, "paper", f->claim->paper);
@@ -233,7 +233,7 @@ static void add_pair(json_t *list, const char *what, const char *value) {
   json_array_append_new(list, pair);
 }
 
-/* Limits a statement to the runs of the sweeps ?1: names with commas; NULL: all. */
+/* SQL condition: runs of the sweeps ?1, comma-separated names; NULL: all. */
 #define OF_ASKED \
   " FROM run WHERE ?1 IS NULL OR id IN (SELECT run_id FROM sweep_run WHERE instr(',' || ?1 || ',', ',' || sweep || " \
   "',') > 0) ORDER BY 1"

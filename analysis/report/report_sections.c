@@ -1,5 +1,5 @@
-/* Sections of the report (report.h): a sweep each, since settings, axes and tasks of different sweeps do not
- * compare. */
+/* Sections of the report (report.h), one per sweep, since settings, axes and tasks of different sweeps are not
+ * comparable. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ void analysis_report_close(AnalysisReport *report) {
   *report = (AnalysisReport){0};
 }
 
-/* The sweep's name as that of a folder, or a number where it has other characters than a name may. */
+/* Makes the section's directory, named after the sweep, or by a number if the name has other characters. */
 static int section_folder(const char *folder, const char *sweep, size_t number, char path[CORE_PATH_MAX]) {
   bool plain = *sweep && *sweep != '.' && *sweep != '-' && strlen(sweep) < 128;
   for (const char *c = sweep; *c; c++) plain = plain && (isalnum((unsigned char)*c) || strchr("._-+=", *c));
@@ -49,7 +49,7 @@ static int fill_section(const AnalysisReport *report, const char *folder, json_t
   return CORE_OK;
 }
 
-/* title: "" for the only section. */
+/* Adds a section. title: "" for the only one. */
 static json_t *new_section(json_t *sections, const char *title) {
   json_t *section = json_object();
   json_object_set_new(section, "title", analysis_report_text(title));
@@ -70,7 +70,7 @@ static int add_sweep(const AnalysisReport *report, const char *sweep, const char
   return code;
 }
 
-/* Runs that no sweep has: without figures, which choose their runs by sweeps. */
+/* Adds runs that belong to no sweep, without figures, which select runs by sweep. */
 static int add_others(const AnalysisReport *report, const AnalysisMembership *membership, json_t *sections) {
   AnalysisReport others = *report;
   others.selection.count = 0;
@@ -93,7 +93,7 @@ static int add_others(const AnalysisReport *report, const AnalysisMembership *me
   return code;
 }
 
-/* Adds sections of all sweeps that have runs of the selection. */
+/* Adds sections of all sweeps with runs of the selection. */
 static int add_sweeps(const AnalysisReport *report, const AnalysisMembership *membership, const char *folder,
                       json_t *sections) {
   for (size_t s = 0; s < membership->sweeps; s++) {

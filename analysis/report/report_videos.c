@@ -1,5 +1,5 @@
-/* Videos of the report (report.h): what the agents of the best configurations did in their last filmed evaluation
- * (eval.video_every), inside the page. */
+/* Videos of the report (report.h): the agents of the best configurations in their last evaluation with a video
+ * (eval.video_every), embedded in the page. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ static int by_score(const void *a, const void *b) {
   return (x->run > y->run) - (x->run < y->run);
 }
 
-/* The run's last video as a data address; NULL: it has none, or one that is too large for a page. */
+/* Returns the run's last video as a data URL; NULL: it has none, or one too large for a page. */
 static char *read_last(const char *root, const char *id, int64_t *iteration) {
   int64_t *iterations = NULL;
   size_t count = 0, size = 0;
@@ -39,7 +39,7 @@ static char *read_last(const char *root, const char *id, int64_t *iteration) {
   return text;
 }
 
-/* Of each configuration its best run that has one, the best configurations first. */
+/* Adds the best run with a video of each configuration, the best configurations first. */
 void analysis_report_add_videos(const AnalysisReport *report, json_t *root) {
   const size_t runs = report->selection.count;
   char workspace[CORE_PATH_MAX];
