@@ -9,10 +9,9 @@
 #include "core/json.h"
 #include "core/terminal.h"
 
-static const char intro[] = "Figures from results.db: each is drawn as SVG, PNG and PDF, with the numbers as CSV and "
-                            "the gnuplot script beside them, and its table is printed. New results of the workspace "
-                            "are imported first.\n\n"
-                            "Exit status: 0 done, 1 failed or nothing to draw yet, 2 wrong use.";
+static const char intro[] = "Makes figures from results.db as SVG, PNG and PDF, with the numbers as CSV and the "
+                            "gnuplot script, and prints their tables. Imports new results of the workspace first.\n\n"
+                            "Exit status: 0 success, 1 failure or no data yet, 2 usage error.";
 
 static void print_figures_json(void) {
   json_t *figures = json_array(), *papers = json_array();
@@ -43,7 +42,7 @@ static int print_figures(void *json, const char **operands, size_t count) {
     core_table_cell(papers, "%s", paper->experiment);
     core_table_cell(papers, "%s", paper->summary);
   }
-  printf("\nThe papers' figures by their names: each is one of the above with options (analyze NAME --help) over the "
+  printf("\nThe papers' figures by their names: each is one of the above with options (analyze NAME --help) for the "
          "runs of its experiment.\n\n");
   core_table_print(papers, stdout);
   core_table_destroy(&papers);
@@ -51,7 +50,7 @@ static int print_figures(void *json, const char **operands, size_t count) {
 }
 
 static int list_figures(int argc, char **argv) {
-  static const CoreManual manual = {.usage = "analyze figures", .about = "Lists the figures that can be drawn."};
+  static const CoreManual manual = {.usage = "analyze figures", .about = "Lists the available figures."};
   bool json = false;
   const CoreOption table[] = {{"json", 0, CORE_OPTION_FLAG, &json, NULL, "print the lists as JSON"}, {0}};
   return core_options_answer(&manual, table, argc, argv, print_figures, &json);
@@ -67,18 +66,18 @@ int main(int argc, char **argv) {
   commands[count++] = (CoreCommand){
     "figures", "list the figures, the papers' by their names too (fig1a ... onpolicy-fig3 ...)", list_figures};
   static const CoreCommand others[] = {
-    {"report", "one HTML page with everything", analysis_report},
-    {"claims", "the papers' claims: supported, contradicted or undecided", analysis_claims},
-    {"measures", "what each run amounts to: final and best score, DDR, KL, speed ...", analysis_measures},
-    {"compare", "two groups of runs: difference, probability of improvement, seeds needed", analysis_compare},
-    {"advise", "what to try next, from DDR and stagnation, as an experiment file", analysis_advise},
-    {"watch", "learning curves on the terminal while a sweep runs", analysis_watch},
-    {"check", "look for damage, orphans, gaps and logs that differ; --repair mends", analysis_check},
-    {"merge", "join databases of several clusters", analysis_merge},
-    {"export", "for other programs: CSV, JSON lines, TensorBoard, MLflow", analysis_export},
+    {"report", "write one HTML page with everything", analysis_report},
+    {"claims", "test the papers' claims: supported, contradicted or undecided", analysis_claims},
+    {"measures", "measures of each run: final and best score, DDR, KL, speed ...", analysis_measures},
+    {"compare", "compare two groups of runs: difference, probability of improvement, seeds needed", analysis_compare},
+    {"advise", "propose what to try next, from DDR and stagnation, as an experiment file", analysis_advise},
+    {"watch", "show learning curves on the terminal while a sweep runs", analysis_watch},
+    {"check", "check for damage, orphans, gaps and changed logs; --repair fixes them", analysis_check},
+    {"merge", "merge databases of several clusters", analysis_merge},
+    {"export", "export to CSV, JSON lines, TensorBoard or MLflow", analysis_export},
   };
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) commands[count++] = others[i];
-  commands[count++] = (CoreCommand){"sql", "a question of your own, in SQL; read-only", analysis_sql};
+  commands[count++] = (CoreCommand){"sql", "run an SQL query; read-only", analysis_sql};
   for (const AnalysisPaper *paper = analysis_papers; paper->name && count + 1 < COMMANDS_MAX; paper++)
     commands[count++] = (CoreCommand){paper->name, NULL, analysis_paper_run}; /* `analyze figures` lists them */
   const CoreProgram program = {

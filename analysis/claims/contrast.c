@@ -139,7 +139,7 @@ AnalysisTestResult analysis_test_not_worse(const AnalysisCells *cells, double ma
   return result;
 }
 
-/* ---- equality of bests -------------------------------------------------------------------------------------------- */
+/* ---- equality of bests ------------------------------------------------------------------------------------------- */
 
 /* Distinct keys and second keys of a claim. */
 typedef struct Axes { double *key, *second; size_t keys, seconds; } Axes;
@@ -218,7 +218,8 @@ AnalysisTestResult analysis_test_best_equal(const AnalysisCells *cells, double m
 
 /* Adds the weights of the gain from the lowest to the highest key at second key a minus the gain at b. Returns the
  * number of strata. */
-static size_t add_gain_weights(const AnalysisCells *cells, double low, double high, double a, double b, double *weight) {
+static size_t add_gain_weights(const AnalysisCells *cells, double low, double high, double a, double b,
+                               double *weight) {
   const size_t first = analysis_add_pair_weights(cells, high, a, low, a, 1, weight);
   const size_t other = analysis_add_pair_weights(cells, high, b, low, b, -1, weight);
   return first < other ? first : other;

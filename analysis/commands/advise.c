@@ -261,27 +261,27 @@ static void make_proposals(Advice *advice, const Request *request) {
   bool top = advice->best + 1 == advice->count, bottom = advice->best == 0;
   if (advice->phase == PHASE_STAGNATED || top) {
     propose_step(advice, request, 4,
-                 top ? "the best configuration has the highest DDR tried: the optimum may lie beyond"
+                 top ? "the best configuration has the highest DDR tried: the optimum may be above it"
                      : "it stagnates: a smaller outer step (higher DDR) raises the plateau");
     propose_environments(advice, request, 2,
                          "more data for the same outer step raises DDR without touching the inner loop");
     propose_epochs(advice, request, false, "fewer passes over the same data move the policy less");
   }
   if (advice->phase == PHASE_LEARNING) {
-    propose_time(advice, request, "it gained for sure in the second half: the budget ends before it stagnates");
+    propose_time(advice, request, "a significant gain in the second half: the budget ends before it stagnates");
     if (!bottom)
       propose_step(advice, request, 0.5,
                    "it still learns at the end: a larger outer step may be faster within this budget");
   }
   if (bottom) {
-    propose_step(advice, request, 0.25, "the best configuration has the lowest DDR tried: the optimum may lie below");
+    propose_step(advice, request, 0.25, "the best configuration has the lowest DDR tried: the optimum may be below it");
     propose_epochs(advice, request, true, "more passes over the same data move the policy further");
   }
   if (!top && !bottom) {
-    propose_step(advice, request, 2, "a little more DDR than the best, which lies inside the range tried");
-    propose_step(advice, request, 0.5, "a little less DDR than the best");
+    propose_step(advice, request, 2, "slightly more DDR than the best, which is inside the range tried");
+    propose_step(advice, request, 0.5, "slightly less DDR than the best");
   }
-  propose_target(advice, request, 1, "the trainer itself can hold the best one's DDR, whatever the task does to it");
+  propose_target(advice, request, 1, "the trainer can hold the best DDR itself, whatever the task");
 }
 
 /* Accepts proposals in order while the budget lasts. */
@@ -331,7 +331,7 @@ static int write_experiment(const Advice *advice, const Request *request) {
   size_t number = 0;
   TRY(core_text_check_name(request->name, "--name"));
   core_text_append(&ini,
-                   "; Written by `analyze advise`: neighbours of the best configuration so far. Look at it, then\n"
+                   "; Written by `analyze advise`: neighbors of the best configuration so far. Review it, then\n"
                    "; sweep plan this file.\n\n");
   core_text_appendf(&ini, "[sweep]\nname  = %s\nseeds = %lld\n", request->name, (long long)request->seeds);
   append_settings(&base, &ini);
@@ -342,14 +342,14 @@ static int write_experiment(const Advice *advice, const Request *request) {
   core_text_free(&ini);
   if (request->json) return code;
   if (code == CORE_OK && number) printf("\nwritten: %s; next: sweep plan %s\n", request->output, request->output);
-  else if (code == CORE_OK) printf("\nnothing is affordable within %.3g hours: nothing was written\n", request->hours);
+  else if (code == CORE_OK) printf("\nno proposal fits into %.3g hours: nothing was written\n", request->hours);
   return code;
 }
 
 /* ---- words ------------------------------------------------------------------------------------------------------ */
 
 static void print_state(Advice *advice) {
-  static const char *const phases[] = {"whether it stagnates cannot be told", "it still learns at the end",
+  static const char *const phases[] = {"too little data to see whether it stagnates", "it still learns at the end",
                                        "it stagnates"};
   const Candidate *best = &advice->candidates[advice->best];
   char final[64], gain[64], ddr[32];
@@ -366,13 +366,13 @@ static void print_state(Advice *advice) {
     censored += advice->measured[r].censored;
     children += advice->selection.runs[r].parent[0] != '\0';
   }
-  if (children) printf("  %zu runs began from others' checkpoints: they are not used here\n", children);
-  if (censored) printf("  %zu runs were stopped by rule (censored): they are not used here\n", censored);
+  if (children) printf("  %zu runs started from other runs' checkpoints: not used here\n", children);
+  if (censored) printf("  %zu runs were stopped by rule (censored): not used here\n", censored);
   if (told) return;
-  printf("  not told from the second best (%s)", advice->groups.groups[second->group].label);
+  printf("  not distinguishable from the second best (%s)", advice->groups.groups[second->group].label);
   if (advice->seeds_needed)
-    printf(": %zu seeds would tell, and serve better than new settings\n", advice->seeds_needed);
-  else printf(", and more seeds would hardly tell\n");
+    printf(": %zu seeds would decide, which is better than new settings\n", advice->seeds_needed);
+  else printf(", and more seeds would hardly help\n");
 }
 
 static void print_proposals(const Advice *advice) {
@@ -438,7 +438,7 @@ static int advise(const char *path, const Request *request, Advice *advice) {
   }
   print_state(advice);
   if (advice->proposal_count == 0) {
-    printf("\nall neighbours of the best configuration have run already\n");
+    printf("\nall neighbors of the best configuration have run already\n");
     return CORE_OK;
   }
   print_proposals(advice);
@@ -447,9 +447,9 @@ static int advise(const char *path, const Request *request, Advice *advice) {
 
 static const CoreManual manual = {
   .usage = "analyze advise [results.db] [--hours H] [-o FILE]",
-  .about = "Looks at DDR and stagnation of what has run, and proposes which COM, epsilon, epochs and number of "
-           "environments to try next, with the reason and the price at measured speeds. Says so when the runs cannot "
-           "support advice. Use --where to keep to one task.",
+  .about = "Proposes which COM, epsilon, epochs and number of environments to try next, from DDR and stagnation of the "
+           "runs so far, with the reason and the cost at measured speeds; or reports that the runs cannot support "
+           "advice. Use --where to select one task.",
   ANALYSIS_ONE_DATABASE};
 
 static int answer(void *asked, const char **operands, size_t count) {
@@ -471,8 +471,8 @@ int analysis_advise(int argc, char **argv) {
   const CoreOption table[] = {
     {"hours", 0, CORE_OPTION_REAL, &request.hours, "H", "budget in hours of one such machine (default: no limit)"},
     {"seeds", 0, CORE_OPTION_INT, &request.seeds, "N", "seeds of each proposal (default: 3)"},
-    {"output", 'o', CORE_OPTION_TEXT, &request.output, "FILE", "the experiment to write (default: advice.ini)"},
-    {"name", 0, CORE_OPTION_TEXT, &request.name, "NAME", "the sweep's name in it (default: advice)"},
+    {"output", 'o', CORE_OPTION_TEXT, &request.output, "FILE", "experiment file to write (default: advice.ini)"},
+    {"name", 0, CORE_OPTION_TEXT, &request.name, "NAME", "name of its sweep (default: advice)"},
     {"sweep", 0, CORE_OPTION_TEXT, &request.sweep, "NAME[,NAME]", "only the runs of these sweeps (default: all runs)"},
     {"where", 'w', CORE_OPTION_LIST, &request.where, "KEY=VALUE", "only runs with this setting"},
     {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print state and proposals as JSON"},

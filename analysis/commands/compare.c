@@ -169,7 +169,7 @@ static int check_codes(const Side *a, const Side *b) {
   core_text_clear(&text);
   if (code == CORE_OK) analysis_codes_compare(&a->selection, &b->selection, &text);
   if (code == CORE_OK && text.length > 0)
-    fprintf(stderr, "note: %s and %s were trained on different code (%s)\n", a->text, b->text, text.data);
+    fprintf(stderr, "note: %s and %s were trained with different code (%s)\n", a->text, b->text, text.data);
   core_text_free(&text);
   return code;
 }
@@ -269,9 +269,9 @@ static void judge(Comparison *c, bool few, bool no_spread, AnalysisMeasure measu
   const char *larger = c->difference.low > equal ? "A" : c->difference.high < equal ? "B" : NULL;
   char *verdict = c->verdict;
   const size_t size = sizeof c->verdict;
-  if (few) snprintf(verdict, size, "too few runs for a verdict, which takes 3 a side");
+  if (few) snprintf(verdict, size, "too few runs for a verdict, which needs 3 per side");
   else if (no_spread)
-    snprintf(verdict, size, "no verdict: all seeds of a side have one value, which says nothing of further seeds");
+    snprintf(verdict, size, "no verdict: all seeds of a side have the same value, which does not predict more seeds");
   else if (!larger) snprintf(verdict, size, "not distinguishable");
   else if (is_better_when_larger(measure)) snprintf(verdict, size, "%s scores higher", larger);
   else snprintf(verdict, size, "%s is larger in %s", analysis_measure_label(measure), larger);
@@ -315,13 +315,13 @@ static void print_left_out(const char *name, const Side *side) {
   if (side->broken)
     printf("%s: %zu runs diverged or failed and count with the score of their untrained policy\n", name, side->broken);
   if (side->siblings)
-    printf("%s: runs that began from one checkpoint count as one, with their mean: %zu fewer\n", name,
+    printf("%s: runs that started from the same checkpoint count as one, with their mean: %zu fewer\n", name,
            side->siblings);
   if (side->unfinished + side->without + side->elsewhere == 0) return;
-  printf("%s leaves out %zu runs that have not ended, %zu without a value, %zu on tasks that the other side lacks\n",
+  printf("%s excludes %zu unfinished runs, %zu without a value, %zu on tasks that the other side lacks\n",
          name, side->unfinished, side->without, side->elsewhere);
   if (side->censored)
-    printf("%s: %zu of these were stopped by rule (censored), mostly the worse ones: what is left flatters it; "
+    printf("%s: %zu of these were stopped by rule (censored), mostly the worse ones, which biases the rest upward;  "
            "--budget N compares at N transitions, which more runs have reached\n", name, side->censored);
 }
 
@@ -339,8 +339,8 @@ static void print_answer(const Side *a, const Side *b, const Comparison *c, Anal
   analysis_format_interval(c->improvement, text, sizeof text);
   printf("P(A > B): %s\n%s", text, c->verdict);
   if (c->seeds_needed)
-    printf("; a difference of this size is told with %zu seeds a side (95 %%, power 0.8)", c->seeds_needed);
-  else if (isfinite(c->sd[0]) && isfinite(c->sd[1])) printf("; no number of seeds up to 10000 tells this difference");
+    printf("; a difference of this size needs %zu seeds per side (95 %%, power 0.8)", c->seeds_needed);
+  else if (isfinite(c->sd[0]) && isfinite(c->sd[1])) printf("; no number of seeds up to 10000 detects this difference");
   printf("\n");
   print_left_out("A", a);
   print_left_out("B", b);
@@ -404,9 +404,9 @@ static int answer(StoreDatabase *database, const Request *request, Side *a, Side
 
 static const CoreManual manual = {
   .usage = "analyze compare [results.db] A B",
-  .about = "Two groups of runs, each given by settings: KEY=VALUE[,KEY=VALUE...]. No run may be in both. Prints mean "
-           "and IQM with 95 % intervals, the difference (of KL and DDR the ratio) with its own, the probability that "
-           "a run of A scores higher, and how many seeds a side would tell.\n\n"
+  .about = "Compares two groups of runs, each given by settings: KEY=VALUE[,KEY=VALUE...]. No run may be in both. "
+           "Prints mean and IQM with 95 % intervals, the difference (for KL and DDR the ratio) with its interval, the "
+           "probability that a run of A scores higher, and the number of seeds per side that would decide.\n\n"
            "Example:\n"
            "  analyze compare results.db com=8 com=128",
   .operands_min = 2, .operands = {"DATABASE", "A", "B"}, .operands_max = 3,
@@ -417,7 +417,7 @@ static int answer_request(void *asked, const char **operands, size_t count) {
   const Request *request = asked;
   if (!(request->budget >= 0)) return core_error(CORE_USAGE, "--budget: expected a number of transitions");
   if (count == 2 && !strchr(operands[0], '='))
-    return core_options_misuse(&manual, "%s is no group of runs", operands[0]);
+    return core_options_misuse(&manual, "%s is not a group of runs", operands[0]);
   Side a = {.text = operands[count - 2]}, b = {.text = operands[count - 1]};
   StoreDatabase *database = NULL;
   int code = analysis_database_open(analysis_database_choose(operands, count - 2), &database);
@@ -433,11 +433,11 @@ int analysis_compare(int argc, char **argv) {
   const CoreOption table[] = {
     {"measure", 'm', CORE_OPTION_TEXT, &request.measure, "NAME",
      "final, best, gain, ddr, kl, speed ... (default: final)"},
-    {"budget", 0, CORE_OPTION_REAL, &request.budget, "N", "look at the first N transitions only (default: all)"},
+    {"budget", 0, CORE_OPTION_REAL, &request.budget, "N", "use only the first N transitions (default: all)"},
     {"sweep", 0, CORE_OPTION_TEXT, &request.sweep, "NAME[,NAME]", "only the runs of these sweeps (default: all runs)"},
-    {"where", 'w', CORE_OPTION_LIST, &request.where, "KEY=VALUE", "a condition on both sides"},
-    {"level-set", 0, CORE_OPTION_TEXT, &request.level_set, "NAME", "which evaluation levels (default: train)"},
-    {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print the answer as JSON"},
+    {"where", 'w', CORE_OPTION_LIST, &request.where, "KEY=VALUE", "condition on both sides"},
+    {"level-set", 0, CORE_OPTION_TEXT, &request.level_set, "NAME", "evaluation levels (default: train)"},
+    {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print the result as JSON"},
     {0}};
   return core_options_answer(&manual, table, argc, argv, answer_request, &request);
 }

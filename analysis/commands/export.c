@@ -153,14 +153,14 @@ static const CoreManual manual = {
   .usage = "analyze export csv|jsonl|tensorboard [results.db] [-o DIR]\n"
            "  analyze export mlflow [results.db] --url URL",
   .about = "csv, jsonl: writes each table as a file (sweep, run, sweep_run, attempt, evaluation, layer, iteration, "
-           "metric, run_ddr, best_solve_rate, run_summary) and schema.json, which says each column's type, unit and "
-           "meaning: enough to make typed columns and Parquet of them (recipes: docs/results.md). What holds nothing "
-           "of its own is left out; schema.json names it.\n\n"
-           "tensorboard: writes an event file a run, for tensorboard --logdir DIR: iterations and evaluations as "
+           "metric, run_ddr, best_solve_rate, run_summary) and schema.json with the type, unit and meaning of each "
+           "column, from which typed columns and Parquet can be made (recipes: docs/results.md). Tables without data "
+           "of their own are omitted; schema.json lists them.\n\n"
+           "tensorboard: writes one event file per run, for tensorboard --logdir DIR: iterations and evaluations as "
            "scalars by transitions, settings for its HParams page.\n\n"
            "mlflow: copies the runs to an MLflow server: settings as parameters, iterations and evaluations as "
-           "metrics. Calling it again adds what is new.\n\n"
-           "Without a database: $SWEEP_ROOT/results.db, else results.db here.",
+           "metrics. Another call adds new results.\n\n"
+           "Default database: $SWEEP_ROOT/results.db, else ./results.db.",
   .operands_min = 1, .operands = {"csv|jsonl|tensorboard", "DATABASE"}, .operands_max = 2,
   .hint = "expected a format (csv, jsonl, tensorboard or mlflow) and a database"};
 
@@ -202,8 +202,8 @@ static int export_mlflow(const Request *request, StoreDatabase *database) {
   MlflowTarget target = request->mlflow;
   const char *environment = getenv("MLFLOW_TRACKING_URI");
   if (!target.url && environment && *environment)
-    return core_error(CORE_USAGE, "MLFLOW_TRACKING_URI=%.100s is no server: runs are sent by HTTP; start one with "
-                      "`mlflow server --backend-store-uri ...` and give its --url http://host:port", environment);
+    return core_error(CORE_USAGE, "MLFLOW_TRACKING_URI=%.100s is not a server URL: runs are sent by HTTP; start one "
+                      "with `mlflow server --backend-store-uri ...` and give its --url http://host:port", environment);
   if (!target.url)
     return core_error(CORE_USAGE, "analyze export mlflow needs --url http://host:port, or MLFLOW_TRACKING_URI");
   target.every = request->every;
@@ -221,7 +221,7 @@ static int answer(void *asked, const char **operands, size_t count) {
   StoreDatabase *database = NULL;
   if (request->sweep && strchr(request->sweep, ','))
     return core_error(CORE_USAGE, "--sweep %s: export takes one sweep", request->sweep);
-  if (request->every < 1) return core_error(CORE_USAGE, "--every %lld: at least 1", (long long)request->every);
+  if (request->every < 1) return core_error(CORE_USAGE, "--every %lld: expected at least 1", (long long)request->every);
   for (size_t i = 0; i < sizeof EXPORTERS / sizeof *EXPORTERS; i++) {
     if (strcmp(operands[0], EXPORTERS[i].format) != 0) continue;
     TRY(analysis_database_open(analysis_database_choose(operands + 1, count - 1), &database));
@@ -239,14 +239,14 @@ int analysis_export(int argc, char **argv) {
   if (environment && strncmp(environment, "http", 4) == 0) request.mlflow.url = environment;
   const CoreOption table[] = {
     {"output", 'o', CORE_OPTION_TEXT, &request.folder, "DIR",
-     "where the files go (default: export; of tensorboard, tensorboard)"},
+     "output directory (default: export; for tensorboard: tensorboard)"},
     {"sweep", 0, CORE_OPTION_TEXT, &request.sweep, "NAME", "only the runs of this sweep (default: all)"},
     {"url", 0, CORE_OPTION_TEXT, &request.mlflow.url, "URL",
-     "mlflow: the server, http(s)://host:port (default: $MLFLOW_TRACKING_URI)"},
+     "mlflow: server, http(s)://host:port (default: $MLFLOW_TRACKING_URI)"},
     {"experiment", 0, CORE_OPTION_TEXT, &request.mlflow.experiment, "NAME",
-     "mlflow: the experiment that gets the runs (default: the sweep's name)"},
+     "mlflow: experiment for the runs (default: the sweep's name)"},
     {"every", 0, CORE_OPTION_INT, &request.every, "N",
-     "tensorboard, mlflow: each N-th iteration, and the last (default 1: all)"},
+     "tensorboard, mlflow: every Nth iteration, and the last (default: 1)"},
     {0}};
   return core_options_answer(&manual, table, argc, argv, answer, &request);
 }

@@ -6,20 +6,20 @@
 int export_file_begin(const char *path, ExportFile *file) {
   int fd;
   TRY(core_files_path(file->path, "%s", path));
-  TRY(core_files_path(file->beside, "%s.%ld", path, (long)getpid()));
-  TRY(core_files_open(file->beside, CORE_FILES_NEW, &fd));
+  TRY(core_files_path(file->temporary, "%s.%ld", path, (long)getpid()));
+  TRY(core_files_open(file->temporary, CORE_FILES_NEW, &fd));
   file->stream = fdopen(fd, "w");
   if (file->stream) return CORE_OK;
   close(fd);
-  return core_error_errno(CORE_FAIL, "cannot write %s", file->beside);
+  return core_error_errno(CORE_FAIL, "cannot write %s", file->temporary);
 }
 
 int export_file_end(ExportFile *file, int code) {
   const bool failed = ferror(file->stream) != 0;
   if (fclose(file->stream) != 0 || failed)
     code = code == CORE_OK ? core_error_errno(CORE_FAIL, "cannot write %s", file->path) : code;
-  if (code == CORE_OK && rename(file->beside, file->path) < 0)
+  if (code == CORE_OK && rename(file->temporary, file->path) < 0)
     code = core_error_errno(CORE_FAIL, "cannot write %s", file->path);
-  if (code != CORE_OK) unlink(file->beside);
+  if (code != CORE_OK) unlink(file->temporary);
   return code;
 }

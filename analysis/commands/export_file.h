@@ -7,7 +7,7 @@
 
 typedef struct ExportFile {
   FILE *stream;               /* the caller writes here */
-  char path[CORE_PATH_MAX], beside[CORE_PATH_MAX];
+  char path[CORE_PATH_MAX], temporary[CORE_PATH_MAX];
 } ExportFile;
 
 /* Opens the temporary file. CORE_FAIL: the directory does not exist or is not writable. */

@@ -16,7 +16,7 @@
 typedef struct Report { bool json, repair; json_t *list; } Report;
 
 static const char *const severity_names[] = {"note", "warning", "damage"};
-static const char *const remedy_names[] = {"", "deleted", "made anew", "logs are imported anew"};
+static const char *const remedy_names[] = {"", "deleted", "recomputed", "logs are imported again"};
 
 static void tell(void *context, const StoreFinding *finding) {
   static const CoreColor colors[] = {CORE_DIM, CORE_YELLOW, CORE_RED};
@@ -70,7 +70,7 @@ static int check(const char *path, Report *report) {
     return core_error(CORE_USAGE, "%s: no such file; name the results.db of a workspace", path);
   const char *logs = analysis_database_in_workspace(path, root) ? root : NULL;
   if (report->repair && !logs)
-    fprintf(stderr, "note: no folder runs/ beside the database: gaps cannot be filled from run logs\n");
+    fprintf(stderr, "note: no directory runs/ next to the database: gaps cannot be filled from run logs\n");
   TRY(store_database_open(path, !report->repair, &database));
   if (store_is_merged(database) && logs) {
     fprintf(stderr, "note: %s was made by analyze merge: the run logs of the workspace it lies in are not its own\n",
@@ -102,16 +102,16 @@ static int answer_check(void *given, const char **operands, size_t count) {
 int analysis_check(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "analyze check [results.db] [--repair]",
-    .about = "Looks for damage of the file, rows that belong to no run or sweep, gaps in iterations, runs whose rows "
-             "end before their state says, impossible values, and run logs that are gone, shorter than, or not the "
-             "ones that were imported. Changes nothing without --repair.\n\n"
-             "Exit status: 0 sound or mended (warnings may stand), 1 damaged, or a run log has lost what was imported "
-             "from it (its rows are kept).",
+    .about = "Checks for damage of the file, orphaned rows, gaps in iterations, runs with fewer rows than their state "
+             "records, invalid values, and run logs that are missing, truncated or changed since their import. Changes "
+             "nothing without --repair.\n\n"
+             "Exit status: 0 intact or repaired (possibly with warnings), 1 damaged, or a run log was truncated after "
+             "its import (its rows are kept).",
     ANALYSIS_ONE_DATABASE};
   Report report = {0};
   const CoreOption table[] = {
     {"repair", 0, CORE_OPTION_FLAG, &report.repair, NULL,
-     "delete rows that belong to nothing, read the logs of runs with gaps anew; a copy of the file is kept"},
+     "delete orphaned rows, and import the logs of runs with gaps again; keeps a backup of the file"},
     {"json", 0, CORE_OPTION_FLAG, &report.json, NULL, "print the findings as JSON"},
     {0}};
   return core_options_answer(&manual, table, argc, argv, answer_check, &report);
@@ -150,7 +150,7 @@ static int merge_one(StoreDatabase *target, const char *path, json_t *list) {
     json_array_append_new(list, merge_json(&merge, path));
     return CORE_OK;
   }
-  printf("%s: %lld runs added, %lld replaced (they got further here), %lld kept; %lld iterations, %lld evaluations, "
+  printf("%s: %lld runs added, %lld replaced (with more progress), %lld kept; %lld iterations, %lld evaluations, "
          "%lld sweeps", path, (long long)merge.runs_added, (long long)merge.runs_replaced, (long long)merge.runs_kept,
          (long long)merge.iterations, (long long)merge.evaluations, (long long)merge.sweeps);
   if (merge.renamed_sweeps) printf(" (%lld renamed: another experiment file)", (long long)merge.renamed_sweeps);
@@ -161,9 +161,9 @@ static int merge_one(StoreDatabase *target, const char *path, json_t *list) {
 static const CoreManual merge_manual = {
   .usage = "analyze merge a.db b.db ... -o all.db",
   .about = "Adds the sweeps and runs of each database to the output; the sources are only read. A new output is marked "
-           "as merged: it takes in nothing from the workspace that it may lie in. A run that several have comes from "
-           "where it got further, so that merging again changes nothing. A sweep whose name stands for different "
-           "experiment files becomes two.",
+           "as merged: nothing is imported into it from a workspace. A run in several databases is taken from the one "
+           "where it has progressed further, so that merging again changes nothing. A sweep name with different "
+           "experiment files becomes two sweeps.",
   .operands_min = 1, .operands = {"DATABASE"}, .operands_max = SIZE_MAX,
   .hint = "expected databases and an output"};
 
@@ -172,7 +172,7 @@ typedef struct MergeRequest { const char *output; bool json; } MergeRequest;
 static int merge(void *given, const char **operands, size_t count) {
   const MergeRequest *request = given;
   const char *output = request->output;
-  if (!output) return core_options_misuse(&merge_manual, "-o is missing");
+  if (!output) return core_options_misuse(&merge_manual, "missing -o");
   for (size_t i = 0; i < count; i++) {
     if (!core_files_exists(operands[i])) return core_error(CORE_USAGE, "%s: no such file", operands[i]);
     TRY(refuse_same_file(output, operands[i]));
@@ -193,8 +193,8 @@ static int merge(void *given, const char **operands, size_t count) {
 int analysis_merge(int argc, char **argv) {
   MergeRequest request = {0};
   const CoreOption table[] = {
-    {"output", 'o', CORE_OPTION_TEXT, &request.output, "FILE", "the database to make, or to add to"},
-    {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print what came from each source as JSON"},
+    {"output", 'o', CORE_OPTION_TEXT, &request.output, "FILE", "database to create or add to"},
+    {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print the contribution of each source as JSON"},
     {0}};
   return core_options_answer(&merge_manual, table, argc, argv, merge, &request);
 }

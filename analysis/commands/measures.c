@@ -30,7 +30,7 @@ static int read_names(Measures *m) {
   const char *rest = m->names, *start;
   int code = CORE_OK;
   while (code == CORE_OK && core_ini_next_item(&rest, &item, &start)) {
-    if (m->count == ANALYSIS_MEASURES) code = core_error(CORE_USAGE, "--measure: a measure stands twice");
+    if (m->count == ANALYSIS_MEASURES) code = core_error(CORE_USAGE, "--measure names a measure twice");
     else code = analysis_measure_find(core_text_string(&item), &m->list[m->count++]);
   }
   core_text_free(&item);
@@ -123,11 +123,11 @@ static int answer(void *given, const char **operands, size_t count) {
 
 static const CoreManual manual = {
   .usage = "analyze measures [results.db] [--measure NAME[,NAME...]] [options]",
-  .about = "What each run amounts to: a row a run, a column a measure. The measures:\n\n"
+  .about = "Prints the measures of each run, one row per run and one column per measure. The measures:\n\n"
 #define X(name, words, range) "  " #name ": " words "\n"
 #include "core/config/measures.def"
 #undef X
-           "\nEmpty, or \"-\": not measured. score_at_time is of claims only.",
+           "\nEmpty, or \"-\": not measured. Only claims have score_at_time.",
   .operands = {"DATABASE"}, .operands_max = 1, .hint = "expected one database, or none for that of the workspace"};
 
 int analysis_measures(int argc, char **argv) {
@@ -136,8 +136,8 @@ int analysis_measures(int argc, char **argv) {
     {"measure", 'm', CORE_OPTION_TEXT, &m.names, "NAME[,NAME]", "which (default: final)"},
     {"sweep", 0, CORE_OPTION_TEXT, &m.sweep, "NAME[,NAME]", "only the runs of these sweeps (default: all runs)"},
     {"where", 'w', CORE_OPTION_LIST, &m.where, "KEY=VALUE", "only runs with this setting"},
-    {"level-set", 0, CORE_OPTION_TEXT, &m.level_set, "NAME", "which evaluation levels (default: train)"},
-    {"budget", 'b', CORE_OPTION_REAL, &m.budget, "N", "transitions; what lies beyond is not looked at (default: all)"},
+    {"level-set", 0, CORE_OPTION_TEXT, &m.level_set, "NAME", "evaluation levels (default: train)"},
+    {"budget", 'b', CORE_OPTION_REAL, &m.budget, "N", "use only the first N transitions (default: all)"},
     {"json", 0, CORE_OPTION_FLAG, &m.json, NULL, "print JSON"},
     {"csv", 0, CORE_OPTION_FLAG, &m.csv, NULL, "print CSV"},
     {0}};

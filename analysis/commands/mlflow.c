@@ -29,8 +29,8 @@ typedef struct Mirror {
 
 static const char *of_status(int status) {
   if (status == 401)
-    return "it wants a login: MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN";
-  return status == 403 ? "this login may not do that" : "no reason given";
+    return "it requires a login:  MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN";
+  return status == 403 ? "this login lacks the permission" : "no reason given";
 }
 
 static int refused(const Mirror *m, const char *what, const CoreHttpAnswer *answer, const json_t *json) {
@@ -41,7 +41,7 @@ static int refused(const Mirror *m, const char *what, const CoreHttpAnswer *answ
     words[length++] = *c >= ' ' && *c <= '~' ? *c : ' ';
   words[length] = '\0';
   const char *token = *m->authorization ? strrchr(m->authorization, ' ') + 1 : NULL;
-  if (token && strstr(words, token)) snprintf(words, sizeof words, "(its words repeat the token)");
+  if (token && strstr(words, token)) snprintf(words, sizeof words, "(its message repeats the token)");
   return core_error(CORE_FAIL, "MLflow at %s, %s: HTTP status %d: %s", core_http_host(m->target->url, host), what,
                     answer->status, words);
 }
@@ -73,7 +73,7 @@ static int call(Mirror *m, const char *method, const char *what, json_t *body, b
     if (absent) *absent = got.status == 404;
     if (got.status != 200 && !(absent && *absent)) code = refused(m, what, &got, *answer);
     else if (!json_is_object(*answer) && !(absent && *absent))
-      code = core_error(CORE_FAIL, "the server of --url does not speak MLflow's REST API 2.0");
+      code = core_error(CORE_FAIL, "the server of --url does not implement MLflow's REST API 2.0");
   } else {
     core_error_context(code, "MLflow");
   }
@@ -90,7 +90,7 @@ static int call(Mirror *m, const char *method, const char *what, json_t *body, b
 static int take_id(const json_t *value, char *id, size_t size, const char *what) {
   const char *text = json_string_value(value);
   if (!text || core_text_check_name(text, what) != CORE_OK || strlen(text) >= size)
-    return core_error(CORE_FAIL, "MLflow gave no %s", what);
+    return core_error(CORE_FAIL, "MLflow returned no %s", what);
   return core_text_copy(id, size, text, what);
 }
 

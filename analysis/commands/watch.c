@@ -242,7 +242,7 @@ static void append_legend(const Picture *p, size_t shown, int width, CoreText *t
     core_text_appendf(text, "%s\n", runs);
   }
   if (shown < p->groups.count)
-    core_text_appendf(text, "   and %zu configurations below them, or without a point\n", p->groups.count - shown);
+    core_text_appendf(text, "   and %zu configurations with lower values or no point\n", p->groups.count - shown);
 }
 
 /* Divides the screen's height: curves first, then as many of the best lines as fit. */
@@ -264,7 +264,7 @@ static void draw(const Picture *p, const Request *request, CoreText *text) {
   if (canvas.width > WIDTH_MAX) canvas.width = WIDTH_MAX;
   if (canvas.width < 20) canvas.width = 20;
   while (shown < p->groups.count && shown < LINES_MAX && p->lines[shown].runs > 0) shown++;
-  snprintf(counts, sizeof counts, ": %zu runs, %zu still going or waiting, %zu evaluated\n", p->selection.count,
+  snprintf(counts, sizeof counts, ": %zu runs, %zu running or waiting, %zu evaluated\n", p->selection.count,
            p->active, p->evaluated);
   append_cut(text, request->name, width + 1 - (int)strlen(counts));
   core_text_append(text, counts);
@@ -287,11 +287,11 @@ static void draw(const Picture *p, const Request *request, CoreText *text) {
 static int find_database(Request *request, const char **operands, size_t count, char path[CORE_PATH_MAX]) {
   char root[CORE_PATH_MAX];
   const bool named = request->name != NULL, file = count > 0 && count == (named ? 1 : 2);
-  if (named && count == 2) return core_error(CORE_USAGE, "the sweep twice: '%s', and --sweep %s", operands[1],
+  if (named && count == 2) return core_error(CORE_USAGE, "the sweep is named twice: '%s', and --sweep %s", operands[1],
                                              request->name);
-  if (file && request->root) return core_error(CORE_USAGE, "%s, or the workspace of --root %s? one of the two",
+  if (file && request->root) return core_error(CORE_USAGE, "%s and --root %s exclude each other",
                                                operands[0], request->root);
-  if (!named && count == 0) return core_error(CORE_USAGE, "which sweep? analyze watch NAME");
+  if (!named && count == 0) return core_error(CORE_USAGE, "missing name of a sweep: analyze watch NAME");
   if (!named) request->name = operands[count - 1];
   if (file) return core_files_path(path, "%s", operands[0]);
   TRY(store_root(request->root, root));
@@ -330,17 +330,17 @@ int analysis_watch(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "analyze watch [results.db] NAME",
     .about = "Draws the learning curves of a sweep on the terminal (mean over the runs of each configuration, the best "
-             "eight) and keeps them up to date until every run has ended. Into a pipe: one picture a minute. Without "
-             "a database it is results.db of the workspace.",
+             "eight) and updates them until every run has ended; in a pipe once a minute. Default database: results.db "
+             "of the workspace.",
     .operands = {"DATABASE", "NAME"}, .operands_max = 2,
     .hint = "expected the name of a sweep"};
   Request request = {.every_s = 5};
   const CoreOption table[] = {
     {"root", 'r', CORE_OPTION_TEXT, &request.root, "DIR",
-     "the workspace (default: $SWEEP_ROOT, else the current folder)"},
-    {"sweep", 0, CORE_OPTION_TEXT, &request.name, "NAME", "the sweep, in place of the NAME above"},
-    {"interval", 'n', CORE_OPTION_REAL, &request.every_s, "SECONDS", "how often to look (default: 5)"},
-    {"once", 0, CORE_OPTION_FLAG, &request.once, NULL, "draw once and end"},
+     "workspace (default: $SWEEP_ROOT, else the current directory)"},
+    {"sweep", 0, CORE_OPTION_TEXT, &request.name, "NAME", "name of the sweep, instead of NAME"},
+    {"interval", 'n', CORE_OPTION_REAL, &request.every_s, "SECONDS", "time between updates (default: 5)"},
+    {"once", 0, CORE_OPTION_FLAG, &request.once, NULL, "print once and exit"},
     {0}};
   return core_options_answer(&manual, table, argc, argv, watch, &request);
 }

@@ -80,7 +80,7 @@ static int understand(AnalysisCurveSet *set) {
                       set->aggregate_name);
   set->spread = (AnalysisSpread)spread;
   if (set->panel_range && !set->panel_keys)
-    return core_error(CORE_USAGE, "--panels %s: of which panels? --panel KEY makes them", set->panel_range);
+    return core_error(CORE_USAGE, "--panels %s: there are no panels; make some with --panel KEY", set->panel_range);
   return set->references ? find_references(set) : CORE_OK;
 }
 

@@ -17,19 +17,19 @@
 #include "store/database/query.h"
 
 const AnalysisFigure analysis_figures[] = {
-  {"ddr-vs-solve", "scatter of DDR (transitions per nat of policy change) against solve rate, one dot a seed",
+  {"ddr-vs-solve", "scatter of DDR (transitions per nat of policy change) against solve rate, one dot per seed",
    analysis_figure_ddr},
   {"curves", "any measured quantity against transitions, iterations or time: mean and 95 % interval over seeds",
    analysis_figure_curves},
-  {"settings", "what runs amount to against one setting: sensitivity, scaling, throughput", analysis_figure_settings},
-  {"heatmap", "what runs amount to over two settings, as colours", analysis_figure_heatmap},
+  {"settings", "a measure of runs against one setting: sensitivity, scaling, throughput", analysis_figure_settings},
+  {"heatmap", "a measure of runs over two settings, as colors", analysis_figure_heatmap},
   {"bars", "mean, IQM and other aggregates of each configuration, with intervals",
    analysis_figure_bars},
   {"profiles", "performance profiles: the share of runs above each score", analysis_figure_profiles},
   {"kl-profile", "KL between the policies of one iteration's minibatches (P003)", analysis_figure_kl_profile},
-  {"coverage", "which part of the state space runs have visited (P002)", analysis_figure_coverage},
+  {"coverage", "part of the state space that runs have visited (P002)", analysis_figure_coverage},
   {"layers", "weight norms and dormant units of each layer of the networks (P002)", analysis_figure_layers},
-  {"search", "what a search found: best trials, importance of settings, parallel coordinates, slices",
+  {"search", "results of a search: best trials, importance of settings, parallel coordinates, slices",
    analysis_figure_search},
   {"table", "the configurations in numbers: text, Markdown or LaTeX", analysis_figure_table},
   {NULL, NULL, NULL},
@@ -114,14 +114,14 @@ static int choose_level_set(AnalysisContext *context) {
 
 /* Selects the output directory: next to the database, or in the current directory if that is not writable. */
 static int choose_folder(AnalysisContext *context) {
-  char beside[CORE_PATH_MAX];
+  char parent[CORE_PATH_MAX];
   if (context->request->folder) return core_files_path(context->folder, "%s", context->request->folder);
   const char *slash = strrchr(context->path, '/');
   if (!slash) return core_files_path(context->folder, "figures");
   TRY(core_files_path(context->folder, "%.*s/figures", (int)(slash - context->path), context->path));
-  TRY(core_files_path(beside, "%.*s", (int)(slash - context->path), slash > context->path ? context->path : "/"));
-  if (access(core_files_exists(context->folder) ? context->folder : beside, W_OK) == 0) return CORE_OK;
-  fprintf(stderr, "note: %s cannot be written: figures go to ./figures; -o DIR names another folder\n", beside);
+  TRY(core_files_path(parent, "%.*s", (int)(slash - context->path), slash > context->path ? context->path : "/"));
+  if (access(core_files_exists(context->folder) ? context->folder : parent, W_OK) == 0) return CORE_OK;
+  fprintf(stderr, "note: %s is not writable: figures are written to ./figures; -o DIR selects a directory\n", parent);
   return core_files_path(context->folder, "figures");
 }
 
@@ -263,7 +263,7 @@ void analysis_describe_runs(const AnalysisContext *context, CoreText *text) {
     core_text_appendf(text, "; %zu more %s (%s in settings that nothing reads): counted once", selection->copies,
                       selection->copies == 1 ? "is a duplicate" : "are duplicates",
                       selection->copies == 1 ? "it differs" : "they differ");
-  if (selection->unreadable) core_text_appendf(text, "; %zu left out: configuration unreadable", selection->unreadable);
+  if (selection->unreadable) core_text_appendf(text, "; %zu excluded: configuration unreadable", selection->unreadable);
 }
 
 static void describe_trainers(const AnalysisSelection *selection, CoreText *text) {
@@ -338,5 +338,5 @@ void analysis_describe_missing(const AnalysisInterval *interval, size_t count, C
   if (most == 0) return;
   core_text_appendf(text, " n = %zu", fewest);
   if (most > fewest) core_text_appendf(text, " to %zu", most);
-  core_text_appendf(text, ": no interval, which takes %d runs.", ANALYSIS_INTERVAL_RUNS_MIN);
+  core_text_appendf(text, ": no interval, which needs %d runs.", ANALYSIS_INTERVAL_RUNS_MIN);
 }

@@ -58,7 +58,7 @@ typedef struct AnalysisRequest {
    "which evaluation levels; other: of each run the first that it was not trained on (default: those that most runs " \
    "have)"}, \
   {"output", 'o', CORE_OPTION_TEXT, &(request).folder, "DIR", \
-   "where the files go (default: figures/ beside the database)"}, \
+   "output directory (default: figures/ next to the database)"}, \
   {"name", 0, CORE_OPTION_TEXT, &(request).name, "NAME", \
    "what the files are called, without ending (default: as the command; curves and layers of --y: curves-kl)"}, \
   {"style", 0, CORE_OPTION_TEXT, &(request).style, "paper|slides|dark", "for what the picture is (default: paper)"}, \

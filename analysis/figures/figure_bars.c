@@ -151,7 +151,7 @@ static AnalysisPlot *plot_bars(const Bars *b) {
         continue;
       }
       analysis_plot_box(plot, panel, 0, y - 0.33, bar->center, y + 0.33,
-                        analysis_mix(marks[g].color, b->context.style->background, 0.4)); /* light, below the interval */
+                        analysis_mix(marks[g].color, b->context.style->background, 0.4)); /* light */
       if (isnan(bar->low)) continue;
       const double x[2] = {bar->low, bar->high}, at[2] = {y, y};
       analysis_plot_whisker(plot, panel, x, at, b->context.style->foreground);

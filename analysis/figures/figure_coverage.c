@@ -193,7 +193,7 @@ static int read_task(Coverages *c, size_t task) {
 
 static int read_all(Coverages *c) {
   if (!analysis_database_in_workspace(c->context.path, c->root))
-    return core_error(CORE_FAIL, "%s: visited states lie in the runs' folders, and there is no runs/ beside this file",
+    return core_error(CORE_FAIL, "%s: visited states are in the run directories, but there is no runs/ next to it",
                       c->context.path);
   c->runs = core_memory_zero_allocate(runs_of(c) + 1, sizeof *c->runs);
   c->states = core_memory_zero_allocate(c->tasks.count + 1, sizeof *c->states);

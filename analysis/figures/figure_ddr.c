@@ -87,7 +87,7 @@ static void append_counts(const AnalysisDdr *ddr, CoreText *text) {
                       "or failed, with the score of their untrained policy.",
                       panel->hollow, panel->hollow == 1 ? "" : "s", ddr->panel_count > 1 ? " in the last panel" : "");
   }
-  if (missing) core_text_appendf(text, " Not drawn, without evaluation yet or a finite DDR above 0: %zu.", missing);
+  if (missing) core_text_appendf(text, " Not plotted, without an evaluation or a finite positive DDR:  %zu.", missing);
 }
 
 static void format_rho(const AnalysisDdrPanel *panel, char *text, size_t size) {
@@ -300,7 +300,7 @@ static const CoreManual manual = {
            "panel: Spearman's rank correlation with a 95 % bootstrap interval that resamples configurations; below the "
            "panels, the mean solve rate by thirds of DDR, since the paper finds that both ends suffer. The table is "
            "sorted by solve rate and speaks of the largest budget.\n\n"
-           "New results beside the database (runs/) are imported first. Runs that have not reached a panel's budget "
+           "New results of the workspace are imported first. Runs that have not reached a panel's budget "
            "are hollow there, and counted; they are in the correlation only when they diverged or failed, with the "
            "score of their untrained policy.\n\n"
            "Files: ddr-vs-solve.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot ddr-vs-solve.gp.",

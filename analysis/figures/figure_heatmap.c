@@ -161,7 +161,7 @@ static void print_table(const Heatmap *h) {
 }
 
 static int axis(const Heatmap *h, const char *option, const char *name, AnalysisGrouping *keys) {
-  if (!name) return core_error(CORE_USAGE, "which settings? --x KEY --y KEY, for example --x ppo.com --y ppo.epsilon");
+  if (!name) return core_error(CORE_USAGE, "missing --x KEY --y KEY, for example --x ppo.com --y ppo.epsilon");
   TRY(analysis_group_runs(&h->context.selection, name, keys));
   return keys->key_count == 1 ? CORE_OK : core_error(CORE_USAGE, "%s %s: expected one setting", option, name);
 }

@@ -61,7 +61,7 @@ static int read_profile(const char *path, Profile *profile) {
   const bool is_old = line && strncmp(line, old_header, strlen(old_header)) == 0;
   if (!line || (!is_old && strncmp(line, header, strlen(header)) != 0)) {
     free(text);
-    return core_error(CORE_FAIL, "%s: no profile of KL (its first line names other columns)", path);
+    return core_error(CORE_FAIL, "%s: not a KL profile (its first line has other column names)", path);
   }
   while ((line = strsep(&rest, "\n"))) {
     char *fields = line;
@@ -120,7 +120,7 @@ static int read_run(const Profiles *p, const AnalysisRun *run, Profile *read) {
 static int read_all(Profiles *p) {
   const AnalysisSelection *selection = &p->context.selection;
   if (!analysis_database_in_workspace(p->context.path, p->root))
-    return core_error(CORE_FAIL, "%s: KL profiles lie in the runs' folders, and there is no runs/ beside this file",
+    return core_error(CORE_FAIL, "%s: KL profiles are in the run directories, but there is no runs/ next to it",
                       p->context.path);
   p->read = core_memory_zero_allocate(selection->count * PHASES + 1, sizeof *p->read);
   for (size_t r = 0; r < selection->count; r++) {
@@ -274,7 +274,7 @@ static const CoreManual manual = {
            "the iteration's last policy, against the share of the iteration's data that is processed, at 5, 25, 50, 75 "
            "and 95 % of training (the nearest profile that a run has written), as geometric means over runs. One "
            "or two configurations: solid and dashed; a column of panels for each value of --panel. The runs need "
-           "metrics.profile_every, and their folders beside the database.\n\n"
+           "metrics.profile_every, and their directories next to the database.\n\n"
            "Files: kl-profile.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot kl-profile.gp.",
   ANALYSIS_ONE_DATABASE};
 

@@ -179,7 +179,7 @@ static void describe(const Search *s, CoreText *text) {
                     analysis_measure_name(s->scored.measure));
   if (bad) core_text_appendf(text, " %zu with runs that failed or diverged: not ranked.", bad);
   if (unfinished) core_text_appendf(text, " %zu with runs that have not ended.", unfinished);
-  if (censored) core_text_appendf(text, " %zu with runs stopped by rule, taken as they stand.", censored);
+  if (censored) core_text_appendf(text, " %zu with runs stopped by rule, with current values.", censored);
   if (s->trials.elsewhere)
     core_text_appendf(text, " %zu runs of the sweep are not of this space.", s->trials.elsewhere);
   core_text_append(text, " The best of many is chosen by its noise too: run it again with other seeds before you "
@@ -403,7 +403,7 @@ static int draw_slices(Search *s) {
 static int answer(void *given, const char **operands, size_t count) {
   Search *s = given;
   s->request.sweep = operands[count - 1];
-  if (s->best < 1) return core_error(CORE_USAGE, "--best %lld: at least 1", (long long)s->best);
+  if (s->best < 1) return core_error(CORE_USAGE, "--best %lld: expected at least 1", (long long)s->best);
   TRY(analysis_context_open(&s->context, &s->request, analysis_database_choose(operands, count - 1)));
   TRY(analysis_trials_read(s->context.database, &s->context.selection, s->request.sweep, s->search, &s->trials));
   if (!s->scored.name) s->scored.name = s->trials.space.measure;
@@ -438,14 +438,14 @@ int analysis_figure_search(int argc, char **argv) {
   Search s = {.request = {.argc = argc, .argv = argv}, .best = BEST_SHOWN};
   const CoreOption table[] = {
     {"search", 0, CORE_OPTION_TEXT, &s.search, "NAME", "which, where the sweep has several"},
-    {"best", 0, CORE_OPTION_INT, &s.best, "N", "so many trials in the table (default: 10)"},
+    {"best", 0, CORE_OPTION_INT, &s.best, "N", "number of trials in the table (default: 10)"},
     {"measure", 'm', CORE_OPTION_TEXT, &s.scored.name, "NAME", "another measure than the search's goal"},
     {"budget", 'b', CORE_OPTION_REAL, &s.scored.budget, "N",
-     "transitions; what lies beyond is not looked at (default: all)"},
+     "use only the first N transitions (default: all)"},
     {"where", 'w', CORE_OPTION_LIST, &s.request.where, "KEY=VALUE", "only runs with this setting"},
     {"level-set", 0, CORE_OPTION_TEXT, &s.request.level_set, "NAME", "which evaluation levels"},
     {"output", 'o', CORE_OPTION_TEXT, &s.request.folder, "DIR",
-     "where the files go (default: figures/ beside the database)"},
+     "output directory (default: figures/ next to the database)"},
     {"name", 0, CORE_OPTION_TEXT, &s.request.name, "NAME", "what the files' names begin with (default: search)"},
     {"style", 0, CORE_OPTION_TEXT, &s.request.style, "paper|slides|dark", "for what the picture is (default: paper)"},
     {"json", 0, CORE_OPTION_FLAG, &s.request.json, NULL, "print JSON"},

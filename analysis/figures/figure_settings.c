@@ -135,8 +135,8 @@ static double drawn_x(const Settings *s, const Place *place) {
     if (x != place->x) nearest = fmin(nearest, fabs(value - here_x));
   }
   const double step = fmin(APART * (high - low), 0.7 * nearest / (double)here);
-  const double beside = ((double)before - (double)(here - 1) / 2) * step;
-  return s->log_x ? at * exp(beside) : at + beside;
+  const double shift = ((double)before - (double)(here - 1) / 2) * step;
+  return s->log_x ? at * exp(shift) : at + shift;
 }
 
 /* ---- the figure ------------------------------------------------------------------------------------------------- */
@@ -313,7 +313,7 @@ static int group(Settings *s) {
 
 static int answer(void *figure, const char **operands, size_t count) {
   Settings *s = figure;
-  if (!s->x_name) return core_error(CORE_USAGE, "which setting? --x KEY, for example --x ppo.learning_rate");
+  if (!s->x_name) return core_error(CORE_USAGE, "missing --x KEY, for example --x ppo.learning_rate");
   TRY(analysis_aggregate_find(s->aggregate_name, &s->aggregate));
   if (s->aggregate == ANALYSIS_AGGREGATE_OPTIMALITY_GAP && s->best_keys)
     return core_error(CORE_USAGE, "--best-of takes the highest value, and the best optimality gap is the lowest");

@@ -355,7 +355,7 @@ int analysis_figure_table(int argc, char **argv) {
     {"group", 'g', CORE_OPTION_TEXT, &t.group_keys, "KEY[,KEY]",
      "one row for each value of these settings (default: all that vary)"},
     {"budget", 'b', CORE_OPTION_REAL, &t.scored.budget, "N",
-     "transitions; what lies beyond is not looked at (default: all)"},
+     "use only the first N transitions (default: all)"},
     ANALYSIS_REQUEST_OPTIONS(t.request),
     {0}};
   int code = core_options_answer(&manual, table, argc, argv, answer, &t);

@@ -22,7 +22,7 @@ typedef struct AnalysisScored {
   {"measure", 'm', CORE_OPTION_TEXT, &(scored).name, "NAME", \
    "what a run amounts to: final, best, normalized_score, ddr, kl, speed, ... (default: final, its last solve rate)"}, \
   {"budget", 'b', CORE_OPTION_REAL, &(scored).budget, "N", \
-   "transitions; what lies beyond is not looked at (default: all)"}
+   "use only the first N transitions (default: all)"}
 
 /* Check the name of the measure before the database is opened, and read the values. CORE_FAIL: no run has a value,
  * or runs have different scales of normalization. */

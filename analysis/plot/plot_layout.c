@@ -95,7 +95,7 @@ static double panel_width(const PlotLayout *l) {
 
 /* Slants the names under the axis if they would overlap; the first may then begin left of its axis. */
 static void layout_names(const AnalysisPlot *plot, PlotLayout *l) {
-  static const double SLOPE = 0.71; /* of 45 degrees */
+  static const double SLOPE = 0.71; /* sine of 45 degrees */
   double widest = 0, slot = l->panel_width / (double)(plot->x_names.count + !plot->x_names.count);
   for (size_t i = 0; i < plot->x_names.count; i++)
     widest = fmax(widest, plot_layout_text_width(plot->x_names.labels[i], 0.9 * l->font));

@@ -98,9 +98,9 @@ static int make_report(const char *path, const Request *request) {
 
 static const CoreManual manual = {
   .usage = "analyze report [results.db] [-o DIR]",
-  .about = "Writes one HTML page that needs no network and no other file. Each sweep has a section: curves to hover "
-           "and toggle, every figure that its runs allow, configurations and what differs between them. Then videos "
-           "(eval.video_every), claims of the papers whose experiments have run, runs, failures, provenance.",
+  .about = "Writes one self-contained HTML page. Each sweep has a section with interactive curves, every figure that "
+           "its runs allow, and its configurations with their differences. Then follow videos (eval.video_every), "
+           "claims of the papers whose experiments have run, runs, failures and provenance.",
   ANALYSIS_ONE_DATABASE};
 
 static int answer(void *request, const char **operands, size_t count) {
@@ -110,13 +110,13 @@ static int answer(void *request, const char **operands, size_t count) {
 int analysis_report(int argc, char **argv) {
   Request request = {.folder = "report"};
   const CoreOption table[] = {
-    {"output", 'o', CORE_OPTION_TEXT, &request.folder, "DIR", "where index.html goes (default: report)"},
+    {"output", 'o', CORE_OPTION_TEXT, &request.folder, "DIR", "output directory of index.html (default: report)"},
     {"sweep", 0, CORE_OPTION_TEXT, &request.sweep, "NAME", "only the runs of this sweep (default: all runs)"},
     {"where", 'w', CORE_OPTION_LIST, &request.where, "KEY=VALUE", "only runs with this setting"},
     {"title", 0, CORE_OPTION_TEXT, &request.title, "TEXT",
      "the page's title (default: the sweep's name, and Results where there are several)"},
-    {"no-figures", 0, CORE_OPTION_FLAG, &request.no_figures, NULL, "leave out the drawn figures (no gnuplot needed)"},
-    {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print the page's file and size as JSON"},
+    {"no-figures", 0, CORE_OPTION_FLAG, &request.no_figures, NULL, "omit the figures (no gnuplot needed)"},
+    {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print the path and size of the page as JSON"},
     {0}};
   return core_options_answer(&manual, table, argc, argv, answer, &request);
 }

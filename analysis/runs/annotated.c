@@ -21,10 +21,10 @@ static int check(const char *pair) {
   bool ignored;
   if (tag && core_text_check_name(tag, "tag") != CORE_OK) return core_error_context(CORE_USAGE, "--where %.80s", pair);
   if (pinned && !core_text_to_bool(pinned, &ignored))
-    return core_error(CORE_USAGE, "--where %.80s: pinned is yes or no", pair);
+    return core_error(CORE_USAGE, "--where %.80s: pinned must be yes or no", pair);
   const char *code = value_of(pair, CODE);
   if (code && (!*code || strspn(code, "0123456789abcdef+") != strlen(code)))
-    return core_error(CORE_USAGE, "--where %.80s: expected the first digits of a hash of code, as run_summary has it",
+    return core_error(CORE_USAGE, "--where %.80s: expected leading digits of a code hash (column code of run_summary)",
                       pair);
   return CORE_OK;
 }
@@ -97,10 +97,10 @@ static int nothing_left(StoreDatabase *database) {
     core_text_appendf(&tags, "%s%s", tags.length ? ", " : "", store_query_text(query, 0));
   store_query_close(&query);
   if (code == CORE_OK && tags.length)
-    code = core_error(CORE_FAIL, "no run has this tag, pin or code; there are the tags %.400s",
+    code = core_error(CORE_FAIL, "no run has this tag, pin or code; existing tags: %.400s",
                       core_text_string(&tags));
   else if (code == CORE_OK)
-    code = core_error(CORE_FAIL, "no run has this tag, pin or code; sweep tag SWEEP|RUN TAG gives one");
+    code = core_error(CORE_FAIL, "no run has this tag, pin or code; sweep tag SWEEP|RUN TAG adds one");
   core_text_free(&tags);
   return code;
 }

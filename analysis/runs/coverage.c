@@ -50,7 +50,7 @@ static bool read_header(const char *data, size_t size, Matrix *matrix) {
 
 static int no_matrix(const char *path) {
   return core_error(CORE_FAIL,
-                    "%s: not a whole float32 matrix as the trainer writes it (.npy); remove it, or run again with "
+                    "%s: not a complete float32 matrix written by the trainer (.npy); remove it, or run again with "
                     "`sweep submit --force`",
                     path);
 }
@@ -341,7 +341,7 @@ int analysis_plane_fit(const float *states, size_t count, size_t features, Analy
   free(s.feature);
   if (kept > 0) return CORE_OK;
   analysis_plane_free(plane);
-  return core_error(CORE_FAIL, "no plane can be fitted: %zu usable states, all alike", usable);
+  return core_error(CORE_FAIL, "cannot fit a plane: %zu usable states, all equal", usable);
 }
 
 void analysis_plane_free(AnalysisPlane *plane) {

@@ -45,7 +45,7 @@ int analysis_measure_find(const char *name, AnalysisMeasure *measure) {
     names[i] = measures[i].name;
     if (strcmp(name, names[i]) != 0) continue;
     if (i == ANALYSIS_MEASURE_score_at_time)
-      return core_error(CORE_USAGE, "%s depends on the runs that are compared: it is of claims only", name);
+      return core_error(CORE_USAGE, "%s depends on the compared runs: only claims have it", name);
     *measure = (AnalysisMeasure)i;
     return CORE_OK;
   }

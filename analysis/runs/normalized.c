@@ -82,8 +82,8 @@ int analysis_scale_common(const AnalysisSelection *selection, AnalysisScale *sca
 int analysis_scale_missing(const AnalysisSelection *selection) {
   CoreText text = {0};
   if (selection->count > 0) name_task(&selection->runs[0].config, &text);
-  int code = core_error(CORE_FAIL, "normalized_score: no constants to normalise returns of %s by: there are some of 57 "
-                        "games of Atari and of Procgen's, easy and hard; %s", core_text_string(&text), way_out);
+  int code = core_error(CORE_FAIL, "normalized_score: no constants to normalize returns of %s: there are some for 57 "
+                        "Atari games and for Procgen, easy and hard;  %s", core_text_string(&text), way_out);
   core_text_free(&text);
   return code;
 }

@@ -27,7 +27,7 @@ static int set_from_json(CoreConfig *config, const CoreConfigRow *row, const jso
   else if (json_is_boolean(value)) text = json_is_true(value) ? "1" : "0";
   else if (json_is_integer(value)) snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
   else if (json_is_real(value)) core_text_from_real(json_real_value(value), number);
-  else return core_error(CORE_FAIL, "%s is neither text nor number", row->name);
+  else return core_error(CORE_FAIL, "%s is neither a string nor a number", row->name);
   return core_config_set(config, row->name, text);
 }
 
@@ -35,7 +35,7 @@ static int set_from_json(CoreConfig *config, const CoreConfigRow *row, const jso
 int analysis_config_from_json(const char *text, CoreConfig *config) {
   json_error_t fault;
   json_t *root = json_loads(text, 0, &fault);
-  if (!root) return core_error(CORE_FAIL, "the configuration is no JSON: %s", fault.text);
+  if (!root) return core_error(CORE_FAIL, "the configuration is not JSON:  %s", fault.text);
   size_t count;
   const CoreConfigRow *rows = core_config_rows(&count);
   *config = core_config_default();

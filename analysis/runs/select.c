@@ -67,12 +67,12 @@ static int open_database(const char *path, StoreDatabase **database) {
   char root[CORE_PATH_MAX];
   if (!core_files_exists(path)) {
     return core_error(CORE_USAGE, "%s: no such file; name the results.db of a workspace (`sweep submit` makes one, "
-                      "`sweep rebuild` makes it anew from the run logs), or set SWEEP_ROOT to the workspace", path);
+                      "`sweep rebuild` recreates it from the run logs), or set SWEEP_ROOT to the workspace", path);
   }
   if (!analysis_database_in_workspace(path, root)) return store_database_open(path, true, database);
   /* Another user's workspace may be readable only. */
   if (access(path, W_OK) != 0 || access(root, W_OK) != 0) {
-    fprintf(stderr, "note: %s cannot be written: new results are not imported\n", path);
+    fprintf(stderr, "note: %s is not writable: new results are not imported\n", path);
     return store_database_open(path, true, database);
   }
   TRY(store_database_open(path, false, database));
@@ -109,7 +109,7 @@ static int read_run(StoreQuery *query, AnalysisSelection *selection, AnalysisRun
   memset(run, 0, sizeof *run);
   *readable = id && config && analysis_config_from_json(config, &run->config) == CORE_OK;
   if (!*readable) {
-    fprintf(stderr, "note: run %s is left out: %s\n", id ? id : "without id",
+    fprintf(stderr, "note: run %s is excluded: %s\n", id ? id : "without id",
             config ? core_error_message() : "no configuration");
     core_error_clear();
     return CORE_OK;
@@ -349,7 +349,7 @@ static int filter_runs(StoreDatabase *database, const char *sweep, Condition *co
   TRY(read_runs(database, sweep, selection));
   TRY(analysis_parents_name(database, selection));
   if (selection->count == 0) {
-    return core_error(CORE_FAIL, "the database holds no runs%s yet; start some with `sweep submit FILE.ini`",
+    return core_error(CORE_FAIL, "the database contains no runs%s yet; start some with `sweep submit FILE.ini`",
                       sweep ? " of this sweep" : "");
   }
   TRY(analysis_keep_annotated(database, where, where_count, selection, said));

@@ -12,12 +12,12 @@ tap_run "advise: the best is named" 0 "Best: com 512" analyze advise "$db" -o "$
 tap_run "advise: and that it still learns" 0 "still learns at the end" analyze advise "$db" -o "$ini"
 tap_run "advise: the neighbours are proposed" 0 "ppo.com = 1024" cat "$ini"
 tap_run "advise: a target for the DDR" 0 "ppo.ddr_target = " cat "$ini"
-tap_run "advise: with the reason" 0 "; it gained for sure in the second half" cat "$ini"
+tap_run "advise: with the reason" 0 "; a significant gain in the second half" cat "$ini"
 tap_run "advise: sweep plan takes the file" 0 "seeds        3" sweep plan "$ini" --root "$tap_dir/work"
 tap_result "advise: nothing is proposed twice" "$([ -z "$(grep -A1 '^\[grid' "$ini" | grep = | sort | uniq -d)" ]; echo $?)"
 tap_run "advise: eps too, where PPO ran" 0 "ppo.epsilon = 0.0125" analyze advise "$db" -w algo=ppo -o "$ini"
 tap_run "advise: beyond the highest DDR" 0 "the highest tried" analyze advise "$db" -w algo=ppo -o "$ini"
-tap_run "advise: a budget" 0 "nothing is affordable" analyze advise "$db" --hours 0.000001 -o "$tap_dir/none.ini"
+tap_run "advise: a budget" 0 "no proposal fits into" analyze advise "$db" --hours 0.000001 -o "$tap_dir/none.ini"
 tap_result "advise: and then no file" "$([ ! -e "$tap_dir/none.ini" ]; echo $?)"
 tap_run "advise: a part of it" 0 "no " analyze advise "$db" --hours 0.015 -o "$ini"
 tap_run "advise: too few configurations" 1 "cannot support advice" analyze advise "$db" -w com=2 -w com=8 -o "$ini"
@@ -36,11 +36,11 @@ tap_check "advise: runs of a scaling scheme are not scaled twice" "$(grep -qx "n
 # the best runs began from others: each seed has its own parent, which no file of neighbours could name
 cp "$db" "$tap_dir/begun.db"
 tool sql "$tap_dir/begun.db" "UPDATE run SET config = json_set(config, '$.init.from', 'run:' || (SELECT min(id) FROM run) || '@5') WHERE json_extract(config, '$.ppo.com') = 512 AND json_extract(config, '$.algo.name') = 'ppo_ewma'"
-tap_run "advise: runs begun from others are reported" 0 "3 runs began from others' checkpoints" analyze advise "$tap_dir/begun.db" -o "$ini"
+tap_run "advise: runs begun from others are reported" 0 "3 runs started from other runs' checkpoints" analyze advise "$tap_dir/begun.db" -o "$ini"
 tap_run "advise: and sweep plan takes the file" 0 "seeds        3" sweep plan "$ini" --root "$tap_dir/work"
 
 # ---- watch
-tap_run "watch: a sweep that has ended is drawn once" 0 "36 runs, 0 still going" analyze watch two_grids --root "$tap_dir/work"
+tap_run "watch: a sweep that has ended is drawn once" 0 "36 runs, 0 running or waiting" analyze watch two_grids --root "$tap_dir/work"
 tap_run "watch: the best configuration is first" 0 "com 512 (3 of 3 runs)" analyze watch two_grids --root "$tap_dir/work" --once
 tap_run "watch: curves are drawn" 0 "⠒" analyze watch two_grids --root "$tap_dir/work" --once
 # whole on a small screen: a title, curves with round numbers at their left, the x axis, a legend, nothing beyond the edge
@@ -56,7 +56,7 @@ tap_run "watch: the database itself, as for figures" 0 "36 evaluated" analyze wa
 tap_run "watch: and the sweep by --sweep" 0 "36 evaluated" analyze watch "$tap_dir/work/results.db" --sweep two_grids --once
 tap_run "watch: the workspace of SWEEP_ROOT" 0 "36 evaluated" env SWEEP_ROOT="$tap_dir/work" analyze watch two_grids --once
 tap_run "watch: the sweep twice" 2 "twice" analyze watch "$tap_dir/work/results.db" two_grids --sweep two_grids
-tap_run "watch: no sweep" 2 "which sweep?" analyze watch
+tap_run "watch: no sweep" 2 "missing name of a sweep" analyze watch
 tap_run "watch: an unknown sweep" 2 "did you mean two_grids" analyze watch two_grid --root "$tap_dir/work"
 tap_run "watch: no workspace" 2 "no such file" analyze watch x --root "$tap_dir"
 tap_run "watch: a bad interval" 2 "--interval" analyze watch x --interval 0
@@ -74,7 +74,7 @@ if [ "$status" = 1 ]; then
   sed -i "s/^status=.*/status=running/; s/^heartbeat.*=.*/heartbeat_unix_s=$(date +%s)/" "$state/$first/state"
   analyze watch two_grids --root "$tap_dir/work" --interval 0.2 >"$tap_dir/picture" 2>&1 &
   pid=$!
-  tap_wait 60 grep -q "1 still going" "$tap_dir/picture"
+  tap_wait 60 grep -q "1 running or waiting" "$tap_dir/picture"
   sleep 0.5 # the next look
   tap_result "watch continues while a run is active" "$(kill -0 $pid 2>/dev/null; echo $?)" "$(cat "$tap_dir/picture")"
   sed "s/^status=.*/status=finished/" "$state/$first/state" >"$state/$first/state.tmp" && mv "$state/$first/state.tmp" "$state/$first/state"

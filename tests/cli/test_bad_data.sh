@@ -27,14 +27,14 @@ tap_run "a log with infinities is imported whole" 0 "" analyze sql "$db" "SELECT
 tap_check "the store has them: infinite is a number, not measured is NULL" "$(said=$(value "SELECT (SELECT count(*) FROM iteration WHERE
   kl = 9e999), (SELECT count(*) FROM iteration WHERE kl IS NULL AND iteration = 20), (SELECT count(*) FROM iteration WHERE
   grad_norm_actor = 9e999), (SELECT count(*) FROM evaluation WHERE solve_rate IS NULL)"); [ "$said" = 3,1,40,1 ] || echo "$said")"
-tap_run "curves count values that no line can show" 0 "Infinite values, passed over: 3, in 1 run." draw curves "$db" --y kl --where com=8
-tap_run "and of several columns" 0 "passed over: 43, in 1 run." draw curves "$db" --y kl,grad_norm_actor --where algo.name=ppo_ewma
+tap_run "curves count values that no line can show" 0 "Infinite values, skipped: 3, in 1 run." draw curves "$db" --y kl --where com=8
+tap_run "and of several columns" 0 "skipped: 43, in 1 run." draw curves "$db" --y kl,grad_norm_actor --where algo.name=ppo_ewma
 draw curves "$db" --y kl --where com=8 --json >"$tap_dir/json"
 tap_check "curves --json counts them" "$([ "$(tool json infinite_values <"$tap_dir/json")" = 3 ] || cat "$tap_dir/json")"
 tap_check "the other runs' lines are drawn" "$([ "$(tool json configurations 0 runs <"$tap_dir/json")" = 3 ] || cat "$tap_dir/json")"
-tap_run "settings: a run without a finite value is counted" 0 "Not drawn, without a value: 1." draw settings "$db" --x com --group none \
+tap_run "settings: a run without a finite value is counted" 0 "Not plotted, without a value: 1." draw settings "$db" --x com --group none \
   --where algo.name=ppo_ewma --measure kl
-tap_run "a gradient norm that is infinite throughout" 0 "Not drawn, without a value: 1." draw bars "$db" --measure grad_norm \
+tap_run "a gradient norm that is infinite throughout" 0 "Not plotted, without a value: 1." draw bars "$db" --measure grad_norm \
   --where algo.name=ppo_ewma
 tap_run "ddr-vs-solve: a run of infinite KL is counted" 0 "without evaluation yet or a finite DDR above 0: 1." draw ddr-vs-solve "$db" --where algo.name=ppo_ewma
 analyze claims "$db" --sweep two_grids --json >"$tap_dir/json"
@@ -44,7 +44,7 @@ missing() { # CLAIM: how many of its runs lack the measure
 tap_check "claims use the finite values of a run whose KL was temporarily infinite" "$([ "$(missing com_kl)" = 0 ] || { missing com_kl; head -30 "$tap_dir/json"; })"
 tap_check "claims count a run without its measure" "$([ "$(missing com_gradient)" = 1 ] || { missing com_gradient; head -30 "$tap_dir/json"; })"
 tap_run "report" 0 "index.html" analyze report "$db" --no-figures -o "$tap_dir/report"
-tap_check "the page counts them" "$(grep -q 'Infinite values, passed over: [0-9]*, in 1 run' "$tap_dir/report/index.html" || grep -o '"note": *"[^"]*"' "$tap_dir/report/index.html")"
+tap_check "the page counts them" "$(grep -q 'Infinite values, skipped: [0-9]*, in 1 run' "$tap_dir/report/index.html" || grep -o '"note": *"[^"]*"' "$tap_dir/report/index.html")"
 tap_check "and is valid JSON" "$(sed -n 's/.*<script[^>]*application\/json[^>]*>//p' "$tap_dir/report/index.html" | sed 's/<\/script>.*//' | head -1 | tool json title 2>&1 >/dev/null)"
 tap_run "check names them" 0 "KL is infinite in 3 iterations" analyze check "$db"
 for command in "advise $db --hours 1 -o $tap_dir/next.ini" "watch two_grids --root $work --once" "compare $db com=8 com=128" "table $db -o $f"; do

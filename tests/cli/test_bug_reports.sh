@@ -225,7 +225,7 @@ tap_run "H15: and of the trainer" 0 "" trainer --dry-run --set "ppo.gamma = 0.9"
 tap_run "H15: an experiment from a pipe" 0 "host" bash -c 'sweep plan <(cat host.ini) --no-check'
 sed 's/0.1, 0.4/0.2, 0.3/' host.ini >other.ini
 tap_run "H16: another file of the same name loses nothing" 0 "earlier ones are no longer in the file and stay as they are" sweep submit other.ini --root moved --no-start --no-check
-tap_run "X4: MLflow: an address that is no server" 2 "is no server" env MLFLOW_TRACKING_URI=file:/tmp/runs analyze export mlflow moved/results.db
+tap_run "X4: MLflow: an address that is no server" 2 "is not a server URL" env MLFLOW_TRACKING_URI=file:/tmp/runs analyze export mlflow moved/results.db
 for hostile in $'esc\e[31m' $'c1\xc2\x9b31m' $'raw\x9b31m' $'turn\xe2\x80\xaetxt'; do
   tap_check "F6: no control reaches the terminal: $(cat -v <<<"$hostile")" "$(
     { sweep plan "$hostile.ini"; sweep status "$hostile"; trainer --set "env.levels=$hostile" --dry-run; sweep plan host.ini --set "$hostile=1"

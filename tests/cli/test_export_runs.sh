@@ -23,7 +23,7 @@ tap_run "an unknown sweep" 2 "no sweep nosuch here" analyze export tensorboard $
 tap_run "and no empty tables are written" 2 "did you mean two_grids" analyze export csv $db --sweep two_grid -o none
 tap_run "nor of several sweeps" 2 "takes one sweep" analyze export csv $db --sweep two_grids,two_grids -o none
 tap_check "no file of it" "$(ls -d none 2>/dev/null)"
-tap_run "no iteration at all" 2 "--every 0: at least 1" analyze export tensorboard $db --every 0 -o none
+tap_run "no iteration at all" 2 "--every 0: expected at least 1" analyze export tensorboard $db --every 0 -o none
 tap_run "a folder that is a file" 1 "out" analyze export tensorboard $db -o out
 tap_run "no database" 2 "no such file" analyze export tensorboard nowhere.db -o none
 tap_run "another format" 2 'unknown format "wandb"' analyze export wandb $db

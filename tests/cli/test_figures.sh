@@ -28,7 +28,7 @@ analyze sql "$db" --csv "$final" | tail -n +2 >"$tap_dir/final"
 mine=$(awk -F, "$wilson"'{ n[$1]++; s[$1] += $3; q[$1] += $3 * $3; if (n[$1] == 3) { m = s[$1] / 3; print wilson(m, (q[$1] - 3 * m * m) / 6) } }' "$tap_dir/final")
 tap_run "settings" 0 "17 finished, 1 stopped" draw settings "$db" --x ppo.com --where algo.name=ppo_ewma --group none
 same "settings: mean and 95 % interval of each value" "$(rows settings | awk -F, '{ print $(NF-2), $(NF-1), $NF }')" "$mine"
-tap_run "a stopped run is counted and hollow" 0 "Not at their end, taken as they" draw settings "$db" --x ppo.com --where algo.name=ppo_ewma --group none
+tap_run "a stopped run is counted and hollow" 0 "Unfinished, with current values" draw settings "$db" --x ppo.com --where algo.name=ppo_ewma --group none
 tap_run "settings --best-of" 0 "eps " draw settings "$db" --x seed --where algo.name=ppo --group none --best-of ppo.epsilon
 best=$(analyze sql "$db" --csv "SELECT seed, max(f) FROM (SELECT seed, (SELECT solve_rate FROM evaluation e WHERE e.run_id = run.id
   AND level_set = 'train' ORDER BY iteration DESC LIMIT 1) AS f FROM run WHERE json_extract(config, '\$.algo.name') = 'ppo') GROUP BY 1 ORDER BY 1" |
@@ -110,7 +110,7 @@ two="-w algo.name=ppo_ewma -w com=8 -w seed=0 -w seed=1"
 for figure in "table --group com" "bars --group com" "settings --x com --group none" "curves --group com" ddr-vs-solve; do
   tap_run "two runs: ${figure%% *}" 0 "[n = 2]" draw ${figure%% *} "$db" ${figure#"${figure%% *}"} $two
 done
-tap_run "two runs: the required number is reported" 0 "n = 2: no interval, which takes 3 runs." draw table "$db" --group com $two
+tap_run "two runs: the required number is reported" 0 "n = 2: no interval, which needs 3 runs." draw table "$db" --group com $two
 draw heatmap "$db" --x com --y algo.name $two >/dev/null
 same "two runs: none in the CSV either" "$(rows heatmap | awk -F, '{ print $4, $(NF-1) $NF "none" }')" "2 none"
 tap_run "two runs: compare has no verdict" 0 "too few runs for a verdict" analyze compare "$db" com=8 com=32 -w seed=0 -w seed=1
@@ -241,7 +241,7 @@ refused "an unknown average" "did you mean iqm" curves "$db" --aggregate iqms
 refused "an unknown interval" "bootstrap" curves "$db" --interval students
 refused "a standard deviation of an IQM" "takes t or bootstrap" curves "$db" --aggregate iqm --interval sd
 refused "bars of an unknown interval" "t or bootstrap" bars "$db" --interval sd
-refused "panels of nothing" "of which panels" curves "$db" --panels 1-2
+refused "panels of nothing" "there are no panels" curves "$db" --panels 1-2
 for range in 0 2-1 x 1-y -; do refused "panels $range" "expected numbers from 1" curves "$db" --panel seed --panels=$range; done
 tap_run "panels that are not there" 1 "there are only 3" draw curves "$db" --panel seed --panels 4-
 refused "an unknown reference" "untrained, best" curves "$db" --reference optimal
@@ -318,7 +318,7 @@ mv "$real/runs/${id:0:2}/$id/states.$last.npy" "$tap_dir/aside"
 tap_run "a run with fewer states sets how many are compared, as all have ended" 0 '"states": 150.0' draw coverage "$real/results.db" \
   --sweep onpolicy_fig1b_more_data --json
 head -c 200 "$tap_dir/aside" >"$real/runs/${id:0:2}/$id/states.$last.npy"
-tap_run "a file of states that was cut short" 1 "states.$last.npy: not a whole float32 matrix" draw coverage "$real/results.db" --sweep onpolicy_fig1b_more_data
+tap_run "a file of states that was cut short" 1 "states.$last.npy: not a complete float32 matrix" draw coverage "$real/results.db" --sweep onpolicy_fig1b_more_data
 mv "$tap_dir/aside" "$real/runs/${id:0:2}/$id/states.$last.npy"
 tap_run "onpolicy-fig9" 0 "random projection" draw onpolicy-fig9 "$real/results.db"
 mine=$(analyze sql "$real/results.db" --csv "WITH r AS (SELECT id, json_extract(config, '\$.env.morphologies') AS task,

@@ -58,10 +58,10 @@ tap_run "either of two" 0 "3 runs of 3 configurations" runs_of --where tag=good 
 tap_run "with a setting" 0 "1 run of 1 configuration" runs_of --where tag=paper --where epsilon=0.2
 tap_run "the pinned one" 0 "1 run of 1 configuration" runs_of --where pinned=yes
 tap_run "the others" 0 "3 runs of 3 configurations" runs_of --where pinned=no
-tap_run "an unknown tag" 1 "there are the tags best, draft, good, paper" runs_of --where tag=nowhere
+tap_run "an unknown tag" 1 "existing tags: best, draft, good, paper" runs_of --where tag=nowhere
 tap_run "a tag that is none" 2 "--where tag=a b" runs_of --where "tag=a b"
 tap_run "SQL as a tag" 2 "--where tag=x' OR 1=1" runs_of --where "tag=x' OR 1=1"
-tap_run "neither yes nor no" 2 "pinned is yes or no" runs_of --where pinned=maybe
+tap_run "neither yes nor no" 2 "pinned must be yes or no" runs_of --where pinned=maybe
 
 # ---- persistence
 sweep rebuild >out 2>&1

@@ -85,7 +85,7 @@ tasks procgen/coinrun procgen/coinrun envpool/Qbert-v5
 tap_run "two scales" 1 "not on one scale; choose runs by --where env.task=" analyze curves "$db" --y normalized_score -o "$out"
 tasks gym/CartPole-v1 gym/CartPole-v1 gym/CartPole-v1
 for figure in "bars --measure" "curves --y"; do
-  tap_run "no constants at all: ${figure%% *}" 1 "no constants to normalise returns of gym/CartPole-v1 by" analyze $figure normalized_score "$db" -o "$out"
+  tap_run "no constants at all: ${figure%% *}" 1 "no constants to normalize returns of gym/CartPole-v1" analyze $figure normalized_score "$db" -o "$out"
 done
 tasks envpool/Qbert-v4 envpool/Qbert-v4 envpool/Qbert-v4
 tap_run "nearly a game is none" 1 "returns of envpool/Qbert-v4" analyze bars "$db" --measure normalized_score -o "$out"

@@ -60,7 +60,7 @@ tap_check "a rebuilt results.db knows it" "$(sweep rebuild >/dev/null; analyze s
 cd "$tap_dir" || exit 1
 out=$(analyze table work/results.db 2>&1 | tr -s ' \n' '  ')
 tap_check "captions count censored runs" "$(grep -F '1 stopped by rule (censored: known as far as they came)' <<<"$out" >/dev/null || echo "$out")"
-tap_check "and say how it is used" "$(grep -F 'Censored (stopped by rule), taken as they stand: 1.' <<<"$out" >/dev/null || echo "$out")"
+tap_check "and say how it is used" "$(grep -F 'Censored (stopped by rule), with current values: 1.' <<<"$out" >/dev/null || echo "$out")"
 tap_check "table --json" "$([ "$(analyze table work/results.db --json | tool json 1 censored)" = 1.0 ] || analyze table work/results.db --json)"
 tap_run "compare excludes it, and explains the effect" 1 "A: 1 runs, 1 not ended" analyze compare work/results.db lr=1 lr=1e-12
 cd - >/dev/null || exit 1

@@ -158,8 +158,8 @@ static void commands_tell_what_else_is_wrong(void **state) {
   assert_int_equal(core_options_misuse(&hinted, "unknown format \"%s\"", "xml"), CORE_USAGE);
   assert_string_equal(core_error_message(),
                       "unknown format \"xml\"; expected one file or two; usage: program FILE [FILE]");
-  assert_int_equal(core_options_misuse(&some, "-o is missing"), CORE_USAGE);
-  assert_string_equal(core_error_message(), "-o is missing; usage: program FILE [FILE]");
+  assert_int_equal(core_options_misuse(&some, "missing -o"), CORE_USAGE);
+  assert_string_equal(core_error_message(), "missing -o; usage: program FILE [FILE]");
 }
 
 static void lists_can_be_added_to(void **state) {
