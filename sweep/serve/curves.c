@@ -250,7 +250,7 @@ static json_t *group_curve_json(const Panel *panel, size_t group, AnalysisRange 
     task[members] = panel->groups->task[r];
     curves[members++] = panel->curves[r];
   }
-  const AnalysisCurveManner manner = {ANALYSIS_AGGREGATE_MEAN, range, task, panel->groups->tasks};
+  const AnalysisCurveOptions manner = {ANALYSIS_AGGREGATE_MEAN, range, task, panel->groups->tasks};
   analysis_curve_average(curves, members, &manner, panel->grid, n, mean, low, high, runs);
   for (size_t i = 0; i < n; i++) json_array_append_new(numbers, json_integer((json_int_t)runs[i]));
   json_t *value = json_pack("{s:I, s:I, s:o, s:o, s:o, s:o}", "group", (json_int_t)group, "runs", (json_int_t)members,

@@ -17,7 +17,7 @@ typedef struct Study {
   const ServeGroups *groups;
   AnalysisTrials trials;
   AnalysisMeasure measure;
-  AnalysisMeasured *measured; /* [run of the selection]; NULL: the scores of the snapshot do */
+  AnalysisRunMetrics *measured; /* [run of the selection]; NULL: the scores of the snapshot do */
   AnalysisInterval *score;    /* [trial] */
   bool *is_bad;               /* [trial] has a run that failed or diverged */
   size_t *order;              /* [ranked] trials, the best first */
@@ -178,7 +178,7 @@ static json_t *study_json(const Study *study) {
   return json_pack("{s:s, s:o, s:s, s:s, s:s, s:s, s:b, s:I, s:I, s:I, s:f, s:I, s:o, s:o}", "search",
                    study->trials.name, "searches", names_json(&study->sweep->view->members.spec), "method",
                    core_search_method_name(space->method), "goal", space->minimise ? "min" : "max", "measure",
-                   analysis_measure_name(study->measure), "title", analysis_measure_words(study->measure), "log",
+                   analysis_measure_name(study->measure), "title", analysis_measure_label(study->measure), "log",
                    space->is_log, "trials", (json_int_t)study->trials.count, "wanted", (json_int_t)space->trials,
                    "ranked", (json_int_t)study->ranked, "explained", explained, "explained_from", (json_int_t)used,
                    "axis", axes_json(study, importance), "trial", trials);
