@@ -476,3 +476,17 @@ void analysis_cells_free(AnalysisCells *cells) {
   free(cells->stratum);
   memset(cells, 0, sizeof *cells);
 }
+
+size_t analysis_cells_seeds_min(const AnalysisCells *cells) {
+  size_t smallest = SIZE_MAX;
+  for (size_t c = 0; c < cells->cells; c++)
+    if (cells->first[c + 1] - cells->first[c] < smallest) smallest = cells->first[c + 1] - cells->first[c];
+  return cells->cells > 0 ? smallest : 0;
+}
+
+bool analysis_cells_have_spread(const AnalysisCells *cells) {
+  for (size_t c = 0; c < cells->cells; c++)
+    for (size_t i = cells->first[c] + 1; i < cells->first[c + 1]; i++)
+      if (cells->score[i] != cells->score[i - 1]) return true;
+  return false;
+}

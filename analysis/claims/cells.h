@@ -62,6 +62,10 @@ bool analysis_data_includes(const char *data, const char *sweep);
  * whose key is not a number (a schedule, a name not in the list). CORE_USAGE: an unknown setting. */
 int analysis_cells_create(const AnalysisTable *table, const AnalysisArrangement *arrangement, AnalysisCells *cells);
 void analysis_cells_free(AnalysisCells *cells);
+/* Returns the number of runs of the smallest cell; 0: there are no cells. */
+size_t analysis_cells_seeds_min(const AnalysisCells *cells);
+/* Whether the scores of some cell differ. */
+bool analysis_cells_have_spread(const AnalysisCells *cells);
 /* Returns the mean of value[count], in the order of the cells' runs, over cell c. */
 static inline double analysis_cells_mean(const AnalysisCells *cells, const double *value, size_t c) {
   return analysis_mean(value + cells->first[c], cells->first[c + 1] - cells->first[c]);

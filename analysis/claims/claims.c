@@ -150,14 +150,6 @@ static void drop_small_cells(AnalysisCells *cells, size_t runs_min) {
   cells->count = run;
 }
 
-/* Returns the number of runs of the smallest cell. */
-static size_t count_seeds(const AnalysisCells *cells) {
-  size_t smallest = SIZE_MAX;
-  for (size_t c = 0; c < cells->cells; c++)
-    if (cells->first[c + 1] - cells->first[c] < smallest) smallest = cells->first[c + 1] - cells->first[c];
-  return cells->cells > 0 ? smallest : 0;
-}
-
 /* Sets the margin. Positive measures without an upper bound are compared as ratios, except in tests that also compare
  * gains, which use differences. */
 static void set_margin(const AnalysisTable *table, AnalysisCells *cells, AnalysisClaimResult *f) {
@@ -332,25 +324,9 @@ static bool needs_all_cells(AnalysisTest test) {
 /* Returns the number of cells with runs by different code. */
 static size_t count_codes(const AnalysisSelection *selection, const AnalysisCells *cells) {
   size_t count = 0;
-  for (size_t c = 0; c < cells->cells; c++) {
-    const AnalysisRun *one = NULL;
-    bool differs = false;
-    for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++) {
-      const AnalysisRun *run = &selection->runs[cells->run[i]];
-      if (!one || one->code == 0) one = run;
-      differs |= !analysis_codes_agree(selection, one, run);
-    }
-    count += differs;
-  }
-  return count;
-}
-
-/* Whether the runs of some cell differ. */
-static bool has_spread(const AnalysisCells *cells) {
   for (size_t c = 0; c < cells->cells; c++)
-    for (size_t i = cells->first[c] + 1; i < cells->first[c + 1]; i++)
-      if (cells->score[i] != cells->score[i - 1]) return true;
-  return false;
+    count += !analysis_codes_all_agree(selection, cells->run + cells->first[c], cells->first[c + 1] - cells->first[c]);
+  return count;
 }
 
 /* Notes the pair that significantly violates an order which holds on average, since the statistic does not show it. */
@@ -372,7 +348,7 @@ static void judge(const AnalysisTable *table, AnalysisCells *cells, size_t all, 
   f->strata = result.strata;
   f->p_for = result.p_for;
   f->p_against = result.p_against;
-  if (f->p_for == 1 && f->p_against == 1 && !has_spread(cells)) {
+  if (f->p_for == 1 && f->p_against == 1 && !analysis_cells_have_spread(cells)) {
     f->p_for = f->p_against = NAN;
     snprintf(f->reason, sizeof f->reason, "no spread: all seeds of each setting have the same value, which does not "
              "predict further seeds");
@@ -416,7 +392,7 @@ static int evaluate(StoreDatabase *database, const AnalysisClaimsOptions *option
   drop_small_cells(&cells, is_point || info->kind == OF_SWITCH ? 1 : SEEDS_MIN);
   if (cells.cells < all && needs_all_cells(claim->test)) drop_small_cells(&cells, SIZE_MAX);
   f->cells = cells.cells;
-  f->seeds = count_seeds(&cells);
+  f->seeds = analysis_cells_seeds_min(&cells);
   if (info->margin) set_margin(table, &cells, f);
   judge(table, &cells, all, f);
   analysis_cells_free(&cells);

@@ -30,7 +30,7 @@ int export_runs_next(StoreQuery *query, ExportRun *run, bool *more) {
   if (!*more) return CORE_OK;
   const char *id = store_query_text(query, 0);
   if (!id || strlen(id) != CORE_RUN_ID - 1 || strspn(id, "0123456789abcdef") != CORE_RUN_ID - 1)
-    return core_error(CORE_FAIL, "results.db has a run whose id is none: %.40s", id ? id : "");
+    return core_error(CORE_FAIL, "results.db contains a run with an invalid id: %.40s", id ? id : "");
   const double started = store_query_real(query, 3), ended = store_query_real(query, 4);
   *run = (ExportRun){.status = store_query_text(query, 1), .config = store_query_text(query, 2), .ended_s = ended,
                      .iteration = store_query_int(query, 5)};

@@ -80,7 +80,7 @@ static void append_passed_over(const AnalysisCurveSet *set, CoreText *text) {
   size_t runs;
   const size_t hidden = count_hidden(set, &runs);
   if (set->infinite)
-    core_text_appendf(text, " Infinite values, skipped:  %zu, in %zu run%s.", set->infinite, set->infinite_runs,
+    core_text_appendf(text, " Infinite values, skipped: %zu, in %zu run%s.", set->infinite, set->infinite_runs,
                       set->infinite_runs == 1 ? "" : "s");
   if (hidden)
     core_text_appendf(text, " At or below 0, which a log axis cannot show, and not in its means: %zu, in %zu run%s.",

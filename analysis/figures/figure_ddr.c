@@ -87,7 +87,7 @@ static void append_counts(const AnalysisDdr *ddr, CoreText *text) {
                       "or failed, with the score of their untrained policy.",
                       panel->hollow, panel->hollow == 1 ? "" : "s", ddr->panel_count > 1 ? " in the last panel" : "");
   }
-  if (missing) core_text_appendf(text, " Not plotted, without an evaluation or a finite positive DDR:  %zu.", missing);
+  if (missing) core_text_appendf(text, " Not plotted, without an evaluation or a finite positive DDR: %zu.", missing);
 }
 
 static void format_rho(const AnalysisDdrPanel *panel, char *text, size_t size) {

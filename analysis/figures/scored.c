@@ -231,8 +231,8 @@ void analysis_scored_describe(const AnalysisScored *scored, CoreText *text) {
   core_text_append(text, analysis_scale_words(scored->scale));
   if (analysis_scored_is_log(scored)) core_text_append(text, " Means are geometric.");
   if (scored->censored)
-    core_text_appendf(text, " Censored (stopped by rule), with current values:  %zu.", scored->censored);
+    core_text_appendf(text, " Censored (stopped by rule), with current values: %zu.", scored->censored);
   if (scored->unfinished > scored->censored)
-    core_text_appendf(text, " Unfinished, with current values:  %zu.", scored->unfinished - scored->censored);
-  if (scored->missing) core_text_appendf(text, " Not plotted, without a value:  %zu.", scored->missing);
+    core_text_appendf(text, " Unfinished, with current values: %zu.", scored->unfinished - scored->censored);
+  if (scored->missing) core_text_appendf(text, " Not plotted, without a value: %zu.", scored->missing);
 }

@@ -215,7 +215,7 @@ int analysis_report_add_curves(const AnalysisReport *report, json_t *root) {
                         "Best final score first%s.",
                         shown < report->groups.count ? "; the others are under Configurations" : "");
   if (q.infinite)
-    snprintf(note + length, sizeof note - (size_t)length, " Infinite values, skipped:  %zu, in %zu run%s.",
+    snprintf(note + length, sizeof note - (size_t)length, " Infinite values, skipped: %zu, in %zu run%s.",
              q.infinite, q.infinite_runs, q.infinite_runs == 1 ? "" : "s");
   json_object_set_new(curves, "note", core_json_text(note));
   free(order);

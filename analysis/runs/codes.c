@@ -33,6 +33,16 @@ bool analysis_codes_agree(const AnalysisSelection *selection, const AnalysisRun 
   return a->code == b->code || a->code == 0 || b->code == 0;
 }
 
+bool analysis_codes_all_agree(const AnalysisSelection *selection, const size_t *run, size_t count) {
+  const AnalysisRun *reference = NULL; /* the first run, then the first with a recorded code */
+  for (size_t i = 0; i < count; i++) {
+    const AnalysisRun *next = &selection->runs[run[i]];
+    if (!reference || reference->code == 0) reference = next;
+    if (!analysis_codes_agree(selection, reference, next)) return false;
+  }
+  return true;
+}
+
 static int by_cell(const void *left, const void *right) {
   const AnalysisRun *a = *(const AnalysisRun *const *)left, *b = *(const AnalysisRun *const *)right;
   const int order = strcmp(a->cell, b->cell);

@@ -11,6 +11,8 @@ void analysis_codes_free(AnalysisSelection *selection);
 /* Whether both runs were trained on the same code, as far as it is recorded. False if a run was resumed with other
  * code. */
 bool analysis_codes_agree(const AnalysisSelection *selection, const AnalysisRun *a, const AnalysisRun *b);
+/* Whether all of the selection's runs with the indices run[count] agree. */
+bool analysis_codes_all_agree(const AnalysisSelection *selection, const size_t *run, size_t count);
 /* Describes how many configurations have runs by different code, what differs, and the remedy; "" if none has. */
 void analysis_codes_describe(const AnalysisSelection *selection, CoreText *text);
 /* Prints that description as a warning on stderr. */

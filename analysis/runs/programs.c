@@ -35,7 +35,7 @@ static int set_from_json(CoreConfig *config, const CoreConfigRow *row, const jso
 int analysis_config_from_json(const char *text, CoreConfig *config) {
   json_error_t fault;
   json_t *root = json_loads(text, 0, &fault);
-  if (!root) return core_error(CORE_FAIL, "the configuration is not JSON:  %s", fault.text);
+  if (!root) return core_error(CORE_FAIL, "the configuration is not JSON: %s", fault.text);
   size_t count;
   const CoreConfigRow *rows = core_config_rows(&count);
   *config = core_config_default();

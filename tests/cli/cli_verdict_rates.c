@@ -310,7 +310,9 @@ static AnalysisTestResult ask_switched(const World *w, AnalysisTest test, double
 }
 
 static AnalysisTestResult switch_up(const World *w) { return ask_switched(w, ANALYSIS_TEST_SWITCH_UP, 0, 0, FAR); }
-static AnalysisTestResult switch_up_later(const World *w) { return ask_switched(w, ANALYSIS_TEST_SWITCH_UP, FAR, 0, 0); }
+static AnalysisTestResult switch_up_later(const World *w) {
+  return ask_switched(w, ANALYSIS_TEST_SWITCH_UP, FAR, 0, 0);
+}
 static AnalysisTestResult switch_down(const World *w) { return ask_switched(w, ANALYSIS_TEST_SWITCH_DOWN, 0, 0, 0); }
 static AnalysisTestResult switch_down_short(const World *w) {
   return ask_switched(w, ANALYSIS_TEST_SWITCH_DOWN, -FAR, MARGIN, 0);

@@ -36,7 +36,7 @@ tap_run "settings: a run without a finite value is counted" 0 "Not plotted, with
   --where algo.name=ppo_ewma --measure kl
 tap_run "a gradient norm that is infinite throughout" 0 "Not plotted, without a value: 1." draw bars "$db" --measure grad_norm \
   --where algo.name=ppo_ewma
-tap_run "ddr-vs-solve: a run of infinite KL is counted" 0 "without evaluation yet or a finite DDR above 0: 1." draw ddr-vs-solve "$db" --where algo.name=ppo_ewma
+tap_run "ddr-vs-solve: a run of infinite KL is counted" 0 "without an evaluation or a finite positive DDR: 1." draw ddr-vs-solve "$db" --where algo.name=ppo_ewma
 analyze claims "$db" --sweep two_grids --json >"$tap_dir/json"
 missing() { # CLAIM: how many of its runs lack the measure
   for i in $(seq 0 120); do [ "$(tool json "$i" id <"$tap_dir/json" 2>/dev/null)" = "$1" ] && tool json "$i" without_measure <"$tap_dir/json"; done
@@ -68,7 +68,7 @@ tap_run "advice without evaluations says so" 1 "" analyze advise "$tap_dir/none.
 tool sql "$tap_dir/none.db" "DELETE FROM run; DELETE FROM sweep; DELETE FROM sweep_run"
 for command in curves bars table "settings --x com" "claims" "report --no-figures" "advise --hours 1"; do
   # shellcheck disable=SC2086
-  tap_run "${command%% *} of a database without runs" 1 "holds no runs yet" analyze ${command%% *} "$tap_dir/none.db" ${command#"${command%% *}"}
+  tap_run "${command%% *} of a database without runs" 1 "contains no runs yet" analyze ${command%% *} "$tap_dir/none.db" ${command#"${command%% *}"}
 done
 line=$(value "SELECT max(transitions) FROM evaluation WHERE run_id = '$(basename "$second")' AND level_set = 'train' AND solve_rate IS NOT NULL")
 draw curves "$db" --where com=8 >/dev/null

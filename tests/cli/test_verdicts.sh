@@ -169,7 +169,7 @@ root=$tap_dir/sides
 submit "$root" "$(ini t 5 "$small" ppo.epsilon=0.1,0.2 env.task=loco512,random_s,random_m,random_l)"
 fill "$root" "ppo.epsilon" '{ run(iterations, "finished"); eval(iterations, (v["ppo.epsilon"] == 0.1 ? 0.6 : 0.55) + 0.06 * z(5)) }'
 # (t(0.975) + t(0.8)) 0.06 sqrt(2 / (4 n)) with 8 (n - 1) degrees: 0.0548 for 5, 0.0497 for 6
-says "seeds a side of four tasks" "6 seeds a side" analyze compare "$root/results.db" eps=0.1 eps=0.2
+says "seeds a side of four tasks" "6 seeds per side" analyze compare "$root/results.db" eps=0.1 eps=0.2
 root=$tap_dir/ddr
 submit "$root" "$(ini d 3 "${small/409600/1e12} algo.name=ppo_ewma" ppo.com=8,32,128 \
   env.task=loco512,random_s,random_m,random_l)"
@@ -184,7 +184,7 @@ root=$tap_dir/ratio
 submit "$root" "$(ini r 5 "$small" ppo.epsilon=0.1,0.2)"
 fill "$root" "ppo.epsilon" 'BEGIN { split("0.001 0.002 0.003 0.004 0.1 0.01 0.02 0.03 0.04 1", kl, " ") }
   { run(iterations, "finished"); eval(iterations, 0.5); stat(iterations, "kl=" kl[seed + 1 + (v["ppo.epsilon"] == 0.2 ? 5 : 0)]) }'
-says "seeds needed of a ratio" "11 seeds a side" analyze compare "$root/results.db" eps=0.1 eps=0.2 --measure kl
+says "seeds needed of a ratio" "11 seeds per side" analyze compare "$root/results.db" eps=0.1 eps=0.2 --measure kl
 
 # ---- children of one checkpoint are one run
 root=$tap_dir/parents

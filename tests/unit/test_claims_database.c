@@ -106,7 +106,7 @@ static void test_best_other(void **state) {
   free(measured);
   assert_int_equal(analysis_measure_find("best_other", &measure), CORE_OK);
   assert_int_equal(analysis_measure_find("score_at_time", &measure), CORE_USAGE);
-  assert_says("of claims only");
+  assert_says("only claims have it");
   analysis_selection_free(&selection);
   store_database_close(&database);
 }
