@@ -321,7 +321,7 @@ static void print_left_out(const char *name, const Side *side) {
   printf("%s excludes %zu unfinished runs, %zu without a value, %zu on tasks that the other side lacks\n",
          name, side->unfinished, side->without, side->elsewhere);
   if (side->censored)
-    printf("%s: %zu of these were stopped by rule (censored), mostly the worse ones, which biases the rest upward;  "
+    printf("%s: %zu of these were stopped by rule (censored), mostly the worse ones, which biases the rest upward; "
            "--budget N compares at N transitions, which more runs have reached\n", name, side->censored);
 }
 

@@ -12,12 +12,12 @@ tap_run "compare: a larger KL is no better score" 0 "mean KL is larger in A" ana
 tap_run "compare: the other way round" 0 "A scores higher" analyze compare "$db" com=128 com=2
 tap_run "compare: a side against itself" 2 "of A's 5 and B's 5 runs 5 are in both" analyze compare "$db" com=8 com=8
 tap_run "compare: a side within the other" 2 "write groups that exclude each other: com=8 and com=ANOTHER, or B with a further key (algo.name=ppo_ewma,com=ANOTHER)" analyze compare "$db" com=8 algo.name=ppo_ewma
-tap_run "compare: no fewer seeds than an interval takes" 0 "told with 3 seeds a side" analyze compare "$db" com=8 com=128
+tap_run "compare: no fewer seeds than an interval takes" 0 "needs 3 seeds per side" analyze compare "$db" com=8 com=128
 tap_run "compare: suggestions" 0 "P(A > B): 0.000 [0.000, 0.4" analyze compare "$db" com=8 algo.name=ppo_ewma,com=128
 tap_run "compare: KL as a ratio of geometric means" 0 "A / B:" analyze compare "$db" com=8 com=128 -m kl
-tap_run "compare: unfinished runs are reported" 0 "1 runs that have not ended" analyze compare "$db" com=2 com=2048
+tap_run "compare: unfinished runs are reported" 0 "excludes 1 unfinished runs" analyze compare "$db" com=2 com=2048
 tap_run "compare: two conditions" 0 "eps=0.1,seed=1" analyze compare "$db" eps=0.1,seed=1 eps=0.2,seed=1
-tap_run "compare: seeds needed" 0 "seeds a side" analyze compare "$db" com=2 com=8
+tap_run "compare: seeds needed" 0 "seeds per side" analyze compare "$db" com=2 com=8
 tap_run "compare: a measure of iterations" 0 "mean KL" analyze compare "$db" com=2 com=8 -m kl
 cp "$db" "$tap_dir/levels.db"
 tool sql "$tap_dir/levels.db" "UPDATE run SET config = json_set(config, '$.env.curriculum', 'sfl') WHERE json_extract(config, '$.ppo.com') = 8"
