@@ -41,7 +41,7 @@ for expected in com_low=supported com_high=undecided com_kl=supported epsilon_hi
   tap_result "claim ${expected%=*} is ${expected#*=}" "$([ "$(verdict "${expected%=*}")" = "${expected#*=}" ]; echo $?)" "$(verdict "${expected%=*}")"
 done
 tap_run "claims: text" 0 "claims: " analyze claims "$db" --sweep two_grids
-tap_run "claims: a sweep of one's own does not count by itself" 0 "--sweep NAME lets all runs of a sweep count" analyze claims "$db"
+tap_run "claims: a sweep of one's own does not count by itself" 0 "--sweep NAME uses all runs of a sweep" analyze claims "$db"
 tap_run "claims: one claim" 0 "1 claims: 1 supported" analyze claims "$db" --sweep two_grids --claim com_kl
 tap_run "claims: an unknown one" 2 "did you mean com_kl" analyze claims "$db" --claim com_kll
 tap_run "claims: together" 0 "Holm's" analyze claims "$db" --sweep two_grids --correct
