@@ -44,7 +44,7 @@ tap_run "duplicates are merged and counted" 0 "24 (4 duplicates merged)" plan go
 tap_run "--speed prices them" 0 "in total (at 1 k transitions/s)" plan good.ini --speed 1e3
 tap_expect "and prints the cost on several processors" 0 "gives a run 6 \(2 ranks of 3\): [0-9.]+ k? ?processor hours" \
   plan good.ini --speed 1e3 --set slurm.ranks_per_run=2 --set slurm.cpus_per_run=3
-tap_run "--speed of nothing" 2 "--speed -1: expected transitions a second" plan good.ini --speed=-1
+tap_run "--speed of nothing" 2 "--speed -1: expected a positive number of transitions per second" plan good.ini --speed=-1
 tap_run "without measurements the speed is unknown" 0 "unknown speed: measure one run" plan good.ini
 tap_run "a profile selects" 0 "runs         6" plan good.ini --profile demo
 tap_run "--set overrides" 0 "runs         12" plan good.ini --set sweep.seeds=1
