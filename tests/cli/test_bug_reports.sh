@@ -253,7 +253,7 @@ tap_run "I3: quotation marks of typography" 2 "double quotation mark" plan
 ini '; \xc2\xa0 \xe2\x80\x93 caf\xc3\xa9\n[sweep]\nname = x\n[grid g]\nppo.epsilon = 0.1 ; \xe2\x88\x92\n'
 tap_run "I3: all of them are accepted in comments" 0 "x" plan
 ini '[sweep]\nname = x\n[grid g]\nppo.epsilon = 0,25\n'
-tap_run "I4: a decimal comma in a list" 0 "if one was meant, write 0.25" plan
+tap_run "I4: a decimal comma in a list" 0 "for one value write 0.25" plan
 ini '[sweep]\nname = x\n[grid g]\nppo.epsilon = 0, 25\n'
 tap_check "I4: but not two values with a blank" "$(plan 2>&1 | grep "if one was meant")"
 tap_run "I4: a decimal comma of one value" 2 "decimals have a point" trainer --dry-run --set ppo.epsilon=0,25
