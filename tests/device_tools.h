@@ -1,7 +1,7 @@
-/* Tests that run on a device: the emulator, one way and the other, and a GPU where the machine has one. A test file
- * that takes test_forward, test_backward and test_gpu from here first says
+/* Tests that run on a device: on the emulator in both orders of threads, and on a GPU if the machine has one. A test
+ * file that uses test_forward, test_backward and test_gpu defines before including this
  *   #define DEVICE_TESTS run_all
- * and defines `static void run_all(void)`: all its checks on `device`, which it closes at the end. */
+ * and `static void run_all(void)`: all its checks on `device`, which it closes at the end. */
 #ifndef TESTS_DEVICE_TOOLS_H
 #define TESTS_DEVICE_TOOLS_H
 #include <setjmp.h>

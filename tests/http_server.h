@@ -1,6 +1,6 @@
-/* A small web server for tests, in a thread of the test: it listens on a port of 127.0.0.1 or on a UNIX socket, keeps
- * what it was asked, and answers as told, or misbehaves as told. One connection at a time, one request a connection.
- * Include it in one file of a program.
+/* A small web server for tests, in a thread of the test: it listens on a port of 127.0.0.1 or on a UNIX socket, records
+ * requests, and responds or misbehaves as configured. One connection at a time, one request per connection. Include
+ * it in one file of a program.
  *
  *   static void answer(HttpServer *server, const HttpCall *call, HttpReply *reply) { reply->body = "{}"; }
  *   HttpServer server = {.answer = answer};

@@ -1,12 +1,12 @@
-/* The update of PPO on pixels, with convolutions: forward and backward passes and Adam of all minibatches, with
+/* The update of PPO on pixels with convolutions: forward and backward passes and Adam of all minibatches, with
  * CleanRL's networks and settings, on a rollout of random pixels. Prints CSV; peers/torch_convolution.py does the same
  * in PyTorch.
  *
  *   update_nature   8 worlds x 128 steps of 4 x 84 x 84, 4 minibatches, 4 epochs (ppo_atari)
  *   update_impala   64 worlds x 256 steps of 64 x 64 x 3, 8 minibatches, 1 epoch of its 3 (ppo_procgen)
  *
- * The share of the sgemm peak is of the products that the ops counted over the whole time of an update, gathering of
- * minibatches, losses and optimiser included. */
+ * The fraction of the sgemm peak relates the products counted by the ops to the total time of an update, including
+ * gathering of minibatches, losses and optimizer. */
 #include "core/memory.h"
 #include "tests/bench/bench_matrix.h"
 #include "trainer/learners/learner.h"

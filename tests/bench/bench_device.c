@@ -1,11 +1,11 @@
-/* The GPU's figures, by parts that may be named on the command line:
- * - ceilings: a copy's bandwidth, and what a launch and a node of a graph take;
- * - physics: environment steps a second on random levels of size S, M and L, with and without observations;
- * - products: of the paper's layers, forward and backward, one by one and as chains in bf16;
+/* Performance of the GPU, in parts that can be named on the command line:
+ * - ceilings: bandwidth of copies, and time of a launch and of a graph node;
+ * - physics: environment steps per second on random levels of size S, M and L, with and without observations;
+ * - products: those of the paper's layers, forward and backward, one by one and as chains in bf16;
  * - rollouts: with all worlds together and in halves (train.rollout_halves).
- * Without a GPU it says so and measures nothing: what the emulator takes tells nothing about a GPU. Rows start before
- * the first kernel of a case and end when the device has finished; the first pass is not counted. BENCH_SMALL=1 makes
- * everything tiny, for a try without a GPU (tests/runtime). */
+ * Without a GPU it says so and measures nothing, because the emulator's times are meaningless for a GPU. Timing starts
+ * before the first kernel of a case and ends when the device has finished; the first pass is not counted. BENCH_SMALL=1
+ * reduces all sizes, for a trial without a GPU (tests/runtime). */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,21 +1,21 @@
-/* Environments of other people in the trainer: a turn of the bridge, and environment steps a second without a policy,
- * under random actions, compared with the same environment in plain Python. Prints CSV.
+/* Third-party environments in the trainer: a round trip of the bridge, and environment steps per second without a
+ * policy, under random actions, compared with the same environment in plain Python. Prints CSV.
  *
- *   bridge    a turn of 256 worlds that do nothing (peers/sitecustomize.py), from the actions to the observations in
- * the trainer's buffers. The environment says how long its own step took, which is taken off each turn. bridge_busy:
- * next to a busy program per processor
- *   CartPole  256 worlds through the bridge; theirs: the same vector class, and Gymnasium's own vectorised one
- *   Breakout  CleanRL's preprocessing, whole games; theirs: AtariVectorEnv with as many threads as there are
- * processors. Breakout_lives: a lost life is an end. Ours then plays three steps that are not counted, as CleanRL's
- * wrappers do; theirs, which cannot, goes on as before
- *   starpilot 64 worlds in this process; theirs: ProcgenGym3Env, which has threads of its own
+ *   bridge    a round trip of 256 worlds that do nothing (peers/sitecustomize.py), from the actions to the observations
+ *             in the trainer's buffers, without the step's own time, which the environment reports. bridge_busy: next
+ *             to a busy program per processor
+ *   CartPole  256 worlds through the bridge; peers: the same vector class, and Gymnasium's own vectorized one
+ *   Breakout  CleanRL's preprocessing, complete games; peer: AtariVectorEnv with a thread per processor.
+ *             Breakout_lives: a lost life ends the episode. Ours then plays three steps that are not counted, as
+ *             CleanRL's wrappers do; the peer cannot, and continues
+ *   starpilot 64 worlds in this process; peer: ProcgenGym3Env, which has its own threads
  *
  *   ppo_Breakout, ppo_starpilot  PPO end to end with CleanRL's settings, rollout and update; starpilot with 32 steps
- * and one minibatch, for its 256 and eight take minutes. ppo_Breakout_together, ..._halves: with two workers and
- * comm.deterministic, by train.rollout_halves
+ *             and one minibatch, because its 256 and eight take minutes. ppo_Breakout_together, ..._halves: with two
+ *             workers and comm.deterministic, by train.rollout_halves
  *
- * Ours and theirs take turns; figures are medians over the turns. The trainer's Python is SWEEP_PYTHON, that of the
- * peers PEER_ENVIRONMENTS, else the same.
+ * Ours and the peers alternate; the results are medians over the rounds. SWEEP_PYTHON is the trainer's Python,
+ * PEER_ENVIRONMENTS that of the peers (default: the same).
  *
  * Usage: bench_environments [CASE ...]    only these */
 #include <omp.h>

@@ -1,8 +1,7 @@
-/* Utilization of the lanes of the GPU's physics (sim/device/warp.h), counted and not timed: how much the worlds of a
- * warp need in a step under random actions, how many passes its lanes make of that, since a warp goes on until the
- * last of them is done, and what it comes to in instructions of a warp. Runs anywhere; the prediction of
- * docs/cuda-measurements.md rests on it. Levels: random ones of size S, M and L and, where KINETIX_LEVELS names a
- * folder of Kinetix levels, those. */
+/* Utilization of the lanes of the GPU's physics (sim/device/warp.h), counted and not timed: the work of a warp's worlds
+ * in a step under random actions, the passes of its lanes, which continue until the last one has finished, and the
+ * resulting instructions of the warp. Runs anywhere; the prediction of docs/cuda-measurements.md is based on it.
+ * Levels: random ones of size S, M and L, and those in the directory KINETIX_LEVELS, if set. */
 #include <stdlib.h>
 
 #include "core/memory.h"

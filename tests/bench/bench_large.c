@@ -1,8 +1,9 @@
-/* `analyze` on a large results.db: 2000 runs of 5000 iterations, 10 million rows. Makes the file, then runs each
- * command on it as a person would and prints its wall time and peak memory as CSV rows. bench_large all of it, in a
- * temporary folder (needs 5 GB of disk) bench_large make FILE RUNS ITERATIONS  only the file bench_large time FILE
- * ANALYZE          only the commands bench_large plain FILE PLAIN           four columns of FILE as a plain table, for
- * the peers */
+/* `analyze` on a large results.db: 2000 runs of 5000 iterations, 10 million rows. Creates the file, runs each command
+ * on it and prints its wall time and peak memory as CSV rows.
+ *   bench_large                            all of it, in a temporary directory (needs 5 GB of disk)
+ *   bench_large make FILE RUNS ITERATIONS  only the file
+ *   bench_large time FILE ANALYZE          only the commands
+ *   bench_large plain FILE PLAIN           four columns of FILE as a plain table, for the peers */
 #include <math.h>
 #include <sched.h>
 #include <sqlite3.h>

@@ -1,6 +1,6 @@
-/* The machine's matrix-product peak, measured: the best of the libraries built in, from memory (their own threads, or
- * blocks of rows on ours) and on blocks that stay in the cache. Shares of it are of what any arrangement of the work
- * can reach. Included by bench_trainer.c and bench_training.c. */
+/* Measured peak of matrix products on this machine: the best of the built-in libraries, from memory (with their own
+ * threads, or with blocks of rows on ours) and on blocks that stay in the cache. Fractions of it relate to the
+ * maximum of all these methods. Included by bench_trainer.c and bench_training.c. */
 #ifndef TESTS_BENCH_MATRIX_H
 #define TESTS_BENCH_MATRIX_H
 #include <math.h>

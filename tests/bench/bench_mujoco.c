@@ -2,13 +2,13 @@
  * mj_step on the same model with as many threads (step_HalfCheetah ...); memory of 10 000 worlds; and PPO end to end
  * with CleanRL's settings, 1 world x 2048 steps (ppo_HalfCheetah). Prints CSV.
  *
- * The bare loop is what an environment cannot do without: an mjData a thread, the task's number of mj_step an
- * environment step, the same actions, and a new start where the task would end the episode, for a robot that lies on
- * the ground costs other steps than one that stands. No observations, rewards, random numbers or worlds' states.
- * Where goals follow each other, the task's rules say what an action does and when an episode ends: the loop repeats
- * targets and first states of one world that was recorded before, each thread from another place on. Worlds are then
- * at all ages of an episode, since an object that was just dropped costs other steps than one that lies in a hand.
- * Both take turns, and figures are medians over the turns. */
+ * The bare loop is the minimum of an environment: an mjData per thread, the task's number of mj_step calls per
+ * environment step, the same actions, and a reset where the task would end the episode, because a robot lying on the
+ * ground has another cost than a standing one. It has no observations, rewards, random numbers or states of worlds. For
+ * tasks with successive goals, whose rules give the effect of actions and the ends of episodes, the loop repeats the
+ * targets and initial states recorded from one world, each thread from another position. Worlds are then at all ages of
+ * an episode, because a falling object has another cost than one in a hand. Both alternate, and the results are medians
+ * over the rounds. */
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Measured peak performance of this machine: multiplications and additions per second (separate ones: contraction is
- * off everywhere, so fused ones do not count), and bytes a second between memory and processor. Included by
+ * disabled everywhere, so fused ones do not count), and bytes per second between memory and processor. Included by
  * bench_sim.c. */
 #ifndef TESTS_BENCH_PEAK_H
 #define TESTS_BENCH_PEAK_H

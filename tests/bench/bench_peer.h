@@ -1,5 +1,5 @@
-/* A third-party environment in Python, stepped alternately with ours: a process that waits for a line with a number
- * of seconds, steps for so long, and answers with environment steps a second (peers/environment_steps.py). Included by
+/* A third-party environment in Python, stepped alternately with ours: a process that reads a number of seconds, steps
+ * for that time, and prints environment steps per second (peers/environment_steps.py). Included by
  * bench_environments.c. */
 #ifndef TESTS_BENCH_PEER_H
 #define TESTS_BENCH_PEER_H

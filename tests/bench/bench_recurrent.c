@@ -1,6 +1,6 @@
-/* The update of a policy with memory: forward pass, losses, backward pass through time and Adam of a minibatch of whole
- * sequences, with an LSTM of 256 units in front of a trunk and two towers of 256; and the memory's passes alone. Prints
- * CSV. The share of the sgemm peak is of the products that the ops counted over the whole time. */
+/* The update of a recurrent policy: forward pass, losses, backward pass through time and Adam of a minibatch of whole
+ * sequences, with an LSTM of 256 units in front of a trunk and two towers of 256; and the passes of the LSTM alone.
+ * Prints CSV. The fraction of the sgemm peak relates the products counted by the ops to the total time. */
 #include "core/memory.h"
 #include "tests/bench/bench_matrix.h"
 #include "trainer/nets/agent_init.h"

@@ -1,7 +1,6 @@
-/* Measures `sweep serve` with 10 000 runs and 50 clients: how long each client waits for what the page asks for, all of
- * them requesting at once, and the server's processor time with and without clients. Prints CSV
- * rows. `bench_serve make FOLDER RUNS` writes the workspace and measures nothing, `bench_serve look FOLDER` measures
- * with one that was written so. */
+/* Measures `sweep serve` with 10 000 runs and 50 clients: the latency of the page's requests, with all clients
+ * requesting at once, and the server's processor time with and without clients. Prints CSV rows. `bench_serve make
+ * FOLDER RUNS` writes the workspace and measures nothing, `bench_serve look FOLDER` measures with such a workspace. */
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,8 +1,8 @@
 /* Speed of worlds under random actions: environment steps (two physics steps, reward, observation, auto-reset)
- * and bare physics steps ("engine"), on the loco512 sets and, where KINETIX_LEVELS names a folder of Kinetix levels, on
- * its S, M and L levels; one and all threads; and world after world instead of side by side. And the limit: how many
- * floating-point operations a step needs, counted from the pairs, contacts and joints that it meets, and how many
- * bytes, and which share that is of what this machine can do (bench_peak.h). */
+ * and bare physics steps ("engine"), on the loco512 sets and on the S, M and L levels in the directory
+ * KINETIX_LEVELS, if set; with one and with all threads; and sequentially instead of side by side. And the limit: the
+ * floating-point operations of a step, counted from its pairs, contacts and joints, its bytes, and their fraction of
+ * this machine's peak (bench_peak.h). */
 #include <omp.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* Measures the store: what a record costs the trainer, importing run logs, and asking again when nothing is new.
- * Prints CSV rows. The logs are written by the trainer's own writer, with every column measured. */
+/* Measures the store: cost of a record for the trainer, import of run logs, and an import without new rows. Prints CSV
+ * rows. The logs are written by the trainer's own writer, with every column. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>

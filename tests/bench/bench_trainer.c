@@ -1,6 +1,6 @@
-/* The trainer's arithmetic: this machine's own matrix-product peak, and what part of it a whole minibatch update
- * (forward, losses, backward, clipping, Adam of actor and critic) reaches at the default network and at a small one.
- * Prints CSV. */
+/* The trainer's arithmetic: this machine's peak of matrix products, and the fraction of it that a complete minibatch
+ * update (forward, losses, backward, clipping, Adam of actor and critic) reaches with the default network and with a
+ * small one. Prints CSV. */
 #include "core/device/arena.h"
 #include "core/memory.h"
 #include "tests/bench/bench_matrix.h"

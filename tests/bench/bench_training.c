@@ -1,17 +1,17 @@
-/* End to end: transitions a second of whole PPO iterations (rollout, update, KL and DDR) with 512 worlds x 64 steps,
- * minibatches of 16 384, 8 epochs and separate 3x256 tanh networks, on the Kinetix levels of each size under
- * KINETIX_LEVELS: what tests/bench/peers/jax_ppo.py does in JAX; in float32 (ppo_s ...) and with bf16 products
- * (ppo_s_bf16 ...). And on the levels of S what laptops run: 64 worlds, minibatches of 512, 2x64 networks (ppo_s_2x64).
- * With the shares of rollout, update and the rest, and how far from this machine's roofline it stays.
- * Prints CSV.
+/* End to end: transitions per second of complete PPO iterations (rollout, update, KL and DDR) with 512 worlds x 64
+ * steps, minibatches of 16 384, 8 epochs and separate 3x256 tanh networks, on the Kinetix levels of each size under
+ * KINETIX_LEVELS, as in tests/bench/peers/jax_ppo.py in JAX; in float32 (ppo_s ...) and with bf16 products (ppo_s_bf16
+ * ...). And on the levels of S with settings for laptops: 64 worlds, minibatches of 512, 2x64 networks (ppo_s_2x64).
+ * With the fractions of rollout, update and the rest, and the distance from this machine's roofline. Prints CSV.
  *
- * The roofline is what an iteration's matrix products and bytes need at the peaks measured here, for update and forward
- * passes each the longer of the two:
+ * The roofline is the time of an iteration's matrix products and bytes at the peaks measured here, the longer of the
+ * two for the update and for the other passes:
  *   flops  update: a forward and a backward pass of both networks for each transition and epoch, without the gradient
- * at the observations; passes: actor and critic for each step and for the state after the last, the actor again for KL
- *   bytes  update: each network reads an observation and writes its layers' outputs, and reads both again going back,
- * and the observation is gathered (read and written) first; passes: the observations are read The simulator, losses,
- * optimiser and statistics count as nothing in it. */
+ *          of the observations; passes: actor and critic for each step and for the state after the last, and the actor
+ *          again for KL
+ *   bytes  update: each network reads an observation and writes its layers' outputs, and reads both again in the
+ *          backward pass; before, the observation is gathered (read and written); passes: the observations are read
+ * The simulator, losses, optimizer and statistics count as zero. */
 #include "tests/bench/bench_matrix.h"
 #include "tests/bench/bench_peak.h"
 #include "trainer/run/training.h"

@@ -1,10 +1,10 @@
-/* Error rates and power of `analyze claims`: databases are simulated in the shape of
- * each claim's own experiments, without any effect and with one of one and of two standard deviations of a seed.
- * Usage: cli_claims_null EXPERIMENTS WORLDS [CLAIM...]; a line a claim, number of seeds and effect:
+/* Error rates and power of `analyze claims`: simulates databases in the form of each claim's own experiments, without
+ * any effect and with one of one and of two standard deviations of a seed.
+ * Usage: cli_claims_null EXPERIMENTS WORLDS [CLAIM...]; one line per claim, number of seeds and effect:
  *   claim test seeds effect worlds supported contradicted
  * cli_claims_null EXPERIMENTS together: each claim from its own experiments alone, and from those of all.
- * Effect 0 is the claim's null hypothesis at its edge (the margin, for claims that things are alike); "none" is no
- * effect for those claims, which then should be supported. tests/long/test_claims_null.sh judges the lines. */
+ * Effect 0 is the limit of the claim's null hypothesis (the margin, for claims of equality); "none" is no effect for
+ * those claims, which should then be supported. tests/long/test_claims_null.sh checks the lines. */
 #include <glob.h>
 #include <math.h>
 #include <stdio.h>

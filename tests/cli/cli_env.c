@@ -2,10 +2,10 @@
  *
  *   cli_env TASK WORLDS STEPS [SETTING=VALUE ...]
  *
- * A line for each step and world, and one before for each world with the step -1:
+ * One line per step and world, preceded by one per world with the step -1:
  *   step world hash-of-observation reward done truncated end length hash-of-last-observation
- * The hash is FNV-1a (64 bits) of the observation's pixels, where it is one, else of its numbers; the last one is 0 but
- * where the episode ended. World w does action (5 t + 3 w + t / 7) mod n in step t, of n that there are. */
+ * The hash is FNV-1a (64 bits) of the observation's pixels, or else of its values; the last one is 0 unless the episode
+ * ended. World w takes action (5 t + 3 w + t / 7) mod n in step t, where n is the number of actions. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-/* Counts how many 95 % intervals of `analyze` miss the truth, on each side, in simulated seeds.
- * Usage: cli_interval_rates WORLDS [INTERVAL...]; a line an interval and condition:
+/* Counts the 95 % intervals of `analyze` that miss the truth, on each side, for simulated seeds.
+ * Usage: cli_interval_rates WORLDS [INTERVAL...]; one line per interval and condition:
  *   interval,condition,seeds,tasks,worlds,below,above
- * below, above: intervals that lie below the truth, and above it. An interval that holds it in 95 % misses it in 5 %.
- * WORLDS are for bootstraps; others have ten times as many. tests/long/test_statistics.sh judges the lines. */
+ * below, above: intervals below the truth, and above it. An interval with 95 % coverage misses it in 5 %.
+ * WORLDS applies to bootstraps; others have ten times as many. tests/long/test_statistics.sh checks the lines. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

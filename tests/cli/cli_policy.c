@@ -1,8 +1,8 @@
 /* Prints the trainer's outputs of a policy, for comparison with other programs that read its checkpoints.
- *   cli_policy RUN ROWS    ROWS observations drawn at random, and what `trainer play` would make of each; RUN as there.
- *                          To a policy with memory they are the steps of an episode.
- * Prints a line an observation: the numbers (or bytes) shown by the environment, "|", the policy's logits, or Q
- * values. */
+ *   cli_policy RUN ROWS    ROWS random observations, with the outputs that `trainer play` would compute; RUN as there.
+ *                          For a recurrent policy they are the steps of an episode.
+ * Prints one line per observation: the values (or bytes) of the environment's observation, "|", the policy's logits, or
+ * Q values. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
-/* Gives runs of a workspace numbers of one's own, as a trainer would have left them: run logs and a state.
- * Usage: cli_runs ROOT; lines of stdin, those of a run together:
- *   run ID ITERATIONS EACH LAST STATUS...   planned iterations of EACH transitions; it came to LAST, and how it ended
- *   eval ITERATION LEVELS RATE RETURN       an evaluation; - for what is not measured
- *   stat ITERATION NAME=VALUE...            an iteration's metrics (runlog.h); the last one is logged in any case */
+/* Writes given values to runs of a workspace, as a trainer would: run logs and a state.
+ * Usage: cli_runs ROOT; lines of stdin, grouped by run:
+ *   run ID ITERATIONS EACH LAST STATUS...   planned iterations of EACH transitions; the last iteration, and the status
+ *   eval ITERATION LEVELS RATE RETURN       an evaluation; -: not measured
+ *   stat ITERATION NAME=VALUE...            an iteration's metrics (runlog.h); the last one is always logged */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -1,10 +1,11 @@
 /* SQLite, CRC-32 and JSON for test scripts, so that they need neither Python nor sqlite3.
- *   cli_tool sql FILE TEXT        executes statements, each row a line with | between values
- *   cli_tool lock FILE SECONDS    holds the file exclusively, says "locked", until SECONDS or stdin ends
- *   cli_tool hold FILE SECONDS    the same with a lock of ours (core/files.h), as .import.lock
- *   cli_tool crc                  each line of stdin with a tab and its CRC-32 after it, as run logs have it
- *   cli_tool json [KEY|PLACE]...  the value of stdin's JSON there: text as it is, the rest as compact JSON
- *   cli_tool export FOLDER        FOLDER/csv and FOLDER/jsonl of `analyze export` hold what schema.json says */
+ *   cli_tool sql FILE TEXT        executes statements, prints each row as a line with | between values
+ *   cli_tool lock FILE SECONDS    locks the file exclusively, prints "locked", until SECONDS or the end of stdin
+ *   cli_tool hold FILE SECONDS    the same with a lock of core/files.h, as for .import.lock
+ *   cli_tool crc                  prints each line of stdin, a tab and its CRC-32, as in run logs
+ *   cli_tool json [KEY|PLACE]...  prints the value at that path of stdin's JSON: text as it is, the rest as compact
+ *                                 JSON
+ *   cli_tool export FOLDER        checks FOLDER/csv and FOLDER/jsonl of `analyze export` against schema.json */
 #include <jansson.h>
 #include <math.h>
 #include <poll.h>

@@ -1,9 +1,9 @@
-/* Counts the wrong verdicts of the tests behind `analyze claims`: claims at the edge of being false, and at the edge of
- * being true, in simulated seeds.
- * Usage: cli_verdict_rates WORLDS [TEST...]; a line a test, truth and condition:
+/* Counts the wrong verdicts of the statistics of `analyze claims`: claims at the limit of being false, and of being
+ * true, for simulated seeds.
+ * Usage: cli_verdict_rates WORLDS [TEST...]; one line per test, truth and condition:
  *   test,truth,condition,seeds,strata,worlds,supported,contradicted
- * Both counts are of errors: at these truths a test of level 2.5 % is wrong in at most that share of worlds, each side.
- * WORLDS are for permutations; others have ten times as many. tests/long/test_statistics.sh judges the lines. */
+ * Both counts are errors: at these truths a test of level 2.5 % is wrong in at most that fraction of worlds per side.
+ * WORLDS applies to permutations; others have ten times as many. tests/long/test_statistics.sh checks the lines. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

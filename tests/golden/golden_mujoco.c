@@ -1,7 +1,8 @@
 /* golden_mujoco DIR [FILE...]: plays the actions of each TASK.gold of DIR (made by Gymnasium itself) and compares every
  * observation, reward and end, and every seeded reset. With the MuJoCo that made the files, on an x86-64 processor with
- * fused multiply-add, nothing may deviate; elsewhere the first 20 steps after a reset, by 1e-9. It says which was
- * taken. One line a file; exit status 0 all ok, 1 a deviation or a damaged file, 2 wrong use, 77 no MuJoCo. */
+ * fused multiply-add, all must be equal; elsewhere the first 20 steps after a reset, within 1e-9. It prints which
+ * applies. One line per file; exit status 0: all ok, 1: a deviation or a damaged file, 2: wrong usage, 77: no
+ * MuJoCo. */
 #include <dirent.h>
 #include <math.h>
 #include <stdbool.h>

@@ -1,7 +1,6 @@
-/* Golden cases "ppo_nature", "ppo_impala", "pqn_nature": whole minibatch updates on pictures, by the agent as a run
- * makes it: outputs, losses, all gradients, one norm over them, Adam or RAdam. The files have channels first; what a
- * tensor's entries are called here is in GoldTensor. Values inside of the network are not compared; all gradients
- * are. */
+/* Golden cases "ppo_nature", "ppo_impala", "pqn_nature": complete minibatch updates on images, by an agent as in a run:
+ * outputs, losses, all gradients, one norm over them, Adam or RAdam. The files have channels first; GoldTensor maps
+ * their entries to ours. Values inside the network are not compared; all gradients are. */
 #ifndef TESTS_GOLDEN_PICTURE_H
 #define TESTS_GOLDEN_PICTURE_H
 #include "core/device/arena.h"

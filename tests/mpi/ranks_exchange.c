@@ -1,6 +1,6 @@
 /* Communication of ranks, run by several at once (tests/mpi/test_ranks.sh): every function of ranks.h,
- * statistics and gradients against the same numbers worked out by each rank alone. The first rank prints TAP.
- * `ranks_exchange die RANK SIGNAL` instead has one rank die while the others wait for it. */
+ * statistics and gradients against the same values computed by each rank alone. The first rank prints TAP.
+ * `ranks_exchange die RANK SIGNAL` instead kills one rank while the others wait for it. */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>

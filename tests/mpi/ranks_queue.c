@@ -1,6 +1,6 @@
-/* Updates of ranks with devices, run by several of them at once: that an iteration's minibatches are queued with what
- * goes between ranks in them, one recorded graph each, so that what the host waits for does not grow with their
- * number; and that ranks whose sums go through the hosts do without. The first rank prints TAP.
+/* Updates of ranks with devices, run by several at once: an iteration's minibatches are queued together with the
+ * communication in them, one captured graph each, so that the number of host waits does not grow with theirs; ranks
+ * that communicate through the hosts do not queue. The first rank prints TAP.
  *
  *   mpirun -n 2 ranks_queue */
 #include <stdio.h>

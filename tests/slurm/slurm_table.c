@@ -1,6 +1,5 @@
-/* The table of slurm/cluster.h against a real cluster, through whichever way: test_table.sh starts the cluster and
- * calls this with the way's name and what state the cluster is in. The cluster: 4 nodes of 2 processors,
- * MaxArraySize=100. */
+/* The function table of slurm/cluster.h on a real cluster, by commands or by REST: test_table.sh starts the cluster and
+ * runs this with the method's name and the cluster's state. The cluster: 4 nodes of 2 processors, MaxArraySize=100. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
-/* Tests of the device's ops in parts. A test file first says
+/* Tests of the device's ops in parts. A test file defines before including this
  *   #define PARTS(F) F(sums) F(dense) ...
- * and defines `static void test_sums(void)` and so on: checks on `device`, of `ops` against `host_ops`. Its main takes
- * test_emulated and test_gpu from here, or GPU_TESTS if is_gpu_requested(). */
+ * and `static void test_sums(void)` and so on: checks on `device`, of `ops` against `host_ops`. Its main uses
+ * test_emulated and test_gpu, or GPU_TESTS if is_gpu_requested(). */
 #ifndef TESTS_UNIT_DEVICE_PARTS_H
 #define TESTS_UNIT_DEVICE_PARTS_H
 #include "core/memory.h"

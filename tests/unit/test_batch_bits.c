@@ -1,12 +1,12 @@
-/* Equal bits from every way to step a batch: world after world or side by side in any kernel that this machine can
- * run, any number of threads, any division into batches and so into blocks. Two hashes are pinned, so other compilers,
- * flags and machines must come to them as well; a change of the physics has to change them on purpose.
+/* Equal bits from every way to step a batch: sequentially or side by side in any kernel that this machine supports,
+ * any number of threads, any division into batches and so into blocks. Two hashes are pinned, so other compilers, flags
+ * and machines must reproduce them, too; a change of the physics must change them deliberately.
  *
  * Small: a few worlds, every observation, reward and final state. Large: 4096 worlds of sizes S, M and L after 1000
- * steps, final states only; here once, with the best kernels. TEST_BITS=brief leaves out the large one, all but one
- * division and all but one size of a device's warps (tests/tools/test_compilers.sh); TEST_BITS=all comes to the large
- * one in every way (tests/long/test_bits.sh). On a GPU alone, which must be there: TEST_BITS=gpu the small one,
- * gpu_brief in one way only (for compute-sanitizer), gpu_large the large one. */
+ * steps, final states only; here once, with the best kernels. TEST_BITS=brief omits the large one, all but one division
+ * and all but one size of a device's warps (tests/tools/test_compilers.sh); TEST_BITS=all runs the large one in every
+ * way (tests/long/test_bits.sh). Only on a GPU, which must exist: TEST_BITS=gpu runs the small one, gpu_brief in one
+ * way only (for compute-sanitizer), gpu_large the large one. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

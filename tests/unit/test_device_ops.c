@@ -1,7 +1,7 @@
-/* The device's ops against the CPU's: every kernel's body is run by the emulator for all blocks and threads, between
- * two barriers forward and backward, in memory that host code cannot access. Where no matrix product and no sum over
- * the rows of a matrix is involved the bits are the same; those differ in the order of their terms. On a machine with a
- * GPU the same comparison runs there, with a tolerance where the device has its own exponentials in float64. */
+/* The device's ops against the CPU's: the emulator runs every kernel's body for all blocks and threads, between two
+ * barriers forward and backward, in memory that host code cannot access. Results without matrix products and sums over
+ * the rows of a matrix have the same bits; the others differ in the order of their terms. On a machine with a GPU the
+ * same comparison runs there, with a tolerance where the device has its own float64 exponentials. */
 #include "core/memory.h"
 #include "sim/device/kernels_bodies.h"
 #include "trainer/ops/device/device_internal.h"

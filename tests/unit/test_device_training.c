@@ -1,7 +1,7 @@
-/* Training on a device against training on the CPU: the same environment, agent and learner, once with everything in
- * the host's memory and once in an emulated device's, where host code cannot access it (core/device/device.h). What
- * differs is the order of terms in matrix products, so numbers agree closely for a few iterations; actions, rewards
- * and episodes are the same as long as no probability comes down on the other side of a random number. */
+/* Training on a device against training on the CPU: the same environment, agent and learner, once in the host's memory
+ * and once in an emulated device's, which host code cannot access (core/device/device.h). Only the order of terms in
+ * matrix products differs, so values agree closely for a few iterations; actions, rewards and episodes are equal as
+ * long as no probability falls on the other side of a random number. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Pixels of environments as bytes (EnvPixels of trainer/envs/env.h): the bytes are the numbers that the same worlds
- * show without an encoder of pixels; their shapes are those that the environment has; what is no picture is refused.
+/* Pixels of environments as bytes (EnvPixels of trainer/envs/env.h): the bytes equal the values that the same worlds
+ * show without a pixel encoder; the shapes are the environment's; observations that are not images are rejected.
  *
  * Environments in Python are tests/cli/environments/sitecustomize.py's. Without Procgen or Gymnasium their tests are
  * skipped. */

@@ -1,7 +1,7 @@
-/* A T-maze (Bakker 2001) for tests of policies with memory: what the first observation shows says where to turn at the
- * corridor's end, after `CORRIDOR` steps without it. Without memory no policy turns the right way more often than every
- * second time. "t_maze" takes classes, "t_maze_real" a number: left below -1/3, right above 1/3. As an environment of
- * one's own (trainer/envs/library/environment.h). */
+/* A T-maze (Bakker 2001) for tests of recurrent policies: the first observation shows the turn at the end of the
+ * corridor, after `CORRIDOR` steps without it. Without memory every policy turns the right way half of the time.
+ * "t_maze" has discrete actions, "t_maze_real" a number: left below -1/3, right above 1/3. A user environment of
+ * trainer/envs/library/environment.h. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
