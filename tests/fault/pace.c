@@ -1,8 +1,7 @@
-/* A trainer for tests that can be held up: the real one, linked with this file by the linker's --wrap (tests/tests.mk).
- * While the file $TRAINER_PACE is there, each iteration of a process but its first takes as many milliseconds more as
- * the file says, so that a run is still going on when a test kills it, stops it or looks at it, however fast or busy
- * the machine is. The wait ends with the file, and when the process has been told to stop. tests/fault/pace.sh is the
- * side of the scripts. */
+/* A trainer for tests that can be slowed: the real one, linked with this file by the linker's --wrap (tests/tests.mk).
+ * While the file $TRAINER_PACE exists, each iteration of a process except its first is delayed by the milliseconds in
+ * the file, so that a run is in progress when a test kills, stops or inspects it, on any machine. The delay ends when
+ * the file is removed, and when the process is asked to stop. tests/fault/pace.sh has the shell functions. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

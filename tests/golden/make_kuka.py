@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Makes kuka_isaac.gold: rewards, observations, goals, starts, targets and cuboids of IsaacGymEnvs' AllegroKuka tasks,
-by running IsaacGymEnvs' own classes on random states in double precision; and what its URDF says of arm and hand.
+by running IsaacGymEnvs' own classes on random states in double precision; and the arm and hand of its URDF.
 
   python make_kuka.py ISAACGYMENVS kuka_isaac.gold      needs torch, numpy; ISAACGYMENVS is a checkout of release 1.5.1
 
-Isaac Gym itself is not needed: the classes get tensors where the simulator would have put its own. Random numbers that
-the classes draw are ours, and written beside what they made of them. Lines: a word, then numbers. KukaView in
+Isaac Gym itself is not needed: the classes get tensors instead of the simulator's. The random numbers that the
+classes use are ours, and written next to the results. Lines: a word, then numbers. KukaView in
 trainer/envs/hands/kuka.h has the order of the numbers in a state. Rotations are w, x, y, z here, x, y, z, w there."""
 import contextlib
 import functools
@@ -33,7 +33,7 @@ torch.set_default_dtype(torch.float64)
 
 
 class Anything:
-    """Stands for Isaac Gym: whatever is asked of it does nothing."""
+    """A stub of Isaac Gym: every call does nothing."""
     def __getattr__(self, name):
         return lambda *a, **k: None
 

@@ -4,7 +4,7 @@ PyTorch and Stable-Baselines3 compute them.
     pip install torch stable-baselines3
     python make_regularizers.py > regularizers_golden.h
 
-PyTorch 2.15.0 and Stable-Baselines3 2.7.0 made what stands there."""
+PyTorch 2.15.0 and Stable-Baselines3 2.7.0 made the current file."""
 import math
 import warnings
 

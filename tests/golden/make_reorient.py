@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Makes reorient_isaac.gold: rewards, goals and observations that IsaacGymEnvs' own functions give for drawn states.
+"""Makes reorient_isaac.gold: rewards, goals and observations of IsaacGymEnvs' own functions for random states.
 
   python make_reorient.py ISAACGYMENVS NEW.gold      needs torch and numpy
 
 ISAACGYMENVS is a checkout of isaac-sim/IsaacGymEnvs (1.5.1). tasks/shadow_hand.py, tasks/allegro_hand.py and
-utils/torch_jit_utils.py are run; of Isaac Gym itself there are empty modules only. Rotations are x, y, z, w.
-Lines: case TASK number; NAME numbers. The terms of a reward are what is left when all other scales are 0."""
+utils/torch_jit_utils.py are run; Isaac Gym itself is replaced by empty modules. Rotations are x, y, z, w.
+Lines: case TASK number; NAME numbers. The terms of a reward are its values with all other scales 0."""
 import sys
 import types
 

@@ -1,6 +1,6 @@
-"""A Chromium without a window, driven over a pipe by its DevTools protocol
-(https://chromedevtools.github.io/devtools-protocol): real keys and clicks, what the console says, pictures. Nothing but
-Python's own library is needed."""
+"""A headless Chromium, driven over a pipe by its DevTools protocol
+(https://chromedevtools.github.io/devtools-protocol): real keys and clicks, console messages, screenshots. Needs only
+Python's standard library."""
 import base64
 import fcntl
 import json

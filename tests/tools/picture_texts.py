@@ -1,8 +1,8 @@
-"""Finds texts of SVG pictures that leave the picture or lie over another text, as Pango, which librsvg draws with,
-measures them in the fonts of this machine.
+"""Finds texts of SVG images that exceed the image or overlap another text, as measured by Pango, which librsvg uses, in
+the fonts of this machine.
 
 usage: picture_texts.py PICTURE.svg...
-Exit status: 0 none, 1 some (a line each), 77 no Pango here."""
+Exit status: 0 none, 1 some (one line each), 77 no Pango."""
 import ctypes
 import ctypes.util
 import re

@@ -1,5 +1,5 @@
-"""Checks that the actions of exported policies are those that the bridge gives to environments: of ONNX, and of
-sweepdb.policy for safetensors (tests/cli/test_export_policy.sh); prints "name<TAB>problem" lines.
+"""Checks that the actions of exported policies equal those that the bridge passes to environments: of ONNX, and of
+sweepdb.policy for safetensors (tests/cli/test_export_policy.sh). Prints "name<TAB>problem" lines.
 
 usage: policy_actions.py FOLDER WORKER: for each space NAME of action_spaces.py FOLDER/NAME.logits of cli_policy,
 NAME.onnx and NAME.safetensors; WORKER: the folder of worker.py.
@@ -55,7 +55,7 @@ def compare(name):
 
 
 def agree(name):
-    """But for the last bits of logits, which may round to the other side."""
+    """Equality up to the last bits of logits, which may round differently."""
     for by, found, expected in compare(name):
         assert found.dtype == expected.dtype and found.shape == expected.shape, (by, found.dtype, found.shape, expected.dtype, expected.shape)
         if expected.dtype.kind == "f":

@@ -1,4 +1,4 @@
-"""Checks what `trainer export` wrote (tests/cli/test_export_policy.sh); prints "name<TAB>problem" lines.
+"""Checks the files of `trainer export` (tests/cli/test_export_policy.sh). Prints "name<TAB>problem" lines.
 
 usage: policy_export.py FOLDER: for each NAME there the run's folder NAME, NAME.logits of cli_policy (lines "observation |
 logits"), NAME.onnx and NAME.safetensors.

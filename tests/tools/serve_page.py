@@ -1,7 +1,7 @@
-"""The page of `sweep serve` in a real browser (tests/cli/test_serve_page.sh): reads it, presses its keys, clicks, waits for
-its curves to grow, and looks at it wide, narrow and dark. Prints "good NAME" and "bad NAME" lines, or "absent REASON".
+"""The page of `sweep serve` in a real browser (tests/cli/test_serve_page.sh): reads it, presses keys, clicks, waits for
+its curves to grow, and checks it wide, narrow and dark. Prints "good NAME" and "bad NAME" lines, or "absent REASON".
 
-usage: serve_page.py URL CONTROL_URL FOLDER: of a server that only shows, of one with --control, and where pictures go
+usage: serve_page.py URL CONTROL_URL FOLDER: URLs of a read-only server and of one with --control, and the directory of screenshots
 """
 import sys
 

@@ -1,5 +1,5 @@
-"""Checks packaging/spack/package.py without Spack: stand-ins take its directives down, and make reads what it would be
-told. Prints "name<TAB>problem" lines (tests/install/test_packages.sh).
+"""Checks packaging/spack/package.py without Spack: stubs record its directives, and make parses the arguments that it
+would get. Prints "name<TAB>problem" lines (tests/install/test_packages.sh).
 
 usage: spack_recipe.py TOP     the project's folder
 """
@@ -66,7 +66,7 @@ def recipe():
 
 
 def check_dependencies():
-    """The Spack names of tests/tools/dependencies.sh, but for what only tests, clusters or Procgen need."""
+    """The Spack names of tests/tools/dependencies.sh, except those for tests, clusters and Procgen only."""
     recipe()
     told = {arguments[0] for name, arguments, _ in said if name == "depends_on"}
     rows = re.findall(r'"(\w+):[^|"]*\|[^|"]*\|[^|"]*\|([^"]*)"', open(TOP + "/tests/tools/dependencies.sh").read())

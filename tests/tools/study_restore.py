@@ -1,6 +1,6 @@
-"""Makes runs of docs/study/runs.csv anew as run folders of a workspace: each with its evaluations and, as its only
-iteration, the last one, with the KL and the gradient norm that the whole run had on the mean. `sweep collect` then makes
-a results.db of them in which `analyze claims` finds what it found in the study's own.
+"""Restores the runs of docs/study/runs.csv as run directories of a workspace: each with its evaluations and, as its only
+iteration, the last one, with the run's mean KL and gradient norm. `sweep collect` then builds a results.db of them, on
+which `analyze claims` gives the verdicts of the study's own.
 
 usage: study_restore.py RUNS.CSV ROOT"""
 import csv

@@ -1,4 +1,4 @@
-"""What the checks of python/sweepdb have in common: lines "name<TAB>problem" (tests/cli/test_python.sh)."""
+"""Helpers of the checks of python/sweepdb, which print lines "name<TAB>problem" (tests/cli/test_python.sh)."""
 import contextlib
 import doctest
 import sys
@@ -24,7 +24,7 @@ def raises(error, text, work):
 
 
 def run_doctests(least, *modules):
-    """The examples in the modules' comments, of which there are at least so many."""
+    """The examples in the modules' comments, at least the given number."""
     tried = 0
     with contextlib.redirect_stdout(sys.stderr):
         for module in modules:

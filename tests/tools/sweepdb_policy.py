@@ -1,6 +1,6 @@
 """Checks of python/sweepdb's policies; prints "name<TAB>problem" lines (tests/cli/test_python.sh).
 
-usage: sweepdb_policy.py RUNS: a folder with a run's folder for each name below and NAME.logits beside it, of cli_policy:
+usage: sweepdb_policy.py RUNS: a directory with a run directory for each name below, and next to it NAME.logits of cli_policy:
 lines "observation | logits".
 """
 import os

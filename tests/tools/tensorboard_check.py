@@ -1,6 +1,6 @@
 """Reads event files with TensorBoard's own reader (tests/cli/test_export_runs.sh); prints "name<TAB>problem" lines.
 
-usage: tensorboard_check.py EVENTS CSV RUN: what `analyze export tensorboard` and `analyze export csv` wrote, and one run.
+usage: tensorboard_check.py EVENTS CSV RUN: outputs of `analyze export tensorboard` and `analyze export csv`, and one run.
 """
 import csv
 import json

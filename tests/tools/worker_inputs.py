@@ -1,5 +1,5 @@
-"""Drives the worker's environments without a trainer: what they give and take, by tests/cli/environments/odd_inputs.py;
-prints "name<TAB>problem" lines (tests/cli/test_worker.sh).
+"""Drives the worker's environments without a trainer: inputs and outputs of tests/cli/environments/odd_inputs.py.
+Prints "name<TAB>problem" lines (tests/cli/test_worker.sh).
 
 usage: worker_inputs.py WORKER: the folder of worker.py.
 """

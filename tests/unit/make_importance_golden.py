@@ -3,7 +3,7 @@
     pip install optuna scikit-learn
     python make_importance_golden.py > importance_golden.h
 
-Optuna 5.0.0 and scikit-learn 1.9.1 made what stands there."""
+Optuna 5.0.0 and scikit-learn 1.9.1 made the current file."""
 import itertools
 
 import numpy as np

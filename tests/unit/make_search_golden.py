@@ -3,7 +3,7 @@
     pip install optuna scipy
     python make_search_golden.py > search_golden.h
 
-Optuna 5.0.0 and scipy 1.17.1 made those that stand there."""
+Optuna 5.0.0 and scipy 1.17.1 made the current ones."""
 import functools
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""What people use for the statistics: rliable's bootstrap intervals, and pandas reading results.db."""
+"""Common tools for the statistics: rliable's bootstrap intervals, and pandas reading results.db."""
 import os
 import sqlite3
 import sys

@@ -1,11 +1,11 @@
-"""Transitions per second of CleanRL's PPO by its own scripts, with their own settings, beside our rows of the same names:
+"""Transitions per second of CleanRL's PPO by its own scripts, with their own settings, for comparison with our rows of the same names:
 
   ppo_HalfCheetah  ppo_continuous_action.py, 1 environment x 2048 steps
   ppo_Breakout     ppo_atari.py, 8 x 128
   ppo_starpilot    ppo_procgen.py, 64 x 32 and one minibatch, which has the 2048 rows of its 64 x 256 and eight
 
-Each runs as it is, and again where it keeps its memory (rows.py). The scripts are no part of this tree: PEER_CLEANRL
-names their folder, or one of them. They count steps a second since their start. Usage: cleanrl_ppo.py [CASE ...]"""
+Each runs unchanged, and again with its memory reused (rows.py). The scripts are not part of this tree: PEER_CLEANRL
+names their directory, or one of them. They count steps per second since their start. Usage: cleanrl_ppo.py [CASE ...]"""
 import os
 import re
 import subprocess

@@ -1,5 +1,5 @@
-"""An environment in Python alone, for tests/bench/bench_peer.h: says "ready", then for each line with a number of
-seconds steps so long under random actions and prints environment steps a second.
+"""An environment in plain Python, for tests/bench/bench_peer.h: prints "ready", then for each line with a number of
+seconds steps for that time under random actions and prints environment steps per second.
 
 Usage: environment_steps.py TASK WORLDS THREADS    TASK: gym/ID, vector/ID, atari/ROM, procgen/GAME"""
 

@@ -1,6 +1,6 @@
-"""Kinetix (JAX) on a GPU: environment steps a second on random levels S, M and L, and PPO in JAX as jax_ppo.py does it.
-Levels are the 256 of our own `bench_device physics`; jax_gpu_levels.py writes them to levels/*.npz beside this file.
-Usage: jax_gpu.py SECONDS, with XLA_PYTHON_CLIENT_PREALLOCATE=false. PEER_SMALL=1: tiny, for a try on a CPU.
+"""Kinetix (JAX) on a GPU: environment steps per second on random levels S, M and L, and PPO in JAX as in jax_ppo.py.
+Levels are the 256 of `bench_device physics`; jax_gpu_levels.py writes them to levels/*.npz next to this file.
+Usage: jax_gpu.py SECONDS, with XLA_PYTHON_CLIENT_PREALLOCATE=false. PEER_SMALL=1: tiny, for a trial on a CPU.
 PEER_CASES="env_s_65536 ppo_s_2048": only these. Needs jax[cuda], flax, optax, jax2d 1.0.1 and kinetix-env 2.0.2; since
 jax 0.9 jnp.clip has min= and max=, so in jax2d's files a_min= and a_max= must be renamed. Distributions are written out,
 so that distrax is not needed."""

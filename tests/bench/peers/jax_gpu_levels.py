@@ -1,4 +1,4 @@
-"""Writes the levels of `bench_device physics` as Kinetix' states: levels/{s,m,l}.npz beside this file, for jax_gpu.py.
+"""Writes the levels of `bench_device physics` as Kinetix' states: levels/{s,m,l}.npz next to this file, for jax_gpu.py.
 Usage: jax_gpu_levels.py build/lib/libsim.so"""
 import ctypes
 import json

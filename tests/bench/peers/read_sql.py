@@ -1,4 +1,4 @@
-"""Other people's readers on our results.db (PEER_RESULTS, which bench_large makes): three columns of a million rows."""
+"""Third-party readers of results.db (PEER_RESULTS, made by bench_large): three columns of a million rows."""
 import os
 import sqlite3
 import sys

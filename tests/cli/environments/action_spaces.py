@@ -1,5 +1,5 @@
-"""An environment for each kind of actions, whose step takes nothing but what is in its space; for
-tests/cli/test_export_policy.sh. Rewards draw actions beyond their bounds."""
+"""An environment per kind of action space, whose step accepts only actions in the space; for
+tests/cli/test_export_policy.sh. Rewards pull actions beyond their bounds."""
 
 import gymnasium
 import numpy

@@ -1,10 +1,10 @@
-"""Plays a game by ale-py's own AtariVectorEnv and prints what tests/cli/cli_env.c prints of the trainer's.
+"""Plays a game by ale-py's own AtariVectorEnv and prints the output of tests/cli/cli_env.c for the trainer's.
 
     atari.py ROM WORLDS STEPS SEED LIVES [OPTION=VALUE ...]
 
-LIVES 1: a lost life is an end, found by counting lives. A life begins as by CleanRL's wrappers: NOOP after a lost one, then,
-in games that have it, FIRE and action 2; frames before the first are copies of it. All worlds go through one vector
-environment, but with LIVES 1, where they play one after the other.
+LIVES 1: a lost life ends the episode, found by counting lives. A life begins as with CleanRL's wrappers: NOOP after a
+lost one, then, in games that have it, FIRE and action 2; frames before the first are copies of it. All worlds use one
+vector environment, except with LIVES 1, where they play sequentially.
 """
 
 import ast

@@ -1,8 +1,9 @@
-"""Plays EnvPool's environments by its own next-step resets and prints what tests/cli/cli_env.c prints of the trainer's.
+"""Plays EnvPool's environments with its own next-step resets and prints the output of tests/cli/cli_env.c for the trainer's.
 
     envpool_alone.py ID WORLDS STEPS SEED
 
-A pool a world, seeded as the trainer does with SEED. The step after an end, whose action does nothing, is played and counts for nothing.
+One pool per world, seeded as by the trainer with SEED. The step after an end, whose action has no effect, is played but
+not counted.
 """
 
 import sys

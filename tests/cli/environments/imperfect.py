@@ -1,5 +1,4 @@
-"""Environments of which Gymnasium's checker has something to say, or in which it comes to grief, and which train all
-the same; for tests/cli/test_check_env.sh."""
+"""Environments that cause warnings or errors of Gymnasium's checker, and still train; for tests/cli/test_check_env.sh."""
 
 import os
 import subprocess
@@ -55,7 +54,7 @@ class Lists(Good):
 
 
 class Drifts(Good):
-    """Begins anywhere, whatever the seed."""
+    """Starts at a random state, independent of the seed."""
 
     def reset(self, seed=None, options=None):
         observation, info = super().reset(seed=seed)

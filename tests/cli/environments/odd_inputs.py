@@ -1,4 +1,4 @@
-"""Environments that give or take what others do not, each by one member; for tests/tools/worker_inputs.py."""
+"""Environments with unusual inputs or outputs, each in one member; for tests/tools/worker_inputs.py."""
 
 import array
 import collections
@@ -14,7 +14,7 @@ F32 = numpy.float32
 
 
 class Plain(gymnasium.Env):
-    """Episodes of five steps; takes nothing but what is in its space."""
+    """Episodes of five steps; accepts only actions in its space."""
 
     observation_space = Box(-10, 10, (2,), F32)
     action_space = spaces.Discrete(2)
@@ -88,7 +88,7 @@ GOOD = {  # name: members
     "ObsDeque": dict(see=lambda s: collections.deque([s.t, 1.0])),
     "ObsBits": dict(observation_space=spaces.MultiBinary((2, 2)), see=lambda s: numpy.eye(2, dtype=numpy.int8)),
     "ObsClass": dict(observation_space=spaces.Discrete(9, start=-1), see=lambda s: numpy.int64(s.t - 1)),
-    # infos, which nobody reads
+    # unused infos
     "InfoNames": dict(info=lambda s: {"final_observation": s, "_final_obs": 3, "final_info": len, "episode": "none"}),
     "InfoCircle": dict(info=lambda s: circle()),
     "InfoUnreadable": dict(info=lambda s: Unreadable(a=1)),

@@ -1,4 +1,4 @@
-"""Environments that do what real ones do wrong, for tests/cli/test_bridge.sh: Python imports this at its start."""
+"""Environments with the faults of real ones, for tests/cli/test_bridge.sh: Python imports this at its start."""
 
 import contextlib
 import os

@@ -1,8 +1,8 @@
-"""A stand-in for EnvPool, which takes 650 MB, with its rules: an episode that ended begins anew in that world's next step,
-whose action does nothing; reset(numbers) begins worlds anew; results come in any order, with info["env_id"].
+"""A stand-in for EnvPool, which needs 650 MB, with its rules: an ended episode restarts in that world's next step, whose
+action has no effect; reset(ids) restarts worlds; results arrive in any order, with info["env_id"].
 
-Worlds count to ten (rewards 1 to 10), observe the number of the step and a number drawn by the seed at each beginning.
-Those of odd seeds are cut by the time limit."""
+Worlds count to ten (rewards 1 to 10), observe the index of the step and a random number sampled from the seed at each start.
+Those of odd seeds are truncated by the time limit."""
 
 import types
 
