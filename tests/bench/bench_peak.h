@@ -73,7 +73,7 @@ static inline double bench_peak_operations(int threads) {
   return best;
 }
 
-/* Bytes a second that all threads together read and write when they copy what no cache holds; the best
+/* Returns bytes per second read and written by all threads together in copies larger than the caches; the best
  * of some tries. */
 static inline double bench_peak_bytes(int threads) {
   enum { TRIES = 5 };

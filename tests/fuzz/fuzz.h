@@ -13,7 +13,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 /* Asserts an invariant of every input; its violation is a finding. */
 #define FUZZ_CHECK(condition) CORE_CHECK(condition)
 
-/* The bytes as a file, for what only reads files: its path, valid until the next call. The file is in memory. */
+/* Returns the path of an in-memory file with the bytes, valid until the next call, for functions that read files. */
 const char *fuzz_file(const uint8_t *data, size_t size);
 
 #endif

@@ -186,7 +186,7 @@ static void lstm_check_forward(Check *check, const GoldLstm *l, int step) {
   }
 }
 
-/* The gradients at what entered the sequences' first steps, at the stored states. */
+/* Compares the gradients of the stored initial states of the sequences. */
 static void lstm_check_starts(Check *check, const GoldLstm *l, int step) {
   const size_t w = (size_t)l->width, n = (size_t)l->sequences * w;
   float *d = check_floats(check, 2 * n);
@@ -287,7 +287,7 @@ static void lstm_check_losses(Check *check, const GoldLstm *l, int step, const L
                    check_real(check, "hp/bounds_coef") * bounds, sums->terms);
 }
 
-/* The gradient of log standard deviations is a small difference of large terms, and what follows of it. */
+/* The gradient of log standard deviations is a small difference of large terms, and so are values derived from it. */
 static void lstm_check_moments(Check *check, GoldLstm *l, int step, double factor, double terms) {
   GoldPictures *g = &l->g;
   const AgentNetwork *actor = &g->agent.actor;

@@ -150,7 +150,7 @@ static bool is_exact_here(void) {
 #endif
 }
 
-/* The task is what the file's name begins with. */
+/* Returns the task, the first part of the file's name. */
 static const MujocoTask *task_of(const char *file) {
   const char *base = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
   char name[64];

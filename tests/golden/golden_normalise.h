@@ -35,7 +35,7 @@ static NormalizeCase normalize_case(Check *check) {
   return c;
 }
 
-/* A tensor of what is compared, filled step by step. */
+/* A compared tensor, filled step by step. */
 static double *normalize_room(Check *check, size_t n) { return check_memory(check, n * sizeof(double)); }
 
 static void normalize_observations(Check *check, const NormalizeCase *c) {

@@ -179,7 +179,7 @@ static void gold_check_large(Check *check, const GoldTensor *t, const char *name
   check_doubles(check, "", check_name(check, name, "/norm"), CHECK_SINGLE, &norm, 1);
 }
 
-/* All tensors of step<s>/<what>/, of two vectors of ours. */
+/* All tensors of step<s>/<what>/, with two of our vectors. */
 static void gold_check_tensors(Check *check, const GoldPictures *g, int step, const char *what, float *actor,
                                float *critic) {
   for (int i = 0; i < g->tensors; i++) {

@@ -112,7 +112,7 @@ static void gae_one(Check *check, const char *prefix) {
   check_singles(check, prefix, "sapg_one_step_return", CHECK_SINGLE, target, n);
 }
 
-/* The prefixes of a file's sub-cases are what stands before "in/reward". */
+/* Lists a file's sub-cases by their prefixes before "in/reward". */
 static void case_gae(Check *check) {
   int cases = 0;
   for (uint32_t i = 0; i < check->gold.count; i++) {

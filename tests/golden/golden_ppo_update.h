@@ -185,7 +185,7 @@ static void check_step(Check *check, const Batch *batch, const char *name, const
   const char *full = check_name(check, batch->prefix, name);
   if (check_has(check, check_name(check, "out/", full))) check_singles(check, "", full, CHECK_SINGLE, ours, n);
 }
-/* A mean over the minibatch; `terms` is the mean magnitude of what it adds up. */
+/* A mean over the minibatch; `terms` is the mean magnitude of its summands. */
 static void check_step_mean(Check *check, const Batch *batch, const char *name, double ours, double terms) {
   check_values(check, "", check_name(check, batch->prefix, name), CHECK_SINGLE, &ours, 1, terms);
 }

@@ -82,7 +82,7 @@ static inline float gold_uniform(uint32_t seed, uint64_t i) {
   return (float)((int32_t)(z >> 40) - 8388608) / 8388608.0f;
 }
 
-/* Element i as double, whatever the type. */
+/* Returns element i as double, for any type. */
 static inline double gold_element(const Gold *gold, const GoldEntry *e, size_t i) {
   const unsigned char *data = gold->bytes + e->offset;
   double d;

@@ -21,7 +21,7 @@ typedef struct GoldenTraj {
   int t, last_compared;
   GoldenRow row[GOLDEN_MAX_ROWS];   /* M rows of this t */
   int row_count;
-  bool detailed;                    /* this t has J, T and M rows: what it does not list is not active */
+  bool detailed;                    /* this t has J, T and M rows; unlisted elements are inactive */
 } GoldenTraj;
 
 /* "# level NAME size ...": the name becomes a path, so it may hold only plain characters. */

@@ -72,7 +72,7 @@ static inline int traj_index(const TrajFile *file, int i, int limit) {
 /* Tolerances of one trajectory at one time. */
 typedef struct TrajTolerance {
   double position, rotation, velocity, spin, reward;
-  bool comparable;       /* false: rounding alone moves bodies too far; only finiteness and bounds can be asked for */
+  bool comparable;       /* false: rounding alone moves bodies too far; only finiteness and bounds are checked */
 } TrajTolerance;
 
 typedef struct TrajSensitivityRow {

@@ -121,7 +121,7 @@ static void check_gradient(int rank, int size, bool ordered) {
   core_arena_destroy(&arena);
 }
 
-/* The others wait, as in training, for what never comes. */
+/* The others wait indefinitely, as in training. */
 static void die(int rank, int signal_number) {
   if (ranks_rank() == rank) {
     sleep(1);

@@ -232,7 +232,7 @@ static void test_dependency(void **state) {
   assert_true(becomes(id, "second", SLURM_COMPLETED, 1)); /* afterany: also after a cancelled one */
 }
 
-/* The warning before the time limit reaches what the batch shell became, whatever way the job was submitted. */
+/* The signal before the time limit reaches the batch shell's process, for both methods of submission. */
 static void test_signal(void **state) {
   if (!is_rest()) return; /* slurmctld looks at time limits twice a minute: tests/fault has the time for that */
   char folder[] = "/tmp/slurm-signal.XXXXXX", done[64];
@@ -272,7 +272,7 @@ static void test_token(void **state) { /* one that Slurm does not take: it is ne
   assert_null(strstr(core_error_message(), getenv("SLURM_JWT")));
 }
 
-/* Slurm remembers what the other way left for five minutes. */
+/* Slurm remembers jobs of the other method for five minutes. */
 static const char *frozen_name(void) { return strcmp(api, "cli") == 0 ? "frozen-cli" : "frozen-rest"; }
 
 static void test_frozen(void **state) {

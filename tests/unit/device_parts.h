@@ -69,7 +69,7 @@ static void run_all(void) {
   end();
 }
 
-/* In every order of threads, and isolated: what is read without a barrier gives another result. */
+/* Runs in every order of threads, and isolated: a read without a barrier gives another result. */
 static void test_emulated(void **state) {
   const CoreDeviceOrder orders[] = {CORE_DEVICE_FORWARD, CORE_DEVICE_BACKWARD, CORE_DEVICE_ISOLATED};
   (void)state;

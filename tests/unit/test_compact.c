@@ -69,7 +69,7 @@ static void assert_places(const Rollout *rollout, CompactLevels levels) {
   free(level);
 }
 
-/* Settings that end with NULL, and of what is kept. */
+/* Settings, ending with NULL, and the storage. */
 typedef struct Case {
   const char *device, *settings[8];
   CompactLevels levels;

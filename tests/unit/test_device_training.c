@@ -108,7 +108,7 @@ static void test_sapg_in_shards(void **state) {
   compare("algo.name=sapg", WITH(SAPG, "comm.deterministic=yes", "comm.shards=6", "sapg.off_policy_ratio=2"));
 }
 
-/* Observations in half precision: what is stored, and so what is acted on, are the CPU's bits. */
+/* Observations in half precision: the stored ones, which the policy acts on, have the CPU's bits. */
 static void test_half_observations(void **state) {
   (void)state;
   compare("algo.name=ppo", WITH("train.observation_storage=float16"));

@@ -26,7 +26,7 @@ static void add_one(void *bytes) {
   for (int i = 0; i < BYTES; i++) ((uint8_t *)bytes)[i]++;
 }
 
-/* fetch, call and send are a stream's: each sees what those before it left, and others what they left after a join. */
+/* fetch, call and send run in stream order: each sees earlier results, and other streams see them after a join. */
 static void check_operations(void) {
   void *x, *y, *z, *pinned;
   uint8_t seen[BYTES];

@@ -396,7 +396,7 @@ static void test_one_importer_at_a_time(void **state) {
   assert_ok(core_files_path(path, "%s/.import.lock", root));
   assert_int_equal(pipe(ready) + pipe(go), 0);
   pid_t child = fork();
-  if (child == 0) { /* holds the lock until it is told, and for a while after that; says when it lets go */
+  if (child == 0) { /* holds the lock until a signal and for a while after it; reports the release */
     int lock;
     if (core_files_lock(path, false, &lock) != CORE_OK || write(ready[1], "y", 1) != 1 || read(go[0], &byte, 1) != 1)
       _exit(1);

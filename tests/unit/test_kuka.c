@@ -218,7 +218,7 @@ static void test_rotations_starts_and_targets_are_the_published_ones(void **stat
     kuka_start_position(u, made);
     assert_all_near("start", made, &line, 3);
     take_all(&line, u, KUKA_JOINTS);
-    for (int j = 0; j < KUKA_JOINTS; j++) { /* theirs may begin beyond the joint's range: the thumb's first one does */
+    for (int j = 0; j < KUKA_JOINTS; j++) { /* theirs may start outside the range, as the thumb's first joint */
       const double theirs = fmin(fmax(take(&line), range[2 * j]), range[2 * j + 1]);
       assert_near("joint", kuka_start_joint(j, u[j], range[2 * j], range[2 * j + 1]), theirs, exact);
     }

@@ -63,7 +63,7 @@ static void test_published_lists(void **state) {
   assert_int_equal(sim_level_set_read("s/h0_weak_thrust", "", &set), CORE_USAGE);
   assert_message("env.level_folder");
   assert_int_equal(sim_level_set_read("s/h0_weak_trust", folder, &set), CORE_USAGE);
-  assert_message("s/h0_weak_trust"); /* none of theirs: a file of ours? */
+  assert_message("s/h0_weak_trust"); /* not in their list, so it is taken as a file */
   if (!core_files_exists(PUBLIC_LEVELS)) skip();
   assert_int_equal(sim_level_set_read("s/h0_weak_thrust+l/grasp_easy", PUBLIC_LEVELS, &set), CORE_OK);
   assert_int_equal(set.count, 2);

@@ -30,7 +30,7 @@ typedef struct Mean { double mean, sd; } Mean;
 typedef struct Statistics { int attempts, solved, red; Mean result, length; } Statistics;
 typedef struct Row { char level[64]; bool random; Statistics theirs; } Row;
 
-/* ---- ours ------------------------------------------------------------------------------------------------------ */
+/* ---- ours -------------------------------------------------------------------------------------------------------- */
 
 static void draw_actions(uint32_t t, int attempts, uint8_t *actions) {
   for (int w = 0; w < attempts; w++) {
@@ -83,7 +83,7 @@ static Statistics play(const SimLevel *level, int attempts, bool random) {
   return s;
 }
 
-/* ---- theirs ---------------------------------------------------------------------------------------------------- */
+/* ---- reference's statistics -------------------------------------------------------------------------------------- */
 
 static bool read_row(const char *line, Row *row) {
   char policy[16];
@@ -120,7 +120,7 @@ static SimLevel read_level(const Row *row) {
   return level;
 }
 
-/* ---- tests ----------------------------------------------------------------------------------------------------- */
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
 
 static double log_choose(int n, int k) { return lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0); }
 

@@ -283,7 +283,7 @@ static void test_acting(void **state) {
   check_acting(config);
 }
 
-/* A policy that sees what it saw and remembers nothing else would have a KL; so has one whose states are lost. */
+/* A policy with equal observations but another memory has a nonzero KL; so has one whose states are lost. */
 static void test_states_count(void **state) {
   (void)state;
   CoreConfig config = small_config("algo.name=ppo", "net.sharing=shared");

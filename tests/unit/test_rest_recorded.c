@@ -1,7 +1,7 @@
 /* Recorded responses of slurmrestd of Slurm 22.05.8 to 26.05.3 (tests/unit/slurmrestd, one file per API version,
- * made by tests/slurm/record_rest.sh), read through slurm/cluster.h. Each was asked the same of a cluster in the
- * same state, so that the same must come out of all: array 1 of one task that failed with exit code 3, and array 2
- * of six at one at a time, of which the first was cancelled, the second runs and four wait. */
+ * made by tests/slurm/record_rest.sh), read through slurm/cluster.h. The requests and the
+ * state of the cluster are equal for all versions, so the parsed results must be equal: array 1 of one task that failed
+ * with exit code 3, and array 2 of six, one at a time: the first was cancelled, the second runs and four wait. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
