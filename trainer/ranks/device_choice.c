@@ -145,7 +145,7 @@ int device_choice_number(const CoreConfig *config, int *number, bool *shared) {
   *number = device_choice_assign(all, ranks, own, config->comm.share_gpu);
   *shared = any_shared(all, ranks);
   const int code = ranks_agree(*number >= 0 ? CORE_OK : refuse(all, ranks, own));
-  if (code == CORE_OK) log_obstacles(all, ranks, own);
+  if (code == CORE_OK && getenv("CORE_DEVICE") == NULL) log_obstacles(all, ranks, own); /* GPUs, not emulated ones */
   free(all);
   return code;
 }
