@@ -228,7 +228,8 @@ static void test_proposals(void **state) {
   assert_int_equal(parse(HEAD "[search all]\nmethod = tpe\ntrials = 20\nstartup = 4\nppo.epochs = 1 .. 9\n", NULL, NULL,
                          &spec), CORE_OK);
   assert_int_equal(sweep_proposals_read(root, &spec), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "f.ini:3:1: the space of [search all] differs from that of the proposals"));
+  assert_non_null(
+    strstr(core_error_message(), "f.ini:3:1: the space of [search all] differs from that of the proposals"));
   assert_non_null(strstr(core_error_message(), "another name"));
   sweep_spec_free(&spec);
   /* Damage is named by its line. */
