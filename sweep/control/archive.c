@@ -157,8 +157,8 @@ static int archive(void *context, const char **operands, size_t count) {
 int sweep_archive(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "sweep archive NAME... [options]",
-    .about = "Removes the checkpoints of sweeps, which take the most space: the trainer's, and all files that a program "
-             "has in its SWEEP_DIR. Results, logs and settings stay, so that "
+    .about = "Removes the checkpoints of sweeps, which take the most space: the trainer's, and all files that a "
+             "program has in its SWEEP_DIR. Results, logs and settings stay, so that "
              "status, report and analyze work as before. Asks for confirmation. Running and queued runs must be ended "
              "first (sweep stop, sweep cancel). Without its checkpoint a run can be neither played, exported nor "
              "resumed; submit and retry restart unfinished ones. Runs that other sweeps share keep theirs.",
