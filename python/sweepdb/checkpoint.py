@@ -1,4 +1,4 @@
-"""Checkpoint files (trainer/checkpoint/checkpoint.h): sections with checksums. Only read, and only after a check."""
+"""Checkpoint files (trainer/checkpoint/checkpoint.h): sections with checksums, which are verified. Read-only."""
 from __future__ import annotations
 
 import hashlib
@@ -20,7 +20,7 @@ _NAME = re.compile(r"iteration-(\d{12,})\.ckpt\Z")
 
 
 class Checkpoint(NamedTuple):
-    """What a file holds: sections by name, as bytes."""
+    """Contents of a file: sections by name, as bytes."""
 
     path: pathlib.Path
     run_id: str
@@ -28,7 +28,7 @@ class Checkpoint(NamedTuple):
     sections: dict[str, bytes]
 
     def section(self, name: str) -> bytes:
-        """Raises VersionError where there is none."""
+        """Returns a section. Raises VersionError if there is none."""
         if name not in self.sections:
             raise VersionError(f"{self.path}: no section \"{name}\": written by another version, or by an algorithm "
                                f"without it; it has {', '.join(self.sections)}")
@@ -36,26 +36,26 @@ class Checkpoint(NamedTuple):
 
 
 def find(path: str | os.PathLike[str]) -> pathlib.Path:
-    """The file that `path` means: itself, or the newest checkpoint of a run's folder or of its ckpt."""
+    """Returns the file of `path`: itself, or the newest checkpoint in a run directory or its ckpt."""
     given = pathlib.Path(path)
     if not given.exists():
-        raise MissingError(f"{given}: there is no such checkpoint or folder of a run")
+        raise MissingError(f"{given}: no such checkpoint or run directory")
     if not given.is_dir():
         return given
     folder = given / "ckpt" if (given / "ckpt").is_dir() else given
     files = sorted((name for name in os.listdir(folder) if _NAME.match(name)), key=lambda name: int(name[10:-5]))
     if not files:
-        raise MissingError(f"{folder}: no checkpoint there")
+        raise MissingError(f"{folder}: contains no checkpoint")
     return folder / files[-1]
 
 
 def read(path: str | os.PathLike[str], wanted: tuple[str, ...]) -> Checkpoint:
-    """Reads those sections of `wanted` that there are, checked by their checksums.
+    """Reads the existing sections of `wanted` and verifies their checksums.
 
     Raises MissingError, FormatError, VersionError or DamagedError."""
     file_path = find(path)
     if not file_path.is_file():
-        raise FormatError(f"{file_path}: no plain file")
+        raise FormatError(f"{file_path}: not a regular file")
     try:
         with file_path.open("rb") as file:
             return _read(file, file_path, wanted)
@@ -66,19 +66,19 @@ def read(path: str | os.PathLike[str], wanted: tuple[str, ...]) -> Checkpoint:
 def _take(file: BinaryIO, path: pathlib.Path, count: int) -> bytes:
     data = file.read(count)
     if len(data) != count:
-        raise DamagedError(f"{path}: damaged: it ends too early")
+        raise DamagedError(f"{path}: damaged: the file is truncated")
     return data
 
 
 def _read(file: BinaryIO, path: pathlib.Path, wanted: tuple[str, ...]) -> Checkpoint:
     first = file.read(_HEADER.size)
     if first[:8] != _MAGIC:
-        raise FormatError(f"{path}: no checkpoint: its first bytes are wrong")
+        raise FormatError(f"{path}: not a checkpoint: its first bytes are wrong")
     if len(first) < _HEADER.size:
-        raise DamagedError(f"{path}: damaged: it ends too early")
+        raise DamagedError(f"{path}: damaged: the file is truncated")
     _, version, order, count, _, iteration, run_id = _HEADER.unpack(first)
     if order != _ORDER_MARK:
-        raise FormatError(f"{path}: written on a machine of the other byte order")
+        raise FormatError(f"{path}: written on a machine of another byte order")
     if version != VERSION:
         raise VersionError(f"{path}: format version {version}; this package reads version {VERSION}; install the "
                            "package of the sweep that wrote it")
@@ -106,7 +106,7 @@ def _read(file: BinaryIO, path: pathlib.Path, wanted: tuple[str, ...]) -> Checkp
 
 
 def _text(stored: bytes) -> str:
-    """Text up to its first zero byte; what is not printable becomes '?'.
+    """Returns the text before the first zero byte, with '?' for characters that are not printable.
 
     >>> _text(b"actor" + bytes(3))
     'actor'
@@ -115,12 +115,13 @@ def _text(stored: bytes) -> str:
 
 
 def settings(checkpoint: pathlib.Path) -> dict[str, str]:
-    """The run's settings, "net.width" -> "256", of the config.ini two folders above a checkpoint's file."""
+    """Returns the run's settings, "net.width" -> "256", from the config.ini two directories above a checkpoint."""
     path = checkpoint.absolute().parent.parent / "config.ini"
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
-        raise MissingError(f"{path}: a checkpoint's settings must lie there; keep the run's folder together") from None
+        raise MissingError(f"{path}: missing; it has the settings of the checkpoint; keep the run directory "
+                           "together") from None
     except (OSError, UnicodeDecodeError) as error:
         raise Error(f"{path}: cannot be read: {error}") from None
     found: dict[str, str] = {}

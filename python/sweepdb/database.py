@@ -1,7 +1,7 @@
 """results.db as data frames: sweepdb.open("results.db").iterations(["kl"], {"ppo.com": 8}).
 
-Reads only. Names of columns are looked up in the file's own tables and must be plain words; everything else that comes
-from the caller is bound to a statement or compared in Python, so nothing of it becomes SQL.
+Read-only. Column names must be identifiers that occur in the file's tables; all other input of the caller is bound to
+a statement or compared in Python, so that none of it becomes SQL.
 """
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 def open(path: str | os.PathLike[str], frame: str | None = None) -> "Database":  # noqa: A001
-    """Opens a results.db for reading. frame: "pandas", "polars" or "numpy" (a dict of arrays); None: what is installed.
+    """Opens a results.db for reading. frame: "pandas", "polars" or "numpy" (a dict of arrays); None: any installed.
 
     Raises MissingError, FormatError, VersionError or DamagedError.
 
@@ -41,7 +41,7 @@ def open(path: str | os.PathLike[str], frame: str | None = None) -> "Database": 
 
 
 class Database:
-    """A results.db that is open. Belongs to the thread that opened it, as any connection of sqlite3 does."""
+    """An open results.db. Use it only in the thread that opened it, like any connection of sqlite3."""
 
     def __init__(self, path: str | os.PathLike[str], frame: str | None = None) -> None:
         self.path = pathlib.Path(path)
@@ -63,13 +63,13 @@ class Database:
         self.close()
 
     def close(self) -> None:
-        """Lets go of the file; the frames stay."""
+        """Closes the file; frames remain valid."""
         self._handle.close()
 
-    # ---- what can be asked ---------------------------------------------------------------------------------------
+    # ---- queries -------------------------------------------------------------------------------------------------
 
     def columns(self, of: str = "iterations") -> list[str]:
-        """The names that iterations(), evaluations() or runs() know."""
+        """Returns the column names of iterations(), evaluations() or runs()."""
         if of == "iterations":
             return list(self._columns["iteration"])
         if of == "evaluations":
@@ -79,7 +79,7 @@ class Database:
         raise ColumnError(f"columns({of!r}): must be iterations, evaluations or runs")
 
     def runs(self, columns: Sequence[str] | None = None, where: Where | None = None) -> Any:
-        """A row a run. columns: None for all. where: columns of runs(), "sweep", and settings ("ppo.com")."""
+        """Returns one row per run. columns: None: all. where: columns of runs(), "sweep", and settings ("ppo.com")."""
         known = self.columns("runs")
         wanted = _check_columns(columns, known, "runs()")
         chosen = self._select_runs(where or {})
@@ -94,7 +94,7 @@ class Database:
         return frames.make(self.frame, {name: table[name] for name in wanted})
 
     def settings(self, where: Where | None = None) -> Any:
-        """A row a run: run_id, and a column a setting ("ppo.com"); None or NaN where a run has no such setting."""
+        """Returns one row per run: run_id, and one column per setting ("ppo.com"); None or NaN if a run lacks it."""
         chosen = self._select_runs(where or {}, settings=True)
         names = dict.fromkeys(name for run in chosen for name in run["settings"])
         table: dict[str, frames.Column] = {"run_id": frames.column([run["id"] for run in chosen])}
@@ -103,7 +103,7 @@ class Database:
         return frames.make(self.frame, table)
 
     def evaluations(self, columns: Sequence[str] | None = None, where: Where | None = None) -> Any:
-        """A row an evaluation. where: columns of evaluations(), then as of runs()."""
+        """Returns one row per evaluation. where: columns of evaluations(), then as of runs()."""
         known = self._columns["evaluation"]
         wanted = _check_columns(columns, known, "evaluations()")
         of_rows, of_runs = _divide(where, known)
@@ -118,8 +118,8 @@ class Database:
                                         for name in wanted})
 
     def iterations(self, columns: Sequence[str] | None = None, where: Where | None = None) -> Any:
-        """A row an iteration, by run and iteration: run_id, iteration and the columns asked for (None: all), NaN where
-        nothing was measured. where: columns of iterations(), then as of runs(). A million rows take some seconds.
+        """Returns one row per iteration, sorted by run and iteration: run_id, iteration and `columns` (None: all),
+        NaN if not measured. where: columns of iterations(), then as of runs(). A million rows take some seconds.
         """
         measured = self._columns["iteration"][2:]
         wanted = _check_columns(columns, self.columns(), "iterations()")
@@ -135,7 +135,7 @@ class Database:
                                         **{name: table[:, read.index(name)] for name in wanted}})
 
     def _read_run(self, run: str, read: list[str], of_rows: Where) -> np.ndarray:
-        """A run's rows [rows][read] that fulfil `of_rows`, by iteration."""
+        """Returns a run's rows [rows][read] that match `of_rows`, sorted by iteration."""
         bounds = of_rows.get("iteration")
         low, high = (bounds.low, bounds.high) if isinstance(bounds, Between) else (-math.inf, math.inf)
         with self._errors():
@@ -150,8 +150,8 @@ class Database:
         return table
 
     def metrics(self, names: Sequence[str] | None = None, where: Where | None = None) -> Any:
-        """A row a number that no column of iterations() is for: run_id, name, iteration, step, value; by run, name and
-        iteration. names: None for all. where: columns of these rows, then as of runs()."""
+        """Returns one row per metric without a column in iterations(): run_id, name, iteration, step, value; sorted by
+        run, name and iteration. names: None for all. where: columns of these rows, then as of runs()."""
         if isinstance(names, str):
             raise ColumnError(f"metrics(): names must be a list: [{names!r}]")
         columns = ["run_id", "name", "iteration", "step", "value"]
@@ -170,7 +170,7 @@ class Database:
     # ---- runs ----------------------------------------------------------------------------------------------------
 
     def _select_runs(self, where: Where, settings: bool = False) -> list[dict[str, Any]]:
-        """The runs that fulfil `where`, by id, each with its id, and with its settings where they are needed."""
+        """Returns the runs that match `where`, sorted by id, each with its id and, if needed, its settings."""
         of_run = {name: c for name, c in where.items() if name in self._columns["run"] and name != "config"}
         if "run_id" in where:
             of_run["id"] = where["run_id"]
@@ -179,8 +179,8 @@ class Database:
         known = {"run_id", "sweep", *of_run, *of_settings, *of_summary}
         for name in where:
             if name not in known:
-                raise ColumnError(f"where: {name!r} is no column here, no column of runs and no setting; those of "
-                                  f"runs are {', '.join([*self._columns['run'], *_SUMMARY])}; settings look like "
+                raise ColumnError(f"where: {name!r} is not a column here or of runs, nor a setting; columns of "
+                                  f"runs: {', '.join([*self._columns['run'], *_SUMMARY])}; settings look like "
                                   "'ppo.com'")
         settings = settings or bool(of_settings)
         names = list(dict.fromkeys(["id", *of_run, *(["config"] if settings else [])]))
@@ -188,7 +188,7 @@ class Database:
             rows = self._handle.execute(f"SELECT {_sql_names(names)} FROM run ORDER BY id").fetchall()
         runs = [dict(zip(names, row)) for row in rows]
         if not all(isinstance(run["id"], str) for run in runs):
-            raise self._damaged("run.id is no text")
+            raise self._damaged("run.id is not text")
         runs = [run for run in runs if all(holds(c, run[n]) for n, c in of_run.items())]
         for run in runs:
             run["settings"] = self._settings_of(run) if settings else {}
@@ -205,7 +205,7 @@ class Database:
         try:
             return dict(_flatten(json.loads(run["config"]))) if run["config"] else {}
         except (ValueError, TypeError, RecursionError):
-            raise self._damaged(f"the settings of run {run['id']!r} are no JSON") from None
+            raise self._damaged(f"the settings of run {run['id']!r} are not JSON") from None
 
     def _check_settings(self, names: Iterable[str], runs: list[dict[str, Any]]) -> None:
         for name in names:
@@ -225,8 +225,8 @@ class Database:
     # ---- the file ------------------------------------------------------------------------------------------------
 
     def _connect(self) -> sqlite3.Connection:
-        """A connection that only reads. In WAL mode SQLite wants to write beside the file; where the folder cannot be
-        written it must be promised that nobody else does, which holds of a file without a WAL."""
+        """Opens a read-only connection. In WAL mode, SQLite writes to the database's directory. If it is not writable,
+        immutable=1 is required, which is valid only for a file without a WAL."""
         uri = self.path.absolute().as_uri()
         handle = sqlite3.connect(uri + "?mode=ro", uri=True, timeout=30)
         try:
@@ -238,8 +238,9 @@ class Database:
                 raise
         wal = pathlib.Path(f"{self.path}-wal")
         if wal.exists() and wal.stat().st_size > 0:
-            raise Error(f"{self.path}: what was written last lies in {wal}, and to take it in needs the right to write "
-                        "in that folder; ask its owner for sweep collect, or copy both files to a folder of yours")
+            raise Error(f"{self.path}: cannot read all of it: the newest rows are in {wal}, and merging them needs "
+                        "write permission in that directory; ask its owner to run sweep collect, or copy both "
+                        "files to a directory of yours")
         return sqlite3.connect(uri + "?immutable=1", uri=True)
 
     def _check_version(self) -> None:
@@ -248,13 +249,13 @@ class Database:
             application = self._handle.execute("PRAGMA application_id").fetchone()[0]
             version = self._handle.execute("PRAGMA user_version").fetchone()[0]
         if application != APPLICATION:
-            raise FormatError(f"{self.path}: an SQLite database, but no results.db of sweep")
+            raise FormatError(f"{self.path}: an SQLite database, but not a results.db of sweep")
         if version > SCHEMA_VERSION:
-            raise VersionError(f"{self.path}: written by a newer sweep (its schema is {version}, this package knows "
+            raise VersionError(f"{self.path}: written by a newer sweep (its schema is {version}, this package reads "
                                f"{SCHEMA_VERSION}); install the package of that version")
         if version < SCHEMA_VERSION:
             raise VersionError(f"{self.path}: written by an older sweep (its schema is {version}, this package's "
-                               f"{SCHEMA_VERSION}); make it anew from the run logs with: sweep rebuild")
+                               f"{SCHEMA_VERSION}); rebuild it from the run logs with: sweep rebuild")
 
     def _read_columns(self, table: str) -> list[str]:
         with self._errors():
@@ -262,16 +263,16 @@ class Database:
         if not names:
             raise self._damaged(f"it has no table {table}")
         if any(not _WORD.match(name) for name in names):
-            raise self._damaged(f"the table {table} has columns that no sweep writes")
+            raise self._damaged(f"the table {table} has columns that sweep does not write")
         return names
 
     def _damaged(self, what: str) -> DamagedError:
-        return DamagedError(f"{self.path}: damaged: {what}; analyze check tells more, sweep rebuild makes it anew "
-                            "from the run folders")
+        return DamagedError(f"{self.path}: damaged: {what}; analyze check reports details, sweep rebuild recreates it "
+                            "from the run directories")
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """SQLite's errors as this package's."""
+        """Converts SQLite's errors to those of this package."""
         try:
             yield
         except sqlite3.ProgrammingError as error:
@@ -284,18 +285,18 @@ class Database:
 
 def _check_file(path: pathlib.Path) -> None:
     if path.is_dir():
-        raise FormatError(f"{path}: a folder; name the results.db in it")
+        raise FormatError(f"{path}: a directory; name the results.db in it")
     if not path.exists():
-        raise MissingError(f"{path}: there is no such file; sweep collect makes a workspace's results.db")
+        raise MissingError(f"{path}: no such file; sweep collect creates the results.db of a workspace")
     if not path.is_file():
-        raise FormatError(f"{path}: no plain file")
+        raise FormatError(f"{path}: not a regular file")
     try:
         with path.open("rb") as file:
             first = file.read(16)
     except OSError as error:
         raise Error(f"{path}: cannot be read: {error.strerror}") from None
     if first != b"SQLite format 3\0":
-        raise FormatError(f"{path}: no results.db: its first bytes are not those of an SQLite database")
+        raise FormatError(f"{path}: not a results.db: its first bytes are not those of an SQLite database")
 
 
 def _check_columns(columns: Sequence[str] | None, known: Sequence[str], of: str) -> list[str]:

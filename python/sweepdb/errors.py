@@ -1,16 +1,16 @@
-"""What can go wrong, each with a message that names the file and the way out."""
+"""Exceptions, whose messages name the file and a remedy."""
 
 
 class Error(Exception):
-    """All errors of this package."""
+    """Base class of all errors of this package."""
 
 
 class MissingError(Error, FileNotFoundError):
-    """There is no such file."""
+    """The file does not exist."""
 
 
 class FormatError(Error):
-    """The file is something else: no results.db, no checkpoint."""
+    """The file is not a results.db, or not a checkpoint."""
 
 
 class VersionError(Error):
@@ -18,7 +18,7 @@ class VersionError(Error):
 
 
 class DamagedError(Error):
-    """The file cannot be read to its end, or its checksums are wrong."""
+    """The file is truncated, or its checksums are wrong."""
 
 
 class ColumnError(Error, ValueError):
@@ -26,8 +26,8 @@ class ColumnError(Error, ValueError):
 
 
 class UnsupportedError(Error, NotImplementedError):
-    """This package cannot do that with this policy."""
+    """This package does not support this policy."""
 
 
 class LibraryError(Error):
-    """libsim is not there, or refused."""
+    """libsim is not installed, or reported an error."""

@@ -12,13 +12,13 @@ KINDS = ("pandas", "polars", "numpy")
 
 
 class Codes:
-    """A column of few different texts: which of `names` each row has."""
+    """A categorical column: the index in `names` of each row."""
 
     def __init__(self, codes: np.ndarray, names: Sequence[str]) -> None:
         self.codes, self.names = codes, names
 
     def texts(self) -> np.ndarray:
-        """[rows] of str."""
+        """Returns [rows] of str."""
         return np.array(self.names, dtype=object)[self.codes] if len(self.names) else np.empty(0, object)
 
 
@@ -26,18 +26,18 @@ Column = Union[np.ndarray, Codes]
 
 
 def choose(kind: str | None) -> str:
-    """The kind of frame to make; None: pandas or polars, whichever is installed, else numpy."""
+    """Returns the kind of frame; None: pandas or polars, whichever is installed, else numpy."""
     if kind is None:
         return next((name for name in KINDS[:2] if importlib.util.find_spec(name)), "numpy")
     if kind not in KINDS:
         raise Error(f"frame={kind!r}: must be one of {', '.join(KINDS)}, or None")
     if kind != "numpy" and not importlib.util.find_spec(kind):
-        raise Error(f"frame={kind!r}: this Python has no {kind}; pip install {kind}, or frame='numpy'")
+        raise Error(f"frame={kind!r}: {kind} is not installed; pip install {kind}, or frame='numpy'")
     return kind
 
 
 def column(values: Sequence[Any]) -> np.ndarray:
-    """Values of SQLite or JSON as an array: int64, bool, float64 (NaN for None), or object.
+    """Converts values of SQLite or JSON to an array: int64, bool, float64 (NaN for None), or object.
 
     >>> column([1, 2]).dtype.name, column([1, None, 0.5]).tolist(), column(["a", None]).dtype.name
     ('int64', [1.0, nan, 0.5], 'object')
@@ -55,7 +55,7 @@ def column(values: Sequence[Any]) -> np.ndarray:
 
 
 def make(kind: str, columns: dict[str, Column]) -> Any:
-    """The frame.
+    """Creates the frame.
 
     >>> make("numpy", {"kl": np.array([0.5])})
     {'kl': array([0.5])}

@@ -1,4 +1,4 @@
-"""libsim through ctypes: sim/library/sim.h as Python sees it. Used by worlds.py; no numbers are made here."""
+"""libsim through ctypes: declarations of sim/library/sim.h. Used by worlds.py."""
 from __future__ import annotations
 
 import ctypes
@@ -24,7 +24,7 @@ class Options(ctypes.Structure):
 
 
 class Step(ctypes.Structure):
-    """LibsimStep: addresses of arrays, NULL where not wanted."""
+    """LibsimStep: addresses of arrays; NULL: not needed."""
 
     _fields_ = [(name, c_void_p) for name in
                 ("observations", "reward", "done", "solved", "level", "episode_steps")]
@@ -53,7 +53,7 @@ _loaded: ctypes.CDLL | None = None
 
 
 def load() -> ctypes.CDLL:
-    """The library: of $LIBSIM where it is set, else as the system finds it. Raises LibraryError."""
+    """Loads $LIBSIM if it is set, else the system's libsim. Raises LibraryError."""
     global _loaded
     if _loaded is None:
         path = os.environ.get("LIBSIM") or NAME
@@ -70,7 +70,7 @@ def load() -> ctypes.CDLL:
 
 
 def check(code: int) -> None:
-    """Raises LibraryError with the library's message where a call failed."""
+    """Raises LibraryError with the library's message if a call failed."""
     if code != 0:
         raise LibraryError(load().libsim_error().decode(errors="replace"))
 
@@ -80,8 +80,8 @@ class Levels:
 
     def __init__(self, name: str, count: int, seed: int) -> None:
         """name: "s", "m" or "l" for `count` filtered random levels of `seed`; "loco512" or
-        "loco512:FAMILIES[:DIFFICULTY]" for at most `count` of these; anything else is files and folders as
-        libsim_levels_read takes them."""
+        "loco512:FAMILIES[:DIFFICULTY]" for at most `count` of these; anything else: files and
+        directories as for libsim_levels_read."""
         self._library, self.handle = load(), c_void_p()
         if name in ("s", "m", "l"):
             check(self._library.libsim_levels_random(name.encode(), seed, 0, count, 1, byref(self.handle)))
@@ -119,12 +119,12 @@ class Batch:
         check(self._library.libsim_reset_to(self.handle, levels, observations))
 
     def step(self, actions: int, out: Step, final_observations: int | None = None) -> None:
-        """final_observations: an array's address, or None: not wanted."""
+        """final_observations: an array's address; None: not needed."""
         if self._library.libsim_step_final(self.handle, actions, byref(out), final_observations) != 0:
             check(1)
 
     def draw(self, world: int, pixels: int) -> str:
-        """World `world` as an SVG document."""
+        """Draws world `world` as an SVG document."""
         text = c_void_p()
         check(self._library.libsim_draw(self.handle, world, pixels, byref(text)))
         try:

@@ -1,7 +1,7 @@
 """A run's policy as numpy: sweepdb.policy("runs/ab/ab12...").act(observations), or of an exported file:
 sweepdb.policy("weights.safetensors").
 
-Networks are the trainer's (trainer/nets/agent.h): dense layers with or without layer norm, actor and critic apart or
+Networks are the trainer's (trainer/nets/agent.h): dense layers with or without layer norm, actor and critic separate or
 on a common trunk. Shapes come from the run's settings and from the sections' sizes.
 """
 from __future__ import annotations
@@ -17,7 +17,7 @@ from . import checkpoint as files
 from . import weights as exported
 from .errors import DamagedError, Error, UnsupportedError, VersionError
 
-_NORM_EPSILON = 1e-5                                    # beside the variance
+_NORM_EPSILON = 1e-5                                    # added to the variance
 _CLASSES = {"multi_discrete": (3, 3, 3, 3, 2, 2), "discrete": (11,)}
 _CONTINUOUS = 6                                         # the simulator's bindings
 _MOMENTS = "observation moments"                        # count, means, sums of squares: 1 + 2 features doubles
@@ -25,7 +25,7 @@ _BOUNDS = {"none": np.inf, "stoix": np.inf, "cleanrl": 10.0, "cleanrl_each": 10.
 
 
 class Layer(NamedTuple):
-    """y = activation(norm(x W + b)), norm and activation where there are any."""
+    """y = activation(norm(x W + b)), with optional norm and activation."""
 
     kernel: np.ndarray              # W [inputs][outputs]
     bias: np.ndarray                # [outputs]
@@ -60,11 +60,11 @@ def _activate(name: str | None, y: np.ndarray) -> np.ndarray:
 
 
 class ActionSpace(NamedTuple):
-    """What the step of a Gymnasium environment takes."""
+    """Actions of a Gymnasium environment."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
-    low: np.ndarray | None          # [numbers], float64; None: it takes classes
+    low: np.ndarray | None          # [numbers], float64; None: discrete classes
     high: np.ndarray | None
     start: np.ndarray               # number of the first class, of all or [factors]
 
@@ -83,7 +83,7 @@ class ActionSpace(NamedTuple):
         return cls(tuple(facts["shape"]), np.dtype(facts["dtype"]), low, high, np.asarray(facts.get("start", 0)).ravel())
 
     def translate(self, actions: np.ndarray) -> np.ndarray:
-        """Classes counted from 0, or numbers, [rows][factors] -> [rows] + shape, within the space and of its type."""
+        """Converts classes from 0, or numbers, [rows][factors] -> [rows] + shape, clipped to the space, in its type."""
         if self.low is None or self.high is None:
             actions = actions + self.start
         else:
@@ -93,14 +93,14 @@ class ActionSpace(NamedTuple):
 
 
 class Policy:
-    """A policy and its critic. Weights are float32 arrays, not to be written to.
+    """A policy and its critic. Weights are read-only float32 arrays.
 
-    path: a run's folder, a checkpoint in it, or a file of `trainer export --safetensors`, which says what its actions
-    are. inputs, classes, bounds: what the others do not tell. run_id, iteration: of the checkpoint. settings: of the
-    run, by name, as texts. inputs: numbers of an observation as the environment shows it. kind: "categorical",
-    "gaussian", "tanh_affine" or "q". classes: of the factors of a categorical action, where they are known.
-    action_space: what the environment's step takes, of exported files of Gymnasium environments. normalised: whether
-    observations are normalised first."""
+    path: a run directory, a checkpoint in it, or a file of `trainer export --safetensors`, which describes its
+    actions. inputs, classes, bounds: needed if the files lack them. run_id, iteration: of the checkpoint. settings: of
+    the run, by name, as text. inputs: numbers of an observation as the environment shows it. kind: "categorical",
+    "gaussian", "tanh_affine" or "q". classes: of the factors of a categorical action, if known.
+    action_space: actions of the environment's step, in exported files of Gymnasium environments. normalised: whether
+    observations are normalized first."""
 
     path: pathlib.Path
     run_id: str
@@ -135,7 +135,7 @@ class Policy:
 
     def _read_spaces(self, inputs: int | None, classes: Sequence[int] | None, bounds: tuple[float, float] | None) -> tuple[
             int | None, Sequence[int] | None, tuple[float, float] | None]:
-        """What the run's folder says of an environment in Python, where the caller does not; and action_space."""
+        """Reads the spaces of an environment in Python that the caller does not give, and action_space."""
         path = self.path.absolute().parent.parent / "spaces.json"
         if not path.exists():
             return inputs, classes, bounds
@@ -180,8 +180,8 @@ class Policy:
     # ---- what it does --------------------------------------------------------------------------------------------
 
     def logits(self, observations: Any) -> np.ndarray:
-        """observations [rows][inputs], as the environment shows them -> [rows][n] float32: logits of the categoricals
-        one after the other; means and then log standard deviations ("gaussian"); locations and then raw scales
+        """observations [rows][inputs], as the environment returns them -> [rows][n] float32: logits of the categoricals
+        in order; means and then log standard deviations ("gaussian"); locations and then raw scales
         ("tanh_affine"); Q values ("q")."""
         y = self._forward(self._actor, self.see(observations))
         if self.kind != "gaussian":
@@ -189,16 +189,16 @@ class Policy:
         return np.concatenate([y, np.broadcast_to(self.weights["actor.log_sigma"], y.shape)], axis=1)
 
     def values(self, observations: Any) -> np.ndarray:
-        """The critic's values, [rows]; of Q values the greatest."""
+        """Returns the critic's values, [rows]; the maximum of Q values."""
         if self.kind == "q":
             return self.logits(observations).max(axis=1)
         x = self.see(observations)
         return self._forward(self._critic, self._forward(self._actor[:self._trunk], x))[:, 0]
 
     def act(self, observations: Any, generator: np.random.Generator | None = None) -> np.ndarray:
-        """Actions: drawn with the generator; None: the likeliest classes, the Gaussian's mean. int64 [rows][factors],
-        [rows] of a single factor; float32 [rows][factors] within `bounds`. Where action_space is known: [rows] and then
-        its shape, as the environment's step takes them."""
+        """Samples actions with the generator; None: the mode of classes, the Gaussian's mean. int64 [rows][factors],
+        [rows] of a single factor; float32 [rows][factors] within `bounds`. With an action_space: [rows] and its
+        shape, as for the environment's step."""
         logits = self.logits(observations)
         is_continuous = self.kind in ("gaussian", "tanh_affine")
         actions = self._act_continuous(logits, generator) if is_continuous else self._act_classes(logits, generator)
@@ -228,7 +228,7 @@ class Policy:
         return ((high + low) / 2 + (high - low) / 2 * np.tanh(x)).astype(np.float32)
 
     def see(self, observations: Any) -> np.ndarray:
-        """Observations as the networks see them: normalised, rounded to half precision where the run did so."""
+        """Returns the networks' input: observations normalized, and rounded to half precision if the run did so."""
         x = np.asarray(observations, dtype=np.float32)
         if x.ndim != 2 or x.shape[1] != self.inputs:
             raise Error(f"observations of shape {x.shape}: must be (rows, {self.inputs})")
@@ -255,14 +255,14 @@ class Policy:
 
     def _whole_number(self, name: str, text: str) -> int:
         if not text.isdecimal() or int(text) > 1 << 20:
-            raise VersionError(f"{self.path}: {name} = {text} in the run's config.ini: no number of units or layers")
+            raise VersionError(f"{self.path}: {name} = {text} in the run's config.ini: not a number of units or layers")
         return int(text)
 
     def _number(self, name: str) -> int:
         return self._whole_number(name, self._setting(name))
 
     def _hidden(self, prefix: str) -> list[int]:
-        """Widths of the hidden layers of a tower ("net.") or of the trunk ("net.trunk_"). Older runs have no list."""
+        """Returns the widths of hidden layers of a tower ("net.") or of the trunk ("net.trunk_"); old runs lack it."""
         widths = self.settings.get(prefix + "widths", "")
         if not widths:
             return [self._number(prefix + "width")] * self._number(prefix + "depth")
@@ -275,14 +275,14 @@ class Policy:
                                    "here, with net.encoder = none")
         memory = self.settings.get("net.memory", "none")      # unknown to older versions
         if memory != "none":
-            raise UnsupportedError(f"{self.path}: net.memory = {memory}: policies that remember cannot be read here, "
+            raise UnsupportedError(f"{self.path}: net.memory = {memory}: recurrent policies cannot be read here, "
                                    "only those with net.memory = none")
         if algorithm not in ("ppo", "ppo_ewma", "pqn"):
             raise UnsupportedError(f"{self.path}: algo.name = {algorithm}: only policies of ppo, ppo_ewma and pqn can "
                                    "be read here")
 
     def _read_rule(self) -> None:
-        """How observations are normalised (trainer/math/normalise_rule.h)."""
+        """Returns how observations are normalized (trainer/math/normalise_rule.h)."""
         rule = self._setting("env.normalize_observations")
         if rule not in _BOUNDS:
             raise VersionError(f"{self.path}: env.normalize_observations = {rule}: unknown to this package")
@@ -305,7 +305,7 @@ class Policy:
 
     def _read_actions(self, classes: Sequence[int] | None, bounds: tuple[float, float] | None) -> tuple[
             str, tuple[int, ...] | None, tuple[float, float] | None]:
-        """kind, classes and bounds; of tasks other than the simulator's, what the caller says."""
+        """Returns kind, classes and bounds; for tasks outside the simulator, those of the caller."""
         task, actions = self._setting("env.task"), self._setting("env.actions")
         own = self._is_own(task)
         is_q = self._setting("algo.name") == "pqn"
@@ -321,7 +321,7 @@ class Policy:
         return "/" not in task and ":" not in task
 
     def _outputs(self) -> int | None:
-        """Outputs of the actor's network, where the settings tell; a Gaussian's are its means."""
+        """Returns the outputs of the actor's network if the settings determine them; for a Gaussian its means."""
         if self.classes is not None:
             return sum(self.classes)
         if self.kind in ("gaussian", "tanh_affine") and self._is_own(self._setting("env.task")):
@@ -329,8 +329,8 @@ class Policy:
         return None
 
     def _place(self, actor: np.ndarray, critic: np.ndarray, inputs: int | None) -> None:
-        """Finds the layers in the vectors. Two sizes are open, inputs and outputs: normalisation or the critic tell
-        the one, what then is left of the actor the other."""
+        """Finds the layers in the vectors. Two sizes are unknown, inputs and outputs: normalization or the critic
+        determine one, the rest of the actor the other."""
         tower = self._hidden("net.")
         norm = self._setting("net.norm")
         self._has_norm = norm == "layer" or (norm == "auto" and self.kind == "q")
@@ -358,7 +358,7 @@ class Policy:
             return inputs
         if self._mean is not None:
             return len(self._mean)
-        if not self._trunk and self.kind != "q":        # what the critic has beside its inputs' rows
+        if not self._trunk and self.kind != "q":        # parameters of the critic except those of its inputs
             first, left = (hidden[0], (1 + per_norm) * hidden[0] + deeper + hidden[-1] + 1) if hidden else (1, 1)
             return self._whole(len(critic) - left, first)
         outputs = self._outputs()
@@ -383,11 +383,11 @@ class Policy:
         return numbers // divisor
 
     def _misfit(self) -> VersionError:
-        return VersionError(f"{self.path}: the weights do not fit the settings beside them: written by another "
+        return VersionError(f"{self.path}: the weights do not match the settings in config.ini: written by another "
                             "version, or of other inputs, classes or bounds than was said")
 
     def _cut(self, name: str, theta: np.ndarray, widths: list[int]) -> tuple[list[Layer], np.ndarray]:
-        """Layers out of a vector, and what is left of it; each layer: kernel, bias, gain, offset."""
+        """Splits layers from a vector; returns them and the rest. Each layer: kernel, bias, gain, offset."""
         layers, last = [], len(widths) - 2
         for l, (a, b) in enumerate(zip(widths, widths[1:])):
             has_norm = self._has_norm and l < last
@@ -413,7 +413,7 @@ class Policy:
 
 
 def _texts(settings: dict[str, dict[str, Any]]) -> dict[str, str]:
-    """Settings as config.ini has them.
+    """Converts settings to the texts of config.ini.
 
     >>> _texts({"net": {"width": 64, "sharing": "joint"}, "eval": {"film": False}})
     {'net.width': '64', 'net.sharing': 'joint', 'eval.film': 'no'}
@@ -423,7 +423,7 @@ def _texts(settings: dict[str, dict[str, Any]]) -> dict[str, str]:
 
 
 def _floats(found: files.Checkpoint, name: str, dtype: np.dtype) -> np.ndarray:
-    """A section as numbers, not to be written to. A run without a critic has no such section, or an empty one."""
+    """Returns a section as a read-only array. A run without a critic has no such section, or an empty one."""
     data = found.sections.get(name, b"") if name == "critic" else found.section(name)
     if len(data) % dtype.itemsize:
         raise VersionError(f"{found.path}: \"{name}\" has {len(data)} bytes: written by another version")

@@ -1,4 +1,4 @@
-"""A training program's side of sweep (docs/programs.md): metrics, resuming, and saving when it is told to end.
+"""A training program's side of sweep (docs/programs.md): metrics, resuming, and saving when sweep asks it to end.
 
     from sweepdb import run
 
@@ -8,8 +8,8 @@
         run.log(step, **{"return": r, "entropy": h})
         run.save_and_exit_if_told(lambda path: torch.save({"step": step}, path))
 
-Outside of sweep nothing is saved or resumed, and log prints. The module needs only the standard library: it may be copied
-beside a script as one file.
+Outside of sweep nothing is saved or resumed, and log prints. The module needs only the standard library, so it may be
+copied next to a script as a single file.
 """
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _take_signal(number: int, frame: Any) -> None:
 
 
 def _number(value: Any) -> Any:
-    """Numbers of NumPy, PyTorch and JAX, which json does not know."""
+    """Converts numbers of NumPy, PyTorch and JAX for json."""
     return value.item() if hasattr(value, "item") else float(value)
 
 
@@ -71,7 +71,7 @@ def log(step: float | None = None, *, eval: str | None = None, **metrics: Any) -
 
 
 def resume(load: Callable[[str], Any]) -> Any:
-    """Loads the newest file that save_and_exit_if_told or save has written; None if there is none."""
+    """Returns the newest file that save_and_exit_if_told or save has written; None if there is none."""
     if directory is None:
         return None
     path = directory / "checkpoint"
@@ -79,7 +79,7 @@ def resume(load: Callable[[str], Any]) -> Any:
 
 
 def save(write: Callable[[str], Any]) -> None:
-    """Writes a checkpoint: write(path) makes the file, which replaces the one before as a whole."""
+    """Writes a checkpoint: write(path) creates the file, which replaces the previous one atomically."""
     if directory is None:
         return
     unfinished = directory / "checkpoint.unfinished"
@@ -103,7 +103,7 @@ def save_and_exit_if_told(write: Callable[[str], Any]) -> None:
 
 
 def diverged(reason: str = "diverged") -> None:
-    """Ends the program as one that would diverge again."""
+    """Exits with the status of a diverged run, which is not repeated."""
     print(reason, file=sys.stderr, flush=True)
     sys.exit(EXIT_DIVERGED)
 

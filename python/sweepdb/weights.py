@@ -1,4 +1,4 @@
-"""Files of `trainer export --safetensors`: tensors with names, and what the file says about itself. Only read."""
+"""Files of `trainer export --safetensors`: named tensors and metadata. Read-only."""
 from __future__ import annotations
 
 import json
@@ -17,20 +17,20 @@ _TYPES: dict[str, np.dtype[Any]] = {"F32": np.dtype("<f4"), "F64": np.dtype("<f8
 
 
 class Weights(NamedTuple):
-    """Tensors by name, in the file's order, not to be written to; metadata as texts."""
+    """Read-only tensors by name, in the file's order; metadata as text."""
 
     path: pathlib.Path
     tensors: dict[str, np.ndarray]
     facts: dict[str, str]
 
     def fact(self, name: str) -> str:
-        """Raises VersionError where there is none."""
+        """Returns an entry of the metadata. Raises VersionError if there is none."""
         if name not in self.facts:
             raise VersionError(f"{self.path}: its metadata has no \"{name}\": written by another program or version")
         return self.facts[name]
 
     def vector(self, network: str) -> np.ndarray:
-        """All numbers of a network, one tensor after the other; empty where the file has none of it."""
+        """Concatenates all tensors of a network; empty if the file has none."""
         parts = [array.ravel() for name, array in self.tensors.items() if name.startswith(network + ".")]
         whole = np.concatenate(parts) if parts else np.zeros(0, np.dtype("<f4"))
         whole.setflags(write=False)
@@ -38,7 +38,7 @@ class Weights(NamedTuple):
 
 
 def is_one(path: str | os.PathLike[str]) -> bool:
-    """Whether the file begins as safetensors do: the header's length, then the header."""
+    """Whether the file begins like safetensors: the header's length, then the header."""
     given = pathlib.Path(path)
     if not given.is_file():
         return False
@@ -54,9 +54,9 @@ def read(path: str | os.PathLike[str]) -> Weights:
     """Reads a file. Raises MissingError, FormatError, VersionError or DamagedError."""
     given = pathlib.Path(path)
     if not given.exists():
-        raise MissingError(f"{given}: there is no such file")
+        raise MissingError(f"{given}: no such file")
     if not is_one(given):
-        raise FormatError(f"{given}: no safetensors")
+        raise FormatError(f"{given}: not a safetensors file")
     data = given.read_bytes()
     length = struct.unpack("<Q", data[:8])[0]
     try:
@@ -64,7 +64,7 @@ def read(path: str | os.PathLike[str]) -> Weights:
     except (UnicodeDecodeError, ValueError):
         raise DamagedError(f"{given}: damaged: the header cannot be read") from None
     if not isinstance(header, dict):
-        raise DamagedError(f"{given}: damaged: the header is no object")
+        raise DamagedError(f"{given}: damaged: the header is not an object")
     facts = header.pop("__metadata__", {})
     body = memoryview(data)[8 + length:]
     tensors = {name: _tensor(given, name, row, body) for name, row in header.items()}
@@ -78,5 +78,5 @@ def _tensor(path: pathlib.Path, name: str, row: Any, body: memoryview) -> np.nda
     except (KeyError, TypeError, ValueError):
         good, dtype = False, "F32"
     if not good or dtype not in _TYPES or end - begin != math.prod(shape) * _TYPES[dtype].itemsize:
-        raise DamagedError(f"{path}: damaged, or of another program: the tensor \"{name}\" is not as its header says")
+        raise DamagedError(f"{path}: damaged, or of another program: the tensor \"{name}\" does not match the header")
     return np.frombuffer(body[begin:end], dtype=_TYPES[dtype]).reshape(shape)

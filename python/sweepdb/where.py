@@ -1,6 +1,6 @@
 """Conditions: {"status": "finished", "ppo.com": [8, 32], "kl": between(0, 0.1)}.
 
-They are compared here, value by value or array by array; none of them is written into SQL.
+They are evaluated here, by value or by array; none is written into SQL.
 """
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Where = Mapping[str, Any]
 
 
 def _among(condition: Any) -> Sequence[Any] | None:
-    """The values of a list, tuple, set or array; None for any other condition."""
+    """Returns the values of a list, tuple, set or array; None for any other condition."""
     if isinstance(condition, np.ndarray):
         return condition.ravel().tolist()
     return list(condition) if isinstance(condition, (list, tuple, set, frozenset)) else None

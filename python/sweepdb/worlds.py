@@ -39,7 +39,7 @@ def _options(worlds: int, seed: int, settings: dict[str, Any]) -> libsim.Options
                "compact_observations")
     for name, value in settings.items():
         if name not in allowed:
-            raise Error(f"{name}: no option of libsim; there are {', '.join(allowed)}")
+            raise Error(f"{name}: not an option of libsim; options: {', '.join(allowed)}")
         setattr(options, name, known[name].index(value) if name in known else value)
     return options
 
@@ -54,14 +54,14 @@ class _Actions:
         self.address = self._array.ctypes.data
 
     def take(self, actions: Any) -> int:
-        """Copies them and gives the array's address. Classes that there are not do nothing, in libsim and here."""
+        """Copies them and gives the array's address. Unknown classes do nothing, in libsim and here."""
         given = np.asarray(actions)
         if given.shape != self.shape:
             raise Error(f"actions of shape {given.shape}: must be {self.shape}")
         if self._continuous:
             np.copyto(self._array, given, casting="same_kind")
         elif given.dtype.kind not in "iu":
-            raise Error(f"actions of {given.dtype}: must be whole numbers")
+            raise Error(f"actions of {given.dtype}: must be integers")
         elif given.dtype == np.uint8:
             np.copyto(self._array, given)
         else:                                   # 257 must not become 1
@@ -91,7 +91,7 @@ class KinetixVectorEnv(VectorEnv):
     def __init__(self, num_envs: int, levels: str = "m", *, level_count: int = 64, level_seed: int = 0, seed: int = 0,
                  copy: bool = True, **options: Any) -> None:
         """levels: "s", "m", "l": `level_count` random ones of this size, drawn by level_seed; "loco512", or
-        "loco512:car+hopper:0+1" for families and difficulties; or level files and folders, joined by '+'.
+        "loco512:car+hopper:0+1" for families and difficulties; or level files and directories, joined by '+'.
 
         seed: of the worlds, until reset(seed=...). copy=False: step() gives the same arrays each time, which its next
         call overwrites. options: actions ("multi_discrete", "discrete", "continuous"), reset ("level_set", "same",
@@ -142,7 +142,7 @@ class KinetixVectorEnv(VectorEnv):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None,
               ) -> tuple[np.ndarray, dict[str, Any]]:
         """Starts an episode in every world. seed: of all of them together; None: goes on with other random numbers,
-        but for the first reset. options={"level": numbers} starts world w on level number[w], where it stays."""
+        except at the first reset. options={"level": numbers} starts world w on level number[w], where it stays."""
         if seed is not None and not isinstance(seed, (int, np.integer)):
             raise Error("seed: one number for all worlds, which differ by their places")
         super().reset(seed=None if seed is None else int(seed))
@@ -180,7 +180,7 @@ class KinetixVectorEnv(VectorEnv):
 
 
 class KinetixEnv(gymnasium.Env):
-    """One world of libsim; takes what KinetixVectorEnv takes. An end by the time limit is a truncation here.
+    """One world of libsim; has the arguments of KinetixVectorEnv. An end by the time limit is a truncation here.
 
     >>> world = KinetixEnv("loco512:car")
     >>> observation, info = world.reset(seed=1)

@@ -86,24 +86,24 @@ def check_files():
     same = lambda data: data
     raises(sweepdb.VersionError, "format version 2", lambda: sweepdb.policy(rewrite("v", version)))
     raises(sweepdb.DamagedError, "header's checksum", lambda: sweepdb.policy(rewrite("h", flip(60))))
-    raises(sweepdb.DamagedError, "ends too early", lambda: sweepdb.policy(rewrite("e", lambda data: data[:40])))
+    raises(sweepdb.DamagedError, "is truncated", lambda: sweepdb.policy(rewrite("e", lambda data: data[:40])))
     raises(sweepdb.DamagedError, "bytes instead of", lambda: sweepdb.policy(rewrite("s", lambda data: data[:-1])))
     raises(sweepdb.FormatError, "first bytes", lambda: sweepdb.policy(rewrite("m", flip(0))))
     raises(sweepdb.MissingError, "no such checkpoint", lambda: sweepdb.policy("nowhere"))
-    raises(sweepdb.MissingError, "no checkpoint there", lambda: sweepdb.policy("."))
+    raises(sweepdb.MissingError, "contains no checkpoint", lambda: sweepdb.policy("."))
     data = open(checkpoint.find(f"{RUNS}/plain"), "rb").read()
     weights = checkpoint.read(f"{RUNS}/plain", ("actor",)).sections["actor"]
     raises(sweepdb.DamagedError, 'checksum of "actor"',
            lambda: sweepdb.policy(rewrite("a", flip(data.index(weights) + 100))))
     for wrong in ({"width = 16": "width = 17"}, {"depth = 2": "depth = 0"}, {"sharing = separate": "sharing = shared"}):
-        raises(sweepdb.VersionError, "do not fit", lambda: sweepdb.policy(rewrite("w", same, settings=wrong)))
+        raises(sweepdb.VersionError, "do not match", lambda: sweepdb.policy(rewrite("w", same, settings=wrong)))
     raises(sweepdb.FormatError, "belongs to run", lambda: sweepdb.policy(rewrite("0123456789abcdef", same)))
     raises(sweepdb.VersionError, "no net.width", lambda: sweepdb.policy(rewrite("n", same, settings={"width =": "w ="})))
     raises(sweepdb.VersionError, "unknown", lambda: sweepdb.policy(
         rewrite("t", same, settings={"activation = tanh": "activation = gelu"})))
     alone = checkpoint.find(rewrite("alone", same))
     os.remove("alone/config.ini")
-    raises(sweepdb.MissingError, "settings must lie there", lambda: sweepdb.policy(alone))
+    raises(sweepdb.MissingError, "missing; it has the settings", lambda: sweepdb.policy(alone))
 
 
 def check_exports():
@@ -118,12 +118,12 @@ def check_exports():
         return lambda data: data.replace(f'"{word}"'.encode(), f'"{word[::-1]}"'.encode(), 1)
 
     raises(sweepdb.DamagedError, "cannot be read", lambda: sweepdb.policy(altered(lambda data: data[:8 + length // 2])))
-    raises(sweepdb.DamagedError, "not as its header says", lambda: sweepdb.policy(altered(lambda data: data[:-1])))
-    raises(sweepdb.DamagedError, "not as its header says", lambda: sweepdb.policy(altered(
+    raises(sweepdb.DamagedError, "does not match the header", lambda: sweepdb.policy(altered(lambda data: data[:-1])))
+    raises(sweepdb.DamagedError, "does not match the header", lambda: sweepdb.policy(altered(
         lambda data: data.replace(b'"dtype": "F32"', b'"dtype": "F16"', 1).replace(b'"dtype":"F32"', b'"dtype":"F16"', 1))))
     raises(sweepdb.VersionError, 'no "config"', lambda: sweepdb.policy(altered(without("config"))))
     raises(sweepdb.VersionError, 'no "classes"', lambda: sweepdb.policy(altered(without("classes"))))
-    raises(sweepdb.VersionError, "do not fit", lambda: sweepdb.policy(altered(without("actor.W0"))))
+    raises(sweepdb.VersionError, "do not match", lambda: sweepdb.policy(altered(without("actor.W0"))))
     raises(sweepdb.UnsupportedError, "net.encoder = set", lambda: sweepdb.policy(f"{RUNS}/encoder.safetensors"))
     raises(sweepdb.MissingError, "no such checkpoint", lambda: sweepdb.policy("nowhere.safetensors"))
 

@@ -113,23 +113,23 @@ def check_columns():
         raises(sweepdb.ColumnError, "has no column", lambda: results.evaluations([bad]))
         raises(sweepdb.ColumnError, "has no column", lambda: results.runs([bad]))
     raises(sweepdb.ColumnError, "must be a list", lambda: results.iterations("kl"))
-    raises(sweepdb.ColumnError, "is no column", lambda: results.iterations(["kl"], {"1=1 OR kl": 0}))
+    raises(sweepdb.ColumnError, "is not a column", lambda: results.iterations(["kl"], {"1=1 OR kl": 0}))
     raises(sweepdb.ColumnError, "no run has the setting", lambda: results.runs(where={"ppo.nothing": 0}))
     hostile = copy("hostile.db", 'ALTER TABLE evaluation ADD COLUMN "x"" FROM run; --" TEXT')
-    raises(sweepdb.DamagedError, "columns that no sweep writes", lambda: open_numpy(hostile))
+    raises(sweepdb.DamagedError, "columns that sweep does not write", lambda: open_numpy(hostile))
 
 
 def check_files():
     raises(sweepdb.MissingError, "no such file", lambda: open_numpy("nowhere.db"))
     raises(FileNotFoundError, "sweep collect", lambda: open_numpy("nowhere.db"))
-    raises(sweepdb.FormatError, "a folder", lambda: open_numpy("."))
+    raises(sweepdb.FormatError, "a directory", lambda: open_numpy("."))
     with open("text.db", "w") as file:
         file.write("no database\n" * 100)
     raises(sweepdb.FormatError, "first bytes", lambda: open_numpy("text.db"))
     other = sqlite3.connect("other.db")
     other.execute("CREATE TABLE run(id)")
     other.close()
-    raises(sweepdb.FormatError, "no results.db of sweep", lambda: open_numpy("other.db"))
+    raises(sweepdb.FormatError, "not a results.db of sweep", lambda: open_numpy("other.db"))
     version = sweepdb.SCHEMA_VERSION
     raises(sweepdb.VersionError, "newer sweep", lambda: open_numpy(copy("new.db", f"PRAGMA user_version = {version + 1}")))
     raises(sweepdb.VersionError, "older sweep", lambda: open_numpy(copy("old.db", "PRAGMA user_version = 10")))
@@ -146,7 +146,7 @@ def check_damage():
     path = copy("bad.db", "UPDATE iteration SET kl = 'x' WHERE run_id = (SELECT max(run_id) FROM iteration)")
     raises(sweepdb.DamagedError, "wrong type", lambda: open_numpy(path).iterations(["kl"]))
     assert len(open_numpy(path).iterations(["ddr"])["ddr"]) > 0
-    raises(sweepdb.DamagedError, "no JSON",
+    raises(sweepdb.DamagedError, "not JSON",
            lambda: open_numpy(copy("json.db", "UPDATE run SET config = '{' WHERE key = 1")).settings())
 
 
