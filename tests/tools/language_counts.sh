@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Counts, per folder, wordings that the tree avoids, as "folder<TAB>markers<TAB>nameless<TAB>questions":
-#   markers    lines with words of the old dialect, in code, tables and pages
+# Counts, per folder, wordings that the tree does not use, as "folder<TAB>markers<TAB>nameless<TAB>questions":
+#   markers    lines with words that no other project uses in this sense, in code, tables and pages
 #   nameless   comments that begin with "Of", "What", "How", ... in place of a noun or a verb
 #   questions  comments that begin with a question
-# test_tree.sh holds the counts against language_counts.txt, whose numbers may only fall. After a folder has improved:
-#   tests/tools/language_counts.sh > tests/tools/language_counts.txt
+# Prints nothing where there are none, as test_tree.sh demands.
 set -u
 cd "$(dirname "$0")/../.."
 markers='anew|beside|besides|can not|so many|so manieth|for ever|in vain|passed over|told of|at hand|whoever|by whom'
