@@ -163,7 +163,7 @@ static int refuse_choice(const Row *row, const char *value) {
     choices[count] = strsep(&next, "|");
   for (size_t i = 0; i < count; i++) core_text_appendf(&all, "%s%s", i ? ", " : "", choices[i]);
   const char *nearest = core_text_nearest(value, choices, count);
-  const int code = core_error(CORE_USAGE, "%s = %.80s is none of: %s%s%s%s", row->name, *value ? value : "(empty)",
+  const int code = core_error(CORE_USAGE, "%s = %.80s is not one of: %s%s%s%s", row->name, *value ? value : "(empty)",
                               core_text_string(&all), nearest ? "; did you mean " : "", nearest ? nearest : "",
                               nearest ? "?" : "");
   core_text_free(&all);

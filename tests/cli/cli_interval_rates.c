@@ -179,9 +179,9 @@ static AnalysisInterval interval_of(const Interval *of, const Condition *c, uint
   if (!sides) return analysis_interval(&x.scores, of->aggregate, of->range, 0.95);
   draw_side(c, shape, c->seeds, c->seeds, 1, world, 1, &y);
   for (size_t i = 0; i < x.first[c->tasks] && shape == NORMAL; i++) x.score[i] += BETTER;
-  if (of->kind == OF_WINS) return analysis_interval_of_improvement(&x.scores, &y.scores, 0.95);
+  if (of->kind == OF_WINS) return analysis_improvement_interval(&x.scores, &y.scores, 0.95);
   if (of->kind == OF_CONTRAST) return contrast(c, &x, &y);
-  return analysis_interval_of_difference(&x.scores, &y.scores, of->aggregate, of->range, 0.95);
+  return analysis_difference_interval(&x.scores, &y.scores, of->aggregate, of->range, 0.95);
 }
 
 static double truth(const Interval *of, const Condition *c) {

@@ -70,7 +70,7 @@ same_bytes "pixels, too" film_together film_halves
 ahead() { SWEEP_TEST_AHEAD=$tap_dir/began train ahead "$@"; }
 tap_run "one half continues before the other is awaited" 0 "finished" ahead --set env.task=gym/Ahead-v0 \
   --set env.num=2 --set env.workers=2 --set env.timeout=30 --set train.seed=1000 "${shards[@]}" "${halves[@]}"
-tap_expect "a worker that dies in flight" 1 "ended by signal 9" train dies_halves --set env.task=gym/Dies-v0 "${shards[@]}" \
+tap_expect "a worker that dies in flight" 1 "killed by signal 9" train dies_halves --set env.task=gym/Dies-v0 "${shards[@]}" \
   "${halves[@]}" --set env.workers=2
 
 # ---- the list of tasks
@@ -118,7 +118,7 @@ tap_run "a last observation that is not finite ends an episode, and no run" 0 "f
 fails "at a time limit it is learnt from" "a last observation that is not finite" Late
 fails "another shape" "shape" Shape
 fails "a picture that is turned" "shape" Turns
-fails "a worker that is killed" "ended by signal 9" Dies
+fails "a worker that is killed" "was killed by signal 9" Dies
 fails "a worker that hangs" "did not reply within 2 s; env.timeout" Hangs --set env.timeout=2
 tap_run "it may print" 0 "finished" train prints --set env.task=gym/Prints-v0
 mkdir "$tap_dir/quiet"

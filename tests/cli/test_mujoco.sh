@@ -9,7 +9,7 @@ cheetah=(--set env.task=mujoco/HalfCheetah-v4)
 
 # ---- without the library
 tap_run "a task nearly right" 2 "did you mean mujoco/HalfCheetah-v" trainer --dry-run --set env.task=mujoco/HalfCheeta-v4
-tap_run "no task behind the name" 2 "env.task = mujoco/ is none of" trainer --dry-run --set env.task=mujoco/
+tap_run "no task behind the name" 2 "env.task = mujoco/ is not one of" trainer --dry-run --set env.task=mujoco/
 tap_run "a path is no task" 2 "is not a MuJoCo task" trainer --dry-run --set env.task=mujoco/../x
 tap_run "Q values of real numbers" 2 "set algo.name to ppo, ppo_ewma or sapg" \
   trainer --dry-run "${cheetah[@]}" --set algo.name=pqn

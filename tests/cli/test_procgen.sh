@@ -30,7 +30,7 @@ INI
 dry() { trainer --config "$tap_dir/small.ini" --dry-run "$@"; }
 
 tap_run "a game nearly right" 2 "did you mean procgen/coinrun" dry --set env.task=procgen/coinrum
-tap_run "a mode that is none" 2 "procgen.mode = tiny is none of" dry --set procgen.mode=tiny
+tap_run "a mode that is none" 2 "procgen.mode = tiny is not one of" dry --set procgen.mode=tiny
 tap_run "the list has games" 0 "procgen/starpilot" trainer tasks
 mkdir "$tap_dir/empty"
 empty() { PROCGEN_HOME=$tap_dir/empty dry; }
@@ -72,7 +72,7 @@ is "all are trained on: there are no others" endless "train "
 trained() { contents "$1" | grep -v '^run '; } # two configurations are two runs
 tap_check "evaluation sets change no byte of the training" "$(diff <(trained few) <(trained ranges))"
 tap_run "levels that are none" 2 "eval.levels: 9-3 is not a set of Procgen levels" dry "${evaluated[@]}" --set eval.levels=9-3
-tap_run "a folder is none" 2 "eval.levels: kinetix_s names no levels" dry "${evaluated[@]}" --set eval.levels=all+kinetix_s
+tap_run "a folder is none" 2 "eval.levels: kinetix_s is not a set of Procgen levels" dry "${evaluated[@]}" --set eval.levels=all+kinetix_s
 
 # ---- pixels as bytes
 impala=(--set net.encoder=impala --set train.total_steps=192)

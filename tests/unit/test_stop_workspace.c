@@ -210,7 +210,7 @@ static void assert_refused(const char *text, const char *set, const char *first,
 
 static void test_bad_input(void **state) {
   (void)state;
-  assert_refused(HEAD "[stop]\nrule = medain\n", NULL, "f.ini:6:8: stop.rule = medain is none of: none, median, asha, "
+  assert_refused(HEAD "[stop]\nrule = medain\n", NULL, "f.ini:6:8: stop.rule = medain is not one of: none, median, asha, "
                  "stagnation", "did you mean median?");
   assert_refused(HEAD "[stop]\nrule = asha\nmin = 1000\neta = 1\n", NULL, "f.ini:8:7: stop.eta = 1",
                  "expected 2 to 1000");
@@ -231,7 +231,7 @@ static void test_bad_input(void **state) {
                  "not a measure", "did you mean solve_rate?");
   assert_refused(HEAD "[eval]\ncount = 0\n[stop]\nrule = median\n", NULL, "f.ini:8:8: stop.measure = score",
                  "eval.count is 0, so no run has it; set eval.count, or use measure = iteration.solve_rate");
-  assert_refused(HEAD "[stop]\nrule = median\ngoal = more\n", NULL, "f.ini:7:8: stop.goal = more is none of",
+  assert_refused(HEAD "[stop]\nrule = median\ngoal = more\n", NULL, "f.ini:7:8: stop.goal = more is not one of",
                  "max, min");
   assert_refused(HEAD "[stop]\nrule = stagnation\npatience = 2\n", NULL, "f.ini:7:12: stop.patience = 2", "0.001 to 1");
   assert_refused(HEAD "[stop]\nrule = median\nmin_runs = few\n", NULL, "f.ini:7:12: stop.min_runs = few is not a",
