@@ -53,7 +53,7 @@ static int list_figures(int argc, char **argv) {
   static const CoreManual manual = {.usage = "analyze figures", .about = "Lists the available figures."};
   bool json = false;
   const CoreOption table[] = {{"json", 0, CORE_OPTION_FLAG, &json, NULL, "print the lists as JSON"}, {0}};
-  return core_options_answer(&manual, table, argc, argv, print_figures, &json);
+  return core_options_run(&manual, table, argc, argv, print_figures, &json);
 }
 
 int main(int argc, char **argv) {

@@ -13,7 +13,7 @@ int core_program_path(char path[CORE_PATH_MAX]) {
   return CORE_OK;
 }
 
-int core_program_folder(char folder[CORE_PATH_MAX]) {
+int core_program_directory(char folder[CORE_PATH_MAX]) {
   TRY(core_program_path(folder));
   *strrchr(folder, '/') = '\0'; /* the path is absolute */
   return CORE_OK;

@@ -17,7 +17,7 @@ enum { DEPTH_MAX = 4 /* nesting of site.base */ };
 static int installed_folder(char folder[CORE_PATH_MAX]) {
   static const char *const places[] = {"../share/sweep/sites", "../../slurm/sites"};
   char program[CORE_PATH_MAX];
-  TRY(core_program_folder(program));
+  TRY(core_program_directory(program));
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
     TRY(core_files_path(folder, "%s/%s", program, places[i]));
     if (core_files_exists(folder)) return CORE_OK;

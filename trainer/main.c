@@ -77,7 +77,7 @@ static int command_train(int argc, char **argv) {
     {"dry-run", 'n', CORE_OPTION_FLAG, &given.run.dry_run, NULL, "print settings, sizes and memory; write nothing"},
     {"json", 0, CORE_OPTION_FLAG, &given.run.json, NULL, "with --dry-run: for scripts"},
     {0}};
-  return core_options_answer(&manual, table, argc, argv, train, &given);
+  return core_options_run(&manual, table, argc, argv, train, &given);
 }
 
 static const CoreCommand COMMANDS[] = {

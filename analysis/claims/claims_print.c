@@ -125,7 +125,7 @@ static int run_claims(void *context, const char **operands, size_t operand_count
   AnalysisSelection selection = {0};
   AnalysisClaimResult *list = NULL;
   size_t count = 0;
-  const char *path = analysis_database_choose(operands, operand_count);
+  const char *path = analysis_database_path(operands, operand_count);
   char root[CORE_PATH_MAX];
   if (request->looks < 0 || request->looks > ANALYSIS_LOOKS_MAX)
     return core_error(CORE_USAGE, "--looks: expected 1 to %d", ANALYSIS_LOOKS_MAX);
@@ -170,5 +170,5 @@ int analysis_claims(int argc, char **argv) {
      "correct the verdicts for testing all claims together (Holm 1979)"},
     {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print the claims as JSON"},
     {0}};
-  return core_options_answer(&manual, table, argc, argv, run_claims, &request);
+  return core_options_run(&manual, table, argc, argv, run_claims, &request);
 }

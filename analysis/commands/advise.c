@@ -91,8 +91,8 @@ static bool summarise(const Advice *advice, size_t group, double *room, Candidat
     speed[n++] = m->value[ANALYSIS_MEASURE_speed];
   }
   *candidate = (Candidate){group, n, analysis_mean(best, n), analysis_geometric_mean(ddr, n), analysis_mean(speed, n),
-                           analysis_interval_of_mean(final, n, range_of(advice, group, ANALYSIS_MEASURE_final), 0.95),
-                           analysis_interval_of_mean(gain, n, range_of(advice, group, ANALYSIS_MEASURE_gain), 0.95),
+                           analysis_mean_interval(final, n, range_of(advice, group, ANALYSIS_MEASURE_final), 0.95),
+                           analysis_mean_interval(gain, n, range_of(advice, group, ANALYSIS_MEASURE_gain), 0.95),
                            analysis_sd(final, n)};
   return n > 0;
 }
@@ -457,7 +457,7 @@ static int answer(void *asked, const char **operands, size_t count) {
   if (request->seeds < 1 || !(request->hours >= 0))
     return core_error(CORE_USAGE, "--seeds and --hours: expected positive numbers");
   Advice *advice = core_memory_zero_allocate(1, sizeof *advice);
-  int code = advise(analysis_database_choose(operands, count), request, advice);
+  int code = advise(analysis_database_path(operands, count), request, advice);
   free(advice->candidates);
   free(advice->measured);
   analysis_grouping_free(&advice->groups);
@@ -477,5 +477,5 @@ int analysis_advise(int argc, char **argv) {
     {"where", 'w', CORE_OPTION_LIST, &request.where, "KEY=VALUE", "only runs with this setting"},
     {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print state and proposals as JSON"},
     {0}};
-  return core_options_answer(&manual, table, argc, argv, answer, &request);
+  return core_options_run(&manual, table, argc, argv, answer, &request);
 }

@@ -288,8 +288,8 @@ static Comparison compare(const AnalysisScores *a, const AnalysisScores *b, Anal
     c.sd[s] = sd_within(sides[s], false);
     spread[s] = sd_within(sides[s], c.ratio);
   }
-  c.difference = analysis_interval_of_difference(a, b, ANALYSIS_AGGREGATE_MEAN, range, 0.95);
-  c.improvement = analysis_interval_of_improvement(a, b, 0.95);
+  c.difference = analysis_difference_interval(a, b, ANALYSIS_AGGREGATE_MEAN, range, 0.95);
+  c.improvement = analysis_improvement_interval(a, b, 0.95);
   const bool few = isnan(c.difference.low);
   if (few) c.improvement.low = c.improvement.high = NAN;
   c.seeds_needed = analysis_seeds_needed(c.ratio ? log(c.difference.center) : c.difference.center, spread[0],
@@ -417,10 +417,10 @@ static int answer_request(void *asked, const char **operands, size_t count) {
   const Request *request = asked;
   if (!(request->budget >= 0)) return core_error(CORE_USAGE, "--budget: expected a number of transitions");
   if (count == 2 && !strchr(operands[0], '='))
-    return core_options_misuse(&manual, "%s is not a group of runs", operands[0]);
+    return core_options_usage_error(&manual, "%s is not a group of runs", operands[0]);
   Side a = {.text = operands[count - 2]}, b = {.text = operands[count - 1]};
   StoreDatabase *database = NULL;
-  int code = analysis_database_open(analysis_database_choose(operands, count - 2), &database);
+  int code = analysis_database_open(analysis_database_path(operands, count - 2), &database);
   if (code == CORE_OK) code = answer(database, request, &a, &b);
   store_database_close(&database);
   side_free(&a);
@@ -439,5 +439,5 @@ int analysis_compare(int argc, char **argv) {
     {"level-set", 0, CORE_OPTION_TEXT, &request.level_set, "NAME", "evaluation levels (default: train)"},
     {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print the result as JSON"},
     {0}};
-  return core_options_answer(&manual, table, argc, argv, answer_request, &request);
+  return core_options_run(&manual, table, argc, argv, answer_request, &request);
 }

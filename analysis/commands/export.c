@@ -224,13 +224,13 @@ static int answer(void *asked, const char **operands, size_t count) {
   if (request->every < 1) return core_error(CORE_USAGE, "--every %lld: expected at least 1", (long long)request->every);
   for (size_t i = 0; i < sizeof EXPORTERS / sizeof *EXPORTERS; i++) {
     if (strcmp(operands[0], EXPORTERS[i].format) != 0) continue;
-    TRY(analysis_database_open(analysis_database_choose(operands + 1, count - 1), &database));
+    TRY(analysis_database_open(analysis_database_path(operands + 1, count - 1), &database));
     int code = request->sweep ? analysis_sweeps_check(database, request->sweep) : CORE_OK;
     if (code == CORE_OK) code = EXPORTERS[i].work(request, database);
     store_database_close(&database);
     return code;
   }
-  return core_options_misuse(&manual, "unknown format \"%.80s\"", operands[0]);
+  return core_options_usage_error(&manual, "unknown format \"%.80s\"", operands[0]);
 }
 
 int analysis_export(int argc, char **argv) {
@@ -248,5 +248,5 @@ int analysis_export(int argc, char **argv) {
     {"every", 0, CORE_OPTION_INT, &request.every, "N",
      "tensorboard, mlflow: every Nth iteration, and the last (default: 1)"},
     {0}};
-  return core_options_answer(&manual, table, argc, argv, answer, &request);
+  return core_options_run(&manual, table, argc, argv, answer, &request);
 }

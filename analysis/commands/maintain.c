@@ -94,7 +94,7 @@ static int check(const char *path, Report *report) {
 static int answer_check(void *given, const char **operands, size_t count) {
   Report *report = given;
   report->list = json_array();
-  int code = check(analysis_database_choose(operands, count), report);
+  int code = check(analysis_database_path(operands, count), report);
   json_decref(report->list);
   return code;
 }
@@ -114,7 +114,7 @@ int analysis_check(int argc, char **argv) {
      "delete orphaned rows, and import the logs of runs with gaps again; keeps a backup of the file"},
     {"json", 0, CORE_OPTION_FLAG, &report.json, NULL, "print the findings as JSON"},
     {0}};
-  return core_options_answer(&manual, table, argc, argv, answer_check, &report);
+  return core_options_run(&manual, table, argc, argv, answer_check, &report);
 }
 
 /* ---- merge ------------------------------------------------------------------------------------------------------ */
@@ -172,7 +172,7 @@ typedef struct MergeRequest { const char *output; bool json; } MergeRequest;
 static int merge(void *given, const char **operands, size_t count) {
   const MergeRequest *request = given;
   const char *output = request->output;
-  if (!output) return core_options_misuse(&merge_manual, "missing -o");
+  if (!output) return core_options_usage_error(&merge_manual, "missing -o");
   for (size_t i = 0; i < count; i++) {
     if (!core_files_exists(operands[i])) return core_error(CORE_USAGE, "%s: no such file", operands[i]);
     TRY(refuse_same_file(output, operands[i]));
@@ -196,5 +196,5 @@ int analysis_merge(int argc, char **argv) {
     {"output", 'o', CORE_OPTION_TEXT, &request.output, "FILE", "database to create or add to"},
     {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print the contribution of each source as JSON"},
     {0}};
-  return core_options_answer(&merge_manual, table, argc, argv, merge, &request);
+  return core_options_run(&merge_manual, table, argc, argv, merge, &request);
 }

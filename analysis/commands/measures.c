@@ -107,7 +107,7 @@ static int answer(void *given, const char **operands, size_t count) {
   if (m->json && m->csv) return core_error(CORE_USAGE, "--json and --csv exclude each other");
   if (!(m->budget >= 0)) return core_error(CORE_USAGE, "--budget: expected a number of transitions");
   TRY(read_names(m));
-  TRY(analysis_database_open(analysis_database_choose(operands, count), &database));
+  TRY(analysis_database_open(analysis_database_path(operands, count), &database));
   int code = analysis_select_runs(database, m->sweep, m->where.items, m->where.count, &m->selection);
   if (code == CORE_OK) analysis_codes_warn(&m->selection);
   if (code == CORE_OK)
@@ -141,7 +141,7 @@ int analysis_measures(int argc, char **argv) {
     {"json", 0, CORE_OPTION_FLAG, &m.json, NULL, "print JSON"},
     {"csv", 0, CORE_OPTION_FLAG, &m.csv, NULL, "print CSV"},
     {0}};
-  const int code = core_options_answer(&manual, table, argc, argv, answer, &m);
+  const int code = core_options_run(&manual, table, argc, argv, answer, &m);
   free(m.measured);
   analysis_selection_free(&m.selection);
   return code;

@@ -126,5 +126,5 @@ int analysis_sql(int argc, char **argv) {
     {"csv", 0, CORE_OPTION_FLAG, &request.csv, NULL, "print comma-separated values with a header line"},
     {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print an array of objects"},
     {0}};
-  return core_options_answer(&manual, table, argc, argv, answer, &request);
+  return core_options_run(&manual, table, argc, argv, answer, &request);
 }

@@ -342,5 +342,5 @@ int analysis_watch(int argc, char **argv) {
     {"interval", 'n', CORE_OPTION_REAL, &request.every_s, "SECONDS", "time between updates (default: 5)"},
     {"once", 0, CORE_OPTION_FLAG, &request.once, NULL, "print once and exit"},
     {0}};
-  return core_options_answer(&manual, table, argc, argv, watch, &request);
+  return core_options_run(&manual, table, argc, argv, watch, &request);
 }

@@ -33,7 +33,7 @@ static bool read_range(const char *text, size_t range[2]) {
 }
 
 /* Keeps only the runs of the panels in --panels. */
-int analysis_curve_set_choose_panels(AnalysisCurveSet *set) {
+int analysis_curve_set_select_panels(AnalysisCurveSet *set) {
   AnalysisGrouping panels = {0};
   size_t range[2], kept = 0;
   if (!read_range(set->panel_range, range))
@@ -47,7 +47,7 @@ int analysis_curve_set_choose_panels(AnalysisCurveSet *set) {
   }
   const size_t count = panels.key_count ? panels.count : 1;
   analysis_grouping_free(&panels);
-  int code = kept ? analysis_context_keep(&set->context, keep)
+  int code = kept ? analysis_context_filter(&set->context, keep)
                   : core_error(CORE_FAIL, "%s: --panels %s: there are only %zu", set->context.path, set->panel_range,
                                count);
   free(keep);
@@ -106,7 +106,7 @@ static double last_value(const AnalysisCurveSet *set, size_t run) {
 /* Makes lines of the setting that explains most, and panels of the next one that has few values. */
 static void merge_lines(AnalysisCurveSet *set, size_t family, const AnalysisCandidate *list, size_t count,
                         size_t *panels) {
-  const AnalysisCandidate *line = analysis_lines_choose(list, count), *facet = NULL;
+  const AnalysisCandidate *line = analysis_lines_select(list, count), *facet = NULL;
   if (!line) return;
   for (size_t i = 0; i < count && !facet && !set->panel_keys && set->column_count == 1; i++)
     if (&list[i] != line && list[i].values > 1 && list[i].values <= FACETS_MOST &&

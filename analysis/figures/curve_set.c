@@ -363,7 +363,7 @@ int analysis_curve_set_read(AnalysisCurveSet *set, const char *path) {
   TRY(find_columns(set)); /* runs may have their own metrics */
   for (size_t c = 0; c < set->column_count; c++)
     if (set->columns[c]->evaluation) TRY(analysis_context_need_evaluations(&set->context));
-  if (set->panel_range) TRY(analysis_curve_set_choose_panels(set));
+  if (set->panel_range) TRY(analysis_curve_set_select_panels(set));
   bool *has_infinite = core_memory_zero_allocate(set->context.selection.count + 1, sizeof *has_infinite);
   int code = read_columns(set, has_infinite);
   free(has_infinite);

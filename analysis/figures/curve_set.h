@@ -83,7 +83,7 @@ int analysis_curve_set_read(AnalysisCurveSet *set, const char *path);
 void analysis_curve_set_free(AnalysisCurveSet *set);
 
 /* Keeps only the runs of --panels. CORE_USAGE: not a range. */
-int analysis_curve_set_choose_panels(AnalysisCurveSet *set);
+int analysis_curve_set_select_panels(AnalysisCurveSet *set);
 /* Groups runs and makes panels after the columns have been read, by options or by all differences. If there are more
  * lines than can be distinguished, uses the setting that explains most for lines and the next one for panels, and
  * averages over the others. */

@@ -1,5 +1,5 @@
-/* Colors and line styles of curves (curve_looks.h). */
-#include "analysis/figures/curve_looks.h"
+/* Colors and line styles of curves (curve_styles.h). */
+#include "analysis/figures/curve_styles.h"
 
 #include <stdlib.h>
 
@@ -10,17 +10,17 @@ static bool is_switched(const AnalysisCurveSet *set, size_t run) {
   return set->switched != SIZE_MAX && set->groups.groups[set->groups.group_of[run]].family == set->switched;
 }
 
-AnalysisLook *analysis_curve_looks(const AnalysisCurveSet *set) {
+AnalysisLineStyle *analysis_curve_styles(const AnalysisCurveSet *set) {
   AnalysisMark *marks = analysis_marks_create(&set->groups, set->context.style);
   AnalysisMark *targets = analysis_marks_create(&set->targets, set->context.style);
-  AnalysisLook *looks = core_memory_zero_allocate(set->groups.count + 1, sizeof *looks);
+  AnalysisLineStyle *looks = core_memory_zero_allocate(set->groups.count + 1, sizeof *looks);
   for (size_t r = 0, switched = 0; r < set->context.selection.count; r++) {
     const size_t group = set->groups.group_of[r];
-    looks[group] = (AnalysisLook){marks[group], ANALYSIS_SOLID};
+    looks[group] = (AnalysisLineStyle){marks[group], ANALYSIS_SOLID};
     if (!is_switched(set, r)) continue;
     const bool begins = !set->context.selection.runs[r].config.init.from[0];
     looks[group] =
-      (AnalysisLook){targets[set->targets.group_of[switched++]], begins ? ANALYSIS_THIN : ANALYSIS_DASHED};
+      (AnalysisLineStyle){targets[set->targets.group_of[switched++]], begins ? ANALYSIS_THIN : ANALYSIS_DASHED};
   }
   free(marks);
   free(targets);

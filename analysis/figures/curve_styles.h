@@ -1,13 +1,13 @@
 /* Colors and line styles of a set of curves. */
-#ifndef ANALYSIS_CURVE_LOOKS_H
-#define ANALYSIS_CURVE_LOOKS_H
+#ifndef ANALYSIS_CURVE_STYLES_H
+#define ANALYSIS_CURVE_STYLES_H
 #include "analysis/figures/curve_set.h"
 
-typedef struct AnalysisLook { AnalysisMark mark; AnalysisLine line; } AnalysisLook;
+typedef struct AnalysisLineStyle { AnalysisMark mark; AnalysisLine line; } AnalysisLineStyle;
 
 /* Returns the style of each group; free() it. A switched run (Fig. 3a) has the color of its current settings, not of
  * its parent's; it is dashed, and a run from the start is thin. */
-AnalysisLook *analysis_curve_looks(const AnalysisCurveSet *set);
+AnalysisLineStyle *analysis_curve_styles(const AnalysisCurveSet *set);
 /* Adds the legend block of the switched family: the colors, and the two line styles. */
 void analysis_curve_switch_legend(const AnalysisCurveSet *set, AnalysisPlot *plot);
 

@@ -53,7 +53,7 @@ int analysis_ddr_read(AnalysisDdr *ddr, const char *budgets);
 void analysis_ddr_free(AnalysisDdr *ddr);
 
 /* Returns "solve rate", or "return" if no run has one. */
-const char *analysis_ddr_words(const AnalysisDdr *ddr);
+const char *analysis_ddr_score_name(const AnalysisDdr *ddr);
 
 /* Returns the best or the final solve rate of a dot, as requested. */
 double analysis_ddr_measured(const AnalysisDdr *ddr, const AnalysisDdrDot *dot);

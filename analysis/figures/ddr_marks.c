@@ -1,5 +1,5 @@
-/* Markers of dots (ddr_looks.h). All seeds of a configuration have the same marker. */
-#include "analysis/figures/ddr_looks.h"
+/* Markers of dots (ddr_marks.h). All seeds of a configuration have the same marker. */
+#include "analysis/figures/ddr_marks.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -237,7 +237,7 @@ static void add_shapes_and_sizes(const Looks *l, const double *sorted, size_t ba
   }
 }
 
-AnalysisMark *analysis_ddr_looks(const AnalysisContext *context, AnalysisPlot *plot) {
+AnalysisMark *analysis_ddr_marks(const AnalysisContext *context, AnalysisPlot *plot) {
   const AnalysisGrouping *groups = &context->configurations;
   const size_t count = groups->count + 1, runs = context->selection.count;
   size_t *indices = core_memory_zero_allocate(3 * count, sizeof *indices), batches;

@@ -188,7 +188,7 @@ static int open_context(AnalysisContext *context) {
   return code == CORE_OK ? group_configurations(context) : open_error(context, code);
 }
 
-int analysis_context_keep(AnalysisContext *context, const bool *keep) {
+int analysis_context_filter(AnalysisContext *context, const bool *keep) {
   AnalysisSelection *selection = &context->selection;
   const size_t count = selection->count, first_repeat = count - selection->repeats;
   selection->count = selection->repeats = 0;

@@ -89,7 +89,7 @@ int analysis_context_open(AnalysisContext *context, const AnalysisRequest *reque
 int analysis_context_need_evaluations(const AnalysisContext *context);
 void analysis_context_close(AnalysisContext *context);
 /* Restricts the selection to runs with keep[run]; call it before keeping pointers to runs. */
-int analysis_context_keep(AnalysisContext *context, const bool *keep);
+int analysis_context_filter(AnalysisContext *context, const bool *keep);
 
 /* Appends "24 runs of 12 configurations (2 seeds): 22 finished, 1 running, 1 diverged". */
 void analysis_describe_runs(const AnalysisContext *context, CoreText *text);

@@ -266,7 +266,7 @@ static int answer(void *figure, const char **operands, size_t count) {
   TRY(analysis_bootstrap_find(b->interval_name, &b->bootstrap));
   TRY(find_aggregates(b));
   TRY(analysis_scored_check(&b->scored));
-  TRY(analysis_context_open(&b->context, &b->request, analysis_database_choose(operands, count)));
+  TRY(analysis_context_open(&b->context, &b->request, analysis_database_path(operands, count)));
   TRY(analysis_group_runs_without(&b->context.selection, b->group_keys, core_config_task_keys, &b->groups));
   TRY(analysis_scored_read(&b->scored, &b->context));
   TRY(analysis_scored_refuse_mixed(&b->scored, &b->context, (const AnalysisGrouping *const[]){&b->groups}, 1));
@@ -279,7 +279,7 @@ static int answer(void *figure, const char **operands, size_t count) {
   AnalysisPlot *plot = b->profiles ? plot_profiles(b) : plot_bars(b);
   if (b->profiles) profiles_csv(b, &csv);
   else bars_csv(b, &csv);
-  const char *interval = b->profiles || b->bootstrap ? analysis_bootstrap_words : analysis_interval_description;
+  const char *interval = b->profiles || b->bootstrap ? analysis_bootstrap_description : analysis_interval_description;
   return analysis_figure_write(&b->context, plot, analysis_scored_query, interval, &csv);
 }
 
@@ -309,7 +309,7 @@ static int run(int argc, char **argv, bool profiles) {
     {profiles ? NULL : "interval", 0, CORE_OPTION_TEXT, &b.interval_name, "t|bootstrap",
      "as in every figure, or rliable's stratified percentile bootstrap of 50 000 replicates (default: t)"},
     {0}};
-  int code = core_options_answer(profiles ? &profiles_manual : &bars_manual, table, argc, argv, answer, &b);
+  int code = core_options_run(profiles ? &profiles_manual : &bars_manual, table, argc, argv, answer, &b);
   for (size_t g = 0; b.scores && g < b.groups.count; g++) analysis_tasks_scores_free(&b.scores[g]);
   analysis_scored_free(&b.scored);
   analysis_grouping_free(&b.groups);

@@ -133,7 +133,7 @@ static int place_run(Coverages *c, size_t run, const AnalysisPlane *plane, Panel
   for (size_t i = 0; i < want; i++) {
     const size_t row = analysis_states_spread(&states, i, want);
     double place[2];
-    if (!analysis_plane_place(plane, states.rows + row * features, place)) continue;
+    if (!analysis_plane_project(plane, states.rows + row * features, place)) continue;
     const size_t cell = analysis_coverage_cell(place), coarse = cell / FINE / 2 * COARSE + cell % FINE / 2;
     const double when = fmin(states.iteration[row] / iterations, 1);
     cells[cell]++;
@@ -159,9 +159,9 @@ static int place_panel(Coverages *c, const AnalysisPlane *plane, Panel *panel) {
     fine[panel->runs] = c->runs[r].coverage.fine;
     entropy[panel->runs++] = c->runs[r].coverage.entropy;
   }
-  panel->coarse = analysis_interval_of_mean(coarse, panel->runs, ANALYSIS_RANGE_SHARE, 0.95);
-  panel->fine = analysis_interval_of_mean(fine, panel->runs, ANALYSIS_RANGE_SHARE, 0.95);
-  panel->entropy = analysis_interval_of_mean(entropy, panel->runs, ANALYSIS_RANGE_SHARE, 0.95);
+  panel->coarse = analysis_mean_interval(coarse, panel->runs, ANALYSIS_RANGE_SHARE, 0.95);
+  panel->fine = analysis_mean_interval(fine, panel->runs, ANALYSIS_RANGE_SHARE, 0.95);
+  panel->entropy = analysis_mean_interval(entropy, panel->runs, ANALYSIS_RANGE_SHARE, 0.95);
   free(cells);
   free(values);
   return code;
@@ -368,7 +368,7 @@ static int group(Coverages *c) {
 static int answer(void *figure, const char **operands, size_t count) {
   Coverages *c = figure;
   CoreText csv = {0};
-  TRY(analysis_context_open(&c->context, &c->request, analysis_database_choose(operands, count)));
+  TRY(analysis_context_open(&c->context, &c->request, analysis_database_path(operands, count)));
   TRY(group(c));
   TRY(read_all(c));
   if (!c->request.json) print_table(c);
@@ -396,7 +396,7 @@ int analysis_figure_coverage(int argc, char **argv) {
      "one panel for each value of these settings; none: one a task (default: all that vary)"},
     ANALYSIS_REQUEST_OPTIONS(c.request),
     {0}};
-  int code = core_options_answer(&manual, table, argc, argv, answer, &c);
+  int code = core_options_run(&manual, table, argc, argv, answer, &c);
   for (size_t p = 0; p < c.panel_count; p++) free(c.panels[p].first);
   free(c.panels);
   free(c.runs);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/figures/curve_looks.h"
+#include "analysis/figures/curve_styles.h"
 #include "analysis/figures/curve_set.h"
 #include "analysis/figures/thin.h"
 #include "analysis/plot/csv.h"
@@ -28,7 +28,7 @@ static size_t drawn_end(const AnalysisLineData *line, size_t n) {
 /* Adds a solid line with a band while all its runs exist, dashed after the shorter ones have ended. The band ends
  * when fewer than three runs are left. The line of switched runs has one style throughout. */
 static void add_line(const AnalysisCurveSet *set, AnalysisPlot *plot, const AnalysisLineData *line,
-                     const AnalysisLook *look) {
+                     const AnalysisLineStyle *look) {
   const AnalysisMark mark = look->mark;
   bool band = line->run_count >= ANALYSIS_CURVE_BAND, shorter = false;
   size_t n = line->n, panel = line->column * set->panel_count + line->panel;
@@ -135,7 +135,7 @@ static void add_caption(const AnalysisCurveSet *set, AnalysisPlot *plot) {
   core_text_append(&text, ".");
   if (set->without) core_text_appendf(&text, " Without a value of %s: %zu.", set->columns[0]->name, set->without);
   append_passed_over(set, &text);
-  core_text_append(&text, analysis_scale_words(set->scale));
+  core_text_append(&text, analysis_scale_description(set->scale));
   if (set->columns[0]->evaluation && set->context.level_sets > 1)
     core_text_appendf(&text, " Levels: %s.", set->context.level_set);
   analysis_plot_caption(plot, core_text_string(&text));
@@ -175,7 +175,7 @@ static void add_references(const AnalysisCurveSet *set, AnalysisPlot *plot) {
   }
 }
 
-static void add_legend(const AnalysisCurveSet *set, AnalysisPlot *plot, const AnalysisLook *looks) {
+static void add_legend(const AnalysisCurveSet *set, AnalysisPlot *plot, const AnalysisLineStyle *looks) {
   const AnalysisGrouping *groups = &set->groups;
   bool heads = groups->family_count > 1 && groups->count > groups->family_count;
   for (size_t g = 0; g < groups->count && groups->count > 1; g++) {
@@ -192,7 +192,7 @@ static void add_legend(const AnalysisCurveSet *set, AnalysisPlot *plot, const An
 
 static AnalysisPlot *make_plot(const AnalysisCurveSet *set) {
   char title[128];
-  AnalysisLook *looks = analysis_curve_looks(set);
+  AnalysisLineStyle *looks = analysis_curve_styles(set);
   analysis_column_title(set->columns[0], title, sizeof title);
   AnalysisPlot *plot = analysis_plot_create(set->context.style, analysis_abscissa_titles[set->abscissa], set->log_x,
                                             title, analysis_curve_set_is_log(set, 0));
@@ -294,7 +294,7 @@ static void print_table(const AnalysisCurveSet *set) {
   core_text_append(&runs, ".");
   if (set->without) core_text_appendf(&runs, " Without a value of %s: %zu.", set->columns[0]->name, set->without);
   append_passed_over(set, &runs);
-  core_text_append(&runs, analysis_scale_words(set->scale));
+  core_text_append(&runs, analysis_scale_description(set->scale));
   printf("\n");
   core_terminal_print_wrapped(stdout, core_text_string(&runs), 0, 0);
   core_text_free(&runs);
@@ -358,7 +358,7 @@ static int answer(void *figure, const char **operands, size_t count) {
   char name[128];
   TRY(set_log_axes(set));
   if (strcmp(set->y_names, "solve_rate") != 0) analysis_request_name_after(&set->request, set->y_names, name);
-  TRY(analysis_curve_set_read(set, analysis_database_choose(operands, count)));
+  TRY(analysis_curve_set_read(set, analysis_database_path(operands, count)));
   if (set->request.json) print_json(set);
   else print_table(set);
   fflush(stdout);
@@ -402,7 +402,7 @@ int analysis_figure_curves(int argc, char **argv) {
              "[--group KEYS] [--panel KEYS] [OPTIONS]",
     .about = core_text_string(&about),
     ANALYSIS_ONE_DATABASE};
-  int code = core_options_answer(&manual, table, argc, argv, answer, &set);
+  int code = core_options_run(&manual, table, argc, argv, answer, &set);
   core_text_free(&about);
   analysis_curve_set_free(&set);
   return code;

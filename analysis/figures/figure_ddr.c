@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analysis/figures/ddr.h"
-#include "analysis/figures/ddr_looks.h"
+#include "analysis/figures/ddr_marks.h"
 #include "analysis/figures/figure.h"
 #include "analysis/figures/thin.h"
 #include "analysis/plot/csv.h"
@@ -38,19 +38,19 @@ static void append_correlation(const AnalysisDdr *ddr, CoreText *text) {
                       ANALYSIS_DDR_CONFIGURATIONS, budget);
   } else if (isnan(panel->rho.center) || isnan(panel->rho.low)) {
     core_text_appendf(text, "All runs have the same DDR or the same %s at %s transitions: no correlation.",
-                      analysis_ddr_words(ddr), budget);
+                      analysis_ddr_score_name(ddr), budget);
   } else if (panel->rho.low > 0) {
     core_text_appendf(text, "At %s transitions a higher DDR goes with a higher %s (positive at 95 %%).", budget,
-                      analysis_ddr_words(ddr));
+                      analysis_ddr_score_name(ddr));
   } else if (panel->rho.high < 0) {
     core_text_appendf(text,
                       "At %s transitions a higher DDR goes with a lower %s (negative at 95 %%). The paper's best DDR "
                       "grows with the budget.",
-                      budget, analysis_ddr_words(ddr));
+                      budget, analysis_ddr_score_name(ddr));
   } else {
     core_text_appendf(
       text, "At %s transitions no monotone relation between DDR and %s is distinguishable at 95 %%.", budget,
-      analysis_ddr_words(ddr));
+      analysis_ddr_score_name(ddr));
   }
 }
 
@@ -118,9 +118,9 @@ static AnalysisPlot *make_plot(const Scatter *scatter) {
   const AnalysisContext *context = &scatter->context;
   const AnalysisDdr *ddr = &scatter->data;
   char title[96], note[128], count[32], y_title[32];
-  snprintf(y_title, sizeof y_title, "%s %s", ddr->use_final ? "final" : "max", analysis_ddr_words(ddr));
+  snprintf(y_title, sizeof y_title, "%s %s", ddr->use_final ? "final" : "max", analysis_ddr_score_name(ddr));
   AnalysisPlot *plot = analysis_plot_create(context->style, "DDR (transitions per nat)", true, y_title, false);
-  AnalysisMark *marks = scatter->color_by ? asked_looks(scatter, plot) : analysis_ddr_looks(context, plot);
+  AnalysisMark *marks = scatter->color_by ? asked_looks(scatter, plot) : analysis_ddr_marks(context, plot);
   for (size_t p = 0; p < ddr->panel_count; p++) {
     const AnalysisDdrPanel *panel = &ddr->panels[p];
     snprintf(title, sizeof title, "%s transitions", core_text_count(panel->budget, count));
@@ -237,7 +237,7 @@ static void print_report(const AnalysisDdr *ddr) {
   }
   if (!isnan(ddr->untrained)) {
     analysis_format_number(ddr->untrained, line, sizeof line);
-    printf("%6s transitions: %s %s (before training)\n", "0", analysis_ddr_words(ddr), line);
+    printf("%6s transitions: %s %s (before training)\n", "0", analysis_ddr_score_name(ddr), line);
   }
   printf("\n");
   append_reading(ddr, &text);
@@ -314,7 +314,7 @@ static int answer(void *figure, const char **operands, size_t count) {
   if (scatter->measure && !ddr->use_final && strcmp(scatter->measure, "best") != 0) {
     return core_error(CORE_USAGE, "--measure %s: expected best or final", scatter->measure);
   }
-  TRY(analysis_context_open(&scatter->context, &scatter->request, analysis_database_choose(operands, count)));
+  TRY(analysis_context_open(&scatter->context, &scatter->request, analysis_database_path(operands, count)));
   TRY(analysis_context_need_evaluations(&scatter->context));
   if (scatter->color_by)
     TRY(analysis_group_runs(&scatter->context.selection, scatter->color_by, &scatter->colors));
@@ -339,7 +339,7 @@ int analysis_figure_ddr(int argc, char **argv) {
      "one color for each value of these settings (default: the setting that a run varies)"},
     ANALYSIS_REQUEST_OPTIONS(scatter.request),
     {0}};
-  int code = core_options_answer(&manual, table, argc, argv, answer, &scatter);
+  int code = core_options_run(&manual, table, argc, argv, answer, &scatter);
   analysis_ddr_free(&scatter.data);
   analysis_grouping_free(&scatter.colors);
   analysis_context_close(&scatter.context);

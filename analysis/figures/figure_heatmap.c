@@ -171,7 +171,7 @@ static int answer(void *figure, const char **operands, size_t count) {
   CoreText csv = {0};
   if (!h->x_name || !h->y_name) return axis(h, "--x", NULL, NULL);
   TRY(analysis_scored_check(&h->scored));
-  TRY(analysis_context_open(&h->context, &h->request, analysis_database_choose(operands, count)));
+  TRY(analysis_context_open(&h->context, &h->request, analysis_database_path(operands, count)));
   TRY(axis(h, "--x", h->x_name, &h->x));
   TRY(axis(h, "--y", h->y_name, &h->y));
   TRY(analysis_scored_read(&h->scored, &h->context));
@@ -200,7 +200,7 @@ int analysis_figure_heatmap(int argc, char **argv) {
     ANALYSIS_SCORED_OPTIONS(h.scored),
     ANALYSIS_REQUEST_OPTIONS(h.request),
     {0}};
-  int code = core_options_answer(&manual, table, argc, argv, answer, &h);
+  int code = core_options_run(&manual, table, argc, argv, answer, &h);
   analysis_scored_free(&h.scored);
   analysis_grouping_free(&h.x);
   analysis_grouping_free(&h.y);

@@ -257,7 +257,7 @@ static void print_table(const Profiles *p) {
 
 static int answer(void *figure, const char **operands, size_t count) {
   Profiles *p = figure;
-  TRY(analysis_context_open(&p->context, &p->request, analysis_database_choose(operands, count)));
+  TRY(analysis_context_open(&p->context, &p->request, analysis_database_path(operands, count)));
   const char *elsewhere = p->panel_keys && strcmp(p->panel_keys, "task") == 0 ? core_config_task_keys : p->panel_keys;
   TRY(analysis_group_runs_without(&p->context.selection, p->group_keys, elsewhere, &p->groups));
   if (p->panel_keys) TRY(analysis_group_runs(&p->context.selection, p->panel_keys, &p->panels));
@@ -287,7 +287,7 @@ int analysis_figure_kl_profile(int argc, char **argv) {
      "one column of panels for each value of these settings; task: for each task (default: one column)"},
     ANALYSIS_REQUEST_OPTIONS(p.request),
     {0}};
-  int code = core_options_answer(&manual, table, argc, argv, answer, &p);
+  int code = core_options_run(&manual, table, argc, argv, answer, &p);
   for (size_t i = 0; p.read && i < p.context.selection.count * PHASES; i++) {
     analysis_curve_free(&p.read[i].kl[0]);
     analysis_curve_free(&p.read[i].kl[1]);

@@ -208,7 +208,7 @@ static int answer(void *figure, const char **operands, size_t count) {
   char name[128];
   TRY(find_metric(l));
   if (strcmp(l->metric_name, "weight_norm") != 0) analysis_request_name_after(&l->request, l->metric_name, name);
-  TRY(analysis_context_open(&l->context, &l->request, analysis_database_choose(operands, count)));
+  TRY(analysis_context_open(&l->context, &l->request, analysis_database_path(operands, count)));
   TRY(analysis_group_runs(&l->context.selection, l->group_keys, &l->groups));
   TRY(read_all(l));
   TRY(analysis_mean_line_check_groups(&l->groups));
@@ -235,7 +235,7 @@ int analysis_figure_layers(int argc, char **argv) {
      "one configuration for each value of these settings (default: all that vary)"},
     ANALYSIS_REQUEST_OPTIONS(l.request),
     {0}};
-  int code = core_options_answer(&manual, table, argc, argv, answer, &l);
+  int code = core_options_run(&manual, table, argc, argv, answer, &l);
   for (size_t r = 0; l.curves && r < l.context.selection.count; r++)
     for (int network = 0; network < NETWORKS; network++)
       for (int layer = 0; layer < LAYERS_MAX; layer++) analysis_curve_free(&l.curves[r][network][layer]);

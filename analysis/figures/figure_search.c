@@ -404,7 +404,7 @@ static int answer(void *given, const char **operands, size_t count) {
   Search *s = given;
   s->request.sweep = operands[count - 1];
   if (s->best < 1) return core_error(CORE_USAGE, "--best %lld: expected at least 1", (long long)s->best);
-  TRY(analysis_context_open(&s->context, &s->request, analysis_database_choose(operands, count - 1)));
+  TRY(analysis_context_open(&s->context, &s->request, analysis_database_path(operands, count - 1)));
   TRY(analysis_trials_read(s->context.database, &s->context.selection, s->request.sweep, s->search, &s->trials));
   if (!s->scored.name) s->scored.name = s->trials.space.measure;
   TRY(analysis_scored_check(&s->scored));
@@ -450,7 +450,7 @@ int analysis_figure_search(int argc, char **argv) {
     {"style", 0, CORE_OPTION_TEXT, &s.request.style, "paper|slides|dark", "for what the picture is (default: paper)"},
     {"json", 0, CORE_OPTION_FLAG, &s.request.json, NULL, "print JSON"},
     {0}};
-  const int code = core_options_answer(&manual, table, argc, argv, answer, &s);
+  const int code = core_options_run(&manual, table, argc, argv, answer, &s);
   free(s.judged);
   free(s.order);
   free(s.main);

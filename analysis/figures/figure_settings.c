@@ -254,7 +254,7 @@ static int draw(const Settings *s) {
   AnalysisPlot *plot = make_plot(s);
   make_csv(s, &csv);
   return analysis_figure_write(&s->context, plot, analysis_scored_query,
-                               s->bootstrap ? analysis_bootstrap_words : analysis_interval_description, &csv);
+                               s->bootstrap ? analysis_bootstrap_description : analysis_interval_description, &csv);
 }
 
 static void print_table(const Settings *s) {
@@ -319,7 +319,7 @@ static int answer(void *figure, const char **operands, size_t count) {
     return core_error(CORE_USAGE, "--best-of takes the highest value, and the best optimality gap is the lowest");
   TRY(analysis_bootstrap_find(s->interval_name, &s->bootstrap));
   TRY(analysis_scored_check(&s->scored));
-  TRY(analysis_context_open(&s->context, &s->request, analysis_database_choose(operands, count)));
+  TRY(analysis_context_open(&s->context, &s->request, analysis_database_path(operands, count)));
   TRY(group(s));
   TRY(analysis_scored_read(&s->scored, &s->context));
   if (!s->group_keys && !s->best_keys) TRY(analysis_scored_thin(&s->scored, &s->context.selection, &s->groups));
@@ -358,7 +358,7 @@ int analysis_figure_settings(int argc, char **argv) {
     ANALYSIS_COMMON_OPTION(s.request),
     ANALYSIS_REQUEST_OPTIONS(s.request),
     {0}};
-  int code = core_options_answer(&manual, table, argc, argv, answer, &s);
+  int code = core_options_run(&manual, table, argc, argv, answer, &s);
   analysis_scored_free(&s.scored);
   analysis_grouping_free(&s.x);
   analysis_grouping_free(&s.groups);

@@ -329,7 +329,7 @@ static int answer(void *figure, const char **operands, size_t count) {
   Table *t = figure;
   TRY(find_format(t));
   TRY(analysis_scored_check(&t->scored));
-  TRY(analysis_context_open(&t->context, &t->request, analysis_database_choose(operands, count)));
+  TRY(analysis_context_open(&t->context, &t->request, analysis_database_path(operands, count)));
   TRY(analysis_group_runs(&t->context.selection, t->group_keys, &t->groups));
   TRY(analysis_scored_read(&t->scored, &t->context));
   TRY(analysis_scored_refuse_mixed(&t->scored, &t->context, (const AnalysisGrouping *const[]){&t->groups}, 1));
@@ -358,7 +358,7 @@ int analysis_figure_table(int argc, char **argv) {
      "use only the first N transitions (default: all)"},
     ANALYSIS_REQUEST_OPTIONS(t.request),
     {0}};
-  int code = core_options_answer(&manual, table, argc, argv, answer, &t);
+  int code = core_options_run(&manual, table, argc, argv, answer, &t);
   for (size_t g = 0; t.cells && g < t.groups.count; g++)
     for (size_t c = 0; c < COLUMNS; c++) free(t.cells[g][c]);
   free(t.cells);

@@ -99,7 +99,7 @@ int analysis_scored_read(AnalysisScored *scored, const AnalysisContext *context)
 /* ---- aggregates ------------------------------------------------------------------------------------------------- */
 
 enum { BOOTSTRAP_SEED = 8 };
-const char analysis_bootstrap_words[] = "95 % stratified percentile bootstrap over tasks, from three runs on";
+const char analysis_bootstrap_description[] = "95 % stratified percentile bootstrap over tasks, from three runs on";
 
 int analysis_aggregate_find(const char *name, AnalysisAggregate *aggregate) {
   const char *names[ANALYSIS_AGGREGATES];
@@ -228,7 +228,7 @@ void analysis_scored_describe(const AnalysisScored *scored, CoreText *text) {
     core_text_append(text,
                      " Coverage: cells of a 50 x 50 grid that some state fell into, in a random projection of the "
                      "observations, where all runs of a task had looked at as many states.");
-  core_text_append(text, analysis_scale_words(scored->scale));
+  core_text_append(text, analysis_scale_description(scored->scale));
   if (analysis_scored_is_log(scored)) core_text_append(text, " Means are geometric.");
   if (scored->censored)
     core_text_appendf(text, " Censored (stopped by rule), with current values: %zu.", scored->censored);

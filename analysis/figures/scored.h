@@ -50,7 +50,7 @@ AnalysisInterval analysis_scored_bootstrap(const AnalysisScored *scored, Analysi
 void analysis_scored_bootstraps(const AnalysisScored *scored, AnalysisMeasure measure, AnalysisDraws *draws,
                                 const AnalysisScores *scores, const AnalysisAggregate *wanted, size_t count,
                                 AnalysisInterval *interval);
-extern const char analysis_bootstrap_words[]; /* description of the interval for files */
+extern const char analysis_bootstrap_description[]; /* description of the interval for files */
 /* Finds the value of --aggregate or --interval. CORE_USAGE names what was given. */
 int analysis_aggregate_find(const char *name, AnalysisAggregate *aggregate);
 int analysis_bootstrap_find(const char *name, bool *bootstrap);

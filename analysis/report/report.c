@@ -104,7 +104,7 @@ static const CoreManual manual = {
   ANALYSIS_ONE_DATABASE};
 
 static int answer(void *request, const char **operands, size_t count) {
-  return make_report(analysis_database_choose(operands, count), request);
+  return make_report(analysis_database_path(operands, count), request);
 }
 
 int analysis_report(int argc, char **argv) {
@@ -118,5 +118,5 @@ int analysis_report(int argc, char **argv) {
     {"no-figures", 0, CORE_OPTION_FLAG, &request.no_figures, NULL, "omit the figures (no gnuplot needed)"},
     {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print the path and size of the page as JSON"},
     {0}};
-  return core_options_answer(&manual, table, argc, argv, answer, &request);
+  return core_options_run(&manual, table, argc, argv, answer, &request);
 }

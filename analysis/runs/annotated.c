@@ -105,7 +105,7 @@ static int nothing_left(StoreDatabase *database) {
   return code;
 }
 
-int analysis_keep_annotated(StoreDatabase *database, const char *const *where, size_t count,
+int analysis_filter_annotated(StoreDatabase *database, const char *const *where, size_t count,
                             AnalysisSelection *selection, CoreText *filter) {
   Marks marks = {NULL, NULL};
   bool any = false;

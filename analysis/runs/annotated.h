@@ -10,7 +10,7 @@ bool analysis_is_annotation(const char *pair);
  * its sweeps, it is pinned if a sweep has pinned it, and its code is given by the first digits of the hash.
  * Conditions on the same key are alternatives. Appends "; tag=paper" to `filter`. CORE_USAGE: an invalid value.
  * CORE_FAIL: no run is left; the message lists the existing tags. */
-int analysis_keep_annotated(StoreDatabase *database, const char *const *where, size_t count,
+int analysis_filter_annotated(StoreDatabase *database, const char *const *where, size_t count,
                             AnalysisSelection *selection, CoreText *filter);
 
 #endif

@@ -352,7 +352,7 @@ void analysis_plane_free(AnalysisPlane *plane) {
   *plane = (AnalysisPlane){0};
 }
 
-bool analysis_plane_place(const AnalysisPlane *plane, const float *state, double place[2]) {
+bool analysis_plane_project(const AnalysisPlane *plane, const float *state, double place[2]) {
   if (!is_finite(state, plane->features)) return false;
   for (int k = 0; k < 2; k++) {
     const double width = plane->high[k] - plane->low[k];

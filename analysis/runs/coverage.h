@@ -44,7 +44,7 @@ typedef struct AnalysisPlane {
 int analysis_plane_fit(const float *states, size_t count, size_t features, AnalysisPlane *plane);
 void analysis_plane_free(AnalysisPlane *plane);
 /* Projects a state to coordinates in the bounding box, 0..1 inside. Returns false if it is not finite. */
-bool analysis_plane_place(const AnalysisPlane *plane, const float *state, double place[2]);
+bool analysis_plane_project(const AnalysisPlane *plane, const float *state, double place[2]);
 
 /* ---- cells ------------------------------------------------------------------------------------------------------- */
 

@@ -68,7 +68,7 @@ int analysis_lines_rank(const AnalysisSelection *selection, const AnalysisGroupi
   return CORE_OK;
 }
 
-const AnalysisCandidate *analysis_lines_choose(const AnalysisCandidate *list, size_t count) {
+const AnalysisCandidate *analysis_lines_select(const AnalysisCandidate *list, size_t count) {
   for (size_t i = 0; i < count; i++) {
     const bool number = list[i].key->kind == CORE_CONFIG_INT || list[i].key->kind == CORE_CONFIG_REAL;
     if (list[i].values > 1 && (list[i].values <= ANALYSIS_LINES_MOST || number)) return &list[i];
@@ -88,7 +88,7 @@ int analysis_lines_limit(const AnalysisSelection *selection, AnalysisGrouping *g
     if (grouping->families[f].group_count <= ANALYSIS_LINES_MOST) continue;
     AnalysisCandidate *list = core_memory_zero_allocate(count + 1, sizeof *list);
     const int code = analysis_lines_rank(selection, grouping, f, value, list);
-    const AnalysisCandidate *line = code == CORE_OK ? analysis_lines_choose(list, count) : NULL;
+    const AnalysisCandidate *line = code == CORE_OK ? analysis_lines_select(list, count) : NULL;
     if (line) analysis_lines_merge(selection, grouping, f, line);
     free(list);
     TRY(code);

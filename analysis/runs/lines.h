@@ -18,7 +18,7 @@ int analysis_lines_rank(const AnalysisSelection *selection, const AnalysisGroupi
                         const double *value, AnalysisCandidate *list);
 /* Returns the first candidate that can make lines: one with few values, or numbers, which are merged into ranges;
  * NULL: none. */
-const AnalysisCandidate *analysis_lines_choose(const AnalysisCandidate *list, size_t count);
+const AnalysisCandidate *analysis_lines_select(const AnalysisCandidate *list, size_t count);
 /* Merges the family's groups into lines of the candidate. */
 void analysis_lines_merge(const AnalysisSelection *selection, AnalysisGrouping *grouping, size_t family,
                           const AnalysisCandidate *line);

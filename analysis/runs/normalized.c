@@ -88,7 +88,7 @@ int analysis_scale_missing(const AnalysisSelection *selection) {
   return code;
 }
 
-const char *analysis_scale_words(AnalysisScale scale) {
+const char *analysis_scale_description(AnalysisScale scale) {
   static const char *const words[] = {
     "", " Human-normalised: 0 is a policy that acts at random, 1 a person (Agent57's table).",
     " Normalised between the least and the highest return of each game (Cobbe et al. 2020)."};

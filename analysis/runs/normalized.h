@@ -27,6 +27,6 @@ int analysis_scale_common(const AnalysisSelection *selection, AnalysisScale *sca
  * and the remedy. */
 int analysis_scale_missing(const AnalysisSelection *selection);
 /* Returns " Human-normalized: ..." for captions; "" for NONE. */
-const char *analysis_scale_words(AnalysisScale scale);
+const char *analysis_scale_description(AnalysisScale scale);
 
 #endif

@@ -51,7 +51,7 @@ static void import_new(StoreDatabase *database, const char *root) {
   }
 }
 
-const char *analysis_database_choose(const char *const *operands, size_t count) {
+const char *analysis_database_path(const char *const *operands, size_t count) {
   static char path[CORE_PATH_MAX];
   const char *root = getenv("SWEEP_ROOT");
   if (count > 0) return operands[0];
@@ -352,7 +352,7 @@ static int filter_runs(StoreDatabase *database, const char *sweep, Condition *co
     return core_error(CORE_FAIL, "the database contains no runs%s yet; start some with `sweep submit FILE.ini`",
                       sweep ? " of this sweep" : "");
   }
-  TRY(analysis_keep_annotated(database, where, where_count, selection, said));
+  TRY(analysis_filter_annotated(database, where, where_count, selection, said));
   find_extremes(selection, conditions, count);
   if (count > 0) TRY(apply_conditions(selection, conditions, count));
   selection->filter = describe_filter(sweep, conditions, count, core_text_string(said));

@@ -18,7 +18,7 @@ int analysis_database_open(const char *path, StoreDatabase **database);
 
 /* Returns the database named on the command line, or that of the workspace: $SWEEP_ROOT/results.db, else
  * ./results.db, with a note on stderr. The text lives as long as the process or the operands. */
-const char *analysis_database_choose(const char *const *operands, size_t count);
+const char *analysis_database_path(const char *const *operands, size_t count);
 
 /* Whether the file is in a workspace (next to runs/), whose run logs can be imported. */
 bool analysis_database_in_workspace(const char *path, char root[CORE_PATH_MAX]);

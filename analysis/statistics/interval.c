@@ -174,19 +174,19 @@ AnalysisInterval analysis_interval(const AnalysisScores *scores, AnalysisAggrega
   return interval;
 }
 
-AnalysisInterval analysis_interval_of_mean(const double *x, size_t n, AnalysisRange range, double level) {
+AnalysisInterval analysis_mean_interval(const double *x, size_t n, AnalysisRange range, double level) {
   const size_t first[2] = {0, n};
   const AnalysisScores scores = {x, first, n > 0};
   return analysis_interval(&scores, ANALYSIS_AGGREGATE_MEAN, range, level);
 }
 
-AnalysisInterval analysis_interval_of_difference(const AnalysisScores *x, const AnalysisScores *y,
+AnalysisInterval analysis_difference_interval(const AnalysisScores *x, const AnalysisScores *y,
                                                  AnalysisAggregate aggregate, AnalysisRange range, double level) {
   if (range.logarithmic) {
     double *log_x = logarithms(x), *log_y = logarithms(y);
     const AnalysisScores a = {log_x, x->first, x->tasks}, b = {log_y, y->first, y->tasks};
     const AnalysisInterval interval =
-      exponential(analysis_interval_of_difference(&a, &b, aggregate, ANALYSIS_RANGE_FREE, level));
+      exponential(analysis_difference_interval(&a, &b, aggregate, ANALYSIS_RANGE_FREE, level));
     free(log_x);
     free(log_y);
     return interval;
@@ -232,7 +232,7 @@ static double find_limit(const AnalysisScores *x, const AnalysisScores *y, doubl
   return inside;
 }
 
-AnalysisInterval analysis_interval_of_improvement(const AnalysisScores *x, const AnalysisScores *y, double level) {
+AnalysisInterval analysis_improvement_interval(const AnalysisScores *x, const AnalysisScores *y, double level) {
   const double estimate = analysis_probability_of_improvement(x, y);
   if (isnan(estimate)) return (AnalysisInterval){NAN, NAN, NAN, 0};
   const size_t n = x->first[x->tasks] + y->first[y->tasks];

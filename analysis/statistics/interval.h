@@ -37,7 +37,7 @@ extern const char analysis_interval_description[];
 /* Computes the interval of the mean of n values of one task. center: NaN if n = 0, or if the range is logarithmic and a
  * value is not positive; low, high: NaN with fewer than three values. If a value is outside the range, the range is
  * ignored. */
-AnalysisInterval analysis_interval_of_mean(const double *x, size_t n, AnalysisRange range, double level);
+AnalysisInterval analysis_mean_interval(const double *x, size_t n, AnalysisRange range, double level);
 
 /* Computes the interval of an aggregate over the runs of several tasks. IQM: from scores winsorized at its cuts (Tukey
  * & McLaughlin 1963). Median over tasks: from the middle one or two tasks. */
@@ -46,13 +46,13 @@ AnalysisInterval analysis_interval(const AnalysisScores *scores, AnalysisAggrega
 
 /* Computes the interval of aggregate(x) - aggregate(y), or aggregate(x) / aggregate(y) if the range of the scores is
  * logarithmic. Equals Welch's on one task. low, high: NaN if x or y has no interval. */
-AnalysisInterval analysis_interval_of_difference(const AnalysisScores *x, const AnalysisScores *y,
+AnalysisInterval analysis_difference_interval(const AnalysisScores *x, const AnalysisScores *y,
                                                  AnalysisAggregate aggregate, AnalysisRange range, double level);
 
 /* Computes the interval of P(score of a run of x > score of a run of y), with ties counting 1/2, averaged over tasks.
  * Newcombe's score interval (2006, Statistics in Medicine 25:559, method 5) uses the variance at the hypothesized
  * probability, so that it does not vanish if every run of one side wins; with Student's t for few runs. In simulations
  * with 3, 5 and 10 runs of normal scores it covers the true value in 95 to 99 % of cases (docs/results.md). */
-AnalysisInterval analysis_interval_of_improvement(const AnalysisScores *x, const AnalysisScores *y, double level);
+AnalysisInterval analysis_improvement_interval(const AnalysisScores *x, const AnalysisScores *y, double level);
 
 #endif

@@ -141,7 +141,7 @@ static void print_help(const CoreManual *manual, const CoreOption *table) {
 
 /* ---- one command ----------------------------------------------------------------------------------------------- */
 
-int core_options_misuse(const CoreManual *manual, const char *problem, ...) {
+int core_options_usage_error(const CoreManual *manual, const char *problem, ...) {
   char text[512];
   const char *hint = manual->hint ? manual->hint : "";
   va_list arguments;
@@ -154,9 +154,9 @@ int core_options_misuse(const CoreManual *manual, const char *problem, ...) {
 
 static int check_operands(const CoreManual *manual, const char **operands, size_t count) {
   if (count < manual->operands_min)
-    return core_options_misuse(manual, "%s", manual->hint ? "" : "an argument is missing");
+    return core_options_usage_error(manual, "%s", manual->hint ? "" : "an argument is missing");
   if (count > manual->operands_max)
-    return core_options_misuse(manual, "unexpected argument \"%.80s\"", operands[manual->operands_max]);
+    return core_options_usage_error(manual, "unexpected argument \"%.80s\"", operands[manual->operands_max]);
   return CORE_OK;
 }
 
@@ -181,7 +181,7 @@ void core_options_describe(const CoreCommand *command, CoreDescribe describe, vo
   describe_callback = NULL;
 }
 
-int core_options_answer(const CoreManual *manual, const CoreOption *table, int argc, char **argv, CoreAnswer answer,
+int core_options_run(const CoreManual *manual, const CoreOption *table, int argc, char **argv, CoreHandler answer,
                         void *given) {
   static const CoreOption none[] = {{0}};
   if (describe_callback) {

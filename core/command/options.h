@@ -42,17 +42,17 @@ typedef struct CoreManual {
 
 /* Executes a command. `given` holds the parsed options, operands[count] are strings of argv. Operands and lists of
  * CORE_OPTION_LIST are valid during the call only. Returns a CORE_ code. */
-typedef int (*CoreAnswer)(void *given, const char **operands, size_t count);
+typedef int (*CoreHandler)(void *given, const char **operands, size_t count);
 
 /* Parses a command line, argv[0] being the command, and calls `answer`; returns its code. `table` NULL: no options.
  * Options may be anywhere before "--", as --name=value or --name value. --help or -h, which every command has, prints
  * usage, description and options to stdout and returns CORE_OK. CORE_USAGE, without a call: an option is unknown (the
  * message suggests the nearest) or its value is invalid, or the number of operands is wrong (it prints the usage). */
-int core_options_answer(const CoreManual *manual, const CoreOption *table, int argc, char **argv, CoreAnswer answer,
+int core_options_run(const CoreManual *manual, const CoreOption *table, int argc, char **argv, CoreHandler answer,
                         void *given);
 
 /* Returns CORE_USAGE with the message "problem; hint; usage: ...", for errors that a command finds in its line. */
-int core_options_misuse(const CoreManual *manual, const char *problem, ...) CORE_PRINTF(2, 3);
+int core_options_usage_error(const CoreManual *manual, const char *problem, ...) CORE_PRINTF(2, 3);
 
 /* Appends `value` to a list as another --set would; `value` must outlive the list. */
 void core_options_add(CoreOptionList *list, const char *value);
@@ -62,7 +62,7 @@ typedef struct CoreCommand {
   const char *name;                    /* NULL ends the table */
   const char *summary;                 /* one line for the overview; NULL: not listed */
   int (*run)(int argc, char **argv);   /* argv[0] is the command's name; returns a CORE_ code. Must end in
-                                        * core_options_answer without side effects before it. */
+                                        * core_options_run without side effects before it. */
 } CoreCommand;
 
 typedef struct CoreProgram {

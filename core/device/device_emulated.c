@@ -468,7 +468,7 @@ CoreDevice *core_device_emulated_sized(CoreDeviceOrder order, size_t memory_byte
   emulator->order = order;
   emulator->stream = core_memory_zero_allocate(CORE_STREAMS, sizeof *emulator->stream);
   emulator->threads = core_emulated_threads_create(order);
-  core_emulated_memory_take_key(&emulator->memory);
+  core_emulated_memory_acquire_key(&emulator->memory);
   static const CoreEmulatedServices services = {core_device_barrier, core_device_group_barrier, core_device_ballot,
                                                 &core_emulated_shared, &core_emulated_shared_bytes, find_memory};
   emulator->bodies = core_emulated_code(&services);

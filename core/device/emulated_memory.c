@@ -12,7 +12,7 @@
 
 enum { POISON = 0xff };
 
-void core_emulated_memory_take_key(CoreEmulatedMemory *all) {
+void core_emulated_memory_acquire_key(CoreEmulatedMemory *all) {
   const int key = pkey_alloc(0, PKEY_DISABLE_ACCESS);
   all->key = key > 0 ? key : 0;
 }

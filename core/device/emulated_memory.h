@@ -21,7 +21,7 @@ typedef struct CoreEmulatedMemory {
 /* Acquires a protection key, if the processor has them and one is free. Open and close then only change the calling
  * thread's rights, instead of taking microseconds of page protection for each kernel. Call before the first allocation,
  * for memory that no other thread uses. Released with all memory. */
-void core_emulated_memory_take_key(CoreEmulatedMemory *all);
+void core_emulated_memory_acquire_key(CoreEmulatedMemory *all);
 
 /* Allocates `bytes` bytes, inaccessible to the host. CORE_FAIL, and *start NULL: more than memory_bytes in total. */
 int core_emulated_memory_allocate(CoreEmulatedMemory *all, size_t bytes, size_t memory_bytes, void **start);

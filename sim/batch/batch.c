@@ -76,7 +76,7 @@ int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, 
   CORE_ARENA(batch->arena, batch->runs, (size_t)batch->whole_length, "runs of features [features]");
   int code = core_arena_commit(batch->arena);
   if (code == CORE_OK) {
-    sim_batch_take_levels(batch, 0, levels);
+    sim_batch_set_levels(batch, 0, levels);
     code = sim_batch_choose_features(batch);
   }
   if (code == CORE_OK && batch->backend) code = batch->backend->create(batch);

@@ -79,7 +79,7 @@ static inline bool sim_batch_has_new_levels(const SimBatch *batch) { return batc
 /* Checks that the set's levels can be simulated together and that new levels can be drawn. */
 int sim_batch_check_levels(const SimBatchOptions *options, const SimLevelSet *levels);
 /* Copies checked levels into the batch from index `first` on and builds their models. */
-void sim_batch_take_levels(SimBatch *batch, int first, const SimLevelSet *levels);
+void sim_batch_set_levels(SimBatch *batch, int first, const SimLevelSet *levels);
 /* Chooses the observed features from the options and the copied levels. CORE_USAGE: the features of the options omit
  * one that a level has. */
 int sim_batch_choose_features(SimBatch *batch);

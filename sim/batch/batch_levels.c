@@ -41,7 +41,7 @@ static void take_level(SimBatch *batch, const SimLevel *level, int place) {
   sim_level_ready(level, &rules, model, row);
 }
 
-void sim_batch_take_levels(SimBatch *batch, int first, const SimLevelSet *set) {
+void sim_batch_set_levels(SimBatch *batch, int first, const SimLevelSet *set) {
 #pragma omp parallel for schedule(static)
   for (int i = 0; i < set->count; i++) {
     batch->levels[first + i] = set->level[i];
@@ -148,7 +148,7 @@ int sim_batch_replace_some(SimBatch *batch, int first, const SimLevelSet *set) {
   TRY(check_set(set));
   const bool compact = batch->observation_length < batch->whole_length;
   for (int i = 0; compact && i < set->count; i++) TRY(check_features(batch, &set->level[i]));
-  sim_batch_take_levels(batch, first, set);
+  sim_batch_set_levels(batch, first, set);
   if (batch->backend) batch->backend->take_levels(batch, first, set->count);
   return CORE_OK;
 }

@@ -17,7 +17,7 @@ CORE_KERNEL_FN void sim_warp_add_delta(SimBody *body, const SimBody *was, bool m
   body->velocity = sim_vec_add(was->velocity, velocity);
   body->angular_velocity = was->angular_velocity + spin;
 }
-CORE_KERNEL_FN void sim_warp_give(const SimWarp *t, unsigned at, bool moves, SimVec velocity, real spin) {
+CORE_KERNEL_FN void sim_warp_set_velocity(const SimWarp *t, unsigned at, bool moves, SimVec velocity, real spin) {
   SimBody *body = sim_warp_body(t, at);
   const SimBody was = *body;
   sim_warp_add_delta(body, &was, moves, velocity, spin);
@@ -123,7 +123,7 @@ CORE_KERNEL_FN void sim_warp_actuate(const SimWarp *t) {
       const unsigned at = sim_warp_body_offset(t, t->lane, thruster->shape);
       if (control == 0.0f) continue;
       const SimVelocityDelta delta = sim_actuate_thruster(thruster, sim_warp_body(t, at), control);
-      sim_warp_give(t, at, world->model->moves[thruster->shape], delta.a_velocity, delta.a_angular_velocity);
+      sim_warp_set_velocity(t, at, world->model->moves[thruster->shape], delta.a_velocity, delta.a_angular_velocity);
     }
   }
   sim_warp_barrier(t);
@@ -147,8 +147,8 @@ CORE_KERNEL_FN void sim_warp_warm_start(const SimWarp *t, int contacts) {
     for (uint32_t left = sim_warp_ballot(t, some), next = 0; left; next++) {
       const bool now = some && r.ordinal == next;
       if (now) {
-        sim_warp_give(t, r.a, r.flags & SIM_WARP_A_MOVES, delta.a_velocity, delta.a_angular_velocity);
-        sim_warp_give(t, r.b, r.flags & SIM_WARP_B_MOVES, delta.b_velocity, delta.b_angular_velocity);
+        sim_warp_set_velocity(t, r.a, r.flags & SIM_WARP_A_MOVES, delta.a_velocity, delta.a_angular_velocity);
+        sim_warp_set_velocity(t, r.b, r.flags & SIM_WARP_B_MOVES, delta.b_velocity, delta.b_angular_velocity);
       }
       left &= ~sim_warp_ballot(t, now);
       sim_warp_barrier(t);
@@ -159,8 +159,8 @@ CORE_KERNEL_FN void sim_warp_warm_start(const SimWarp *t, int contacts) {
     const SimJointModel model = sim_warp_joint_model(&r);
     const SimJointStep step = sim_warp_joint_step(&r);
     const SimVelocityDelta delta = sim_joint_warm_start(&model, &step);
-    sim_warp_give(t, r.a, r.flags & SIM_WARP_A_MOVES, delta.a_velocity, delta.a_angular_velocity);
-    sim_warp_give(t, r.b, r.flags & SIM_WARP_B_MOVES, delta.b_velocity, delta.b_angular_velocity);
+    sim_warp_set_velocity(t, r.a, r.flags & SIM_WARP_A_MOVES, delta.a_velocity, delta.a_angular_velocity);
+    sim_warp_set_velocity(t, r.b, r.flags & SIM_WARP_B_MOVES, delta.b_velocity, delta.b_angular_velocity);
     sim_warp_barrier(t);
   }
 }
@@ -193,14 +193,14 @@ CORE_KERNEL_FN void sim_warp_apply_shared(const SimWarp *t, const SimWarpContact
   bool shares = r->sum_order != SIM_WAVEFRONT_ALONE;
   for (uint32_t left = sim_warp_ballot(t, shares), next = 0; left; next++) {
     const bool now = r->sum_order == next;
-    if (now) sim_warp_give(t, r->a, r->flags & SIM_WARP_A_MOVES, delta->a_velocity, delta->a_angular_velocity);
+    if (now) sim_warp_set_velocity(t, r->a, r->flags & SIM_WARP_A_MOVES, delta->a_velocity, delta->a_angular_velocity);
     left &= ~sim_warp_ballot(t, now);
     sim_warp_barrier(t);
   }
   shares = shares && (r->flags & SIM_WARP_B_MOVES) != 0;
   for (uint32_t left = sim_warp_ballot(t, shares), next = 0; left; next++) {
     const bool now = r->sum_order == next;
-    if (now) sim_warp_give(t, r->b, r->flags & SIM_WARP_B_MOVES, delta->b_velocity, delta->b_angular_velocity);
+    if (now) sim_warp_set_velocity(t, r->b, r->flags & SIM_WARP_B_MOVES, delta->b_velocity, delta->b_angular_velocity);
     left &= ~sim_warp_ballot(t, now);
     sim_warp_barrier(t);
   }

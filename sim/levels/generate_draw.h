@@ -64,7 +64,7 @@ SIM_CALLED_FN int sim_generate_count_contacts(const SimSolid *first, const SimSo
 
 typedef struct SimScene { SimSolid solid[SIM_MAX_SHAPES]; bool active[SIM_MAX_SHAPES]; int shapes; } SimScene;
 
-SIM_CALLED_FN void sim_generate_look_at(SimLevel *level, SimScene *scene) {
+SIM_CALLED_FN void sim_generate_build_scene(SimLevel *level, SimScene *scene) {
   scene->shapes = level->size.polygons + level->size.circles;
   for (int i = 0; i < scene->shapes; i++) {
     scene->active[i] = sim_generate_shape(level, i)->active;
@@ -109,7 +109,7 @@ SIM_CALLED_FN void sim_generate_propose(SimGenerator *g, SimPart part) {
     return;
   }
   sim_level_copy(&before, g->level);
-  sim_generate_look_at(g->level, &scene);
+  sim_generate_build_scene(g->level, &scene);
   for (int i = 0; i < SIM_DRAW_PROPOSALS && least > 0; i++) {
     sim_level_copy(&proposal, &before);
     int added = sim_generate_add_part(&proposal, &g->random, part, &hidden);

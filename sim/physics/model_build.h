@@ -179,8 +179,8 @@ SIM_FN void sim_model_schedule_joints(SimModel *model) {
     SimJointModel *j = &model->joint[i];
     const unsigned a = sim_wavefronts_end(model, j->a), b = sim_wavefronts_end(model, j->b);
     const unsigned wavefront = sim_wavefronts_later(bodies, a, b);
-    sim_wavefronts_take(&bodies, a, wavefront);
-    sim_wavefronts_take(&bodies, b, wavefront);
+    sim_wavefronts_assign(&bodies, a, wavefront);
+    sim_wavefronts_assign(&bodies, b, wavefront);
     j->wavefront = (uint8_t)wavefront;
     if ((int)wavefront >= model->joint_wavefronts) model->joint_wavefronts = (int)wavefront + 1;
   }

@@ -50,7 +50,7 @@ typedef struct SimWavefrontBodies { uint64_t next; } SimWavefrontBodies;
 SIM_FN unsigned sim_wavefronts_free(SimWavefrontBodies bodies, unsigned end) {
   return end & SIM_WAVEFRONT_MOVES ? (unsigned)(bodies.next >> 4 * (end % SIM_WAVEFRONT_MOVES)) & 15u : 0u;
 }
-SIM_FN void sim_wavefronts_take(SimWavefrontBodies *bodies, unsigned end, unsigned wavefront) {
+SIM_FN void sim_wavefronts_assign(SimWavefrontBodies *bodies, unsigned end, unsigned wavefront) {
   const unsigned shift = 4 * (end % SIM_WAVEFRONT_MOVES);
   if (end & SIM_WAVEFRONT_MOVES)
     bodies->next = (bodies->next & ~((uint64_t)15 << shift)) | (uint64_t)(wavefront + 1) << shift;
@@ -67,7 +67,7 @@ SIM_FN unsigned sim_wavefronts_later(SimWavefrontBodies bodies, unsigned a, unsi
 
 /* Schedule of a group: its first possible wavefront, and whether its contacts share moving bodies. */
 typedef struct SimWavefrontGroup { unsigned wavefront; bool shares; } SimWavefrontGroup;
-SIM_FN SimWavefrontGroup sim_wavefronts_look(const SimWavefrontContact *contact, int count, unsigned group,
+SIM_FN SimWavefrontGroup sim_wavefronts_analyze(const SimWavefrontContact *contact, int count, unsigned group,
                                              SimWavefrontBodies bodies) {
   SimWavefrontGroup found = {0, false};
   unsigned seen = 0;
@@ -95,15 +95,15 @@ SIM_FN SimWavefronts sim_wavefronts_schedule(SimWavefrontContact *contact, int c
   for (int i = 0; i < count; i++) present |= 1u << contact[i].stage;
   for (; present; present &= present - 1) {
     const unsigned group = (unsigned)real_lowest_bit(present);
-    SimWavefrontGroup all = sim_wavefronts_look(contact, count, group, bodies);
+    SimWavefrontGroup all = sim_wavefronts_analyze(contact, count, group, bodies);
     unsigned order = 0;
     while (all.shares && wavefronts.sharing >> all.wavefront & 1u) all.wavefront++;
     for (int i = 0; i < count; i++) {
       SimWavefrontContact *c = &contact[i];
       if (c->stage != group) continue;
       const unsigned wavefront = all.shares ? all.wavefront : sim_wavefronts_later(bodies, c->a, c->b);
-      sim_wavefronts_take(&bodies, c->a, wavefront);
-      sim_wavefronts_take(&bodies, c->b, wavefront);
+      sim_wavefronts_assign(&bodies, c->a, wavefront);
+      sim_wavefronts_assign(&bodies, c->b, wavefront);
       c->stage = (uint8_t)(SIM_WAVEFRONT_SCHEDULED + wavefront);
       c->sum_order = all.shares ? (uint8_t)order++ : SIM_WAVEFRONT_ALONE;
       c->position = (uint8_t)sim_wavefronts_size(wavefronts.sizes, wavefront);

@@ -35,7 +35,7 @@ int store_annotations_add_tag(StoreAnnotations *annotations, const char *tag) {
   return CORE_OK;
 }
 
-int store_annotations_take_tag(StoreAnnotations *annotations, const char *tag) {
+int store_annotations_remove_tag(StoreAnnotations *annotations, const char *tag) {
   const char *names[STORE_TAGS_MAX];
   for (size_t i = 0; i < annotations->tag_count; i++) {
     names[i] = annotations->tags[i];

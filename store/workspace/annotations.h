@@ -48,7 +48,7 @@ int store_annotations_each(const char *root, const StoreAnnotationsVisit *visit)
 
 /* Add or remove a tag. CORE_USAGE: invalid name, too many tags, or no such tag. */
 int store_annotations_add_tag(StoreAnnotations *annotations, const char *tag);
-int store_annotations_take_tag(StoreAnnotations *annotations, const char *tag);
+int store_annotations_remove_tag(StoreAnnotations *annotations, const char *tag);
 bool store_annotations_has_tag(const StoreAnnotations *annotations, const char *tag);
 /* Sets the note. CORE_USAGE: too long, not UTF-8, or with control characters. */
 int store_annotations_set_note(StoreAnnotations *annotations, const char *note);

@@ -34,7 +34,7 @@ int store_root(const char *option, char root[CORE_PATH_MAX]) {
   return CORE_OK;
 }
 
-int store_root_make(const char *option, char root[CORE_PATH_MAX], bool *made) {
+int store_root_create(const char *option, char root[CORE_PATH_MAX], bool *made) {
   struct stat status;
   const char *chosen = option ? option : getenv("SWEEP_ROOT");
   *made = chosen && *chosen && lstat(chosen, &status) != 0 && errno == ENOENT;
@@ -84,22 +84,22 @@ static bool has_flat_runs(const char *root) {
   return found;
 }
 
-int store_path_run_folder(const char *root, const char *id, char folder[STORE_RUN_FOLDER]) {
+int store_path_run_directory(const char *root, const char *id, char folder[STORE_RUN_DIRECTORY]) {
   char path[CORE_PATH_MAX];
   if (!store_is_run_id(id))
     return core_error(CORE_USAGE, "'%.40s' is not a run id: expected %d lowercase hex digits", id, CORE_RUN_ID - 1);
   if (has_flat_runs(root)) {
-    snprintf(folder, STORE_RUN_FOLDER, "runs/%s", id);
+    snprintf(folder, STORE_RUN_DIRECTORY, "runs/%s", id);
     TRY(core_files_path(path, "%s/%s", root, folder));
     if (core_files_exists(path)) return CORE_OK;
   }
-  snprintf(folder, STORE_RUN_FOLDER, "runs/%.*s/%s", SHARD_DIGITS, id, id);
+  snprintf(folder, STORE_RUN_DIRECTORY, "runs/%.*s/%s", SHARD_DIGITS, id, id);
   return CORE_OK;
 }
 
 int store_path_run(const char *root, const char *id, const char *file, char path[CORE_PATH_MAX]) {
-  char folder[STORE_RUN_FOLDER];
-  TRY(store_path_run_folder(root, id, folder));
+  char folder[STORE_RUN_DIRECTORY];
+  TRY(store_path_run_directory(root, id, folder));
   return core_files_path(path, "%s/%s%s%s", root, folder, file ? "/" : "", file ? file : "");
 }
 

@@ -7,7 +7,7 @@
 /* Resolves --root DIR, $SWEEP_ROOT or "." to an absolute path. CORE_FAIL: not a directory. */
 int store_root(const char *option, char root[CORE_PATH_MAX]);
 /* Does the same and creates a missing directory, setting *made. */
-int store_root_make(const char *option, char root[CORE_PATH_MAX], bool *made);
+int store_root_create(const char *option, char root[CORE_PATH_MAX], bool *made);
 /* Make <root>/results.db, <root>/sweeps/<name>[/file] and the run's directory[/file]; file may be NULL. CORE_USAGE:
  * invalid name or id. */
 int store_path_database(const char *root, char path[CORE_PATH_MAX]);
@@ -19,8 +19,8 @@ bool store_is_run_id(const char *id);
 /* Returns a run's directory relative to the workspace: "runs/ab/ab0123456789cdef", in one of 256 shards, so that up to
  * 256 000 runs no directory has more than a thousand entries. Existing directories "runs/<id>" of older versions are
  * used; new runs go into shards. Each process (or thread) scans a workspace once, so most paths cost no system call. */
-enum { STORE_RUN_FOLDER = 32 };
-int store_path_run_folder(const char *root, const char *id, char folder[STORE_RUN_FOLDER]);
+enum { STORE_RUN_DIRECTORY = 32 };
+int store_path_run_directory(const char *root, const char *id, char folder[STORE_RUN_DIRECTORY]);
 
 /* Makes the path of an iteration's KL profile: runs/<id>/profile.<iteration>.tsv, from iteration 1000 on
  * runs/<id>/profile/<iteration / 1000>/profile.<iteration>.tsv. */

@@ -248,7 +248,7 @@ int sweep_bundle(int argc, char **argv) {
     {"output", 'o', CORE_OPTION_TEXT, &parsed.output, "FILE", "write this file (default: NAME.tar.zst)"},
     {"json", 0, CORE_OPTION_FLAG, &parsed.json, NULL, "print size and checksum as JSON"},
     {0}};
-  return core_options_answer(&manual, options, argc, argv, bundle_sweeps, &parsed);
+  return core_options_run(&manual, options, argc, argv, bundle_sweeps, &parsed);
 }
 
 /* ---- unbundle ---------------------------------------------------------------------------------------------------- */
@@ -405,5 +405,5 @@ int sweep_unbundle(int argc, char **argv) {
     .operands_min = 2, .operands = {"FILE", "DIR"}, .operands_max = 2};
   UnbundleOptions parsed = {0};
   const CoreOption options[] = {{"json", 0, CORE_OPTION_FLAG, &parsed.json, NULL, "print JSON"}, {0}};
-  return core_options_answer(&manual, options, argc, argv, unbundle, &parsed);
+  return core_options_run(&manual, options, argc, argv, unbundle, &parsed);
 }

@@ -481,5 +481,5 @@ int sweep_task(int argc, char **argv) {
     .operands_min = 3, .operands = {"NAME", "BATCH", "ARRAY"}, .operands_max = 3};
   SweepCommon common = {0};
   const CoreOption options[] = {SWEEP_OPTION_ROOT(common), {0}};
-  return core_options_answer(&manual, options, argc, argv, run_task, &common);
+  return core_options_run(&manual, options, argc, argv, run_task, &common);
 }

@@ -53,7 +53,7 @@ static int change_tags(void *context, StoreAnnotations *annotations) {
   const Request *request = context;
   if (request->options->remove && request->count == 0) annotations->tag_count = 0;
   for (size_t i = 0; i < request->count; i++)
-    TRY(request->options->remove ? store_annotations_take_tag(annotations, request->values[i])
+    TRY(request->options->remove ? store_annotations_remove_tag(annotations, request->values[i])
                                : store_annotations_add_tag(annotations, request->values[i]));
   return CORE_OK;
 }
@@ -153,7 +153,7 @@ int sweep_tag(int argc, char **argv) {
     .operands_min = 1, .operands = {"SWEEP|RUN", "TAG"}, .operands_max = SIZE_MAX};
   AnnotateOptions parsed = {0};
   const CoreOption options[] = {ANNOTATE_OPTIONS(parsed, "remove these tags, or all without TAG")};
-  return core_options_answer(&manual, options, argc, argv, tag, &parsed);
+  return core_options_run(&manual, options, argc, argv, tag, &parsed);
 }
 
 int sweep_note(int argc, char **argv) {
@@ -164,7 +164,7 @@ int sweep_note(int argc, char **argv) {
     .operands_min = 1, .operands = {"SWEEP|RUN", "TEXT"}, .operands_max = 2, .hint = "quote a text of several words"};
   AnnotateOptions parsed = {0};
   const CoreOption options[] = {ANNOTATE_OPTIONS(parsed, "delete the note")};
-  return core_options_answer(&manual, options, argc, argv, note, &parsed);
+  return core_options_run(&manual, options, argc, argv, note, &parsed);
 }
 
 int sweep_pin(int argc, char **argv) {
@@ -176,5 +176,5 @@ int sweep_pin(int argc, char **argv) {
     .operands_min = 1, .operands = {"SWEEP", "RUN"}, .operands_max = 2};
   AnnotateOptions parsed = {0};
   const CoreOption options[] = {ANNOTATE_OPTIONS(parsed, "delete the pin")};
-  return core_options_answer(&manual, options, argc, argv, pin, &parsed);
+  return core_options_run(&manual, options, argc, argv, pin, &parsed);
 }

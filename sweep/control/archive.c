@@ -171,5 +171,5 @@ int sweep_archive(int argc, char **argv) {
      "show what would be removed and its size; remove nothing"},
     {"json", 0, CORE_OPTION_FLAG, &parsed.json, NULL, "print JSON; with --yes or --dry-run"},
     {0}};
-  return core_options_answer(&manual, options, argc, argv, archive, &parsed);
+  return core_options_run(&manual, options, argc, argv, archive, &parsed);
 }

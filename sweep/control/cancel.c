@@ -178,7 +178,7 @@ static int parse_command(const CoreManual *manual, Action action, int argc, char
     SWEEP_OPTION_ROOT(command.selection.common),
     {"json", 0, CORE_OPTION_FLAG, &command.json, NULL, "print the affected runs as JSON"},
     {0}};
-  return core_options_answer(manual, options, argc, argv, run_command, &command);
+  return core_options_run(manual, options, argc, argv, run_command, &command);
 }
 
 int sweep_cancel(int argc, char **argv) {

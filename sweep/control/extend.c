@@ -51,10 +51,10 @@ static int extend(void *context, const char **operands, size_t count) {
   const char *requested = operands[seeds_index], *sweep = operands[1 - seeds_index];
   int64_t *seeds;
   size_t seed_count;
-  if (!is_seeds(requested)) return core_options_misuse(&extend_manual, "seeds=N is missing");
+  if (!is_seeds(requested)) return core_options_usage_error(&extend_manual, "seeds=N is missing");
   for (size_t i = 0; i < options->common.sets.count; i++)
     if (strncmp(options->common.sets.items[i], "sweep.seeds=", 12) == 0)
-      return core_options_misuse(&extend_manual, "--set %s and %s both set seeds", options->common.sets.items[i],
+      return core_options_usage_error(&extend_manual, "--set %s and %s both set seeds", options->common.sets.items[i],
                                  requested);
   const CoreIniEntry entry = {.value = (char *)requested + 6};
   TRY(sweep_common_open(&options->common));

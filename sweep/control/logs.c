@@ -77,5 +77,5 @@ int sweep_logs(int argc, char **argv) {
     {"follow", 'f', CORE_OPTION_FLAG, &parsed.follow, NULL, "continue until the run ends"},
     {"lines", 'n', CORE_OPTION_INT, &parsed.lines, "N", "start with the last N lines (default: 50)"},
     {0}};
-  return core_options_answer(&manual, options, argc, argv, logs, &parsed);
+  return core_options_run(&manual, options, argc, argv, logs, &parsed);
 }

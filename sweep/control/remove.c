@@ -153,5 +153,5 @@ int sweep_rm(int argc, char **argv) {
      "remove only the sweeps' runs that their files, as last submitted, no longer have"},
     {"json", 0, CORE_OPTION_FLAG, &parsed.json, NULL, "print JSON; with --yes or --dry-run"},
     {0}};
-  return core_options_answer(&manual, options, argc, argv, rm, &parsed);
+  return core_options_run(&manual, options, argc, argv, rm, &parsed);
 }

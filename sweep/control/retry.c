@@ -366,5 +366,5 @@ int sweep_retry(int argc, char **argv) {
     {"dry-run", 'n', CORE_OPTION_FLAG, &parsed.dry_run, NULL, "print what would be submitted; change nothing"},
     {"json", 0, CORE_OPTION_FLAG, &parsed.json, NULL, "print the affected runs as JSON"},
     {0}};
-  return core_options_answer(&manual, options, argc, argv, retry, &parsed);
+  return core_options_run(&manual, options, argc, argv, retry, &parsed);
 }

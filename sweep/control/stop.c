@@ -147,5 +147,5 @@ int sweep_stop(int argc, char **argv) {
     {"no-wait", 0, CORE_OPTION_FLAG, &parsed.no_wait, NULL, "return at once"},
     {"json", 0, CORE_OPTION_FLAG, &parsed.json, NULL, "print what was stopped as JSON"},
     {0}};
-  return core_options_answer(&manual, options, argc, argv, stop, &parsed);
+  return core_options_run(&manual, options, argc, argv, stop, &parsed);
 }

@@ -384,7 +384,7 @@ static int submit(void *context, const char **operands, size_t count) {
   return sweep_submit_sweep(context, operands[0]);
 }
 
-int sweep_submit_parse(const CoreManual *manual, int argc, char **argv, CoreAnswer handler) {
+int sweep_submit_parse(const CoreManual *manual, int argc, char **argv, CoreHandler handler) {
   SweepSubmitOptions parsed = {0};
   const CoreOption options[] = {
     SWEEP_OPTION_ROOT(parsed.common),
@@ -413,7 +413,7 @@ int sweep_submit_parse(const CoreManual *manual, int argc, char **argv, CoreAnsw
     {"json", 0, CORE_OPTION_FLAG, &parsed.json, NULL, "print JSON; human-readable text goes to stderr"},
     {"held", 0, CORE_OPTION_FLAG, &parsed.held, NULL, "Slurm: submit held; sweep release lets the runs start"},
     {0}};
-  return core_options_answer(manual, options, argc, argv, handler, &parsed);
+  return core_options_run(manual, options, argc, argv, handler, &parsed);
 }
 
 static void print_help_blocks(CoreHelp *help) {

@@ -19,7 +19,7 @@ typedef struct SweepSubmitOptions {
 } SweepSubmitOptions;
 
 /* Parses the options of sweep submit and calls `handler` with a SweepSubmitOptions and the operands. */
-int sweep_submit_parse(const CoreManual *manual, int argc, char **argv, CoreAnswer handler);
+int sweep_submit_parse(const CoreManual *manual, int argc, char **argv, CoreHandler handler);
 
 /* Submits the sweep `operand`, a file or a name. */
 int sweep_submit_sweep(SweepSubmitOptions *options, const char *operand);

@@ -171,7 +171,7 @@ int sweep_checkup_program(const char *name, char *path, size_t size) {
   const char *override = strcmp(name, "trainer") == 0 ? getenv("SWEEP_TRAINER") : NULL; /* as in local/trainer.c */
   if (override && *override) return core_text_copy(path, size, override, "SWEEP_TRAINER");
   char directory[CORE_PATH_MAX];
-  TRY(core_program_folder(directory));
+  TRY(core_program_directory(directory));
   if (snprintf(path, size, "%s/%s", directory, name) >= (int)size)
     return core_error(CORE_FAIL, "%s/%s: the path is too long", directory, name);
   return CORE_OK;

@@ -133,5 +133,5 @@ int sweep_doctor(int argc, char **argv) {
     {"json", 0, CORE_OPTION_FLAG, &parsed.json, NULL, "print JSON"},
     {"on-node", 0, CORE_OPTION_TEXT, &parsed.on_node, "FILE", "internal: run by that job"},
     {0}};
-  return core_options_answer(&manual, options, argc, argv, doctor, &parsed);
+  return core_options_run(&manual, options, argc, argv, doctor, &parsed);
 }

@@ -24,7 +24,7 @@ int sweep_trainer_program(char path[CORE_PATH_MAX]) {
   const char *override = getenv("SWEEP_TRAINER");
   if (override && *override) return core_files_path(path, "%s", override);
   char self[CORE_PATH_MAX];
-  if (core_program_folder(self) != CORE_OK) return core_files_path(path, "trainer");
+  if (core_program_directory(self) != CORE_OK) return core_files_path(path, "trainer");
   return core_files_path(path, "%s/trainer", self);
 }
 

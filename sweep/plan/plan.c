@@ -343,5 +343,5 @@ int sweep_plan(int argc, char **argv) {
       {"array", 0, CORE_OPTION_INT, &given.array, "N",
        "with --script: the script of array N if there are several (default: 0)"},
       {0}};
-  return core_options_answer(&manual, options, argc, argv, plan, &given);
+  return core_options_run(&manual, options, argc, argv, plan, &given);
 }

@@ -444,5 +444,5 @@ int sweep_supervise(int argc, char **argv) {
     {"launcher", 0, CORE_OPTION_LIST, &options.launcher, "WORD",
      "argument before the command, e.g. of srun; repeatable"},
     {0}};
-  return core_options_answer(&manual, table, argc, argv, supervise, &options);
+  return core_options_run(&manual, table, argc, argv, supervise, &options);
 }

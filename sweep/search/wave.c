@@ -33,7 +33,7 @@ static int analyze_path(char path[CORE_PATH_MAX]) {
   const char *program = getenv("SWEEP_ANALYZE");
   if (program && *program) return core_files_path(path, "%s", program);
   char directory[CORE_PATH_MAX];
-  if (core_program_folder(directory) != CORE_OK) return core_files_path(path, "analyze");
+  if (core_program_directory(directory) != CORE_OK) return core_files_path(path, "analyze");
   return core_files_path(path, "%s/analyze", directory);
 }
 

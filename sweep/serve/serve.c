@@ -124,5 +124,5 @@ int sweep_serve(int argc, char **argv) {
      "read the token from FILE, created if missing (default: a new token at each start)"},
     {"json", 0, CORE_OPTION_FLAG, &values.json, NULL, "print the address as JSON"},
     {0}};
-  return core_options_answer(&manual, options, argc, argv, serve_workspace, &values);
+  return core_options_run(&manual, options, argc, argv, serve_workspace, &values);
 }

@@ -246,7 +246,7 @@ int sweep_grid_expand(const SweepSpec *spec, SweepGrid *grid) {
   grid->places = core_memory_allocate(grid->cells * spec->seed_count * sizeof *grid->places);
   for (size_t seed = 0; seed < spec->seed_count; seed++)
     for (size_t p = 0; p < grid->part_count; p++) TRY_GOTO(code, out, expand_part(grid, &grid->parts[p], seed, &ids));
-  grid->ids = sweep_id_set_take(&ids);
+  grid->ids = sweep_id_set_detach(&ids);
 out:
   sweep_id_set_free(&ids);
   if (code != CORE_OK) sweep_grid_free(grid);

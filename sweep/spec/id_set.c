@@ -59,7 +59,7 @@ void sweep_id_set_free(SweepIdSet *set) {
   *set = (SweepIdSet){0};
 }
 
-char (*sweep_id_set_take(SweepIdSet *set))[CORE_RUN_ID] {
+char (*sweep_id_set_detach(SweepIdSet *set))[CORE_RUN_ID] {
   char(*ids)[CORE_RUN_ID] = set->count ? core_memory_resize(set->ids, set->count * sizeof *ids) : NULL;
   if (ids) set->ids = NULL;
   sweep_id_set_free(set);

@@ -22,6 +22,6 @@ bool sweep_id_set_find(const SweepIdSet *set, const char *id, size_t *index);
 void sweep_id_set_free(SweepIdSet *set);
 
 /* Empties the set and returns its array of ids, shrunk to its length; NULL if empty. Caller frees. */
-char (*sweep_id_set_take(SweepIdSet *set))[CORE_RUN_ID];
+char (*sweep_id_set_detach(SweepIdSet *set))[CORE_RUN_ID];
 
 #endif

@@ -68,7 +68,7 @@ static int parse(const char *path, char *text, size_t size, const char *name, Sw
     code = read_row(path, number, line, &ids);
   if (code == CORE_OK) {
     manifest->count = ids.count;
-    manifest->ids = sweep_id_set_take(&ids);
+    manifest->ids = sweep_id_set_detach(&ids);
   }
   sweep_id_set_free(&ids);
   return code;
@@ -119,7 +119,7 @@ int sweep_manifest_merge(const char *root, const SweepGrid *grid, SweepManifest 
   }
   free(manifest->ids);
   manifest->count = all.count;
-  manifest->ids = sweep_id_set_take(&all);
+  manifest->ids = sweep_id_set_detach(&all);
   change->absent = count_absent(manifest, grid);
   return CORE_OK;
 }

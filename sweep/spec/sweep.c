@@ -15,7 +15,7 @@
 int sweep_common_open(SweepCommon *common) { return store_root(common->root_option, common->root); }
 
 int sweep_common_make(SweepCommon *common) {
-  return store_root_make(common->root_option, common->root, &common->is_new);
+  return store_root_create(common->root_option, common->root, &common->is_new);
 }
 
 /* ---- sweeps ---------------------------------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@
  *                                       .operands_min = 1, .operands_max = 1};
  *     ReportOptions given = {0};
  *     const CoreOption options[] = {SWEEP_OPTION_ROOT(given.common), {"json", ... &given.json, ...}, {0}};
- *     return core_options_answer(&manual, options, argc, argv, report, &given);
+ *     return core_options_run(&manual, options, argc, argv, report, &given);
  *   } */
 #ifndef SWEEP_SWEEP_H
 #define SWEEP_SWEEP_H

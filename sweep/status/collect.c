@@ -201,7 +201,7 @@ int sweep_collect(int argc, char **argv) {
                                 {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print one line of JSON per import"},
                                 SWEEP_OPTION_ROOT(given.common),
                                 {0}};
-  return core_options_answer(&manual, options, argc, argv, collect, &given);
+  return core_options_run(&manual, options, argc, argv, collect, &given);
 }
 
 /* ---- rebuild --------------------------------------------------------------------------------------------------- */
@@ -226,5 +226,5 @@ int sweep_rebuild(int argc, char **argv) {
   const CoreOption options[] = {SWEEP_OPTION_ROOT(given.common),
                                 {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print the result as JSON"},
                                 {0}};
-  return core_options_answer(&manual, options, argc, argv, rebuild, &given);
+  return core_options_run(&manual, options, argc, argv, rebuild, &given);
 }

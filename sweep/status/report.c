@@ -179,5 +179,5 @@ int sweep_report(int argc, char **argv) {
                                 {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print everything as JSON"},
                                 {"csv", 0, CORE_OPTION_FLAG, &given.csv, NULL, "print one line per run as CSV"},
                                 {0}};
-  return core_options_answer(&manual, options, argc, argv, report, &given);
+  return core_options_run(&manual, options, argc, argv, report, &given);
 }

@@ -128,5 +128,5 @@ int sweep_status(int argc, char **argv) {
       {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print everything as JSON"},
       {"csv", 0, CORE_OPTION_FLAG, &given.csv, NULL, "print one line per run as CSV (with --failed: only those)"},
       {0}};
-  return core_options_answer(&manual, options, argc, argv, status, &given);
+  return core_options_run(&manual, options, argc, argv, status, &given);
 }

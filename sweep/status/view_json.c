@@ -6,8 +6,8 @@
 static json_t *time_json(double unix_s) { return unix_s > 0 ? json_real(unix_s) : json_null(); }
 
 static json_t *directory_json(const SweepView *view, const char *id) {
-  char directory[STORE_RUN_FOLDER];
-  return store_path_run_folder(view->root, id, directory) == CORE_OK ? core_json_text(directory) : json_null();
+  char directory[STORE_RUN_DIRECTORY];
+  return store_path_run_directory(view->root, id, directory) == CORE_OK ? core_json_text(directory) : json_null();
 }
 
 static void add_progress(const StoreState *state, json_t *object) {

@@ -103,7 +103,7 @@ static void choose(Bench *bench, const char *name) {
     for (int layer = 0; layer < shapes[net]->layers; layer++)
       ops_bf16_add(&choice, shapes[net]->width[layer], shapes[net]->width[layer + 1]);
   const double start = bench_seconds();
-  ops_cpu_bf16_choose(bench->ops, bench->rows, NULL, &choice);
+  ops_cpu_bf16_select(bench->ops, bench->rows, NULL, &choice);
   bench_row("trainer", name, "choosing", 1e3 * (bench_seconds() - start), "ms", bench->ops_threads);
   ops_cpu_bf16_use(bench->ops, &choice);
   ops_bf16_describe(&choice, &text);

@@ -80,7 +80,7 @@ static void case_student(const Gold *gold, const char *prefix, Result *result) {
   if (x && truth && three == 3) {
     AnalysisInterval ours = n < ANALYSIS_INTERVAL_RUNS_MIN
                               ? oracle_student(x, n, 0.95)
-                              : analysis_interval_of_mean(x, n, ANALYSIS_RANGE_FREE, 0.95);
+                              : analysis_mean_interval(x, n, ANALYSIS_RANGE_FREE, 0.95);
     compare(result, "mean", ours.center, truth[0], allowed(truth[0]));
     compare(result, "low", ours.low, truth[1], allowed(truth[1]));
     compare(result, "high", ours.high, truth[2], allowed(truth[2]));

@@ -9,7 +9,7 @@ static const char id[] = "0123456789abcdef";
 
 static int set_note(void *context, StoreAnnotations *said) { return store_annotations_set_note(said, context); }
 static int add_tag(void *context, StoreAnnotations *said) { return store_annotations_add_tag(said, context); }
-static int take_tag(void *context, StoreAnnotations *said) { return store_annotations_take_tag(said, context); }
+static int take_tag(void *context, StoreAnnotations *said) { return store_annotations_remove_tag(said, context); }
 static int pin(void *context, StoreAnnotations *said) {
   snprintf(said->pinned, sizeof said->pinned, "%s", (const char *)context);
   return CORE_OK;

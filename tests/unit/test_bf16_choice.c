@@ -38,7 +38,7 @@ static void test_the_faster_way_is_taken(void **unused) {
   Ops *ops = make_bf16_ops();
   OpsBf16 choice = two_layers();
   ops->flops = 7;
-  ops_cpu_bf16_choose(ops, ROWS, NULL, &choice);
+  ops_cpu_bf16_select(ops, ROWS, NULL, &choice);
   assert_true(ops->flops == 7); /* no work of the run */
   assert_int_equal(ops_bf16_check(&choice, &choice), CORE_OK);
   for (int i = 0; i < choice.layers; i++) {
@@ -67,8 +67,8 @@ static void test_zeros_of_the_input_count(void **unused) {
   OpsBf16 dense = {.layers = 0}, sparse = {.layers = 0};
   ops_bf16_add(&dense, INPUTS, OUTPUTS);
   ops_bf16_add(&sparse, INPUTS, OUTPUTS);
-  ops_cpu_bf16_choose(ops, ROWS, NULL, &dense);
-  ops_cpu_bf16_choose(ops, ROWS, &input, &sparse);
+  ops_cpu_bf16_select(ops, ROWS, NULL, &dense);
+  ops_cpu_bf16_select(ops, ROWS, &input, &sparse);
   assert_int_equal(sparse.layer[0].method, OPS_BF16_FLOAT32);
   assert_true(sparse.layer[0].seconds[OPS_BF16_FLOAT32] < dense.layer[0].seconds[OPS_BF16_FLOAT32]);
   assert_null(cpu_state(ops)->inputs.x);
@@ -79,7 +79,7 @@ static void test_a_forced_way_is_taken_for_all(void **unused) {
   force("rounded");
   Ops *ops = make_bf16_ops();
   OpsBf16 choice = two_layers();
-  ops_cpu_bf16_choose(ops, ROWS, NULL, &choice);
+  ops_cpu_bf16_select(ops, ROWS, NULL, &choice);
   assert_true(choice.forced == 1 && choice.rows == 0);
   for (int i = 0; i < choice.layers; i++) assert_int_equal(choice.layer[i].method, OPS_BF16_ROUNDED);
   ops_destroy(&ops);
@@ -162,7 +162,7 @@ static void test_a_choice_moves_to_another_processor(void **unused) {
   Ops *ops = make_bf16_ops();
   const OpsBf16 own = two_layers();
   OpsBf16 made = own, moved;
-  ops_cpu_bf16_choose(ops, ROWS, NULL, &made);
+  ops_cpu_bf16_select(ops, ROWS, NULL, &made);
   made.layer[0].method = OPS_BF16_ROUNDED;
   made.layer[1].method = OPS_BF16_FLOAT32;
   moved = made;

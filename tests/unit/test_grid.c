@@ -273,7 +273,7 @@ static void test_ids(void **state) {
   }
   assert_int_equal(set.count, 5000);
   assert_false(sweep_id_set_find(&set, "ffffffffffffffff", NULL));
-  char(*ids)[CORE_RUN_ID] = sweep_id_set_take(&set);
+  char(*ids)[CORE_RUN_ID] = sweep_id_set_detach(&set);
   assert_string_equal(ids[4999], "0000000000001387");
   assert_int_equal(set.count, 0);
   free(ids);

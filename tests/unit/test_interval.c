@@ -22,7 +22,7 @@ static void test_unbounded(void **state) {
   (void)state;
   for (size_t n = 3; n <= 5; n++) {
     const AnalysisInterval student = oracle_student(rates, n, 0.95);
-    const AnalysisInterval ours = analysis_interval_of_mean(rates, n, ANALYSIS_RANGE_FREE, 0.95);
+    const AnalysisInterval ours = analysis_mean_interval(rates, n, ANALYSIS_RANGE_FREE, 0.95);
     assert_close(ours.center, student.center);
     assert_close(ours.low, student.low);
     assert_close(ours.high, student.high);
@@ -32,7 +32,7 @@ static void test_unbounded(void **state) {
   const AnalysisScores x = {rates, first_x, 1}, y = {other, first_y, 1};
   const AnalysisInterval welch = oracle_welch(rates, 5, other, 4, 0.95);
   const AnalysisInterval difference =
-    analysis_interval_of_difference(&x, &y, ANALYSIS_AGGREGATE_MEAN, ANALYSIS_RANGE_FREE, 0.95);
+    analysis_difference_interval(&x, &y, ANALYSIS_AGGREGATE_MEAN, ANALYSIS_RANGE_FREE, 0.95);
   assert_close(difference.center, welch.center);
   assert_close(difference.low, welch.low);
   assert_close(difference.high, welch.high);
@@ -43,14 +43,14 @@ static void test_share(void **state) {
   (void)state;
   const double mean = analysis_mean(rates, 5), se = analysis_sd(rates, 5) / sqrt(5);
   const double t = analysis_student_quantile(0.975, 4);
-  const AnalysisInterval share = analysis_interval_of_mean(rates, 5, ANALYSIS_RANGE_SHARE, 0.95);
+  const AnalysisInterval share = analysis_mean_interval(rates, 5, ANALYSIS_RANGE_SHARE, 0.95);
   const double ends[] = {share.low, share.high};
   for (int i = 0; i < 2; i++)
     assert_close((ends[i] - mean) * (ends[i] - mean), t * t * se * se * ends[i] * (1 - ends[i]) / (mean * (1 - mean)));
   assert_true(share.low < mean && mean < share.high);
   double percent[5]; /* no matter the unit */
   for (int i = 0; i < 5; i++) percent[i] = 100 * rates[i];
-  const AnalysisInterval hundredths = analysis_interval_of_mean(percent, 5, (AnalysisRange){0, 100, false}, 0.95);
+  const AnalysisInterval hundredths = analysis_mean_interval(percent, 5, (AnalysisRange){0, 100, false}, 0.95);
   assert_close(hundredths.low, 100 * share.low);
   assert_close(hundredths.high, 100 * share.high);
 }
@@ -60,17 +60,17 @@ static void test_positive(void **state) {
   (void)state;
   const double x[] = {1, 2, 6};
   const double mean = 3, se = analysis_sd(x, 3) / sqrt(3), t = analysis_student_quantile(0.975, 2);
-  const AnalysisInterval above = analysis_interval_of_mean(x, 3, ANALYSIS_RANGE_POSITIVE, 0.95);
+  const AnalysisInterval above = analysis_mean_interval(x, 3, ANALYSIS_RANGE_POSITIVE, 0.95);
   assert_true(above.low > 0);
   assert_close((above.low - mean) * (above.low - mean), t * t * se * se * above.low / mean);
   assert_close((above.high - mean) * (above.high - mean), t * t * se * se * above.high / mean);
   const double mirrored[] = {-1, -2, -6};
-  const AnalysisInterval below = analysis_interval_of_mean(mirrored, 3, (AnalysisRange){-INFINITY, 0, false}, 0.95);
+  const AnalysisInterval below = analysis_mean_interval(mirrored, 3, (AnalysisRange){-INFINITY, 0, false}, 0.95);
   assert_close(below.low, -above.high);
   assert_close(below.high, -above.low);
   const double far[] = {40000, 40010, 40020};
   const AnalysisInterval student = oracle_student(far, 3, 0.95);
-  const AnalysisInterval bounded = analysis_interval_of_mean(far, 3, ANALYSIS_RANGE_POSITIVE, 0.95);
+  const AnalysisInterval bounded = analysis_mean_interval(far, 3, ANALYSIS_RANGE_POSITIVE, 0.95);
   assert_true(fabs(bounded.low - student.low) < 0.1 && fabs(bounded.high - student.high) < 0.1);
 }
 
@@ -78,11 +78,11 @@ static void test_logarithmic(void **state) {
   (void)state;
   const double x[] = {1, 10, 100}, logs[] = {0, log(10), log(100)}, bad[] = {1, 0, 3};
   const AnalysisInterval of_logs = oracle_student(logs, 3, 0.95);
-  const AnalysisInterval ours = analysis_interval_of_mean(x, 3, ANALYSIS_RANGE_LOG, 0.95);
+  const AnalysisInterval ours = analysis_mean_interval(x, 3, ANALYSIS_RANGE_LOG, 0.95);
   assert_close(ours.center, 10);
   assert_close(ours.low, exp(of_logs.low));
   assert_close(ours.high, exp(of_logs.high));
-  assert_true(isnan(analysis_interval_of_mean(bad, 3, ANALYSIS_RANGE_LOG, 0.95).center));
+  assert_true(isnan(analysis_mean_interval(bad, 3, ANALYSIS_RANGE_LOG, 0.95).center));
 }
 
 /* Two runs: a mean and no interval, for any range and aggregate. */
@@ -90,7 +90,7 @@ static void test_few(void **state) {
   (void)state;
   const AnalysisRange ranges[] = {ANALYSIS_RANGE_FREE, ANALYSIS_RANGE_SHARE, ANALYSIS_RANGE_LOG};
   for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
-    const AnalysisInterval two = analysis_interval_of_mean(rates, 2, ranges[i], 0.95);
+    const AnalysisInterval two = analysis_mean_interval(rates, 2, ranges[i], 0.95);
     assert_true(two.n == 2 && two.center > 0 && isnan(two.low) && isnan(two.high));
   }
   const size_t first[] = {0, 2}, single[] = {0, 1, 2, 3}, six[] = {0, 2, 4};
@@ -100,18 +100,18 @@ static void test_few(void **state) {
     assert_true(isnan(analysis_interval(&tasks, (AnalysisAggregate)k, ANALYSIS_RANGE_SHARE, 0.95).low));
     assert_false(isnan(analysis_interval(&twice, (AnalysisAggregate)k, ANALYSIS_RANGE_SHARE, 0.95).low));
   }
-  assert_true(isnan(analysis_interval_of_mean(NULL, 0, ANALYSIS_RANGE_SHARE, 0.95).center));
+  assert_true(isnan(analysis_mean_interval(NULL, 0, ANALYSIS_RANGE_SHARE, 0.95).center));
 }
 
 /* At a bound, and where a value lies outside of it. */
 static void test_edges(void **state) {
   (void)state;
   const double solved[] = {1, 1, 1}, half[] = {0, 1, 1}, returns[] = {-3, 0.5, 900};
-  const AnalysisInterval all = analysis_interval_of_mean(solved, 3, ANALYSIS_RANGE_SHARE, 0.95);
+  const AnalysisInterval all = analysis_mean_interval(solved, 3, ANALYSIS_RANGE_SHARE, 0.95);
   assert_true(all.low == 1 && all.high == 1);
-  const AnalysisInterval wide = analysis_interval_of_mean(half, 3, ANALYSIS_RANGE_SHARE, 0.95);
+  const AnalysisInterval wide = analysis_mean_interval(half, 3, ANALYSIS_RANGE_SHARE, 0.95);
   assert_true(wide.low >= 0 && wide.low < 0.2 && wide.high > 0.9 && wide.high <= 1);
-  const AnalysisInterval free = analysis_interval_of_mean(returns, 3, ANALYSIS_RANGE_SHARE, 0.95);
+  const AnalysisInterval free = analysis_mean_interval(returns, 3, ANALYSIS_RANGE_SHARE, 0.95);
   assert_close(free.low, oracle_student(returns, 3, 0.95).low);
 }
 
@@ -154,13 +154,13 @@ static void test_improvement(void **state) {
   const double low[] = {0.1, 0.2, 0.3}, high[] = {0.5, 0.6, 0.7};
   const size_t first[] = {0, 3};
   const AnalysisScores x = {low, first, 1}, y = {high, first, 1};
-  const AnalysisInterval won = analysis_interval_of_improvement(&y, &x, 0.95);
+  const AnalysisInterval won = analysis_improvement_interval(&y, &x, 0.95);
   assert_close(won.center, 1);
   assert_close(won.high, 1);
   const double p = won.low, t = analysis_student_quantile(0.975, 4);
   const double variance = p * (1 - p) * (1 + 2 * (1 - p) / (2 - p) + 2 * p / (1 + p)) / 9;
   assert_close((1 - p) * (1 - p), t * t * variance);
-  const AnalysisInterval lost = analysis_interval_of_improvement(&x, &y, 0.95);
+  const AnalysisInterval lost = analysis_improvement_interval(&x, &y, 0.95);
   assert_close(lost.high, 1 - won.low);
 }
 

@@ -69,7 +69,7 @@ static int ask(const CoreManual *manual, const char *const *words) {
   for (; words[argc - 1]; argc++) argv[argc] = (char *)words[argc - 1];
   values = (Values){0};
   heard.calls = 0;
-  int code = core_options_answer(manual, table, argc, argv, answer, &values);
+  int code = core_options_run(manual, table, argc, argv, answer, &values);
   assert_null(values.set.items); /* the list is freed at the end of the call, for any result */
   assert_int_equal(values.set.count, 0);
   return code;
@@ -107,9 +107,9 @@ static void a_command_may_have_no_options(void **state) {
   char *argv[] = {"program", "a", "-w", NULL};
   (void)state;
   heard.calls = 0;
-  assert_int_equal(core_options_answer(&any, NULL, 2, argv, answer, &values), CORE_OK);
+  assert_int_equal(core_options_run(&any, NULL, 2, argv, answer, &values), CORE_OK);
   assert_string_equal(core_text_string(&heard.operands), "a");
-  assert_int_equal(core_options_answer(&any, NULL, 3, argv, answer, &values), CORE_USAGE);
+  assert_int_equal(core_options_run(&any, NULL, 3, argv, answer, &values), CORE_USAGE);
   assert_string_equal(core_error_message(), "unknown option -w; --help lists them");
   assert_int_equal(heard.calls, 1);
 }
@@ -155,10 +155,10 @@ static void operands_are_counted(void **state) {
 
 static void commands_tell_what_else_is_wrong(void **state) {
   (void)state;
-  assert_int_equal(core_options_misuse(&hinted, "unknown format \"%s\"", "xml"), CORE_USAGE);
+  assert_int_equal(core_options_usage_error(&hinted, "unknown format \"%s\"", "xml"), CORE_USAGE);
   assert_string_equal(core_error_message(),
                       "unknown format \"xml\"; expected one file or two; usage: program FILE [FILE]");
-  assert_int_equal(core_options_misuse(&some, "missing -o"), CORE_USAGE);
+  assert_int_equal(core_options_usage_error(&some, "missing -o"), CORE_USAGE);
   assert_string_equal(core_error_message(), "missing -o; usage: program FILE [FILE]");
 }
 

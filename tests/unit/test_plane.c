@@ -71,11 +71,11 @@ static void test_plane_of_known_states(void **state) {
   assert_true(plane.scale[6] == 0);
   double place[2], inside = 0;
   for (int i = 0; i < STATES; i++) {
-    assert_true(analysis_plane_place(&plane, states + i * FEATURES, place));
+    assert_true(analysis_plane_project(&plane, states + i * FEATURES, place));
     inside += place[0] >= 0 && place[0] <= 1;
   }
   assert_near(inside / STATES, 0.99, 0.001); /* the box holds all but half a percent on either side */
-  assert_false(analysis_plane_place(&plane, states + STATES * FEATURES, place));
+  assert_false(analysis_plane_project(&plane, states + STATES * FEATURES, place));
   free(states);
   analysis_plane_free(&plane);
 }
@@ -133,7 +133,7 @@ static void test_degenerate_states(void **state) {
   ASSERT_OK(analysis_plane_fit(line, 4, 2, &plane));
   assert_near(plane.share[0], 1, 1e-12);
   assert_near(plane.share[1], 0, 1e-12);
-  assert_true(analysis_plane_place(&plane, line + 2, place));
+  assert_true(analysis_plane_project(&plane, line + 2, place));
   assert_near(place[1], 0.5, 0);
   analysis_plane_free(&plane);
   const float column[] = {1, 2, 3};

@@ -12,7 +12,7 @@
 
 static const double STEP_S = 1.0 / 30;
 
-static SimBatch *get_batch(const Env *env) { return env_sim_of(env)->batch; }
+static SimBatch *get_batch(const Env *env) { return env_sim_state(env)->batch; }
 
 /* ---- the core ---------------------------------------------------------------------------------------------------- */
 
@@ -30,7 +30,7 @@ static SimStepOut make_step_out(const EnvStep *out) {
 static void step(Env *env, const void *actions, const EnvStep *out) {
   const SimStepOut sim_out = make_step_out(out);
   sim_batch_step(get_batch(env), actions, &sim_out);
-  for (int w = 0; out->levels && !env_sim_of(env)->options.backend.device && w < env->worlds; w++)
+  for (int w = 0; out->levels && !env_sim_state(env)->options.backend.device && w < env->worlds; w++)
     if (out->levels[w] < 0) out->levels[w] = 0;
 }
 
@@ -39,14 +39,14 @@ static void save(const Env *env, void *state) { sim_batch_save(get_batch(env), s
 static int load(Env *env, const void *state, size_t bytes) { return sim_batch_load(get_batch(env), state, bytes); }
 
 static size_t bytes(const Env *env) {
-  const SimEnv *sim = env_sim_of(env);
+  const SimEnv *sim = env_sim_state(env);
   const size_t stream =
     sim->stream ? sim_level_stream_bytes(sim->stream) + ENV_SIM_GENERATED_MAX * sizeof *sim->generated : 0;
   return sim_batch_bytes(sim->batch) + (size_t)sim->levels.count * sizeof *sim->levels.level + stream;
 }
 
 static void destroy(Env *env) {
-  SimEnv *sim = env_sim_of(env);
+  SimEnv *sim = env_sim_state(env);
   sim_batch_destroy(&sim->batch);
   sim_level_set_free(&sim->levels);
   sim_level_stream_destroy(&sim->stream);
@@ -56,7 +56,7 @@ static void destroy(Env *env) {
 }
 
 SimBatchOptions env_sim_batch_options(const Env *env, const EnvBatch *batch) {
-  SimBatchOptions options = env_sim_of(env)->options;
+  SimBatchOptions options = env_sim_state(env)->options;
   options.worlds = batch->worlds;
   options.first_world = batch->first_world;
   options.seed = batch->seed;
@@ -65,7 +65,7 @@ SimBatchOptions env_sim_batch_options(const Env *env, const EnvBatch *batch) {
 }
 
 static int clone_env(const Env *env, const EnvBatch *batch, Env **created) {
-  const SimEnv *sim = env_sim_of(env);
+  const SimEnv *sim = env_sim_state(env);
   const SimBatchOptions options = env_sim_batch_options(env, batch);
   SimLevelSet levels = sim->levels;
   const size_t size = (size_t)levels.count * sizeof *levels.level;
@@ -97,7 +97,7 @@ static size_t scratch_bytes(const Env *env, CoreDevice *device, int64_t worlds) 
 }
 
 static size_t filter_bytes(const Env *env, CoreDevice *device) {
-  return sim_level_device_slot_bytes(env_sim_of(env)->options.new_size, device);
+  return sim_level_device_slot_bytes(env_sim_state(env)->options.new_size, device);
 }
 
 static size_t stack_bytes(const Env *env, CoreDevice *device) {
@@ -126,7 +126,7 @@ static int draw(Env *env, int world, int width, int height, uint8_t *rgb) {
   SimLevel level;
   SimDrawCell cell = {.label = ""};
   SimDrawSheet sheet = {1, 1, width, false, 1, &cell};
-  const SimEnv *sim = env_sim_of(env);
+  const SimEnv *sim = env_sim_state(env);
   if (sim->options.backend.device && sim->options.drawn_slots > 0)
     return core_error(CORE_USAGE, "levels that were generated on a GPU cannot be rendered");
   sheet.pixels -= sim_draw_sheet_width(&sheet) - width;

@@ -16,7 +16,7 @@ typedef struct SimEnv {
   SimLevel *generated;     /* [ENV_SIM_GENERATED_MAX] levels to be copied into the batch */
 } SimEnv;
 
-static inline SimEnv *env_sim_of(const Env *env) { return env->state; }
+static inline SimEnv *env_sim_state(const Env *env) { return env->state; }
 
 /* Returns the options for another batch. */
 SimBatchOptions env_sim_batch_options(const Env *env, const EnvBatch *batch);

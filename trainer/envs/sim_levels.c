@@ -8,14 +8,14 @@
 /* ---- sets -------------------------------------------------------------------------------------------------------- */
 
 static void reset_to(Env *env, const int32_t *level, float *observations) {
-  sim_batch_reset_to(env_sim_of(env)->batch, level, observations);
+  sim_batch_reset_to(env_sim_state(env)->batch, level, observations);
 }
 
 static int create_set(const Env *env, const CoreConfig *config, int set, const EnvBatch *batch, Env **created,
                       char name[ENV_SET_NAME]) {
   SimLevelSet levels;
   SimBatchOptions options = env_sim_batch_options(env, batch);
-  TRY(env_sim_evaluation_set(config, set, env_sim_of(env)->levels.size, &levels, name));
+  TRY(env_sim_evaluation_set(config, set, env_sim_state(env)->levels.size, &levels, name));
   options.reset = SIM_RESET_SAME;
   return env_sim_create_batch(&options, &levels, created);
 }
@@ -32,7 +32,7 @@ static void store_levels(SimEnv *sim, int slot, int count) {
 }
 
 static void generate_levels(Env *env, uint64_t key, int64_t first, int count, int slot, uint32_t *numbers) {
-  SimEnv *sim = env_sim_of(env);
+  SimEnv *sim = env_sim_state(env);
   if (sim->options.backend.device) {
     sim_level_device_draw(sim->batch, key, first, count, slot, numbers);
     return;
@@ -45,7 +45,7 @@ static void generate_levels(Env *env, uint64_t key, int64_t first, int count, in
 }
 
 static void regenerate_levels(Env *env, uint64_t key, const uint32_t *numbers, int count, int slot) {
-  SimEnv *sim = env_sim_of(env);
+  SimEnv *sim = env_sim_state(env);
   if (sim->options.backend.device) {
     sim_level_device_restore(sim->batch, key, numbers, count, slot);
     return;
@@ -62,7 +62,7 @@ static void regenerate_levels(Env *env, uint64_t key, const uint32_t *numbers, i
 /* On a device, slots are empty until levels are generated, and the set's first level determines the observation's
  * layout. On the host they are initialized with copies of the set's levels, which are never played. */
 static int create_slots(const Env *env, const EnvBatch *batch, int slots, Env **created) {
-  const SimEnv *sim = env_sim_of(env);
+  const SimEnv *sim = env_sim_state(env);
   const bool on_host = batch->device == NULL;
   const int initial = on_host ? slots : 1;
   SimBatchOptions options = env_sim_batch_options(env, batch);
@@ -78,7 +78,7 @@ static int create_slots(const Env *env, const EnvBatch *batch, int slots, Env **
     sim_level_stream_destroy(&stream);
     return code;
   }
-  SimEnv *created_sim = env_sim_of(*created);
+  SimEnv *created_sim = env_sim_state(*created);
   (*created)->level_count = slots;
   created_sim->stream = stream;
   if (stream) created_sim->generated = core_memory_zero_allocate(ENV_SIM_GENERATED_MAX, sizeof *created_sim->generated);

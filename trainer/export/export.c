@@ -59,7 +59,7 @@ static int export(void *opts, const char **operands, size_t count) {
   const ExportOptions *options = opts;
   Player player;
   if (!options->onnx && !options->safetensors)
-    return core_options_misuse(&manual, "missing output; give --onnx FILE, --safetensors FILE, or both");
+    return core_options_usage_error(&manual, "missing output; give --onnx FILE, --safetensors FILE, or both");
   omp_set_num_threads(1);
   int code = player_create(operands[0], options->root, false, &player);
   if (code == CORE_OK) code = write_all(options, &player);
@@ -75,5 +75,5 @@ int trainer_export(int argc, char **argv) {
     {"root", 'r', CORE_OPTION_TEXT, &options.root, "DIR",
      "workspace; default $SWEEP_ROOT, else the current directory"},
     {0}};
-  return core_options_answer(&manual, table, argc, argv, export, &options);
+  return core_options_run(&manual, table, argc, argv, export, &options);
 }

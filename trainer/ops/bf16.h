@@ -47,7 +47,7 @@ typedef struct OpsBf16Input { const float *x; int rows, columns; } OpsBf16Input;
  * library's kernels where they are at least 1.3 times as fast as float32, else float32. ops: made by
  * ops_cpu_create_bf16(). Layers with as many inputs as `input` has columns (NULL: none) are timed with its rows, others
  * with nonzero values. TRAINER_BF16, where set, decides for all layers. */
-void ops_cpu_bf16_choose(Ops *ops, int rows, const OpsBf16Input *input, OpsBf16 *choice);
+void ops_cpu_bf16_select(Ops *ops, int rows, const OpsBf16Input *input, OpsBf16 *choice);
 /* Adapts a restored choice to this processor. With the library and processor that made it nothing changes, and results
  * keep their bits. With others, a rounded layer stays rounded, by the faster of both methods here, and a float32 layer
  * stays in float32. layers = OPS_BF16_EARLIER becomes what earlier versions did here, for the layers of `own`.

@@ -489,7 +489,7 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
   *episodes = (RolloutEpisodes){0};
   if (env->remote) keep_statistics(rollout);
   if (env_is_hosted(env)) env->device->host_seconds(env); /* discards earlier steps' time */
-  rollout_choose_logits(rollout, seed, iteration);
+  rollout_sample_logit_states(rollout, seed, iteration);
   rollout_begin_samples(rollout);
   episodes->environment_s = run_queued(rollout, env, ops, agent, &draw);
   rollout_read_stats(rollout, episodes);

@@ -17,7 +17,7 @@ void rollout_close_stats(const Rollout *rollout, RolloutEpisodes *episodes);
 /* state_samples.c */
 void rollout_register_logits(Rollout *rollout, const CoreConfig *config, CoreArena *arena);
 /* Chooses the states of this rollout whose logits are kept, where not all are. */
-void rollout_choose_logits(Rollout *rollout, uint64_t seed, int64_t iteration);
+void rollout_sample_logit_states(Rollout *rollout, uint64_t seed, int64_t iteration);
 void rollout_register_samples(Rollout *rollout, const CoreConfig *config, const Env *env, CoreArena *arena);
 /* Chooses the states of this rollout that coverage and visited look at. */
 void rollout_begin_samples(Rollout *rollout);

@@ -109,7 +109,7 @@ void rollout_register_logits(Rollout *rollout, const CoreConfig *config, CoreAre
     logit_samples_register(&rollout->logit_samples, config->metrics.states, rollout->steps, logits, arena);
 }
 
-void rollout_choose_logits(Rollout *rollout, uint64_t seed, int64_t iteration) {
+void rollout_sample_logit_states(Rollout *rollout, uint64_t seed, int64_t iteration) {
   const int64_t total = (int64_t)rollout->steps * rollout->shards.global_worlds;
   if (rollout->samples_logits)
     logit_samples_choose(&rollout->logit_samples, rollout->device, &rollout->shards,

@@ -409,7 +409,7 @@ static int check_folder(Run *run, bool *finished_before) {
 static int open_folder(Run *run, bool *finished_before, FILE **log) {
   char path[CORE_PATH_MAX];
   bool created;
-  TRY(store_root_make(run->options->root, run->root, &created));
+  TRY(store_root_create(run->options->root, run->root, &created));
   TRY(store_run_prepare(run->root, run->config, run->id));
   TRY(store_run_acquire(run->root, run->id, &run->lease));
   TRY(check_folder(run, finished_before));

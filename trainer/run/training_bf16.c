@@ -53,7 +53,7 @@ void training_bf16_start(Training *training) {
   if (ranks_is_first()) {
     const OpsBf16Input input = input_of(training);
     agent_add_layers(&training->agent, choice);
-    ops_cpu_bf16_choose(training->ops, training->plan.minibatch_rows, input.x ? &input : NULL, choice);
+    ops_cpu_bf16_select(training->ops, training->plan.minibatch_rows, input.x ? &input : NULL, choice);
     tell(choice, "");
   }
   follow_the_first(training);

@@ -184,5 +184,5 @@ int trainer_check_configs(int argc, char **argv) {
     {"elsewhere", 0, CORE_OPTION_FLAG, &check.elsewhere, NULL,
      "the runs are for other machines: ignore memory and GPUs of this one"},
     {0}};
-  return core_options_answer(&manual, table, argc, argv, run, &check);
+  return core_options_run(&manual, table, argc, argv, run, &check);
 }

@@ -71,5 +71,5 @@ int trainer_check_level(int argc, char **argv) {
              "code 2 if a file is invalid.",
     .operands_min = 1, .operands = {"FILE"}, .operands_max = SIZE_MAX,
     .hint = "name the level files to check"};
-  return core_options_answer(&manual, NULL, argc, argv, check_files, NULL);
+  return core_options_run(&manual, NULL, argc, argv, check_files, NULL);
 }

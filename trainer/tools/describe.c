@@ -78,7 +78,7 @@ int trainer_config(int argc, char **argv) {
     {"json", 0, CORE_OPTION_FLAG, &options.json, NULL,
      "print JSON: kind, default, bounds and help of each setting; identity: whether it is part of the run id"},
     {0}};
-  return core_options_answer(&manual, table, argc, argv, print_config, &options);
+  return core_options_run(&manual, table, argc, argv, print_config, &options);
 }
 
 /* ---- the build and the machine ----------------------------------------------------------------------------------- */
@@ -109,7 +109,7 @@ int trainer_info(int argc, char **argv) {
                                         "Prints what the program was built with and what it can use on this machine."};
   bool json = false;
   const CoreOption table[] = {{"json", 0, CORE_OPTION_FLAG, &json, NULL, "print JSON"}, {0}};
-  return core_options_answer(&manual, table, argc, argv, print_info, &json);
+  return core_options_run(&manual, table, argc, argv, print_info, &json);
 }
 
 /* ---- tasks ------------------------------------------------------------------------------------------------------- */
@@ -152,7 +152,7 @@ int trainer_tasks(int argc, char **argv) {
              "gym, atari or envpool: lists the environments in the Python of SWEEP_PYTHON, or else python3."};
   bool json = false;
   const CoreOption table[] = {{"json", 0, CORE_OPTION_FLAG, &json, NULL, "print JSON"}, {0}};
-  return core_options_answer(&manual, table, argc, argv, print_tasks, &json);
+  return core_options_run(&manual, table, argc, argv, print_tasks, &json);
 }
 
 /* ---- checkpoints ----------------------------------------------------------------------------------------------- */
@@ -218,5 +218,5 @@ int trainer_checkpoint(int argc, char **argv) {
      "workspace; default $SWEEP_ROOT, else the current directory"},
     {"json", 0, CORE_OPTION_FLAG, &options.json, NULL, "print JSON"},
     {0}};
-  return core_options_answer(&manual, table, argc, argv, print_checkpoints, &options);
+  return core_options_run(&manual, table, argc, argv, print_checkpoints, &options);
 }

@@ -296,5 +296,5 @@ int trainer_morphologies(int argc, char **argv) {
     {"output", 'o', CORE_OPTION_TEXT, &request.output, "FILE",
      "output of --search (default sim/levels/morphology_attempts.h)"},
     {0}};
-  return core_options_answer(&manual, options, argc, argv, run, &request);
+  return core_options_run(&manual, options, argc, argv, run, &request);
 }

@@ -202,5 +202,5 @@ int trainer_play(int argc, char **argv) {
     {"seed", 0, CORE_OPTION_INT, &options.seed, "N", "seed for sampling actions; default: the run's"},
     {"size", 0, CORE_OPTION_INT, &options.size, "PIXELS", "width and height of the drawing (default 400)"},
     {0}};
-  return core_options_answer(&manual, table, argc, argv, play, &options);
+  return core_options_run(&manual, table, argc, argv, play, &options);
 }

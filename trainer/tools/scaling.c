@@ -197,5 +197,5 @@ int trainer_scaling(int argc, char **argv) {
     {"update-share", 0, CORE_OPTION_REAL, &options.share, "FRACTION",
      "fraction of an iteration's time that is the update (default 0.8)"},
     {0}};
-  return core_options_answer(&manual, table, argc, argv, run_command, &options);
+  return core_options_run(&manual, table, argc, argv, run_command, &options);
 }

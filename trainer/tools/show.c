@@ -224,5 +224,5 @@ int trainer_show(int argc, char **argv) {
     {"size",
      0, CORE_OPTION_INT, &options.size, "PIXELS", "width and height of each drawing (default 500; 160 on a sheet)"},
     {0}};
-  return core_options_answer(&manual, table, argc, argv, show, &options);
+  return core_options_run(&manual, table, argc, argv, show, &options);
 }

@@ -69,7 +69,7 @@ static void fill(float *x, size_t n) {
   }
 }
 
-/* input: as in ops_cpu_bf16_choose. A first layer needs no gradient at its input. */
+/* input: as in ops_cpu_bf16_select. A first layer needs no gradient at its input. */
 static Timing begin_trial(Ops *ops, int rows, const OpsBf16Input *input, int in, int out) {
   const size_t x = (size_t)rows * (size_t)in, y = (size_t)rows * (size_t)out, w = (size_t)in * (size_t)out;
   const size_t n = 2 * x + 2 * y + 2 * w + 2 * (size_t)out;
@@ -167,7 +167,7 @@ static bool choose_forced(const CpuLibrary *library, OpsBf16 *choice) {
   return true;
 }
 
-void ops_cpu_bf16_choose(Ops *ops, int rows, const OpsBf16Input *input, OpsBf16 *choice) {
+void ops_cpu_bf16_select(Ops *ops, int rows, const OpsBf16Input *input, OpsBf16 *choice) {
   const CpuLibrary *library = cpu_state(ops)->library;
   if (choose_forced(library, choice)) return;
   begin_choice(choice, OPS_BF16_FLOAT32);
@@ -197,7 +197,7 @@ bool ops_cpu_bf16_adapt(Ops *ops, int rows, const OpsBf16 *own, OpsBf16 *choice)
   const CpuLibrary *library = cpu_state(ops)->library;
   if (choice->layers == 0) { /* trained on a GPU until now */
     *choice = *own;
-    ops_cpu_bf16_choose(ops, rows, NULL, choice);
+    ops_cpu_bf16_select(ops, rows, NULL, choice);
     return true;
   }
   const bool is_earlier = choice->layers == OPS_BF16_EARLIER;
@@ -284,7 +284,7 @@ const char *ops_cpu_bf16_description(void) {
   CoreText text = {0};
   if (ops_cpu_create_bf16(0, USUAL_BLOCKS * CPU_ROWS, USUAL_WIDTH, &ops) != CORE_OK) return core_error_message();
   ops_bf16_add(&usual, USUAL_WIDTH, USUAL_WIDTH);
-  ops_cpu_bf16_choose(ops, USUAL_BLOCKS * CPU_ROWS, NULL, &usual);
+  ops_cpu_bf16_select(ops, USUAL_BLOCKS * CPU_ROWS, NULL, &usual);
   ops_destroy(&ops);
   ops_bf16_describe(&usual, &text);
   snprintf(description, sizeof description, "%s", core_text_string(&text));

@@ -24,7 +24,7 @@ CORE_DEVICE_FN void ops_widen_bf16(OpsEight eight, int step, float *x) {
   }
 }
 
-CORE_DEVICE_FN void ops_put_bf16(const float *x, int step, uint16_t *to) {
+CORE_DEVICE_FN void ops_store_bf16(const float *x, int step, uint16_t *to) {
   OpsEight eight;
   if (step == 1) {
     to[0] = row_to_bf16(x[0]);
@@ -92,7 +92,7 @@ CORE_KERNEL_FN void ops_hidden_activate_by(const CoreDeviceThread *at, const Ops
     ops_load_floats(a->bias + core_divide(i, a->steps).rest * (size_t)step, step, bias);
     ops_widen_bf16(ops_load_bf16(a->y + i * (size_t)step, step), step, z);
     for (int k = 0; k < step; k++) z[k] = ops_activate_one(a->activation, z[k] + bias[k]);
-    ops_put_bf16(z, step, a->y + i * (size_t)step);
+    ops_store_bf16(z, step, a->y + i * (size_t)step);
   }
 }
 
@@ -133,7 +133,7 @@ CORE_KERNEL_FN void ops_hidden_gradient_of(const OpsHiddenGradient *a, const int
       dz[k] *= ops_derivative_one(a->activation, at_y[k]);
       sum[k] += row_rounded(dz[k], OPS_BF16);
     }
-    ops_put_bf16(dz, step, a->dy + element + (size_t)r * a->columns);
+    ops_store_bf16(dz, step, a->dy + element + (size_t)r * a->columns);
   }
 }
 

@@ -96,7 +96,7 @@ CORE_KERNEL_FN void ops_product_outer_by(const CoreDeviceThread *at, const OpsPr
         else ((float *)p->c)[to + (size_t)k] = b[k];
       }
     } else if (step == KERNEL_EIGHT) {
-      ops_put_bf16(b, step, (uint16_t *)p->c + to);
+      ops_store_bf16(b, step, (uint16_t *)p->c + to);
     } else {
       CORE_DEVICE_UNROLL for (int k = 0; k < KERNEL_FOUR; k++) sixteen.pair[k] = (uint32_t)fast_to_bits(b[k]);
       *(OpsEight *)(void *)((float *)p->c + to) = sixteen;

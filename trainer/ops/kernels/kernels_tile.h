@@ -65,7 +65,7 @@ CORE_KERNEL_FN OpsTileWalk ops_tile_walk(const CoreDeviceThread *at, size_t colu
                             steps};
   return walk;
 }
-CORE_KERNEL_FN void ops_tile_go_on(OpsTileWalk *walk) {
+CORE_KERNEL_FN void ops_tile_advance(OpsTileWalk *walk) {
   walk->row += walk->rows;
   if (walk->on == 0) return;   /* known to the compiler where the rows' length is */
   walk->step += walk->on;
@@ -78,7 +78,7 @@ CORE_KERNEL_FN void ops_tile_go_on(OpsTileWalk *walk) {
 CORE_KERNEL_FN void ops_tile_fetch(OpsTileWalk *walk, const uint16_t *source, size_t left, size_t columns,
                                    const uint32_t count, OpsEight *eight) {
   const uint32_t rows = left < OPS_TILE_ROWS ? (uint32_t)left : OPS_TILE_ROWS;
-  CORE_DEVICE_UNROLL for (uint32_t e = 0; e < count; e++, ops_tile_go_on(walk)) {
+  CORE_DEVICE_UNROLL for (uint32_t e = 0; e < count; e++, ops_tile_advance(walk)) {
     const uint32_t first = walk->step * KERNEL_EIGHT;
     eight[e] = (OpsEight){{0, 0, 0, 0}};
     if (walk->row < rows && first < columns)
@@ -96,7 +96,7 @@ CORE_DEVICE_FN uint32_t ops_tile_place(uint32_t column, const uint32_t across) {
 /* Stores them to a tile; where `across` is not 0, to rows ops_tile_place(first + row) of the kernel. */
 CORE_KERNEL_FN void ops_tile_put(OpsTileWalk *walk, const OpsEight *eight, const uint32_t count, size_t deep,
                                  uint32_t first, const uint32_t across, uint16_t *tile) {
-  CORE_DEVICE_UNROLL for (uint32_t e = 0; e < count; e++, ops_tile_go_on(walk)) {
+  CORE_DEVICE_UNROLL for (uint32_t e = 0; e < count; e++, ops_tile_advance(walk)) {
     const uint32_t row = across ? ops_tile_place(first + walk->row, across) : walk->row;
     if (count == OPS_TILE_EIGHTS || walk->row < OPS_TILE_ROWS)
       *(OpsEight *)(void *)(tile + row * (uint32_t)ops_tile_row(deep) + walk->step * KERNEL_EIGHT) = eight[e];
