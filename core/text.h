@@ -32,18 +32,19 @@ bool core_text_to_int(const char *string, int64_t *value);
 bool core_text_to_real(const char *string, double *value);
 bool core_text_to_bool(const char *string, bool *value); /* yes no true false on off 1 0 */
 
-/* Parse numbers of users, in experiments and on the command line, which may have a suffix for a power of 1000: 50k,
- * 1.5M, 2G and 1T are exactly 50000, 1500000 ... Not for files written by programs (run logs, state, JSON), in which a
- * suffix means damage. */
+/* Parse numbers that users write, in experiments and on the command line, with an optional suffix for a power of 1000:
+ * 50k, 1.5M, 2G and 1T are exactly 50000, 1500000, ... Not for files written by programs (run logs, state, JSON), where
+ * a suffix is corruption. */
 bool core_text_to_int_scaled(const char *string, int64_t *value);
 bool core_text_to_real_scaled(const char *string, double *value);
-/* Returns why these failed, to append to "is not a number": ": suffixes are k, M, G and T ..."; "": no hint. */
+/* Returns the reason why these failed, to append to "... is not a number": ": suffixes are k, M, G and T ..."; "": no
+ * hint. */
 const char *core_text_number_hint(const char *string);
 
-/* Formats the shortest text that parses to the same double ("0.1", "1e8", "inf") into at least 32 bytes. */
+/* Formats the shortest text that parses to the same double ("0.1", "1e8", "inf"). buffer: at least 32 bytes. */
 const char *core_text_from_real(double value, char *buffer);
 
-/* Format with units: 1234567 as "1.23 M", 93.4 s as "1 min 33 s", into at least 32 bytes. */
+/* Format with units: 1234567 as "1.23 M", 93.4 s as "1 min 33 s". buffer: at least 32 bytes. */
 const char *core_text_count(double value, char *buffer);
 const char *core_text_duration(double seconds, char *buffer);
 
@@ -63,12 +64,14 @@ void core_text_append_utf8(CoreText *text, const char *string);
  * it begins with = + - @, a tab or a line break and is not a number, gets an apostrophe in front, as in spreadsheets.
  * So does such text that already begins with apostrophes, so that it can be restored. */
 void core_text_append_cell(CoreText *csv, const char *cell);
-/* Reads a cell of such CSV. *last: whether it ends its row. Returns the position after it. */
+/* Reads a cell written by core_text_append_cell. *last: whether it ends its row. Returns the position after it. */
 const char *core_text_read_cell(const char *csv, CoreText *cell, bool *last);
-/* Appends "# comment" as a line of CSV without formulas. The comment has `length` bytes. */
+/* Appends the line "# comment" to a CSV, escaped so that no spreadsheet evaluates a part of it as a formula. `length`:
+ * bytes of the comment. */
 void core_text_append_csv_comment(CoreText *csv, const char *comment, size_t length);
 
-/* Returns the candidate nearest to `word` by edit distance, at most a third of its length + 1; NULL: none. */
+/* Returns the candidate nearest to `word` by edit distance, if the distance is at most a third of the word's length,
+ * plus 1; NULL: none. */
 const char *core_text_nearest(const char *word, const char *const *candidates, size_t count);
 
 #endif

@@ -1,5 +1,5 @@
-/* Permutations of runs and of configurations (permute.h). Permutation r of stratum s comes from Philox (seed; r, s), so
- * that probabilities do not depend on the number of threads. */
+/* Permutation tests over runs and over configurations (permute.h). Permutation `order` of stratum s is drawn by Philox
+ * (seed; order, s), so that p-values do not depend on the number of threads. */
 #include "analysis/claims/permute.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ static void shuffle(double *value, size_t n, uint32_t order, uint32_t stratum) {
   }
 }
 
-/* Statistic of exchangeable values, with the function that permutes them. */
+/* Permutation test: exchangeable values, their statistic, and the function that permutes them. */
 typedef struct Permutation {
   const AnalysisCells *cells;
   const double *value;    /* [count] in the original order */
@@ -32,7 +32,8 @@ typedef struct Permutation {
   const void *context;
 } Permutation;
 
-/* Counts the permutations first .. end - 1 with a statistic at least, and at most, as large as observed. */
+/* Counts those of the permutations first .. end - 1 whose statistic is at least, and at most, the observed one, up to
+ * rounding. */
 static void count_orders(const Permutation *p, double observed, uint32_t first, uint32_t end, long *at_least,
                          long *at_most) {
   long above = 0, below = 0;
@@ -54,8 +55,8 @@ static void count_orders(const Permutation *p, double observed, uint32_t first, 
   *at_most += below;
 }
 
-/* Computes the shares of permutations, including the original order, whose statistic is at least, and at most, the
- * observed one. Stops after a tenth of them if neither is rare (Besag & Clifford 1991). */
+/* Computes the p-values: the fractions of permutations, including the original order, whose statistic is at least, and
+ * at most, the observed one. Stops early, after a tenth of them, if neither is small (Besag & Clifford 1991). */
 static void permutation_p(const Permutation *p, double observed, double *p_above, double *p_below) {
   enum { FIRST_ORDERS = (ORDERS + 1) / 10 - 1, COMMON = FIRST_ORDERS / 10 };
   long above = 0, below = 0, orders = FIRST_ORDERS;
@@ -79,13 +80,13 @@ static void exchange_runs(const Permutation *p, double *value, uint32_t order) {
 
 static size_t count_cells(const AnalysisCells *cells, size_t s) { return cells->stratum[s + 1] - cells->stratum[s]; }
 
-/* Share of wins of later cells, with its variance from the placements of runs (Brunner and Munzel 2000, DeLong et al.
- * 1988), and Satterthwaite's degrees of freedom; if cells differ in their numbers of runs, at most those of the
- * smallest. */
+/* Fraction of pairs in which the run of the later cell wins (the Mann-Whitney effect, averaged over pairs of cells),
+ * its variance from the placements of runs (Brunner and Munzel 2000, DeLong et al. 1988), and Satterthwaite's degrees
+ * of freedom; if cells differ in their numbers of runs, at most those of the smallest. */
 typedef struct Rise { double share, variance, degrees; } Rise;
 
-/* Computes placement[] of the runs of stratum s, the share of pairs that each wins for a rising order. Returns the
- * number of wins. */
+/* Computes placement[] of the runs of stratum s: the sum, over the other cells, of the fraction of their runs with
+ * which the run forms a pair in rising order. Returns the sum, over pairs of cells, of the fraction of such pairs. */
 static double compute_placements(const AnalysisCells *cells, const double *value, size_t s, double *placement) {
   const size_t begin = cells->stratum[s], end = cells->stratum[s + 1];
   double sum = 0;
@@ -109,8 +110,8 @@ static double compute_placements(const AnalysisCells *cells, const double *value
   return sum;
 }
 
-/* Computes the share of wins. placement: scratch [count]. Equal wins of all runs of a cell do not prove that further
- * runs would win as well, so each cell's standard deviation is at least 1 / (n + 1) of its pairs. */
+/* Computes the fraction of wins. placement: scratch [count]. The placements of a few runs may be equal by chance, so
+ * the standard deviation of those of a cell of n runs, among k cells, counts as at least (k - 1) / (n + 1). */
 static Rise compute_rise(const AnalysisCells *cells, const double *value, double *placement) {
   Rise rise = {0, 0, 1};
   double fourth = 0;
@@ -145,9 +146,9 @@ static double rise_statistic(const Permutation *p, const double *value) {
   return (rise.share - 0.5) / sqrt(rise.variance);
 }
 
-/* Returns the larger of two probabilities: of a studentized permutation test, which is exact if all runs are
- * exchangeable (Chung and Romano 2013), and of Brunner and Munzel's t, which is valid if spreads or numbers of seeds
- * differ. */
+/* Returns the larger of two p-values: that of a studentized permutation test, which is exact if all runs are
+ * exchangeable (Chung and Romano 2013), and that of Brunner and Munzel's t test, which is valid if variances or numbers
+ * of seeds differ. */
 AnalysisTestResult analysis_test_rises(const AnalysisCells *cells) {
   AnalysisTestResult result = ANALYSIS_NOT_TESTED;
   const Permutation p = {cells, cells->score, cells->count, rise_statistic, exchange_runs, NULL};
@@ -164,7 +165,7 @@ AnalysisTestResult analysis_test_rises(const AnalysisCells *cells) {
   return result;
 }
 
-/* Uses the number of orders of each stratum: the multinomial coefficient of its cells. */
+/* Counts the distinct permutations of each stratum by the multinomial coefficient of its cells' sizes. */
 double analysis_permute_p_min(const AnalysisCells *cells, size_t n) {
   double log_orders = 0;
   for (size_t s = 0; s < cells->strata; s++) {
@@ -176,7 +177,7 @@ double analysis_permute_p_min(const AnalysisCells *cells, size_t n) {
 
 /* ---- configurations ---------------------------------------------------------------------------------------------- */
 
-/* Points of all strata with enough of them, sorted by x within each stratum. */
+/* Points, one per configuration, of the strata with at least POINTS_MIN, sorted by x within each stratum. */
 typedef struct Points {
   double *x, *y, *early;  /* [count] */
   size_t *first;          /* [strata + 1] */
@@ -221,7 +222,7 @@ static void points_free(Points *points) {
   free(points->first);
 }
 
-/* Points with the outer third, 0 or 2, to compare with the middle one. */
+/* Points, and the outer third (0: lowest x, 2: highest) that is compared with the middle one. */
 typedef struct Thirds { const Points *points; size_t outer; } Thirds;
 
 static void find_third(const Points *points, size_t s, size_t part, size_t *begin, size_t *end) {
@@ -230,6 +231,7 @@ static void find_third(const Points *points, size_t s, size_t part, size_t *begi
   *end = points->first[s] + (part + 1) * n / 3;
 }
 
+/* Computes the mean of the middle third minus that of the outer third, averaged over strata. */
 static double middle_gap(const Permutation *p, const double *value) {
   const Thirds *thirds = p->context;
   double sum = 0;
@@ -242,7 +244,7 @@ static double middle_gap(const Permutation *p, const double *value) {
   return sum / (double)thirds->points->strata;
 }
 
-/* Permutes points between the middle and the outer third, which are adjacent. */
+/* Permutes the points of the middle and the outer third, which are adjacent. */
 static void exchange_thirds(const Permutation *p, double *value, uint32_t order) {
   const Thirds *thirds = p->context;
   for (size_t s = 0; s < thirds->points->strata; s++) {
@@ -272,6 +274,7 @@ AnalysisTestResult analysis_test_middle(const AnalysisCells *cells) {
   return result;
 }
 
+/* Computes Spearman's rho of x and the values, averaged over strata with weights n - 1; NaN: not defined. */
 static double rho(const Permutation *p, const double *value) {
   const Points *points = p->context;
   double sum = 0, weights = 0;
@@ -305,7 +308,8 @@ AnalysisTestResult analysis_test_rho(const AnalysisCells *cells) {
   return result;
 }
 
-/* Computes the growth of rho. The ranks of the early and of the final measure alternate: value[2 i], value[2 i + 1]. */
+/* Computes rho of x with the final measure minus rho of x with the early one. The ranks of the two measures are
+ * interleaved: value[2 i] is the early rank of point i, value[2 i + 1] its final rank. */
 static double growth(const Permutation *p, const double *value) {
   const Points *points = p->context;
   double sum = 0;
@@ -320,6 +324,7 @@ static double growth(const Permutation *p, const double *value) {
   return sum / (double)points->strata;
 }
 
+/* Swaps the two ranks of each point with probability 1/2. */
 static void exchange_ranks(const Permutation *p, double *value, uint32_t order) {
   CoreRandomStream stream = core_random_stream(PERMUTE_SEED, CORE_RANDOM_BOOTSTRAP, order, 0);
   for (size_t i = 0; i + 1 < p->count; i += 2) {

@@ -1,4 +1,4 @@
-/* One number per run, for figures of settings, bars and tables: --measure within --budget. */
+/* Score of each run, for figures of settings, bars and tables: its --measure within --budget. */
 #ifndef ANALYSIS_SCORED_H
 #define ANALYSIS_SCORED_H
 #include "analysis/figures/figure.h"
@@ -24,16 +24,16 @@ typedef struct AnalysisScored {
   {"budget", 'b', CORE_OPTION_REAL, &(scored).budget, "N", \
    "use only the first N transitions (default: all)"}
 
-/* Check the name of the measure before the database is opened, and read the values. CORE_FAIL: no run has a value,
- * or runs have different scales of normalization. */
+/* Checks the options, so that an error is reported before the database is opened. */
 int analysis_scored_check(AnalysisScored *scored);
+/* Reads the values. CORE_FAIL: no run has a value, or runs have different scales of normalization. */
 int analysis_scored_read(AnalysisScored *scored, const AnalysisContext *context);
-/* Returns CORE_FAIL if a mean over runs that are together in all of these groupings (NULL: a single group) would mix
- * solve rates with returns, which have no common unit. */
+/* Returns CORE_FAIL if a mean over runs that share their group in each of these groupings (NULL: a single group) would
+ * mix solve rates with returns, which have no common unit. */
 int analysis_scored_refuse_mixed(const AnalysisScored *scored, const AnalysisContext *context,
                                  const AnalysisGrouping *const *groupings, size_t count);
 void analysis_scored_free(AnalysisScored *scored);
-/* Groups lines of more than eight configurations by the setting that explains most of the values (lines.h). */
+/* Regroups runs by the setting that explains most of the variation, if there are more than eight groups (lines.h). */
 int analysis_scored_thin(const AnalysisScored *scored, const AnalysisSelection *selection, AnalysisGrouping *groups);
 
 double analysis_scored_value(const AnalysisScored *scored, size_t run);
@@ -51,7 +51,7 @@ void analysis_scored_bootstraps(const AnalysisScored *scored, AnalysisMeasure me
                                 const AnalysisScores *scores, const AnalysisAggregate *wanted, size_t count,
                                 AnalysisInterval *interval);
 extern const char analysis_bootstrap_description[]; /* description of the interval for files */
-/* Finds the value of --aggregate or --interval. CORE_USAGE names what was given. */
+/* Parse the value of --aggregate, and of --interval. CORE_USAGE: it is invalid; the message names it. */
 int analysis_aggregate_find(const char *name, AnalysisAggregate *aggregate);
 int analysis_bootstrap_find(const char *name, bool *bootstrap);
 const char *analysis_aggregate_title(AnalysisAggregate aggregate); /* "IQM" */
@@ -60,10 +60,11 @@ const char *analysis_aggregate_title(AnalysisAggregate aggregate); /* "IQM" */
 const char *analysis_scored_title(const AnalysisScored *scored, const AnalysisContext *context);
 bool analysis_scored_is_log(const AnalysisScored *scored);
 bool analysis_scored_is_rate(const AnalysisScored *scored, const AnalysisContext *context);
-/* Appends " Not ended, current values: 1. Not plotted, without a value: 2." as far as there are any; and the budget. */
+/* Appends " Not ended, current values: 1. Not plotted, without a value: 2.", without the parts whose count is 0, and
+ * the budget. */
 void analysis_scored_describe(const AnalysisScored *scored, CoreText *text);
 
-/* Statements behind the values, for the files. */
+/* Description of the query that the values come from, for output files. */
 extern const char analysis_scored_query[];
 
 #endif

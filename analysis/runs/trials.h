@@ -11,21 +11,21 @@ typedef struct AnalysisTrial {
   size_t place;            /* index of its first run in the sweep's manifest: trials in the order they were proposed */
 } AnalysisTrial;
 
-/* Setting varied only by another search of the sweep, with the file's value. */
+/* Setting that only another search of the sweep varies, with its value outside of that search. */
 typedef struct AnalysisTrialsOther { const CoreConfigRow *row; char *base; } AnalysisTrialsOther;
 
 typedef struct AnalysisTrials {
   char name[65];           /* name of the search */
   CoreSearch space;
   AnalysisTrial *trials;   /* [count] sorted by place */
-  size_t count, elsewhere; /* elsewhere: runs whose settings are outside this space */
+  size_t count, elsewhere; /* elsewhere: number of runs outside of this space */
   AnalysisTrialsOther *others;
   size_t other_count;
   CoreIni ini;             /* owns the text of the space */
 } AnalysisTrials;
 
-/* Reads the trials. Runs of two searches over the same settings cannot be distinguished: each search has the trials
- * of both. search NULL: the only one. CORE_USAGE: the sweep lacks this search, has none, or has several and none was
+/* Reads the trials. Two searches over the same settings cannot be told apart by their runs: each gets the trials of
+ * both. search NULL: the only one. CORE_USAGE: the sweep lacks this search, has none, or has several and none was
  * named. Call analysis_trials_free, also after an error. */
 int analysis_trials_read(StoreDatabase *database, const AnalysisSelection *selection, const char *sweep,
                          const char *search, AnalysisTrials *trials);

@@ -1,4 +1,4 @@
-/* Settings and metrics by the names that other PPO implementations use (synonyms.def). */
+/* Finds settings and metrics by the names that other PPO implementations give them (synonyms.def). */
 #include <ctype.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static const Synonym metrics[] = {
 #undef SETTING
 #undef METRIC
 
-/* Whether `word` is the synonym when case and '-' for '_' are ignored. */
+/* Whether `word` equals the synonym, ignoring case and reading '-' as '_'. */
 static bool matches(const char *word, const char *synonym) {
   for (; *word && *synonym; word++, synonym++) {
     int letter = *word == '-' ? '_' : tolower((unsigned char)*word);
@@ -30,7 +30,8 @@ static bool matches(const char *word, const char *synonym) {
   return !*word && !*synonym;
 }
 
-/* Finds the part of `word` after its last '.' or '/', without leading dashes: "losses/approx_kl", "--clip-coef". */
+/* Returns the name that has the last component of `word` as a synonym: the part after the last '.' or '/', without
+ * leading dashes ("losses/approx_kl", "--clip-coef"). NULL: none. */
 static const char *find(const Synonym *synonyms, size_t count, const char *word) {
   for (const char *c = word; *c; c++)
     if (*c == '.' || *c == '/') word = c + 1;

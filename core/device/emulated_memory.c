@@ -1,4 +1,4 @@
-/* Protected pages of the host (emulated_memory.h). */
+/* Emulates device memory by host pages that are protected with mprotect or a protection key (emulated_memory.h). */
 #include "core/device/emulated_memory.h"
 
 #include <stdbool.h>

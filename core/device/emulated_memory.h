@@ -1,6 +1,6 @@
 /* Memory of the emulated device (device_emulated.c). It is accessible only while an operation runs, so that host code
- * which accesses it directly crashes. Memory lent to the communication stream holds NaN until it is returned, when it
- * is checked, so that a read or write in between is detected. */
+ * which accesses it directly crashes. Memory lent to the communication stream is filled with poison bytes (0xff, NaN as
+ * float) until it is returned, when they are checked, so that a read or write in between is detected. */
 #ifndef CORE_EMULATED_MEMORY_H
 #define CORE_EMULATED_MEMORY_H
 #include <stddef.h>
@@ -8,12 +8,12 @@
 
 enum { CORE_EMULATED_MEMORIES = 64, CORE_EMULATED_LENT_MAX = 256 }; /* limits */
 
-/* All 0: no memory. */
+/* Allocations of an emulated device, and those of them that are lent to its communication stream. Zero-initialize. */
 typedef struct CoreEmulatedMemory {
-  /* bytes: whole pages; asked: requested bytes */
+  /* Allocations, free where start is NULL. bytes: size in whole pages; asked: requested size in bytes. */
   struct { char *start; size_t bytes, asked; } memory[CORE_EMULATED_MEMORIES];
   size_t allocated;
-  struct { char *start, *contents; size_t bytes; } handed[CORE_EMULATED_LENT_MAX]; /* contents: a copy */
+  struct { char *start, *contents; size_t bytes; } handed[CORE_EMULATED_LENT_MAX]; /* contents: the saved data */
   int handed_over;
   int key;                                                                     /* protection key; 0: none */
 } CoreEmulatedMemory;
@@ -45,7 +45,7 @@ int core_emulated_memory_find(const CoreEmulatedMemory *all, uint64_t address, u
  * stream wrote there meanwhile. */
 void core_emulated_memory_lend(CoreEmulatedMemory *all, char *start, size_t bytes);
 void core_emulated_memory_return(CoreEmulatedMemory *all);
-/* Returns the location of the contents of `memory`: in the copy made by comm_start, or in place. */
+/* Returns the address of the data of `memory`: in the copy made by core_emulated_memory_lend, or `memory` itself. */
 char *core_emulated_memory_where(const CoreEmulatedMemory *all, const void *memory);
 
 #endif

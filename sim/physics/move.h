@@ -1,10 +1,10 @@
-/* A shape's corners and bounding box from its pose, and its pose after a step. Over `real`: for one shape or, in the
- * vector kernels, one per lane. */
+/* Computes a shape's corners and bounding box from its pose, and its pose after a step. A `real` is one number or, in
+ * the vector kernels, one per lane. */
 #ifndef SIM_MOVE_H
 #define SIM_MOVE_H
 #include "sim/physics/model.h"
 
-/* Margin of boxes, so that rounding cannot hide a touching pair. */
+/* Margin of bounding boxes, so that rounding errors cannot separate the boxes of a touching pair. */
 #define SIM_BOX_MARGIN 1e-3f
 
 SIM_FN SimBox sim_move_circle_box(SimVec centre, real radius) {
@@ -12,7 +12,8 @@ SIM_FN SimBox sim_move_circle_box(SimVec centre, real radius) {
   return (SimBox){centre.x - reach, centre.x + reach, centre.y - reach, centre.y + reach};
 }
 
-/* Writes a polygon's corners in the world and returns their bounding box. A triangle's fourth corner may widen it. */
+/* Writes a polygon's corners in the world and returns their bounding box. Includes a triangle's unused fourth vertex,
+ * which may enlarge the box. */
 SIM_FN SimBox sim_move_polygon_box(const SimOutline *outline, const SimBody *body, SimVec corner[SIM_VERTICES]) {
   for (int k = 0; k < SIM_VERTICES; k++) corner[k] = sim_body_to_world(*body, outline->vertex[k]);
   SimBox box = {corner[0].x, corner[0].x, corner[0].y, corner[0].y};
@@ -26,11 +27,12 @@ SIM_FN SimBox sim_move_polygon_box(const SimOutline *outline, const SimBody *bod
                   box.top + SIM_BOX_MARGIN};
 }
 
+/* Clamps both components to [-most, most]. */
 SIM_FN SimVec sim_move_clip(SimVec v, real most) {
   return sim_vec(real_clip(v.x, -most, most), real_clip(v.y, -most, most));
 }
 
-/* Returns the body after a step under its velocity. */
+/* Returns the body after a time step: its pose advanced by its velocity, and all clamped to their limits. */
 SIM_FN SimBody sim_move_advance(SimBody body) {
   body.position = sim_vec_add(body.position, sim_vec_scale(real_of(SIM_DT), body.velocity));
   body.rotation = body.rotation + body.angular_velocity * SIM_DT;

@@ -1,5 +1,5 @@
 /* Reads run logs: verifies the checksum of each complete line, and finds fields by the names in the header. This is the
- * importer's inner loop, so that a line is scanned twice (checksum, numbers) and never copied. The input is untrusted:
+ * importer's inner loop, so a line is scanned twice (checksum, numbers) and never copied. The input is untrusted:
  * a log may be truncated, have flipped bytes, or come from another version. Readable lines are read, others counted. */
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +60,7 @@ static void reader_seek(Reader *reader, int64_t offset) {
   reader->lines = 0;
 }
 
-/* Moves unread bytes to the front and reads more. *got = 0 at the end of the file. */
+/* Moves unread bytes to the front and reads more. *got: number of bytes read; 0: end of the file. */
 static int reader_fill(Reader *reader, size_t *got) {
   memmove(reader->buffer, reader->buffer + reader->begin, reader->end - reader->begin);
   reader->base += (int64_t)reader->begin;
@@ -105,8 +105,8 @@ static int reader_next(Reader *reader, Line *line) {
   }
 }
 
-/* Counts the newlines in the first `offset` bytes. Only needed for a damaged line, so that progress need not include
- * line numbers. */
+/* Counts the newlines in the first `offset` bytes, for the line number of a damaged line. The importer saves only an
+ * offset, no line number, between calls. */
 static int64_t count_lines_before(const Reader *reader, int64_t offset) {
   char *bytes = core_memory_allocate(BUFFER_BYTES);
   int64_t lines = 0;
@@ -123,7 +123,7 @@ static int64_t count_lines_before(const Reader *reader, int64_t offset) {
 
 /* ---- header ----------------------------------------------------------------------------------------------------- */
 
-enum { TARGET_IGNORED = -1, TARGET_ITERATION = -2, TARGET_NAME = -3 }; /* NAME: level set, network or metric */
+enum { TARGET_IGNORED = -1, TARGET_ITERATION = -2, TARGET_NAME = -3 }; /* NAME: of a level set, network or metric */
 
 /* Destination of each field of a log: an index into the record's values, or a TARGET_. */
 typedef struct Layout {
@@ -154,7 +154,7 @@ static int find_target(StoreLogKind kind, const char *name, size_t length) {
   return TARGET_IGNORED;
 }
 
-/* Parses the names in line 2. warn: report columns unknown to this version. */
+/* Parses the column names in line 2. warn: warn of columns that are unknown to this version. */
 static Layout parse_names(const Reader *reader, StoreLogKind kind, const Line *line, bool warn) {
   Layout layout = {.kind = kind};
   const char *end = line->text + line->length;
@@ -173,7 +173,8 @@ static Layout parse_names(const Reader *reader, StoreLogKind kind, const Line *l
   return layout;
 }
 
-/* Whether line 1 agrees with the names of the file and its directory. *names_crc: its checksum of line 2, if any. */
+/* Whether line 1 agrees with the names of the file and its directory. *names_crc: the checksum of line 2 (the column
+ * names) that it contains; *has_crc: whether it contains one. */
 static bool check_first_line(const Reader *reader, StoreLogKind kind, int attempt, const Line *line, bool *has_crc,
                              uint32_t *names_crc) {
   char copy[128], word[8], id[40], directory[CORE_PATH_MAX];
@@ -185,7 +186,7 @@ static bool check_first_line(const Reader *reader, StoreLogKind kind, int attemp
   copy[line->length] = '\0';
   if (sscanf(copy, "#runlog %9d %7s %39s %9d%n", &version, word, id, &number, &end) != 4) return false;
   *has_crc = copy[end] != '\0';
-  /* An unreadable checksum counts as a wrong one, and so do capitals, which are never written. */
+  /* An unreadable checksum counts as a wrong one, and so do uppercase digits, which are never written. */
   if (strlen(copy + end) == 9 && strspn(copy + end + 1, "0123456789abcdef") == 8) sscanf(copy + end, " %8x", &crc);
   *names_crc = crc;
   if (version != STORE_RUNLOG_VERSION || strcmp(word, store_runlog_kind_name(kind)) != 0 || number != attempt)
@@ -201,9 +202,9 @@ static bool check_first_line(const Reader *reader, StoreLogKind kind, int attemp
 
 typedef struct Header {
   Layout layout;
-  Layout fallback;         /* this version's layout, for records with as many fields if the names are damaged */
+  Layout fallback;         /* this version's layout; used if line 2 is damaged, for records with as many fields */
   bool names_damaged;
-  int64_t end;             /* offset of the first record; 0 = the header is not complete yet */
+  int64_t end;             /* offset of the first record; 0: the header is not complete yet */
   StoreLogDamage damage;
 } Header;
 
@@ -245,7 +246,7 @@ static int read_header(Reader *reader, bool warn, Header *header) {
 
 static int hex_digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
 
-/* Removes the checksum; false if it is missing or wrong. */
+/* Verifies the checksum of a line and removes it. Returns false if it is missing or wrong. */
 static bool check_line(Line *line) {
   if (line->length <= CHECK_BYTES) return false;
   size_t length = line->length - CHECK_BYTES;
@@ -261,7 +262,7 @@ static bool check_line(Line *line) {
   return store_crc32(line->text, length) == written;
 }
 
-/* Record of any kind; the member of the log's kind is used. */
+/* Record of a log of any kind; only the member of that kind is used. */
 typedef struct Record {
   StoreIteration iteration;
   StoreEvaluation evaluation;
@@ -274,7 +275,7 @@ static Record empty_record(void) {
                   {.step = NAN, .value = NAN}};
 }
 
-/* Pointers into a record; name is NULL if the kind has none. */
+/* Destinations in a record of a line's iteration, name and numbers; name is NULL if the kind has none. */
 typedef struct Parts { int64_t *iteration; double *values; char *name; size_t name_size; } Parts;
 
 static Parts find_parts(StoreLogKind kind, Record *record) {

@@ -38,12 +38,12 @@ enum {
   REQUEUE_RETRY_S = 5,
   REQUEUE_WAIT_S = 120,
   KILL_WAIT_S = 900,
-  MEASURE_REST = 50,     /* pause between memory samples, in multiples of the time that a sample takes */
+  MEASURE_REST = 50,     /* pause after a memory sample, in multiples of its duration */
   EXIT_NOT_EXECUTABLE = 127,
   EXIT_SIGNALED = 128    /* srun's exit code for signal n is EXIT_SIGNALED + n */
 };
 
-/* Reason why the runs were asked to stop. A later value overrides an earlier one. */
+/* Reason why the runs were asked to stop. A greater value overrides a smaller one. */
 typedef enum StopReason {
   STOP_NONE, STOP_TIME_LIMIT, STOP_TERMINATED, STOP_PREEMPTED, STOP_CANCELLED
 } StopReason;
@@ -104,8 +104,8 @@ static SweepExitCause read_exit_cause(const Task *task) {
   return sweep_joblog_read_cause(task->log, task->log_start, task->base.slurm_job);
 }
 
-/* Whether slurmstepd reported that the job is cancelled and not preempted: for Slurm it has ended, whatever this
- * process still does. */
+/* Whether slurmstepd reported that the job was cancelled (which includes requeued) and not preempted: Slurm then counts
+ * it as ended, even while this process still runs. */
 static bool is_released(const Task *task) { return read_exit_cause(task) == SWEEP_EXIT_CANCELLED; }
 
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
@@ -308,8 +308,8 @@ static void apply_rule(Task *task) {
   }
 }
 
-/* Resumes runs of this task that were promoted while they ended, since Slurm still has their task. Submits promoted
- * runs of other tasks. */
+/* Resumes runs of this task that the rule stopped and has promoted since, while the task still has its allocation. Then
+ * submits promoted runs of other tasks. */
 static void resume_promoted(Task *task) {
   if (!task->base.rule.is_active || task->stop != STOP_NONE) return;
   sweep_task_rule_decide_now(&task->base.rule);
@@ -334,12 +334,12 @@ static void record_unfinished(const Task *task, SweepCause cause) {
   }
 }
 
-/* Calls Slurm's requeue for this task. Retried if nothing was done. */
+/* Calls Slurm's requeue for this task. Retries while Slurm is unreachable or times out. */
 static int call_requeue(const Task *task) {
   const SlurmId id = {task->base.job, task->base.index};
   SlurmCluster *cluster = NULL;
   if (!task->base.batch.settings.requeue) return core_error(CORE_FAIL, "slurm.requeue = no");
-  TRY(slurm_cluster_open("auto", &cluster, NULL)); /* slurmrestd cannot requeue; most nodes have the commands */
+  TRY(slurm_cluster_open("auto", &cluster, NULL)); /* slurmrestd cannot requeue; most nodes have scontrol */
   int code = CORE_OK;
   for (int i = 0; i < REQUEUE_TRIES; i++) {
     code = slurm_requeue(cluster, id);
@@ -353,8 +353,7 @@ static int call_requeue(const Task *task) {
   return code;
 }
 
-/* Returns the unfinished runs to the queue as the same task. Waits until Slurm ends this process, which is a part of
- * requeueing. */
+/* Requeues this task, for its unfinished runs. Waits until Slurm ends this process, which is a part of requeueing. */
 static int requeue_task(Task *task, const sigset_t *signals) {
   record_unfinished(task, SWEEP_CAUSE_TIME_LIMIT);
   int code = call_requeue(task);

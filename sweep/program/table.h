@@ -7,7 +7,7 @@
 typedef struct ProgramTable ProgramTable;
 
 ProgramTable *program_table_open(const char *path);
-/* Passes new rows to the sink. last: the program has ended. */
+/* Passes new rows to the sink. last: the program has ended, so that no more rows will follow. */
 int program_table_read(ProgramTable *table, bool last, ProgramSink *sink);
 void program_table_close(ProgramTable **table);
 

@@ -30,6 +30,7 @@ int spec_search_open(SpecFile *file, const CoreIniEntry *entry, int profile, con
 
 /* ---- checks ------------------------------------------------------------------------------------------------------ */
 
+/* Completes the space of each block, and checks that a profile's block replaces one of the top level. */
 static int finish_all(SpecFile *file) {
   const CoreIni *ini = &file->spec->ini;
   for (size_t i = 0; i < file->search_count; i++) {
@@ -48,6 +49,7 @@ static const CoreSearchAxis *find_axis(const SweepSearch *search, const CoreConf
   return NULL;
 }
 
+/* Checks that no list of a grid or zip sets a setting that the search samples. */
 static int check_disjoint(const CoreIni *ini, const SweepSearch *search, const SweepBlock *block) {
   for (size_t i = 0; i < block->count; i++) {
     const CoreSearchAxis *axis = find_axis(search, block->lists[i].row);
@@ -115,6 +117,7 @@ int spec_search_resolve(SpecFile *file, int profile) {
     SweepSearch *top = &file->searches[i].search;
     SweepSearch *override = profile == SPEC_TOP ? NULL : find_search(file, profile, top->name);
     SweepSearch *source = override ? override : top, *selected = &spec->searches[spec->search_count++];
+    /* The spec takes over the space; the file keeps the name and the location, for error messages. */
     *selected = *source;
     *source = (SweepSearch){.entry = source->entry};
     memcpy(source->name, selected->name, sizeof source->name);

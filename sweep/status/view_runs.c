@@ -1,4 +1,4 @@
-/* Prints runs as a table and as CSV. */
+/* Prints runs as a table and as CSV (view_runs.h). */
 #include "sweep/status/view_runs.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 
 /* ---- scores ------------------------------------------------------------------------------------------------------ */
 
-/* Results of a run's evaluations on its training levels; NaN: none is in results.db. */
+/* Results of a run's evaluations on its training levels; NaN: not in results.db. */
 typedef struct RunScores {
   double best_solve_rate, best_return, last_return;
 } RunScores;
@@ -35,8 +35,8 @@ static int read_scores(StoreDatabase *database, const SweepProgress *progress, R
   return code;
 }
 
-/* Returns scores[progress->runs], with the last return also of runs whose evaluations are not imported yet. Caller
- * frees. */
+/* Returns scores[progress->runs]. The last return comes from the run's state, if it has one, so that it is known before
+ * the evaluations are imported. Caller frees. */
 static RunScores *make_scores(StoreDatabase *database, const SweepProgress *progress) {
   RunScores *scores = core_memory_allocate((progress->runs + 1) * sizeof *scores);
   for (size_t i = 0; i < progress->runs; i++) scores[i] = (RunScores){NAN, NAN, NAN};
@@ -48,7 +48,7 @@ static RunScores *make_scores(StoreDatabase *database, const SweepProgress *prog
 
 /* ---- settings ---------------------------------------------------------------------------------------------------- */
 
-/* Returns flags[rows of core/config]: whether runs of one of the sweeps differ in the setting. Caller frees. */
+/* Returns differs[row of core/config]: whether runs within one of the sweeps differ in the setting. Caller frees. */
 static bool *find_settings(SweepView *view, size_t count) {
   bool *differs = core_memory_zero_allocate(CORE_CONFIG_ROWS_MAX, sizeof *differs);
   for (size_t i = 0; i < count; i++) sweep_members_add_differences(&view[i].members, differs);
@@ -72,7 +72,7 @@ static void visit_settings(SweepView *view, size_t index, const bool *differs,
 
 /* ---- table ------------------------------------------------------------------------------------------------------- */
 
-/* Returns the column's header: solve rates, or returns if episodes have no goal. */
+/* Returns the header of the result column: "solve rate", "return", or both if only some runs report solve rates. */
 static const char *result_name(const SweepProgress *progress) {
   bool has_rates = false, has_returns = false;
   for (size_t i = 0; i < progress->runs; i++) {

@@ -1,4 +1,4 @@
-/* Reads and writes the log of decisions. */
+/* Reads and writes the log of a [stop] rule's decisions (stop_log.h). */
 #include "sweep/stop/stop_log.h"
 
 #include <math.h>
@@ -63,6 +63,8 @@ static bool read_number(const char *text, double *value) {
   return strcmp(text, "-") == 0 || core_text_to_real(text, value);
 }
 
+/* Parses the fields of a line: time, user, verb, run; unless the verb is retry also rule, rung, transitions, value,
+ * threshold, why. */
 static bool read_entry(char **field, size_t count, SweepStopEntry *entry) {
   double rung = NAN;
   size_t verb = 0;
@@ -83,6 +85,7 @@ static bool read_entry(char **field, size_t count, SweepStopEntry *entry) {
   return true;
 }
 
+/* Appends the entry of a line to the log, and updates the state of its run. */
 static bool read_line(void *context, char **field, size_t count) {
   SweepStopLog *log = context;
   SweepStopEntry entry;

@@ -1,5 +1,5 @@
-/* PQN update: targets from the rollout's greatest Q values, then epochs of minibatches of squared errors. The run log's
- * actor columns describe the Q network. Nothing here allocates. */
+/* PQN update: Q(lambda) targets from the rollout's greatest Q values (the maximum over actions), then epochs of
+ * minibatch steps on the squared error. The run log's actor columns describe the Q network. Updates do not allocate. */
 #include "trainer/learners/pqn.h"
 
 #include <math.h>
@@ -24,9 +24,9 @@ typedef struct Pqn {
   Minibatch minibatch;
   Optimizer optimizer;
   Gradient gradient;
-  float *scratch;                  /* scratch of reduce_rollout_moments; NULL where it needs none */
+  float *scratch;                  /* scratch of reduce_rollout_moments; NULL with one shard */
   float *errors, *targets;         /* [steps][worlds] of this rank: lambda target - greatest Q; lambda target */
-  float *doutput;                  /* [rows][actions]: gradient at the Q values */
+  float *doutput;                  /* [rows][actions]: gradient of the loss with respect to Q */
   double epsilon;                  /* the agent's epsilon, for checkpoints */
   CapturedUpdate captured;         /* captured updates on a device */
 } Pqn;
@@ -40,7 +40,7 @@ double pqn_epsilon(const CoreConfig *config, int64_t iteration) {
 
 /* ---- one minibatch ----------------------------------------------------------------------------------------------- */
 
-/* Computes this rank's part of the gradient of L = E[(Q(s, a) - R)^2] over minibatch m. */
+/* Adds this rank's part of the gradient of L = E[(Q(s, a) - R)^2] over minibatch m to pqn->gradient. */
 static int add_gradients(Pqn *pqn, const UpdateContext *context, int m, UpdateStats *stats) {
   Ops *ops = context->ops;
   const Agent *agent = pqn->agent;
@@ -126,7 +126,7 @@ static void enqueue_full(Pqn *pqn, const UpdateContext *context) {
   captured_step(&pqn->captured, ops);
 }
 
-/* Enqueues a minibatch step that ranks or shards divide: one micro-batch per shard. */
+/* Enqueues a minibatch step that is divided among ranks or shards: one micro-batch per shard. */
 static void enqueue_divided(Pqn *pqn, const UpdateContext *context) {
   const int shards = context->rollout->shards.shards;
   Ops *ops = context->ops;
@@ -154,7 +154,7 @@ static void add_losses(void *learner, const OpsUpdateStats *sums, UpdateStats *s
   stats->value_loss += sums->mean[OPS_STATS_VALUE];
 }
 
-/* Sets epsilon for the next iteration. */
+/* Sets the exploration rate epsilon for the iteration after `iteration`. */
 static void apply_schedule(void *state, int64_t iteration) {
   Pqn *pqn = state;
   pqn->agent->epsilon = pqn->epsilon = pqn_epsilon(pqn->config, iteration + 1);
@@ -180,7 +180,7 @@ static int update_weights(void *state, const UpdateContext *context, UpdateStats
   return optim_check_parameters(context->ops, &pqn->agent->actor, "weight", pqn->agent->actor.theta);
 }
 
-/* ---- the entry of the table -------------------------------------------------------------------------------------- */
+/* ---- the learner's vtable ---------------------------------------------------------------------------------------- */
 
 static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout, CoreArena *arena, void **state) {
   if (agent->head.kind != OPS_MULTI_DISCRETE || agent->head.factors != 1)
@@ -232,7 +232,7 @@ static void get_count(const void *state, LearnerCounters *count) {
 static void set_count(void *state, const LearnerCounters *count) {
   Pqn *pqn = state;
   pqn->optimizer.t = count->actor_updates;
-  pqn->agent->epsilon = pqn->epsilon; /* restored by now */
+  pqn->agent->epsilon = pqn->epsilon; /* restored from the checkpoint before this call */
 }
 
 const LearnerVTable pqn_learner = {.name = "pqn", .create = create, .destroy = destroy, .start = start,

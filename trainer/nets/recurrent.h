@@ -8,29 +8,29 @@
 #include "core/device/arena.h"
 #include "trainer/ops/recurrent.h"
 
-/* Offsets of its parameters in their part of a network's vector. Two biases, as in PyTorch: their gradients are equal,
- * and both count in a norm and are stepped. */
+/* Sizes, and offsets of the parameters in their part of a network's parameter vector. The LSTM has two biases, as in
+ * PyTorch: their gradients are equal, and both enter the gradient norm and the optimizer step. */
 typedef struct RecurrentShape {
   int in, width;             /* width 0: not recurrent */
   size_t wx, bx, wh, bh;     /* [in][4 width], [4 width], [width][4 width], [4 width]; columns i, f, g, o */
-  size_t gain, offset;       /* [width] of the layer norm */
+  size_t gain, offset;       /* [width] scale and shift of the layer norm */
   size_t parameters;
 } RecurrentShape;
 
-/* Division of the next passes' rows into sequences: [length][sequences], so step t of sequence s is row t * sequences +
- * s. A state is h and c of each network that has its own LSTM, the actor's first. */
+/* Division of the rows of a pass into sequences, [length][sequences]: step t of sequence s is row t * sequences + s. A
+ * state is h and c of each network that has its own LSTM, the actor's first. */
 typedef struct RecurrentSequences {
   int length;                /* 1: rows are single steps of as many sequences */
   const float *start;        /* [sequences][state size] states that enter the first step */
   const uint8_t *begins;     /* [rows] 1: first step of an episode, entered by a zero state; NULL: none */
-  float *end;                /* final states, as start; may be start; NULL: not wanted */
+  float *end;                /* final states, in the layout of start, which it may alias; NULL: not stored */
 } RecurrentSequences;
 
-/* Working memory of the last pass; any number of parameter vectors may use it one after the other. */
+/* Activations of the last pass, shared by all parameter vectors, one pass at a time. */
 typedef struct Recurrent {
   RecurrentShape shape;
-  int states;                /* size of a sequence's state, of all networks */
-  float *gates;              /* [rows][4 width] gates; after a backward pass the gradient at their inputs */
+  int states;                /* floats of a sequence's state, of all networks */
+  float *gates;              /* [rows][4 width] gates; after a backward pass, gradients of their pre-activations */
   float *h_in, *c_in;        /* [rows][width] state that entered each step */
   float *h;                  /* [rows][width] output, normalized by the layer norm */
   float *inverse;            /* [rows] 1 / standard deviation of the layer norm */
@@ -40,11 +40,11 @@ typedef struct Recurrent {
 } Recurrent;
 
 RecurrentShape recurrent_shape(int in, int width);
-/* Registers buffers. networks: number that have their own LSTM. max_rows: of any later pass. */
+/* Registers buffers. networks: number of networks with their own LSTM. max_rows: maximum rows of a pass. */
 void recurrent_register(Recurrent *recurrent, const RecurrentShape *shape, int networks, int max_rows,
                         CoreArena *arena);
-/* Draws the initial parameters like PyTorch: the LSTM's uniform within +-1 / sqrt(width); gains 1, offsets 0. A
- * function of (seed, tensor, row of the kernel) alone; row[in]: the row number of each input there, NULL: its own
+/* Initializes the parameters as PyTorch does: the LSTM's uniform within +-1 / sqrt(width); gains 1, offsets 0. Each row
+ * of a weight matrix is a function of (seed, tensor, row number) alone. row[in]: row number of each input; NULL: its
  * index. */
 void recurrent_init(const RecurrentShape *shape, uint64_t seed, uint32_t tensor, const int32_t *row,
                           float *theta);
@@ -55,7 +55,7 @@ const char *recurrent_parameter_name(const RecurrentShape *shape, const char *ne
  * sequence of the first row, where rows are single steps; else 0. */
 void recurrent_forward(const Recurrent *recurrent, Ops *ops, const float *theta, const float *x, int rows,
                        const RecurrentSequences *sequences, int network, int first);
-/* Computes the gradient from that at the output (overwritten) -> gradient [parameters] (set), and dx [rows][in] unless
+/* Backpropagates doutput (overwritten) into gradient [parameters] (overwritten, not added to) and dx [rows][in], unless
  * NULL. Must follow recurrent_forward of the same rows. No gradient flows into the initial states. */
 void recurrent_backward(const Recurrent *recurrent, Ops *ops, const float *theta, const float *x, int rows,
                         const RecurrentSequences *sequences, float *doutput, float *dx, float *gradient);

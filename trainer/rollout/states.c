@@ -1,4 +1,4 @@
-/* Carrying, storing and gathering recurrent states (states.h). */
+/* Carries, stores and gathers recurrent states (states.h). */
 #include "trainer/rollout/states.h"
 
 #include "trainer/ops/kernels/kernels_each.h"
@@ -32,6 +32,7 @@ void states_begin(const RolloutStates *states) {
     core_device_zero(states->device, states->begins, ((size_t)states->steps + 1) * (size_t)states->worlds);
 }
 
+/* Copies the current states of worlds first .. first + count - 1 to starts[block]. */
 static void keep(const RolloutStates *states, int block, int first, int count) {
   const size_t all = state_floats(states, states->worlds), at = state_floats(states, first);
   core_device_copy(states->device, states->starts + (size_t)block * all + at, states->current + at,
@@ -54,7 +55,7 @@ void states_clear_done(const RolloutStates *states, int t, int first, int count,
                             core_divisor((size_t)states->state_size)};
   KERNELS_EACH(states->device, ops_end_states, ops_end_state, end.worlds * end.state_size.number, &end);
   const int next = t + 1;
-  if (next % states->length != 0) /* otherwise the state at the sequence's start already is 0 */
+  if (next % states->length != 0) /* at a sequence's start, the stored state is 0 already */
     core_device_copy(states->device, states->begins + (size_t)next * (size_t)states->worlds + first, done + first,
                      (size_t)count);
 }

@@ -7,17 +7,17 @@ typedef enum OptimizerRule { OPTIMIZER_ADAM, OPTIMIZER_RADAM } OptimizerRule;
 /* Owns nothing: the vectors belong to the run's arena. */
 typedef struct Optimizer {
   OptimizerRule rule;
-  float *m, *v;             /* [n] Adam's moments */
-  int64_t t;                /* updates done */
-  double beta1, beta2, epsilon, max_norm; /* max_norm inf = no clipping */
-  double weight_decay;      /* Adam: each step first multiplies theta by 1 - rate times this (AdamW); 0: none */
-  /* 0: optax' clipping rule; > 0: PyTorch's, which adds it to the norm (ops_clip_factor) */
+  float *m, *v;             /* [n] first and second moments */
+  int64_t t;                /* number of updates so far */
+  double beta1, beta2, epsilon, max_norm; /* max_norm inf: no clipping */
+  double weight_decay;      /* decoupled, as in AdamW: Adam first multiplies theta by 1 - rate * weight_decay */
+  /* Term that PyTorch's clipping rule adds to the norm; 0: Optax's rule (ops_clip_factor). */
   double norm_epsilon;
 } Optimizer;
 
 /* Returns the clipping factor of a gradient of this norm (ops_clip_factor). *clipped: whether clipping acts. */
 double optimizer_clip(const Optimizer *optimizer, double norm, int *clipped);
-/* Returns the scalars of the t-th update (from 1), without the clipping factor. */
+/* Returns the scalars of the t-th update (t >= 1), without the clipping factor. */
 OpsAdamScalars optimizer_scalars(const Optimizer *optimizer, double rate, int64_t t);
 /* Updates theta[n] once with the gradient times `factor` (optimizer_clip). */
 void optimizer_apply(Ops *ops, Optimizer *optimizer, float *theta, const float *gradient, size_t n, double rate,
@@ -26,10 +26,10 @@ void optimizer_apply(Ops *ops, Optimizer *optimizer, float *theta, const float *
 typedef enum ProximalRule { PROXIMAL_PLAIN, PROXIMAL_BIAS_CORRECTED } ProximalRule;
 typedef struct Proximal {
   float *theta;             /* [n] */
-  double com, weight;       /* weight: W of the bias-corrected rule, initially 1 */
+  double com, weight;       /* center of mass in updates; W of the bias-corrected rule, initially 1 */
   ProximalRule rule;
 } Proximal;
-/* Counts an update and returns the weight that the proximal weights keep in it. */
+/* Advances the EWMA by one update and returns its decay: the weight of the old proximal weights in the new ones. */
 double proximal_keep(Proximal *proximal);
 /* Moves the proximal weights towards theta after a minibatch update. */
 void proximal_update(Ops *ops, Proximal *proximal, const float *theta, size_t n);

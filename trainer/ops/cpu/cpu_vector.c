@@ -1,5 +1,6 @@
-/* Long vectors on the CPU: sums in float64, Adam, EWMA, GAE, normalization; and transposition. A vector is divided into
- * parts whose boundaries depend on its length alone; sums of parts are folded in order. */
+/* Operations on long vectors on the CPU: sums in float64, Adam, EWMA, GAE, normalization; and transposition. A vector
+ * is divided into parts whose boundaries depend on its length alone, and sums of parts are added in order, so that
+ * results do not depend on the number of threads. */
 #include <stdbool.h>
 #if defined(__SSE__)
 #include <xmmintrin.h>
@@ -9,9 +10,9 @@
 #include "trainer/ops/cpu/cpu_internal.h"
 #include "trainer/ops/row_vector_internal.h"
 
-enum { LANES = 16 }; /* independent accumulators of a sum: fixed, so that every instruction set adds in one order */
+enum { LANES = 16 }; /* independent accumulators of a sum; fixed, so that all instruction sets add in the same order */
 
-enum { ALONE = 1 << 16 }; /* elements of a vector that one thread sums before others have started */
+enum { ALONE = 1 << 16 }; /* length up to which one thread is faster than starting others */
 
 /* -------- parts ---------------------------------------------------------------------------------------------- */
 
@@ -31,7 +32,7 @@ static size_t part_count(Parts parts, int part) {
 
 /* -------- sums ----------------------------------------------------------------------------------------------- */
 
-/* Sum of term(i) over n elements in LANES interleaved float64 accumulators. */
+/* Sums `term`, an expression of the index i, over n elements in LANES interleaved float64 accumulators. */
 #define LANE_SUM(result, n, term)                                                   \
   do {                                                                              \
     double lane_[LANES] = {0};                                                      \
@@ -79,8 +80,8 @@ double cpu_distance_squared(Ops *ops, const float *x, const float *y, size_t n) 
   return sum;
 }
 
-/* Two passes over one part: its mean, then the powers about it. The mean of the rounding residuals is added to it, so
- * that equal values have exactly their value as mean. */
+/* Returns the moments of one part by the corrected two-pass algorithm: the mean, then central moments. The mean of the
+ * residuals is added to the mean, so that the mean of equal values is exactly their value. */
 #define PART_MOMENTS(n, term)                              \
   do {                                                     \
     double sum, mean;                                      \
@@ -157,7 +158,8 @@ void cpu_world_rows(Ops *ops, const uint32_t *world, int count, int steps, int w
     for (int t = 0; t < steps; t++) *rows++ = (uint32_t)t * (uint32_t)worlds + world[w];
 }
 
-/* Prefetches a row. Rows are scattered, so a processor cannot predict the next one; within a long row it soon can. */
+/* Prefetches the beginning of a row. Gathered rows are scattered, so the hardware prefetcher cannot predict the next
+ * one; within a long row it can. */
 static inline void ask_for_row(const float *row, int columns) {
   enum { LINE = 64 / sizeof(float), MOST = 32 * LINE };
   for (int c = 0; c < columns && c < MOST; c += LINE) __builtin_prefetch(row + c);
@@ -271,7 +273,7 @@ CPU_VECTOR static void part_ewma(float *restrict proximal, const float *restrict
 }
 
 void cpu_ewma(Ops *ops, float *proximal, const float *theta, size_t n, double keep) {
-  if (keep == 0) { /* p + (theta - p) need not round to theta, and COM 0 means the weights themselves */
+  if (keep == 0) { /* p + (theta - p) may not round to theta, but a center of mass of 0 means theta itself */
     memcpy(proximal, theta, sizeof(float) * n);
     return;
   }
@@ -286,7 +288,7 @@ void cpu_ewma(Ops *ops, float *proximal, const float *theta, size_t n, double ke
 /* -------- generalized advantage estimation ------------------------------------------------------------------- */
 
 /* One step of neighboring worlds. `next` is the advantage of the following step (NULL: zeros). Where an episode was
- * truncated, V of the true next observation replaces the stored next value and the trace stops. */
+ * truncated, the value of its final observation (`bootstrap`) replaces the stored next value, and the trace is cut. */
 typedef struct GaeStep {
   float gamma, lambda, reward_scale;
   const float *reward, *value, *next_value, *bootstrap, *next;
