@@ -343,7 +343,7 @@ bool core_text_is_utf8(const char *string) {
   return true;
 }
 
-char *core_text_pair(const char *pair) {
+char *core_text_normalize_pair(const char *pair) {
   const char *equals = strchr(pair, '=');
   if (!equals) return core_text_duplicate(pair);
   pair += strspn(pair, " \t");

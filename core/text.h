@@ -56,7 +56,7 @@ int core_text_check_name(const char *name, const char *what);
 bool core_text_is_utf8(const char *string);
 /* Copies "key = value" as "key=value" without blanks around either; copies text without '=' unchanged. Caller frees
  * it. */
-char *core_text_pair(const char *pair);
+char *core_text_normalize_pair(const char *pair);
 /* Appends the string with U+FFFD for each byte that is not part of a valid character. */
 void core_text_append_utf8(CoreText *text, const char *string);
 

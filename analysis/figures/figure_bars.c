@@ -270,7 +270,7 @@ static int answer(void *figure, const char **operands, size_t count) {
   TRY(analysis_group_runs_without(&b->context.selection, b->group_keys, core_config_task_keys, &b->groups));
   TRY(analysis_scored_read(&b->scored, &b->context));
   TRY(analysis_scored_refuse_mixed(&b->scored, &b->context, (const AnalysisGrouping *const[]){&b->groups}, 1));
-  if (b->profiles && !b->group_keys) TRY(analysis_scored_thin(&b->scored, &b->context.selection, &b->groups));
+  if (b->profiles && !b->group_keys) TRY(analysis_scored_limit_groups(&b->scored, &b->context.selection, &b->groups));
   collect(b);
   aggregate(b);
   if (b->profiles) make_profiles(b);

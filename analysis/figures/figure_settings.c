@@ -322,7 +322,7 @@ static int answer(void *figure, const char **operands, size_t count) {
   TRY(analysis_context_open(&s->context, &s->request, analysis_database_path(operands, count)));
   TRY(group(s));
   TRY(analysis_scored_read(&s->scored, &s->context));
-  if (!s->group_keys && !s->best_keys) TRY(analysis_scored_thin(&s->scored, &s->context.selection, &s->groups));
+  if (!s->group_keys && !s->best_keys) TRY(analysis_scored_limit_groups(&s->scored, &s->context.selection, &s->groups));
   const AnalysisGrouping *together[] = {&s->x, &s->groups, s->panel_keys ? &s->panels : NULL,
                                         s->best_keys ? &s->choices : NULL};
   TRY(analysis_scored_refuse_mixed(&s->scored, &s->context, together, sizeof together / sizeof *together));

@@ -27,7 +27,8 @@ static double value_for_means(const AnalysisScored *scored, AnalysisMeasure meas
   return isfinite(value) && (!logarithmic || value > 0) ? value : NAN;
 }
 
-int analysis_scored_thin(const AnalysisScored *scored, const AnalysisSelection *selection, AnalysisGrouping *groups) {
+int analysis_scored_limit_groups(const AnalysisScored *scored, const AnalysisSelection *selection,
+                                 AnalysisGrouping *groups) {
   double *value = core_memory_allocate((selection->count + 1) * sizeof *value);
   for (size_t r = 0; r < selection->count; r++) value[r] = analysis_scored_value(scored, r);
   const int code = analysis_lines_limit(selection, groups, value);

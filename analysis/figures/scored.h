@@ -34,7 +34,8 @@ int analysis_scored_refuse_mixed(const AnalysisScored *scored, const AnalysisCon
                                  const AnalysisGrouping *const *groupings, size_t count);
 void analysis_scored_free(AnalysisScored *scored);
 /* Regroups runs by the setting that explains most of the variation, if there are more than eight groups (lines.h). */
-int analysis_scored_thin(const AnalysisScored *scored, const AnalysisSelection *selection, AnalysisGrouping *groups);
+int analysis_scored_limit_groups(const AnalysisScored *scored, const AnalysisSelection *selection,
+                                 AnalysisGrouping *groups);
 
 double analysis_scored_value(const AnalysisScored *scored, size_t run);
 /* Computes an aggregate of a measure over these runs of the selection, with its 95 % interval (interval.h); n:

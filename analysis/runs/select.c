@@ -214,7 +214,7 @@ typedef struct Condition {
 } Condition;
 
 static int condition_parse(const char *given, Condition *condition) {
-  char *name = core_text_pair(given), *equals = strchr(name, '=');
+  char *name = core_text_normalize_pair(given), *equals = strchr(name, '=');
   if (!equals || equals == name) {
     free(name);
     return core_error(CORE_USAGE, "--where %s: expected key=value", given);

@@ -334,7 +334,7 @@ int core_config_set(CoreConfig *config, const char *name, const char *value) {
 }
 
 int core_config_set_pair(CoreConfig *config, const char *pair) {
-  char *plain = core_text_pair(pair), *equals = strchr(plain, '=');
+  char *plain = core_text_normalize_pair(pair), *equals = strchr(plain, '=');
   int code;
   if (!equals) {
     code = core_error(CORE_USAGE, "'%.80s' is not key=value", pair);

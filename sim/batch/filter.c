@@ -7,7 +7,7 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "sim/batch/filter_internal.h"
-#include "sim/batch/filter_time.h"
+#include "sim/batch/filter_key.h"
 #include "sim/batch/level_stream.h"
 #include "sim/levels/generate.h"
 #include "sim/levels/level_set.h"
@@ -92,7 +92,7 @@ static int by_value(const void *a, const void *b) {
 static void choose(SimLevelSet *drawn, uint64_t seed, uint32_t first, const uint8_t *solved, int keep) {
   size_t count = (size_t)drawn->count;
   double *time = core_memory_allocate(2 * count * sizeof *time), *sorted = time + count;
-  for (size_t i = 0; i < count; i++) time[i] = sim_filter_time(seed, first + (uint32_t)i, solved[i]);
+  for (size_t i = 0; i < count; i++) time[i] = sim_filter_key(seed, first + (uint32_t)i, solved[i]);
   memcpy(sorted, time, count * sizeof *time);
   qsort(sorted, count, sizeof *sorted, by_value);
   double last = sorted[keep - 1];

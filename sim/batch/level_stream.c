@@ -1,5 +1,5 @@
 /* Groups of filtered levels, one group per thread at a time. The filter keeps the levels with the earliest times
- * (filter_time.h), and solving itself only delays a level. Levels are therefore played in the order of their undelayed
+ * (filter_key.h), and solving itself only delays a level. Levels are therefore played in the order of their undelayed
  * times, and only until enough are certain: any further level is later still. */
 #include "sim/batch/level_stream.h"
 
@@ -9,7 +9,7 @@
 #include "core/memory.h"
 #include "sim/batch/batch.h"
 #include "sim/batch/filter_internal.h"
-#include "sim/batch/filter_time.h"
+#include "sim/batch/filter_key.h"
 #include "sim/levels/generate.h"
 
 /* PLAYED_FIRST: levels played together, usually enough; the rest is played one by one. */
@@ -101,7 +101,7 @@ static int play_first(const SimLevelStream *stream, Worker *worker, uint64_t key
   for (int i = 0; i < PLAYED_FIRST; i++) {
     Candidate *candidate = &worker->candidate[i];
     good += !solved[i];
-    if (solved[i]) candidate->time = sim_filter_time(key, candidate->number, true);
+    if (solved[i]) candidate->time = sim_filter_key(key, candidate->number, true);
   }
   return good;
 }
@@ -110,7 +110,7 @@ static int play_first(const SimLevelStream *stream, Worker *worker, uint64_t key
 static void make_group(const SimLevelStream *stream, Worker *worker, uint64_t key, int64_t group) {
   for (int i = 0; i < DRAWN; i++) {
     uint32_t number = (uint32_t)(group * DRAWN + i);
-    worker->candidate[i] = (Candidate){.time = sim_filter_time(key, number, false), .number = number};
+    worker->candidate[i] = (Candidate){.time = sim_filter_key(key, number, false), .number = number};
   }
   qsort(worker->candidate, DRAWN, sizeof *worker->candidate, by_time);
   for (int i = 0; i < DRAWN; i++) worker->candidate[i].played = i;
@@ -121,7 +121,7 @@ static void make_group(const SimLevelStream *stream, Worker *worker, uint64_t ke
     CORE_CHECK(sim_generate_level(stream->size, key, candidate->number, level) == CORE_OK);
     bool solved = sim_filter_solves_itself(level);
     good += !solved;
-    if (solved) candidate->time = sim_filter_time(key, candidate->number, true);
+    if (solved) candidate->time = sim_filter_key(key, candidate->number, true);
   }
   qsort(worker->candidate, (size_t)played, sizeof *worker->candidate, by_time);
   qsort(worker->candidate, SIM_STREAM_GROUP, sizeof *worker->candidate, by_number);

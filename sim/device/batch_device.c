@@ -67,9 +67,10 @@ SimDeviceBatch sim_batch_device_view(const SimBatch *batch) { return view(batch)
 SimLevelDevice *sim_batch_device_levels(const SimBatch *batch) { return device_of(batch)->drawing; }
 CoreDevice *sim_batch_device_of(const SimBatch *batch) { return device_of(batch)->device; }
 
-SimDeviceMaker sim_batch_device_maker(const SimBatch *batch) {
+SimDeviceLevelGenerator sim_batch_device_maker(const SimBatch *batch) {
   const SimReadyRules rules = {batch->options.observation, batch->whole_length, batch->options.pad_writes_zero};
-  return (SimDeviceMaker){device_of(batch)->models, device_of(batch)->templates, batch->new_size, batch->size, rules};
+  return (SimDeviceLevelGenerator){device_of(batch)->models, device_of(batch)->templates, batch->new_size, batch->size,
+                                   rules};
 }
 
 /* Chooses the worlds per warp: as many as let a multiprocessor hold WARPS_WANTED warps, and down to FEW_WORLDS where

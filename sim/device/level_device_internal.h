@@ -23,7 +23,7 @@ void sim_level_device_discard(const SimBatch *batch);
 SimLevelDevice *sim_batch_device_levels(const SimBatch *batch);
 CoreDevice *sim_batch_device_of(const SimBatch *batch);
 SimDeviceBatch sim_batch_device_view(const SimBatch *batch);
-SimDeviceMaker sim_batch_device_maker(const SimBatch *batch);
+SimDeviceLevelGenerator sim_batch_device_maker(const SimBatch *batch);
 /* Slots for testing levels: as many as worlds of this size that the device steps at once, in blocks as for a step. */
 typedef struct SimDeviceSlots {
   unsigned blocks;

@@ -10,7 +10,7 @@ enum { SIM_GROUP_KEPT = SIM_STREAM_GROUP, SIM_GROUP_DRAWN = SIM_FILTER_RATIO * S
 /* ---- levels of known numbers ------------------------------------------------------------------------------------- */
 
 typedef struct SimDeviceRecall {
-  SimDeviceMaker maker;
+  SimDeviceLevelGenerator maker;
   uint64_t key;
   const uint32_t *numbers;     /* [count] */
   size_t count, slot;          /* into slots slot .. slot + count - 1 */
@@ -18,13 +18,13 @@ typedef struct SimDeviceRecall {
 
 CORE_KERNEL_FN void sim_restore(const CoreDeviceThread *at, const SimDeviceRecall *a) {
   for (size_t i = core_device_first(at); i < a->count; i += core_device_stride(at))
-    sim_device_make(&a->maker, a->key, a->numbers[i], a->slot + i);
+    sim_device_generate_level(&a->maker, a->key, a->numbers[i], a->slot + i);
 }
 
 /* ---- groups of a sequence (level_stream.h) ----------------------------------------------------------------------- */
 
 /* `groups` whole groups of the sequence `key` from number `base` on; candidate c is number base + c. The filter gives
- * each candidate a time (filter_time.h) and keeps the earliest SIM_GROUP_KEPT of a group. A launch tests the candidates
+ * each candidate a time (filter_key.h) and keeps the earliest SIM_GROUP_KEPT of a group. A launch tests the candidates
  * of ranks first_rank .. first_rank + ranks - 1 by time in each group. */
 typedef struct SimDeviceGroups {
   SimCandidates tested;
@@ -47,7 +47,7 @@ SIM_FN bool sim_group_precedes(const double *time, size_t a, size_t b) {
 
 CORE_KERNEL_FN void sim_group_times(const CoreDeviceThread *at, const SimDeviceGroups *a) {
   for (size_t c = core_device_first(at); c < a->groups * SIM_GROUP_DRAWN; c += core_device_stride(at)) {
-    a->time[c] = sim_filter_time(a->key, a->base + (uint32_t)c, false);
+    a->time[c] = sim_filter_key(a->key, a->base + (uint32_t)c, false);
     a->played[c] = 0;
     if (c % SIM_GROUP_DRAWN == 0) a->good[c / SIM_GROUP_DRAWN] = 0;
   }
@@ -79,7 +79,7 @@ CORE_KERNEL_FN void sim_group_evaluate(const CoreDeviceThread *at, const SimDevi
   for (size_t i = core_device_first(at); i < a->tested.count; i += core_device_stride(at)) {
     const size_t c = sim_group_candidate(a, i);
     a->played[c] = 1;
-    if (a->tested.solved[i]) a->time[c] = sim_filter_time(a->key, a->base + (uint32_t)c, true);
+    if (a->tested.solved[i]) a->time[c] = sim_filter_key(a->key, a->base + (uint32_t)c, true);
     else core_device_atomic_add(&a->good[c / SIM_GROUP_DRAWN], 1);
   }
 }
@@ -137,7 +137,7 @@ CORE_KERNEL_FN void sim_choose_publish(const CoreDeviceThread *at, const SimChoi
 /* New levels for the worlds in batch.waiting. */
 typedef struct SimDeviceRenew {
   SimDeviceBatch batch;
-  SimDeviceMaker maker;
+  SimDeviceLevelGenerator maker;
   const uint32_t *late;        /* as in SimChoices; all choices are made; NULL: unfiltered */
   int start;                   /* also start an episode on it */
 } SimDeviceRenew;
@@ -154,7 +154,7 @@ CORE_KERNEL_FN void sim_renew(const CoreDeviceThread *at, const SimDeviceRenew *
       number = a->late[w] >> world->episode % SIM_AHEAD_BITS & 1 ? pair.late : pair.early;
     }
     a->batch.numbers[w] = number;
-    sim_device_make(&a->maker, key, number, slot);
+    sim_device_generate_level(&a->maker, key, number, slot);
     if (a->start) sim_world_start(world, &a->batch.models[slot], (int)slot);
   }
 }
@@ -162,7 +162,7 @@ CORE_KERNEL_FN void sim_renew(const CoreDeviceThread *at, const SimDeviceRenew *
 /* ---- observations of replaced levels ----------------------------------------------------------------------------- */
 
 typedef struct SimDeviceRegenerateConstants {
-  SimDeviceMaker maker;
+  SimDeviceLevelGenerator maker;
   uint64_t seed;
   uint32_t first_world;
   const uint32_t *index;       /* [rows], as in sim_batch_regenerate_constants */

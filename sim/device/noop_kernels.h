@@ -8,20 +8,21 @@
  * kernels.def; launched by batch_device.c for level_device.c. */
 #ifndef SIM_NOOP_KERNELS_H
 #define SIM_NOOP_KERNELS_H
-#include "sim/batch/filter_time.h"
+#include "sim/batch/filter_key.h"
 #include "sim/device/batch_kernels.h"
 #include "sim/levels/generate_draw.h"
 #include "sim/task/level_ready.h"
 
 /* Generates levels of a batch: draws one and compiles it into a slot. */
-typedef struct SimDeviceMaker {
+typedef struct SimDeviceLevelGenerator {
   SimModel *models;            /* [slots] */
   float *templates;            /* [slots][rules.length] */
   SimSize drawn, size;         /* size of the level: as drawn, and in the batch */
   SimReadyRules rules;
-} SimDeviceMaker;
+} SimDeviceLevelGenerator;
 
-SIM_CALLED_FN void sim_device_make(const SimDeviceMaker *m, uint64_t key, uint32_t number, size_t slot) {
+SIM_CALLED_FN void sim_device_generate_level(const SimDeviceLevelGenerator *m, uint64_t key, uint32_t number,
+                                             size_t slot) {
   SimLevel level;
   sim_generate_draw(m->drawn, key, number, &level);
   sim_level_grow(&level, m->size);
@@ -65,7 +66,7 @@ typedef enum SimNoopKind { SIM_NOOP_CANDIDATES, SIM_NOOP_WAITING, SIM_NOOP_AHEAD
 
 typedef struct SimDeviceNoop {
   SimDeviceWarpStep warp;      /* step of the batch whose worlds are the slots */
-  SimDeviceMaker maker;
+  SimDeviceLevelGenerator maker;
   SimNoopKind kind;
   SimCandidates tested;        /* candidates of the CANDIDATES tasks */
   SimChoices choices;
@@ -139,7 +140,7 @@ CORE_KERNEL_FN bool sim_noop_finish_task(const SimDeviceNoop *a, SimNoopTask *t,
 
 /* Generates the task's current level in its slot and starts an episode on it. */
 CORE_KERNEL_FN void sim_noop_begin(const SimDeviceNoop *a, const SimNoopTask *t, size_t slot) {
-  sim_device_make(&a->maker, t->key, t->second ? t->pair.late : t->pair.early, slot);
+  sim_device_generate_level(&a->maker, t->key, t->second ? t->pair.late : t->pair.early, slot);
   sim_world_start(&a->warp.step.batch.worlds[slot], &a->maker.models[slot], (int)slot);
 }
 

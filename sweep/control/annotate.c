@@ -14,7 +14,7 @@ typedef struct AnnotateOptions { SweepCommon common; bool remove, json; } Annota
 /* Subject of an annotation, and its new values. */
 typedef struct Request {
   const AnnotateOptions *options;
-  SweepNamed named;
+  SweepTarget named;
   const char **values;        /* [count] tags, or the note */
   size_t count;
   char pinned[CORE_RUN_ID];

@@ -17,7 +17,7 @@ typedef struct RemoveOptions { SweepCommon common; bool yes, dry_run, stale, jso
 /* Selects the sweep of that name, otherwise the run. */
 static int plan_operand(const RemoveOptions *options, const char *operand, SweepRemoval *removal) {
   const char *root = options->common.root;
-  SweepNamed named;
+  SweepTarget named;
   TRY(sweep_common_find(root, operand, &named));
   if (named.is_sweep) return sweep_removal_plan_sweep(root, named.name, options->stale, removal);
   if (options->stale) return sweep_common_unknown(root, operand);

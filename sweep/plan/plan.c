@@ -14,7 +14,7 @@
 #include "slurm/cluster.h"
 #include "sweep/cluster/launch.h"
 #include "sweep/commands.h"
-#include "sweep/plan/acting.h"
+#include "sweep/plan/env_steps.h"
 #include "sweep/plan/duplicates.h"
 #include "sweep/plan/searches.h"
 #include "sweep/plan/speed.h"
@@ -61,7 +61,7 @@ static int add_run(const char *root, const SweepSpeeds *speeds, bool has_runs, s
   plan->to_run++;
   plan->resumable += state.transitions > 0;
   plan->transitions_left += remaining;
-  const SweepActing acting = sweep_acting_left(&config, remaining);
+  const SweepEnvSteps acting = sweep_env_steps_left(&config, remaining);
   plan->search_steps += acting.searches;
   plan->evaluation_steps += acting.evaluations;
   const SlurmSettings *settings = &plan->resources.sets[sweep_resources_of_run(&plan->resources, &plan->grid, run)];

@@ -29,7 +29,7 @@ typedef struct SweepPlan {
   size_t to_run;                     /* neither finished, diverged nor stopped by the rule */
   size_t resumable;                  /* part of to_run that would resume from a checkpoint */
   double transitions, transitions_left;
-  double search_steps, evaluation_steps; /* environment steps without training (acting.h) of the remaining part */
+  double search_steps, evaluation_steps; /* environment steps without training (env_steps.h) of the remaining part */
   double seconds_left;                 /* sum over runs; NaN: no speed is known */
   double gpu_transitions, gpu_seconds; /* sums weighted by the GPUs of each run ([slurm] and blocks) */
   double cpu_transitions, cpu_seconds; /* sums weighted by its processors */

@@ -5,7 +5,7 @@
 
 #include "core/json.h"
 #include "core/terminal.h"
-#include "sweep/plan/acting.h"
+#include "sweep/plan/env_steps.h"
 #include "sweep/plan/plan.h"
 #include "sweep/plan/searches.h"
 #include "sweep/plan/workers.h"

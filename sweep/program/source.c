@@ -8,7 +8,7 @@
 
 #include "core/memory.h"
 #include "sweep/program/events.h"
-#include "sweep/program/table.h"
+#include "sweep/program/csv.h"
 #include "sweep/program/tail.h"
 
 enum { GROUPS_MAX = 32 }; /* maximum groups of the regular expression */
@@ -17,7 +17,7 @@ struct ProgramSource {
   CoreScriptSource kind;
   char metrics[CORE_PATH_MAX];  /* SWEEP_METRICS */
   ProgramTail lines;            /* lines of that file, which is read for every kind */
-  ProgramTable *table;          /* CSV; NULL otherwise */
+  ProgramCsv *table;          /* CSV; NULL otherwise */
   ProgramEvents *events;        /* TensorBoard; NULL otherwise */
   regex_t regex;                /* for standard output */
   char *names;                  /* "return,loss", one per group; NULL: no regex */
@@ -65,7 +65,7 @@ int program_source_open(const CoreScript *program, const CoreScriptRun *run, con
   if (code == CORE_OK) code = core_files_path(source->output.path, "%s/metrics.%d.out", home, attempt);
   const bool has_path = source->kind == CORE_SCRIPT_CSV || source->kind == CORE_SCRIPT_TENSORBOARD;
   if (code == CORE_OK && has_path) code = expand_path(program, run, directory, location, path);
-  if (code == CORE_OK && source->kind == CORE_SCRIPT_CSV) source->table = program_table_open(path);
+  if (code == CORE_OK && source->kind == CORE_SCRIPT_CSV) source->table = program_csv_open(path);
   if (code == CORE_OK && source->kind == CORE_SCRIPT_TENSORBOARD) {
     /* In a directory that runs share, a file belongs to the run whose processes write it. */
     const bool is_private = strstr(location, "{dir}") || strstr(location, "{run}");
@@ -122,7 +122,7 @@ int program_source_read(ProgramSource *source, bool last, ProgramSink *sink) {
   sink->damaged += source->lines.skipped - skipped;
   source->sink = sink;
   if (source->names) return program_tail_read(&source->output, last, read_output_line, source);
-  if (source->table) return program_table_read(source->table, last, sink);
+  if (source->table) return program_csv_read(source->table, last, sink);
   if (source->events) return program_events_read(source->events, last, sink);
   return CORE_OK;
 }
@@ -136,7 +136,7 @@ void program_source_close(ProgramSource **result) {
   if (!source) return;
   if (source->names) regfree(&source->regex);
   free(source->names);
-  program_table_close(&source->table);
+  program_csv_close(&source->table);
   program_events_close(&source->events);
   program_tail_free(&source->lines);
   program_tail_free(&source->output);

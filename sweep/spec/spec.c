@@ -392,7 +392,7 @@ int sweep_spec_parse(const char *name, const char *text, const char *profile, co
   core_text_append(&spec->source, text);
   if (set_count) spec->sets = core_memory_allocate(set_count * sizeof *spec->sets);
   for (; spec->set_count < set_count; spec->set_count++)
-    spec->sets[spec->set_count] = core_text_pair(sets[spec->set_count]);
+    spec->sets[spec->set_count] = core_text_normalize_pair(sets[spec->set_count]);
   code = read_file(&file);
   if (code == CORE_OK) code = spec_resolve(&file, profile);
   free_file(&file);

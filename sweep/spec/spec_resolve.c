@@ -88,7 +88,7 @@ static int set_stop(SpecFile *file, int profile) {
   for (size_t i = 0; i < count; i++) {
     const SpecSetting *setting = find_setting(file, profile, names[i]);
     if (!setting) continue;
-    const SweepStopGiven given = {.value = setting->entry.value, .pair = setting->pair, .entry = setting->entry};
+    const SweepStopSource given = {.value = setting->entry.value, .pair = setting->pair, .entry = setting->entry};
     sweep_stop_set_given(&file->spec->stop, i, &given);
   }
   return sweep_stop_check(&file->spec->stop, &file->spec->ini);

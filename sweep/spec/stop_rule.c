@@ -214,7 +214,7 @@ int sweep_stop_set(SweepStop *stop, const char *name, const char *value) {
   return core_text_copy((char *)stop + row->offset, SWEEP_STOP_TEXT, value, row->name);
 }
 
-void sweep_stop_set_given(SweepStop *stop, size_t index, const SweepStopGiven *given) {
+void sweep_stop_set_given(SweepStop *stop, size_t index, const SweepStopSource *given) {
   CORE_CHECK(index < ROWS && sweep_stop_set(stop, names[index], given->value) == CORE_OK);
   stop->given[index] = *given;
 }
@@ -225,7 +225,7 @@ void sweep_stop_set_given(SweepStop *stop, size_t index, const SweepStopGiven *g
 static int error_at(const SweepStop *stop, const CoreIni *ini, const char *name, bool at_key) {
   size_t index = 0;
   while (index + 1 < ROWS && strcmp(names[index], name) != 0) index++;
-  const SweepStopGiven *given = &stop->given[index];
+  const SweepStopSource *given = &stop->given[index];
   if (!given->value) return core_error_context(CORE_USAGE, "%s", ini->file);
   if (given->pair) return core_error_context(CORE_USAGE, "--set %s", given->pair);
   return at_key ? core_ini_error_key(ini, &given->entry, "%s", core_error_message())

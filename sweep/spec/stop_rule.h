@@ -25,11 +25,11 @@ typedef enum SweepStopKind {
 } SweepStopKind;
 
 /* Value and location of a setting, for messages. */
-typedef struct SweepStopGiven {
+typedef struct SweepStopSource {
   const char *value; /* NULL: not set */
   const char *pair;  /* argument of --set; NULL: from the file */
   CoreIniEntry entry;
-} SweepStopGiven;
+} SweepStopSource;
 
 typedef struct SweepStop {
   SweepStopKind rule;
@@ -39,7 +39,7 @@ typedef struct SweepStop {
 #define WORD(rules, key, def, check, help) char key[SWEEP_STOP_TEXT];
 #define ENUM(rules, key, def, choices, help) char key[SWEEP_STOP_TEXT];
 #include "sweep/spec/stop_rule.def"
-  SweepStopGiven given[SWEEP_STOP_KEYS_MAX]; /* by index in sweep_stop_names; strings are borrowed from the file */
+  SweepStopSource given[SWEEP_STOP_KEYS_MAX]; /* by index in sweep_stop_names; strings are borrowed from the file */
 } SweepStop;
 
 SweepStop sweep_stop_default(void);
@@ -51,7 +51,7 @@ const char *const *sweep_stop_names(size_t *count);
 /* Sets one value. CORE_USAGE: it is invalid; the message names the key. */
 int sweep_stop_set(SweepStop *stop, const char *name, const char *value);
 /* Sets a value that was checked before, and stores its location; index: in sweep_stop_names. */
-void sweep_stop_set_given(SweepStop *stop, size_t index, const SweepStopGiven *given);
+void sweep_stop_set_given(SweepStop *stop, size_t index, const SweepStopSource *given);
 
 /* Checks the settings against each other. CORE_USAGE: the message has file, line and key. */
 int sweep_stop_check(const SweepStop *stop, const CoreIni *ini);

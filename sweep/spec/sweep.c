@@ -66,9 +66,9 @@ int sweep_common_unknown(const char *root, const char *name) {
   return code;
 }
 
-int sweep_common_find(const char *root, const char *operand, SweepNamed *named) {
+int sweep_common_find(const char *root, const char *operand, SweepTarget *named) {
   char path[CORE_PATH_MAX];
-  *named = (SweepNamed){.is_sweep = false};
+  *named = (SweepTarget){.is_sweep = false};
   named->is_sweep = core_text_check_name(operand, "sweep") == CORE_OK &&
                     store_path_sweep(root, operand, "manifest.tsv", path) == CORE_OK && core_files_exists(path);
   core_error_clear();

@@ -62,12 +62,12 @@ int sweep_common_name(const SweepCommon *common, const char *operand, char name[
 int sweep_common_list(const char *root, char ***names, size_t *count);
 
 /* Sweep or run that an operand SWEEP|RUN names. */
-typedef struct SweepNamed {
+typedef struct SweepTarget {
   bool is_sweep;
   char name[SWEEP_NAME], id[CORE_RUN_ID]; /* name of the sweep, or id of the run */
-} SweepNamed;
+} SweepTarget;
 /* Finds a sweep of that name, else a run (store/workspace/run_name.h). CORE_USAGE: neither exists. */
-int sweep_common_find(const char *root, const char *operand, SweepNamed *named);
+int sweep_common_find(const char *root, const char *operand, SweepTarget *named);
 
 /* Returns CORE_USAGE with a message for an unknown sweep, with the nearest existing name, or all of them. */
 int sweep_common_unknown(const char *root, const char *name);

@@ -14,7 +14,7 @@
 #include "sim/batch/batch_internal.h"
 #include "sim/batch/batch_world.h"
 #include "sim/batch/filter_internal.h"
-#include "sim/batch/filter_time.h"
+#include "sim/batch/filter_key.h"
 #include "sim/batch/level_stream.h"
 #include "sim/device/batch_device.h"
 #include "sim/device/level_device.h"

@@ -15,7 +15,7 @@
 #include "store/runlog/runlog.h"
 #include "store/workspace/paths.h"
 #include "store/workspace/run.h"
-#include "sweep/plan/acting.h"
+#include "sweep/plan/env_steps.h"
 #include "sweep/plan/plan.h"
 #include "sweep/plan/speed.h"
 
@@ -214,16 +214,16 @@ static void test_acting(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
     assert_int_equal(core_config_set_pair(&config, pairs[i]), CORE_OK);
-  SweepActing acting = sweep_acting_left(&config, 1280);
+  SweepEnvSteps acting = sweep_env_steps_left(&config, 1280);
   assert_true(acting.searches == 4 * 2 * 100 * 50 && acting.evaluations == 5 * 3 * 10 * 16);
-  acting = sweep_acting_left(&config, 640);
+  acting = sweep_env_steps_left(&config, 640);
   assert_true(acting.searches == 2 * 2 * 100 * 50);
   assert_int_equal(core_config_set_pair(&config, "sfl.sampled_ratio=0"), CORE_OK);
   assert_int_equal(core_config_set_pair(&config, "eval.count=0"), CORE_OK);
-  acting = sweep_acting_left(&config, 1280);
+  acting = sweep_env_steps_left(&config, 1280);
   assert_true(acting.searches == 0 && acting.evaluations == 0);
   assert_int_equal(core_config_set_pair(&config, "algo.name=noisy_sgd"), CORE_OK);
-  assert_true(sweep_acting_left(&config, 1280).searches == 0);
+  assert_true(sweep_env_steps_left(&config, 1280).searches == 0);
 }
 
 int main(void) {

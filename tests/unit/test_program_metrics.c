@@ -18,7 +18,7 @@
 #include "core/tfrecord.h"
 #include "sweep/program/events.h"
 #include "sweep/program/source.h"
-#include "sweep/program/table.h"
+#include "sweep/program/csv.h"
 #include "sweep/program/tail.h"
 
 /* ---- parsed records as text -------------------------------------------------------------------------------------- */
@@ -130,13 +130,13 @@ static void test_tail(void **state) {
 
 /* ---- CSV ------------------------------------------------------------------------------------------------------ */
 
-static void read_table(ProgramTable *table, bool last, ProgramSink *sink) {
+static void read_table(ProgramCsv *table, bool last, ProgramSink *sink) {
   sink->record.names = &sink->names;
-  assert_int_equal(program_table_read(table, last, sink), CORE_OK);
+  assert_int_equal(program_csv_read(table, last, sink), CORE_OK);
 }
 
 static void test_table(void **state) {
-  ProgramTable *table = program_table_open(path_of("progress.csv"));
+  ProgramCsv *table = program_csv_open(path_of("progress.csv"));
   ProgramSink sink = new_sink();
   const char *path = path_of("progress.csv");
   write_file(path, "w", "step,\"roll,out\",note\r\n1,0.5,x\r\n2,");
@@ -152,7 +152,7 @@ static void test_table(void **state) {
   write_file(path, "a", "5,2,,8");
   read_table(table, true, &sink);
   check_taken("step=5 roll,out=2 loss=8\n");
-  program_table_close(&table);
+  program_csv_close(&table);
   program_sink_free(&sink);
 }
 

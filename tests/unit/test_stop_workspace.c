@@ -210,8 +210,8 @@ static void assert_refused(const char *text, const char *set, const char *first,
 
 static void test_bad_input(void **state) {
   (void)state;
-  assert_refused(HEAD "[stop]\nrule = medain\n", NULL, "f.ini:6:8: stop.rule = medain is not one of: none, median, asha, "
-                 "stagnation", "did you mean median?");
+  assert_refused(HEAD "[stop]\nrule = medain\n", NULL,
+                 "f.ini:6:8: stop.rule = medain is not one of: none, median, asha, stagnation", "did you mean median?");
   assert_refused(HEAD "[stop]\nrule = asha\nmin = 1000\neta = 1\n", NULL, "f.ini:8:7: stop.eta = 1",
                  "expected 2 to 1000");
   assert_refused(HEAD "[stop]\nrule = asha\nmin = 2M\n", NULL, "f.ini:7:7: stop.min = 2000000 is not below the budget "

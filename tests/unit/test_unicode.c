@@ -103,7 +103,7 @@ static void test_pairs(void **state) {
   static const char *const pairs[][2] = {
     {"k=v", "k=v"}, {" k = v ", "k=v"}, {"k =v w", "k=v w"}, {"k=", "k="}, {"word", "word"}, {"a = b = c", "a=b = c"}};
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-    char *plain = core_text_pair(pairs[i][0]);
+    char *plain = core_text_normalize_pair(pairs[i][0]);
     assert_string_equal(plain, pairs[i][1]);
     free(plain);
   }

@@ -60,14 +60,14 @@ static Memory lay_out(const EncoderShape *shape, int rows, float *base, size_t *
   stages_of(shape, m.stage);
   for (int s = 0; s < STAGES; s++) {
     const size_t outputs = n * ops_conv_outputs(&m.stage[s].block);
-    m.x[s] = encoder_take(base, used, n * ops_conv_inputs(&m.stage[s].conv));
-    m.from[s] = (uint8_t *)encoder_take(base, used, (outputs + sizeof(float) - 1) / sizeof(float));
+    m.x[s] = encoder_reserve(base, used, n * ops_conv_inputs(&m.stage[s].conv));
+    m.from[s] = (uint8_t *)encoder_reserve(base, used, (outputs + sizeof(float) - 1) / sizeof(float));
     for (int b = 0; b < BLOCKS; b++) {
-      m.entry[s][b] = encoder_take(base, used, outputs);
-      m.hidden[s][b] = encoder_take(base, used, outputs);
+      m.entry[s][b] = encoder_reserve(base, used, outputs);
+      m.hidden[s][b] = encoder_reserve(base, used, outputs);
     }
   }
-  m.last = encoder_take(base, used, n * (size_t)shape->width);
+  m.last = encoder_reserve(base, used, n * (size_t)shape->width);
   return m;
 }
 
@@ -95,11 +95,11 @@ static Scratch lay_out_scratch(const EncoderShape *shape, int rows, float *base,
     if (sizes[2] > conv) conv = sizes[2];
     if (sizes[3] > conv) conv = sizes[3];
   }
-  s.wide = encoder_take(base, used, n * widest);
-  s.at = encoder_take(base, used, n * output);
-  s.next = encoder_take(base, used, n * output);
-  s.inner = encoder_take(base, used, n * output);
-  s.conv = encoder_take(base, used, conv);
+  s.wide = encoder_reserve(base, used, n * widest);
+  s.at = encoder_reserve(base, used, n * output);
+  s.next = encoder_reserve(base, used, n * output);
+  s.inner = encoder_reserve(base, used, n * output);
+  s.conv = encoder_reserve(base, used, conv);
   return s;
 }
 

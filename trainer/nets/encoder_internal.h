@@ -64,7 +64,7 @@ static inline size_t encoder_pixel_floats(const EncoderShape *shape, int rows) {
 }
 
 /* Allocates `floats` of a chunk's memory; base NULL: only counts. */
-static inline float *encoder_take(float *base, size_t *used, size_t floats) {
+static inline float *encoder_reserve(float *base, size_t *used, size_t floats) {
   float *block = base ? base + *used : NULL;
   *used += (floats + 15) / 16 * 16;
   return block;

@@ -45,12 +45,12 @@ static Memory lay_out(const EncoderShape *shape, int rows, float *base, size_t *
   Memory m;
   *used = 0;
   convolutions(shape, m.conv);
-  m.x[0] = encoder_take(base, used, encoder_pixel_floats(shape, rows));
+  m.x[0] = encoder_reserve(base, used, encoder_pixel_floats(shape, rows));
   for (int l = 0; l < LAYERS; l++) {
     const size_t outputs = n * ops_conv_outputs(&m.conv[l]);
-    m.x[l + 1] = encoder_take(base, used, outputs);
-    m.z[l] = encoder_take(base, used, shape->layer_norm ? outputs : 0);
-    m.inverse[l] = encoder_take(base, used, shape->layer_norm ? n : 0);
+    m.x[l + 1] = encoder_reserve(base, used, outputs);
+    m.z[l] = encoder_reserve(base, used, shape->layer_norm ? outputs : 0);
+    m.inverse[l] = encoder_reserve(base, used, shape->layer_norm ? n : 0);
   }
   return m;
 }
@@ -74,8 +74,8 @@ static Scratch lay_out_scratch(const EncoderShape *shape, int rows, float *base,
     const size_t some = ops_conv_scratch(&conv[l], rows);
     max_floats = some > max_floats ? some : max_floats;
   }
-  for (int i = 0; i < 2; i++) s.gradient[i] = encoder_take(base, used, (size_t)rows * ops_conv_outputs(&conv[0]));
-  s.conv = encoder_take(base, used, max_floats);
+  for (int i = 0; i < 2; i++) s.gradient[i] = encoder_reserve(base, used, (size_t)rows * ops_conv_outputs(&conv[0]));
+  s.conv = encoder_reserve(base, used, max_floats);
   return s;
 }
 

@@ -33,14 +33,14 @@ static Memory lay_out(const EncoderShape *shape, int rows, float *base, size_t *
   *used = 0;
   for (int kind = 0; kind < KINDS; kind++) {
     const EncoderEntities e = encoder_entities(&shape->layout, kind);
-    m.features[kind] = encoder_take(base, used, n * (size_t)(e.count * e.features));
-    m.embedded[kind] = encoder_take(base, used, n * (size_t)e.count * EMBEDDED);
+    m.features[kind] = encoder_reserve(base, used, n * (size_t)(e.count * e.features));
+    m.embedded[kind] = encoder_reserve(base, used, n * (size_t)e.count * EMBEDDED);
   }
-  m.matrix = encoder_take(base, used, n * entities * ENTITY);
-  m.heads = encoder_take(base, used, n * entities * WIDTH);
-  m.dembedded = encoder_take(base, used, n * entities * EMBEDDED);
-  m.dmatrix = encoder_take(base, used, n * entities * ENTITY);
-  m.dheads = encoder_take(base, used, n * entities * WIDTH);
+  m.matrix = encoder_reserve(base, used, n * entities * ENTITY);
+  m.heads = encoder_reserve(base, used, n * entities * WIDTH);
+  m.dembedded = encoder_reserve(base, used, n * entities * EMBEDDED);
+  m.dmatrix = encoder_reserve(base, used, n * entities * ENTITY);
+  m.dheads = encoder_reserve(base, used, n * entities * WIDTH);
   return m;
 }
 

@@ -89,16 +89,17 @@ typedef struct Memory {
 } Memory;
 
 static Norm place_norm(size_t n, float *base, size_t *used) {
-  return (Norm){encoder_take(base, used, n * WIDTH), encoder_take(base, used, n), encoder_take(base, used, n * WIDTH)};
+  return (Norm){encoder_reserve(base, used, n * WIDTH), encoder_reserve(base, used, n),
+                encoder_reserve(base, used, n * WIDTH)};
 }
 
 static Gate place_gate(size_t n, float *base, size_t *used) {
   Gate gate;
-  gate.r = encoder_take(base, used, n * WIDTH);
-  gate.z = encoder_take(base, used, n * WIDTH);
-  gate.rx = encoder_take(base, used, n * WIDTH);
-  gate.h = encoder_take(base, used, n * WIDTH);
-  gate.out = encoder_take(base, used, n * WIDTH);
+  gate.r = encoder_reserve(base, used, n * WIDTH);
+  gate.z = encoder_reserve(base, used, n * WIDTH);
+  gate.rx = encoder_reserve(base, used, n * WIDTH);
+  gate.h = encoder_reserve(base, used, n * WIDTH);
+  gate.out = encoder_reserve(base, used, n * WIDTH);
   return gate;
 }
 
@@ -106,14 +107,14 @@ static void place_layer(const EncoderShape *shape, size_t rows, size_t n, float 
   const SimSize size = shape->layout.size;
   layer->norm_1 = place_norm(n, base, used);
   layer->norm_2 = place_norm(n, base, used);
-  layer->qkv = encoder_take(base, used, n * 3 * ATTENDED);
-  layer->attended = encoder_take(base, used, n * ATTENDED);
-  layer->out = encoder_take(base, used, n * WIDTH);
-  layer->dense = encoder_take(base, used, n * WIDTH);
+  layer->qkv = encoder_reserve(base, used, n * 3 * ATTENDED);
+  layer->attended = encoder_reserve(base, used, n * ATTENDED);
+  layer->out = encoder_reserve(base, used, n * WIDTH);
+  layer->dense = encoder_reserve(base, used, n * WIDTH);
   layer->gate_1 = place_gate(n, base, used);
   layer->gate_2 = place_gate(n, base, used);
-  layer->gathered[0] = encoder_take(base, used, rows * (size_t)(2 * size.joints) * 3 * WIDTH);
-  layer->gathered[1] = encoder_take(base, used, rows * (size_t)size.thrusters * 2 * WIDTH);
+  layer->gathered[0] = encoder_reserve(base, used, rows * (size_t)(2 * size.joints) * 3 * WIDTH);
+  layer->gathered[1] = encoder_reserve(base, used, rows * (size_t)size.thrusters * 2 * WIDTH);
 }
 
 static Memory lay_out(const EncoderShape *shape, int count, float *base, size_t *used) {
@@ -124,25 +125,25 @@ static Memory lay_out(const EncoderShape *shape, int count, float *base, size_t 
   *used = 0;
   for (int kind = 0; kind < ENCODER_ENTITY_KINDS; kind++) {
     const EncoderEntities e = encoder_entities(&shape->layout, kind);
-    m.features[kind] = encoder_take(base, used, rows * (size_t)(e.count * e.features));
-    m.embedded[kind] = encoder_take(base, used, rows * (size_t)e.count * WIDTH);
-    m.dembedded[kind] = encoder_take(base, used, rows * (size_t)e.count * WIDTH);
+    m.features[kind] = encoder_reserve(base, used, rows * (size_t)(e.count * e.features));
+    m.embedded[kind] = encoder_reserve(base, used, rows * (size_t)e.count * WIDTH);
+    m.dembedded[kind] = encoder_reserve(base, used, rows * (size_t)e.count * WIDTH);
   }
-  m.shapes = encoder_take(base, used, n * WIDTH);
+  m.shapes = encoder_reserve(base, used, n * WIDTH);
   for (int layer = 0; layer < LAYERS; layer++) place_layer(shape, rows, n, base, used, &m.layer[layer]);
-  m.weights = encoder_take(base, used, n);
-  m.messages = encoder_take(base, used, senders * WIDTH);
-  m.dgathered = encoder_take(base, used, senders * 3 * WIDTH);
-  m.a = encoder_take(base, used, n * 3 * WIDTH);
-  m.u = encoder_take(base, used, n * 2 * WIDTH);
-  m.ug = encoder_take(base, used, n * WIDTH);
-  m.dqkv = encoder_take(base, used, n * 3 * ATTENDED);
-  m.dattended = encoder_take(base, used, n * ATTENDED);
-  m.dx = encoder_take(base, used, n * WIDTH);
-  m.dy = encoder_take(base, used, n * WIDTH);
-  m.dz = encoder_take(base, used, n * WIDTH);
-  m.dt = encoder_take(base, used, n * WIDTH);
-  m.sums = encoder_take(base, used, 3 * WIDTH);
+  m.weights = encoder_reserve(base, used, n);
+  m.messages = encoder_reserve(base, used, senders * WIDTH);
+  m.dgathered = encoder_reserve(base, used, senders * 3 * WIDTH);
+  m.a = encoder_reserve(base, used, n * 3 * WIDTH);
+  m.u = encoder_reserve(base, used, n * 2 * WIDTH);
+  m.ug = encoder_reserve(base, used, n * WIDTH);
+  m.dqkv = encoder_reserve(base, used, n * 3 * ATTENDED);
+  m.dattended = encoder_reserve(base, used, n * ATTENDED);
+  m.dx = encoder_reserve(base, used, n * WIDTH);
+  m.dy = encoder_reserve(base, used, n * WIDTH);
+  m.dz = encoder_reserve(base, used, n * WIDTH);
+  m.dt = encoder_reserve(base, used, n * WIDTH);
+  m.sums = encoder_reserve(base, used, 3 * WIDTH);
   return m;
 }
 

@@ -29,7 +29,7 @@ const void *action_for_env(Ops *ops, const OpsHead *head, const void *actions, i
 }
 
 void action_mode(Ops *ops, const OpsHead *head, const float *logits, int rows, void *actions) {
-  const OpsLikeliest arguments = {{.head = *head, .logits = logits, .rows = (size_t)rows}, actions};
+  const OpsActionMode arguments = {{.head = *head, .logits = logits, .rows = (size_t)rows}, actions};
   KERNELS_EACH(ops->device, ops_action_mode, ops_action_mode_row, (size_t)rows, &arguments);
 }
 

@@ -72,7 +72,7 @@ typedef struct Run {
 } Run;
 
 /* Return the offsets of layer l's kernel and bias in a part's copy, and of its kernel among all. */
-static size_t kernel_place(const Run *run, int l) {
+static size_t kernel_offset(const Run *run, int l) {
   size_t offset = 0;
   for (int i = 0; i < l; i++) offset += kernel_size(&run->layers[i]);
   return offset;
@@ -83,20 +83,20 @@ static size_t bias_place(const Run *run, int l) {
   return offset;
 }
 
-static OpsBf16Method way_of(const Run *run, int l) {
+static OpsBf16Method layer_method(const Run *run, int l) {
   return cpu_method(run->state, run->layers[l].in, run->layers[l].out);
 }
 
 /* Returns layer l's kernel as a factor: in place, or as rounded by round_kernels. */
 static CpuOperand kernel_operand(const Run *run, int l) {
   const OpsLayer *layer = &run->layers[l];
-  if (way_of(run, l) == OPS_BF16_FLOAT32) return (CpuOperand){layer->w, layer->out};
-  return (CpuOperand){run->state->operands + kernel_place(run, l), layer->out};
+  if (layer_method(run, l) == OPS_BF16_FLOAT32) return (CpuOperand){layer->w, layer->out};
+  return (CpuOperand){run->state->operands + kernel_offset(run, l), layer->out};
 }
 
 static bool has_rounded(const Run *run) {
   for (int l = 0; l < run->count; l++)
-    if (way_of(run, l) != OPS_BF16_FLOAT32) return true;
+    if (layer_method(run, l) != OPS_BF16_FLOAT32) return true;
   return false;
 }
 
@@ -106,8 +106,8 @@ static void round_kernels(const Run *run) {
 #pragma omp for schedule(static)
   for (int l = 0; l < run->count; l++) {
     const OpsLayer *layer = &run->layers[l];
-    float *rounded = run->state->operands + kernel_place(run, l);
-    cpu_operand(way_of(run, l), layer->w, layer->in, layer->out, layer->out, rounded);
+    float *rounded = run->state->operands + kernel_offset(run, l);
+    cpu_operand(layer_method(run, l), layer->w, layer->in, layer->out, layer->out, rounded);
   }
 }
 
@@ -120,14 +120,14 @@ static void multiply_x(const Run *run, int l, int block, int transposed, int m, 
     if (!run->patterns) cpu_zeros_find(x.data, transposed ? k : m, x.stride, transposed, &own);
     if (cpu_zeros_product(patterns, transposed, m, n, k, x.data, x.stride, b.data, b.stride, accumulate, c, n)) return;
   }
-  cpu_product(run->state, way_of(run, l), transposed, 0, m, n, k, x, b, accumulate, c, n);
+  cpu_product(run->state, layer_method(run, l), transposed, 0, m, n, k, x, b, accumulate, c, n);
 }
 
 /* Looks for zeros in the chain's input. Layers' outputs have no zeros in the same positions of many rows. */
 static void look_for_zeros(const float *input, Run *run) {
   const CpuInputs *inputs = &run->state->inputs;
   const int in = run->layers[0].in;
-  if (run->x != input || way_of(run, 0) != OPS_BF16_FLOAT32) return;
+  if (run->x != input || layer_method(run, 0) != OPS_BF16_FLOAT32) return;
   if (run->x == inputs->x && run->rows == inputs->rows && in == inputs->columns) {
     run->has_zeros = inputs->has_zeros;
     run->patterns = inputs->blocks;
@@ -142,7 +142,7 @@ static void forward_block(const Run *run, int block) {
   for (int l = 0; l < run->count; l++) {
     const OpsLayer *layer = &run->layers[l];
     float *y = layer->y + first * (size_t)layer->out;
-    const OpsBf16Method method = way_of(run, l);
+    const OpsBf16Method method = layer_method(run, l);
     const CpuOperand operand = cpu_operand(method, x, some, layer->in, layer->in,
                                            cpu_thread_rows(state, CPU_X_SCRATCH));
     multiply_x(run, l, block, 0, some, layer->out, layer->in, operand, kernel_operand(run, l), 0, y);
@@ -196,13 +196,13 @@ void cpu_dense_forward(Ops *ops, const float *x, const float *w, const float *b,
  * matrices, and each kernel is used for many blocks. */
 static void transpose_kernels(const Run *run) {
   for (int l = run->dx ? 0 : 1; l < run->count; l++) {
-    if (way_of(run, l) == OPS_BF16_LIBRARY) continue;
+    if (layer_method(run, l) == OPS_BF16_LIBRARY) continue;
     const int in = run->layers[l].in, out = run->layers[l].out;
     const float *kernel = kernel_operand(run, l).data;
 #pragma omp for schedule(static) nowait
     for (int first = 0; first < out; first += TRANSPOSE_ROWS)
       cpu_transpose(kernel + first, (size_t)out, in, first + TRANSPOSE_ROWS < out ? TRANSPOSE_ROWS : out - first,
-                    run->state->kernels + kernel_place(run, l) + (size_t)first * (size_t)in, (size_t)in);
+                    run->state->kernels + kernel_offset(run, l) + (size_t)first * (size_t)in, (size_t)in);
   }
 #pragma omp barrier
 }
@@ -210,8 +210,8 @@ static void transpose_kernels(const Run *run) {
 /* dx = dy W^T of a block. */
 static void multiply_below(const Run *run, int l, int rows, CpuOperand dy, float *dx) {
   const int in = run->layers[l].in, out = run->layers[l].out;
-  const CpuOperand transposed = {run->state->kernels + kernel_place(run, l), in};
-  const OpsBf16Method method = way_of(run, l);
+  const CpuOperand transposed = {run->state->kernels + kernel_offset(run, l), in};
+  const OpsBf16Method method = layer_method(run, l);
   if (method == OPS_BF16_LIBRARY)
     cpu_product(run->state, method, 0, 1, rows, in, out, dy, kernel_operand(run, l), 0, dx, in);
   else cpu_product(run->state, method, 0, 0, rows, in, out, dy, transposed, 0, dx, in);
@@ -225,7 +225,7 @@ static void before_activation(const Run *run, int l, CpuOperand x, const float *
   float *db = cpu_thread_rows(state, CPU_BIAS_SCRATCH);
   if (layer->activation == OPS_SILU) {
     float *product = cpu_thread_rows(state, CPU_PRODUCT_SCRATCH);
-    cpu_product(state, way_of(run, l), 0, 0, rows, layer->out, layer->in, x, kernel_operand(run, l), 0, product,
+    cpu_product(state, layer_method(run, l), 0, 0, rows, layer->out, layer->in, x, kernel_operand(run, l), 0, product,
                 layer->out);
     y = product;
   }
@@ -242,7 +242,7 @@ static void before_activation(const Run *run, int l, CpuOperand x, const float *
 static bool adds_up(const Run *run, int l) {
   const OpsLayer *layer = &run->layers[l];
   return run->state->threads == 1 && run->parts == cpu_blocks(run->rows) && run->state->library->has_small &&
-         way_of(run, l) == OPS_BF16_FLOAT32 && cpu_small_takes(layer->in, layer->out, CPU_ROWS);
+         layer_method(run, l) == OPS_BF16_FLOAT32 && cpu_small_takes(layer->in, layer->out, CPU_ROWS);
 }
 
 /* Returns the input rows of layer l in a block. */
@@ -264,7 +264,7 @@ static void add_kernel_gradient(const Run *run, int l, int part, int block, bool
                                 CpuOperand dy) {
   const OpsLayer *layer = &run->layers[l];
   const bool direct = adds_up(run, l), accumulate = direct ? part > 0 : !is_first;
-  float *of_part = run->state->kernel_parts + (size_t)part * run->kernels + kernel_place(run, l);
+  float *of_part = run->state->kernel_parts + (size_t)part * run->kernels + kernel_offset(run, l);
   multiply_x(run, l, block, 1, layer->in, layer->out, cpu_block_rows(run->rows, block), x, dy, accumulate,
              direct ? layer->dw : of_part);
 }
@@ -277,7 +277,7 @@ static void backward_layer(const Run *run, int l, int part, int block, bool is_f
   const OpsLayer *layer = &run->layers[l];
   const int rows = cpu_block_rows(run->rows, block), in = layer->in, out = layer->out;
   const float *y = layer->y + (size_t)block * CPU_ROWS * (size_t)out;
-  const OpsBf16Method method = way_of(run, l);
+  const OpsBf16Method method = layer_method(run, l);
   const CpuOperand x = cpu_operand(method, layer_input(run, l, block), rows, in, in,
                                    cpu_thread_rows(state, CPU_X_SCRATCH));
   before_activation(run, l, x, y, dy, rows, db + bias_place(run, l));
@@ -311,7 +311,7 @@ static void fold_parts(const Run *run) {
   for (int l = 0; l < run->count; l++) {
     const OpsLayer *layer = &run->layers[l];
     if (!adds_up(run, l))
-      cpu_fold_kernel(state->kernel_parts + kernel_place(run, l), run->parts, run->kernels, kernel_size(layer),
+      cpu_fold_kernel(state->kernel_parts + kernel_offset(run, l), run->parts, run->kernels, kernel_size(layer),
                       layer->dw);
 #pragma omp for schedule(static) nowait
     for (int c = 0; c < layer->out; c++) {
@@ -363,7 +363,7 @@ void cpu_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int co
                .x = below,
                .dy = dy,
                .dx = target};
-    run.kernels = kernel_place(&run, run.count);
+    run.kernels = kernel_offset(&run, run.count);
     run.biases = bias_place(&run, run.count);
     look_for_zeros(x, &run);
     if (is_too_large) cpu_dense_backward_large(state, below, lowest, dy, target, rows);

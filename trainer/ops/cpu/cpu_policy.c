@@ -116,7 +116,7 @@ static void logp_group(const OpsHead *head, const float *logits, int first, int 
 void cpu_policy_sample(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed, uint32_t purpose,
                        uint32_t first_world, uint32_t step, void *actions, float *logp) {
   check_head(head);
-  cpu_threads_look(&cpu_state(ops)->look, CPU_THREADS_ACT, &cpu_state(ops)->threads);
+  cpu_threads_poll(&cpu_state(ops)->look, CPU_THREADS_ACT, &cpu_state(ops)->threads);
   const Draw draw = {seed, purpose, first_world, step};
   const size_t factors = (size_t)head->factors, width = (size_t)head->logits;
 #pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (rows > CPU_ROWS)

@@ -6,7 +6,7 @@
 
 void cpu_q_policy(Ops *ops, float *q, int rows, int columns, double epsilon) {
   float best, other;
-  cpu_threads_look(&cpu_state(ops)->look, CPU_THREADS_ACT, &cpu_state(ops)->threads);
+  cpu_threads_poll(&cpu_state(ops)->look, CPU_THREADS_ACT, &cpu_state(ops)->threads);
   row_q_logp(epsilon, columns, &best, &other);
 #pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (rows > CPU_ROWS)
   for (int r = 0; r < rows; r++) {

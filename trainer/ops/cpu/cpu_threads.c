@@ -102,7 +102,7 @@ static void begin(CpuThreads *look, int threads) {
   if (!look->is_blind) see(look, 1);
 }
 
-void cpu_threads_look(CpuThreads *look, CpuThreadsPhase phase, int *threads) {
+void cpu_threads_poll(CpuThreads *look, CpuThreadsPhase phase, int *threads) {
   if (look->is_blind) return;
   if (phase == CPU_THREADS_ACT) look->has_acted = true;
   const double now = core_clock_s(), seconds = now - look->looked;

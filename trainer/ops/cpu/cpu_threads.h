@@ -43,6 +43,6 @@ typedef enum CpuThreadsPhase { CPU_THREADS_ACT, CPU_THREADS_UPDATE } CpuThreadsP
  * processes, threads that wait meanwhile say nothing about other programs, so only updates count. *threads: those to
  * use from now on, of the calling thread's loops too (omp_set_num_threads). TRAINER_THREADS=fixed in the environment
  * disables it. */
-void cpu_threads_look(CpuThreads *look, CpuThreadsPhase phase, int *threads);
+void cpu_threads_poll(CpuThreads *look, CpuThreadsPhase phase, int *threads);
 
 #endif

@@ -160,7 +160,7 @@ void cpu_world_rows(Ops *ops, const uint32_t *world, int count, int steps, int w
 
 /* Prefetches the beginning of a row. Gathered rows are scattered, so the hardware prefetcher cannot predict the next
  * one; within a long row it can. */
-static inline void ask_for_row(const float *row, int columns) {
+static inline void prefetch_row(const float *row, int columns) {
   enum { LINE = 64 / sizeof(float), MOST = 32 * LINE };
   for (int c = 0; c < columns && c < MOST; c += LINE) __builtin_prefetch(row + c);
 }
@@ -168,7 +168,7 @@ static inline void ask_for_row(const float *row, int columns) {
 static void gather_some(const float *source, const uint32_t *index, float *target, int rows, int columns) {
   const int ahead = 3;
   for (int row = 0; row < rows; row++) {
-    if (row + ahead < rows) ask_for_row(source + (size_t)index[row + ahead] * columns, columns);
+    if (row + ahead < rows) prefetch_row(source + (size_t)index[row + ahead] * columns, columns);
     memcpy(target + (size_t)row * columns, source + (size_t)index[row] * columns, sizeof(float) * (size_t)columns);
   }
 }
@@ -247,7 +247,7 @@ CPU_VECTOR static void part_adam(float *restrict theta, const float *restrict gr
 
 static void adam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, RowAdam factors) {
   Parts parts = parts_of(n);
-  cpu_threads_look(&cpu_state(ops)->look, CPU_THREADS_UPDATE, &cpu_state(ops)->threads);
+  cpu_threads_poll(&cpu_state(ops)->look, CPU_THREADS_UPDATE, &cpu_state(ops)->threads);
 #pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (parts.count > 1)
   for (int part = 0; part < parts.count; part++) {
     size_t first = part_first(parts, part);

@@ -83,14 +83,14 @@ void device_controller_kl(Ops *ops, const OpsHead *head, const float *logits, co
 }
 
 void device_cap(Ops *ops, const float *behaviour, const float *logp, double log_cap, size_t n, float *capped) {
-  DEVICE_LAUNCH(device_state(ops), ops_cap, n, &(OpsCap){behaviour, logp, (float)log_cap, n, capped});
+  DEVICE_LAUNCH(device_state(ops), ops_cap, n, &(OpsClampLogRatio){behaviour, logp, (float)log_cap, n, capped});
 }
 
 void device_kl_penalty(Ops *ops, const float *logp, const float *ref_logp, double weight, int rows,
                        float *kl_penalty_weights, double *sum) {
   DeviceState *state = device_state(ops);
   double *parts = device_alloc_row_parts(state, rows, KERNEL_SUMS);
-  const OpsPull arguments = {logp, ref_logp, weight, (size_t)rows, sum ? NULL : state->count, kl_penalty_weights,
+  const OpsKlPenalty arguments = {logp, ref_logp, weight, (size_t)rows, sum ? NULL : state->count, kl_penalty_weights,
                              parts};
   double all[KERNEL_SUMS];
   device_sum_rows(state, &ops_kl_penalty_launch, rows, &arguments, parts, sum ? all : NULL, OPS_STATS_KL_PENALTY);

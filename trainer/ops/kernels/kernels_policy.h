@@ -71,8 +71,8 @@ CORE_KERNEL_FN void ops_sample(const CoreDeviceThread *at, const OpsSample *a) {
 
 /* Writes the mode of the policy: the first of the most probable classes, a Gaussian's mean, or its tanh. p.actions is
  * not read. */
-typedef struct OpsLikeliest { OpsRowsOfHead p; void *actions; } OpsLikeliest;
-CORE_DEVICE_FN void ops_action_mode_row(const OpsLikeliest *a, size_t r) {
+typedef struct OpsActionMode { OpsRowsOfHead p; void *actions; } OpsActionMode;
+CORE_DEVICE_FN void ops_action_mode_row(const OpsActionMode *a, size_t r) {
   const OpsHead *head = &a->p.head;
   const float *logits = ops_logits_of(&a->p, r);
   const size_t first = r * (size_t)head->factors;
@@ -80,7 +80,7 @@ CORE_DEVICE_FN void ops_action_mode_row(const OpsLikeliest *a, size_t r) {
   else for (int f = 0, k = 0; f < head->factors; k += head->size[f++])
     ((uint8_t *)a->actions)[first + (size_t)f] = (uint8_t)row_greedy(logits + k, head->size[f]);
 }
-CORE_KERNEL_FN void ops_action_mode(const CoreDeviceThread *at, const OpsLikeliest *a) {
+CORE_KERNEL_FN void ops_action_mode(const CoreDeviceThread *at, const OpsActionMode *a) {
   for (size_t r = core_device_first(at); r < a->p.rows; r += core_device_stride(at)) ops_action_mode_row(a, r);
 }
 
@@ -206,21 +206,26 @@ CORE_KERNEL_FN void ops_controller_kl(const CoreDeviceThread *at, const OpsContr
   ops_sum_rows(at, own, a->sums);
 }
 
-typedef struct OpsCap { const float *behaviour, *logp; float log_cap; size_t n; float *capped; } OpsCap;
-CORE_KERNEL_FN void ops_cap(const CoreDeviceThread *at, const OpsCap *a) {
+typedef struct OpsClampLogRatio {
+  const float *behaviour, *logp;
+  float log_cap;
+  size_t n;
+  float *capped;
+} OpsClampLogRatio;
+CORE_KERNEL_FN void ops_cap(const CoreDeviceThread *at, const OpsClampLogRatio *a) {
   for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at))
     a->capped[i] = fmaxf(a->behaviour[i], a->logp[i] - a->log_cap);
 }
 
-typedef struct OpsPull {
+typedef struct OpsKlPenalty {
   const float *logp, *ref_logp;
   double weight;
   size_t rows;
   const uint32_t *count;
   float *kl_penalty_weights;
   double *sums;
-} OpsPull;
-CORE_KERNEL_FN void ops_kl_penalty(const CoreDeviceThread *at, const OpsPull *a) {
+} OpsKlPenalty;
+CORE_KERNEL_FN void ops_kl_penalty(const CoreDeviceThread *at, const OpsKlPenalty *a) {
   const size_t r = core_device_first(at);
   double own[KERNEL_SUMS] = {0};
   if (r < ops_counted(a->count, a->rows)) {

@@ -1,6 +1,6 @@
-/* Parses CSV (table.h): RFC 4180 without newlines in fields; separated by comma, semicolon or tab, whichever comes
+/* Parses CSV (csv.h): RFC 4180 without newlines in fields; separated by comma, semicolon or tab, whichever comes
  * first. */
-#include "sweep/program/table.h"
+#include "sweep/program/csv.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 enum { COLUMNS_MAX = 4096 };
 
-struct ProgramTable {
+struct ProgramCsv {
   ProgramTail tail;
   CoreText header;              /* first line; empty: not read yet */
   char separator;
@@ -22,8 +22,8 @@ struct ProgramTable {
   ProgramSink *sink;            /* during a read */
 };
 
-ProgramTable *program_table_open(const char *path) {
-  ProgramTable *table = core_memory_zero_allocate(1, sizeof *table);
+ProgramCsv *program_csv_open(const char *path) {
+  ProgramCsv *table = core_memory_zero_allocate(1, sizeof *table);
   snprintf(table->tail.path, sizeof table->tail.path, "%s", path);
   return table;
 }
@@ -65,7 +65,7 @@ static bool parse_number(const char *field, double *value) {
   return *field && end != field && !*end;
 }
 
-static void emit_row(ProgramTable *table, char *line) {
+static void emit_row(ProgramCsv *table, char *line) {
   ProgramSink *sink = table->sink;
   char *names = core_text_duplicate(core_text_string(&table->header)), *name_rest = names, *rest = line;
   double value;
@@ -81,7 +81,7 @@ static void emit_row(ProgramTable *table, char *line) {
 }
 
 static void read_table_line(void *context, const char *line, size_t length) {
-  ProgramTable *table = context;
+  ProgramCsv *table = context;
   while (length > 0 && line[length - 1] == '\r') length--;
   if (length == 0 || (*line == '#' && table->header.length == 0)) return;
   char *copy = core_memory_allocate(length + 1);
@@ -98,7 +98,7 @@ static void read_table_line(void *context, const char *line, size_t length) {
 }
 
 /* Whether the file was replaced or truncated, or its header has changed. */
-static bool is_rewritten(ProgramTable *table) {
+static bool is_rewritten(ProgramCsv *table) {
   struct stat status;
   if (table->header.length == 0 || stat(table->tail.path, &status) != 0) return false;
   const bool is_replaced = status.st_ino != table->inode || status.st_size < table->tail.offset;
@@ -113,7 +113,7 @@ static bool is_rewritten(ProgramTable *table) {
   return is_replaced || has_new_header;
 }
 
-int program_table_read(ProgramTable *table, bool last, ProgramSink *sink) {
+int program_csv_read(ProgramCsv *table, bool last, ProgramSink *sink) {
   struct stat status;
   if (is_rewritten(table)) {
     program_tail_reset(&table->tail);
@@ -125,7 +125,7 @@ int program_table_read(ProgramTable *table, bool last, ProgramSink *sink) {
   return program_tail_read(&table->tail, last, read_table_line, table);
 }
 
-void program_table_close(ProgramTable **table) {
+void program_csv_close(ProgramCsv **table) {
   if (!*table) return;
   program_tail_free(&(*table)->tail);
   core_text_free(&(*table)->header);

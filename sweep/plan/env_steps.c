@@ -1,5 +1,5 @@
-/* Steps of searches and evaluations (acting.h). */
-#include "sweep/plan/acting.h"
+/* Steps of searches and evaluations (env_steps.h). */
+#include "sweep/plan/env_steps.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,9 +25,9 @@ static double evaluation_steps(const CoreConfig *config) {
   return evaluations * level_sets(config) * (double)config->eval.episodes * (double)config->env.max_steps;
 }
 
-SweepActing sweep_acting_left(const CoreConfig *config, double left) {
-  if (config->program || core_config_has_no_envs(config)) return (SweepActing){0};
+SweepEnvSteps sweep_env_steps_left(const CoreConfig *config, double left) {
+  if (config->program || core_config_has_no_envs(config)) return (SweepEnvSteps){0};
   const double all = (double)core_config_iterations(config) * (double)core_config_transitions_per_iteration(config);
   const double share = all > 0 ? left / all : 0;
-  return (SweepActing){share * search_steps(config), share * evaluation_steps(config)};
+  return (SweepEnvSteps){share * search_steps(config), share * evaluation_steps(config)};
 }

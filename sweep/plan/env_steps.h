@@ -1,18 +1,18 @@
 /* Environment steps without training: searches for levels (env.curriculum = sfl) and evaluations. */
-#ifndef SWEEP_PLAN_ACTING_H
-#define SWEEP_PLAN_ACTING_H
+#ifndef SWEEP_PLAN_ENV_STEPS_H
+#define SWEEP_PLAN_ENV_STEPS_H
 #include "core/config/config.h"
 
 /* Cost of such a step as a share of a trained transition's: the rollout's share of an iteration that `trainer scaling`
  * assumes. Not measured: slow environments raise it, large networks and many epochs lower it. */
 #define SWEEP_ACTING_COST 0.2
 
-typedef struct SweepActing {
+typedef struct SweepEnvSteps {
   double searches;    /* exact */
   double evaluations; /* upper bound, as if no episode ended early; 0 where the time limit is the environment's own */
-} SweepActing;
+} SweepEnvSteps;
 
 /* Counts the steps that go with the last `left` of a run's transitions. */
-SweepActing sweep_acting_left(const CoreConfig *config, double left);
+SweepEnvSteps sweep_env_steps_left(const CoreConfig *config, double left);
 
 #endif
