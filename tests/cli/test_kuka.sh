@@ -61,7 +61,7 @@ tap_run "no model" 2 "cannot find the model allegro_kuka_regrasping.xml" kuka
 tap_run "an installation's model" 0 "task = $task" changed ''
 tap_run "a model of another version" 2 "is release 7 of the model, but this trainer requires release 1" \
   changed 's/name="release" data="1"/name="release" data="7"/'
-tap_run "goals out of reach" 2 "goals of AllegroKukaRegrasping lie up to 1.5" \
+tap_run "goals out of reach" 2 "goals of AllegroKukaRegrasping are up to 1.5" \
   changed 's/name="link_0" pos="0 0.8 0"/name="link_0" pos="0 1.3 0"/'
 rm "$own/allegro_kuka.xml"
 tap_run "a part that is absent" 2 "allegro_kuka.xml" kuka

@@ -76,11 +76,11 @@ wrong() { # name message sed-script
   tap_run "$1" 2 "$2" dry "library:$tap_dir/wrong.so/corridor"
 }
 wrong "a function that is not there" "has no sweep_environment_step" 's/sweep_environment_step/step/'
-wrong "another version" "of version 0 of environment.h" 's/return SWEEP_ENVIRONMENT_VERSION/return 0/'
+wrong "another version" "with version 0 of environment.h" 's/return SWEEP_ENVIRONMENT_VERSION/return 0/'
 wrong "no observations" "has empty observations" 's/.observations = PLACES/.observations = 0/'
 wrong "no actions" "0 factors and 0 values" 's/.factors = 1/.factors = 0/'
 wrong "too many classes" "300 classes" 's/{2}/{300}/'
-wrong "a world that cannot be put back" "not sweep_environment_save" 's/sweep_environment_load/load/'
+wrong "a world that cannot be put back" "no sweep_environment_save" 's/sweep_environment_load/load/'
 wrong "a saved world that no memory holds" "state_bytes = 18446744073709551600; the maximum is 1073741824" \
   's/.state_bytes = sizeof(Corridor)/.state_bytes = (size_t)-16/'
 wrong "too many observations" "observations have 2000000000 values; the maximum is" 's/.observations = PLACES/.observations = 2000000000/'

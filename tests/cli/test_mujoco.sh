@@ -107,7 +107,7 @@ tap_run "a run trains to its end" 0 "finished, 40 of 40 iterations" train whole
 stopped parts; code=$?
 tap_result "a stop saves it" "$([ $code -eq 75 ]; echo $?)" "exit $code"
 make_home changed; sed -i 's/<mujoco/<!-- mine --><mujoco/' "$tap_dir/changed/models/hopper.xml"
-tap_expect "a run does not resume with another model" 2 "of another hopper.xml" \
+tap_expect "a run does not resume with another model" 2 "another version of hopper.xml" \
   env MUJOCO_HOME="$tap_dir/changed" trainer --config "$tap_dir/small.ini" --root "$tap_dir/parts" --resume
 train parts --quiet --resume
 same_bytes "stopped and resumed: the bytes of an undisturbed run" whole parts

@@ -99,7 +99,7 @@ tap_expect "M of the paper that does" 0 'updates +8192 per iteration, 192 transi
   --set env.num=65536 --set ppo.num_minibatches=8192
 tap_expect "a ratio above 1" 2 'sfl.sampled_ratio' trainer --config small.ini --set sfl.sampled_ratio=1.5
 tap_expect "a buffer larger than the search" 2 'sfl.buffer_size = 500 is more than the 128' trainer --config small.ini --set sfl.buffer_size=500
-tap_expect "a task without generator" 2 'needs a generator' trainer --config small.ini --set env.task=loco512
+tap_expect "a task without generator" 2 'needs a level generator' trainer --config small.ini --set env.task=loco512
 tap_expect "episodes longer than rollouts" 2 'at least env.max_steps' trainer --config small.ini --set env.max_steps=25
 tap_expect "a million environments are refused with numbers and settings" 1 'worlds [0-9.]+ GB.*lower env.num' trainer --config small.ini \
   --set env.task=random_l --set env.num=1048576 --set ppo.num_steps=256

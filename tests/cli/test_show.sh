@@ -90,7 +90,7 @@ tap_check "steps and actions change the image" "$(trainer show car/0 -o start.sv
 
 tap_run "show: unknown set, nearest named" 2 "did you mean loco512" trainer show loco51 -o x.svg
 tap_run "show: unknown family" 2 "did you mean 'tree'" trainer show car+tre -o x.svg
-tap_run "show: a number past the set" 2 "levels 0 to 511" trainer show loco512/512 -o x.svg
+tap_run "show: a number past the set" 2 "levels are 0 to 511" trainer show loco512/512 -o x.svg
 tap_run "show: a number past all numbers" 2 "out of range" trainer show loco512/99999999999999999999 -o x.svg
 tap_run "show: no such file" 2 "absent.json" trainer show absent.json -o x.svg
 tap_run "show: a wrong level file" 2 "env_state.circle[0].role" trainer show role.json -o x.svg
@@ -150,7 +150,7 @@ if [ -e a.png ]; then
 fi
 tap_check "play leaves the run as it was" "$(diff <(echo "$before") <(cd "runs/${run:0:2}/$run" && find . -type f -exec cksum {} + | sort))"
 tap_run "play: no checkpoint named" 2 "--checkpoint" trainer play
-tap_run "play: a run that is not there" 2 "no run 0123456789abcdef" trainer play -c 0123456789abcdef
+tap_run "play: a run that is not there" 2 "run 0123456789abcdef does not exist" trainer play -c 0123456789abcdef
 tap_run "play: a workspace that is not there" 1 "nowhere" trainer play -c "$run" --root nowhere
 tap_run "play: a level that the run has not" 2 "levels are 0 to 3" trainer play -c "$run" -l 4 -o x.svg
 tap_run "play: a level larger than the policy's" 2 "smaller levels" trainer play -c "$run" -l loco512/0 -o x.svg

@@ -186,7 +186,7 @@ static void test_impossible_sets(void **state) {
                {"randomm", "did you mean random_m?"},
                {"absent.json", "absent.json"},
                {"random_s/65536", "0 to 65535"},
-               {"car/64", "levels 0 to 63"},
+               {"car/64", "levels are 0 to 63"},
                {"kinetix_s", "env.level_folder"},
                {"a+b+c+d+e+f+g+h+i", "more than 8 sets"}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

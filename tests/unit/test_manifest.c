@@ -138,8 +138,8 @@ static void test_merge_writes_nothing(void **state) {
 static void test_damaged_manifests(void **state) {
   (void)state;
   static const struct { const char *text, *message; } cases[] = {
-    {"", "no manifest"},
-    {"hello\n", "no manifest"},
+    {"", "not a manifest"},
+    {"hello\n", "not a manifest"},
     {"# manifest 2 s\nindex\trun\n", "another version"},
     {"# manifest 1 t\nindex\trun\n", "manifest of t"},
     {"# manifest 1 s\n", ":2: damaged"},

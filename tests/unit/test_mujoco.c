@@ -211,7 +211,7 @@ static void test_foreign_states_are_refused(void **state) {
   make_side(&before, "Swimmer-v4", 2, 0);
   static const struct { size_t at; const char *message; } faults[] = {
     {0, "this run is of mujoco/Swimmer-v4"}, {48, "set MUJOCO_HOME to that version"},
-    {56, "of another swimmer.xml"}, {52, "bytes long"}};
+    {56, "another version of swimmer.xml"}, {52, "bytes, expected"}};
   for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
     memcpy(changed, saved, bytes);
     changed[faults[i].at] ^= 1;

@@ -46,7 +46,7 @@ static void test_neither(void **state) {
   assert_null(canvas);
   assert_non_null(strstr(core_error_message(), absent));
   assert_non_null(strstr(core_error_message(), "install libegl1 or libosmesa6"));
-  assert_non_null(strstr(core_error_message(), "training does not"));
+  assert_non_null(strstr(core_error_message(), "Training does not"));
   assert_int_equal(mujoco_canvas_create(&wrong, &canvas), CORE_USAGE);
   assert_non_null(strstr(core_error_message(), "libm.so.6 has no egl"));
   assert_non_null(strstr(core_error_message(), "libm.so.6 has no OSMesa"));

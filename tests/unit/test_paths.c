@@ -20,7 +20,7 @@ static void test_root(void **state) {
   assert_ok(core_files_path(path, "%s/file", root));
   write_text(path, "x");
   assert_int_equal(store_root(path, found), CORE_FAIL);
-  assert_says("no folder");
+  assert_says("not a directory");
   assert_int_equal(store_root("", found), CORE_FAIL);
 }
 

@@ -126,7 +126,7 @@ static void test_degenerate_states(void **state) {
   AnalysisPlane plane;
   const float equal[] = {1, 2, 1, 2, 1, 2}, line[] = {0, 1, 1, 3, 2, 5, 3, 7}, lost[] = {NAN, 1, INFINITY, 2};
   assert_int_equal(analysis_plane_fit(equal, 3, 2, &plane), CORE_FAIL);
-  assert_non_null(strstr(core_error_message(), "3 usable states, all alike"));
+  assert_non_null(strstr(core_error_message(), "3 usable states, all equal"));
   assert_int_equal(analysis_plane_fit(lost, 2, 2, &plane), CORE_FAIL);
   assert_int_equal(analysis_plane_fit(NULL, 0, 2, &plane), CORE_FAIL);
   double place[2]; /* on a line: all variance in one component, the other in the middle of its box */

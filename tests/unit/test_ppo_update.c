@@ -261,7 +261,7 @@ static void test_impossible_settings(void **state) {
   setenv("CUDA_VISIBLE_DEVICES", "", 1); /* no GPU, also where there is one */
   set(&config, "train.device=cuda");
   assert_int_equal(training_plan(&config, &training), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "CUDA"));
+  assert_non_null(strstr(core_error_message(), "train.device = cuda: "));
   unsetenv("CUDA_VISIBLE_DEVICES");
   assert_null(training);
 
