@@ -30,7 +30,7 @@ static inline void optimizer_step(Ops *ops, Optimizer *optimizer, float *theta, 
   optimizer_apply(ops, optimizer, theta, gradient, n, rate, optimizer_clip(optimizer, *norm, clipped));
 }
 
-/* Standardises advantage[n] by its own moments; *moments (or NULL) gets those of the values before. */
+/* Standardizes advantage[n] by its own moments; *moments (or NULL) gets those of the values before. */
 static inline void advantage_normalize(Ops *ops, AdvantageNorm norm, float *advantage, size_t n, Moments *moments) {
   Moments before;
   ops->moments(ops, advantage, NULL, n, &before);

@@ -282,7 +282,7 @@ static void fix_sign(double *v, size_t n) {
   for (size_t i = 0; i < n && v[largest] < 0; i++) v[i] = -v[i];
 }
 
-/* Sets axis[features] so that its product with a standardised state is that of v[kept] with the state's rows. */
+/* Sets axis[features] so that its product with a standardized state is that of v[kept] with the state's rows. */
 static void set_axis(const Standard *s, const double *v, const AnalysisPlane *plane, double *axis) {
   for (size_t i = 0; i < s->kept && !s->is_sketched; i++) axis[s->feature[i]] = v[i];
   for (size_t f = 0; f < plane->features && s->is_sketched; f++) {

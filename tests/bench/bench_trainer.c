@@ -28,7 +28,7 @@ typedef struct Bench {
   Net actor, critic;
   float *x, *logp, *advantage, *value, *target, *dlogits, *dvalue, *scratch;
   uint8_t *actions;
-  double seconds[4];  /* forward, losses, backward, optimiser */
+  double seconds[4];  /* forward, losses, backward, optimizer */
   CoreArena *arenas[ARENAS_MAX];
   int arena_count;
 } Bench;

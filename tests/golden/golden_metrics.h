@@ -41,7 +41,7 @@ static void rank_one(Check *check, const char *prefix) {
 }
 
 /* From the same Gram matrix and the features' means, as the trainer has it. Centring squares is good to 1e-13 of the
- * uncentred ones. */
+ * uncentered ones. */
 static void rank_centred(Check *check, const char *prefix) {
   const GoldEntry *shape = check_entry(check, check_name(check, prefix, "in/features"));
   size_t n = 0, states = (size_t)shape->dimension[0], width = (size_t)shape->dimension[1];

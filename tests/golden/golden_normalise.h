@@ -1,4 +1,4 @@
-/* Golden case of normalisation a world: gymnasium's NormalizeObservation and NormalizeReward, one each an environment,
+/* Golden case of normalization a world: gymnasium's NormalizeObservation and NormalizeReward, one each an environment,
  * and gym's over all environments together (Procgen's). Replays the file's episodes through the trainer's wrappers. */
 #ifndef GOLDEN_NORMALIZE_H
 #define GOLDEN_NORMALIZE_H

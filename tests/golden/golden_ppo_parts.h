@@ -1,4 +1,4 @@
-/* Golden cases of single parts: distributions, GAE, standardisation, ties of the clip, Adam, layouts. */
+/* Golden cases of single parts: distributions, GAE, standardization, ties of the clip, Adam, layouts. */
 #ifndef TESTS_GOLDEN_PPO_PARTS_H
 #define TESTS_GOLDEN_PPO_PARTS_H
 #include "tests/golden/golden_check.h"
@@ -167,7 +167,7 @@ static void case_advantage_norm(Check *check) {
 
 /* -------- ties of the clip ----------------------------------------------------------------------------------- */
 
-/* A behaviour log-probability from which the loss recovers `ratio` exactly: its neighbours are tried, since a rounded
+/* A behaviour log-probability from which the loss recovers `ratio` exactly: its neighbors are tried, since a rounded
  * logarithm need not come back to the bound. */
 static float behaviour_of_ratio(Check *check, const OpsHead *head, const float *z, const uint8_t *action, float logp,
                                 double ratio) {

@@ -1,4 +1,4 @@
-/* golden_stats DIR [FILE...]: compares the statistics of `analyze`, its normalised scores, and the trainer's solve
+/* golden_stats DIR [FILE...]: compares the statistics of `analyze`, its normalized scores, and the trainer's solve
  * rates with tensors made by scipy, numpy and rliable: each .gold file of DIR (or the named ones) that holds such
  * cases. Sizes come from the file, so that any set in the format can be replayed. One line a case; exit status 0 all
  * ok, 1 a deviation or a damaged file, 2 wrong use. */
@@ -250,7 +250,7 @@ static void case_rliable(const Gold *gold, const char *prefix, Result *result) {
   matrix_free(&y);
 }
 
-/* ---- normalised scores of games --------------------------------------------------------------------------------- */
+/* ---- normalized scores of games --------------------------------------------------------------------------------- */
 
 /* Compares the constants of the file's games, in its order, with those of normalized.def. */
 static AnalysisBounds *compare_bounds(Result *result, const Gold *gold, const char *prefix, size_t *games) {

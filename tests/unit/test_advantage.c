@@ -1,4 +1,4 @@
-/* trainer/advantage, moments and estimators: GAE against its definition as a sum, standardisation, and the published
+/* trainer/advantage, moments and estimators: GAE against its definition as a sum, standardization, and the published
  * test values of metrics.md 7. */
 #include <math.h>
 #include <setjmp.h>

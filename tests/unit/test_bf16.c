@@ -55,7 +55,7 @@ static float rounded(float x) {
   return result;
 }
 
-/* By definition: the nearer of the neighbours below and above in magnitude, of equally near ones the even. */
+/* By definition: the nearer of the neighbors below and above in magnitude, of equally near ones the even. */
 static float nearest(float x) {
   const uint32_t below = to_bits(x) & 0xffff0000, above = below + 0x10000;
   const double low = fabs((double)from_bits(below)), at = fabs((double)x);

@@ -269,7 +269,7 @@ static void test_norm(void) {
 
 /* ---- the emulator itself ----------------------------------------------------------------------------------------- */
 
-/* Waits in half of its threads only, or lacks the barrier between writing and reading a neighbour's number. */
+/* Waits in half of its threads only, or lacks the barrier between writing and reading a neighbor's number. */
 typedef struct Neighbours { int32_t *out; int barrier; } Neighbours;
 static void read_neighbour(const CoreDeviceThread *at, const void *arguments) {
   const Neighbours *n = arguments;

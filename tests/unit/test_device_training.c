@@ -255,7 +255,7 @@ static void test_queued_shards(void **state) {
   compare_queued_as("algo.name=ppo", WITH(SHARDS(2)), 0, 10);
 }
 
-/* A learning rate that follows the KL, bounds of means and normalised values; with shards the host decides. */
+/* A learning rate that follows the KL, bounds of means and normalized values; with shards the host decides. */
 #define RL_GAMES "env.actions=continuous", "ppo.lr_schedule=kl", "ppo.bounds_coef=1e-2", "ppo.normalize_value=yes"
 static void test_rl_games(void **state) {
   (void)state;

@@ -177,7 +177,7 @@ static void assert_near(int pixel, int wanted) {
     assert_in_range((pixel >> shift & 255) - (wanted >> shift & 255) + 4, 0, 8);
 }
 
-/* A .png keeps all colours, a .gif comes near to those of its first frame. */
+/* A .png keeps all colors, a .gif comes near to those of its first frame. */
 static void test_pixels_of_others(void **state) {
   enum { WIDTH = 5, HEIGHT = 4 };
   static const uint8_t colors[3][3] = {{200, 100, 50}, {7, 77, 177}, {250, 5, 5}};

@@ -18,7 +18,7 @@
 #include "trainer/wrappers/action.h"
 
 /* Episodes of even worlds are cut after CUT steps, those of odd ones end after END. A step's observation is (10 world,
- * step of the episode), its reward 100 (world + 1), so that normalised ones differ from it. */
+ * step of the episode), its reward 100 (world + 1), so that normalized ones differ from it. */
 enum { WORLDS = 4, STEPS = 9, FEATURES = 2, CUT = 4, END = 3, VALUES = 2, LIVES = 2 };
 #define LOW (-0.4f)
 #define HIGH 0.4f

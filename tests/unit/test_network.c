@@ -1,4 +1,4 @@
-/* trainer/network: layout, orthogonal initialisation, and the gradient of whole networks against finite differences
+/* trainer/network: layout, orthogonal initialization, and the gradient of whole networks against finite differences
  * of a network in double. */
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* trainer/normalise: statistics against the two-pass definition, each rule's prior, bounds and moment of change,
- * rewards against a replay in double of gym's and ppo-ewma's normalisers; the observer's column of blocks. */
+/* trainer/normalize: statistics against the two-pass definition, each rule's prior, bounds and moment of change,
+ * rewards against a replay in double of gym's and ppo-ewma's normalizers; the observer's column of blocks. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -70,7 +70,7 @@ static void test_plain_rule(void **unused) {
   assert_true(fabs((double)proximal - want) < 1e-6);
 }
 
-/* Exactly the normalised average of theta_0..theta_t with weights beta^(t-i). */
+/* Exactly the normalized average of theta_0..theta_t with weights beta^(t-i). */
 static void test_bias_corrected_rule(void **unused) {
   enum { STEPS = 40 };
   float theta = 1, proximal = 1;

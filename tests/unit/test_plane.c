@@ -29,7 +29,7 @@
 enum { STATES = 4000, FEATURES = 7 };
 
 /* Features 0, 2 and 3 follow one hidden number a, 1 and 4 another b (4 with the sign turned), 5 is noise, 6 constant:
- * of six standardised features a explains 3/6 of the variance and b 2/6. */
+ * of six standardized features a explains 3/6 of the variance and b 2/6. */
 static float *make_states(void) {
   float *states = malloc((STATES + 1) * FEATURES * sizeof *states);
   for (uint32_t i = 0; i < STATES; i++) {

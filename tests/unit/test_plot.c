@@ -387,7 +387,7 @@ static void test_hostile_names(void **state) {
   free(svg);
 }
 
-/* gnuplot's SVG joins strokes of one colour and forgets that the second one is dashed. */
+/* gnuplot's SVG joins strokes of one color and forgets that the second one is dashed. */
 static void test_legend_is_dashed_as_the_plot(void **state) {
   if (!have_gnuplot()) skip();
   const AnalysisStyle *style = NULL;

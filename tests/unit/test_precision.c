@@ -41,7 +41,7 @@ static void test_every_half_is_read_exactly(void **unused) {
   }
 }
 
-/* Between neighbouring halves, around the points half-way, where the nearer or even one is right. */
+/* Between neighboring halves, around the points half-way, where the nearer or even one is right. */
 static void test_floats_become_the_nearest_half(void **unused) {
   for (uint16_t half = 0; half < 0x7bff; half++) {
     const double low = half_value(half), high = half_value((uint16_t)(half + 1)), middle = (low + high) / 2;

@@ -58,7 +58,7 @@ static void put_mean(const Agent *agent, double mean) {
   agent->actor.theta[network_bias(&agent->actor.shape, agent->actor.shape.layers - 1)] = (float)mean;
 }
 
-/* A training of 8 `epochs` minibatches, whose learner never runs. Returns the mean of neighbours' KL. */
+/* A training of 8 `epochs` minibatches, whose learner never runs. Returns the mean of neighbors' KL. */
 static double go_along(const char *epochs, int *points) {
   CoreConfig config = CONFIGURED_SMALL("env.actions=continuous", "ppo.num_minibatches=8", "metrics.profile_every=1");
   set(&config, epochs);
