@@ -54,7 +54,7 @@ static int command_train(int argc, char **argv) {
     .about = "Trains one agent as its configuration says, in <root>/runs/ab/<id>: run logs, checkpoints, log.txt and "
              "state. The id is a hash of the configuration, so the same configuration is the same run.\n\n"
              "mpirun -n 4 trainer ... (or srun) divides the environments over 4 processes.\n\n"
-             "Exit codes: 0 finished, 1 failed or diverged, 2 wrong use, 75 stopped by SIGUSR1, SIGUSR2, SIGTERM or "
+             "Exit codes: 0 finished, 1 failed or diverged, 2 usage error, 75 stopped by SIGUSR1, SIGUSR2, SIGTERM or "
              "SIGINT, with a checkpoint (run again with --resume to go on).\n\n"
              "Other commands: trainer config, info, tasks, checkpoint, morphologies, scaling, show, play, export, "
              "check-level; trainer help lists them.",

@@ -22,7 +22,7 @@ enum {
 };
 static const char query[] = "runs/<id>/states.<iteration>.npy: states that the run visited, as observed";
 static const char projection[] =
-  "first two principal components of the standardised states of all runs of a task, in the box of their 0.5 and 99.5 % "
+  "first two principal components of the standardized states of all runs of a task, in the box of their 0.5 and 99.5 % "
   "quantiles";
 
 /* Coverage of the plane by one run. */
@@ -381,8 +381,8 @@ static int answer(void *figure, const char **operands, size_t count) {
 static const CoreManual manual = {
   .usage = "analyze coverage [results.db] [--group KEYS] [--where KEY=VALUE]... [OPTIONS]",
   .about = "How much of the state space runs have visited: the states that they kept (metrics.visited_states) in the "
-           "plane of the first two principal components of all compared runs' standardised states, a panel a "
-           "configuration and task; a cell's colour says when training first came there. The numbers are the shares "
+           "plane of the first two principal components of all compared runs' standardized states, a panel a "
+           "configuration and task; a cell's color says when training first came there. The numbers are the shares "
            "of cells of a 50 x 50 and a 100 x 100 grid that a single run's states occupy, and the entropy of their "
            "histogram over log(2500), at equal numbers of states. The columns coverage_* of iterations are the same "
            "in a plane that needs no states: see docs/results.md.\n\n"

@@ -294,7 +294,7 @@ static void print_json(const AnalysisDdr *ddr) {
 static const CoreManual manual = {
   .usage = "analyze ddr-vs-solve [results.db] [--budget N[,N...]] [--sweep NAME] [--where KEY=VALUE]... [OPTIONS]",
   .about = "Does a setting that changes the policy little for the data it sees (a high DDR) end up solving more? Each "
-           "run is a dot: its DDR (transitions / sum of KL(behaviour || updated policy) over the iterations up to a "
+           "run is a dot: its DDR (transitions / sum of KL(behavior || updated policy) over the iterations up to a "
            "budget) against the largest solve rate of its evaluations up to there; one panel a budget. Color: the "
            "setting that a run varies, light where it is large; shape: the algorithm; size: the minibatch. Under each "
            "panel: Spearman's rank correlation with a 95 % bootstrap interval that resamples configurations; below the "

@@ -186,7 +186,7 @@ static int answer(void *figure, const char **operands, size_t count) {
 
 static const CoreManual manual = {
   .usage = "analyze heatmap [results.db] --x KEY --y KEY [--measure NAME] [OPTIONS]",
-  .about = "What runs amount to (--measure) over two settings: a cell for each pair of values, its colour and number "
+  .about = "What runs amount to (--measure) over two settings: a cell for each pair of values, its color and number "
            "the mean over its runs, whatever else varies among them (--where chooses). A cell with fewer runs than "
            "the fullest says how many.\n\n"
            "Files: heatmap.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot heatmap.gp.",

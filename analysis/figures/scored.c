@@ -216,7 +216,7 @@ const char *analysis_scored_title(const AnalysisScored *scored, const AnalysisCo
   if (analysis_scored_is_rate(scored, context) && scored->measure == ANALYSIS_MEASURE_best) return "max solve rate";
   if (is_return(scored, context) && scored->measure == ANALYSIS_MEASURE_final) return "final return";
   if (is_return(scored, context) && scored->measure == ANALYSIS_MEASURE_best) return "max return";
-  if (scored->scale == ANALYSIS_SCALE_HUMAN) return "human-normalised score";
+  if (scored->scale == ANALYSIS_SCALE_HUMAN) return "human-normalized score";
   if (scored->measure == ANALYSIS_MEASURE_ddr) return "DDR (transitions per nat)";
   if (scored->measure == ANALYSIS_MEASURE_kl) return "mean KL (nat)";
   return analysis_measure_label(scored->measure);

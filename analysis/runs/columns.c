@@ -159,7 +159,7 @@ static const struct { const char *name, *title; } titles[] = {
   {"grad_kurtosis_critic", "gradient kurtosis (critic)"}, {"ess_percent", "effective sample size (%)"},
   {"steps_per_second", "transitions per second"}, {"update_norm_actor", "update size"},
   {"distance", "distance to the optimum"}, {"episode_return", "return"},
-  {"normalized_score", "normalised score"}};
+  {"normalized_score", "normalized score"}};
 
 void analysis_column_title(const AnalysisColumn *column, char *title, size_t size) {
   char words[64];

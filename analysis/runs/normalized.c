@@ -62,7 +62,7 @@ static const char way_out[] = "choose runs by --where env.task=..., or draw thei
                               "curves --y episode_return";
 
 int analysis_scale_common(const AnalysisSelection *selection, AnalysisScale *scale) {
-  static const char *const names[] = {"no such constants", "human-normalised", "min-max normalised"};
+  static const char *const names[] = {"no such constants", "human-normalized", "min-max normalized"};
   *scale = selection->count > 0 ? analysis_bounds_of(&selection->runs[0].config).scale : ANALYSIS_SCALE_NONE;
   for (size_t r = 1; r < selection->count; r++) {
     const AnalysisScale other = analysis_bounds_of(&selection->runs[r].config).scale;
@@ -90,7 +90,7 @@ int analysis_scale_missing(const AnalysisSelection *selection) {
 
 const char *analysis_scale_description(AnalysisScale scale) {
   static const char *const words[] = {
-    "", " Human-normalised: 0 is a policy that acts at random, 1 a person (Agent57's table).",
+    "", " Human-normalized: 0 is a policy that acts at random, 1 a person (Agent57's table).",
     " Normalised between the least and the highest return of each game (Cobbe et al. 2020)."};
   return words[scale];
 }

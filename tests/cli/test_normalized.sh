@@ -33,9 +33,9 @@ tasks envpool/Qbert-v5 gym/ALE/Amidar-v5 atari/Frostbite
 read -r mean median gap <<<"$(returns "$com8" | awk '{ a = ($1 - 163.9) / (13455 - 163.9); b = ($2 - 5.8) / (1719.5 - 5.8);
   c = ($3 - 65.2) / (4334.7 - 65.2); m = a > b ? (a > c ? (b > c ? b : c) : a) : (b > c ? (a > c ? a : c) : b)
   printf "%.15g %.15g %.15g", (a + b + c) / 3, m, 1 - ((a > 1 ? 1 : a) + (b > 1 ? 1 : b) + (c > 1 ? 1 : c)) / 3 }')"
-tap_run "bars of several games" 0 "human-normalised score" analyze bars "$db" --measure normalized_score \
+tap_run "bars of several games" 0 "human-normalized score" analyze bars "$db" --measure normalized_score \
   --aggregate "mean,median,iqm,optimality gap" --group com --where algo.name=ppo_ewma -o "$out"
-tap_run "they name the normalization" 0 "Human-normalised: 0 is a policy that" analyze bars "$db" --measure normalized_score -o "$out.b"
+tap_run "they name the normalization" 0 "Human-normalized: 0 is a policy that" analyze bars "$db" --measure normalized_score -o "$out.b"
 value() { rows bars | awk -F, -v of="$1" '$2 == 8 && $3 == of { print $6 }'; }
 near "$(value mean)" "$mean"; tap_result "mean over games" $? "$(value mean) $mean"
 near "$(value median)" "$median"; tap_result "median over games" $? "$(value median) $median"
@@ -47,7 +47,7 @@ tap_run "curves, a panel a game" 0 "task gym/ALE/Amidar-v5" analyze curves "$db"
 ours=$(rows curves-normalized_score | awk -F, '/Qbert/ && $3 == 8 { last = $6 } END { print last }')
 near "$ours" "$(returns "$com8" | awk '{ printf "%.15g", ($1 - 163.9) / (13455 - 163.9) }')"
 tap_result "each game by its own constants" $? "$ours; $(rows curves-normalized_score | head -3)"
-tap_run "the aggregate over games against a setting" 0 "human-normalised score, IQM [95 % bootstrap]" analyze settings "$db" \
+tap_run "the aggregate over games against a setting" 0 "human-normalized score, IQM [95 % bootstrap]" analyze settings "$db" \
   --x ppo.com --where algo.name=ppo_ewma --measure normalized_score --aggregate iqm --interval bootstrap -o "$out"
 ours=$(rows settings | awk -F, '$3 == 8 || $4 == 8 { print $(NF - 2), NF }')
 near "${ours% *}" "$mean"; tap_result "which is one line over all games" $? "$ours: $(rows settings | head -3)"
@@ -78,9 +78,9 @@ mode easy
 tasks envpool/Qbert-v5 envpool/Qbert-v5 gym/CartPole-v1
 for figure in "bars --measure" "settings --x ppo.com --measure" "curves --y"; do
   tap_run "a game with a task without constants: ${figure%% *}" 1 \
-    "envpool/Qbert-v5 (human-normalised) and gym/CartPole-v1 (no such constants) are not on one scale" analyze $figure normalized_score "$db" -o "$out"
+    "envpool/Qbert-v5 (human-normalized) and gym/CartPole-v1 (no such constants) are not on one scale" analyze $figure normalized_score "$db" -o "$out"
 done
-tap_run "and the way out is one" 0 "human-normalised" analyze bars "$db" --measure normalized_score --where env.task=envpool/Qbert-v5 -o "$out"
+tap_run "and the way out is one" 0 "human-normalized" analyze bars "$db" --measure normalized_score --where env.task=envpool/Qbert-v5 -o "$out"
 tasks procgen/coinrun procgen/coinrun envpool/Qbert-v5
 tap_run "two scales" 1 "not on one scale; choose runs by --where env.task=" analyze curves "$db" --y normalized_score -o "$out"
 tasks gym/CartPole-v1 gym/CartPole-v1 gym/CartPole-v1

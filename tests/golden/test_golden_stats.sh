@@ -19,7 +19,7 @@ agree() { # a folder of files
 agree "$data"
 agree ../shared/data/golden_nets
 [ "$(grep -c '^human_normalised' "$tap_dir/out")" = 3 ]
-tap_result "normalised scores of Atari, and of Procgen easy and hard" $? "$(cat "$tap_dir/out")"
+tap_result "normalized scores of Atari, and of Procgen easy and hard" $? "$(cat "$tap_dir/out")"
 
 cp "$data/statistics.gold" "$tap_dir/changed.gold"; chmod u+w "$tap_dir/changed.gold"
 middle=$(( $(stat -c %s "$tap_dir/changed.gold") / 2 ))

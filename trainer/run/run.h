@@ -18,7 +18,7 @@ typedef struct RunOptions {
 /* Trains to the end of the budget.
  *   CORE_OK       finished (now or before)
  *   CORE_FAIL     failed or diverged; the state file says which, the last valid checkpoint is kept
- *   CORE_USAGE    wrong use; nothing was changed
+ *   CORE_USAGE    usage error; nothing was changed
  *   CORE_REQUEUE  a signal (SIGUSR1, SIGUSR2, SIGTERM, SIGINT) arrived: the last finished iteration was saved;
  *                 resuming continues from it, and repeats an interrupted evaluation from its beginning */
 int run_train(const CoreConfig *config, const RunOptions *options);
