@@ -66,7 +66,7 @@ report() { # name code seconds cpu: prints a test's line, with failed and skippe
   passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
   printf '%-44s %4d passed %3d failed %3d skipped %4d s %6.1f s CPU\n' "$name" "$p" "$f" "$s" "$seconds" "$cpu"
   echo "$name,$seconds,$cpu" >>"$work/times.csv"
-  if [ "$f" -gt 0 ]; then sed 's/^/    /' "$log" | tail -60
+  if [ "$f" -gt 0 ]; then { grep -vE '^ok ' "$log" | head -60; tail -5 "$log"; } | sed 's/^/    /'
   elif [ "$s" -gt 0 ]; then grep -E '# (SKIP|skip)' "$log" | sed 's/^/    /' | head -5; fi
   rm "$log"
 }

@@ -12,7 +12,7 @@ export OPENBLAS_NUM_THREADS=1 # numpy's threads, which nothing here needs, are b
 
 # ---- without Python
 tap_run "no Python" 2 "cannot run /nowhere/python, the Python of its worker; set env.python" train none --set env.python=/nowhere/python
-tap_run "G11: and the message names the path" 2 "$tap_dir/no_python cannot be run" env HOME="$tap_dir" trainer --root "$tap_dir/none" \
+tap_run "G11: and the message names the path" 2 "cannot run $tap_dir/no_python" env HOME="$tap_dir" trainer --root "$tap_dir/none" \
   --set env.task=gym/Count-v0 --set env.python="~/no_python" --dry-run
 printf '#!/bin/sh\nexec python3 -S -E "$@"\n' >"$tap_dir/bare"; chmod +x "$tap_dir/bare"
 if command -v python3 >/dev/null; then
