@@ -34,7 +34,7 @@ for other in "" 1; do
       if (rate == 0.001) mean = com == 2 ? 0.6 : 0.5
       if (rate == 0.003) mean = com == 2 ? 0.5 : 0.6
       run(iterations, "finished"); eval(0, 0.05); eval(iterations, mean + 0.01 * z(5)) }'
-  finds "the margin of a claim${other:+, beside a run without a solve rate}" "contradicted 0.1 0.05 0" "margin$other" \
+  finds "the margin of a claim${other:+, with a run without a solve rate}" "contradicted 0.1 0.05 0" "margin$other" \
     lr_independent "verdict estimate margin log_ratio"
 done
 
@@ -48,7 +48,7 @@ for other in "" 1; do
     { run(iterations, "finished")
       if (v["env.task"] ~ /Cheetah/) eval(iterations, "-", -3)
       else eval(iterations, v["ppo.epsilon"] == 0.1 ? good[seed + 1] : bad[seed + 1]) }'
-  says "an interval near 1${other:+, beside a run of another task}" '0\.970 \[0\.740, 0\.997\].*0\.037 \[0\.0038, 0\.28\]' \
+  says "an interval near 1${other:+, with a run of another task}" '0\.970 \[0\.740, 0\.997\].*0\.037 \[0\.0038, 0\.28\]' \
     analyze bars "$root/results.db" --group ppo.epsilon,env.task -o "$tap_dir/f" --aggregate mean
 done
 
@@ -62,7 +62,7 @@ for other in "" 1; do
     { run(iterations, "finished"); eval(0, 0.05); eval(iterations, mean[v["env.num"] * v["scale.factor"]] + 0.02 * z(5))
       stat(iterations, "kl=0.01") }'
   for sweep in "" fig9_scaling; do
-    of=${sweep:+--sweep $sweep} with="${other:+, beside runs that are copies}${sweep:+, --sweep}"
+    of=${sweep:+--sweep $sweep} with="${other:+, with copies of runs}${sweep:+, --sweep}"
     finds "more environments$with" "supported 6 30 0" "copies$other" scale_minibatches "verdict configurations runs mixed" $of
     finds "larger minibatches$with" "undecided 0.5 10 50 0" "copies$other" scale_larger "verdict estimate configurations runs mixed" $of
     finds "smaller minibatches$with" "undecided 0.5 4 20 0" "copies$other" scale_smaller "verdict estimate configurations runs mixed" $of
@@ -117,8 +117,8 @@ for bad in "" 1; do
         if (i <= 2 || i % 10 == 0 || i == iterations) {
           share = (few ? 0.5 : 0.6) * (i / iterations) ^ (few ? 0.3 : 0.6) + 0.002 * z(5)
           stat(i, "coverage_50=" share " coverage_states=" i * each) } }'
-  finds "coverage${bad:+, beside a run that diverged early}" "supported" "coverage$bad" coverage verdict
-  says "in a figure${bad:+, beside it}" "32 +$((5 - ${bad:-0})) +0\.50[0-9]* .* 64 +5 +0\.600? " \
+  finds "coverage${bad:+, with a run that diverged early}" "supported" "coverage$bad" coverage verdict
+  says "in a figure${bad:+, with that run}" "32 +$((5 - ${bad:-0})) +0\.50[0-9]* .* 64 +5 +0\.600? " \
     analyze settings "$root/results.db" --x env.num --measure coverage -o "$tap_dir/f"
 done
 
