@@ -15,12 +15,12 @@ COMMIT := $(word 1,$(RELEASED))
 DATE := $(word 2,$(RELEASED))
 endif
 
-# ---- what you may set: make BUILD=... CC=clang OPTIMISE=-O1 SANITIZE=-fsanitize=address CFLAGS=...
+# ---- what you may set: make BUILD=... CC=clang OPTIMIZE=-O1 SANITIZE=-fsanitize=address CFLAGS=...
 BUILD ?= build
 ifeq ($(origin CC),default)
 CC := gcc
 endif
-OPTIMISE ?= -O3
+OPTIMIZE ?= -O3
 SANITIZE ?=
 CUDA_TARGETS ?= -gencode=arch=compute_80,code=[sm_80,sm_90,compute_80]
 # CUDA_HOME=/path/to/cuda, else the nvcc in PATH, else /usr/local/cuda; CUDA_HOME= (empty) builds without.
@@ -66,7 +66,7 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror=
 PKG_CFLAGS := $(shell $(PKG) --cflags jansson libsodium sqlite3 2>/dev/null)
 # No fused multiply-add and no fast-math anywhere: the same bits from every compiler and processor.
 # A debugger gets lines and types; where variables are after -O3 would take a quarter of the compiler's time.
-CFLAGS_ALL = -std=c17 -D_GNU_SOURCE -I. $(OPTIMISE) -g -fno-var-tracking $(BASELINE) -ffp-contract=off -fopenmp \
+CFLAGS_ALL = -std=c17 -D_GNU_SOURCE -I. $(OPTIMIZE) -g -fno-var-tracking $(BASELINE) -ffp-contract=off -fopenmp \
   -fno-math-errno $(WARN) -include core/banned.h \
   $(foreach x,DNNL OPENBLAS GD MPI CURL CUDA NCCL,-DCORE_HAS_$(x)=$(HAS_$(x))) \
   $(SANITIZE) $(PKG_CFLAGS) $(CFLAGS)
@@ -128,7 +128,7 @@ ifeq ($(ARCH),x86_64)
 $(BUILD)/pic/sim/simd/lanes_avx2.o: BASELINE := -march=x86-64-v3
 # Only tests run this one; -O3 would take a minute and a half for it.
 $(BUILD)/pic/sim/simd/lanes_avx2x2.o: BASELINE := -march=x86-64-v3 -Wno-psabi \
-  $(if $(filter -O2 -O3,$(OPTIMISE)),-O1 -g0)
+  $(if $(filter -O2 -O3,$(OPTIMIZE)),-O1 -g0)
 $(BUILD)/pic/sim/simd/lanes_avx512.o: BASELINE := -march=x86-64-v4
 endif
 # Files with flags of their own: libraries' headers; the lowest compute capability that kernels run on, 80 for 8.0.
@@ -211,9 +211,9 @@ info:            ## what was found on this machine
 # A build of its own, which finds what was fetched into build/.
 VARIANT = $(MAKE) --no-print-directory MUJOCO_HOME=$(MUJOCO_HOME) PROCGEN_HOME=$(PROCGEN_HOME) CUDA_HOME= all
 debug:           ## build without optimization in build/debug, for gdb
-	@+$(VARIANT) BUILD=$(BUILD)/debug OPTIMISE=-Og CFLAGS=-fvar-tracking
+	@+$(VARIANT) BUILD=$(BUILD)/debug OPTIMIZE=-Og CFLAGS=-fvar-tracking
 asan:            ## build with AddressSanitizer and UndefinedBehaviorSanitizer in build/asan
-	@+$(VARIANT) BUILD=$(BUILD)/asan OPTIMISE=-O1 SANITIZE=-fsanitize=address,undefined
+	@+$(VARIANT) BUILD=$(BUILD)/asan OPTIMIZE=-O1 SANITIZE=-fsanitize=address,undefined
 CLANG_TIDY ?= clang-tidy
 # Lines only: clang-format 14 has no option that keeps tables and lists of names in rows, of which the tree has many.
 BASE ?= HEAD

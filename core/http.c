@@ -93,10 +93,10 @@ int core_http_open(CoreHttp **http) {
   *http = NULL;
   if (!is_begun) TRY(load_library());
   if (!is_begun && library.curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
-    return core_error(CORE_FAIL, "libcurl cannot be initialised");
+    return core_error(CORE_FAIL, "libcurl cannot be initialized");
   is_begun = true;
   CURL *curl = library.curl_easy_init();
-  if (!curl) return core_error(CORE_FAIL, "libcurl cannot be initialised");
+  if (!curl) return core_error(CORE_FAIL, "libcurl cannot be initialized");
   *http = core_memory_allocate(sizeof **http);
   (*http)->curl = curl;
   return CORE_OK;

@@ -23,7 +23,7 @@ typedef struct Workspace {
 
 enum { WORKSPACE_EWMA = 6, WORKSPACE_PPO = 6, WORKSPACE_NK = 8192 };
 
-/* Configuration 0..5: PPO-EWMA with a growing centre of mass; 6..11: PPO with a growing epsilon. */
+/* Configuration 0..5: PPO-EWMA with a growing center of mass; 6..11: PPO with a growing epsilon. */
 static inline CoreConfig workspace_config(const Workspace *w, int configuration, int seed) {
   static const double com[WORKSPACE_EWMA] = {2, 8, 32, 128, 512, 2048},
                       epsilon[WORKSPACE_PPO] = {0.025, 0.05, 0.1, 0.2, 0.4, 0.8};

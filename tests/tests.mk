@@ -13,8 +13,8 @@ $(MUJOCO_TESTS): CFLAGS_ALL += $(MUJOCO_CFLAGS)
 $(MUJOCO_TESTS): $(BUILD)/mujoco.stamp
 # What tests have of their own is little work at run time, and much for the compiler. At -O1 gcc sees too little for one
 # of its warnings.
-TESTS_OPTIMISE := -O1 $(if $(findstring clang,$(CC)),,-Wno-maybe-uninitialized)
-$(filter-out $(BUILD)/tests/bench/%,$(TESTS)): private OPTIMISE := $(TESTS_OPTIMISE)
+TESTS_OPTIMIZE := -O1 $(if $(findstring clang,$(CC)),,-Wno-maybe-uninitialized)
+$(filter-out $(BUILD)/tests/bench/%,$(TESTS)): private OPTIMIZE := $(TESTS_OPTIMIZE)
 $(BUILD)/tests/%: tests/%.c $(TESTED) | deps-present
 	@mkdir -p $(@D)
 	@echo "  test $<"; $(CC) $(CFLAGS_ALL) -Itests -MMD -MP -MF $@.d -o $@ $< $(TESTED) $(LIBS_TESTS) -lcmocka
@@ -85,7 +85,7 @@ $(RUNTIME_FOLDER)/%.o: tests/runtime/%.c | deps-present
 $(RUNTIME_FOLDER)/trainer: $(BUILD)/obj/trainer/main.o
 $(RUNTIME_FOLDER)/rules: tests/runtime/programs/rules.c
 $(RUNTIME_FOLDER)/bench_device: tests/bench/bench_device.c
-$(RUNTIME_TESTS): private OPTIMISE := $(TESTS_OPTIMISE)
+$(RUNTIME_TESTS): private OPTIMIZE := $(TESTS_OPTIMIZE)
 $(RUNTIME_TESTS): $(RUNTIME_FOLDER)/%: tests/unit/%.c
 $(RUNTIME_RANKS): $(RUNTIME_FOLDER)/%: tests/mpi/%.c
 $(RUNTIME): $(RUNTIME_O) $(call archives,trainer sim store core)
@@ -154,7 +154,7 @@ fuzz:            ## libFuzzer on TARGET (level, ini, ...) for SECONDS=600, new i
 	  { echo "make fuzz needs clang with libFuzzer and OpenMP: apt-get install clang libclang-rt-dev libomp-dev" >&2; \
 	    exit 1; }
 	@case " $(FUZZ) " in *" $(TARGET) "*) ;; *) echo "no target '$(TARGET)'; there are: $(FUZZ)" >&2; exit 2 ;; esac
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz CC=clang OPTIMISE=-O1 \
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz CC=clang OPTIMIZE=-O1 \
 	  SANITIZE="-fsanitize=fuzzer-no-link $(FUZZ_SANITIZE)" $(BUILD)/fuzz/bin/libfuzzer_$(TARGET)
 	@mkdir -p $(BUILD)/fuzz/$(TARGET)
 	$(BUILD)/fuzz/bin/libfuzzer_$(TARGET) -max_total_time=$(SECONDS) -timeout=20 -max_len=65536 -print_final_stats=1 \

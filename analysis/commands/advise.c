@@ -76,7 +76,7 @@ static AnalysisRange range_of(const Advice *advice, size_t group, AnalysisMeasur
   return range;
 }
 
-static bool summarise(const Advice *advice, size_t group, double *room, Candidate *candidate) {
+static bool summarize(const Advice *advice, size_t group, double *room, Candidate *candidate) {
   size_t runs = advice->selection.count, n = 0;
   double *final = room, *gain = room + runs, *ddr = gain + runs, *best = ddr + runs, *speed = best + runs;
   for (size_t r = 0; r < runs; r++) {
@@ -111,7 +111,7 @@ static int look(Advice *advice) {
   advice->candidates = core_memory_zero_allocate(advice->groups.count + 1, sizeof *advice->candidates);
   size_t ended = 0;
   for (size_t g = 0; g < advice->groups.count; g++) {
-    ended += summarise(advice, g, room, &advice->candidates[advice->count]);
+    ended += summarize(advice, g, room, &advice->candidates[advice->count]);
     if (advice->candidates[advice->count].seeds >= SEEDS_MIN) advice->count++;
   }
   free(room);

@@ -66,7 +66,7 @@ static double score_of(const Search *s, size_t t) {
 static double loss_of(const Search *s, size_t t) {
   const double score = s->judged[t].score.center;
   if (isnan(score) || (analysis_scored_is_log(&s->scored) && score <= 0) || s->judged[t].bad > 0) return INFINITY;
-  return s->trials.space.minimise ? score : -score;
+  return s->trials.space.minimize ? score : -score;
 }
 
 static void rank(Search *s) {
@@ -175,7 +175,7 @@ static void describe(const Search *s, CoreText *text) {
     censored += s->judged[t].censored > 0;
   }
   core_text_appendf(text, "%zu of %lld trials (%s) for %s %s.", s->trials.count, (long long)space->trials,
-                    core_search_method_name(space->method), space->minimise ? "min" : "max",
+                    core_search_method_name(space->method), space->minimize ? "min" : "max",
                     analysis_measure_name(s->scored.measure));
   if (bad) core_text_appendf(text, " %zu with runs that failed or diverged: not ranked.", bad);
   if (unfinished) core_text_appendf(text, " %zu with runs that have not ended.", unfinished);
@@ -234,7 +234,7 @@ static void print_json(const Search *s) {
   }
   core_json_print(json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o}", "sweep", s->request.sweep, "search",
                             s->trials.name, "method", core_search_method_name(space->method), "goal",
-                            space->minimise ? "min" : "max", "measure", analysis_measure_name(s->scored.measure),
+                            space->minimize ? "min" : "max", "measure", analysis_measure_name(s->scored.measure),
                             "trials_wanted", (json_int_t)space->trials, "ranked", (json_int_t)s->valued, "trials",
                             trials, "importance", importance, "interactions", pairs));
 }

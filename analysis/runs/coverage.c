@@ -177,7 +177,7 @@ static size_t list_finite(const float *states, size_t count, size_t features, si
 }
 
 /* Standardizes feature f of the states finite[n] into row[n]; returns whether it varies. */
-static bool standardise_feature(const float *states, const size_t *finite, size_t n, size_t f, AnalysisPlane *plane,
+static bool standardize_feature(const float *states, const size_t *finite, size_t n, size_t f, AnalysisPlane *plane,
                                 double *row) {
   double sum = 0, squares = 0;
   for (size_t i = 0; i < n; i++) sum += row[i] = states[finite[i] * plane->features + f];
@@ -189,7 +189,7 @@ static bool standardise_feature(const float *states, const size_t *finite, size_
   return plane->scale[f] != 0;
 }
 
-static Standard standardise(const float *states, size_t count, AnalysisPlane *plane) {
+static Standard standardize(const float *states, size_t count, AnalysisPlane *plane) {
   const size_t features = plane->features;
   size_t *finite = core_memory_allocate((count + 1) * sizeof *finite);
   const size_t n = list_finite(states, count, features, finite);
@@ -200,7 +200,7 @@ static Standard standardise(const float *states, size_t count, AnalysisPlane *pl
   bool varies = false;
   for (size_t f = 0; f < features; f++) {
     double *row = s.z + (s.is_sketched ? spare : s.kept) * n, sign; /* sketch: the row after the last is scratch */
-    if (!standardise_feature(states, finite, n, f, plane, row)) continue;
+    if (!standardize_feature(states, finite, n, f, plane, row)) continue;
     varies = true;
     if (!s.is_sketched) {
       s.feature[s.kept++] = f;
@@ -331,7 +331,7 @@ int analysis_plane_fit(const float *states, size_t count, size_t features, Analy
   *plane = (AnalysisPlane){.features = features};
   double **vectors[] = {&plane->mean, &plane->scale, &plane->axis[0], &plane->axis[1]};
   for (size_t i = 0; i < 4; i++) *vectors[i] = core_memory_zero_allocate(features + 1, sizeof(double));
-  Standard s = standardise(states, count, plane);
+  Standard s = standardize(states, count, plane);
   const size_t kept = s.kept, usable = s.count;
   if (kept > 0) {
     fit_axes(&s, plane);

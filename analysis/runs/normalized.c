@@ -91,6 +91,6 @@ int analysis_scale_missing(const AnalysisSelection *selection) {
 const char *analysis_scale_description(AnalysisScale scale) {
   static const char *const words[] = {
     "", " Human-normalized: 0 is a policy that acts at random, 1 a person (Agent57's table).",
-    " Normalised between the least and the highest return of each game (Cobbe et al. 2020)."};
+    " Normalized between the least and the highest return of each game (Cobbe et al. 2020)."};
   return words[scale];
 }

@@ -3,7 +3,7 @@
  *
  * The standard error comes from the spread of the runs within each task, with Student's t for few runs (Satterthwaite's
  * degrees of freedom over several tasks). For bounded values (a solve rate is in [0, 1]) the interval is Wilson's
- * (1927): the values mu with |estimate - mu| <= t se(mu), where the standard error falls to 0 towards the bounds. It
+ * (1927): the values mu with |estimate - mu| <= t se(mu), where the standard error falls to 0 toward the bounds. It
  * never crosses them, and approaches estimate -+ t se far from them. In simulations with 3, 5 and 10 runs of realistic
  * solve rates it covers the true mean in 92 to 96 % of cases, -+ t se truncated at the bounds in 88 to 95 %, and the
  * percentile bootstrap in 68 to 91 %. If a small share of runs fails completely, no interval from three runs can

@@ -10,8 +10,8 @@
 #include "core/error.h"
 #include "core/memory.h"
 
-/* Stacks start in different sets of the caches: thread k's is k % COLOURS lines shorter. */
-enum { STACK_BYTES = 80 * 1024, COLOURS = 256, LINE = 64, CHUNK = 16 * LINE };
+/* Stacks start in different sets of the caches: thread k's is k % COLORS lines shorter. */
+enum { STACK_BYTES = 80 * 1024, COLORS = 256, LINE = 64, CHUNK = 16 * LINE };
 enum { LINES = CORE_EMULATED_SHARED_BYTES / LINE };
 
 /* MARK returns 0, and nonzero after leap(). The compilers' builtins save three words, the C library's setjmp all
@@ -142,7 +142,7 @@ SWITCHES static void resume(const CoreEmulatedThreads *emulated, unsigned k) {
   ucontext_t context;
   getcontext(&context);
   context.uc_stack.ss_sp = emulated->stacks + (size_t)k * STACK_BYTES;
-  context.uc_stack.ss_size = STACK_BYTES - k % COLOURS * LINE;
+  context.uc_stack.ss_size = STACK_BYTES - k % COLORS * LINE;
   context.uc_link = NULL;
   makecontext(&context, run_coroutine, 0);
   setcontext(&context);

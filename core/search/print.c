@@ -45,7 +45,7 @@ void core_search_axis_print(const CoreSearch *search, size_t axis, CoreText *tex
 
 void core_search_print(const CoreSearch *search, CoreText *text) {
   core_text_appendf(text, "method = %s\ntrials = %lld\ngoal = %s %s\n", core_search_method_name(search->method),
-                    (long long)search->trials, search->minimise ? "min" : "max", search->measure);
+                    (long long)search->trials, search->minimize ? "min" : "max", search->measure);
   if (search->method == CORE_SEARCH_TPE)
     core_text_appendf(text, "startup = %lld\nwave = %lld\n", (long long)search->startup, (long long)search->wave);
   for (size_t i = 0; i < search->count; i++) {

@@ -57,7 +57,7 @@ static int read_goal(const CoreIni *ini, const CoreIniEntry *entry, CoreSearch *
   if (!has_form)
     return core_ini_error(ini, entry, "goal = %.60s: expected max or min and a measure, such as max final",
                           entry->value);
-  search->minimise = strcmp(word, "min") == 0;
+  search->minimize = strcmp(word, "min") == 0;
   for (size_t i = 0; i < MEASURES; i++) {
     if (strcmp(name, measures[i]) != 0) continue;
     search->measure = measures[i];

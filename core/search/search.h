@@ -46,7 +46,7 @@ typedef struct CoreSearchAxis {
 typedef struct CoreSearch {
   CoreSearchMethod method;
   int64_t trials, startup, wave;   /* 0: not set yet */
-  bool minimise;
+  bool minimize;
   const char *measure;             /* name of the measure, "final"; static */
   bool is_log;                     /* whether the measure is averaged geometrically (range LOG of measures.def) */
   CoreSearchAxis *axes;            /* in the file's order */

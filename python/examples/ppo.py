@@ -57,7 +57,7 @@ def advantages_of(rewards: torch.Tensor, ends: torch.Tensor, values: torch.Tenso
     return advantages
 
 
-def update(agent: Agent, optimiser: torch.optim.Optimizer, x: torch.Tensor, actions: torch.Tensor,
+def update(agent: Agent, optimizer: torch.optim.Optimizer, x: torch.Tensor, actions: torch.Tensor,
            logp: torch.Tensor, advantages: torch.Tensor, returns: torch.Tensor) -> None:
     for _ in range(EPOCHS):
         for rows in torch.randperm(len(x)).chunk(MINIBATCHES):
@@ -66,17 +66,17 @@ def update(agent: Agent, optimiser: torch.optim.Optimizer, x: torch.Tensor, acti
             a = (a - a.mean()) / (a.std() + 1e-8)
             policy = -torch.min(ratio * a, ratio.clamp(1 - EPSILON, 1 + EPSILON) * a).mean()
             value = 0.5 * (agent.critic(x[rows])[:, 0] - returns[rows]).square().mean()
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             (policy + VALUE * value - ENTROPY * entropy.mean()).backward()
             nn.utils.clip_grad_norm_(agent.parameters(), NORM)
-            optimiser.step()
+            optimizer.step()
 
 
 def main() -> None:
     torch.manual_seed(1)
     worlds = sweepdb.KinetixVectorEnv(WORLDS, LEVELS)
     agent = Agent(worlds.single_observation_space.shape[0], worlds.single_action_space.nvec.tolist())
-    optimiser = torch.optim.Adam(agent.parameters(), lr=RATE, eps=1e-5)
+    optimizer = torch.optim.Adam(agent.parameters(), lr=RATE, eps=1e-5)
     x = torch.from_numpy(worlds.reset(seed=1)[0])
     returns_now, latest = np.zeros(WORLDS), deque[tuple[float, bool]](maxlen=4 * WORLDS)
     for iteration in range(1, ITERATIONS + 1):
@@ -98,7 +98,7 @@ def main() -> None:
         with torch.no_grad():
             values = agent.critic(torch.stack([*seen, x]))[..., 0]
             advantages = advantages_of(torch.stack(rewards), torch.stack(ends), values)
-        update(agent, optimiser, torch.cat(seen), torch.cat(taken), torch.cat(logps), advantages.flatten(),
+        update(agent, optimizer, torch.cat(seen), torch.cat(taken), torch.cat(logps), advantages.flatten(),
                (advantages + values[:-1]).flatten())
         of_episodes = np.mean(latest, axis=0) if latest else [np.nan, np.nan]
         print(f"{iteration * STEPS * WORLDS}\t{of_episodes[0]:.3f}\t{of_episodes[1]:.3f}", flush=True)

@@ -37,9 +37,9 @@ class Layer(NamedTuple):
         """x [rows][inputs] -> [rows][outputs], float32."""
         y = x @ self.kernel + self.bias
         if self.gain is not None:
-            centred = y - y.mean(axis=1, keepdims=True, dtype=np.float64)
-            variance = np.square(centred).mean(axis=1, keepdims=True)
-            y = (centred / np.sqrt(variance + _NORM_EPSILON)).astype(np.float32) * self.gain + self.offset
+            centered = y - y.mean(axis=1, keepdims=True, dtype=np.float64)
+            variance = np.square(centered).mean(axis=1, keepdims=True)
+            y = (centered / np.sqrt(variance + _NORM_EPSILON)).astype(np.float32) * self.gain + self.offset
         return _activate(self.activation, y)
 
 
@@ -99,7 +99,7 @@ class Policy:
     actions. inputs, classes, bounds: needed if the files lack them. run_id, iteration: of the checkpoint. settings: of
     the run, by name, as text. inputs: numbers of an observation as the environment shows it. kind: "categorical",
     "gaussian", "tanh_affine" or "q". classes: of the factors of a categorical action, if known.
-    action_space: actions of the environment's step, in exported files of Gymnasium environments. normalised: whether
+    action_space: actions of the environment's step, in exported files of Gymnasium environments. normalized: whether
     observations are normalized first."""
 
     path: pathlib.Path
@@ -109,7 +109,7 @@ class Policy:
     classes: tuple[int, ...] | None
     bounds: tuple[float, float] | None
     action_space: ActionSpace | None = None
-    _mean: np.ndarray | None = None                     # of observations that are normalised
+    _mean: np.ndarray | None = None                     # of observations that are normalized
     _factor: np.ndarray | None = None
 
     def __init__(self, path: str | os.PathLike[str], inputs: int | None = None,
@@ -127,7 +127,7 @@ class Policy:
         self._refuse_others()
         actor, critic = (_floats(found, name, np.dtype("<f4")) for name in ("actor", "critic"))
         self._read_rule()
-        if self.normalised:
+        if self.normalized:
             self._read_moments(found)
         inputs, classes, bounds = self._read_spaces(inputs, classes, bounds)
         self.kind, self.classes, self.bounds = self._read_actions(classes, bounds)
@@ -159,7 +159,7 @@ class Policy:
         self.settings = _texts(json.loads(found.fact("config")))
         self._refuse_others()
         self._read_rule()
-        if self.normalised:
+        if self.normalized:
             self._mean, self._factor = (found.tensors.get(f"observation.{name}") for name in ("mean", "factor"))
             if self._mean is None or self._factor is None:
                 raise self._misfit()
@@ -282,12 +282,12 @@ class Policy:
                                    "be read here")
 
     def _read_rule(self) -> None:
-        """Returns how observations are normalized (trainer/math/normalise_rule.h)."""
+        """Returns how observations are normalized (trainer/math/normalize_rule.h)."""
         rule = self._setting("env.normalize_observations")
         if rule not in _BOUNDS:
             raise VersionError(f"{self.path}: env.normalize_observations = {rule}: unknown to this package")
         self._is_half = self._setting("train.observation_storage") == "float16"
-        self.normalised = rule != "none"
+        self.normalized = rule != "none"
         self._bound = _BOUNDS[rule]
 
     def _read_moments(self, found: files.Checkpoint) -> None:

@@ -189,11 +189,11 @@ bool sim_draw_inset(const SimDrawItem *item, float distance, float x[SIM_DRAW_CO
 
 /* ---- sheets ---------------------------------------------------------------------------------------------------- */
 
-static int label_height(const SimDrawSheet *sheet) { return sheet->labelled ? SIM_DRAW_LABEL_PIXELS : 0; }
+static int label_height(const SimDrawSheet *sheet) { return sheet->labeled ? SIM_DRAW_LABEL_PIXELS : 0; }
 
 /* Returns the margin between cells; 0 for a single picture without a label, whose side is exactly the requested one. */
 static int gap(const SimDrawSheet *sheet) {
-  return sheet->columns * sheet->rows > 1 || sheet->labelled ? SIM_DRAW_GAP_PIXELS : 0;
+  return sheet->columns * sheet->rows > 1 || sheet->labeled ? SIM_DRAW_GAP_PIXELS : 0;
 }
 
 int sim_draw_cell_left(const SimDrawSheet *sheet, int cell) {

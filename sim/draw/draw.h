@@ -55,7 +55,7 @@ typedef struct SimDrawCell {
 typedef struct SimDrawSheet {
   int columns, rows;
   int pixels;               /* side of a cell */
-  bool labelled;
+  bool labeled;
   int count;                /* cells, row by row; at most columns * rows */
   const SimDrawCell *cell;
 } SimDrawSheet;

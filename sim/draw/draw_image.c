@@ -138,7 +138,7 @@ static void paint_sheet(const SimDrawSheet *sheet, Canvas *canvas, gdImagePtr im
   for (int i = 0; i < sheet->count; i++) {
     paint_drawing(canvas, &sheet->cell[i].drawing);
     scale_down(canvas, image, sim_draw_cell_left(sheet, i), sim_draw_cell_top(sheet, i));
-    if (sheet->labelled) paint_label(image, sheet, i);
+    if (sheet->labeled) paint_label(image, sheet, i);
   }
 }
 

@@ -78,7 +78,7 @@ int sim_draw_svg(const SimDrawSheet *sheet, CoreText *svg) {
                     "font-family=\"sans-serif\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
                     width, height, width, height);
   for (int i = 0; i < sheet->count; i++) {
-    if (sheet->labelled) append_label(svg, sheet, i);
+    if (sheet->labeled) append_label(svg, sheet, i);
     append_drawing(svg, sheet, i);
   }
   core_text_append(svg, "</svg>\n");

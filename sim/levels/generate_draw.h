@@ -143,7 +143,7 @@ SIM_FN void sim_generate_add_clutter(SimGenerator *g) {
     if (sim_generate_chance(&g->random, SIM_DRAW_THRUSTER_CHANCE)) sim_generate_add_thruster(g->level, &g->random);
 }
 
-/* Exchanges green and blue in half of the levels, because green is drawn towards the left and blue towards the
+/* Exchanges green and blue in half of the levels, because green is drawn toward the left and blue toward the
  * right. */
 SIM_FN void sim_generate_swap_green_and_blue(SimLevel *level) {
   for (int i = 0; i < level->size.polygons + level->size.circles; i++) {

@@ -107,7 +107,7 @@ SIM_CALLED_FN SimVec sim_generate_point_on_polygon(CoreRandomStream *random, con
   return sim_vec(x, core_random_uniform(random, bottom, bottom + 2 * half.y));
 }
 
-/* Draws a point with more density towards the center, as the reference does. */
+/* Draws a point with more density toward the center, as the reference does. */
 SIM_FN SimVec sim_generate_point_on_circle(CoreRandomStream *random, float radius) {
   float distance = core_random_uniform(random, 0, radius);
   RealSinCos turn = real_sin_cos(core_random_uniform(random, 0, 2 * REAL_PI));

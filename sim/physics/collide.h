@@ -29,9 +29,9 @@ SIM_FN SimManifold sim_collide_circles(SimBody a, real a_radius, SimBody b, real
   return m;
 }
 
-/* Collides a circle, a, with a polygon. Its centre is clamped to the nearest edge, from inside as well. */
+/* Collides a circle, a, with a polygon. Its center is clamped to the nearest edge, from inside as well. */
 SIM_FN SimManifold sim_collide_circle_polygon(SimBody a, real radius, SimBody b, const SimOutline *outline) {
-  SimVec centre = sim_vec_unrotate(b.sine, b.cosine, sim_vec_sub(a.position, b.position));
+  SimVec center = sim_vec_unrotate(b.sine, b.cosine, sim_vec_sub(a.position, b.position));
   SimVec nearest = sim_vec(real_of(0.0f), real_of(0.0f));
   real least = real_of(REAL_HUGE);
   mask inside = mask_of(1);
@@ -39,18 +39,18 @@ SIM_FN SimManifold sim_collide_circle_polygon(SimBody a, real radius, SimBody b,
     SimVec vertex = outline->vertex[i], next = outline->vertex[(i + 1) % SIM_VERTICES];
     if (i == 2) next = sim_vec_select(outline->triangle, outline->vertex[0], next);
     mask unused = i == 3 ? outline->triangle : mask_of(0);
-    inside &= (sim_vec_cross(sim_vec_sub(vertex, centre), sim_vec_sub(next, centre)) < 0.0f) | unused;
+    inside &= (sim_vec_cross(sim_vec_sub(vertex, center), sim_vec_sub(next, center)) < 0.0f) | unused;
     real along =
-      real_clip(sim_vec_dot(outline->edge[i], sim_vec_sub(centre, vertex)), real_of(0.0f), outline->length[i]);
+      real_clip(sim_vec_dot(outline->edge[i], sim_vec_sub(center, vertex)), real_of(0.0f), outline->length[i]);
     SimVec on_edge = sim_vec_add(vertex, sim_vec_scale(along, outline->edge[i]));
-    SimVec offset = sim_vec_sub(on_edge, centre);
+    SimVec offset = sim_vec_sub(on_edge, center);
     real distance = real_sqrt(sim_vec_dot(offset, offset));
     mask nearer = (distance < least) & mask_not(unused);
     least = real_select(nearer, distance, least);
     nearest = sim_vec_select(nearer, on_edge, nearest);
   }
   SimManifold m;
-  SimVec out = sim_vec_sub(centre, nearest);
+  SimVec out = sim_vec_sub(center, nearest);
   real distance = real_sqrt(sim_vec_dot(out, out));
   real side = real_select(inside, real_of(-1.0f), real_of(1.0f));
   SimVec world = sim_vec_scale(side, sim_vec_rotate(b.sine, b.cosine, out));

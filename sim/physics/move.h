@@ -7,9 +7,9 @@
 /* Margin of bounding boxes, so that rounding errors cannot separate the boxes of a touching pair. */
 #define SIM_BOX_MARGIN 1e-3f
 
-SIM_FN SimBox sim_move_circle_box(SimVec centre, real radius) {
+SIM_FN SimBox sim_move_circle_box(SimVec center, real radius) {
   real reach = radius + SIM_BOX_MARGIN;
-  return (SimBox){centre.x - reach, centre.x + reach, centre.y - reach, centre.y + reach};
+  return (SimBox){center.x - reach, center.x + reach, center.y - reach, center.y + reach};
 }
 
 /* Writes a polygon's corners in the world and returns their bounding box. Includes a triangle's unused fourth vertex,

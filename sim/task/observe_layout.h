@@ -23,7 +23,7 @@ enum { SIM_ENTITY_POLYGON = 27, SIM_ENTITY_CIRCLE = 19, SIM_ENTITY_JOINT = 22, S
 enum {
   SIM_ATTEND_ALL = 1,        /* both are active */
   SIM_ATTEND_COMPONENT = 2,  /* both active and connected over any number of joints */
-  SIM_ATTEND_NEIGHBOUR = 4,  /* joined by one joint */
+  SIM_ATTEND_NEIGHBOR = 4,  /* joined by one joint */
   SIM_ATTEND_TOUCHING = 8,   /* overlapped in the last physics step, from the pair's first shape to its second */
   SIM_ATTEND_KINDS = 4,
 };

@@ -175,8 +175,8 @@ SIM_FN void sim_entity_write_attention(const SimLevel *level, const SimEntityLay
   for (int i = 0; i < level->size.joints; i++) {
     const SimJoint *joint = &level->joint[i];
     if (!joint->active) continue;
-    bits[joint->a][joint->b] |= SIM_ATTEND_NEIGHBOUR;
-    bits[joint->b][joint->a] |= SIM_ATTEND_NEIGHBOUR;
+    bits[joint->a][joint->b] |= SIM_ATTEND_NEIGHBOR;
+    bits[joint->b][joint->a] |= SIM_ATTEND_NEIGHBOR;
   }
   for (int i = 0; i < l->shapes; i++) {
     for (int k = 0; k < l->shapes; k++)

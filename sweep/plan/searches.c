@@ -65,7 +65,7 @@ static void print_search(const SweepSearch *search) {
   CoreTable *table = core_table_create(headers, 2);
   CoreText text = {0};
   printf("search %s    %s, %lld trials for %s %s", search->name, core_search_method_name(space->method),
-         (long long)space->trials, space->minimise ? "min" : "max", space->measure);
+         (long long)space->trials, space->minimize ? "min" : "max", space->measure);
   if (space->method == CORE_SEARCH_TPE)
     printf("; %lld random ones, then waves of %lld; %zu proposed", (long long)space->startup, (long long)space->wave,
            search->trials);
@@ -97,7 +97,7 @@ static json_t *json_of(const SweepSearch *search) {
   }
   core_text_free(&text);
   return json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:o}", "name", search->name, "method",
-                   core_search_method_name(space->method), "goal", space->minimise ? "min" : "max", "measure",
+                   core_search_method_name(space->method), "goal", space->minimize ? "min" : "max", "measure",
                    space->measure, "trials", (json_int_t)space->trials, "proposed", (json_int_t)search->trials,
                    "settings", settings);
 }

@@ -201,7 +201,7 @@ static void make_trials(const SweepSearch *search, const Outcome *outcomes, Core
     const bool is_measured = outcome->runs > 0 && outcome->unmeasured == 0;
     const double mean = is_measured ? outcome->sum / (double)outcome->runs : NAN;
     sweep_search_trial(search, i, coordinate);
-    trials[i] = (CoreTpeTrial){coordinate, search->space.minimise ? mean : -mean, true};
+    trials[i] = (CoreTpeTrial){coordinate, search->space.minimize ? mean : -mean, true};
   }
 }
 

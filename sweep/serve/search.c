@@ -78,7 +78,7 @@ static void score_trials(Study *study) {
 static int compare_trials(const void *a, const void *b, void *context) {
   const Study *study = context;
   const size_t x = *(const size_t *)a, y = *(const size_t *)b;
-  const double sign = study->trials.space.minimise ? 1 : -1;
+  const double sign = study->trials.space.minimize ? 1 : -1;
   const double p = sign * study->score[x].center, q = sign * study->score[y].center;
   return p != q ? (p > q) - (p < q) : (x > y) - (x < y);
 }
@@ -177,7 +177,7 @@ static json_t *study_json(const Study *study) {
     json_array_append_new(trials, trial_json(study, study->order[i]));
   return json_pack("{s:s, s:o, s:s, s:s, s:s, s:s, s:b, s:I, s:I, s:I, s:f, s:I, s:o, s:o}", "search",
                    study->trials.name, "searches", names_json(&study->sweep->view->members.spec), "method",
-                   core_search_method_name(space->method), "goal", space->minimise ? "min" : "max", "measure",
+                   core_search_method_name(space->method), "goal", space->minimize ? "min" : "max", "measure",
                    analysis_measure_name(study->measure), "title", analysis_measure_label(study->measure), "log",
                    space->is_log, "trials", (json_int_t)study->trials.count, "wanted", (json_int_t)space->trials,
                    "ranked", (json_int_t)study->ranked, "explained", explained, "explained_from", (json_int_t)used,

@@ -202,7 +202,7 @@ static bool tell(const char *name, int code) {
 static const char vector[] = "AtariVectorEnv in Python", whole_games[] = "atari.episodic_life=no";
 static const Case cases[] = {
   {"CartPole", "gym/CartPole-v1", "none", 0, 256, 1, "gym/CartPole-v1", "SyncVectorEnv in Python",
-   "vector/CartPole-v1", "Gymnasium's vectorised class in Python"},
+   "vector/CartPole-v1", "Gymnasium's vectorized class in Python"},
   {"Breakout_8", "atari/Breakout", "nature", whole_games, 8, 1, "atari/breakout", vector, 0, 0},
   {"Breakout_64", "atari/Breakout", "nature", whole_games, 64, 1, "atari/breakout", vector, 0, 0},
   {"Breakout_lives_8", "atari/Breakout", "nature", 0, 8, 1, "atari/breakout", vector, 0, 0},

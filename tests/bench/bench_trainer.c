@@ -32,7 +32,7 @@ typedef struct Bench {
   CoreArena *arenas[ARENAS_MAX];
   int arena_count;
 } Bench;
-static const char *const part_names[] = {"forward", "losses", "backward", "optimiser"};
+static const char *const part_names[] = {"forward", "losses", "backward", "optimizer"};
 
 static float *floats(Bench *bench, size_t n, float size) {
   CORE_CHECK(bench->arena_count < ARENAS_MAX);

@@ -47,7 +47,7 @@ sweep cancel thousand >/dev/null
 tests/bench/peers/slurm.sh
 
 # The same trainings as an array of the same command, and as runs of a sweep; from submission to an empty queue. In turns, plain sweep sweep plain
-# ..., so that a machine that grows slower or faster favours neither; wall clock, and processor time of the whole machine (idle but for this).
+# ..., so that a machine that grows slower or faster favors neither; wall clock, and processor time of the whole machine (idle but for this).
 # The verdict is the median over pairs of turns, with the least and the largest: of six pairs the true median lies between them in 31 of 32 cases.
 tasks=${BENCH_TASKS:-200} iterations=50 pairs=${BENCH_PAIRS:-6}
 settings=(--set env.num=8 --set env.morphologies=car --set env.difficulty=0 --set env.level_count=4 --set train.total_steps=$((8 * 16 * iterations))

@@ -10,7 +10,7 @@ db=$tap_dir/work/results.db ini=$tap_dir/advice.ini
 # ---- advise: in the model the best is com 512, near the highest DDR, and it learns to the end
 tap_run "advise: the best is named" 0 "Best: com 512" analyze advise "$db" -o "$ini"
 tap_run "advise: and that it still learns" 0 "still learns at the end" analyze advise "$db" -o "$ini"
-tap_run "advise: the neighbours are proposed" 0 "ppo.com = 1024" cat "$ini"
+tap_run "advise: the neighbors are proposed" 0 "ppo.com = 1024" cat "$ini"
 tap_run "advise: a target for the DDR" 0 "ppo.ddr_target = " cat "$ini"
 tap_run "advise: with the reason" 0 "; a significant gain in the second half" cat "$ini"
 tap_run "advise: sweep plan takes the file" 0 "seeds        3" sweep plan "$ini" --root "$tap_dir/work"
@@ -33,7 +33,7 @@ num=$(tool sql "$db" "SELECT DISTINCT 2 * json_extract(config, '$.env.num') FROM
 analyze advise "$tap_dir/scaled.db" -o "$ini" >/dev/null
 tap_check "advise: runs of a scaling scheme are not scaled twice" "$(grep -qx "num = $num" "$ini" || echo "no num = $num"
   grep -n -A2 '^\[scale\]' "$ini")"
-# the best runs began from others: each seed has its own parent, which no file of neighbours could name
+# the best runs began from others: each seed has its own parent, which no file of neighbors could name
 cp "$db" "$tap_dir/begun.db"
 tool sql "$tap_dir/begun.db" "UPDATE run SET config = json_set(config, '$.init.from', 'run:' || (SELECT min(id) FROM run) || '@5') WHERE json_extract(config, '$.ppo.com') = 512 AND json_extract(config, '$.algo.name') = 'ppo_ewma'"
 tap_run "advise: runs begun from others are reported" 0 "3 runs started from other runs' checkpoints" analyze advise "$tap_dir/begun.db" -o "$ini"

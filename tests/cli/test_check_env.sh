@@ -33,7 +33,7 @@ tap_run "one that talks without end" 0 "finished" train Talks
 tap_check "has eight lines of 300 characters" "$(remarks Talks | awk 'length > 420 { print length } END { if (NR != 8) print NR " lines" }'
   remarks Talks | grep -q "and of 2[0-9] things more" || echo "no count")"
 tap_check "without controls" "$(remarks Talks | LC_ALL=C grep -naP '\x1b|\x07|\xe2\x80\xae' | cat -v)"
-tap_run "one that raises an error" 0 "does not pass Gymnasium's check_env: RuntimeError: no licence" train Raises
+tap_run "one that raises an error" 0 "does not pass Gymnasium's check_env: RuntimeError: no license" train Raises
 
 # ---- the checker itself fails
 tap_run "one that hangs" 0 "Gymnasium's check_env returned no result: its worker did not reply within 15 s" train Hangs --set env.timeout=15
@@ -72,11 +72,11 @@ tap_result "one that hangs there does not hold the plan up" "$(grep -q "would st
   echo $?)" "$(cat "$tap_dir/plan")"
 
 # ---- the Python used, and its message
-printf '#!/bin/sh\ncase $1 in *worker.py) echo "first line" >&2; printf "\\033[31mno licence server\\n\\n" >&2; exit 3 ;; esac\nexec "%s" "$@"\n' \
+printf '#!/bin/sh\ncase $1 in *worker.py) echo "first line" >&2; printf "\\033[31mno license server\\n\\n" >&2; exit 3 ;; esac\nexec "%s" "$@"\n' \
   "$SWEEP_PYTHON" >"$tap_dir/broken"
 chmod +x "$tap_dir/broken"
 tap_run "a Python that cannot start is named, with its message" 2 \
-  "its worker, run by $tap_dir/broken, exited with code 3; its last output: first line ?[31mno licence server" \
+  "its worker, run by $tap_dir/broken, exited with code 3; its last output: first line ?[31mno license server" \
   train Good --set env.python="$tap_dir/broken"
 mkdir "$tap_dir/bin"; ln -s "$tap_dir/broken" "$tap_dir/bin/python3"
 tap_run "found in PATH, too" 2 "run by $tap_dir/bin/python3, exited with code 3" env -u SWEEP_PYTHON PATH="$tap_dir/bin:$PATH" \

@@ -45,7 +45,7 @@ if [ -n "$python" ] && PYTHONPATH=$top/tests/cli/environments "$python" -c 'impo
   train nature "${film[@]}" --set net.encoder=nature --set net.sharing=shared
   train nature_norm "${film[@]}" --set net.encoder=nature --set net.norm=layer
   train impala "${film[@]}" --set net.encoder=impala --set net.sharing=shared --set net.depth=0
-  train colours "${film[@]}" --set env.task=gym/StackedColours-v0 --set net.encoder=impala
+  train colors "${film[@]}" --set env.task=gym/StackedColors-v0 --set net.encoder=impala
   mkdir spaces; mv policies pictures_and_others; mv spaces policies
   steep=(--set env.python="$python" --set ppo.learning_rate=0.1 --set ppo.max_grad_norm=100 --set ppo.epochs=8 --set net.norm=none)
   for space in $(cd "$top/tests/cli/environments" && "$python" -c 'import action_spaces; print(*action_spaces.SPACES)'); do
@@ -55,7 +55,7 @@ if [ -n "$python" ] && PYTHONPATH=$top/tests/cli/environments "$python" -c 'impo
   exported() { trainer export "$1" --onnx "$2.onnx" --safetensors "$2.safetensors" 2>&1 >/dev/null; }
   told_apart() { # runs whose files differ if the environment is missing
     local run
-    for run in spaces/*/ policies/colours/ policies/nature/; do
+    for run in spaces/*/ policies/colors/ policies/nature/; do
       env -u PYTHONPATH bash -c "$(declare -f exported); exported $run recorded"
       mv "$run/spaces.json" record; exported "$run" made; mv record "$run/spaces.json"
       cmp recorded.onnx made.onnx && cmp recorded.safetensors made.safetensors || echo "$run"

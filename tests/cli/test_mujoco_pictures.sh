@@ -39,7 +39,7 @@ fi
 
 # ---- show
 expect_equal "show draws a .png of the size asked for" "$(hex ant.png 0 8) $(png_size ant.png)" "89504e470d0a1a0a 100x100"
-tap_check "which is not of one colour" "$([ "$(wc -c <ant.png)" -gt 3000 ] || echo "$(wc -c <ant.png) bytes")"
+tap_check "which is not of one color" "$([ "$(wc -c <ant.png)" -gt 3000 ] || echo "$(wc -c <ant.png) bytes")"
 tap_check "the same command draws the same bytes" "$(show mujoco/Ant-v5 --size 100 -o again.png >/dev/null; cmp ant.png again.png 2>&1)"
 tap_check "another seed begins elsewhere" "$(show mujoco/Ant-v5 --size 100 --seed 5 -o other.png >/dev/null
   [ -s other.png ] || echo 'no picture'; cmp -s ant.png other.png && echo 'the same picture')"

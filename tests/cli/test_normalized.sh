@@ -69,7 +69,7 @@ score_of() { # mode, then the min and max of fruitbot
 }
 score_of easy -1.5 32.4
 score_of hard -0.5 27.2
-tap_run "the caption names the source" 0 "Normalised between the" analyze bars "$db" --measure normalized_score -o "$out"
+tap_run "the caption names the source" 0 "Normalized between the" analyze bars "$db" --measure normalized_score -o "$out"
 mode extreme
 tap_run "a mode without constants" 1 "procgen/coinrun (procgen.mode = extreme)" analyze bars "$db" --measure normalized_score -o "$out"
 

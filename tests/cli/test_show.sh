@@ -81,7 +81,7 @@ if command -v xmllint >/dev/null; then
 else
   tap_skip "all .svg files are well-formed XML" "no xmllint"
 fi
-tap_check "a sheet's cells are labelled" "$(for name in public-000 public-007; do grep -q ">[0-7] $name<" sheet.svg || echo "no $name"; done)"
+tap_check "a sheet's cells are labeled" "$(for name in public-000 public-007; do grep -q ">[0-7] $name<" sheet.svg || echo "no $name"; done)"
 tap_check "the same command draws the same bytes" "$(trainer show loco512/17 -o again.svg >/dev/null; cmp a.svg again.svg 2>&1)"
 trainer show car/0 --steps 20 -o stood.svg >/dev/null; trainer show car/0 --steps 20 --random --seed 1 -o drove.svg >/dev/null
 tap_check "steps and actions change the image" "$(trainer show car/0 -o start.svg >/dev/null

@@ -111,7 +111,7 @@ tap_expect "checkpoint of a run that is none" 2 "'zzz' is not a run of $tap_dir"
 tap_expect "a checkpoint that is not there" 2 'no checkpoint runs/x.ckpt' trainer checkpoint runs/x.ckpt
 tap_expect "checkpoint --json" 0 '"iteration": 2' trainer checkpoint --json "$run"/ckpt/iteration-000000000002.ckpt
 tap_check "one episode a level has no standard error" "$(grep -o 'evaluation after.*' "$run/log.txt" | grep -v 'solve rate [0-9.]*, return')"
-tap_check "config.ini gives the same run" "$(trainer --config "$run/config.ini" 2>&1 | grep -q 'already finished' || echo "not recognised"
+tap_check "config.ini gives the same run" "$(trainer --config "$run/config.ini" 2>&1 | grep -q 'already finished' || echo "not recognized"
   [ "$(ls runs | wc -l)" -eq 1 ] || ls runs)"
 tap_expect "a finished run says so" 0 'already finished' trainer "${small[@]}"
 tap_expect "and says so with --resume" 0 'already finished' trainer "${small[@]}" --resume

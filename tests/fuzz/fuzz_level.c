@@ -34,7 +34,7 @@ static void draw(const SimLevel *level) {
   SimDrawCell cell = {.label = "level"};
   CoreText svg = {0};
   sim_draw_world(level, NULL, &cell.drawing);
-  const SimDrawSheet sheet = {.columns = 1, .rows = 1, .pixels = 64, .labelled = true, .count = 1, .cell = &cell};
+  const SimDrawSheet sheet = {.columns = 1, .rows = 1, .pixels = 64, .labeled = true, .count = 1, .cell = &cell};
   FUZZ_CHECK(sim_draw_svg(&sheet, &svg) == CORE_OK);
   FUZZ_CHECK(!strstr(svg.data, "nan") && !strstr(svg.data, "inf"));
   core_text_free(&svg);

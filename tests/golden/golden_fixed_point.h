@@ -56,7 +56,7 @@ static void fixed_quadratic(Check *check) {
     update[i] = (int)i;
     to_limit[i] = expected[1][i];
   }
-  const ProfileSummary summary = profile_summarise(to_limit, update, (int)n, 1);
+  const ProfileSummary summary = profile_summarize(to_limit, update, (int)n, 1);
   check_scalar(check, "quadratic/", "log_ref_slope", CHECK_DOUBLE, summary.slope);
   fixed_expect(check, summary.monotone == 1, "quadratic/", "monotone", 0);
 }
@@ -73,7 +73,7 @@ static double fixed_push(Check *check, float action, double mean_old, double sig
   return -(double)gradient[0];
 }
 
-/* One clipped sample: the mean is pushed towards the fixed point (the action itself, where no ratio reaches the clip)
+/* One clipped sample: the mean is pushed toward the fixed point (the action itself, where no ratio reaches the clip)
  * up to it, and not beyond. */
 static void fixed_gaussian(Check *check) {
   size_t n = fixed_count(check, "gaussian/in/action");

@@ -228,7 +228,7 @@ static void lstm_actor(Check *check, GoldLstm *l, int step, LstmLosses *sums) {
   GoldPictures *g = &l->g;
   const Agent *agent = &g->agent;
   const size_t rows = (size_t)g->rows, a = (size_t)l->actions;
-  const float *action = lstm_input(check, l, step, "action", a), *behaviour = lstm_input(check, l, step, "logp_old", 1);
+  const float *action = lstm_input(check, l, step, "action", a), *behavior = lstm_input(check, l, step, "logp_old", 1);
   float *advantage = lstm_input(check, l, step, "advantage_raw", 1), *ratio = check_floats(check, rows);
   float *entropy = check_floats(check, rows);
   advantage_normalize(ops, ADVANTAGE_CLEANRL_MINIBATCH, advantage, rows, NULL);
@@ -239,13 +239,13 @@ static void lstm_actor(Check *check, GoldLstm *l, int step, LstmLosses *sums) {
   ops->policy_logp(ops, &agent->head, logits, action, g->logp, g->rows);
   lstm_compare(check, l, step, "logp", g->logp, 1);
   for (size_t r = 0; r < rows; r++) {
-    ratio[r] = expf(g->logp[r] - behaviour[r]);
+    ratio[r] = expf(g->logp[r] - behavior[r]);
     sums->terms += (double)(ratio[r] * fabsf(advantage[r])) / (double)rows;
     for (size_t k = 0; k < a; k++) entropy[r] += 1.418938533204672742f + logits[r * 2 * a + a + k];
   }
   lstm_compare(check, l, step, "ratio", ratio, 1);
   lstm_compare(check, l, step, "entropy_each", entropy, 1);
-  ops->policy_loss(ops, &agent->head, logits, action, behaviour, NULL, advantage, g->rows, check_real(check, "hp/eps"),
+  ops->policy_loss(ops, &agent->head, logits, action, behavior, NULL, advantage, g->rows, check_real(check, "hp/eps"),
                    0, g->doutput, &sums->policy);
   ops->gaussian_regularize(ops, &agent->head, logits, l->blocks > 1 ? agent->blocks.of_row : l->no_block,
                            l->entropy_coef, RL_GAMES_BOUND, check_real(check, "hp/bounds_coef"), g->rows, g->doutput,

@@ -41,7 +41,7 @@ static inline void golden_compare_contact(GoldenReport *report, const GoldenCont
                                           double tolerance) {
   for (int i = 0; i < 2; i++) golden_compare(report, GOLDEN_MANIFOLDS, got->point[i], want->point[i], tolerance);
   golden_compare(report, GOLDEN_MANIFOLDS, got->penetration, want->penetration, tolerance);
-  /* A circle's centre exactly on an edge has no normal: 0 or any, and impulses without effect. */
+  /* A circle's center exactly on an edge has no normal: 0 or any, and impulses without effect. */
   if ((want->normal[0] == 0 && want->normal[1] == 0) || (got->normal[0] == 0 && got->normal[1] == 0)) return;
   for (int i = 0; i < 2; i++) {
     golden_compare(report, GOLDEN_MANIFOLDS, got->normal[i], want->normal[i], tolerance);

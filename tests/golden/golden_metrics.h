@@ -42,18 +42,18 @@ static void rank_one(Check *check, const char *prefix) {
 
 /* From the same Gram matrix and the features' means, as the trainer has it. Centring squares is good to 1e-13 of the
  * uncentered ones. */
-static void rank_centred(Check *check, const char *prefix) {
+static void rank_centered(Check *check, const char *prefix) {
   const GoldEntry *shape = check_entry(check, check_name(check, prefix, "in/features"));
   size_t n = 0, states = (size_t)shape->dimension[0], width = (size_t)shape->dimension[1];
   const float *features = check_input_float(check, check_name(check, prefix, "in/features"), &n);
   const size_t bytes = width * width * sizeof(double);
-  double *gram = check_memory(check, bytes), *centred = check_memory(check, bytes);
+  double *gram = check_memory(check, bytes), *centered = check_memory(check, bytes);
   double *values = check_memory(check, width * sizeof(double)), *scratch = check_memory(check, width * sizeof(double));
   Moments *feature = check_memory(check, width * sizeof *feature);
   for (size_t i = 0; i < n; i++) moments_add(&feature[i % width], (double)features[i]);
   representation_add_gram(features, (int)states, (int)width, gram);
-  representation_centre_gram(gram, feature, (int)width, (double)states, centred);
-  representation_eigenvalues(centred, (int)width, values, scratch);
+  representation_center_gram(gram, feature, (int)width, (double)states, centered);
+  representation_eigenvalues(centered, (int)width, values, scratch);
   check_scalar(check, prefix, "pca_centred", CHECK_DOUBLE,
                representation_rank_of(values, (int)width, (double)states).pca);
 }
@@ -128,7 +128,7 @@ static void case_representation(Check *check) {
   static const char *const matrices[] = {"rank/full/", "rank/decay/", "rank/low/", "rank/offset/"};
   for (int i = 0; i < 4; i++) {
     rank_one(check, matrices[i]);
-    rank_centred(check, matrices[i]);
+    rank_centered(check, matrices[i]);
   }
   representation_layers(check);
   representation_policy(check);
@@ -163,7 +163,7 @@ static void coverage_run(Check *check, int run, CoverageRecord *record, const do
     fine[i] = cell;
     coarse[i] = cell / COVERAGE_FINE / 2 * COVERAGE_COARSE + cell % COVERAGE_FINE / 2;
   }
-  const CoverageSummary summary = coverage_summarise(record->count);
+  const CoverageSummary summary = coverage_summarize(record->count);
   char prefix[2][32];
   snprintf(prefix[0], sizeof prefix[0], "G50/run%d/", run);
   snprintf(prefix[1], sizeof prefix[1], "G100/run%d/", run);
@@ -227,7 +227,7 @@ static void case_kl_profile(Check *check) {
   }
   check_doubles(check, "", "seq_kl", CHECK_DOUBLE, sequential, points - 1);
   check_doubles(check, "", "ref_kl", CHECK_DOUBLE, reference, points);
-  ProfileSummary summary = profile_summarise(reference, update, (int)points, 1);
+  ProfileSummary summary = profile_summarize(reference, update, (int)points, 1);
   check_scalar(check, "", "monotone_fraction", CHECK_DOUBLE, summary.monotone);
   check_scalar(check, "", "log_ref_slope", CHECK_DOUBLE, summary.slope);
 }

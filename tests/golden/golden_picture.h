@@ -305,7 +305,7 @@ static void gold_learn_ppo(Check *check, GoldPictures *g, int step, const float 
   const double epsilon = check_real(check, "hp/eps"), value_coef = check_real(check, "hp/vf_coef");
   const double entropy_coef = check_real(check, "hp/ent_coef");
   float *advantage = gold_input(check, g, step, "advantage"), terms = 0;
-  const float *behaviour = gold_input(check, g, step, "logp_behaviour");
+  const float *behavior = gold_input(check, g, step, "logp_behaviour");
   OpsPolicySums policy;
   OpsValueSums value;
   advantage_normalize(ops, ADVANTAGE_CLEANRL_MINIBATCH, advantage, rows, NULL);
@@ -314,7 +314,7 @@ static void gold_learn_ppo(Check *check, GoldPictures *g, int step, const float 
   gold_compare(check, step, "head", head, outputs);
   ops->policy_logp(ops, &agent->head, head, action, g->logp, g->rows);
   gold_compare(check, step, "logp", g->logp, rows);
-  ops->policy_loss(ops, &agent->head, head, action, behaviour, NULL, advantage, g->rows, epsilon, entropy_coef,
+  ops->policy_loss(ops, &agent->head, head, action, behavior, NULL, advantage, g->rows, epsilon, entropy_coef,
                    g->doutput, &policy);
   gold_compare(check, step, "dhead", g->doutput, outputs);
   agent_backward(agent, ops, &agent->actor, x, g->rows, g->doutput, &g->gradient);
@@ -324,7 +324,7 @@ static void gold_learn_ppo(Check *check, GoldPictures *g, int step, const float 
                   g->rows, check_int(check, "hp/value_clip", 0, 1), epsilon, value_coef, g->dvalue, &value);
   gold_compare(check, step, "dvalue", g->dvalue, rows);
   agent_backward(agent, ops, &agent->critic, x, g->rows, g->dvalue, &g->gradient);
-  for (size_t r = 0; r < rows; r++) terms += expf(g->logp[r] - behaviour[r]) * fabsf(advantage[r]) / (float)rows;
+  for (size_t r = 0; r < rows; r++) terms += expf(g->logp[r] - behavior[r]) * fabsf(advantage[r]) / (float)rows;
   const double losses[] = {policy.loss / g->rows, policy.entropy / g->rows, value.loss / g->rows};
   gold_compare_one(check, step, "loss_policy", losses[0], (double)terms);
   gold_compare_one(check, step, "entropy", losses[1], 0);

@@ -10,7 +10,7 @@
 #include "tests/golden/golden_fixed_point.h"
 #include "tests/golden/golden_gaussian.h"
 #include "tests/golden/golden_metrics.h"
-#include "tests/golden/golden_normalise.h"
+#include "tests/golden/golden_normalize.h"
 #include "tests/golden/golden_lstm.h"
 #include "tests/golden/golden_picture.h"
 #include "tests/golden/golden_ppo_moments.h"

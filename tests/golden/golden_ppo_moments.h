@@ -64,7 +64,7 @@ static void moments_ess(Check *check) {
   }
 }
 
-/* A head of one category has logp = 0 exactly, so logp_behaviour = -l gives the loss exactly the file's l. */
+/* A head of one category has logp = 0 exactly, so logp_behavior = -l gives the loss exactly the file's l. */
 static void moments_kl(Check *check) {
   OpsHead head = {.factors = 1, .logits = 1, .size = {1}};
   size_t n = 0;

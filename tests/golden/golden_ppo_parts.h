@@ -167,15 +167,15 @@ static void case_advantage_norm(Check *check) {
 
 /* -------- ties of the clip ----------------------------------------------------------------------------------- */
 
-/* A behaviour log-probability from which the loss recovers `ratio` exactly: its neighbors are tried, since a rounded
+/* A behavior log-probability from which the loss recovers `ratio` exactly: its neighbors are tried, since a rounded
  * logarithm need not come back to the bound. */
-static float behaviour_of_ratio(Check *check, const OpsHead *head, const float *z, const uint8_t *action, float logp,
+static float behavior_of_ratio(Check *check, const OpsHead *head, const float *z, const uint8_t *action, float logp,
                                 double ratio) {
-  float behaviour = logp - (float)log(ratio), one = 1, unused[2];
+  float behavior = logp - (float)log(ratio), one = 1, unused[2];
   OpsPolicySums sums;
   for (int distance = 0; distance < 64; distance++)
     for (int side = -1; side <= 1; side += 2) {
-      float candidate = behaviour;
+      float candidate = behavior;
       for (int i = 0; i < distance; i++) candidate = nextafterf(candidate, side * INFINITY);
       check->ops->policy_loss(check->ops, head, z, action, &candidate, NULL, &one, 1, INFINITY, 0, unused, &sums);
       if (-sums.loss == ratio) return candidate;
@@ -194,8 +194,8 @@ static void case_ties(Check *check) {
   check->ops->policy_logp(check->ops, &head, z, &action, &logp, 1);
   for (size_t i = 0; i < n; i++) {
     OpsPolicySums sums;
-    float behaviour = behaviour_of_ratio(check, &head, z, &action, logp, ratio[i]);
-    check->ops->policy_loss(check->ops, &head, z, &action, &behaviour, NULL, advantage + i, 1, epsilon[i], 0,
+    float behavior = behavior_of_ratio(check, &head, z, &action, logp, ratio[i]);
+    check->ops->policy_loss(check->ops, &head, z, &action, &behavior, NULL, advantage + i, 1, epsilon[i], 0,
                             gradient, &sums);
     slope[i] = 2 * (double)gradient[0]; /* d logp / d z_0 = 1 - p_0 = 1/2 */
   }

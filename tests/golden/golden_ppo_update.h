@@ -32,7 +32,7 @@ typedef struct Update {
 /* One minibatch of the file. */
 typedef struct Batch {
   const char *prefix;                    /* "step0/" */
-  const float *obs, *logp_behaviour, *value_behaviour, *target;
+  const float *obs, *logp_behavior, *value_behavior, *target;
   float *advantage;
   const void *action;                    /* type as required by the head */
   const float *noise;                    /* noise of a sampled entropy, or NULL */
@@ -171,8 +171,8 @@ static Batch batch_from_file(Check *check, const Update *u, int step) {
   size_t rows = (size_t)u->rows, observations = rows * (size_t)u->inputs, noises = rows * (size_t)head->factors;
   Batch batch = {.prefix = check_name(check, prefix, ""),
                  .obs = check_input_float(check, check_name(check, input, "obs"), &observations),
-                 .logp_behaviour = check_input_float(check, check_name(check, input, "logp_behaviour"), &rows),
-                 .value_behaviour = check_input_float(check, check_name(check, input, "value_behaviour"), &rows),
+                 .logp_behavior = check_input_float(check, check_name(check, input, "logp_behaviour"), &rows),
+                 .value_behavior = check_input_float(check, check_name(check, input, "value_behaviour"), &rows),
                  .target = check_input_float(check, check_name(check, input, "target"), &rows),
                  .advantage = check_input_float(check, check_name(check, input, "advantage"), &rows),
                  .action = actions_from_file(check, u, check_name(check, input, "action"))};
@@ -221,17 +221,17 @@ static void run_proximal(Check *check, Update *u, const Batch *batch) {
 static void compare_ratios(Check *check, const Update *u, const Batch *batch) {
   size_t rows = (size_t)u->rows;
   check_step(check, batch, "logp", u->logp, rows);
-  check_step(check, batch, "ratio", exponential(check, u->logp, batch->logp_behaviour, rows), rows);
+  check_step(check, batch, "ratio", exponential(check, u->logp, batch->logp_behavior, rows), rows);
   if (!u->ewma) return;
   check_step(check, batch, "ratio_proximal", exponential(check, u->logp, u->logp_proximal, rows), rows);
-  check_step(check, batch, "weight", exponential(check, u->logp_proximal, batch->logp_behaviour, rows), rows);
+  check_step(check, batch, "weight", exponential(check, u->logp_proximal, batch->logp_behavior, rows), rows);
 }
 
-/* openai/ppo-ewma's cap on the ratio (spec 2.3): the behaviour's log-probability is raised, as a constant. */
-static const float *capped_behaviour(Check *check, const Update *u, const Batch *batch) {
-  if (!(u->ratio_cap > 0)) return batch->logp_behaviour;
+/* openai/ppo-ewma's cap on the ratio (spec 2.3): the behavior's log-probability is raised, as a constant. */
+static const float *capped_behavior(Check *check, const Update *u, const Batch *batch) {
+  if (!(u->ratio_cap > 0)) return batch->logp_behavior;
   float *capped = check_floats(check, (size_t)u->rows);
-  for (int r = 0; r < u->rows; r++) capped[r] = fmaxf(batch->logp_behaviour[r], u->logp[r] - (float)log(u->ratio_cap));
+  for (int r = 0; r < u->rows; r++) capped[r] = fmaxf(batch->logp_behavior[r], u->logp[r] - (float)log(u->ratio_cap));
   return capped;
 }
 
@@ -252,9 +252,9 @@ static int run_actor(Check *check, Update *u, const Batch *batch, Losses *losses
   check_step(check, batch, "head", agent->actor.activations.hidden[agent->actor.shape.layers - 1], outputs);
   int hidden = compare_hidden(check, u, batch, &agent->actor, 0);
   compare_ratios(check, u, batch);
-  ops->policy_loss(ops, &agent->head, head, batch->action, batch->logp_behaviour, NULL, batch->advantage, u->rows,
+  ops->policy_loss(ops, &agent->head, head, batch->action, batch->logp_behavior, NULL, batch->advantage, u->rows,
                    u->epsilon, u->entropy_coef, u->dhead, &uncapped);
-  ops->policy_loss(ops, &agent->head, head, batch->action, capped_behaviour(check, u, batch),
+  ops->policy_loss(ops, &agent->head, head, batch->action, capped_behavior(check, u, batch),
                    u->ewma ? u->logp_proximal : NULL, batch->advantage, u->rows, u->epsilon, u->entropy_coef, u->dhead,
                    &policy);
   double sampled = 0;
@@ -263,7 +263,7 @@ static int run_actor(Check *check, Update *u, const Batch *batch, Losses *losses
   policy.entropy += sampled;
   *losses = (Losses){.policy = policy.loss / rows, .entropy = policy.entropy / rows};
   for (int r = 0; r < u->rows; r++) {
-    double l = (double)u->logp[r] - (double)batch->logp_behaviour[r];
+    double l = (double)u->logp[r] - (double)batch->logp_behavior[r];
     losses->terms += fabs(exp(l) * (double)batch->advantage[r]) / rows;
     terms_k1 += fabs(l) / rows;
   }
@@ -284,7 +284,7 @@ static void run_critic(Check *check, Update *u, const Batch *batch, int hidden, 
   const float *values = agent_pass(agent, ops, &agent->critic, batch->obs, u->rows);
   check_step(check, batch, "value", values, (size_t)u->rows);
   compare_hidden(check, u, batch, &agent->critic, hidden);
-  ops->value_loss(ops, values, batch->value_behaviour, batch->target, u->rows, u->value_clip, u->epsilon, u->value_coef,
+  ops->value_loss(ops, values, batch->value_behavior, batch->target, u->rows, u->value_clip, u->epsilon, u->value_coef,
                   u->dvalue, &value);
   losses->value = value.loss / u->rows;
   check_step(check, batch, "dvalue", u->dvalue, (size_t)u->rows);

@@ -90,11 +90,11 @@ static inline double oracle_clamp(double x, double low, double high) { return fm
 
 /* mean(loss) - entropy_coef * mean(entropy) of the actor; proximal NULL for PPO. */
 static inline double oracle_policy_loss(const OpsHead *head, const double *logits, const uint8_t *actions,
-                                        const float *behaviour, const float *proximal, const float *advantage, int rows,
+                                        const float *behavior, const float *proximal, const float *advantage, int rows,
                                         double epsilon, double entropy_coef) {
   double sum = 0;
   for (int r = 0; r < rows; r++) {
-    double entropy, a = (double)advantage[r], b = (double)behaviour[r];
+    double entropy, a = (double)advantage[r], b = (double)behavior[r];
     double logp = oracle_logp(head, logits + r * head->logits, actions + r * head->factors, &entropy), clipped;
     if (proximal) {
       double p = (double)proximal[r], low = epsilon < 1 ? log(1 - epsilon) : -INFINITY;
@@ -118,7 +118,7 @@ static inline double oracle_value_loss(const double *value, const float *old_val
   return coef * sum / rows;
 }
 
-/* Generalised advantage estimation of one world by its definition: the sum over k of (discount lambda)^k delta, cut
+/* Generalized advantage estimation of one world by its definition: the sum over k of (discount lambda)^k delta, cut
  * where an episode ended or was truncated. next_value: V of the true next observation of every step. */
 static inline double oracle_gae(const double *reward, const double *value, const double *next_value,
                                 const uint8_t *done, const uint8_t *truncated, int steps, int t, double gamma,

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Environment and memory of runs on a real Slurm: runs get the submitter's variables even if Slurm passes none on, and
-# worker processes of environments count towards a run's memory. TAP.
+# worker processes of environments count toward a run's memory. TAP.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 . tests/slurm/cluster.sh

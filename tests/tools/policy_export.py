@@ -101,8 +101,8 @@ def compare_weights(name, load):
     assert own.keys() == policy.weights.keys(), (own.keys() ^ policy.weights.keys())
     for key, array in own.items():
         assert array.shape == policy.weights[key].shape and np.array_equal(array, policy.weights[key]), key
-    assert ("observation.mean" in tensors) == policy.normalised
-    if policy.normalised:
+    assert ("observation.mean" in tensors) == policy.normalized
+    if policy.normalized:
         x = rows_of(name)[0]
         seen = (x.astype(np.float64) - tensors["observation.mean"]) * tensors["observation.factor"]
         bound = float(facts["observation_bound"])

@@ -212,7 +212,7 @@ def growth(browser):
     check("without the page being loaded again", browser.value("window.same === 1"))
 
 
-# The contrast of two colours "rgb(r, g, b)", as WCAG 2 defines it.
+# The contrast of two colors "rgb(r, g, b)", as WCAG 2 defines it.
 CONTRAST = """(function () {
   const light = c => { const [r, g, b] = c.match(/[0-9.]+/g).map(v => v / 255).map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
     return .2126 * r + .7152 * g + .0722 * b; };
@@ -228,7 +228,7 @@ def sizes(browser):
         check(f"{name}: nothing is wider than the window", browser.value("document.documentElement.scrollWidth <= innerWidth"))
         check(f"{name}: runs and curves are there", browser.value(ROWS) == 4 and browser.value(DRAWN) == 2)
         check(f"{name}: text can be read (contrast of 4.5 at least)", browser.value(CONTRAST) >= 4.5)
-        check(f"{name}: its colours are the system's", (browser.value("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)") != dark)
+        check(f"{name}: its colors are the system's", (browser.value("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)") != dark)
         browser.picture(f"{FOLDER}/{name}.png")
 
 

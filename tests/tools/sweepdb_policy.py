@@ -33,7 +33,7 @@ def compare(name):
     assert np.ptp(expected) > 1e-3, "logits that tell nothing"
     np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-6 * max(1, float(np.abs(expected).max())))
     assert policy.values(x).shape == (len(x),)
-    assert policy.normalised == (name in ("norms", "halves"))
+    assert policy.normalized == (name in ("norms", "halves"))
     total = sum(array.size for key, array in policy.weights.items() if key.startswith("actor"))
     assert total * 4 == len(checkpoint.read(policy.path, ("actor",)).sections["actor"])
     check_actions(policy, x)
@@ -43,7 +43,7 @@ def compare(name):
 def compare_export(name, policy, x):
     """The exported file alone tells all that the run's folder does."""
     exported = sweepdb.policy(f"{RUNS}/{name}.safetensors")
-    for what in ("run_id", "iteration", "kind", "classes", "bounds", "inputs", "normalised"):
+    for what in ("run_id", "iteration", "kind", "classes", "bounds", "inputs", "normalized"):
         assert getattr(exported, what) == getattr(policy, what), what
     assert exported.weights.keys() == policy.weights.keys() and exported.action_space is None
     np.testing.assert_allclose(exported.logits(x), policy.logits(x), rtol=1e-6, atol=1e-7)
@@ -148,7 +148,7 @@ def check_worlds():
         observations = worlds.step(policy.act(observations, np.random.default_rng(0)))[0]
 
 
-for name, what in (("plain", "separate networks, tanh"), ("norms", "a common trunk, layer norm, observations normalised"),
+for name, what in (("plain", "separate networks, tanh"), ("norms", "a common trunk, layer norm, observations normalized"),
                    ("halves", "one loss, elu, a single categorical, half precision"), ("gaussian", "a Gaussian"),
                    ("affine", "a tanh of a Gaussian on a common trunk"), ("flat", "no hidden layers"), ("q", "Q values")):
     check(f"logits are the trainer's: {what}", lambda: compare(name))

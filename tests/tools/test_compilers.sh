@@ -10,7 +10,7 @@ bits_from() {
   if ! command -v "$compiler" >/dev/null; then tap_skip "$name" "no $compiler here"; return; fi
   if ! printf '#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n' |
     "$compiler" -fopenmp -x c - -o "$tap_dir/openmp" 2>/dev/null; then tap_skip "$name" "$compiler without OpenMP"; return; fi
-  log=$(make --no-print-directory CC="$compiler" CUDA_HOME= BUILD="$folder" OPTIMISE="$level" CFLAGS=-g0 "$folder/bits/test_batch_bits" 2>&1) ||
+  log=$(make --no-print-directory CC="$compiler" CUDA_HOME= BUILD="$folder" OPTIMIZE="$level" CFLAGS=-g0 "$folder/bits/test_batch_bits" 2>&1) ||
     { tap_result "$name" 1 "$log"; return; }
   log=$(TEST_BITS=brief "$folder/bits/test_batch_bits" 2>&1)
   tap_result "$name" $? "$log"

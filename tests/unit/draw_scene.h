@@ -45,8 +45,8 @@ static inline SimLevel scene(void) {
   return level;
 }
 
-static inline SimDrawSheet sheet_of(SimDrawCell *cell, int count, int columns, int rows, int pixels, bool labelled) {
-  return (SimDrawSheet){columns, rows, pixels, labelled, count, cell};
+static inline SimDrawSheet sheet_of(SimDrawCell *cell, int count, int columns, int rows, int pixels, bool labeled) {
+  return (SimDrawSheet){columns, rows, pixels, labeled, count, cell};
 }
 
 #endif

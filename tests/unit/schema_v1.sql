@@ -26,8 +26,8 @@ INSERT INTO "evaluation" VALUES('d3b3d64313395237',3,'train',192.0,0.0,NULL,4.0,
 CREATE TABLE iteration_row(
   row INTEGER PRIMARY KEY  -- run.key << 32 | iteration
   , transitions REAL  -- transitions; environment steps of all worlds since the start
-  , kl REAL  -- nat; exact KL(behaviour || updated), mean over the rollout's states
-  , kl_reverse REAL  -- nat; exact KL(updated || behaviour)
+  , kl REAL  -- nat; exact KL(behavior || updated), mean over the rollout's states
+  , kl_reverse REAL  -- nat; exact KL(updated || behavior)
   , kl_k1 REAL  -- nat; estimator k1 = -log ratio
   , kl_k3 REAL  -- nat; estimator k3 = ratio - 1 - log ratio
   , ddr REAL  -- transitions/nat; transitions of the iteration / max(kl, 1e-12)
@@ -44,8 +44,8 @@ CREATE TABLE iteration_row(
   , explained_variance REAL  -- ; 1 - Var(target - value) / Var(target)
   , policy_loss REAL  -- ; mean over minibatches
   , value_loss REAL  -- ; mean over minibatches
-  , advantage_mean REAL  -- ; before standardisation
-  , advantage_sd REAL  -- ; before standardisation
+  , advantage_mean REAL  -- ; before standardization
+  , advantage_sd REAL  -- ; before standardization
   , learning_rate REAL  -- ; of the iteration
   , solve_rate REAL  -- ; finished training episodes that were solved, mean over levels
   , episodes REAL  -- episodes; finished in the iteration

@@ -79,7 +79,7 @@ static void test_nothing_leaks_over_an_episode_end(void **unused) {
   assert_true(advantage[0] == 0.5f && target[0] == 1);
 }
 
-static void test_standardisation(void **unused) {
+static void test_standardization(void **unused) {
   static const struct { AdvantageNorm norm; double extra_variance, extra_std; int unbiased;
   } rules[] = {{ADVANTAGE_STOIX_BATCH, 1e-5, 0, 0},
                {ADVANTAGE_KINETIX_MINIBATCH, 0, 1e-8, 0},
@@ -98,7 +98,7 @@ static void test_standardisation(void **unused) {
 }
 
 /* A spread of 1e-3 about 1e4 is a few float32 steps: E[A^2] - m^2 in float32 gives nonsense there. */
-static void test_standardisation_survives_a_large_mean(void **unused) {
+static void test_standardization_survives_a_large_mean(void **unused) {
   float a[1024];
   for (int i = 0; i < 1024; i++) a[i] = i % 2 ? 10000.001f : 9999.999f;
   double low = (double)a[0], high = (double)a[1], spread = sqrt((high - low) * (high - low) / 4 + 1e-5);
@@ -106,7 +106,7 @@ static void test_standardisation_survives_a_large_mean(void **unused) {
   for (int i = 0; i < 1024; i++) assert_true(fabs((double)a[i] - (i % 2 ? 1 : -1) * (high - low) / 2 / spread) < 1e-6);
 }
 
-static void test_standardising_equal_advantages_gives_zeros(void **unused) {
+static void test_standardizing_equal_advantages_gives_zeros(void **unused) {
   const AdvantageNorm norms[] = {ADVANTAGE_STOIX_BATCH, ADVANTAGE_KINETIX_MINIBATCH, ADVANTAGE_CLEANRL_MINIBATCH};
   for (int i = 0; i < 3; i++) {
     float a[100];
@@ -175,9 +175,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_gae_against_its_definition),
       cmocka_unit_test(test_nothing_leaks_over_an_episode_end),
-      cmocka_unit_test(test_standardisation),
-      cmocka_unit_test(test_standardisation_survives_a_large_mean),
-      cmocka_unit_test(test_standardising_equal_advantages_gives_zeros),
+      cmocka_unit_test(test_standardization),
+      cmocka_unit_test(test_standardization_survives_a_large_mean),
+      cmocka_unit_test(test_standardizing_equal_advantages_gives_zeros),
       cmocka_unit_test(test_published_moments),
       cmocka_unit_test(test_merged_moments_are_those_of_the_whole),
       cmocka_unit_test(test_published_estimators),

@@ -267,7 +267,7 @@ static void test_no_result_depends_on_the_number_of_threads(void **unused) {
 }
 
 /* A policy that acts on some rows and learns from others must be the same policy. */
-static void test_a_row_does_not_depend_on_its_neighbours(void **unused) {
+static void test_a_row_does_not_depend_on_its_neighbors(void **unused) {
   for (int method = 0; method < WAYS; method++) {
     if (!use_way(method)) continue;
     Ops *ops = make_bf16_ops(2);
@@ -297,7 +297,7 @@ int main(void) {
       cmocka_unit_test(test_a_large_kernel),
       cmocka_unit_test(test_gradients_are_near_those_of_float32),
       cmocka_unit_test(test_no_result_depends_on_the_number_of_threads),
-      cmocka_unit_test(test_a_row_does_not_depend_on_its_neighbours),
+      cmocka_unit_test(test_a_row_does_not_depend_on_its_neighbors),
       cmocka_unit_test(test_an_unknown_way_is_an_error),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,11 +47,11 @@ static void test_cells(void **state) {
 static void test_shares_and_entropies(void **state) {
   (void)state;
   int64_t *count = calloc(COVERAGE_CELLS, sizeof *count);
-  CoverageSummary none = coverage_summarise(count);
+  CoverageSummary none = coverage_summarize(count);
   assert_true(none.states == 0 && none.share_fine == 0 && none.share_coarse == 0 && isnan(none.entropy_fine));
 
   count[4 * COVERAGE_FINE + 6] = 7; /* all in one cell: no entropy */
-  CoverageSummary one = coverage_summarise(count);
+  CoverageSummary one = coverage_summarize(count);
   assert_near(one.states, 7, 0);
   assert_near(one.share_fine, 1e-4, 1e-18);
   assert_near(one.share_coarse, 4e-4, 1e-18);
@@ -59,19 +59,19 @@ static void test_shares_and_entropies(void **state) {
 
   /* Four equal cells that make one of the coarse grid; then the same a column further, where they are parts of two. */
   count[4 * COVERAGE_FINE + 7] = count[5 * COVERAGE_FINE + 6] = count[5 * COVERAGE_FINE + 7] = 7;
-  CoverageSummary four = coverage_summarise(count);
+  CoverageSummary four = coverage_summarize(count);
   assert_near(four.share_fine, 4e-4, 1e-18);
   assert_near(four.share_coarse, 4e-4, 1e-18);
   assert_near(four.entropy_fine, log(4) / log(10000), 1e-15);
   assert_near(four.entropy_coarse, 0, 1e-15);
   count[4 * COVERAGE_FINE + 6] = count[5 * COVERAGE_FINE + 6] = 0;
   count[4 * COVERAGE_FINE + 8] = count[5 * COVERAGE_FINE + 8] = 7;
-  CoverageSummary two = coverage_summarise(count);
+  CoverageSummary two = coverage_summarize(count);
   assert_near(two.share_coarse, 8e-4, 1e-18);
   assert_near(two.entropy_coarse, log(2) / log(2500), 1e-15);
 
   for (int i = 0; i < COVERAGE_CELLS; i++) count[i] = 3;
-  CoverageSummary all = coverage_summarise(count);
+  CoverageSummary all = coverage_summarize(count);
   assert_near(all.share_fine, 1, 0);
   assert_near(all.entropy_fine, 1, 1e-12);
   assert_near(all.entropy_coarse, 1, 1e-12);

@@ -10,7 +10,7 @@ static void check_head(const OpsHead *head) {
   const size_t width = (size_t)head->logits, bytes = ops_head_action_bytes(head);
   const double exact = ops_head_is_continuous(head) ? 1e-6 : 0; /* these heads use the machine's exponentials */
   float *logits = normals(20, ROWS * width, 1), *other = normals(21, ROWS * width, 1);
-  float logp[ROWS], behaviour[ROWS], proximal[ROWS], *advantage = normals(22, ROWS, 1);
+  float logp[ROWS], behavior[ROWS], proximal[ROWS], *advantage = normals(22, ROWS, 1);
   float *dlogits = normals(23, ROWS * width, 1);
   uint8_t *actions = core_memory_zero_allocate(ROWS, bytes);
   float *glogits = UP(logits, ROWS * width), *gother = UP(other, ROWS * width), *glogp = UP(logp, ROWS);
@@ -32,13 +32,13 @@ static void check_head(const OpsHead *head) {
   assert_near(kl[2], kl[0], 1e-12 * fabs(kl[0]));
   assert_near(kl[3], kl[1], 1e-12 * fabs(kl[1]));
   for (int i = 0; i < ROWS; i++)
-    behaviour[i] = logp[i] + 0.2f * (float)sin(i), proximal[i] = logp[i] + 0.1f * (float)cos(i);
-  float *gbehaviour = UP(behaviour, ROWS), *gproximal = UP(proximal, ROWS), *gadvantage = UP(advantage, ROWS);
+    behavior[i] = logp[i] + 0.2f * (float)sin(i), proximal[i] = logp[i] + 0.1f * (float)cos(i);
+  float *gbehavior = UP(behavior, ROWS), *gproximal = UP(proximal, ROWS), *gadvantage = UP(advantage, ROWS);
   for (int ewma = 0; ewma < 2; ewma++) {
     OpsPolicySums a, b;
-    host_ops->policy_loss(host_ops, head, other, actions, behaviour, ewma ? proximal : NULL, advantage, ROWS, 0.1, 0.01,
+    host_ops->policy_loss(host_ops, head, other, actions, behavior, ewma ? proximal : NULL, advantage, ROWS, 0.1, 0.01,
                           dlogits, &a);
-    ops->policy_loss(ops, head, gother, gactions, gbehaviour, ewma ? gproximal : NULL, gadvantage, ROWS, 0.1, 0.01,
+    ops->policy_loss(ops, head, gother, gactions, gbehavior, ewma ? gproximal : NULL, gadvantage, ROWS, 0.1, 0.01,
                      gdlogits, &b);
     assert_same(dlogits, gdlogits, ROWS * width, exact);
     const double *left = (const double *)&a, *right = (const double *)&b;

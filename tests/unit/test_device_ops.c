@@ -270,9 +270,9 @@ static void test_norm(void) {
 /* ---- the emulator itself ----------------------------------------------------------------------------------------- */
 
 /* Waits in half of its threads only, or lacks the barrier between writing and reading a neighbor's number. */
-typedef struct Neighbours { int32_t *out; int barrier; } Neighbours;
-static void read_neighbour(const CoreDeviceThread *at, const void *arguments) {
-  const Neighbours *n = arguments;
+typedef struct Neighbors { int32_t *out; int barrier; } Neighbors;
+static void read_neighbor(const CoreDeviceThread *at, const void *arguments) {
+  const Neighbors *n = arguments;
   int32_t *shared = at->shared;
   shared[at->thread] = (int32_t)at->thread;
   if (n->barrier) core_device_barrier(at);
@@ -313,7 +313,7 @@ static void test_graph(void **state) {
 
 static void test_a_missing_barrier_shows(void **state) {
   enum { THREADS = 64 };
-  const CoreKernel kernel = {"read_neighbour", read_neighbour, NULL, CORE_GROUP_BLOCK, sizeof(Neighbours)};
+  const CoreKernel kernel = {"read_neighbor", read_neighbor, NULL, CORE_GROUP_BLOCK, sizeof(Neighbors)};
   int32_t result[2][2][THREADS];
   (void)state;
   for (int order = 0; order < 2; order++)
@@ -321,7 +321,7 @@ static void test_a_missing_barrier_shows(void **state) {
       CoreDevice *emulated = core_device_emulated((CoreDeviceOrder)order);
       void *out;
       assert_int_equal(emulated->allocate(emulated, sizeof result[0][0], &out), CORE_OK);
-      emulated->launch(emulated, &kernel, 1, THREADS, THREADS * sizeof(int32_t), &(Neighbours){out, barrier});
+      emulated->launch(emulated, &kernel, 1, THREADS, THREADS * sizeof(int32_t), &(Neighbors){out, barrier});
       core_device_to_host(emulated, result[order][barrier], out, sizeof result[0][0]);
       core_device_close(&emulated);
     }

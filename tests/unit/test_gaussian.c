@@ -1,5 +1,5 @@
 /* trainer/ops, continuous heads: log-probabilities against densities that integrate to 1, gradients of the loss, of
- * sampled entropies and of SAPG's regularisers against finite differences of their definitions in double, exact KL
+ * sampled entropies and of SAPG's regularizers against finite differences of their definitions in double, exact KL
  * against published forms, samples against their moments, and the same bits for any number of threads. */
 #include "core/memory.h"
 #include "tests/unit/ops_tools.h"
@@ -40,23 +40,23 @@ static double row_logp(const OpsHead *head, const double *z, const float *action
 
 /* Rows of every kind: ratios inside and outside the clip, both signs of advantages. */
 typedef struct Sample {
-  float *z, *actions, *behaviour, *proximal, *advantage, *noise, logp[ROWS];
+  float *z, *actions, *behavior, *proximal, *advantage, *noise, logp[ROWS];
 } Sample;
 
 static Sample sample(Ops *ops, const OpsHead *head) {
   Sample s = {.z = normals(41, ROWS * LOGITS, 0.6), .actions = normals(42, ROWS * FACTORS, 1),
-              .behaviour = normals(43, ROWS, 0.3), .proximal = normals(44, ROWS, 0.3),
+              .behavior = normals(43, ROWS, 0.3), .proximal = normals(44, ROWS, 0.3),
               .advantage = normals(45, ROWS, 1), .noise = normals(46, ROWS * FACTORS, 1)};
   ops->policy_sample(ops, head, s.z, ROWS, 5, CORE_RANDOM_ACTION, 0, 1, s.actions, s.logp);
   for (int r = 0; r < ROWS; r++) {
-    s.behaviour[r] += s.logp[r];
+    s.behavior[r] += s.logp[r];
     s.proximal[r] += s.logp[r];
   }
   return s;
 }
 
 static void free_sample(Sample *s) {
-  free(s->z), free(s->actions), free(s->behaviour), free(s->proximal), free(s->advantage), free(s->noise);
+  free(s->z), free(s->actions), free(s->behavior), free(s->proximal), free(s->advantage), free(s->noise);
 }
 
 /* -------- log-probabilities ------------------------------------------------------------------------------------- */
@@ -99,11 +99,11 @@ static void test_far_tails_are_finite(void **state) {
   const float z[][2] = {{60, -8}, {-60, -8}, {500, -20}, {0, -20}, {0, 80}, {-1e4f, 0}}, actions[] = {-1, 1, 0.25f};
   for (size_t i = 0; i < 6; i++)
     for (size_t a = 0; a < 3; a++) {
-      float logp, gradient[2], advantage = 1, behaviour;
+      float logp, gradient[2], advantage = 1, behavior;
       OpsPolicySums sums;
       ops->policy_logp(ops, &one, z[i], &actions[a], &logp, 1);
-      behaviour = logp;
-      ops->policy_loss(ops, &one, z[i], &actions[a], &behaviour, NULL, &advantage, 1, 0.2, 0, gradient, &sums);
+      behavior = logp;
+      ops->policy_loss(ops, &one, z[i], &actions[a], &behavior, NULL, &advantage, 1, 0.2, 0, gradient, &sums);
       assert_true(isfinite(logp) && isfinite(gradient[0]) && isfinite(gradient[1]));
     }
   ops_destroy(&ops);
@@ -115,7 +115,7 @@ static double loss_of(const OpsHead *head, const double *z, const Sample *s, boo
   double sum = 0;
   for (int r = 0; r < ROWS; r++) {
     const double logp = row_logp(head, z + r * LOGITS, s->actions + r * FACTORS), a = (double)s->advantage[r];
-    const double b = (double)s->behaviour[r], p = (double)s->proximal[r];
+    const double b = (double)s->behavior[r], p = (double)s->proximal[r];
     double clipped = proximal ? exp(oracle_clamp(logp - p, log(0.8), log(1.2)) + p - b)
                               : oracle_clamp(exp(logp - b), 0.8, 1.2);
     sum -= fmin(exp(logp - b) * a, clipped * a);
@@ -147,7 +147,7 @@ static void test_loss_gradient_by_differences(void **state) {
       double *z = doubles(s.z, ROWS * LOGITS);
       float gradient[ROWS * LOGITS];
       OpsPolicySums sums;
-      ops->policy_loss(ops, heads[h], s.z, s.actions, s.behaviour, proximal ? s.proximal : NULL, s.advantage, ROWS, 0.2,
+      ops->policy_loss(ops, heads[h], s.z, s.actions, s.behavior, proximal ? s.proximal : NULL, s.advantage, ROWS, 0.2,
                        0.02, gradient, &sums);
       assert_near(sums.loss / ROWS, loss_of(heads[h], z, &s, proximal, 0), 1e-5);
       assert_true(sums.clipped > 0 && sums.clipped < ROWS);
@@ -192,7 +192,7 @@ static double regular_of(const double *z, const int32_t *set, const float *coef)
   return sum / ROWS;
 }
 
-static void test_regularisers_by_differences(void **state) {
+static void test_regularizers_by_differences(void **state) {
   Ops *ops = make_ops(1);
   const float coef[3] = {0.5f, 0.25f, 0};
   Sample s = sample(ops, &gaussian);
@@ -305,7 +305,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_logp_against_the_definition), cmocka_unit_test(test_tanh_density_is_one),
     cmocka_unit_test(test_far_tails_are_finite), cmocka_unit_test(test_loss_gradient_by_differences),
-    cmocka_unit_test(test_sampled_entropy_by_differences), cmocka_unit_test(test_regularisers_by_differences),
+    cmocka_unit_test(test_sampled_entropy_by_differences), cmocka_unit_test(test_regularizers_by_differences),
     cmocka_unit_test(test_kl), cmocka_unit_test(test_samples_have_the_policys_moments),
     cmocka_unit_test(test_sets_are_adjoint), cmocka_unit_test(test_threads_do_not_matter),
   };

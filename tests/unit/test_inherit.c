@@ -78,7 +78,7 @@ static void test_all(void **state) {
   assert_int_equal(learner_as_ppo(&other->learner)->actor_optimizer.t,
                    learner_as_ppo(&parent->learner)->actor_optimizer.t);
   assert_memory_equal(same->coverage.record, parent->coverage.record, sizeof *parent->coverage.record);
-  assert_true(coverage_summarise(same->coverage.record->count).states > 0);
+  assert_true(coverage_summarize(same->coverage.record->count).states > 0);
   iterate(parent, 2);
   iterate(same, 2);
   iterate(other, 2);
@@ -208,7 +208,7 @@ static void test_coverage_of_other_levels(void **state) {
   Training *child = make_child(config, id);
   const CoverageRecord *before = parent->coverage.record;
   assert_true(memcmp(child->coverage.record->low, before->low, sizeof before->low) != 0);
-  assert_true(coverage_summarise(child->coverage.record->count).states == 0);
+  assert_true(coverage_summarize(child->coverage.record->count).states == 0);
   training_destroy(&parent);
   training_destroy(&child);
 }

@@ -150,7 +150,7 @@ static void test_mass(void **state) {
   for (int i = 0; i < SIM_VERTICES; i++) level.polygon[4].vertex_x[i] += 0.5f;
   level.polygon[4].density = 2;
   sim_level_recompute_mass(&level);
-  assert_float_equal(level.polygon[4].x, 1.5f, 1e-6f); /* outline and position are re-centred */
+  assert_float_equal(level.polygon[4].x, 1.5f, 1e-6f); /* outline and position are re-centered */
   assert_float_equal(level.polygon[4].vertex_x[0], -0.3f, 1e-6f);
   assert_relative(level.polygon[4].inverse_mass, 0.5 / mass, 1e-6, "mass", "small", 4);
 }

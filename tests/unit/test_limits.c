@@ -237,7 +237,7 @@ static double one_step_return(const Fixture *f, int t, int w, int block, bool bo
   return 100.0 * (w + 1) + (goes_on ? 0.9 * value_in(f, w, step, block) : 0);
 }
 
-/* Generalised advantages, plus the value: each block by its own eyes. */
+/* Generalized advantages, plus the value: each block by its own eyes. */
 static double on_policy_return(const Fixture *f, int t, int w, bool bootstraps) {
   double next = 0, target = 0;
   for (int s = STEPS - 1; s >= t; s--) {

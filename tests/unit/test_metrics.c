@@ -21,7 +21,7 @@ typedef struct Fixture {
   Metrics metrics;
 } Fixture;
 
-/* Two actions, weights 0: the policy is its last bias, in every state. The behaviour policy is (1/2, 1/2). */
+/* Two actions, weights 0: the policy is its last bias, in every state. The behavior policy is (1/2, 1/2). */
 static Fixture *make(int64_t states) {
   Fixture *f = calloc(1, sizeof *f);
   CoreConfig config = core_config_default();

@@ -78,7 +78,7 @@ static void assert_orthogonal(const NetworkShape *shape, const float *theta, int
   for (int o = 0; o < out; o++) assert_true(b[o] == 0);
 }
 
-static void test_initialisation_is_orthogonal(void **unused) {
+static void test_initialization_is_orthogonal(void **unused) {
   NetworkShape shape = network_shape(140, (int[]){64, 64, 64}, 3, 16, OPS_TANH, 0.01);
   float *theta = core_memory_allocate(network_parameters(&shape) * sizeof *theta);
   network_init(&shape, 3, 0, theta);
@@ -103,7 +103,7 @@ static void test_layer_norm_starts_as_the_identity(void **unused) {
   free(theta);
 }
 
-static void test_initialisation_depends_on_seed_and_tensor_only(void **unused) {
+static void test_initialization_depends_on_seed_and_tensor_only(void **unused) {
   NetworkShape shape = network_shape(20, (int[]){33, 33}, 2, 5, OPS_TANH, 0.01),
                shallow = network_shape(20, (int[]){33}, 1, 5, OPS_TANH, 0.01);
   size_t n = network_parameters(&shape), bytes = n * sizeof(float), first = 20 * 33 * sizeof(float);
@@ -213,9 +213,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_parameters_lie_as_documented),
       cmocka_unit_test(test_parameter_names),
-      cmocka_unit_test(test_initialisation_is_orthogonal),
+      cmocka_unit_test(test_initialization_is_orthogonal),
       cmocka_unit_test(test_layer_norm_starts_as_the_identity),
-      cmocka_unit_test(test_initialisation_depends_on_seed_and_tensor_only),
+      cmocka_unit_test(test_initialization_depends_on_seed_and_tensor_only),
       cmocka_unit_test(test_orthogonal_is_the_positive_qr),
       cmocka_unit_test(test_gradient_by_differences_for_every_activation),
       cmocka_unit_test(test_forward_of_a_part_is_the_part_of_forward),

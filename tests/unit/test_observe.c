@@ -220,7 +220,7 @@ static void find_component(const SimLevel *level, int from, bool reached[SIM_MAX
   }
 }
 
-static bool are_neighbours(const SimLevel *level, int a, int b) {
+static bool are_neighbors(const SimLevel *level, int a, int b) {
   for (int i = 0; i < level->size.joints; i++) {
     const SimJoint *j = &level->joint[i];
     if (j->active && ((j->a == a && j->b == b) || (j->a == b && j->b == a))) return true;
@@ -240,7 +240,7 @@ static int check_relations(const SimLevel *level, const SimEntityLayout *l, cons
       const int bits = (int)number, both = shape_of(level, a)->active && shape_of(level, b)->active;
       assert_true(number == (float)bits && bits >= 0 && bits < 16);
       assert_int_equal(bits & 7, both ? SIM_ATTEND_ALL + reached[b] * SIM_ATTEND_COMPONENT +
-                                            are_neighbours(level, a, b) * SIM_ATTEND_NEIGHBOUR : 0);
+                                            are_neighbors(level, a, b) * SIM_ATTEND_NEIGHBOR : 0);
       if (!(bits & SIM_ATTEND_TOUCHING)) continue;
       const bool a_circle = a >= l->size.polygons, b_circle = b >= l->size.polygons;
       overlap_pairs++;

@@ -139,9 +139,9 @@ static void test_shapes(void **state) {
   (void)state;
   NEED_PYTHON();
   assert_pixels(compare("gym/Picture-v0", "nature", 1), 5, 7, 1, 1, true);
-  assert_pixels(compare("gym/Coloured-v0", "nature", 1), 5, 7, 3, 1, true);
+  assert_pixels(compare("gym/Colored-v0", "nature", 1), 5, 7, 3, 1, true);
   assert_pixels(compare("gym/Stacked-v0", "nature", 1), 5, 7, 1, 4, false);
-  assert_pixels(compare("gym/StackedColours-v0", "impala", 1), 5, 7, 3, 2, true);
+  assert_pixels(compare("gym/StackedColors-v0", "impala", 1), 5, 7, 3, 2, true);
 }
 
 static void assert_refused(const char *task, const char *encoder, const char *part) {

@@ -50,7 +50,7 @@ static int remove_folder(void **state) {
 /* ---- axes ------------------------------------------------------------------------------------------------------- */
 
 /* Counts labeled ticks and asserts that all are inside the range. */
-static int labelled_ticks(double low, double high, bool log, char *text, size_t size) {
+static int labeled_ticks(double low, double high, bool log, char *text, size_t size) {
   AnalysisAxis axis = {.title = "", .log = log};
   CoreText list = {0};
   analysis_axis_include(&axis, low);
@@ -79,23 +79,23 @@ static void test_ticks(void **state) {
                 {-2, -1, false}, {1e-8, 3e-8, false}, {0.98, 0.99, false}, {3e4, 7e4, true}, {2.1e4, 2.4e4, true},
                 {1, 1e12, true}, {5e5, 5e5, true},    {1e-12, 1, true}};
   for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
-    int count = labelled_ticks(ranges[i].low, ranges[i].high, ranges[i].log, text, sizeof text);
+    int count = labeled_ticks(ranges[i].low, ranges[i].high, ranges[i].log, text, sizeof text);
     if (count < 2 || count > 13) fail_msg("%g to %g has %d labels: %s", ranges[i].low, ranges[i].high, count, text);
   }
   for (double low = 1e-3; low < 1; low *= 1.17) {
     for (double ratio = 1.05; ratio < 1e5; ratio *= 1.31) {
-      int count = labelled_ticks(low, low * ratio, true, text, sizeof text);
+      int count = labeled_ticks(low, low * ratio, true, text, sizeof text);
       if (count < 2 || count > 8) fail_msg("log %g to %g has %d labels: %s", low, low * ratio, count, text);
     }
   }
-  assert_int_equal(labelled_ticks(0, 1, false, text, sizeof text), 6); /* 0, 0.2 ... 1 */
-  labelled_ticks(0, 2e6, false, text, sizeof text);
+  assert_int_equal(labeled_ticks(0, 1, false, text, sizeof text), 6); /* 0, 0.2 ... 1 */
+  labeled_ticks(0, 2e6, false, text, sizeof text);
   assert_non_null(strstr(text, "'0.5M' 500000"));
-  labelled_ticks(3e4, 7e4, true, text, sizeof text);
+  labeled_ticks(3e4, 7e4, true, text, sizeof text);
   assert_non_null(strstr(text, "'40k' 40000")); /* inside a decade: equal steps */
-  labelled_ticks(2e4, 1e5, true, text, sizeof text);
+  labeled_ticks(2e4, 1e5, true, text, sizeof text);
   assert_non_null(strstr(text, "'5·10^{4}' 50000 0"));
-  labelled_ticks(100, 1e4, true, text, sizeof text);
+  labeled_ticks(100, 1e4, true, text, sizeof text);
   assert_non_null(strstr(text, "'10^{3}' 1000 0"));
   assert_non_null(strstr(text, "'' 3000 1")); /* minor ticks between decades */
 }
@@ -292,7 +292,7 @@ static void test_whiskers_have_square_caps(void **state) {
   }
   assert_true(stroke[1][0] == 10 && stroke[2][0] == 1000 && fabs(stroke[1][1] + stroke[1][3] / 2 - 0.5) < 1e-9);
   assert_true(stroke[4][1] == 0.2 && stroke[5][1] == 0.6);
-  assert_true(fabs(log(100 / stroke[4][0]) - log((stroke[4][0] + stroke[4][2]) / 100)) < 1e-9); /* centred */
+  assert_true(fabs(log(100 / stroke[4][0]) - log((stroke[4][0] + stroke[4][2]) / 100)) < 1e-9); /* centered */
   core_text_free(&script);
   analysis_plot_destroy(&plot);
 }

@@ -51,10 +51,10 @@ static void test_k3_published_values(void **unused) {
   OpsHead certain = {.factors = 1, .logits = 1, .size = {1}}; /* logp = 0 exactly */
   const double cases[][2] = {{0.1, 0.0051709}, {-0.1, 0.0048374}, {1e-4, 5.0001667e-9}};
   for (int i = 0; i < 3; i++) {
-    float z = 0, behaviour = (float)-cases[i][0], advantage = 1, gradient;
+    float z = 0, behavior = (float)-cases[i][0], advantage = 1, gradient;
     uint8_t action = 0;
     OpsPolicySums sums;
-    ops->policy_loss(ops, &certain, &z, &action, &behaviour, NULL, &advantage, 1, 0.2, 0, &gradient, &sums);
+    ops->policy_loss(ops, &certain, &z, &action, &behavior, NULL, &advantage, 1, 0.2, 0, &gradient, &sums);
     assert_near(sums.k3, cases[i][1], 1e-5 * cases[i][1]);
     assert_near(sums.k1, -cases[i][0], 1e-8);
   }
@@ -143,24 +143,24 @@ static void compare_policy_loss(Ops *ops, const OpsHead *head, double epsilon, i
   size_t n = (size_t)(ROWS * head->logits);
   float *z = normals(41, n, 1), *advantage = normals(42, ROWS, 1), *shift = normals(43, ROWS, 0.3),
         *shift_proximal = normals(44, ROWS, 0.3);
-  float behaviour[ROWS], proximal[ROWS], *gradient = normals(45, n, 1);
+  float behavior[ROWS], proximal[ROWS], *gradient = normals(45, n, 1);
   double *zd = doubles(z, n), h = 1e-6, entropy;
   uint8_t *actions = random_actions(head, ROWS);
   OpsPolicySums sums;
   for (int r = 0; r < ROWS; r++) {
     double logp = oracle_logp(head, zd + r * head->logits, actions + r * head->factors, &entropy);
-    behaviour[r] = (float)logp + shift[r], proximal[r] = (float)logp + shift_proximal[r];
+    behavior[r] = (float)logp + shift[r], proximal[r] = (float)logp + shift_proximal[r];
   }
   const float *given = with_proximal ? proximal : NULL;
-  ops->policy_loss(ops, head, z, actions, behaviour, given, advantage, ROWS, epsilon, entropy_coef, gradient, &sums);
-  double want = oracle_policy_loss(head, zd, actions, behaviour, given, advantage, ROWS, epsilon, entropy_coef);
+  ops->policy_loss(ops, head, z, actions, behavior, given, advantage, ROWS, epsilon, entropy_coef, gradient, &sums);
+  double want = oracle_policy_loss(head, zd, actions, behavior, given, advantage, ROWS, epsilon, entropy_coef);
   assert_near((sums.loss - entropy_coef * sums.entropy) / ROWS, want, 3e-6);
   for (size_t i = 0; i < n; i++) {
     double z0 = zd[i];
     zd[i] = z0 + h;
-    double above = oracle_policy_loss(head, zd, actions, behaviour, given, advantage, ROWS, epsilon, entropy_coef);
+    double above = oracle_policy_loss(head, zd, actions, behavior, given, advantage, ROWS, epsilon, entropy_coef);
     zd[i] = z0 - h;
-    double below = oracle_policy_loss(head, zd, actions, behaviour, given, advantage, ROWS, epsilon, entropy_coef);
+    double below = oracle_policy_loss(head, zd, actions, behavior, given, advantage, ROWS, epsilon, entropy_coef);
     zd[i] = z0;
     assert_near((double)gradient[i], (above - below) / (2 * h), 1e-6);
   }
@@ -195,8 +195,8 @@ static void test_policy_loss_clip_rule(void **unused) {
       uint8_t action = 0;
       OpsPolicySums sums;
       ops->policy_logp(ops, &pair, z, &action, &logp, 1);
-      float behaviour = (float)((double)logp - cases[i].log_ratio);
-      ops->policy_loss(ops, &pair, z, &action, &behaviour, with_proximal ? &behaviour : NULL, &advantage, 1,
+      float behavior = (float)((double)logp - cases[i].log_ratio);
+      ops->policy_loss(ops, &pair, z, &action, &behavior, with_proximal ? &behavior : NULL, &advantage, 1,
                        cases[i].epsilon, 0, gradient, &sums);
       assert_near(2 * (double)gradient[0], -cases[i].advantage * exp(cases[i].log_ratio) * cases[i].share, 2e-6);
       assert_true(gradient[1] == -gradient[0]);
@@ -209,14 +209,14 @@ static void test_policy_loss_clip_rule(void **unused) {
 static void test_policy_loss_with_itself_as_proximal(void **unused) {
   enum { ROWS = 40 };
   Ops *ops = make_ops(1);
-  float *z = normals(46, ROWS * 16, 1), *advantage = normals(47, ROWS, 1), logp[ROWS], behaviour[ROWS],
+  float *z = normals(46, ROWS * 16, 1), *advantage = normals(47, ROWS, 1), logp[ROWS], behavior[ROWS],
         clipped[ROWS * 16], free_of_clip[ROWS * 16];
   uint8_t *actions = random_actions(&kinetix, ROWS);
   OpsPolicySums sums, unclipped;
   ops->policy_logp(ops, &kinetix, z, actions, logp, ROWS);
-  for (int r = 0; r < ROWS; r++) behaviour[r] = logp[r] + (float)(r - 20) * 0.1f;
-  ops->policy_loss(ops, &kinetix, z, actions, behaviour, logp, advantage, ROWS, 0.1, 0, clipped, &sums);
-  ops->policy_loss(ops, &kinetix, z, actions, behaviour, NULL, advantage, ROWS, INFINITY, 0, free_of_clip, &unclipped);
+  for (int r = 0; r < ROWS; r++) behavior[r] = logp[r] + (float)(r - 20) * 0.1f;
+  ops->policy_loss(ops, &kinetix, z, actions, behavior, logp, advantage, ROWS, 0.1, 0, clipped, &sums);
+  ops->policy_loss(ops, &kinetix, z, actions, behavior, NULL, advantage, ROWS, INFINITY, 0, free_of_clip, &unclipped);
   assert_memory_equal(clipped, free_of_clip, sizeof clipped);
   assert_true(sums.clipped == 0);
   assert_near(sums.loss, unclipped.loss, 1e-4);

@@ -173,7 +173,7 @@ static void test_resumes_bit_for_bit(void **state) {
 }
 
 /* COM 0: the proximal policy is the policy itself, so nothing is ever clipped; a huge COM leaves it where it began. */
-static void test_centre_of_mass(void **state) {
+static void test_center_of_mass(void **state) {
   CoreConfig config = small_config();
   set(&config, "algo.name=ppo_ewma");
   set(&config, "ppo.epsilon=1e-4");
@@ -287,7 +287,7 @@ int main(void) {
     cmocka_unit_test(test_measuring_changes_nothing),
     cmocka_unit_test(test_scaled_is_what_it_comes_to),
     cmocka_unit_test(test_resumes_bit_for_bit),
-    cmocka_unit_test(test_centre_of_mass),
+    cmocka_unit_test(test_center_of_mass),
     cmocka_unit_test(test_settings_reach_the_update),
     cmocka_unit_test(test_learning_rate),
     cmocka_unit_test(test_not_a_number_is_named),

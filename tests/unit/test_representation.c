@@ -110,10 +110,10 @@ static void test_gram(void **state) {
 }
 
 /* From the Gram matrix of features far from 0 and their means, that of the features less their means. */
-static void test_centred_gram(void **state) {
+static void test_centered_gram(void **state) {
   enum { ROWS = 23, WIDTH = 5 };
   float x[ROWS * WIDTH], less[ROWS * WIDTH];
-  double gram[WIDTH * WIDTH] = {0}, centred[WIDTH * WIDTH], expected[WIDTH * WIDTH] = {0}, values[WIDTH],
+  double gram[WIDTH * WIDTH] = {0}, centered[WIDTH * WIDTH], expected[WIDTH * WIDTH] = {0}, values[WIDTH],
                       scratch[WIDTH];
   Moments feature[WIDTH] = {{0}};
   CoreRandomStream stream = core_random_stream(3, 1, 1, 1);
@@ -127,12 +127,12 @@ static void test_centred_gram(void **state) {
   for (int k = 0; k < ROWS * WIDTH; k++) less[k] = (float)((double)x[k] - feature[k % WIDTH].mean);
   representation_add_gram(x, ROWS, WIDTH, gram);
   representation_add_gram(less, ROWS, WIDTH, expected);
-  representation_centre_gram(gram, feature, WIDTH, ROWS, centred);
+  representation_center_gram(gram, feature, WIDTH, ROWS, centered);
   for (int i = 0; i < WIDTH; i++)
-    for (int j = 0; j <= i; j++) assert_near(centred[i * WIDTH + j], expected[i * WIDTH + j], 1e-4);
+    for (int j = 0; j <= i; j++) assert_near(centered[i * WIDTH + j], expected[i * WIDTH + j], 1e-4);
   eigenvalues_of(gram, WIDTH, values);
   assert_near(representation_rank_of(values, WIDTH, ROWS).pca, 1, 0); /* all that is seen is the mean */
-  representation_eigenvalues(centred, WIDTH, values, scratch);
+  representation_eigenvalues(centered, WIDTH, values, scratch);
   assert_near(representation_rank_of(values, WIDTH, ROWS).pca, 2, 0);
 }
 
@@ -235,7 +235,7 @@ static void test_batches_add_up(void **state) {
   }
   RepresentationRank a = representation_rank(&layers->representation), b = representation_rank(&whole->representation);
   assert_true(a.pca == b.pca && a.srank == b.srank && a.lyle == b.lyle);
-  assert_true(a.centred == 1 && b.centred == 1 &&
+  assert_true(a.centered == 1 && b.centered == 1 &&
               a.pca == 1); /* the second unit moves by 1e-7, which is all there is */
   destroy_layers(layers);
   destroy_layers(whole);
@@ -297,7 +297,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_known_eigenvalues), cmocka_unit_test(test_hidden_eigenvalues),
     cmocka_unit_test(test_known_ranks),       cmocka_unit_test(test_gram),
-    cmocka_unit_test(test_centred_gram),      cmocka_unit_test(test_units), cmocka_unit_test(test_convolutions),
+    cmocka_unit_test(test_centered_gram),      cmocka_unit_test(test_units), cmocka_unit_test(test_convolutions),
     cmocka_unit_test(test_batches_add_up),    cmocka_unit_test(test_too_few_states),
     cmocka_unit_test(test_policy_variance),   cmocka_unit_test(test_kurtosis),
     cmocka_unit_test(test_kurtosis_of_many),

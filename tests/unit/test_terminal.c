@@ -75,7 +75,7 @@ static const char *what_arrived(FILE *stream, int other) {
   return text;
 }
 
-static void a_terminal_gets_colours_and_wrapped_columns(void **state) {
+static void a_terminal_gets_colors_and_wrapped_columns(void **state) {
   FILE *stream;
   int other;
   (void)state;
@@ -199,7 +199,7 @@ static void logs_carry_time_and_level(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(tables_align_numbers_right),
-    cmocka_unit_test(a_terminal_gets_colours_and_wrapped_columns),
+    cmocka_unit_test(a_terminal_gets_colors_and_wrapped_columns),
     cmocka_unit_test(a_pipe_gets_plain_lines_now_and_then),
     cmocka_unit_test(bars_have_their_width),
     cmocka_unit_test(columns_are_characters),

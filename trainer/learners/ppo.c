@@ -68,7 +68,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   if (agent->head.kind == OPS_TANH_AFFINE)
     CORE_ARENA_DEVICE(arena, ppo->noise, rows * (size_t)agent->head.factors, "noise of entropies [rows][factors]");
   if (config->ppo.ratio_cap > 0)
-    CORE_ARENA_DEVICE(arena, ppo->capped_logp, rows, "behaviour log-probabilities, capped [rows]");
+    CORE_ARENA_DEVICE(arena, ppo->capped_logp, rows, "behavior log-probabilities, capped [rows]");
   TRY(ppo_penalty_register(ppo, arena));
   early_stop_register(&ppo->early_stop, config, &rollout->shards, arena);
   captured_register(&ppo->captured, agent, &ppo->actor_optimizer, agent->sharing != AGENT_SEPARATE,
@@ -149,7 +149,7 @@ static void sample_entropy(Ppo *ppo, Ops *ops, const float *logits, double *sum)
 
 /* Applies openai/ppo-ewma's cap on the importance ratio (spec ppo.md 2.3): raises the behavior log-prob, as a
  * constant, until the ratio is at most ppo.ratio_cap. ppo->logp must hold the current policy's log-probs. */
-static const float *cap_behaviour(Ppo *ppo, Ops *ops) {
+static const float *cap_behavior(Ppo *ppo, Ops *ops) {
   const Minibatch *batch = &ppo->minibatch;
   if (ppo->capped_logp == NULL) return batch->logp;
   ops->cap(ops, batch->logp, ppo->logp, log(ppo->config->ppo.ratio_cap), (size_t)batch->rows, ppo->capped_logp);
@@ -193,7 +193,7 @@ static const float *actor_loss(Ppo *ppo, Ops *ops, const ActorTargets *sums) {
   if (ppo->capped_logp || ppo->kl_penalty_weights)
     ops->policy_logp(ops, head, logits, batch->actions, ppo->logp, batch->rows);
   ppo_penalty_before_loss(ppo, ops, logits, sums->policy, sums->kl_penalty);
-  ops->policy_loss(ops, head, logits, batch->actions, cap_behaviour(ppo, ops), proximal_logp, batch->advantages,
+  ops->policy_loss(ops, head, logits, batch->actions, cap_behavior(ppo, ops), proximal_logp, batch->advantages,
                    batch->rows, ddr_control_epsilon(&ppo->ddr), config->ppo.entropy_coef, ppo->doutput, sums->policy);
   ppo_penalty_after_loss(ppo, ops, logits, sums->kl_penalty);
   sample_entropy(ppo, ops, logits, sums->sampled_entropy);

@@ -53,9 +53,9 @@ void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollo
   CORE_ARENA(arena, metrics->index, rows, "metrics rows [rows]");
   CORE_ARENA_DEVICE(arena, metrics->observations, rows * (size_t)rollout->features,
                     "metrics observations [rows][features]");
-  CORE_ARENA_DEVICE(arena, metrics->behaviour, rows * (size_t)rollout->head.logits, "metrics behaviour [rows][logits]");
+  CORE_ARENA_DEVICE(arena, metrics->behavior, rows * (size_t)rollout->head.logits, "metrics behavior [rows][logits]");
   CORE_ARENA_DEVICE(arena, metrics->updated, rows * (size_t)rollout->head.logits, "metrics updated [rows][logits]");
-  CORE_ARENA_DEVICE(arena, metrics->behaviour_logp, rows, "metrics behaviour log-probabilities [rows]");
+  CORE_ARENA_DEVICE(arena, metrics->behavior_logp, rows, "metrics behavior log-probabilities [rows]");
   CORE_ARENA_DEVICE(arena, metrics->updated_logp, rows, "metrics updated log-probabilities [rows]");
   CORE_ARENA_DEVICE(arena, metrics->actions, rows * rollout->action_bytes, "metrics actions [rows][bytes]");
   CORE_ARENA_DEVICE(arena, metrics->values, rows, "metrics values [rows]");
@@ -133,7 +133,7 @@ static void add_representation(Metrics *metrics, Ops *ops, const Agent *agent, c
 }
 
 /* Gathers the logits of the policy that acted. index: metrics->index, where the ops read it. */
-static void gather_behaviour(Metrics *metrics, Ops *ops, const Rollout *rollout, const uint32_t *index, int rows) {
+static void gather_behavior(Metrics *metrics, Ops *ops, const Rollout *rollout, const uint32_t *index, int rows) {
   const float *logits = rollout->logits;
   if (rollout->samples_logits) {
     core_device_to_device(ops->device, metrics->place_on_device, metrics->place,
@@ -141,7 +141,7 @@ static void gather_behaviour(Metrics *metrics, Ops *ops, const Rollout *rollout,
     index = metrics->place_on_device;
     logits = rollout->logit_samples.logits;
   }
-  ops->gather_rows(ops, logits, index, metrics->behaviour, rows, rollout->head.logits);
+  ops->gather_rows(ops, logits, index, metrics->behavior, rows, rollout->head.logits);
 }
 
 /* Adds the sums over the `rows` states in metrics->index. */
@@ -159,19 +159,19 @@ static void add_chunk(Metrics *metrics, Ops *ops, const Agent *agent, const Roll
   sequences_gather(&metrics->sequences, &rollout->states, ops, index, rows);
   sequences_bind(&metrics->sequences, agent);
   rollout_gather_observations(rollout, ops, index, rows, metrics->observations);
-  gather_behaviour(metrics, ops, rollout, index, rows);
-  ops->gather_rows(ops, rollout->logp, index, metrics->behaviour_logp, rows, 1);
+  gather_behavior(metrics, ops, rollout, index, rows);
+  ops->gather_rows(ops, rollout->logp, index, metrics->behavior_logp, rows, 1);
   rollout_gather_actions(rollout, ops, index, rows, metrics->actions);
   agent_policy(agent, ops, agent->actor.theta, metrics->observations, rows, metrics->updated);
   add_representation(metrics, ops, agent, head, rows);
   ops->policy_logp(ops, head, metrics->updated, metrics->actions, metrics->updated_logp, rows);
-  ops->policy_kl(ops, head, metrics->behaviour, metrics->updated, rows, &kl, &kl_reverse);
+  ops->policy_kl(ops, head, metrics->behavior, metrics->updated, rows, &kl, &kl_reverse);
   sums->kl += kl;
   sums->kl_reverse += kl_reverse;
   const float *updated = core_device_view(ops->device, metrics->updated_logp, bytes, &copy[0]);
-  const float *behaviour = core_device_view(ops->device, metrics->behaviour_logp, bytes, &copy[1]);
+  const float *behavior = core_device_view(ops->device, metrics->behavior_logp, bytes, &copy[1]);
   for (int i = 0; i < rows; i++) {
-    double l = (double)updated[i] - (double)behaviour[i];
+    double l = (double)updated[i] - (double)behavior[i];
     sums->k1 -= l;
     sums->k2 += l * l / 2;
     sums->k3 += expm1(l) - l;

@@ -25,7 +25,7 @@ typedef struct MetricsNetwork {
 } MetricsNetwork;
 
 typedef struct MetricsPolicyChange {
-  double kl, kl_reverse;     /* KL(behaviour || updated), KL(updated || behaviour), mean over the states */
+  double kl, kl_reverse;     /* KL(behavior || updated), KL(updated || behavior), mean over the states */
   double k1, k2, k3;         /* estimators of the first from the actions taken: -l, l^2/2, expm1(l) - l */
   double update_norm_actor, update_norm_critic; /* ||theta - theta at the iteration's start|| */
   double ess_percent;        /* effective sample size of the ratios, as a share of the sampled states; NaN: not
@@ -44,8 +44,8 @@ typedef struct Metrics {
   uint32_t *place, *place_on_device; /* [chunk_rows] rows of the rollout's sampled logits, on a device */
   Sequences sequences;       /* for a recurrent policy: the sampled states are those of whole sequences */
   float *observations;       /* [chunk_rows][features] */
-  float *behaviour, *updated; /* [chunk_rows][logits] */
-  float *behaviour_logp, *updated_logp; /* [chunk_rows] */
+  float *behavior, *updated; /* [chunk_rows][logits] */
+  float *behavior_logp, *updated_logp; /* [chunk_rows] */
   uint8_t *actions;          /* [chunk_rows][action_bytes] */
   float *values;             /* [chunk_rows] */
   Moments *per_logit;        /* [logits] moments of probabilities over the states */

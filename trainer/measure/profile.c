@@ -30,12 +30,12 @@ void profile_register(Profile *profile, const Agent *agent, const Rollout *rollo
   CORE_ARENA_DEVICE(arena, profile->logits, (max_points + 1) * states * (size_t)rollout->head.logits,
              "profile snapshots [points + 1][states][logits]");
   CORE_ARENA_DEVICE(arena, profile->actions, states * rollout->action_bytes, "profile actions [states][bytes]");
-  CORE_ARENA_DEVICE(arena, profile->behaviour_logp, states, "profile behaviour log-probabilities [states]");
+  CORE_ARENA_DEVICE(arena, profile->behavior_logp, states, "profile behavior log-probabilities [states]");
   CORE_ARENA_DEVICE(arena, profile->logp, states, "profile log-probabilities [states]");
   CORE_ARENA(arena, profile->ratios, 2 * max_points, "profile ratios [2][points]");
   CORE_ARENA(arena, profile->ess_percent, max_points, "profile effective sample sizes");
   CORE_ARENA(arena, profile->update, max_points, "profile minibatches");
-  CORE_ARENA(arena, profile->consecutive, max_points, "profile KL between neighbours");
+  CORE_ARENA(arena, profile->consecutive, max_points, "profile KL between neighbors");
   CORE_ARENA(arena, profile->reference, max_points, "profile reference KL");
 }
 
@@ -68,7 +68,7 @@ static void gather(Profile *profile, Ops *ops, const Rollout *rollout, const uin
     const uint32_t *chunk_index = sequences_order(&sequences, &rollout->states, index + row, rows);
     sequences_gather(&sequences, &rollout->states, ops, chunk_index, rows);
     rollout_gather_observations(rollout, ops, chunk_index, rows, profile->observations + at * features);
-    ops->gather_rows(ops, rollout->logp, chunk_index, profile->behaviour_logp + at, rows, 1);
+    ops->gather_rows(ops, rollout->logp, chunk_index, profile->behavior_logp + at, rows, 1);
     rollout_gather_actions(rollout, ops, chunk_index, rows, profile->actions + at * rollout->action_bytes);
   }
 }
@@ -135,9 +135,9 @@ static void add_ratios(Profile *profile, Ops *ops, int i) {
   void *copy[2];
   const size_t all = (size_t)profile->own * sizeof(float);
   const float *logp = core_device_view(ops->device, profile->logp, all, &copy[0]);
-  const float *behaviour = core_device_view(ops->device, profile->behaviour_logp, all, &copy[1]);
+  const float *behavior = core_device_view(ops->device, profile->behavior_logp, all, &copy[1]);
   for (int row = 0; row < profile->own; row++) {
-    const double l = (double)logp[row] - (double)behaviour[row];
+    const double l = (double)logp[row] - (double)behavior[row];
     log_sum_add(ratio, l);
     log_sum_add(squared, 2 * l);
   }
@@ -160,7 +160,7 @@ ProfileSummary profile_finish(Profile *profile, Ops *ops) {
   ranks_sum(profile->reference, (size_t)last);
   profile->reference[last] = 0;
   measure_ess(profile, ops);
-  return profile_summarise(profile->reference, profile->update, profile->points, profile->updates);
+  return profile_summarize(profile->reference, profile->update, profile->points, profile->updates);
 }
 
 double profile_mean_consecutive(const Profile *profile) {
@@ -169,7 +169,7 @@ double profile_mean_consecutive(const Profile *profile) {
   return sum / (profile->points - 1);
 }
 
-ProfileSummary profile_summarise(const double *reference, const int *update, int n, int updates) {
+ProfileSummary profile_summarize(const double *reference, const int *update, int n, int updates) {
   double x_mean = 0, y_mean = 0, xx = 0, xy = 0, monotone = 0;
   const int points = n - 1; /* the last is KL of a policy to itself */
   if (points < 2) return (ProfileSummary){NAN, NAN};

@@ -25,7 +25,7 @@ typedef struct Profile {
   float *logits;               /* [max_points + 1][capacity][logits]; the last: the policy one minibatch after a
                                 * point */
   uint8_t *actions;            /* [capacity][action_bytes] taken in the states */
-  float *behaviour_logp, *logp; /* [capacity] their log-probs when taken; those of a snapshot */
+  float *behavior_logp, *logp; /* [capacity] their log-probs when taken; those of a snapshot */
   /* On the host: */
   LogSum *ratios;              /* [2][max_points] sums of the ratios snapshot / behavior, and of their squares */
   int *update;                 /* [max_points] minibatches before the point: 0, ..., updates */
@@ -54,6 +54,6 @@ double profile_mean_consecutive(const Profile *profile);
 
 /* Computes the summary from reference[n], the minibatches before each point, and those of the iteration (1: the slope
  * is per minibatch). NaN with fewer than three points. */
-ProfileSummary profile_summarise(const double *reference, const int *update, int n, int updates);
+ProfileSummary profile_summarize(const double *reference, const int *update, int n, int updates);
 
 #endif

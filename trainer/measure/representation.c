@@ -43,7 +43,7 @@ void representation_register(Representation *representation, const NetworkShape 
   CORE_ARENA_DEVICE(arena, representation->gram_on_device, representation->device ? width * width : 0,
                     "feature Gram matrix [width][width]");
   CORE_ARENA(arena, representation->gram, width * width, "feature Gram matrix [width][width]");
-  CORE_ARENA(arena, representation->centred, width * width, "centred Gram matrix [width][width]");
+  CORE_ARENA(arena, representation->centered, width * width, "centered Gram matrix [width][width]");
   CORE_ARENA(arena, representation->eigenvalues, width, "Gram eigenvalues [width]");
   CORE_ARENA(arena, representation->scratch, width, "eigenvalue scratch [width]");
 }
@@ -177,11 +177,12 @@ void representation_add_gram(const float *x, int rows, int width, double *gram) 
   }
 }
 
-void representation_centre_gram(const double *gram, const Moments *feature, int width, double states, double *centred) {
+void representation_center_gram(const double *gram, const Moments *feature, int width, double states,
+                                double *centered) {
   for (int i = 0; i < width; i++)
     for (int j = 0; j <= i; j++) {
       const size_t k = (size_t)i * (size_t)width + (size_t)j;
-      centred[k] = gram[k] - states * feature[i].mean * feature[j].mean;
+      centered[k] = gram[k] - states * feature[i].mean * feature[j].mean;
     }
 }
 
@@ -304,13 +305,13 @@ RepresentationRank representation_rank(Representation *representation) {
   const double states = representation->states;
   double *values = representation->eigenvalues, *scratch = representation->scratch;
   if (representation->gram == NULL || states < width) return (RepresentationRank){NAN, NAN, NAN, NAN, NAN};
-  representation_centre_gram(representation->gram, representation->unit + representation->units - width, width, states,
-                             representation->centred);
-  representation_eigenvalues(representation->centred, width, values, scratch);
-  const double centred = representation_rank_of(values, width, states).pca;
+  representation_center_gram(representation->gram, representation->unit + representation->units - width, width, states,
+                             representation->centered);
+  representation_eigenvalues(representation->centered, width, values, scratch);
+  const double centered = representation_rank_of(values, width, states).pca;
   representation_eigenvalues(representation->gram, width, values, scratch);
   RepresentationRank rank = representation_rank_of(values, width, states);
-  rank.centred = centred;
+  rank.centered = centered;
   return rank;
 }
 

@@ -6,10 +6,10 @@
 #include "core/device/arena.h"
 #include "trainer/nets/network.h"
 
-/* Ranks of features X [n][width] from the singular values s_1 >= s_2 >= ... of X, centred for `centred` only. */
+/* Ranks of features X [n][width] from the singular values s_1 >= s_2 >= ... of X, centered for `centered` only. */
 typedef struct RepresentationRank {
   double pca;        /* least k with sum_{i<=k} s_i^2 >= 0.99 of the total (Yang et al. 2019) */
-  double centred;    /* pca of X minus the mean of each feature */
+  double centered;    /* pca of X minus the mean of each feature */
   double srank;      /* pca with s_i instead of s_i^2 (Kumar et al. 2021) */
   double lyle;       /* number of s_i / sqrt(n) > 0.01 (Lyle et al. 2022) */
   double effective;  /* exp of the entropy of s_i / sum s (Roy and Vetterli 2007) */
@@ -40,7 +40,7 @@ typedef struct Representation {
   Moments *unit;         /* [units] moments of h, layer after layer */
   double *magnitude;     /* [units] sum of |h| */
   double *gram;          /* [width][width] X^T X, lower triangle; NULL when the layer is too wide to rank, or missing */
-  double *centred;       /* [width][width] the same of X minus its means; NULL likewise */
+  double *centered;       /* [width][width] the same of X minus its means; NULL likewise */
   double *eigenvalues;   /* [width] */
   double *scratch;       /* [width] */
   /* Sums of the hidden layers' units, and X^T X, where the network is on a device; else NULL. */
@@ -83,8 +83,8 @@ void representation_add_gram(const float *x, int rows, int width, double *gram);
 void representation_eigenvalues(double *matrix, int n, double *values, double *scratch);
 /* Centers gram, of `states` rows with these means: x^T x -> (x - mean)^T (x - mean), which is x^T x - states mean
  * mean^T; the lower triangle. */
-void representation_centre_gram(const double *gram, const Moments *feature, int width, double states, double *centred);
-/* Computes the ranks except `centred` from the eigenvalues of x^T x, in descending order, and the number of states. */
+void representation_center_gram(const double *gram, const Moments *feature, int width, double states, double *centered);
+/* Computes the ranks except `centered` from the eigenvalues of x^T x, in descending order, and the number of states. */
 RepresentationRank representation_rank_of(const double *eigenvalues, int width, double states);
 
 /* Adds the action probabilities in `rows` states, or a Gaussian's means and standard deviations:

@@ -28,7 +28,7 @@ void recurrent_register(Recurrent *recurrent, const RecurrentShape *shape, int n
   CORE_ARENA_DEVICE(arena, recurrent->c_in, rows * width, "activations: cells that enter [rows][width]");
   CORE_ARENA_DEVICE(arena, recurrent->h, rows * width, "activations: outputs of the memory [rows][width]");
   CORE_ARENA_DEVICE(arena, recurrent->inverse, rows, "activations: inverse deviations [rows]");
-  CORE_ARENA_DEVICE(arena, recurrent->output, rows * width, "activations: outputs, normalised [rows][width]");
+  CORE_ARENA_DEVICE(arena, recurrent->output, rows * width, "activations: outputs, normalized [rows][width]");
   CORE_ARENA_DEVICE(arena, recurrent->dstate, 2 * rows * width, "gradients at states [2][rows][width]");
   if (core_arena_device(arena))
     CORE_ARENA_DEVICE(arena, recurrent->step_products, rows * 4 * width,

@@ -21,7 +21,7 @@ typedef enum OpsActivation { OPS_LINEAR, OPS_TANH, OPS_RELU, OPS_SILU, OPS_ELU }
 typedef struct OpsPolicySums {
   double loss;            /* sum of -min(r A, clip(r) A) (per sample; without the entropy term) */
   double entropy;         /* sum over samples of the entropy, summed over factors */
-  double k1, k3;          /* sums of -l and expm1(l)-l, l = logp - logp_behaviour */
+  double k1, k3;          /* sums of -l and expm1(l)-l, l = logp - logp_behavior */
   double clipped;         /* samples with the (proximal) ratio outside 1 +- epsilon */
 } OpsPolicySums;
 /* Sums over a minibatch of the terms that gaussian_regularize adds to a loss. */
@@ -178,7 +178,7 @@ struct Ops {
    * gradient of mean(loss) - entropy_coef*mean(entropy) over the rows; sums are over the rows. epsilon in [0, inf].
    * TANH_AFFINE has no closed-form entropy: it counts as 0 here, and policy_sampled_entropy follows. */
   void (*policy_loss)(Ops *ops, const OpsHead *head, const float *logits, const void *actions,
-                      const float *logp_behaviour, const float *logp_proximal, const float *advantage, int rows,
+                      const float *logp_behavior, const float *logp_proximal, const float *advantage, int rows,
                       double epsilon, double entropy_coef, float *dlogits, OpsPolicySums *sums);
   /* TANH_AFFINE: the entropy estimated at location + scale noise, noise[rows][factors] ~ N(0,1). Adds the gradient of
    * -entropy_coef*mean(entropy), through the sample too, to dlogits; *sum: sum of the entropy. */
@@ -249,9 +249,9 @@ struct Ops {
   void (*count_trials)(Ops *ops, const uint8_t *done, const uint8_t *solved, int worlds, int64_t most,
                        int64_t *episodes, int64_t *solutions);
 
-  /* Cap on the importance ratio and ppo.kl_penalty (spec ppo.md 2.3): capped[n] = max(behaviour, logp - log_cap); and
+  /* Cap on the importance ratio and ppo.kl_penalty (spec ppo.md 2.3): capped[n] = max(behavior, logp - log_cap); and
    * with d = logp - ref_logp, weights[rows] = -weight d, *sum = sum of d^2/2. */
-  void (*cap)(Ops *ops, const float *behaviour, const float *logp, double log_cap, size_t n, float *capped);
+  void (*cap)(Ops *ops, const float *behavior, const float *logp, double log_cap, size_t n, float *capped);
   void (*kl_penalty_weights)(Ops *ops, const float *logp, const float *ref_logp, double weight, int rows,
                              float *kl_penalty_weights, double *sum);
   /* Exact KL(ref || policy) as a penalty: *sum is its sum over the rows (policy_kl); adds the gradient of weight times

@@ -63,12 +63,12 @@ CORE_DEVICE_FN float row_passing_share(float x, RowClip clip, float advantage) {
 /* slope = d loss / d logp */
 typedef struct RowSurrogate { float loss, slope, k3, outside; } RowSurrogate;
 
-CORE_DEVICE_FN RowSurrogate row_surrogate(float logp, float behaviour, float proximal, float advantage, RowClip clip) {
+CORE_DEVICE_FN RowSurrogate row_surrogate(float logp, float behavior, float proximal, float advantage, RowClip clip) {
   RowSurrogate row;
-  float l = logp - behaviour, ratio = fast_exp(l);
+  float l = logp - behavior, ratio = fast_exp(l);
   float x = clip.proximal ? logp - proximal : ratio;
   float bounded = fast_clamp(x, clip.low, clip.high);
-  float clipped = clip.proximal ? fast_exp(bounded + (proximal - behaviour)) : bounded;
+  float clipped = clip.proximal ? fast_exp(bounded + (proximal - behavior)) : bounded;
   float free_term = ratio * advantage, clipped_term = clipped * advantage;
   row.loss = -(free_term < clipped_term ? free_term : clipped_term);
   row.slope = -free_term * row_passing_share(x, clip, advantage);

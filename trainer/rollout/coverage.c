@@ -234,7 +234,7 @@ static double entropy(const Occupied *occupied, double states, int cells) {
   return (log(states) - occupied->n_log_n / states) / log(cells);
 }
 
-CoverageSummary coverage_summarise(const int64_t count[COVERAGE_CELLS]) {
+CoverageSummary coverage_summarize(const int64_t count[COVERAGE_CELLS]) {
   Occupied coarse = {0}, fine = {0};
   double states = 0;
   for (int y = 0; y < COVERAGE_FINE; y += 2)

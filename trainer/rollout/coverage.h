@@ -82,6 +82,6 @@ void coverage_finish(Coverage *coverage);
 void coverage_project(const Coverage *coverage, const float *x, double point[2]);
 /* Returns the cell of the fine grid; NaN maps to the first. */
 int coverage_cell(const CoverageRecord *record, const double point[2]);
-CoverageSummary coverage_summarise(const int64_t count[COVERAGE_CELLS]);
+CoverageSummary coverage_summarize(const int64_t count[COVERAGE_CELLS]);
 
 #endif

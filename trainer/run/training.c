@@ -333,7 +333,7 @@ static void fill_networks(const UpdateStats *stats, const MetricsPolicyChange *c
   row->inactive_##network = change->network.units.inactive; \
   row->dead_##network = change->network.units.dead; \
   row->step_norm_##network = stats->network.step_norm; \
-  row->feature_rank_centred_##network = change->network.rank.centred; \
+  row->feature_rank_centred_##network = change->network.rank.centered; \
   row->dormant_strict_##network = change->network.dormant_strict; \
   row->dormant_loose_##network = change->network.dormant_loose
   FILL(actor);
@@ -409,7 +409,7 @@ static void begin_metrics(Training *training, uint64_t seed, int64_t iteration) 
 static void finish_coverage(Training *training, StoreIteration *row) {
   if (training->rollout.coverage == NULL) return;
   coverage_finish(&training->coverage);
-  const CoverageSummary summary = coverage_summarise(training->coverage.record->count);
+  const CoverageSummary summary = coverage_summarize(training->coverage.record->count);
   row->coverage_50 = summary.share_coarse;
   row->coverage_100 = summary.share_fine;
   row->coverage_entropy_50 = summary.entropy_coarse;

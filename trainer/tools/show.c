@@ -72,10 +72,10 @@ static int init_sheet(Show *show) {
     if (sheet->columns == sheet->rows) sheet->columns++;
     else sheet->rows++;
   if (options->sheet) TRY(parse_sheet(options->sheet, &sheet->columns, &sheet->rows));
-  sheet->labelled = options->sheet || remaining > 1;
+  sheet->labeled = options->sheet || remaining > 1;
   int capacity = sheet->columns * sheet->rows;
   sheet->count = remaining < capacity ? remaining : capacity;
-  sheet->pixels = (int)(options->size >= 0 ? options->size : sheet->labelled ? CELL_PIXELS : SINGLE_PIXELS);
+  sheet->pixels = (int)(options->size >= 0 ? options->size : sheet->labeled ? CELL_PIXELS : SINGLE_PIXELS);
   return sim_draw_sheet_check(sheet);
 }
 

@@ -31,7 +31,7 @@ typedef struct Proximal {
 } Proximal;
 /* Advances the EWMA by one update and returns its decay: the weight of the old proximal weights in the new ones. */
 double proximal_keep(Proximal *proximal);
-/* Moves the proximal weights towards theta after a minibatch update. */
+/* Moves the proximal weights toward theta after a minibatch update. */
 void proximal_update(Ops *ops, Proximal *proximal, const float *theta, size_t n);
 
 #endif

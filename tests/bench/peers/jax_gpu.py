@@ -107,7 +107,7 @@ def environment(size, n, observed=True):
 # ---- PPO ----------------------------------------------------------------------------------------------------------
 
 GAMMA, LAMBDA, EPSILON, ENTROPY, VALUE, EPOCHS = 0.995, 0.9, 0.2, 0.01, 0.5, 8
-OPTIMISER = optax.chain(optax.clip_by_global_norm(0.5), optax.adam(3e-4, eps=1e-5))
+OPTIMIZER = optax.chain(optax.clip_by_global_norm(0.5), optax.adam(3e-4, eps=1e-5))
 
 
 class Network(nn.Module):
@@ -183,7 +183,7 @@ def ppo(size, n, minibatch_rows):
                                           info["GoalR"] & done)
         return jax.lax.scan(step, (state, observation), jax.random.split(key, STEPS))
 
-    def update(weights, optimiser, transitions, last, key):
+    def update(weights, optimizer, transitions, last, key):
         observations, actions, log_probs, values, rewards, dones, _ = transitions
 
         def gae(carry, now):
@@ -205,18 +205,18 @@ def ppo(size, n, minibatch_rows):
             batches = jax.tree.map(lambda x: x[order].reshape((-1, minibatch_rows) + x.shape[1:]), data)
 
             def minibatch(carry, batch):
-                weights, optimiser = carry
-                changes, optimiser = OPTIMISER.update(jax.grad(loss)(weights, batch), optimiser, weights)
-                return (optax.apply_updates(weights, changes), optimiser), None
+                weights, optimizer = carry
+                changes, optimizer = OPTIMIZER.update(jax.grad(loss)(weights, batch), optimizer, weights)
+                return (optax.apply_updates(weights, changes), optimizer), None
             return jax.lax.scan(minibatch, carry, batches)
-        return jax.lax.scan(epoch, (weights, optimiser), jax.random.split(key, EPOCHS))[0]
+        return jax.lax.scan(epoch, (weights, optimizer), jax.random.split(key, EPOCHS))[0]
 
     observation = flat(jax.jit(jax.vmap(env.get_obs))(state))
     weights = tuple(net.init(jax.random.PRNGKey(i), observation[:1]) for i, net in enumerate((ACTOR, CRITIC)))
-    optimiser = OPTIMISER.init(weights)
+    optimizer = OPTIMIZER.init(weights)
     rollout, rollout_compile, mib = compiled(rollout, weights, state, observation, jax.random.PRNGKey(0))
     (_, last), transitions = rollout(weights, state, observation, jax.random.PRNGKey(0))
-    update, update_compile, update_mib = compiled(update, weights, optimiser, transitions, last, jax.random.PRNGKey(0))
+    update, update_compile, update_mib = compiled(update, weights, optimizer, transitions, last, jax.random.PRNGKey(0))
     say("    ppo_%s_%d: compiled, rollout %.1f s (%.0f MiB), update %.1f s (%.0f MiB)" % (
         size, n, rollout_compile, mib, update_compile, update_mib))
     times = []
@@ -225,8 +225,8 @@ def ppo(size, n, minibatch_rows):
         start = time.perf_counter()
         (state, observation), transitions = jax.block_until_ready(rollout(weights, state, observation, jax.random.PRNGKey(i)))
         collected = time.perf_counter()
-        weights, optimiser = jax.block_until_ready(
-            update(weights, optimiser, transitions, observation, jax.random.PRNGKey(100 + i)))
+        weights, optimizer = jax.block_until_ready(
+            update(weights, optimizer, transitions, observation, jax.random.PRNGKey(100 + i)))
         times.append((collected - start, time.perf_counter() - collected))
     assert all(bool(jnp.isfinite(leaf).all()) for leaf in jax.tree.leaves(weights)), "weights are not finite"
     roll, upd = (statistics.median(t[k] for t in times[1:]) for k in (0, 1))

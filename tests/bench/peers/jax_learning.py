@@ -10,7 +10,7 @@ import kinetix_levels as kx
 import optax
 
 ppo.MINIBATCH, ppo.EPOCHS = 4096, 4
-ppo.OPTIMISER = optax.chain(optax.clip_by_global_norm(0.5), optax.adam(1e-3, eps=1e-5))
+ppo.OPTIMIZER = optax.chain(optax.clip_by_global_norm(0.5), optax.adam(1e-3, eps=1e-5))
 EVERY, LIMIT = 5, 256
 
 
@@ -41,11 +41,11 @@ def main(seed, iterations):
     start, evaluate, rollout = (state, observation), make_evaluate(env, levels), ppo.make_rollout(env)
     keys = iter(jax.random.split(jax.random.PRNGKey(seed), 3 * iterations + 8))
     weights = tuple(net.init(next(keys), observation[:1]) for net in (ppo.ACTOR, ppo.CRITIC))
-    optimiser = ppo.OPTIMISER.init(weights)
+    optimizer = ppo.OPTIMIZER.init(weights)
     print(seed, 0, "%.4f" % evaluate(weights, *start, next(keys)), "-", flush=True)
     for i in range(1, iterations + 1):
         (state, observation), transitions = rollout(weights, state, observation, next(keys))
-        weights, optimiser = ppo.update(weights, optimiser, transitions, observation, next(keys))
+        weights, optimizer = ppo.update(weights, optimizer, transitions, observation, next(keys))
         share = transitions[6].sum() / transitions[5].sum()
         rate = "%.4f" % evaluate(weights, *start, next(keys)) if i % EVERY == 0 else "-"
         print(seed, i * ppo.WORLDS * ppo.STEPS, rate, "%.4f" % share, flush=True)

@@ -27,7 +27,7 @@ class Network(nn.Module):
 
 
 ACTOR, CRITIC = Network(16, 0.01), Network(1, 1.0)
-OPTIMISER = optax.chain(optax.clip_by_global_norm(0.5), optax.adam(3e-4, eps=1e-5))
+OPTIMIZER = optax.chain(optax.clip_by_global_norm(0.5), optax.adam(3e-4, eps=1e-5))
 
 
 def policy(logits):
@@ -76,7 +76,7 @@ def make_rollout(env):
 
 
 @jax.jit
-def update(weights, optimiser, transitions, last, key):
+def update(weights, optimizer, transitions, last, key):
     observations, actions, log_probs, values, rewards, dones, _ = transitions
 
     def gae(carry, now):
@@ -98,11 +98,11 @@ def update(weights, optimiser, transitions, last, key):
         batches = jax.tree.map(lambda x: x[order].reshape((-1, MINIBATCH) + x.shape[1:]), data)
 
         def minibatch(carry, batch):
-            weights, optimiser = carry
-            changes, optimiser = OPTIMISER.update(jax.grad(loss)(weights, batch), optimiser, weights)
-            return (optax.apply_updates(weights, changes), optimiser), None
+            weights, optimizer = carry
+            changes, optimizer = OPTIMIZER.update(jax.grad(loss)(weights, batch), optimizer, weights)
+            return (optax.apply_updates(weights, changes), optimizer), None
         return jax.lax.scan(minibatch, carry, batches)
-    return jax.lax.scan(epoch, (weights, optimiser), jax.random.split(key, EPOCHS))[0]
+    return jax.lax.scan(epoch, (weights, optimizer), jax.random.split(key, EPOCHS))[0]
 
 
 def measure(size):
@@ -112,14 +112,14 @@ def measure(size):
                                                jnp.zeros((WORLDS, 6), jnp.int32), kx.PARAMS)
     observation, state = flat(first[0]), first[1]
     weights = tuple(net.init(jax.random.PRNGKey(i), observation[:1]) for i, net in enumerate((ACTOR, CRITIC)))
-    optimiser, rollout, best = OPTIMISER.init(weights), make_rollout(env), None
+    optimizer, rollout, best = OPTIMIZER.init(weights), make_rollout(env), None
     for i in range(ITERATIONS):
         start = time.perf_counter()
         (state, observation), transitions = jax.block_until_ready(
             rollout(weights, state, observation, jax.random.PRNGKey(i)))
         collected = time.perf_counter()
-        weights, optimiser = jax.block_until_ready(
-            update(weights, optimiser, transitions, observation, jax.random.PRNGKey(100 + i)))
+        weights, optimizer = jax.block_until_ready(
+            update(weights, optimizer, transitions, observation, jax.random.PRNGKey(100 + i)))
         times = (collected - start, time.perf_counter() - collected)
         if i and (best is None or sum(times) < sum(best)):  # the first compiles
             best = times

@@ -34,7 +34,7 @@ class Block(nn.Module):
 
 
 class Impala(nn.Module):
-    """Pictures as [rows][height][width][colours]."""
+    """Pictures as [rows][height][width][colors]."""
 
     def __init__(self):
         super().__init__()
@@ -49,7 +49,7 @@ class Impala(nn.Module):
         return self.layers(x.permute(0, 3, 1, 2) / 255)
 
 
-def minibatch(network, optimiser, rows, epsilon=0.1):
+def minibatch(network, optimizer, rows, epsilon=0.1):
     x, actions, old, advantage, target, value = rows
     hidden = network(x)
     log_p = torch.log_softmax(network.policy(hidden), -1)
@@ -60,25 +60,25 @@ def minibatch(network, optimiser, rows, epsilon=0.1):
     v = network.value(hidden)[:, 0]
     near = value + (v - value).clamp(-epsilon, epsilon)
     error = 0.5 * torch.max((v - target) ** 2, (near - target) ** 2).mean()
-    optimiser.zero_grad()
+    optimizer.zero_grad()
     (loss - 0.01 * entropy.mean() + 0.5 * error).backward()
     nn.utils.clip_grad_norm_(network.parameters(), 0.5)
-    optimiser.step()
+    optimizer.step()
 
 
 def measure(name, network, shape, actions, batch, minibatches, epochs, updates):
-    optimiser = torch.optim.Adam(network.parameters(), 2.5e-4, eps=1e-5)
+    optimizer = torch.optim.Adam(network.parameters(), 2.5e-4, eps=1e-5)
     x = torch.randint(0, 256, (batch, *shape), dtype=torch.uint8).float()
     data = [x, torch.randint(0, actions, (batch,)), torch.full((batch,), -1.4), *torch.randn(3, batch)]
     size, times = batch // minibatches, []
     for _ in range(2):  # warms up
-        minibatch(network, optimiser, [part[:size] for part in data])
+        minibatch(network, optimizer, [part[:size] for part in data])
     for _ in range(updates):
         start = time.perf_counter()
         for _ in range(epochs):
             order = torch.randperm(batch)
             for first in range(0, batch, size):
-                minibatch(network, optimiser, [part[order[first:first + size]] for part in data])
+                minibatch(network, optimizer, [part[order[first:first + size]] for part in data])
         times.append(time.perf_counter() - start)
     seconds, version = sorted(times)[len(times) // 2], "torch " + torch.__version__
     print(f"# {name}: {sum(p.numel() for p in network.parameters())} parameters in PyTorch, {seconds:.3f} s")

@@ -30,7 +30,7 @@ def evaluate(logits, actions):
     return total, entropy
 
 
-def iteration(actor, critic, optimiser, weights, data):
+def iteration(actor, critic, optimizer, weights, data):
     for _ in range(EPOCHS):
         order = torch.randperm(BATCH)
         for first in range(0, BATCH, MINIBATCH):
@@ -42,16 +42,16 @@ def iteration(actor, critic, optimiser, weights, data):
             near = value + (v - value).clamp(-EPSILON, EPSILON)
             error = 0.5 * torch.max((v - target) ** 2, (near - target) ** 2)
             loss = -gain.mean() + 0.5 * error.mean() - 0.01 * entropy.mean()
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(weights, 0.5)
-            optimiser.step()
+            optimizer.step()
 
 
 def measure(size, inputs):
     actor, critic = network(inputs, sum(FACTORS)), network(inputs, 1)
     weights = [*actor.parameters(), *critic.parameters()]
-    optimiser = torch.optim.Adam(weights, 3e-4, eps=1e-5, fused=True)
+    optimizer = torch.optim.Adam(weights, 3e-4, eps=1e-5, fused=True)
     x = torch.randn(BATCH, inputs)
     actions = torch.stack([torch.randint(0, n, (BATCH,)) for n in FACTORS], 1)
     with torch.no_grad():
@@ -60,7 +60,7 @@ def measure(size, inputs):
     times = []
     for _ in range(ITERATIONS):
         start = time.perf_counter()
-        iteration(actor, critic, optimiser, weights, data)
+        iteration(actor, critic, optimizer, weights, data)
         times.append(time.perf_counter() - start)
     row("torch_update_" + size, "update_per_second", BATCH / min(times), "transitions/s", "torch " + torch.__version__)
 

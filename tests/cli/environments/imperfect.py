@@ -70,7 +70,7 @@ class Talks(Good):
 
 class Raises(Good):
     def meet_checker(self):
-        raise RuntimeError("no\x1b[2J licence")
+        raise RuntimeError("no\x1b[2J license")
 
 
 class Hangs(Good):

@@ -204,13 +204,13 @@ if os.path.basename(sys.argv[0] if sys.argv else "") in ("worker.py", "-c", "") 
             pixels = numpy.arange(numpy.prod(self.shape), dtype=int) * 31 + self.steps * 7
             return (pixels % 256).astype(numpy.uint8).reshape(self.shape)
 
-    class Coloured(Picture):
+    class Colored(Picture):
         shape = 5, 7, 3
 
     class Stacked(Picture):
         shape = 4, 5, 7
 
-    class StackedColours(Picture):
+    class StackedColors(Picture):
         shape = 2, 5, 7, 3
 
     class Row(Picture):
@@ -228,15 +228,15 @@ if os.path.basename(sys.argv[0] if sys.argv else "") in ("worker.py", "-c", "") 
             shades = [25 * max(0, self.steps - 3 + frame) for frame in range(4)]
             return numpy.ones(self.shape, numpy.uint8) * numpy.array(shades, numpy.uint8)[:, None, None]
 
-    class Turns(Coloured):
+    class Turns(Colored):
         def see(self):
             return super().see().reshape((7, 5, 3) if self.steps == 3 else self.shape)
 
-    class Floats(Coloured):
+    class Floats(Colored):
         def see(self):
             return super().see().astype(float if self.steps == 3 else numpy.uint8)
 
     for kind in (Count, Told, Endless, Some, Stuck, Ahead, Raises, Hangs, Dies, Prints, Forks, Doubles, Nan, Lost, Late, Shape, Folded, Bits, Uneven, Whole, Words, Picture,
-                 Coloured, Stacked, StackedColours, Row, Screen, Film, Turns, Floats):
+                 Colored, Stacked, StackedColors, Row, Screen, Film, Turns, Floats):
         gymnasium.register(f"{kind.__name__}-v0", entry_point=kind)
     gymnasium.register("Endless-v1", entry_point=Endless, max_episode_steps=10**9)

@@ -326,7 +326,7 @@ static Summation summation_by_shape(const Product *p) {
 }
 
 /* Returns the summation selected by CUBLASLT_STAND_IN. Default: products and sums in order; fma: fused; split: 8 slabs,
- * as libraries use to fill a GPU; tensor: 4 slabs in groups of 16 that are summed exactly and rounded towards zero, as
+ * as libraries use to fill a GPU; tensor: 4 slabs in groups of 16 that are summed exactly and rounded toward zero, as
  * in tensor cores, if the types use them; shape: one of eight by shape and alignment. */
 static Summation summation_of(const Product *p) {
   if (is_configured("shape")) return summation_by_shape(p);

@@ -143,14 +143,14 @@ NO_PICTURE = 0, 0, 0, 0, 0
 
 def picture_of(space):
     """What the encoder is told of a space; None: it is no picture."""
-    shape, colours = space.shape, (1, 3, 4)
+    shape, colors = space.shape, (1, 3, 4)
     if space.dtype != "uint8" or min(shape, default=0) < 1:
         return None
     if len(shape) == 2:
         return shape + (1, 1, 1)
     if len(shape) == 3:
-        return shape + (1, 1) if shape[2] in colours else shape[1:] + (1, shape[0], 0)
-    return shape[1:] + (shape[0], 1) if len(shape) == 4 and shape[3] in colours else None
+        return shape + (1, 1) if shape[2] in colors else shape[1:] + (1, shape[0], 0)
+    return shape[1:] + (shape[0], 1) if len(shape) == 4 and shape[3] in colors else None
 
 
 # ---- environments: each has observations, factors or values, low, high, limit, name, reset(seeds), step(actions) ------
@@ -242,7 +242,7 @@ class Gym:
         if self.picture is None:
             raise Problem(
                 f"net.encoder = {options['encoder']} reads pictures of bytes, uint8 of shape (height, width), (height, "
-                f"width, colours), (frames, height, width) or (frames, height, width, colours), but observations are "
+                f"width, colors), (frames, height, width) or (frames, height, width, colors), but observations are "
                 f"{space}; set net.encoder to none"
             )
 
@@ -325,7 +325,7 @@ class Gym:
 
 
 class Atari(Gym):
-    """Games of the Arcade Learning Environment, preprocessed by ale-py's AtariVectorEnv: 84 x 84 grey, 4 frames.
+    """Games of the Arcade Learning Environment, preprocessed by ale-py's AtariVectorEnv: 84 x 84 gray, 4 frames.
 
     All worlds are one vector, with threads of its own.
 

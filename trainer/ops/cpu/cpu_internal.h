@@ -177,7 +177,7 @@ void cpu_policy_logp(Ops *ops, const OpsHead *head, const float *logits, const v
 void cpu_policy_kl(Ops *ops, const OpsHead *head, const float *p, const float *q, int rows, double *kl,
                    double *kl_reverse);
 void cpu_policy_loss(Ops *ops, const OpsHead *head, const float *logits, const void *actions,
-                     const float *logp_behaviour, const float *logp_proximal, const float *advantage, int rows,
+                     const float *logp_behavior, const float *logp_proximal, const float *advantage, int rows,
                      double epsilon, double entropy_coef, float *dlogits, OpsPolicySums *sums);
 void cpu_value_loss(Ops *ops, const float *value, const float *old_value, const float *target, int rows, int clip,
                     double epsilon, double value_coef, float *dvalue, OpsValueSums *sums);
@@ -186,7 +186,7 @@ void cpu_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *logi
                                 double entropy_coef, float *dlogits, double *entropy);
 void cpu_controller_kl(Ops *ops, const OpsHead *head, const float *logits, const uint32_t *index, int rows,
                        float *reference, double *sum);
-void cpu_cap(Ops *ops, const float *behaviour, const float *logp, double log_cap, size_t n, float *capped);
+void cpu_cap(Ops *ops, const float *behavior, const float *logp, double log_cap, size_t n, float *capped);
 void cpu_kl_penalty(Ops *ops, const float *logp, const float *ref_logp, double weight, int rows,
                     float *kl_penalty_weights, double *sum);
 void cpu_exact_kl_penalty(Ops *ops, const OpsHead *head, const float *logits, const float *ref_logits, int rows,

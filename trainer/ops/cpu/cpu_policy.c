@@ -177,13 +177,13 @@ void cpu_policy_kl(Ops *ops, const OpsHead *head, const float *p, const float *q
 
 /* Per-row part of the loss for a group. */
 typedef struct Surrogate {
-  float logp[GROUP], behaviour[GROUP], proximal[GROUP], advantage[GROUP]; /* in */
+  float logp[GROUP], behavior[GROUP], proximal[GROUP], advantage[GROUP]; /* in */
   float loss[GROUP], slope[GROUP], k3[GROUP], outside[GROUP];             /* out; slope = d loss / d logp */
 } Surrogate;
 
 CPU_VECTOR static void surrogate(Surrogate *s, RowClip clip) {
   for (int r = 0; r < GROUP; r++) {
-    const RowSurrogate row = row_surrogate(s->logp[r], s->behaviour[r], s->proximal[r], s->advantage[r], clip);
+    const RowSurrogate row = row_surrogate(s->logp[r], s->behavior[r], s->proximal[r], s->advantage[r], clip);
     s->loss[r] = row.loss;
     s->slope[r] = row.slope;
     s->k3[r] = row.k3;
@@ -221,7 +221,7 @@ static void group_store_gradient(const Group *group, const OpsHead *head, const 
 
 typedef struct Loss {
   const OpsHead *head;
-  const float *logits, *behaviour, *proximal, *advantage;
+  const float *logits, *behavior, *proximal, *advantage;
   const void *actions;
   float *dlogits;
   int rows;
@@ -232,7 +232,7 @@ typedef struct Loss {
 /* Computes the surrogate of a group whose log-probs are in s->logp; slope is divided by the batch size. */
 static void surrogate_group(const Loss *loss, int first, int rows, Surrogate *s, float *slope) {
   size_t bytes = sizeof(float) * (size_t)rows;
-  memcpy(s->behaviour, loss->behaviour + first, bytes);
+  memcpy(s->behavior, loss->behavior + first, bytes);
   memcpy(s->advantage, loss->advantage + first, bytes);
   if (loss->proximal) memcpy(s->proximal, loss->proximal + first, bytes);
   surrogate(s, loss->clip);
@@ -273,20 +273,20 @@ static void loss_group(const Loss *loss, int first, OpsPolicySums *sums) {
   for (int r = 0; r < rows; r++) {
     sums->loss += (double)s.loss[r];
     sums->entropy += (double)entropy[r];
-    sums->k1 -= (double)s.logp[r] - (double)s.behaviour[r];
+    sums->k1 -= (double)s.logp[r] - (double)s.behavior[r];
     sums->k3 += (double)s.k3[r];
     sums->clipped += (double)s.outside[r];
   }
 }
 
 void cpu_policy_loss(Ops *ops, const OpsHead *head, const float *logits, const void *actions,
-                     const float *logp_behaviour, const float *logp_proximal, const float *advantage, int rows,
+                     const float *logp_behavior, const float *logp_proximal, const float *advantage, int rows,
                      double epsilon, double entropy_coef, float *dlogits, OpsPolicySums *sums) {
   CpuState *state = cpu_state(ops);
   check_head(head);
   CORE_CHECK(rows <= state->max_rows);
   _Static_assert(sizeof(OpsPolicySums) <= CPU_SUMS * sizeof(double), "a block's sums fit its slot");
-  Loss loss = {.head = head, .logits = logits, .behaviour = logp_behaviour, .proximal = logp_proximal,
+  Loss loss = {.head = head, .logits = logits, .behavior = logp_behavior, .proximal = logp_proximal,
                .advantage = advantage, .actions = actions, .dlogits = dlogits, .rows = rows,
                .clip = row_clip(epsilon, logp_proximal != NULL), .weight = (float)(entropy_coef / rows)};
 #pragma omp parallel for schedule(static) num_threads(state->threads) if (rows > CPU_ROWS)
@@ -335,12 +335,12 @@ void cpu_value_loss(Ops *ops, const float *value, const float *old_value, const 
   for (int block = 0; block < cpu_blocks(rows); block++) sums->loss += state->sum_parts[block * CPU_SUMS];
 }
 
-/* -------- the cap on the ratio, and the pull towards a policy -------------------------------------------------- */
+/* -------- the cap on the ratio, and the pull toward a policy -------------------------------------------------- */
 
-void cpu_cap(Ops *ops, const float *behaviour, const float *logp, double log_cap, size_t n, float *capped) {
+void cpu_cap(Ops *ops, const float *behavior, const float *logp, double log_cap, size_t n, float *capped) {
   const float cap = (float)log_cap;
   (void)ops;
-  for (size_t i = 0; i < n; i++) capped[i] = fmaxf(behaviour[i], logp[i] - cap);
+  for (size_t i = 0; i < n; i++) capped[i] = fmaxf(behavior[i], logp[i] - cap);
 }
 
 void cpu_kl_penalty(Ops *ops, const float *logp, const float *ref_logp, double weight, int rows,

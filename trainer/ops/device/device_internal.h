@@ -163,13 +163,13 @@ void device_policy_logp(Ops *ops, const OpsHead *head, const float *logits, cons
 void device_policy_kl(Ops *ops, const OpsHead *head, const float *p, const float *q, int rows, double *kl,
                       double *kl_reverse);
 void device_policy_loss(Ops *ops, const OpsHead *head, const float *logits, const void *actions,
-                        const float *logp_behaviour, const float *logp_proximal, const float *advantage, int rows,
+                        const float *logp_behavior, const float *logp_proximal, const float *advantage, int rows,
                         double epsilon, double entropy_coef, float *dlogits, OpsPolicySums *sums);
 void device_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *logits, const float *noise, int rows,
                                    double entropy_coef, float *dlogits, double *sum);
 void device_controller_kl(Ops *ops, const OpsHead *head, const float *logits, const uint32_t *index, int rows,
                           float *reference, double *sum);
-void device_cap(Ops *ops, const float *behaviour, const float *logp, double log_cap, size_t n, float *capped);
+void device_cap(Ops *ops, const float *behavior, const float *logp, double log_cap, size_t n, float *capped);
 void device_kl_penalty(Ops *ops, const float *logp, const float *ref_logp, double weight, int rows,
                        float *kl_penalty_weights, double *sum);
 void device_exact_kl_penalty(Ops *ops, const OpsHead *head, const float *logits, const float *ref_logits, int rows,

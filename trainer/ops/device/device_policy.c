@@ -46,11 +46,11 @@ void device_policy_kl(Ops *ops, const OpsHead *head, const float *p, const float
 }
 
 void device_policy_loss(Ops *ops, const OpsHead *head, const float *logits, const void *actions,
-                        const float *logp_behaviour, const float *logp_proximal, const float *advantage, int rows,
+                        const float *logp_behavior, const float *logp_proximal, const float *advantage, int rows,
                         double epsilon, double entropy_coef, float *dlogits, OpsPolicySums *sums) {
   DeviceState *state = device_state(ops);
   double *parts = device_alloc_row_parts(state, rows, KERNEL_SUMS);
-  const OpsPolicyLoss arguments = {losses_of(state, head, logits, actions, rows, sums), logp_behaviour, logp_proximal,
+  const OpsPolicyLoss arguments = {losses_of(state, head, logits, actions, rows, sums), logp_behavior, logp_proximal,
                                    advantage, row_clip(epsilon, logp_proximal != NULL), entropy_coef, dlogits,
                                    parts};
   double all[KERNEL_SUMS];
@@ -82,8 +82,8 @@ void device_controller_kl(Ops *ops, const OpsHead *head, const float *logits, co
   if (sum) *sum = all[0];
 }
 
-void device_cap(Ops *ops, const float *behaviour, const float *logp, double log_cap, size_t n, float *capped) {
-  DEVICE_LAUNCH(device_state(ops), ops_cap, n, &(OpsClampLogRatio){behaviour, logp, (float)log_cap, n, capped});
+void device_cap(Ops *ops, const float *behavior, const float *logp, double log_cap, size_t n, float *capped) {
+  DEVICE_LAUNCH(device_state(ops), ops_cap, n, &(OpsClampLogRatio){behavior, logp, (float)log_cap, n, capped});
 }
 
 void device_kl_penalty(Ops *ops, const float *logp, const float *ref_logp, double weight, int rows,
@@ -147,7 +147,7 @@ void device_gaussian_regularize(Ops *ops, const OpsHead *head, const float *logi
                                 OpsGaussianSums *sums) {
   DeviceState *state = device_state(ops);
   double *parts = device_alloc_row_parts(state, rows, KERNEL_SUMS);
-  const OpsRegularise arguments = {losses_of(state, head, logits, NULL, rows, sums), set, entropy_coef, bound,
+  const OpsRegularize arguments = {losses_of(state, head, logits, NULL, rows, sums), set, entropy_coef, bound,
                                    bounds_coef, dlogits, parts};
   double all[KERNEL_SUMS];
   CORE_CHECK(head->kind == OPS_GAUSSIAN);

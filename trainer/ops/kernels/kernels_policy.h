@@ -116,7 +116,7 @@ CORE_KERNEL_FN void ops_kl(const CoreDeviceThread *at, const OpsKl *a) {
 
 typedef struct OpsPolicyLoss {
   OpsRowsOfHead p;
-  const float *behaviour, *proximal, *advantage;
+  const float *behavior, *proximal, *advantage;
   RowClip clip;
   double entropy_coef;
   float *dlogits;
@@ -131,9 +131,9 @@ CORE_KERNEL_FN void ops_policy_loss(const CoreDeviceThread *at, const OpsPolicyL
     const size_t first = r * (size_t)head->factors;
     const float weight = (float)(a->entropy_coef / (double)rows);
     const float *logits = ops_logits_of(&a->p, r);
-    const float logp = ops_logp_of(&a->p, a->p.actions, r), behaviour = a->behaviour[r];
+    const float logp = ops_logp_of(&a->p, a->p.actions, r), behavior = a->behavior[r];
     const RowSurrogate s =
-      row_surrogate(logp, behaviour, a->proximal ? a->proximal[r] : 0.0f, a->advantage[r], a->clip);
+      row_surrogate(logp, behavior, a->proximal ? a->proximal[r] : 0.0f, a->advantage[r], a->clip);
     const float slope = s.slope / (float)(int)rows;
     float *dlogits = a->dlogits + r * (size_t)head->logits;
     const float entropy = head->kind == OPS_MULTI_DISCRETE
@@ -142,7 +142,7 @@ CORE_KERNEL_FN void ops_policy_loss(const CoreDeviceThread *at, const OpsPolicyL
                               dlogits);
     own[0] = (double)s.loss;
     own[1] = (double)entropy;
-    own[2] = -((double)logp - (double)behaviour);
+    own[2] = -((double)logp - (double)behavior);
     own[3] = (double)s.k3;
     own[4] = (double)s.outside;
   } else if (r < a->p.rows) {
@@ -167,15 +167,15 @@ CORE_KERNEL_FN void ops_sampled_entropy(const CoreDeviceThread *at, const OpsSam
   ops_sum_rows(at, own, a->sums);
 }
 
-typedef struct OpsRegularise {
+typedef struct OpsRegularize {
   OpsRowsOfHead p;
   const int32_t *set;
   const float *entropy_coef;
   double bound, bounds_coef;
   float *dlogits;
   double *sums;
-} OpsRegularise;
-CORE_KERNEL_FN void ops_regularize(const CoreDeviceThread *at, const OpsRegularise *a) {
+} OpsRegularize;
+CORE_KERNEL_FN void ops_regularize(const CoreDeviceThread *at, const OpsRegularize *a) {
   const size_t r = core_device_first(at), rows = ops_counted(a->p.count, a->p.rows);
   double own[KERNEL_SUMS] = {0};
   if (r < rows) {
@@ -207,14 +207,14 @@ CORE_KERNEL_FN void ops_controller_kl(const CoreDeviceThread *at, const OpsContr
 }
 
 typedef struct OpsClampLogRatio {
-  const float *behaviour, *logp;
+  const float *behavior, *logp;
   float log_cap;
   size_t n;
   float *capped;
 } OpsClampLogRatio;
 CORE_KERNEL_FN void ops_cap(const CoreDeviceThread *at, const OpsClampLogRatio *a) {
   for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at))
-    a->capped[i] = fmaxf(a->behaviour[i], a->logp[i] - a->log_cap);
+    a->capped[i] = fmaxf(a->behavior[i], a->logp[i] - a->log_cap);
 }
 
 typedef struct OpsKlPenalty {
