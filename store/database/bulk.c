@@ -2,13 +2,14 @@
 #include "store/database/bulk_internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/memory.h"
 #include "store/runlog/runlog_internal.h"
 
-enum { KEYS = 2, BIN_BITS = 6 };
+enum { KEYS = 2, BIN_BITS = 6, BIN_ITERATIONS = 1 << BIN_BITS };
 
 #define COMMA_NAME(name, unit, comment) ", " #name
 #define COMMA_MARK(name, unit, comment) ", ?"
@@ -16,24 +17,18 @@ static const char insert_sql[] =
   "INSERT OR REPLACE INTO iteration(run_id, iteration" STORE_ITERATION_COLUMNS(COMMA_NAME) ")"
   " VALUES(?, ?" STORE_ITERATION_COLUMNS(COMMA_MARK) ")";
 
-/* DDR = transitions of the iterations with a known KL / the sum of their KL (schema.h). */
-#define MERGED "coalesce(merged_iterations, 1)"
-#define BIN_SUMS                                                                   \
-  "sum(" MERGED "), max(transitions), sum(" MERGED " * max(kl, 1e-12)),"           \
-  " sum(CASE WHEN kl IS NOT NULL AND iteration > 0 THEN " MERGED " * (transitions / iteration) END) FROM iteration"
-static const char bin_sql[] =
+/* Rows of a bin, or of all bins, in the order of the table. */
+#define BIN_ROWS_SQL "SELECT run_id, iteration, transitions, kl, merged_iterations FROM iteration"
+static const char bin_rows_sql[] = BIN_ROWS_SQL " WHERE run_id = ?1 AND iteration BETWEEN ?2 << 6 AND ?2 << 6 | 63";
+static const char put_bin_sql[] =
   "INSERT OR REPLACE INTO iteration_bin(run_id, bin, n, transitions, kl_sum, kl_transitions)"
-  " SELECT ?1, ?2, " BIN_SUMS " WHERE run_id = ?1 AND iteration BETWEEN ?2 << 6 AND ?2 << 6 | 63";
-static const char bins_sql[] =
-  "DELETE FROM iteration_bin;"
-  "INSERT INTO iteration_bin(run_id, bin, n, transitions, kl_sum, kl_transitions)"
-  " SELECT run_id, iteration >> 6, " BIN_SUMS " GROUP BY run_id, iteration >> 6";
+  " VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
 
 typedef struct BulkRow { char id[CORE_RUN_ID]; StoreIteration row; } BulkRow;
 
 struct StoreBulk {
   StoreDatabase *database;
-  sqlite3_stmt *insert, *bin;
+  sqlite3_stmt *insert, *bin_rows, *put_bin;
   bool is_bound[STORE_ITERATION_COUNT]; /* whether the previous row bound a number to the column */
   size_t count;
   BulkRow *rows;                        /* [STORE_BULK_ROWS] in the order of their addition */
@@ -45,7 +40,8 @@ int store_bulk_create(StoreDatabase *database, StoreBulk **result) {
   bulk->rows = core_memory_allocate(STORE_BULK_ROWS * sizeof *bulk->rows);
   *result = bulk;
   int code = store_database_prepare(database, insert_sql, &bulk->insert);
-  if (code == CORE_OK) code = store_database_prepare(database, bin_sql, &bulk->bin);
+  if (code == CORE_OK) code = store_database_prepare(database, bin_rows_sql, &bulk->bin_rows);
+  if (code == CORE_OK) code = store_database_prepare(database, put_bin_sql, &bulk->put_bin);
   if (code != CORE_OK) store_bulk_destroy(result);
   return code;
 }
@@ -53,7 +49,8 @@ int store_bulk_create(StoreDatabase *database, StoreBulk **result) {
 void store_bulk_destroy(StoreBulk **bulk) {
   if (!*bulk) return;
   sqlite3_finalize((*bulk)->insert);
-  sqlite3_finalize((*bulk)->bin);
+  sqlite3_finalize((*bulk)->bin_rows);
+  sqlite3_finalize((*bulk)->put_bin);
   free((*bulk)->rows);
   free(*bulk);
   *bulk = NULL;
@@ -85,10 +82,73 @@ static int insert_row(StoreBulk *bulk, const BulkRow *item) {
   return store_database_run(bulk->database, bulk->insert);
 }
 
-static int sum_bin(StoreBulk *bulk, const BulkRow *item) {
-  sqlite3_bind_text(bulk->bin, 1, item->id, -1, SQLITE_STATIC);
-  sqlite3_bind_int64(bulk->bin, 2, item->row.iteration >> BIN_BITS);
-  return store_database_run(bulk->database, bulk->bin);
+/* ---- bins ------------------------------------------------------------------------------------------------------- */
+
+/* Sums over the rows of a bin, all NaN before the first row. DDR = kl_transitions / kl_sum (schema.h): transitions of
+ * the iterations with a known KL / the sum of their KL. */
+typedef struct Bin { double n, transitions, kl_sum, kl_transitions; } Bin;
+
+static const Bin empty_bin = {NAN, NAN, NAN, NAN};
+
+static void add_term(double *sum, double term) {
+  if (!isnan(term)) *sum = isnan(*sum) ? term : *sum + term;
+}
+
+static void bin_add(Bin *bin, int64_t iteration, double transitions, double kl, double merged) {
+  const double iterations = isnan(merged) ? 1 : merged;
+  add_term(&bin->n, iterations);
+  bin->transitions = fmax(bin->transitions, transitions);
+  if (isnan(kl)) return;
+  add_term(&bin->kl_sum, iterations * fmax(kl, 1e-12));
+  if (iteration > 0) add_term(&bin->kl_transitions, iterations * (transitions / (double)iteration));
+}
+
+static int put_bin(StoreDatabase *database, sqlite3_stmt *put, const char *id, int64_t index, const Bin *bin) {
+  const double sums[] = {bin->n, bin->transitions, bin->kl_sum, bin->kl_transitions};
+  sqlite3_bind_text(put, 1, id, -1, SQLITE_TRANSIENT);
+  sqlite3_bind_int64(put, 2, index);
+  for (int i = 0; i < 4; i++) sqlite3_bind_double(put, 3 + i, sums[i]); /* SQLite stores NaN as NULL */
+  return store_database_run(database, put);
+}
+
+static double column_number(sqlite3_stmt *query, int column) {
+  return sqlite3_column_type(query, column) == SQLITE_NULL ? NAN : sqlite3_column_double(query, column);
+}
+
+/* Adds the current row of a query of BIN_ROWS_SQL. */
+static void bin_add_stored(Bin *bin, sqlite3_stmt *query) {
+  bin_add(bin, sqlite3_column_int64(query, 1), column_number(query, 2), column_number(query, 3),
+          column_number(query, 4));
+}
+
+static int sum_stored_rows(StoreBulk *bulk, const char *id, int64_t index, Bin *bin) {
+  int step;
+  sqlite3_bind_text(bulk->bin_rows, 1, id, -1, SQLITE_STATIC);
+  sqlite3_bind_int64(bulk->bin_rows, 2, index);
+  while ((step = sqlite3_step(bulk->bin_rows)) == SQLITE_ROW) bin_add_stored(bin, bulk->bin_rows);
+  const int code = step == SQLITE_DONE ? CORE_OK : store_database_error(bulk->database, "read");
+  sqlite3_reset(bulk->bin_rows);
+  return code;
+}
+
+/* Whether the rows are all that their bin can have, so that the stored ones need not be read again. */
+static bool is_whole_bin(const BulkRow *rows, size_t count) {
+  for (size_t i = 1; i < count; i++)
+    if (rows[i].row.iteration != rows[i - 1].row.iteration + 1) return false;
+  return count == BIN_ITERATIONS;
+}
+
+/* Writes the sums of the bin of `rows`, which have been inserted. */
+static int sum_bin(StoreBulk *bulk, const BulkRow *rows, size_t count) {
+  const int64_t index = rows->row.iteration >> BIN_BITS;
+  Bin bin = empty_bin;
+  if (is_whole_bin(rows, count)) {
+    for (size_t i = 0; i < count; i++)
+      bin_add(&bin, rows[i].row.iteration, rows[i].row.transitions, rows[i].row.kl, rows[i].row.merged_iterations);
+  } else {
+    TRY(sum_stored_rows(bulk, rows->id, index, &bin));
+  }
+  return put_bin(bulk->database, bulk->put_bin, rows->id, index, &bin);
 }
 
 static bool is_same_bin(const BulkRow *a, const BulkRow *b) {
@@ -97,9 +157,44 @@ static bool is_same_bin(const BulkRow *a, const BulkRow *b) {
 
 int store_bulk_insert(StoreBulk *bulk) {
   for (size_t i = 0; i < bulk->count; i++) TRY(insert_row(bulk, &bulk->rows[i]));
-  for (size_t i = 0; i < bulk->count; i++)
-    if (i + 1 == bulk->count || !is_same_bin(&bulk->rows[i], &bulk->rows[i + 1])) TRY(sum_bin(bulk, &bulk->rows[i]));
+  for (size_t first = 0, end; first < bulk->count; first = end) {
+    for (end = first + 1; end < bulk->count && is_same_bin(&bulk->rows[first], &bulk->rows[end]);) end++;
+    TRY(sum_bin(bulk, &bulk->rows[first], end - first));
+  }
   return CORE_OK;
 }
 
-int store_bins_rebuild(StoreDatabase *database) { return store_database_execute(database, bins_sql); }
+/* Writes all bins from the rows that `query` returns. */
+static int rebuild_bins(StoreDatabase *database, sqlite3_stmt *query, sqlite3_stmt *put) {
+  char id[CORE_RUN_ID] = "";
+  int64_t index = 0;
+  Bin bin = empty_bin;
+  int step;
+  while ((step = sqlite3_step(query)) == SQLITE_ROW) {
+    const char *row_id = (const char *)sqlite3_column_text(query, 0);
+    const int64_t row_index = sqlite3_column_int64(query, 1) >> BIN_BITS;
+    if (!row_id) continue;
+    if (row_index != index || strcmp(row_id, id) != 0) {
+      if (*id) TRY(put_bin(database, put, id, index, &bin));
+      snprintf(id, sizeof id, "%s", row_id);
+      index = row_index;
+      bin = empty_bin;
+    }
+    bin_add_stored(&bin, query);
+  }
+  if (step != SQLITE_DONE) return store_database_error(database, "read");
+  return *id ? put_bin(database, put, id, index, &bin) : CORE_OK;
+}
+
+int store_bins_rebuild(StoreDatabase *database) {
+  sqlite3_stmt *query = NULL, *put = NULL;
+  int code;
+  TRY(store_database_execute(database, "DELETE FROM iteration_bin"));
+  TRY_GOTO(code, out, store_database_prepare(database, BIN_ROWS_SQL " ORDER BY run_id, iteration", &query));
+  TRY_GOTO(code, out, store_database_prepare(database, put_bin_sql, &put));
+  code = rebuild_bins(database, query, put);
+out:
+  sqlite3_finalize(query);
+  sqlite3_finalize(put);
+  return code;
+}
