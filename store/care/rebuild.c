@@ -170,7 +170,8 @@ static int build(const char *root, const char *path, const char *new_path, Store
   StoreDatabase *database;
   StoreImport imported = {0};
   TRY(store_database_open(new_path, false, &database));
-  int code = put_sweeps(database, root, result);
+  int code = store_database_disable_sync(database);
+  if (code == CORE_OK) code = put_sweeps(database, root, result);
   if (code == CORE_OK) code = store_import_unlocked(database, root, NULL, &imported);
   if (code == CORE_OK) code = copy_old_attempts(database, path);
   if (code == CORE_OK) code = store_database_finalize(&database);

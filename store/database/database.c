@@ -334,6 +334,10 @@ int store_database_open_any_version(const char *path, StoreDatabase **database) 
   return open_file(path, true, true, database);
 }
 
+int store_database_disable_sync(StoreDatabase *database) {
+  return store_database_execute(database, "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF");
+}
+
 int store_database_close_status(StoreDatabase **database) {
   if (!*database) return SQLITE_OK;
   sqlite3_finalize((*database)->put_run);
