@@ -16,7 +16,11 @@
 #include "store/workspace/paths.h"
 #include "store/workspace/run.h"
 
-enum { LONG_RUNS = 40, LONG_ITERATIONS = 10000, SHORT_RUNS = 10000, SHORT_ITERATIONS = 10, REPEATS = 5 };
+enum {
+  LONG_RUNS = 40, LONG_ITERATIONS = 10000, SHORT_RUNS = 10000, SHORT_ITERATIONS = 10,
+  METRIC_RUNS = 10, METRIC_ITERATIONS = 2000, METRIC_NAMES = 20,
+  REPEATS = 5,
+};
 
 /* Values as a run has them: float32, most of them below 100, all 9 digits in use. */
 static StoreIteration make_row(uint32_t run, int64_t iteration) {
@@ -96,36 +100,74 @@ static int import(const char *root, StoreImport *result, Cost *cost) {
   return code;
 }
 
+/* Sets *cost to that of store_rebuild. */
+static int rebuild(const char *root, StoreImport *result, Cost *cost) {
+  double start = bench_seconds(), cpu_start = cpu_seconds();
+  TRY(store_rebuild(root, result));
+  *cost = (Cost){bench_seconds() - start, cpu_seconds() - cpu_start};
+  return CORE_OK;
+}
+
 static int by_wall(const void *a, const void *b) {
   double x = ((const Cost *)a)->wall_s, y = ((const Cost *)b)->wall_s;
   return x < y ? -1 : x > y;
 }
 
-/* LONG_RUNS logs of LONG_ITERATIONS rows, several times into a new database. The median includes the disk and other
- * programs on the machine; the row per CPU second is what a core does. */
-static int bench_import(const char *root) {
+/* Imports a workspace several times into a new database. The median of wall times includes the disk and other programs
+ * on the machine; the minimum of processor times does not. */
+static int repeat(const char *root, const char *name, int64_t rows,
+                  int (*run)(const char *root, StoreImport *result, Cost *cost)) {
   StoreImport result;
   char path[CORE_PATH_MAX];
   Cost costs[REPEATS];
-  double written = 0, rows = (double)LONG_RUNS * LONG_ITERATIONS, cpu_s = 0;
-  for (int64_t seed = 0; seed < LONG_RUNS; seed++) TRY(write_run(root, seed, LONG_ITERATIONS, &written));
-  bench_row("store", "log", "line", 1e6 * written / rows, "us", 1);
+  double cpu_s = INFINITY;
   TRY(store_path_database(root, path));
   for (int i = 0; i < REPEATS; i++) {
     unlink(path);
-    TRY(import(root, &result, &costs[i]));
-    if (result.rows != (int64_t)rows || result.damaged_lines)
+    TRY(run(root, &result, &costs[i]));
+    if (result.rows != rows || result.damaged_lines)
       return core_error(CORE_FAIL, "imported %lld rows: %s", (long long)result.rows, result.first_damage);
-    cpu_s += costs[i].cpu_s / REPEATS;
+    cpu_s = fmin(cpu_s, costs[i].cpu_s);
   }
   qsort(costs, REPEATS, sizeof *costs, by_wall);
-  bench_row("store", "import", "rows_per_second", rows / costs[REPEATS / 2].wall_s, "1/s", 1);
-  bench_row("store", "import", "rows_per_second_best", rows / costs[0].wall_s, "1/s", 1);
-  bench_row("store", "import", "rows_per_cpu_second", rows / cpu_s, "1/s", 1);
+  bench_row("store", name, "rows_per_second", (double)rows / costs[REPEATS / 2].wall_s, "1/s", 1);
+  bench_row("store", name, "rows_per_second_best", (double)rows / costs[0].wall_s, "1/s", 1);
+  bench_row("store", name, "rows_per_cpu_second", (double)rows / cpu_s, "1/s", 1);
   struct stat status;
   if (stat(path, &status) == 0)
-    bench_row("store", "import", "database_bytes_per_row", (double)status.st_size / rows, "byte", 1);
+    bench_row("store", name, "database_bytes_per_row", (double)status.st_size / (double)rows, "byte", 1);
   return CORE_OK;
+}
+
+static int bench_import(const char *root) {
+  const int64_t rows = (int64_t)LONG_RUNS * LONG_ITERATIONS;
+  double written = 0;
+  for (int64_t seed = 0; seed < LONG_RUNS; seed++) TRY(write_run(root, seed, LONG_ITERATIONS, &written));
+  bench_row("store", "log", "line", 1e6 * written / (double)rows, "us", 1);
+  TRY(repeat(root, "import", rows, import));
+  return repeat(root, "rebuild", rows, rebuild);
+}
+
+/* Writes a log of named metrics, as the supervisor of a program does: all names of one iteration after another. */
+static int write_metrics(const char *root, int64_t seed) {
+  CoreConfig config = core_config_default();
+  char id[CORE_RUN_ID];
+  StoreRunlog *log;
+  config.train.seed = seed;
+  TRY(store_run_prepare(root, &config, id));
+  TRY(store_runlog_open(root, id, 1, STORE_LOG_METRICS, &log));
+  for (int64_t i = 1; i <= METRIC_ITERATIONS; i++)
+    for (int name = 0; name < METRIC_NAMES; name++) {
+      StoreMetric row = {.iteration = i, .step = 2048.0 * (double)i, .value = 1.0 / (double)(i + name)};
+      snprintf(row.name, sizeof row.name, "losses/metric_%d", name);
+      store_runlog_metric(log, &row);
+    }
+  return store_runlog_close(&log);
+}
+
+static int bench_metrics(const char *root) {
+  for (int64_t seed = 0; seed < METRIC_RUNS; seed++) TRY(write_metrics(root, seed));
+  return repeat(root, "import of named metrics", (int64_t)METRIC_RUNS * METRIC_ITERATIONS * METRIC_NAMES, import);
 }
 
 static int write_file(const char *path, const char *data, size_t size) {
@@ -176,6 +218,7 @@ static int bench_many_runs(const char *root) {
   if (result.rows != SHORT_RUNS * SHORT_ITERATIONS || result.first_damage[0])
     return core_error(CORE_FAIL, "imported %lld rows: %s", (long long)result.rows, result.first_damage);
   bench_row("store", "import of 10000 short runs", "time", cost.wall_s, "s", 1);
+  bench_row("store", "import of 10000 short runs", "cpu_time", cost.cpu_s, "s", 1);
   TRY(import(root, &result, &cost));
   if (result.rows != 0) return core_error(CORE_FAIL, "%lld rows were new again", (long long)result.rows);
   bench_row("store", "import of 10000 finished runs with nothing new", "time", 1e3 * cost.wall_s, "ms", 1);
@@ -195,6 +238,7 @@ int main(void) {
   const char *temporary = getenv("TMPDIR");
   if (!temporary || !*temporary) temporary = "/tmp";
   int code = bench(temporary, bench_import);
+  if (code == CORE_OK) code = bench(temporary, bench_metrics);
   /* Making forty thousand small files is slow on some disks, and is not what is measured. */
   if (code == CORE_OK) code = bench(access("/dev/shm", W_OK) == 0 ? "/dev/shm" : temporary, bench_many_runs);
   if (code != CORE_OK) fprintf(stderr, "bench_store: %s\n", core_error_message());
