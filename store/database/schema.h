@@ -54,7 +54,7 @@ static const char store_schema_tables[] =
   STORE_LAYER_COLUMNS(STORE_SQL_COLUMN)
   "  PRIMARY KEY(run_id, iteration, network, layer)\n"
   ") WITHOUT ROWID;\n"
-  "CREATE TABLE metric(  -- metrics without a column above: those of programs and plug-ins\n"
+  "CREATE TABLE metric(  -- metrics without a column above: those of programs and environments' info\n"
   STORE_METRIC_KEYS(STORE_SQL_DECLARED)
   STORE_METRIC_NUMBERS(STORE_SQL_COLUMN)
   "  PRIMARY KEY(run_id, name, iteration)\n"

@@ -16,6 +16,7 @@
 #include "core/config/config.h"
 #include "sim/batch/batch.h"
 #include "sim/task/observe_layout.h"
+#include "trainer/envs/info.h"
 #include "trainer/ops/ops.h"
 
 typedef struct Env Env;
@@ -143,6 +144,13 @@ typedef struct EnvForeign {
   void (*seed)(Env *env, const EnvSeeds *seeds);
 } EnvForeign;
 
+/* Numbers that the worlds report by name. */
+typedef struct EnvInfo {
+  /* Adds the sums of worlds w with worlds[w] != 0 (NULL: all) since the last reset or call. After a reset for an
+   * evaluation (EnvSeeds.purpose) only the first episode of each world counts. */
+  void (*read)(Env *env, const uint8_t *worlds, EnvInfoTable *table);
+} EnvInfo;
+
 /* Diagnostics of a physics engine. */
 typedef struct EnvPhysics {
   int64_t (*nonfinite)(const Env *env); /* number of worlds that reached NaN or infinity so far */
@@ -232,6 +240,7 @@ struct Env {
   const EnvPhysics *physics;
   const EnvRemote *remote;
   const EnvForeign *foreign;
+  const EnvInfo *info;
   const EnvPicture *picture;
   void *state;            /* data of the implementation */
 };

@@ -21,7 +21,7 @@ void evaluate_register(Evaluator *evaluator, const CoreConfig *config, const Env
   const int64_t all = evaluate_attempts(config->eval.episodes, levels->level_count);
   const int64_t rank = ranks_rank(), ranks = ranks_size();
   *evaluator = (Evaluator){.global_attempts = (int)all, .first_attempt = (int)(all * rank / ranks),
-                           .levels = levels->level_count, .solves = levels->solves,
+                           .levels = levels->level_count, .solves = levels->solves, .has_info = levels->info != NULL,
                            .counts_goals = levels->counts_goals};
   evaluator->attempts = (int)(all * (rank + 1) / ranks) - evaluator->first_attempt;
   evaluator->worlds = env_concurrent_worlds(levels, evaluator->attempts, trained);
@@ -95,6 +95,15 @@ static void begin_turn(Evaluator *evaluator, const Turn *turn) {
   eval_rollout_begin(&evaluator->eval_rollout, turn->player->ops->device);
 }
 
+/* Adds the numbers of the turn's attempts that ended. */
+static int read_info(Evaluator *evaluator, const Turn *turn) {
+  Env *env = evaluator->env;
+  if (!evaluator->has_info) return CORE_OK;
+  for (int w = turn->attempts; w < evaluator->worlds; w++) evaluator->finished[w] = 0;
+  env->info->read(env, evaluator->finished, &evaluator->info);
+  return env_check(env);
+}
+
 /* Plays a turn and adds its results to *row; *left: attempts that did not end. */
 static int play_turn(Evaluator *evaluator, const Turn *turn, StoreEvaluation *row, int *left) {
   Env *env = evaluator->env;
@@ -111,7 +120,7 @@ static int play_turn(Evaluator *evaluator, const Turn *turn, StoreEvaluation *ro
     *left -= stats_step(evaluator, evaluator->level + turn->first, row);
     TRY(env_check(env)); /* a dead worker ends no episode */
   }
-  return CORE_OK;
+  return read_info(evaluator, turn);
 }
 
 /* Plays this rank's attempts and adds up their results. */
@@ -133,6 +142,14 @@ static void clear_stats(Evaluator *evaluator) {
   memset(evaluator->solutions, 0, levels * sizeof *evaluator->solutions);
 }
 
+/* Sets the solve rate to the share of attempts that reported success. */
+static void average_successes(const EnvInfoTable *info, StoreEvaluation *row) {
+  double m;
+  const double p = env_info_solve_rate(info, &m);
+  row->solve_rate = p;
+  if (m > 1) row->solve_rate_se = sqrt(p * (1 - p) / (m - 1));
+}
+
 /* Returns the mean over attempts that ended. */
 static double mean(double sum, double ended) { return ended > 0 ? sum / ended : NAN; }
 
@@ -140,9 +157,11 @@ int evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, const ObsP
                   int64_t number, StoreEvaluation *row) {
   const EvalPlayer player = {agent, pipeline, ops};
   clear_stats(evaluator);
+  evaluator->info = (EnvInfoTable){0};
   *row = (StoreEvaluation){0};
   core_text_copy(row->level_set, sizeof row->level_set, "train", "level set");
   TRY(ranks_agree(evaluator->env ? play(evaluator, &player, seed, number, row) : CORE_OK));
+  if (evaluator->has_info) env_info_reduce(&evaluator->info);
 
   double sums[] = {row->episode_return, row->episode_length, row->goals};
   ranks_sum(sums, 3);
@@ -154,5 +173,6 @@ int evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, const ObsP
   row->goals = evaluator->counts_goals ? mean(sums[2], row->episodes) : NAN;
   row->solve_rate = row->solve_rate_se = NAN;
   if (evaluator->solves) evaluate_average(evaluator->ended, evaluator->solutions, evaluator->levels, row);
+  else average_successes(&evaluator->info, row);
   return CORE_OK;
 }

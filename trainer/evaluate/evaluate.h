@@ -19,7 +19,9 @@ typedef struct Evaluator {
   int first_attempt, attempts; /* this rank's of them */
   int worlds;            /* worlds at once: all attempts, or as many as train, in turns (EnvForeign) */
   int levels;
-  bool solves;           /* whether episodes have goals; else solve rates are NaN */
+  bool solves;           /* whether episodes have goals; else solve rates are those that they report (info) */
+  bool has_info;         /* whether the environment reports numbers */
+  EnvInfoTable info;     /* sums over the last evaluation's attempts, of all ranks */
   bool counts_goals;     /* whether an episode may have several; else their number is NaN */
   int32_t *level;        /* [attempts]; never changes */
   EvalRollout eval_rollout; /* buffers of this rank's worlds */

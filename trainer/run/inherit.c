@@ -115,7 +115,7 @@ static int restore_all(Training *training, const Checkpoint *sections, const Par
     there[i] = strcmp(section->name, "clock") == 0 || /* the time, and the bf16 methods, are the run's own */
                strcmp(section->name, TRAINING_BF16_SECTION) == 0 || strcmp(section->name, COVERAGE_SECTION) == 0 ||
                strcmp(section->name, TRAINING_EVALUATION_SECTION) == 0 ||
-               strcmp(section->name, RUN_LOGS_SECTION) == 0;
+               strcmp(section->name, RUN_LOGS_SECTION) == 0 || strcmp(section->name, RUN_LOGS_INFO_SECTION) == 0;
     if (there[i] || (parent->moves_other && strcmp(section->name, DDR_CONTROL_SECTION) == 0)) continue;
     TRY(checkpoint_has_section(parent->checkpoint, section->name, &there[i]));
     if (there[i]) TRY(read_section(parent, section));

@@ -46,30 +46,38 @@ static bool has_unfinished_row(const Checkpoint *checkpoint) {
   return there;
 }
 
-int run_logs_prepare(RunLogs *logs, const CoreConfig *config, const char *root, const char *id, int attempt,
-                     int64_t iterations, Checkpoint *checkpoint) {
+static bool has_info(const Training *training) { return training->levels && training->levels->info; }
+
+int run_logs_prepare(RunLogs *logs, const Training *training, const char *root, const char *id, int attempt,
+                     Checkpoint *checkpoint) {
   StoreAggregate *aggregate = &logs->aggregate;
   *aggregate = (StoreAggregate){.every = 0};
+  logs->info = (EnvInfoTable){0};
   TRY(find_every(root, id, attempt, &aggregate->every));
-  if (aggregate->every == 0) aggregate->every = store_aggregate_every(iterations, config->log.rows);
-  if (aggregate->every > 1 || has_unfinished_row(checkpoint))
-    checkpoint_add_optional(checkpoint, RUN_LOGS_SECTION, aggregate, sizeof *aggregate);
+  if (aggregate->every == 0)
+    aggregate->every = store_aggregate_every(training->plan.iterations, training->config.log.rows);
+  if (aggregate->every == 1 && !has_unfinished_row(checkpoint)) return CORE_OK;
+  checkpoint_add_optional(checkpoint, RUN_LOGS_SECTION, aggregate, sizeof *aggregate);
+  if (has_info(training))
+    checkpoint_add_optional(checkpoint, RUN_LOGS_INFO_SECTION, &logs->info, sizeof logs->info);
   return CORE_OK;
 }
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-int run_logs_open(RunLogs *logs, const CoreConfig *config, const char *root, const char *id, int attempt) {
-  *logs = (RunLogs){.root = root, .id = id, .flushed_s = core_clock_s(), .aggregate = logs->aggregate};
+int run_logs_open(RunLogs *logs, const Training *training, const char *root, const char *id, int attempt) {
+  *logs = (RunLogs){.root = root, .id = id, .flushed_s = core_clock_s(), .aggregate = logs->aggregate,
+                    .info = logs->info};
   TRY(store_runlog_open(root, id, attempt, STORE_LOG_STATS, &logs->stats));
   TRY(store_runlog_open(root, id, attempt, STORE_LOG_EVAL, &logs->evaluations));
-  if (!config->metrics.layers) return CORE_OK;
+  if (has_info(training)) TRY(store_runlog_open(root, id, attempt, STORE_LOG_METRICS, &logs->metrics));
+  if (!training->config.metrics.layers) return CORE_OK;
   return store_runlog_open(root, id, attempt, STORE_LOG_LAYERS, &logs->layers);
 }
 
 int run_logs_close(RunLogs *logs, int code) {
-  StoreRunlog **all[] = {&logs->stats, &logs->evaluations, &logs->layers};
-  for (int i = 0; i < 3; i++) {
+  StoreRunlog **all[] = {&logs->stats, &logs->evaluations, &logs->layers, &logs->metrics};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     if (*all[i] == NULL) continue;
     if (code == CORE_OK || code == CORE_REQUEUE) {
       int closed = store_runlog_close(all[i]);
@@ -88,7 +96,8 @@ int run_logs_flush(RunLogs *logs, Progress *progress, bool durable) {
   int stats = store_runlog_flush(logs->stats, durable);
   int evaluations = store_runlog_flush(logs->evaluations, durable);
   int layers = logs->layers ? store_runlog_flush(logs->layers, durable) : CORE_OK;
-  int code = stats != CORE_OK ? stats : evaluations != CORE_OK ? evaluations : layers;
+  int metrics = logs->metrics ? store_runlog_flush(logs->metrics, durable) : CORE_OK;
+  int code = stats != CORE_OK ? stats : evaluations != CORE_OK ? evaluations : layers != CORE_OK ? layers : metrics;
   logs->flushed_s = core_clock_s();
   if (code != CORE_OK && !logs->failing)
     progress_message(progress, "warning: a run log cannot be written, will retry: %s", core_error_message());
@@ -110,6 +119,27 @@ void run_logs_evaluation(RunLogs *logs, const StoreEvaluation *row, int attempts
               unfinished);
   else core_info("evaluation after iteration %" PRId64 " on %s: %s%sreturn %.3f%s", row->iteration, row->level_set,
                  rate, goals, row->episode_return, unfinished);
+}
+
+/* Logs the means of the numbers, and warns once of ignored ones. */
+static void log_info(RunLogs *logs, Progress *progress, const EnvInfoTable *info, const char *prefix, int64_t iteration,
+                     double transitions) {
+  StoreMetric line = {.iteration = iteration, .step = transitions};
+  for (int64_t i = 0; i < info->count; i++) {
+    const EnvInfoSum *item = &info->item[i];
+    snprintf(line.name, sizeof line.name, "%s%s", prefix, item->name);
+    line.value = item->sum / item->count;
+    store_runlog_metric(logs->metrics, &line);
+  }
+  if (!*info->ignored || logs->ignored_warned) return;
+  logs->ignored_warned = true;
+  progress_message(progress, "warning: the environment's info: %s is not recorded, perhaps among others; at most %d "
+                   "numbers are, with names of up to %d letters, digits and _-./", info->ignored, ENV_INFO_NAMES,
+                   ENV_INFO_NAME - 1);
+}
+
+void run_logs_evaluation_info(RunLogs *logs, Progress *progress, const StoreEvaluation *row, const EnvInfoTable *info) {
+  if (logs->metrics) log_info(logs, progress, info, "eval/info/", row->iteration, row->transitions);
 }
 
 /* Writes a separate file for data that is too long for the run log's line; the same content whenever it is rewritten.
@@ -164,8 +194,12 @@ static void log_layers(RunLogs *logs, Training *training, const StoreIteration *
 
 void run_logs_iteration(RunLogs *logs, Progress *progress, Training *training, const StoreIteration *row) {
   StoreIteration merged;
-  if (store_aggregate_add(&logs->aggregate, row, training_finished(training), &merged))
+  if (logs->metrics) env_info_merge(&logs->info, &training->info);
+  if (store_aggregate_add(&logs->aggregate, row, training_finished(training), &merged)) {
     store_runlog_iteration(logs->stats, &merged);
+    if (logs->metrics) log_info(logs, progress, &logs->info, "info/", merged.iteration, merged.transitions);
+    logs->info = (EnvInfoTable){0};
+  }
   if (logs->layers && !training->sgd && training->metrics.depth >= METRICS_REPRESENTATION)
     log_layers(logs, training, row);
   if (training->profiled) write_profile(logs, progress, training, row);

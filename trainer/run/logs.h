@@ -6,22 +6,27 @@
 #include "store/workspace/paths.h"
 #include "trainer/run/progress.h"
 
-#define RUN_LOGS_SECTION "merged iterations" /* checkpoint section of runs with several iterations per row */
+/* Checkpoint sections of runs with several iterations per row. */
+#define RUN_LOGS_SECTION "merged iterations"
+#define RUN_LOGS_INFO_SECTION "merged info"
 
 typedef struct RunLogs {
   const char *root, *id;
   StoreRunlog *stats, *evaluations, *layers; /* NULL: not open; layers: unless metrics.layers */
+  StoreRunlog *metrics;        /* numbers that the environment reports; NULL: not open, or it reports none */
   double flushed_s;            /* core_clock_s */
   bool failing;                /* whether the last flush failed */
   StoreAggregate aggregate;    /* unfinished row of `stats` */
+  EnvInfoTable info;           /* sums over the iterations of that row */
+  bool ignored_warned;         /* whether a warning of ignored numbers has been printed */
 } RunLogs;
 
 /* Determines the number of iterations per row: that of the run's earlier attempts, else by log.rows. With more than
  * one, registers the unfinished row with the checkpoint. Call before run_logs_open, which keeps the unfinished row. */
-int run_logs_prepare(RunLogs *logs, const CoreConfig *config, const char *root, const char *id, int attempt,
-                     int64_t iterations, Checkpoint *checkpoint);
+int run_logs_prepare(RunLogs *logs, const Training *training, const char *root, const char *id, int attempt,
+                     Checkpoint *checkpoint);
 
-int run_logs_open(RunLogs *logs, const CoreConfig *config, const char *root, const char *id, int attempt);
+int run_logs_open(RunLogs *logs, const Training *training, const char *root, const char *id, int attempt);
 /* Closes the open logs, after an attempt that ended with `code`. Lost lines fail a run that succeeded; an earlier
  * failure's message and code stay. */
 int run_logs_close(RunLogs *logs, int code);
@@ -34,5 +39,7 @@ int run_logs_flush(RunLogs *logs, Progress *progress, bool durable);
  * continues without files that cannot be written. */
 void run_logs_iteration(RunLogs *logs, Progress *progress, Training *training, const StoreIteration *row);
 void run_logs_evaluation(RunLogs *logs, const StoreEvaluation *row, int attempts);
+/* Logs the means of the numbers that an evaluation's attempts reported, as "eval/info/NAME". */
+void run_logs_evaluation_info(RunLogs *logs, Progress *progress, const StoreEvaluation *row, const EnvInfoTable *info);
 
 #endif

@@ -230,8 +230,7 @@ static int restore(Run *run) {
 
 static int prepare_logs(Run *run) {
   if (!ranks_is_first()) return CORE_OK;
-  return run_logs_prepare(&run->logs, run->config, run->root, run->id, run->state.attempt,
-                          run->training->plan.iterations, &run->checkpoint);
+  return run_logs_prepare(&run->logs, run->training, run->root, run->id, run->state.attempt, &run->checkpoint);
 }
 
 static int restore_or_start(Run *run) {
@@ -251,7 +250,7 @@ static int restore_or_start(Run *run) {
 
 static int open_logs(Run *run) {
   if (!ranks_is_first()) return CORE_OK;
-  return run_logs_open(&run->logs, run->config, run->root, run->id, run->state.attempt);
+  return run_logs_open(&run->logs, run->training, run->root, run->id, run->state.attempt);
 }
 
 /* Checks signal handling, when all libraries have created their threads and handlers. */

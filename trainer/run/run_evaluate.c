@@ -45,6 +45,7 @@ int run_evaluate_if_due(const RunEvaluation *evaluation, bool *unfinished_warned
   for (int i = 0; i <= training->others.count && ranks_is_first(); i++) {
     const Evaluator *evaluator = i == 0 ? &training->evaluator : &training->others.set[i - 1].evaluator;
     run_logs_evaluation(evaluation->logs, &row[i], evaluator->global_attempts);
+    if (i == 0) run_logs_evaluation_info(evaluation->logs, evaluation->progress, &row[i], &evaluator->info);
     warn_of_unfinished(evaluation, &row[i], evaluator->global_attempts, unfinished_warned);
   }
   return CORE_OK;

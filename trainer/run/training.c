@@ -369,7 +369,7 @@ static void fill_row(const Training *training, const RolloutEpisodes *episodes, 
   row->advantage_mean = stats->advantage_mean;
   row->advantage_sd = stats->advantage_sd;
   row->learning_rate = stats->learning_rate;
-  row->solve_rate = episodes->solve_rate;
+  row->solve_rate = training_solve_rate(training, episodes);
   row->episodes = (double)episodes->count;
   row->episode_return = episodes->return_mean;
   row->episode_length = episodes->length_mean;
@@ -441,7 +441,7 @@ int training_iterate(Training *training, StoreIteration *row) {
   int code = training_env_result(training, choose_metrics(training, seed, iteration));
   if (code != CORE_OK) return core_error_context(code, "iteration %" PRId64 ", states seen", iteration);
   rollout_collect(&training->rollout, training->env, training->ops, &training->agent, seed, iteration, &episodes);
-  code = training_env_result(training, ranks_agree(env_check(training->env)));
+  code = training_env_result(training, training_read_info(training));
   if (code == CORE_REQUEUE) rollout_undo(&training->rollout);
   if (code != CORE_OK) return core_error_context(code, "iteration %" PRId64, iteration);
   double collected = core_clock_s();

@@ -64,6 +64,7 @@ typedef struct Training {
   Metrics metrics;
   Coverage coverage;
   Visited visited;
+  EnvInfoTable info;           /* sums over the last iteration, of all ranks */
   Profile profile;
   bool profiled;               /* whether `profile` belongs to the last iteration */
   Curriculum *curriculum;      /* NULL: env.curriculum = none */
@@ -115,6 +116,13 @@ int training_iterate(Training *training, StoreIteration *row);
 
 /* Records an iteration's results for the progress line, until there is an evaluation. Called by training_iterate. */
 void training_record_results(Training *training, const StoreIteration *row);
+
+/* Returns the solve rate of an iteration's episodes: of their levels, else the share that reported success. */
+double training_solve_rate(const Training *training, const RolloutEpisodes *episodes);
+
+/* Reads the numbers that the worlds reported in a rollout, and checks for failures (env_check). All ranks; the same at
+ * all ranks. */
+int training_read_info(Training *training);
 
 /* Converts the result of an environment's steps: CORE_FAIL for all codes except CORE_OK and CORE_REQUEUE; records in
  * env_failed whether they failed. */

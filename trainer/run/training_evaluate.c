@@ -1,6 +1,9 @@
-/* Schedule of evaluations, their rows, and the values shown during the run (training.h). */
+/* Schedule of evaluations, their rows, numbers that the worlds report, and the values shown during the run
+ * (training.h). */
 #include <math.h>
+#include <stdlib.h>
 
+#include "core/memory.h"
 #include "trainer/ranks/ranks.h"
 #include "trainer/run/training.h"
 
@@ -31,6 +34,26 @@ int64_t training_evaluation_number(const Training *training) {
 static void place_row(const Training *training, StoreEvaluation *row) {
   row->iteration = training->position.iteration;
   row->transitions = (double)training_transitions(training);
+}
+
+int training_read_info(Training *training) {
+  Env *env = training->env;
+  training->info = (EnvInfoTable){0};
+  if (env->info) {
+    const int first = training->rollout.pipeline.first_reported; /* SAPG: only the leader's worlds */
+    uint8_t *reported = core_memory_zero_allocate((size_t)env->worlds, 1);
+    for (int w = first; w < env->worlds; w++) reported[w] = 1;
+    env->info->read(env, reported, &training->info);
+    free(reported);
+  }
+  TRY(ranks_agree(env_check(env)));
+  if (env->info) env_info_reduce(&training->info);
+  return CORE_OK;
+}
+
+double training_solve_rate(const Training *training, const RolloutEpisodes *episodes) {
+  double count;
+  return training->levels->solves ? episodes->solve_rate : env_info_solve_rate(&training->info, &count);
 }
 
 int training_env_result(Training *training, int code) {

@@ -240,6 +240,12 @@ static const EnvRemote remote = {.check = check_remote};
 static void seed(Env *env, const EnvSeeds *seeds) { env_seed(settled(env), seeds); }
 static const EnvForeign foreign = {.seed = seed};
 
+static void read_info(Env *env, const uint8_t *worlds, EnvInfoTable *table) {
+  Env *host = settled(env);
+  host->info->read(host, worlds, table);
+}
+static const EnvInfo info = {.read = read_info};
+
 static int64_t nonfinite(const Env *env) {
   const Env *host = settled(env);
   return host->physics->nonfinite(host);
@@ -316,6 +322,7 @@ int host_env_create(Env *host, CoreDevice *device, Env **created) {
   if (host->generator) env->generator = &generator;
   if (host->remote) env->remote = &remote;
   if (host->foreign) env->foreign = &foreign;
+  if (host->info) env->info = &info;
   if (host->physics) env->physics = &physics;
   if (host->picture) env->picture = &picture;
   *created = env;

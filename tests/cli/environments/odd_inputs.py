@@ -88,7 +88,7 @@ GOOD = {  # name: members
     "ObsDeque": dict(see=lambda s: collections.deque([s.t, 1.0])),
     "ObsBits": dict(observation_space=spaces.MultiBinary((2, 2)), see=lambda s: numpy.eye(2, dtype=numpy.int8)),
     "ObsClass": dict(observation_space=spaces.Discrete(9, start=-1), see=lambda s: numpy.int64(s.t - 1)),
-    # unused infos
+    # infos
     "InfoNames": dict(info=lambda s: {"final_observation": s, "_final_obs": 3, "final_info": len, "episode": "none"}),
     "InfoCircle": dict(info=lambda s: circle()),
     "InfoUnreadable": dict(info=lambda s: Unreadable(a=1)),

@@ -28,6 +28,8 @@ BridgeArrays bridge_arrange(const BridgeSpaces *spaces, int32_t worlds) {
   arrays.truncated = reserve(&end, n);
   arrays.ends = reserve(&end, n);
   arrays.seeds = reserve(&end, n * sizeof(int64_t));
+  arrays.info_sums = reserve(&end, n * ENV_INFO_NAMES * sizeof(double));
+  arrays.info_counts = reserve(&end, n * ENV_INFO_NAMES * sizeof(double));
   arrays.bytes = end;
   return arrays;
 }

@@ -9,9 +9,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { BRIDGE_VERSION = 5, BRIDGE_FACTORS = 32, BRIDGE_TEXT = 8192, BRIDGE_NAME = 128 };
+#include "trainer/envs/info.h"
 
-typedef enum BridgeCommand { BRIDGE_RESET = 1, BRIDGE_STEP, BRIDGE_QUIT } BridgeCommand;
+enum { BRIDGE_VERSION = 6, BRIDGE_FACTORS = 32, BRIDGE_TEXT = 8192, BRIDGE_NAME = 128 };
+
+typedef enum BridgeCommand {
+  BRIDGE_RESET = 1, BRIDGE_STEP, BRIDGE_QUIT,
+  BRIDGE_RESET_EVALUATION, /* a reset after which `info` counts only the first episode of each world */
+  BRIDGE_INFO,             /* fills BridgeInfo and its arrays, and clears the worker's sums */
+} BridgeCommand;
 
 /* Sequence number that one side increments and the other waits for. */
 typedef struct BridgeTurn {
@@ -44,6 +50,12 @@ typedef struct BridgeSpaces {
   int32_t limit;         /* time limit in steps; 0: unknown */
 } BridgeSpaces;
 
+/* Names of the numbers in the worlds' `info`, by column of the arrays info_sums and info_counts. */
+typedef struct BridgeInfo {
+  char name[ENV_INFO_NAMES][ENV_INFO_NAME]; /* "": unused column */
+  char ignored[ENV_INFO_NAME]; /* a name without a column; "": none */
+} BridgeInfo;
+
 /* Offsets of the arrays in bytes from the start of the memory. Each is [worlds] or [worlds][columns]. */
 typedef struct BridgeArrays {
   uint64_t observations, finals; /* float; finals: last observation of episodes that ended in this step */
@@ -52,6 +64,7 @@ typedef struct BridgeArrays {
   uint64_t terminated, truncated; /* uint8_t */
   uint64_t ends;                 /* uint8_t: whether an episode ended for its return and length */
   uint64_t seeds;                /* int64_t, 0 to 2^31 - 1: seeds of the next reset */
+  uint64_t info_sums, info_counts; /* double [ENV_INFO_NAMES]: since the last reset or BRIDGE_INFO */
   uint64_t bytes;                /* total size */
 } BridgeArrays;
 
@@ -64,6 +77,7 @@ typedef struct Bridge {
   int32_t failed;        /* 1: the request failed with `message` */
   int64_t spin_ns;       /* BridgeSpin of both sides */
   BridgeTurn requests, replies;
+  BridgeInfo info;
   char name[BRIDGE_NAME]; /* name and version of the environment */
   char action_space[BRIDGE_TEXT]; /* action space of a single environment as JSON; else "" */
   char message[BRIDGE_TEXT];

@@ -98,11 +98,13 @@ static int64_t world_seed(const BridgeEnv *batch, int w) {
 
 static void reset(Env *env, float *observations) {
   BridgeEnv *batch = get_batch(env);
+  const bool evaluates = batch->seeds.purpose == CORE_RANDOM_WORLD_EVALUATE;
+  const BridgeCommand command = evaluates ? BRIDGE_RESET_EVALUATION : BRIDGE_RESET;
   memset(batch->steps, 0, (size_t)env->worlds * sizeof *batch->steps);
   for (int i = 0; i < batch->workers && batch->code == CORE_OK; i++) {
     int64_t *seeds = bridge_worker_array(&batch->worker[i], batch->worker[i].shared->arrays.seeds);
     for (int w = batch->first[i]; w < batch->first[i + 1]; w++) *seeds++ = world_seed(batch, w);
-    bridge_worker_request(&batch->worker[i], BRIDGE_RESET);
+    bridge_worker_request(&batch->worker[i], command);
   }
   if (batch->code == CORE_OK) await_workers(batch, all_workers(batch));
   if (batch->code != CORE_OK) {
@@ -215,6 +217,33 @@ static int check(const Env *env) {
 
 static const EnvRemote remote = {.check = check};
 
+/* Adds the sums of worker i's worlds. Its memory is checked: foreign code can write to it. */
+static void add_info(const BridgeEnv *batch, int i, const uint8_t *worlds, EnvInfoTable *table) {
+  const BridgeWorker *worker = &batch->worker[i];
+  const BridgeInfo *info = &worker->shared->info;
+  const double *sum = bridge_worker_array(worker, worker->shared->arrays.info_sums);
+  const double *count = bridge_worker_array(worker, worker->shared->arrays.info_counts);
+  char name[ENV_INFO_NAME];
+  for (int w = batch->first[i]; w < batch->first[i + 1]; w++, sum += ENV_INFO_NAMES, count += ENV_INFO_NAMES)
+    for (int n = 0; n < ENV_INFO_NAMES && (worlds == NULL || worlds[w]); n++) {
+      if (!(count[n] > 0) || !isfinite(sum[n]) || !isfinite(count[n])) continue;
+      snprintf(name, sizeof name, "%.*s", ENV_INFO_NAME - 1, info->name[n]);
+      env_info_add(table, name, sum[n], count[n]);
+    }
+  snprintf(name, sizeof name, "%.*s", ENV_INFO_NAME - 1, info->ignored);
+  if (*name) env_info_ignore(table, name);
+}
+
+static void read_info(Env *env, const uint8_t *worlds, EnvInfoTable *table) {
+  BridgeEnv *batch = get_batch(env);
+  for (int i = 0; i < batch->workers && batch->code == CORE_OK; i++)
+    bridge_worker_request(&batch->worker[i], BRIDGE_INFO);
+  if (batch->code != CORE_OK || !await_workers(batch, all_workers(batch))) return;
+  for (int i = 0; i < batch->workers; i++) add_info(batch, i, worlds, table);
+}
+
+static const EnvInfo info = {.read = read_info};
+
 /* ---- saved states: the number of resumes only, since Gymnasium's environments cannot be saved -------------------- */
 
 static size_t state_bytes(const Env *env) {
@@ -311,6 +340,7 @@ static Env *create_env(BridgeEnv *batch, int worlds) {
     .name = "gym", .worlds = worlds, .level_count = 1, .truncates = true, .world_bytes = 0,
     .reset = reset, .step = step, .state_bytes = state_bytes, .save = save, .load = load, .bytes = bytes,
     .clone = clone_env, .destroy = destroy, .parts = &parts, .remote = &remote, .foreign = &foreign, .state = batch,
+    .info = strncmp(batch->task, GYM, strlen(GYM)) == 0 ? &info : NULL,
   };
   return env;
 }

@@ -16,6 +16,7 @@ SIDE Bridge *bridge_side_offer(Bridge *bridge, int file, int observations, const
                                int factors, const int32_t *classes, int values, float low, float high, int limit,
                                const char *name, const char *action_space);
 SIDE void *bridge_side_array(Bridge *bridge, const char *name);
+SIDE void bridge_side_name(Bridge *bridge, int column, const char *name);
 SIDE int bridge_side_next(Bridge *bridge);
 SIDE void bridge_side_tell(Bridge *bridge, const char *text);
 SIDE void bridge_side_answer(Bridge *bridge, const char *message);
@@ -62,10 +63,18 @@ void *bridge_side_array(Bridge *bridge, const char *name) {
   const struct { const char *name; uint64_t offset; } all[] = {
     {"observations", arrays->observations}, {"finals", arrays->finals}, {"actions", arrays->actions},
     {"rewards", arrays->rewards}, {"terminated", arrays->terminated}, {"truncated", arrays->truncated},
-    {"ends", arrays->ends}, {"seeds", arrays->seeds}};
+    {"ends", arrays->ends}, {"seeds", arrays->seeds}, {"info_sums", arrays->info_sums},
+    {"info_counts", arrays->info_counts}};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     if (strcmp(all[i].name, name) == 0) return (char *)bridge + all[i].offset;
   return NULL;
+}
+
+/* Names a column of BridgeInfo; column ENV_INFO_NAMES sets `ignored`. */
+void bridge_side_name(Bridge *bridge, int column, const char *name) {
+  char *target = bridge->info.ignored;
+  if (column >= 0 && column < ENV_INFO_NAMES) target = bridge->info.name[column];
+  snprintf(target, ENV_INFO_NAME, "%s", name);
 }
 
 /* Waits for the next request. Returns its BridgeCommand. */

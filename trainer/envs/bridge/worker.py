@@ -16,11 +16,12 @@ import hashlib
 import importlib.machinery
 import json
 import os
+import re
 import sys
 import threading
 import traceback
 
-RESET, STEP, QUIT = 1, 2, 3  # BridgeCommand
+RESET, STEP, QUIT, RESET_EVALUATION, INFO = 1, 2, 3, 4, 5  # BridgeCommand
 
 
 class Problem(Exception):
@@ -153,7 +154,7 @@ def picture_of(space):
     return shape[1:] + (shape[0], 1) if len(shape) == 4 and shape[3] in colors else None
 
 
-# ---- environments: each has observations, factors or values, low, high, limit, name, reset(seeds), step(actions) ------
+# ---- environments: each has observations, factors or values, low, high, limit, name, reset(seeds, evaluates), step(actions)
 
 
 RESET_PARTS, STEP_PARTS = ("observation", "info"), ("observation", "reward", "terminated", "truncated", "info")
@@ -183,6 +184,84 @@ def truth_of(value, world, name):
     return value if isinstance(value, bool) else value is not None and number_of(value, world, name) != 0
 
 
+def finite_number(value):
+    """Returns a number, a numpy scalar or an array or tensor without dimensions as a finite float; None: anything else."""
+    try:
+        if not isinstance(value, (float, int)) and getattr(value, "shape", None) == ():
+            value = value.item()
+        number = float(value) if isinstance(value, (float, int)) else float("nan")
+    except Exception:
+        return None
+    return number if abs(number) < float("inf") else None
+
+
+class Infos:
+    """Sums the numbers of the worlds' infos by name (trainer/envs/info.h)."""
+
+    NAMES = 64  # ENV_INFO_NAMES
+    NAME = re.compile(r"(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9_./-]{0,62}")  # env_info_is_name
+    AT_END = "is_success", "success"  # counted at the last step of an episode, as 0 or 1
+
+    def __init__(self, worlds):
+        self.columns, self.ignored = {}, ""  # {name: column}
+        self.begin(worlds, False)
+
+    def begin(self, worlds, evaluates):
+        """Clears the sums after a reset; evaluates: counts only the first episode of each world."""
+        self.evaluates, self.ended = evaluates, set()
+        self.sums = [{} for _ in range(worlds)]  # {name: [sum, count]}
+
+    def add(self, world, info, ended):
+        """Adds the numbers of a step's info, of the dictionaries in it ("episode/r"), and of `final_info`."""
+        if isinstance(info, dict) and world not in self.ended:
+            self.add_numbers(world, "", info, ended)
+            for key, value in dict.items(info):
+                if isinstance(value, dict) and isinstance(key, str):
+                    self.add_numbers(world, "" if key == "final_info" else key + "/", value, ended)
+        if ended and self.evaluates:
+            self.ended.add(world)
+
+    def add_numbers(self, world, prefix, numbers, ended):
+        sums = self.sums[world]
+        for key, value in dict.items(numbers):
+            number = finite_number(value)
+            if number is None or not isinstance(key, str):
+                continue
+            name = prefix + key
+            if name in self.AT_END:
+                if not ended:
+                    continue
+                number = float(number != 0)
+            total = sums.get(name)
+            if total is None:
+                if not self.has_column(name):
+                    continue
+                total = sums[name] = [0.0, 0]
+            total[0] += number
+            total[1] += 1
+
+    def has_column(self, name):
+        if name in self.columns:
+            return True
+        if len(self.columns) == self.NAMES or not self.NAME.fullmatch(name):
+            self.ignored = self.ignored or name[:63]
+            return False
+        self.columns[name] = len(self.columns)
+        return True
+
+    def tell(self, side, bridge, shared):
+        """Writes the sums into shared memory and clears them."""
+        for name, column in self.columns.items():
+            side.bridge_side_name(bridge, column, name.encode())
+        side.bridge_side_name(bridge, self.NAMES, self.ignored.encode("ascii", "replace"))
+        shared["info_sums"][:], shared["info_counts"][:] = 0, 0
+        for world, sums in enumerate(self.sums):
+            for name, (total, count) in sums.items():
+                shared["info_sums"][world, self.columns[name]] = total
+                shared["info_counts"][world, self.columns[name]] = count
+            sums.clear()
+
+
 def flat_box(gym, space):
     """Flattens a space to a Box of one row; None where its values have no fixed number."""
     try:
@@ -193,8 +272,7 @@ def flat_box(gym, space):
 
 
 class Gym:
-    """Environments of Gymnasium, one by one. Reads what the trainer needs of each and nothing else: infos may be of any
-    kind."""
+    """Environments of Gymnasium, one by one. Infos may be of any kind; those that are dictionaries are measured."""
 
     lives = False  # ends of episodes as they are counted are those that the learner sees
 
@@ -213,6 +291,7 @@ class Gym:
         self.limit = stated(one.spec.max_episode_steps) or limit
         self.name = f"{name} of gymnasium {gym.__version__}"
         self.envs = [one] + [make() for _ in range(worlds - 1)]
+        self.infos = Infos(worlds)
 
     def flat_space(self, gym, space):
         """The space as one of numbers; self.flatten makes an observation a row of it."""
@@ -288,7 +367,8 @@ class Gym:
         except (TypeError, ValueError, LookupError) as error:
             raise Problem(f"world {world} gave an observation that is not in {self.space}: {error}") from None
 
-    def reset(self, seeds):
+    def reset(self, seeds, evaluates=False):
+        self.infos.begin(len(self.envs), evaluates)
         for world, (env, seed) in enumerate(zip(self.envs, seeds)):
             env.unwrapped.action_space.seed(seed)  # for environments that draw from their own spaces
             env.unwrapped.observation_space.seed(seed)
@@ -314,9 +394,10 @@ class Gym:
         rewards = numpy.zeros(worlds, "float64")
         terminated, truncated = numpy.zeros(worlds, bool), numpy.zeros(worlds, bool)
         for world, (env, action) in enumerate(zip(self.envs, self.translate(actions))):
-            observation, reward, ended, cut, _ = parts_of(env.step(action), STEP_PARTS, "step", world)
+            observation, reward, ended, cut, info = parts_of(env.step(action), STEP_PARTS, "step", world)
             rewards[world] = number_of(reward, world, "reward")
             terminated[world], truncated[world] = truth_of(ended, world, "end"), truth_of(cut, world, "end")
+            self.infos.add(world, info, terminated[world] or truncated[world])
             if terminated[world] or truncated[world]:
                 self.show(observation, world, finals[world])
                 observation = self.begin(world)
@@ -391,7 +472,7 @@ class Atari(Gym):
         if self.picture[0]:
             self.shown, self.given = shared["observations"].reshape(self.shown.shape), None
 
-    def reset(self, seeds):
+    def reset(self, seeds, evaluates=False):
         from concurrent.futures import ThreadPoolExecutor
 
         numpy = need("numpy")
@@ -499,7 +580,7 @@ class EnvPool(Gym):
         self.task, self.name = name, f"{name} of envpool {envpool.__version__}"
         self.envs, self.numbers = None, numpy.arange(worlds)
 
-    def reset(self, seeds):
+    def reset(self, seeds, evaluates=False):
         if self.envs is not None:
             self.envs.close()
         self.envs = need("envpool").make(self.task, env_type="gymnasium", num_envs=len(self.numbers), seed=seeds[0], **self.options)
@@ -613,6 +694,7 @@ def load(path):
     side.bridge_side_offer.argtypes += [ctypes.c_int, ctypes.c_void_p, ctypes.c_int]
     side.bridge_side_offer.argtypes += [ctypes.c_float, ctypes.c_float, ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p]
     side.bridge_side_array.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+    side.bridge_side_name.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p]
     side.bridge_side_next.argtypes = [ctypes.c_void_p]
     side.bridge_side_answer.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
     side.bridge_side_tell.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
@@ -679,6 +761,8 @@ def arrays(side, bridge, env, worlds):
         "truncated": array("truncated", "uint8", 1),
         "ends": array("ends", "uint8", 1),
         "seeds": array("seeds", "int64", 1),
+        "info_sums": array("info_sums", "float64", Infos.NAMES),
+        "info_counts": array("info_counts", "float64", Infos.NAMES),
     }
 
 
@@ -723,8 +807,8 @@ def serve(side, bridge, env, shared):
         command = side.bridge_side_next(bridge)
         if command == QUIT:
             return
-        if command == RESET:
-            put(shared["observations"], env.reset(shared["seeds"].tolist()), "observations")
+        if command in (RESET, RESET_EVALUATION):
+            put(shared["observations"], env.reset(shared["seeds"].tolist(), command == RESET_EVALUATION), "observations")
             check_finite(shared["observations"], "observations")
         elif command == STEP:
             observations, rewards, terminated, truncated, *ends = env.step(shared["actions"], shared["finals"])
@@ -736,6 +820,8 @@ def serve(side, bridge, env, shared):
             shared["terminated"][:] = terminated
             shared["truncated"][:] = truncated
             shared["ends"][:] = ends[0] if env.lives else terminated | truncated
+        elif command == INFO:
+            env.infos.tell(side, bridge, shared)
         side.bridge_side_answer(bridge, None)
 
 

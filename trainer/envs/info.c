@@ -1,0 +1,92 @@
+/* Sums of the numbers that environments report (info.h). */
+#include "trainer/envs/info.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "trainer/ranks/ranks.h"
+
+static bool is_alphanumeric(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+bool env_info_is_name(const char *name) {
+  size_t length = 0;
+  if (!is_alphanumeric(name[0])) return false;
+  for (; name[length]; length++)
+    if (length + 1 >= ENV_INFO_NAME || (!is_alphanumeric(name[length]) && !strchr("-./", name[length]))) return false;
+  return strstr(name, "..") == NULL;
+}
+
+void env_info_ignore(EnvInfoTable *table, const char *name) {
+  if (*table->ignored) return;
+  for (size_t i = 0; i + 1 < sizeof table->ignored && name[i]; i++)
+    table->ignored[i] = name[i] >= ' ' && name[i] <= '~' ? name[i] : '?';
+}
+
+/* Finds a name, or the place where it belongs. */
+static int64_t find_place(const EnvInfoTable *table, const char *name, bool *found) {
+  int64_t low = 0, high = table->count;
+  *found = false;
+  while (low < high && !*found) {
+    const int64_t middle = (low + high) / 2;
+    const int order = strcmp(name, table->item[middle].name);
+    *found = order == 0;
+    if (order > 0) low = middle + 1;
+    else high = middle;
+  }
+  return high;
+}
+
+void env_info_add(EnvInfoTable *table, const char *name, double sum, double count) {
+  bool found;
+  if (!env_info_is_name(name)) {
+    env_info_ignore(table, name);
+    return;
+  }
+  const int64_t place = find_place(table, name, &found);
+  EnvInfoSum *item = &table->item[place];
+  if (!found && table->count == ENV_INFO_NAMES) {
+    env_info_ignore(table, name);
+    return;
+  }
+  if (!found) {
+    memmove(item + 1, item, (size_t)(table->count - place) * sizeof *item);
+    *item = (EnvInfoSum){0};
+    memcpy(item->name, name, strlen(name));
+    table->count++;
+  }
+  item->sum += sum;
+  item->count += count;
+}
+
+void env_info_merge(EnvInfoTable *table, const EnvInfoTable *other) {
+  for (int64_t i = 0; i < other->count; i++)
+    env_info_add(table, other->item[i].name, other->item[i].sum, other->item[i].count);
+  if (*other->ignored) env_info_ignore(table, other->ignored);
+}
+
+void env_info_reduce(EnvInfoTable *table) {
+  const size_t ranks = (size_t)ranks_size();
+  if (ranks == 1) return;
+  EnvInfoTable *all = core_memory_allocate(ranks * sizeof *all);
+  ranks_gather_all(table, sizeof *table, all);
+  *table = (EnvInfoTable){0};
+  for (size_t rank = 0; rank < ranks; rank++) env_info_merge(table, &all[rank]);
+  free(all);
+}
+
+double env_info_solve_rate(const EnvInfoTable *table, double *episodes) {
+  static const char *const names[] = {"is_success", "success"};
+  *episodes = 0;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    bool found;
+    const EnvInfoSum *item = &table->item[find_place(table, names[i], &found)];
+    if (!found || !(item->count > 0)) continue;
+    *episodes = item->count;
+    return item->sum / item->count;
+  }
+  return NAN;
+}
