@@ -19,7 +19,7 @@ typedef struct Measures {
   double budget;
   CoreOptionList where;
   bool json, csv;
-  AnalysisMeasure list[ANALYSIS_MEASURES];
+  AnalysisMeasure list[ANALYSIS_MEASURES_ALL];
   size_t count;
   AnalysisSelection selection;
   AnalysisRunMetrics *measured;
@@ -28,10 +28,13 @@ typedef struct Measures {
 static int read_names(Measures *m) {
   CoreText item = {0};
   const char *rest = m->names, *start;
+  size_t columns = 0;
   int code = CORE_OK;
   while (code == CORE_OK && core_ini_next_item(&rest, &item, &start)) {
-    if (m->count == ANALYSIS_MEASURES) code = core_error(CORE_USAGE, "--measure names a measure twice");
+    if (m->count == ANALYSIS_MEASURES_ALL) code = core_error(CORE_USAGE, "--measure names a measure twice");
     else code = analysis_measure_find(core_text_string(&item), &m->list[m->count++]);
+    if (code == CORE_OK && m->list[m->count - 1] >= ANALYSIS_MEASURES && ++columns > ANALYSIS_MEASURE_COLUMNS)
+      code = core_error(CORE_USAGE, "--measure: at most %d columns at a time", ANALYSIS_MEASURE_COLUMNS);
   }
   core_text_free(&item);
   return code;
@@ -81,7 +84,7 @@ static void print_json(const Measures *m) {
 }
 
 static void print_table(const Measures *m) {
-  const char *headers[ANALYSIS_MEASURES + 3] = {"run", "status", "seed"};
+  const char *headers[ANALYSIS_MEASURES_ALL + 3] = {"run", "status", "seed"};
   for (size_t i = 0; i < m->count; i++) headers[3 + i] = analysis_measure_name(m->list[i]);
   CoreTable *table = core_table_create(headers, 3 + m->count);
   for (size_t r = 0; r < m->selection.count; r++) {
@@ -106,9 +109,9 @@ static int answer(void *given, const char **operands, size_t count) {
   StoreDatabase *database;
   if (m->json && m->csv) return core_error(CORE_USAGE, "--json and --csv exclude each other");
   if (!(m->budget >= 0)) return core_error(CORE_USAGE, "--budget: expected a number of transitions");
-  TRY(read_names(m));
   TRY(analysis_database_open(analysis_database_path(operands, count), &database));
-  int code = analysis_select_runs(database, m->sweep, m->where.items, m->where.count, &m->selection);
+  int code = read_names(m);
+  if (code == CORE_OK) code = analysis_select_runs(database, m->sweep, m->where.items, m->where.count, &m->selection);
   if (code == CORE_OK) analysis_codes_warn(&m->selection);
   if (code == CORE_OK)
     code = analysis_measures_read(database, &m->selection, m->level_set, m->budget, &m->measured);
@@ -127,7 +130,8 @@ static const CoreManual manual = {
 #define X(name, words, range) "  " #name ": " words "\n"
 #include "core/config/measures.def"
 #undef X
-           "\nEmpty, or \"-\": not measured. Only claims have score_at_time.",
+           "\nFurther measures are the columns of `analyze curves --y` and the metrics of programs, by name: the mean "
+           "over the last quarter of the run. Empty, or \"-\": not measured. Only claims have score_at_time.",
   .operands = {"DATABASE"}, .operands_max = 1, .hint = "expected one database, or none for that of the workspace"};
 
 int analysis_measures(int argc, char **argv) {

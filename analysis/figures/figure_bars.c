@@ -265,8 +265,8 @@ static int answer(void *figure, const char **operands, size_t count) {
   CoreText csv = {0};
   TRY(analysis_bootstrap_find(b->interval_name, &b->bootstrap));
   TRY(find_aggregates(b));
-  TRY(analysis_scored_check(&b->scored));
   TRY(analysis_context_open(&b->context, &b->request, analysis_database_path(operands, count)));
+  TRY(analysis_scored_check(&b->scored));
   TRY(analysis_group_runs_without(&b->context.selection, b->group_keys, core_config_task_keys, &b->groups));
   TRY(analysis_scored_read(&b->scored, &b->context));
   TRY(analysis_scored_refuse_mixed(&b->scored, &b->context, (const AnalysisGrouping *const[]){&b->groups}, 1));

@@ -170,8 +170,8 @@ static int answer(void *figure, const char **operands, size_t count) {
   Heatmap *h = figure;
   CoreText csv = {0};
   if (!h->x_name || !h->y_name) return axis(h, "--x", NULL, NULL);
-  TRY(analysis_scored_check(&h->scored));
   TRY(analysis_context_open(&h->context, &h->request, analysis_database_path(operands, count)));
+  TRY(analysis_scored_check(&h->scored));
   TRY(axis(h, "--x", h->x_name, &h->x));
   TRY(axis(h, "--y", h->y_name, &h->y));
   TRY(analysis_scored_read(&h->scored, &h->context));

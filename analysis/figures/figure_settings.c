@@ -318,8 +318,8 @@ static int answer(void *figure, const char **operands, size_t count) {
   if (s->aggregate == ANALYSIS_AGGREGATE_OPTIMALITY_GAP && s->best_keys)
     return core_error(CORE_USAGE, "--best-of takes the highest value, and the best optimality gap is the lowest");
   TRY(analysis_bootstrap_find(s->interval_name, &s->bootstrap));
-  TRY(analysis_scored_check(&s->scored));
   TRY(analysis_context_open(&s->context, &s->request, analysis_database_path(operands, count)));
+  TRY(analysis_scored_check(&s->scored));
   TRY(group(s));
   TRY(analysis_scored_read(&s->scored, &s->context));
   if (!s->group_keys && !s->best_keys) TRY(analysis_scored_limit_groups(&s->scored, &s->context.selection, &s->groups));

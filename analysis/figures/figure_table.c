@@ -328,8 +328,8 @@ static int find_format(Table *t) {
 static int answer(void *figure, const char **operands, size_t count) {
   Table *t = figure;
   TRY(find_format(t));
-  TRY(analysis_scored_check(&t->scored));
   TRY(analysis_context_open(&t->context, &t->request, analysis_database_path(operands, count)));
+  TRY(analysis_scored_check(&t->scored));
   TRY(analysis_group_runs(&t->context.selection, t->group_keys, &t->groups));
   TRY(analysis_scored_read(&t->scored, &t->context));
   TRY(analysis_scored_refuse_mixed(&t->scored, &t->context, (const AnalysisGrouping *const[]){&t->groups}, 1));

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/runs/measure_columns.h"
 #include "analysis/runs/measure_coverage.h"
 #include "analysis/runs/normalized.h"
 #include "core/memory.h"
@@ -21,8 +22,13 @@ static const struct { const char *name, *words; AnalysisRange range; } measures[
 #undef X
 };
 
-const char *analysis_measure_name(AnalysisMeasure measure) { return measures[measure].name; }
-const char *analysis_measure_label(AnalysisMeasure measure) { return measures[measure].words; }
+const char *analysis_measure_name(AnalysisMeasure measure) {
+  return measure < ANALYSIS_MEASURES ? measures[measure].name : analysis_measure_columns_get(measure)->name;
+}
+
+const char *analysis_measure_label(AnalysisMeasure measure) {
+  return measure < ANALYSIS_MEASURES ? measures[measure].words : analysis_measure_columns_label(measure);
+}
 
 static bool is_rate(AnalysisMeasure measure) { return measure <= ANALYSIS_MEASURE_early; }
 
@@ -31,6 +37,7 @@ bool analysis_measure_is_score(AnalysisMeasure measure) { return measure <= ANAL
 AnalysisRange analysis_measure_range(AnalysisMeasure measure, const AnalysisRunMetrics *measured, const size_t *run,
                                      size_t count) {
   const bool normalized = measure == ANALYSIS_MEASURE_normalized_score;
+  if (measure >= ANALYSIS_MEASURES) return analysis_column_range(analysis_measure_columns_get(measure), false);
   for (size_t i = 0; i < count && (is_rate(measure) || normalized); i++) {
     const AnalysisRunMetrics *m = &measured[run ? run[i] : i];
     if (isnan(m->value[measure])) continue;
@@ -49,9 +56,10 @@ int analysis_measure_find(const char *name, AnalysisMeasure *measure) {
     *measure = (AnalysisMeasure)i;
     return CORE_OK;
   }
+  if (analysis_measure_columns_find(name, measure) == CORE_OK) return CORE_OK;
   const char *near = core_text_nearest(name, names, ANALYSIS_MEASURES);
-  return core_error(CORE_USAGE, "unknown measure %s%s%s", name,
-                    near ? "; did you mean " : "; there are final, best, gain, ddr ...", near ? near : "");
+  if (!near) return CORE_USAGE;
+  return core_error(CORE_USAGE, "unknown measure %s; did you mean %s", name, near);
 }
 
 /* ---- evaluations ------------------------------------------------------------------------------------------------ */
@@ -310,7 +318,7 @@ static int read_iterations(Queries *q, const AnalysisRun *of, AnalysisRunMetrics
 static int read_run(Queries *q, const AnalysisRun *of, const char *level_set, double budget, Scores *s,
                     AnalysisRunMetrics *run) {
   const double limit = budget > 0 ? analysis_run_whole_iterations(of, budget) : INFINITY;
-  for (size_t m = 0; m < ANALYSIS_MEASURES; m++) run->value[m] = NAN;
+  for (size_t m = 0; m < ANALYSIS_MEASURES_ALL; m++) run->value[m] = NAN;
   TRY(read_end(q, of, budget, limit, run));
   TRY(read_scores(q->scores, of, level_set, limit, s, run));
   normalize(of, run);
@@ -347,6 +355,7 @@ int analysis_measures_read(StoreDatabase *database, const AnalysisSelection *sel
   for (size_t r = 0; r < selection->count && code == CORE_OK; r++)
     code = read_run(&q, &selection->runs[r], level_set, budget, &s, &(*measured)[r]);
   if (code == CORE_OK) code = read_coverage(database, selection, *measured);
+  if (code == CORE_OK) code = analysis_measure_columns_read(database, selection, level_set, *measured);
   store_query_close(&q.scores);
   store_query_close(&q.other);
   store_query_close(&q.last);

@@ -5,7 +5,7 @@
 #include "analysis/runs/select.h"
 #include "analysis/statistics/interval.h"
 
-/* core/config/measures.def lists and describes the measures. */
+/* core/config/measures.def lists and describes the measures. Further ones are columns, by name (measure_columns.h). */
 typedef enum AnalysisMeasure {
 #define X(name, words, range) ANALYSIS_MEASURE_##name,
 #include "core/config/measures.def"
@@ -13,13 +13,15 @@ typedef enum AnalysisMeasure {
   ANALYSIS_MEASURES
 } AnalysisMeasure;
 
+enum { ANALYSIS_MEASURE_COLUMNS = 8, ANALYSIS_MEASURES_ALL = ANALYSIS_MEASURES + ANALYSIS_MEASURE_COLUMNS };
+
 const char *analysis_measure_name(AnalysisMeasure measure);
 const char *analysis_measure_label(AnalysisMeasure measure);
-/* Finds a measure by name. CORE_USAGE: the message names the nearest. */
+/* Finds a measure, or the column or metric of that name. CORE_USAGE: the message names the nearest. */
 int analysis_measure_find(const char *name, AnalysisMeasure *measure);
 
 typedef struct AnalysisRunMetrics {
-  double value[ANALYSIS_MEASURES];  /* NaN: not measured */
+  double value[ANALYSIS_MEASURES_ALL]; /* NaN: not measured */
   double transitions;               /* transitions covered by its log */
   size_t evaluations;               /* number of evaluations after training started */
   bool rated;                       /* whether its scores are solve rates */

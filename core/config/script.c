@@ -338,8 +338,10 @@ void core_script_step(const CoreScript *program, char name[CORE_SCRIPT_NAME], do
 
 bool core_script_goal(const CoreScript *program, char name[CORE_SCRIPT_NAME], double *sign) {
   const char *goal = core_script_text(program, CORE_SCRIPT_goal);
+  const char *metric = *goal ? goal + 4 : "";
   *sign = strncmp(goal, "min ", 4) == 0 ? -1 : 1;
-  snprintf(name, CORE_SCRIPT_NAME, "%s", *goal ? goal + 4 : "");
+  if (strncmp(metric, "metric.", 7) == 0) metric += 7; /* as in [stop] and [search] */
+  snprintf(name, CORE_SCRIPT_NAME, "%s", metric);
   return *goal != '\0';
 }
 

@@ -47,28 +47,35 @@ static int read_count(const CoreIni *ini, const CoreIniEntry *entry, int64_t *co
   return core_ini_error(ini, entry, "%s = %.40s: expected 1 to %d", entry->key, entry->value, CORE_SEARCH_TRIALS_MAX);
 }
 
+/* Returns the text after a word and blanks; NULL: it begins with another word. */
+static const char *after_word(const char *text, const char *word) {
+  const size_t length = strlen(word);
+  if (strncmp(text, word, length) != 0 || !isblank((unsigned char)text[length])) return NULL;
+  text += length;
+  while (isblank((unsigned char)*text)) text++;
+  return text;
+}
+
 /* Parses "max final". */
 static int read_goal(const CoreIni *ini, const CoreIniEntry *entry, CoreSearch *search) {
   enum { MEASURES = sizeof measures / sizeof *measures };
-  char word[8], name[64], more;
+  const char *name = after_word(entry->value, "max");
   search->goal = entry;
-  const bool has_form = sscanf(entry->value, "%7s %63s %c", word, name, &more) == 2 &&
-                        (strcmp(word, "max") == 0 || strcmp(word, "min") == 0);
-  if (!has_form)
+  search->minimize = name == NULL;
+  if (!name) name = after_word(entry->value, "min");
+  if (!name || !*name || strpbrk(name, " \t,;#\"\\"))
     return core_ini_error(ini, entry, "goal = %.60s: expected max or min and a measure, such as max final",
                           entry->value);
-  search->minimize = strcmp(word, "min") == 0;
+  if (core_text_copy(search->measure, sizeof search->measure, name, "goal") != CORE_OK)
+    return core_ini_error(ini, entry, "%s", core_error_message());
+  search->is_metric = true;
   for (size_t i = 0; i < MEASURES; i++) {
     if (strcmp(name, measures[i]) != 0) continue;
-    search->measure = measures[i];
+    search->is_metric = false;
     search->is_log = strcmp(ranges[i], "LOG") == 0;
-    if (strcmp(name, "score_at_time") != 0) return CORE_OK;
-    return core_ini_error(ini, entry, "goal: score_at_time depends on the runs that are compared; take final or best");
   }
-  const char *nearest = core_text_nearest(name, measures, MEASURES);
-  return core_ini_error(ini, entry, "goal: no run has a measure '%s'%s%s; there are final, best, final_return, ddr, kl "
-                        "and others (analyze measures --help)", name, nearest ? ", did you mean " : "",
-                        nearest ? nearest : "");
+  if (strcmp(name, "score_at_time") != 0) return CORE_OK;
+  return core_ini_error(ini, entry, "goal: score_at_time depends on the runs that are compared; take final or best");
 }
 
 static int read_key(const CoreIni *ini, const CoreIniEntry *entry, Key key, CoreSearch *search) {
@@ -108,15 +115,6 @@ static const char *find_when(const char *value) {
       return c;
   }
   return NULL;
-}
-
-/* Whether the text begins with the word and a blank. */
-static const char *after_word(const char *text, const char *word) {
-  const size_t length = strlen(word);
-  if (strncmp(text, word, length) != 0 || !isblank((unsigned char)text[length])) return NULL;
-  text += length;
-  while (isblank((unsigned char)*text)) text++;
-  return text;
 }
 
 static int add_choice(Line *line, const char *item) {
@@ -348,7 +346,7 @@ int core_search_finish(const CoreIni *ini, const CoreIniEntry *section, CoreSear
     if (search->given[key] && search->method != CORE_SEARCH_TPE)
       return core_ini_error_key(ini, search->given[key], "%s belongs to method = tpe; the method here is %s",
                                 keys[key], methods[search->method]);
-  if (!search->measure) search->measure = "final";
+  if (!*search->measure) TRY(core_text_copy(search->measure, sizeof search->measure, "final", "goal"));
   if (!search->startup) search->startup = STARTUP;
   if (!search->wave) search->wave = WAVE;
   TRY(read_conditions(ini, search));

@@ -25,7 +25,8 @@
 enum {
   CORE_SEARCH_AXES_MAX = 32,       /* settings of a search: the dimensions of sobol.h */
   CORE_SEARCH_CHOICES_MAX = 64,    /* values of a choice */
-  CORE_SEARCH_TRIALS_MAX = 1000000
+  CORE_SEARCH_TRIALS_MAX = 1000000,
+  CORE_SEARCH_MEASURE = 160        /* length of the goal's name with its NUL */
 };
 #define CORE_SEARCH_NO_PARENT SIZE_MAX
 
@@ -47,7 +48,8 @@ typedef struct CoreSearch {
   CoreSearchMethod method;
   int64_t trials, startup, wave;   /* 0: not set yet */
   bool minimize;
-  const char *measure;             /* name of the measure, "final"; static */
+  char measure[CORE_SEARCH_MEASURE]; /* name of the measure, "final"; "": not set yet */
+  bool is_metric;                  /* whether it is no measure, but a metric by name (sweep/spec/metric.h) */
   bool is_log;                     /* whether the measure is averaged geometrically (range LOG of measures.def) */
   CoreSearchAxis *axes;            /* in the file's order */
   size_t count;

@@ -91,7 +91,7 @@ static int set_stop(SpecFile *file, int profile) {
     const SweepStopSource given = {.value = setting->entry.value, .pair = setting->pair, .entry = setting->entry};
     sweep_stop_set_given(&file->spec->stop, i, &given);
   }
-  return sweep_stop_check(&file->spec->stop, &file->spec->ini);
+  return sweep_stop_check(&file->spec->stop, &file->spec->ini, file->spec->base.program);
 }
 
 static void set_unread(SpecFile *file, int profile) {

@@ -30,6 +30,21 @@ int spec_search_open(SpecFile *file, const CoreIniEntry *entry, int profile, con
 
 /* ---- checks ------------------------------------------------------------------------------------------------------ */
 
+/* Resolves a goal that is no measure: a column of results.db, or a metric by name. */
+static int resolve_goal(const SpecFile *file, CoreSearch *space) {
+  static const char *const measures[] = {
+#define X(name, words, range) #name,
+#include "core/config/measures.def"
+#undef X
+  };
+  SweepMetric metric;
+  if (!space->is_metric) return CORE_OK;
+  if (sweep_metric_find("a measure of runs", space->measure, file->spec->base.program, measures,
+                        sizeof measures / sizeof *measures, &metric) != CORE_OK)
+    return core_ini_error(&file->spec->ini, space->goal, "goal: %s", core_error_message());
+  return core_text_copy(space->measure, sizeof space->measure, metric.name, "goal");
+}
+
 /* Completes the space of each block, and checks that a profile's block replaces one of the top level. */
 static int finish_all(SpecFile *file) {
   const CoreIni *ini = &file->spec->ini;
@@ -39,6 +54,7 @@ static int finish_all(SpecFile *file) {
       return core_ini_error(ini, search->search.entry, "[%s] replaces a block that does not exist: no [search %s]",
                             search->search.entry->section, search->search.name);
     TRY(core_search_finish(ini, search->search.entry, &search->search.space));
+    TRY(resolve_goal(file, &search->search.space));
   }
   return CORE_OK;
 }
@@ -94,7 +110,7 @@ void sweep_search_help(CoreHelp *help) {
       {"method = random", "independent samples (default)"},
       {"method = sobol", "Sobol' points, which cover spaces of few settings more evenly"},
       {"method = tpe", "tree-structured Parzen estimator: waves of trials proposed from finished ones"},
-      {"goal = max final", "max or min and a measure (analyze measures --help)"},
+      {"goal = max final", "max or min, and a measure (analyze measures --help) or a metric (its mean at the end)"},
       {"seeds = N", "seeds per trial"},
       {"startup = N", "tpe: number of random trials at the start (default: 10)"},
       {"wave = N", "tpe: trials per wave (default: 8)"},

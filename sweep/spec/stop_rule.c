@@ -7,43 +7,6 @@
 #include <string.h>
 
 #include "core/terminal.h"
-#include "store/runlog/runlog.h"
-
-/* ---- measures ---------------------------------------------------------------------------------------------------- */
-
-static const struct { const char *name; SweepStopMeasure measure; } measures[] = {
-  {"score", {NULL, true}},
-#define X(column, unit, comment) {#column, {#column, true}}, {"evaluation." #column, {#column, true}},
-  STORE_EVALUATION_COLUMNS(X)
-#undef X
-#define X(column, unit, comment) {#column, {#column, false}}, {"iteration." #column, {#column, false}},
-  STORE_ITERATION_COLUMNS(X)
-#undef X
-};
-enum { MEASURES = sizeof measures / sizeof *measures };
-
-/* Finds a measure. For names that both tables have, evaluations come first. */
-bool sweep_stop_measure_find(const char *name, SweepStopMeasure *measure) {
-  for (size_t i = 0; i < MEASURES; i++) {
-    if (strcmp(measures[i].name, name) != 0) continue;
-    *measure = measures[i].measure;
-    return true;
-  }
-  return false;
-}
-
-static int is_measure(const char *value) {
-  const char *names[MEASURES];
-  SweepStopMeasure found;
-  if (sweep_stop_measure_find(value, &found)) return CORE_OK;
-  for (size_t i = 0; i < MEASURES; i++) names[i] = measures[i].name;
-  const char *nearest = core_text_nearest(value, names, MEASURES);
-  if (nearest) return core_error(CORE_USAGE, "stop.measure = %.80s is not a measure; did you mean %s?", value, nearest);
-  return core_error(CORE_USAGE,
-                    "stop.measure = %.80s is not a measure; use score, solve_rate, episode_return, "
-                    "iteration.solve_rate or another column that analyze curves --help lists",
-                    value);
-}
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
@@ -58,7 +21,6 @@ typedef struct Row {
   size_t offset;
   double min, max;
   const char *choices, *def;
-  int (*check)(const char *value);
   const char *help;
 } Row;
 
@@ -66,12 +28,12 @@ static const char rule_choices[] = "none"
 #define RULE(name, help) "|" #name
 #define COUNT(rules, key, def, min, max, help)
 #define REAL(rules, key, def, min, max, help)
-#define WORD(rules, key, def, check, help)
+#define WORD(rules, key, def, help)
 #define ENUM(rules, key, def, choices, help)
 #include "sweep/spec/stop_rule.def"
   ;
 
-#define FIELD(row_kind, readers, k, low, high, list, text, function, help_text) \
+#define FIELD(row_kind, readers, k, low, high, list, text, help_text) \
   {.name = "stop." #k, \
    .kind = row_kind, \
    .rules = (readers), \
@@ -80,7 +42,6 @@ static const char rule_choices[] = "none"
    .max = (double)(high), \
    .choices = list, \
    .def = text, \
-   .check = function, \
    .help = help_text},
 static const Row rows[] = {
     {.name = "stop.rule",
@@ -91,10 +52,10 @@ static const Row rows[] = {
      .def = "none",
      .help = "rule of early stopping; none: runs are not stopped"},
 #define RULE(name, help)
-#define COUNT(rules, key, def, low, high, help) FIELD(ROW_COUNT, rules, key, low, high, NULL, #def, NULL, help)
-#define REAL(rules, key, def, low, high, help) FIELD(ROW_REAL, rules, key, low, high, NULL, #def, NULL, help)
-#define WORD(rules, key, def, check, help) FIELD(ROW_WORD, rules, key, 0, 0, NULL, def, check, help)
-#define ENUM(rules, key, def, choices, help) FIELD(ROW_ENUM, rules, key, 0, 0, choices, def, NULL, help)
+#define COUNT(rules, key, def, low, high, help) FIELD(ROW_COUNT, rules, key, low, high, NULL, #def, help)
+#define REAL(rules, key, def, low, high, help) FIELD(ROW_REAL, rules, key, low, high, NULL, #def, help)
+#define WORD(rules, key, def, help) FIELD(ROW_WORD, rules, key, 0, 0, NULL, def, help)
+#define ENUM(rules, key, def, choices, help) FIELD(ROW_ENUM, rules, key, 0, 0, choices, def, help)
 #include "sweep/spec/stop_rule.def"
 };
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -105,7 +66,7 @@ static const char *const names[ROWS] = {
 #define RULE(name, help)
 #define COUNT(rules, key, def, min, max, help) "stop." #key,
 #define REAL(rules, key, def, min, max, help) "stop." #key,
-#define WORD(rules, key, def, check, help) "stop." #key,
+#define WORD(rules, key, def, help) "stop." #key,
 #define ENUM(rules, key, def, choices, help) "stop." #key,
 #include "sweep/spec/stop_rule.def"
 };
@@ -115,7 +76,7 @@ static const struct { const char *name, *help; } kinds[SWEEP_STOP_KINDS] = {
 #define RULE(name, help) {#name, help},
 #define COUNT(rules, key, def, min, max, help)
 #define REAL(rules, key, def, min, max, help)
-#define WORD(rules, key, def, check, help)
+#define WORD(rules, key, def, help)
 #define ENUM(rules, key, def, choices, help)
 #include "sweep/spec/stop_rule.def"
 };
@@ -125,7 +86,7 @@ SweepStop sweep_stop_default(void) {
 #define RULE(name, help)
 #define COUNT(rules, key, def, min, max, help) .key = def,
 #define REAL(rules, key, def, min, max, help) .key = def,
-#define WORD(rules, key, def, check, help) .key = def,
+#define WORD(rules, key, def, help) .key = def,
 #define ENUM(rules, key, def, choices, help) .key = def,
 #include "sweep/spec/stop_rule.def"
   };
@@ -209,7 +170,7 @@ int sweep_stop_set(SweepStop *stop, const char *name, const char *value) {
     case ROW_ENUM:
       if (!is_choice(row->choices, value)) return refuse_choice(row, value);
       break;
-    case ROW_WORD: TRY(row->check(value)); break;
+    case ROW_WORD: break;
   }
   return core_text_copy((char *)stop + row->offset, SWEEP_STOP_TEXT, value, row->name);
 }
@@ -247,7 +208,17 @@ static int refuse_other_rule(const SweepStop *stop, const CoreIni *ini, const Ro
   return error_at(stop, ini, row->name, true);
 }
 
-int sweep_stop_check(const SweepStop *stop, const CoreIni *ini) {
+int sweep_stop_metric(const SweepStop *stop, const CoreScript *program, SweepMetric *metric) {
+  static const char *const others[] = {"score"};
+  const bool is_score = strcmp(stop->measure, others[0]) == 0;
+  *metric = (SweepMetric){.table = SWEEP_METRIC_EVALUATION};
+  if (is_score) return CORE_OK;
+  const int code = sweep_metric_find("a measure", stop->measure, program, others, 1, metric);
+  return code == CORE_OK ? CORE_OK : core_error(code, "stop.measure = %s", core_error_message());
+}
+
+int sweep_stop_check(const SweepStop *stop, const CoreIni *ini, const CoreScript *program) {
+  SweepMetric metric;
   for (size_t i = 1; i < ROWS; i++) {
     if (!stop->given[i].value) continue;
     if (stop->rule == SWEEP_STOP_NONE && stop->given[0].value) continue; /* switched off */
@@ -257,6 +228,7 @@ int sweep_stop_check(const SweepStop *stop, const CoreIni *ini) {
     }
     if (!(rows[i].rules & 1u << stop->rule)) return refuse_other_rule(stop, ini, &rows[i]);
   }
+  if (sweep_stop_metric(stop, program, &metric) != CORE_OK) return error_at(stop, ini, "stop.measure", false);
   if (stop->rule == SWEEP_STOP_asha && stop->min == 0) {
     core_error(CORE_USAGE, "stop.rule = asha needs the transitions of its first rung; add min = ... to [stop]");
     return error_at(stop, ini, "stop.rule", false);
@@ -278,18 +250,26 @@ static int check_inside(const SweepStop *stop, const CoreIni *ini, const char *n
 }
 
 int sweep_stop_check_config(const SweepStop *stop, const CoreIni *ini, const CoreConfig *config) {
-  SweepStopMeasure measure = {0};
+  SweepMetric metric;
   const int64_t budget = config->train.total_steps;
   if (stop->rule == SWEEP_STOP_NONE) return CORE_OK;
+  if (config->program && budget <= 0) {
+    core_error(CORE_USAGE, "stop.rule = %s needs the end of a run, which is unknown; write step = NAME of {SETTING} in "
+               "[program]", kinds[stop->rule].name);
+    return error_at(stop, ini, "stop.rule", false);
+  }
   if (stop->rule == SWEEP_STOP_asha) {
     TRY(check_inside(stop, ini, "stop.min", stop->min, budget, "no run would reach a rung before its end"));
     TRY(check_inside(stop, ini, "stop.max", stop->max, budget + 1, "no run reaches it"));
   } else {
     TRY(check_inside(stop, ini, "stop.grace", stop->grace, budget, "no run would be stopped"));
   }
-  CORE_CHECK(sweep_stop_measure_find(stop->measure, &measure));
   const bool has_no_envs = core_config_has_no_envs(config);
-  if (!measure.evaluation || (config->eval.count > 0 && !has_no_envs)) return CORE_OK;
+  if (config->program || sweep_stop_metric(stop, NULL, &metric) != CORE_OK) { /* a metric of the file's program */
+    core_error_clear();
+    return CORE_OK;
+  }
+  if (metric.table != SWEEP_METRIC_EVALUATION || (config->eval.count > 0 && !has_no_envs)) return CORE_OK;
   core_error(CORE_USAGE, "stop.measure = %s is measured by evaluations, but %s, so no run has it; %s", stop->measure,
              has_no_envs ? "noisy_sgd has none" : "eval.count is 0",
              has_no_envs ? "use measure = distance with goal = min"

@@ -10,15 +10,16 @@
 #include "core/help.h"
 #include "core/ini.h"
 #include "core/text.h"
+#include "sweep/spec/metric.h"
 
-enum { SWEEP_STOP_TEXT = 64, SWEEP_STOP_KEYS_MAX = 16 };
+enum { SWEEP_STOP_TEXT = SWEEP_METRIC_NAME, SWEEP_STOP_KEYS_MAX = 16 };
 
 typedef enum SweepStopKind {
   SWEEP_STOP_NONE, /* no [stop], or stop.rule = none */
 #define RULE(name, help) SWEEP_STOP_##name,
 #define COUNT(rules, key, def, min, max, help)
 #define REAL(rules, key, def, min, max, help)
-#define WORD(rules, key, def, check, help)
+#define WORD(rules, key, def, help)
 #define ENUM(rules, key, def, choices, help)
 #include "sweep/spec/stop_rule.def"
   SWEEP_STOP_KINDS
@@ -36,7 +37,7 @@ typedef struct SweepStop {
 #define RULE(name, help)
 #define COUNT(rules, key, def, min, max, help) int64_t key;
 #define REAL(rules, key, def, min, max, help) double key;
-#define WORD(rules, key, def, check, help) char key[SWEEP_STOP_TEXT];
+#define WORD(rules, key, def, help) char key[SWEEP_STOP_TEXT];
 #define ENUM(rules, key, def, choices, help) char key[SWEEP_STOP_TEXT];
 #include "sweep/spec/stop_rule.def"
   SweepStopSource given[SWEEP_STOP_KEYS_MAX]; /* by index in sweep_stop_names; strings are borrowed from the file */
@@ -54,7 +55,10 @@ int sweep_stop_set(SweepStop *stop, const char *name, const char *value);
 void sweep_stop_set_given(SweepStop *stop, size_t index, const SweepStopSource *given);
 
 /* Checks the settings against each other. CORE_USAGE: the message has file, line and key. */
-int sweep_stop_check(const SweepStop *stop, const CoreIni *ini);
+int sweep_stop_check(const SweepStop *stop, const CoreIni *ini, const CoreScript *program);
+/* Finds the metric of stop.measure; without a name: the score. CORE_USAGE: no run of this program, or of the trainer if
+ * it is NULL, can have it. */
+int sweep_stop_metric(const SweepStop *stop, const CoreScript *program, SweepMetric *metric);
 /* Checks them against a configuration of the sweep: grace and rungs are inside its budget, and it has the measure. */
 int sweep_stop_check_config(const SweepStop *stop, const CoreIni *ini, const CoreConfig *config);
 
@@ -66,12 +70,5 @@ void sweep_stop_describe(const SweepStop *stop, double budget, CoreText *text);
 double sweep_stop_rung(const SweepStop *stop, double budget, int rung);
 /* Prints the rows for --help. */
 void sweep_stop_help(CoreHelp *help);
-
-/* Column of evaluations or iterations that stop.measure names. */
-typedef struct SweepStopMeasure {
-  const char *column; /* "solve_rate"; NULL: score */
-  bool evaluation;    /* column of the table evaluation; else of iteration */
-} SweepStopMeasure;
-bool sweep_stop_measure_find(const char *name, SweepStopMeasure *measure);
 
 #endif

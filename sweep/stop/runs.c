@@ -20,33 +20,34 @@ static const char score_sql[] = "SELECT transitions, coalesce(solve_rate, episod
                                 " WHERE run_id = ?1 AND level_set = " LEVEL_SET
                                 " AND coalesce(solve_rate, episode_return) IS NOT NULL ORDER BY iteration";
 
+static const char named_sql[] = "SELECT step, value FROM metric WHERE run_id = ?1 AND name = ?2 AND value IS NOT NULL"
+                                " ORDER BY iteration";
+
 static const struct {
-  const char *column, *evaluation_sql, *iteration_sql;
+  SweepMetricTable table;
+  const char *column, *sql;
 } statements[] = {
 #define X(column, unit, comment) \
-  {#column, \
+  {SWEEP_METRIC_EVALUATION, #column, \
    "SELECT transitions, " #column " FROM evaluation WHERE run_id = ?1 AND level_set = " LEVEL_SET " AND " #column \
-   " IS NOT NULL ORDER BY iteration", \
-   NULL},
+   " IS NOT NULL ORDER BY iteration"},
     STORE_EVALUATION_COLUMNS(X)
 #undef X
 #define X(column, unit, comment) \
-  {#column, NULL, \
+  {SWEEP_METRIC_ITERATION, #column, \
    "SELECT transitions, " #column " FROM iteration WHERE run_id = ?1 AND " #column " IS NOT NULL" \
    " ORDER BY iteration"},
         STORE_ITERATION_COLUMNS(X)
 #undef X
 };
 
-static const char *find_statement(const SweepStop *rule) {
-  SweepStopMeasure measure;
-  CORE_CHECK(sweep_stop_measure_find(rule->measure, &measure)); /* checked when the file was read */
-  if (!measure.column) return score_sql;
-  for (size_t i = 0; i < sizeof statements / sizeof *statements; i++) {
-    const char *sql = measure.evaluation ? statements[i].evaluation_sql : statements[i].iteration_sql;
-    if (sql && strcmp(statements[i].column, measure.column) == 0) return sql;
-  }
-  CORE_CHECK(!"a measure has no statement");
+static const char *find_statement(const SweepMetric *metric) {
+  if (metric->table == SWEEP_METRIC_NAMED) return named_sql;
+  if (!metric->column) return score_sql;
+  for (size_t i = 0; i < sizeof statements / sizeof *statements; i++)
+    if (statements[i].table == metric->table && strcmp(statements[i].column, metric->column) == 0)
+      return statements[i].sql;
+  CORE_CHECK(!"a metric has no statement");
   return NULL;
 }
 
@@ -57,12 +58,13 @@ typedef struct Points {
   size_t count, capacity;
 } Points;
 
-static int read_points(StoreQuery *query, const char *id, double sign, Points *points) {
+static int read_points(StoreQuery *query, const char *id, const SweepMetric *metric, double sign, Points *points) {
   bool row = false;
   int code;
   double last = -INFINITY;
   store_query_reset(query);
   store_query_bind_text(query, 1, id);
+  if (metric->table == SWEEP_METRIC_NAMED) store_query_bind_text(query, 2, sweep_metric_short(metric));
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
     const double at = store_query_real(query, 0), value = sign * store_query_real(query, 1);
     if (!isfinite(at) || !isfinite(value) || at <= last) continue;
@@ -77,14 +79,17 @@ static int read_points(StoreQuery *query, const char *id, double sign, Points *p
 }
 
 /* Reads the points of all runs into one block. Sets pointers at the end, since the block moves while it grows. */
-static int read_all_points(StoreDatabase *database, const SweepStop *rule, SweepStopRuns *runs) {
+static int read_all_points(StoreDatabase *database, const SweepSpec *spec, SweepStopRuns *runs) {
   StoreQuery *query;
+  SweepMetric metric;
   Points points = {0};
   int code = CORE_OK;
-  TRY(store_query_open(database, find_statement(rule), &query));
+  const double sign = sweep_rule_sign(&spec->stop);
+  TRY(sweep_stop_metric(&spec->stop, spec->base.program, &metric));
+  TRY(store_query_open(database, find_statement(&metric), &query));
   for (size_t i = 0; i < runs->count && code == CORE_OK; i++) {
     const size_t first = points.count;
-    if (runs->status[i] != STORE_PENDING) code = read_points(query, runs->items[i].id, sweep_rule_sign(rule), &points);
+    if (runs->status[i] != STORE_PENDING) code = read_points(query, runs->items[i].id, &metric, sign, &points);
     runs->items[i].count = points.count - first;
     runs->is_measured |= runs->items[i].count > 0;
   }
@@ -183,7 +188,7 @@ int sweep_stop_runs_read(StoreDatabase *database, const SweepGrid *grid, const S
     run->is_over = status == STORE_FINISHED || run->is_broken;
     set_log_state(log, run);
   }
-  if (code == CORE_OK) code = read_all_points(database, &grid->spec->stop, runs);
+  if (code == CORE_OK) code = read_all_points(database, grid->spec, runs);
   if (code == CORE_OK && isfinite(grid->spec->stop.ddr_below)) code = read_ddr(database, runs);
   if (code != CORE_OK) sweep_stop_runs_free(runs);
   return code;

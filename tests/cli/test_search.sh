@@ -191,7 +191,7 @@ refused "no trials: zero" "$(at 1 10)" "trials = 0: expected 1 to 1000000" "tria
 refused "bounds the wrong way round" "$(at 2 21)" "the bounds stand the wrong way round; write log 1e-5 .. 0.01" "trials = 3" "ppo.learning_rate = log 1e-2 .. 1e-5"
 refused "the same bounds" "$(at 2 14)" "both bounds are 4, which leaves nothing to search" "trials = 3" "ppo.epochs = 4 .. 4"
 refused "the logarithm of zero" "$(at 2 21)" "the logarithm of 0 does not exist; begin above 0, or leave out log" "trials = 3" "ppo.learning_rate = log 0 .. 1e-2"
-refused "a measure that there is not" "$(at 2 8)" "no run has a measure 'finall', did you mean final" "trials = 3" "goal = max finall" "$lr"
+refused "a measure that there is not" "$(at 2 8)" "goal: finall is not a measure of runs; did you mean final?" "trials = 3" "goal = max finall" "$lr"
 refused "a goal without a direction" "$(at 2 8)" "expected max or min and a measure, such as max final" "trials = 3" "goal = final" "$lr"
 refused "a condition on itself" "$(at 2 13)" "algo.name has a condition on itself" "trials = 3" "algo.name = choice ppo, ppo_ewma when algo.name = ppo"
 refused "conditions in a circle" "$(at 2 13)" "leads back to itself" "trials = 3" "algo.name = choice ppo, ppo_ewma when net.activation = tanh" \

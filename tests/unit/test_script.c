@@ -41,6 +41,43 @@ static void refuse(const char *text, const char *part) {
   if (!strstr(core_error_message(), part)) fail_msg("\"%s\" is not in \"%s\"", part, core_error_message());
 }
 
+/* Checks which metric a name in [stop] and [search] refers to. */
+static void assert_metric(const CoreScript *program, const char *name, const char *expected) {
+  SweepMetric metric;
+  if (sweep_metric_find("a measure", name, program, NULL, 0, &metric) != CORE_OK) fail_msg("%s", core_error_message());
+  assert_string_equal(metric.name, expected);
+}
+
+static void test_metrics(void **state) {
+  Made made;
+  SweepMetric metric;
+  make(HEAD COMMAND SETTINGS "[metric]\nentropy = losses/ent\nmine = x/y\n[search s]\ntrials = 2\nlr = 0.1 .. 1.0\n"
+       "goal = min losses/ent\n[stop]\nrule = median\nmeasure = losses/kl\n",
+       &made);
+  const CoreScript *program = made.spec.base.program;
+  assert_string_equal(made.spec.searches[0].space.measure, "iteration.entropy");
+  assert_int_equal(sweep_stop_metric(&made.spec.stop, program, &metric), CORE_OK);
+  assert_string_equal(metric.name, "metric.losses/kl");
+  assert_string_equal(sweep_metric_short(&metric), "losses/kl");
+  assert_metric(program, "losses/ent", "iteration.entropy");
+  assert_metric(program, "metric.losses/ent", "iteration.entropy");
+  assert_metric(program, "x/y", "metric.mine");
+  assert_metric(program, "mine", "metric.mine");
+  assert_metric(program, "episode_return", "iteration.episode_return");
+  assert_metric(program, "evaluation.episode_return", "evaluation.episode_return");
+  assert_metric(NULL, "episode_return", "evaluation.episode_return");
+  assert_metric(NULL, "metric.goal_distance", "metric.goal_distance");
+  assert_int_equal(sweep_metric_find("a measure", "episode_retrun", program, NULL, 0, &metric), CORE_USAGE);
+  assert_int_equal(sweep_metric_find("a measure", "goal_distance", NULL, NULL, 0, &metric), CORE_USAGE);
+  free_made(&made);
+  refuse(HEAD COMMAND SETTINGS "[search s]\ntrials = 2\ngoal = min finall\nlr = 0.1 .. 1.0\n", "did you mean final?");
+  const char *const endless = HEAD "[program]\ncommand = t {lr}\n[settings]\nlr = 0.1\n[stop]\nrule = median\n";
+  assert_int_equal(sweep_spec_parse("own.ini", endless, NULL, NULL, 0, &made.spec), CORE_OK);
+  assert_int_equal(sweep_grid_expand(&made.spec, &made.grid), CORE_USAGE);
+  assert_non_null(strstr(core_error_message(), "own.ini:10:8: stop.rule = median needs the end of a run"));
+  sweep_spec_free(&made.spec);
+}
+
 static CoreConfigKind kind_of(const CoreConfig *config, const char *name) {
   const CoreScriptSetting *setting = core_script_find(config->program, name);
   if (!setting) fail_msg("no setting %s", name);
@@ -230,6 +267,7 @@ static void test_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_metrics),
     cmocka_unit_test(test_kinds),  cmocka_unit_test(test_ids),   cmocka_unit_test(test_what_counts),
     cmocka_unit_test(test_frozen), cmocka_unit_test(test_files), cmocka_unit_test(test_words),
     cmocka_unit_test(test_mixed),  cmocka_unit_test(test_refused)};

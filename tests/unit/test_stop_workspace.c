@@ -20,6 +20,7 @@
 #include "sweep/spec/grid.h"
 #include "sweep/spec/manifest.h"
 #include "sweep/stop/decide.h"
+#include "sweep/stop/runs.h"
 
 #define ASSERT_OK(expression) \
   do { \
@@ -134,6 +135,36 @@ static void test_database(void **state) {
   sweep_stop_log_free(&log);
 }
 
+/* A metric without a column is read from the table metric. */
+static void test_named_metric(void **state) {
+  Fixture *fixture = *state;
+  char path[CORE_PATH_MAX];
+  const char *id = fixture->grid.ids[1];
+  StoreRunlog *metrics = NULL;
+  StoreDatabase *database;
+  StoreImport import;
+  SweepStopRuns runs;
+  const SweepStopLog log = {0};
+  write_run(fixture, 1, STORE_STOPPED, 1024, 0.9);
+  ASSERT_OK(store_runlog_open(fixture->root, id, 1, STORE_LOG_METRICS, &metrics));
+  for (int i = 1; i <= 3; i++) {
+    StoreMetric row = {.iteration = i, .name = "x/own", .step = 100 * i, .value = i == 2 ? NAN : -i};
+    store_runlog_metric(metrics, &row);
+  }
+  ASSERT_OK(store_runlog_close(&metrics));
+  ASSERT_OK(store_path_database(fixture->root, path));
+  ASSERT_OK(store_database_open(path, false, &database));
+  ASSERT_OK(store_import(database, fixture->root, NULL, true, &import));
+  ASSERT_OK(sweep_stop_set(&fixture->spec.stop, "stop.measure", "metric.x/own"));
+  ASSERT_OK(sweep_stop_set(&fixture->spec.stop, "stop.goal", "min"));
+  ASSERT_OK(sweep_stop_runs_read(database, &fixture->grid, &log, &runs));
+  assert_int_equal(runs.items[1].count, 2);
+  assert_true(runs.items[1].points[1].transitions == 300 && runs.items[1].points[1].value == 3);
+  assert_int_equal(runs.items[0].count, 0);
+  sweep_stop_runs_free(&runs);
+  store_database_close(&database);
+}
+
 /* A person's word is above the rule's. */
 static void test_retry(void **state) {
   const Fixture *fixture = *state;
@@ -229,6 +260,8 @@ static void test_bad_input(void **state) {
   assert_refused(HEAD "[stop]\ngrace = 3\n", NULL, "f.ini:6:1: stop.grace is set without a rule", "add rule =");
   assert_refused(HEAD "[stop]\nrule = median\nmeasure = solve_rat\n", NULL, "f.ini:7:11: stop.measure = solve_rat is "
                  "not a measure", "did you mean solve_rate?");
+  assert_refused(HEAD "[stop]\nrule = median\nmeasure = distance_to_goal\n", NULL, "f.ini:7:11: stop.measure",
+                 "a metric without a column is metric.NAME");
   assert_refused(HEAD "[eval]\ncount = 0\n[stop]\nrule = median\n", NULL, "f.ini:8:8: stop.measure = score",
                  "eval.count is 0, so no run has it; set eval.count, or use measure = iteration.solve_rate");
   assert_refused(HEAD "[stop]\nrule = median\ngoal = more\n", NULL, "f.ini:7:8: stop.goal = more is not one of",
@@ -288,7 +321,8 @@ int main(void) {
   const struct CMUnitTest section[] = {cmocka_unit_test(test_bad_input), cmocka_unit_test(test_section),
                                        cmocka_unit_test(test_documented)};
   const struct CMUnitTest workspace[] = {cmocka_unit_test(test_database), cmocka_unit_test(test_retry),
-                                         cmocka_unit_test(test_two_at_once), cmocka_unit_test(test_damaged_log)};
+                                         cmocka_unit_test(test_two_at_once), cmocka_unit_test(test_damaged_log),
+                                         cmocka_unit_test(test_named_metric)};
   const int failed = cmocka_run_group_tests_name("section", section, NULL, NULL);
   return failed + cmocka_run_group_tests_name("workspace", workspace, setup, teardown);
 }
