@@ -3,10 +3,6 @@
 #define SWEEP_PLAN_ENV_STEPS_H
 #include "core/config/config.h"
 
-/* Cost of such a step as a share of a trained transition's: the rollout's share of an iteration that `trainer scaling`
- * assumes. Not measured: slow environments raise it, large networks and many epochs lower it. */
-#define SWEEP_ACTING_COST 0.2
-
 typedef struct SweepEnvSteps {
   double searches;    /* exact */
   double evaluations; /* upper bound, as if no episode ended early; 0 where the time limit is the environment's own */

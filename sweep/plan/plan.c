@@ -41,7 +41,27 @@ static bool has_ended(const SweepSpec *spec, StoreStatus status) {
          (status == STORE_STOPPED_BY_RULE && spec->stop.rule != SWEEP_STOP_NONE);
 }
 
-/* Adds one run: its state, remaining transitions and their time. */
+/* Adds the cost of a run's remaining transitions. */
+static void add_cost(const SweepSpeeds *speeds, const CoreConfig *config, double left, size_t run, SweepPlan *plan) {
+  const SlurmSettings *settings = &plan->resources.sets[sweep_resources_of_run(&plan->resources, &plan->grid, run)];
+  const SweepWork work = {.left = left, .speed = plan->speed};
+  SweepSpeed speed;
+  const SweepCost cost = sweep_speeds_cost(speeds, config, settings, &work, &speed);
+  const double seconds = config->program && speed.steps_per_second == 0 ? NAN : sweep_cost_seconds(&cost);
+  plan->cost.training_s += cost.training_s;
+  plan->cost.searches_s += cost.searches_s;
+  plan->cost.evaluations_s += cost.evaluations_s;
+  plan->cost.checkpoints_s += cost.checkpoints_s;
+  plan->cost.disk_bytes += cost.disk_bytes;
+  plan->seconds_left += seconds;
+  plan->gpu_seconds += settings->gpus_per_run > 0 ? seconds * settings->gpus_per_run : 0;
+  plan->cpu_seconds += seconds * (double)(settings->ranks_per_run * settings->cpus_per_run);
+  plan->modeled += speed.steps_per_second == 0;
+  plan->speed_exact = plan->speed_exact && speed.exact;
+  if (speed.runs > plan->speed_runs) plan->speed_runs = speed.runs;
+}
+
+/* Adds one run: its state, remaining transitions and their cost. */
 static int add_run(const char *root, const SweepSpeeds *speeds, bool has_runs, size_t run, SweepPlan *plan) {
   CoreConfig config;
   StoreState state = {.status = STORE_PENDING};
@@ -64,18 +84,7 @@ static int add_run(const char *root, const SweepSpeeds *speeds, bool has_runs, s
   const SweepEnvSteps acting = sweep_env_steps_left(&config, remaining);
   plan->search_steps += acting.searches;
   plan->evaluation_steps += acting.evaluations;
-  const SlurmSettings *settings = &plan->resources.sets[sweep_resources_of_run(&plan->resources, &plan->grid, run)];
-  const double cpus = (double)(settings->ranks_per_run * settings->cpus_per_run);
-  plan->gpu_transitions += remaining * settings->gpus_per_run;
-  plan->cpu_transitions += remaining * cpus;
-  if (!speeds) return CORE_OK;
-  SweepSpeed speed = sweep_speeds_find(speeds, &config, SWEEP_ANY_DEVICE);
-  const double seconds = speed.steps_per_second > 0 ? remaining / speed.steps_per_second : NAN;
-  plan->gpu_seconds += settings->gpus_per_run > 0 ? seconds * settings->gpus_per_run : 0;
-  plan->cpu_seconds += seconds * cpus;
-  plan->seconds_left += seconds;
-  plan->speed_exact = plan->speed_exact && speed.exact;
-  if (speed.runs > plan->speed_runs) plan->speed_runs = speed.runs;
+  add_cost(speeds, &config, remaining, run, plan);
   return CORE_OK;
 }
 
@@ -84,7 +93,6 @@ static int add_runs(const char *root, const SweepSpeeds *speeds, SweepPlan *plan
   TRY(core_files_path(path, "%s/runs", root));
   bool has_runs = core_files_exists(path); /* without it no run has a state */
   plan->speed_exact = true;
-  plan->seconds_left = speeds ? 0 : NAN;
   plan->status = core_memory_allocate(plan->grid.runs * sizeof *plan->status);
   for (size_t run = 0; run < plan->grid.runs; run++) TRY(add_run(root, speeds, has_runs, run, plan));
   return CORE_OK;
@@ -101,17 +109,18 @@ static int filter_runs(const CoreOptionList *where, SweepPlan *plan) {
   return CORE_OK;
 }
 
-int sweep_plan_make(const char *root, const SweepSpec *spec, const CoreOptionList *where, SweepPlan *plan) {
+int sweep_plan_make(const char *root, const SweepSpec *spec, const SweepPlanOptions *options, SweepPlan *plan) {
   SweepSpeeds *speeds;
   int code;
-  *plan = (SweepPlan){.spec = spec};
+  *plan = (SweepPlan){.spec = spec, .speed = options->speed};
+  TRY(sweep_plan_check_speed(options->speed));
   TRY(sweep_grid_expand(spec, &plan->grid));
   TRY_GOTO(code, out, sweep_resources_make(&plan->grid, &plan->resources));
   TRY_GOTO(code, out, sweep_searches_check(&plan->grid));
   TRY_GOTO(code, out, sweep_duplicates_check(&plan->grid));
   TRY_GOTO(code, out, sweep_manifest_merge(root, &plan->grid, &plan->manifest, &plan->change));
-  TRY_GOTO(code, out, filter_runs(where, plan));
-  /* Without a readable database the plan has no estimate and reports why. */
+  TRY_GOTO(code, out, filter_runs(&options->where, plan));
+  /* Without a readable database the plan reports why, and has the model's estimate. */
   if (sweep_speeds_load(root, &speeds) != CORE_OK)
     snprintf(plan->speed_problem, sizeof plan->speed_problem, "%s", core_error_message());
   code = add_runs(root, speeds, plan);
@@ -134,16 +143,6 @@ int sweep_plan_check_speed(double speed) {
   return core_error(CORE_USAGE, "--speed %g: expected a positive number of transitions per second", speed);
 }
 
-int sweep_plan_set_speed(SweepPlan *plan, double speed) {
-  TRY(sweep_plan_check_speed(speed));
-  if (speed == 0) return CORE_OK;
-  plan->speed = speed;
-  plan->seconds_left = plan->transitions_left / speed;
-  plan->gpu_seconds = plan->gpu_transitions / speed;
-  plan->cpu_seconds = plan->cpu_transitions / speed;
-  return CORE_OK;
-}
-
 void sweep_plan_free(SweepPlan *plan) {
   sweep_grid_free(&plan->grid);
   sweep_manifest_free(&plan->manifest);
@@ -160,10 +159,11 @@ static const CoreManual manual = {
     .usage = "sweep plan FILE|NAME... [options]",
     .about =
         "Shows what an experiment file would run: axes, cells, seeds and runs, how much is done, how many transitions "
-        "remain, and how long they take at measured speeds. The trainer checks each distinct configuration: levels, "
-        "encoders, parents, memory; not if the file names code that is not trusted, which the plan reports. Writes and "
-        "starts nothing. FILE is an experiment (docs/experiments.md), NAME a submitted sweep. For several files, "
-        "prints what each adds to those before it (shared runs count once) and the total cost.",
+        "remain, and what they cost: time, GPU-hours and bytes, by measured speeds or else by a model. The trainer "
+        "checks each distinct configuration: levels, encoders, parents, memory; not if the file names code that is not "
+        "trusted, which the plan reports. Writes and starts nothing. FILE is an experiment (docs/experiments.md), NAME "
+        "a submitted sweep. For several files, prints what each adds to those before it (shared runs count once) and the "
+        "total cost.",
     .more = core_script_help,
     .operands_min = 1,
     .operands = {"FILE|NAME"},
@@ -174,9 +174,8 @@ static const double check_timeout_s = 30;
 
 typedef struct PlanOptions {
   SweepCommon common;
-  CoreOptionList where;
+  SweepPlanOptions plan;
   bool json, runs, script, no_check, trust;
-  double speed;
   int64_t array;
 } PlanOptions;
 
@@ -301,11 +300,10 @@ static int plan_one(const PlanOptions *options, const char *operand) {
   SweepSpec spec;
   SweepPlan plan;
   TRY(sweep_common_spec(&options->common, operand, &spec));
-  int code = sweep_plan_make(options->common.root, &spec, &options->where, &plan);
+  int code = sweep_plan_make(options->common.root, &spec, &options->plan, &plan);
   if (code == CORE_OK) {
     SlurmCluster *cluster = find_cluster(&spec);
-    code = sweep_plan_set_speed(&plan, options->speed);
-    if (code == CORE_OK) code = print(options, cluster, &plan);
+    code = print(options, cluster, &plan);
     slurm_cluster_close(&cluster);
     sweep_plan_free(&plan);
   }
@@ -317,10 +315,10 @@ static int plan(void *given, const char **operands, size_t count) {
   PlanOptions *options = given;
   TRY(sweep_common_open(&options->common));
   if (count == 1) return plan_one(options, operands[0]);
-  if (options->where.count > 0)
+  if (options->plan.where.count > 0)
     return core_error(CORE_USAGE, "--where selects runs of one file; found %zu files", count);
   if (options->runs) return core_error(CORE_USAGE, "--runs lists the runs of one file; found %zu files", count);
-  return sweep_plan_files(&options->common, operands, count, options->speed, options->json);
+  return sweep_plan_files(&options->common, operands, count, options->plan.speed, options->json);
 }
 
 int sweep_plan(int argc, char **argv) {
@@ -329,10 +327,10 @@ int sweep_plan(int argc, char **argv) {
       SWEEP_OPTION_PROFILE(given.common),
       SWEEP_OPTION_SET(given.common),
       SWEEP_OPTION_ROOT(given.common),
-      SWEEP_OPTION_WHERE(given.where),
+      SWEEP_OPTION_WHERE(given.plan.where),
       {"runs", 0, CORE_OPTION_FLAG, &given.runs, NULL, "list each run with id, status and settings that differ"},
-      {"speed", 0, CORE_OPTION_REAL, &given.speed, "N",
-       "estimate times at N transitions per second instead of measured speeds"},
+      {"speed", 0, CORE_OPTION_REAL, &given.plan.speed, "N",
+       "estimate times at N transitions per second and run instead of measured speeds"},
       {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print JSON instead of tables"},
       {"script", 0, CORE_OPTION_FLAG, &given.script, NULL,
        "print the exact batch script that sweep submit would send to Slurm now"},

@@ -10,6 +10,7 @@
 #include "sweep/local/run_memory.h"
 #include "sweep/plan/check.h"
 #include "sweep/plan/code.h"
+#include "sweep/plan/cost_model.h"
 #include "sweep/spec/grid.h"
 #include "sweep/spec/manifest.h"
 #include "sweep/spec/resources.h"
@@ -30,12 +31,14 @@ typedef struct SweepPlan {
   size_t resumable;                  /* part of to_run that would resume from a checkpoint */
   double transitions, transitions_left;
   double search_steps, evaluation_steps; /* environment steps without training (env_steps.h) of the remaining part */
-  double seconds_left;                 /* sum over runs; NaN: no speed is known */
-  double gpu_transitions, gpu_seconds; /* sums weighted by the GPUs of each run ([slurm] and blocks) */
-  double cpu_transitions, cpu_seconds; /* sums weighted by its processors */
-  double speed;                        /* --speed in transitions per second; 0: measured speeds are used */
-  size_t speed_runs;                   /* number of measured runs behind the estimate */
-  bool speed_exact;                    /* whether they have the task, network and epochs of the planned runs */
+  SweepCost cost;          /* cost of the remaining part, summed over runs */
+  double seconds_left;     /* its time; NaN: a program of unknown speed */
+  double gpu_seconds;      /* sum weighted by the GPUs of each run on GPUs ([slurm] and blocks) */
+  double cpu_seconds;      /* sum weighted by the processors of each run */
+  double speed;            /* --speed in transitions per second; 0: measured speeds, else the model's, are used */
+  size_t speed_runs;       /* number of measured runs behind the estimate */
+  size_t modeled;         /* runs to do whose speed is the model's alone */
+  bool speed_exact;        /* whether measured runs have all settings of the planned ones that change the speed */
   char speed_problem[512];             /* why results.db cannot be read; "": no problem */
   bool is_checked;                     /* whether `checked` is set */
   SweepCheckSummary checked;
@@ -45,15 +48,18 @@ typedef struct SweepPlan {
   SweepResources resources; /* resources that the runs request of a cluster */
 } SweepPlan;
 
-/* Expands the spec and reads the workspace. where: selects runs (where.h). Caller calls sweep_plan_free; spec must
- * outlive the plan. */
-int sweep_plan_make(const char *root, const SweepSpec *spec, const CoreOptionList *where, SweepPlan *plan);
+/* Selection of runs, and their speed. */
+typedef struct SweepPlanOptions {
+  CoreOptionList where; /* selects runs (where.h) */
+  double speed;         /* transitions per second; 0: measured speeds, else the model's */
+} SweepPlanOptions;
+
+/* Expands the spec and reads the workspace. Caller calls sweep_plan_free; spec must outlive the plan. CORE_USAGE: speed
+ * is invalid. */
+int sweep_plan_make(const char *root, const SweepSpec *spec, const SweepPlanOptions *options, SweepPlan *plan);
 void sweep_plan_free(SweepPlan *plan);
 /* Counts the runs of a resource set that are neither finished, diverged nor stopped by the rule. */
 size_t sweep_plan_to_run(const SweepPlan *plan, size_t set);
-/* Estimates the remaining time by `speed` in transitions per second instead of measured speeds; 0: keeps those.
- * CORE_USAGE: speed is invalid. */
-int sweep_plan_set_speed(SweepPlan *plan, double speed);
 /* Checks the value of --speed. CORE_USAGE: it is invalid. */
 int sweep_plan_check_speed(double speed);
 

@@ -5,7 +5,6 @@
 
 #include "core/json.h"
 #include "core/terminal.h"
-#include "sweep/plan/env_steps.h"
 #include "sweep/plan/plan.h"
 #include "sweep/plan/searches.h"
 #include "sweep/plan/workers.h"
@@ -111,37 +110,44 @@ static void print_pending(const SweepPlan *plan) {
          core_text_count(pending.runs, runs), core_text_count(pending.transitions, transitions));
 }
 
-static void print_estimate(const SweepPlan *plan) {
-  char all[32], left[32], time[32];
-  printf("transitions  %s, %s left\n", core_text_count(plan->transitions, all), core_text_count(plan->transitions_left,
-                                                                                                left));
-  if (plan->to_run == 0) {
-    printf("estimate     nothing left to run\n");
-  } else if (plan->speed > 0) {
-    printf("estimate     %s of run time in total (at %s transitions/s)\n", core_text_duration(plan->seconds_left, time),
-           core_text_count(plan->speed, all));
-  } else if (plan->speed_problem[0]) {
-    printf("estimate     none: %s\n", plan->speed_problem);
-  } else if (isnan(plan->seconds_left)) {
-    printf("estimate     unknown speed: measure one run, or use --speed\n");
-  } else {
-    printf("estimate     %s of run time in total (measured on %zu run%s %s)\n",
-           core_text_duration(plan->seconds_left, time), plan->speed_runs, plan->speed_runs == 1 ? "" : "s",
-           plan->speed_exact ? "with the same task, network and epochs" : "with the nearest task, network and epochs");
-  }
+/* Appends ", searches 3 h" if it takes any time. */
+static void append_time(CoreText *text, const char *name, double seconds) {
+  char time[32];
+  if (seconds > 0) core_text_appendf(text, ", %s %s", name, core_text_duration(seconds, time));
 }
 
-/* Prints what acts without training, which the estimate leaves out, and its time by SWEEP_ACTING_COST. */
-static void print_acting(const SweepPlan *plan) {
-  char searches[32], evaluations[32], time[32];
-  const double steps = plan->search_steps + plan->evaluation_steps;
-  if (steps == 0) return;
-  printf("acting       %s steps of searches and at most %s of evaluations come on top",
-         core_text_count(plan->search_steps, searches), core_text_count(plan->evaluation_steps, evaluations));
-  if (plan->transitions_left > 0 && !isnan(plan->seconds_left))
-    printf(", about %s if each costs %g of a transition (assumed)", core_text_duration(SWEEP_ACTING_COST * steps *
-           plan->seconds_left / plan->transitions_left, time), SWEEP_ACTING_COST);
-  putchar('\n');
+/* Appends the source of the estimate's speed. */
+static void append_source(const SweepPlan *plan, CoreText *text) {
+  char speed[32];
+  if (plan->speed > 0) core_text_appendf(text, "at %s transitions/s", core_text_count(plan->speed, speed));
+  else if (plan->modeled == plan->to_run) core_text_append(text, "by the model, since nothing was measured");
+  else if (plan->modeled > 0)
+    core_text_appendf(text, "%zu of %zu runs by the model, the others as measured", plan->modeled, plan->to_run);
+  else
+    core_text_appendf(text, "measured on %zu run%s with the %s", plan->speed_runs, plan->speed_runs == 1 ? "" : "s",
+                      plan->speed_exact ? "same settings" : "nearest settings, adjusted by the model");
+}
+
+static void print_estimate(const SweepPlan *plan) {
+  char all[32], left[32], time[32];
+  CoreText source = {0}, parts = {0};
+  printf("transitions  %s, %s left\n", core_text_count(plan->transitions, all), core_text_count(plan->transitions_left,
+                                                                                                left));
+  append_source(plan, &source);
+  append_time(&parts, "searches", plan->cost.searches_s);
+  append_time(&parts, "evaluations at most", plan->cost.evaluations_s);
+  append_time(&parts, "checkpoints", plan->cost.checkpoints_s);
+  if (plan->to_run == 0) printf("estimate     nothing left to run\n");
+  else if (isnan(plan->seconds_left)) printf("estimate     unknown speed: measure one run, or use --speed\n");
+  else printf("estimate     %s of run time in total (%s)\n", core_text_duration(plan->seconds_left, time),
+              core_text_string(&source));
+  if (plan->to_run > 0 && parts.length > 0)
+    printf("             training %s%s\n", core_text_duration(plan->cost.training_s, time), parts.data);
+  if (plan->to_run > 0 && plan->cost.disk_bytes > 0)
+    printf("disk         %sB of logs and checkpoints\n", core_text_count(plan->cost.disk_bytes, all));
+  if (plan->speed_problem[0]) printf("             no measured speeds: %s\n", plan->speed_problem);
+  core_text_free(&source);
+  core_text_free(&parts);
 }
 
 /* Prints the hours of all GPUs and processors that runs hold, by [slurm] and blocks. */
@@ -150,7 +156,7 @@ static void print_processors(const SweepPlan *plan) {
   const SlurmSettings *s = &resources->sets[0];
   char hours[32];
   if (plan->to_run == 0 || isnan(plan->seconds_left)) return;
-  if (plan->gpu_transitions > 0)
+  if (plan->gpu_seconds > 0)
     printf("GPUs         %s GPU-hours, by the GPUs that [slurm] requests\n",
            core_text_count(plan->gpu_seconds / 3600, hours));
   core_text_count(plan->cpu_seconds / 3600, hours);
@@ -216,7 +222,7 @@ static void print_memory(const SweepPlan *plan) {
 /* Warns if the rule would be applied less than three times in a run, and so would decide too late. */
 static void print_interval(const SweepPlan *plan) {
   enum { CHECKS_MIN = 3, CHECKS_RECOMMENDED = 10 };
-  const double run_s = plan->to_run > 0 ? plan->seconds_left / (double)plan->to_run : NAN;
+  const double run_s = plan->to_run > 0 ? plan->cost.training_s / (double)plan->to_run : NAN;
   const double every_s = plan->spec->stop.every;
   char length[32];
   if (!(run_s < CHECKS_MIN * every_s)) return;
@@ -310,7 +316,6 @@ void sweep_plan_print(const SweepPlan *plan, bool with_runs) {
   print_counts(plan);
   print_pending(plan);
   print_estimate(plan);
-  print_acting(plan);
   print_processors(plan);
   print_workers(plan);
   print_memory(plan);
@@ -408,6 +413,15 @@ static json_t *json_of_statuses(const SweepPlan *plan) {
   return statuses;
 }
 
+/* Sets the remaining cost; times are null if no speed is known. */
+static void set_costs(json_t *root, const SweepPlan *plan) {
+  json_object_set_new(root, "hours_left", core_json_real(plan->seconds_left / 3600));
+  json_object_set_new(root, "gpu_hours_left", core_json_real(plan->gpu_seconds / 3600));
+  json_object_set_new(root, "cpu_hours_left", core_json_real(plan->cpu_seconds / 3600));
+  json_object_set_new(root, "modeled_runs", json_of_count(plan->modeled));
+  json_object_set_new(root, "disk_bytes", json_real(plan->cost.disk_bytes));
+}
+
 void sweep_plan_print_json(const SweepPlan *plan, bool with_runs) {
   const SweepSpec *spec = plan->spec;
   json_t *root = json_object(), *seeds = json_array();
@@ -436,10 +450,7 @@ void sweep_plan_print_json(const SweepPlan *plan, bool with_runs) {
   json_object_set_new(root, "memory_peak_mb", json_integer(plan->memory.peak_mb));
   json_object_set_new(root, "memory_exceeded_mb", json_integer(plan->memory.exceeded_mb));
   json_object_set_new(root, "memory_needed_mb", json_integer(sweep_run_memory_needed(&plan->memory)));
-  json_object_set_new(root, "hours_left",
-                      isnan(plan->seconds_left) ? json_null() : json_real(plan->seconds_left / 3600));
-  json_object_set_new(root, "gpu_hours_left",
-                      isnan(plan->seconds_left) ? json_null() : json_real(plan->gpu_seconds / 3600));
+  set_costs(root, plan);
   json_object_set_new(root, "code", json_of_codes(&plan->codes));
   if (plan->codes.finished + plan->codes.unfinished > 0)
     json_object_set_new(root, "other_code", json_of_other_code(&plan->codes));

@@ -20,25 +20,34 @@ typedef struct Cost {
   size_t runs; /* all runs of the file */
   size_t added, to_run;
   double transitions, transitions_left;
-  double cpu_hours, gpu_hours; /* cost of the remaining transitions, summed over runs */
+  double cpu_hours, gpu_hours; /* hours of the remaining part: runs on processors, and on GPUs that are requested */
+  double disk_bytes;
 } Cost;
 
 typedef struct Costs {
   const char *root;
-  double speed;                       /* --speed; 0: measured speeds are used */
+  double speed;                       /* --speed; 0: measured speeds, else the model's, are used */
   SweepSpeeds *speeds;                /* NULL: results.db cannot be read */
   SweepIdSet seen;
   Cost *files, sum;
   size_t count;
 } Costs;
 
-static double hours(const Costs *costs, const CoreConfig *config, double transitions, SweepDevice device) {
-  double per_second = costs->speed;
-  if (per_second == 0 && costs->speeds) per_second = sweep_speeds_find(costs->speeds, config, device).steps_per_second;
-  return transitions == 0 ? 0 : per_second > 0 ? transitions / per_second / 3600 : NAN;
+/* Adds the cost of the remaining transitions, in GPU-hours if the run requests GPUs, else in processor hours. */
+static void add_cost(const Costs *costs, const CoreConfig *config, const SlurmSettings *settings, double left,
+                     Cost *cost) {
+  const SweepWork work = {.left = left, .speed = costs->speed};
+  SweepSpeed speed;
+  const SweepCost run = sweep_speeds_cost(costs->speeds, config, settings, &work, &speed);
+  const double hours = left == 0 ? 0 : sweep_cost_seconds(&run) / 3600;
+  const double processors = (double)(settings->ranks_per_run * settings->cpus_per_run);
+  if (settings->gpus_per_run > 0) cost->gpu_hours += hours * settings->gpus_per_run;
+  else cost->cpu_hours += config->program && speed.steps_per_second == 0 && left > 0 ? NAN : hours * processors;
+  cost->disk_bytes += left == 0 ? 0 : run.disk_bytes;
 }
 
-static int add_run(Costs *costs, const SweepGrid *grid, size_t run, bool has_runs, Cost *cost) {
+static int add_run(Costs *costs, const SweepGrid *grid, const SweepResources *resources, size_t run, bool has_runs,
+                   Cost *cost) {
   CoreConfig config;
   StoreState state = {.status = STORE_PENDING};
   if (!sweep_id_set_add(&costs->seen, grid->ids[run], NULL)) return CORE_OK; /* counted for an earlier file */
@@ -52,8 +61,7 @@ static int add_run(Costs *costs, const SweepGrid *grid, size_t run, bool has_run
   cost->to_run += !has_ended;
   cost->transitions += planned;
   cost->transitions_left += remaining;
-  cost->cpu_hours += hours(costs, &config, remaining, SWEEP_CPU);
-  cost->gpu_hours += hours(costs, &config, remaining, SWEEP_GPU);
+  add_cost(costs, &config, &resources->sets[sweep_resources_of_run(resources, grid, run)], remaining, cost);
   return CORE_OK;
 }
 
@@ -63,10 +71,14 @@ static int add_file(Costs *costs, const SweepCommon *common, const char *operand
   TRY(sweep_common_spec(common, operand, &spec));
   int code = sweep_grid_expand(&spec, &grid);
   if (code == CORE_OK) {
+    SweepResources resources = {0};
     code = sweep_duplicates_check(&grid);
+    if (code == CORE_OK) code = sweep_resources_make(&grid, &resources);
     *cost = (Cost){.runs = grid.runs};
     memcpy(cost->name, spec.name, sizeof cost->name);
-    for (size_t run = 0; run < grid.runs && code == CORE_OK; run++) code = add_run(costs, &grid, run, has_runs, cost);
+    for (size_t run = 0; run < grid.runs && code == CORE_OK; run++)
+      code = add_run(costs, &grid, &resources, run, has_runs, cost);
+    sweep_resources_free(&resources);
     sweep_grid_free(&grid);
   }
   sweep_spec_free(&spec);
@@ -83,6 +95,7 @@ static void add_up(Costs *costs) {
     costs->sum.transitions_left += file->transitions_left;
     costs->sum.cpu_hours += file->cpu_hours;
     costs->sum.gpu_hours += file->gpu_hours;
+    costs->sum.disk_bytes += file->disk_bytes;
   }
 }
 
@@ -105,13 +118,14 @@ static void add_row(const Costs *costs, CoreTable *table, const Cost *cost) {
   core_table_cell(table, "%s", core_text_count(cost->transitions, all));
   core_table_cell(table, "%s", core_text_count(cost->transitions_left, left));
   add_hours(table, cost->cpu_hours);
-  if (costs->speed == 0) add_hours(table, cost->gpu_hours);
+  add_hours(table, cost->gpu_hours);
+  core_table_cell(table, "%s", core_text_count(cost->disk_bytes, all));
 }
 
 static void print_costs(const Costs *costs) {
-  static const char *const measured[] = {"sweep", "runs", "added", "to run", "transitions", "left", "CPU, h", "GPU, h"};
-  static const char *const given[] = {"sweep", "runs", "added", "to run", "transitions", "left", "hours"};
-  CoreTable *table = costs->speed > 0 ? core_table_create(given, 7) : core_table_create(measured, 8);
+  static const char *const headers[] = {"sweep", "runs",   "added",  "to run", "transitions",
+                                        "left",  "CPU, h", "GPU, h", "bytes"};
+  CoreTable *table = core_table_create(headers, 9);
   for (size_t i = 0; i < costs->count; i++) add_row(costs, table, &costs->files[i]);
   add_row(costs, table, &costs->sum);
   core_table_print(table, stdout);
@@ -119,28 +133,29 @@ static void print_costs(const Costs *costs) {
   printf("\n");
   core_terminal_print_wrapped(
       stdout,
-      "added: runs that no file above has; the columns to the right are of these runs. Transitions of "
-      "training only, without those of level search (sfl) and evaluations.",
+      "added: runs that no file above has; the columns to the right are of these runs. Transitions are of training "
+      "only; hours include level searches (sfl), evaluations and checkpoints.",
       0, 0);
-  if (costs->speed > 0) printf("Hours: sum over runs at %g transitions per second.\n", costs->speed);
-  if (costs->speed == 0 && !(isnan(costs->sum.cpu_hours) && isnan(costs->sum.gpu_hours)))
+  if (costs->speed > 0)
+    printf("Hours: of the GPUs, else of the processors, of each run at %g transitions per second.\n", costs->speed);
+  else
     core_terminal_print_wrapped(stdout,
-                                "Hours: sum over runs at the speed of the nearest measured task, network and epochs. "
-                                "Without Slurm, sweep submit runs one run per core at a time.",
+                                "Hours: of the GPUs that a run requests, else of its processors, at measured speeds "
+                                "or, without any, by a model. Without Slurm, sweep submit runs one run per core at a "
+                                "time.",
                                 0, 0);
-  if (costs->speed == 0 && (isnan(costs->sum.cpu_hours) || isnan(costs->sum.gpu_hours)))
-    core_terminal_print_wrapped(stdout,
-                                "?: no run of this workspace has measured a speed on that kind of device yet; "
-                                "--speed N assumes N transitions per second.",
-                                0, 0);
+  if (isnan(costs->sum.cpu_hours))
+    core_terminal_print_wrapped(stdout, "?: no run of this program has measured a speed yet; --speed N assumes one.", 0,
+                                0);
 }
 
 static json_t *json_of_cost(const Cost *cost) {
   json_t *cpu = isnan(cost->cpu_hours) ? json_null() : json_real(cost->cpu_hours);
   json_t *gpu = isnan(cost->gpu_hours) ? json_null() : json_real(cost->gpu_hours);
-  return json_pack("{s:s, s:I, s:I, s:I, s:f, s:f, s:o, s:o}", "sweep", cost->name, "runs", (json_int_t)cost->runs,
+  return json_pack("{s:s, s:I, s:I, s:I, s:f, s:f, s:o, s:o, s:f}", "sweep", cost->name, "runs", (json_int_t)cost->runs,
                    "added", (json_int_t)cost->added, "to_run", (json_int_t)cost->to_run, "transitions",
-                   cost->transitions, "transitions_left", cost->transitions_left, "cpu_hours", cpu, "gpu_hours", gpu);
+                   cost->transitions, "transitions_left", cost->transitions_left, "cpu_hours", cpu, "gpu_hours", gpu,
+                   "disk_bytes", cost->disk_bytes);
 }
 
 static void print_json(const Costs *costs) {

@@ -1,53 +1,60 @@
-/* Reads measured speeds from results.db, for the estimate of `sweep plan`. Runs that were never imported are
- * missing. */
+/* Reads measured speeds from results.db, and estimates costs by them and by the model (cost_model.h). Runs that were
+ * never imported are missing. */
 #include "sweep/plan/speed.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/files.h"
+#include "core/json.h"
 #include "core/memory.h"
 #include "store/database/database.h"
 #include "store/database/query.h"
 #include "store/workspace/paths.h"
 
+/* Settings that change the speed of training. Others, such as learning rates, share their measurements. */
+static const char *const keys[] = {
+  "env.task", "env.num", "env.morphologies", "env.difficulty", "env.size", "env.reset", "env.actions",
+  "env.frame_skip", "env.observations", "env.curriculum", "env.normalize_observations", "env.normalize_rewards",
+  "env.workers", "train.precision", "train.observation_storage", "train.rollout_halves", "algo.name", "ppo.num_steps",
+  "ppo.num_minibatches", "ppo.epochs", "ppo.minibatch_by", "ppo.shuffle", "ppo.sequence_length",
+  "ppo.normalize_value", "sapg.blocks", "sapg.off_policy_ratio", "sapg.sequence_length", "scale.scheme",
+  "scale.factor", "net.width", "net.depth", "net.widths", "net.activation", "net.sharing", "net.trunk_width",
+  "net.trunk_depth", "net.trunk_widths", "net.encoder", "net.memory", "net.memory_width", "net.norm",
+  "metrics.every", "metrics.representation_every", "metrics.profile_every", "metrics.states"};
+enum { KEYS = sizeof keys / sizeof *keys };
+
 typedef struct Group {
-  char task[CORE_CONFIG_TEXT], encoder[CORE_CONFIG_TEXT]; /* encoder: also with the kind of memory */
+  char *text;        /* values of `keys` as a JSON array; a program has none */
+  CoreConfig config; /* these settings, resolved; all others at their defaults */
+  bool is_program;   /* whether it is the program named config.algo.name */
   SweepDevice device;
-  int64_t width, depth, epochs, envs;
   double median;
   size_t runs;
 } Group;
 
 struct SweepSpeeds {
+  const CoreConfigRow *rows[KEYS];
   Group *groups;
   size_t count;
 };
 
 /* ---- loading --------------------------------------------------------------------------------------------------- */
 
-/* Prefix of the name of a user's program, used as task. */
-#define PROGRAM "program "
-
-/* Sorted by group, then from slow to fast. Devices named cuda:0 are GPUs, all others processors. */
-static const char sql[] =
-    "SELECT coalesce(json_extract(config, '$.env.task'), '" PROGRAM "' || json_extract(config, '$.algo.name')) AS task,"
-    " json_extract(config, '$.net.width') AS width,"
-    "       json_extract(config, '$.net.depth') AS depth, json_extract(config, '$.ppo.epochs') AS epochs,"
-    "       coalesce(json_extract(config, '$.net.encoder'), 'none') ||"
-    "       CASE coalesce(json_extract(config, '$.net.memory'), 'none') WHEN 'none' THEN '' ELSE ' ' ||"
-    "       json_extract(config, '$.net.memory') || ' ' || json_extract(config, '$.net.memory_width') END AS encoder,"
-    "       coalesce(device LIKE 'cuda%', 0) AS gpu,"
-    "       coalesce(json_extract(config, '$.resolved.env_num'), json_extract(config, '$.env.num')) AS worlds,"
-    "       (SELECT steps_per_second FROM iteration WHERE run_id = run.id AND steps_per_second > 0"
-    "        ORDER BY iteration DESC LIMIT 1) AS speed"
-    "  FROM run WHERE speed IS NOT NULL ORDER BY task, width, depth, epochs, encoder, gpu, worlds, speed";
-
-static bool is_same(const Group *group, const Group *other) {
-  return strcmp(group->task, other->task) == 0 && group->width == other->width && group->depth == other->depth &&
-         group->epochs == other->epochs && strcmp(group->encoder, other->encoder) == 0 &&
-         group->device == other->device && group->envs == other->envs;
+/* Appends the query: settings as one JSON array, name of the algorithm or program, device, speed; sorted by group, then
+ * from slow to fast. Devices named cuda:0 are GPUs, all others processors. */
+static void append_query(CoreText *sql) {
+  core_text_append(sql, "SELECT json_extract(config");
+  for (size_t i = 0; i < KEYS; i++) core_text_appendf(sql, ", '$.%s'", keys[i]);
+  core_text_append(sql,
+                   ") AS settings, json_extract(config, '$.algo.name') AS program,"
+                   " coalesce(device LIKE 'cuda%', 0) AS gpu,"
+                   " (SELECT steps_per_second FROM iteration WHERE run_id = run.id AND steps_per_second > 0"
+                   "  ORDER BY iteration DESC LIMIT 1) AS speed,"
+                   " json_extract(config, '$.env.task') AS task"
+                   " FROM run WHERE speed IS NOT NULL ORDER BY settings, program, gpu, speed");
 }
 
 typedef struct Samples {
@@ -65,15 +72,43 @@ static void close_group(SweepSpeeds *speeds, Samples *samples) {
   samples->count = 0;
 }
 
+/* Sets one setting from its JSON value; null: the run is of a version that lacked it. */
+static int set_value(CoreConfig *config, const char *key, const json_t *value) {
+  char text[CORE_CONFIG_TEXT];
+  if (json_is_null(value)) return CORE_OK;
+  if (json_is_string(value)) return core_config_set(config, key, json_string_value(value));
+  if (json_is_boolean(value)) return core_config_set(config, key, json_is_true(value) ? "yes" : "no");
+  if (json_is_integer(value)) snprintf(text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+  else snprintf(text, sizeof text, "%.17g", json_number_value(value));
+  return core_config_set(config, key, text);
+}
+
+/* Sets the settings of a group. A value that this version refuses keeps its default. */
+static void read_settings(const char *text, Group *group) {
+  json_t *values = json_loads(text, 0, NULL);
+  CoreConfig resolved;
+  for (size_t i = 0; i < KEYS && json_is_array(values); i++)
+    if (set_value(&group->config, keys[i], json_array_get(values, i)) != CORE_OK) core_error_clear();
+  json_decref(values);
+  if (core_config_resolve(&group->config, &resolved) == CORE_OK) group->config = resolved;
+  core_error_clear();
+}
+
+/* Whether the row belongs to the group. */
+static bool is_same(const Group *group, StoreQuery *query) {
+  const char *settings = store_query_text(query, 0), *program = store_query_text(query, 1);
+  const SweepDevice device = store_query_int(query, 2) ? SWEEP_GPU : SWEEP_CPU;
+  return group->device == device && strcmp(group->text, settings ? settings : "") == 0 &&
+         (!group->is_program || strcmp(group->config.algo.name, program ? program : "") == 0);
+}
+
 static int read_group(StoreQuery *query, Group *group) {
-  const char *task = store_query_text(query, 0), *encoder = store_query_text(query, 4);
-  *group = (Group){.width = store_query_int(query, 1),
-                   .depth = store_query_int(query, 2),
-                   .epochs = store_query_int(query, 3),
-                   .device = store_query_int(query, 5) ? SWEEP_GPU : SWEEP_CPU,
-                   .envs = store_query_int(query, 6)};
-  TRY(core_text_copy(group->encoder, sizeof group->encoder, encoder ? encoder : "", "net.encoder"));
-  return core_text_copy(group->task, sizeof group->task, task ? task : "", "env.task");
+  const char *settings = store_query_text(query, 0), *program = store_query_text(query, 1);
+  *group = (Group){.text = core_text_duplicate(settings ? settings : ""), .config = core_config_default(),
+                   .is_program = !store_query_text(query, 4),
+                   .device = store_query_int(query, 2) ? SWEEP_GPU : SWEEP_CPU};
+  if (!group->is_program) read_settings(group->text, group);
+  return core_text_copy(group->config.algo.name, sizeof group->config.algo.name, program ? program : "", "algo.name");
 }
 
 static int load(StoreQuery *query, SweepSpeeds *speeds) {
@@ -81,20 +116,18 @@ static int load(StoreQuery *query, SweepSpeeds *speeds) {
   bool row;
   int code;
   for (;;) {
-    Group group;
     TRY_GOTO(code, out, store_query_step(query, &row));
     if (!row) break;
-    TRY_GOTO(code, out, read_group(query, &group));
-    if (speeds->count == 0 || !is_same(&speeds->groups[speeds->count - 1], &group)) {
+    if (speeds->count == 0 || !is_same(&speeds->groups[speeds->count - 1], query)) {
       close_group(speeds, &samples);
       speeds->groups = core_memory_resize(speeds->groups, (speeds->count + 1) * sizeof *speeds->groups);
-      speeds->groups[speeds->count++] = group;
+      TRY_GOTO(code, out, read_group(query, &speeds->groups[speeds->count++]));
     }
     if (samples.count == samples.capacity) {
       samples.capacity = samples.capacity ? 2 * samples.capacity : 64;
       samples.sorted = core_memory_resize(samples.sorted, samples.capacity * sizeof *samples.sorted);
     }
-    samples.sorted[samples.count++] = store_query_real(query, 7);
+    samples.sorted[samples.count++] = store_query_real(query, 3);
   }
   close_group(speeds, &samples);
 out:
@@ -106,12 +139,19 @@ int sweep_speeds_load(const char *root, SweepSpeeds **speeds) {
   char path[CORE_PATH_MAX];
   StoreDatabase *database;
   StoreQuery *query;
+  CoreText sql = {0};
   *speeds = core_memory_zero_allocate(1, sizeof **speeds);
+  for (size_t i = 0; i < KEYS; i++) {
+    (*speeds)->rows[i] = core_config_find(keys[i]);
+    CORE_CHECK((*speeds)->rows[i]);
+  }
   int code = store_path_database(root, path);
   if (code == CORE_OK && !core_files_exists(path)) return CORE_OK;
   if (code == CORE_OK) code = store_database_open(path, true, &database);
   if (code == CORE_OK) {
-    code = store_query_open(database, sql, &query);
+    append_query(&sql);
+    code = store_query_open(database, sql.data, &query);
+    core_text_free(&sql);
     if (code == CORE_OK) {
       code = load(query, *speeds);
       store_query_close(&query);
@@ -124,6 +164,7 @@ int sweep_speeds_load(const char *root, SweepSpeeds **speeds) {
 
 void sweep_speeds_destroy(SweepSpeeds **speeds) {
   if (!*speeds) return;
+  for (size_t i = 0; i < (*speeds)->count; i++) free((*speeds)->groups[i].text);
   free((*speeds)->groups);
   free(*speeds);
   *speeds = NULL;
@@ -131,44 +172,75 @@ void sweep_speeds_destroy(SweepSpeeds **speeds) {
 
 /* ---- finding --------------------------------------------------------------------------------------------------- */
 
-static double log_ratio(int64_t a, int64_t b) { return a > 0 && b > 0 ? fabs(log2((double)a / (double)b)) : 1; }
+static double log_ratio(int64_t a, int64_t b) { return a > 0 && b > 0 ? fabs(log2((double)a / (double)b)) : a != b; }
 
-/* Returns the dissimilarity of a group and a configuration; 0: the same. Width counts twice (cost grows with its
- * square), another encoder or memory more than any width, another task more than that. */
-static double distance(const Group *group, const CoreConfig *config) {
-  char encoder[2 * CORE_CONFIG_TEXT + 32];
-  CoreConfig resolved;
-  const bool is_resolved = core_config_resolve(config, &resolved) == CORE_OK;
-  const int64_t envs = is_resolved ? resolved.env.num : config->env.num;
-  if (!is_resolved) core_error_clear();
-  const bool is_recurrent = strcmp(config->net.memory, "none") != 0;
-  snprintf(encoder, sizeof encoder, "%s", config->net.encoder);
-  if (is_recurrent)
-    snprintf(encoder, sizeof encoder, "%s %s %lld", config->net.encoder, config->net.memory,
-             (long long)config->net.memory_width);
-  return 2 * log_ratio(group->width, config->net.width) + log_ratio(group->depth, config->net.depth) +
-         log_ratio(group->epochs, config->ppo.epochs) + log_ratio(group->envs, envs) / 4 +
-         (strcmp(group->encoder, encoder) == 0 ? 0 : 50) + (strcmp(group->task, config->env.task) == 0 ? 0 : 100);
+/* Whether both have the same value, or neither reads the setting. */
+static bool is_same_setting(const CoreConfig *a, const CoreConfig *b, const CoreConfigRow *row) {
+  return core_config_value_equals(a, b, row) || (!core_config_is_read(a, row) && !core_config_is_read(b, row));
+}
+
+/* Returns the dissimilarity of a group and a resolved configuration; 0: the same. Width counts twice (cost grows with
+ * its square), another encoder or memory more than any width, another task more than that, other settings little. */
+static double distance(const SweepSpeeds *speeds, const Group *group, const CoreConfig *config) {
+  const CoreConfig *own = &group->config;
+  double sum = 2 * log_ratio(own->net.width, config->net.width) + log_ratio(own->net.depth, config->net.depth) +
+               log_ratio(own->ppo.epochs, config->ppo.epochs) + log_ratio(own->env.num, config->env.num) / 4;
+  sum += strcmp(own->env.task, config->env.task) == 0 ? 0 : 100;
+  const bool has_encoder = strcmp(own->net.encoder, config->net.encoder) == 0;
+  sum += has_encoder && strcmp(own->net.memory, config->net.memory) == 0 ? 0 : 50;
+  for (size_t i = 0; i < KEYS; i++) sum += is_same_setting(own, config, speeds->rows[i]) ? 0 : 0.1;
+  return sum;
+}
+
+/* Returns the transitions of all iterations. */
+static double trained(const CoreConfig *config) {
+  return (double)core_config_iterations(config) * (double)core_config_transitions_per_iteration(config);
 }
 
 /* Whether both are of the trainer, or of the same program. */
 static bool is_comparable(const Group *group, const CoreConfig *config) {
-  const bool is_program = strncmp(group->task, PROGRAM, strlen(PROGRAM)) == 0;
-  if (!config->program) return !is_program;
-  return is_program && strcmp(group->task + strlen(PROGRAM), config->algo.name) == 0;
+  if (!config->program || !group->is_program) return !config->program && !group->is_program;
+  return strcmp(group->config.algo.name, config->algo.name) == 0;
+}
+
+/* Returns how much faster the model expects the configuration to train than the group, on the same machine. */
+static double expected_ratio(const Group *group, const CoreConfig *config) {
+  SlurmSettings machine = slurm_settings_default();
+  CoreConfig own = group->config, other = *config;
+  const char *device = group->device == SWEEP_GPU ? "cuda" : "cpu";
+  if (config->program) return 1;
+  snprintf(own.train.device, sizeof own.train.device, "%s", device);
+  snprintf(other.train.device, sizeof other.train.device, "%s", device);
+  own.train.total_steps = other.train.total_steps = 1000000000; /* whole iterations are a small part of it */
+  const double speed = sweep_cost_model(&own, &machine).training_s / trained(&own);
+  const double expected = sweep_cost_model(&other, &machine).training_s / trained(&other);
+  return speed > 0 && expected > 0 ? speed / expected : 1;
 }
 
 SweepSpeed sweep_speeds_find(const SweepSpeeds *speeds, const CoreConfig *config, SweepDevice device) {
   const Group *best = NULL;
+  CoreConfig resolved = *config;
   double best_distance = 0;
+  if (!config->program && core_config_resolve(config, &resolved) != CORE_OK) core_error_clear();
   for (size_t i = 0; i < speeds->count; i++) {
     if (device != SWEEP_ANY_DEVICE && speeds->groups[i].device != device) continue;
     if (!is_comparable(&speeds->groups[i], config)) continue;
-    double d = config->program ? 0 : distance(&speeds->groups[i], config);
+    const double d = config->program ? 0 : distance(speeds, &speeds->groups[i], &resolved);
     if (best && d >= best_distance) continue;
     best = &speeds->groups[i];
     best_distance = d;
   }
   if (!best) return (SweepSpeed){0};
-  return (SweepSpeed){.steps_per_second = best->median, .exact = best_distance == 0, .runs = best->runs};
+  const double ratio = best_distance > 0 ? expected_ratio(best, &resolved) : 1;
+  return (SweepSpeed){.steps_per_second = best->median * ratio, .exact = best_distance == 0, .runs = best->runs};
+}
+
+SweepCost sweep_speeds_cost(const SweepSpeeds *speeds, const CoreConfig *config, const SlurmSettings *settings,
+                            const SweepWork *work, SweepSpeed *speed) {
+  const SweepCost model = sweep_cost_model(config, settings);
+  *speed = (SweepSpeed){.steps_per_second = work->speed};
+  if (work->speed == 0 && speeds) *speed = sweep_speeds_find(speeds, config, SWEEP_ANY_DEVICE);
+  const double all = trained(config);
+  const double training_s = speed->steps_per_second > 0 ? work->left / speed->steps_per_second : 0;
+  return sweep_cost_remaining(&model, all > 0 ? work->left / all : 0, training_s);
 }

@@ -36,7 +36,7 @@ static int bench_plan(const char *root) {
   struct rusage usage;
   double start = bench_seconds();
   TRY(read_spec(5, 100, &spec));
-  int code = sweep_plan_make(root, &spec, &(CoreOptionList){0}, &plan);
+  int code = sweep_plan_make(root, &spec, &(SweepPlanOptions){0}, &plan);
   if (code == CORE_OK) {
     double seconds = bench_seconds() - start;
     getrusage(RUSAGE_SELF, &usage);

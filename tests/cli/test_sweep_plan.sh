@@ -45,15 +45,17 @@ tap_run "--speed prices them" 0 "in total (at 1 k transitions/s)" plan good.ini 
 tap_expect "and prints the cost on several processors" 0 "gives a run 6 \(2 ranks of 3\): [0-9.]+ k? ?processor hours" \
   plan good.ini --speed 1e3 --set slurm.ranks_per_run=2 --set slurm.cpus_per_run=3
 tap_run "--speed of nothing" 2 "--speed -1: expected a positive number of transitions per second" plan good.ini --speed=-1
-tap_run "without measurements the speed is unknown" 0 "unknown speed: measure one run" plan good.ini
+tap_run "without measurements the model prices them" 0 "run time in total (by the model, since nothing was measured)" plan good.ini
+tap_run "with evaluations and checkpoints" 0 ", evaluations at most " plan good.ini
+tap_run "and bytes" 0 "B of logs and checkpoints" plan good.ini
 tap_run "a profile selects" 0 "runs         6" plan good.ini --profile demo
 tap_run "--set overrides" 0 "runs         12" plan good.ini --set sweep.seeds=1
 tap_run "--runs lists each run" 0 "algo.name=ppo_ewma ppo.com=512 seed=1" plan good.ini --runs
 plan good.ini --json --runs >plan.json
 at() { tool json "$@" <plan.json; }
-said="$(at runs) $(at duplicates) $(at cells) $(at to_run) $(at hours_left) $(at grids 0 axes 2 settings) $(at transitions)"
+said="$(at runs) $(at duplicates) $(at cells) $(at to_run) $(at modeled_runs) $(at grids 0 axes 2 settings) $(at transitions)"
 # 1e6 steps in whole iterations of 2048 * 256
-tap_check "--json says the same" "$([ "$said" = "24 4 14 24 null {\"ppo.com\":[8.0,64.0,512.0]} $((24 * 2 * 2048 * 256)).0" ] || echo "$said")"
+tap_check "--json says the same" "$([ "$said" = "24 4 14 24 24 {\"ppo.com\":[8.0,64.0,512.0]} $((24 * 2 * 2048 * 256)).0" ] || echo "$said")"
 ids=$(for i in $(seq 0 23); do [ "$(at run_list "$i" index)" = "$i" ] && at run_list "$i" id; done)
 tap_check "--json lists each run once, by its index" "$([ "$(sort -u <<<"$ids" | wc -l)" = 24 ] || echo "$ids")"
 tap_result "planning wrote nothing" "$(ls -A "$root" | wc -l)" "$(ls -A "$root")"
@@ -140,14 +142,14 @@ tap_run "and one is named that is not" 0 "times; use stop.every = 0.61" plan sel
 seldom() { plan seldom.ini --no-check "$@" | grep -q "is too long for runs"; }
 ! seldom --speed 10; tap_result "runs of ten minutes are long enough" $?
 ! seldom --speed 1000 --set stop.every=0.61; tap_result "so is the named one" $?
-! seldom; tap_result "without a known speed there is no estimate" $?
+seldom; tap_result "the model's speed counts, too" $?
 
 # ---- around an existing sweep
 mkdir -p "$root/sweeps/good"; printf 'garbage\n' >"$root/sweeps/good/manifest.tsv"
 tap_run "a damaged manifest is reported" 1 "manifest.tsv:1: this is not a manifest" plan good.ini
 rm "$root/sweeps/good/manifest.tsv"
 printf 'not a database, but long enough to be looked at as one\n' >"$root/results.db"
-tap_run "another file as results.db: the plan is printed, without an estimate" 0 "estimate     none: " plan good.ini
+tap_run "another file as results.db: the plan is printed, by the model" 0 "no measured speeds: " plan good.ini
 tap_run "collecting into it is refused" 1 "results.db" sweep collect --root "$root"
 tap_run "collect refuses a bad pause" 2 "--every" sweep collect --root "$root" --follow --every 0
 tap_run "rebuild takes no argument" 2 "unexpected argument" sweep rebuild --root "$root" x

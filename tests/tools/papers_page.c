@@ -10,7 +10,9 @@
 #include "analysis/figures/papers.h"
 #include "core/memory.h"
 #include "core/text.h"
-#include "sweep/spec/grid.h"
+#include "sweep/plan/cost_model.h"
+#include "sweep/spec/id_set.h"
+#include "sweep/spec/resources.h"
 
 enum { WIDTH = 118, LISTED = 5, PAIRS = 9, SHARED = 3 };
 
@@ -177,6 +179,93 @@ static void append_ours(const char *path, CoreText *text) {
   sweep_spec_free(&spec);
 }
 
+/* Returns the first figure that is drawn from this experiment; its block has the table of the runs. */
+static const AnalysisPaper *first_of(const char *experiment) {
+  const AnalysisPaper *figure = analysis_papers;
+  while (strcmp(figure->experiment, experiment) != 0) figure++;
+  return figure;
+}
+
+/* ---- costs ------------------------------------------------------------------------------------------------------- */
+
+typedef struct Cost { double runs, transitions, gpu_hours, cpu_hours, bytes; } Cost;
+
+static void add_run_cost(const CoreConfig *config, const SlurmSettings *settings, Cost *cost) {
+  const SweepCost run = sweep_cost_model(config, settings);
+  const double hours = sweep_cost_seconds(&run) / 3600;
+  cost->runs++;
+  cost->transitions += (double)core_config_iterations(config) * (double)core_config_transitions_per_iteration(config);
+  if (settings->gpus_per_run > 0) cost->gpu_hours += hours * settings->gpus_per_run;
+  else cost->cpu_hours += hours * (double)(settings->ranks_per_run * settings->cpus_per_run);
+  cost->bytes += run.disk_bytes;
+}
+
+/* Adds the cost of an experiment to *cost, and that of runs that no earlier one has to *sum. With a profile, runs have
+ * one processor each. */
+static void add_cost(const char *path, const char *profile, SweepIdSet *seen, Cost *cost, Cost *sum) {
+  const SlurmSettings laptop = slurm_settings_default();
+  SweepSpec spec;
+  SweepGrid grid;
+  SweepResources resources;
+  if (sweep_spec_read(path, profile, NULL, 0, &spec) != CORE_OK) {
+    fault(core_error_message(), path);
+    return;
+  }
+  if (sweep_grid_expand(&spec, &grid) != CORE_OK || sweep_resources_make(&grid, &resources) != CORE_OK) {
+    fault(core_error_message(), path);
+    exit(1);
+  }
+  for (size_t run = 0; run < grid.runs; run++) {
+    CoreConfig config;
+    sweep_grid_config(&grid, run, &config);
+    const SlurmSettings *own = &resources.sets[sweep_resources_of_run(&resources, &grid, run)];
+    add_run_cost(&config, profile ? &laptop : own, cost);
+    if (sweep_id_set_add(seen, grid.ids[run], NULL)) add_run_cost(&config, profile ? &laptop : own, sum);
+  }
+  sweep_resources_free(&resources);
+  sweep_grid_free(&grid);
+  sweep_spec_free(&spec);
+}
+
+/* Appends " 20 | 60 G | 21 GPU-h | 590 MB |". */
+static void append_cost(const Cost *cost, CoreText *text) {
+  char buffer[32];
+  core_text_appendf(text, " %.0f | %s | ", cost->runs, core_text_count(cost->transitions, buffer));
+  if (cost->gpu_hours > 0) core_text_appendf(text, "%s GPU-h", core_text_count(cost->gpu_hours, buffer));
+  if (cost->gpu_hours > 0 && cost->cpu_hours >= 0.05) core_text_append(text, ", ");
+  if (cost->gpu_hours == 0 && cost->cpu_hours < 0.05) core_text_append(text, "< 0.1 h");
+  else if (cost->cpu_hours >= 0.05 && cost->cpu_hours < 10) core_text_appendf(text, "%.1f h", cost->cpu_hours);
+  else if (cost->cpu_hours >= 10) core_text_appendf(text, "%s h", core_text_count(cost->cpu_hours, buffer));
+  core_text_appendf(text, " | %sB |", core_text_count(cost->bytes, buffer));
+}
+
+/* Prints the table of all experiments at three scales. */
+static void print_costs(void) {
+  static const char *const profiles[] = {NULL, "laptop", "demo"};
+  enum { PROFILES = 3 };
+  Cost sums[PROFILES] = {0};
+  SweepIdSet seen[PROFILES] = {0};
+  CoreText text = {0};
+  for (const AnalysisPaper *figure = analysis_papers; figure->name; figure++) {
+    if (first_of(figure->experiment) != figure) continue;
+    const char *file = figure->experiment + strlen("experiments/");
+    core_text_clear(&text);
+    core_text_appendf(&text, "| %.*s |", (int)strcspn(file, "."), file);
+    for (int i = 0; i < PROFILES; i++) {
+      Cost cost = {0};
+      add_cost(figure->experiment, profiles[i], &seen[i], &cost, &sums[i]);
+      append_cost(&cost, &text);
+    }
+    printf("%s\n", text.data);
+  }
+  core_text_clear(&text);
+  core_text_append(&text, "| total, each run once |");
+  for (int i = 0; i < PROFILES; i++) append_cost(&sums[i], &text);
+  printf("%s\n", text.data);
+  for (int i = 0; i < PROFILES; i++) sweep_id_set_free(&seen[i]);
+  core_text_free(&text);
+}
+
 /* ---- assumptions ------------------------------------------------------------------------------------------------- */
 
 static char *trim(char *text) {
@@ -234,13 +323,6 @@ static void read_assumptions(const char *path, Values *assumptions) {
     if (line[0] != ';') add_assumption(section, line, assumptions);
   }
   fclose(file);
-}
-
-/* Returns the first figure that is drawn from this experiment; its block has the table of the runs. */
-static const AnalysisPaper *first_of(const char *experiment) {
-  const AnalysisPaper *figure = analysis_papers;
-  while (strcmp(figure->experiment, experiment) != 0) figure++;
-  return figure;
 }
 
 static bool is_of(const char *title, const char *paper) { return strncmp(title, paper, strlen(paper)) == 0; }
@@ -531,6 +613,14 @@ static const char intro[] =
   "## Tests\n\n"
   "| test | statistic | claimed | it cannot tell |\n|---|---|---|---|\n";
 
+static const char costs_intro[] =
+  "\n## Costs\n\n"
+  "What each experiment costs at full size, on a laptop and as a demo: runs, transitions, time, bytes on disk. Times are\n"
+  "those of [the cost model](experiments.md#costs), so that this table does not depend on a machine; a 128-GPU run counts\n"
+  "128 GPU-hours per hour, h means hours of one processor. Level searches, evaluations and checkpoints are included.\n\n"
+  "| experiment | runs | transitions | time | bytes | laptop | transitions | time | bytes | demo | transitions | time "
+  "| bytes |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+
 int main(void) {
   size_t count;
   const AnalysisClaim *claims = analysis_claims_list(&count);
@@ -538,6 +628,8 @@ int main(void) {
     if (!home_of(&claims[i])) fault("claims.def names no figure of papers.def", claims[i].id);
   fputs(intro, stdout);
   print_tests(claims, count);
+  fputs(costs_intro, stdout);
+  print_costs();
   for (const AnalysisPaperTitle *paper = analysis_paper_titles; paper->key; paper++) print_paper(paper);
   return faults > 0;
 }
