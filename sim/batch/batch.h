@@ -76,9 +76,15 @@ int sim_batch_observation_length(const SimBatch *batch);
 /* Returns the index of each feature in the whole observation: [length], ascending. *whole_length: length of the whole
  * observation. */
 const int32_t *sim_batch_observation_features(const SimBatch *batch, int *whole_length);
-/* Marks the features of a flat observation that change during an episode, on the levels of the set or, with `drawn`, on
- * any level of the generator: changes[observation_length], 0 or 1. The others are constants of the level. Returns the
- * number of features that change; 0: observations are not flat. */
+/* Change of a feature during an episode. */
+typedef enum SimFeatureChange {
+  SIM_FEATURE_CONSTANT,      /* constant of the level */
+  SIM_FEATURE_VARIES,        /* any value */
+  SIM_FEATURE_TOUCHES,       /* the level's constant, plus SIM_ATTEND_TOUCHING at times */
+} SimFeatureChange;
+/* Sets changes[observation_length] to the SimFeatureChange of each feature of flat or entity observations, on the
+ * levels of the set or, with `drawn`, on any level of the generator. Returns the number of features that change; 0:
+ * observations are padded. */
 int sim_batch_changing_features(const SimBatch *batch, bool drawn, uint8_t *changes);
 /* Pointers to the levels' constants in the batch's memory (host or device), valid until a level is replaced or
  * drawn. */
@@ -95,7 +101,7 @@ SimConstants sim_batch_constants(const SimBatch *batch);
 /* Draws past levels again and writes their observations at the start. For i < rows with n = level[index[i]] < 0: the
  * level of number -1 - n in the sequence of world index[i] % worlds, in a batch of `worlds` worlds that starts at this
  * batch's first world -> observations[i], observation_length floats. Rows with n >= 0 are left unchanged. The arrays
- * are in the memory of the worlds. Flat observations only. */
+ * are in the memory of the worlds. */
 void sim_batch_regenerate_constants(const SimBatch *batch, const uint32_t *index, const int32_t *level, size_t rows,
                           size_t worlds, float *observations);
 /* Marks the features that are nonzero at some time on some level of the set: used[length of the whole observation]. */

@@ -179,7 +179,7 @@ CORE_KERNEL_FN void sim_regenerate_constants(const CoreDeviceThread *at, const S
     sim_generate_draw(a->maker.drawn, sim_world_level_key(a->seed, a->first_world + a->index[i] % (uint32_t)a->worlds),
                       (uint32_t)(-1 - number), &level);
     sim_level_grow(&level, a->maker.size);
-    sim_observe_make_template(&level, a->observations + i * (size_t)a->maker.rules.length);
+    sim_ready_row(&level, a->maker.rules.observation, a->observations + i * (size_t)a->maker.rules.length);
   }
 }
 

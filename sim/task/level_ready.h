@@ -10,16 +10,21 @@ typedef struct SimReadyRules {
   int pad_writes_zero;         /* spec 2.4 */
 } SimReadyRules;
 
+/* Writes a level's template to row. */
+SIM_FN void sim_ready_row(const SimLevel *level, SimObservationKind observation, float *row) {
+  switch (observation) {
+    case SIM_OBSERVATION_PADDED: sim_padded_make_template(level, row); break;
+    case SIM_OBSERVATION_ENTITY: sim_entity_make_template(level, row); break;
+    default: sim_observe_make_template(level, row);
+  }
+}
+
 /* Writes model and row [rules->length], the template. Entity observations also list pairs whose overlap has no
  * effect. */
 SIM_FN void sim_level_ready(const SimLevel *level, const SimReadyRules *rules, SimModel *model, float *row) {
   const SimPairRules pairs = {rules->pad_writes_zero != 0, rules->observation == SIM_OBSERVATION_ENTITY};
   sim_model_make(level, pairs, model);
-  switch (rules->observation) {
-    case SIM_OBSERVATION_PADDED: sim_padded_make_template(level, row); break;
-    case SIM_OBSERVATION_ENTITY: sim_entity_make_template(level, row); break;
-    default: sim_observe_make_template(level, row);
-  }
+  sim_ready_row(level, rules->observation, row);
 }
 
 #endif

@@ -89,9 +89,10 @@ typedef struct EnvGenerator {
 /* Compact storage of observations: a row of the level's constants (SimConstants) with the variable features
  * replaced. */
 typedef struct EnvCompact {
-  /* Marks the features that vary within a level in is_variable[observation_length], on the host, and returns their
-   * number. generated: considers any level that may be generated, else those of the set. */
-  int (*variable_features)(const Env *env, bool generated, uint8_t *is_variable);
+  /* Sets changes[observation_length], on the host, to how each feature changes within a level (SimFeatureChange), and
+   * returns the number of those that do. generated: considers any level that may be generated, else those of the
+   * set. */
+  int (*variable_features)(const Env *env, bool generated, uint8_t *changes);
   SimConstants (*constants)(const Env *env);
   /* Regenerates the constants of past levels (sim_batch_regenerate_constants), where SimConstants.number is not
    * NULL. */

@@ -76,8 +76,8 @@ static int clone_env(const Env *env, const EnvBatch *batch, Env **created) {
 
 /* ---- compact observations ---------------------------------------------------------------------------------------- */
 
-static int variable_features(const Env *env, bool generated, uint8_t *is_variable) {
-  return sim_batch_changing_features(get_batch(env), generated, is_variable);
+static int variable_features(const Env *env, bool generated, uint8_t *changes) {
+  return sim_batch_changing_features(get_batch(env), generated, changes);
 }
 
 static SimConstants constants(const Env *env) { return sim_batch_constants(get_batch(env)); }
@@ -169,8 +169,8 @@ static void describe_observations(const SimBatchOptions *options, SimEnv *sim, E
   if (options->observation == SIM_OBSERVATION_FLAT) {
     sim->options.features = env->features;
     sim->options.feature_count = env->observation_length;
-    env->compact = &compact;
   }
+  if (options->observation != SIM_OBSERVATION_PADDED) env->compact = &compact;
 }
 
 int env_sim_create_batch(const SimBatchOptions *options, SimLevelSet *levels, Env **env) {

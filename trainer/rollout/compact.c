@@ -22,9 +22,16 @@ static CompactLevels levels_of(const CoreConfig *config) {
   return strncmp(config->env.reset, "new", 3) == 0 ? COMPACT_OF_EPISODE : COMPACT_STAY;
 }
 
-/* Marks the features that change, in changes[observation_length], and returns their number. */
+static int count_flags(const Env *env, const uint8_t *changes) {
+  int count = 0;
+  for (int i = 0; i < env->observation_length; i++) count += changes[i] == SIM_FEATURE_TOUCHES;
+  return count;
+}
+
+/* Fills changes[observation_length] (SimFeatureChange) and returns the number of features that vary. */
 static int find_changing(const Env *env, CompactLevels levels, uint8_t *changes) {
-  return env->compact->variable_features(env, levels != COMPACT_STAY, changes);
+  const int count = env->compact->variable_features(env, levels != COMPACT_STAY, changes);
+  return count - count_flags(env, changes);
 }
 
 int compact_check(const CoreConfig *config, const Env *env) {
@@ -33,8 +40,8 @@ int compact_check(const CoreConfig *config, const Env *env) {
     return refuse("env.normalize_observations", config->env.normalize_observations,
                   "env.normalize_observations to none");
   if (strcmp(config->algo.name, "sapg") == 0) return refuse("algo.name", config->algo.name, "another algo.name");
-  if (strcmp(config->env.observations, "flat") != 0)
-    return refuse("env.observations", config->env.observations, "env.observations to flat");
+  if (strcmp(config->env.observations, "padded") == 0)
+    return refuse("env.observations", config->env.observations, "env.observations to flat or entity");
   if (env->compact == NULL)
     return env_unsupported(env, "train.observation_storage", "state", "constants of levels",
                      "train.observation_storage to float32 or float16");
@@ -57,19 +64,28 @@ void compact_register(Compact *compact, const CoreConfig *config, const Env *env
   const CompactLevels levels = levels_of(config);
   uint8_t *changes = core_memory_zero_allocate(length, sizeof *changes);
   *compact = (Compact){.device = core_arena_device(arena), .levels = levels, .worlds = worlds,
-                       .features = env->observation_length, .changing = find_changing(env, levels, changes),
-                       .slots = slots_of(levels, env, steps, worlds)};
+                       .features = env->observation_length, .slots = slots_of(levels, env, steps, worlds)};
+  compact->changing = find_changing(env, levels, changes);
+  compact->flags = count_flags(env, changes);
+  compact->words = (compact->flags + COMPACT_BITS - 1) / COMPACT_BITS;
   free(changes);
   const size_t changing = (size_t)compact->changing, constants = length - changing;
-  CORE_ARENA_DEVICE(arena, compact->column, changing, "changing columns [changing]");
+  CORE_ARENA_DEVICE(arena, compact->column, changing + (size_t)compact->flags, "changing columns [changing]");
   CORE_ARENA_DEVICE(arena, compact->fixed, constants, "constant columns [constants]");
   CORE_ARENA_DEVICE(arena, compact->position, length, "positions of columns [features]");
+  CORE_ARENA_DEVICE(arena, compact->flag, length, "flags of columns [features]");
   CORE_ARENA_DEVICE(arena, compact->table, compact->slots * constants,
                     levels == COMPACT_STAY ? "constants of levels [levels][constants]"
                                            : "rollout constants of episodes [slots][constants]");
   CORE_ARENA_DEVICE(arena, compact->values, blocks * changing,
                     "rollout observations, what changes [steps + 1][worlds][changing]");
-  CORE_ARENA_DEVICE(arena, compact->level, blocks, "rollout levels [steps + 1][worlds]");
+  if (compact->words > 0)
+    CORE_ARENA_DEVICE(arena, compact->bits, blocks * (size_t)compact->words,
+                      "rollout observations, touching shapes [steps + 1][worlds][words]");
+  if (levels == COMPACT_OF_EPISODE || (levels == COMPACT_STAY && compact->slots > COMPACT_SHORT_SLOTS))
+    CORE_ARENA_DEVICE(arena, compact->level, blocks, "rollout levels [steps + 1][worlds]");
+  else if (levels == COMPACT_STAY)
+    CORE_ARENA_DEVICE(arena, compact->short_level, blocks, "rollout levels [steps + 1][worlds]");
   if (levels == COMPACT_STAY) return;
   CORE_ARENA_DEVICE(arena, compact->present, (size_t)worlds, "present slots of constants [worlds]");
   CORE_ARENA_DEVICE(arena, compact->used_slots, 1, "slots of constants taken");
@@ -98,17 +114,23 @@ static void copy_levels(const Compact *compact, const Env *env) {
 /* Fills once the tables of where each feature is stored. */
 static void fill_tables(Compact *compact, const Env *env) {
   const size_t length = (size_t)compact->features, changing = (size_t)compact->changing;
+  const size_t flags = (size_t)compact->flags;
   uint8_t *changes = core_memory_zero_allocate(length, sizeof *changes);
-  int32_t *column = core_memory_zero_allocate(length, sizeof *column); /* changing features, then constant ones */
-  int32_t *position = core_memory_zero_allocate(length, sizeof *position);
+  int32_t *column = core_memory_zero_allocate(length + flags, sizeof *column); /* varying, flags, then constants */
+  int32_t *position = core_memory_zero_allocate(2 * length, sizeof *position), *flag = position + length;
   CORE_CHECK(find_changing(env, compact->levels, changes) == compact->changing);
-  for (int i = 0, k = 0, c = 0; i < compact->features; i++) {
-    position[i] = changes[i] ? k : -1 - c;
-    column[changes[i] ? (size_t)k++ : changing + (size_t)c++] = i;
+  for (int i = 0, k = 0, c = 0, f = 0; i < compact->features; i++) {
+    const bool varies = changes[i] == SIM_FEATURE_VARIES, touches = changes[i] == SIM_FEATURE_TOUCHES;
+    position[i] = varies ? k : -1 - c;
+    flag[i] = touches ? f : -1;
+    if (touches) column[changing + (size_t)f++] = i;
+    column[varies ? (size_t)k++ : changing + flags + (size_t)c++] = i;
   }
-  core_device_to_device(compact->device, compact->column, column, changing * sizeof *column);
-  core_device_to_device(compact->device, compact->fixed, column + changing, (length - changing) * sizeof *column);
+  core_device_to_device(compact->device, compact->column, column, (changing + flags) * sizeof *column);
+  core_device_to_device(compact->device, compact->fixed, column + changing + flags,
+                        (length - changing) * sizeof *column);
   core_device_to_device(compact->device, compact->position, position, length * sizeof *position);
+  core_device_to_device(compact->device, compact->flag, flag, length * sizeof *flag);
   free(changes);
   free(column);
   free(position);
@@ -137,6 +159,7 @@ void compact_store(Compact *compact, const Env *env, int t, int first, int count
                    const uint8_t *done) {
   if (!compact->ready) fill_tables(compact, env);
   const size_t features = (size_t)compact->features, changing = (size_t)compact->changing, at = (size_t)first;
+  const size_t words = (size_t)compact->words;
   const size_t row = (size_t)t * (size_t)compact->worlds + at;
   const SimConstants from = env->compact->constants(env);
   compact->env = env;
@@ -144,26 +167,32 @@ void compact_store(Compact *compact, const Env *env, int t, int first, int count
     begin_episodes(compact, &from, first, count, done);
   OpsCompactStore store = {.observations = observations + at * features, .level = from.level, .stride = from.stride,
                            .column = compact->column, .rows = (size_t)count, .features = features,
-                           .changing = core_divisor(changing), .values = compact->values + row * changing,
-                           .levels = compact->level + row};
+                           .each = core_divisor(changing + words), .changing = changing,
+                           .flags = (size_t)compact->flags, .values = compact->values + row * changing,
+                           .bits = compact->bits ? compact->bits + row * words : NULL,
+                           .levels = compact->level ? compact->level + row : NULL,
+                           .short_levels = compact->short_level ? compact->short_level + row : NULL};
   if (compact->present) {
     store.level = compact->present;
     store.stride = sizeof *compact->present;
   }
   store.level = (const int32_t *)(const void *)((const char *)store.level + at * store.stride);
   if (compact->device) {
-    launch(compact, &ops_compact_store_launch, store.rows * changing, &store);
+    launch(compact, &ops_compact_store_launch, store.rows * (changing + words), &store);
     return;
   }
 #pragma omp parallel for schedule(static)
-  for (size_t i = 0; i < store.rows * changing; i++) ops_compact_keep(&store, i);
+  for (size_t i = 0; i < store.rows * (changing + words); i++) ops_compact_keep(&store, i);
 }
 
 void compact_gather(const Compact *compact, const uint32_t *index, int rows, float *observations) {
   const size_t numbers = (size_t)rows * (size_t)compact->features;
-  const OpsCompactGather gather = {compact->values, compact->level, compact->table, compact->position, index,
-                                   (size_t)rows, core_divisor((size_t)compact->features), (size_t)compact->changing,
-                                   observations};
+  const OpsCompactGather gather = {
+    .values = compact->values, .bits = compact->bits, .levels = compact->level, .short_levels = compact->short_level,
+    .worlds = core_divisor((size_t)compact->worlds), .table = compact->table,
+    .position = compact->position, .flag = compact->flag, .index = index, .rows = (size_t)rows,
+    .features = core_divisor((size_t)compact->features), .changing = (size_t)compact->changing,
+    .words = (size_t)compact->words, .observations = observations};
   if (compact->levels == COMPACT_OF_EPISODE)
     compact->env->compact->regenerate_constants(compact->env, index, compact->level, (size_t)rows,
                                                 (size_t)compact->worlds, observations);
