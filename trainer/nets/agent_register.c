@@ -130,6 +130,11 @@ static int register_below(Agent *agent, const CoreConfig *config, const Env *env
   return trunk[agent->trunk - 1];
 }
 
+/* Whether the device's ops store outputs of hidden layers as bf16 (network_hidden_is_bf16). */
+static bool agent_stores_bf16(const Agent *agent, const CoreConfig *config) {
+  return agent->device && strcmp(config->train.precision, "bf16") == 0 && !agent->actor.shape.layer_norm;
+}
+
 void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int max_rows, CoreArena *arena) {
   *agent = (Agent){.head = action_head(config, env), .inputs = obs_features(config, env), .max_rows = max_rows,
                    .sharing = sharing_of(config->net.sharing), .actor.name = "actor", .critic.name = "critic",
@@ -145,6 +150,10 @@ void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int 
   if (agent->trunk > 0)
     network_prepend(&agent->actor.shape, trunk, agent->trunk, activation_of(config->net.trunk_activation));
   if (!agent->is_q) agent->critic.shape = tower(config, below, 1, 1.0);
+  if (agent_stores_bf16(agent, config)) {
+    agent->actor.shape.stores_bf16 = agent->critic.shape.stores_bf16 = true;
+    agent->actor.shape.first_chain = agent->trunk;
+  }
   agent->actor.encoder_shape = agent->critic.encoder_shape = &agent->encoder.shape;
   agent->actor.recurrent_shape = agent->critic.recurrent_shape = &agent->recurrent.shape;
   agent_count_parameters(agent);
@@ -179,14 +188,20 @@ static int max_width(const Agent *agent) {
   return actor > critic ? actor : critic;
 }
 
+/* Returns the floats of two gradients between layers, which are bf16 where the layers' outputs are. */
+static size_t scratch_floats(const Agent *agent, int rows) {
+  enum { SPARE = 64 };
+  const size_t floats = (size_t)rows * (size_t)max_width(agent);
+  return agent->actor.shape.stores_bf16 ? floats + SPARE : 2 * floats;
+}
+
 void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int rows, CoreArena *arena) {
   *gradient = (AgentGradient){.below = NULL};
   CORE_ARENA_DEVICE(arena, gradient->actor, agent->actor.n, "actor gradient");
   CORE_ARENA_DEVICE(arena, gradient->critic, agent->critic.n, "critic gradient");
-  CORE_ARENA_DEVICE(arena, gradient->scratch, 2 * (size_t)rows * (size_t)max_width(agent),
-             "backward scratch [2][rows][width]");
+  CORE_ARENA_DEVICE(arena, gradient->scratch, scratch_floats(agent, rows), "backward scratch [2][rows][width]");
   if (agent_is_apart(agent))
-    CORE_ARENA_DEVICE(arena, gradient->critic_scratch, 2 * (size_t)rows * (size_t)max_width(agent),
+    CORE_ARENA_DEVICE(arena, gradient->critic_scratch, scratch_floats(agent, rows),
                       "backward scratch of the critic [2][rows][width]");
   if (agent_below_width(agent) > 0)
     CORE_ARENA_DEVICE(arena, gradient->below, 2 * (size_t)rows * (size_t)agent_below_width(agent),

@@ -146,8 +146,23 @@ void network_init(const NetworkShape *shape, uint64_t seed, uint32_t tensor, flo
 
 /* -------- passes --------------------------------------------------------------------------------------------- */
 
+/* Whether a layer's output is stored as bf16: not the last of a chain. */
+static bool is_half(const NetworkShape *shape, int layer) {
+  return shape->stores_bf16 && layer != shape->layers - 1 && layer != shape->first_chain - 1;
+}
+
+/* Returns the floats that hold a bf16 output and, after ReLU, its mask (device_chain.c). */
+static size_t half_floats(size_t rows, size_t width, OpsActivation activation) {
+  enum { ALIGNED = 256, MASK_BITS = 128, MASK_BYTES = MASK_BITS / 8 }; /* bits to which a row of the mask is rounded */
+  const size_t output = (rows * width * sizeof(uint16_t) + ALIGNED - 1) / ALIGNED * ALIGNED;
+  const size_t mask = activation == OPS_RELU ? rows * ((width + MASK_BITS - 1) / MASK_BITS * MASK_BYTES) : 0;
+  return (output + mask) / sizeof(float);
+}
+
 static size_t layer_floats(const NetworkShape *shape, int layer, int rows) {
   size_t output = (size_t)rows * (size_t)shape->width[layer + 1];
+  if (is_half(shape, layer))
+    return half_floats((size_t)rows, (size_t)shape->width[layer + 1], shape->activation[layer]);
   return network_has_norm(shape, layer) ? 2 * output + (size_t)rows : output;
 }
 

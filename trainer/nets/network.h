@@ -14,6 +14,8 @@ typedef struct NetworkShape {
   int width[NETWORK_LAYERS_MAX + 1];            /* width[0] = inputs, width[layers] = outputs */
   OpsActivation activation[NETWORK_LAYERS_MAX]; /* activation of each layer; the head is linear */
   bool layer_norm;                              /* hidden layers: product, layer norm, activation */
+  bool stores_bf16;                             /* whether a device stores hidden outputs as bf16 (ops.h), except */
+  int first_chain;                              /* the last one of this many leading layers; 0: no other chain */
   double head_gain;                             /* orthogonal gain: 0.01 policy, 1.0 value; hidden sqrt(2) (0 bias) */
 } NetworkShape;
 

@@ -117,8 +117,8 @@ struct Ops {
   /* dense_forward and dense_backward of layers 0 .. count-1, x[rows][layers[0].in] the input of the first, dy at the
    * output of the last, which may be overwritten. A device may fuse layers, so gradients between them are not stored.
    * It may store outputs of all layers but the last as bf16 (stores_bf16), which chain_backward over the same rows
-   * expects. scratch: 2*rows*(widest output) floats. watch may be NULL. Both are NULL where calling
-   * layer after layer is as fast. */
+   * expects. scratch: 2*rows*(widest output) floats; with stores_bf16 half of it and 8. watch may be NULL. Both are
+   * NULL where calling layer after layer is as fast. */
   void (*chain_forward)(Ops *ops, const float *x, const OpsLayer *layers, int count, int rows);
   void (*chain_backward)(Ops *ops, const float *x, const OpsLayer *layers, int count, float *dy, float *dx,
                          float *scratch, int rows, const OpsWatch *watch);

@@ -280,7 +280,8 @@ void device_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int
   const Pass pass = begin(device_state(ops), x, layers, count, rows, false);
   size_t widest = 0;
   for (int l = 0; l < count; l++) widest = (size_t)layers[l].out > widest ? (size_t)layers[l].out : widest;
-  uint16_t *half[2] = {(uint16_t *)(void *)scratch, (uint16_t *)(void *)(scratch + (size_t)rows * widest)};
+  const size_t first = ((size_t)rows * widest + KERNEL_EIGHT - 1) / KERNEL_EIGHT * KERNEL_EIGHT;
+  uint16_t *half[2] = {(uint16_t *)(void *)scratch, (uint16_t *)(void *)scratch + first};
   uint16_t *dz = half[count % 2];
   output_gradient(&pass, dy, dz);
   for (int l = count - 1; l >= 0; l--) {
