@@ -100,7 +100,7 @@ static void check_gradient(int rank, int size, bool ordered) {
   double expected = 0, global_rows = 0;
   Gradient gradient;
   CoreArena *arena = core_arena_create("test");
-  gradient_register(&gradient, &agent, &shards, 4, arena);
+  gradient_register(&gradient, &agent, &shards, 4, 1, arena);
   bool good = core_arena_commit(arena) == CORE_OK;
   for (int r = 0; r < size; r++)
     for (int s = 0; s < own; s++) {

@@ -87,6 +87,23 @@ static void test_bf16(void **state) {
                  WITH("train.precision=bf16", "net.activation=relu", "net.sharing=shared"));
   compare_within(BF16_SLACK, 2, "algo.name=ppo_ewma", WITH("train.precision=bf16", "net.norm=layer"));
 }
+/* Minibatches in micro-batches of at most this many rows, the last one smaller; the host has whole minibatches. */
+static void compare_in_pieces(const char *rows, const char *algorithm, const char *const *more) {
+  setenv("TRAINER_MICROBATCH", rows, 1);
+  compare(algorithm, more);
+  setenv("TRAINER_QUEUE", "none", 1);
+  compare_for(2, algorithm, more);
+  unsetenv("TRAINER_QUEUE");
+  unsetenv("TRAINER_MICROBATCH");
+}
+static void test_microbatches(void **state) {
+  (void)state;
+  compare_in_pieces("19", "algo.name=ppo", WITH("ppo.normalize_advantage=minibatch"));
+  compare_in_pieces("19", "algo.name=ppo_ewma", WITH("ppo.minibatch_by=environments", "net.sharing=shared"));
+  compare_in_pieces("16", "algo.name=ppo", WITH("ppo.target_kl=0.5", "ppo.normalize_advantage=minibatch_unbiased"));
+  compare_in_pieces("19", "algo.name=pqn", WITH("env.actions=discrete"));
+  compare_in_pieces("19", "algo.name=ppo", WITH("net.memory=lstm", "net.memory_width=8"));
+}
 static void test_shared_trunk(void **state) { (void)state, compare("algo.name=ppo", WITH("net.sharing=shared")); }
 static void test_gaussian(void **state) { (void)state, compare("algo.name=ppo", WITH("env.actions=continuous")); }
 
@@ -443,6 +460,7 @@ int main(void) {
                                      cmocka_unit_test(test_checkpoint),
                                      cmocka_unit_test(test_ppo_ewma),
                                      cmocka_unit_test(test_minibatch_norm),
+                                     cmocka_unit_test(test_microbatches),
                                      cmocka_unit_test(test_sapg),
                                      cmocka_unit_test(test_sapg_in_shards),
                                      cmocka_unit_test(test_queued_sapg),

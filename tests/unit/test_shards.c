@@ -167,12 +167,12 @@ static void test_room(void **state) {
   CoreConfig config = config_of(2048, false, 0);
   const Shards alone = shards_alone(2048);
   const Shards four = {.global_worlds = 2048, .worlds = 512, .global_shards = 4, .shards = 1};
-  assert_int_equal(minibatch_capacity(&config, &alone), 16384);
-  assert_int_equal(minibatch_capacity(&config, &four), 4096 + 6 * 64 + 1);
+  assert_int_equal(minibatch_capacity(&config, &alone, false), 16384);
+  assert_int_equal(minibatch_capacity(&config, &four, true), 4096 + 6 * 64 + 1);
   snprintf(config.ppo.minibatch_by, sizeof config.ppo.minibatch_by, "environments");
-  assert_int_equal(minibatch_capacity(&config, &four), 256 * (16 + 6 * 4 + 1));
+  assert_int_equal(minibatch_capacity(&config, &four, true), 256 * (16 + 6 * 4 + 1));
   config.ppo.num_minibatches = 1;
-  assert_int_equal(minibatch_capacity(&config, &four), 256 * 512); /* no more than all that it has */
+  assert_int_equal(minibatch_capacity(&config, &four, true), 256 * 512); /* no more than all that it has */
 }
 
 /* Moments over shards against those of all values at once. */
@@ -211,7 +211,7 @@ static void test_gradient_of_pieces(void **state) {
   Gradient gradient;
   CoreArena *arena = core_arena_create("test");
   agent.actor.shape.layers = agent.critic.shape.layers = 1;
-  gradient_register(&gradient, &agent, &shards, 4, arena);
+  gradient_register(&gradient, &agent, &shards, 4, 1, arena);
   assert_int_equal(core_arena_commit(arena), CORE_OK);
   gradient.actor[20000] = NAN; /* the shard without rows: never read */
   for (int round = 0; round < 2; round++) {
@@ -235,7 +235,7 @@ static void test_gradient_of_one_shard_is_left_alone(void **state) {
   const float expected[] = {1, 1.0f / 3, -2};
   Gradient gradient;
   CoreArena *arena = core_arena_create("test");
-  gradient_register(&gradient, &agent, &shards, 4, arena);
+  gradient_register(&gradient, &agent, &shards, 4, 1, arena);
   assert_int_equal(core_arena_commit(arena), CORE_OK);
   memcpy(gradient.mean.actor, expected, sizeof expected);
   gradient_begin(&gradient);

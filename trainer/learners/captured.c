@@ -72,8 +72,11 @@ void captured_minibatch(CapturedUpdate *captured, void (*minibatch)(void *argume
   CoreDevice *device = captured->device;
   CoreGraph **graph = &captured->graph[captured->is_measured];
   bool *is_warm = &captured->is_warm[captured->is_measured];
-  if (!*is_warm || device->times) {
+  uint64_t *launches = &captured->launches[captured->is_measured];
+  if (!*is_warm || device->times || *launches > CAPTURED_NODES_MAX) {
+    const uint64_t before = device->launches;
     minibatch(argument);
+    *launches = device->launches - before;
     *is_warm = true;
     return;
   }
@@ -85,7 +88,13 @@ void captured_minibatch(CapturedUpdate *captured, void (*minibatch)(void *argume
   device->launch_graph(device, *graph);
 }
 
-void captured_begin_gradient(const CapturedUpdate *captured, Gradient *gradient, const Minibatch *minibatch) {
+void captured_begin_gradient(const CapturedUpdate *captured, Ops *ops, Gradient *gradient, Minibatch *minibatch,
+                             const Rollout *rollout) {
+  if (rollout->shards.global_shards == 1) {
+    minibatch_select_current(minibatch, ops, rollout, minibatch->parts);
+    gradient_begin(gradient);
+    return;
+  }
   const GradientCaptured setup = {.rows = minibatch->counts, .shares = minibatch->shares,
                                    .step = &captured->plan.stats->step, .parts = minibatch->parts};
   gradient_begin_captured(gradient, &setup);

@@ -15,6 +15,8 @@
 #include "trainer/update/minibatch.h"
 #include "trainer/update/optimizer.h"
 
+enum { CAPTURED_NODES_MAX = 50000 };
+
 typedef struct CapturedUpdate {
   CoreDevice *device;          /* NULL: the host drives each step, and nothing below is used */
   OpsUpdatePlan plan;
@@ -23,10 +25,15 @@ typedef struct CapturedUpdate {
   bool is_measured;            /* whether the current iteration measures; index of graph and is_warm */
   CoreGraph *graph[2];
   bool is_warm[2];             /* whether a minibatch has been launched */
+  uint64_t launches[2];        /* kernels of a minibatch; more than CAPTURED_NODES_MAX are never captured */
   Communicator *communicator;  /* for the current update; NULL: one rank */
 } CapturedUpdate;
 
-/* Registers buffers. rows: of a minibatch. divided: ranks or shards divide minibatches. steps: maximum between begin
+/* Whether micro-batches divide a minibatch on a device: several pieces, or those of ranks or shards. */
+static inline bool captured_is_divided(const Minibatch *minibatch, const Shards *shards) {
+  return shards->global_shards > 1 || minibatch->pieces > 1;
+}
+/* Registers buffers. rows: of a minibatch. divided: captured_is_divided. steps: maximum between begin
  * and finish. joint: gradients of both networks are clipped together. The clipping limit is the optimizer's. With
  * TRAINER_QUEUE=none in the environment the host drives each step, for tests. */
 void captured_register(CapturedUpdate *captured, const Agent *agent, const Optimizer *optimizer, bool joint, int rows,
@@ -48,8 +55,9 @@ void captured_begin(CapturedUpdate *captured, const UpdateContext *context, cons
  * and the communicator only, and must end with captured_step(). All ranks must call it, since they capture and launch
  * the same communication. */
 void captured_minibatch(CapturedUpdate *captured, void (*minibatch)(void *argument), void *argument);
-/* Begins the gradient of a divided minibatch, before its micro-batches. */
-void captured_begin_gradient(const CapturedUpdate *captured, Gradient *gradient, const Minibatch *minibatch);
+/* Begins a divided minibatch and its gradient, before its micro-batches. */
+void captured_begin_gradient(const CapturedUpdate *captured, Ops *ops, Gradient *gradient, Minibatch *minibatch,
+                             const Rollout *rollout);
 /* Adds the loss sums of a micro-batch to those of the divided minibatch. After the last micro-batch it starts the sum
  * over ranks, which overlaps the operations that follow. */
 void captured_add_sums(CapturedUpdate *captured, Ops *ops, bool is_first, bool is_last);

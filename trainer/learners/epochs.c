@@ -63,8 +63,7 @@ static int finish_captured(const Epochs *epochs, const UpdateContext *context, i
     return repeat_failed_step(epochs, context, first * (int)epochs->config->ppo.num_minibatches + failed);
   epochs->add_losses(epochs->learner, &sums, stats);
   if (epochs->early_stop == NULL) return CORE_OK;
-  early_stop_read(epochs->early_stop, &sums, context->rollout->shards.global_shards > 1,
-                  epochs->minibatch->global_rows);
+  early_stop_read(epochs->early_stop, &sums, epochs->captured->plan.divided, epochs->minibatch->global_rows);
   early_stop_end_epoch(epochs->early_stop);
   return CORE_OK;
 }

@@ -61,7 +61,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   CORE_ARENA_DEVICE(arena, ppo->doutput, rows * logits, "gradient at the output [rows][logits]");
   CORE_ARENA_DEVICE(arena, ppo->dvalue, rows, "gradient at the values [rows]");
   TRY(register_rl_games(ppo, rollout, arena));
-  gradient_register(&ppo->gradient, agent, &rollout->shards, ppo->minibatch.capacity, arena);
+  gradient_register(&ppo->gradient, agent, &rollout->shards, (int)rows, ppo->minibatch.pieces, arena);
   if (rollout->shards.shards > 1)
     CORE_ARENA_DEVICE(arena, ppo->moments_scratch, 2 * (size_t)rollout->steps * (size_t)shards_worlds(&rollout->shards),
                "columns of a shard [2][steps][worlds]");
@@ -72,7 +72,8 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   TRY(ppo_penalty_register(ppo, arena));
   early_stop_register(&ppo->early_stop, config, &rollout->shards, arena);
   captured_register(&ppo->captured, agent, &ppo->actor_optimizer, agent->sharing != AGENT_SEPARATE,
-                    ppo->minibatch.global_rows, rollout->shards.global_shards > 1, epochs_steps(config), arena);
+                    ppo->minibatch.global_rows, captured_is_divided(&ppo->minibatch, &rollout->shards),
+                    epochs_steps(config), arena);
   ppo->captured.plan.k3_limit = early_stop_k3_limit(&ppo->early_stop);
   if (strcmp(config->ppo.normalize_advantage, "ewma") == 0)
     CORE_ARENA(arena, ppo->moments, 1, "running moments of advantages");
@@ -337,42 +338,41 @@ static void enqueue_full(Ppo *ppo, const UpdateContext *context) {
   captured_step(&ppo->captured, ops);
 }
 
-/* Enqueues a minibatch step that ranks or shards divide: one micro-batch per shard. */
+/* Enqueues a minibatch step in micro-batches: one per shard, or pieces of a large minibatch. */
 static void enqueue_divided(Ppo *ppo, const UpdateContext *context) {
   const AdvantageNorm norm = minibatch_norm(ppo->config);
-  const Shards *shards = &context->rollout->shards;
   Ops *ops = context->ops;
   Minibatch *batch = &ppo->minibatch;
   const bool overlaps = can_overlap(ppo, ops);
+  size_t records = 0;
+  captured_begin_gradient(&ppo->captured, ops, &ppo->gradient, batch, context->rollout);
   if (norm != ADVANTAGE_RAW)
-    minibatch_gather_moments(batch, ops, context->rollout, ppo->advantages, ppo->agent->communicator);
-  captured_begin_gradient(&ppo->captured, &ppo->gradient, batch);
-  for (int s = 0; s < shards->shards; s++) {
-    const bool is_last = s + 1 == shards->shards;
-    minibatch_gather_shard(batch, ops, context->rollout, s, ppo->advantages, ppo->targets);
+    records = minibatch_gather_moments(batch, ops, context->rollout, ppo->advantages, ppo->agent->communicator);
+  for (int i = 0; i < batch->pieces; i++) {
+    const bool is_last = i + 1 == batch->pieces;
+    minibatch_gather_piece(batch, ops, context->rollout, i, ppo->advantages, ppo->targets);
     if (overlaps) ops->stream_push(ops);
     if (norm != ADVANTAGE_RAW)
-      ops->update->normalize_by(ops, batch->advantages, (size_t)batch->rows, batch->global_records,
-                                (size_t)shards->global_shards, norm == ADVANTAGE_CLEANRL_MINIBATCH);
+      ops->update->normalize_by(ops, batch->advantages, (size_t)batch->rows, batch->global_records, records,
+                                norm == ADVANTAGE_CLEANRL_MINIBATCH);
     if (is_last) gradient_expect_last(&ppo->gradient, batch->rows, batch->global_rows);
     enqueue_actor(ppo, context);
     if (overlaps) ops->stream_pop(ops);
     critic_loss(ppo, ops, NULL);
-    if (!overlaps) captured_add_sums(&ppo->captured, ops, s == 0, is_last); /* overlaps the all-reduce */
+    if (!overlaps) captured_add_sums(&ppo->captured, ops, i == 0, is_last); /* overlaps the all-reduce */
     critic_backward(ppo, ops);
     if (overlaps) {
       ops->stream_wait(ops);
-      captured_add_sums(&ppo->captured, ops, s == 0, is_last);
+      captured_add_sums(&ppo->captured, ops, i == 0, is_last);
     }
-    gradient_add(&ppo->gradient, s, batch->rows);
+    gradient_add(&ppo->gradient, batch->shard, batch->rows);
   }
   gradient_finish(&ppo->gradient, batch->global_rows);
   captured_step(&ppo->captured, ops);
 }
 
 static void enqueue_minibatch(void *learner, const UpdateContext *context) {
-  if (context->rollout->shards.global_shards > 1) enqueue_divided(learner, context);
-  else enqueue_full(learner, context);
+  (((const Ppo *)learner)->captured.plan.divided ? enqueue_divided : enqueue_full)(learner, context);
 }
 
 static void add_losses(void *learner, const OpsUpdateStats *sums, UpdateStats *stats) {

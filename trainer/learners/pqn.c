@@ -126,27 +126,27 @@ static void enqueue_full(Pqn *pqn, const UpdateContext *context) {
   captured_step(&pqn->captured, ops);
 }
 
-/* Enqueues a minibatch step that is divided among ranks or shards: one micro-batch per shard. */
+/* Enqueues a minibatch step in micro-batches. */
 static void enqueue_divided(Pqn *pqn, const UpdateContext *context) {
-  const int shards = context->rollout->shards.shards;
   Ops *ops = context->ops;
   Minibatch *batch = &pqn->minibatch;
-  captured_begin_gradient(&pqn->captured, &pqn->gradient, batch);
-  for (int s = 0; s < shards; s++) {
-    minibatch_gather_shard(batch, ops, context->rollout, s, pqn->errors, pqn->targets);
-    if (s + 1 == shards) gradient_expect_last(&pqn->gradient, batch->rows, batch->global_rows);
+  captured_begin_gradient(&pqn->captured, ops, &pqn->gradient, batch, context->rollout);
+  for (int i = 0; i < batch->pieces; i++) {
+    const bool is_last = i + 1 == batch->pieces;
+    minibatch_gather_piece(batch, ops, context->rollout, i, pqn->errors, pqn->targets);
+    if (is_last) gradient_expect_last(&pqn->gradient, batch->rows, batch->global_rows);
     enqueue_loss(pqn, ops);
-    captured_add_sums(&pqn->captured, ops, s == 0, s + 1 == shards);
+    captured_add_sums(&pqn->captured, ops, i == 0, is_last);
     enqueue_backward(pqn, ops);
-    gradient_add(&pqn->gradient, s, batch->rows);
+    gradient_add(&pqn->gradient, batch->shard, batch->rows);
   }
   gradient_finish(&pqn->gradient, batch->global_rows);
   captured_step(&pqn->captured, ops);
 }
 
 static void enqueue_minibatch(void *learner, const UpdateContext *context) {
-  if (context->rollout->shards.global_shards > 1) enqueue_divided(learner, context);
-  else enqueue_full(learner, context);
+  const Pqn *pqn = learner;
+  (pqn->captured.plan.divided ? enqueue_divided : enqueue_full)(learner, context);
 }
 
 static void add_losses(void *learner, const OpsUpdateStats *sums, UpdateStats *stats) {
@@ -193,7 +193,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   TRY(minibatch_register(&pqn->minibatch, config, rollout, arena));
   pqn->minibatch.is_input = agent_chains_inputs(agent);
   const size_t total = (size_t)rollout->steps * (size_t)rollout->worlds, rows = (size_t)pqn->minibatch.capacity;
-  gradient_register(&pqn->gradient, agent, &rollout->shards, pqn->minibatch.capacity, arena);
+  gradient_register(&pqn->gradient, agent, &rollout->shards, pqn->minibatch.capacity, pqn->minibatch.pieces, arena);
   if (rollout->shards.shards > 1)
     CORE_ARENA_DEVICE(arena, pqn->scratch, 2 * (size_t)rollout->steps * (size_t)shards_worlds(&rollout->shards),
                "columns of a shard [2][steps][worlds]");
@@ -203,7 +203,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   CORE_ARENA_DEVICE(arena, pqn->targets, total, "Q targets [steps][worlds]");
   CORE_ARENA_DEVICE(arena, pqn->doutput, rows * (size_t)agent->head.logits, "gradient at the Q values [rows][actions]");
   captured_register(&pqn->captured, agent, &pqn->optimizer, false, pqn->minibatch.global_rows,
-                    rollout->shards.global_shards > 1, epochs_steps(config), arena);
+                    captured_is_divided(&pqn->minibatch, &rollout->shards), epochs_steps(config), arena);
   return CORE_OK;
 }
 

@@ -107,8 +107,8 @@ void sapg_data_register(SapgData *data, const CoreConfig *config, const Agent *a
                      .minibatches = sapg_minibatches(config)};
   data->capacity = data->minibatches.last_rows;
   /* No more than the activations hold; independent of the number of ranks where the shards are. */
-  if (shards->global_shards > 1 && minibatch_capacity(config, shards) < data->capacity)
-    data->capacity = minibatch_capacity(config, shards);
+  if (shards->global_shards > 1 && minibatch_capacity(config, shards, true) < data->capacity)
+    data->capacity = minibatch_capacity(config, shards, true);
   const size_t worlds = (size_t)shards->worlds, off_policy = max_off_policy(&layout, shards);
   const size_t samples = local_on_policy(data) + off_policy;
   register_order(data, samples, arena);

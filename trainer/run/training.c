@@ -40,7 +40,7 @@ static int register_buffers(Training *training, int max_rows) {
   const bool is_controlled = config->ppo.ddr_target > 0 || config->ppo.kl_penalty_target > 0;
   const bool follows_kl = config->comm.deterministic && is_controlled; /* in the same chunks as learning */
   metrics_register(&training->metrics, &training->agent, &training->rollout, config->metrics.states,
-                   follows_kl ? minibatch_capacity(config, &training->shards) : 0, arena);
+                   follows_kl ? minibatch_capacity(config, &training->shards, training->device != NULL) : 0, arena);
   coverage_register(&training->coverage, levels, &training->shards, config->metrics.states,
                     core_config_transitions_per_iteration(config), arena);
   if (config->metrics.visited_states > 0)
@@ -54,10 +54,11 @@ static int register_buffers(Training *training, int max_rows) {
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* Returns the rows that the activations must hold: a micro-batch, or as many acting worlds as are worth one pass. */
-static int activation_rows(const CoreConfig *config, const Shards *shards) {
+static int activation_rows(const CoreConfig *config, const Shards *shards, bool on_device) {
   int64_t acting = larger(shards->worlds, config->eval.count > 0 ? config->eval.episodes : 0);
-  int64_t minibatch = shards->global_shards > 1 ? minibatch_capacity(config,
-                                                                                shards) : learner_size(config).rows;
+  const bool is_sapg = strcmp(config->algo.name, "sapg") == 0; /* whose minibatches are whole without shards */
+  int64_t minibatch = shards->global_shards == 1 && is_sapg ? learner_size(config).rows
+                                                            : minibatch_capacity(config, shards, on_device);
   return (int)larger(minibatch, acting < ACTING_ROWS ? acting : ACTING_ROWS);
 }
 
@@ -119,7 +120,7 @@ static int fill_plan(Training *training) {
   if (strcmp(config->train.observation_storage, "state") == 0) TRY(compact_check(config, training->levels));
   if (core_config_has_curriculum(config))
     training->curriculum = core_memory_zero_allocate(1, sizeof *training->curriculum);
-  TRY(register_buffers(training, activation_rows(config, &training->shards)));
+  TRY(register_buffers(training, activation_rows(config, &training->shards, training->device != NULL)));
   TRY(learner_create(config, &training->agent, &training->rollout, training->arena, &training->learner));
   if (config->metrics.profile_every > 0)
     profile_register(&training->profile, &training->agent, &training->rollout,

@@ -12,11 +12,12 @@
 
 enum { SLICE = 16384, BLOCK = 256 }; /* elements of a shard that are gathered, and folded, at once */
 
-void gradient_register(Gradient *gradient, const Agent *agent, const Shards *shards, int rows, CoreArena *arena) {
+void gradient_register(Gradient *gradient, const Agent *agent, const Shards *shards, int rows, int pieces,
+                       CoreArena *arena) {
   const size_t own = (size_t)shards->shards;
   *gradient = (Gradient){.agent = agent, .shards = *shards};
   agent_register_gradient(agent, &gradient->mean, rows, arena);
-  if (shards->global_shards == 1) return;
+  if (shards->global_shards == 1 && pieces == 1) return;
   CORE_ARENA(arena, gradient->rows, own, "gradient rows [shards]");
   CORE_ARENA_DEVICE(arena, gradient->actor, own * agent->actor.n, "actor gradients of shards [shards][parameters]");
   CORE_ARENA_DEVICE(arena, gradient->critic, own * agent->critic.n, "critic gradients of shards [shards][parameters]");
@@ -99,6 +100,11 @@ static void fold_shards(Gradient *gradient, const float *own, size_t n, const do
 void gradient_finish(Gradient *gradient, int64_t global_rows) {
   const size_t actor = gradient->agent->actor.n, critic = gradient->agent->critic.n;
   if (gradient->rows == NULL) return;
+  if (gradient->shards.global_shards == 1) {
+    core_device_copy(gradient->agent->device, gradient->mean.actor, gradient->actor, actor * sizeof(float));
+    core_device_copy(gradient->agent->device, gradient->mean.critic, gradient->critic, critic * sizeof(float));
+    return;
+  }
   if (!gradient->shards.ordered && gradient->agent->device) {
     gradient_device_sum_ranks(gradient, global_rows);
     return;

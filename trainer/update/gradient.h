@@ -1,6 +1,6 @@
 /* Gradient of a minibatch from those of its micro-batches: the mean over the rows of all shards of all ranks. A learner
  * runs its backward passes into `mean`, one micro-batch after the other, each a mean over the micro-batch's own rows.
- * With one shard there is nothing to add, and the result of the passes is the gradient. */
+ * With one shard and one micro-batch there is nothing to add, and the result of the passes is the gradient. */
 #ifndef TRAINER_GRADIENT_H
 #define TRAINER_GRADIENT_H
 #include "core/device/arena.h"
@@ -37,7 +37,7 @@ typedef struct Gradient {
   Shards shards;
   AgentGradient mean;       /* gradient of the current micro-batch; after gradient_finish of the minibatch, the same at
                              * all ranks */
-  float *actor, *critic;    /* [shards][n] means of the shards so far, on the weights' device; NULL: one shard */
+  float *actor, *critic;    /* [shards][n] means of the shards so far, on the weights' device; NULL: nothing is added */
   int *rows;                /* [shards] rows so far */
   float *gather;            /* comm.deterministic: a slice of all shards' gradients, on the weights' device */
   double *shares;           /* [global shards] likewise */
@@ -45,8 +45,9 @@ typedef struct Gradient {
   GradientCaptured captured; /* rows NULL: the host knows the rows of each micro-batch */
 } Gradient;
 
-/* Registers the buffers. rows: of the largest micro-batch. */
-void gradient_register(Gradient *gradient, const Agent *agent, const Shards *shards, int rows, CoreArena *arena);
+/* Registers the buffers. rows: of the largest micro-batch; pieces: micro-batches of a minibatch without shards. */
+void gradient_register(Gradient *gradient, const Agent *agent, const Shards *shards, int rows, int pieces,
+                       CoreArena *arena);
 void gradient_begin(Gradient *gradient);
 /* Begins a minibatch of a captured update: the host does not know the micro-batches' rows, so the functions below
  * ignore theirs. */

@@ -52,12 +52,26 @@ static bool is_exact(const CoreConfig *config, const Shards *shards) {
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-int minibatch_capacity(const CoreConfig *config, const Shards *shards) {
+/* Returns the most rows of a device's micro-batch. */
+static int64_t device_rows(void) {
+  const char *text = getenv("TRAINER_MICROBATCH");
+  const int64_t rows = text ? atoll(text) : 0;
+  return rows > 0 ? rows : MINIBATCH_DEVICE_ROWS;
+}
+
+/* Returns the rows of micro-batches that are as few and as equal as whole units of rows allow. */
+static int64_t microbatch_rows(int64_t all, int64_t unit) {
+  const int64_t units = all / unit, most = device_rows() / unit > 1 ? device_rows() / unit : 1;
+  const int64_t pieces = (units + most - 1) / most;
+  return (units + pieces - 1) / pieces * unit;
+}
+
+int minibatch_capacity(const CoreConfig *config, const Shards *shards, bool on_device) {
   const int64_t all = core_config_transitions_per_iteration(config) / config->ppo.num_minibatches;
   const int64_t unit = unit_of(config);
   const double share = (double)all / (double)unit / shards->global_shards;
   const int64_t of_shard = config->ppo.num_steps * shards_worlds(shards);
-  if (shards->global_shards == 1) return (int)all;
+  if (shards->global_shards == 1) return (int)(on_device ? microbatch_rows(all, unit) : all);
   if (is_exact(config, shards)) return (int)(all / shards->global_shards);
   if (shuffle_of(config) == MINIBATCH_SHUFFLE_NONE) return (int)smaller(all, of_shard);
   return (int)smaller(smaller(all, of_shard), unit * (int64_t)ceil(share + 6 * sqrt(share) + 1));
@@ -69,13 +83,14 @@ int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rol
   const MinibatchUnit by = by_of(config);
   const size_t total = (size_t)rollout->steps * (size_t)shards->global_worlds;
   const size_t all = total / (size_t)config->ppo.num_minibatches;
-  const size_t own = (size_t)rollout->steps * (size_t)rollout->worlds,
-    rows = (size_t)minibatch_capacity(config, shards);
+  const bool alone = shards->global_shards == 1, on_device = core_arena_device(arena) != NULL;
+  const size_t own = (size_t)rollout->steps * (size_t)rollout->worlds;
+  const size_t rows = (size_t)minibatch_capacity(config, shards, on_device);
   *minibatch = (Minibatch){.global_rows = (int)all, .capacity = (int)rows, .rows = (int)rows, .by = by,
-                            .shuffle = shuffle_of(config), .is_exact = is_exact(config, shards)};
+                            .shuffle = shuffle_of(config), .is_exact = is_exact(config, shards),
+                            .pieces = alone ? (int)((all + rows - 1) / rows) : shards->shards};
   const size_t permuted = (minibatch->is_exact ? own : total) / (size_t)unit_of(config);
   minibatch->order_rows = (int)((minibatch->is_exact ? own : total) / (size_t)config->ppo.num_minibatches);
-  const bool alone = shards->global_shards == 1, on_device = core_arena_device(arena) != NULL;
   minibatch->parts = (int)config->ppo.num_minibatches;
   CORE_ARENA_DEVICE(arena, minibatch->order, permuted, "minibatch permutation");
   if (alone && by == MINIBATCH_SEQUENCES)
@@ -87,6 +102,8 @@ int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rol
   else if (!alone || by == MINIBATCH_ENVIRONMENTS || on_device) /* by sequences on the host: in epoch_rows */
     CORE_ARENA_DEVICE(arena, minibatch->own, all < own ? all : own, "minibatch rows of this rank [rows]");
   if (!alone) CORE_ARENA_DEVICE(arena, minibatch->index_buffer, rows, "minibatch rows [rows]");
+  if (alone && on_device && minibatch->pieces > 1)
+    CORE_ARENA_DEVICE(arena, minibatch->global_records, (size_t)minibatch->pieces, "moments of micro-batches [pieces]");
   CORE_ARENA(arena, minibatch->shard_rows, (size_t)shards->shards, "minibatch rows of shards [shards]");
   CORE_ARENA_DEVICE(arena, minibatch->observations, rows * (size_t)rollout->features,
              "minibatch observations [rows][features]");
@@ -261,9 +278,13 @@ bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, cons
   return true;
 }
 
-void minibatch_gather_shard(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int shard, const float *advantages,
+void minibatch_gather_piece(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int piece, const float *advantages,
                             const float *targets) {
-  minibatch_device_gather_shard(minibatch, ops, rollout, shard);
+  if (rollout->shards.global_shards == 1) {
+    CORE_CHECK(minibatch_next(minibatch, ops, rollout, advantages, targets));
+    return;
+  }
+  minibatch_device_gather_shard(minibatch, ops, rollout, piece);
   minibatch->own_index = minibatch->microbatch_rows;
   gather(minibatch, ops, rollout, minibatch->microbatch_rows, advantages, targets);
 }

@@ -1,12 +1,15 @@
 /* Minibatches: every epoch, a fresh permutation of the run's whole rollout divided into M parts, each gathered into
  * dense buffers. The transitions of a part do not depend on the ranks; each rank takes those of its own worlds, so
  * their numbers differ. A rank processes its rows in micro-batches, none across shards: usually one per shard, a second
- * one where chance gave it more rows than the buffers hold. Between rollout and learner; it copies and never
- * computes. */
+ * one where chance gave it more rows than the buffers hold. On a device without shards a micro-batch has at most
+ * MINIBATCH_DEVICE_ROWS rows, so that activations take little memory whatever the size of the minibatch. Between
+ * rollout and learner; it copies and never computes. */
 #ifndef TRAINER_MINIBATCH_H
 #define TRAINER_MINIBATCH_H
 #include "core/device/arena.h"
 #include "trainer/rollout/rollout.h"
+
+enum { MINIBATCH_DEVICE_ROWS = 65536 }; /* the environment variable TRAINER_MICROBATCH overrides it, for tests */
 
 /* Unit of the permutation (spec ppo.md 1.5). */
 typedef enum MinibatchUnit {
@@ -25,6 +28,7 @@ typedef enum MinibatchShuffle {
 typedef struct Minibatch {
   int global_rows;         /* B = N*K/M: rows of a minibatch, over all ranks */
   int capacity;            /* capacity of the buffers below, in rows */
+  int pieces;              /* micro-batches of a captured step: one per shard, or as many as hold a minibatch */
   int rows;                /* rows of the micro-batch gathered last; `capacity` before any */
   int shard;               /* index among this rank's shards of the micro-batch's shard */
   MinibatchUnit by;
@@ -55,7 +59,8 @@ typedef struct Minibatch {
   uint32_t *microbatch_rows, *counts; /* [capacity] rows of the micro-batch; [shards] how many of them are the
                                        * shard's */
   double *shares;          /* [parts][global shards] shares of a part's rows, where shards are ordered */
-  Moments *records, *global_records; /* advantages: [shards], [global shards] */
+  Moments *records;        /* advantages: [shards] */
+  Moments *global_records; /* [global shards], or [pieces] where there are no shards */
   /* On the ops' device, like `order`, `own` and `index_buffer`: */
   float *observations;     /* [capacity][features] */
   /* whether only chains of layers read the observations (agent_chains_inputs), so that ops may choose their format */
@@ -75,20 +80,21 @@ void minibatch_shuffle(Minibatch *minibatch, Ops *ops, const Rollout *rollout, u
                        int epoch);
 /* Selects part m of the permutation for minibatch_next(). */
 void minibatch_select(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int m);
-/* Selects, on a device, the part of the current step (ops->update), which the host need not know. */
+/* Selects, on a device, the part of the current step (ops->update), which the host need not know. Not needed where
+ * ranks or shards divide the rows. */
 void minibatch_select_current(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int parts);
 /* Whether every shard of every rank has capacity for its rows of each part of the epoch in one micro-batch, as
  * minibatch_gather_shard() requires. Called by all ranks. */
 bool minibatch_fits(const Minibatch *minibatch, const Rollout *rollout);
-/* Gathers a shard's micro-batch of the current step's part (ops->update), padded to `capacity` rows
- * (current_shard_rows), on a device whose shards or ranks divide the rows. */
-void minibatch_gather_shard(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int shard, const float *advantages,
+/* Gathers micro-batch `piece` of the current step's part (ops->update) on a device, in order. Where ranks or shards
+ * divide the rows, it is a shard's, padded to `capacity` rows (current_shard_rows). */
+void minibatch_gather_piece(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int piece, const float *advantages,
                             const float *targets);
-/* Computes the moments of the advantages of the current step's part, over all shards, into global_records. The last
- * shard's micro-batch is gathered afterwards. communicator NULL: one rank. */
+/* Computes the moments of the advantages of the current step's part, of all shards or pieces, into global_records, and
+ * returns their number. Overwrites the gathered micro-batch. communicator NULL: one rank. */
 struct Communicator;
-void minibatch_gather_moments(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
-                              struct Communicator *communicator);
+size_t minibatch_gather_moments(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
+                                struct Communicator *communicator);
 /* Gathers the next micro-batch (rows, shard, and the buffers). Returns false when none is left. advantages and targets
  * belong to this rank's rollout [steps][worlds]. */
 bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
@@ -102,9 +108,10 @@ bool minibatch_is_last(const Minibatch *minibatch, const Rollout *rollout);
 void minibatch_advantage_moments(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
                                  Moments *moments);
 
-/* Returns the capacity of the buffers in rows: a whole minibatch with one shard or with slices of neighbors, a shard's
- * exact share where it has equally many of each part, else its share plus six standard deviations, which chance
- * practically never exceeds; exceeding it costs a second micro-batch. */
-int minibatch_capacity(const CoreConfig *config, const Shards *shards);
+/* Returns the capacity of the buffers in rows. With one shard: a whole minibatch, on a device at most
+ * MINIBATCH_DEVICE_ROWS or one unit. With several: a whole minibatch for slices of neighbors, a shard's exact share
+ * where it has equally many of each part, else its share plus six standard deviations, which chance practically never
+ * exceeds; exceeding it costs a second micro-batch. */
+int minibatch_capacity(const CoreConfig *config, const Shards *shards, bool on_device);
 
 #endif

@@ -144,9 +144,22 @@ void minibatch_device_gather_shard(Minibatch *minibatch, Ops *ops, const Rollout
   minibatch->index = minibatch->index_buffer;
 }
 
-void minibatch_gather_moments(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
-                              Communicator *communicator) {
+/* Computes the moments of each piece of a minibatch without shards, of which minibatch_select_current() has listed the
+ * rows. */
+static size_t gather_moments_of_pieces(Minibatch *minibatch, Ops *ops, const float *advantages) {
+  for (int piece = 0; piece < minibatch->pieces; piece++) {
+    const int first = piece * minibatch->capacity, left = minibatch->global_rows - first;
+    const int rows = left < minibatch->capacity ? left : minibatch->capacity;
+    ops->gather_rows(ops, advantages, minibatch->rows_of_part + first, minibatch->advantages, rows, 1);
+    ops->update->moments(ops, minibatch->advantages, (size_t)rows, minibatch->global_records + piece);
+  }
+  return (size_t)minibatch->pieces;
+}
+
+size_t minibatch_gather_moments(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
+                                Communicator *communicator) {
   const int shards = rollout->shards.shards;
+  if (rollout->shards.global_shards == 1) return gather_moments_of_pieces(minibatch, ops, advantages);
   const size_t bytes = (size_t)shards * sizeof *minibatch->records;
   for (int s = 0; s < shards; s++) {
     minibatch_device_gather_shard(minibatch, ops, rollout, s);
@@ -155,6 +168,7 @@ void minibatch_gather_moments(Minibatch *minibatch, Ops *ops, const Rollout *rol
   }
   if (communicator) communicator->gather(communicator, minibatch->records, bytes, minibatch->global_records);
   else core_device_copy(rollout->device, minibatch->global_records, minibatch->records, bytes);
+  return (size_t)rollout->shards.global_shards;
 }
 
 void minibatch_device_select(Minibatch *minibatch, const Rollout *rollout, int m) {

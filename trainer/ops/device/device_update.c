@@ -47,8 +47,10 @@ static void add_sums(Ops *ops, bool begin) {
 
 static void moments(Ops *ops, const float *x, size_t n, Moments *record) {
   DeviceState *state = device_state(ops);
-  const unsigned parts = device_parts(n).count; /* fewer elements make no more parts */
-  const OpsMomentParts arguments = {{x, NULL, n}, 0, state->records, state->count, CPU_SUM_PARTS, CPU_SUM_LEAST};
+  const DeviceParts all = device_parts(n);
+  const unsigned parts = all.count; /* fewer elements make no more parts */
+  const OpsMomentParts arguments = {{x, NULL, n}, state->count ? 0 : all.size, state->records, state->count,
+                                    CPU_SUM_PARTS, CPU_SUM_LEAST};
   state->device->launch(state->device, &ops_moment_parts_launch, parts, KERNEL_LANES, KERNEL_LANES * sizeof(double),
                         &arguments);
   state->device->launch(state->device, &ops_merge_records_launch, 1, 1, 0,
