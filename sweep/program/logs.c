@@ -53,11 +53,13 @@ struct ProgramLogs {
   double sign;               /* direction of the goal: 1: maximize, -1: minimize */
   double total;              /* total steps; 0: unknown */
   bool has_goal, has_rows;
+  bool is_rate;              /* whether the goal is max solve_rate, which is comparable with solve rates of the trainer */
   int64_t base;              /* rows of earlier attempts that stay */
   int64_t appended;          /* records appended to this attempt */
   int64_t existing;          /* rows that its log had when it was opened */
   int64_t evaluated_row;     /* row of the last evaluation that its log had then */
   double step, score, started_s;
+  double reported_speed;     /* last steps_per_second of the program; NaN: none */
   double part, part_sum;     /* current part of the run, and the sum of the goal in it */
   double part_step;          /* last step in it */
   int64_t part_count, part_row; /* values in it, and the row of the last one */
@@ -106,6 +108,14 @@ static int read_earlier(const char *root, const char *id, int attempt, ProgramLo
   return read_log(root, id, attempt, "eval", count_row, logs);
 }
 
+/* Returns the database name of a program's metric: that of [metric], otherwise its own. */
+static const char *metric_name(const ProgramLogs *logs, const char *name) {
+  const CoreScriptDefinition *definition = logs->config->program->definition;
+  for (size_t i = 0; i < definition->metric_count; i++)
+    if (strcmp(definition->metrics[i].name, name) == 0) return definition->metrics[i].column;
+  return name;
+}
+
 int program_logs_open(const char *root, const char *id, int attempt, const CoreConfig *config, ProgramLogs **result) {
   ProgramLogs *logs = core_memory_zero_allocate(1, sizeof *logs);
   snprintf(logs->root, sizeof logs->root, "%s", root);
@@ -114,9 +124,11 @@ int program_logs_open(const char *root, const char *id, int attempt, const CoreC
   logs->config = config;
   logs->step = NAN;
   logs->score = NAN;
+  logs->reported_speed = NAN;
   logs->started_s = core_clock_s();
   core_script_step(config->program, logs->step_name, &logs->total);
   logs->has_goal = core_script_goal(config->program, logs->goal_name, &logs->sign);
+  logs->is_rate = logs->has_goal && logs->sign > 0 && strcmp(metric_name(logs, logs->goal_name), "solve_rate") == 0;
   int code = read_earlier(root, id, attempt, logs);
   if (code == CORE_OK) code = store_runlog_open(root, id, attempt, STORE_LOG_STATS, &logs->stats);
   if (code == CORE_OK) code = store_runlog_open(root, id, attempt, STORE_LOG_EVAL, &logs->evaluations);
@@ -137,14 +149,6 @@ static size_t find_column(const char *name, bool evaluation) {
     if (strcmp(evaluation_columns[i].name, name) == 0 && strcmp(name, "transitions") != 0)
       return evaluation_columns[i].offset;
   return 0;
-}
-
-/* Returns the database name of a program's metric: that of [metric], otherwise its own. */
-static const char *metric_name(const ProgramLogs *logs, const char *name) {
-  const CoreScriptDefinition *definition = logs->config->program->definition;
-  for (size_t i = 0; i < definition->metric_count; i++)
-    if (strcmp(definition->metrics[i].name, name) == 0) return definition->metrics[i].column;
-  return name;
 }
 
 /* Returns the use of a metric, by the index of its name. */
@@ -170,13 +174,17 @@ static const MetricUse *find_metric_use(ProgramLogs *logs, const ProgramNames *n
 
 /* ---- the score --------------------------------------------------------------------------------------------------- */
 
+static double *score_column(const ProgramLogs *logs, StoreEvaluation *row) {
+  return logs->is_rate ? &row->solve_rate : &row->episode_return;
+}
+
 static void end_part(ProgramLogs *logs) {
   if (logs->part_count == 0) return;
   logs->score = logs->sign * logs->part_sum / (double)logs->part_count;
   if (logs->part_row > logs->evaluated_row) {
     StoreEvaluation row = store_evaluation_unmeasured(logs->part_row, "train");
     row.transitions = logs->part_step;
-    row.episode_return = logs->score;
+    *score_column(logs, &row) = logs->score;
     row.episodes = (double)logs->part_count;
     store_runlog_evaluation(logs->evaluations, &row);
   }
@@ -240,7 +248,7 @@ static void append_evaluation(ProgramLogs *logs, const ProgramRecord *record) {
   for (size_t i = 0; i < record->count; i++) {
     const MetricUse *use = find_metric_use(logs, record->names, record->values[i].name);
     const double value = record->values[i].value;
-    if (use->is_goal) row.episode_return = logs->sign * value;
+    if (use->is_goal) *score_column(logs, &row) = logs->sign * value;
     else if (use->evaluation) *(double *)((char *)&row + use->evaluation) = value;
     if (use->is_step) row.transitions = value;
   }
@@ -248,6 +256,7 @@ static void append_evaluation(ProgramLogs *logs, const ProgramRecord *record) {
 }
 
 double program_logs_speed(const ProgramLogs *logs) {
+  if (isfinite(logs->reported_speed)) return logs->reported_speed;
   const double seconds = core_clock_s() - logs->started_s;
   const double first = logs->base > 0 && (size_t)logs->base <= logs->earlier.count
                          ? logs->earlier.items[logs->base - 1] : 0;
@@ -286,6 +295,7 @@ void program_logs_append(ProgramLogs *logs, const ProgramRecord *record) {
     if (use->iteration) *(double *)((char *)&row + use->iteration) = record->values[i].value;
     if (use->is_goal) add_goal(logs, record->values[i].value, row_number);
   }
+  if (isfinite(row.steps_per_second)) logs->reported_speed = row.steps_per_second;
   if (logs->appended <= logs->existing) return; /* already in its log */
   row.transitions = logs->step;
   if (isnan(row.steps_per_second)) row.steps_per_second = program_logs_speed(logs);
@@ -318,4 +328,8 @@ int program_logs_close(ProgramLogs **result, bool ended) {
 
 int64_t program_logs_rows(const ProgramLogs *logs) { return logs->base + logs->appended; }
 double program_logs_step(const ProgramLogs *logs) { return logs->step; }
-double program_logs_score(const ProgramLogs *logs) { return logs->score; }
+
+double program_logs_score(const ProgramLogs *logs, bool *is_rate) {
+  *is_rate = logs->is_rate;
+  return logs->score;
+}

@@ -22,11 +22,12 @@ int program_logs_flush(ProgramLogs *logs, bool durable);
 /* Closes the logs. ended: writes the incomplete last mean of the score, too. */
 int program_logs_close(ProgramLogs **logs, bool ended);
 
-/* Return the run's number of rows, its last step, and its latest score (NaN: none). */
+/* Return the run's number of rows, its last step, and its latest score (NaN: none). *is_rate: whether the score is a
+ * solve rate, from 0 to 1; otherwise it counts as a return. */
 int64_t program_logs_rows(const ProgramLogs *logs);
 double program_logs_step(const ProgramLogs *logs);
-double program_logs_score(const ProgramLogs *logs);
-/* Returns the mean steps per second of this attempt; NaN: unknown yet. The mean is used since event files grow only
+double program_logs_score(const ProgramLogs *logs, bool *is_rate);
+/* Returns the steps per second that the program reports, else their mean in this attempt; NaN: unknown yet. The mean is used since event files grow only
  * every two minutes. */
 double program_logs_speed(const ProgramLogs *logs);
 

@@ -120,7 +120,9 @@ static void write_state(Supervisor *s) {
     if (isfinite(rate)) state->steps_per_second = rate;
     state->transitions = (int64_t)step;
   }
-  state->episode_return = program_logs_score(s->logs);
+  bool is_rate;
+  const double score = program_logs_score(s->logs, &is_rate);
+  *(is_rate ? &state->solve_rate : &state->episode_return) = score;
   state->train_seconds = s->earlier_train_s + seconds;
   state->heartbeat_unix_s = core_clock_unix_s();
   s->state_write_s = core_clock_s();
