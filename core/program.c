@@ -10,6 +10,11 @@ int core_program_path(char path[CORE_PATH_MAX]) {
   const ssize_t length = readlink("/proc/self/exe", path, CORE_PATH_MAX - 1);
   if (length <= 0) return core_error_errno(CORE_FAIL, "/proc/self/exe");
   path[length] = '\0';
+  /* After an upgrade, the running file has no name; the new one has its place. */
+  static const char deleted[] = " (deleted)";
+  const size_t suffix = sizeof deleted - 1;
+  if ((size_t)length > suffix && strcmp(path + length - suffix, deleted) == 0 && access(path, F_OK) < 0)
+    path[(size_t)length - suffix] = '\0';
   return CORE_OK;
 }
 
