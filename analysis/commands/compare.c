@@ -84,6 +84,18 @@ static int read_side(StoreDatabase *database, const Request *request, AnalysisMe
   return CORE_OK;
 }
 
+/* Gives the runs of programs, whose task is unknown, the task of the other side: it must have one, of the trainer. */
+static void adopt_task(Side *side, const Side *other) {
+  for (size_t r = 0; r < side->selection.count; r++)
+    if (!side->selection.runs[r].config.program) return;
+  for (size_t r = 0; r < other->selection.count; r++)
+    if (other->selection.runs[r].config.program || strcmp(other->task[r], other->task[0]) != 0) return;
+  for (size_t r = 0; r < side->selection.count && other->selection.count; r++) {
+    free(side->task[r]);
+    side->task[r] = core_text_duplicate(other->task[0]);
+  }
+}
+
 static bool has_task(const Side *side, const char *task, AnalysisMeasure measure) {
   for (size_t r = 0; r < side->selection.count; r++) {
     if (is_usable(side, r, measure) && strcmp(side->task[r], task) == 0) return true;
@@ -216,6 +228,7 @@ static void side_free(Side *side) {
 static bool mixes(const Side *a, const Side *b, const char *const *tasks, size_t count, AnalysisMeasure measure) {
   const Side *sides[2] = {a, b};
   bool is[2] = {false, false};
+  if (analysis_measure_is_return(measure)) return false;
   for (int s = 0; s < 2; s++)
     for (size_t r = 0; r < sides[s]->selection.count; r++)
       for (size_t t = 0; t < count && !isnan(sides[s]->measured[r].value[measure]); t++)
@@ -376,6 +389,8 @@ static int answer(StoreDatabase *database, const Request *request, Side *a, Side
   TRY(analysis_measure_find(request->measure, &measure));
   TRY(read_side(database, request, measure, a));
   TRY(read_side(database, request, measure, b));
+  adopt_task(a, b);
+  adopt_task(b, a);
   TRY(check_disjoint(a, b));
   TRY(check_codes(a, b));
   const char **tasks = core_memory_allocate((a->selection.count + 1) * sizeof *tasks);
@@ -387,8 +402,8 @@ static int answer(StoreDatabase *database, const Request *request, Side *a, Side
     const AnalysisRange range = isinf(of_a.low) ? of_a : of_b;
     if (analysis_measure_is_score(measure) && mixes(a, b, tasks, count, measure)) {
       free(tasks);
-      return core_error(CORE_FAIL, "--measure %s: a mean over tasks would mix solve rates with returns; choose tasks "
-                        "with --where env.task=...", request->measure);
+      return core_error(CORE_FAIL, "--measure %s: a mean over tasks would mix solve rates with returns; compare "
+                        "final_return, or choose tasks with --where env.task=...", request->measure);
     }
     fill_worst(a, b, count, range);
     Comparison c = compare(&x, &y, range, measure);

@@ -36,11 +36,6 @@ typedef struct Settings {
 
 /* ---- the x axis ------------------------------------------------------------------------------------------------- */
 
-static double number_of(const CoreConfig *config, const CoreConfigRow *row) {
-  const void *value = core_config_field(config, row);
-  return row->kind == CORE_CONFIG_INT ? (double)*(const int64_t *)value : *(const double *)value;
-}
-
 /* Selects the axis: numeric, logarithmic if the numbers span a factor of eight; names, infinities and zeros among
  * such numbers are placed at equal distances. */
 static void choose_axis(Settings *s) {
@@ -49,7 +44,7 @@ static void choose_axis(Settings *s) {
   s->named = row->kind != CORE_CONFIG_INT && row->kind != CORE_CONFIG_REAL;
   bool odd = false;
   for (size_t i = 0; i < s->x.count && !s->named; i++) {
-    double value = number_of(s->x.groups[i].config, row);
+    double value = analysis_key_number(s->x.groups[i].config, row);
     if (!analysis_key_applies(s->x.groups[i].config, row)) s->named = true;
     else if (!isfinite(value) || value <= 0) odd = true;
     else {
@@ -59,12 +54,12 @@ static void choose_axis(Settings *s) {
   }
   s->log_x = !s->named && high >= 8 * low;
   s->named = s->named || (odd && (s->log_x || isinf(high)));
-  for (size_t i = 0; i < s->x.count && !s->named; i++) s->named = isinf(number_of(s->x.groups[i].config, row));
+  for (size_t i = 0; i < s->x.count && !s->named; i++) s->named = isinf(analysis_key_number(s->x.groups[i].config, row));
   if (s->named) s->log_x = false;
 }
 
 static double x_of(const Settings *s, size_t x) {
-  return s->named ? (double)x : number_of(s->x.groups[x].config, s->x.keys[0]);
+  return s->named ? (double)x : analysis_key_number(s->x.groups[x].config, s->x.keys[0]);
 }
 
 /* ---- places ----------------------------------------------------------------------------------------------------- */

@@ -50,7 +50,7 @@ static int by_member(const void *left, const void *right) {
 int analysis_scored_refuse_mixed(const AnalysisScored *scored, const AnalysisContext *context,
                                  const AnalysisGrouping *const *groupings, size_t count) {
   const size_t runs = context->selection.count;
-  if (!analysis_measure_is_score(scored->measure)) return CORE_OK;
+  if (!analysis_measure_is_score(scored->measure) || analysis_measure_is_return(scored->measure)) return CORE_OK;
   Member *member = core_memory_allocate((runs + 1) * sizeof *member);
   size_t members = 0;
   bool mixed = false;
@@ -68,7 +68,7 @@ int analysis_scored_refuse_mixed(const AnalysisScored *scored, const AnalysisCon
   free(member);
   if (!mixed) return CORE_OK;
   return core_error(CORE_FAIL, "--measure %s: a mean over tasks would mix solve rates with returns; choose tasks with "
-                    "--where env.task=..., or keep them apart with --group or --panel task",
+                    "--where env.task=..., or keep them apart with --group or --panel task, or use final_return",
                     analysis_measure_name(scored->measure));
 }
 

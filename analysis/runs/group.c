@@ -24,9 +24,13 @@ static int choice_rank(const CoreConfigRow *row, const char *choice) {
 }
 
 int analysis_group_compare(const CoreConfig *a, const CoreConfig *b, const CoreConfigRow *row) {
-  bool used = analysis_key_applies(a, row);
-  if (used != analysis_key_applies(b, row)) return used ? 1 : -1;
-  if (!used) return 0;
+  const CoreConfigRow *row_a = analysis_key_row(a, row), *row_b = analysis_key_row(b, row);
+  if (!row_a || !row_b) return (row_a != NULL) - (row_b != NULL);
+  if (row_a != row_b) { /* numbers of different programs */
+    const double x = analysis_key_number(a, row), y = analysis_key_number(b, row);
+    return (x > y) - (x < y);
+  }
+  row = row_a;
   const void *left = core_config_field(a, row), *right = core_config_field(b, row);
   switch (row->kind) {
     case CORE_CONFIG_INT: {
@@ -61,17 +65,27 @@ static bool follows_from_scale(const CoreConfigRow *row) {
   return false;
 }
 
-/* Whether two runs that both use the key differ in it: PPO's unused COM does not make COM vary. */
+/* Whether two runs that both use the key differ in it: PPO's unused COM does not make COM vary. If programs have
+ * different names for it, only the trainer's name varies. */
 static bool key_varies(const AnalysisSelection *selection, const CoreConfigRow *row) {
   const CoreConfig *first = NULL;
+  const CoreConfigRow *name = NULL;
+  bool varies = false, has_several_names = false;
   for (size_t r = 0; r < selection->count; r++) {
     const CoreConfig *config = &selection->runs[r].config;
-    if (!analysis_key_applies(config, row)) continue;
-    if (selection->runs[r].scaled && follows_from_scale(row)) continue;
+    const CoreConfigRow *own = analysis_key_row(config, row);
+    if (!own || (selection->runs[r].scaled && follows_from_scale(row))) continue;
+    has_several_names |= name && own != name;
+    name = own;
     if (!first) first = config;
-    else if (!same_value(first, config, row)) return true;
+    else varies |= !same_value(first, config, row);
   }
-  return false;
+  return varies && (has_several_names ? !row->is_program : name == row);
+}
+
+static bool means_same(const CoreConfigRow *a, const CoreConfigRow *b) {
+  const CoreConfigRow *meaning = a->is_program ? a->equivalent : a;
+  return a == b || (meaning && meaning == (b->is_program ? b->equivalent : b));
 }
 
 static void varying_keys(const AnalysisSelection *selection, const AnalysisGrouping *without,
@@ -81,7 +95,7 @@ static void varying_keys(const AnalysisSelection *selection, const AnalysisGroup
   grouping->keys = core_memory_allocate(count * sizeof *grouping->keys);
   for (size_t i = 0; i < count; i++) {
     bool candidate = rows[i].identity && strcmp(rows[i].name, "train.seed") != 0;
-    for (size_t k = 0; k < without->key_count; k++) candidate = candidate && without->keys[k] != &rows[i];
+    for (size_t k = 0; k < without->key_count; k++) candidate = candidate && !means_same(without->keys[k], &rows[i]);
     if (candidate && key_varies(selection, &rows[i])) grouping->keys[grouping->key_count++] = &rows[i];
   }
 }

@@ -1,8 +1,10 @@
 /* Settings as keys of figures: names and values (select.h). */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/runs/select.h"
+#include "core/config/script.h"
 #include "core/error.h"
 #include "core/memory.h"
 
@@ -45,11 +47,30 @@ const char *analysis_key_name(const CoreConfigRow *row) {
   return row->key;
 }
 
+const CoreConfigRow *analysis_key_row(const CoreConfig *config, const CoreConfigRow *row) {
+  if (core_config_is_read(config, row)) return row;
+  const CoreConfigRow *meaning = row->is_program ? row->equivalent : row;
+  if (!meaning) return NULL;
+  if (core_config_is_read(config, meaning)) return meaning;
+  const CoreScriptDefinition *program = config->program ? config->program->definition : NULL;
+  for (size_t i = 0; program && i < program->setting_count; i++)
+    if (program->settings[i].row->equivalent == meaning) return program->settings[i].row;
+  return NULL;
+}
+
 bool analysis_key_applies(const CoreConfig *config, const CoreConfigRow *row) {
-  return core_config_is_read(config, row);
+  return analysis_key_row(config, row) != NULL;
 }
 
 const char *analysis_key_value(const CoreConfig *config, const CoreConfigRow *row, CoreText *text) {
+  const CoreConfigRow *own = analysis_key_row(config, row);
   core_text_clear(text);
-  return analysis_key_applies(config, row) ? core_config_get(config, row, text) : "";
+  return own ? core_config_get(config, own, text) : "";
+}
+
+double analysis_key_number(const CoreConfig *config, const CoreConfigRow *row) {
+  const CoreConfigRow *own = analysis_key_row(config, row);
+  if (!own) return NAN;
+  const void *value = core_config_field(config, own);
+  return own->kind == CORE_CONFIG_INT ? (double)*(const int64_t *)value : *(const double *)value;
 }

@@ -34,6 +34,10 @@ static bool is_rate(AnalysisMeasure measure) { return measure <= ANALYSIS_MEASUR
 
 bool analysis_measure_is_score(AnalysisMeasure measure) { return measure <= ANALYSIS_MEASURE_normalized_score; }
 
+bool analysis_measure_is_return(AnalysisMeasure measure) {
+  return measure == ANALYSIS_MEASURE_final_return || measure == ANALYSIS_MEASURE_best_return;
+}
+
 AnalysisRange analysis_measure_range(AnalysisMeasure measure, const AnalysisRunMetrics *measured, const size_t *run,
                                      size_t count) {
   const bool normalized = measure == ANALYSIS_MEASURE_normalized_score;

@@ -35,6 +35,8 @@ typedef struct AnalysisRunMetrics {
 
 /* Whether it is a measure of scores (solve rates or returns). */
 bool analysis_measure_is_score(AnalysisMeasure measure);
+/* Whether it is a score that tasks with and without a goal measure alike. */
+bool analysis_measure_is_return(AnalysisMeasure measure);
 /* Returns the range of the values of measured[run[count]] (run NULL: of measured[count]): for scores [0, 1] only if
  * all scored runs have solve rates. Pass only the runs that are compared. */
 AnalysisRange analysis_measure_range(AnalysisMeasure measure, const AnalysisRunMetrics *measured, const size_t *run,

@@ -226,17 +226,16 @@ static int condition_parse(const char *given, Condition *condition) {
   bool number =
     code == CORE_OK && (condition->row->kind == CORE_CONFIG_INT || condition->row->kind == CORE_CONFIG_REAL);
   if (number) condition->extreme = strcmp(equals + 1, "max") == 0 ? 1 : strcmp(equals + 1, "min") == 0 ? -1 : 0;
-  if (code == CORE_OK && !condition->extreme) code = core_config_set(&config, condition->row->name, equals + 1);
-  if (code == CORE_OK) condition->value = core_text_duplicate(core_config_get(&config, condition->row, &text));
+  const bool is_algorithm = code == CORE_OK && strcmp(condition->row->name, "algo.name") == 0; /* or a program */
+  if (code == CORE_OK && !condition->extreme && !is_algorithm)
+    code = core_config_set(&config, condition->row->name, equals + 1);
+  if (code == CORE_OK)
+    condition->value =
+      core_text_duplicate(is_algorithm ? equals + 1 : core_config_get(&config, condition->row, &text));
   else code = core_error_context(code, "--where %s", given);
   core_text_free(&text);
   free(name);
   return code;
-}
-
-static double number_at(const CoreConfig *config, const CoreConfigRow *row) {
-  const void *value = core_config_field(config, row);
-  return row->kind == CORE_CONFIG_INT ? (double)*(const int64_t *)value : *(const double *)value;
 }
 
 /* Whether a run meets the conditions: those on one key are alternatives, and those on different keys must all hold.
@@ -266,8 +265,8 @@ static void find_extremes(const AnalysisSelection *selection, Condition *conditi
       const AnalysisRun *run = &selection->runs[r];
       if (!analysis_key_applies(&run->config, key) || !conditions_hold(conditions, count, key, &run->config, &text))
         continue;
-      double here = number_at(&run->config, key);
-      if (!best || conditions[i].extreme * (here - number_at(&best->config, key)) > 0) best = run;
+      double here = analysis_key_number(&run->config, key);
+      if (!best || conditions[i].extreme * (here - analysis_key_number(&best->config, key)) > 0) best = run;
     }
     conditions[i].extreme = 0;
     if (!best) continue; /* no run meets the others: the following message lists the existing values */

@@ -146,6 +146,12 @@ const CoreConfigRow *core_config_find(const char *name) {
 
 static bool is_number(CoreConfigKind kind) { return kind == CORE_CONFIG_INT || kind == CORE_CONFIG_REAL; }
 
+/* Finds the setting that a number of a program can be compared with. NULL: none. */
+static const CoreConfigRow *find_equivalent_number(const char *name, CoreConfigKind kind) {
+  const CoreConfigRow *row = is_number(kind) ? core_config_find_equivalent(name) : NULL;
+  return row && row->identity && is_number(row->kind) ? row : NULL;
+}
+
 static CoreConfigKind wider_kind(CoreConfigKind a, CoreConfigKind b) {
   if (a == b) return a;
   return is_number(a) && is_number(b) ? CORE_CONFIG_REAL : CORE_CONFIG_STRING;
@@ -159,11 +165,13 @@ const CoreConfigRow *core_config_add_program_row(const char *name, CoreConfigKin
     row->kind = widens ? wider_kind(row->kind, kind) : kind;
     row->choices = choices;
     row->def = def;
+    row->equivalent = find_equivalent_number(name, row->kind);
   } else if (!row && row_count < ROW_COUNT + PROGRAM_ROWS_MAX) {
     row = &rows[row_count];
     *row = (CoreConfigRow){.name = name, .section = "settings", .key = name, .kind = kind, .min = -INFINITY,
                            .max = INFINITY, .choices = choices, .unit = "", .help = "", .def = def,
-                           .identity = true, .is_program = true};
+                           .identity = true, .is_program = true,
+                           .equivalent = find_equivalent_number(name, kind)};
     add_name(row_count);
     row_count++;
   } else {

@@ -49,6 +49,7 @@ typedef struct CoreConfigRow {
   const char *unit, *help, *def; /* def: default as canonical text */
   bool identity;         /* whether the setting is part of the run id */
   bool is_program;       /* setting of a user program (core/config/script.h): section "settings", name == key */
+  const struct CoreConfigRow *equivalent; /* is_program: the number of config.def with the same meaning; NULL: none */
 } CoreConfigRow;
 
 CoreConfig core_config_default(void);
@@ -63,6 +64,8 @@ const CoreConfigRow *core_config_find(const char *name); /* NULL if unknown */
  * "clip_coef", "--ent-coef", "losses/approx_kl". NULL: not a synonym. */
 const char *core_config_find_synonym(const char *word);
 const char *core_config_find_metric_synonym(const char *word);
+/* Finds the setting with the same meaning as a program's setting of this name: a synonym, or a key of [ppo]. */
+const CoreConfigRow *core_config_find_equivalent(const char *name);
 
 /* Sets one value from text; numbers may have a suffix (50k is 50000 and gives the same id). Leaves `config`
  * unchanged on an error. CORE_USAGE: unknown name (the message suggests the nearest), wrong type, out of range, or

@@ -54,6 +54,14 @@ tap_run "names of other implementations are accepted" 0 "transitions  kl" \
 tap_run "the log has its output" 0 "attempt 1, seed 0, {\"lr\": 0.25, \"steps\": 100}" sweep logs own/0
 tap_run "the database can be rebuilt" 0 "new rows from 4 runs" sweep rebuild
 
+own rated 'sh train.sh {steps} {lr} {seed}' | sed 's/^goal = .*/goal = max solve_rate/; s/^episode_return = .*/solve_rate = reward\nsteps_per_second = own/; s/^lr = 0.25, .*/lr = 0.3, 0.6/' \
+  > rated.ini
+tap_run "a goal may be a solve rate" 0 "4 finished" timeout 120 sweep submit rated.ini --wait
+sweep collect > /dev/null
+tap_check "which is the score, as is that of the trainer; and a program may report its speed" "$(
+  diff <(rows "SELECT DISTINCT best_solve_rate, best_return IS NULL, steps_per_second FROM run_summary \
+WHERE sweeps LIKE '%rated%' ORDER BY 1") <(printf '0.3 1 100\n0.6 1 100\n'))"
+
 # ---- ends
 own broken 'sh -c "echo one >&2; echo the last line >&2; exit 3"' > broken.ini
 tap_run "a failure's reason is the last line of standard error" 1 "exit code 3: the last line" \
@@ -109,6 +117,18 @@ tap_run "runs of the trainer and of a program finish in one sweep" 0 "8 finished
 tap_check "status gives each run its own settings" "$(sweep status mixed --json | tool json 0 run 0 settings | grep -E 'net.width|ppo' ;
   sweep status mixed --runs | grep -q 'ppo.epsilon\|epsilon' || sweep status mixed --runs)"
 tap_run "and are drawn in one figure" 0 "eps 0.1" analyze curves w/results.db --sweep mixed --y episode_return -o f.svg
+analyze settings w/results.db --sweep mixed --x ppo.learning_rate --group algo > out
+tap_check "the program's lr and the trainer's learning rate are one axis" "$(
+  grep -q '^train .* 0.25 ' out && grep -q '^PPO .* 0.0003 ' out || cat out)"
+analyze settings w/results.db --sweep mixed --x lr --group algo > other
+tap_check "by the program's name, too" "$(diff <(sed 1d out | tr -s ' ') <(sed 1d other | tr -s ' '))"
+tap_run "a program is selected by its name, and has the task of the other side" 0 "A - B" \
+  analyze compare w/results.db --sweep mixed --measure final_return algo=train algo=ppo
+
+# ---- an upgrade replaces the executor's file while it runs
+mkdir bin && cp "$SWEEP_BUILD/bin/sweep" bin/
+own upgraded 'sh -c "cp bin/sweep bin/new && mv bin/new bin/sweep && sh train.sh {steps} {lr} {seed}"' > upgraded.ini
+tap_run "later runs start the new file" 0 "4 finished" timeout 120 bin/sweep submit upgraded.ini --jobs 1 --wait
 
 # ---- helpers
 if command -v python3 > /dev/null; then

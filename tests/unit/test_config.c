@@ -47,6 +47,7 @@ static void synonyms_name_settings_and_columns(void **state) {
 #define SETTING(synonym, setting)                                                                                      \
   assert_non_null(core_config_find(#setting));                                                                         \
   for (size_t i = 0; i < count; i++) assert_string_not_equal(rows[i].key, #synonym);
+#define RELATED SETTING
 #define COLUMN(name, ...) || strcmp(column, #name) == 0
 #define METRIC(synonym, name)                                                                                          \
   {                                                                                                                    \
@@ -55,11 +56,16 @@ static void synonyms_name_settings_and_columns(void **state) {
   }
 #include "core/config/synonyms.def"
 #undef SETTING
+#undef RELATED
 #undef METRIC
 #undef COLUMN
   assert_string_equal(core_config_find_synonym("--clip-coef"), "ppo.epsilon");
   assert_string_equal(core_config_find_synonym("ppo.Clip_Coef"), "ppo.epsilon");
   assert_string_equal(core_config_find_metric_synonym("losses/approx_kl"), "kl");
+  assert_ptr_equal(core_config_find_equivalent("clip-coef"), core_config_find("ppo.epsilon"));
+  assert_ptr_equal(core_config_find_equivalent("gamma"), core_config_find("ppo.gamma"));
+  assert_null(core_config_find_equivalent("minibatch_size")); /* a related number in another unit */
+  assert_null(core_config_find_equivalent("env_count"));
   assert_null(core_config_find_synonym(""));
   assert_null(core_config_find_synonym("clip_coef_"));
   assert_null(core_config_find_metric_synonym("losses/"));
