@@ -53,7 +53,7 @@ struct ProgramLogs {
   double sign;               /* direction of the goal: 1: maximize, -1: minimize */
   double total;              /* total steps; 0: unknown */
   bool has_goal, has_rows;
-  bool is_rate;              /* whether the goal is max solve_rate, which is comparable with solve rates of the trainer */
+  bool is_rate;              /* whether the goal is max solve_rate */
   int64_t base;              /* rows of earlier attempts that stay */
   int64_t appended;          /* records appended to this attempt */
   int64_t existing;          /* rows that its log had when it was opened */

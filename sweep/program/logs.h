@@ -27,8 +27,8 @@ int program_logs_close(ProgramLogs **logs, bool ended);
 int64_t program_logs_rows(const ProgramLogs *logs);
 double program_logs_step(const ProgramLogs *logs);
 double program_logs_score(const ProgramLogs *logs, bool *is_rate);
-/* Returns the steps per second that the program reports, else their mean in this attempt; NaN: unknown yet. The mean is used since event files grow only
- * every two minutes. */
+/* Returns the steps per second that the program reports, else their mean in this attempt; NaN: unknown yet. The mean
+ * is used since event files grow only every two minutes. */
 double program_logs_speed(const ProgramLogs *logs);
 
 #endif
