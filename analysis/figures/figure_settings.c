@@ -54,7 +54,8 @@ static void choose_axis(Settings *s) {
   }
   s->log_x = !s->named && high >= 8 * low;
   s->named = s->named || (odd && (s->log_x || isinf(high)));
-  for (size_t i = 0; i < s->x.count && !s->named; i++) s->named = isinf(analysis_key_number(s->x.groups[i].config, row));
+  for (size_t i = 0; i < s->x.count && !s->named; i++)
+    s->named = isinf(analysis_key_number(s->x.groups[i].config, row));
   if (s->named) s->log_x = false;
 }
 

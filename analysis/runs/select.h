@@ -97,8 +97,8 @@ int analysis_selection_repeat(AnalysisSelection *selection, const char *pair);
 int analysis_find_key(const char *name, const CoreConfigRow **row);
 /* Returns the name of a key in labels: "com", "eps", "lr". */
 const char *analysis_key_name(const CoreConfigRow *row);
-/* Returns the row of a configuration for a key: the key's own if the configuration reads it, else that of a setting with
- * the same meaning: env.num for num_envs of a program, and the reverse. NULL: none. */
+/* Returns the row of a configuration for a key: the key's own if the configuration reads it, else that of a setting
+ * with the same meaning: env.num for num_envs of a program, and the reverse. NULL: none. */
 const CoreConfigRow *analysis_key_row(const CoreConfig *config, const CoreConfigRow *row);
 /* Whether the run has the setting: PPO has no center of mass. */
 bool analysis_key_applies(const CoreConfig *config, const CoreConfigRow *row);
