@@ -51,7 +51,7 @@ static void print_row(Player *player, uint32_t row) {
 int main(int argc, char **argv) {
   Player player;
   if (argc != 3) return fprintf(stderr, "usage: cli_policy RUN ROWS\n"), 2;
-  int code = player_create(argv[1], NULL, true, &player);
+  int code = player_create(&(PlayerOptions){.checkpoint = argv[1], .needs_env = true}, &player);
   if (code != CORE_OK) fprintf(stderr, "%s\n", core_error_message());
   for (int row = 0; row < atoi(argv[2]) && code == CORE_OK; row++) print_row(&player, (uint32_t)row);
   player_destroy(&player);

@@ -55,7 +55,7 @@ done
 mkdir "$tap_dir/again"
 again=(--config "$tap_dir/small.ini" --root "$tap_dir/again" --set env.task=gym/imperfect:Lists-v0)
 SWEEP_TEST_PAUSE=0.01 trainer "${again[@]}" --quiet --set checkpoint.every_iterations=1 & pid=$!
-tap_wait 60 sh -c 'ls "$1"/again/runs/*/*/ckpt/*.ckpt >/dev/null 2>&1' _ "$tap_dir"
+tap_wait 60 sh -c 'ls "$1"/again/runs/*/*/ckpt/iteration-*.ckpt >/dev/null 2>&1' _ "$tap_dir"
 kill -TERM $pid; wait $pid
 tap_result "a run is stopped" "$([ $? = 75 ]; echo $?)"
 tap_run "and continues" 0 "finished" trainer "${again[@]}" --resume

@@ -55,7 +55,7 @@ LEARNERS
 for k in 1 2 3 4; do
   tap_run "policy $k plays through its own statistics" 0 "return" trainer play --checkpoint "$(run_of whole$k)" \
     --root "$tap_dir/whole$k" --steps 3 -o "$tap_dir/a.svg"
-  statistics=$(trainer checkpoint "$(ls "$tap_dir/whole$k"/runs/*/*/ckpt/*.ckpt | tail -1)" | grep -c "observation moments")
+  statistics=$(trainer checkpoint "$(ls "$tap_dir/whole$k"/runs/*/*/ckpt/iteration-*.ckpt | tail -1)" | grep -c "observation moments")
   tap_result "its checkpoint holds them" "$([ "$statistics" -eq 1 ]; echo $?)"
 done
 tap_run "weights are inherited with their statistics" 0 "starting from" train whole1 --set algo.name=ppo_ewma \
@@ -68,7 +68,7 @@ tap_run "a parent without them is refused" 2 "its env.normalize_observations is 
 tap_run "worlds continue from the pooled statistics of the parent's worlds" 0 "starting from" train whole4 --set algo.name=ppo \
   --set env.normalize_observations=cleanrl_each --set train.seed=5 --set env.num=24 --set eval.actions=mean \
   --set "init.from=run:$(run_of whole4)" --set init.restore=weights
-sections=$(trainer checkpoint "$(ls "$tap_dir"/whole4/runs/*/*/ckpt/*.ckpt | head -1)")
+sections=$(trainer checkpoint "$(ls "$tap_dir"/whole4/runs/*/*/ckpt/iteration-*.ckpt | head -1)")
 tap_check "checkpoints have a record of each world" "$(grep -q 'moments of each world' <<<"$sections" &&
   grep -q 'reward moments of each' <<<"$sections" || echo "$sections")"
 

@@ -106,7 +106,7 @@ refused "no format" 2 "missing output; give --onnx FILE, --safetensors FILE, or 
 refused "no run" 2 "expected one run" --onnx a.onnx
 refused "a run that is not there" 2 "nosuch" nosuch --onnx a.onnx --root trained/plain
 refused "a folder that is not there" 1 "nowhere/a.onnx" policies/plain --onnx nowhere/a.onnx
-cp -r policies/plain damaged; printf 'x' | dd of="$(echo damaged/ckpt/*.ckpt)" bs=1 seek=2000 conv=notrunc 2>/dev/null
+cp -r policies/plain damaged; printf 'x' | dd of="$(echo damaged/ckpt/iteration-*.ckpt)" bs=1 seek=2000 conv=notrunc 2>/dev/null
 refused "a damaged checkpoint" 1 "damaged: the checksum of \"actor\" is wrong" damaged --safetensors a.safetensors
 cp -r policies/plain other; sed -i 's/width = 16/width = 17/' other/config.ini
 refused "settings of another run" 2 "belongs to run" other --onnx a.onnx

@@ -12,7 +12,7 @@ weights() { # FOLDER SETTING...: the sections of the last checkpoint, by their h
   mkdir -p "$root"
   for setting in "${settings[@]}" "$@"; do arguments+=(--set "$setting"); done
   trainer --root "$root" "${arguments[@]}" >"$root/out" 2>&1 || tail -n 3 "$root/out"
-  trainer checkpoint "$root"/runs/*/*/ckpt/*.ckpt | grep -vE '^file|section +clock'
+  trainer checkpoint "$root"/runs/*/*/ckpt/iteration-*.ckpt | grep -vE '^file|section +clock'
 }
 compare() { # NAME SETTING...
   local name=$1; shift

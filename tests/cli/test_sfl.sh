@@ -37,7 +37,7 @@ count = 4
 every = 0
 INI
 folder() { echo "$1"/runs/*/*; }
-newest() { ls "$1"/runs/*/*/ckpt/*.ckpt 2>/dev/null | tail -1; }
+newest() { ls "$1"/runs/*/*/ckpt/iteration-*.ckpt 2>/dev/null | tail -1; }
 contents() { trainer checkpoint "$(newest "$1")" 2>&1 | grep -vE '^file|section +clock'; }
 # Column values by name, one line per iteration, over all attempts; the last attempt's line counts.
 column() { # root name...

@@ -137,7 +137,7 @@ for file in "$run/state" "$run/config.ini" sweeps/both/manifest.tsv sweeps/both/
   tap_result "$file is a pipe: nothing hangs" "$([ $rc -ne 124 ]; echo $?)" "$command"
   rm -f "$work/$file"; cp -p "$tap_dir/kept" "$work/$file"
 done
-checkpoint=$(cd "$work" && ls runs/*/*/ckpt/*.ckpt | head -1)
+checkpoint=$(cd "$work" && ls runs/*/*/ckpt/iteration-*.ckpt | head -1)
 for file in "$run/log.txt" "$checkpoint"; do
   mv "$work/$file" "$tap_dir/kept"; mkfifo "$work/$file"; chmod 666 "$work/$file"
   command="sweep logs ${run##*/} --root $work"; [ "$file" = "$checkpoint" ] && command="trainer checkpoint $work/$checkpoint"

@@ -22,7 +22,7 @@ folder_of() { echo "$SWEEP_ROOT/runs/${1:0:2}/$1"; }
 states() { grep -lx "status=$1" "$SWEEP_ROOT"/runs/*/*/state 2>/dev/null | wc -l; } # of all sweeps
 at_least() { [ "$(states "$1")" -ge "$2" ]; }
 idle() { [ ! -e "$SWEEP_ROOT/sweeps/$1/queued" ]; }
-contents() { trainer checkpoint "$(ls "$1"/ckpt/*.ckpt | tail -1)" | grep -vE '^file|section +clock'; } # FOLDER
+contents() { trainer checkpoint "$(ls "$1"/ckpt/iteration-*.ckpt | tail -1)" | grep -vE '^file|section +clock'; } # FOLDER
 same_as_unstopped() { # ID: why not
   local reference=$tap_dir/reference/runs/${1:0:2}/$1
   trainer --config "$(folder_of "$1")/config.ini" --root "$tap_dir/reference" --quiet >/dev/null 2>&1

@@ -42,7 +42,7 @@ start() { # root options...: the same in the background; sets pid
 }
 folder() { echo "$1"/runs/*/*; }
 state() { sed -n "s/^$2=//p" "$(folder "$1")/state"; }
-newest() { ls "$(folder "$1")"/ckpt/*.ckpt | tail -1; }
+newest() { ls "$(folder "$1")"/ckpt/iteration-*.ckpt | tail -1; }
 # Contents of a checkpoint, without the clock and the file's own name.
 contents() { trainer checkpoint "$(newest "$1")" 2>&1 | grep -vE '^file|section +clock'; }
 # One line an iteration (the last attempt's), less timing and checksums; "differs" lines where two attempts disagree.
@@ -62,7 +62,7 @@ same_as_reference() { # root [reference]
   diff <(rows "$reference" stats) <(rows "$1" stats) | head -5
   diff <(rows "$reference" eval) <(rows "$1" eval) | head -5
 }
-has_checkpoint() { compgen -G "$1/runs/*/*/ckpt/*.ckpt" >/dev/null; }
+has_checkpoint() { compgen -G "$1/runs/*/*/ckpt/iteration-*.ckpt" >/dev/null; }
 
 newest_name() { ls "$1"/runs/*/*/ckpt 2>/dev/null | grep 'ckpt$' | tail -1; }
 # A checkpoint newer than `before` is there, or the process is not.

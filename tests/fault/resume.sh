@@ -6,7 +6,7 @@ train() {
   mkdir -p "$root"
   trainer --config "$tap_dir/small.ini" --root "$root" "$@"
 }
-newest() { ls "$tap_dir/$1"/runs/*/*/ckpt/*.ckpt 2>/dev/null | tail -1; } # ROOT: its newest checkpoint
+newest() { ls "$tap_dir/$1"/runs/*/*/ckpt/iteration-*.ckpt 2>/dev/null | tail -1; } # ROOT: its newest checkpoint
 # Contents without the clock and the file's own name.
 contents() { trainer checkpoint "$(newest "$1")" | grep -vE '^file|section +clock'; }
 # same_bytes NAME ROOT ROOT: a test

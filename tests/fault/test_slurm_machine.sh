@@ -19,7 +19,7 @@ if command -v mpirun >/dev/null && srun -n1 --mpi=list 2>&1 | grep -q pmix; then
   hold
   submit ranks >/dev/null
   run=$(folder_of "$(ids_of ranks)")
-  saved() { ls "$run"/ckpt/* >/dev/null 2>&1; }
+  saved() { ls "$run"/ckpt/iteration-* >/dev/null 2>&1; }
   tap_wait 60 saved; tap_result "a run of two ranks saves a checkpoint" $? "$(fresh_status ranks; cat "$run/log.txt")"
   rank=$(for pid in $(trainer_pids); do grep -qszx "SLURM_PROCID=1" "/proc/$pid/environ" && echo "$pid"; done)
   [ "$(wc -w <<<"$rank")" = 1 ] && kill -9 "$rank"; tap_result "its second rank is killed" $? "processes: $rank"

@@ -63,7 +63,7 @@ tap_check "with the newest checkpoint damaged, the one before is used and the en
   same_as_reference "$work/stopped")"
 
 interrupt TERM "$work/damaged"
-for file in "$(folder "$work/damaged")"/ckpt/*.ckpt; do truncate -s 100 "$file"; done
+for file in "$(folder "$work/damaged")"/ckpt/iteration-*.ckpt; do truncate -s 100 "$file"; done
 train "$work/damaged" --resume; rc=$?
 tap_check "with every checkpoint damaged, the run starts over and the end is the same" "$([ $rc -eq 0 ] && [ $code -eq 75 ] || echo "exit $code, then $rc"
   same_as_reference "$work/damaged")"
@@ -95,7 +95,7 @@ tap_check "--force starts a new attempt, with the same end" "$([ $rc -eq 0 ] || 
 
 train "$work/sparse" --set checkpoint.every=1e9 --set checkpoint.every_iterations=70 --set checkpoint.keep=9; rc=$?
 tap_check "checkpoint.every_iterations saves at its multiples and at the end" "$([ $rc -eq 0 ] || echo "exit $rc"
-  ls "$(folder "$work/sparse")/ckpt" | tr -d '\n' | grep -qx 'iteration-0*70.ckptiteration-0*140.ckptiteration-0*200.ckpt' ||
+  ls "$(folder "$work/sparse")/ckpt" | grep -v '^best' | tr -d '\n' | grep -qx 'iteration-0*70.ckptiteration-0*140.ckptiteration-0*200.ckpt' ||
     ls "$(folder "$work/sparse")/ckpt")"
 
 name="a full disk stops neither training nor the run logs"

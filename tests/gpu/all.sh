@@ -111,7 +111,7 @@ ranks_parts() {
       for n in 1 2; do
         mkdir "$work/$n"
         part 60 "comm.deterministic, $n ranks" "${mpi[@]}" -n "$n" "$trainer" --root "$work/$n" "${small[@]}" --set comm.deterministic=yes
-        "$trainer" checkpoint "$work/$n"/runs/*/*/ckpt/*.ckpt | grep -vE '^file|section +clock' >"$work/bits.$n"
+        "$trainer" checkpoint "$work/$n"/runs/*/*/ckpt/iteration-*.ckpt | grep -vE '^file|section +clock' >"$work/bits.$n"
       done
       part 10 "the same bits from 1 and 2 GPUs" cmp "$work/bits.1" "$work/bits.2"
     fi
@@ -195,7 +195,7 @@ twice() {
   for n in 0 1; do
     mkdir -p "$root/$n" || return 1
     CUDA_LAUNCH_BLOCKING=$n "$trainer" --root "$root/$n" "${arguments[@]}" || return
-    "$trainer" checkpoint "$root/$n"/runs/*/*/ckpt/*.ckpt | grep -vE '^file|section +clock' >"$root/bits.$n"
+    "$trainer" checkpoint "$root/$n"/runs/*/*/ckpt/iteration-*.ckpt | grep -vE '^file|section +clock' >"$root/bits.$n"
   done
   cmp "$root/bits.0" "$root/bits.1"
 }

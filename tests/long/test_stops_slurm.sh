@@ -30,7 +30,7 @@ undisturbed() { # NAME
   tail -n +3 "$SWEEP_ROOT/sweeps/$1/manifest.tsv" | cut -f2 | while read -r id; do
     folder=$(folder_of "$id")
     trainer --config "$folder/config.ini" --root "$tap_dir/reference" --quiet || echo "reference $id: exit $?"
-    newest=$(ls "$folder"/ckpt/*.ckpt | tail -1)
+    newest=$(ls "$folder"/ckpt/iteration-*.ckpt | tail -1)
     diff <(trainer checkpoint "$newest" | grep -vE '^file|section +clock') \
       <(trainer checkpoint "$tap_dir/reference/runs/${id:0:2}/$id/ckpt/${newest##*/}" | grep -vE '^file|section +clock') | head -4
   done

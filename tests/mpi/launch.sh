@@ -21,7 +21,7 @@ begin() {
 }
 
 folder() { echo "$1"/runs/*/*; }
-newest() { ls "$1"/runs/*/*/ckpt/*.ckpt 2>/dev/null | tail -1; }
+newest() { ls "$1"/runs/*/*/ckpt/iteration-*.ckpt 2>/dev/null | tail -1; }
 contents() { trainer checkpoint "$(newest "$1")" | grep -vE '^file|section +clock'; } # less its name and the clock
 state() { sed -n "s/^$2=//p" "$(folder "$1")/state"; }
 # process_of RANK ROOT: its id, as the run's log has it

@@ -48,7 +48,7 @@ experiment twice 1 100
 hold
 submit twice >/dev/null
 id=$(tail -1 "$SWEEP_ROOT/sweeps/twice/manifest.tsv" | cut -f2)
-saved() { ls "$(folder_of "$id")"/ckpt/*.ckpt >/dev/null 2>&1; }
+saved() { ls "$(folder_of "$id")"/ckpt/iteration-*.ckpt >/dev/null 2>&1; }
 tap_wait 60 saved
 sleep 1 # nothing of it is saved
 kill -9 "$(trainer_pids)"

@@ -4,11 +4,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/log.h"
-#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/best.h"
 
 static const char RUN[] = "0123456789abcdef";
 
@@ -289,13 +290,42 @@ static void test_describe(void **state) {
   core_text_free(&text);
 }
 
+/* best.ckpt does not count as a newest checkpoint, and is ignored once damaged or of another run. */
+static void test_best(void **state) {
+  Fixture *f = *state;
+  const CheckpointBest score = {.score = 0.75, .is_solve_rate = 1, .iteration = 4};
+  CheckpointBest best;
+  char path[CORE_PATH_MAX];
+  int64_t iteration;
+  assert_int_equal(checkpoint_best_path(f->folder, path), CORE_USAGE);
+  checkpoint_best_read(&f->checkpoint, &best);
+  assert_true(isnan(best.score));
+  assert_int_equal(checkpoint_best_write(&f->checkpoint, &score), CORE_OK);
+  assert_int_equal(checkpoint_newest(&f->checkpoint, &iteration), CORE_OK);
+  assert_int_equal(iteration, -1);
+  for (int i = 5; i <= 9; i++) write_at(f, i);
+  assert_int_equal(checkpoint_best_path(f->folder, path), CORE_OK);
+  checkpoint_best_read(&f->checkpoint, &best);
+  assert_memory_equal(&best, &score, sizeof best);
+  Checkpoint other = f->checkpoint;
+  snprintf(other.run_id, sizeof other.run_id, "%s", "fedcba9876543210");
+  checkpoint_best_read(&other, &best);
+  assert_true(isnan(best.score));
+  change_byte(path, size_of(path) / 2);
+  checkpoint_best_read(&f->checkpoint, &best);
+  assert_true(isnan(best.score));
+  assert_int_equal(checkpoint_best_remove(&f->checkpoint), CORE_OK);
+  assert_int_equal(checkpoint_best_remove(&f->checkpoint), CORE_OK);
+  assert_int_equal(checkpoint_best_path(f->folder, path), CORE_USAGE);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
     TEST(test_round_trip), TEST(test_empty_folder), TEST(test_keeps_the_newest), TEST(test_changed_byte_falls_back),
     TEST(test_wrong_length_falls_back), TEST(test_all_damaged), TEST(test_another_run_is_refused),
     TEST(test_other_sections_are_refused), TEST(test_an_optional_section), TEST(test_renamed_file_falls_back),
-    TEST(test_leftovers_are_removed), TEST(test_failed_write), TEST(test_describe),
+    TEST(test_leftovers_are_removed), TEST(test_failed_write), TEST(test_describe), TEST(test_best),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

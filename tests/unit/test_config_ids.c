@@ -164,6 +164,7 @@ static const char *const pinned_defaults[][2] = {
   {"log.rows", "10000"},
   {"checkpoint.every", "60"},
   {"checkpoint.keep", "2"},
+  {"checkpoint.best", "auto"},
   {"checkpoint.every_iterations", "0"},
   {"comm.deterministic", "no"},
   {"comm.shards", "0"},

@@ -199,9 +199,8 @@ static int write_sections(const Checkpoint *checkpoint, int64_t iteration, int f
   return CORE_OK;
 }
 
-int checkpoint_write(const Checkpoint *checkpoint, int64_t iteration) {
-  char path[CORE_PATH_MAX], temporary[CORE_PATH_MAX];
-  TRY(path_of(checkpoint, iteration, path));
+int checkpoint_write_file(const Checkpoint *checkpoint, int64_t iteration, const char *path) {
+  char temporary[CORE_PATH_MAX];
   TRY(core_files_path(temporary, "%s.tmp", path));
   int fd;
   TRY(core_files_open(temporary, CORE_FILES_NEW, &fd));
@@ -213,7 +212,13 @@ int checkpoint_write(const Checkpoint *checkpoint, int64_t iteration) {
     unlink(temporary);
     return code;
   }
-  TRY(sync_folder(checkpoint->folder));
+  return sync_folder(checkpoint->folder);
+}
+
+int checkpoint_write(const Checkpoint *checkpoint, int64_t iteration) {
+  char path[CORE_PATH_MAX];
+  TRY(path_of(checkpoint, iteration, path));
+  TRY(checkpoint_write_file(checkpoint, iteration, path));
   return remove_older(checkpoint, (size_t)checkpoint->keep);
 }
 

@@ -1,6 +1,7 @@
 /* Checkpoints, in runs/<id>/ckpt: all state that a run needs to resume bit for bit.
  *
  *   iteration-000000000012.ckpt = header | table of sections | BLAKE2b of both | the sections' bytes
+ *   best.ckpt: the same, of the best evaluation (best.h)
  *
  * Each section (weights, moments, simulator, ...) has its name, size and BLAKE2b-256 in the table, so a damaged file is
  * detected before it is used. Files are written under a temporary name, fsynced and renamed. Only the holder of the
@@ -14,7 +15,7 @@
 #include "core/config/config.h"
 #include "core/files.h"
 
-enum { CHECKPOINT_SECTIONS_MAX = 24, CHECKPOINT_NAME = 24 };
+enum { CHECKPOINT_SECTIONS_MAX = 32, CHECKPOINT_NAME = 24 };
 
 typedef struct CheckpointSection {
   char name[CHECKPOINT_NAME];
@@ -41,6 +42,9 @@ void checkpoint_add_optional(Checkpoint *checkpoint, const char *name, void *dat
 /* Writes all sections as of `iteration`, then removes all but the `keep` newest files. CORE_FAIL (e.g. a full disk)
  * leaves the older files unchanged. */
 int checkpoint_write(const Checkpoint *checkpoint, int64_t iteration);
+
+/* Writes one file atomically. Errors as checkpoint_write. */
+int checkpoint_write_file(const Checkpoint *checkpoint, int64_t iteration, const char *path);
 
 /* Finds the newest file's iteration by its name alone, -1 when there is none. */
 int checkpoint_newest(const Checkpoint *checkpoint, int64_t *iteration);

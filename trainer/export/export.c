@@ -12,7 +12,7 @@
 #include "trainer/export/onnx_policy.h"
 #include "trainer/export/safetensors.h"
 
-typedef struct ExportOptions { const char *onnx, *safetensors, *root; } ExportOptions;
+typedef struct ExportOptions { const char *onnx, *safetensors, *root; bool best; } ExportOptions;
 
 /* Rejects devices and pipes, which the atomic rename would replace. */
 static int check_target(const char *path) {
@@ -51,7 +51,7 @@ static const CoreManual manual = {
            "distribution, for onnxruntime etc. Supports dense layers, set encoders and convolutions, but not the "
            "transformer.\n"
            "--safetensors: all weights of actor and critic by name, the normalization of observations, and the "
-           "settings as metadata.\n\n" STORE_RUN_NAME_HELP " Uses its newest checkpoint.",
+           "settings as metadata.\n\n" STORE_RUN_NAME_HELP " Uses its newest checkpoint, or its best.",
   .operands_min = 1, .operands = {"RUN|FILE"}, .operands_max = 1,
   .hint = "expected one run or checkpoint"};
 
@@ -61,7 +61,7 @@ static int export(void *opts, const char **operands, size_t count) {
   if (!options->onnx && !options->safetensors)
     return core_options_usage_error(&manual, "missing output; give --onnx FILE, --safetensors FILE, or both");
   omp_set_num_threads(1);
-  int code = player_create(operands[0], options->root, false, &player);
+  int code = player_create(&(PlayerOptions){operands[0], options->root, options->best, false}, &player);
   if (code == CORE_OK) code = write_all(options, &player);
   player_destroy(&player);
   return code;
@@ -72,6 +72,7 @@ int trainer_export(int argc, char **argv) {
   const CoreOption table[] = {
     {"onnx", 'o', CORE_OPTION_TEXT, &options.onnx, "FILE", "write the policy as an ONNX model"},
     {"safetensors", 's', CORE_OPTION_TEXT, &options.safetensors, "FILE", "write all weights as safetensors"},
+    {"best", 'b', CORE_OPTION_FLAG, &options.best, NULL, "export the run's best checkpoint (checkpoint.best)"},
     {"root", 'r', CORE_OPTION_TEXT, &options.root, "DIR",
      "workspace; default $SWEEP_ROOT, else the current directory"},
     {0}};

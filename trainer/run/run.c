@@ -48,6 +48,7 @@ typedef struct Run {
   Heartbeat *heartbeat;
   RunLogs logs;
   Checkpoint checkpoint;
+  RunBest best;
   Progress progress;
   RunClock clock;              /* as of the last checkpoint */
   StoreIteration row;          /* row of the last iteration of this attempt */
@@ -124,9 +125,10 @@ static void update_state(Run *run) {
 /* ---- the loop -------------------------------------------------------------------------------------------------- */
 
 static int evaluate_if_due(Run *run) {
-  const RunEvaluation evaluation = {run->training, &run->logs, &run->progress, run->root, run->id};
+  const RunEvaluation evaluation = {run->training, &run->logs, &run->progress, run->root, run->id, &run->best};
   const bool was_interrupted = run->training->evaluation_due >= 0;
   TRY(run_evaluate_if_due(&evaluation, &run->unfinished_warned));
+  run_best_save(&run->best, &run->checkpoint, run->training, &run->progress);
   if (was_interrupted) run->saved_iteration = -1; /* the saved state says that the evaluation is due */
   return CORE_OK;
 }
@@ -241,6 +243,7 @@ static int restore_or_start(Run *run) {
   checkpoint_add(&run->checkpoint, "clock", &run->clock, sizeof run->clock);
   TRY(ranks_agree(prepare_logs(run)));
   TRY(restore(run));
+  TRY(run_best_begin(&run->best, &run->checkpoint, run->saved_iteration >= 0));
   if (run->saved_iteration >= 0) return CORE_OK;
   run->clock = (RunClock){0};
   run->state.parent[0] = '\0';

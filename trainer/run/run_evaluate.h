@@ -3,12 +3,14 @@
 #define TRAINER_RUN_EVALUATE_H
 #include "trainer/run/logs.h"
 #include "trainer/run/progress.h"
+#include "trainer/run/run_best.h"
 
 typedef struct RunEvaluation {
   Training *training;
   RunLogs *logs;         /* used on the first rank only */
   Progress *progress;
   const char *root, *id; /* workspace and id of the run */
+  RunBest *best;         /* compared with each evaluation */
 } RunEvaluation;
 
 /* Evaluates if due, on all level sets, and logs the rows; called by all ranks, after each iteration and before the

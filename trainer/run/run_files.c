@@ -8,7 +8,7 @@
 
 #include "store/workspace/paths.h"
 #include "store/workspace/run_name.h"
-#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/best.h"
 #include "trainer/envs/tasks/tasks.h"
 
 static bool is_kind(const char *path, mode_t kind) {
@@ -17,40 +17,41 @@ static bool is_kind(const char *path, mode_t kind) {
 }
 
 /* A checkpoint is two directories below its run's. */
-static int of_file(const char *path, RunFiles *files) {
+static int of_file(const char *path, bool best, RunFiles *files) {
+  if (best) return core_error(CORE_USAGE, "--best applies to a run, but %.200s is a file; omit it", path);
   const char *slash = strrchr(path, '/');
   TRY(core_files_path(files->checkpoint, "%s", path));
   return core_files_path(files->config, "%.*s/../config.ini", slash ? (int)(slash - path) : 1, slash ? path : ".");
 }
 
-static int of_folder(const char *path, RunFiles *files) {
+static int of_folder(const char *path, bool best, RunFiles *files) {
   char folder[CORE_PATH_MAX];
   TRY(core_files_path(files->config, "%s/config.ini", path));
   TRY(core_files_path(folder, "%s/ckpt", path));
-  return checkpoint_newest_path(folder, files->checkpoint);
+  return (best ? checkpoint_best_path : checkpoint_newest_path)(folder, files->checkpoint);
 }
 
-static int of_run(const char *text, const char *root_option, RunFiles *files) {
+static int of_run(const char *text, const char *root_option, bool best, RunFiles *files) {
   char root[CORE_PATH_MAX], folder[CORE_PATH_MAX], id[CORE_RUN_ID];
   TRY(store_root(root_option, root));
   const int code = store_run_find(root, text, id);
   if (code != CORE_OK) return core_error(code, "%s; or a checkpoint's file (--root DIR: another workspace)",
                                          core_error_message());
   TRY(store_path_run(root, id, NULL, folder));
-  return of_folder(folder, files);
+  return of_folder(folder, best, files);
 }
 
-int run_files_find(const char *text, const char *root_option, RunFiles *files) {
+int run_files_find(const char *text, const char *root_option, bool best, RunFiles *files) {
   char config[CORE_PATH_MAX];
   const size_t length = strlen(text);
-  if (is_kind(text, S_IFREG)) return of_file(text, files);
+  if (is_kind(text, S_IFREG)) return of_file(text, best, files);
   if (length > 5 && strcmp(text + length - 5, ".ckpt") == 0) {
-    if (access(text, F_OK) == 0) return of_file(text, files); /* a pipe: its reader reports the error */
+    if (access(text, F_OK) == 0) return of_file(text, best, files); /* a pipe: its reader reports the error */
     return core_error(CORE_USAGE, "no checkpoint %.200s", text);
   }
   if (core_files_path(config, "%s/config.ini", text) == CORE_OK && is_kind(config, S_IFREG))
-    return of_folder(text, files);
-  return of_run(text, root_option, files);
+    return of_folder(text, best, files);
+  return of_run(text, root_option, best, files);
 }
 
 /* ---- the environment's spaces ------------------------------------------------------------------------------------ */

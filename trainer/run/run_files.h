@@ -7,9 +7,9 @@
 typedef struct RunFiles { char checkpoint[CORE_PATH_MAX], config[CORE_PATH_MAX]; } RunFiles;
 
 /* Finds the files. `text`: a checkpoint file, a run's directory anywhere, or a run of the workspace
- * (store/workspace/run_name.h), whose newest checkpoint is used. `root_option`: value of --root. CORE_USAGE names what
- * was looked for and where. */
-int run_files_find(const char *text, const char *root_option, RunFiles *files);
+ * (store/workspace/run_name.h), whose newest or `best` checkpoint is used. `root_option`: value of --root. CORE_USAGE
+ * names what was looked for and where. */
+int run_files_find(const char *text, const char *root_option, bool best, RunFiles *files);
 /* Records Env.spaces in the run's folder; NULL, or an environment without them: nothing. */
 int run_files_write_spaces(const char *root, const char *id, const Env *env);
 /* Makes the environment of that record. *env stays as it is where there is none. */

@@ -188,7 +188,7 @@ static int show_checkpoint(const char *file, json_t *list) {
   return CORE_OK;
 }
 
-typedef struct CheckpointOptions { const char *root; bool json; } CheckpointOptions;
+typedef struct CheckpointOptions { const char *root; bool best, json; } CheckpointOptions;
 
 static int print_checkpoints(void *opts, const char **names, size_t count) {
   const CheckpointOptions *options = opts;
@@ -196,7 +196,7 @@ static int print_checkpoints(void *opts, const char **names, size_t count) {
   int code = CORE_OK;
   for (size_t i = 0; i < count && code == CORE_OK; i++) {
     RunFiles files;
-    code = run_files_find(names[i], options->root, &files);
+    code = run_files_find(names[i], options->root, options->best, &files);
     if (code == CORE_OK) code = show_checkpoint(files.checkpoint, list);
   }
   if (list && code == CORE_OK) core_json_print(list);
@@ -216,6 +216,7 @@ int trainer_checkpoint(int argc, char **argv) {
   const CoreOption table[] = {
     {"root", 'r', CORE_OPTION_TEXT, &options.root, "DIR",
      "workspace; default $SWEEP_ROOT, else the current directory"},
+    {"best", 'b', CORE_OPTION_FLAG, &options.best, NULL, "the best checkpoint of each run (checkpoint.best)"},
     {"json", 0, CORE_OPTION_FLAG, &options.json, NULL, "print JSON"},
     {0}};
   return core_options_run(&manual, table, argc, argv, print_checkpoints, &options);

@@ -24,6 +24,7 @@ enum { PLAY_PIXELS = 400 };
 typedef struct PlayOptions {
   const char *checkpoint, *level, *output, *root; /* level: NULL if not given */
   int64_t size, steps, seed;  /* steps, seed: -1 if not given */
+  bool best;
 } PlayOptions;
 
 /* World of the episode, and its buffers. */
@@ -171,7 +172,7 @@ static int play(void *opts, const char **operands, size_t count) {
   Player player;
   omp_set_num_threads(1); /* there is one world */
   TRY(check_options(options));
-  int code = player_create(options->checkpoint, options->root, true, &player);
+  int code = player_create(&(PlayerOptions){options->checkpoint, options->root, options->best, true}, &player);
   if (code == CORE_OK)
     code = task_is_environment(player.config.env.task) ? play_task(options, &player) : play_level(options, &player);
   player_destroy(&player);
@@ -191,6 +192,7 @@ int trainer_play(int argc, char **argv) {
   const CoreOption table[] = {
     {"checkpoint", 'c', CORE_OPTION_TEXT, &options.checkpoint, "RUN|FILE",
      "policy: a run (its newest checkpoint) or a checkpoint file in its run's directory"},
+    {"best", 'b', CORE_OPTION_FLAG, &options.best, NULL, "play the run's best checkpoint (checkpoint.best)"},
     {"level", 'l', CORE_OPTION_TEXT, &options.level, "LEVEL",
      "index of one of the run's levels (default 0), or any LEVEL as described above"},
     {"output", 'o', CORE_OPTION_TEXT, &options.output, "FILE",

@@ -61,11 +61,11 @@ static int load_policy(Player *player, const char *checkpoint) {
                                  &player->iteration);
 }
 
-int player_create(const char *checkpoint, const char *root, bool needs_env, Player *player) {
+int player_create(const PlayerOptions *opts, Player *player) {
   RunFiles files;
   *player = (Player){.iteration = -1};
   struct stat status;
-  TRY(run_files_find(checkpoint, root, &files));
+  TRY(run_files_find(opts->checkpoint, opts->root, opts->best, &files));
   player->config = core_config_default();
   TRY(core_config_read(files.config, &player->config));
   if (stat(files.config, &status) != 0 || status.st_uid != geteuid())
@@ -73,7 +73,7 @@ int player_create(const char *checkpoint, const char *root, bool needs_env, Play
   TRY(core_config_check(&player->config));
   TRY(agent_check(&player->config));
   core_config_id(&player->config, player->run_id);
-  if (!needs_env) TRY(run_files_create_env(&files, &player->config, &player->env));
+  if (!opts->needs_env) TRY(run_files_create_env(&files, &player->config, &player->env));
   if (!player->env) TRY(env_create(&player->config, 1, 0, &player->env));
   TRY(agent_check_env(&player->config, player->env));
   TRY(core_text_copy(player->checkpoint, sizeof player->checkpoint, files.checkpoint, "checkpoint"));

@@ -26,10 +26,17 @@ typedef struct Player {
 
 typedef union PlayerAction { uint8_t classes[OPS_FACTORS_MAX]; float values[OPS_FACTORS_MAX]; } PlayerAction;
 
-/* Loads the policy of `checkpoint`, a run's name or a file. root: workspace; NULL: the default. needs_env: the
- * environment will be stepped, so it is created even where a record of its spaces would do. Call player_destroy also
- * on failure. Errors: as run_files_find; of the configuration; of the checkpoint. */
-int player_create(const char *checkpoint, const char *root, bool needs_env, Player *player);
+typedef struct PlayerOptions {
+  const char *checkpoint; /* a run's name or a file */
+  const char *root;       /* workspace; NULL: the default */
+  bool best;              /* the run's best checkpoint instead of its newest */
+  bool needs_env;         /* the environment will be stepped, so it is created even where a record of its spaces would
+                             do */
+} PlayerOptions;
+
+/* Loads a policy. Call player_destroy also on failure. Errors: as run_files_find; of the configuration; of the
+ * checkpoint. */
+int player_create(const PlayerOptions *opts, Player *player);
 /* Also loads the critic's weights, which acting does not need; Q networks have none. Errors: as
  * checkpoint_read_section. */
 int player_read_critic(Player *player);
