@@ -126,7 +126,8 @@ static void add_pyxis(const SlurmJob *job, CoreText *script) {
 
 void slurm_script_print(const SlurmJob *job, const char *const *command, CoreText *script) {
   /* Only modules need a login shell, which costs tenths of a second per task. */
-  core_text_append(script, *job->settings->modules ? "#!/bin/bash -l\n" : "#!/bin/bash\n");
+  const bool may_load = *job->settings->modules || *job->settings->setup;
+  core_text_append(script, may_load ? "#!/bin/bash -l\n" : "#!/bin/bash\n");
   add_quoted(script, "--job-name", job->name);
   add_quoted(script, "--comment", job->comment);
   core_text_appendf(script, "#SBATCH --array=0-%lld", (long long)job->tasks - 1);
@@ -142,6 +143,9 @@ void slurm_script_print(const SlurmJob *job, const char *const *command, CoreTex
   if (*job->settings->modules)
     core_text_appendf(script, "module load %s || { echo 'module load failed' >&2; exit 1; }\n", job->settings->modules);
   if (*job->settings->scratch) core_text_appendf(script, "export TMPDIR=\"%s\"\n", job->settings->scratch);
+  if (*job->settings->setup)
+    core_text_appendf(script, "%s\nstatus=$?\n[ $status -eq 0 ] || { echo \"slurm.setup failed with exit code "
+                      "$status\" >&2; exit 1; }\n", job->settings->setup);
   core_text_append(script, "exec");
   add_container(job, script);
   for (size_t i = 0; command[i]; i++) {

@@ -6,7 +6,7 @@
 
 /* Appends the script. `command` is a program and its arguments, which are quoted here. It replaces the batch shell
  * (exec) so that it receives the signals that Slurm sends before the time limit and at preemption. Modules are loaded
- * before. */
+ * before, and slurm.setup runs. */
 void slurm_script_print(const SlurmJob *job, const char *const *command, CoreText *script);
 
 /* Calls `emit` for each option of the job except its name, comment, array and dependencies: "--time", "02:00:00". value

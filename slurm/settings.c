@@ -41,6 +41,14 @@ static bool is_path(const char *value) {
   }
   return true;
 }
+
+/* Whether a text is one printable line; a shell interprets it. */
+static bool is_shell(const char *value) {
+  for (const unsigned char *c = (const unsigned char *)value; *c; c++)
+    if (*c < ' ' || *c == 0x7f) return false;
+  return core_text_is_utf8(value);
+}
+
 static bool is_image(const char *value) { return *value != '-' && has_only(value, "._-/+:@#"); }
 
 static bool is_names(const char *value) {
@@ -79,6 +87,7 @@ static const char *expected_text(bool (*check)(const char *)) {
   if (check == is_path)
     return "an absolute path of letters, digits and ._-+/, in which $USER, $HOME, $SCRATCH, $LOCAL_SCRATCH, $TMPDIR, "
            "$SLURM_TMPDIR, $SLURM_JOB_ID, $SLURM_ARRAY_JOB_ID and $SLURM_ARRAY_TASK_ID may stand";
+  if (check == is_shell) return "one line of shell, up to 255 bytes";
   if (check == is_image) return "a path or an image's name, of letters, digits and ._-/+:@#";
   if (check == is_names) return "names of sweeps, joined by commas";
   if (check == is_options) return "options of the form --name or --name=value that docs/cluster.md lists";

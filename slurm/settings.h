@@ -1,6 +1,6 @@
 /* Settings of the [slurm] section, parsed from experiment files, site files and --set. Every value is validated here,
  * once, so that script.c, command.c and rest.c only see values that are safe as options: nothing that a shell or an
- * option parser would interpret. */
+ * option parser would interpret, except `setup`, which is shell. */
 #ifndef SLURM_SETTINGS_H
 #define SLURM_SETTINGS_H
 #include <stdbool.h>

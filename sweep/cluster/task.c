@@ -434,8 +434,8 @@ static int run_batch(Task *task) {
   if (strcmp(base->batch.hash, task->array.hash) != 0)
     return core_error(CORE_FAIL, "%s: batch %lld was changed after its submission; restore the file", base->name,
                       (long long)base->batch.number);
-  /* Variables that modules or a container have set take precedence. */
-  const bool has_environment = *settings->modules || *settings->container;
+  /* Variables that modules, slurm.setup or a container have set take precedence. */
+  const bool has_environment = *settings->modules || *settings->setup || *settings->container;
   sweep_environment_apply(base->root, base->name,
                           has_environment ? SWEEP_ENVIRONMENT_FILL : SWEEP_ENVIRONMENT_OVERRIDE);
   return run_attempts(task);

@@ -7,6 +7,7 @@
 #include "slurm/cluster.h"
 #include "sweep/cluster/job_map.h"
 #include "sweep/cluster/launch.h"
+#include "sweep/cluster/setup.h"
 #include "sweep/commands.h"
 #include "sweep/control/output.h"
 #include "sweep/control/selection.h"
@@ -192,7 +193,10 @@ static int make_resources(const RetryOptions *options, const int64_t *indices, s
   TRY(sweep_job_map_read(selection->common.root, &selection->manifest, &job_map));
   code = change_sets(options, &job_map, indices, count, resources);
   sweep_job_map_free(&job_map);
-  return code;
+  TRY(code);
+  if (options->dry_run) return CORE_OK;
+  TRY(sweep_setup_check(&resources->settings, 1, options->code.trust));
+  return sweep_setup_check(resources->resources.sets, resources->resources.count, options->code.trust);
 }
 
 /* ---- on this machine --------------------------------------------------------------------------------------------- */

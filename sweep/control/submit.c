@@ -12,6 +12,7 @@
 #include "slurm/cluster.h"
 #include "store/workspace/run.h"
 #include "sweep/cluster/launch.h"
+#include "sweep/cluster/setup.h"
 #include "sweep/commands.h"
 #include "sweep/control/missing.h"
 #include "sweep/control/register.h"
@@ -271,6 +272,8 @@ static int check(const Submission *s) {
   const SweepCodeChoice choice = {.trust = options->trust, .force = options->force, .keep = options->keep,
                                   .dry_run = !writes(options)};
   TRY(sweep_code_admit(options->common.root, s->part, &choice));
+  if (is_on_cluster && writes(options))
+    TRY(sweep_setup_check(s->resources->sets, s->resources->count, options->trust || s->spec->is_own_file));
   if (options->no_check) return CORE_OK;
   TRY(sweep_check_grid(&request, s->part, &checked));
   if (checked.problem[0])

@@ -67,8 +67,8 @@ int spec_script_check_goal(const SpecFile *file, const char *value);
 /* Applies sweep.goal; NULL: not set. */
 int spec_script_goal(SpecFile *file, const SpecSetting *goal);
 
-/* Records the directory of the experiment file `path`, the files of the code and their hash in the spec's program, and
- * whether the user owns the file. Does nothing for a frozen file, which has them. */
+/* Records whether the user owns the experiment file `path`, and in the spec's program its directory, the files of the
+ * code and their hash, unless the file is frozen and has them. */
 int sweep_script_set_directory(const char *path, SweepSpec *spec);
 
 /* Selects the profile (NULL: none) and blocks, applies --set, and sets file->spec. Moves the selected blocks out of

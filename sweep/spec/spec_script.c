@@ -166,13 +166,24 @@ static int set_code(const CoreScript **program) {
   return code;
 }
 
+/* Whether a path, without links, is that of a sweep's experiment in a workspace, whose text others may have written. */
+static bool is_in_workspace(const char *path) {
+  const char *directory = strstr(path, "/sweeps/");
+  for (const char *next; directory && (next = strstr(directory + 1, "/sweeps/")) != NULL;) directory = next;
+  const char *file = directory ? strchr(directory + sizeof "/sweeps/" - 1, '/') : NULL;
+  return file && strcmp(file, "/sweep.ini") == 0;
+}
+
 int sweep_script_set_directory(const char *path, SweepSpec *spec) {
   char absolute[PATH_MAX];
   const CoreScript *program = spec->base.program;
+  struct stat status;
+  const bool is_own = realpath(path, absolute) && stat(absolute, &status) == 0 && status.st_uid == geteuid() &&
+                      !(status.st_mode & S_IWOTH);
+  spec->is_own_file = is_own && !is_in_workspace(absolute);
   if (!program || *core_script_text(program, CORE_SCRIPT_folder)) return CORE_OK; /* a frozen file has it */
   if (!realpath(path, absolute)) return core_error_errno(CORE_FAIL, "%s", path);
-  struct stat status;
-  spec->is_own_program = stat(absolute, &status) == 0 && status.st_uid == geteuid() && !(status.st_mode & S_IWOTH);
+  spec->is_own_program = is_own;
   *strrchr(absolute, '/') = '\0';
   program = core_script_with(program, CORE_SCRIPT_folder, *absolute ? absolute : "/");
   const int code = set_code(&program);

@@ -145,6 +145,28 @@ sweep cancel leaving >/dev/null
 tap_wait 60 queue_empty
 tap_run "one that is not is" 0 "removed leaving: 2 runs" sweep rm leaving --yes
 
+# ---- slurm.setup: shell of the user's own file, of no one else's
+experiment setup 2 20 'setup = export SETUP=$((40 + 2)) && echo "$SETUP" >>"$HOME/setup.out"'
+tap_run "plan --script shows it" 0 'export SETUP=$((40 + 2)) && echo' sweep plan "$tap_dir/setup.ini" --script
+submit setup >/dev/null
+tap_wait 300 queue_empty
+counts setup 2 20
+tap_check "each job runs it" "$([ "$(sort "$tap_dir/setup.out" | uniq -c | tr -d ' ')" = 242 ] || cat "$tap_dir/setup.out")"
+mkdir -p "$tap_dir/foreign/sweeps"
+cp -r "$SWEEP_ROOT/sweeps/setup" "$tap_dir/foreign/sweeps/"
+foreign() { XDG_CONFIG_HOME=$tap_dir/nobody sweep submit "$1" --root "$tap_dir/foreign" "${@:2}"; }
+tap_run "a sweep of somebody else's workspace does not run it" 2 "slurm.setup = export SETUP" foreign setup
+tap_run "nor its file" 2 "that you have not trusted" foreign "$tap_dir/foreign/sweeps/setup/sweep.ini"
+tap_run "a retry does not, either" 2 "that you have not trusted" env XDG_CONFIG_HOME="$tap_dir/nobody" sweep retry setup 0 --force
+[ -z "$(squeue -h -n setup -o %i)" ]; tap_result "nothing was submitted" $? "$(squeue)"
+tap_run "with --trust it does" 0 "2 runs submitted" foreign setup --held --trust
+scancel -n setup
+tap_wait 60 queue_empty
+experiment broken 1 20 "setup = false"
+submit broken >/dev/null
+tap_wait 300 queue_empty
+tap_run "its failure is the reason" 0 "slurm.setup failed with exit code 1" fresh_status broken
+
 # ---- jobs that Slurm has forgotten, without an accounting database
 experiment modules 2 20 "modules = nowhere/1"
 sed -i 's/^MinJobAge=.*/MinJobAge=2/' "$SLURM_CONF" && scontrol reconfigure

@@ -57,6 +57,9 @@ static void test_refused_values(void **state) {
   refused("slurm.partition", "a b");
   refused("slurm.modules", "gcc -t");
   refused("slurm.after", "../x");
+  refused("slurm.setup", "a\nb"); /* the only shell text, but one line */
+  refused("slurm.setup", "a\x1b[2J");
+  refused("slurm.setup", "\xff");
   refused("slurm.after", "a,,b");
   refused("slurm.extra", "--output=/etc/passwd");
   refused("slurm.extra", "--uid=0");
@@ -183,6 +186,15 @@ static void test_script(void **state) {
     "#SBATCH --requeue\n#SBATCH --open-mode=append\n#SBATCH --exclude=n3\n#SBATCH --exclusive\n"
     "#SBATCH --chdir=\"/w \\\"x\\\"\"\n#SBATCH --output=\"/dev/null\"\n"
     "exec '/opt/it'\\''s/sweep' 'task' '$(rm)'\n");
+  core_text_clear(&text);
+  taken(&s, "modules", "gcc/12");
+  taken(&s, "setup", "source ~/venv/bin/activate && ulimit -n 4096");
+  slurm_script_print(&job, command, &text);
+  assert_non_null(strstr(core_text_string(&text), "#!/bin/bash -l\n"));
+  assert_non_null(strstr(core_text_string(&text),
+                         "module load gcc/12 || { echo 'module load failed' >&2; exit 1; }\n"
+                         "source ~/venv/bin/activate && ulimit -n 4096\nstatus=$?\n[ $status -eq 0 ] || { echo "
+                         "\"slurm.setup failed with exit code $status\" >&2; exit 1; }\nexec "));
   core_text_free(&text);
 }
 
