@@ -8,6 +8,7 @@
 
 #include "analysis/commands.h"
 #include "analysis/commands/export_file.h"
+#include "analysis/commands/export_runs.h"
 #include "analysis/commands/mlflow.h"
 #include "analysis/commands/tensorboard.h"
 #include "analysis/plot/csv.h"
@@ -23,6 +24,13 @@
 
 typedef enum Format { AS_CSV, AS_JSONL } Format;
 
+/* Column of exported runs that the database does not have. */
+static const StoreTableColumn name_column = {
+  .name = "name", .type = "TEXT NOT NULL", .unit = "",
+  .comment = "readable name: the settings in which the runs of its sweep differ, and the seed"};
+
+static bool has_names(const StoreTable *table) { return strcmp(table->name, "run") == 0; }
+
 /* ---- the schema ------------------------------------------------------------------------------------------------- */
 
 /* Translates SQL types to those of data frames. */
@@ -31,14 +39,18 @@ static const char *type_of(const StoreTableColumn *column) {
   return strncmp(column->type, "INTEGER", strlen("INTEGER")) == 0 ? "int64" : "double";
 }
 
+static json_t *describe_column(const StoreTableColumn *column) {
+  return json_pack("{s:s, s:s, s:b, s:s, s:s}", "name", column->name, "type", type_of(column), "nullable",
+                   !strstr(column->type, "NOT NULL"), "unit", column->unit, "comment", column->comment);
+}
+
 static json_t *describe_table(const StoreTable *table, Format format, int64_t rows) {
   json_t *columns = json_array();
   char file[64];
   snprintf(file, sizeof file, "%s.%s", table->name, format == AS_CSV ? "csv" : "jsonl");
   for (const StoreTableColumn *c = table->columns; c->name; c++)
-    json_array_append_new(columns, json_pack("{s:s, s:s, s:b, s:s, s:s}", "name", c->name, "type", type_of(c),
-                                             "nullable", !strstr(c->type, "NOT NULL"), "unit", c->unit, "comment",
-                                             c->comment));
+    json_array_append_new(columns, describe_column(c));
+  if (has_names(table)) json_array_append_new(columns, describe_column(&name_column));
   return json_pack("{s:s, s:s, s:s, s:I, s:o}", "table", table->name, "file", file, "primary_key", table->key, "rows",
                    (json_int_t)rows, "columns", columns);
 }
@@ -90,7 +102,21 @@ static void append_value(CoreText *line, StoreQuery *query, int c, Format format
   else append_json_string(line, store_query_text(query, c));
 }
 
-static void append_row(CoreText *line, StoreQuery *query, const StoreTable *table, Format format) {
+/* Appends the name of a run. */
+static void append_name(CoreText *line, StoreQuery *query, const StoreTable *table, const json_t *names,
+                        Format format) {
+  int id = 0;
+  while (strcmp(table->columns[id].name, "id") != 0) id++;
+  const char *text = store_query_text(query, id);
+  const char *name = text ? json_string_value(json_object_get(names, text)) : NULL;
+  if (format == AS_JSONL) core_text_appendf(line, ",\"%s\":", name_column.name);
+  else core_text_append(line, ",");
+  if (format == AS_CSV) analysis_csv_field(line, name ? name : "");
+  else append_json_string(line, name ? name : "");
+}
+
+static void append_row(CoreText *line, StoreQuery *query, const StoreTable *table, const json_t *names,
+                       Format format) {
   core_text_clear(line);
   int c = 0;
   for (const StoreTableColumn *column = table->columns; column->name; column++, c++) {
@@ -99,12 +125,14 @@ static void append_row(CoreText *line, StoreQuery *query, const StoreTable *tabl
     if (format == AS_JSONL) core_text_appendf(line, "\"%s\":", column->name);
     append_value(line, query, c, format);
   }
+  if (has_names(table)) append_name(line, query, table, names, format);
   core_text_append(line, format == AS_JSONL ? "}\n" : "\n");
 }
 
 static void append_header(CoreText *line, const StoreTable *table) {
   for (const StoreTableColumn *column = table->columns; column->name; column++)
     core_text_appendf(line, "%s%s", column == table->columns ? "" : ",", column->name);
+  if (has_names(table)) core_text_appendf(line, ",%s", name_column.name);
   core_text_append(line, "\n");
 }
 
@@ -121,18 +149,21 @@ static int write_rows(StoreDatabase *database, const StoreTable *table, const ch
                       int64_t *rows) {
   CoreText line = {0}, sql = {0};
   StoreQuery *query = NULL;
+  json_t *names = NULL;
   bool row = false;
   append_query(&sql, table);
-  int code = store_query_open(database, core_text_string(&sql), &query);
+  int code = has_names(table) ? export_runs_names(database, sweep, &names) : CORE_OK;
+  if (code == CORE_OK) code = store_query_open(database, core_text_string(&sql), &query);
   if (code == CORE_OK) store_query_bind_text(query, 1, sweep);
   if (format == AS_CSV) append_header(&line, table);
   fputs(core_text_string(&line), file);
   while (code == CORE_OK && (code = store_query_step(query, &row)) == CORE_OK && row) {
-    append_row(&line, query, table, format);
+    append_row(&line, query, table, names, format);
     if (fwrite(line.data, 1, line.length, file) != line.length) break; /* ferror reports it */
     ++*rows;
   }
   store_query_close(&query);
+  json_decref(names);
   core_text_free(&line);
   core_text_free(&sql);
   return code;

@@ -3,8 +3,10 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/config/label.h"
 #include "core/terminal.h"
 
 #define NAME(name, unit, comment) #name,
@@ -41,6 +43,56 @@ int export_runs_next(StoreQuery *query, ExportRun *run, bool *more) {
 
 int export_runs_none(const char *sweep) {
   return core_error(CORE_USAGE, "results.db has no runs%s%s", sweep ? " of the sweep " : "", sweep ? sweep : "");
+}
+
+/* Reads the runs, sorted by sweep. */
+static int open_members(StoreDatabase *database, const char *sweep, StoreQuery **query) {
+  static const char sql[] =
+    "SELECT coalesce(?1, (SELECT min(sweep) FROM sweep_run WHERE run_id = id), '') AS sweep, id, config FROM run"
+    " WHERE ?1 IS NULL OR id IN (SELECT run_id FROM sweep_run WHERE sweep = ?1) ORDER BY 1, id";
+  TRY(store_query_open(database, sql, query));
+  store_query_bind_text(*query, 1, sweep);
+  return CORE_OK;
+}
+
+static const char *text_of(StoreQuery *query, int column) {
+  const char *text = store_query_text(query, column);
+  return text ? text : "";
+}
+
+/* Names the runs of one sweep, which two queries read in the same order: `ahead` finds what differs, `behind` follows
+ * up to the same run. *more: there is another sweep, at whose first run `ahead` is. */
+static int name_sweep(StoreQuery *ahead, StoreQuery *behind, bool *more, json_t *names) {
+  CoreLabels labels = {0};
+  char *sweep = core_text_duplicate(text_of(ahead, 0)), label[CORE_LABEL_MAX];
+  int code = CORE_OK;
+  size_t count = 0;
+  for (; code == CORE_OK && *more && strcmp(sweep, text_of(ahead, 0)) == 0; count++) {
+    core_labels_add(&labels, text_of(ahead, 2));
+    code = store_query_step(ahead, more);
+  }
+  for (bool row = true; code == CORE_OK && row && count > 0; count--) {
+    code = store_query_step(behind, &row);
+    if (code != CORE_OK || !row) break;
+    core_labels_format(&labels, text_of(behind, 2), label);
+    json_object_set_new(names, text_of(behind, 1), json_string(label));
+  }
+  core_labels_free(&labels);
+  free(sweep);
+  return code;
+}
+
+int export_runs_names(StoreDatabase *database, const char *sweep, json_t **names) {
+  StoreQuery *ahead = NULL, *behind = NULL;
+  bool more = false;
+  *names = json_object();
+  int code = open_members(database, sweep, &ahead);
+  if (code == CORE_OK) code = open_members(database, sweep, &behind);
+  if (code == CORE_OK) code = store_query_step(ahead, &more);
+  while (code == CORE_OK && more) code = name_sweep(ahead, behind, &more, *names);
+  store_query_close(&ahead);
+  store_query_close(&behind);
+  return code;
 }
 
 int export_rows_open(StoreDatabase *database, const ExportTable *table, const char *id, int64_t after,

@@ -27,6 +27,10 @@ int export_runs_next(StoreQuery *query, ExportRun *run, bool *more);
 /* Returns CORE_USAGE: there are no runs. */
 int export_runs_none(const char *sweep);
 
+/* Makes readable names (core/config/label.h) of the runs of `sweep` (NULL: all, each by what differs in its first
+ * sweep): {id: name}. Caller calls json_decref. */
+int export_runs_names(StoreDatabase *database, const char *sweep, json_t **names);
+
 /* Opens SELECT iteration, <extra>, <columns> for one run, after iteration `after`. */
 int export_rows_open(StoreDatabase *database, const ExportTable *table, const char *id, int64_t after,
                      StoreQuery **query);

@@ -22,6 +22,7 @@ typedef struct Mirror {
   char authorization[3 * TOKEN_MAX + 32]; /* header; "": none */
   char experiment[64], run[64];       /* ids of MLflow */
   json_t *metrics;                    /* not yet sent */
+  json_t *names;                      /* our id -> readable name */
   int64_t sent, runs;
 } Mirror;
 
@@ -137,7 +138,8 @@ static int find_run(Mirror *m, const char *id, double started_s, int64_t *done) 
   if (!run) {
     json_decref(answer);
     TRY(call(m, "POST", "runs/create",
-             json_pack("{s:s, s:s, s:I, s:[{s:s, s:s}]}", "experiment_id", m->experiment, "run_name", id, "start_time",
+             json_pack("{s:s, s:s, s:I, s:[{s:s, s:s}]}", "experiment_id", m->experiment, "run_name",
+                       json_string_value(json_object_get(m->names, id)), "start_time",
                        (json_int_t)(1000 * started_s), "tags", "key", "sweep.run_id", "value", id),
              NULL, &answer));
     run = json_object_get(answer, "run");
@@ -283,6 +285,7 @@ static int send_all(Mirror *m, StoreDatabase *database, const char *sweep) {
   ExportRun run;
   bool more;
   int code;
+  TRY(export_runs_names(database, sweep, &m->names));
   TRY(export_runs_open(database, sweep, &runs));
   while ((code = export_runs_next(runs, &run, &more)) == CORE_OK && more)
     if ((code = send_run(m, database, &run)) != CORE_OK) break;
@@ -338,5 +341,6 @@ done:
   explicit_bzero(m.authorization, sizeof m.authorization);
   core_http_close(&m.http);
   json_decref(m.metrics);
+  json_decref(m.names);
   return code;
 }

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/commands/export_file.h"
@@ -17,6 +18,7 @@ enum { SUCCESS = 1, FAILURE = 2, RUNNING = 3 /* Status of HParams */, TAG = 250 
 typedef struct Board {
   const TensorboardTarget *target;
   StoreDatabase *database;
+  json_t *names, *present;    /* by id: readable name of a run; its directory from an earlier export */
   json_t *shown, *defaults;   /* settings that differ from the default in some run; all defaults */
   FILE *stream;
   int64_t runs, events;
@@ -213,12 +215,47 @@ static int write_evaluations(Board *board, const ExportRun *run) {
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
+static const char EVENTS[] = "events.out.tfevents.sweep";
+
+/* Finds the directories of runs that an earlier export wrote: "NAME-<id>", or "<id>" by version 0.1. */
+static int find_present(Board *board) {
+  char **names, path[CORE_PATH_MAX];
+  size_t count;
+  if (!core_files_exists(board->target->folder)) return CORE_OK;
+  TRY(core_files_list(board->target->folder, &names, &count));
+  for (size_t i = 0; i < count; i++) {
+    const size_t length = strlen(names[i]), digits = CORE_RUN_ID - 1;
+    const char *id = length < digits ? names[i] : names[i] + length - digits;
+    if (strlen(id) == digits && strspn(id, "0123456789abcdef") == digits && (length == digits || id[-1] == '-') &&
+        core_files_path(path, "%s/%s/%s", board->target->folder, names[i], EVENTS) == CORE_OK &&
+        core_files_exists(path))
+      json_object_set_new(board->present, id, json_string(names[i]));
+    free(names[i]);
+  }
+  free(names);
+  core_error_clear();
+  return CORE_OK;
+}
+
+/* Makes the directory of a run. One with an earlier name is renamed: names change as a sweep grows. */
+static int make_folder(Board *board, const char *id, char folder[CORE_PATH_MAX]) {
+  const char *earlier = json_string_value(json_object_get(board->present, id));
+  char before[CORE_PATH_MAX];
+  TRY(core_files_path(folder, "%s/%s-%s", board->target->folder, json_string_value(json_object_get(board->names, id)),
+                      id));
+  if (earlier) {
+    TRY(core_files_path(before, "%s/%s", board->target->folder, earlier));
+    if (strcmp(before, folder) != 0 && rename(before, folder) != 0)
+      return core_error_errno(CORE_FAIL, "%s: cannot be renamed to %s", before, folder);
+  }
+  return core_files_make_directories(folder);
+}
+
 static int write_run(Board *board, const ExportRun *run) {
   char folder[CORE_PATH_MAX], path[CORE_PATH_MAX];
   ExportFile file;
-  TRY(core_files_path(folder, "%s/%s", board->target->folder, run->id));
-  TRY(core_files_path(path, "%s/events.out.tfevents.sweep", folder));
-  TRY(core_files_make_directories(folder));
+  TRY(make_folder(board, run->id, folder));
+  TRY(core_files_path(path, "%s/%s", folder, EVENTS));
   TRY(export_file_begin(path, &file));
   board->stream = file.stream;
   write_version(board, run->started_s);
@@ -254,12 +291,17 @@ int tensorboard_export(StoreDatabase *database, const char *sweep, const Tensorb
   core_config_to_json(&defaults, &text);
   export_settings(core_text_string(&text), note_default, &board);
   core_text_free(&text);
-  int code = each_run(&board, sweep, note_settings);
+  board.present = json_object();
+  int code = export_runs_names(database, sweep, &board.names);
+  if (code == CORE_OK) code = find_present(&board);
+  if (code == CORE_OK) code = each_run(&board, sweep, note_settings);
   if (code == CORE_OK) code = each_run(&board, sweep, write_run);
   if (code == CORE_OK && board.runs == 0) code = export_runs_none(sweep);
   if (code == CORE_OK)
     printf("%lld runs, %lld events in %s; tensorboard --logdir %s\n", (long long)board.runs, (long long)board.events,
            target->folder, target->folder);
+  json_decref(board.names);
+  json_decref(board.present);
   json_decref(board.shown);
   json_decref(board.defaults);
   return code;

@@ -206,6 +206,53 @@ int store_run_find(const char *root, const char *text, char id[CORE_RUN_ID]) {
                     "(0-9, a-f), SWEEP/INDEX, or the directory runs/ab/<id>", text, root, STORE_PREFIX_MIN);
 }
 
+/* Reads the runs of the first sweep that has the run. */
+static int find_siblings(const char *root, const char *id, Members *siblings) {
+  char folder[CORE_PATH_MAX], **names;
+  size_t count;
+  int64_t top = -1;
+  TRY(core_files_path(folder, "%s/sweeps", root));
+  TRY(core_files_list(folder, &names, &count));
+  for (size_t i = 0; i < count; i++) {
+    Members found = {0};
+    const bool has_run = siblings->count == 0 && is_sweep(root, names[i]) &&
+                         read_members(root, names[i], id, -1, &top, &found) == CORE_OK && found.count > 0;
+    if (has_run && read_members(root, names[i], "", -1, &top, siblings) != CORE_OK) siblings->count = 0;
+    free(found.ids);
+    free(names[i]);
+  }
+  free(names);
+  return CORE_OK;
+}
+
+/* Adds the configuration of a run that has a directory. */
+static void add_sibling(const char *root, const char *id, CoreLabels *labels) {
+  char path[CORE_PATH_MAX];
+  CoreConfig config = core_config_default();
+  CoreText json = {0};
+  if (store_path_run(root, id, "config.ini", path) == CORE_OK && core_files_exists(path) &&
+      core_config_read(path, &config) == CORE_OK) {
+    core_config_to_json(&config, &json);
+    core_labels_add(labels, core_text_string(&json));
+  }
+  core_text_free(&json);
+}
+
+void store_run_label(const char *root, const char *id, const CoreConfig *config, char label[CORE_LABEL_MAX]) {
+  Members siblings = {0};
+  CoreLabels labels = {0};
+  CoreText json = {0};
+  find_siblings(root, id, &siblings);
+  core_config_to_json(config, &json);
+  core_labels_add(&labels, core_text_string(&json));
+  for (size_t i = 0; i < siblings.count; i++) add_sibling(root, siblings.ids[i], &labels);
+  core_error_clear();
+  core_labels_format(&labels, core_text_string(&json), label);
+  core_text_free(&json);
+  core_labels_free(&labels);
+  free(siblings.ids);
+}
+
 int store_run_check_origin(const char *root, const char *from) {
   static const char run[] = "run:";
   char prefix[CORE_RUN_ID], id[CORE_RUN_ID];

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/config/config.h"
+#include "core/config/label.h"
 
 enum { STORE_PREFIX_MIN = 4 /* minimum length of a prefix */ };
 
@@ -27,6 +27,10 @@ int store_run_pick(const char (*ids)[CORE_RUN_ID], size_t count, const char *pre
 /* Rejects a prefix in init.from, which is part of a run's id: in another workspace the prefix would mean another run.
  * CORE_USAGE: the message has the full id. */
 int store_run_check_origin(const char *root, const char *from);
+
+/* Makes a readable name of a run (core/config/label.h) by what differs in its first sweep of the workspace; without
+ * one, or without directories of the other runs, by its seed. For names of files; never fails. */
+void store_run_label(const char *root, const char *id, const CoreConfig *config, char label[CORE_LABEL_MAX]);
 
 /* Splits a line of manifest.tsv, "index <tab> run", at the tab; false: another line. */
 bool store_manifest_line(char *line, int64_t *index, const char **id);

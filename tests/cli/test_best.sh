@@ -88,12 +88,18 @@ if command -v mpirun >/dev/null && ! trainer info | grep -q '^MPI  *no'; then
   tap_check "two ranks keep one" "$([ "$(iteration_of ranks)" = "$(expected ranks)" ] || tail -3 "$tap_dir/out")"
 else tap_skip "two ranks" "no MPI"; fi
 
-# ---- sweeps: bundle, archive
-{ printf '%s\n' '[sweep]' 'name = small' 'seeds = 1'; cat "$tap_dir/small.ini"; } >"$tap_dir/sweep.ini"
+# ---- sweeps: names of files, bundle, archive
+{ printf '%s\n' '[sweep]' 'name = small' 'seeds = 1' '[grid eps]' 'ppo.epsilon = 0.1, 0.2'; cat "$tap_dir/small.ini"; } >"$tap_dir/sweep.ini"
 mkdir "$tap_dir/sweep"
 sweep submit "$tap_dir/sweep.ini" --root "$tap_dir/sweep" --wait >"$tap_dir/out" 2>&1 || cat "$tap_dir/out"
 cd "$tap_dir" || exit 1
-tap_run "a bundle has its checksum" 0 "1 runs" sweep bundle small --root "$tap_dir/sweep" -o "$tap_dir/small.tar.zst"
+mkdir files
+tap_expect "an export into a directory is named by what differs, the seed and the id" 0 "^files/epsilon=0.1,seed=[0-9]+-[0-9a-f]{16}.onnx: policy" \
+  trainer export small/0 --root sweep --onnx files
+tap_expect "the best one, too" 0 "^files/epsilon=0.2,seed=[0-9]+-[0-9a-f]{16}.safetensors: weights" \
+  trainer export small/1 --best --root sweep --safetensors files
+tap_expect "and a video" 0 "^files/epsilon=0.2,seed=[0-9]+-[0-9a-f]{16}.gif: " trainer play -c small/1 --root sweep --steps 2 -o files
+tap_run "a bundle has its checksum" 0 "2 runs" sweep bundle small --root "$tap_dir/sweep" -o "$tap_dir/small.tar.zst"
 tap_check "beside the others'" "$(tar --zstd -xOf small.tar.zst checkpoints.tsv 2>"$tap_dir/err" | cut -f 2 | grep -qx best.ckpt || cat "$tap_dir/err")"
 tap_run "sweep archive" 0 "" sweep archive small --root "$tap_dir/sweep" --yes
 tap_check "removes it" "$(find "$tap_dir/sweep/runs" -name '*.ckpt')"

@@ -15,6 +15,12 @@ first=$(analyze sql $db --csv "SELECT id FROM run ORDER BY id LIMIT 1" | tail -1
 tap_run "all runs" 0 "$runs runs, " analyze export tensorboard $db -o events
 tap_check "one file per run, and nothing else" "$(n=$(find events -type f | wc -l); [ "$n" = "$runs" ] || find events | head)"
 tap_check "a second call writes the same bytes" "$(cp -r events before; analyze export tensorboard $db -o events >/dev/null; diff -r before events)"
+tap_check "directories are named by what differs, the seed and the id" "$(ls events | grep -vE '^([a-z_0-9]+=[A-Za-z0-9._+-]+,)*seed=[0-9]+-[0-9a-f]{16}$')"
+tap_check "names are unique without the id in a sweep" "$(analyze export tensorboard $db --sweep "$sweep" -o unique >/dev/null; ls unique | sed 's/-[0-9a-f]*$//' | sort | uniq -d)"
+tap_check "a directory of an earlier name is renamed" "$(mv events/*-"$first" "events/$first"; analyze export tensorboard $db -o events >/dev/null; diff -r before events)"
+tap_check "run.csv has the names" "$(analyze export csv $db -o named >/dev/null; head -1 named/run.csv | grep -q ',name$' || head -1 named/run.csv
+  [ "$(tail -n +2 named/run.csv | grep -oE 'seed=[0-9]+"?$' | wc -l)" = "$runs" ] || tail -1 named/run.csv | cut -c1-300
+  tool json tables <named/schema.json | grep -q 'readable name' || echo "not in schema.json")"
 tap_run "of a sweep" 0 "runs, " analyze export tensorboard $db --sweep "$sweep" -o of_sweep
 tap_run "each 100th iteration is less" 0 "$runs runs, " analyze export tensorboard $db --every 100 -o thin
 tap_check "but has the last" "$([ "$(du -sb thin | cut -f1)" -lt "$(du -sb events | cut -f1)" ] || du -sb thin events)"
@@ -38,7 +44,7 @@ mkdir stand_in; cat >stand_in/wandb.py <<'PY'
 import contextlib, os
 
 @contextlib.contextmanager
-def init(project, id, config):
+def init(project, id, name, config):
     class Run:
         def log(self, values, step):
             print(id, config["env"]["task"], step, repr(values.get("kl")), sep=",", file=out)

@@ -3,6 +3,7 @@
 usage: tensorboard_check.py EVENTS CSV RUN: outputs of `analyze export tensorboard` and `analyze export csv`, and one run.
 """
 import csv
+import glob
 import json
 import math
 import os
@@ -29,7 +30,7 @@ def single(text):
 
 def accumulate():
     sizes = {event_accumulator.SCALARS: 0, event_accumulator.TENSORS: 0}
-    found = event_accumulator.EventAccumulator(f"{EVENTS}/{RUN}", size_guidance=sizes)
+    found = event_accumulator.EventAccumulator(glob.glob(f"{EVENTS}/*-{RUN}")[0], size_guidance=sizes)
     found.Reload()
     return found
 

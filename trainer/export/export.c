@@ -22,8 +22,11 @@ static int check_target(const char *path) {
   return CORE_OK;
 }
 
-static int write_file(const char *path, const Player *player, const char *content, CoreText *file) {
-  int code = check_target(path);
+static int write_file(const ExportOptions *options, const char *given, const char *extension, const Player *player,
+                      const char *content, CoreText *file) {
+  char path[CORE_PATH_MAX];
+  int code = player_output(player, options->root, given, extension, path);
+  if (code == CORE_OK) code = check_target(path);
   if (code == CORE_OK) code = core_files_write_atomic(path, file->data, file->length);
   if (code == CORE_OK)
     printf("%s: %s of run %s after iteration %" PRId64 ", %zu bytes\n", path, content, player->run_id,
@@ -36,12 +39,12 @@ static int write_all(const ExportOptions *options, Player *player) {
   CoreText file = {0};
   if (options->onnx) {
     TRY(onnx_policy(player, &file));
-    TRY(write_file(options->onnx, player, "policy", &file));
+    TRY(write_file(options, options->onnx, ".onnx", player, "policy", &file));
   }
   if (!options->safetensors) return CORE_OK;
   TRY(player_read_critic(player));
   safetensors_policy(player, &file);
-  return write_file(options->safetensors, player, "weights", &file);
+  return write_file(options, options->safetensors, ".safetensors", player, "weights", &file);
 }
 
 static const CoreManual manual = {
@@ -70,8 +73,8 @@ static int export(void *opts, const char **operands, size_t count) {
 int trainer_export(int argc, char **argv) {
   ExportOptions options = {0};
   const CoreOption table[] = {
-    {"onnx", 'o', CORE_OPTION_TEXT, &options.onnx, "FILE", "write the policy as an ONNX model"},
-    {"safetensors", 's', CORE_OPTION_TEXT, &options.safetensors, "FILE", "write all weights as safetensors"},
+    {"onnx", 'o', CORE_OPTION_TEXT, &options.onnx, "FILE", "write the policy as an ONNX model; DIR: named after the run"},
+    {"safetensors", 's', CORE_OPTION_TEXT, &options.safetensors, "FILE", "write all weights as safetensors; DIR: as --onnx"},
     {"best", 'b', CORE_OPTION_FLAG, &options.best, NULL, "export the run's best checkpoint (checkpoint.best)"},
     {"root", 'r', CORE_OPTION_TEXT, &options.root, "DIR",
      "workspace; default $SWEEP_ROOT, else the current directory"},

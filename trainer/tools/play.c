@@ -169,12 +169,16 @@ static int play_task(const PlayOptions *options, Player *player) {
 
 static int play(void *opts, const char **operands, size_t count) {
   const PlayOptions *options = opts;
+  PlayOptions named = *options;
+  char output[CORE_PATH_MAX];
   Player player;
   omp_set_num_threads(1); /* there is one world */
   TRY(check_options(options));
   int code = player_create(&(PlayerOptions){options->checkpoint, options->root, options->best, true}, &player);
+  if (code == CORE_OK) code = player_output(&player, named.root, options->output, ".gif", output);
+  named.output = output;
   if (code == CORE_OK)
-    code = task_is_environment(player.config.env.task) ? play_task(options, &player) : play_level(options, &player);
+    code = task_is_environment(player.config.env.task) ? play_task(&named, &player) : play_level(&named, &player);
   player_destroy(&player);
   return code;
 }
@@ -196,7 +200,8 @@ int trainer_play(int argc, char **argv) {
     {"level", 'l', CORE_OPTION_TEXT, &options.level, "LEVEL",
      "index of one of the run's levels (default 0), or any LEVEL as described above"},
     {"output", 'o', CORE_OPTION_TEXT, &options.output, "FILE",
-     "output file: .gif (default play.gif) or .mp4; .png, or .svg for a level, shows the last frame"},
+     "output file: .gif (default play.gif) or .mp4; .png, or .svg for a level, shows the last frame; a directory: a .gif "
+     "named after the run"},
     {"root", 'r', CORE_OPTION_TEXT, &options.root, "DIR",
      "workspace; default $SWEEP_ROOT, else the current directory"},
     {"steps", 'n', CORE_OPTION_INT, &options.steps, "N",

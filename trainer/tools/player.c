@@ -9,6 +9,8 @@
 #include "store/code/trust.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/envs/tasks/tasks.h"
+#include "store/workspace/paths.h"
+#include "store/workspace/run_name.h"
 #include "trainer/run/run_files.h"
 #include "trainer/run/training_bf16.h"
 #include "trainer/wrappers/action.h"
@@ -78,6 +80,16 @@ int player_create(const PlayerOptions *opts, Player *player) {
   TRY(agent_check_env(&player->config, player->env));
   TRY(core_text_copy(player->checkpoint, sizeof player->checkpoint, files.checkpoint, "checkpoint"));
   return load_policy(player, files.checkpoint);
+}
+
+int player_output(const Player *player, const char *root, const char *given, const char *extension,
+                  char path[CORE_PATH_MAX]) {
+  char workspace[CORE_PATH_MAX], label[CORE_LABEL_MAX];
+  struct stat status;
+  if (stat(given, &status) != 0 || !S_ISDIR(status.st_mode)) return core_files_path(path, "%s", given);
+  TRY(store_root(root, workspace));
+  store_run_label(workspace, player->run_id, &player->config, label);
+  return core_files_path(path, "%s/%s-%s%s", given, label, player->run_id, extension);
 }
 
 int player_read_critic(Player *player) {

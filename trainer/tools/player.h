@@ -37,6 +37,10 @@ typedef struct PlayerOptions {
 /* Loads a policy. Call player_destroy also on failure. Errors: as run_files_find; of the configuration; of the
  * checkpoint. */
 int player_create(const PlayerOptions *opts, Player *player);
+/* Makes the path of an output file. `given`: a file, or an existing directory, in which the file is named after the run
+ * ("epsilon=0.1,seed=2-<id>.onnx", store_run_label). root: as in PlayerOptions. */
+int player_output(const Player *player, const char *root, const char *given, const char *extension,
+                  char path[CORE_PATH_MAX]);
 /* Also loads the critic's weights, which acting does not need; Q networks have none. Errors: as
  * checkpoint_read_section. */
 int player_read_critic(Player *player);
