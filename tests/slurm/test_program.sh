@@ -38,6 +38,20 @@ scontrol requeue "$job" > /dev/null
 tap_wait 400 queue_empty
 counts moved 1 200
 
+# ---- retry
+cat > "$tap_dir/flaky.sh" <<'SH'
+[ "$SWEEP_ATTEMPT" -gt 1 ] || { echo "no luck with $1" >&2; exit 3; }
+echo "{\"step\": 40, \"reward\": $1}" >> "$SWEEP_METRICS"
+SH
+program flaky 1 40 "[grid g]" "lr = 0.1, 0.5"
+sed -i 's/^command = .*/command = sh flaky.sh {lr}/' "$tap_dir/flaky.ini"
+submit flaky > /dev/null
+tap_wait 300 queue_empty
+tap_run "a failed program says why" 0 "no luck with 0.1" sweep status flaky --runs
+tap_run "and is retried" 0 "2 runs" sweep retry flaky --failed
+tap_wait 300 queue_empty
+counts flaky 2 1
+
 # ---- [stop] by the score
 program rungs 1 220 "[grid g]" "lr = 0.1, 0.2, 0.3, 0.4" "[stop]" "rule = asha" "min = 20" "eta = 2" "every = 0.5"
 tap_run "submit with a rule" 0 "4 runs submitted" submit rungs
