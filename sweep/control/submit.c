@@ -408,7 +408,7 @@ int sweep_submit_parse(const CoreManual *manual, int argc, char **argv, CoreHand
     {"no-check", 0, CORE_OPTION_FLAG, &parsed.no_check, NULL,
      "do not check with the trainer whether the runs can start"},
     {"trust", 0, CORE_OPTION_FLAG, &parsed.trust, NULL,
-     "allow the code that env.task, env.python and env.code name to run, until it changes"},
+     "allow the code that env.task, env.python, env.code and [program] name to run, until it changes"},
     {"keep", 0, CORE_OPTION_FLAG, &parsed.keep, NULL,
      "continue next to runs that were made by other code, and from their checkpoints; recorded in sweeps/NAME/kept"},
     {"same-environment", 0, CORE_OPTION_FLAG, &parsed.same_environment, NULL,

@@ -1,5 +1,6 @@
-/* Selects the variables, and reads and writes the file: a line with its format, the directory, and a line per variable,
- * with \\ and \n for backslashes and newlines (environment.h). */
+/* Selects the variables, and reads and writes the file: a line with its format, the working directory, the inode of the
+ * sweep's directory, and a line per variable, with \\ and \n for backslashes and newlines (environment.h). A copy of a
+ * workspace has other inodes, so variables such as LD_PRELOAD cannot come with it. */
 #include "sweep/local/environment.h"
 
 #include <fcntl.h>
@@ -16,7 +17,7 @@
 extern char **environ;
 
 enum { ENVIRONMENT_MAX = 8 << 20 };
-static const char head[] = "# environment 1\n", directory_key[] = "directory ";
+static const char head[] = "# environment 2\n", directory_key[] = "directory ", inode_key[] = "inode ";
 
 /* ---- selection --------------------------------------------------------------------------------------------------- */
 
@@ -84,7 +85,7 @@ bool sweep_environment_is_recorded(const char *variable) {
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
 typedef struct Record {
-  char *directory;
+  char *directory, *inode;
   char **variables;          /* "NAME=value" */
   size_t count;
   char *memory;              /* owner of the strings */
@@ -120,11 +121,22 @@ static void unescape(char *line) {
 
 static int compare(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
+/* Formats the inode of the sweep's directory. */
+static int find_inode(const char *root, const char *name, char inode[32]) {
+  char path[CORE_PATH_MAX];
+  struct stat directory;
+  TRY(store_path_sweep(root, name, NULL, path));
+  if (stat(path, &directory) != 0) return core_error_errno(CORE_FAIL, "%s", path);
+  snprintf(inode, 32, "%llu", (unsigned long long)directory.st_ino);
+  return CORE_OK;
+}
+
 /* Appends the record of this process. */
-static int format_record(CoreText *text) {
-  char directory[CORE_PATH_MAX], **sorted;
+static int format_record(const char *root, const char *name, CoreText *text) {
+  char directory[CORE_PATH_MAX], inode[32], **sorted;
   size_t count = 0, recorded = 0;
   if (!getcwd(directory, sizeof directory)) return core_error_errno(CORE_FAIL, "cannot read the working directory");
+  TRY(find_inode(root, name, inode));
   while (environ[count]) count++;
   sorted = core_memory_allocate((count + 1) * sizeof *sorted);
   for (size_t i = 0; i < count; i++)
@@ -133,6 +145,7 @@ static int format_record(CoreText *text) {
   core_text_append(text, head);
   core_text_append(text, directory_key);
   append_escaped(text, directory);
+  core_text_appendf(text, "%s%s\n", inode_key, inode);
   for (size_t i = 0; i < recorded; i++) append_escaped(text, sorted[i]);
   free(sorted);
   return CORE_OK;
@@ -149,15 +162,17 @@ static bool parse_record(char *text, Record *record) {
     unescape(line);
     if (!record->directory && strncmp(line, directory_key, sizeof directory_key - 1) == 0)
       record->directory = line + sizeof directory_key - 1;
+    else if (!record->inode && strncmp(line, inode_key, sizeof inode_key - 1) == 0)
+      record->inode = line + sizeof inode_key - 1;
     else if (strchr(line, '=')) record->variables[record->count++] = line;
   }
-  return record->directory != NULL;
+  return record->directory && record->inode;
 }
 
 /* Reads the record. Returns false without one, or if it may not be this user's: it has another owner or a second link,
- * or others may write it. */
+ * others may write it, or it was written in another directory. */
 static bool read_record(const char *root, const char *name, Record *record) {
-  char path[CORE_PATH_MAX];
+  char path[CORE_PATH_MAX], inode[32];
   struct stat file;
   *record = (Record){0};
   if (store_path_sweep(root, name, "environment", path) != CORE_OK) return false;
@@ -177,8 +192,10 @@ static bool read_record(const char *root, const char *name, Record *record) {
     if (bytes_read > 0) length += (size_t)bytes_read;
   }
   close(fd);
-  if (is_trusted && parse_record(record->memory, record)) return true;
-  core_warn("%s: not a record of this user; the runs get the environment of this process", path);
+  if (is_trusted && parse_record(record->memory, record) && find_inode(root, name, inode) == CORE_OK &&
+      strcmp(record->inode, inode) == 0)
+    return true;
+  core_warn("%s: not a record of this user in this workspace; the runs get the environment of this process", path);
   free_record(record);
   return false;
 }
@@ -222,7 +239,7 @@ int sweep_environment_record(const char *root, const char *name) {
   CoreText text = {0};
   Record old, current = {0};
   TRY(store_path_sweep(root, name, "environment", path));
-  TRY(format_record(&text));
+  TRY(format_record(root, name, &text));
   if (access(path, F_OK) == 0 && read_record(root, name, &old)) {
     current.memory = core_text_duplicate(text.data);
     if (parse_record(current.memory, &current)) warn_of_changes(&old, &current, name);

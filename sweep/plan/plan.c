@@ -337,7 +337,7 @@ int sweep_plan(int argc, char **argv) {
       {"no-check", 0, CORE_OPTION_FLAG, &given.no_check, NULL,
        "do not have the trainer check that the runs would start"},
       {"trust", 0, CORE_OPTION_FLAG, &given.trust, NULL,
-       "trust the code that env.task, env.python and env.code name until it changes"},
+       "trust the code that env.task, env.python, env.code and [program] name until it changes"},
       {"array", 0, CORE_OPTION_INT, &given.array, "N",
        "with --script: the script of array N if there are several (default: 0)"},
       {0}};

@@ -183,7 +183,7 @@ int sweep_script_set_directory(const char *path, SweepSpec *spec) {
   spec->is_own_file = is_own && !is_in_workspace(absolute);
   if (!program || *core_script_text(program, CORE_SCRIPT_folder)) return CORE_OK; /* a frozen file has it */
   if (!realpath(path, absolute)) return core_error_errno(CORE_FAIL, "%s", path);
-  spec->is_own_program = is_own;
+  spec->is_own_program = spec->is_own_file;
   *strrchr(absolute, '/') = '\0';
   program = core_script_with(program, CORE_SCRIPT_folder, *absolute ? absolute : "/");
   const int code = set_code(&program);
