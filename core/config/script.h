@@ -68,6 +68,8 @@ bool core_script_is_section(const char *section);
 int core_script_from_json(const json_t *config, const CoreScript **program);
 /* Returns a copy of a program with one key changed. */
 const CoreScript *core_script_with(const CoreScript *program, CoreScriptKey key, const char *text);
+/* Checks the values of all keys, as core_script_read does. CORE_USAGE: one is invalid; the message names it. */
+int core_script_check(const CoreScript *program);
 
 /* Makes `config` a run of `program` and derives train.total_steps from its step. */
 void core_script_attach(CoreConfig *config, const CoreScript *program);

@@ -185,7 +185,7 @@ static int check_command(const CoreScript *program, CoreScriptKey key) {
            : core_error(CORE_USAGE, "[program] has no command; write command = python3 train.py --lr {lr}");
 }
 
-static int check(const CoreScript *program) {
+int core_script_check(const CoreScript *program) {
   double grace;
   const char *text = core_script_text(program, CORE_SCRIPT_grace);
   TRY(check_command(program, CORE_SCRIPT_command));
@@ -246,7 +246,7 @@ int core_script_read(const CoreIni *ini, const CoreScript **program) {
   if (code == CORE_OK && !section) code = check_no_sections(ini);
   if (code == CORE_OK && section) {
     code = core_script_intern(draft, program);
-    if (code == CORE_OK) code = check(*program);
+    if (code == CORE_OK) code = core_script_check(*program);
     if (code != CORE_OK) code = core_ini_error(ini, section, "%s", core_error_message());
   }
   core_script_draft_free(&draft);

@@ -77,7 +77,8 @@ int sweep_metric_find(const char *subject, const char *name, const CoreScript *p
   if (mapped && set_named(metric, mapped)) return CORE_OK;
   if (is_prefixed && set_named(metric, own)) return CORE_OK;
   const char *nearest = find_nearest(name, others, count);
-  if (program && !is_misspelling(name, nearest) && set_named(metric, name)) return CORE_OK;
+  const bool is_own = program ? !is_misspelling(name, nearest) : strchr(name, '/') != NULL;
+  if (is_own && set_named(metric, name)) return CORE_OK;
   if (nearest)
     return core_error(CORE_USAGE, "%.80s is not %s; did you mean %s? A metric without a column is metric.NAME", name,
                       subject, nearest);

@@ -17,9 +17,9 @@ typedef struct SweepMetric {
 } SweepMetric;
 
 /* Finds a metric by name. program: its [metric] maps names to columns, and every other name is a metric of its own;
- * NULL: the trainer, whose other metrics are named "metric.NAME". A name of two tables is that of evaluations or, for a
- * program, of iterations. CORE_USAGE: no run can have it, or it resembles a column or one of others[count]; the message
- * begins with "NAME is not SUBJECT". */
+ * NULL: the trainer, whose other metrics contain a '/' ("info/distance") or are given as "metric.NAME". A name of two
+ * tables is that of evaluations or, for a program, of iterations. CORE_USAGE: no run can have it, or it resembles a
+ * column or one of others[count]; the message begins with "NAME is not SUBJECT". */
 int sweep_metric_find(const char *subject, const char *name, const CoreScript *program, const char *const *others,
                       size_t count, SweepMetric *metric);
 /* Returns the name without its table. */

@@ -24,14 +24,16 @@ static const char seed_advice[] = "train.seed is given by seeds in [sweep]: seed
 
 /* Calls core_text_nearest over the settings, sweep.*, slurm.* and stop.* (all full names). */
 static const char *nearest_name(const char *name) {
-  size_t row_count, resource_count, stop_count, count = 0;
+  size_t row_count, resource_count, stop_count, key_count, count = 0;
   const CoreConfigRow *rows = core_config_trainer_rows(&row_count);
   const char *const *resources = slurm_settings_names(&resource_count), *const *stops = sweep_stop_names(&stop_count);
+  const char *const *keys = spec_script_keys(&key_count);
   const char **names =
-    core_memory_allocate((row_count + resource_count + stop_count + SWEEP_NAME_COUNT) * sizeof *names);
+    core_memory_allocate((row_count + resource_count + stop_count + key_count + SWEEP_NAME_COUNT) * sizeof *names);
   for (size_t i = 0; i < SWEEP_NAME_COUNT; i++) names[count++] = sweep_names[i];
   for (size_t i = 0; i < resource_count; i++) names[count++] = resources[i];
   for (size_t i = 0; i < stop_count; i++) names[count++] = stops[i];
+  for (size_t i = 0; i < key_count; i++) names[count++] = keys[i];
   for (size_t i = 0; i < row_count; i++) names[count++] = rows[i].name;
   const char *nearest = core_text_nearest(name, names, count);
   free(names);
@@ -40,6 +42,8 @@ static const char *nearest_name(const char *name) {
 
 static int unknown_name(const SpecFile *file, const char *name) {
   if (file->spec->base.program && !strchr(name, '.')) return spec_script_unknown(file, name);
+  if (strncmp(name, "program.", 8) == 0 && !file->spec->base.program)
+    return core_error(CORE_USAGE, "%s is a key of [program], which this file does not have", name);
   const char *synonym = core_config_find_synonym(name), *nearest = synonym ? synonym : nearest_name(name);
   if (nearest) return core_error(CORE_USAGE, "%s is not a setting; did you mean %s?", name, nearest);
   CoreConfig scratch = core_config_default();
@@ -59,7 +63,7 @@ static const char *known_name(const SpecFile *file, const char *name, const Core
   const char *const *stops = sweep_stop_names(&count);
   for (size_t i = 0; i < count; i++)
     if (strcmp(stops[i], name) == 0) return stops[i];
-  return NULL;
+  return spec_script_key(file, name);
 }
 
 /* ---- settings -------------------------------------------------------------------------------------------------- */
@@ -82,6 +86,7 @@ static int check_value(const SpecFile *file, const SpecSetting *setting) {
       return core_error(code, "%s; lists are allowed in [grid NAME] sections", core_error_message());
     return code;
   }
+  if (strncmp(setting->name, "program.", 8) == 0) return spec_script_check_key(file, setting->name, value);
   if (strcmp(setting->name, "sweep.goal") == 0) return spec_script_check_goal(file, value);
   if (strcmp(setting->name, "sweep.name") == 0) return core_text_check_name(value, "sweep.name");
   if (strcmp(setting->name, "sweep.grids") == 0)

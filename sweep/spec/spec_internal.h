@@ -64,6 +64,15 @@ int spec_script_check_blocks(const SpecFile *file);
 /* Returns CORE_USAGE with a message for a setting that the program does not have, with the nearest one. */
 int spec_script_unknown(const SpecFile *file, const char *name);
 int spec_script_check_goal(const SpecFile *file, const char *value);
+/* Returns the static name of "program.KEY", a key that profiles and --set may change; NULL: another name, or the file
+ * has no [program]. */
+const char *spec_script_key(const SpecFile *file, const char *name);
+/* Checks a value of such a key. CORE_USAGE: the message has no location. */
+int spec_script_check_key(const SpecFile *file, const char *name, const char *value);
+/* Sets such a key of the spec's program. */
+void spec_script_set_key(SpecFile *file, const char *name, const char *value);
+/* Returns the names of these keys. */
+const char *const *spec_script_keys(size_t *count);
 /* Applies sweep.goal; NULL: not set. */
 int spec_script_goal(SpecFile *file, const SpecSetting *goal);
 

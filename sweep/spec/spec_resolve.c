@@ -94,6 +94,16 @@ static int set_stop(SpecFile *file, int profile) {
   return sweep_stop_check(&file->spec->stop, &file->spec->ini, file->spec->base.program);
 }
 
+/* Sets the keys of [program] that the profile or --set changes. */
+static void set_program(SpecFile *file, int profile) {
+  size_t count;
+  const char *const *names = spec_script_keys(&count);
+  for (size_t i = 0; i < count; i++) {
+    const SpecSetting *setting = find_setting(file, profile, names[i]);
+    if (setting) spec_script_set_key(file, names[i], setting->entry.value);
+  }
+}
+
 static void set_unread(SpecFile *file, int profile) {
   const SpecSetting *unread = find_setting(file, profile, "sweep.unread");
   file->spec->unread_allowed = unread && strcmp(unread->entry.value, "allow") == 0;
@@ -306,6 +316,7 @@ int spec_resolve(SpecFile *file, const char *profile_name) {
   TRY(check_blocks(file));
   TRY(set_name_and_seeds(file, profile));
   TRY(apply_settings(file, profile));
+  set_program(file, profile);
   TRY(spec_script_goal(file, find_setting(file, profile, "sweep.goal")));
   set_resources(file, profile);
   set_unread(file, profile);

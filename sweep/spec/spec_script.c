@@ -81,6 +81,43 @@ int spec_script_unknown(const SpecFile *file, const char *name) {
   return core_config_set(&scratch, name, "");
 }
 
+/* ---- keys of [program] in profiles and --set --------------------------------------------------------------------- */
+
+static const struct { const char *name; CoreScriptKey key; } keys[] = {
+#define KEY(key) {"program." #key, CORE_SCRIPT_##key}
+  KEY(name), KEY(command), KEY(setup), KEY(code), KEY(cwd),
+  KEY(metrics), KEY(step), KEY(resume), KEY(grace),
+#undef KEY
+};
+enum { KEYS = sizeof keys / sizeof *keys };
+
+const char *const *spec_script_keys(size_t *count) {
+  static const char *names[KEYS];
+  for (size_t i = 0; i < KEYS; i++) names[i] = keys[i].name;
+  *count = KEYS;
+  return names;
+}
+
+static size_t find_key(const char *name) {
+  size_t index = 0;
+  while (index < KEYS && strcmp(keys[index].name, name) != 0) index++;
+  return index;
+}
+
+const char *spec_script_key(const SpecFile *file, const char *name) {
+  const size_t index = find_key(name);
+  return file->spec->base.program && index < KEYS ? keys[index].name : NULL;
+}
+
+int spec_script_check_key(const SpecFile *file, const char *name, const char *value) {
+  return core_script_check(core_script_with(file->spec->base.program, keys[find_key(name)].key, value));
+}
+
+void spec_script_set_key(SpecFile *file, const char *name, const char *value) {
+  CoreConfig *base = &file->spec->base;
+  core_script_attach(base, core_script_with(base->program, keys[find_key(name)].key, value));
+}
+
 int spec_script_goal(SpecFile *file, const SpecSetting *goal) {
   CoreConfig *base = &file->spec->base;
   if (!goal) return CORE_OK;

@@ -85,6 +85,34 @@ tap_run "a program that is not there is found by the plan" 2 "there is no progra
 tap_run "a program that is not there says so" 1 "cannot start no-such-program-here" \
   timeout 120 sweep submit absent.ini --wait --no-check
 
+# ---- profiles and --set
+{ own varied 'sh train.sh {steps} {lr} {seed} varied'
+  printf '%s\n' '[profile cluster]' 'program.setup = echo prepared' 'program.resume = resume' '[profile bad]' 'program.grace = 9'; } > varied.ini
+tap_run "a profile and --set change keys of [program]" 0 "4 finished" \
+  timeout 120 sweep submit varied.ini --profile cluster --set program.grace=7 --wait
+tap_check "of the profile" "$(grep -hxE 'setup = "echo prepared"|grace = "7"|resume = "resume"' w/sweeps/varied/sweep.ini | wc -l | grep -vx 3)"
+tap_expect "and they are used" 0 "^prepared" sweep logs varied/0
+tap_run "their values are checked" 2 "set program.command=sh {lrr}: command: {lrr} is not a setting" \
+  sweep plan varied.ini --set 'program.command=sh {lrr}'
+sed -i 's/grace = 9/grace = soon/' varied.ini
+tap_expect "in every profile" 2 "varied.ini:[0-9]*:17: grace = soon: expected seconds" sweep plan varied.ini
+tap_run "their names, too" 2 "did you mean program.setup" sweep plan own.ini --set program.setupp=x
+tap_run "a file without a program has none" 2 "a key of [program], which this file does not have" \
+  sweep plan "$tree/experiments/fig1b_convex.ini" --set program.setup=x
+
+# ---- an executor whose program file is replaced, as by an upgrade
+mkdir bin
+cp "$SWEEP_BUILD/bin/sweep" bin/
+own upgraded 'sh train.sh {steps} {lr} {seed}' | sed -e 's/^seeds = 2/seeds = 1/' -e '/^\[grid g\]/,$d' > upgraded.ini
+printf '[grid g]\nlr = 0.75\nsteps = 30\n' >> upgraded.ini
+SLOW=1 bin/sweep submit upgraded.ini > /dev/null 2>&1
+state() { sed -n "s/^$1=//p" w/runs/*/"$(tail -1 w/sweeps/upgraded/manifest.tsv | cut -f2)"/state 2>/dev/null; }
+tap_wait 30 eval '[ "$(state status)" = running ] && [ "$(state pid)" -gt 0 ]'
+cp "$SWEEP_BUILD/bin/sweep" bin/new && mv bin/new bin/sweep
+kill -9 "$(state pid)"
+tap_wait 60 eval '[ "$(state status)" = finished ]'
+tap_check "starts the new one" "$([ "$(state status) $(state attempt)" = "finished 2" ] || echo "$(state status) $(state message)")"
+
 # ---- code
 own asked 'sh asked.sh {lr}' > asked.ini
 echo 'echo "{\"step\": 100, \"reward\": $1}" >> $SWEEP_METRICS' > asked.sh

@@ -67,6 +67,7 @@ static void test_metrics(void **state) {
   assert_metric(program, "evaluation.episode_return", "evaluation.episode_return");
   assert_metric(NULL, "episode_return", "evaluation.episode_return");
   assert_metric(NULL, "metric.goal_distance", "metric.goal_distance");
+  assert_metric(NULL, "info/distance", "metric.info/distance");
   assert_int_equal(sweep_metric_find("a measure", "episode_retrun", program, NULL, 0, &metric), CORE_USAGE);
   assert_int_equal(sweep_metric_find("a measure", "goal_distance", NULL, NULL, 0, &metric), CORE_USAGE);
   free_made(&made);
