@@ -100,19 +100,6 @@ tap_run "their names, too" 2 "did you mean program.setup" sweep plan own.ini --s
 tap_run "a file without a program has none" 2 "a key of [program], which this file does not have" \
   sweep plan "$tree/experiments/fig1b_convex.ini" --set program.setup=x
 
-# ---- an executor whose program file is replaced, as by an upgrade
-mkdir bin
-cp "$SWEEP_BUILD/bin/sweep" bin/
-own upgraded 'sh train.sh {steps} {lr} {seed}' | sed -e 's/^seeds = 2/seeds = 1/' -e '/^\[grid g\]/,$d' > upgraded.ini
-printf '[grid g]\nlr = 0.75\nsteps = 30\n' >> upgraded.ini
-SLOW=1 bin/sweep submit upgraded.ini > /dev/null 2>&1
-state() { sed -n "s/^$1=//p" w/runs/*/"$(tail -1 w/sweeps/upgraded/manifest.tsv | cut -f2)"/state 2>/dev/null; }
-tap_wait 30 eval '[ "$(state status)" = running ] && [ "$(state pid)" -gt 0 ]'
-cp "$SWEEP_BUILD/bin/sweep" bin/new && mv bin/new bin/sweep
-kill -9 "$(state pid)"
-tap_wait 60 eval '[ "$(state status)" = finished ]'
-tap_check "starts the new one" "$([ "$(state status) $(state attempt)" = "finished 2" ] || echo "$(state status) $(state message)")"
-
 # ---- code
 own asked 'sh asked.sh {lr}' > asked.ini
 echo 'echo "{\"step\": 100, \"reward\": $1}" >> $SWEEP_METRICS' > asked.sh
