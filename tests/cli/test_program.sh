@@ -85,6 +85,14 @@ tap_run "a program that is not there is found by the plan" 2 "there is no progra
 tap_run "a program that is not there says so" 1 "cannot start no-such-program-here" \
   timeout 120 sweep submit absent.ini --wait --no-check
 
+# ---- the example of a shell script
+tap_run "a shell script runs" 0 "9 finished" timeout 60 sweep submit "$tree/docs/examples/descent.ini" --wait
+sweep collect > /dev/null
+tap_run "its output gives curves" 0 "lr 0.01" analyze curves w/results.db --sweep descent --y loss -o f.svg
+tap_check "one row per line" "$(diff <(rows "SELECT count(*), max(step) FROM metric JOIN sweep_run USING (run_id) \
+WHERE sweep = 'descent' AND name = 'loss'") <(echo '1800 200'))"
+tap_run "and a verdict" 0 "A: lr=0.1" analyze compare w/results.db --sweep descent lr=0.1 lr=0.01
+
 # ---- profiles and --set
 { own varied 'sh train.sh {steps} {lr} {seed} varied'
   printf '%s\n' '[profile cluster]' 'program.setup = echo prepared' 'program.resume = resume' '[profile bad]' 'program.grace = 9'; } > varied.ini
