@@ -58,6 +58,9 @@ tap_check "after $kills kills every step is in results.db once" "$(
 tap_check "its attempts are recorded" "$([ "$(rows 'SELECT max(attempt) FROM attempt')" -ge 3 ] || rows 'SELECT * FROM attempt')"
 tap_check "rows are numbered by their steps" "$(rows 'SELECT * FROM iteration WHERE iteration <> transitions LIMIT 3')"
 
+tap_check "it was killed as often as asked" "$([ $kills -ge ${KILLS:-3} ] || echo "$kills times")"
+STEPS=400
+
 # ---- stop and go on
 write stopped 'sh train.sh {steps}'
 sweep submit stopped.ini > /dev/null
@@ -97,6 +100,22 @@ SH
 write loud 'sh loud.sh'
 tap_run "a program that prints 100 MB in one line finishes" 0 "1 finished" timeout 120 sweep submit loud.ini --wait
 tap_check "and its log is bounded" "$([ "$(stat -c %s "$(folder_of loud 0)/log.txt")" -lt 70000000 ] || stat -c %s "$(folder_of loud 0)/log.txt")"
+cat > endless.sh <<'SH'
+echo '{"step": 1, "reward": 1}' >> "$SWEEP_METRICS"
+exec yes "a line of output"
+SH
+write endless 'sh endless.sh'
+sweep submit endless.ini > /dev/null
+tap_wait 60 has_lines endless 1
+log_is_full() { [ "$(stat -c %s "$(folder_of endless 0)/log.txt")" -gt 67000000 ]; }
+tap_wait 60 log_is_full
+pid=$(supervisor endless)
+tap_check "while a program prints without end, the memory of its supervisor is bounded" \
+  "$(awk '/^VmHWM/ && $2 > 65536' "/proc/$pid/status" 2>&1)"
+start=$SECONDS
+sweep stop > /dev/null
+tap_wait 60 has_status endless stopped; tap_result "it stops at once" $((SECONDS - start > 20))
+tap_check "and its log is bounded, too" "$([ "$(stat -c %s "$(folder_of endless 0)/log.txt")" -lt 70000000 ] || stat -c %s "$(folder_of endless 0)/log.txt")"
 cat > odd.sh <<'SH'
 { echo '{"step": 1, "reward": NaN, "x": Infinity}'; echo 'no json'; printf '{"\377\376": 1, "step": 2, "reward": 2}\n'
   echo '{"step": 2, "reward": 3}'; echo '{"step": 1, "reward": 4}'; head -c 2000000 /dev/zero | tr '\0' 'y'; echo
@@ -109,6 +128,61 @@ tap_check "and the good ones are rows" "$(
   diff <(rows "SELECT iteration, transitions, episode_return FROM iteration WHERE run_id = '$(basename "$(folder_of odd 0)")'") \
     <(printf '1 1\n2 2 2\n3 2 3\n4 1 4\n5 400 5\n'))"
 tap_check "the log counts the bad ones" "$(grep -q '3 lines or events of the metrics could not be read' "$(folder_of odd 0)/log.txt" || tail -3 "$(folder_of odd 0)/log.txt")"
+
+# ---- a program that forks and exits, and ones that die
+cat > forks.sh <<'SH'
+(sleep 1; echo '{"step": 399, "reward": 9}' >> "$SWEEP_METRICS"; sleep 300) &
+echo '{"step": 400, "reward": 1}' >> "$SWEEP_METRICS"
+SH
+write forks 'sh forks.sh'
+tap_run "a program that leaves a process behind finishes" 0 "1 finished" timeout 60 sweep submit forks.ini --wait
+tap_check "and the process ends with it" "$(grep -lzx "SWEEP_RUN=$(basename "$(folder_of forks 0)")" /proc/[0-9]*/environ 2>/dev/null)"
+write daemon 'sh -c "setsid sh forks.sh < /dev/null > /dev/null 2>&1 &"'
+tap_run "one that runs as a daemon ends with its first process" 0 "1 finished" timeout 60 sweep submit daemon.ini --wait
+tap_run "submitted again, the daemon is ended first" 0 "1 finished" timeout 60 sweep submit daemon.ini --force --wait
+write crashed 'sh -c "echo the last words >&2; kill -SEGV $$"'
+printf 'echo the last words >&2\nkill -SEGV $$\n' > crash.sh
+write crashed 'sh crash.sh'
+tap_run "a crash is a failure with its signal" 1 "killed by signal 11 (Segmentation fault): the last words" \
+  timeout 60 sweep submit crashed.ini --wait
+write unready 'sh train.sh {steps}' 'setup = echo no environment >&2; false'
+tap_run "so is a setup that fails" 1 "setup failed with exit code 1" timeout 60 sweep submit unready.ini --wait
+write nowhere 'sh -c true' 'cwd = gone'
+mkdir gone && sweep plan nowhere.ini > /dev/null; rmdir gone
+tap_run "and a working directory that is gone" 1 "gone" timeout 60 sweep submit nowhere.ini --wait --no-check
+
+# ---- a full disk
+full() { # NAME: runs it on a disk of 3 MB, makes room, runs it again, and prints its rows
+  local SWEEP_ROOT=$tap_dir/disk
+  timeout 120 sweep submit "$1.ini" --wait 2>&1
+  rm -f disk/runs/*/*/files/fill
+  timeout 120 sweep submit "$1.ini" --wait 2>&1
+  sweep collect > /dev/null 2>&1
+  echo "rows $(rows "SELECT count(*), count(DISTINCT transitions), max(transitions) FROM iteration WHERE run_id = \
+'$(basename "$(folder_of "$1" 0)")' AND transitions IS NOT NULL")"
+}
+for kind in awhile always; do # the program fills the disk
+  cat > $kind.sh <<SH
+for step in \$(seq 1 40); do
+  [ \$step = 20 ] && [ "\$SWEEP_ATTEMPT" = 1 ] && cat /dev/zero > "\$SWEEP_DIR/fill" 2>/dev/null
+  [ \$step = 30 ] && [ $kind = awhile ] && { sleep 1.5; rm -f "\$SWEEP_DIR/fill"; }
+  echo "{\"step\": \$step, \"reward\": 1}" >> "\$SWEEP_METRICS"
+  sleep 0.02
+done
+SH
+  STEPS=40 write $kind "sh $kind.sh"
+done
+mkdir disk
+if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=3m none disk 2> /dev/null; then
+  trap 'umount "$tap_dir/disk"; sweep stop >/dev/null 2>&1; tap_cleanup' EXIT
+  full awhile > said
+  tap_check "a program's run outlasts a full disk" "$(grep -q '^nothing to start: 1 runs are finished' said || cat said)"
+  tap_check "and every row is there once" "$(grep -qx 'rows 40 40 40' said || cat said)"
+  tap_check "its log tells of the fault once" "$([ "$(grep -c 'stats.*No space left' disk/runs/*/*/log.txt)" = 1 ] || cat disk/runs/*/*/log.txt)"
+  full always > said
+  tap_check "if it ends on the full disk, it is started again" "$(grep -q '1 finished' said || cat said)"
+  tap_check "and again every row is there once" "$(grep -qx 'rows 40 40 40' said || cat said)"
+else tap_skip "a full disk" "a tmpfs cannot be mounted here"; fi
 
 # ---- a program that starts over and writes fewer rows
 cat > over.sh <<'SH'
