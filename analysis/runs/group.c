@@ -83,6 +83,21 @@ static bool key_varies(const AnalysisSelection *selection, const CoreConfigRow *
   return varies && (has_several_names ? !row->is_program : name == row);
 }
 
+/* Finds the settings whose values differ between runs, read or not, in one pass over the configurations: key_varies
+ * costs much more. A program's setting may always vary. Returns a flag per row; free() it. */
+static bool *find_candidates(const AnalysisSelection *selection) {
+  size_t count;
+  const CoreConfigRow *rows = core_config_rows(&count);
+  bool *is_candidate = core_memory_zero_allocate(count, sizeof *is_candidate);
+  for (size_t r = 0; r < selection->count; r++) {
+    const CoreConfig *first = &selection->runs[0].config, *config = &selection->runs[r].config;
+    for (size_t i = 0; i < count; i++)
+      is_candidate[i] = is_candidate[i] || config->program || rows[i].is_program ||
+                        !core_config_value_equals(first, config, &rows[i]);
+  }
+  return is_candidate;
+}
+
 static bool means_same(const CoreConfigRow *a, const CoreConfigRow *b) {
   const CoreConfigRow *meaning = a->is_program ? a->equivalent : a;
   return a == b || (meaning && meaning == (b->is_program ? b->equivalent : b));
@@ -93,11 +108,13 @@ static void varying_keys(const AnalysisSelection *selection, const AnalysisGroup
   size_t count;
   const CoreConfigRow *rows = core_config_rows(&count);
   grouping->keys = core_memory_allocate(count * sizeof *grouping->keys);
+  bool *is_candidate = find_candidates(selection);
   for (size_t i = 0; i < count; i++) {
-    bool candidate = rows[i].identity && strcmp(rows[i].name, "train.seed") != 0;
+    bool candidate = is_candidate[i] && rows[i].identity && strcmp(rows[i].name, "train.seed") != 0;
     for (size_t k = 0; k < without->key_count; k++) candidate = candidate && !means_same(without->keys[k], &rows[i]);
     if (candidate && key_varies(selection, &rows[i])) grouping->keys[grouping->key_count++] = &rows[i];
   }
+  free(is_candidate);
 }
 
 /* Parses keys; "task" means all settings of the task, "none" no key. */
