@@ -116,6 +116,6 @@ if [ "$(id -u)" != 0 ]; then
 fi
 mkfifo pipe
 refused "a pipe" 2 "pipe is not a regular file" policies/plain --onnx pipe
-refused "a folder" 2 "policies is not a regular file" policies/plain --safetensors policies
+tap_run "a directory: a file named after the run" 0 "policies/seed=0-" trainer export policies/plain --safetensors policies
 tap_check "the pipe is still there" "$([ -p pipe ] || echo "it is gone")"
 tap_done
