@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/config/script.h"
@@ -130,18 +131,23 @@ const char *store_code_python(const char *setting, char path[CORE_PATH_MAX]) {
   return wanted;
 }
 
+static bool is_program(const char *path) {
+  struct stat status;
+  return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
+}
+
 bool store_code_find_program(const char *name, char path[CORE_PATH_MAX]) {
   char folder[CORE_PATH_MAX];
   if (strchr(name, '/')) {
-    if (*name == '/') return core_files_path(path, "%s", name) == CORE_OK && access(path, X_OK) == 0;
+    if (*name == '/') return core_files_path(path, "%s", name) == CORE_OK && is_program(path);
     if (!getcwd(folder, sizeof folder)) return false;
-    return core_files_path(path, "%s/%s", folder, name) == CORE_OK && access(path, X_OK) == 0;
+    return core_files_path(path, "%s/%s", folder, name) == CORE_OK && is_program(path);
   }
   const char *at = getenv("PATH");
   for (; at && *name; at = *at ? at + 1 : NULL) {
     const size_t length = strcspn(at, ":");
     if (core_files_path(path, "%.*s%s%s", (int)length, at, length ? "/" : "", name) == CORE_OK &&
-        access(path, X_OK) == 0)
+        is_program(path))
       return true;
     at += length;
   }

@@ -101,13 +101,13 @@ tap_run "a package is all of its files" 0 "maze/parts/rewards.py (BLAKE2b" sweep
 tap_run "a package runs" 0 "2 finished" sweep submit "$study/maze.ini" --root "$root" --local --wait --trust
 echo "size = 3" >"$study/data.txt"
 tap_run "env.code adds files" 0 "data.txt (BLAKE2b $(hash_of "$study/data.txt"))" sweep plan "$study/maze.ini" --root "$root" --set env.code=data.txt
-tap_run "that must be there" 2 "env.code: $study/nothing.txt is no plain file" sweep plan "$study/maze.ini" --root "$root" --set env.code=nothing.txt
+tap_run "that must be there" 2 "env.code: $study/nothing.txt is not a regular file" sweep plan "$study/maze.ini" --root "$root" --set env.code=nothing.txt
 nothing_before=$(cat "$ran"); rm -f "$ran"
 
 named() { sweep plan "$study/walk.ini" --root "$root" --set "env.task=gym/$1:Walk-v0"; }
 tap_run "a module that is built in has no file that could be checked" 2 "has no module sys" named sys
 tap_run "a folder without a file is none" 2 "has no files" named "$(mkdir "$study/hollow"; echo hollow)"
-tap_run "a path is no name of a module" 2 "../walk is no name of a module" named ../walk
+tap_run "a path is no name of a module" 2 "../walk is not the name of a module" named ../walk
 (cd "$study" && "$python" -c 'import zipfile; zipfile.ZipFile("packed.zip", "w").writestr("packed.py", "x = 1")')
 tap_run "nor is one in an archive" 2 "module packed has no files" env PYTHONPATH="$study/packed.zip" "$(command -v sweep)" plan "$study/walk.ini" --root "$root" --set env.task=gym/packed:Walk-v0
 { printf 'x = '; printf '%5000s' | tr ' ' '('; } >"$study/deep.py"
@@ -166,9 +166,9 @@ sed 's/name = walk/name = wide/; s/num = 2/num = 4/; s/seeds = 2/seeds = 3/' "$s
 tap_run "another configuration, by the code of now" 0 "3 finished" sweep submit "$study/wide.ini" --root "$root" --local --wait
 tap_run "a comparison gives no verdict" 1 "num=2: no verdict: 1 configuration has runs by different code (rewards.py changed)" analyze compare "$root/results.db" num=2 num=4
 tap_run "of runs by one code it does" 0 "too few runs for a verdict" analyze compare "$root/results.db" num=2 num=4 --where "code=$(query "SELECT code FROM run WHERE json_extract(config, '$.env.num') = 4 LIMIT 1")"
-tap_run "with different code it shows the differences" 0 "were trained on different code (rewards.py changed)" analyze compare "$root/results.db" "code=$first" num=4
+tap_run "with different code it shows the differences" 0 "were trained with different code (rewards.py changed)" analyze compare "$root/results.db" "code=$first" num=4
 tap_run "a code that no run has" 1 "no run has this tag, pin or code" analyze measures "$root/results.db" --where code=0123
-tap_run "a code that is none" 2 "expected the first digits of a hash" analyze measures "$root/results.db" --where code=xyz
+tap_run "a code that is none" 2 "expected leading digits of a code hash" analyze measures "$root/results.db" --where code=xyz
 tap_run "it need not be confirmed again" 0 "nothing to start" walk submit --local
 [ "$(query "SELECT count(DISTINCT code) FROM run")" = 2 ]; tap_result "the runs record the difference" $?
 tap_run "--force starts them over" 0 "3 finished" walk submit --local --wait --force
