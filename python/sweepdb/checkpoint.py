@@ -42,11 +42,11 @@ def find(path: str | os.PathLike[str]) -> pathlib.Path:
         raise MissingError(f"{given}: no such checkpoint or run directory")
     if not given.is_dir():
         return given
-    folder = given / "ckpt" if (given / "ckpt").is_dir() else given
-    files = sorted((name for name in os.listdir(folder) if _NAME.match(name)), key=lambda name: int(name[10:-5]))
+    directory = given / "ckpt" if (given / "ckpt").is_dir() else given
+    files = sorted((name for name in os.listdir(directory) if _NAME.match(name)), key=lambda name: int(name[10:-5]))
     if not files:
-        raise MissingError(f"{folder}: contains no checkpoint")
-    return folder / files[-1]
+        raise MissingError(f"{directory}: contains no checkpoint")
+    return directory / files[-1]
 
 
 def read(path: str | os.PathLike[str], wanted: tuple[str, ...]) -> Checkpoint:
@@ -99,9 +99,9 @@ def _read(file: BinaryIO, path: pathlib.Path, wanted: tuple[str, ...]) -> Checkp
         sections[name] = _take(file, path, size)
         if hashlib.blake2b(sections[name], digest_size=_CHECKSUM).digest() != checksum:
             raise DamagedError(f"{path}: damaged: the checksum of \"{name}\" is wrong")
-    folder, run = path.absolute().parent.parent.name, _text(run_id)
-    if _RUN.match(folder) and folder != run:
-        raise FormatError(f"{path}: belongs to run {run}, not to {folder}")
+    directory, run = path.absolute().parent.parent.name, _text(run_id)
+    if _RUN.match(directory) and directory != run:
+        raise FormatError(f"{path}: belongs to run {run}, not to {directory}")
     return Checkpoint(path, run, iteration, sections)
 
 

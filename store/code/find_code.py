@@ -1,16 +1,16 @@
 """Finds the files of a Python module, and versions of packages, without running any of their code (store/code/code.h).
 
-    python -E find_code.py MODULE FOLDER FILES PACKAGES
+    python -E find_code.py MODULE DIRECTORY FILES PACKAGES
 
-MODULE: as in `import MODULE`; "": none. FOLDER: where a module may lie beside those that Python finds by itself. FILES: further
-files, lines. PACKAGES: distributions whose versions are wanted, with spaces between. Prints lines of fields with tabs between:
+MODULE: as in `import MODULE`; "": none. DIRECTORY: searched after Python's own paths. FILES: additional files, one per line.
+PACKAGES: distributions whose versions are printed, separated by spaces. Prints lines of tab-separated fields:
 
-    file     NAME  PATH     a file of the module, of its package, or of another module that it imports from beside it
-    root     NAME  FOLDER   a top-level module that is not installed, and the folder that it lies in
+    file     NAME  PATH       a file of the module, of its package, or of a module that it imports and that is not installed
+    root     NAME  DIRECTORY  a top-level module that is not installed, and its directory
     package  NAME  VERSION
 
-With -E no folder of PYTHONPATH is on sys.path while Python starts, so no sitecustomize of theirs runs. Modules are found by path
-finders, their imports by their syntax trees: nothing is imported.
+With -E, sys.path lacks the directories of PYTHONPATH while Python starts, so none of their sitecustomize modules runs. Modules
+are found by path finders, and their imports in their syntax trees: nothing is imported.
 """
 
 import ast
@@ -19,20 +19,20 @@ import importlib.metadata
 import os
 import sys
 
-FILES_MOST = 4096
+FILES_MAX = 4096
 
 
 class Problem(Exception):
     pass
 
 
-def search_paths(folder):
-    """Folders of sys.path as a worker has them: those of PYTHONPATH, those of Python's own."""
-    given = [os.path.abspath(entry) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep)]
-    own = given if os.environ.get("PYTHONPATH") else []
+def search_paths(directory):
+    """Returns the search paths of a worker: PYTHONPATH, Python's own, and the experiment file's directory."""
+    entries = [os.path.abspath(entry) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    python_path = entries if os.environ.get("PYTHONPATH") else []
     here = os.path.dirname(os.path.abspath(__file__))
     installed = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]
-    return own, installed, [folder]
+    return python_path, installed, [directory]
 
 
 def find_on(name, paths):
@@ -40,8 +40,8 @@ def find_on(name, paths):
     return spec if spec and (spec.origin or spec.submodule_search_locations) else None
 
 
-def find_elsewhere(name):
-    """Packages that are installed to be edited have finders of their own, from site-packages."""
+def find_editable(name):
+    """Finds a package that is installed in editable mode: site-packages contains a finder for it."""
     for finder in sys.meta_path:
         if finder is importlib.machinery.PathFinder or not hasattr(finder, "find_spec"):
             continue
@@ -52,77 +52,80 @@ def find_elsewhere(name):
 
 
 class Finder:
-    def __init__(self, folder):
-        self.given, self.installed, self.beside = search_paths(folder)
+    """Collects the files of modules (files) and the directories of those that are not installed (roots)."""
+
+    def __init__(self, directory):
+        self.python_path, self.installed, self.experiment = search_paths(directory)
         self.files, self.roots, self.seen = {}, {}, set()
 
     def find(self, name):
-        """The top-level module and whether it is the user's own: not one of an installed package or of Python."""
+        """Returns a top-level module's spec, and whether it is user code: neither installed nor part of Python."""
         if name in sys.builtin_module_names or name in getattr(sys, "stdlib_module_names", ()):
             return find_on(name, self.installed), False
-        for paths, own in (self.given, True), (self.installed, False):
+        for paths, is_user_code in (self.python_path, True), (self.installed, False):
             spec = find_on(name, paths)
             if spec:
-                return spec, own
-        spec = find_elsewhere(name)
-        return (spec, True) if spec else (find_on(name, self.beside), True)
+                return spec, is_user_code
+        spec = find_editable(name)
+        return (spec, True) if spec else (find_on(name, self.experiment), True)
 
     def add_file(self, name, path):
         if any(ord(c) < 32 or ord(c) == 127 for c in name + path):
             raise Problem(f"{path!r}: control characters in a file's name")
         self.files[name] = os.path.abspath(path)
 
-    def add_package(self, top, folder):
-        """All files of a package, but those that Python makes, hidden ones, and workspaces. Of very many only its sources."""
-        found, walked = [], set()
-        for place, folders, names in os.walk(folder, followlinks=True):
-            folders[:] = sorted(f for f in folders if not f.startswith(".") and f != "__pycache__")
-            if "results.db" in names or os.path.realpath(place) in walked:
-                folders[:] = []
+    def add_package(self, top, package):
+        """Adds the files of a package, except bytecode, hidden files and workspaces. If there are very many, only sources."""
+        found, visited = [], set()
+        for directory, subdirectories, names in os.walk(package, followlinks=True):
+            subdirectories[:] = sorted(d for d in subdirectories if not d.startswith(".") and d != "__pycache__")
+            if "results.db" in names or os.path.realpath(directory) in visited:
+                subdirectories[:] = []
                 continue
-            walked.add(os.path.realpath(place))
-            found += [os.path.join(place, name) for name in sorted(names) if not name.startswith(".") and not name.endswith(".pyc")]
-        if len(found) > FILES_MOST:
-            endings = tuple(importlib.machinery.all_suffixes()) + (".pyx",)
-            found = [path for path in found if path.endswith(endings)]
+            visited.add(os.path.realpath(directory))
+            found += [os.path.join(directory, name) for name in sorted(names)
+                      if not name.startswith(".") and not name.endswith(".pyc")]
+        if len(found) > FILES_MAX:
+            suffixes = tuple(importlib.machinery.all_suffixes()) + (".pyx",)
+            found = [path for path in found if path.endswith(suffixes)]
         for path in found:
             if os.path.isfile(path):
-                self.add_file(os.path.join(top, os.path.relpath(path, folder)), path)
+                self.add_file(os.path.join(top, os.path.relpath(path, package)), path)
 
-    def add(self, name, wanted):
-        """A top-level module; wanted: installed ones count too."""
+    def add(self, name, even_installed):
+        """Adds a top-level module and its imports; even_installed: also an installed one. Returns whether it exists."""
         if name in self.seen:
             return True
         self.seen.add(name)
-        spec, own = self.find(name)
+        spec, is_user_code = self.find(name)
         if spec is None:
             return False
-        if not own and not wanted:
+        if not is_user_code and not even_installed:
             return True
         before = set(self.files)
         if spec.submodule_search_locations:
-            for folder in spec.submodule_search_locations:
-                self.add_package(name, folder)
-                if own:
-                    self.roots[name] = os.path.dirname(os.path.abspath(folder))
+            for package in spec.submodule_search_locations:
+                self.add_package(name, package)
+                if is_user_code:
+                    self.roots[name] = os.path.dirname(os.path.abspath(package))
         elif spec.origin and os.path.isfile(spec.origin):
             self.add_file(os.path.basename(spec.origin), spec.origin)
-            if own:
+            if is_user_code:
                 self.roots[name] = os.path.dirname(os.path.abspath(spec.origin))
-        if wanted and set(self.files) == before:
-            raise Problem(f"module {name} has no files: one in an archive, or built in, cannot be checked")
-        if own:
+        if even_installed and set(self.files) == before:
+            raise Problem(f"module {name} has no files: a module in an archive, or a built-in one, cannot be checked")
+        if is_user_code:
             self.add_imports(set(self.files) - before)
         return True
 
     def add_imports(self, names):
-        """Modules that these files import and that are the user's own, too."""
+        """Adds the user code that these files import."""
         for path in [self.files[name] for name in sorted(names) if name.endswith(".py")]:
             try:
                 with open(path, "rb") as file:
                     tree = ast.parse(file.read(), path)
             except (SyntaxError, ValueError, RecursionError, MemoryError):
-                continue  # the run will say so
+                continue  # the run reports it
             for node in ast.walk(tree):
                 if isinstance(node, ast.Import):
                     imported = [alias.name for alias in node.names]
@@ -130,18 +133,19 @@ class Finder:
                     imported = [node.module]
                 else:
                     continue
-                for each in imported:
-                    self.add(each.partition(".")[0], False)
+                for module in imported:
+                    self.add(module.partition(".")[0], False)
 
     def add_extra(self, path):
-        """A file of env.code; one of Python can be imported, too."""
-        path = os.path.join(self.beside[0], path)
+        """Adds a file of env.code. A Python file can also be imported."""
+        path = os.path.join(self.experiment[0], path)
         if not os.path.isfile(path):
-            raise Problem(f"env.code: {path} is no plain file; give paths from the experiment file's folder, or whole ones")
-        relative = os.path.relpath(path, self.beside[0])
+            raise Problem(f"env.code: {path} is not a regular file; give paths relative to the experiment file's directory, or "
+                          f"absolute ones")
+        relative = os.path.relpath(path, self.experiment[0])
         self.add_file(path if relative.startswith("..") else relative, path)
-        name, ending = os.path.splitext(os.path.basename(path))
-        if ending == ".py" and name not in self.seen:
+        name, extension = os.path.splitext(os.path.basename(path))
+        if extension == ".py" and name not in self.seen:
             self.seen.add(name)
             self.roots[name] = os.path.dirname(os.path.abspath(path))
             self.add_imports({path if relative.startswith("..") else relative})
@@ -154,21 +158,21 @@ def version_of(package, paths):
 
 
 def main():
-    module, folder, files, packages = sys.argv[1:5]
-    folder = os.path.abspath(folder or ".")
-    finder = Finder(folder)
+    module, directory, files, packages = sys.argv[1:5]
+    directory = os.path.abspath(directory or ".")
+    finder = Finder(directory)
     top = module.partition(".")[0]
     for path in filter(None, files.split("\n")):
         finder.add_extra(path)
     if module and not all(part.isidentifier() for part in module.split(".")):
-        raise Problem(f"{module} is no name of a module")
+        raise Problem(f"{module} is not the name of a module")
     if module and not finder.add(top, True):
-        places = ", ".join([folder] + finder.given)
-        raise Problem(f"{sys.executable} has no module {top}, neither installed nor in {places}")
+        directories = ", ".join([directory] + finder.python_path)
+        raise Problem(f"{sys.executable} has no module {top}, neither installed nor in {directories}")
     lines = [f"file\t{name}\t{path}" for name, path in finder.files.items()]
     lines += [f"root\t{name}\t{path}" for name, path in finder.roots.items()]
     for package in packages.split():
-        version = version_of(package, finder.given + finder.installed)
+        version = version_of(package, finder.python_path + finder.installed)
         if version:
             lines.append(f"package\t{package}\t{version}")
     sys.stdout.write("\n".join(sorted(lines)) + "\n")

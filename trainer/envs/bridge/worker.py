@@ -79,7 +79,7 @@ def stated(limit):
 
 
 class Source(importlib.machinery.SourceFileLoader):
-    """Runs a source whose hash is known, never a compiled file that lies beside it."""
+    """Runs a source whose hash is known, never its compiled file."""
 
     hashes = {}  # path: BLAKE2b-128
 
@@ -106,7 +106,7 @@ def check_hash(path, data):
 
 
 class OwnModules:
-    """Finds top-level modules in the folders that find_code.py has found them in, and what their packages hold."""
+    """Finds top-level modules in the directories that find_code.py has printed, and the modules of their packages."""
 
     def __init__(self, roots):
         self.roots = roots
@@ -117,11 +117,11 @@ class OwnModules:
             return None
         machinery = importlib.machinery
         kinds = (Extension, machinery.EXTENSION_SUFFIXES), (Source, machinery.SOURCE_SUFFIXES)
-        for folder in [self.roots[top]] if path is None else path:
-            spec = machinery.FileFinder(folder, *kinds).find_spec(name)
+        for directory in [self.roots[top]] if path is None else path:
+            spec = machinery.FileFinder(directory, *kinds).find_spec(name)
             if spec and spec.loader is None:
-                folders, spec = spec.submodule_search_locations, machinery.ModuleSpec(name, None, is_package=True)
-                spec.submodule_search_locations = list(folders)
+                directories, spec = spec.submodule_search_locations, machinery.ModuleSpec(name, None, is_package=True)
+                spec.submodule_search_locations = list(directories)
             if spec:
                 return spec
         return None
