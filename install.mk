@@ -22,8 +22,8 @@ endif
 
 # libsim: sim/ without libgd, and what it needs of core/. Outside programs see the names of sim/library/sim.h only.
 # The archive is therefore one object, whose other symbols are local.
-LIBSIM_O := $(patsubst %.c,$(BUILD)/pic/%.o,$(filter-out sim/draw/draw_image.c,$(call sources,sim,c)) \
-  $(patsubst %,core/%.c,device/arena device/device device/device_emulated device/emulated_code device/emulated_memory \
+LIBSIM_O := $(patsubst %.c,$(BUILD)/pic/%.o,$(filter-out sim/draw/draw_image.c sim/device/kernels_counted.c,$(call sources,sim,c)) \
+  $(patsubst %,core/%.c,device/access_counts device/arena device/device device/device_emulated device/emulated_code device/emulated_memory \
   device/emulated_threads error files files_guard memory text unicode version))
 lib: $(BUILD)/lib/libsim.a $(BUILD)/lib/libsim.so   ## build/lib/libsim.a and libsim.so.1: the simulator alone (docs/libsim.md)
 $(BUILD)/pic/%.o: %.c | deps-present

@@ -123,6 +123,7 @@ struct CoreDevice {
    * never end (after the death of a rank). */
   void (*on_wait)(void *waiting);
   void *waiting;
+  int phase;                  /* part of an iteration that issues work (CoreDevicePhase), for access_counts.h */
   uint64_t launches;          /* kernels launched outside graphs so far */
   uint64_t transfers;         /* copies between host and device so far */
   uint64_t transferred_bytes; /* and their bytes */
@@ -130,6 +131,18 @@ struct CoreDevice {
   uint64_t graphs;            /* graphs launched so far */
   void (*destroy)(CoreDevice *device);
 };
+
+/* Parts of an iteration. MINIBATCHES: gradients and steps; UPDATE: what an update computes apart from them. */
+typedef enum CoreDevicePhase {
+  CORE_PHASE_OTHER, CORE_PHASE_SEARCH, CORE_PHASE_ROLLOUT, CORE_PHASE_UPDATE, CORE_PHASE_MINIBATCHES,
+  CORE_PHASE_MEASURE, CORE_PHASES
+} CoreDevicePhase;
+/* Begins a phase and returns the previous one; device NULL: does nothing. */
+static inline int core_device_begin_phase(CoreDevice *device, CoreDevicePhase phase) {
+  const int before = device ? device->phase : CORE_PHASE_OTHER;
+  if (device) device->phase = (int)phase;
+  return before;
+}
 
 /* UUID of a GPU: the same in all processes of a machine, whichever GPUs each of them sees. */
 typedef struct CoreDeviceId { unsigned char byte[16]; } CoreDeviceId;

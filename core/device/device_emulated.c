@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/device/access_counts.h"
 #include "core/device/device.h"
 #include "core/device/emulated_code.h"
 #include "core/device/emulated_memory.h"
@@ -49,6 +50,7 @@ typedef struct Operation {
   int byte;
   CoreExchange *exchange;
   CoreHostCall *call;         /* argument: `target` */
+  int phase;
 } Operation;
 
 struct CoreGraph {
@@ -116,6 +118,7 @@ static int current_stream(const Emulator *emulator) { return emulator->entered[e
  * order of their calls. That stream lags behind the host only to open memory once for many operations, since opening
  * takes longer than most of them. */
 static void issue(Emulator *emulator, Operation operation) {
+  operation.phase = emulator->table.phase;
   const int stream = emulator->order == CORE_DEVICE_FORWARD ? 0 : current_stream(emulator);
   if (emulator->recording) {
     record(emulator->recording, operation);
@@ -378,13 +381,17 @@ static void run_operation(Emulator *emulator, const Operation *o) {
     open_memory(emulator);
     launching = emulator;
     CoreKernelBody *body = core_emulated_code_of(emulator->bodies, o->kernel);
+    core_access_begin(&emulator->memory, o->kernel->name, o->phase);
     core_emulated_threads_run(emulator->threads, o->kernel, body, o->blocks, o->threads, o->shared, o->arguments);
+    core_access_end();
   } else if (o->call) {
     close_memory(emulator); /* inaccessible to the host again */
     o->call(o->target);
   } else if (o->source) {
+    core_access_move(&emulator->memory, o->target, o->source, o->bytes, o->phase);
     move(emulator, o->target, o->source, o->bytes);
   } else {
+    core_access_move(&emulator->memory, o->target, NULL, o->bytes, o->phase);
     open_memory(emulator);
     memset(o->target, o->byte, o->bytes);
   }
@@ -471,7 +478,7 @@ CoreDevice *core_device_emulated_sized(CoreDeviceOrder order, size_t memory_byte
   core_emulated_memory_acquire_key(&emulator->memory);
   static const CoreEmulatedServices services = {core_device_barrier, core_device_group_barrier, core_device_ballot,
                                                 &core_emulated_shared, &core_emulated_shared_bytes, find_memory};
-  emulator->bodies = core_emulated_code(&services);
+  emulator->bodies = core_access_bodies() ? core_access_bodies() : core_emulated_code(&services);
   emulator->table = (CoreDevice){
     .name = "emulated", .description = "emulated on the CPU", .memory_bytes = memory_bytes,
     .shared_bytes = CORE_EMULATED_SHARED_BYTES, .processors = PROCESSORS,

@@ -86,7 +86,7 @@ static int run_adaptive(const Epochs *epochs, const UpdateContext *context, int 
   return CORE_OK;
 }
 
-int epochs_run(const Epochs *epochs, const UpdateContext *context, UpdateStats *stats) {
+static int run(const Epochs *epochs, const UpdateContext *context, UpdateStats *stats) {
   const bool is_captured = captured_is_available(epochs->captured, epochs->agent);
   const bool divided = context->rollout->shards.global_shards > 1;
   const bool may_stop = epochs->early_stop && early_stop_is_on(epochs->early_stop);
@@ -116,4 +116,11 @@ int epochs_run(const Epochs *epochs, const UpdateContext *context, UpdateStats *
     first_captured = -1;
   }
   return first_captured >= 0 ? finish_captured(epochs, context, first_captured, stats) : CORE_OK;
+}
+
+int epochs_run(const Epochs *epochs, const UpdateContext *context, UpdateStats *stats) {
+  const int before = core_device_begin_phase(context->ops->device, CORE_PHASE_MINIBATCHES);
+  const int code = run(epochs, context, stats);
+  core_device_begin_phase(context->ops->device, (CoreDevicePhase)before);
+  return code;
 }

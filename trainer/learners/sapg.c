@@ -295,7 +295,9 @@ static int update_weights(void *state, const UpdateContext *context, UpdateStats
   TRY(ranks_agree(check_rollout(sapg, ops, context->rollout)));
   sapg_data_collect(&sapg->data, ops, config, sapg->agent, context->rollout, context->iteration,
                     config->sapg.normalize_value ? sapg->value_moments : NULL, stats);
+  core_device_begin_phase(ops->device, CORE_PHASE_MINIBATCHES);
   for (int e = 1; e <= epochs; e++) TRY(epoch(sapg, context, e, stats));
+  core_device_begin_phase(ops->device, CORE_PHASE_UPDATE);
   optim_reduce_stats(stats);
   optim_average_stats(stats, (double)epochs * sapg->data.minibatches.count, context->measure);
   TRY(optim_check_parameters(ops, &sapg->agent->actor, "weight", sapg->agent->actor.theta));

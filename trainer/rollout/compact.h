@@ -1,7 +1,7 @@
 /* Compact storage of a rollout's observations (train.observation_storage = state). A row stores the features that
- * change within a level (pose and motion of bodies), a bit for each pair of shapes that may touch (entity observations),
- * and a reference to the level's constant features. Gathering rows joins them. The same bits as full observations, in a
- * twelfth to a third of the memory. The environment declares which features change (env.h).
+ * change within a level (pose and motion of bodies), a bit for each pair of shapes that may touch (entity
+ * observations), and a reference to the level's constant features. Gathering rows joins them. The same bits as full
+ * observations, in a twelfth to a third of the memory. The environment declares which features change (env.h).
  *
  * Constants are stored in slots. Levels that stay for the whole run have one slot each. Where a curriculum changes
  * levels between rollouts, each world has one. Where every episode is on a new level, each episode has one: there are

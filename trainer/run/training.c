@@ -17,6 +17,7 @@
 #include "trainer/run/machine.h"
 #include "trainer/run/training_bf16.h"
 #include "trainer/run/training_device.h"
+#include "trainer/run/training_measure.h"
 #include "trainer/run/training_memory.h"
 #include "trainer/update/minibatch.h"
 
@@ -387,45 +388,6 @@ static int iterate_sgd(Training *training, StoreIteration *row) {
   return CORE_OK;
 }
 
-/* Sets up the measurements of this iteration, before its rollout and before its update. */
-static int choose_metrics(Training *training, uint64_t seed, int64_t iteration) {
-  metrics_choose(&training->metrics, &training->config, iteration);
-  training->rollout.coverage = training->metrics.depth >= METRICS_REPRESENTATION ? &training->coverage : NULL;
-  if (training->rollout.coverage) TRY(coverage_begin(&training->coverage, seed, iteration));
-  const bool visited =
-    training->config.metrics.visited_states > 0 && visited_begin(&training->visited, seed, iteration);
-  training->rollout.visited = visited ? &training->visited : NULL;
-  return CORE_OK;
-}
-
-static void begin_metrics(Training *training, uint64_t seed, int64_t iteration) {
-  const int64_t every = training->config.metrics.profile_every;
-  metrics_begin(&training->metrics, &training->agent);
-  training->profiled = every > 0 && (iteration - 1) % every == 0;
-  if (training->profiled)
-    profile_begin(&training->profile, training->ops, &training->agent, &training->rollout, seed, iteration);
-}
-
-/* Merges the coverage of the measured rollout. */
-static void finish_coverage(Training *training, StoreIteration *row) {
-  if (training->rollout.coverage == NULL) return;
-  coverage_finish(&training->coverage);
-  const CoverageSummary summary = coverage_summarize(training->coverage.record->count);
-  row->coverage_50 = summary.share_coarse;
-  row->coverage_100 = summary.share_fine;
-  row->coverage_entropy_50 = summary.entropy_coarse;
-  row->coverage_entropy_100 = summary.entropy_fine;
-  row->coverage_states = summary.states;
-}
-
-static void finish_profile(Training *training, StoreIteration *row) {
-  if (!training->profiled) return;
-  const ProfileSummary summary = profile_finish(&training->profile, training->ops);
-  row->kl_monotone = summary.monotone;
-  row->kl_slope = summary.slope;
-  row->kl_consecutive = profile_mean_consecutive(&training->profile);
-}
-
 int training_iterate(Training *training, StoreIteration *row) {
   if (training->sgd) return iterate_sgd(training, row);
   uint64_t seed = (uint64_t)training->config.train.seed;
@@ -435,18 +397,23 @@ int training_iterate(Training *training, StoreIteration *row) {
   MetricsPolicyChange change;
 
   double start = core_clock_s();
+  CoreDevice *device = training->device;
+  core_device_begin_phase(device, CORE_PHASE_SEARCH);
   if (training->curriculum)
     TRY(curriculum_begin(training->curriculum, training->env, training->ops, &training->agent, &training->rollout, seed,
                          iteration));
   double begun = core_clock_s();
-  int code = training_env_result(training, choose_metrics(training, seed, iteration));
+  core_device_begin_phase(device, CORE_PHASE_ROLLOUT);
+  int code = training_env_result(training, training_choose_metrics(training, seed, iteration));
   if (code != CORE_OK) return core_error_context(code, "iteration %" PRId64 ", states seen", iteration);
   rollout_collect(&training->rollout, training->env, training->ops, &training->agent, seed, iteration, &episodes);
   code = training_env_result(training, training_read_info(training));
   if (code == CORE_REQUEUE) rollout_undo(&training->rollout);
   if (code != CORE_OK) return core_error_context(code, "iteration %" PRId64, iteration);
   double collected = core_clock_s();
-  begin_metrics(training, seed, iteration);
+  core_device_begin_phase(device, CORE_PHASE_MEASURE);
+  training_begin_metrics(training, seed, iteration);
+  core_device_begin_phase(device, CORE_PHASE_UPDATE);
   const UpdateContext context = {.ops = training->ops, .rollout = &training->rollout, .iteration = iteration,
                                  .measure = training->metrics.depth >= METRICS_REPRESENTATION,
                                  .before = training->metrics.step_before,
@@ -454,13 +421,10 @@ int training_iterate(Training *training, StoreIteration *row) {
   code = training->learner.kind->update(training->learner.state, &context, &stats);
   if (code != CORE_OK) return core_error_context(code, "diverged in iteration %" PRId64, iteration);
   double updated = core_clock_s();
+  core_device_begin_phase(device, CORE_PHASE_MEASURE);
   *row = store_iteration_unmeasured(iteration);
-  metrics_policy_change(&training->metrics, training->ops, &training->agent, &training->rollout, seed, iteration,
-                        &change);
-  finish_profile(training, row);
-  finish_coverage(training, row);
-  if (training->rollout.visited) visited_finish(&training->visited);
-  obs_advance(&training->rollout.pipeline); /* the iteration used the rollout's statistics up to here */
+  training_finish_metrics(training, seed, iteration, &change, row);
+  core_device_begin_phase(device, CORE_PHASE_OTHER);
   double measured = core_clock_s();
 
   training->position.iteration = iteration;

@@ -1,0 +1,128 @@
+/* Device memory that kernels read and write: counted on the emulator (core/device/access_counts.h), and extrapolated to
+ * other sizes (trainer/tools/cost.h). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "core/device/access_counts.h"
+#include "core/memory.h"
+#include "sim/device/kernels.h"
+#include "trainer/ops/device/device_internal.h"
+#include "trainer/tools/cost.h"
+#include "training_tools.h"
+
+static const CoreEmulatedBody *const TABLES[] = {ops_counted_bodies, sim_counted_bodies};
+
+/* Starts counting, or skips the test where the compiler adds no calls. */
+static void begin_counting(void) {
+  if (core_access_start(TABLES, 2) != CORE_OK) skip();
+}
+
+static const CoreAccessCount *find_count(const char *kernel, int phase) {
+  size_t n;
+  const CoreAccessCount *count = core_access_counts(&n);
+  for (size_t i = 0; i < n; i++)
+    if (count[i].phase == phase && strcmp(count[i].kernel, kernel) == 0) return &count[i];
+  fail_msg("%s has no counts in phase %d", kernel, phase);
+  return NULL;
+}
+
+/* x += y reads both and writes x; a copy reads and writes; a product reads its factors once, whatever it repeats. */
+static void test_counts(void **state) {
+  enum { N = 1000, ROWS = 24, IN = 16, OUT = 8 };
+  (void)state;
+  begin_counting();
+  CoreDevice *device = core_device_emulated(CORE_DEVICE_FORWARD);
+  core_access_stop();
+  Ops *ops;
+  void *memory;
+  assert_int_equal(ops_device_create(device, OPS_FLOAT32, ROWS, IN, false, &ops), CORE_OK);
+  assert_int_equal(device->allocate(device, 4 * N * sizeof(float), &memory), CORE_OK);
+  float *x = memory, *y = x + N, *w = y + N, *z = w + N;
+  core_device_zero(device, memory, 4 * N * sizeof(float));
+  device->synchronize(device);
+  begin_counting();
+  core_access_clear();
+  core_device_begin_phase(device, CORE_PHASE_ROLLOUT);
+  ops->add(ops, x, y, N);
+  core_device_copy(device, x, y, N * sizeof *x);
+  core_device_begin_phase(device, CORE_PHASE_UPDATE);
+  ops->dense_forward(ops, x, w, w + IN * OUT, z, ROWS, IN, OUT, OPS_LINEAR);
+  device->synchronize(device);
+  core_access_stop();
+  const CoreAccessCount *add = find_count("ops_add", CORE_PHASE_ROLLOUT);
+  assert_true(add->launches == 1 && add->read == 2 * N * sizeof *x && add->written == N * sizeof *x);
+  const CoreAccessCount *copy = find_count("copy", CORE_PHASE_ROLLOUT);
+  assert_true(copy->read == N * sizeof *x && copy->written == N * sizeof *x);
+  const CoreAccessCount *product = find_count("ops_product", CORE_PHASE_UPDATE);
+  assert_in_range(product->read, (ROWS * IN + IN * OUT) * sizeof *x, (ROWS * IN + (IN + 1) * OUT) * sizeof *x);
+  assert_int_equal(product->written, ROWS * OUT * sizeof *x);
+  core_access_clear();
+  device->release(device, memory);
+  ops_destroy(&ops);
+  core_device_close(&device);
+}
+
+/* Bytes and launches of the phases of a run's second iteration. */
+static void count_run(const CoreConfig *config, CostSum phase[CORE_PHASES]) {
+  begin_counting();
+  setenv("CORE_DEVICE", "emulated", 1);
+  Training *training = make(config);
+  iterate(training, 1);
+  training->device->synchronize(training->device);
+  core_access_clear();
+  iterate(training, 1);
+  training->device->synchronize(training->device);
+  core_access_stop();
+  size_t n;
+  const CoreAccessCount *count = core_access_counts(&n);
+  for (size_t i = 0; i < n; i++) {
+    CostSum *sum = &phase[count[i].phase];
+    sum->launches += (double)count[i].launches;
+    sum->read += (double)count[i].read;
+    sum->written += (double)count[i].written;
+  }
+  core_access_clear();
+  training_destroy(&training);
+}
+
+static void assert_near(const char *what, double expected, double counted, double slack) {
+  if (fabs(expected - counted) > slack * counted)
+    fail_msg("%s: %.0f extrapolated, %.0f counted", what, expected, counted);
+}
+
+/* The cost of a run, extrapolated from smaller ones, is what the run itself accesses. */
+static void test_extrapolation(void **state) {
+  static const char *const phase_name[] = {"other", "search", "rollout", "update", "minibatches", "measure"};
+  (void)state;
+  CoreConfig config = CONFIGURED_SMALL("train.device=cuda", "env.num=192", "ppo.num_steps=16", "ppo.num_minibatches=8",
+                                       "ppo.epochs=3", "eval.count=0", "metrics.states=3072", "net.width=32",
+                                       "train.precision=bf16", "metrics.representation_every=10");
+  Cost *cost = core_memory_allocate(sizeof *cost);
+  CostSum counted[CORE_PHASES] = {{0}};
+  begin_counting();
+  core_access_stop();
+  assert_int_equal(cost_of(&config, cost), CORE_OK);
+  count_run(&config, counted);
+  for (int p = CORE_PHASE_ROLLOUT; p <= CORE_PHASE_MEASURE; p++) {
+    const CostSum *sum = &cost->phase[p];
+    print_message("# %s: %.0f launches, %.0f bytes; counted %.0f, %.0f\n", phase_name[p], sum->launches,
+                  sum->read + sum->written, counted[p].launches, counted[p].read + counted[p].written);
+    /* a shuffle counts for each minibatch instead of each epoch */
+    const bool is_measure = p == CORE_PHASE_MEASURE; /* one pass instead of several */
+    if (!is_measure)
+      assert_near(phase_name[p], sum->launches, counted[p].launches, p == CORE_PHASE_MINIBATCHES ? 0.1 : 0.02);
+    assert_near(phase_name[p], sum->read + sum->written, counted[p].read + counted[p].written, is_measure ? 0.2 : 0.05);
+  }
+  assert_true(cost_bytes_per_transition(cost) > 0 && cost->kernels > 20);
+  free(cost);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_counts), cmocka_unit_test(test_extrapolation)};
+  if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

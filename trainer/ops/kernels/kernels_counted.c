@@ -1,0 +1,7 @@
+/* Bodies of the trainer's kernels that count their loads and stores (core/device/access_counts.h). */
+#include "trainer/ops/kernels/kernels.h"
+#include "trainer/ops/kernels/kernels_bodies.h"
+
+#define KERNELS "trainer/ops/kernels/kernels.def"
+#define COUNTED ops_counted_bodies
+#include "core/device/device_counted.inc"

@@ -1,0 +1,35 @@
+/* `trainer info --cost`: device memory that an iteration reads and writes, and its launches, by phase and kernel. Small
+ * versions of the run are trained on the emulator, which counts (core/device/access_counts.h); sizes are extrapolated
+ * from four of them. What an epoch does once, the shuffle, counts for each minibatch; measurements count as one
+ * pass. */
+#ifndef TRAINER_COST_H
+#define TRAINER_COST_H
+#include "core/config/config.h"
+#include "core/device/device.h"
+
+enum { COST_KERNELS_MAX = 1024 };
+
+typedef struct CostSum { double launches, read, written; } CostSum; /* bytes */
+
+typedef struct CostKernel {
+  const char *name;
+  CoreDevicePhase phase;
+  CostSum sum;                 /* sum of an iteration without measurements, or of one search */
+} CostKernel;
+
+typedef struct Cost {
+  double transitions;          /* transitions of an iteration */
+  CostSum phase[CORE_PHASES], measured[CORE_PHASES]; /* measured: of an iteration with representation metrics */
+  double search_share;         /* searches per iteration */
+  CostKernel kernel[COST_KERNELS_MAX];
+  int kernels;
+} Cost;
+
+/* Computes the cost of a configuration. CORE_USAGE or CORE_FAIL: it cannot be trained on a device, or this build does
+ * not count. */
+int cost_of(const CoreConfig *config, Cost *cost);
+/* Returns the bytes that an iteration without measurements reads and writes per transition, search included. */
+double cost_bytes_per_transition(const Cost *cost);
+int cost_print(const CoreConfig *config, bool json);
+
+#endif
