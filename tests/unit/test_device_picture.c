@@ -128,7 +128,7 @@ static void make(Made *m, const EncoderShape *shape, CoreDevice *on) {
 
 static void run(Made *m) {
   encoder_forward(&m->encoder, m->ops, m->theta, m->x, ROWS, m->embedding);
-  encoder_backward(&m->encoder, m->ops, m->theta, m->x, ROWS, m->dembedding, m->gradient);
+  encoder_backward(&m->encoder, m->ops, m->theta, m->x, ROWS, m->embedding, m->dembedding, m->gradient);
 }
 
 static void check_encoder(EncoderKind kind, const EnvPixels *pixels, bool layer_norm) {

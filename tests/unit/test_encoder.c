@@ -83,7 +83,7 @@ static void destroy_case(Case *c) {
 
 static void run(Case *c) {
   encoder_forward(&c->encoder, c->ops, c->theta, c->x, c->rows, c->embedding);
-  encoder_backward(&c->encoder, c->ops, c->theta, c->x, c->rows, c->weight, c->gradient);
+  encoder_backward(&c->encoder, c->ops, c->theta, c->x, c->rows, c->embedding, c->weight, c->gradient);
 }
 
 static double *doubled(const float *theta, size_t n) {
@@ -266,8 +266,11 @@ static void pieces_add_up(void **state) {
     float *sum = calloc(c.n, sizeof *sum);
     double worst = 0, largest = 0;
     for (int first = 0; first < ROWS; first += 38) {
-      encoder_backward(&c.encoder, c.ops, c.theta, c.x + (size_t)(first * c.encoder.shape.layout.length),
-                       ROWS - first < 38 ? ROWS - first : 38, c.weight + (size_t)first * c.width, c.gradient);
+      const float *x = c.x + (size_t)(first * c.encoder.shape.layout.length);
+      const int rows = ROWS - first < 38 ? ROWS - first : 38;
+      encoder_forward(&c.encoder, c.ops, c.theta, x, rows, c.embedding);
+      encoder_backward(&c.encoder, c.ops, c.theta, x, rows, c.embedding, c.weight + (size_t)first * c.width,
+                       c.gradient);
       for (size_t i = 0; i < c.n; i++) sum[i] += c.gradient[i];
     }
     run(&c);

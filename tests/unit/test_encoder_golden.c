@@ -87,7 +87,7 @@ static void take_row(Golden *g, char *at) {
   for (int i = 0; i < g->shape.layout.length; i++) g->x[g->rows * g->shape.layout.length + i] = (float)x[i];
   if (++g->rows < ROWS) return;
   encoder_forward(&g->encoder, g->ops, g->theta, g->x, ROWS, g->embedding);
-  encoder_backward(&g->encoder, g->ops, g->theta, g->x, ROWS, g->weight, g->gradient);
+  encoder_backward(&g->encoder, g->ops, g->theta, g->x, ROWS, g->embedding, g->weight, g->gradient);
 }
 
 static void check_embedding(Golden *g, char *at) {

@@ -219,7 +219,8 @@ static void finish_entrance(const Agent *agent, Ops *ops, const AgentNetwork *ow
   }
   finish_embedding(agent, ops, rows, is_actor, gradient);
   if (agent_has_encoder(agent))
-    encoder_backward(&agent->encoder, ops, owner->theta + owner->encoder, x, rows, at, own + owner->encoder);
+    encoder_backward(&agent->encoder, ops, owner->theta + owner->encoder, x, rows, agent->encoded, at,
+                     own + owner->encoder);
 }
 
 /* Computes the gradient of the common parts from those of both towers. */

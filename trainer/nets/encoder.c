@@ -252,7 +252,7 @@ void encoder_forward(const Encoder *encoder, Ops *ops, const float *theta, const
 }
 
 void encoder_backward(const Encoder *encoder, Ops *ops, const float *theta, const float *x, int rows,
-                      const float *dembedding, float *gradient) {
+                      const float *embedding, const float *dembedding, float *gradient) {
   const EncoderDesign *design = DESIGN[encoder->shape.kind];
   const size_t n = encoder->shape.parameters, width = (size_t)encoder->shape.width;
   if (encoder_reads_pixels(encoder->shape.kind)) {
@@ -262,8 +262,10 @@ void encoder_backward(const Encoder *encoder, Ops *ops, const float *theta, cons
   core_device_zero(ops->device, gradient, n * sizeof *gradient);
   for (int first = 0; first < rows; first += encoder->chunk_rows) {
     const EncoderPass pass = pass_of(encoder, ops, theta, x, rows, first);
-    design->forward(&pass, encoder->embedding);
-    design->backward(&pass, encoder->embedding, dembedding + (size_t)first * width, encoder->part);
+    const bool are_there = rows <= encoder->chunk_rows; /* the forward pass's activations */
+    if (!are_there) design->forward(&pass, encoder->embedding);
+    design->backward(&pass, are_there ? embedding : encoder->embedding, dembedding + (size_t)first * width,
+                     encoder->part);
     ops->add(ops, gradient, encoder->part, n);
   }
 }

@@ -130,8 +130,9 @@ void encoder_forward(const Encoder *encoder, Ops *ops, const float *theta, const
 int encoder_layers(const Encoder *encoder, int chunk, int rows, EncoderLayer layer[ENCODER_LAYERS_MAX]);
 
 /* Computes the gradient from that at the embedding -> gradient [parameters] (set), summed over rows in a fixed order.
- * Must follow encoder_forward of the same rows and weights, with no other pass of this encoder between them. */
+ * Must follow encoder_forward of the same rows and weights, which set `embedding`, with no other pass of this encoder
+ * between them. Activations are computed again where the rows are more than a chunk. */
 void encoder_backward(const Encoder *encoder, Ops *ops, const float *theta, const float *x, int rows,
-                      const float *dembedding, float *gradient);
+                      const float *embedding, const float *dembedding, float *gradient);
 
 #endif

@@ -204,6 +204,11 @@ static void embed(const EncoderPass *pass, const Memory *m) {
 
 static void norm(const EncoderPass *pass, int tensor, const float *x, const Norm *norm) {
   const OpsRows all = {x, matrix_rows(pass), WIDTH};
+  if (pass->ops->entity->norm) {
+    pass->ops->entity->norm(pass->ops, x, norm->normalized, norm->inverse, parameter(pass, tensor),
+                            parameter(pass, tensor + 1), norm->y, all.rows, WIDTH, NORM_EPSILON);
+    return;
+  }
   pass->ops->entity->slice(pass->ops, all, 0, WIDTH, norm->normalized); /* works in place */
   pass->ops->norm_forward(pass->ops, norm->normalized, norm->inverse, parameter(pass, tensor),
                           parameter(pass, tensor + 1), norm->y, all.rows, WIDTH, NORM_EPSILON, OPS_LINEAR);
@@ -310,9 +315,15 @@ static void gate_backward(const EncoderPass *pass, const Memory *m, int tensor, 
 static void norm_backward(const EncoderPass *pass, int tensor, const Norm *norm, float *dy, float *dx,
                           float *gradient) {
   const int n = matrix_rows(pass);
+  float *dgain = gradient + pass->shape->tensor[tensor].offset;
+  float *doffset = gradient + pass->shape->tensor[tensor + 1].offset;
+  if (pass->ops->entity->norm_add_gradient) {
+    pass->ops->entity->norm_add_gradient(pass->ops, norm->normalized, norm->inverse, parameter(pass, tensor), dy, dx,
+                                         dgain, doffset, n, WIDTH);
+    return;
+  }
   pass->ops->norm_backward(pass->ops, norm->normalized, norm->inverse, parameter(pass, tensor),
-                           parameter(pass, tensor + 1), norm->y, dy, gradient + pass->shape->tensor[tensor].offset,
-                           gradient + pass->shape->tensor[tensor + 1].offset, n, WIDTH, OPS_LINEAR);
+                           parameter(pass, tensor + 1), norm->y, dy, dgain, doffset, n, WIDTH, OPS_LINEAR);
   pass->ops->add(pass->ops, dx, dy, (size_t)n * WIDTH);
 }
 

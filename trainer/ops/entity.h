@@ -87,6 +87,13 @@ struct OpsEntity {
   /* Adds each message [rows][count][width] to its shape; scatter_backward is the gradient at the messages. */
   void (*scatter)(Ops *ops, OpsRows x, const OpsMessage *message, const float *messages, float *shapes);
   void (*scatter_backward)(Ops *ops, OpsRows x, const OpsMessage *message, const float *dshapes, float *dmessages);
+
+  /* Ops.norm_forward and norm_backward without an activation, in fewer passes over memory: x is not overwritten, and
+   * the gradient at x is added to dx. Both are NULL where separate calls are as fast. */
+  void (*norm)(Ops *ops, const float *x, float *n, float *inverse, const float *gain, const float *offset, float *y,
+               int rows, int columns, double epsilon);
+  void (*norm_add_gradient)(Ops *ops, const float *n, const float *inverse, const float *gain, float *dy, float *dx,
+                            float *dgain, float *doffset, int rows, int columns);
 };
 
 #endif

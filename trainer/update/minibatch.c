@@ -8,6 +8,7 @@
 #include "core/device/arena.h"
 #include "core/memory.h"
 #include "core/random.h"
+#include "trainer/nets/encoder.h"
 #include "trainer/ops/kernels/kernels_each.h"
 #include "trainer/ops/kernels/kernels_ranks.h"
 #include "trainer/ops/kernels/kernels_sequences.h"
@@ -52,16 +53,18 @@ static bool is_exact(const CoreConfig *config, const Shards *shards) {
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Returns the most rows of a device's micro-batch. */
-static int64_t device_rows(void) {
+/* Returns the most rows of a device's micro-batch. With entities, a chunk of the encoder, whose activations then stay
+ * until the backward pass. */
+static int64_t device_rows(const CoreConfig *config) {
   const char *text = getenv("TRAINER_MICROBATCH");
   const int64_t rows = text ? atoll(text) : 0;
-  return rows > 0 ? rows : MINIBATCH_DEVICE_ROWS;
+  if (rows > 0) return rows;
+  return strcmp(config->env.observations, "entity") == 0 ? ENCODER_CHUNK_DEVICE : MINIBATCH_DEVICE_ROWS;
 }
 
 /* Returns the rows of micro-batches that are as few and as equal as whole units of rows allow. */
-static int64_t microbatch_rows(int64_t all, int64_t unit) {
-  const int64_t units = all / unit, most = device_rows() / unit > 1 ? device_rows() / unit : 1;
+static int64_t microbatch_rows(const CoreConfig *config, int64_t all, int64_t unit) {
+  const int64_t units = all / unit, largest = device_rows(config) / unit, most = largest > 1 ? largest : 1;
   const int64_t pieces = (units + most - 1) / most;
   return (units + pieces - 1) / pieces * unit;
 }
@@ -71,7 +74,7 @@ int minibatch_capacity(const CoreConfig *config, const Shards *shards, bool on_d
   const int64_t unit = unit_of(config);
   const double share = (double)all / (double)unit / shards->global_shards;
   const int64_t of_shard = config->ppo.num_steps * shards_worlds(shards);
-  if (shards->global_shards == 1) return (int)(on_device ? microbatch_rows(all, unit) : all);
+  if (shards->global_shards == 1) return (int)(on_device ? microbatch_rows(config, all, unit) : all);
   if (is_exact(config, shards)) return (int)(all / shards->global_shards);
   if (shuffle_of(config) == MINIBATCH_SHUFFLE_NONE) return (int)smaller(all, of_shard);
   return (int)smaller(smaller(all, of_shard), unit * (int64_t)ceil(share + 6 * sqrt(share) + 1));

@@ -2,8 +2,8 @@
  * dense buffers. The transitions of a part do not depend on the ranks; each rank takes those of its own worlds, so
  * their numbers differ. A rank processes its rows in micro-batches, none across shards: usually one per shard, a second
  * one where chance gave it more rows than the buffers hold. On a device without shards a micro-batch has at most
- * MINIBATCH_DEVICE_ROWS rows, so that activations take little memory whatever the size of the minibatch. Between
- * rollout and learner; it copies and never computes. */
+ * MINIBATCH_DEVICE_ROWS rows, with entities ENCODER_CHUNK_DEVICE, so that activations take little memory whatever the
+ * size of the minibatch. Between rollout and learner; it copies and never computes. */
 #ifndef TRAINER_MINIBATCH_H
 #define TRAINER_MINIBATCH_H
 #include "core/device/arena.h"
@@ -109,9 +109,9 @@ void minibatch_advantage_moments(Minibatch *minibatch, Ops *ops, const Rollout *
                                  Moments *moments);
 
 /* Returns the capacity of the buffers in rows. With one shard: a whole minibatch, on a device at most
- * MINIBATCH_DEVICE_ROWS or one unit. With several: a whole minibatch for slices of neighbors, a shard's exact share
- * where it has equally many of each part, else its share plus six standard deviations, which chance practically never
- * exceeds; exceeding it costs a second micro-batch. */
+ * MINIBATCH_DEVICE_ROWS (entities: ENCODER_CHUNK_DEVICE) or one unit. With several: a whole minibatch for slices of
+ * neighbors, a shard's exact share where it has equally many of each part, else its share plus six standard deviations,
+ * which chance practically never exceeds; exceeding it costs a second micro-batch. */
 int minibatch_capacity(const CoreConfig *config, const Shards *shards, bool on_device);
 
 #endif

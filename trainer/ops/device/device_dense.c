@@ -114,9 +114,38 @@ void device_dense_backward(Ops *ops, const float *x, const float *w, const float
 void device_norm_forward(Ops *ops, float *z, float *inverse, const float *gain, const float *offset, float *y, int rows,
                          int columns, double epsilon, OpsActivation activation) {
   DeviceState *state = device_state(ops);
-  const OpsNormRows arguments = {z, inverse, gain, y, (size_t)rows, (size_t)columns, (float)epsilon};
+  const bool is_linear = activation == OPS_LINEAR;
+  const OpsNormRows arguments = {z, z, inverse, gain, is_linear ? offset : NULL, y, (size_t)rows, (size_t)columns,
+                                 (float)epsilon};
   DEVICE_LAUNCH(state, ops_norm_rows, (size_t)rows * KERNEL_LANES, &arguments);
-  device_activate(state, activation, y, offset, rows, columns);
+  if (!is_linear) device_activate(state, activation, y, offset, rows, columns);
+}
+
+void device_norm(Ops *ops, const float *x, float *n, float *inverse, const float *gain, const float *offset, float *y,
+                 int rows, int columns, double epsilon) {
+  DeviceState *state = device_state(ops);
+  const OpsNormRows arguments = {x, n, inverse, gain, offset, y, (size_t)rows, (size_t)columns, (float)epsilon};
+  DEVICE_LAUNCH(state, ops_norm_rows, (size_t)rows * KERNEL_LANES, &arguments);
+}
+
+/* Sums over rows of dy, and of dy n: gradients of offset and gain. */
+static void norm_sums(DeviceState *state, const float *n, const float *dy, float *dgain, float *doffset, size_t rows,
+                      size_t columns) {
+  float *parts = device_alloc_column_parts(state, rows, 2 * columns);
+  float *more = parts + device_column_parts(rows) * columns;
+  const OpsGainParts arguments = {dy, n, parts, more, rows, core_divisor(columns)};
+  DEVICE_LAUNCH(state, ops_gain_parts, device_column_parts(rows) * columns, &arguments);
+  device_fold_columns(state, parts, rows, columns, dgain);
+  device_fold_columns(state, more, rows, columns, doffset);
+  device_fold_now(state);
+}
+
+void device_norm_add_gradient(Ops *ops, const float *n, const float *inverse, const float *gain, float *dy, float *dx,
+                              float *dgain, float *doffset, int rows, int columns) {
+  DeviceState *state = device_state(ops);
+  const size_t r = (size_t)rows, c = (size_t)columns;
+  norm_sums(state, n, dy, dgain, doffset, r, c);
+  DEVICE_LAUNCH(state, ops_norm_gradient, r * KERNEL_LANES, &(OpsNormGradient){n, inverse, gain, dy, dx, r, c});
 }
 
 void device_norm_backward(Ops *ops, const float *n, const float *inverse, const float *gain, const float *offset,
@@ -131,8 +160,9 @@ void device_norm_backward(Ops *ops, const float *n, const float *inverse, const 
   }
   undo_activation(state, activation, y, offset, dy, doffset, rows, columns);
   float *parts = device_alloc_column_parts(state, r, c);
-  DEVICE_LAUNCH(state, ops_gain_parts, device_column_parts(r) * c, &(OpsGainParts){dy, n, parts, r, core_divisor(c)});
+  const OpsGainParts arguments = {dy, n, parts, NULL, r, core_divisor(c)};
+  DEVICE_LAUNCH(state, ops_gain_parts, device_column_parts(r) * c, &arguments);
   device_fold_columns(state, parts, r, c, dgain);
   device_fold_now(state);
-  DEVICE_LAUNCH(state, ops_norm_gradient, r * KERNEL_LANES, &(OpsNormGradient){n, inverse, gain, dy, r, c});
+  DEVICE_LAUNCH(state, ops_norm_gradient, r * KERNEL_LANES, &(OpsNormGradient){n, inverse, gain, dy, NULL, r, c});
 }

@@ -146,4 +146,5 @@ const OpsEntity DEVICE_ENTITY = {
   .mean_weights = mean_weights, .attend = attend, .attend_backward = attend_backward, .gate_open = gate_open,
   .gate_close = gate_close, .gate_close_backward = gate_close_backward, .gate_open_backward = gate_open_backward,
   .gather = gather, .gather_backward = gather_backward, .scatter = scatter, .scatter_backward = scatter_backward,
+  .norm = device_norm, .norm_add_gradient = device_norm_add_gradient,
 };

@@ -135,6 +135,11 @@ void device_norm_forward(Ops *ops, float *z, float *inverse, const float *gain, 
 void device_norm_backward(Ops *ops, const float *n, const float *inverse, const float *gain, const float *offset,
                           const float *y, float *dy, float *dgain, float *doffset, int rows, int columns,
                           OpsActivation activation);
+/* OpsEntity.norm and norm_add_gradient. */
+void device_norm(Ops *ops, const float *x, float *n, float *inverse, const float *gain, const float *offset, float *y,
+                 int rows, int columns, double epsilon);
+void device_norm_add_gradient(Ops *ops, const float *n, const float *inverse, const float *gain, float *dy, float *dx,
+                              float *dgain, float *doffset, int rows, int columns);
 /* device_chain.c: of OPS_BF16 */
 void device_chain_forward(Ops *ops, const float *x, const OpsLayer *layers, int count, int rows);
 void device_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int count, float *dy, float *dx,

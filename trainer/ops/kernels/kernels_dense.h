@@ -155,7 +155,7 @@ CORE_KERNEL_FN void ops_activation_gradient(const CoreDeviceThread *at, const Op
       const size_t k = r * a->columns.number + column;
       const float y = a->activation == OPS_SILU ? a->y[k] + a->bias[column] : a->activation == OPS_LINEAR ? 0 : a->y[k];
       const float dy = a->dy[k] * ops_derivative_one(a->activation, y);
-      a->dy[k] = dy;
+      if (a->activation != OPS_LINEAR) a->dy[k] = dy;
       sum += dy;
     }
     a->parts[i] = sum;
@@ -165,9 +165,10 @@ CORE_KERNEL_FN void ops_activation_gradient(const CoreDeviceThread *at, const Op
 /* ---- layer norm: 16 threads per row ------------------------------------------------------------------------------ */
 
 typedef struct OpsNormRows {
-  float *z, *inverse;          /* z becomes n */
-  const float *gain;
-  float *y;                    /* gain n */
+  const float *x;              /* may be z */
+  float *z, *inverse;          /* z is set to n */
+  const float *gain, *offset;  /* offset NULL: none is added */
+  float *y;                    /* gain n + offset */
   size_t rows, columns;
   float epsilon;
 } OpsNormRows;
@@ -186,12 +187,13 @@ CORE_KERNEL_FN void ops_norm_rows(const CoreDeviceThread *at, const OpsNormRows 
   const size_t lane = at->thread % KERNEL_LANES;
   for (size_t r = core_device_first(at) / KERNEL_LANES; r < a->rows; r += core_device_stride(at) / KERNEL_LANES) {
     float *z = a->z + r * a->columns, *y = a->y + r * a->columns;
+    const float *x = a->x + r * a->columns;
     float sum = 0;
-    for (size_t c = lane; c < a->columns; c += KERNEL_LANES) sum += z[c];
+    for (size_t c = lane; c < a->columns; c += KERNEL_LANES) sum += x[c];
     const float mean = ops_add_row(at, sum) / (float)a->columns;
     sum = 0;
     for (size_t c = lane; c < a->columns; c += KERNEL_LANES) {
-      z[c] -= mean;
+      z[c] = x[c] - mean;
       sum += z[c];
     }
     const float rest = ops_add_row(at, sum) / (float)a->columns; /* rounding residual, as on the CPU */
@@ -205,6 +207,7 @@ CORE_KERNEL_FN void ops_norm_rows(const CoreDeviceThread *at, const OpsNormRows 
     for (size_t c = lane; c < a->columns; c += KERNEL_LANES) {
       z[c] *= inverse;
       y[c] = a->gain[c] * z[c];
+      if (a->offset) y[c] += a->offset[c];
     }
   }
 }
@@ -212,7 +215,7 @@ CORE_KERNEL_FN void ops_norm_rows(const CoreDeviceThread *at, const OpsNormRows 
 /* parts[part][column] = sum over the part's rows of dy n. */
 typedef struct OpsGainParts {
   const float *dy, *n;
-  float *parts;
+  float *parts, *more;         /* more: likewise the sums of dy; NULL: none */
   size_t rows;
   CoreDivisor columns;
 } OpsGainParts;
@@ -223,27 +226,42 @@ CORE_KERNEL_FN void ops_gain_parts(const CoreDeviceThread *at, const OpsGainPart
     const CoreDivided part = core_divide(i, a->columns);
     const size_t column = part.rest, first = part.whole * KERNEL_PART_ROWS;
     const size_t end = first + KERNEL_PART_ROWS < a->rows ? first + KERNEL_PART_ROWS : a->rows;
-    float sum = 0;
-    for (size_t r = first; r < end; r++) sum += a->dy[r * columns + column] * a->n[r * columns + column];
+    float sum = 0, more = 0;
+    for (size_t r = first; r < end; r++) {
+      const float dy = a->dy[r * columns + column];
+      sum += dy * a->n[r * columns + column];
+      more += dy;
+    }
     a->parts[i] = sum;
+    if (a->more) a->more[i] = more;
   }
 }
 
-/* dy, the gradient at gain n + offset, becomes that at z. */
-typedef struct OpsNormGradient { const float *n, *inverse, *gain; float *dy; size_t rows, columns; } OpsNormGradient;
+/* dy, the gradient at gain n + offset, becomes that at z, or is added to dx as such. */
+typedef struct OpsNormGradient {
+  const float *n, *inverse, *gain;
+  float *dy, *dx;              /* dx NULL: dy is overwritten */
+  size_t rows, columns;
+} OpsNormGradient;
 CORE_KERNEL_FN void ops_norm_gradient(const CoreDeviceThread *at, const OpsNormGradient *a) {
   const size_t lane = at->thread % KERNEL_LANES;
   for (size_t r = core_device_first(at) / KERNEL_LANES; r < a->rows; r += core_device_stride(at) / KERNEL_LANES) {
     const float *n = a->n + r * a->columns;
     float *dy = a->dy + r * a->columns, mean = 0, along = 0;
     for (size_t c = lane; c < a->columns; c += KERNEL_LANES) {
-      dy[c] *= a->gain[c];
-      mean += dy[c];
-      along += dy[c] * n[c];
+      const float scaled = dy[c] * a->gain[c];
+      if (!a->dx) dy[c] = scaled;
+      mean += scaled;
+      along += scaled * n[c];
     }
     mean = ops_add_row(at, mean) / (float)a->columns;
     along = ops_add_row(at, along) / (float)a->columns;
-    for (size_t c = lane; c < a->columns; c += KERNEL_LANES) dy[c] = a->inverse[r] * (dy[c] - mean - n[c] * along);
+    for (size_t c = lane; c < a->columns; c += KERNEL_LANES) {
+      const float scaled = a->dx ? dy[c] * a->gain[c] : dy[c];
+      const float dz = a->inverse[r] * (scaled - mean - n[c] * along);
+      if (a->dx) a->dx[r * a->columns + c] += dz;
+      else dy[c] = dz;
+    }
   }
 }
 
