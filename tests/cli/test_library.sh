@@ -39,6 +39,19 @@ every = 0
 INI
 sed '/^\[sweep\]/,/^name/d' "$tap_dir/sweep.ini" >"$tap_dir/small.ini"
 
+# ---- as many actions as two arms with a hand each, on the CPU and on the emulated device
+arms=$tap_dir/arms.so
+tap_run "an environment of many actions compiles" 0 "" compile tests/cli/environments/arms.c "$arms"
+reach() { # NAME OPTIONS...
+  local task=$1; shift
+  train "arms-$RANDOM" --quiet --set "env.task=library:$arms/$task" --set train.total_steps=2560 --set eval.count=1 "$@"
+}
+tap_run "SAPG trains on 46 continuous actions" 0 "" reach two --set algo.name=sapg --set sapg.blocks=4
+tap_run "PPO does on a device" 0 "" env CORE_DEVICE=emulated trainer --config "$tap_dir/small.ini" --quiet --root "$tap_dir/device" \
+  --set "env.task=library:$arms/two" --set train.device=cuda --set train.total_steps=1024 --set eval.count=1
+tap_run "64 discrete actions are possible" 0 "" reach most
+tap_run "65 are not" 2 "65 factors and 0 values; expected 1 to 64 of one of them" reach excess
+
 # ---- training, stop and resume
 tap_run "a run trains to its end, and finds the way out" 0 "solve rate 100" train whole
 stopped_and_resumed parts

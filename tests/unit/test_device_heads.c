@@ -6,6 +6,14 @@ static const OpsHead gaussian = {.kind = OPS_GAUSSIAN, .factors = 3, .logits = 6
 static const OpsHead affine = {.kind = OPS_TANH_AFFINE, .factors = 3, .logits = 6, .low = -1, .high = 1};
 static const OpsHead one_factor = {.factors = 1, .logits = 11, .size = {11}};
 
+/* Two arms with a hand each have 46 actions; OPS_FACTORS_MAX classes of two. */
+static const OpsHead two_arms = {.kind = OPS_GAUSSIAN, .factors = 46, .logits = 92, .low = -1, .high = 1};
+static OpsHead most_factors(void) {
+  OpsHead head = {.factors = OPS_FACTORS_MAX, .logits = 2 * OPS_FACTORS_MAX};
+  for (int i = 0; i < OPS_FACTORS_MAX; i++) head.size[i] = 2;
+  return head;
+}
+
 static void check_head(const OpsHead *head) {
   const size_t width = (size_t)head->logits, bytes = ops_head_action_bytes(head);
   const double exact = ops_head_is_continuous(head) ? 1e-6 : 0; /* these heads use the machine's exponentials */
@@ -49,8 +57,8 @@ static void check_head(const OpsHead *head) {
 }
 
 static void test_heads(void) {
-  const OpsHead *heads[] = {&kinetix, &one_factor, &gaussian, &affine};
-  for (int i = 0; i < 4; i++) {
+  const OpsHead most = most_factors(), *const heads[] = {&kinetix, &one_factor, &gaussian, &affine, &two_arms, &most};
+  for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
     check_head(heads[i]);
     forget();
   }

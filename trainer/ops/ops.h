@@ -41,7 +41,7 @@ typedef struct OpsValueSums {
  *                   tanh is stretched to low..high (Stoix's NormalAffineTanh; spec ppo.md 1.7). Action: float in
  *                   low..high */
 typedef enum OpsHeadKind { OPS_MULTI_DISCRETE, OPS_GAUSSIAN, OPS_TANH_AFFINE } OpsHeadKind;
-enum { OPS_FACTORS_MAX = 32, OPS_LOGITS_MAX = 256 };
+enum { OPS_FACTORS_MAX = 64, OPS_LOGITS_MAX = 256 };
 typedef struct OpsHead {
   int factors, logits, size[OPS_FACTORS_MAX];
   OpsHeadKind kind;

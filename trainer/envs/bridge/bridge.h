@@ -11,7 +11,7 @@
 
 #include "trainer/envs/info.h"
 
-enum { BRIDGE_VERSION = 6, BRIDGE_FACTORS = 32, BRIDGE_TEXT = 8192, BRIDGE_NAME = 128 };
+enum { BRIDGE_VERSION = 7, BRIDGE_FACTORS = 64, BRIDGE_TEXT = 8192, BRIDGE_NAME = 128 };
 
 typedef enum BridgeCommand {
   BRIDGE_RESET = 1, BRIDGE_STEP, BRIDGE_QUIT,

@@ -723,8 +723,8 @@ def describe_action_space(env):
 
 def offer(side, bridge, file, env):
     classes = (ctypes.c_int32 * max(1, env.factors))(*env.classes)
-    if env.factors > 32 or max(env.classes, default=0) > 255:
-        raise Problem(f"{env.factors} actions of up to {max(env.classes)} classes; at most 32 actions of 255 classes are possible")
+    if env.factors > 64 or max(env.classes, default=0) > 255:
+        raise Problem(f"{env.factors} actions of up to {max(env.classes)} classes; at most 64 actions of 255 classes are possible")
     if words(env) > 1 << 24:  # ENV_OBSERVATIONS_MAX
         raise Problem(f"observations of {words(env)} numbers; at most {1 << 24} are possible")
     picture = (ctypes.c_int32 * 5)(*env.picture)

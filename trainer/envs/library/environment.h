@@ -14,8 +14,8 @@
 extern "C" {
 #endif
 
-#define SWEEP_ENVIRONMENT_VERSION 1
-#define SWEEP_ENVIRONMENT_FACTORS 32
+#define SWEEP_ENVIRONMENT_VERSION 2
+#define SWEEP_ENVIRONMENT_FACTORS 64
 
 /* Observation and action spaces, and properties of an environment. */
 typedef struct SweepSpaces {
