@@ -230,7 +230,23 @@ static void check_gpus(Check *check, const Variant *variant, double device_bytes
   core_text_free(&message);
 }
 
+/* Warns of features that are too wide for their rank: the trainer's time for it grows with the cube of the width. */
+static void check_feature_ranks(Check *check, const Variant *variant) {
+  CoreConfig config;
+  char message[256];
+  int width[CORE_CONFIG_LAYERS_MAX];
+  sweep_grid_config(check->grid, variant->run, &config);
+  if (config.program || core_config_has_no_envs(&config)) return;
+  int layers = core_config_tower_widths(&config, width);
+  if (layers == 0 && strcmp(config.net.sharing, "shared") == 0) layers = core_config_trunk_widths(&config, width);
+  if (layers == 0 || width[layers - 1] <= CORE_CONFIG_RANKED_WIDTH_MAX) return;
+  snprintf(message, sizeof message, "the last hidden layer has %d units; feature ranks are measured up to %d and will "
+           "be missing", width[layers - 1], CORE_CONFIG_RANKED_WIDTH_MAX);
+  warn(check, message);
+}
+
 static void add_result(Check *check, const Variant *variant, SweepCheckResult *result) {
+  check_feature_ranks(check, variant);
   if (result->message) add_problem(check, result->message, variant);
   else if (check->options->resources) {
     check_memory(check, variant, result->bytes, result->bytes_here);

@@ -60,6 +60,10 @@ ids=$(for i in $(seq 0 23); do [ "$(at run_list "$i" index)" = "$i" ] && at run_
 tap_check "--json lists each run once, by its index" "$([ "$(sort -u <<<"$ids" | wc -l)" = 24 ] || echo "$ids")"
 tap_result "planning wrote nothing" "$(ls -A "$root" | wc -l)" "$(ls -A "$root")"
 
+tap_run "layers too wide for ranks are named" 0 "the last hidden layer has 2048 units; feature ranks are measured up to 1024 and will be missing" \
+  plan good.ini --set net.widths=256-2048 --set sweep.grids=eps --set sweep.seeds=1
+tap_check "those of 1024 are not" "$(plan good.ini --set net.widths=1024 --set sweep.grids=eps --set sweep.seeds=1 2>&1 | grep 'feature ranks')"
+
 # ---- experiments of the repository
 for experiment in "$OLDPWD"/experiments/*.ini; do
   for profile in "" $(sed -nE 's/^\[profile ([^] ]+)\].*/\1/p' "$experiment"); do

@@ -134,11 +134,16 @@ static void test_memory(void **state) {
 
 static void test_refusal(void **state) {
   (void)state;
-  CoreConfig config = CONFIGURED("net.encoder=nature", "train.observation_storage=float16");
-  assert_int_equal(frames_check(&config), CORE_USAGE);
+  CoreConfig config = CONFIGURED("net.encoder=nature", "train.observation_storage=float16", "ppo.num_steps=1024");
+  const EnvPixels pixels = {.height = 84, .width = 84, .channels = 1, .frames = 4};
+  const Env env = {.pixels = &pixels};
+  assert_int_equal(frames_check(&config, &env, 8), CORE_USAGE);
   assert_non_null(strstr(core_error_message(), "set train.observation_storage to float32"));
   set(&config, "train.observation_storage=float32");
-  assert_int_equal(frames_check(&config), CORE_OK);
+  assert_int_equal(frames_check(&config, &env, 8), CORE_OK);
+  assert_int_equal(frames_check(&config, &env, 1 << 22), CORE_USAGE); /* more frames than 32-bit indices */
+  assert_non_null(strstr(core_error_message(), "use more ranks"));
+  assert_int_equal(frames_check(&config, &env, 1 << 18), CORE_OK);
 }
 
 int main(void) {

@@ -3,6 +3,7 @@
  * order; the closed forms are computed once at the end. Nothing here runs a network or changes one. */
 #ifndef TRAINER_REPRESENTATION_H
 #define TRAINER_REPRESENTATION_H
+#include "core/config/config.h"
 #include "core/device/arena.h"
 #include "trainer/nets/network.h"
 
@@ -49,8 +50,8 @@ typedef struct Representation {
   double *magnitude_on_device, *gram_on_device;
 } Representation;
 
-/* Maximum width of a ranked layer: the work grows with the cube. */
-enum { REPRESENTATION_WIDTH_MAX = 1024 };
+/* Maximum width of a ranked layer. */
+enum { REPRESENTATION_WIDTH_MAX = CORE_CONFIG_RANKED_WIDTH_MAX };
 
 /* Registers the buffers. convolutions: `count` convolutions of the encoder in front of the network, NULL for none. */
 void representation_register(Representation *representation, const NetworkShape *shape,

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,7 +23,7 @@
 #include "core/memory.h"
 #include "trainer/ranks/ranks.h"
 
-enum { STOPPING = 254, ENDING = 255, PATIENCE_S = 10, HEARD_MS = 2000, TOKEN = 16, BACKLOG = 1024 };
+enum { STOPPING = 254, ENDING = 255, PATIENCE_S = 10, HEARD_MS = 2000, TOKEN = 16, BACKLOG = 4096 };
 
 /* Address that the first rank broadcasts through MPI, and that each other rank sends first on its connection. */
 typedef struct Address { int32_t port; char host[64]; unsigned char token[TOKEN]; } Address;
@@ -76,6 +77,18 @@ bool rank_monitor_share_stop(bool requested) {
   if (requested) atomic_store(&stop.known, true);
   if (requested && !atomic_exchange(&stop.is_shared, true)) say(STOPPING);
   return atomic_load(&stop.known);
+}
+
+/* Raises the limit of open files, often 1024, so that the first rank can hold a connection to each other. */
+static void allow_connections(void) {
+  enum { OTHER_FILES = 256 };
+  const rlim_t needed = (rlim_t)monitor.count + OTHER_FILES;
+  struct rlimit files;
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= needed) return;
+  files.rlim_cur = needed < files.rlim_max ? needed : files.rlim_max;
+  if (setrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur < needed)
+    core_warn("%d ranks need %llu open files, and the limit is %llu (ulimit -Hn)", monitor.count + 1,
+              (unsigned long long)needed, (unsigned long long)files.rlim_cur);
 }
 
 /* Handles data or the end of one connection. The first rank forwards a stop to the others. */
@@ -220,6 +233,7 @@ void rank_monitor_start(void) {
   if (pipe(monitor.wake) != 0) monitor.wake[0] = monitor.wake[1] = -1;
   for (int i = 0; i <= monitor.count; i++) monitor.line[i] = (struct pollfd){.fd = -1, .events = POLLIN};
   monitor.line[monitor.count].fd = monitor.wake[0];
+  allow_connections();
   if (connect_star()) {
     start_thread();
   } else {

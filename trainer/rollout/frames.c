@@ -8,8 +8,13 @@
 
 enum { NEW = -1 }; /* NEW: to be stored; NEW - 1 - f: equal to frame f of the stack, which is */
 
-int frames_check(const CoreConfig *config) {
+int frames_check(const CoreConfig *config, const Env *env, int worlds) {
   const char *storage = config->train.observation_storage;
+  const double rows = (double)worlds * (double)(config->ppo.num_steps + 1), stack = (double)env->pixels->frames;
+  if (stack > 1 && rows * stack >= INT32_MAX)
+    return core_error(CORE_USAGE, "env.num * ppo.num_steps: %d environments of a rank would store %.3g frames in a "
+                      "rollout; the maximum is %.3g; lower ppo.num_steps, or use more ranks", worlds, rows * stack,
+                      (double)INT32_MAX);
   if (strcmp(storage, "float32") == 0) return CORE_OK;
   return core_error(CORE_USAGE, "train.observation_storage = %s: net.encoder = %s reads pixels, which are stored as "
                     "bytes, and stacked frames once; set train.observation_storage to float32", storage,

@@ -23,8 +23,9 @@ typedef struct Frames {
   size_t used;             /* frames used so far in this rollout */
 } Frames;
 
-/* Checks the settings. CORE_USAGE: train.observation_storage requests another storage of pixels. */
-int frames_check(const CoreConfig *config);
+/* Checks the settings; worlds: of this rank. CORE_USAGE: train.observation_storage requests another storage of pixels,
+ * or a rollout may have more frames than indices. */
+int frames_check(const CoreConfig *config, const Env *env, int worlds);
 /* Whether this environment's observations are stored as frames, given the device of its rows (NULL: the host). */
 bool frames_apply(const Env *env, const CoreDevice *device);
 void frames_register(Frames *frames, const Env *env, int steps, int worlds, CoreArena *arena);

@@ -117,7 +117,7 @@ static int fill_plan(Training *training) {
   TRY(agent_check_env(config, training->levels));
   TRY(limits_check(config, training->levels));
   if (core_config_has_curriculum(config)) TRY(curriculum_check(config, training->levels));
-  if (training->levels->pixels) TRY(frames_check(config));
+  if (training->levels->pixels) TRY(frames_check(config, training->levels, training->shards.worlds));
   if (strcmp(config->train.observation_storage, "state") == 0) TRY(compact_check(config, training->levels));
   if (core_config_has_curriculum(config))
     training->curriculum = core_memory_zero_allocate(1, sizeof *training->curriculum);
