@@ -249,6 +249,25 @@ static void test_queued(void **state) {
 }
 
 /* SAPG waits for each epoch's KL. 256 samples in minibatches of 24: the tenth, of 40, is not recorded. */
+/* Searches for levels: kernel by kernel in the first batch, then a graph per batch. */
+static void test_queued_search(void **state) {
+  (void)state;
+  CoreConfig config = small_config("algo.name=ppo", "train.device=cuda");
+  const char *const more[] = {"env.task=random_s", "env.curriculum=sfl", "env.size=m", "env.max_steps=12",
+                              "sfl.batch_size=12", "sfl.num_batches=3", "sfl.buffer_size=5", "sfl.period=2",
+                              "sfl.rollout_steps=30", "metrics.representation_every=1000"};
+  for (size_t i = 0; i < sizeof more / sizeof *more; i++) set(&config, more[i]);
+  setenv("SIM_WARP_WORLDS", "alone", 1), setenv("TRAINER_QUEUE", "none", 1);
+  emulate(true);
+  Training *training = make(&config);
+  emulate(false);
+  for (int i = 0; i < 3; i++) iterate(training, 1);
+  unsetenv("TRAINER_QUEUE"), unsetenv("SIM_WARP_WORLDS");
+  assert_int_equal(training->curriculum->search.piece, 30);
+  assert_in_range(training->device->graphs, 2 + 3, 2 + 3 + 2); /* two searches, and at most the later rollouts */
+  training_destroy(&training);
+}
+
 static void test_queued_sapg(void **state) {
   (void)state;
   compare_queued_as("algo.name=sapg", WITH(SAPG), 9, 0);
@@ -469,6 +488,7 @@ int main(void) {
                                      cmocka_unit_test(test_transformer),
                                      cmocka_unit_test(test_padded),
                                      cmocka_unit_test(test_curriculum),
+                                     cmocka_unit_test(test_queued_search),
                                      cmocka_unit_test(test_new_levels),
                                      cmocka_unit_test(test_shared_trunk),
                                      cmocka_unit_test(test_bf16),

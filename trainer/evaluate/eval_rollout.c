@@ -85,6 +85,10 @@ void eval_rollout_step(EvalRollout *eval_rollout, Env *env, const EvalPlayer *pl
                     eval_rollout->logits);
   if (eval_rollout->acts_by_mean)
     action_mode(player->ops, &agent->head, eval_rollout->logits, eval_rollout->worlds, eval_rollout->actions);
+  else if (key->clock)
+    player->ops->policy_sample_at(player->ops, &agent->head, eval_rollout->logits, eval_rollout->worlds, key->seed,
+                                  key->purpose, key->first_world, key->clock, key->step, eval_rollout->actions,
+                                  eval_rollout->logp);
   else
     player->ops->policy_sample(player->ops, &agent->head, eval_rollout->logits, eval_rollout->worlds, key->seed,
                                key->purpose, key->first_world, key->step, eval_rollout->actions, eval_rollout->logp);

@@ -32,8 +32,13 @@ typedef struct EvalRollout {
 /* Policy that plays, and its observation pipeline, whose statistics do not change. */
 typedef struct EvalPlayer { const Agent *agent; const ObsPipeline *pipeline; Ops *ops; } EvalPlayer;
 
-/* Key of a step's actions; first_world: index of world 0. */
-typedef struct EvalKey { uint64_t seed; uint32_t purpose, first_world, step; } EvalKey;
+/* Key of a step's actions; first_world: index of world 0. clock: on the device, added to first_world and step; NULL:
+ * none. */
+typedef struct EvalKey {
+  uint64_t seed;
+  uint32_t purpose, first_world, step;
+  const OpsClock *clock;
+} EvalKey;
 
 void eval_rollout_register(EvalRollout *eval_rollout, const CoreConfig *config, const Env *levels, int worlds,
                            CoreArena *arena);

@@ -127,8 +127,8 @@ static int play_turn(Evaluator *evaluator, const Turn *turn, StoreEvaluation *ro
 static int play(Evaluator *evaluator, const EvalPlayer *player, uint64_t seed, int64_t number, StoreEvaluation *row) {
   for (int first = 0; first < evaluator->attempts; first += evaluator->worlds) {
     const int rest = evaluator->attempts - first, attempts = rest < evaluator->worlds ? rest : evaluator->worlds;
-    const Turn turn = {player, {seed, CORE_RANDOM_EVALUATE, (uint32_t)(evaluator->first_attempt + first), 0}, number,
-                       first, attempts};
+    const Turn turn = {player, {seed, CORE_RANDOM_EVALUATE, (uint32_t)(evaluator->first_attempt + first), 0, NULL},
+                       number, first, attempts};
     int left;
     TRY(play_turn(evaluator, &turn, row, &left));
     if (first == 0 && left == attempts) break;

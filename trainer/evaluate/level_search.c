@@ -7,6 +7,7 @@
 #include "core/device/arena.h"
 #include "core/memory.h"
 #include "core/random.h"
+#include "trainer/rollout/rollout.h"
 #include "trainer/ranks/ranks.h"
 
 static const double SOLVED_BONUS = 0.001;
@@ -47,10 +48,12 @@ void level_search_register(LevelSearch *search, const CoreConfig *config, const 
   CORE_ARENA(arena, search->numbers, own, "search numbers [levels]");
   CORE_ARENA_DEVICE(arena, search->own_episodes, own, "search episodes [levels]");
   CORE_ARENA_DEVICE(arena, search->own_solutions, own, "search solutions [levels]");
+  CORE_ARENA_DEVICE(arena, search->clock, 1, "search's first step and level");
   CORE_ARENA(arena, search->episodes, 3 * (size_t)search->at_once, "search episodes, solutions, numbers [3][levels]");
 }
 
 int level_search_create(LevelSearch *search, const Env *levels, uint64_t seed, CoreDevice *device) {
+  search->device = device;
   search->solutions = search->episodes + search->at_once;
   search->all_numbers = search->solutions + search->at_once;
   for (int s = 0; s < search->shards.shards; s++)
@@ -61,7 +64,95 @@ int level_search_create(LevelSearch *search, const Env *levels, uint64_t seed, C
   return search->own > 0 ? levels->generator->create_slots(levels, &batch, search->own, &search->env) : CORE_OK;
 }
 
-void level_search_destroy(LevelSearch *search) { env_destroy(&search->env); }
+static void forget_graph(LevelSearch *search) {
+  if (search->graph) search->device->destroy_graph(search->device, search->graph);
+  search->graph = NULL;
+}
+
+void level_search_destroy(LevelSearch *search) {
+  forget_graph(search);
+  env_destroy(&search->env);
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
+
+/* Steps of a batch's levels; `step` and `world` are those of the search. */
+typedef struct Steps {
+  const EvalPlayer *player;
+  uint64_t seed, step;
+  uint32_t world;
+} Steps;
+
+static void play_step(LevelSearch *search, const Steps *steps, const EvalKey *key) {
+  Ops *ops = steps->player->ops;
+  eval_rollout_step(&search->eval_rollout, search->env, steps->player, key);
+  ops->count_trials(ops, search->eval_rollout.now.dones, search->eval_rollout.now.solved, search->own,
+                    search->episodes_max, search->own_episodes, search->own_solutions);
+}
+
+/* Plays all steps on the host's command, checking for a stop before each. */
+static int play_steps(LevelSearch *search, const Steps *steps) {
+  for (int t = 0; t < search->steps; t++) {
+    TRY(ranks_check_stop());
+    const uint64_t step = steps->step + (uint64_t)t;
+    const EvalKey key = {.seed = steps->seed ^ (step & 0xffffffff00000000u), /* as in a rollout: seeds have 32 bits */
+                         .purpose = CORE_RANDOM_SEARCH, .first_world = steps->world, .step = (uint32_t)step};
+    play_step(search, steps, &key);
+  }
+  return CORE_OK;
+}
+
+/* Launches the kernels of `count` steps from *clock on. */
+static void launch_steps(LevelSearch *search, const Steps *steps, int count) {
+  EvalKey key = {.seed = steps->seed, .purpose = CORE_RANDOM_SEARCH, .clock = search->clock};
+  for (int t = 0; t < count; t++) {
+    key.step = (uint32_t)t;
+    play_step(search, steps, &key);
+  }
+}
+
+/* Sets the steps of a graph: the largest divisor of all steps of which a graph has at most ROLLOUT_GRAPH_NODES_MAX
+ * kernels. */
+static void set_piece(LevelSearch *search, uint64_t launches_per_step) {
+  search->piece = search->steps;
+  while (search->piece > 1 && (search->steps % search->piece != 0 ||
+                               (uint64_t)search->piece * launches_per_step > ROLLOUT_GRAPH_NODES_MAX))
+    search->piece--;
+}
+
+/* Plays all steps on a device: the first step of the first batch kernel by kernel, which counts the launches, then the
+ * others; later batches as graphs, between which it checks for a stop. */
+static int play_queued(LevelSearch *search, const Steps *steps) {
+  CoreDevice *device = search->device;
+  const int piece = search->piece > 0 ? search->piece : 1;
+  const uint64_t before = device->launches;
+  if (search->epsilon != steps->player->agent->epsilon) forget_graph(search);
+  search->epsilon = steps->player->agent->epsilon;
+  for (int t = 0; t < search->steps; t += piece) {
+    const OpsClock clock = {steps->step + (uint64_t)t, steps->world};
+    TRY(ranks_check_stop());
+    core_device_to_device(device, search->clock, &clock, sizeof clock);
+    if (search->piece == 0) {
+      launch_steps(search, steps, 1);
+      continue;
+    }
+    env_synchronize(search->env); /* work started by a reset is not part of the graph */
+    if (search->graph == NULL) {
+      device->begin_capture(device);
+      launch_steps(search, steps, piece);
+      env_synchronize(search->env);
+      search->graph = device->end_capture(device);
+    }
+    device->launch_graph(device, search->graph);
+  }
+  if (search->piece == 0) set_piece(search, (device->launches - before) / (uint64_t)search->steps + 1);
+  return CORE_OK;
+}
+
+/* Whether the steps can be captured as a graph, as those of rollouts. */
+static bool is_recordable(const LevelSearch *search) {
+  return search->device && !env_is_hosted(search->env) && !search->device->times;
+}
 
 /* Plays this rank's part of levels first .. first + at_once - 1 of the search, each repeatedly from its start. */
 static int play(LevelSearch *search, const EvalPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
@@ -76,15 +167,8 @@ static int play(LevelSearch *search, const EvalPlayer *player, uint64_t seed, ui
   eval_rollout_begin(&search->eval_rollout, ops->device);
   core_device_zero(ops->device, search->own_episodes, bytes);
   core_device_zero(ops->device, search->own_solutions, bytes);
-  for (int t = 0; t < search->steps; t++) {
-    TRY(ranks_check_stop());
-    uint64_t step = (uint64_t)iteration * (uint64_t)search->steps + (uint64_t)t;
-    const EvalKey eval_rollout = {.seed = seed ^ (step & 0xffffffff00000000u), /* as in a rollout: seeds have 32 bits */
-                            .purpose = CORE_RANDOM_SEARCH, .first_world = begin, .step = (uint32_t)step};
-    eval_rollout_step(&search->eval_rollout, env, player, &eval_rollout);
-    ops->count_trials(ops, search->eval_rollout.now.dones, search->eval_rollout.now.solved, search->own,
-                      search->episodes_max, search->own_episodes, search->own_solutions);
-  }
+  const Steps steps = {player, seed, (uint64_t)iteration * (uint64_t)search->steps, begin};
+  TRY(is_recordable(search) ? play_queued(search, &steps) : play_steps(search, &steps));
   core_device_to_host(ops->device, search->episodes + search->first, search->own_episodes, bytes);
   core_device_to_host(ops->device, search->solutions + search->first, search->own_solutions, bytes);
   return CORE_OK;

@@ -27,6 +27,12 @@ typedef struct LevelSearch {
   uint32_t *numbers;           /* [own] */
   int64_t *own_episodes, *own_solutions; /* [own], on the ops' device */
   int64_t *episodes, *solutions, *all_numbers; /* [at_once] each, in one block, of all ranks after the batch */
+  /* On a device `piece` steps are captured as a graph, once they have been launched kernel by kernel: */
+  CoreDevice *device;
+  OpsClock *clock;             /* on the device: numbers of the first step and level */
+  CoreGraph *graph;            /* NULL: not captured */
+  int piece;                   /* 0: no steps have been launched */
+  double epsilon;              /* the agent's epsilon when the graph was captured */
 } LevelSearch;
 
 /* Statistics over all levels of one search. */

@@ -48,6 +48,9 @@ typedef struct OpsHead {
   float low, high;        /* bounds of a continuous action's components, as the environment expects them */
 } OpsHead;
 
+/* Number of the first step and world of a graph of steps. */
+typedef struct OpsClock { uint64_t step, world; } OpsClock;
+
 static inline int ops_head_is_continuous(const OpsHead *head) { return head->kind != OPS_MULTI_DISCRETE; }
 /* Returns the bytes of one action. */
 static inline size_t ops_head_action_bytes(const OpsHead *head) {
@@ -162,11 +165,11 @@ struct Ops {
    * row, step)) and computes the log-prob of the whole action. actions [rows][factors], of the head's type. */
   void (*policy_sample)(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed, uint32_t purpose,
                         uint32_t first_world, uint32_t step, void *actions, float *logp);
-  /* policy_sample at step *clock + step. *clock is in device memory, so that the call can be captured in a graph
-   * (device.h). The upper half of the sum goes into unused bits of the seed, so that random numbers never repeat. NULL
-   * on the CPU. */
+  /* policy_sample at step clock->step + step of world clock->world + first_world. *clock is in device memory, so that
+   * the call can be captured in a graph (device.h). The upper half of the step goes into unused bits of the seed, so
+   * that random numbers never repeat. NULL on the CPU. */
   void (*policy_sample_at)(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed,
-                           uint32_t purpose, uint32_t first_world, const uint64_t *clock, uint32_t step, void *actions,
+                           uint32_t purpose, uint32_t first_world, const OpsClock *clock, uint32_t step, void *actions,
                            float *logp);
   /* logp[rows] of given actions. */
   void (*policy_logp)(Ops *ops, const OpsHead *head, const float *logits, const void *actions, float *logp, int rows);

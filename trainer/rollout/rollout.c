@@ -16,9 +16,6 @@
 #include "trainer/rollout/rollout_internal.h"
 #include "trainer/wrappers/action.h"
 
-/* Longer rollouts are launched kernel by kernel: a node takes memory of the host and of the device, and time to make
- * ready, and rollouts of many pieces keep the device busy without a graph. */
-enum { GRAPH_NODES_MAX = 50000 };
 
 typedef struct Statistic { void *data; size_t bytes; } Statistic;
 
@@ -48,7 +45,7 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
                        .levels = env->level_count, .solves = env->solves, .counts_goals = env->counts_goals,
                        .begins_anew = core_config_has_curriculum(config), .head = head,
                        .action_bytes = ops_head_action_bytes(&head), .device = core_arena_device(arena),
-                       .divided = (int)config->train.rollout_halves, .max_launches = GRAPH_NODES_MAX};
+                       .divided = (int)config->train.rollout_halves, .max_launches = ROLLOUT_GRAPH_NODES_MAX};
   size_t k = (size_t)steps, n = (size_t)worlds;
   obs_register(&rollout->pipeline, config, env, shards, arena);
   limits_register(&rollout->limits, config, env, &rollout->pipeline, steps, arena);
@@ -463,7 +460,8 @@ static bool is_recordable(const Rollout *rollout, const Env *env) {
  * memory is the same in all rollouts, except the epsilon of Q policies. */
 static double run_queued(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, const Draw *draw) {
   CoreDevice *device = rollout->device;
-  if (device) core_device_to_device(device, rollout->clock, &draw->first_step, sizeof draw->first_step);
+  const OpsClock clock = {.step = draw->first_step};
+  if (device) core_device_to_device(device, rollout->clock, &clock, sizeof clock);
   if (agent->epsilon != rollout->epsilon) forget_graph(rollout);
   rollout->epsilon = agent->epsilon;
   if (!is_recordable(rollout, env) || !rollout->is_warm) {

@@ -26,6 +26,10 @@ typedef struct RolloutEpisodes {
 } RolloutEpisodes;
 
 /* All buffers except those marked as host memory are on the ops' device. */
+/* Longer rollouts are launched kernel by kernel: a node takes memory of the host and of the device, and time to make
+ * ready, and rollouts of many pieces keep the device busy without a graph. */
+enum { ROLLOUT_GRAPH_NODES_MAX = 50000 };
+
 typedef struct Rollout {
   CoreDevice *device;    /* NULL: the host */
   int steps, worlds, features, levels;
@@ -74,7 +78,7 @@ typedef struct Rollout {
    * for its own levels; episode statistics have one for each level of the run. NULL: the same numbers (one rank). */
   const int32_t *level_of_slot;
   int divided;           /* train.rollout_halves */
-  uint64_t *clock;       /* on the device: index in the run of this rollout's first step; NULL without one */
+  OpsClock *clock;       /* on the device: index in the run of this rollout's first step; NULL without one */
   CoreGraph *graph;      /* graph of all steps; NULL: not captured */
   uint64_t launches, max_launches; /* launches of a rollout kernel by kernel; their maximum for a graph */
   bool is_warm;          /* whether the steps were launched one by one before, so that libraries have made their

@@ -48,7 +48,7 @@ typedef struct ScalingPoint {
   double host_efficiency;      /* efficiency if the host decides each step */
 } ScalingPoint;
 
-/* Minimum time of a search's step: that of few environments on a GPU, with kernels launched one by one. */
+/* Minimum time of a search's step: that of few environments on a GPU. */
 #define SCALING_STEP_US 100
 
 /* Returns the microseconds of one all-reduce: the minimum over NCCL's algorithms and protocols. */

@@ -162,7 +162,7 @@ void device_store_halves(Ops *ops, const float *x, size_t n, uint16_t *halves);
 void device_policy_sample(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed, uint32_t purpose,
                           uint32_t first_world, uint32_t step, void *actions, float *logp);
 void device_policy_sample_at(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed,
-                             uint32_t purpose, uint32_t first_world, const uint64_t *clock, uint32_t step,
+                             uint32_t purpose, uint32_t first_world, const OpsClock *clock, uint32_t step,
                              void *actions, float *logp);
 void device_policy_logp(Ops *ops, const OpsHead *head, const float *logits, const void *actions, float *logp, int rows);
 void device_policy_kl(Ops *ops, const OpsHead *head, const float *p, const float *q, int rows, double *kl,

@@ -22,7 +22,7 @@ void device_policy_sample(Ops *ops, const OpsHead *head, const float *logits, in
 }
 
 void device_policy_sample_at(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed,
-                             uint32_t purpose, uint32_t first_world, const uint64_t *clock, uint32_t step,
+                             uint32_t purpose, uint32_t first_world, const OpsClock *clock, uint32_t step,
                              void *actions, float *logp) {
   const OpsSample arguments = {
     rows_of(head, logits, NULL, rows), seed, purpose, first_world, step, clock, actions, logp};

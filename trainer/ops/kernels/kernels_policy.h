@@ -47,18 +47,18 @@ typedef struct OpsSample {
   OpsRowsOfHead p;
   uint64_t seed;
   uint32_t purpose, first_world, step;
-  const uint64_t *clock;       /* NULL, or `step` counts from *clock on, and the seed is combined with the sum's upper
-                                * half */
+  const OpsClock *clock;       /* NULL, or `step` and `first_world` count from *clock on, and the seed is combined with
+                                * the upper half of the step */
   void *actions;
   float *logp;
 } OpsSample;
 
 CORE_KERNEL_FN void ops_sample(const CoreDeviceThread *at, const OpsSample *a) {
-  const uint64_t now = a->clock ? *a->clock + a->step : a->step, seed = a->seed ^ (now & 0xffffffff00000000u);
-  const uint32_t step = (uint32_t)now;
+  const uint64_t now = a->clock ? a->clock->step + a->step : a->step, seed = a->seed ^ (now & 0xffffffff00000000u);
+  const uint32_t step = (uint32_t)now, first_world = a->first_world + (a->clock ? (uint32_t)a->clock->world : 0);
   for (size_t r = core_device_first(at); r < a->p.rows; r += core_device_stride(at)) {
     const size_t first = r * (size_t)a->p.head.factors;
-    const uint32_t world = a->first_world + (uint32_t)r;
+    const uint32_t world = first_world + (uint32_t)r;
     if (a->p.head.kind == OPS_MULTI_DISCRETE)
       row_categorical_sample(&a->p.head, ops_logits_of(&a->p, r), seed, a->purpose, world, step,
                              (uint8_t *)a->actions + first);
