@@ -9,6 +9,7 @@
 #include "analysis/figures/figure.h"
 #include "analysis/figures/mean_line.h"
 #include "analysis/plot/csv.h"
+#include "analysis/runs/measures.h"
 #include "analysis/runs/tasks.h"
 #include "core/memory.h"
 #include "store/workspace/paths.h"
@@ -35,6 +36,7 @@ typedef struct Profiles {
   char root[CORE_PATH_MAX];
   AnalysisGrouping groups, panels; /* panels: key_count 0 if not requested */
   Profile *read;               /* [run][PHASES]; iteration 0: none */
+  bool is_best;                /* draws one run of each configuration and panel */
   size_t without;
 } Profiles;
 
@@ -117,6 +119,35 @@ static int read_run(const Profiles *p, const AnalysisRun *run, Profile *read) {
   return CORE_OK;
 }
 
+static size_t panel_of(const Profiles *p, size_t run) { return p->panels.key_count ? p->panels.group_of[run] : 0; }
+
+/* Whether another run of the same configuration and panel ended with a higher score, or with the same score and an
+ * earlier place. */
+static bool has_better(const Profiles *p, const AnalysisRunMetrics *measured, size_t run) {
+  const double own = measured[run].value[ANALYSIS_MEASURE_final];
+  for (size_t r = 0; r < p->context.selection.count; r++) {
+    const double other = measured[r].value[ANALYSIS_MEASURE_final];
+    const bool is_peer = p->groups.group_of[r] == p->groups.group_of[run] && panel_of(p, r) == panel_of(p, run) &&
+                         p->read[r * PHASES].iteration > 0;
+    if (is_peer && (other > own || (isnan(own) && !isnan(other)) || (r < run && !(own > other)))) return true;
+  }
+  return false;
+}
+
+/* Forgets the profiles of all but the best run of each configuration and panel. */
+static int keep_best(Profiles *p) {
+  AnalysisRunMetrics *measured;
+  const size_t count = p->context.selection.count;
+  bool *is_worse = core_memory_zero_allocate(count + 1, sizeof *is_worse);
+  const int code = analysis_measures_read(p->context.database, &p->context.selection, NULL, 0, &measured);
+  for (size_t r = 0; r < count && code == CORE_OK; r++) is_worse[r] = has_better(p, measured, r);
+  for (size_t i = 0; i < count * PHASES && code == CORE_OK; i++)
+    for (int kind = 0; kind < 2 && is_worse[i / PHASES]; kind++) p->read[i].kl[kind].n = 0;
+  if (code == CORE_OK) free(measured);
+  free(is_worse);
+  return code;
+}
+
 static int read_all(Profiles *p) {
   const AnalysisSelection *selection = &p->context.selection;
   if (!analysis_database_in_workspace(p->context.path, p->root))
@@ -171,6 +202,11 @@ static void append_rows(const Profiles *p, size_t panel, size_t group, int phase
   }
 }
 
+/* Returns the line of a group: solid for the last one, of two. */
+static AnalysisLine line_of(const Profiles *p, size_t group) {
+  return group + 1 == p->groups.count ? ANALYSIS_SOLID : ANALYSIS_DASHED;
+}
+
 static void add_legend(const Profiles *p, AnalysisPlot *plot) {
   char text[32];
   AnalysisMark plain = {.color = p->context.style->foreground};
@@ -178,12 +214,16 @@ static void add_legend(const Profiles *p, AnalysisPlot *plot) {
     snprintf(text, sizeof text, "%g %% of training", 100 * phases[phase]);
     analysis_plot_legend_entry(plot, text, (AnalysisMark){.color = analysis_ramp(phase / (PHASES - 1.0))}, true);
   }
-  analysis_mean_line_legend(plot, &p->groups, plain);
+  if (p->groups.count < 2) return;
+  analysis_plot_legend_head(plot, "");
+  for (size_t g = p->groups.count; g-- > 0;)
+    analysis_plot_legend_line(plot, p->groups.groups[g].label, plain, line_of(p, g));
 }
 
 static void add_caption(const Profiles *p, AnalysisPlot *plot) {
   CoreText text = {0};
-  core_text_append(&text, "Line: geometric mean over runs, each at its profile nearest to the phase. ");
+  core_text_appendf(&text, "Line: %s its profile nearest to the phase. ",
+                    p->is_best ? "the run with the highest final score, at" : "geometric mean over runs, each at");
   analysis_describe_runs(&p->context, &text);
   core_text_append(&text, ".");
   if (p->without) core_text_appendf(&text, " Without a profile: %zu.", p->without);
@@ -199,7 +239,7 @@ static void add_lines(const Profiles *p, AnalysisPlot *plot, size_t number, size
     AnalysisMeanLine line = make_line(p, panel, g, phase, kind);
     AnalysisMark mark = {.color = analysis_ramp(phase / (PHASES - 1.0))};
     analysis_plot_curve(plot, number, line.n, line.grid, line.mean, NULL, NULL, mark,
-                        g == 0 ? ANALYSIS_SOLID : ANALYSIS_DASHED);
+                        line_of(p, g));
     append_rows(p, panel, g, phase, kind, &line, csv);
     analysis_mean_line_free(&line);
   }
@@ -262,6 +302,7 @@ static int answer(void *figure, const char **operands, size_t count) {
   TRY(analysis_group_runs_without(&p->context.selection, p->group_keys, elsewhere, &p->groups));
   if (p->panel_keys) TRY(analysis_group_runs(&p->context.selection, p->panel_keys, &p->panels));
   TRY(read_all(p));
+  if (p->is_best) TRY(keep_best(p));
   TRY(analysis_mean_line_check_groups(&p->groups));
   if (!p->request.json) print_table(p);
   fflush(stdout);
@@ -273,7 +314,7 @@ static const CoreManual manual = {
   .about = "How the policy moves within an iteration: KL between the policies before and after a minibatch and to "
            "the iteration's last policy, against the share of the iteration's data that is processed, at 5, 25, 50, 75 "
            "and 95 % of training (the nearest profile that a run has written), as geometric means over runs. One "
-           "or two configurations: solid and dashed; a column of panels for each value of --panel. The runs need "
+           "or two configurations: dashed and solid; a column of panels for each value of --panel. The runs need "
            "metrics.profile_every, and their directories next to the database.\n\n"
            "Files: kl-profile.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot kl-profile.gp.",
   ANALYSIS_ONE_DATABASE};
@@ -285,6 +326,8 @@ int analysis_figure_kl_profile(int argc, char **argv) {
      "one configuration for each value of these settings (default: all that vary)"},
     {"panel", 0, CORE_OPTION_TEXT, &p.panel_keys, "KEY[,KEY]",
      "one column of panels for each value of these settings; task: for each task (default: one column)"},
+    {"best", 0, CORE_OPTION_FLAG, &p.is_best, NULL,
+     "draw the run with the highest final score of each configuration and panel, as the paper does (default: means)"},
     ANALYSIS_REQUEST_OPTIONS(p.request),
     {0}};
   int code = core_options_run(&manual, table, argc, argv, answer, &p);
