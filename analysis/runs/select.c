@@ -207,10 +207,12 @@ static int read_runs(StoreDatabase *database, const char *sweep, AnalysisSelecti
 
 /* ---- filters ---------------------------------------------------------------------------------------------------- */
 
+enum { MODE = 2 };
+
 typedef struct Condition {
   const CoreConfigRow *row;
   char *value;              /* canonical text */
-  int extreme;              /* 1, -1: "max", "min" of a number, resolved when the runs are known */
+  int extreme;              /* 1, -1: "max", "min" of a number, MODE: its "mode", resolved when the runs are known */
 } Condition;
 
 static int condition_parse(const char *given, Condition *condition) {
@@ -225,7 +227,8 @@ static int condition_parse(const char *given, Condition *condition) {
   int code = analysis_find_key(name, &condition->row);
   bool number =
     code == CORE_OK && (condition->row->kind == CORE_CONFIG_INT || condition->row->kind == CORE_CONFIG_REAL);
-  if (number) condition->extreme = strcmp(equals + 1, "max") == 0 ? 1 : strcmp(equals + 1, "min") == 0 ? -1 : 0;
+  if (number && strcmp(equals + 1, "mode") == 0) condition->extreme = MODE;
+  else if (number) condition->extreme = strcmp(equals + 1, "max") == 0 ? 1 : strcmp(equals + 1, "min") == 0 ? -1 : 0;
   const bool is_algorithm = code == CORE_OK && strcmp(condition->row->name, "algo.name") == 0; /* or a program */
   if (code == CORE_OK && !condition->extreme && !is_algorithm)
     code = core_config_set(&config, condition->row->name, equals + 1);
@@ -239,7 +242,7 @@ static int condition_parse(const char *given, Condition *condition) {
 }
 
 /* Whether a run meets the conditions: those on one key are alternatives, and those on different keys must all hold.
- * but: key to ignore (NULL: none). Unresolved "max" and "min" hold for all. */
+ * but: key to ignore (NULL: none). Unresolved "max", "min" and "mode" hold for all. */
 static bool conditions_hold(const Condition *conditions, size_t count, const CoreConfigRow *but,
                             const CoreConfig *config, CoreText *text) {
   for (size_t i = 0; i < count; i++) {
@@ -254,8 +257,26 @@ static bool conditions_hold(const Condition *conditions, size_t count, const Cor
   return true;
 }
 
-/* Resolves "max" and "min" to the largest and smallest value of the runs that meet the conditions on other keys;
- * several are resolved in order, each among the runs that meet the previous ones. */
+/* Counts the runs that use a key, with the same value. */
+static size_t count_equal(const AnalysisSelection *selection, const AnalysisRun *run, const CoreConfigRow *key) {
+  size_t count = 0;
+  for (size_t r = 0; r < selection->count; r++)
+    count += analysis_key_applies(&selection->runs[r].config, key) &&
+             core_config_value_equals(&selection->runs[r].config, &run->config, key);
+  return count;
+}
+
+/* Whether `run` is closer to the extreme than `best`, or its value is that of more runs (MODE). */
+static bool is_closer(const AnalysisSelection *selection, const Condition *condition, const AnalysisRun *run,
+                      const AnalysisRun *best) {
+  if (condition->extreme == MODE)
+    return count_equal(selection, run, condition->row) > count_equal(selection, best, condition->row);
+  const double here = analysis_key_number(&run->config, condition->row);
+  return condition->extreme * (here - analysis_key_number(&best->config, condition->row)) > 0;
+}
+
+/* Resolves "max", "min" and "mode" to the largest, smallest and most frequent value of the runs that meet the
+ * conditions on other keys; several are resolved in order, each among the runs that meet the previous ones. */
 static void find_extremes(const AnalysisSelection *selection, Condition *conditions, size_t count) {
   CoreText text = {0};
   for (size_t i = 0; i < count; i++) {
@@ -265,8 +286,7 @@ static void find_extremes(const AnalysisSelection *selection, Condition *conditi
       const AnalysisRun *run = &selection->runs[r];
       if (!analysis_key_applies(&run->config, key) || !conditions_hold(conditions, count, key, &run->config, &text))
         continue;
-      double here = analysis_key_number(&run->config, key);
-      if (!best || conditions[i].extreme * (here - analysis_key_number(&best->config, key)) > 0) best = run;
+      if (!best || is_closer(selection, &conditions[i], run, best)) best = run;
     }
     conditions[i].extreme = 0;
     if (!best) continue; /* no run meets the others: the following message lists the existing values */

@@ -221,6 +221,8 @@ done
 tap_run "max among the runs that the other conditions leave" 0 "3 runs of 1 configuration" draw curves "$db" --where algo.name=ppo_ewma \
   --where epsilon=max --where com=8
 tap_run "--where KEY=max" 0 "3 runs of 1 configuration" draw curves "$db" --where algo.name=ppo_ewma --where com=max
+mode=$(analyze sql "$db" --csv "SELECT json_extract(config, '\$.env.num') AS worlds, count(*) AS n FROM run GROUP BY worlds ORDER BY n DESC" | sed -n 2p)
+tap_run "--where KEY=mode: the most frequent value" 0 "${mode#*,} runs of" draw curves "$db" --where env.num=mode
 tap_run "--where KEY=min" 0 "3 runs of 1 configuration" draw curves "$db" --where algo.name=ppo --where epsilon=min
 tap_run "--common repeats a reference in each panel" 0 "36 runs of 12 configurations" draw curves "$db" --panel seed --group algo.name,epsilon,com --common seed=1
 [ "$(rows curves | awk -F, '{ print $1 }' | sort -u | tr '\n' ' ')" = "seed 0 seed 2 " ]; tap_result "and has no panel of its own" $?
@@ -289,6 +291,8 @@ if trainer --dry-run --set env.task=mujoco/HalfCheetah-v4 >/dev/null 2>&1; then
   mine=$(for id in $ids; do awk -F'\t' 'NR == 2 { print log($4) }' "$real/runs/${id:0:2}/$id/profile.2.tsv"; done | awk '{ s += $1 } END { print exp(s / NR) }')
   draw kl-profile "$real/results.db" --sweep fixed_point_fig2 --group ppo.num_minibatches >/dev/null
   same "geometric mean over the runs' profiles" "$(rows kl-profile | awk -F, '/reference,95,0,/ { print $(NF-2); exit }')" "$mine"
+  tap_run "the best run of each configuration" 0 "minibatches 64" draw kl-profile "$real/results.db" --sweep fixed_point_fig2 --group ppo.num_minibatches --best
+  same "one run a line" "$(rows kl-profile | awk -F, '/reference,95,0,/ { print $(NF-3); exit }')" 1
   one=$(for id in $ids; do analyze sql "$real/results.db" --csv "SELECT json_extract(config, '\$.env.task') FROM run WHERE id = '$id'" | tail -1 |
     grep -q HalfCheetah && awk -F'\t' 'NR == 2 { print $4 }' "$real/runs/${id:0:2}/$id/profile.2.tsv"; done)
   same "a panel a task" "$(rows fixed-point-fig2 | awk -F, '/HalfCheetah/ && /reference,95,0,/ { print $(NF-2); exit }')" "$one"

@@ -29,6 +29,20 @@ tap_check "the package reads the schema that sweep writes" \
   "$([ "$("$python" -c 'import sweepdb; print(sweepdb.SCHEMA_VERSION)')" = "$(tool sql work/results.db 'PRAGMA user_version')" ] ||
     echo "raise SCHEMA_VERSION in python/sweepdb/database.py when it reads the new schema")"
 
+# ---- states in a plane: runs of 400 states in 8 dimensions, two of which vary
+"$python" - work <<'PYTHON' || { echo "Bail out! no states"; exit 1; }
+import pathlib, sys, numpy
+random = numpy.random.default_rng(0)
+for run in sorted(pathlib.Path(sys.argv[1]).glob("runs/*/*/")):
+    for iteration in (5, 10):
+        numpy.save(run / f"states.{iteration}.npy", random.normal(size=(200, 8)).astype("float32"))
+PYTHON
+out=$("$python" "$top/python/examples/umap_states.py" work/results.db --group algo.name --output states.png 2>errors)
+plane=PCA; "$python" -c 'import umap' 2>/dev/null && plane=UMAP
+tap_check "visited states in a plane ($plane)" \
+  "$(awk -F'\t' -v plane=$plane '$3 == "400 states" && $4 ~ /^coverage 0\.[01]/ && $5 == plane { n++ } { text = text $0 "\n" } END { if (n < 1) print text }' <<<"$out"; cat errors | grep -v 'is not installed')"
+[ $plane = UMAP ] || tap_skip "visited states by UMAP" "$python has no umap-learn"
+
 # ---- worlds
 export LIBSIM=$SWEEP_BUILD/lib/libsim.so.1
 without=
