@@ -615,9 +615,9 @@ static const char intro[] =
 
 static const char costs_intro[] =
   "\n## Costs\n\n"
-  "What each experiment costs at full size, on a laptop and as a demo: runs, transitions, time, bytes on disk. Times are\n"
-  "those of [the cost model](experiments.md#costs), so that this table does not depend on a machine; a 128-GPU run counts\n"
-  "128 GPU-hours per hour, h means hours of one processor. Level searches, evaluations and checkpoints are included.\n\n"
+  "Runs, transitions, time and bytes on disk at full size, on a laptop and as a demo. Times are those of\n"
+  "[the cost model](experiments.md#costs), so this table does not depend on a machine. A run on 128 GPUs takes 128\n"
+  "GPU-hours per hour; h means hours of one processor. Level searches, evaluations and checkpoints are included.\n\n"
   "| experiment | runs | transitions | time | bytes | laptop | transitions | time | bytes | demo | transitions | time "
   "| bytes |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
 
