@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <time.h>
 
@@ -112,9 +113,27 @@ static int choose_level_set(AnalysisContext *context) {
   return CORE_OK;
 }
 
+/* Splits an output that is a file, such as out/plot.png, into context->folder and context->stem. Returns false for a
+ * directory. */
+static bool split_output(AnalysisContext *context) {
+  static const char *const endings[] = {".svg", ".png", ".pdf", ".csv", ".gp", ".tex", ".md"};
+  struct stat status;
+  const char *output = context->request->folder, *slash = output ? strrchr(output, '/') : NULL;
+  if (!output || (stat(output, &status) == 0 && S_ISDIR(status.st_mode))) return false;
+  const char *file = slash ? slash + 1 : output, *ending = strrchr(file, '.');
+  for (size_t i = 0; ending && ending > file && i < sizeof endings / sizeof *endings; i++) {
+    if (strcmp(ending, endings[i]) != 0 || (size_t)(ending - file) >= sizeof context->stem) continue;
+    snprintf(context->stem, sizeof context->stem, "%.*s", (int)(ending - file), file);
+    return core_files_path(context->folder, "%.*s", slash ? (int)(slash - output + (slash == output)) : 1,
+                           slash ? output : ".") == CORE_OK;
+  }
+  return false;
+}
+
 /* Selects the output directory: next to the database, or in the current directory if that is not writable. */
 static int choose_folder(AnalysisContext *context) {
   char parent[CORE_PATH_MAX];
+  if (split_output(context)) return CORE_OK;
   if (context->request->folder) return core_files_path(context->folder, "%s", context->request->folder);
   const char *slash = strrchr(context->path, '/');
   if (!slash) return core_files_path(context->folder, "figures");
@@ -126,7 +145,8 @@ static int choose_folder(AnalysisContext *context) {
 }
 
 static int choose_name(AnalysisContext *context) {
-  const char *name = context->request->name ? context->request->name : context->request->argv[0];
+  const char *stem = *context->stem ? context->stem : context->request->name;
+  const char *name = stem ? stem : context->request->argv[0];
   bool plain = *name && *name != '.' && *name != '-' && strlen(name) < 128;
   for (const char *c = name; *c; c++) plain = plain && (isalnum((unsigned char)*c) || strchr("._-+=", *c));
   context->name = name;
@@ -176,8 +196,8 @@ static int open_error(const AnalysisContext *context, int code) {
 static int open_context(AnalysisContext *context) {
   const AnalysisRequest *request = context->request;
   TRY(analysis_style_find(request->style, &context->style));
-  TRY(choose_name(context));
   TRY(choose_folder(context));
+  TRY(choose_name(context));
   TRY(analysis_database_open(context->path, &context->database));
   int code = analysis_select_runs(context->database, request->sweep, request->where.items, request->where.count,
                                   &context->selection);

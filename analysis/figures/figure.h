@@ -57,8 +57,8 @@ typedef struct AnalysisRequest {
   {"level-set", 0, CORE_OPTION_TEXT, &(request).level_set, "NAME", \
    "which evaluation levels; other: of each run the first that it was not trained on (default: those that most runs " \
    "have)"}, \
-  {"output", 'o', CORE_OPTION_TEXT, &(request).folder, "DIR", \
-   "output directory (default: figures/ next to the database)"}, \
+  {"output", 'o', CORE_OPTION_TEXT, &(request).folder, "DIR|FILE", \
+   "output directory (default: figures/ next to the database), or a file such as plot.png, which names all files"}, \
   {"name", 0, CORE_OPTION_TEXT, &(request).name, "NAME", \
    "what the files are called, without ending (default: as the command; curves and layers of --y: curves-kl)"}, \
   {"style", 0, CORE_OPTION_TEXT, &(request).style, "paper|slides|dark", "for what the picture is (default: paper)"}, \
@@ -73,6 +73,7 @@ typedef struct AnalysisContext {
   const AnalysisRequest *request;
   const char *path;                    /* path of the database */
   char folder[CORE_PATH_MAX];          /* output directory */
+  char stem[128];                      /* name without ending of a file given as output; "": a directory */
   const char *name;                    /* name of the files */
   char level_set[64];                  /* "" if no run has an evaluation */
   size_t level_sets;                   /* number of level sets of the selected runs */

@@ -66,6 +66,8 @@ tap_run "curves --aggregate iqm --interval bootstrap" 0 "95 % bootstrap" draw cu
 tap_run "curves --aggregate iqm" 0 "solve_rate [95 %]" draw curves "$db" --where algo.name=ppo_ewma --aggregate iqm
 same "IQM of three runs is their mean" "$(at_end | head -5 | awk '{ print $1 }')" "$(awk '{ print $1 }' <<<"$sd")"
 tap_run "curves --best-of" 0 "(best: com" draw curves "$db" --where algo.name=ppo_ewma --group none --best-of com
+(cd "$tap_dir" && analyze curves "$db" --where algo.name=ppo_ewma -o one/plot.png >/dev/null 2>&1; cd one && ls | tr '\n' ' ') >"$tap_dir/named"
+tap_check "-o FILE writes this file" "$(diff "$tap_dir/named" <(printf 'plot.csv plot.gp plot.pdf plot.png plot.svg '))"
 tap_run "several columns are panels" 0 "iteration.entropy" draw curves "$db" --y solve_rate,kl,entropy --group algo.name --name curves
 [ "$(rows curves | cut -d, -f1 | sort -u | wc -l)" = 3 ]; tap_result "a row says which column it is" $?
 tap_run "panels by a setting" 0 "seed 1" draw curves "$db" --panel seed --group algo.name --log x --x iteration
