@@ -34,6 +34,17 @@ int store_root(const char *option, char root[CORE_PATH_MAX]) {
   return CORE_OK;
 }
 
+int store_root_plan(const char *option, char root[CORE_PATH_MAX], bool *is_missing) {
+  struct stat status;
+  char directory[CORE_PATH_MAX] = "";
+  const char *chosen = option ? option : getenv("SWEEP_ROOT");
+  *is_missing = chosen && *chosen && lstat(chosen, &status) != 0 && errno == ENOENT;
+  if (!*is_missing) return store_root(option, root);
+  if (*chosen != '/' && !getcwd(directory, sizeof directory))
+    return core_error_errno(CORE_FAIL, "the current directory");
+  return core_files_path(root, "%s%s%s", directory, *directory ? "/" : "", chosen);
+}
+
 int store_root_create(const char *option, char root[CORE_PATH_MAX], bool *made) {
   struct stat status;
   const char *chosen = option ? option : getenv("SWEEP_ROOT");

@@ -6,6 +6,8 @@
 
 /* Resolves --root DIR, $SWEEP_ROOT or "." to an absolute path. CORE_FAIL: not a directory. */
 int store_root(const char *option, char root[CORE_PATH_MAX]);
+/* Does the same, but a missing directory is an empty workspace. *is_missing: whether it is. */
+int store_root_plan(const char *option, char root[CORE_PATH_MAX], bool *is_missing);
 /* Does the same and creates a missing directory, setting *made. */
 int store_root_create(const char *option, char root[CORE_PATH_MAX], bool *made);
 /* Make <root>/results.db, <root>/sweeps/<name>[/file] and the run's directory[/file]; file may be NULL. CORE_USAGE:

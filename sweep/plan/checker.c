@@ -41,8 +41,9 @@ typedef struct Exchange {
 
 static _Noreturn void exec_trainer(const SweepChecker *checker, const char *program, int in, int out, pid_t parent) {
   char is_remote[] = "--elsewhere", command[] = "check-configs", root[] = "--root";
-  char *arguments[] = {
-      (char *)program, command, root, (char *)checker->root, checker->is_remote ? is_remote : NULL, NULL};
+  char none_yet[] = "/"; /* for a workspace that does not exist yet, which has no parents of runs */
+  char *workspace = core_files_exists(checker->root) ? (char *)checker->root : none_yet;
+  char *arguments[] = {(char *)program, command, root, workspace, checker->is_remote ? is_remote : NULL, NULL};
   sigset_t none;
   const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
   sigemptyset(&none);

@@ -313,7 +313,9 @@ static int plan_one(const PlanOptions *options, const char *operand) {
 
 static int plan(void *given, const char **operands, size_t count) {
   PlanOptions *options = given;
-  TRY(sweep_common_open(&options->common));
+  bool is_missing;
+  TRY(store_root_plan(options->common.root_option, options->common.root, &is_missing));
+  if (is_missing) fprintf(stderr, "note: %s does not exist yet; sweep submit creates it\n", options->common.root);
   if (count == 1) return plan_one(options, operands[0]);
   if (options->plan.where.count > 0)
     return core_error(CORE_USAGE, "--where selects runs of one file; found %zu files", count);

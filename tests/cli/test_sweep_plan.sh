@@ -134,7 +134,8 @@ tap_run "--set of an unknown key" 2 "--set ppo.epoch=1: ppo.epoch is not a setti
 tap_run "--set without a value" 2 "expected KEY=VALUE" plan good.ini --set ppo.epochs
 tap_run "--set of a swept key" 2 "[grid com] (line 10 of good.ini) sweeps ppo.com over 3 values" plan good.ini --set ppo.com=8
 tap_run "--set of a bad name" 2 "sweep.name" plan good.ini --set sweep.name=../x
-tap_run "a workspace that is not there" 1 "nowhere" sweep plan good.ini --root "$tap_dir/nowhere"
+tap_run "a workspace that is not there is an empty one" 0 "checked      the trainer would start" sweep plan good.ini --root "$tap_dir/nowhere"
+tap_check "and is not made" "$(ls -d "$tap_dir/nowhere" 2>/dev/null)"
 tap_run "an unknown command" 2 "did you mean" sweep plam good.ini
 tap_run "help names the options" 0 "--profile" sweep plan --help
 tap_run "help without a command" 0 "rebuild" sweep --help

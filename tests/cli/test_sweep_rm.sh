@@ -120,8 +120,8 @@ tap_run "no such run" 2 "0000000" sweep rm 0000000000000000 --yes
 
 # ---- a workspace that is not there
 experiment e 0.1
-tap_run "plan explains" 1 "workspace '$tap_dir/new' does not exist yet: no such directory" sweep plan e.ini --root "$tap_dir/new"
-tap_run "so does status" 1 "does not exist yet" sweep status --root "$tap_dir/new"
+tap_run "plan reads it as an empty one" 0 "$tap_dir/new does not exist yet; sweep submit creates it" sweep plan e.ini --root "$tap_dir/new"
+tap_run "status explains" 1 "does not exist yet" sweep status --root "$tap_dir/new"
 printf 'nonsense\n' >bad.ini
 tap_run "a bad file makes none" 2 "bad.ini" sweep submit bad.ini --root "$tap_dir/new"
 tap_check "none was left" "$([ ! -e new ] || echo there)"
