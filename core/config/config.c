@@ -181,10 +181,11 @@ const CoreConfigRow *core_config_add_program_row(const char *name, CoreConfigKin
   return row;
 }
 
-/* Returns the name nearest to `name`, or else the one whose key is nearest to the part after the last dot ("epsilon",
- * "train.epsilom"). A short word is near too many keys, so it has to match exactly. NULL: none. */
+/* Returns the name that is suggested for `name` or nearest to it, or else the one whose key is nearest to the part
+ * after the last dot ("epsilon", "train.epsilom"). A short word is near too many keys, so it has to match exactly.
+ * NULL: none. */
 static const char *nearest_name(const char *name) {
-  const char *nearest = core_text_nearest(name, names, ROW_COUNT);
+  const char *nearest = core_config_suggest(name, names, ROW_COUNT);
   if (nearest) return nearest;
   const char *keys[ROW_COUNT], *dot = strrchr(name, '.'), *word = dot ? dot + 1 : name;
   for (size_t i = 0; i < ROW_COUNT; i++) keys[i] = rows[i].key;
@@ -196,7 +197,7 @@ static const char *nearest_name(const char *name) {
 }
 
 static int unknown_name(const char *name) {
-  const char *synonym = core_config_find_synonym(name), *nearest = synonym ? synonym : nearest_name(name);
+  const char *nearest = nearest_name(name);
   if (nearest) return core_error(CORE_USAGE, "%s is not a setting; did you mean %s?", name, nearest);
   return core_error(CORE_USAGE, "%s is not a setting; `trainer --help` lists them", name);
 }

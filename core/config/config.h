@@ -64,6 +64,8 @@ const CoreConfigRow *core_config_find(const char *name); /* NULL if unknown */
 /* Finds the setting, or the column of results.db, that other PPO implementations call `word` (synonyms.def):
  * "clip_coef", "--ent-coef", "losses/approx_kl". NULL: not a synonym. */
 const char *core_config_find_synonym(const char *word);
+/* Returns what to suggest for an unknown setting: its synonym, or the nearest of candidates[count]; NULL: none. */
+const char *core_config_suggest(const char *word, const char *const *candidates, size_t count);
 const char *core_config_find_metric_synonym(const char *word);
 /* Finds the setting with the same meaning as a program's setting of this name: a synonym, or a key of [ppo]. */
 const CoreConfigRow *core_config_find_equivalent(const char *name);

@@ -55,6 +55,11 @@ const char *core_config_find_synonym(const char *word) {
   return synonym ? synonym->name : NULL;
 }
 
+const char *core_config_suggest(const char *word, const char *const *candidates, size_t count) {
+  const char *synonym = core_config_find_synonym(word);
+  return synonym ? synonym : core_text_nearest(word, candidates, count);
+}
+
 const char *core_config_find_metric_synonym(const char *word) {
   const Synonym *synonym = find(metrics, sizeof metrics / sizeof *metrics, word);
   return synonym ? synonym->name : NULL;

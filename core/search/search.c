@@ -222,8 +222,7 @@ static int unknown_key(const CoreIni *ini, const CoreIniEntry *entry) {
   for (size_t i = 0; i < KEYS; i++) names[i] = keys[i];
   names[KEYS] = "seeds";
   for (size_t i = 0; i < count; i++) names[KEYS + 1 + i] = rows[i].name;
-  const char *nearest = core_config_find_synonym(entry->key);
-  if (!nearest) nearest = core_text_nearest(entry->key, names, count + KEYS + 1);
+  const char *nearest = core_config_suggest(entry->key, names, count + KEYS + 1);
   free(names);
   return core_ini_error_key(ini, entry, "%s is not a setting, nor method, trials, seeds, goal, startup or wave%s%s%s",
                             entry->key, nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");

@@ -22,7 +22,7 @@ static const char seed_advice[] = "train.seed is given by seeds in [sweep]: seed
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
 
-/* Calls core_text_nearest over the settings, sweep.*, slurm.* and stop.* (all full names). */
+/* Calls core_config_suggest over the settings, sweep.*, slurm.* and stop.* (all full names). */
 static const char *nearest_name(const char *name) {
   size_t row_count, resource_count, stop_count, key_count, count = 0;
   const CoreConfigRow *rows = core_config_trainer_rows(&row_count);
@@ -35,7 +35,7 @@ static const char *nearest_name(const char *name) {
   for (size_t i = 0; i < stop_count; i++) names[count++] = stops[i];
   for (size_t i = 0; i < key_count; i++) names[count++] = keys[i];
   for (size_t i = 0; i < row_count; i++) names[count++] = rows[i].name;
-  const char *nearest = core_text_nearest(name, names, count);
+  const char *nearest = core_config_suggest(name, names, count);
   free(names);
   return nearest;
 }
@@ -44,7 +44,7 @@ static int unknown_name(const SpecFile *file, const char *name) {
   if (file->spec->base.program && !strchr(name, '.')) return spec_script_unknown(file, name);
   if (strncmp(name, "program.", 8) == 0 && !file->spec->base.program)
     return core_error(CORE_USAGE, "%s is a key of [program], which this file does not have", name);
-  const char *synonym = core_config_find_synonym(name), *nearest = synonym ? synonym : nearest_name(name);
+  const char *nearest = nearest_name(name);
   if (nearest) return core_error(CORE_USAGE, "%s is not a setting; did you mean %s?", name, nearest);
   CoreConfig scratch = core_config_default();
   return core_config_set(&scratch, name, ""); /* sets the message for an unknown name, with the nearest key */
