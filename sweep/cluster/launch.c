@@ -165,19 +165,6 @@ static void print_batch(const SweepSubmission *s, size_t set, const SweepSplit *
   core_text_free(&cost);
 }
 
-/* Finds the settings that the batch's runs are described against: those of the file or, for runs that are submitted
- * again without it, the first run of a program, since each run line has settings only. */
-static int find_base(const SweepSubmission *s, const SweepPendingBatch *batch, CoreConfig *base) {
-  CoreConfig config;
-  *base = s->grid ? s->grid->spec->base : core_config_default();
-  for (size_t i = 0; i < batch->generation.count && !s->grid && !base->program; i++) {
-    TRY(sweep_submission_config(s, &s->runs[batch->generation.first + i], &config));
-    if (config.program) *base = config;
-  }
-  base->train.seed = core_config_default().train.seed;
-  return CORE_OK;
-}
-
 /* Builds the batch file and computes its hash. Writes the file unless nothing is to be changed. */
 static int write_batch(const SweepSubmission *s, SweepPendingBatch *batch) {
   const SweepLaunch *launch = s->launch;
@@ -185,7 +172,7 @@ static int write_batch(const SweepSubmission *s, SweepPendingBatch *batch) {
   CoreConfig base, config;
   CoreText text = {0};
   int code = CORE_OK;
-  TRY(find_base(s, batch, &base));
+  TRY(sweep_submission_base(s, batch, &base));
   sweep_batch_append_head(launch->root, launch->name, split->batch, split->settings, launch->force, &base, &text);
   for (size_t i = 0; i < batch->generation.count && code == CORE_OK; i++) {
     const SweepPendingRun *run = &s->runs[batch->generation.first + i];

@@ -140,6 +140,17 @@ int sweep_submission_config(const SweepSubmission *s, const SweepPendingRun *run
   return CORE_OK;
 }
 
+int sweep_submission_base(const SweepSubmission *s, const SweepPendingBatch *batch, CoreConfig *base) {
+  CoreConfig config;
+  *base = s->grid ? s->grid->spec->base : core_config_default();
+  for (size_t i = 0; i < batch->generation.count && !s->grid && !base->program; i++) {
+    TRY(sweep_submission_config(s, &s->runs[batch->generation.first + i], &config));
+    if (config.program) *base = config;
+  }
+  base->train.seed = core_config_default().train.seed;
+  return CORE_OK;
+}
+
 /* ---- parents ----------------------------------------------------------------------------------------------------- */
 
 /* Whether init.from is set or varied anywhere in the grid. Saves most sweeps reading each run's configuration. */

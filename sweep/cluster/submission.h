@@ -66,6 +66,9 @@ int sweep_submission_find_after(SweepSubmission *s);
 
 /* Reads the configuration of a run to submit. */
 int sweep_submission_config(const SweepSubmission *s, const SweepPendingRun *run, CoreConfig *config);
+/* Finds the settings that the runs of a batch are described against: those of the file or, for runs that are submitted
+ * again without it, the first run of a program, since each run line has settings only. */
+int sweep_submission_base(const SweepSubmission *s, const SweepPendingBatch *batch, CoreConfig *base);
 /* Finds the parents (init.from) of all runs. Drops runs whose parent is neither done nor in a queue, and counts them in
  * result->orphans. */
 int sweep_submission_find_parents(SweepSubmission *s);
