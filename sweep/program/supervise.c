@@ -224,12 +224,11 @@ static bool was_killed(const Supervisor *s, int status) {
   return s->stop == 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 }
 
-/* Adds a message to a finished run without metrics, probably a mistake, for `sweep status --runs`. */
-static void report_no_metrics(Supervisor *s) {
+/* Describes a finished run without metrics, probably a mistake, for `sweep status --runs`. */
+static void describe_no_metrics(Supervisor *s) {
   snprintf(s->state.message, sizeof s->state.message, "finished without metrics: none was found in metrics = %.200s",
            core_script_text(s->config.program, CORE_SCRIPT_metrics));
   core_warn("%s", s->state.message);
-  if (store_run_state_write(s->root, s->id, &s->state) != CORE_OK) core_warn("%s", core_error_message());
 }
 
 static int finish(Supervisor *s, int status) {
@@ -241,11 +240,12 @@ static int finish(Supervisor *s, int status) {
   const bool is_killed = was_killed(s, status);
   if (is_killed) s->state.status = STORE_RUNNING;
   else s->state.finished_unix_s = core_clock_unix_s();
-  write_state(s);
   const StoreStatus final_status = s->state.status;
-  if (*s->state.message) core_log(CORE_LOG_ERROR, "%s", s->state.message);
+  const bool has_no_metrics = final_status == STORE_FINISHED && program_logs_rows(s->logs) == 0;
+  if (has_no_metrics) describe_no_metrics(s);
+  write_state(s);
+  if (*s->state.message && !has_no_metrics) core_log(CORE_LOG_ERROR, "%s", s->state.message);
   else if (!is_killed) core_info("%s", store_status_name(final_status));
-  if (final_status == STORE_FINISHED && program_logs_rows(s->logs) == 0) report_no_metrics(s);
   program_logs_close(&s->logs, true);
   if (is_killed) {
     core_warn("the program was killed (signal 9), possibly out of memory");
