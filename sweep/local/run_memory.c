@@ -1,19 +1,17 @@
 /* Samples /proc, and reads and writes the file (run_memory.h). */
 #include "sweep/local/run_memory.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/files.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/process.h"
 #include "store/workspace/paths.h"
+#include "sweep/program/processes.h"
 
 static const char *const names[] = {"unknown", "largest process", "all processes", "cgroup"};
 enum { SOURCES = sizeof names / sizeof *names };
@@ -77,10 +75,10 @@ int64_t sweep_run_memory_needed(const SweepRunMemory *max) {
 
 /* ---- processes --------------------------------------------------------------------------------------------------- */
 
-/* Reads /proc/<name>/<file> into `buffer`. */
-static size_t read_proc(const char *name, const char *file, char *buffer, size_t capacity) {
+/* Reads /proc/<process>/<file> into `buffer`. */
+static size_t read_proc(pid_t process, const char *file, char *buffer, size_t capacity) {
   char path[64];
-  snprintf(path, sizeof path, "/proc/%.16s/%s", name, file);
+  snprintf(path, sizeof path, "/proc/%d/%s", (int)process, file);
   return core_process_read_file(path, buffer, capacity);
 }
 
@@ -91,45 +89,26 @@ static int64_t parse_kb(const char *text, const char *key) {
   return found && sscanf(found + strlen(key), " %lld", &kb) == 1 ? kb : 0;
 }
 
-/* Finds the run of a process by its environment (`size` bytes); count: none of `ids`. */
-static size_t find_run(const char *environment, size_t size, const char *const *ids, size_t count) {
-  static const char key[] = SWEEP_RUN_VARIABLE "=";
-  for (const char *variable = environment; variable < environment + size; variable += strlen(variable) + 1) {
-    if (strncmp(variable, key, sizeof key - 1) != 0) continue;
-    for (size_t i = 0; i < count; i++)
-      if (strcmp(variable + sizeof key - 1, ids[i]) == 0) return i;
-  }
-  return count;
-}
-
-/* Sums over the processes of a run. */
+/* Memory of the processes of each run. */
 typedef struct Sums { int64_t pss_kb, peaks_kb; } Sums;
 
-static void add_process(int proc, const char *name, const char *const *ids, size_t count, Sums *sums, char *buffer,
-                        size_t capacity) {
-  struct stat directory;
-  if (fstatat(proc, name, &directory, 0) != 0 || directory.st_uid != geteuid()) return;
-  const size_t run = find_run(buffer, read_proc(name, "environ", buffer, capacity), ids, count);
-  if (run == count) return;
-  if (read_proc(name, "status", buffer, capacity) == 0) return;
-  const int64_t peak_kb = parse_kb(buffer, "VmHWM:"), rss_kb = parse_kb(buffer, "VmRSS:");
-  read_proc(name, "smaps_rollup", buffer, capacity);
-  const int64_t pss_kb = parse_kb(buffer, "\nPss:");
-  sums[run].pss_kb += pss_kb > 0 ? pss_kb : rss_kb;
-  sums[run].peaks_kb += peak_kb;
-}
+typedef struct Sampling {
+  const char *const *ids; /* [count] */
+  Sums *sums;             /* [count] */
+  size_t count;
+} Sampling;
 
-/* Adds up the processes of each run. */
-static void walk_processes(const char *const *ids, size_t count, Sums *sums) {
-  enum { ENVIRONMENT_MAX = 1 << 20 };
-  DIR *proc = opendir("/proc");
-  if (!proc) return;
-  char *buffer = core_memory_allocate(ENVIRONMENT_MAX);
-  for (struct dirent *entry; (entry = readdir(proc));)
-    if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
-      add_process(dirfd(proc), entry->d_name, ids, count, sums, buffer, ENVIRONMENT_MAX);
-  free(buffer);
-  closedir(proc);
+static void add_process(void *context, pid_t process, const char *id) {
+  const Sampling *sampling = context;
+  char buffer[16384];
+  size_t run = 0;
+  while (run < sampling->count && strcmp(sampling->ids[run], id) != 0) run++;
+  if (run == sampling->count || read_proc(process, "status", buffer, sizeof buffer) == 0) return;
+  const int64_t peak_kb = parse_kb(buffer, "VmHWM:"), rss_kb = parse_kb(buffer, "VmRSS:");
+  read_proc(process, "smaps_rollup", buffer, sizeof buffer);
+  const int64_t pss_kb = parse_kb(buffer, "\nPss:");
+  sampling->sums[run].pss_kb += pss_kb > 0 ? pss_kb : rss_kb;
+  sampling->sums[run].peaks_kb += peak_kb;
 }
 
 /* ---- attempts ---------------------------------------------------------------------------------------------------- */
@@ -155,7 +134,7 @@ void sweep_memory_probe_sample(const char *root, const char *const *ids, SweepMe
                                size_t count) {
   if (count == 0) return;
   Sums *sums = core_memory_zero_allocate(count, sizeof *sums);
-  walk_processes(ids, count, sums);
+  program_processes_visit(add_process, &(Sampling){ids, sums, count});
   for (size_t i = 0; i < count; i++) {
     SweepMemoryProbe *probe = probes[i];
     if (sums[i].pss_kb == 0) continue;

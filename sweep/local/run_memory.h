@@ -13,8 +13,6 @@
 
 #include "core/error.h"
 
-#define SWEEP_RUN_VARIABLE "SWEEP_RUN"
-
 /* Source of the peak, by increasing quality. */
 typedef enum SweepMemorySource {
   SWEEP_MEMORY_UNKNOWN,

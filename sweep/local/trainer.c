@@ -16,7 +16,7 @@
 #include "core/text.h"
 #include "store/workspace/paths.h"
 #include "sweep/local/environment.h"
-#include "sweep/local/run_memory.h"
+#include "sweep/program/processes.h"
 
 enum { ARGUMENTS_MAX = 48 };
 

@@ -16,28 +16,27 @@
 
 enum { ENVIRONMENT_MAX = 1 << 20 };
 
-/* Whether the process is this user's and has the run in its environment. */
-static bool belongs_to_run(pid_t process, const char *run, char *buffer) {
-  char path[64], expected[64];
+/* Returns the run in the environment of a process of this user, which is in `buffer` then; NULL: none. */
+static const char *find_run(pid_t process, char *buffer) {
+  static const char key[] = SWEEP_RUN_VARIABLE "=";
+  char path[64];
   struct stat status;
   snprintf(path, sizeof path, "/proc/%d/environ", (int)process);
-  snprintf(expected, sizeof expected, "SWEEP_RUN=%s", run);
-  if (stat(path, &status) != 0 || status.st_uid != geteuid()) return false;
+  if (stat(path, &status) != 0 || status.st_uid != geteuid()) return NULL;
   const size_t size = core_process_read_file(path, buffer, ENVIRONMENT_MAX);
   for (const char *variable = buffer; variable < buffer + size; variable += strlen(variable) + 1)
-    if (strcmp(variable, expected) == 0) return true;
-  return false;
+    if (strncmp(variable, key, sizeof key - 1) == 0) return variable + sizeof key - 1;
+  return NULL;
 }
 
-typedef void (*VisitProcess)(void *context, pid_t process);
-
-static void visit_processes(const char *run, VisitProcess visit, void *context) {
+void program_processes_visit(void (*visit)(void *context, pid_t process, const char *run), void *context) {
   DIR *proc = opendir("/proc");
   if (!proc) return;
   char *buffer = core_memory_allocate(ENVIRONMENT_MAX);
   for (struct dirent *entry; (entry = readdir(proc));) {
     const pid_t process = (pid_t)atoi(entry->d_name);
-    if (process > 1 && belongs_to_run(process, run, buffer)) visit(context, process);
+    const char *run = process > 1 ? find_run(process, buffer) : NULL;
+    if (run) visit(context, process, run);
   }
   free(buffer);
   closedir(proc);
@@ -46,14 +45,16 @@ static void visit_processes(const char *run, VisitProcess visit, void *context) 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
 typedef struct Listing {
+  const char *run;
   void (*on_process)(void *context, pid_t process);
   void (*on_file)(void *context, const char *path);
   void *context;
 } Listing;
 
-static void visit_files(void *context, pid_t process) {
+static void visit_files(void *context, pid_t process, const char *run) {
   const Listing *listing = context;
   char directory[64], target[PATH_MAX];
+  if (strcmp(run, listing->run) != 0) return;
   listing->on_process(listing->context, process);
   snprintf(directory, sizeof directory, "/proc/%d/fd", (int)process);
   DIR *descriptors = opendir(directory);
@@ -69,8 +70,8 @@ static void visit_files(void *context, pid_t process) {
 
 void program_processes_list(const char *run, void (*on_process)(void *context, pid_t process),
                             void (*on_file)(void *context, const char *path), void *context) {
-  Listing listing = {.on_process = on_process, .on_file = on_file, .context = context};
-  visit_processes(run, visit_files, &listing);
+  Listing listing = {.run = run, .on_process = on_process, .on_file = on_file, .context = context};
+  program_processes_visit(visit_files, &listing);
 }
 
 /* ---- leftovers --------------------------------------------------------------------------------------------------- */
@@ -91,13 +92,15 @@ static bool is_ancestor(pid_t process) {
   return false;
 }
 
-static void kill_process(void *context, pid_t process) {
-  int *killed = context;
-  if (!is_ancestor(process) && kill(process, SIGKILL) == 0) ++*killed;
+typedef struct Killing { const char *run; int killed; } Killing;
+
+static void kill_process(void *context, pid_t process, const char *run) {
+  Killing *killing = context;
+  if (strcmp(run, killing->run) == 0 && !is_ancestor(process) && kill(process, SIGKILL) == 0) killing->killed++;
 }
 
 int program_processes_kill(const char *run) {
-  int killed = 0;
-  visit_processes(run, kill_process, &killed);
-  return killed;
+  Killing killing = {.run = run};
+  program_processes_visit(kill_process, &killing);
+  return killing.killed;
 }
