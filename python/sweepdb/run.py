@@ -89,7 +89,7 @@ def save(write: Callable[[str], Any]) -> None:
     os.replace(unfinished, directory / "checkpoint")
 
 
-def is_told() -> bool:
+def should_stop() -> bool:
     """Whether sweep has asked the program to end."""
     return _told
 

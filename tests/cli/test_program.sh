@@ -164,6 +164,7 @@ def save(path): json.dump({"step": step}, open(path, "w"))
 state = run.resume(load)
 for step in range(state["step"] + 1 if state else 1, run.config.steps + 1):
     run.log(step, reward=run.config.lr, x=float("nan"))
+    assert not run.should_stop() or step > 50
     run.save_and_exit_if_told(save)
     if run.attempt == 1 and step == 50: os.kill(os.getpid(), 15)
 PY
