@@ -245,12 +245,27 @@ static void check_feature_ranks(Check *check, const Variant *variant) {
   warn(check, message);
 }
 
+/* Warns of minibatches that ranks pad by more than a quarter. */
+static void check_padding(Check *check, const Variant *variant) {
+  CoreConfig config, resolved;
+  char message[256];
+  sweep_grid_config(check->grid, variant->run, &config);
+  if (config.program || core_config_has_no_envs(&config) || core_config_resolve(&config, &resolved) != CORE_OK) return;
+  const double padding = sweep_gpu_padding(run_settings(check, variant->run), &resolved);
+  if (padding <= 1.25) return;
+  snprintf(message, sizeof message, "each of %lld ranks would compute %.3g times its rows of a minibatch, whose number "
+           "is random; set ppo.shuffle = blocks and a multiple of ppo.num_minibatches environments per rank",
+           (long long)run_settings(check, variant->run)->ranks_per_run, padding);
+  warn(check, message);
+}
+
 static void add_result(Check *check, const Variant *variant, SweepCheckResult *result) {
   check_feature_ranks(check, variant);
   if (result->message) add_problem(check, result->message, variant);
   else if (check->options->resources) {
     check_memory(check, variant, result->bytes, result->bytes_here);
     check_gpus(check, variant, result->device_bytes);
+    check_padding(check, variant);
   }
   free(result->message);
 }

@@ -1,5 +1,6 @@
 #include "sweep/plan/gpu_fit.h"
 
+#include <math.h>
 #include <string.h>
 #include <strings.h>
 
@@ -77,4 +78,15 @@ SweepGpuFit sweep_gpu_fit(const SlurmSettings *settings, const CoreConfig *confi
                     settings->gpus_per_run);
   append_source(settings, message);
   return SWEEP_GPU_TOO_SMALL;
+}
+
+double sweep_gpu_padding(const SlurmSettings *settings, const CoreConfig *config) {
+  const bool by_environments = strcmp(config->ppo.minibatch_by, "environments") == 0;
+  const double unit = (double)(by_environments ? config->ppo.num_steps : core_config_sequence_length(config));
+  const double ranks = (double)settings->ranks_per_run, parts = (double)config->ppo.num_minibatches;
+  const double own = (double)core_config_transitions_per_iteration(config) / unit / ranks; /* units of a rank */
+  const bool is_exact = strcmp(config->ppo.shuffle, "blocks") == 0 && fmod(own, parts) == 0;
+  const double share = own / parts;
+  if (ranks == 1 || strcmp(config->train.device, "cuda") != 0 || is_exact) return 1;
+  return fmin(ceil(share + 6 * sqrt(share) + 1), share * ranks) / share;
 }

@@ -23,4 +23,9 @@ double sweep_gpu_needed(const SlurmSettings *settings, double device_bytes);
 SweepGpuFit sweep_gpu_fit(const SlurmSettings *settings, const CoreConfig *config, double device_bytes,
                           CoreText *message);
 
+/* Returns the rows that a rank with a GPU computes of each minibatch, relative to its own: above 1, because a random
+ * number of rows is padded to its largest (minibatch_capacity of the trainer); 1: none are, as with ppo.shuffle =
+ * blocks. */
+double sweep_gpu_padding(const SlurmSettings *settings, const CoreConfig *config);
+
 #endif

@@ -64,6 +64,10 @@ tap_run "layers too wide for ranks are named" 0 "the last hidden layer has 2048 
   plan good.ini --set net.widths=256-2048 --set sweep.grids=eps --set sweep.seeds=1
 tap_check "those of 1024 are not" "$(plan good.ini --set net.widths=1024 --set sweep.grids=eps --set sweep.seeds=1 2>&1 | grep 'feature ranks')"
 
+printf '[env]\nnum = 1048576\nlevel_count = 4\n[train]\ndevice = cuda\n[ppo]\nnum_minibatches = 8192\nminibatch_by = environments\n[slurm]\nranks_per_run = 128\ngpus_per_run = 128\n' | file padded.ini
+tap_run "padded minibatches are named" 0 "each of 128 ranks would compute 8 times its rows of a minibatch" plan padded.ini
+tap_check "blocks are not padded" "$(plan padded.ini --set ppo.shuffle=blocks 2>&1 | grep 'times its rows')"
+
 # ---- experiments of the repository
 for experiment in "$OLDPWD"/experiments/*.ini; do
   for profile in "" $(sed -nE 's/^\[profile ([^] ]+)\].*/\1/p' "$experiment"); do
