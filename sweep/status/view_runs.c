@@ -82,6 +82,21 @@ static const char *result_name(const SweepProgress *progress) {
   return !has_returns ? "solve rate" : has_rates ? "solve rate or return" : "return";
 }
 
+/* Whether a run counts steps: a program, whose rows may be at any interval. */
+static bool counts_steps(const StoreState *state) {
+  return state->iterations > 0 && state->iterations == state->transitions_total;
+}
+
+/* Returns the header of the progress column. */
+static const char *progress_name(const SweepProgress *progress) {
+  bool has_programs = false, has_others = false; /* neither: a program's run that has not started */
+  for (size_t i = 0; i < progress->runs; i++) {
+    has_programs |= counts_steps(&progress->run[i].state);
+    has_others |= progress->run[i].state.iterations > 0 && !counts_steps(&progress->run[i].state);
+  }
+  return !has_programs ? "iteration" : has_others ? "iteration or step" : "step";
+}
+
 static void print_number(CoreTable *table, const char *format, double value) {
   char number[32];
   snprintf(number, sizeof number, format, value);
@@ -121,7 +136,7 @@ static void print_run(CoreTable *table, SweepView *view, size_t i, const RunScor
                         : state->status == STORE_FINISHED ? CORE_GREEN
                                                           : CORE_PLAIN,
                         "%s", sweep_view_status(view, i));
-  core_table_cell(table, "%lld", (long long)state->iteration);
+  core_table_cell(table, "%lld", (long long)(counts_steps(state) ? state->transitions : state->iteration));
   core_table_cell(table, "%lld", (long long)state->iterations);
   print_results(table, state, scores);
   core_table_cell(table, "%s",
@@ -133,8 +148,8 @@ static void print_run(CoreTable *table, SweepView *view, size_t i, const RunScor
 void sweep_view_print_runs(SweepView *view, StoreDatabase *database, const SweepRunFilter *filter) {
   size_t rows, columns = 0;
   const CoreConfigRow *row = core_config_rows(&rows);
-  const char *const fixed[] = {"index", "run",    "status", "iteration", "of", result_name(&view->progress),
-                               "best",  "steps/s"};
+  const char *const fixed[] = {"index", "run",    "status", progress_name(&view->progress), "of",
+                               result_name(&view->progress), "best", "steps/s"};
   const char **headers = core_memory_allocate((CORE_CONFIG_ROWS_MAX + 16) * sizeof *headers);
   bool *differs = find_settings(view, 1);
   core_config_rows(&rows); /* again: runs of programs that were read have added rows */
