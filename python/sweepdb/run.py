@@ -2,14 +2,15 @@
 
     from sweepdb import run
 
+    run.defaults(steps=100_000)                        # for a run outside of sweep
     state = run.resume(torch.load)                     # the newest checkpoint, or None
     for step in range(state["step"] if state else 0, run.config.steps, batch):
         ...
         run.log(step, **{"return": r, "entropy": h})
         run.save_and_exit_if_told(lambda path: torch.save({"step": step}, path))
 
-Outside of sweep nothing is saved or resumed, and log prints. The module needs only the standard library, so it may be
-copied next to a script as a single file.
+Outside of sweep nothing is saved or resumed, log prints, and config has the defaults. The module needs only the
+standard library, so it may be copied next to a script as a single file.
 """
 from __future__ import annotations
 
@@ -39,6 +40,13 @@ def _read_config() -> SimpleNamespace:
 
 
 config: SimpleNamespace = _read_config()
+
+
+def defaults(**settings: Any) -> None:
+    """Sets the settings that config lacks: all of them outside of a sweep."""
+    for name, value in settings.items():
+        if not hasattr(config, name):
+            setattr(config, name, value)
 
 
 def _take_signal(number: int, frame: Any) -> None:
