@@ -299,6 +299,9 @@ static int group(Settings *s) {
   if (s->best_keys) core_text_appendf(&elsewhere, ",%s", s->best_keys);
   int code = analysis_group_runs(selection, s->x_name, &s->x);
   if (code == CORE_OK && s->x.key_count != 1) code = core_error(CORE_USAGE, "--x %s: expected one setting", s->x_name);
+  if (code == CORE_OK && s->x.count == 1 && !analysis_key_applies(s->x.groups[0].config, s->x.keys[0]))
+    code = core_error(CORE_USAGE, "--x %s: no selected run has this setting; `analyze table` lists those that differ",
+                      s->x_name);
   if (code == CORE_OK)
     code = analysis_group_runs_without(selection, s->group_keys, core_text_string(&elsewhere), &s->groups);
   if (code == CORE_OK && s->panel_keys) code = analysis_group_runs(selection, s->panel_keys, &s->panels);

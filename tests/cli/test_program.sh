@@ -145,6 +145,10 @@ tap_check "the program's lr and the trainer's learning rate are one axis" "$(
   grep -q '^train .* 0.25 ' out && grep -q '^PPO .* 0.0003 ' out || cat out)"
 analyze settings w/results.db --sweep mixed --x lr --group algo > other
 tap_check "by the program's name, too" "$(diff <(sed 1d out | tr -s ' ') <(sed 1d other | tr -s ' '))"
+tap_run "a setting that no run has is no axis" 2 "no selected run has this setting" \
+  analyze settings w/results.db --sweep own --x ppo.com
+tap_check "a program's progress is in steps, as its end is" "$(
+  diff <(sweep status own --runs | awk '$3 == "finished" { print $4, $5 }' | sort -u) <(echo '100 100'))"
 tap_run "a program is selected by its name, and has the task of the other side" 0 "A - B" \
   analyze compare w/results.db --sweep mixed --measure final_return algo=train algo=ppo
 
@@ -175,8 +179,11 @@ PY
   tap_check "each step is there once, of two attempts" "$(
     diff <(rows "SELECT count(*), count(DISTINCT i.transitions), max(attempt) FROM iteration AS i JOIN run ON run.id = i.run_id \
 JOIN sweep_run AS s ON s.run_id = i.run_id WHERE sweep = 'helper' GROUP BY i.run_id") <(printf '100 100 2\n%.0s' 1 2 3 4))"
-  tap_run "outside of sweep it prints" 0 '{"step": 3, "loss": 0.5}' \
-    env -u SWEEP_METRICS python3 -c 'import helper; helper.log(3, loss=0.5); print(helper.resume(open))'
+  tap_run "outside of sweep it prints, and has the defaults" 0 '{"step": 3, "loss": 0.5}' env -u SWEEP_METRICS -u SWEEP_CONFIG \
+    python3 -c 'import helper; helper.defaults(rate=0.5); helper.log(3, loss=helper.config.rate); print(helper.resume(open))'
+  echo '{"rate": 2}' > config.json
+  tap_run "which do not replace a setting" 0 "2 7" env SWEEP_CONFIG=config.json \
+    python3 -c 'import helper; helper.defaults(rate=0.5, steps=7); print(helper.config.rate, helper.config.steps)'
 else tap_skip "sweepdb.run" "no python3"; fi
 if command -v "${CC:-gcc}" > /dev/null; then
   cat > learn.c <<'C'
