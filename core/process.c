@@ -20,8 +20,8 @@ static const double KILLED_S = 2; /* grace after SIGKILL */
 
 bool core_process_exists(const char *name) {
   char path[CORE_PATH_MAX];
-  const char *folders = getenv("PATH");
-  for (const char *c = folders ? folders : "/usr/bin:/bin"; *c; c += *c == ':') {
+  const char *directories = getenv("PATH");
+  for (const char *c = directories ? directories : "/usr/bin:/bin"; *c; c += *c == ':') {
     const size_t length = strcspn(c, ":");
     if (length > 0 && core_files_path(path, "%.*s/%s", (int)length, c, name) == CORE_OK && access(path, X_OK) == 0)
       return true;

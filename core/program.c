@@ -18,18 +18,18 @@ int core_program_path(char path[CORE_PATH_MAX]) {
   return CORE_OK;
 }
 
-int core_program_directory(char folder[CORE_PATH_MAX]) {
-  TRY(core_program_path(folder));
-  *strrchr(folder, '/') = '\0'; /* the path is absolute */
+int core_program_directory(char directory[CORE_PATH_MAX]) {
+  TRY(core_program_path(directory));
+  *strrchr(directory, '/') = '\0'; /* the path is absolute */
   return CORE_OK;
 }
 
 int core_program_library_file(const char *name, char path[CORE_PATH_MAX]) {
-  char folder[CORE_PATH_MAX];
-  TRY(core_program_path(folder));
-  for (char *slash; (slash = strrchr(folder, '/')) != NULL;) {
+  char directory[CORE_PATH_MAX];
+  TRY(core_program_path(directory));
+  for (char *slash; (slash = strrchr(directory, '/')) != NULL;) {
     *slash = '\0';
-    TRY(core_files_path(path, "%s/lib/sweep/%s", folder, name));
+    TRY(core_files_path(path, "%s/lib/sweep/%s", directory, name));
     if (core_files_exists(path)) return CORE_OK;
   }
   return core_error(CORE_FAIL, "lib/sweep/%s is not there; make it with `make`, or install it with `make install`",

@@ -40,7 +40,7 @@ typedef struct SlurmId { int64_t job, task; } SlurmId;
 typedef struct SlurmJob {
   const char *name, *comment;
   const char *script;              /* batch script, from slurm_script_print */
-  const char *folder;              /* working directory, absolute */
+  const char *directory;              /* working directory, absolute */
   const char *output;              /* file for the script's output, with %A, %a, and %% for %; NULL: /dev/null */
   int64_t tasks;                   /* indices 0 .. tasks-1 */
   int64_t running_max;             /* %throttle; 0: none */

@@ -202,7 +202,7 @@ static void add_names(Writer *w, const SlurmJob *job) {
   else if (job->after_each) json_object_set_new(w->job, "kill_on_invalid_dependency", json_true());
   json_object_set_new(w->job, "name", core_json_text(job->name));
   json_object_set_new(w->job, "comment", core_json_text(job->comment));
-  json_object_set_new(w->job, "current_working_directory", core_json_text(job->folder));
+  json_object_set_new(w->job, "current_working_directory", core_json_text(job->directory));
   json_object_set_new(w->job, "standard_output", core_json_text(job->output ? job->output : "/dev/null"));
   if (job->held) json_object_set_new(w->job, "hold", json_true());
   core_text_free(&text);

@@ -108,7 +108,7 @@ static void add_container(const SlurmJob *job, CoreText *script) {
   const SlurmSettings *s = job->settings;
   if (!*s->container || strcmp(s->container_runtime, "apptainer") != 0) return;
   core_text_appendf(script, " apptainer exec%s --bind ", slurm_settings_task_gpus(s) > 0 ? " --nv" : "");
-  quote(job->folder, script);
+  quote(job->directory, script);
   core_text_append(script, " ");
   quote(s->container, script);
 }
@@ -119,7 +119,7 @@ static void add_pyxis(const SlurmJob *job, CoreText *script) {
   add_quoted(script, "--container-image", s->container);
   core_text_append(script, "#SBATCH --no-container-entrypoint\n");
   CoreText mounts = {0};
-  core_text_appendf(&mounts, "%s:%s", job->folder, job->folder);
+  core_text_appendf(&mounts, "%s:%s", job->directory, job->directory);
   add_quoted(script, "--container-mounts", core_text_string(&mounts));
   core_text_free(&mounts);
 }
@@ -136,7 +136,7 @@ void slurm_script_print(const SlurmJob *job, const char *const *command, CoreTex
   add_dependency(script, job);
   if (job->remark) core_text_appendf(script, "# %s\n", job->remark);
   slurm_options_each(job->settings, add_line, script);
-  add_quoted(script, "--chdir", job->folder);
+  add_quoted(script, "--chdir", job->directory);
   add_quoted(script, "--output", job->output ? job->output : "/dev/null");
   if (job->held) core_text_append(script, "#SBATCH --hold\n");
   add_pyxis(job, script);

@@ -14,21 +14,21 @@ enum { DEPTH_MAX = 4 /* nesting of site.base */ };
 /* ---- location ---------------------------------------------------------------------------------------------------- */
 
 /* Finds share/sweep/sites of the installation, or slurm/sites of the build tree. */
-static int installed_folder(char folder[CORE_PATH_MAX]) {
+static int installed_directory(char directory[CORE_PATH_MAX]) {
   static const char *const places[] = {"../share/sweep/sites", "../../slurm/sites"};
   char program[CORE_PATH_MAX];
   TRY(core_program_directory(program));
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-    TRY(core_files_path(folder, "%s/%s", program, places[i]));
-    if (core_files_exists(folder)) return CORE_OK;
+    TRY(core_files_path(directory, "%s/%s", program, places[i]));
+    if (core_files_exists(directory)) return CORE_OK;
   }
   return core_error(CORE_FAIL, "no site files are installed next to %s", program);
 }
 
 void slurm_site_list(CoreText *text) {
-  char folder[CORE_PATH_MAX], **names;
+  char directory[CORE_PATH_MAX], **names;
   size_t count;
-  if (installed_folder(folder) != CORE_OK || core_files_list(folder, &names, &count) != CORE_OK) return;
+  if (installed_directory(directory) != CORE_OK || core_files_list(directory, &names, &count) != CORE_OK) return;
   for (size_t i = 0; i < count; i++) {
     const size_t length = strlen(names[i]);
     if (length > 4 && strcmp(names[i] + length - 4, ".ini") == 0)
@@ -39,10 +39,10 @@ void slurm_site_list(CoreText *text) {
 }
 
 static int installed_path(const char *name, char path[CORE_PATH_MAX]) {
-  char folder[CORE_PATH_MAX];
+  char directory[CORE_PATH_MAX];
   TRY(core_text_check_name(name, "site"));
-  TRY(installed_folder(folder));
-  TRY(core_files_path(path, "%s/%s.ini", folder, name));
+  TRY(installed_directory(directory));
+  TRY(core_files_path(path, "%s/%s.ini", directory, name));
   if (core_files_exists(path)) return CORE_OK;
   CoreText known = {0};
   slurm_site_list(&known);

@@ -1,6 +1,6 @@
-/* Writes a workspace as a sweep of two grids would leave it (run folders, run logs, results.db with the sweep), through
- * the store's own interfaces, for tests and measurements of the analysis. The numbers are a model of learning, not a
- * result: a setting that moves the policy far for its data learns fast and stalls early. Test programs only. */
+/* Writes a workspace as a sweep of two grids would leave it (run directories, run logs, results.db with the sweep),
+ * through the store's own interfaces, for tests and measurements of the analysis. The numbers are a model of learning,
+ * not a result: a setting that moves the policy far for its data learns fast and stalls early. Test programs only. */
 #ifndef TESTS_ANALYSIS_WORKSPACE_H
 #define TESTS_ANALYSIS_WORKSPACE_H
 #include <math.h>
@@ -78,7 +78,7 @@ static inline StoreIteration workspace_iteration(const Workspace *w, const CoreC
   return row;
 }
 
-/* One run: its folder, its logs up to iteration `until`, its state. */
+/* One run: its directory, its logs up to iteration `until`, its state. */
 static inline int workspace_write_run(const Workspace *w, const CoreConfig *config, int64_t until, StoreStatus status) {
   char id[CORE_RUN_ID];
   StoreRunlog *stats = NULL, *eval = NULL;

@@ -1,4 +1,4 @@
-/* A workspace in a temporary folder for the tests of store/: made before each test, removed after it. */
+/* A workspace in a temporary directory for the tests of store/: made before each test, removed after it. */
 #ifndef TESTS_STORE_WORKSPACE_H
 #define TESTS_STORE_WORKSPACE_H
 #include <stdarg.h>

@@ -10,11 +10,11 @@
 #include "store/workspace/paths.h"
 
 static void add_sweeps(const CoreCompletionContext *typing, CoreText *values) {
-  char root[CORE_PATH_MAX], folder[CORE_PATH_MAX], **names;
+  char root[CORE_PATH_MAX], directory[CORE_PATH_MAX], **names;
   size_t count;
   if (store_root(core_completion_option_value(typing, "root"), root) != CORE_OK) return;
-  if (core_files_path(folder, "%s/sweeps", root) != CORE_OK) return;
-  if (!core_files_exists(folder) || core_files_list(folder, &names, &count) != CORE_OK) return;
+  if (core_files_path(directory, "%s/sweeps", root) != CORE_OK) return;
+  if (!core_files_exists(directory) || core_files_list(directory, &names, &count) != CORE_OK) return;
   for (size_t i = 0; i < count; i++) {
     if (core_text_check_name(names[i], "sweep") == CORE_OK) core_completion_add(values, names[i], NULL);
     free(names[i]);

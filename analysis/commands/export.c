@@ -56,7 +56,7 @@ static json_t *describe_table(const StoreTable *table, Format format, int64_t ro
 }
 
 /* Writes schema.json. rows: number of rows of each table in store_tables. */
-static int write_schema(const char *folder, Format format, const int64_t *rows) {
+static int write_schema(const char *directory, Format format, const int64_t *rows) {
   char path[CORE_PATH_MAX];
   size_t count;
   const StoreTable *tables = store_tables(&count);
@@ -72,7 +72,7 @@ static int write_schema(const char *folder, Format format, const int64_t *rows) 
                            "left_out", left_out);
   CoreText text = {0};
   core_json_append(root, 2, &text);
-  int code = core_files_path(path, "%s/schema.json", folder);
+  int code = core_files_path(path, "%s/schema.json", directory);
   if (code == CORE_OK) code = core_files_write_atomic(path, text.data, text.length);
   core_text_free(&text);
   json_decref(root);
@@ -170,10 +170,10 @@ static int write_rows(StoreDatabase *database, const StoreTable *table, const ch
 }
 
 static int export_table(StoreDatabase *database, const StoreTable *table, const char *sweep, Format format,
-                        const char *folder, int64_t *rows) {
+                        const char *directory, int64_t *rows) {
   char path[CORE_PATH_MAX];
   ExportFile file;
-  TRY(core_files_path(path, "%s/%s.%s", folder, table->name, format == AS_CSV ? "csv" : "jsonl"));
+  TRY(core_files_path(path, "%s/%s.%s", directory, table->name, format == AS_CSV ? "csv" : "jsonl"));
   TRY(export_file_begin(path, &file));
   const int code = export_file_end(&file, write_rows(database, table, sweep, format, file.stream, rows));
   if (code == CORE_OK) printf("%s  %lld rows\n", path, (long long)*rows);
@@ -196,7 +196,7 @@ static const CoreManual manual = {
   .hint = "expected a format (csv, jsonl, tensorboard or mlflow) and a database"};
 
 typedef struct Request {
-  const char *folder, *sweep;
+  const char *directory, *sweep;
   int64_t every;
   MlflowTarget mlflow;
 } Request;
@@ -204,15 +204,15 @@ typedef struct Request {
 static int export_files(const Request *request, StoreDatabase *database, Format format) {
   size_t count;
   const StoreTable *tables = store_tables(&count);
-  const char *folder = request->folder ? request->folder : "export";
+  const char *directory = request->directory ? request->directory : "export";
   int64_t *rows = core_memory_zero_allocate(count, sizeof *rows);
-  int code = core_files_make_directories(folder);
+  int code = core_files_make_directories(directory);
   for (size_t t = 0; t < count && code == CORE_OK; t++)
     if (!tables[t].exclusion_reason)
-      code = export_table(database, &tables[t], request->sweep, format, folder, &rows[t]);
-  if (code == CORE_OK) code = write_schema(folder, format, rows);
+      code = export_table(database, &tables[t], request->sweep, format, directory, &rows[t]);
+  if (code == CORE_OK) code = write_schema(directory, format, rows);
   free(rows);
-  if (code == CORE_OK) printf("%s/schema.json\n", folder);
+  if (code == CORE_OK) printf("%s/schema.json\n", directory);
   return code;
 }
 
@@ -225,7 +225,7 @@ static int export_jsonl(const Request *request, StoreDatabase *database) {
 }
 
 static int export_tensorboard(const Request *request, StoreDatabase *database) {
-  const TensorboardTarget target = {request->folder ? request->folder : "tensorboard", request->every};
+  const TensorboardTarget target = {request->directory ? request->directory : "tensorboard", request->every};
   return tensorboard_export(database, request->sweep, &target);
 }
 
@@ -269,7 +269,7 @@ int analysis_export(int argc, char **argv) {
   Request request = {.every = 1};
   if (environment && strncmp(environment, "http", 4) == 0) request.mlflow.url = environment;
   const CoreOption table[] = {
-    {"output", 'o', CORE_OPTION_TEXT, &request.folder, "DIR",
+    {"output", 'o', CORE_OPTION_TEXT, &request.directory, "DIR",
      "output directory (default: export; for tensorboard: tensorboard)"},
     {"sweep", 0, CORE_OPTION_TEXT, &request.sweep, "NAME", "only the runs of this sweep (default: all)"},
     {"url", 0, CORE_OPTION_TEXT, &request.mlflow.url, "URL",

@@ -221,13 +221,13 @@ static const char EVENTS[] = "events.out.tfevents.sweep";
 static int find_present(Board *board) {
   char **names, path[CORE_PATH_MAX];
   size_t count;
-  if (!core_files_exists(board->target->folder)) return CORE_OK;
-  TRY(core_files_list(board->target->folder, &names, &count));
+  if (!core_files_exists(board->target->directory)) return CORE_OK;
+  TRY(core_files_list(board->target->directory, &names, &count));
   for (size_t i = 0; i < count; i++) {
     const size_t length = strlen(names[i]), digits = CORE_RUN_ID - 1;
     const char *id = length < digits ? names[i] : names[i] + length - digits;
     if (strlen(id) == digits && strspn(id, "0123456789abcdef") == digits && (length == digits || id[-1] == '-') &&
-        core_files_path(path, "%s/%s/%s", board->target->folder, names[i], EVENTS) == CORE_OK &&
+        core_files_path(path, "%s/%s/%s", board->target->directory, names[i], EVENTS) == CORE_OK &&
         core_files_exists(path))
       json_object_set_new(board->present, id, json_string(names[i]));
     free(names[i]);
@@ -238,24 +238,24 @@ static int find_present(Board *board) {
 }
 
 /* Makes the directory of a run. One with an earlier name is renamed: names change as a sweep grows. */
-static int make_folder(Board *board, const char *id, char folder[CORE_PATH_MAX]) {
+static int make_directory(Board *board, const char *id, char directory[CORE_PATH_MAX]) {
   const char *earlier = json_string_value(json_object_get(board->present, id));
   char before[CORE_PATH_MAX];
-  TRY(core_files_path(folder, "%s/%s-%s", board->target->folder, json_string_value(json_object_get(board->names, id)),
-                      id));
+  const char *name = json_string_value(json_object_get(board->names, id));
+  TRY(core_files_path(directory, "%s/%s-%s", board->target->directory, name, id));
   if (earlier) {
-    TRY(core_files_path(before, "%s/%s", board->target->folder, earlier));
-    if (strcmp(before, folder) != 0 && rename(before, folder) != 0)
-      return core_error_errno(CORE_FAIL, "%s: cannot be renamed to %s", before, folder);
+    TRY(core_files_path(before, "%s/%s", board->target->directory, earlier));
+    if (strcmp(before, directory) != 0 && rename(before, directory) != 0)
+      return core_error_errno(CORE_FAIL, "%s: cannot be renamed to %s", before, directory);
   }
-  return core_files_make_directories(folder);
+  return core_files_make_directories(directory);
 }
 
 static int write_run(Board *board, const ExportRun *run) {
-  char folder[CORE_PATH_MAX], path[CORE_PATH_MAX];
+  char directory[CORE_PATH_MAX], path[CORE_PATH_MAX];
   ExportFile file;
-  TRY(make_folder(board, run->id, folder));
-  TRY(core_files_path(path, "%s/%s", folder, EVENTS));
+  TRY(make_directory(board, run->id, directory));
+  TRY(core_files_path(path, "%s/%s", directory, EVENTS));
   TRY(export_file_begin(path, &file));
   board->stream = file.stream;
   write_version(board, run->started_s);
@@ -299,7 +299,7 @@ int tensorboard_export(StoreDatabase *database, const char *sweep, const Tensorb
   if (code == CORE_OK && board.runs == 0) code = export_runs_none(sweep);
   if (code == CORE_OK)
     printf("%lld runs, %lld events in %s; tensorboard --logdir %s\n", (long long)board.runs, (long long)board.events,
-           target->folder, target->folder);
+           target->directory, target->directory);
   json_decref(board.names);
   json_decref(board.present);
   json_decref(board.shown);

@@ -4,7 +4,7 @@
 #include "store/database/database.h"
 
 typedef struct TensorboardTarget {
-  const char *folder;     /* output directory with one subdirectory per run, named by its id; created if missing */
+  const char *directory;     /* output directory with one subdirectory per run, named by its id; created if missing */
   int64_t every;          /* export every Nth iteration, counting from 1, plus the last */
 } TensorboardTarget;
 

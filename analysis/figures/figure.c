@@ -113,35 +113,35 @@ static int choose_level_set(AnalysisContext *context) {
   return CORE_OK;
 }
 
-/* Splits an output that is a file, such as out/plot.png, into context->folder and context->stem. Returns false for a
+/* Splits an output that is a file, such as out/plot.png, into context->directory and context->stem. Returns false for a
  * directory. */
 static bool split_output(AnalysisContext *context) {
   static const char *const endings[] = {".svg", ".png", ".pdf", ".csv", ".gp", ".tex", ".md"};
   struct stat status;
-  const char *output = context->request->folder, *slash = output ? strrchr(output, '/') : NULL;
+  const char *output = context->request->directory, *slash = output ? strrchr(output, '/') : NULL;
   if (!output || (stat(output, &status) == 0 && S_ISDIR(status.st_mode))) return false;
   const char *file = slash ? slash + 1 : output, *ending = strrchr(file, '.');
   for (size_t i = 0; ending && ending > file && i < sizeof endings / sizeof *endings; i++) {
     if (strcmp(ending, endings[i]) != 0 || (size_t)(ending - file) >= sizeof context->stem) continue;
     snprintf(context->stem, sizeof context->stem, "%.*s", (int)(ending - file), file);
-    return core_files_path(context->folder, "%.*s", slash ? (int)(slash - output + (slash == output)) : 1,
+    return core_files_path(context->directory, "%.*s", slash ? (int)(slash - output + (slash == output)) : 1,
                            slash ? output : ".") == CORE_OK;
   }
   return false;
 }
 
 /* Selects the output directory: next to the database, or in the current directory if that is not writable. */
-static int choose_folder(AnalysisContext *context) {
+static int choose_directory(AnalysisContext *context) {
   char parent[CORE_PATH_MAX];
   if (split_output(context)) return CORE_OK;
-  if (context->request->folder) return core_files_path(context->folder, "%s", context->request->folder);
+  if (context->request->directory) return core_files_path(context->directory, "%s", context->request->directory);
   const char *slash = strrchr(context->path, '/');
-  if (!slash) return core_files_path(context->folder, "figures");
-  TRY(core_files_path(context->folder, "%.*s/figures", (int)(slash - context->path), context->path));
+  if (!slash) return core_files_path(context->directory, "figures");
+  TRY(core_files_path(context->directory, "%.*s/figures", (int)(slash - context->path), context->path));
   TRY(core_files_path(parent, "%.*s", (int)(slash - context->path), slash > context->path ? context->path : "/"));
-  if (access(core_files_exists(context->folder) ? context->folder : parent, W_OK) == 0) return CORE_OK;
+  if (access(core_files_exists(context->directory) ? context->directory : parent, W_OK) == 0) return CORE_OK;
   fprintf(stderr, "note: %s is not writable: figures are written to ./figures; -o DIR selects a directory\n", parent);
-  return core_files_path(context->folder, "figures");
+  return core_files_path(context->directory, "figures");
 }
 
 static int choose_name(AnalysisContext *context) {
@@ -196,7 +196,7 @@ static int open_error(const AnalysisContext *context, int code) {
 static int open_context(AnalysisContext *context) {
   const AnalysisRequest *request = context->request;
   TRY(analysis_style_find(request->style, &context->style));
-  TRY(choose_folder(context));
+  TRY(choose_directory(context));
   TRY(choose_name(context));
   TRY(analysis_database_open(context->path, &context->database));
   int code = analysis_select_runs(context->database, request->sweep, request->where.items, request->where.count,
@@ -328,7 +328,7 @@ int analysis_figure_write(const AnalysisContext *context, AnalysisPlot *plot, co
   analysis_codes_describe(&context->selection, &mixed);
   if (mixed.length > 0) analysis_plot_caption(plot, mixed.data);
   core_text_free(&mixed);
-  int code = analysis_render(plot, context->folder, name, core_text_string(&source), core_text_string(csv));
+  int code = analysis_render(plot, context->directory, name, core_text_string(&source), core_text_string(csv));
   core_text_free(&source);
   if (context->request->json && !context->request->json_done) analysis_csv_print_json(core_text_string(csv));
   if (code == CORE_OK && !context->request->json) analysis_print_files(context, name);
@@ -339,8 +339,8 @@ int analysis_figure_write(const AnalysisContext *context, AnalysisPlot *plot, co
 
 void analysis_print_files(const AnalysisContext *context, const char *name) {
   char pdf[CORE_PATH_MAX];
-  bool has_pdf = core_files_path(pdf, "%s/%s.pdf", context->folder, name) == CORE_OK && core_files_exists(pdf);
-  printf("%s/%s.svg .png %s.csv .gp\n", context->folder, name, has_pdf ? ".pdf " : "");
+  bool has_pdf = core_files_path(pdf, "%s/%s.pdf", context->directory, name) == CORE_OK && core_files_exists(pdf);
+  printf("%s/%s.svg .png %s.csv .gp\n", context->directory, name, has_pdf ? ".pdf " : "");
 }
 
 const char *analysis_key_shown(const CoreConfig *config, const CoreConfigRow *row, CoreText *text) {

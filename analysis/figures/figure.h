@@ -40,7 +40,7 @@ int analysis_figure_table(int argc, char **argv);
 typedef struct AnalysisRequest {
   int argc;                            /* arguments; argv[0] is the figure's name or a paper's (papers.h) */
   char **argv;
-  const char *sweep, *folder, *style, *level_set;
+  const char *sweep, *directory, *style, *level_set;
   const char *name;                    /* name of the files; NULL: the command's */
   const char *common;                  /* --common, for figures that have it */
   CoreOptionList where;
@@ -57,7 +57,7 @@ typedef struct AnalysisRequest {
   {"level-set", 0, CORE_OPTION_TEXT, &(request).level_set, "NAME", \
    "which evaluation levels; other: of each run the first that it was not trained on (default: those that most runs " \
    "have)"}, \
-  {"output", 'o', CORE_OPTION_TEXT, &(request).folder, "DIR|FILE", \
+  {"output", 'o', CORE_OPTION_TEXT, &(request).directory, "DIR|FILE", \
    "output directory (default: figures/ next to the database), or a file such as plot.png, which names all files"}, \
   {"name", 0, CORE_OPTION_TEXT, &(request).name, "NAME", \
    "what the files are called, without ending (default: as the command; curves and layers of --y: curves-kl)"}, \
@@ -72,7 +72,7 @@ typedef struct AnalysisRequest {
 typedef struct AnalysisContext {
   const AnalysisRequest *request;
   const char *path;                    /* path of the database */
-  char folder[CORE_PATH_MAX];          /* output directory */
+  char directory[CORE_PATH_MAX];          /* output directory */
   char stem[128];                      /* name without ending of a file given as output; "": a directory */
   const char *name;                    /* name of the files */
   char level_set[64];                  /* "" if no run has an evaluation */

@@ -53,8 +53,8 @@ typedef struct Coverages {
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
-static int run_folder(const Coverages *c, size_t run, char *folder) {
-  return store_path_run(c->root, c->context.selection.runs[run].id, NULL, folder);
+static int run_directory(const Coverages *c, size_t run, char *directory) {
+  return store_path_run(c->root, c->context.selection.runs[run].id, NULL, directory);
 }
 
 static size_t runs_of(const Coverages *c) { return c->context.selection.count; }
@@ -62,10 +62,10 @@ static size_t runs_of(const Coverages *c) { return c->context.selection.count; }
 /* Determines the number of states per run, the smallest number among ended runs, since coverage grows with it.
  * Excludes and counts runs that have fewer (running or stopped ones). */
 static int count_states(Coverages *c) {
-  char folder[CORE_PATH_MAX];
+  char directory[CORE_PATH_MAX];
   for (size_t r = 0; r < runs_of(c); r++) {
-    TRY(run_folder(c, r, folder));
-    TRY(analysis_states_count(folder, &c->runs[r].kept));
+    TRY(run_directory(c, r, directory));
+    TRY(analysis_states_count(directory, &c->runs[r].kept));
     c->without += c->runs[r].kept == 0;
   }
   for (int pass = 0; pass < 2; pass++) {
@@ -90,14 +90,14 @@ static int count_states(Coverages *c) {
 
 /* Reads a run's states, which must have *features features; the first run sets it. */
 static int read_states(const Coverages *c, size_t run, size_t *features, AnalysisStates *states) {
-  char folder[CORE_PATH_MAX];
-  TRY(run_folder(c, run, folder));
-  TRY(analysis_states_read(folder, states));
+  char directory[CORE_PATH_MAX];
+  TRY(run_directory(c, run, directory));
+  TRY(analysis_states_read(directory, states));
   if (*features == 0) *features = states->features;
   if (states->features == *features) return CORE_OK;
   analysis_states_free(states);
   return core_error(CORE_FAIL, "%s: states of %zu features where other runs of the task have %zu; choose with --where",
-                    folder, states->features, *features);
+                    directory, states->features, *features);
 }
 
 /* Fits a plane to an equal number of states of each run. */

@@ -188,7 +188,7 @@ static int draw(const Scatter *scatter) {
     format_rho(&ddr->panels[p], rho, sizeof rho);
     core_text_appendf(&source, "budget %.0f: %s\n", ddr->panels[p].budget, rho);
   }
-  int code = analysis_render(plot, ddr->context->folder, ddr->context->name, core_text_string(&source),
+  int code = analysis_render(plot, ddr->context->directory, ddr->context->name, core_text_string(&source),
                              core_text_string(&csv));
   analysis_plot_destroy(&plot);
   core_text_free(&source);

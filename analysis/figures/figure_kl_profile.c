@@ -81,19 +81,19 @@ static int read_profile(const char *path, Profile *profile) {
 }
 
 /* Finds the profiles of a directory that are nearest to the phases; with `deeper` also in its subdirectories. */
-static int find_profiles(const char *folder, bool deeper, double last, int64_t nearest[PHASES]) {
+static int find_profiles(const char *directory, bool deeper, double last, int64_t nearest[PHASES]) {
   char inner[CORE_PATH_MAX], **names = NULL;
   size_t count = 0;
   int code = CORE_OK;
-  if (!core_files_exists(folder)) return CORE_OK;
-  TRY(core_files_list(folder, &names, &count));
+  if (!core_files_exists(directory)) return CORE_OK;
+  TRY(core_files_list(directory, &names, &count));
   for (size_t i = 0; i < count; i++) {
     const int64_t at = profile_iteration(names[i]);
     for (int phase = 0; phase < PHASES && at; phase++) {
       const double aim = phases[phase] * last;
       if (!nearest[phase] || fabs((double)at - aim) < fabs((double)nearest[phase] - aim)) nearest[phase] = at;
     }
-    if (!deeper || at || code != CORE_OK || (code = core_files_path(inner, "%s/%s", folder, names[i])) != CORE_OK)
+    if (!deeper || at || code != CORE_OK || (code = core_files_path(inner, "%s/%s", directory, names[i])) != CORE_OK)
       continue;
     code = find_profiles(inner, false, last, nearest);
   }

@@ -444,7 +444,7 @@ int analysis_figure_search(int argc, char **argv) {
      "use only the first N transitions (default: all)"},
     {"where", 'w', CORE_OPTION_LIST, &s.request.where, "KEY=VALUE", "only runs with this setting"},
     {"level-set", 0, CORE_OPTION_TEXT, &s.request.level_set, "NAME", "which evaluation levels"},
-    {"output", 'o', CORE_OPTION_TEXT, &s.request.folder, "DIR|FILE",
+    {"output", 'o', CORE_OPTION_TEXT, &s.request.directory, "DIR|FILE",
      "output directory (default: figures/ next to the database), or a file such as plot.png, which names all files"},
     {"name", 0, CORE_OPTION_TEXT, &s.request.name, "NAME", "what the files' names begin with (default: search)"},
     {"style", 0, CORE_OPTION_TEXT, &s.request.style, "paper|slides|dark", "for what the picture is (default: paper)"},

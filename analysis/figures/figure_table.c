@@ -190,8 +190,8 @@ static void append_document(const Table *t, const char *source, CoreText *out) {
 static int write_file(const Table *t) {
   char path[CORE_PATH_MAX];
   CoreText source = {0}, document = {0};
-  TRY(core_files_make_directories(t->context.folder));
-  TRY(core_files_path(path, "%s/%s.%s", t->context.folder, t->context.name, endings[t->format]));
+  TRY(core_files_make_directories(t->context.directory));
+  TRY(core_files_path(path, "%s/%s.%s", t->context.directory, t->context.name, endings[t->format]));
   analysis_describe_source(&t->context, analysis_scored_query, analysis_interval_description, &source);
   append_document(t, core_text_string(&source), &document);
   int code = core_files_write_atomic(path, document.data, document.length);

@@ -48,18 +48,18 @@ static char **plain_environment(void) {
 }
 
 /* Starts one pass of the script, which makes one of the three images; the caller waits for the process. */
-static int start_gnuplot(const char *folder, const char *script, int pass, pid_t *child) {
+static int start_gnuplot(const char *directory, const char *script, int pass, pid_t *child) {
   char messages[CORE_PATH_MAX], variables[64];
   /* -d: ignore gnuplotrc and ~/.gnuplot, which may set terminals and encodings */
   char *const arguments[] = {"gnuplot", "-d", "-e", variables, (char *)script, NULL};
   posix_spawn_file_actions_t actions;
   snprintf(variables, sizeof variables, "alone = 1; pass = %d", pass);
-  TRY(core_files_path(messages, "%s/messages.%d", folder, pass));
+  TRY(core_files_path(messages, "%s/messages.%d", directory, pass));
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-  posix_spawn_file_actions_addchdir_np(&actions, folder);
+  posix_spawn_file_actions_addchdir_np(&actions, directory);
   char **plain = plain_environment();
   int fault = posix_spawnp(child, "gnuplot", &actions, NULL, arguments, plain);
   free(plain);
@@ -71,7 +71,7 @@ static int start_gnuplot(const char *folder, const char *script, int pass, pid_t
                           "are written)");
 }
 
-static int finish_gnuplot(const char *folder, int pass, pid_t child) {
+static int finish_gnuplot(const char *directory, int pass, pid_t child) {
   char messages[CORE_PATH_MAX], line[400];
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) { /* interrupted by a signal; the child still runs */
@@ -79,22 +79,22 @@ static int finish_gnuplot(const char *folder, int pass, pid_t child) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return CORE_OK;
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
     return core_error(CORE_FAIL, "gnuplot is not installed (Debian: gnuplot-nox); the .gp and .csv files are written");
-  TRY(core_files_path(messages, "%s/messages.%d", folder, pass));
+  TRY(core_files_path(messages, "%s/messages.%d", directory, pass));
   last_line(messages, line, sizeof line);
   return core_error(CORE_FAIL, "gnuplot failed: %s", line[0] ? line : "no message");
 }
 
 /* Makes SVG, PNG and PDF in parallel, because drawing takes longer than everything before it. */
-static int run_gnuplot(const char *folder, const char *script) {
+static int run_gnuplot(const char *directory, const char *script) {
   enum { PASSES = 3 };
   pid_t children[PASSES];
   int code = CORE_OK, started = 0;
   while (started < PASSES && code == CORE_OK) {
-    code = start_gnuplot(folder, script, started + 1, &children[started]);
+    code = start_gnuplot(directory, script, started + 1, &children[started]);
     started += code == CORE_OK;
   }
   for (int i = 0; i < started; i++) {
-    if (code == CORE_OK) code = finish_gnuplot(folder, i + 1, children[i]);
+    if (code == CORE_OK) code = finish_gnuplot(directory, i + 1, children[i]);
     else waitpid(children[i], NULL, 0); /* only the first error is reported */
   }
   return code;
@@ -190,14 +190,14 @@ static int annotate_pdf(const char *pdf, size_t size, const char *provenance, Co
 }
 
 /* Moves one image from the temporary directory to its destination, adding the provenance. */
-static int place_picture(const char *from, const char *folder, const char *name, const char *kind,
+static int place_picture(const char *from, const char *directory, const char *name, const char *kind,
                          const char *provenance) {
   char source[CORE_PATH_MAX], target[CORE_PATH_MAX];
   char *bytes = NULL;
   size_t size = 0;
   CoreText out = {0};
   TRY(core_files_path(source, "%s/%s.%s", from, name, kind));
-  TRY(core_files_path(target, "%s/%s.%s", folder, name, kind));
+  TRY(core_files_path(target, "%s/%s.%s", directory, name, kind));
   TRY(core_files_read(source, 0, &bytes, &size));
   int code = strcmp(kind, "svg") == 0   ? annotate_svg(bytes, name, provenance, &out)
              : strcmp(kind, "png") == 0 ? annotate_png(bytes, size, provenance, &out)
@@ -210,10 +210,10 @@ static int place_picture(const char *from, const char *folder, const char *name,
 
 /* ---- files ------------------------------------------------------------------------------------------------------ */
 
-static int write_csv(const char *folder, const char *name, const char *provenance, const char *csv) {
+static int write_csv(const char *directory, const char *name, const char *provenance, const char *csv) {
   char path[CORE_PATH_MAX];
   CoreText text = {0};
-  TRY(core_files_path(path, "%s/%s.csv", folder, name));
+  TRY(core_files_path(path, "%s/%s.csv", directory, name));
   for (const char *line = provenance; *line;) {
     size_t length = strcspn(line, "\n");
     core_text_append_csv_comment(&text, line, length);
@@ -225,11 +225,11 @@ static int write_csv(const char *folder, const char *name, const char *provenanc
   return code;
 }
 
-static int write_script(AnalysisPlot *plot, const char *folder, const char *temporary, const char *name,
+static int write_script(AnalysisPlot *plot, const char *directory, const char *temporary, const char *name,
                         const char *provenance) {
   char path[CORE_PATH_MAX], copy[CORE_PATH_MAX];
   CoreText script = {0};
-  TRY(core_files_path(path, "%s/%s.gp", folder, name));
+  TRY(core_files_path(path, "%s/%s.gp", directory, name));
   TRY(core_files_path(copy, "%s/%s.gp", temporary, name));
   analysis_plot_script(plot, name, provenance, &script);
   int code = core_files_write_atomic(path, script.data, script.length);
@@ -238,26 +238,27 @@ static int write_script(AnalysisPlot *plot, const char *folder, const char *temp
   return code;
 }
 
-static int render_in(AnalysisPlot *plot, const char *folder, const char *temporary, const char *name,
+static int render_in(AnalysisPlot *plot, const char *directory, const char *temporary, const char *name,
                      const char *provenance, const char *csv) {
   char script[CORE_PATH_MAX];
-  TRY(write_csv(folder, name, provenance, csv));
-  TRY(write_script(plot, folder, temporary, name, provenance));
+  TRY(write_csv(directory, name, provenance, csv));
+  TRY(write_script(plot, directory, temporary, name, provenance));
   TRY(core_files_path(script, "%s.gp", name));
   TRY(run_gnuplot(temporary, script));
-  TRY(place_picture(temporary, folder, name, "svg", provenance));
-  TRY(place_picture(temporary, folder, name, "png", provenance));
+  TRY(place_picture(temporary, directory, name, "svg", provenance));
+  TRY(place_picture(temporary, directory, name, "png", provenance));
   TRY(core_files_path(script, "%s/%s.pdf", temporary, name));
-  return core_files_exists(script) ? place_picture(temporary, folder, name, "pdf", provenance) : CORE_OK;
+  return core_files_exists(script) ? place_picture(temporary, directory, name, "pdf", provenance) : CORE_OK;
 }
 
-int analysis_render(AnalysisPlot *plot, const char *folder, const char *name, const char *provenance, const char *csv) {
+int analysis_render(AnalysisPlot *plot, const char *directory, const char *name, const char *provenance,
+                    const char *csv) {
   char temporary[CORE_PATH_MAX];
-  TRY(core_files_make_directories(folder));
-  TRY(core_files_path(temporary, "%s/.%s-XXXXXX", folder, name));
+  TRY(core_files_make_directories(directory));
+  TRY(core_files_path(temporary, "%s/.%s-XXXXXX", directory, name));
   if (!mkdtemp(temporary))
-    return core_error_errno(CORE_FAIL, "%s: no file can be written here (choose another folder with -o)", folder);
-  int code = render_in(plot, folder, temporary, name, provenance, csv);
+    return core_error_errno(CORE_FAIL, "%s: no file can be written here (choose another folder with -o)", directory);
+  int code = render_in(plot, directory, temporary, name, provenance, csv);
   CoreText message = {0}; /* the first error is reported, not one of the cleanup */
   core_text_append(&message, core_error_message());
   core_files_remove_tree(temporary);

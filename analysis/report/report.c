@@ -31,7 +31,7 @@ static void append_script_json(CoreText *page, const json_t *root) {
   free(text);
 }
 
-static int write_page(const char *folder, const json_t *root, bool json) {
+static int write_page(const char *directory, const json_t *root, bool json) {
   char path[CORE_PATH_MAX];
   CoreText page = {0};
   const char *at = strstr(analysis_report_page, marker);
@@ -39,7 +39,7 @@ static int write_page(const char *folder, const json_t *root, bool json) {
   core_text_append_bytes(&page, analysis_report_page, (size_t)(at - analysis_report_page));
   append_script_json(&page, root);
   core_text_append(&page, at + strlen(marker));
-  int code = core_files_path(path, "%s/index.html", folder);
+  int code = core_files_path(path, "%s/index.html", directory);
   if (code == CORE_OK) code = core_files_write_atomic(path, page.data, page.length);
   if (code == CORE_OK && json)
     core_json_print(json_pack("{s:o, s:I}", "file", analysis_report_text(path), "bytes", (json_int_t)page.length));
@@ -49,7 +49,7 @@ static int write_page(const char *folder, const json_t *root, bool json) {
 }
 
 typedef struct Request {
-  const char *sweep, *folder, *title;
+  const char *sweep, *directory, *title;
   CoreOptionList where;
   bool no_figures, json;
 } Request;
@@ -77,7 +77,7 @@ static int fill_report(const AnalysisReport *report, const Request *request, jso
   TRY(analysis_report_add_provenance(report, root));
   analysis_report_add_videos(report, root);
   add_title(report, request, root);
-  return analysis_report_add_sections(report, request->no_figures ? NULL : request->folder, root);
+  return analysis_report_add_sections(report, request->no_figures ? NULL : request->directory, root);
 }
 
 static int make_report(const char *path, const Request *request) {
@@ -87,9 +87,9 @@ static int make_report(const char *path, const Request *request) {
   int code = analysis_database_open(path, &database);
   if (code == CORE_OK) code = analysis_report_open(&report, database, path, request->sweep, &request->where);
   if (code == CORE_OK) analysis_codes_warn(&report.selection);
-  if (code == CORE_OK) code = core_files_make_directories(request->folder);
+  if (code == CORE_OK) code = core_files_make_directories(request->directory);
   if (code == CORE_OK) code = fill_report(&report, request, root);
-  if (code == CORE_OK) code = write_page(request->folder, root, request->json);
+  if (code == CORE_OK) code = write_page(request->directory, root, request->json);
   json_decref(root);
   analysis_report_close(&report);
   store_database_close(&database);
@@ -108,9 +108,9 @@ static int answer(void *request, const char **operands, size_t count) {
 }
 
 int analysis_report(int argc, char **argv) {
-  Request request = {.folder = "report"};
+  Request request = {.directory = "report"};
   const CoreOption table[] = {
-    {"output", 'o', CORE_OPTION_TEXT, &request.folder, "DIR", "output directory of index.html (default: report)"},
+    {"output", 'o', CORE_OPTION_TEXT, &request.directory, "DIR", "output directory of index.html (default: report)"},
     {"sweep", 0, CORE_OPTION_TEXT, &request.sweep, "NAME", "only the runs of this sweep (default: all runs)"},
     {"where", 'w', CORE_OPTION_LIST, &request.where, "KEY=VALUE", "only runs with this setting"},
     {"title", 0, CORE_OPTION_TEXT, &request.title, "TEXT",

@@ -37,12 +37,12 @@ int analysis_report_add_runs(const AnalysisReport *report, json_t *root);       
 void analysis_report_add_configurations(const AnalysisReport *report, json_t *section); /* configurations, differences,
                                                                                            shared_settings */
 int analysis_report_add_curves(const AnalysisReport *report, json_t *section);   /* curves */
-/* Adds sections: one for each sweep that has some of the runs, or a single one. folder NULL: without figures. */
-int analysis_report_add_sections(const AnalysisReport *report, const char *folder, json_t *root);
+/* Adds sections: one for each sweep that has some of the runs, or a single one. directory NULL: without figures. */
+int analysis_report_add_sections(const AnalysisReport *report, const char *directory, json_t *root);
 int analysis_report_add_claims(const AnalysisReport *report, json_t *root);      /* claims */
 int analysis_report_add_provenance(const AnalysisReport *report, json_t *root);  /* tiles, sweeps, provenance */
 void analysis_report_add_videos(const AnalysisReport *report, json_t *root);     /* videos */
-/* Makes every figure that the data allow in <folder>/figures: figures, missing_figures. */
-int analysis_report_add_figures(const AnalysisReport *report, const char *folder, json_t *section);
+/* Makes every figure that the data allow in <directory>/figures: figures, missing_figures. */
+int analysis_report_add_figures(const AnalysisReport *report, const char *directory, json_t *section);
 
 #endif

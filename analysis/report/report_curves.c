@@ -272,18 +272,18 @@ static const char *const image_kinds[][2] = {{"svg", "data:image/svg+xml;base64,
                                              {"png", "data:image/png;base64,"}};
 
 /* Removes images of an earlier report, which may be of other runs. */
-static void remove_images(const char *folder, const char *name) {
+static void remove_images(const char *directory, const char *name) {
   char path[CORE_PATH_MAX];
   for (size_t i = 0; i < 2; i++)
-    if (core_files_path(path, "%s/figures/%s.%s", folder, name, image_kinds[i][0]) == CORE_OK) (void)unlink(path);
+    if (core_files_path(path, "%s/figures/%s.%s", directory, name, image_kinds[i][0]) == CORE_OK) (void)unlink(path);
 }
 
-/* Reads <folder>/figures/<name>.svg, or a .png, as a data URL; NULL if the figure made none. */
-static char *read_image(const char *folder, const char *name) {
+/* Reads <directory>/figures/<name>.svg, or a .png, as a data URL; NULL if the figure made none. */
+static char *read_image(const char *directory, const char *name) {
   for (size_t i = 0; i < 2; i++) {
     char path[CORE_PATH_MAX], *bytes = NULL;
     size_t size;
-    if (core_files_path(path, "%s/figures/%s.%s", folder, name, image_kinds[i][0]) != CORE_OK ||
+    if (core_files_path(path, "%s/figures/%s.%s", directory, name, image_kinds[i][0]) != CORE_OK ||
         core_files_read(path, IMAGE_BYTES_MAX, &bytes, &size) != CORE_OK) continue;
     char *image = analysis_report_base64(image_kinds[i][1], bytes, size);
     free(bytes);
@@ -293,12 +293,12 @@ static char *read_image(const char *folder, const char *name) {
   return NULL;
 }
 
-int analysis_report_add_figures(const AnalysisReport *report, const char *folder, json_t *section) {
+int analysis_report_add_figures(const AnalysisReport *report, const char *directory, json_t *section) {
   json_t *drawn = json_array(), *missing = json_array();
   char figures[CORE_PATH_MAX];
   json_object_set_new(section, "figures", drawn);
   json_object_set_new(section, "missing_figures", missing);
-  TRY(core_files_path(figures, "%s/figures", folder));
+  TRY(core_files_path(figures, "%s/figures", directory));
   TRY(core_files_make_directories(figures));
   const char **argv = core_memory_zero_allocate(2 * report->where->count + 8, sizeof *argv);
   for (const AnalysisFigure *f = analysis_figures; f->name; f++) {
@@ -316,9 +316,9 @@ int analysis_report_add_figures(const AnalysisReport *report, const char *folder
       argv[argc++] = "--where";
       argv[argc++] = report->where->items[i];
     }
-    remove_images(folder, f->name);
+    remove_images(directory, f->name);
     int code = run_quietly(f, argc, (char **)argv, &output);
-    char *image = code == CORE_OK ? read_image(folder, f->name) : NULL;
+    char *image = code == CORE_OK ? read_image(directory, f->name) : NULL;
     if (image) {
       json_array_append_new(drawn, json_pack("{s:s, s:s, s:o, s:o}", "name", f->name, "summary", f->summary, "image",
                                              core_json_text(image), "text",

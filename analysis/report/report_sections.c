@@ -33,17 +33,17 @@ void analysis_report_close(AnalysisReport *report) {
 }
 
 /* Makes the section's directory, named after the sweep, or by a number if the name has other characters. */
-static int section_folder(const char *folder, const char *sweep, size_t number, char path[CORE_PATH_MAX]) {
+static int section_directory(const char *directory, const char *sweep, size_t number, char path[CORE_PATH_MAX]) {
   bool plain = *sweep && *sweep != '.' && *sweep != '-' && strlen(sweep) < 128;
   for (const char *c = sweep; *c; c++) plain = plain && (isalnum((unsigned char)*c) || strchr("._-+=", *c));
-  return plain ? core_files_path(path, "%s/sweeps/%s", folder, sweep)
-               : core_files_path(path, "%s/sweeps/%zu", folder, number);
+  return plain ? core_files_path(path, "%s/sweeps/%s", directory, sweep)
+               : core_files_path(path, "%s/sweeps/%zu", directory, number);
 }
 
-static int fill_section(const AnalysisReport *report, const char *folder, json_t *section) {
+static int fill_section(const AnalysisReport *report, const char *directory, json_t *section) {
   analysis_report_add_configurations(report, section);
   TRY(analysis_report_add_curves(report, section));
-  if (folder) return analysis_report_add_figures(report, folder, section);
+  if (directory) return analysis_report_add_figures(report, directory, section);
   json_object_set_new(section, "figures", json_array());
   json_object_set_new(section, "missing_figures", json_array());
   return CORE_OK;
@@ -57,14 +57,14 @@ static json_t *new_section(json_t *sections, const char *title) {
   return section;
 }
 
-static int add_sweep(const AnalysisReport *report, const char *sweep, const char *folder, json_t *sections) {
+static int add_sweep(const AnalysisReport *report, const char *sweep, const char *directory, json_t *sections) {
   char path[CORE_PATH_MAX];
   AnalysisReport of_sweep = {0};
   int code = analysis_report_open(&of_sweep, report->database, report->path, sweep, report->where);
-  if (code == CORE_OK && folder) code = section_folder(folder, sweep, json_array_size(sections) + 1, path);
+  if (code == CORE_OK && directory) code = section_directory(directory, sweep, json_array_size(sections) + 1, path);
   CoreText title = {0};
   core_text_appendf(&title, "Sweep %s", sweep);
-  if (code == CORE_OK) code = fill_section(&of_sweep, folder ? path : NULL, new_section(sections, title.data));
+  if (code == CORE_OK) code = fill_section(&of_sweep, directory ? path : NULL, new_section(sections, title.data));
   core_text_free(&title);
   analysis_report_close(&of_sweep);
   return code;
@@ -94,12 +94,12 @@ static int add_others(const AnalysisReport *report, const AnalysisMembership *me
 }
 
 /* Adds sections of all sweeps with runs of the selection. */
-static int add_sweeps(const AnalysisReport *report, const AnalysisMembership *membership, const char *folder,
+static int add_sweeps(const AnalysisReport *report, const AnalysisMembership *membership, const char *directory,
                       json_t *sections) {
   for (size_t s = 0; s < membership->sweeps; s++) {
     bool any = false;
     for (size_t r = 0; r < report->selection.count && !any; r++) any = analysis_membership_has(membership, r, s);
-    if (any) TRY(add_sweep(report, membership->sweep[s], folder, sections));
+    if (any) TRY(add_sweep(report, membership->sweep[s], directory, sections));
   }
   return add_others(report, membership, sections);
 }
@@ -120,7 +120,7 @@ static size_t count_sweeps(const AnalysisReport *report, const AnalysisMembershi
   return count + outside;
 }
 
-int analysis_report_add_sections(const AnalysisReport *report, const char *folder, json_t *root) {
+int analysis_report_add_sections(const AnalysisReport *report, const char *directory, json_t *root) {
   json_t *sections = json_array();
   AnalysisMembership membership = {0};
   json_object_set_new(root, "sections", sections);
@@ -128,8 +128,8 @@ int analysis_report_add_sections(const AnalysisReport *report, const char *folde
   if (!report->sweep || strchr(report->sweep, ','))
     code = analysis_membership_read(report->database, &report->selection, &membership);
   if (code == CORE_OK && count_sweeps(report, &membership) > 1)
-    code = add_sweeps(report, &membership, folder, sections);
-  else if (code == CORE_OK) code = fill_section(report, folder, new_section(sections, ""));
+    code = add_sweeps(report, &membership, directory, sections);
+  else if (code == CORE_OK) code = fill_section(report, directory, new_section(sections, ""));
   analysis_membership_free(&membership);
   return code;
 }

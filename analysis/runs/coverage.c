@@ -63,20 +63,20 @@ static int by_iteration(const void *a, const void *b) {
 }
 
 /* Lists the directory's state files, sorted by iteration; free *files. */
-static int list_files(const char *folder, StateFile **files, size_t *count) {
+static int list_files(const char *directory, StateFile **files, size_t *count) {
   char **names = NULL;
   size_t name_count = 0;
   int code = CORE_OK;
   *files = NULL;
   *count = 0;
-  if (!core_files_exists(folder)) return CORE_OK;
-  TRY(core_files_list(folder, &names, &name_count));
+  if (!core_files_exists(directory)) return CORE_OK;
+  TRY(core_files_list(directory, &names, &name_count));
   *files = core_memory_allocate((name_count + 1) * sizeof **files);
   for (size_t i = 0; i < name_count; i++) {
     StateFile *file = &(*files)[*count];
     file->iteration = file_iteration(names[i]);
     if (file->iteration == 0 || code != CORE_OK) continue;
-    code = core_files_path(file->path, "%s/%s", folder, names[i]);
+    code = core_files_path(file->path, "%s/%s", directory, names[i]);
     ++*count;
   }
   for (size_t i = 0; i < name_count; i++) free(names[i]);
@@ -107,21 +107,21 @@ static int add_file(const StateFile *file, AnalysisStates *states) {
   return CORE_OK;
 }
 
-int analysis_states_read(const char *folder, AnalysisStates *states) {
+int analysis_states_read(const char *directory, AnalysisStates *states) {
   StateFile *files;
   size_t count;
   *states = (AnalysisStates){0};
-  int code = list_files(folder, &files, &count);
+  int code = list_files(directory, &files, &count);
   for (size_t i = 0; i < count && code == CORE_OK; i++) code = add_file(&files[i], states);
   free(files);
   if (code != CORE_OK) analysis_states_free(states);
   return code;
 }
 
-int analysis_states_count(const char *folder, size_t *count) {
+int analysis_states_count(const char *directory, size_t *count) {
   StateFile *files;
   size_t file_count;
-  int code = list_files(folder, &files, &file_count);
+  int code = list_files(directory, &files, &file_count);
   *count = 0;
   for (size_t i = 0; i < file_count && code == CORE_OK; i++) {
     char start[512];

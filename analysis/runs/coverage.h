@@ -21,9 +21,9 @@ typedef struct AnalysisStates {
 
 /* Reads all states of a run directory; count 0 if it has none. CORE_FAIL: a file is not a float32 matrix written by
  * the trainer, is truncated, or has another number of features than the previous ones; the message names it. */
-int analysis_states_read(const char *folder, AnalysisStates *states);
+int analysis_states_read(const char *directory, AnalysisStates *states);
 /* Counts the states from the files' headers. */
-int analysis_states_count(const char *folder, size_t *count);
+int analysis_states_count(const char *directory, size_t *count);
 void analysis_states_free(AnalysisStates *states);
 /* Returns the row of state i of `want` states that are evenly spaced over all. */
 size_t analysis_states_spread(const AnalysisStates *states, size_t i, size_t want);

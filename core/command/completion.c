@@ -38,7 +38,7 @@ void core_completion_add_files(CoreText *values, const char *ending) {
   core_text_appendf(values, ":files%s%s\n", ending ? " " : "", ending ? ending : "");
 }
 
-static void add_folders(const CoreCompletionContext *context, CoreText *values) {
+static void add_directories(const CoreCompletionContext *context, CoreText *values) {
   core_text_append(values, ":folders\n");
 }
 static void add_files(const CoreCompletionContext *context, CoreText *values) {
@@ -128,7 +128,7 @@ static size_t count_operands(const CoreCompletionContext *context, const CoreOpt
 /* ---- kinds ----------------------------------------------------------------------------------------------------- */
 
 static const CoreCompletion common_kinds[] = {{"FILE", add_files},
-                                              {"DIR", add_folders},
+                                              {"DIR", add_directories},
                                               {"KEY", add_keys},
                                               {"KEYS", add_keys},
                                               {"KEY=VALUE", core_completion_settings},

@@ -34,7 +34,7 @@ void core_completion_settings(const CoreCompletionContext *context, CoreText *va
 const char *core_completion_option_value(const CoreCompletionContext *context, const char *name);
 
 /* Implements `program --complete WORD...`: prints completions of the last word, one per line with a tab and a
- * description, or a line ":files [ENDING]" or ":folders". Prints nothing if none is known and never fails on typed
+ * description, or a line ":files [ENDING]" or ":directories". Prints nothing if none is known and never fails on typed
  * words. */
 int core_completion_run(const CoreProgram *program, int argc, char **argv);
 /* Implements `program --completion SHELL`: prints the script for bash, zsh or fish. CORE_USAGE: another shell. */

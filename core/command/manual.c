@@ -85,10 +85,10 @@ static void print_program(Page *page) {
   core_text_free(&usage);
 }
 
-static int write_page(const CoreProgram *program, const CoreCommand *command, const char *folder) {
+static int write_page(const CoreProgram *program, const CoreCommand *command, const char *directory) {
   char path[CORE_PATH_MAX], *text = NULL;
   size_t size = 0;
-  TRY(core_files_path(path, "%s/%s%s%s.1", folder, program->name, command ? "-" : "", command ? command->name : ""));
+  TRY(core_files_path(path, "%s/%s%s%s.1", directory, program->name, command ? "-" : "", command ? command->name : ""));
   Page page = {.program = program, .command = command, .help = {.out = open_memstream(&text, &size), .manual = true}};
   CORE_CHECK(page.help.out);
   if (command) {
@@ -104,10 +104,10 @@ static int write_page(const CoreProgram *program, const CoreCommand *command, co
   return code;
 }
 
-int core_manual_write(const CoreProgram *program, const char *folder) {
-  TRY(core_files_make_directories(folder));
-  TRY(write_page(program, NULL, folder));
+int core_manual_write(const CoreProgram *program, const char *directory) {
+  TRY(core_files_make_directories(directory));
+  TRY(write_page(program, NULL, directory));
   for (const CoreCommand *command = program->commands; command->name; command++)
-    if (command->summary) TRY(write_page(program, command, folder));
+    if (command->summary) TRY(write_page(program, command, directory));
   return CORE_OK;
 }

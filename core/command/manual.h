@@ -3,7 +3,7 @@
 #define CORE_MANUAL_H
 #include "core/command/options.h"
 
-/* Writes the pages into `folder`, which is created if missing. CORE_FAIL: the message names the file. */
-int core_manual_write(const CoreProgram *program, const char *folder);
+/* Writes the pages into `directory`, which is created if missing. CORE_FAIL: the message names the file. */
+int core_manual_write(const CoreProgram *program, const char *directory);
 
 #endif

@@ -1,5 +1,5 @@
 /* GPU through the CUDA runtime. The runtime is linked statically and loads the driver at its first use, so a program
- * with CUDA starts on machines without a GPU. Only kernels (kernels_cuda.cu of a folder) are CUDA code. */
+ * with CUDA starts on machines without a GPU. Only kernels (kernels_cuda.cu of a directory) are CUDA code. */
 #include "core/device/device.h"
 
 #if CORE_HAS_CUDA

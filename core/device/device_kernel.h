@@ -3,8 +3,9 @@
  *
  *   CORE_KERNEL_FN void name(const CoreDeviceThread *at, const NameArguments *arguments)
  *
- * It may wait at barriers for the other threads of its group (CoreKernel.group, device.h). A folder lists its kernels
- * in kernels.def; device_entries.inc generates the GPU entries from the list, and kernels.c the host's table. */
+ * It may wait at barriers for the other threads of its group (CoreKernel.group, device.h). A directory lists its
+ * kernels in kernels.def; device_entries.inc generates the GPU entries from the list, and kernels.c the host's
+ * table. */
 #ifndef CORE_DEVICE_KERNEL_H
 #define CORE_DEVICE_KERNEL_H
 #include <stddef.h>

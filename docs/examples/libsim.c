@@ -2,7 +2,7 @@
  *
  *   cc -O2 libsim.c $(pkg-config --cflags --libs sim) -o example && ./example [LEVELS] [picture.svg]
  *
- * LEVELS: a level file or a folder of them instead of the walkers. Compiles as C11 and later, and as C++17. */
+ * LEVELS: a level file or a directory of them instead of the walkers. Compiles as C11 and later, and as C++17. */
 #include <sim/sim.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -162,20 +162,21 @@ static int read_size(const char *path, const json_t *top, SimSize *size) {
   return CORE_OK;
 }
 
-/* Derives the level's name: "m/h0_unicycle" for .../m/h0_unicycle.json, because the folders s, m and l hold levels of
- * the same name. */
+/* Derives the level's name: "m/h0_unicycle" for .../m/h0_unicycle.json, because the directories s, m and l hold levels
+ * of the same name. */
 static int level_name(const char *path, char *name, size_t capacity) {
   const char *base = strrchr(path, '/'), *dot;
   base = base ? base + 1 : path;
   dot = strrchr(base, '.');
   size_t length = dot && strcmp(dot, ".json") == 0 ? (size_t)(dot - base) : strlen(base);
   bool sized = base - path >= 2 && strchr("sml", base[-2]) && (base - path == 2 || base[-3] == '/');
-  size_t folder = sized ? 2 : 0;
-  if (folder + length >= capacity)
-    return core_error(CORE_USAGE, "%s: the level's name is longer than %zu characters", path, capacity - 1 - folder);
-  memcpy(name, base - folder, folder + length);
-  name[folder + length] = '\0';
-  if (core_text_check_name(name + folder, "level name") != CORE_OK) return core_error_context(CORE_USAGE, "%s", path);
+  size_t directory = sized ? 2 : 0;
+  if (directory + length >= capacity)
+    return core_error(CORE_USAGE, "%s: the level's name is longer than %zu characters", path, capacity - 1 - directory);
+  memcpy(name, base - directory, directory + length);
+  name[directory + length] = '\0';
+  if (core_text_check_name(name + directory, "level name") != CORE_OK)
+    return core_error_context(CORE_USAGE, "%s", path);
   return CORE_OK;
 }
 

@@ -1,5 +1,5 @@
-/* Sets of levels for env.levels: folders, files, shuffled files and Kinetix' lists, joined by '+'. All levels of a set
- * get the slots of the largest, so that they can share a batch. */
+/* Sets of levels for env.levels: directories, files, shuffled files and Kinetix' lists, joined by '+'. All levels of a
+ * set get the slots of the largest, so that they can share a batch. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,10 +15,10 @@
 typedef struct Reader {
   SimLevelSet *set;
   size_t capacity;
-  const char *kinetix;  /* folder of the lists' files */
+  const char *kinetix;  /* directory of the lists' files */
 } Reader;
 
-static bool is_folder(const char *path) {
+static bool is_directory(const char *path) {
   struct stat status;
   return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
@@ -79,20 +79,20 @@ static int add_permuted(Reader *reader, const char *file, int64_t number) {
   return keep_level(reader, file);
 }
 
-/* Adds the level files of a folder and of its sub-folders s, m, l (the published layout), sorted by name. */
-static int add_folder(Reader *reader, const char *folder, bool sized) {
+/* Adds the level files of a directory and of its sub-directories s, m, l (the published layout), sorted by name. */
+static int add_directory(Reader *reader, const char *directory, bool sized) {
   char **names = NULL, path[CORE_PATH_MAX];
   size_t count = 0;
   int code = CORE_OK;
-  if (core_files_list(folder, &names, &count) != CORE_OK) return core_error_context(CORE_USAGE, "levels");
+  if (core_files_list(directory, &names, &count) != CORE_OK) return core_error_context(CORE_USAGE, "levels");
   for (size_t i = 0; i < count && code == CORE_OK; i++) {
     size_t length = strlen(names[i]);
     bool level = length > 5 && strcmp(names[i] + length - 5, ".json") == 0;
-    bool sub_folder = !sized && length == 1 && strchr("sml", names[i][0]);
-    if (!level && !sub_folder) continue;
-    code = core_files_path(path, "%s/%s", folder, names[i]);
+    bool sub_directory = !sized && length == 1 && strchr("sml", names[i][0]);
+    if (!level && !sub_directory) continue;
+    code = core_files_path(path, "%s/%s", directory, names[i]);
     if (code == CORE_OK && level) code = add_file(reader, path);
-    else if (code == CORE_OK && is_folder(path)) code = add_folder(reader, path, true);
+    else if (code == CORE_OK && is_directory(path)) code = add_directory(reader, path, true);
   }
   for (size_t i = 0; i < count; i++) free(names[i]);
   free(names);
@@ -137,9 +137,9 @@ static int add_path(Reader *reader, const char *path) {
   if (list) return add_list(reader, list);
   if (!core_files_exists(path) && is_listed(path)) return add_listed(reader, path);
   if (!core_files_exists(path) && is_permuted(path, file, &number)) return add_permuted(reader, file, number);
-  if (!is_folder(path)) return add_file(reader, path);
+  if (!is_directory(path)) return add_file(reader, path);
   int before = reader->set->count;
-  TRY(add_folder(reader, path, false));
+  TRY(add_directory(reader, path, false));
   if (reader->set->count == before)
     return core_error(CORE_USAGE, "%s: no level files (*.json) in this directory or its subdirectories s, m, l", path);
   return CORE_OK;

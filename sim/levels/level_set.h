@@ -14,10 +14,10 @@ int sim_level_parse(const char *path, const char *data, size_t bytes, SimLevel *
 int sim_level_write(const SimLevel *level, CoreText *json);
 
 void sim_level_set_free(SimLevelSet *set);
-/* Reads level files: a folder (sorted by name, with sub-folders s/, m/, l/), single files, Kinetix' lists
+/* Reads level files: a directory (sorted by name, with sub-directories s/, m/, l/), single files, Kinetix' lists
  * (level_list.h), or several of these joined by '+'. All get the slots of the largest. NAME.permute<k>, with or without
- * .json, is the file with its slots shuffled in the k-th way (spec 4). kinetix: folder of the lists' files, with s/, m/
- * and l/; empty: lists cannot be read. The message of CORE_USAGE names the file and the error. */
+ * .json, is the file with its slots shuffled in the k-th way (spec 4). kinetix: directory of the lists' files, with s/,
+ * m/ and l/; empty: lists cannot be read. The message of CORE_USAGE names the file and the error. */
 int sim_level_set_read(const char *levels, const char *kinetix, SimLevelSet *set);
 /* Gives all levels the slots of `size`. CORE_USAGE: it is smaller than the set's. */
 int sim_level_set_expand(SimLevelSet *set, SimSize size);

@@ -39,8 +39,8 @@ typedef struct LibsimLevels LibsimLevels;
 /* Slots of a level, whether in use or not; contacts follow from the others. */
 typedef struct LibsimSize { int32_t polygons, circles, joints, thrusters, contacts; } LibsimSize;
 
-/* Reads Kinetix level files: one file, or all of a folder (and of its sub-folders s, m, l), or several of either joined
- * by '+'. All get the slots of the largest. The message of LIBSIM_USAGE names the file and the JSON path of the
+/* Reads Kinetix level files: one file, or all of a directory (and of its sub-directories s, m, l), or several of either
+ * joined by '+'. All get the slots of the largest. The message of LIBSIM_USAGE names the file and the JSON path of the
  * error. */
 LIBSIM_API int libsim_levels_read(const char *paths, LibsimLevels **levels);
 /* Parses one level from text; `name` identifies it in messages. */

@@ -115,7 +115,7 @@ static void free_draft(Draft *draft) {
 
 /* ---- Python ------------------------------------------------------------------------------------------------------ */
 
-/* $HOME, else the user's home folder; NULL: there is none. */
+/* $HOME, else the user's home directory; NULL: there is none. */
 static const char *find_home(void) {
   const char *home = getenv("HOME");
   if (home && *home) return home;
@@ -137,11 +137,11 @@ static bool is_program(const char *path) {
 }
 
 bool store_code_find_program(const char *name, char path[CORE_PATH_MAX]) {
-  char folder[CORE_PATH_MAX];
+  char directory[CORE_PATH_MAX];
   if (strchr(name, '/')) {
     if (*name == '/') return core_files_path(path, "%s", name) == CORE_OK && is_program(path);
-    if (!getcwd(folder, sizeof folder)) return false;
-    return core_files_path(path, "%s/%s", folder, name) == CORE_OK && is_program(path);
+    if (!getcwd(directory, sizeof directory)) return false;
+    return core_files_path(path, "%s/%s", directory, name) == CORE_OK && is_program(path);
   }
   const char *at = getenv("PATH");
   for (; at && *name; at = *at ? at + 1 : NULL) {
@@ -294,13 +294,13 @@ static int find_in_build(const CoreConfig *config, Draft *draft) {
 
 /* The files of [program] code. */
 static int add_script_files(const CoreScript *program, Draft *draft) {
-  char folder[CORE_PATH_MAX], path[CORE_PATH_MAX], *rest;
-  TRY(core_script_directory(program, folder));
+  char directory[CORE_PATH_MAX], path[CORE_PATH_MAX], *rest;
+  TRY(core_script_directory(program, directory));
   char *names = core_text_duplicate(core_script_text(program, CORE_SCRIPT_code));
   int code = CORE_OK;
   for (char *name = strtok_r(names, " \t", &rest); name && code == CORE_OK; name = strtok_r(NULL, " \t", &rest)) {
     if (strcmp(name, "none") == 0) continue;
-    code = *name == '/' ? core_files_path(path, "%s", name) : core_files_path(path, "%s/%s", folder, name);
+    code = *name == '/' ? core_files_path(path, "%s", name) : core_files_path(path, "%s/%s", directory, name);
     if (code == CORE_OK) code = add_file(draft, name, path);
     if (code != CORE_OK) code = core_error_context(CORE_USAGE, "[program] code");
   }

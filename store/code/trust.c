@@ -18,14 +18,14 @@
 
 /* Finds the list. $XDG_CONFIG_HOME must be absolute, as its specification says; without $HOME the password database is
  * used. */
-static int find_folder(char folder[CORE_PATH_MAX]) {
+static int find_directory(char directory[CORE_PATH_MAX]) {
   const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-  if (config && *config == '/') return core_files_path(folder, "%s/sweep", config);
+  if (config && *config == '/') return core_files_path(directory, "%s/sweep", config);
   if (!home || *home != '/') {
     const struct passwd *user = getpwuid(geteuid());
     home = user ? user->pw_dir : NULL;
   }
-  if (home && *home == '/') return core_files_path(folder, "%s/.config/sweep", home);
+  if (home && *home == '/') return core_files_path(directory, "%s/.config/sweep", home);
   return core_error(CORE_FAIL, "cannot find this user's list of trusted code; set HOME or XDG_CONFIG_HOME");
 }
 
@@ -38,21 +38,21 @@ static int check_owner(const char *path, const struct stat *status, mode_t kind)
 
 /* Opens the list; *file < 0: none. append: creates it. */
 static int open_list(bool append, int *file, char path[CORE_PATH_MAX]) {
-  char folder[CORE_PATH_MAX];
+  char directory[CORE_PATH_MAX];
   struct stat status;
   *file = -1;
-  TRY(find_folder(folder));
+  TRY(find_directory(directory));
   if (append) {
-    char *slash = strrchr(folder, '/');
+    char *slash = strrchr(directory, '/');
     *slash = '\0';
-    TRY(core_files_make_directories(folder));
+    TRY(core_files_make_directories(directory));
     *slash = '/';
-    if (mkdir(folder, 0700) != 0 && errno != EEXIST) return core_error_errno(CORE_FAIL, "%s", folder);
+    if (mkdir(directory, 0700) != 0 && errno != EEXIST) return core_error_errno(CORE_FAIL, "%s", directory);
   }
-  if (lstat(folder, &status) != 0)
-    return errno == ENOENT && !append ? CORE_OK : core_error_errno(CORE_FAIL, "%s", folder);
-  TRY(check_owner(folder, &status, S_IFDIR));
-  TRY(core_files_path(path, "%s/trusted", folder));
+  if (lstat(directory, &status) != 0)
+    return errno == ENOENT && !append ? CORE_OK : core_error_errno(CORE_FAIL, "%s", directory);
+  TRY(check_owner(directory, &status, S_IFDIR));
+  TRY(core_files_path(path, "%s/trusted", directory));
   const int flags = append ? O_WRONLY | O_APPEND | O_CREAT : O_RDONLY;
   *file = open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
   if (*file < 0) return errno == ENOENT ? CORE_OK : core_error_errno(CORE_FAIL, "%s", path);

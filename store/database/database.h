@@ -1,4 +1,4 @@
-/* results.db: all sweeps, runs, attempts, iterations and evaluations. Only this folder and store/care/ include
+/* results.db: all sweeps, runs, attempts, iterations and evaluations. Only this directory and store/care/ include
  * sqlite3.h. */
 #ifndef STORE_DATABASE_H
 #define STORE_DATABASE_H

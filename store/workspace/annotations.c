@@ -171,13 +171,13 @@ static int write_file(const char *path, StoreSubject subject, const StoreAnnotat
 
 int store_annotations_change(const char *root, StoreSubject subject, const char *name, StoreAnnotate change,
                              void *context) {
-  char path[CORE_PATH_MAX], folder[CORE_PATH_MAX], lock_path[CORE_PATH_MAX];
+  char path[CORE_PATH_MAX], directory[CORE_PATH_MAX], lock_path[CORE_PATH_MAX];
   StoreAnnotations annotations;
   int lock;
   TRY(make_path(root, subject, name, path));
-  TRY(core_files_path(folder, "%s/%s", root, FOLDER));
-  TRY(core_files_path(lock_path, "%s/.lock", folder));
-  TRY(core_files_make_directories(folder));
+  TRY(core_files_path(directory, "%s/%s", root, FOLDER));
+  TRY(core_files_path(lock_path, "%s/.lock", directory));
+  TRY(core_files_make_directories(directory));
   TRY(core_files_lock(lock_path, true, &lock));
   int code = store_annotations_read(root, subject, name, &annotations);
   if (code == CORE_OK) code = change(context, &annotations);
@@ -211,12 +211,12 @@ static bool from_file_name(const char *file, StoreSubject *subject, char name[CO
 }
 
 int store_annotations_each(const char *root, const StoreAnnotationsVisit *visit) {
-  char folder[CORE_PATH_MAX], name[CORE_PATH_MAX], **files;
+  char directory[CORE_PATH_MAX], name[CORE_PATH_MAX], **files;
   size_t count;
   int code = CORE_OK;
-  TRY(core_files_path(folder, "%s/%s", root, FOLDER));
-  if (!core_files_exists(folder)) return CORE_OK;
-  TRY(core_files_list(folder, &files, &count));
+  TRY(core_files_path(directory, "%s/%s", root, FOLDER));
+  if (!core_files_exists(directory)) return CORE_OK;
+  TRY(core_files_list(directory, &files, &count));
   for (size_t i = 0; i < count; i++) {
     StoreSubject subject;
     StoreAnnotations annotations;

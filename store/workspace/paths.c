@@ -88,30 +88,30 @@ static bool has_flat_runs(const char *root) {
   struct dirent *entry;
   bool found = false;
   if (layout.known && strcmp(layout.root, root) == 0) return layout.has_flat;
-  DIR *folder = core_files_path(path, "%s/runs", root) == CORE_OK ? opendir(path) : NULL;
-  while (folder && !found && (entry = readdir(folder))) found = store_is_run_id(entry->d_name);
-  if (folder) closedir(folder);
+  DIR *directory = core_files_path(path, "%s/runs", root) == CORE_OK ? opendir(path) : NULL;
+  while (directory && !found && (entry = readdir(directory))) found = store_is_run_id(entry->d_name);
+  if (directory) closedir(directory);
   remember_layout(root, found);
   return found;
 }
 
-int store_path_run_directory(const char *root, const char *id, char folder[STORE_RUN_DIRECTORY]) {
+int store_path_run_directory(const char *root, const char *id, char directory[STORE_RUN_DIRECTORY]) {
   char path[CORE_PATH_MAX];
   if (!store_is_run_id(id))
     return core_error(CORE_USAGE, "'%.40s' is not a run id: expected %d lowercase hex digits", id, CORE_RUN_ID - 1);
   if (has_flat_runs(root)) {
-    snprintf(folder, STORE_RUN_DIRECTORY, "runs/%s", id);
-    TRY(core_files_path(path, "%s/%s", root, folder));
+    snprintf(directory, STORE_RUN_DIRECTORY, "runs/%s", id);
+    TRY(core_files_path(path, "%s/%s", root, directory));
     if (core_files_exists(path)) return CORE_OK;
   }
-  snprintf(folder, STORE_RUN_DIRECTORY, "runs/%.*s/%s", SHARD_DIGITS, id, id);
+  snprintf(directory, STORE_RUN_DIRECTORY, "runs/%.*s/%s", SHARD_DIGITS, id, id);
   return CORE_OK;
 }
 
 int store_path_run(const char *root, const char *id, const char *file, char path[CORE_PATH_MAX]) {
-  char folder[STORE_RUN_DIRECTORY];
-  TRY(store_path_run_directory(root, id, folder));
-  return core_files_path(path, "%s/%s%s%s", root, folder, file ? "/" : "", file ? file : "");
+  char directory[STORE_RUN_DIRECTORY];
+  TRY(store_path_run_directory(root, id, directory));
+  return core_files_path(path, "%s/%s%s%s", root, directory, file ? "/" : "", file ? file : "");
 }
 
 int store_path_profile(const char *root, const char *id, int64_t iteration, char path[CORE_PATH_MAX]) {
@@ -167,7 +167,7 @@ int store_path_list_videos(const char *root, const char *id, int64_t **iteration
 typedef struct RunList { char (*ids)[CORE_RUN_ID]; size_t count, capacity; bool has_flat; } RunList;
 
 /* Lists the runs of one directory: runs/ itself or a shard. */
-static int list_folder(const char *path, const char *prefix, const char *shard, RunList *list, bool shards[256]) {
+static int list_directory(const char *path, const char *prefix, const char *shard, RunList *list, bool shards[256]) {
   char **names;
   size_t count;
   TRY(core_files_list(path, &names, &count));
@@ -200,14 +200,14 @@ int store_path_list_runs(const char *root, const char *prefix, char (**ids)[CORE
   *ids = NULL, *count = 0;
   TRY(core_files_path(path, "%s/runs", root));
   if (!core_files_exists(path)) return CORE_OK;
-  TRY_GOTO(code, out, list_folder(path, prefix, NULL, &list, shards));
+  TRY_GOTO(code, out, list_directory(path, prefix, NULL, &list, shards));
   remember_layout(root, list.has_flat);
   for (unsigned shard = 0; shard < 256; shard++) {
     snprintf(name, sizeof name, "%02x", shard);
     if (!shards[shard] || strncmp(name, prefix, strlen(prefix) < SHARD_DIGITS ? strlen(prefix) : SHARD_DIGITS) != 0)
       continue;
     TRY_GOTO(code, out, core_files_path(path, "%s/runs/%s", root, name));
-    TRY_GOTO(code, out, list_folder(path, prefix, name, &list, NULL));
+    TRY_GOTO(code, out, list_directory(path, prefix, name, &list, NULL));
   }
   if (list.count) qsort(list.ids, list.count, sizeof *list.ids, by_id);
   for (size_t i = 0; i < list.count; i++) /* count a run that exists in both places once */
@@ -234,12 +234,12 @@ static const unsigned long network_types[] = {
 
 bool store_is_network_filesystem(const char *path) {
   struct statfs status;
-  char folder[CORE_PATH_MAX];
-  if (core_files_path(folder, "%s", path) != CORE_OK) return false;
-  while (statfs(folder, &status) < 0) { /* missing file: use its directory */
-    char *slash = strrchr(folder, '/');
+  char directory[CORE_PATH_MAX];
+  if (core_files_path(directory, "%s", path) != CORE_OK) return false;
+  while (statfs(directory, &status) < 0) { /* missing file: use its directory */
+    char *slash = strrchr(directory, '/');
     if (errno != ENOENT) return false;
-    if (!slash || slash == folder) {
+    if (!slash || slash == directory) {
       if (statfs(slash ? "/" : ".", &status) < 0) return false;
       break;
     }

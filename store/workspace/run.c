@@ -89,12 +89,12 @@ static int compare_config(const char *path, const char *id, const CoreConfig *co
 }
 
 int store_run_prepare(const char *root, const CoreConfig *config, char id[CORE_RUN_ID]) {
-  char folder[CORE_PATH_MAX], path[CORE_PATH_MAX];
+  char directory[CORE_PATH_MAX], path[CORE_PATH_MAX];
   bool keep = false;
   core_config_id(config, id);
-  TRY(store_path_run(root, id, NULL, folder));
+  TRY(store_path_run(root, id, NULL, directory));
   TRY(store_path_run(root, id, "config.ini", path));
-  TRY(core_files_make_directories(folder));
+  TRY(core_files_make_directories(directory));
   if (core_files_exists(path)) TRY(compare_config(path, id, config, &keep));
   return keep ? CORE_OK : write_config(path, config);
 }

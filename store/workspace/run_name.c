@@ -91,12 +91,12 @@ static bool is_sweep(const char *root, const char *name) {
 
 /* Adds the runs of all sweeps, some of which have no directory yet. Ignores unreadable manifests. */
 static int add_members(const char *root, const char *prefix, Members *members) {
-  char folder[CORE_PATH_MAX], **names;
+  char directory[CORE_PATH_MAX], **names;
   size_t count;
   int64_t top = -1;
-  TRY(core_files_path(folder, "%s/sweeps", root));
-  if (!core_files_exists(folder)) return CORE_OK;
-  TRY(core_files_list(folder, &names, &count));
+  TRY(core_files_path(directory, "%s/sweeps", root));
+  if (!core_files_exists(directory)) return CORE_OK;
+  TRY(core_files_list(directory, &names, &count));
   for (size_t i = 0; i < count; i++) {
     if (is_sweep(root, names[i]) && read_members(root, names[i], prefix, -1, &top, members) != CORE_OK)
       core_error_clear();
@@ -175,7 +175,7 @@ static const char *digits_of(const char *path, size_t *workspace) {
 }
 
 /* Resolves a directory, which must be in this workspace if it exists. A missing or truncated one is searched in it. */
-static int by_folder(const char *root, const char *text, char id[CORE_RUN_ID]) {
+static int by_directory(const char *root, const char *text, char id[CORE_RUN_ID]) {
   char path[CORE_PATH_MAX], real[PATH_MAX], here[PATH_MAX];
   size_t length = strlen(text), workspace = 0;
   while (length > 1 && text[length - 1] == '/') length--;
@@ -201,18 +201,18 @@ int store_run_find(const char *root, const char *text, char id[CORE_RUN_ID]) {
   int64_t index;
   if (is_prefix(text)) return by_prefix(root, text, id);
   if (split_index(root, text, name, sizeof name, &index)) return by_index(root, text, name, index, id);
-  if (strchr(text, '/')) return by_folder(root, text, id);
+  if (strchr(text, '/')) return by_directory(root, text, id);
   return core_error(CORE_USAGE, "'%.80s' is not a run of %s; expected a run's id or at least %d of its first digits "
                     "(0-9, a-f), SWEEP/INDEX, or the directory runs/ab/<id>", text, root, STORE_PREFIX_MIN);
 }
 
 /* Reads the runs of the first sweep that has the run. */
 static int find_siblings(const char *root, const char *id, Members *siblings) {
-  char folder[CORE_PATH_MAX], **names;
+  char directory[CORE_PATH_MAX], **names;
   size_t count;
   int64_t top = -1;
-  TRY(core_files_path(folder, "%s/sweeps", root));
-  TRY(core_files_list(folder, &names, &count));
+  TRY(core_files_path(directory, "%s/sweeps", root));
+  TRY(core_files_list(directory, &names, &count));
   for (size_t i = 0; i < count; i++) {
     Members found = {0};
     const bool has_run = siblings->count == 0 && is_sweep(root, names[i]) &&

@@ -83,7 +83,7 @@ int sweep_split_job(const SweepSplit *split, int64_t array, const SweepWait *wai
   const char *const command[] = {program, "task", "--root", launch->root, launch->name, batch_text, array_text, NULL};
   job->job = (SlurmJob){.name = launch->name,
                         .comment = sweep_journal_comment(launch->name, split->batch, split->hash, array, job->comment),
-                        .folder = launch->root,
+                        .directory = launch->root,
                         .output = job->output,
                         .tasks = min(split->array_tasks, split->tasks - first),
                         .running_max = compute_throttle(split, array),

@@ -217,7 +217,8 @@ static int submit_job(SlurmCluster *cluster, const char *root, const SlurmSettin
   settings.ranks_per_run = 1;
   settings.runs_per_task = 1;
   if (settings.gpus_per_run > 1) settings.gpus_per_run = 1;
-  SlurmJob job = {.name = "sweep-doctor", .comment = "sweep doctor", .folder = root, .tasks = 1, .settings = &settings};
+  SlurmJob job = {
+    .name = "sweep-doctor", .comment = "sweep doctor", .directory = root, .tasks = 1, .settings = &settings};
   const char *const command[] = {program, "doctor", "--on-node", path, NULL};
   slurm_script_print(&job, command, &script);
   job.script = core_text_string(&script);

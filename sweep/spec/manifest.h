@@ -34,7 +34,7 @@ int sweep_manifest_read(const char *root, const char *name, SweepManifest *manif
 int sweep_manifest_merge(const char *root, const SweepGrid *grid, SweepManifest *manifest,
                          SweepManifestChange *change);
 /* Merges and writes sweep.ini and manifest.tsv, under a lock so that two submitters cannot lose each other's lines.
- * A frozen spec leaves sweep.ini as it is. The run folders are not touched: see store_run_prepare. */
+ * A frozen spec leaves sweep.ini as it is. The run directories are not touched: see store_run_prepare. */
 int sweep_manifest_record(const char *root, const SweepGrid *grid, SweepManifest *manifest,
                           SweepManifestChange *change);
 /* Writes the manifest. Only for sweep rm, which holds manifest.lock. */

@@ -138,9 +138,9 @@ int spec_script_check_goal(const SpecFile *file, const char *value) {
 
 /* ---- code -------------------------------------------------------------------------------------------------------- */
 
-static int path_in(const char *folder, const char *name, char path[CORE_PATH_MAX]) {
+static int path_in(const char *directory, const char *name, char path[CORE_PATH_MAX]) {
   if (*name == '/') return core_files_path(path, "%s", name);
-  return core_files_path(path, "%s/%s", folder, name);
+  return core_files_path(path, "%s/%s", directory, name);
 }
 
 static bool is_plain_file(const char *path) {
@@ -149,13 +149,13 @@ static bool is_plain_file(const char *path) {
 }
 
 /* Lists words of the command that name files below the working directory. Absolute paths are programs of the system. */
-static int find_files(const CoreScript *program, const char *folder, CoreText *files) {
+static int find_files(const CoreScript *program, const char *directory, CoreText *files) {
   char **words, path[CORE_PATH_MAX];
   size_t count;
   TRY(core_script_argv(program, core_script_text(program, CORE_SCRIPT_command), NULL, &words, &count));
   for (size_t i = 0; i < count; i++)
     if (*words[i] != '/' && *words[i] && !strpbrk(words[i], " \t\"'{}") &&
-        path_in(folder, words[i], path) == CORE_OK && is_plain_file(path))
+        path_in(directory, words[i], path) == CORE_OK && is_plain_file(path))
       core_text_appendf(files, "%s%s", files->length ? " " : "", words[i]);
   core_script_argv_free(&words);
   core_error_clear();
@@ -185,11 +185,11 @@ static void make_name(const CoreScript *program, CoreText *name) {
 }
 
 static int set_code(const CoreScript **program) {
-  char folder[CORE_PATH_MAX], hash[STORE_CODE_HASH];
+  char directory[CORE_PATH_MAX], hash[STORE_CODE_HASH];
   CoreText text = {0};
-  int code = core_script_directory(*program, folder);
+  int code = core_script_directory(*program, directory);
   if (code == CORE_OK && !*core_script_text(*program, CORE_SCRIPT_code)) {
-    code = find_files(*program, folder, &text);
+    code = find_files(*program, directory, &text);
     if (code == CORE_OK) *program = core_script_with(*program, CORE_SCRIPT_code, text.length ? text.data : "none");
   }
   if (code == CORE_OK) code = store_code_script_hash(*program, hash);

@@ -19,9 +19,9 @@ static void print_row(const char *measured, const char *metric, double value, co
   bench_row("analysis", measured, metric, value, unit, omp_get_max_threads());
 }
 
-static int make_workspace(const char *folder, int seeds, int64_t iterations) {
-  Workspace workspace = {folder, iterations, 20, seeds};
-  TRY(core_files_make_directories(folder));
+static int make_workspace(const char *directory, int seeds, int64_t iterations) {
+  Workspace workspace = {directory, iterations, 20, seeds};
+  TRY(core_files_make_directories(directory));
   TRY(workspace_register(&workspace));
   return workspace_write(&workspace);
 }
@@ -61,13 +61,13 @@ static void bench_stratified(void) {
   print_row("stratified_bootstrap", "50 configurations x 50000 replicates", seconds, "s");
 }
 
-static int bench_selection(const char *folder) {
+static int bench_selection(const char *directory) {
   char path[CORE_PATH_MAX];
   StoreDatabase *database = NULL;
   AnalysisSelection selection;
   AnalysisGrouping grouping;
-  TRY(make_workspace(folder, 8, 200));
-  TRY(store_path_database(folder, path));
+  TRY(make_workspace(directory, 8, 200));
+  TRY(store_path_database(directory, path));
   double start = bench_seconds();
   TRY(analysis_database_open(path, &database));
   double opened = bench_seconds();
@@ -83,14 +83,14 @@ static int bench_selection(const char *folder) {
 }
 
 static int measure(void) {
-  char folder[CORE_PATH_MAX];
+  char directory[CORE_PATH_MAX];
   const char *temporary = getenv("TMPDIR");
-  TRY(core_files_path(folder, "%s/bench-analysis-XXXXXX", temporary ? temporary : "/tmp"));
-  if (!mkdtemp(folder)) return core_error_errno(CORE_FAIL, "%s", folder);
+  TRY(core_files_path(directory, "%s/bench-analysis-XXXXXX", temporary ? temporary : "/tmp"));
+  if (!mkdtemp(directory)) return core_error_errno(CORE_FAIL, "%s", directory);
   bench_bootstrap();
   bench_stratified();
-  int code = bench_selection(folder);
-  core_files_remove_tree(folder);
+  int code = bench_selection(directory);
+  core_files_remove_tree(directory);
   return code;
 }
 

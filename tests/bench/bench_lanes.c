@@ -283,10 +283,10 @@ int main(void) {
       if (sim_generate_level(size[i], 3, (uint32_t)k, &levels.level[k]) != CORE_OK) return 1;
     report(name[i], &levels);
     sim_level_set_free(&levels);
-    char folder[4096];
+    char directory[4096];
     if (!kinetix || !*kinetix) continue;
-    if (snprintf(folder, sizeof folder, "%s/%s", kinetix, set[i]) >= (int)sizeof folder) return 1;
-    if (sim_level_set_read(folder, kinetix, &levels) == CORE_OK) {
+    if (snprintf(directory, sizeof directory, "%s/%s", kinetix, set[i]) >= (int)sizeof directory) return 1;
+    if (sim_level_set_read(directory, kinetix, &levels) == CORE_OK) {
       report(set[i], &levels);
       sim_level_set_free(&levels);
     }

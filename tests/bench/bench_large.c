@@ -266,15 +266,15 @@ static int make_plain(const char *path, const char *plain) {
 }
 
 static int measure(void) {
-  char folder[CORE_PATH_MAX], file[CORE_PATH_MAX], analyze[CORE_PATH_MAX];
+  char directory[CORE_PATH_MAX], file[CORE_PATH_MAX], analyze[CORE_PATH_MAX];
   const char *temporary = getenv("TMPDIR"), *build = getenv("SWEEP_BUILD");
-  TRY(core_files_path(folder, "%s/bench-large-XXXXXX", temporary ? temporary : "/tmp"));
+  TRY(core_files_path(directory, "%s/bench-large-XXXXXX", temporary ? temporary : "/tmp"));
   TRY(core_files_path(analyze, "%s/bin/analyze", build ? build : "build"));
-  if (!mkdtemp(folder)) return core_error_errno(CORE_FAIL, "%s", folder);
-  int code = core_files_path(file, "%s/results.db", folder);
+  if (!mkdtemp(directory)) return core_error_errno(CORE_FAIL, "%s", directory);
+  int code = core_files_path(file, "%s/results.db", directory);
   if (code == CORE_OK) code = make_file(file, 2000, 5000);
   if (code == CORE_OK) code = time_all(file, analyze);
-  core_files_remove_tree(folder);
+  core_files_remove_tree(directory);
   return code;
 }
 

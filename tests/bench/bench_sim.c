@@ -186,10 +186,10 @@ int main(void) {
   const Peak one = measure_peak(1), peak[2] = {one, procs > 1 ? measure_peak(procs) : one};
   if (sim_morphology_set("public", "all", 512, &levels) == CORE_OK) bench_set("loco_public", &levels, peak);
   if (sim_morphology_set("all", "all", 512, &levels) == CORE_OK) bench_set("loco_families", &levels, peak);
-  const char *folder = getenv("KINETIX_LEVELS");
-  for (const char *size = "sml"; folder && *size; size++) {
+  const char *directory = getenv("KINETIX_LEVELS");
+  for (const char *size = "sml"; directory && *size; size++) {
     char path[4096], name[8];
-    snprintf(path, sizeof path, "%s/%c", folder, *size);
+    snprintf(path, sizeof path, "%s/%c", directory, *size);
     snprintf(name, sizeof name, "%c", *size);
     if (sim_level_set_read(path, "", &levels) == CORE_OK) bench_set(name, &levels, peak);
   }

@@ -1,5 +1,6 @@
 /* `make bench ONLY=sweep`: planning 100 000 runs (goal: under 1 s and 200 MB), submitting 10 000 without starting them
- * (under 0.5 s), and the status of 10 000 finished ones (under 0.2 s), on a fresh workspace in a temporary folder. */
+ * (under 0.5 s), and the status of 10 000 finished ones (under 0.2 s), on a fresh workspace in a temporary
+ * directory. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -103,9 +104,9 @@ static int finish_runs(const char *root, const SweepGrid *grid) {
       TRY(core_files_read(path, 0, &state, &size));
       continue;
     }
-    char folder[CORE_PATH_MAX];
-    TRY(store_path_run(root, grid->ids[i], NULL, folder));
-    TRY(core_files_make_directories(folder));
+    char directory[CORE_PATH_MAX];
+    TRY(store_path_run(root, grid->ids[i], NULL, directory));
+    TRY(core_files_make_directories(directory));
     FILE *file = fopen(path, "w");
     if (!file || fwrite(state, 1, size, file) != size) return core_error_errno(CORE_FAIL, "%s", path);
     fclose(file);
@@ -142,7 +143,7 @@ static int bench_commands(const char *root) {
   char *status[] = {"status", "--root", (char *)root, NULL};
   TRY(time_command(sweep_status, status, &seconds));
   bench_row("sweep", "status_10000_first", "time", seconds, "s", 1);
-  sleep(3); /* folders that changed in the last seconds are looked at once more */
+  sleep(3); /* directories that changed in the last seconds are looked at once more */
   TRY(time_command(sweep_status, status, &seconds));
   TRY(time_command(sweep_status, status, &seconds));
   bench_row("sweep", "status_10000", "time", seconds, "s", 1);

@@ -140,14 +140,14 @@ static int compare_line(const json_t *columns, char **csv, const char *line) {
   return code;
 }
 
-static int compare_table(const char *folder, const json_t *table) {
+static int compare_table(const char *directory, const json_t *table) {
   const char *name = json_string_value(json_object_get(table, "table"));
   const json_t *columns = json_object_get(table, "columns");
   char path[CORE_PATH_MAX], *csv = NULL, *lines = NULL;
   size_t size, rows = 0;
-  if (core_files_path(path, "%s/csv/%s.csv", folder, name) != CORE_OK ||
+  if (core_files_path(path, "%s/csv/%s.csv", directory, name) != CORE_OK ||
       core_files_read(path, 0, &csv, &size) != CORE_OK ||
-      core_files_path(path, "%s/jsonl/%s.jsonl", folder, name) != CORE_OK ||
+      core_files_path(path, "%s/jsonl/%s.jsonl", directory, name) != CORE_OK ||
       core_files_read(path, 0, &lines, &size) != CORE_OK)
     return fail(path, core_error_message());
   int code = 0;
@@ -167,15 +167,15 @@ static int compare_table(const char *folder, const json_t *table) {
   return code;
 }
 
-static int compare_exports(const char *folder) {
+static int compare_exports(const char *directory) {
   char path[CORE_PATH_MAX];
   json_error_t fault;
   json_t *schema =
-    core_files_path(path, "%s/csv/schema.json", folder) == CORE_OK ? json_load_file(path, 0, &fault) : NULL;
+    core_files_path(path, "%s/csv/schema.json", directory) == CORE_OK ? json_load_file(path, 0, &fault) : NULL;
   const json_t *tables = json_object_get(schema, "tables");
   int code = json_array_size(tables) > 0 ? 0 : fail(path, "names no tables");
   for (size_t i = 0; i < json_array_size(tables) && code == 0; i++)
-    code = compare_table(folder, json_array_get(tables, i));
+    code = compare_table(directory, json_array_get(tables, i));
   json_decref(schema);
   if (code == 0) printf("good\n");
   return code;

@@ -6,8 +6,8 @@
  *   DISK_FAULT=count:0   nothing fails
  *   DISK_COUNT=FILE      gets the number of changes at the program's end
  *
- * Changes are writes, syncs, cuts, new files and folders, new names and removals. Processes that this one starts have
- * sound disks. */
+ * Changes are writes, syncs, cuts, new files and directories, new names and removals. Processes that this one starts
+ * have sound disks. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -69,7 +69,7 @@ static int fails(int takes_space) {
   return 0;
 }
 
-/* Whether it is a file or folder of a disk: neither a terminal or pipe, nor in memory. */
+/* Whether it is a file or directory of a disk: neither a terminal or pipe, nor in memory. */
 static int is_on_disk(int fd) {
   struct stat status;
   char link[64], path[PATH_MAX];
@@ -121,10 +121,10 @@ int rename(const char *from, const char *to) {
   return real(from, to);
 }
 
-int renameat(int from_folder, const char *from, int to_folder, const char *to) {
+int renameat(int from_directory, const char *from, int to_directory, const char *to) {
   REAL(renameat);
   TRY_CHANGE(0, kind);
-  return real(from_folder, from, to_folder, to);
+  return real(from_directory, from, to_directory, to);
 }
 
 int unlink(const char *path) {
@@ -133,10 +133,10 @@ int unlink(const char *path) {
   return real(path);
 }
 
-int unlinkat(int folder, const char *name, int flags) {
+int unlinkat(int directory, const char *name, int flags) {
   REAL(unlinkat);
   TRY_CHANGE(0, kind);
-  return real(folder, name, flags);
+  return real(directory, name, flags);
 }
 
 int remove(const char *path) {
@@ -151,10 +151,10 @@ int mkdir(const char *path, mode_t mode) {
   return real(path, mode);
 }
 
-int mkdirat(int folder, const char *name, mode_t mode) {
+int mkdirat(int directory, const char *name, mode_t mode) {
   REAL(mkdirat);
   TRY_CHANGE(1, kind);
-  return real(folder, name, mode);
+  return real(directory, name, mode);
 }
 
 /* The mode of a file that may be made. */
@@ -181,16 +181,16 @@ int open64(const char *path, int flags, ...) {
   return real(path, flags, mode);
 }
 
-int openat(int folder, const char *name, int flags, ...) {
+int openat(int directory, const char *name, int flags, ...) {
   REAL(openat);
   MODE(mode, flags);
   TRY_CHANGE(1, kind && (flags & O_CREAT));
-  return real(folder, name, flags, mode);
+  return real(directory, name, flags, mode);
 }
 
-int openat64(int folder, const char *name, int flags, ...) {
+int openat64(int directory, const char *name, int flags, ...) {
   REAL(openat64);
   MODE(mode, flags);
   TRY_CHANGE(1, kind && (flags & O_CREAT));
-  return real(folder, name, flags, mode);
+  return real(directory, name, flags, mode);
 }

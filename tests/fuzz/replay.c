@@ -25,12 +25,12 @@ static int replay_file(const char *path) {
   return CORE_OK;
 }
 
-static int replay_folder(const char *folder, size_t *count) {
+static int replay_directory(const char *directory, size_t *count) {
   char **names = NULL, path[CORE_PATH_MAX];
   int code = CORE_OK;
-  TRY(core_files_list(folder, &names, count));
+  TRY(core_files_list(directory, &names, count));
   for (size_t i = 0; i < *count; i++) {
-    if (code == CORE_OK) code = core_files_path(path, "%s/%s", folder, names[i]);
+    if (code == CORE_OK) code = core_files_path(path, "%s/%s", directory, names[i]);
     if (code == CORE_OK) code = replay_file(path);
     free(names[i]);
   }
@@ -42,7 +42,7 @@ int main(int argc, char **argv) {
   LLVMFuzzerInitialize(&argc, &argv);
   for (int i = 1; i < argc; i++) {
     size_t count = 0;
-    int code = replay_folder(argv[i], &count);
+    int code = replay_directory(argv[i], &count);
     if (code == CORE_OK && count > 0) printf("ok %d - %s: %zu inputs\n", i, argv[i], count);
     else printf("not ok %d - %s: %s\n", i, argv[i], code == CORE_OK ? "no inputs" : core_error_message());
   }

@@ -158,12 +158,12 @@ static const MujocoTask *task_of(const char *file) {
   return mujoco_task_find(name);
 }
 
-static bool run_file(const char *folder, const char *file) {
+static bool run_file(const char *directory, const char *file) {
   char path[4096];
   Result result = {0};
   Play play = {.result = &result, .exact = is_exact_here()};
   const MujocoTask *task = task_of(file);
-  snprintf(path, sizeof path, "%s/%s", folder, file);
+  snprintf(path, sizeof path, "%s/%s", directory, file);
   if (task == NULL) {
     printf("%-32s not ok: no task of this name\n", file);
     return false;
@@ -191,23 +191,23 @@ static int is_gold(const struct dirent *entry) {
   return length > 5 && strcmp(entry->d_name + length - 5, ".gold") == 0;
 }
 
-static int run(const char *folder, char **names, int count) {
+static int run(const char *directory, char **names, int count) {
   struct dirent **entries = NULL;
   int bad = 0;
   if (mujoco_library_open() != CORE_OK) {
     fprintf(stderr, "golden_mujoco: %s\n", core_error_message());
     return NO_MUJOCO;
   }
-  const int files = count > 0 ? count : scandir(folder, &entries, is_gold, alphasort);
+  const int files = count > 0 ? count : scandir(directory, &entries, is_gold, alphasort);
   if (files <= 0) {
-    fprintf(stderr, "golden_mujoco: %s %s\n", files < 0 ? "cannot read the folder" : "no .gold files in", folder);
+    fprintf(stderr, "golden_mujoco: %s %s\n", files < 0 ? "cannot read the folder" : "no .gold files in", directory);
     return CORE_USAGE;
   }
   printf("MuJoCo %s, %s\n", mujoco_library_version(), is_exact_here()
            ? "as the files were made: nothing may deviate"
            : "not as the files were made (4.0.0 on x86-64 with FMA): 1e-9 in the first 20 steps");
   for (int i = 0; i < files; i++) {
-    bad += !run_file(folder, entries ? entries[i]->d_name : names[i]);
+    bad += !run_file(directory, entries ? entries[i]->d_name : names[i]);
     if (entries) free(entries[i]);
   }
   free(entries);
@@ -215,8 +215,8 @@ static int run(const char *folder, char **names, int count) {
   return bad ? CORE_FAIL : CORE_OK;
 }
 #else
-static int run(const char *folder, char **names, int count) {
-  (void)folder, (void)names, (void)count;
+static int run(const char *directory, char **names, int count) {
+  (void)directory, (void)names, (void)count;
   mujoco_library_open();
   fprintf(stderr, "golden_mujoco: %s\n", core_error_message());
   return NO_MUJOCO;

@@ -62,11 +62,11 @@ static Verdict run_case(Check *check) {
   return check->values > 0 && check->worst <= 1 ? VERDICT_OK : VERDICT_BAD;
 }
 
-static Verdict run_file(Ops *ops, const char *folder, const char *name) {
+static Verdict run_file(Ops *ops, const char *directory, const char *name) {
   char path[4096];
   Check *check = core_memory_zero_allocate(1, sizeof *check);
   Verdict verdict;
-  snprintf(path, sizeof path, "%s/%s", folder, name);
+  snprintf(path, sizeof path, "%s/%s", directory, name);
   check->ops = ops;
   if (gold_open(&check->gold, path) != CORE_OK) {
     printf("%-28s not ok: %s\n", name, core_error_message());

@@ -121,12 +121,12 @@ static bool read_shapes(Play *play) {
   return true;
 }
 
-static bool run_file(const char *folder, const char *file) {
+static bool run_file(const char *directory, const char *file) {
   char path[4096], game[64];
   Play play = {.options = {.game = game}};
   const char *base = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
   snprintf(game, sizeof game, "%.*s", (int)strcspn(base, "_."), base);
-  snprintf(path, sizeof path, "%s/%s", folder, file);
+  snprintf(path, sizeof path, "%s/%s", directory, file);
   int code = gold_open(&play.gold, path);
   if (code == CORE_OK && !read_shapes(&play)) code = core_error(CORE_FAIL, "tensors are absent or of other shapes");
   if (code == CORE_OK) code = play_file(&play);

@@ -1,5 +1,5 @@
 /* golden_sim DIR: replays trajectories (traj_*.tsv) and single-step cases (unit_*.tsv) that the reference simulator
- * wrote, and reports the largest deviation of every quantity and its ratio to the tolerance that the folder's
+ * wrote, and reports the largest deviation of every quantity and its ratio to the tolerance that the directory's
  * sensitivity tables justify. Level files are looked for in DIR and in DIR/../kinetix_levels.
  * Exit code: 0 all within tolerance, 1 not, 2 wrong use. */
 #include "golden_traj.h"
@@ -12,12 +12,12 @@ static bool is_golden(const char *name, const char *prefix) {
   return strncmp(name, prefix, strlen(prefix)) == 0 && length > 4 && strcmp(name + length - 4, ".tsv") == 0;
 }
 
-static void replay(const char *folder, const char *name, const TrajSensitivity *sensitivity, Totals *totals) {
+static void replay(const char *directory, const char *name, const TrajSensitivity *sensitivity, Totals *totals) {
   char path[CORE_PATH_MAX], title[64], extent[64] = "";
   GoldenReport report = {0};
   snprintf(title, sizeof title, "%.*s", (int)strlen(name) - 4, name);
-  int code = core_files_path(path, "%s/%s", folder, name);
-  if (code == CORE_OK && is_golden(name, "traj_")) code = golden_traj(folder, path, sensitivity, &report, extent);
+  int code = core_files_path(path, "%s/%s", directory, name);
+  if (code == CORE_OK && is_golden(name, "traj_")) code = golden_traj(directory, path, sensitivity, &report, extent);
   else if (code == CORE_OK) code = golden_unit(path, &report, extent);
   totals->cases++;
   if (code != CORE_OK) {
@@ -34,11 +34,11 @@ static void replay(const char *folder, const char *name, const TrajSensitivity *
   }
 }
 
-static int load_sensitivity(const char *folder, TrajSensitivity *table) {
+static int load_sensitivity(const char *directory, TrajSensitivity *table) {
   static const char *const names[] = {"sensitivity.tsv", "sensitivity_isa.tsv"};
   char path[CORE_PATH_MAX];
   for (int i = 0; i < 2; i++) {
-    TRY(core_files_path(path, "%s/%s", folder, names[i]));
+    TRY(core_files_path(path, "%s/%s", directory, names[i]));
     TRY(traj_sensitivity_add(table, path));
   }
   return CORE_OK;

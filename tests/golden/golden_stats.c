@@ -380,12 +380,12 @@ static bool case_prefix(const char *tensor, size_t *kind, char prefix[NAME]) {
 }
 
 /* Returns the number of bad cases, -1 for a damaged file; *cases counts them. */
-static int run_file(const char *folder, const char *name, int *cases) {
+static int run_file(const char *directory, const char *name, int *cases) {
   char path[4096], prefix[NAME], done[CASES_MAX][NAME];
   size_t known = 0, kind;
   int bad = 0;
   Gold gold;
-  snprintf(path, sizeof path, "%s/%s", folder, name);
+  snprintf(path, sizeof path, "%s/%s", directory, name);
   if (gold_open(&gold, path) != CORE_OK) {
     printf("%-32s not ok: %s\n", name, core_error_message());
     return -1;

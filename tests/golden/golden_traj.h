@@ -35,15 +35,15 @@ static inline bool golden_level_name(const char *comment, char *name, size_t cap
   return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-/") == length;
 }
 
-static inline int golden_open_level(GoldenTraj *traj, const char *folder) {
+static inline int golden_open_level(GoldenTraj *traj, const char *directory) {
   char path[CORE_PATH_MAX];
   SimLevel level;
   for (int i = 0; i < 2; i++) {
-    int length = snprintf(path, sizeof path, "%s/%s%s.json", folder, i ? "../kinetix_levels/" : "", traj->level);
-    if (length >= (int)sizeof path) return core_error(CORE_USAGE, "path too long: %s", folder);
+    int length = snprintf(path, sizeof path, "%s/%s%s.json", directory, i ? "../kinetix_levels/" : "", traj->level);
+    if (length >= (int)sizeof path) return core_error(CORE_USAGE, "path too long: %s", directory);
     if (core_files_exists(path)) break;
     if (i == 1)
-      return core_error(CORE_FAIL, "level %s is not in %s nor in its neighbour kinetix_levels", traj->level, folder);
+      return core_error(CORE_FAIL, "level %s is not in %s nor in its neighbour kinetix_levels", traj->level, directory);
   }
   TRY(sim_level_read(path, &level));
   SimLevelSet set = {&level, 1, level.size};
@@ -215,7 +215,7 @@ static inline void golden_traj_row(GoldenTraj *traj, const TrajFile *file) {
 }
 
 /* Replays the file into *report; an error when it cannot be replayed at all. */
-static inline int golden_traj(const char *folder, const char *path, const TrajSensitivity *sensitivity,
+static inline int golden_traj(const char *directory, const char *path, const TrajSensitivity *sensitivity,
                               GoldenReport *report, char extent[64]) {
   GoldenTraj *traj = calloc(1, sizeof *traj);
   TrajFile *file = calloc(1, sizeof *file);
@@ -226,7 +226,7 @@ static inline int golden_traj(const char *folder, const char *path, const TrajSe
   while (code == CORE_OK && traj_next(file)) {
     if (file->comment && !traj->batch && golden_level_name(file->field[0], traj->level, sizeof traj->level)) {
       traj->tolerance = traj_tolerance(sensitivity, traj->level, 0);
-      code = golden_open_level(traj, folder);
+      code = golden_open_level(traj, directory);
     } else if (!file->comment && traj->batch) {
       golden_traj_row(traj, file);
     }

@@ -21,7 +21,7 @@ static int64_t submit(const char *name, const char *comment, int64_t tasks, int6
                       const char *const *command) {
   SlurmJob job = {.name = name,
                   .comment = comment,
-                  .folder = "/tmp",
+                  .directory = "/tmp",
                   .tasks = tasks,
                   .running_max = running_max,
                   .settings = &settings};
@@ -192,7 +192,7 @@ static void test_refused(void **state) {
 }
 
 static void test_forecast(void **state) {
-  SlurmJob job = {.name = "test", .comment = "c", .folder = "/tmp", .tasks = 4, .settings = &settings};
+  SlurmJob job = {.name = "test", .comment = "c", .directory = "/tmp", .tasks = 4, .settings = &settings};
   SlurmForecast forecast;
   core_text_clear(&script);
   slurm_script_print(&job, ends, &script);
@@ -217,7 +217,7 @@ static void test_dependency(void **state) {
   const SlurmId all = {first, -1};
   SlurmJob job = {.name = "second",
                   .comment = "c",
-                  .folder = "/tmp",
+                  .directory = "/tmp",
                   .tasks = 1,
                   .settings = &settings,
                   .after = &all,
@@ -235,9 +235,9 @@ static void test_dependency(void **state) {
 /* The signal before the time limit reaches the batch shell's process, for both methods of submission. */
 static void test_signal(void **state) {
   if (!is_rest()) return; /* slurmctld looks at time limits twice a minute: tests/fault has the time for that */
-  char folder[] = "/tmp/slurm-signal.XXXXXX", done[64];
-  assert_non_null(mkdtemp(folder));
-  snprintf(done, sizeof done, "%s/done", folder);
+  char directory[] = "/tmp/slurm-signal.XXXXXX", done[64];
+  assert_non_null(mkdtemp(directory));
+  snprintf(done, sizeof done, "%s/done", directory);
   char waits[256];
   snprintf(waits, sizeof waits, "trap 'touch %s; exit 0' USR2; sleep 1000 & wait", done);
   const char *const command[] = {"bash", "-c", waits, NULL};
@@ -247,7 +247,7 @@ static void test_signal(void **state) {
   assert_true(becomes(id, "signal", SLURM_COMPLETED, 1));
   assert_int_equal(access(done, F_OK), 0);
   assert_int_equal(unlink(done), 0);
-  assert_int_equal(rmdir(folder), 0);
+  assert_int_equal(rmdir(directory), 0);
 }
 
 static void test_unreachable(void **state) {

@@ -10,14 +10,14 @@
 
 #include "message.h"
 
-static char folder[256];
+static char directory[256];
 
-static inline int make_folder(void **state) {
-  snprintf(folder, sizeof folder, "%s/test_level.XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-  return mkdtemp(folder) ? 0 : -1;
+static inline int make_directory(void **state) {
+  snprintf(directory, sizeof directory, "%s/test_level.XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+  return mkdtemp(directory) ? 0 : -1;
 }
 
-static inline int remove_folder(void **state) { return core_files_remove_tree(folder); }
+static inline int remove_directory(void **state) { return core_files_remove_tree(directory); }
 
 static inline void assert_relative(double got, double want, double tolerance, const char *what, const char *level,
                                    int index) {

@@ -226,28 +226,28 @@ static void test_a_damaged_choice_is_refused(void **unused) {
 
 typedef struct Folder { char path[CORE_PATH_MAX]; Checkpoint checkpoint; } Folder;
 
-static void add_sections(Training *training, Folder *folder) {
+static void add_sections(Training *training, Folder *directory) {
   char ckpt[CORE_PATH_MAX];
-  assert_int_equal(core_files_path(ckpt, "%s/ckpt", folder->path), CORE_OK);
-  assert_int_equal(checkpoint_open(ckpt, "0123456789abcdef", 2, &folder->checkpoint), CORE_OK);
+  assert_int_equal(core_files_path(ckpt, "%s/ckpt", directory->path), CORE_OK);
+  assert_int_equal(checkpoint_open(ckpt, "0123456789abcdef", 2, &directory->checkpoint), CORE_OK);
   const OpsBf16 choice = training->bf16;
-  training_add_sections(training, &folder->checkpoint);
+  training_add_sections(training, &directory->checkpoint);
   training->bf16 = choice; /* as in a run, which adds sections before it starts */
 }
 
-static void save(Training *training, Folder *folder) {
-  add_sections(training, folder);
+static void save(Training *training, Folder *directory) {
+  add_sections(training, directory);
   training_before_save(training);
-  if (checkpoint_write(&folder->checkpoint, training->position.iteration) != CORE_OK)
+  if (checkpoint_write(&directory->checkpoint, training->position.iteration) != CORE_OK)
     fail_msg("%s", core_error_message());
 }
 
-static Training *restore(const CoreConfig *config, Folder *folder, int *code) {
+static Training *restore(const CoreConfig *config, Folder *directory, int *code) {
   Training *training = make(config);
   int64_t iteration;
-  add_sections(training, folder);
+  add_sections(training, directory);
   training->bf16 = (OpsBf16){.layers = OPS_BF16_EARLIER};
-  assert_int_equal(checkpoint_read_newest(&folder->checkpoint, &iteration), CORE_OK);
+  assert_int_equal(checkpoint_read_newest(&directory->checkpoint, &iteration), CORE_OK);
   *code = training_after_load(training);
   return training;
 }
@@ -262,22 +262,22 @@ static void assert_all(const Training *training, OpsBf16Method method) {
 /* Timing never selects "rounded": it can only come from the checkpoint. */
 static void test_a_resumed_training_keeps_its_choice(void **unused) {
   const CoreConfig config = CONFIGURED_SMALL("train.precision=bf16");
-  Folder folder;
+  Folder directory;
   int code;
   const char *tmp = getenv("TMPDIR");
-  snprintf(folder.path, sizeof folder.path, "%s/bf16.XXXXXX", tmp ? tmp : "/tmp");
-  assert_non_null(mkdtemp(folder.path));
+  snprintf(directory.path, sizeof directory.path, "%s/bf16.XXXXXX", tmp ? tmp : "/tmp");
+  assert_non_null(mkdtemp(directory.path));
 
   force("rounded");
   Training *whole = make(&config), *part = make(&config);
   assert_all(whole, OPS_BF16_ROUNDED);
   iterate(whole, 4);
   iterate(part, 2);
-  save(part, &folder);
+  save(part, &directory);
   training_destroy(&part);
 
   force("");
-  Training *resumed = restore(&config, &folder, &code);
+  Training *resumed = restore(&config, &directory, &code);
   assert_int_equal(code, CORE_OK);
   assert_all(resumed, OPS_BF16_ROUNDED);
   iterate(resumed, 2);
@@ -287,7 +287,7 @@ static void test_a_resumed_training_keeps_its_choice(void **unused) {
   force("library");
   Ops *ops;
   if (ops_cpu_create_bf16(1, 1, 1, &ops) == CORE_OK) { /* TRAINER_BF16 overrides the checkpoint */
-    resumed = restore(&config, &folder, &code);
+    resumed = restore(&config, &directory, &code);
     assert_int_equal(code, CORE_OK);
     assert_all(resumed, OPS_BF16_LIBRARY);
     training_destroy(&resumed);
@@ -296,14 +296,14 @@ static void test_a_resumed_training_keeps_its_choice(void **unused) {
   force("");
 
   whole->bf16.layer[1].method = 9;
-  save(whole, &folder);
-  resumed = restore(&config, &folder, &code);
+  save(whole, &directory);
+  resumed = restore(&config, &directory, &code);
   assert_int_equal(code, CORE_FAIL);
   assert_non_null(strstr(core_error_message(), "choice of bf16 methods is damaged"));
   assert_non_null(strstr(core_error_message(), "method 9"));
   training_destroy(&resumed);
   training_destroy(&whole);
-  core_files_remove_tree(folder.path);
+  core_files_remove_tree(directory.path);
 }
 
 static void test_float32_has_no_choice(void **unused) {

@@ -14,7 +14,7 @@
 static const char RUN[] = "0123456789abcdef";
 
 typedef struct Fixture {
-  char folder[CORE_PATH_MAX], parent[CORE_PATH_MAX];
+  char directory[CORE_PATH_MAX], parent[CORE_PATH_MAX];
   Checkpoint checkpoint;
   float weights[1000];
   uint8_t state[77];
@@ -22,7 +22,7 @@ typedef struct Fixture {
 } Fixture;
 
 static void open_checkpoint(Fixture *f, const char *run) {
-  assert_int_equal(checkpoint_open(f->folder, run, 2, &f->checkpoint), CORE_OK);
+  assert_int_equal(checkpoint_open(f->directory, run, 2, &f->checkpoint), CORE_OK);
   checkpoint_add(&f->checkpoint, "position", &f->position, sizeof f->position);
   checkpoint_add(&f->checkpoint, "weights", f->weights, sizeof f->weights);
   checkpoint_add(&f->checkpoint, "state", f->state, sizeof f->state);
@@ -46,7 +46,7 @@ static int setup(void **state) {
   Fixture *f = calloc(1, sizeof *f);
   const char *tmp = getenv("TMPDIR");
   snprintf(f->parent, sizeof f->parent, "%s/checkpoint.XXXXXX", tmp ? tmp : "/tmp");
-  if (mkdtemp(f->parent) == NULL || core_files_path(f->folder, "%s/ckpt", f->parent) != CORE_OK) return 1;
+  if (mkdtemp(f->parent) == NULL || core_files_path(f->directory, "%s/ckpt", f->parent) != CORE_OK) return 1;
   open_checkpoint(f, RUN);
   core_log_open(stderr, CORE_LOG_ERROR); /* the warnings about damage are wanted here */
   *state = f;
@@ -66,7 +66,7 @@ static void write_at(Fixture *f, int iteration) {
 }
 
 static void path_at(const Fixture *f, int iteration, char path[CORE_PATH_MAX]) {
-  assert_int_equal(core_files_path(path, "%s/iteration-%012d.ckpt", f->folder, iteration), CORE_OK);
+  assert_int_equal(core_files_path(path, "%s/iteration-%012d.ckpt", f->directory, iteration), CORE_OK);
 }
 
 static void change_byte(const char *path, long offset) {
@@ -96,7 +96,7 @@ static void test_round_trip(void **state) {
   assert_filled(f, 12);
 }
 
-static void test_empty_folder(void **state) {
+static void test_empty_directory(void **state) {
   Fixture *f = *state;
   int64_t iteration = 5;
   assert_int_equal(checkpoint_newest(&f->checkpoint, &iteration), CORE_OK);
@@ -109,7 +109,7 @@ static void test_keeps_the_newest(void **state) {
   Fixture *f = *state;
   char path[CORE_PATH_MAX], other[CORE_PATH_MAX];
   int64_t iteration;
-  core_files_path(other, "%s/notes.txt", f->folder);
+  core_files_path(other, "%s/notes.txt", f->directory);
   assert_int_equal(core_files_write_atomic(other, "mine", 4), CORE_OK);
   for (int i = 1; i <= 11; i++) write_at(f, i);
   path_at(f, 9, path);
@@ -192,7 +192,7 @@ static void test_other_sections_are_refused(void **state) {
   Fixture *f = *state;
   int64_t iteration;
   write_at(f, 4);
-  assert_int_equal(checkpoint_open(f->folder, RUN, 2, &f->checkpoint), CORE_OK);
+  assert_int_equal(checkpoint_open(f->directory, RUN, 2, &f->checkpoint), CORE_OK);
   checkpoint_add(&f->checkpoint, "position", &f->position, sizeof f->position);
   checkpoint_add(&f->checkpoint, "weights", f->weights, sizeof f->weights / 2);
   checkpoint_add(&f->checkpoint, "state", f->state, sizeof f->state);
@@ -205,7 +205,7 @@ static void test_an_optional_section(void **state) {
   Fixture *f = *state;
   int64_t iteration, extra = 5;
   write_at(f, 4);
-  assert_int_equal(checkpoint_open(f->folder, RUN, 2, &f->checkpoint), CORE_OK);
+  assert_int_equal(checkpoint_open(f->directory, RUN, 2, &f->checkpoint), CORE_OK);
   checkpoint_add(&f->checkpoint, "position", &f->position, sizeof f->position);
   checkpoint_add_optional(&f->checkpoint, "extra", &extra, sizeof extra);
   checkpoint_add(&f->checkpoint, "weights", f->weights, sizeof f->weights);
@@ -247,7 +247,7 @@ static void test_renamed_file_falls_back(void **state) {
 static void test_leftovers_are_removed(void **state) {
   Fixture *f = *state;
   char leftover[CORE_PATH_MAX];
-  core_files_path(leftover, "%s/iteration-000000000009.ckpt.tmp", f->folder);
+  core_files_path(leftover, "%s/iteration-000000000009.ckpt.tmp", f->directory);
   FILE *file = fopen(leftover, "wb");
   fputs("half", file);
   fclose(file);
@@ -263,7 +263,7 @@ static void test_failed_write(void **state) {
   write_at(f, 1);
   path_at(f, 2, path);
   core_files_path(blocker, "%s/inside", path);
-  assert_int_equal(core_files_make_directories(blocker), CORE_OK); /* a folder where the file would go */
+  assert_int_equal(core_files_make_directories(blocker), CORE_OK); /* a directory where the file would go */
   assert_int_equal(checkpoint_write(&f->checkpoint, 2), CORE_FAIL);
   assert_non_null(strstr(core_error_message(), path));
   core_files_path(blocker, "%s.tmp", path);
@@ -297,14 +297,14 @@ static void test_best(void **state) {
   CheckpointBest best;
   char path[CORE_PATH_MAX];
   int64_t iteration;
-  assert_int_equal(checkpoint_best_path(f->folder, path), CORE_USAGE);
+  assert_int_equal(checkpoint_best_path(f->directory, path), CORE_USAGE);
   checkpoint_best_read(&f->checkpoint, &best);
   assert_true(isnan(best.score));
   assert_int_equal(checkpoint_best_write(&f->checkpoint, &score), CORE_OK);
   assert_int_equal(checkpoint_newest(&f->checkpoint, &iteration), CORE_OK);
   assert_int_equal(iteration, -1);
   for (int i = 5; i <= 9; i++) write_at(f, i);
-  assert_int_equal(checkpoint_best_path(f->folder, path), CORE_OK);
+  assert_int_equal(checkpoint_best_path(f->directory, path), CORE_OK);
   checkpoint_best_read(&f->checkpoint, &best);
   assert_memory_equal(&best, &score, sizeof best);
   Checkpoint other = f->checkpoint;
@@ -316,13 +316,13 @@ static void test_best(void **state) {
   assert_true(isnan(best.score));
   assert_int_equal(checkpoint_best_remove(&f->checkpoint), CORE_OK);
   assert_int_equal(checkpoint_best_remove(&f->checkpoint), CORE_OK);
-  assert_int_equal(checkpoint_best_path(f->folder, path), CORE_USAGE);
+  assert_int_equal(checkpoint_best_path(f->directory, path), CORE_USAGE);
 }
 
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
-    TEST(test_round_trip), TEST(test_empty_folder), TEST(test_keeps_the_newest), TEST(test_changed_byte_falls_back),
+    TEST(test_round_trip), TEST(test_empty_directory), TEST(test_keeps_the_newest), TEST(test_changed_byte_falls_back),
     TEST(test_wrong_length_falls_back), TEST(test_all_damaged), TEST(test_another_run_is_refused),
     TEST(test_other_sections_are_refused), TEST(test_an_optional_section), TEST(test_renamed_file_falls_back),
     TEST(test_leftovers_are_removed), TEST(test_failed_write), TEST(test_describe), TEST(test_best),

@@ -237,13 +237,13 @@ static void test_seeds_matter(void **state) {
 /* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
 /* Resumes a training from the state that `saved` wrote after `iterations`. */
-static Training *resume(const CoreConfig *config, const char *folder, int64_t iterations) {
+static Training *resume(const CoreConfig *config, const char *directory, int64_t iterations) {
   Checkpoint checkpoint;
   int64_t iteration;
   Training *training = NULL;
   assert_ok(training_plan(config, &training));
   assert_ok(training_allocate(training));
-  assert_ok(checkpoint_open(folder, "0123456789abcdef", 2, &checkpoint));
+  assert_ok(checkpoint_open(directory, "0123456789abcdef", 2, &checkpoint));
   training_add_sections(training, &checkpoint);
   assert_ok(checkpoint_read_newest(&checkpoint, &iteration));
   assert_int_equal(iteration, iterations);
@@ -254,19 +254,19 @@ static Training *resume(const CoreConfig *config, const char *folder, int64_t it
 /* Stopped and resumed after each of 6 iterations, the bits after the 7th are the same. */
 static void test_resumes_exactly(void **state) {
   (void)state;
-  char folder[CORE_PATH_MAX];
+  char directory[CORE_PATH_MAX];
   CoreConfig config = small_config();
   Checkpoint checkpoint;
   Training *undisturbed = make(&config), *saved = make(&config);
-  assert_ok(core_files_path(folder, "%s/ckpt", root));
-  assert_ok(checkpoint_open(folder, "0123456789abcdef", 2, &checkpoint));
+  assert_ok(core_files_path(directory, "%s/ckpt", root));
+  assert_ok(checkpoint_open(directory, "0123456789abcdef", 2, &checkpoint));
   training_add_sections(saved, &checkpoint);
   const StoreIteration expected = iterate(undisturbed, 7);
   for (int stop = 1; stop <= 6; stop++) {
     iterate(saved, 1);
     training_before_save(saved);
     assert_ok(checkpoint_write(&checkpoint, stop));
-    Training *resumed = resume(&config, folder, stop);
+    Training *resumed = resume(&config, directory, stop);
     StoreIteration row = iterate(resumed, 7 - stop);
     assert_true(same_weights(undisturbed, resumed));
     assert_float_equal(row.kl, expected.kl, 0);

@@ -162,7 +162,7 @@ static void test_damaged_pages(void **state) {
   free(good);
 }
 
-/* Another user's workspace: neither the file nor its folder can be written. */
+/* Another user's workspace: neither the file nor its directory can be written. */
 static void test_read_only_file(void **state) {
   (void)state;
   StoreDatabase *database = open_database();

@@ -292,7 +292,7 @@ static void test_names_of_levels(void **state) {
   sim_level_set_free(&set);
   if (!core_files_exists(KINETIX)) skip();
   assert_int_equal(levels_read_part(KINETIX "/s//+" KINETIX "/m/arm_up.json", 0, "", &set, name), CORE_OK);
-  assert_string_equal(name, "s"); /* a folder: its own name */
+  assert_string_equal(name, "s"); /* a directory: its own name */
   sim_level_set_free(&set);
   assert_int_equal(levels_read_part(KINETIX "/s+" KINETIX "/m/arm_up.permute1", 1, "", &set, name), CORE_OK);
   assert_string_equal(name, "m/arm_up.permute1");

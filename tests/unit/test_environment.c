@@ -64,18 +64,18 @@ static bool is(const char *name, const char *value) {
 }
 
 static int check_exact(void) {
-  char folder[CORE_PATH_MAX];
+  char directory[CORE_PATH_MAX];
   if (!is("TEST_SAME", "recorded") || !is("TEST_LINES", "a\nb\\n\\")) return 1;
   if (!is("TEST_MINE", NULL) || !is("SLURM_TEST", "job")) return 2;
   if (!is("CUDA_VISIBLE_DEVICES", "3") || !is("TEST_TOKEN", "hush")) return 3; /* the token: this process's own */
-  return getcwd(folder, sizeof folder) && strcmp(folder, root) == 0 ? 0 : 4;
+  return getcwd(directory, sizeof directory) && strcmp(directory, root) == 0 ? 0 : 4;
 }
 
 static int check_over(void) {
-  char folder[CORE_PATH_MAX];
+  char directory[CORE_PATH_MAX];
   if (!is("TEST_SAME", "recorded") || !is("TEST_LINES", "a\nb\\n\\") || !is("TEST_MINE", "mine")) return 1;
   if (!is("CUDA_VISIBLE_DEVICES", "5") || !is("SLURM_TEST", "job")) return 2;
-  return getcwd(folder, sizeof folder) && strcmp(folder, "/") == 0 ? 0 : 3;
+  return getcwd(directory, sizeof directory) && strcmp(directory, "/") == 0 ? 0 : 3;
 }
 
 static int check_under(void) { return is("TEST_SAME", "other") && is("TEST_LINES", "a\nb\\n\\") ? 0 : 1; }

@@ -1,4 +1,5 @@
-/* core/files: whole reads, writes that keep the old file through every failure, folders, locks between processes. */
+/* core/files: whole reads, writes that keep the old file through every failure, directories, locks
+ * between processes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,25 +18,25 @@
 
 #include "core/files.h"
 
-static char folder[CORE_PATH_MAX];
+static char directory[CORE_PATH_MAX];
 
-static int make_folder(void **state) {
+static int make_directory(void **state) {
   const char *base = getenv("TMPDIR");
   (void)state;
-  snprintf(folder, sizeof folder, "%s/test_files.XXXXXX", base ? base : "/tmp");
-  return mkdtemp(folder) ? 0 : -1;
+  snprintf(directory, sizeof directory, "%s/test_files.XXXXXX", base ? base : "/tmp");
+  return mkdtemp(directory) ? 0 : -1;
 }
 
-static int remove_folder(void **state) {
+static int remove_directory(void **state) {
   (void)state;
-  return core_files_remove_tree(folder);
+  return core_files_remove_tree(directory);
 }
 
-static const char *in_folder(const char *name) {
+static const char *in_directory(const char *name) {
   static char paths[4][CORE_PATH_MAX];
   static unsigned next;
   char *path = paths[next++ % 4];
-  assert_int_equal(core_files_path(path, "%s/%s", folder, name), CORE_OK);
+  assert_int_equal(core_files_path(path, "%s/%s", directory, name), CORE_OK);
   return path;
 }
 
@@ -58,7 +59,7 @@ static size_t count_files(const char *path) {
 }
 
 static void writes_replace_whole_files(void **state) {
-  const char *path = in_folder("a");
+  const char *path = in_directory("a");
   struct stat status;
   (void)state;
   assert_int_equal(core_files_write_atomic(path, "first", 5), CORE_OK);
@@ -68,40 +69,40 @@ static void writes_replace_whole_files(void **state) {
   assert_int_equal(core_files_write_atomic(path, NULL, 0), CORE_OK);
   assert_holds(path, "");
   mode_t mask = umask(027);
-  assert_int_equal(core_files_write_atomic(in_folder("masked"), "x", 1), CORE_OK);
+  assert_int_equal(core_files_write_atomic(in_directory("masked"), "x", 1), CORE_OK);
   umask(mask);
-  assert_int_equal(stat(in_folder("masked"), &status), 0);
+  assert_int_equal(stat(in_directory("masked"), &status), 0);
   assert_int_equal(status.st_mode & 0777, 0640);
-  assert_int_equal(count_files(folder), 2); /* no temporary stays */
+  assert_int_equal(count_files(directory), 2); /* no temporary stays */
 }
 
 static void relative_paths_work(void **state) {
   char before[CORE_PATH_MAX];
   (void)state;
   assert_non_null(getcwd(before, sizeof before));
-  assert_int_equal(chdir(folder), 0);
+  assert_int_equal(chdir(directory), 0);
   int wrote = core_files_write_atomic("plain", "x", 1), made = core_files_make_directories("b/c/");
   bool there = core_files_exists("b/c");
   assert_int_equal(chdir(before), 0);
   assert_int_equal(wrote, CORE_OK);
   assert_int_equal(made, CORE_OK);
   assert_true(there);
-  assert_holds(in_folder("plain"), "x");
+  assert_holds(in_directory("plain"), "x");
 }
 
 static void reads_are_bounded_and_name_the_reason(void **state) {
   char *data;
   size_t size;
   (void)state;
-  assert_int_equal(core_files_read(in_folder("none"), 0, &data, &size), CORE_FAIL);
+  assert_int_equal(core_files_read(in_directory("none"), 0, &data, &size), CORE_FAIL);
   assert_non_null(strstr(core_error_message(), "none: No such file"));
   assert_null(data);
-  assert_int_equal(core_files_read(folder, 0, &data, &size), CORE_FAIL);
+  assert_int_equal(core_files_read(directory, 0, &data, &size), CORE_FAIL);
   assert_non_null(strstr(core_error_message(), "Is a directory"));
-  assert_int_equal(core_files_write_atomic(in_folder("ten"), "0123456789", 10), CORE_OK);
-  assert_int_equal(core_files_read(in_folder("ten"), 9, &data, &size), CORE_FAIL);
+  assert_int_equal(core_files_write_atomic(in_directory("ten"), "0123456789", 10), CORE_OK);
+  assert_int_equal(core_files_read(in_directory("ten"), 9, &data, &size), CORE_FAIL);
   assert_non_null(strstr(core_error_message(), "larger than 9 bytes"));
-  assert_int_equal(core_files_read(in_folder("ten"), 10, &data, &size), CORE_OK);
+  assert_int_equal(core_files_read(in_directory("ten"), 10, &data, &size), CORE_OK);
   assert_int_equal(size, 10);
   free(data);
   assert_int_equal(core_files_read("/dev/zero", 100000, &data, &size), CORE_FAIL);
@@ -111,14 +112,14 @@ static void reads_are_bounded_and_name_the_reason(void **state) {
   free(data);
 }
 
-/* A folder that takes at most a megabyte. False where this process may not mount. */
+/* A directory that takes at most a megabyte. False where this process may not mount. */
 static bool mount_small(const char *path) {
   assert_int_equal(core_files_make_directories(path), CORE_OK);
   return mount("tmpfs", path, "tmpfs", 0, "size=1m") == 0;
 }
 
 static void a_full_disk_keeps_the_old_file(void **state) {
-  const char *small = in_folder("small");
+  const char *small = in_directory("small");
   char path[CORE_PATH_MAX];
   (void)state;
   if (!mount_small(small)) {
@@ -157,33 +158,33 @@ static int as_nobody(int (*body)(void)) {
   return WEXITSTATUS(status);
 }
 
-static int write_into_closed_folder(void) {
-  int code = core_files_write_atomic(in_folder("closed/file"), "new", 3);
+static int write_into_closed_directory(void) {
+  int code = core_files_write_atomic(in_directory("closed/file"), "new", 3);
   if (code != CORE_FAIL || !strstr(core_error_message(), "closed/file: Permission denied")) return 1;
-  code = core_files_make_directories(in_folder("closed/x/y"));
+  code = core_files_make_directories(in_directory("closed/x/y"));
   return code == CORE_FAIL && strstr(core_error_message(), "Permission denied") ? 0 : 2;
 }
 
 static void no_permission_keeps_the_old_file(void **state) {
   (void)state;
-  assert_int_equal(core_files_make_directories(in_folder("closed")), CORE_OK);
-  assert_int_equal(core_files_write_atomic(in_folder("closed/file"), "old", 3), CORE_OK);
-  assert_int_equal(chmod(folder, 0755), 0);
-  assert_int_equal(chmod(in_folder("closed"), 0555), 0);
-  int result = as_nobody(write_into_closed_folder);
-  assert_int_equal(chmod(in_folder("closed"), 0755), 0);
+  assert_int_equal(core_files_make_directories(in_directory("closed")), CORE_OK);
+  assert_int_equal(core_files_write_atomic(in_directory("closed/file"), "old", 3), CORE_OK);
+  assert_int_equal(chmod(directory, 0755), 0);
+  assert_int_equal(chmod(in_directory("closed"), 0555), 0);
+  int result = as_nobody(write_into_closed_directory);
+  assert_int_equal(chmod(in_directory("closed"), 0755), 0);
   assert_int_equal(result, 0);
-  assert_holds(in_folder("closed/file"), "old");
-  assert_int_equal(count_files(in_folder("closed")), 1);
+  assert_holds(in_directory("closed/file"), "old");
+  assert_int_equal(count_files(in_directory("closed")), 1);
 }
 
 static void writes_that_can_not_be(void **state) {
   (void)state;
-  assert_int_equal(core_files_make_directories(in_folder("folder/inner")), CORE_OK);
-  assert_int_equal(core_files_write_atomic(in_folder("folder"), "x", 1), CORE_FAIL);
-  assert_int_equal(core_files_write_atomic(in_folder("absent/x"), "x", 1), CORE_FAIL);
+  assert_int_equal(core_files_make_directories(in_directory("folder/inner")), CORE_OK);
+  assert_int_equal(core_files_write_atomic(in_directory("folder"), "x", 1), CORE_FAIL);
+  assert_int_equal(core_files_write_atomic(in_directory("absent/x"), "x", 1), CORE_FAIL);
   assert_int_equal(core_files_write_atomic("", "x", 1), CORE_FAIL);
-  assert_true(core_files_exists(in_folder("folder/inner")));
+  assert_true(core_files_exists(in_directory("folder/inner")));
   char *endless = calloc(1, 2 * CORE_PATH_MAX);
   memset(endless, 'x', 2 * CORE_PATH_MAX - 1);
   assert_int_equal(core_files_write_atomic(endless, "x", 1), CORE_USAGE);
@@ -198,15 +199,15 @@ static void devices_and_pipes(void **state) {
   (void)state;
   char got[8] = {0};
   struct stat status;
-  assert_int_equal(symlink("/dev/full", in_folder("full")), 0);
-  assert_int_equal(core_files_write_atomic(in_folder("full"), "x", 1), CORE_FAIL);
+  assert_int_equal(symlink("/dev/full", in_directory("full")), 0);
+  assert_int_equal(core_files_write_atomic(in_directory("full"), "x", 1), CORE_FAIL);
   assert_non_null(strstr(core_error_message(), "No space left"));
-  assert_int_equal(lstat(in_folder("full"), &status), 0);
+  assert_int_equal(lstat(in_directory("full"), &status), 0);
   assert_true(S_ISLNK(status.st_mode));
-  assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
-  const int reader = open(in_folder("pipe"), O_RDONLY | O_NONBLOCK);
+  assert_int_equal(mkfifo(in_directory("pipe"), 0600), 0);
+  const int reader = open(in_directory("pipe"), O_RDONLY | O_NONBLOCK);
   assert_true(reader >= 0);
-  assert_int_equal(core_files_write_unsynced(in_folder("pipe"), "told", 4), CORE_OK);
+  assert_int_equal(core_files_write_unsynced(in_directory("pipe"), "told", 4), CORE_OK);
   assert_int_equal(read(reader, got, sizeof got), 4);
   assert_string_equal(got, "told");
   close(reader);
@@ -217,38 +218,38 @@ static void only_plain_files_are_opened(void **state) {
   (void)state;
   int fd;
   FILE *file;
-  assert_int_equal(mkfifo(in_folder("waiting"), 0600), 0);
-  assert_int_equal(core_files_open_reading(in_folder("waiting"), &fd), CORE_FAIL);
+  assert_int_equal(mkfifo(in_directory("waiting"), 0600), 0);
+  assert_int_equal(core_files_open_reading(in_directory("waiting"), &fd), CORE_FAIL);
   assert_non_null(strstr(core_error_message(), "it is not a regular file but a pipe"));
-  assert_int_equal(core_files_open_plain(in_folder("waiting"), &file), CORE_FAIL);
-  assert_int_equal(symlink("/dev/null", in_folder("nothing")), 0);
-  assert_int_equal(core_files_open_reading(in_folder("nothing"), &fd), CORE_FAIL);
+  assert_int_equal(core_files_open_plain(in_directory("waiting"), &file), CORE_FAIL);
+  assert_int_equal(symlink("/dev/null", in_directory("nothing")), 0);
+  assert_int_equal(core_files_open_reading(in_directory("nothing"), &fd), CORE_FAIL);
   assert_non_null(strstr(core_error_message(), "it is not a regular file but a device"));
-  assert_int_equal(core_files_write_atomic(in_folder("plain"), "x", 1), CORE_OK);
-  assert_int_equal(symlink("plain", in_folder("link")), 0);
-  assert_int_equal(core_files_open_reading(in_folder("link"), &fd), CORE_OK);
+  assert_int_equal(core_files_write_atomic(in_directory("plain"), "x", 1), CORE_OK);
+  assert_int_equal(symlink("plain", in_directory("link")), 0);
+  assert_int_equal(core_files_open_reading(in_directory("link"), &fd), CORE_OK);
   close(fd);
 }
 
-static void folders(void **state) {
+static void directories(void **state) {
   (void)state;
-  assert_int_equal(core_files_make_directories(in_folder("p/q//r")), CORE_OK);
-  assert_int_equal(core_files_make_directories(in_folder("p/q/r")), CORE_OK);
-  assert_int_equal(core_files_write_atomic(in_folder("p/file"), "x", 1), CORE_OK);
-  assert_int_equal(core_files_make_directories(in_folder("p/file/x")), CORE_FAIL);
+  assert_int_equal(core_files_make_directories(in_directory("p/q//r")), CORE_OK);
+  assert_int_equal(core_files_make_directories(in_directory("p/q/r")), CORE_OK);
+  assert_int_equal(core_files_write_atomic(in_directory("p/file"), "x", 1), CORE_OK);
+  assert_int_equal(core_files_make_directories(in_directory("p/file/x")), CORE_FAIL);
   assert_non_null(strstr(core_error_message(), "p/file: a file of that name exists"));
   assert_int_equal(core_files_make_directories(""), CORE_FAIL);
   char **names;
   size_t count;
-  assert_int_equal(core_files_write_atomic(in_folder("p/B"), "x", 1), CORE_OK);
-  assert_int_equal(core_files_list(in_folder("p"), &names, &count), CORE_OK);
+  assert_int_equal(core_files_write_atomic(in_directory("p/B"), "x", 1), CORE_OK);
+  assert_int_equal(core_files_list(in_directory("p"), &names, &count), CORE_OK);
   assert_int_equal(count, 3);
   assert_string_equal(names[0], "B");
   assert_string_equal(names[1], "file");
   assert_string_equal(names[2], "q");
   for (size_t i = 0; i < count; i++) free(names[i]);
   free(names);
-  assert_int_equal(core_files_list(in_folder("none"), &names, &count), CORE_FAIL);
+  assert_int_equal(core_files_list(in_directory("none"), &names, &count), CORE_FAIL);
 }
 
 static void removal_spares_what_it_should(void **state) {
@@ -256,19 +257,19 @@ static void removal_spares_what_it_should(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
     assert_int_equal(core_files_remove_tree(refused[i]), CORE_USAGE);
-  assert_int_equal(core_files_make_directories(in_folder("keep")), CORE_OK);
-  assert_int_equal(core_files_write_atomic(in_folder("keep/file"), "x", 1), CORE_OK);
-  assert_int_equal(core_files_make_directories(in_folder("tree/deep")), CORE_OK);
-  assert_int_equal(symlink(in_folder("keep"), in_folder("tree/link")), 0);
-  assert_int_equal(core_files_remove_tree(in_folder("tree/")), CORE_OK);
-  assert_false(core_files_exists(in_folder("tree")));
-  assert_holds(in_folder("keep/file"), "x"); /* links are not followed */
-  assert_int_equal(core_files_remove_tree(in_folder("tree")), CORE_OK);
+  assert_int_equal(core_files_make_directories(in_directory("keep")), CORE_OK);
+  assert_int_equal(core_files_write_atomic(in_directory("keep/file"), "x", 1), CORE_OK);
+  assert_int_equal(core_files_make_directories(in_directory("tree/deep")), CORE_OK);
+  assert_int_equal(symlink(in_directory("keep"), in_directory("tree/link")), 0);
+  assert_int_equal(core_files_remove_tree(in_directory("tree/")), CORE_OK);
+  assert_false(core_files_exists(in_directory("tree")));
+  assert_holds(in_directory("keep/file"), "x"); /* links are not followed */
+  assert_int_equal(core_files_remove_tree(in_directory("tree")), CORE_OK);
 }
 
 static int try_lock(void) {
   int fd;
-  int code = core_files_lock(in_folder("lock"), false, &fd);
+  int code = core_files_lock(in_directory("lock"), false, &fd);
   char holder[64];
   snprintf(holder, sizeof holder, "lock is locked by process %ld on ", (long)getppid());
   if (code == CORE_FAIL) return strstr(core_error_message(), holder) && fd == -1 ? 10 : 11;
@@ -279,8 +280,8 @@ static void locks_exclude_and_die_with_their_owner(void **state) {
   int fd, ready[2];
   char byte;
   (void)state;
-  assert_int_equal(core_files_lock(in_folder("lock"), false, &fd), CORE_OK);
-  assert_int_equal(chmod(folder, 0755) + chmod(in_folder("lock"), 0666), 0);
+  assert_int_equal(core_files_lock(in_directory("lock"), false, &fd), CORE_OK);
+  assert_int_equal(chmod(directory, 0755) + chmod(in_directory("lock"), 0666), 0);
   assert_int_equal(as_nobody(try_lock), 10);
   core_files_unlock(&fd);
   assert_int_equal(fd, -1);
@@ -289,24 +290,24 @@ static void locks_exclude_and_die_with_their_owner(void **state) {
   assert_int_equal(pipe(ready), 0);
   pid_t owner = fork();
   if (owner == 0) {
-    int code = core_files_lock(in_folder("lock"), false, &fd);
+    int code = core_files_lock(in_directory("lock"), false, &fd);
     if (write(ready[1], code == CORE_OK ? "y" : "n", 1) == 1) pause();
     _exit(1);
   }
   assert_int_equal(read(ready[0], &byte, 1), 1);
   assert_int_equal(byte, 'y');
-  assert_int_equal(core_files_lock(in_folder("lock"), false, &fd), CORE_FAIL);
+  assert_int_equal(core_files_lock(in_directory("lock"), false, &fd), CORE_FAIL);
   kill(owner, SIGKILL);
-  assert_int_equal(core_files_lock(in_folder("lock"), true, &fd), CORE_OK); /* waits until the owner is gone */
+  assert_int_equal(core_files_lock(in_directory("lock"), true, &fd), CORE_OK); /* waits until the owner is gone */
   waitpid(owner, NULL, 0);
   core_files_unlock(&fd);
   close(ready[0]);
   close(ready[1]);
-  assert_int_equal(core_files_lock(in_folder("none/lock"), false, &fd), CORE_FAIL);
+  assert_int_equal(core_files_lock(in_directory("none/lock"), false, &fd), CORE_FAIL);
 }
 
 int main(void) {
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_directory, remove_directory)
   const struct CMUnitTest tests[] = {
     IN_FOLDER(writes_replace_whole_files),
     IN_FOLDER(relative_paths_work),
@@ -316,7 +317,7 @@ int main(void) {
     IN_FOLDER(writes_that_can_not_be),
     IN_FOLDER(devices_and_pipes),
     IN_FOLDER(only_plain_files_are_opened),
-    IN_FOLDER(folders),
+    IN_FOLDER(directories),
     IN_FOLDER(removal_spares_what_it_should),
     IN_FOLDER(locks_exclude_and_die_with_their_owner),
   };

@@ -162,7 +162,7 @@ static void test_distribution(void **state) {
 
 /* Fields that are not random equal those of the reference's levels in every slot. */
 static void test_constants(void **state) {
-  char folder[64];
+  char directory[64];
   if (!core_files_exists(LEVELS)) {
     print_message("# %s is not here\n", LEVELS);
     skip();
@@ -170,8 +170,8 @@ static void test_constants(void **state) {
   for (int s = 0; s < SIZES; s++) {
     SimLevelSet set;
     SimLevel ours = draw(*sizes[s].size, 0, 0);
-    snprintf(folder, sizeof folder, "%s/%s", LEVELS, sizes[s].name);
-    if (sim_level_set_read(folder, "", &set) != CORE_OK) fail_msg("%s", core_error_message());
+    snprintf(directory, sizeof directory, "%s/%s", LEVELS, sizes[s].name);
+    if (sim_level_set_read(directory, "", &set) != CORE_OK) fail_msg("%s", core_error_message());
     assert_memory_equal(&set.size, sizes[s].size, sizeof set.size);
     for (int k = 0; k < set.size.polygons + set.size.circles; k++) {
       const SimShape *a = shape_at(&ours, k), *b = shape_at(&set.level[0], k);

@@ -199,20 +199,20 @@ static void test_log_that_was_replaced_by_a_longer_one(void **state) {
   check_replaced(5, 20);
 }
 
-static void test_folder_that_went_away(void **state) {
+static void test_directory_that_went_away(void **state) {
   (void)state;
-  char folder[CORE_PATH_MAX];
+  char directory[CORE_PATH_MAX];
   write_rows(id, 1, 1, 5, 0);
   import_all();
-  assert_ok(store_path_run(root, id, NULL, folder));
-  assert_ok(core_files_remove_tree(folder));
+  assert_ok(store_path_run(root, id, NULL, directory));
+  assert_ok(core_files_remove_tree(directory));
   assert_int_equal(import_all().rows, 0);
   assert_int_equal(query_int("SELECT count(*) FROM iteration"), 5); /* measured rows are kept */
 }
 
-/* ---- strange folders -------------------------------------------------------------------------------------------- */
+/* ---- strange directories ----------------------------------------------------------------------------------------- */
 
-static void test_strange_folders(void **state) {
+static void test_strange_directories(void **state) {
   (void)state;
   static const char *const files[] = {"runs/notes.txt", "runs/0123456789abcdef/stats.0.tsv",
                                       "runs/0123456789abcdef/stats.1.tsv.bak", "runs/0123456789abcdef/stats.01.tsv",
@@ -220,7 +220,7 @@ static void test_strange_folders(void **state) {
   char path[CORE_PATH_MAX];
   assert_ok(core_files_path(path, "%s/runs/NOT-AN-ID-NOT-AN", root));
   assert_ok(core_files_make_directories(path));
-  assert_ok(core_files_path(path, "%s/runs/0123456789abcdef/stats.2.tsv", root)); /* a folder called like a log */
+  assert_ok(core_files_path(path, "%s/runs/0123456789abcdef/stats.2.tsv", root)); /* a directory called like a log */
   assert_ok(core_files_make_directories(path));
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
     assert_ok(core_files_path(path, "%s/%s", root, files[i]));
@@ -261,7 +261,7 @@ static void test_empty_workspace(void **state) {
 
 /* ---- many runs, sweeps, importers ------------------------------------------------------------------------------- */
 
-static void age_folder(const char *run, time_t when) {
+static void age_directory(const char *run, time_t when) {
   char path[CORE_PATH_MAX];
   struct timespec times[2] = {{.tv_sec = when}, {.tv_sec = when}};
   assert_ok(store_path_run(root, run, NULL, path));
@@ -273,7 +273,7 @@ static void test_finished_runs_are_passed_over(void **state) {
   (void)state;
   write_rows(id, 1, 1, 3, 0);
   write_state(id, STORE_FINISHED, 1, 3);
-  age_folder(id, 1700000000);
+  age_directory(id, 1700000000);
   import_all();
   assert_int_equal(query_int("SELECT folder_time FROM run_import"), 1700000000000000000);
   write_rows(id, 2, 3, 9, 0.5);
@@ -430,8 +430,8 @@ int main(void) {
     RUN_TEST(test_log_that_shrank),
     RUN_TEST(test_log_that_lost_its_end),
     RUN_TEST(test_log_that_was_replaced_by_a_longer_one),
-    RUN_TEST(test_folder_that_went_away),
-    RUN_TEST(test_strange_folders),
+    RUN_TEST(test_directory_that_went_away),
+    RUN_TEST(test_strange_directories),
     RUN_TEST(test_damaged_state),
     RUN_TEST(test_empty_workspace),
     RUN_TEST(test_finished_runs_are_passed_over),

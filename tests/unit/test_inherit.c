@@ -18,11 +18,11 @@ static CoreConfig small_config(void) {
 
 /* Creates a run of `config` with a checkpoint after 2 of its iterations. Sets `id`; the run continues in memory. */
 static Training *make_parent(const CoreConfig *config, char id[CORE_RUN_ID]) {
-  char folder[CORE_PATH_MAX];
+  char directory[CORE_PATH_MAX];
   Checkpoint checkpoint;
   assert_ok(store_run_prepare(root, config, id));
-  assert_ok(store_path_run(root, id, "ckpt", folder));
-  assert_ok(checkpoint_open(folder, id, 2, &checkpoint));
+  assert_ok(store_path_run(root, id, "ckpt", directory));
+  assert_ok(checkpoint_open(directory, id, 2, &checkpoint));
   Training *parent = make(config);
   training_add_sections(parent, &checkpoint);
   iterate(parent, 2);

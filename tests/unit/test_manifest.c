@@ -168,7 +168,7 @@ static void test_damaged_manifests(void **state) {
   }
 }
 
-static void test_unwritable_folder(void **state) {
+static void test_unwritable_directory(void **state) {
   (void)state;
   SweepManifest manifest;
   SweepManifestChange change;
@@ -179,7 +179,7 @@ static void test_unwritable_folder(void **state) {
   assert_int_equal(chmod(root, 0700), 0);
 }
 
-static void test_file_in_place_of_the_folder(void **state) {
+static void test_file_in_place_of_the_directory(void **state) {
   (void)state;
   SweepManifest manifest;
   SweepManifestChange change;
@@ -232,8 +232,8 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
     TEST(test_written_form), TEST(test_indices_never_change), TEST(test_same_file_twice_changes_nothing),
-    TEST(test_merge_writes_nothing), TEST(test_damaged_manifests), TEST(test_unwritable_folder),
-    TEST(test_file_in_place_of_the_folder),
+    TEST(test_merge_writes_nothing), TEST(test_damaged_manifests), TEST(test_unwritable_directory),
+    TEST(test_file_in_place_of_the_directory),
     TEST(test_unknown_sweeps),
     TEST(test_sweep_by_name),
   };

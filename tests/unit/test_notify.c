@@ -224,7 +224,7 @@ static void test_stall(void **state) {
 
 /* ---- programs ---------------------------------------------------------------------------------------------------- */
 
-/* A program of this name in the workspace's folder, which is first in PATH: a shell script. */
+/* A program of this name in the workspace's directory, which is first in PATH: a shell script. */
 static void make_program(const char *name, const char *script) {
   char path[128];
   snprintf(path, sizeof path, "%s/%s", root, name);

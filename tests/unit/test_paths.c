@@ -1,4 +1,4 @@
-/* store/paths: only safe names become paths; the workspace is found and must be a folder. */
+/* store/paths: only safe names become paths; the workspace is found and must be a directory. */
 #include "store_workspace.h"
 
 static void test_root(void **state) {
@@ -46,15 +46,16 @@ static void test_paths(void **state) {
 /* A workspace of an older version: its runs stay where they are, new ones go into shards. */
 static void test_flat_workspace(void **state) {
   (void)state;
-  static const char *const folders[] = {"runs/0123456789abcdef", "runs/01/0123aaaaaaaaaaaa", "runs/45/4567456745674567",
-                                        "runs/01/4567000000000000", "runs/45/not-a-run", "runs/xy/0123bbbbbbbbbbbb"};
+  static const char *const directories[] = {"runs/0123456789abcdef",   "runs/01/0123aaaaaaaaaaaa",
+                                            "runs/45/4567456745674567", "runs/01/4567000000000000",
+                                            "runs/45/not-a-run",        "runs/xy/0123bbbbbbbbbbbb"};
   char path[CORE_PATH_MAX], expected[CORE_PATH_MAX], (*ids)[CORE_RUN_ID];
   size_t count;
   assert_ok(store_path_list_runs(root, NULL, &ids, &count));
   assert_int_equal(count, 0);
   free(ids);
-  for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-    assert_ok(core_files_path(path, "%s/%s", root, folders[i]));
+  for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
+    assert_ok(core_files_path(path, "%s/%s", root, directories[i]));
     assert_ok(core_files_make_directories(path));
   }
   assert_ok(store_path_list_runs(root, NULL, &ids, &count));

@@ -56,7 +56,7 @@ static void close_fixture(Fixture *f) {
   sweep_spec_free(&f->spec);
 }
 
-/* A run as a trainer leaves it: folder, one logged iteration a speed (the last counts), state. */
+/* A run as a trainer leaves it: directory, one logged iteration a speed (the last counts), state. */
 static void leave_run(const Fixture *f, size_t run, StoreStatus status, int64_t transitions, double speed) {
   CoreConfig config;
   char id[CORE_RUN_ID];

@@ -162,33 +162,33 @@ static void test_cells(void **state) {
 
 /* ---- files ------------------------------------------------------------------------------------------------------ */
 
-static int make_folder(void **state) {
-  char *folder = calloc(1, CORE_PATH_MAX);
+static int make_directory(void **state) {
+  char *directory = calloc(1, CORE_PATH_MAX);
   const char *temporary = getenv("TMPDIR");
-  core_files_path(folder, "%s/test-plane-XXXXXX", temporary ? temporary : "/tmp");
-  *state = folder;
-  return mkdtemp(folder) ? 0 : -1;
+  core_files_path(directory, "%s/test-plane-XXXXXX", temporary ? temporary : "/tmp");
+  *state = directory;
+  return mkdtemp(directory) ? 0 : -1;
 }
 
-static int remove_folder(void **state) {
+static int remove_directory(void **state) {
   core_files_remove_tree(*state);
   free(*state);
   return 0;
 }
 
-static void write_file(const char *folder, const char *name, const void *data, size_t size) {
+static void write_file(const char *directory, const char *name, const void *data, size_t size) {
   char path[CORE_PATH_MAX];
-  ASSERT_OK(core_files_path(path, "%s/%s", folder, name));
+  ASSERT_OK(core_files_path(path, "%s/%s", directory, name));
   ASSERT_OK(core_files_write_atomic(path, data, size));
 }
 
-static void write_states(const char *folder, const char *name, int count, int features, float first) {
+static void write_states(const char *directory, const char *name, int count, int features, float first) {
   float rows[64];
   for (int i = 0; i < count * features; i++) rows[i] = first + (float)i;
   const Visited visited = {.features = features, .count = count, .rows = rows};
   CoreText file = {0};
   visited_format(&visited, &file);
-  write_file(folder, name, file.data, file.length);
+  write_file(directory, name, file.data, file.length);
   core_text_free(&file);
 }
 
@@ -217,9 +217,9 @@ static void test_files(void **state) {
   analysis_states_free(&states);
 }
 
-static void assert_refused(const char *folder, const char *name) {
+static void assert_refused(const char *directory, const char *name) {
   AnalysisStates states;
-  assert_int_equal(analysis_states_read(folder, &states), CORE_FAIL);
+  assert_int_equal(analysis_states_read(directory, &states), CORE_FAIL);
   if (!strstr(core_error_message(), name)) fail_msg("'%s' does not name %s", core_error_message(), name);
   assert_null(states.rows);
 }
@@ -262,8 +262,8 @@ int main(void) {
     cmocka_unit_test(test_plane_of_known_states),
     cmocka_unit_test(test_plane_of_many_features), cmocka_unit_test(test_degenerate_states),
     cmocka_unit_test(test_cells),
-    cmocka_unit_test_setup_teardown(test_files, make_folder, remove_folder),
-    cmocka_unit_test_setup_teardown(test_damaged_files, make_folder, remove_folder),
+    cmocka_unit_test_setup_teardown(test_files, make_directory, remove_directory),
+    cmocka_unit_test_setup_teardown(test_damaged_files, make_directory, remove_directory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

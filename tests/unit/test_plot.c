@@ -23,25 +23,26 @@ static const char hostile[] =
 
 static bool have_gnuplot(void) {
   const char *path = getenv("PATH");
-  char *folders = core_text_duplicate(path ? path : "");
+  char *directories = core_text_duplicate(path ? path : "");
   bool found = false;
-  for (char *save = NULL, *folder = strtok_r(folders, ":", &save); folder; folder = strtok_r(NULL, ":", &save)) {
+  char *save = NULL;
+  for (char *directory = strtok_r(directories, ":", &save); directory; directory = strtok_r(NULL, ":", &save)) {
     char program[CORE_PATH_MAX];
-    found |= core_files_path(program, "%s/gnuplot", folder) == CORE_OK && access(program, X_OK) == 0;
+    found |= core_files_path(program, "%s/gnuplot", directory) == CORE_OK && access(program, X_OK) == 0;
   }
-  free(folders);
+  free(directories);
   return found;
 }
 
-static int make_folder(void **state) {
-  char *folder = calloc(1, CORE_PATH_MAX);
+static int make_directory(void **state) {
+  char *directory = calloc(1, CORE_PATH_MAX);
   const char *temporary = getenv("TMPDIR");
-  core_files_path(folder, "%s/test-plot-XXXXXX", temporary ? temporary : "/tmp");
-  *state = folder;
-  return mkdtemp(folder) ? 0 : -1;
+  core_files_path(directory, "%s/test-plot-XXXXXX", temporary ? temporary : "/tmp");
+  *state = directory;
+  return mkdtemp(directory) ? 0 : -1;
 }
 
-static int remove_folder(void **state) {
+static int remove_directory(void **state) {
   core_files_remove_tree(*state);
   free(*state);
   return 0;
@@ -309,18 +310,18 @@ static void test_bands_are_not_clipped(void **state) {
   analysis_plot_destroy(&plot);
 }
 
-static char *read_output(const char *folder, const char *file, size_t *size) {
+static char *read_output(const char *directory, const char *file, size_t *size) {
   char path[CORE_PATH_MAX];
   char *bytes = NULL;
-  core_files_path(path, "%s/%s", folder, file);
+  core_files_path(path, "%s/%s", directory, file);
   if (core_files_read(path, 0, &bytes, size) != CORE_OK) fail_msg("%s", core_error_message());
   return bytes;
 }
 
 /* The cross-reference table is at the offset of the last lines, for any content before them. */
-static void check_pdf(const char *folder) {
+static void check_pdf(const char *directory) {
   size_t size = 0;
-  char *pdf = read_output(folder, "hostile.pdf", &size), *end = NULL;
+  char *pdf = read_output(directory, "hostile.pdf", &size), *end = NULL;
   assert_memory_equal(pdf, "%PDF-", 5);
   assert_memory_equal(pdf + size - 6, "%%EOF\n", 6);
   for (char *at = pdf; at + 9 < pdf + size; at++)
@@ -335,10 +336,10 @@ static void check_pdf(const char *folder) {
 
 static void test_hostile_labels(void **state) {
   if (!have_gnuplot()) skip();
-  const char *folder = *state;
+  const char *directory = *state;
   char output[CORE_PATH_MAX], **names = NULL;
   size_t count = 0, size = 0;
-  core_files_path(output, "%s/it's `a` \"folder\"", folder);
+  core_files_path(output, "%s/it's `a` \"folder\"", directory);
   AnalysisPlot *plot = hostile_plot();
   if (analysis_render(plot, output, "hostile", hostile, "a,b\n1,2\n") != CORE_OK) fail_msg("%s", core_error_message());
   analysis_plot_destroy(&plot);
@@ -432,13 +433,14 @@ static uint32_t crc32_of(const unsigned char *bytes, size_t count) {
 
 static void test_png_is_sound(void **state) {
   if (!have_gnuplot()) skip();
-  const char *folder = *state;
+  const char *directory = *state;
   size_t size = 0, at = 8;
   bool described = false;
   AnalysisPlot *plot = hostile_plot();
-  if (analysis_render(plot, folder, "sound", "query: SELECT 1", "x\n") != CORE_OK) fail_msg("%s", core_error_message());
+  if (analysis_render(plot, directory, "sound", "query: SELECT 1", "x\n") != CORE_OK)
+    fail_msg("%s", core_error_message());
   analysis_plot_destroy(&plot);
-  unsigned char *png = (unsigned char *)read_output(folder, "sound.png", &size);
+  unsigned char *png = (unsigned char *)read_output(directory, "sound.png", &size);
   while (at + 12 <= size) {
     size_t length = big_endian(png + at);
     assert_true(at + 12 + length <= size);
@@ -453,9 +455,9 @@ static void test_png_is_sound(void **state) {
 }
 
 static void test_no_gnuplot(void **state) {
-  const char *folder = *state;
+  const char *directory = *state;
   char *path = core_text_duplicate(getenv("PATH") ? getenv("PATH") : ""), output[CORE_PATH_MAX], file[CORE_PATH_MAX];
-  core_files_path(output, "%s/without", folder);
+  core_files_path(output, "%s/without", directory);
   setenv("PATH", "/nonexistent", 1);
   AnalysisPlot *plot = hostile_plot();
   int code = analysis_render(plot, output, "plain", "source", "x\n");
@@ -470,10 +472,10 @@ static void test_no_gnuplot(void **state) {
   assert_true(core_files_exists(file));
 }
 
-static void test_unwritable_folder(void **state) {
-  const char *folder = *state;
+static void test_unwritable_directory(void **state) {
+  const char *directory = *state;
   char output[CORE_PATH_MAX];
-  core_files_path(output, "%s/file", folder);
+  core_files_path(output, "%s/file", directory);
   core_files_write_atomic(output, "x", 1);
   AnalysisPlot *plot = hostile_plot();
   assert_int_equal(analysis_render(plot, output, "plain", "source", "x\n"), CORE_FAIL);
@@ -485,12 +487,13 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_ticks),      cmocka_unit_test(test_axis_without_data), cmocka_unit_test(test_styles),
       cmocka_unit_test(test_csv_fields), cmocka_unit_test(test_hostile_labels),    cmocka_unit_test(test_png_is_sound),
-      cmocka_unit_test(test_no_gnuplot), cmocka_unit_test(test_unwritable_folder), cmocka_unit_test(test_hostile_names),
+      cmocka_unit_test(test_no_gnuplot), cmocka_unit_test(test_unwritable_directory),
+      cmocka_unit_test(test_hostile_names),
       cmocka_unit_test(test_captions_break_between_words), cmocka_unit_test(test_text_is_cut_to_its_room),
       cmocka_unit_test(test_cut_texts_stay_apart),
       cmocka_unit_test(test_legends_keep_clear),
       cmocka_unit_test(test_whiskers_have_square_caps), cmocka_unit_test(test_bands_are_not_clipped),
       cmocka_unit_test(test_legend_is_dashed_as_the_plot),
   };
-  return cmocka_run_group_tests(tests, make_folder, remove_folder);
+  return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

@@ -148,28 +148,28 @@ static void test_running_moments(void **state) {
 /* They are part of a checkpoint, so a resumed run continues with them. */
 static void test_running_moments_resume(void **state) {
   CoreConfig config = small_config();
-  char folder[CORE_PATH_MAX];
+  char directory[CORE_PATH_MAX];
   const char *tmp = getenv("TMPDIR");
-  assert_int_equal(core_files_path(folder, "%s/extras.XXXXXX", tmp ? tmp : "/tmp"), CORE_OK);
-  assert_non_null(mkdtemp(folder));
+  assert_int_equal(core_files_path(directory, "%s/extras.XXXXXX", tmp ? tmp : "/tmp"), CORE_OK);
+  assert_non_null(mkdtemp(directory));
   set(&config, "ppo.normalize_advantage=ewma");
   set(&config, "ppo.adv_ewma_decay=0.9");
   Training *whole = make(&config), *second = make(&config);
   Checkpoint writer, reader;
   int64_t iteration;
   iterate(whole, 2);
-  assert_int_equal(checkpoint_open(folder, "0123456789abcdef", 2, &writer), CORE_OK);
+  assert_int_equal(checkpoint_open(directory, "0123456789abcdef", 2, &writer), CORE_OK);
   training_add_sections(whole, &writer);
   training_before_save(whole);
   assert_int_equal(checkpoint_write(&writer, 2), CORE_OK);
   iterate(whole, 2);
-  assert_int_equal(checkpoint_open(folder, "0123456789abcdef", 2, &reader), CORE_OK);
+  assert_int_equal(checkpoint_open(directory, "0123456789abcdef", 2, &reader), CORE_OK);
   training_add_sections(second, &reader);
   assert_int_equal(checkpoint_read_newest(&reader, &iteration), CORE_OK);
   assert_int_equal(training_after_load(second), CORE_OK);
   iterate(second, 2);
   assert_true(same_actor(whole, second));
-  core_files_remove_tree(folder);
+  core_files_remove_tree(directory);
   training_destroy(&whole);
   training_destroy(&second);
 }

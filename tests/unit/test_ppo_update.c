@@ -126,22 +126,22 @@ static void test_measuring_changes_nothing(void **state) {
 static void assert_resumes(CoreConfig config) {
   set(&config, "algo.name=ppo_ewma");
   set(&config, "ppo.ewma_rule=bias_corrected");
-  char folder[CORE_PATH_MAX];
+  char directory[CORE_PATH_MAX];
   const char *tmp = getenv("TMPDIR");
-  assert_int_equal(core_files_path(folder, "%s/resume.XXXXXX", tmp ? tmp : "/tmp"), CORE_OK);
-  assert_non_null(mkdtemp(folder));
+  assert_int_equal(core_files_path(directory, "%s/resume.XXXXXX", tmp ? tmp : "/tmp"), CORE_OK);
+  assert_non_null(mkdtemp(directory));
   Training *whole = make(&config), *first = make(&config), *second = make(&config);
   Checkpoint writer, reader;
   int64_t iteration;
   StoreIteration expected = iterate(whole, 4);
 
   iterate(first, 2);
-  assert_int_equal(checkpoint_open(folder, "0123456789abcdef", 2, &writer), CORE_OK);
+  assert_int_equal(checkpoint_open(directory, "0123456789abcdef", 2, &writer), CORE_OK);
   training_add_sections(first, &writer);
   training_before_save(first);
   assert_int_equal(checkpoint_write(&writer, 2), CORE_OK);
 
-  assert_int_equal(checkpoint_open(folder, "0123456789abcdef", 2, &reader), CORE_OK);
+  assert_int_equal(checkpoint_open(directory, "0123456789abcdef", 2, &reader), CORE_OK);
   training_add_sections(second, &reader);
   assert_int_equal(checkpoint_read_newest(&reader, &iteration), CORE_OK);
   assert_int_equal(iteration, 2);
@@ -155,7 +155,7 @@ static void assert_resumes(CoreConfig config) {
   assert_true(row.kl == expected.kl && row.transitions == expected.transitions);
   assert_true(row.policy_loss == expected.policy_loss && row.value_loss == expected.value_loss);
   assert_true(row.learning_rate == expected.learning_rate);
-  core_files_remove_tree(folder);
+  core_files_remove_tree(directory);
   training_destroy(&whole);
   training_destroy(&first);
   training_destroy(&second);

@@ -3,7 +3,7 @@
 
 #include "sweep/local/queue.h"
 
-/* The folder of the sweep "a". */
+/* The directory of the sweep "a". */
 static void make_sweep(void) {
   char path[CORE_PATH_MAX];
   assert_ok(store_path_sweep(root, "a", NULL, path));

@@ -248,28 +248,28 @@ static void test_stop_only_ends(void **state) {
 static void test_penalty_resumes(void **state) {
   CoreConfig config = small_config(WITH("ppo.kl_penalty=1", "ppo.kl_penalty_form=exact", "ppo.epsilon=inf",
                                         "ppo.kl_penalty_target=0.5"));
-  char folder[CORE_PATH_MAX];
+  char directory[CORE_PATH_MAX];
   const char *tmp = getenv("TMPDIR");
   (void)state;
-  assert_int_equal(core_files_path(folder, "%s/regularizers.XXXXXX", tmp ? tmp : "/tmp"), CORE_OK);
-  assert_non_null(mkdtemp(folder));
+  assert_int_equal(core_files_path(directory, "%s/regularizers.XXXXXX", tmp ? tmp : "/tmp"), CORE_OK);
+  assert_non_null(mkdtemp(directory));
   Training *whole = make(&config), *second = make(&config);
   Checkpoint writer, reader;
   int64_t iteration;
   assert_float_equal(iterate(whole, 1).kl_penalty, 1, 0);
   assert_float_equal(iterate(whole, 1).kl_penalty, 0.5, 0);
-  assert_int_equal(checkpoint_open(folder, "0123456789abcdef", 2, &writer), CORE_OK);
+  assert_int_equal(checkpoint_open(directory, "0123456789abcdef", 2, &writer), CORE_OK);
   training_add_sections(whole, &writer);
   training_before_save(whole);
   assert_int_equal(checkpoint_write(&writer, 2), CORE_OK);
   assert_float_equal(iterate(whole, 2).kl_penalty, 0.125, 0);
-  assert_int_equal(checkpoint_open(folder, "0123456789abcdef", 2, &reader), CORE_OK);
+  assert_int_equal(checkpoint_open(directory, "0123456789abcdef", 2, &reader), CORE_OK);
   training_add_sections(second, &reader);
   assert_int_equal(checkpoint_read_newest(&reader, &iteration), CORE_OK);
   assert_int_equal(training_after_load(second), CORE_OK);
   assert_float_equal(iterate(second, 2).kl_penalty, 0.125, 0);
   assert_true(same_weights(whole, second));
-  core_files_remove_tree(folder);
+  core_files_remove_tree(directory);
   training_destroy(&whole);
   training_destroy(&second);
 }

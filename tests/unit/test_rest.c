@@ -48,7 +48,7 @@ static int submit(SlurmCluster *cluster, SlurmSettings *settings, int64_t *id) {
   const SlurmJob job = {.name = "n",
                         .comment = "c",
                         .script = "#!/bin/bash\n#SBATCH --x\nexec 'true'\n",
-                        .folder = "/tmp",
+                        .directory = "/tmp",
                         .tasks = 4,
                         .running_max = 2,
                         .settings = settings};

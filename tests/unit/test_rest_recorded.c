@@ -101,7 +101,7 @@ static void check_requests(SlurmCluster *cluster) {
   const SlurmJob job = {.name = "x",
                         .comment = "c",
                         .script = "#!/bin/bash\nexec 'true'\n",
-                        .folder = "/tmp",
+                        .directory = "/tmp",
                         .tasks = 1,
                         .settings = &settings};
   int64_t id = 0;

@@ -79,7 +79,7 @@ static void test_state_round_trip(void **state) {
   assert_int_equal(store_run_state_write(root, id, &written), CORE_USAGE);
 }
 
-static void test_missing_folder_is_pending(void **state) {
+static void test_missing_directory_is_pending(void **state) {
   (void)state;
   StoreState read;
   assert_ok(store_run_state_read(root, "0123456789abcdef", true, &read));
@@ -262,7 +262,7 @@ static void test_other_hosts(void **state) {
   store_run_release(&lease);
 }
 
-static void test_lease_without_folder(void **state) {
+static void test_lease_without_directory(void **state) {
   (void)state;
   StoreLease *lease;
   assert_int_equal(store_run_acquire(root, "0123456789abcdef", &lease), CORE_FAIL);
@@ -309,12 +309,12 @@ static void test_states_of_a_bad_disk(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     WORKSPACE_TEST(test_prepare), WORKSPACE_TEST(test_prepare_refuses_another_run),
-    WORKSPACE_TEST(test_state_round_trip), WORKSPACE_TEST(test_missing_folder_is_pending),
+    WORKSPACE_TEST(test_state_round_trip), WORKSPACE_TEST(test_missing_directory_is_pending),
     WORKSPACE_TEST(test_hostile_states),
     WORKSPACE_TEST(test_random_states_never_crash), WORKSPACE_TEST(test_states_of_a_bad_disk),
     cmocka_unit_test(test_status_names),
     WORKSPACE_TEST(test_lease_of_another_process), WORKSPACE_TEST(test_lease_of_this_process),
-    WORKSPACE_TEST(test_other_hosts), WORKSPACE_TEST(test_lease_without_folder),
+    WORKSPACE_TEST(test_other_hosts), WORKSPACE_TEST(test_lease_without_directory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@
 static const char *const id = "00000000000000aa", *const other = "00000000000000bb";
 static char root[] = "/tmp/test_run_memory.XXXXXX";
 
-static void make_folder(const char *run) {
+static void make_directory(const char *run) {
   char path[CORE_PATH_MAX], *end;
   assert_int_equal(store_path_run(root, run, "memory", path), CORE_OK);
   end = strrchr(path, '/');
@@ -52,7 +52,7 @@ static void end_tree(pid_t tree) {
 
 static void processes_of_a_run_are_added_up(void **state) {
   (void)state;
-  make_folder(id), make_folder(other);
+  make_directory(id), make_directory(other);
   const pid_t small = start_tree(id, 1), large = start_tree(other, 12);
   SweepMemoryProbe one = {0}, many = {0};
   const char *const ids[] = {id, other};
@@ -73,7 +73,7 @@ static void a_file_keeps_peak_and_exceeded_limit(void **state) {
   (void)state;
   SweepRunMemory memory;
   SweepMemoryProbe probe;
-  make_folder(id);
+  make_directory(id);
   sweep_memory_probe_begin(root, id, &probe);
   sweep_memory_probe_end(root, id, &probe, 700 * 1024);
   assert_int_equal(sweep_run_memory_record_oom(root, id, 900), CORE_OK);

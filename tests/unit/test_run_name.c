@@ -7,22 +7,22 @@
 static const char *const ids[] = {"0123456789abcdef", "0123aaaaaaaaaaaa", "4567456745674567"};
 static const char *const waiting = "0123bbbbbbbbbbbb"; /* in a manifest only */
 
-static void make_folder(const char *where, const char *name) {
+static void make_directory(const char *where, const char *name) {
   char path[CORE_PATH_MAX];
   assert_ok(core_files_path(path, "%s/%s", where, name));
   assert_ok(core_files_make_directories(path));
 }
 
 static void make_workspace(const char *where) {
-  char folder[CORE_PATH_MAX], path[CORE_PATH_MAX], name[64], text[256];
+  char directory[CORE_PATH_MAX], path[CORE_PATH_MAX], name[64], text[256];
   for (size_t i = 0; i < 3; i++) {
     snprintf(name, sizeof name, "runs/%.2s/%s", ids[i], ids[i]);
-    make_folder(where, name);
+    make_directory(where, name);
   }
-  make_folder(where, "sweeps/study");
-  make_folder(where, "runs/45/not-a-run");
-  assert_ok(core_files_path(folder, "%s/sweeps/study", where));
-  assert_ok(core_files_path(path, "%s/manifest.tsv", folder));
+  make_directory(where, "sweeps/study");
+  make_directory(where, "runs/45/not-a-run");
+  assert_ok(core_files_path(directory, "%s/sweeps/study", where));
+  assert_ok(core_files_path(path, "%s/manifest.tsv", directory));
   snprintf(text, sizeof text, "# manifest 1 study\nindex\trun\n0\t%s\n1\t%s\nnonsense\n", ids[2], waiting);
   write_text(path, text);
 }
@@ -69,7 +69,7 @@ static void test_indices(void **state) {
   assert_refuses("../../etc", "is not a run");
 }
 
-static void test_folders(void **state) {
+static void test_directories(void **state) {
   (void)state;
   char path[CORE_PATH_MAX], before[CORE_PATH_MAX], other[CORE_PATH_MAX];
   make_workspace(root);
@@ -99,7 +99,7 @@ static void test_folders(void **state) {
 /* Workspaces of older versions, and runs of both layouts. */
 static void test_flat(void **state) {
   (void)state;
-  make_folder(root, "runs/89abcdef01234567");
+  make_directory(root, "runs/89abcdef01234567");
   assert_finds("89ab", "89abcdef01234567");
   assert_finds("runs/89abcdef01234567", "89abcdef01234567");
 }
@@ -131,7 +131,7 @@ static void test_origin(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    WORKSPACE_TEST(test_ids), WORKSPACE_TEST(test_indices), WORKSPACE_TEST(test_folders), WORKSPACE_TEST(test_flat),
+    WORKSPACE_TEST(test_ids), WORKSPACE_TEST(test_indices), WORKSPACE_TEST(test_directories), WORKSPACE_TEST(test_flat),
     WORKSPACE_TEST(test_pick), WORKSPACE_TEST(test_origin),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -254,7 +254,7 @@ static void test_refusals(void **state) {
   StoreRunlog *log;
   assert_int_equal(store_runlog_open(root, id, 0, STORE_LOG_STATS, &log), CORE_USAGE);
   assert_int_equal(store_runlog_open(root, "no id", 1, STORE_LOG_STATS, &log), CORE_USAGE);
-  assert_int_equal(store_runlog_open(root, "0123456789abcdef", 1, STORE_LOG_STATS, &log), CORE_FAIL); /* no folder */
+  assert_int_equal(store_runlog_open(root, "0123456789abcdef", 1, STORE_LOG_STATS, &log), CORE_FAIL); /* no directory */
   write_text(log_path, "#runlog 1 stats of another run\n");
   assert_int_equal(store_runlog_open(root, id, 1, STORE_LOG_STATS, &log), CORE_FAIL);
   assert_says("move it away");

@@ -190,14 +190,14 @@ static void assert_damaged(const char *root, const char *part) {
 }
 
 static void test_proposals(void **state) {
-  char root[] = "/tmp/test_search_XXXXXX", folder[CORE_PATH_MAX], path[CORE_PATH_MAX], *text;
+  char root[] = "/tmp/test_search_XXXXXX", directory[CORE_PATH_MAX], path[CORE_PATH_MAX], *text;
   const double with[3] = {3, 1, 100}, without[3] = {5, 0, NAN};
   double read[3];
   size_t size;
   SweepSpec spec, again;
   assert_non_null(mkdtemp(root));
-  core_files_path(folder, "%s/sweeps/s", root);
-  assert_int_equal(core_files_make_directories(folder), CORE_OK);
+  core_files_path(directory, "%s/sweeps/s", root);
+  assert_int_equal(core_files_make_directories(directory), CORE_OK);
   journal_path(root, path);
   assert_int_equal(parse(HEAD EWMA, NULL, NULL, &spec), CORE_OK);
   assert_int_equal(sweep_proposals_read(root, &spec), CORE_OK); /* none yet */

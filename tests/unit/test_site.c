@@ -43,16 +43,16 @@ static void test_order(void **state) {
 static void test_where(void **state) {
   SlurmSettings settings = slurm_settings_default();
   SlurmSite site;
-  char folder[] = "/tmp/test_site.XXXXXX", file[160], config[128];
-  assert_non_null(mkdtemp(folder));
+  char directory[] = "/tmp/test_site.XXXXXX", file[160], config[128];
+  assert_non_null(mkdtemp(directory));
   setenv("SWEEP_SITE", "none", 1);
   assert_int_equal(slurm_site_apply(&settings, &site), CORE_OK);
   assert_string_equal(site.path, "");
   unsetenv("SWEEP_SITE");
-  setenv("XDG_CONFIG_HOME", folder, 1);
+  setenv("XDG_CONFIG_HOME", directory, 1);
   assert_int_equal(slurm_site_apply(&settings, &site), CORE_OK);
   assert_string_equal(site.path, ""); /* there is no site file */
-  snprintf(config, sizeof config, "%s/sweep", folder);
+  snprintf(config, sizeof config, "%s/sweep", directory);
   snprintf(file, sizeof file, "%s/site.ini", config);
   assert_int_equal(core_files_make_directories(config), CORE_OK);
   assert_int_equal(core_files_write_atomic(file, "[slurm]\nqos = long\n", 19), CORE_OK);
@@ -60,7 +60,7 @@ static void test_where(void **state) {
   assert_string_equal(site.path, file);
   assert_string_equal(settings.qos, "long");
   unsetenv("XDG_CONFIG_HOME");
-  assert_int_equal(core_files_remove_tree(folder), CORE_OK);
+  assert_int_equal(core_files_remove_tree(directory), CORE_OK);
 }
 
 static void test_notify(void **state) {
@@ -129,7 +129,7 @@ static void test_installed(void **state) {
 
 static void test_containers(void **state) {
   SlurmSettings settings = slurm_settings_default();
-  const SlurmJob job = {.name = "n", .comment = "c", .folder = "/work/it's", .tasks = 1, .settings = &settings};
+  const SlurmJob job = {.name = "n", .comment = "c", .directory = "/work/it's", .tasks = 1, .settings = &settings};
   const char *const command[] = {"/opt/sweep", "task", NULL};
   CoreText script = {0};
   assert_int_equal(slurm_settings_set(&settings, "container", "/images/sweep.sif"), CORE_OK);

@@ -169,7 +169,7 @@ static void test_script(void **state) {
   const SlurmId after[] = {{12, -1}, {13, 4}};
   SlurmJob job = {.name = "fig8",
                   .comment = "sweep=fig8 manifest=ab:0",
-                  .folder = "/w \"x\"",
+                  .directory = "/w \"x\"",
                   .tasks = 10,
                   .running_max = 4,
                   .settings = &s,

@@ -51,12 +51,12 @@ static size_t count_entries(const char *inner) {
   return count;
 }
 
-static void test_folders(void **state) {
+static void test_directories(void **state) {
   (void)state;
   char hash[40][SWEEP_HASH], path[CORE_PATH_MAX];
   for (int number = 1; number < 40; number++) write_batch(number, hash[number]);
   for (int number = 1; number < 40; number++) assert_reads(number, hash[number]);
-  assert_int_equal(count_entries("batches"), 8 + 4); /* 1 to 8, and folders 1 to 4 */
+  assert_int_equal(count_entries("batches"), 8 + 4); /* 1 to 8, and directories 1 to 4 */
   assert_int_equal(count_entries("batches/1"), 9);
   assert_int_equal(sweep_batch_output(root, "study", 8, 105, path), CORE_OK);
   assert_non_null(strstr(path, "/sweeps/study/batches/000008.5.log"));
@@ -108,7 +108,7 @@ static void test_without_workspace(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_folders), cmocka_unit_test(test_older),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_directories), cmocka_unit_test(test_older),
                                      cmocka_unit_test(test_workspaces), cmocka_unit_test(test_without_workspace)};
   if (!mkdtemp(root)) return 1;
   const int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -178,32 +178,32 @@ static void any_real_survives_the_round_trip(void **state) {
   }
 }
 
-/* Switches to a locale with a decimal comma, compiling one under `folder` where none is installed. */
-static bool use_comma_locale(const char *folder) {
+/* Switches to a locale with a decimal comma, compiling one under `directory` where none is installed. */
+static bool use_comma_locale(const char *directory) {
   static const char *const installed[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "nl_NL.UTF-8"};
   for (size_t i = 0; i < sizeof installed / sizeof *installed; i++)
     if (setlocale(LC_ALL, installed[i])) return true;
   char target[600];
   pid_t child;
   int status;
-  snprintf(target, sizeof target, "%s/de_DE.UTF-8", folder);
+  snprintf(target, sizeof target, "%s/de_DE.UTF-8", directory);
   char *const arguments[] = {"localedef", "-i", "de_DE", "-f", "UTF-8", target, NULL};
   if (posix_spawnp(&child, "localedef", NULL, NULL, arguments, environ) != 0) return false;
   waitpid(child, &status, 0);
-  setenv("LOCPATH", folder, 1);
+  setenv("LOCPATH", directory, 1);
   return setlocale(LC_ALL, "de_DE.UTF-8") != NULL;
 }
 
 static void numbers_ignore_the_locale(void **state) {
   static const double values[] = {0.25, 1.0 / 3, 2.5e-7, 1.5e300};
   static const char *const texts[] = {"0.25", "0.3333333333333333", "2.5e-7", "1.5e300"};
-  char folder[500], buffers[4][32], printed[32];
+  char directory[500], buffers[4][32], printed[32];
   const char *base = getenv("TMPDIR");
   double back[4];
   (void)state;
-  snprintf(folder, sizeof folder, "%s/test_text.XXXXXX", base ? base : "/tmp");
-  assert_non_null(mkdtemp(folder));
-  bool found = use_comma_locale(folder);
+  snprintf(directory, sizeof directory, "%s/test_text.XXXXXX", base ? base : "/tmp");
+  assert_non_null(mkdtemp(directory));
+  bool found = use_comma_locale(directory);
   snprintf(printed, sizeof printed, "%.2f", 0.25);
   for (int i = 0; i < 4; i++) {
     core_text_from_real(values[i], buffers[i]);
@@ -211,7 +211,7 @@ static void numbers_ignore_the_locale(void **state) {
   }
   setlocale(LC_ALL, "C");
   unsetenv("LOCPATH");
-  assert_int_equal(core_files_remove_tree(folder), CORE_OK);
+  assert_int_equal(core_files_remove_tree(directory), CORE_OK);
   if (!found) {
     print_message("no locale with a decimal comma can be had\n");
     skip();

@@ -8,15 +8,15 @@
 
 #include "core/log.h"
 
-static int path_of_best(const char *folder, char path[CORE_PATH_MAX]) {
-  return core_files_path(path, "%s/best.ckpt", folder);
+static int path_of_best(const char *directory, char path[CORE_PATH_MAX]) {
+  return core_files_path(path, "%s/best.ckpt", directory);
 }
 
 int checkpoint_best_write(const Checkpoint *checkpoint, const CheckpointBest *best) {
   Checkpoint scored = *checkpoint;
   CheckpointBest section = *best;
   char path[CORE_PATH_MAX];
-  TRY(path_of_best(checkpoint->folder, path));
+  TRY(path_of_best(checkpoint->directory, path));
   checkpoint_add(&scored, CHECKPOINT_BEST_SECTION, &section, sizeof section);
   return checkpoint_write_file(&scored, best->iteration, path);
 }
@@ -32,7 +32,7 @@ static int read_best(const Checkpoint *checkpoint, const char *path, CheckpointB
 
 void checkpoint_best_read(const Checkpoint *checkpoint, CheckpointBest *best) {
   char path[CORE_PATH_MAX];
-  int code = path_of_best(checkpoint->folder, path);
+  int code = path_of_best(checkpoint->directory, path);
   *best = (CheckpointBest){.score = NAN};
   if (code == CORE_OK && !core_files_exists(path)) return;
   if (code == CORE_OK) code = read_best(checkpoint, path, best);
@@ -44,14 +44,14 @@ void checkpoint_best_read(const Checkpoint *checkpoint, CheckpointBest *best) {
 
 int checkpoint_best_remove(const Checkpoint *checkpoint) {
   char path[CORE_PATH_MAX];
-  TRY(path_of_best(checkpoint->folder, path));
+  TRY(path_of_best(checkpoint->directory, path));
   if (unlink(path) == 0 || errno == ENOENT) return CORE_OK;
   return core_error_errno(CORE_FAIL, "%s: cannot be removed", path);
 }
 
-int checkpoint_best_path(const char *folder, char path[CORE_PATH_MAX]) {
-  TRY(path_of_best(folder, path));
+int checkpoint_best_path(const char *directory, char path[CORE_PATH_MAX]) {
+  TRY(path_of_best(directory, path));
   if (core_files_exists(path)) return CORE_OK;
   return core_error(CORE_USAGE, "%.300s has no best checkpoint, which evaluations after training began write unless "
-                    "checkpoint.best = none; omit --best for the newest one", folder);
+                    "checkpoint.best = none; omit --best for the newest one", directory);
 }

@@ -21,6 +21,6 @@ void checkpoint_best_read(const Checkpoint *checkpoint, CheckpointBest *best);
 /* Removes the file, if it exists. */
 int checkpoint_best_remove(const Checkpoint *checkpoint);
 /* Finds the file in a run's directory of checkpoints. CORE_USAGE: there is none. */
-int checkpoint_best_path(const char *folder, char path[CORE_PATH_MAX]);
+int checkpoint_best_path(const char *directory, char path[CORE_PATH_MAX]);
 
 #endif

@@ -45,7 +45,7 @@ static void hash_front(const FileFront *front, unsigned char checksum[CHECKSUM])
   hash(front, sizeof front->header + front->header.sections * sizeof front->table[0], checksum);
 }
 
-/* ---- the folder ------------------------------------------------------------------------------------------------ */
+/* ---- the directory ----------------------------------------------------------------------------------------------- */
 
 /* Returns the iteration in a checkpoint's name, -1 for any other name. */
 static int64_t iteration_of(const char *name) {
@@ -57,7 +57,7 @@ static int64_t iteration_of(const char *name) {
 }
 
 static int path_of(const Checkpoint *checkpoint, int64_t iteration, char path[CORE_PATH_MAX]) {
-  return core_files_path(path, "%s/iteration-%012" PRId64 ".ckpt", checkpoint->folder, iteration);
+  return core_files_path(path, "%s/iteration-%012" PRId64 ".ckpt", checkpoint->directory, iteration);
 }
 
 static int newest_first(const void *a, const void *b) {
@@ -69,7 +69,7 @@ static int newest_first(const void *a, const void *b) {
 static int list_iterations(const Checkpoint *checkpoint, int64_t **iterations, size_t *count) {
   char **names;
   size_t files;
-  TRY(core_files_list(checkpoint->folder, &names, &files));
+  TRY(core_files_list(checkpoint->directory, &names, &files));
   *iterations = core_memory_zero_allocate(files + 1, sizeof **iterations);
   *count = 0;
   for (size_t i = 0; i < files; i++) {
@@ -97,15 +97,15 @@ static int remove_older(const Checkpoint *checkpoint, size_t keep) {
   return code;
 }
 
-static int remove_leftovers(const char *folder) {
+static int remove_leftovers(const char *directory) {
   char **names;
   size_t count;
-  TRY(core_files_list(folder, &names, &count));
+  TRY(core_files_list(directory, &names, &count));
   for (size_t i = 0; i < count; i++) {
     size_t length = strlen(names[i]);
     char path[CORE_PATH_MAX];
     if (length > 4 && strcmp(names[i] + length - 4, ".tmp") == 0 &&
-        core_files_path(path, "%s/%s", folder, names[i]) == CORE_OK)
+        core_files_path(path, "%s/%s", directory, names[i]) == CORE_OK)
       unlink(path);
     free(names[i]);
   }
@@ -113,14 +113,14 @@ static int remove_leftovers(const char *folder) {
   return CORE_OK;
 }
 
-int checkpoint_open(const char *folder, const char *run_id, int keep, Checkpoint *checkpoint) {
+int checkpoint_open(const char *directory, const char *run_id, int keep, Checkpoint *checkpoint) {
   memset(checkpoint, 0, sizeof *checkpoint);
   checkpoint->keep = keep;
   if (sodium_init() < 0) return core_error(CORE_FAIL, "libsodium: cannot be initialized");
-  TRY(core_files_path(checkpoint->folder, "%s", folder));
+  TRY(core_files_path(checkpoint->directory, "%s", directory));
   TRY(core_text_copy(checkpoint->run_id, sizeof checkpoint->run_id, run_id, "run id"));
-  TRY(core_files_make_directories(folder));
-  return remove_leftovers(folder);
+  TRY(core_files_make_directories(directory));
+  return remove_leftovers(directory);
 }
 
 void checkpoint_add(Checkpoint *checkpoint, const char *name, void *data, size_t bytes) {
@@ -161,12 +161,12 @@ static int write_all(int fd, const void *data, size_t bytes, const char *path) {
   return CORE_OK;
 }
 
-static int sync_folder(const char *folder) {
-  int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return core_error_errno(CORE_FAIL, "%s: cannot be opened", folder);
+static int sync_directory(const char *directory) {
+  int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return core_error_errno(CORE_FAIL, "%s: cannot be opened", directory);
   int failed = fsync(fd) != 0 && errno != EINVAL; /* some network filesystems cannot fsync directories */
   close(fd);
-  return failed ? core_error_errno(CORE_FAIL, "%s: cannot be synchronized", folder) : CORE_OK;
+  return failed ? core_error_errno(CORE_FAIL, "%s: cannot be synchronized", directory) : CORE_OK;
 }
 
 static void make_front(const Checkpoint *checkpoint, int64_t iteration, FileFront *front) {
@@ -212,7 +212,7 @@ int checkpoint_write_file(const Checkpoint *checkpoint, int64_t iteration, const
     unlink(temporary);
     return code;
   }
-  return sync_folder(checkpoint->folder);
+  return sync_directory(checkpoint->directory);
 }
 
 int checkpoint_write(const Checkpoint *checkpoint, int64_t iteration) {
@@ -355,15 +355,15 @@ int checkpoint_read_newest(const Checkpoint *checkpoint, int64_t *iteration) {
   return code == CORE_USAGE ? CORE_USAGE : CORE_OK;
 }
 
-int checkpoint_newest_path(const char *folder, char path[CORE_PATH_MAX]) {
+int checkpoint_newest_path(const char *directory, char path[CORE_PATH_MAX]) {
   Checkpoint checkpoint = {0};
   int64_t iteration = -1;
-  TRY(core_files_path(checkpoint.folder, "%s", folder));
-  if (core_files_exists(folder)) TRY(checkpoint_newest(&checkpoint, &iteration));
+  TRY(core_files_path(checkpoint.directory, "%s", directory));
+  if (core_files_exists(directory)) TRY(checkpoint_newest(&checkpoint, &iteration));
   if (iteration < 0)
     return core_error(CORE_USAGE,
                       "%s: no checkpoint in this directory: none was written yet, or sweep archive removed them",
-                      folder);
+                      directory);
   return path_of(&checkpoint, iteration, path);
 }
 
@@ -405,9 +405,9 @@ int checkpoint_read_section(const char *path, const char *run_id, const char *na
   return code;
 }
 
-int checkpoint_path(const char *folder, int64_t iteration, char path[CORE_PATH_MAX]) {
+int checkpoint_path(const char *directory, int64_t iteration, char path[CORE_PATH_MAX]) {
   Checkpoint checkpoint = {0};
-  TRY(core_files_path(checkpoint.folder, "%s", folder));
+  TRY(core_files_path(checkpoint.directory, "%s", directory));
   return path_of(&checkpoint, iteration, path);
 }
 

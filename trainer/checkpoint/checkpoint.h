@@ -25,7 +25,7 @@ typedef struct CheckpointSection {
 } CheckpointSection;
 
 typedef struct Checkpoint {
-  char folder[CORE_PATH_MAX];
+  char directory[CORE_PATH_MAX];
   char run_id[CORE_RUN_ID];
   int keep;              /* number of files kept after a write */
   int sections;
@@ -33,7 +33,7 @@ typedef struct Checkpoint {
 } Checkpoint;
 
 /* Creates the directory and removes leftovers of a crashed write. */
-int checkpoint_open(const char *folder, const char *run_id, int keep, Checkpoint *checkpoint);
+int checkpoint_open(const char *directory, const char *run_id, int keep, Checkpoint *checkpoint);
 /* Adds a section of the caller's memory. Writers and readers must add the same sections in the same order. */
 void checkpoint_add(Checkpoint *checkpoint, const char *name, void *data, size_t bytes);
 /* Adds a section that files may lack. */
@@ -59,9 +59,9 @@ int checkpoint_remove_all(const Checkpoint *checkpoint);
 
 /* Finds the directory's newest checkpoint, for tools that use a policy without resuming its run. CORE_USAGE: there is
  * none. */
-int checkpoint_newest_path(const char *folder, char path[CORE_PATH_MAX]);
+int checkpoint_newest_path(const char *directory, char path[CORE_PATH_MAX]);
 /* Formats the path of an iteration's file, whether or not it exists. */
-int checkpoint_path(const char *folder, int64_t iteration, char path[CORE_PATH_MAX]);
+int checkpoint_path(const char *directory, int64_t iteration, char path[CORE_PATH_MAX]);
 /* Reads the run and iteration of a file. CORE_FAIL: its header or table is damaged. */
 int checkpoint_identify(const char *path, char run_id[CORE_RUN_ID], int64_t *iteration);
 int checkpoint_has_section(const char *path, const char *name, bool *there);

@@ -26,12 +26,12 @@ typedef struct Parent {
 /* ---- choice of the checkpoint ---------------------------------------------------------------------------------- */
 
 static int find_run(const CoreOrigin *origin, const char *root, Parent *parent) {
-  char folder[CORE_PATH_MAX];
+  char directory[CORE_PATH_MAX];
   TRY(store_path_run(root, origin->run, "config.ini", parent->config));
   if (!core_files_exists(parent->config)) return core_error(CORE_USAGE, "no run %s in %s", origin->run, root);
-  TRY(store_path_run(root, origin->run, "ckpt", folder));
-  if (origin->iteration < 0) return checkpoint_newest_path(folder, parent->checkpoint);
-  TRY(checkpoint_path(folder, origin->iteration, parent->checkpoint));
+  TRY(store_path_run(root, origin->run, "ckpt", directory));
+  if (origin->iteration < 0) return checkpoint_newest_path(directory, parent->checkpoint);
+  TRY(checkpoint_path(directory, origin->iteration, parent->checkpoint));
   if (core_files_exists(parent->checkpoint)) return CORE_OK;
   return core_error(CORE_USAGE, "run %s has kept no checkpoint of iteration %" PRId64 " (checkpoint.keep, "
                     "checkpoint.every)", origin->run, origin->iteration);

@@ -40,7 +40,7 @@ static int find_every(const char *root, const char *id, int attempt, int64_t *ev
 static bool has_unfinished_row(const Checkpoint *checkpoint) {
   char path[CORE_PATH_MAX];
   bool there = false;
-  if (checkpoint_newest_path(checkpoint->folder, path) != CORE_OK ||
+  if (checkpoint_newest_path(checkpoint->directory, path) != CORE_OK ||
       checkpoint_has_section(path, RUN_LOGS_SECTION, &there) != CORE_OK)
     core_error_clear();
   return there;

@@ -377,7 +377,7 @@ static int attempt_with_state(Run *run) {
   return code == CORE_OK || code == CORE_REQUEUE ? (stopped == CORE_OK ? code : stopped) : code;
 }
 
-/* ---- the folder ------------------------------------------------------------------------------------------------ */
+/* ---- the directory ----------------------------------------------------------------------------------------------- */
 
 /* Checks whether this run may start now, given its directory. */
 static int check_start(Run *run) {
@@ -398,23 +398,23 @@ static int check_start(Run *run) {
 
 /* Checks the directory under the lease. Reads the state again, since another trainer may have finished while this one
  * waited. */
-static int check_folder(Run *run, bool *finished_before) {
-  char folder[CORE_PATH_MAX];
+static int check_directory(Run *run, bool *finished_before) {
+  char directory[CORE_PATH_MAX];
   TRY(store_run_state_read(run->root, run->id, true, &run->state));
   *finished_before = run->state.status == STORE_FINISHED && !run->options->force;
   if (*finished_before) return CORE_OK;
-  TRY(store_path_run(run->root, run->id, "ckpt", folder));
-  TRY(checkpoint_open(folder, run->id, (int)run->config->checkpoint.keep, &run->checkpoint));
+  TRY(store_path_run(run->root, run->id, "ckpt", directory));
+  TRY(checkpoint_open(directory, run->id, (int)run->config->checkpoint.keep, &run->checkpoint));
   return check_start(run);
 }
 
-static int open_folder(Run *run, bool *finished_before, FILE **log) {
+static int open_directory(Run *run, bool *finished_before, FILE **log) {
   char path[CORE_PATH_MAX];
   bool created;
   TRY(store_root_create(run->options->root, run->root, &created));
   TRY(store_run_prepare(run->root, run->config, run->id));
   TRY(store_run_acquire(run->root, run->id, &run->lease));
-  TRY(check_folder(run, finished_before));
+  TRY(check_directory(run, finished_before));
   if (*finished_before) return CORE_OK;
   TRY(run_files_write_spaces(run->root, run->id, run->training->levels));
   TRY(store_path_run(run->root, run->id, "log.txt", path));
@@ -444,10 +444,10 @@ static void print_summary(const Run *run, bool finished_before) {
   printf("%s\n", core_text_duration(run->state.train_seconds, seconds));
 }
 
-static int run_in_folder(Run *run) {
+static int run_in_directory(Run *run) {
   bool finished_before = false;
   FILE *log = NULL;
-  int code = ranks_agree(ranks_is_first() ? open_folder(run, &finished_before, &log) : CORE_OK);
+  int code = ranks_agree(ranks_is_first() ? open_directory(run, &finished_before, &log) : CORE_OK);
   ranks_broadcast(&finished_before, sizeof finished_before);
   if (code == CORE_OK && !finished_before) code = attempt_with_state(run);
   if (log) {
@@ -470,7 +470,7 @@ static int run_together(const CoreConfig *config, const RunOptions *options) {
     }
   } else if (code == CORE_OK) {
     code = ranks_agree(training_check_memory(run.training));
-    if (code == CORE_OK) code = run_in_folder(&run);
+    if (code == CORE_OK) code = run_in_directory(&run);
   }
   training_destroy(&run.training);
   return code;

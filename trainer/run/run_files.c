@@ -24,21 +24,21 @@ static int of_file(const char *path, bool best, RunFiles *files) {
   return core_files_path(files->config, "%.*s/../config.ini", slash ? (int)(slash - path) : 1, slash ? path : ".");
 }
 
-static int of_folder(const char *path, bool best, RunFiles *files) {
-  char folder[CORE_PATH_MAX];
+static int of_directory(const char *path, bool best, RunFiles *files) {
+  char directory[CORE_PATH_MAX];
   TRY(core_files_path(files->config, "%s/config.ini", path));
-  TRY(core_files_path(folder, "%s/ckpt", path));
-  return (best ? checkpoint_best_path : checkpoint_newest_path)(folder, files->checkpoint);
+  TRY(core_files_path(directory, "%s/ckpt", path));
+  return (best ? checkpoint_best_path : checkpoint_newest_path)(directory, files->checkpoint);
 }
 
 static int of_run(const char *text, const char *root_option, bool best, RunFiles *files) {
-  char root[CORE_PATH_MAX], folder[CORE_PATH_MAX], id[CORE_RUN_ID];
+  char root[CORE_PATH_MAX], directory[CORE_PATH_MAX], id[CORE_RUN_ID];
   TRY(store_root(root_option, root));
   const int code = store_run_find(root, text, id);
   if (code != CORE_OK) return core_error(code, "%s; or a checkpoint's file (--root DIR: another workspace)",
                                          core_error_message());
-  TRY(store_path_run(root, id, NULL, folder));
-  return of_folder(folder, best, files);
+  TRY(store_path_run(root, id, NULL, directory));
+  return of_directory(directory, best, files);
 }
 
 int run_files_find(const char *text, const char *root_option, bool best, RunFiles *files) {
@@ -50,7 +50,7 @@ int run_files_find(const char *text, const char *root_option, bool best, RunFile
     return core_error(CORE_USAGE, "no checkpoint %.200s", text);
   }
   if (core_files_path(config, "%s/config.ini", text) == CORE_OK && is_kind(config, S_IFREG))
-    return of_folder(text, best, files);
+    return of_directory(text, best, files);
   return of_run(text, root_option, best, files);
 }
 

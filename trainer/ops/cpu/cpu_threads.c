@@ -64,10 +64,10 @@ static const CpuThread *find(const CpuThreads *look, const CpuThread *now) {
 /* Measures the threads; those started since the last look count from the next one on. */
 static CpuThreadsSeen see(CpuThreads *look, double seconds) {
   CpuThreadsSeen seen = {.seconds = seconds};
-  DIR *folder = opendir("/proc/self/task");
+  DIR *directory = opendir("/proc/self/task");
   CpuThread *now = look->next;
   int count = 0;
-  for (struct dirent *entry; folder && count < CPU_THREADS_KNOWN && (entry = readdir(folder));) {
+  for (struct dirent *entry; directory && count < CPU_THREADS_KNOWN && (entry = readdir(directory));) {
     if (entry->d_name[0] == '.' || !read_thread(entry->d_name, &now[count])) continue;
     const CpuThread *before = find(look, &now[count]);
     const double ran = before ? 1e-9 * (double)(now[count].ran - before->ran) : 0;
@@ -76,7 +76,7 @@ static CpuThreadsSeen see(CpuThreads *look, double seconds) {
     if (ran + waited > AWAKE * seconds) seen.waited = fmax(seen.waited, waited / (ran + waited));
     count++;
   }
-  if (folder) closedir(folder);
+  if (directory) closedir(directory);
   memcpy(look->thread, now, (size_t)count * sizeof *now);
   look->known = count;
   look->is_blind = count == 0;
