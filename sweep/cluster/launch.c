@@ -274,12 +274,6 @@ static int launch_batches(SweepSubmission *s) {
 
 /* ---- the two entry points ---------------------------------------------------------------------------------------- */
 
-/* Checks that the user trusts the shell lines of the jobs, whichever command submits them. */
-static int check_setup(const SweepLaunch *launch) {
-  TRY(sweep_setup_check(launch->settings, 1, false));
-  return launch->resources ? sweep_setup_check(launch->resources->sets, launch->resources->count, false) : CORE_OK;
-}
-
 static int begin(SweepSubmission *s, int *lock) {
   const SweepLaunch *launch = s->launch;
   *lock = -1;
@@ -287,7 +281,7 @@ static int begin(SweepSubmission *s, int *lock) {
   TRY(sweep_job_map_read(launch->root, s->manifest, &s->job_map));
   s->result->batch = s->job_map.journal.batches + 1;
   if (!launch->cluster) return CORE_OK;
-  if (submits(launch)) TRY(check_setup(launch));
+  if (submits(launch)) TRY(sweep_setup_check(launch->settings, launch->resources, false));
   TRY(slurm_limits(launch->cluster, &s->limits));
   TRY(slurm_allowance(launch->cluster, launch->settings->account, launch->settings->qos, &s->allowance));
   s->submit_room = s->allowance.submit_room;

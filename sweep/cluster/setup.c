@@ -15,9 +15,13 @@ static bool is_of_site(const char *setup) {
   return false;
 }
 
-int sweep_setup_check(const SlurmSettings *sets, size_t count, bool grant) {
-  for (size_t i = 0; i < count; i++)
-    if (*sets[i].setup && !is_of_site(sets[i].setup))
-      TRY(store_trust_check_shell("slurm.setup", sets[i].setup, grant));
+static int check_one(const char *setup, bool grant) {
+  if (!*setup || is_of_site(setup)) return CORE_OK;
+  return store_trust_check_shell("slurm.setup", setup, grant);
+}
+
+int sweep_setup_check(const SlurmSettings *settings, const SweepResources *resources, bool grant) {
+  TRY(check_one(settings->setup, grant));
+  for (size_t i = 0; resources && i < resources->count; i++) TRY(check_one(resources->sets[i].setup, grant));
   return CORE_OK;
 }

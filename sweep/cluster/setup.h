@@ -3,11 +3,12 @@
 #ifndef SWEEP_CLUSTER_SETUP_H
 #define SWEEP_CLUSTER_SETUP_H
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "slurm/settings.h"
+#include "sweep/spec/resources.h"
 
-/* Checks the settings of all resource sets. grant: trusts them from now on. CORE_USAGE: some are not trusted. */
-int sweep_setup_check(const SlurmSettings *sets, size_t count, bool grant);
+/* Checks the settings of a sweep and of its resource sets (NULL: none). grant: trusts them from now on. CORE_USAGE: some
+ * are not trusted. Each submission calls it. */
+int sweep_setup_check(const SlurmSettings *settings, const SweepResources *resources, bool grant);
 
 #endif

@@ -195,8 +195,7 @@ static int make_resources(const RetryOptions *options, const int64_t *indices, s
   sweep_job_map_free(&job_map);
   TRY(code);
   if (options->dry_run) return CORE_OK;
-  TRY(sweep_setup_check(&resources->settings, 1, options->code.trust));
-  return sweep_setup_check(resources->resources.sets, resources->resources.count, options->code.trust);
+  return sweep_setup_check(&resources->settings, &resources->resources, options->code.trust);
 }
 
 /* ---- on this machine --------------------------------------------------------------------------------------------- */

@@ -73,8 +73,10 @@ static int export(void *opts, const char **operands, size_t count) {
 int trainer_export(int argc, char **argv) {
   ExportOptions options = {0};
   const CoreOption table[] = {
-    {"onnx", 'o', CORE_OPTION_TEXT, &options.onnx, "FILE", "write the policy as an ONNX model; DIR: named after the run"},
-    {"safetensors", 's', CORE_OPTION_TEXT, &options.safetensors, "FILE", "write all weights as safetensors; DIR: as --onnx"},
+    {"onnx", 'o', CORE_OPTION_TEXT, &options.onnx, "FILE",
+     "write the policy as an ONNX model; in a directory, named after the run"},
+    {"safetensors", 's', CORE_OPTION_TEXT, &options.safetensors, "FILE",
+     "write all weights as safetensors; in a directory, named after the run"},
     {"best", 'b', CORE_OPTION_FLAG, &options.best, NULL, "export the run's best checkpoint (checkpoint.best)"},
     {"root", 'r', CORE_OPTION_TEXT, &options.root, "DIR",
      "workspace; default $SWEEP_ROOT, else the current directory"},

@@ -200,8 +200,8 @@ int trainer_play(int argc, char **argv) {
     {"level", 'l', CORE_OPTION_TEXT, &options.level, "LEVEL",
      "index of one of the run's levels (default 0), or any LEVEL as described above"},
     {"output", 'o', CORE_OPTION_TEXT, &options.output, "FILE",
-     "output file: .gif (default play.gif) or .mp4; .png, or .svg for a level, shows the last frame; a directory: a .gif "
-     "named after the run"},
+     "output file: .gif (default play.gif) or .mp4; .png, or .svg for a level, shows the last frame; in a directory, "
+     "a .gif named after the run"},
     {"root", 'r', CORE_OPTION_TEXT, &options.root, "DIR",
      "workspace; default $SWEEP_ROOT, else the current directory"},
     {"steps", 'n', CORE_OPTION_INT, &options.steps, "N",
