@@ -189,6 +189,12 @@ static const Case cases[] = {
   {"ex2.approx.ftz.f32 %f3, %f0;", F, {0x40400000}, 0x41000000},
   {"ex2.approx.ftz.f32 %f3, %f0;", F, {0xc2fe0000}, 0},                          /* 2^-127 is flushed */
   {"ex2.approx.ftz.f32 %f3, %f0;", F, {0x7f800000}, 0x7f800000},
+  {"tanh.approx.f32 %f3, %f0;", F, {0x42c80000}, 0x3f800000},
+  {"tanh.approx.f32 %f3, %f0;", F, {0x80000001}, 0x80000001},                      /* denormals are kept */
+  {"tanh.approx.f32 %f3, %f0;", F, {0x7fc00000}, NAN32},
+  {"rcp.approx.ftz.f32 %f3, %f0;", F, {0x7f800000}, 0},
+  {"rcp.approx.ftz.f32 %f3, %f0;", F, {0x80000001}, 0xff800000},
+  {"rcp.approx.ftz.f32 %f3, %f0;", F, {0x40800000}, 0x3e800000},
   /* memory: %rd8 is global memory with a and b, %rd9 eight bytes of a5 there, local memory */
   {"ld.global.s8 %r3, [%rd8];", R, {0x80}, 0xffffff80},
   {"ld.global.u8 %rd3, [%rd8+1];", RD, {0x8000}, 0x80},

@@ -83,6 +83,18 @@ static inline float ptx_approximate_power(float x) {
   return power < 0x1p-126f ? 0.0f : ptx_number(power);
 }
 
+/* tanh.approx.f32 has a relative error of 2^-11: here it is rounded to 10 bits of fraction. rcp.approx.ftz.f32 has an
+ * error of 1 ulp: here it is rounded correctly; denormals flush. */
+static inline float ptx_approximate_tanh(float x) {
+  const float exact = tanhf(x);
+  return fabsf(exact) >= 0x1p-126f ? ptx_f32_of((ptx_bits_f32(exact) + 0x1000) & 0xffffe000) : ptx_number(exact);
+}
+
+static inline float ptx_approximate_inverse_f32(float x) {
+  const float inverse = 1.0f / (fabsf(x) < 0x1p-126f ? copysignf(0, x) : x);
+  return ptx_number(fabsf(inverse) < 0x1p-126f ? copysignf(0, inverse) : inverse);
+}
+
 /* rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 read the upper 32 bits only and return as many; denormals are zero. Here
  * these are the upper bits of the exact value. PTX_APPROXIMATE is added to the last of them, to find dependences. */
 #ifndef PTX_APPROXIMATE

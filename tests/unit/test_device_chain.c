@@ -229,7 +229,10 @@ static void check_definition(const int *width, int rows, OpsActivation activatio
   assert_int_equal(order.count, LAYERS);
   for (int i = 0; i < LAYERS; i++) assert_int_equal(order.layer[i], LAYERS - 1 - i);
   define_chain(&chain, !refuses);
-  compare(ops, &chain, device->stream ? 1e-2 : 1e-6, device->stream ? 0.2 : 1e-5);
+  const bool is_approximate = getenv("CORE_DEVICE_CODE") && activation != OPS_LINEAR && activation != OPS_RELU;
+  if (device->stream) compare(ops, &chain, 1e-2, 0.2);
+  else if (is_approximate) compare(ops, &chain, 6e-3, 5e-2); /* nvcc's code has the GPU's approximations */
+  else compare(ops, &chain, 1e-6, 1e-5);
   free_chain(&chain);
   ops_destroy(&ops);
 }

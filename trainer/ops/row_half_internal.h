@@ -15,7 +15,7 @@
  * stay. */
 CORE_DEVICE_FN uint16_t row_to_half(float x) {
   const uint32_t bits = (uint32_t)fast_to_bits(x), sign = bits >> 16 & 0x8000, all = bits & 0x7fffffff;
-  const uint32_t magnitude = (all > ROW_HALF_LARGEST) & (all < ROW_HALF_INFINITY) ? ROW_HALF_LARGEST : all;
+  const uint32_t magnitude = ((all > ROW_HALF_LARGEST) & (all < ROW_HALF_INFINITY)) ? ROW_HALF_LARGEST : all;
   const uint32_t normal = (magnitude - ROW_HALF_REBIAS + 0xfff + (magnitude >> 13 & 1)) >> 13;
   const uint32_t subnormal = (uint32_t)fast_to_bits(fast_from_bits((int32_t)magnitude) + 0.5f) - ROW_HALF_FIXED_POINT;
   const uint32_t unbounded = magnitude > ROW_HALF_INFINITY ? 0x7e00 : 0x7c00;

@@ -62,6 +62,48 @@ CORE_KERNEL_FN void ops_round(const CoreDeviceThread *at, const OpsRound *a) {
 
 /* ---- hidden layers ----------------------------------------------------------------------------------------------- */
 
+/* Activations and derivatives of values that are rounded to bf16. A GPU uses its special function units, whose relative
+ * errors are below a quarter of bf16's rounding: 2^-11 (tanh), 2^-21 (e^x and 1/x). The formulas of ops_activate_one
+ * would take longer than loads and stores. */
+#if defined(__CUDA_ARCH__)
+CORE_KERNEL_FN float ops_approx_tanh(float x) {
+  float y;
+  asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+CORE_KERNEL_FN float ops_approx_exp(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x * 1.44269504f));
+  return y;
+}
+CORE_KERNEL_FN float ops_approx_sigmoid(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(1.0f + ops_approx_exp(-x)));
+  return y;
+}
+/* e^x - 1 for x <= 0. Near 0, where the subtraction cancels, two terms of the Taylor series, whose next one is below
+ * 2^-14 of the result. */
+CORE_KERNEL_FN float ops_approx_expm1(float x) {
+  return x > -0.015625f ? x + 0.5f * x * x : ops_approx_exp(x) - 1.0f;
+}
+CORE_KERNEL_FN float ops_activate_rounded(const OpsActivation activation, float z) {
+  switch (activation) {
+    case OPS_TANH: return ops_approx_tanh(z);
+    case OPS_SILU: return z * ops_approx_sigmoid(z);
+    case OPS_ELU: return z > 0 ? z : ops_approx_expm1(z);
+    default: return ops_activate_one(activation, z);
+  }
+}
+CORE_KERNEL_FN float ops_derivative_rounded(const OpsActivation activation, float y) {
+  if (activation != OPS_SILU) return ops_derivative_one(activation, y);
+  const float s = ops_approx_sigmoid(y);
+  return s * (1.0f + y * (1.0f - s));
+}
+#else
+CORE_KERNEL_FN float ops_activate_rounded(OpsActivation activation, float z) { return ops_activate_one(activation, z); }
+CORE_KERNEL_FN float ops_derivative_rounded(OpsActivation a, float y) { return ops_derivative_one(a, y); }
+#endif
+
 typedef struct OpsHiddenActivate {
   uint16_t *y;                 /* [rows][columns]: the product becomes the output */
   const float *bias;
@@ -86,19 +128,30 @@ CORE_DEVICE_FN void ops_load_floats(const float *from, int step, float *x) {
   for (int i = 0; i < step; i++) x[i] = from[i];
 }
 
-CORE_KERNEL_FN void ops_hidden_activate_by(const CoreDeviceThread *at, const OpsHiddenActivate *a, const int step) {
+/* activation: known to the compiler, so that a thread does not branch at each value. */
+CORE_KERNEL_FN void ops_hidden_activate_by(const CoreDeviceThread *at, const OpsHiddenActivate *a,
+                                           const OpsActivation activation, const int step) {
   for (size_t i = core_device_first(at); i < a->rows * a->steps.number; i += core_device_stride(at)) {
     float z[KERNEL_EIGHT], bias[KERNEL_EIGHT];
     ops_load_floats(a->bias + core_divide(i, a->steps).rest * (size_t)step, step, bias);
     ops_widen_bf16(ops_load_bf16(a->y + i * (size_t)step, step), step, z);
-    for (int k = 0; k < step; k++) z[k] = ops_activate_one(a->activation, z[k] + bias[k]);
+    for (int k = 0; k < step; k++) z[k] = ops_activate_rounded(activation, z[k] + bias[k]);
     ops_store_bf16(z, step, a->y + i * (size_t)step);
   }
 }
 
 CORE_KERNEL_FN void ops_hidden_activate(const CoreDeviceThread *at, const OpsHiddenActivate *a) {
-  if (a->step == KERNEL_EIGHT) ops_hidden_activate_by(at, a, KERNEL_EIGHT);
-  else ops_hidden_activate_by(at, a, 1);
+  if (a->step != KERNEL_EIGHT) {
+    ops_hidden_activate_by(at, a, a->activation, 1);
+    return;
+  }
+  switch (a->activation) {
+    case OPS_TANH: ops_hidden_activate_by(at, a, OPS_TANH, KERNEL_EIGHT); break;
+    case OPS_RELU: ops_hidden_activate_by(at, a, OPS_RELU, KERNEL_EIGHT); break;
+    case OPS_SILU: ops_hidden_activate_by(at, a, OPS_SILU, KERNEL_EIGHT); break;
+    case OPS_ELU: ops_hidden_activate_by(at, a, OPS_ELU, KERNEL_EIGHT); break;
+    default: ops_hidden_activate_by(at, a, OPS_LINEAR, KERNEL_EIGHT);
+  }
 }
 
 /* dy *= the derivative at y (SILU: at y + bias), and column sums of it, as rounded, over each part of rows. A thread
@@ -130,7 +183,7 @@ CORE_KERNEL_FN void ops_hidden_gradient_of(const OpsHiddenGradient *a, const int
     ops_widen_bf16(dy[r], step, dz);
     for (int k = 0; k < step; k++) {
       if (a->activation == OPS_SILU) at_y[k] += bias[k];
-      dz[k] *= ops_derivative_one(a->activation, at_y[k]);
+      dz[k] *= ops_derivative_rounded(a->activation, at_y[k]);
       sum[k] += row_rounded(dz[k], OPS_BF16);
     }
     ops_store_bf16(dz, step, a->dy + element + (size_t)r * a->columns);
