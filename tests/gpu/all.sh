@@ -3,7 +3,8 @@
 # compute-sanitizer on small sizes. Writes one report, which is saved after each part. Exit code 1: a part failed; 77:
 # no GPU.
 # Usage: tests/gpu/all.sh [correctness|figures|counters] [REPORT]     (default: all three; build/gpu_report.txt)
-#   Each of the three fits ten minutes; all together need thirty (GPU_SECONDS=1700).
+#   Each of the three fits ten minutes; all together need thirty (GPU_SECONDS=1700). With fifteen, give correctness 420 and
+#   figures 300: parts come in the order of their worth.
 #   GPU_SECONDS=570  of all parts; those that it leaves no time for are listed as not run
 #   GPU_PARTS=REGEX  only the parts whose names match
 #   GPU_BUILT=FILE   what tests/gpu/pack.sh made, for machines with no libraries to build with. Or unpack it anywhere, and
@@ -13,10 +14,11 @@ cd "$(dirname "$0")/../.." || exit 1
 stage=correctness
 case ${1:-} in correctness|figures|counters) stages=$1; shift ;; *) stages='correctness figures counters' ;; esac
 report=${1:-build/gpu_report.txt} failed=0 limit=${GPU_SECONDS:-570} parts=${GPU_PARTS:-.} built=${GPU_BUILT:-}
+smi() { timeout -k 5 30 nvidia-smi "$@"; } # a driver at fault may never answer
 sees_gpu() { # TRAINER: whether it finds a GPU, for containers without nvidia-smi
-  [ -x "$1" ] && "$1" info 2>/dev/null | grep -q 'compute capability'
+  [ -x "$1" ] && timeout -k 5 60 "$1" info 2>/dev/null | grep -q 'compute capability'
 }
-if ! nvidia-smi -L 2>/dev/null | grep -q GPU && ! sees_gpu built/trainer && ! sees_gpu build/bin/trainer; then
+if ! smi -L 2>/dev/null | grep -q GPU && ! sees_gpu built/trainer && ! sees_gpu build/bin/trainer; then
   echo "tests/gpu/all.sh: this machine shows no GPU (nvidia-smi -L, trainer info); nothing was run" >&2
   exit 77
 fi
@@ -32,19 +34,26 @@ if [ -n "$built" ]; then
   export LD_LIBRARY_PATH=$(cd "$built" && pwd)/lib:$LD_LIBRARY_PATH
   trainer=$built/trainer unit=$built bench=$built/bench_device ranks=$built/ranks_devices
 else
-  if [ ! -x "$nvcc" ]; then
-    echo "tests/gpu/all.sh: no nvcc, so the build would have no GPU in it; set CUDA_HOME" >&2
+  if [ ! -x "$nvcc" ] || ! command -v make >/dev/null || ! command -v pkg-config >/dev/null; then
+    echo "tests/gpu/all.sh: no nvcc, make or pkg-config to build with; set CUDA_HOME, or bring the archive of" \
+      "tests/gpu/pack.sh (GPU_BUILT=FILE)" >&2
     exit 1
   fi
   trainer=build/bin/trainer unit=build/tests/unit bench=build/tests/bench/bench_device ranks=build/tests/mpi/ranks_devices
-  make -j"$(nproc)" CUDA_HOME="$cuda" "$trainer" "${programs[@]/#/$unit/}" "$bench" "$ranks" "${ranks%devices}queue" || exit 1
+  make -j"$(nproc)" CUDA_HOME="$cuda" "$trainer" "${programs[@]/#/$unit/}" "$bench" "$ranks" "${ranks%devices}queue" || {
+    echo "tests/gpu/all.sh: the build failed, see above; nothing was run" >&2
+    exit 1
+  }
 fi
-# One line instead of as many failures as there are parts.
-if old=$("$trainer" info 2>/dev/null | grep -m 1 'the driver supports CUDA'); then
-  echo "tests/gpu/all.sh: $old; nothing was run" >&2
+# One line instead of as many failures as there are parts: where the program cannot start, or cannot use the GPU.
+nothing() { # EXIT-CODE REASON
+  echo "tests/gpu/all.sh: $2; nothing was run" >&2
   rm -rf "$work"
-  exit 77
-fi
+  exit "$1"
+}
+timeout -k 5 60 "$trainer" info >"$work/info" 2>&1 || nothing 1 "$trainer does not start: $(tail -n 1 "$work/info")"
+unusable=$(sed -nE 's/^CUDA +(built in, but|no:) +//p' "$work/info")
+[ -z "$unusable" ] || nothing 77 "$unusable"
 mkdir -p "$(dirname "$report")"
 # Kernels that the driver compiles for a GPU younger than the build are kept for the other stages.
 cache=$(cd "$(dirname "$report")" && pwd)/.gpu_cache
@@ -100,7 +109,7 @@ tests() {
 ranks_parts() {
   local gpus mpi=(mpirun --oversubscribe) n
   local small=(--set train.device=cuda --set env.num=1024 --set ppo.num_steps=16 --set train.total_steps=65536 --set eval.count=0)
-  gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
+  gpus=$(smi -L 2>/dev/null | grep -c '^GPU')
   [ "$(id -u)" -ne 0 ] || mpi+=(--allow-run-as-root)
   if ! command -v mpirun >/dev/null || [ ! -x "$ranks" ]; then lacking "ranks" "no mpirun, or a build without MPI"; else
     part 60 "two ranks on one GPU" env CUDA_VISIBLE_DEVICES=0 "${mpi[@]}" -n 2 "$trainer" --root "$work/shared" "${small[@]}" \
@@ -121,7 +130,7 @@ lacking() { ! is_wanted "$1" || say "$1" "not run: $2"; }
 
 : >"$summary"
 { echo "commit $(cat "$built/commit" 2>/dev/null || git rev-parse HEAD 2>/dev/null || echo unknown)"; date -u; uname -r
-  nvidia-smi; "$nvcc" --version; "$trainer" info; } >"$report" 2>&1
+  smi; "$nvcc" --version; cat "$work/info"; } >"$report" 2>&1
 export CMOCKA_MESSAGE_OUTPUT=TAP TEST_DEVICE=gpu
 
 # cuBLASLt is not always part of the CUDA installation: PyTorch brings its own. Finds that of the build before it is needed.
@@ -148,7 +157,7 @@ mkdir "$work/first" "$work/shared" # a workspace exists before it is named
 # On GPUs that the build has no code for, the driver compiles its PTX: half a minute for the physics.
 part 180 "the first launch" env "$trainer" --root "$work/first" --set train.device=cuda --set env.num=64 --set ppo.num_steps=4 \
   --set ppo.num_minibatches=1 --set train.total_steps=512 --set eval.count=0
-several=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
+several=$(smi -L 2>/dev/null | grep -c '^GPU')
 [ "$several" -lt 2 ] || ranks_parts
 part 60 "physics: the CPU's hash" env TEST_BITS=gpu "$unit/test_batch_bits"
 tests 60 "ops: the CPU's numbers" "$unit/test_device_ops"
