@@ -1,5 +1,5 @@
 /* Drawing levels on a device: launches the kernels of level_kernels.h. The filter tests levels in the slots of a batch
- * of its own (noop_kernels.h). For worlds' new levels it works ahead, in a stream of its own. */
+ * of its own (noop_kernels.h). Worlds' new levels are filtered and drawn ahead, in a stream of their own. */
 #include "core/device/arena.h"
 #include "core/memory.h"
 #include "sim/device/batch_device.h"
@@ -9,13 +9,16 @@
 enum { THREADS = 128, BLOCKS_MAX = 1 << 20 };
 /* Candidates of a group that are tested first, which usually suffices; then the rest of groups that lack levels. */
 enum { PLAYED_FIRST = SIM_GROUP_KEPT + 16, GROUPS_MAX = 128 };
-/* Limits of the steps between two starts of the filter in CORE_STREAM_AHEAD. */
-enum { AHEAD_STEPS_LEAST = 16, AHEAD_STEPS_MOST = 64 };
+/* Limits of the steps between two starts of the work in CORE_STREAM_AHEAD: of the filter, and without it. */
+enum { AHEAD_STEPS_LEAST = 16, AHEAD_STEPS_MOST = 64, DRAW_STEPS_LEAST = 4, DRAW_STEPS_MOST = 32 };
+/* DRAW_WARPS: warps per multiprocessor that draw levels; about as many as have registers. DRAWN_MOST, DEPTH_MOST:
+ * levels drawn ahead, of all worlds and of one; at least one per world. */
+enum { DRAW_WARPS = 8, DRAWN_MOST = 1 << 18, DEPTH_MOST = 4 };
 
 struct SimLevelDevice {
   CoreDevice *device;
   CoreArena *arena;
-  SimBatch *filter_batch;      /* its worlds are the slots in which levels are tested */
+  SimBatch *filter_batch;      /* its worlds are the slots in which levels are tested; NULL: none is filtered */
   SimDeviceSlots slots;
   size_t capacity, groups;         /* maximum tasks, and groups of a sequence, of a draw */
   SimCandidates tested;        /* [capacity] candidates of groups */
@@ -24,19 +27,15 @@ struct SimLevelDevice {
   SimDeviceGroups group;       /* its arrays */
   uint32_t *given;             /* [groups][SIM_GROUP_KEPT] numbers from the host */
   SimChoices choices;          /* arrays of the worlds' choices */
-  int64_t period;              /* environment steps of worlds between two starts of the filter */
-  int64_t stepped;             /* environment steps of worlds since the filter was last started */
-  bool busy;                   /* whether the filter works in CORE_STREAM_AHEAD */
+  SimDrawnLevels drawn;        /* arrays of levels drawn ahead */
+  int64_t period;              /* environment steps of worlds between two starts of the work ahead */
+  int64_t stepped;             /* environment steps of worlds since it was last started */
+  bool busy;                   /* whether CORE_STREAM_AHEAD works on levels */
 };
 
 static size_t fewer(size_t a, size_t b) { return a < b ? a : b; }
 
 static bool filters(const SimBatch *batch) { return batch->options.reset == SIM_RESET_NEW_FILTERED; }
-
-/* Returns the filter's levels; NULL where worlds' new levels are not filtered. */
-static SimLevelDevice *filter_of(const SimBatch *batch) {
-  return filters(batch) ? sim_batch_device_levels(batch) : NULL;
-}
 
 /* One group more than the slots need, since a range may begin within a group. */
 static void choose_capacity(const SimBatch *batch, SimLevelDevice *levels) {
@@ -50,7 +49,6 @@ static void choose_capacity(const SimBatch *batch, SimLevelDevice *levels) {
 static int create_filter_batch(const SimBatch *batch, SimLevelDevice *levels) {
   SimBatchOptions options = sim_batch_options_default();
   const SimLevelSet none = {.size = batch->new_size};
-  TRY(sim_batch_device_slots(batch->new_size, levels->device, &levels->slots));
   CORE_CHECK(levels->slots.blocks > 1); /* half of them are for choices ahead */
   options.worlds = (int)(levels->slots.blocks * levels->slots.each);
   options.auto_reset = false;  /* only the first end counts */
@@ -68,6 +66,26 @@ static void register_choices(CoreArena *arena, SimChoices *choices, size_t world
   CORE_ARENA_DEVICE(arena, choices->ahead_count, 1, "how many worlds choose levels ahead");
 }
 
+/* Returns the levels drawn ahead per world; 0 if worlds get new levels by resets only. */
+static uint32_t drawn_depth(const SimBatch *batch, size_t worlds) {
+  const size_t fit = DRAWN_MOST / worlds;
+  if (!sim_batch_has_new_levels(batch) || !batch->options.auto_reset) return 0;
+  return fit < 1 ? 1 : fit > DEPTH_MOST ? DEPTH_MOST : (uint32_t)fit;
+}
+
+size_t sim_level_device_drawn_bytes(const SimBatch *batch, size_t worlds) {
+  return worlds * drawn_depth(batch, worlds) * (sizeof(SimLevel) + sizeof(uint32_t) + sizeof(SimDrawTask));
+}
+
+static void register_drawn(CoreArena *arena, SimDrawnLevels *drawn, size_t worlds) {
+  const size_t levels = worlds * drawn->depth;
+  CORE_ARENA_DEVICE(arena, drawn->level, levels, "levels drawn ahead [worlds][depth]");
+  CORE_ARENA_DEVICE(arena, drawn->ready, levels, "episodes of levels drawn ahead [worlds][depth]");
+  CORE_ARENA_DEVICE(arena, drawn->task, levels, "levels to draw ahead [worlds][depth]");
+  CORE_ARENA_DEVICE(arena, drawn->tasks, 1, "how many levels to draw ahead");
+  CORE_ARENA_DEVICE(arena, drawn->late, 1, "how many levels were drawn within a step");
+}
+
 static void register_memory(const SimBatch *batch, SimLevelDevice *l) {
   const size_t kept = l->groups * SIM_GROUP_KEPT, drawn = l->groups * SIM_GROUP_DRAWN;
   CORE_ARENA_DEVICE(l->arena, l->tested.key, l->capacity, "keys of levels to play [tasks]");
@@ -83,19 +101,23 @@ static void register_memory(const SimBatch *batch, SimLevelDevice *l) {
   CORE_ARENA_DEVICE(l->arena, l->group.numbers, kept, "numbers of levels [kept]");
   CORE_ARENA_DEVICE(l->arena, l->given, kept, "numbers of levels again [kept]");
   if (filters(batch)) register_choices(l->arena, &l->choices, (size_t)batch->options.worlds);
+  l->drawn.depth = drawn_depth(batch, (size_t)batch->options.worlds);
+  if (l->drawn.depth > 0) register_drawn(l->arena, &l->drawn, (size_t)batch->options.worlds);
 }
 
-/* A choice plays at most two levels, one step after the other. Where the worlds fill the device many times in a step,
- * few of their steps take as long as that; otherwise as many. */
+/* A choice plays at most two levels, one step after the other; drawing a level takes about a quarter of that. Where the
+ * worlds fill the device many times in a step, few of their steps take as long; otherwise as many. */
 static int64_t choose_period(const SimBatch *batch, size_t slots) {
   const int64_t worlds = batch->options.worlds, rounds = (worlds + (int64_t)slots - 1) / (int64_t)slots;
-  const int64_t steps = 2 * SIM_FILTER_STEPS / rounds;
-  return worlds * (steps < AHEAD_STEPS_LEAST ? AHEAD_STEPS_LEAST : steps > AHEAD_STEPS_MOST ? AHEAD_STEPS_MOST : steps);
+  const int64_t steps = (filters(batch) ? 2 * SIM_FILTER_STEPS : SIM_FILTER_STEPS / 2) / rounds;
+  const int64_t least = filters(batch) ? AHEAD_STEPS_LEAST : DRAW_STEPS_LEAST;
+  const int64_t most = filters(batch) ? AHEAD_STEPS_MOST : DRAW_STEPS_MOST;
+  return worlds * (steps < least ? least : steps > most ? most : steps);
 }
 
 int sim_level_device_create(const SimBatch *batch, CoreDevice *device, SimLevelDevice **levels) {
   *levels = NULL;
-  if (!filters(batch) && batch->options.drawn_slots == 0) return CORE_OK;
+  if (!sim_batch_has_new_levels(batch) && batch->options.drawn_slots == 0) return CORE_OK;
   SimLevelDevice *created = core_memory_zero_allocate(1, sizeof *created);
   *levels = created;
   created->device = device;
@@ -104,7 +126,8 @@ int sim_level_device_create(const SimBatch *batch, CoreDevice *device, SimLevelD
   choose_capacity(batch, created);
   register_memory(batch, created);
   TRY(core_arena_commit(created->arena));
-  TRY(create_filter_batch(batch, created));
+  TRY(sim_batch_device_slots(batch->new_size, device, &created->slots));
+  if (filters(batch) || batch->options.drawn_slots > 0) TRY(create_filter_batch(batch, created));
   created->period = choose_period(batch, created->slots.blocks * created->slots.each);
   return CORE_OK;
 }
@@ -119,12 +142,13 @@ void sim_level_device_destroy(SimLevelDevice **levels) {
 }
 
 size_t sim_level_device_bytes(const SimLevelDevice *levels) {
-  return levels ? core_arena_device_bytes(levels->arena) + sim_batch_bytes(levels->filter_batch) : 0;
+  if (!levels) return 0;
+  return core_arena_device_bytes(levels->arena) + (levels->filter_batch ? sim_batch_bytes(levels->filter_batch) : 0);
 }
 
 size_t sim_level_device_stack_bytes(CoreDevice *device) {
-  const CoreKernel *const kernels[] = {&sim_restore_launch, &sim_renew_launch, &sim_regenerate_constants_launch,
-                                       &sim_noop_warp_launch};
+  const CoreKernel *const kernels[] = {&sim_restore_launch, &sim_renew_launch, &sim_draw_ahead_launch,
+                                       &sim_regenerate_constants_launch, &sim_noop_warp_launch};
   size_t most = 0;
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
     const size_t bytes = device->stack_bytes(device, kernels[i]);
@@ -144,6 +168,12 @@ size_t sim_level_device_slot_bytes(SimSize drawn, CoreDevice *device) {
 
 static void launch(CoreDevice *device, const CoreKernel *kernel, size_t n, const void *arguments) {
   device->launch(device, kernel, core_device_blocks(n, THREADS, BLOCKS_MAX), THREADS, 0, arguments);
+}
+
+/* Launches a kernel that draws up to n levels, a thread each (sim_spread). */
+static void launch_draws(CoreDevice *device, const CoreKernel *kernel, size_t n, const void *arguments) {
+  const unsigned blocks = core_device_blocks(n, 1, DRAW_WARPS * device->processors);
+  device->launch(device, kernel, blocks, SIM_WARP_LANES, 0, arguments);
 }
 
 /* Runs tasks in `blocks` blocks of slots from `first` on. */
@@ -194,7 +224,7 @@ static void choose_groups(SimLevelDevice *levels, uint64_t key, uint32_t base, s
 
 static void recall(const SimBatch *batch, uint64_t key, const uint32_t *numbers, size_t count, size_t slot) {
   const SimDeviceRecall a = {sim_batch_device_maker(batch), key, numbers, count, slot};
-  launch(sim_batch_device_of(batch), &sim_restore_launch, count, &a);
+  launch_draws(sim_batch_device_of(batch), &sim_restore_launch, count, &a);
 }
 
 void sim_level_device_draw(SimBatch *batch, uint64_t key, int64_t first, int count, int slot, uint32_t *numbers) {
@@ -228,57 +258,73 @@ void sim_level_device_restore(SimBatch *batch, uint64_t key, const uint32_t *num
 /* Choices ahead use half of the slots, choices that worlds wait for the others, since both may run at once. */
 static unsigned half(const SimLevelDevice *levels) { return (levels->slots.blocks + 1) / 2; }
 
-/* Waits for the filter in CORE_STREAM_AHEAD and stores its choices. */
-static void take_ahead(SimLevelDevice *levels) {
+int64_t sim_level_device_late(const SimBatch *batch) {
+  const SimLevelDevice *levels = sim_batch_device_levels(batch);
+  return (int64_t)fetch_count(levels->device, levels->drawn.late);
+}
+
+static SimDeviceRenew renew_arguments(const SimBatch *batch, const SimLevelDevice *levels) {
+  return (SimDeviceRenew){.choices = levels->choices, .maker = sim_batch_device_maker(batch), .drawn = levels->drawn};
+}
+
+/* Waits for the work in CORE_STREAM_AHEAD and stores its choices and levels. */
+static void take_ahead(const SimBatch *batch, SimLevelDevice *levels) {
+  const SimDeviceRenew renew = renew_arguments(batch, levels);
   if (!levels->busy) return;
   levels->device->stream_wait(levels->device, CORE_STREAM_AHEAD);
-  launch(levels->device, &sim_choose_publish_launch, (size_t)levels->choices.batch.count, &levels->choices);
+  launch(levels->device, &sim_publish_draws_launch, (size_t)batch->options.worlds, &renew);
+  if (filters(batch)) launch(levels->device, &sim_choose_publish_launch, (size_t)batch->options.worlds,
+                             &levels->choices);
   levels->busy = false;
 }
 
-/* Starts the filter on the levels that worlds will need next. */
-static void go_ahead(SimLevelDevice *levels) {
-  SimChoices *choices = &levels->choices;
+/* Starts the filter on the episodes that worlds will play next, and then to draw their levels. */
+static void go_ahead(const SimBatch *batch, SimLevelDevice *levels) {
+  CoreDevice *device = levels->device;
+  const size_t worlds = (size_t)batch->options.worlds;
+  const SimDeviceRenew renew = renew_arguments(batch, levels);
   levels->stepped = 0;
-  core_device_zero(levels->device, choices->ahead_count, sizeof *choices->ahead_count);
-  launch(levels->device, &sim_choose_ahead_launch, (size_t)choices->batch.count, choices);
-  levels->device->stream_push(levels->device, CORE_STREAM_AHEAD);
-  play(levels, SIM_NOOP_AHEAD, &levels->tested, half(levels), levels->slots.blocks - half(levels));
-  levels->device->stream_pop(levels->device);
+  if (filters(batch)) {
+    core_device_zero(device, levels->choices.ahead_count, sizeof *levels->choices.ahead_count);
+    launch(device, &sim_choose_ahead_launch, worlds, &levels->choices);
+  }
+  core_device_zero(device, levels->drawn.tasks, sizeof *levels->drawn.tasks);
+  launch(device, &sim_list_draws_launch, worlds, &renew);
+  device->stream_push(device, CORE_STREAM_AHEAD);
+  if (filters(batch))
+    play(levels, SIM_NOOP_AHEAD, &levels->tested, half(levels), levels->slots.blocks - half(levels));
+  launch_draws(device, &sim_draw_ahead_launch, worlds * levels->drawn.depth, &renew);
+  device->stream_pop(device);
   levels->busy = true;
 }
 
-/* Makes the choices that waiting worlds need and that were not made ahead, which are few. */
-static void decide(SimLevelDevice *levels) {
-  if (levels->stepped >= levels->period) take_ahead(levels);
-  play(levels, SIM_NOOP_WAITING, &levels->tested, 0, half(levels));
-}
-
 void sim_level_device_synchronize(const SimBatch *batch) {
-  SimLevelDevice *levels = filter_of(batch);
-  if (levels) take_ahead(levels);
+  SimLevelDevice *levels = sim_batch_device_levels(batch);
+  if (levels) take_ahead(batch, levels);
 }
 
 void sim_level_device_discard(const SimBatch *batch) {
-  SimLevelDevice *levels = filter_of(batch);
+  SimLevelDevice *levels = sim_batch_device_levels(batch);
   if (!levels) return;
-  take_ahead(levels);
-  core_device_zero(levels->device, levels->choices.until, (size_t)batch->options.worlds * sizeof(uint32_t));
+  const size_t worlds = (size_t)batch->options.worlds, drawn = worlds * levels->drawn.depth;
+  take_ahead(batch, levels);
+  if (drawn > 0) core_device_zero(levels->device, levels->drawn.ready, drawn * sizeof *levels->drawn.ready);
+  if (filters(batch))
+    core_device_zero(levels->device, levels->choices.until, worlds * sizeof *levels->choices.until);
 }
 
 void sim_level_device_renew(const SimBatch *batch, bool start, int stepped) {
   CoreDevice *device = sim_batch_device_of(batch);
-  SimLevelDevice *levels = filter_of(batch);
-  SimDeviceRenew renew = {
-    .batch = sim_batch_device_view(batch), .maker = sim_batch_device_maker(batch), .start = start};
-  if (renew.batch.waiters == NULL) return;
-  if (levels) {
-    levels->stepped += stepped;
-    levels->choices.batch = renew.batch;
-    renew.late = levels->choices.late;
-    decide(levels);
-  }
-  launch(device, &sim_renew_launch, (size_t)batch->options.worlds, &renew);
-  core_device_zero(device, renew.batch.waiters, sizeof *renew.batch.waiters);
-  if (levels && !levels->busy) go_ahead(levels);
+  SimLevelDevice *levels = sim_batch_device_levels(batch);
+  const SimDeviceBatch view = sim_batch_device_view(batch);
+  if (view.waiters == NULL) return;
+  levels->choices.batch = view;
+  levels->stepped += stepped;
+  if (levels->stepped >= levels->period) take_ahead(batch, levels);
+  if (filters(batch)) play(levels, SIM_NOOP_WAITING, &levels->tested, 0, half(levels)); /* few: most are made ahead */
+  SimDeviceRenew renew = renew_arguments(batch, levels);
+  renew.start = start;
+  launch_draws(device, &sim_renew_launch, (size_t)batch->options.worlds, &renew);
+  core_device_zero(device, view.waiters, sizeof *view.waiters);
+  if (!levels->busy && levels->drawn.depth > 0) go_ahead(batch, levels);
 }

@@ -14,6 +14,10 @@ void sim_level_device_restore(SimBatch *batch, uint64_t key, const uint32_t *num
 /* Returns the bytes that the device reserves for stacks of the kernels that generate levels, once for all batches: some
  * 3 GB on an H100, since each thread has a level and its shapes there. */
 size_t sim_level_device_stack_bytes(CoreDevice *device);
+/* Returns the bytes of the levels that a batch like this one, of `worlds` worlds, draws ahead; 0 where none are new. */
+size_t sim_level_device_drawn_bytes(const SimBatch *batch, size_t worlds);
+/* Returns the number of new levels that a batch of new levels has drawn within a step or reset, and not ahead of it. */
+int64_t sim_level_device_late(const SimBatch *batch);
 /* Returns the bytes of the slots in which a batch tests levels of this size for the filter: as many slots as worlds
  * that the device steps at once, whatever the number of the batch's worlds. */
 size_t sim_level_device_slot_bytes(SimSize drawn, CoreDevice *device);

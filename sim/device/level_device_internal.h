@@ -10,13 +10,13 @@ typedef struct SimLevelDevice SimLevelDevice;
 int sim_level_device_create(const SimBatch *batch, CoreDevice *device, SimLevelDevice **levels);
 void sim_level_device_destroy(SimLevelDevice **levels);
 size_t sim_level_device_bytes(const SimLevelDevice *levels);
-/* Gives every waiting world a new level, and with `start` starts an episode on it; no world waits then. Most choices of
- * the filter are made ahead: periodically it works on the levels that worlds will need next, in CORE_STREAM_AHEAD.
- * stepped: environment steps of worlds since the last call. */
+/* Gives every waiting world a new level, and with `start` starts an episode on it; no world waits then. Most levels are
+ * drawn, and most choices of the filter made, ahead: periodically for the episodes that worlds will play next, in
+ * CORE_STREAM_AHEAD. stepped: environment steps of worlds since the last call. */
 void sim_level_device_renew(const SimBatch *batch, bool start, int stepped);
-/* Makes the current stream wait for the filter's work in CORE_STREAM_AHEAD, and stores its choices. */
+/* Makes the current stream wait for the work in CORE_STREAM_AHEAD, and stores its levels and choices. */
 void sim_level_device_synchronize(const SimBatch *batch);
-/* Drops all choices made ahead, since worlds continue with other episodes. */
+/* Drops all choices made and levels drawn ahead, since worlds continue with other episodes. */
 void sim_level_device_discard(const SimBatch *batch);
 
 /* Returns the batch's memory for generating levels (batch_device.c). */

@@ -7,6 +7,17 @@
 
 enum { SIM_GROUP_KEPT = SIM_STREAM_GROUP, SIM_GROUP_DRAWN = SIM_FILTER_RATIO * SIM_STREAM_GROUP };
 
+/* Loop of a thread over n draws of levels: as few lanes of a warp take part as cover them, since lanes that draw
+ * different levels diverge, and a GPU runs their branches one after the other. */
+typedef struct SimSpread { size_t first, stride; } SimSpread;
+SIM_FN SimSpread sim_spread(const CoreDeviceThread *at, size_t n) {
+  const size_t warps = core_device_stride(at) / SIM_WARP_LANES, warp = core_device_first(at) / SIM_WARP_LANES;
+  const size_t least = (n + warps - 1) / warps, each = least < SIM_WARP_LANES ? least : SIM_WARP_LANES;
+  const size_t lane = at->thread % SIM_WARP_LANES;
+  const SimSpread spread = {lane < each ? warp * each + lane : n, warps * each};
+  return spread;
+}
+
 /* ---- levels of known numbers ------------------------------------------------------------------------------------- */
 
 typedef struct SimDeviceRecall {
@@ -17,7 +28,8 @@ typedef struct SimDeviceRecall {
 } SimDeviceRecall;
 
 CORE_KERNEL_FN void sim_restore(const CoreDeviceThread *at, const SimDeviceRecall *a) {
-  for (size_t i = core_device_first(at); i < a->count; i += core_device_stride(at))
+  const SimSpread spread = sim_spread(at, a->count);
+  for (size_t i = spread.first; i < a->count; i += spread.stride)
     sim_device_generate_level(&a->maker, a->key, a->numbers[i], a->slot + i);
 }
 
@@ -134,28 +146,126 @@ CORE_KERNEL_FN void sim_choose_publish(const CoreDeviceThread *at, const SimChoi
   }
 }
 
-/* New levels for the worlds in batch.waiting. */
+/* Levels of worlds' next episodes, drawn before they are needed, in a stream concurrent with steps: up to `depth` per
+ * world. That of episode e of world w is number w * depth + e % depth of an array. */
+typedef struct SimDrawTask {
+  uint32_t world, episode, number;
+  int32_t choice;              /* not -1: of the choices being made ahead, the one that decides the number */
+} SimDrawTask;
+typedef struct SimDrawnLevels {
+  SimLevel *level;             /* [worlds][depth]: of the batch's size */
+  uint32_t *ready;             /* [worlds][depth]: 1 + the episode of a level that has been drawn; 0: none */
+  SimDrawTask *task;           /* [tasks]: levels being drawn */
+  int64_t *tasks;
+  int64_t *late;               /* levels that were drawn within a step so far */
+  uint32_t depth;              /* 0: none is drawn ahead */
+} SimDrawnLevels;
+
+/* Arguments of the kernels that draw levels of single worlds. */
 typedef struct SimDeviceRenew {
-  SimDeviceBatch batch;
+  SimChoices choices;          /* with the batch; unfiltered: until is NULL */
   SimDeviceLevelGenerator maker;
-  const uint32_t *late;        /* as in SimChoices; all choices are made; NULL: unfiltered */
+  SimDrawnLevels drawn;
   int start;                   /* also start an episode on it */
 } SimDeviceRenew;
 
-/* Each world has a separate slot, after those of the set. */
-CORE_KERNEL_FN void sim_renew(const CoreDeviceThread *at, const SimDeviceRenew *a) {
-  for (size_t i = core_device_first(at); i < (size_t)*a->batch.waiters; i += core_device_stride(at)) {
-    const size_t w = (size_t)a->batch.waiting[i], slot = (size_t)a->batch.levels + w;
-    SimWorld *world = &a->batch.worlds[w];
-    const uint64_t key = sim_world_level_key(a->batch.seed, a->batch.first_world + (uint32_t)w);
-    uint32_t number = world->episode;
-    if (a->late) {
-      const SimFilterPair pair = sim_filter_pair(key, world->episode * SIM_FILTER_RATIO);
-      number = a->late[w] >> world->episode % SIM_AHEAD_BITS & 1 ? pair.late : pair.early;
+SIM_FN uint64_t sim_renew_key(const SimDeviceRenew *a, size_t w) {
+  return sim_world_level_key(a->choices.batch.seed, a->choices.batch.first_world + (uint32_t)w);
+}
+
+/* Returns the number of the level of an episode, of the filter's two the late one or the early one. */
+SIM_FN uint32_t sim_renew_number_of(const SimDeviceRenew *a, size_t w, uint32_t episode, bool late) {
+  const SimFilterPair pair = sim_filter_pair(sim_renew_key(a, w), episode * SIM_FILTER_RATIO);
+  return late ? pair.late : pair.early;
+}
+
+/* Returns the number of the level of an episode, whose choice has been made. */
+SIM_FN uint32_t sim_renew_number(const SimDeviceRenew *a, size_t w, uint32_t episode) {
+  if (!a->choices.until) return episode;
+  return sim_renew_number_of(a, w, episode, a->choices.late[w] >> episode % SIM_AHEAD_BITS & 1);
+}
+
+SIM_FN size_t sim_drawn_slot(const SimDrawnLevels *drawn, size_t w, uint32_t episode) {
+  return w * drawn->depth + episode % drawn->depth;
+}
+
+/* Returns the level of an episode; NULL if it has not been drawn ahead. */
+SIM_FN const SimLevel *sim_drawn_level(const SimDrawnLevels *drawn, size_t w, uint32_t episode) {
+  if (drawn->depth == 0) return 0;
+  const size_t slot = sim_drawn_slot(drawn, w, episode);
+  return drawn->ready[slot] == episode + 1 ? &drawn->level[slot] : 0;
+}
+
+CORE_KERNEL_FN void sim_list_draw(const SimDeviceRenew *a, SimDrawTask task) {
+  if (sim_drawn_level(&a->drawn, task.world, task.episode)) return;
+  a->drawn.task[core_device_atomic_increment(a->drawn.tasks)] = task;
+}
+
+/* Lists the levels of next episodes that are not drawn yet: with the filter, those that are chosen, and those that are
+ * being chosen ahead. */
+CORE_KERNEL_FN void sim_list_draws(const CoreDeviceThread *at, const SimDeviceRenew *a) {
+  const SimChoices *choices = &a->choices;
+  const size_t chosen = choices->until ? (size_t)*choices->ahead_count : 0;
+  for (size_t w = core_device_first(at); w < (size_t)choices->batch.count; w += core_device_stride(at)) {
+    const SimWorld *world = &choices->batch.worlds[w];
+    uint32_t end = world->episode + a->drawn.depth + 1;
+    if (choices->until && end > choices->until[w]) end = choices->until[w];
+    for (uint32_t episode = world->episode + 1; episode < end && !world->keeps_level; episode++) {
+      const SimDrawTask task = {(uint32_t)w, episode, sim_renew_number(a, w, episode), -1};
+      sim_list_draw(a, task);
     }
-    a->batch.numbers[w] = number;
-    sim_device_generate_level(&a->maker, key, number, slot);
-    if (a->start) sim_world_start(world, &a->batch.models[slot], (int)slot);
+  }
+  for (size_t i = core_device_first(at); i < chosen * SIM_AHEAD_ROUND; i += core_device_stride(at)) {
+    const uint32_t w = (uint32_t)choices->ahead_world[i / SIM_AHEAD_ROUND];
+    const SimDrawTask task = {w, choices->ahead_episode[i / SIM_AHEAD_ROUND] + (uint32_t)(i % SIM_AHEAD_ROUND), 0,
+                              (int32_t)i};
+    if (task.episode <= choices->batch.worlds[w].episode + a->drawn.depth) sim_list_draw(a, task);
+  }
+}
+
+/* Draws the listed levels. */
+CORE_KERNEL_FN void sim_draw_ahead(const CoreDeviceThread *at, const SimDeviceRenew *a) {
+  const size_t tasks = (size_t)*a->drawn.tasks;
+  const SimSpread spread = sim_spread(at, tasks);
+  for (size_t i = spread.first; i < tasks; i += spread.stride) {
+    const SimDrawTask *task = &a->drawn.task[i];
+    const uint32_t number = task->choice < 0 ? task->number
+                            : sim_renew_number_of(a, task->world, task->episode,
+                                                  a->choices.ahead_chosen[task->choice] != 0);
+    SimLevel level;
+    sim_generate_draw(a->maker.drawn, sim_renew_key(a, task->world), number, &level);
+    sim_level_grow(&level, a->maker.size);
+    sim_level_copy(&a->drawn.level[sim_drawn_slot(&a->drawn, task->world, task->episode)], &level);
+  }
+}
+
+CORE_KERNEL_FN void sim_publish_draws(const CoreDeviceThread *at, const SimDeviceRenew *a) {
+  for (size_t i = core_device_first(at); i < (size_t)*a->drawn.tasks; i += core_device_stride(at)) {
+    const SimDrawTask *task = &a->drawn.task[i];
+    a->drawn.ready[sim_drawn_slot(&a->drawn, task->world, task->episode)] = task->episode + 1;
+  }
+}
+
+/* Gives the worlds in batch.waiting new levels: drawn ahead, or else now. Each world has a separate slot, after those
+ * of the set. */
+CORE_KERNEL_FN void sim_renew(const CoreDeviceThread *at, const SimDeviceRenew *a) {
+  const size_t waiters = (size_t)*a->choices.batch.waiters;
+  const SimSpread spread = sim_spread(at, waiters);
+  for (size_t i = spread.first; i < waiters; i += spread.stride) {
+    const size_t w = (size_t)a->choices.batch.waiting[i], slot = (size_t)a->choices.batch.levels + w;
+    SimWorld *world = &a->choices.batch.worlds[w];
+    const SimLevel *level = sim_drawn_level(&a->drawn, w, world->episode);
+    SimLevel now;
+    a->choices.batch.numbers[w] = sim_renew_number(a, w, world->episode);
+    if (!level) {
+      sim_generate_draw(a->maker.drawn, sim_renew_key(a, w), a->choices.batch.numbers[w], &now);
+      sim_level_grow(&now, a->maker.size);
+      level = &now;
+      if (a->drawn.late) core_device_atomic_add(a->drawn.late, 1);
+    }
+    sim_level_ready(level, &a->maker.rules, &a->maker.models[slot],
+                    a->maker.templates + slot * (size_t)a->maker.rules.length);
+    if (a->start) sim_world_start(world, &a->choices.batch.models[slot], (int)slot);
   }
 }
 

@@ -18,6 +18,7 @@
 #include "sim/batch/level_stream.h"
 #include "sim/device/batch_device.h"
 #include "sim/device/level_device.h"
+#include "sim/device/level_kernels.h"
 #include "sim/levels/generate.h"
 #include "sim/levels/level_set.h"
 #define DEVICE_TESTS run_all
@@ -224,6 +225,46 @@ static void check_choices(void) {
   }
 }
 
+/* After the first episode's, most levels are drawn ahead. Choosing one takes longer than short episodes. */
+static void check_late(SimReset reset, int max_steps, int part) {
+  const New c = {reset, SIM_SIZE_S, SIM_SIZE_S, SIM_OBSERVATION_FLAT, 32, max_steps, 0, 0};
+  const SimLevelSet none = {.size = c.size};
+  Worlds there = make(options_of(&c), &none, device);
+  int64_t ends = 0;
+  for (uint32_t t = 0; t < 300; t++) {
+    void *copy;
+    step(&there, t);
+    const uint8_t *done = core_device_view(device, there.out.done, there.count, &copy);
+    for (size_t w = 0; w < there.count; w++) ends += done[w] != 0;
+    free(copy);
+  }
+  const int64_t late = sim_level_device_late(there.batch) - (int64_t)there.count;
+  print_message("# %d of %d levels were drawn within a step\n", (int)late, (int)ends);
+  assert_true(ends > 80 && late >= 0 && part * late < ends);
+  destroy(&there);
+}
+
+/* Threads of any launch take each of n draws once, and the same number of lanes of each warp at most. */
+static void test_spread(void **state) {
+  (void)state;
+  const size_t counts[] = {0, 1, 7, 8, 9, 100, 256, 257, 1000};
+  enum { BLOCKS = 4, THREADS = 64, WARPS = BLOCKS * THREADS / SIM_WARP_LANES };
+  for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+    const size_t n = counts[c];
+    uint8_t taken[1000] = {0};
+    size_t lanes = 0;
+    for (uint32_t block = 0; block < BLOCKS; block++)
+      for (uint32_t thread = 0; thread < THREADS; thread++) {
+        const CoreDeviceThread at = {.block = block, .thread = thread, .blocks = BLOCKS, .threads = THREADS};
+        const SimSpread spread = sim_spread(&at, n);
+        lanes += spread.first < n;
+        for (size_t i = spread.first; i < n; i += spread.stride) taken[i]++;
+      }
+    for (size_t i = 0; i < n; i++) assert_int_equal(taken[i], 1);
+    assert_int_equal(lanes, n < WARPS * SIM_WARP_LANES ? n : WARPS * SIM_WARP_LANES);
+  }
+}
+
 /* With warps of lanes, as on a GPU, and shared memory seen as barriers leave it. */
 static void test_teams(void **state) {
   (void)state;
@@ -247,12 +288,15 @@ static void run_all(void) {
   check_new((New){SIM_RESET_NEW_FILTERED, SIM_SIZE_S, SIM_SIZE_S, SIM_OBSERVATION_FLAT, 5, 1, 3, 40});
   check_turns();
   check_choices();
+  check_late(SIM_RESET_NEW, 40, 20);
+  check_late(SIM_RESET_NEW_FILTERED, 100, 4);
   core_device_close(&device);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_forward), cmocka_unit_test(test_backward),
-                                     cmocka_unit_test(test_teams), cmocka_unit_test(test_gpu)};
+                                     cmocka_unit_test(test_teams), cmocka_unit_test(test_spread),
+                                     cmocka_unit_test(test_gpu)};
   if (!is_gpu_requested())
     setenv("SIM_WARP_WORLDS", "alone",
            1); /* test_batch_bits covers the step, and warps are slow to emulate */

@@ -93,7 +93,8 @@ static const EnvCompact compact = {
 /* ---- devices, parts, physics, rendering -------------------------------------------------------------------------- */
 
 static size_t scratch_bytes(const Env *env, CoreDevice *device, int64_t worlds) {
-  return sim_device_contact_bytes(get_batch(env), device, (size_t)worlds);
+  const SimBatch *batch = get_batch(env);
+  return sim_device_contact_bytes(batch, device, (size_t)worlds) + sim_level_device_drawn_bytes(batch, (size_t)worlds);
 }
 
 static size_t filter_bytes(const Env *env, CoreDevice *device) {
