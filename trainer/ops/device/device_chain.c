@@ -215,12 +215,12 @@ static int tile_gradient(const Pass *pass, int l, const uint16_t *dz, uint16_t *
   const OpsLayer *layer = &pass->layers[l - 1];
   const size_t n = (size_t)layer->out, k = (size_t)pass->layers[l].out, rows = (size_t)pass->rows;
   const size_t tiles = (rows + OPS_TILE_ROWS - 1) / OPS_TILE_ROWS, shared = ops_tile_bytes(n, k);
-  const unsigned sides = (unsigned)(n / ops_tile_columns(n)); /* adjacent blocks */
-  const unsigned most = OPS_TILE_BLOCKS * state->device->processors / sides;
   if (layer->activation == OPS_SILU || n % OPS_TILE_COLUMNS > 0 || n > OPS_TILE_MOST || k > OPS_TILE_MOST) return 0;
   if (shared > state->device->shared_bytes || state->refuses || !state->tiles) return 0;
   const uint16_t *w = kernel_of(pass, l);
   if (((uintptr_t)w | (uintptr_t)dz | (uintptr_t)below | (uintptr_t)layer->y) % sizeof(OpsEight) > 0) return 0;
+  const unsigned sides = (unsigned)(n / ops_tile_columns(n)); /* adjacent blocks */
+  const unsigned most = OPS_TILE_BLOCKS * state->device->processors / sides;
   float *parts = alloc_bias_parts(pass, layer);
   const OpsTileGradient arguments = {dz, w, hidden(layer), below, parts, rows, n, k, layer->activation};
   state->device->launch(state->device, &ops_tile_gradient_launch, sides * core_device_blocks(tiles, 1, most),
