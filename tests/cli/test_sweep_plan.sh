@@ -37,6 +37,11 @@ sweep.grids = com
 time = 02:00:00
 EOF
 
+printf '#!/bin/sh\necho $OMP_WAIT_POLICY >%s\nexec trainer "$@"\n' "$tap_dir/policy" >trainer.sh; chmod +x trainer.sh
+env -u OMP_WAIT_POLICY SWEEP_TRAINER="$tap_dir/trainer.sh" sweep plan good.ini --root "$root" >out 2>&1
+tap_check "threads of the check do not spin while they wait" "$(grep -qx passive policy || cat policy out)"
+rm trainer.sh policy out
+
 # ---- output of a plan
 tap_run "the axes of a grid are listed" 0 "8, 64, 512" plan good.ini
 tap_run "cells are counted block by block" 0 "14 (com 6, eps 4, both 4)" plan good.ini
