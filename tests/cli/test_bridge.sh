@@ -64,8 +64,9 @@ pendulum=(--set env.task=gym/Pendulum-v1 --set env.truncation=bootstrap)
 train pendulum_together --quiet "${shards[@]}" "${pendulum[@]}"
 train pendulum_halves --quiet "${shards[@]}" "${pendulum[@]}" "${halves[@]}" --set env.workers=2
 same_training "time limits, too" pendulum_together pendulum_halves
-train film_together --quiet "${shards[@]}" --set env.task=gym/Film-v0 --set net.encoder=nature
-train film_halves --quiet "${shards[@]}" --set env.task=gym/Film-v0 --set net.encoder=nature "${halves[@]}"
+film=("${shards[@]}" --set env.task=gym/Film-v0 --set net.encoder=nature --set train.total_steps=192)
+train film_together --quiet "${film[@]}"
+train film_halves --quiet "${film[@]}" "${halves[@]}"
 same_bytes "pixels, too" film_together film_halves
 ahead() { SWEEP_TEST_AHEAD=$tap_dir/began train ahead "$@"; }
 tap_run "one half continues before the other is awaited" 0 "finished" ahead --set env.task=gym/Ahead-v0 \
@@ -93,7 +94,8 @@ tap_run "words cannot be had" 2 "observations of Text" train words --set env.tas
 
 # ---- pixels
 nature=(--set net.encoder=nature)
-tap_run "an encoder of pixels" 0 "finished" train film --set env.task=gym/Film-v0 "${nature[@]}" --set env.clip_rewards=sign
+tap_run "an encoder of pixels" 0 "finished" train film --set env.task=gym/Film-v0 "${nature[@]}" --set env.clip_rewards=sign \
+  --set train.total_steps=192
 tap_result "clipped rewards: returns are whole" "$([ "$(column film episode_return)" = "55 " ]; echo $?)" "$(column film episode_return)"
 tap_run "and numbers" 2 "net.encoder = nature reads pictures of bytes" train none "${nature[@]}"
 tap_run "too small a picture" 2 "too small for its convolutions" train none --set env.task=gym/Stacked-v0 "${nature[@]}"
