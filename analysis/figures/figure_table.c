@@ -221,7 +221,7 @@ static bool is_too_wide(const Table *t) {
   return (core_terminal_is_tty(stdout) || getenv("COLUMNS")) && table_width(t) > core_terminal_width(stdout);
 }
 
-typedef struct Key { const CoreConfigRow *row; size_t values; } Key;
+typedef struct Key { const CoreConfigRow *row; size_t index, values; } Key;
 
 static int by_values(const void *left, const void *right) {
   const Key *a = left, *b = right;
@@ -233,7 +233,7 @@ static int by_values(const void *left, const void *right) {
 static Key *sorted_keys(const AnalysisGrouping *groups) {
   Key *keys = core_memory_allocate((groups->key_count + 1) * sizeof *keys);
   for (size_t k = 0; k < groups->key_count; k++) {
-    keys[k] = (Key){groups->keys[k], 0};
+    keys[k] = (Key){groups->keys[k], k, 0};
     for (size_t g = 0; g < groups->count; g++) {
       bool known = false;
       for (size_t e = 0; e < g && !known; e++)
@@ -246,10 +246,13 @@ static Key *sorted_keys(const AnalysisGrouping *groups) {
 }
 
 /* Appends "com 16, eps 0.2": the keys with several values, or those with one. */
-static void append_values(const Key *keys, size_t count, const CoreConfig *config, bool several, CoreText *text) {
+static void append_values(const AnalysisGrouping *groups, const Key *keys, const CoreConfig *config, bool several,
+                          CoreText *text) {
   CoreText value = {0};
-  for (size_t k = 0; k < count; k++) {
-    if ((keys[k].values > 1) != several || !analysis_key_applies(config, keys[k].row)) continue;
+  for (size_t k = 0; k < groups->key_count; k++) {
+    if ((keys[k].values > 1) != several || !analysis_key_applies(config, keys[k].row) ||
+        analysis_key_is_shadowed(config, groups->keys, groups->key_count, keys[k].index))
+      continue;
     core_text_appendf(text, "%s%s %s", text->length ? ", " : "", analysis_key_name(keys[k].row),
                       analysis_key_value(config, keys[k].row, &value));
   }
@@ -261,12 +264,12 @@ static void print_narrow(const Table *t) {
   const AnalysisGrouping *groups = &t->groups;
   Key *keys = sorted_keys(groups);
   CoreText text = {0};
-  append_values(keys, groups->key_count, groups->groups[0].config, false, &text);
+  append_values(groups, keys, groups->groups[0].config, false, &text);
   if (text.length) printf("all:");
   if (text.length) core_terminal_print_wrapped(stdout, core_text_string(&text), 5, 4);
   for (size_t g = 0; g < groups->count; g++) {
     core_text_clear(&text);
-    append_values(keys, groups->key_count, groups->groups[g].config, true, &text);
+    append_values(groups, keys, groups->groups[g].config, true, &text);
     core_terminal_print_wrapped(stdout, text.length ? core_text_string(&text) : t->cells[g][0], 0, 0);
     core_text_clear(&text);
     for (size_t c = 1; c < COLUMNS; c++)

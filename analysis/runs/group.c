@@ -66,9 +66,10 @@ static bool follows_from_scale(const CoreConfigRow *row) {
 }
 
 /* Whether two runs that both use the key differ in it: PPO's unused COM does not make COM vary. If programs have
- * different names for it, only the trainer's name varies. */
+ * different names for it, only the trainer's name varies, and the names of programs with two settings of this meaning,
+ * which the trainer's name does not describe. */
 static bool key_varies(const AnalysisSelection *selection, const CoreConfigRow *row) {
-  const CoreConfig *first = NULL;
+  const CoreConfig *first = NULL, *first_ambiguous = NULL;
   const CoreConfigRow *name = NULL;
   bool varies = false, has_several_names = false;
   for (size_t r = 0; r < selection->count; r++) {
@@ -79,6 +80,9 @@ static bool key_varies(const AnalysisSelection *selection, const CoreConfigRow *
     name = own;
     if (!first) first = config;
     else varies |= !same_value(first, config, row);
+    if (own != row || !row->equivalent || analysis_key_row(config, row->equivalent)) continue;
+    if (!first_ambiguous) first_ambiguous = config;
+    else if (!same_value(first_ambiguous, config, row)) return true;
   }
   return varies && (has_several_names ? !row->is_program : name == row);
 }
@@ -98,9 +102,17 @@ static bool *find_candidates(const AnalysisSelection *selection) {
   return is_candidate;
 }
 
-static bool means_same(const CoreConfigRow *a, const CoreConfigRow *b) {
-  const CoreConfigRow *meaning = a->is_program ? a->equivalent : a;
-  return a == b || (meaning && meaning == (b->is_program ? b->equivalent : b));
+/* Whether a key describes the same setting as another one in every run that has it. */
+static bool is_redundant(const AnalysisSelection *selection, const CoreConfigRow *key, const CoreConfigRow *other) {
+  const CoreConfigRow *meaning = key->is_program ? key->equivalent : key;
+  if (key == other) return true;
+  if (!meaning || meaning != (other->is_program ? other->equivalent : other)) return false;
+  for (size_t r = 0; r < selection->count; r++) {
+    const CoreConfig *config = &selection->runs[r].config;
+    const CoreConfigRow *own = analysis_key_row(config, key);
+    if (own && own != analysis_key_row(config, other)) return false;
+  }
+  return true;
 }
 
 static void varying_keys(const AnalysisSelection *selection, const AnalysisGrouping *without,
@@ -111,7 +123,8 @@ static void varying_keys(const AnalysisSelection *selection, const AnalysisGroup
   bool *is_candidate = find_candidates(selection);
   for (size_t i = 0; i < count; i++) {
     bool candidate = is_candidate[i] && rows[i].identity && strcmp(rows[i].name, "train.seed") != 0;
-    for (size_t k = 0; k < without->key_count; k++) candidate = candidate && !means_same(without->keys[k], &rows[i]);
+    for (size_t k = 0; k < without->key_count && candidate; k++)
+      candidate = !is_redundant(selection, &rows[i], without->keys[k]);
     if (candidate && key_varies(selection, &rows[i])) grouping->keys[grouping->key_count++] = &rows[i];
   }
   free(is_candidate);
@@ -306,7 +319,8 @@ static char *make_label(const AnalysisGroup *group, const AnalysisFamily *family
   if (with_family) core_text_append(&label, family->name);
   for (size_t k = 0; k < family->key_count; k++) {
     const char *text = analysis_key_value(group->config, family->keys[k], &value);
-    if (!*text) continue; /* unused or empty: omitted */
+    const bool is_shadowed = analysis_key_is_shadowed(group->config, family->keys, family->key_count, k);
+    if (!*text || is_shadowed) continue; /* unused, empty or a second name: omitted */
     core_text_appendf(&label, "%s%s %s", label.length ? ", " : "", analysis_key_name(family->keys[k]),
                       shorten(text, family->keys[k], room));
   }

@@ -53,9 +53,13 @@ const CoreConfigRow *analysis_key_row(const CoreConfig *config, const CoreConfig
   if (!meaning) return NULL;
   if (core_config_is_read(config, meaning)) return meaning;
   const CoreScriptDefinition *program = config->program ? config->program->definition : NULL;
-  for (size_t i = 0; program && i < program->setting_count; i++)
-    if (program->settings[i].row->equivalent == meaning) return program->settings[i].row;
-  return NULL;
+  const CoreConfigRow *own = NULL;
+  for (size_t i = 0; program && i < program->setting_count; i++) {
+    if (program->settings[i].row->equivalent != meaning) continue;
+    if (own) return NULL; /* ambiguous, such as lr and actor_lr */
+    own = program->settings[i].row;
+  }
+  return own;
 }
 
 bool analysis_key_applies(const CoreConfig *config, const CoreConfigRow *row) {
@@ -73,4 +77,18 @@ double analysis_key_number(const CoreConfig *config, const CoreConfigRow *row) {
   if (!own) return NAN;
   const void *value = core_config_field(config, own);
   return own->kind == CORE_CONFIG_INT ? (double)*(const int64_t *)value : *(const double *)value;
+}
+
+/* Returns how well a key names the setting `own` of a run: the trainer's name, the run's own one, another program's. */
+static int name_rank(const CoreConfigRow *key, const CoreConfigRow *own) { return !key->is_program ? 2 : key == own; }
+
+bool analysis_key_is_shadowed(const CoreConfig *config, const CoreConfigRow *const *keys, size_t count, size_t key) {
+  const CoreConfigRow *own = analysis_key_row(config, keys[key]);
+  const int rank = name_rank(keys[key], own);
+  for (size_t k = 0; k < count && own; k++) {
+    if (k == key || analysis_key_row(config, keys[k]) != own) continue;
+    const int other = name_rank(keys[k], own);
+    if (other > rank || (other == rank && k < key)) return true;
+  }
+  return false;
 }

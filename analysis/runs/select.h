@@ -100,6 +100,9 @@ const char *analysis_key_name(const CoreConfigRow *row);
 /* Returns the row of a configuration for a key: the key's own if the configuration reads it, else that of a setting
  * with the same meaning: env.num for num_envs of a program, and the reverse. NULL: none. */
 const CoreConfigRow *analysis_key_row(const CoreConfig *config, const CoreConfigRow *row);
+/* Whether another of keys[count] names the same setting of the run better than keys[key]: the trainer's name, else the
+ * run's own. */
+bool analysis_key_is_shadowed(const CoreConfig *config, const CoreConfigRow *const *keys, size_t count, size_t key);
 /* Whether the run has the setting: PPO has no center of mass. */
 bool analysis_key_applies(const CoreConfig *config, const CoreConfigRow *row);
 /* Returns the canonical text of a run's value; "" if the key does not apply. */

@@ -66,9 +66,13 @@ const char *core_config_find_metric_synonym(const char *word) {
 }
 
 const CoreConfigRow *core_config_find_equivalent(const char *name) {
+  static const char *const prefixes[] = {"ppo.", "algo.", "agent."};
   char full[CORE_CONFIG_TEXT];
   const Synonym *synonym = find_setting(name);
   if (synonym) return synonym->is_related ? NULL : core_config_find(synonym->name);
+  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+    if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0) name += strlen(prefixes[i]);
   snprintf(full, sizeof full, "ppo.%s", name);
+  for (char *c = full; *c; c++) *c = *c == '-' ? '_' : (char)tolower((unsigned char)*c);
   return core_config_find(full);
 }

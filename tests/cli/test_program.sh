@@ -157,6 +157,16 @@ mkdir bin && cp "$SWEEP_BUILD/bin/sweep" bin/
 own upgraded 'sh -c "cp bin/sweep bin/new && mv bin/new bin/sweep && sh train.sh {steps} {lr} {seed}"' > upgraded.ini
 tap_run "later runs start the new file" 0 "4 finished" timeout 120 bin/sweep submit upgraded.ini --jobs 1 --wait
 
+own dashed 'sh train.sh {steps} {learning-rate} {seed}' | sed -e 's/^lr = 0.5/learning-rate = 0.5/' -e 's/^lr =/learning-rate =/' > dashed.ini
+own double 'sh train.sh {steps} {lr} {seed} {actor_lr}' | sed -e 's/^lr = 0.5/&\nactor_lr = 0.5/' -e 's/^lr = 0.25, 0.5/&\nactor_lr = 0.1, 0.2/' \
+  > double.ini
+for name in dashed double; do timeout 60 sweep submit $name.ini --wait > /dev/null 2>&1; done
+sweep collect > /dev/null
+tap_check "other spellings of a setting are one key" "$(diff <(analyze settings w/results.db --sweep own,dashed --x learning-rate \
+  --group none -o f 2>/dev/null | awk '$2 == 0.25 || $2 == 0.5 { print $2, $3 }') <(printf '0.25 4\n0.5 4\n'))"
+tap_check "two settings with one meaning are two" "$(diff <(analyze table w/results.db --sweep double,dashed 2>/dev/null | \
+  grep -c 'actor_lr 0') <(echo 4))"
+
 # ---- helpers
 if command -v python3 > /dev/null; then
   cp "$tree/python/sweepdb/run.py" helper.py

@@ -66,6 +66,9 @@ static void synonyms_name_settings_and_columns(void **state) {
   assert_ptr_equal(core_config_find_equivalent("gamma"), core_config_find("ppo.gamma"));
   assert_null(core_config_find_equivalent("minibatch_size")); /* a related number in another unit */
   assert_null(core_config_find_equivalent("env_count"));
+  assert_ptr_equal(core_config_find_equivalent("learning-rate"), core_config_find("ppo.learning_rate"));
+  assert_ptr_equal(core_config_find_equivalent("algo.gamma"), core_config_find("ppo.gamma"));
+  assert_null(core_config_find_equivalent("other.gamma"));
   assert_null(core_config_find_synonym(""));
   assert_null(core_config_find_synonym("clip_coef_"));
   assert_null(core_config_find_metric_synonym("losses/"));
