@@ -143,6 +143,14 @@ static void test_transformer(void **state) {
   compare_for(1, "algo.name=ppo",
               WITH(FEW, "env.observations=entity", "net.encoder=transformer", "net.sharing=shared"));
 }
+/* Matrices of entities are bf16 on the device, where the CPU has floats. */
+static void test_bf16_encoders(void **state) {
+  (void)state;
+  compare_within(BF16_SLACK, 1, "algo.name=ppo",
+                 WITH(FEW, "env.observations=entity", "net.encoder=transformer", "train.precision=bf16"));
+  compare_within(BF16_SLACK, 1, "algo.name=ppo",
+                 WITH(FEW, "env.observations=entity", "net.encoder=set", "net.sharing=shared", "train.precision=bf16"));
+}
 /* Levels are drawn, filtered and searched on the device. */
 static void test_curriculum(void **state) {
   (void)state;
@@ -486,6 +494,7 @@ int main(void) {
                                      cmocka_unit_test(test_half_observations),
                                      cmocka_unit_test(test_set_encoder),
                                      cmocka_unit_test(test_transformer),
+                                     cmocka_unit_test(test_bf16_encoders),
                                      cmocka_unit_test(test_padded),
                                      cmocka_unit_test(test_curriculum),
                                      cmocka_unit_test(test_queued_search),

@@ -179,6 +179,32 @@ void encoder_dense_backward(const EncoderPass *pass, int tensor, bool biased, co
                             t->rows, t->columns, activation);
 }
 
+static OpsEntityDense entity_dense(const EncoderPass *pass, int tensor, bool biased, const float *x, const float *y,
+                                   EncoderFloats ends) {
+  const EncoderTensor *t = &pass->shape->tensor[tensor];
+  return (OpsEntityDense){.x = x, .w = pass->theta + t->offset, .b = biased ? pass->theta + t[1].offset : NULL,
+                          .y = (float *)(uintptr_t)y, .in = t->rows, .out = t->columns,
+                          .x_is_float = ends == ENCODER_FLOAT_X, .y_is_float = ends == ENCODER_FLOAT_Y};
+}
+
+void encoder_layer(const EncoderPass *pass, int tensor, bool biased, const float *x, float *y, EncoderFloats ends,
+                   int rows, OpsActivation activation) {
+  const OpsEntityDense layer = entity_dense(pass, tensor, biased, x, y, ends);
+  if (pass->ops->entity->dense_forward) pass->ops->entity->dense_forward(pass->ops, &layer, rows, activation);
+  else encoder_dense(pass, tensor, biased, x, y, rows, activation);
+}
+
+void encoder_layer_backward(const EncoderPass *pass, int tensor, bool biased, const float *x, const float *y,
+                            EncoderFloats ends, float *dy, float *dx, float *gradient, float *sums, int rows,
+                            OpsActivation activation) {
+  const EncoderTensor *t = &pass->shape->tensor[tensor];
+  const OpsEntityDense layer = entity_dense(pass, tensor, biased, x, y, ends);
+  if (pass->ops->entity->dense_backward)
+    pass->ops->entity->dense_backward(pass->ops, &layer, rows, activation, dy, dx, gradient + t->offset,
+                                      biased ? gradient + t[1].offset : sums);
+  else encoder_dense_backward(pass, tensor, biased, x, y, dy, dx, gradient, sums, rows, activation);
+}
+
 /* ---- chunks ------------------------------------------------------------------------------------------------------ */
 
 /* Returns the maximum rows per chunk. Some thousands of rows fill a device, each some twenty rows of a product; its

@@ -43,6 +43,14 @@ void encoder_dense(const EncoderPass *pass, int tensor, bool biased, const float
 void encoder_dense_backward(const EncoderPass *pass, int tensor, bool biased, const float *x, const float *y, float *dy,
                             float *dx, float *gradient, float *sums, int rows, OpsActivation activation);
 
+/* Dense layers between matrices of entities, which may be bf16 (entity.h). ends: those that are floats. */
+typedef enum EncoderFloats { ENCODER_NO_FLOATS, ENCODER_FLOAT_X, ENCODER_FLOAT_Y } EncoderFloats;
+void encoder_layer(const EncoderPass *pass, int tensor, bool biased, const float *x, float *y, EncoderFloats ends,
+                   int rows, OpsActivation activation);
+void encoder_layer_backward(const EncoderPass *pass, int tensor, bool biased, const float *x, const float *y,
+                            EncoderFloats ends, float *dy, float *dx, float *gradient, float *sums, int rows,
+                            OpsActivation activation);
+
 /* ---- pixel encoders (encoder_pixels.c) --------------------------------------------------------------------------- */
 
 /* Adds a convolution's kernel, followed by its bias; returns the kernel's index. */

@@ -85,7 +85,7 @@ typedef struct Memory {
   float *a, *u, *ug;          /* gate inputs, and their gradients: [N][3 WIDTH], [N][2 WIDTH], [N][WIDTH] */
   float *dqkv, *dattended;
   float *dx, *dy, *dz, *dt;   /* gradients during the backward pass */
-  float *sums;                /* [3 WIDTH] */
+  float *sums;                /* [2 WIDTH] */
 } Memory;
 
 static Norm place_norm(size_t n, float *base, size_t *used) {
@@ -143,7 +143,7 @@ static Memory lay_out(const EncoderShape *shape, int count, float *base, size_t 
   m.dy = encoder_reserve(base, used, n * WIDTH);
   m.dz = encoder_reserve(base, used, n * WIDTH);
   m.dt = encoder_reserve(base, used, n * WIDTH);
-  m.sums = encoder_reserve(base, used, 3 * WIDTH);
+  m.sums = encoder_reserve(base, used, 2 * WIDTH);
   return m;
 }
 
@@ -217,10 +217,10 @@ static void norm(const EncoderPass *pass, int tensor, const float *x, const Norm
 static void gate(const EncoderPass *pass, const Memory *m, int tensor, const float *x, const float *y, const Gate *g) {
   Ops *ops = pass->ops;
   const int n = matrix_rows(pass);
-  encoder_dense(pass, tensor + GATE_Y, false, y, m->a, n, OPS_LINEAR);
-  encoder_dense(pass, tensor + GATE_X, false, x, m->u, n, OPS_LINEAR);
+  encoder_layer(pass, tensor + GATE_Y, false, y, m->a, ENCODER_NO_FLOATS, n, OPS_LINEAR);
+  encoder_layer(pass, tensor + GATE_X, false, x, m->u, ENCODER_NO_FLOATS, n, OPS_LINEAR);
   ops->entity->gate_open(ops, m->a, m->u, parameter(pass, tensor + GATE_BIAS), x, n, WIDTH, g->r, g->z, g->rx);
-  encoder_dense(pass, tensor + GATE_G, false, g->rx, m->ug, n, OPS_LINEAR);
+  encoder_layer(pass, tensor + GATE_G, false, g->rx, m->ug, ENCODER_NO_FLOATS, n, OPS_LINEAR);
   ops->entity->gate_close(ops, m->a, m->ug, g->z, x, n, WIDTH, g->h, g->out);
 }
 
@@ -233,8 +233,8 @@ static void send(const EncoderPass *pass, const Memory *m, int layer, float *sha
     const int count = pass->x.rows * message[s].count;
     if (count == 0) continue;
     ops->entity->gather(ops, pass->x, &message[s], shapes, m->embedded[SENDER_KIND[s]], m->layer[layer].gathered[s]);
-    encoder_dense(pass, layer_tensor(layer, SENDER_TENSOR[s]), true, m->layer[layer].gathered[s], messages, count,
-                  OPS_LINEAR);
+    encoder_layer(pass, layer_tensor(layer, SENDER_TENSOR[s]), true, m->layer[layer].gathered[s], messages,
+                  ENCODER_NO_FLOATS, count, OPS_LINEAR);
     messages += (size_t)count * WIDTH;
   }
   ops->entity->scatter(ops, pass->x, &message[0], m->messages, shapes);
@@ -253,12 +253,12 @@ static void layer_forward(const EncoderPass *pass, const Memory *m, int layer) {
   const OpsAttention attention = attention_of(pass);
   const int n = matrix_rows(pass);
   norm(pass, layer_tensor(layer, NORM_1), x, &l->norm_1);
-  encoder_dense(pass, layer_tensor(layer, QKV), true, l->norm_1.y, l->qkv, n, OPS_LINEAR);
+  encoder_layer(pass, layer_tensor(layer, QKV), true, l->norm_1.y, l->qkv, ENCODER_FLOAT_Y, n, OPS_LINEAR);
   ops->entity->attend(ops, pass->x, &attention, l->qkv, l->attended);
-  encoder_dense(pass, layer_tensor(layer, OUT), true, l->attended, l->out, n, OPS_RELU);
+  encoder_layer(pass, layer_tensor(layer, OUT), true, l->attended, l->out, ENCODER_FLOAT_X, n, OPS_RELU);
   gate(pass, m, layer_tensor(layer, GATE_1), x, l->out, &l->gate_1);
   norm(pass, layer_tensor(layer, NORM_2), l->gate_1.out, &l->norm_2);
-  encoder_dense(pass, layer_tensor(layer, DENSE), true, l->norm_2.y, l->dense, n, OPS_RELU);
+  encoder_layer(pass, layer_tensor(layer, DENSE), true, l->norm_2.y, l->dense, ENCODER_NO_FLOATS, n, OPS_RELU);
   gate(pass, m, layer_tensor(layer, GATE_2), l->gate_1.out, l->dense, &l->gate_2);
   send(pass, m, layer, l->gate_2.out);
 }
@@ -286,8 +286,8 @@ static void send_backward(const EncoderPass *pass, const Memory *m, int layer, f
     const int count = pass->x.rows * message.count;
     if (count == 0) continue;
     ops->entity->scatter_backward(ops, pass->x, &message, dshapes, m->messages);
-    encoder_dense_backward(pass, layer_tensor(layer, SENDER_TENSOR[s]), true, m->layer[layer].gathered[s], NULL,
-                           m->messages, dgathered[s], gradient, NULL, count, OPS_LINEAR);
+    encoder_layer_backward(pass, layer_tensor(layer, SENDER_TENSOR[s]), true, m->layer[layer].gathered[s], NULL,
+                           ENCODER_NO_FLOATS, m->messages, dgathered[s], gradient, NULL, count, OPS_LINEAR);
   }
   for (int s = 0; s < 2; s++) {
     const OpsMessage message = message_of(pass, s);
@@ -302,13 +302,16 @@ static void gate_backward(const EncoderPass *pass, const Memory *m, int tensor, 
   const int n = matrix_rows(pass);
   float *drx = m->dt, *dbias = gradient + pass->shape->tensor[tensor + GATE_BIAS].offset;
   ops->entity->gate_close_backward(ops, dout, g->z, g->h, x, n, WIDTH, m->ug, m->a, m->u, dx);
-  encoder_dense_backward(pass, tensor + GATE_G, false, g->rx, NULL, m->ug, drx, gradient, NULL, n, OPS_LINEAR);
+  encoder_layer_backward(pass, tensor + GATE_G, false, g->rx, NULL, ENCODER_NO_FLOATS, m->ug, drx, gradient, NULL, n,
+                         OPS_LINEAR);
   ops->entity->gate_open_backward(ops, drx, g->r, x, n, WIDTH, m->a, m->u, dx);
-  encoder_dense_backward(pass, tensor + GATE_Y, false, y, NULL, m->a, dy, gradient, m->sums, n, OPS_LINEAR);
-  encoder_dense_backward(pass, tensor + GATE_X, false, x, NULL, m->u, m->dt, gradient, NULL, n, OPS_LINEAR);
-  ops->add(ops, dx, m->dt, (size_t)n * WIDTH);
-  ops->entity->slice(ops, (OpsRows){m->sums, 1, 3 * WIDTH}, WIDTH, WIDTH, dbias);
-  ops->normalize(ops, dbias, WIDTH, 0, -1); /* it is subtracted where a's z part is added */
+  encoder_layer_backward(pass, tensor + GATE_Y, false, y, NULL, ENCODER_NO_FLOATS, m->a, dy, gradient, NULL, n,
+                         OPS_LINEAR);
+  encoder_layer_backward(pass, tensor + GATE_X, false, x, NULL, ENCODER_NO_FLOATS, m->u, m->dt, gradient, m->sums, n,
+                         OPS_LINEAR);
+  (ops->entity->add ? ops->entity->add : ops->add)(ops, dx, m->dt, (size_t)n * WIDTH);
+  ops->entity->slice(ops, (OpsRows){m->sums, 1, 2 * WIDTH}, WIDTH, WIDTH, dbias);
+  ops->normalize(ops, dbias, WIDTH, 0, -1); /* it is subtracted where u's z part is added */
 }
 
 /* dy: gradient at the norm's output (overwritten); its gradient at the input is added to dx. */
@@ -337,15 +340,15 @@ static void layer_backward(const EncoderPass *pass, const Memory *m, int layer, 
   send_backward(pass, m, layer, m->dx, gradient);
   gate_backward(pass, m, layer_tensor(layer, GATE_2), l->gate_1.out, l->dense, &l->gate_2, m->dx, m->dy, m->dz,
                 gradient);
-  encoder_dense_backward(pass, layer_tensor(layer, DENSE), true, l->norm_2.y, l->dense, m->dz, m->dt, gradient, NULL, n,
-                         OPS_RELU);
+  encoder_layer_backward(pass, layer_tensor(layer, DENSE), true, l->norm_2.y, l->dense, ENCODER_NO_FLOATS, m->dz, m->dt,
+                         gradient, NULL, n, OPS_RELU);
   norm_backward(pass, layer_tensor(layer, NORM_2), &l->norm_2, m->dt, m->dy, gradient);
   gate_backward(pass, m, layer_tensor(layer, GATE_1), x, l->out, &l->gate_1, m->dy, m->dx, m->dz, gradient);
-  encoder_dense_backward(pass, layer_tensor(layer, OUT), true, l->attended, l->out, m->dz, m->dattended, gradient, NULL,
-                         n, OPS_RELU);
+  encoder_layer_backward(pass, layer_tensor(layer, OUT), true, l->attended, l->out, ENCODER_FLOAT_X, m->dz,
+                         m->dattended, gradient, NULL, n, OPS_RELU);
   ops->entity->attend_backward(ops, pass->x, &attention, l->qkv, m->dattended, m->dqkv);
-  encoder_dense_backward(pass, layer_tensor(layer, QKV), true, l->norm_1.y, NULL, m->dqkv, m->dt, gradient, NULL, n,
-                         OPS_LINEAR);
+  encoder_layer_backward(pass, layer_tensor(layer, QKV), true, l->norm_1.y, NULL, ENCODER_FLOAT_Y, m->dqkv, m->dt,
+                         gradient, NULL, n, OPS_LINEAR);
   norm_backward(pass, layer_tensor(layer, NORM_1), &l->norm_1, m->dt, m->dx, gradient);
 }
 

@@ -38,6 +38,14 @@ typedef struct OpsMessage {
   int entities, width;    /* entities of the shapes' matrix (shape k is entity 1 + k); width of an embedding */
 } OpsMessage;
 
+/* Dense layer between matrices of entities; x_is_float, y_is_float: where an end is not one. */
+typedef struct OpsEntityDense {
+  const float *x, *w, *b;      /* b NULL: none */
+  float *y;                    /* backward: NULL with OPS_LINEAR */
+  int in, out;
+  bool x_is_float, y_is_float;
+} OpsEntityDense;
+
 typedef struct OpsEntity OpsEntity;
 struct OpsEntity {
   /* Copies columns offset .. offset + columns - 1 of the observation -> target [rows][columns]. */
@@ -94,6 +102,14 @@ struct OpsEntity {
                int rows, int columns, double epsilon);
   void (*norm_add_gradient)(Ops *ops, const float *n, const float *inverse, const float *gain, float *dy, float *dx,
                             float *dgain, float *doffset, int rows, int columns);
+  void (*add)(Ops *ops, float *x, const float *y, size_t n); /* x += y; NULL: Ops.add */
+
+  /* Ops.dense_forward and dense_backward where matrices of entities are bf16 in memory, in the room of floats:
+   * arguments of all functions above except observations, embeddings of a kind, out and dout of pool, and those of
+   * attend. NULL: matrices are floats. */
+  void (*dense_forward)(Ops *ops, const OpsEntityDense *layer, int rows, OpsActivation activation);
+  void (*dense_backward)(Ops *ops, const OpsEntityDense *layer, int rows, OpsActivation activation, float *dy,
+                         float *dx, float *dw, float *db);
 };
 
 #endif

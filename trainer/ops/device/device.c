@@ -283,6 +283,7 @@ int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, 
     created->chain_forward = device_chain_forward;
     created->chain_backward = device_chain_backward;
     created->stores_bf16 = true;
+    created->entity = &DEVICE_ENTITY_BF16;
     created->gather_inputs = device_gather_inputs;
   }
   created->device = device;

@@ -85,8 +85,7 @@ void device_dense_forward(Ops *ops, const float *x, const float *w, const float 
   device_activate(state, activation, y, b, rows, out);
 }
 
-/* Turns dy into the gradient before the activation; its column sums go to db. */
-static void undo_activation(DeviceState *state, OpsActivation activation, const float *y, const float *bias, float *dy,
+void device_undo_activation(DeviceState *state, OpsActivation activation, const float *y, const float *bias, float *dy,
                             float *db, int rows, int columns) {
   const size_t r = (size_t)rows, c = (size_t)columns;
   float *parts = device_alloc_column_parts(state, r, c);
@@ -105,7 +104,7 @@ void device_dense_backward(Ops *ops, const float *x, const float *w, const float
     device_multiply(state, &(DeviceProduct){.m = r, .n = o, .k = i, .a = x, .b = w, .c = state->product});
     y = state->product;
   }
-  if (db || activation != OPS_LINEAR) undo_activation(state, activation, y, b, dy, db, rows, out);
+  if (db || activation != OPS_LINEAR) device_undo_activation(state, activation, y, b, dy, db, rows, out);
   if (dx) device_multiply(state, &(DeviceProduct){.transpose_b = 1, .m = r, .n = i, .k = o, .a = dy, .b = w, .c = dx});
   device_multiply(state, &(DeviceProduct){.transpose_a = 1, .m = i, .n = o, .k = r, .a = x, .b = dy, .c = dw});
   ops->flops += 2.0 * rows * in * out * (1 + (dx != NULL) + (activation == OPS_SILU));
@@ -116,15 +115,21 @@ void device_norm_forward(Ops *ops, float *z, float *inverse, const float *gain, 
   DeviceState *state = device_state(ops);
   const bool is_linear = activation == OPS_LINEAR;
   const OpsNormRows arguments = {z, z, inverse, gain, is_linear ? offset : NULL, y, (size_t)rows, (size_t)columns,
-                                 (float)epsilon};
+                                 (float)epsilon, OPS_NUMBERS_FLOAT};
   DEVICE_LAUNCH(state, ops_norm_rows, (size_t)rows * KERNEL_LANES, &arguments);
   if (!is_linear) device_activate(state, activation, y, offset, rows, columns);
+}
+
+/* Returns the type of matrices of entities. */
+static OpsNumbers numbers_of(const DeviceState *state) {
+  return state->precision == OPS_BF16 ? OPS_NUMBERS_BF16 : OPS_NUMBERS_FLOAT;
 }
 
 void device_norm(Ops *ops, const float *x, float *n, float *inverse, const float *gain, const float *offset, float *y,
                  int rows, int columns, double epsilon) {
   DeviceState *state = device_state(ops);
-  const OpsNormRows arguments = {x, n, inverse, gain, offset, y, (size_t)rows, (size_t)columns, (float)epsilon};
+  const OpsNormRows arguments = {x, n, inverse, gain, offset, y, (size_t)rows, (size_t)columns, (float)epsilon,
+                                 numbers_of(state)};
   DEVICE_LAUNCH(state, ops_norm_rows, (size_t)rows * KERNEL_LANES, &arguments);
 }
 
@@ -133,7 +138,7 @@ static void norm_sums(DeviceState *state, const float *n, const float *dy, float
                       size_t columns) {
   float *parts = device_alloc_column_parts(state, rows, 2 * columns);
   float *more = parts + device_column_parts(rows) * columns;
-  const OpsGainParts arguments = {dy, n, parts, more, rows, core_divisor(columns)};
+  const OpsGainParts arguments = {dy, n, parts, more, rows, core_divisor(columns), numbers_of(state)};
   DEVICE_LAUNCH(state, ops_gain_parts, device_column_parts(rows) * columns, &arguments);
   device_fold_columns(state, parts, rows, columns, dgain);
   device_fold_columns(state, more, rows, columns, doffset);
@@ -145,7 +150,8 @@ void device_norm_add_gradient(Ops *ops, const float *n, const float *inverse, co
   DeviceState *state = device_state(ops);
   const size_t r = (size_t)rows, c = (size_t)columns;
   norm_sums(state, n, dy, dgain, doffset, r, c);
-  DEVICE_LAUNCH(state, ops_norm_gradient, r * KERNEL_LANES, &(OpsNormGradient){n, inverse, gain, dy, dx, r, c});
+  const OpsNormGradient arguments = {n, inverse, gain, dy, dx, r, c, numbers_of(state)};
+  DEVICE_LAUNCH(state, ops_norm_gradient, r * KERNEL_LANES, &arguments);
 }
 
 void device_norm_backward(Ops *ops, const float *n, const float *inverse, const float *gain, const float *offset,
@@ -158,11 +164,12 @@ void device_norm_backward(Ops *ops, const float *n, const float *inverse, const 
     DEVICE_LAUNCH(state, ops_scale_rows, r * c, &(OpsScaleRows){n, gain, state->product, r, core_divisor(c)});
     y = state->product;
   }
-  undo_activation(state, activation, y, offset, dy, doffset, rows, columns);
+  device_undo_activation(state, activation, y, offset, dy, doffset, rows, columns);
   float *parts = device_alloc_column_parts(state, r, c);
-  const OpsGainParts arguments = {dy, n, parts, NULL, r, core_divisor(c)};
+  const OpsGainParts arguments = {dy, n, parts, NULL, r, core_divisor(c), OPS_NUMBERS_FLOAT};
   DEVICE_LAUNCH(state, ops_gain_parts, device_column_parts(r) * c, &arguments);
   device_fold_columns(state, parts, r, c, dgain);
   device_fold_now(state);
-  DEVICE_LAUNCH(state, ops_norm_gradient, r * KERNEL_LANES, &(OpsNormGradient){n, inverse, gain, dy, NULL, r, c});
+  const OpsNormGradient gradient = {n, inverse, gain, dy, NULL, r, c, OPS_NUMBERS_FLOAT};
+  DEVICE_LAUNCH(state, ops_norm_gradient, r * KERNEL_LANES, &gradient);
 }

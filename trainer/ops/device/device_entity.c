@@ -2,6 +2,11 @@
 #include "trainer/ops/device/device_internal.h"
 #include "trainer/ops/kernels/kernels_entity.h"
 
+/* Returns the type of the matrices in memory (OpsEntity.dense_forward). */
+static OpsNumbers numbers_of(Ops *ops) {
+  return device_state(ops)->precision == OPS_BF16 ? OPS_NUMBERS_BF16 : OPS_NUMBERS_FLOAT;
+}
+
 static CoreDivisor32 divisor(int number) { return core_divisor_32((size_t)number); }
 
 /* Offsets in chunks of rows are computed in 32 bits. */
@@ -21,18 +26,19 @@ static void slice(Ops *ops, OpsRows x, int offset, int columns, float *target) {
 
 static void pack(Ops *ops, OpsRows x, const OpsPack *p, const float *embedding, float *matrix) {
   if (p->count == 0) return; /* a divisor is never 0 */
-  const OpsPacking a = {x, *p, embedding, matrix, divisor(p->columns), divisor(p->count)};
+  const OpsPacking a = {x, *p, embedding, NULL, matrix, divisor(p->columns), divisor(p->count), numbers_of(ops)};
   DEVICE_LAUNCH(device_state(ops), ops_entity_pack, elements_of(x.rows, p->count * p->columns), &a);
 }
 
 static void unpack(Ops *ops, OpsRows x, const OpsPack *p, const float *dmatrix, float *dembedding) {
   if (p->count == 0) return;
-  const OpsPacking a = {x, *p, dmatrix, dembedding, divisor(p->width), divisor(p->count)};
+  const OpsPacking a = {x, *p, NULL, dembedding, (void *)(uintptr_t)dmatrix, divisor(p->width), divisor(p->count),
+                        numbers_of(ops)};
   DEVICE_LAUNCH(device_state(ops), ops_entity_unpack, elements_of(x.rows, p->count * p->width), &a);
 }
 
 static void dummy(Ops *ops, int rows, int entities, int columns, float *matrix) {
-  const OpsDummy a = {matrix, (size_t)rows, (size_t)entities, divisor(columns)};
+  const OpsDummy a = {matrix, (size_t)rows, (size_t)entities, divisor(columns), numbers_of(ops)};
   DEVICE_LAUNCH(device_state(ops), ops_entity_dummy, elements_of(rows, columns), &a);
 }
 
@@ -41,7 +47,7 @@ static void dummy(Ops *ops, int rows, int entities, int columns, float *matrix) 
 static void pool(Ops *ops, const float *matrix, const float *weights, int rows, int entities, int columns,
                  OpsActivation activation, float *out) {
   const OpsPool a = {(float *)(uintptr_t)matrix, weights, (size_t)rows, core_divisor((size_t)entities),
-                     core_divisor((size_t)columns), activation, out, NULL};
+                     core_divisor((size_t)columns), activation, out, NULL, numbers_of(ops)};
   CORE_CHECK(activation == OPS_LINEAR || activation == OPS_TANH);
   DEVICE_LAUNCH(device_state(ops), ops_entity_pool, a.rows * (size_t)columns, &a);
 }
@@ -49,7 +55,7 @@ static void pool(Ops *ops, const float *matrix, const float *weights, int rows, 
 static void pool_backward(Ops *ops, const float *out, const float *dout, const float *weights, int rows, int entities,
                           int columns, OpsActivation activation, float *dmatrix) {
   const OpsPool a = {dmatrix, weights, (size_t)rows, core_divisor((size_t)entities),
-                     core_divisor((size_t)columns), activation, (float *)(uintptr_t)out, dout};
+                     core_divisor((size_t)columns), activation, (float *)(uintptr_t)out, dout, numbers_of(ops)};
   DEVICE_LAUNCH(device_state(ops), ops_entity_pool_gradient, a.rows * (size_t)entities * (size_t)columns, &a);
 }
 
@@ -82,63 +88,69 @@ static void attend_backward(Ops *ops, OpsRows x, const OpsAttention *attention, 
 static void gate_open(Ops *ops, const float *a, const float *u, const float *bias, const float *x, int rows, int width,
                       float *r, float *z, float *rx) {
   const OpsGate gate = {.a = a, .u = u, .bias = bias, .x = x, .r = r, .z = z, .rx = rx, .rows = (size_t)rows,
-                        .width = core_divisor((size_t)width)};
+                        .width = core_divisor((size_t)width), .numbers = numbers_of(ops)};
   DEVICE_LAUNCH(device_state(ops), ops_gate_open, gate.rows * (size_t)width, &gate);
 }
 
 static void gate_close(Ops *ops, const float *a, const float *ug, const float *z, const float *x, int rows, int width,
                        float *h, float *out) {
   const OpsGate gate = {.a = a, .ug = ug, .x = x, .z = (float *)(uintptr_t)z, .h = h, .out = out, .rows = (size_t)rows,
-                        .width = core_divisor((size_t)width)};
+                        .width = core_divisor((size_t)width), .numbers = numbers_of(ops)};
   DEVICE_LAUNCH(device_state(ops), ops_gate_close, gate.rows * (size_t)width, &gate);
 }
 
 static void gate_close_backward(Ops *ops, const float *dout, const float *z, const float *h, const float *x, int rows,
                                 int width, float *dug, float *da, float *du, float *dx) {
   const OpsGate gate = {.x = x, .dout = dout, .z = (float *)(uintptr_t)z, .h = (float *)(uintptr_t)h, .dug = dug,
-                        .da = da, .du = du, .dx = dx, .rows = (size_t)rows, .width = core_divisor((size_t)width)};
+                        .da = da, .du = du, .dx = dx, .rows = (size_t)rows, .width = core_divisor((size_t)width),
+                        .numbers = numbers_of(ops)};
   DEVICE_LAUNCH(device_state(ops), ops_gate_close_gradient, gate.rows * (size_t)width, &gate);
 }
 
 static void gate_open_backward(Ops *ops, const float *drx, const float *r, const float *x, int rows, int width,
                                float *da, float *du, float *dx) {
   const OpsGate gate = {.x = x, .drx = drx, .r = (float *)(uintptr_t)r, .da = da, .du = du, .dx = dx,
-                        .rows = (size_t)rows, .width = core_divisor((size_t)width)};
+                        .rows = (size_t)rows, .width = core_divisor((size_t)width), .numbers = numbers_of(ops)};
   DEVICE_LAUNCH(device_state(ops), ops_gate_open_gradient, gate.rows * (size_t)width, &gate);
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 /* Builds the arguments, some of which the kernel writes; of_row: elements of a row, each of m->width values. */
-static OpsMessages messages_of(OpsRows x, const OpsMessage *m, int of_row, const float *shapes, const float *things,
-                               const float *gathered) {
-  return (OpsMessages){x, *m, (float *)(uintptr_t)shapes, (float *)(uintptr_t)things, (float *)(uintptr_t)gathered,
-                       divisor(m->width), divisor(of_row), divisor(m->ends + 1)};
+static OpsMessages messages_of(Ops *ops, OpsRows x, const OpsMessage *m, int of_row, const float *shapes,
+                               const float *embedding, const float *messages, const float *gathered) {
+  return (OpsMessages){x, *m, (void *)(uintptr_t)shapes, (float *)(uintptr_t)embedding, (void *)(uintptr_t)messages,
+                       (void *)(uintptr_t)gathered, divisor(m->width), divisor(of_row), divisor(m->ends + 1),
+                       numbers_of(ops)};
 }
 
 static void gather(Ops *ops, OpsRows x, const OpsMessage *m, const float *shapes, const float *embedding,
                    float *gathered) {
   if (m->count == 0) return;
-  const OpsMessages a = messages_of(x, m, m->count, shapes, embedding, gathered);
+  const OpsMessages a = messages_of(ops, x, m, m->count, shapes, embedding, NULL, gathered);
   DEVICE_LAUNCH(device_state(ops), ops_message_gather, elements_of(x.rows, m->count * (m->ends + 1) * m->width), &a);
 }
 
 static void gather_backward(Ops *ops, OpsRows x, const OpsMessage *m, const float *dgathered, float *dshapes,
                             float *dembedding) {
-  const OpsMessages a = messages_of(x, m, m->entities + m->count, dshapes, dembedding, dgathered);
+  const OpsMessages a = messages_of(ops, x, m, m->entities + m->count, dshapes, dembedding, NULL, dgathered);
   DEVICE_LAUNCH(device_state(ops), ops_message_gather_gradient,
                 elements_of(x.rows, (m->entities + m->count) * m->width), &a);
 }
 
 static void scatter(Ops *ops, OpsRows x, const OpsMessage *m, const float *messages, float *shapes) {
-  const OpsMessages a = messages_of(x, m, m->entities, shapes, messages, NULL);
+  const OpsMessages a = messages_of(ops, x, m, m->entities, shapes, NULL, messages, NULL);
   DEVICE_LAUNCH(device_state(ops), ops_message_scatter, elements_of(x.rows, m->entities * m->width), &a);
 }
 
 static void scatter_backward(Ops *ops, OpsRows x, const OpsMessage *m, const float *dshapes, float *dmessages) {
   if (m->count == 0) return;
-  const OpsMessages a = messages_of(x, m, m->count, dshapes, dmessages, NULL);
+  const OpsMessages a = messages_of(ops, x, m, m->count, dshapes, NULL, dmessages, NULL);
   DEVICE_LAUNCH(device_state(ops), ops_message_scatter_gradient, elements_of(x.rows, m->count * m->width), &a);
+}
+
+static void add(Ops *ops, float *x, const float *y, size_t n) {
+  DEVICE_LAUNCH(device_state(ops), ops_entity_add, n, &(OpsEntityAdd){x, y, n, numbers_of(ops)});
 }
 
 const OpsEntity DEVICE_ENTITY = {
@@ -146,5 +158,13 @@ const OpsEntity DEVICE_ENTITY = {
   .mean_weights = mean_weights, .attend = attend, .attend_backward = attend_backward, .gate_open = gate_open,
   .gate_close = gate_close, .gate_close_backward = gate_close_backward, .gate_open_backward = gate_open_backward,
   .gather = gather, .gather_backward = gather_backward, .scatter = scatter, .scatter_backward = scatter_backward,
-  .norm = device_norm, .norm_add_gradient = device_norm_add_gradient,
+  .norm = device_norm, .norm_add_gradient = device_norm_add_gradient, .add = add,
+};
+const OpsEntity DEVICE_ENTITY_BF16 = {
+  .slice = slice, .pack = pack, .unpack = unpack, .dummy = dummy, .pool = pool, .pool_backward = pool_backward,
+  .mean_weights = mean_weights, .attend = attend, .attend_backward = attend_backward, .gate_open = gate_open,
+  .gate_close = gate_close, .gate_close_backward = gate_close_backward, .gate_open_backward = gate_open_backward,
+  .gather = gather, .gather_backward = gather_backward, .scatter = scatter, .scatter_backward = scatter_backward,
+  .norm = device_norm, .norm_add_gradient = device_norm_add_gradient, .add = add,
+  .dense_forward = device_entity_forward, .dense_backward = device_entity_backward,
 };

@@ -112,7 +112,7 @@ void device_sum_rows(DeviceState *state, const CoreKernel *kernel, int rows, con
 typedef struct DeviceParts { size_t size; unsigned count; } DeviceParts;
 DeviceParts device_parts(size_t n);
 
-extern const OpsEntity DEVICE_ENTITY; /* device_entity.c */
+extern const OpsEntity DEVICE_ENTITY, DEVICE_ENTITY_BF16; /* device_entity.c */
 extern const OpsImage DEVICE_IMAGE; /* device_image.c */
 extern const struct OpsRecurrent DEVICE_RECURRENT; /* device_lstm.c */
 
@@ -135,6 +135,13 @@ void device_norm_forward(Ops *ops, float *z, float *inverse, const float *gain, 
 void device_norm_backward(Ops *ops, const float *n, const float *inverse, const float *gain, const float *offset,
                           const float *y, float *dy, float *dgain, float *doffset, int rows, int columns,
                           OpsActivation activation);
+/* device_entity_dense.c: OpsEntity.dense_forward and dense_backward. */
+void device_entity_forward(Ops *ops, const OpsEntityDense *layer, int rows, OpsActivation activation);
+void device_entity_backward(Ops *ops, const OpsEntityDense *layer, int rows, OpsActivation activation, float *dy,
+                            float *dx, float *dw, float *db);
+/* Turns dy into the gradient before the activation; its column sums go to db. */
+void device_undo_activation(DeviceState *state, OpsActivation activation, const float *y, const float *bias, float *dy,
+                            float *db, int rows, int columns);
 /* OpsEntity.norm and norm_add_gradient. */
 void device_norm(Ops *ops, const float *x, float *n, float *inverse, const float *gain, const float *offset, float *y,
                  int rows, int columns, double epsilon);

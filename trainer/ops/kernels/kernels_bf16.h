@@ -186,7 +186,7 @@ CORE_KERNEL_FN void ops_hidden_gradient_of(const OpsHiddenGradient *a, const int
       dz[k] *= ops_derivative_rounded(a->activation, at_y[k]);
       sum[k] += row_rounded(dz[k], OPS_BF16);
     }
-    ops_store_bf16(dz, step, a->dy + element + (size_t)r * a->columns);
+    if (a->activation != OPS_LINEAR) ops_store_bf16(dz, step, a->dy + element + (size_t)r * a->columns);
   }
 }
 

@@ -44,6 +44,11 @@ CORE_DEVICE_FN float ops_number(const void *x, OpsNumbers numbers, size_t i) {
   return numbers == OPS_NUMBERS_BF16 ? row_from_bf16(((const uint16_t *)x)[i]) : ((const float *)x)[i];
 }
 
+CORE_DEVICE_FN void ops_put_number(void *x, OpsNumbers numbers, size_t i, float value) {
+  if (numbers == OPS_NUMBERS_BF16) ((uint16_t *)x)[i] = row_to_bf16(value);
+  else ((float *)x)[i] = value;
+}
+
 enum { KERNEL_PRODUCT_AT_ONCE = 8 }; /* elements of a row, a divisor of KERNEL_MASK_BITS */
 
 /* sum[]: elements first to first + KERNEL_PRODUCT_AT_ONCE - 1 of a row; beyond its end the last one repeated. */
@@ -165,12 +170,14 @@ CORE_KERNEL_FN void ops_activation_gradient(const CoreDeviceThread *at, const Op
 /* ---- layer norm: 16 threads per row ------------------------------------------------------------------------------ */
 
 typedef struct OpsNormRows {
-  const float *x;              /* may be z */
-  float *z, *inverse;          /* z is set to n */
+  const void *x;               /* may be n */
+  void *n;
+  float *inverse;
   const float *gain, *offset;  /* offset NULL: none is added */
-  float *y;                    /* gain n + offset */
+  void *y;                     /* gain n + offset */
   size_t rows, columns;
   float epsilon;
+  OpsNumbers numbers;          /* type of x, n and y */
 } OpsNormRows;
 
 /* Returns the group's sum in lane order; a block holds several groups. */
@@ -184,40 +191,38 @@ CORE_KERNEL_FN float ops_add_row(const CoreDeviceThread *at, float own) {
 }
 
 CORE_KERNEL_FN void ops_norm_rows(const CoreDeviceThread *at, const OpsNormRows *a) {
-  const size_t lane = at->thread % KERNEL_LANES;
+  const size_t lane = at->thread % KERNEL_LANES, columns = a->columns;
   for (size_t r = core_device_first(at) / KERNEL_LANES; r < a->rows; r += core_device_stride(at) / KERNEL_LANES) {
-    float *z = a->z + r * a->columns, *y = a->y + r * a->columns;
-    const float *x = a->x + r * a->columns;
+    const size_t first = r * columns;
     float sum = 0;
-    for (size_t c = lane; c < a->columns; c += KERNEL_LANES) sum += x[c];
-    const float mean = ops_add_row(at, sum) / (float)a->columns;
+    for (size_t c = lane; c < columns; c += KERNEL_LANES) sum += ops_number(a->x, a->numbers, first + c);
+    const float mean = ops_add_row(at, sum) / (float)columns;
     sum = 0;
-    for (size_t c = lane; c < a->columns; c += KERNEL_LANES) {
-      z[c] = x[c] - mean;
-      sum += z[c];
-    }
-    const float rest = ops_add_row(at, sum) / (float)a->columns; /* rounding residual, as on the CPU */
+    for (size_t c = lane; c < columns; c += KERNEL_LANES) sum += ops_number(a->x, a->numbers, first + c) - mean;
+    const float rest = ops_add_row(at, sum) / (float)columns; /* rounding residual, as on the CPU */
     sum = 0;
-    for (size_t c = lane; c < a->columns; c += KERNEL_LANES) {
-      z[c] -= rest;
-      sum += z[c] * z[c];
+    for (size_t c = lane; c < columns; c += KERNEL_LANES) {
+      const float z = ops_number(a->x, a->numbers, first + c) - mean - rest;
+      sum += z * z;
     }
-    const float inverse = 1.0f / sqrtf(ops_add_row(at, sum) / (float)a->columns + a->epsilon);
+    const float inverse = 1.0f / sqrtf(ops_add_row(at, sum) / (float)columns + a->epsilon);
     if (lane == 0) a->inverse[r] = inverse;
-    for (size_t c = lane; c < a->columns; c += KERNEL_LANES) {
-      z[c] *= inverse;
-      y[c] = a->gain[c] * z[c];
-      if (a->offset) y[c] += a->offset[c];
+    for (size_t c = lane; c < columns; c += KERNEL_LANES) {
+      const float n = (ops_number(a->x, a->numbers, first + c) - mean - rest) * inverse;
+      const float y = a->gain[c] * n;
+      ops_put_number(a->n, a->numbers, first + c, n);
+      ops_put_number(a->y, a->numbers, first + c, a->offset ? y + a->offset[c] : y);
     }
   }
 }
 
 /* parts[part][column] = sum over the part's rows of dy n. */
 typedef struct OpsGainParts {
-  const float *dy, *n;
+  const void *dy, *n;
   float *parts, *more;         /* more: likewise the sums of dy; NULL: none */
   size_t rows;
   CoreDivisor columns;
+  OpsNumbers numbers;          /* type of dy and n */
 } OpsGainParts;
 CORE_KERNEL_FN void ops_gain_parts(const CoreDeviceThread *at, const OpsGainParts *a) {
   const size_t parts = (a->rows + KERNEL_PART_ROWS - 1) / KERNEL_PART_ROWS;
@@ -228,8 +233,8 @@ CORE_KERNEL_FN void ops_gain_parts(const CoreDeviceThread *at, const OpsGainPart
     const size_t end = first + KERNEL_PART_ROWS < a->rows ? first + KERNEL_PART_ROWS : a->rows;
     float sum = 0, more = 0;
     for (size_t r = first; r < end; r++) {
-      const float dy = a->dy[r * columns + column];
-      sum += dy * a->n[r * columns + column];
+      const float dy = ops_number(a->dy, a->numbers, r * columns + column);
+      sum += dy * ops_number(a->n, a->numbers, r * columns + column);
       more += dy;
     }
     a->parts[i] = sum;
@@ -239,28 +244,29 @@ CORE_KERNEL_FN void ops_gain_parts(const CoreDeviceThread *at, const OpsGainPart
 
 /* dy, the gradient at gain n + offset, becomes that at z, or is added to dx as such. */
 typedef struct OpsNormGradient {
-  const float *n, *inverse, *gain;
-  float *dy, *dx;              /* dx NULL: dy is overwritten */
+  const void *n;
+  const float *inverse, *gain;
+  void *dy, *dx;               /* dx NULL: dy is overwritten */
   size_t rows, columns;
+  OpsNumbers numbers;          /* type of n, dy and dx */
 } OpsNormGradient;
 CORE_KERNEL_FN void ops_norm_gradient(const CoreDeviceThread *at, const OpsNormGradient *a) {
-  const size_t lane = at->thread % KERNEL_LANES;
+  const size_t lane = at->thread % KERNEL_LANES, columns = a->columns;
   for (size_t r = core_device_first(at) / KERNEL_LANES; r < a->rows; r += core_device_stride(at) / KERNEL_LANES) {
-    const float *n = a->n + r * a->columns;
-    float *dy = a->dy + r * a->columns, mean = 0, along = 0;
-    for (size_t c = lane; c < a->columns; c += KERNEL_LANES) {
-      const float scaled = dy[c] * a->gain[c];
-      if (!a->dx) dy[c] = scaled;
-      mean += scaled;
-      along += scaled * n[c];
+    const size_t first = r * columns;
+    float mean = 0, along = 0;
+    for (size_t c = lane; c < columns; c += KERNEL_LANES) {
+      const float dy = ops_number(a->dy, a->numbers, first + c) * a->gain[c];
+      mean += dy;
+      along += dy * ops_number(a->n, a->numbers, first + c);
     }
-    mean = ops_add_row(at, mean) / (float)a->columns;
-    along = ops_add_row(at, along) / (float)a->columns;
-    for (size_t c = lane; c < a->columns; c += KERNEL_LANES) {
-      const float scaled = a->dx ? dy[c] * a->gain[c] : dy[c];
-      const float dz = a->inverse[r] * (scaled - mean - n[c] * along);
-      if (a->dx) a->dx[r * a->columns + c] += dz;
-      else dy[c] = dz;
+    mean = ops_add_row(at, mean) / (float)columns;
+    along = ops_add_row(at, along) / (float)columns;
+    for (size_t c = lane; c < columns; c += KERNEL_LANES) {
+      const float dy = ops_number(a->dy, a->numbers, first + c) * a->gain[c];
+      const float dz = a->inverse[r] * (dy - mean - ops_number(a->n, a->numbers, first + c) * along);
+      if (a->dx) ops_put_number(a->dx, a->numbers, first + c, ops_number(a->dx, a->numbers, first + c) + dz);
+      else ops_put_number(a->dy, a->numbers, first + c, dz);
     }
   }
 }

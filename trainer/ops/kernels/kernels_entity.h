@@ -1,9 +1,12 @@
 /* Kernels of entity matrices (entity.h): one thread per element, so that writes coalesce. A sum over entities or
  * messages is computed by one thread, in the CPU's order, so the bits are the CPU's.
  *
- * A chunk has fewer than 2^32 elements, so that offsets are computed in 32 bits, by divisors prepared on the host. */
+ * Matrices of entities, `numbers`, are floats or bf16; embeddings of a kind and what attention reads and writes are
+ * floats. A chunk has fewer than 2^32 elements, so that offsets are computed in 32 bits, by divisors prepared on the
+ * host. */
 #ifndef TRAINER_OPS_KERNELS_ENTITY_H
 #define TRAINER_OPS_KERNELS_ENTITY_H
+#include "trainer/ops/kernels/kernels_dense.h"
 #include "trainer/ops/row_attention_internal.h"
 #include "trainer/ops/row_entity_internal.h"
 
@@ -15,9 +18,11 @@ CORE_DEVICE_FN const float *ops_row_of(OpsRows x, size_t row) { return x.x + row
 typedef struct OpsPacking {
   OpsRows x;
   OpsPack pack;
-  const float *from;
-  float *to;
+  const float *embedding;      /* unpacking: NULL */
+  float *dembedding;           /* packing: NULL */
+  void *matrix;
   CoreDivisor32 columns, count;
+  OpsNumbers numbers;
 } OpsPacking;
 
 CORE_KERNEL_FN void ops_entity_pack(const CoreDeviceThread *at, const OpsPacking *a) {
@@ -28,9 +33,10 @@ CORE_KERNEL_FN void ops_entity_pack(const CoreDeviceThread *at, const OpsPacking
     const uint32_t column = place.rest;
     const size_t row = of_row.whole, thing = of_row.rest;
     const bool active = ops_row_of(a->x, row)[(size_t)p->mask + thing] != 0;
-    const float *embedding = a->from + place.whole * (size_t)p->width;
+    const float *embedding = a->embedding + place.whole * (size_t)p->width;
     const float number = column < (size_t)p->width ? embedding[column] : (int)column == p->tag ? 1.0f : 0.0f;
-    a->to[(row * (size_t)p->entities + (size_t)p->first + thing) * columns + column] = active ? number : 0.0f;
+    const size_t element = (row * (size_t)p->entities + (size_t)p->first + thing) * columns + column;
+    ops_put_number(a->matrix, a->numbers, element, active ? number : 0.0f);
   }
 }
 
@@ -42,28 +48,34 @@ CORE_KERNEL_FN void ops_entity_unpack(const CoreDeviceThread *at, const OpsPacki
     const size_t row = of_row.whole, thing = of_row.rest;
     const size_t element = row * (size_t)p->entities + (size_t)p->first + thing;
     const bool active = ops_row_of(a->x, row)[(size_t)p->mask + thing] != 0;
-    a->to[i] = active ? a->from[element * (size_t)p->columns + place.rest] : 0.0f;
+    a->dembedding[i] = active ? ops_number(a->matrix, a->numbers, element * (size_t)p->columns + place.rest) : 0.0f;
   }
 }
 
-typedef struct OpsDummy { float *matrix; size_t rows, entities; CoreDivisor32 columns; } OpsDummy;
+typedef struct OpsDummy {
+  void *matrix;
+  size_t rows, entities;
+  CoreDivisor32 columns;
+  OpsNumbers numbers;
+} OpsDummy;
 CORE_KERNEL_FN void ops_entity_dummy(const CoreDeviceThread *at, const OpsDummy *a) {
   for (size_t i = core_device_first(at); i < a->rows * a->columns.number; i += core_device_stride(at)) {
     const CoreDivided32 place = core_divide_32((uint32_t)i, a->columns);
-    a->matrix[place.whole * a->entities * a->columns.number + place.rest] = 1.0f;
+    ops_put_number(a->matrix, a->numbers, place.whole * a->entities * a->columns.number + place.rest, 1.0f);
   }
 }
 
 /* ---- pooling ----------------------------------------------------------------------------------------------------- */
 
 typedef struct OpsPool {
-  float *matrix;               /* [rows][entities][columns]; backward: its gradient */
+  void *matrix;                /* [rows][entities][columns]; backward: its gradient */
   const float *weights;        /* [rows][entities]; NULL: ones */
   size_t rows;
   CoreDivisor entities, columns;
   OpsActivation activation;
   float *out;                  /* [rows][columns] */
   const float *dout;
+  OpsNumbers numbers;
 } OpsPool;
 
 CORE_KERNEL_FN void ops_entity_pool(const CoreDeviceThread *at, const OpsPool *a) {
@@ -72,7 +84,7 @@ CORE_KERNEL_FN void ops_entity_pool(const CoreDeviceThread *at, const OpsPool *a
     const CoreDivided place = core_divide(i, a->columns);
     float sum = 0;
     for (size_t e = place.whole * entities; e < (place.whole + 1) * entities; e++)
-      sum += (a->weights ? a->weights[e] : 1.0f) * a->matrix[e * columns + place.rest];
+      sum += (a->weights ? a->weights[e] : 1.0f) * ops_number(a->matrix, a->numbers, e * columns + place.rest);
     a->out[i] = a->activation == OPS_TANH ? fast_tanh(sum) : sum;
   }
 }
@@ -82,8 +94,8 @@ CORE_KERNEL_FN void ops_entity_pool_gradient(const CoreDeviceThread *at, const O
   for (size_t i = core_device_first(at); i < a->rows * entities * columns; i += core_device_stride(at)) {
     const CoreDivided entity = core_divide(i, a->columns);
     const size_t k = core_divide(entity.whole, a->entities).whole * columns + entity.rest;
-    a->matrix[i] =
-      row_pool_backward(a->weights ? a->weights[entity.whole] : 1.0f, a->out[k], a->dout[k], a->activation);
+    const float weight = a->weights ? a->weights[entity.whole] : 1.0f;
+    ops_put_number(a->matrix, a->numbers, i, row_pool_backward(weight, a->out[k], a->dout[k], a->activation));
   }
 }
 
@@ -142,54 +154,79 @@ CORE_KERNEL_FN void ops_entity_attend_gradient(const CoreDeviceThread *at, const
 
 /* Names as in entity.h, which defines what is read and written. */
 typedef struct OpsGate {
-  const float *a, *u, *ug, *bias, *x, *dout, *drx;
-  float *r, *z, *rx, *h, *out, *dug, *da, *du, *dx;
+  const void *a, *u, *ug, *x, *dout, *drx;
+  const float *bias;
+  void *r, *z, *rx, *h, *out, *dug, *da, *du, *dx;
   size_t rows;
   CoreDivisor width;
+  OpsNumbers numbers;
 } OpsGate;
 
 CORE_KERNEL_FN void ops_gate_open(const CoreDeviceThread *at, const OpsGate *g) {
   const size_t width = g->width.number;
+  const OpsNumbers as = g->numbers;
   for (size_t i = core_device_first(at); i < g->rows * width; i += core_device_stride(at)) {
     const CoreDivided place = core_divide(i, g->width);
-    const size_t row = place.whole, c = place.rest;
-    const float *a = g->a + row * 3 * width, *u = g->u + row * 2 * width;
-    row_gate_open(a[c] + u[c], a[width + c] + u[width + c] - g->bias[c], g->x[i], &g->r[i], &g->z[i], &g->rx[i]);
+    const size_t a = place.whole * 3 * width + place.rest, u = place.whole * 2 * width + place.rest;
+    const float before_r = ops_number(g->a, as, a) + ops_number(g->u, as, u);
+    const float before_z = ops_number(g->a, as, a + width) + ops_number(g->u, as, u + width) - g->bias[place.rest];
+    float gate_r, gate_z, gated;
+    row_gate_open(before_r, before_z, ops_number(g->x, as, i), &gate_r, &gate_z, &gated);
+    ops_put_number(g->r, as, i, gate_r);
+    ops_put_number(g->z, as, i, gate_z);
+    ops_put_number(g->rx, as, i, gated);
   }
 }
 
 CORE_KERNEL_FN void ops_gate_close(const CoreDeviceThread *at, const OpsGate *g) {
   const size_t width = g->width.number;
+  const OpsNumbers as = g->numbers;
   for (size_t i = core_device_first(at); i < g->rows * width; i += core_device_stride(at)) {
     const CoreDivided place = core_divide(i, g->width);
-    row_gate_close(g->a[(3 * place.whole + 2) * width + place.rest] + g->ug[i], g->z[i], g->x[i], &g->h[i], &g->out[i]);
+    const size_t a = (3 * place.whole + 2) * width + place.rest;
+    float h, out;
+    row_gate_close(ops_number(g->a, as, a) + ops_number(g->ug, as, i), ops_number(g->z, as, i), ops_number(g->x, as, i),
+                   &h, &out);
+    ops_put_number(g->h, as, i, h);
+    ops_put_number(g->out, as, i, out);
   }
 }
 
 CORE_KERNEL_FN void ops_gate_close_gradient(const CoreDeviceThread *at, const OpsGate *g) {
   const size_t width = g->width.number;
+  const OpsNumbers as = g->numbers;
   for (size_t i = core_device_first(at); i < g->rows * width; i += core_device_stride(at)) {
     const CoreDivided place = core_divide(i, g->width);
-    const size_t row = place.whole, c = place.rest;
-    float *da = g->da + row * 3 * width, dh, dz;
-    row_gate_close_backward(g->dout[i], g->z[i], g->h[i], g->x[i], &dh, &dz, &g->dx[i]);
-    g->dug[i] = dh;
-    da[2 * width + c] = dh;
-    da[width + c] = dz;
-    g->du[row * 2 * width + width + c] = dz;
+    const size_t a = place.whole * 3 * width + place.rest, u = place.whole * 2 * width + place.rest;
+    float dh, dz, dx;
+    row_gate_close_backward(ops_number(g->dout, as, i), ops_number(g->z, as, i), ops_number(g->h, as, i),
+                            ops_number(g->x, as, i), &dh, &dz, &dx);
+    ops_put_number(g->dx, as, i, dx);
+    ops_put_number(g->dug, as, i, dh);
+    ops_put_number(g->da, as, a + 2 * width, dh);
+    ops_put_number(g->da, as, a + width, dz);
+    ops_put_number(g->du, as, u + width, dz);
   }
 }
 
 CORE_KERNEL_FN void ops_gate_open_gradient(const CoreDeviceThread *at, const OpsGate *g) {
   const size_t width = g->width.number;
+  const OpsNumbers as = g->numbers;
   for (size_t i = core_device_first(at); i < g->rows * width; i += core_device_stride(at)) {
     const CoreDivided place = core_divide(i, g->width);
-    const size_t row = place.whole, c = place.rest;
-    const float dr = row_gate_open_backward(g->drx[i], g->r[i], g->x[i]);
-    g->da[row * 3 * width + c] = dr;
-    g->du[row * 2 * width + c] = dr;
-    g->dx[i] += g->drx[i] * g->r[i];
+    const float drx = ops_number(g->drx, as, i), r = ops_number(g->r, as, i);
+    const float dr = row_gate_open_backward(drx, r, ops_number(g->x, as, i));
+    ops_put_number(g->da, as, place.whole * 3 * width + place.rest, dr);
+    ops_put_number(g->du, as, place.whole * 2 * width + place.rest, dr);
+    ops_put_number(g->dx, as, i, ops_number(g->dx, as, i) + drx * r);
   }
+}
+
+/* x += y */
+typedef struct OpsEntityAdd { void *x; const void *y; size_t n; OpsNumbers numbers; } OpsEntityAdd;
+CORE_KERNEL_FN void ops_entity_add(const CoreDeviceThread *at, const OpsEntityAdd *a) {
+  for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at))
+    ops_put_number(a->x, a->numbers, i, ops_number(a->x, a->numbers, i) + ops_number(a->y, a->numbers, i));
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
@@ -198,10 +235,12 @@ CORE_KERNEL_FN void ops_gate_open_gradient(const CoreDeviceThread *at, const Ops
 typedef struct OpsMessages {
   OpsRows x;
   OpsMessage m;
-  float *shapes;               /* [rows][entities][width] */
-  float *things;               /* [rows][count][width]: embeddings or messages */
-  float *gathered;             /* [rows][count][ends + 1][width] */
+  void *shapes;                /* [rows][entities][width] */
+  float *embedding;            /* [rows][count][width] */
+  void *messages;              /* [rows][count][width] */
+  void *gathered;              /* [rows][count][ends + 1][width] */
   CoreDivisor32 width, of_row, parts;
+  OpsNumbers numbers;
 } OpsMessages;
 
 CORE_KERNEL_FN void ops_message_gather(const CoreDeviceThread *at, const OpsMessages *a) {
@@ -216,11 +255,11 @@ CORE_KERNEL_FN void ops_message_gather(const CoreDeviceThread *at, const OpsMess
     float number = 0;
     if (observation[a->m.mask + k] != 0 && part < parts - 1) {
       const int entity = row_message_entity(observation, &a->m, k, (int)part);
-      number = a->shapes[(row * (size_t)a->m.entities + (size_t)entity) * width + c];
+      number = ops_number(a->shapes, a->numbers, (row * (size_t)a->m.entities + (size_t)entity) * width + c);
     } else if (observation[a->m.mask + k] != 0) {
-      number = a->things[thing * width + c];
+      number = a->embedding[thing * width + c];
     }
-    a->gathered[i] = number;
+    ops_put_number(a->gathered, a->numbers, i, number);
   }
 }
 
@@ -231,7 +270,7 @@ CORE_DEVICE_FN float ops_message_return(const OpsMessages *a, size_t row, int en
   for (int k = 0; k < a->m.count; k++)
     for (int end = 0; end < a->m.ends && observation[a->m.mask + k] != 0; end++)
       if (row_message_entity(observation, &a->m, k, end) == entity)
-        sum += a->gathered[((first + (size_t)k) * parts + (size_t)end) * width + c];
+        sum += ops_number(a->gathered, a->numbers, ((first + (size_t)k) * parts + (size_t)end) * width + c);
   return sum;
 }
 
@@ -243,11 +282,12 @@ CORE_KERNEL_FN void ops_message_gather_gradient(const CoreDeviceThread *at, cons
     const CoreDivided32 place = core_divide_32((uint32_t)i, a->width), of_row = core_divide_32(place.whole, a->of_row);
     const size_t c = place.rest, row = of_row.whole, k = of_row.rest;
     if (k < entities) {
-      float *shape = &a->shapes[(row * entities + k) * width + c];
-      *shape = ops_message_return(a, row, (int)k, c, *shape);
+      const size_t shape = (row * entities + k) * width + c;
+      const float sum = ops_message_return(a, row, (int)k, c, ops_number(a->shapes, a->numbers, shape));
+      ops_put_number(a->shapes, a->numbers, shape, sum);
     } else if (ops_row_of(a->x, row)[(size_t)a->m.mask + k - entities] != 0) {
       const size_t thing = row * count + k - entities;
-      a->things[thing * width + c] += a->gathered[(thing * (ends + 1) + ends) * width + c];
+      a->embedding[thing * width + c] += ops_number(a->gathered, a->numbers, (thing * (ends + 1) + ends) * width + c);
     }
   }
 }
@@ -260,11 +300,11 @@ CORE_KERNEL_FN void ops_message_scatter(const CoreDeviceThread *at, const OpsMes
     const size_t c = place.rest, row = of_row.whole;
     const int entity = (int)of_row.rest;
     const float *observation = ops_row_of(a->x, row);
-    float sum = a->shapes[i];
+    float sum = ops_number(a->shapes, a->numbers, i);
     for (int k = 0; k < a->m.count; k++)
       if (observation[a->m.mask + k] != 0 && row_message_entity(observation, &a->m, k, 0) == entity)
-        sum += a->things[(row * count + (size_t)k) * width + c];
-    a->shapes[i] = sum;
+        sum += ops_number(a->messages, a->numbers, (row * count + (size_t)k) * width + c);
+    ops_put_number(a->shapes, a->numbers, i, sum);
   }
 }
 
@@ -276,11 +316,11 @@ CORE_KERNEL_FN void ops_message_scatter_gradient(const CoreDeviceThread *at, con
     const float *observation = ops_row_of(a->x, row);
     const int k = (int)of_row.rest;
     if (observation[a->m.mask + k] == 0) {
-      a->things[i] = 0;
+      ops_put_number(a->messages, a->numbers, i, 0);
       continue;
     }
     const size_t entity = row * (size_t)a->m.entities + (size_t)row_message_entity(observation, &a->m, k, 0);
-    a->things[i] = a->shapes[entity * width + place.rest];
+    ops_put_number(a->messages, a->numbers, i, ops_number(a->shapes, a->numbers, entity * width + place.rest));
   }
 }
 

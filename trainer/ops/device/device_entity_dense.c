@@ -1,0 +1,101 @@
+/* Dense layers between matrices of entities with train.precision = bf16 (entity.h). The matrices are bf16 in memory, so
+ * that products read the tensor cores' format and every pass moves half the bytes. Weights, and the layers' ends that
+ * are floats, are rounded before each product. */
+#include "trainer/ops/device/device_internal.h"
+#include "trainer/ops/entity.h"
+
+static const uint16_t *round_rows(DeviceState *state, const float *x, size_t rows, size_t columns, uint16_t *rounded) {
+  const size_t stride = device_rounded_row(columns);
+  const OpsRound arguments = {x, NULL, rounded, rows, columns, stride, ops_fours(stride)};
+  CORE_CHECK(rows <= (size_t)state->max_rows && columns <= (size_t)state->max_width);
+  DEVICE_LAUNCH(state, ops_round, rows * arguments.fours.number, &arguments);
+  return rounded;
+}
+
+static void round_vector(DeviceState *state, const float *x, size_t n, uint16_t *rounded) {
+  const OpsRound arguments = {x, NULL, rounded, 1, n, n, ops_fours(n)};
+  DEVICE_LAUNCH(state, ops_round, arguments.fours.number, &arguments);
+}
+
+/* Rounds a layer's weights, and its bias after them, where chains keep theirs. */
+static uint16_t *round_weights(DeviceState *state, const OpsEntityDense *layer) {
+  const size_t n = (size_t)layer->in * (size_t)layer->out;
+  state->rounded.whole = NULL;
+  round_vector(state, layer->w, n, state->rounded.theta);
+  if (layer->b) round_vector(state, layer->b, (size_t)layer->out, state->rounded.theta + n);
+  return state->rounded.theta;
+}
+
+/* Returns a layer's input as bf16, and the elements from one row to the next. */
+static const uint16_t *input_of(DeviceState *state, const OpsEntityDense *layer, int rows, size_t *stride) {
+  *stride = layer->x_is_float ? device_rounded_row((size_t)layer->in) : (size_t)layer->in;
+  if (!layer->x_is_float) return (const uint16_t *)(const void *)layer->x;
+  return round_rows(state, layer->x, (size_t)rows, (size_t)layer->in, state->rounded.x);
+}
+
+static int step_of(const OpsEntityDense *layer, const void *x) {
+  return layer->out % KERNEL_EIGHT == 0 && (uintptr_t)x % sizeof(OpsEight) == 0 ? KERNEL_EIGHT : 1;
+}
+
+void device_entity_forward(Ops *ops, const OpsEntityDense *layer, int rows, OpsActivation activation) {
+  DeviceState *state = device_state(ops);
+  uint16_t *w = round_weights(state, layer);
+  DeviceProduct p = {.m = (size_t)rows, .n = (size_t)layer->out, .k = (size_t)layer->in, .b = w, .c = layer->y,
+                     .factors = OPS_NUMBERS_BF16,
+                     .result = layer->y_is_float ? OPS_NUMBERS_FLOAT : OPS_NUMBERS_BF16};
+  p.a = input_of(state, layer, rows, &p.row_a);
+  ops->flops += 2.0 * rows * layer->in * layer->out;
+  if (layer->b && (activation == OPS_LINEAR || activation == OPS_RELU)) {
+    p.epilogue = activation == OPS_RELU ? OPS_PRODUCT_RELU : OPS_PRODUCT_BIAS;
+    p.bias = layer->y_is_float ? (void *)(uintptr_t)layer->b : w + p.k * p.n;
+    if (device_multiply(state, &p)) return;
+    p.epilogue = OPS_PRODUCT;
+    p.bias = NULL;
+  }
+  device_multiply(state, &p);
+  if (layer->b == NULL) return;
+  if (layer->y_is_float) {
+    device_activate(state, activation, layer->y, layer->b, rows, layer->out);
+    return;
+  }
+  const int step = step_of(layer, layer->y);
+  const OpsHiddenActivate arguments = {(uint16_t *)(void *)layer->y, layer->b, p.m, core_divisor(p.n / (size_t)step),
+                                       activation, step};
+  DEVICE_LAUNCH(state, ops_hidden_activate, p.m * p.n / (size_t)step, &arguments);
+}
+
+/* Turns dy into the gradient before the activation, and sums its columns. */
+static void undo_activation(DeviceState *state, const OpsEntityDense *layer, OpsActivation activation, float *dy,
+                            float *db, int rows) {
+  const size_t r = (size_t)rows, c = (size_t)layer->out;
+  if (layer->y_is_float) {
+    device_undo_activation(state, activation, layer->y, layer->b, dy, db, rows, layer->out);
+    return;
+  }
+  float *parts = device_alloc_column_parts(state, r, c);
+  const int step = step_of(layer, dy);
+  const OpsHiddenGradient arguments = {(const uint16_t *)(const void *)(layer->y ? layer->y : dy), layer->b,
+                                       (uint16_t *)(void *)dy, parts, r, c, activation, step,
+                                       core_divisor(c / (size_t)step)};
+  DEVICE_LAUNCH(state, ops_hidden_gradient, device_column_parts(r) * c / (size_t)step, &arguments);
+  if (db) device_fold_columns(state, parts, r, c, db);
+  device_fold_now(state);
+}
+
+void device_entity_backward(Ops *ops, const OpsEntityDense *layer, int rows, OpsActivation activation, float *dy,
+                            float *dx, float *dw, float *db) {
+  DeviceState *state = device_state(ops);
+  const size_t r = (size_t)rows, in = (size_t)layer->in, out = (size_t)layer->out;
+  size_t stride;
+  CORE_CHECK(!layer->y_is_float || (!layer->x_is_float && device_rounded_row(out) == out)); /* one rounding at a time */
+  if (db || activation != OPS_LINEAR) undo_activation(state, layer, activation, dy, db, rows);
+  const uint16_t *x = input_of(state, layer, rows, &stride), *dz = (const uint16_t *)(const void *)dy;
+  if (layer->y_is_float) dz = round_rows(state, dy, r, out, state->rounded.x);
+  if (dx)
+    device_multiply(state, &(DeviceProduct){.transpose_b = 1, .m = r, .n = in, .k = out, .a = dz,
+                                            .b = round_weights(state, layer), .c = dx, .factors = OPS_NUMBERS_BF16,
+                                            .result = layer->x_is_float ? OPS_NUMBERS_FLOAT : OPS_NUMBERS_BF16});
+  device_multiply(state, &(DeviceProduct){.transpose_a = 1, .m = in, .n = out, .k = r, .a = x, .b = dz, .c = dw,
+                                          .row_a = stride, .factors = OPS_NUMBERS_BF16});
+  ops->flops += 2.0 * rows * layer->in * layer->out * (1 + (dx != NULL));
+}
