@@ -33,12 +33,12 @@ AnalysisTable analysis_table_create(const AnalysisSelection *selection, const An
   table.default_hash = table.name + table.rows;
   for (size_t i = 0; i < table.rows; i++) {
     table.name[i] = hash_text(rows[i].name);
-    table.default_hash[i] = hash_text(analysis_key_value(&defaults, &rows[i], &text));
+    table.default_hash[i] = hash_text(analysis_key_own_value(&defaults, &rows[i], &text));
   }
   table.hash = core_memory_allocate((selection->count * table.rows + 1) * sizeof *table.hash);
   for (size_t r = 0; r < selection->count; r++) {
     for (size_t i = 0; i < table.rows; i++)
-      table.hash[r * table.rows + i] = hash_text(analysis_key_value(&selection->runs[r].config, &rows[i], &text));
+      table.hash[r * table.rows + i] = hash_text(analysis_key_own_value(&selection->runs[r].config, &rows[i], &text));
   }
   core_text_free(&text);
   return table;
@@ -85,7 +85,7 @@ static double key_value(const Key *key, const CoreConfig *config, CoreText *text
   size_t count;
   double value;
   if (!key->used) return 0;
-  const char *setting = analysis_key_value(config, &core_config_rows(&count)[key->row], text);
+  const char *setting = analysis_key_own_value(config, &core_config_rows(&count)[key->row], text);
   if (!key->names) return core_text_to_real(setting, &value) ? (key->descending ? -value : value) : NAN;
   double index = 0;
   for (const char *name = key->names; name; index++) {

@@ -72,6 +72,11 @@ const char *analysis_key_value(const CoreConfig *config, const CoreConfigRow *ro
   return own ? core_config_get(config, own, text) : "";
 }
 
+const char *analysis_key_own_value(const CoreConfig *config, const CoreConfigRow *row, CoreText *text) {
+  core_text_clear(text);
+  return core_config_is_read(config, row) ? core_config_get(config, row, text) : "";
+}
+
 double analysis_key_number(const CoreConfig *config, const CoreConfigRow *row) {
   const CoreConfigRow *own = analysis_key_row(config, row);
   if (!own) return NAN;

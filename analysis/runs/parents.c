@@ -25,8 +25,8 @@ static void describe(const CoreConfig *parent, const CoreConfig *child, int64_t 
   const CoreConfigRow *rows = core_config_rows(&count);
   for (size_t i = 0; i < count; i++) {
     if (!rows[i].identity || strcmp(rows[i].section, "init") == 0 || strcmp(rows[i].name, "train.seed") == 0) continue;
-    const char *value = analysis_key_value(parent, &rows[i], &theirs);
-    if (strcmp(value, analysis_key_value(child, &rows[i], &ours)) == 0 || !*value) continue;
+    const char *value = analysis_key_own_value(parent, &rows[i], &theirs);
+    if (strcmp(value, analysis_key_own_value(child, &rows[i], &ours)) == 0 || !*value) continue;
     core_text_appendf(&words, "%s%s %s", words.length ? ", " : "", analysis_key_name(&rows[i]), value);
   }
   if (!words.length) core_text_append(&words, "the same");

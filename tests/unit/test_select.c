@@ -16,6 +16,7 @@
 #include "analysis/runs/group.h"
 #include "analysis/runs/select.h"
 #include "analysis_workspace.h"
+#include "core/config/config_internal.h"
 
 enum { SEEDS = 2, ITERATIONS = 12 };
 
@@ -470,6 +471,21 @@ static void test_budget_is_reached(void **state) {
   assert_false(analysis_run_reaches(&run, NAN, 64.0 * 1000));
 }
 
+/* A program's setting stands for the trainer's of the same meaning where a key is asked for, but is no setting of its
+ * own in lists of all of them. */
+static void test_equivalent_settings(void **state) {
+  const CoreConfig config = core_config_default();
+  CoreText text = {0};
+  (void)state;
+  const CoreConfigRow *lr = core_config_add_program_row("lr", CORE_CONFIG_REAL, NULL, "0.1", false);
+  const CoreConfigRow *count = core_config_add_program_row("minibatch_size", CORE_CONFIG_INT, NULL, "1", false);
+  assert_string_equal(analysis_key_value(&config, lr, &text), "0.0003");
+  assert_true(analysis_key_number(&config, lr) == 0.0003);
+  assert_string_equal(analysis_key_own_value(&config, lr, &text), "");
+  assert_string_equal(analysis_key_value(&config, count, &text), ""); /* related, but in another unit */
+  core_text_free(&text);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_all_runs_in_order), cmocka_unit_test(test_where),
@@ -479,7 +495,7 @@ int main(void) {
     cmocka_unit_test(test_groups_are_merged), cmocka_unit_test(test_labels_are_unique),
     cmocka_unit_test(test_refused_files),     cmocka_unit_test(test_empty_database),
     cmocka_unit_test(test_curve_average),     cmocka_unit_test(test_curve_geometric),
-    cmocka_unit_test(test_several_sweeps),
+    cmocka_unit_test(test_several_sweeps),    cmocka_unit_test(test_equivalent_settings),
     cmocka_unit_test(test_copies), /* last: they add runs */
     cmocka_unit_test(test_copies_unfinished),
   };
