@@ -107,7 +107,7 @@ bool analysis_key_is_shadowed(const CoreConfig *config, const CoreConfigRow *con
 bool analysis_key_applies(const CoreConfig *config, const CoreConfigRow *row);
 /* Returns the canonical text of a run's value; "" if the key does not apply. */
 const char *analysis_key_value(const CoreConfig *config, const CoreConfigRow *row, CoreText *text);
-/* The same without settings that only have the key's meaning, for code that visits all settings of a run. */
+/* Returns the value of the run's own setting only, for code that visits all settings; "" if it has none. */
 const char *analysis_key_own_value(const CoreConfig *config, const CoreConfigRow *row, CoreText *text);
 /* Returns a run's value of a numeric key; NaN if the key does not apply. */
 double analysis_key_number(const CoreConfig *config, const CoreConfigRow *row);
