@@ -121,8 +121,47 @@ static void test_extrapolation(void **state) {
   free(cost);
 }
 
+/* Returns bytes and launches of an iteration, searches aside. */
+static CostSum total_of(const CostSum *phase) {
+  CostSum total = {0};
+  for (int p = 0; p < CORE_PHASES; p++) {
+    if (p == CORE_PHASE_SEARCH) continue;
+    total.launches += phase[p].launches;
+    total.read += phase[p].read;
+    total.written += phase[p].written;
+  }
+  return total;
+}
+
+/* An iteration with representation metrics moves at most 10% more bytes than another, whatever the environments. */
+static void check_measured(const char *worlds, const char *minibatches) {
+  CoreConfig config = CONFIGURED_SMALL("train.device=cuda", "env.task=random_s", "env.max_steps=256", "eval.count=0",
+                                       "ppo.num_steps=256", "ppo.epochs=8", "metrics.states=65536", "net.width=64",
+                                       "net.depth=3", "net.sharing=separate", "train.precision=bf16",
+                                       "train.total_steps=10000000000");
+  set(&config, worlds);
+  set(&config, minibatches);
+  Cost *cost = core_memory_allocate(sizeof *cost);
+  begin_counting();
+  core_access_stop();
+  if (cost_of(&config, cost) != CORE_OK) fail_msg("%s", core_error_message());
+  const CostSum plain = total_of(cost->phase), measured = total_of(cost->measured);
+  print_message("# %s: %.4g bytes in %.0f launches; measured: %.4g in %.0f\n", worlds, plain.read + plain.written,
+                plain.launches, measured.read + measured.written, measured.launches);
+  assert_true(measured.read + measured.written <= 1.1 * (plain.read + plain.written));
+  assert_true(measured.read + measured.written > plain.read + plain.written);
+  free(cost);
+}
+
+static void test_measured(void **state) {
+  (void)state;
+  check_measured("env.num=2048", "ppo.num_minibatches=32");
+  check_measured("env.num=1048576", "ppo.num_minibatches=8192");
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_counts), cmocka_unit_test(test_extrapolation)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_counts), cmocka_unit_test(test_extrapolation),
+                                     cmocka_unit_test(test_measured)};
   if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
