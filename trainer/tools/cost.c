@@ -167,10 +167,14 @@ static int scale_of(const CoreConfig *config, int worlds, Scale *scale, Cost *co
     const bool searches = core_config_has_curriculum(config) && config->sfl.sampled_ratio > 0;
     *scale = (Scale){
       .worlds = (double)config->env.num / worlds, .steps = (double)config->ppo.num_steps / STEPS, .rows = rows / small,
-      .transitions = transitions / small, .states = states / small, .levels = (double)config->sfl.batch_size / worlds,
-      .search_steps = (double)config->sfl.rollout_steps / STEPS, .searches = (double)config->sfl.num_batches,
+      .transitions = transitions / small, .states = states / small,
+      .search_steps = (double)config->sfl.rollout_steps / STEPS,
       .minibatches = (double)training->plan.updates_per_iteration,
       .acting_pieces = pieces_of((double)config->env.num, chunk), .pieces = pieces_of(rows, chunk)};
+    if (searches) {
+      scale->levels = (double)training->curriculum->search.at_once / worlds;
+      scale->searches = training->curriculum->search.batches;
+    }
     cost->transitions = transitions;
     cost->search_share = searches ? 1 / (double)config->sfl.period : 0;
   }
