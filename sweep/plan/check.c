@@ -121,8 +121,10 @@ static SweepCheckMachine variant_machine(void *context, size_t i) {
 }
 
 static SweepChecker make_checker(const SweepCheckOptions *options, Check *check) {
+  /* A workspace that does not exist yet holds no files for relative paths, as little as /. */
+  const char *workspace = core_files_exists(options->root) ? options->root : "/";
   return (SweepChecker){.root = options->root,
-                        .directory = options->in_root ? options->root : NULL,
+                        .directory = options->in_root ? workspace : NULL,
                         .is_remote = options->resources != NULL,
                         .seconds = options->seconds,
                         .config = variant_config,

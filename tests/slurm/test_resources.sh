@@ -33,6 +33,8 @@ slurm.mem = 120M
 INI
 tap_run "plan shows each set's maximum cost" 0 "wide, other: 6 runs, at most 4 CPU-hours" sweep plan "$tap_dir/sets.ini"
 tap_run "and the sum" 0 "together at most 4.333 CPU-hours" sweep plan "$tap_dir/sets.ini"
+tap_run "a workspace that is not there is an empty one" 0 "checked      the trainer would start" \
+  sweep plan "$tap_dir/sets.ini" --root "$tap_dir/missing"
 for k in 0 1; do sweep plan "$tap_dir/sets.ini" --script --array $k >"$tap_dir/preview.$k" 2>/dev/null; done
 tap_check "each array of plan --script has its set" "$(
   grep -q -- '--cpus-per-task=1$' "$tap_dir/preview.0" && grep -q -- '--cpus-per-task=2$' "$tap_dir/preview.1" || cat "$tap_dir"/preview.*)"
