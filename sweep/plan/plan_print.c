@@ -222,7 +222,8 @@ static void print_memory(const SweepPlan *plan) {
 /* Warns if the rule would be applied less than three times in a run, and so would decide too late. */
 static void print_interval(const SweepPlan *plan) {
   enum { CHECKS_MIN = 3, CHECKS_RECOMMENDED = 10 };
-  const double run_s = plan->to_run > 0 ? plan->cost.training_s / (double)plan->to_run : NAN;
+  const bool is_known = plan->to_run > 0 && !isnan(plan->seconds_left);
+  const double run_s = is_known ? plan->cost.training_s / (double)plan->to_run : NAN;
   const double every_s = plan->spec->stop.every;
   char length[32];
   if (!(run_s < CHECKS_MIN * every_s)) return;

@@ -39,10 +39,11 @@ static void add_cost(const Costs *costs, const CoreConfig *config, const SlurmSe
   const SweepWork work = {.left = left, .speed = costs->speed};
   SweepSpeed speed;
   const SweepCost run = sweep_speeds_cost(costs->speeds, config, settings, &work, &speed);
-  const double hours = left == 0 ? 0 : sweep_cost_seconds(&run) / 3600;
+  const bool is_unknown = config->program && speed.steps_per_second == 0;
+  const double hours = left == 0 ? 0 : is_unknown ? NAN : sweep_cost_seconds(&run) / 3600;
   const double processors = (double)(settings->ranks_per_run * settings->cpus_per_run);
   if (settings->gpus_per_run > 0) cost->gpu_hours += hours * settings->gpus_per_run;
-  else cost->cpu_hours += config->program && speed.steps_per_second == 0 && left > 0 ? NAN : hours * processors;
+  else cost->cpu_hours += hours * processors;
   cost->disk_bytes += left == 0 ? 0 : run.disk_bytes;
 }
 
@@ -144,7 +145,7 @@ static void print_costs(const Costs *costs) {
                                 "or, without any, by a model. Without Slurm, sweep submit runs one run per core at a "
                                 "time.",
                                 0, 0);
-  if (isnan(costs->sum.cpu_hours))
+  if (isnan(costs->sum.cpu_hours) || isnan(costs->sum.gpu_hours))
     core_terminal_print_wrapped(stdout, "?: no run of this program has measured a speed yet; --speed N assumes one.", 0,
                                 0);
 }

@@ -158,6 +158,15 @@ seldom() { plan seldom.ini --no-check "$@" | grep -q "is too long for runs"; }
 ! seldom --speed 1000 --set stop.every=0.61; tap_result "so is the named one" $?
 seldom; tap_result "the model's speed counts, too" $?
 
+# ---- programs whose speed is unknown
+printf '[program]\ncommand = true {lr}\nstep = step of {steps}\ngoal = max reward\n[settings]\nlr = 1\nsteps = 100\n[stop]\nrule = median\n' | file program.ini
+printf '[slurm]\ngpus_per_run = 1\n' | cat program.ini - >device.ini
+tap_run "a program has no length to hold stop.every against" 0 "unknown speed: measure one run" plan program.ini --no-check
+tap_check "and is not called short" "$(plan program.ini --no-check | grep 'is too long for runs')"
+tap_run "on GPUs, too, its hours are unknown" 0 '"gpu_hours": null' plan device.ini device.ini --json
+tap_run "and the table says so" 0 "?: no run of this program has measured a speed yet" plan device.ini device.ini
+tap_run "unless one is assumed" 0 '"gpu_hours": 0.5' plan device.ini device.ini --json --speed 0.05555555555555555
+
 # ---- around an existing sweep
 mkdir -p "$root/sweeps/good"; printf 'garbage\n' >"$root/sweeps/good/manifest.tsv"
 tap_run "a damaged manifest is reported" 1 "manifest.tsv:1: this is not a manifest" plan good.ini
