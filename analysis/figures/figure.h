@@ -52,8 +52,8 @@ typedef struct AnalysisRequest {
   {"sweep", 0, CORE_OPTION_TEXT, &(request).sweep, "NAME[,NAME]", \
    "only the runs of these sweeps (default: all runs)"}, \
   {"where", 'w', CORE_OPTION_LIST, &(request).where, "KEY=VALUE", \
-   "only runs with this setting; the same key again means either, another key means both; VALUE may be max or min " \
-   "(of the runs that meet the other conditions)"}, \
+   "only runs with this setting; the same key again means either, another key means both; VALUE may be max, min " \
+   "or mode (of the runs that meet the other conditions)"}, \
   {"level-set", 0, CORE_OPTION_TEXT, &(request).level_set, "NAME", \
    "which evaluation levels; other: of each run the first that it was not trained on (default: those that most runs " \
    "have)"}, \

@@ -11,6 +11,7 @@
 
 #include "analysis/runs/annotated.h"
 #include "analysis/runs/codes.h"
+#include "analysis/runs/group.h"
 #include "analysis/runs/parents.h"
 #include "analysis/runs/programs.h"
 #include "analysis/runs/sweep_names.h"
@@ -257,42 +258,64 @@ static bool conditions_hold(const Condition *conditions, size_t count, const Cor
   return true;
 }
 
-/* Counts the runs that use a key, with the same value. */
-static size_t count_equal(const AnalysisSelection *selection, const AnalysisRun *run, const CoreConfigRow *key) {
-  size_t count = 0;
-  for (size_t r = 0; r < selection->count; r++)
-    count += analysis_key_applies(&selection->runs[r].config, key) &&
-             core_config_value_equals(&selection->runs[r].config, &run->config, key);
-  return count;
+/* Run that uses a key. */
+typedef struct Sample { const AnalysisRun *run; const CoreConfigRow *key; } Sample;
+
+static int by_value(const void *left, const void *right) {
+  const Sample *a = left, *b = right;
+  const int order = analysis_group_compare(&a->run->config, &b->run->config, a->key);
+  return order ? order : (a->run > b->run) - (a->run < b->run);
 }
 
-/* Whether `run` is closer to the extreme than `best`, or its value is that of more runs (MODE). */
-static bool is_closer(const AnalysisSelection *selection, const Condition *condition, const AnalysisRun *run,
-                      const AnalysisRun *best) {
-  if (condition->extreme == MODE)
-    return count_equal(selection, run, condition->row) > count_equal(selection, best, condition->row);
-  const double here = analysis_key_number(&run->config, condition->row);
-  return condition->extreme * (here - analysis_key_number(&best->config, condition->row)) > 0;
+/* Returns the first run with the most frequent value, and of equally frequent ones the first of all; NULL: no runs.
+ * Sorts the samples. */
+static const AnalysisRun *find_mode(Sample *samples, size_t count) {
+  const AnalysisRun *mode = NULL;
+  size_t most = 0;
+  qsort(samples, count, sizeof *samples, by_value);
+  for (size_t first = 0, i = 1; i <= count; i++) {
+    const AnalysisRun *run = samples[first].run;
+    if (i < count && analysis_group_compare(&run->config, &samples[i].run->config, samples[i].key) == 0) continue;
+    if (i - first > most || (i - first == most && run < mode)) {
+      mode = run;
+      most = i - first;
+    }
+    first = i;
+  }
+  return mode;
+}
+
+/* Returns the first run with the largest (sign 1) or smallest (-1) value; NULL: no runs. */
+static const AnalysisRun *find_extreme(const Sample *samples, size_t count, int sign) {
+  const Sample *best = NULL;
+  for (const Sample *sample = samples; sample < samples + count; sample++) {
+    const double value = analysis_key_number(&sample->run->config, sample->key);
+    if (!best || sign * (value - analysis_key_number(&best->run->config, best->key)) > 0) best = sample;
+  }
+  return best ? best->run : NULL;
 }
 
 /* Resolves "max", "min" and "mode" to the largest, smallest and most frequent value of the runs that meet the
  * conditions on other keys; several are resolved in order, each among the runs that meet the previous ones. */
 static void find_extremes(const AnalysisSelection *selection, Condition *conditions, size_t count) {
   CoreText text = {0};
+  Sample *samples = core_memory_allocate((selection->count + 1) * sizeof *samples);
   for (size_t i = 0; i < count; i++) {
     const CoreConfigRow *key = conditions[i].row;
-    const AnalysisRun *best = NULL;
-    for (size_t r = 0; r < selection->count && conditions[i].extreme; r++) {
+    const int extreme = conditions[i].extreme;
+    size_t found = 0;
+    for (size_t r = 0; r < selection->count && extreme; r++) {
       const AnalysisRun *run = &selection->runs[r];
-      if (!analysis_key_applies(&run->config, key) || !conditions_hold(conditions, count, key, &run->config, &text))
-        continue;
-      if (!best || is_closer(selection, &conditions[i], run, best)) best = run;
+      if (analysis_key_applies(&run->config, key) && conditions_hold(conditions, count, key, &run->config, &text))
+        samples[found++] = (Sample){run, key};
     }
+    const AnalysisRun *best = extreme == MODE ? find_mode(samples, found) : find_extreme(samples, found, extreme);
     conditions[i].extreme = 0;
     if (!best) continue; /* no run meets the others: the following message lists the existing values */
     free(conditions[i].value);
     conditions[i].value = core_text_duplicate(analysis_key_value(&best->config, key, &text));
   }
+  free(samples);
   core_text_free(&text);
 }
 

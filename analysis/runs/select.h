@@ -60,8 +60,8 @@ typedef struct AnalysisSelection {
 } AnalysisSelection;
 
 /* Selects runs. sweep: comma-separated names; NULL: all sweeps. where: conditions "key=value"; those on the same key
- * are alternatives, those on different keys must all hold; the value of a number may be max or min, among the
- * sweep's runs that meet the conditions on other keys. tag=NAME, pinned=yes and code=HASH: see annotated.h. Of
+ * are alternatives, those on different keys must all hold; the value of a number may be max, min or mode, of
+ * the sweep's runs that meet the conditions on other keys. tag=NAME, pinned=yes and code=HASH: see annotated.h. Of
  * duplicate runs the one with the most progress is kept, since they use the same random numbers and are not
  * independent seeds. CORE_USAGE: an unknown sweep or key (with the nearest), or an invalid value. CORE_FAIL: no run
  * is left; the message says whether the database is empty or which values the key has. */

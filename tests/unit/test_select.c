@@ -156,6 +156,10 @@ static void test_copies(void **state) {
   assert_int_equal(grouping.count, 1);
   analysis_grouping_free(&grouping);
   analysis_selection_free(&selection);
+  const char *mode[] = {"algo.name=ppo", "eps=mode"}; /* not 0.2, that of all runs */
+  ASSERT_OK(select_where(database, NULL, mode, 2, &selection));
+  assert_string_equal(selection.filter, "all runs; algo.name=ppo; ppo.epsilon=0.025");
+  analysis_selection_free(&selection);
   store_database_close(&database);
 }
 
@@ -168,6 +172,7 @@ static void test_where_extremes(void **state) {
     {{"epsilon=0.4", "epsilon=0.1", "seed=max"}, 3, 2, "all runs; ppo.epsilon=0.4 or 0.1; train.seed=1"},
     {{"epsilon=max", "epsilon=min"}, 2, 2 * SEEDS, "all runs; ppo.epsilon=0.8 or 0.025"},
     {{"com=max", "epsilon=max"}, 2, SEEDS, "all runs; ppo.com=2048; ppo.epsilon=0.2"},
+    {{"epsilon=mode"}, 1, 7 * SEEDS, "all runs; ppo.epsilon=0.2"},
   };
   StoreDatabase *database = open_database(state);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
