@@ -129,7 +129,8 @@ static bool has_better(const Profiles *p, const AnalysisRunMetrics *measured, si
     const double other = measured[r].value[ANALYSIS_MEASURE_final];
     const bool is_peer = p->groups.group_of[r] == p->groups.group_of[run] && panel_of(p, r) == panel_of(p, run) &&
                          p->read[r * PHASES].iteration > 0;
-    if (is_peer && (other > own || (isnan(own) && !isnan(other)) || (r < run && !(own > other)))) return true;
+    const bool is_equal = other == own || (isnan(own) && isnan(other));
+    if (is_peer && (other > own || (isnan(own) && !isnan(other)) || (r < run && is_equal))) return true;
   }
   return false;
 }
