@@ -23,6 +23,9 @@ static const double all_reduce_s = 10e-6;
 /* Time of a GPU to generate a level, and length of the episodes of a policy that begins. */
 static const double gpu_level_s = 26e-6, early_episode = 100;
 
+/* Levels of a search that a GPU plays at once, in whole batches (DEVICE_LEVELS of trainer/evaluate/level_search.c). */
+static const double gpu_search_levels = 32768;
+
 /* On a GPU, an iteration with representation metrics takes as long as this many others. */
 static const double representation_iterations = 5;
 
@@ -228,7 +231,10 @@ static double training_seconds(const CoreConfig *config, const Machine *m, const
 static double search_seconds(const CoreConfig *config, const Machine *m, const Network *network) {
   const double transitions = (double)core_config_iterations(config) *
                              (double)core_config_transitions_per_iteration(config);
-  const double levels = (double)config->sfl.batch_size * fmin(m->ranks, (double)config->sfl.num_batches);
+  const double batch = (double)config->sfl.batch_size;
+  const double of_rank = m->on_gpu ? fmax(1, floor(gpu_search_levels / batch)) : 1;
+  const double at_once = config->comm.deterministic ? 1 : m->ranks * of_rank;
+  const double levels = batch * fmin(at_once, (double)config->sfl.num_batches);
   const double steps = sweep_env_steps_left(config, transitions).searches;
   const double generation = m->on_gpu ? steps / (double)config->sfl.rollout_steps * gpu_level_s / m->gpus : 0;
   return acting_seconds(m, network, steps, levels) + generation;
@@ -257,10 +263,11 @@ static double disk_bytes(const CoreConfig *config, const Network *network, const
   double rows = iterations;
   while (config->log.rows > 0 && rows > (double)config->log.rows && rows > iterations / 64) rows /= 2;
   const double updates = (double)config->ppo.epochs * (double)config->ppo.num_minibatches;
+  const bool has_best = config->eval.count > 0 && strcmp(config->checkpoint.best, "none") != 0;
   return rows * row_bytes + (double)(config->eval.count + 1) * evaluation_row_bytes +
          (every > 0 ? iterations / every * updates * profile_row_bytes : 0) +
          (double)config->metrics.visited_states * task->observations * sizeof(float) +
-         (double)config->checkpoint.keep * checkpoint_bytes(config, network, task);
+         (double)(config->checkpoint.keep + has_best) * checkpoint_bytes(config, network, task);
 }
 
 /* Returns the time of the noisy parabola's steps; nothing else takes time. */

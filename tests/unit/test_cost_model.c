@@ -138,13 +138,35 @@ static void test_parts(void **state) {
   assert_true(slow.training_s / fast.training_s > 32 && slow.training_s / fast.training_s < 128);
   assert_true(fast.on_gpu && fast.searches_s > 0 && fast.evaluations_s > 0 && fast.checkpoints_s > 0);
   assert_true(fast.searches_s < slow.searches_s / 32);
+  CoreConfig small = config, large = config;
+  small.sfl.batch_size = 1024; /* 32 batches at once instead of 8: as many levels */
+  large.sfl.batch_size = 32768;
+  const double per_level = slow.searches_s / (double)config.sfl.batch_size;
+  assert_true(fabs(sweep_cost_model(&small, &one).searches_s / 1024 - per_level) < 1e-6 * per_level);
+  assert_true(fabs(sweep_cost_model(&large, &one).searches_s / 32768 - per_level) < 1e-6 * per_level);
   const SweepCost half = sweep_cost_remaining(&fast, 0.5, fast.training_s);
   assert_true(fabs(half.training_s - fast.training_s) < 1e-6 * fast.training_s);
   assert_true(fabs(half.searches_s - fast.searches_s) < 1e-6 * fast.searches_s);
 }
 
+/* The best checkpoint is one more, and without evaluations there is none. */
+static void test_best_checkpoint(void **state) {
+  (void)state;
+  const SlurmSettings settings = slurm_settings_default();
+  static const char *const pairs[] = {
+    "checkpoint.keep=2", "checkpoint.keep=3 checkpoint.best=none", "checkpoint.keep=2 checkpoint.best=none",
+    "checkpoint.keep=2 eval.count=0", "checkpoint.keep=2 eval.count=0 checkpoint.best=none"};
+  double bytes[5];
+  for (size_t i = 0; i < 5; i++) {
+    const CoreConfig config = make_config(pairs[i]);
+    bytes[i] = sweep_cost_model(&config, &settings).disk_bytes;
+  }
+  assert_true(bytes[0] == bytes[1] && bytes[0] > bytes[2] && bytes[3] == bytes[4]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_cpu), cmocka_unit_test(test_gpu),
-                                     cmocka_unit_test(test_runs), cmocka_unit_test(test_parts)};
+                                     cmocka_unit_test(test_runs), cmocka_unit_test(test_parts),
+                                     cmocka_unit_test(test_best_checkpoint)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
