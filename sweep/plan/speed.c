@@ -43,15 +43,18 @@ struct SweepSpeeds {
 
 /* ---- loading --------------------------------------------------------------------------------------------------- */
 
-/* Appends the query: settings as one JSON array, name of the algorithm or program, device, speed; sorted by group, then
- * from slow to fast. Devices named cuda:0 are GPUs, all others processors. */
+/* Appends the query: settings as one JSON array, name of the algorithm or program, device, speed without a search for
+ * levels, which is a cost of its own; sorted by group, then from slow to fast. Devices named cuda:0 are GPUs, all
+ * others processors. */
 static void append_query(CoreText *sql) {
   core_text_append(sql, "SELECT json_extract(config");
   for (size_t i = 0; i < KEYS; i++) core_text_appendf(sql, ", '$.%s'", keys[i]);
   core_text_append(sql,
                    ") AS settings, json_extract(config, '$.algo.name') AS program,"
                    " coalesce(device LIKE 'cuda%', 0) AS gpu,"
-                   " (SELECT steps_per_second FROM iteration WHERE run_id = run.id AND steps_per_second > 0"
+                   " (SELECT steps_per_second /"
+                  "  max(0.01, 1 - coalesce(seconds_levels / (seconds_rollout + seconds_update + seconds_other), 0))"
+                  "  FROM iteration WHERE run_id = run.id AND steps_per_second > 0"
                    "  ORDER BY iteration DESC LIMIT 1) AS speed,"
                    " json_extract(config, '$.env.task') AS task"
                    " FROM run WHERE speed IS NOT NULL ORDER BY settings, program, gpu, speed");

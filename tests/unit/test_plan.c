@@ -56,6 +56,8 @@ static void close_fixture(Fixture *f) {
   sweep_spec_free(&f->spec);
 }
 
+static double levels_s = NAN; /* seconds_levels of iterations, which take 10 s */
+
 /* A run as a trainer leaves it: directory, one logged iteration a speed (the last counts), state. */
 static void leave_run(const Fixture *f, size_t run, StoreStatus status, int64_t transitions, double speed) {
   CoreConfig config;
@@ -70,6 +72,10 @@ static void leave_run(const Fixture *f, size_t run, StoreStatus status, int64_t 
       StoreIteration row = store_iteration_unmeasured(i);
       row.transitions = 128 * i;
       row.steps_per_second = i == 2 ? speed : 1; /* a first iteration is slow and does not count */
+      row.seconds_rollout = 6;
+      row.seconds_update = 3;
+      row.seconds_other = 1;
+      row.seconds_levels = levels_s;
       store_runlog_iteration(log, &row);
     }
     assert_int_equal(store_runlog_close(&log), CORE_OK);
@@ -174,6 +180,24 @@ static void test_estimate(void **state) {
   close_fixture(&f);
 }
 
+/* A search for levels is a cost of its own, and not a part of the speed. */
+static void test_searching_run(void **state) {
+  (void)state;
+  Fixture f;
+  SweepSpeeds *speeds;
+  CoreConfig config;
+  open_fixture(&f);
+  levels_s = 5;
+  leave_run(&f, 0, STORE_FINISHED, 1280, 100);
+  levels_s = NAN;
+  import(&f);
+  assert_int_equal(sweep_speeds_load(root, &speeds), CORE_OK);
+  sweep_grid_config(&f.grid, 0, &config);
+  assert_true(sweep_speeds_find(speeds, &config, SWEEP_ANY_DEVICE).steps_per_second == 200);
+  sweep_speeds_destroy(&speeds);
+  close_fixture(&f);
+}
+
 /* The measured network of nearly equal size is used, not the first or the fastest. */
 static void test_nearest_network(void **state) {
   (void)state;
@@ -237,7 +261,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
     TEST(test_empty_workspace), TEST(test_done_and_partly_done), TEST(test_estimate), TEST(test_nearest_network),
-    TEST(test_foreign_database), TEST(test_acting),
+    TEST(test_foreign_database), TEST(test_acting), TEST(test_searching_run),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
