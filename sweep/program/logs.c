@@ -162,7 +162,9 @@ static const MetricUse *find_metric_use(ProgramLogs *logs, const ProgramNames *n
   MetricUse *use = &logs->uses[index];
   if (use->is_known) return use;
   const char *name = names->items[index], *column = metric_name(logs, name);
-  const bool is_goal_name = strcmp(column, logs->goal_name) == 0 || strcmp(name, logs->goal_name) == 0;
+  const char *goal = core_script_text(logs->config->program, CORE_SCRIPT_goal); /* its metric may begin with metric. */
+  const bool is_goal_name = strcmp(column, logs->goal_name) == 0 || strcmp(name, logs->goal_name) == 0 ||
+                            (logs->has_goal && strcmp(name, goal + 4) == 0);
   *use = (MetricUse){.is_known = true,
                      .is_step = strcmp(name, logs->step_name) == 0,
                      .is_goal = logs->has_goal && is_goal_name,

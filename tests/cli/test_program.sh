@@ -62,6 +62,18 @@ tap_check "which is the score, as is that of the trainer; and a program may repo
   diff <(rows "SELECT DISTINCT best_solve_rate, best_return IS NULL, steps_per_second FROM run_summary \
 WHERE sweeps LIKE '%rated%' ORDER BY 1") <(printf '0.3 1 100\n0.6 1 100\n'))"
 
+sed -e 's/^name = .*/name = prefixed/' -e 's/^goal = .*/goal = max metric.kept/' -e 's/^command = .*/command = sh prefixed.sh {lr}/' own.ini > prefixed.ini
+echo 'echo "{\"step\": 100, \"metric.kept\": $1}" >> $SWEEP_METRICS' > prefixed.sh
+tap_run "a metric of a goal may itself begin with metric." 0 "4 finished" timeout 120 sweep submit prefixed.ini --wait
+sweep collect > /dev/null
+tap_check "and is the score" "$(diff <(rows "SELECT DISTINCT best_return FROM run_summary WHERE sweeps = 'prefixed' ORDER BY 1") \
+  <(printf '0.25\n0.5\n'))"
+sed -e 's/^name = .*/name = more/' -e 's/^steps = .*/steps = 40/' -e 's/^lr = 0.25, .*/lr = 0.25/' own.ini > more.ini
+timeout 120 sweep submit more.ini --wait > /dev/null 2>&1
+tap_run "the mode of a setting is that of its equivalent in a program" 0 "4 finished" \
+  analyze table w/results.db --sweep own,more --where ppo.learning_rate=mode --group none
+tap_check "which has most runs" "$(diff <(echo 0.25) <(analyze table w/results.db --sweep own,more --where ppo.learning_rate=mode --group lr --json | tool json 0 lr))"
+
 # ---- ends
 own broken 'sh -c "echo one >&2; echo the last line >&2; exit 3"' > broken.ini
 tap_run "a failure's reason is the last line of standard error" 1 "exit code 3: the last line" \
