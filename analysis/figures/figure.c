@@ -116,7 +116,7 @@ static int choose_level_set(AnalysisContext *context) {
 /* Splits an output that is a file, such as out/plot.png, into context->directory and context->stem. Returns false for a
  * directory. */
 static bool split_output(AnalysisContext *context) {
-  static const char *const endings[] = {".svg", ".png", ".pdf", ".csv", ".gp", ".tex", ".md"};
+  static const char *const endings[] = {".svg", ".png", ".pdf", ".csv", ".gp", ".tex", ".md", ".txt"};
   struct stat status;
   const char *output = context->request->directory, *slash = output ? strrchr(output, '/') : NULL;
   if (!output || (stat(output, &status) == 0 && S_ISDIR(status.st_mode))) return false;

@@ -1,5 +1,5 @@
-/* `analyze table`: configurations as text, Markdown, LaTeX or JSON: runs, solve rates with intervals, DDR, speed. No
- * image; writes <name>.txt, .md or .tex. */
+/* `analyze table`: configurations as text, Markdown, LaTeX, CSV or JSON: runs, solve rates with intervals, DDR, speed.
+ * No image; writes <name>.txt, .md, .tex or .csv. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,9 @@
 
 enum { COLUMNS = 8 };
 
-typedef enum Format { FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_LATEX } Format;
-static const char *const format_names[] = {"text", "markdown", "latex"}, *const endings[] = {"txt", "md", "tex"};
+typedef enum Format { FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_LATEX, FORMAT_CSV, FORMATS } Format;
+static const char *const format_names[] = {"text", "markdown", "latex", "csv"};
+static const char *const endings[] = {"txt", "md", "tex", "csv"};
 
 /* Row of a configuration; NaN: no value. */
 typedef struct Row {
@@ -103,7 +104,7 @@ static void append_interval(CoreText *csv, AnalysisInterval interval) {
   analysis_csv_value(csv, interval.high);
 }
 
-/* Writes one row per configuration with the unrounded values of its settings, which --json prints. */
+/* Writes one row per configuration with unrounded values, which --json prints, too. */
 static void make_csv(const Table *t, CoreText *csv) {
   core_text_append(csv, "configuration");
   analysis_csv_keys(csv, &t->groups);
@@ -158,6 +159,10 @@ static void append_row(const Table *t, const char *const *cells, CoreText *out) 
 
 static void append_table(const Table *t, CoreText *out) {
   bool latex = t->format == FORMAT_LATEX;
+  if (t->format == FORMAT_CSV) {
+    make_csv(t, out);
+    return;
+  }
   if (latex) core_text_append(out, "\\begin{tabular}{lrrllllr}\n\\hline\n");
   append_row(t, headers, out);
   core_text_append(out, latex ? "\\hline\n" : "|---|---:|---:|---|---|---|---:|---:|\n");
@@ -319,19 +324,26 @@ static void print_table(const Table *t) {
 
 /* ---- the command ------------------------------------------------------------------------------------------------ */
 
+/* Finds the format by --format, or else by the ending of a file given as -o. */
 static int find_format(Table *t) {
-  for (size_t i = 0; i < sizeof format_names / sizeof *format_names; i++) {
-    if (t->format_name && strcmp(t->format_name, format_names[i]) != 0) continue;
-    t->format = (Format)i;
-    return CORE_OK;
-  }
-  return core_error(CORE_USAGE, "--format %s: expected text, markdown or latex", t->format_name);
+  const char *output = t->request.directory;
+  const char *ending = *t->context.stem ? strrchr(output, '.') + 1 : NULL;
+  Format of_file = FORMAT_TEXT;
+  while (ending && of_file < FORMATS && strcmp(ending, endings[of_file]) != 0) of_file++;
+  if (of_file == FORMATS)
+    return core_error(CORE_USAGE, "-o %s: a table is no .%s; expected .txt, .md, .tex or .csv", output, ending);
+  t->format = t->format_name ? FORMAT_TEXT : of_file;
+  while (t->format_name && t->format < FORMATS && strcmp(t->format_name, format_names[t->format]) != 0) t->format++;
+  if (t->format == FORMATS)
+    return core_error(CORE_USAGE, "--format %s: expected text, markdown, latex or csv", t->format_name);
+  if (!ending || t->format == of_file) return CORE_OK;
+  return core_error(CORE_USAGE, "-o %s: --format %s writes .%s", output, t->format_name, endings[t->format]);
 }
 
 static int answer(void *figure, const char **operands, size_t count) {
   Table *t = figure;
-  TRY(find_format(t));
   TRY(analysis_context_open(&t->context, &t->request, analysis_database_path(operands, count)));
+  TRY(find_format(t));
   TRY(analysis_scored_check(&t->scored));
   TRY(analysis_group_runs(&t->context.selection, t->group_keys, &t->groups));
   TRY(analysis_scored_read(&t->scored, &t->context));
@@ -344,17 +356,18 @@ static int answer(void *figure, const char **operands, size_t count) {
 }
 
 static const CoreManual manual = {
-  .usage = "analyze table [results.db] [--format text|markdown|latex] [--group KEYS] [OPTIONS]",
+  .usage = "analyze table [results.db] [--format text|markdown|latex|csv] [--group KEYS] [OPTIONS]",
   .about = "The configurations in numbers: runs and those that have not ended, final and largest solve rate and the "
-           "interquartile mean of the final one with 95 % intervals, DDR (geometric mean) and speed. Markdown and "
-           "LaTeX are printed bare, ready for a document, --json as unrounded numbers; the file in the figures' "
-           "folder (table.txt, .md or .tex) carries its source as comments.",
+           "interquartile mean of the final one with 95 % intervals, DDR (geometric mean) and speed. Markdown, LaTeX "
+           "and CSV are printed bare, ready for a document, --json as unrounded numbers; the file in the figures' "
+           "folder (table.txt, .md, .tex or .csv) carries its source as comments.",
   ANALYSIS_ONE_DATABASE};
 
 int analysis_figure_table(int argc, char **argv) {
   Table t = {.request = {.argc = argc, .argv = argv}};
   const CoreOption table[] = {
-    {"format", 'f', CORE_OPTION_TEXT, &t.format_name, "FORMAT", "text, markdown or latex (default: text)"},
+    {"format", 'f', CORE_OPTION_TEXT, &t.format_name, "FORMAT",
+     "text, markdown, latex or csv (default: by the ending of -o FILE, or text)"},
     {"group", 'g', CORE_OPTION_TEXT, &t.group_keys, "KEY[,KEY]",
      "one row for each value of these settings (default: all that vary)"},
     {"budget", 'b', CORE_OPTION_REAL, &t.scored.budget, "N",

@@ -88,6 +88,8 @@ tap_run "table" 0 "IQM of final" draw table "$db" --group com --where algo.name=
 tap_run "table in Markdown" 0 "| com 8 | 3 |" draw table "$db" --group com --where algo.name=ppo_ewma --format markdown
 tap_run "table in LaTeX" 0 'com 8 & 3 & ' draw table "$db" --group com --where algo.name=ppo_ewma --format latex
 grep -q '^% query: ' "$f/table.tex" && grep -q '^\\end{tabular}' "$f/table.tex"; tap_result "LaTeX carries its source" $?
+for ending in md tex csv txt; do analyze table "$db" --group com -o "$tap_dir/as/tab.$ending" >/dev/null 2>&1; done
+tap_check "the ending of -o FILE is the format" "$(diff <(cd "$tap_dir/as" && grep -lE '^(\| com 8 \||com 8 & |"?com 8"?,|com 8[[:blank:]])' tab.* | tr '\n' ' ') <(printf 'tab.csv tab.md tab.tex tab.txt '))"
 draw table "$db" --group com --where algo.name=ppo_ewma --json >"$tap_dir/table.json"
 same "table --json" "$(awk -F'[:,]' '/"final"|"final_low"|"final_high"/ { v[++n] = $2 } n == 3 { print v[1] + 0, v[2] + 0, v[3] + 0; n = 0 }' "$tap_dir/table.json")" \
   "$(awk '{ print $1 + 0, $2 + 0, $3 + 0 }' <<<"$mine")"
@@ -252,6 +254,8 @@ refused "an unknown reference" "untrained, best" curves "$db" --reference optima
 refused "a reference that is not a number" "expected a number" curves "$db" --reference optimum=high
 refused "--log z" "x, y or xy" curves "$db" --log z
 refused "a table of another kind" "markdown" table "$db" --format html
+tap_run "a table as a picture" 2 "a table is no .png; expected .txt, .md, .tex or .csv" analyze table "$db" -o "$tap_dir/as/tab.png"
+tap_run "an ending of another format" 2 "tab.md: --format latex writes .tex" analyze table "$db" -o "$tap_dir/as/tab.md" --format latex
 refused "a paper's figure without its runs: what makes them" "sweep submit experiments/fig9_scaling.ini" fig9 "$db"
 tap_run "no layers: that first, before a choice of configurations" 1 "no run has logged its layers" draw layers "$db"
 refused "coverage of too many configurations" "--where" coverage "$db" --group seed,com,epsilon
@@ -286,6 +290,12 @@ lines=$(rows fig9 | awk -F, '{ print $1, $3 }' | sort -u | tr '\n' ';')
 tap_result "each scheme's panel has the four sizes, the reference in all" $? "$lines"
 for figure in fig13 fig14; do tap_run $figure 0 "10 runs of 10 configurations" draw $figure "$real/results.db"; done
 [ "$(rows fig14 | wc -l)" = 12 ]; tap_result "a place for each scheme and size" $?
+for n in 0 1; do # the run of seed 0 has no score
+  printf '[sweep]\nname = scored_%s\nseeds = %s..%s\n[env]\nnum = 8\nmorphologies = car\nlevel_count = 4\n[train]\ntotal_steps = 2048\n[ppo]\nnum_steps = 16\nnum_minibatches = 2\nepochs = 1\n[net]\nwidth = 16\ndepth = 1\n[metrics]\nprofile_every = 1\n[eval]\ncount = %s\nepisodes = 4\n' $n $n $n $n >"$tap_dir/scored_$n.ini"
+  submit "$tap_dir/scored_$n.ini"
+done
+tap_run "the best run of some without a score" 0 "kl-profile" draw kl-profile "$real/results.db" --sweep scored_0,scored_1 --group algo.name --best
+same "is one run a line" "$(rows kl-profile | awk -F, '/reference,95,0,/ { print $(NF-3); exit }')" 1
 if trainer --dry-run --set env.task=mujoco/HalfCheetah-v4 >/dev/null 2>&1; then
   submit experiments/fixed_point/fig2_kl_minibatch.ini --profile demo --set sweep.seeds=1 --set train.total_steps=4096 --set eval.count=1 --set eval.episodes=2 --set metrics.profile_every=1
   tap_run "fixed-point-fig2" 0 "minibatches 64" draw fixed-point-fig2 "$real/results.db"
