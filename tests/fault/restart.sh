@@ -106,9 +106,11 @@ kill_often() { # root kills longest-wait-in-ms
 # The process keeps stops instead of dying of them, or is gone: it is a trainer by now (a shell before, with traps of its
 # own), and has a handler for SIGTERM (core/signals.c).
 expects_stop() {
-  local caught; caught=$(sed -n 's/^SigCgt:\s*//p' "/proc/$pid/status" 2>/dev/null)
+  local program caught
+  program=$(readlink "/proc/$pid/exe") # first: the mask of signals is the trainer's then, not the shell's before it
+  caught=$(sed -n 's/^SigCgt:\s*//p' "/proc/$pid/status" 2>/dev/null)
   [ -n "$caught" ] || return 0
-  case $(readlink "/proc/$pid/exe") in *trainer) (( 0x$caught & 0x4000 )) ;; *) return 1 ;; esac
+  case $program in *trainer) (( 0x$caught & 0x4000 )) ;; *) return 1 ;; esac
 }
 # Starts the run again and again and stops it by SIGTERM, SIGINT, SIGUSR1 and SIGUSR2 in turn, each at a random moment of
 # its start or its full speed, so many times. One that ends before that starts over, as in kill_often. Sets stops, and
