@@ -87,6 +87,7 @@ part "padded and entity observations" '*' test_observe
 part "every function of picture.h, and encoders of pixels" '*' test_device_picture
 part "an LSTM's steps, and trainings of policies with memory" '*' test_recurrent
 part "layers in bf16" 'test_forward' test_device_chain
+part "entity encoders in bf16" '*' test_device_encoder
 part "the noisy parabola, except for the last bits of its noise" '*' test_noisy_sgd
 for training in normalization curriculum sapg_in_shards queued_shards; do
   part "a training: $training" "test_$training" test_device_training
