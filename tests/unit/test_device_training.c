@@ -263,7 +263,8 @@ static void test_queued_search(void **state) {
   CoreConfig config = small_config("algo.name=ppo", "train.device=cuda");
   const char *const more[] = {"env.task=random_s", "env.curriculum=sfl", "env.size=m", "env.max_steps=12",
                               "sfl.batch_size=12", "sfl.num_batches=3", "sfl.buffer_size=5", "sfl.period=2",
-                              "sfl.rollout_steps=30", "metrics.representation_every=1000"};
+                              "sfl.rollout_steps=30", "metrics.representation_every=1000",
+                              "comm.deterministic=yes"}; /* batch by batch */
   for (size_t i = 0; i < sizeof more / sizeof *more; i++) set(&config, more[i]);
   setenv("SIM_WARP_WORLDS", "alone", 1), setenv("TRAINER_QUEUE", "none", 1);
   emulate(true);
