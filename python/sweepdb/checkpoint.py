@@ -14,7 +14,7 @@ VERSION = 1
 _MAGIC = b"SWEEPCK\n"
 _HEADER = struct.Struct("<8sIIIIq24s")      # magic, version, byte order, sections, unused, iteration, run id
 _ROW = struct.Struct("<24sQ32s")            # name, bytes, BLAKE2b-256
-_CHECKSUM, _ORDER_MARK, _SECTIONS_MAX = 32, 0x01020304, 24
+_CHECKSUM, _ORDER_MARK, _SECTIONS_MAX = 32, 0x01020304, 32
 _RUN = re.compile(r"[0-9a-f]{16}\Z")
 _NAME = re.compile(r"iteration-(\d{12,})\.ckpt\Z")
 

@@ -67,6 +67,13 @@ tap_run "a run with a damaged best checkpoint continues" 0 "" \
   sh -c "truncate -s 100 '$folder/ckpt/best.ckpt' && '$paced' --config '$tap_dir/small.ini' --root '$tap_dir/stopped' --quiet --force"
 tap_check "--force starts over and writes it again" "$(diff <(best_of whole) <(best_of stopped))"
 
+cp -r "$tap_dir/stopped" "$tap_dir/damaged"
+truncate -s 100 "$(folder damaged)"/ckpt/iteration-*.ckpt
+file() { stat -c %i "$(folder damaged)/ckpt/best.ckpt"; }
+before=$(file)
+tap_run "where all other checkpoints are damaged, a run starts again" 0 "finished" train damaged --resume
+tap_check "and keeps the best one" "$(diff <(best_of whole) <(best_of damaged); [ "$(file)" = "$before" ] || echo "another file")"
+
 # ---- commands
 run=$(basename "$(folder whole)")
 at=$(expected whole)

@@ -49,7 +49,8 @@ same "log.rows: means over the merged iterations" "$(query merged "SELECT group_
 
 # ---- limits
 tap_run "thousands of names" 0 "at most 64 numbers are" train many --set train.total_steps=192 --set env.task=gym/infos:Many-v0
-same "64 are recorded" "$(query many "SELECT max(n) FROM (SELECT count(*) AS n FROM metric GROUP BY iteration)")" 64
+same "62 are recorded, and success" "$(query many "SELECT max(n) FROM (SELECT count(*) AS n FROM metric GROUP BY iteration)")" 63
+same "which is the solve rate" "$(query many "SELECT min(solve_rate) FROM iteration")" 1.0
 
 # ---- stop and resume
 all() { query "$1" "SELECT name, iteration, step, value FROM metric ORDER BY 1, 2"; }

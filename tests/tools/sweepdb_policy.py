@@ -4,6 +4,8 @@ usage: sweepdb_policy.py RUNS: a directory with a run directory for each name be
 lines "observation | logits".
 """
 import os
+import pathlib
+import re
 import shutil
 import struct
 import sys
@@ -38,6 +40,12 @@ def compare(name):
     assert total * 4 == len(checkpoint.read(policy.path, ("actor",)).sections["actor"])
     check_actions(policy, x)
     compare_export(name, policy, x)
+
+
+def check_limits():
+    """Readers accept as many sections as the trainer writes."""
+    header = (pathlib.Path(__file__).parents[2] / "trainer/checkpoint/checkpoint.h").read_text()
+    assert checkpoint._SECTIONS_MAX == int(re.search(r"CHECKPOINT_SECTIONS_MAX = (\d+)", header)[1])
 
 
 def compare_export(name, policy, x):
@@ -155,6 +163,7 @@ for name, what in (("plain", "separate networks, tanh"), ("norms", "a common tru
 check("checkpoints that are damaged, or of another version", check_files)
 check("exported files that are damaged, or of other programs", check_exports)
 check("policies that cannot be read are refused", check_refusals)
+check("limits are the trainer's", check_limits)
 if len(sys.argv) > 2:
     check("the policy plays libsim's worlds", check_worlds)
 check("doctests of the policies", lambda: run_doctests(4, checkpoint, policies))

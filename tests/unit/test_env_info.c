@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "core/error.h"
 #include "trainer/envs/info.h"
 
 static void test_names(void **state) {
@@ -53,11 +54,40 @@ static void test_limit(void **state) {
     snprintf(name, sizeof name, "n%d", (i * 7) % 1000);
     env_info_add(&table, name, i, 1);
   }
+  assert_int_equal(table.count, ENV_INFO_NAMES - 2);
+  assert_string_equal(table.ignored, "n434"); /* the 63rd: 62 * 7 */
+  env_info_add(&table, "is_success", 1, 1); /* successes have places of their own */
+  env_info_add(&table, "m", 1, 1);
+  assert_int_equal(table.count, ENV_INFO_NAMES - 1);
+  env_info_add(&table, "success", 1, 1);
   assert_int_equal(table.count, ENV_INFO_NAMES);
-  assert_string_equal(table.ignored, "n448"); /* the 65th: 64 * 7 */
   for (int i = 1; i < ENV_INFO_NAMES; i++) assert_true(strcmp(table.item[i - 1].name, table.item[i].name) < 0);
   env_info_add(&table, "n0", 5, 1); /* known names still count */
-  assert_true(table.item[0].count == 2);
+  assert_true(table.item[1].count == 2);
+}
+
+/* Tables of damaged or forged checkpoints are refused. */
+static void test_check(void **state) {
+  (void)state;
+  EnvInfoTable table = {0}, wrong;
+  env_info_add(&table, "a", 1, 1);
+  env_info_add(&table, "b", 1, 1);
+  assert_int_equal(env_info_check(&table), CORE_OK);
+  const int64_t counts[] = {-1, ENV_INFO_NAMES + 1, (int64_t)1 << 40};
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    wrong = table;
+    wrong.count = counts[i];
+    assert_int_equal(env_info_check(&wrong), CORE_FAIL);
+  }
+  wrong = table;
+  memset(wrong.item[1].name, 'x', ENV_INFO_NAME);
+  assert_int_equal(env_info_check(&wrong), CORE_FAIL);
+  wrong = table;
+  memcpy(wrong.item[1].name, "a", 2); /* not in order */
+  assert_int_equal(env_info_check(&wrong), CORE_FAIL);
+  wrong = table;
+  memset(wrong.ignored, 'x', ENV_INFO_NAME);
+  assert_int_equal(env_info_check(&wrong), CORE_FAIL);
 }
 
 static void test_solve_rate(void **state) {
@@ -83,6 +113,7 @@ static void test_hostile_name(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_names), cmocka_unit_test(test_sums), cmocka_unit_test(test_limit),
+    cmocka_unit_test(test_check),
     cmocka_unit_test(test_solve_rate), cmocka_unit_test(test_hostile_name),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

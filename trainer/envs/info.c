@@ -5,8 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/error.h"
 #include "core/memory.h"
 #include "trainer/ranks/ranks.h"
+
+static const char *const successes[] = {"is_success", "success"};
+enum { SUCCESSES = sizeof successes / sizeof *successes };
 
 static bool is_alphanumeric(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -40,6 +44,18 @@ static int64_t find_place(const EnvInfoTable *table, const char *name, bool *fou
   return high;
 }
 
+/* Whether there is room for another number. Successes, which are reported last, have places of their own. */
+static bool has_room(const EnvInfoTable *table, const char *name) {
+  int64_t reserved = 0;
+  for (size_t i = 0; i < SUCCESSES; i++) {
+    bool found;
+    if (strcmp(name, successes[i]) == 0) return table->count < ENV_INFO_NAMES;
+    find_place(table, successes[i], &found);
+    reserved += !found;
+  }
+  return table->count < ENV_INFO_NAMES - reserved;
+}
+
 void env_info_add(EnvInfoTable *table, const char *name, double sum, double count) {
   bool found;
   if (!env_info_is_name(name)) {
@@ -48,7 +64,7 @@ void env_info_add(EnvInfoTable *table, const char *name, double sum, double coun
   }
   const int64_t place = find_place(table, name, &found);
   EnvInfoSum *item = &table->item[place];
-  if (!found && table->count == ENV_INFO_NAMES) {
+  if (!found && !has_room(table, name)) {
     env_info_ignore(table, name);
     return;
   }
@@ -60,6 +76,17 @@ void env_info_add(EnvInfoTable *table, const char *name, double sum, double coun
   }
   item->sum += sum;
   item->count += count;
+}
+
+int env_info_check(const EnvInfoTable *table) {
+  bool is_valid = table->count >= 0 && table->count <= ENV_INFO_NAMES && memchr(table->ignored, 0, ENV_INFO_NAME);
+  for (int64_t i = 0; i < table->count && is_valid; i++) {
+    const char *name = table->item[i].name;
+    is_valid = memchr(name, 0, ENV_INFO_NAME) && env_info_is_name(name) &&
+               (i == 0 || strcmp(table->item[i - 1].name, name) < 0);
+  }
+  if (is_valid) return CORE_OK;
+  return core_error(CORE_FAIL, "the checkpoint's sums of info are invalid; start over with --force");
 }
 
 void env_info_merge(EnvInfoTable *table, const EnvInfoTable *other) {
@@ -79,11 +106,10 @@ void env_info_reduce(EnvInfoTable *table) {
 }
 
 double env_info_solve_rate(const EnvInfoTable *table, double *episodes) {
-  static const char *const names[] = {"is_success", "success"};
   *episodes = 0;
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+  for (size_t i = 0; i < SUCCESSES; i++) {
     bool found;
-    const EnvInfoSum *item = &table->item[find_place(table, names[i], &found)];
+    const EnvInfoSum *item = &table->item[find_place(table, successes[i], &found)];
     if (!found || !(item->count > 0)) continue;
     *episodes = item->count;
     return item->sum / item->count;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 enum {
-  ENV_INFO_NAMES = 64,    /* numbers per run; further ones are ignored */
+  ENV_INFO_NAMES = 64,    /* numbers per run, two of them successes (env_info_solve_rate); further ones are ignored */
   ENV_INFO_NAME = 64,     /* bytes of a name with its NUL */
 };
 
@@ -28,6 +28,8 @@ typedef struct EnvInfoTable {
 bool env_info_is_name(const char *name);
 /* Adds a sum over `count` steps. Invalid names and names beyond the limit are recorded in `ignored`. */
 void env_info_add(EnvInfoTable *table, const char *name, double sum, double count);
+/* Checks a table that was read from a file. CORE_FAIL: this program did not write it. */
+int env_info_check(const EnvInfoTable *table);
 /* Records a name that was ignored, with '?' for unprintable characters. */
 void env_info_ignore(EnvInfoTable *table, const char *name);
 /* Adds the sums of another table. */

@@ -15,6 +15,7 @@
 #include "trainer/update/minibatch.h"
 #include "trainer/update/optimizer.h"
 
+/* Steps of more kernels are launched one by one, as long rollouts are (ROLLOUT_GRAPH_NODES_MAX). */
 enum { CAPTURED_NODES_MAX = 50000 };
 
 typedef struct CapturedUpdate {

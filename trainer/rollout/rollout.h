@@ -25,11 +25,11 @@ typedef struct RolloutEpisodes {
   double environment_s;             /* seconds of the rollout spent in the environment */
 } RolloutEpisodes;
 
-/* All buffers except those marked as host memory are on the ops' device. */
 /* Longer rollouts are launched kernel by kernel: a node takes memory of the host and of the device, and time to make
  * ready, and rollouts of many pieces keep the device busy without a graph. */
 enum { ROLLOUT_GRAPH_NODES_MAX = 50000 };
 
+/* All buffers except those marked as host memory are on the ops' device. */
 typedef struct Rollout {
   CoreDevice *device;    /* NULL: the host */
   int steps, worlds, features, levels;

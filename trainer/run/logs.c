@@ -66,6 +66,7 @@ int run_logs_prepare(RunLogs *logs, const Training *training, const char *root, 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
 int run_logs_open(RunLogs *logs, const Training *training, const char *root, const char *id, int attempt) {
+  TRY(env_info_check(&logs->info));
   *logs = (RunLogs){.root = root, .id = id, .flushed_s = core_clock_s(), .aggregate = logs->aggregate,
                     .info = logs->info};
   TRY(store_runlog_open(root, id, attempt, STORE_LOG_STATS, &logs->stats));

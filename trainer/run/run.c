@@ -243,12 +243,14 @@ static int restore_or_start(Run *run) {
   checkpoint_add(&run->checkpoint, "clock", &run->clock, sizeof run->clock);
   TRY(ranks_agree(prepare_logs(run)));
   TRY(restore(run));
-  TRY(run_best_begin(&run->best, &run->checkpoint, run->saved_iteration >= 0));
+  TRY(run_best_begin(&run->best, &run->checkpoint, run->options->resume));
   if (run->saved_iteration >= 0) return CORE_OK;
   run->clock = (RunClock){0};
   run->state.parent[0] = '\0';
   TRY(training_start(training));
-  return *run->config->init.from ? inherit(run) : CORE_OK;
+  if (*run->config->init.from) TRY(inherit(run));
+  run->best.started = training->position.iteration;
+  return CORE_OK;
 }
 
 static int open_logs(Run *run) {

@@ -18,21 +18,23 @@ int run_best_begin(RunBest *best, const Checkpoint *checkpoint, bool is_resumed)
   return CORE_OK;
 }
 
-/* Whether a score is better. A solve rate is better than a return, since the two cannot be compared. */
-static bool is_better(const CheckpointBest *score, const CheckpointBest *than) {
+/* Whether a score is better. A solve rate cannot be compared with a return: it is better, unless returns are asked for,
+ * as they may be since the file was written. */
+static bool is_better(const CheckpointBest *score, const CheckpointBest *than, bool by_return) {
   if (!isfinite(score->score)) return false;
   if (isnan(than->score)) return true;
-  if (score->is_solve_rate != than->is_solve_rate) return score->is_solve_rate;
+  if (score->is_solve_rate != than->is_solve_rate) return score->is_solve_rate || by_return;
   return score->score > than->score;
 }
 
-void run_best_compare(RunBest *best, const CoreConfig *config, const StoreEvaluation *row) {
+void run_best_compare(RunBest *best, const CoreConfig *config, const StoreEvaluation *row, int attempts) {
   const bool by_rate = strcmp(config->checkpoint.best, "auto") == 0 && isfinite(row->solve_rate);
   const CheckpointBest score = {.score = by_rate ? row->solve_rate : row->episode_return, .is_solve_rate = by_rate,
                                 .iteration = row->iteration};
   best->due = (CheckpointBest){.score = NAN};
-  if (strcmp(config->checkpoint.best, "none") == 0 || row->iteration == 0) return;
-  if (is_better(&score, &best->kept)) best->due = score;
+  if (strcmp(config->checkpoint.best, "none") == 0 || row->iteration <= best->started) return;
+  if (row->episodes < 0.5 * attempts) return;
+  if (is_better(&score, &best->kept, strcmp(config->checkpoint.best, "return") == 0)) best->due = score;
 }
 
 void run_best_save(RunBest *best, const Checkpoint *checkpoint, Training *training, Progress *progress) {

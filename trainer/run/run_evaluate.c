@@ -41,7 +41,7 @@ int run_evaluate_if_due(const RunEvaluation *evaluation, bool *unfinished_warned
   if (!training_evaluation_due(training)) return CORE_OK;
   training->evaluation_due = training->position.iteration;
   TRY(evaluate(evaluation, row));
-  run_best_compare(evaluation->best, &training->config, &row[0]);
+  run_best_compare(evaluation->best, &training->config, &row[0], training->evaluator.global_attempts);
   training->evaluation_due = -1;
   for (int i = 0; i <= training->others.count && ranks_is_first(); i++) {
     const Evaluator *evaluator = i == 0 ? &training->evaluator : &training->others.set[i - 1].evaluator;

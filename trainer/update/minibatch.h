@@ -55,7 +55,7 @@ typedef struct Minibatch {
   int parts;               /* M */
   uint32_t *chunk_rows, *part_begins; /* scratch of minibatch_device.c, on the device */
   uint32_t *part_rows;     /* [parts][shards] on the host */
-  /* For micro-batches whose rows only the device counts (minibatch_gather_shard), all on the device: */
+  /* For micro-batches whose rows only the device counts (minibatch_gather_piece), all on the device: */
   uint32_t *microbatch_rows, *counts; /* [capacity] rows of the micro-batch; [shards] how many of them are the
                                        * shard's */
   double *shares;          /* [parts][global shards] shares of a part's rows, where shards are ordered */
@@ -84,7 +84,7 @@ void minibatch_select(Minibatch *minibatch, Ops *ops, const Rollout *rollout, in
  * ranks or shards divide the rows. */
 void minibatch_select_current(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int parts);
 /* Whether every shard of every rank has capacity for its rows of each part of the epoch in one micro-batch, as
- * minibatch_gather_shard() requires. Called by all ranks. */
+ * minibatch_gather_piece() requires. Called by all ranks. */
 bool minibatch_fits(const Minibatch *minibatch, const Rollout *rollout);
 /* Gathers micro-batch `piece` of the current step's part (ops->update) on a device, in order. Where ranks or shards
  * divide the rows, it is a shard's, padded to `capacity` rows (current_shard_rows). */

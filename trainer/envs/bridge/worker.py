@@ -198,7 +198,7 @@ def finite_number(value):
 class Infos:
     """Sums the numbers of the worlds' infos by name (trainer/envs/info.h)."""
 
-    NAMES = 64  # ENV_INFO_NAMES
+    NAMES = 64  # ENV_INFO_NAMES, with places for the successes, which are reported last
     NAME = re.compile(r"(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9_./-]{0,62}")  # env_info_is_name
     AT_END = "is_success", "success"  # counted at the last step of an episode, as 0 or 1
 
@@ -243,7 +243,8 @@ class Infos:
     def has_column(self, name):
         if name in self.columns:
             return True
-        if len(self.columns) == self.NAMES or not self.NAME.fullmatch(name):
+        reserved = 0 if name in self.AT_END else sum(success not in self.columns for success in self.AT_END)
+        if len(self.columns) >= self.NAMES - reserved or not self.NAME.fullmatch(name):
             self.ignored = self.ignored or name[:63]
             return False
         self.columns[name] = len(self.columns)
