@@ -109,8 +109,18 @@ const char *spec_script_key(const SpecFile *file, const char *name) {
   return file->spec->base.program && index < KEYS ? keys[index].name : NULL;
 }
 
+/* Whether the recorded code of a submitted sweep follows from the key. */
+static bool decides_code(CoreScriptKey key) {
+  return key == CORE_SCRIPT_command || key == CORE_SCRIPT_code || key == CORE_SCRIPT_cwd;
+}
+
 int spec_script_check_key(const SpecFile *file, const char *name, const char *value) {
-  return core_script_check(core_script_with(file->spec->base.program, keys[find_key(name)].key, value));
+  const CoreScript *program = file->spec->base.program;
+  const CoreScriptKey key = keys[find_key(name)].key;
+  if (decides_code(key) && *core_script_text(program, CORE_SCRIPT_folder))
+    return core_error(CORE_USAGE, "%s of a submitted sweep is fixed, as its code is; use --set with its experiment "
+                      "file", name);
+  return core_script_check(core_script_with(program, key, value));
 }
 
 void spec_script_set_key(SpecFile *file, const char *name, const char *value) {
@@ -203,12 +213,41 @@ static int set_code(const CoreScript **program) {
   return code;
 }
 
-/* Whether a path, without links, is that of a sweep's experiment in a workspace, whose text others may have written. */
-static bool is_in_workspace(const char *path) {
-  const char *directory = strstr(path, "/sweeps/");
-  for (const char *next; directory && (next = strstr(directory + 1, "/sweeps/")) != NULL;) directory = next;
-  const char *file = directory ? strchr(directory + sizeof "/sweeps/" - 1, '/') : NULL;
-  return file && strcmp(file, "/sweep.ini") == 0;
+/* Removes the last component of an absolute path, and returns it; "": there is none. */
+static const char *pop_component(char *path) {
+  size_t parents = 0;
+  for (char *slash; (slash = strrchr(path, '/')) != NULL;) {
+    const char *name = slash + 1;
+    *slash = '\0';
+    if (!*name || strcmp(name, ".") == 0) continue;
+    if (strcmp(name, "..") == 0) parents++;
+    else if (parents > 0) parents--;
+    else return name;
+  }
+  return "";
+}
+
+/* Whether an absolute path ends with sweeps/NAME/sweep.ini. */
+static bool is_of_sweep(const char *absolute) {
+  char path[CORE_PATH_MAX];
+  if (core_files_path(path, "%s", absolute) != CORE_OK) return true;
+  if (strcmp(pop_component(path), "sweep.ini") != 0) return false;
+  pop_component(path);
+  return strcmp(pop_component(path), "sweeps") == 0;
+}
+
+/* Whether a path is that of a sweep's experiment in a workspace, whose text others may have written: as given, without
+ * links of directories, or without any (`absolute`). */
+static bool is_in_workspace(const char *path, const char *absolute) {
+  char given[CORE_PATH_MAX], directory[CORE_PATH_MAX], real[PATH_MAX], file[CORE_PATH_MAX];
+  char *current = get_current_dir_name();
+  const char *slash = strrchr(path, '/');
+  int code = path_in(current ? current : "", path, given);
+  free(current);
+  if (code == CORE_OK && slash) code = core_files_path(directory, "%.*s/", (int)(slash - path), path);
+  if (code == CORE_OK && !realpath(slash ? directory : ".", real)) code = CORE_FAIL;
+  if (code == CORE_OK) code = path_in(real, slash ? slash + 1 : path, file);
+  return code != CORE_OK || is_of_sweep(absolute) || is_of_sweep(given) || is_of_sweep(file);
 }
 
 int sweep_script_set_directory(const char *path, SweepSpec *spec) {
@@ -217,7 +256,7 @@ int sweep_script_set_directory(const char *path, SweepSpec *spec) {
   struct stat status;
   const bool is_own = realpath(path, absolute) && stat(absolute, &status) == 0 && status.st_uid == geteuid() &&
                       !(status.st_mode & S_IWOTH);
-  spec->is_own_file = is_own && !is_in_workspace(absolute);
+  spec->is_own_file = is_own && !is_in_workspace(path, absolute);
   if (!program || *core_script_text(program, CORE_SCRIPT_folder)) return CORE_OK; /* a frozen file has it */
   if (!realpath(path, absolute)) return core_error_errno(CORE_FAIL, "%s", path);
   spec->is_own_program = spec->is_own_file;

@@ -78,11 +78,17 @@ int sweep_common_find(const char *root, const char *operand, SweepTarget *named)
   return store_run_find(root, operand, named->id);
 }
 
-static bool is_file(const char *operand) {
+/* Whether an operand names an experiment file. A sweep of the workspace takes precedence over a file of its name. */
+static bool is_file(const SweepCommon *common, const char *operand) {
+  char path[CORE_PATH_MAX];
   size_t length = strlen(operand);
   struct stat status;
   if (strchr(operand, '/') || (length > 4 && strcmp(operand + length - 4, ".ini") == 0)) return true;
-  return stat(operand, &status) == 0 && S_ISREG(status.st_mode);
+  if (stat(operand, &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  const bool is_sweep = core_text_check_name(operand, "sweep") == CORE_OK &&
+                        store_path_sweep(common->root, operand, NULL, path) == CORE_OK && lstat(path, &status) == 0;
+  core_error_clear();
+  return !is_sweep;
 }
 
 /* Gets the frozen file of a sweep of the workspace. */
@@ -129,11 +135,18 @@ static int extend_seeds(const SweepCommon *common, SweepSpec *spec) {
   return CORE_OK;
 }
 
+/* Withdraws the trust in the user's own file: others may have written the files of a workspace. */
+static void distrust(SweepSpec *spec) {
+  spec->is_own_file = false;
+  spec->is_own_program = false;
+}
+
 int sweep_common_spec(const SweepCommon *common, const char *operand, SweepSpec *spec) {
   char path[CORE_PATH_MAX];
-  bool is_frozen = !is_file(operand);
+  bool is_frozen = !is_file(common, operand);
   if (is_frozen) TRY(frozen_path(common, operand, path));
   TRY(sweep_spec_read(is_frozen ? path : operand, common->profile, common->sets.items, common->sets.count, spec));
+  if (is_frozen) distrust(spec);
   int code = check_origins(common->root, spec);
   if (code != CORE_OK) core_error_context(code, "%s", is_frozen ? path : operand);
   else code = extend_seeds(common, spec);
@@ -151,6 +164,7 @@ int sweep_common_frozen(const char *root, const char *name, SweepSpec *spec) {
   char path[CORE_PATH_MAX];
   TRY(store_path_sweep(root, name, "sweep.ini", path));
   TRY(sweep_spec_read(path, NULL, NULL, 0, spec));
+  distrust(spec);
   const int code = sweep_proposals_read(root, spec);
   if (code != CORE_OK) sweep_spec_free(spec);
   return code;
@@ -158,7 +172,7 @@ int sweep_common_frozen(const char *root, const char *name, SweepSpec *spec) {
 
 int sweep_common_name(const SweepCommon *common, const char *operand, char name[SWEEP_NAME]) {
   SweepSpec spec;
-  if (!is_file(operand)) {
+  if (!is_file(common, operand)) {
     char path[CORE_PATH_MAX];
     TRY(frozen_path(common, operand, path));
     return core_text_copy(name, SWEEP_NAME, operand, "sweep");

@@ -52,6 +52,23 @@ program evil "touch $MARKER" > made/sweeps/evil/sweep.ini
 refused "an experiment file in a workspace" sweep submit evil --root made
 refused "the same by its path" sweep submit made/sweeps/evil/sweep.ini --root made
 
+# ---- names and links by which a sweep poses as such a file
+mkdir -p posed/sweeps/{sweeps,file,bare} posed/data/folder
+program sweeps "touch $MARKER" > posed/sweeps/sweeps/sweep.ini
+program folder "touch $MARKER" > posed/data/folder/sweep.ini
+program file "touch $MARKER" > posed/exp.ini
+program bare "touch $MARKER" | tee posed/sweeps/bare/sweep.ini > posed/bare
+ln -s ../data/folder posed/sweeps/folder
+ln -s ../../exp.ini posed/sweeps/file/sweep.ini
+ln -s sweeps/file posed/alias
+for name in sweeps folder file; do
+  refused "sweeps/$name, by name" sweep submit $name --root posed
+  refused "sweeps/$name, by its path" sweep submit posed/sweeps/$name/sweep.ini --root posed
+  refused "sweeps/$name, from its directory" bash -c "cd posed/sweeps/$name && sweep submit ./sweep.ini --root ../.."
+done
+refused "a link to its directory" sweep submit posed/alias/sweep.ini --root posed
+refused "a file of its name" env -C posed sweep submit bare
+
 # ---- an executor finds a foreign sweep in the queue, with an environment that would load a library
 program own "sh own.sh" | grep -v '^setup' > own.ini
 echo 'echo "{\"step\": 1, \"reward\": 1}" >> "$SWEEP_METRICS"' > own.sh

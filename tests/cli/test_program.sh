@@ -112,6 +112,10 @@ tap_run "a profile and --set change keys of [program]" 0 "4 finished" \
   timeout 120 sweep submit varied.ini --profile cluster --set program.grace=7 --wait
 tap_check "of the profile" "$(grep -hxE 'setup = "echo prepared"|grace = "7"|resume = "resume"' w/sweeps/varied/sweep.ini | wc -l | grep -vx 3)"
 tap_expect "and they are used" 0 "^prepared" sweep logs varied/0
+for key in command='sh train.sh {steps} 0 {seed}' code=none cwd=w; do
+  tap_run "${key%%=*} of a submitted sweep is fixed" 2 "program.${key%%=*} of a submitted sweep is fixed" \
+    sweep submit varied --set "program.$key"
+done
 tap_run "their values are checked" 2 "set program.command=sh {lrr}: command: {lrr} is not a setting" \
   sweep plan varied.ini --set 'program.command=sh {lrr}'
 sed -i 's/grace = 9/grace = soon/' varied.ini
