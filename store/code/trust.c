@@ -155,13 +155,13 @@ int store_trust_examine(const CoreConfig *config, bool grant, char message[STORE
   return check_hash("env.task", config->env.task, code->files, code->brought, grant, message);
 }
 
-int store_trust_check_shell(const char *setting, const char *text, bool grant) {
+int store_trust_check_shell(const char *setting, const char *text, const char *directory, bool grant) {
   char hash[STORE_CODE_HASH], message[STORE_TRUST_MESSAGE] = "";
   CoreText words = {0};
-  core_text_appendf(&words, "shell\t%s\t%s", setting, text);
+  core_text_appendf(&words, "shell\t%s\t%s\t%s", directory, setting, text);
   store_code_hash_bytes(words.data, words.length, hash);
   core_text_clear(&words);
-  core_text_appendf(&words, "this shell command (BLAKE2b %s)", hash);
+  core_text_appendf(&words, "this shell command in %.500s (BLAKE2b %s)", directory, hash);
   const int code = check_hash(setting, text, core_text_string(&words), hash, grant, message);
   core_text_free(&words);
   if (code != CORE_OK) return code;

@@ -15,8 +15,8 @@ enum { STORE_TRUST_MESSAGE = 2048 };
 int store_trust_examine(const CoreConfig *config, bool grant, char message[STORE_TRUST_MESSAGE]);
 /* Checks only env.python, which must be started to find the code. */
 int store_trust_examine_python(const CoreConfig *config, bool grant, char message[STORE_TRUST_MESSAGE]);
-/* Checks shell text that `setting` has. CORE_USAGE: it is not trusted. */
-int store_trust_check_shell(const char *setting, const char *text, bool grant);
+/* Checks shell text that `setting` has, and that runs in `directory`, without links. CORE_USAGE: it is not trusted. */
+int store_trust_check_shell(const char *setting, const char *text, const char *directory, bool grant);
 /* Does the same as store_trust_examine, with CORE_USAGE for untrusted code. */
 int store_trust_check(const CoreConfig *config, bool grant);
 

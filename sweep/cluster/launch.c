@@ -281,7 +281,7 @@ static int begin(SweepSubmission *s, int *lock) {
   TRY(sweep_job_map_read(launch->root, s->manifest, &s->job_map));
   s->result->batch = s->job_map.journal.batches + 1;
   if (!launch->cluster) return CORE_OK;
-  if (submits(launch)) TRY(sweep_setup_check(launch->settings, launch->resources, false));
+  if (submits(launch)) TRY(sweep_setup_check(launch->root, launch->settings, launch->resources, false));
   TRY(slurm_limits(launch->cluster, &s->limits));
   TRY(slurm_allowance(launch->cluster, launch->settings->account, launch->settings->qos, &s->allowance));
   s->submit_room = s->allowance.submit_room;

@@ -15,13 +15,14 @@ static bool is_of_site(const char *setup) {
   return false;
 }
 
-static int check_one(const char *setup, bool grant) {
+static int check_one(const char *root, const char *setup, bool grant) {
   if (!*setup || is_of_site(setup)) return CORE_OK;
-  return store_trust_check_shell("slurm.setup", setup, grant);
+  return store_trust_check_shell("slurm.setup", setup, root, grant);
 }
 
-int sweep_setup_check(const SlurmSettings *settings, const SweepResources *resources, bool grant) {
-  TRY(check_one(settings->setup, grant));
-  for (size_t i = 0; resources && i < resources->count; i++) TRY(check_one(resources->sets[i].setup, grant));
+int sweep_setup_check(const char *root, const SlurmSettings *settings, const SweepResources *resources, bool grant) {
+  TRY(check_one(root, settings->setup, grant));
+  for (size_t i = 0; resources && i < resources->count; i++)
+    TRY(check_one(root, resources->sets[i].setup, grant));
   return CORE_OK;
 }

@@ -8,7 +8,7 @@
 #include "sweep/spec/resources.h"
 
 /* Checks the settings of a sweep and of its resource sets (NULL: none). grant: trusts them from now on. CORE_USAGE:
- * some are not trusted. Each submission calls it. */
-int sweep_setup_check(const SlurmSettings *settings, const SweepResources *resources, bool grant);
+ * some are not trusted in the workspace `root`, where jobs run them. Each submission calls it. */
+int sweep_setup_check(const char *root, const SlurmSettings *settings, const SweepResources *resources, bool grant);
 
 #endif

@@ -195,7 +195,7 @@ static int make_resources(const RetryOptions *options, const int64_t *indices, s
   sweep_job_map_free(&job_map);
   TRY(code);
   if (options->dry_run) return CORE_OK;
-  return sweep_setup_check(&resources->settings, &resources->resources, options->code.trust);
+  return sweep_setup_check(selection->common.root, &resources->settings, &resources->resources, options->code.trust);
 }
 
 /* ---- on this machine --------------------------------------------------------------------------------------------- */
@@ -282,9 +282,9 @@ static int resubmit(const RetryOptions *options, const int64_t *indices, size_t 
   SlurmCluster *cluster = NULL;
   size_t lifted;
   int code;
-  if (!options->dry_run) TRY(lift_stops(selection, indices, count, &lifted));
-  TRY_GOTO(code, out, make_resources(options, indices, count, &resources));
+  TRY_GOTO(code, out, make_resources(options, indices, count, &resources)); /* may refuse */
   TRY_GOTO(code, out, slurm_cluster_open(resources.settings.api, &cluster, NULL));
+  if (!options->dry_run) TRY_GOTO(code, out, lift_stops(selection, indices, count, &lifted));
   const SweepLaunch launch = {.root = selection->common.root,
                               .name = selection->name,
                               .cluster = cluster,

@@ -273,7 +273,7 @@ static int check(const Submission *s) {
                                   .dry_run = !writes(options)};
   TRY(sweep_code_admit(options->common.root, s->part, &choice));
   if (is_on_cluster && writes(options))
-    TRY(sweep_setup_check(s->settings, s->resources, options->trust || s->spec->is_own_file));
+    TRY(sweep_setup_check(options->common.root, s->settings, s->resources, options->trust || s->spec->is_own_file));
   if (options->no_check) return CORE_OK;
   TRY(sweep_check_grid(&request, s->part, &checked));
   if (checked.problem[0])
