@@ -173,3 +173,33 @@ int store_trust_check(const CoreConfig *config, bool grant) {
   TRY(store_trust_examine(config, grant, message));
   return *message ? core_error(CORE_USAGE, "%s", message) : CORE_OK;
 }
+
+/* ---- records ----------------------------------------------------------------------------------------------------- */
+
+static void hash_record(const char *kind, const char *name, const void *bytes, size_t size,
+                        char hash[STORE_CODE_HASH]) {
+  CoreText text = {0};
+  core_text_appendf(&text, "%s\t%s\t", kind, name);
+  core_text_append_bytes(&text, bytes, size);
+  store_code_hash_bytes(text.data, text.length, hash);
+  core_text_free(&text);
+}
+
+int store_trust_grant_record(const char *kind, const char *name, const void *bytes, size_t size) {
+  char hash[STORE_CODE_HASH];
+  CoreText description = {0};
+  bool listed;
+  hash_record(kind, name, bytes, size, hash);
+  TRY(is_listed(hash, &listed));
+  if (listed) return CORE_OK;
+  core_text_appendf(&description, "the %s of the sweep %s", kind, name);
+  const int code = append_line(hash, core_text_string(&description));
+  core_text_free(&description);
+  return code;
+}
+
+int store_trust_find_record(const char *kind, const char *name, const void *bytes, size_t size, bool *is_trusted) {
+  char hash[STORE_CODE_HASH];
+  hash_record(kind, name, bytes, size, hash);
+  return is_listed(hash, is_trusted);
+}

@@ -5,6 +5,7 @@
 #ifndef STORE_TRUST_H
 #define STORE_TRUST_H
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "core/config/config.h"
 
@@ -17,6 +18,10 @@ int store_trust_examine(const CoreConfig *config, bool grant, char message[STORE
 int store_trust_examine_python(const CoreConfig *config, bool grant, char message[STORE_TRUST_MESSAGE]);
 /* Checks shell text that `setting` has, and that runs in `directory`, without links. CORE_USAGE: it is not trusted. */
 int store_trust_check_shell(const char *setting, const char *text, const char *directory, bool grant);
+/* Trusts bytes that this user has written in a workspace. `kind` and `name` say what they are. */
+int store_trust_grant_record(const char *kind, const char *name, const void *bytes, size_t size);
+/* Whether store_trust_grant_record has had them. Fails if others may write the file `trusted`. */
+int store_trust_find_record(const char *kind, const char *name, const void *bytes, size_t size, bool *is_trusted);
 /* Does the same as store_trust_examine, with CORE_USAGE for untrusted code. */
 int store_trust_check(const CoreConfig *config, bool grant);
 

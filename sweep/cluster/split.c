@@ -66,7 +66,9 @@ static int64_t compute_throttle(const SweepSplit *split, int64_t array) {
 
 int sweep_split_job(const SweepSplit *split, int64_t array, const SweepWait *wait, SweepArrayJob *job) {
   const SweepLaunch *launch = split->launch;
-  char program[CORE_PATH_MAX], batch_text[32], array_text[32];
+  char program[CORE_PATH_MAX], config[CORE_PATH_MAX], batch_text[32], array_text[32];
+  const char *config_home = getenv("XDG_CONFIG_HOME");
+  const bool has_config = config_home && *config_home == '/';
   const int64_t first = array * split->array_tasks;
   *job = (SweepArrayJob){0};
   if (*split->settings->container) snprintf(program, sizeof program, "sweep"); /* found by the container's PATH */
@@ -80,7 +82,10 @@ int sweep_split_job(const SweepSplit *split, int64_t array, const SweepWait *wai
   snprintf(job->remark, sizeof job->remark,
            "It also depends (--dependency) on jobs that have no number before they are submitted:%s",
            core_text_string(&wait->unknown));
-  const char *const command[] = {program, "task", "--root", launch->root, launch->name, batch_text, array_text, NULL};
+  /* The task needs the list of trusted code before it can apply the recorded environment. */
+  if (has_config) TRY(core_files_path(config, "XDG_CONFIG_HOME=%s", config_home));
+  const char *const command[] = {"env",        config,     program,    "task", "--root", launch->root,
+                                 launch->name, batch_text, array_text, NULL};
   job->job = (SlurmJob){.name = launch->name,
                         .comment = sweep_journal_comment(launch->name, split->batch, split->hash, array, job->comment),
                         .directory = launch->root,
@@ -93,7 +98,7 @@ int sweep_split_job(const SweepSplit *split, int64_t array, const SweepWait *wai
                         .remark = wait->unknown.length ? job->remark : NULL,
                         .held = launch->held,
                         .settings = split->settings};
-  slurm_script_print(&job->job, command, &job->script);
+  slurm_script_print(&job->job, has_config ? command : command + 2, &job->script);
   job->job.script = core_text_string(&job->script);
   return CORE_OK;
 }

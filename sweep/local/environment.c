@@ -1,6 +1,6 @@
-/* Selects the variables, and reads and writes the file: a line with its format, the working directory, the inode of the
- * sweep's directory, and a line per variable, with \\ and \n for backslashes and newlines (environment.h). A copy of a
- * workspace has other inodes, so variables such as LD_PRELOAD cannot come with it. */
+/* Selects the variables, and reads and writes the file: a line with its format, the working directory, and a line per
+ * variable, with \\ and \n for backslashes and newlines (environment.h). The user's list of trusted code has the hash
+ * of each record, so variables such as LD_PRELOAD cannot come with another's workspace. */
 #include "sweep/local/environment.h"
 
 #include <fcntl.h>
@@ -12,12 +12,13 @@
 #include "core/files.h"
 #include "core/log.h"
 #include "core/memory.h"
+#include "store/code/trust.h"
 #include "store/workspace/paths.h"
 
 extern char **environ;
 
 enum { ENVIRONMENT_MAX = 8 << 20 };
-static const char head[] = "# environment 2\n", directory_key[] = "directory ", inode_key[] = "inode ";
+static const char head[] = "# environment 2\n", directory_key[] = "directory ", kind[] = "environment";
 
 /* ---- selection --------------------------------------------------------------------------------------------------- */
 
@@ -85,7 +86,7 @@ bool sweep_environment_is_recorded(const char *variable) {
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
 typedef struct Record {
-  char *directory, *inode;
+  char *directory;
   char **variables;          /* "NAME=value" */
   size_t count;
   char *memory;              /* owner of the strings */
@@ -121,22 +122,11 @@ static void unescape(char *line) {
 
 static int compare(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
-/* Formats the inode of the sweep's directory. */
-static int find_inode(const char *root, const char *name, char inode[32]) {
-  char path[CORE_PATH_MAX];
-  struct stat directory;
-  TRY(store_path_sweep(root, name, NULL, path));
-  if (stat(path, &directory) != 0) return core_error_errno(CORE_FAIL, "%s", path);
-  snprintf(inode, 32, "%llu", (unsigned long long)directory.st_ino);
-  return CORE_OK;
-}
-
 /* Appends the record of this process. */
-static int format_record(const char *root, const char *name, CoreText *text) {
-  char directory[CORE_PATH_MAX], inode[32], **sorted;
+static int format_record(CoreText *text) {
+  char directory[CORE_PATH_MAX], **sorted;
   size_t count = 0, recorded = 0;
   if (!getcwd(directory, sizeof directory)) return core_error_errno(CORE_FAIL, "cannot read the working directory");
-  TRY(find_inode(root, name, inode));
   while (environ[count]) count++;
   sorted = core_memory_allocate((count + 1) * sizeof *sorted);
   for (size_t i = 0; i < count; i++)
@@ -145,7 +135,6 @@ static int format_record(const char *root, const char *name, CoreText *text) {
   core_text_append(text, head);
   core_text_append(text, directory_key);
   append_escaped(text, directory);
-  core_text_appendf(text, "%s%s\n", inode_key, inode);
   for (size_t i = 0; i < recorded; i++) append_escaped(text, sorted[i]);
   free(sorted);
   return CORE_OK;
@@ -162,18 +151,17 @@ static bool parse_record(char *text, Record *record) {
     unescape(line);
     if (!record->directory && strncmp(line, directory_key, sizeof directory_key - 1) == 0)
       record->directory = line + sizeof directory_key - 1;
-    else if (!record->inode && strncmp(line, inode_key, sizeof inode_key - 1) == 0)
-      record->inode = line + sizeof inode_key - 1;
     else if (strchr(line, '=')) record->variables[record->count++] = line;
   }
-  return record->directory && record->inode;
+  return record->directory;
 }
 
 /* Reads the record. Returns false without one, or if it may not be this user's: it has another owner or a second link,
- * others may write it, or it was written in another directory. */
+ * others may write it, or this user has not recorded it for a sweep of this name. */
 static bool read_record(const char *root, const char *name, Record *record) {
-  char path[CORE_PATH_MAX], inode[32];
+  char path[CORE_PATH_MAX];
   struct stat file;
+  bool is_recorded = false;
   *record = (Record){0};
   if (store_path_sweep(root, name, "environment", path) != CORE_OK) return false;
   const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -192,9 +180,11 @@ static bool read_record(const char *root, const char *name, Record *record) {
     if (bytes_read > 0) length += (size_t)bytes_read;
   }
   close(fd);
-  if (is_trusted && parse_record(record->memory, record) && find_inode(root, name, inode) == CORE_OK &&
-      strcmp(record->inode, inode) == 0)
-    return true;
+  if (is_trusted && store_trust_find_record(kind, name, record->memory, length, &is_recorded) != CORE_OK) {
+    core_warn("%s", core_error_message());
+    core_error_clear();
+  }
+  if (is_recorded && parse_record(record->memory, record)) return true;
   core_warn("%s: not a record of this user in this workspace; the runs get the environment of this process", path);
   free_record(record);
   return false;
@@ -239,12 +229,16 @@ int sweep_environment_record(const char *root, const char *name) {
   CoreText text = {0};
   Record old, current = {0};
   TRY(store_path_sweep(root, name, "environment", path));
-  TRY(format_record(root, name, &text));
+  TRY(format_record(&text));
   if (access(path, F_OK) == 0 && read_record(root, name, &old)) {
     current.memory = core_text_duplicate(text.data);
     if (parse_record(current.memory, &current)) warn_of_changes(&old, &current, name);
     free_record(&current);
     free_record(&old);
+  }
+  if (store_trust_grant_record(kind, name, text.data, text.length) != CORE_OK) {
+    core_warn("%s; the runs of %s get the environment of the process that starts them", core_error_message(), name);
+    core_error_clear();
   }
   const mode_t mask = umask(077);
   const int code = core_files_write_atomic(path, text.data, text.length);

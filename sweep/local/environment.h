@@ -3,8 +3,8 @@
  *
  * The record contains all variables except those of a session, a machine or a job (DISPLAY, SSH_*, TMPDIR, SLURM_*,
  * ...), and those that look like secrets (names with TOKEN, KEY, SECRET, PASSWORD, ...; URLs with a password). Only its
- * owner can read the file, and only its owner's processes apply it, in the directory that it was written in, since PATH
- * and LD_PRELOAD decide what is executed. */
+ * owner can read the file, and only its owner's processes apply it, if the owner's list of trusted code
+ * (store/code/trust.h) has its hash for this sweep, since PATH and LD_PRELOAD decide what is executed. */
 #ifndef SWEEP_ENVIRONMENT_H
 #define SWEEP_ENVIRONMENT_H
 #include <stdbool.h>
@@ -23,7 +23,7 @@ typedef enum SweepEnvironmentMode {
   SWEEP_ENVIRONMENT_FILL,     /* also keep all variables that the job has, e.g. set by its modules */
 } SweepEnvironmentMode;
 
-/* Applies the record to this process. Does nothing without a record, or if it is another user's or a copy. No other
+/* Applies the record to this process. Does nothing without a record, or if it may be another user's. No other
  * thread may be running. */
 void sweep_environment_apply(const char *root, const char *name, SweepEnvironmentMode mode);
 

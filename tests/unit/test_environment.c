@@ -103,6 +103,49 @@ static void a_record_is_applied_as_asked(void **state) {
   in_child(SWEEP_ENVIRONMENT_FILL, check_under);
 }
 
+/* Writes a record in place: its sweep's directory and inode stay the same. */
+static void overwrite(const char *path, const char *text) {
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  assert_true(fputs(text, file) >= 0);
+  assert_int_equal(fclose(file), 0);
+}
+
+/* A copy of the record in another workspace is applied; another text, or that of another sweep, is not. */
+static void a_copy_is_applied_and_another_text_is_not(void **state) {
+  (void)state;
+  char path[CORE_PATH_MAX], other[CORE_PATH_MAX], list[CORE_PATH_MAX], *data;
+  size_t size;
+  CoreText text = {0};
+  assert_int_equal(store_path_sweep(root, "s", "environment", path), CORE_OK);
+  assert_int_equal(core_files_read(path, 0, &data, &size), CORE_OK);
+  core_text_appendf(&text, "%sTEST_LINES=injected\n", data);
+  overwrite(path, text.data);
+  in_child(SWEEP_ENVIRONMENT_REPLACE, check_nothing);
+  assert_int_equal(store_path_sweep(root, "s", NULL, path), CORE_OK);
+  assert_int_equal(store_path_sweep(root, "other", NULL, other), CORE_OK);
+  assert_int_equal(rename(path, other), 0);
+  assert_int_equal(core_files_make_directories(path), CORE_OK); /* another inode */
+  assert_int_equal(store_path_sweep(root, "s", "environment", path), CORE_OK);
+  assert_int_equal(core_files_write_atomic(path, data, size), CORE_OK);
+  assert_int_equal(chmod(path, 0600), 0);
+  in_child(SWEEP_ENVIRONMENT_REPLACE, check_exact);
+  assert_int_equal(setenv("TEST_MINE", "not recorded for s", 1), 0);
+  assert_int_equal(sweep_environment_record(root, "other"), CORE_OK);
+  assert_int_equal(store_path_sweep(root, "other", "environment", other), CORE_OK);
+  assert_int_equal(rename(other, path), 0);
+  in_child(SWEEP_ENVIRONMENT_REPLACE, check_nothing);
+  unsetenv("TEST_MINE");
+  assert_int_equal(core_files_path(list, "%s/config/sweep/trusted", root), CORE_OK);
+  assert_int_equal(chmod(list, 0620), 0); /* a list that others may write: the record is kept, and not applied */
+  assert_int_equal(sweep_environment_record(root, "s"), CORE_OK);
+  in_child(SWEEP_ENVIRONMENT_REPLACE, check_nothing);
+  assert_int_equal(chmod(list, 0600), 0);
+  in_child(SWEEP_ENVIRONMENT_REPLACE, check_exact);
+  core_text_free(&text);
+  free(data);
+}
+
 static void what_others_could_have_written_is_not_taken(void **state) {
   (void)state;
   char path[CORE_PATH_MAX], aside[CORE_PATH_MAX];
@@ -137,9 +180,12 @@ int main(void) {
     cmocka_unit_test(variables_of_programs_are_recorded),
     cmocka_unit_test(sessions_jobs_and_secrets_are_not),
     cmocka_unit_test(a_record_is_applied_as_asked),
+    cmocka_unit_test(a_copy_is_applied_and_another_text_is_not),
     cmocka_unit_test(what_others_could_have_written_is_not_taken),
   };
-  if (!mkdtemp(root)) return 1;
+  char config[CORE_PATH_MAX];
+  if (!mkdtemp(root) || core_files_path(config, "%s/config", root) != CORE_OK) return 1;
+  setenv("XDG_CONFIG_HOME", config, 1); /* the list of trusted code */
   const int failed = cmocka_run_group_tests(tests, NULL, NULL);
   core_files_remove_tree(root);
   return failed;
