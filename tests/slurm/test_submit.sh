@@ -161,7 +161,7 @@ tap_run "a retry does not, either" 2 "that you have not trusted" env XDG_CONFIG_
 tap_run "nor elsewhere, with a list that has these lines here" 2 "brings code that you have not trusted: this shell command in $tap_dir/foreign" \
   sweep submit setup --root "$tap_dir/foreign"
 id=$(sed -n 3p "$SWEEP_ROOT/sweeps/setup/manifest.tsv" | cut -f2)
-printf 'stop\t%s\tmedian\t-\t100\t1\t2\tas a test\n' "$id" >"$SWEEP_ROOT/sweeps/setup/stop.log"
+printf '1\tuser\tstop\t%s\tmedian\t-\t100\t1\t2\tas a test\t;\n' "$id" >"$SWEEP_ROOT/sweeps/setup/stop.log"
 XDG_CONFIG_HOME=$tap_dir/nobody sweep retry setup 0 --force >/dev/null 2>&1
 tap_check "a retry that asks lifts no stop" "$(grep retry "$SWEEP_ROOT/sweeps/setup/stop.log")"
 rm "$SWEEP_ROOT/sweeps/setup/stop.log"
