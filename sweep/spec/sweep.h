@@ -45,8 +45,9 @@ int sweep_common_open(SweepCommon *common);
 /* Resolves the workspace for sweep submit, and creates it if it does not exist. */
 int sweep_common_make(SweepCommon *common);
 
-/* Reads the sweep that `operand` names: a file if it contains '/', ends in ".ini" or exists here, else the frozen
- * sweeps/<operand>/sweep.ini of the workspace. Includes seeds added by sweep extend, unless --set sets the seeds.
+/* Reads the sweep that `operand` names: a file if it contains '/' or ends in ".ini", or exists here while the workspace
+ * has no sweep of that name, else the frozen sweeps/<operand>/sweep.ini of the workspace, whose program and slurm.setup
+ * are not trusted as the user's own. Includes seeds added by sweep extend, unless --set sets the seeds.
  * CORE_USAGE: no such sweep (the message names the nearest), or a profile for a frozen sweep, which is already
  * resolved. Caller frees spec. */
 int sweep_common_spec(const SweepCommon *common, const char *operand, SweepSpec *spec);
