@@ -9,7 +9,7 @@
 
 #include "core/memory.h"
 
-enum { STOPS = 7, RAMPS = 4 };
+enum { STOPS = 7, RAMPS = 6 };
 
 static const AnalysisStyle styles[] = {
   {"paper", 10, 672, 336, 1, 1, 0xffffff, 0x000000, 0x5f5f5f, 0xe3e3e3},
@@ -26,6 +26,8 @@ static const uint32_t ramps[RAMPS][STOPS] = {
   {0x67000d, 0x98101a, 0xbf1a1f, 0xe2342a, 0xf55d3e, 0xfb8060, 0xfca486}, /* Reds without its palest end */
   {0x3f007d, 0x54278f, 0x6a51a3, 0x807dba, 0x9e9ac8, 0xb3b1d6, 0xcccce5}, /* Purples */
   {0x1a1a1a, 0x404040, 0x5a5a5a, 0x777777, 0x969696, 0xb0b0b0, 0xc8c8c8}, /* Grays */
+  {0x00441b, 0x006d2c, 0x238b45, 0x41ab5d, 0x74c476, 0x8fd08c, 0xa1d99b}, /* Greens without its palest end */
+  {0x662506, 0x993404, 0xcc4c02, 0xec7014, 0xfe9929, 0xfeb24c, 0xfec44f}, /* YlOrBr without its palest end */
 };
 
 int analysis_style_find(const char *name, const AnalysisStyle **style) {

@@ -29,8 +29,8 @@ typedef struct AnalysisMark {
 } AnalysisMark;
 
 /* Returns one marker per group. Names get the colors of Okabe and Ito, ordered numbers a ramp from dark to light:
- * viridis for a single family, a separate ramp (blues, reds, purples, grays) and shape for each of several. With two
- * keys in a single family, the last one's value selects the shape. free() the result. */
+ * viridis for a single family, a separate ramp (blues, reds, purples, grays, greens, browns) and shape for each of
+ * several. With two keys in a single family, the last one's value selects the shape. free() the result. */
 AnalysisMark *analysis_marks_create(const AnalysisGrouping *grouping, const AnalysisStyle *style);
 
 /* Return the viridis color for t in 0..1 (clamped), and a readable text color on it. */
