@@ -14,8 +14,8 @@ typedef struct RunBest {
 /* Reads the score of the file with --resume, else removes the file. The file is authoritative: it may be of a later
  * iteration than the checkpoint from which the run resumes, and remains where no other checkpoint is intact. */
 int run_best_begin(RunBest *best, const Checkpoint *checkpoint, bool is_resumed);
-/* Compares an evaluation of that many attempts on the training levels by checkpoint.best. The evaluation before training
- * does not count, and neither does one of which fewer than half of the attempts ended. */
+/* Compares an evaluation of that many attempts on the training levels by checkpoint.best. The evaluation before
+ * training does not count, and neither does one of which fewer than half of the attempts ended. */
 void run_best_compare(RunBest *best, const CoreConfig *config, const StoreEvaluation *row, int attempts);
 /* Writes the file if it is due. Training continues if it cannot be written. */
 void run_best_save(RunBest *best, const Checkpoint *checkpoint, Training *training, Progress *progress);
