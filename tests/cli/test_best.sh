@@ -107,7 +107,8 @@ tap_expect "the best one, too" 0 "^files/epsilon=0.2,seed=[0-9]+-[0-9a-f]{16}.sa
   trainer export small/1 --best --root sweep --safetensors files
 tap_expect "and a video" 0 "^files/epsilon=0.2,seed=[0-9]+-[0-9a-f]{16}.gif: " trainer play -c small/1 --root sweep --steps 2 -o files
 tap_run "a bundle has its checksum" 0 "2 runs" sweep bundle small --root "$tap_dir/sweep" -o "$tap_dir/small.tar.zst"
-tap_check "beside the others'" "$(tar --zstd -xOf small.tar.zst checkpoints.tsv 2>"$tap_dir/err" | cut -f 2 | grep -qx best.ckpt || cat "$tap_dir/err")"
+sweep unbundle small.tar.zst unpacked >"$tap_dir/out" 2>&1
+tap_check "beside the others'" "$(cut -f 2 unpacked/checkpoints.tsv | grep -qx best.ckpt || cat "$tap_dir/out")"
 tap_run "sweep archive" 0 "" sweep archive small --root "$tap_dir/sweep" --yes
 tap_check "removes it" "$(find "$tap_dir/sweep/runs" -name '*.ckpt')"
 tap_done
