@@ -153,18 +153,14 @@ static void add(Ops *ops, float *x, const float *y, size_t n) {
   DEVICE_LAUNCH(device_state(ops), ops_entity_add, n, &(OpsEntityAdd){x, y, n, numbers_of(ops)});
 }
 
-const OpsEntity DEVICE_ENTITY = {
-  .slice = slice, .pack = pack, .unpack = unpack, .dummy = dummy, .pool = pool, .pool_backward = pool_backward,
-  .mean_weights = mean_weights, .attend = attend, .attend_backward = attend_backward, .gate_open = gate_open,
-  .gate_close = gate_close, .gate_close_backward = gate_close_backward, .gate_open_backward = gate_open_backward,
-  .gather = gather, .gather_backward = gather_backward, .scatter = scatter, .scatter_backward = scatter_backward,
-  .norm = device_norm, .norm_add_gradient = device_norm_add_gradient, .add = add,
-};
+/* Functions that both precisions share. */
+#define SHARED \
+  .slice = slice, .pack = pack, .unpack = unpack, .dummy = dummy, .pool = pool, .pool_backward = pool_backward, \
+  .mean_weights = mean_weights, .attend = attend, .attend_backward = attend_backward, .gate_open = gate_open, \
+  .gate_close = gate_close, .gate_close_backward = gate_close_backward, .gate_open_backward = gate_open_backward, \
+  .gather = gather, .gather_backward = gather_backward, .scatter = scatter, .scatter_backward = scatter_backward, \
+  .norm = device_norm, .norm_add_gradient = device_norm_add_gradient, .add = add
+const OpsEntity DEVICE_ENTITY = {SHARED};
 const OpsEntity DEVICE_ENTITY_BF16 = {
-  .slice = slice, .pack = pack, .unpack = unpack, .dummy = dummy, .pool = pool, .pool_backward = pool_backward,
-  .mean_weights = mean_weights, .attend = attend, .attend_backward = attend_backward, .gate_open = gate_open,
-  .gate_close = gate_close, .gate_close_backward = gate_close_backward, .gate_open_backward = gate_open_backward,
-  .gather = gather, .gather_backward = gather_backward, .scatter = scatter, .scatter_backward = scatter_backward,
-  .norm = device_norm, .norm_add_gradient = device_norm_add_gradient, .add = add,
-  .dense_forward = device_entity_forward, .dense_backward = device_entity_backward,
+  SHARED, .dense_forward = device_entity_forward, .dense_backward = device_entity_backward,
 };
