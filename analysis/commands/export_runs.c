@@ -18,13 +18,18 @@ const ExportTable export_iterations = {
 const ExportTable export_evaluations = {
   "evaluation", ", level_set", evaluation_columns, sizeof evaluation_columns / sizeof *evaluation_columns};
 
+/* Opens a query whose first parameter is a sweep; NULL: all runs. */
+static int open_query(StoreDatabase *database, const char *sql, const char *sweep, StoreQuery **query) {
+  TRY(store_query_open(database, sql, query));
+  store_query_bind_text(*query, 1, sweep);
+  return CORE_OK;
+}
+
 int export_runs_open(StoreDatabase *database, const char *sweep, StoreQuery **query) {
   static const char sql[] =
     "SELECT id, status, config, coalesce((SELECT min(started) FROM attempt WHERE run_id = id), started), finished,"
     " iteration FROM run WHERE ?1 IS NULL OR id IN (SELECT run_id FROM sweep_run WHERE sweep = ?1) ORDER BY id";
-  TRY(store_query_open(database, sql, query));
-  store_query_bind_text(*query, 1, sweep);
-  return CORE_OK;
+  return open_query(database, sql, sweep, query);
 }
 
 int export_runs_next(StoreQuery *query, ExportRun *run, bool *more) {
@@ -50,9 +55,7 @@ static int open_members(StoreDatabase *database, const char *sweep, StoreQuery *
   static const char sql[] =
     "SELECT coalesce(?1, (SELECT min(sweep) FROM sweep_run WHERE run_id = id), '') AS sweep, id, config FROM run"
     " WHERE ?1 IS NULL OR id IN (SELECT run_id FROM sweep_run WHERE sweep = ?1) ORDER BY 1, id";
-  TRY(store_query_open(database, sql, query));
-  store_query_bind_text(*query, 1, sweep);
-  return CORE_OK;
+  return open_query(database, sql, sweep, query);
 }
 
 static const char *text_of(StoreQuery *query, int column) {
