@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The best checkpoint of a run: of which evaluation, beside unchanged others, after kill -9 and a resume, damaged, of
-# two ranks; and the commands that read, list and remove it. TAP.
+# The best checkpoint of a run: its evaluation, the other checkpoints, kill -9 and resume, damaged files, two ranks, and
+# the commands that read, list and remove it. TAP.
 set -u
 . tests/cli/tap.sh
 . tests/fault/pace.sh
@@ -108,7 +108,7 @@ tap_expect "the best one, too" 0 "^files/epsilon=0.2,seed=[0-9]+-[0-9a-f]{16}.sa
 tap_expect "and a video" 0 "^files/epsilon=0.2,seed=[0-9]+-[0-9a-f]{16}.gif: " trainer play -c small/1 --root sweep --steps 2 -o files
 tap_run "a bundle has its checksum" 0 "2 runs" sweep bundle small --root "$tap_dir/sweep" -o "$tap_dir/small.tar.zst"
 sweep unbundle small.tar.zst unpacked >"$tap_dir/out" 2>&1
-tap_check "beside the others'" "$(cut -f 2 unpacked/checkpoints.tsv | grep -qx best.ckpt || cat "$tap_dir/out")"
+tap_check "and that of the best checkpoint" "$(cut -f 2 unpacked/checkpoints.tsv | grep -qx best.ckpt || cat "$tap_dir/out")"
 tap_run "sweep archive" 0 "" sweep archive small --root "$tap_dir/sweep" --yes
 tap_check "removes it" "$(find "$tap_dir/sweep/runs" -name '*.ckpt')"
 tap_done
