@@ -242,8 +242,15 @@ for way in TRAINER_TILES=none TRAINER_PRODUCTS=timed; do
 done
 part 90 "training, 65 536 worlds, bf16, in halves" bash -c 'train "$@"' train "${large[@]}" train.precision=bf16 env.num=65536 \
   ppo.num_steps=64 ppo.num_minibatches=64 train.total_steps=16777216 train.rollout_halves=2
-part 120 "training, 1 048 576 worlds, 64 steps, bf16" bash -c 'train "$@"' train "${large[@]}" train.precision=bf16 env.num=1048576 \
-  ppo.num_steps=64 ppo.num_minibatches=1024 train.observation_storage=state train.total_steps=201326592
+for storage in state float16; do
+  part 120 "training, 1 048 576 worlds, 64 steps, bf16, $storage" bash -c 'train "$@"' train "${large[@]}" train.precision=bf16 \
+    env.num=1048576 ppo.num_steps=64 ppo.num_minibatches=1024 train.observation_storage=$storage train.total_steps=201326592
+done
+part 60 "training, minibatches of 1 048 576 rows, bf16" bash -c 'train "$@"' train "${large[@]}" train.precision=bf16 \
+  env.num=65536 ppo.num_steps=64 ppo.num_minibatches=4 train.total_steps=16777216
+part 60 "training, SFL on S, MLP, searches of 262 144 levels" bash -c 'train "$@"' train "${sfl[@]}" net.encoder=none \
+  env.observations=flat net.width=256 net.depth=3 env.num=2048 ppo.num_steps=256 ppo.num_minibatches=32 train.precision=bf16 sfl.batch_size=32768 \
+  sfl.num_batches=8 sfl.period=2 train.total_steps=2097152
 
 # ---- the rest of the numbers --------------------------------------------------------------------------------------
 stage=correctness
@@ -265,6 +272,11 @@ for way in TRAINER_PRODUCTS= TRAINER_PRODUCTS=timed; do # by events, which need 
   part 60 "times of a training, one by one${way#TRAINER_PRODUCTS}" env CORE_DEVICE_TIMES=1 "$way" "$trainer" \
     --root "$work/times$way" "${counted[@]}"
 done
+mkdir "$work/times_sfl"
+part 60 "times of an SFL training, one by one" env CORE_DEVICE_TIMES=1 "$trainer" --root "$work/times_sfl" --set train.device=cuda \
+  --set eval.count=0 --set metrics.representation_every=1000 $(printf -- '--set %s ' "${sfl[@]}") --set env.num=2048 \
+  --set env.max_steps=64 --set ppo.num_steps=64 --set ppo.num_minibatches=8 --set ppo.epochs=2 --set sfl.rollout_steps=64 \
+  --set train.precision=bf16 --set train.total_steps=262144
 # In containers (gVisor) tools may not attach to the GPU, which would fail every part.
 refusal() { # WHAT-A-SUCCESS-SAYS COMMAND...: why the tool cannot do it here; nothing where it can
   local success=$1; shift
@@ -284,6 +296,10 @@ if [ -z "$profiler" ]; then
     gpu__time_duration.sum,smsp__inst_executed.sum,smsp__thread_inst_executed_per_inst_executed.ratio,dram__bytes.sum "$bench" physics
   part 60 "time of each kernel of a training" ncu --clock-control none --kill yes --metrics gpu__time_duration.sum,dram__bytes.sum \
     --print-summary per-kernel --launch-skip 400 --launch-count 600 "$trainer" --root "$work/counted" "${counted[@]}"
+  mkdir "$work/drawn"
+  part 60 "occupancy of level draws, random L" ncu --clock-control none --kill yes --kernel-name regex:sim_draw_ahead --launch-skip 4 \
+    --launch-count 2 --section SpeedOfLight --section Occupancy "$trainer" --root "$work/drawn" --set train.device=cuda \
+    --set eval.count=0 --set env.task=random_l --set env.reset=new --set env.num=65536 --set ppo.num_steps=32 --set train.total_steps=4194304
 else lacking "counters" "$profiler"; fi
 
 # ---- what hides? --------------------------------------------------------------------------------------------------
