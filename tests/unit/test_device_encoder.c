@@ -117,6 +117,37 @@ static void compare(EncoderKind kind, SimSize size, double embedding_limit, doub
   core_device_close(&device);
 }
 
+/* ---- launches ---------------------------------------------------------------------------------------------------- */
+
+static int rounds; /* launches of ops_round */
+static void (*launch)(CoreDevice *device, const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared,
+                      const void *arguments);
+
+static void launch_and_count(CoreDevice *device, const CoreKernel *kernel, unsigned blocks, unsigned threads,
+                             size_t shared, const void *arguments) {
+  rounds += kernel == &ops_round_launch;
+  launch(device, kernel, blocks, threads, shared, arguments);
+}
+
+/* Weights are rounded once for both passes; the transformer also rounds what its layers' attention writes, in both
+ * passes, and the gradient at what it reads. */
+static void test_rounds(void **state) {
+  static const struct { EncoderKind kind; int rounds; } encoder[] = {{ENCODER_TRANSFORMER, 1 + 2 * 3}, {ENCODER_SET, 1}};
+  (void)state;
+  for (size_t i = 0; i < sizeof encoder / sizeof *encoder; i++) {
+    CoreDevice *device = core_device_emulated(CORE_DEVICE_FORWARD);
+    launch = device->launch;
+    device->launch = launch_and_count;
+    rounds = 0;
+    Case c = make_case(encoder[i].kind, SIM_SIZE_S, device);
+    assert_int_equal(rounds, encoder[i].rounds);
+    destroy_case(&c);
+    core_device_close(&device);
+  }
+}
+
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
+
 static void test_transformer(void **state) {
   (void)state;
   compare(ENCODER_TRANSFORMER, SIM_SIZE_S, 0.01, 0.15);
@@ -130,7 +161,8 @@ static void test_set(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_transformer), cmocka_unit_test(test_set)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_transformer), cmocka_unit_test(test_set),
+                                     cmocka_unit_test(test_rounds)};
   if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

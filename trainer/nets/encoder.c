@@ -182,7 +182,7 @@ void encoder_dense_backward(const EncoderPass *pass, int tensor, bool biased, co
 static OpsEntityDense entity_dense(const EncoderPass *pass, int tensor, bool biased, const float *x, const float *y,
                                    EncoderFloats ends) {
   const EncoderTensor *t = &pass->shape->tensor[tensor];
-  return (OpsEntityDense){.x = x, .w = pass->theta + t->offset, .b = biased ? pass->theta + t[1].offset : NULL,
+  return (OpsEntityDense){.x = x, .w = pass->rounded + t->offset, .b = biased ? pass->theta + t[1].offset : NULL,
                           .y = (float *)(uintptr_t)y, .in = t->rows, .out = t->columns,
                           .x_is_float = ends == ENCODER_FLOAT_X, .y_is_float = ends == ENCODER_FLOAT_Y};
 }
@@ -244,6 +244,8 @@ void encoder_register(Encoder *encoder, const EncoderShape *shape, int max_rows,
                     "encoder's embedding of a chunk [rows][width]");
   CORE_ARENA_DEVICE(arena, encoder->part, shape->parameters + spare, "encoder's gradient of a chunk");
   CORE_ARENA_DEVICE_ZERO(arena, encoder->zeros, spare, "a bias of zeros");
+  if (core_arena_device(arena))
+    CORE_ARENA_DEVICE(arena, encoder->rounded, shape->parameters, "encoder's parameters in bf16");
 }
 
 /* Every entity, or shape and dummy, is a row of some matrix product. */
@@ -260,7 +262,8 @@ int encoder_ops_width(const EncoderShape *shape, bool on_device) {
 static EncoderPass pass_of(const Encoder *encoder, Ops *ops, const float *theta, const float *x, int rows, int first) {
   const int left = rows - first, stride = encoder->shape.length;
   return (EncoderPass){
-      .ops = ops, .shape = &encoder->shape, .theta = theta, .zeros = encoder->zeros, .memory = encoder->memory,
+      .ops = ops, .shape = &encoder->shape, .theta = theta, .zeros = encoder->zeros, .rounded = encoder->rounded,
+      .memory = encoder->memory,
       .x = {x + (size_t)first * (size_t)stride, left < encoder->chunk_rows ? left : encoder->chunk_rows, stride},
   };
 }
@@ -271,6 +274,7 @@ void encoder_forward(const Encoder *encoder, Ops *ops, const float *theta, const
     encoder_pixels_forward(encoder, design, ops, theta, x, rows, embedding);
     return;
   }
+  if (ops->entity->round) ops->entity->round(ops, theta, encoder->shape.parameters, encoder->rounded);
   for (int first = 0; first < rows; first += encoder->chunk_rows) {
     const EncoderPass pass = pass_of(encoder, ops, theta, x, rows, first);
     design->forward(&pass, embedding + (size_t)first * (size_t)encoder->shape.width);

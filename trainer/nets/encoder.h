@@ -107,6 +107,7 @@ typedef struct Encoder {
   float *embedding;          /* [chunk_rows][width] recomputed */
   float *part;               /* [parameters] gradient of one chunk */
   float *zeros;              /* bias of kernels without one */
+  uint16_t *rounded;         /* [parameters] of the last pass in bf16; of entities, on a device */
   /* Pixels only: */
   int kept;                  /* chunks whose activations stay until the backward pass; with more chunks, none do */
   size_t chunk_floats;       /* floats of a chunk's activations */

@@ -10,6 +10,7 @@ typedef struct EncoderPass {
   Ops *ops;
   const EncoderShape *shape;
   const float *theta, *zeros;
+  const uint16_t *rounded;   /* Encoder.rounded */
   OpsRows x;
   float *memory, *scratch;   /* a chunk's; scratch: contents not needed by the backward pass */
   const float *packed;       /* pixels: Encoder.packed */

@@ -40,7 +40,8 @@ typedef struct OpsMessage {
 
 /* Dense layer between matrices of entities; x_is_float, y_is_float: where an end is not one. */
 typedef struct OpsEntityDense {
-  const float *x, *w, *b;      /* b NULL: none */
+  const float *x, *b;          /* b NULL: none */
+  const uint16_t *w;           /* of OpsEntity.round; the bias follows the kernel */
   float *y;                    /* backward: NULL with OPS_LINEAR */
   int in, out;
   bool x_is_float, y_is_float;
@@ -106,7 +107,8 @@ struct OpsEntity {
 
   /* Ops.dense_forward and dense_backward where matrices of entities are bf16 in memory, in the room of floats:
    * arguments of all functions above except observations, embeddings of a kind, out and dout of pool, and those of
-   * attend. NULL: matrices are floats. */
+   * attend. round: rounds an encoder's parameters [n] to bf16, before its layers. NULL: matrices are floats. */
+  void (*round)(Ops *ops, const float *theta, size_t n, uint16_t *rounded);
   void (*dense_forward)(Ops *ops, const OpsEntityDense *layer, int rows, OpsActivation activation);
   void (*dense_backward)(Ops *ops, const OpsEntityDense *layer, int rows, OpsActivation activation, float *dy,
                          float *dx, float *dw, float *db);

@@ -162,5 +162,6 @@ static void add(Ops *ops, float *x, const float *y, size_t n) {
   .norm = device_norm, .norm_add_gradient = device_norm_add_gradient, .add = add
 const OpsEntity DEVICE_ENTITY = {SHARED};
 const OpsEntity DEVICE_ENTITY_BF16 = {
-  SHARED, .dense_forward = device_entity_forward, .dense_backward = device_entity_backward,
+  SHARED, .round = device_entity_round, .dense_forward = device_entity_forward,
+  .dense_backward = device_entity_backward,
 };

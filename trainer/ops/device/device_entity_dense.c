@@ -1,6 +1,6 @@
 /* Dense layers between matrices of entities with train.precision = bf16 (entity.h). The matrices are bf16 in memory, so
- * that products read the tensor cores' format and every pass moves half the bytes. Weights, and the layers' ends that
- * are floats, are rounded before each product. */
+ * that products read the tensor cores' format and every pass moves half the bytes. Weights are rounded once per forward
+ * pass, in one launch; the layers' ends that are floats before each product. */
 #include "trainer/ops/device/device_internal.h"
 #include "trainer/ops/entity.h"
 
@@ -12,18 +12,9 @@ static const uint16_t *round_rows(DeviceState *state, const float *x, size_t row
   return rounded;
 }
 
-static void round_vector(DeviceState *state, const float *x, size_t n, uint16_t *rounded) {
-  const OpsRound arguments = {x, NULL, rounded, 1, n, n, ops_fours(n)};
-  DEVICE_LAUNCH(state, ops_round, arguments.fours.number, &arguments);
-}
-
-/* Rounds a layer's weights, and its bias after them, where chains keep theirs. */
-static uint16_t *round_weights(DeviceState *state, const OpsEntityDense *layer) {
-  const size_t n = (size_t)layer->in * (size_t)layer->out;
-  state->rounded.whole = NULL;
-  round_vector(state, layer->w, n, state->rounded.theta);
-  if (layer->b) round_vector(state, layer->b, (size_t)layer->out, state->rounded.theta + n);
-  return state->rounded.theta;
+void device_entity_round(Ops *ops, const float *theta, size_t n, uint16_t *rounded) {
+  const OpsRound arguments = {theta, NULL, rounded, 1, n, n, ops_fours(n)};
+  DEVICE_LAUNCH(device_state(ops), ops_round, arguments.fours.number, &arguments);
 }
 
 /* Returns a layer's input as bf16, and the elements from one row to the next. */
@@ -39,15 +30,14 @@ static int step_of(const OpsEntityDense *layer, const void *x) {
 
 void device_entity_forward(Ops *ops, const OpsEntityDense *layer, int rows, OpsActivation activation) {
   DeviceState *state = device_state(ops);
-  uint16_t *w = round_weights(state, layer);
-  DeviceProduct p = {.m = (size_t)rows, .n = (size_t)layer->out, .k = (size_t)layer->in, .b = w, .c = layer->y,
+  DeviceProduct p = {.m = (size_t)rows, .n = (size_t)layer->out, .k = (size_t)layer->in, .b = layer->w, .c = layer->y,
                      .factors = OPS_NUMBERS_BF16,
                      .result = layer->y_is_float ? OPS_NUMBERS_FLOAT : OPS_NUMBERS_BF16};
   p.a = input_of(state, layer, rows, &p.row_a);
   ops->flops += 2.0 * rows * layer->in * layer->out;
   if (layer->b && (activation == OPS_LINEAR || activation == OPS_RELU)) {
     p.epilogue = activation == OPS_RELU ? OPS_PRODUCT_RELU : OPS_PRODUCT_BIAS;
-    p.bias = layer->y_is_float ? (void *)(uintptr_t)layer->b : w + p.k * p.n;
+    p.bias = (void *)(uintptr_t)(layer->y_is_float ? (const void *)layer->b : layer->w + p.k * p.n);
     if (device_multiply(state, &p)) return;
     p.epilogue = OPS_PRODUCT;
     p.bias = NULL;
@@ -93,7 +83,7 @@ void device_entity_backward(Ops *ops, const OpsEntityDense *layer, int rows, Ops
   if (layer->y_is_float) dz = round_rows(state, dy, r, out, state->rounded.x);
   if (dx)
     device_multiply(state, &(DeviceProduct){.transpose_b = 1, .m = r, .n = in, .k = out, .a = dz,
-                                            .b = round_weights(state, layer), .c = dx, .factors = OPS_NUMBERS_BF16,
+                                            .b = layer->w, .c = dx, .factors = OPS_NUMBERS_BF16,
                                             .result = layer->x_is_float ? OPS_NUMBERS_FLOAT : OPS_NUMBERS_BF16});
   device_multiply(state, &(DeviceProduct){.transpose_a = 1, .m = in, .n = out, .k = r, .a = x, .b = dz, .c = dw,
                                           .row_a = stride, .factors = OPS_NUMBERS_BF16});

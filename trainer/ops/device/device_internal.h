@@ -135,7 +135,8 @@ void device_norm_forward(Ops *ops, float *z, float *inverse, const float *gain, 
 void device_norm_backward(Ops *ops, const float *n, const float *inverse, const float *gain, const float *offset,
                           const float *y, float *dy, float *dgain, float *doffset, int rows, int columns,
                           OpsActivation activation);
-/* device_entity_dense.c: OpsEntity.dense_forward and dense_backward. */
+/* device_entity_dense.c: OpsEntity.round, dense_forward and dense_backward. */
+void device_entity_round(Ops *ops, const float *theta, size_t n, uint16_t *rounded);
 void device_entity_forward(Ops *ops, const OpsEntityDense *layer, int rows, OpsActivation activation);
 void device_entity_backward(Ops *ops, const OpsEntityDense *layer, int rows, OpsActivation activation, float *dy,
                             float *dx, float *dw, float *db);
