@@ -248,7 +248,7 @@ for storage in state float16; do
 done
 part 60 "training, minibatches of 1 048 576 rows, bf16" bash -c 'train "$@"' train "${large[@]}" train.precision=bf16 \
   env.num=65536 ppo.num_steps=64 ppo.num_minibatches=4 train.total_steps=16777216
-part 60 "training, SFL on S, MLP, searches of 262 144 levels" bash -c 'train "$@"' train "${sfl[@]}" net.encoder=none \
+part 60 "training, SFL on S, MLP, large searches" bash -c 'train "$@"' train "${sfl[@]}" net.encoder=none \
   env.observations=flat net.width=256 net.depth=3 env.num=2048 ppo.num_steps=256 ppo.num_minibatches=32 train.precision=bf16 sfl.batch_size=32768 \
   sfl.num_batches=8 sfl.period=2 train.total_steps=2097152
 
