@@ -11,8 +11,8 @@ CoreDeviceTimes *core_device_times_open(void);
 void core_device_times_close(CoreDeviceTimes **times);
 /* Adds a time. Names are distinguished by their first 95 bytes; beyond 512 names the rest count as "others". */
 void core_device_times_add(CoreDeviceTimes *times, const char *name, double seconds);
-/* Prints a table, longest first. `empty`: seconds that an empty operation takes. Prints nothing if nothing was
- * timed. */
+/* Prints a table, longest first. Leaves out the first time of a name that has others: libraries load their code in it,
+ * which takes milliseconds. `empty`: seconds that an empty operation takes. Prints nothing if nothing was timed. */
 void core_device_times_print(const CoreDeviceTimes *times, double empty, FILE *out);
 
 #endif

@@ -52,6 +52,7 @@ static void test_times(void **state) {
   CoreDeviceTimes *times = core_device_times_open();
   assert_non_null(times);
   core_device_times_add(times, "brief", 1e-6);
+  core_device_times_add(times, "long", 5e-1); /* loads its code */
   core_device_times_add(times, "long", 3e-3);
   core_device_times_add(times, "long", 1e-3);
   for (int i = 0; i < 600; i++) { /* more than there is room for */
@@ -64,7 +65,7 @@ static void test_times(void **state) {
   fclose(out);
   assert_non_null(strstr(text, "(2.0 us of each"));
   assert_non_null(strstr(text, "         2        4.000    2000.00  99.98  long\n         1        0.001       1.00"));
-  assert_non_null(strstr(text, "        91        0.000       0.00   0.00  others\n"));
+  assert_non_null(strstr(text, "        90        0.000       0.00   0.00  others\n"));
   free(text);
   core_device_times_close(&times);
   assert_null(times);
