@@ -132,7 +132,8 @@ static void launch_and_count(CoreDevice *device, const CoreKernel *kernel, unsig
 /* Weights are rounded once for both passes; the transformer also rounds what its layers' attention writes, in both
  * passes, and the gradient at what it reads. */
 static void test_rounds(void **state) {
-  static const struct { EncoderKind kind; int rounds; } encoder[] = {{ENCODER_TRANSFORMER, 1 + 2 * 3}, {ENCODER_SET, 1}};
+  static const struct { EncoderKind kind; int rounds; } encoder[] = {{ENCODER_TRANSFORMER, 1 + 2 * 3},
+                                                                     {ENCODER_SET, 1}};
   (void)state;
   for (size_t i = 0; i < sizeof encoder / sizeof *encoder; i++) {
     CoreDevice *device = core_device_emulated(CORE_DEVICE_FORWARD);

@@ -41,7 +41,7 @@ typedef struct OpsMessage {
 /* Dense layer between matrices of entities; x_is_float, y_is_float: where an end is not one. */
 typedef struct OpsEntityDense {
   const float *x, *b;          /* b NULL: none */
-  const uint16_t *w;           /* of OpsEntity.round; the bias follows the kernel */
+  const uint16_t *w;           /* kernel by OpsEntity.round, and then the bias */
   float *y;                    /* backward: NULL with OPS_LINEAR */
   int in, out;
   bool x_is_float, y_is_float;
