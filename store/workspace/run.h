@@ -37,7 +37,8 @@ typedef struct StoreState {
   double steps_per_second, solve_rate; /* latest; NaN when unknown */
   double episode_return;         /* latest, for tasks without a goal; NaN otherwise */
   double train_seconds;          /* total over all attempts */
-  char device[64], commit[48];
+  char device[96];               /* "cpu, oneDNN 3.7, avx512; ranks: 4, threads: 8" */
+  char commit[48];
   char parent[48];               /* "<id>@<iteration>" of init.from; empty: none */
   char message[512];             /* last error, one line */
   char code[264];                /* hash of its code (store/code); if it was resumed with other code, all hashes, oldest

@@ -44,7 +44,7 @@ static bool has_ended(const SweepSpec *spec, StoreStatus status) {
 /* Adds the cost of a run's remaining transitions. */
 static void add_cost(const SweepSpeeds *speeds, const CoreConfig *config, double left, size_t run, SweepPlan *plan) {
   const SlurmSettings *settings = &plan->resources.sets[sweep_resources_of_run(&plan->resources, &plan->grid, run)];
-  const SweepWork work = {.left = left, .speed = plan->speed};
+  const SweepWork work = {.left = left, .speed = plan->speed, .is_here = !sweep_spec_has_resources(plan->spec)};
   SweepSpeed speed;
   const SweepCost cost = sweep_speeds_cost(speeds, config, settings, &work, &speed);
   const double seconds = config->program && speed.steps_per_second == 0 ? NAN : sweep_cost_seconds(&cost);

@@ -34,17 +34,16 @@ typedef struct Costs {
 } Costs;
 
 /* Adds the cost of the remaining transitions, in GPU-hours if the run requests GPUs, else in processor hours. */
-static void add_cost(const Costs *costs, const CoreConfig *config, const SlurmSettings *settings, double left,
-                     Cost *cost) {
-  const SweepWork work = {.left = left, .speed = costs->speed};
+static void add_cost(const Costs *costs, const CoreConfig *config, const SlurmSettings *settings,
+                     const SweepWork *work, Cost *cost) {
   SweepSpeed speed;
-  const SweepCost run = sweep_speeds_cost(costs->speeds, config, settings, &work, &speed);
+  const SweepCost run = sweep_speeds_cost(costs->speeds, config, settings, work, &speed);
   const bool is_unknown = config->program && speed.steps_per_second == 0;
-  const double hours = left == 0 ? 0 : is_unknown ? NAN : sweep_cost_seconds(&run) / 3600;
+  const double hours = work->left == 0 ? 0 : is_unknown ? NAN : sweep_cost_seconds(&run) / 3600;
   const double processors = (double)(settings->ranks_per_run * settings->cpus_per_run);
   if (settings->gpus_per_run > 0) cost->gpu_hours += hours * settings->gpus_per_run;
   else cost->cpu_hours += hours * processors;
-  cost->disk_bytes += left == 0 ? 0 : run.disk_bytes;
+  cost->disk_bytes += work->left == 0 ? 0 : run.disk_bytes;
 }
 
 static int add_run(Costs *costs, const SweepGrid *grid, const SweepResources *resources, size_t run, bool has_runs,
@@ -62,7 +61,8 @@ static int add_run(Costs *costs, const SweepGrid *grid, const SweepResources *re
   cost->to_run += !has_ended;
   cost->transitions += planned;
   cost->transitions_left += remaining;
-  add_cost(costs, &config, &resources->sets[sweep_resources_of_run(resources, grid, run)], remaining, cost);
+  const SweepWork work = {.left = remaining, .speed = costs->speed, .is_here = !sweep_spec_has_resources(grid->spec)};
+  add_cost(costs, &config, &resources->sets[sweep_resources_of_run(resources, grid, run)], &work, cost);
   return CORE_OK;
 }
 

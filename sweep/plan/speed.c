@@ -30,7 +30,9 @@ typedef struct Group {
   char *text;        /* values of `keys` as a JSON array; a program has none */
   CoreConfig config; /* these settings, resolved; all others at their defaults */
   bool is_program;   /* whether it is the program named config.algo.name */
-  SweepDevice device;
+  bool on_gpu;
+  char *machine;     /* "; ranks: 4, threads: 8"; empty: unknown, of an older version */
+  int ranks, threads; /* threads: of each rank; 0: unknown */
   double median;
   size_t runs;
 } Group;
@@ -44,8 +46,8 @@ struct SweepSpeeds {
 /* ---- loading --------------------------------------------------------------------------------------------------- */
 
 /* Appends the query: settings as one JSON array, name of the algorithm or program, device, speed without a search for
- * levels, which is a cost of its own; sorted by group, then from slow to fast. Devices named cuda:0 are GPUs, all
- * others processors. */
+ * levels, which is a cost of its own, ranks and threads; sorted by group, then from slow to fast. Devices named cuda:0
+ * are GPUs, all others processors. */
 static void append_query(CoreText *sql) {
   core_text_append(sql, "SELECT json_extract(config");
   for (size_t i = 0; i < KEYS; i++) core_text_appendf(sql, ", '$.%s'", keys[i]);
@@ -56,8 +58,9 @@ static void append_query(CoreText *sql) {
                   "  max(0.01, 1 - coalesce(seconds_levels / (seconds_rollout + seconds_update + seconds_other), 0))"
                   "  FROM iteration WHERE run_id = run.id AND steps_per_second > 0"
                    "  ORDER BY iteration DESC LIMIT 1) AS speed,"
-                   " json_extract(config, '$.env.task') AS task"
-                   " FROM run WHERE speed IS NOT NULL ORDER BY settings, program, gpu, speed");
+                   " json_extract(config, '$.env.task') AS task,"
+                   " iif(instr(device, ';') > 0, substr(device, instr(device, ';')), '') AS machine"
+                   " FROM run WHERE speed IS NOT NULL ORDER BY settings, program, gpu, machine, speed");
 }
 
 typedef struct Samples {
@@ -100,16 +103,20 @@ static void read_settings(const char *text, Group *group) {
 /* Whether the row belongs to the group. */
 static bool is_same(const Group *group, StoreQuery *query) {
   const char *settings = store_query_text(query, 0), *program = store_query_text(query, 1);
-  const SweepDevice device = store_query_int(query, 2) ? SWEEP_GPU : SWEEP_CPU;
-  return group->device == device && strcmp(group->text, settings ? settings : "") == 0 &&
+  const char *machine = store_query_text(query, 5);
+  return group->on_gpu == (store_query_int(query, 2) != 0) && strcmp(group->text, settings ? settings : "") == 0 &&
+         strcmp(group->machine, machine ? machine : "") == 0 &&
          (!group->is_program || strcmp(group->config.algo.name, program ? program : "") == 0);
 }
 
 static int read_group(StoreQuery *query, Group *group) {
   const char *settings = store_query_text(query, 0), *program = store_query_text(query, 1);
+  const char *machine = store_query_text(query, 5);
   *group = (Group){.text = core_text_duplicate(settings ? settings : ""), .config = core_config_default(),
-                   .is_program = !store_query_text(query, 4),
-                   .device = store_query_int(query, 2) ? SWEEP_GPU : SWEEP_CPU};
+                   .is_program = !store_query_text(query, 4), .on_gpu = store_query_int(query, 2) != 0,
+                   .machine = core_text_duplicate(machine ? machine : ""), .ranks = 1};
+  if (sscanf(group->machine, "; ranks: %d, threads: %d", &group->ranks, &group->threads) != 2 || group->ranks < 1)
+    group->ranks = 1;
   if (!group->is_program) read_settings(group->text, group);
   return core_text_copy(group->config.algo.name, sizeof group->config.algo.name, program ? program : "", "algo.name");
 }
@@ -167,7 +174,10 @@ int sweep_speeds_load(const char *root, SweepSpeeds **speeds) {
 
 void sweep_speeds_destroy(SweepSpeeds **speeds) {
   if (!*speeds) return;
-  for (size_t i = 0; i < (*speeds)->count; i++) free((*speeds)->groups[i].text);
+  for (size_t i = 0; i < (*speeds)->count; i++) {
+    free((*speeds)->groups[i].text);
+    free((*speeds)->groups[i].machine);
+  }
   free((*speeds)->groups);
   free(*speeds);
   *speeds = NULL;
@@ -206,43 +216,78 @@ static bool is_comparable(const Group *group, const CoreConfig *config) {
   return strcmp(group->config.algo.name, config->algo.name) == 0;
 }
 
-/* Returns how much faster the model expects the configuration to train than the group, on the same machine. */
-static double expected_ratio(const Group *group, const CoreConfig *config) {
-  SlurmSettings machine = slurm_settings_default();
+/* Whether the run may have the group's kind of device. */
+static bool is_same_device(const Group *group, const CoreConfig *config) {
+  if (config->program || strcmp(config->train.device, "auto") == 0) return true;
+  return group->on_gpu == (strcmp(config->train.device, "cuda") == 0);
+}
+
+/* Returns the machine of the group; unknown threads are as many as those of `settings`. */
+static SlurmSettings machine_of(const Group *group, const SlurmSettings *settings) {
+  SlurmSettings machine = *settings;
+  machine.ranks_per_run = group->ranks;
+  if (group->threads > 0) machine.cpus_per_run = group->threads;
+  machine.gpus_per_run = group->on_gpu ? group->ranks : 0;
+  return machine;
+}
+
+/* Returns the GPUs, or else the processors, that a run of the group has on the machine. */
+static double devices_of(const Group *group, const SlurmSettings *machine) {
+  if (group->on_gpu) return machine->gpus_per_run > 0 ? machine->gpus_per_run : 1;
+  return (double)(machine->ranks_per_run * machine->cpus_per_run);
+}
+
+/* Returns how much faster the model expects the configuration to train on `planned` than the group on `measured`. */
+static double expected_ratio(const Group *group, const SlurmSettings *measured, const CoreConfig *config,
+                             const SlurmSettings *planned) {
   CoreConfig own = group->config, other = *config;
-  const char *device = group->device == SWEEP_GPU ? "cuda" : "cpu";
+  const char *device = group->on_gpu ? "cuda" : "cpu";
   if (config->program) return 1;
   snprintf(own.train.device, sizeof own.train.device, "%s", device);
   snprintf(other.train.device, sizeof other.train.device, "%s", device);
   own.train.total_steps = other.train.total_steps = 1000000000; /* whole iterations are a small part of it */
-  const double speed = sweep_cost_model(&own, &machine).training_s / trained(&own);
-  const double expected = sweep_cost_model(&other, &machine).training_s / trained(&other);
+  const double speed = sweep_cost_model(&own, measured).training_s / trained(&own);
+  const double expected = sweep_cost_model(&other, planned).training_s / trained(&other);
   return speed > 0 && expected > 0 ? speed / expected : 1;
 }
 
-SweepSpeed sweep_speeds_find(const SweepSpeeds *speeds, const CoreConfig *config, SweepDevice device) {
+/* Returns the most similar group, of several the one with the most runs; NULL: none. */
+static const Group *find_group(const SweepSpeeds *speeds, const CoreConfig *config, const SlurmSettings *settings,
+                               double *least) {
   const Group *best = NULL;
-  CoreConfig resolved = *config;
-  double best_distance = 0;
-  if (!config->program && core_config_resolve(config, &resolved) != CORE_OK) core_error_clear();
   for (size_t i = 0; i < speeds->count; i++) {
-    if (device != SWEEP_ANY_DEVICE && speeds->groups[i].device != device) continue;
-    if (!is_comparable(&speeds->groups[i], config)) continue;
-    const double d = config->program ? 0 : distance(speeds, &speeds->groups[i], &resolved);
-    if (best && d >= best_distance) continue;
-    best = &speeds->groups[i];
-    best_distance = d;
+    const Group *group = &speeds->groups[i];
+    if (!is_same_device(group, config) || !is_comparable(group, config)) continue;
+    double d = config->program ? 0 : distance(speeds, group, config);
+    if (settings && !config->program) {
+      const SlurmSettings measured = machine_of(group, settings);
+      const double ratio = devices_of(group, settings) / devices_of(group, &measured);
+      d += ratio == 1 ? 0 : 0.1 + fabs(log2(ratio)) / 4;
+    }
+    if (best && (d > *least || (d == *least && group->runs <= best->runs))) continue;
+    best = group;
+    *least = d;
   }
+  return best;
+}
+
+SweepSpeed sweep_speeds_find(const SweepSpeeds *speeds, const CoreConfig *config, const SlurmSettings *settings) {
+  const SlurmSettings defaults = slurm_settings_default();
+  CoreConfig resolved = *config;
+  double least = 0;
+  if (!config->program && core_config_resolve(config, &resolved) != CORE_OK) core_error_clear();
+  const Group *best = find_group(speeds, &resolved, settings, &least);
   if (!best) return (SweepSpeed){0};
-  const double ratio = best_distance > 0 ? expected_ratio(best, &resolved) : 1;
-  return (SweepSpeed){.steps_per_second = best->median * ratio, .exact = best_distance == 0, .runs = best->runs};
+  const SlurmSettings measured = machine_of(best, settings ? settings : &defaults);
+  const double ratio = least > 0 ? expected_ratio(best, &measured, &resolved, settings ? settings : &measured) : 1;
+  return (SweepSpeed){.steps_per_second = best->median * ratio, .exact = least == 0, .runs = best->runs};
 }
 
 SweepCost sweep_speeds_cost(const SweepSpeeds *speeds, const CoreConfig *config, const SlurmSettings *settings,
                             const SweepWork *work, SweepSpeed *speed) {
   const SweepCost model = sweep_cost_model(config, settings);
   *speed = (SweepSpeed){.steps_per_second = work->speed};
-  if (work->speed == 0 && speeds) *speed = sweep_speeds_find(speeds, config, SWEEP_ANY_DEVICE);
+  if (work->speed == 0 && speeds) *speed = sweep_speeds_find(speeds, config, work->is_here ? NULL : settings);
   const double all = trained(config);
   const double training_s = speed->steps_per_second > 0 ? work->left / speed->steps_per_second : 0;
   return sweep_cost_remaining(&model, all > 0 ? work->left / all : 0, training_s);

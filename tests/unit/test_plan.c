@@ -57,6 +57,7 @@ static void close_fixture(Fixture *f) {
 }
 
 static double levels_s = NAN; /* seconds_levels of iterations, which take 10 s */
+static const char *device = "cpu"; /* device of the next run */
 
 /* A run as a trainer leaves it: directory, one logged iteration a speed (the last counts), state. */
 static void leave_run(const Fixture *f, size_t run, StoreStatus status, int64_t transitions, double speed) {
@@ -82,6 +83,7 @@ static void leave_run(const Fixture *f, size_t run, StoreStatus status, int64_t 
   }
   StoreState now = {.status = status, .attempt = 1, .transitions = transitions, .transitions_total = 1280};
   now.steps_per_second = now.solve_rate = NAN;
+  snprintf(now.device, sizeof now.device, "%s", device);
   assert_int_equal(store_run_state_write(root, id, &now), CORE_OK);
 }
 
@@ -151,23 +153,23 @@ static void test_estimate(void **state) {
   import(&f);
   assert_int_equal(sweep_speeds_load(root, &speeds), CORE_OK);
   sweep_grid_config(&f.grid, 6, &config);
-  SweepSpeed speed = sweep_speeds_find(speeds, &config, SWEEP_ANY_DEVICE);
+  SweepSpeed speed = sweep_speeds_find(speeds, &config, NULL);
   assert_true(speed.steps_per_second == 200);
   assert_true(speed.exact);
   assert_int_equal(speed.runs, 3);
   CoreConfig larger = config;
   larger.env.num *= 64;
   larger.ppo.num_minibatches *= 64;
-  assert_false(sweep_speeds_find(speeds, &larger, SWEEP_ANY_DEVICE).exact); /* other environments at once */
+  assert_false(sweep_speeds_find(speeds, &larger, NULL).exact); /* other environments at once */
   CoreConfig finer = config;
   finer.ppo.num_minibatches *= 2;
-  speed = sweep_speeds_find(speeds, &finer, SWEEP_ANY_DEVICE);
+  speed = sweep_speeds_find(speeds, &finer, NULL);
   assert_true(!speed.exact && speed.steps_per_second < 200); /* more minibatches take longer */
   CoreConfig convolutions = config; /* an equal shape after an encoder is not comparable */
   snprintf(convolutions.net.encoder, sizeof convolutions.net.encoder, "nature");
-  assert_false(sweep_speeds_find(speeds, &convolutions, SWEEP_ANY_DEVICE).exact);
+  assert_false(sweep_speeds_find(speeds, &convolutions, NULL).exact);
   sweep_grid_config(&f.grid, 7, &config);
-  assert_false(sweep_speeds_find(speeds, &config, SWEEP_ANY_DEVICE).exact);
+  assert_false(sweep_speeds_find(speeds, &config, NULL).exact);
   sweep_speeds_destroy(&speeds);
   assert_null(speeds);
   assert_int_equal(sweep_plan_make(root, &f.spec, &everything, &plan), CORE_OK);
@@ -193,7 +195,69 @@ static void test_searching_run(void **state) {
   import(&f);
   assert_int_equal(sweep_speeds_load(root, &speeds), CORE_OK);
   sweep_grid_config(&f.grid, 0, &config);
-  assert_true(sweep_speeds_find(speeds, &config, SWEEP_ANY_DEVICE).steps_per_second == 200);
+  assert_true(sweep_speeds_find(speeds, &config, NULL).steps_per_second == 200);
+  sweep_speeds_destroy(&speeds);
+  close_fixture(&f);
+}
+
+static SweepSpeeds *load_run_on(const Fixture *f, const char *machine) {
+  SweepSpeeds *speeds;
+  device = machine;
+  leave_run(f, 0, STORE_FINISHED, 1280, 100);
+  device = "cpu";
+  import(f);
+  assert_int_equal(sweep_speeds_load(root, &speeds), CORE_OK);
+  return speeds;
+}
+
+/* The speed measured on two processors is scaled to those of [slurm], and not used for runs on GPUs. */
+static void test_speed_on_processors(void **state) {
+  (void)state;
+  Fixture f;
+  CoreConfig config;
+  SlurmSettings machine = slurm_settings_default();
+  open_fixture(&f);
+  SweepSpeeds *speeds = load_run_on(&f, "cpu, avx512; ranks: 1, threads: 2");
+  sweep_grid_config(&f.grid, 0, &config);
+  machine.cpus_per_run = 2;
+  SweepSpeed speed = sweep_speeds_find(speeds, &config, &machine);
+  assert_true(speed.exact && speed.steps_per_second == 100);
+  assert_true(sweep_speeds_find(speeds, &config, NULL).exact);
+  machine.ranks_per_run = 16;
+  machine.cpus_per_run = 8;
+  config.env.num = 4096;
+  const double here = sweep_speeds_find(speeds, &config, NULL).steps_per_second;
+  speed = sweep_speeds_find(speeds, &config, &machine);
+  assert_true(!speed.exact && speed.steps_per_second > 40 * here && speed.steps_per_second <= 64 * here);
+  snprintf(config.train.device, sizeof config.train.device, "cuda");
+  assert_true(sweep_speeds_find(speeds, &config, &machine).steps_per_second == 0);
+  const SweepWork work = {.left = 1e9};
+  const SweepCost cost = sweep_speeds_cost(speeds, &config, &machine, &work, &speed);
+  assert_true(speed.steps_per_second == 0 && cost.training_s > 0); /* the model's */
+  sweep_speeds_destroy(&speeds);
+  close_fixture(&f);
+}
+
+/* A speed measured on one GPU is not that of 128. */
+static void test_speed_on_gpus(void **state) {
+  (void)state;
+  Fixture f;
+  CoreConfig config;
+  SlurmSettings machine = slurm_settings_default();
+  open_fixture(&f);
+  SweepSpeeds *speeds = load_run_on(&f, "cuda:0, NVIDIA H100; ranks: 1, threads: 4");
+  sweep_grid_config(&f.grid, 0, &config);
+  snprintf(config.train.device, sizeof config.train.device, "cuda");
+  machine.gpus_per_run = 1;
+  assert_true(sweep_speeds_find(speeds, &config, &machine).exact);
+  config.env.num = 1048576;
+  const double one = sweep_speeds_find(speeds, &config, &machine).steps_per_second;
+  machine.gpus_per_run = 128;
+  machine.ranks_per_run = 128;
+  const double many = sweep_speeds_find(speeds, &config, &machine).steps_per_second;
+  assert_true(many > 64 * one && many <= 128 * one);
+  snprintf(config.train.device, sizeof config.train.device, "cpu");
+  assert_true(sweep_speeds_find(speeds, &config, &machine).steps_per_second == 0);
   sweep_speeds_destroy(&speeds);
   close_fixture(&f);
 }
@@ -210,10 +274,10 @@ static void test_nearest_network(void **state) {
   assert_int_equal(sweep_speeds_load(root, &speeds), CORE_OK);
   CoreConfig config = f.spec.base;
   config.net.width = 128;
-  const double wide = sweep_speeds_find(speeds, &config, SWEEP_ANY_DEVICE).steps_per_second;
+  const double wide = sweep_speeds_find(speeds, &config, NULL).steps_per_second;
   assert_true(wide > 30 && wide < 300);
   config.net.width = 16;
-  assert_true(sweep_speeds_find(speeds, &config, SWEEP_ANY_DEVICE).steps_per_second > 900);
+  assert_true(sweep_speeds_find(speeds, &config, NULL).steps_per_second > 900);
   sweep_speeds_destroy(&speeds);
   close_fixture(&f);
 }
@@ -261,6 +325,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
     TEST(test_empty_workspace), TEST(test_done_and_partly_done), TEST(test_estimate), TEST(test_nearest_network),
+    TEST(test_speed_on_processors), TEST(test_speed_on_gpus),
     TEST(test_foreign_database), TEST(test_acting), TEST(test_searching_run),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -307,8 +307,9 @@ static void begin_state(Run *run) {
   state->transitions_total = state->iterations * run->training->plan.transitions_per_iteration;
   state->message[0] = '\0';
   const CoreDevice *device = run->training->device;
-  snprintf(state->device, sizeof state->device, "%s, %.48s", device ? device->name : "cpu",
-           device ? device->description : ops_cpu_description());
+  snprintf(state->device, sizeof state->device, "%s, %.48s; ranks: %d, threads: %d", device ? device->name : "cpu",
+           device ? device->description : ops_cpu_description(), run->training->plan.ranks,
+           run->training->plan.threads); /* read by sweep/plan/speed.c */
   snprintf(state->commit, sizeof state->commit, "%s", core_commit());
 }
 
@@ -339,8 +340,8 @@ static void on_loss(void *context, const char *message) {
 static void note_start(const Run *run) {
   const TrainingPlan *plan = &run->training->plan;
   char who[160];
-  core_info("attempt %d, version %s commit %s, %s, %d threads", run->state.attempt, core_version(), core_commit(),
-            run->state.device, plan->threads);
+  core_info("attempt %d, version %s commit %s, %s", run->state.attempt, core_version(), core_commit(),
+            run->state.device);
   for (int rank = 0; rank < plan->ranks && plan->ranks > 1; rank++) core_info("%s", ranks_describe(rank, who));
   run_code_record(run->config, run->root, run->id, &run->state);
   note_scaling(run->config);
