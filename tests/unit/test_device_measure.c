@@ -1,5 +1,5 @@
-/* Metrics of hidden layers on a device, in floats and bf16, against those on the host, in float64 and with another
- * order of sums. And the cost of a measured iteration: bytes between host and device, copies and launches. */
+/* Metrics of hidden layers and of steps on a device, against those on the host, in float64 and with another order of
+ * sums. And the cost of a measured iteration: bytes between host and device, copies and launches. */
 #define DEVICE_TESTS run_all
 #include "tests/device_tools.h"
 
@@ -8,9 +8,11 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "tests/training_tools.h"
+#include "trainer/math/kurtosis.h"
 #include "trainer/measure/representation.h"
 #include "trainer/ops/row_half_internal.h"
 #include "trainer/ops/row_round_internal.h"
+#include "trainer/ops/update.h"
 
 static void assert_equal_to(const char *what, double got, double want) {
   if (!(fabs(got - want) <= 1e-11 * (1 + fabs(want)))) fail_msg("%s: %.17g, expected %.17g", what, got, want);
@@ -92,6 +94,75 @@ static void compare(Ops *ops, int rows, int columns, bool is_bf16) {
   core_arena_destroy(&there.arena);
 }
 
+/* ---- measurements of steps --------------------------------------------------------------------------------------- */
+
+/* Gradients of networks: entries of all magnitudes with a third of zeros, equal ones, zeros, and equal ones among
+ * zeros. */
+typedef enum Entries { MIXED, EQUAL, ZEROS, EQUAL_AMONG_ZEROS } Entries;
+
+static void draw_gradient(Entries entries, size_t n, float *gradient) {
+  CoreRandomStream stream = core_random_stream(5, CORE_RANDOM_TEST, 0, 0);
+  for (size_t i = 0; i < n; i++) {
+    const double magnitude = exp(-0.01 * core_random_below(core_random_next(&stream), 2000));
+    const bool is_zero = entries == ZEROS || (entries != EQUAL && i % 3 == 0);
+    gradient[i] = is_zero ? 0 : (float)(entries == MIXED ? magnitude : 0.1) * (i % 2 ? -1.0f : 1.0f);
+  }
+}
+
+static void *zeros_on_device(size_t bytes) {
+  void *memory;
+  assert_int_equal(device->allocate(device, bytes, &memory), CORE_OK);
+  return memory;
+}
+
+static void assert_both_nan_or_near(const char *what, double got, double want) {
+  if (!isnan(want) || !isnan(got)) assert_equal_to(what, got, want);
+}
+
+/* Two steps of networks of these sizes. */
+static void compare_steps(Ops *ops, size_t first, size_t second, Entries entries) {
+  const size_t size[] = {first, second}, n = first + second;
+  float *gradient = core_memory_allocate(n * sizeof *gradient), *theta = core_memory_allocate(n * sizeof *theta);
+  draw_gradient(entries, n, gradient);
+  float *there = on_device(gradient, n, false), *state = zeros_on_device(3 * n * sizeof(float));
+  const OpsUpdateScalars scalars = {.adam = {ops_adam_scalars(1, 0.1, 0.9, 0.99, 1e-5, 1),
+                                             ops_adam_scalars(1, 0.2, 0.9, 0.99, 1e-5, 1)}};
+  OpsUpdatePlan plan = {.networks = second ? 2 : 1, .max_norm = INFINITY, .rows = 1, .steps = 1, .measures = 1,
+                        .scalars = zeros_on_device(sizeof scalars), .stats = zeros_on_device(sizeof(OpsUpdateStats)),
+                        .parts = zeros_on_device(ops_update_parts() * sizeof(double))};
+  plan.network[0] = (OpsUpdateNetwork){state, there, state + n, state + 2 * n, first};
+  plan.network[1] = (OpsUpdateNetwork){state + first, there + first, state + n + first, state + 2 * n + first, second};
+  OpsUpdateStats stats;
+  ops->update->begin(ops, &plan, &scalars, 1, 0);
+  ops->update->step(ops, &plan);
+  ops->update->finish(ops, &plan, &stats);
+  core_device_to_host(device, theta, state, n * sizeof *theta); /* the weights were 0 */
+  for (int k = 0; k < plan.networks; k++) {
+    const size_t from = k ? first : 0;
+    const Kurtosis want = kurtosis_measure(gradient + from, size[k]);
+    double squares = 0;
+    for (size_t i = from; i < from + size[k]; i++) squares += (double)theta[i] * (double)theta[i];
+    assert_both_nan_or_near("kurtosis", stats.kurtosis[k].all, want.all);
+    assert_both_nan_or_near("kurtosis of nonzero entries", stats.kurtosis[k].nonzero, want.nonzero);
+    assert_equal_to("share of zeros", stats.kurtosis[k].zero_fraction, want.zero_fraction);
+    assert_equal_to("length of a step", stats.step_norm[k], sqrt(squares));
+    assert_true(entries == ZEROS ? squares == 0 : squares > 0);
+  }
+  device->release(device, there), device->release(device, state);
+  device->release(device, plan.scalars), device->release(device, plan.stats), device->release(device, plan.parts);
+  free(gradient), free(theta);
+}
+
+static void compare_all_steps(Ops *ops) {
+  const size_t parts = 2 * 4096 + 77;
+  compare_steps(ops, 256 * 4096 + 1, 1, MIXED); /* parts of more elements than a block loads at once */
+  for (Entries entries = MIXED; entries <= EQUAL_AMONG_ZEROS; entries++) {
+    compare_steps(ops, parts, 300, entries);
+    compare_steps(ops, 2, 4097, entries);
+    compare_steps(ops, 5, 0, entries);
+  }
+}
+
 static void run_all(void) {
   Ops *ops = NULL;
   assert_int_equal(ops_device_create(device, OPS_BF16, 64, 40, false, &ops), CORE_OK);
@@ -100,6 +171,7 @@ static void run_all(void) {
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) compare(ops, sizes[i][0], sizes[i][1], false);
   ops->stores_bf16 = true;
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) compare(ops, sizes[i][0], sizes[i][1], true);
+  compare_all_steps(ops);
   ops_destroy(&ops);
   core_device_close(&device);
 }

@@ -13,8 +13,8 @@ static bool is_disabled(void) {
   return mode && strcmp(mode, "none") == 0;
 }
 
-void captured_register(CapturedUpdate *captured, const Agent *agent, const Optimizer *optimizer, bool joint, int rows,
-                       bool divided, int steps, CoreArena *arena) {
+void captured_register(CapturedUpdate *captured, const Optimizer *optimizer, bool joint, int rows, bool divided,
+                       int steps, CoreArena *arena) {
   *captured = (CapturedUpdate){
     .device = is_disabled() ? NULL : core_arena_device(arena),
     .plan = {.max_norm = optimizer->max_norm, .norm_epsilon = optimizer->norm_epsilon, .joint = joint, .rows = rows,
@@ -24,9 +24,6 @@ void captured_register(CapturedUpdate *captured, const Agent *agent, const Optim
   CORE_ARENA_DEVICE(arena, captured->plan.scalars, (size_t)steps, "scalars of steps [steps]");
   CORE_ARENA_DEVICE(arena, captured->plan.stats, 1, "statistics of an update");
   CORE_ARENA_DEVICE(arena, captured->plan.parts, ops_update_parts(), "gradient norms of parts");
-  CORE_ARENA_DEVICE(arena, captured->before[0], agent->actor.n, "actor weights before a step");
-  if (agent->critic.n > 0)
-    CORE_ARENA_DEVICE(arena, captured->before[1], agent->critic.n, "critic weights before a step");
 }
 
 void captured_invalidate(CapturedUpdate *captured) {
@@ -38,9 +35,8 @@ void captured_invalidate(CapturedUpdate *captured) {
 
 void captured_destroy(CapturedUpdate *captured) { captured_invalidate(captured); }
 
-static OpsUpdateNetwork make_network(const AgentNetwork *network, const float *gradient, const Optimizer *optimizer,
-                                     float *before) {
-  return (OpsUpdateNetwork){network->theta, gradient, optimizer->m, optimizer->v, before, network->n};
+static OpsUpdateNetwork make_network(const AgentNetwork *network, const float *gradient, const Optimizer *optimizer) {
+  return (OpsUpdateNetwork){network->theta, gradient, optimizer->m, optimizer->v, network->n};
 }
 
 void captured_begin(CapturedUpdate *captured, const UpdateContext *context, const Agent *agent,
@@ -51,10 +47,9 @@ void captured_begin(CapturedUpdate *captured, const UpdateContext *context, cons
   Proximal moving = proximal ? *proximal : (Proximal){0};
   captured->communicator = agent->communicator;
   plan->networks = critic ? 2 : 1;
-  plan->network[0] = make_network(&agent->actor, gradient->actor, actor, context->measure ? captured->before[0] : NULL);
-  if (critic)
-    plan->network[1] = make_network(&agent->critic, gradient->critic, critic,
-                                    context->measure ? captured->before[1] : NULL);
+  plan->measures = context->measure;
+  plan->network[0] = make_network(&agent->actor, gradient->actor, actor);
+  if (critic) plan->network[1] = make_network(&agent->critic, gradient->critic, critic);
   plan->proximal = moving.theta;
   for (int i = 0; i < plan->steps; i++) {
     OpsUpdateScalars *scalars = &captured->scalars[i];

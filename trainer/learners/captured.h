@@ -22,7 +22,6 @@ typedef struct CapturedUpdate {
   CoreDevice *device;          /* NULL: the host drives each step, and nothing below is used */
   OpsUpdatePlan plan;
   OpsUpdateScalars *scalars;   /* [steps] on the host */
-  float *before[OPS_UPDATE_NETWORKS]; /* [n] weights before a step, in iterations that measure */
   bool is_measured;            /* whether the current iteration measures; index of graph and is_warm */
   CoreGraph *graph[2];
   bool is_warm[2];             /* whether a minibatch has been launched */
@@ -37,8 +36,8 @@ static inline bool captured_is_divided(const Minibatch *minibatch, const Shards 
 /* Registers buffers. rows: of a minibatch. divided: captured_is_divided. steps: maximum between begin
  * and finish. joint: gradients of both networks are clipped together. The clipping limit is the optimizer's. With
  * TRAINER_QUEUE=none in the environment the host drives each step, for tests. */
-void captured_register(CapturedUpdate *captured, const Agent *agent, const Optimizer *optimizer, bool joint, int rows,
-                       bool divided, int steps, CoreArena *arena);
+void captured_register(CapturedUpdate *captured, const Optimizer *optimizer, bool joint, int rows, bool divided,
+                       int steps, CoreArena *arena);
 /* Discards the captured graphs, because an argument passed by value has changed. */
 void captured_invalidate(CapturedUpdate *captured);
 void captured_destroy(CapturedUpdate *captured);

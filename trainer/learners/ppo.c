@@ -71,7 +71,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
     CORE_ARENA_DEVICE(arena, ppo->capped_logp, rows, "behavior log-probabilities, capped [rows]");
   TRY(ppo_penalty_register(ppo, arena));
   early_stop_register(&ppo->early_stop, config, &rollout->shards, arena);
-  captured_register(&ppo->captured, agent, &ppo->actor_optimizer, agent->sharing != AGENT_SEPARATE,
+  captured_register(&ppo->captured, &ppo->actor_optimizer, agent->sharing != AGENT_SEPARATE,
                     ppo->minibatch.global_rows, captured_is_divided(&ppo->minibatch, &rollout->shards),
                     epochs_steps(config), arena);
   ppo->captured.plan.k3_limit = early_stop_k3_limit(&ppo->early_stop);

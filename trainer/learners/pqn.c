@@ -202,7 +202,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   CORE_ARENA_DEVICE(arena, pqn->errors, total, "target errors [steps][worlds]");
   CORE_ARENA_DEVICE(arena, pqn->targets, total, "Q targets [steps][worlds]");
   CORE_ARENA_DEVICE(arena, pqn->doutput, rows * (size_t)agent->head.logits, "gradient at the Q values [rows][actions]");
-  captured_register(&pqn->captured, agent, &pqn->optimizer, false, pqn->minibatch.global_rows,
+  captured_register(&pqn->captured, &pqn->optimizer, false, pqn->minibatch.global_rows,
                     captured_is_divided(&pqn->minibatch, &rollout->shards), epochs_steps(config), arena);
   return CORE_OK;
 }

@@ -48,8 +48,8 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   CORE_ARENA_DEVICE(arena, sapg->entropy_coef, (size_t)config->sapg.blocks, "weights of entropies [blocks]");
   CORE_ARENA(arena, sapg->value_moments, VALUE_MOMENTS, "moments of values");
   gradient_register(&sapg->gradient, agent, &rollout->shards, sapg->data.capacity, 1, arena);
-  captured_register(&sapg->captured, agent, &sapg->actor_optimizer, agent->sharing != AGENT_SEPARATE, minibatches->rows,
-                    false, minibatches->count, arena);
+  captured_register(&sapg->captured, &sapg->actor_optimizer, agent->sharing != AGENT_SEPARATE, minibatches->rows, false,
+                    minibatches->count, arena);
   return CORE_OK;
 }
 

@@ -71,7 +71,6 @@ typedef struct OpsUpdateNetwork {
   float *theta;
   const float *gradient;
   float *m, *v;
-  float *before;              /* [n] weights before a step, in plans that measure; else NULL */
   size_t n;
 } OpsUpdateNetwork;
 
@@ -81,6 +80,7 @@ typedef struct OpsUpdatePlan {
   float *proximal;            /* proximal weights of the first network; NULL: none */
   double max_norm, norm_epsilon;
   double k3_limit;            /* mean k3 of a minibatch beyond which there is no further step; 0: none */
+  int measures;               /* not 0: statistics include the steps' lengths and the gradients' kurtosis */
   int joint;                  /* not 0: gradients are clipped by their joint norm */
   int rows;                   /* rows of a minibatch, over all ranks */
   int divided;                /* not 0: ranks or shards divide minibatches, whose sums are stats->all */
@@ -129,8 +129,7 @@ typedef struct OpsUpdate {
    * policy of ref_logp, in the statistics. */
   void (*count_zero_grad)(Ops *ops, const OpsHead *head, const float *logits, const void *actions,
                           const float *ref_logp, const float *advantage, int rows, double epsilon);
-  /* Clips, steps all networks by Adam, and moves the proximal weights. In plans that measure, also computes the step's
-   * length and the gradient's kurtosis. */
+  /* Clips, steps all networks by Adam, and moves the proximal weights. */
   void (*step)(Ops *ops, const OpsUpdatePlan *plan);
   /* Synchronizes, and copies the statistics to the host. */
   void (*finish)(Ops *ops, const OpsUpdatePlan *plan, OpsUpdateStats *stats);

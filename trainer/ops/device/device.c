@@ -207,7 +207,7 @@ static void register_scratch(DeviceState *state, bool is_first) {
   CORE_ARENA_DEVICE(state->arena, state->product, rows * width, "a layer's product [rows][width]");
   CORE_ARENA_DEVICE(state->arena, state->row_parts, state->row_parts_capacity, "sums of rows [blocks][sums]");
   CORE_ARENA_DEVICE(state->arena, state->sums, CPU_SUM_PARTS, "sums");
-  CORE_ARENA_DEVICE(state->arena, state->records, CPU_SUM_PARTS, "moments of parts");
+  CORE_ARENA_DEVICE(state->arena, state->records, OPS_UPDATE_NETWORKS * CPU_SUM_PARTS, "moments of parts");
   CORE_ARENA_DEVICE(state->arena, state->spread, 1, "spread of a minibatch");
   CORE_ARENA_DEVICE(state->arena, state->first, 1, "first element");
   if (state->device->stream)

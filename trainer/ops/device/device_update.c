@@ -90,17 +90,13 @@ static void count_zero_grad(Ops *ops, const OpsHead *head, const float *logits, 
   device_sum_rows(state, &ops_zero_grad_launch, rows, &arguments, parts, NULL, OPS_STATS_ZERO_GRAD);
 }
 
-/* Measures the step from the weights before it. */
-static void measure(DeviceState *state, const OpsUpdatePlan *plan, int k) {
-  const OpsUpdateNetwork *network = &plan->network[k];
-  const DeviceParts parts = device_parts(network->n);
-  const OpsLogParts logarithms = {network->gradient, network->n, parts.size, state->records};
-  const OpsSumParts squares = {{network->theta, network->before, network->n}, parts.size, state->sums};
-  const OpsMeasureStep step = {plan->stats, state->records, state->sums, network->n, parts.count, k};
-  const size_t shared = KERNEL_LANES * sizeof(double);
-  state->device->launch(state->device, &ops_log_parts_launch, parts.count, KERNEL_LANES, shared, &logarithms);
-  state->device->launch(state->device, &ops_sum_parts_launch, parts.count, KERNEL_LANES, shared, &squares);
-  state->device->launch(state->device, &ops_measure_step_launch, 1, 1, 0, &step);
+/* Steps, and measures the step. */
+static void descend_measured(DeviceState *state, const OpsUpdateStep *step) {
+  const OpsMeasuredStep measured = {*step, state->records};
+  state->device->launch(state->device, &ops_descend_measured_launch, step->count[0] + step->count[1],
+                        KERNEL_MEASURE_THREADS, KERNEL_MEASURE_THREADS * KERNEL_MERGED * sizeof(double), &measured);
+  state->device->launch(state->device, &ops_measure_step_launch, (unsigned)step->plan.networks, CPU_SUM_PARTS,
+                        CPU_SUM_PARTS * KERNEL_MERGED * sizeof(double), &measured);
 }
 
 static void step(Ops *ops, const OpsUpdatePlan *plan) {
@@ -109,22 +105,18 @@ static void step(Ops *ops, const OpsUpdatePlan *plan) {
   size_t parameters = 0;
   device_fold_now(state);
   for (int k = 0; k < plan->networks; k++) {
-    const OpsUpdateNetwork *network = &plan->network[k];
-    const DeviceParts parts = device_parts(network->n);
+    const DeviceParts parts = device_parts(plan->network[k].n);
     arguments.size[k] = parts.size;
     arguments.count[k] = parts.count;
-    parameters += network->n;
-    if (network->before)
-      core_device_copy(state->device, network->before, network->theta, network->n * sizeof *network->theta);
+    parameters += plan->network[k].n;
   }
   const unsigned parts = arguments.count[0] + arguments.count[1];
   state->device->launch(state->device, &ops_gradient_parts_launch, parts, KERNEL_LANES, KERNEL_LANES * sizeof(double),
                         &arguments);
   state->device->launch(state->device, &ops_decide_launch, 1, DECIDE_THREADS,
                         (parts + OPS_UPDATE_NETWORKS) * sizeof(double), &arguments);
-  DEVICE_LAUNCH(state, ops_descend, parameters, &arguments);
-  for (int k = 0; k < plan->networks; k++)
-    if (plan->network[k].before) measure(state, plan, k);
+  if (plan->measures) descend_measured(state, &arguments);
+  else DEVICE_LAUNCH(state, ops_descend, parameters, &arguments);
 }
 
 static void finish(Ops *ops, const OpsUpdatePlan *plan, OpsUpdateStats *stats) {

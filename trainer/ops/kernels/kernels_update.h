@@ -188,6 +188,12 @@ CORE_KERNEL_FN void ops_decide(const CoreDeviceThread *at, const OpsUpdateStep *
   stats->at = stats->step++;
 }
 
+/* Moves a proximal weight after its parameter's step. */
+CORE_KERNEL_FN void ops_follow(const OpsUpdateScalars *now, float theta, float *proximal) {
+  if (now->copies) *proximal = theta;
+  else *proximal += now->share * (theta - *proximal);
+}
+
 /* One thread per parameter: Adam, and for the first network the proximal weights. */
 CORE_KERNEL_FN void ops_descend(const CoreDeviceThread *at, const OpsUpdateStep *a) {
   const OpsUpdatePlan *plan = &a->plan;
@@ -201,9 +207,7 @@ CORE_KERNEL_FN void ops_descend(const CoreDeviceThread *at, const OpsUpdateStep 
     OpsAdamScalars scalars = now->adam[k];
     scalars.scale = plan->stats->scale[k];
     row_adam(&network->theta[i], network->gradient[i], &network->m[i], &network->v[i], scalars);
-    if (k || plan->proximal == NULL) continue;
-    if (now->copies) plan->proximal[i] = network->theta[i];
-    else plan->proximal[i] += now->share * (network->theta[i] - plan->proximal[i]);
+    if (k == 0 && plan->proximal) ops_follow(now, network->theta[i], &plan->proximal[i]);
   }
 }
 
@@ -225,60 +229,147 @@ CORE_KERNEL_FN void ops_zero_grad(const CoreDeviceThread *at, const OpsSilent *a
   ops_sum_rows(at, own, a->sums);
 }
 
-CORE_DEVICE_FN double ops_logarithm(float g) { return log(fabs((double)g) + KURTOSIS_FLOOR); }
-
-/* Moments of the logarithms of a part's nonzero entries (kurtosis.h): KERNEL_LANES threads per part, from differences
- * to the first, so that equal values have exactly no spread. */
-typedef struct OpsLogParts { const float *gradient; size_t n, size; Moments *records; } OpsLogParts;
-CORE_KERNEL_FN void ops_log_parts(const CoreDeviceThread *at, const OpsLogParts *a) {
-  const OpsPart part = ops_part(a->n, a->size, at->block);
-  size_t first = part.first;
-  while (first < part.end && a->gradient[first] == 0) first++;
-  const double base = first < part.end ? ops_logarithm(a->gradient[first]) : 0;
-  double count = 0, sum = 0, m2 = 0, m3 = 0, m4 = 0;
-  for (size_t i = part.first + at->thread; i < part.end; i += KERNEL_LANES) {
-    if (a->gradient[i] == 0) continue;
-    count += 1;
-    sum += ops_logarithm(a->gradient[i]) - base;
+/* Adds the `count` values of each thread of a block, a power of two of threads, by a tree; own[] becomes the sums.
+ * Shared memory: `count` doubles per thread. */
+CORE_KERNEL_FN void ops_add_by_tree(const CoreDeviceThread *at, const unsigned count, double *own) {
+  double *value = (double *)at->shared + at->thread;
+  core_device_barrier(at); /* earlier values are not read any more */
+  CORE_DEVICE_UNROLL for (unsigned k = 0; k < count; k++) value[k * at->threads] = own[k];
+  for (unsigned half = at->threads / 2; half > 0; half /= 2) {
+    core_device_barrier(at);
+    if (at->thread >= half) continue;
+    CORE_DEVICE_UNROLL for (unsigned k = 0; k < count; k++) value[k * at->threads] += value[k * at->threads + half];
   }
-  count = ops_add_lanes(at, count);
-  const double mean = base + ops_add_lanes(at, sum) / (count > 0 ? count : 1);
-  for (size_t i = part.first + at->thread; i < part.end; i += KERNEL_LANES) {
-    if (a->gradient[i] == 0) continue;
-    const double d = ops_logarithm(a->gradient[i]) - mean, square = d * d;
-    m2 += square;
-    m3 += square * d;
-    m4 += square * square;
-  }
-  m2 = ops_add_lanes(at, m2);
-  m3 = ops_add_lanes(at, m3);
-  m4 = ops_add_lanes(at, m4);
-  const Moments moments = {count, mean, m2, m3, m4};
-  if (at->thread == 0) a->records[at->block] = moments;
+  core_device_barrier(at);
+  CORE_DEVICE_UNROLL for (unsigned k = 0; k < count; k++) own[k] = ((const double *)at->shared)[k * at->threads];
 }
 
-/* One thread: merges a network's parts, of ops_log_parts and of ops_sum_parts over its step, into the statistics. */
-typedef struct OpsMeasureStep {
-  OpsUpdateStats *stats;
-  const Moments *records;
-  const double *squares;
-  size_t n, parts;
-  int network;
-} OpsMeasureStep;
-CORE_KERNEL_FN void ops_measure_step(const CoreDeviceThread *at, const OpsMeasureStep *a) {
-  if (core_device_first(at) > 0 || a->stats->failed || a->stats->stopped) return;
-  Moments all = {0, 0, 0, 0, 0};
-  double sum = 0;
-  for (size_t i = 0; i < a->parts; i++) {
-    moments_merge(&all, &a->records[i]);
-    sum += a->squares[i];
+/* Likewise returns the largest value of all threads. */
+CORE_KERNEL_FN double ops_max_by_tree(const CoreDeviceThread *at, double own) {
+  double *value = (double *)at->shared + at->thread;
+  core_device_barrier(at);
+  *value = own;
+  for (unsigned half = at->threads / 2; half > 0; half /= 2) {
+    core_device_barrier(at);
+    if (at->thread < half && value[half] > *value) *value = value[half];
   }
-  const Kurtosis kurtosis = kurtosis_of_moments(all, (double)a->n);
-  Kurtosis *total = &a->stats->kurtosis[a->network];
+  core_device_barrier(at);
+  return *(const double *)at->shared;
+}
+
+enum { KERNEL_MERGED = 3 };    /* doubles of shared memory per thread */
+/* Merges the moments of all threads of a block about their common mean, which is computed from differences to the
+ * largest mean, so that equal values have exactly no spread. One division, where moments_merge has seven. */
+CORE_KERNEL_FN Moments ops_merge_by_tree(const CoreDeviceThread *at, const Moments *own) {
+  const double base = ops_max_by_tree(at, own->n > 0 ? own->mean : -INFINITY);
+  double sum[2] = {own->n, own->n > 0 ? own->n * (own->mean - base) : 0};
+  ops_add_by_tree(at, 2, sum);
+  const double mean = sum[0] > 0 ? base + sum[1] / sum[0] : 0, d = own->n > 0 ? own->mean - mean : 0, square = d * d;
+  double power[KERNEL_MERGED] = {own->m2 + own->n * square, own->m3 + 3 * d * own->m2 + own->n * square * d,
+                                 own->m4 + 4 * d * own->m3 + 6 * square * own->m2 + own->n * square * square};
+  ops_add_by_tree(at, KERNEL_MERGED, power);
+  const Moments merged = {sum[0], mean, power[0], power[1], power[2]};
+  return merged;
+}
+
+/* Sums of powers of the differences to the first of some values. Moments computed from them lose no more digits than
+ * the values' number has, since the first value is one of them. */
+typedef struct OpsPowers { double n, base, d1, d2, d3, d4; } OpsPowers;
+CORE_KERNEL_FN void ops_add_power(OpsPowers *p, double x) {
+  if (p->n == 0) p->base = x;
+  const double d = x - p->base, square = d * d;
+  p->n += 1;
+  p->d1 += d;
+  p->d2 += square;
+  p->d3 += square * d;
+  p->d4 += square * square;
+}
+CORE_KERNEL_FN Moments ops_moments_of_powers(const OpsPowers *p) {
+  const double by = p->n > 0 ? p->d1 / p->n : 0, square = by * by;
+  const Moments moments = {p->n, p->base + by, p->d2 - p->n * square, p->d3 - 3 * by * p->d2 + 2 * p->n * square * by,
+                           p->d4 - 4 * by * p->d3 + 6 * square * p->d2 - 3 * p->n * square * square};
+  return moments;
+}
+
+/* ops_descend with measurements: of each part of a network, the moments of the logarithms of its gradient's nonzero
+ * entries (kurtosis.h), and in plan.parts the squared length of its step. A block per part. A thread loads several
+ * parameters before it steps the first. */
+typedef struct OpsMeasuredStep {
+  OpsUpdateStep step;
+  Moments *records;            /* [parts of both networks] */
+} OpsMeasuredStep;
+enum { KERNEL_MEASURE_THREADS = 512, KERNEL_MEASURE_AT_ONCE = 8 };
+
+/* Steps a thread's parameters from `first` on, KERNEL_MEASURE_THREADS apart, and returns the sum of the squares of
+ * their changes. */
+CORE_KERNEL_FN double ops_step_several(const OpsUpdatePlan *plan, const OpsUpdateScalars *now, int k, size_t first,
+                                       size_t end, OpsPowers *logarithms) {
+  enum { AT_ONCE = KERNEL_MEASURE_AT_ONCE, APART = KERNEL_MEASURE_THREADS };
+  const OpsUpdateNetwork *network = &plan->network[k];
+  OpsAdamScalars scalars = now->adam[k];
+  float gradient[AT_ONCE], theta[AT_ONCE], m[AT_ONCE], v[AT_ONCE];
+  double sum = 0;
+  scalars.scale = plan->stats->scale[k];
+  CORE_DEVICE_UNROLL for (size_t j = 0; j < AT_ONCE; j++) {
+    const size_t i = first + j * APART < end ? first + j * APART : first;
+    gradient[j] = network->gradient[i];
+    theta[j] = network->theta[i];
+    m[j] = network->m[i];
+    v[j] = network->v[i];
+  }
+  CORE_DEVICE_UNROLL for (size_t j = 0; j < AT_ONCE; j++) {
+    const size_t i = first + j * APART;
+    if (i >= end) continue;
+    const double before = (double)theta[j];
+    row_adam(&theta[j], gradient[j], &m[j], &v[j], scalars);
+    network->theta[i] = theta[j];
+    network->m[i] = m[j];
+    network->v[i] = v[j];
+    if (k == 0 && plan->proximal) ops_follow(now, theta[j], &plan->proximal[i]);
+    sum += ((double)theta[j] - before) * ((double)theta[j] - before);
+    if (gradient[j] != 0) ops_add_power(logarithms, log(fabs((double)gradient[j]) + KURTOSIS_FLOOR));
+  }
+  return sum;
+}
+
+/* Shared memory: KERNEL_MERGED doubles per thread. */
+CORE_KERNEL_FN void ops_descend_measured(const CoreDeviceThread *at, const OpsMeasuredStep *a) {
+  const OpsUpdatePlan *plan = &a->step.plan;
+  const int k = at->block >= a->step.count[0];
+  const OpsPart part = ops_part(plan->network[k].n, a->step.size[k], at->block - (k ? a->step.count[0] : 0));
+  OpsPowers logarithms = {0, 0, 0, 0, 0, 0};
+  double sum = 0;
+  if (plan->stats->failed || plan->stats->stopped) return;
+  for (size_t i = part.first + at->thread; i < part.end; i += KERNEL_MEASURE_AT_ONCE * KERNEL_MEASURE_THREADS)
+    sum += ops_step_several(plan, &plan->scalars[plan->stats->at], k, i, part.end, &logarithms);
+  ops_add_by_tree(at, 1, &sum);
+  const Moments own = ops_moments_of_powers(&logarithms), merged = ops_merge_by_tree(at, &own);
+  if (at->thread > 0) return;
+  plan->parts[at->block] = sum;
+  a->records[at->block] = merged;
+}
+
+/* Merges the parts of a network, one per thread, into the statistics: a block per network. Shared memory: KERNEL_MERGED
+ * doubles per thread. */
+CORE_KERNEL_FN void ops_measure_step(const CoreDeviceThread *at, const OpsMeasuredStep *a) {
+  const unsigned k = at->block, first = k ? a->step.count[0] : 0;
+  OpsUpdateStats *stats = a->step.plan.stats;
+  Moments own = {0, 0, 0, 0, 0};
+  double sum = 0;
+  if (stats->failed || stats->stopped) return;
+  if (at->thread < a->step.count[k]) {
+    own = a->records[first + at->thread];
+    sum = a->step.plan.parts[first + at->thread];
+  }
+  ops_add_by_tree(at, 1, &sum);
+  const Moments merged = ops_merge_by_tree(at, &own);
+  if (at->thread > 0) return;
+  const Kurtosis kurtosis = kurtosis_of_moments(merged, (double)a->step.plan.network[k].n);
+  Kurtosis *total = &stats->kurtosis[k];
   total->all += kurtosis.all;
   total->nonzero += kurtosis.nonzero;
   total->zero_fraction += kurtosis.zero_fraction;
-  a->stats->step_norm[a->network] += sqrt(sum);
+  stats->step_norm[k] += sqrt(sum);
 }
 
 #endif
