@@ -189,8 +189,9 @@ static int64_t find_gpus(Check *check, size_t run) {
   int64_t found = 0;
   sweep_grid_config(check->grid, run, &config);
   if (core_config_resolve(&config, &resolved) != CORE_OK) return 0;
+  const double used = fmin(settings->gpus_per_run, (double)settings->ranks_per_run);
   for (int64_t n = settings->ranks_per_run; n <= GPUS_MAX; n *= 2)
-    if (resolved.env.num % n == 0 && (double)n > settings->gpus_per_run && larger.count < 16)
+    if (resolved.env.num % n == 0 && (double)n > used && larger.count < 16)
       larger.ranks[larger.count++] = n;
   SweepChecker checker = make_checker(check->options, check);
   checker.config = larger_config;

@@ -57,6 +57,13 @@ SweepGpuFit sweep_gpu_fit(const SlurmSettings *settings, const CoreConfig *confi
                       settings->gpus_per_run, config->train.device);
     return SWEEP_GPU_UNUSED;
   }
+  core_text_count(needed, text);
+  if (available > 0 && needed > available) {
+    core_text_appendf(message, "slurm.gpus_per_run: a run needs about %sB of each of its GPUs (%g), but ", text,
+                      fmin(settings->gpus_per_run, (double)settings->ranks_per_run));
+    append_source(settings, message);
+    return SWEEP_GPU_TOO_SMALL;
+  }
   if (settings->gpus_per_run > (double)settings->ranks_per_run) {
     core_text_appendf(message,
                       "slurm.gpus_per_run = %g with slurm.ranks_per_run = %lld: a rank uses one GPU; request "
@@ -64,20 +71,12 @@ SweepGpuFit sweep_gpu_fit(const SlurmSettings *settings, const CoreConfig *confi
                       settings->gpus_per_run, (long long)settings->ranks_per_run);
     return SWEEP_GPU_UNUSED;
   }
-  core_text_count(needed, text);
-  if (available > 0 && needed <= available) return SWEEP_GPU_FITS;
-  if (available == 0 && needed <= common_gpu_bytes) return SWEEP_GPU_FITS;
-  if (available == 0) {
-    core_text_appendf(message,
-                      "a run needs about %sB of each of its GPUs; set slurm.gpu_mem or slurm.gpu_type to check "
-                      "whether they have it",
-                      text);
-    return SWEEP_GPU_UNKNOWN;
-  }
-  core_text_appendf(message, "slurm.gpus_per_run: a run needs about %sB of each of its GPUs (%g), but ", text,
-                    settings->gpus_per_run);
-  append_source(settings, message);
-  return SWEEP_GPU_TOO_SMALL;
+  if (available > 0 || needed <= common_gpu_bytes) return SWEEP_GPU_FITS;
+  core_text_appendf(message,
+                    "a run needs about %sB of each of its GPUs; set slurm.gpu_mem or slurm.gpu_type to check "
+                    "whether they have it",
+                    text);
+  return SWEEP_GPU_UNKNOWN;
 }
 
 double sweep_gpu_padding(const SlurmSettings *settings, const CoreConfig *config) {

@@ -72,6 +72,8 @@ gpus=$(sweep plan my.ini --root "$root" 2>&1 | sed -n 's/.*slurm.ranks_per_run =
 tap_run "that number does" 0 "the trainer would start it" sweep plan my.ini --root "$root" --set "slurm.gpus_per_run=$gpus" --set "slurm.ranks_per_run=$gpus"
 tap_run "half of it does not" 2 "slurm.gpus_per_run = $gpus and slurm.ranks_per_run = $gpus are enough" sweep plan my.ini --root "$root" \
   --set "slurm.gpus_per_run=$((gpus / 2))" --set "slurm.ranks_per_run=$((gpus / 2))"
+tap_run "GPUs without a rank do not help" 2 "slurm.gpus_per_run = $gpus and slurm.ranks_per_run = $gpus are enough" sweep plan my.ini --root "$root" \
+  --set "slurm.gpus_per_run=$gpus" --set slurm.ranks_per_run=1
 tap_run "slurm.gpu_mem is above the type" 0 "the trainer would start it" sweep plan my.ini --root "$root" --set slurm.gpu_mem=2T
 tap_run "unknown memory is a warning" 0 "of each of its GPUs; set slurm.gpu_mem or slurm.gpu_type to check" sweep plan my.ini --root "$root" --set slurm.gpu_type=some
 experiment <<INI
