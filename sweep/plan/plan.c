@@ -235,25 +235,29 @@ static void print_cost(const SweepPlan *plan, SlurmCluster *cluster) {
   CoreText text = {0};
   if (!cluster || !sweep_spec_has_resources(plan->spec) || plan->to_run == 0) return;
   SweepDemand *demands = core_memory_zero_allocate(resources->count, sizeof *demands);
-  for (size_t set = 0; set < resources->count; set++)
-    demands[set] = (SweepDemand){&resources->sets[set], sweep_plan_to_run(plan, set)};
-  for (size_t set = 0; set < resources->count && resources->count > 1; set++) {
+  const char **labels = core_memory_zero_allocate(resources->count, sizeof *labels);
+  size_t count = 0; /* sets with runs, of which --where may leave one */
+  for (size_t set = 0; set < resources->count; set++) {
+    const size_t runs = sweep_plan_to_run(plan, set);
+    labels[count] = resources->labels[set];
+    if (runs > 0) demands[count++] = (SweepDemand){&resources->sets[set], runs};
+  }
+  for (size_t set = 0; set < count && count > 1; set++) {
     core_text_clear(&text);
     sweep_launch_append_cost(&demands[set], 1, &text);
-    printf("%-12s %s: %zu runs, %s\n", set ? "" : "on Slurm", resources->labels[set], demands[set].runs,
-           core_text_string(&text));
+    printf("%-12s %s: %zu runs, %s\n", set ? "" : "on Slurm", labels[set], demands[set].runs, core_text_string(&text));
   }
   core_text_clear(&text);
-  sweep_launch_append_cost(demands, resources->count, &text);
-  printf("%-12s %s%s\n", resources->count > 1 ? "" : "on Slurm", resources->count > 1 ? "together " : "",
-         core_text_string(&text));
+  sweep_launch_append_cost(demands, count, &text);
+  printf("%-12s %s%s\n", count > 1 ? "" : "on Slurm", count > 1 ? "together " : "", core_text_string(&text));
   core_text_clear(&text);
-  const SlurmSettings *first = &resources->sets[0];
+  const SlurmSettings *first = demands[0].settings;
   if (slurm_allowance(cluster, first->account, first->qos, &allowance) == CORE_OK)
-    sweep_launch_append_allowance(&allowance, demands, resources->count, &text);
+    sweep_launch_append_allowance(&allowance, demands, count, &text);
   core_error_clear();
   printf("%s", core_text_string(&text));
   core_text_free(&text);
+  free(labels);
   free(demands);
 }
 

@@ -154,15 +154,20 @@ static void print_estimate(const SweepPlan *plan) {
 static void print_processors(const SweepPlan *plan) {
   const SweepResources *resources = &plan->resources;
   const SlurmSettings *s = &resources->sets[0];
+  size_t sets = 0; /* sets of the runs */
   char hours[32];
   if (plan->to_run == 0 || isnan(plan->seconds_left)) return;
   if (plan->gpu_seconds > 0)
     printf("GPUs         %s GPU-hours, by the GPUs that [slurm] requests\n",
            core_text_count(plan->gpu_seconds / 3600, hours));
   core_text_count(plan->cpu_seconds / 3600, hours);
+  for (size_t set = 0; set < resources->count; set++) {
+    if (sweep_plan_to_run(plan, set) == 0) continue;
+    s = &resources->sets[set];
+    sets++;
+  }
   const double processors = (double)(s->ranks_per_run * s->cpus_per_run);
-  if (resources->count > 1)
-    printf("processors   %s processor hours, over %zu resource sets\n", hours, resources->count);
+  if (sets > 1) printf("processors   %s processor hours, over %zu resource sets\n", hours, sets);
   else if (processors > 1)
     printf("processors   [slurm] gives a run %g (%lld rank%s of %lld): %s processor hours\n", processors,
            (long long)s->ranks_per_run, s->ranks_per_run == 1 ? "" : "s", (long long)s->cpus_per_run, hours);

@@ -66,6 +66,8 @@ ppo.epsilon = 0.4
 slurm.cpus_per_run = 2
 INI
 tap_run "plan --where" 0 "runs         2" sweep plan "$tap_dir/part.ini" --where grid=small --where seed=1
+tap_check "and leaves out the resources of other blocks" \
+  "$(sweep plan "$tap_dir/part.ini" --where grid=small | grep -E 'together|resource sets|: 0 runs')"
 tap_run "the same key twice means either" 0 "runs         6" sweep plan "$tap_dir/part.ini" --where ppo.epsilon=0.2 --where ppo.epsilon=0.4
 tap_run "a value that no run has" 2 "--where ppo.epsilon=0.7: no run of part has that" sweep plan "$tap_dir/part.ini" --where ppo.epsilon=0.7
 tap_run "no such key" 2 "is not a setting; expected grid, search, seed or" sweep plan "$tap_dir/part.ini" --where epsilon=0.7
