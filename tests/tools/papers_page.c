@@ -10,7 +10,8 @@
 #include "analysis/figures/papers.h"
 #include "core/memory.h"
 #include "core/text.h"
-#include "sweep/plan/cost_model.h"
+#include "sweep/plan/plan.h"
+#include "sweep/plan/speed.h"
 #include "sweep/spec/id_set.h"
 #include "sweep/spec/resources.h"
 
@@ -191,10 +192,12 @@ static const AnalysisPaper *first_of(const char *experiment) {
 typedef struct Cost { double runs, transitions, gpu_hours, cpu_hours, bytes; } Cost;
 
 static void add_run_cost(const CoreConfig *config, const SlurmSettings *settings, Cost *cost) {
-  const SweepCost run = sweep_cost_model(config, settings);
+  const SweepWork work = {.left = sweep_plan_transitions(config)};
+  SweepSpeed speed;
+  const SweepCost run = sweep_speeds_cost(NULL, config, settings, &work, &speed);
   const double hours = sweep_cost_seconds(&run) / 3600;
   cost->runs++;
-  cost->transitions += (double)core_config_iterations(config) * (double)core_config_transitions_per_iteration(config);
+  cost->transitions += work.left;
   if (settings->gpus_per_run > 0) cost->gpu_hours += hours * settings->gpus_per_run;
   else cost->cpu_hours += hours * (double)(settings->ranks_per_run * settings->cpus_per_run);
   cost->bytes += run.disk_bytes;
