@@ -67,7 +67,7 @@ def draw(groups: dict[str, list[np.ndarray]], method: str, path: pathlib.Path) -
     matplotlib.use("Agg")
     from matplotlib import pyplot
     figure, axes = pyplot.subplots(1, len(groups), figsize=(3.2 * len(groups), 3.2), sharex=True, sharey=True,
-                                   squeeze=False)
+                                   squeeze=False, layout="constrained")
     for axis, (label, runs) in zip(axes[0], groups.items()):
         axis.scatter(runs[0][:, 0], runs[0][:, 1], c=np.arange(len(runs[0])), s=2)
         axis.set_title(label)
