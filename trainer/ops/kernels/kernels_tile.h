@@ -137,7 +137,7 @@ CORE_KERNEL_FN void ops_tile_multiply(const CoreDeviceThread *at, const uint16_t
 /* A thread's part of a tile's outputs, and then of its results: 2 across neighbors of row 8 i + g. */
 typedef struct OpsTileOwn { uint32_t pair[OPS_TILE_OWN][OPS_TILE_ACROSS]; } OpsTileOwn;
 
-/* Load and store one row. */
+/* Load one row; store it to shared memory, and to device memory. */
 CORE_KERNEL_FN void ops_tile_get_row(const uint16_t *from, const uint32_t across, uint32_t *pair) {
   if (across == OPS_TILE_ACROSS) {
     const OpsEight eight = *(const OpsEight *)(const void *)from;
@@ -152,6 +152,11 @@ CORE_KERNEL_FN void ops_tile_put_row(const uint32_t *pair, const uint32_t across
   } else {
     CORE_DEVICE_UNROLL for (uint32_t c = 0; c < across; c++) ((uint32_t *)(void *)to)[c] = pair[c];
   }
+}
+
+CORE_KERNEL_FN void ops_tile_store_row(const uint32_t *pair, const uint32_t across, uint16_t *to) {
+  if (across == OPS_TILE_ACROSS) ops_store_eight((OpsEight){{pair[0], pair[1], pair[2], pair[3]}}, to);
+  else ops_tile_put_row(pair, across, to);
 }
 
 /* Multiplies the product by the derivative at y, which becomes the result. activation: known to the compiler, since
@@ -198,7 +203,7 @@ CORE_KERNEL_FN void ops_tile_finish(const CoreDeviceThread *at, const OpsTileGra
   const uint32_t columns = 8 * across, lane = at->thread % 32, t = lane % 4, own = OPS_TILE_OWN / 2;
   uint16_t *to = a->below + first * a->n + place.at;
   CORE_DEVICE_UNROLL for (uint32_t i = 0; i < OPS_TILE_OWN; i++, to += place.step)
-    if (first + 8 * i + place.g < a->rows) ops_tile_put_row(results->pair[i], across, to);
+    if (first + 8 * i + place.g < a->rows) ops_tile_store_row(results->pair[i], across, to);
   CORE_DEVICE_UNROLL for (uint32_t part = 0; part < OPS_TILE_ROWS / KERNEL_PART_ROWS; part++) {
     const size_t begin = first + part * KERNEL_PART_ROWS;
     const size_t left = begin < a->rows ? a->rows - begin : 0;
