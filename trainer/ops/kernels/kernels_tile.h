@@ -245,12 +245,12 @@ CORE_KERNEL_FN void ops_tile_gradient_of(const CoreDeviceThread *at, const OpsTi
   for (; first < a->rows; first += on) {
     OpsTileSum sum = {{{{0}}}};
     OpsTileOwn own;
+    ops_tile_outputs(a, place, first, across, &own); /* first: ptxas delays loads, but not across a barrier */
     core_device_barrier(at); /* the previous tile is multiplied */
     walk = start;
     if (count == OPS_TILE_EIGHTS) ops_tile_put(&walk, next, count, deep, 0, 0, dz);
     else ops_tile_copy(start, a->dz + first * k, a->rows - first, k, count, 0, 0, dz);
     core_device_barrier(at);
-    ops_tile_outputs(a, place, first, across, &own);
     walk = start;
     if (count == OPS_TILE_EIGHTS && first + on < a->rows)
       ops_tile_fetch(&walk, a->dz + (first + on) * k, a->rows - first - on, k, count, next);
