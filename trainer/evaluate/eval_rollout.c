@@ -3,7 +3,7 @@
 
 #include "core/device/arena.h"
 #include "trainer/ops/kernels/kernels_each.h"
-#include "trainer/ops/kernels/kernels_sequences.h"
+#include "trainer/ops/kernels/kernels_rows.h"
 #include "trainer/wrappers/action.h"
 
 void eval_rollout_register(EvalRollout *eval_rollout, const CoreConfig *config, const Env *levels, int worlds,

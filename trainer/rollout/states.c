@@ -2,7 +2,7 @@
 #include "trainer/rollout/states.h"
 
 #include "trainer/ops/kernels/kernels_each.h"
-#include "trainer/ops/kernels/kernels_sequences.h"
+#include "trainer/ops/kernels/kernels_rows.h"
 
 /* ---- over a rollout ---------------------------------------------------------------------------------------------- */
 

@@ -11,7 +11,7 @@
 #include "trainer/nets/encoder.h"
 #include "trainer/ops/kernels/kernels_each.h"
 #include "trainer/ops/kernels/kernels_ranks.h"
-#include "trainer/ops/kernels/kernels_sequences.h"
+#include "trainer/ops/kernels/kernels_rows.h"
 #include "trainer/ops/update.h"
 #include "trainer/update/minibatch_device.h"
 #include "trainer/update/reduce.h"

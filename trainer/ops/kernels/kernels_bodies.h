@@ -17,7 +17,6 @@
 #include "trainer/ops/kernels/kernels_ranks.h"
 #include "trainer/ops/kernels/kernels_rows.h"
 #include "trainer/ops/kernels/kernels_sapg.h"
-#include "trainer/ops/kernels/kernels_sequences.h"
 #include "trainer/ops/kernels/kernels_tile.h"
 #include "trainer/ops/kernels/kernels_update.h"
 #endif
