@@ -180,25 +180,25 @@ void encoder_dense_backward(const EncoderPass *pass, int tensor, bool biased, co
 }
 
 static OpsEntityDense entity_dense(const EncoderPass *pass, int tensor, bool biased, const float *x, const float *y,
-                                   EncoderFloats ends) {
+                                   EncoderFloats floats) {
   const EncoderTensor *t = &pass->shape->tensor[tensor];
   return (OpsEntityDense){.x = x, .w = pass->rounded + t->offset, .b = biased ? pass->theta + t[1].offset : NULL,
                           .y = (float *)(uintptr_t)y, .in = t->rows, .out = t->columns,
-                          .x_is_float = ends == ENCODER_FLOAT_X, .y_is_float = ends == ENCODER_FLOAT_Y};
+                          .result_is_float = floats == ENCODER_FLOAT_RESULT};
 }
 
-void encoder_layer(const EncoderPass *pass, int tensor, bool biased, const float *x, float *y, EncoderFloats ends,
+void encoder_layer(const EncoderPass *pass, int tensor, bool biased, const float *x, float *y, EncoderFloats floats,
                    int rows, OpsActivation activation) {
-  const OpsEntityDense layer = entity_dense(pass, tensor, biased, x, y, ends);
+  const OpsEntityDense layer = entity_dense(pass, tensor, biased, x, y, floats);
   if (pass->ops->entity->dense_forward) pass->ops->entity->dense_forward(pass->ops, &layer, rows, activation);
   else encoder_dense(pass, tensor, biased, x, y, rows, activation);
 }
 
 void encoder_layer_backward(const EncoderPass *pass, int tensor, bool biased, const float *x, const float *y,
-                            EncoderFloats ends, float *dy, float *dx, float *gradient, float *sums, int rows,
+                            EncoderFloats floats, float *dy, float *dx, float *gradient, float *sums, int rows,
                             OpsActivation activation) {
   const EncoderTensor *t = &pass->shape->tensor[tensor];
-  const OpsEntityDense layer = entity_dense(pass, tensor, biased, x, y, ends);
+  const OpsEntityDense layer = entity_dense(pass, tensor, biased, x, y, floats);
   if (pass->ops->entity->dense_backward)
     pass->ops->entity->dense_backward(pass->ops, &layer, rows, activation, dy, dx, gradient + t->offset,
                                       biased ? gradient + t[1].offset : sums);

@@ -44,12 +44,13 @@ void encoder_dense(const EncoderPass *pass, int tensor, bool biased, const float
 void encoder_dense_backward(const EncoderPass *pass, int tensor, bool biased, const float *x, const float *y, float *dy,
                             float *dx, float *gradient, float *sums, int rows, OpsActivation activation);
 
-/* Dense layers between matrices of entities, which may be bf16 (entity.h). ends: those that are floats. */
-typedef enum EncoderFloats { ENCODER_NO_FLOATS, ENCODER_FLOAT_X, ENCODER_FLOAT_Y } EncoderFloats;
-void encoder_layer(const EncoderPass *pass, int tensor, bool biased, const float *x, float *y, EncoderFloats ends,
+/* Dense layers between matrices of entities, which may be bf16 (entity.h). floats: whether the result, y or backward
+ * dx, is floats. */
+typedef enum EncoderFloats { ENCODER_NO_FLOATS, ENCODER_FLOAT_RESULT } EncoderFloats;
+void encoder_layer(const EncoderPass *pass, int tensor, bool biased, const float *x, float *y, EncoderFloats floats,
                    int rows, OpsActivation activation);
 void encoder_layer_backward(const EncoderPass *pass, int tensor, bool biased, const float *x, const float *y,
-                            EncoderFloats ends, float *dy, float *dx, float *gradient, float *sums, int rows,
+                            EncoderFloats floats, float *dy, float *dx, float *gradient, float *sums, int rows,
                             OpsActivation activation);
 
 /* ---- pixel encoders (encoder_pixels.c) --------------------------------------------------------------------------- */

@@ -253,9 +253,9 @@ static void layer_forward(const EncoderPass *pass, const Memory *m, int layer) {
   const OpsAttention attention = attention_of(pass);
   const int n = matrix_rows(pass);
   norm(pass, layer_tensor(layer, NORM_1), x, &l->norm_1);
-  encoder_layer(pass, layer_tensor(layer, QKV), true, l->norm_1.y, l->qkv, ENCODER_FLOAT_Y, n, OPS_LINEAR);
+  encoder_layer(pass, layer_tensor(layer, QKV), true, l->norm_1.y, l->qkv, ENCODER_FLOAT_RESULT, n, OPS_LINEAR);
   ops->entity->attend(ops, pass->x, &attention, l->qkv, l->attended);
-  encoder_layer(pass, layer_tensor(layer, OUT), true, l->attended, l->out, ENCODER_FLOAT_X, n, OPS_RELU);
+  encoder_layer(pass, layer_tensor(layer, OUT), true, l->attended, l->out, ENCODER_NO_FLOATS, n, OPS_RELU);
   gate(pass, m, layer_tensor(layer, GATE_1), x, l->out, &l->gate_1);
   norm(pass, layer_tensor(layer, NORM_2), l->gate_1.out, &l->norm_2);
   encoder_layer(pass, layer_tensor(layer, DENSE), true, l->norm_2.y, l->dense, ENCODER_NO_FLOATS, n, OPS_RELU);
@@ -344,10 +344,10 @@ static void layer_backward(const EncoderPass *pass, const Memory *m, int layer, 
                          gradient, NULL, n, OPS_RELU);
   norm_backward(pass, layer_tensor(layer, NORM_2), &l->norm_2, m->dt, m->dy, gradient);
   gate_backward(pass, m, layer_tensor(layer, GATE_1), x, l->out, &l->gate_1, m->dy, m->dx, m->dz, gradient);
-  encoder_layer_backward(pass, layer_tensor(layer, OUT), true, l->attended, l->out, ENCODER_FLOAT_X, m->dz,
+  encoder_layer_backward(pass, layer_tensor(layer, OUT), true, l->attended, l->out, ENCODER_FLOAT_RESULT, m->dz,
                          m->dattended, gradient, NULL, n, OPS_RELU);
   ops->entity->attend_backward(ops, pass->x, &attention, l->qkv, m->dattended, m->dqkv);
-  encoder_layer_backward(pass, layer_tensor(layer, QKV), true, l->norm_1.y, NULL, ENCODER_FLOAT_Y, m->dqkv, m->dt,
+  encoder_layer_backward(pass, layer_tensor(layer, QKV), true, l->norm_1.y, NULL, ENCODER_NO_FLOATS, m->dqkv, m->dt,
                          gradient, NULL, n, OPS_LINEAR);
   norm_backward(pass, layer_tensor(layer, NORM_1), &l->norm_1, m->dt, m->dx, gradient);
 }

@@ -38,13 +38,13 @@ typedef struct OpsMessage {
   int entities, width;    /* entities of the shapes' matrix (shape k is entity 1 + k); width of an embedding */
 } OpsMessage;
 
-/* Dense layer between matrices of entities; x_is_float, y_is_float: where an end is not one. */
+/* Dense layer between matrices of entities; result_is_float: y, backward dx, is not one. */
 typedef struct OpsEntityDense {
   const float *x, *b;          /* b NULL: none */
   const uint16_t *w;           /* kernel by OpsEntity.round, and then the bias */
   float *y;                    /* backward: NULL with OPS_LINEAR */
   int in, out;
-  bool x_is_float, y_is_float;
+  bool result_is_float;
 } OpsEntityDense;
 
 typedef struct OpsEntity OpsEntity;
@@ -69,7 +69,7 @@ struct OpsEntity {
   void (*mean_weights)(Ops *ops, OpsRows x, int mask, int count, float *weights);
 
   /* qkv [rows][entities][3][heads][size] -> out [rows][entities][heads][size]: softmax over the allowed entities of q.k
-   * / sqrt(size), times v. */
+   * / sqrt(size), times v. On a device, size is 2. */
   void (*attend)(Ops *ops, OpsRows x, const OpsAttention *attention, const float *qkv, float *out);
   void (*attend_backward)(Ops *ops, OpsRows x, const OpsAttention *attention, const float *qkv, const float *dout,
                           float *dqkv);
@@ -106,7 +106,7 @@ struct OpsEntity {
   void (*add)(Ops *ops, float *x, const float *y, size_t n); /* x += y; NULL: Ops.add */
 
   /* Ops.dense_forward and dense_backward where matrices of entities are bf16 in memory, in the room of floats:
-   * arguments of all functions above except observations, embeddings of a kind, out and dout of pool, and those of
+   * arguments of all functions above except observations, embeddings of a kind, out and dout of pool, qkv and dout of
    * attend. round: rounds an encoder's parameters [n] to bf16, before its layers. NULL: matrices are floats. */
   void (*round)(Ops *ops, const float *theta, size_t n, uint16_t *rounded);
   void (*dense_forward)(Ops *ops, const OpsEntityDense *layer, int rows, OpsActivation activation);

@@ -1,6 +1,6 @@
-/* Masked attention among the shapes of one world (entity.h): forward and backward of one query of a head, shared by the
- * CPU's loops over worlds and the device's threads. Worlds have a dozen shapes and heads of two elements, so these are
- * loops, not matrix products; probabilities are recomputed for the gradient. */
+/* Masked attention among the shapes of one world (entity.h): forward and backward of one query of a head. Worlds have a
+ * dozen shapes and heads of two elements, so these are loops, not matrix products; probabilities are recomputed for the
+ * gradient. A device's threads compute the same sums (kernels_attention.h). */
 #ifndef TRAINER_OPS_ROW_ATTENTION_INTERNAL_H
 #define TRAINER_OPS_ROW_ATTENTION_INTERNAL_H
 #include "trainer/ops/entity.h"

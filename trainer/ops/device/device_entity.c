@@ -1,5 +1,6 @@
 /* Entity matrices on a device (entity.h): launches of kernels_entity.h. */
 #include "trainer/ops/device/device_internal.h"
+#include "trainer/ops/kernels/kernels_attention.h"
 #include "trainer/ops/kernels/kernels_entity.h"
 
 /* Returns the type of the matrices in memory (OpsEntity.dense_forward). */
@@ -66,21 +67,26 @@ static void mean_weights(Ops *ops, OpsRows x, int mask, int count, float *weight
 
 /* ---- attention --------------------------------------------------------------------------------------------------- */
 
-static void check(const OpsAttention *a) {
-  CORE_CHECK(a->entities <= OPS_ENTITIES_MAX && a->heads % a->kinds == 0);
+static OpsAttend attend_of(Ops *ops, OpsRows x, const OpsAttention *s, const float *qkv, const float *dout,
+                           void *out) {
+  CORE_CHECK(s->entities <= OPS_ENTITIES_MAX && s->heads % s->kinds == 0 && s->size == KERNEL_HEAD_SIZE);
+  return (OpsAttend){x, *s, qkv, dout, out, divisor(s->heads), divisor(s->entities), numbers_of(ops)};
 }
 
 static void attend(Ops *ops, OpsRows x, const OpsAttention *attention, const float *qkv, float *out) {
-  const OpsAttend a = {x, *attention, qkv, NULL, out, divisor(attention->heads), divisor(attention->entities)};
-  check(attention);
+  const OpsAttend a = attend_of(ops, x, attention, qkv, NULL, out);
   DEVICE_LAUNCH(device_state(ops), ops_entity_attend, elements_of(x.rows, attention->entities * attention->heads), &a);
 }
 
 static void attend_backward(Ops *ops, OpsRows x, const OpsAttention *attention, const float *qkv, const float *dout,
                             float *dqkv) {
-  const OpsAttend a = {x, *attention, qkv, dout, dqkv, divisor(attention->heads), divisor(attention->entities)};
-  check(attention);
-  DEVICE_LAUNCH(device_state(ops), ops_entity_attend_gradient, elements_of(x.rows, attention->heads), &a);
+  const OpsAttend a = attend_of(ops, x, attention, qkv, dout, dqkv);
+  const unsigned each = (unsigned)(attention->entities * attention->heads);
+  const unsigned threads = each < DEVICE_THREADS ? DEVICE_THREADS / each * each : each; /* whole rows */
+  CoreDevice *device = device_state(ops)->device;
+  device->launch(device, &ops_entity_attend_gradient_launch,
+                 core_device_blocks(elements_of(x.rows, (int)each), threads, DEVICE_BLOCKS_MAX), threads,
+                 threads * sizeof(OpsSoftmax), &a);
 }
 
 /* ---- gates ------------------------------------------------------------------------------------------------------- */

@@ -1,27 +1,16 @@
 /* Dense layers between matrices of entities with train.precision = bf16 (entity.h). The matrices are bf16 in memory, so
  * that products read the tensor cores' format and every pass moves half the bytes. Weights are rounded once per forward
- * pass, in one launch; the layers' ends that are floats before each product. */
+ * pass, in one launch. */
 #include "trainer/ops/device/device_internal.h"
 #include "trainer/ops/entity.h"
-
-static const uint16_t *round_rows(DeviceState *state, const float *x, size_t rows, size_t columns, uint16_t *rounded) {
-  const size_t stride = device_rounded_row(columns);
-  const OpsRound arguments = {x, NULL, rounded, rows, columns, stride, ops_fours(stride)};
-  CORE_CHECK(rows <= (size_t)state->max_rows && columns <= (size_t)state->max_width);
-  DEVICE_LAUNCH(state, ops_round, rows * arguments.fours.number, &arguments);
-  return rounded;
-}
 
 void device_entity_round(Ops *ops, const float *theta, size_t n, uint16_t *rounded) {
   const OpsRound arguments = {theta, NULL, rounded, 1, n, n, ops_fours(n)};
   DEVICE_LAUNCH(device_state(ops), ops_round, arguments.fours.number, &arguments);
 }
 
-/* Returns a layer's input as bf16, and the elements from one row to the next. */
-static const uint16_t *input_of(DeviceState *state, const OpsEntityDense *layer, int rows, size_t *stride) {
-  *stride = layer->x_is_float ? device_rounded_row((size_t)layer->in) : (size_t)layer->in;
-  if (!layer->x_is_float) return (const uint16_t *)(const void *)layer->x;
-  return round_rows(state, layer->x, (size_t)rows, (size_t)layer->in, state->rounded.x);
+static OpsNumbers result_of(const OpsEntityDense *layer) {
+  return layer->result_is_float ? OPS_NUMBERS_FLOAT : OPS_NUMBERS_BF16;
 }
 
 static int step_of(const OpsEntityDense *layer, const void *x) {
@@ -30,21 +19,19 @@ static int step_of(const OpsEntityDense *layer, const void *x) {
 
 void device_entity_forward(Ops *ops, const OpsEntityDense *layer, int rows, OpsActivation activation) {
   DeviceState *state = device_state(ops);
-  DeviceProduct p = {.m = (size_t)rows, .n = (size_t)layer->out, .k = (size_t)layer->in, .b = layer->w, .c = layer->y,
-                     .factors = OPS_NUMBERS_BF16,
-                     .result = layer->y_is_float ? OPS_NUMBERS_FLOAT : OPS_NUMBERS_BF16};
-  p.a = input_of(state, layer, rows, &p.row_a);
+  DeviceProduct p = {.m = (size_t)rows, .n = (size_t)layer->out, .k = (size_t)layer->in, .a = layer->x, .b = layer->w,
+                     .c = layer->y, .factors = OPS_NUMBERS_BF16, .result = result_of(layer)};
   ops->flops += 2.0 * rows * layer->in * layer->out;
   if (layer->b && (activation == OPS_LINEAR || activation == OPS_RELU)) {
     p.epilogue = activation == OPS_RELU ? OPS_PRODUCT_RELU : OPS_PRODUCT_BIAS;
-    p.bias = (void *)(uintptr_t)(layer->y_is_float ? (const void *)layer->b : layer->w + p.k * p.n);
+    p.bias = (void *)(uintptr_t)(layer->result_is_float ? (const void *)layer->b : layer->w + p.k * p.n);
     if (device_multiply(state, &p)) return;
     p.epilogue = OPS_PRODUCT;
     p.bias = NULL;
   }
   device_multiply(state, &p);
   if (layer->b == NULL) return;
-  if (layer->y_is_float) {
+  if (layer->result_is_float) {
     device_activate(state, activation, layer->y, layer->b, rows, layer->out);
     return;
   }
@@ -58,10 +45,6 @@ void device_entity_forward(Ops *ops, const OpsEntityDense *layer, int rows, OpsA
 static void undo_activation(DeviceState *state, const OpsEntityDense *layer, OpsActivation activation, float *dy,
                             float *db, int rows) {
   const size_t r = (size_t)rows, c = (size_t)layer->out;
-  if (layer->y_is_float) {
-    device_undo_activation(state, activation, layer->y, layer->b, dy, db, rows, layer->out);
-    return;
-  }
   float *parts = device_alloc_column_parts(state, r, c);
   const int step = step_of(layer, dy);
   const OpsHiddenGradient arguments = {(const uint16_t *)(const void *)(layer->y ? layer->y : dy), layer->b,
@@ -76,16 +59,11 @@ void device_entity_backward(Ops *ops, const OpsEntityDense *layer, int rows, Ops
                             float *dx, float *dw, float *db) {
   DeviceState *state = device_state(ops);
   const size_t r = (size_t)rows, in = (size_t)layer->in, out = (size_t)layer->out;
-  size_t stride;
-  CORE_CHECK(!layer->y_is_float || (!layer->x_is_float && device_rounded_row(out) == out)); /* one rounding at a time */
   if (db || activation != OPS_LINEAR) undo_activation(state, layer, activation, dy, db, rows);
-  const uint16_t *x = input_of(state, layer, rows, &stride), *dz = (const uint16_t *)(const void *)dy;
-  if (layer->y_is_float) dz = round_rows(state, dy, r, out, state->rounded.x);
   if (dx)
-    device_multiply(state, &(DeviceProduct){.transpose_b = 1, .m = r, .n = in, .k = out, .a = dz,
-                                            .b = layer->w, .c = dx, .factors = OPS_NUMBERS_BF16,
-                                            .result = layer->x_is_float ? OPS_NUMBERS_FLOAT : OPS_NUMBERS_BF16});
-  device_multiply(state, &(DeviceProduct){.transpose_a = 1, .m = in, .n = out, .k = r, .a = x, .b = dz, .c = dw,
-                                          .row_a = stride, .factors = OPS_NUMBERS_BF16});
+    device_multiply(state, &(DeviceProduct){.transpose_b = 1, .m = r, .n = in, .k = out, .a = dy, .b = layer->w,
+                                            .c = dx, .factors = OPS_NUMBERS_BF16, .result = result_of(layer)});
+  device_multiply(state, &(DeviceProduct){.transpose_a = 1, .m = in, .n = out, .k = r, .a = layer->x, .b = dy, .c = dw,
+                                          .factors = OPS_NUMBERS_BF16});
   ops->flops += 2.0 * rows * layer->in * layer->out * (1 + (dx != NULL));
 }

@@ -88,11 +88,12 @@ CORE_KERNEL_FN float ops_approx_exp(float x) {
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x * 1.44269504f));
   return y;
 }
-CORE_KERNEL_FN float ops_approx_sigmoid(float x) {
+CORE_KERNEL_FN float ops_approx_inverse(float x) {
   float y;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(1.0f + ops_approx_exp(-x)));
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
+CORE_KERNEL_FN float ops_approx_sigmoid(float x) { return ops_approx_inverse(1.0f + ops_approx_exp(-x)); }
 /* e^x - 1 for x <= 0. Near 0, where the subtraction cancels, two terms of the Taylor series, whose next one is below
  * 2^-14 of the result. */
 CORE_KERNEL_FN float ops_approx_expm1(float x) {
@@ -111,7 +112,11 @@ CORE_KERNEL_FN float ops_derivative_rounded(const OpsActivation activation, floa
   const float s = ops_approx_sigmoid(y);
   return s * (1.0f + y * (1.0f - s));
 }
+CORE_KERNEL_FN float ops_exp_rounded(float x) { return ops_approx_exp(x); }
+CORE_KERNEL_FN float ops_inverse_rounded(float x) { return ops_approx_inverse(x); }
 #else
+CORE_KERNEL_FN float ops_exp_rounded(float x) { return fast_exp(x); }
+CORE_KERNEL_FN float ops_inverse_rounded(float x) { return 1.0f / x; }
 CORE_KERNEL_FN float ops_activate_rounded(OpsActivation activation, float z) { return ops_activate_one(activation, z); }
 CORE_KERNEL_FN float ops_derivative_rounded(OpsActivation a, float y) { return ops_derivative_one(a, y); }
 #endif

@@ -1,6 +1,7 @@
 /* Bodies and arguments of all kernels in kernels.def, for generating tables of them. */
 #ifndef TRAINER_OPS_KERNELS_BODIES_H
 #define TRAINER_OPS_KERNELS_BODIES_H
+#include "trainer/ops/kernels/kernels_attention.h"
 #include "trainer/ops/kernels/kernels_bf16.h"
 #include "trainer/ops/kernels/kernels_column.h"
 #include "trainer/ops/kernels/kernels_compact.h"

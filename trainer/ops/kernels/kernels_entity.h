@@ -7,7 +7,6 @@
 #ifndef TRAINER_OPS_KERNELS_ENTITY_H
 #define TRAINER_OPS_KERNELS_ENTITY_H
 #include "trainer/ops/kernels/kernels_dense.h"
-#include "trainer/ops/row_attention_internal.h"
 #include "trainer/ops/row_entity_internal.h"
 
 CORE_DEVICE_FN const float *ops_row_of(OpsRows x, size_t row) { return x.x + row * (size_t)x.stride; }
@@ -104,49 +103,6 @@ CORE_KERNEL_FN void ops_entity_weights(const CoreDeviceThread *at, const OpsMean
   for (size_t i = core_device_first(at); i < (size_t)a->x.rows * a->entities.number; i += core_device_stride(at)) {
     const CoreDivided32 place = core_divide_32((uint32_t)i, a->entities);
     a->weights[i] = row_mean_weight(ops_row_of(a->x, place.whole) + a->mask, a->count, (int)place.rest);
-  }
-}
-
-/* ---- attention --------------------------------------------------------------------------------------------------- */
-
-typedef struct OpsAttend {
-  OpsRows x;
-  OpsAttention attention;
-  const float *qkv, *dout;     /* [rows][entities][3][heads][size], [rows][entities][heads][size] */
-  float *out;                  /* shape of dout; backward: of qkv */
-  CoreDivisor32 heads, entities;
-} OpsAttend;
-
-CORE_DEVICE_FN RowWorld ops_world_of(const OpsAttend *a, size_t row) {
-  const OpsAttention *s = &a->attention;
-  const RowWorld world = {s, ops_row_of(a->x, row), a->qkv + row * (size_t)(s->entities * 3 * s->heads * s->size)};
-  return world;
-}
-
-/* One thread per query of a head. */
-CORE_KERNEL_FN void ops_entity_attend(const CoreDeviceThread *at, const OpsAttend *a) {
-  const uint32_t each = a->entities.number * a->heads.number;
-  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at)) {
-    const CoreDivided32 place = core_divide_32((uint32_t)i, a->heads), query = core_divide_32(place.whole, a->entities);
-    const RowWorld world = ops_world_of(a, query.whole);
-    row_attend(&world, (int)query.rest, (int)place.rest, a->out + i * (size_t)a->attention.size);
-  }
-}
-
-/* One thread per head: keys and values receive from all queries, in their order. */
-CORE_KERNEL_FN void ops_entity_attend_gradient(const CoreDeviceThread *at, const OpsAttend *a) {
-  const OpsAttention *s = &a->attention;
-  const size_t heads = (size_t)s->heads, size = (size_t)s->size, entities = (size_t)s->entities;
-  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * heads; i += core_device_stride(at)) {
-    const CoreDivided32 place = core_divide_32((uint32_t)i, a->heads);
-    const size_t row = place.whole, head = place.rest;
-    const RowWorld world = ops_world_of(a, row);
-    float *dqkv = a->out + row * entities * 3 * heads * size;
-    for (size_t part = 0; part < entities * 3; part++)
-      for (size_t k = 0; k < size; k++) dqkv[(part * heads + head) * size + k] = 0;
-    for (size_t query = 0; query < entities; query++)
-      row_attend_backward(&world, (int)query, (int)head, a->dout + ((row * entities + query) * heads + head) * size,
-                          dqkv);
   }
 }
 
