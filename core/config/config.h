@@ -12,6 +12,7 @@
 
 enum { CORE_CONFIG_TEXT = 256, CORE_RUN_ID = 17 /* 16 hex digits and NUL */ };
 enum { CORE_CONFIG_LAYERS_MAX = 16, CORE_CONFIG_WIDTH_MAX = 16384 }; /* tower or trunk */
+enum { CORE_CONFIG_SEARCHED_LEVELS = 32768 }; /* levels of a search that a GPU plays at once, in whole batches */
 enum { CORE_CONFIG_RANKED_WIDTH_MAX = 1024 }; /* features whose rank is measured: the work grows with the cube */
 
 typedef struct CoreScript CoreScript; /* core/config/script.h */

@@ -23,9 +23,6 @@ static const double all_reduce_s = 10e-6;
 /* Time of a GPU to generate a level, and length of the episodes of a policy that begins. */
 static const double gpu_level_s = 26e-6, early_episode = 100;
 
-/* Levels of a search that a GPU plays at once, in whole batches (DEVICE_LEVELS of trainer/evaluate/level_search.c). */
-static const double gpu_search_levels = 32768;
-
 /* On a GPU, an iteration with representation metrics takes as long as this many others. */
 static const double representation_iterations = 5;
 
@@ -232,7 +229,7 @@ static double search_seconds(const CoreConfig *config, const Machine *m, const N
   const double transitions = (double)core_config_iterations(config) *
                              (double)core_config_transitions_per_iteration(config);
   const double batch = (double)config->sfl.batch_size;
-  const double of_rank = m->on_gpu ? fmax(1, floor(gpu_search_levels / batch)) : 1;
+  const double of_rank = m->on_gpu ? fmax(1, floor(CORE_CONFIG_SEARCHED_LEVELS / batch)) : 1;
   const double at_once = config->comm.deterministic ? 1 : m->ranks * of_rank;
   const double levels = batch * fmin(at_once, (double)config->sfl.num_batches);
   const double steps = sweep_env_steps_left(config, transitions).searches;

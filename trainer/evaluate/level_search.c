@@ -21,16 +21,13 @@ double level_search_score(int64_t solved, int64_t episodes) {
   return p * (1 - p) + SOLVED_BONUS * p;
 }
 
-/* Levels that a device plays at once, which fill it. */
-enum { DEVICE_LEVELS = 32768 };
-
 /* Returns how many batches are played at once: with several ranks as many as they are, or the largest divisor of
  * sfl.num_batches below, so that a rank plays about sfl.batch_size levels at a time, and on a device up to
- * DEVICE_LEVELS. Levels and actions depend on the levels' numbers only. One with comm.deterministic, where the rows of
+ * CORE_CONFIG_SEARCHED_LEVELS. Levels and actions depend on the levels' numbers only. One with comm.deterministic, where the rows of
  * a matrix product must not depend on the ranks. */
 static int batches_at_once(const CoreConfig *config, const Shards *shards, bool on_device) {
-  const int64_t of_rank = on_device && config->sfl.batch_size < DEVICE_LEVELS ? DEVICE_LEVELS / config->sfl.batch_size
-                                                                             : 1;
+  const int64_t of_device = CORE_CONFIG_SEARCHED_LEVELS / config->sfl.batch_size;
+  const int64_t of_rank = on_device && of_device > 1 ? of_device : 1;
   int64_t multiple = shards->ordered ? 1 : of_rank * shards->global_shards;
   if (multiple > config->sfl.num_batches) multiple = config->sfl.num_batches;
   while (config->sfl.num_batches % multiple != 0) multiple--;
