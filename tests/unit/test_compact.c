@@ -268,6 +268,9 @@ static void test_settings(void **state) {
   expect_lack(&normalized, "; lower env.num or ppo.num_steps");
   set(&config, "net.width=512"), set(&config, "ppo.num_minibatches=1"), set(&config, "env.num=256");
   expect_lack(&config, "raise ppo.num_minibatches");
+  setenv("TRAINER_MICROBATCH", "2048", 1); /* fewer than a minibatch's rows */
+  expect_lack(&config, "lower net.width");
+  unsetenv("TRAINER_MICROBATCH");
 }
 
 /* The plan fits, but something else has taken part of the memory since. */

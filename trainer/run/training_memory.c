@@ -7,6 +7,7 @@
 #include "core/device/arena.h"
 #include "core/text.h"
 #include "trainer/run/training_device.h"
+#include "trainer/update/minibatch.h"
 
 /* Driver memory for the process' kernels and heap: about 500 MB with CUDA 12 and 13 on an H100 or H200. */
 static const double CONTEXT_BYTES = 500e6;
@@ -55,15 +56,24 @@ static const char *smaller_observations(const Training *training) {
   return "lower env.num or ppo.num_steps";
 }
 
+/* Returns the setting that shrinks what a minibatch needs. Micro-batches already have as few rows as useful. */
+static const char *smaller_minibatches(const Training *training) {
+  const bool is_sapg = strcmp(training->config.algo.name, "sapg") == 0; /* its activations are of whole minibatches */
+  const int rows = minibatch_capacity(&training->config, &training->shards, true);
+  if (training->shards.global_shards == 1 && !is_sapg && rows < training->plan.minibatch_rows)
+    return "lower net.width or net.depth";
+  return "raise ppo.num_minibatches";
+}
+
 /* Returns the setting that shrinks a tensor, by the start of its label. */
 static const char *setting_for(const Training *training, const char *label) {
-  static const struct { const char *begins, *setting; } known[] = {
+  const struct { const char *begins, *setting; } known[] = {
     {"minibatch permutation", "lower env.num or ppo.num_steps"},
     {"lists of a permutation", "lower env.num or ppo.num_steps"},
-    {"minibatch", "raise ppo.num_minibatches"},
-    {"activations", "raise ppo.num_minibatches"},
-    {"backward scratch", "raise ppo.num_minibatches"},
-    {"gradient", "raise ppo.num_minibatches"},
+    {"minibatch", smaller_minibatches(training)},
+    {"activations", smaller_minibatches(training)},
+    {"backward scratch", smaller_minibatches(training)},
+    {"gradient", smaller_minibatches(training)},
     {"trial", "lower eval.episodes"},
     {"actor gradients of shards", "lower comm.shards"},
     {"critic gradients of shards", "lower comm.shards"},
