@@ -47,6 +47,7 @@ tap_run "a million environments request 128 GPUs on 16 nodes" 0 "#SBATCH --ntask
   --set sweep.grids=n1m --no-check --script --root "$root"
 tap_check "8 on each" "$(sweep plan experiments/fig11_sfl.ini --set sweep.grids=n1m --no-check --script --root "$root" |
   grep -cE '^#SBATCH --(nodes=16|gres=gpu:8|ntasks-per-node=8)$' | grep -qx 3 || echo no)"
+tap_run "the comparison with Kinetix in JAX can be planned" 0 "runs         4" sweep plan docs/examples/kinetix_jax.ini --no-check --root "$root"
 names=$(sed -n 's/^name  = //p' $files | sort | uniq -d)
 [ -z "$names" ]; tap_result "no two files have one sweep's name" $? "$names"
 
