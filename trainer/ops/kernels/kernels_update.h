@@ -147,32 +147,17 @@ CORE_KERNEL_FN int ops_stats_is_finite(const double *sums) {
          isfinite(sums[OPS_STATS_KL_PENALTY]);
 }
 
-/* One block: computes the step's clipping factors and the statistics; or that there is no step. One thread per network
- * adds its parts, so that both are added at once. */
-CORE_KERNEL_FN void ops_decide(const CoreDeviceThread *at, const OpsUpdateStep *a) {
-  const OpsUpdatePlan *plan = &a->plan;
-  OpsUpdateStats *stats = plan->stats;
-  const double *sums = plan->divided ? stats->all : stats->now;
-  double *part = (double *)at->shared, norm[OPS_UPDATE_NETWORKS] = {0, 0};
-  const unsigned parts = a->count[0] + a->count[1];
-  for (unsigned i = at->thread; i < parts; i += at->threads) part[i] = plan->parts[i];
-  core_device_barrier(at);
-  if (at->thread < OPS_UPDATE_NETWORKS) {
-    const unsigned first = at->thread ? a->count[0] : 0, end = first + a->count[at->thread];
-    double sum = 0;
-    for (unsigned i = first; i < end; i++) sum += part[i];
-    part[parts + at->thread] = sqrt(sum);
-  }
-  core_device_barrier(at);
-  if (at->thread > 0 || stats->failed || stats->stopped) return;
-  for (int k = 0; k < OPS_UPDATE_NETWORKS; k++) norm[k] = part[parts + (unsigned)k];
+/* Decides on the step and adds it to the statistics, except for the means. Returns whether there is a step. */
+CORE_KERNEL_FN int ops_take_step(const OpsUpdatePlan *plan, const double *sums, const double *norm,
+                                 OpsUpdateStats *stats) {
+  if (stats->failed || stats->stopped) return 0;
   if (!ops_stats_is_finite(sums) || !isfinite(norm[0]) || !isfinite(norm[1])) {
     stats->failed = stats->step + 1;
-    return;
+    return 0;
   }
   if (plan->k3_limit > 0 && sums[OPS_STATS_K3] / plan->rows > plan->k3_limit) {
     stats->stopped = 1;
-    return;
+    return 0;
   }
   const double both = hypot(norm[0], norm[1]);
   stats->joint += both;
@@ -184,8 +169,44 @@ CORE_KERNEL_FN void ops_decide(const CoreDeviceThread *at, const OpsUpdateStep *
     stats->clipped[k] += clipped;
     if (norm[k] > stats->norm_max[k]) stats->norm_max[k] = norm[k];
   }
-  for (int i = 0; i < OPS_STATS_SUMS; i++) stats->mean[i] += sums[i] / plan->rows;
   stats->at = stats->step++;
+  return 1;
+}
+
+/* Memory of ops_decide: in a thread's sequence of loads and stores, each would wait for device memory. */
+typedef struct OpsDecision {
+  OpsUpdateStats stats;
+  double norm[OPS_UPDATE_NETWORKS];
+  int is_step;
+} OpsDecision;
+CORE_DEVICE_FN size_t ops_decide_bytes(unsigned parts) { return sizeof(OpsDecision) + parts * sizeof(double); }
+CORE_KERNEL_FN void ops_copy_stats(const CoreDeviceThread *at, const OpsUpdateStats *from, OpsUpdateStats *to) {
+  for (unsigned i = at->thread; i < sizeof *to / sizeof(uint64_t); i += at->threads)
+    ((uint64_t *)to)[i] = ((const uint64_t *)from)[i];
+}
+
+/* One block: computes the step's clipping factors and the statistics; or that there is no step. One thread per network
+ * adds its parts, so that both are added at once, and one per loss divides its sum. */
+CORE_KERNEL_FN void ops_decide(const CoreDeviceThread *at, const OpsUpdateStep *a) {
+  const OpsUpdatePlan *plan = &a->plan;
+  OpsDecision *here = (OpsDecision *)at->shared;
+  const double *sums = plan->divided ? here->stats.all : here->stats.now;
+  double *part = (double *)(here + 1);
+  for (unsigned i = at->thread; i < a->count[0] + a->count[1]; i += at->threads) part[i] = plan->parts[i];
+  ops_copy_stats(at, plan->stats, &here->stats);
+  core_device_barrier(at);
+  if (at->thread < OPS_UPDATE_NETWORKS) {
+    const unsigned first = at->thread ? a->count[0] : 0, end = first + a->count[at->thread];
+    double sum = 0;
+    for (unsigned i = first; i < end; i++) sum += part[i];
+    here->norm[at->thread] = sqrt(sum);
+  }
+  core_device_barrier(at);
+  if (at->thread == 0) here->is_step = ops_take_step(plan, sums, here->norm, &here->stats);
+  core_device_barrier(at);
+  if (here->is_step && at->thread < OPS_STATS_SUMS) here->stats.mean[at->thread] += sums[at->thread] / plan->rows;
+  core_device_barrier(at);
+  ops_copy_stats(at, &here->stats, plan->stats);
 }
 
 /* Moves a proximal weight after its parameter's step. */
