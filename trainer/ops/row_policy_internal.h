@@ -162,6 +162,47 @@ CORE_DEVICE_FN float row_categorical_gradient(const OpsHead *head, const float *
   return entropy;
 }
 
+/* Computes the log-prob of each class, which may replace its logit, and its probability; returns the log-prob of the
+ * whole action. */
+CORE_DEVICE_FN float row_categorical_terms(const OpsHead *head, const float *logits, const uint8_t *action,
+                                           float *log_p, float *p) {
+  float sum = 0;
+  for (int f = 0, first = 0; f < head->factors; first += head->size[f++]) {
+    const int end = first + head->size[f];
+    float max = logits[first], total = 0;
+    for (int k = first + 1; k < end; k++) max = logits[k] > max ? logits[k] : max;
+    for (int k = first; k < end; k++) {
+      p[k] = fast_exp(logits[k] - max);
+      total += p[k];
+    }
+    const float log_total = fast_log(total);
+    for (int k = first; k < end; k++) {
+      p[k] /= total;
+      log_p[k] = logits[k] - max - log_total;
+    }
+    sum += log_p[first + action[f]];
+  }
+  return sum;
+}
+
+/* row_categorical_gradient from these terms; dlogits replaces p. */
+CORE_DEVICE_FN float row_gradient_of_terms(const OpsHead *head, const float *log_p, const uint8_t *action, float slope,
+                                           float weight, float *p) {
+  float entropy = 0;
+  for (int f = 0, first = 0; f < head->factors; first += head->size[f++]) {
+    const int end = first + head->size[f];
+    float h = 0;
+    for (int k = first; k < end; k++) h -= p[k] > 0 ? p[k] * log_p[k] : 0.0f;
+    for (int k = first; k < end; k++) {
+      const float of_entropy = p[k] > 0 ? p[k] * (log_p[k] + h) : p[k];
+      p[k] = weight * of_entropy - slope * p[k];
+    }
+    p[first + action[f]] += slope;
+    entropy += h;
+  }
+  return entropy;
+}
+
 /* ---- Q values ---------------------------------------------------------------------------------------------------- */
 
 /* Computes the log-probs of the greedy and of any other action. Impossible actions still have a finite logarithm, so

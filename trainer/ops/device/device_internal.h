@@ -108,6 +108,9 @@ void device_fold_columns(DeviceState *state, const float *parts, size_t rows, si
  * open statistics. */
 void device_sum_rows(DeviceState *state, const CoreKernel *kernel, int rows, const void *arguments, const double *parts,
                      double sums[KERNEL_SUMS], int slot);
+/* Likewise, with this much shared memory per block. */
+void device_sum_staged_rows(DeviceState *state, const CoreKernel *kernel, int rows, size_t shared,
+                            const void *arguments, const double *parts, double sums[KERNEL_SUMS], int slot);
 /* Division of a vector for sums, the same as on the CPU. */
 typedef struct DeviceParts { size_t size; unsigned count; } DeviceParts;
 DeviceParts device_parts(size_t n);

@@ -52,9 +52,10 @@ void device_policy_loss(Ops *ops, const OpsHead *head, const float *logits, cons
   double *parts = device_alloc_row_parts(state, rows, KERNEL_SUMS);
   const OpsPolicyLoss arguments = {losses_of(state, head, logits, actions, rows, sums), logp_behavior, logp_proximal,
                                    advantage, row_clip(epsilon, logp_proximal != NULL), entropy_coef, dlogits,
-                                   parts};
+                                   parts, core_divisor_32((size_t)head->logits)};
   double all[KERNEL_SUMS];
-  device_sum_rows(state, &ops_policy_loss_launch, rows, &arguments, parts, sums ? all : NULL, OPS_STATS_POLICY);
+  device_sum_staged_rows(state, &ops_policy_loss_launch, rows, ops_policy_loss_bytes(head), &arguments, parts,
+                         sums ? all : NULL, OPS_STATS_POLICY);
   if (sums) *sums = (OpsPolicySums){.loss = all[0], .entropy = all[1], .k1 = all[2], .k3 = all[3], .clipped = all[4]};
 }
 

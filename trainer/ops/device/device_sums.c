@@ -70,11 +70,15 @@ static void keep_order(DeviceState *state, const double *slot) {
 
 void device_sum_rows(DeviceState *state, const CoreKernel *kernel, int rows, const void *arguments, const double *parts,
                      double sums[KERNEL_SUMS], int slot) {
+  device_sum_staged_rows(state, kernel, rows, KERNEL_ROWS * KERNEL_SUMS * sizeof(double), arguments, parts, sums, slot);
+}
+
+void device_sum_staged_rows(DeviceState *state, const CoreKernel *kernel, int rows, size_t shared,
+                            const void *arguments, const double *parts, double sums[KERNEL_SUMS], int slot) {
   const size_t blocks = device_row_parts(rows);
   CORE_CHECK(sums || state->stats);
   double *result = sums ? state->sums : state->stats->now + slot;
-  state->device->launch(state->device, kernel, (unsigned)blocks, KERNEL_ROWS,
-                        KERNEL_ROWS * KERNEL_SUMS * sizeof(double), arguments);
+  state->device->launch(state->device, kernel, (unsigned)blocks, KERNEL_ROWS, shared, arguments);
   keep_order(state, result);
   device_fold_later(state, (OpsFold){.of = OPS_PARTS_DOUBLE, .parts = parts, .count = blocks, .columns = KERNEL_SUMS,
                                      .sums = result});

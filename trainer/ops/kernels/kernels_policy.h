@@ -121,34 +121,79 @@ typedef struct OpsPolicyLoss {
   double entropy_coef;
   float *dlogits;
   double *sums;           /* [blocks][KERNEL_SUMS] in the order of OpsPolicySums */
+  CoreDivisor32 columns;  /* logits per row */
 } OpsPolicyLoss;
+
+/* Logits of categorical heads of at most KERNEL_STAGED logits are kept in shared memory, with the classes' log-probs
+ * and probabilities: exponentials are computed once, and neighboring threads access neighboring addresses of device
+ * memory. Rows are padded to an odd length, so that threads access different banks. */
+enum { KERNEL_STAGED = 47 };
+CORE_DEVICE_FN int ops_is_staged(const OpsHead *head) {
+  return head->kind == OPS_MULTI_DISCRETE && head->logits <= KERNEL_STAGED;
+}
+/* Returns the floats from one such row to the next, and the shared memory of ops_policy_loss. */
+CORE_DEVICE_FN uint32_t ops_staged_row(const OpsHead *head) { return (uint32_t)head->logits | 1; }
+CORE_DEVICE_FN size_t ops_policy_loss_bytes(const OpsHead *head) {
+  const size_t staged = ops_is_staged(head) ? 2 * KERNEL_ROWS * ops_staged_row(head) * sizeof(float) : 0;
+  return KERNEL_ROWS * KERNEL_SUMS * sizeof(double) + staged;
+}
+
+/* Copies the block's rows of logits to shared memory, or those of shared memory to dlogits. */
+CORE_KERNEL_FN void ops_stage_logits(const CoreDeviceThread *at, const OpsPolicyLoss *a, float *staged,
+                                     float *dlogits) {
+  const size_t first = (size_t)at->block * KERNEL_ROWS, left = a->p.rows - first;
+  const uint32_t count = (left < KERNEL_ROWS ? (uint32_t)left : KERNEL_ROWS) * a->columns.number;
+  const float *logits = ops_logits_of(&a->p, first);
+  for (uint32_t i = at->thread; i < count; i += KERNEL_ROWS) {
+    const CoreDivided32 place = core_divide_32(i, a->columns);
+    float *number = staged + place.whole * ops_staged_row(&a->p.head) + place.rest;
+    if (dlogits) dlogits[first * a->columns.number + i] = *number;
+    else *number = logits[i];
+  }
+}
+
+/* Computes a row's loss and its gradient. log_p, p: its staged logits and probabilities, which become dlogits; NULL:
+ * they are not staged. */
+CORE_KERNEL_FN void ops_policy_loss_row(const OpsPolicyLoss *a, size_t r, size_t rows, float *log_p, float *p,
+                                        double *own) {
+  const OpsHead *head = &a->p.head;
+  const size_t first = r * (size_t)head->factors;
+  const float weight = (float)(a->entropy_coef / (double)rows), behavior = a->behavior[r];
+  const float *logits = ops_logits_of(&a->p, r);
+  const uint8_t *classes = (const uint8_t *)a->p.actions + first;
+  const float logp =
+    log_p ? row_categorical_terms(head, log_p, classes, log_p, p) : ops_logp_of(&a->p, a->p.actions, r);
+  const RowSurrogate s =
+    row_surrogate(logp, behavior, a->proximal ? a->proximal[r] : 0.0f, a->advantage[r], a->clip);
+  const float slope = s.slope / (float)(int)rows;
+  float *dlogits = a->dlogits + r * (size_t)head->logits, entropy;
+  if (log_p) entropy = row_gradient_of_terms(head, log_p, classes, slope, weight, p);
+  else if (head->kind == OPS_MULTI_DISCRETE)
+    entropy = row_categorical_gradient(head, logits, classes, slope, weight, dlogits);
+  else
+    entropy = row_gaussian_gradient(head, logits, (const float *)a->p.actions + first, (double)slope, (double)weight,
+                                    dlogits);
+  own[0] = (double)s.loss;
+  own[1] = (double)entropy;
+  own[2] = -((double)logp - (double)behavior);
+  own[3] = (double)s.k3;
+  own[4] = (double)s.outside;
+}
 
 CORE_KERNEL_FN void ops_policy_loss(const CoreDeviceThread *at, const OpsPolicyLoss *a) {
   const size_t r = core_device_first(at), rows = ops_counted(a->p.count, a->p.rows);
+  const int is_staged = ops_is_staged(&a->p.head);
+  const uint32_t row = ops_staged_row(&a->p.head);
+  float *staged = (float *)((double *)at->shared + KERNEL_ROWS * KERNEL_SUMS), *gradients = staged + KERNEL_ROWS * row;
+  float *log_p = is_staged ? staged + at->thread * row : NULL, *p = is_staged ? gradients + at->thread * row : NULL;
   double own[KERNEL_SUMS] = {0};
-  if (r < rows) {
-    const OpsHead *head = &a->p.head;
-    const size_t first = r * (size_t)head->factors;
-    const float weight = (float)(a->entropy_coef / (double)rows);
-    const float *logits = ops_logits_of(&a->p, r);
-    const float logp = ops_logp_of(&a->p, a->p.actions, r), behavior = a->behavior[r];
-    const RowSurrogate s =
-      row_surrogate(logp, behavior, a->proximal ? a->proximal[r] : 0.0f, a->advantage[r], a->clip);
-    const float slope = s.slope / (float)(int)rows;
-    float *dlogits = a->dlogits + r * (size_t)head->logits;
-    const float entropy = head->kind == OPS_MULTI_DISCRETE
-      ? row_categorical_gradient(head, logits, (const uint8_t *)a->p.actions + first, slope, weight, dlogits)
-      : row_gaussian_gradient(head, logits, (const float *)a->p.actions + first, (double)slope, (double)weight,
-                              dlogits);
-    own[0] = (double)s.loss;
-    own[1] = (double)entropy;
-    own[2] = -((double)logp - (double)behavior);
-    own[3] = (double)s.k3;
-    own[4] = (double)s.outside;
-  } else if (r < a->p.rows) {
-    ops_zero_row(a->dlogits + r * (size_t)a->p.head.logits, (size_t)a->p.head.logits);
-  }
+  if (is_staged) ops_stage_logits(at, a, staged, NULL);
+  core_device_barrier(at);
+  if (r < rows) ops_policy_loss_row(a, r, rows, log_p, p, own);
+  else if (r < a->p.rows)
+    ops_zero_row(is_staged ? p : a->dlogits + r * (size_t)a->p.head.logits, (size_t)a->p.head.logits);
   ops_sum_rows(at, own, a->sums);
+  if (is_staged) ops_stage_logits(at, a, gradients, a->dlogits);
 }
 
 typedef struct OpsSampledEntropy {
