@@ -102,8 +102,13 @@ void analysis_curve_set_interval(const AnalysisCurveSet *set, CoreText *text) {
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
-/* Counts values of a column of evaluations. Stops at the first run that has any. */
-static int count_evaluations(const AnalysisCurveSet *set, const char *sql, int64_t *count) {
+enum { ALL_PANELS = -1 };
+
+/* Whether a run belongs to a panel. Without --panel, each of several columns has one panel. */
+static bool in_panel(const AnalysisCurveSet *set, size_t run, size_t panel) { return set->panel_of[run] == panel; }
+
+/* Counts values of a column of evaluations of the panel's runs. Stops at the first run that has any. */
+static int count_evaluations(const AnalysisCurveSet *set, int64_t panel, const char *sql, int64_t *count) {
   const AnalysisSelection *selection = &set->context.selection;
   StoreQuery *query = NULL;
   int code = CORE_OK;
@@ -111,6 +116,7 @@ static int count_evaluations(const AnalysisCurveSet *set, const char *sql, int64
   TRY(store_query_open(set->context.database, sql, &query));
   for (size_t r = 0; r < selection->count && *count == 0 && code == CORE_OK; r++) {
     bool row = false;
+    if (panel != ALL_PANELS && !in_panel(set, r, (size_t)panel)) continue;
     store_query_reset(query);
     store_query_bind_text(query, 1, selection->runs[r].id);
     code = store_query_step(query, &row);
@@ -120,28 +126,26 @@ static int count_evaluations(const AnalysisCurveSet *set, const char *sql, int64
   return code;
 }
 
-/* Replaces a column of evaluations that no run has: the solve rate by the return, because the environments have no
- * goal; goals by the solve rate, because an episode has at most one; and normalized scores by the solve rate, because
- * there are no constants. */
-static int choose_column(AnalysisCurveSet *set, size_t c) {
-  const bool normalized = set->columns[c]->normalized;
+/* Replaces a column of evaluations that no run of the panel has: the solve rate by the return, because the environments
+ * have no goal; goals by the solve rate, because an episode has at most one; and normalized scores by the solve rate,
+ * because there are no constants. */
+static int choose_column(AnalysisCurveSet *set, int64_t panel, const AnalysisColumn **column) {
+  const bool normalized = (*column)->normalized;
   int64_t goals, rates, returns;
-  if (strcmp(set->columns[c]->name, "evaluation.goals") == 0) {
-    TRY(count_evaluations(set, "SELECT count(goals) FROM evaluation WHERE run_id = ?1", &goals));
-    if (goals == 0) TRY(analysis_column_find("--y", "evaluation.solve_rate", &set->columns[c]));
+  if (strcmp((*column)->name, "evaluation.goals") == 0) {
+    TRY(count_evaluations(set, panel, "SELECT count(goals) FROM evaluation WHERE run_id = ?1", &goals));
+    if (goals == 0) TRY(analysis_column_find("--y", "evaluation.solve_rate", column));
   }
-  if (!normalized && strcmp(set->columns[c]->name, "evaluation.solve_rate") != 0) return CORE_OK;
+  if (!normalized && strcmp((*column)->name, "evaluation.solve_rate") != 0) return CORE_OK;
   if (normalized) TRY(analysis_scale_common(&set->context.selection, &set->scale));
   if (normalized && set->scale != ANALYSIS_SCALE_NONE) return CORE_OK;
-  TRY(count_evaluations(set, "SELECT count(solve_rate) FROM evaluation WHERE run_id = ?1", &rates));
-  TRY(count_evaluations(set, "SELECT count(episode_return) FROM evaluation WHERE run_id = ?1", &returns));
+  TRY(count_evaluations(set, panel, "SELECT count(solve_rate) FROM evaluation WHERE run_id = ?1", &rates));
+  TRY(count_evaluations(set, panel, "SELECT count(episode_return) FROM evaluation WHERE run_id = ?1", &returns));
   if (normalized && rates == 0 && returns > 0) return analysis_scale_missing(&set->context.selection);
   if (normalized)
-    return analysis_column_find("--y", set->columns[c]->evaluation ? "evaluation.solve_rate" : "iteration.solve_rate",
-                                &set->columns[c]);
-  return rates > 0 || returns == 0
-           ? CORE_OK
-           : analysis_column_find("--y", "evaluation.episode_return", &set->columns[c]);
+    return analysis_column_find("--y", (*column)->evaluation ? "evaluation.solve_rate" : "iteration.solve_rate",
+                                column);
+  return rates > 0 || returns == 0 ? CORE_OK : analysis_column_find("--y", "evaluation.episode_return", column);
 }
 
 /* Reads a column. has_infinite[run]: whether a column so far has infinite values. */
@@ -149,7 +153,7 @@ static int read_column(AnalysisCurveSet *set, size_t c, bool *has_infinite) {
   const AnalysisSelection *selection = &set->context.selection;
   StoreQuery *query = NULL;
   size_t without = 0;
-  TRY(choose_column(set, c));
+  TRY(choose_column(set, ALL_PANELS, &set->columns[c]));
   int code = store_query_open(set->context.database, set->columns[c]->sql, &query);
   set->curves[c] = core_memory_zero_allocate(selection->count, sizeof **set->curves);
   for (size_t r = 0; r < selection->count && code == CORE_OK; r++) {
@@ -248,7 +252,8 @@ static void average(const AnalysisCurveSet *set, AnalysisLineData *line, size_t 
   size_t n = line->n;
   bool logarithmic = analysis_curve_set_is_log(set, line->column);
   const AnalysisCurveOptions manner = {
-    set->aggregate, analysis_column_range(set->columns[line->column], logarithmic), line->task, tasks};
+    set->aggregate, analysis_column_range(analysis_curve_set_shown(set, line->panel, line->column), logarithmic),
+    line->task, tasks};
   line->mean = core_memory_allocate((3 * n + 1) * sizeof *line->mean);
   line->low = line->mean + n;
   line->high = line->low + n;
@@ -267,9 +272,6 @@ static void average(const AnalysisCurveSet *set, AnalysisLineData *line, size_t 
 /* ---- lines ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Choice { size_t panel, group, choice, column; } Choice;
-
-/* Whether a run belongs to a panel. Without --panel, each of several columns has one panel. */
-static bool in_panel(const AnalysisCurveSet *set, size_t run, size_t panel) { return set->panel_of[run] == panel; }
 
 static bool belongs(const AnalysisCurveSet *set, size_t run, Choice choice) {
   if (set->groups.group_of[run] != choice.group) return false;
@@ -331,7 +333,7 @@ static void add_line(AnalysisCurveSet *set, Choice choice, const size_t *task_of
   line->label = label.data;
   line->grid = set->grid[choice.column];
   line->n = set->grid_count[choice.column];
-  if (set->own_axes)
+  if (set->own_axes || analysis_curve_set_shown(set, choice.panel, choice.column) != set->columns[choice.column])
     line->grid = line->own_grid =
       analysis_curve_grid(line->curves, line->curve_count, ANALYSIS_CURVE_GRID, set->log_x, &line->n);
   average(set, line, tasks);
@@ -357,6 +359,48 @@ static int read_columns(AnalysisCurveSet *set, bool *has_infinite) {
   return CORE_OK;
 }
 
+/* Reads what the runs of a panel have in place of a column. */
+static int read_shown(AnalysisCurveSet *set, size_t c, size_t panel, const AnalysisColumn *shown) {
+  const AnalysisSelection *selection = &set->context.selection;
+  StoreQuery *query = NULL;
+  int code = store_query_open(set->context.database, shown->sql, &query);
+  for (size_t r = 0; r < selection->count && code == CORE_OK; r++) {
+    AnalysisCurve *curve = &set->curves[c][r];
+    if (!in_panel(set, r, panel)) continue;
+    analysis_curve_free(curve);
+    code = analysis_column_read(shown, query, &selection->runs[r], set->context.level_set, set->abscissa, curve,
+                                &set->infinite);
+    if (c == 0 && curve->n > 0 && r < selection->count - selection->repeats) set->without--;
+  }
+  store_query_close(&query);
+  return code;
+}
+
+static bool panel_has_values(const AnalysisCurveSet *set, size_t c, size_t panel) {
+  for (size_t r = 0; r < set->context.selection.count; r++)
+    if (in_panel(set, r, panel) && set->curves[c][r].n > 0) return true;
+  return false;
+}
+
+/* Gives each panel the column that its runs have, such as a task without a goal the return. */
+static int choose_shown(AnalysisCurveSet *set) {
+  set->shown = core_memory_allocate((set->column_count * set->panel_count + 1) * sizeof *set->shown);
+  for (size_t i = 0; i < set->column_count * set->panel_count; i++) {
+    const size_t c = i / set->panel_count, panel = i % set->panel_count;
+    set->shown[i] = set->columns[c];
+    if (set->columns[c]->normalized || panel_has_values(set, c, panel)) continue;
+    TRY(choose_column(set, (int64_t)panel, &set->shown[i]));
+    if (set->shown[i] == set->columns[c]) continue;
+    set->is_mixed = true;
+    TRY(read_shown(set, c, panel, set->shown[i]));
+  }
+  return CORE_OK;
+}
+
+const AnalysisColumn *analysis_curve_set_shown(const AnalysisCurveSet *set, size_t panel, size_t column) {
+  return set->shown[column * set->panel_count + panel];
+}
+
 int analysis_curve_set_read(AnalysisCurveSet *set, const char *path) {
   TRY(understand(set));
   TRY(analysis_context_open(&set->context, &set->request, path));
@@ -368,6 +412,7 @@ int analysis_curve_set_read(AnalysisCurveSet *set, const char *path) {
   int code = read_columns(set, has_infinite);
   free(has_infinite);
   if (code == CORE_OK) code = analysis_curve_set_group(set);
+  if (code == CORE_OK) code = choose_shown(set);
   if (code == CORE_OK) make_lines(set);
   return code;
 }
@@ -404,6 +449,7 @@ void analysis_curve_set_free(AnalysisCurveSet *set) {
     free(set->lines[i].runs);
   }
   free(set->lines);
+  free(set->shown);
   for (size_t p = 0; set->panel_name && p < set->panel_count; p++) free(set->panel_name[p]);
   free(set->panel_name);
   free(set->panel_of);

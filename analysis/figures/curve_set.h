@@ -57,6 +57,8 @@ typedef struct AnalysisCurveSet {
   AnalysisGrouping groups, panels, choices; /* panels, choices: key_count 0 if not requested */
   /* data */
   AnalysisCurve *curves[ANALYSIS_CURVE_COLUMNS]; /* [column][run] */
+  const AnalysisColumn **shown; /* [column][panel] column that the panel shows: what its runs have */
+  bool is_mixed;             /* whether a panel shows another column than the others */
   double *grid[ANALYSIS_CURVE_COLUMNS];
   size_t grid_count[ANALYSIS_CURVE_COLUMNS];
   AnalysisLineData *lines;
@@ -92,6 +94,8 @@ int analysis_curve_set_group(AnalysisCurveSet *set);
 /* Returns the value of a panel's reference; NaN: none of its runs has one. */
 double analysis_curve_set_reference(const AnalysisCurveSet *set, const AnalysisReference *reference, size_t panel,
                                     size_t column);
+/* Returns the column that a panel shows. */
+const AnalysisColumn *analysis_curve_set_shown(const AnalysisCurveSet *set, size_t panel, size_t column);
 /* Whether the column is shown on a log axis, and averaged as logarithms. */
 bool analysis_curve_set_is_log(const AnalysisCurveSet *set, size_t column);
 /* Describes the interval for files: analysis_interval_description, or that of another kind. */

@@ -156,11 +156,12 @@ static void add_panels(const AnalysisCurveSet *set, AnalysisPlot *plot) {
     if ((several || !set->panels.key_count) && (c == 0 || !rows)) name = set->panel_name[p];
     size_t panel = analysis_plot_panel(plot, name, "");
     const bool log = analysis_curve_set_is_log(set, c);
-    const bool comparable = isfinite(analysis_column_range(set->columns[c], log).high);
+    const AnalysisColumn *shown = analysis_curve_set_shown(set, p, c);
+    const bool comparable = isfinite(analysis_column_range(shown, log).high), is_other = shown != set->columns[c];
     if (set->own_axes) analysis_plot_panel_axis_x(plot, panel);
-    if (set->column_count == 1 && (!set->own_axes || comparable)) continue;
-    analysis_column_title(set->columns[c], title, sizeof title);
-    analysis_plot_panel_axis(plot, panel, rows && p > 0 ? "" : title, log);
+    if (set->column_count == 1 && (!set->own_axes || comparable) && !is_other) continue;
+    analysis_column_title(shown, title, sizeof title);
+    analysis_plot_panel_axis(plot, panel, rows && p > 0 && !is_other ? "" : title, log);
   }
 }
 
@@ -206,11 +207,12 @@ static AnalysisPlot *make_plot(const AnalysisCurveSet *set) {
 }
 
 /* Returns the title of a panel: the column (if there are several), the value of --panel, or the algorithm; with
- * several columns and panels "column: value". */
+ * several columns and panels, or a column of its own, "column: value". */
 static const char *panel_name(const AnalysisCurveSet *set, const AnalysisLineData *line, char room[256]) {
   const char *panel = set->panel_name[line->panel];
-  if (set->column_count == 1) return panel;
-  const char *column = set->columns[line->column]->name;
+  const AnalysisColumn *shown = analysis_curve_set_shown(set, line->panel, line->column);
+  const char *column = shown->name;
+  if (set->column_count == 1 && shown == set->columns[line->column]) return panel;
   if (set->panel_count == 1) return column;
   snprintf(room, 256, "%s: %.200s", column, panel);
   return room;
@@ -218,7 +220,7 @@ static const char *panel_name(const AnalysisCurveSet *set, const AnalysisLineDat
 
 static void make_csv(const AnalysisCurveSet *set, CoreText *csv) {
   char name[256];
-  bool panels = set->column_count > 1 || set->panels.key_count || set->faceted;
+  bool panels = set->column_count > 1 || set->panels.key_count || set->faceted || set->is_mixed;
   core_text_appendf(csv, "%sconfiguration", panels ? "panel," : "");
   analysis_csv_keys(csv, &set->groups);
   core_text_appendf(csv, ",%s,n,mean,low,high\n", analysis_abscissa_names[set->abscissa]);
@@ -248,6 +250,8 @@ static int draw(const AnalysisCurveSet *set) {
   make_csv(set, &csv);
   analysis_curve_set_interval(set, &interval);
   for (size_t c = 0; c < set->column_count; c++) core_text_appendf(&query, "%s%s", c ? "; " : "", set->columns[c]->sql);
+  for (size_t i = 0; i < set->column_count * set->panel_count; i++)
+    if (set->shown[i] != set->columns[i / set->panel_count]) core_text_appendf(&query, "; %s", set->shown[i]->sql);
   int code = analysis_figure_write(&set->context, plot, core_text_string(&query), core_text_string(&interval), &csv);
   core_text_free(&interval);
   core_text_free(&query);
@@ -268,8 +272,10 @@ static size_t last_common(const AnalysisCurveSet *set, const AnalysisLineData *l
 static void print_table(const AnalysisCurveSet *set) {
   static const char *const kinds[] = {"95 %", "sd", "95 % bootstrap"};
   char column[128], text[64], number[32], name[256];
-  bool panels = set->column_count > 1 || set->faceted || (set->panels.key_count && set->panel_count > 1);
-  snprintf(column, sizeof column, "%s [%s]", set->column_count > 1 ? "value" : analysis_column_short(set->columns[0]),
+  bool panels = set->column_count > 1 || set->faceted || set->is_mixed ||
+                (set->panels.key_count && set->panel_count > 1);
+  const bool is_one = set->column_count == 1 && !set->is_mixed;
+  snprintf(column, sizeof column, "%s [%s]", is_one ? analysis_column_short(set->columns[0]) : "value",
            kinds[set->spread]);
   const char *headers[] = {set->column_count > 1 ? "column" : "panel", "configuration", "runs",
                            analysis_abscissa_names[set->abscissa], column};
@@ -320,8 +326,8 @@ static void print_json(const AnalysisCurveSet *set) {
     bool some = at != SIZE_MAX;
     json_array_append_new(
       list, json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o}", "panel", panel_name(set, line, name), "y",
-                      set->columns[line->column]->name, "configuration", line->label, "runs",
-                      (json_int_t)line->run_count, "x", json_number(some ? line->grid[at] : NAN), "mean",
+                      analysis_curve_set_shown(set, line->panel, line->column)->name, "configuration", line->label,
+                      "runs", (json_int_t)line->run_count, "x", json_number(some ? line->grid[at] : NAN), "mean",
                       json_number(some ? line->mean[at] : NAN), "low", json_number(some ? line->low[at] : NAN), "high",
                       json_number(some ? line->high[at] : NAN)));
   }
@@ -371,7 +377,7 @@ int analysis_figure_curves(int argc, char **argv) {
   const CoreOption table[] = {
     {"y", 'y', CORE_OPTION_TEXT, &set.y_names, "COLUMN[,COLUMN]",
      "what to draw, a panel each of several (default: solve_rate, of the evaluations; their "
-     "episode_return where no run has one)"},
+     "episode_return in panels where no run has one)"},
     {"x", 'x', CORE_OPTION_TEXT, &set.x_name, "COLUMN",
      "transitions, iteration or wall_seconds (default: transitions)"},
     {"group", 'g', CORE_OPTION_TEXT, &set.group_keys, "KEY[,KEY]",

@@ -152,6 +152,14 @@ tool sql "$tap_dir/returns.db" "UPDATE evaluation SET solve_rate = NULL, episode
 draw heatmap "$tap_dir/returns.db" --x com --y algo -w algo=ppo_ewma >/dev/null
 tap_check "heatmap: returns of hundreds" "$(grep -q "'432'" "$f/heatmap.gp" || grep -o "'4[^']*'" "$f/heatmap.gp" | head -3)"
 
+# a panel of runs without a goal shows the return, the others their solve rate
+cp "$db" "$tap_dir/mixed.db"
+tool sql "$tap_dir/mixed.db" "UPDATE evaluation SET solve_rate = NULL, episode_return = 432 WHERE run_id IN (SELECT id FROM run WHERE json_extract(config, '$.algo.name') = 'ppo_ewma')"
+draw curves "$tap_dir/mixed.db" >"$tap_dir/out"
+tap_check "curves: each panel has its column" "$(grep -qE '^evaluation\.episode_return: PPO-EWMA.* 432 ' "$tap_dir/out" && grep -qE '^PPO .* 0\.' "$tap_dir/out" &&
+  ! grep -q 'Without a value' "$tap_dir/out" || cat "$tap_dir/out")"
+tap_run "and its axis" 0 "'return' at screen" grep "^set label .* 'return'" "$f/curves.gp"
+
 # of one run a task no bootstrap knows a spread: no interval, as of every other kind
 cp "$db" "$tap_dir/single.db"
 tool sql "$tap_dir/single.db" "UPDATE run SET config = json_set(config, '$.env.difficulty', CAST(seed AS TEXT))"
