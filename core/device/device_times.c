@@ -13,7 +13,7 @@ enum { NAMES_MAX = 512, NAME_BYTES = 96 };
 typedef struct Timed {
   char name[NAME_BYTES];
   uint64_t count;
-  double seconds, first;       /* of all; of the first */
+  double seconds, first;       /* time of all calls, and of the first */
 } Timed;
 
 struct CoreDeviceTimes {

@@ -23,8 +23,8 @@ double level_search_score(int64_t solved, int64_t episodes) {
 
 /* Returns how many batches are played at once: with several ranks as many as they are, or the largest divisor of
  * sfl.num_batches below, so that a rank plays about sfl.batch_size levels at a time, and on a device up to
- * CORE_CONFIG_SEARCHED_LEVELS. Levels and actions depend on the levels' numbers only. One with comm.deterministic, where the rows of
- * a matrix product must not depend on the ranks. */
+ * CORE_CONFIG_SEARCHED_LEVELS. Levels and actions depend on the levels' numbers only. One with comm.deterministic,
+ * where the rows of a matrix product must not depend on the ranks. */
 static int batches_at_once(const CoreConfig *config, const Shards *shards, bool on_device) {
   const int64_t of_device = CORE_CONFIG_SEARCHED_LEVELS / config->sfl.batch_size;
   const int64_t of_rank = on_device && of_device > 1 ? of_device : 1;
