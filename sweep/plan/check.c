@@ -256,9 +256,12 @@ static void check_padding(Check *check, const Variant *variant) {
   if (config.program || core_config_has_no_envs(&config) || core_config_resolve(&config, &resolved) != CORE_OK) return;
   const double padding = sweep_gpu_padding(run_settings(check, variant->run), &resolved);
   if (padding <= 1.25) return;
-  snprintf(message, sizeof message, "each of %lld ranks would compute %.3g times its rows of a minibatch, whose number "
-           "is random; set ppo.shuffle = blocks and a multiple of ppo.num_minibatches environments per rank",
-           (long long)run_settings(check, variant->run)->ranks_per_run, padding);
+  const char *form = sweep_has_slices(&resolved)
+                       ? "ppo.shuffle = none: few of the %lld ranks have environments of a minibatch, which takes %.3g "
+                         "times as long as equal shares; set ppo.shuffle = blocks, or slurm.ranks_per_run = 1"
+                       : "each of %lld ranks would compute %.3g times its rows of a minibatch, whose number is random; "
+                         "set ppo.shuffle = blocks and a multiple of ppo.num_minibatches environments per rank";
+  snprintf(message, sizeof message, form, (long long)run_settings(check, variant->run)->ranks_per_run, padding);
   warn(check, message);
 }
 

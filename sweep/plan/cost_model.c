@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sweep/plan/env_steps.h"
+#include "sweep/plan/gpu_fit.h"
 
 /* ---- constants --------------------------------------------------------------------------------------------------- */
 
@@ -164,11 +165,12 @@ typedef struct Machine {
   double rate;                  /* operations per second, all devices */
   double env_rate;              /* environment steps per second, all devices */
   double step_s, minibatch_s;   /* fixed times */
+  double padding;               /* rows of a minibatch that a rank computes, relative to an equal share */
 } Machine;
 
 static Machine make_machine(const CoreConfig *config, const SlurmSettings *settings, const Task *task) {
   const bool is_bf16 = strcmp(config->train.precision, "bf16") == 0;
-  Machine m = {.ranks = (double)settings->ranks_per_run};
+  Machine m = {.ranks = (double)settings->ranks_per_run, .padding = sweep_gpu_padding(settings, config)};
   m.processors = m.ranks * (double)settings->cpus_per_run;
   m.gpus = settings->gpus_per_run > 0 ? settings->gpus_per_run : 1;
   m.on_gpu = strcmp(config->train.device, "cuda") == 0;
@@ -219,7 +221,7 @@ static double training_seconds(const CoreConfig *config, const Machine *m, const
   const double rows = (double)core_config_transitions_per_iteration(config);
   const double rollout = acting_seconds(m, network, rows, (double)config->env.num) +
                          levels_seconds(config, m);
-  const double update = rows * update_operations(config, network) / m->rate +
+  const double update = m->padding * rows * update_operations(config, network) / m->rate +
                         (double)config->ppo.epochs * (double)config->ppo.num_minibatches * m->minibatch_s;
   const double metrics = m->on_gpu ? (representation_iterations - 1) / (double)config->metrics.representation_every : 0;
   return iterations * (rollout + update) * (1 + metrics);

@@ -79,6 +79,10 @@ SweepGpuFit sweep_gpu_fit(const SlurmSettings *settings, const CoreConfig *confi
   return SWEEP_GPU_UNKNOWN;
 }
 
+bool sweep_has_slices(const CoreConfig *config) {
+  return strcmp(config->ppo.shuffle, "none") == 0 && strcmp(config->algo.name, "sapg") != 0;
+}
+
 double sweep_gpu_padding(const SlurmSettings *settings, const CoreConfig *config) {
   const bool by_environments = strcmp(config->ppo.minibatch_by, "environments") == 0;
   const double unit = (double)(by_environments ? config->ppo.num_steps : core_config_sequence_length(config));
@@ -86,6 +90,8 @@ double sweep_gpu_padding(const SlurmSettings *settings, const CoreConfig *config
   const double own = (double)core_config_transitions_per_iteration(config) / unit / ranks; /* units of a rank */
   const bool is_exact = strcmp(config->ppo.shuffle, "blocks") == 0 && fmod(own, parts) == 0;
   const double share = own / parts;
-  if (ranks == 1 || strcmp(config->train.device, "cuda") != 0 || is_exact) return 1;
+  if (ranks == 1) return 1;
+  if (sweep_has_slices(config)) return fmin(ranks, parts);
+  if (strcmp(config->train.device, "cuda") != 0 || is_exact) return 1;
   return fmin(ceil(share + 6 * sqrt(share) + 1), share * ranks) / share;
 }

@@ -1,6 +1,8 @@
 /* Compares the trainer's estimate of a rank's device memory with the GPUs that a run requests. */
 #ifndef SWEEP_GPU_FIT_H
 #define SWEEP_GPU_FIT_H
+#include <stdbool.h>
+
 #include "core/config/config.h"
 #include "core/text.h"
 #include "slurm/settings.h"
@@ -23,9 +25,11 @@ double sweep_gpu_needed(const SlurmSettings *settings, double device_bytes);
 SweepGpuFit sweep_gpu_fit(const SlurmSettings *settings, const CoreConfig *config, double device_bytes,
                           CoreText *message);
 
-/* Returns the rows that a rank with a GPU computes of each minibatch, relative to its own: above 1, because a random
- * number of rows is padded to its largest (minibatch_capacity of the trainer); 1: none are, as with ppo.shuffle =
- * blocks. */
+/* Whether a minibatch is a slice of neighboring environments (ppo.shuffle = none), which few of several ranks have. */
+bool sweep_has_slices(const CoreConfig *config);
+/* Returns the rows of each minibatch that a rank computes or waits for, relative to an equal share. Above 1 for slices,
+ * and on GPUs because a random number of rows is padded to its largest (minibatch_capacity of the trainer). 1: one
+ * rank, or ppo.shuffle = blocks. */
 double sweep_gpu_padding(const SlurmSettings *settings, const CoreConfig *config);
 
 #endif

@@ -144,6 +144,10 @@ static void test_parts(void **state) {
   const double per_level = slow.searches_s / (double)config.sfl.batch_size;
   assert_true(fabs(sweep_cost_model(&small, &one).searches_s / 1024 - per_level) < 1e-6 * per_level);
   assert_true(fabs(sweep_cost_model(&large, &one).searches_s / 32768 - per_level) < 1e-6 * per_level);
+  CoreConfig slices = make_config("env.task=random_s env.num=4096 ppo.num_minibatches=16 ppo.shuffle=none");
+  SlurmSettings ranks = one, threads = one;
+  ranks.ranks_per_run = threads.cpus_per_run = 16;
+  assert_true(sweep_cost_model(&slices, &ranks).training_s > 8 * sweep_cost_model(&slices, &threads).training_s);
   const SweepCost half = sweep_cost_remaining(&fast, 0.5, fast.training_s);
   assert_true(fabs(half.training_s - fast.training_s) < 1e-6 * fast.training_s);
   assert_true(fabs(half.searches_s - fast.searches_s) < 1e-6 * fast.searches_s);

@@ -77,6 +77,10 @@ static void test_padding(void **state) {
   run.is_equal = true;
   p = scaling_predict(&machine, &run, &training->agent, 1 << 20, 64);
   assert_true(p.padding_us == 0 && p.imbalance_us == 0);
+  run.slices = 24; /* each on one of 64 GPUs */
+  assert_near_to(scaling_predict(&machine, &run, &training->agent, 1 << 20, 64).padding_us, 800 * 23);
+  assert_near_to(scaling_predict(&machine, &run, &training->agent, 1 << 20, 2).padding_us, 800);
+  assert_true(scaling_predict(&machine, &run, &training->agent, 1 << 20, 1).padding_us == 0);
   training_destroy(&training);
 }
 

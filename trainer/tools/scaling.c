@@ -51,8 +51,9 @@ static double complete_at(const Agent *agent, const GradientBucket *bucket) {
 }
 
 /* Returns the fraction of padding rows by minibatch_capacity's rule: six standard deviations of a rank's number of
- * units plus one, limited to the whole minibatch. */
+ * units plus one, limited to the whole minibatch. A slice of neighbors is that of one rank or of few. */
 static double padding_fraction(const ScalingRun *run, int gpus) {
+  if (run->slices > 0) return fmin(gpus, run->slices) - 1;
   const double units = run->minibatch_rows / run->unit_rows;
   if (gpus == 1 || run->is_equal) return 0;
   return fmin((6 * sqrt(units) + 1) / units, gpus - 1);
@@ -79,6 +80,7 @@ static double host_step_us(int gpus) { return gpus > 1 ? 4 * 20 + 2 * ceil(log2(
 /* Returns the excess of the rank with the most rows: the maximum of n normal samples is about sqrt(2 ln n) standard
  * deviations, and a rank's number of units has the deviation sqrt(units). */
 static double imbalance_fraction(const ScalingRun *run, int gpus) {
+  if (run->slices > 0) return padding_fraction(run, gpus);
   const double units = run->minibatch_rows / run->unit_rows;
   return gpus > 1 && !run->is_equal ? sqrt(2 * log(gpus) / units) : 0;
 }
@@ -148,6 +150,8 @@ static ScalingRun plan_run(const Training *training, double speed, double share)
                     .update_share = share, .minibatches = (double)plan->updates_per_iteration,
                     .minibatch_rows = plan->minibatch_rows, .unit_rows = unit,
                     .is_equal = strcmp(config->ppo.shuffle, "blocks") == 0};
+  const bool has_slices = strcmp(config->ppo.shuffle, "none") == 0 && strcmp(config->algo.name, "sapg") != 0;
+  run.slices = has_slices ? (double)config->ppo.num_minibatches : 0;
   if (!core_config_has_curriculum(config) || config->sfl.sampled_ratio == 0) return run;
   run.search_batch = (double)config->sfl.batch_size;
   run.search_batches = (double)config->sfl.num_batches;

@@ -25,6 +25,7 @@ typedef struct ScalingRun {
   double minibatch_rows;       /* rows per GPU */
   double unit_rows;            /* rows that are sampled together: 1, a sequence's, or an environment's */
   bool is_equal;               /* whether GPUs have equal parts of each minibatch (ppo.shuffle = blocks) */
+  double slices;               /* minibatches per epoch, if slices of neighbors (ppo.shuffle = none); else 0 */
   double search_levels;        /* levels per SFL search, over all GPUs; 0: no searches */
   double search_steps;         /* environment steps per level */
   double search_batch;         /* maximum number of levels that a GPU plays at a time */
