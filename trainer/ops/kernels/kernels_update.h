@@ -121,19 +121,19 @@ typedef struct OpsUpdateStep {
   unsigned count[OPS_UPDATE_NETWORKS]; /* parts: the blocks of the first network's come first */
 } OpsUpdateStep;
 
-/* parts = sums of squares: KERNEL_LANES threads per part. A thread loads several elements before it adds the first: a
+/* parts = sums of squares: KERNEL_LANES threads per part. A thread loads many elements before it adds the first: a
  * block has too few threads to hide the latency of its loads. */
 CORE_KERNEL_FN void ops_gradient_parts(const CoreDeviceThread *at, const OpsUpdateStep *a) {
   const unsigned k = at->block < a->count[0] ? 0 : 1;
   const OpsPart part = ops_part(a->plan.network[k].n, a->size[k], at->block - (k ? a->count[0] : 0));
   const float *gradient = a->plan.network[k].gradient;
-  enum { AT_ONCE = 16 };
+  enum { AT_ONCE = 64 };
   double sum = 0;
   size_t i = part.first + at->thread;
   for (; i + (AT_ONCE - 1) * KERNEL_LANES < part.end; i += AT_ONCE * KERNEL_LANES) {
-    double x[AT_ONCE];
-    CORE_DEVICE_UNROLL for (size_t j = 0; j < AT_ONCE; j++) x[j] = (double)gradient[i + j * KERNEL_LANES];
-    CORE_DEVICE_UNROLL for (size_t j = 0; j < AT_ONCE; j++) sum += x[j] * x[j];
+    float x[AT_ONCE];
+    CORE_DEVICE_UNROLL for (size_t j = 0; j < AT_ONCE; j++) x[j] = gradient[i + j * KERNEL_LANES];
+    CORE_DEVICE_UNROLL for (size_t j = 0; j < AT_ONCE; j++) sum += (double)x[j] * (double)x[j];
   }
   for (; i < part.end; i += KERNEL_LANES) sum += (double)gradient[i] * (double)gradient[i];
   sum = ops_add_lanes(at, sum);
