@@ -58,5 +58,5 @@ void device_gram(Ops *ops, const void *h, bool is_bf16, int rows, int columns, d
   CoreDevice *device = ops->device;
   const OpsGram arguments = {h, is_bf16 ? OPS_NUMBERS_BF16 : OPS_NUMBERS_FLOAT, (size_t)rows, (size_t)columns, gram};
   device->launch(device, &ops_gram_launch, ops_gram_blocks((size_t)columns), KERNEL_GRAM_THREADS,
-                 2 * KERNEL_GRAM_ROWS * KERNEL_GRAM_TILE * sizeof(float), &arguments);
+                 2 * KERNEL_GRAM_ROWS * KERNEL_GRAM_TILE * sizeof(double), &arguments);
 }

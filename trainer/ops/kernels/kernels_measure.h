@@ -66,19 +66,19 @@ CORE_DEVICE_FN unsigned ops_gram_blocks(size_t columns) {
   return (unsigned)(tiles * (tiles + 1) / 2);
 }
 
-/* Loads rows from `first` on of the tile's columns; those beyond the last are 0. tile: [KERNEL_GRAM_ROWS]
- * [KERNEL_GRAM_TILE] */
+/* Loads rows from `first` on of the tile's columns; those beyond the last are 0. Converts them to float64 once
+ * instead of for each pair: conversions are slower than products. tile: [KERNEL_GRAM_ROWS][KERNEL_GRAM_TILE] */
 CORE_KERNEL_FN void ops_gram_load(const CoreDeviceThread *at, const OpsGram *a, size_t first, size_t column,
-                                  float *tile) {
+                                  double *tile) {
   for (unsigned i = at->thread; i < KERNEL_GRAM_ROWS * KERNEL_GRAM_TILE; i += KERNEL_GRAM_THREADS) {
     const size_t r = first + i / KERNEL_GRAM_TILE, c = column + i % KERNEL_GRAM_TILE;
-    tile[i] = r < a->rows && c < a->columns ? ops_number(a->h, a->numbers, r * a->columns + c) : 0.0f;
+    tile[i] = r < a->rows && c < a->columns ? (double)ops_number(a->h, a->numbers, r * a->columns + c) : 0;
   }
 }
 
 /* Shared memory: two tiles. */
 CORE_KERNEL_FN void ops_gram(const CoreDeviceThread *at, const OpsGram *a) {
-  float *left = (float *)at->shared, *right = left + KERNEL_GRAM_ROWS * KERNEL_GRAM_TILE;
+  double *left = (double *)at->shared, *right = left + KERNEL_GRAM_ROWS * KERNEL_GRAM_TILE;
   unsigned i = 0, j = at->block;
   while (j > i) j -= ++i; /* tiles (0, 0), (1, 0), (1, 1), (2, 0) ... */
   const unsigned row = at->thread / KERNEL_GRAM_TILE, column = at->thread % KERNEL_GRAM_TILE;
@@ -89,7 +89,7 @@ CORE_KERNEL_FN void ops_gram(const CoreDeviceThread *at, const OpsGram *a) {
     ops_gram_load(at, a, first, (size_t)j * KERNEL_GRAM_TILE, right);
     core_device_barrier(at);
     for (unsigned r = 0; r < KERNEL_GRAM_ROWS; r++)
-      sum += (double)left[r * KERNEL_GRAM_TILE + row] * (double)right[r * KERNEL_GRAM_TILE + column];
+      sum += left[r * KERNEL_GRAM_TILE + row] * right[r * KERNEL_GRAM_TILE + column];
   }
   const size_t u = (size_t)i * KERNEL_GRAM_TILE + row, v = (size_t)j * KERNEL_GRAM_TILE + column;
   if (u < a->columns && v < a->columns) a->gram[u * a->columns + v] += sum;
