@@ -59,16 +59,40 @@ typedef struct OpsRound {
 } OpsRound;
 static inline CoreDivisor ops_fours(size_t columns) { return core_divisor((columns + KERNEL_FOUR - 1) / KERNEL_FOUR); }
 
+/* Pairs of 32-bit words that are loaded or stored at once: single elements, with threads four elements apart, would
+ * access each sector several times. */
+typedef struct __attribute__((aligned(8))) OpsTwoFloats { float x[2]; } OpsTwoFloats;
+typedef struct __attribute__((aligned(8))) OpsTwoPairs { uint32_t pair[2]; } OpsTwoPairs;
+
+/* Load four elements of a row of which `count` exist (the others are 0), and store as many as there is room for. */
+CORE_KERNEL_FN void ops_load_four(const float *from, size_t count, float *x) {
+  if (count >= KERNEL_FOUR && (uintptr_t)from % sizeof(OpsTwoFloats) == 0) {
+    const OpsTwoFloats low = *(const OpsTwoFloats *)(const void *)from;
+    const OpsTwoFloats high = *(const OpsTwoFloats *)(const void *)(from + 2);
+    x[0] = low.x[0];
+    x[1] = low.x[1];
+    x[2] = high.x[0];
+    x[3] = high.x[1];
+    return;
+  }
+  for (size_t k = 0; k < KERNEL_FOUR; k++) x[k] = k < count ? from[k] : 0;
+}
+CORE_KERNEL_FN void ops_round_four(const float *x, size_t room, uint16_t *to) {
+  if (room >= KERNEL_FOUR && (uintptr_t)to % sizeof(OpsTwoPairs) == 0) {
+    *(OpsTwoPairs *)(void *)to = (OpsTwoPairs){{row_bf16_pair(x[0], x[1]), row_bf16_pair(x[2], x[3])}};
+    return;
+  }
+  for (size_t k = 0; k < KERNEL_FOUR && k < room; k++) to[k] = row_to_bf16(x[k]);
+}
+
 CORE_KERNEL_FN void ops_round(const CoreDeviceThread *at, const OpsRound *a) {
   for (size_t i = core_device_first(at); i < a->rows * a->fours.number; i += core_device_stride(at)) {
     const CoreDivided place = core_divide(i, a->fours);
     const size_t row = place.whole, first = place.rest * KERNEL_FOUR;
     const float *from = a->source + (a->index ? a->index[row] : row) * a->columns + first;
-    uint16_t *to = a->target + row * a->stride + first;
     float x[KERNEL_FOUR];
-    for (size_t k = 0; k < KERNEL_FOUR; k++) x[k] = first + k < a->columns ? from[k] : 0;
-    for (size_t k = 0; k < KERNEL_FOUR; k++)
-      if (first + k < a->stride) to[k] = row_to_bf16(x[k]);
+    ops_load_four(from, first < a->columns ? a->columns - first : 0, x);
+    ops_round_four(x, a->stride - first, a->target + row * a->stride + first);
   }
 }
 
