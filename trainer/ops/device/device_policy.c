@@ -54,7 +54,7 @@ void device_policy_loss(Ops *ops, const OpsHead *head, const float *logits, cons
                                    advantage, row_clip(epsilon, logp_proximal != NULL), entropy_coef, dlogits,
                                    parts, core_divisor_32((size_t)head->logits)};
   double all[KERNEL_SUMS];
-  device_sum_staged_rows(state, &ops_policy_loss_launch, rows, ops_policy_loss_bytes(head), &arguments, parts,
+  device_sum_staged_rows(state, &ops_policy_loss_launch, rows, ops_policy_loss_shared(head), &arguments, parts,
                          sums ? all : NULL, OPS_STATS_POLICY);
   if (sums) *sums = (OpsPolicySums){.loss = all[0], .entropy = all[1], .k1 = all[2], .k3 = all[3], .clipped = all[4]};
 }

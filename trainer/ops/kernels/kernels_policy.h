@@ -133,7 +133,7 @@ CORE_DEVICE_FN int ops_is_staged(const OpsHead *head) {
 }
 /* Returns the floats from one such row to the next, and the shared memory of ops_policy_loss. */
 CORE_DEVICE_FN uint32_t ops_staged_row(const OpsHead *head) { return (uint32_t)head->logits | 1; }
-CORE_DEVICE_FN size_t ops_policy_loss_bytes(const OpsHead *head) {
+CORE_DEVICE_FN size_t ops_policy_loss_shared(const OpsHead *head) {
   const size_t staged = ops_is_staged(head) ? 2 * KERNEL_ROWS * ops_staged_row(head) * sizeof(float) : 0;
   return KERNEL_ROWS * KERNEL_SUMS * sizeof(double) + staged;
 }

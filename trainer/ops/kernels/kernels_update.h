@@ -179,7 +179,7 @@ typedef struct OpsDecision {
   double norm[OPS_UPDATE_NETWORKS];
   int is_step;
 } OpsDecision;
-CORE_DEVICE_FN size_t ops_decide_bytes(unsigned parts) { return sizeof(OpsDecision) + parts * sizeof(double); }
+CORE_DEVICE_FN size_t ops_decide_shared(unsigned parts) { return sizeof(OpsDecision) + parts * sizeof(double); }
 CORE_KERNEL_FN void ops_copy_stats(const CoreDeviceThread *at, const OpsUpdateStats *from, OpsUpdateStats *to) {
   for (unsigned i = at->thread; i < sizeof *to / sizeof(uint64_t); i += at->threads)
     ((uint64_t *)to)[i] = ((const uint64_t *)from)[i];
