@@ -80,19 +80,19 @@ static int start_here(const Submission *s, size_t recorded, const size_t runs[SW
   bool has_joined;
   if (pending == 0) {
     print_nothing_to_start(s, runs);
-    return end_extension(s, s->grid);
+    return end_extension(s, s->part);
   }
-  const SweepQueueRequest request = {
-    .jobs = options->jobs, .force = options->force, .requested_unix_s = core_clock_unix_s()};
+  SweepQueueRequest request = {.jobs = options->jobs, .force = options->force, .requested_unix_s = core_clock_unix_s()};
+  TRY(sweep_where_format(&options->where, request.where));
   sweep_archived_end(root, name);
   sweep_notify_reset(root, name, recorded - pending);
   TRY(sweep_environment_record(root, name));
   TRY(sweep_queue_write(root, name, &request));
   TRY(sweep_executor_start(root, name, &executor, &has_joined));
-  TRY(end_extension(s, s->grid));
+  TRY(end_extension(s, s->part));
   fprintf(options->output.out, "%s: %zu runs to do, %s executor %lld\n", name, runs[SWEEP_RUN_DUE],
           has_joined ? "added to" : "started", (long long)executor);
-  if (options->wait) return sweep_wait_here(root, s->grid, options->output.out);
+  if (options->wait) return sweep_wait_here(root, s->part, options->output.out);
   fprintf(options->output.out, "running in the background; progress: sweep status %s   stop: sweep stop %s\n", name,
           name);
   return CORE_OK;
@@ -319,7 +319,7 @@ static int submit_once(SweepSubmitOptions *options, SweepSpec *spec) {
   int code = sweep_grid_expand(spec, &grid);
   if (code == CORE_OK) {
     code = sweep_where_select(&grid, &options->where, &part);
-    if (code == CORE_OK && starts_here) code = sweep_where_check_here(&part);
+    if (code == CORE_OK && starts_here) code = sweep_where_check_here(options->common.root, &grid, &part);
     if (code == CORE_OK) code = sweep_resources_make(&grid, &resources);
     if (code == CORE_OK) code = check(&s);
     if (code == CORE_OK) code = submit_runs(&s);

@@ -160,31 +160,25 @@ static bool is_final(const StoreState *state) {
   return state->status == STORE_FINISHED || state->status == STORE_DIVERGED;
 }
 
-/* Whether --force restarts a finished or diverged run. Not if it has ended since the request: an earlier executor or
- * another sweep has already restarted it. An end in the future comes from a clock that was set back or is another
- * machine's. */
-static bool is_forced(const SweepQueueRequest *request, const StoreState *state) {
-  if (!request->force || !is_final(state)) return false;
-  const bool has_ended_since =
-    state->finished_unix_s > request->requested_unix_s && state->finished_unix_s <= core_clock_unix_s();
-  return request->requested_unix_s <= 0 || !has_ended_since;
-}
-
 /* Sets the phase of each job. retry_failed: failed runs wait, too. */
 static void init_jobs(JobSet *set, const SweepQueueRequest *request, bool retry_failed) {
+  bool *is_selected;
   set->request = *request;
   set->next = 0;
+  if (sweep_where_mark(&set->grid, request->where, &is_selected) != CORE_OK) core_warn("%s", core_error_message());
   for (size_t i = 0; i < set->grid.runs; i++) {
     Job *job = &set->jobs[i];
     job->run = i;
     StoreState state;
     if (store_run_state_read(set->root, set->grid.ids[i], true, &state) != CORE_OK)
       core_warn("%s", core_error_message());
-    job->force = is_forced(request, &state);
+    job->force = sweep_queue_forces(request, &state);
     const bool is_done = (is_final(&state) && !job->force) || (state.status == STORE_FAILED && !retry_failed);
-    job->phase = state.status == STORE_RUNNING ? JOB_EXTERNAL : is_done ? JOB_ENDED : JOB_WAITING;
+    const bool has_ended = is_done || !is_selected[i];
+    job->phase = state.status == STORE_RUNNING && is_selected[i] ? JOB_EXTERNAL : has_ended ? JOB_ENDED : JOB_WAITING;
     set->count[job->phase]++;
   }
+  free(is_selected);
   if (apply_decisions(set) != CORE_OK) core_warn("%s", core_error_message());
   const int cores = sweep_executor_cores();
   set->max_running = request->jobs > 0 ? (int)request->jobs : cores;
@@ -362,7 +356,7 @@ static bool is_taken_by_other(JobSet *set, Job *job, JobSet *const *all, size_t 
     set_phase(set, job, JOB_EXTERNAL);
     return true;
   }
-  job->force = is_forced(&set->request, &state);
+  job->force = sweep_queue_forces(&set->request, &state);
   if (!is_final(&state) || job->force) return false;
   end_external(set, job, &state);
   return true;

@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "core/files.h"
+#include "core/terminal.h"
 #include "store/workspace/paths.h"
 
 enum { COMMAND_WAIT_S = 60, EXECUTOR_WAIT_S = 2 }; /* for the lock, which is held to read and write a small file */
@@ -22,8 +24,8 @@ static int write_file(const char *root, const char *name, const SweepQueueReques
   char path[CORE_PATH_MAX];
   TRY(store_path_sweep(root, name, "queued", path));
   CoreText text = {0};
-  core_text_appendf(&text, "jobs=%lld\nforce=%d\nexecutor=%lld\nasked=%.6f\n", (long long)request->jobs, request->force,
-                    (long long)request->executor, request->requested_unix_s);
+  core_text_appendf(&text, "jobs=%lld\nforce=%d\nexecutor=%lld\nasked=%.6f\n%s", (long long)request->jobs,
+                    request->force, (long long)request->executor, request->requested_unix_s, request->where);
   const int code = core_files_write_atomic(path, text.data, text.length);
   core_text_free(&text);
   return code;
@@ -38,11 +40,24 @@ static int remove_file(const char *root, const char *name) {
 }
 
 int sweep_queue_write(const char *root, const char *name, const SweepQueueRequest *request) {
+  SweepQueueRequest earlier, both = *request;
+  bool is_queued;
   int lock;
   TRY(lock_file(root, name, COMMAND_WAIT_S, &lock));
-  const int code = write_file(root, name, request);
+  int code = sweep_queue_read(root, name, &earlier, &is_queued);
+  if (code != CORE_OK) core_error_clear(); /* a damaged file is replaced */
+  code = code == CORE_OK && is_queued ? sweep_where_join(both.where, earlier.where) : CORE_OK;
+  if (code == CORE_OK) code = write_file(root, name, &both);
   core_files_unlock(&lock);
   return code;
+}
+
+bool sweep_queue_forces(const SweepQueueRequest *request, const StoreState *state) {
+  if (!request->force || (state->status != STORE_FINISHED && state->status != STORE_DIVERGED)) return false;
+  /* An end in the future comes from a clock that was set back or is another machine's. */
+  const bool has_ended_since =
+    state->finished_unix_s > request->requested_unix_s && state->finished_unix_s <= core_clock_unix_s();
+  return request->requested_unix_s <= 0 || !has_ended_since;
 }
 
 int sweep_queue_read(const char *root, const char *name, SweepQueueRequest *request, bool *is_queued) {
@@ -58,11 +73,13 @@ int sweep_queue_read(const char *root, const char *name, SweepQueueRequest *requ
   int force;
   const int fields =
     sscanf(data, "jobs=%lld force=%d executor=%lld asked=%lf", &jobs, &force, &executor, &requested_unix_s);
-  free(data);
-  if (fields < 3 || jobs < 0) return core_error(CORE_FAIL, "%s: damaged; delete it and submit again", path);
+  const char *where = strstr(data, "\nwhere=");
   *request = (SweepQueueRequest){.jobs = jobs, .force = force != 0, .executor = executor,
                             .requested_unix_s = requested_unix_s};
-  return CORE_OK;
+  int code = core_text_copy(request->where, sizeof request->where, where ? where + 1 : "", path);
+  if (fields < 3 || jobs < 0) code = core_error(CORE_FAIL, "%s: damaged; delete it and submit again", path);
+  free(data);
+  return code;
 }
 
 int sweep_queue_remove(const char *root, const char *name) {

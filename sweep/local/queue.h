@@ -7,15 +7,22 @@
 #include <stdint.h>
 
 #include "core/error.h"
+#include "store/workspace/run.h"
+#include "sweep/spec/where.h"
 
 typedef struct SweepQueueRequest {
   int64_t jobs;            /* maximum runs at a time; 0: one per core */
   bool force;              /* restart finished and diverged runs as new attempts */
   int64_t executor;        /* process id of the executor that claimed it; 0: none yet */
   double requested_unix_s; /* `force` does not apply to runs that have ended since; 0: unknown */
+  char where[SWEEP_WHERE_TEXT]; /* selections of runs (sweep_where_format); "": all */
 } SweepQueueRequest;
 
-/* Writes a request, which replaces an earlier one. */
+/* Whether the request restarts a run that had ended before. Not if it has ended since the request: an earlier executor
+ * or another sweep has already restarted it. */
+bool sweep_queue_forces(const SweepQueueRequest *request, const StoreState *state);
+
+/* Writes a request, which replaces an earlier one, except that the runs of both are requested. CORE_USAGE: too long. */
 int sweep_queue_write(const char *root, const char *name, const SweepQueueRequest *request);
 /* Reads the request. *is_queued = false (and CORE_OK): there is none. */
 int sweep_queue_read(const char *root, const char *name, SweepQueueRequest *request, bool *is_queued);

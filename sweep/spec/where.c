@@ -3,7 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/config/origin.h"
 #include "core/memory.h"
+#include "store/workspace/run.h"
+#include "sweep/spec/id_set.h"
+#include "sweep/spec/search.h"
 
 enum { KEY_MAX = 128 };
 
@@ -84,8 +88,101 @@ void sweep_where_free(SweepGrid *part) {
   *part = (SweepGrid){0};
 }
 
-int sweep_where_check_here(const SweepGrid *part) {
+/* ---- selections as text ------------------------------------------------------------------------------------------ */
+
+static int report_long(void) { return core_error(CORE_USAGE, "--where: the conditions are too long for a queue"); }
+
+int sweep_where_format(const CoreOptionList *where, char text[SWEEP_WHERE_TEXT]) {
+  size_t length = 0;
+  text[0] = '\0';
+  for (size_t i = 0; i < where->count; i++) {
+    if (strchr(where->items[i], '\n')) return core_error(CORE_USAGE, "--where: a condition has one line");
+    const int written = snprintf(text + length, SWEEP_WHERE_TEXT - length, "where=%s\n", where->items[i]);
+    length += (size_t)written;
+    if (length >= SWEEP_WHERE_TEXT) return report_long();
+  }
+  return CORE_OK;
+}
+
+/* Whether the text has all selections of the part, as neighbors. */
+static bool has_selections(const char *text, const char *part) {
+  char all[SWEEP_WHERE_TEXT + 8], some[SWEEP_WHERE_TEXT + 8];
+  snprintf(all, sizeof all, "or\n%sor\n", text);
+  snprintf(some, sizeof some, "or\n%sor\n", part);
+  return strstr(all, some) != NULL;
+}
+
+int sweep_where_join(char text[SWEEP_WHERE_TEXT], const char *more) {
+  const size_t length = strlen(text);
+  if (!*more) text[0] = '\0'; /* all runs */
+  if (!*more || length == 0 || has_selections(text, more)) return CORE_OK;
+  const bool is_contained = has_selections(more, text);
+  char *end = is_contained ? text : text + length;
+  const int written = snprintf(end, SWEEP_WHERE_TEXT - (size_t)(end - text), "%s%s", is_contained ? "" : "or\n", more);
+  return (size_t)(end - text) + (size_t)written < SWEEP_WHERE_TEXT ? CORE_OK : report_long();
+}
+
+/* Marks the runs of one selection, and empties the list. */
+static int mark_selection(const SweepGrid *grid, CoreOptionList *where, bool *is_selected) {
+  Condition *conditions = core_memory_zero_allocate(where->count + 1, sizeof *conditions);
+  int code = CORE_OK;
+  for (size_t i = 0; i < where->count && code == CORE_OK; i++) code = read_condition(where->items[i], &conditions[i]);
+  for (size_t run = 0; run < grid->runs && where->count > 0 && code == CORE_OK; run++) {
+    CoreConfig config;
+    sweep_grid_config(grid, run, &config);
+    is_selected[run] |= are_met(conditions, where->count, sweep_grid_part(grid, run), &config);
+  }
+  where->count = 0;
+  free(conditions);
+  return code;
+}
+
+int sweep_where_mark(const SweepGrid *grid, const char *text, bool **is_selected) {
+  static const char begins[] = "where=";
+  char *copy = core_text_duplicate(text), *rest = copy;
+  const char *items[SWEEP_WHERE_TEXT / sizeof begins];
+  CoreOptionList where = {.items = items};
+  int code = CORE_OK;
+  *is_selected = core_memory_zero_allocate(grid->runs + 1, sizeof **is_selected);
+  for (char *line; code == CORE_OK && (line = strsep(&rest, "\n"));) {
+    if (strncmp(line, begins, strlen(begins)) == 0) items[where.count++] = line + strlen(begins);
+    else code = mark_selection(grid, &where, *is_selected);
+  }
+  for (size_t run = 0; run < grid->runs && (code != CORE_OK || !*text); run++) (*is_selected)[run] = true;
+  free(copy);
+  return code;
+}
+
+/* ---- this machine ------------------------------------------------------------------------------------------------ */
+
+/* Checks that a run's parent is selected, done, or not one of this sweep. */
+static int check_parent(const char *root, const SweepGrid *grid, const SweepIdSet *all, const SweepIdSet *selected,
+                        const char *id, const CoreConfig *config) {
+  CoreOrigin origin;
+  StoreState state;
+  size_t index;
+  if (core_origin_parse(config->init.from, &origin) != CORE_OK || !origin.is_run) return CORE_OK;
+  if (!sweep_id_set_find(all, origin.run, &index) || sweep_id_set_find(selected, origin.run, &index)) return CORE_OK;
+  TRY(store_run_state_read(root, origin.run, true, &state));
+  if (state.status == STORE_FINISHED) return CORE_OK;
+  return core_error(CORE_USAGE, "--where: run %s of %s starts from run %s, which is not done; select both", id,
+                    grid->spec->name, origin.run);
+}
+
+int sweep_where_check_here(const char *root, const SweepGrid *grid, const SweepGrid *part) {
+  SweepIdSet all = {0}, selected = {0};
+  int code = CORE_OK;
   if (!part->is_part) return CORE_OK;
-  return core_error(CORE_USAGE, "--where: the local executor runs all runs of a sweep; select blocks with --set "
-                                "sweep.grids=NAME, or submit to Slurm");
+  if (sweep_spec_is_open(grid->spec))
+    return core_error(CORE_USAGE, "--where: a search that continues in waves runs as a whole on this machine");
+  sweep_id_set_add_all(&all, (const char(*)[CORE_RUN_ID])grid->ids, grid->runs);
+  sweep_id_set_add_all(&selected, (const char(*)[CORE_RUN_ID])part->ids, part->runs);
+  for (size_t run = 0; run < part->runs && code == CORE_OK; run++) {
+    CoreConfig config;
+    sweep_grid_config(part, run, &config);
+    code = check_parent(root, grid, &all, &selected, part->ids[run], &config);
+  }
+  sweep_id_set_free(&all);
+  sweep_id_set_free(&selected);
+  return code;
 }

@@ -111,6 +111,10 @@ tap_run "only the additional part of a continued run is estimated" 0 "transition
 tap_run "they wait for those that they begin from" 0 "4 finished" sweep submit "$tap_dir/switch.ini" --root "$root" --jobs 2 --wait
 first=$(analyze sql "$root/results.db" --csv "SELECT DISTINCT min(i.iteration) FROM iteration i GROUP BY run_id ORDER BY 1" | tr '\n' ' ')
 grep -q '1 6 $' <<<"$first"; tap_result "and go on where those stood" $? "$first"
+part=(sweep submit "$tap_dir/switch.ini" --root "$tap_dir/part" --local)
+tap_run "--where of a run without its parent is refused" 2 "which is not done; select both" "${part[@]}" --where grid=switched
+tap_run "--where trains a part of a sweep on this machine" 0 "2 finished, 2 pending" "${part[@]}" --where grid=parents --wait
+tap_run "and then one run that begins from it" 0 "3 finished, 1 pending" "${part[@]}" --where grid=switched --where seed=1 --wait
 for bad in 'run:{ppo.com=8' 'run:{}@5' 'run:{ppo.con=8}@5' 'run:{ppo.com=8}x' 'run:{ppo.com=eight}' 'run:{init.restore=all}'; do
   sed "s/^init.from.*/init.from = $bad/" "$tap_dir/switch.ini" >"$tap_dir/bad.ini"
   tap_run "init.from = $bad is refused" 2 "init.from = run:{" sweep plan "$tap_dir/bad.ini" --root "$root"

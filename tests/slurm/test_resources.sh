@@ -77,8 +77,6 @@ tap_wait 300 queue_empty
 tap_run "without a condition the others follow" 0 "4 runs submitted" submit part
 tap_wait 300 queue_empty
 counts part 9 20
-tap_run "on this machine it is refused" 2 "--where: the local executor runs all runs" \
-  env SLURM_CONF=/nonexistent sweep submit "$tap_dir/part.ini" --where seed=0 --local
 
 # ---- retry
 experiment again 1 20 "time = 00:10:00"

@@ -57,6 +57,27 @@ static void test_asked_again(void **state) {
   assert_ok(sweep_queue_remove(root, "a"));
 }
 
+/* Requests for parts of a sweep add up; one for all runs has them all. */
+static void test_parts(void **state) {
+  (void)state;
+  make_sweep();
+  const SweepQueueRequest a = {.where = "where=grid=a\nwhere=seed=0\n"}, b = {.where = "where=grid=b\n"}, all = {0};
+  assert_ok(sweep_queue_write(root, "a", &a));
+  assert_string_equal(read_request(true).where, a.where);
+  assert_ok(sweep_queue_write(root, "a", &b));
+  assert_string_equal(read_request(true).where, "where=grid=b\nor\nwhere=grid=a\nwhere=seed=0\n");
+  assert_ok(sweep_queue_write(root, "a", &a)); /* again */
+  assert_string_equal(read_request(true).where, "where=grid=b\nor\nwhere=grid=a\nwhere=seed=0\n");
+  const SweepQueueRequest wide = {.where = "where=grid=a\n"}; /* more runs than the one with a seed */
+  assert_ok(sweep_queue_write(root, "a", &wide));
+  assert_string_equal(read_request(true).where,
+                      "where=grid=a\nor\nwhere=grid=b\nor\nwhere=grid=a\nwhere=seed=0\n");
+  assert_ok(sweep_queue_write(root, "a", &all));
+  assert_string_equal(read_request(true).where, "");
+  assert_ok(sweep_queue_write(root, "a", &b));
+  assert_string_equal(read_request(true).where, "");
+}
+
 static void test_older_file(void **state) {
   (void)state;
   char path[CORE_PATH_MAX];
@@ -69,6 +90,6 @@ static void test_older_file(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {WORKSPACE_TEST(test_claim), WORKSPACE_TEST(test_asked_again),
-                                     WORKSPACE_TEST(test_older_file)};
+                                     WORKSPACE_TEST(test_parts), WORKSPACE_TEST(test_older_file)};
   return cmocka_run_group_tests_name("queue", tests, NULL, NULL);
 }
