@@ -22,9 +22,11 @@ CORE_DEVICE_FN void row_gate_open(float before_r, float before_z, float x, float
   *rx = *r * x;
 }
 
+CORE_DEVICE_FN float row_gate_out(float z, float x, float h) { return (1.0f - z) * x + z * h; }
+
 CORE_DEVICE_FN void row_gate_close(float before_h, float z, float x, float *h, float *out) {
   *h = fast_tanh(before_h);
-  *out = (1.0f - z) * x + z * *h;
+  *out = row_gate_out(z, x, *h);
 }
 
 CORE_DEVICE_FN void row_gate_close_backward(float dout, float z, float h, float x, float *dh, float *dz, float *dx) {

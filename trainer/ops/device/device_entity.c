@@ -91,33 +91,55 @@ static void attend_backward(Ops *ops, OpsRows x, const OpsAttention *attention, 
 
 /* ---- gates ------------------------------------------------------------------------------------------------------- */
 
+static uintptr_t address(const void *x) { return (uintptr_t)x; }
+
+/* Returns the elements per thread: 16 bytes where rows of `width` and addresses (ORed) are multiples of it, else 1. */
+static int step_of(Ops *ops, size_t width, uintptr_t addresses) {
+  const int most = numbers_of(ops) == OPS_NUMBERS_BF16 ? KERNEL_EIGHT : KERNEL_FOUR;
+  return width % (size_t)most == 0 && addresses % sizeof(OpsEight) == 0 ? most : 1;
+}
+
+/* Completes the arguments. */
+static OpsGate gate_of(Ops *ops, OpsGate g, int rows, int width) {
+  const uintptr_t read = address(g.a) | address(g.u) | address(g.ug) | address(g.x) | address(g.dout) | address(g.drx);
+  const uintptr_t written = address(g.r) | address(g.z) | address(g.rx) | address(g.h) | address(g.out) |
+                            address(g.dug) | address(g.da) | address(g.du) | address(g.dx);
+  g.rows = (size_t)rows;
+  g.width = (size_t)width;
+  g.numbers = numbers_of(ops);
+  g.step = step_of(ops, g.width, read | written);
+  g.steps = divisor(width / g.step);
+  (void)elements_of(rows, width); /* the check of 32-bit indices */
+  return g;
+}
+
 static void gate_open(Ops *ops, const float *a, const float *u, const float *bias, const float *x, int rows, int width,
                       float *r, float *z, float *rx) {
-  const OpsGate gate = {.a = a, .u = u, .bias = bias, .x = x, .r = r, .z = z, .rx = rx, .rows = (size_t)rows,
-                        .width = core_divisor((size_t)width), .numbers = numbers_of(ops)};
-  DEVICE_LAUNCH(device_state(ops), ops_gate_open, gate.rows * (size_t)width, &gate);
+  const OpsGate g = gate_of(ops, (OpsGate){.a = a, .u = u, .bias = bias, .x = x, .r = r, .z = z, .rx = rx}, rows,
+                            width);
+  DEVICE_LAUNCH(device_state(ops), ops_gate_open, g.rows * g.steps.number, &g);
 }
 
 static void gate_close(Ops *ops, const float *a, const float *ug, const float *z, const float *x, int rows, int width,
                        float *h, float *out) {
-  const OpsGate gate = {.a = a, .ug = ug, .x = x, .z = (float *)(uintptr_t)z, .h = h, .out = out, .rows = (size_t)rows,
-                        .width = core_divisor((size_t)width), .numbers = numbers_of(ops)};
-  DEVICE_LAUNCH(device_state(ops), ops_gate_close, gate.rows * (size_t)width, &gate);
+  const OpsGate g = gate_of(ops, (OpsGate){.a = a, .ug = ug, .x = x, .z = (float *)(uintptr_t)z, .h = h, .out = out},
+                            rows, width);
+  DEVICE_LAUNCH(device_state(ops), ops_gate_close, g.rows * g.steps.number, &g);
 }
 
 static void gate_close_backward(Ops *ops, const float *dout, const float *z, const float *h, const float *x, int rows,
                                 int width, float *dug, float *da, float *du, float *dx) {
-  const OpsGate gate = {.x = x, .dout = dout, .z = (float *)(uintptr_t)z, .h = (float *)(uintptr_t)h, .dug = dug,
-                        .da = da, .du = du, .dx = dx, .rows = (size_t)rows, .width = core_divisor((size_t)width),
-                        .numbers = numbers_of(ops)};
-  DEVICE_LAUNCH(device_state(ops), ops_gate_close_gradient, gate.rows * (size_t)width, &gate);
+  const OpsGate g = gate_of(ops, (OpsGate){.x = x, .dout = dout, .z = (float *)(uintptr_t)z,
+                                           .h = (float *)(uintptr_t)h, .dug = dug, .da = da, .du = du, .dx = dx},
+                            rows, width);
+  DEVICE_LAUNCH(device_state(ops), ops_gate_close_gradient, g.rows * g.steps.number, &g);
 }
 
 static void gate_open_backward(Ops *ops, const float *drx, const float *r, const float *x, int rows, int width,
                                float *da, float *du, float *dx) {
-  const OpsGate gate = {.x = x, .drx = drx, .r = (float *)(uintptr_t)r, .da = da, .du = du, .dx = dx,
-                        .rows = (size_t)rows, .width = core_divisor((size_t)width), .numbers = numbers_of(ops)};
-  DEVICE_LAUNCH(device_state(ops), ops_gate_open_gradient, gate.rows * (size_t)width, &gate);
+  const OpsGate g = gate_of(ops, (OpsGate){.x = x, .drx = drx, .r = (float *)(uintptr_t)r, .da = da, .du = du,
+                                           .dx = dx}, rows, width);
+  DEVICE_LAUNCH(device_state(ops), ops_gate_open_gradient, g.rows * g.steps.number, &g);
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
@@ -156,7 +178,9 @@ static void scatter_backward(Ops *ops, OpsRows x, const OpsMessage *m, const flo
 }
 
 static void add(Ops *ops, float *x, const float *y, size_t n) {
-  DEVICE_LAUNCH(device_state(ops), ops_entity_add, n, &(OpsEntityAdd){x, y, n, numbers_of(ops)});
+  const int step = step_of(ops, n, address(x) | address(y));
+  const OpsEntityAdd a = {x, y, n / (size_t)step, step, numbers_of(ops)};
+  DEVICE_LAUNCH(device_state(ops), ops_entity_add, a.steps, &a);
 }
 
 /* Functions that both precisions share. */

@@ -137,9 +137,11 @@ CORE_KERNEL_FN float ops_derivative_rounded(const OpsActivation activation, floa
   return s * (1.0f + y * (1.0f - s));
 }
 CORE_KERNEL_FN float ops_exp_rounded(float x) { return ops_approx_exp(x); }
+CORE_KERNEL_FN float ops_sigmoid_rounded(float x) { return ops_approx_sigmoid(x); }
 CORE_KERNEL_FN float ops_inverse_rounded(float x) { return ops_approx_inverse(x); }
 #else
 CORE_KERNEL_FN float ops_exp_rounded(float x) { return fast_exp(x); }
+CORE_KERNEL_FN float ops_sigmoid_rounded(float x) { return fast_sigmoid(x); }
 CORE_KERNEL_FN float ops_inverse_rounded(float x) { return 1.0f / x; }
 CORE_KERNEL_FN float ops_activate_rounded(OpsActivation activation, float z) { return ops_activate_one(activation, z); }
 CORE_KERNEL_FN float ops_derivative_rounded(OpsActivation a, float y) { return ops_derivative_one(a, y); }

@@ -1,13 +1,51 @@
-/* Kernels of entity matrices (entity.h): one thread per element, so that writes coalesce. A sum over entities or
- * messages is computed by one thread, in the CPU's order, so the bits are the CPU's.
+/* Kernels of entity matrices (entity.h): one thread per element, or where rows allow it per 16 bytes, so that accesses
+ * coalesce. A sum over entities or messages is computed by one thread, in the CPU's order, so with float matrices the
+ * bits are the CPU's.
  *
  * Matrices of entities, `numbers`, are floats or bf16; embeddings of a kind and what attention reads and writes are
  * floats. A chunk has fewer than 2^32 elements, so that offsets are computed in 32 bits, by divisors prepared on the
  * host. */
 #ifndef TRAINER_OPS_KERNELS_ENTITY_H
 #define TRAINER_OPS_KERNELS_ENTITY_H
-#include "trainer/ops/kernels/kernels_dense.h"
+#include "trainer/ops/kernels/kernels_bf16.h"
 #include "trainer/ops/row_entity_internal.h"
+
+/* Load and store `step` neighboring elements from element i on: 1, or a multiple of 16 bytes at such an address. */
+CORE_KERNEL_FN void ops_load_numbers(const void *x, const OpsNumbers as, const int step, size_t i, float *values) {
+  if (as == OPS_NUMBERS_BF16) {
+    ops_widen_bf16(ops_load_bf16((const uint16_t *)x + i, step), step, values);
+    return;
+  }
+  if (step == 1) values[0] = ((const float *)x)[i];
+  CORE_DEVICE_UNROLL for (int first = 0; first + KERNEL_FOUR <= step; first += KERNEL_FOUR) {
+    const OpsFourFloats four = *(const OpsFourFloats *)(const void *)((const float *)x + i + first);
+    CORE_DEVICE_UNROLL for (int k = 0; k < KERNEL_FOUR; k++) values[first + k] = four.x[k];
+  }
+}
+
+CORE_KERNEL_FN void ops_put_numbers(void *x, const OpsNumbers as, const int step, size_t i, const float *values) {
+  if (as == OPS_NUMBERS_BF16) {
+    ops_store_bf16(values, step, (uint16_t *)x + i);
+    return;
+  }
+  if (step == 1) ((float *)x)[i] = values[0];
+  CORE_DEVICE_UNROLL for (int first = 0; first + KERNEL_FOUR <= step; first += KERNEL_FOUR) {
+    OpsFourFloats four;
+    CORE_DEVICE_UNROLL for (int k = 0; k < KERNEL_FOUR; k++) four.x[k] = values[first + k];
+    *(OpsFourFloats *)(void *)((float *)x + i + first) = four;
+  }
+}
+
+/* Runs a kernel's loop as compiled for the format and step of its arguments. */
+#define OPS_BY_STEP(loop, arguments)                                                       \
+  do { \
+    if ((arguments)->step == KERNEL_EIGHT)                                                 \
+      loop(at, (arguments), OPS_NUMBERS_BF16, KERNEL_EIGHT);                               \
+    else if ((arguments)->step == KERNEL_FOUR)                                             \
+      loop(at, (arguments), OPS_NUMBERS_FLOAT, KERNEL_FOUR);                               \
+    else                                                                                   \
+      loop(at, (arguments), (arguments)->numbers, 1);                                      \
+  } while (0)
 
 CORE_DEVICE_FN const float *ops_row_of(OpsRows x, size_t row) { return x.x + row * (size_t)x.stride; }
 
@@ -113,76 +151,135 @@ typedef struct OpsGate {
   const void *a, *u, *ug, *x, *dout, *drx;
   const float *bias;
   void *r, *z, *rx, *h, *out, *dug, *da, *du, *dx;
-  size_t rows;
-  CoreDivisor width;
+  size_t rows, width;
+  CoreDivisor32 steps;         /* steps per row: width / step */
+  int step;                    /* elements per thread: 16 bytes, or 1 */
   OpsNumbers numbers;
 } OpsGate;
 
-CORE_KERNEL_FN void ops_gate_open(const CoreDeviceThread *at, const OpsGate *g) {
-  const size_t width = g->width.number;
-  const OpsNumbers as = g->numbers;
-  for (size_t i = core_device_first(at); i < g->rows * width; i += core_device_stride(at)) {
-    const CoreDivided place = core_divide(i, g->width);
-    const size_t a = place.whole * 3 * width + place.rest, u = place.whole * 2 * width + place.rest;
-    const float before_r = ops_number(g->a, as, a) + ops_number(g->u, as, u);
-    const float before_z = ops_number(g->a, as, a + width) + ops_number(g->u, as, u + width) - g->bias[place.rest];
-    float gate_r, gate_z, gated;
-    row_gate_open(before_r, before_z, ops_number(g->x, as, i), &gate_r, &gate_z, &gated);
-    ops_put_number(g->r, as, i, gate_r);
-    ops_put_number(g->z, as, i, gate_z);
-    ops_put_number(g->rx, as, i, gated);
-  }
+/* Elements of a thread: the first of them in matrices of one, two and three widths. */
+typedef struct OpsGatePlace { size_t one, two, three, column; } OpsGatePlace;
+CORE_KERNEL_FN OpsGatePlace ops_gate_place(const OpsGate *g, size_t i, const int step) {
+  const CoreDivided32 place = core_divide_32((uint32_t)i, g->steps);
+  const size_t row = place.whole, column = (size_t)place.rest * (size_t)step, first = row * g->width;
+  const OpsGatePlace result = {first + column, 2 * first + column, 3 * first + column, column};
+  return result;
 }
 
-CORE_KERNEL_FN void ops_gate_close(const CoreDeviceThread *at, const OpsGate *g) {
-  const size_t width = g->width.number;
-  const OpsNumbers as = g->numbers;
-  for (size_t i = core_device_first(at); i < g->rows * width; i += core_device_stride(at)) {
-    const CoreDivided place = core_divide(i, g->width);
-    const size_t a = (3 * place.whole + 2) * width + place.rest;
-    float h, out;
-    row_gate_close(ops_number(g->a, as, a) + ops_number(g->ug, as, i), ops_number(g->z, as, i), ops_number(g->x, as, i),
-                   &h, &out);
-    ops_put_number(g->h, as, i, h);
-    ops_put_number(g->out, as, i, out);
-  }
+/* A GPU approximates the functions of values that are rounded to bf16. */
+CORE_KERNEL_FN float ops_gate_sigmoid(const OpsNumbers as, float x) {
+  return as == OPS_NUMBERS_BF16 ? ops_sigmoid_rounded(x) : fast_sigmoid(x);
+}
+CORE_KERNEL_FN float ops_gate_tanh(const OpsNumbers as, float x) {
+  return as == OPS_NUMBERS_BF16 ? ops_activate_rounded(OPS_TANH, x) : fast_tanh(x);
 }
 
+CORE_KERNEL_FN void ops_gate_open_by(const CoreDeviceThread *at, const OpsGate *g, const OpsNumbers as,
+                                     const int step) {
+  for (size_t i = core_device_first(at); i < g->rows * g->steps.number; i += core_device_stride(at)) {
+    const OpsGatePlace place = ops_gate_place(g, i, step);
+    float a_r[KERNEL_EIGHT], a_z[KERNEL_EIGHT], u_r[KERNEL_EIGHT], u_z[KERNEL_EIGHT];
+    float x[KERNEL_EIGHT], bias[KERNEL_EIGHT];
+    ops_load_numbers(g->a, as, step, place.three, a_r);
+    ops_load_numbers(g->a, as, step, place.three + g->width, a_z);
+    ops_load_numbers(g->u, as, step, place.two, u_r);
+    ops_load_numbers(g->u, as, step, place.two + g->width, u_z);
+    ops_load_numbers(g->x, as, step, place.one, x);
+    ops_load_floats(g->bias + place.column, step, bias);
+    for (int k = 0; k < step; k++) {
+      a_r[k] = ops_gate_sigmoid(as, a_r[k] + u_r[k]);
+      a_z[k] = ops_gate_sigmoid(as, a_z[k] + u_z[k] - bias[k]);
+      x[k] = a_r[k] * x[k];
+    }
+    ops_put_numbers(g->r, as, step, place.one, a_r);
+    ops_put_numbers(g->z, as, step, place.one, a_z);
+    ops_put_numbers(g->rx, as, step, place.one, x);
+  }
+}
+CORE_KERNEL_FN void ops_gate_open(const CoreDeviceThread *at, const OpsGate *g) { OPS_BY_STEP(ops_gate_open_by, g); }
+
+CORE_KERNEL_FN void ops_gate_close_by(const CoreDeviceThread *at, const OpsGate *g, const OpsNumbers as,
+                                      const int step) {
+  for (size_t i = core_device_first(at); i < g->rows * g->steps.number; i += core_device_stride(at)) {
+    const OpsGatePlace place = ops_gate_place(g, i, step);
+    float h[KERNEL_EIGHT], ug[KERNEL_EIGHT], z[KERNEL_EIGHT] = {0}, x[KERNEL_EIGHT];
+    ops_load_numbers(g->a, as, step, place.three + 2 * g->width, h);
+    ops_load_numbers(g->ug, as, step, place.one, ug);
+    ops_load_numbers(g->z, as, step, place.one, z);
+    ops_load_numbers(g->x, as, step, place.one, x);
+    for (int k = 0; k < step; k++) {
+      h[k] = ops_gate_tanh(as, h[k] + ug[k]);
+      x[k] = row_gate_out(z[k], x[k], h[k]);
+    }
+    ops_put_numbers(g->h, as, step, place.one, h);
+    ops_put_numbers(g->out, as, step, place.one, x);
+  }
+}
+CORE_KERNEL_FN void ops_gate_close(const CoreDeviceThread *at, const OpsGate *g) { OPS_BY_STEP(ops_gate_close_by, g); }
+
+CORE_KERNEL_FN void ops_gate_close_gradient_by(const CoreDeviceThread *at, const OpsGate *g, const OpsNumbers as,
+                                               const int step) {
+  for (size_t i = core_device_first(at); i < g->rows * g->steps.number; i += core_device_stride(at)) {
+    const OpsGatePlace place = ops_gate_place(g, i, step);
+    float dout[KERNEL_EIGHT], z[KERNEL_EIGHT], h[KERNEL_EIGHT], x[KERNEL_EIGHT];
+    ops_load_numbers(g->dout, as, step, place.one, dout);
+    ops_load_numbers(g->z, as, step, place.one, z);
+    ops_load_numbers(g->h, as, step, place.one, h);
+    ops_load_numbers(g->x, as, step, place.one, x);
+    for (int k = 0; k < step; k++) {
+      float dh, dz, dx;
+      row_gate_close_backward(dout[k], z[k], h[k], x[k], &dh, &dz, &dx);
+      h[k] = dh;
+      z[k] = dz;
+      x[k] = dx;
+    }
+    ops_put_numbers(g->dx, as, step, place.one, x);
+    ops_put_numbers(g->dug, as, step, place.one, h);
+    ops_put_numbers(g->da, as, step, place.three + 2 * g->width, h);
+    ops_put_numbers(g->da, as, step, place.three + g->width, z);
+    ops_put_numbers(g->du, as, step, place.two + g->width, z);
+  }
+}
 CORE_KERNEL_FN void ops_gate_close_gradient(const CoreDeviceThread *at, const OpsGate *g) {
-  const size_t width = g->width.number;
-  const OpsNumbers as = g->numbers;
-  for (size_t i = core_device_first(at); i < g->rows * width; i += core_device_stride(at)) {
-    const CoreDivided place = core_divide(i, g->width);
-    const size_t a = place.whole * 3 * width + place.rest, u = place.whole * 2 * width + place.rest;
-    float dh, dz, dx;
-    row_gate_close_backward(ops_number(g->dout, as, i), ops_number(g->z, as, i), ops_number(g->h, as, i),
-                            ops_number(g->x, as, i), &dh, &dz, &dx);
-    ops_put_number(g->dx, as, i, dx);
-    ops_put_number(g->dug, as, i, dh);
-    ops_put_number(g->da, as, a + 2 * width, dh);
-    ops_put_number(g->da, as, a + width, dz);
-    ops_put_number(g->du, as, u + width, dz);
-  }
+  OPS_BY_STEP(ops_gate_close_gradient_by, g);
 }
 
-CORE_KERNEL_FN void ops_gate_open_gradient(const CoreDeviceThread *at, const OpsGate *g) {
-  const size_t width = g->width.number;
-  const OpsNumbers as = g->numbers;
-  for (size_t i = core_device_first(at); i < g->rows * width; i += core_device_stride(at)) {
-    const CoreDivided place = core_divide(i, g->width);
-    const float drx = ops_number(g->drx, as, i), r = ops_number(g->r, as, i);
-    const float dr = row_gate_open_backward(drx, r, ops_number(g->x, as, i));
-    ops_put_number(g->da, as, place.whole * 3 * width + place.rest, dr);
-    ops_put_number(g->du, as, place.whole * 2 * width + place.rest, dr);
-    ops_put_number(g->dx, as, i, ops_number(g->dx, as, i) + drx * r);
+CORE_KERNEL_FN void ops_gate_open_gradient_by(const CoreDeviceThread *at, const OpsGate *g, const OpsNumbers as,
+                                              const int step) {
+  for (size_t i = core_device_first(at); i < g->rows * g->steps.number; i += core_device_stride(at)) {
+    const OpsGatePlace place = ops_gate_place(g, i, step);
+    float drx[KERNEL_EIGHT], r[KERNEL_EIGHT], x[KERNEL_EIGHT], dx[KERNEL_EIGHT];
+    ops_load_numbers(g->drx, as, step, place.one, drx);
+    ops_load_numbers(g->r, as, step, place.one, r);
+    ops_load_numbers(g->x, as, step, place.one, x);
+    ops_load_numbers(g->dx, as, step, place.one, dx);
+    for (int k = 0; k < step; k++) {
+      dx[k] += drx[k] * r[k];
+      x[k] = row_gate_open_backward(drx[k], r[k], x[k]);
+    }
+    ops_put_numbers(g->da, as, step, place.three, x);
+    ops_put_numbers(g->du, as, step, place.two, x);
+    ops_put_numbers(g->dx, as, step, place.one, dx);
   }
+}
+CORE_KERNEL_FN void ops_gate_open_gradient(const CoreDeviceThread *at, const OpsGate *g) {
+  OPS_BY_STEP(ops_gate_open_gradient_by, g);
 }
 
 /* x += y */
-typedef struct OpsEntityAdd { void *x; const void *y; size_t n; OpsNumbers numbers; } OpsEntityAdd;
+typedef struct OpsEntityAdd { void *x; const void *y; size_t steps; int step; OpsNumbers numbers; } OpsEntityAdd;
+CORE_KERNEL_FN void ops_entity_add_by(const CoreDeviceThread *at, const OpsEntityAdd *a, const OpsNumbers as,
+                                      const int step) {
+  for (size_t i = core_device_first(at); i < a->steps; i += core_device_stride(at)) {
+    float x[KERNEL_EIGHT], y[KERNEL_EIGHT];
+    ops_load_numbers(a->x, as, step, i * (size_t)step, x);
+    ops_load_numbers(a->y, as, step, i * (size_t)step, y);
+    for (int k = 0; k < step; k++) x[k] += y[k];
+    ops_put_numbers(a->x, as, step, i * (size_t)step, x);
+  }
+}
 CORE_KERNEL_FN void ops_entity_add(const CoreDeviceThread *at, const OpsEntityAdd *a) {
-  for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at))
-    ops_put_number(a->x, a->numbers, i, ops_number(a->x, a->numbers, i) + ops_number(a->y, a->numbers, i));
+  OPS_BY_STEP(ops_entity_add_by, a);
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
