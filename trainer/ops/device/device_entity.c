@@ -144,37 +144,44 @@ static void gate_open_backward(Ops *ops, const float *drx, const float *r, const
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-/* Builds the arguments, some of which the kernel writes; of_row: elements of a row, each of m->width values. */
+/* Builds the arguments, some of which the kernel writes; of_row: vectors of a row, each of m->width values. */
 static OpsMessages messages_of(Ops *ops, OpsRows x, const OpsMessage *m, int of_row, const float *shapes,
                                const float *embedding, const float *messages, const float *gathered) {
+  const uintptr_t addresses = address(shapes) | address(embedding) | address(messages) | address(gathered);
+  const int step = step_of(ops, (size_t)m->width, addresses);
   return (OpsMessages){x, *m, (void *)(uintptr_t)shapes, (float *)(uintptr_t)embedding, (void *)(uintptr_t)messages,
-                       (void *)(uintptr_t)gathered, divisor(m->width), divisor(of_row), divisor(m->ends + 1),
-                       numbers_of(ops)};
+                       (void *)(uintptr_t)gathered, divisor(m->width / step), divisor(of_row), divisor(m->ends + 1),
+                       step, numbers_of(ops)};
+}
+
+static size_t message_steps(const OpsMessages *a, size_t of_row) {
+  return elements_of(a->x.rows, (int)(of_row * a->steps.number));
 }
 
 static void gather(Ops *ops, OpsRows x, const OpsMessage *m, const float *shapes, const float *embedding,
                    float *gathered) {
   if (m->count == 0) return;
   const OpsMessages a = messages_of(ops, x, m, m->count, shapes, embedding, NULL, gathered);
-  DEVICE_LAUNCH(device_state(ops), ops_message_gather, elements_of(x.rows, m->count * (m->ends + 1) * m->width), &a);
+  DEVICE_LAUNCH(device_state(ops), ops_message_gather, message_steps(&a, a.of_row.number * a.parts.number), &a);
 }
 
 static void gather_backward(Ops *ops, OpsRows x, const OpsMessage *m, const float *dgathered, float *dshapes,
                             float *dembedding) {
+  if (m->count == 0) return;
   const OpsMessages a = messages_of(ops, x, m, m->entities + m->count, dshapes, dembedding, NULL, dgathered);
-  DEVICE_LAUNCH(device_state(ops), ops_message_gather_gradient,
-                elements_of(x.rows, (m->entities + m->count) * m->width), &a);
+  DEVICE_LAUNCH(device_state(ops), ops_message_gather_gradient, message_steps(&a, a.of_row.number), &a);
 }
 
 static void scatter(Ops *ops, OpsRows x, const OpsMessage *m, const float *messages, float *shapes) {
+  if (m->count == 0) return;
   const OpsMessages a = messages_of(ops, x, m, m->entities, shapes, NULL, messages, NULL);
-  DEVICE_LAUNCH(device_state(ops), ops_message_scatter, elements_of(x.rows, m->entities * m->width), &a);
+  DEVICE_LAUNCH(device_state(ops), ops_message_scatter, message_steps(&a, a.of_row.number), &a);
 }
 
 static void scatter_backward(Ops *ops, OpsRows x, const OpsMessage *m, const float *dshapes, float *dmessages) {
   if (m->count == 0) return;
   const OpsMessages a = messages_of(ops, x, m, m->count, dshapes, NULL, dmessages, NULL);
-  DEVICE_LAUNCH(device_state(ops), ops_message_scatter_gradient, elements_of(x.rows, m->count * m->width), &a);
+  DEVICE_LAUNCH(device_state(ops), ops_message_scatter_gradient, message_steps(&a, a.of_row.number), &a);
 }
 
 static void add(Ops *ops, float *x, const float *y, size_t n) {

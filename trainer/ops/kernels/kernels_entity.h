@@ -284,7 +284,8 @@ CORE_KERNEL_FN void ops_entity_add(const CoreDeviceThread *at, const OpsEntityAd
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-/* of_row: elements of a row for the kernel, each of `width` values (times parts: ends + 1). */
+/* of_row: vectors of a row for the kernel, each of `width` values (times parts: ends + 1). A thread has `step` of
+ * them. */
 typedef struct OpsMessages {
   OpsRows x;
   OpsMessage m;
@@ -292,89 +293,131 @@ typedef struct OpsMessages {
   float *embedding;            /* [rows][count][width] */
   void *messages;              /* [rows][count][width] */
   void *gathered;              /* [rows][count][ends + 1][width] */
-  CoreDivisor32 width, of_row, parts;
+  CoreDivisor32 steps, of_row, parts; /* steps: width / step */
+  int step;                    /* elements per thread: 16 bytes, or 1 */
   OpsNumbers numbers;
 } OpsMessages;
 
-CORE_KERNEL_FN void ops_message_gather(const CoreDeviceThread *at, const OpsMessages *a) {
-  const uint32_t width = a->width.number, parts = a->parts.number, each = a->of_row.number * parts * width;
-  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at)) {
-    const CoreDivided32 place = core_divide_32((uint32_t)i, a->width), end = core_divide_32(place.whole, a->parts);
-    const CoreDivided32 of_row = core_divide_32(end.whole, a->of_row);
-    const uint32_t part = end.rest;
-    const size_t c = place.rest, thing = end.whole, row = of_row.whole;
-    const float *observation = ops_row_of(a->x, row);
-    const int k = (int)of_row.rest;
-    float number = 0;
-    if (observation[a->m.mask + k] != 0 && part < parts - 1) {
-      const int entity = row_message_entity(observation, &a->m, k, (int)part);
-      number = ops_number(a->shapes, a->numbers, (row * (size_t)a->m.entities + (size_t)entity) * width + c);
-    } else if (observation[a->m.mask + k] != 0) {
-      number = a->embedding[thing * width + c];
-    }
-    ops_put_number(a->gathered, a->numbers, i, number);
-  }
+/* Elements of a thread: vector `of_row` of a row, from `column` on, among all of these vectors `vector`. */
+typedef struct OpsMessagePlace { size_t row, vector, column; int of_row; } OpsMessagePlace;
+CORE_KERNEL_FN OpsMessagePlace ops_message_place(const OpsMessages *a, uint32_t vector, uint32_t step_of_row,
+                                                 const int step) {
+  const CoreDivided32 of_row = core_divide_32(vector, a->of_row);
+  const OpsMessagePlace place = {of_row.whole, vector, (size_t)step_of_row * (size_t)step, (int)of_row.rest};
+  return place;
 }
 
-/* Returns what an entity of the shapes' matrix receives from everything gathered from it. */
-CORE_DEVICE_FN float ops_message_return(const OpsMessages *a, size_t row, int entity, size_t c, float sum) {
-  const float *observation = ops_row_of(a->x, row);
-  const size_t width = (size_t)a->m.width, parts = (size_t)a->m.ends + 1, first = row * (size_t)a->m.count;
+CORE_KERNEL_FN void ops_message_gather_by(const CoreDeviceThread *at, const OpsMessages *a, const OpsNumbers as,
+                                          const int step) {
+  const size_t width = (size_t)a->m.width, each = (size_t)a->of_row.number * a->parts.number * a->steps.number;
+  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at)) {
+    const CoreDivided32 steps = core_divide_32((uint32_t)i, a->steps), end = core_divide_32(steps.whole, a->parts);
+    const OpsMessagePlace place = ops_message_place(a, end.whole, steps.rest, step);
+    const float *observation = ops_row_of(a->x, place.row);
+    const bool is_active = observation[a->m.mask + place.of_row] != 0;
+    float numbers[KERNEL_EIGHT] = {0};
+    if (is_active && end.rest < a->parts.number - 1) {
+      const int entity = row_message_entity(observation, &a->m, place.of_row, (int)end.rest);
+      const size_t shape = place.row * (size_t)a->m.entities + (size_t)entity;
+      ops_load_numbers(a->shapes, as, step, shape * width + place.column, numbers);
+    } else if (is_active) {
+      ops_load_numbers(a->embedding, OPS_NUMBERS_FLOAT, step, place.vector * width + place.column, numbers);
+    }
+    ops_put_numbers(a->gathered, as, step, i * (size_t)step, numbers);
+  }
+}
+CORE_KERNEL_FN void ops_message_gather(const CoreDeviceThread *at, const OpsMessages *a) {
+  OPS_BY_STEP(ops_message_gather_by, a);
+}
+
+/* A shape's sum, which is read when it first receives something: most shapes receive nothing. */
+typedef struct OpsMessageSum { float sum[KERNEL_EIGHT]; bool is_read; } OpsMessageSum;
+CORE_KERNEL_FN void ops_message_add(const OpsMessages *a, const OpsNumbers as, const int step, size_t shape,
+                                    const void *source, size_t element, OpsMessageSum *total) {
+  float more[KERNEL_EIGHT];
+  if (!total->is_read) ops_load_numbers(a->shapes, as, step, shape, total->sum);
+  total->is_read = true;
+  ops_load_numbers(source, as, step, element, more);
+  for (int k = 0; k < step; k++) total->sum[k] += more[k];
+}
+
+/* Adds to a shape what it receives from everything gathered from it. */
+CORE_KERNEL_FN void ops_message_return(const OpsMessages *a, const OpsNumbers as, const int step,
+                                       const OpsMessagePlace *place) {
+  const float *observation = ops_row_of(a->x, place->row);
+  const size_t width = (size_t)a->m.width, parts = a->parts.number, first = place->row * (size_t)a->m.count;
+  const size_t shape = (place->row * (size_t)a->m.entities + (size_t)place->of_row) * width + place->column;
+  OpsMessageSum total = {{0}, false};
   for (int k = 0; k < a->m.count; k++)
     for (int end = 0; end < a->m.ends && observation[a->m.mask + k] != 0; end++)
-      if (row_message_entity(observation, &a->m, k, end) == entity)
-        sum += ops_number(a->gathered, a->numbers, ((first + (size_t)k) * parts + (size_t)end) * width + c);
-  return sum;
+      if (row_message_entity(observation, &a->m, k, end) == place->of_row)
+        ops_message_add(a, as, step, shape, a->gathered,
+                        ((first + (size_t)k) * parts + (size_t)end) * width + place->column, &total);
+  if (total.is_read) ops_put_numbers(a->shapes, as, step, shape, total.sum);
 }
 
-/* One thread per element of a shape, or of a sender's embedding. */
+/* One thread per `step` elements of a shape, or of a sender's embedding. */
+CORE_KERNEL_FN void ops_message_gather_gradient_by(const CoreDeviceThread *at, const OpsMessages *a,
+                                                   const OpsNumbers as, const int step) {
+  const size_t width = (size_t)a->m.width, count = (size_t)a->m.count, parts = a->parts.number;
+  const size_t each = (size_t)a->of_row.number * a->steps.number;
+  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at)) {
+    const CoreDivided32 steps = core_divide_32((uint32_t)i, a->steps);
+    const OpsMessagePlace place = ops_message_place(a, steps.whole, steps.rest, step);
+    const int sender = place.of_row - a->m.entities;
+    if (sender < 0) {
+      ops_message_return(a, as, step, &place);
+    } else if (ops_row_of(a->x, place.row)[a->m.mask + sender] != 0) {
+      const size_t thing = place.row * count + (size_t)sender, element = thing * width + place.column;
+      float sum[KERNEL_EIGHT], more[KERNEL_EIGHT];
+      ops_load_numbers(a->embedding, OPS_NUMBERS_FLOAT, step, element, sum);
+      ops_load_numbers(a->gathered, as, step, (thing * parts + parts - 1) * width + place.column, more);
+      for (int k = 0; k < step; k++) sum[k] += more[k];
+      ops_put_numbers(a->embedding, OPS_NUMBERS_FLOAT, step, element, sum);
+    }
+  }
+}
 CORE_KERNEL_FN void ops_message_gather_gradient(const CoreDeviceThread *at, const OpsMessages *a) {
-  const size_t ends = (size_t)a->m.ends, count = (size_t)a->m.count, entities = (size_t)a->m.entities;
-  const uint32_t width = a->width.number, each = a->of_row.number * width;
-  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at)) {
-    const CoreDivided32 place = core_divide_32((uint32_t)i, a->width), of_row = core_divide_32(place.whole, a->of_row);
-    const size_t c = place.rest, row = of_row.whole, k = of_row.rest;
-    if (k < entities) {
-      const size_t shape = (row * entities + k) * width + c;
-      const float sum = ops_message_return(a, row, (int)k, c, ops_number(a->shapes, a->numbers, shape));
-      ops_put_number(a->shapes, a->numbers, shape, sum);
-    } else if (ops_row_of(a->x, row)[(size_t)a->m.mask + k - entities] != 0) {
-      const size_t thing = row * count + k - entities;
-      a->embedding[thing * width + c] += ops_number(a->gathered, a->numbers, (thing * (ends + 1) + ends) * width + c);
-    }
-  }
+  OPS_BY_STEP(ops_message_gather_gradient_by, a);
 }
 
-CORE_KERNEL_FN void ops_message_scatter(const CoreDeviceThread *at, const OpsMessages *a) {
-  const uint32_t width = a->width.number, each = a->of_row.number * width;
-  const size_t count = (size_t)a->m.count;
+CORE_KERNEL_FN void ops_message_scatter_by(const CoreDeviceThread *at, const OpsMessages *a, const OpsNumbers as,
+                                           const int step) {
+  const size_t width = (size_t)a->m.width, each = (size_t)a->of_row.number * a->steps.number;
   for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at)) {
-    const CoreDivided32 place = core_divide_32((uint32_t)i, a->width), of_row = core_divide_32(place.whole, a->of_row);
-    const size_t c = place.rest, row = of_row.whole;
-    const int entity = (int)of_row.rest;
-    const float *observation = ops_row_of(a->x, row);
-    float sum = ops_number(a->shapes, a->numbers, i);
+    const CoreDivided32 steps = core_divide_32((uint32_t)i, a->steps);
+    const OpsMessagePlace place = ops_message_place(a, steps.whole, steps.rest, step);
+    const float *observation = ops_row_of(a->x, place.row);
+    const size_t shape = i * (size_t)step, first = place.row * (size_t)a->m.count;
+    OpsMessageSum total = {{0}, false};
     for (int k = 0; k < a->m.count; k++)
-      if (observation[a->m.mask + k] != 0 && row_message_entity(observation, &a->m, k, 0) == entity)
-        sum += ops_number(a->messages, a->numbers, (row * count + (size_t)k) * width + c);
-    ops_put_number(a->shapes, a->numbers, i, sum);
+      if (observation[a->m.mask + k] != 0 && row_message_entity(observation, &a->m, k, 0) == place.of_row)
+        ops_message_add(a, as, step, shape, a->messages, (first + (size_t)k) * width + place.column, &total);
+    if (total.is_read) ops_put_numbers(a->shapes, as, step, shape, total.sum);
   }
 }
+CORE_KERNEL_FN void ops_message_scatter(const CoreDeviceThread *at, const OpsMessages *a) {
+  OPS_BY_STEP(ops_message_scatter_by, a);
+}
 
-CORE_KERNEL_FN void ops_message_scatter_gradient(const CoreDeviceThread *at, const OpsMessages *a) {
-  const uint32_t width = a->width.number, each = a->of_row.number * width;
+CORE_KERNEL_FN void ops_message_scatter_gradient_by(const CoreDeviceThread *at, const OpsMessages *a,
+                                                    const OpsNumbers as, const int step) {
+  const size_t width = (size_t)a->m.width, each = (size_t)a->of_row.number * a->steps.number;
   for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at)) {
-    const CoreDivided32 place = core_divide_32((uint32_t)i, a->width), of_row = core_divide_32(place.whole, a->of_row);
-    const size_t row = of_row.whole;
-    const float *observation = ops_row_of(a->x, row);
-    const int k = (int)of_row.rest;
-    if (observation[a->m.mask + k] == 0) {
-      ops_put_number(a->messages, a->numbers, i, 0);
-      continue;
+    const CoreDivided32 steps = core_divide_32((uint32_t)i, a->steps);
+    const OpsMessagePlace place = ops_message_place(a, steps.whole, steps.rest, step);
+    const float *observation = ops_row_of(a->x, place.row);
+    float numbers[KERNEL_EIGHT] = {0};
+    if (observation[a->m.mask + place.of_row] != 0) {
+      const int entity = row_message_entity(observation, &a->m, place.of_row, 0);
+      const size_t shape = place.row * (size_t)a->m.entities + (size_t)entity;
+      ops_load_numbers(a->shapes, as, step, shape * width + place.column, numbers);
     }
-    const size_t entity = row * (size_t)a->m.entities + (size_t)row_message_entity(observation, &a->m, k, 0);
-    ops_put_number(a->messages, a->numbers, i, ops_number(a->shapes, a->numbers, entity * width + place.rest));
+    ops_put_numbers(a->messages, as, step, i * (size_t)step, numbers);
   }
+}
+CORE_KERNEL_FN void ops_message_scatter_gradient(const CoreDeviceThread *at, const OpsMessages *a) {
+  OPS_BY_STEP(ops_message_scatter_gradient_by, a);
 }
 
 #endif
