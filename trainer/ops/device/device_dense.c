@@ -115,21 +115,15 @@ void device_norm_forward(Ops *ops, float *z, float *inverse, const float *gain, 
   DeviceState *state = device_state(ops);
   const bool is_linear = activation == OPS_LINEAR;
   const OpsNormRows arguments = {z, z, inverse, gain, is_linear ? offset : NULL, y, (size_t)rows, (size_t)columns,
-                                 (float)epsilon, OPS_NUMBERS_FLOAT};
+                                 (float)epsilon};
   DEVICE_LAUNCH(state, ops_norm_rows, (size_t)rows * KERNEL_LANES, &arguments);
   if (!is_linear) device_activate(state, activation, y, offset, rows, columns);
-}
-
-/* Returns the type of matrices of entities. */
-static OpsNumbers numbers_of(const DeviceState *state) {
-  return state->precision == OPS_BF16 ? OPS_NUMBERS_BF16 : OPS_NUMBERS_FLOAT;
 }
 
 void device_norm(Ops *ops, const float *x, float *n, float *inverse, const float *gain, const float *offset, float *y,
                  int rows, int columns, double epsilon) {
   DeviceState *state = device_state(ops);
-  const OpsNormRows arguments = {x, n, inverse, gain, offset, y, (size_t)rows, (size_t)columns, (float)epsilon,
-                                 numbers_of(state)};
+  const OpsNormRows arguments = {x, n, inverse, gain, offset, y, (size_t)rows, (size_t)columns, (float)epsilon};
   DEVICE_LAUNCH(state, ops_norm_rows, (size_t)rows * KERNEL_LANES, &arguments);
 }
 
@@ -138,7 +132,7 @@ static void norm_sums(DeviceState *state, const float *n, const float *dy, float
                       size_t columns) {
   float *parts = device_alloc_column_parts(state, rows, 2 * columns);
   float *more = parts + device_column_parts(rows) * columns;
-  const OpsGainParts arguments = {dy, n, parts, more, rows, core_divisor(columns), numbers_of(state)};
+  const OpsGainParts arguments = {dy, n, parts, more, rows, core_divisor(columns)};
   DEVICE_LAUNCH(state, ops_gain_parts, device_column_parts(rows) * columns, &arguments);
   device_fold_columns(state, parts, rows, columns, dgain);
   device_fold_columns(state, more, rows, columns, doffset);
@@ -150,7 +144,7 @@ void device_norm_add_gradient(Ops *ops, const float *n, const float *inverse, co
   DeviceState *state = device_state(ops);
   const size_t r = (size_t)rows, c = (size_t)columns;
   norm_sums(state, n, dy, dgain, doffset, r, c);
-  const OpsNormGradient arguments = {n, inverse, gain, dy, dx, r, c, numbers_of(state)};
+  const OpsNormGradient arguments = {n, inverse, gain, dy, dx, r, c};
   DEVICE_LAUNCH(state, ops_norm_gradient, r * KERNEL_LANES, &arguments);
 }
 
@@ -166,10 +160,10 @@ void device_norm_backward(Ops *ops, const float *n, const float *inverse, const 
   }
   device_undo_activation(state, activation, y, offset, dy, doffset, rows, columns);
   float *parts = device_alloc_column_parts(state, r, c);
-  const OpsGainParts arguments = {dy, n, parts, NULL, r, core_divisor(c), OPS_NUMBERS_FLOAT};
+  const OpsGainParts arguments = {dy, n, parts, NULL, r, core_divisor(c)};
   DEVICE_LAUNCH(state, ops_gain_parts, device_column_parts(r) * c, &arguments);
   device_fold_columns(state, parts, r, c, dgain);
   device_fold_now(state);
-  const OpsNormGradient gradient = {n, inverse, gain, dy, NULL, r, c, OPS_NUMBERS_FLOAT};
+  const OpsNormGradient gradient = {n, inverse, gain, dy, NULL, r, c};
   DEVICE_LAUNCH(state, ops_norm_gradient, r * KERNEL_LANES, &gradient);
 }

@@ -190,15 +190,50 @@ static void add(Ops *ops, float *x, const float *y, size_t n) {
   DEVICE_LAUNCH(device_state(ops), ops_entity_add, a.steps, &a);
 }
 
+/* ---- layer norm of bf16 matrices --------------------------------------------------------------------------------- */
+
+static void check_eights(int columns, uintptr_t addresses) {
+  CORE_CHECK(columns == KERNEL_NORM_COLUMNS && addresses % sizeof(OpsEight) == 0);
+}
+
+static void launch_norm(Ops *ops, const CoreKernel *kernel, size_t blocks, size_t shared, const void *arguments) {
+  CoreDevice *device = device_state(ops)->device;
+  device->launch(device, kernel, core_device_blocks(blocks, 1, DEVICE_BLOCKS_MAX), KERNEL_NORM_THREADS,
+                 shared * sizeof(float), arguments);
+}
+
+static void norm(Ops *ops, const float *x, float *n, float *inverse, const float *gain, const float *offset, float *y,
+                 int rows, int columns, double epsilon) {
+  const OpsNormEights a = {(const uint16_t *)(const void *)x, (uint16_t *)(void *)n, (uint16_t *)(void *)y, inverse,
+                           gain, offset, (size_t)rows, (float)epsilon};
+  check_eights(columns, address(x) | address(n) | address(y));
+  launch_norm(ops, &ops_norm_eights_launch, (a.rows + KERNEL_NORM_AT_ONCE - 1) / KERNEL_NORM_AT_ONCE,
+              KERNEL_NORM_THREADS, &a);
+}
+
+static void norm_add_gradient(Ops *ops, const float *n, const float *inverse, const float *gain, float *dy, float *dx,
+                              float *dgain, float *doffset, int rows, int columns) {
+  DeviceState *state = device_state(ops);
+  const size_t parts = ((size_t)rows + KERNEL_NORM_ROWS - 1) / KERNEL_NORM_ROWS, width = KERNEL_NORM_COLUMNS;
+  float *sums = device_alloc_column_parts(state, (size_t)rows, 2 * width);
+  const OpsNormEightsGradient a = {(const uint16_t *)(const void *)n, (const uint16_t *)(void *)dy,
+                                   (uint16_t *)(void *)dx, inverse, gain, sums, sums + parts * width, (size_t)rows};
+  check_eights(columns, address(n) | address(dy) | address(dx));
+  launch_norm(ops, &ops_norm_eights_gradient_launch, parts, KERNEL_NORM_THREADS * KERNEL_EIGHT, &a);
+  device_fold_later(state, (OpsFold){.parts = a.dgain, .count = parts, .columns = width, .result = dgain});
+  device_fold_later(state, (OpsFold){.parts = a.doffset, .count = parts, .columns = width, .result = doffset});
+  device_fold_now(state);
+}
+
 /* Functions that both precisions share. */
 #define SHARED \
   .slice = slice, .pack = pack, .unpack = unpack, .dummy = dummy, .pool = pool, .pool_backward = pool_backward, \
   .mean_weights = mean_weights, .attend = attend, .attend_backward = attend_backward, .gate_open = gate_open, \
   .gate_close = gate_close, .gate_close_backward = gate_close_backward, .gate_open_backward = gate_open_backward, \
   .gather = gather, .gather_backward = gather_backward, .scatter = scatter, .scatter_backward = scatter_backward, \
-  .norm = device_norm, .norm_add_gradient = device_norm_add_gradient, .add = add
-const OpsEntity DEVICE_ENTITY = {SHARED};
+  .add = add
+const OpsEntity DEVICE_ENTITY = {SHARED, .norm = device_norm, .norm_add_gradient = device_norm_add_gradient};
 const OpsEntity DEVICE_ENTITY_BF16 = {
   SHARED, .round = device_entity_round, .dense_forward = device_entity_forward,
-  .dense_backward = device_entity_backward,
+  .dense_backward = device_entity_backward, .norm = norm, .norm_add_gradient = norm_add_gradient,
 };

@@ -146,7 +146,7 @@ void device_entity_backward(Ops *ops, const OpsEntityDense *layer, int rows, Ops
 /* Turns dy into the gradient before the activation; its column sums go to db. */
 void device_undo_activation(DeviceState *state, OpsActivation activation, const float *y, const float *bias, float *dy,
                             float *db, int rows, int columns);
-/* OpsEntity.norm and norm_add_gradient. */
+/* OpsEntity.norm and norm_add_gradient of float matrices. */
 void device_norm(Ops *ops, const float *x, float *n, float *inverse, const float *gain, const float *offset, float *y,
                  int rows, int columns, double epsilon);
 void device_norm_add_gradient(Ops *ops, const float *n, const float *inverse, const float *gain, float *dy, float *dx,

@@ -296,4 +296,131 @@ CORE_KERNEL_FN void ops_output_gradient(const CoreDeviceThread *at, const OpsOut
   }
 }
 
+/* ---- layer norm of rows of 128 values ---------------------------------------------------------------------------- */
+
+/* 16 threads have a row, eight neighboring values each. A row's sum adds the threads' own sums in their order: another
+ * order than the CPU's, which float matrices have (kernels_dense.h). */
+enum { KERNEL_NORM_COLUMNS = KERNEL_LANES * KERNEL_EIGHT, KERNEL_NORM_THREADS = 256, KERNEL_NORM_ROWS = 128 };
+enum { KERNEL_NORM_AT_ONCE = KERNEL_NORM_THREADS / KERNEL_LANES }; /* rows of a block */
+
+/* Returns the sum over a row's threads. All threads of the block must call it. */
+CORE_KERNEL_FN float ops_add_eights(const CoreDeviceThread *at, float own) {
+  float *lane = (float *)at->shared + at->thread / KERNEL_LANES * KERNEL_LANES, sum = 0;
+  core_device_group_barrier(at, 32);
+  lane[at->thread % KERNEL_LANES] = own;
+  core_device_group_barrier(at, 32);
+  CORE_DEVICE_UNROLL for (int first = 0; first < KERNEL_LANES; first += KERNEL_FOUR) {
+    const OpsFourFloats four = *(const OpsFourFloats *)(const void *)(lane + first);
+    CORE_DEVICE_UNROLL for (int k = 0; k < KERNEL_FOUR; k++) sum += four.x[k];
+  }
+  return sum;
+}
+
+/* A thread's row, of those that its block processes at once, and its first column. */
+typedef struct OpsNormPlace { size_t row, column; } OpsNormPlace;
+CORE_KERNEL_FN OpsNormPlace ops_norm_place(const CoreDeviceThread *at) {
+  const OpsNormPlace place = {at->thread / KERNEL_LANES, (size_t)at->thread % KERNEL_LANES * KERNEL_EIGHT};
+  return place;
+}
+
+typedef struct OpsNormEights {
+  const uint16_t *x;
+  uint16_t *n, *y;             /* y: gain n + offset */
+  float *inverse;
+  const float *gain, *offset;
+  size_t rows;
+  float epsilon;
+} OpsNormEights;
+
+CORE_KERNEL_FN void ops_norm_eights(const CoreDeviceThread *at, const OpsNormEights *a) {
+  const OpsNormPlace place = ops_norm_place(at);
+  const size_t step = (size_t)at->blocks * KERNEL_NORM_AT_ONCE;
+  float gain[KERNEL_EIGHT], offset[KERNEL_EIGHT];
+  ops_load_floats(a->gain + place.column, KERNEL_EIGHT, gain);
+  ops_load_floats(a->offset + place.column, KERNEL_EIGHT, offset);
+  for (size_t first = (size_t)at->block * KERNEL_NORM_AT_ONCE; first < a->rows; first += step) {
+    const bool is_within = first + place.row < a->rows;
+    const size_t row = is_within ? first + place.row : first, element = row * KERNEL_NORM_COLUMNS + place.column;
+    float x[KERNEL_EIGHT], y[KERNEL_EIGHT], sum = 0;
+    ops_widen_bf16(ops_load_bf16(a->x + element, KERNEL_EIGHT), KERNEL_EIGHT, x);
+    for (int k = 0; k < KERNEL_EIGHT; k++) sum += x[k];
+    const float mean = ops_add_eights(at, sum) * (1.0f / KERNEL_NORM_COLUMNS);
+    sum = 0;
+    for (int k = 0; k < KERNEL_EIGHT; k++) {
+      x[k] -= mean;
+      sum += x[k] * x[k];
+    }
+    const float inverse = 1.0f / sqrtf(ops_add_eights(at, sum) * (1.0f / KERNEL_NORM_COLUMNS) + a->epsilon);
+    for (int k = 0; k < KERNEL_EIGHT; k++) {
+      x[k] *= inverse;
+      y[k] = gain[k] * x[k] + offset[k];
+    }
+    if (!is_within) continue;
+    if (place.column == 0) a->inverse[row] = inverse;
+    ops_store_bf16(x, KERNEL_EIGHT, a->n + element);
+    ops_store_bf16(y, KERNEL_EIGHT, a->y + element);
+  }
+}
+
+/* Writes each column's sum over the rows that the block's threads have processed: own[] of each thread. Shared memory:
+ * as many floats as the block has values at once. */
+CORE_KERNEL_FN void ops_sum_eights(const CoreDeviceThread *at, const float *own, float *sums) {
+  const unsigned lane = at->thread % KERNEL_LANES, eighth = at->thread / KERNEL_LANES;
+  float *shared = (float *)at->shared, sum = 0;
+  core_device_barrier(at);
+  for (unsigned k = 0; k < KERNEL_EIGHT; k++) /* neighboring threads write neighboring words */
+    shared[(k * KERNEL_NORM_AT_ONCE + at->thread / KERNEL_LANES) * KERNEL_LANES + lane] = own[k];
+  core_device_barrier(at);
+  if (eighth >= KERNEL_EIGHT) return;
+  for (unsigned row = 0; row < KERNEL_NORM_AT_ONCE; row++)
+    sum += shared[(eighth * KERNEL_NORM_AT_ONCE + row) * KERNEL_LANES + lane];
+  sums[lane * KERNEL_EIGHT + eighth] = sum;
+}
+
+/* dx += the gradient at x, of dy, that at y. A block has KERNEL_NORM_ROWS rows, whose sums are a part of the gradients
+ * of gain and offset. */
+typedef struct OpsNormEightsGradient {
+  const uint16_t *n, *dy;
+  uint16_t *dx;
+  const float *inverse, *gain;
+  float *dgain, *doffset;      /* [blocks][columns] */
+  size_t rows;
+} OpsNormEightsGradient;
+
+/* Processes a row, or with !is_within nothing of it, and adds to the sums. */
+CORE_KERNEL_FN void ops_norm_eights_row(const CoreDeviceThread *at, const OpsNormEightsGradient *a, size_t row,
+                                        size_t column, const bool is_within, float *dgain, float *doffset) {
+  const size_t element = row * KERNEL_NORM_COLUMNS + column;
+  float n[KERNEL_EIGHT], dy[KERNEL_EIGHT], dx[KERNEL_EIGHT] = {0}, gain[KERNEL_EIGHT], mean = 0, along = 0;
+  ops_widen_bf16(ops_load_bf16(a->n + element, KERNEL_EIGHT), KERNEL_EIGHT, n);
+  ops_widen_bf16(ops_load_bf16(a->dy + element, KERNEL_EIGHT), KERNEL_EIGHT, dy);
+  if (is_within) ops_widen_bf16(ops_load_bf16(a->dx + element, KERNEL_EIGHT), KERNEL_EIGHT, dx);
+  ops_load_floats(a->gain + column, KERNEL_EIGHT, gain);
+  for (int k = 0; k < KERNEL_EIGHT; k++) {
+    if (is_within) dgain[k] += dy[k] * n[k];
+    if (is_within) doffset[k] += dy[k];
+    dy[k] *= gain[k];
+    mean += dy[k];
+    along += dy[k] * n[k];
+  }
+  mean = ops_add_eights(at, mean) * (1.0f / KERNEL_NORM_COLUMNS);
+  along = ops_add_eights(at, along) * (1.0f / KERNEL_NORM_COLUMNS);
+  if (!is_within) return;
+  for (int k = 0; k < KERNEL_EIGHT; k++) dx[k] += a->inverse[row] * (dy[k] - mean - n[k] * along);
+  ops_store_bf16(dx, KERNEL_EIGHT, a->dx + element);
+}
+
+CORE_KERNEL_FN void ops_norm_eights_gradient(const CoreDeviceThread *at, const OpsNormEightsGradient *a) {
+  const OpsNormPlace place = ops_norm_place(at);
+  const size_t begin = (size_t)at->block * KERNEL_NORM_ROWS;
+  const size_t end = begin + KERNEL_NORM_ROWS < a->rows ? begin + KERNEL_NORM_ROWS : a->rows;
+  float dgain[KERNEL_EIGHT] = {0}, doffset[KERNEL_EIGHT] = {0};
+  for (size_t first = begin; first < end; first += KERNEL_NORM_AT_ONCE) {
+    const bool is_within = first + place.row < end;
+    ops_norm_eights_row(at, a, is_within ? first + place.row : first, place.column, is_within, dgain, doffset);
+  }
+  ops_sum_eights(at, dgain, a->dgain + (size_t)at->block * KERNEL_NORM_COLUMNS);
+  ops_sum_eights(at, doffset, a->doffset + (size_t)at->block * KERNEL_NORM_COLUMNS);
+}
+
 #endif

@@ -170,14 +170,12 @@ CORE_KERNEL_FN void ops_activation_gradient(const CoreDeviceThread *at, const Op
 /* ---- layer norm: 16 threads per row ------------------------------------------------------------------------------ */
 
 typedef struct OpsNormRows {
-  const void *x;               /* may be n */
-  void *n;
-  float *inverse;
+  const float *x;              /* may be n */
+  float *n, *inverse;
   const float *gain, *offset;  /* offset NULL: none is added */
-  void *y;                     /* gain n + offset */
+  float *y;                    /* gain n + offset */
   size_t rows, columns;
   float epsilon;
-  OpsNumbers numbers;          /* type of x, n and y */
 } OpsNormRows;
 
 /* Returns the group's sum in lane order; a block holds several groups. */
@@ -195,34 +193,33 @@ CORE_KERNEL_FN void ops_norm_rows(const CoreDeviceThread *at, const OpsNormRows 
   for (size_t r = core_device_first(at) / KERNEL_LANES; r < a->rows; r += core_device_stride(at) / KERNEL_LANES) {
     const size_t first = r * columns;
     float sum = 0;
-    for (size_t c = lane; c < columns; c += KERNEL_LANES) sum += ops_number(a->x, a->numbers, first + c);
+    for (size_t c = lane; c < columns; c += KERNEL_LANES) sum += a->x[first + c];
     const float mean = ops_add_row(at, sum) / (float)columns;
     sum = 0;
-    for (size_t c = lane; c < columns; c += KERNEL_LANES) sum += ops_number(a->x, a->numbers, first + c) - mean;
+    for (size_t c = lane; c < columns; c += KERNEL_LANES) sum += a->x[first + c] - mean;
     const float rest = ops_add_row(at, sum) / (float)columns; /* rounding residual, as on the CPU */
     sum = 0;
     for (size_t c = lane; c < columns; c += KERNEL_LANES) {
-      const float z = ops_number(a->x, a->numbers, first + c) - mean - rest;
+      const float z = a->x[first + c] - mean - rest;
       sum += z * z;
     }
     const float inverse = 1.0f / sqrtf(ops_add_row(at, sum) / (float)columns + a->epsilon);
     if (lane == 0) a->inverse[r] = inverse;
     for (size_t c = lane; c < columns; c += KERNEL_LANES) {
-      const float n = (ops_number(a->x, a->numbers, first + c) - mean - rest) * inverse;
+      const float n = (a->x[first + c] - mean - rest) * inverse;
       const float y = a->gain[c] * n;
-      ops_put_number(a->n, a->numbers, first + c, n);
-      ops_put_number(a->y, a->numbers, first + c, a->offset ? y + a->offset[c] : y);
+      a->n[first + c] = n;
+      a->y[first + c] = a->offset ? y + a->offset[c] : y;
     }
   }
 }
 
 /* parts[part][column] = sum over the part's rows of dy n. */
 typedef struct OpsGainParts {
-  const void *dy, *n;
+  const float *dy, *n;
   float *parts, *more;         /* more: likewise the sums of dy; NULL: none */
   size_t rows;
   CoreDivisor columns;
-  OpsNumbers numbers;          /* type of dy and n */
 } OpsGainParts;
 CORE_KERNEL_FN void ops_gain_parts(const CoreDeviceThread *at, const OpsGainParts *a) {
   const size_t parts = (a->rows + KERNEL_PART_ROWS - 1) / KERNEL_PART_ROWS;
@@ -233,8 +230,8 @@ CORE_KERNEL_FN void ops_gain_parts(const CoreDeviceThread *at, const OpsGainPart
     const size_t end = first + KERNEL_PART_ROWS < a->rows ? first + KERNEL_PART_ROWS : a->rows;
     float sum = 0, more = 0;
     for (size_t r = first; r < end; r++) {
-      const float dy = ops_number(a->dy, a->numbers, r * columns + column);
-      sum += dy * ops_number(a->n, a->numbers, r * columns + column);
+      const float dy = a->dy[r * columns + column];
+      sum += dy * a->n[r * columns + column];
       more += dy;
     }
     a->parts[i] = sum;
@@ -244,11 +241,9 @@ CORE_KERNEL_FN void ops_gain_parts(const CoreDeviceThread *at, const OpsGainPart
 
 /* dy, the gradient at gain n + offset, becomes that at z, or is added to dx as such. */
 typedef struct OpsNormGradient {
-  const void *n;
-  const float *inverse, *gain;
-  void *dy, *dx;               /* dx NULL: dy is overwritten */
+  const float *n, *inverse, *gain;
+  float *dy, *dx;              /* dx NULL: dy is overwritten */
   size_t rows, columns;
-  OpsNumbers numbers;          /* type of n, dy and dx */
 } OpsNormGradient;
 CORE_KERNEL_FN void ops_norm_gradient(const CoreDeviceThread *at, const OpsNormGradient *a) {
   const size_t lane = at->thread % KERNEL_LANES, columns = a->columns;
@@ -256,17 +251,17 @@ CORE_KERNEL_FN void ops_norm_gradient(const CoreDeviceThread *at, const OpsNormG
     const size_t first = r * columns;
     float mean = 0, along = 0;
     for (size_t c = lane; c < columns; c += KERNEL_LANES) {
-      const float dy = ops_number(a->dy, a->numbers, first + c) * a->gain[c];
+      const float dy = a->dy[first + c] * a->gain[c];
       mean += dy;
-      along += dy * ops_number(a->n, a->numbers, first + c);
+      along += dy * a->n[first + c];
     }
     mean = ops_add_row(at, mean) / (float)columns;
     along = ops_add_row(at, along) / (float)columns;
     for (size_t c = lane; c < columns; c += KERNEL_LANES) {
-      const float dy = ops_number(a->dy, a->numbers, first + c) * a->gain[c];
-      const float dz = a->inverse[r] * (dy - mean - ops_number(a->n, a->numbers, first + c) * along);
-      if (a->dx) ops_put_number(a->dx, a->numbers, first + c, ops_number(a->dx, a->numbers, first + c) + dz);
-      else ops_put_number(a->dy, a->numbers, first + c, dz);
+      const float dy = a->dy[first + c] * a->gain[c];
+      const float dz = a->inverse[r] * (dy - mean - a->n[first + c] * along);
+      if (a->dx) a->dx[first + c] += dz;
+      else a->dy[first + c] = dz;
     }
   }
 }
