@@ -301,15 +301,19 @@ static void gate_backward(const EncoderPass *pass, const Memory *m, int tensor, 
   Ops *ops = pass->ops;
   const int n = matrix_rows(pass);
   float *drx = m->dt, *dbias = gradient + pass->shape->tensor[tensor + GATE_BIAS].offset;
-  ops->entity->gate_close_backward(ops, dout, g->z, g->h, x, n, WIDTH, m->ug, m->a, m->u, dx);
+  const bool sums = ops->entity->gate_close_bias_backward != NULL;
+  if (sums)
+    ops->entity->gate_close_bias_backward(ops, dout, g->z, g->h, x, n, WIDTH, m->ug, m->a, m->u, dx, dbias);
+  else ops->entity->gate_close_backward(ops, dout, g->z, g->h, x, n, WIDTH, m->ug, m->a, m->u, dx);
   encoder_layer_backward(pass, tensor + GATE_G, false, g->rx, NULL, ENCODER_NO_FLOATS, m->ug, drx, gradient, NULL, n,
                          OPS_LINEAR);
   ops->entity->gate_open_backward(ops, drx, g->r, x, n, WIDTH, m->a, m->u, dx);
   encoder_layer_backward(pass, tensor + GATE_Y, false, y, NULL, ENCODER_NO_FLOATS, m->a, dy, gradient, NULL, n,
                          OPS_LINEAR);
-  encoder_layer_backward(pass, tensor + GATE_X, false, x, NULL, ENCODER_NO_FLOATS, m->u, m->dt, gradient, m->sums, n,
-                         OPS_LINEAR);
+  encoder_layer_backward(pass, tensor + GATE_X, false, x, NULL, ENCODER_NO_FLOATS, m->u, m->dt, gradient,
+                         sums ? NULL : m->sums, n, OPS_LINEAR);
   (ops->entity->add ? ops->entity->add : ops->add)(ops, dx, m->dt, (size_t)n * WIDTH);
+  if (sums) return;
   ops->entity->slice(ops, (OpsRows){m->sums, 1, 2 * WIDTH}, WIDTH, WIDTH, dbias);
   ops->normalize(ops, dbias, WIDTH, 0, -1); /* it is subtracted where u's z part is added */
 }

@@ -104,6 +104,9 @@ struct OpsEntity {
   void (*norm_add_gradient)(Ops *ops, const float *n, const float *inverse, const float *gain, float *dy, float *dx,
                             float *dgain, float *doffset, int rows, int columns);
   void (*add)(Ops *ops, float *x, const float *y, size_t n); /* x += y; NULL: Ops.add */
+  /* gate_close_backward that also computes the gradient of the gate's bias. NULL: the bias's is computed from du's. */
+  void (*gate_close_bias_backward)(Ops *ops, const float *dout, const float *z, const float *h, const float *x,
+                                   int rows, int width, float *dug, float *da, float *du, float *dx, float *dbias);
 
   /* Ops.dense_forward and dense_backward where matrices of entities are bf16 in memory, in the room of floats:
    * arguments of all functions above except observations, embeddings of a kind, out and dout of pool, qkv and dout of

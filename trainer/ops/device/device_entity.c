@@ -190,38 +190,63 @@ static void add(Ops *ops, float *x, const float *y, size_t n) {
   DEVICE_LAUNCH(device_state(ops), ops_entity_add, a.steps, &a);
 }
 
-/* ---- layer norm of bf16 matrices --------------------------------------------------------------------------------- */
+/* ---- bf16 matrices of 128 columns -------------------------------------------------------------------------------- */
+
+static const uint16_t *bf16(const float *x) { return (const uint16_t *)(const void *)x; }
+static uint16_t *bf16_out(float *x) { return (uint16_t *)(void *)x; }
 
 static void check_eights(int columns, uintptr_t addresses) {
-  CORE_CHECK(columns == KERNEL_NORM_COLUMNS && addresses % sizeof(OpsEight) == 0);
+  CORE_CHECK(columns == KERNEL_EIGHTS_COLUMNS && addresses % sizeof(OpsEight) == 0);
 }
 
-static void launch_norm(Ops *ops, const CoreKernel *kernel, size_t blocks, size_t shared, const void *arguments) {
+/* Launches a kernel of such matrices; shared: floats of shared memory. */
+static void launch_eights(Ops *ops, const CoreKernel *kernel, size_t blocks, size_t shared, const void *arguments) {
   CoreDevice *device = device_state(ops)->device;
-  device->launch(device, kernel, core_device_blocks(blocks, 1, DEVICE_BLOCKS_MAX), KERNEL_NORM_THREADS,
-                 shared * sizeof(float), arguments);
+  CORE_CHECK(blocks <= DEVICE_BLOCKS_MAX);
+  device->launch(device, kernel, (unsigned)blocks, KERNEL_EIGHTS_THREADS, shared * sizeof(float), arguments);
+}
+
+/* Returns the blocks of a kernel that leaves sums of columns. */
+static size_t sum_blocks(int rows) { return ((size_t)rows + KERNEL_EIGHTS_ROWS - 1) / KERNEL_EIGHTS_ROWS; }
+enum { SUM_FLOATS = KERNEL_EIGHTS_THREADS * KERNEL_EIGHT };
+
+static void fold_blocks(DeviceState *state, const float *sums, int rows, float *result) {
+  device_fold_later(state, (OpsFold){.parts = sums, .count = sum_blocks(rows), .columns = KERNEL_EIGHTS_COLUMNS,
+                                     .result = result});
 }
 
 static void norm(Ops *ops, const float *x, float *n, float *inverse, const float *gain, const float *offset, float *y,
                  int rows, int columns, double epsilon) {
-  const OpsNormEights a = {(const uint16_t *)(const void *)x, (uint16_t *)(void *)n, (uint16_t *)(void *)y, inverse,
-                           gain, offset, (size_t)rows, (float)epsilon};
+  const OpsNormEights a = {bf16(x), bf16_out(n), bf16_out(y), inverse, gain, offset, (size_t)rows, (float)epsilon};
+  const size_t blocks = (a.rows + KERNEL_EIGHTS_AT_ONCE - 1) / KERNEL_EIGHTS_AT_ONCE;
   check_eights(columns, address(x) | address(n) | address(y));
-  launch_norm(ops, &ops_norm_eights_launch, (a.rows + KERNEL_NORM_AT_ONCE - 1) / KERNEL_NORM_AT_ONCE,
-              KERNEL_NORM_THREADS, &a);
+  launch_eights(ops, &ops_norm_eights_launch, blocks, KERNEL_EIGHTS_THREADS, &a);
 }
 
 static void norm_add_gradient(Ops *ops, const float *n, const float *inverse, const float *gain, float *dy, float *dx,
                               float *dgain, float *doffset, int rows, int columns) {
   DeviceState *state = device_state(ops);
-  const size_t parts = ((size_t)rows + KERNEL_NORM_ROWS - 1) / KERNEL_NORM_ROWS, width = KERNEL_NORM_COLUMNS;
+  const size_t width = KERNEL_EIGHTS_COLUMNS;
   float *sums = device_alloc_column_parts(state, (size_t)rows, 2 * width);
-  const OpsNormEightsGradient a = {(const uint16_t *)(const void *)n, (const uint16_t *)(void *)dy,
-                                   (uint16_t *)(void *)dx, inverse, gain, sums, sums + parts * width, (size_t)rows};
+  const OpsNormEightsGradient a = {bf16(n), bf16(dy), bf16_out(dx), inverse, gain, sums,
+                                   sums + sum_blocks(rows) * width, (size_t)rows};
   check_eights(columns, address(n) | address(dy) | address(dx));
-  launch_norm(ops, &ops_norm_eights_gradient_launch, parts, KERNEL_NORM_THREADS * KERNEL_EIGHT, &a);
-  device_fold_later(state, (OpsFold){.parts = a.dgain, .count = parts, .columns = width, .result = dgain});
-  device_fold_later(state, (OpsFold){.parts = a.doffset, .count = parts, .columns = width, .result = doffset});
+  launch_eights(ops, &ops_norm_eights_gradient_launch, sum_blocks(rows), SUM_FLOATS, &a);
+  fold_blocks(state, a.dgain, rows, dgain);
+  fold_blocks(state, a.doffset, rows, doffset);
+  device_fold_now(state);
+}
+
+static void gate_close_bias_backward(Ops *ops, const float *dout, const float *z, const float *h, const float *x,
+                                     int rows, int width, float *dug, float *da, float *du, float *dx, float *dbias) {
+  DeviceState *state = device_state(ops);
+  float *sums = device_alloc_column_parts(state, (size_t)rows, KERNEL_EIGHTS_COLUMNS);
+  const OpsGateEights g = {bf16(dout), bf16(z), bf16(h), bf16(x), bf16_out(dug), bf16_out(da), bf16_out(du),
+                           bf16_out(dx), sums, (size_t)rows};
+  check_eights(width, address(dout) | address(z) | address(h) | address(x) | address(dug) | address(da) |
+                      address(du) | address(dx));
+  launch_eights(ops, &ops_gate_eights_launch, sum_blocks(rows), SUM_FLOATS, &g);
+  fold_blocks(state, sums, rows, dbias);
   device_fold_now(state);
 }
 
@@ -236,4 +261,5 @@ const OpsEntity DEVICE_ENTITY = {SHARED, .norm = device_norm, .norm_add_gradient
 const OpsEntity DEVICE_ENTITY_BF16 = {
   SHARED, .round = device_entity_round, .dense_forward = device_entity_forward,
   .dense_backward = device_entity_backward, .norm = norm, .norm_add_gradient = norm_add_gradient,
+  .gate_close_bias_backward = gate_close_bias_backward,
 };

@@ -296,12 +296,12 @@ CORE_KERNEL_FN void ops_output_gradient(const CoreDeviceThread *at, const OpsOut
   }
 }
 
-/* ---- layer norm of rows of 128 values ---------------------------------------------------------------------------- */
+/* ---- rows of 128 values: 16 threads with eight neighboring values each ------------------------------------------- */
 
-/* 16 threads have a row, eight neighboring values each. A row's sum adds the threads' own sums in their order: another
- * order than the CPU's, which float matrices have (kernels_dense.h). */
-enum { KERNEL_NORM_COLUMNS = KERNEL_LANES * KERNEL_EIGHT, KERNEL_NORM_THREADS = 256, KERNEL_NORM_ROWS = 128 };
-enum { KERNEL_NORM_AT_ONCE = KERNEL_NORM_THREADS / KERNEL_LANES }; /* rows of a block */
+/* Sums have another order than the CPU's, which those of float matrices have (kernels_dense.h): a row's adds the
+ * threads' own sums in their order; a column's first the rows of a thread, then the threads of a block. */
+enum { KERNEL_EIGHTS_COLUMNS = KERNEL_LANES * KERNEL_EIGHT, KERNEL_EIGHTS_THREADS = 256, KERNEL_EIGHTS_ROWS = 64 };
+enum { KERNEL_EIGHTS_AT_ONCE = KERNEL_EIGHTS_THREADS / KERNEL_LANES }; /* rows of a block */
 
 /* Returns the sum over a row's threads. All threads of the block must call it. */
 CORE_KERNEL_FN float ops_add_eights(const CoreDeviceThread *at, float own) {
@@ -317,10 +317,25 @@ CORE_KERNEL_FN float ops_add_eights(const CoreDeviceThread *at, float own) {
 }
 
 /* A thread's row, of those that its block processes at once, and its first column. */
-typedef struct OpsNormPlace { size_t row, column; } OpsNormPlace;
-CORE_KERNEL_FN OpsNormPlace ops_norm_place(const CoreDeviceThread *at) {
-  const OpsNormPlace place = {at->thread / KERNEL_LANES, (size_t)at->thread % KERNEL_LANES * KERNEL_EIGHT};
+typedef struct OpsEightsPlace { size_t row, column; } OpsEightsPlace;
+CORE_KERNEL_FN OpsEightsPlace ops_eights_place(const CoreDeviceThread *at) {
+  const OpsEightsPlace place = {at->thread / KERNEL_LANES, (size_t)at->thread % KERNEL_LANES * KERNEL_EIGHT};
   return place;
+}
+
+/* Writes each column's sum over the rows that the block's threads have processed: own[] of each thread. Shared memory:
+ * as many floats as the block has values at once. */
+CORE_KERNEL_FN void ops_sum_eights(const CoreDeviceThread *at, const float *own, float *sums) {
+  const unsigned lane = at->thread % KERNEL_LANES, eighth = at->thread / KERNEL_LANES;
+  float *shared = (float *)at->shared, sum = 0;
+  core_device_barrier(at);
+  for (unsigned k = 0; k < KERNEL_EIGHT; k++) /* neighboring threads write neighboring words */
+    shared[(k * KERNEL_EIGHTS_AT_ONCE + at->thread / KERNEL_LANES) * KERNEL_LANES + lane] = own[k];
+  core_device_barrier(at);
+  if (eighth >= KERNEL_EIGHT) return;
+  for (unsigned row = 0; row < KERNEL_EIGHTS_AT_ONCE; row++)
+    sum += shared[(eighth * KERNEL_EIGHTS_AT_ONCE + row) * KERNEL_LANES + lane];
+  sums[lane * KERNEL_EIGHT + eighth] = sum;
 }
 
 typedef struct OpsNormEights {
@@ -333,24 +348,24 @@ typedef struct OpsNormEights {
 } OpsNormEights;
 
 CORE_KERNEL_FN void ops_norm_eights(const CoreDeviceThread *at, const OpsNormEights *a) {
-  const OpsNormPlace place = ops_norm_place(at);
-  const size_t step = (size_t)at->blocks * KERNEL_NORM_AT_ONCE;
+  const OpsEightsPlace place = ops_eights_place(at);
+  const size_t step = (size_t)at->blocks * KERNEL_EIGHTS_AT_ONCE;
   float gain[KERNEL_EIGHT], offset[KERNEL_EIGHT];
   ops_load_floats(a->gain + place.column, KERNEL_EIGHT, gain);
   ops_load_floats(a->offset + place.column, KERNEL_EIGHT, offset);
-  for (size_t first = (size_t)at->block * KERNEL_NORM_AT_ONCE; first < a->rows; first += step) {
+  for (size_t first = (size_t)at->block * KERNEL_EIGHTS_AT_ONCE; first < a->rows; first += step) {
     const bool is_within = first + place.row < a->rows;
-    const size_t row = is_within ? first + place.row : first, element = row * KERNEL_NORM_COLUMNS + place.column;
+    const size_t row = is_within ? first + place.row : first, element = row * KERNEL_EIGHTS_COLUMNS + place.column;
     float x[KERNEL_EIGHT], y[KERNEL_EIGHT], sum = 0;
     ops_widen_bf16(ops_load_bf16(a->x + element, KERNEL_EIGHT), KERNEL_EIGHT, x);
     for (int k = 0; k < KERNEL_EIGHT; k++) sum += x[k];
-    const float mean = ops_add_eights(at, sum) * (1.0f / KERNEL_NORM_COLUMNS);
+    const float mean = ops_add_eights(at, sum) * (1.0f / KERNEL_EIGHTS_COLUMNS);
     sum = 0;
     for (int k = 0; k < KERNEL_EIGHT; k++) {
       x[k] -= mean;
       sum += x[k] * x[k];
     }
-    const float inverse = 1.0f / sqrtf(ops_add_eights(at, sum) * (1.0f / KERNEL_NORM_COLUMNS) + a->epsilon);
+    const float inverse = 1.0f / sqrtf(ops_add_eights(at, sum) * (1.0f / KERNEL_EIGHTS_COLUMNS) + a->epsilon);
     for (int k = 0; k < KERNEL_EIGHT; k++) {
       x[k] *= inverse;
       y[k] = gain[k] * x[k] + offset[k];
@@ -362,23 +377,8 @@ CORE_KERNEL_FN void ops_norm_eights(const CoreDeviceThread *at, const OpsNormEig
   }
 }
 
-/* Writes each column's sum over the rows that the block's threads have processed: own[] of each thread. Shared memory:
- * as many floats as the block has values at once. */
-CORE_KERNEL_FN void ops_sum_eights(const CoreDeviceThread *at, const float *own, float *sums) {
-  const unsigned lane = at->thread % KERNEL_LANES, eighth = at->thread / KERNEL_LANES;
-  float *shared = (float *)at->shared, sum = 0;
-  core_device_barrier(at);
-  for (unsigned k = 0; k < KERNEL_EIGHT; k++) /* neighboring threads write neighboring words */
-    shared[(k * KERNEL_NORM_AT_ONCE + at->thread / KERNEL_LANES) * KERNEL_LANES + lane] = own[k];
-  core_device_barrier(at);
-  if (eighth >= KERNEL_EIGHT) return;
-  for (unsigned row = 0; row < KERNEL_NORM_AT_ONCE; row++)
-    sum += shared[(eighth * KERNEL_NORM_AT_ONCE + row) * KERNEL_LANES + lane];
-  sums[lane * KERNEL_EIGHT + eighth] = sum;
-}
-
-/* dx += the gradient at x, of dy, that at y. A block has KERNEL_NORM_ROWS rows, whose sums are a part of the gradients
- * of gain and offset. */
+/* dx += the gradient at x, of dy, that at y. A block has KERNEL_EIGHTS_ROWS rows, whose sums are a part of the
+ * gradients of gain and offset. */
 typedef struct OpsNormEightsGradient {
   const uint16_t *n, *dy;
   uint16_t *dx;
@@ -390,7 +390,7 @@ typedef struct OpsNormEightsGradient {
 /* Processes a row, or with !is_within nothing of it, and adds to the sums. */
 CORE_KERNEL_FN void ops_norm_eights_row(const CoreDeviceThread *at, const OpsNormEightsGradient *a, size_t row,
                                         size_t column, const bool is_within, float *dgain, float *doffset) {
-  const size_t element = row * KERNEL_NORM_COLUMNS + column;
+  const size_t element = row * KERNEL_EIGHTS_COLUMNS + column;
   float n[KERNEL_EIGHT], dy[KERNEL_EIGHT], dx[KERNEL_EIGHT] = {0}, gain[KERNEL_EIGHT], mean = 0, along = 0;
   ops_widen_bf16(ops_load_bf16(a->n + element, KERNEL_EIGHT), KERNEL_EIGHT, n);
   ops_widen_bf16(ops_load_bf16(a->dy + element, KERNEL_EIGHT), KERNEL_EIGHT, dy);
@@ -403,24 +403,24 @@ CORE_KERNEL_FN void ops_norm_eights_row(const CoreDeviceThread *at, const OpsNor
     mean += dy[k];
     along += dy[k] * n[k];
   }
-  mean = ops_add_eights(at, mean) * (1.0f / KERNEL_NORM_COLUMNS);
-  along = ops_add_eights(at, along) * (1.0f / KERNEL_NORM_COLUMNS);
+  mean = ops_add_eights(at, mean) * (1.0f / KERNEL_EIGHTS_COLUMNS);
+  along = ops_add_eights(at, along) * (1.0f / KERNEL_EIGHTS_COLUMNS);
   if (!is_within) return;
   for (int k = 0; k < KERNEL_EIGHT; k++) dx[k] += a->inverse[row] * (dy[k] - mean - n[k] * along);
   ops_store_bf16(dx, KERNEL_EIGHT, a->dx + element);
 }
 
 CORE_KERNEL_FN void ops_norm_eights_gradient(const CoreDeviceThread *at, const OpsNormEightsGradient *a) {
-  const OpsNormPlace place = ops_norm_place(at);
-  const size_t begin = (size_t)at->block * KERNEL_NORM_ROWS;
-  const size_t end = begin + KERNEL_NORM_ROWS < a->rows ? begin + KERNEL_NORM_ROWS : a->rows;
+  const OpsEightsPlace place = ops_eights_place(at);
+  const size_t begin = (size_t)at->block * KERNEL_EIGHTS_ROWS;
+  const size_t end = begin + KERNEL_EIGHTS_ROWS < a->rows ? begin + KERNEL_EIGHTS_ROWS : a->rows;
   float dgain[KERNEL_EIGHT] = {0}, doffset[KERNEL_EIGHT] = {0};
-  for (size_t first = begin; first < end; first += KERNEL_NORM_AT_ONCE) {
+  for (size_t first = begin; first < end; first += KERNEL_EIGHTS_AT_ONCE) {
     const bool is_within = first + place.row < end;
     ops_norm_eights_row(at, a, is_within ? first + place.row : first, place.column, is_within, dgain, doffset);
   }
-  ops_sum_eights(at, dgain, a->dgain + (size_t)at->block * KERNEL_NORM_COLUMNS);
-  ops_sum_eights(at, doffset, a->doffset + (size_t)at->block * KERNEL_NORM_COLUMNS);
+  ops_sum_eights(at, dgain, a->dgain + (size_t)at->block * KERNEL_EIGHTS_COLUMNS);
+  ops_sum_eights(at, doffset, a->doffset + (size_t)at->block * KERNEL_EIGHTS_COLUMNS);
 }
 
 #endif

@@ -244,6 +244,45 @@ CORE_KERNEL_FN void ops_gate_close_gradient(const CoreDeviceThread *at, const Op
   OPS_BY_STEP(ops_gate_close_gradient_by, g);
 }
 
+/* Computes the same for bf16 rows of 128 values, with column sums of -dz, the gradient of the gate's bias: a block has
+ * KERNEL_EIGHTS_ROWS rows. */
+typedef struct OpsGateEights {
+  const uint16_t *dout, *z, *h, *x;
+  uint16_t *dug, *da, *du, *dx;
+  float *dbias;                /* [blocks][columns] */
+  size_t rows;
+} OpsGateEights;
+
+CORE_KERNEL_FN void ops_gate_eights(const CoreDeviceThread *at, const OpsGateEights *g) {
+  enum { WIDTH = KERNEL_EIGHTS_COLUMNS, EIGHT = KERNEL_EIGHT };
+  const OpsEightsPlace place = ops_eights_place(at);
+  const size_t begin = (size_t)at->block * KERNEL_EIGHTS_ROWS;
+  const size_t end = begin + KERNEL_EIGHTS_ROWS < g->rows ? begin + KERNEL_EIGHTS_ROWS : g->rows;
+  float dbias[EIGHT] = {0};
+  for (size_t row = begin + place.row; row < end; row += KERNEL_EIGHTS_AT_ONCE) {
+    const size_t one = row * WIDTH + place.column, two = one + row * WIDTH, three = two + row * WIDTH;
+    float dout[EIGHT], z[EIGHT], h[EIGHT], x[EIGHT];
+    ops_widen_bf16(ops_load_bf16(g->dout + one, EIGHT), EIGHT, dout);
+    ops_widen_bf16(ops_load_bf16(g->z + one, EIGHT), EIGHT, z);
+    ops_widen_bf16(ops_load_bf16(g->h + one, EIGHT), EIGHT, h);
+    ops_widen_bf16(ops_load_bf16(g->x + one, EIGHT), EIGHT, x);
+    for (int k = 0; k < EIGHT; k++) {
+      float dh, dz, dx;
+      row_gate_close_backward(dout[k], z[k], h[k], x[k], &dh, &dz, &dx);
+      h[k] = dh;
+      z[k] = dz;
+      x[k] = dx;
+      dbias[k] -= dz;
+    }
+    ops_store_bf16(x, EIGHT, g->dx + one);
+    ops_store_bf16(h, EIGHT, g->dug + one);
+    ops_store_bf16(h, EIGHT, g->da + three + 2 * WIDTH);
+    ops_store_bf16(z, EIGHT, g->da + three + WIDTH);
+    ops_store_bf16(z, EIGHT, g->du + two + WIDTH);
+  }
+  ops_sum_eights(at, dbias, g->dbias + (size_t)at->block * WIDTH);
+}
+
 CORE_KERNEL_FN void ops_gate_open_gradient_by(const CoreDeviceThread *at, const OpsGate *g, const OpsNumbers as,
                                               const int step) {
   for (size_t i = core_device_first(at); i < g->rows * g->steps.number; i += core_device_stride(at)) {
