@@ -22,6 +22,7 @@ for file in $files; do
     if [ -z "$profile" ]; then
       if [ $code = 0 ]; then wasted=$(gpu_problems); else without_levels+=("$file"); fi
     fi
+    [ "$profile" = laptop ] && [ $code = 0 ] && wasted+=$(gpu_problems)
     [ $code != 0 ] || continue
     # Kinetix' own levels are not in this tree; the demo runs without them and without optional packages.
     absent='make mujoco'; [ "$profile" = demo ] || absent+='|levels: .*kinetix/.*No such file|make procgen|has no package'
