@@ -122,27 +122,31 @@ static void compare(EncoderKind kind, SimSize size, double embedding_limit, doub
 
 /* ---- launches ---------------------------------------------------------------------------------------------------- */
 
-static int rounds; /* launches of ops_round */
+static int rounds, folds; /* launches of ops_round and ops_fold */
 static void (*launch)(CoreDevice *device, const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared,
                       const void *arguments);
 
 static void launch_and_count(CoreDevice *device, const CoreKernel *kernel, unsigned blocks, unsigned threads,
                              size_t shared, const void *arguments) {
   rounds += kernel == &ops_round_launch;
+  folds += kernel == &ops_fold_launch;
   launch(device, kernel, blocks, threads, shared, arguments);
 }
 
-/* Weights are rounded once for both passes; and nothing else, since the matrices are bf16. */
-static void test_rounds(void **state) {
+/* Weights are rounded once for both passes; and nothing else, since the matrices are bf16. Twelve sums of columns are
+ * folded at once, but those of the layers of four kinds one by one. */
+static void test_launches(void **state) {
   static const EncoderKind encoder[] = {ENCODER_TRANSFORMER, ENCODER_SET};
+  static const int most_folds[] = {(2 * 11 + 11) / 12 - 1 + 4, 4};
   (void)state;
   for (size_t i = 0; i < sizeof encoder / sizeof *encoder; i++) {
     CoreDevice *device = core_device_emulated(CORE_DEVICE_FORWARD);
     launch = device->launch;
     device->launch = launch_and_count;
-    rounds = 0;
+    rounds = folds = 0;
     Case c = make_case(encoder[i], SIM_SIZE_S, device);
     assert_int_equal(rounds, 1);
+    assert_in_range(folds, 1, most_folds[i]);
     destroy_case(&c);
     core_device_close(&device);
   }
@@ -164,7 +168,7 @@ static void test_set(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_transformer), cmocka_unit_test(test_set),
-                                     cmocka_unit_test(test_rounds)};
+                                     cmocka_unit_test(test_launches)};
   if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

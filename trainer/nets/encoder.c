@@ -296,6 +296,7 @@ void encoder_backward(const Encoder *encoder, Ops *ops, const float *theta, cons
     if (!are_there) design->forward(&pass, encoder->embedding);
     design->backward(&pass, are_there ? embedding : encoder->embedding, dembedding + (size_t)first * width,
                      encoder->part);
+    if (ops->entity->finish) ops->entity->finish(ops);
     ops->add(ops, gradient, encoder->part, n);
   }
 }

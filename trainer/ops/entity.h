@@ -107,6 +107,8 @@ struct OpsEntity {
   /* gate_close_backward that also computes the gradient of the gate's bias. NULL: the bias's is computed from du's. */
   void (*gate_close_bias_backward)(Ops *ops, const float *dout, const float *z, const float *h, const float *x,
                                    int rows, int width, float *dug, float *da, float *du, float *dx, float *dbias);
+  /* Completes the gradients of parameters, which may be in parts until then. NULL: they are complete. */
+  void (*finish)(Ops *ops);
 
   /* Ops.dense_forward and dense_backward where matrices of entities are bf16 in memory, in the room of floats:
    * arguments of all functions above except observations, embeddings of a kind, out and dout of pool, qkv and dout of

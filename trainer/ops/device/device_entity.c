@@ -190,66 +190,6 @@ static void add(Ops *ops, float *x, const float *y, size_t n) {
   DEVICE_LAUNCH(device_state(ops), ops_entity_add, a.steps, &a);
 }
 
-/* ---- bf16 matrices of 128 columns -------------------------------------------------------------------------------- */
-
-static const uint16_t *bf16(const float *x) { return (const uint16_t *)(const void *)x; }
-static uint16_t *bf16_out(float *x) { return (uint16_t *)(void *)x; }
-
-static void check_eights(int columns, uintptr_t addresses) {
-  CORE_CHECK(columns == KERNEL_EIGHTS_COLUMNS && addresses % sizeof(OpsEight) == 0);
-}
-
-/* Launches a kernel of such matrices; shared: floats of shared memory. */
-static void launch_eights(Ops *ops, const CoreKernel *kernel, size_t blocks, size_t shared, const void *arguments) {
-  CoreDevice *device = device_state(ops)->device;
-  CORE_CHECK(blocks <= DEVICE_BLOCKS_MAX);
-  device->launch(device, kernel, (unsigned)blocks, KERNEL_EIGHTS_THREADS, shared * sizeof(float), arguments);
-}
-
-/* Returns the blocks of a kernel that leaves sums of columns. */
-static size_t sum_blocks(int rows) { return ((size_t)rows + KERNEL_EIGHTS_ROWS - 1) / KERNEL_EIGHTS_ROWS; }
-enum { SUM_FLOATS = KERNEL_EIGHTS_THREADS * KERNEL_EIGHT };
-
-static void fold_blocks(DeviceState *state, const float *sums, int rows, float *result) {
-  device_fold_later(state, (OpsFold){.parts = sums, .count = sum_blocks(rows), .columns = KERNEL_EIGHTS_COLUMNS,
-                                     .result = result});
-}
-
-static void norm(Ops *ops, const float *x, float *n, float *inverse, const float *gain, const float *offset, float *y,
-                 int rows, int columns, double epsilon) {
-  const OpsNormEights a = {bf16(x), bf16_out(n), bf16_out(y), inverse, gain, offset, (size_t)rows, (float)epsilon};
-  const size_t blocks = (a.rows + KERNEL_EIGHTS_AT_ONCE - 1) / KERNEL_EIGHTS_AT_ONCE;
-  check_eights(columns, address(x) | address(n) | address(y));
-  launch_eights(ops, &ops_norm_eights_launch, blocks, KERNEL_EIGHTS_THREADS, &a);
-}
-
-static void norm_add_gradient(Ops *ops, const float *n, const float *inverse, const float *gain, float *dy, float *dx,
-                              float *dgain, float *doffset, int rows, int columns) {
-  DeviceState *state = device_state(ops);
-  const size_t width = KERNEL_EIGHTS_COLUMNS;
-  float *sums = device_alloc_column_parts(state, (size_t)rows, 2 * width);
-  const OpsNormEightsGradient a = {bf16(n), bf16(dy), bf16_out(dx), inverse, gain, sums,
-                                   sums + sum_blocks(rows) * width, (size_t)rows};
-  check_eights(columns, address(n) | address(dy) | address(dx));
-  launch_eights(ops, &ops_norm_eights_gradient_launch, sum_blocks(rows), SUM_FLOATS, &a);
-  fold_blocks(state, a.dgain, rows, dgain);
-  fold_blocks(state, a.doffset, rows, doffset);
-  device_fold_now(state);
-}
-
-static void gate_close_bias_backward(Ops *ops, const float *dout, const float *z, const float *h, const float *x,
-                                     int rows, int width, float *dug, float *da, float *du, float *dx, float *dbias) {
-  DeviceState *state = device_state(ops);
-  float *sums = device_alloc_column_parts(state, (size_t)rows, KERNEL_EIGHTS_COLUMNS);
-  const OpsGateEights g = {bf16(dout), bf16(z), bf16(h), bf16(x), bf16_out(dug), bf16_out(da), bf16_out(du),
-                           bf16_out(dx), sums, (size_t)rows};
-  check_eights(width, address(dout) | address(z) | address(h) | address(x) | address(dug) | address(da) |
-                      address(du) | address(dx));
-  launch_eights(ops, &ops_gate_eights_launch, sum_blocks(rows), SUM_FLOATS, &g);
-  fold_blocks(state, sums, rows, dbias);
-  device_fold_now(state);
-}
-
 /* Functions that both precisions share. */
 #define SHARED \
   .slice = slice, .pack = pack, .unpack = unpack, .dummy = dummy, .pool = pool, .pool_backward = pool_backward, \
@@ -260,6 +200,7 @@ static void gate_close_bias_backward(Ops *ops, const float *dout, const float *z
 const OpsEntity DEVICE_ENTITY = {SHARED, .norm = device_norm, .norm_add_gradient = device_norm_add_gradient};
 const OpsEntity DEVICE_ENTITY_BF16 = {
   SHARED, .round = device_entity_round, .dense_forward = device_entity_forward,
-  .dense_backward = device_entity_backward, .norm = norm, .norm_add_gradient = norm_add_gradient,
-  .gate_close_bias_backward = gate_close_bias_backward,
+  .dense_backward = device_entity_backward, .norm = device_entity_norm,
+  .norm_add_gradient = device_entity_norm_backward, .gate_close_bias_backward = device_entity_gate_backward,
+  .finish = device_entity_finish,
 };

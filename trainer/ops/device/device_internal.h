@@ -138,7 +138,15 @@ void device_norm_forward(Ops *ops, float *z, float *inverse, const float *gain, 
 void device_norm_backward(Ops *ops, const float *n, const float *inverse, const float *gain, const float *offset,
                           const float *y, float *dy, float *dgain, float *doffset, int rows, int columns,
                           OpsActivation activation);
-/* device_entity_dense.c: OpsEntity.round, dense_forward and dense_backward. */
+/* device_entity_dense.c: OpsEntity.round, dense_forward, dense_backward, norm, norm_add_gradient,
+ * gate_close_bias_backward and finish. */
+void device_entity_norm(Ops *ops, const float *x, float *n, float *inverse, const float *gain, const float *offset,
+                        float *y, int rows, int columns, double epsilon);
+void device_entity_norm_backward(Ops *ops, const float *n, const float *inverse, const float *gain, float *dy,
+                                 float *dx, float *dgain, float *doffset, int rows, int columns);
+void device_entity_gate_backward(Ops *ops, const float *dout, const float *z, const float *h, const float *x, int rows,
+                                 int width, float *dug, float *da, float *du, float *dx, float *dbias);
+void device_entity_finish(Ops *ops);
 void device_entity_round(Ops *ops, const float *theta, size_t n, uint16_t *rounded);
 void device_entity_forward(Ops *ops, const OpsEntityDense *layer, int rows, OpsActivation activation);
 void device_entity_backward(Ops *ops, const OpsEntityDense *layer, int rows, OpsActivation activation, float *dy,
