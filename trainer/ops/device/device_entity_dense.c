@@ -86,6 +86,12 @@ static void undo_activation(DeviceState *state, const OpsEntityDense *layer, Ops
   const size_t r = (size_t)rows, c = (size_t)layer->out;
   float *parts = alloc_parts(state, r, c, 1);
   const float *y = layer->y ? layer->y : dy;
+  if (are_eights(layer->out, address(y) | address(dy)) && (activation == OPS_LINEAR || activation == OPS_RELU)) {
+    const OpsEightsGradient eights = {bf16(y), bf16_out(dy), parts, r, activation == OPS_RELU};
+    launch_eights(state, &ops_eights_gradient_launch, sum_blocks(rows), SUM_FLOATS, &eights);
+    if (db) fold_blocks(state, parts, rows, db);
+    return;
+  }
   const int step = step_of(layer, dy);
   const OpsHiddenGradient arguments = {bf16(y), layer->b, bf16_out(dy), parts, r, c, activation, step,
                                        core_divisor(c / (size_t)step)};

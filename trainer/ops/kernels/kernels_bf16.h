@@ -338,6 +338,34 @@ CORE_KERNEL_FN void ops_sum_eights(const CoreDeviceThread *at, const float *own,
   sums[lane * KERNEL_EIGHT + eighth] = sum;
 }
 
+/* Turns dy into the gradient before ReLU, or leaves it, with column sums. A block has KERNEL_EIGHTS_ROWS rows. */
+typedef struct OpsEightsGradient {
+  const uint16_t *y;
+  uint16_t *dy;
+  float *sums;                 /* [blocks][columns] */
+  size_t rows;
+  int is_relu;
+} OpsEightsGradient;
+
+CORE_KERNEL_FN void ops_eights_gradient(const CoreDeviceThread *at, const OpsEightsGradient *a) {
+  const OpsEightsPlace place = ops_eights_place(at);
+  const size_t begin = (size_t)at->block * KERNEL_EIGHTS_ROWS;
+  const size_t end = begin + KERNEL_EIGHTS_ROWS < a->rows ? begin + KERNEL_EIGHTS_ROWS : a->rows;
+  float sum[KERNEL_EIGHT] = {0};
+  for (size_t row = begin + place.row; row < end; row += KERNEL_EIGHTS_AT_ONCE) {
+    const size_t element = row * KERNEL_EIGHTS_COLUMNS + place.column;
+    float y[KERNEL_EIGHT] = {0}, dy[KERNEL_EIGHT];
+    if (a->is_relu) ops_widen_bf16(ops_load_bf16(a->y + element, KERNEL_EIGHT), KERNEL_EIGHT, y);
+    ops_widen_bf16(ops_load_bf16(a->dy + element, KERNEL_EIGHT), KERNEL_EIGHT, dy);
+    for (int k = 0; k < KERNEL_EIGHT; k++) {
+      if (a->is_relu) dy[k] *= ops_derivative_one(OPS_RELU, y[k]);
+      sum[k] += dy[k];
+    }
+    if (a->is_relu) ops_store_bf16(dy, KERNEL_EIGHT, a->dy + element);
+  }
+  ops_sum_eights(at, sum, a->sums + (size_t)at->block * KERNEL_EIGHTS_COLUMNS);
+}
+
 typedef struct OpsNormEights {
   const uint16_t *x;
   uint16_t *n, *y;             /* y: gain n + offset */
