@@ -223,7 +223,6 @@ static int launch_batch(SweepSubmission *s, SweepPendingBatch *batch, int64_t nu
   batch->jobs = core_memory_zero_allocate((size_t)batch->split.arrays, sizeof *batch->jobs);
   s->result->tasks += (size_t)batch->split.tasks;
   if (!is_silent) print_batch(s, batch->set, &batch->split);
-  if (launch->cluster && !is_silent) TRY(sweep_launch_check_fit(launch->cluster, batch->split.settings));
   TRY(write_batch(s, batch));
   switch (launch->mode) {
     case SWEEP_LAUNCH_SUBMIT: return submit_arrays(s, batch);
@@ -252,12 +251,28 @@ static size_t count_queued(const SweepSubmission *s) {
   return count;
 }
 
+/* Checks the resources of all batches, before the first one is submitted. */
+static int check_batches(const SweepSubmission *s) {
+  const SweepLaunch *launch = s->launch;
+  if (!launch->cluster || launch->mode == SWEEP_LAUNCH_PREVIEW) return CORE_OK;
+  for (size_t b = 0; b < s->batch_count; b++) {
+    const size_t set = s->batches[b].set;
+    const char *label = launch->resources ? launch->resources->labels[set] : "";
+    bool is_repeated = false;
+    for (size_t k = 0; k < b; k++) is_repeated |= s->batches[k].set == set;
+    const int code = is_repeated ? CORE_OK : sweep_launch_check_fit(launch->cluster, sweep_submission_settings(s, set));
+    if (code != CORE_OK) return *label ? core_error_context(code, "runs of %s", label) : code;
+  }
+  return CORE_OK;
+}
+
 static int launch_batches(SweepSubmission *s) {
   const SweepLaunch *launch = s->launch;
   SweepLaunchResult *result = s->result;
   int code = sweep_submission_find_parents(s);
   if (code != CORE_OK || s->count == 0) return code;
   sweep_submission_arrange(s);
+  TRY(check_batches(s));
   if (submits(launch)) {
     sweep_archived_end(launch->root, launch->name);
     sweep_notify_reset(launch->root, launch->name, s->manifest->count - s->count - count_queued(s));
