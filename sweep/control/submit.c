@@ -320,7 +320,7 @@ static int submit_once(SweepSubmitOptions *options, SweepSpec *spec) {
   if (code == CORE_OK) {
     code = sweep_where_select(&grid, &options->where, &part);
     if (code == CORE_OK && starts_here) code = sweep_where_check_here(options->common.root, &grid, &part);
-    if (code == CORE_OK) code = sweep_resources_make(&grid, &resources);
+    if (code == CORE_OK) code = sweep_resources_make(&part, &resources);
     if (code == CORE_OK) code = check(&s);
     if (code == CORE_OK) code = submit_runs(&s);
     sweep_resources_free(&resources);

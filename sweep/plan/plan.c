@@ -115,11 +115,11 @@ int sweep_plan_make(const char *root, const SweepSpec *spec, const SweepPlanOpti
   *plan = (SweepPlan){.spec = spec, .speed = options->speed};
   TRY(sweep_plan_check_speed(options->speed));
   TRY(sweep_grid_expand(spec, &plan->grid));
-  TRY_GOTO(code, out, sweep_resources_make(&plan->grid, &plan->resources));
   TRY_GOTO(code, out, sweep_searches_check(&plan->grid));
   TRY_GOTO(code, out, sweep_duplicates_check(&plan->grid));
   TRY_GOTO(code, out, sweep_manifest_merge(root, &plan->grid, &plan->manifest, &plan->change));
   TRY_GOTO(code, out, filter_runs(&options->where, plan));
+  TRY_GOTO(code, out, sweep_resources_make(&plan->grid, &plan->resources));
   /* Without a readable database the plan reports why, and has the model's estimate. */
   if (sweep_speeds_load(root, &speeds) != CORE_OK)
     snprintf(plan->speed_problem, sizeof plan->speed_problem, "%s", core_error_message());

@@ -87,6 +87,13 @@ static void add_label(char label[256], const char *name) {
   snprintf(label + length, 256 - length, "%s%s", length ? ", " : "", name);
 }
 
+/* Whether the part has runs, which --where may leave out. */
+static bool has_runs(const SweepGrid *grid, size_t part) {
+  for (size_t run = 0; run < grid->runs && grid->is_part; run++)
+    if (sweep_grid_part(grid, run) == &grid->parts[part]) return true;
+  return !grid->is_part;
+}
+
 int sweep_resources_make(const SweepGrid *grid, SweepResources *resources) {
   const SweepSpec *spec = grid->spec;
   SlurmSettings base;
@@ -96,6 +103,7 @@ int sweep_resources_make(const SweepGrid *grid, SweepResources *resources) {
   for (size_t p = 0; p < grid->part_count; p++) {
     const SweepPart *part = &grid->parts[p];
     SlurmSettings settings = base;
+    if (!has_runs(grid, p)) continue;
     TRY_GOTO(code, out, part_settings(spec, part, &settings));
     resources->of_part[p] = add_set(resources, &settings);
     char *label = resources->labels[resources->of_part[p]];

@@ -99,6 +99,9 @@ experiment <<<$'[slurm]\ngpus_per_run = 2'
 tap_run "and those that no rank uses" 0 "a rank uses one GPU; request as many ranks" sweep plan my.ini --root "$root"
 experiment <<<$'[slurm]\nranks_per_run = 3'
 tap_run "environments are divided over the ranks that the job has" 2 "env.num = 16: not divisible by 3 ranks" sweep plan my.ini --root "$root"
+experiment <<<$'[grid small]\nppo.epsilon = 0.1\n[grid wide]\nppo.epsilon = 0.2\nslurm.nodes = 4\nslurm.ranks_per_run = 4'
+tap_run "resources that conflict with --set are refused" 2 "[grid wide]: slurm.nodes = 4 needs slurm.ranks_per_run" sweep plan my.ini --root "$root" --set slurm.ranks_per_run=2
+tap_run "but not those of a block without runs" 0 "1 rank of 4" sweep plan my.ini --root "$root" --set slurm.cpus_per_run=4 --set slurm.ranks_per_run=1 --where grid=small
 experiment <<<$'[grid g]\nppo.shuffle = none\n[slurm]\nranks_per_run = 4'
 tap_run "slices that leave ranks idle are warned of" 0 "few of the 4 ranks have environments of a minibatch" sweep plan my.ini --root "$root"
 tap_check "but not those of one rank" "$(sweep plan my.ini --root "$root" --set slurm.ranks_per_run=1 --set slurm.cpus_per_run=4 2>&1 | grep 'few of')"
