@@ -111,8 +111,8 @@ static void step(Ops *ops, const OpsUpdatePlan *plan) {
     parameters += plan->network[k].n;
   }
   const unsigned parts = arguments.count[0] + arguments.count[1];
-  state->device->launch(state->device, &ops_gradient_parts_launch, parts, KERNEL_LANES, KERNEL_LANES * sizeof(double),
-                        &arguments);
+  state->device->launch(state->device, &ops_gradient_parts_launch, parts, KERNEL_SQUARES_THREADS,
+                        KERNEL_SQUARES * sizeof(double), &arguments);
   state->device->launch(state->device, &ops_decide_launch, 1, DECIDE_THREADS, ops_decide_shared(parts), &arguments);
   if (plan->measures) descend_measured(state, &arguments);
   else DEVICE_LAUNCH(state, ops_descend, parameters, &arguments);

@@ -121,23 +121,54 @@ typedef struct OpsUpdateStep {
   unsigned count[OPS_UPDATE_NETWORKS]; /* parts: the blocks of the first network's come first */
 } OpsUpdateStep;
 
-/* parts = sums of squares: KERNEL_LANES threads per part. A thread loads many elements before it adds the first: a
- * block has too few threads to hide the latency of its loads. */
+/* A part's sum of squares has KERNEL_LANES interleaved sums, as on the CPU: too few threads to hide the latency of
+ * device memory. So a block of more threads loads the entries, KERNEL_SQUARES at a time, and leaves their squares in
+ * shared memory: KERNEL_SQUARES doubles. */
+enum { KERNEL_SQUARES_THREADS = 256, KERNEL_SQUARES_EACH = 16, KERNEL_SQUARES = 4096 };
+
+/* Squares `count` entries. A thread loads all of its own before it stores the first. */
+CORE_KERNEL_FN void ops_square_entries(const CoreDeviceThread *at, const float *gradient, size_t count,
+                                       double *square) {
+  float x[KERNEL_SQUARES_EACH];
+  CORE_DEVICE_UNROLL for (size_t j = 0; j < KERNEL_SQUARES_EACH; j++) {
+    const size_t i = at->thread + j * KERNEL_SQUARES_THREADS;
+    x[j] = i < count ? gradient[i] : 0;
+  }
+  CORE_DEVICE_UNROLL for (size_t j = 0; j < KERNEL_SQUARES_EACH; j++)
+    square[at->thread + j * KERNEL_SQUARES_THREADS] = (double)x[j] * (double)x[j];
+}
+
+/* Adds a lane's squares, several of which are loaded at once. */
+CORE_KERNEL_FN double ops_add_squares(const double *square, size_t lane, size_t count, double sum) {
+  enum { AT_ONCE = 16 };
+  size_t i = lane;
+  for (; i + (AT_ONCE - 1) * KERNEL_LANES < count; i += AT_ONCE * KERNEL_LANES) {
+    double x[AT_ONCE];
+    CORE_DEVICE_UNROLL for (size_t j = 0; j < AT_ONCE; j++) x[j] = square[i + j * KERNEL_LANES];
+    CORE_DEVICE_UNROLL for (size_t j = 0; j < AT_ONCE; j++) sum += x[j];
+  }
+  for (; i < count; i += KERNEL_LANES) sum += square[i];
+  return sum;
+}
+
 CORE_KERNEL_FN void ops_gradient_parts(const CoreDeviceThread *at, const OpsUpdateStep *a) {
   const unsigned k = at->block < a->count[0] ? 0 : 1;
   const OpsPart part = ops_part(a->plan.network[k].n, a->size[k], at->block - (k ? a->count[0] : 0));
-  const float *gradient = a->plan.network[k].gradient;
-  enum { AT_ONCE = 64 };
-  double sum = 0;
-  size_t i = part.first + at->thread;
-  for (; i + (AT_ONCE - 1) * KERNEL_LANES < part.end; i += AT_ONCE * KERNEL_LANES) {
-    float x[AT_ONCE];
-    CORE_DEVICE_UNROLL for (size_t j = 0; j < AT_ONCE; j++) x[j] = gradient[i + j * KERNEL_LANES];
-    CORE_DEVICE_UNROLL for (size_t j = 0; j < AT_ONCE; j++) sum += (double)x[j] * (double)x[j];
+  double *square = (double *)at->shared, sum = 0;
+  for (size_t first = part.first; first < part.end; first += KERNEL_SQUARES) {
+    const size_t left = part.end - first, count = left < KERNEL_SQUARES ? left : KERNEL_SQUARES;
+    core_device_barrier(at); /* the previous squares are added */
+    ops_square_entries(at, a->plan.network[k].gradient + first, count, square);
+    core_device_barrier(at);
+    if (at->thread < KERNEL_LANES) sum = ops_add_squares(square, at->thread, count, sum);
   }
-  for (; i < part.end; i += KERNEL_LANES) sum += (double)gradient[i] * (double)gradient[i];
-  sum = ops_add_lanes(at, sum);
-  if (at->thread == 0) a->plan.parts[at->block] = sum;
+  core_device_barrier(at);
+  if (at->thread < KERNEL_LANES) square[at->thread] = sum;
+  core_device_barrier(at);
+  if (at->thread > 0) return;
+  sum = 0;
+  for (unsigned lane = 0; lane < KERNEL_LANES; lane++) sum += square[lane];
+  a->plan.parts[at->block] = sum;
 }
 
 /* Whether the losses that are minimized are finite; the others are diagnostics. */
