@@ -43,5 +43,5 @@ tap_check "the compiler reported on every kernel" \
   "$([ "$architectures" -ge 1 ] && [ "$(kernels | wc -l)" -eq $((listed * architectures)) ] || echo "$(kernels | wc -l) reports of $listed kernels, $architectures architectures")"
 tap_check "no kernel spills registers" "$(kernels | awk '$4 > 0')"
 # A processor has 65 536 registers: 256 threads a block (DEVICE_THREADS) may have all 255, 1024 (KERNEL_REWARD_THREADS) 64 each.
-tap_check "blocks of 1024 threads find registers" "$(kernels | awk '$1 == "ops_reward_moments" && $3 > 64')"
+tap_check "blocks of 1024 threads find registers" "$(kernels | awk '$1 ~ /^ops_(reward_moments|unit_sums)$/ && $3 > 64')"
 tap_done

@@ -6,7 +6,7 @@
 
 /* ---- moments of units: a block has KERNEL_UNITS columns, a thread a part of one ---------------------------------- */
 
-enum { KERNEL_UNITS = 8, KERNEL_UNIT_PARTS = 32, KERNEL_UNIT_THREADS = KERNEL_UNITS * KERNEL_UNIT_PARTS };
+enum { KERNEL_UNITS = 8, KERNEL_UNIT_PARTS = 128, KERNEL_UNIT_THREADS = KERNEL_UNITS * KERNEL_UNIT_PARTS };
 
 typedef struct OpsUnitSums {
   const void *h;              /* [rows][columns] */
