@@ -17,6 +17,14 @@ static size_t elements_of(int rows, int each) {
   return elements;
 }
 
+static uintptr_t address(const void *x) { return (uintptr_t)x; }
+
+/* Returns the elements per thread: 16 bytes where rows of `width` and addresses (ORed) are multiples of it, else 1. */
+static int step_of(Ops *ops, size_t width, uintptr_t addresses) {
+  const int most = numbers_of(ops) == OPS_NUMBERS_BF16 ? KERNEL_EIGHT : KERNEL_FOUR;
+  return width % (size_t)most == 0 && addresses % sizeof(OpsEight) == 0 ? most : 1;
+}
+
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
 static void slice(Ops *ops, OpsRows x, int offset, int columns, float *target) {
@@ -26,14 +34,16 @@ static void slice(Ops *ops, OpsRows x, int offset, int columns, float *target) {
 }
 
 static void pack(Ops *ops, OpsRows x, const OpsPack *p, const float *embedding, float *matrix) {
+  const int step = step_of(ops, (size_t)p->columns, address(matrix));
+  const OpsPacking a = {x, *p, embedding, NULL, matrix, divisor(p->columns / step), divisor(p->count), step,
+                        numbers_of(ops)};
   if (p->count == 0) return; /* a divisor is never 0 */
-  const OpsPacking a = {x, *p, embedding, NULL, matrix, divisor(p->columns), divisor(p->count), numbers_of(ops)};
-  DEVICE_LAUNCH(device_state(ops), ops_entity_pack, elements_of(x.rows, p->count * p->columns), &a);
+  DEVICE_LAUNCH(device_state(ops), ops_entity_pack, elements_of(x.rows, p->count * (p->columns / step)), &a);
 }
 
 static void unpack(Ops *ops, OpsRows x, const OpsPack *p, const float *dmatrix, float *dembedding) {
   if (p->count == 0) return;
-  const OpsPacking a = {x, *p, NULL, dembedding, (void *)(uintptr_t)dmatrix, divisor(p->width), divisor(p->count),
+  const OpsPacking a = {x, *p, NULL, dembedding, (void *)(uintptr_t)dmatrix, divisor(p->width), divisor(p->count), 1,
                         numbers_of(ops)};
   DEVICE_LAUNCH(device_state(ops), ops_entity_unpack, elements_of(x.rows, p->count * p->width), &a);
 }
@@ -45,19 +55,25 @@ static void dummy(Ops *ops, int rows, int entities, int columns, float *matrix) 
 
 /* ---- pooling ----------------------------------------------------------------------------------------------------- */
 
+static OpsPool pool_of(Ops *ops, const float *matrix, const float *weights, int rows, int entities, int columns,
+                       OpsActivation activation, const float *out, const float *dout) {
+  const int step = step_of(ops, (size_t)columns, address(matrix) | address(out) | address(dout));
+  CORE_CHECK(activation == OPS_LINEAR || activation == OPS_TANH);
+  (void)elements_of(rows, entities * columns); /* the check of 32-bit indices */
+  return (OpsPool){(float *)(uintptr_t)matrix, weights, (size_t)rows, (size_t)columns, divisor(entities),
+                   divisor(columns / step), step, activation, (float *)(uintptr_t)out, dout, numbers_of(ops)};
+}
+
 static void pool(Ops *ops, const float *matrix, const float *weights, int rows, int entities, int columns,
                  OpsActivation activation, float *out) {
-  const OpsPool a = {(float *)(uintptr_t)matrix, weights, (size_t)rows, core_divisor((size_t)entities),
-                     core_divisor((size_t)columns), activation, out, NULL, numbers_of(ops)};
-  CORE_CHECK(activation == OPS_LINEAR || activation == OPS_TANH);
-  DEVICE_LAUNCH(device_state(ops), ops_entity_pool, a.rows * (size_t)columns, &a);
+  const OpsPool a = pool_of(ops, matrix, weights, rows, entities, columns, activation, out, NULL);
+  DEVICE_LAUNCH(device_state(ops), ops_entity_pool, a.rows * a.steps.number, &a);
 }
 
 static void pool_backward(Ops *ops, const float *out, const float *dout, const float *weights, int rows, int entities,
                           int columns, OpsActivation activation, float *dmatrix) {
-  const OpsPool a = {dmatrix, weights, (size_t)rows, core_divisor((size_t)entities),
-                     core_divisor((size_t)columns), activation, (float *)(uintptr_t)out, dout, numbers_of(ops)};
-  DEVICE_LAUNCH(device_state(ops), ops_entity_pool_gradient, a.rows * (size_t)entities * (size_t)columns, &a);
+  const OpsPool a = pool_of(ops, dmatrix, weights, rows, entities, columns, activation, out, dout);
+  DEVICE_LAUNCH(device_state(ops), ops_entity_pool_gradient, a.rows * (size_t)entities * a.steps.number, &a);
 }
 
 static void mean_weights(Ops *ops, OpsRows x, int mask, int count, float *weights) {
@@ -90,14 +106,6 @@ static void attend_backward(Ops *ops, OpsRows x, const OpsAttention *attention, 
 }
 
 /* ---- gates ------------------------------------------------------------------------------------------------------- */
-
-static uintptr_t address(const void *x) { return (uintptr_t)x; }
-
-/* Returns the elements per thread: 16 bytes where rows of `width` and addresses (ORed) are multiples of it, else 1. */
-static int step_of(Ops *ops, size_t width, uintptr_t addresses) {
-  const int most = numbers_of(ops) == OPS_NUMBERS_BF16 ? KERNEL_EIGHT : KERNEL_FOUR;
-  return width % (size_t)most == 0 && addresses % sizeof(OpsEight) == 0 ? most : 1;
-}
 
 /* Completes the arguments. */
 static OpsGate gate_of(Ops *ops, OpsGate g, int rows, int width) {

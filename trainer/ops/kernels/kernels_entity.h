@@ -38,7 +38,7 @@ CORE_KERNEL_FN void ops_put_numbers(void *x, const OpsNumbers as, const int step
 
 /* Runs a kernel's loop as compiled for the format and step of its arguments. */
 #define OPS_BY_STEP(loop, arguments)                                                       \
-  do { \
+  do {                                                                                     \
     if ((arguments)->step == KERNEL_EIGHT)                                                 \
       loop(at, (arguments), OPS_NUMBERS_BF16, KERNEL_EIGHT);                               \
     else if ((arguments)->step == KERNEL_FOUR)                                             \
@@ -58,23 +58,32 @@ typedef struct OpsPacking {
   const float *embedding;      /* unpacking: NULL */
   float *dembedding;           /* packing: NULL */
   void *matrix;
-  CoreDivisor32 columns, count;
+  CoreDivisor32 columns, count; /* packing: columns / step */
+  int step;                    /* columns per thread: packing 16 bytes of the matrix, or 1; unpacking 1 */
   OpsNumbers numbers;
 } OpsPacking;
 
-CORE_KERNEL_FN void ops_entity_pack(const CoreDeviceThread *at, const OpsPacking *a) {
+CORE_KERNEL_FN void ops_entity_pack_by(const CoreDeviceThread *at, const OpsPacking *a, const OpsNumbers as,
+                                       const int step) {
   const OpsPack *p = &a->pack;
-  const uint32_t columns = a->columns.number, each = a->count.number * columns;
+  const uint32_t each = a->count.number * a->columns.number;
   for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at)) {
     const CoreDivided32 place = core_divide_32((uint32_t)i, a->columns), of_row = core_divide_32(place.whole, a->count);
-    const uint32_t column = place.rest;
+    const int first = (int)place.rest * step;
     const size_t row = of_row.whole, thing = of_row.rest;
     const bool active = ops_row_of(a->x, row)[(size_t)p->mask + thing] != 0;
     const float *embedding = a->embedding + place.whole * (size_t)p->width;
-    const float number = column < (size_t)p->width ? embedding[column] : (int)column == p->tag ? 1.0f : 0.0f;
-    const size_t element = (row * (size_t)p->entities + (size_t)p->first + thing) * columns + column;
-    ops_put_number(a->matrix, a->numbers, element, active ? number : 0.0f);
+    float numbers[KERNEL_EIGHT] = {0};
+    for (int k = 0; k < step; k++) {
+      const float number = first + k < p->width ? embedding[first + k] : first + k == p->tag ? 1.0f : 0.0f;
+      numbers[k] = active ? number : 0.0f;
+    }
+    const size_t element = (row * (size_t)p->entities + (size_t)p->first + thing) * (size_t)p->columns;
+    ops_put_numbers(a->matrix, as, step, element + (size_t)first, numbers);
   }
+}
+CORE_KERNEL_FN void ops_entity_pack(const CoreDeviceThread *at, const OpsPacking *a) {
+  OPS_BY_STEP(ops_entity_pack_by, a);
 }
 
 CORE_KERNEL_FN void ops_entity_unpack(const CoreDeviceThread *at, const OpsPacking *a) {
@@ -107,33 +116,51 @@ CORE_KERNEL_FN void ops_entity_dummy(const CoreDeviceThread *at, const OpsDummy 
 typedef struct OpsPool {
   void *matrix;                /* [rows][entities][columns]; backward: its gradient */
   const float *weights;        /* [rows][entities]; NULL: ones */
-  size_t rows;
-  CoreDivisor entities, columns;
+  size_t rows, columns;
+  CoreDivisor32 entities, steps; /* steps: columns / step */
+  int step;                    /* elements per thread: 16 bytes of the matrix, or 1 */
   OpsActivation activation;
   float *out;                  /* [rows][columns] */
   const float *dout;
   OpsNumbers numbers;
 } OpsPool;
 
-CORE_KERNEL_FN void ops_entity_pool(const CoreDeviceThread *at, const OpsPool *a) {
-  const size_t entities = a->entities.number, columns = a->columns.number;
-  for (size_t i = core_device_first(at); i < a->rows * columns; i += core_device_stride(at)) {
-    const CoreDivided place = core_divide(i, a->columns);
-    float sum = 0;
-    for (size_t e = place.whole * entities; e < (place.whole + 1) * entities; e++)
-      sum += (a->weights ? a->weights[e] : 1.0f) * ops_number(a->matrix, a->numbers, e * columns + place.rest);
-    a->out[i] = a->activation == OPS_TANH ? fast_tanh(sum) : sum;
+CORE_KERNEL_FN void ops_entity_pool_by(const CoreDeviceThread *at, const OpsPool *a, const OpsNumbers as,
+                                       const int step) {
+  const size_t entities = a->entities.number;
+  for (size_t i = core_device_first(at); i < a->rows * a->steps.number; i += core_device_stride(at)) {
+    const CoreDivided32 place = core_divide_32((uint32_t)i, a->steps);
+    const size_t column = (size_t)place.rest * (size_t)step, first = (size_t)place.whole * entities;
+    float sum[KERNEL_EIGHT] = {0}, x[KERNEL_EIGHT];
+    for (size_t e = first; e < first + entities; e++) {
+      ops_load_numbers(a->matrix, as, step, e * a->columns + column, x);
+      for (int k = 0; k < step; k++) sum[k] += (a->weights ? a->weights[e] : 1.0f) * x[k];
+    }
+    for (int k = 0; k < step; k++) sum[k] = a->activation == OPS_TANH ? fast_tanh(sum[k]) : sum[k];
+    ops_put_numbers(a->out, OPS_NUMBERS_FLOAT, step, i * (size_t)step, sum);
   }
 }
+CORE_KERNEL_FN void ops_entity_pool(const CoreDeviceThread *at, const OpsPool *a) {
+  OPS_BY_STEP(ops_entity_pool_by, a);
+}
 
-CORE_KERNEL_FN void ops_entity_pool_gradient(const CoreDeviceThread *at, const OpsPool *a) {
-  const size_t entities = a->entities.number, columns = a->columns.number;
-  for (size_t i = core_device_first(at); i < a->rows * entities * columns; i += core_device_stride(at)) {
-    const CoreDivided entity = core_divide(i, a->columns);
-    const size_t k = core_divide(entity.whole, a->entities).whole * columns + entity.rest;
+CORE_KERNEL_FN void ops_entity_pool_gradient_by(const CoreDeviceThread *at, const OpsPool *a, const OpsNumbers as,
+                                                const int step) {
+  const size_t each = (size_t)a->entities.number * a->steps.number;
+  for (size_t i = core_device_first(at); i < a->rows * each; i += core_device_stride(at)) {
+    const CoreDivided32 entity = core_divide_32((uint32_t)i, a->steps);
+    const size_t row = core_divide_32(entity.whole, a->entities).whole;
+    const size_t element = row * a->columns + (size_t)entity.rest * (size_t)step;
     const float weight = a->weights ? a->weights[entity.whole] : 1.0f;
-    ops_put_number(a->matrix, a->numbers, i, row_pool_backward(weight, a->out[k], a->dout[k], a->activation));
+    float out[KERNEL_EIGHT], dout[KERNEL_EIGHT];
+    ops_load_numbers(a->out, OPS_NUMBERS_FLOAT, step, element, out);
+    ops_load_numbers(a->dout, OPS_NUMBERS_FLOAT, step, element, dout);
+    for (int k = 0; k < step; k++) out[k] = row_pool_backward(weight, out[k], dout[k], a->activation);
+    ops_put_numbers(a->matrix, as, step, i * (size_t)step, out);
   }
+}
+CORE_KERNEL_FN void ops_entity_pool_gradient(const CoreDeviceThread *at, const OpsPool *a) {
+  OPS_BY_STEP(ops_entity_pool_gradient_by, a);
 }
 
 typedef struct OpsMeanWeights { OpsRows x; int mask, count; float *weights; CoreDivisor32 entities; } OpsMeanWeights;
