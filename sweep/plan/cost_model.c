@@ -13,8 +13,8 @@
 /* Rates in floating-point operations per second. A core reaches width / (width + half_width) of its peak: 70% with
  * layers of 64 units, 90% with 256. */
 static const double core_peak = 111e9, half_width = 27, core_bf16_gain = 1.44, core_image_share = 0.8;
-static const double gpu_rate = 33e12, gpu_tf32_rate = 65e12, gpu_bf16_rate = 135e12;
-static const double gpu_transformer_rate = 21e12; /* its arrays are float32 in each precision */
+static const double gpu_rate = 33e12, gpu_tf32_rate = 67e12, gpu_bf16_rate = 158e12;
+static const double gpu_transformer_rate = 42e12; /* bound by memory, in each precision */
 
 /* Fixed times in seconds: of a rollout's step and of a minibatch, and of a minibatch's all-reduce per doubling of the
  * ranks. */
@@ -22,10 +22,10 @@ static const double core_step_s = 10e-6, core_minibatch_s = 30e-6, gpu_step_s = 
 static const double all_reduce_s = 10e-6;
 
 /* Time of a GPU to generate a level, and length of the episodes of a policy that begins. */
-static const double gpu_level_s = 26e-6, early_episode = 100;
+static const double gpu_level_s = 1.2e-6, early_episode = 100;
 
 /* On a GPU, an iteration with representation metrics takes as long as this many others. */
-static const double representation_iterations = 5;
+static const double representation_iterations = 2.2;
 
 static const double disk_rate = 1e9;                   /* bytes per second of a checkpoint (assumed) */
 static const double row_bytes = 510 + 438;             /* rows of a run log and of results.db */
@@ -41,11 +41,11 @@ typedef struct Task {
 } Task;
 
 static const Task tasks[] = {
-  {"random_s", 1.39e6, 133e6, 98, 16, 0, 730},
-  {"random_m", 1.39e6, 111e6, 194, 16, 0, 1210},
-  {"random_l", 575e3, 36.7e6, 567, 16, 0, 3510},
+  {"random_s", 1.39e6, 137e6, 98, 16, 0, 730},
+  {"random_m", 1.39e6, 113e6, 194, 16, 0, 1210},
+  {"random_l", 575e3, 38e6, 567, 16, 0, 3510},
   {"loco512", 463e3, 11e6, 232, 16, 0, 2800},
-  {"levels", 1.39e6, 111e6, 194, 16, 0, 1210},
+  {"levels", 1.39e6, 113e6, 194, 16, 0, 1210},
   {"mujoco/HalfCheetah", 18e3, 0, 17, 6, 1000, 400},
   {"mujoco/Ant", 2.8e3, 0, 27, 8, 1000, 600},
   {"mujoco/Humanoid", 2.15e3, 0, 376, 17, 500, 4000},
