@@ -130,14 +130,19 @@ CORE_DEVICE_FN int row_factor_draw(RowFactor f, const float *z, int size, float 
   return last;
 }
 
-CORE_DEVICE_FN void row_categorical_sample(const OpsHead *head, const float *logits, uint64_t seed, uint32_t purpose,
-                                           uint32_t world, uint32_t step, uint8_t *action) {
+/* Draws an action and returns its log-prob, as row_categorical_logp. */
+CORE_DEVICE_FN float row_categorical_sample(const OpsHead *head, const float *logits, uint64_t seed, uint32_t purpose,
+                                            uint32_t world, uint32_t step, uint8_t *action) {
   CoreRandom4 words = {{0}};
+  float logp = 0;
   for (int f = 0, k = 0; f < head->factors; k += head->size[f++]) {
     if (f % 4 == 0) words = core_random_4(seed, purpose, world, step, (uint32_t)f / 4);
-    action[f] = (uint8_t)row_factor_draw(row_factor(logits + k, head->size[f]), logits + k, head->size[f],
-                                         core_random_unit(words.v[f % 4]));
+    const RowFactor factor = row_factor(logits + k, head->size[f]);
+    const int drawn = row_factor_draw(factor, logits + k, head->size[f], core_random_unit(words.v[f % 4]));
+    action[f] = (uint8_t)drawn;
+    logp += row_factor_logp(factor, logits[k + drawn]);
   }
+  return logp;
 }
 
 /* dlogits = slope (1[k = action] - p) + weight p (log p + H) of each factor; returns the entropy. */

@@ -59,12 +59,13 @@ CORE_KERNEL_FN void ops_sample(const CoreDeviceThread *at, const OpsSample *a) {
   for (size_t r = core_device_first(at); r < a->p.rows; r += core_device_stride(at)) {
     const size_t first = r * (size_t)a->p.head.factors;
     const uint32_t world = first_world + (uint32_t)r;
-    if (a->p.head.kind == OPS_MULTI_DISCRETE)
-      row_categorical_sample(&a->p.head, ops_logits_of(&a->p, r), seed, a->purpose, world, step,
-                             (uint8_t *)a->actions + first);
-    else
-      row_gaussian_sample(&a->p.head, ops_logits_of(&a->p, r), seed, a->purpose, world, step,
-                          (float *)a->actions + first);
+    const float *logits = ops_logits_of(&a->p, r);
+    if (a->p.head.kind == OPS_MULTI_DISCRETE) {
+      a->logp[r] = row_categorical_sample(&a->p.head, logits, seed, a->purpose, world, step,
+                                          (uint8_t *)a->actions + first);
+      continue;
+    }
+    row_gaussian_sample(&a->p.head, logits, seed, a->purpose, world, step, (float *)a->actions + first);
     a->logp[r] = ops_logp_of(&a->p, a->actions, r);
   }
 }
