@@ -295,7 +295,8 @@ static void send_backward(const EncoderPass *pass, const Memory *m, int layer, f
   }
 }
 
-/* dout: gradient at the gate's output; dx, dy (set): at its inputs. */
+/* dout: gradient at the gate's output; dx, dy (set): at its inputs. Where norm_backward adds it, dx is without the part
+ * by u, which is left in m->ug. */
 static void gate_backward(const EncoderPass *pass, const Memory *m, int tensor, const float *x, const float *y,
                           const Gate *g, const float *dout, float *dx, float *dy, float *gradient) {
   Ops *ops = pass->ops;
@@ -310,23 +311,23 @@ static void gate_backward(const EncoderPass *pass, const Memory *m, int tensor, 
   ops->entity->gate_open_backward(ops, drx, g->r, x, n, WIDTH, m->a, m->u, dx);
   encoder_layer_backward(pass, tensor + GATE_Y, false, y, NULL, ENCODER_NO_FLOATS, m->a, dy, gradient, NULL, n,
                          OPS_LINEAR);
-  encoder_layer_backward(pass, tensor + GATE_X, false, x, NULL, ENCODER_NO_FLOATS, m->u, m->dt, gradient,
+  encoder_layer_backward(pass, tensor + GATE_X, false, x, NULL, ENCODER_NO_FLOATS, m->u, m->ug, gradient,
                          sums ? NULL : m->sums, n, OPS_LINEAR);
-  (ops->entity->add ? ops->entity->add : ops->add)(ops, dx, m->dt, (size_t)n * WIDTH);
+  if (ops->entity->norm_add_gradient == NULL) ops->add(ops, dx, m->ug, (size_t)n * WIDTH);
   if (sums) return;
   ops->entity->slice(ops, (OpsRows){m->sums, 1, 2 * WIDTH}, WIDTH, WIDTH, dbias);
   ops->normalize(ops, dbias, WIDTH, 0, -1); /* it is subtracted where u's z part is added */
 }
 
-/* dy: gradient at the norm's output (overwritten); its gradient at the input is added to dx. */
-static void norm_backward(const EncoderPass *pass, int tensor, const Norm *norm, float *dy, float *dx,
+/* dy: gradient at the norm's output (overwritten); its gradient at the input is added to dx, of the last gate. */
+static void norm_backward(const EncoderPass *pass, const Memory *m, int tensor, const Norm *norm, float *dy, float *dx,
                           float *gradient) {
   const int n = matrix_rows(pass);
   float *dgain = gradient + pass->shape->tensor[tensor].offset;
   float *doffset = gradient + pass->shape->tensor[tensor + 1].offset;
   if (pass->ops->entity->norm_add_gradient) {
-    pass->ops->entity->norm_add_gradient(pass->ops, norm->normalized, norm->inverse, parameter(pass, tensor), dy, dx,
-                                         dgain, doffset, n, WIDTH);
+    pass->ops->entity->norm_add_gradient(pass->ops, norm->normalized, norm->inverse, parameter(pass, tensor), dy,
+                                         m->ug, dx, dgain, doffset, n, WIDTH);
     return;
   }
   pass->ops->norm_backward(pass->ops, norm->normalized, norm->inverse, parameter(pass, tensor),
@@ -346,14 +347,14 @@ static void layer_backward(const EncoderPass *pass, const Memory *m, int layer, 
                 gradient);
   encoder_layer_backward(pass, layer_tensor(layer, DENSE), true, l->norm_2.y, l->dense, ENCODER_NO_FLOATS, m->dz, m->dt,
                          gradient, NULL, n, OPS_RELU);
-  norm_backward(pass, layer_tensor(layer, NORM_2), &l->norm_2, m->dt, m->dy, gradient);
+  norm_backward(pass, m, layer_tensor(layer, NORM_2), &l->norm_2, m->dt, m->dy, gradient);
   gate_backward(pass, m, layer_tensor(layer, GATE_1), x, l->out, &l->gate_1, m->dy, m->dx, m->dz, gradient);
   encoder_layer_backward(pass, layer_tensor(layer, OUT), true, l->attended, l->out, ENCODER_FLOAT_RESULT, m->dz,
                          m->dattended, gradient, NULL, n, OPS_RELU);
   ops->entity->attend_backward(ops, pass->x, &attention, l->qkv, m->dattended, m->dqkv);
   encoder_layer_backward(pass, layer_tensor(layer, QKV), true, l->norm_1.y, NULL, ENCODER_NO_FLOATS, m->dqkv, m->dt,
                          gradient, NULL, n, OPS_LINEAR);
-  norm_backward(pass, layer_tensor(layer, NORM_1), &l->norm_1, m->dt, m->dx, gradient);
+  norm_backward(pass, m, layer_tensor(layer, NORM_1), &l->norm_1, m->dt, m->dx, gradient);
 }
 
 static void backward(const EncoderPass *pass, const float *embedding, const float *dembedding, float *gradient) {

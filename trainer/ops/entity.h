@@ -98,12 +98,11 @@ struct OpsEntity {
   void (*scatter_backward)(Ops *ops, OpsRows x, const OpsMessage *message, const float *dshapes, float *dmessages);
 
   /* Ops.norm_forward and norm_backward without an activation, in fewer passes over memory: x is not overwritten, and
-   * the gradient at x is added to dx. Both are NULL where separate calls are as fast. */
+   * `more` and then the gradient at x are added to dx. Both are NULL where separate calls are as fast. */
   void (*norm)(Ops *ops, const float *x, float *n, float *inverse, const float *gain, const float *offset, float *y,
                int rows, int columns, double epsilon);
-  void (*norm_add_gradient)(Ops *ops, const float *n, const float *inverse, const float *gain, float *dy, float *dx,
-                            float *dgain, float *doffset, int rows, int columns);
-  void (*add)(Ops *ops, float *x, const float *y, size_t n); /* x += y; NULL: Ops.add */
+  void (*norm_add_gradient)(Ops *ops, const float *n, const float *inverse, const float *gain, float *dy,
+                            const float *more, float *dx, float *dgain, float *doffset, int rows, int columns);
   /* gate_close_backward that also computes the gradient of the gate's bias. NULL: the bias's is computed from du's. */
   void (*gate_close_bias_backward)(Ops *ops, const float *dout, const float *z, const float *h, const float *x,
                                    int rows, int width, float *dug, float *da, float *du, float *dx, float *dbias);

@@ -139,12 +139,12 @@ static void norm_sums(DeviceState *state, const float *n, const float *dy, float
   device_fold_now(state);
 }
 
-void device_norm_add_gradient(Ops *ops, const float *n, const float *inverse, const float *gain, float *dy, float *dx,
-                              float *dgain, float *doffset, int rows, int columns) {
+void device_norm_add_gradient(Ops *ops, const float *n, const float *inverse, const float *gain, float *dy,
+                              const float *more, float *dx, float *dgain, float *doffset, int rows, int columns) {
   DeviceState *state = device_state(ops);
   const size_t r = (size_t)rows, c = (size_t)columns;
   norm_sums(state, n, dy, dgain, doffset, r, c);
-  const OpsNormGradient arguments = {n, inverse, gain, dy, dx, r, c};
+  const OpsNormGradient arguments = {n, inverse, gain, more, dy, dx, r, c};
   DEVICE_LAUNCH(state, ops_norm_gradient, r * KERNEL_LANES, &arguments);
 }
 
@@ -164,6 +164,6 @@ void device_norm_backward(Ops *ops, const float *n, const float *inverse, const 
   DEVICE_LAUNCH(state, ops_gain_parts, device_column_parts(r) * c, &arguments);
   device_fold_columns(state, parts, r, c, dgain);
   device_fold_now(state);
-  const OpsNormGradient gradient = {n, inverse, gain, dy, NULL, r, c};
+  const OpsNormGradient gradient = {n, inverse, gain, NULL, dy, NULL, r, c};
   DEVICE_LAUNCH(state, ops_norm_gradient, r * KERNEL_LANES, &gradient);
 }

@@ -192,19 +192,12 @@ static void scatter_backward(Ops *ops, OpsRows x, const OpsMessage *m, const flo
   DEVICE_LAUNCH(device_state(ops), ops_message_scatter_gradient, message_steps(&a, a.of_row.number), &a);
 }
 
-static void add(Ops *ops, float *x, const float *y, size_t n) {
-  const int step = step_of(ops, n, address(x) | address(y));
-  const OpsEntityAdd a = {x, y, n / (size_t)step, step, numbers_of(ops)};
-  DEVICE_LAUNCH(device_state(ops), ops_entity_add, a.steps, &a);
-}
-
 /* Functions that both precisions share. */
 #define SHARED \
   .slice = slice, .pack = pack, .unpack = unpack, .dummy = dummy, .pool = pool, .pool_backward = pool_backward, \
   .mean_weights = mean_weights, .attend = attend, .attend_backward = attend_backward, .gate_open = gate_open, \
   .gate_close = gate_close, .gate_close_backward = gate_close_backward, .gate_open_backward = gate_open_backward, \
-  .gather = gather, .gather_backward = gather_backward, .scatter = scatter, .scatter_backward = scatter_backward, \
-  .add = add
+  .gather = gather, .gather_backward = gather_backward, .scatter = scatter, .scatter_backward = scatter_backward
 const OpsEntity DEVICE_ENTITY = {SHARED, .norm = device_norm, .norm_add_gradient = device_norm_add_gradient};
 const OpsEntity DEVICE_ENTITY_BF16 = {
   SHARED, .round = device_entity_round, .dense_forward = device_entity_forward,

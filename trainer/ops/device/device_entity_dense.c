@@ -123,13 +123,13 @@ void device_entity_norm(Ops *ops, const float *x, float *n, float *inverse, cons
 }
 
 void device_entity_norm_backward(Ops *ops, const float *n, const float *inverse, const float *gain, float *dy,
-                                 float *dx, float *dgain, float *doffset, int rows, int columns) {
+                                 const float *more, float *dx, float *dgain, float *doffset, int rows, int columns) {
   DeviceState *state = device_state(ops);
   const size_t width = KERNEL_EIGHTS_COLUMNS;
   float *sums = alloc_parts(state, (size_t)rows, width, 2);
-  const OpsNormEightsGradient a = {bf16(n), bf16(dy), bf16_out(dx), inverse, gain, sums,
+  const OpsNormEightsGradient a = {bf16(n), bf16(dy), bf16(more), bf16_out(dx), inverse, gain, sums,
                                    sums + sum_blocks(rows) * width, (size_t)rows};
-  CORE_CHECK(are_eights(columns, address(n) | address(dy) | address(dx)));
+  CORE_CHECK(are_eights(columns, address(n) | address(dy) | address(more) | address(dx)));
   launch_eights(state, &ops_norm_eights_gradient_launch, sum_blocks(rows), SUM_FLOATS, &a);
   fold_blocks(state, a.dgain, rows, dgain);
   fold_blocks(state, a.doffset, rows, doffset);

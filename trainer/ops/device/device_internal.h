@@ -143,7 +143,7 @@ void device_norm_backward(Ops *ops, const float *n, const float *inverse, const 
 void device_entity_norm(Ops *ops, const float *x, float *n, float *inverse, const float *gain, const float *offset,
                         float *y, int rows, int columns, double epsilon);
 void device_entity_norm_backward(Ops *ops, const float *n, const float *inverse, const float *gain, float *dy,
-                                 float *dx, float *dgain, float *doffset, int rows, int columns);
+                                 const float *more, float *dx, float *dgain, float *doffset, int rows, int columns);
 void device_entity_gate_backward(Ops *ops, const float *dout, const float *z, const float *h, const float *x, int rows,
                                  int width, float *dug, float *da, float *du, float *dx, float *dbias);
 void device_entity_finish(Ops *ops);
@@ -157,8 +157,8 @@ void device_undo_activation(DeviceState *state, OpsActivation activation, const 
 /* OpsEntity.norm and norm_add_gradient of float matrices. */
 void device_norm(Ops *ops, const float *x, float *n, float *inverse, const float *gain, const float *offset, float *y,
                  int rows, int columns, double epsilon);
-void device_norm_add_gradient(Ops *ops, const float *n, const float *inverse, const float *gain, float *dy, float *dx,
-                              float *dgain, float *doffset, int rows, int columns);
+void device_norm_add_gradient(Ops *ops, const float *n, const float *inverse, const float *gain, float *dy,
+                              const float *more, float *dx, float *dgain, float *doffset, int rows, int columns);
 /* device_chain.c: of OPS_BF16 */
 void device_chain_forward(Ops *ops, const float *x, const OpsLayer *layers, int count, int rows);
 void device_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int count, float *dy, float *dx,

@@ -405,10 +405,10 @@ CORE_KERNEL_FN void ops_norm_eights(const CoreDeviceThread *at, const OpsNormEig
   }
 }
 
-/* dx += the gradient at x, of dy, that at y. A block has KERNEL_EIGHTS_ROWS rows, whose sums are a part of the
+/* dx += more + the gradient at x, of dy, that at y. A block has KERNEL_EIGHTS_ROWS rows, whose sums are a part of the
  * gradients of gain and offset. */
 typedef struct OpsNormEightsGradient {
-  const uint16_t *n, *dy;
+  const uint16_t *n, *dy, *more;
   uint16_t *dx;
   const float *inverse, *gain;
   float *dgain, *doffset;      /* [blocks][columns] */
@@ -419,10 +419,12 @@ typedef struct OpsNormEightsGradient {
 CORE_KERNEL_FN void ops_norm_eights_row(const CoreDeviceThread *at, const OpsNormEightsGradient *a, size_t row,
                                         size_t column, const bool is_within, float *dgain, float *doffset) {
   const size_t element = row * KERNEL_EIGHTS_COLUMNS + column;
-  float n[KERNEL_EIGHT], dy[KERNEL_EIGHT], dx[KERNEL_EIGHT] = {0}, gain[KERNEL_EIGHT], mean = 0, along = 0;
+  float n[KERNEL_EIGHT], dy[KERNEL_EIGHT], dx[KERNEL_EIGHT] = {0}, more[KERNEL_EIGHT] = {0};
+  float gain[KERNEL_EIGHT], mean = 0, along = 0;
   ops_widen_bf16(ops_load_bf16(a->n + element, KERNEL_EIGHT), KERNEL_EIGHT, n);
   ops_widen_bf16(ops_load_bf16(a->dy + element, KERNEL_EIGHT), KERNEL_EIGHT, dy);
   if (is_within) ops_widen_bf16(ops_load_bf16(a->dx + element, KERNEL_EIGHT), KERNEL_EIGHT, dx);
+  ops_widen_bf16(ops_load_bf16(a->more + element, KERNEL_EIGHT), KERNEL_EIGHT, more);
   ops_load_floats(a->gain + column, KERNEL_EIGHT, gain);
   for (int k = 0; k < KERNEL_EIGHT; k++) {
     if (is_within) dgain[k] += dy[k] * n[k];
@@ -434,7 +436,7 @@ CORE_KERNEL_FN void ops_norm_eights_row(const CoreDeviceThread *at, const OpsNor
   mean = ops_add_eights(at, mean) * (1.0f / KERNEL_EIGHTS_COLUMNS);
   along = ops_add_eights(at, along) * (1.0f / KERNEL_EIGHTS_COLUMNS);
   if (!is_within) return;
-  for (int k = 0; k < KERNEL_EIGHT; k++) dx[k] += a->inverse[row] * (dy[k] - mean - n[k] * along);
+  for (int k = 0; k < KERNEL_EIGHT; k++) dx[k] += more[k] + a->inverse[row] * (dy[k] - mean - n[k] * along);
   ops_store_bf16(dx, KERNEL_EIGHT, a->dx + element);
 }
 

@@ -239,9 +239,9 @@ CORE_KERNEL_FN void ops_gain_parts(const CoreDeviceThread *at, const OpsGainPart
   }
 }
 
-/* dy, the gradient at gain n + offset, becomes that at z, or is added to dx as such. */
+/* dy, the gradient at gain n + offset, becomes that at z, or is added as such to dx, after `more`. */
 typedef struct OpsNormGradient {
-  const float *n, *inverse, *gain;
+  const float *n, *inverse, *gain, *more;
   float *dy, *dx;              /* dx NULL: dy is overwritten */
   size_t rows, columns;
 } OpsNormGradient;
@@ -260,7 +260,7 @@ CORE_KERNEL_FN void ops_norm_gradient(const CoreDeviceThread *at, const OpsNormG
     for (size_t c = lane; c < columns; c += KERNEL_LANES) {
       const float dy = a->dy[first + c] * a->gain[c];
       const float dz = a->inverse[r] * (dy - mean - a->n[first + c] * along);
-      if (a->dx) a->dx[first + c] += dz;
+      if (a->dx) a->dx[first + c] = a->dx[first + c] + a->more[first + c] + dz;
       else a->dy[first + c] = dz;
     }
   }

@@ -332,22 +332,6 @@ CORE_KERNEL_FN void ops_gate_open_gradient(const CoreDeviceThread *at, const Ops
   OPS_BY_STEP(ops_gate_open_gradient_by, g);
 }
 
-/* x += y */
-typedef struct OpsEntityAdd { void *x; const void *y; size_t steps; int step; OpsNumbers numbers; } OpsEntityAdd;
-CORE_KERNEL_FN void ops_entity_add_by(const CoreDeviceThread *at, const OpsEntityAdd *a, const OpsNumbers as,
-                                      const int step) {
-  for (size_t i = core_device_first(at); i < a->steps; i += core_device_stride(at)) {
-    float x[KERNEL_EIGHT], y[KERNEL_EIGHT];
-    ops_load_numbers(a->x, as, step, i * (size_t)step, x);
-    ops_load_numbers(a->y, as, step, i * (size_t)step, y);
-    for (int k = 0; k < step; k++) x[k] += y[k];
-    ops_put_numbers(a->x, as, step, i * (size_t)step, x);
-  }
-}
-CORE_KERNEL_FN void ops_entity_add(const CoreDeviceThread *at, const OpsEntityAdd *a) {
-  OPS_BY_STEP(ops_entity_add_by, a);
-}
-
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 /* of_row: vectors of a row for the kernel, each of `width` values (times parts: ends + 1). A thread has `step` of
