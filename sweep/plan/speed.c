@@ -217,8 +217,9 @@ static bool is_comparable(const Group *group, const CoreConfig *config) {
 }
 
 /* Whether the run may have the group's kind of device. */
-static bool is_same_device(const Group *group, const CoreConfig *config) {
-  if (config->program || strcmp(config->train.device, "auto") == 0) return true;
+static bool is_same_device(const Group *group, const CoreConfig *config, const SlurmSettings *settings) {
+  if (config->program) return true;
+  if (strcmp(config->train.device, "auto") == 0) return !group->on_gpu || !settings || settings->gpus_per_run > 0;
   return group->on_gpu == (strcmp(config->train.device, "cuda") == 0);
 }
 
@@ -257,7 +258,7 @@ static const Group *find_group(const SweepSpeeds *speeds, const CoreConfig *conf
   const Group *best = NULL;
   for (size_t i = 0; i < speeds->count; i++) {
     const Group *group = &speeds->groups[i];
-    if (!is_same_device(group, config) || !is_comparable(group, config)) continue;
+    if (!is_same_device(group, config, settings) || !is_comparable(group, config)) continue;
     double d = config->program ? 0 : distance(speeds, group, config);
     if (settings && !config->program) {
       const SlurmSettings measured = machine_of(group, settings);

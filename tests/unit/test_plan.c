@@ -262,6 +262,24 @@ static void test_speed_on_gpus(void **state) {
   close_fixture(&f);
 }
 
+/* Runs with train.device = auto are runs on processors if [slurm] requests no GPU. */
+static void test_speed_of_auto(void **state) {
+  (void)state;
+  Fixture f;
+  CoreConfig config;
+  SlurmSettings machine = slurm_settings_default();
+  open_fixture(&f);
+  SweepSpeeds *speeds = load_run_on(&f, "cuda:0, NVIDIA H100; ranks: 1, threads: 4");
+  sweep_grid_config(&f.grid, 0, &config);
+  snprintf(config.train.device, sizeof config.train.device, "auto");
+  assert_true(sweep_speeds_find(speeds, &config, &machine).steps_per_second == 0);
+  assert_true(sweep_speeds_find(speeds, &config, NULL).exact); /* the machine of the measured runs */
+  machine.gpus_per_run = 1;
+  assert_true(sweep_speeds_find(speeds, &config, &machine).exact);
+  sweep_speeds_destroy(&speeds);
+  close_fixture(&f);
+}
+
 /* The measured network of nearly equal size is used, not the first or the fastest. */
 static void test_nearest_network(void **state) {
   (void)state;
@@ -325,7 +343,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
     TEST(test_empty_workspace), TEST(test_done_and_partly_done), TEST(test_estimate), TEST(test_nearest_network),
-    TEST(test_speed_on_processors), TEST(test_speed_on_gpus),
+    TEST(test_speed_on_processors), TEST(test_speed_on_gpus), TEST(test_speed_of_auto),
     TEST(test_foreign_database), TEST(test_acting), TEST(test_searching_run),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
