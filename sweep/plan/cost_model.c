@@ -168,11 +168,15 @@ typedef struct Machine {
   double padding;               /* rows of a minibatch that a rank computes, relative to an equal share */
 } Machine;
 
+double sweep_cost_gpus(const SlurmSettings *settings) {
+  return settings->gpus_per_run > 0 ? fmin(settings->gpus_per_run, (double)settings->ranks_per_run) : 1;
+}
+
 static Machine make_machine(const CoreConfig *config, const SlurmSettings *settings, const Task *task) {
   const bool is_bf16 = strcmp(config->train.precision, "bf16") == 0;
   Machine m = {.ranks = (double)settings->ranks_per_run, .padding = sweep_gpu_padding(settings, config)};
   m.processors = m.ranks * (double)settings->cpus_per_run;
-  m.gpus = settings->gpus_per_run > 0 ? settings->gpus_per_run : 1;
+  m.gpus = sweep_cost_gpus(settings);
   m.on_gpu = strcmp(config->train.device, "cuda") == 0;
   m.rate = m.processors * core_peak * first_width(config) / (first_width(config) + half_width);
   m.rate *= is_bf16 ? core_bf16_gain : 1;

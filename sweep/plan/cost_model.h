@@ -22,6 +22,9 @@ typedef struct SweepCost {
  * train.device = auto count as runs on processors. */
 SweepCost sweep_cost_model(const CoreConfig *config, const SlurmSettings *settings);
 
+/* Returns the GPUs that a run on GPUs uses: gpus_per_run, at most one per rank; 1 if it requests none. */
+double sweep_cost_gpus(const SlurmSettings *settings);
+
 /* Returns the sum of the times. */
 double sweep_cost_seconds(const SweepCost *cost);
 

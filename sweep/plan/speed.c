@@ -223,18 +223,20 @@ static bool is_same_device(const Group *group, const CoreConfig *config, const S
   return group->on_gpu == (strcmp(config->train.device, "cuda") == 0);
 }
 
-/* Returns the machine of the group; unknown threads are as many as those of `settings`. */
+/* Returns the machine of the group; unknown threads are as many as those of `settings`. The database has no
+ * GPU shares: a group with as many ranks as `settings` has its GPUs, any other group one GPU per rank. */
 static SlurmSettings machine_of(const Group *group, const SlurmSettings *settings) {
   SlurmSettings machine = *settings;
   machine.ranks_per_run = group->ranks;
   if (group->threads > 0) machine.cpus_per_run = group->threads;
-  machine.gpus_per_run = group->on_gpu ? group->ranks : 0;
+  if (!group->on_gpu) machine.gpus_per_run = 0;
+  else if (machine.ranks_per_run != settings->ranks_per_run) machine.gpus_per_run = (double)machine.ranks_per_run;
   return machine;
 }
 
-/* Returns the GPUs, or else the processors, that a run of the group has on the machine. */
+/* Returns the GPUs, or else the processors, that a run of the group uses on the machine. */
 static double devices_of(const Group *group, const SlurmSettings *machine) {
-  if (group->on_gpu) return machine->gpus_per_run > 0 ? machine->gpus_per_run : 1;
+  if (group->on_gpu) return sweep_cost_gpus(machine);
   return (double)(machine->ranks_per_run * machine->cpus_per_run);
 }
 

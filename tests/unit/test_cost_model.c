@@ -169,6 +169,20 @@ static void test_parts(void **state) {
   assert_true(fabs(half.searches_s - fast.searches_s) < 1e-6 * fast.searches_s);
 }
 
+/* A rank uses one GPU, so three of four are idle; half a GPU takes longer than a whole one. */
+static void test_idle_gpus(void **state) {
+  (void)state;
+  const CoreConfig config = make_config("train.device=cuda env.task=random_s env.num=65536 ppo.num_minibatches=64");
+  SlurmSettings one = slurm_settings_default(), four = one, half = one;
+  one.gpus_per_run = 1;
+  four.gpus_per_run = 4;
+  half.gpus_per_run = 0.5;
+  assert_true(sweep_cost_gpus(&four) == 1 && sweep_cost_gpus(&half) == 0.5);
+  const SweepCost of_one = sweep_cost_model(&config, &one), of_four = sweep_cost_model(&config, &four);
+  assert_true(of_one.training_s == of_four.training_s && of_one.evaluations_s == of_four.evaluations_s);
+  assert_true(sweep_cost_model(&config, &half).training_s > 1.5 * of_one.training_s);
+}
+
 /* The best checkpoint is one more, and without evaluations there is none. */
 static void test_best_checkpoint(void **state) {
   (void)state;
@@ -187,6 +201,6 @@ static void test_best_checkpoint(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_cpu), cmocka_unit_test(test_gpu),
                                      cmocka_unit_test(test_runs), cmocka_unit_test(test_parts),
-                                     cmocka_unit_test(test_best_checkpoint)};
+                                     cmocka_unit_test(test_idle_gpus), cmocka_unit_test(test_best_checkpoint)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -280,6 +280,31 @@ static void test_speed_of_auto(void **state) {
   close_fixture(&f);
 }
 
+/* Runs with as many ranks have the same share of a GPU, and a rank uses one GPU even if more are requested. */
+static void test_speed_on_shared_gpus(void **state) {
+  (void)state;
+  Fixture f;
+  CoreConfig config;
+  SlurmSettings machine = slurm_settings_default();
+  open_fixture(&f);
+  SweepSpeeds *speeds = load_run_on(&f, "cuda:0, NVIDIA H100; ranks: 1, threads: 4");
+  sweep_grid_config(&f.grid, 0, &config);
+  snprintf(config.train.device, sizeof config.train.device, "cuda");
+  static const double gpus[] = {0.5, 1, 4};
+  for (size_t i = 0; i < 3; i++) {
+    machine.gpus_per_run = gpus[i];
+    const SweepSpeed speed = sweep_speeds_find(speeds, &config, &machine);
+    assert_true(speed.exact && speed.steps_per_second == 100);
+  }
+  machine.ranks_per_run = 2; /* two of four GPUs are idle */
+  const SweepSpeed four = sweep_speeds_find(speeds, &config, &machine);
+  machine.gpus_per_run = 2;
+  assert_false(four.exact);
+  assert_true(sweep_speeds_find(speeds, &config, &machine).steps_per_second == four.steps_per_second);
+  sweep_speeds_destroy(&speeds);
+  close_fixture(&f);
+}
+
 /* The measured network of nearly equal size is used, not the first or the fastest. */
 static void test_nearest_network(void **state) {
   (void)state;
@@ -344,6 +369,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     TEST(test_empty_workspace), TEST(test_done_and_partly_done), TEST(test_estimate), TEST(test_nearest_network),
     TEST(test_speed_on_processors), TEST(test_speed_on_gpus), TEST(test_speed_of_auto),
+    TEST(test_speed_on_shared_gpus),
     TEST(test_foreign_database), TEST(test_acting), TEST(test_searching_run),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
