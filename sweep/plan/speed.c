@@ -32,7 +32,7 @@ typedef struct Group {
   bool is_program;   /* whether it is the program named config.algo.name */
   bool on_gpu;
   char *machine;     /* "; ranks: 4, threads: 8"; empty: unknown, of an older version */
-  int ranks, threads; /* threads: of each rank; 0: unknown */
+  int ranks, threads; /* threads: of each rank; both 0: unknown */
   double median;
   size_t runs;
 } Group;
@@ -114,9 +114,9 @@ static int read_group(StoreQuery *query, Group *group) {
   const char *machine = store_query_text(query, 5);
   *group = (Group){.text = core_text_duplicate(settings ? settings : ""), .config = core_config_default(),
                    .is_program = !store_query_text(query, 4), .on_gpu = store_query_int(query, 2) != 0,
-                   .machine = core_text_duplicate(machine ? machine : ""), .ranks = 1};
+                   .machine = core_text_duplicate(machine ? machine : "")};
   if (sscanf(group->machine, "; ranks: %d, threads: %d", &group->ranks, &group->threads) != 2 || group->ranks < 1)
-    group->ranks = 1;
+    group->ranks = group->threads = 0;
   if (!group->is_program) read_settings(group->text, group);
   return core_text_copy(group->config.algo.name, sizeof group->config.algo.name, program ? program : "", "algo.name");
 }
@@ -223,11 +223,11 @@ static bool is_same_device(const Group *group, const CoreConfig *config, const S
   return group->on_gpu == (strcmp(config->train.device, "cuda") == 0);
 }
 
-/* Returns the machine of the group; unknown threads are as many as those of `settings`. The database has no
+/* Returns the machine of the group; unknown ranks and threads are as many as those of `settings`. The database has no
  * GPU shares: a group with as many ranks as `settings` has its GPUs, any other group one GPU per rank. */
 static SlurmSettings machine_of(const Group *group, const SlurmSettings *settings) {
   SlurmSettings machine = *settings;
-  machine.ranks_per_run = group->ranks;
+  if (group->ranks > 0) machine.ranks_per_run = group->ranks;
   if (group->threads > 0) machine.cpus_per_run = group->threads;
   if (!group->on_gpu) machine.gpus_per_run = 0;
   else if (machine.ranks_per_run != settings->ranks_per_run) machine.gpus_per_run = (double)machine.ranks_per_run;
@@ -238,6 +238,15 @@ static SlurmSettings machine_of(const Group *group, const SlurmSettings *setting
 static double devices_of(const Group *group, const SlurmSettings *machine) {
   if (group->on_gpu) return sweep_cost_gpus(machine);
   return (double)(machine->ranks_per_run * machine->cpus_per_run);
+}
+
+/* Returns the dissimilarity of the group's machine and that of `settings`. An unknown machine counts as one with 16
+ * times the devices. */
+static double machine_distance(const Group *group, const SlurmSettings *settings) {
+  const SlurmSettings measured = machine_of(group, settings);
+  const double ratio = devices_of(group, settings) / devices_of(group, &measured);
+  if (group->ranks == 0) return 0.1 + log2(16) / 4;
+  return ratio == 1 ? 0 : 0.1 + fabs(log2(ratio)) / 4;
 }
 
 /* Returns how much faster the model expects the configuration to train on `planned` than the group on `measured`. */
@@ -262,11 +271,7 @@ static const Group *find_group(const SweepSpeeds *speeds, const CoreConfig *conf
     const Group *group = &speeds->groups[i];
     if (!is_same_device(group, config, settings) || !is_comparable(group, config)) continue;
     double d = config->program ? 0 : distance(speeds, group, config);
-    if (settings && !config->program) {
-      const SlurmSettings measured = machine_of(group, settings);
-      const double ratio = devices_of(group, settings) / devices_of(group, &measured);
-      d += ratio == 1 ? 0 : 0.1 + fabs(log2(ratio)) / 4;
-    }
+    if (settings && !config->program) d += machine_distance(group, settings);
     if (best && (d > *least || (d == *least && group->runs <= best->runs))) continue;
     best = group;
     *least = d;

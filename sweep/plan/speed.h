@@ -23,9 +23,9 @@ typedef struct SweepSpeed {
 } SweepSpeed;
 
 /* Returns the speed on the GPUs or processors of `settings`, by the most similar group of runs. Runs on processors are
- * not similar to train.device = cuda, nor runs on GPUs to cpu, or to auto if `settings` request none. Runs with as many
- * ranks count as runs on the GPUs of `settings`, since the database has no shares of GPUs.
- * settings: NULL for the machine of the measured runs. */
+ * not similar to train.device = cuda, nor runs on GPUs to cpu, or to auto if `settings` request none. Runs with as
+ * many ranks, or of an unknown machine, count as runs on the GPUs of `settings`, since the database has no shares of
+ * GPUs. settings: NULL for the machine of the measured runs. */
 SweepSpeed sweep_speeds_find(const SweepSpeeds *speeds, const CoreConfig *config, const SlurmSettings *settings);
 
 /* Remaining work of a run. */

@@ -305,6 +305,24 @@ static void test_speed_on_shared_gpus(void **state) {
   close_fixture(&f);
 }
 
+/* A database of an older version has no ranks: the speed counts as measured on the planned machine. */
+static void test_speed_of_unknown_machine(void **state) {
+  (void)state;
+  Fixture f;
+  CoreConfig config;
+  SlurmSettings machine = slurm_settings_default();
+  open_fixture(&f);
+  SweepSpeeds *speeds = load_run_on(&f, "cuda:0, NVIDIA H100");
+  sweep_grid_config(&f.grid, 0, &config);
+  snprintf(config.train.device, sizeof config.train.device, "cuda");
+  machine.gpus_per_run = 8;
+  machine.ranks_per_run = 8;
+  const SweepSpeed speed = sweep_speeds_find(speeds, &config, &machine);
+  assert_true(!speed.exact && speed.steps_per_second == 100);
+  sweep_speeds_destroy(&speeds);
+  close_fixture(&f);
+}
+
 /* The measured network of nearly equal size is used, not the first or the fastest. */
 static void test_nearest_network(void **state) {
   (void)state;
@@ -369,7 +387,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     TEST(test_empty_workspace), TEST(test_done_and_partly_done), TEST(test_estimate), TEST(test_nearest_network),
     TEST(test_speed_on_processors), TEST(test_speed_on_gpus), TEST(test_speed_of_auto),
-    TEST(test_speed_on_shared_gpus),
+    TEST(test_speed_on_shared_gpus), TEST(test_speed_of_unknown_machine),
     TEST(test_foreign_database), TEST(test_acting), TEST(test_searching_run),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
