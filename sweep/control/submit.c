@@ -71,19 +71,28 @@ static void print_nothing_to_start(const Submission *s, const size_t runs[SWEEP_
   fprintf(out, "\n");
 }
 
+/* Makes the request, and checks it against a queued one, whose runs also continue (*has_more_runs). */
+static int make_request(const Submission *s, SweepQueueRequest *request, bool *has_more_runs) {
+  const SweepSubmitOptions *options = s->options;
+  *request = (SweepQueueRequest){
+    .jobs = options->jobs, .force = options->force, .requested_unix_s = core_clock_unix_s()};
+  TRY(sweep_where_format(&options->where, request->where));
+  return sweep_queue_check(options->common.root, s->spec->name, request, has_more_runs);
+}
+
 /* Queues the sweep for the executor, and starts that if necessary. recorded: number of runs in the manifest. */
 static int start_here(const Submission *s, size_t recorded, const size_t runs[SWEEP_DISPOSITIONS]) {
   const SweepSubmitOptions *options = s->options;
   const char *root = options->common.root, *name = s->spec->name;
   const size_t pending = runs[SWEEP_RUN_DUE] + runs[SWEEP_RUN_RUNNING];
   int64_t executor;
-  bool has_joined;
+  bool has_joined, has_more_runs;
+  SweepQueueRequest request;
   if (pending == 0) {
     print_nothing_to_start(s, runs);
     return end_extension(s, s->part);
   }
-  SweepQueueRequest request = {.jobs = options->jobs, .force = options->force, .requested_unix_s = core_clock_unix_s()};
-  TRY(sweep_where_format(&options->where, request.where));
+  TRY(make_request(s, &request, &has_more_runs));
   sweep_archived_end(root, name);
   sweep_notify_reset(root, name, recorded - pending);
   TRY(sweep_environment_record(root, name));
@@ -92,6 +101,8 @@ static int start_here(const Submission *s, size_t recorded, const size_t runs[SW
   TRY(end_extension(s, s->part));
   fprintf(options->output.out, "%s: %zu runs to do, %s executor %lld\n", name, runs[SWEEP_RUN_DUE],
           has_joined ? "added to" : "started", (long long)executor);
+  if (has_more_runs)
+    fprintf(options->output.out, "%s: the runs queued earlier continue, too; sweep stop %s drops all\n", name, name);
   if (options->wait) return sweep_wait_here(root, s->part, options->output.out);
   fprintf(options->output.out, "running in the background; progress: sweep status %s   stop: sweep stop %s\n", name,
           name);
@@ -102,6 +113,8 @@ static int submit_here(const Submission *s, size_t recorded) {
   const SweepSubmitOptions *options = s->options;
   const SweepOutput *output = &options->output;
   size_t runs[SWEEP_DISPOSITIONS];
+  SweepQueueRequest request;
+  bool has_more_runs;
   TRY(sweep_missing_count(options->common.root, s->part, options->force, runs));
   sweep_output_set_count(output, "to_run", runs[SWEEP_RUN_DUE]);
   sweep_output_set_count(output, "finished", runs[SWEEP_RUN_FINISHED]);
@@ -109,6 +122,7 @@ static int submit_here(const Submission *s, size_t recorded) {
   sweep_output_set_count(output, "running", runs[SWEEP_RUN_RUNNING]);
   sweep_output_set_count(output, "stopped_by_rule", runs[SWEEP_RUN_STOPPED_BY_RULE]);
   if (writes(options)) return start_here(s, recorded, runs);
+  if (runs[SWEEP_RUN_DUE] > 0) TRY(make_request(s, &request, &has_more_runs));
   fprintf(output->out, "%zu runs would be started on this machine; nothing was written\n", runs[SWEEP_RUN_DUE]);
   return CORE_OK;
 }

@@ -39,14 +39,38 @@ static int remove_file(const char *root, const char *name) {
   return CORE_OK;
 }
 
-int sweep_queue_write(const char *root, const char *name, const SweepQueueRequest *request) {
-  SweepQueueRequest earlier, both = *request;
+/* Adds the runs of the queued request. The file has one `force` and one time, which hold for all of its runs. */
+static int join_queued(const char *root, const char *name, SweepQueueRequest *request) {
+  SweepQueueRequest queued;
   bool is_queued;
+  if (sweep_queue_read(root, name, &queued, &is_queued) != CORE_OK) {
+    core_error_clear(); /* a damaged file is replaced */
+    return CORE_OK;
+  }
+  if (!is_queued) return CORE_OK;
+  const bool is_same = strcmp(queued.where, request->where) == 0;
+  if (!is_same && (queued.force || request->force))
+    return core_error(CORE_USAGE, "%s: other runs of it are queued, and --force would apply to all or none of them; "
+                      "wait for them, or drop them with sweep stop %s", name, name);
+  if (queued.force && !request->force) {
+    request->force = true;
+    request->requested_unix_s = queued.requested_unix_s;
+  }
+  return sweep_where_join(request->where, queued.where);
+}
+
+int sweep_queue_check(const char *root, const char *name, const SweepQueueRequest *request, bool *has_more_runs) {
+  SweepQueueRequest both = *request;
+  TRY(join_queued(root, name, &both));
+  *has_more_runs = strcmp(both.where, request->where) != 0;
+  return CORE_OK;
+}
+
+int sweep_queue_write(const char *root, const char *name, const SweepQueueRequest *request) {
+  SweepQueueRequest both = *request;
   int lock;
   TRY(lock_file(root, name, COMMAND_WAIT_S, &lock));
-  int code = sweep_queue_read(root, name, &earlier, &is_queued);
-  if (code != CORE_OK) core_error_clear(); /* a damaged file is replaced */
-  code = code == CORE_OK && is_queued ? sweep_where_join(both.where, earlier.where) : CORE_OK;
+  int code = join_queued(root, name, &both);
   if (code == CORE_OK) code = write_file(root, name, &both);
   core_files_unlock(&lock);
   return code;

@@ -22,8 +22,11 @@ typedef struct SweepQueueRequest {
  * or another sweep has already restarted it. */
 bool sweep_queue_forces(const SweepQueueRequest *request, const StoreState *state);
 
-/* Writes a request, which replaces an earlier one, except that the runs of both are requested. CORE_USAGE: too long. */
+/* Writes a request, which replaces a queued one, except that the runs of both are requested, and that `force` and its
+ * time stay if both request the same runs. CORE_USAGE: too long, or they differ in their runs and one has `force`. */
 int sweep_queue_write(const char *root, const char *name, const SweepQueueRequest *request);
+/* Checks whether sweep_queue_write would accept the request. *has_more_runs: a queued one adds runs to it. */
+int sweep_queue_check(const char *root, const char *name, const SweepQueueRequest *request, bool *has_more_runs);
 /* Reads the request. *is_queued = false (and CORE_OK): there is none. */
 int sweep_queue_read(const char *root, const char *name, SweepQueueRequest *request, bool *is_queued);
 /* Removes the sweep from the queue unconditionally. */

@@ -116,6 +116,14 @@ part=(sweep submit "$tap_dir/switch.ini" --root "$tap_dir/part" --local)
 tap_run "--where of a run without its parent is refused" 2 "which is not done; select both" "${part[@]}" --where grid=switched
 tap_run "--where trains a part of a sweep on this machine" 0 "2 finished, 2 pending" "${part[@]}" --where grid=parents --wait
 tap_run "and then one run that begins from it" 0 "3 finished, 1 pending" "${part[@]}" --where grid=switched --where seed=1 --wait
+# queue CONDITION...: the request of an executor that was killed
+queue() { printf '%s\n' jobs=1 force=0 executor=0 asked=1 "$@" >"$tap_dir/part/sweeps/$(cd "$tap_dir/part/sweeps" && ls)/queued"; }
+queue where=grid=parents
+tap_run "--force of a part is refused while other runs are queued" 2 "--force would apply to all or none of them" "${part[@]}" --force --where grid=switched --where seed=1
+tap_run "also with --dry-run" 2 "sweep stop" "${part[@]}" --force --where grid=switched --where seed=1 --dry-run
+queue where=grid=parents
+tap_run "a part continues the runs queued earlier" 0 "the runs queued earlier continue, too" "${part[@]}" --where grid=switched --where seed=0 --wait
+tap_run "and starts those of its own" 0 "4 finished" sweep status --root "$tap_dir/part"
 for bad in 'run:{ppo.com=8' 'run:{}@5' 'run:{ppo.con=8}@5' 'run:{ppo.com=8}x' 'run:{ppo.com=eight}' 'run:{init.restore=all}'; do
   sed "s/^init.from.*/init.from = $bad/" "$tap_dir/switch.ini" >"$tap_dir/bad.ini"
   tap_run "init.from = $bad is refused" 2 "init.from = run:{" sweep plan "$tap_dir/bad.ini" --root "$root"
