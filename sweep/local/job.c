@@ -161,11 +161,12 @@ static bool is_final(const StoreState *state) {
 }
 
 /* Sets the phase of each job. retry_failed: failed runs wait, too. */
-static void init_jobs(JobSet *set, const SweepQueueRequest *request, bool retry_failed) {
+static int init_jobs(JobSet *set, const SweepQueueRequest *request, bool retry_failed) {
   bool *is_selected;
   set->request = *request;
   set->next = 0;
-  if (sweep_where_mark(&set->grid, request->where, &is_selected) != CORE_OK) core_warn("%s", core_error_message());
+  const int code = sweep_where_mark(&set->grid, request->where, &is_selected);
+  if (code != CORE_OK) return core_error_context(code, "cannot read the queued request; submit it again");
   for (size_t i = 0; i < set->grid.runs; i++) {
     Job *job = &set->jobs[i];
     job->run = i;
@@ -186,6 +187,7 @@ static void init_jobs(JobSet *set, const SweepQueueRequest *request, bool retry_
   if ((size_t)set->max_running > pending) set->max_running = (int)pending;
   if (set->max_running < 1) set->max_running = 1;
   set->threads = cores / set->max_running > 0 ? cores / set->max_running : 1;
+  return CORE_OK;
 }
 
 static int load(JobSet *set, const char *name) {
@@ -199,16 +201,17 @@ static int create(const char *root, const char *name, const SweepQueueRequest *r
                   JobSet **out) {
   JobSet *set = core_memory_zero_allocate(1, sizeof *set);
   set->root = root;
-  const int code = load(set, name);
+  int code = load(set, name);
   if (code != CORE_OK) {
     free(set);
     return code;
   }
   set->jobs = core_memory_zero_allocate(set->grid.runs + 1, sizeof *set->jobs);
   find_parents(set);
-  init_jobs(set, request, retry_failed);
+  code = init_jobs(set, request, retry_failed);
+  if (code != CORE_OK) job_set_destroy(&set);
   *out = set;
-  return CORE_OK;
+  return code;
 }
 
 int job_set_create(const char *root, const char *name, const SweepQueueRequest *request, JobSet **out) {

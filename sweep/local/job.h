@@ -12,7 +12,7 @@ typedef struct JobSet JobSet;
 
 /* Loads the sweep's frozen file and manifest. Its unfinished runs wait, except diverged ones, which would diverge
  * again, and those that its [stop] rule has stopped. With request->force, runs that were done at the time of the
- * request wait, too. Borrows root. */
+ * request wait, too. Borrows root. CORE_USAGE: the request's conditions cannot be read. */
 int job_set_create(const char *root, const char *name, const SweepQueueRequest *request, JobSet **set);
 /* Reloads after another submission: keeps running jobs, adds new runs and retries failed ones. */
 int job_set_reload(JobSet *set, const SweepQueueRequest *request);

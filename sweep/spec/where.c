@@ -148,8 +148,12 @@ int sweep_where_mark(const SweepGrid *grid, const char *text, bool **is_selected
     if (strncmp(line, begins, strlen(begins)) == 0) items[where.count++] = line + strlen(begins);
     else code = mark_selection(grid, &where, *is_selected);
   }
-  for (size_t run = 0; run < grid->runs && (code != CORE_OK || !*text); run++) (*is_selected)[run] = true;
+  for (size_t run = 0; run < grid->runs && !*text; run++) (*is_selected)[run] = true;
   free(copy);
+  if (code != CORE_OK) {
+    free(*is_selected);
+    *is_selected = NULL;
+  }
   return code;
 }
 

@@ -22,7 +22,7 @@ enum { SWEEP_WHERE_TEXT = 1024 };
 int sweep_where_format(const CoreOptionList *where, char text[SWEEP_WHERE_TEXT]);
 /* Adds the runs of `more` to the selections. CORE_USAGE: too long. */
 int sweep_where_join(char text[SWEEP_WHERE_TEXT], const char *more);
-/* Sets is_selected[run]. Caller frees it. CORE_USAGE: no such key or value; all runs are selected. */
+/* Sets is_selected[run]. Caller frees it. CORE_USAGE: no such key or value; it is NULL. */
 int sweep_where_mark(const SweepGrid *grid, const char *text, bool **is_selected);
 
 /* Checks whether the local executor can start a part of the sweep alone. CORE_USAGE: a run starts from one that is

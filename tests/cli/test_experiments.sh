@@ -121,6 +121,10 @@ queue() { printf '%s\n' jobs=1 force=0 executor=0 asked=1 "$@" >"$tap_dir/part/s
 queue where=grid=parents
 tap_run "--force of a part is refused while other runs are queued" 2 "--force would apply to all or none of them" "${part[@]}" --force --where grid=switched --where seed=1
 tap_run "also with --dry-run" 2 "sweep stop" "${part[@]}" --force --where grid=switched --where seed=1 --dry-run
+queue where=nothing=1
+"${part[@]}" --where grid=switched --where seed=0 --wait >"$tap_dir/out" 2>&1
+tap_run "a queued condition that cannot be read starts no run" 0 "3 finished, 1 pending" sweep status --root "$tap_dir/part"
+tap_run "and the log has the reason" 0 "cannot read the queued request; submit it again: --where nothing=1" cat "$tap_dir/part/executor.log"
 queue where=grid=parents
 tap_run "a part continues the runs queued earlier" 0 "the runs queued earlier continue, too" "${part[@]}" --where grid=switched --where seed=0 --wait
 tap_run "and starts those of its own" 0 "4 finished" sweep status --root "$tap_dir/part"
