@@ -327,13 +327,13 @@ static int submit_once(SweepSubmitOptions *options, SweepSpec *spec) {
   TRY(propose(options, spec));
   TRY(choose_cluster(options, &settings, &cluster));
   options->is_on_cluster = cluster != NULL;
-  const bool starts_here = !cluster && !options->no_start && writes(options);
+  const bool is_here = !cluster && !options->no_start;
   const Submission s = {.options = options, .spec = spec, .settings = &settings, .resources = &resources,
                         .cluster = cluster, .grid = &grid, .part = &part};
   int code = sweep_grid_expand(spec, &grid);
   if (code == CORE_OK) {
     code = sweep_where_select(&grid, &options->where, &part);
-    if (code == CORE_OK && starts_here) code = sweep_where_check_here(options->common.root, &grid, &part);
+    if (code == CORE_OK && is_here) code = sweep_where_check_here(options->common.root, &grid, &part);
     if (code == CORE_OK) code = sweep_resources_make(&part, &resources);
     if (code == CORE_OK) code = check(&s);
     if (code == CORE_OK) code = submit_runs(&s);

@@ -128,6 +128,8 @@ tap_run "and the log has the reason" 0 "cannot read the queued request; submit i
 queue where=grid=parents
 tap_run "a part continues the runs queued earlier" 0 "the runs queued earlier continue, too" "${part[@]}" --where grid=switched --where seed=0 --wait
 tap_run "and starts those of its own" 0 "4 finished" sweep status --root "$tap_dir/part"
+printf '[sweep]\nname = waves\nseeds = 1\n[search s]\nmethod = tpe\nstartup = 4\ntrials = 10\nppo.epochs = 1 .. 4\n' >"$tap_dir/waves.ini"
+tap_run "a part of a search in waves is refused with --dry-run" 2 "runs as a whole" sweep submit "$tap_dir/waves.ini" --root "$root" --local --no-check --where seed=0 --dry-run
 for bad in 'run:{ppo.com=8' 'run:{}@5' 'run:{ppo.con=8}@5' 'run:{ppo.com=8}x' 'run:{ppo.com=eight}' 'run:{init.restore=all}'; do
   sed "s/^init.from.*/init.from = $bad/" "$tap_dir/switch.ini" >"$tap_dir/bad.ini"
   tap_run "init.from = $bad is refused" 2 "init.from = run:{" sweep plan "$tap_dir/bad.ini" --root "$root"
