@@ -12,6 +12,7 @@
 #include "sweep/control/output.h"
 #include "sweep/control/selection.h"
 #include "sweep/local/environment.h"
+#include "sweep/local/queue.h"
 #include "sweep/plan/code.h"
 #include "sweep/spec/id_set.h"
 #include "sweep/status/cluster_status.h"
@@ -235,17 +236,22 @@ static int find_stopped(const SweepSelection *selection, int64_t *indices, size_
 static int retry_here(const RetryOptions *options) {
   const SweepSelection *selection = &options->selection;
   FILE *out = options->json ? stderr : stdout;
+  const SweepQueueRequest all = {0};
   size_t count = 0, lifted = 0;
+  bool has_more_runs;
   if (selection->is_whole_sweep && !options->by_rule)
     return core_error(CORE_USAGE, "%s was never submitted to Slurm: sweep submit %s retries failed runs; --by-rule or "
                       "named runs resume those that its rule has stopped", selection->name, selection->name);
   int64_t *indices = core_memory_allocate((selection->manifest.count + 1) * sizeof *indices);
   int code = find_stopped(selection, indices, &count);
+  if (code == CORE_OK && count > 0)
+    code = sweep_queue_check(selection->common.root, selection->name, &all, &has_more_runs);
   if (code == CORE_OK && !options->dry_run) code = lift_stops(selection, indices, count, &lifted);
   free(indices);
   TRY(code);
-  if (options->dry_run) fprintf(out, "%s: %zu runs stopped by rule would be resumed\n", selection->name, count);
-  else fprintf(out, "%s: %zu runs stopped by rule are resumed\n", selection->name, lifted);
+  const size_t resumed = options->dry_run ? count : lifted;
+  fprintf(out, "%s: %zu runs stopped by rule %s resumed%s\n", selection->name, resumed,
+          options->dry_run ? "would be" : "are", resumed > 0 ? ", and its other unfinished runs submitted" : "");
   return lifted > 0 ? submit_here(options) : CORE_OK;
 }
 
@@ -347,8 +353,8 @@ int sweep_retry(int argc, char **argv) {
     .usage = "sweep retry NAME [RUN]... [options]",
     .about = "Submits runs of a sweep to Slurm again that it had and that are not done, from their checkpoints: the "
              "named ones, or all that failed or were lost. For cancelled and new runs use sweep submit. Runs that the "
-             "sweep's [stop] rule has stopped are resumed if they are named or with --by-rule, on this machine too; "
-             "the rule does not stop them again.",
+             "sweep's [stop] rule has stopped are resumed if they are named or with --by-rule, on this machine too, "
+             "where the sweep's other unfinished runs are submitted with them; the rule does not stop them again.",
     .operands_min = 1, .operands = {"NAME", "RUN"}, .operands_max = SIZE_MAX};
   RetryOptions parsed = {0};
   const CoreOption options[] = {

@@ -67,9 +67,9 @@ cd - >/dev/null || exit 1
 
 # ---- taking it up
 tap_run "retry wants to know which" 2 "--by-rule or named runs resume those that its rule has stopped" sweep retry study
-tap_run "retry --dry-run" 0 "1 runs stopped by rule would be resumed" sweep retry study --by-rule --dry-run
+tap_run "retry --dry-run" 0 "1 runs stopped by rule would be resumed, and its other unfinished runs submitted" sweep retry study --by-rule --dry-run
 tap_run "a run that was not stopped" 0 "0 runs stopped by rule are resumed" sweep retry study 1
-tap_run "retry takes it up" 0 "1 runs stopped by rule are resumed" sweep retry study "${run:0:8}"
+tap_run "retry takes it up" 0 "1 runs stopped by rule are resumed, and its other unfinished runs submitted" sweep retry study "${run:0:8}"
 tap_wait 120 idle study
 tap_run "the rule stops it no more" 0 "2 finished" sweep status study
 tap_check "stopped and resumed: the bits of an uninterrupted run" "$(same_as_unstopped "$run")"
