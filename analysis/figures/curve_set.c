@@ -148,7 +148,20 @@ static int choose_column(AnalysisCurveSet *set, int64_t panel, const AnalysisCol
   return rates > 0 || returns == 0 ? CORE_OK : analysis_column_find("--y", "evaluation.episode_return", column);
 }
 
-/* Reads a column. has_infinite[run]: whether a column so far has infinite values. */
+/* Reads the curve of run r. has_infinite[run]: whether a column so far has infinite values. */
+static int read_curve(AnalysisCurveSet *set, size_t r, const AnalysisColumn *column, StoreQuery *query,
+                      bool *has_infinite, AnalysisCurve *curve) {
+  const AnalysisSelection *selection = &set->context.selection;
+  const size_t before = set->infinite;
+  const int code = analysis_column_read(column, query, &selection->runs[r], set->context.level_set, set->abscissa,
+                                        curve, &set->infinite);
+  if (r >= selection->count - selection->repeats) set->infinite = before; /* not counted again for repeated runs */
+  set->infinite_runs += set->infinite > before && !has_infinite[r];
+  has_infinite[r] |= set->infinite > before;
+  return code;
+}
+
+/* Reads a column. */
 static int read_column(AnalysisCurveSet *set, size_t c, bool *has_infinite) {
   const AnalysisSelection *selection = &set->context.selection;
   StoreQuery *query = NULL;
@@ -157,14 +170,8 @@ static int read_column(AnalysisCurveSet *set, size_t c, bool *has_infinite) {
   int code = store_query_open(set->context.database, set->columns[c]->sql, &query);
   set->curves[c] = core_memory_zero_allocate(selection->count, sizeof **set->curves);
   for (size_t r = 0; r < selection->count && code == CORE_OK; r++) {
-    const bool itself = r < selection->count - selection->repeats;
-    const size_t before = set->infinite;
-    code = analysis_column_read(set->columns[c], query, &selection->runs[r], set->context.level_set, set->abscissa,
-                                &set->curves[c][r], &set->infinite);
-    without += set->curves[c][r].n == 0 && itself;
-    if (!itself) set->infinite = before; /* not counted again for repeated runs */
-    set->infinite_runs += set->infinite > before && !has_infinite[r];
-    has_infinite[r] |= set->infinite > before;
+    code = read_curve(set, r, set->columns[c], query, has_infinite, &set->curves[c][r]);
+    without += set->curves[c][r].n == 0 && r < selection->count - selection->repeats;
   }
   store_query_close(&query);
   if (c == 0) set->without = without;
@@ -360,7 +367,8 @@ static int read_columns(AnalysisCurveSet *set, bool *has_infinite) {
 }
 
 /* Reads what the runs of a panel have in place of a column. */
-static int read_shown(AnalysisCurveSet *set, size_t c, size_t panel, const AnalysisColumn *shown) {
+static int read_shown(AnalysisCurveSet *set, size_t c, size_t panel, const AnalysisColumn *shown,
+                      bool *has_infinite) {
   const AnalysisSelection *selection = &set->context.selection;
   StoreQuery *query = NULL;
   int code = store_query_open(set->context.database, shown->sql, &query);
@@ -368,8 +376,7 @@ static int read_shown(AnalysisCurveSet *set, size_t c, size_t panel, const Analy
     AnalysisCurve *curve = &set->curves[c][r];
     if (!in_panel(set, r, panel)) continue;
     analysis_curve_free(curve);
-    code = analysis_column_read(shown, query, &selection->runs[r], set->context.level_set, set->abscissa, curve,
-                                &set->infinite);
+    code = read_curve(set, r, shown, query, has_infinite, curve);
     if (c == 0 && curve->n > 0 && r < selection->count - selection->repeats) set->without--;
   }
   store_query_close(&query);
@@ -382,17 +389,26 @@ static bool panel_has_values(const AnalysisCurveSet *set, size_t c, size_t panel
   return false;
 }
 
-/* Gives each panel the column that its runs have, such as a task without a goal the return. */
-static int choose_shown(AnalysisCurveSet *set) {
+static bool has_column(const AnalysisCurveSet *set, const AnalysisColumn *column) {
+  for (size_t c = 0; c < set->column_count; c++)
+    if (set->columns[c] == column) return true;
+  return false;
+}
+
+/* Gives each panel the column that its runs have, such as a task without a goal the return, unless that has a panel of
+ * its own. */
+static int choose_shown(AnalysisCurveSet *set, bool *has_infinite) {
   set->shown = core_memory_allocate((set->column_count * set->panel_count + 1) * sizeof *set->shown);
   for (size_t i = 0; i < set->column_count * set->panel_count; i++) {
     const size_t c = i / set->panel_count, panel = i % set->panel_count;
     set->shown[i] = set->columns[c];
     if (set->columns[c]->normalized || panel_has_values(set, c, panel)) continue;
-    TRY(choose_column(set, (int64_t)panel, &set->shown[i]));
-    if (set->shown[i] == set->columns[c]) continue;
+    const AnalysisColumn *shown = set->columns[c];
+    TRY(choose_column(set, (int64_t)panel, &shown));
+    if (has_column(set, shown)) continue;
+    set->shown[i] = shown;
     set->is_mixed = true;
-    TRY(read_shown(set, c, panel, set->shown[i]));
+    TRY(read_shown(set, c, panel, shown, has_infinite));
   }
   return CORE_OK;
 }
@@ -410,9 +426,9 @@ int analysis_curve_set_read(AnalysisCurveSet *set, const char *path) {
   if (set->panel_range) TRY(analysis_curve_set_select_panels(set));
   bool *has_infinite = core_memory_zero_allocate(set->context.selection.count + 1, sizeof *has_infinite);
   int code = read_columns(set, has_infinite);
-  free(has_infinite);
   if (code == CORE_OK) code = analysis_curve_set_group(set);
-  if (code == CORE_OK) code = choose_shown(set);
+  if (code == CORE_OK) code = choose_shown(set, has_infinite);
+  free(has_infinite);
   if (code == CORE_OK) make_lines(set);
   return code;
 }

@@ -169,7 +169,9 @@ static void add_references(const AnalysisCurveSet *set, AnalysisPlot *plot) {
   for (size_t i = 0; i < set->column_count * set->panel_count * set->reference_count; i++) {
     const AnalysisReference *reference = &set->reference[i % set->reference_count];
     const size_t panel = i / set->reference_count, column = panel / set->panel_count;
-    const bool meant = reference->kind == ANALYSIS_REFERENCE_NUMBER ? column == 0 : set->columns[column]->evaluation;
+    const bool is_own = analysis_curve_set_shown(set, panel % set->panel_count, column) == set->columns[column];
+    const bool meant = reference->kind == ANALYSIS_REFERENCE_NUMBER ? column == 0 && is_own
+                                                                    : set->columns[column]->evaluation;
     if (!meant) continue;
     const double y = analysis_curve_set_reference(set, reference, panel % set->panel_count, column);
     if (isfinite(y)) analysis_plot_level(plot, panel, y, reference->label);

@@ -159,6 +159,15 @@ draw curves "$tap_dir/mixed.db" >"$tap_dir/out"
 tap_check "curves: each panel has its column" "$(grep -qE '^evaluation\.episode_return: PPO-EWMA.* 432 ' "$tap_dir/out" && grep -qE '^PPO .* 0\.' "$tap_dir/out" &&
   ! grep -q 'Without a value' "$tap_dir/out" || cat "$tap_dir/out")"
 tap_run "and its axis" 0 "'return' at screen" grep "^set label .* 'return'" "$f/curves.gp"
+draw curves "$tap_dir/mixed.db" --reference optimum=0.9 >"$tap_dir/out"
+tap_check "a reference is drawn where its column is" "$([ "$(grep -c '^set arrow.*first 0\.9 ' "$f/curves.gp")" -eq 1 ] || grep '^set arrow' "$f/curves.gp")"
+draw curves "$tap_dir/mixed.db" --y solve_rate,episode_return >"$tap_dir/out"
+tap_check "a column with panels of its own replaces no other" \
+  "$(grep -q '^evaluation\.episode_return .* 432 ' "$tap_dir/out" || cat "$tap_dir/out"
+    awk '/^evaluation\.episode_return/ && / 432 / { print $1, $2, $3 }' "$tap_dir/out" | sort | uniq -d)"
+tool sql "$tap_dir/mixed.db" "UPDATE evaluation SET episode_return = 9e999 WHERE iteration = 0 AND solve_rate IS NULL"
+draw curves "$tap_dir/mixed.db" >"$tap_dir/out"
+tap_check "runs with infinite values are counted" "$(tr '\n' ' ' <"$tap_dir/out" | grep -qE 'skipped: [0-9]+, in [1-9]' || cat "$tap_dir/out")"
 
 # of one run a task no bootstrap knows a spread: no interval, as of every other kind
 cp "$db" "$tap_dir/single.db"
