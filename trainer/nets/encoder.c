@@ -182,9 +182,9 @@ void encoder_dense_backward(const EncoderPass *pass, int tensor, bool biased, co
 static OpsEntityDense entity_dense(const EncoderPass *pass, int tensor, bool biased, const float *x, const float *y,
                                    EncoderFloats floats) {
   const EncoderTensor *t = &pass->shape->tensor[tensor];
-  return (OpsEntityDense){.x = x, .w = pass->rounded + t->offset, .b = biased ? pass->theta + t[1].offset : NULL,
-                          .y = (float *)(uintptr_t)y, .in = t->rows, .out = t->columns,
-                          .result_is_float = floats == ENCODER_FLOAT_RESULT};
+  return (OpsEntityDense){.x = x, .w = pass->rounded ? pass->rounded + t->offset : NULL,
+                          .b = biased ? pass->theta + t[1].offset : NULL, .y = (float *)(uintptr_t)y,
+                          .in = t->rows, .out = t->columns, .result_is_float = floats == ENCODER_FLOAT_RESULT};
 }
 
 void encoder_layer(const EncoderPass *pass, int tensor, bool biased, const float *x, float *y, EncoderFloats floats,

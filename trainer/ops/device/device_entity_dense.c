@@ -92,7 +92,7 @@ static void undo_activation(DeviceState *state, const OpsEntityDense *layer, Ops
     if (db) fold_blocks(state, parts, rows, db);
     return;
   }
-  const int step = step_of(layer, dy);
+  const int step = step_of(layer, (const void *)(address(y) | address(dy)));
   const OpsHiddenGradient arguments = {bf16(y), layer->b, bf16_out(dy), parts, r, c, activation, step,
                                        core_divisor(c / (size_t)step)};
   DEVICE_LAUNCH(state, ops_hidden_gradient, device_column_parts(r) * c / (size_t)step, &arguments);

@@ -67,7 +67,7 @@ typedef struct DeviceState {
   DeviceLibrary *library;     /* NULL: ops_product */
   char *workspace;            /* [DEVICE_WORKSPACE_BYTES] the library's; NULL without one */
   int max_rows, max_width;
-  float *column_parts;        /* [column_parts_capacity] column sums of parts of KERNEL_PART_ROWS rows, used so far: */
+  float *column_parts;        /* [column_parts_capacity] column sums of parts of rows, used so far: */
   size_t column_parts_capacity, column_parts_used;
   float *product;             /* [max_rows][max_width], for SILU */
   int refuses;                /* not 0: products have no fused epilogue, for tests */

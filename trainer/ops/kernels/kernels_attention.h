@@ -100,7 +100,7 @@ CORE_KERNEL_FN void ops_put_head_vector(const OpsAttend *a, const OpsNumbers as,
   else ((OpsHeadVector *)a->out)[i] = vector;
 }
 
-/* sum += factor * vector */
+/* Adds factor * vector. */
 CORE_KERNEL_FN void ops_add_head_vector(OpsHeadVector *sum, float factor, OpsHeadVector vector) {
   CORE_DEVICE_UNROLL for (int i = 0; i < KERNEL_HEAD_SIZE; i++) sum->x[i] += factor * vector.x[i];
 }
@@ -176,7 +176,7 @@ CORE_KERNEL_FN void ops_attend_key_gradient(const OpsAttendPlace *p, uint32_t i,
   }
 }
 
-/* A block has whole rows; shared memory: an OpsSoftmax per thread. */
+/* Computes the gradient of attention. A block has whole rows; shared memory: an OpsSoftmax per thread. */
 CORE_KERNEL_FN void ops_attend_gradient_by(const CoreDeviceThread *at, const OpsAttend *a, const OpsNumbers as) {
   const size_t heads = a->heads.number, n = (size_t)a->x.rows * a->entities.number * heads;
   OpsSoftmax *softmax = (OpsSoftmax *)at->shared;

@@ -1,6 +1,7 @@
-/* Kernels around products with bf16 matrices in memory (device_chain.c): rounding, activations and their gradients.
+/* Kernels around products with bf16 matrices in memory (device_chain.c, device_entity_dense.c): rounding, activations,
+ * layer norms and their gradients.
  * They are memory-bound, so a thread loads eight neighboring elements in 16 bytes where a row's length and the
- * addresses allow it. Sums are over parts of KERNEL_PART_ROWS rows, in float32. */
+ * addresses allow it. Sums are over parts of KERNEL_PART_ROWS or KERNEL_EIGHTS_ROWS rows, in float32. */
 #ifndef TRAINER_OPS_KERNELS_BF16_H
 #define TRAINER_OPS_KERNELS_BF16_H
 #include "trainer/ops/kernels/kernels_dense.h"
@@ -301,7 +302,8 @@ CORE_KERNEL_FN void ops_output_gradient(const CoreDeviceThread *at, const OpsOut
 /* Sums have another order than the CPU's, which those of float matrices have (kernels_dense.h): a row's adds the
  * threads' own sums in their order; a column's first the rows of a thread, then the threads of a block. */
 enum { KERNEL_EIGHTS_COLUMNS = KERNEL_LANES * KERNEL_EIGHT, KERNEL_EIGHTS_THREADS = 256, KERNEL_EIGHTS_ROWS = 64 };
-enum { KERNEL_EIGHTS_AT_ONCE = KERNEL_EIGHTS_THREADS / KERNEL_LANES }; /* rows of a block */
+/* Rows that a block processes at once, of KERNEL_EIGHTS_ROWS. */
+enum { KERNEL_EIGHTS_AT_ONCE = KERNEL_EIGHTS_THREADS / KERNEL_LANES };
 
 /* Returns the sum over a row's threads. All threads of the block must call it. */
 CORE_KERNEL_FN float ops_add_eights(const CoreDeviceThread *at, float own) {

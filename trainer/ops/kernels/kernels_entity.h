@@ -2,9 +2,8 @@
  * coalesce. A sum over entities or messages is computed by one thread, in the CPU's order, so with float matrices the
  * bits are the CPU's.
  *
- * Matrices of entities, `numbers`, are floats or bf16; embeddings of a kind and what attention reads and writes are
- * floats. A chunk has fewer than 2^32 elements, so that offsets are computed in 32 bits, by divisors prepared on the
- * host. */
+ * Matrices of entities, `numbers`, are floats or bf16; embeddings of a kind are floats. A chunk has fewer than 2^32
+ * elements, so that offsets are computed in 32 bits, by divisors prepared on the host. */
 #ifndef TRAINER_OPS_KERNELS_ENTITY_H
 #define TRAINER_OPS_KERNELS_ENTITY_H
 #include "trainer/ops/kernels/kernels_bf16.h"
@@ -406,7 +405,7 @@ CORE_KERNEL_FN void ops_message_return(const OpsMessages *a, const OpsNumbers as
   if (total.is_read) ops_put_numbers(a->shapes, as, step, shape, total.sum);
 }
 
-/* One thread per `step` elements of a shape, or of a sender's embedding. */
+/* Computes the gradient of gathered messages: one thread per `step` elements of a shape, or of a sender's embedding. */
 CORE_KERNEL_FN void ops_message_gather_gradient_by(const CoreDeviceThread *at, const OpsMessages *a,
                                                    const OpsNumbers as, const int step) {
   const size_t width = (size_t)a->m.width, count = (size_t)a->m.count, parts = a->parts.number;

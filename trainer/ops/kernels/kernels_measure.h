@@ -26,8 +26,8 @@ CORE_KERNEL_FN double ops_add_unit_parts(const CoreDeviceThread *at, double own)
   return sum;
 }
 
-/* Two passes, so that no digits are lost where a saturated unit hardly moves. Threads beyond the last column repeat
- * it. */
+/* Sums units in two passes, so that no digits are lost where a saturated unit hardly moves. Threads beyond the last
+ * column repeat it. */
 CORE_KERNEL_FN void ops_unit_sums(const CoreDeviceThread *at, const OpsUnitSums *a) {
   const size_t own = (size_t)at->block * KERNEL_UNITS + at->thread % KERNEL_UNITS;
   const size_t column = own < a->columns ? own : a->columns - 1, first = at->thread / KERNEL_UNITS;
@@ -76,7 +76,7 @@ CORE_KERNEL_FN void ops_gram_load(const CoreDeviceThread *at, const OpsGram *a, 
   }
 }
 
-/* Shared memory: two tiles. */
+/* Adds the products of pairs of units. Shared memory: two tiles. */
 CORE_KERNEL_FN void ops_gram(const CoreDeviceThread *at, const OpsGram *a) {
   double *left = (double *)at->shared, *right = left + KERNEL_GRAM_ROWS * KERNEL_GRAM_TILE;
   unsigned i = 0, j = at->block;

@@ -246,7 +246,7 @@ CORE_KERNEL_FN void ops_follow(const OpsUpdateScalars *now, float theta, float *
   else *proximal += now->share * (theta - *proximal);
 }
 
-/* One thread per parameter: Adam, and for the first network the proximal weights. */
+/* Steps by Adam, one thread per parameter, and moves the proximal weights of the first network. */
 CORE_KERNEL_FN void ops_descend(const CoreDeviceThread *at, const OpsUpdateStep *a) {
   const OpsUpdatePlan *plan = &a->plan;
   if (plan->stats->failed || plan->stats->stopped) return;
@@ -384,7 +384,7 @@ CORE_KERNEL_FN double ops_step_several(const OpsUpdatePlan *plan, const OpsUpdat
   return sum;
 }
 
-/* Shared memory: KERNEL_MERGED doubles per thread. */
+/* Steps a part of a network and measures it. Shared memory: KERNEL_MERGED doubles per thread. */
 CORE_KERNEL_FN void ops_descend_measured(const CoreDeviceThread *at, const OpsMeasuredStep *a) {
   const OpsUpdatePlan *plan = &a->step.plan;
   const int k = at->block >= a->step.count[0];
