@@ -29,6 +29,6 @@ git rev-parse HEAD >"$target/commit" 2>/dev/null || true
 mkdir -p "$pack/tests/gpu" "$pack/tests/unit" "$(dirname "$file")"
 cp tests/gpu/all.sh tests/gpu/programs.txt "$pack/tests/gpu/"
 for t in "${tests[@]}"; do cp "tests/unit/$t.c" "$pack/tests/unit/"; done # all.sh reads the names of their tests
-tar -czf "$file" -C "$pack" .
+tar -czf "$file" -C "$pack" built tests # not ".", whose mode tar gives to the folder it unpacks in
 ls -lh "$file"
 if [ "$(stat -c %s "$file")" -gt $((64 << 20)) ]; then echo "tests/gpu/pack.sh: $file is larger than 64 MiB" >&2; exit 1; fi
