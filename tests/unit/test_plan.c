@@ -210,6 +210,22 @@ static SweepSpeeds *load_run_on(const Fixture *f, const char *machine) {
   return speeds;
 }
 
+/* Opens a workspace with one run of a GPU. *config: the same run; *planned: one rank with one GPU. */
+static SweepSpeeds *open_run_on_gpu(Fixture *f, const char *machine, CoreConfig *config, SlurmSettings *planned) {
+  open_fixture(f);
+  SweepSpeeds *speeds = load_run_on(f, machine);
+  sweep_grid_config(&f->grid, 0, config);
+  snprintf(config->train.device, sizeof config->train.device, "cuda");
+  *planned = slurm_settings_default();
+  planned->gpus_per_run = 1;
+  return speeds;
+}
+
+static void close_run(Fixture *f, SweepSpeeds *speeds) {
+  sweep_speeds_destroy(&speeds);
+  close_fixture(f);
+}
+
 /* The speed measured on two processors is scaled to those of [slurm], and not used for runs on GPUs. */
 static void test_speed_on_processors(void **state) {
   (void)state;
@@ -243,12 +259,8 @@ static void test_speed_on_gpus(void **state) {
   (void)state;
   Fixture f;
   CoreConfig config;
-  SlurmSettings machine = slurm_settings_default();
-  open_fixture(&f);
-  SweepSpeeds *speeds = load_run_on(&f, "cuda:0, NVIDIA H100; ranks: 1, threads: 4");
-  sweep_grid_config(&f.grid, 0, &config);
-  snprintf(config.train.device, sizeof config.train.device, "cuda");
-  machine.gpus_per_run = 1;
+  SlurmSettings machine;
+  SweepSpeeds *speeds = open_run_on_gpu(&f, "cuda:0, NVIDIA H100; ranks: 1, threads: 4", &config, &machine);
   assert_true(sweep_speeds_find(speeds, &config, &machine).exact);
   config.env.num = 1048576;
   const double one = sweep_speeds_find(speeds, &config, &machine).steps_per_second;
@@ -258,8 +270,7 @@ static void test_speed_on_gpus(void **state) {
   assert_true(many > 64 * one && many <= 128 * one);
   snprintf(config.train.device, sizeof config.train.device, "cpu");
   assert_true(sweep_speeds_find(speeds, &config, &machine).steps_per_second == 0);
-  sweep_speeds_destroy(&speeds);
-  close_fixture(&f);
+  close_run(&f, speeds);
 }
 
 /* Runs with train.device = auto are runs on processors if [slurm] requests no GPU. */
@@ -267,17 +278,15 @@ static void test_speed_of_auto(void **state) {
   (void)state;
   Fixture f;
   CoreConfig config;
-  SlurmSettings machine = slurm_settings_default();
-  open_fixture(&f);
-  SweepSpeeds *speeds = load_run_on(&f, "cuda:0, NVIDIA H100; ranks: 1, threads: 4");
-  sweep_grid_config(&f.grid, 0, &config);
+  SlurmSettings machine;
+  SweepSpeeds *speeds = open_run_on_gpu(&f, "cuda:0, NVIDIA H100; ranks: 1, threads: 4", &config, &machine);
   snprintf(config.train.device, sizeof config.train.device, "auto");
+  machine.gpus_per_run = 0;
   assert_true(sweep_speeds_find(speeds, &config, &machine).steps_per_second == 0);
   assert_true(sweep_speeds_find(speeds, &config, NULL).exact); /* the machine of the measured runs */
   machine.gpus_per_run = 1;
   assert_true(sweep_speeds_find(speeds, &config, &machine).exact);
-  sweep_speeds_destroy(&speeds);
-  close_fixture(&f);
+  close_run(&f, speeds);
 }
 
 /* Runs with as many ranks have the same share of a GPU, and a rank uses one GPU even if more are requested. */
@@ -285,11 +294,8 @@ static void test_speed_on_shared_gpus(void **state) {
   (void)state;
   Fixture f;
   CoreConfig config;
-  SlurmSettings machine = slurm_settings_default();
-  open_fixture(&f);
-  SweepSpeeds *speeds = load_run_on(&f, "cuda:0, NVIDIA H100; ranks: 1, threads: 4");
-  sweep_grid_config(&f.grid, 0, &config);
-  snprintf(config.train.device, sizeof config.train.device, "cuda");
+  SlurmSettings machine;
+  SweepSpeeds *speeds = open_run_on_gpu(&f, "cuda:0, NVIDIA H100; ranks: 1, threads: 4", &config, &machine);
   static const double gpus[] = {0.5, 1, 4};
   for (size_t i = 0; i < 3; i++) {
     machine.gpus_per_run = gpus[i];
@@ -301,8 +307,7 @@ static void test_speed_on_shared_gpus(void **state) {
   machine.gpus_per_run = 2;
   assert_false(four.exact);
   assert_true(sweep_speeds_find(speeds, &config, &machine).steps_per_second == four.steps_per_second);
-  sweep_speeds_destroy(&speeds);
-  close_fixture(&f);
+  close_run(&f, speeds);
 }
 
 /* A database of an older version has no ranks: the speed counts as measured on the planned machine. */
@@ -310,17 +315,13 @@ static void test_speed_of_unknown_machine(void **state) {
   (void)state;
   Fixture f;
   CoreConfig config;
-  SlurmSettings machine = slurm_settings_default();
-  open_fixture(&f);
-  SweepSpeeds *speeds = load_run_on(&f, "cuda:0, NVIDIA H100");
-  sweep_grid_config(&f.grid, 0, &config);
-  snprintf(config.train.device, sizeof config.train.device, "cuda");
+  SlurmSettings machine;
+  SweepSpeeds *speeds = open_run_on_gpu(&f, "cuda:0, NVIDIA H100", &config, &machine);
   machine.gpus_per_run = 8;
   machine.ranks_per_run = 8;
   const SweepSpeed speed = sweep_speeds_find(speeds, &config, &machine);
   assert_true(!speed.exact && speed.steps_per_second == 100);
-  sweep_speeds_destroy(&speeds);
-  close_fixture(&f);
+  close_run(&f, speeds);
 }
 
 /* The measured network of nearly equal size is used, not the first or the fastest. */
