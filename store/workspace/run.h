@@ -25,6 +25,10 @@ typedef enum StoreStatus {
 } StoreStatus;
 const char *store_status_name(StoreStatus status);             /* "finished" */
 bool store_status_from_name(const char *name, StoreStatus *status);
+/* Whether a run has ended for good: finished or diverged. */
+static inline bool store_status_is_final(StoreStatus status) {
+  return status == STORE_FINISHED || status == STORE_DIVERGED;
+}
 
 typedef struct StoreState {
   StoreStatus status;

@@ -18,10 +18,6 @@ void sweep_attempt_write_record(const SweepArrayTask *task, const SweepAttempt *
   if (sweep_record_write(task->root, attempt->id, &attempt->record) != CORE_OK) core_warn("%s", core_error_message());
 }
 
-static bool is_final(const StoreState *state) {
-  return state->status == STORE_FINISHED || state->status == STORE_DIVERGED;
-}
-
 /* Writes the record before the state, so that a reader of the failure finds its cause even if this process is killed in
  * between. */
 static void fail(const SweepArrayTask *task, SweepAttempt *attempt, SweepCause cause, const char *message) {
@@ -31,7 +27,7 @@ static void fail(const SweepArrayTask *task, SweepAttempt *attempt, SweepCause c
   attempt->record.cause = cause;
   attempt->record.ended_unix_s = core_clock_unix_s();
   sweep_attempt_write_record(task, attempt);
-  if (is_final(&state) || state.status == STORE_FAILED || state.status == STORE_RUNNING) return;
+  if (store_status_is_final(state.status) || state.status == STORE_FAILED || state.status == STORE_RUNNING) return;
   state.status = STORE_FAILED;
   state.finished_unix_s = core_clock_unix_s();
   snprintf(state.message, sizeof state.message, "%s", message);
@@ -101,7 +97,7 @@ static StartDecision decide_start(const SweepArrayTask *task, const char *id, co
   const SlurmSettings *settings = &task->batch.settings;
   const StoreState *state = &evidence->state;
   if (state->status == STORE_RUNNING) return OWNED_BY_OTHER;
-  if (is_final(state) && !evidence->is_restart) return ALREADY_DONE;
+  if (store_status_is_final(state->status) && !evidence->is_restart) return ALREADY_DONE;
   if (state->status == STORE_FAILED && !evidence->is_first_start && settings->runs_per_task > 1) return ALREADY_FAILED;
   if (sweep_task_rule_stops(&task->rule, id)) return STOPPED_BY_RULE;
   if (evidence->stalled > settings->max_restarts) return NO_PROGRESS;

@@ -156,10 +156,6 @@ bool job_set_apply_rule(JobSet *set, StoreDatabase *database) {
   return true;
 }
 
-static bool is_final(const StoreState *state) {
-  return state->status == STORE_FINISHED || state->status == STORE_DIVERGED;
-}
-
 /* Sets the phase of each job. retry_failed: failed runs wait, too. */
 static int init_jobs(JobSet *set, const SweepQueueRequest *request, bool retry_failed) {
   bool *is_selected;
@@ -174,7 +170,8 @@ static int init_jobs(JobSet *set, const SweepQueueRequest *request, bool retry_f
     if (store_run_state_read(set->root, set->grid.ids[i], true, &state) != CORE_OK)
       core_warn("%s", core_error_message());
     job->force = sweep_queue_forces(request, &state);
-    const bool is_done = (is_final(&state) && !job->force) || (state.status == STORE_FAILED && !retry_failed);
+    const bool is_done = (store_status_is_final(state.status) && !job->force) ||
+                         (state.status == STORE_FAILED && !retry_failed);
     const bool has_ended = is_done || !is_selected[i];
     job->phase = state.status == STORE_RUNNING && is_selected[i] ? JOB_EXTERNAL : has_ended ? JOB_ENDED : JOB_WAITING;
     set->count[job->phase]++;
@@ -360,7 +357,7 @@ static bool is_taken_by_other(JobSet *set, Job *job, JobSet *const *all, size_t 
     return true;
   }
   job->force = sweep_queue_forces(&set->request, &state);
-  if (!is_final(&state) || job->force) return false;
+  if (!store_status_is_final(state.status) || job->force) return false;
   end_external(set, job, &state);
   return true;
 }

@@ -77,7 +77,7 @@ int sweep_queue_write(const char *root, const char *name, const SweepQueueReques
 }
 
 bool sweep_queue_forces(const SweepQueueRequest *request, const StoreState *state) {
-  if (!request->force || (state->status != STORE_FINISHED && state->status != STORE_DIVERGED)) return false;
+  if (!request->force || !store_status_is_final(state->status)) return false;
   /* An end in the future comes from a clock that was set back or is another machine's. */
   const bool has_ended_since =
     state->finished_unix_s > request->requested_unix_s && state->finished_unix_s <= core_clock_unix_s();

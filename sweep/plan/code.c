@@ -68,7 +68,7 @@ static int find_code(const CoreConfig *config, const StoreCode **code) {
 }
 
 static void compare_run(const StoreCode *code, const StoreState *state, const char *kept, SweepCodeChanges *codes) {
-  const bool has_ended = state->status == STORE_FINISHED || state->status == STORE_DIVERGED;
+  const bool has_ended = store_status_is_final(state->status);
   if (!*state->code || strcmp(state->code, code->hash) == 0 || (!has_ended && state->iteration == 0)) return;
   if (codes->difference.length == 0) {
     const bool has_changed = strstr(state->code_files, "; before: ") != NULL;

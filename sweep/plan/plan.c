@@ -37,8 +37,7 @@ double sweep_plan_remaining(const CoreConfig *config, const StoreState *state) {
 }
 
 static bool has_ended(const SweepSpec *spec, StoreStatus status) {
-  return status == STORE_FINISHED || status == STORE_DIVERGED ||
-         (status == STORE_STOPPED_BY_RULE && spec->stop.rule != SWEEP_STOP_NONE);
+  return store_status_is_final(status) || (status == STORE_STOPPED_BY_RULE && spec->stop.rule != SWEEP_STOP_NONE);
 }
 
 /* Adds the cost of a run's remaining transitions. */

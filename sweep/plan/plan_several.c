@@ -53,7 +53,7 @@ static int add_run(Costs *costs, const SweepGrid *grid, const SweepResources *re
   if (!sweep_id_set_add(&costs->seen, grid->ids[run], NULL)) return CORE_OK; /* counted for an earlier file */
   sweep_grid_config(grid, run, &config);
   if (has_runs) TRY(store_run_state_read(costs->root, grid->ids[run], true, &state));
-  bool has_ended = state.status == STORE_FINISHED || state.status == STORE_DIVERGED ||
+  bool has_ended = store_status_is_final(state.status) ||
                    (state.status == STORE_STOPPED_BY_RULE && grid->spec->stop.rule != SWEEP_STOP_NONE);
   double planned = sweep_plan_transitions(&config);
   double remaining = has_ended ? 0 : sweep_plan_remaining(&config, &state);

@@ -139,7 +139,7 @@ static int check_ended(const char *root, const SweepGrid *grid, const SweepSearc
       StoreState state;
       make_id(grid, cell, seed, id);
       TRY(store_run_state_read(root, id, true, &state));
-      *has_ended = state.status == STORE_FINISHED || state.status == STORE_DIVERGED || state.status == STORE_FAILED ||
+      *has_ended = store_status_is_final(state.status) || state.status == STORE_FAILED ||
                    state.status == STORE_STOPPED_BY_RULE;
     }
   }
