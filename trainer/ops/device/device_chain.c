@@ -109,8 +109,7 @@ static bool has_room_for_mask(const Pass *pass, const OpsLayer *layer) {
 
 /* Returns the elements per thread of kernels_bf16.h for this layer. */
 static int step_of(const OpsLayer *layer, const void *other) {
-  const bool aligned = (uintptr_t)layer->y % sizeof(OpsEight) == 0 && (uintptr_t)other % sizeof(OpsEight) == 0;
-  return layer->out % KERNEL_EIGHT == 0 && aligned ? KERNEL_EIGHT : 1;
+  return device_step(KERNEL_EIGHT, (size_t)layer->out, device_address(layer->y) | device_address(other));
 }
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */

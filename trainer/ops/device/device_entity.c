@@ -17,12 +17,10 @@ static size_t elements_of(int rows, int each) {
   return elements;
 }
 
-static uintptr_t address(const void *x) { return (uintptr_t)x; }
-
 /* Returns the elements per thread: 16 bytes where rows of `width` and addresses (ORed) are multiples of it, else 1. */
 static int step_of(Ops *ops, size_t width, uintptr_t addresses) {
   const int most = numbers_of(ops) == OPS_NUMBERS_BF16 ? KERNEL_EIGHT : KERNEL_FOUR;
-  return width % (size_t)most == 0 && addresses % sizeof(OpsEight) == 0 ? most : 1;
+  return device_step(most, width, addresses);
 }
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
@@ -34,7 +32,7 @@ static void slice(Ops *ops, OpsRows x, int offset, int columns, float *target) {
 }
 
 static void pack(Ops *ops, OpsRows x, const OpsPack *p, const float *embedding, float *matrix) {
-  const int step = step_of(ops, (size_t)p->columns, address(matrix));
+  const int step = step_of(ops, (size_t)p->columns, device_address(matrix));
   const OpsPacking a = {x, *p, embedding, NULL, matrix, divisor(p->columns / step), divisor(p->count), step,
                         numbers_of(ops)};
   if (p->count == 0) return; /* a divisor is never 0 */
@@ -57,7 +55,7 @@ static void dummy(Ops *ops, int rows, int entities, int columns, float *matrix) 
 
 static OpsPool pool_of(Ops *ops, const float *matrix, const float *weights, int rows, int entities, int columns,
                        OpsActivation activation, const float *out, const float *dout) {
-  const int step = step_of(ops, (size_t)columns, address(matrix) | address(out) | address(dout));
+  const int step = step_of(ops, (size_t)columns, device_address(matrix) | device_address(out) | device_address(dout));
   CORE_CHECK(activation == OPS_LINEAR || activation == OPS_TANH);
   (void)elements_of(rows, entities * columns); /* the check of 32-bit indices */
   return (OpsPool){(float *)(uintptr_t)matrix, weights, (size_t)rows, (size_t)columns, divisor(entities),
@@ -109,13 +107,14 @@ static void attend_backward(Ops *ops, OpsRows x, const OpsAttention *attention, 
 
 /* Completes the arguments. */
 static OpsGate gate_of(Ops *ops, OpsGate g, int rows, int width) {
-  const uintptr_t read = address(g.a) | address(g.u) | address(g.ug) | address(g.x) | address(g.dout) | address(g.drx);
-  const uintptr_t written = address(g.r) | address(g.z) | address(g.rx) | address(g.h) | address(g.out) |
-                            address(g.dug) | address(g.da) | address(g.du) | address(g.dx);
+  const void *const matrices[] = {g.a, g.u,  g.ug, g.x,   g.dout, g.drx, g.r, g.z,
+                                  g.rx, g.h, g.out, g.dug, g.da,   g.du,  g.dx};
+  uintptr_t addresses = 0;
+  for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++) addresses |= device_address(matrices[i]);
   g.rows = (size_t)rows;
   g.width = (size_t)width;
   g.numbers = numbers_of(ops);
-  g.step = step_of(ops, g.width, read | written);
+  g.step = step_of(ops, g.width, addresses);
   g.steps = divisor(width / g.step);
   (void)elements_of(rows, width); /* the check of 32-bit indices */
   return g;
@@ -155,7 +154,8 @@ static void gate_open_backward(Ops *ops, const float *drx, const float *r, const
 /* Builds the arguments, some of which the kernel writes; of_row: vectors of a row, each of m->width values. */
 static OpsMessages messages_of(Ops *ops, OpsRows x, const OpsMessage *m, int of_row, const float *shapes,
                                const float *embedding, const float *messages, const float *gathered) {
-  const uintptr_t addresses = address(shapes) | address(embedding) | address(messages) | address(gathered);
+  const uintptr_t addresses =
+    device_address(shapes) | device_address(embedding) | device_address(messages) | device_address(gathered);
   const int step = step_of(ops, (size_t)m->width, addresses);
   return (OpsMessages){x, *m, (void *)(uintptr_t)shapes, (float *)(uintptr_t)embedding, (void *)(uintptr_t)messages,
                        (void *)(uintptr_t)gathered, divisor(m->width / step), divisor(of_row), divisor(m->ends + 1),

@@ -10,7 +10,6 @@
 
 static const uint16_t *bf16(const float *x) { return (const uint16_t *)(const void *)x; }
 static uint16_t *bf16_out(float *x) { return (uint16_t *)(void *)x; }
-static uintptr_t address(const void *x) { return (uintptr_t)x; }
 
 /* Whether a thread may have eight elements of a row of KERNEL_EIGHTS_COLUMNS. */
 static bool are_eights(int columns, uintptr_t addresses) {
@@ -52,10 +51,6 @@ static OpsNumbers result_of(const OpsEntityDense *layer) {
   return layer->result_is_float ? OPS_NUMBERS_FLOAT : OPS_NUMBERS_BF16;
 }
 
-static int step_of(const OpsEntityDense *layer, const void *x) {
-  return layer->out % KERNEL_EIGHT == 0 && (uintptr_t)x % sizeof(OpsEight) == 0 ? KERNEL_EIGHT : 1;
-}
-
 void device_entity_forward(Ops *ops, const OpsEntityDense *layer, int rows, OpsActivation activation) {
   DeviceState *state = device_state(ops);
   DeviceProduct p = {.m = (size_t)rows, .n = (size_t)layer->out, .k = (size_t)layer->in, .a = layer->x, .b = layer->w,
@@ -74,7 +69,7 @@ void device_entity_forward(Ops *ops, const OpsEntityDense *layer, int rows, OpsA
     device_activate(state, activation, layer->y, layer->b, rows, layer->out);
     return;
   }
-  const int step = step_of(layer, layer->y);
+  const int step = device_step(KERNEL_EIGHT, (size_t)layer->out, device_address(layer->y));
   const OpsHiddenActivate arguments = {(uint16_t *)(void *)layer->y, layer->b, p.m, core_divisor(p.n / (size_t)step),
                                        activation, step};
   DEVICE_LAUNCH(state, ops_hidden_activate, p.m * p.n / (size_t)step, &arguments);
@@ -86,13 +81,14 @@ static void undo_activation(DeviceState *state, const OpsEntityDense *layer, Ops
   const size_t r = (size_t)rows, c = (size_t)layer->out;
   float *parts = alloc_parts(state, r, c, 1);
   const float *y = layer->y ? layer->y : dy;
-  if (are_eights(layer->out, address(y) | address(dy)) && (activation == OPS_LINEAR || activation == OPS_RELU)) {
+  const uintptr_t addresses = device_address(y) | device_address(dy);
+  if (are_eights(layer->out, addresses) && (activation == OPS_LINEAR || activation == OPS_RELU)) {
     const OpsEightsGradient eights = {bf16(y), bf16_out(dy), parts, r, activation == OPS_RELU};
     launch_eights(state, &ops_eights_gradient_launch, sum_blocks(rows), SUM_FLOATS, &eights);
     if (db) fold_blocks(state, parts, rows, db);
     return;
   }
-  const int step = step_of(layer, (const void *)(address(y) | address(dy)));
+  const int step = device_step(KERNEL_EIGHT, c, addresses);
   const OpsHiddenGradient arguments = {bf16(y), layer->b, bf16_out(dy), parts, r, c, activation, step,
                                        core_divisor(c / (size_t)step)};
   DEVICE_LAUNCH(state, ops_hidden_gradient, device_column_parts(r) * c / (size_t)step, &arguments);
@@ -118,7 +114,7 @@ void device_entity_norm(Ops *ops, const float *x, float *n, float *inverse, cons
                         float *y, int rows, int columns, double epsilon) {
   const OpsNormEights a = {bf16(x), bf16_out(n), bf16_out(y), inverse, gain, offset, (size_t)rows, (float)epsilon};
   const size_t blocks = (a.rows + KERNEL_EIGHTS_AT_ONCE - 1) / KERNEL_EIGHTS_AT_ONCE;
-  CORE_CHECK(are_eights(columns, address(x) | address(n) | address(y)));
+  CORE_CHECK(are_eights(columns, device_address(x) | device_address(n) | device_address(y)));
   launch_eights(device_state(ops), &ops_norm_eights_launch, blocks, KERNEL_EIGHTS_THREADS, &a);
 }
 
@@ -129,7 +125,7 @@ void device_entity_norm_backward(Ops *ops, const float *n, const float *inverse,
   float *sums = alloc_parts(state, (size_t)rows, width, 2);
   const OpsNormEightsGradient a = {bf16(n), bf16(dy), bf16(more), bf16_out(dx), inverse, gain, sums,
                                    sums + sum_blocks(rows) * width, (size_t)rows};
-  CORE_CHECK(are_eights(columns, address(n) | address(dy) | address(more) | address(dx)));
+  CORE_CHECK(are_eights(columns, device_address(n) | device_address(dy) | device_address(more) | device_address(dx)));
   launch_eights(state, &ops_norm_eights_gradient_launch, sum_blocks(rows), SUM_FLOATS, &a);
   fold_blocks(state, a.dgain, rows, dgain);
   fold_blocks(state, a.doffset, rows, doffset);
@@ -141,8 +137,9 @@ void device_entity_gate_backward(Ops *ops, const float *dout, const float *z, co
   float *sums = alloc_parts(state, (size_t)rows, KERNEL_EIGHTS_COLUMNS, 1);
   const OpsGateEights g = {bf16(dout), bf16(z), bf16(h), bf16(x), bf16_out(dug), bf16_out(da), bf16_out(du),
                            bf16_out(dx), sums, (size_t)rows};
-  const uintptr_t written = address(dug) | address(da) | address(du) | address(dx);
-  CORE_CHECK(are_eights(width, address(dout) | address(z) | address(h) | address(x) | written));
+  const uintptr_t written = device_address(dug) | device_address(da) | device_address(du) | device_address(dx);
+  const uintptr_t read = device_address(dout) | device_address(z) | device_address(h) | device_address(x);
+  CORE_CHECK(are_eights(width, read | written));
   launch_eights(state, &ops_gate_eights_launch, sum_blocks(rows), SUM_FLOATS, &g);
   fold_blocks(state, sums, rows, dbias);
 }

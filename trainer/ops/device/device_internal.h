@@ -17,6 +17,14 @@
 
 enum { DEVICE_THREADS = 256, DEVICE_BLOCKS_MAX = 1 << 20 };
 
+/* Returns an address, to be ORed with others. */
+static inline uintptr_t device_address(const void *x) { return (uintptr_t)x; }
+/* Returns the elements per thread: `most`, which are 16 bytes, where rows of `columns` and the addresses (ORed) are
+ * multiples of them, else 1. */
+static inline int device_step(int most, size_t columns, uintptr_t addresses) {
+  return columns % (size_t)most == 0 && addresses % sizeof(OpsEight) == 0 ? most : 1;
+}
+
 enum { DEVICE_WORKSPACE_BYTES = 32 << 20 }; /* library workspace: cuBLASLt's recommendation on sm_90 */
 
 /* Product: an OpsProduct, row-major c[m][n] = op(a) op(b). */

@@ -1,7 +1,7 @@
 /* Kernels around products with bf16 matrices in memory (device_chain.c, device_entity_dense.c): rounding, activations,
- * layer norms and their gradients.
- * They are memory-bound, so a thread loads eight neighboring elements in 16 bytes where a row's length and the
- * addresses allow it. Sums are over parts of KERNEL_PART_ROWS or KERNEL_EIGHTS_ROWS rows, in float32. */
+ * layer norms and their gradients. They are memory-bound, so a thread loads eight neighboring elements in 16 bytes
+ * where a row's length and the addresses allow it. Sums are over parts of KERNEL_PART_ROWS or KERNEL_EIGHTS_ROWS rows,
+ * in float32. */
 #ifndef TRAINER_OPS_KERNELS_BF16_H
 #define TRAINER_OPS_KERNELS_BF16_H
 #include "trainer/ops/kernels/kernels_dense.h"
