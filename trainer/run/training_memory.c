@@ -67,13 +67,14 @@ static const char *smaller_minibatches(const Training *training) {
 
 /* Returns the setting that shrinks a tensor, by the start of its label. */
 static const char *setting_for(const Training *training, const char *label) {
+  const char *minibatches = smaller_minibatches(training);
   const struct { const char *begins, *setting; } known[] = {
     {"minibatch permutation", "lower env.num or ppo.num_steps"},
     {"lists of a permutation", "lower env.num or ppo.num_steps"},
-    {"minibatch", smaller_minibatches(training)},
-    {"activations", smaller_minibatches(training)},
-    {"backward scratch", smaller_minibatches(training)},
-    {"gradient", smaller_minibatches(training)},
+    {"minibatch", minibatches},
+    {"activations", minibatches},
+    {"backward scratch", minibatches},
+    {"gradient", minibatches},
     {"trial", "lower eval.episodes"},
     {"actor gradients of shards", "lower comm.shards"},
     {"critic gradients of shards", "lower comm.shards"},
