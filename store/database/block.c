@@ -32,7 +32,7 @@ typedef struct Restart { char id[CORE_RUN_ID]; } Restart;
 enum Statement {
   DELETE_ITERATIONS, DELETE_BINS, DELETE_EVALUATIONS, DELETE_LAYERS, DELETE_METRICS,
   DELETE_PROGRESS,
-  PUT_EVALUATION, PUT_LAYER, PUT_METRIC, PUT_PROGRESS, PUT_LOG_ATTEMPT,
+  PUT_EVALUATION, REMOVE_EVALUATION, PUT_LAYER, PUT_METRIC, REMOVE_METRIC, PUT_PROGRESS, PUT_LOG_ATTEMPT,
   PUT_RUN, PUT_ATTEMPT, END_ATTEMPTS, PUT_RUN_IMPORT,
   STATEMENT_COUNT
 };
@@ -49,10 +49,12 @@ static const char *const statement_sql[STATEMENT_COUNT] = {
   [PUT_EVALUATION] =
     "INSERT OR REPLACE INTO evaluation(run_id, iteration, level_set" STORE_EVALUATION_COLUMNS(COMMA_NAME) ")"
     " VALUES(?, ?, ?" STORE_EVALUATION_COLUMNS(COMMA_MARK) ")",
+  [REMOVE_EVALUATION] = "DELETE FROM evaluation WHERE run_id = ?1 AND iteration = ?2 AND level_set = ?3",
   [PUT_LAYER] =
     "INSERT OR REPLACE INTO layer(run_id, iteration, network, layer" STORE_LAYER_COLUMNS(COMMA_NAME) ")"
     " VALUES(?, ?, ?, ?" STORE_LAYER_COLUMNS(COMMA_MARK) ")",
   [PUT_METRIC] = "INSERT OR REPLACE INTO metric(run_id, name, iteration, step, value) VALUES(?, ?, ?, ?, ?)",
+  [REMOVE_METRIC] = "DELETE FROM metric WHERE run_id = ?1 AND name = ?2 AND iteration = ?3",
   [PUT_PROGRESS] =
     "INSERT INTO run_log(run_id, attempt, kind, file, offset, mark, damage, first_damage)"
     " VALUES(?1, ?2, ?3, ?8, ?4, ?5, ?6, ?7)"
@@ -187,15 +189,17 @@ static int commit_restarts(StoreBlock *block) {
   return CORE_OK;
 }
 
+/* Writes evaluations, and removes those without a number. */
 static int commit_evaluations(StoreBlock *block) {
-  sqlite3_stmt *put = block->statements[PUT_EVALUATION];
   for (size_t i = 0; i < block->evaluations.count; i++) {
     const EvaluationRow *item = &block->evaluations.items[i];
     const double *values = store_evaluation_values(&item->row);
+    const bool is_absent = store_values_are_absent(values, STORE_EVALUATION_COUNT);
+    sqlite3_stmt *put = block->statements[is_absent ? REMOVE_EVALUATION : PUT_EVALUATION];
     sqlite3_bind_text(put, 1, item->id, -1, SQLITE_STATIC);
     sqlite3_bind_int64(put, 2, item->row.iteration);
     sqlite3_bind_text(put, 3, item->row.level_set, -1, SQLITE_STATIC);
-    for (int column = 0; column < STORE_EVALUATION_COUNT; column++)
+    for (int column = 0; column < STORE_EVALUATION_COUNT && !is_absent; column++)
       sqlite3_bind_double(put, 4 + column, values[column]); /* SQLite stores NaN as NULL */
     TRY(store_database_run(block->database, put));
   }
@@ -216,15 +220,19 @@ static int commit_layers(StoreBlock *block) {
   return CORE_OK;
 }
 
+/* Writes metrics, and removes those without a number. */
 static int commit_metrics(StoreBlock *block) {
-  sqlite3_stmt *put = block->statements[PUT_METRIC];
   for (size_t i = 0; i < block->metrics.count; i++) {
     const MetricRow *item = &block->metrics.items[i];
+    const bool is_absent = store_values_are_absent(store_metric_values(&item->row), STORE_METRIC_COUNT);
+    sqlite3_stmt *put = block->statements[is_absent ? REMOVE_METRIC : PUT_METRIC];
     sqlite3_bind_text(put, 1, item->id, -1, SQLITE_STATIC);
     sqlite3_bind_text(put, 2, item->row.name, -1, SQLITE_STATIC);
     sqlite3_bind_int64(put, 3, item->row.iteration);
-    sqlite3_bind_double(put, 4, item->row.step);
-    sqlite3_bind_double(put, 5, item->row.value);
+    if (!is_absent) {
+      sqlite3_bind_double(put, 4, item->row.step);
+      sqlite3_bind_double(put, 5, item->row.value);
+    }
     TRY(store_database_run(block->database, put));
   }
   return CORE_OK;

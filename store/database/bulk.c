@@ -1,4 +1,4 @@
-/* Inserts iteration rows (bulk_internal.h): one prepared INSERT, then the sums of each bin that received rows. */
+/* Inserts and removes iteration rows (bulk_internal.h), and then sums each bin whose rows have changed. */
 #include "store/database/bulk_internal.h"
 
 #include <math.h>
@@ -16,19 +16,21 @@ enum { KEYS = 2, BIN_BITS = 6, BIN_ITERATIONS = 1 << BIN_BITS };
 static const char insert_sql[] =
   "INSERT OR REPLACE INTO iteration(run_id, iteration" STORE_ITERATION_COLUMNS(COMMA_NAME) ")"
   " VALUES(?, ?" STORE_ITERATION_COLUMNS(COMMA_MARK) ")";
+static const char remove_sql[] = "DELETE FROM iteration WHERE run_id = ?1 AND iteration = ?2";
 
 /* Rows of a bin, or of all bins, in the order of the table. */
-#define BIN_ROWS_SQL "SELECT run_id, iteration, transitions, kl, merged_iterations FROM iteration"
+#define BIN_ROWS_SQL "SELECT run_id, iteration, transitions, kl, ddr, merged_iterations FROM iteration"
 static const char bin_rows_sql[] = BIN_ROWS_SQL " WHERE run_id = ?1 AND iteration BETWEEN ?2 << 6 AND ?2 << 6 | 63";
 static const char put_bin_sql[] =
   "INSERT OR REPLACE INTO iteration_bin(run_id, bin, n, transitions, kl_sum, kl_transitions)"
   " VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
+static const char remove_bin_sql[] = "DELETE FROM iteration_bin WHERE run_id = ?1 AND bin = ?2";
 
 typedef struct BulkRow { char id[CORE_RUN_ID]; StoreIteration row; } BulkRow;
 
 struct StoreBulk {
   StoreDatabase *database;
-  sqlite3_stmt *insert, *bin_rows, *put_bin;
+  sqlite3_stmt *insert, *remove, *bin_rows, *put_bin, *remove_bin;
   bool is_bound[STORE_ITERATION_COUNT]; /* whether the previous row bound a number to the column */
   size_t count;
   BulkRow *rows;                        /* [STORE_BULK_ROWS] in the order of their addition */
@@ -40,8 +42,10 @@ int store_bulk_create(StoreDatabase *database, StoreBulk **result) {
   bulk->rows = core_memory_allocate(STORE_BULK_ROWS * sizeof *bulk->rows);
   *result = bulk;
   int code = store_database_prepare(database, insert_sql, &bulk->insert);
+  if (code == CORE_OK) code = store_database_prepare(database, remove_sql, &bulk->remove);
   if (code == CORE_OK) code = store_database_prepare(database, bin_rows_sql, &bulk->bin_rows);
   if (code == CORE_OK) code = store_database_prepare(database, put_bin_sql, &bulk->put_bin);
+  if (code == CORE_OK) code = store_database_prepare(database, remove_bin_sql, &bulk->remove_bin);
   if (code != CORE_OK) store_bulk_destroy(result);
   return code;
 }
@@ -49,8 +53,10 @@ int store_bulk_create(StoreDatabase *database, StoreBulk **result) {
 void store_bulk_destroy(StoreBulk **bulk) {
   if (!*bulk) return;
   sqlite3_finalize((*bulk)->insert);
+  sqlite3_finalize((*bulk)->remove);
   sqlite3_finalize((*bulk)->bin_rows);
   sqlite3_finalize((*bulk)->put_bin);
+  sqlite3_finalize((*bulk)->remove_bin);
   free((*bulk)->rows);
   free(*bulk);
   *bulk = NULL;
@@ -67,10 +73,18 @@ size_t store_bulk_count(const StoreBulk *bulk) { return bulk->count; }
 
 void store_bulk_clear(StoreBulk *bulk) { bulk->count = 0; }
 
-/* Inserts a row. About half of the columns are NULL (other learners, metrics measured at intervals), and those that
- * already are NULL are not bound again. */
+static int remove_row(StoreBulk *bulk, const BulkRow *item) {
+  sqlite3_bind_text(bulk->remove, 1, item->id, -1, SQLITE_STATIC);
+  sqlite3_bind_int64(bulk->remove, 2, item->row.iteration);
+  return store_database_run(bulk->database, bulk->remove);
+}
+
+/* Inserts a row, or removes it if it has no number. About half of the columns are NULL (other learners, metrics
+ * measured at intervals), and those that already are NULL are not bound again. */
 static int insert_row(StoreBulk *bulk, const BulkRow *item) {
   const double *values = store_iteration_values(&item->row);
+  if (store_values_are_absent(values, STORE_ITERATION_COUNT)) return remove_row(bulk, item);
+
   sqlite3_bind_text(bulk->insert, 1, item->id, -1, SQLITE_STATIC);
   sqlite3_bind_int64(bulk->insert, 2, item->row.iteration);
   for (int c = 0; c < STORE_ITERATION_COUNT; c++) {
@@ -94,13 +108,24 @@ static void add_term(double *sum, double term) {
   if (!isnan(term)) *sum = isnan(*sum) ? term : *sum + term;
 }
 
-static void bin_add(Bin *bin, int64_t iteration, double transitions, double kl, double merged) {
-  const double iterations = isnan(merged) ? 1 : merged;
+/* Columns of an iteration that bins are made of. */
+typedef struct BinRow { int64_t iteration; double transitions, kl, ddr, merged; } BinRow;
+
+/* Returns the transitions of an iteration. An unmerged row tells them by its DDR, which logs hold to 9 digits; whole
+ * numbers are restored. Merged rows are the trainer's, whose iterations are equally long. */
+static double iteration_transitions(const BinRow *row, double kl) {
+  const double product = row->ddr * kl, whole = nearbyint(product);
+  if (isnan(row->merged) && isfinite(product)) return fabs(product - whole) <= 1e-7 * fabs(whole) ? whole : product;
+  return row->iteration > 0 ? row->transitions / (double)row->iteration : NAN;
+}
+
+static void bin_add(Bin *bin, const BinRow *row) {
+  const double iterations = isnan(row->merged) ? 1 : row->merged, kl = fmax(row->kl, 1e-12);
   add_term(&bin->n, iterations);
-  bin->transitions = fmax(bin->transitions, transitions);
-  if (isnan(kl)) return;
-  add_term(&bin->kl_sum, iterations * fmax(kl, 1e-12));
-  if (iteration > 0) add_term(&bin->kl_transitions, iterations * (transitions / (double)iteration));
+  bin->transitions = fmax(bin->transitions, row->transitions);
+  if (isnan(row->kl)) return;
+  add_term(&bin->kl_sum, iterations * kl);
+  add_term(&bin->kl_transitions, iterations * iteration_transitions(row, kl));
 }
 
 static int put_bin(StoreDatabase *database, sqlite3_stmt *put, const char *id, int64_t index, const Bin *bin) {
@@ -117,8 +142,10 @@ static double column_number(sqlite3_stmt *query, int column) {
 
 /* Adds the current row of a query of BIN_ROWS_SQL. */
 static void bin_add_stored(Bin *bin, sqlite3_stmt *query) {
-  bin_add(bin, sqlite3_column_int64(query, 1), column_number(query, 2), column_number(query, 3),
-          column_number(query, 4));
+  const BinRow row = {.iteration = sqlite3_column_int64(query, 1), .transitions = column_number(query, 2),
+                      .kl = column_number(query, 3), .ddr = column_number(query, 4),
+                      .merged = column_number(query, 5)};
+  bin_add(bin, &row);
 }
 
 static int sum_stored_rows(StoreBulk *bulk, const char *id, int64_t index, Bin *bin) {
@@ -135,7 +162,15 @@ static int sum_stored_rows(StoreBulk *bulk, const char *id, int64_t index, Bin *
 static bool is_whole_bin(const BulkRow *rows, size_t count) {
   for (size_t i = 1; i < count; i++)
     if (rows[i].row.iteration != rows[i - 1].row.iteration + 1) return false;
+  for (size_t i = 0; i < count && count == BIN_ITERATIONS; i++)
+    if (store_values_are_absent(store_iteration_values(&rows[i].row), STORE_ITERATION_COUNT)) return false;
   return count == BIN_ITERATIONS;
+}
+
+static int remove_bin(StoreBulk *bulk, const char *id, int64_t index) {
+  sqlite3_bind_text(bulk->remove_bin, 1, id, -1, SQLITE_STATIC);
+  sqlite3_bind_int64(bulk->remove_bin, 2, index);
+  return store_database_run(bulk->database, bulk->remove_bin);
 }
 
 /* Writes the sums of the bin of `rows`, which have been inserted. */
@@ -143,11 +178,14 @@ static int sum_bin(StoreBulk *bulk, const BulkRow *rows, size_t count) {
   const int64_t index = rows->row.iteration >> BIN_BITS;
   Bin bin = empty_bin;
   if (is_whole_bin(rows, count)) {
-    for (size_t i = 0; i < count; i++)
-      bin_add(&bin, rows[i].row.iteration, rows[i].row.transitions, rows[i].row.kl, rows[i].row.merged_iterations);
+    for (size_t i = 0; i < count; i++) {
+      const StoreIteration *row = &rows[i].row;
+      bin_add(&bin, &(BinRow){row->iteration, row->transitions, row->kl, row->ddr, row->merged_iterations});
+    }
   } else {
     TRY(sum_stored_rows(bulk, rows->id, index, &bin));
   }
+  if (isnan(bin.n)) return remove_bin(bulk, rows->id, index);
   return put_bin(bulk->database, bulk->put_bin, rows->id, index, &bin);
 }
 

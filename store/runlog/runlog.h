@@ -4,9 +4,9 @@
  *   line 2:  column names, "name" or "name[unit]", the last is "crc32"
  *   then:    value <tab> value ... <tab> checksum     (8 hex digits: CRC-32 of the line up to the last tab)
  * Numbers have 9 significant digits (exact for float32), integers all of theirs. An empty field is a value that was not
- * measured. A truncated or damaged line is skipped and reported by number; a new writer starts on a new line, so that
- * later lines can be read. Columns are found by name, so that logs of other versions can be read. awk, pandas and
- * gnuplot read the format. */
+ * measured. A later line replaces earlier ones of its key; a line without numbers removes them. A truncated or damaged
+ * line is skipped and reported by number; a new writer starts on a new line, so that later lines can be read. Columns
+ * are found by name, so that logs of other versions can be read. awk, pandas and gnuplot read the format. */
 #ifndef STORE_RUNLOG_H
 #define STORE_RUNLOG_H
 #include <stdbool.h>

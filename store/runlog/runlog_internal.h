@@ -1,6 +1,9 @@
 /* Internals shared by the writer and reader of run logs and the importer: column tables, file names and checksums. */
 #ifndef STORE_RUNLOG_INTERNAL_H
 #define STORE_RUNLOG_INTERNAL_H
+#include <math.h>
+#include <stdbool.h>
+
 #include "store/runlog/runlog.h"
 
 enum {
@@ -18,6 +21,14 @@ static inline const double *store_iteration_values(const StoreIteration *row) { 
 static inline const double *store_evaluation_values(const StoreEvaluation *row) { return &row->transitions; }
 static inline const double *store_layer_values(const StoreLayer *row) { return &row->layer; }
 static inline const double *store_metric_values(const StoreMetric *row) { return &row->step; }
+
+/* Whether a record has no number, so that it removes the row of its key. */
+static inline bool store_values_are_absent(const double *values, int count) {
+  for (int i = 0; i < count; i++)
+    if (!isnan(values[i])) return false;
+  return true;
+}
+
 _Static_assert(sizeof(StoreIteration) == 8 + 8 * STORE_ITERATION_COUNT, "a StoreIteration is its key and its columns");
 _Static_assert(sizeof(StoreEvaluation) == 8 + 64 + 8 * STORE_EVALUATION_COUNT, "a StoreEvaluation likewise");
 _Static_assert(sizeof(StoreLayer) == 8 + 16 + 8 * STORE_LAYER_COUNT, "a StoreLayer likewise");
