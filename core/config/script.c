@@ -2,6 +2,7 @@
  * script_read.c parses programs, script_text.c formats them. */
 #include "core/config/script.h"
 
+#include <ctype.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -319,8 +320,16 @@ const char *core_script_text(const CoreScript *program, CoreScriptKey key) {
   return program->definition->text[key];
 }
 
-void core_script_step(const CoreScript *program, char name[CORE_SCRIPT_NAME], double *total) {
-  const char *text = core_script_text(program, CORE_SCRIPT_step), *of = strstr(text, " of ");
+const char *core_script_step_name(const char *text, bool *is_sum) {
+  static const char prefix[] = "sum of ";
+  const char *name = text + sizeof prefix - 1;
+  *is_sum = strncmp(text, prefix, sizeof prefix - 1) == 0 && *name != '{' && !isdigit((unsigned char)*name);
+  return *is_sum ? name : text;
+}
+
+void core_script_step(const CoreScript *program, char name[CORE_SCRIPT_NAME], double *total, bool *is_sum) {
+  const char *text = core_script_step_name(core_script_text(program, CORE_SCRIPT_step), is_sum);
+  const char *of = strstr(text, " of ");
   const size_t length = of ? (size_t)(of - text) : strlen(text);
   char word[CORE_CONFIG_TEXT];
   *total = 0;
@@ -348,9 +357,10 @@ bool core_script_goal(const CoreScript *program, char name[CORE_SCRIPT_NAME], do
 void core_script_attach(CoreConfig *config, const CoreScript *program) {
   char name[CORE_SCRIPT_NAME];
   double total;
+  bool is_sum;
   config->program = program;
   if (!program) return;
-  core_script_step(program, name, &total);
+  core_script_step(program, name, &total, &is_sum);
   snprintf(config->algo.name, sizeof config->algo.name, "%s", core_script_text(program, CORE_SCRIPT_name));
   config->train.total_steps = total >= 1 && total < 9e15 ? (int64_t)total : 0;
 }

@@ -84,8 +84,9 @@ const CoreScriptSetting *core_script_find(const CoreScript *program, const char 
 /* ---- accessors and formats --------------------------------------------------------------------------------------- */
 
 const char *core_script_text(const CoreScript *program, CoreScriptKey key);
-/* Gets the name of the step metric, and a run's total steps under the current values; 0: unknown. */
-void core_script_step(const CoreScript *program, char name[CORE_SCRIPT_NAME], double *total);
+/* Gets the name of the step metric, a run's total steps under the current values (0: unknown), and whether steps are
+ * the sums of this metric so far. */
+void core_script_step(const CoreScript *program, char name[CORE_SCRIPT_NAME], double *total, bool *is_sum);
 /* Gets the goal's metric and its sign, +1 for max. Returns false if there is no goal. */
 bool core_script_goal(const CoreScript *program, char name[CORE_SCRIPT_NAME], double *sign);
 
@@ -125,7 +126,8 @@ int core_script_directory(const CoreScript *program, char directory[CORE_PATH_MA
 typedef enum CoreScriptSource {
   CORE_SCRIPT_JSONL, CORE_SCRIPT_CSV, CORE_SCRIPT_STDOUT, CORE_SCRIPT_TENSORBOARD
 } CoreScriptSource;
-/* Parses [program] metrics. location: FILE, DIR or "NAME[,NAME]=REGEX"; "" for jsonl. CORE_USAGE: unknown format. */
+/* Parses [program] metrics. location: FILE, DIR or "NAME[,NAME]=REGEX"; "" for jsonl without a file. CORE_USAGE: unknown
+ * format. */
 int core_script_source(const char *metrics, CoreScriptSource *source, const char **location);
 
 #endif

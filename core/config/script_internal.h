@@ -24,6 +24,8 @@ int core_script_draft_add(CoreScriptDraft *draft, const char *name, CoreConfigKi
 /* Returns the program of the draft, interned. CORE_USAGE: too many settings in this process. */
 int core_script_intern(const CoreScriptDraft *draft, const CoreScript **program);
 
+/* Returns the text of step from the name of its metric on. *is_sum: whether it is "sum of NAME". */
+const char *core_script_step_name(const char *text, bool *is_sum);
 /* Computes the canonical text of a value. CORE_USAGE: the value is not of that kind. */
 int core_script_canonical_value(const char *name, CoreConfigKind kind, const char *choices, const char *value,
                                  CoreText *canonical);

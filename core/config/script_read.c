@@ -137,7 +137,7 @@ static int check_metrics(const CoreScript *program) {
   char **words;
   size_t count;
   TRY(core_script_source(core_script_text(program, CORE_SCRIPT_metrics), &source, &location));
-  if (source == CORE_SCRIPT_JSONL) return CORE_OK;
+  if (source == CORE_SCRIPT_JSONL && !*location) return CORE_OK;
   if (source == CORE_SCRIPT_STDOUT) return check_regex(location);
   TRY(core_script_argv(program, location, NULL, &words, &count));
   core_script_argv_free(&words);
@@ -146,11 +146,14 @@ static int check_metrics(const CoreScript *program) {
 }
 
 static int check_step(const CoreScript *program) {
-  const char *text = core_script_text(program, CORE_SCRIPT_step), *of = strstr(text, " of ");
+  bool is_sum;
+  const char *text = core_script_text(program, CORE_SCRIPT_step), *metric = core_script_step_name(text, &is_sum);
+  const char *of = strstr(metric, " of ");
   char name[CORE_CONFIG_TEXT];
   double total;
-  if (!*text || *text == ' ' || (of ? (size_t)(of - text) : strlen(text)) >= CORE_SCRIPT_NAME)
-    return core_error(CORE_USAGE, "step = %.80s: expected NAME, NAME of {SETTING} or NAME of NUMBER", text);
+  if (!*metric || *metric == ' ' || (of ? (size_t)(of - metric) : strlen(metric)) >= CORE_SCRIPT_NAME)
+    return core_error(CORE_USAGE, "step = %.80s: expected NAME or sum of NAME, and optionally of {SETTING} or of NUMBER",
+                      text);
   if (!of) return CORE_OK;
   of += 4;
   if (*of != '{')

@@ -1,40 +1,62 @@
-/* Parses CSV (csv.h): RFC 4180 without newlines in fields; separated by comma, semicolon or tab, whichever comes
- * first. */
+/* Parses CSV (csv.h): RFC 4180 without newlines in fields; separated by commas, semicolons, tabs, or blanks if there is
+ * none of these. A comment of names ("# step,reward") names the columns if no other line does. */
 #include "sweep/program/csv.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "core/memory.h"
 #include "sweep/program/tail.h"
 
-enum { COLUMNS_MAX = 4096 };
+/* Fields of a line. */
+typedef struct Fields { char **items; size_t count; char *text; } Fields;
 
 struct ProgramCsv {
+  ProgramFile file;
   ProgramTail tail;
-  CoreText header;              /* first line; empty: not read yet */
+  ProgramSeries series;
+  Fields names;                 /* of the columns; count 0: not read yet */
+  Fields comment;               /* of the last comment before them */
   char separator;
-  int64_t emitted;              /* number of rows emitted */
-  int64_t row;                  /* number of rows read since the file was (re)written */
-  ino_t inode;
+  bool is_earlier;              /* the rows belong to earlier attempts */
   ProgramSink *sink;            /* during a read */
 };
 
-ProgramCsv *program_csv_open(const char *path) {
+ProgramCsv *program_csv_open(const char *path, const ProgramPrefix *start) {
   ProgramCsv *table = core_memory_zero_allocate(1, sizeof *table);
-  snprintf(table->tail.path, sizeof table->tail.path, "%s", path);
+  program_file_init(&table->file, path, start);
   return table;
 }
 
-/* Returns the next field of *rest, unquoted in place; NULL: none left. */
-static char *next_field(char **rest, char separator) {
-  char *field = *rest, *out = field, *c = field;
-  if (!field) return NULL;
+/* ---- fields ------------------------------------------------------------------------------------------------------ */
+
+static void free_fields(Fields *fields) {
+  free(fields->items);
+  free(fields->text);
+  *fields = (Fields){0};
+}
+
+/* Returns the separator that a line of names has most of. */
+static char find_separator(const char *line, size_t length) {
+  static const char separators[] = ",;\t";
+  size_t counts[3] = {0}, best = 0;
+  bool is_quoted = false;
+  for (size_t i = 0; i < length; i++) {
+    const char *found = line[i] ? strchr(separators, line[i]) : NULL;
+    is_quoted ^= line[i] == '"';
+    if (found && !is_quoted) counts[found - separators]++;
+  }
+  for (size_t i = 1; i < 3; i++)
+    if (counts[i] > counts[best]) best = i;
+  return counts[best] > 0 ? separators[best] : ' ';
+}
+
+/* Unquotes the field at `c` in place. Returns the position of the separator or NUL after it. */
+static char *end_field(char *c, char separator) {
+  char *out = c;
   bool is_quoted = *c == '"';
-  c += is_quoted;
-  for (; *c && (is_quoted || *c != separator); c++) {
+  for (c += is_quoted; *c && (is_quoted || *c != separator); c++) {
     if (is_quoted && *c == '"' && c[1] != '"') {
       is_quoted = false;
       continue;
@@ -42,93 +64,171 @@ static char *next_field(char **rest, char separator) {
     if (is_quoted && *c == '"') c++;
     *out++ = *c;
   }
-  *rest = *c ? c + 1 : NULL;
-  *out = '\0';
-  return field;
+  if (out != c) *out = '\0';
+  return c;
 }
 
-static char find_separator(const char *line) {
-  const char *found = strpbrk(line, ",;\t");
-  return found ? *found : ',';
+static Fields split(const char *line, size_t length, char separator) {
+  Fields fields = {.text = core_memory_allocate(length + 1)};
+  size_t capacity = 0;
+  memcpy(fields.text, line, length);
+  fields.text[length] = '\0';
+
+  for (char *c = fields.text;;) {
+    if (separator == ' ') c += strspn(c, " ");
+    if (separator == ' ' && !*c) break;
+    if (fields.count == capacity) {
+      capacity = capacity ? 2 * capacity : 32;
+      fields.items = core_memory_resize(fields.items, capacity * sizeof *fields.items);
+    }
+    fields.items[fields.count++] = c;
+    char *end = end_field(c, separator);
+    const bool is_last = *end == '\0';
+    *end = '\0';
+    if (is_last) break;
+    c = end + 1;
+  }
+  return fields;
 }
 
-/* Parses a number as strtod does (also nan and inf), true or false. */
-static bool parse_number(const char *field, double *value) {
-  char *end;
-  while (*field == ' ') field++;
-  if (strcasecmp(field, "true") == 0 || strcasecmp(field, "false") == 0) {
-    *value = strcasecmp(field, "true") == 0;
+static bool is_number(const char *field) {
+  double value;
+  return program_number_parse(field, strlen(field), &value);
+}
+
+static bool is_blank(const char *field) { return field[strspn(field, " \t")] == '\0'; }
+
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
+
+/* Whether the line names columns: no field is a number, and one is the name of a column, ours or a former one. */
+static bool is_later_header(const ProgramCsv *table, const Fields *fields) {
+  bool is_known = false;
+  for (size_t i = 0; i < fields->count; i++) {
+    if (is_number(fields->items[i])) return false;
+    for (size_t c = 0; c < table->names.count && !is_known; c++)
+      is_known = !is_blank(fields->items[i]) && strcmp(fields->items[i], table->names.items[c]) == 0;
+  }
+  return is_known;
+}
+
+static bool is_all_numbers(const Fields *fields) {
+  for (size_t i = 0; i < fields->count; i++)
+    if (!is_number(fields->items[i])) return false;
+  return true;
+}
+
+/* Takes the names of the columns from a line, unless it is one of numbers, whose names are those of a comment. Returns
+ * whether the line has been used up. */
+static bool read_names(ProgramCsv *table, const char *line, size_t length) {
+  table->separator = find_separator(line, length);
+  Fields fields = split(line, length, table->separator);
+  if (!is_all_numbers(&fields)) {
+    table->names = fields;
     return true;
   }
-  *value = strtod(field, &end);
-  while (*end == ' ' || *end == '\r') end++;
-  return *field && end != field && !*end;
+
+  table->names = table->comment;
+  table->comment = (Fields){0};
+  if (table->names.count == 0) { /* a table without names */
+    CoreText text = {0};
+    for (size_t i = 0; i < fields.count; i++) core_text_appendf(&text, "%scolumn%zu", i ? "," : "", i + 1);
+    table->names = split(text.data, text.length, ',');
+    core_text_free(&text);
+  }
+  free_fields(&fields);
+  return false;
 }
 
-static void emit_row(ProgramCsv *table, char *line) {
+static void read_comment(ProgramCsv *table, const char *line, size_t length) {
+  const size_t skipped = strspn(line, "# \t");
+  if (skipped >= length) return;
+  free_fields(&table->comment);
+  table->comment = split(line + skipped, length - skipped, find_separator(line + skipped, length - skipped));
+}
+
+/* Passes a row on. One with more fields than names is damaged: it may have numbers like 10,000. */
+static void emit_row(ProgramCsv *table, const Fields *fields) {
   ProgramSink *sink = table->sink;
-  char *names = core_text_duplicate(core_text_string(&table->header)), *name_rest = names, *rest = line;
   double value;
-  program_record_clear(&sink->record);
-  for (size_t i = 0; i < COLUMNS_MAX; i++) {
-    const char *name = next_field(&name_rest, table->separator), *field = next_field(&rest, table->separator);
-    if (!name || !field) break;
-    if (*name && parse_number(field, &value)) program_record_add(&sink->record, name, strlen(name), value);
+  for (size_t i = table->names.count; i < fields->count; i++) {
+    if (is_blank(fields->items[i])) continue;
+    sink->damaged++;
+    return;
   }
-  if (sink->record.count > 0) sink->on_record(sink->context, &sink->record);
-  else sink->damaged++;
-  free(names);
+
+  program_record_clear(&sink->record);
+  for (size_t i = 0; i < fields->count && i < table->names.count; i++) {
+    const char *name = table->names.items[i], *field = fields->items[i];
+    if (program_number_parse(field, strlen(field), &value))
+      program_record_add(&sink->record, name, strlen(name), value);
+    else
+      program_ignored_add(&sink->ignored, name, strlen(name), field, strlen(field));
+  }
+  program_sink_emit(sink, &table->series);
 }
 
 static void read_table_line(void *context, const char *line, size_t length) {
   ProgramCsv *table = context;
-  while (length > 0 && line[length - 1] == '\r') length--;
-  if (length == 0 || (*line == '#' && table->header.length == 0)) return;
-  char *copy = core_memory_allocate(length + 1);
-  memcpy(copy, line, length);
-  copy[length] = '\0';
-  if (table->header.length == 0) {
-    core_text_append_bytes(&table->header, line, length);
-    table->separator = find_separator(copy);
-  } else if (++table->row > table->emitted) {
-    emit_row(table, copy);
-    table->emitted = table->row;
+  if (*line == '#') {
+    CoreText copy = {0};
+    core_text_append_bytes(&copy, line, length);
+    if (table->names.count == 0) read_comment(table, core_text_string(&copy), length);
+    core_text_free(&copy);
+    return;
   }
-  free(copy);
+  if (table->names.count == 0 && read_names(table, line, length)) return;
+
+  Fields fields = split(line, length, table->separator);
+  if (is_later_header(table, &fields)) {
+    free_fields(&table->names);
+    table->names = fields;
+    return;
+  }
+  if (!table->is_earlier && fields.count > 0) emit_row(table, &fields);
+  free_fields(&fields);
 }
 
-/* Whether the file was replaced or truncated, or its header has changed. */
-static bool is_rewritten(ProgramCsv *table) {
-  struct stat status;
-  if (table->header.length == 0 || stat(table->tail.path, &status) != 0) return false;
-  const bool is_replaced = status.st_ino != table->inode || status.st_size < table->tail.offset;
-  FILE *file = is_replaced ? NULL : fopen(table->tail.path, "re");
-  char *start = core_memory_zero_allocate(1, table->header.length + 1);
-  const size_t bytes_read = file ? fread(start, 1, table->header.length + 1, file) : 0;
-  const size_t length = table->header.length;
-  const bool has_new_header = file && (bytes_read <= length || !strchr("\r\n", start[length]) ||
-                                       memcmp(start, table->header.data, length) != 0);
-  free(start);
-  if (file) fclose(file);
-  return is_replaced || has_new_header;
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
+
+static void restart(void *context) {
+  ProgramCsv *table = context;
+  program_tail_reset(&table->tail);
+  free_fields(&table->names);
+  free_fields(&table->comment);
+  program_series_restart(&table->series);
 }
 
-int program_csv_read(ProgramCsv *table, bool last, ProgramSink *sink) {
-  struct stat status;
-  if (is_rewritten(table)) {
-    program_tail_reset(&table->tail);
-    core_text_clear(&table->header);
-    table->row = 0;
-  }
+/* Reads the names in what earlier attempts left; its last line may be torn. */
+static void read_earlier(void *context, const char *bytes, size_t count) {
+  ProgramCsv *table = context;
+  table->is_earlier = bytes != NULL;
+  if (bytes) program_tail_bytes(&table->tail, bytes, count, read_table_line, table);
+  else program_tail_reset(&table->tail);
+}
+
+static void read_bytes(void *context, const char *bytes, size_t count) {
+  ProgramCsv *table = context;
+  program_tail_bytes(&table->tail, bytes, count, read_table_line, table);
+}
+
+int program_csv_read(ProgramCsv *table, ProgramReading reading, ProgramSink *sink) {
+  const ProgramReader reader = {restart, read_earlier, read_bytes, table};
+  const int64_t skipped = table->tail.skipped;
   table->sink = sink;
-  if (stat(table->tail.path, &status) == 0) table->inode = status.st_ino;
-  return program_tail_read(&table->tail, last, read_table_line, table);
+
+  const int code = program_file_read(&table->file, &reader);
+  if (code == CORE_OK && reading == PROGRAM_ENDED) program_tail_end(&table->tail, read_table_line, table);
+  sink->damaged += table->tail.skipped - skipped;
+  return code;
 }
 
 void program_csv_close(ProgramCsv **table) {
   if (!*table) return;
+  program_file_close(&(*table)->file);
   program_tail_free(&(*table)->tail);
-  core_text_free(&(*table)->header);
+  program_series_free(&(*table)->series);
+  free_fields(&(*table)->names);
+  free_fields(&(*table)->comment);
   free(*table);
   *table = NULL;
 }

@@ -1,14 +1,16 @@
-/* Reads a CSV file that a program writes: a header, then a line per record. A logger that meets a new name may rewrite
- * the whole file with another header (Stable-Baselines3's does): rows that were already emitted are skipped then. */
+/* Reads a CSV file that a program writes: a line of names, then a line of numbers per record. A later line of names
+ * starts new columns, and a rewritten file begins with its own. */
 #ifndef SWEEP_PROGRAM_CSV_H
 #define SWEEP_PROGRAM_CSV_H
+#include "sweep/program/file.h"
 #include "sweep/program/source.h"
 
 typedef struct ProgramCsv ProgramCsv;
 
-ProgramCsv *program_csv_open(const char *path);
-/* Passes new rows to the sink. last: the program has ended, so that no more rows will follow. */
-int program_csv_read(ProgramCsv *table, bool last, ProgramSink *sink);
+/* Opens the table. start: content of the file at the attempt's start; only its names are read. */
+ProgramCsv *program_csv_open(const char *path, const ProgramPrefix *start);
+/* Passes new rows to the sink. */
+int program_csv_read(ProgramCsv *table, ProgramReading reading, ProgramSink *sink);
 void program_csv_close(ProgramCsv **table);
 
 #endif

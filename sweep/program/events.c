@@ -1,9 +1,7 @@
-/* Finds the run's event files and parses their events (events.h; tensorflow/core/util/event.proto). */
+/* Finds the event files of an attempt, and reads their records (events.h). */
 #include "sweep/program/events.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,9 +11,10 @@
 
 #include "core/log.h"
 #include "core/memory.h"
-#include "core/protobuf.h"
 #include "core/terminal.h"
 #include "core/tfrecord.h"
+#include "sweep/program/event_scalars.h"
+#include "sweep/program/file.h"
 #include "sweep/program/processes.h"
 
 enum { DEPTH_MAX = 8, READ_BYTES = 1 << 20, WALK_INTERVAL_S = 10 };
@@ -23,115 +22,175 @@ static const char infix[] = "tfevents"; /* in the name of every event file */
 
 typedef struct EventFile {
   char *path;
-  int64_t offset;
+  size_t folder;                /* bytes of the path before the last slash */
+  dev_t device;
+  ino_t inode;
+  int64_t start, offset;        /* bytes of earlier attempts, and end of what was read */
   CoreText bytes;               /* start of an incomplete record */
   bool is_lost;                 /* damaged: nothing after `offset` can be read */
-  ProgramRecord record;         /* scalars of `step`, emitted when the step changes */
+  ProgramSeries series;
+  ProgramRecord record;         /* scalars of `step` that were read last */
   double step;
 } EventFile;
+
+/* Tag of a scalar. */
+typedef struct EventTag {
+  size_t file;                  /* first file that has it */
+  bool is_split;                /* files of several folders have it */
+} EventTag;
 
 struct ProgramEvents {
   char directory[CORE_PATH_MAX], list[CORE_PATH_MAX], run[64];
   EventFile *files;             /* [count] */
   size_t count;
-  char **older;                 /* [older_count] files that existed before the attempt */
-  size_t older_count;
+  ProgramStarts starts;         /* files at the attempt's start, and then its own */
+  ProgramNames tags, split_names; /* names of split tags with their folders */
+  EventTag *tag;                /* [tags.count] */
+  size_t tag_capacity;
+  bool is_renamed;              /* names have changed: all files are to be read again */
+  size_t common;                /* bytes of the folder that contains the folders of all files */
   pid_t *processes;             /* [process_count] all processes of the run that were seen */
   size_t process_count;
   char host[256];
   double start_unix_s;          /* start of the attempt; INFINITY: an earlier attempt, whose files are all listed */
   double walk_end_s;            /* last walk through the shared directory, monotonic */
+  ProgramSink *sink;            /* during a read */
+  EventFile *file;              /* that is read */
 };
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-static bool is_known(const ProgramEvents *events, const char *path) {
-  for (size_t i = 0; i < events->count; i++)
-    if (strcmp(events->files[i].path, path) == 0) return true;
-  for (size_t i = 0; i < events->older_count; i++)
-    if (strcmp(events->older[i], path) == 0) return true;
+static bool is_known(const ProgramEvents *events, const char *path, const struct stat *status) {
+  for (size_t i = 0; i < events->count; i++) {
+    const EventFile *file = &events->files[i];
+    if (strcmp(file->path, path) == 0 || (file->inode == status->st_ino && file->device == status->st_dev)) return true;
+  }
   return false;
 }
 
-static void add_file(ProgramEvents *events, const char *path) {
-  events->files = core_memory_resize(events->files, (events->count + 1) * sizeof *events->files);
-  events->files[events->count++] = (EventFile){.path = core_text_duplicate(path), .step = NAN};
+/* Returns the length of the common part of two folders, in whole names. */
+static size_t common_folder(const char *a, size_t a_length, const char *b, size_t b_length) {
+  size_t common = 0;
+  for (size_t i = 0; i <= a_length && i <= b_length; i++) {
+    const char in_a = i < a_length ? a[i] : '/', in_b = i < b_length ? b[i] : '/';
+    if (in_a != in_b) break;
+    if (in_a == '/') common = i;
+  }
+  return common;
 }
 
-static void add_older(ProgramEvents *events, const char *path) {
-  events->older = core_memory_resize(events->older, (events->older_count + 1) * sizeof *events->older);
-  events->older[events->older_count++] = core_text_duplicate(path);
+/* Lets all names with a folder be read again under other names. */
+static void rename_split(ProgramEvents *events) {
+  for (size_t i = 0; i < events->split_names.count; i++)
+    events->sink->on_renamed(events->sink->context, events->split_names.items[i]);
+  events->is_renamed |= events->split_names.count > 0;
+}
+
+/* Adds a file of the attempt. What it had at the start belongs to earlier ones. */
+static void add_file(ProgramEvents *events, const char *path) {
+  struct stat status;
+  if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) || is_known(events, path, &status)) return;
+  const struct ProgramStartEntry *entry = program_starts_find(&events->starts, path);
+  const ProgramPrefix now = entry && !entry->is_own ? program_file_prefix(path) : (ProgramPrefix){0};
+  const bool is_grown = now.size > 0 && now.size >= entry->prefix.size;
+
+  events->files = core_memory_resize(events->files, (events->count + 1) * sizeof *events->files);
+  EventFile *file = &events->files[events->count++];
+  *file = (EventFile){.path = core_text_duplicate(path), .device = status.st_dev, .inode = status.st_ino, .step = NAN,
+                      .start = is_grown ? entry->prefix.size : 0};
+  file->offset = file->start;
+  file->folder = (size_t)(strrchr(file->path, '/') - file->path);
+
+  const size_t common = events->count == 1 ? file->folder
+    : common_folder(events->files->path, events->common, file->path, file->folder);
+  if (common != events->common && events->count > 1) rename_split(events);
+  events->common = common;
 }
 
 typedef void (*VisitFile)(ProgramEvents *events, const char *path);
 
-/* Calls `visit` with each event file below a directory, sorted by name. Does not follow links. */
-static void walk(ProgramEvents *events, const char *directory, int depth, VisitFile visit) {
+/* Folders of a walk, which may be reached by several links. */
+typedef struct Walk { VisitFile visit; struct stat *folders; size_t count; } Walk;
+
+static bool is_visited(Walk *walk, const struct stat *status) {
+  for (size_t i = 0; i < walk->count; i++)
+    if (walk->folders[i].st_ino == status->st_ino && walk->folders[i].st_dev == status->st_dev) return true;
+  walk->folders = core_memory_resize(walk->folders, (walk->count + 1) * sizeof *walk->folders);
+  walk->folders[walk->count++] = *status;
+  return false;
+}
+
+static void walk_folder(ProgramEvents *events, const char *directory, int depth, Walk *walk) {
   char **names, path[CORE_PATH_MAX];
   size_t count;
   struct stat status;
-  if (depth > DEPTH_MAX || core_files_list(directory, &names, &count) != CORE_OK) {
+  if (depth > DEPTH_MAX || stat(directory, &status) != 0 || is_visited(walk, &status)) return;
+  if (core_files_list(directory, &names, &count) != CORE_OK) {
     core_error_clear();
     return;
   }
   for (size_t i = 0; i < count; i++) {
-    if (core_files_path(path, "%s/%s", directory, names[i]) == CORE_OK && lstat(path, &status) == 0) {
-      if (S_ISDIR(status.st_mode)) walk(events, path, depth + 1, visit);
-      else if (S_ISREG(status.st_mode) && strstr(names[i], infix)) visit(events, path);
+    if (core_files_path(path, "%s/%s", directory, names[i]) == CORE_OK && stat(path, &status) == 0) {
+      if (S_ISDIR(status.st_mode)) walk_folder(events, path, depth + 1, walk);
+      else if (S_ISREG(status.st_mode) && strstr(names[i], infix)) walk->visit(events, path);
     }
     free(names[i]);
   }
   free(names);
 }
 
-/* Writes a line per file: '+' and the path for files of the attempt, '-' for older ones. */
-static int write_list(const ProgramEvents *events) {
-  CoreText text = {0};
-  for (size_t i = 0; i < events->older_count; i++) core_text_appendf(&text, "-%s\n", events->older[i]);
-  for (size_t i = 0; i < events->count; i++) core_text_appendf(&text, "+%s\n", events->files[i].path);
-  const int code = core_files_write_unsynced(events->list, core_text_string(&text), text.length);
-  core_text_free(&text);
-  return code;
+/* Calls `visit` with each event file below the directory, sorted by name. */
+static void walk_files(ProgramEvents *events, VisitFile visit) {
+  Walk walk = {.visit = visit};
+  walk_folder(events, events->directory, 0, &walk);
+  free(walk.folders);
 }
 
-static int read_list(ProgramEvents *events) {
-  char *text, *rest;
-  size_t size;
-  TRY(core_files_read(events->list, 0, &text, &size));
-  for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-    if (*line == '+') add_file(events, line + 1);
-    if (*line == '-') add_older(events, line + 1);
-  }
-  free(text);
-  return CORE_OK;
+static void add_start(ProgramEvents *events, const char *path) {
+  const ProgramPrefix prefix = program_file_prefix(path);
+  program_starts_add(&events->starts, path, &prefix, false);
+}
+
+/* Whether a path is that of an event file below the directory. */
+static bool is_event_file(const ProgramEvents *events, const char *path) {
+  const size_t length = strlen(events->directory);
+  const char *name = strrchr(path, '/');
+  return name && strstr(name, infix) && strncmp(path, events->directory, length) == 0 && path[length] == '/' &&
+         !strstr(path, "/../");
 }
 
 int program_events_open(const char *directory, const char *run, const char *list, ProgramEvents **result) {
   ProgramEvents *events = core_memory_zero_allocate(1, sizeof *events);
+  const bool is_new = !core_files_exists(list);
   snprintf(events->directory, sizeof events->directory, "%s", directory);
   snprintf(events->list, sizeof events->list, "%s", list);
   snprintf(events->run, sizeof events->run, "%s", run ? run : "");
   *result = events;
   gethostname(events->host, sizeof events->host - 1);
-  events->start_unix_s = core_files_exists(list) ? INFINITY : core_clock_unix_s();
+  events->start_unix_s = is_new ? core_clock_unix_s() : INFINITY;
   events->walk_end_s = -INFINITY;
-  if (core_files_exists(list)) return read_list(events);
-  if (!run) walk(events, directory, 0, add_older);
-  return write_list(events);
+
+  program_starts_read(list, &events->starts);
+  if (!is_new) {
+    for (size_t i = 0; i < events->starts.count; i++)
+      if (events->starts.items[i].is_own && is_event_file(events, events->starts.items[i].path))
+        add_file(events, events->starts.items[i].path);
+    return CORE_OK;
+  }
+  if (!run) walk_files(events, add_start);
+  return program_starts_write(list, &events->starts);
 }
 
-static void add_if_new(ProgramEvents *events, const char *path) {
-  if (!is_known(events, path)) add_file(events, path);
-}
-
-/* Adds an open file of the run if it is an event file in the directory. */
+/* Adds an open file of the run if it is an event file in the directory, under the name that the user gave the
+ * directory. */
 static void add_open_file(void *context, const char *path) {
   ProgramEvents *events = context;
-  char directory[PATH_MAX];
+  char directory[PATH_MAX], own[CORE_PATH_MAX];
   const char *name = strrchr(path, '/');
   if (!name || !strstr(name, infix) || !realpath(events->directory, directory)) return;
   const size_t length = strlen(directory);
-  if (strncmp(path, directory, length) == 0 && path[length] == '/') add_if_new(events, path);
+  if (strncmp(path, directory, length) != 0 || path[length] != '/') return;
+  if (core_files_path(own, "%s%s", events->directory, path + length) == CORE_OK) add_file(events, own);
 }
 
 static void add_process(void *context, pid_t process) {
@@ -158,7 +217,7 @@ static bool is_named_by_run(const ProgramEvents *events, const char *path) {
 }
 
 static void add_named(ProgramEvents *events, const char *path) {
-  if (is_named_by_run(events, path)) add_if_new(events, path);
+  if (is_named_by_run(events, path)) add_file(events, path);
 }
 
 /* Finds files of the run in a directory that runs share. It may contain thousands of other runs' directories, so walks
@@ -167,135 +226,109 @@ static void find_shared(ProgramEvents *events, bool last) {
   const double now = core_clock_s();
   program_processes_list(events->run, add_process, add_open_file, events);
   if (!last && events->count > 0 && now - events->walk_end_s < WALK_INTERVAL_S) return;
-  walk(events, events->directory, 0, add_named);
+  walk_files(events, add_named);
   events->walk_end_s = now;
 }
 
 static int find_files(ProgramEvents *events, bool last) {
   const size_t old_count = events->count;
   if (events->run[0]) find_shared(events, last);
-  else walk(events, events->directory, 0, add_if_new);
-  return events->count > old_count ? write_list(events) : CORE_OK;
+  else walk_files(events, add_file);
+  if (events->count == old_count) return CORE_OK;
+
+  for (size_t i = old_count; i < events->count; i++)
+    if (!program_starts_find(&events->starts, events->files[i].path))
+      program_starts_add(&events->starts, events->files[i].path, &(ProgramPrefix){0}, true);
+  return program_starts_write(events->list, &events->starts);
 }
 
-/* ---- events ------------------------------------------------------------------------------------------------------ */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
-enum { /* field numbers of TensorFlow's protocol buffers */
-  EVENT_STEP = 2, EVENT_SUMMARY = 5, SUMMARY_VALUE = 1, VALUE_TAG = 1, VALUE_SIMPLE = 2, VALUE_TENSOR = 8,
-  TENSOR_TYPE = 1, TENSOR_CONTENT = 4, TENSOR_FLOAT = 5, TENSOR_DOUBLE = 6, TENSOR_INT = 7, TENSOR_INT64 = 10,
-  TYPE_FLOAT = 1, TYPE_DOUBLE = 2, TYPE_INT32 = 3, TYPE_INT64 = 9
-};
-
-/* Parses the bytes of a scalar tensor. */
-static bool parse_content(uint64_t type, const CoreProtobufField *content, double *value) {
-  float single;
-  int32_t int32;
-  int64_t int64;
-  if (type == TYPE_FLOAT && content->size == sizeof single) {
-    memcpy(&single, content->bytes, sizeof single);
-    *value = single;
-  } else if (type == TYPE_DOUBLE && content->size == sizeof *value) {
-    memcpy(value, content->bytes, sizeof *value);
-  } else if (type == TYPE_INT32 && content->size == sizeof int32) {
-    memcpy(&int32, content->bytes, sizeof int32);
-    *value = int32;
-  } else if (type == TYPE_INT64 && content->size == sizeof int64) {
-    memcpy(&int64, content->bytes, sizeof int64);
-    *value = (double)int64;
-  } else {
-    return false;
+/* Notes that a file has a tag. A tag that appears in a second folder gets other names from here on. */
+static EventTag *note_tag(ProgramEvents *events, size_t index) {
+  const size_t file = (size_t)(events->file - events->files);
+  if (index >= events->tag_capacity) {
+    const size_t capacity = 2 * index + 64;
+    events->tag = core_memory_resize(events->tag, capacity * sizeof *events->tag);
+    for (size_t i = events->tag_capacity; i < capacity; i++) events->tag[i] = (EventTag){.file = SIZE_MAX};
+    events->tag_capacity = capacity;
   }
-  return true;
+  EventTag *tag = &events->tag[index];
+  if (tag->file == SIZE_MAX) tag->file = file;
+
+  const EventFile *first = &events->files[tag->file];
+  const bool is_same = first->folder == events->file->folder &&
+                       strncmp(first->path, events->file->path, first->folder) == 0;
+  if (is_same || tag->is_split) return tag;
+  tag->is_split = true;
+  events->is_renamed = true;
+  events->sink->on_renamed(events->sink->context, events->tags.items[index]);
+  return tag;
 }
 
-/* Parses a tensor with one element. Elements are packed, or a field each. */
-static bool parse_tensor(const unsigned char *next, const unsigned char *end, double *value) {
-  CoreProtobufField field, content = {0};
-  uint64_t type = 0, varint;
-  size_t elements = 0;
-  while (core_protobuf_next(&next, end, &field)) {
-    if (field.number == TENSOR_TYPE) type = field.integer;
-    if (field.number == TENSOR_CONTENT) content = field;
-    const bool is_real = field.number == TENSOR_FLOAT || field.number == TENSOR_DOUBLE;
-    const bool is_integer = field.number == TENSOR_INT || field.number == TENSOR_INT64;
-    const size_t width = field.number == TENSOR_FLOAT ? 4 : 8;
-    if (is_real && field.wire == CORE_PROTOBUF_LENGTH && field.size == width) {
-      CoreProtobufField element = {.wire = width == 4 ? CORE_PROTOBUF_FIXED_32 : CORE_PROTOBUF_FIXED_64};
-      memcpy(&element.integer, field.bytes, width);
-      *value = core_protobuf_real(&element);
-      elements++;
-    } else if (is_real && field.wire != CORE_PROTOBUF_LENGTH) {
-      *value = core_protobuf_real(&field);
-      elements++;
-    } else if (is_integer) {
-      const unsigned char *packed = field.bytes;
-      varint = field.integer;
-      if (field.wire == CORE_PROTOBUF_LENGTH && !core_protobuf_next_varint(&packed, packed + field.size, &varint))
-        return false;
-      *value = (double)(int64_t)varint;
-      elements++;
-    }
+/* Writes the folder of a file relative to the common one, with a slash. The folders of TensorBoard's hyperparameters
+ * are named by the time: they are hparams. */
+static void write_folder(const ProgramEvents *events, CoreText *name) {
+  const EventFile *file = events->file;
+  const char *end = file->path + file->folder, *c = file->path + events->common;
+  while (c < end) {
+    c += *c == '/';
+    size_t length = 0;
+    while (c + length < end && c[length] != '/') length++;
+    const bool is_time = strspn(c, "0123456789.") >= length;
+    if (is_time) core_text_append(name, "hparams");
+    else core_text_append_bytes(name, c, length);
+    core_text_append(name, "/");
+    c += length;
   }
-  return elements == 1 || (elements == 0 && content.bytes && parse_content(type, &content, value));
 }
 
-static void emit_record(EventFile *file, ProgramSink *sink) {
+/* Writes the name of a tag in the current file. */
+static void write_name(ProgramEvents *events, const char *tag, size_t length, CoreText *name) {
+  const size_t index = program_names_add(&events->tags, tag, length);
+  const bool is_split = index != SIZE_MAX && note_tag(events, index)->is_split;
+  if (is_split) write_folder(events, name);
+  core_text_append_bytes(name, tag, length);
+  if (is_split) program_names_add(&events->split_names, name->data, name->length);
+}
+
+/* ---- records ----------------------------------------------------------------------------------------------------- */
+
+static void emit_record(ProgramEvents *events) {
+  EventFile *file = events->file;
+  ProgramSink *sink = events->sink;
   if (file->record.count > 0) {
     if (sink->step_name[0]) program_record_add(&file->record, sink->step_name, strlen(sink->step_name), file->step);
-    sink->on_record(sink->context, &file->record);
+    sink->on_record(sink->context, &file->series, &file->record);
   }
   program_record_clear(&file->record);
 }
 
 /* Adds a scalar to the record of its step. A repeated name starts a new record. */
-static void add_scalar(EventFile *file, double step, const CoreProtobufField *tag, double value, ProgramSink *sink) {
-  file->record.names = &sink->names;
-  const size_t name = program_names_add(&sink->names, (const char *)tag->bytes, tag->size);
+static void add_scalar(void *context, double step, const char *tag, size_t length, double value) {
+  ProgramEvents *events = context;
+  EventFile *file = events->file;
+  CoreText text = {0};
+  write_name(events, tag, length, &text);
+  file->record.names = &events->sink->names;
+  const size_t name = program_names_add(&events->sink->names, text.data, text.length);
+
   bool starts_record = step != file->step;
   for (size_t i = 0; i < file->record.count && !starts_record; i++)
     starts_record = file->record.values[i].name == name;
-  if (starts_record) emit_record(file, sink);
+  if (starts_record) emit_record(events);
   file->step = step;
-  program_record_add(&file->record, (const char *)tag->bytes, tag->size, value);
-}
-
-static void read_value(EventFile *file, double step, const CoreProtobufField *message, ProgramSink *sink) {
-  const unsigned char *next = message->bytes, *end = next + message->size;
-  CoreProtobufField field, tag = {0};
-  double value = 0;
-  bool has_value = false;
-  while (core_protobuf_next(&next, end, &field)) {
-    if (field.number == VALUE_TAG && field.wire == CORE_PROTOBUF_LENGTH) tag = field;
-    if (field.number == VALUE_SIMPLE && field.wire == CORE_PROTOBUF_FIXED_32) {
-      value = core_protobuf_real(&field);
-      has_value = true;
-    } else if (field.number == VALUE_TENSOR && field.wire == CORE_PROTOBUF_LENGTH) {
-      has_value = parse_tensor(field.bytes, field.bytes + field.size, &value);
-    }
-  }
-  if (has_value && tag.size > 0) add_scalar(file, step, &tag, value, sink);
-}
-
-static void read_event(EventFile *file, const unsigned char *data, size_t size, ProgramSink *sink) {
-  const unsigned char *next = data, *end = data + size;
-  CoreProtobufField field, value;
-  double step = 0;
-  while (core_protobuf_next(&next, end, &field))
-    if (field.number == EVENT_STEP) step = (double)(int64_t)field.integer;
-  if (next != end) sink->damaged++;
-  next = data;
-  while (core_protobuf_next(&next, end, &field)) {
-    if (field.number != EVENT_SUMMARY || field.wire != CORE_PROTOBUF_LENGTH) continue;
-    const unsigned char *inner = field.bytes;
-    while (core_protobuf_next(&inner, field.bytes + field.size, &value))
-      if (value.number == SUMMARY_VALUE && value.wire == CORE_PROTOBUF_LENGTH) read_value(file, step, &value, sink);
-  }
+  program_record_add(&file->record, text.data, text.length, value);
+  core_text_free(&text);
 }
 
 /* Reads the complete records among the bytes of a file, and removes them. */
-static void read_records(EventFile *file, ProgramSink *sink) {
+static void read_records(ProgramEvents *events) {
+  EventFile *file = events->file;
+  ProgramSink *sink = events->sink;
   const unsigned char *bytes = (const unsigned char *)file->bytes.data, *data;
   size_t consumed = 0, data_size, size;
+
   while (!file->is_lost && consumed < file->bytes.length) {
     const CoreTfrecordState state =
       core_tfrecord_next(bytes + consumed, file->bytes.length - consumed, &data, &data_size, &size);
@@ -307,8 +340,8 @@ static void read_records(EventFile *file, ProgramSink *sink) {
       sink->damaged++;
       break;
     }
-    if (state == CORE_TFRECORD_WHOLE) read_event(file, data, data_size, sink);
-    else sink->damaged++;
+    const bool is_whole = state == CORE_TFRECORD_WHOLE && program_event_scalars(data, data_size, add_scalar, events);
+    sink->damaged += !is_whole;
     consumed += size;
   }
   if (consumed == 0) return;
@@ -316,29 +349,53 @@ static void read_records(EventFile *file, ProgramSink *sink) {
   file->bytes.length -= consumed;
 }
 
-static int read_file(EventFile *file, ProgramSink *sink) {
-  const int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return errno == ENOENT ? CORE_OK : core_error_errno(CORE_FAIL, "cannot read %s", file->path);
+/* Reads a file from its start again. */
+static void restart_file(EventFile *file, int64_t start) {
+  file->start = file->offset = start;
+  file->is_lost = false;
+  file->step = NAN;
+  core_text_clear(&file->bytes);
+  program_record_clear(&file->record);
+  program_series_restart(&file->series);
+}
+
+static int read_file(ProgramEvents *events, EventFile *file) {
+  struct stat status;
+  int fd;
+  if (stat(file->path, &status) != 0) return CORE_OK;
+  if (status.st_ino != file->inode || status.st_size < file->offset) restart_file(file, 0);
+  file->inode = status.st_ino;
+  file->device = status.st_dev;
+  if (status.st_size == file->offset || file->is_lost) return CORE_OK;
+  TRY(core_files_open_reading(file->path, &fd));
+
   char *buffer = core_memory_allocate(READ_BYTES);
-  ssize_t bytes_read;
-  while (!file->is_lost && (bytes_read = pread(fd, buffer, READ_BYTES, file->offset)) > 0) {
-    core_text_append_bytes(&file->bytes, buffer, (size_t)bytes_read);
-    file->offset += bytes_read;
-    read_records(file, sink);
+  ssize_t count;
+  events->file = file;
+  while (!file->is_lost && (count = pread(fd, buffer, READ_BYTES, file->offset)) > 0) {
+    core_text_append_bytes(&file->bytes, buffer, (size_t)count);
+    file->offset += count;
+    read_records(events);
   }
+  emit_record(events);
   free(buffer);
   close(fd);
   return CORE_OK;
 }
 
 int program_events_read(ProgramEvents *events, bool last, ProgramSink *sink) {
+  events->sink = sink;
   TRY(find_files(events, last));
-  for (size_t i = 0; i < events->count; i++) {
-    TRY(read_file(&events->files[i], sink));
-    if (last) emit_record(&events->files[i], sink);
-  }
+  do {
+    if (events->is_renamed)
+      for (size_t i = 0; i < events->count; i++) restart_file(&events->files[i], events->files[i].start);
+    events->is_renamed = false;
+    for (size_t i = 0; i < events->count; i++) TRY(read_file(events, &events->files[i]));
+  } while (events->is_renamed);
   return CORE_OK;
 }
+
+/* ---- creation ---------------------------------------------------------------------------------------------------- */
 
 size_t program_events_files(const ProgramEvents *events) { return events->count; }
 
@@ -349,10 +406,13 @@ void program_events_close(ProgramEvents **result) {
     free(events->files[i].path);
     core_text_free(&events->files[i].bytes);
     program_record_free(&events->files[i].record);
+    program_series_free(&events->files[i].series);
   }
-  for (size_t i = 0; i < events->older_count; i++) free(events->older[i]);
+  program_starts_free(&events->starts);
+  program_names_free(&events->tags);
+  program_names_free(&events->split_names);
   free(events->files);
-  free(events->older);
+  free(events->tag);
   free(events->processes);
   free(events);
   *result = NULL;

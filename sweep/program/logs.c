@@ -1,5 +1,4 @@
-/* Turns records into rows (logs.h). The score is the mean of the goal metric over each hundredth of the run, so that
- * runs are not compared by one lucky episode at the end. */
+/* Places records in rows, and writes the rows that have changed (logs.h). */
 #include "sweep/program/logs.h"
 
 #include <math.h>
@@ -13,325 +12,450 @@
 #include "core/terminal.h"
 #include "store/runlog/runlog.h"
 #include "store/workspace/paths.h"
+#include "sweep/program/logs_internal.h"
 
-enum { MEAN_PARTS = 100 }; /* parts of a run with a mean score each */
-
-static const struct { const char *name; size_t offset; } iteration_columns[] = {
-#define X(name, unit, comment) {#name, offsetof(StoreIteration, name)},
-  STORE_ITERATION_COLUMNS(X)
-#undef X
-};
-static const struct { const char *name; size_t offset; } evaluation_columns[] = {
-#define X(name, unit, comment) {#name, offsetof(StoreEvaluation, name)},
-  STORE_EVALUATION_COLUMNS(X)
-#undef X
-};
 enum {
-  ITERATION_COLUMNS = sizeof iteration_columns / sizeof *iteration_columns,
-  EVALUATION_COLUMNS = sizeof evaluation_columns / sizeof *evaluation_columns,
+  JUMP_ROWS = 2,   /* earlier values that the second step of a metric may skip */
+  JUMP_LENGTH = 4, /* length of a jump, in later steps */
 };
 
-/* Use of a metric. */
-typedef struct MetricUse {
-  bool is_known, is_step, is_goal;
-  size_t iteration, evaluation;  /* offsets of its columns; 0: none */
-  const char *name;              /* its name in the database */
-} MetricUse;
+/* ---- metrics ----------------------------------------------------------------------------------------------------- */
 
-/* Step of each row, by row number - 1. */
-typedef struct Steps { double *items; size_t count, capacity; } Steps;
-
-struct ProgramLogs {
-  char root[CORE_PATH_MAX], id[CORE_RUN_ID];
-  int attempt;
-  const CoreConfig *config;
-  StoreRunlog *stats, *evaluations, *metrics;
-  Steps earlier;             /* steps of earlier attempts */
-  MetricUse *uses;           /* [use_count], by index of the name */
-  size_t use_count;
-  char step_name[CORE_SCRIPT_NAME], goal_name[CORE_SCRIPT_NAME];
-  double sign;               /* direction of the goal: 1: maximize, -1: minimize */
-  double total;              /* total steps; 0: unknown */
-  bool has_goal, has_rows;
-  bool is_rate;              /* whether the goal is max solve_rate */
-  int64_t base;              /* rows of earlier attempts that stay */
-  int64_t appended;          /* records appended to this attempt */
-  int64_t existing;          /* rows that its log had when it was opened */
-  int64_t evaluated_row;     /* row of the last evaluation that its log had then */
-  double step, score, started_s;
-  double reported_speed;     /* last steps_per_second of the program; NaN: none */
-  double part, part_sum;     /* current part of the run, and the sum of the goal in it */
-  double part_step;          /* last step in it */
-  int64_t part_count, part_row; /* values in it, and the row of the last one */
-};
-
-/* ---- existing rows ----------------------------------------------------------------------------------------------- */
-
-static void set_step(Steps *steps, int64_t row, double step) {
-  if (row < 1) return;
-  if ((size_t)row > steps->capacity) {
-    steps->capacity = 2 * (size_t)row + 1024;
-    steps->items = core_memory_resize(steps->items, steps->capacity * sizeof *steps->items);
-  }
-  while (steps->count < (size_t)row) steps->items[steps->count++] = NAN;
-  steps->items[row - 1] = step;
-}
-
-static int read_step(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation,
-                     const StoreLayer *layer, const StoreMetric *metric) {
-  if (iteration) set_step(context, iteration->iteration, iteration->transitions);
-  return CORE_OK;
-}
-
-static int count_row(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation,
-                     const StoreLayer *layer, const StoreMetric *metric) {
-  ProgramLogs *logs = context;
-  if (iteration && !isnan(iteration->transitions)) logs->existing++;
-  if (evaluation && !isnan(evaluation->transitions) && evaluation->iteration > logs->evaluated_row)
-    logs->evaluated_row = evaluation->iteration;
-  return CORE_OK;
-}
-
-static int read_log(const char *root, const char *id, int attempt, const char *kind, StoreLogRow row, void *context) {
-  char name[32], path[CORE_PATH_MAX];
-  int64_t end;
-  StoreLogDamage damage;
-  snprintf(name, sizeof name, "%s.%d.tsv", kind, attempt);
-  TRY(store_path_run(root, id, name, path));
-  return core_files_exists(path) ? store_runlog_read(path, 0, row, context, &end, &damage) : CORE_OK;
-}
-
-static int read_earlier(const char *root, const char *id, int attempt, ProgramLogs *logs) {
-  for (int earlier = 1; earlier < attempt; earlier++)
-    TRY(read_log(root, id, earlier, "stats", read_step, &logs->earlier));
-  TRY(read_log(root, id, attempt, "stats", count_row, logs));
-  return read_log(root, id, attempt, "eval", count_row, logs);
-}
-
-/* Returns the database name of a program's metric: that of [metric], otherwise its own. */
-static const char *metric_name(const ProgramLogs *logs, const char *name) {
+const char *program_logs_column(const ProgramLogs *logs, const char *name) {
   const CoreScriptDefinition *definition = logs->config->program->definition;
   for (size_t i = 0; i < definition->metric_count; i++)
     if (strcmp(definition->metrics[i].name, name) == 0) return definition->metrics[i].column;
   return name;
 }
 
-int program_logs_open(const char *root, const char *id, int attempt, const CoreConfig *config, ProgramLogs **result) {
-  ProgramLogs *logs = core_memory_zero_allocate(1, sizeof *logs);
-  snprintf(logs->root, sizeof logs->root, "%s", root);
-  memcpy(logs->id, id, CORE_RUN_ID);
-  logs->attempt = attempt;
-  logs->config = config;
-  logs->step = NAN;
-  logs->score = NAN;
-  logs->reported_speed = NAN;
-  logs->started_s = core_clock_s();
-  core_script_step(config->program, logs->step_name, &logs->total);
-  logs->has_goal = core_script_goal(config->program, logs->goal_name, &logs->sign);
-  logs->is_rate = logs->has_goal && logs->sign > 0 && strcmp(metric_name(logs, logs->goal_name), "solve_rate") == 0;
-  int code = read_earlier(root, id, attempt, logs);
-  if (code == CORE_OK) code = store_runlog_open(root, id, attempt, STORE_LOG_STATS, &logs->stats);
-  if (code == CORE_OK) code = store_runlog_open(root, id, attempt, STORE_LOG_EVAL, &logs->evaluations);
-  if (code == CORE_OK) code = store_runlog_open(root, id, attempt, STORE_LOG_METRICS, &logs->metrics);
-  if (code != CORE_OK) program_logs_close(&logs, false);
-  *result = logs;
-  return code;
+static bool is_goal_name(const ProgramLogs *logs, const char *name, const char *column) {
+  const char *goal = core_script_text(logs->config->program, CORE_SCRIPT_goal); /* its metric may begin with metric. */
+  return logs->has_goal && (strcmp(column, logs->goal_name) == 0 || strcmp(name, logs->goal_name) == 0 ||
+                            strcmp(name, goal + 4) == 0);
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------------- */
+/* Returns the key of a metric under its name in the database. level_set: of an evaluation; "": none. */
+uint32_t program_logs_key(ProgramLogs *logs, const char *name, const char *level_set) {
+  CoreText text = {0};
+  core_text_appendf(&text, "%s%s%s", level_set, *level_set ? "\037" : "", name);
+  const size_t known = logs->key_names.count;
+  const size_t key = program_names_add_exact(&logs->key_names, text.data);
+  core_text_free(&text);
+  if (key < known) return (uint32_t)key;
 
-/* Returns the offset of a column; 0: none. */
-static size_t find_column(const char *name, bool evaluation) {
-  for (size_t i = 0; i < ITERATION_COLUMNS && !evaluation; i++)
-    if (strcmp(iteration_columns[i].name, name) == 0 && strcmp(name, "transitions") != 0)
-      return iteration_columns[i].offset;
-  for (size_t i = 0; i < EVALUATION_COLUMNS && evaluation; i++)
-    if (strcmp(evaluation_columns[i].name, name) == 0 && strcmp(name, "transitions") != 0)
-      return evaluation_columns[i].offset;
-  return 0;
+  logs->keys = core_memory_resize(logs->keys, (key + 1) * sizeof *logs->keys);
+  ProgramKey *added = &logs->keys[key];
+  *added = (ProgramKey){.kind = *level_set ? PROGRAM_EVALUATION : PROGRAM_METRIC, .last = NAN, .jump_from = NAN};
+  snprintf(added->name, sizeof added->name, "%s", name);
+  snprintf(added->level_set, sizeof added->level_set, "%s", level_set);
+  added->column = program_logs_offset(name, *level_set != '\0');
+  if (!*level_set && added->column) added->kind = PROGRAM_COLUMN;
+  added->is_kl = added->column == offsetof(StoreIteration, kl) && !*level_set;
+  added->is_goal = !*level_set && is_goal_name(logs, name, name);
+  return (uint32_t)key;
 }
 
-/* Returns the use of a metric, by the index of its name. */
-static const MetricUse *find_metric_use(ProgramLogs *logs, const ProgramNames *names, size_t index) {
-  if (index >= logs->use_count) {
-    const size_t count = 2 * index + 64;
+/* Returns the key of a value of an evaluation. What has no column there is a metric: test/accuracy. */
+static uint32_t find_evaluation_key(ProgramLogs *logs, const char *level_set, const char *name, const char *column) {
+  const bool is_goal = is_goal_name(logs, name, column);
+  const bool is_reserved = logs->has_goal && strcmp(level_set, PROGRAM_SCORE_SET) == 0;
+  if (is_goal) column = logs->is_rate ? "solve_rate" : "episode_return";
+  if (program_logs_offset(column, true) > 0)
+    return program_logs_key(logs, column, is_reserved ? "train (evaluation)" : level_set);
+
+  char text[PROGRAM_NAME_MAX];
+  snprintf(text, sizeof text, "%s/%s", level_set, column);
+  return program_logs_key(logs, text, "");
+}
+
+/* Returns the value of a record as the database has it: the goal of an evaluation is negated if it is to be small. */
+static double find_value(const ProgramLogs *logs, const ProgramRecord *record, size_t index) {
+  const char *name = record->names->items[record->values[index].name];
+  const bool is_goal = record->evaluation[0] && is_goal_name(logs, name, program_logs_column(logs, name));
+  return record->values[index].value * (is_goal ? logs->sign : 1);
+}
+
+/* Returns the key of a value of a record. */
+static uint32_t find_key(ProgramLogs *logs, const ProgramRecord *record, size_t index) {
+  const size_t name = record->values[index].name;
+  const char *text = record->names->items[name], *column = program_logs_column(logs, text);
+  if (record->evaluation[0]) return find_evaluation_key(logs, record->evaluation, text, column);
+
+  if (name >= logs->use_count) {
+    const size_t count = 2 * name + 64;
     logs->uses = core_memory_resize(logs->uses, count * sizeof *logs->uses);
     memset(logs->uses + logs->use_count, 0, (count - logs->use_count) * sizeof *logs->uses);
     logs->use_count = count;
   }
-  MetricUse *use = &logs->uses[index];
-  if (use->is_known) return use;
-  const char *name = names->items[index], *column = metric_name(logs, name);
-  const char *goal = core_script_text(logs->config->program, CORE_SCRIPT_goal); /* its metric may begin with metric. */
-  const bool is_goal_name = strcmp(column, logs->goal_name) == 0 || strcmp(name, logs->goal_name) == 0 ||
-                            (logs->has_goal && strcmp(name, goal + 4) == 0);
-  *use = (MetricUse){.is_known = true,
-                     .is_step = strcmp(name, logs->step_name) == 0,
-                     .is_goal = logs->has_goal && is_goal_name,
-                     .iteration = find_column(column, false),
-                     .evaluation = find_column(column, true),
-                     .name = column};
-  return use;
-}
-
-/* ---- the score --------------------------------------------------------------------------------------------------- */
-
-static double *score_column(const ProgramLogs *logs, StoreEvaluation *row) {
-  return logs->is_rate ? &row->solve_rate : &row->episode_return;
-}
-
-static void end_part(ProgramLogs *logs) {
-  if (logs->part_count == 0) return;
-  logs->score = logs->sign * logs->part_sum / (double)logs->part_count;
-  if (logs->part_row > logs->evaluated_row) {
-    StoreEvaluation row = store_evaluation_unmeasured(logs->part_row, "train");
-    row.transitions = logs->part_step;
-    *score_column(logs, &row) = logs->score;
-    row.episodes = (double)logs->part_count;
-    store_runlog_evaluation(logs->evaluations, &row);
+  if (logs->uses[name] == 0) {
+    const uint32_t key = program_logs_key(logs, column, "");
+    if (is_goal_name(logs, text, column)) logs->keys[key].is_goal = true;
+    logs->uses[name] = key;
   }
-  logs->part_count = 0;
-  logs->part_sum = 0;
+  return logs->uses[name];
 }
 
-static void add_goal(ProgramLogs *logs, double value, int64_t row) {
-  const double part = logs->total > 0 ? floor(logs->step * MEAN_PARTS / logs->total) : (double)row;
-  if (!isfinite(value)) return;
-  if (logs->part_count > 0 && part != logs->part) end_part(logs);
-  logs->part_sum += value;
-  logs->part_count++;
-  logs->part = part;
-  logs->part_step = logs->step;
-  logs->part_row = row;
+void program_logs_reserve(const ProgramLogs *logs, ProgramNames *names) {
+  const CoreScriptDefinition *definition = logs->config->program->definition;
+  if (*logs->step_name) program_names_reserve(names, logs->step_name);
+  if (logs->has_goal) program_names_reserve(names, core_script_text(logs->config->program, CORE_SCRIPT_goal) + 4);
+  if (logs->has_goal) program_names_reserve(names, logs->goal_name);
+  for (size_t i = 0; i < definition->metric_count; i++) program_names_reserve(names, definition->metrics[i].name);
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------------------- */
+/* ---- removal ----------------------------------------------------------------------------------------------------- */
 
-/* Returns the number of rows of earlier attempts before the first step of this one. */
-static int64_t find_base(const Steps *earlier, double step) {
-  size_t row = 0;
-  const double limit = isnan(step) ? INFINITY : step;
-  while (row < earlier->count && earlier->items[row] < limit) row++;
-  return (int64_t)row;
+/* Notes that goal values at this step have changed. */
+static void note_goal(ProgramLogs *logs, double step) {
+  logs->score_low = fmin(logs->score_low, step);
+  logs->score_high = fmax(logs->score_high, step);
 }
 
-/* Writes an empty row over a row of an earlier attempt that this one replaces, since it may have fewer rows. */
-static int clear_row(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation,
-                     const StoreLayer *layer, const StoreMetric *metric) {
-  ProgramLogs *logs = context;
-  if (iteration && iteration->iteration > logs->base) {
-    const StoreIteration empty = store_iteration_unmeasured(iteration->iteration);
-    store_runlog_iteration(logs->stats, &empty);
+/* Lets the DDR of the next row with a KL be computed again. */
+static void note_kl(ProgramLogs *logs, double step) {
+  for (size_t i = program_rows_upper(&logs->rows, step); i < logs->rows.count; i++) {
+    if (!program_row_find(logs->rows.items[i], logs->kl_key)) continue;
+    program_row_mark(&logs->rows, logs->rows.items[i]);
+    return;
   }
-  if (evaluation && evaluation->iteration > logs->base) {
-    const StoreEvaluation empty = store_evaluation_unmeasured(evaluation->iteration, evaluation->level_set);
-    store_runlog_evaluation(logs->evaluations, &empty);
-  }
-  if (metric && metric->iteration > logs->base) {
-    StoreMetric empty = *metric;
-    empty.value = NAN;
-    store_runlog_metric(logs->metrics, &empty);
-  }
-  return CORE_OK;
 }
 
-/* Clears all replaced rows. Called before the attempt's first row, so that a log with rows has these, too. */
-static void clear_replaced_rows(ProgramLogs *logs) {
-  static const char *const kinds[] = {"metrics", "eval", "stats"};
-  for (int earlier = 1; earlier < logs->attempt; earlier++)
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-      if (read_log(logs->root, logs->id, earlier, kinds[i], clear_row, logs) != CORE_OK)
-        core_warn("%s", core_error_message());
+static void remove_cell(ProgramLogs *logs, ProgramRow *row, uint32_t key) {
+  program_logs_unwrite(logs, row, key);
+  program_row_remove(row, key);
+  program_row_mark(&logs->rows, row);
+  if (logs->keys[key].is_goal) note_goal(logs, row->step);
+  if (logs->keys[key].is_kl) note_kl(logs, row->step);
 }
 
-static void append_evaluation(ProgramLogs *logs, const ProgramRecord *record) {
-  StoreEvaluation row = store_evaluation_unmeasured(logs->base + logs->appended, record->evaluation);
-  row.transitions = isnan(logs->step) ? 0 : logs->step;
+/* Removes values of a metric in the rows [first, end): those of earlier attempts, or of this one. Rows without a value
+ * stay until take_empty. */
+static void remove_values(ProgramLogs *logs, uint32_t key, size_t first, size_t end, bool earlier) {
+  for (size_t i = first; i < end; i++) {
+    ProgramRow *row = logs->rows.items[i];
+    const ProgramCell *cell = program_row_find(row, key);
+    if (!cell || (cell->attempt < logs->attempt) != earlier) continue;
+    remove_cell(logs, row, key);
+    if (row->count > 0) continue;
+    logs->empty_low = fmin(logs->empty_low, row->step);
+    logs->empty_high = fmax(logs->empty_high, row->step);
+  }
+}
+
+/* Takes rows out that have become empty. */
+static void take_empty(ProgramLogs *logs) {
+  if (logs->empty_low > logs->empty_high) return;
+  const size_t first = program_rows_lower(&logs->rows, logs->empty_low);
+  const size_t end = program_rows_upper(&logs->rows, logs->empty_high);
+  for (size_t i = first; i < end; i++)
+    if (logs->rows.items[i]->count == 0) program_logs_unwrite_row(logs, logs->rows.items[i]);
+  program_rows_take_empty(&logs->rows, first, end);
+  logs->empty_low = INFINITY;
+  logs->empty_high = -INFINITY;
+}
+
+/* Whether a metric skips so many earlier values after its first step of the attempt that the first may have been a
+ * record of the start, after which the attempt went on from a later step. */
+static bool is_jump(const ProgramLogs *logs, uint32_t key, size_t first, size_t end) {
+  size_t skipped = 0;
+  if (logs->keys[key].steps != 1) return false;
+  for (size_t i = first; i < end && skipped <= JUMP_ROWS; i++) {
+    const ProgramCell *cell = program_row_find(logs->rows.items[i], key);
+    skipped += cell && cell->attempt < logs->attempt;
+  }
+  return skipped > JUMP_ROWS;
+}
+
+/* Decides at the third step of a metric whether its second was a jump: it was if the steps are short now. Otherwise the
+ * attempt takes long steps, and what lay between the first two is removed. */
+static void judge_jump(ProgramLogs *logs, uint32_t key, double step) {
+  ProgramKey *metric = &logs->keys[key];
+  const double jumped = metric->last - metric->jump_from;
+  if (isnan(metric->jump_from)) return;
+  if (jumped <= JUMP_LENGTH * (step - metric->last)) {
+    const size_t first = program_rows_upper(&logs->rows, metric->jump_from);
+    remove_values(logs, key, first, program_rows_lower(&logs->rows, metric->last), true);
+  } else if (key == logs->row_key) {
+    logs->begin = metric->last;
+  }
+  metric->jump_from = NAN;
+}
+
+/* Removes the values of earlier attempts that a metric passes on its way to `step`. */
+static void pass(ProgramLogs *logs, uint32_t key, double step) {
+  ProgramKey *metric = &logs->keys[key];
+  const bool is_later = !isnan(metric->last) && step > metric->last;
+  const double from = is_later ? metric->last : step;
+
+  if (is_later) judge_jump(logs, key, step);
+  if (from <= logs->earlier_end) {
+    const size_t same = program_rows_lower(&logs->rows, step), end = program_rows_upper(&logs->rows, step);
+    size_t first = is_later ? program_rows_upper(&logs->rows, from) : same;
+    if (is_later && is_jump(logs, key, first, same)) {
+      metric->jump_from = from;
+      first = same;
+    }
+    remove_values(logs, key, first, end, true);
+  }
+  if (isnan(metric->last) || is_later) {
+    metric->last = step;
+    metric->steps++;
+  }
+}
+
+/* ---- placing records --------------------------------------------------------------------------------------------- */
+
+/* Rounds a step as logs do, so that it is found again. */
+static double round_step(double step) {
+  char text[40];
+  if (step == nearbyint(step)) return step;
+  snprintf(text, sizeof text, "%.9g", step);
+  return strtod(text, NULL);
+}
+
+/* Keeps the first record of a series, and finds out whether a restarted one begins with it: if not, it is another log,
+ * whose records without a step are counted on. */
+static void check_first(ProgramSeries *series, const ProgramRecord *record) {
+  bool is_equal = true;
+  for (size_t i = 0; i < series->first_count && series->is_restarted; i++) {
+    const ProgramValue *old = &series->first[i];
+    bool is_found = false;
+    for (size_t k = 0; k < record->count; k++)
+      is_found |= record->values[k].name == old->name && (record->values[k].value == old->value || isnan(old->value));
+    is_equal &= is_found;
+  }
+  if (series->is_restarted && !is_equal) {
+    series->number_base += series->number;
+    series->sum_base += series->sum;
+  }
+  if (series->is_restarted) {
+    series->number = 0;
+    series->sum = 0;
+  }
+  if (!series->is_begun || !is_equal) {
+    series->first = core_memory_resize(series->first, (record->count + 1) * sizeof *series->first);
+    memcpy(series->first, record->values, record->count * sizeof *series->first);
+    series->first_count = record->count;
+  }
+  series->is_begun = true;
+  series->is_restarted = false;
+}
+
+/* Returns the step of a record: its own, the sum so far, the latest of its series, or the number of the record. */
+static double find_step(ProgramLogs *logs, ProgramSeries *series, const ProgramRecord *record) {
+  if (!series->is_begun || series->is_restarted) check_first(series, record);
+  const double named = *logs->step_name ? program_record_find(record, logs->step_name) : NAN;
+
+  if (logs->is_sum && isfinite(named)) {
+    series->sum += named;
+    series->step = round_step(logs->number_base + series->sum_base + series->sum);
+    series->has_step = true;
+  } else if (isfinite(named)) {
+    series->step = round_step(named);
+    series->has_step = true;
+  }
+  logs->has_step |= series->has_step;
+  if (series->has_step) return series->step;
+  return logs->number_base + (double)(series->number_base + ++series->number);
+}
+
+/* Returns the place of a metric in a series. */
+static struct ProgramPlace *find_place(ProgramSeries *series, uint32_t key) {
+  if (key >= series->place_count) {
+    const size_t count = 2 * (size_t)key + 16;
+    series->places = core_memory_resize(series->places, count * sizeof *series->places);
+    for (size_t i = series->place_count; i < count; i++) series->places[i] = (struct ProgramPlace){NAN, 0};
+    series->place_count = count;
+  }
+  return &series->places[key];
+}
+
+/* Returns the row at `step` with that index among those of this step, and makes it if there is none. */
+static ProgramRow *find_row(ProgramLogs *logs, double step, int64_t index) {
+  const size_t first = program_rows_lower(&logs->rows, step), end = program_rows_upper(&logs->rows, step);
+  if (first + (size_t)index < end) return logs->rows.items[first + (size_t)index];
+  ProgramRow *row = program_rows_insert(&logs->rows, end, step);
+  return row;
+}
+
+/* Returns whether a value is as it was written, in 9 digits. */
+static bool is_same(double a, double b) {
+  return (isnan(a) && isnan(b)) || a == b || fabs(a - b) <= 1e-8 * fabs(a);
+}
+
+static void set_value(ProgramLogs *logs, ProgramRow *row, uint32_t key, double value) {
+  const ProgramCell *cell = program_row_find(row, key);
+  if (cell && cell->attempt == logs->attempt && is_same(cell->value, value)) return;
+  if (logs->keys[key].column == offsetof(StoreIteration, solve_rate) && logs->keys[key].kind == PROGRAM_COLUMN &&
+      isfinite(value) && value > 1)
+    logs->rate_above = value;
+  program_row_set(row, key, logs->attempt, value);
+  program_row_mark(&logs->rows, row);
+  if (logs->keys[key].is_goal) note_goal(logs, row->step);
+  if (logs->keys[key].is_kl) note_kl(logs, row->step);
+}
+
+static void note_speed(ProgramLogs *logs, ProgramRow *row, const ProgramRecord *record) {
+  for (size_t i = 0; i < record->count; i++)
+    if (logs->keys[find_key(logs, record, i)].column == offsetof(StoreIteration, steps_per_second) &&
+        !record->evaluation[0])
+      logs->reported_speed = record->values[i].value;
+  if (row->is_dirty && isnan(row->speed)) row->speed = program_logs_speed(logs);
+}
+
+void program_logs_append(ProgramLogs *logs, ProgramSeries *series, const ProgramRecord *record) {
+  const double step = find_step(logs, series, record);
+  int64_t index = 0;
+  if (isnan(logs->begin)) logs->begin = step;
+  logs->end = fmax(logs->end, step);
+
+  /* Repeated values of a metric at one step go to a row each. */
   for (size_t i = 0; i < record->count; i++) {
-    const MetricUse *use = find_metric_use(logs, record->names, record->values[i].name);
-    const double value = record->values[i].value;
-    if (use->is_goal) *score_column(logs, &row) = logs->sign * value;
-    else if (use->evaluation) *(double *)((char *)&row + use->evaluation) = value;
-    if (use->is_step) row.transitions = value;
+    const struct ProgramPlace *place = find_place(series, find_key(logs, record, i));
+    const int64_t next = place->step == step ? place->index + 1 : 0;
+    const bool is_step = !logs->is_sum && strcmp(record->names->items[record->values[i].name], logs->step_name) == 0;
+    if (!is_step && next > index) index = next;
   }
-  store_runlog_evaluation(logs->evaluations, &row);
+
+  pass(logs, logs->row_key, step);
+  for (size_t i = 0; i < record->count; i++) pass(logs, find_key(logs, record, i), step);
+  ProgramRow *row = find_row(logs, step, index);
+  set_value(logs, row, logs->row_key, step);
+  for (size_t i = 0; i < record->count; i++) {
+    const char *name = record->names->items[record->values[i].name];
+    const uint32_t key = find_key(logs, record, i);
+    *find_place(series, key) = (struct ProgramPlace){step, index};
+    if (logs->is_sum || strcmp(name, logs->step_name) != 0) set_value(logs, row, key, find_value(logs, record, i));
+  }
+  note_speed(logs, row, record);
+  take_empty(logs);
 }
+
+void program_logs_forget(ProgramLogs *logs, const char *name) {
+  const uint32_t key = program_logs_key(logs, program_logs_column(logs, name), "");
+  remove_values(logs, key, 0, logs->rows.count, false);
+  take_empty(logs);
+  logs->keys[key].last = logs->keys[key].jump_from = NAN;
+  logs->keys[key].steps = 0;
+}
+
+void program_logs_clear(ProgramLogs *logs) {
+  for (uint32_t key = 0; key < logs->key_names.count; key++) {
+    remove_values(logs, key, 0, logs->rows.count, true);
+    logs->keys[key].is_loaded = false;
+  }
+  take_empty(logs);
+  logs->number_base = 0;
+  logs->earlier_end = -INFINITY;
+  logs->has_loaded_rows = false;
+}
+
+void program_logs_trim(ProgramLogs *logs) {
+  const size_t first = isnan(logs->end) ? logs->rows.count : program_rows_upper(&logs->rows, logs->end);
+  const bool is_one_step = logs->keys[logs->row_key].steps < 2; /* it may have logged its start only */
+  for (uint32_t key = 0; key < logs->key_names.count; key++)
+    if (logs->keys[key].steps > 0 || !is_one_step) remove_values(logs, key, first, logs->rows.count, true);
+  take_empty(logs);
+}
+
+/* ---- what is known of the run ------------------------------------------------------------------------------------ */
+
+int64_t program_logs_rows(const ProgramLogs *logs) { return (int64_t)logs->rows.count; }
+
+double program_logs_step(const ProgramLogs *logs) { return logs->has_step || logs->total <= 0 ? logs->end : NAN; }
 
 double program_logs_speed(const ProgramLogs *logs) {
   if (isfinite(logs->reported_speed)) return logs->reported_speed;
+  if (isnan(logs->begin) || !logs->has_step) return NAN;
   const double seconds = core_clock_s() - logs->started_s;
-  const double first = logs->base > 0 && (size_t)logs->base <= logs->earlier.count
-                         ? logs->earlier.items[logs->base - 1] : 0;
-  return logs->appended > logs->existing && seconds > 1 && logs->step > first ? (logs->step - first) / seconds : NAN;
+  const size_t first = program_rows_lower(&logs->rows, logs->begin);
+  const double begin = first > 0 ? logs->rows.items[first - 1]->step : 0;
+  return seconds > 1 && logs->end > begin ? (logs->end - begin) / seconds : NAN;
 }
 
-/* Writes a metric without a column of its own. */
-static void add_metric(ProgramLogs *logs, const char *name, int64_t row, double value) {
-  StoreMetric metric = {.iteration = row, .step = logs->step, .value = value};
-  snprintf(metric.name, sizeof metric.name, "%s", name);
-  store_runlog_metric(logs->metrics, &metric);
-}
-
-void program_logs_append(ProgramLogs *logs, const ProgramRecord *record) {
-  double step = NAN;
-  if (record->evaluation[0]) {
-    append_evaluation(logs, record);
-    return;
+bool program_logs_is_diverged(const ProgramLogs *logs) {
+  double last = NAN;
+  for (size_t i = logs->rows.count; i-- > 0;) {
+    const ProgramRow *row = logs->rows.items[i];
+    if (!isnan(last) && row->step < last - 0.02 * fmax(logs->total, last)) break;
+    for (uint32_t c = 0; c < row->count; c++) {
+      if (!logs->keys[row->cells[c].key].is_goal) continue;
+      if (isfinite(row->cells[c].value)) return false;
+      if (isnan(last)) last = row->step;
+    }
   }
-  for (size_t i = 0; i < record->count; i++)
-    if (find_metric_use(logs, record->names, record->values[i].name)->is_step) step = record->values[i].value;
-  if (!logs->has_rows) {
-    logs->base = find_base(&logs->earlier, step);
-    if (logs->existing == 0 && (size_t)logs->base < logs->earlier.count) clear_replaced_rows(logs);
-  }
-  logs->has_rows = true;
-  logs->appended++;
-  const int64_t row_number = logs->base + logs->appended;
-  if (isfinite(step)) logs->step = step;
-  else if (isnan(logs->step)) logs->step = 0;
-  StoreIteration row = store_iteration_unmeasured(row_number);
-  for (size_t i = 0; i < record->count; i++) {
-    const MetricUse *use = find_metric_use(logs, record->names, record->values[i].name);
-    if (!use->iteration && !use->is_step && logs->appended > logs->existing)
-      add_metric(logs, use->name, row_number, record->values[i].value);
-    if (use->iteration) *(double *)((char *)&row + use->iteration) = record->values[i].value;
-    if (use->is_goal) add_goal(logs, record->values[i].value, row_number);
-  }
-  if (isfinite(row.steps_per_second)) logs->reported_speed = row.steps_per_second;
-  if (logs->appended <= logs->existing) return; /* already in its log */
-  row.transitions = logs->step;
-  if (isnan(row.steps_per_second)) row.steps_per_second = program_logs_speed(logs);
-  store_runlog_iteration(logs->stats, &row);
+  return !isnan(last);
 }
 
-/* Flushes stats last: a row there means that its record is written completely. */
-int program_logs_flush(ProgramLogs *logs, bool durable) {
-  TRY(store_runlog_flush(logs->metrics, durable));
-  TRY(store_runlog_flush(logs->evaluations, durable));
-  return store_runlog_flush(logs->stats, durable);
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+/* Whether a metric has appeared, in this attempt or an earlier one. */
+static bool has_appeared(const ProgramLogs *logs, const ProgramSink *sink, const char *name, const char *column) {
+  if (program_names_have(&sink->names, name)) return true;
+  for (size_t i = 0; i < logs->key_names.count; i++)
+    if (logs->keys[i].is_loaded && strcmp(logs->keys[i].name, column) == 0) return true;
+  return false;
 }
 
-int program_logs_close(ProgramLogs **result, bool ended) {
-  ProgramLogs *logs = *result;
-  if (!logs) return CORE_OK;
-  if (ended && logs->evaluations) end_part(logs);
-  int code = CORE_OK;
-  StoreRunlog **all[] = {&logs->metrics, &logs->evaluations, &logs->stats};
-  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-    const int closed = store_runlog_close(all[i]);
-    if (code == CORE_OK) code = closed;
+/* Appends a name that is missing, with a value of it that is no number. */
+static void append_missing(const ProgramSink *sink, const char *use, const char *name, CoreText *text) {
+  core_text_appendf(text, "%s%s: no %s", text->length ? "; " : "", use, name);
+  for (size_t i = 0; i < sink->ignored.count; i++)
+    if (strcmp(sink->ignored.items[i].name, name) == 0)
+      core_text_appendf(text, " ('%s' is not a number)", sink->ignored.items[i].example);
+}
+
+static void append_logged(const ProgramSink *sink, CoreText *text) {
+  enum { NAMES_SHOWN = 8 };
+  const size_t count = sink->names.count;
+  if (count == 0) return;
+  core_text_append(text, "; logged: ");
+  for (size_t i = 0; i < count && i < NAMES_SHOWN; i++)
+    core_text_appendf(text, "%s%s", i ? ", " : "", sink->names.items[i]);
+  if (count > NAMES_SHOWN) core_text_appendf(text, " and %zu more", count - NAMES_SHOWN);
+}
+
+void program_logs_describe_missing(const ProgramLogs *logs, const ProgramSink *sink, CoreText *text) {
+  const CoreScriptDefinition *definition = logs->config->program->definition;
+  const char *goal = core_script_text(logs->config->program, CORE_SCRIPT_goal);
+  if (sink->names.count == 0 && sink->ignored.count == 0) return;
+
+  bool has_goal = !logs->has_goal;
+  for (size_t i = 0; i < sink->names.count && !has_goal; i++)
+    has_goal = is_goal_name(logs, sink->names.items[i], program_logs_column(logs, sink->names.items[i]));
+  for (size_t i = 0; i < logs->key_names.count && !has_goal; i++)
+    has_goal = logs->keys[i].is_loaded && logs->keys[i].is_goal;
+  const char *source = goal + (logs->has_goal ? 4 : 0); /* the program's own name of it */
+  for (size_t i = 0; i < definition->metric_count; i++)
+    if (strcmp(definition->metrics[i].column, logs->goal_name) == 0) source = definition->metrics[i].name;
+  if (!has_goal) append_missing(sink, "goal", source, text);
+
+  const bool needs_step = *logs->step_name && (logs->total > 0 || strcmp(logs->step_name, "step") != 0);
+  if (needs_step && !has_appeared(logs, sink, logs->step_name, "") && !logs->has_loaded_rows)
+    append_missing(sink, "step", logs->step_name, text);
+  for (size_t i = 0; i < definition->metric_count; i++) {
+    const CoreScriptMetric *metric = &definition->metrics[i];
+    const bool is_told = !has_goal && strcmp(metric->name, source) == 0;
+    if (!is_told && !has_appeared(logs, sink, metric->name, metric->column))
+      append_missing(sink, metric->column, metric->name, text);
   }
-  free(logs->earlier.items);
-  free(logs->uses);
-  free(logs);
-  *result = NULL;
-  return code;
+  if (text->length > 0) append_logged(sink, text);
+  if (!isnan(logs->rate_above))
+    core_text_appendf(text, "%sa solve rate is %g: expected 0 to 1; log percent / 100", text->length ? "; " : "",
+                      logs->rate_above);
 }
 
-int64_t program_logs_rows(const ProgramLogs *logs) { return logs->base + logs->appended; }
-double program_logs_step(const ProgramLogs *logs) { return logs->step; }
-
-double program_logs_score(const ProgramLogs *logs, bool *is_rate) {
-  *is_rate = logs->is_rate;
-  return logs->score;
+void program_logs_describe_ignored(const ProgramSink *sink, CoreText *text) {
+  const ProgramIgnored *ignored = &sink->ignored;
+  for (size_t i = 0; i < ignored->count; i++)
+    core_text_appendf(text, "%s%s (%lld values, such as '%s')", i ? ", " : "not numbers, ignored: ",
+                      ignored->items[i].name, (long long)ignored->items[i].count, ignored->items[i].example);
+  if (ignored->empty > 0)
+    core_text_appendf(text, "%s%lld records without a number", text->length ? "; " : "", (long long)ignored->empty);
+  if (sink->names.dropped > 0)
+    core_text_appendf(text, "%s%lld values dropped: more than %d metrics", text->length ? "; " : "",
+                      (long long)sink->names.dropped, PROGRAM_NAMES_MAX);
+  if (sink->damaged > 0)
+    core_text_appendf(text, "%s%lld lines or events of the metrics could not be read", text->length ? "; " : "",
+                      (long long)sink->damaged);
 }

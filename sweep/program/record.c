@@ -1,24 +1,28 @@
 /* Names, records and their JSON form (record.h). */
 #include "sweep/program/record.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/memory.h"
 #include "core/unicode.h"
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-static uint64_t hash_name(const char *name) {
+/* Computes FNV-1a. */
+static uint64_t hash_bytes(const char *bytes, size_t count) {
   uint64_t hash = 14695981039346656037u;
-  for (; *name; name++) hash = (hash ^ (unsigned char)*name) * 1099511628211u;
+  for (size_t i = 0; i < count; i++) hash = (hash ^ (unsigned char)bytes[i]) * 1099511628211u;
   return hash ^ hash >> 31;
 }
 
 static size_t find_slot(const ProgramNames *names, const char *name) {
-  size_t slot = hash_name(name) & (names->slot_count - 1);
+  size_t slot = hash_bytes(name, strlen(name)) & (names->slot_count - 1);
   while (names->slots[slot] && strcmp(names->items[names->slots[slot] - 1], name) != 0)
     slot = (slot + 1) & (names->slot_count - 1);
   return slot;
@@ -33,35 +37,74 @@ static void grow(ProgramNames *names) {
   for (size_t i = 0; i < names->count; i++) names->slots[find_slot(names, names->items[i])] = i + 1;
 }
 
-/* Copies a name as one line of valid UTF-8, truncated between characters. */
+/* Copies a name as one line of valid UTF-8. One that is too long ends with a hash, so that it stays different from
+ * others of equal beginning. */
 static void sanitize(const char *name, size_t length, char text[PROGRAM_NAME_MAX]) {
-  if (length >= PROGRAM_NAME_MAX) length = PROGRAM_NAME_MAX - 1;
-  while (length > 0 && length == PROGRAM_NAME_MAX - 1 && ((unsigned char)name[length] & 0xc0) == 0x80) length--;
-  memcpy(text, name, length);
-  text[length] = '\0';
-  for (size_t i = 0; i < length; i++)
+  enum { HASH_LENGTH = 9 };
+  char hash[HASH_LENGTH + 1] = "";
+  size_t kept = length;
+
+  if (length >= PROGRAM_NAME_MAX) {
+    kept = PROGRAM_NAME_MAX - 1 - HASH_LENGTH;
+    while (kept > 0 && ((unsigned char)name[kept] & 0xc0) == 0x80) kept--;
+    snprintf(hash, sizeof hash, "~%08x", (unsigned)hash_bytes(name, length));
+  }
+  memcpy(text, name, kept);
+  text[kept] = '\0';
+  for (size_t i = 0; i < kept; i++)
     if ((unsigned char)text[i] < ' ' || text[i] == 0x7f) text[i] = '?';
   core_unicode_mask(text);
+  memcpy(text + strlen(text), hash, strlen(hash) + 1);
+}
+
+static void trim(const char **text, size_t *length) {
+  while (*length > 0 && strchr(" \t\r\n", **text)) {
+    ++*text;
+    --*length;
+  }
+  while (*length > 0 && strchr(" \t\r\n", (*text)[*length - 1])) --*length;
+}
+
+size_t program_names_add_exact(ProgramNames *names, const char *text) {
+  if (names->count == names->capacity) grow(names);
+  const size_t slot = find_slot(names, text);
+  if (names->slots[slot]) return names->slots[slot] - 1;
+  names->items[names->count] = core_text_duplicate(text);
+  names->slots[slot] = ++names->count;
+  return names->count - 1;
+}
+
+void program_names_reserve(ProgramNames *names, const char *name) {
+  names->reserved = core_memory_resize(names->reserved, (names->reserved_count + 1) * sizeof *names->reserved);
+  names->reserved[names->reserved_count++] = name;
+}
+
+static bool is_reserved(const ProgramNames *names, const char *name) {
+  for (size_t i = 0; i < names->reserved_count; i++)
+    if (strcmp(names->reserved[i], name) == 0) return true;
+  return false;
 }
 
 size_t program_names_add(ProgramNames *names, const char *name, size_t length) {
   char text[PROGRAM_NAME_MAX];
+  trim(&name, &length);
+  if (length == 0) return SIZE_MAX;
   sanitize(name, length, text);
-  if (names->count == names->capacity) grow(names);
-  const size_t slot = find_slot(names, text);
-  if (names->slots[slot]) return names->slots[slot] - 1;
-  names->is_full = names->count >= PROGRAM_NAMES_MAX;
-  if (names->is_full) return SIZE_MAX;
-  names->items[names->count] = core_memory_allocate(strlen(text) + 1);
-  memcpy(names->items[names->count], text, strlen(text) + 1);
-  names->slots[slot] = ++names->count;
-  return names->count - 1;
+  const bool has_room = names->count < PROGRAM_NAMES_MAX || program_names_have(names, text);
+  if (has_room || is_reserved(names, text)) return program_names_add_exact(names, text);
+  names->dropped++;
+  return SIZE_MAX;
+}
+
+bool program_names_have(const ProgramNames *names, const char *name) {
+  return names->count > 0 && names->slots[find_slot(names, name)] != 0;
 }
 
 void program_names_free(ProgramNames *names) {
   for (size_t i = 0; i < names->count; i++) free(names->items[i]);
   free(names->items);
   free(names->slots);
+  free(names->reserved);
   *names = (ProgramNames){0};
 }
 
@@ -75,6 +118,7 @@ void program_record_clear(ProgramRecord *record) {
 void program_record_add(ProgramRecord *record, const char *name, size_t length, double value) {
   const size_t index = program_names_add(record->names, name, length);
   if (index == SIZE_MAX) return;
+
   if (record->count == record->capacity) {
     record->capacity = record->capacity ? 2 * record->capacity : 32;
     record->values = core_memory_resize(record->values, record->capacity * sizeof *record->values);
@@ -96,6 +140,66 @@ void program_record_free(ProgramRecord *record) {
   record->capacity = 0;
 }
 
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+
+static bool is_word(const char *text, size_t length, const char *word) {
+  return strlen(word) == length && strncasecmp(text, word, length) == 0;
+}
+
+bool program_number_parse(const char *text, size_t length, double *value) {
+  static const struct { const char *word; double value; } words[] = {
+    {"true", 1}, {"false", 0}, {"nan", NAN}, {"inf", INFINITY}, {"infinity", INFINITY}};
+  char small[64], *end;
+
+  trim(&text, &length);
+  const bool is_signed = length > 1 && strchr("+-", *text);
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    const bool has_sign = is_signed && i >= 2;
+    if (!is_word(text + has_sign, length - has_sign, words[i].word)) continue;
+    *value = *text == '-' ? -words[i].value : words[i].value;
+    return true;
+  }
+
+  for (size_t i = 0; i < length; i++)
+    if (!text[i] || !strchr("+-.0123456789eE", text[i])) return false;
+  char *copy = length < sizeof small ? small : core_memory_allocate(length + 1);
+  memcpy(copy, text, length);
+  copy[length] = '\0';
+  *value = strtod(copy, &end);
+  const bool is_number = length > 0 && *end == '\0';
+  if (copy != small) free(copy);
+  return is_number;
+}
+
+void program_ignored_add(ProgramIgnored *ignored, const char *name, size_t name_length, const char *value,
+                         size_t length) {
+  enum { NAMES_MAX = 64 };
+  char text[PROGRAM_NAME_MAX];
+  trim(&name, &name_length);
+  trim(&value, &length);
+  if (!ignored || length == 0 || name_length == 0) return;
+  sanitize(name, name_length, text);
+
+  size_t i = 0;
+  while (i < ignored->count && strcmp(ignored->items[i].name, text) != 0) i++;
+  if (i == NAMES_MAX) return;
+  if (i == ignored->count) {
+    ignored->items = core_memory_resize(ignored->items, (i + 1) * sizeof *ignored->items);
+    ignored->items[i] = (struct ProgramIgnoredName){0};
+    memcpy(ignored->items[i].name, text, sizeof text);
+    snprintf(ignored->items[i].example, sizeof ignored->items[i].example, "%.*s", length < 24 ? (int)length : 24,
+             value);
+    core_unicode_mask(ignored->items[i].example);
+    ignored->count++;
+  }
+  ignored->items[i].count++;
+}
+
+void program_ignored_free(ProgramIgnored *ignored) {
+  free(ignored->items);
+  *ignored = (ProgramIgnored){0};
+}
+
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 /* A parser of its own instead of jansson's: programs write NaN and Infinity, as Python's json does, and invalid UTF-8;
@@ -105,6 +209,7 @@ enum { DEPTH_MAX = 32, JSON_PATH_MAX = 512 };
 typedef struct Parser {
   const char *next, *end;
   ProgramRecord *record;
+  ProgramIgnored *ignored;     /* NULL: values that are not numbers are not counted */
   char path[JSON_PATH_MAX];    /* "train/loss": names of the enclosing objects, and the key */
 } Parser;
 
@@ -119,22 +224,71 @@ static bool accept(Parser *p, char c) {
   return true;
 }
 
-/* Reads a string; \u escapes become '?'. Writes at most `capacity` bytes including the NUL. */
+/* Reads four hexadecimal digits. */
+static bool read_hex(Parser *p, uint32_t *code) {
+  *code = 0;
+  for (int i = 0; i < 4; i++) {
+    if (p->next == p->end || !isxdigit((unsigned char)*p->next)) return false;
+    const char c = *p->next++;
+    *code = *code << 4 | (uint32_t)(c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
+  }
+  return true;
+}
+
+/* Reads what follows \u, with the second half of a surrogate pair, as UTF-8. Half a pair is U+FFFD. */
+static bool read_escaped_code(Parser *p, char utf8[5]) {
+  uint32_t code, low;
+  if (!read_hex(p, &code)) return false;
+  const bool is_high = code >= 0xd800 && code < 0xdc00;
+  if (is_high && p->end - p->next >= 6 && p->next[0] == '\\' && p->next[1] == 'u') {
+    Parser rest = {.next = p->next + 2, .end = p->end};
+    if (!read_hex(&rest, &low)) return false;
+    if (low >= 0xdc00 && low < 0xe000) {
+      code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+      p->next = rest.next;
+    }
+  }
+  if (code >= 0xd800 && code < 0xe000) code = 0xfffd;
+
+  size_t length = 0;
+  if (code < 0x80) utf8[length++] = (char)code;
+  else if (code < 0x800) utf8[length++] = (char)(0xc0 | code >> 6);
+  else if (code < 0x10000) utf8[length++] = (char)(0xe0 | code >> 12);
+  else utf8[length++] = (char)(0xf0 | code >> 18);
+  if (code >= 0x10000) utf8[length++] = (char)(0x80 | (code >> 12 & 0x3f));
+  if (code >= 0x800) utf8[length++] = (char)(0x80 | (code >> 6 & 0x3f));
+  if (code >= 0x80) utf8[length++] = (char)(0x80 | (code & 0x3f));
+  utf8[length] = '\0';
+  return true;
+}
+
+/* Reads the character after a backslash. NUL becomes '?'. */
+static bool read_escape(Parser *p, char utf8[5]) {
+  static const char letters[] = "bfnrt", meanings[] = "\b\f\n\r\t";
+  if (p->next == p->end) return false;
+  const char c = *p->next++, *letter = strchr(letters, c);
+  if (c == 'u') {
+    if (!read_escaped_code(p, utf8)) return false;
+    if (!*utf8) memcpy(utf8, "?", 2);
+    return true;
+  }
+  utf8[0] = letter && c ? meanings[letter - letters] : c ? c : '?';
+  utf8[1] = '\0';
+  return true;
+}
+
+/* Reads a string. Writes at most `capacity` bytes including the NUL. */
 static bool read_string(Parser *p, char *text, size_t capacity) {
   size_t length = 0;
+  char character[5] = "";
   if (!accept(p, '"')) return false;
   while (p->next < p->end && *p->next != '"') {
-    char c = *p->next++;
-    if (c == '\\') {
-      if (p->next == p->end) return false;
-      c = *p->next++;
-      if (c == 'u') {
-        if (p->end - p->next < 4) return false;
-        p->next += 4;
-        c = '?';
-      }
-    }
-    if (length + 1 < capacity) text[length++] = c;
+    character[0] = *p->next++;
+    character[1] = '\0';
+    if (character[0] == '\\' && !read_escape(p, character)) return false;
+    const size_t size = strlen(character);
+    if (size == 0) character[0] = '?';
+    for (size_t i = 0; i < (size ? size : 1) && length + 1 < capacity; i++) text[length++] = character[i];
   }
   text[length] = '\0';
   return p->next < p->end && *p->next++ == '"';
@@ -147,19 +301,13 @@ static bool accept_literal(Parser *p, const char *literal) {
   return true;
 }
 
-/* Reads a number as strtod does in the C locale; the line need not end with a NUL. */
+/* Reads a number or a word: true, NaN, -Infinity, ... */
 static bool read_number(Parser *p, double *value) {
-  char text[64];
   size_t length = 0;
-  while (p->next + length < p->end && length + 1 < sizeof text && strchr("+-.0123456789eE", p->next[length]) &&
-         p->next[length]) {
-    text[length] = p->next[length];
+  while (p->next + length < p->end && (isalnum((unsigned char)p->next[length]) || strchr("+-.", p->next[length])) &&
+         p->next[length])
     length++;
-  }
-  text[length] = '\0';
-  char *end;
-  *value = strtod(text, &end);
-  if (length == 0 || *end) return false;
+  if (!program_number_parse(p->next, length, value)) return false;
   p->next += length;
   return true;
 }
@@ -183,29 +331,26 @@ static bool skip_nested(Parser *p) {
 
 static bool read_object(Parser *p, size_t length, int depth);
 
-static bool read_text_value(Parser *p) {
+/* Reads a string: the level set of an evaluation, or a number in quotes. */
+static bool read_text_value(Parser *p, size_t length) {
   char text[64];
+  double value;
   if (!read_string(p, text, sizeof text)) return false;
   if (strcmp(p->path, "eval") == 0) memcpy(p->record->evaluation, text, strlen(text) + 1);
+  else if (program_number_parse(text, strlen(text), &value)) program_record_add(p->record, p->path, length, value);
+  else program_ignored_add(p->ignored, p->path, length, text, strlen(text));
   return true;
 }
 
 /* Reads the value of the key at the end of `path`, whose length is `length`. */
 static bool read_value(Parser *p, size_t length, int depth) {
-  static const struct { const char *text; double value; } literals[] = {
-    {"true", 1}, {"false", 0}, {"NaN", NAN}, {"Infinity", INFINITY}, {"-Infinity", -INFINITY}};
   double value;
   skip_blanks(p);
   if (p->next == p->end) return false;
   if (*p->next == '{' && depth < DEPTH_MAX) return read_object(p, length, depth + 1);
   if (*p->next == '{' || *p->next == '[') return skip_nested(p);
-  if (*p->next == '"') return read_text_value(p);
+  if (*p->next == '"') return read_text_value(p, length);
   if (accept_literal(p, "null")) return true;
-  for (size_t i = 0; i < sizeof literals / sizeof *literals; i++) {
-    if (!accept_literal(p, literals[i].text)) continue;
-    program_record_add(p->record, p->path, length, literals[i].value);
-    return true;
-  }
   if (!read_number(p, &value)) return false;
   program_record_add(p->record, p->path, length, value);
   return true;
@@ -224,12 +369,17 @@ static bool read_object(Parser *p, size_t length, int depth) {
   return accept(p, '}');
 }
 
-bool program_record_read_json(const char *line, size_t length, ProgramRecord *record) {
-  Parser parser = {.next = line, .end = line + length, .record = record};
+bool program_record_read_json(const char **line, const char *end, ProgramRecord *record, ProgramIgnored *ignored) {
+  Parser parser = {.next = *line, .end = end, .record = record, .ignored = ignored};
   program_record_clear(record);
-  const bool ok = read_object(&parser, 0, 0);
-  skip_blanks(&parser);
-  if (ok && parser.next == parser.end) return true;
+  while (parser.next < end && *parser.next && strchr(" \t\r\n,[]", *parser.next)) parser.next++;
+  *line = parser.next;
+  if (parser.next == end) return false;
+
+  if (read_object(&parser, 0, 0)) {
+    *line = parser.next;
+    return true;
+  }
   program_record_clear(record);
   return false;
 }

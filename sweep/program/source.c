@@ -1,34 +1,272 @@
 /* Sources of metrics: JSON lines, standard output, CSV and TensorBoard (source.h). */
 #include "sweep/program/source.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/memory.h"
-#include "sweep/program/events.h"
 #include "sweep/program/csv.h"
+#include "sweep/program/events.h"
+#include "sweep/program/file.h"
 #include "sweep/program/tail.h"
 
 enum { GROUPS_MAX = 32 }; /* maximum groups of the regular expression */
 
-struct ProgramSource {
-  CoreScriptSource kind;
-  char metrics[CORE_PATH_MAX];  /* SWEEP_METRICS */
-  ProgramTail lines;            /* lines of that file, which is read for every kind */
-  ProgramCsv *table;          /* CSV; NULL otherwise */
-  ProgramEvents *events;        /* TensorBoard; NULL otherwise */
-  regex_t regex;                /* for standard output */
-  char *names;                  /* "return,loss", one per group; NULL: no regex */
-  ProgramTail output;           /* file of standard output */
+/* A file of JSON objects. */
+typedef struct JsonLines {
+  ProgramFile file;
+  ProgramTail tail;
+  ProgramSeries series;
+  CoreText object;              /* lines of an object that is not complete yet (json.dump with indent) */
   ProgramSink *sink;            /* during a read */
+} JsonLines;
+
+/* Output with a regular expression. */
+typedef struct Output {
+  ProgramFile file;
+  ProgramTail tail;
+  ProgramSeries series;
+  regex_t regex;
+  char *names;                  /* "return,loss", one per group; NULL: metrics are not read from the output */
+  ProgramSink *sink;            /* during a read */
+} Output;
+
+struct ProgramSource {
+  JsonLines metrics;            /* SWEEP_METRICS, which is read for every kind */
+  JsonLines *own;               /* jsonl:FILE; NULL otherwise */
+  Output output;                /* stdout */
+  ProgramCsv *table;            /* csv:FILE; NULL otherwise */
+  ProgramEvents *events;        /* tensorboard:DIR; NULL otherwise */
 };
+
+/* ---- sinks and series -------------------------------------------------------------------------------------------- */
+
+void program_sink_emit(ProgramSink *sink, ProgramSeries *series) {
+  if (sink->record.count > 0) sink->on_record(sink->context, series, &sink->record);
+  else sink->ignored.empty++;
+}
 
 void program_sink_free(ProgramSink *sink) {
   program_record_free(&sink->record);
   program_names_free(&sink->names);
+  program_ignored_free(&sink->ignored);
 }
+
+void program_series_restart(ProgramSeries *series) {
+  for (size_t i = 0; i < series->place_count; i++) series->places[i] = (struct ProgramPlace){NAN, 0};
+  series->is_restarted = series->is_begun;
+  series->has_step = false;
+}
+
+void program_series_free(ProgramSeries *series) {
+  free(series->places);
+  free(series->first);
+  *series = (ProgramSeries){0};
+}
+
+/* ---- JSON lines -------------------------------------------------------------------------------------------------- */
+
+/* Passes the records of a text on. Returns whether all of it could be read. */
+static bool read_objects(JsonLines *lines, const char *text, size_t length) {
+  const char *next = text, *end = text + length;
+  ProgramSink *sink = lines->sink;
+  while (program_record_read_json(&next, end, &sink->record, &sink->ignored)) program_sink_emit(sink, &lines->series);
+  return next == end;
+}
+
+/* Returns the number of brackets that are opened and not closed, outside of strings. */
+static int open_brackets(const char *text, size_t length) {
+  int depth = 0;
+  bool is_string = false;
+  for (size_t i = 0; i < length; i++) {
+    if (is_string && text[i] == '\\') i++;
+    else if (text[i] == '"') is_string = !is_string;
+    else if (!is_string) depth += (text[i] == '{' || text[i] == '[') - (text[i] == '}' || text[i] == ']');
+  }
+  return depth;
+}
+
+/* Whether the line begins an object of several lines: it has no key yet. */
+static bool begins_object(const char *line, size_t length) {
+  size_t brackets = 0;
+  for (size_t i = 0; i < length; i++) {
+    if (!strchr("{[ \t,", line[i])) return false;
+    brackets += line[i] == '{';
+  }
+  return brackets > 0;
+}
+
+static void read_json_line(void *context, const char *line, size_t length) {
+  JsonLines *lines = context;
+  CoreText *object = &lines->object;
+  const bool is_record = length > 1 && line[0] == '{' && line[1] == '"';
+  if (object->length > 0 && (is_record || object->length + length > PROGRAM_LINE_MAX)) { /* it was torn */
+    lines->sink->damaged++;
+    core_text_clear(object);
+  }
+
+  if (object->length == 0 && !begins_object(line, length)) {
+    if (!read_objects(lines, line, length)) lines->sink->damaged++;
+    return;
+  }
+  core_text_append_bytes(object, line, length);
+  core_text_append(object, "\n");
+  const char *brace = strchr(object->data, '{');
+  if (open_brackets(brace, strlen(brace)) > 0) return;
+  if (!read_objects(lines, brace, strlen(brace))) lines->sink->damaged++;
+  core_text_clear(object);
+}
+
+static void restart_lines(void *context) {
+  JsonLines *lines = context;
+  program_tail_reset(&lines->tail);
+  core_text_clear(&lines->object);
+  program_series_restart(&lines->series);
+}
+
+static void read_json_bytes(void *context, const char *bytes, size_t count) {
+  JsonLines *lines = context;
+  program_tail_bytes(&lines->tail, bytes, count, read_json_line, lines);
+}
+
+static int read_lines(JsonLines *lines, ProgramReading reading, ProgramSink *sink) {
+  const ProgramReader reader = {.on_restart = restart_lines, .on_bytes = read_json_bytes, .context = lines};
+  const int64_t skipped = lines->tail.skipped;
+  lines->sink = sink;
+
+  TRY(program_file_read(&lines->file, &reader));
+  if (reading != PROGRAM_RUNNING) program_tail_end(&lines->tail, read_json_line, lines); /* if torn, not an object */
+  sink->damaged += lines->tail.skipped - skipped;
+  return CORE_OK;
+}
+
+static void free_lines(JsonLines *lines) {
+  program_file_close(&lines->file);
+  program_tail_free(&lines->tail);
+  program_series_free(&lines->series);
+  core_text_free(&lines->object);
+}
+
+/* ---- output ------------------------------------------------------------------------------------------------------ */
+
+/* Removes terminal control sequences (ECMA-48: CSI, and OSC up to BEL or ST) in place. */
+static void remove_escapes(char *text) {
+  char *out = text;
+  for (const char *c = text; *c;) {
+    if (*c != '\033') {
+      *out++ = *c++;
+      continue;
+    }
+    c++;
+    if (*c == '[') {
+      for (c++; *c && (unsigned char)*c < 0x40; c++) {}
+      c += *c != '\0';
+    } else if (*c == ']') {
+      while (*c && *c != '\a' && !(*c == '\033' && c[1] == '\\')) c++;
+      c += *c == '\a' ? 1 : *c ? 2 : 0;
+    } else if (*c) {
+      c++;
+    }
+  }
+  *out = '\0';
+}
+
+/* Whether the number of a group goes on before or after it ("10" of "10,000", "1" of "1.0M", "0.5" of "-0.5"). `from`,
+ * `to`: the group; `previous`, `next`: end of the group before, and start of the one after, which may lie beyond a comma
+ * that separates them. */
+static bool is_part_of_number(const char *text, const regmatch_t *group, regoff_t previous, regoff_t next) {
+  const char *from = text + group->rm_so, *to = text + group->rm_eo;
+  const char before = from > text ? from[-1] : ' ', earlier = from > text + 1 ? from[-2] : ' ';
+  if (from < to) {
+    const bool is_separator = previous >= 0 && previous == group->rm_so - 1;
+    if (isdigit((unsigned char)*from) || *from == '.') {
+      if (isdigit((unsigned char)before)) return true;
+      if (strchr(".,'_", before) && isdigit((unsigned char)earlier) && !is_separator) return true;
+      if (strchr("+-", before) && !is_separator && !isalnum((unsigned char)earlier)) return before == '-';
+      if (strchr("+-", before) && strchr("eE", earlier) && from > text + 2 && isdigit((unsigned char)from[-3]))
+        return true;
+    }
+  }
+  const bool is_separator = next >= 0 && next == group->rm_eo + 1;
+  if (isdigit((unsigned char)*to) || strchr("kKMGTB", *to ? *to : ' ')) return true;
+  if (*to && strchr(".,'_", *to) && isdigit((unsigned char)to[1]) && !is_separator) return true;
+  const bool has_exponent = (*to == 'e' || *to == 'E') &&
+                            (isdigit((unsigned char)to[1]) || (strchr("+-", to[1]) && isdigit((unsigned char)to[2])));
+  return has_exponent;
+}
+
+/* Reads the numbers of a match, in the order of the names. */
+static void read_match(Output *output, const char *text, const regmatch_t *groups) {
+  ProgramSink *sink = output->sink;
+  const char *name = output->names;
+  regoff_t previous = -1;
+  program_record_clear(&sink->record);
+
+  for (size_t g = 1; g < GROUPS_MAX && g <= output->regex.re_nsub && *name; g++) {
+    const regmatch_t *group = &groups[g];
+    const size_t name_length = strcspn(name, ",");
+    const regoff_t next = g + 1 < GROUPS_MAX && g < output->regex.re_nsub ? groups[g + 1].rm_so : -1;
+    const size_t length = group->rm_so >= 0 ? (size_t)(group->rm_eo - group->rm_so) : 0;
+    const char *start = text + (length > 0 ? group->rm_so : 0);
+    double value;
+    const bool is_number = length > 0 && program_number_parse(start, length, &value) &&
+                           !is_part_of_number(text, group, previous, next);
+    if (is_number) program_record_add(&sink->record, name, name_length, value);
+    else if (length > 0) program_ignored_add(&sink->ignored, name, name_length, start, strcspn(start, " \t"));
+    if (group->rm_so >= 0) previous = group->rm_eo;
+    name += name_length + (name[name_length] == ',');
+  }
+  program_sink_emit(sink, &output->series);
+}
+
+static void read_output_line(void *context, const char *line, size_t length) {
+  Output *output = context;
+  regmatch_t groups[GROUPS_MAX];
+  char *text = core_memory_allocate(length + 1);
+  memcpy(text, line, length);
+  text[length] = '\0';
+
+  remove_escapes(text);
+  if (regexec(&output->regex, text, GROUPS_MAX, groups, 0) == 0) read_match(output, text, groups);
+  free(text);
+}
+
+static void restart_output(void *context) {
+  Output *output = context;
+  program_tail_reset(&output->tail);
+  program_series_restart(&output->series);
+}
+
+static void read_output_bytes(void *context, const char *bytes, size_t count) {
+  Output *output = context;
+  if (output->sink->on_output) output->sink->on_output(output->sink->context, bytes, count);
+  program_tail_bytes(&output->tail, bytes, count, read_output_line, output);
+}
+
+static int read_output(Output *output, ProgramReading reading, ProgramSink *sink) {
+  const ProgramReader reader = {.on_restart = restart_output, .on_bytes = read_output_bytes, .context = output};
+  const int64_t skipped = output->tail.skipped;
+  output->sink = sink;
+
+  TRY(program_file_read(&output->file, &reader));
+  if (reading == PROGRAM_ENDED) program_tail_end(&output->tail, read_output_line, output);
+  sink->damaged += output->tail.skipped - skipped;
+  return CORE_OK;
+}
+
+static int open_regex(Output *output, const char *location) {
+  const char *equals = strchr(location, '=');
+  if (!equals || regcomp(&output->regex, equals + 1, REG_EXTENDED) != 0)
+    return core_error(CORE_USAGE, "metrics = stdout:%.80s: invalid regular expression", location);
+  output->names = core_memory_zero_allocate(1, (size_t)(equals - location) + 1);
+  memcpy(output->names, location, (size_t)(equals - location));
+  return CORE_OK;
+}
+
+/* ---- all sources ------------------------------------------------------------------------------------------------- */
 
 /* Expands the path of [program] metrics, relative to the program's directory. */
 static int expand_path(const CoreScript *program, const CoreScriptRun *run, const char *directory,
@@ -43,103 +281,99 @@ static int expand_path(const CoreScript *program, const CoreScriptRun *run, cons
   return code;
 }
 
-static int open_regex(ProgramSource *source, const char *location) {
-  const char *equals = strchr(location, '=');
-  if (!equals || regcomp(&source->regex, equals + 1, REG_EXTENDED) != 0)
-    return core_error(CORE_USAGE, "metrics = stdout:%.80s: invalid regular expression", location);
-  source->names = core_memory_zero_allocate(1, (size_t)(equals - location) + 1);
-  memcpy(source->names, location, (size_t)(equals - location));
+/* Returns what lay in the file at the start of the attempt, and records it for a new one. */
+static int find_start(const char *list, const char *path, ProgramPrefix *start) {
+  ProgramStarts starts;
+  const bool is_new = !core_files_exists(list);
+  program_starts_read(list, &starts);
+  const struct ProgramStartEntry *entry = program_starts_find(&starts, path);
+  *start = entry ? entry->prefix : (ProgramPrefix){0};
+
+  int code = CORE_OK;
+  if (is_new) {
+    *start = program_file_prefix(path);
+    program_starts_add(&starts, path, start, false);
+    code = program_starts_write(list, &starts);
+  }
+  program_starts_free(&starts);
+  return code;
+}
+
+/* Opens the file or directory that the user named. */
+static int open_location(ProgramSource *source, CoreScriptSource kind, const char *location, const char *path,
+                         const char *list, const CoreScriptRun *run) {
+  ProgramPrefix start;
+  if (kind == CORE_SCRIPT_TENSORBOARD) {
+    /* In a directory that runs share, a file belongs to the run whose processes write it. */
+    const bool is_private = strstr(location, "{dir}") || strstr(location, "{run}");
+    return program_events_open(path, is_private ? NULL : run->id, list, &source->events);
+  }
+  TRY(find_start(list, path, &start));
+  if (kind == CORE_SCRIPT_CSV) {
+    source->table = program_csv_open(path, &start);
+    return CORE_OK;
+  }
+  source->own = core_memory_zero_allocate(1, sizeof *source->own);
+  program_file_init(&source->own->file, path, &start);
   return CORE_OK;
 }
 
 int program_source_open(const CoreScript *program, const CoreScriptRun *run, const char *directory, const char *home,
                         int attempt, ProgramSource **result) {
   ProgramSource *source = core_memory_zero_allocate(1, sizeof *source);
-  char path[CORE_PATH_MAX];
+  char path[CORE_PATH_MAX], list[CORE_PATH_MAX];
   const char *location;
+  CoreScriptSource kind;
   *result = source;
-  int code = core_script_source(core_script_text(program, CORE_SCRIPT_metrics), &source->kind, &location);
-  if (code == CORE_OK) code = core_files_path(source->metrics, "%s/metrics.%d.jsonl", home, attempt);
-  if (code == CORE_OK) memcpy(source->lines.path, source->metrics, sizeof source->metrics);
-  if (code == CORE_OK && source->kind == CORE_SCRIPT_STDOUT) code = open_regex(source, location);
-  if (code == CORE_OK) code = core_files_path(source->output.path, "%s/metrics.%d.out", home, attempt);
-  const bool has_path = source->kind == CORE_SCRIPT_CSV || source->kind == CORE_SCRIPT_TENSORBOARD;
-  if (code == CORE_OK && has_path) code = expand_path(program, run, directory, location, path);
-  if (code == CORE_OK && source->kind == CORE_SCRIPT_CSV) source->table = program_csv_open(path);
-  if (code == CORE_OK && source->kind == CORE_SCRIPT_TENSORBOARD) {
-    /* In a directory that runs share, a file belongs to the run whose processes write it. */
-    const bool is_private = strstr(location, "{dir}") || strstr(location, "{run}");
-    char list[CORE_PATH_MAX];
+  source->metrics.file.fd = source->output.file.fd = -1;
+
+  int code = core_script_source(core_script_text(program, CORE_SCRIPT_metrics), &kind, &location);
+  if (code == CORE_OK) code = core_files_path(path, "%s/metrics.%d.jsonl", home, attempt);
+  if (code == CORE_OK) program_file_init(&source->metrics.file, path, NULL);
+  if (code == CORE_OK && kind == CORE_SCRIPT_STDOUT) {
+    code = core_files_path(path, "%s/metrics.%d.out", home, attempt);
+    program_file_init(&source->output.file, path, NULL);
+    if (code == CORE_OK) code = open_regex(&source->output, location);
+  } else if (code == CORE_OK && *location) {
     code = core_files_path(list, "%s/metrics.%d.files", home, attempt);
-    if (code == CORE_OK) code = program_events_open(path, is_private ? NULL : run->id, list, &source->events);
+    if (code == CORE_OK) code = expand_path(program, run, directory, location, path);
+    if (code == CORE_OK) code = open_location(source, kind, location, path, list, run);
   }
   if (code != CORE_OK) program_source_close(result);
   return code;
 }
 
-const char *program_source_metrics(const ProgramSource *source) { return source->metrics; }
+const char *program_source_metrics(const ProgramSource *source) { return source->metrics.file.path; }
 
 const char *program_source_output(const ProgramSource *source) {
-  return source->names ? source->output.path : NULL;
+  return source->output.names ? source->output.file.path : NULL;
 }
 
-static void read_json_line(void *context, const char *line, size_t length) {
-  ProgramSink *sink = context;
-  if (length == 1 && *line == '\r') return;
-  if (program_record_read_json(line, length, &sink->record)) sink->on_record(sink->context, &sink->record);
-  else sink->damaged++;
-}
-
-/* Emits the groups of a match, in the order of the names. Groups that are not numbers are skipped. */
-static void read_output_line(void *context, const char *line, size_t length) {
-  ProgramSource *source = context;
-  ProgramSink *sink = source->sink;
-  regmatch_t groups[GROUPS_MAX];
-  char *text = core_memory_allocate(length + 1);
-  memcpy(text, line, length);
-  text[length] = '\0';
-  if (sink->echo) sink->echo(sink->context, line, length);
-  if (regexec(&source->regex, text, GROUPS_MAX, groups, 0) == 0) {
-    program_record_clear(&sink->record);
-    const char *name = source->names;
-    for (size_t g = 1; g < GROUPS_MAX && g <= source->regex.re_nsub && *name; g++) {
-      const size_t name_length = strcspn(name, ",");
-      char *end, *start = groups[g].rm_so >= 0 ? text + groups[g].rm_so : NULL;
-      if (start) text[groups[g].rm_eo] = '\0';
-      const double value = start ? strtod(start, &end) : NAN;
-      if (start && end != start) program_record_add(&sink->record, name, name_length, value);
-      name += name_length + (name[name_length] == ',');
-    }
-    if (sink->record.count > 0) sink->on_record(sink->context, &sink->record);
-  }
-  free(text);
-}
-
-int program_source_read(ProgramSource *source, bool last, ProgramSink *sink) {
+int program_source_read(ProgramSource *source, ProgramReading reading, ProgramSink *sink) {
   sink->record.names = &sink->names;
-  const int64_t skipped = source->lines.skipped;
-  TRY(program_tail_read(&source->lines, last, read_json_line, sink));
-  sink->damaged += source->lines.skipped - skipped;
-  source->sink = sink;
-  if (source->names) return program_tail_read(&source->output, last, read_output_line, source);
-  if (source->table) return program_csv_read(source->table, last, sink);
-  if (source->events) return program_events_read(source->events, last, sink);
+  TRY(read_lines(&source->metrics, reading, sink));
+  if (source->own) return read_lines(source->own, reading, sink);
+  if (source->output.names) return read_output(&source->output, reading, sink);
+  if (source->table) return program_csv_read(source->table, reading, sink);
+  if (source->events) return program_events_read(source->events, reading != PROGRAM_RUNNING, sink);
   return CORE_OK;
-}
-
-bool program_source_is_mixed(const ProgramSource *source) {
-  return source->events && program_events_files(source->events) > 1;
 }
 
 void program_source_close(ProgramSource **result) {
   ProgramSource *source = *result;
   if (!source) return;
-  if (source->names) regfree(&source->regex);
-  free(source->names);
+  free_lines(&source->metrics);
+  if (source->own) free_lines(source->own);
+  free(source->own);
+
+  if (source->output.names) regfree(&source->output.regex);
+  free(source->output.names);
+  program_file_close(&source->output.file);
+  program_tail_free(&source->output.tail);
+  program_series_free(&source->output.series);
+
   program_csv_close(&source->table);
   program_events_close(&source->events);
-  program_tail_free(&source->lines);
-  program_tail_free(&source->output);
   free(source);
   *result = NULL;
 }

@@ -16,6 +16,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/terminal.h"
+#include "core/unicode.h"
 #include "core/version.h"
 #include "store/code/code.h"
 #include "store/code/trust.h"
@@ -33,6 +34,7 @@ enum {
   EXIT_DIVERGED = 76,
   TICK_MS = 250,
   METRICS_INTERVAL_MS = 500,
+  NAMES_AFTER_S = 45,           /* time after which missing metrics are told */
   LOG_BYTES_MAX = 64 << 20      /* limit of a program's output in log.txt, per attempt */
 };
 
@@ -65,6 +67,7 @@ typedef struct Supervisor {
   double metrics_read_s, state_write_s; /* last read of metrics and write of the state, monotonic */
   double earlier_train_s;       /* train_seconds of earlier attempts */
   bool is_write_failing;        /* the logs could not be written last time */
+  bool has_told_names;          /* the log tells of missing metrics */
 } Supervisor;
 
 /* ---- output ------------------------------------------------------------------------------------------------------ */
@@ -77,10 +80,7 @@ static void log_output(Supervisor *s, const char *bytes, size_t count) {
     core_warn("the program has printed %d MiB; further output is not logged", LOG_BYTES_MAX >> 20);
 }
 
-static void echo_line(void *context, const char *line, size_t length) {
-  log_output(context, line, length);
-  log_output(context, "\n", 1);
-}
+static void echo_output(void *context, const char *bytes, size_t count) { log_output(context, bytes, count); }
 
 static void record_error_line(void *context, const char *line, size_t length) {
   Supervisor *s = context;
@@ -107,9 +107,11 @@ static void read_pipe(Supervisor *s, int *fd, bool is_error) {
 
 /* ---- metrics and state ------------------------------------------------------------------------------------------- */
 
-static void append_record(void *context, const ProgramRecord *record) {
-  program_logs_append(((Supervisor *)context)->logs, record);
+static void append_record(void *context, ProgramSeries *series, const ProgramRecord *record) {
+  program_logs_append(((Supervisor *)context)->logs, series, record);
 }
+
+static void forget_metric(void *context, const char *name) { program_logs_forget(((Supervisor *)context)->logs, name); }
 
 static void write_state(Supervisor *s) {
   StoreState *state = &s->state;
@@ -129,10 +131,24 @@ static void write_state(Supervisor *s) {
   if (store_run_state_write(s->root, s->id, state) != CORE_OK) core_warn("%s", core_error_message());
 }
 
+/* Tells in the state, and once in the log, which of the goal, the step and [metric] are missing in what the program
+ * logs. */
+static void describe_names(Supervisor *s) {
+  CoreText text = {0};
+  program_logs_describe_missing(s->logs, &s->sink, &text);
+  if (text.length > 0) {
+    snprintf(s->state.message, sizeof s->state.message, "%s", text.data);
+    core_unicode_mask(s->state.message);
+    if (!s->has_told_names) core_warn("%s", text.data);
+    s->has_told_names = true;
+  }
+  core_text_free(&text);
+}
+
 /* Reads metrics and writes their rows. A full disk is reported once; the rows stay in memory. */
-static void read_metrics(Supervisor *s, bool last) {
-  int code = program_source_read(s->source, last, &s->sink);
-  if (code == CORE_OK) code = program_logs_flush(s->logs, last);
+static void read_metrics(Supervisor *s, ProgramReading reading) {
+  int code = program_source_read(s->source, reading, &s->sink);
+  if (code == CORE_OK) code = program_logs_flush(s->logs, reading != PROGRAM_RUNNING);
   if (code != CORE_OK && !s->is_write_failing) core_warn("%s", core_error_message());
   s->is_write_failing = code != CORE_OK;
   s->metrics_read_s = core_clock_s();
@@ -182,10 +198,14 @@ static int watch(Supervisor *s, int signals) {
   while (!has_ended(s, &status)) {
     wait_events(s, signals);
     kill_late_child(s);
-    if (core_clock_s() - s->metrics_read_s >= 0.001 * METRICS_INTERVAL_MS) read_metrics(s, false);
-    if (core_clock_s() - s->state_write_s >= STORE_HEARTBEAT_S) write_state(s);
+    if (core_clock_s() - s->metrics_read_s >= 0.001 * METRICS_INTERVAL_MS) read_metrics(s, PROGRAM_RUNNING);
+    if (core_clock_s() - s->state_write_s >= STORE_HEARTBEAT_S) {
+      s->state.message[0] = '\0';
+      if (core_clock_s() - s->start_s >= NAMES_AFTER_S) describe_names(s);
+      write_state(s);
+    }
   }
-  program_source_read(s->source, false, &s->sink); /* event files of a short run may still be open in its children */
+  program_source_read(s->source, PROGRAM_RUNNING, &s->sink); /* event files of a short run may still be open in its children */
   read_pipe(s, &s->child.out, false);
   read_pipe(s, &s->child.error, true);
   program_tail_end(&s->error, record_error_line, s);
@@ -231,22 +251,50 @@ static void describe_no_metrics(Supervisor *s) {
   core_warn("%s", s->state.message);
 }
 
+/* Judges the metrics of an ended program. A finished run whose goal ended as NaN has diverged. */
+static void judge_metrics(Supervisor *s) {
+  CoreText text = {0};
+  program_logs_describe_ignored(&s->sink, &text);
+  if (text.length > 0) core_warn("%s", text.data);
+  core_text_free(&text);
+  if (s->state.status != STORE_FINISHED) return;
+
+  if (program_logs_is_diverged(s->logs)) {
+    s->state.status = STORE_DIVERGED;
+    snprintf(s->state.message, sizeof s->state.message, "diverged: the goal, %.100s, ended as NaN or infinity",
+             core_script_text(s->config.program, CORE_SCRIPT_goal) + 4);
+  } else if (program_logs_rows(s->logs) == 0) {
+    describe_no_metrics(s);
+  } else {
+    describe_names(s);
+  }
+}
+
+/* Removes the copy of the program's output that metrics were read from: the log has it. */
+static void remove_output(Supervisor *s) {
+  const char *output = program_source_output(s->source);
+  if (output && !s->is_write_failing && unlink(output) != 0 && errno != ENOENT)
+    core_warn("cannot remove %s: %s", output, strerror(errno));
+}
+
 static int finish(Supervisor *s, int status) {
-  read_metrics(s, true);
-  if (s->sink.damaged > 0)
-    core_warn("%lld lines or events of the metrics could not be read", (long long)s->sink.damaged);
+  read_metrics(s, WIFEXITED(status) ? PROGRAM_ENDED : PROGRAM_KILLED);
+  s->state.message[0] = '\0';
   s->state.status = find_status(s, status);
   if (s->state.status == STORE_FAILED || s->state.status == STORE_DIVERGED) describe_failure(s, status);
+  judge_metrics(s);
+  if (s->state.status == STORE_FINISHED || s->state.status == STORE_DIVERGED) program_logs_trim(s->logs);
+  s->is_write_failing = program_logs_end(s->logs) != CORE_OK;
+  if (s->is_write_failing) core_warn("%s", core_error_message());
   const bool is_killed = was_killed(s, status);
   if (is_killed) s->state.status = STORE_RUNNING;
   else s->state.finished_unix_s = core_clock_unix_s();
   const StoreStatus final_status = s->state.status;
-  const bool has_no_metrics = final_status == STORE_FINISHED && program_logs_rows(s->logs) == 0;
-  if (has_no_metrics) describe_no_metrics(s);
   write_state(s);
-  if (*s->state.message && !has_no_metrics) core_log(CORE_LOG_ERROR, "%s", s->state.message);
+  if (*s->state.message && final_status != STORE_FINISHED) core_log(CORE_LOG_ERROR, "%s", s->state.message);
   else if (!is_killed) core_info("%s", store_status_name(final_status));
-  program_logs_close(&s->logs, true);
+  program_logs_close(&s->logs);
+  remove_output(s);
   if (is_killed) {
     core_warn("the program was killed (signal 9), possibly out of memory");
     fflush(NULL);
@@ -263,25 +311,18 @@ static CoreScriptRun make_run(const Supervisor *s) {
   return (CoreScriptRun){.id = s->id, .dir = s->dir, .config = s->settings, .seed = s->config.train.seed};
 }
 
-/* Imports metrics of the last attempt that its supervisor did not record. */
+/* Imports metrics of the last attempt that its supervisor did not record, since it was killed. */
 static int import_rest(Supervisor *s) {
   const CoreScriptRun run = make_run(s);
   const int attempt = s->state.attempt;
-  char path[CORE_PATH_MAX], name[32];
   if (attempt < 1) return CORE_OK;
   TRY(program_source_open(s->config.program, &run, s->directory, s->home, attempt, &s->source));
-  static const char *const kinds[] = {"stats", "eval", "metrics"};
-  for (size_t i = 0; program_source_is_mixed(s->source) && i < 3; i++) { /* rewrite: their order was arbitrary */
-    snprintf(name, sizeof name, "%s.%d.tsv", kinds[i], attempt);
-    TRY(store_path_run(s->root, s->id, name, path));
-    unlink(path);
-  }
   int code = program_logs_open(s->root, s->id, attempt, &s->config, &s->logs);
-  s->sink.echo = NULL;
-  if (code == CORE_OK) code = program_source_read(s->source, true, &s->sink);
-  const int closed = program_logs_close(&s->logs, true);
+  if (code == CORE_OK) code = program_source_read(s->source, PROGRAM_KILLED, &s->sink);
+  if (code == CORE_OK) code = program_logs_end(s->logs);
+  program_logs_close(&s->logs);
   program_source_close(&s->source);
-  return code == CORE_OK ? closed : code;
+  return code;
 }
 
 static int write_settings(Supervisor *s) {
@@ -343,9 +384,11 @@ static int start(Supervisor *s) {
   begin_state(s);
   TRY(program_source_open(s->config.program, &run, s->directory, s->home, s->state.attempt, &s->source));
   TRY(program_logs_open(s->root, s->id, s->state.attempt, &s->config, &s->logs));
+  program_logs_reserve(s->logs, &s->sink.names);
+  if (s->options->from_start) program_logs_clear(s->logs);
   s->start_s = core_clock_s();
   s->state_write_s = s->start_s;
-  s->sink.echo = echo_line;
+  s->sink.on_output = echo_output;
   TRY(store_run_state_write(s->root, s->id, &s->state));
   core_info("attempt %d, version %s commit %s: %s", s->state.attempt, core_version(), core_commit(),
             core_script_text(s->config.program, CORE_SCRIPT_command));
@@ -411,16 +454,16 @@ static int supervise(void *context, const char **operands, size_t count) {
   s.root = options->common.root;
   if (!store_is_run_id(operands[0])) return core_error(CORE_USAGE, "'%.40s' is not a run id", operands[0]);
   memcpy(s.id, operands[0], CORE_RUN_ID);
-  s.sink = (ProgramSink){.on_record = append_record, .context = &s};
+  s.sink = (ProgramSink){.on_record = append_record, .on_renamed = forget_metric, .context = &s};
   int code = open_run(&s, &is_done);
-  char total_name[CORE_SCRIPT_NAME];
   double total;
+  bool is_sum;
   if (code == CORE_OK && !is_done) {
-    core_script_step(s.config.program, total_name, &total);
-    memcpy(s.sink.step_name, total_name, sizeof total_name);
+    core_script_step(s.config.program, s.sink.step_name, &total, &is_sum);
+    if (is_sum) *s.sink.step_name = '\0';
     code = run_attempt(&s);
   }
-  program_logs_close(&s.logs, false);
+  program_logs_close(&s.logs);
   program_source_close(&s.source);
   program_sink_free(&s.sink);
   program_tail_free(&s.error);

@@ -19,13 +19,14 @@
 #include "sweep/program/events.h"
 #include "sweep/program/source.h"
 #include "sweep/program/csv.h"
+#include "sweep/program/file.h"
 #include "sweep/program/tail.h"
 
 /* ---- parsed records as text -------------------------------------------------------------------------------------- */
 
 static CoreText taken;
 
-static void take(void *context, const ProgramRecord *record) {
+static void take(void *context, ProgramSeries *series, const ProgramRecord *record) {
   for (size_t i = 0; i < record->count; i++)
     core_text_appendf(&taken, "%s%s=%g", i ? " " : "", record->names->items[record->values[i].name],
                       record->values[i].value);
@@ -33,9 +34,11 @@ static void take(void *context, const ProgramRecord *record) {
   core_text_append(&taken, "\n");
 }
 
+static void take_renamed(void *context, const char *name) { core_text_appendf(&taken, "renamed %s\n", name); }
+
 static ProgramSink new_sink(void) {
   core_text_clear(&taken);
-  ProgramSink sink = {.on_record = take, .step_name = "step"};
+  ProgramSink sink = {.on_record = take, .on_renamed = take_renamed, .step_name = "step"};
   return sink;
 }
 
@@ -46,14 +49,15 @@ static void check_taken(const char *text) {
 
 /* ---- JSON ----------------------------------------------------------------------------------------------------- */
 
+/* text NULL: the line is not an object. */
 static void check_json(const char *line, const char *text) {
   ProgramNames names = {0};
   ProgramRecord record = {.names = &names};
-  const bool good = program_record_read_json(line, strlen(line), &record);
-  assert_int_equal(good, text != NULL);
+  const char *next = line, *end = line + strlen(line);
   core_text_clear(&taken);
-  if (good) take(NULL, &record);
-  check_taken(text ? text : "");
+  while (program_record_read_json(&next, end, &record, NULL)) take(NULL, NULL, &record);
+  assert_int_equal(next == end, text != NULL);
+  if (text) check_taken(text);
   program_record_free(&record);
   program_names_free(&names);
 }
@@ -62,20 +66,44 @@ static void test_json(void **state) {
   check_json("{\"step\": 200, \"return\": 0.93}", "step=200 return=0.93\n");
   check_json(" {\"a\":-1e-3,\"b\":true , \"c\":null,\"d\":\"text\",\"e\":[1,{\"x\":2}]} ", "a=-0.001 b=1\n");
   check_json("{\"a\": NaN, \"b\": Infinity, \"c\": -Infinity}", "a=nan b=inf c=-inf\n");
+  check_json("{\"a\": nan, \"b\": inf, \"c\": -inf, \"d\": \"1e-3\", \"e\": \"1,000\"}", "a=nan b=inf c=-inf d=0.001\n");
   check_json("{\"train\": {\"loss\": 1, \"deep\": {\"x\": 2}}, \"n\": 3}", "train/loss=1 train/deep/x=2 n=3\n");
   check_json("{\"step\": 5, \"eval\": \"test\", \"return\": 1}", "step=5 return=1 (test)\n");
-  check_json("{\"a\\u00e9\\\"\\\\b\": 1, \"\xff\xfe\": 2, \"t\tab\": 3}", "a?\"\\b=1 ?\?=2 t?ab=3\n");
+  check_json("{\"a\\u00e9\\\"\\\\b\": 1, \"\xff\xfe\": 2, \"t\\tab\": 3}", "a\u00e9\"\\b=1 ?\?=2 t?ab=3\n");
+  check_json("{\"\\u03b2\": 1, \"loss/\\u635f\\u5931\": 2, \"\\ud83d\\ude00\": 3}",
+             "\u03b2=1 loss/\u635f\u5931=2 \U0001f600=3\n");
+  check_json("{\"\\ud83d\": 1, \"\\ude00x\": 2}", "\ufffd=1 \ufffdx=2\n");
+  check_json("[{\"a\": 1}, {\"a\": 2}]", "a=1\na=2\n");
   check_json("{}", "\n");
   check_json("{\"a\": 1", NULL);
   check_json("{\"a\": 1} x", NULL);
   check_json("{\"a\": 1e}", NULL);
+  check_json("{\"a\": \"\\u12\"}", NULL);
   check_json("[1]", NULL);
-  check_json("", NULL);
   char deep[4096];
   memset(deep, '[', sizeof deep - 1);
   deep[sizeof deep - 1] = '\0';
   memcpy(deep, "{\"a\":", 5);
   check_json(deep, NULL);
+  snprintf(deep, sizeof deep, "{\"a\": %f}", 1e200); /* 208 characters */
+  check_json(deep, "a=1e+200\n");
+}
+
+/* The text is a number as a whole, or none. */
+static void test_numbers(void **state) {
+  static const struct { const char *text; double value; } good[] = {
+    {"1", 1}, {" -2.5e-3 ", -0.0025}, {".5", 0.5}, {"5.", 5}, {"+3", 3}, {"True", 1}, {"false", 0}, {"-Inf", -INFINITY},
+    {"infinity", INFINITY}};
+  static const char *const bad[] = {"", " ", "10,000", "1.0M", "0,5", "12 %", "1 2", "0x10", "1e", "--1", "1.2.3", "-true",
+                                    "nano", "1_000"};
+  double value;
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    assert_true(program_number_parse(good[i].text, strlen(good[i].text), &value));
+    assert_true(value == good[i].value);
+  }
+  assert_true(program_number_parse("NaN", 3, &value) && isnan(value));
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    if (program_number_parse(bad[i], strlen(bad[i]), &value)) fail_msg("'%s' is %g", bad[i], value);
 }
 
 /* ---- lines ---------------------------------------------------------------------------------------------------- */
@@ -100,28 +128,75 @@ static const char *path_of(const char *name) {
   return path;
 }
 
+static void take_bytes(void *context, const char *bytes, size_t count) { core_text_append_bytes(&taken, bytes, count); }
+static void take_earlier(void *context, const char *bytes, size_t count) {
+  core_text_append(&taken, bytes ? "(" : ")");
+  if (bytes) core_text_append_bytes(&taken, bytes, count);
+}
+static void take_restart(void *context) { core_text_append(&taken, "^"); }
+
+static const ProgramReader reader = {take_restart, take_earlier, take_bytes, NULL};
+
+static void check_file(ProgramFile *file, const char *text) {
+  assert_int_equal(program_file_read(file, &reader), CORE_OK);
+  check_taken(text);
+}
+
+/* A file is read once, whatever is done to it. */
+static void test_file(void **state) {
+  ProgramFile file;
+  const char *path = path_of("file");
+  char other[CORE_PATH_MAX];
+  core_text_clear(&taken);
+  snprintf(other, sizeof other, "%s.1", path);
+  program_file_init(&file, path, NULL);
+  check_file(&file, ""); /* not there yet */
+  write_file(path, "w", "\xef\xbb\xbf""one ");
+  check_file(&file, "^one ");
+  write_file(path, "a", "two");
+  check_file(&file, "two");
+  check_file(&file, "");
+  write_file(path, "a", " end");
+  assert_int_equal(rename(path, other), 0); /* rotated: what was written last is read first */
+  write_file(path, "w", "new");
+  check_file(&file, " end^new");
+  write_file(path, "w", "x"); /* shorter */
+  check_file(&file, "^x");
+  write_file(path, "w", "yy"); /* longer, with another beginning */
+  check_file(&file, "^yy");
+  program_file_close(&file);
+
+  /* What is there at an attempt's start is not its own, unless the file is rewritten. */
+  const ProgramPrefix start = program_file_prefix(path);
+  assert_int_equal(start.size, 2);
+  write_file(path, "a", "z");
+  program_file_init(&file, path, &start);
+  check_file(&file, "^(yy)z");
+  write_file(path, "w", "yyz w");
+  check_file(&file, " w"); /* continued: the same bytes */
+  write_file(path, "w", "q");
+  check_file(&file, "^q");
+  program_file_close(&file);
+  program_file_init(&file, path, &start);
+  write_file(path, "w", "another beginning");
+  check_file(&file, "^another beginning");
+  program_file_close(&file);
+}
+
+/* Lines end at LF, CR or both. */
 static void test_tail(void **state) {
   ProgramTail tail = {0};
-  snprintf(tail.path, sizeof tail.path, "%s", path_of("tail"));
   core_text_clear(&taken);
-  assert_int_equal(program_tail_read(&tail, false, take_line, NULL), CORE_OK); /* not there yet */
-  write_file(tail.path, "w", "one\ntw");
-  assert_int_equal(program_tail_read(&tail, false, take_line, NULL), CORE_OK);
+  program_tail_bytes(&tail, "one\ntw", 6, take_line, NULL);
   check_taken("one|");
-  write_file(tail.path, "a", "o\nthree");
-  assert_int_equal(program_tail_read(&tail, false, take_line, NULL), CORE_OK);
-  check_taken("two|");
-  assert_int_equal(program_tail_read(&tail, true, take_line, NULL), CORE_OK);
+  program_tail_bytes(&tail, "o\r\n10%\r20%\rthree", 16, take_line, NULL);
+  check_taken("two|10%|20%|");
+  program_tail_end(&tail, take_line, NULL);
   check_taken("three|");
-  write_file(tail.path, "w", "x\n"); /* cut off and begun again */
-  assert_int_equal(program_tail_read(&tail, false, take_line, NULL), CORE_OK);
-  check_taken("x|");
   char *line = malloc(PROGRAM_LINE_MAX + 10);
-  memset(line, 'y', PROGRAM_LINE_MAX + 9);
-  line[PROGRAM_LINE_MAX + 9] = '\0';
-  write_file(tail.path, "a", line);
-  write_file(tail.path, "a", "\nz\n");
-  assert_int_equal(program_tail_read(&tail, false, take_line, NULL), CORE_OK);
+  memset(line, 'y', PROGRAM_LINE_MAX + 10);
+  program_tail_bytes(&tail, line, PROGRAM_LINE_MAX + 10, take_line, NULL);
+  program_tail_bytes(&tail, "\nz\n", 3, take_line, NULL);
   check_taken("z|");
   assert_int_equal(tail.skipped, 1);
   free(line);
@@ -130,30 +205,112 @@ static void test_tail(void **state) {
 
 /* ---- CSV ------------------------------------------------------------------------------------------------------ */
 
-static void read_table(ProgramCsv *table, bool last, ProgramSink *sink) {
+static void read_table(ProgramCsv *table, ProgramReading reading, ProgramSink *sink) {
   sink->record.names = &sink->names;
-  assert_int_equal(program_csv_read(table, last, sink), CORE_OK);
+  assert_int_equal(program_csv_read(table, reading, sink), CORE_OK);
 }
 
 static void test_table(void **state) {
-  ProgramCsv *table = program_csv_open(path_of("progress.csv"));
-  ProgramSink sink = new_sink();
   const char *path = path_of("progress.csv");
+  ProgramCsv *table = program_csv_open(path, NULL);
+  ProgramSink sink = new_sink();
   write_file(path, "w", "step,\"roll,out\",note\r\n1,0.5,x\r\n2,");
-  read_table(table, false, &sink);
+  read_table(table, PROGRAM_RUNNING, &sink);
   check_taken("step=1 roll,out=0.5\n");
   write_file(path, "a", "nan,\n3,,\n");
-  read_table(table, false, &sink);
+  read_table(table, PROGRAM_RUNNING, &sink);
   check_taken("step=2 roll,out=nan\nstep=3\n");
   /* A new name: the file is written again with it. */
   write_file(path, "w", "step,\"roll,out\",note,loss\n1,0.5,x,\n2,nan,,\n3,,,\n4,1,,7\n");
-  read_table(table, false, &sink);
-  check_taken("step=4 roll,out=1 loss=7\n");
+  read_table(table, PROGRAM_RUNNING, &sink);
+  check_taken("step=1 roll,out=0.5\nstep=2 roll,out=nan\nstep=3\nstep=4 roll,out=1 loss=7\n");
   write_file(path, "a", "5,2,,8");
-  read_table(table, true, &sink);
+  read_table(table, PROGRAM_KILLED, &sink); /* which may be a part of 80 */
+  check_taken("");
+  read_table(table, PROGRAM_ENDED, &sink);
   check_taken("step=5 roll,out=2 loss=8\n");
+  assert_int_equal(sink.ignored.count, 1);
+  assert_string_equal(sink.ignored.items[0].name, "note");
   program_csv_close(&table);
   program_sink_free(&sink);
+}
+
+/* Reads a whole table. */
+static void check_table(const char *bytes, const char *text) {
+  const char *path = path_of("any.csv");
+  ProgramSink sink = new_sink();
+  write_file(path, "w", bytes);
+  ProgramCsv *table = program_csv_open(path, NULL);
+  read_table(table, PROGRAM_ENDED, &sink);
+  check_taken(text);
+  program_csv_close(&table);
+  program_sink_free(&sink);
+}
+
+static void test_dialects(void **state) {
+  check_table("\xef\xbb\xbfstep, reward ,\u03b2\n1, 2, 3\n", "step=1 reward=2 \u03b2=3\n");
+  check_table("# step,reward\n1.0e+00,2.5e-01\n", "step=1 reward=0.25\n");
+  check_table("# step reward\n1.0e+00 2.5e-01\n", "step=1 reward=0.25\n");
+  check_table("#{\"t_start\": 1.5, \"env_id\": \"X\"}\nr,l,t\n1,20,0.5\n", "r=1 l=20 t=0.5\n");
+  check_table("step;reward\n1;0,5\n2;0.75\n", "step=1\nstep=2 reward=0.75\n");
+  check_table("step\treward\n1\t2\n", "step=1 reward=2\n");
+  check_table("1,2\n3,4\n", "column1=1 column2=2\ncolumn1=3 column2=4\n");
+  check_table("step,a\n1,2\na,step\n3,4\n", "step=1 a=2\na=3 step=4\n"); /* a later header, in another order */
+  check_table("step,a\n1,2,\n2,10,000\n", "step=1 a=2\n"); /* a row of too many fields is not read */
+  check_table("step,a\rb\r1,2\r", "step=1 a=2\n");
+}
+
+/* What earlier attempts left gives the names, and no rows. */
+static void test_continued_table(void **state) {
+  const char *path = path_of("continued.csv");
+  ProgramSink sink = new_sink();
+  write_file(path, "w", "step,a\n1,2\na,step\n3,2\n4,"); /* torn */
+  const ProgramPrefix start = program_file_prefix(path);
+  ProgramCsv *table = program_csv_open(path, &start);
+  read_table(table, PROGRAM_RUNNING, &sink);
+  check_taken("");
+  write_file(path, "a", "5,3\n");
+  read_table(table, PROGRAM_RUNNING, &sink);
+  check_taken("a=5 step=3\n");
+  program_csv_close(&table);
+  program_sink_free(&sink);
+}
+
+/* ---- output --------------------------------------------------------------------------------------------------- */
+
+/* Reads output with a regular expression. */
+static void check_output(const char *metrics, const char *bytes, const char *text) {
+  CoreIni ini = {0};
+  char experiment[1024];
+  const CoreScript *program;
+  ProgramSource *source;
+  ProgramSink sink = new_sink();
+  snprintf(experiment, sizeof experiment, "[program]\ncommand = x\nmetrics = stdout:%s\n", metrics);
+  write_file(path_of("x.ini"), "w", experiment);
+  assert_int_equal(core_ini_read(path_of("x.ini"), &ini), CORE_OK);
+  assert_int_equal(core_script_read(&ini, &program), CORE_OK);
+  const CoreScriptRun run = {.id = "x", .dir = folder, .config = ""};
+  assert_int_equal(program_source_open(program, &run, folder, folder, 1, &source), CORE_OK);
+  write_file(program_source_output(source), "w", bytes);
+  assert_int_equal(program_source_read(source, PROGRAM_ENDED, &sink), CORE_OK);
+  check_taken(text);
+  program_source_close(&source);
+  program_sink_free(&sink);
+  core_ini_free(&ini);
+}
+
+static void test_output(void **state) {
+  static const char pair[] = "step,loss=step ([0-9,.]+) loss ([-0-9,.]+)", loose[] = "x=x[= ]*([0-9.]+)";
+  check_output(pair, "step 1 loss 0.5\nnothing\nstep 2 loss -2", "step=1 loss=0.5\nstep=2 loss=-2\n");
+  check_output(pair, "step 10,000 loss 1.5\n", "loss=1.5\n");
+  check_output(pair, "\033[1;32mstep 3\033[0m loss 4\033[K\n\033]0;title\007step 5 loss 6\n", "step=3 loss=4\nstep=5 loss=6\n");
+  check_output(pair, "step 1 loss 9\rstep 2 loss 8\rstep 3 loss 7\n", "step=1 loss=9\nstep=2 loss=8\nstep=3 loss=7\n");
+  check_output(loose, "x 10,000\nx 1.0M\nx 0,5\nx 1e-5\nx 7kB\nx 1.2.3\nx 10'000\n", "");
+  check_output(loose, "x 85%\nx 12.5s\nx=3, y\nx 4.\nx 5/9\n", "x=85\nx=12.5\nx=3\nx=4\nx=5\n");
+  check_output("x=.*([0-9.]+)", "loss -0.25\n", "");
+  check_output("x=loss.([0-9.]+)", "loss-0.25\nloss=0.25\n", "x=0.25\nx=0.25\n");
+  check_output("x=loss [^0-9]*([0-9.]+)", "loss -0.25\n", "");
+  check_output("x,y=([0-9.]+),([0-9.]+)", "0.5,0.75\n", "x=0.5 y=0.75\n");
 }
 
 /* ---- event files ---------------------------------------------------------------------------------------------- */
@@ -226,10 +383,10 @@ static void test_events(void **state) {
   const size_t torn = bytes.length - 3;
   write_bytes(path, &bytes, 0, torn);
   assert_int_equal(program_events_read(events, false, &sink), CORE_OK);
-  check_taken("charts/return=1.5 losses/kl=0.25 step=10\n");
+  check_taken("charts/return=1.5 losses/kl=0.25 step=10\ncharts/return=2.5 step=10\n");
   write_bytes(path, &bytes, torn, bytes.length);
   assert_int_equal(program_events_read(events, true, &sink), CORE_OK);
-  check_taken("charts/return=2.5 step=10\ncharts/return=nan step=20\n");
+  check_taken("charts/return=nan step=20\n");
   program_events_close(&events);
   /* A later reader finds the same file, and not the old one. */
   assert_int_equal(program_events_open(path_of("runs"), NULL, list, &events), CORE_OK);
@@ -241,6 +398,57 @@ static void test_events(void **state) {
   program_events_close(&events);
   program_sink_free(&sink);
   core_text_free(&bytes);
+}
+
+/* Writes an event file with one scalar per step. */
+static void write_scalars(const char *name, const char *tag, float value, int64_t first, int64_t last) {
+  CoreText bytes = {0};
+  append_version(&bytes);
+  for (int64_t step = first; step <= last; step++) append_scalar(&bytes, step, tag, value, 0);
+  write_bytes(path_of(name), &bytes, 0, bytes.length);
+  core_text_free(&bytes);
+}
+
+/* Equal tags of several folders are kept apart; folders named by the time are hparams. */
+static void test_folders(void **state) {
+  ProgramEvents *events;
+  ProgramSink sink = new_sink();
+  char list[CORE_PATH_MAX];
+  snprintf(list, sizeof list, "%s", path_of("metrics.folders.files"));
+  const char *const folders[] = {"keras/2024/train", "keras/2024/validation", "keras/2024/1718900000.5"};
+  assert_int_equal(program_events_open(path_of("keras"), NULL, list, &events), CORE_OK);
+  for (size_t i = 0; i < 3; i++) assert_int_equal(core_files_make_directories(path_of(folders[i])), CORE_OK);
+  write_scalars("keras/2024/train/tfevents.1", "loss", 1, 1, 1);
+  assert_int_equal(program_events_read(events, false, &sink), CORE_OK);
+  check_taken("loss=1 step=1\n");
+  write_scalars("keras/2024/validation/tfevents.1", "loss", 2, 1, 1);
+  assert_int_equal(program_events_read(events, false, &sink), CORE_OK);
+  check_taken("renamed loss\nvalidation/loss=2 step=1\ntrain/loss=1 step=1\nvalidation/loss=2 step=1\n");
+  write_scalars("keras/2024/1718900000.5/tfevents.1", "loss", 3, 0, 0);
+  assert_int_equal(symlink("2024", path_of("keras/latest")), 0); /* the same files again */
+  assert_int_equal(program_events_read(events, true, &sink), CORE_OK);
+  check_taken("hparams/loss=3 step=0\n");
+  program_events_close(&events);
+  program_sink_free(&sink);
+}
+
+/* A directory behind a link is read, once. */
+static void test_linked_events(void **state) {
+  ProgramEvents *events;
+  ProgramSink sink = new_sink();
+  char list[CORE_PATH_MAX];
+  snprintf(list, sizeof list, "%s", path_of("metrics.linked.files"));
+  assert_int_equal(core_files_make_directories(path_of("elsewhere")), CORE_OK);
+  assert_int_equal(core_files_make_directories(path_of("linked")), CORE_OK);
+  assert_int_equal(symlink("../elsewhere", path_of("linked/a")), 0);
+  assert_int_equal(symlink("../linked", path_of("linked/loop")), 0);
+  write_scalars("elsewhere/tfevents.1", "old", 1, 1, 2);
+  assert_int_equal(program_events_open(path_of("linked"), NULL, list, &events), CORE_OK);
+  write_scalars("elsewhere/tfevents.2", "new", 1, 3, 3);
+  assert_int_equal(program_events_read(events, true, &sink), CORE_OK);
+  check_taken("new=1 step=3\n");
+  program_events_close(&events);
+  program_sink_free(&sink);
 }
 
 static void write_named(CoreText *bytes, const char *directory, long long seconds, const char *host, long process) {
@@ -303,8 +511,23 @@ static void test_names(void **state) {
       assert_int_equal(program_names_add(&names, name, strlen(name)), i);
     }
   assert_int_equal(program_names_add(&names, "more", 4), SIZE_MAX);
-  assert_true(names.is_full);
+  assert_int_equal(names.dropped, 1);
   assert_int_equal(program_names_add(&names, "metric/7", 8), 7);
+  program_names_free(&names);
+}
+
+/* Names that are too long stay apart. */
+static void test_long_names(void **state) {
+  ProgramNames names = {0};
+  char name[300];
+  memset(name, 'x', sizeof name);
+  assert_int_equal(program_names_add(&names, name, 299), 0);
+  assert_int_equal(program_names_add(&names, name, 300), 1);
+  assert_int_equal(program_names_add(&names, name, 299), 0);
+  assert_int_equal(strlen(names.items[0]), PROGRAM_NAME_MAX - 1);
+  assert_int_equal(program_names_add(&names, " a ", 3), 2);
+  assert_string_equal(names.items[2], "a");
+  assert_int_equal(program_names_add(&names, "  ", 2), SIZE_MAX);
   program_names_free(&names);
 }
 
@@ -316,9 +539,11 @@ static int tear_down(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_json),   cmocka_unit_test(test_tail),
-                                     cmocka_unit_test(test_table),  cmocka_unit_test(test_crc),
-                                     cmocka_unit_test(test_events), cmocka_unit_test(test_shared_events),
-                                     cmocka_unit_test(test_names)};
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_json),     cmocka_unit_test(test_numbers),         cmocka_unit_test(test_file),
+    cmocka_unit_test(test_tail),     cmocka_unit_test(test_table),           cmocka_unit_test(test_dialects),
+    cmocka_unit_test(test_output),   cmocka_unit_test(test_continued_table), cmocka_unit_test(test_crc),
+    cmocka_unit_test(test_events),   cmocka_unit_test(test_folders),         cmocka_unit_test(test_linked_events),
+    cmocka_unit_test(test_shared_events), cmocka_unit_test(test_names),      cmocka_unit_test(test_long_names)};
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

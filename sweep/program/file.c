@@ -1,0 +1,196 @@
+/* Reads growing files (file.h). A file is known by the CRCs of the first and the last bytes that were read: if they
+ * have changed, it was rewritten, and is read from its beginning. */
+#include "sweep/program/file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/tfrecord.h"
+
+enum { BUFFER_BYTES = 1 << 16, IDENTITY_BYTES = 4096 };
+
+void program_file_init(ProgramFile *file, const char *path, const ProgramPrefix *start) {
+  *file = (ProgramFile){.fd = -1, .start = start ? *start : (ProgramPrefix){0}};
+  snprintf(file->path, sizeof file->path, "%s", path);
+}
+
+void program_file_close(ProgramFile *file) {
+  if (file->fd >= 0) close(file->fd);
+  file->fd = -1;
+}
+
+/* ---- identity ---------------------------------------------------------------------------------------------------- */
+
+/* Computes the identity of the first `size` bytes; size 0: they cannot be read. */
+static ProgramPrefix identify(int fd, int64_t size) {
+  char bytes[IDENTITY_BYTES];
+  const size_t count = size < IDENTITY_BYTES ? (size_t)size : IDENTITY_BYTES;
+  ProgramPrefix prefix = {.size = size};
+  if (pread(fd, bytes, count, 0) != (ssize_t)count) return (ProgramPrefix){0};
+  prefix.head = core_crc32c(bytes, count);
+  if (pread(fd, bytes, count, size - (int64_t)count) != (ssize_t)count) return (ProgramPrefix){0};
+  prefix.tail = core_crc32c(bytes, count);
+  return prefix;
+}
+
+static bool has_prefix(int fd, const ProgramPrefix *prefix) {
+  const ProgramPrefix found = identify(fd, prefix->size);
+  return found.size == prefix->size && found.head == prefix->head && found.tail == prefix->tail;
+}
+
+static int open_file(const char *path, int *fd) {
+  *fd = -1;
+  if (!core_files_exists(path)) return CORE_OK;
+  return core_files_open_reading(path, fd);
+}
+
+ProgramPrefix program_file_prefix(const char *path) {
+  struct stat status;
+  int fd;
+  ProgramPrefix prefix = {0};
+  if (open_file(path, &fd) != CORE_OK) core_error_clear();
+  if (fd < 0) return prefix;
+  if (fstat(fd, &status) == 0) prefix = identify(fd, status.st_size);
+  close(fd);
+  return prefix;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+/* Passes the bytes from `offset` to `end` on. *offset: the end of what was read. */
+static int pass_bytes(const ProgramFile *file, int64_t *offset, int64_t end,
+                      void (*on_bytes)(void *context, const char *bytes, size_t count), void *context) {
+  static const char mark[] = "\xef\xbb\xbf"; /* byte order mark */
+  char *buffer = core_memory_allocate(BUFFER_BYTES);
+  ssize_t count = 1;
+
+  while (count != 0 && *offset < end) {
+    const size_t wanted = end - *offset < BUFFER_BYTES ? (size_t)(end - *offset) : BUFFER_BYTES;
+    count = pread(file->fd, buffer, wanted, *offset);
+    if (count < 0 && errno != EINTR) break;
+    if (count <= 0) continue;
+    const size_t skipped = *offset == 0 && count >= 3 && memcmp(buffer, mark, 3) == 0 ? 3 : 0;
+    *offset += count;
+    on_bytes(context, buffer + skipped, (size_t)count - skipped);
+  }
+  free(buffer);
+  return count < 0 ? core_error_errno(CORE_FAIL, "cannot read %s", file->path) : CORE_OK;
+}
+
+/* Reads what follows the bytes that were seen. */
+static int read_rest(ProgramFile *file, const ProgramReader *reader) {
+  int64_t offset = file->seen.size;
+  const int code = pass_bytes(file, &offset, INT64_MAX, reader->on_bytes, reader->context);
+  if (offset > file->seen.size) file->seen = identify(file->fd, offset);
+  file->seen.size = offset;
+  return code;
+}
+
+/* Begins to read an opened file: after what earlier attempts left in it, or from its beginning. */
+static int begin(ProgramFile *file, const struct stat *status, const ProgramReader *reader) {
+  const bool has_start = file->inode == 0 && file->start.size > 0 && status->st_size >= file->start.size &&
+                         has_prefix(file->fd, &file->start);
+  int64_t offset = 0;
+  file->device = status->st_dev;
+  file->inode = status->st_ino;
+  file->seen = has_start ? file->start : (ProgramPrefix){0};
+
+  reader->on_restart(reader->context);
+  if (!has_start || !reader->on_earlier) return CORE_OK;
+  TRY(pass_bytes(file, &offset, file->start.size, reader->on_earlier, reader->context));
+  reader->on_earlier(reader->context, NULL, 0);
+  return CORE_OK;
+}
+
+/* Reads what a file that was rotated away still has, and forgets it. */
+static int end_rotated(ProgramFile *file, const ProgramReader *reader) {
+  const bool is_intact = has_prefix(file->fd, &file->seen);
+  const int code = is_intact ? read_rest(file, reader) : CORE_OK;
+  program_file_close(file);
+  return code;
+}
+
+int program_file_read(ProgramFile *file, const ProgramReader *reader) {
+  struct stat status, opened;
+  if (stat(file->path, &status) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return file->fd >= 0 ? read_rest(file, reader) : CORE_OK;
+    return core_error_errno(CORE_FAIL, "cannot read %s", file->path);
+  }
+
+  const bool is_replaced = file->fd >= 0 && (status.st_ino != file->inode || status.st_dev != file->device);
+  if (is_replaced) TRY(end_rotated(file, reader));
+  if (file->fd < 0) {
+    TRY(open_file(file->path, &file->fd));
+    if (file->fd < 0 || fstat(file->fd, &opened) != 0) return CORE_OK;
+    TRY(begin(file, &opened, reader));
+  } else if (fstat(file->fd, &opened) != 0) {
+    return core_error_errno(CORE_FAIL, "cannot read %s", file->path);
+  }
+
+  const bool is_rewritten = opened.st_size < file->seen.size || !has_prefix(file->fd, &file->seen);
+  if (is_rewritten) TRY(begin(file, &opened, reader));
+  return opened.st_size > file->seen.size ? read_rest(file, reader) : CORE_OK;
+}
+
+/* ---- the start of an attempt ------------------------------------------------------------------------------------- */
+
+void program_starts_add(ProgramStarts *starts, const char *path, const ProgramPrefix *prefix, bool is_own) {
+  starts->items = core_memory_resize(starts->items, (starts->count + 1) * sizeof *starts->items);
+  starts->items[starts->count++] =
+    (struct ProgramStartEntry){.path = core_text_duplicate(path), .prefix = *prefix, .is_own = is_own};
+}
+
+const struct ProgramStartEntry *program_starts_find(const ProgramStarts *starts, const char *path) {
+  for (size_t i = 0; i < starts->count; i++)
+    if (strcmp(starts->items[i].path, path) == 0) return &starts->items[i];
+  return NULL;
+}
+
+/* Adds a line: '+' for own files, '-' for others, the size, two CRCs and the path. */
+static void read_line(ProgramStarts *starts, const char *line) {
+  ProgramPrefix prefix;
+  long long size;
+  int end = 0;
+  if (sscanf(line + 1, " %lld %8x %8x %n", &size, &prefix.head, &prefix.tail, &end) != 3 || size < 0) return;
+  prefix.size = size;
+  if (end > 0 && line[1 + end]) program_starts_add(starts, line + 1 + end, &prefix, *line == '+');
+}
+
+void program_starts_read(const char *list, ProgramStarts *starts) {
+  char *text, *rest;
+  size_t size;
+
+  *starts = (ProgramStarts){0};
+  if (!core_files_exists(list)) return;
+  if (core_files_read(list, 0, &text, &size) != CORE_OK) {
+    core_warn("%s", core_error_message());
+    return;
+  }
+  for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+    if (*line == '+' || *line == '-') read_line(starts, line);
+  free(text);
+}
+
+int program_starts_write(const char *list, const ProgramStarts *starts) {
+  CoreText text = {0};
+  for (size_t i = 0; i < starts->count; i++) {
+    const struct ProgramStartEntry *entry = &starts->items[i];
+    if (strchr(entry->path, '\n')) continue;
+    core_text_appendf(&text, "%c %lld %08x %08x %s\n", entry->is_own ? '+' : '-', (long long)entry->prefix.size,
+                      entry->prefix.head, entry->prefix.tail, entry->path);
+  }
+  const int code = core_files_write_unsynced(list, core_text_string(&text), text.length);
+  core_text_free(&text);
+  return code;
+}
+
+void program_starts_free(ProgramStarts *starts) {
+  for (size_t i = 0; i < starts->count; i++) free(starts->items[i].path);
+  free(starts->items);
+  *starts = (ProgramStarts){0};
+}

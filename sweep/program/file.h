@@ -1,0 +1,55 @@
+/* File of a program that is read while it grows. It may be appended to, rewritten, made shorter, or replaced by another
+ * file (rotated, whose rest is read first). What lies there when an attempt starts belongs to earlier attempts. */
+#ifndef SWEEP_PROGRAM_FILE_H
+#define SWEEP_PROGRAM_FILE_H
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/files.h"
+
+/* Identity of the first `size` bytes of a file: CRCs of their beginning and end. */
+typedef struct ProgramPrefix { int64_t size; uint32_t head, tail; } ProgramPrefix;
+
+typedef struct ProgramFile {
+  char path[CORE_PATH_MAX];
+  ProgramPrefix start;          /* content at the start of the attempt; size 0: none */
+  ProgramPrefix seen;           /* what has been read, or belongs to earlier attempts */
+  int fd;                       /* -1: not opened yet */
+  dev_t device;
+  ino_t inode;
+} ProgramFile;
+
+/* Receivers of a file's bytes. */
+typedef struct ProgramReader {
+  void (*on_restart)(void *context); /* a file is read for the first time, or from its beginning again */
+  /* Called with what belongs to earlier attempts, and then with NULL; optional. */
+  void (*on_earlier)(void *context, const char *bytes, size_t count);
+  void (*on_bytes)(void *context, const char *bytes, size_t count);
+  void *context;
+} ProgramReader;
+
+/* Prepares a file, which need not exist. `start` is its content at the attempt's start. */
+void program_file_init(ProgramFile *file, const char *path, const ProgramPrefix *start);
+/* Computes the identity of a file's content; size 0: it is absent or cannot be read. */
+ProgramPrefix program_file_prefix(const char *path);
+/* Reads what is new. An absent file has no bytes. Below the workspace, links of other users are not followed. */
+int program_file_read(ProgramFile *file, const ProgramReader *reader);
+void program_file_close(ProgramFile *file);
+
+/* Contents at the start of an attempt, by path: the file metrics.<attempt>.files. */
+typedef struct ProgramStarts {
+  struct ProgramStartEntry { char *path; ProgramPrefix prefix; bool is_own; } *items; /* [count] */
+  size_t count;
+} ProgramStarts;
+
+/* Reads and writes the list. A missing, damaged or foreign one is empty. */
+void program_starts_read(const char *list, ProgramStarts *starts);
+int program_starts_write(const char *list, const ProgramStarts *starts);
+/* Adds a file with its content; is_own: it belongs to the attempt whatever its content. */
+void program_starts_add(ProgramStarts *starts, const char *path, const ProgramPrefix *prefix, bool is_own);
+/* Returns the entry of a file; NULL: it did not exist. */
+const struct ProgramStartEntry *program_starts_find(const ProgramStarts *starts, const char *path);
+void program_starts_free(ProgramStarts *starts);
+
+#endif
