@@ -31,7 +31,7 @@ const char *program_logs_column(const ProgramLogs *logs, const char *name) {
 static bool is_goal_name(const ProgramLogs *logs, const char *name, const char *column) {
   const char *goal = core_script_text(logs->config->program, CORE_SCRIPT_goal); /* its metric may begin with metric. */
   return logs->has_goal && (strcmp(column, logs->goal_name) == 0 || strcmp(name, logs->goal_name) == 0 ||
-                            strcmp(name, goal + 4) == 0);
+                            strcmp(name, goal + 4) == 0 || strcmp(column, program_logs_column(logs, goal + 4)) == 0);
 }
 
 /* Returns the key of a metric under its name in the database. level_set: of an evaluation; "": none. */
@@ -389,12 +389,24 @@ bool program_logs_is_diverged(const ProgramLogs *logs) {
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-/* Whether a metric has appeared, in this attempt or an earlier one. */
+/* Whether this attempt has logged a name, which it has not changed since. */
+static bool is_logged(const ProgramLogs *logs, size_t name) {
+  return name < logs->use_count && logs->uses[name] > 0 && logs->keys[logs->uses[name]].steps > 0;
+}
+
+/* Whether a metric has appeared under a name or in a column, in this attempt or an earlier one. */
 static bool has_appeared(const ProgramLogs *logs, const ProgramSink *sink, const char *name, const char *column) {
-  if (program_names_have(&sink->names, name)) return true;
+  for (size_t i = 0; i < sink->names.count; i++)
+    if (is_logged(logs, i) && strcmp(sink->names.items[i], name) == 0) return true;
   for (size_t i = 0; i < logs->key_names.count; i++)
     if (logs->keys[i].is_loaded && strcmp(logs->keys[i].name, column) == 0) return true;
   return false;
+}
+
+static bool has_goal_appeared(const ProgramLogs *logs) {
+  for (size_t i = 0; i < logs->key_names.count; i++)
+    if (logs->keys[i].is_goal && (logs->keys[i].steps > 0 || logs->keys[i].is_loaded)) return true;
+  return !logs->has_goal;
 }
 
 /* Appends a name that is missing, with a value of it that is no number. */
@@ -405,13 +417,13 @@ static void append_missing(const ProgramSink *sink, const char *use, const char 
       core_text_appendf(text, " ('%s' is not a number)", sink->ignored.items[i].example);
 }
 
-static void append_logged(const ProgramSink *sink, CoreText *text) {
+static void append_logged(const ProgramLogs *logs, const ProgramSink *sink, CoreText *text) {
   enum { NAMES_SHOWN = 8 };
-  const size_t count = sink->names.count;
-  if (count == 0) return;
-  core_text_append(text, "; logged: ");
-  for (size_t i = 0; i < count && i < NAMES_SHOWN; i++)
-    core_text_appendf(text, "%s%s", i ? ", " : "", sink->names.items[i]);
+  size_t count = 0;
+  for (size_t i = 0; i < sink->names.count; i++) {
+    if (!is_logged(logs, i)) continue;
+    if (count++ < NAMES_SHOWN) core_text_appendf(text, "%s%s", count > 1 ? ", " : "; logged: ", sink->names.items[i]);
+  }
   if (count > NAMES_SHOWN) core_text_appendf(text, " and %zu more", count - NAMES_SHOWN);
 }
 
@@ -420,11 +432,7 @@ void program_logs_describe_missing(const ProgramLogs *logs, const ProgramSink *s
   const char *goal = core_script_text(logs->config->program, CORE_SCRIPT_goal);
   if (sink->names.count == 0 && sink->ignored.count == 0) return;
 
-  bool has_goal = !logs->has_goal;
-  for (size_t i = 0; i < sink->names.count && !has_goal; i++)
-    has_goal = is_goal_name(logs, sink->names.items[i], program_logs_column(logs, sink->names.items[i]));
-  for (size_t i = 0; i < logs->key_names.count && !has_goal; i++)
-    has_goal = logs->keys[i].is_loaded && logs->keys[i].is_goal;
+  const bool has_goal = has_goal_appeared(logs);
   const char *source = goal + (logs->has_goal ? 4 : 0); /* the program's own name of it */
   for (size_t i = 0; i < definition->metric_count; i++)
     if (strcmp(definition->metrics[i].column, logs->goal_name) == 0) source = definition->metrics[i].name;
@@ -439,7 +447,7 @@ void program_logs_describe_missing(const ProgramLogs *logs, const ProgramSink *s
     if (!is_told && !has_appeared(logs, sink, metric->name, metric->column))
       append_missing(sink, metric->column, metric->name, text);
   }
-  if (text->length > 0) append_logged(sink, text);
+  if (text->length > 0) append_logged(logs, sink, text);
   if (!isnan(logs->rate_above))
     core_text_appendf(text, "%sa solve rate is %g: expected 0 to 1; log percent / 100", text->length ? "; " : "",
                       logs->rate_above);

@@ -244,7 +244,6 @@ static ProgramRow *find_number(ProgramLogs *logs, int64_t number, double step) {
 static void load_value(const Loading *loading, ProgramRow *row, uint32_t key, double value) {
   const ProgramCell *cell = program_row_find(row, key);
   const bool is_same = cell && (cell->value == value || (isnan(cell->value) && isnan(value)));
-  loading->logs->keys[key].is_loaded = true;
   if (is_same) return;
   program_row_set(row, key, loading->attempt, value);
   program_row_find(row, key)->is_new = false;
@@ -329,19 +328,33 @@ static int load_attempt(Loading *loading, int attempt) {
   return CORE_OK;
 }
 
-/* Drops rows that were removed, or whose step is unknown. */
-static void drop_removed(ProgramRows *rows) {
+/* Drops rows that were removed, or whose step is unknown, and notes the metrics of the others. */
+static void drop_removed(ProgramLogs *logs) {
+  ProgramRows *rows = &logs->rows;
   size_t kept = 0;
   for (size_t i = 0; i < rows->count; i++) {
     ProgramRow *row = rows->items[i];
     if (row->count > 0 && !isnan(row->step)) {
       rows->items[kept++] = row;
+      for (uint32_t c = 0; c < row->count; c++) logs->keys[row->cells[c].key].is_loaded = true;
     } else {
       free(row->cells);
       free(row);
     }
   }
   rows->count = kept;
+}
+
+/* Lets the values of the goal after the last score be scored: the attempt may have been killed within their part. */
+static void note_unscored(ProgramLogs *logs) {
+  for (size_t i = logs->rows.count; i-- > 0 && !logs->rows.items[i]->has_score;) {
+    const ProgramRow *row = logs->rows.items[i];
+    for (uint32_t c = 0; c < row->count; c++) {
+      if (!logs->keys[row->cells[c].key].is_goal) continue;
+      logs->score_low = fmin(logs->score_low, row->step);
+      logs->score_high = fmax(logs->score_high, row->step);
+    }
+  }
 }
 
 static int load_rows(ProgramLogs *logs) {
@@ -355,8 +368,9 @@ static int load_rows(ProgramLogs *logs) {
   logs->has_loaded_rows = logs->earlier_end > -INFINITY;
 
   TRY(load_attempt(&loading, logs->attempt));
-  drop_removed(&logs->rows);
+  drop_removed(logs);
   program_rows_sort(&logs->rows);
+  note_unscored(logs);
   return CORE_OK;
 }
 

@@ -263,7 +263,7 @@ static void judge_metrics(Supervisor *s) {
     s->state.status = STORE_DIVERGED;
     snprintf(s->state.message, sizeof s->state.message, "diverged: the goal, %.100s, ended as NaN or infinity",
              core_script_text(s->config.program, CORE_SCRIPT_goal) + 4);
-  } else if (program_logs_rows(s->logs) == 0) {
+  } else if (program_logs_rows(s->logs) == 0 && s->sink.ignored.count == 0) {
     describe_no_metrics(s);
   } else {
     describe_names(s);
