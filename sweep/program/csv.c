@@ -15,7 +15,7 @@ typedef struct Fields { char **items; size_t count; char *text; } Fields;
 struct ProgramCsv {
   ProgramFile file;
   ProgramTail tail;
-  ProgramSeries series;
+  ProgramSeries *series;
   Fields names;                 /* of the columns; count 0: not read yet */
   Fields comment;               /* of the last comment before them */
   char separator;
@@ -23,11 +23,14 @@ struct ProgramCsv {
   ProgramSink *sink;            /* during a read */
 };
 
-ProgramCsv *program_csv_open(const char *path, const ProgramPrefix *start) {
+ProgramCsv *program_csv_open(const char *path, const ProgramPrefix *start, ProgramSeries *series) {
   ProgramCsv *table = core_memory_zero_allocate(1, sizeof *table);
+  table->series = series;
   program_file_init(&table->file, path, start);
   return table;
 }
+
+ProgramFile *program_csv_file(ProgramCsv *table) { return &table->file; }
 
 /* ---- fields ------------------------------------------------------------------------------------------------------ */
 
@@ -164,7 +167,7 @@ static void emit_row(ProgramCsv *table, const Fields *fields) {
     else
       program_ignored_add(&sink->ignored, name, strlen(name), field, strlen(field));
   }
-  program_sink_emit(sink, &table->series);
+  program_sink_emit(sink, table->series);
 }
 
 static void read_table_line(void *context, const char *line, size_t length) {
@@ -195,7 +198,7 @@ static void restart(void *context) {
   program_tail_reset(&table->tail);
   free_fields(&table->names);
   free_fields(&table->comment);
-  program_series_restart(&table->series);
+  program_series_restart(table->series);
 }
 
 /* Reads the names in what earlier attempts left; its last line may be torn. */
@@ -226,7 +229,6 @@ void program_csv_close(ProgramCsv **table) {
   if (!*table) return;
   program_file_close(&(*table)->file);
   program_tail_free(&(*table)->tail);
-  program_series_free(&(*table)->series);
   free_fields(&(*table)->names);
   free_fields(&(*table)->comment);
   free(*table);

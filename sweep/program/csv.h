@@ -7,8 +7,10 @@
 
 typedef struct ProgramCsv ProgramCsv;
 
-/* Opens the table. start: content of the file at the attempt's start; only its names are read. */
-ProgramCsv *program_csv_open(const char *path, const ProgramPrefix *start);
+/* Opens the table. start: content of the file at the attempt's start; only its names are read. series: of its records,
+ * which must outlive it. */
+ProgramCsv *program_csv_open(const char *path, const ProgramPrefix *start, ProgramSeries *series);
+ProgramFile *program_csv_file(ProgramCsv *table);
 /* Passes new rows to the sink. */
 int program_csv_read(ProgramCsv *table, ProgramReading reading, ProgramSink *sink);
 void program_csv_close(ProgramCsv **table);

@@ -38,9 +38,13 @@ static ProgramPrefix identify(int fd, int64_t size) {
   return prefix;
 }
 
+bool program_prefix_equals(const ProgramPrefix *a, const ProgramPrefix *b) {
+  return a->size == b->size && a->head == b->head && a->tail == b->tail;
+}
+
 static bool has_prefix(int fd, const ProgramPrefix *prefix) {
   const ProgramPrefix found = identify(fd, prefix->size);
-  return found.size == prefix->size && found.head == prefix->head && found.tail == prefix->tail;
+  return program_prefix_equals(&found, prefix);
 }
 
 static int open_file(const char *path, int *fd) {
@@ -111,6 +115,7 @@ static int begin(ProgramFile *file, const struct stat *status, const ProgramRead
 static int end_rotated(ProgramFile *file, const ProgramReader *reader) {
   const bool is_intact = has_prefix(file->fd, &file->seen);
   const int code = is_intact ? read_rest(file, reader) : CORE_OK;
+  file->rotated = file->seen;
   program_file_close(file);
   return code;
 }
@@ -137,6 +142,53 @@ int program_file_read(ProgramFile *file, const ProgramReader *reader) {
   return opened.st_size > file->seen.size ? read_rest(file, reader) : CORE_OK;
 }
 
+/* ---- rotated files ----------------------------------------------------------------------------------------------- */
+
+typedef struct Rotated { char *path; double time_s; } Rotated;
+
+static int compare_rotated(const void *a, const void *b) {
+  const Rotated *x = a, *y = b;
+  return x->time_s != y->time_s ? (x->time_s < y->time_s ? -1 : 1) : strcmp(x->path, y->path);
+}
+
+/* Whether a name is `base` and a number or date: metrics.csv.1, metrics.csv.2026-01-31_12. */
+static bool is_rotated_name(const char *name, const char *base) {
+  const size_t length = strlen(base);
+  if (strncmp(name, base, length) != 0 || name[length] != '.' || !name[length + 1]) return false;
+  return strspn(name + length + 1, "0123456789-_:.T") == strlen(name + length + 1);
+}
+
+int program_file_list_rotated(const char *path, char ***paths, size_t *count) {
+  char directory[CORE_PATH_MAX], **names;
+  const char *slash = strrchr(path, '/');
+  size_t name_count;
+  struct stat status;
+  *paths = NULL;
+  *count = 0;
+  TRY(core_files_path(directory, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : "."));
+  if (!core_files_exists(directory)) return CORE_OK;
+  TRY(core_files_list(directory, &names, &name_count));
+
+  Rotated *rotated = core_memory_allocate((name_count + 1) * sizeof *rotated);
+  for (size_t i = 0; i < name_count; i++) {
+    char other[CORE_PATH_MAX];
+    const bool is_rotated = is_rotated_name(names[i], slash ? slash + 1 : path) &&
+                            core_files_path(other, "%s/%s", directory, names[i]) == CORE_OK &&
+                            stat(other, &status) == 0 && S_ISREG(status.st_mode);
+    if (is_rotated)
+      rotated[(*count)++] = (Rotated){core_text_duplicate(other), (double)status.st_mtim.tv_sec +
+                                                                   1e-9 * (double)status.st_mtim.tv_nsec};
+    free(names[i]);
+  }
+  free(names);
+
+  qsort(rotated, *count, sizeof *rotated, compare_rotated);
+  *paths = core_memory_allocate((*count + 1) * sizeof **paths);
+  for (size_t i = 0; i < *count; i++) (*paths)[i] = rotated[i].path;
+  free(rotated);
+  return CORE_OK;
+}
+
 /* ---- the start of an attempt ------------------------------------------------------------------------------------- */
 
 void program_starts_add(ProgramStarts *starts, const char *path, const ProgramPrefix *prefix, bool is_own) {
@@ -149,6 +201,18 @@ const struct ProgramStartEntry *program_starts_find(const ProgramStarts *starts,
   for (size_t i = 0; i < starts->count; i++)
     if (strcmp(starts->items[i].path, path) == 0) return &starts->items[i];
   return NULL;
+}
+
+ProgramPrefix program_starts_match(const ProgramStarts *starts, const char *path) {
+  ProgramPrefix best = {0};
+  int fd;
+  if (open_file(path, &fd) != CORE_OK) core_error_clear();
+  for (size_t i = 0; i < starts->count && fd >= 0; i++) {
+    const ProgramPrefix *prefix = &starts->items[i].prefix;
+    if (prefix->size > best.size && has_prefix(fd, prefix)) best = *prefix;
+  }
+  if (fd >= 0) close(fd);
+  return best;
 }
 
 /* Adds a line: '+' for own files, '-' for others, the size, two CRCs and the path. */

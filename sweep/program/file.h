@@ -11,6 +11,8 @@
 /* Identity of the first `size` bytes of a file: CRCs of their beginning and end. */
 typedef struct ProgramPrefix { int64_t size; uint32_t head, tail; } ProgramPrefix;
 
+bool program_prefix_equals(const ProgramPrefix *a, const ProgramPrefix *b);
+
 typedef struct ProgramFile {
   char path[CORE_PATH_MAX];
   ProgramPrefix start;          /* content at the start of the attempt; size 0: none */
@@ -18,6 +20,7 @@ typedef struct ProgramFile {
   int fd;                       /* -1: not opened yet */
   dev_t device;
   ino_t inode;
+  ProgramPrefix rotated;        /* file that lay here before, and has been read to its end; size 0: none */
 } ProgramFile;
 
 /* Receivers of a file's bytes. */
@@ -37,6 +40,10 @@ ProgramPrefix program_file_prefix(const char *path);
 int program_file_read(ProgramFile *file, const ProgramReader *reader);
 void program_file_close(ProgramFile *file);
 
+/* Lists the files that FILE was rotated to, the oldest first: FILE.1, FILE.2026-01-31, ... Caller frees each and the
+ * array. */
+int program_file_list_rotated(const char *path, char ***paths, size_t *count);
+
 /* Contents at the start of an attempt, by path: the file metrics.<attempt>.files. */
 typedef struct ProgramStarts {
   struct ProgramStartEntry { char *path; ProgramPrefix prefix; bool is_own; } *items; /* [count] */
@@ -50,6 +57,8 @@ int program_starts_write(const char *list, const ProgramStarts *starts);
 void program_starts_add(ProgramStarts *starts, const char *path, const ProgramPrefix *prefix, bool is_own);
 /* Returns the entry of a file; NULL: it did not exist. */
 const struct ProgramStartEntry *program_starts_find(const ProgramStarts *starts, const char *path);
+/* Returns what a file, which may have been renamed, had at the start; size 0: nothing. */
+ProgramPrefix program_starts_match(const ProgramStarts *starts, const char *path);
 void program_starts_free(ProgramStarts *starts);
 
 #endif

@@ -19,7 +19,7 @@ enum { GROUPS_MAX = 32 }; /* maximum groups of the regular expression */
 typedef struct JsonLines {
   ProgramFile file;
   ProgramTail tail;
-  ProgramSeries series;
+  ProgramSeries *series;
   CoreText object;              /* lines of an object that is not complete yet (json.dump with indent) */
   ProgramSink *sink;            /* during a read */
 } JsonLines;
@@ -36,9 +36,14 @@ typedef struct Output {
 
 struct ProgramSource {
   JsonLines metrics;            /* SWEEP_METRICS, which is read for every kind */
+  ProgramSeries metrics_series;
   JsonLines *own;               /* jsonl:FILE; NULL otherwise */
   Output output;                /* stdout */
   ProgramCsv *table;            /* csv:FILE; NULL otherwise */
+  ProgramSeries series;         /* of FILE */
+  ProgramStarts starts;         /* FILE and what it was rotated to, at the attempt's start */
+  ProgramPrefix *rotated;       /* [rotated_count] files that were rotated away and have been read */
+  size_t rotated_count;
   ProgramEvents *events;        /* tensorboard:DIR; NULL otherwise */
 };
 
@@ -73,7 +78,7 @@ void program_series_free(ProgramSeries *series) {
 static bool read_objects(JsonLines *lines, const char *text, size_t length) {
   const char *next = text, *end = text + length;
   ProgramSink *sink = lines->sink;
-  while (program_record_read_json(&next, end, &sink->record, &sink->ignored)) program_sink_emit(sink, &lines->series);
+  while (program_record_read_json(&next, end, &sink->record, &sink->ignored)) program_sink_emit(sink, lines->series);
   return next == end;
 }
 
@@ -124,7 +129,7 @@ static void restart_lines(void *context) {
   JsonLines *lines = context;
   program_tail_reset(&lines->tail);
   core_text_clear(&lines->object);
-  program_series_restart(&lines->series);
+  program_series_restart(lines->series);
 }
 
 static void read_json_bytes(void *context, const char *bytes, size_t count) {
@@ -143,10 +148,16 @@ static int read_lines(JsonLines *lines, ProgramReading reading, ProgramSink *sin
   return CORE_OK;
 }
 
+static JsonLines *open_lines(const char *path, const ProgramPrefix *start, ProgramSeries *series) {
+  JsonLines *lines = core_memory_zero_allocate(1, sizeof *lines);
+  program_file_init(&lines->file, path, start);
+  lines->series = series;
+  return lines;
+}
+
 static void free_lines(JsonLines *lines) {
   program_file_close(&lines->file);
   program_tail_free(&lines->tail);
-  program_series_free(&lines->series);
   core_text_free(&lines->object);
 }
 
@@ -281,40 +292,42 @@ static int expand_path(const CoreScript *program, const CoreScriptRun *run, cons
   return code;
 }
 
-/* Returns what lay in the file at the start of the attempt, and records it for a new one. */
-static int find_start(const char *list, const char *path, ProgramPrefix *start) {
-  ProgramStarts starts;
-  const bool is_new = !core_files_exists(list);
-  program_starts_read(list, &starts);
-  const struct ProgramStartEntry *entry = program_starts_find(&starts, path);
-  *start = entry ? entry->prefix : (ProgramPrefix){0};
+/* Finds what lay in the file, and in those that it was rotated to, at the start of the attempt; records it for a new
+ * one. */
+static int find_starts(const char *list, const char *path, ProgramStarts *starts) {
+  char **rotated;
+  size_t count;
+  program_starts_read(list, starts);
+  if (core_files_exists(list)) return CORE_OK;
 
-  int code = CORE_OK;
-  if (is_new) {
-    *start = program_file_prefix(path);
-    program_starts_add(&starts, path, start, false);
-    code = program_starts_write(list, &starts);
+  const ProgramPrefix prefix = program_file_prefix(path);
+  program_starts_add(starts, path, &prefix, false);
+  TRY(program_file_list_rotated(path, &rotated, &count));
+  for (size_t i = 0; i < count; i++) {
+    const ProgramPrefix other = program_file_prefix(rotated[i]);
+    program_starts_add(starts, rotated[i], &other, false);
+    free(rotated[i]);
   }
-  program_starts_free(&starts);
-  return code;
+  free(rotated);
+  return program_starts_write(list, starts);
 }
 
 /* Opens the file or directory that the user named. */
 static int open_location(ProgramSource *source, CoreScriptSource kind, const char *location, const char *path,
                          const char *list, const CoreScriptRun *run) {
-  ProgramPrefix start;
   if (kind == CORE_SCRIPT_TENSORBOARD) {
     /* In a directory that runs share, a file belongs to the run whose processes write it. */
     const bool is_private = strstr(location, "{dir}") || strstr(location, "{run}");
     return program_events_open(path, is_private ? NULL : run->id, list, &source->events);
   }
-  TRY(find_start(list, path, &start));
+  TRY(find_starts(list, path, &source->starts));
+  const struct ProgramStartEntry *entry = program_starts_find(&source->starts, path);
+  const ProgramPrefix *start = entry ? &entry->prefix : NULL;
   if (kind == CORE_SCRIPT_CSV) {
-    source->table = program_csv_open(path, &start);
+    source->table = program_csv_open(path, start, &source->series);
     return CORE_OK;
   }
-  source->own = core_memory_zero_allocate(1, sizeof *source->own);
-  program_file_init(&source->own->file, path, &start);
+  source->own = open_lines(path, start, &source->series);
   return CORE_OK;
 }
 
@@ -326,6 +339,7 @@ int program_source_open(const CoreScript *program, const CoreScriptRun *run, con
   CoreScriptSource kind;
   *result = source;
   source->metrics.file.fd = source->output.file.fd = -1;
+  source->metrics.series = &source->metrics_series;
 
   int code = core_script_source(core_script_text(program, CORE_SCRIPT_metrics), &kind, &location);
   if (code == CORE_OK) code = core_files_path(path, "%s/metrics.%d.jsonl", home, attempt);
@@ -349,12 +363,69 @@ const char *program_source_output(const ProgramSource *source) {
   return source->output.names ? source->output.file.path : NULL;
 }
 
+static bool is_rotated_read(const ProgramSource *source, const ProgramPrefix *prefix) {
+  for (size_t i = 0; i < source->rotated_count; i++)
+    if (program_prefix_equals(&source->rotated[i], prefix)) return true;
+  return false;
+}
+
+static void note_rotated(ProgramSource *source, const ProgramPrefix *prefix) {
+  source->rotated = core_memory_resize(source->rotated, (source->rotated_count + 1) * sizeof *source->rotated);
+  source->rotated[source->rotated_count++] = *prefix;
+}
+
+/* Reads a file that was rotated away before it was seen, or when nobody read it. */
+static int read_rotated_file(ProgramSource *source, const char *path, ProgramSink *sink) {
+  const ProgramPrefix start = program_starts_match(&source->starts, path);
+  int code;
+  program_series_restart(&source->series);
+  if (source->table) {
+    ProgramCsv *table = program_csv_open(path, &start, &source->series);
+    code = program_csv_read(table, PROGRAM_ENDED, sink);
+    program_csv_close(&table);
+  } else {
+    JsonLines *lines = open_lines(path, &start, &source->series);
+    code = read_lines(lines, PROGRAM_ENDED, sink);
+    free_lines(lines);
+    free(lines);
+  }
+  return code;
+}
+
+/* Reads the files that FILE was rotated to and that have not been read. */
+static int read_rotated(ProgramSource *source, ProgramFile *file, ProgramSink *sink) {
+  char **paths;
+  size_t count;
+  if (file->rotated.size > 0) note_rotated(source, &file->rotated);
+  file->rotated.size = 0;
+  int code = program_file_list_rotated(file->path, &paths, &count);
+
+  for (size_t i = 0; i < count; i++) {
+    const ProgramPrefix prefix = program_file_prefix(paths[i]);
+    if (code == CORE_OK && prefix.size > 0 && !is_rotated_read(source, &prefix)) {
+      code = read_rotated_file(source, paths[i], sink);
+      note_rotated(source, &prefix);
+    }
+    free(paths[i]);
+  }
+  free(paths);
+  return code;
+}
+
+/* Reads FILE, and what it was rotated to. */
+static int read_file(ProgramSource *source, ProgramReading reading, ProgramSink *sink) {
+  ProgramFile *file = source->table ? program_csv_file(source->table) : &source->own->file;
+  const bool is_first = file->inode == 0;
+  if (source->table) TRY(program_csv_read(source->table, reading, sink));
+  else TRY(read_lines(source->own, reading, sink));
+  return is_first || file->rotated.size > 0 || reading != PROGRAM_RUNNING ? read_rotated(source, file, sink) : CORE_OK;
+}
+
 int program_source_read(ProgramSource *source, ProgramReading reading, ProgramSink *sink) {
   sink->record.names = &sink->names;
   TRY(read_lines(&source->metrics, reading, sink));
-  if (source->own) return read_lines(source->own, reading, sink);
+  if (source->own || source->table) return read_file(source, reading, sink);
   if (source->output.names) return read_output(&source->output, reading, sink);
-  if (source->table) return program_csv_read(source->table, reading, sink);
   if (source->events) return program_events_read(source->events, reading != PROGRAM_RUNNING, sink);
   return CORE_OK;
 }
@@ -373,6 +444,10 @@ void program_source_close(ProgramSource **result) {
   program_series_free(&source->output.series);
 
   program_csv_close(&source->table);
+  program_series_free(&source->series);
+  program_series_free(&source->metrics_series);
+  program_starts_free(&source->starts);
+  free(source->rotated);
   program_events_close(&source->events);
   free(source);
   *result = NULL;

@@ -211,8 +211,9 @@ static void read_table(ProgramCsv *table, ProgramReading reading, ProgramSink *s
 }
 
 static void test_table(void **state) {
+  ProgramSeries series = {0};
   const char *path = path_of("progress.csv");
-  ProgramCsv *table = program_csv_open(path, NULL);
+  ProgramCsv *table = program_csv_open(path, NULL, &series);
   ProgramSink sink = new_sink();
   write_file(path, "w", "step,\"roll,out\",note\r\n1,0.5,x\r\n2,");
   read_table(table, PROGRAM_RUNNING, &sink);
@@ -237,10 +238,11 @@ static void test_table(void **state) {
 
 /* Reads a whole table. */
 static void check_table(const char *bytes, const char *text) {
+  ProgramSeries series = {0};
   const char *path = path_of("any.csv");
   ProgramSink sink = new_sink();
   write_file(path, "w", bytes);
-  ProgramCsv *table = program_csv_open(path, NULL);
+  ProgramCsv *table = program_csv_open(path, NULL, &series);
   read_table(table, PROGRAM_ENDED, &sink);
   check_taken(text);
   program_csv_close(&table);
@@ -262,11 +264,12 @@ static void test_dialects(void **state) {
 
 /* What earlier attempts left gives the names, and no rows. */
 static void test_continued_table(void **state) {
+  ProgramSeries series = {0};
   const char *path = path_of("continued.csv");
   ProgramSink sink = new_sink();
   write_file(path, "w", "step,a\n1,2\na,step\n3,2\n4,"); /* torn */
   const ProgramPrefix start = program_file_prefix(path);
-  ProgramCsv *table = program_csv_open(path, &start);
+  ProgramCsv *table = program_csv_open(path, &start, &series);
   read_table(table, PROGRAM_RUNNING, &sink);
   check_taken("");
   write_file(path, "a", "5,3\n");
@@ -294,6 +297,51 @@ static void check_output(const char *metrics, const char *bytes, const char *tex
   write_file(program_source_output(source), "w", bytes);
   assert_int_equal(program_source_read(source, PROGRAM_ENDED, &sink), CORE_OK);
   check_taken(text);
+  program_source_close(&source);
+  program_sink_free(&sink);
+  core_ini_free(&ini);
+}
+
+/* Files are rotated, with and without a reader: each row is read once. */
+static void test_rotated(void **state) {
+  CoreIni ini = {0};
+  const CoreScript *program;
+  ProgramSource *source;
+  ProgramSink sink = new_sink();
+  char path[CORE_PATH_MAX], first[CORE_PATH_MAX], second[CORE_PATH_MAX];
+  snprintf(path, sizeof path, "%s", path_of("rotated.csv"));
+  snprintf(first, sizeof first, "%s", path_of("rotated.csv.1"));
+  snprintf(second, sizeof second, "%s", path_of("rotated.csv.2"));
+  write_file(path_of("x.ini"), "w", "[program]\ncommand = x\nmetrics = csv:rotated.csv\n");
+  assert_int_equal(core_ini_read(path_of("x.ini"), &ini), CORE_OK);
+  assert_int_equal(core_script_read(&ini, &program), CORE_OK);
+  const CoreScriptRun run = {.id = "x", .dir = folder, .config = ""};
+
+  write_file(first, "w", "step,a\n1,0\n"); /* of an earlier attempt */
+  write_file(path, "w", "step,a\n2,0\n");
+  write_file(path_of("rotated.csv.bak"), "w", "step,a\n9,0\n");
+  assert_int_equal(program_source_open(program, &run, folder, folder, 3, &source), CORE_OK);
+  assert_int_equal(rename(first, second), 0);
+  assert_int_equal(rename(path, first), 0);
+  write_file(path, "w", "step,a\n3,1\n");
+  assert_int_equal(program_source_read(source, PROGRAM_RUNNING, &sink), CORE_OK);
+  check_taken("step=3 a=1\n");
+  write_file(path, "a", "4,1\n");
+  assert_int_equal(rename(first, second), 0); /* twice between two reads */
+  assert_int_equal(rename(path, first), 0);
+  write_file(path, "w", "step,a\n5,1\n");
+  assert_int_equal(rename(second, path_of("rotated.csv.3")), 0);
+  assert_int_equal(rename(first, second), 0);
+  assert_int_equal(rename(path, first), 0);
+  write_file(path, "w", "step,a\n6,1\n");
+  assert_int_equal(program_source_read(source, PROGRAM_RUNNING, &sink), CORE_OK);
+  check_taken("step=4 a=1\nstep=6 a=1\nstep=5 a=1\n");
+  program_source_close(&source);
+
+  /* A later reader of the attempt reads all that is its own. */
+  assert_int_equal(program_source_open(program, &run, folder, folder, 3, &source), CORE_OK);
+  assert_int_equal(program_source_read(source, PROGRAM_KILLED, &sink), CORE_OK);
+  check_taken("step=6 a=1\nstep=3 a=1\nstep=4 a=1\nstep=5 a=1\n");
   program_source_close(&source);
   program_sink_free(&sink);
   core_ini_free(&ini);
@@ -542,7 +590,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_json),     cmocka_unit_test(test_numbers),         cmocka_unit_test(test_file),
     cmocka_unit_test(test_tail),     cmocka_unit_test(test_table),           cmocka_unit_test(test_dialects),
-    cmocka_unit_test(test_output),   cmocka_unit_test(test_continued_table), cmocka_unit_test(test_crc),
+    cmocka_unit_test(test_rotated), cmocka_unit_test(test_output),   cmocka_unit_test(test_continued_table), cmocka_unit_test(test_crc),
     cmocka_unit_test(test_events),   cmocka_unit_test(test_folders),         cmocka_unit_test(test_linked_events),
     cmocka_unit_test(test_shared_events), cmocka_unit_test(test_names),      cmocka_unit_test(test_long_names)};
   return cmocka_run_group_tests(tests, set_up, tear_down);
