@@ -1,7 +1,6 @@
 /* Finds the event files of an attempt, and reads their records (events.h). */
 #include "sweep/program/events.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,17 +16,16 @@
 #include "sweep/program/file.h"
 #include "sweep/program/processes.h"
 
-enum { DEPTH_MAX = 8, READ_BYTES = 1 << 20, WALK_INTERVAL_S = 10 };
+enum { DEPTH_MAX = 8, WALK_INTERVAL_S = 10 };
 static const char infix[] = "tfevents"; /* in the name of every event file */
 
 typedef struct EventFile {
-  char *path;
-  size_t folder;                /* bytes of the path before the last slash */
+  ProgramFile file;
+  size_t folder;                /* bytes of its path before the last slash */
   dev_t device;
-  ino_t inode;
-  int64_t start, offset;        /* bytes of earlier attempts, and end of what was read */
+  ino_t inode;                  /* when it was found */
   CoreText bytes;               /* start of an incomplete record */
-  bool is_lost;                 /* damaged: nothing after `offset` can be read */
+  bool is_lost;                 /* damaged: nothing that follows can be read */
   ProgramSeries series;
   ProgramRecord record;         /* scalars of `step` that were read last */
   double step;
@@ -42,7 +40,7 @@ typedef struct EventTag {
 struct ProgramEvents {
   char directory[CORE_PATH_MAX], list[CORE_PATH_MAX], run[64];
   EventFile *files;             /* [count] */
-  size_t count;
+  size_t count, capacity;
   ProgramStarts starts;         /* files at the attempt's start, and then its own */
   ProgramNames tags, split_names; /* names of split tags with their folders */
   EventTag *tag;                /* [tags.count] */
@@ -63,7 +61,7 @@ struct ProgramEvents {
 static bool is_known(const ProgramEvents *events, const char *path, const struct stat *status) {
   for (size_t i = 0; i < events->count; i++) {
     const EventFile *file = &events->files[i];
-    if (strcmp(file->path, path) == 0 || (file->inode == status->st_ino && file->device == status->st_dev)) return true;
+    if (strcmp(file->file.path, path) == 0 || (file->inode == status->st_ino && file->device == status->st_dev)) return true;
   }
   return false;
 }
@@ -91,18 +89,17 @@ static void add_file(ProgramEvents *events, const char *path) {
   struct stat status;
   if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) || is_known(events, path, &status)) return;
   const struct ProgramStartEntry *entry = program_starts_find(&events->starts, path);
-  const ProgramPrefix now = entry && !entry->is_own ? program_file_prefix(path) : (ProgramPrefix){0};
-  const bool is_grown = now.size > 0 && now.size >= entry->prefix.size;
-
-  events->files = core_memory_resize(events->files, (events->count + 1) * sizeof *events->files);
+  if (events->count == events->capacity) {
+    events->capacity = events->capacity ? 2 * events->capacity : 16;
+    events->files = core_memory_resize(events->files, events->capacity * sizeof *events->files);
+  }
   EventFile *file = &events->files[events->count++];
-  *file = (EventFile){.path = core_text_duplicate(path), .device = status.st_dev, .inode = status.st_ino, .step = NAN,
-                      .start = is_grown ? entry->prefix.size : 0};
-  file->offset = file->start;
-  file->folder = (size_t)(strrchr(file->path, '/') - file->path);
+  *file = (EventFile){.device = status.st_dev, .inode = status.st_ino, .step = NAN};
+  program_file_init(&file->file, path, entry && !entry->is_own ? &entry->prefix : NULL);
+  file->folder = (size_t)(strrchr(path, '/') - path);
 
   const size_t common = events->count == 1 ? file->folder
-    : common_folder(events->files->path, events->common, file->path, file->folder);
+    : common_folder(events->files->file.path, events->common, path, file->folder);
   if (common != events->common && events->count > 1) rename_split(events);
   events->common = common;
 }
@@ -146,10 +143,7 @@ static void walk_files(ProgramEvents *events, VisitFile visit) {
   free(walk.folders);
 }
 
-static void add_start(ProgramEvents *events, const char *path) {
-  const ProgramPrefix prefix = program_file_prefix(path);
-  program_starts_add(&events->starts, path, &prefix, false);
-}
+static void add_start(ProgramEvents *events, const char *path) { program_starts_add(&events->starts, path, false); }
 
 /* Whether a path is that of an event file below the directory. */
 static bool is_event_file(const ProgramEvents *events, const char *path) {
@@ -237,8 +231,8 @@ static int find_files(ProgramEvents *events, bool last) {
   if (events->count == old_count) return CORE_OK;
 
   for (size_t i = old_count; i < events->count; i++)
-    if (!program_starts_find(&events->starts, events->files[i].path))
-      program_starts_add(&events->starts, events->files[i].path, &(ProgramPrefix){0}, true);
+    if (!program_starts_find(&events->starts, events->files[i].file.path))
+      program_starts_add(&events->starts, events->files[i].file.path, true);
   return program_starts_write(events->list, &events->starts);
 }
 
@@ -258,7 +252,7 @@ static EventTag *note_tag(ProgramEvents *events, size_t index) {
 
   const EventFile *first = &events->files[tag->file];
   const bool is_same = first->folder == events->file->folder &&
-                       strncmp(first->path, events->file->path, first->folder) == 0;
+                       strncmp(first->file.path, events->file->file.path, first->folder) == 0;
   if (is_same || tag->is_split) return tag;
   tag->is_split = true;
   events->is_renamed = true;
@@ -270,7 +264,7 @@ static EventTag *note_tag(ProgramEvents *events, size_t index) {
  * are named by the time: they are hparams. */
 static void write_folder(const ProgramEvents *events, CoreText *name) {
   const EventFile *file = events->file;
-  const char *end = file->path + file->folder, *c = file->path + events->common;
+  const char *end = file->file.path + file->folder, *c = file->file.path + events->common;
   while (c < end) {
     c += *c == '/';
     size_t length = 0;
@@ -334,8 +328,7 @@ static void read_records(ProgramEvents *events) {
       core_tfrecord_next(bytes + consumed, file->bytes.length - consumed, &data, &data_size, &size);
     if (state == CORE_TFRECORD_TORN) break;
     if (state == CORE_TFRECORD_LOST) {
-      core_warn("%s: damaged at byte %lld; the rest is skipped", file->path,
-                (long long)(file->offset - (int64_t)(file->bytes.length - consumed)));
+      core_warn("%s: damaged; what follows byte %lld of its last part is skipped", file->file.path, (long long)consumed);
       file->is_lost = true;
       sink->damaged++;
       break;
@@ -349,9 +342,8 @@ static void read_records(ProgramEvents *events) {
   file->bytes.length -= consumed;
 }
 
-/* Reads a file from its start again. */
-static void restart_file(EventFile *file, int64_t start) {
-  file->start = file->offset = start;
+static void restart_file(void *context) {
+  EventFile *file = ((ProgramEvents *)context)->file;
   file->is_lost = false;
   file->step = NAN;
   core_text_clear(&file->bytes);
@@ -359,28 +351,20 @@ static void restart_file(EventFile *file, int64_t start) {
   program_series_restart(&file->series);
 }
 
-static int read_file(ProgramEvents *events, EventFile *file) {
-  struct stat status;
-  int fd;
-  if (stat(file->path, &status) != 0) return CORE_OK;
-  if (status.st_ino != file->inode || status.st_size < file->offset) restart_file(file, 0);
-  file->inode = status.st_ino;
-  file->device = status.st_dev;
-  if (status.st_size == file->offset || file->is_lost) return CORE_OK;
-  TRY(core_files_open_reading(file->path, &fd));
+static void read_bytes(void *context, const char *bytes, size_t count) {
+  ProgramEvents *events = context;
+  if (events->file->is_lost) return;
+  core_text_append_bytes(&events->file->bytes, bytes, count);
+  read_records(events);
+}
 
-  char *buffer = core_memory_allocate(READ_BYTES);
-  ssize_t count;
+static int read_file(ProgramEvents *events, EventFile *file) {
+  const ProgramReader reader = {.on_restart = restart_file, .on_bytes = read_bytes, .context = events};
   events->file = file;
-  while (!file->is_lost && (count = pread(fd, buffer, READ_BYTES, file->offset)) > 0) {
-    core_text_append_bytes(&file->bytes, buffer, (size_t)count);
-    file->offset += count;
-    read_records(events);
-  }
+  const int code = program_file_read(&file->file, &reader);
   emit_record(events);
-  free(buffer);
-  close(fd);
-  return CORE_OK;
+  program_file_close(&file->file); /* a run may have thousands */
+  return code;
 }
 
 int program_events_read(ProgramEvents *events, bool last, ProgramSink *sink) {
@@ -388,7 +372,7 @@ int program_events_read(ProgramEvents *events, bool last, ProgramSink *sink) {
   TRY(find_files(events, last));
   do {
     if (events->is_renamed)
-      for (size_t i = 0; i < events->count; i++) restart_file(&events->files[i], events->files[i].start);
+      for (size_t i = 0; i < events->count; i++) program_file_forget(&events->files[i].file);
     events->is_renamed = false;
     for (size_t i = 0; i < events->count; i++) TRY(read_file(events, &events->files[i]));
   } while (events->is_renamed);
@@ -403,7 +387,7 @@ void program_events_close(ProgramEvents **result) {
   ProgramEvents *events = *result;
   if (!events) return;
   for (size_t i = 0; i < events->count; i++) {
-    free(events->files[i].path);
+    program_file_close(&events->files[i].file);
     core_text_free(&events->files[i].bytes);
     program_record_free(&events->files[i].record);
     program_series_free(&events->files[i].series);

@@ -10,6 +10,7 @@
 
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/terminal.h"
 #include "core/tfrecord.h"
 
 enum { BUFFER_BYTES = 1 << 16, IDENTITY_BYTES = 4096 };
@@ -24,6 +25,10 @@ void program_file_close(ProgramFile *file) {
   file->fd = -1;
 }
 
+static int64_t changed_ns(const struct stat *status) {
+  return (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec;
+}
+
 /* ---- identity ---------------------------------------------------------------------------------------------------- */
 
 /* Computes the identity of the first `size` bytes; size 0: they cannot be read. */
@@ -31,6 +36,8 @@ static ProgramPrefix identify(int fd, int64_t size) {
   char bytes[IDENTITY_BYTES];
   const size_t count = size < IDENTITY_BYTES ? (size_t)size : IDENTITY_BYTES;
   ProgramPrefix prefix = {.size = size};
+  struct stat status;
+  if (fstat(fd, &status) == 0) prefix.inode = status.st_ino;
   if (pread(fd, bytes, count, 0) != (ssize_t)count) return (ProgramPrefix){0};
   prefix.head = core_crc32c(bytes, count);
   if (pread(fd, bytes, count, size - (int64_t)count) != (ssize_t)count) return (ProgramPrefix){0};
@@ -120,26 +127,44 @@ static int end_rotated(ProgramFile *file, const ProgramReader *reader) {
   return code;
 }
 
+/* Whether nothing has happened to the file for seconds, so that its time would tell of a change. */
+static bool is_settled(const ProgramFile *file, const struct stat *status) {
+  return file->settled_ns != 0 && file->settled_ns == changed_ns(status) && status->st_ino == file->inode &&
+         status->st_size == file->seen.size;
+}
+
+static void note_settled(ProgramFile *file, const struct stat *status) {
+  enum { SETTLED_S = 3 };
+  const bool is_old = core_clock_unix_s() - 1e-9 * (double)changed_ns(status) > SETTLED_S;
+  file->settled_ns = is_old ? changed_ns(status) : 0;
+}
+
 int program_file_read(ProgramFile *file, const ProgramReader *reader) {
   struct stat status, opened;
   if (stat(file->path, &status) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) return file->fd >= 0 ? read_rest(file, reader) : CORE_OK;
     return core_error_errno(CORE_FAIL, "cannot read %s", file->path);
   }
+  if (is_settled(file, &status)) return CORE_OK;
 
   const bool is_replaced = file->fd >= 0 && (status.st_ino != file->inode || status.st_dev != file->device);
   if (is_replaced) TRY(end_rotated(file, reader));
-  if (file->fd < 0) {
-    TRY(open_file(file->path, &file->fd));
-    if (file->fd < 0 || fstat(file->fd, &opened) != 0) return CORE_OK;
-    TRY(begin(file, &opened, reader));
-  } else if (fstat(file->fd, &opened) != 0) {
-    return core_error_errno(CORE_FAIL, "cannot read %s", file->path);
-  }
+  if (file->fd < 0) TRY(open_file(file->path, &file->fd));
+  if (file->fd < 0) return CORE_OK;
+  if (fstat(file->fd, &opened) != 0) return core_error_errno(CORE_FAIL, "cannot read %s", file->path);
 
+  const bool is_other = opened.st_ino != file->inode || opened.st_dev != file->device;
   const bool is_rewritten = opened.st_size < file->seen.size || !has_prefix(file->fd, &file->seen);
-  if (is_rewritten) TRY(begin(file, &opened, reader));
+  if (is_other || is_rewritten) TRY(begin(file, &opened, reader));
+  note_settled(file, &opened);
   return opened.st_size > file->seen.size ? read_rest(file, reader) : CORE_OK;
+}
+
+void program_file_forget(ProgramFile *file) {
+  program_file_close(file);
+  file->inode = 0;
+  file->settled_ns = 0;
+  file->seen = (ProgramPrefix){0};
 }
 
 /* ---- rotated files ----------------------------------------------------------------------------------------------- */
@@ -191,10 +216,19 @@ int program_file_list_rotated(const char *path, char ***paths, size_t *count) {
 
 /* ---- the start of an attempt ------------------------------------------------------------------------------------- */
 
-void program_starts_add(ProgramStarts *starts, const char *path, const ProgramPrefix *prefix, bool is_own) {
+static void add_entry(ProgramStarts *starts, const struct ProgramStartEntry *entry) {
   starts->items = core_memory_resize(starts->items, (starts->count + 1) * sizeof *starts->items);
-  starts->items[starts->count++] =
-    (struct ProgramStartEntry){.path = core_text_duplicate(path), .prefix = *prefix, .is_own = is_own};
+  starts->items[starts->count++] = *entry;
+}
+
+void program_starts_add(ProgramStarts *starts, const char *path, bool is_own) {
+  struct ProgramStartEntry entry = {.path = core_text_duplicate(path), .is_own = is_own};
+  struct stat status;
+  if (!is_own && stat(path, &status) == 0) {
+    entry.changed_ns = changed_ns(&status);
+    entry.prefix = program_file_prefix(path);
+  }
+  add_entry(starts, &entry);
 }
 
 const struct ProgramStartEntry *program_starts_find(const ProgramStarts *starts, const char *path) {
@@ -203,26 +237,35 @@ const struct ProgramStartEntry *program_starts_find(const ProgramStarts *starts,
   return NULL;
 }
 
-ProgramPrefix program_starts_match(const ProgramStarts *starts, const char *path) {
-  ProgramPrefix best = {0};
+ProgramPrefix program_starts_match(const ProgramStarts *starts, const char *path, const char *rotated) {
+  ProgramPrefix found = {0};
+  struct stat status;
   int fd;
-  if (open_file(path, &fd) != CORE_OK) core_error_clear();
-  for (size_t i = 0; i < starts->count && fd >= 0; i++) {
-    const ProgramPrefix *prefix = &starts->items[i].prefix;
-    if (prefix->size > best.size && has_prefix(fd, prefix)) best = *prefix;
+  if (open_file(rotated, &fd) != CORE_OK) core_error_clear();
+  for (size_t i = 0; i < starts->count && fd >= 0 && fstat(fd, &status) == 0; i++) {
+    const struct ProgramStartEntry *entry = &starts->items[i];
+    const bool is_same = entry->prefix.inode == status.st_ino && has_prefix(fd, &entry->prefix);
+    const bool is_unchanged = entry->changed_ns == changed_ns(&status);
+    if (is_same && (is_unchanged || strcmp(entry->path, path) == 0)) found = entry->prefix;
   }
   if (fd >= 0) close(fd);
-  return best;
+  return found;
 }
 
-/* Adds a line: '+' for own files, '-' for others, the size, two CRCs and the path. */
+/* Adds a line: '+' for own files, '-' for others, size, two CRCs, inode, time and path. */
 static void read_line(ProgramStarts *starts, const char *line) {
-  ProgramPrefix prefix;
-  long long size;
+  struct ProgramStartEntry entry = {.is_own = *line == '+'};
+  long long size, changed;
+  unsigned long long inode;
   int end = 0;
-  if (sscanf(line + 1, " %lld %8x %8x %n", &size, &prefix.head, &prefix.tail, &end) != 3 || size < 0) return;
-  prefix.size = size;
-  if (end > 0 && line[1 + end]) program_starts_add(starts, line + 1 + end, &prefix, *line == '+');
+  const int fields = sscanf(line + 1, " %lld %8x %8x %llu %lld %n", &size, &entry.prefix.head, &entry.prefix.tail, &inode,
+                            &changed, &end);
+  if (fields != 5 || size < 0 || end == 0 || !line[1 + end]) return;
+  entry.prefix.size = size;
+  entry.prefix.inode = inode;
+  entry.changed_ns = changed;
+  entry.path = core_text_duplicate(line + 1 + end);
+  add_entry(starts, &entry);
 }
 
 void program_starts_read(const char *list, ProgramStarts *starts) {
@@ -245,8 +288,9 @@ int program_starts_write(const char *list, const ProgramStarts *starts) {
   for (size_t i = 0; i < starts->count; i++) {
     const struct ProgramStartEntry *entry = &starts->items[i];
     if (strchr(entry->path, '\n')) continue;
-    core_text_appendf(&text, "%c %lld %08x %08x %s\n", entry->is_own ? '+' : '-', (long long)entry->prefix.size,
-                      entry->prefix.head, entry->prefix.tail, entry->path);
+    core_text_appendf(&text, "%c %lld %08x %08x %llu %lld %s\n", entry->is_own ? '+' : '-',
+                      (long long)entry->prefix.size, entry->prefix.head, entry->prefix.tail,
+                      (unsigned long long)entry->prefix.inode, (long long)entry->changed_ns, entry->path);
   }
   const int code = core_files_write_unsynced(list, core_text_string(&text), text.length);
   core_text_free(&text);

@@ -300,12 +300,10 @@ static int find_starts(const char *list, const char *path, ProgramStarts *starts
   program_starts_read(list, starts);
   if (core_files_exists(list)) return CORE_OK;
 
-  const ProgramPrefix prefix = program_file_prefix(path);
-  program_starts_add(starts, path, &prefix, false);
+  program_starts_add(starts, path, false);
   TRY(program_file_list_rotated(path, &rotated, &count));
   for (size_t i = 0; i < count; i++) {
-    const ProgramPrefix other = program_file_prefix(rotated[i]);
-    program_starts_add(starts, rotated[i], &other, false);
+    program_starts_add(starts, rotated[i], false);
     free(rotated[i]);
   }
   free(rotated);
@@ -365,7 +363,7 @@ const char *program_source_output(const ProgramSource *source) {
 
 static bool is_rotated_read(const ProgramSource *source, const ProgramPrefix *prefix) {
   for (size_t i = 0; i < source->rotated_count; i++)
-    if (program_prefix_equals(&source->rotated[i], prefix)) return true;
+    if (source->rotated[i].inode == prefix->inode && program_prefix_equals(&source->rotated[i], prefix)) return true;
   return false;
 }
 
@@ -375,8 +373,8 @@ static void note_rotated(ProgramSource *source, const ProgramPrefix *prefix) {
 }
 
 /* Reads a file that was rotated away before it was seen, or when nobody read it. */
-static int read_rotated_file(ProgramSource *source, const char *path, ProgramSink *sink) {
-  const ProgramPrefix start = program_starts_match(&source->starts, path);
+static int read_rotated_file(ProgramSource *source, const ProgramFile *file, const char *path, ProgramSink *sink) {
+  const ProgramPrefix start = program_starts_match(&source->starts, file->path, path);
   int code;
   program_series_restart(&source->series);
   if (source->table) {
@@ -403,7 +401,7 @@ static int read_rotated(ProgramSource *source, ProgramFile *file, ProgramSink *s
   for (size_t i = 0; i < count; i++) {
     const ProgramPrefix prefix = program_file_prefix(paths[i]);
     if (code == CORE_OK && prefix.size > 0 && !is_rotated_read(source, &prefix)) {
-      code = read_rotated_file(source, paths[i], sink);
+      code = read_rotated_file(source, file, paths[i], sink);
       note_rotated(source, &prefix);
     }
     free(paths[i]);
