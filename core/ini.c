@@ -22,6 +22,7 @@ typedef struct Reader {
   size_t capacity;                 /* capacity of ini->entries */
   const char *next, *end;          /* unread text */
   const char *line, *line_end;     /* current line, without its end and comment */
+  const char *comment, *comment_end;
   int number;                      /* number of the current line */
   const char *section;
   char *strings;                   /* position of the next string; begin() explains the capacity */
@@ -88,6 +89,8 @@ static int cut_comment(Reader *r, const char *end) {
     c = close;
   }
   r->line_end = trim_end(r->line, c);
+  r->comment = c;
+  r->comment_end = trim_end(c, end);
   return CORE_OK;
 }
 
@@ -181,6 +184,16 @@ static void read_quoted_value(Reader *r, const char *start, const char *close) {
   }
 }
 
+/* Whether the value is one '...', which has no escapes. */
+static bool is_single_quoted(const char *value, const char *end) {
+  return end - value >= 2 && *value == '\'' && memchr(value + 1, '\'', (size_t)(end - value - 1)) == end - 1;
+}
+
+static void append_string(Reader *r, const char *start, const char *end) {
+  memcpy(r->strings, start, (size_t)(end - start));
+  r->strings += end - start;
+}
+
 static int read_key(Reader *r, const char *start) {
   static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
   const char *equals = memchr(start, '=', (size_t)(r->line_end - start));
@@ -194,13 +207,21 @@ static int read_key(Reader *r, const char *start) {
   entry->key_column = column_of(r, start);
   entry->column = column_of(r, value);
   entry->key = r->strings;
-  memcpy(r->strings, start, (size_t)(key_end - start));
-  r->strings += key_end - start;
+  append_string(r, start, key_end);
   *r->strings++ = '\0';
+
+  const size_t index = r->ini->count - 1;
+  const bool is_double = value < r->line_end && *value == '"' && closing_quote(value, r->line_end) == r->line_end - 1;
+  const bool is_single = is_single_quoted(value, r->line_end);
+  entry->is_quoted = is_double || is_single;
   entry->value = r->strings;
-  bool quoted = value < r->line_end && *value == '"' && closing_quote(value, r->line_end) == r->line_end - 1;
-  if (quoted) read_quoted_value(r, value, r->line_end - 1);
+  if (is_double) read_quoted_value(r, value, r->line_end - 1);
+  else if (is_single) append_string(r, value + 1, r->line_end - 1);
   else TRY(read_plain_value(r, value));
+  *r->strings++ = '\0';
+
+  r->ini->entries[index].comment = r->strings;
+  append_string(r, r->comment, r->comment_end);
   *r->strings++ = '\0';
   return CORE_OK;
 }
@@ -209,9 +230,9 @@ static int read_key(Reader *r, const char *start) {
 
 static void begin(Reader *r, const char *name, const char *text, size_t size, CoreIni *ini) {
   *ini = (CoreIni){.file = core_text_duplicate(name)};
-  /* No string is longer than its source: the NULs of "key=value\n" replace '=' and '\n', that of a section replaces
-   * ']'. One more byte is for a last line without '\n'. */
-  ini->memory = core_memory_allocate(size + 1);
+  /* No string is longer than its source: the NULs of "key=value #comment\n" replace '=', ' ' and '\n', that of a
+   * section replaces ']'. Without a comment, its NUL needs one more byte per key. So does a last line without '\n'. */
+  ini->memory = core_memory_allocate(2 * size + 2);
   *r = (Reader){.ini = ini, .next = text, .end = text + size, .section = "", .strings = ini->memory};
   if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) r->next += 3; /* a byte order mark */
 }
@@ -227,7 +248,7 @@ static int parse(const char *name, const char *text, size_t size, CoreIni *ini) 
     code = *start == '[' ? read_section(&r, start) : read_key(&r, start);
   }
 out:
-  CORE_CHECK(r.strings <= (char *)ini->memory + size + 1);
+  CORE_CHECK(r.strings <= (char *)ini->memory + 2 * size + 2);
   if (code != CORE_OK) core_ini_free(ini);
   return code;
 }
@@ -244,12 +265,27 @@ int core_ini_read(const char *path, CoreIni *ini) {
   return code;
 }
 
+/* Returns the length of an item that is one '...'; 0: it is another one, such as a word with an apostrophe. */
+static size_t single_quoted_length(const char *item) {
+  const char *close = *item == '\'' ? strchr(item + 1, '\'') : NULL;
+  if (!close) return 0;
+  const char *after = close + 1;
+  while (is_blank(*after)) after++;
+  return *after == ',' || !*after ? (size_t)(after - item) : 0;
+}
+
 bool core_ini_next_item(const char **rest, CoreText *item, const char **start) {
   const char *c = *rest;
   core_text_clear(item);
   if (!c) return false;
   while (is_blank(*c)) c++;
   *start = c;
+  const size_t single = single_quoted_length(c);
+  if (single > 0) {
+    core_text_append_bytes(item, c + 1, (size_t)(strchr(c + 1, '\'') - c - 1));
+    *rest = c[single] ? c + single + 1 : NULL;
+    return true;
+  }
   size_t kept = 0; /* length without trailing blanks */
   bool quoted = false;
   for (; *c && (quoted || *c != ','); c++) {

@@ -68,6 +68,24 @@ const char *core_unicode_find_odd(const char *text, CoreText *description) {
   return NULL;
 }
 
+const char *core_unicode_find_decomposed(const char *text, CoreText *description) {
+  /* Marks that compose with a letter before them, and characters that Unicode replaces by others in composed text. */
+  static const struct { uint32_t first, last; } ranges[] = {
+    {0x0300, 0x034e}, {0x0350, 0x036f}, {0x1100, 0x11ff}, {0x1dc0, 0x1dff}, {0x2126, 0x2126}, {0x212a, 0x212b},
+    {0x3099, 0x309a}, {0xf900, 0xfad9}};
+  for (const char *at = text; *at;) {
+    const char *here = at;
+    const uint32_t code = core_unicode_next(&at);
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+      if (code < ranges[i].first || code > ranges[i].last) continue;
+      core_text_appendf(description, "character U+%04X, part of a decomposed letter, which looks like another text; "
+                        "write it composed (NFC)", (unsigned)code);
+      return here;
+    }
+  }
+  return NULL;
+}
+
 void core_unicode_mask(char *text) {
   char *out = text;
   for (const char *at = text; *at;) {

@@ -311,7 +311,7 @@ static int set_program(CoreConfig *config, const CoreConfigRow *row, const char 
   if (config->program) return core_script_set(config, row->name, text);
   CoreScriptDraft *draft = core_script_draft_create();
   const CoreScript *program;
-  int code = core_script_draft_add(draft, row->name, row->kind, row->choices, row->def);
+  int code = core_script_draft_add(draft, row->name, row->kind, row->choices, row->def, row->def);
   if (code == CORE_OK) code = core_script_intern(draft, &program);
   core_script_draft_free(&draft);
   TRY(code);

@@ -52,8 +52,14 @@ const char *core_config_get(const CoreConfig *config, const CoreConfigRow *row, 
   return core_text_string(text);
 }
 
+/* Compares canonical texts: numbers may be spelled differently. */
+static bool equals_in_program(const CoreConfig *a, const CoreConfig *b, const CoreConfigRow *row) {
+  const CoreScriptValue *x = core_script_value(a->program, row), *y = core_script_value(b->program, row);
+  return x == y || (x && y && strcmp(x->text, y->text) == 0);
+}
+
 bool core_config_value_equals(const CoreConfig *a, const CoreConfig *b, const CoreConfigRow *row) {
-  if (row->is_program) return core_script_value(a->program, row) == core_script_value(b->program, row);
+  if (row->is_program) return equals_in_program(a, b, row);
   const void *x = core_config_field(a, row), *y = core_config_field(b, row);
   switch (row->kind) {
     case CORE_CONFIG_INT: return *(const int64_t *)x == *(const int64_t *)y;

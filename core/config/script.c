@@ -80,12 +80,13 @@ static const void *intern(const void *bytes, size_t size) {
 
 static const char *intern_text(const char *text) { return intern(text, strlen(text) + 1); }
 
-static const CoreScriptValue *intern_value(const char *text) {
+static const CoreScriptValue *intern_value(const char *text, const char *written) {
   const size_t size = sizeof(CoreScriptValue) + strlen(text) + 1;
   CoreScriptValue *value = core_memory_zero_allocate(1, size);
   if (!core_text_to_real(text, &value->real)) value->real = 0;
   if (!core_text_to_int(text, &value->integer)) value->integer = (int64_t)0;
   memcpy(value->text, text, strlen(text) + 1);
+  value->written = intern_text(written);
   const CoreScriptValue *found = intern(value, size);
   free(value);
   return found;
@@ -106,6 +107,7 @@ void core_script_draft_free(CoreScriptDraft **draft) {
     free(owned->settings[i].name);
     free(owned->settings[i].choices);
     free(owned->settings[i].value);
+    free(owned->settings[i].written);
   }
   for (size_t i = 0; i < owned->metric_count; i++) {
     free(owned->metrics[i].column);
@@ -147,11 +149,12 @@ static int check_name(const CoreScriptDraft *draft, const char *name) {
 }
 
 int core_script_draft_add(CoreScriptDraft *draft, const char *name, CoreConfigKind kind, const char *choices,
-                           const char *value) {
+                           const char *value, const char *written) {
   TRY(check_name(draft, name));
   draft->settings[draft->setting_count].name = core_text_duplicate(name);
   draft->settings[draft->setting_count].choices = choices ? core_text_duplicate(choices) : NULL;
   draft->settings[draft->setting_count].value = core_text_duplicate(value);
+  draft->settings[draft->setting_count].written = core_text_duplicate(written);
   draft->settings[draft->setting_count++].kind = kind;
   return CORE_OK;
 }
@@ -189,7 +192,7 @@ int core_script_intern(const CoreScriptDraft *draft, const CoreScript **program)
   for (size_t i = 0; i < draft->setting_count; i++) {
     const char *failed = add_row(draft, i, &settings[i]);
     if (failed) return core_error(CORE_USAGE, "%s: too many different program settings in one process", failed);
-    values[i] = intern_value(draft->settings[i].value);
+    values[i] = intern_value(draft->settings[i].value, draft->settings[i].written);
   }
   for (size_t i = 0; i < draft->metric_count; i++)
     metrics[i] = (CoreScriptMetric){intern_text(draft->metrics[i].column), intern_text(draft->metrics[i].name)};
@@ -226,40 +229,77 @@ static int bad_choice(const char *name, const char *choices, const char *value) 
   return code;
 }
 
-static int check_text(const char *name, const char *value) {
+int core_script_check_characters(const char *name, const char *value) {
   CoreText odd = {0};
   int code = CORE_OK;
-  if (strlen(value) >= CORE_CONFIG_TEXT)
-    code = core_error(CORE_USAGE, "%s is too long: %zu bytes; expected at most %d", name, strlen(value),
-                      CORE_CONFIG_TEXT - 1);
-  else if (core_unicode_find_odd(value, &odd))
+  if (core_unicode_find_odd(value, &odd) || core_unicode_find_decomposed(value, &odd))
     code = core_error(CORE_USAGE, "%s contains %s", name, core_text_string(&odd));
   core_text_free(&odd);
   return code;
 }
 
-int core_script_canonical_value(const char *name, CoreConfigKind kind, const char *choices, const char *value,
-                                 CoreText *canonical) {
+static int check_text(const char *name, const char *value) {
+  if (strlen(value) >= CORE_CONFIG_TEXT)
+    return core_error(CORE_USAGE, "%s is too long: %zu bytes; expected at most %d", name, strlen(value),
+                      CORE_CONFIG_TEXT - 1);
+  return core_script_check_characters(name, value);
+}
+
+bool core_script_has_leading_zero(const char *number) {
+  number += *number == '-' || *number == '+';
+  return number[0] == '0' && number[1] >= '0' && number[1] <= '9';
+}
+
+static int check_leading_zero(const char *name, const char *value) {
+  if (!core_script_has_leading_zero(value)) return CORE_OK;
+  return core_error(CORE_USAGE, "%s = %.80s is not a number: it begins with a zero; for a text, quote the default in "
+                    "[settings]", name, value);
+}
+
+static int canonical_integer(const char *name, const char *value, CoreText *canonical, CoreText *written) {
   int64_t integer;
+  const char *digits = value + (*value == '-' || *value == '+');
+  if (!core_text_to_int_scaled(value, &integer))
+    return core_error(CORE_USAGE, "%s = %.80s is not a whole number%s; to allow real numbers, write the default in "
+                      "[settings] with a decimal point, such as 1.0", name, *value ? value : "(empty)",
+                      core_text_number_hint(value));
+  TRY(check_leading_zero(name, value));
+  core_text_appendf(canonical, "%lld", (long long)integer);
+  const bool is_plain = strspn(digits, "0123456789") == strlen(digits);
+  core_text_append(written, is_plain ? value : core_text_string(canonical));
+  return CORE_OK;
+}
+
+/* Appends a number with a decimal point, so that no reader takes it for an integer: "1.0", "1.0e8". */
+static void append_real(const char *number, CoreText *text) {
+  int64_t integer;
+  const size_t mantissa = strcspn(number, "eE");
+  const bool looks_whole = !strchr(number, '.') && core_text_to_int_scaled(number, &integer);
+  core_text_appendf(text, "%.*s%s%s", (int)mantissa, number, looks_whole ? ".0" : "", number + mantissa);
+}
+
+static int canonical_real(const char *name, const char *value, CoreText *canonical, CoreText *written) {
   double real;
   char number[32];
+  if (!core_text_to_real_scaled(value, &real))
+    return core_error(CORE_USAGE, "%s = %.80s is not a number%s", name, *value ? value : "(empty)",
+                      core_text_number_hint(value));
+  TRY(check_leading_zero(name, value));
+  core_text_append(canonical, core_text_from_real(real + 0.0, number));
+  append_real(core_text_to_real(value, &real) ? value : core_text_string(canonical), written);
+  return CORE_OK;
+}
+
+int core_script_canonical_value(const char *name, CoreConfigKind kind, const char *choices, const char *value,
+                                 CoreText *canonical, CoreText *written) {
   core_text_clear(canonical);
-  if (kind == CORE_CONFIG_INT) {
-    if (!core_text_to_int_scaled(value, &integer))
-      return core_error(CORE_USAGE, "%s = %.80s is not a whole number%s; to allow real numbers, write the default in "
-                        "[settings] with a decimal point, such as 1.0", name, *value ? value : "(empty)",
-                        core_text_number_hint(value));
-    core_text_appendf(canonical, "%lld", (long long)integer);
-  } else if (kind == CORE_CONFIG_REAL) {
-    if (!core_text_to_real_scaled(value, &real))
-      return core_error(CORE_USAGE, "%s = %.80s is not a number%s", name, *value ? value : "(empty)",
-                        core_text_number_hint(value));
-    core_text_append(canonical, core_text_from_real(real + 0.0, number));
-  } else {
-    TRY(check_text(name, value));
-    if (kind == CORE_CONFIG_ENUM && !core_config_is_choice(choices, value)) return bad_choice(name, choices, value);
-    core_text_append(canonical, value);
-  }
+  core_text_clear(written);
+  if (kind == CORE_CONFIG_INT) return canonical_integer(name, value, canonical, written);
+  if (kind == CORE_CONFIG_REAL) return canonical_real(name, value, canonical, written);
+  TRY(check_text(name, value));
+  if (kind == CORE_CONFIG_ENUM && !core_config_is_choice(choices, value)) return bad_choice(name, choices, value);
+  core_text_append(canonical, value);
+  core_text_append(written, value);
   return CORE_OK;
 }
 
@@ -301,16 +341,17 @@ int core_script_set(CoreConfig *config, const char *name, const char *value) {
   const CoreScriptDefinition *definition = config->program->definition;
   const size_t index = setting_index(definition, name);
   const CoreScriptValue *values[CORE_SCRIPT_SETTINGS_MAX];
-  CoreText canonical = {0};
+  CoreText canonical = {0}, written = {0};
   if (index == definition->setting_count) return unknown_setting(definition, name);
   const CoreScriptSetting *setting = &definition->settings[index];
-  const int code = core_script_canonical_value(name, setting->kind, setting->choices, value, &canonical);
+  const int code = core_script_canonical_value(name, setting->kind, setting->choices, value, &canonical, &written);
   if (code == CORE_OK) {
     memcpy(values, config->program->values, definition->setting_count * sizeof *values);
-    values[index] = intern_value(core_text_string(&canonical));
+    values[index] = intern_value(core_text_string(&canonical), core_text_string(&written));
     core_script_attach(config, create(definition, values));
   }
   core_text_free(&canonical);
+  core_text_free(&written);
   return code;
 }
 

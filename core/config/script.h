@@ -43,10 +43,12 @@ typedef struct CoreScriptDefinition {
   size_t setting_count, metric_count;
 } CoreScriptDefinition;
 
-/* Value of a setting: its canonical text, and that text as a number (0 if it is not one). */
+/* Value of a setting: its canonical text, and that text as a number (0 if it is not one). `written` is what the command
+ * gets: the user's own spelling of a number ("1.10", "1e-3"), which is no part of the run id. */
 typedef struct CoreScriptValue {
   int64_t integer;
   double real;
+  const char *written;
   char text[];
 } CoreScriptValue;
 
@@ -112,12 +114,16 @@ typedef struct CoreScriptRun {
   int64_t seed;
 } CoreScriptRun;
 
+/* Whether the setting is a choice of True and False, true and false, yes and no, or on and off. */
+bool core_script_is_boolean(const CoreScriptSetting *setting);
 /* Splits `text` (command, resume, FILE or DIR) into words and expands placeholders. The array ends with NULL;
  * release it with core_script_argv_free. run NULL: validates only. CORE_USAGE: an unterminated quote or brace, or an
  * unknown placeholder (suggests the nearest). */
 int core_script_argv(const CoreScript *program, const char *text, const CoreScriptRun *run, char ***argv,
                      size_t *count);
 void core_script_argv_free(char ***argv);
+/* Appends the words of `text` as a POSIX shell reads them: what the program gets, for people to read and to copy. */
+int core_script_quote(const CoreScript *program, const char *text, const CoreScriptRun *run, CoreText *line);
 
 /* Computes the working directory of the command: cwd, relative to the directory of the experiment file. */
 int core_script_directory(const CoreScript *program, char directory[CORE_PATH_MAX]);

@@ -23,12 +23,27 @@ static char *trimmed(const char *text, size_t length) {
   return copy;
 }
 
+/* Removes the quotes of a choice in place. */
+static void unquote(char *word) {
+  const size_t length = strlen(word);
+  const char quote = *word;
+  if (length < 2 || (quote != '"' && quote != '\'') || word[length - 1] != quote) return;
+  word[length - 1] = '\0';
+  char *out = word;
+  for (const char *c = word + 1; *c; c++) {
+    if (quote == '"' && *c == '\\' && (c[1] == '"' || c[1] == '\\')) c++;
+    *out++ = *c;
+  }
+  *out = '\0';
+}
+
 /* Appends "mlp | cnn" as "mlp|cnn". Returns false if an item is empty. */
 static bool join_choices(const char *value, CoreText *choices) {
   bool ok = true;
   for (const char *item = value;; item++) {
     const size_t length = strcspn(item, "|");
     char *word = trimmed(item, length);
+    unquote(word);
     ok = ok && *word;
     core_text_appendf(choices, "%s%s", choices->length ? "|" : "", word);
     free(word);
@@ -37,45 +52,62 @@ static bool join_choices(const char *value, CoreText *choices) {
   }
 }
 
+static const char *const booleans[] = {"True|False", "False|True", "true|false", "false|true",
+                                       "yes|no", "no|yes", "on|off", "off|on"};
+
 /* Returns the choices of a boolean, "true|false", in the spelling of the default; NULL: it is not a boolean. */
 static const char *find_boolean(const char *value) {
-  static const char *const pairs[] = {"True|False",  "False|True",  "true|false", "false|true", "yes|no", "no|yes",
-                                      "on|off", "off|on"};
-  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-    if (strncmp(pairs[i], value, strlen(value)) == 0 && pairs[i][strlen(value)] == '|') return pairs[i];
+  for (size_t i = 0; *value && i < sizeof booleans / sizeof *booleans; i++)
+    if (strncmp(booleans[i], value, strlen(value)) == 0 && booleans[i][strlen(value)] == '|') return booleans[i];
   return NULL;
 }
 
-/* Adds a setting whose kind follows from its default: 500k and 1e6 are integers, 1.0 and 2.5e-4 reals, a | b a
- * choice. */
-static int add_setting(CoreScriptDraft *draft, const char *name, const char *value) {
-  CoreText choices = {0}, canonical = {0};
-  CoreConfigKind kind = CORE_CONFIG_STRING;
+bool core_script_is_boolean(const CoreScriptSetting *setting) {
+  for (size_t i = 0; setting->kind == CORE_CONFIG_ENUM && i < sizeof booleans / sizeof *booleans; i++)
+    if (strcmp(setting->choices, booleans[i]) == 0) return true;
+  return false;
+}
+
+/* Infers the kind of a setting from its default: 500k and 1e6 are integers, 1.0 and 2.5e-4 reals, a | b a choice. A
+ * text is quoted, or anything else, such as 007, which is no way to write a number. */
+static int find_kind(const char *name, const char *value, bool is_quoted, CoreConfigKind *kind, CoreText *choices) {
   int64_t integer;
   double real;
-  int code = CORE_OK;
-  const char *boolean = *value ? find_boolean(value) : NULL;
-  char *first = trimmed(value, strcspn(value, "|"));
+  *kind = CORE_CONFIG_STRING;
+  if (is_quoted) return CORE_OK;
   if (strchr(value, '|')) {
-    kind = CORE_CONFIG_ENUM;
-    if (!join_choices(value, &choices))
-      code = core_error(CORE_USAGE, "%s = %.80s: a choice is empty; separate words by '|'", name, value);
-  } else if (boolean) {
-    kind = CORE_CONFIG_ENUM;
-    core_text_append(&choices, boolean);
-  } else if (!strchr(value, '.') && core_text_to_int_scaled(value, &integer)) {
-    kind = CORE_CONFIG_INT;
-  } else if (core_text_to_real_scaled(value, &real)) {
-    kind = CORE_CONFIG_REAL;
+    *kind = CORE_CONFIG_ENUM;
+    if (!join_choices(value, choices))
+      return core_error(CORE_USAGE, "%s = %.80s: a choice is empty; separate words by '|', or quote a text", name,
+                        value);
+    return core_script_check_characters(name, core_text_string(choices));
   }
+  if (find_boolean(value)) {
+    *kind = CORE_CONFIG_ENUM;
+    core_text_append(choices, find_boolean(value));
+  } else if (core_script_has_leading_zero(value)) {
+    return CORE_OK;
+  } else if (!strchr(value, '.') && core_text_to_int_scaled(value, &integer)) {
+    *kind = CORE_CONFIG_INT;
+  } else if (core_text_to_real_scaled(value, &real)) {
+    *kind = CORE_CONFIG_REAL;
+  }
+  return CORE_OK;
+}
+
+static int add_setting(CoreScriptDraft *draft, const char *name, const char *value, bool is_quoted) {
+  CoreText choices = {0}, canonical = {0}, written = {0};
+  CoreConfigKind kind;
+  int code = find_kind(name, value, is_quoted, &kind, &choices);
+  const char *joined = choices.length ? choices.data : NULL;
+  char *first = core_text_duplicate(joined ? joined : value);
+  if (joined) first[strcspn(first, "|")] = '\0';
+  if (code == CORE_OK) code = core_script_canonical_value(name, kind, joined, first, &canonical, &written);
   if (code == CORE_OK)
-    code = core_script_canonical_value(name, kind, core_text_string(&choices),
-                                        kind == CORE_CONFIG_ENUM ? first : value, &canonical);
-  if (code == CORE_OK)
-    code = core_script_draft_add(draft, name, kind, choices.length ? choices.data : NULL,
-                                  core_text_string(&canonical));
+    code = core_script_draft_add(draft, name, kind, joined, core_text_string(&canonical), core_text_string(&written));
   core_text_free(&choices);
   core_text_free(&canonical);
+  core_text_free(&written);
   free(first);
   return code;
 }
@@ -208,7 +240,7 @@ bool core_script_is_section(const char *section) {
 
 static int read_entry(CoreScriptDraft *draft, const CoreIniEntry *entry) {
   if (strcmp(entry->section, "program") == 0) return set_key(draft, entry->key, entry->value);
-  if (strcmp(entry->section, "settings") == 0) return add_setting(draft, entry->key, entry->value);
+  if (strcmp(entry->section, "settings") == 0) return add_setting(draft, entry->key, entry->value, entry->is_quoted);
   return add_metric(draft, entry->key, entry->value);
 }
 
@@ -261,16 +293,20 @@ int core_script_read(const CoreIni *ini, const CoreScript **program) {
 /* Adds a setting whose kind is the type of the JSON value. */
 static int add_from_json(CoreScriptDraft *draft, const char *name, const json_t *value) {
   char number[32];
+  const char *text = number;
+  CoreConfigKind kind = CORE_CONFIG_STRING;
   if (json_is_integer(value)) {
+    kind = CORE_CONFIG_INT;
     snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
-    return core_script_draft_add(draft, name, CORE_CONFIG_INT, NULL, number);
+  } else if (json_is_real(value)) {
+    kind = CORE_CONFIG_REAL;
+    core_text_from_real(json_real_value(value), number);
+  } else if (json_is_string(value)) {
+    text = json_string_value(value);
+  } else {
+    return core_error(CORE_FAIL, "%s is neither a string nor a number", name);
   }
-  if (json_is_real(value))
-    return core_script_draft_add(draft, name, CORE_CONFIG_REAL, NULL, core_text_from_real(json_real_value(value),
-                                                                                          number));
-  if (json_is_string(value)) return core_script_draft_add(draft, name, CORE_CONFIG_STRING, NULL,
-                                                          json_string_value(value));
-  return core_error(CORE_FAIL, "%s is neither a string nor a number", name);
+  return core_script_draft_add(draft, name, kind, NULL, text, text);
 }
 
 int core_script_from_json(const json_t *config, const CoreScript **program) {

@@ -19,28 +19,31 @@ static void append_quoted(CoreText *text, const char *value) {
   core_text_append(text, "\"\n");
 }
 
-/* Appends a number with a decimal point, so that it is read back as real: "1.0", "1.0e8". */
-static void append_real(CoreText *text, const char *number) {
-  int64_t integer;
-  const char *exponent = strchr(number, 'e');
-  if (strchr(number, '.') || !core_text_to_int_scaled(number, &integer)) core_text_appendf(text, "%s\n", number);
-  else if (exponent) core_text_appendf(text, "%.*s.0%s\n", (int)(exponent - number), number, exponent);
-  else core_text_appendf(text, "%s.0\n", number);
+/* Appends a choice, in quotes if the reader would otherwise change it. */
+static void append_choice(CoreText *text, const char *choice, size_t length) {
+  char *word = core_text_duplicate(choice);
+  word[length] = '\0';
+  CoreText quoted = {0};
+  append_quoted(&quoted, word);
+  if (strpbrk(word, ";#\"\\'")) core_text_append_bytes(text, quoted.data, quoted.length - 1);
+  else core_text_append(text, word);
+  core_text_free(&quoted);
+  free(word);
 }
 
 /* Appends "cnn | mlp", with the current value first. */
 static void append_choices(CoreText *text, const char *choices, const char *value) {
-  CoreText line = {0};
-  core_text_append(&line, value);
+  append_choice(text, value, strlen(value));
   for (const char *item = choices;; item++) {
     const size_t length = strcspn(item, "|");
-    if (strlen(value) != length || strncmp(item, value, length) != 0)
-      core_text_appendf(&line, " | %.*s", (int)length, item);
+    if (strlen(value) != length || strncmp(item, value, length) != 0) {
+      core_text_append(text, " | ");
+      append_choice(text, item, length);
+    }
     item += length;
     if (!*item) break;
   }
-  append_quoted(text, core_text_string(&line));
-  core_text_free(&line);
+  core_text_append(text, "\n");
 }
 
 void core_script_to_ini(const CoreScript *program, CoreText *text) {
@@ -54,10 +57,10 @@ void core_script_to_ini(const CoreScript *program, CoreText *text) {
   if (definition->setting_count) core_text_append(text, "\n[settings]\n");
   for (size_t i = 0; i < definition->setting_count; i++) {
     const CoreScriptSetting *setting = &definition->settings[i];
-    const char *value = program->values[i]->text;
+    const char *value = program->values[i]->written;
+    const bool is_number = setting->kind == CORE_CONFIG_INT || setting->kind == CORE_CONFIG_REAL;
     core_text_appendf(text, "%s = ", setting->row->name);
-    if (setting->kind == CORE_CONFIG_INT) core_text_appendf(text, "%s\n", value);
-    else if (setting->kind == CORE_CONFIG_REAL) append_real(text, value);
+    if (is_number) core_text_appendf(text, "%s\n", value);
     else if (setting->kind == CORE_CONFIG_ENUM) append_choices(text, setting->choices, value);
     else append_quoted(text, value);
   }

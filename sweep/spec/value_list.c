@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/config/script.h"
 #include "core/log.h"
 #include "core/memory.h"
 
@@ -82,6 +83,11 @@ void sweep_value_list_drop(SweepValueList *list) {
   free(list->values[--list->count].text);
 }
 
+/* Returns a value's text: of a program's number, as the user has written it. */
+static const char *text_of(const CoreConfig *config, const CoreConfigRow *row, CoreText *text) {
+  return row->is_program ? core_script_value(config->program, row)->written : core_config_get(config, row, text);
+}
+
 static int add_value(Builder *b, const char *text, const char *at) {
   SweepValueList *list = b->list;
   const CoreConfigRow *row = list->row;
@@ -96,7 +102,7 @@ static int add_value(Builder *b, const char *text, const char *at) {
   SweepValue *value = &list->values[list->count++];
   *value = get_value(&b->scratch, row);
   core_text_clear(&b->text);
-  value->text = core_text_duplicate(core_config_get(&b->scratch, row, &b->text));
+  value->text = core_text_duplicate(text_of(&b->scratch, row, &b->text));
   return CORE_OK;
 }
 
@@ -163,14 +169,21 @@ static int compare_texts(const void *a, const void *b) { return strcmp(*(char *c
 
 int sweep_value_list_check_different(const CoreIni *ini, const SweepValueList *list) {
   char **texts = core_memory_allocate(list->count * sizeof *texts);
-  const char *repeated = NULL;
-  for (size_t i = 0; i < list->count; i++) texts[i] = list->values[i].text;
+  CoreConfig scratch = core_config_default();
+  CoreText text = {0};
+  int code = CORE_OK;
+  for (size_t i = 0; i < list->count; i++) { /* canonical: 0.1 and 1e-1 are one value */
+    CORE_CHECK(core_config_set(&scratch, list->row->name, list->values[i].text) == CORE_OK);
+    texts[i] = core_text_duplicate(core_config_get(&scratch, list->row, &text));
+  }
   qsort(texts, list->count, sizeof *texts, compare_texts);
-  for (size_t i = 1; i < list->count && !repeated; i++)
-    if (strcmp(texts[i - 1], texts[i]) == 0) repeated = texts[i];
+  for (size_t i = 1; i < list->count && code == CORE_OK; i++)
+    if (strcmp(texts[i - 1], texts[i]) == 0)
+      code = list_error(ini, list->entry, NULL, "%s: the value %s is repeated", list->row->name, texts[i]);
+  for (size_t i = 0; i < list->count; i++) free(texts[i]);
   free(texts);
-  if (!repeated) return CORE_OK;
-  return list_error(ini, list->entry, NULL, "%s: the value %s is repeated", list->row->name, repeated);
+  core_text_free(&text);
+  return code;
 }
 
 void sweep_value_list_apply(const SweepValueList *list, size_t index, CoreConfig *config) {

@@ -16,7 +16,7 @@ enum { SWEEP_LIST_MAX = 1000000 /* values per list; rejects 1..999999999999 */ }
 
 typedef struct SweepValue {
   union { int64_t integer; double real; bool boolean; } number;
-  char *text;  /* canonical text, which core_config_set parses to the same value */
+  char *text;  /* canonical text, or a number of a program as written; core_config_set parses it to the same value */
   bool absent; /* whether the setting is inactive in this trial of a search; the value is that of the file */
 } SweepValue;
 

@@ -212,9 +212,143 @@ static void test_words(void **state) {
   check_words(program, "\"a b\" 'c \"d' x\"y z\"w ''", "[a b][c \"d][xy zw][]");
   check_words(program, "--lr={lr} {run}/{seed} {dir} {config} {{x}", "[--lr=0.1][0123456789abcdef/7][/w/files]"
               "[/w/settings.json][{x}]");
-  check_words(program, "t {overrides}", "[t][lr=0.1][steps=9][note=$(rm -rf /); `x`]");
+  check_words(program, "t {overrides}", "[t][lr=0.1][steps=9][note='$(rm -rf /); `x`']");
   check_words(program, "t {flags}", "[t][--lr][0.1][--steps][9][--note][$(rm -rf /); `x`]");
   check_words(program, "sh -c {note}", "[sh][-c][$(rm -rf /); `x`]");
+  free_made(&made);
+}
+
+/* The command gets numbers as the user has written them; texts that look like numbers stay texts. */
+static void test_spelling(void **state) {
+  static const struct { const char *def, *word; CoreConfigKind kind; } rows[] = {
+    {"\"3.10\"", "3.10", CORE_CONFIG_STRING}, {"'007'", "007", CORE_CONFIG_STRING}, {"007", "007", CORE_CONFIG_STRING},
+    {"-007", "-007", CORE_CONFIG_STRING}, {"00.5", "00.5", CORE_CONFIG_STRING}, {"1_000", "1_000", CORE_CONFIG_STRING},
+    {"0x10", "0x10", CORE_CONFIG_STRING}, {"1.10", "1.10", CORE_CONFIG_REAL}, {"1e-3", "1e-3", CORE_CONFIG_REAL},
+    {"1.0", "1.0", CORE_CONFIG_REAL}, {".50", ".50", CORE_CONFIG_REAL}, {"2.5k", "2500.0", CORE_CONFIG_REAL},
+    {"500k", "500000", CORE_CONFIG_INT}, {"1e6", "1000000", CORE_CONFIG_INT}, {"0", "0", CORE_CONFIG_INT},
+    {"+5", "+5", CORE_CONFIG_INT}, {"\"True\"", "True", CORE_CONFIG_STRING}, {"\"a | b\"", "a | b", CORE_CONFIG_STRING},
+    {"3.10 | 3.11", "3.10", CORE_CONFIG_ENUM}, {"\"a;b\" | 'c d'", "a;b", CORE_CONFIG_ENUM},
+    {"''", "", CORE_CONFIG_STRING}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    Made made;
+    CoreText text = {0}, frozen = {0};
+    core_text_appendf(&text, "[sweep]\nname = own\n[program]\ncommand = t\n[settings]\nv = %s\n", rows[i].def);
+    make(text.data, &made);
+    assert_int_equal(kind_of(&made.spec.base, "v"), rows[i].kind);
+    core_text_clear(&text);
+    core_text_appendf(&text, "[%s]", rows[i].word);
+    check_words(made.spec.base.program, "{v}", text.data);
+    sweep_freeze_print(&made.spec, &frozen); /* and so after any number of submissions */
+    Made again;
+    make(core_text_string(&frozen), &again);
+    assert_int_equal(kind_of(&again.spec.base, "v"), rows[i].kind);
+    check_words(again.spec.base.program, "{v}", text.data);
+    assert_string_equal(again.grid.ids[0], made.grid.ids[0]);
+    free_made(&again);
+    free_made(&made);
+    core_text_free(&text);
+    core_text_free(&frozen);
+  }
+}
+
+#define ONE "[sweep]\nname = own\n[program]\ncommand = t {v}\n[settings]\nn = 7\n"
+
+static void test_spelled_values(void **state) {
+  Made made;
+  CoreConfig config;
+  CoreText frozen = {0};
+  make(ONE "v = 1.0\n[grid g]\nv = 3.10, 1e-3, 2, 2e6, 1.5M, inf, '4.50'\n", &made);
+  static const char *const words[] = {"[3.10]", "[1e-3]", "[2.0]", "[2.0e6]", "[1.5e6]", "[inf]", "[4.50]"};
+  for (size_t run = 0; run < made.grid.runs; run++) {
+    sweep_grid_config(&made.grid, run, &config);
+    check_words(config.program, "{v}", words[run]);
+  }
+  sweep_freeze_print(&made.spec, &frozen);
+  check_same_runs(core_text_string(&frozen), &made);
+  free_made(&made);
+
+  Made other; /* one number is one run, however it is spelled */
+  make(ONE "v = 0.001\n", &made);
+  make(ONE "v = 1e-3\n", &other);
+  assert_string_equal(made.grid.ids[0], other.grid.ids[0]);
+  free_made(&other);
+  free_made(&made);
+
+  refuse(ONE "v = 1.0\n[grid g]\nv = 0.1, 1e-1\n", "the value 0.1 is repeated");
+  refuse(ONE "v = 1.0\n[grid g]\nn = 007\n", "it begins with a zero");
+  refuse(ONE "v = 1.0\n[grid g]\nv = 00.5\n", "it begins with a zero");
+  core_text_free(&frozen);
+}
+
+/* Texts that look alike are no two values: e and U+0301, a Hangul syllable in parts, the Angstrom sign. */
+static void test_decomposed(void **state) {
+  static const char *const texts[] = {"cafe\xcc\x81", "\xe1\x84\x92\xe1\x85\xa1", "\xe2\x84\xab",
+                                      "\xe3\x81\x8b\xe3\x82\x99"};
+  Made made;
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    CoreText text = {0};
+    core_text_appendf(&text, ONE "v = %s\n", texts[i]);
+    refuse(text.data, "write it composed (NFC)");
+    core_text_clear(&text);
+    core_text_appendf(&text, ONE "v = x\n[grid g]\nv = a, %s\n", texts[i]);
+    refuse(text.data, "write it composed (NFC)");
+    core_text_clear(&text);
+    core_text_appendf(&text, ONE "v = x | %s\n", texts[i]);
+    refuse(text.data, "write it composed (NFC)");
+    core_text_free(&text);
+  }
+  make(ONE "v = caf\xc3\xa9\n[grid g]\nv = \xed\x95\x98, \xe3\x81\x8c, \xd0\xb9, \xc3\x85\n", &made);
+  assert_int_equal(made.grid.runs, 4);
+  free_made(&made);
+}
+
+static void test_flags(void **state) {
+  Made made;
+  make(ONE "v = -1e-5\ncuda = True\nanneal = no\nnote = -x\nempty =\n", &made);
+  const CoreScript *program = made.spec.base.program;
+  check_words(program, "t {flags}", "[t][--n][7][--v=-1e-5][--cuda][True][--anneal][no][--note=-x][--empty][]");
+  check_words(program, "t {cuda?--cuda} {anneal?--anneal} {anneal?:--no-anneal} {cuda?--cuda:--no-cuda}",
+              "[t][--cuda][--no-anneal][--cuda]");
+  check_words(program, "t {flags} {cuda?--cuda} {n} x={v}",
+              "[t][--anneal][no][--note=-x][--empty][][--cuda][7][x=-1e-5]");
+  check_words(program, "x={anneal?1:0} \"{anneal?a}\" {anneal?a}", "[x=0][]");
+  check_words(program, "{{cuda} {overrides}", "[{cuda}][n=7][v=-1e-5][cuda=True][anneal=no][note='-x'][empty='']");
+  free_made(&made);
+  refuse("[sweep]\nname = own\n[program]\ncommand = t {n?--n}\n[settings]\nn = 7\n", "is neither true nor false");
+  refuse("[sweep]\nname = own\n[program]\ncommand = t {cud?--n}\n[settings]\ncuda = True\n", "did you mean {cuda}?");
+}
+
+/* Words that Hydra's parser gives back as they are; tests/cli/test_program_code.sh asks that parser if it is there. */
+static void test_overrides(void **state) {
+  static const struct { const char *def, *word; } rows[] = {
+    {"\"a=b\"", "'a=b'"}, {"\"x,y\"", "'x,y'"}, {"\"3 #4\"", "'3 #4'"}, {"\"{a: 1}\"", "'{a: 1}'"},
+    {"\"it's\"", "'it\\'s'"}, {"\"\"", "''"}, {"1.0", "1.0"}, {"1e-3", "1e-3"}, {"\"007\"", "'007'"},
+    {"\"3.10\"", "'3.10'"}, {"True", "True"},
+    {"\"True\"", "'True'"}, {"[64,64]", "[64,64]"}, {"null", "null"},
+    {"\"a\\\\b\"", "'a\\b'"}, {"\"a\\\\\"", "'a\\\\'"},
+    {"\"${x}\"", "'\\${x}'"}, {"mlp", "mlp"}, {"/data/x_1.h5", "/data/x_1.h5"}, {"500k", "500000"},
+    {"3.10 | 4", "3.10"},
+    {"a b | c", "'a b'"}, {"\"nan\"", "'nan'"}, {"2024-01-01", "'2024-01-01'"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    Made made;
+    CoreText text = {0};
+    core_text_appendf(&text, "[sweep]\nname = own\n[program]\ncommand = t\n[settings]\nv = %s\n", rows[i].def);
+    make(text.data, &made);
+    core_text_clear(&text);
+    core_text_appendf(&text, "[v=%s]", rows[i].word);
+    check_words(made.spec.base.program, "{overrides}", text.data);
+    core_text_free(&text);
+    free_made(&made);
+  }
+}
+
+static void test_quoted(void **state) {
+  Made made;
+  CoreText line = {0};
+  make(HEAD COMMAND "[settings]\nlr = 0.1\nsteps = 9\nnote = \"it's; $HOME\"\n", &made);
+  assert_int_equal(core_script_quote(made.spec.base.program, "a '' {note} --x={lr} {flags}", NULL, &line), CORE_OK);
+  assert_string_equal(line.data, "a '' 'it'\\''s; $HOME' --x=0.1 --steps 9");
+  core_text_free(&line);
   free_made(&made);
 }
 
@@ -270,6 +404,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_metrics),
     cmocka_unit_test(test_kinds),  cmocka_unit_test(test_ids),   cmocka_unit_test(test_what_counts),
+    cmocka_unit_test(test_spelling), cmocka_unit_test(test_spelled_values), cmocka_unit_test(test_decomposed),
+    cmocka_unit_test(test_flags), cmocka_unit_test(test_overrides), cmocka_unit_test(test_quoted),
     cmocka_unit_test(test_frozen), cmocka_unit_test(test_files), cmocka_unit_test(test_words),
     cmocka_unit_test(test_mixed),  cmocka_unit_test(test_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
