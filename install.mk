@@ -42,14 +42,14 @@ $(BUILD)/lib/libsim.a: $(LIBSIM_O)
 	  ar rcs $@ $(BUILD)/pic/libsim.o
 
 # Workers that run environments of Python for the trainer (trainer/envs/bridge).
-BRIDGE := $(addprefix $(BUILD)/lib/sweep/,bridge_side.so worker.py find_code.py)
+BRIDGE := $(addprefix $(BUILD)/lib/sweep/,bridge_side.so worker.py find_code.py find_program.py)
 bridge: $(BRIDGE)
 $(BUILD)/lib/sweep/bridge_side.so: $(patsubst %,$(BUILD)/pic/trainer/envs/bridge/%.o,bridge_side bridge)
 	@mkdir -p $(@D)
 	@echo "  link $@"; $(CC) $(filter-out -fopenmp,$(CFLAGS_ALL)) -shared $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $^
 $(BUILD)/lib/sweep/worker.py: trainer/envs/bridge/worker.py
 	@mkdir -p $(@D); cp $< $@
-$(BUILD)/lib/sweep/find_code.py: store/code/find_code.py
+$(BUILD)/lib/sweep/find_%.py: store/code/find_%.py
 	@mkdir -p $(@D); cp $< $@
 
 $(BUILD)/share/made.stamp: $(PROGRAMS)
@@ -70,7 +70,8 @@ install-lib: lib ## libsim, its header and sim.pc: PREFIX=/usr/local, DESTDIR
 install-bridge: bridge ## workers for environments in Python, and the header for those in C: PREFIX, DESTDIR
 	install -d $(TARGET_FOLDER)/lib/sweep
 	install -m 755 $(BUILD)/lib/sweep/bridge_side.so $(TARGET_FOLDER)/lib/sweep
-	install -m 644 $(BUILD)/lib/sweep/worker.py $(BUILD)/lib/sweep/find_code.py $(TARGET_FOLDER)/lib/sweep
+	install -m 644 $(BUILD)/lib/sweep/worker.py $(BUILD)/lib/sweep/find_code.py \
+	  $(BUILD)/lib/sweep/find_program.py $(TARGET_FOLDER)/lib/sweep
 	install -d $(TARGET_FOLDER)/include/sweep
 	install -m 644 trainer/envs/library/environment.h sweep/program/run.h $(TARGET_FOLDER)/include/sweep
 install: all install-lib install-bridge ## programs, manual pages, completions, experiments, sites, docs: PREFIX=/usr/local, DESTDIR

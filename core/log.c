@@ -4,8 +4,10 @@
 
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <time.h>
 
+#include "core/memory.h"
 #include "core/text.h"
 #include "core/unicode.h"
 
@@ -22,14 +24,20 @@ void core_log_open(FILE *stream, CoreLogLevel lowest) {
 
 void core_log(CoreLogLevel level, const char *format, ...) {
   static const char *const names[] = {"debug", "info", "warn", "error"};
-  char stamp[32], message[4096];
+  char stamp[32], buffer[4096], *message = buffer;
   struct tm utc;
   time_t now = time(NULL);
   strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(message, sizeof message, format, arguments);
+  const int length = vsnprintf(buffer, sizeof buffer, format, arguments);
   va_end(arguments);
+  if (length >= (int)sizeof buffer) { /* a long command line */
+    message = core_memory_allocate((size_t)length + 1);
+    va_start(arguments, format);
+    vsnprintf(message, (size_t)length + 1, format, arguments);
+    va_end(arguments);
+  }
   core_unicode_mask(message);
   pthread_mutex_lock(&lock);
   if (level >= log_lowest) {
@@ -38,4 +46,5 @@ void core_log(CoreLogLevel level, const char *format, ...) {
     fflush(stream);
   }
   pthread_mutex_unlock(&lock);
+  if (message != buffer) free(message);
 }

@@ -103,7 +103,7 @@ void core_script_to_json(const CoreConfig *config, CoreText *text) {
   const CoreScriptDefinition *definition = config->program->definition;
   json_t *root = json_object(), *keys = json_object(), *train = json_object();
   for (int key = 0; key < CORE_SCRIPT_KEYS; key++)
-    if (*definition->text[key])
+    if (*definition->text[key] && key != CORE_SCRIPT_code_files) /* each attempt of a run has it (StoreState) */
       json_object_set_new(keys, core_script_keys[key], core_json_text(definition->text[key]));
   json_object_set_new(train, "seed", json_integer(config->train.seed));
   json_object_set_new(train, "total_steps", json_integer(config->train.total_steps));

@@ -308,12 +308,35 @@ static int add_script_files(const CoreScript *program, Draft *draft) {
   return code;
 }
 
-int store_code_script_hash(const CoreScript *program, char hash[STORE_CODE_HASH]) {
+/* Appends "ppo.py 842d005bb5e3, env.py ..." of lines "file <tab> NAME <tab> HASH". */
+static void append_summary(const Draft *draft, CoreText *summary) {
+  for (const char *line = core_text_string(&draft->lines); *line; line = strchr(line, '\n') + 1) {
+    const char *name = strchr(line, '\t') + 1, *hash = strchr(name, '\t');
+    core_text_appendf(summary, "%s%.*s %.*s", summary->length ? ", " : "", (int)(hash - name), name, (int)SHORT_HASH,
+                      hash + 1);
+  }
+}
+
+int store_code_script_hash(const CoreScript *program, char hash[STORE_CODE_HASH], CoreText *summary) {
   Draft draft = {0};
   *hash = '\0';
   const int code = add_script_files(program, &draft);
   if (code == CORE_OK && draft.lines.length > 0) store_code_hash_bytes(draft.lines.data, draft.lines.length, hash);
+  if (code == CORE_OK) append_summary(&draft, summary);
   free_draft(&draft);
+  return code;
+}
+
+/* Reports files that are no longer those of the run id, as its code_files records them. */
+static int report_edited(const CoreScript *program, const Draft *draft) {
+  CoreText now = {0}, difference = {0};
+  append_summary(draft, &now);
+  store_code_compare(core_script_text(program, CORE_SCRIPT_code_files), core_text_string(&now), &difference);
+  const int code = core_error(CORE_USAGE, "the files of [program] code were edited since the sweep was submitted "
+                              "(%.1000s); submit its experiment file again, which creates new runs, or restore them",
+                              core_text_string(&difference));
+  core_text_free(&now);
+  core_text_free(&difference);
   return code;
 }
 
@@ -333,10 +356,7 @@ static int find_in_script(const CoreScript *program, Draft *draft) {
   const char *recorded = core_script_text(program, CORE_SCRIPT_code_hash);
   char hash[STORE_CODE_HASH] = "";
   if (draft->lines.length > 0) store_code_hash_bytes(draft->lines.data, draft->lines.length, hash);
-  if (!*recorded || strcmp(hash, recorded) == 0) return CORE_OK;
-  return core_error(CORE_USAGE, "the files of [program] code (%s) were edited since the sweep was submitted; submit "
-                    "its experiment file again, which creates new runs, or restore them",
-                    core_script_text(program, CORE_SCRIPT_code));
+  return !*recorded || strcmp(hash, recorded) == 0 ? CORE_OK : report_edited(program, draft);
 }
 
 /* ---- interface --------------------------------------------------------------------------------------------------- */
@@ -415,7 +435,7 @@ static void compare_items(const char *from, const char *other, const char *gone,
     if (!mine || strncmp(item, "and ", 4) == 0 || (gone != NULL) != (theirs == NULL)) continue;
     if (theirs && before == now && strncmp(mine, theirs, now) == 0) continue;
     core_text_appendf(text, "%s%.*s ", text->length ? ", " : "", (int)name, item);
-    const bool is_file = before == SHORT_HASH && memchr(item, '.', name);
+    const bool is_file = before == SHORT_HASH && strspn(mine, "0123456789abcdef") == SHORT_HASH;
     if (gone) core_text_append(text, gone);
     else if (is_file) core_text_append(text, "changed");
     else core_text_appendf(text, "%.*s -> %.*s", (int)before, mine, (int)now, theirs);

@@ -43,8 +43,9 @@ bool store_code_needs_python(const char *task);
 /* Finds the file of env.task = library:FILE/NAME in env.folder or else the current directory. CORE_USAGE: the task
  * names no file. */
 int store_code_library(const CoreConfig *config, char path[CORE_PATH_MAX]);
-/* Hashes names and contents of the files of [program] code as they are now; "": none. CORE_USAGE: one is missing. */
-int store_code_script_hash(const CoreScript *program, char hash[STORE_CODE_HASH]);
+/* Hashes names and contents of the files of [program] code as they are now; "": none. Appends all of them to `summary`:
+ * "ppo.py 842d005bb5e3, env.py ...". CORE_USAGE: one is missing. */
+int store_code_script_hash(const CoreScript *program, char hash[STORE_CODE_HASH], CoreText *summary);
 /* Hashes a file. */
 int store_code_hash_file(const char *path, char hash[STORE_CODE_HASH]);
 /* Hashes bytes. */

@@ -243,7 +243,17 @@ static int record_runs(const Submission *s, SweepManifest *manifest, SweepManife
   return sweep_register_runs(common->root, s->spec, s->grid, manifest);
 }
 
-static void report_runs(const Submission *s, const SweepManifestChange *change) {
+/* Prints which files were edited since the runs that are no longer in the file. */
+static void print_old_code(const Submission *s, const SweepManifest *manifest) {
+  SweepCodeChanges codes = {0};
+  sweep_code_compare_absent(s->options->common.root, s->grid, manifest, &codes);
+  if (codes.absent > 0)
+    fprintf(s->options->output.out, "%s: %s since these: %zu runs keep the old code\n", s->spec->name,
+            core_text_string(&codes.absent_difference), codes.absent);
+  sweep_code_free(&codes);
+}
+
+static void report_runs(const Submission *s, const SweepManifest *manifest, const SweepManifestChange *change) {
   const SweepSubmitOptions *options = s->options;
   const SweepOutput *output = &options->output;
   const char *backend = options->no_start ? "none" : s->cluster ? "slurm" : "local";
@@ -256,6 +266,7 @@ static void report_runs(const Submission *s, const SweepManifestChange *change) 
   if (change->absent)
     fprintf(output->out, "; %zu earlier ones are no longer in the file and stay as they are", change->absent);
   fprintf(output->out, "\n");
+  if (change->absent) print_old_code(s, manifest);
   fflush(output->out);
 }
 
@@ -265,7 +276,7 @@ static int submit_runs(const Submission *s) {
   SweepManifestChange change;
   int code;
   TRY_GOTO(code, out, record_runs(s, &manifest, &change));
-  report_runs(s, &change);
+  report_runs(s, &manifest, &change);
   if (s->cluster) code = submit_to_slurm(s, &manifest);
   else if (!options->no_start) code = submit_here(s, manifest.count);
   else code = writes(options) ? end_extension(s, s->grid) : CORE_OK;

@@ -6,18 +6,16 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/config/origin.h"
-#include "core/config/script.h"
 #include "core/files.h"
 #include "core/log.h"
 #include "core/memory.h"
-#include "core/process.h"
 #include "store/workspace/run.h"
 #include "sweep/plan/checker.h"
 #include "sweep/plan/code.h"
 #include "sweep/plan/gpu_fit.h"
+#include "sweep/plan/program_check.h"
 #include "sweep/plan/workers.h"
 #include "sweep/spec/id_set.h"
 #include "sweep/spec/manifest.h"
@@ -354,25 +352,14 @@ static int check_parents(Check *check) {
 
 /* ---- a user's program -------------------------------------------------------------------------------------------- */
 
-/* Checks that the first word of the command is executable. Not with `setup`, which may change PATH, or on a cluster,
- * whose nodes have another PATH. */
 static int check_program(Check *check) {
-  const CoreScript *program = check->grid->spec->base.program;
-  char directory[CORE_PATH_MAX], path[CORE_PATH_MAX], **words;
-  size_t count;
-  if (!program || check->options->resources || *core_script_text(program, CORE_SCRIPT_setup)) return CORE_OK;
-  TRY(core_script_directory(program, directory));
-  TRY(core_script_argv(program, core_script_text(program, CORE_SCRIPT_command), NULL, &words, &count));
-  const bool is_path = strchr(words[0], '/') != NULL, is_absolute = words[0][0] == '/';
-  int code = core_files_path(path, "%s%s%s", is_absolute ? "" : directory, is_absolute ? "" : "/", words[0]);
-  if (code == CORE_OK && !(is_path ? access(path, X_OK) == 0 : core_process_exists(words[0]))) {
-    CoreText message = {0};
-    core_text_appendf(&message, "program.command: there is no program %.200s%s; correct its name, PATH or setup",
-                      is_path ? path : words[0], is_path ? "" : " in PATH");
-    add_problem(check, core_text_string(&message), &(Variant){0, check->grid->runs});
-    core_text_free(&message);
-  }
-  core_script_argv_free(&words);
+  CoreText problem = {0};
+  if (strncmp(core_text_string(&check->grid->spec->code_skipped), "all code\t", 9) == 0)
+    warn(check, "no code of the program is known, so that an edit of it makes no new runs; list its files: "
+                "[program] code = FILES, or code = none");
+  const int code = sweep_program_check(check->options->root, check->grid, check->options->resources != NULL, &problem);
+  if (problem.length > 0) add_problem(check, problem.data, &(Variant){0, check->grid->runs});
+  core_text_free(&problem);
   return code;
 }
 

@@ -8,7 +8,9 @@
 #include "core/log.h"
 #include "store/code/code.h"
 #include "store/code/trust.h"
+#include "store/workspace/paths.h"
 #include "store/workspace/run.h"
+#include "sweep/spec/id_set.h"
 #include "sweep/spec/kept.h"
 
 static bool has_same_code(const CoreConfig *a, const CoreConfig *b) {
@@ -98,6 +100,34 @@ int sweep_code_compare(const char *root, const SweepGrid *grid, SweepCodeChanges
   return code;
 }
 
+/* Reads the program of a run. NULL: there is none, or no such run. */
+static const CoreScript *read_program(const char *root, const char *id) {
+  char path[CORE_PATH_MAX];
+  CoreConfig config = core_config_default();
+  if (store_path_run(root, id, "config.ini", path) != CORE_OK || core_config_read(path, &config) != CORE_OK)
+    core_error_clear();
+  return config.program;
+}
+
+void sweep_code_compare_absent(const char *root, const SweepGrid *grid, const SweepManifest *manifest,
+                               SweepCodeChanges *codes) {
+  const CoreScript *program = grid->spec->base.program;
+  SweepIdSet present = {0};
+  if (!program) return;
+  const char *hash = core_script_text(program, CORE_SCRIPT_code_hash);
+  sweep_id_set_add_all(&present, (const char(*)[CORE_RUN_ID])grid->ids, grid->runs);
+  for (size_t i = 0; i < manifest->count; i++) {
+    size_t index;
+    if (sweep_id_set_find(&present, manifest->ids[i], &index)) continue;
+    const CoreScript *old = read_program(root, manifest->ids[i]);
+    if (!old || strcmp(core_script_text(old, CORE_SCRIPT_code_hash), hash) == 0) continue;
+    if (codes->absent++ == 0)
+      store_code_compare(core_script_text(old, CORE_SCRIPT_code_files),
+                         core_script_text(program, CORE_SCRIPT_code_files), &codes->absent_difference);
+  }
+  sweep_id_set_free(&present);
+}
+
 void sweep_code_describe(const SweepCodeChanges *codes, CoreText *text) {
   const size_t all = codes->finished + codes->unfinished;
   if (all == 0) return;
@@ -112,6 +142,7 @@ void sweep_code_free(SweepCodeChanges *codes) {
   core_text_free(&codes->current);
   core_text_free(&codes->changed);
   core_text_free(&codes->difference);
+  core_text_free(&codes->absent_difference);
 }
 
 /* Records the accepted code in the sweep's directory, before anything starts. */

@@ -4,6 +4,7 @@
 #define SWEEP_CODE_H
 #include "core/text.h"
 #include "sweep/spec/grid.h"
+#include "sweep/spec/manifest.h"
 #include "sweep/spec/sweep.h"
 
 /* Appends to `message` which code of the grid is not trusted, with a remedy; nothing if all of it is. grant: trusts it
@@ -19,12 +20,18 @@ typedef struct SweepCodeChanges {
   CoreText difference; /* difference of the first such run */
   size_t finished;     /* finished and diverged runs by other code */
   size_t unfinished;   /* other runs by other code */
+  size_t absent;       /* runs of the manifest that the grid lacks and whose program had other code */
+  CoreText absent_difference; /* difference of the first such run */
   size_t kept;         /* runs of both kinds whose code the user has accepted (kept.h) */
 } SweepCodeChanges;
 
 /* Compares the code recorded by each run in the workspace with the present code. Runs of older versions, which record
  * none, count as equal, and so do runs whose Python is not trusted. */
 int sweep_code_compare(const char *root, const SweepGrid *grid, SweepCodeChanges *codes);
+/* Compares the code of a program's runs that the manifest has and the grid lacks, by their config.ini, with the grid's.
+ * An edit makes new runs, and these stay. */
+void sweep_code_compare_absent(const char *root, const SweepGrid *grid, const SweepManifest *manifest,
+                               SweepCodeChanges *codes);
 /* Appends "12 finished runs were made by other code (pendulous.py changed)"; nothing if there are none. */
 void sweep_code_describe(const SweepCodeChanges *codes, CoreText *text);
 void sweep_code_free(SweepCodeChanges *codes);

@@ -184,6 +184,8 @@ static int check(const PlanOptions *options, SlurmCluster *cluster, SweepPlan *p
   const char *root = options->common.root;
   TRY(sweep_code_find_untrusted(&plan->grid, options->trust, &plan->untrusted));
   TRY(sweep_code_compare(root, &plan->grid, &plan->codes));
+  if (plan->change.absent > 0 && options->plan.where.count == 0)
+    sweep_code_compare_absent(root, &plan->grid, &plan->manifest, &plan->codes);
   if (options->no_check || plan->untrusted.length > 0) return CORE_OK;
   const bool is_remote = cluster || sweep_spec_has_resources(plan->spec);
   const SweepCheckOptions check_options = {.root = root,
@@ -282,10 +284,10 @@ static int print(const PlanOptions *options, SlurmCluster *cluster, SweepPlan *p
   if (options->script) return print_script(root, plan, options->array);
   if (!options->no_check) TRY(check_partitions(plan, cluster));
   if (options->json) {
-    sweep_plan_print_json(plan, options->runs);
+    sweep_plan_print_json(root, plan, options->runs);
     return CORE_OK;
   }
-  sweep_plan_print(plan, options->runs);
+  sweep_plan_print(root, plan, options->runs);
   print_cost(plan, cluster);
   return CORE_OK;
 }

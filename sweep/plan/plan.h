@@ -70,8 +70,8 @@ double sweep_plan_transitions(const CoreConfig *config);
 double sweep_plan_remaining(const CoreConfig *config, const StoreState *state);
 
 /* Prints tables of axes and totals to stdout; with_runs: also one line per run. */
-void sweep_plan_print(const SweepPlan *plan, bool with_runs);
-void sweep_plan_print_json(const SweepPlan *plan, bool with_runs);
+void sweep_plan_print(const char *root, const SweepPlan *plan, bool with_runs);
+void sweep_plan_print_json(const char *root, const SweepPlan *plan, bool with_runs);
 
 /* Prints the cost of several experiments to stdout: one row per file with the runs that earlier files lack, and the
  * sum, in which shared runs count once. speed: transitions per second; 0: measured ones, separately for processors and

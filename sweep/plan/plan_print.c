@@ -6,6 +6,7 @@
 #include "core/json.h"
 #include "core/terminal.h"
 #include "sweep/plan/plan.h"
+#include "sweep/plan/program_print.h"
 #include "sweep/plan/searches.h"
 #include "sweep/plan/workers.h"
 #include "sweep/spec/id_set.h"
@@ -99,6 +100,9 @@ static void print_counts(const SweepPlan *plan) {
   printf("\n");
   if (plan->change.absent)
     printf("not in file  %zu runs of the sweep's manifest, which are left unchanged\n", plan->change.absent);
+  if (plan->codes.absent > 0)
+    printf("             %s since these runs: %zu keep the old code\n",
+           core_text_string(&plan->codes.absent_difference), plan->codes.absent);
 }
 
 /* Prints the cost of trials that are not proposed yet. */
@@ -274,7 +278,7 @@ static void print_check(const SweepPlan *plan) {
   else if (checked->checked < checked->distinct)
     printf("checked      %zu of %zu configurations, which would start; sweep submit checks all\n", checked->checked,
            checked->distinct);
-  else if (plan->spec->base.program) printf("checked      the command exists\n");
+  else if (plan->spec->base.program) printf("checked      the command and its script exist\n");
   else if (checked->distinct == 1) printf("checked      the trainer would start it\n");
   else printf("checked      the trainer would start all %zu configurations\n", checked->distinct);
 }
@@ -311,7 +315,7 @@ static void print_runs(const SweepPlan *plan) {
   sweep_id_set_free(&ids);
 }
 
-void sweep_plan_print(const SweepPlan *plan, bool with_runs) {
+void sweep_plan_print(const char *root, const SweepPlan *plan, bool with_runs) {
   const char *bold = core_terminal_color(stdout, CORE_BOLD), *reset = core_terminal_reset(stdout);
   printf("%s%s%s  %s", bold, plan->spec->name, reset, plan->spec->ini.file);
   if (plan->spec->profile[0]) printf("  profile %s", plan->spec->profile);
@@ -327,6 +331,7 @@ void sweep_plan_print(const SweepPlan *plan, bool with_runs) {
   print_memory(plan);
   print_stop(plan);
   print_code(plan);
+  sweep_program_print(root, plan);
   print_check(plan);
   if (with_runs) print_runs(plan);
 }
@@ -428,45 +433,49 @@ static void set_costs(json_t *root, const SweepPlan *plan) {
   json_object_set_new(root, "disk_bytes", json_real(plan->cost.disk_bytes));
 }
 
-void sweep_plan_print_json(const SweepPlan *plan, bool with_runs) {
+void sweep_plan_print_json(const char *root, const SweepPlan *plan, bool with_runs) {
   const SweepSpec *spec = plan->spec;
-  json_t *root = json_object(), *seeds = json_array();
+  json_t *object = json_object(), *seeds = json_array();
   for (size_t i = 0; i < spec->seed_count; i++) json_array_append_new(seeds, json_integer(spec->seeds[i]));
-  json_object_set_new(root, "sweep", core_json_text(spec->name));
-  json_object_set_new(root, "file", core_json_text(spec->ini.file));
-  json_object_set_new(root, "profile", spec->profile[0] ? core_json_text(spec->profile) : json_null());
-  json_object_set_new(root, "grids", json_of_parts(&plan->grid));
-  if (spec->search_count > 0) json_object_set_new(root, "searches", sweep_searches_json(spec));
-  json_object_set_new(root, "seeds", seeds);
-  json_object_set_new(root, "stop_rule", core_json_text(sweep_stop_kind_name(spec->stop.rule)));
-  json_object_set_new(root, "extended_seeds", json_of_count(spec->extended_seeds));
-  json_object_set_new(root, "cells", json_of_count(plan->grid.cells));
-  json_object_set_new(root, "runs", json_of_count(plan->grid.runs));
-  json_object_set_new(root, "duplicates", json_of_count(plan->grid.duplicates));
-  json_object_set_new(root, "status", json_of_statuses(plan));
-  json_object_set_new(root, "to_run", json_of_count(plan->to_run));
-  json_object_set_new(root, "partly_done", json_of_count(plan->resumable));
-  json_object_set_new(root, "new_in_manifest", json_of_count(plan->change.added));
-  json_object_set_new(root, "not_in_file", json_of_count(plan->change.absent));
-  json_object_set_new(root, "transitions", json_real(plan->transitions));
-  json_object_set_new(root, "transitions_left", json_real(plan->transitions_left));
-  json_object_set_new(root, "search_steps_left", json_real(plan->search_steps));
-  json_object_set_new(root, "evaluation_steps_left", json_real(plan->evaluation_steps));
-  json_object_set_new(root, "python_processes", json_integer(find_workers(plan, &(CoreConfig){0})));
-  json_object_set_new(root, "memory_peak_mb", json_integer(plan->memory.peak_mb));
-  json_object_set_new(root, "memory_exceeded_mb", json_integer(plan->memory.exceeded_mb));
-  json_object_set_new(root, "memory_needed_mb", json_integer(sweep_run_memory_needed(&plan->memory)));
-  set_costs(root, plan);
-  json_object_set_new(root, "code", json_of_codes(&plan->codes));
+  json_object_set_new(object, "sweep", core_json_text(spec->name));
+  json_object_set_new(object, "file", core_json_text(spec->ini.file));
+  json_object_set_new(object, "profile", spec->profile[0] ? core_json_text(spec->profile) : json_null());
+  json_object_set_new(object, "grids", json_of_parts(&plan->grid));
+  if (spec->search_count > 0) json_object_set_new(object, "searches", sweep_searches_json(spec));
+  json_object_set_new(object, "seeds", seeds);
+  json_object_set_new(object, "stop_rule", core_json_text(sweep_stop_kind_name(spec->stop.rule)));
+  json_object_set_new(object, "extended_seeds", json_of_count(spec->extended_seeds));
+  json_object_set_new(object, "cells", json_of_count(plan->grid.cells));
+  json_object_set_new(object, "runs", json_of_count(plan->grid.runs));
+  json_object_set_new(object, "duplicates", json_of_count(plan->grid.duplicates));
+  json_object_set_new(object, "status", json_of_statuses(plan));
+  json_object_set_new(object, "to_run", json_of_count(plan->to_run));
+  json_object_set_new(object, "partly_done", json_of_count(plan->resumable));
+  json_object_set_new(object, "new_in_manifest", json_of_count(plan->change.added));
+  json_object_set_new(object, "not_in_file", json_of_count(plan->change.absent));
+  json_object_set_new(object, "transitions", json_real(plan->transitions));
+  json_object_set_new(object, "transitions_left", json_real(plan->transitions_left));
+  json_object_set_new(object, "search_steps_left", json_real(plan->search_steps));
+  json_object_set_new(object, "evaluation_steps_left", json_real(plan->evaluation_steps));
+  json_object_set_new(object, "python_processes", json_integer(find_workers(plan, &(CoreConfig){0})));
+  json_object_set_new(object, "memory_peak_mb", json_integer(plan->memory.peak_mb));
+  json_object_set_new(object, "memory_exceeded_mb", json_integer(plan->memory.exceeded_mb));
+  json_object_set_new(object, "memory_needed_mb", json_integer(sweep_run_memory_needed(&plan->memory)));
+  set_costs(object, plan);
+  if (spec->base.program) json_object_set_new(object, "program", sweep_program_json(root, plan));
+  json_object_set_new(object, "code", json_of_codes(&plan->codes));
   if (plan->codes.finished + plan->codes.unfinished > 0)
-    json_object_set_new(root, "other_code", json_of_other_code(&plan->codes));
+    json_object_set_new(object, "other_code", json_of_other_code(&plan->codes));
+  if (plan->codes.absent > 0)
+    json_object_set_new(object, "old_code", json_pack("{s:o, s:s}", "runs", json_of_count(plan->codes.absent),
+                                                      "differs", core_text_string(&plan->codes.absent_difference)));
   if (plan->untrusted.length > 0)
-    json_object_set_new(root, "untrusted", core_json_text(core_text_string(&plan->untrusted)));
+    json_object_set_new(object, "untrusted", core_json_text(core_text_string(&plan->untrusted)));
   if (plan->is_checked)
-    json_object_set_new(root, "checked",
+    json_object_set_new(object, "checked",
                         json_pack("{s:o, s:o, s:s}", "configurations", json_of_count(plan->checked.distinct),
                                   "checked", json_of_count(plan->checked.checked), "problem",
                                   plan->checked.problem[0] ? plan->checked.problem : NULL));
-  if (with_runs) json_object_set_new(root, "run_list", json_of_runs(plan));
-  core_json_print(root);
+  if (with_runs) json_object_set_new(object, "run_list", json_of_runs(plan));
+  core_json_print(object);
 }

@@ -9,6 +9,7 @@
 #include "core/config/script.h"
 #include "core/files.h"
 #include "core/memory.h"
+#include "core/unicode.h"
 #include "slurm/settings.h"
 #include "sweep/spec/search.h"
 #include "sweep/spec/spec_internal.h"
@@ -436,6 +437,17 @@ static void set_code_directory(const char *path, SweepSpec *spec) {
     memcpy(base->env.folder, directory, strlen(directory) + 1);
 }
 
+/* Checks that a directory can be written into the frozen experiment, which is UTF-8 text. */
+static int check_directory(const char *path, const char *directory) {
+  CoreText odd = {0};
+  int code = CORE_OK;
+  if (core_unicode_find_odd(directory, &odd))
+    code = core_error(CORE_USAGE, "%s: the path of its directory contains %s; rename the directory", path,
+                      core_text_string(&odd));
+  core_text_free(&odd);
+  return code;
+}
+
 int sweep_spec_read(const char *path, const char *profile, const char *const *sets, size_t set_count, SweepSpec *spec) {
   char *text;
   size_t size;
@@ -446,7 +458,10 @@ int sweep_spec_read(const char *path, const char *profile, const char *const *se
   free(text);
   if (code != CORE_OK) return code;
   set_code_directory(path, spec);
-  code = sweep_script_set_directory(path, spec);
+  code = check_directory(path, spec->is_mixed ? spec->trainer.env.folder : spec->base.env.folder);
+  if (code == CORE_OK) code = sweep_script_set_directory(path, spec);
+  if (code == CORE_OK && spec->base.program)
+    code = check_directory(path, core_script_text(spec->base.program, CORE_SCRIPT_folder));
   if (code != CORE_OK) sweep_spec_free(spec);
   return code;
 }
@@ -464,5 +479,6 @@ void sweep_spec_free(SweepSpec *spec) {
   free(spec->sets);
   core_ini_free(&spec->ini);
   core_text_free(&spec->source);
+  core_text_free(&spec->code_skipped);
   *spec = (SweepSpec){0};
 }

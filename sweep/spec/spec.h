@@ -83,6 +83,7 @@ typedef struct SweepSpec {
   bool unread_allowed;        /* sweep.unread = allow (duplicates.h) */
   bool is_own_program;        /* whether the user owns the file and it is no copy in a workspace: its [program] is
                                * trusted */
+  CoreText code_skipped;      /* code of the [program] that is not hashed: StoreScriptFiles.skipped */
   bool is_own_file;           /* whether that holds and slurm.setup is trusted */
   size_t extended_seeds; /* number of seeds that sweep extend has added (extension.h) */
 

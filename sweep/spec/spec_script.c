@@ -8,6 +8,7 @@
 
 #include "core/config/script.h"
 #include "store/code/code.h"
+#include "store/code/script.h"
 #include "sweep/spec/spec_internal.h"
 
 /* Whether the line is "program = no" of a grid. */
@@ -153,25 +154,6 @@ static int path_in(const char *directory, const char *name, char path[CORE_PATH_
   return core_files_path(path, "%s/%s", directory, name);
 }
 
-static bool is_plain_file(const char *path) {
-  struct stat status;
-  return stat(path, &status) == 0 && S_ISREG(status.st_mode);
-}
-
-/* Lists words of the command that name files below the working directory. Absolute paths are programs of the system. */
-static int find_files(const CoreScript *program, const char *directory, CoreText *files) {
-  char **words, path[CORE_PATH_MAX];
-  size_t count;
-  TRY(core_script_argv(program, core_script_text(program, CORE_SCRIPT_command), NULL, &words, &count));
-  for (size_t i = 0; i < count; i++)
-    if (*words[i] != '/' && *words[i] && !strpbrk(words[i], " \t\"'{}") &&
-        path_in(directory, words[i], path) == CORE_OK && is_plain_file(path))
-      core_text_appendf(files, "%s%s", files->length ? " " : "", words[i]);
-  core_script_argv_free(&words);
-  core_error_clear();
-  return CORE_OK;
-}
-
 /* Whether our trainer has an algorithm of this name. */
 static bool is_algorithm(const char *name, size_t length) {
   const char *choice = core_config_find("algo.name")->choices;
@@ -194,16 +176,30 @@ static void make_name(const CoreScript *program, CoreText *name) {
   core_text_append_bytes(name, start, is_short ? stem : rest);
 }
 
-static int set_code(const CoreScript **program) {
-  char directory[CORE_PATH_MAX], hash[STORE_CODE_HASH];
-  CoreText text = {0};
-  int code = core_script_directory(*program, directory);
-  if (code == CORE_OK && !*core_script_text(*program, CORE_SCRIPT_code)) {
-    code = find_files(*program, directory, &text);
-    if (code == CORE_OK) *program = core_script_with(*program, CORE_SCRIPT_code, text.length ? text.data : "none");
+/* Sets the files of the code unless the user has listed them; `skipped` gets what is not among them. */
+static int find_files(const CoreScript **program, CoreText *skipped) {
+  StoreScriptFiles found = {0};
+  int code = CORE_OK;
+  if (!*core_script_text(*program, CORE_SCRIPT_code)) {
+    code = store_script_find(*program, &found);
+    if (found.files.length == 0)
+      core_text_append(&found.skipped, "all code\tno file of the command was found\n");
+    *program = core_script_with(*program, CORE_SCRIPT_code, found.files.length ? found.files.data : "none");
   }
-  if (code == CORE_OK) code = store_code_script_hash(*program, hash);
-  if (code == CORE_OK) *program = core_script_with(*program, CORE_SCRIPT_code_hash, hash);
+  core_text_append(skipped, core_text_string(&found.skipped));
+  store_script_free(&found);
+  return code;
+}
+
+static int set_code(const CoreScript **program, CoreText *skipped) {
+  char hash[STORE_CODE_HASH];
+  CoreText text = {0};
+  int code = find_files(program, skipped);
+  if (code == CORE_OK) code = store_code_script_hash(*program, hash, &text);
+  if (code == CORE_OK) {
+    *program = core_script_with(*program, CORE_SCRIPT_code_hash, hash);
+    *program = core_script_with(*program, CORE_SCRIPT_code_files, core_text_string(&text));
+  }
   core_text_clear(&text);
   if (code == CORE_OK && !*core_script_text(*program, CORE_SCRIPT_name)) {
     make_name(*program, &text);
@@ -262,7 +258,7 @@ int sweep_script_set_directory(const char *path, SweepSpec *spec) {
   spec->is_own_program = spec->is_own_file;
   *strrchr(absolute, '/') = '\0';
   program = core_script_with(program, CORE_SCRIPT_folder, *absolute ? absolute : "/");
-  const int code = set_code(&program);
+  const int code = set_code(&program, &spec->code_skipped);
   if (code != CORE_OK) return core_error_context(code, "%s", path);
   core_script_attach(&spec->base, program);
   return CORE_OK;
