@@ -78,11 +78,20 @@ static const char *closing_quote(const char *open, const char *end) {
   return NULL;
 }
 
+/* Finds the end of a text '...' that begins a word and ends one; NULL: the quote at `open` is an apostrophe. */
+static const char *closing_single_quote(const Reader *r, const char *open, const char *end) {
+  if (open == r->line || !(is_blank(open[-1]) || open[-1] == '=' || open[-1] == ',')) return NULL;
+  const char *close = memchr(open + 1, '\'', (size_t)(end - open - 1));
+  return close && (close + 1 == end || is_blank(close[1]) || close[1] == ',') ? close : NULL;
+}
+
 /* Sets line_end to the start of the comment; quotes protect ';' and '#'. */
 static int cut_comment(Reader *r, const char *end) {
   const char *c = r->line;
   for (; c < end; c++) {
     if ((*c == ';' || *c == '#') && (c == r->line || is_blank(c[-1]))) break;
+    const char *single = *c == '\'' ? closing_single_quote(r, c, end) : NULL;
+    if (single) c = single;
     if (*c != '"') continue;
     const char *close = closing_quote(c, end);
     if (!close) return fault(r, c, "the closing quote is missing");

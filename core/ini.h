@@ -1,7 +1,7 @@
 /* Parses INI text into a list of entries with their positions. Keys, duplicates and values are the caller's business.
  * Grammar: "[section]" or "[kind name]"; "key = value", keys of letters, digits, '.', '_' and '-'; ';' or '#' begin a
  * comment at the start of a line or after white space. A value that is one "..." loses its quotes (inside, \" and \\
- * mean " and \), and so does one that is one '...'; elsewhere in a value, quotes are kept, and "..." protects ; and #.
+ * mean " and \), and so does one that is one '...'; elsewhere in a value, quotes are kept. Both protect ; and #.
  * A line that ends in '\' (before a comment) continues on the next; the two are joined by one space. Bytes below 0x20
  * other than tab and the line's end, lines over 64 KiB, and files over 16 MiB are errors. */
 #ifndef CORE_INI_H

@@ -24,8 +24,8 @@ const char *core_unicode_name(uint32_t code);
 const char *core_unicode_find_odd(const char *text, CoreText *description);
 
 /* Finds the first letter that is written in two characters (decomposed, NFD, as on macOS), or in one that always stands
- * for another (U+212B for U+00C5): text that looks like another one. Appends "character U+0301, part ..." and returns its
- * position; NULL: none. */
+ * for another (U+212B for U+00C5): text that looks like another one. Appends "character U+0301, part of ..." and
+ * returns its position; NULL: none. */
 const char *core_unicode_find_decomposed(const char *text, CoreText *description);
 
 /* Replaces each control except newline and tab, and each invalid byte, by '?' in place. The text does not grow. */

@@ -447,6 +447,9 @@ void store_code_compare(const char *before, const char *now, CoreText *text) {
   compare_items(before, now, NULL, &own);
   compare_items(now, before, "added", &own);
   compare_items(before, now, "gone", &own);
-  core_text_append(text, own.length ? own.data : "files that are not listed changed");
+  enum { SHOWN_MAX = 400 };
+  const bool is_long = own.length > SHOWN_MAX;
+  core_text_appendf(text, "%.*s%s", (int)SHOWN_MAX, own.length ? own.data : "files that are not listed changed",
+                    is_long ? " ..." : "");
   core_text_free(&own);
 }

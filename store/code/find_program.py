@@ -6,7 +6,7 @@ DIRECTORY: working directory of the command. WORD...: its words. Prints lines of
 
     file  PATH         a file of the program's own code: scripts, modules of -m, shell scripts, and the modules that they
                        import from the working directory, from the script's directory, or from a directory that they add
-                       to sys.path; relative to DIRECTORY if it is below it
+                       to sys.path; relative to DIRECTORY if it is near
     skip  NAME REASON  code, or a file that may be code, that is not among them
 
 Installed packages, the standard library and virtual environments are no code of the program. Imports are found in syntax
@@ -22,12 +22,13 @@ import re
 import sys
 import warnings
 
-NAMES_MAX = 20000  # bytes of all names, since they become one line of a file
+LINE_MAX = 48000  # bytes of all names and short hashes, since they become one line of a file
 FILE_BYTES_MAX = 16 << 20
 PYTHONS = re.compile(r"(python|pypy)[0-9.]*[a-z]?$")
 STARTERS = {"accelerate", "torchrun", "deepspeed", "uv", "uvx", "poetry", "conda", "mamba", "micromamba", "pipenv", "pdm",
             "rye", "hatch", "pixi", "coverage", "kernprof", "ipython", "composer", "fabric", "lightning", "horovodrun"}
 SHELLS = {"sh", "bash", "dash", "zsh", "ksh"}
+FAR = "../../../"
 INSTALLED = {"site-packages", "dist-packages", "__pycache__"}
 
 
@@ -84,16 +85,29 @@ class Finder:
         self.bases = [self.directory]  # of names in shell scripts
         self.files, self.seen, self.skipped, self.modules, self.pending = [], set(), {}, [], []
         self.script = None  # the first script of the command
+        self.line = 0
         self.python_path = [os.path.abspath(entry) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
         self.paths += [entry for entry in self.python_path if self.is_below(entry)]
+        self.above = self.find_above()
+
+    def find_above(self):
+        """Returns the directories above the working directory up to the project's: its packages may be installed in place."""
+        above, inner = [], self.directory
+        while inner != os.path.dirname(inner):
+            if any(os.path.exists(os.path.join(inner, name)) for name in (".git", "pyproject.toml", "setup.py")):
+                return above
+            inner = os.path.dirname(inner)
+            above += [inner, os.path.join(inner, "src")]
+        return []
 
     def is_below(self, path):
         return (path + os.sep).startswith(self.directory.rstrip(os.sep) + os.sep)
 
     def name_of(self, path):
-        """Returns the path as the list has it: relative to the working directory if it is below it."""
+        """Returns the path as the list has it: relative to the working directory if it is near, wherever that lies."""
         path = os.path.abspath(path)
-        return os.path.relpath(path, self.directory) if self.is_below(path) else path
+        relative = os.path.relpath(path, self.directory)
+        return path if relative.startswith(FAR) else relative
 
     def skip(self, name, reason):
         self.skipped.setdefault(name, reason)
@@ -118,10 +132,13 @@ class Finder:
         self.seen.add(real)
         if re.search(r"[\s\"'\\]", name) or any(ord(c) < 32 or ord(c) == 127 for c in name):
             self.skip(repr(name), "blanks, quotes and control characters cannot be written in code")
-        elif sum(map(len, self.files)) + len(name) > NAMES_MAX:
+        elif not os.access(path, os.R_OK):
+            self.skip(name, "it cannot be read")
+        elif self.line + len(os.fsencode(name)) + 16 > LINE_MAX:
             self.skip("files after the first %d" % len(self.files), "too many")
         else:
             self.files.append(name)
+            self.line += len(os.fsencode(name)) + 16
         return True
 
     # ---- modules
@@ -169,9 +186,9 @@ class Finder:
             name = ("." if is_relative else "") + module
             self.skip(name, "imported by %s, but not found" % self.name_of(importer))
         if found == 0 and parts and len(self.seen) == before:
-            for entry in self.python_path:
+            for entry in self.python_path + self.above:
                 if not self.is_below(entry) and self.locate(parts[0], [entry])[0]:
-                    self.skip(parts[0], "in %s of PYTHONPATH, outside of the working directory" % entry)
+                    self.skip(parts[0], "in %s, outside of the working directory" % entry)
 
     def add_import(self, node, path):
         if isinstance(node, ast.Import):
@@ -286,6 +303,12 @@ class Finder:
         return tree
 
     def follow(self, path, tree):
+        try:
+            self.follow_nodes(path, tree)
+        except RecursionError:
+            self.skip("some imports of %s" % self.name_of(path), "its expressions are too deep")
+
+    def follow_nodes(self, path, tree):
         nodes = list(ast.walk(tree))
         for node in nodes:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -308,7 +331,7 @@ class Finder:
 
     def finish(self):
         """Repeats absolute imports while files have added directories to sys.path that others search."""
-        known = 0
+        known = 2  # the working directory and its src
         while known != len(self.paths):
             known = len(self.paths)
             for path, tree in list(self.modules):

@@ -155,7 +155,7 @@ static int find(const CoreScript *program, Words *words, StoreScriptFiles *found
   store_script_free(found);
   found->files = named;
   if (has_python)
-    core_text_appendf(&found->skipped, "imported modules\tno Python to find them: %s\n", core_error_message());
+    core_text_appendf(&found->skipped, "imported modules\tthey could not be searched: %s\n", core_error_message());
   core_error_clear();
   return CORE_OK;
 }

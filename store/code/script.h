@@ -7,7 +7,7 @@
 
 /* Zero-initialize; free with store_script_free. */
 typedef struct StoreScriptFiles {
-  CoreText files;   /* separated by blanks, the main script first; relative to the working directory if below it */
+  CoreText files;   /* separated by blanks, the main script first; relative to the working directory if near */
   CoreText skipped; /* lines "NAME <tab> REASON": code, or files that may be code, that are not among them */
 } StoreScriptFiles;
 

@@ -45,13 +45,18 @@ static bool is_interpreter(const char *word) {
   return strncmp(name, "python", 6) == 0 || strncmp(name, "pypy", 4) == 0 || is_listed(name, names);
 }
 
-/* Whether the word is a program that starts another one here, or a script for Python. */
+/* Whether the word is a program that starts scripts of Python. */
+static bool is_launcher(const char *word) {
+  static const char *const names[] = {"accelerate", "torchrun", "deepspeed", "uv", "coverage", NULL};
+  return is_listed(base_name(word), names);
+}
+
+/* Whether the word is a program that starts another one here. */
 static bool is_starter(const char *word) {
   static const char *const names[] = {
-    "accelerate", "torchrun", "deepspeed", "uv", "poetry", "conda", "mamba", "micromamba", "pipenv", "pdm", "rye",
-    "pixi", "coverage", "xvfb-run", "env", "nice", "ionice", "timeout", "time", "stdbuf", "taskset", "numactl",
-    "setsid", "nohup", "mpirun", "mpiexec", NULL};
-  return is_listed(base_name(word), names);
+    "poetry", "conda", "mamba", "micromamba", "pipenv", "pdm", "rye", "pixi", "xvfb-run", "env", "nice", "ionice",
+    "timeout", "time", "stdbuf", "taskset", "numactl", "setsid", "nohup", "mpirun", "mpiexec", NULL};
+  return is_launcher(word) || is_listed(base_name(word), names);
 }
 
 /* Whether the option changes the directory, or has the code itself. */
@@ -66,26 +71,30 @@ static bool hides_script(const char *word) {
   return is_cluster && strchr("cme", word[length - 1]);
 }
 
+static bool has_suffix(const char *word, const char *suffix) {
+  const size_t length = strlen(word), end = strlen(suffix);
+  return length > end && strcmp(word + length - end, suffix) == 0;
+}
+
 static bool has_script_suffix(const char *word) {
   static const char *const suffixes[] = {".py", ".sh", ".R", ".jl", ".pl", ".rb", ".js", ".lua", ".bash"};
-  const size_t length = strlen(word);
-  for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-    const size_t suffix = strlen(suffixes[i]);
-    if (length > suffix && strcmp(word + length - suffix, suffixes[i]) == 0) return true;
-  }
+  for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+    if (has_suffix(word, suffixes[i])) return true;
   return false;
 }
 
 /* Returns the script that the command starts; NULL: none, or one that cannot be told from other words. */
 static const char *find_script(char **words) {
-  bool is_after_interpreter = false;
+  bool is_after_interpreter = false, is_after_launcher = false;
   if (!is_interpreter(words[0]) && !is_starter(words[0])) return NULL;
   for (char **word = words; *word; word++) {
+    const bool is_script = is_after_interpreter || (is_after_launcher && has_suffix(*word, ".py"));
     if (is_interpreter(*word)) is_after_interpreter = true;
+    else if (is_launcher(*word)) is_after_launcher = true;
     else if (is_starter(*word)) continue;
     else if (**word == '-' && (*word)[1] && hides_script(*word)) return NULL;
     else if (**word == '-' || strpbrk(*word, " \t=$~*")) continue;
-    else if (has_script_suffix(*word)) return *word;
+    else if (is_script && has_script_suffix(*word)) return *word;
     else if (is_after_interpreter && is_interpreter(word[-1])) return *word; /* a script without a suffix */
   }
   return NULL;
@@ -109,7 +118,10 @@ static int check_command(const CoreScript *program, bool is_remote, CoreText *pr
   const bool moves = strstr(setup, "cd ") || strstr(setup, "pushd ");
   TRY(core_script_directory(program, directory));
   TRY(core_script_argv(program, core_script_text(program, CORE_SCRIPT_command), NULL, &words, &count));
-  int code = is_remote || *setup ? CORE_OK : check_executable(directory, words[0], problem);
+  if (!is_remote && !core_files_exists(directory))
+    core_text_appendf(problem, "program.cwd: there is no directory %.500s; correct cwd", directory);
+  const bool knows_path = !is_remote && !*setup && problem->length == 0;
+  int code = knows_path ? check_executable(directory, words[0], problem) : CORE_OK;
   if (code == CORE_OK && problem->length == 0 && !moves) code = check_script(directory, words, problem);
   core_script_argv_free(&words);
   return code;

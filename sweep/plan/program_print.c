@@ -58,8 +58,8 @@ static void find_comment(const SweepSpec *spec, const char *key, CoreText *hints
     const CoreIniEntry *entry = &spec->ini.entries[i];
     if (!entry->key || strcmp(entry->section, "program") != 0 || strcmp(entry->key, key) != 0) continue;
     if (!*entry->comment) continue;
-    core_text_appendf(hints, "%s ends before the comment '%.60s' in line %d; if that is a part of it, put \"...\" around "
-                      "it\n", key, entry->comment, entry->line);
+    core_text_appendf(hints, "%s ends before the comment '%.60s' in line %d; if that is a part of it, put \"...\" "
+                      "around it\n", key, entry->comment, entry->line);
   }
 }
 

@@ -1,4 +1,4 @@
-/* What sweep plan shows of a user's program: the first run's command as it will be executed, code that is not hashed,
+/* Output of sweep plan about a user's program: the first run's command as it will be executed, code that is not hashed,
  * and hints at text that only a shell would interpret. */
 #ifndef SWEEP_PROGRAM_PRINT_H
 #define SWEEP_PROGRAM_PRINT_H

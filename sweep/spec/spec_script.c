@@ -191,6 +191,39 @@ static int find_files(const CoreScript **program, CoreText *skipped) {
   return code;
 }
 
+/* Adds a script that a grid's text names in the command to `skipped`: only choices are searched for scripts. */
+static int skip_script(const CoreScript *program, const SweepValueList *list, size_t value, CoreText *skipped) {
+  char directory[CORE_PATH_MAX], path[CORE_PATH_MAX], **words;
+  size_t count;
+  CoreConfig config = core_config_default();
+  core_script_attach(&config, program);
+  sweep_value_list_apply(list, value, &config);
+  TRY(core_script_directory(program, directory));
+  TRY(core_script_argv(config.program, core_script_text(program, CORE_SCRIPT_command), NULL, &words, &count));
+  for (size_t i = 0; i < count; i++) {
+    const size_t length = strlen(words[i]);
+    const bool is_script = length > 3 && strcmp(words[i] + length - 3, ".py") == 0 &&
+                           !strstr(core_script_text(program, CORE_SCRIPT_code), words[i]);
+    if (is_script && path_in(directory, words[i], path) == CORE_OK && core_files_exists(path))
+      core_text_appendf(skipped, "%s\tonly some runs have it; make a choice of it: %s = FILE | FILE\n", words[i],
+                        list->row->name);
+  }
+  core_script_argv_free(&words);
+  core_error_clear();
+  return CORE_OK;
+}
+
+static int skip_scripts(const SweepBlock *blocks, size_t count, const CoreScript *program, CoreText *skipped) {
+  enum { VALUES_MAX = 64 };
+  for (size_t b = 0; b < count; b++)
+    for (size_t l = 0; l < blocks[b].count; l++) {
+      const SweepValueList *list = &blocks[b].lists[l];
+      for (size_t v = 0; list->row->is_program && list->row->kind == CORE_CONFIG_STRING && v < list->count; v++)
+        if (v < VALUES_MAX) TRY(skip_script(program, list, v, skipped));
+    }
+  return CORE_OK;
+}
+
 static int set_code(const CoreScript **program, CoreText *skipped) {
   char hash[STORE_CODE_HASH];
   CoreText text = {0};
@@ -258,7 +291,10 @@ int sweep_script_set_directory(const char *path, SweepSpec *spec) {
   spec->is_own_program = spec->is_own_file;
   *strrchr(absolute, '/') = '\0';
   program = core_script_with(program, CORE_SCRIPT_folder, *absolute ? absolute : "/");
-  const int code = set_code(&program, &spec->code_skipped);
+  const bool is_found = !*core_script_text(program, CORE_SCRIPT_code);
+  int code = set_code(&program, &spec->code_skipped);
+  if (code == CORE_OK && is_found) code = skip_scripts(spec->grids, spec->grid_count, program, &spec->code_skipped);
+  if (code == CORE_OK && is_found) code = skip_scripts(spec->zips, spec->zip_count, program, &spec->code_skipped);
   if (code != CORE_OK) return core_error_context(code, "%s", path);
   core_script_attach(&spec->base, program);
   return CORE_OK;

@@ -89,8 +89,20 @@ from random import choice' > x.py
   ini chosen 'python3 {algo}.py'; printf '[settings]\nalgo = helper | worker\n' >> chosen.ini
   tap_expect "each value of a choice names a file" 0 '^code +helper.py [0-9a-f]+, worker.py' sweep plan chosen.ini
 
+  ini varied 'python3 {script}'; printf '[settings]\nscript = helper.py\n[grid g]\nscript = helper.py, worker.py\n' >> varied.ini
+  tap_expect "but not each text of a grid, which is reported" 0 '^not hashed   worker.py \(only some runs have it' sweep plan varied.ini
+  mkdir -p project/exp project/lib outside && touch project/setup.py project/lib/__init__.py outside/near.py project/exp/unreadable.py
+  printf 'import lib, linked\n' > project/exp/main.py; ln -s ../../outside/near.py project/exp/linked.py
+  ini upper 'python3 main.py' && echo 'cwd = project/exp' >> upper.ini
+  tap_expect "a package above the working directory is reported" 0 "^not hashed   lib \\(in .*/study/project, outside of" sweep plan upper.ini
+  tap_expect "a link to a module is the module" 0 '^code +main.py [0-9a-f]+, linked.py' sweep plan upper.ini
+  printf 'import near\n' > outside/main.py
+  ini beyond 'python3 ../../outside/main.py' && echo 'cwd = project/exp' >> beyond.ini
+  tap_expect "a script elsewhere has the modules of its directory" 0 '^code +../../outside/main.py [0-9a-f]+, ../../outside/near.py' sweep plan beyond.ini
+  ini gone 'python3 main.py' && echo 'cwd = nowhere' >> gone.ini
+  tap_run "a working directory must exist" 2 "program.cwd: there is no directory $PWD/nowhere" sweep plan gone.ini
   mkdir none && ln -s "$(command -v b2sum)" none/
-  tap_expect "without Python the plan says so" 0 '^not hashed   imported modules \(no Python' env PATH=none SWEEP_PYTHON=no-python \
+  tap_expect "without Python the plan says so" 0 '^not hashed   imported modules \(they could not be searched' env PATH=none SWEEP_PYTHON=no-python \
     "$SWEEP_BUILD/bin/sweep" plan named.ini --no-check
 
   # ---- an edited import
@@ -182,7 +194,7 @@ for command in 'python3 nosuch.py' 'python3 -u nosuch.py --a there.sh' 'sh nosuc
   ini absent "$command"
   tap_run "the plan misses the script of $command" 2 "there is no file $PWD/nosuch" sweep plan absent.ini
 done
-for command in 'sh there.sh nosuch.py' 'sh -c "python3 nosuch.py"' 'python3 -c pass nosuch.py' 'echo nosuch.py' 'env echo --out=x.py'; do
+for command in 'nice echo x nosuch.py' 'sh there.sh nosuch.py' 'sh -c "python3 nosuch.py"' 'python3 -c pass nosuch.py' 'echo nosuch.py' 'env echo --out=x.py'; do
   ini present "$command"
   tap_run "but not of $command" 0 "checked      the command" sweep plan present.ini
 done

@@ -96,6 +96,41 @@ static void quotes_and_continuations(void **state) {
   free(cut);
 }
 
+/* '...' is a quoted text where it is a whole word; elsewhere ' is an apostrophe. */
+static void single_quotes_and_comments(void **state) {
+  CoreIni ini;
+  CoreText item = {0};
+  const char *start;
+  (void)state;
+  assert_int_equal(core_ini_parse("f", "a = '007' ; why\n"
+                                  "b = 'x ; \"y # z'\n"
+                                  "c = it's ; isn't it\n"
+                                  "d = sh -c 'a ; b # c' '' # d\n"
+                                  "e = 'p', 'q'\n"
+                                  "f = '\n"
+                                  "g = \"x\"#y #z\n"
+                                  "h = 1", &ini), CORE_OK);
+  static const struct { const char *value, *comment; bool is_quoted; } entries[] = {
+    {"007", "; why", true}, {"x ; \"y # z", "", true}, {"it's", "; isn't it", false},
+    {"sh -c 'a ; b # c' ''", "# d", false}, {"'p', 'q'", "", false}, {"'", "", false}, {"\"x\"#y", "#z", false},
+    {"1", "", false}};
+  for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+    assert_string_equal(ini.entries[i].value, entries[i].value);
+    assert_string_equal(ini.entries[i].comment, entries[i].comment);
+    assert_int_equal(ini.entries[i].is_quoted, entries[i].is_quoted);
+  }
+  core_ini_free(&ini);
+
+  const char *rest = "'a, b' , it's, 'c' d, '', \"'e'\"";
+  static const char *const items[] = {"a, b", "it's", "'c' d", "", "'e'"};
+  for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
+    assert_true(core_ini_next_item(&rest, &item, &start));
+    assert_string_equal(core_text_string(&item), items[i]);
+  }
+  assert_false(core_ini_next_item(&rest, &item, &start));
+  core_text_free(&item);
+}
+
 static void columns_count_characters(void **state) {
   CoreIni ini;
   (void)state;
@@ -187,7 +222,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(entries_remember_where_they_stood),
     cmocka_unit_test(quotes_and_continuations),
-    cmocka_unit_test(columns_count_characters),
+    cmocka_unit_test(single_quotes_and_comments), cmocka_unit_test(columns_count_characters),
     cmocka_unit_test(faults_name_line_and_column),
     cmocka_unit_test(long_lines),
     cmocka_unit_test(files_that_are_none),
