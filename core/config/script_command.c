@@ -35,6 +35,9 @@ static int unknown_placeholder(const Words *words, const char *name) {
   for (size_t i = 0; i < definition->setting_count; i++) names[count++] = definition->settings[i].row->name;
   for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++) names[count++] = built_in[i];
   const char *nearest = core_text_nearest(name, names, count);
+  if (words->word.length > 0 && words->word.data[words->word.length - 1] == '$')
+    return core_error(CORE_USAGE, "no shell interprets ${%.80s}; write its value, or a script that starts the program",
+                      name);
   if (strcmp(name, "flags") == 0 || strcmp(name, "overrides") == 0)
     return core_error(CORE_USAGE, "{%s} expands to several words, so it must be a separate word", name);
   return core_error(CORE_USAGE, "{%.80s} is not a setting, nor run, dir, seed, config, flags or overrides%s%s%s",

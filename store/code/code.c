@@ -448,8 +448,9 @@ void store_code_compare(const char *before, const char *now, CoreText *text) {
   compare_items(now, before, "added", &own);
   compare_items(before, now, "gone", &own);
   enum { SHOWN_MAX = 400 };
-  const bool is_long = own.length > SHOWN_MAX;
-  core_text_appendf(text, "%.*s%s", (int)SHOWN_MAX, own.length ? own.data : "files that are not listed changed",
-                    is_long ? " ..." : "");
+  size_t shown = own.length < SHOWN_MAX ? own.length : SHOWN_MAX;
+  while (shown < own.length && own.data[shown] != ',') shown++; /* whole items */
+  if (own.length == 0) core_text_append(text, "files that are not listed changed");
+  else core_text_appendf(text, "%.*s%s", (int)shown, own.data, shown < own.length ? " ..." : "");
   core_text_free(&own);
 }

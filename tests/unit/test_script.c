@@ -383,6 +383,7 @@ static void test_refused(void **state) {
   refuse(HEAD COMMAND SETTINGS "[grid g]\nppo.epsilon = 0.1\n", "is a setting of the trainer");
   refuse(HEAD COMMAND SETTINGS "[ppo]\nepochs = 1\n", "is a setting of the trainer");
   refuse(HEAD "[program]\ncommand = t {lrr}\n" SETTINGS, "did you mean {lr}?");
+  refuse(HEAD "[program]\ncommand = t ${HOME}/x\n" SETTINGS, "no shell interprets ${HOME}");
   refuse(HEAD "[program]\ncommand = t 'x\n" SETTINGS, "is not closed");
   refuse(HEAD "[program]\ncommand = t{flags}\n" SETTINGS, "a separate word");
   refuse(HEAD "[program]\n" SETTINGS, "has no command");
