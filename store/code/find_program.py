@@ -27,6 +27,7 @@ FILE_BYTES_MAX = 16 << 20
 PYTHONS = re.compile(r"(python|pypy)[0-9.]*[a-z]?$")
 STARTERS = {"accelerate", "torchrun", "deepspeed", "uv", "uvx", "poetry", "conda", "mamba", "micromamba", "pipenv", "pdm",
             "rye", "hatch", "pixi", "coverage", "kernprof", "ipython", "composer", "fabric", "lightning", "horovodrun"}
+SOURCES = (".py", ".pyx", ".sh", ".c", ".cc", ".cpp", ".cu")
 SHELLS = {"sh", "bash", "dash", "zsh", "ksh"}
 FAR = "../../../"
 INSTALLED = {"site-packages", "dist-packages", "__pycache__"}
@@ -89,6 +90,7 @@ class Finder:
         self.python_path = [os.path.abspath(entry) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
         self.paths += [entry for entry in self.python_path if self.is_below(entry)]
         self.above = self.find_above()
+        self.entries = self.read_entries()
 
     def find_above(self):
         """Returns the directories above the working directory up to the project's: its packages may be installed in place."""
@@ -151,7 +153,7 @@ class Finder:
             for file in [path + "/__init__.py"] + sorted(glob.glob(glob.escape(path) + "/__init__.*so")):
                 if is_file(file) and self.is_own(file, directory):
                     return file, [path]
-            for file in sorted(glob.glob(glob.escape(path) + ".*so")) + [path + ".so", path + ".py"]:
+            for file in sorted(glob.glob(glob.escape(path) + ".*so")) + [path + ".so", path + ".py", path + ".pyx"]:
                 if is_file(file) and self.is_own(file, directory):
                     return file, []
             if os.path.isdir(path) and self.is_own(path + "/x", directory):
@@ -318,15 +320,15 @@ class Finder:
                 self.add_import(node, path)
             elif isinstance(node, ast.Call):
                 self.add_call(node, path)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.endswith(".py"):
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.endswith(SOURCES):
                 self.add_named(node.value, path)
 
     def add_named(self, name, path):
-        """Adds a script that a constant names, such as that of a subprocess."""
+        """Adds a source file that a constant names, such as the script of a subprocess or a kernel to compile."""
         for base in os.path.dirname(path), self.directory:
             file = os.path.join(base, name)
             if "\0" not in name and is_file(file) and (self.is_below(os.path.abspath(file)) or not os.path.isabs(name)):
-                self.add_script(file)
+                self.add_file(file, False)
                 return
 
     def finish(self):
@@ -366,6 +368,22 @@ class Finder:
         self.add_python(main, os.path.dirname(main))
         self.add_module(parts, self.paths)
         return True
+
+    def read_entries(self):
+        """Returns the commands that the project's pyproject.toml defines, with their modules."""
+        entries, section = {}, ""
+        try:
+            with open(os.path.join(self.directory, "pyproject.toml"), encoding="utf-8", errors="replace") as file:
+                lines = file.read().splitlines()
+        except OSError:
+            return entries
+        for line in lines:
+            if line.startswith("["):
+                section = line.strip()
+            entry = re.match(r"""\s*["']?([\w.-]+)["']?\s*=\s*["']([\w.]+):""", line)
+            if entry and section in ("[project.scripts]", "[tool.poetry.scripts]"):
+                entries[entry.group(1)] = entry.group(2)
+        return entries
 
     def add_shell(self, text, folder):
         """Follows the commands of a shell script, word by word."""
@@ -451,6 +469,8 @@ class Finder:
                 else:
                     missing.append(name)
             elif word and "\0" not in word:
+                if word in self.entries and self.add_main(self.entries[word]):
+                    continue
                 path = self.find_word(word) or (self.find_tail(word) if where else None)
                 if path and self.add_file(path, is_shell):
                     is_python = is_shell = False

@@ -143,8 +143,8 @@ static int find(const CoreScript *program, Words *words, StoreScriptFiles *found
   TRY(add_command(program, words));
   for (size_t i = 0; i < definition->setting_count; i++) TRY(add_choices(program, &definition->settings[i], words));
   add_named_files(words, directory, &found->files);
-  const bool has_python = is_python(words);
-  if (!has_python && found->files.length == 0) return CORE_OK;
+  const bool has_python = is_python(words), is_project = is_plain_file(directory, "pyproject.toml");
+  if (!has_python && !is_project && found->files.length == 0) return CORE_OK;
 
   CoreText named = found->files;
   found->files = (CoreText){0};

@@ -161,8 +161,8 @@ static const CoreManual manual = {
         "remain, and what they cost: time, GPU-hours and bytes, by measured speeds or else by a model. The trainer "
         "checks each distinct configuration: levels, encoders, parents, memory; not if the file names code that is not "
         "trusted, which the plan reports. Of a [program] it shows the first command and which code is hashed. Writes "
-        "and starts nothing. FILE is an experiment (docs/experiments.md), NAME a submitted sweep. For several files, prints what each adds to those before it (shared runs count once) and "
-        "the total cost.",
+        "and starts nothing. FILE is an experiment (docs/experiments.md), NAME a submitted sweep. For several files, "
+        "prints what each adds to those before it (shared runs count once) and the total cost.",
     .more = core_script_help,
     .operands_min = 1,
     .operands = {"FILE|NAME"},

@@ -101,8 +101,9 @@ static void print_counts(const SweepPlan *plan) {
   if (plan->change.absent)
     printf("not in file  %zu runs of the sweep's manifest, which are left unchanged\n", plan->change.absent);
   if (plan->codes.absent > 0)
-    printf("             %s since these runs: %zu keep the old code\n",
-           core_text_string(&plan->codes.absent_difference), plan->codes.absent);
+    printf("             %s since these runs: %zu run%s the old code\n",
+           core_text_string(&plan->codes.absent_difference), plan->codes.absent,
+           plan->codes.absent == 1 ? " keeps" : "s keep");
 }
 
 /* Prints the cost of trials that are not proposed yet. */

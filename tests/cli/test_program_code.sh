@@ -76,6 +76,14 @@ from random import choice' > x.py
   hashes "by pathlib, too" 'python3 tools/up.py' 'tools/up.py, helper.py'
   printf 'import subprocess, sys\nsubprocess.run([sys.executable, "worker.py"])\n' > parent.py
   hashes "a script that a constant names" 'python3 parent.py' 'parent.py, worker.py'
+  printf 'import torch\ntorch.utils.cpp_extension.load("k", sources=["kernel.cu", "absent.cpp"])\nimport fast\n' > build.py; touch kernel.cu fast.pyx
+  hashes "sources that it compiles" 'python3 build.py' 'build.py, fast.pyx, kernel.cu'
+  mkdir -p entry && printf '[project.scripts]\ntrain = "pkg.cli:main"\n[tool.other]\nx = "helper:y"\n' > entry/pyproject.toml
+  mkdir entry/pkg && touch entry/pkg/__init__.py entry/pkg/cli.py
+  for command in 'uv run train' 'poetry run train --lr 1' train; do
+    ini entered "$command" && echo 'cwd = entry' >> entered.ini
+    tap_expect "a command of pyproject.toml has its module: $command" 0 '^code +pkg/cli.py [0-9a-f]+, pkg/__init__.py' sweep plan entered.ini --no-check
+  done
   printf 'print "old"\nimport helper\n' > two.py
   hashes "a file for Python 2" 'python3 two.py' 'two.py, helper.py'
   skips "and says what may be missing" 'python3 two.py' '^not hashed   some imports of two.py \(line 1: '
@@ -109,7 +117,7 @@ from random import choice' > x.py
   ini edited 'python3 x.py'
   timeout 120 sweep submit edited.ini --wait > /dev/null 2>&1
   echo '# edited' >> helper.py
-  tap_expect "the plan names the file whose edit makes new runs" 0 'helper.py changed since these runs: 2 keep the old code' sweep plan edited.ini
+  tap_expect "the plan names the file whose edit makes new runs" 0 'helper.py changed since these runs: 2 runs keep the old code' sweep plan edited.ini
   tap_run "in JSON, too" 0 '"differs": "helper.py changed"' sweep plan edited.ini --json
   tap_run "by its name a sweep with an edited import does not run" 2 "edited since the sweep was submitted (helper.py changed)" sweep submit edited --force
   tap_run "nor does more of it" 2 "(helper.py changed)" sweep extend edited seeds=3
@@ -200,12 +208,12 @@ for command in 'nice echo x nosuch.py' 'sh there.sh nosuch.py' 'sh -c "python3 n
 done
 
 # ---- files that runs share
-for metrics in csv:p.csv 'csv:{dir}/../../../../p.csv' 'csv:./a/../p.csv' 'csv:{run}/../p.csv'; do
+for metrics in csv:p.csv jsonl:p.jsonl 'csv:{dir}/../../../../p.csv' 'csv:./a/../p.csv' 'csv:{run}/../p.csv'; do
   ini shared 'echo {seed}'; echo "metrics = $metrics" >> shared.ini
   tap_run "runs may not share $metrics" 2 "put {dir} or {run} into the path" sweep plan shared.ini
   tap_run "nor is it submitted" 2 "and would read each other's rows" sweep submit shared.ini
 done
-for metrics in 'csv:{dir}/p.csv' 'csv:out/{seed}.csv' tensorboard:runs jsonl 'csv:a/../{run}.csv'; do
+for metrics in 'csv:{dir}/p.csv' 'jsonl:{dir}/p.jsonl' 'csv:out/{seed}.csv' tensorboard:runs jsonl 'csv:a/../{run}.csv'; do
   ini own 'echo {seed}'; echo "metrics = $metrics" >> own.ini
   tap_run "but $metrics" 0 "checked      the command" sweep plan own.ini
 done
