@@ -113,6 +113,17 @@ void slurm_tasks_free(SlurmTasks *tasks) {
   *tasks = (SlurmTasks){0};
 }
 
+bool slurm_selection_has(const SlurmSelection *selection, const char *name, const char *directory) {
+  if (selection->directory && strcmp(directory, selection->directory) == 0) return true;
+  for (size_t i = 0; i < selection->count; i++)
+    if (strcmp(name, selection->names[i]) == 0) return true;
+  return false;
+}
+
+bool slurm_selection_is_mine(const SlurmSelection *selection) {
+  return selection->count == 0 && !selection->directory;
+}
+
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 static int open_api(const SlurmApi *api, SlurmCluster *cluster) {
@@ -205,13 +216,14 @@ int slurm_test(SlurmCluster *cluster, const SlurmJob *job, SlurmForecast *foreca
   CALL("a test submission", test, job, forecast);
 }
 
-int slurm_list(SlurmCluster *cluster, const char *const *names, size_t count, SlurmTasks *tasks) {
-  CALL("listing jobs", list, names, count, tasks);
+int slurm_list(SlurmCluster *cluster, const SlurmSelection *selection, SlurmTasks *tasks) {
+  CALL("listing jobs", list, selection, tasks);
 }
 
-int slurm_history(SlurmCluster *cluster, const int64_t *jobs, size_t count, int64_t since_unix_s, SlurmTasks *tasks) {
+int slurm_history(SlurmCluster *cluster, const int64_t *jobs, size_t count, const char *directory,
+                  int64_t since_unix_s, SlurmTasks *tasks) {
   if (count == 0) return CORE_OK;
-  CALL("querying the accounting database", history, jobs, count, since_unix_s, tasks);
+  CALL("querying the accounting database", history, jobs, count, directory, since_unix_s, tasks);
 }
 
 int slurm_cancel(SlurmCluster *cluster, const SlurmId *ids, size_t count) {

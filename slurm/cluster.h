@@ -112,12 +112,14 @@ typedef struct SlurmTask {
   SlurmState state;
   char reason[64];           /* Slurm's reason for waiting or ending: "Resources"; "None" without one */
   int64_t limit_s;            /* 0: none or unknown */
+  int64_t submit_unix_s;      /* submission, or the last requeue; 0: unknown */
   int64_t start_unix_s;       /* actual or expected start; 0: unknown */
   int64_t restarts;          /* number of requeues; -1: unknown */
   int exit_code, exit_signal; /* -1: unknown */
   char user[64], partition[64], nodes[SLURM_NAME];
   char cancelled_by[64];     /* user name or id, from accounting only; "": not cancelled or unknown */
-  char comment[SLURM_NAME];
+  char name[SLURM_NAME], comment[SLURM_NAME]; /* users and sites may change them; "" in the accounting database */
+  bool is_in_directory;      /* its working directory is that of the query; nobody changes it */
 } SlurmTask;
 
 typedef struct SlurmTasks {
@@ -125,6 +127,16 @@ typedef struct SlurmTasks {
   size_t count, capacity;
 } SlurmTasks; /* zero-initialize; free with slurm_tasks_free */
 void slurm_tasks_free(SlurmTasks *tasks);
+
+/* Jobs to list: with one of these names, or submitted with this working directory (NULL: none), of all users. With
+ * neither, all jobs of this user. */
+typedef struct SlurmSelection {
+  const char *const *names;  /* [count] */
+  size_t count;
+  const char *directory;
+} SlurmSelection;
+bool slurm_selection_has(const SlurmSelection *selection, const char *name, const char *directory);
+bool slurm_selection_is_mine(const SlurmSelection *selection);
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
@@ -141,9 +153,9 @@ typedef struct SlurmApi {
   int (*allowance)(void *backend, const char *account, const char *qos, SlurmAllowance *allowance, SlurmFault *fault);
   int (*submit)(void *backend, const SlurmJob *job, int64_t *id, SlurmFault *fault);
   int (*test)(void *backend, const SlurmJob *job, SlurmForecast *forecast, SlurmFault *fault);
-  int (*list)(void *backend, const char *const *names, size_t count, SlurmTasks *tasks, SlurmFault *fault);
-  int (*history)(void *backend, const int64_t *jobs, size_t count, int64_t since_unix_s, SlurmTasks *tasks,
-                 SlurmFault *fault);
+  int (*list)(void *backend, const SlurmSelection *selection, SlurmTasks *tasks, SlurmFault *fault);
+  int (*history)(void *backend, const int64_t *jobs, size_t count, const char *directory, int64_t since_unix_s,
+                 SlurmTasks *tasks, SlurmFault *fault);
   int (*cancel)(void *backend, const SlurmId *ids, size_t count, SlurmFault *fault);
   int (*hold)(void *backend, const SlurmId *ids, size_t count, bool hold, SlurmFault *fault);
   int (*requeue)(void *backend, SlurmId id, SlurmFault *fault);
@@ -172,13 +184,14 @@ int slurm_partitions(SlurmCluster *cluster, SlurmPartition **partitions, size_t 
 int slurm_submit(SlurmCluster *cluster, const SlurmJob *job, int64_t *id);
 int slurm_test(SlurmCluster *cluster, const SlurmJob *job, SlurmForecast *forecast);
 
-/* Appends all tasks of jobs with one of these names, of all users, including ended jobs that are not yet purged; count
- * 0: all jobs of this user. Makes one call to Slurm. */
-int slurm_list(SlurmCluster *cluster, const char *const *names, size_t count, SlurmTasks *tasks);
+/* Appends all tasks of the selected jobs, including ended jobs that are not yet purged. Makes one call to Slurm. */
+int slurm_list(SlurmCluster *cluster, const SlurmSelection *selection, SlurmTasks *tasks);
 
 /* Appends these jobs' tasks from the accounting database, also long after their end, in one call. Fault SLURM_REFUSED:
- * there is none. Ignores jobs submitted before `since_unix_s`, since job ids are reused after years. */
-int slurm_history(SlurmCluster *cluster, const int64_t *jobs, size_t count, int64_t since_unix_s, SlurmTasks *tasks);
+ * there is none. Ignores jobs submitted before `since_unix_s`, since job ids are reused after years. directory: for
+ * is_in_directory. */
+int slurm_history(SlurmCluster *cluster, const int64_t *jobs, size_t count, const char *directory,
+                  int64_t since_unix_s, SlurmTasks *tasks);
 
 /* Cancel, hold or release any number of jobs and tasks in few calls. Jobs that have ended are not an error. */
 int slurm_cancel(SlurmCluster *cluster, const SlurmId *ids, size_t count);

@@ -1,17 +1,15 @@
 /* Backend that runs Slurm's commands. Answers are parsed strictly: one invalid line makes the whole answer
  * SLURM_GARBLED, since a job that is overlooked would be submitted twice. */
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/memory.h"
 #include "slurm/allowance_internal.h"
-#include "slurm/cluster.h"
+#include "slurm/command_internal.h"
 #include "slurm/limits_internal.h"
-#include "slurm/process_internal.h"
 
-enum { EXPRESSION_MAX = 2000, FIELDS_MAX = 16 };
+enum { EXPRESSION_MAX = 2000 };
 
 /* ---- calling ----------------------------------------------------------------------------------------------------- */
 
@@ -81,8 +79,7 @@ static int report_failure(const char *program, const CoreProcessOutput *output, 
   }
 }
 
-/* Runs a command; on failure sets message and fault and frees the output. */
-static int run_command(const char *const *arguments, const char *input, CoreProcessOutput *output, SlurmFault *fault) {
+int command_run(const char *const *arguments, const char *input, CoreProcessOutput *output, SlurmFault *fault) {
   *fault = SLURM_ABSENT;
   TRY(slurm_process_run(arguments, input, SLURM_CALL_S, output));
   *fault = SLURM_FINE;
@@ -92,11 +89,9 @@ static int run_command(const char *const *arguments, const char *input, CoreProc
   return code;
 }
 
-/* Whether a line belongs to an answer; sites also print greetings on standard output. */
-static bool is_answer(const char *line) { return strchr(line, '|') != NULL; }
+bool command_is_answer(const char *line) { return strchr(line, '|') != NULL; }
 
-/* Parses "123" or "123;cluster". */
-static bool read_id(const char *text, int64_t *id) {
+bool command_read_id(const char *text, int64_t *id) {
   char digits[24];
   const size_t length = strspn(text, "0123456789");
   if (length == 0 || length >= sizeof digits || (text[length] && !strchr(";\r\n", text[length]))) return false;
@@ -113,13 +108,13 @@ static bool find_id(const char *text, int64_t *id) {
     line += *line == '\n';
     const size_t digits = strspn(line, "0123456789"), length = strcspn(line, "\r\n");
     const bool name = line[digits] == ';' && strcspn(line + digits, " \t\r\n") == length - digits;
-    if (digits > 0 && (digits == length || name)) found = read_id(line, id) || found;
+    if (digits > 0 && (digits == length || name)) found = command_read_id(line, id) || found;
     if (!*line) break;
   }
   return found;
 }
 
-static int garbled(const char *program, const char *answer, SlurmFault *fault) {
+int command_garbled(const char *program, const char *answer, SlurmFault *fault) {
   *fault = SLURM_GARBLED;
   return core_error(CORE_FAIL, "%s gave an unexpected answer: %.120s", program, answer);
 }
@@ -167,9 +162,9 @@ static int commands_limits(void *backend, SlurmLimits *limits, SlurmFault *fault
   static const char *const arguments[] = {"scontrol", "show", "config", NULL};
   CoreProcessOutput output;
   int code = CORE_OK;
-  TRY(run_command(arguments, NULL, &output, fault));
+  TRY(command_run(arguments, NULL, &output, fault));
   const char *text = core_text_string(&output.out);
-  if (!slurm_limits_parse(text, limits)) code = garbled("scontrol show config", text, fault);
+  if (!slurm_limits_parse(text, limits)) code = command_garbled("scontrol show config", text, fault);
   else if (limits->array_tasks_max < 2)
     code = core_error(CORE_FAIL, "this cluster does not allow job arrays (MaxArraySize = %lld); ask its administrators",
                       (long long)limits->array_tasks_max);
@@ -177,8 +172,7 @@ static int commands_limits(void *backend, SlurmLimits *limits, SlurmFault *fault
   return code;
 }
 
-/* Splits a line at '|' into at most `wanted` fields, the last of which gets the rest. Returns their number. */
-static size_t split_fields(char *line, char **fields, size_t wanted) {
+size_t command_split(char *line, char **fields, size_t wanted) {
   size_t count = 0;
   while (line && count + 1 < wanted) fields[count++] = strsep(&line, "|");
   if (line) fields[count++] = line;
@@ -233,14 +227,14 @@ static void add_nodes(SlurmPartition **list, size_t *count, char **field) {
 static int commands_partitions(void *backend, SlurmPartition **partitions, size_t *count, SlurmFault *fault) {
   static const char *const arguments[] = {"sinfo", "-h", "-a", "-e", "-o", "%P|%a|%l|%D|%T|%c|%m|%G", NULL};
   CoreProcessOutput output;
-  char *field[FIELDS_MAX], *save = NULL;
+  char *field[COMMAND_FIELDS_MAX], *save = NULL;
   int code = CORE_OK;
-  TRY(run_command(arguments, NULL, &output, fault));
+  TRY(command_run(arguments, NULL, &output, fault));
   for (char *line = output.out.data ? strtok_r(output.out.data, "\n", &save) : NULL; line && code == CORE_OK;
        line = strtok_r(NULL, "\n", &save)) {
-    if (!is_answer(line)) continue;
-    if (split_fields(line, field, 8) == 8) add_nodes(partitions, count, field);
-    else code = garbled("sinfo", line, fault);
+    if (!command_is_answer(line)) continue;
+    if (command_split(line, field, 8) == 8) add_nodes(partitions, count, field);
+    else code = command_garbled("sinfo", line, fault);
   }
   core_process_output_free(&output);
   return code;
@@ -251,9 +245,9 @@ static int commands_partitions(void *backend, SlurmPartition **partitions, size_
 static int commands_submit(void *backend, const SlurmJob *job, int64_t *id, SlurmFault *fault) {
   static const char *const arguments[] = {"sbatch", "--parsable", NULL};
   CoreProcessOutput output;
-  TRY(run_command(arguments, job->script, &output, fault));
+  TRY(command_run(arguments, job->script, &output, fault));
   const int code =
-    find_id(core_text_string(&output.out), id) ? CORE_OK : garbled("sbatch", core_text_string(&output.out), fault);
+    find_id(core_text_string(&output.out), id) ? CORE_OK : command_garbled("sbatch", core_text_string(&output.out), fault);
   core_process_output_free(&output);
   return code;
 }
@@ -263,7 +257,7 @@ static int commands_test(void *backend, const SlurmJob *job, SlurmForecast *fore
   CoreProcessOutput output;
   char start[64];
   long long cpus;
-  TRY(run_command(arguments, job->script, &output, fault));
+  TRY(command_run(arguments, job->script, &output, fault));
   *forecast = (SlurmForecast){0};
   const char *answer = strstr(core_text_string(&output.error), "to start at ");
   /* "to start at 1700000000 using 4 processors ..."; Slurm 26.05 prints "1700000000 a using". */
@@ -276,119 +270,8 @@ static int commands_test(void *backend, const SlurmJob *job, SlurmForecast *fore
     forecast->cpus = cpus;
     forecast->start_unix_s = core_text_to_int(start, &at) ? at : 0;
   }
-  const int code = good ? CORE_OK : garbled("sbatch --test-only", core_text_string(&output.error), fault);
+  const int code = good ? CORE_OK : command_garbled("sbatch --test-only", core_text_string(&output.error), fault);
   core_process_output_free(&output);
-  return code;
-}
-
-/* ---- listing ----------------------------------------------------------------------------------------------------- */
-
-static int64_t time_or_zero(const char *text) {
-  const int64_t seconds = slurm_time_parse(text); /* "UNLIMITED", "NOT_SET", "INVALID" */
-  return seconds > 0 ? seconds : 0;
-}
-
-/* Parses seconds since 1970, the format that SLURM_TIME_FORMAT selects; 0: invalid. */
-static int64_t parse_unix_time(const char *text) {
-  int64_t at;
-  return core_text_to_int(text, &at) && at > 0 ? at : 0;
-}
-
-#define COPY(target, text) snprintf(target, sizeof target, "%s", text)
-
-/* Parses job|indices|state|reason|elapsed|limit|submitted|start|user|partition|nodes|comment. */
-static bool read_queued(char *line, SlurmTasks *tasks) {
-  char *field[FIELDS_MAX];
-  SlurmTask task = {.restarts = -1, .exit_code = -1, .exit_signal = -1};
-  if (split_fields(line, field, 12) != 12 || !read_id(field[0], &task.job)) return false;
-  task.state = slurm_state_from_name(field[2]);
-  COPY(task.reason, field[3]);
-  task.limit_s = time_or_zero(field[5]);
-  task.start_unix_s = parse_unix_time(field[7]);
-  COPY(task.user, field[8]);
-  COPY(task.partition, field[9]);
-  COPY(task.nodes, field[10]);
-  COPY(task.comment, field[11]);
-  return slurm_tasks_add(tasks, &task, field[1]);
-}
-
-static int read_lines(const char *program, CoreProcessOutput *output, bool (*read)(char *line, SlurmTasks *tasks),
-                      SlurmTasks *tasks, SlurmFault *fault) {
-  char *save = NULL, line_copy[128];
-  for (char *line = output->out.data ? strtok_r(output->out.data, "\n", &save) : NULL; line;
-       line = strtok_r(NULL, "\n", &save)) {
-    if (!is_answer(line)) continue;
-    COPY(line_copy, line);
-    if (!read(line, tasks)) return garbled(program, line_copy, fault);
-  }
-  return CORE_OK;
-}
-
-static int commands_list(void *backend, const char *const *names, size_t count, SlurmTasks *tasks, SlurmFault *fault) {
-  CoreText filter = {0};
-  CoreProcessOutput output;
-  core_text_append(&filter, count ? "--name=" : "--me");
-  for (size_t i = 0; i < count; i++) core_text_appendf(&filter, "%s%s", i ? "," : "", names[i]);
-  const char *const arguments[] = {
-    "squeue", "-h", "-a", "-t", "all", "-o", "%F|%K|%T|%r|%M|%l|%V|%S|%u|%P|%N|%k", core_text_string(&filter), NULL};
-  int code = run_command(arguments, NULL, &output, fault);
-  if (code == CORE_OK) {
-    code = read_lines("squeue", &output, read_queued, tasks, fault);
-    core_process_output_free(&output);
-  }
-  core_text_free(&filter);
-  return code;
-}
-
-/* Copies the name of a user id, or the id if this machine does not know it. */
-static void name_user(const char *number, char *name, size_t size) {
-  int64_t id;
-  const struct passwd *user = core_text_to_int(number, &id) && id >= 0 ? getpwuid((uid_t)id) : NULL;
-  snprintf(name, size, "%s", user ? user->pw_name : number);
-}
-
-/* Parses JobID|State|ExitCode|ElapsedRaw|Submit|Start|User|Partition|NodeList|Reason, with JobID "12_3", "12_[4-9]" or
- * "12". */
-static bool read_accounted(char *line, SlurmTasks *tasks) {
-  char *field[FIELDS_MAX];
-  SlurmTask task = {.restarts = -1, .exit_code = -1, .exit_signal = -1};
-  if (split_fields(line, field, 10) != 10) return false;
-  char *underscore = strchr(field[0], '_');
-  if (underscore) *underscore = '\0';
-  if (!read_id(field[0], &task.job)) return false;
-  task.state = slurm_state_from_name(field[1]);
-  if (strncmp(field[1], "CANCELLED by ", 13) == 0)
-    name_user(field[1] + 13, task.cancelled_by, sizeof task.cancelled_by);
-  if (sscanf(field[2], "%d:%d", &task.exit_code, &task.exit_signal) != 2) return false;
-  task.start_unix_s = parse_unix_time(field[5]);
-  COPY(task.user, field[6]);
-  COPY(task.partition, field[7]);
-  COPY(task.nodes, field[8]);
-  COPY(task.reason, field[9]);
-  return slurm_tasks_add(tasks, &task, underscore ? underscore + 1 : "");
-}
-
-static int commands_history(void *backend, const int64_t *jobs, size_t count, int64_t since_unix_s, SlurmTasks *tasks,
-                            SlurmFault *fault) {
-  CoreText list = {0};
-  char since[48], date[32] = "";
-  struct tm local;
-  const time_t at = (time_t)since_unix_s;
-  CoreProcessOutput output;
-  for (size_t i = 0; i < count; i++) core_text_appendf(&list, "%s%lld", i ? "," : "", (long long)jobs[i]);
-  if (localtime_r(&at, &local)) strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &local);
-  snprintf(since, sizeof since, "--starttime=%s", date);
-  const char *const arguments[] = {
-    "sacct", "-X", "-n",
-    "-P",    "-j", core_text_string(&list),
-    since,   "-o", "JobID,State,ExitCode,ElapsedRaw,Submit,Start,User,Partition,NodeList,Reason",
-    NULL};
-  int code = run_command(arguments, NULL, &output, fault);
-  if (code == CORE_OK) {
-    code = read_lines("sacct", &output, read_accounted, tasks, fault);
-    core_process_output_free(&output);
-  }
-  core_text_free(&list);
   return code;
 }
 
@@ -428,7 +311,7 @@ static int control_tasks(const char *program, const char *verb, const SlurmId *i
     done += format_ids(ids + done, count - done, &name);
     const char *const arguments[] = {program, verb ? verb : core_text_string(&name),
                                      verb ? core_text_string(&name) : NULL, NULL};
-    code = run_command(arguments, NULL, &output, fault);
+    code = command_run(arguments, NULL, &output, fault);
     if (code == CORE_OK) core_process_output_free(&output);
     if (code != CORE_OK && *fault == SLURM_NOT_THERE) {
       *fault = SLURM_FINE;
@@ -451,7 +334,7 @@ static int commands_requeue(void *backend, SlurmId id, SlurmFault *fault) {
   char name[48];
   const char *const arguments[] = {"scontrol", "requeue", slurm_id_format(id, name), NULL};
   CoreProcessOutput output;
-  TRY(run_command(arguments, NULL, &output, fault));
+  TRY(command_run(arguments, NULL, &output, fault));
   core_process_output_free(&output);
   return CORE_OK;
 }
@@ -464,8 +347,8 @@ const SlurmApi slurm_api_commands = {.name = "cli",
                                      .partitions = commands_partitions,
                                      .submit = commands_submit,
                                      .test = commands_test,
-                                     .list = commands_list,
-                                     .history = commands_history,
+                                     .list = command_list,
+                                     .history = command_history,
                                      .cancel = commands_cancel,
                                      .hold = commands_hold,
                                      .requeue = commands_requeue};

@@ -364,7 +364,7 @@ static int rest_submit(void *backend, const SlurmJob *job, int64_t *id, SlurmFau
   return code;
 }
 
-static int rest_list(void *backend, const char *const *names, size_t count, SlurmTasks *tasks, SlurmFault *fault) {
+static int rest_list(void *backend, const SlurmSelection *selection, SlurmTasks *tasks, SlurmFault *fault) {
   Rest *rest = backend;
   json_t *answer, *record;
   size_t i;
@@ -373,7 +373,7 @@ static int rest_list(void *backend, const char *const *names, size_t count, Slur
   const json_t *jobs = json_object_get(answer, "jobs");
   int code = json_is_array(jobs) ? CORE_OK : garbled("no list of jobs", fault);
   json_array_foreach(jobs, i, record) {
-    if (code == CORE_OK && rest_read_job(record, names, count, rest->user, tasks) != CORE_OK) {
+    if (code == CORE_OK && rest_read_job(record, selection, rest->user, tasks) != CORE_OK) {
       char message[MESSAGE_MAX];
       snprintf(message, sizeof message, "%s", core_error_message());
       redact_token(rest, message);

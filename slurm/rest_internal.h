@@ -40,9 +40,8 @@ bool rest_read_number(const json_t *value, int64_t *number);
  * status 200 (24.11 and later). Returns false if there is no error. */
 bool rest_read_error(const json_t *answer, int64_t *number, char *message, size_t size);
 
-/* Appends the tasks of one job record if it has one of `names`, or with count 0 if it belongs to `user`. CORE_FAIL:
- * invalid record. */
-int rest_read_job(const json_t *record, const char *const *names, size_t count, const char *user, SlurmTasks *tasks);
+/* Appends the tasks of one job record if it is selected; `user`: this user. CORE_FAIL: invalid record. */
+int rest_read_job(const json_t *record, const SlurmSelection *selection, const char *user, SlurmTasks *tasks);
 
 /* Appends the tasks of a pending job record as rows with array and indices only, and sets *own to the record's job id.
  * A record that is not pending appends nothing. CORE_FAIL: invalid record. */

@@ -141,12 +141,14 @@ static void parse_exit_status(const json_t *value, SlurmTask *task) {
   }
 }
 
-static bool matches_filter(const json_t *record, const char *const *names, size_t count, const char *user) {
-  const char *name = json_string_value(json_object_get(record, "name"));
-  if (count == 0) return contains_word(json_object_get(record, "user_name"), user);
-  for (size_t i = 0; i < count; i++)
-    if (name && strcmp(name, names[i]) == 0) return true;
-  return false;
+static const char *text_of(const json_t *record, const char *key) {
+  const char *text = json_string_value(json_object_get(record, key));
+  return text ? text : "";
+}
+
+static bool is_selected(const json_t *record, const SlurmSelection *selection, const char *user) {
+  if (slurm_selection_is_mine(selection)) return contains_word(json_object_get(record, "user_name"), user);
+  return slurm_selection_has(selection, text_of(record, "name"), text_of(record, "current_working_directory"));
 }
 
 static int64_t array_or_job(const json_t *record) {
@@ -177,13 +179,13 @@ int rest_read_waiting(const json_t *record, int64_t *own, SlurmTasks *tasks) {
   return add_tasks(record, &task, tasks);
 }
 
-int rest_read_job(const json_t *record, const char *const *names, size_t count, const char *user, SlurmTasks *tasks) {
+int rest_read_job(const json_t *record, const SlurmSelection *selection, const char *user, SlurmTasks *tasks) {
   SlurmTask task = {.restarts = -1, .exit_code = -1, .exit_signal = -1};
   const json_t *state = json_object_get(record, "job_state");
   int64_t limit_min;
   if (!json_is_object(record) || !json_is_string(json_object_get(record, "name")))
     return core_error(CORE_FAIL, "a job without a name");
-  if (!matches_filter(record, names, count, user)) return CORE_OK;
+  if (!is_selected(record, selection, user)) return CORE_OK;
   task.job = array_or_job(record);
   if (task.job <= 0) return core_error(CORE_FAIL, "a job without an id");
   if (!*first_word(state)) return core_error(CORE_FAIL, "job %lld has no state", (long long)task.job);
@@ -192,7 +194,11 @@ int rest_read_job(const json_t *record, const char *const *names, size_t count, 
   TEXT(record, "user_name", task.user);
   TEXT(record, "partition", task.partition);
   TEXT(record, "nodes", task.nodes);
+  TEXT(record, "name", task.name);
   TEXT(record, "comment", task.comment);
+  task.is_in_directory =
+    selection->directory && strcmp(text_of(record, "current_working_directory"), selection->directory) == 0;
+  task.submit_unix_s = number_or(record, "submit_time", 0);
   task.start_unix_s = number_or(record, "start_time", 0);
   if (rest_read_number(json_object_get(record, "time_limit"), &limit_min) && limit_min > 0 && limit_min < 1000000)
     task.limit_s = 60 * limit_min;

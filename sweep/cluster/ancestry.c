@@ -85,7 +85,8 @@ static int read_others(SweepAncestry *ancestry) {
   int code = CORE_OK;
   for (size_t i = 0; i < count && code == CORE_OK; i++) code = read_other(ancestry, names[i]);
   if (code == CORE_OK && count > 0)
-    code = slurm_list(ancestry->cluster, (const char *const *)names, count, &ancestry->queue);
+    code = slurm_list(ancestry->cluster, &(SlurmSelection){(const char *const *)names, count, ancestry->root},
+                      &ancestry->queue);
   for (size_t i = 0; i < count && code == CORE_OK; i++)
     sweep_job_map_join(names[i], &ancestry->others[i].job_map, &ancestry->queue);
   for (size_t i = 0; i < count; i++) free(names[i]);

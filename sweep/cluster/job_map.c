@@ -6,6 +6,8 @@
 
 #include "core/memory.h"
 
+enum { CLOCKS_DIFFER_S = 3600 }; /* tolerated difference between the clocks of the submitter and of slurmctld */
+
 /* Points the entries of an array's runs to it. Later arrays replace earlier ones. */
 static void map_array(SweepJobMap *job_map, const SweepArray *array, size_t batch_index) {
   const SweepBatch *batch = &job_map->batches[batch_index];
@@ -57,18 +59,53 @@ void sweep_job_map_free(SweepJobMap *job_map) {
   *job_map = (SweepJobMap){0};
 }
 
-/* Finds the array that a row of the queue belongs to; NULL: none. The comment decides, since job ids are reused. */
-static SweepArray *find_array(const char *name, SweepJournal *journal, const SlurmTask *row) {
+/* ---- rows of the queue ------------------------------------------------------------------------------------------- */
+
+/* Whether the row's comment contains that of the array, possibly among words of a site. */
+static bool has_comment(const char *name, const SweepArray *array, const SlurmTask *row) {
   char comment[SLURM_NAME];
-  for (size_t i = journal->count; i-- > 0;) {
-    SweepArray *array = &journal->arrays[i];
-    if (array->state == SWEEP_ARRAY_REJECTED || (array->job && array->job != row->job)) continue;
-    if (*row->comment &&
-        strcmp(sweep_journal_comment(name, array->batch, array->hash, array->array, comment), row->comment) != 0)
-      continue;
-    if (!*row->comment && array->job != row->job) continue; /* the accounting database may not keep comments */
-    return array;
-  }
+  sweep_journal_comment(name, array->batch, array->hash, array->array, comment);
+  const char *found = strstr(row->comment, comment);
+  const char next = found ? found[strlen(comment)] : '\0';
+  return found && !(next >= '0' && next <= '9');
+}
+
+/* Whether the row's comment is that of an array, of whatever sweep. */
+static bool has_any_comment(const SlurmTask *row) {
+  char name[SLURM_NAME], hash[SWEEP_HASH];
+  long long batch, array;
+  const char *found = strstr(row->comment, "sweep=");
+  return found && sscanf(found, "sweep=%127s batch=%lld.%16[0-9a-f]:%lld", name, &batch, hash, &array) == 4;
+}
+
+/* Whether the row was submitted by the array's user in this workspace. */
+static bool has_origin(const SweepArray *array, const SlurmTask *row) {
+  const size_t length = strcspn(array->submitted_by, "@");
+  return row->is_in_directory && strlen(row->user) == length && strncmp(row->user, array->submitted_by, length) == 0;
+}
+
+static bool is_job_known(const SweepJournal *journal, int64_t job) {
+  for (size_t i = 0; i < journal->count; i++)
+    if (journal->arrays[i].job == job) return true;
+  return false;
+}
+
+/* Whether the row is of the array. Job ids are reused, and users and sites change comments and names. The comment with
+ * which the array was submitted proves it, that of another array disproves it. Otherwise job id, user and working
+ * directory decide. Without a job id, the name and the time of the submission must match as well. */
+static bool is_of_array(const char *name, const SweepJournal *journal, const SweepArray *array, const SlurmTask *row) {
+  if (array->state == SWEEP_ARRAY_REJECTED || (array->job && array->job != row->job)) return false;
+  if (has_comment(name, array, row)) return true;
+  if (has_any_comment(row) || row->first < 0 || !has_origin(array, row)) return false;
+  if (array->job) return true;
+  return array->state == SWEEP_ARRAY_REQUESTED && strcmp(row->name, name) == 0 && !is_job_known(journal, row->job) &&
+         (double)row->submit_unix_s > array->requested_unix_s - CLOCKS_DIFFER_S;
+}
+
+/* Finds the array that a row belongs to, the latest first; NULL: none. */
+static SweepArray *find_array(const char *name, SweepJournal *journal, const SlurmTask *row) {
+  for (size_t i = journal->count; i-- > 0;)
+    if (is_of_array(name, journal, &journal->arrays[i], row)) return &journal->arrays[i];
   return NULL;
 }
 

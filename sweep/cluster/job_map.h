@@ -28,8 +28,8 @@ typedef struct SweepJobMap {
 int sweep_job_map_read(const char *root, const SweepManifest *manifest, SweepJobMap *job_map);
 void sweep_job_map_free(SweepJobMap *job_map);
 
-/* Looks up each task in Slurm's listing, which is borrowed and must outlive the job map. Unconfirmed arrays are
- * recognized by their comment; they become accepted and get their job id. */
+/* Looks up each task in Slurm's listing of the workspace's directory, which is borrowed and must outlive the job map.
+ * Unconfirmed arrays that it contains become accepted and get their job id. */
 void sweep_job_map_join(const char *name, SweepJobMap *job_map, const SlurmTasks *tasks);
 
 /* Returns Slurm's row for the run's task; NULL: Slurm does not know it (any more), or the map is not joined. */

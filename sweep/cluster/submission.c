@@ -35,7 +35,7 @@ int sweep_submission_read_queue(SweepSubmission *s) {
   const char *names[NAMES_MAX];
   const size_t count = list_names(s->launch, copy, names);
   slurm_tasks_free(&s->queue);
-  TRY(slurm_list(s->launch->cluster, names, count, &s->queue));
+  TRY(slurm_list(s->launch->cluster, &(SlurmSelection){names, count, s->launch->root}, &s->queue));
   sweep_job_map_join(s->launch->name, &s->job_map, &s->queue);
   return CORE_OK;
 }

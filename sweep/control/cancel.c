@@ -35,7 +35,7 @@ static int open_queue(const SweepSelection *selection, Queue *queue) {
   const char *name = selection->name;
   TRY(sweep_job_map_read(selection->common.root, &selection->manifest, &queue->job_map));
   TRY(slurm_cluster_open("auto", &queue->cluster, NULL));
-  TRY(slurm_list(queue->cluster, &name, 1, &queue->tasks));
+  TRY(slurm_list(queue->cluster, &(SlurmSelection){&name, 1, selection->common.root}, &queue->tasks));
   sweep_job_map_join(name, &queue->job_map, &queue->tasks);
   return CORE_OK;
 }

@@ -165,13 +165,14 @@ static int check_here(const char *root, const SweepRemoval *removal) {
   return CORE_OK;
 }
 
-static int check_queue(const SweepRemoval *removal, const SweepManifest *manifest, SweepJobMap *job_map) {
+static int check_queue(const char *root, const SweepRemoval *removal, const SweepManifest *manifest,
+                       SweepJobMap *job_map) {
   SlurmCluster *cluster;
   SlurmTasks tasks = {0};
   SweepIdSet removed = {0};
   const char *name = removal->name;
   TRY(slurm_cluster_open("auto", &cluster, NULL));
-  int code = slurm_list(cluster, &name, 1, &tasks);
+  int code = slurm_list(cluster, &(SlurmSelection){&name, 1, root}, &tasks);
   if (code == CORE_OK) sweep_job_map_join(name, job_map, &tasks);
   sweep_id_set_add_all(&removed, (const char(*)[CORE_RUN_ID])removal->ids, removal->count);
   for (size_t i = 0; i < manifest->count && i < job_map->count && code == CORE_OK; i++) {
@@ -194,7 +195,7 @@ static int check_slurm(const char *root, const SweepRemoval *removal) {
   TRY(sweep_manifest_read(root, removal->name, &manifest));
   int code = sweep_job_map_read(root, &manifest, &job_map);
   if (code == CORE_OK) {
-    code = check_queue(removal, &manifest, &job_map);
+    code = check_queue(root, removal, &manifest, &job_map);
     sweep_job_map_free(&job_map);
   }
   sweep_manifest_free(&manifest);

@@ -91,7 +91,7 @@ static int find_runs(const RetryOptions *options, int64_t *indices, size_t *coun
   SweepClusterStatus cluster;
   SlurmTasks tasks;
   *count = 0;
-  TRY(sweep_cluster_status_query(&name, 1, 0, &tasks));
+  TRY(sweep_cluster_status_query(&(SlurmSelection){&name, 1, root}, 0, &tasks));
   int code = sweep_progress_read(root, name, NULL, &progress);
   if (code == CORE_OK) {
     code = sweep_cluster_status_classify(root, &progress, &tasks, "", &cluster);

@@ -186,7 +186,7 @@ static void report_missing_answer(SweepCheckup *checkup, SlurmCluster *cluster, 
   char state[160] = "Slurm does not know it any more",
        advice[200] = "check that the node sees the workspace under the same path";
   bool is_stuck = false;
-  if (slurm_list(cluster, &name, 1, &tasks) == CORE_OK)
+  if (slurm_list(cluster, &(SlurmSelection){.names = &name, .count = 1}, &tasks) == CORE_OK)
     for (size_t i = 0; i < tasks.count; i++) {
       const SlurmTask *task = &tasks.rows[i];
       if (task->job != id) continue;

@@ -413,7 +413,8 @@ static void query_history(Classifier *classifier) {
   if (count > 0 && slurm_cluster_open("auto", &cluster, NULL) == CORE_OK) {
     const SlurmLimits *limits;
     if (slurm_limits(cluster, &limits) == CORE_OK && limits->accounting &&
-        slurm_history(cluster, jobs, count, (int64_t)since_unix_s - 60, &classifier->history) == CORE_OK)
+        slurm_history(cluster, jobs, count, classifier->root, (int64_t)since_unix_s - 60, &classifier->history) ==
+          CORE_OK)
       sweep_job_map_join(classifier->progress->name, job_map, &classifier->history);
     slurm_cluster_close(&cluster);
   }

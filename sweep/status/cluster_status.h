@@ -44,9 +44,9 @@ typedef struct SweepClusterStatus {
   char problem[512];              /* error message of Slurm if is_stale */
 } SweepClusterStatus;
 
-/* Queries Slurm's queue for these sweeps, by one call for all of them. Uses an answer to the same query of at most
- * max_age_s ago from the user's cache directory. CORE_FAIL: Slurm does not answer. Caller frees. */
-int sweep_cluster_status_query(const char *const *names, size_t count, double max_age_s, SlurmTasks *tasks);
+/* Queries Slurm's queue for sweeps of a workspace, by one call for all of them. Uses an answer to the same query of at
+ * most max_age_s ago from the user's cache directory. CORE_FAIL: Slurm does not answer. Caller frees. */
+int sweep_cluster_status_query(const SlurmSelection *selection, double max_age_s, SlurmTasks *tasks);
 
 /* Deletes cached answers. Call after every change of the queue, or status would miss the change for seconds. */
 void sweep_cluster_status_clear_cache(void);

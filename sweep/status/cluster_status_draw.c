@@ -16,17 +16,20 @@ enum { REASONS_MAX = 8 };
 /* ---- query ------------------------------------------------------------------------------------------------------- */
 
 /* Makes ~/.cache/sweep/queue-<hash of the query>. false: the user has no home directory. */
-static bool cache_path(const char *const *names, size_t count, char path[CORE_PATH_MAX]) {
+static bool cache_path(const SlurmSelection *selection, char path[CORE_PATH_MAX]) {
   const char *home = getenv("XDG_CACHE_HOME"), *conf = getenv("SLURM_CONF");
+  const size_t count = selection->count;
   const bool is_cache = home && home[0] == '/';
   if (!is_cache) home = getenv("HOME");
   if (!home || home[0] != '/') return false;
   uint64_t hash = 1469598103934665603u; /* FNV-1a */
-  for (size_t i = 0; i <= count; i++)
-    for (const char *c = i < count ? names[i] : conf ? conf : "";; c++) {
+  for (size_t i = 0; i < count + 2; i++) {
+    const char *text = i < count ? selection->names[i] : i == count ? selection->directory : conf;
+    for (const char *c = text ? text : "";; c++) {
       hash = (hash ^ (unsigned char)*c) * 1099511628211u;
       if (!*c) break;
     }
+  }
   return core_files_path(path, "%s%s/sweep/queue-%016llx", home, is_cache ? "" : "/.cache", (unsigned long long)hash) ==
          CORE_OK;
 }
@@ -69,7 +72,7 @@ static void write_cache(const char *path, const SlurmTasks *tasks) {
 
 void sweep_cluster_status_clear_cache(void) { /* keeps core_error: callers may be returning an error */
   char path[CORE_PATH_MAX];
-  if (!cache_path(NULL, 0, path)) return;
+  if (!cache_path(&(SlurmSelection){0}, path)) return;
   *strrchr(path, '/') = '\0';
   DIR *directory = opendir(path);
   for (const struct dirent *entry; directory && (entry = readdir(directory));)
@@ -77,14 +80,14 @@ void sweep_cluster_status_clear_cache(void) { /* keeps core_error: callers may b
   if (directory) closedir(directory);
 }
 
-int sweep_cluster_status_query(const char *const *names, size_t count, double max_age_s, SlurmTasks *tasks) {
+int sweep_cluster_status_query(const SlurmSelection *selection, double max_age_s, SlurmTasks *tasks) {
   char path[CORE_PATH_MAX];
   SlurmCluster *cluster;
-  const bool has_cache = cache_path(names, count, path);
+  const bool has_cache = cache_path(selection, path);
   *tasks = (SlurmTasks){0};
   if (has_cache && read_cache(path, max_age_s, tasks)) return CORE_OK;
   TRY(slurm_cluster_open("auto", &cluster, NULL));
-  const int code = slurm_list(cluster, names, count, tasks);
+  const int code = slurm_list(cluster, selection, tasks);
   slurm_cluster_close(&cluster);
   if (code != CORE_OK) slurm_tasks_free(tasks);
   else if (has_cache && max_age_s > 0) write_cache(path, tasks);

@@ -83,7 +83,7 @@ static int join_slurm(const SweepViewOptions *asked, SweepView *view, size_t cou
     if (view[i].is_slurm && is_unfinished(asked->root, &view[i].progress)) names[unfinished++] = view[i].progress.name;
   }
   const bool has_queue =
-      unfinished == 0 || sweep_cluster_status_query(names, unfinished, asked->queue_age_s, &tasks) == CORE_OK;
+      unfinished == 0 || sweep_cluster_status_query(&(SlurmSelection){names, unfinished, asked->root}, asked->queue_age_s, &tasks) == CORE_OK;
   if (!has_queue) snprintf(problem, sizeof problem, "%s", core_error_message());
   int code = CORE_OK;
   for (size_t i = 0; i < count && code == CORE_OK; i++)

@@ -41,7 +41,7 @@ static const char *const ends[] = {"true", NULL};
 static size_t count(int64_t job, const char *name, SlurmState state) {
   SlurmTasks tasks = {0};
   size_t found = 0;
-  assert_int_equal(slurm_list(cluster, &name, 1, &tasks), CORE_OK);
+  assert_int_equal(slurm_list(cluster, &(SlurmSelection){.names = &name, .count = 1}, &tasks), CORE_OK);
   for (size_t i = 0; i < tasks.count; i++)
     if (tasks.rows[i].job == job && tasks.rows[i].state == state)
       found +=
@@ -66,7 +66,7 @@ static size_t count_reason(int64_t job, const char *name, const char *word) {
   size_t found = 0;
   for (int tries = 0; tries < TRIES && found == 0; tries++) {
     SlurmTasks tasks = {0};
-    assert_int_equal(slurm_list(cluster, &name, 1, &tasks), CORE_OK);
+    assert_int_equal(slurm_list(cluster, &(SlurmSelection){.names = &name, .count = 1}, &tasks), CORE_OK);
     for (size_t i = 0; i < tasks.count; i++)
       found += tasks.rows[i].job == job && strstr(tasks.rows[i].reason, word) != NULL;
     slurm_tasks_free(&tasks);
@@ -77,7 +77,7 @@ static size_t count_reason(int64_t job, const char *name, const char *word) {
 
 static int cancel_all(void **state) {
   SlurmTasks tasks = {0};
-  if (cluster && slurm_list(cluster, NULL, 0, &tasks) == CORE_OK)
+  if (cluster && slurm_list(cluster, &(SlurmSelection){0}, &tasks) == CORE_OK)
     for (size_t i = 0; i < tasks.count; i++) slurm_cancel(cluster, &(SlurmId){tasks.rows[i].job, -1}, 1);
   slurm_tasks_free(&tasks);
   return 0;
@@ -120,7 +120,7 @@ static void test_array(void **state) {
   assert_true(count_reason(id, "array", "JobArrayTaskLimit") > 0);
   SlurmTasks tasks = {0};
   const char *name = "array";
-  assert_int_equal(slurm_list(cluster, &name, 1, &tasks), CORE_OK);
+  assert_int_equal(slurm_list(cluster, &(SlurmSelection){.names = &name, .count = 1}, &tasks), CORE_OK);
   size_t rows = 0;
   for (size_t i = 0; i < tasks.count; i++) {
     if (tasks.rows[i].job != id) continue; /* Slurm still knows an earlier test's array of this name */
@@ -207,7 +207,7 @@ static void test_forecast(void **state) {
   assert_true(forecast.start_unix_s > 1700000000);
   const char *name = "test";
   SlurmTasks tasks = {0};
-  assert_int_equal(slurm_list(cluster, &name, 1, &tasks), CORE_OK);
+  assert_int_equal(slurm_list(cluster, &(SlurmSelection){.names = &name, .count = 1}, &tasks), CORE_OK);
   assert_int_equal(tasks.count, 0); /* nothing was submitted */
   slurm_tasks_free(&tasks);
 }
@@ -255,7 +255,7 @@ static void test_unreachable(void **state) {
   const char *name = "x";
   assert_int_equal(submit("x", "c", 1, 0, ends), -1);
   assert_int_equal(slurm_fault(cluster), SLURM_UNREACHABLE);
-  assert_int_not_equal(slurm_list(cluster, &name, 1, &tasks), CORE_OK);
+  assert_int_not_equal(slurm_list(cluster, &(SlurmSelection){.names = &name, .count = 1}, &tasks), CORE_OK);
   assert_int_equal(slurm_fault(cluster), SLURM_UNREACHABLE);
 }
 
@@ -265,7 +265,7 @@ static void test_token(void **state) { /* one that Slurm does not take: it is ne
   if (slurm_limits(cluster, &limits) == CORE_OK)
     print_message("# this version answers a ping without looking at the token\n");
   assert_null(strstr(core_error_message(), getenv("SLURM_JWT")));
-  assert_int_not_equal(slurm_list(cluster, NULL, 0, &tasks), CORE_OK);
+  assert_int_not_equal(slurm_list(cluster, &(SlurmSelection){0}, &tasks), CORE_OK);
   assert_null(strstr(core_error_message(), getenv("SLURM_JWT")));
   assert_int_equal(submit("x", "c", 1, 0, ends), -1);
   assert_int_not_equal(slurm_fault(cluster), SLURM_FINE);
@@ -285,7 +285,7 @@ static void test_thawed(void **state) { /* the operation that timed out was comp
   const char *name = frozen_name();
   for (int i = 0; i < TRIES && tasks.count == 0; i++) {
     if (i > 0) usleep(PAUSE_US);
-    assert_int_equal(slurm_list(cluster, &name, 1, &tasks), CORE_OK);
+    assert_int_equal(slurm_list(cluster, &(SlurmSelection){.names = &name, .count = 1}, &tasks), CORE_OK);
   }
   assert_int_equal(tasks.count, 1);
   slurm_tasks_free(&tasks);

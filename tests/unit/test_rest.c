@@ -89,7 +89,7 @@ static void check_jobs(int version, const char *jobs) {
   SlurmCluster *cluster = open_cluster(&server, &script);
   SlurmTasks tasks = {0};
   const char *name = "n";
-  if (slurm_list(cluster, &name, 1, &tasks) != CORE_OK) fail_msg("v0.0.%d: %s", version, core_error_message());
+  if (slurm_list(cluster, &(SlurmSelection){.names = &name, .count = 1}, &tasks) != CORE_OK) fail_msg("v0.0.%d: %s", version, core_error_message());
   assert_int_equal(tasks.count, 3);
   const SlurmTask *waiting = &tasks.rows[1], *failed = &tasks.rows[2];
   assert_true(tasks.rows[0].first == 3 && waiting->first == 5 && waiting->last == 9 && waiting->job == 12);
@@ -128,7 +128,7 @@ static void test_states(void **state) {
     SlurmCluster *cluster = open_cluster(&server, &script);
     SlurmTasks tasks = {0};
     const char *name = "n";
-    assert_int_equal(slurm_list(cluster, &name, 1, &tasks), CORE_OK);
+    assert_int_equal(slurm_list(cluster, &(SlurmSelection){.names = &name, .count = 1}, &tasks), CORE_OK);
     assert_int_equal(tasks.count, 1);
     assert_int_equal(tasks.rows[0].state, cases[i].state);
     assert_true(tasks.rows[0].job == 7 && tasks.rows[0].first == -1); /* no array */
@@ -215,7 +215,7 @@ static void hostile(HttpReply reply, SlurmFault expected) {
   assert_true(strlen(core_error_message()) > 10);
   assert_null(strstr(core_error_message(), token));
   assert_null(strchr(core_error_message(), '\033'));
-  assert_int_not_equal(slurm_list(cluster, &name, 1, &tasks), CORE_OK);
+  assert_int_not_equal(slurm_list(cluster, &(SlurmSelection){.names = &name, .count = 1}, &tasks), CORE_OK);
   assert_int_equal(tasks.count, 0);
   close_cluster(&cluster, &server);
 }

@@ -48,7 +48,7 @@ static void check_jobs(SlurmCluster *cluster) {
   static const char *const names[] = {"end", "work"};
   SlurmTasks tasks = {0};
   size_t waiting = 0, others = 0;
-  if (slurm_list(cluster, names, 2, &tasks) != CORE_OK) fail_msg("%s", core_error_message());
+  if (slurm_list(cluster, &(SlurmSelection){.names = names, .count = 2}, &tasks) != CORE_OK) fail_msg("%s", core_error_message());
   for (size_t i = 0; i < tasks.count; i++) {
     const SlurmTask *task = &tasks.rows[i];
     assert_string_equal(task->partition, "main");
@@ -152,7 +152,7 @@ static void check_file(const char *path) {
   check_hold(cluster, server, version);
   recording.is_down = true;
   SlurmTasks tasks = {0};
-  assert_int_not_equal(slurm_list(cluster, NULL, 0, &tasks), CORE_OK);
+  assert_int_not_equal(slurm_list(cluster, &(SlurmSelection){0}, &tasks), CORE_OK);
   assert_int_equal(slurm_fault(cluster), SLURM_UNREACHABLE);
   slurm_cluster_close(&cluster);
   http_server_stop(server);
