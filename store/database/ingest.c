@@ -17,7 +17,6 @@
 #include "store/database/ingest_internal.h"
 #include "store/database/known_runs_internal.h"
 #include "store/runlog/runlog_internal.h"
-#include "store/workspace/attempts_internal.h"
 #include "store/workspace/clock_internal.h"
 #include "store/workspace/crc32_internal.h"
 #include "store/workspace/lease_internal.h"

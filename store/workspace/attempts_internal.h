@@ -7,8 +7,4 @@
 /* Appends a line, before `state` is written, for the attempt that ends with it or for the one that it takes over. */
 int store_attempts_record(const char *root, const char *id, const StoreState *state);
 
-/* Reads the ended attempts; the last of several lines of one attempt counts, and damaged lines are ignored. A missing
- * file gives none. free(*attempts). */
-int store_attempts_read(const char *root, const char *id, StoreState **attempts, size_t *count);
-
 #endif

@@ -65,6 +65,10 @@ int store_run_state_read(const char *root, const char *id, bool concluded, Store
 double store_run_age_s(const char *root, const char *id);
 int store_run_state_write(const char *root, const char *id, const StoreState *state);
 
+/* Reads attempts.tsv; the last of several lines of one attempt counts, and damaged lines are ignored. A missing file
+ * gives none. free(*attempts). */
+int store_attempts_read(const char *root, const char *id, StoreState **attempts, size_t *count);
+
 /* Acquires the lease of the run's directory, taking over a stale one. CORE_FAIL: a live writer holds it; the message
  * has its host and pid. Released by store_run_release or the end of the process. */
 typedef struct StoreLease StoreLease;

@@ -9,10 +9,12 @@
 #include "store/workspace/paths.h"
 #include "store/workspace/run.h"
 #include "sweep/cluster/joblog.h"
+#include "sweep/local/attempt_steps.h"
 #include "sweep/local/trainer.h"
 #include "sweep/spec/kept.h"
 
 enum { OTHER_OWNER_WAIT_S = STORE_LOST_AFTER_S + 30 };
+static const double progress_min = 0.1; /* fraction of a start's records that must be beyond all earlier ones */
 
 void sweep_attempt_write_record(const SweepArrayTask *task, const SweepAttempt *attempt) {
   if (sweep_record_write(task->root, attempt->id, &attempt->record) != CORE_OK) core_warn("%s", core_error_message());
@@ -49,7 +51,7 @@ typedef enum StartDecision {
   ALREADY_DONE,
   ALREADY_FAILED,  /* in this job; the other runs of the task continue */
   STOPPED_BY_RULE,
-  NO_PROGRESS,     /* too many consecutive starts without an iteration */
+  NO_PROGRESS,     /* too many consecutive starts got no further */
 } StartDecision;
 
 /* Facts about a run before its start. */
@@ -59,7 +61,8 @@ typedef struct StartEvidence {
   bool has_record;
   bool is_first_start;        /* for this submission */
   bool is_restart;            /* from the beginning, by --force */
-  int64_t stalled;            /* consecutive starts at this iteration, including this one */
+  double furthest;            /* largest step that any start has logged, in transitions */
+  int64_t stalled;            /* last consecutive starts that got no further */
 } StartEvidence;
 
 /* Reads the run's state, and waits while another process owns the run. After the death of a node that is until its
@@ -77,6 +80,20 @@ static void wait_for_owner(const SweepArrayTask *task, const char *id, StoreStat
   }
 }
 
+/* Judges the last start: whether the run got further than ever before. A run without checkpoints repeats its work at
+ * each start, and gets a few records further by chance: a tenth of its records must be new. */
+static int judge_progress(const SweepArrayTask *task, const char *id, StartEvidence *evidence, bool *has_progressed) {
+  const SweepRecord *record = &evidence->record;
+  SweepAttemptSteps steps;
+  TRY(sweep_attempt_steps_read(task->root, id, evidence->state.attempt, &steps));
+  const double last = sweep_attempt_steps_last(&steps);
+  *has_progressed = last > 0 ? sweep_attempt_steps_beyond(&steps, record->furthest) >= progress_min
+                             : evidence->state.iteration > record->iteration;
+  evidence->furthest = last > record->furthest ? last : record->furthest;
+  sweep_attempt_steps_free(&steps);
+  return CORE_OK;
+}
+
 /* Gathers the evidence. The job identifies the submission: batches are numbered per sweep, and sweeps share runs. A
  * restart counts until the trainer has begun its own attempt, since an earlier start may have been killed before. */
 static int gather_evidence(const SweepArrayTask *task, const char *id, StartEvidence *evidence) {
@@ -87,8 +104,10 @@ static int gather_evidence(const SweepArrayTask *task, const char *id, StartEvid
     !evidence->has_record || record->batch != task->batch.number || record->job != task->job;
   evidence->is_restart = task->batch.force &&
     (evidence->is_first_start || record->restarted_attempt == evidence->state.attempt);
-  const bool is_stalled = !evidence->is_first_start && evidence->state.iteration <= record->iteration;
-  evidence->stalled = is_stalled ? record->stalled + 1 : 0;
+  bool has_progressed;
+  TRY(judge_progress(task, id, evidence, &has_progressed));
+  if (evidence->is_restart) evidence->furthest = 0;
+  evidence->stalled = evidence->is_first_start || has_progressed ? 0 : record->stalled + 1;
   return CORE_OK;
 }
 
@@ -100,7 +119,7 @@ static StartDecision decide_start(const SweepArrayTask *task, const char *id, co
   if (store_status_is_final(state->status) && !evidence->is_restart) return ALREADY_DONE;
   if (state->status == STORE_FAILED && !evidence->is_first_start && settings->runs_per_task > 1) return ALREADY_FAILED;
   if (sweep_task_rule_stops(&task->rule, id)) return STOPPED_BY_RULE;
-  if (evidence->stalled > settings->max_restarts) return NO_PROGRESS;
+  if (evidence->stalled > 0 && evidence->stalled >= settings->max_restarts) return NO_PROGRESS;
   return START;
 }
 
@@ -123,6 +142,7 @@ static SweepRecord make_record(const SweepArrayTask *task, const StartEvidence *
                         .starts = last->starts + 1,
                         .stalled = evidence->stalled,
                         .iteration = state->iteration,
+                        .furthest = evidence->furthest,
                         .restarted_attempt = evidence->is_restart ? state->attempt : -1,
                         .started_unix_s = now_unix_s};
   gethostname(record.node, sizeof record.node - 1);
@@ -160,9 +180,9 @@ static int launch(const SweepArrayTask *task, size_t slot, SweepAttempt *attempt
 
 static void fail_without_progress(const SweepArrayTask *task, SweepAttempt *attempt) {
   char message[256];
-  snprintf(message, sizeof message, "no progress in %lld starts, always at iteration %lld (slurm.max_restarts); see "
-           "its log: sweep logs %s", (long long)attempt->record.stalled, (long long)attempt->record.iteration,
-           attempt->id);
+  snprintf(message, sizeof message, "no progress in %lld starts: none got further than step %.15g "
+           "(slurm.max_restarts); save checkpoints, or raise slurm.time; sweep logs %s shows its log",
+           (long long)attempt->record.stalled, attempt->record.furthest, attempt->id);
   fail(task, attempt, SWEEP_CAUSE_NO_PROGRESS, message);
 }
 
@@ -189,6 +209,7 @@ static int start(const SweepArrayTask *task, size_t slot, SweepAttempt *attempt)
       return CORE_OK;
     case NO_PROGRESS:
       attempt->record = make_record(task, &evidence);
+      attempt->record.starts = evidence.record.starts;
       fail_without_progress(task, attempt);
       return CORE_OK;
     case START: break;

@@ -25,11 +25,11 @@ int sweep_record_write(const char *root, const char *id, const SweepRecord *reco
   core_text_appendf(
     &text,
     "batch=%lld\njob=%lld\ntask=%lld\nstarts=%lld\nstalled=%lld\niteration=%lld\ncause=%s\nstarted=%.3f\n"
-    "ended=%.3f\nfirst=%.3f\nspent=%.3f\npeak_mb=%lld\nnode=%s\nslurm_job=%lld\nover=%lld\n",
+    "ended=%.3f\nfirst=%.3f\nspent=%.3f\npeak_mb=%lld\nnode=%s\nslurm_job=%lld\nover=%lld\nfurthest=%.17g\n",
     (long long)record->batch, (long long)record->job, (long long)record->task, (long long)record->starts,
     (long long)record->stalled, (long long)record->iteration, cause_name(record->cause), record->started_unix_s,
     record->ended_unix_s, record->first_unix_s, record->spent_s, (long long)record->peak_mb, record->node,
-    (long long)record->slurm_job, (long long)record->restarted_attempt);
+    (long long)record->slurm_job, (long long)record->restarted_attempt, record->furthest);
   /* Not synced: each task writes two records, and losing one in a power failure costs only a count of starts. */
   const int code = core_files_write_unsynced(path, text.data, text.length);
   core_text_free(&text);
@@ -48,9 +48,9 @@ int sweep_record_read(const char *root, const char *id, SweepRecord *record, boo
   *exists =
     sscanf(data,
            "batch=%lld job=%lld task=%lld starts=%lld stalled=%lld iteration=%lld cause=%31s started=%lf ended=%lf "
-           "first=%lf spent=%lf peak_mb=%lld node=%63s slurm_job=%lld over=%lld",
+           "first=%lf spent=%lf peak_mb=%lld node=%63s slurm_job=%lld over=%lld furthest=%lf",
            &batch, &job, &task, &starts, &stalled, &iteration, cause, &record->started_unix_s, &record->ended_unix_s,
-           &record->first_unix_s, &record->spent_s, &peak, record->node, &slurm_job, &over) >= 9;
+           &record->first_unix_s, &record->spent_s, &peak, record->node, &slurm_job, &over, &record->furthest) >= 9;
   free(data);
   if (!*exists) return CORE_OK;
   record->batch = batch;

@@ -15,7 +15,7 @@ typedef enum SweepCause {
   SWEEP_CAUSE_STOPPED,        /* by a signal: a user's cancel, requeue or stop, or possibly preemption */
   SWEEP_CAUSE_KILLED,
   SWEEP_CAUSE_OUT_OF_MEMORY,
-  SWEEP_CAUSE_NO_PROGRESS,    /* slurm.max_restarts consecutive starts without an iteration */
+  SWEEP_CAUSE_NO_PROGRESS,    /* slurm.max_restarts consecutive starts got no further */
   SWEEP_CAUSE_NOT_STARTED,    /* no program, directory or configuration */
   SWEEP_CAUSE_PREEMPTED,      /* Slurm reported it; otherwise preemption is SWEEP_CAUSE_STOPPED */
   SWEEP_CAUSE_RULE,           /* stopped by the sweep's [stop] rule */
@@ -26,8 +26,9 @@ typedef struct SweepRecord {
   int64_t job, task;          /* SLURM_ARRAY_JOB_ID, SLURM_ARRAY_TASK_ID */
   int64_t slurm_job;          /* SLURM_JOB_ID of the task, which slurmstepd prints; 0: unknown */
   int64_t starts;             /* starts of the program, over all tasks */
-  int64_t stalled;            /* last consecutive starts at the same iteration */
+  int64_t stalled;            /* last consecutive starts after which the run was no further than ever before */
   int64_t iteration;          /* iteration at the last start */
+  double furthest;            /* largest step, in transitions, that any start has logged */
   int64_t restarted_attempt;  /* attempt that this job restarts from the beginning (--force); -1: none */
   SweepCause cause;
   double started_unix_s, ended_unix_s; /* last start and its end; 0: running, or its end was not seen */

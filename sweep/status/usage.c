@@ -12,6 +12,7 @@
 #include "sweep/cluster/joblog.h"
 #include "sweep/cluster/journal.h"
 #include "sweep/cluster/record.h"
+#include "sweep/local/attempt_steps.h"
 #include "sweep/spec/manifest.h"
 
 enum { TIME_STEP_S = 300 };
@@ -59,6 +60,47 @@ static double open_start_seconds(const SweepRecord *record, const StoreState *st
   return fmax(0, state->heartbeat_unix_s - record->started_unix_s);
 }
 
+/* ---- attempts of a run ------------------------------------------------------------------------------------------- */
+
+/* The attempts of a run that is no longer in its first one. */
+typedef struct Attempts {
+  StoreState *ended;         /* [count], in the order of attempts.tsv */
+  size_t count;
+} Attempts;
+
+/* Returns the seconds of an attempt; 0: not recorded. */
+static double find_seconds(const Attempts *attempts, const StoreState *state, int attempt) {
+  if (attempt == state->attempt) return attempt_seconds(state);
+  for (size_t i = attempts->count; i-- > 0;)
+    if (attempts->ended[i].attempt == attempt) return attempt_seconds(&attempts->ended[i]);
+  return 0;
+}
+
+/* Adds up the seconds of all attempts, and of the work that later ones have repeated. An attempt without a record is
+ * repeated by any later one that has records. */
+static int add_attempts(const char *root, const char *id, const StoreState *state, double *spent_s,
+                        double *repeated_s) {
+  Attempts attempts;
+  SweepAttemptSteps later = {0};
+  *spent_s = *repeated_s = 0;
+  TRY(store_attempts_read(root, id, &attempts.ended, &attempts.count));
+  int code = CORE_OK;
+  for (int attempt = state->attempt; attempt >= 1 && code == CORE_OK; attempt--) {
+    SweepAttemptSteps steps;
+    const double seconds = find_seconds(&attempts, state, attempt);
+    code = sweep_attempt_steps_read(root, id, attempt, &steps);
+    *spent_s += seconds;
+    if (later.count > 0) *repeated_s += seconds * sweep_attempt_steps_repeated(&steps, &later);
+    sweep_attempt_steps_merge(&later, &steps);
+    sweep_attempt_steps_free(&steps);
+  }
+  sweep_attempt_steps_free(&later);
+  free(attempts.ended);
+  return code;
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------------- */
+
 /* Whether the record is of a job of this sweep, not of another sweep that shares the run. */
 static bool is_of_sweep(const SweepJournal *journal, const SweepRecord *record) {
   for (size_t i = 0; i < journal->count; i++)
@@ -84,7 +126,9 @@ static int read_run(const char *root, const char *name, const SweepJournal *jour
   run->budget = (double)state.transitions_total;
   run->starts = has_record ? record.starts : state.attempt;
   run->wait_s = run->cpus = run->gpus = NAN;
-  run->spent_s = attempt_seconds(&state);
+  double attempts_s = attempt_seconds(&state), repeated_s = 0;
+  if (state.attempt > 1) TRY(add_attempts(root, run->id, &state, &attempts_s, &repeated_s));
+  run->spent_s = attempts_s;
   if (has_record) {
     const SweepBatch *batch = is_of_sweep(journal, &record) ? find_batch(batches, root, name, record.batch) : NULL;
     run->spent_s = record.spent_s + open_start_seconds(&record, &state);
@@ -102,9 +146,10 @@ static int read_run(const char *root, const char *name, const SweepJournal *jour
     usage->is_slurm |= batch != NULL;
   }
   if (run->spent_s < state.train_seconds) run->spent_s = state.train_seconds; /* earlier starts have no record */
+  const double useful_max_s = fmax(0, run->spent_s - repeated_s);
   run->useful_s = run->status == STORE_FAILED                         ? 0
-                  : run->status == STORE_FINISHED && run->starts <= 1 ? run->spent_s
-                                                                      : fmin(state.train_seconds, run->spent_s);
+                  : run->status == STORE_FINISHED && run->starts <= 1 ? useful_max_s
+                                                                      : fmin(state.train_seconds, useful_max_s);
   return CORE_OK;
 }
 

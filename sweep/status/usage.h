@@ -1,8 +1,9 @@
 /* Resource usage of a sweep: time in the queue, time spent, time wasted. For `sweep report`.
  *
- * Spent: wall-clock seconds of the program over all starts, from runs/<id>/job for runs on Slurm, else from the state
- * of the last attempt. Useful: the part that produced the run's results. A checkpoint contains its training time, so
- * work that was lost and repeated counts once. All time of a failed run is wasted. */
+ * Spent: wall-clock seconds of the program over all starts, from runs/<id>/job for runs on Slurm, else from
+ * runs/<id>/attempts.tsv and the state. Wasted: all time of a failed run, and work that a later attempt did again: of
+ * the time of an attempt, the fraction of its records whose steps a later one has logged, too. A trainer's checkpoint
+ * contains its training time, and what exceeds that is wasted as well. Useful is the rest. */
 #ifndef SWEEP_USAGE_H
 #define SWEEP_USAGE_H
 #include <stdbool.h>
