@@ -84,9 +84,11 @@ typedef struct SlurmAllowance {
 
 typedef struct SlurmPartition {
   char name[SLURM_NAME];
-  bool up, is_default;
+  bool up;                   /* it starts jobs */
+  bool is_open;              /* it accepts jobs: up, or down */
+  bool is_default;
   int64_t time_max_s;        /* 0: none */
-  int64_t nodes, nodes_up;   /* up: idle, mixed or allocated */
+  int64_t nodes, nodes_up;   /* up: neither down nor drained */
   int64_t cpus_max, memory_max_mb, gpus_max; /* maxima over its nodes */
 } SlurmPartition;
 

@@ -210,6 +210,7 @@ static void add_nodes(SlurmPartition **list, size_t *count, char **field) {
     *list = core_memory_resize(*list, (*count + 1) * sizeof **list);
     partition = &(*list)[(*count)++];
     *partition = (SlurmPartition){.up = strcmp(field[1], "up") == 0, .is_default = star};
+    partition->is_open = partition->up || strcmp(field[1], "down") == 0;
     snprintf(partition->name, sizeof partition->name, "%s", field[0]);
     const int64_t limit = slurm_time_parse(field[2]);
     partition->time_max_s = limit > 0 ? limit : 0;
@@ -217,8 +218,9 @@ static void add_nodes(SlurmPartition **list, size_t *count, char **field) {
   const int64_t nodes = number_or(field[3], 0), cpus = number_or(field[5], 0), memory = number_or(field[6], 0),
                 gpus = count_gpus(field[7]);
   partition->nodes += nodes;
-  if (strncmp(field[4], "idle", 4) == 0 || strncmp(field[4], "mix", 3) == 0 || strncmp(field[4], "alloc", 5) == 0)
-    partition->nodes_up += nodes;
+  static const char *const working[] = {"idle", "mix", "alloc", "comp", "plan", "plnd", "resv", "reserved"};
+  for (size_t i = 0; i < sizeof working / sizeof *working; i++)
+    if (strncmp(field[4], working[i], strlen(working[i])) == 0) partition->nodes_up += nodes;
   if (cpus > partition->cpus_max) partition->cpus_max = cpus;
   if (memory > partition->memory_max_mb) partition->memory_max_mb = memory;
   if (gpus > partition->gpus_max) partition->gpus_max = gpus;
@@ -246,8 +248,8 @@ static int commands_submit(void *backend, const SlurmJob *job, int64_t *id, Slur
   static const char *const arguments[] = {"sbatch", "--parsable", NULL};
   CoreProcessOutput output;
   TRY(command_run(arguments, job->script, &output, fault));
-  const int code =
-    find_id(core_text_string(&output.out), id) ? CORE_OK : command_garbled("sbatch", core_text_string(&output.out), fault);
+  const char *answer = core_text_string(&output.out);
+  const int code = find_id(answer, id) ? CORE_OK : command_garbled("sbatch", answer, fault);
   core_process_output_free(&output);
   return code;
 }

@@ -1,66 +1,103 @@
 /* Table of squeue's reasons for pending jobs. */
 #include "slurm/reason.h"
 
-#include <stddef.h>
-#include <string.h>
+#include <ctype.h>
+#include <fnmatch.h>
+#include <stdio.h>
 
-typedef struct Reason { const char *word, *text, *advice; bool stuck; } Reason;
+typedef struct Reason {
+  const char *pattern; /* of the beginning of Slurm's words: lower case, without blanks and punctuation */
+  const char *text, *advice;
+  enum { WAITS, STUCK, HELD } kind;
+} Reason;
 
+/* The first pattern that matches decides. */
 static const Reason reasons[] = {
-  {"None", "waits to be scheduled", "", false},
-  {"Resources", "next in line, waits for free nodes", "", false},
-  {"Priority", "waits behind jobs of higher priority", "", false},
-  {"BeginTime", "requeued, starts again after Slurm's delay of about two minutes", "", false},
-  {"JobArrayTaskLimit", "waits for others of its sweep (slurm.max_running)", "", false},
-  {"Dependency", "waits for the sweep named by slurm.after", "", false},
-  {"DependencyNeverSatisfied", "its dependency can never be satisfied", "sweep cancel, and submit again", true},
-  {"JobHeldUser", "held", "sweep release lets it start", true},
-  {"JobHeldAdmin", "held by an administrator or by you as root", "sweep release, or ask the administrators", true},
-  {"JobLaunchFailure", "could not be launched and is held", "sweep release tries again; else ask the administrators",
-   true},
-  {"launch_failed_requeued_held", "could not be launched and is held",
-   "sweep release tries again; else ask the administrators", true},
-  {"PartitionTimeLimit", "requests more time than its partition allows", "sweep cancel, lower slurm.time, submit again",
-   true},
-  {"PartitionNodeLimit", "requests more nodes than its partition has", "sweep cancel, lower slurm.nodes, submit again",
-   true},
-  {"PartitionConfig", "no node of its partition has the requested resources",
-   "sweep cancel, request less in [slurm], submit again", true},
-  {"PartitionDown", "its partition is down", "wait, or sweep cancel and choose another slurm.partition", true},
-  {"PartitionInactive", "its partition accepts no jobs at present",
-   "wait, or sweep cancel and choose another slurm.partition", true},
-  {"BadConstraints", "no node has the requested resources",
-   "sweep cancel, request less in [slurm], submit again", true},
-  {"ReqNodeNotAvail", "requested nodes are down, drained or reserved", "wait, or sweep cancel and request others",
-   false},
-  {"Nodes_required_for_job_are_DOWN", "requested nodes are down, drained or reserved",
-   "wait, or sweep cancel and request others", false},
-  {"Nodes required for job are DOWN", "requested nodes are down, drained or reserved",
-   "wait, or sweep cancel and request others", false},
-  {"NodeDown", "a requested node is down", "wait, or sweep cancel and request others", false},
-  {"Licenses", "waits for licenses", "", false},
-  {"Reservation", "waits for its reservation to begin", "", false},
-  {"InvalidAccount", "its account is unknown", "sweep cancel, correct slurm.account, submit again", true},
-  {"InvalidQOS", "its QOS is unknown", "sweep cancel, correct slurm.qos, submit again", true},
-  {"AccountNotAllowed", "its account may not use this partition",
-   "sweep cancel, change slurm.account or slurm.partition", true},
-  {"QOSNotAllowed", "its QOS may not use this partition",
-   "sweep cancel, change slurm.qos or slurm.partition", true},
-  {"Assoc", "waits for a limit of your account", "jobs of yours must end first", false},
-  {"QOS", "waits for a limit of its QOS", "jobs of yours must end first", false},
-  {"MaxJobsPerAccount", "waits for a limit of your account", "jobs of yours must end first", false},
-  {"NonZeroExitCode", "ended with an error", "", false},
-};
-enum { REASONS = sizeof reasons / sizeof *reasons };
+  {"nonzeroexitcode", "ended with an error", "", WAITS},
+  {"none", "waits to be scheduled", "", WAITS},
+  {"resources", "next in line, waits for free nodes", "", WAITS},
+  {"priority", "waits behind jobs of higher priority", "", WAITS},
+  {"begintime", "requeued, starts again after Slurm's delay of about two minutes", "", WAITS},
+  {"jobarraytasklimit", "waits for others of its sweep (slurm.max_running)", "", WAITS},
+  {"dependencyneversatisfied", "its dependency can never be satisfied", "sweep cancel, and submit again", STUCK},
+  {"dependency", "waits for the sweep named by slurm.after", "", WAITS},
+  {"prolog", "waits for the site's prolog on its node", "", WAITS},
+  {"cleaning", "waits until its last start has been cleaned up", "", WAITS},
 
-/* Finds the longest entry that `reason` begins with: Assoc for "AssocGrpCpuLimit". */
+  {"jobhelduser", "held", "sweep release lets it start", HELD},
+  {"jobheldadmin", "held by an administrator or by you as root", "sweep release, or ask the administrators", HELD},
+  {"jobholdmaxrequeue", "was requeued too often and is held", "sweep release tries again; else ask the administrators",
+   HELD},
+  {"joblaunchfailure", "could not be launched and is held", "sweep release tries again; else ask the administrators",
+   HELD},
+  {"launchfailed", "could not be launched and is held", "sweep release tries again; else ask the administrators", HELD},
+  {"*requeuedheld", "could not be launched and is held", "sweep release tries again; else ask the administrators",
+   HELD},
+  {"jobrequeuedinheldstate", "requeued and held", "sweep release lets it start", HELD},
+
+  {"partitiontimelimit", "requests more time than its partition allows",
+   "sweep cancel, lower slurm.time, submit again", STUCK},
+  {"partitionnodelimit", "requests more nodes than its partition has",
+   "sweep cancel, lower slurm.nodes, submit again", STUCK},
+  {"partitionconfig", "no node of its partition has the requested resources",
+   "sweep cancel, request less in [slurm], submit again", STUCK},
+  {"partitiondown", "its partition is down", "wait, or sweep cancel and choose another slurm.partition", STUCK},
+  {"partitioninactive", "its partition accepts no jobs at present",
+   "wait, or sweep cancel and choose another slurm.partition", STUCK},
+  {"badconstraints", "no node has the requested resources", "sweep cancel, request less in [slurm], submit again",
+   STUCK},
+  {"reqnodenotavail", "requested nodes are down, drained or reserved", "wait, or sweep cancel and request others",
+   WAITS},
+  {"nodesrequiredforjobaredown", "requested nodes are down, drained or reserved",
+   "wait, or sweep cancel and request others", WAITS},
+  {"nodedown", "a requested node is down", "wait, or sweep cancel and request others", WAITS},
+  {"frontenddown", "a requested node is down", "wait, or sweep cancel and request others", WAITS},
+  {"power", "waits until nodes have power", "", WAITS},
+  {"burstbuffer", "waits for the burst buffer", "", WAITS},
+  {"licenses", "waits for licenses", "", WAITS},
+  {"reservationdeleted", "its reservation was deleted", "sweep cancel, change slurm.reservation, submit again", STUCK},
+  {"reservation", "waits for its reservation to begin", "", WAITS},
+  {"deadline", "cannot end before its deadline", "sweep cancel, and submit again", STUCK},
+
+  {"invalidaccount", "its account is unknown", "sweep cancel, correct slurm.account, submit again", STUCK},
+  {"invalidqos", "its QOS is unknown", "sweep cancel, correct slurm.qos, submit again", STUCK},
+  {"accountnotallowed", "its account may not use this partition",
+   "sweep cancel, change slurm.account or slurm.partition", STUCK},
+  {"qosnotallowed", "its QOS may not use this partition", "sweep cancel, change slurm.qos or slurm.partition", STUCK},
+  {"maxmemperlimit", "requests more memory than a job may", "sweep cancel, lower slurm.mem, submit again", STUCK},
+  {"assoc*perjob", "requests more than a job of its account may",
+   "sweep cancel, request less in [slurm], submit again", STUCK},
+  {"assoc*pernode", "requests more per node than its account may",
+   "sweep cancel, request less in [slurm], submit again", STUCK},
+  {"assoc*runminutes", "waits for a limit of your account", "jobs of yours must end first", WAITS},
+  {"assocgrp*minutes", "its account has used up its time", "wait for more, or change slurm.account", STUCK},
+  {"assocgrpwall", "its account has used up its time", "wait for more, or change slurm.account", STUCK},
+  {"assoc", "waits for a limit of your account", "jobs of yours must end first", WAITS},
+  {"qos*perjob", "requests more than a job of its QOS may", "sweep cancel, request less in [slurm], submit again",
+   STUCK},
+  {"qos*pernode", "requests more per node than its QOS may", "sweep cancel, request less in [slurm], submit again",
+   STUCK},
+  {"qosmin*notsatisfied", "requests less than its QOS demands", "sweep cancel, change slurm.qos, submit again", STUCK},
+  {"qos*runminutes", "waits for a limit of its QOS", "jobs of yours must end first", WAITS},
+  {"qosgrp*minutes", "its QOS has used up its time", "wait for more, or change slurm.qos", STUCK},
+  {"qosgrpwall", "its QOS has used up its time", "wait for more, or change slurm.qos", STUCK},
+  {"qos", "waits for a limit of its QOS", "jobs of yours must end first", WAITS},
+  {"maxjobsperaccount", "waits for a limit of your account", "jobs of yours must end first", WAITS},
+};
+
+/* Finds the entry of a reason. squeue prints some as "JobHeldUser", others as "launch failed requeued held" or
+ * "Nodes_required_for_job_are_DOWN". */
 static const Reason *find_reason(const char *reason) {
-  const Reason *best = NULL;
-  for (int i = 0; i < REASONS; i++)
-    if (strncmp(reason, reasons[i].word, strlen(reasons[i].word)) == 0 &&
-        (!best || strlen(reasons[i].word) > strlen(best->word)))
-      best = &reasons[i];
-  return best;
+  char word[80], pattern[80];
+  size_t length = 0;
+  for (; *reason && length + 1 < sizeof word; reason++)
+    if (isalnum((unsigned char)*reason)) word[length++] = (char)tolower((unsigned char)*reason);
+  word[length] = '\0';
+  for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+    snprintf(pattern, sizeof pattern, "%s*", reasons[i].pattern);
+    if (fnmatch(pattern, word, 0) == 0) return &reasons[i];
+  }
+  return NULL;
 }
 
 const char *slurm_reason_text(const char *reason) {
@@ -73,9 +110,12 @@ const char *slurm_reason_advice(const char *reason) {
   return known ? known->advice : "";
 }
 
-bool slurm_reason_is_held(const char *reason) { return strncmp(reason, "JobHeld", 7) == 0; }
+bool slurm_reason_is_held(const char *reason) {
+  const Reason *known = find_reason(reason);
+  return known && known->kind == HELD;
+}
 
 bool slurm_reason_is_stuck(const char *reason) {
   const Reason *known = find_reason(reason);
-  return known && known->stuck;
+  return known && known->kind != WAITS;
 }

@@ -8,6 +8,7 @@
 const char *slurm_reason_text(const char *reason);
 /* Returns a remedy; "": only waiting helps. */
 const char *slurm_reason_advice(const char *reason);
+/* Whether the job waits until it is released. */
 bool slurm_reason_is_held(const char *reason);
 /* Whether the job will never start unless something is changed. */
 bool slurm_reason_is_stuck(const char *reason);

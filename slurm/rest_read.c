@@ -119,7 +119,7 @@ bool rest_read_error(const json_t *answer, int64_t *number, char *message, size_
 static SlurmState parse_state(const json_t *value) {
   if (contains_word(value, "COMPLETING")) return SLURM_COMPLETING;
   if (contains_word(value, "CONFIGURING")) return SLURM_CONFIGURING;
-  static const char *const requeued[] = {"REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED"};
+  static const char *const requeued[] = {"REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT"};
   for (size_t i = 0; i < sizeof requeued / sizeof *requeued; i++)
     if (contains_word(value, requeued[i])) return SLURM_PENDING;
   return slurm_state_from_name(first_word(value));
@@ -215,7 +215,9 @@ bool rest_read_partition(const json_t *record, SlurmPartition *partition) {
   int64_t minutes;
   *partition = (SlurmPartition){0};
   TEXT(record, "name", partition->name);
-  partition->up = contains_word(json_object_get(inner ? inner : record, "state"), "UP");
+  const json_t *state = json_object_get(inner ? inner : record, "state");
+  partition->up = contains_word(state, "UP");
+  partition->is_open = partition->up || contains_word(state, "DOWN");
   partition->is_default = contains_word(json_object_get(record, "flags"), "default");
   const json_t *limit = maximums ? json_object_get(maximums, "time") : json_object_get(record, "max_time_limit");
   if (rest_read_number(limit, &minutes) && minutes > 0 && minutes < 100000000) partition->time_max_s = 60 * minutes;

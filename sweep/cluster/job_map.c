@@ -1,6 +1,7 @@
 /* Joins journal, batches and queue (job_map.h). Reads files only; never calls Slurm. */
 #include "sweep/cluster/job_map.h"
 
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,10 +79,16 @@ static bool has_any_comment(const SlurmTask *row) {
   return found && sscanf(found, "sweep=%127s batch=%lld.%16[0-9a-f]:%lld", name, &batch, hash, &array) == 4;
 }
 
-/* Whether the row was submitted by the array's user in this workspace. */
+/* Whether the row was submitted by the array's user in this workspace. The journal has the number of a user whose name
+ * is unusual. */
 static bool has_origin(const SweepArray *array, const SlurmTask *row) {
-  const size_t length = strcspn(array->submitted_by, "@");
-  return row->is_in_directory && strlen(row->user) == length && strncmp(row->user, array->submitted_by, length) == 0;
+  char user[sizeof array->submitted_by];
+  int64_t number;
+  snprintf(user, sizeof user, "%.*s", (int)strcspn(array->submitted_by, "@"), array->submitted_by);
+  const struct passwd *account =
+    core_text_to_int(user, &number) && number >= 0 ? getpwuid((uid_t)number) : NULL;
+  return row->is_in_directory &&
+         (strcmp(row->user, user) == 0 || (account && strcmp(row->user, account->pw_name) == 0));
 }
 
 static bool is_job_known(const SweepJournal *journal, int64_t job) {

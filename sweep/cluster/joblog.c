@@ -7,9 +7,11 @@
  * 23.02. */
 #include "sweep/cluster/joblog.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "sweep/cluster/batch.h"
 
@@ -88,6 +90,20 @@ void sweep_joblog_last_line(const char *path, char *line, size_t size) {
   const char *last = strrchr(text, '\n');
   snprintf(line, size, "%s", last ? last + 1 : text);
   free(text);
+}
+
+const char *sweep_joblog_find_obstacle(const char *root, const char *name, const SweepArray *array,
+                                       char path[CORE_PATH_MAX]) {
+  struct stat file;
+  char directory[CORE_PATH_MAX];
+  if (sweep_batch_output(root, name, array->batch, array->array, path) != CORE_OK) return NULL;
+  if (stat(path, &file) == 0) {
+    const bool is_locked = S_ISREG(file.st_mode) && file.st_uid == getuid() && access(path, W_OK) != 0;
+    return S_ISDIR(file.st_mode) ? strerror(EISDIR) : is_locked ? strerror(errno) : NULL;
+  }
+  if (errno != ENOENT) return strerror(errno);
+  if (core_files_path(directory, "%.*s", (int)(strrchr(path, '/') - path), path) != CORE_OK) return NULL;
+  return access(directory, W_OK) != 0 ? strerror(errno) : NULL;
 }
 
 bool sweep_joblog_is_oom(const char *root, const char *name, const SweepJournal *journal, const SweepRecord *record) {

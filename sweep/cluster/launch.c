@@ -10,6 +10,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/terminal.h"
+#include "sweep/cluster/fit.h"
 #include "sweep/cluster/joblog.h"
 #include "sweep/cluster/record.h"
 #include "sweep/cluster/setup.h"
@@ -260,7 +261,7 @@ static int check_batches(const SweepSubmission *s) {
     const char *label = launch->resources ? launch->resources->labels[set] : "";
     bool is_repeated = false;
     for (size_t k = 0; k < b; k++) is_repeated |= s->batches[k].set == set;
-    const int code = is_repeated ? CORE_OK : sweep_launch_check_fit(launch->cluster, sweep_submission_settings(s, set));
+    const int code = is_repeated ? CORE_OK : sweep_fit_check(launch->cluster, sweep_submission_settings(s, set));
     if (code != CORE_OK) return *label ? core_error_context(code, "runs of %s", label) : code;
   }
   return CORE_OK;
@@ -433,66 +434,4 @@ void sweep_launch_append_allowance(const SlurmAllowance *allowance, const SweepD
                       "would never start\n", account, allowance->gpu_minutes / 60, gpu_minutes / 60);
   for (size_t i = 0; i < count; i++)
     if (demands[i].runs > 0) append_task_limits(allowance, demands[i].settings, text);
-}
-
-/* Whether a task with these settings fits the partition. */
-static bool fits(const SlurmPartition *p, const SlurmSettings *s) {
-  return p->up && (!p->time_max_s || s->time <= p->time_max_s) && s->nodes <= p->nodes &&
-         slurm_settings_task_cpus(s) / s->nodes <= p->cpus_max &&
-         slurm_settings_task_gpus(s) / s->nodes <= p->gpus_max && s->mem * s->runs_per_task <= p->memory_max_mb;
-}
-
-/* Whether `name` is in a comma-separated list. */
-static bool is_listed(const char *list, const char *name) {
-  const size_t length = strlen(name);
-  const char *item = list;
-  while (*item) {
-    if (strncmp(item, name, length) == 0 && (item[length] == ',' || !item[length])) return true;
-    item += strcspn(item, ",");
-    if (*item == ',') item++;
-  }
-  return false;
-}
-
-static int no_such_partition(const char *name, const SlurmPartition *partitions, size_t count) {
-  CoreText names = {0};
-  for (size_t i = 0; i < count; i++) core_text_appendf(&names, "%s%s", i ? ", " : "", partitions[i].name);
-  const int code = core_error(CORE_USAGE, "slurm.partition = %s: this cluster has no such partition; it has %s", name,
-                              core_text_string(&names));
-  core_text_free(&names);
-  return code;
-}
-
-static int too_large(const SlurmPartition *p, const SlurmSettings *s) {
-  char limit[32], requested[32];
-  return core_error(
-    CORE_USAGE,
-    "no task fits partition %s: a task requests %s, %lld nodes with %lld CPUs, %lld GPUs and %lld MB each; the "
-    "partition has %lld nodes%s with at most %lld CPUs, %lld GPUs and %lld MB, for at most %s; change slurm.time, "
-    "nodes, cpus_per_run, gpus_per_run, mem or runs_per_task",
-    p->name, s->time ? slurm_time_format(s->time, requested) : "its default time", (long long)s->nodes,
-    (long long)(slurm_settings_task_cpus(s) / s->nodes), (long long)(slurm_settings_task_gpus(s) / s->nodes),
-    (long long)(s->mem * s->runs_per_task), (long long)p->nodes, p->up ? "" : " (it is down)", (long long)p->cpus_max,
-    (long long)p->gpus_max, (long long)p->memory_max_mb,
-    p->time_max_s ? slurm_time_format(p->time_max_s, limit) : "any time");
-}
-
-int sweep_launch_check_fit(SlurmCluster *cluster, const SlurmSettings *settings) {
-  SlurmPartition *partitions;
-  const SlurmPartition *candidate = NULL;
-  size_t count;
-  bool is_fitting = false;
-  TRY(slurm_partitions(cluster, &partitions, &count));
-  for (size_t i = 0; i < count && !is_fitting; i++) {
-    const bool is_candidate =
-      *settings->partition ? is_listed(settings->partition, partitions[i].name) : partitions[i].is_default;
-    if (!is_candidate) continue;
-    candidate = &partitions[i];
-    is_fitting = fits(candidate, settings);
-  }
-  int code = CORE_OK;
-  if (!candidate && *settings->partition) code = no_such_partition(settings->partition, partitions, count);
-  else if (candidate && !is_fitting) code = too_large(candidate, settings);
-  free(partitions);
-  return code;
 }

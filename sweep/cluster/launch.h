@@ -105,8 +105,4 @@ void sweep_launch_append_cost(const SweepDemand *demands, size_t count, CoreText
 void sweep_launch_append_allowance(const SlurmAllowance *allowance, const SweepDemand *demands, size_t count,
                                    CoreText *text);
 
-/* Checks that a task with these settings fits a partition of the cluster. CORE_USAGE names the settings and the limits
- * of the partition. */
-int sweep_launch_check_fit(SlurmCluster *cluster, const SlurmSettings *settings);
-
 #endif

@@ -12,6 +12,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "slurm/cluster.h"
+#include "sweep/cluster/fit.h"
 #include "sweep/cluster/launch.h"
 #include "sweep/commands.h"
 #include "sweep/plan/env_steps.h"
@@ -268,7 +269,7 @@ static int check_partitions(const SweepPlan *plan, SlurmCluster *cluster) {
   for (size_t set = 0; cluster && sweep_spec_has_resources(plan->spec) && set < resources->count; set++) {
     const char *label = *resources->labels[set] ? resources->labels[set] : "this sweep";
     const bool has_runs = sweep_plan_to_run(plan, set) > 0;
-    const int code = has_runs ? sweep_launch_check_fit(cluster, &resources->sets[set]) : CORE_OK;
+    const int code = has_runs ? sweep_fit_check(cluster, &resources->sets[set]) : CORE_OK;
     if (code == CORE_OK) continue;
     if (code == CORE_USAGE) return core_error_context(code, "%s: runs of %s", plan->spec->ini.file, label);
     core_warn("cannot check whether a partition accepts these runs: %s", core_error_message());

@@ -3,7 +3,7 @@
 let isBusy = false, isRequested = false, timer = 0;
 
 /* ---- sweeps */
-const statusOrder = ["finished", "stopped by rule", "running", "starting", "queued", "held", "pending", "not submitted",
+const statusOrder = ["finished", "stopped by rule", "running", "starting", "suspended", "queued", "held", "pending", "not submitted",
   "stopped", "cancelled", "orphaned", "lost", "out of memory", "time limit", "node failure", "failed", "diverged"];
 
 function statusCounts(sweep) {

@@ -46,9 +46,9 @@ typedef struct Evidence {
 } Evidence;
 
 static const char *const condition_names[SWEEP_CONDITIONS] = {
-    "not submitted",   "queued",        "held",       "starting",    "running",   "finished",
-    "stopped by rule", "stopped",       "lost",       "orphaned",    "cancelled", "failed",
-    "diverged",        "out of memory", "time limit", "node failure"};
+    "not submitted", "queued",          "held",    "suspended",     "starting",  "running",
+    "finished",      "stopped by rule", "stopped", "lost",          "orphaned",  "cancelled",
+    "failed",        "diverged",        "out of memory", "time limit", "node failure"};
 
 const char *sweep_condition_name(SweepCondition condition) {
   CORE_CHECK((unsigned)condition < SWEEP_CONDITIONS);
@@ -127,6 +127,7 @@ static const char *script_output_before_runs(const Evidence *e) {
 
 static bool is_pending(Evidence *e) { return e->is_queued && e->task->state == SLURM_PENDING; }
 static bool is_held(Evidence *e) { return is_pending(e) && slurm_reason_is_held(e->task->reason); }
+static bool is_suspended(Evidence *e) { return e->is_queued && e->task->state == SLURM_SUSPENDED; }
 static bool is_queued(Evidence *e) { return e->is_queued; }
 static bool is_running(Evidence *e) { return e->state->status == STORE_RUNNING; }
 static bool is_stopped_by_rule(Evidence *e) { return e->state->status == STORE_STOPPED_BY_RULE; }
@@ -191,7 +192,19 @@ static bool is_stopped(Evidence *e) { return e->state->status == STORE_STOPPED; 
 static bool has_started(Evidence *e) { return e->state->attempt > 0; }
 static bool has_ended_task(Evidence *e) { return e->task != NULL; }
 static bool has_ended_started(Evidence *e) { return e->task && has_started(e); }
+static bool has_failed_launch(Evidence *e) {
+  enum { LAUNCH_FAILURE = 53 }; /* "signal" of the exit code */
+  return e->task && !has_started(e) && (strcmp(e->task->reason, "JobLaunchFailure") == 0 ||
+                                        e->task->exit_signal == LAUNCH_FAILURE);
+}
 static bool was_never_started(Evidence *e) { return !has_started(e) && e->record.starts == 0; }
+static const char *find_obstacle(const Evidence *e, char path[CORE_PATH_MAX]) {
+  return sweep_joblog_find_obstacle(e->classifier->root, e->classifier->progress->name, e->entry->array, path);
+}
+static bool has_unopened_output(Evidence *e) {
+  char path[CORE_PATH_MAX];
+  return was_never_started(e) && find_obstacle(e, path);
+}
 static bool has_failed_script(Evidence *e) { return was_never_started(e) && *script_output_before_runs(e); }
 static bool is_any(Evidence *e) {
   (void)e;
@@ -200,6 +213,18 @@ static bool is_any(Evidence *e) {
 
 /* ---- reasons of the rules ---------------------------------------------------------------------------------------- */
 
+/* Names the time before which the task does not start, unless that is only Slurm's delay of requeued jobs. */
+static bool explain_start(Evidence *e) {
+  enum { REQUEUE_DELAY_MAX_S = 600 };
+  char date[32];
+  struct tm local;
+  const time_t start = (time_t)e->task->start_unix_s;
+  if ((double)start < core_clock_unix_s() + REQUEUE_DELAY_MAX_S || !localtime_r(&start, &local)) return false;
+  strftime(date, sizeof date, "%Y-%m-%d %H:%M", &local);
+  SET_REASON(e, "does not start before %s (scontrol update StartTime changes that)", date);
+  return true;
+}
+
 static void explain_waiting(Evidence *e) {
   char resume[64] = "", parent[CORE_RUN_ID];
   const char *reason = e->task->reason, *advice = slurm_reason_advice(reason);
@@ -207,10 +232,15 @@ static void explain_waiting(Evidence *e) {
     SET_REASON(e, "waits for parent runs (init.from); this run for %s", parent);
     return;
   }
+  if (strcmp(reason, "BeginTime") == 0 && explain_start(e)) return;
   if (e->state->iteration > 0)
     snprintf(resume, sizeof resume, "; resumes after iteration %lld", (long long)e->state->iteration);
   SET_REASON(e, "%s%s%s%s%s", slurm_reason_text(reason), strstr(reason, ",JobHeld") ? "; some of these are held" : "",
              *advice ? ": " : "", advice, resume);
+}
+
+static void explain_suspended(Evidence *e) {
+  SET_REASON(e, "on its node, until Slurm or an administrator lets it continue (scontrol resume)");
 }
 
 static void explain_starting(Evidence *e) { SET_REASON(e, "on %.60s", *e->task->nodes ? e->task->nodes : "its node"); }
@@ -289,13 +319,25 @@ static void explain_preempted(Evidence *e) {
 }
 
 static void explain_not_requeued(Evidence *e) {
-  SET_REASON(e, "stopped at the time limit, and the node could not requeue it; sweep submit resumes it");
+  SET_REASON(e, "stopped at the time limit%s; sweep submit resumes it",
+             e->batch->settings.requeue ? ", and the node could not requeue it" : " (slurm.requeue = no)");
 }
 
 static void explain_stopped(Evidence *e) {
   SET_REASON(e, "%s after iteration %lld%s; sweep submit resumes it",
              e->record.cause == SWEEP_CAUSE_PREEMPTED ? "preempted" : "stopped", (long long)e->state->iteration,
              e->task ? "" : ", and not in the queue");
+}
+
+/* Slurm fails a job whose output it cannot open, with JobLaunchFailure and exit code 0:53, and says no more. */
+static void explain_unopened(Evidence *e) {
+  char path[CORE_PATH_MAX];
+  const char *obstacle = find_obstacle(e, path), *node = e->task && *e->task->nodes ? e->task->nodes : "its node";
+  if (obstacle)
+    SET_REASON(e, "ended before the run began: Slurm could not open its output %.280s: %s", path, obstacle);
+  else
+    SET_REASON(e, "ended before the run began (JobLaunchFailure): perhaps %.40s could not open its output %.200s; "
+               "slurmd's log there has the reason", node, path);
 }
 
 static void explain_ended_task(Evidence *e) {
@@ -341,6 +383,7 @@ static const Rule rules[] = {
     {is_blocked_orphan, SWEEP_ORPHANED, explain_orphan},
     {is_held, SWEEP_HELD, explain_waiting},
     {is_pending, SWEEP_QUEUED, explain_waiting},
+    {is_suspended, SWEEP_SUSPENDED, explain_suspended},
     {is_running, SWEEP_RUNNING, NULL},
     {is_restarted_diverged, SWEEP_DIVERGED, explain_starting},
     {is_queued, SWEEP_STARTING, explain_starting}, /* started or requeued, and has not reported yet */
@@ -367,9 +410,11 @@ static const Rule rules[] = {
     /* The task ended, known to Slurm or not. */
     {was_not_requeued, SWEEP_STOPPED, explain_not_requeued},
     {is_stopped, SWEEP_STOPPED, explain_stopped},
+    {has_failed_launch, SWEEP_FAILED, explain_unopened},
     {has_ended_started, SWEEP_LOST, explain_ended_task},
     {has_ended_task, SWEEP_FAILED, explain_ended_task},
     {has_failed_script, SWEEP_FAILED, explain_failed_script},
+    {has_unopened_output, SWEEP_FAILED, explain_unopened},
     {was_never_started, SWEEP_CANCELLED, explain_cancelled}, /* a pending task that is cancelled leaves no trace */
     {is_any, SWEEP_LOST, explain_unknown},
 };

@@ -100,9 +100,10 @@ int sweep_cluster_status_query(const SlurmSelection *selection, double max_age_s
  * attention. */
 static void append_counts(const SweepProgress *progress, const SweepClusterStatus *cluster, CoreText *text) {
   static const SweepCondition order[] = {
-      SWEEP_FINISHED,      SWEEP_STOPPED_BY_RULE, SWEEP_RUNNING,   SWEEP_STARTING, SWEEP_QUEUED,   SWEEP_HELD,
-      SWEEP_NOT_SUBMITTED, SWEEP_STOPPED,         SWEEP_CANCELLED, SWEEP_LOST,     SWEEP_ORPHANED, SWEEP_NODE_FAILURE,
-      SWEEP_TIME_LIMIT,    SWEEP_OUT_OF_MEMORY,   SWEEP_FAILED,    SWEEP_DIVERGED};
+      SWEEP_FINISHED,     SWEEP_STOPPED_BY_RULE, SWEEP_RUNNING,       SWEEP_STARTING, SWEEP_SUSPENDED,
+      SWEEP_QUEUED,       SWEEP_HELD,            SWEEP_NOT_SUBMITTED, SWEEP_STOPPED,  SWEEP_CANCELLED,
+      SWEEP_LOST,         SWEEP_ORPHANED,        SWEEP_NODE_FAILURE,  SWEEP_TIME_LIMIT,
+      SWEEP_OUT_OF_MEMORY, SWEEP_FAILED,         SWEEP_DIVERGED};
   const size_t all = progress->runs - progress->absent;
   for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
     const size_t count = cluster->count[order[i]];
@@ -124,7 +125,9 @@ static void draw_waiting(const SweepProgress *progress, const SweepClusterStatus
   size_t count = 0, others = 0;
   for (size_t i = 0; i < progress->runs; i++) {
     const SweepRunStatus *status = &cluster->run[i];
-    if (status->condition != SWEEP_QUEUED && status->condition != SWEEP_HELD) continue;
+    const bool waits = status->condition == SWEEP_QUEUED || status->condition == SWEEP_HELD ||
+                       status->condition == SWEEP_SUSPENDED;
+    if (!waits) continue;
     const size_t length = strcspn(status->text, ";");
     size_t k = 0;
     while (k < count &&

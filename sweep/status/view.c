@@ -46,8 +46,8 @@ bool sweep_view_needs_attention(const SweepView *view, size_t index) {
 bool sweep_view_is_active(const SweepView *view) {
   const SweepProgress *progress = &view->progress;
   if (!view->is_slurm) return (progress->queued && progress->executor) || progress->count[STORE_RUNNING] > 0;
-  return view->cluster.count[SWEEP_QUEUED] + view->cluster.count[SWEEP_STARTING] + view->cluster.count[SWEEP_RUNNING] >
-         0;
+  const size_t *count = view->cluster.count;
+  return count[SWEEP_QUEUED] + count[SWEEP_STARTING] + count[SWEEP_RUNNING] + count[SWEEP_SUSPENDED] > 0;
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
@@ -83,7 +83,8 @@ static int join_slurm(const SweepViewOptions *asked, SweepView *view, size_t cou
     if (view[i].is_slurm && is_unfinished(asked->root, &view[i].progress)) names[unfinished++] = view[i].progress.name;
   }
   const bool has_queue =
-      unfinished == 0 || sweep_cluster_status_query(&(SlurmSelection){names, unfinished, asked->root}, asked->queue_age_s, &tasks) == CORE_OK;
+      unfinished == 0 || sweep_cluster_status_query(&(SlurmSelection){names, unfinished, asked->root},
+                                                    asked->queue_age_s, &tasks) == CORE_OK;
   if (!has_queue) snprintf(problem, sizeof problem, "%s", core_error_message());
   int code = CORE_OK;
   for (size_t i = 0; i < count && code == CORE_OK; i++)

@@ -83,6 +83,28 @@ tap_run "and cancelled" 0 "3 runs cancelled" sweep cancel lost
 foreign; tap_result "without the foreign job" $? "$(squeue)"
 scancel "$job"
 
+# ---- an accounting database, which has no comments: a stand-in for sacct
+experiment past 2 10
+submit past --held >/dev/null
+job=$(job_of)
+scancel "$job"
+sed -i 's/^MinJobAge=.*/MinJobAge=2/' "$SLURM_CONF" && scontrol reconfigure
+forgotten() { [ -z "$(squeue -h -a -t all -j "$job" -o %i 2>/dev/null)" ]; }
+tap_wait 120 forgotten
+limit 1000 # with its scontrol there is a database
+accounted() { # DIRECTORY: in which the database says that the job was submitted
+  cat >"$tap_dir/limited/sacct" <<SH
+#!/bin/bash
+[[ "\$*" == *"JobID,State,ExitCode,Submit,Start,User,Partition,NodeList,Reason,WorkDir" ]] || exit 1
+echo "${job}_[0-1]|CANCELLED by $(id -u)|0:0|1700000000|Unknown|$(id -un)|main|None assigned|None|$1"
+SH
+  chmod +x "$tap_dir/limited/sacct"
+}
+accounted "$SWEEP_ROOT"
+tap_run "accounting knows who cancelled the job" 0 "by user $(id -un)" env PATH="$tap_dir/limited:$PATH" XDG_CACHE_HOME=/nonexistent sweep status past
+accounted /elsewhere
+tap_run "but not of a job that had the same id elsewhere" 0 "by hand (scancel)" env PATH="$tap_dir/limited:$PATH" XDG_CACHE_HOME=/nonexistent sweep status past
+
 # ---- slurmrestd
 if ! cluster_rest start; then tap_skip "slurmrestd" "$cluster_problem"; tap_done; fi
 person=$cluster_rest_name

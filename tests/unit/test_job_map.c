@@ -23,14 +23,16 @@ typedef struct Sweep {
   SweepJobMap job_map;
 } Sweep;
 
+static char submitter[64] = "ada@login";
+
 static void make_sweep(Sweep *sweep) {
   const SweepArray accepted = {.batch = 1, .hash = "0123456789abcdef", .tasks = TASKS, .job = 12,
-                               .state = SWEEP_ARRAY_ACCEPTED, .requested_unix_s = REQUESTED,
-                               .submitted_by = "ada@login"};
+                               .state = SWEEP_ARRAY_ACCEPTED, .requested_unix_s = REQUESTED};
   const SweepArray unconfirmed = {.batch = 2, .hash = "fedcba9876543210", .tasks = TASKS,
-                                  .state = SWEEP_ARRAY_REQUESTED, .requested_unix_s = REQUESTED,
-                                  .submitted_by = "ada@login"};
+                                  .state = SWEEP_ARRAY_REQUESTED, .requested_unix_s = REQUESTED};
   *sweep = (Sweep){.arrays = {accepted, unconfirmed}};
+  for (int i = 0; i < 2; i++)
+    snprintf(sweep->arrays[i].submitted_by, sizeof sweep->arrays[i].submitted_by, "%s", submitter);
   for (int i = 0; i < 2; i++) sweep->tasks[i] = sweep->rows[i];
   sweep->job_map = (SweepJobMap){.journal = {.arrays = sweep->arrays, .count = 2}, .tasks = sweep->tasks};
 }
@@ -71,6 +73,12 @@ static void test_changed(void **state) {
   assert_int_equal(find_comment(row, "abc"), 0);
   snprintf(row.name, sizeof row.name, "renamed");
   assert_int_equal(find_comment(row, "abc"), 0);
+  snprintf(row.user, sizeof row.user, "root"); /* the journal has 0@login for it, below */
+  assert_int_equal(find_comment(row, "abc"), -1);
+  snprintf(submitter, sizeof submitter, "0@login");
+  assert_int_equal(find_comment(row, "abc"), 0);
+  snprintf(submitter, sizeof submitter, "ada@login");
+  snprintf(row.user, sizeof row.user, "ada");
   row.is_in_directory = false; /* another name of the workspace */
   assert_int_equal(find_comment(row, ACCEPTED_COMMENT), 0);
 }

@@ -10,6 +10,7 @@
 
 #include "core/files.h"
 #include "slurm/cluster.h"
+#include "slurm/reason.h"
 #include "slurm/script.h"
 
 static void refused(const char *name, const char *value) {
@@ -156,6 +157,42 @@ static void test_states(void **state) {
                slurm_state_is_over(SLURM_REQUEUED));
 }
 
+/* Slurm's words, as squeue and sacct print them. */
+static void test_reasons(void **state) {
+  static const struct { const char *words, *text; bool held, stuck; } cases[] = {
+    {"None", "waits to be scheduled", false, false},
+    {"NonZeroExitCode", "ended with an error", false, false},
+    {"JobHeldUser", "held", true, true},
+    {"launch failed requeued held", "could not be launched and is held", true, true},
+    {"launch_failed_requeued_held", "could not be launched and is held", true, true},
+    {"user env retrieval failed requeued held", "could not be launched and is held", true, true},
+    {"job requeued in held state", "requeued and held", true, true},
+    {"JobHoldMaxRequeue", "was requeued too often and is held", true, true},
+    {"Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions",
+     "requested nodes are down, drained or reserved", false, false},
+    {"Nodes_required_for_job_are_DOWN,_DRAINED", "requested nodes are down, drained or reserved", false, false},
+    {"ReqNodeNotAvail, UnavailableNodes:n[3-4]", "requested nodes are down, drained or reserved", false, false},
+    {"Reservation", "waits for its reservation to begin", false, false},
+    {"ReservationDeleted", "its reservation was deleted", false, true},
+    {"DependencyNeverSatisfied", "its dependency can never be satisfied", false, true},
+    {"AssocGrpCpuLimit", "waits for a limit of your account", false, false},
+    {"AssocGrpCPURunMinutesLimit", "waits for a limit of your account", false, false},
+    {"AssocGrpCPUMinutesLimit", "its account has used up its time", false, true},
+    {"AssocMaxWallDurationPerJobLimit", "requests more than a job of its account may", false, true},
+    {"QOSMaxJobsPerUserLimit", "waits for a limit of its QOS", false, false},
+    {"QOSMaxCpuPerJobLimit", "requests more than a job of its QOS may", false, true},
+    {"QOSGrpBillingMinutes", "its QOS has used up its time", false, true},
+    {"JobArrayTaskLimit,JobHeldUser", "waits for others of its sweep (slurm.max_running)", false, false},
+    {"SomethingNew", "SomethingNew", false, false},
+    {"", "", false, false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    assert_string_equal(slurm_reason_text(cases[i].words), cases[i].text);
+    if (slurm_reason_is_held(cases[i].words) != cases[i].held || slurm_reason_is_stuck(cases[i].words) != cases[i].stuck)
+      fail_msg("%s", cases[i].words);
+    if (cases[i].stuck) assert_true(*slurm_reason_advice(cases[i].words));
+  }
+}
+
 static void test_script(void **state) {
   static const char *const command[] = {"/opt/it's/sweep", "task", "$(rm)", NULL};
   SlurmSettings s = slurm_settings_default();
@@ -233,6 +270,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_values),      cmocka_unit_test(test_refused_values),
                                      cmocka_unit_test(test_together),    cmocka_unit_test(test_times),
                                      cmocka_unit_test(test_expressions), cmocka_unit_test(test_states),
+                                     cmocka_unit_test(test_reasons),
                                      cmocka_unit_test(test_script),      cmocka_unit_test(test_document)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
