@@ -170,14 +170,19 @@ typedef struct Parameters {
   int code;
 } Parameters;
 
+/* Returns a setting as config.ini writes it, by which users filter: 0.2, not 0.20000000000000001. */
+static json_t *setting_text(const json_t *value) {
+  char number[32], text[VALUE_MAX + 1];
+  if (json_is_string(value)) snprintf(text, sizeof text, "%s", json_string_value(value));
+  else if (json_is_integer(value)) snprintf(text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+  else if (json_is_real(value)) snprintf(text, sizeof text, "%s", core_text_from_real(json_real_value(value), number));
+  else snprintf(text, sizeof text, "%s", json_is_true(value) ? "yes" : json_is_false(value) ? "no" : "");
+  return core_json_text(text);
+}
+
 static void add_parameter(void *given, const char *name, const json_t *value) {
   Parameters *parameters = given;
-  char text[VALUE_MAX + 1];
-  char *encoded = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
-  snprintf(text, sizeof text, "%s", encoded ? encoded : json_string_value(value));
-  free(encoded);
-  json_array_append_new(parameters->list,
-                        json_pack("{s:s, s:s}", "key", name, "value", core_text_is_utf8(text) ? text : "?"));
+  json_array_append_new(parameters->list, json_pack("{s:s, s:o}", "key", name, "value", setting_text(value)));
   if (json_array_size(parameters->list) < PARAMETERS_MAX || parameters->code != CORE_OK) return;
   parameters->code = send_batch(parameters->mirror, "params", parameters->list);
   parameters->list = json_array();

@@ -10,6 +10,7 @@
 /* Contents of the server. */
 static struct Mlflow {
   bool has_experiment, fails;
+  json_t *settings;    /* the latest parameters, by key */
   json_t *runs;        /* our id -> {"run_id", "iteration", "params": n, "metrics": n, "status"} */
   int requests;
   const char *problem; /* the first ill-formed request */
@@ -44,8 +45,12 @@ static void log_batch(const json_t *body) {
                                            !json_is_integer(json_object_get(item, "step")) ||
                                            json_integer_value(json_object_get(item, "timestamp")) <= 0)
     complain("a metric");
-  json_array_foreach(params, i, item) if (!json_is_string(json_object_get(item, "key")) ||
-                                          !json_is_string(json_object_get(item, "value"))) complain("a parameter");
+  json_array_foreach(params, i, item) {
+    const char *key = json_string_value(json_object_get(item, "key")),
+               *value = json_string_value(json_object_get(item, "value"));
+    if (!key || !value) complain("a parameter");
+    else json_object_set_new(mlflow.settings, key, json_string(value));
+  }
   add_to(run, "metrics", json_array_size(metrics));
   add_to(run, "params", json_array_size(params));
   json_array_foreach(tags, i, item)
@@ -104,7 +109,7 @@ static char url[300];
 
 static void start_server(void) {
   server = (HttpServer){.answer = answer};
-  mlflow = (struct Mlflow){.runs = json_object()};
+  mlflow = (struct Mlflow){.runs = json_object(), .settings = json_object()};
   http_server_start(&server, NULL);
   snprintf(url, sizeof url, "%s/prefix/", server.url);
 }
@@ -114,6 +119,7 @@ static void stop_server(void) {
   http_server_forget(&server);
   if (mlflow.problem) fail_msg("the server got %s", mlflow.problem);
   json_decref(mlflow.runs);
+  json_decref(mlflow.settings);
 }
 
 static int64_t total(const char *key) {
@@ -134,6 +140,22 @@ static void set_state(const char *id, StoreStatus status, int64_t iteration) {
   assert_ok(store_run_state_write(root, id, &state));
 }
 
+/* Every setting has the text of config.ini. */
+static void check_settings(void) {
+  const CoreConfig config = core_config_default();
+  CoreText value = {0};
+  size_t count;
+  const CoreConfigRow *rows = core_config_trainer_rows(&count);
+  for (size_t i = 0; i < count; i++) {
+    const char *sent = json_string_value(json_object_get(mlflow.settings, rows[i].name));
+    if (strcmp(rows[i].name, "train.seed") == 0) continue; /* runs are sorted by id */
+    const char *expected = core_config_get(&config, &rows[i], &value);
+    if (!sent || strcmp(sent, expected) != 0)
+      fail_msg("%s = %s, sent as %s", rows[i].name, expected, sent ? sent : "nothing");
+  }
+  core_text_free(&value);
+}
+
 static void test_mirror(void **state) {
   char first[CORE_RUN_ID], second[CORE_RUN_ID];
   make_run(1, first), make_run(2, second);
@@ -149,6 +171,7 @@ static void test_mirror(void **state) {
   const int64_t values = total("metrics"), params = total("params");
   assert_int_equal(json_object_size(mlflow.runs), 2);
   assert_true(params > 2 * 20);
+  check_settings();
   assert_true(values > 0 && values % 50 == 0); /* an equal number of columns in each of the 50 iterations */
   json_t *run = json_object_get(mlflow.runs, first);
   assert_string_equal(json_string_value(json_object_get(run, "sweep.iteration")), "40");
