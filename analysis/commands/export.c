@@ -187,10 +187,10 @@ static const CoreManual manual = {
            "metric, run_ddr, best_solve_rate, run_summary) and schema.json with the type, unit and meaning of each "
            "column, from which typed columns and Parquet can be made (recipes: docs/results.md). Tables without data "
            "of their own are omitted; schema.json lists them.\n\n"
-           "tensorboard: writes one event file per run, for tensorboard --logdir DIR: iterations and evaluations as "
-           "scalars by transitions, settings for its HParams page.\n\n"
-           "mlflow: copies the runs to an MLflow server: settings as parameters, iterations and evaluations as "
-           "metrics. Another call adds new results.\n\n"
+           "tensorboard: writes one event file per run, for tensorboard --logdir DIR: iterations, evaluations and "
+           "named metrics as scalars by steps, settings for its HParams page.\n\n"
+           "mlflow: copies the runs to an MLflow server: settings as parameters, iterations, evaluations and named "
+           "metrics as metrics by steps. Another call adds new results.\n\n"
            "Default database: $SWEEP_ROOT/results.db, else ./results.db.",
   .operands_min = 1, .operands = {"csv|jsonl|tensorboard", "DATABASE"}, .operands_max = 2,
   .hint = "expected a format (csv, jsonl, tensorboard or mlflow) and a database"};

@@ -28,7 +28,9 @@ static int open_query(StoreDatabase *database, const char *sql, const char *swee
 int export_runs_open(StoreDatabase *database, const char *sweep, StoreQuery **query) {
   static const char sql[] =
     "SELECT id, status, config, coalesce((SELECT min(started) FROM attempt WHERE run_id = id), started), finished,"
-    " iteration FROM run WHERE ?1 IS NULL OR id IN (SELECT run_id FROM sweep_run WHERE sweep = ?1) ORDER BY id";
+    " iteration,"
+    " NOT EXISTS (SELECT 1 FROM iteration AS i WHERE i.run_id = id AND i.transitions != round(i.transitions))"
+    " FROM run WHERE ?1 IS NULL OR id IN (SELECT run_id FROM sweep_run WHERE sweep = ?1) ORDER BY id";
   return open_query(database, sql, sweep, query);
 }
 
@@ -40,7 +42,7 @@ int export_runs_next(StoreQuery *query, ExportRun *run, bool *more) {
     return core_error(CORE_FAIL, "results.db contains a run with an invalid id: %.40s", id ? id : "");
   const double started = store_query_real(query, 3), ended = store_query_real(query, 4);
   *run = (ExportRun){.status = store_query_text(query, 1), .config = store_query_text(query, 2), .ended_s = ended,
-                     .iteration = store_query_int(query, 5)};
+                     .iteration = store_query_int(query, 5), .has_whole_steps = store_query_int(query, 6)};
   snprintf(run->id, sizeof run->id, "%s", id);
   run->started_s = started > 0 ? started : ended > 0 ? ended : core_clock_unix_s();
   return CORE_OK;
@@ -117,6 +119,50 @@ int export_column(const ExportTable *table, const char *name) {
     if (strcmp(table->columns[i], name) == 0) return i;
   CORE_CHECK(!"a column of store/runlog/runlog.h");
   return -1;
+}
+
+int64_t export_step(const ExportRun *run, double step, int64_t iteration) {
+  if (!run->has_whole_steps) return iteration;
+  return isfinite(step) && fabs(step) < 9e18 ? (int64_t)step : 0;
+}
+
+/* ---- named metrics ----------------------------------------------------------------------------------------------- */
+
+int export_metrics_open(StoreDatabase *database, const char *id, int64_t from, int64_t every, StoreQuery **query) {
+  static const char sql[] = /* with max(), SQLite takes the other columns from the row of the maximum */
+    "SELECT name, iteration, step, value, " STORE_SECONDS_SQL("?1", "kept.iteration") " FROM"
+    " (SELECT name, max(iteration) AS iteration, step, value FROM metric"
+    " WHERE run_id = ?1 AND iteration >= ?2 AND value IS NOT NULL GROUP BY name, (iteration + ?3 - 1) / ?3) AS kept";
+  TRY(store_query_open(database, sql, query));
+  store_query_bind_text(*query, 1, id);
+  store_query_bind_int(*query, 2, from);
+  store_query_bind_int(*query, 3, every);
+  return CORE_OK;
+}
+
+static bool is_column(const ExportTable *table, const char *name) {
+  for (int i = 0; i < table->count; i++)
+    if (strcmp(table->columns[i], name) == 0) return true;
+  return false;
+}
+
+/* Whether a name may be that of a column's value, or one that export_metric_name makes. */
+static bool is_taken(ExportNaming naming, const char *name) {
+  static const char metric[] = "metric/", evaluation[] = "eval";
+  const size_t length = strlen(naming.prefix);
+  while (strncmp(name, metric, strlen(metric)) == 0) name += strlen(metric);
+  if (strncmp(name, naming.prefix, length) == 0 && is_column(&export_iterations, name + length)) return true;
+  const char *column = strrchr(name, naming.separator);
+  return strncmp(name, evaluation, strlen(evaluation)) == 0 && name[strlen(evaluation)] == naming.separator &&
+         is_column(&export_evaluations, column + 1);
+}
+
+void export_metric_name(ExportNaming naming, const char *metric, char name[EXPORT_NAME_MAX]) {
+  CoreText text = {0};
+  if (is_taken(naming, metric)) core_text_append(&text, "metric/");
+  core_text_append_utf8(&text, metric);
+  snprintf(name, EXPORT_NAME_MAX, "%s", core_text_string(&text));
+  core_text_free(&text);
 }
 
 void export_settings(const char *config, void (*add)(void *to, const char *name, const json_t *value), void *to) {

@@ -1,4 +1,5 @@
-/* Runs, iterations and evaluations of results.db, as exporters to other formats (mlflow.c, tensorboard.c) read them. */
+/* Runs, iterations, evaluations and named metrics of results.db, as exporters to other formats (mlflow.c,
+ * tensorboard.c) read them. */
 #ifndef ANALYSIS_EXPORT_RUNS_H
 #define ANALYSIS_EXPORT_RUNS_H
 #include "store/database/query.h"
@@ -18,6 +19,7 @@ typedef struct ExportRun {
   double started_s, ended_s;     /* Unix time; its first attempt's start; of a run that never began, when that was seen,
                                   * or now */
   int64_t iteration;             /* iterations done */
+  bool has_whole_steps;          /* whether the steps of its iterations are integers, as those of epochs may not be */
 } ExportRun;
 
 /* Opens the runs of `sweep` (NULL: all), sorted by id. */
@@ -36,6 +38,18 @@ int export_rows_open(StoreDatabase *database, const ExportTable *table, const ch
                      StoreQuery **query);
 /* Returns the index of a column of the table. */
 int export_column(const ExportTable *table, const char *name);
+/* Returns the x value of a row, for formats with integer steps: `step`, or the iteration if the run has others. */
+int64_t export_step(const ExportRun *run, double step, int64_t iteration);
+
+/* Opens the named metrics of a run from iteration `from` on: name, iteration, step, value and the iteration's
+ * wall_seconds. `every`: only the last value of each metric in as many iterations; 1: all. */
+int export_metrics_open(StoreDatabase *database, const char *id, int64_t from, int64_t every, StoreQuery **query);
+
+/* Names that a format gives to columns: <prefix>kl, and eval<separator>train<separator>solve_rate. */
+typedef struct ExportNaming { const char *prefix; char separator; } ExportNaming;
+enum { EXPORT_NAME_MAX = 256 };
+/* Copies the name of a named metric: its own, or behind "metric/" if it is that of a column. UTF-8. */
+void export_metric_name(ExportNaming naming, const char *metric, char name[EXPORT_NAME_MAX]);
 
 /* Calls add(to, "ppo.com", value) for each setting of a configuration given as JSON. */
 void export_settings(const char *config, void (*add)(void *to, const char *name, const json_t *value), void *to);

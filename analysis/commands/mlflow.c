@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "analysis/commands/export_runs.h"
+#include "analysis/commands/mlflow_key.h"
 #include "core/http.h"
 
 enum { TIMEOUT_S = 30, TRIES = 3, METRICS_MAX = 1000, PARAMETERS_MAX = 100, VALUE_MAX = 500, TOKEN_MAX = 4096 };
@@ -211,19 +212,19 @@ static int add_metric(Mirror *m, const char *name, double value, double unix_s, 
   return json_array_size(m->metrics) < METRICS_MAX ? CORE_OK : flush(m);
 }
 
-static int send_iterations(Mirror *m, StoreDatabase *database, const char *id, double started_s, int64_t last,
-                           int64_t *done) {
+/* Sends the iterations after *done, which becomes the last one. */
+static int send_iterations(Mirror *m, StoreDatabase *database, const ExportRun *run, int64_t *done) {
   const ExportTable *table = &export_iterations;
-  const int wall = 1 + export_column(table, "wall_seconds");
+  const int wall = 1 + export_column(table, "wall_seconds"), steps = 1 + export_column(table, "transitions");
   StoreQuery *query;
   bool row;
   int code;
-  TRY(export_rows_open(database, table, id, *done, &query));
+  TRY(export_rows_open(database, table, run->id, *done, &query));
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
-    const int64_t step = store_query_int(query, 0);
-    const double seconds = store_query_real(query, wall), at = started_s + (isfinite(seconds) ? seconds : 0);
-    *done = step;
-    if (step % m->target->every != 0 && step != last) continue;
+    const double seconds = store_query_real(query, wall), at = run->started_s + (isfinite(seconds) ? seconds : 0);
+    *done = store_query_int(query, 0);
+    const int64_t step = export_step(run, store_query_real(query, steps), *done);
+    if (*done % m->target->every != 0 && *done != run->iteration) continue;
     for (int i = 0; i < table->count && code == CORE_OK; i++)
       code = add_metric(m, table->columns[i], store_query_real(query, i + 1), at, step);
     if (code != CORE_OK) break;
@@ -232,21 +233,42 @@ static int send_iterations(Mirror *m, StoreDatabase *database, const char *id, d
   return code;
 }
 
-/* Sends all evaluations every time: they are few, and one may arrive late. */
-static int send_evaluations(Mirror *m, StoreDatabase *database, const char *id, double started_s) {
-  const ExportTable *table = &export_evaluations;
+/* Sends the named metrics from iteration `from` on. */
+static int send_metrics(Mirror *m, StoreDatabase *database, const ExportRun *run, int64_t from) {
+  static const ExportNaming naming = {"", '.'};
   StoreQuery *query;
   bool row;
   int code;
-  TRY(export_rows_open(database, table, id, -1, &query));
+  TRY(export_metrics_open(database, run->id, from, m->target->every, &query));
+  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
+    const char *text = store_query_text(query, 0);
+    const double seconds = store_query_real(query, 4), at = run->started_s + (isfinite(seconds) ? seconds : 0);
+    const int64_t step = export_step(run, store_query_real(query, 2), store_query_int(query, 1));
+    char name[EXPORT_NAME_MAX], key[MLFLOW_KEY_MAX];
+    export_metric_name(naming, text ? text : "", name);
+    mlflow_key(name, key);
+    if ((code = add_metric(m, key, store_query_real(query, 3), at, step)) != CORE_OK) break;
+  }
+  store_query_close(&query);
+  return code;
+}
+
+/* Sends all evaluations every time: they are few, and one may arrive late. */
+static int send_evaluations(Mirror *m, StoreDatabase *database, const ExportRun *run) {
+  const ExportTable *table = &export_evaluations;
+  const int steps = 2 + export_column(table, "transitions");
+  StoreQuery *query;
+  bool row;
+  int code;
+  TRY(export_rows_open(database, table, run->id, -1, &query));
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
     const char *set = store_query_text(query, 1);
-    char name[250];
+    const int64_t step = export_step(run, store_query_real(query, steps), store_query_int(query, 0));
+    char name[EXPORT_NAME_MAX], key[MLFLOW_KEY_MAX];
     for (int i = 0; i < table->count && code == CORE_OK; i++) {
       snprintf(name, sizeof name, "eval.%.150s.%s", set ? set : "", table->columns[i]);
-      for (char *c = name; *c; c++) /* characters allowed in names by MLflow */
-        if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-. ", *c)) *c = '_';
-      code = add_metric(m, name, store_query_real(query, i + 2), started_s, store_query_int(query, 0));
+      mlflow_key(name, key);
+      code = add_metric(m, key, store_query_real(query, i + 2), run->started_s, step);
     }
     if (code != CORE_OK) break;
   }
@@ -277,9 +299,11 @@ static int close_run(Mirror *m, const char *status, double finished_s, int64_t d
 static int send_run(Mirror *m, StoreDatabase *database, const ExportRun *run) {
   int64_t done;
   TRY(find_run(m, run->id, run->started_s, &done));
+  const int64_t before = done;
   if (done == 0) TRY(send_settings(m, run->config));
-  TRY(send_iterations(m, database, run->id, run->started_s, run->iteration, &done));
-  TRY(send_evaluations(m, database, run->id, run->started_s));
+  TRY(send_iterations(m, database, run, &done));
+  TRY(send_metrics(m, database, run, before)); /* again those of the last iteration: its evaluation may be new */
+  TRY(send_evaluations(m, database, run));
   TRY(flush(m));
   m->runs++;
   return close_run(m, run->status, run->ended_s, done);

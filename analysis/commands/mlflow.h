@@ -1,5 +1,5 @@
 /* Copy of results.db in an MLflow server, through its REST API 2.0: sweeps as experiments, runs as runs, settings as
- * parameters, iterations and evaluations as metrics (step = iteration). results.db remains authoritative: the copy
+ * parameters, iterations, evaluations and named metrics as metrics. results.db remains authoritative: the copy
  * can be recreated at any time, and a second call continues where the first one stopped. */
 #ifndef ANALYSIS_MLFLOW_H
 #define ANALYSIS_MLFLOW_H

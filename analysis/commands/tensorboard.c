@@ -145,9 +145,7 @@ static void write_end(Board *board, const ExportRun *run) {
   write_plugin(board, "_hparams_/session_end_info", &content, ended_s);
 }
 
-/* ---- iterations and evaluations ---------------------------------------------------------------------------------- */
-
-static int64_t whole(double value) { return isfinite(value) && fabs(value) < 9e18 ? (int64_t)value : 0; }
+/* ---- iterations, evaluations and named metrics ------------------------------------------------------------------- */
 
 static int write_iterations(Board *board, const ExportRun *run) {
   const ExportTable *table = &export_iterations;
@@ -167,8 +165,8 @@ static int write_iterations(Board *board, const ExportRun *run) {
       snprintf(tag, sizeof tag, "train/%s", table->columns[i]);
       if (isfinite(value)) add_scalar(&summary, tag, value);
     }
-    write_summary(board, run->started_s + (isfinite(seconds) ? seconds : 0), whole(store_query_real(query, steps)),
-                  &summary);
+    write_summary(board, run->started_s + (isfinite(seconds) ? seconds : 0),
+                  export_step(run, store_query_real(query, steps), iteration), &summary);
   }
   store_query_close(&query);
   return code;
@@ -206,10 +204,33 @@ static int write_evaluations(Board *board, const ExportRun *run) {
       snprintf(tag, sizeof tag, "eval/%.150s/%s", set && core_text_is_utf8(set) ? set : "?", table->columns[i]);
       if (isfinite(value)) add_scalar(&summary, tag, value);
     }
-    write_summary(board, run->started_s + seconds, whole(store_query_real(query, steps)), &summary);
+    write_summary(board, run->started_s + seconds,
+                  export_step(run, store_query_real(query, steps), store_query_int(query, 0)), &summary);
   }
   store_query_close(&query);
   store_query_close(&of_seconds);
+  return code;
+}
+
+/* Writes named metrics under their own names, which are tags of TensorBoard for most programs. */
+static int write_metrics(Board *board, const ExportRun *run) {
+  static const ExportNaming naming = {"train/", '/'};
+  StoreQuery *query;
+  bool row;
+  int code;
+  TRY(export_metrics_open(board->database, run->id, 0, board->target->every, &query));
+  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
+    const char *name = store_query_text(query, 0);
+    const double value = store_query_real(query, 3), seconds = store_query_real(query, 4);
+    char tag[EXPORT_NAME_MAX];
+    CoreText summary = {0};
+    if (!name || !isfinite(value)) continue;
+    export_metric_name(naming, name, tag);
+    add_scalar(&summary, tag, value);
+    write_summary(board, run->started_s + (isfinite(seconds) ? seconds : 0),
+                  export_step(run, store_query_real(query, 2), store_query_int(query, 1)), &summary);
+  }
+  store_query_close(&query);
   return code;
 }
 
@@ -262,6 +283,7 @@ static int write_run(Board *board, const ExportRun *run) {
   write_settings(board, run);
   int code = write_iterations(board, run);
   if (code == CORE_OK) code = write_evaluations(board, run);
+  if (code == CORE_OK) code = write_metrics(board, run);
   write_end(board, run);
   board->runs++;
   return export_file_end(&file, code);

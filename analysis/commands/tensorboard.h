@@ -9,8 +9,8 @@ typedef struct TensorboardTarget {
 } TensorboardTarget;
 
 /* Writes the runs of `sweep` (NULL: all) and prints a summary: scalars "train/kl" of iterations and "eval/<level
- * set>/solve_rate" of evaluations by transitions, and for the HParams page the settings that differ from the
- * defaults in some run. A second call rewrites the files. */
+ * set>/solve_rate" of evaluations and named metrics by steps, and for the HParams page the settings that differ from
+ * the defaults in some run. A second call rewrites the files. */
 int tensorboard_export(StoreDatabase *database, const char *sweep, const TensorboardTarget *target);
 
 #endif
