@@ -16,6 +16,12 @@
 #include "core/terminal.h"
 #include "store/database/query.h"
 
+/* Returns a value as text, "" for NULL. Infinities are inf and -inf, as in exports. */
+static const char *text_of(StoreQuery *query, int column) {
+  const double number = store_query_value(query, column) == STORE_VALUE_REAL ? store_query_real(query, column) : 0;
+  const char *text = store_query_text(query, column);
+  return isinf(number) ? number > 0 ? "inf" : "-inf" : text ? text : "";
+}
 
 static int print_csv(StoreQuery *query) {
   CoreText line = {0};
@@ -31,9 +37,8 @@ static int print_csv(StoreQuery *query) {
     core_text_clear(&line);
     code = store_query_step(query, &row);
     for (int c = 0; code == CORE_OK && row && c < columns; c++) {
-      const char *text = store_query_text(query, c);
       core_text_append(&line, c ? "," : "");
-      analysis_csv_field(&line, text ? text : "");
+      analysis_csv_field(&line, text_of(query, c));
     }
   }
   core_text_free(&line);
@@ -47,7 +52,7 @@ static json_t *json_value(StoreQuery *query, int column) {
   if (kind == STORE_VALUE_INT) return json_integer((json_int_t)store_query_int(query, column));
   double number = kind == STORE_VALUE_REAL ? store_query_real(query, column) : NAN;
   if (isfinite(number)) return json_real(number);
-  json_t *string = core_json_text(store_query_text(query, column)); /* infinities too, which JSON cannot represent */
+  json_t *string = core_json_text(text_of(query, column)); /* infinities too, which JSON cannot represent */
   return string ? string : json_null(); /* not UTF-8 */
 }
 
@@ -76,8 +81,7 @@ static int print_table(StoreQuery *query) {
   int code;
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
     for (int c = 0; c < columns; c++) {
-      const char *text = store_query_text(query, c);
-      core_table_cell(table, "%s", text ? text : "");
+      core_table_cell(table, "%s", text_of(query, c));
     }
   }
   if (code == CORE_OK) core_table_print(table, stdout);

@@ -150,12 +150,16 @@ static void append_json_string(CoreText *text, const char *value) {
   core_text_append(text, "\"");
 }
 
+/* Appends a real that readers parse as one, with a point or an exponent. JSON has no infinity. */
+static void append_json_real(CoreText *text, const char *value) {
+  if (strcmp(value, "inf") == 0) core_text_append(text, "\"inf\"");
+  else core_text_appendf(text, "%s%s", value, strpbrk(value, ".e") ? "" : ".0");
+}
+
 static void append_json_value(CoreText *text, const CoreConfigRow *row, const char *value) {
   switch (row->kind) {
     case CORE_CONFIG_INT: core_text_append(text, value); break;
-    case CORE_CONFIG_REAL: /* JSON has no infinity */
-      core_text_append(text, strcmp(value, "inf") == 0 ? "\"inf\"" : value);
-      break;
+    case CORE_CONFIG_REAL: append_json_real(text, value); break;
     case CORE_CONFIG_BOOL: core_text_append(text, strcmp(value, "yes") == 0 ? "true" : "false"); break;
     case CORE_CONFIG_ENUM:
     case CORE_CONFIG_STRING: append_json_string(text, value); break;
@@ -165,12 +169,14 @@ static void append_json_value(CoreText *text, const CoreConfigRow *row, const ch
 /* Appends the scaled values, so that queries need not know the schemes. */
 static void append_resolved(const CoreConfig *config, CoreText *text) {
   CoreConfig resolved;
+  char number[32];
   if (!core_config_is_scaled(config) || core_config_resolve(config, &resolved) != CORE_OK) return;
   core_text_appendf(text, ",\"resolved\":{\"env_num\":%lld,\"ppo_num_minibatches\":%lld,\"minibatch\":%lld,"
-                    "\"ppo_learning_rate\":%.17g}", (long long)resolved.env.num,
+                    "\"ppo_learning_rate\":", (long long)resolved.env.num,
                     (long long)resolved.ppo.num_minibatches,
-                    (long long)(core_config_transitions_per_iteration(&resolved) / resolved.ppo.num_minibatches),
-                    resolved.ppo.learning_rate);
+                    (long long)(core_config_transitions_per_iteration(&resolved) / resolved.ppo.num_minibatches));
+  append_json_real(text, core_text_from_real(resolved.ppo.learning_rate, number));
+  core_text_append(text, "}");
 }
 
 /* Appends one setting, with its key and, at a section's start, the brackets. */

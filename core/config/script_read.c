@@ -290,10 +290,19 @@ int core_script_read(const CoreIni *ini, const CoreScript **program) {
 
 /* ---- results.db -------------------------------------------------------------------------------------------------- */
 
-/* Adds a setting whose kind is the type of the JSON value. */
-static int add_from_json(CoreScriptDraft *draft, const char *name, const json_t *value) {
+static bool contains(const json_t *names, const char *name) {
+  size_t i;
+  json_t *item;
+  json_array_foreach(names, i, item)
+    if (json_is_string(item) && strcmp(json_string_value(item), name) == 0) return true;
+  return false;
+}
+
+/* Adds a setting whose kind is the type of the JSON value. infinite: names of numbers that are "inf" or "-inf". */
+static int add_from_json(CoreScriptDraft *draft, const char *name, const json_t *value, const json_t *infinite) {
   char number[32];
   const char *text = number;
+  double real;
   CoreConfigKind kind = CORE_CONFIG_STRING;
   if (json_is_integer(value)) {
     kind = CORE_CONFIG_INT;
@@ -303,6 +312,7 @@ static int add_from_json(CoreScriptDraft *draft, const char *name, const json_t 
     core_text_from_real(json_real_value(value), number);
   } else if (json_is_string(value)) {
     text = json_string_value(value);
+    if (contains(infinite, name) && core_text_to_real(text, &real)) kind = CORE_CONFIG_REAL;
   } else {
     return core_error(CORE_FAIL, "%s is neither a string nor a number", name);
   }
@@ -311,6 +321,7 @@ static int add_from_json(CoreScriptDraft *draft, const char *name, const json_t 
 
 int core_script_from_json(const json_t *config, const CoreScript **program) {
   json_t *object = json_object_get(config, "program"), *settings = json_object_get(config, "settings");
+  const json_t *infinite = json_object_get(config, "infinite");
   const char *key;
   json_t *value;
   int code = CORE_OK;
@@ -322,7 +333,7 @@ int core_script_from_json(const json_t *config, const CoreScript **program) {
     const char *text = json_string_value(json_object_get(object, core_script_keys[k]));
     if (text) code = set_key(draft, core_script_keys[k], text);
   }
-  json_object_foreach(settings, key, value) if (code == CORE_OK) code = add_from_json(draft, key, value);
+  json_object_foreach(settings, key, value) if (code == CORE_OK) code = add_from_json(draft, key, value, infinite);
   if (code == CORE_OK) code = core_script_intern(draft, program);
   core_script_draft_free(&draft);
   return code;

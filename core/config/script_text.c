@@ -99,6 +99,18 @@ void core_script_settings_to_json(const CoreScript *program, CoreText *text) {
   json_decref(object);
 }
 
+/* Lists the settings with an infinite number, which JSON lacks: "inf" may also be a text. NULL: none. */
+static json_t *infinite_json(const CoreScript *program) {
+  json_t *names = NULL;
+  for (size_t i = 0; i < program->definition->setting_count; i++) {
+    const CoreScriptSetting *setting = &program->definition->settings[i];
+    if (setting->kind != CORE_CONFIG_REAL || isfinite(program->values[i]->real)) continue;
+    if (!names) names = json_array();
+    json_array_append_new(names, core_json_text(setting->row->name));
+  }
+  return names;
+}
+
 void core_script_to_json(const CoreConfig *config, CoreText *text) {
   const CoreScriptDefinition *definition = config->program->definition;
   json_t *root = json_object(), *keys = json_object(), *train = json_object();
@@ -113,6 +125,8 @@ void core_script_to_json(const CoreConfig *config, CoreText *text) {
   json_object_set_new(root, "algo", algo);
   json_object_set_new(root, "settings", settings_json(config->program, true));
   json_object_set_new(root, "train", train);
+  json_t *infinite = infinite_json(config->program);
+  if (infinite) json_object_set_new(root, "infinite", infinite);
   core_json_append(root, 0, text);
   json_decref(root);
 }

@@ -20,7 +20,7 @@ from . import frames
 from .errors import ColumnError, DamagedError, Error, FormatError, MissingError, VersionError
 from .where import Between, Where, holds, mask
 
-SCHEMA_VERSION = 11         # store/database/schema.h
+SCHEMA_VERSION = 12         # store/database/schema.h
 APPLICATION = 0x53574250    # PRAGMA application_id, "SWBP"
 _SUMMARY = ("sweeps", "task", "algorithm", "best_solve_rate", "last_solve_rate", "best_return", "last_return",
             "ddr")          # of run_summary
@@ -203,8 +203,8 @@ class Database:
 
     def _settings_of(self, run: dict[str, Any]) -> dict[str, Any]:
         try:
-            return dict(_flatten(json.loads(run["config"]))) if run["config"] else {}
-        except (ValueError, TypeError, RecursionError):
+            return _flatten(json.loads(run["config"])) if run["config"] else {}
+        except (ValueError, TypeError, AttributeError, RecursionError):
             raise self._damaged(f"the settings of run {run['id']!r} are not JSON") from None
 
     def _check_settings(self, names: Iterable[str], runs: list[dict[str, Any]]) -> None:
@@ -322,10 +322,15 @@ def _sql_names(names: Iterable[str]) -> str:
     return ", ".join(f'"{name}"' for name in checked)
 
 
-def _flatten(settings: dict[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """{"ppo": {"com": 8}} -> ("ppo.com", 8) ..."""
-    for name, value in settings.items():
-        if isinstance(value, dict):
-            yield from _flatten(value, f"{before}{name}.")
-        else:
-            yield before + name, value
+def _flatten(config: dict[str, Any]) -> dict[str, Any]:
+    """{"ppo": {"com": 8}} -> {"ppo.com": 8}. JSON has no infinity: "inf" is a number, but may be a text of a program.
+
+    >>> _flatten({"settings": {"eps": "inf", "norm": "inf"}, "infinite": ["eps"]})
+    {'settings.eps': inf, 'settings.norm': 'inf'}
+    """
+    infinite, flat = config.get("infinite", []), {}
+    for section, settings in config.items():
+        for name, value in settings.items() if isinstance(settings, dict) else ():
+            is_number = name in infinite if section == "settings" else section != "program"
+            flat[f"{section}.{name}"] = float(value) if value in ("inf", "-inf") and is_number else value
+    return flat

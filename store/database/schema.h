@@ -5,7 +5,7 @@
 #include "store/database/tables.h"
 
 enum {
-  STORE_SCHEMA_VERSION = 11,              /* PRAGMA user_version; sweep rebuild recreates files of earlier versions */
+  STORE_SCHEMA_VERSION = 12,              /* PRAGMA user_version; sweep rebuild recreates files of earlier versions */
   STORE_SCHEMA_APPLICATION = 0x53574250,  /* PRAGMA application_id: "SWBP" */
   STORE_SCHEMA_PAGE_BYTES = 8192,         /* about 18 rows of iterations (docs/architecture.md) */
 };
@@ -86,7 +86,14 @@ static const char store_schema_views[] =
   "SELECT run_id, iteration, network, layer, '' AS metric, transitions AS value FROM layer WHERE 1 = 0\n"
   STORE_LAYER_COLUMNS(STORE_SQL_LAYER_METRIC) ";\n"
   "CREATE VIEW setting AS  -- one row per setting of a run\n"
-  "SELECT run.id AS run_id, CAST(section.key || '.' || entry.key AS TEXT) AS name, entry.atom AS value\n"
+  "SELECT run.id AS run_id, CAST(section.key || '.' || entry.key AS TEXT) AS name,\n"
+  "  CASE  -- JSON has no infinity; a program's text may be 'inf'\n"
+  "    WHEN entry.atom NOT IN ('inf', '-inf') OR section.key = 'program' THEN entry.atom\n"
+  "    WHEN section.key = 'settings' AND NOT EXISTS (SELECT 1 FROM json_each(run.config, '$.infinite') AS infinite\n"
+  "      WHERE infinite.value = entry.key) THEN entry.atom\n"
+  "    WHEN entry.atom = 'inf' THEN 9e999\n"
+  "    WHEN entry.atom = '-inf' THEN -9e999\n"
+  "  END AS value\n"
   "FROM run, json_each(run.config) AS section, json_each(section.value) AS entry\n"
   "WHERE iif(section.type = 'object', 1, 0);\n"
   "CREATE VIEW run_ddr AS  -- a subquery per run, so that a query for one run reads only that run\n"

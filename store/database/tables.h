@@ -119,7 +119,7 @@
 #define STORE_SETTING_COLUMNS(X) \
   X(run_id, "TEXT NOT NULL", "", "run.id") \
   X(name, "TEXT NOT NULL", "", "section.key, for example ppo.com") \
-  X(value, "", "", "number, text, or 0 and 1 for false and true")
+  X(value, "", "", "number (Inf without a limit), text, or 0 and 1 for false and true")
 
 #define STORE_LAYER_METRIC_COLUMNS(X) \
   STORE_LAYER_KEYS(X) \

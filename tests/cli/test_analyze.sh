@@ -107,7 +107,7 @@ done
 run sql "$db" "SELECT load_extension('x')"; check "sql loads no extension" refuses 2 "not authorized"
 check "sql made no file" [ ! -e "$folder/copy.db" ]
 run sql "$db" --csv "SELECT count(*) AS n FROM run, json_each(config) AS j WHERE j.key = 'ppo'"; check "sql has JSON tables" [ "$(tail -1 "$out")" = 36 ]
-run sql "$db" "SELECT '12' AS a, 12 AS b, 9e999 AS c" --json; check "sql --json keeps text that looks like a number" bash -c "tr -d ' \n' <'$out' | grep -qF '[{\"a\":\"12\",\"b\":12,\"c\":\"Inf\"}]'"
+run sql "$db" "SELECT '12' AS a, 12 AS b, 9e999 AS c" --json; check "sql --json keeps text that looks like a number" bash -c "tr -d ' \n' <'$out' | grep -qF '[{\"a\":\"12\",\"b\":12,\"c\":\"inf\"}]'"
 run sql "$db" "SELECT count(*) AS n FROM run" --csv; check "and nothing was changed" [ "$(tail -1 "$out")" = 36 ]
 run sql "$db" "SELEC 1"; check "sql reports SQL's own error" [ $rc != 0 -a -s "$err" ]
 run sql "$db"; check "sql without a statement" refuses 2 "one quoted statement"

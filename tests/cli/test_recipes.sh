@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # The recipes of docs/results.md for other programs, run as printed: a fenced block is found by its first line. Each
 # must agree with `analyze sql`. Missing programs are skipped. TAP.
-#   SWEEP_PYTHON=/path/to/python3: a Python with pandas, pyarrow and duckdb
+#   SWEEP_PYTHON=/path/to/python3: a Python with pandas, pyarrow, polars and duckdb
 set -u
 . "$(dirname "$0")/tap.sh"
 page=$(cd "$(dirname "$0")/../../docs" && pwd)/results.md
 "$SWEEP_BUILD/tests/bench/bench_analysis" make "$tap_dir/work" 2 20 >"$tap_dir/out" 2>&1 || { echo "Bail out! $(cat "$tap_dir/out")"; exit 1; }
 cd "$tap_dir/work" || exit 1
+# Without a limit, and with an integer: R takes the type of a column from its first value.
+tool sql results.db "UPDATE run SET config = json_set(config, '$.ppo.epsilon', 'inf') WHERE seed != 1"
 analyze export csv results.db >"$tap_dir/out" 2>&1 || { echo "Bail out! $(cat "$tap_dir/out")"; exit 1; }
 
 recipe() { # the block whose first line ends in the name
@@ -45,6 +47,12 @@ try_python() { # name, expected, modules, code that prints the result
 
 try_python "Python: no package needed" "$means" "" "$show_means"
 try_python "pandas: the same into a data frame" "$sums" pandas "$show_sums"
+mkdir late; cp results.db late # polars takes types from the first rows, where a column may be empty
+tool sql late/results.db "UPDATE iteration SET kl = NULL WHERE run_id IN (SELECT DISTINCT run_id FROM iteration ORDER BY 1 LIMIT 20)"
+cd late || exit 1
+try_python "polars" "$(tool sql results.db "SELECT count(*), count(DISTINCT run_id), sum(iteration), printf('%.12g', sum(kl)), printf('%.12g', sum(ddr)) FROM iteration" | tr '|' ,)" polars '
+print("%d,%d,%d,%.12g,%.12g" % (len(rows), rows["run_id"].n_unique(), rows["iteration"].sum(), rows["kl"].sum(), rows["ddr"].sum()))'
+cd ..
 name="the sqlite3 shell"
 if command -v sqlite3 >/dev/null; then
   rounded() { sh | sort | awk -F'|' '{ printf "%s,%.12g\n", $1, $2 }'; }
@@ -52,7 +60,10 @@ if command -v sqlite3 >/dev/null; then
 else skip "$name" "no sqlite3"; fi
 if command -v Rscript >/dev/null && Rscript -e 'library(RSQLite)' >/dev/null 2>&1; then
   try "R" "$means" Rscript - <<<'cat(sprintf("%s,%.12g\n", mean$run_id, mean$kl), sep = "")'
-else skip "R" "no R with RSQLite"; fi
+  infinite=$(tool sql results.db "SELECT count(*), (SELECT count(*) FROM run WHERE seed != 1) FROM run" | tr '|' ,)
+  try "R: one setting as numbers" "$infinite numeric" Rscript -e 'options(warn = 2)' -e 'source(file("stdin"))' \
+    <<<'cat(sprintf("%d,%d %s\n", nrow(epsilon), sum(is.infinite(epsilon$value)), class(epsilon$value)))'
+else skip "R" "no R with RSQLite"; skip "R: one setting as numbers" "no R with RSQLite"; fi
 
 # ---- DuckDB. Its reader of SQLite is an extension of its own, which it fetches when it is first needed, or which Python's
 # package duckdb_extension_sqlite_scanner has.
@@ -85,7 +96,7 @@ if [ -z "$without" ]; then # every view of the file, row by row, as SQLite has i
     columns=$(tool sql results.db "SELECT group_concat(name, ', ') FROM pragma_table_info('$view')")
     ours=$(analyze sql results.db --csv "SELECT $columns FROM $view" | tail -n +2 | sort)
     theirs=$(duck <<<"ATTACH 'results.db' AS results (TYPE sqlite, READ_ONLY); SELECT $columns FROM results.$view" 2>&1 | sort)
-    same=$(paste -d'\n' <(printf '%s\n' "$ours") <(printf '%s\n' "$theirs" | sed 's/None//g') | awk -F, 'NR % 2 { line = $0; n = split(line, a, ","); next }
+    same=$(paste -d'\n' <(printf '%s\n' "$ours") <(printf '%s\n' "$theirs" | sed 's/None//g; s/Inf/inf/g') | awk -F, 'NR % 2 { line = $0; n = split(line, a, ","); next }
       { for (i = 1; i <= n; i++) { gsub(/"/, "", a[i]); if (a[i] != $i && !(a[i] + 0 != 0 && ($i - a[i]) ^ 2 <= 1e-18 * a[i] ^ 2)) { print "SQLite: " line; print "DuckDB: " $0; exit } } }')
     tap_check "DuckDB reads the view $view as SQLite does" "$same"
   done

@@ -132,7 +132,7 @@ def check_files():
     raises(sweepdb.FormatError, "not a results.db of sweep", lambda: open_numpy("other.db"))
     version = sweepdb.SCHEMA_VERSION
     raises(sweepdb.VersionError, "newer sweep", lambda: open_numpy(copy("new.db", f"PRAGMA user_version = {version + 1}")))
-    raises(sweepdb.VersionError, "older sweep", lambda: open_numpy(copy("old.db", "PRAGMA user_version = 10")))
+    raises(sweepdb.VersionError, "older sweep", lambda: open_numpy(copy("old.db", "PRAGMA user_version = 11")))
     strange = copy("a?mode=rwc#' %41.db")
     assert len(open_numpy(strange).runs()["id"]) > 0
     assert sqlite3.connect(PATH).execute("PRAGMA user_version").fetchone()[0] == version

@@ -33,7 +33,7 @@ static void test_schema(void **state) {
   store_database_close(&database);
   assert_null(database);
   assert_query("PRAGMA journal_mode", "wal\n");
-  assert_query("SELECT version FROM schema_version", "11\n");
+  assert_query("SELECT version FROM schema_version", "12\n");
   assert_query("PRAGMA integrity_check", "ok\n");
   assert_int_equal(query_int("PRAGMA application_id"), 0x53574250);
   /* The names that scripts rely on. */
@@ -267,7 +267,7 @@ static void test_put(void **state) {
   assert_ok(store_database_put_run(database, "gone", 8, &config, id));
   store_database_rollback(database);
   store_database_close(&database);
-  snprintf(expected, sizeof expected, "%s|5|32|pending|0\n", id);
+  snprintf(expected, sizeof expected, "%s|5|32.0|pending|0\n", id);
   assert_query("SELECT id, seed, json_extract(config, '$.ppo.com'), status, attempt FROM run", expected);
   assert_query("SELECT name, ini FROM sweep", "fig|[sweep]\nname = 'fig\"'\n\n");
   snprintf(expected, sizeof expected, "fig|7|%s\n", id);
@@ -288,8 +288,49 @@ static void test_settings(void **state) {
   assert_ok(store_database_put_run(database, "s", 1, NULL, "0123456789abcdef")); /* whose settings are not known */
   store_database_close(&database);
   assert_query("SELECT name, value, typeof(value) FROM setting WHERE name IN ('ppo.com', 'env.task', 'eval.animate')"
-               " ORDER BY name", "env.task|loco512|text\nppo.com|32|integer\n");
+               " ORDER BY name", "env.task|loco512|text\nppo.com|32.0|real\n");
   assert_query("SELECT count(*) > 100, count(DISTINCT run_id) FROM setting", "1|1\n");
+}
+
+/* R and data frames give a column one type: numbers of a setting are all of one, an infinite one too. */
+static void test_setting_types(void **state) {
+  (void)state;
+  static const double epsilons[] = {0.2, INFINITY, 1};
+  StoreDatabase *database = open_database();
+  for (int i = 0; i < 3; i++) {
+    CoreConfig config = core_config_default();
+    char id[CORE_RUN_ID];
+    config.ppo.epsilon = epsilons[i];
+    config.ppo.max_grad_norm = i + 1;
+    core_config_id(&config, id);
+    assert_ok(store_database_put_run(database, "s", i, &config, id));
+  }
+  store_database_close(&database);
+  assert_query("SELECT value, typeof(value) FROM setting WHERE name = 'ppo.epsilon' ORDER BY value",
+               "0.2|real\n1.0|real\nInf|real\n");
+  assert_query("SELECT name, count(DISTINCT typeof(value)) AS types FROM setting GROUP BY name HAVING types != 1", "");
+}
+
+/* Tests a program whose setting `norm` is a text that may be "inf", and `eps` a number. */
+static void test_infinite_settings_of_a_program(void **state) {
+  (void)state;
+  static const char *const configs[] = {
+    "{\"settings\": {\"eps\": \"inf\", \"norm\": \"inf\"}, \"infinite\": [\"eps\"]}",
+    "{\"settings\": {\"eps\": \"-inf\", \"norm\": \"-inf\"}, \"infinite\": [\"eps\"],"
+    " \"program\": {\"name\": \"inf\"}}",
+    "{\"settings\": {\"eps\": 0.5, \"norm\": \"l2\"}}"};
+  StoreDatabase *database = open_database();
+  store_database_close(&database);
+  for (int i = 0; i < 3; i++) {
+    char *sql = sqlite3_mprintf("INSERT INTO run(id, config) VALUES('%d', %Q)", i, configs[i]);
+    execute(sql);
+    sqlite3_free(sql);
+  }
+  assert_query("SELECT value, typeof(value) FROM setting WHERE name = 'settings.eps' ORDER BY run_id",
+               "Inf|real\n-Inf|real\n0.5|real\n");
+  assert_query("SELECT value, typeof(value) FROM setting WHERE name = 'settings.norm' ORDER BY run_id",
+               "inf|text\n-inf|text\nl2|text\n");
+  assert_query("SELECT value, typeof(value) FROM setting WHERE name = 'program.name'", "inf|text\n");
 }
 
 /* ---- query ------------------------------------------------------------------------------------------------------ */
@@ -438,7 +479,8 @@ int main(void) {
     WORKSPACE_TEST(test_refuses_no_databases), WORKSPACE_TEST(test_damaged_pages), WORKSPACE_TEST(test_read_only_file),
     WORKSPACE_TEST(test_locked), WORKSPACE_TEST(test_many_openers_at_once), WORKSPACE_TEST(test_put),
     WORKSPACE_TEST(test_query), WORKSPACE_TEST(test_bulk), WORKSPACE_TEST(test_others_write_meanwhile),
-    WORKSPACE_TEST(test_settings),
+    WORKSPACE_TEST(test_settings), WORKSPACE_TEST(test_setting_types),
+    WORKSPACE_TEST(test_infinite_settings_of_a_program),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

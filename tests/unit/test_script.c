@@ -191,6 +191,25 @@ static void test_files(void **state) {
   free_made(&made);
 }
 
+/* JSON has no infinity: results.db keeps whether "inf" is a number or a text. */
+static void test_infinity(void **state) {
+  Made made;
+  CoreText text = {0};
+  const CoreScript *program;
+  CoreConfig config;
+  (void)state;
+  make(HEAD COMMAND SETTINGS "norm = l2\n[grid g]\nlr = inf\nnorm = inf\n", &made);
+  sweep_grid_config(&made.grid, 0, &config);
+  core_config_to_json(&config, &text);
+  json_t *root = json_loads(core_text_string(&text), 0, NULL);
+  assert_int_equal(core_script_from_json(root, &program), CORE_OK);
+  assert_int_equal(core_script_find(program, "lr")->kind, CORE_CONFIG_REAL);
+  assert_int_equal(core_script_find(program, "norm")->kind, CORE_CONFIG_STRING);
+  json_decref(root);
+  core_text_free(&text);
+  free_made(&made);
+}
+
 static void check_words(const CoreScript *program, const char *text, const char *joined) {
   const CoreScriptRun run = {.id = "0123456789abcdef", .dir = "/w/files", .config = "/w/settings.json", .seed = 7};
   char **words;
@@ -404,7 +423,7 @@ static void test_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_metrics),
-    cmocka_unit_test(test_kinds),  cmocka_unit_test(test_ids),   cmocka_unit_test(test_what_counts),
+    cmocka_unit_test(test_kinds),  cmocka_unit_test(test_infinity),  cmocka_unit_test(test_ids),   cmocka_unit_test(test_what_counts),
     cmocka_unit_test(test_spelling), cmocka_unit_test(test_spelled_values), cmocka_unit_test(test_decomposed),
     cmocka_unit_test(test_flags), cmocka_unit_test(test_overrides), cmocka_unit_test(test_quoted),
     cmocka_unit_test(test_frozen), cmocka_unit_test(test_files), cmocka_unit_test(test_words),
