@@ -375,9 +375,20 @@ static bool is_formula(const char *text) {
   return begins_formula(*text) && text[1];
 }
 
+/* Whether text after leading apostrophes is a run's id that reads as a number: 0684670735522928, 13236110316e3573. */
+static bool is_number_id(const char *text) {
+  enum { ID = 16 };
+  static const char digits[] = "0123456789";
+  text += strspn(text, "'");
+  const size_t first = strspn(text, digits);
+  if (strlen(text) != ID || first == 0) return false;
+  return first == ID || (text[first] == 'e' && text[first + 1] && strspn(text + first + 1, digits) == ID - first - 1);
+}
+
 void core_text_append_cell(CoreText *csv, const char *cell) {
   double number;
-  const char *prefix = is_formula(cell) && !core_text_to_real(cell, &number) ? "'" : "";
+  const bool is_escaped = (is_formula(cell) && !core_text_to_real(cell, &number)) || is_number_id(cell);
+  const char *prefix = is_escaped ? "'" : "";
   if (!strpbrk(cell, ",\"\n\r\t")) {
     core_text_appendf(csv, "%s%s", prefix, cell);
     return;
@@ -396,7 +407,7 @@ const char *core_text_read_cell(const char *csv, CoreText *cell, bool *last) {
     core_text_append_bytes(cell, csv++, 1);
   }
   const char *read = core_text_string(cell);
-  if (*read == '\'' && is_formula(read)) {
+  if (*read == '\'' && (is_formula(read) || is_number_id(read))) {
     memmove(cell->data, cell->data + 1, cell->length);
     cell->length--;
   }

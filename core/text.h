@@ -62,7 +62,8 @@ void core_text_append_utf8(CoreText *text, const char *string);
 
 /* Appends a cell of CSV (RFC 4180), quoted if necessary. Text that a spreadsheet would evaluate as a formula, because
  * it begins with = + - @, a tab or a line break and is not a number, gets an apostrophe in front, as in spreadsheets.
- * So does such text that already begins with apostrophes, so that it can be restored. */
+ * So does a run's id that reads as a number, and such text that already begins with apostrophes, so that it can be
+ * restored. */
 void core_text_append_cell(CoreText *csv, const char *cell);
 /* Reads a cell written by core_text_append_cell. *last: whether it ends its row. Returns the position after it. */
 const char *core_text_read_cell(const char *csv, CoreText *cell, bool *last);

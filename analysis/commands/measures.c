@@ -51,7 +51,7 @@ static size_t copy_of(const Measures *m, const AnalysisCopy *copy) {
 
 static void print_csv_row(const Measures *m, const char *id, size_t run) {
   CoreText row = {0};
-  core_text_append(&row, id);
+  analysis_csv_field(&row, id);
   for (size_t i = 0; i < m->count; i++) analysis_csv_value(&row, m->measured[run].value[m->list[i]]);
   puts(core_text_string(&row));
   core_text_free(&row);

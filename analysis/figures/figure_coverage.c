@@ -312,7 +312,9 @@ static void make_csv(const Coverages *c, CoreText *csv) {
     core_text_append(csv, ",");
     analysis_csv_field(csv, c->groups.groups[c->groups.group_of[r]].label);
     analysis_csv_key_values(csv, &c->groups, &run->config);
-    core_text_appendf(csv, ",%s,%lld,%zu,%zu", run->id, (long long)run->config.train.seed, of->kept,
+    core_text_append(csv, ",");
+    analysis_csv_field(csv, run->id);
+    core_text_appendf(csv, ",%lld,%zu,%zu", (long long)run->config.train.seed, of->kept,
                       of->used ? c->states[c->tasks.group_of[r]] : 0);
     analysis_csv_value(csv, value->coarse);
     analysis_csv_value(csv, value->fine);

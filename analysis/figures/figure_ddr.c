@@ -159,7 +159,9 @@ static void make_csv(const AnalysisDdr *ddr, CoreText *csv) {
       if (configurations->group_of[r] != i / ddr->context->selection.count) continue;
       const AnalysisRun *run = &ddr->context->selection.runs[r];
       const AnalysisDdrDot *dot = &ddr->panels[p].dots[r];
-      core_text_appendf(csv, "%.0f,%s,", ddr->panels[p].budget, run->id);
+      core_text_appendf(csv, "%.0f,", ddr->panels[p].budget);
+      analysis_csv_field(csv, run->id);
+      core_text_append(csv, ",");
       analysis_csv_field(csv, configurations->groups[configurations->group_of[r]].label);
       analysis_csv_key_values(csv, configurations, &run->config);
       core_text_appendf(csv, ",%lld,%s,%d,%d", (long long)run->config.train.seed, store_status_name(run->status),

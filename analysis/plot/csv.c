@@ -31,11 +31,11 @@ void analysis_csv_key_values(CoreText *csv, const AnalysisGrouping *grouping, co
 
 /* ---- as JSON ---------------------------------------------------------------------------------------------------- */
 
-/* Converts a field to JSON. Identifiers are not numbers, though some look like one ("12e4567890123456"). */
+/* Converts a field to JSON. Ids are not numbers, though some look like one ("12e4567890123456"). */
 static json_t *json_of_field(const char *name, const char *text) {
   double number;
   if (!*text) return json_null();
-  if (strcmp(name, "run") == 0) return core_json_text(text);
+  if (strcmp(name, "run") == 0 || strcmp(name, "run_id") == 0) return core_json_text(text);
   if (core_text_to_real(text, &number) && isfinite(number)) return json_real(number);
   return core_json_text(text);
 }

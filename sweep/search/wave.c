@@ -47,28 +47,32 @@ static int run_analyze(const char *const *arguments, CoreProcessOutput *output) 
                                            : "it was killed");
 }
 
-/* Parses "run,value" lines after a header; an empty value: not measured. */
-static int parse_metric(char *text, Metric *metric) {
+/* Parses rows of a run and a value after a header; an empty value: not measured. */
+static int parse_metric(const char *csv, Metric *metric) {
+  CoreText cell = {0};
   size_t capacity = 0;
-  char *line = strsep(&text, "\n");
-  while ((line = text ? strsep(&text, "\n") : NULL) && *line) {
-    char *comma = strchr(line, ',');
-    if (!comma || comma - line != CORE_RUN_ID - 1)
-      return core_error(CORE_FAIL,
-                        "analyze measures: expected a run and its value, found '%.80s'; check that it is of "
-                        "this version",
-                        line);
+  int code = CORE_OK;
+  bool last = false;
+  while (*csv && !last) csv = core_text_read_cell(csv, &cell, &last);
+  while (*csv && code == CORE_OK) {
+    csv = core_text_read_cell(csv, &cell, &last);
+    if (last || cell.length != CORE_RUN_ID - 1) {
+      code = core_error(CORE_FAIL, "analyze measures: expected a run and its value, found '%.80s'; check that it is of "
+                        "this version", core_text_string(&cell));
+      break;
+    }
     if (metric->count == capacity) {
       capacity = capacity ? 2 * capacity : 64;
       metric->ids = core_memory_resize(metric->ids, capacity * sizeof *metric->ids);
       metric->values = core_memory_resize(metric->values, capacity * sizeof *metric->values);
     }
-    *comma = '\0';
-    memcpy(metric->ids[metric->count], line, CORE_RUN_ID);
-    if (!core_text_to_real(comma + 1, &metric->values[metric->count])) metric->values[metric->count] = NAN;
-    metric->count++;
+    memcpy(metric->ids[metric->count], core_text_string(&cell), CORE_RUN_ID);
+    csv = core_text_read_cell(csv, &cell, &last);
+    double *value = &metric->values[metric->count++];
+    if (!core_text_to_real(core_text_string(&cell), value)) *value = NAN;
   }
-  return CORE_OK;
+  core_text_free(&cell);
+  return code;
 }
 
 static int import(const char *root, const char *sweep) {

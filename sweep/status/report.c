@@ -59,10 +59,13 @@ static void print_csv_cell(double value) {
 }
 
 static void print_csv(const SweepUsage *usage) {
+  CoreText id = {0};
   printf("index,run,status,starts,wait_s,spent_s,useful_s,efficiency,cpus,gpus,peak_mb\n");
   for (size_t i = 0; i < usage->count; i++) {
     const SweepRunUsage *run = &usage->run[i];
-    printf("%zu,%s,%s,%lld", i, run->id, store_status_name(run->status), (long long)run->starts);
+    core_text_clear(&id);
+    core_text_append_cell(&id, run->id);
+    printf("%zu,%s,%s,%lld", i, core_text_string(&id), store_status_name(run->status), (long long)run->starts);
     print_csv_cell(run->wait_s);
     print_csv_cell(run->spent_s);
     print_csv_cell(run->useful_s);
@@ -72,6 +75,7 @@ static void print_csv(const SweepUsage *usage) {
     if (run->memory.peak_mb > 0) printf(",%lld\n", (long long)run->memory.peak_mb);
     else printf(",\n");
   }
+  core_text_free(&id);
 }
 
 static void print_runs(const SweepUsage *usage) {

@@ -186,7 +186,8 @@ static void append_run(SweepView *view, size_t i, const RunScores *scores, const
   char job[48] = "";
   if (view->is_slurm && view->cluster.run[i].id.job > 0) slurm_id_format(view->cluster.run[i].id, job);
   core_text_append_cell(line, view->progress.name);
-  core_text_appendf(line, ",%zu,%s", i, view->progress.run[i].id);
+  core_text_appendf(line, ",%zu", i);
+  append_cell(line, view->progress.run[i].id);
   append_cell(line, sweep_view_status(view, i));
   core_text_appendf(line, ",%d,%lld,%lld", state->attempt, (long long)state->iteration, (long long)state->iterations);
   append_number(line, state->solve_rate);
