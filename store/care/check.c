@@ -61,10 +61,14 @@ static int check_file(Checker *c) {
 /* SQL that counts faulty rows, and SQL that deletes them (NULL: no repair). */
 typedef struct Rule { StoreSeverity severity; const char *subject, *text, *count, *remove; } Rule;
 
+#define OF_PROGRAM \
+  "coalesce((SELECT iif(json_valid(config), json_type(config, '$.program') IS NOT NULL, 0)" \
+  " FROM run WHERE id = run_id), 0)"
 #define NO_RUN "run_id NOT IN (SELECT id FROM run)"
 #define ORPHANS(table) \
   {STORE_DAMAGE, table, "rows of runs that are not in `run`", "SELECT count(*) FROM " table " WHERE " NO_RUN, \
    "DELETE FROM " table " WHERE " NO_RUN}
+#define FOREIGN_RATES "values of a program's solve_rate are above 1, as of percent; log value / 100"
 static const Rule rules[] = {
   ORPHANS("iteration"), ORPHANS("iteration_bin"), ORPHANS("evaluation"), ORPHANS("layer"),
   ORPHANS("metric"), ORPHANS("attempt"), ORPHANS("run_log"),
@@ -81,7 +85,13 @@ static const Rule rules[] = {
   {STORE_NOTE, "run", "in no sweep (started by hand, or the sweep's directory was removed)",
    "SELECT count(*) FROM run WHERE id NOT IN (SELECT run_id FROM sweep_run)", NULL},
   {STORE_DAMAGE, "evaluation", "solve rates outside 0..1",
-   "SELECT count(*) FROM evaluation WHERE solve_rate < 0 OR solve_rate > 1", NULL},
+   "SELECT count(*) FROM evaluation WHERE (solve_rate < 0 OR solve_rate > 1) AND NOT " OF_PROGRAM, NULL},
+  {STORE_WARNING, "evaluation", FOREIGN_RATES,
+   "SELECT count(*) FROM evaluation WHERE solve_rate > 1 AND " OF_PROGRAM, NULL},
+  {STORE_WARNING, "iteration", FOREIGN_RATES,
+   "SELECT count(*) FROM iteration WHERE solve_rate > 1 AND " OF_PROGRAM, NULL},
+  {STORE_WARNING, "evaluation", "values of a program's solve_rate are below 0",
+   "SELECT count(*) FROM evaluation WHERE solve_rate < 0 AND " OF_PROGRAM, NULL},
   {STORE_WARNING, "evaluation", "infinite values",
    "SELECT count(*) FROM evaluation WHERE abs(solve_rate) = 9e999 OR abs(episode_return) = 9e999"
    " OR abs(transitions) = 9e999", NULL},

@@ -216,6 +216,18 @@ static void test_values(void **state) {
   assert_found(&findings, "1 failed, diverged or lost");
 }
 
+/* A program may log percent: its numbers are no damage. */
+static void test_values_of_a_program(void **state) {
+  char id[CORE_RUN_ID];
+  Findings findings;
+  make_whole_run(1, id);
+  import_all();
+  spoil("UPDATE evaluation SET solve_rate = 63; UPDATE run SET config = '{\"program\": {}}'");
+  const StoreCheck check = check_now(false, false, &findings);
+  assert_int_equal(check.findings[STORE_DAMAGE], 0);
+  assert_found(&findings, "1 evaluation: 2 values of a program's solve_rate are above 1, as of percent; log value / 100");
+}
+
 /* An overwritten page is reported, and nothing is repaired on top of it. */
 static void test_damaged_file(void **state) {
   char id[CORE_RUN_ID];
@@ -382,6 +394,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     WORKSPACE_TEST(test_sound),        WORKSPACE_TEST(test_orphans),       WORKSPACE_TEST(test_gap),
     WORKSPACE_TEST(test_bins),         WORKSPACE_TEST(test_logs),          WORKSPACE_TEST(test_values),
+    WORKSPACE_TEST(test_values_of_a_program),
     WORKSPACE_TEST(test_damaged_file), WORKSPACE_TEST(test_merge),         WORKSPACE_TEST(test_merge_further),
     WORKSPACE_TEST(test_merge_members), WORKSPACE_TEST(test_continued),
   };
