@@ -417,6 +417,9 @@ int core_config_read(const char *path, CoreConfig *config) {
 int core_config_load(const char *path, const char **pairs, size_t count, CoreConfig *config) {
   *config = core_config_default();
   if (path) TRY(core_config_read(path, config));
+  if (config->program)
+    return core_error(CORE_USAGE, "%s: a configuration of the program %s, which the trainer does not run; use sweep "
+                      "submit", path, config->algo.name);
   for (size_t i = 0; i < count; i++) {
     int code = core_config_set_pair(config, pairs[i]);
     if (code != CORE_OK) return core_error_context(code, "--set");

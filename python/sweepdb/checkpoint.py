@@ -8,7 +8,7 @@ import re
 import struct
 from typing import BinaryIO, NamedTuple
 
-from .errors import DamagedError, Error, FormatError, MissingError, VersionError
+from .errors import DamagedError, Error, FormatError, MissingError, UnsupportedError, VersionError
 
 VERSION = 1
 _MAGIC = b"SWEEPCK\n"
@@ -44,6 +44,8 @@ def find(path: str | os.PathLike[str]) -> pathlib.Path:
         return given
     directory = given / "ckpt" if (given / "ckpt").is_dir() else given
     files = sorted((name for name in os.listdir(directory) if _NAME.match(name)), key=lambda name: int(name[10:-5]))
+    if not files and (given / "settings.json").exists():
+        raise UnsupportedError(f"{given}: a run of a program, which has no policy of the trainer")
     if not files:
         raise MissingError(f"{directory}: contains no checkpoint")
     return directory / files[-1]

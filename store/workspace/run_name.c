@@ -199,7 +199,7 @@ static int by_directory(const char *root, const char *text, char id[CORE_RUN_ID]
 int store_run_find(const char *root, const char *text, char id[CORE_RUN_ID]) {
   char name[128];
   int64_t index;
-  if (*text == '\'') text++; /* of a CSV (core_text_append_cell) */
+  if (*text == '\'') text++; /* copied from a CSV (core_text_append_cell) */
   if (is_prefix(text)) return by_prefix(root, text, id);
   if (split_index(root, text, name, sizeof name, &index)) return by_index(root, text, name, index, id);
   if (strchr(text, '/')) return by_directory(root, text, id);

@@ -54,6 +54,13 @@ tap_run "names of other implementations are accepted" 0 "transitions  kl" \
 tap_run "the log has its output" 0 "attempt 1, seed 0, {\"lr\": 0.25, \"steps\": 100}" sweep logs own/0
 tap_run "the database can be rebuilt" 0 "new rows from 4 runs" sweep rebuild
 
+tap_run "the trainer has no policy of it" 2 "a run of a program has no policy of the trainer" trainer export own/0 --onnx p.onnx
+tap_run "to play" 2 "a run of a program has no policy" trainer play --checkpoint own/0
+tap_run "and no checkpoint" 2 "a run of a program has no policy" trainer checkpoint own/0
+first=$(sed -n 's/^0\t//p' w/sweeps/own/manifest.tsv)
+tap_run "to begin from" 2 "a run of a program has no policy" trainer --set "init.from=run:$first" --set train.total_steps=1000
+tap_run "and does not run it" 2 "a configuration of the program train" trainer --config "w/runs/${first:0:2}/$first/config.ini"
+
 own rated 'sh train.sh {steps} {lr} {seed}' | sed 's/^goal = .*/goal = max solve_rate/; s/^episode_return = .*/solve_rate = reward\nsteps_per_second = own/; s/^lr = 0.25, .*/lr = 0.3, 0.6/' \
   > rated.ini
 tap_run "a goal may be a solve rate" 0 "4 finished" timeout 120 sweep submit rated.ini --wait

@@ -13,6 +13,7 @@
 #include "trainer/learners/ddr_control.h"
 #include "trainer/learners/rl_games.h"
 #include "trainer/run/logs.h"
+#include "trainer/run/run_files.h"
 #include "trainer/run/training_bf16.h"
 #include "trainer/run/training_device.h"
 
@@ -29,6 +30,7 @@ static int find_run(const CoreOrigin *origin, const char *root, Parent *parent) 
   char directory[CORE_PATH_MAX];
   TRY(store_path_run(root, origin->run, "config.ini", parent->config));
   if (!core_files_exists(parent->config)) return core_error(CORE_USAGE, "no run %s in %s", origin->run, root);
+  TRY(run_files_check_trainer(parent->config));
   TRY(store_path_run(root, origin->run, "ckpt", directory));
   if (origin->iteration < 0) return checkpoint_newest_path(directory, parent->checkpoint);
   TRY(checkpoint_path(directory, origin->iteration, parent->checkpoint));

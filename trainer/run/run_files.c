@@ -16,6 +16,15 @@ static bool is_kind(const char *path, mode_t kind) {
   return stat(path, &status) == 0 && (status.st_mode & S_IFMT) == kind;
 }
 
+int run_files_check_trainer(const char *config_path) {
+  CoreConfig config = core_config_default();
+  const bool is_read = core_config_read(config_path, &config) == CORE_OK;
+  core_error_clear(); /* the caller reports an unreadable file, if it needs it */
+  return !is_read || !config.program ? CORE_OK
+           : core_error(CORE_USAGE, "%s: a run of a program has no policy of the trainer, and no checkpoint; "
+                        "sweep logs RUN prints its output", config_path);
+}
+
 /* A checkpoint is two directories below its run's. */
 static int of_file(const char *path, bool best, RunFiles *files) {
   if (best) return core_error(CORE_USAGE, "--best applies to a run, but %.200s is a file; omit it", path);
@@ -27,6 +36,7 @@ static int of_file(const char *path, bool best, RunFiles *files) {
 static int of_directory(const char *path, bool best, RunFiles *files) {
   char directory[CORE_PATH_MAX];
   TRY(core_files_path(files->config, "%s/config.ini", path));
+  TRY(run_files_check_trainer(files->config));
   TRY(core_files_path(directory, "%s/ckpt", path));
   return (best ? checkpoint_best_path : checkpoint_newest_path)(directory, files->checkpoint);
 }
