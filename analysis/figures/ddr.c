@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/runs/programs.h"
 #include "analysis/runs/tasks.h"
 #include "core/memory.h"
 #include "store/database/query.h"
@@ -91,7 +92,8 @@ static int read_dots(AnalysisDdr *ddr, AnalysisDdrPanel *panel) {
     double limit = analysis_run_whole_iterations(run, panel->budget), untrained = NAN;
     code = read_ddr(iterations, run, limit, dot);
     if (code == CORE_OK) code = read_evaluations(ddr, evaluations, run, limit, dot, &untrained);
-    dot->reached = analysis_run_reaches(run, dot->transitions, panel->budget);
+    if (code == CORE_OK)
+      code = analysis_programs_reach(ddr->context->database, run, dot->transitions, panel->budget, &dot->reached);
     const bool broken = !dot->reached && (run->status == STORE_DIVERGED || run->status == STORE_FAILED);
     if (broken) take_worst(ddr, untrained, dot);
     dot->counted = dot->drawn && (dot->reached || broken);

@@ -9,6 +9,7 @@
 #include "analysis/runs/measure_columns.h"
 #include "analysis/runs/measure_coverage.h"
 #include "analysis/runs/normalized.h"
+#include "analysis/runs/programs.h"
 #include "core/memory.h"
 #include "core/text.h"
 #include "store/database/query.h"
@@ -262,7 +263,10 @@ static const AnalysisMeasure late[] = {
   ANALYSIS_MEASURE_kurtosis,     ANALYSIS_MEASURE_policy_variance, ANALYSIS_MEASURE_ess,
   ANALYSIS_MEASURE_inactive};
 
-typedef struct Queries { StoreQuery *scores, *other, *last, *kl, *late, *short_late, *profile, *distance; } Queries;
+typedef struct Queries {
+  StoreDatabase *database;
+  StoreQuery *scores, *other, *last, *kl, *late, *short_late, *profile, *distance;
+} Queries;
 
 /* Runs a statement with a run's id and one or two numbers (second < 0: one), and reads its columns. */
 static int take(StoreQuery *query, const char *id, int64_t first, int64_t second, const AnalysisMeasure *list,
@@ -293,8 +297,8 @@ static int read_end(Queries *q, const AnalysisRun *of, double budget, double lim
     run->transitions = store_query_real(q->last, 1);
     run->merged = store_query_int(q->last, 2);
   }
-  const bool reached =
-    of->status == STORE_FINISHED || (budget > 0 && analysis_run_reaches(of, run->transitions, budget));
+  bool reached = of->status == STORE_FINISHED;
+  if (budget > 0 && !reached) TRY(analysis_programs_reach(q->database, of, run->transitions, budget, &reached));
   run->broken = !reached && (of->status == STORE_DIVERGED || of->status == STORE_FAILED);
   run->ended = reached || run->broken;
   run->censored = !run->ended && of->status == STORE_STOPPED_BY_RULE;
@@ -345,7 +349,7 @@ static int read_coverage(StoreDatabase *database, const AnalysisSelection *selec
 
 int analysis_measures_read(StoreDatabase *database, const AnalysisSelection *selection, const char *level_set,
                            double budget, AnalysisRunMetrics **measured) {
-  Queries q = {0};
+  Queries q = {.database = database};
   Scores s = {0};
   *measured = core_memory_zero_allocate(selection->count + 1, sizeof **measured);
   int code = store_query_open(database, evaluation_sql, &q.scores);
