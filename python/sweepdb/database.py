@@ -229,6 +229,7 @@ class Database:
         immutable=1 is required, which is valid only for a file without a WAL."""
         uri = self.path.absolute().as_uri()
         handle = sqlite3.connect(uri + "?mode=ro", uri=True, timeout=30)
+        handle.set_progress_handler(lambda: None, 1000000)  # lets Ctrl-C end a query
         try:
             handle.execute("SELECT 1 FROM sqlite_master").fetchone()
             return handle
@@ -236,11 +237,12 @@ class Database:
             handle.close()
             if os.access(self.path.absolute().parent, os.W_OK):
                 raise
-        wal = pathlib.Path(f"{self.path}-wal")
-        if wal.exists() and wal.stat().st_size > 0:
-            raise Error(f"{self.path}: cannot read all of it: the newest rows are in {wal}, and merging them needs "
-                        "write permission in that directory; ask its owner to run sweep collect, or copy both "
-                        "files to a directory of yours")
+        for suffix in ("-wal", "-journal"):
+            neighbor = pathlib.Path(f"{self.path}{suffix}")
+            if neighbor.exists() and neighbor.stat().st_size > 0:
+                raise Error(f"{self.path}: cannot read all of it: the newest rows are in {neighbor}, and merging them "
+                            "needs write permission in that directory; ask its owner to run sweep collect, or copy "
+                            "both files to a directory of yours")
         return sqlite3.connect(uri + "?immutable=1", uri=True)
 
     def _check_version(self) -> None:
@@ -286,6 +288,10 @@ class Database:
 def _check_file(path: pathlib.Path) -> None:
     if path.is_dir():
         raise FormatError(f"{path}: a directory; name the results.db in it")
+    for suffix in ("-wal", "-shm", "-journal"):
+        neighbor = pathlib.Path(f"{path.resolve()}{suffix}")
+        if os.path.lexists(neighbor) and (neighbor.is_symlink() or not neighbor.is_file()):
+            raise FormatError(f"{neighbor}: not a regular file, but would be read with {path}; move it away")
     if not path.exists():
         raise MissingError(f"{path}: no such file; sweep collect creates the results.db of a workspace")
     if not path.is_file():

@@ -8,6 +8,7 @@
 
 #include "core/log.h"
 #include "store/care/maintain.h"
+#include "store/database/connection_internal.h"
 #include "store/database/database_internal.h"
 #include "store/workspace/paths.h"
 #include "store/workspace/run_name.h"
@@ -74,15 +75,19 @@ static int put_sweeps(StoreDatabase *database, const char *root, StoreImport *re
 
 /* ---- replacement ------------------------------------------------------------------------------------------------ */
 
-/* Moves SQLite's side files with their database: SQLite would replay an old WAL into a new file. */
+/* Moves SQLite's side files with their database: SQLite would replay an old WAL into a new file. Removes them if they
+ * are not to be opened (store_connection_check). */
 static int move_side_files(const char *from, const char *to) {
   static const char *const endings[] = {"-wal", "-shm", "-journal"};
   char source[CORE_PATH_MAX], target[CORE_PATH_MAX];
+  const bool is_refused = store_connection_check(from) != CORE_OK;
+  if (is_refused) core_warn("the files next to %s are removed: %s", from, core_error_message());
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
     TRY(core_files_path(source, "%s%s", from, endings[i]));
     TRY(core_files_path(target, "%s%s", to, endings[i]));
     unlink(target);
-    if (rename(source, target) < 0 && errno != ENOENT)
+    if (is_refused) TRY(core_files_remove_tree(source));
+    else if (rename(source, target) < 0 && errno != ENOENT)
       return core_error_errno(CORE_FAIL, "cannot move %s to %s", source, target);
   }
   return CORE_OK;

@@ -16,6 +16,7 @@
 #include "core/memory.h"
 #include "core/terminal.h"
 #include "core/version.h"
+#include "store/database/connection_internal.h"
 #include "store/database/database_internal.h"
 #include "store/database/schema.h"
 #include "store/runlog/runlog_internal.h"
@@ -55,12 +56,14 @@ int store_database_int(StoreDatabase *database, const char *sql, int64_t *value)
 
 /* ---- application and version ------------------------------------------------------------------------------------- */
 
-typedef struct Identity { int64_t application, version, objects; } Identity;
+typedef struct Identity { int64_t application, version, objects, virtual_tables; } Identity;
 
 static int read_identity(StoreDatabase *database, Identity *identity) {
   TRY(store_database_int(database, "PRAGMA application_id", &identity->application));
   TRY(store_database_int(database, "PRAGMA user_version", &identity->version));
-  return store_database_int(database, "SELECT count(*) FROM sqlite_schema", &identity->objects);
+  TRY(store_database_int(database, "SELECT count(*) FROM sqlite_schema", &identity->objects));
+  return store_database_int(database, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND rootpage = 0",
+                            &identity->virtual_tables);
 }
 
 /* Checks that the file is ours and of a readable version; *version = 0 for an empty file. */
@@ -77,6 +80,9 @@ static int check_identity(StoreDatabase *database, int64_t *version) {
   if (identity.application != STORE_SCHEMA_APPLICATION)
     return core_error(CORE_USAGE, "%s is another program's database: name a results.db created by sweep, or another "
                       "workspace", database->path);
+  if (identity.virtual_tables > 0)
+    return core_error(CORE_USAGE, "%s contains virtual tables, which sweep does not create: it was changed by another "
+                      "program; rebuild it from the run logs with: sweep rebuild", database->path);
   if (identity.version > STORE_SCHEMA_VERSION)
     return core_error(CORE_USAGE, "%s was written by a newer version (schema %lld, this program reads %d); install "
                       "that version, or rebuild it with: sweep rebuild", database->path,
@@ -206,57 +212,54 @@ static int set_journal_mode(StoreDatabase *database) {
   return store_database_execute(database, network ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
 }
 
-/* Checks that the database and its side files are regular files: SQLite opens by name, and would block on a pipe. */
-static int check_files(const char *name) {
-  static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
-  char path[CORE_PATH_MAX];
-  for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-    TRY(core_files_path(path, "%s%s", name, suffixes[i]));
-    TRY(core_files_check_reading(path));
-  }
+/* Creates this program's views as temporary ones. They hide those of the file, which may be of another version or a
+ * stranger's, and never run (store_connection_open). */
+static int create_temporary_views(StoreDatabase *database) {
+  static const char create[] = "CREATE VIEW ";
+  CoreText sql = {0};
+  const char *view = store_schema_views;
+  for (const char *next; (next = strstr(view, create)) != NULL; view = next + strlen(create))
+    core_text_appendf(&sql, "%.*sCREATE TEMP VIEW ", (int)(next - view), view);
+  core_text_append(&sql, view);
+  const int code = store_database_execute(database, core_text_string(&sql));
+  core_text_free(&sql);
+  return code;
+}
+
+static int connect_file(StoreDatabase *database, int flags, bool is_immutable) {
+  TRY(store_connection_check(database->path));
+  if (store_connection_open(database->path, flags, is_immutable, &database->handle) != SQLITE_OK)
+    return store_database_error(database, "open");
   return CORE_OK;
 }
 
-static int connect_file(StoreDatabase *database, const char *name, int flags) {
-  TRY(check_files(name));
-  if (sqlite3_open_v2(name, &database->handle, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
-    return store_database_error(database, "open");
-  sqlite3_busy_timeout(database->handle, STORE_BUSY_MS);
-  sqlite3_extended_result_codes(database->handle, 1);
-  sqlite3_db_config(database->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL); /* the file may be damaged or hostile */
-  return store_database_execute(database, "PRAGMA temp_store = MEMORY");
-}
-
 /* Reopens a WAL database in a directory without write permission. SQLite must then be told that the file is immutable,
- * which is only correct if no WAL is left over: the file is then complete. */
+ * which is only correct if no side file has a part of it. */
 static int connect_immutable(StoreDatabase *database) {
-  char wal[CORE_PATH_MAX];
+  static const char *const suffixes[] = {"-wal", "-journal"};
+  char file[CORE_PATH_MAX];
   struct stat status;
-  CoreText uri = {0};
-  TRY(core_files_path(wal, "%s-wal", database->path));
-  if (stat(wal, &status) == 0 && status.st_size > 0)
-    return core_error(CORE_FAIL, "cannot read all of %s: the newest rows are in %s, and merging them needs write "
-                      "permission in that directory; ask its owner to run `sweep collect`, or copy both files to a "
-                      "directory of yours", database->path, wal);
-  core_text_append(&uri, "file:");
-  for (const char *c = database->path; *c; c++)
-    core_text_appendf(&uri, *c == '%' || *c == '?' || *c == '#' ? "%%%02x" : "%c", (unsigned char)*c);
-  core_text_append(&uri, "?immutable=1");
+  for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+    TRY(core_files_path(file, "%s%s", database->path, suffixes[i]));
+    if (stat(file, &status) == 0 && status.st_size > 0)
+      return core_error(CORE_FAIL, "cannot read all of %s: the newest rows are in %s, and merging them needs write "
+                        "permission in that directory; ask its owner to run `sweep collect`, or copy both files to a "
+                        "directory of yours", database->path, file);
+  }
   sqlite3_close(database->handle);
-  int code = connect_file(database, uri.data, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
-  core_text_free(&uri);
-  return code;
+  return connect_file(database, SQLITE_OPEN_READONLY, true);
 }
 
 static int open_for_reading(StoreDatabase *database) {
   int64_t version;
   record_file_identity(database);
-  TRY(connect_file(database, database->path, SQLITE_OPEN_READONLY));
+  TRY(connect_file(database, SQLITE_OPEN_READONLY, false));
   int status = sqlite3_exec(database->handle, "SELECT 1 FROM sqlite_schema", NULL, NULL, NULL);
   if ((status & 0xff) == SQLITE_CANTOPEN || (status & 0xff) == SQLITE_READONLY) TRY(connect_immutable(database));
   TRY(check_identity(database, &version));
   if (version == 0)
     return core_error(CORE_USAGE, "%s contains no results yet; import them with: sweep status", database->path);
+  TRY(create_temporary_views(database));
   for (int table = 0; table < LOG_TABLES && !database->allows_any_version; table++)
     TRY(add_columns(database, &log_tables[table]));
   return CORE_OK;
@@ -288,7 +291,7 @@ static int open_for_writing(StoreDatabase *database) {
   TRY(check_link(database));
   create_file(database->path);
   record_file_identity(database);
-  TRY(connect_file(database, database->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
+  TRY(connect_file(database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, false));
   TRY(check_identity(database, &version));
   if (sqlite3_db_readonly(database->handle, "main") == 1)
     return core_error(CORE_FAIL,
@@ -301,7 +304,8 @@ static int open_for_writing(StoreDatabase *database) {
   TRY(store_database_execute(database, pragmas));
   TRY(set_journal_mode(database));
   if (version > 0) TRY(find_missing_columns(database, &incomplete));
-  return incomplete ? complete_schema(database) : CORE_OK;
+  if (incomplete) TRY(complete_schema(database));
+  return create_temporary_views(database);
 }
 
 static int open_file(const char *path, bool read_only, bool allows_any_version, StoreDatabase **result) {

@@ -17,6 +17,10 @@ void store_database_close(StoreDatabase **database);
 /* Closes a database. Returns CORE_FAIL if the commits could not be written into the file itself. */
 int store_database_finish(StoreDatabase **database);
 
+/* Ends all queries of this process, also in other threads, within milliseconds: they and later ones fail. For the end
+ * of a program; safe in a signal handler. A pending SIGTERM or SIGINT that is blocked has the same effect. */
+void store_database_stop_queries(void);
+
 /* Whether the path now names another file (sweep rebuild exchanges it) or none. Writes would then be lost: close the
  * database and open it again. */
 bool store_database_is_replaced(const StoreDatabase *database);

@@ -52,6 +52,8 @@ int store_database_error(StoreDatabase *database, const char *action) {
     return core_error(CORE_FAIL, "cannot %s %s: the disk is full; free some space and run this again (the database's "
                       "previous content is intact)", action, path);
   switch (code & 0xff) {
+    case SQLITE_INTERRUPT:
+      return core_error(CORE_FAIL, "cannot %s %s: stopped by a signal", action, path);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return locked_error(database, action);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/database/connection_internal.h"
 #include "store/database/database_internal.h"
 
 int store_file_check_complete(const char *path) {
@@ -25,12 +26,11 @@ int store_file_check_complete(const char *path) {
 bool store_file_passes_quick_check(const char *path) {
   sqlite3 *handle = NULL;
   sqlite3_stmt *statement = NULL;
-  if (core_files_check_reading(path) != CORE_OK) {
+  if (store_connection_check(path) != CORE_OK) {
     core_error_clear();
     return false;
   }
-  bool passes = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK;
-  if (passes) sqlite3_busy_timeout(handle, STORE_BUSY_MS);
+  bool passes = store_connection_open(path, SQLITE_OPEN_READONLY, false, &handle) == SQLITE_OK;
   passes = passes && sqlite3_prepare_v2(handle, "PRAGMA quick_check(1)", -1, &statement, NULL) == SQLITE_OK &&
            sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_text(statement, 0) &&
            strcmp((const char *)sqlite3_column_text(statement, 0), "ok") == 0;
@@ -99,10 +99,10 @@ static int run_backup(sqlite3 *source, sqlite3 *target) {
 /* Copies through a separate connection, because the open one may be in the middle of a transaction. */
 static int copy_file(const char *from, const char *to) {
   sqlite3 *source = NULL, *target = NULL;
-  int status = sqlite3_open_v2(from, &source, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
-  if (status == SQLITE_OK) sqlite3_busy_timeout(source, STORE_BUSY_MS);
+  TRY(store_connection_check(from));
+  int status = store_connection_open(from, SQLITE_OPEN_READONLY, false, &source);
   if (status == SQLITE_OK)
-    status = sqlite3_open_v2(to, &target, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+    status = store_connection_open(to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, false, &target);
   if (status == SQLITE_OK) status = run_backup(source, target);
   int code = CORE_OK;
   if (status != SQLITE_OK) code = core_error(CORE_FAIL, "cannot copy %s to %s: %s", from, to, sqlite3_errstr(status));

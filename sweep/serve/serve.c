@@ -1,4 +1,5 @@
 /* `sweep serve`: starts the server and the thread that reads the workspace, prints the address, waits for a signal. */
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "sweep/serve/routes.h"
 #include "sweep/spec/sweep.h"
 
-enum { PORT_DEFAULT = 8321, ADDRESS = 128 };
+enum { PORT_DEFAULT = 8321, ADDRESS = 128, STOP_MS = 700 };
 
 typedef struct ServeOptions {
   SweepCommon common;
@@ -56,6 +57,20 @@ static void wait_for_signal(const sigset_t *signals) {
   while (number < 0);
 }
 
+static void *end_late(void *context) {
+  (void)context;
+  nanosleep(&(struct timespec){.tv_nsec = STOP_MS * 1000000L}, NULL);
+  _exit(0);
+}
+
+/* Ends queries, and the program itself if a request or an import goes on for longer. Nothing is lost: the server keeps
+ * no data, and an import is a transaction. */
+static void limit_stop(void) {
+  pthread_t thread;
+  store_database_stop_queries();
+  if (pthread_create(&thread, NULL, end_late, NULL) == 0) pthread_detach(thread);
+}
+
 /* Blocks all signals before threads start, so that only this one receives those that end the program. */
 static int run_server(const ServeOptions *options, Serve *serve, const char *policy) {
   sigset_t all, ends;
@@ -75,6 +90,7 @@ static int run_server(const ServeOptions *options, Serve *serve, const char *pol
     __atomic_store_n(&link.server, server, __ATOMIC_RELEASE);
     print_address(options, serve, port);
     wait_for_signal(&ends);
+    limit_stop();
   }
   if (server) serve_server_stop(server);
   serve_watch_stop(&serve->watch); /* its thread may still use the server */

@@ -77,6 +77,7 @@ static volatile sig_atomic_t stop_requested;
 static void request_stop(int signal_number) {
   (void)signal_number;
   stop_requested = 1;
+  store_database_stop_queries();
 }
 
 static void wait_seconds(double seconds) {
@@ -103,7 +104,7 @@ static int follow(const char *path, StoreDatabase **database, const char *root, 
   while (!stop_requested) {
     StoreImport import;
     if (import_new(path, database, root, name, &import) != CORE_OK) {
-      core_warn("%s; trying again in %.0f s", core_error_message(), every_s);
+      if (!stop_requested) core_warn("%s; trying again in %.0f s", core_error_message(), every_s);
     } else if (import.rows < 0) {
       if (!is_other_reported) fprintf(json ? stderr : stdout, "another process is importing; waiting\n");
       is_other_reported = true;

@@ -1,0 +1,18 @@
+/* SQLite connections to files that other users may have made or may change at any time. */
+#ifndef STORE_CONNECTION_INTERNAL_H
+#define STORE_CONNECTION_INTERNAL_H
+#include <sqlite3.h>
+#include <stdbool.h>
+
+/* Checks that SQLite may open the file and those next to it that it reads without being asked (-wal, -shm, -journal):
+ * regular files, written by users who may write the database, and no journal that names another file, which SQLite
+ * would delete. An absent file is valid. CORE_FAIL: the message names the file and the way out. */
+int store_connection_check(const char *path);
+
+/* Opens a file with the protection that SQLite recommends for foreign ones: none of its views and triggers runs, no
+ * file next to it is followed or waited for, no journal deletes other files, values have a limit, and a stop ends every
+ * query. Ours are temporary views (schema.h), which hide those of the file. is_immutable: nothing next to the file is
+ * read. Returns SQLite's code; the caller closes *handle in any case. */
+int store_connection_open(const char *path, int flags, bool is_immutable, sqlite3 **handle);
+
+#endif
