@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <pwd.h>
 #include <stdarg.h>
@@ -231,25 +230,147 @@ int core_files_make_directories(const char *path) {
 
 bool core_files_exists(const char *path) { return access(path, F_OK) == 0; }
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *where) {
-  (void)status;
-  (void)kind;
-  (void)where;
-  return remove(path) == 0 || errno == ENOENT ? 0 : -1;
+/* ---- removing and renaming --------------------------------------------------------------------------------------- */
+
+/* Tree being removed. Everything below its parent is reached by descriptors that follow no link, since others may
+ * exchange a directory for a link to one of ours meanwhile. */
+typedef struct Tree {
+  int parent;  /* directory that has the tree */
+  long moved;  /* number of directories that were too deep, and have been moved into `parent` (moved_name) */
+} Tree;
+
+enum { TREE_DEPTH_MAX = 64 /* each level has a descriptor open */, TREE_PASSES = 16 };
+
+static void moved_name(long number, char name[64]) {
+  snprintf(name, 64, ".removed-%ld-%ld.tmp", (long)getpid(), number);
+}
+
+static int remove_entry(Tree *tree, int directory, const char *name, int depth);
+
+/* Removes what the directory contains, and closes it. Returns -1 with errno. */
+static int remove_entries(Tree *tree, int fd, int depth) {
+  DIR *directory = fdopendir(fd);
+  int result = 0, number = 0;
+  if (!directory) {
+    number = errno;
+    close(fd);
+    errno = number;
+    return -1;
+  }
+  while (result == 0) {
+    errno = 0;
+    const struct dirent *entry = readdir(directory);
+    if (!entry) break;
+    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+      result = remove_entry(tree, fd, entry->d_name, depth);
+  }
+  number = errno;
+  closedir(directory);
+  errno = number;
+  return result == 0 && number == 0 ? 0 : -1;
+}
+
+/* Removes a directory. If it gets new entries meanwhile or becomes a link, tries again, a few times. */
+static int remove_directory(Tree *tree, int directory, const char *name, int depth) {
+  for (int pass = 0;; pass++) {
+    if (unlinkat(directory, name, AT_REMOVEDIR) == 0 || errno == ENOENT) return 0;
+    if (errno == ENOTDIR && unlinkat(directory, name, 0) == 0) return 0;
+    if ((errno != ENOTEMPTY && errno != EEXIST && errno != EISDIR) || pass == TREE_PASSES) return -1;
+    const int fd = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && (errno == ENOTDIR || errno == ELOOP)) continue; /* a link by now */
+    if (fd < 0 || remove_entries(tree, fd, depth + 1) < 0) return -1;
+  }
+}
+
+/* Removes a file, link or directory. A directory that is too deep is moved next to the tree, to be removed later. */
+static int remove_entry(Tree *tree, int directory, const char *name, int depth) {
+  char moved[64];
+  struct stat status;
+  if (unlinkat(directory, name, 0) == 0 || errno == ENOENT) return 0;
+  const int number = errno; /* EISDIR, or EPERM by POSIX */
+  if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(status.st_mode)) {
+    errno = number;
+    return -1;
+  }
+  if (depth == TREE_DEPTH_MAX) {
+    moved_name(tree->moved, moved);
+    if (renameat(directory, name, tree->parent, moved) < 0) return -1;
+    tree->moved++;
+    return 0;
+  }
+  return remove_directory(tree, directory, name, depth);
+}
+
+static int remove_tree(int parent, const char *name) {
+  Tree tree = {.parent = parent};
+  char moved[64];
+  int result = remove_entry(&tree, parent, name, 0);
+  for (long i = 0; result == 0 && i < tree.moved; i++) {
+    moved_name(i, moved);
+    result = remove_entry(&tree, parent, moved, 0);
+  }
+  return result;
+}
+
+/* Opens the directory that has the file. *directory is -1 if there is none. */
+static int enter_parent(const char *path, const char **name, int *directory) {
+  char parent[CORE_PATH_MAX];
+  *directory = -1;
+  TRY(core_files_parent(path, parent, name));
+  if (core_files_enter(parent, false, "cannot remove", path, directory) == CORE_OK) return CORE_OK;
+  if (errno != ENOENT) return CORE_FAIL;
+  core_error_clear();
+  return CORE_OK;
 }
 
 int core_files_remove_tree(const char *path) {
   char clean[CORE_PATH_MAX];
+  const char *name;
+  int directory;
   TRY(core_files_path(clean, "%s", path));
   size_t length = strlen(clean);
   while (length && clean[length - 1] == '/') clean[--length] = '\0';
-  const char *slash = strrchr(clean, '/'), *name = slash ? slash + 1 : clean;
-  if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+  const char *slash = strrchr(clean, '/'), *last = slash ? slash + 1 : clean;
+  if (!*last || strcmp(last, ".") == 0 || strcmp(last, "..") == 0)
     return core_error(CORE_USAGE, "cannot remove '%s': name a directory", path);
-  if (nftw(clean, remove_one, 32, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT)
-    return core_error_errno(CORE_FAIL, "cannot remove %s", path);
-  return CORE_OK;
+  TRY(enter_parent(clean, &name, &directory));
+  if (directory < 0) return CORE_OK;
+  const int code = remove_tree(directory, name) == 0 ? CORE_OK : core_error_errno(CORE_FAIL, "cannot remove %s", path);
+  close(directory);
+  return code;
 }
+
+int core_files_remove(const char *path) {
+  const char *name;
+  int directory;
+  TRY(enter_parent(path, &name, &directory));
+  if (directory < 0) return CORE_OK;
+  const bool is_removed = unlinkat(directory, name, 0) == 0 || errno == ENOENT;
+  const int code = is_removed ? CORE_OK : core_error_errno(CORE_FAIL, "cannot remove %s", path);
+  close(directory);
+  return code;
+}
+
+int core_files_rename(const char *from, const char *to) {
+  char from_parent[CORE_PATH_MAX], to_parent[CORE_PATH_MAX];
+  const char *from_name, *to_name;
+  int source, target;
+  TRY(core_files_parent(from, from_parent, &from_name));
+  TRY(core_files_parent(to, to_parent, &to_name));
+  TRY(core_files_enter(from_parent, false, "cannot rename", from, &source));
+  int code = core_files_enter(to_parent, false, "cannot write", to, &target), number = errno;
+  if (code == CORE_OK) {
+    number = renameat(source, from_name, target, to_name) == 0 ? 0 : errno;
+    errno = number;
+    if (number) code = core_error_errno(CORE_FAIL, "cannot rename %s to %s", from, to);
+    close(target);
+  }
+  close(source);
+  errno = number;
+  return code;
+}
+
+/* ---- paths and lists ---------------------------------------------------------------------------------------------- */
 
 int core_files_path(char *path, const char *format, ...) {
   va_list arguments;

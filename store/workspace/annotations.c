@@ -156,10 +156,7 @@ int store_annotations_read(const char *root, StoreSubject subject, const char *n
 
 static int write_file(const char *path, StoreSubject subject, const StoreAnnotations *annotations) {
   CoreText text = {0};
-  if (store_annotations_are_empty(annotations)) {
-    if (unlink(path) == 0 || errno == ENOENT) return CORE_OK;
-    return core_error_errno(CORE_FAIL, "cannot remove %s", path);
-  }
+  if (store_annotations_are_empty(annotations)) return core_files_remove(path);
   json_t *object = store_annotations_json(annotations, subject);
   core_json_append(object, 2, &text);
   core_text_append(&text, "\n");

@@ -230,8 +230,7 @@ int sweep_removal_delete_dir(const char *path) {
   char renamed[CORE_PATH_MAX];
   TRY(name_for_deletion(path, renamed));
   TRY(core_files_remove_tree(renamed));
-  if (rename(path, renamed) != 0)
-    return errno == ENOENT ? CORE_OK : core_error_errno(CORE_FAIL, "%s: cannot remove", path);
+  if (core_files_rename(path, renamed) != CORE_OK) return errno == ENOENT ? CORE_OK : CORE_FAIL;
   return core_files_remove_tree(renamed);
 }
 

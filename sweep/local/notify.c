@@ -251,7 +251,7 @@ static bool claim_marker(const char *root, const char *name, const char *marker)
 
 static void remove_marker(const char *root, const char *name, const char *marker) {
   char path[CORE_PATH_MAX];
-  if (store_path_sweep(root, name, marker, path) == CORE_OK) unlink(path);
+  if (store_path_sweep(root, name, marker, path) != CORE_OK || core_files_remove(path) != CORE_OK) core_error_clear();
 }
 
 static void send_or_warn(const SlurmSite *site, const SweepNotification *notification) {

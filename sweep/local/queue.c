@@ -35,8 +35,7 @@ static int write_file(const char *root, const char *name, const SweepQueueReques
 static int remove_file(const char *root, const char *name) {
   char path[CORE_PATH_MAX];
   TRY(store_path_sweep(root, name, "queued", path));
-  if (unlink(path) != 0 && errno != ENOENT) return core_error_errno(CORE_FAIL, "%s: cannot remove", path);
-  return CORE_OK;
+  return core_files_remove(path);
 }
 
 /* Adds the runs of the queued request. The file has one `force` and one time, which hold for all of its runs. */

@@ -45,6 +45,6 @@ void sweep_archived_end(const char *root, const char *name) {
   core_warn("%s was archived on %s, so its checkpoints are gone: unfinished runs start from the beginning, and runs "
             "with one of them as parent (init.from) cannot start",
             name, day);
-  if (store_path_sweep(root, name, "archived", path) != CORE_OK || unlink(path) != 0)
+  if (store_path_sweep(root, name, "archived", path) != CORE_OK || core_files_remove(path) != CORE_OK)
     core_warn("%s is still marked as archived: cannot remove sweeps/%s/archived", name, name);
 }

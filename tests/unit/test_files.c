@@ -267,6 +267,66 @@ static void removal_spares_what_it_should(void **state) {
   assert_int_equal(core_files_remove_tree(in_directory("tree")), CORE_OK);
 }
 
+/* Another member of the group exchanges a directory for a link to one of ours, again and again. */
+static void removal_stays_inside(void **state) {
+  enum { ROUNDS = 3, FILES = 200 };
+  char name[64], outside[CORE_PATH_MAX], inside[CORE_PATH_MAX], link[CORE_PATH_MAX];
+  (void)state;
+  assert_int_equal(core_files_path(outside, "%s", in_directory("papers")), CORE_OK);
+  assert_int_equal(core_files_path(inside, "%s", in_directory("run/a")), CORE_OK);
+  assert_int_equal(core_files_path(link, "%s", in_directory("link")), CORE_OK);
+  assert_int_equal(core_files_make_directories(outside), CORE_OK);
+  for (int round = 0; round < ROUNDS; round++) {
+    assert_int_equal(core_files_make_directories(inside), CORE_OK);
+    for (int i = 0; i < FILES; i++) {
+      snprintf(name, sizeof name, "papers/%d", i);
+      assert_int_equal(core_files_write_unsynced(in_directory(name), "x", 1), CORE_OK);
+      snprintf(name, sizeof name, "run/a/%d", i);
+      assert_int_equal(core_files_write_unsynced(in_directory(name), "x", 1), CORE_OK);
+    }
+    assert_int_equal(symlink(outside, link), 0);
+    const pid_t child = fork();
+    if (child == 0)
+      for (;;) renameat2(AT_FDCWD, inside, AT_FDCWD, link, RENAME_EXCHANGE);
+    core_files_remove_tree(in_directory("run")); /* may fail: it is changed all the time */
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    for (int i = 0; i < FILES; i++) {
+      snprintf(name, sizeof name, "papers/%d", i);
+      assert_holds(in_directory(name), "x");
+    }
+    assert_int_equal(core_files_remove_tree(in_directory("run")), CORE_OK);
+    assert_int_equal(core_files_remove_tree(link), CORE_OK);
+  }
+}
+
+static void removal_of_deep_trees(void **state) {
+  enum { LEVELS = 1500, BRANCHES = 2 };
+  char name[16];
+  (void)state;
+  assert_int_equal(core_files_make_directories(in_directory("deep")), CORE_OK);
+  for (int branch = 0; branch < BRANCHES; branch++) {
+    int fd = open(in_directory("deep"), O_RDONLY | O_DIRECTORY);
+    for (int level = 0; level < LEVELS; level++) { /* a path longer than any call takes */
+      snprintf(name, sizeof name, "d%d", level == 0 ? branch : level % 3);
+      assert_int_equal(mkdirat(fd, name, 0777), 0);
+      const int next = openat(fd, name, O_RDONLY | O_DIRECTORY);
+      close(fd);
+      fd = next;
+    }
+    close(fd);
+  }
+  assert_int_equal(core_files_remove_tree(in_directory("deep")), CORE_OK);
+  char **names;
+  size_t count;
+  assert_int_equal(core_files_list(in_directory(""), &names, &count), CORE_OK);
+  for (size_t i = 0; i < count; i++) {
+    assert_null(strstr(names[i], "removed")); /* nothing is left next to it */
+    free(names[i]);
+  }
+  free(names);
+}
+
 static int try_lock(void) {
   int fd;
   int code = core_files_lock(in_directory("lock"), false, &fd);
@@ -318,7 +378,7 @@ int main(void) {
     IN_FOLDER(devices_and_pipes),
     IN_FOLDER(only_plain_files_are_opened),
     IN_FOLDER(directories),
-    IN_FOLDER(removal_spares_what_it_should),
+    IN_FOLDER(removal_spares_what_it_should), IN_FOLDER(removal_stays_inside), IN_FOLDER(removal_of_deep_trees),
     IN_FOLDER(locks_exclude_and_die_with_their_owner),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

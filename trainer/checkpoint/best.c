@@ -45,8 +45,7 @@ void checkpoint_best_read(const Checkpoint *checkpoint, CheckpointBest *best) {
 int checkpoint_best_remove(const Checkpoint *checkpoint) {
   char path[CORE_PATH_MAX];
   TRY(path_of_best(checkpoint->directory, path));
-  if (unlink(path) == 0 || errno == ENOENT) return CORE_OK;
-  return core_error_errno(CORE_FAIL, "%s: cannot be removed", path);
+  return core_files_remove(path);
 }
 
 int checkpoint_best_path(const char *directory, char path[CORE_PATH_MAX]) {

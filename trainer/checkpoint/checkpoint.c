@@ -91,7 +91,7 @@ static int remove_older(const Checkpoint *checkpoint, size_t keep) {
   for (size_t i = keep; i < count && code == CORE_OK; i++) {
     char path[CORE_PATH_MAX];
     code = path_of(checkpoint, iterations[i], path);
-    if (code == CORE_OK && unlink(path) != 0) code = core_error_errno(CORE_FAIL, "%s: cannot be removed", path);
+    if (code == CORE_OK) code = core_files_remove(path);
   }
   free(iterations);
   return code;
@@ -105,8 +105,8 @@ static int remove_leftovers(const char *directory) {
     size_t length = strlen(names[i]);
     char path[CORE_PATH_MAX];
     if (length > 4 && strcmp(names[i] + length - 4, ".tmp") == 0 &&
-        core_files_path(path, "%s/%s", directory, names[i]) == CORE_OK)
-      unlink(path);
+        core_files_path(path, "%s/%s", directory, names[i]) == CORE_OK && core_files_remove(path) != CORE_OK)
+      core_error_clear();
     free(names[i]);
   }
   free(names);
@@ -206,8 +206,7 @@ int checkpoint_write_file(const Checkpoint *checkpoint, int64_t iteration, const
   TRY(core_files_open(temporary, CORE_FILES_NEW, &fd));
   int code = write_sections(checkpoint, iteration, fd, temporary);
   if (close(fd) != 0 && code == CORE_OK) code = core_error_errno(CORE_FAIL, "%s: cannot be written", temporary);
-  if (code == CORE_OK && rename(temporary, path) != 0)
-    code = core_error_errno(CORE_FAIL, "%s: cannot be renamed to %s", temporary, path);
+  if (code == CORE_OK) code = core_files_rename(temporary, path);
   if (code != CORE_OK) {
     unlink(temporary);
     return code;
