@@ -19,13 +19,19 @@ static void append_line(int indent, int depth, CoreText *text) {
   for (int i = 0; i < indent * depth; i++) core_text_append(text, " ");
 }
 
+static void append_escape(uint32_t code, CoreText *text) {
+  if (code < 0x10000) core_text_appendf(text, "\\u%04x", (unsigned)code);
+  else core_text_appendf(text, "\\u%04x\\u%04x", 0xd800 + (unsigned)((code - 0x10000) >> 10),
+                         0xdc00 + (unsigned)(code & 0x3ff));
+}
+
 static void append_string(const json_t *value, CoreText *text) {
   char *encoded = json_dumps(value, JSON_ENCODE_ANY);
   CORE_CHECK(encoded);
   for (const char *at = encoded; *at;) { /* jansson escapes only C0 controls, and JSON is also printed to terminals */
     const char *here = at;
     const uint32_t code = core_unicode_next(&at);
-    if (core_unicode_is_control(code)) core_text_appendf(text, "\\u%04x", (unsigned)code);
+    if (core_unicode_is_unsafe(code)) append_escape(code, text);
     else core_text_append_bytes(text, here, (size_t)(at - here));
   }
   free(encoded);

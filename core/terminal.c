@@ -166,10 +166,7 @@ static void add_cell(CoreTable *table, CoreColor color, char *text) {
     table->capacity = table->capacity ? 2 * table->capacity : 64;
     table->cells = core_memory_resize(table->cells, table->capacity * sizeof *table->cells);
   }
-  /* Cells are single lines of plain text; color is separate. */
-  for (char *c = text; *c; c++)
-    if (*c == '\n' || *c == '\t') *c = ' ';
-  core_unicode_mask(text);
+  core_unicode_mask_line(text); /* color is separate */
   table->cells[table->count++] = (Cell){text, color};
 }
 

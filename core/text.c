@@ -389,13 +389,16 @@ void core_text_append_cell(CoreText *csv, const char *cell) {
   double number;
   const bool is_escaped = (is_formula(cell) && !core_text_to_real(cell, &number)) || is_number_id(cell);
   const char *prefix = is_escaped ? "'" : "";
-  if (!strpbrk(cell, ",\"\n\r\t")) {
-    core_text_appendf(csv, "%s%s", prefix, cell);
-    return;
+  const char *quote = strpbrk(cell, ",\"\n\r\t") ? "\"" : "";
+  core_text_appendf(csv, "%s%s", quote, prefix);
+  for (const char *c = cell; *c;) {
+    const char *here = c;
+    const uint32_t code = core_unicode_next(&c);
+    if (code == '"') core_text_append(csv, "\"\"");
+    else if (core_unicode_is_unsafe(code) && code != '\n' && code != '\r' && code != '\t') core_text_append(csv, "?");
+    else core_text_append_bytes(csv, here, (size_t)(c - here));
   }
-  core_text_appendf(csv, "\"%s", prefix);
-  for (const char *c = cell; *c; c++) core_text_append_bytes(csv, *c == '"' ? "\"\"" : c, *c == '"' ? 2 : 1);
-  core_text_append(csv, "\"");
+  core_text_append(csv, quote);
 }
 
 const char *core_text_read_cell(const char *csv, CoreText *cell, bool *last) {

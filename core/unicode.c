@@ -86,14 +86,25 @@ const char *core_unicode_find_decomposed(const char *text, CoreText *description
   return NULL;
 }
 
+bool core_unicode_is_unsafe(uint32_t code) {
+  return code == CORE_UNICODE_INVALID || core_unicode_is_control(code) || code == 0x180e || code == 0x200b ||
+         (code >= 0x2060 && code <= 0x206f) || code == 0xfeff || (code >= 0xfff9 && code <= 0xfffb) ||
+         (code >= 0xe0000 && code <= 0xe007f);
+}
+
 void core_unicode_mask(char *text) {
   char *out = text;
   for (const char *at = text; *at;) {
     const char *here = at;
     const uint32_t code = core_unicode_next(&at);
-    const bool masked = code == CORE_UNICODE_INVALID || (core_unicode_is_control(code) && code != '\n' && code != '\t');
-    if (masked) *out++ = '?';
+    if (core_unicode_is_unsafe(code) && code != '\n' && code != '\t') *out++ = '?';
     else for (; here < at; here++) *out++ = *here;
   }
   *out = '\0';
+}
+
+void core_unicode_mask_line(char *text) {
+  core_unicode_mask(text);
+  for (char *c = text; *c; c++)
+    if (*c == '\n' || *c == '\t') *c = ' ';
 }

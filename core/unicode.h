@@ -28,7 +28,15 @@ const char *core_unicode_find_odd(const char *text, CoreText *description);
  * returns its position; NULL: none. */
 const char *core_unicode_find_decomposed(const char *text, CoreText *description);
 
-/* Replaces each control except newline and tab, and each invalid byte, by '?' in place. The text does not grow. */
+/* Whether the character must not be shown in text of other people: a control, an invalid byte, or a character that hides
+ * or disguises text without being part of a word (byte order mark, zero-width space, tags). Letters of all alphabets,
+ * combining marks, emoji and their joiners are safe. The pages have the same list (UNSAFE in tools.js,
+ * report_page.html). */
+bool core_unicode_is_unsafe(uint32_t code);
+
+/* Replaces each unsafe character except newline and tab by '?' in place. The text does not grow. All text of other
+ * people (files, results.db, answers of programs) passes here before a terminal shows it. */
 void core_unicode_mask(char *text);
+void core_unicode_mask_line(char *text); /* also newlines and tabs, by blanks */
 
 #endif

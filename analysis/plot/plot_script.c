@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/unicode.h"
 
 /* ---- text for gnuplot ------------------------------------------------------------------------------------------- */
 
@@ -15,26 +16,32 @@
  * signs (macros) and control characters are replaced anyway, so that safety does not depend on details of gnuplot.
  * Bold is markup, whose characters are escaped; plain labels have no markup (noenhanced). */
 static void append_quoted(CoreText *script, const char *text, PlotFace face) {
+  char *safe = core_text_duplicate(text);
+  core_unicode_mask_line(safe);
   core_text_append(script, face == PLOT_BOLD ? "'{/:Bold " : "'");
-  for (const char *c = text; *c; c++) {
+  for (const char *c = safe; *c; c++) {
     if (*c == '\'') core_text_append(script, "\'\'");
     else if (*c == '`') core_text_append(script, "´");
     else if (*c == '@') core_text_append(script, "(at)");
     else if (face == PLOT_BOLD && strchr("{}^_&~\\", *c)) core_text_appendf(script, "\\%c", *c);
-    else core_text_append_bytes(script, (unsigned char)*c < 0x20 || *c == 0x7f ? " " : c, 1);
+    else core_text_append_bytes(script, c, 1);
   }
   core_text_append(script, face == PLOT_BOLD ? "}'" : "'");
+  free(safe);
 }
 
 /* Appends each line of `text` as a comment; a backslash would join the next line to it. */
 static void append_comment(CoreText *script, const char *text) {
+  char *safe = core_text_duplicate(text);
+  core_unicode_mask(safe);
   core_text_append(script, "# ");
-  for (const char *c = text; *c; c++) {
+  for (const char *c = safe; *c; c++) {
     if (*c == '\n') core_text_append(script, c[1] ? "\n# " : "");
     else if (*c == '`' || *c == '@' || *c == '\\' || (unsigned char)*c < 0x20) core_text_append(script, "?");
     else core_text_append_bytes(script, c, 1);
   }
   core_text_append(script, "\n");
+  free(safe);
 }
 
 /* ---- the script ------------------------------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/memory.h"
+#include "core/unicode.h"
 
 extern char **environ;
 
@@ -103,12 +104,15 @@ static int run_gnuplot(const char *directory, const char *script) {
 /* ---- provenance inside the pictures ----------------------------------------------------------------------------- */
 
 static void append_xml(CoreText *text, const char *string) {
-  for (const char *c = string; *c; c++) {
+  char *safe = core_text_duplicate(string);
+  core_unicode_mask(safe);
+  for (const char *c = safe; *c; c++) {
     if (*c == '&') core_text_append(text, "&amp;");
     else if (*c == '<') core_text_append(text, "&lt;");
     else if (*c == '>') core_text_append(text, "&gt;");
-    else core_text_append_bytes(text, (unsigned char)*c < 0x20 && *c != '\n' ? " " : c, 1);
+    else core_text_append_bytes(text, *c == '\t' ? " " : c, 1);
   }
+  free(safe);
 }
 
 /* Appends fallback fonts, so that a machine without the font uses a similar one instead of the browser's serif. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/memory.h"
+#include "core/unicode.h"
 #include "store/workspace/paths.h"
 
 enum { FILE_MAX = 256 << 10 };
@@ -49,24 +50,18 @@ int store_annotations_remove_tag(StoreAnnotations *annotations, const char *tag)
                     near ? "?" : "");
 }
 
-static bool is_control(unsigned char c) { return (c < ' ' && c != '\n') || c == 0x7f; }
-
-/* Includes C1 controls (U+0080 to U+009F), which terminals interpret. */
-static size_t control_length(const char *text) {
-  const unsigned char *c = (const unsigned char *)text;
-  if (is_control(c[0])) return 1;
-  return c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0 ? 2 : 0;
-}
-
 int store_annotations_set_note(StoreAnnotations *annotations, const char *note) {
   if (!core_text_is_utf8(note)) return core_error(CORE_USAGE, "the note is not UTF-8");
   if (strlen(note) > STORE_NOTE_MAX)
     return core_error(CORE_USAGE, "the note has %zu bytes, more than %d; put the text into a file and note its name",
                       strlen(note), STORE_NOTE_MAX);
-  for (const char *c = note; *c; c++)
-    if (control_length(c))
+  for (const char *at = note; *at;) {
+    const char *here = at;
+    const uint32_t code = core_unicode_next(&at);
+    if (code != '\n' && core_unicode_is_unsafe(code))
       return core_error(CORE_USAGE, "the note contains a control character (byte %zu); only newlines are allowed",
-                        (size_t)(c - note) + 1);
+                        (size_t)(here - note) + 1);
+  }
   return core_text_copy(annotations->note, sizeof annotations->note, note, "note");
 }
 
@@ -93,8 +88,7 @@ static void copy_note(StoreAnnotations *annotations, const char *note) {
     for (length = STORE_NOTE_MAX; length > 0 && (note[length] & 0xc0) == 0x80;) length--;
   memcpy(annotations->note, note, length);
   annotations->note[length] = '\0';
-  for (char *c = annotations->note; *c; c++)
-    if (control_length(c)) memset(c, '?', control_length(c));
+  core_unicode_mask(annotations->note);
 }
 
 /* Ignores unknown keys, which a later version may have written. */

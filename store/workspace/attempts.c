@@ -11,6 +11,7 @@
 
 #include "core/files.h"
 #include "core/memory.h"
+#include "core/unicode.h"
 #include "store/workspace/crc32_internal.h"
 #include "store/workspace/paths.h"
 
@@ -99,6 +100,8 @@ static bool read_line(char *line, StoreState *state) {
   snprintf(state->message, sizeof state->message, "%s", field[9]);
   if (has_code) snprintf(state->code, sizeof state->code, "%s", field[10]);
   if (has_code) snprintf(state->code_files, sizeof state->code_files, "%s", field[11]);
+  char *const texts[] = {state->host, state->device, state->commit, state->message, state->code, state->code_files};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) core_unicode_mask_line(texts[i]);
   return true;
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/log.h"
 #include "core/terminal.h"
+#include "core/unicode.h"
 #include "store/workspace/attempts_internal.h"
 #include "store/workspace/clock_internal.h"
 #include "store/workspace/crc32_internal.h"
@@ -120,16 +121,6 @@ static const Field fields[] = {
 #undef FIELD
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
-/* Cleans a text for terminals and the database: one line of valid UTF-8. */
-static void clean_text(char *text) {
-  bool utf8 = core_text_is_utf8(text);
-  for (char *c = text; *c; c++) {
-    unsigned char byte = (unsigned char)*c;
-    if (byte < ' ' || byte == 0x7f) *c = ' ';
-    else if (byte >= 0x80 && !utf8) *c = '?';
-  }
-}
-
 /* Parses a field; false: invalid value. */
 static bool read_field(StoreState *state, const Field *field, const char *value) {
   void *target = (char *)state + field->offset;
@@ -151,7 +142,7 @@ static bool read_field(StoreState *state, const Field *field, const char *value)
       return true;
     case FIELD_TEXT:
       snprintf(target, field->size, "%s", value);
-      clean_text(target);
+      core_unicode_mask_line(target);
       return true;
   }
   return false;
@@ -176,7 +167,7 @@ static void write_field(const StoreState *state, const Field *field, CoreText *t
       break;
     case FIELD_TEXT:
       snprintf(buffer, sizeof buffer, "%.*s", (int)field->size - 1, (const char *)source);
-      clean_text(buffer);
+      core_unicode_mask_line(buffer);
       core_text_appendf(text, "%s=%s\n", field->key, buffer);
       break;
   }
@@ -213,7 +204,7 @@ static int parse_state(const char *path, char *data, size_t size, StoreState *st
       if (strcmp(line, fields[i].key) != 0) continue;
       if (!read_field(state, &fields[i], equals + 1)) {
         snprintf(fault, sizeof fault, "%s=%.40s", line, equals + 1);
-        clean_text(fault);
+        core_unicode_mask_line(fault);
         return damaged_state(path, fault);
       }
       if (fields[i].kind == FIELD_STATUS) has_status = true;

@@ -7,6 +7,23 @@ const page = {token: new URLSearchParams(location.search).get("token") || "", sw
   limit: 50, at: -1, rows: [], compared: [], ready: false};
 const byId = id => document.getElementById(id);
 
+/* Characters that core_unicode_is_unsafe (core/unicode.c) has, except newlines and tabs. */
+const UNSAFE = new RegExp("[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e" +
+  "\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb\\u{e0000}-\\u{e007f}]", "gu");
+
+/* Replaces them in all texts of an answer, which come from files of other people. */
+function masked(value) {
+  if (typeof value === "string") return value.replace(UNSAFE, "?");
+  if (Array.isArray(value)) return value.map(masked);
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(Object.entries(value).map(([key, of]) => [masked(key), masked(of)]));
+}
+
+/* Parses JSON of our programs, where such characters are escapes. */
+function parsed(text) {
+  return text.includes("\\u") ? masked(JSON.parse(text)) : JSON.parse(text);
+}
+
 function append(node, children) {
   for (const child of children.flat(2)) if (known(child)) node.append(child);
   return node;
@@ -105,7 +122,7 @@ async function ask(path, values, post) {
     {method: post ? "POST" : "GET", headers: {Authorization: "Bearer " + page.token}, cache: "no-cache"});
   const etag = answer.headers.get("ETag"), before = answers.get(address);
   if (etag && before && before.etag === etag) return remember(address, etag, before.value);
-  const value = await answer.json();
+  const value = parsed(await answer.text());
   if (!answer.ok) throw new Error(value.error || "the server answered with status " + answer.status);
   return etag ? remember(address, etag, value) : value;
 }

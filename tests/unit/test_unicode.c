@@ -26,9 +26,31 @@ static void test_mask(void **state) {
   assert_masked("\xc2\x9b" "31m", "?31m");                  /* U+009B, which is ESC [ */
   assert_masked("caf\xe9 \x9b", "caf? ?");                  /* Latin-1, and a raw C1 byte */
   assert_masked("a\xe2\x80\xae" "b", "a?b");                /* U+202E reverses the following text */
+  /* Isolates, marks of direction, separators of lines, the byte order mark, tags, invisible characters. */
+  assert_masked("\xe2\x81\xa6\xe2\x81\xa9\xe2\x80\x8e\xe2\x80\x8f\xd8\x9c\xe2\x80\xa8\xe2\x80\xa9", "???????");
+  assert_masked("\xef\xbb\xbf\xf3\xa0\x81\x81\xe2\x80\x8b\xe2\x81\xa0\xef\xbf\xb9\xe1\xa0\x8e", "??????");
+  /* Letters, a combining accent, a Persian word with a non-joiner, an emoji of three with joiners. */
+  assert_masked("\xe6\x90\x8d \xe0\xa4\xa8\xe0\xa4\xae\xe0\xa4\xb8\xe0\xa5\x8d e\xcc\x81",
+                "\xe6\x90\x8d \xe0\xa4\xa8\xe0\xa4\xae\xe0\xa4\xb8\xe0\xa5\x8d e\xcc\x81");
+  assert_masked("\xd9\x85\xdb\x8c\xe2\x80\x8c\xd8\xae \xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x94\xac\xef\xb8\x8f",
+                "\xd9\x85\xdb\x8c\xe2\x80\x8c\xd8\xae \xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x94\xac\xef\xb8\x8f");
   assert_masked("two\nlines\tand", "two\nlines\tand");
   assert_masked("\xed\xa0\x80", "???");                     /* a surrogate */
   assert_masked("\xc0\xaf\xf4\x90\x80\x80", "??????");      /* overlong; beyond the last code point */
+}
+
+/* JSON escapes them and reads back, also beyond 16 bits. */
+static void test_json_escapes(void **state) {
+  const char *const text = "a\xe2\x80\xae\xef\xbb\xbf\xf3\xa0\x81\x81z";
+  CoreText printed = {0};
+  json_t *value = json_string(text);
+  core_json_append(value, 0, &printed);
+  assert_string_equal(core_text_string(&printed), "\"a\\u202e\\ufeff\\udb40\\udc41z\"");
+  json_t *again = json_loads(core_text_string(&printed), JSON_DECODE_ANY, NULL);
+  assert_string_equal(json_string_value(again), text);
+  json_decref(value);
+  json_decref(again);
+  core_text_free(&printed);
 }
 
 static void test_odd(void **state) {
@@ -51,7 +73,7 @@ static void assert_clean(const char *text, bool lines) {
   assert_true(core_text_is_utf8(text));
   for (const char *at = text; *at;) {
     const uint32_t code = core_unicode_next(&at);
-    assert_false(core_unicode_is_control(code) && !(lines && (code == '\n' || code == '\t')));
+    assert_false(core_unicode_is_unsafe(code) && !(lines && (code == '\n' || code == '\t')));
   }
 }
 
@@ -110,7 +132,7 @@ static void test_pairs(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_mask), cmocka_unit_test(test_odd),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_mask), cmocka_unit_test(test_json_escapes), cmocka_unit_test(test_odd),
                                      cmocka_unit_test(test_random_bytes), cmocka_unit_test(test_pack),
                                      cmocka_unit_test(test_pairs)};
   return cmocka_run_group_tests_name("unicode", tests, NULL, NULL);
