@@ -1,10 +1,10 @@
 /* Parsing of programs from experiment files, config.ini and results.db (script.h), and validation of their keys. */
 #include <ctype.h>
 #include <math.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/config/pattern.h"
 #include "core/config/script_internal.h"
 #include "core/json.h"
 #include "core/memory.h"
@@ -145,17 +145,13 @@ static int add_metric(CoreScriptDraft *draft, const char *column, const char *na
 static int check_regex(const char *text) {
   const char *equals = strchr(text, '=');
   regex_t regex;
-  char problem[256];
   size_t names = 1;
   if (!equals || equals == text || !equals[1])
     return core_error(CORE_USAGE, "metrics = stdout:%.80s: expected NAME=REGEX, such as "
                       "stdout:return=return ([-0-9.e]+)", text);
   for (const char *c = text; c < equals; c++) names += *c == ',';
-  const int error = regcomp(&regex, equals + 1, REG_EXTENDED);
-  if (error) {
-    regerror(error, &regex, problem, sizeof problem);
-    return core_error(CORE_USAGE, "metrics: the regular expression %.200s is invalid: %s", equals + 1, problem);
-  }
+  const int code = core_pattern_compile(equals + 1, &regex);
+  if (code != CORE_OK) return core_error_context(code, "metrics");
   const size_t groups = regex.re_nsub;
   regfree(&regex);
   if (groups >= names) return CORE_OK;

@@ -3,10 +3,10 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/config/pattern.h"
 #include "core/memory.h"
 #include "sweep/program/csv.h"
 #include "sweep/program/events.h"
@@ -241,6 +241,12 @@ static void read_output_line(void *context, const char *line, size_t length) {
   text[length] = '\0';
 
   remove_escapes(text);
+  if (strlen(text) > CORE_PATTERN_LINE_MAX) { /* ends between words, since half of a number is another one */
+    size_t end = CORE_PATTERN_LINE_MAX;
+    while (end > 0 && !isspace((unsigned char)text[end])) end--;
+    text[end] = '\0';
+  }
+
   if (regexec(&output->regex, text, GROUPS_MAX, groups, 0) == 0) read_match(output, text, groups);
   free(text);
 }
@@ -270,8 +276,8 @@ static int read_output(Output *output, ProgramReading reading, ProgramSink *sink
 
 static int open_regex(Output *output, const char *location) {
   const char *equals = strchr(location, '=');
-  if (!equals || regcomp(&output->regex, equals + 1, REG_EXTENDED) != 0)
-    return core_error(CORE_USAGE, "metrics = stdout:%.80s: invalid regular expression", location);
+  if (!equals) return core_error(CORE_USAGE, "metrics = stdout:%.80s: expected NAME=REGEX", location);
+  TRY(core_pattern_compile(equals + 1, &output->regex));
   output->names = core_memory_zero_allocate(1, (size_t)(equals - location) + 1);
   memcpy(output->names, location, (size_t)(equals - location));
   return CORE_OK;
