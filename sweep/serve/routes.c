@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-enum { KEY_ARGUMENTS = 8 };
-
 /* Data that a response depends on; a cached response is valid until they change. */
 typedef enum Source { FROM_SNAPSHOT, FROM_RESULTS, FROM_FILES /* not cached */ } Source;
 
@@ -12,21 +10,18 @@ typedef struct Route {
   const char *path;
   int (*make)(const ServeContext *context, json_t **value); /* makes the value of the response */
   Source source;
-  const char *arguments[KEY_ARGUMENTS]; /* arguments that it reads */
 } Route;
 
 static const Route routes[] = {
-  {"/api/overview", serve_api_overview, FROM_SNAPSHOT, {NULL}},
-  {"/api/status", serve_api_status, FROM_SNAPSHOT, {"sweep"}},
-  {"/api/runs", serve_api_runs, FROM_SNAPSHOT,
-   {"sweep", "text", "status", "tag", "sort", "falling", "offset", "limit"}},
-  {"/api/scatter", serve_api_scatter, FROM_SNAPSHOT, {"sweep", "limit"}},
-  {"/api/run", serve_api_run, FROM_FILES, {"run", "sweep"}},
-  {"/api/log", serve_api_log, FROM_FILES, {"run", "sweep", "bytes"}},
-  {"/api/columns", serve_api_columns, FROM_RESULTS, {"sweep"}},
-  {"/api/curves", serve_api_curves, FROM_RESULTS,
-   {"sweep", "run", "column", "group", "x", "log", "runs", "points"}},
-  {"/api/search", serve_api_search, FROM_RESULTS, {"sweep", "search"}},
+  {"/api/overview", serve_api_overview, FROM_SNAPSHOT},
+  {"/api/status", serve_api_status, FROM_SNAPSHOT},
+  {"/api/runs", serve_api_runs, FROM_SNAPSHOT},
+  {"/api/scatter", serve_api_scatter, FROM_SNAPSHOT},
+  {"/api/run", serve_api_run, FROM_FILES},
+  {"/api/log", serve_api_log, FROM_FILES},
+  {"/api/columns", serve_api_columns, FROM_RESULTS},
+  {"/api/curves", serve_api_curves, FROM_RESULTS},
+  {"/api/search", serve_api_search, FROM_RESULTS},
 };
 enum { ROUTES = sizeof routes / sizeof *routes };
 
@@ -51,19 +46,12 @@ static bool send_error(ServeResponse *response, int status, const char *why) {
 
 /* ---- GET --------------------------------------------------------------------------------------------------------- */
 
-static void append_key(const Route *route, const ServeRequest *request, CoreText *key) {
-  core_text_append(key, route->path);
-  for (int i = 0; i < KEY_ARGUMENTS && route->arguments[i]; i++) {
-    const char *value = serve_request_argument(request, route->arguments[i]);
-    core_text_appendf(key, "\n%s", value ? value : "");
-  }
-}
-
 static bool handle_route(Serve *serve, const Route *route, ServeContext *context, int64_t version,
                          ServeResponse *response) {
   CoreText key = {0};
   json_t *value = NULL;
-  append_key(route, context->request, &key);
+  core_text_append(&key, route->path);
+  serve_request_append_arguments(context->request, "token", &key); /* a response may depend on all others */
   response->status = 200;
   response->type = "application/json";
   const bool is_cached = route->source != FROM_FILES;

@@ -24,7 +24,7 @@ bool serve_server_is_built(void) { return true; }
 #define MHD_FUNCTIONS(X) \
   X(MHD_start_daemon) X(MHD_stop_daemon) X(MHD_lookup_connection_value) X(MHD_create_response_from_buffer) \
   X(MHD_add_response_header) X(MHD_queue_response) X(MHD_destroy_response) X(MHD_suspend_connection) \
-  X(MHD_resume_connection)
+  X(MHD_resume_connection) X(MHD_get_connection_values) X(MHD_get_connection_info)
 
 #define MEMBER(name) __typeof__(&name) name;
 static struct { MHD_FUNCTIONS(MEMBER) } library;
@@ -47,8 +47,17 @@ static int load_library(void) {
 
 /* ---- responses --------------------------------------------------------------------------------------------------- */
 
+/* A connection. Only the server's thread uses it. */
+typedef struct Peer {
+  int64_t number;                  /* in the order of arrival, from 1; 0: free */
+  int fd;
+  bool is_known;                   /* a request of it has been allowed */
+} Peer;
+
 struct ServeServer {
   ServeServerOptions options;
+  Peer peers[SERVE_CONNECTIONS_MAX];
+  int64_t arrivals;                /* number of connections until now */
   struct MHD_Daemon *daemon;
   pthread_mutex_t lock;
   struct MHD_Connection *waiting[SERVE_CONNECTIONS_MAX]; /* suspended, [waiting_count]; under the lock */
@@ -95,10 +104,70 @@ static enum MHD_Result send_response(const ServeServer *server, struct MHD_Conne
   return result;
 }
 
+/* ---- connections ------------------------------------------------------------------------------------------------- */
+
+/* Ends the oldest connection without a valid request if there are too many. Any user of this machine can open
+ * connections, and keep them by sending a byte now and then. */
+static void limit_strangers(ServeServer *server) {
+  Peer *oldest = NULL;
+  int strangers = 0;
+  for (int i = 0; i < SERVE_CONNECTIONS_MAX; i++) {
+    Peer *peer = &server->peers[i];
+    if (peer->number == 0 || peer->is_known) continue;
+    strangers++;
+    if (!oldest || peer->number < oldest->number) oldest = peer;
+  }
+  if (strangers > SERVE_STRANGERS_MAX) shutdown(oldest->fd, SHUT_RDWR); /* libmicrohttpd then closes it */
+}
+
+static void note_connection(void *context, struct MHD_Connection *connection, void **peer,
+                            enum MHD_ConnectionNotificationCode code) {
+  ServeServer *server = context;
+  if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+    if (*peer) *(Peer *)*peer = (Peer){0};
+    return;
+  }
+  const union MHD_ConnectionInfo *info = library.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  for (int i = 0; info && i < SERVE_CONNECTIONS_MAX && !*peer; i++) {
+    if (server->peers[i].number != 0) continue;
+    server->peers[i] = (Peer){++server->arrivals, (int)info->connect_fd, false};
+    *peer = &server->peers[i];
+  }
+  limit_strangers(server);
+}
+
+static void mark_known(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info =
+    library.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+  if (info && info->socket_context) ((Peer *)info->socket_context)->is_known = true;
+}
+
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 const char *serve_request_argument(const ServeRequest *request, const char *name) {
   return library.MHD_lookup_connection_value((struct MHD_Connection *)request->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+/* Text with its length, so that no two lists give the same. */
+static void append_counted(const char *value, CoreText *text) {
+  core_text_appendf(text, " %zu:%s", value ? strlen(value) : 0, value ? value : "");
+}
+
+typedef struct Arguments { const char *except; CoreText *text; } Arguments;
+
+static enum MHD_Result append_argument(void *context, enum MHD_ValueKind kind, const char *name, const char *value) {
+  const Arguments *arguments = context;
+  (void)kind;
+  if (strcmp(name, arguments->except) == 0) return MHD_YES;
+  append_counted(name, arguments->text);
+  append_counted(value, arguments->text);
+  return MHD_YES;
+}
+
+void serve_request_append_arguments(const ServeRequest *request, const char *except, CoreText *text) {
+  Arguments arguments = {except, text};
+  library.MHD_get_connection_values((struct MHD_Connection *)request->connection, MHD_GET_ARGUMENT_KIND,
+                                    append_argument, &arguments);
 }
 
 static const char *request_header(struct MHD_Connection *connection, const char *name) {
@@ -150,8 +219,9 @@ static enum MHD_Result handle_request(void *context, struct MHD_Connection *conn
                                 .fetch_site = request_header(connection, "Sec-Fetch-Site"),
                                 .host = request_header(connection, "Host"),
                                 .connection = connection};
-  if (server->options.handler(server->options.context, &request, &response))
-    return send_response(server, connection, &response);
+  const bool is_answered = server->options.handler(server->options.context, &request, &response);
+  if (!is_answered || response.status != 403) mark_known(connection);
+  if (is_answered) return send_response(server, connection, &response);
   core_text_free(&response.body);
   return suspend(server, connection) ? MHD_YES : send_error(server, connection, 503, "too many requests are waiting");
 }
@@ -193,7 +263,7 @@ int serve_server_start(const ServeServerOptions *options, ServeServer **server, 
     MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle_request, created,
     MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)SERVE_CONNECTIONS_MAX,
     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SERVE_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-    (size_t)SERVE_HEADERS_MAX, MHD_OPTION_END);
+    (size_t)SERVE_HEADERS_MAX, MHD_OPTION_NOTIFY_CONNECTION, note_connection, (void *)created, MHD_OPTION_END);
   if (created->daemon) {
     *server = created;
     return CORE_OK;
@@ -232,6 +302,8 @@ void serve_server_destroy(ServeServer **server) {
 bool serve_server_is_built(void) { return false; }
 
 const char *serve_request_argument(const ServeRequest *request, const char *name) { return NULL; }
+
+void serve_request_append_arguments(const ServeRequest *request, const char *except, CoreText *text) {}
 
 int serve_server_start(const ServeServerOptions *options, ServeServer **server, int *port) {
   *server = NULL;

@@ -10,6 +10,7 @@
 
 enum {
   SERVE_CONNECTIONS_MAX = 400,    /* concurrent connections; further ones are refused */
+  SERVE_STRANGERS_MAX = 200,      /* of these, without a valid request yet; the oldest makes room for a new one */
   SERVE_IDLE_S = 15,              /* idle time after which a connection is closed */
   SERVE_HEADERS_MAX = 16 << 10,   /* bytes of a request line and its headers */
 };
@@ -25,6 +26,9 @@ typedef struct ServeRequest {
 
 /* Returns the decoded value of ?name=value; NULL: missing. Valid as long as the request. */
 const char *serve_request_argument(const ServeRequest *request, const char *name);
+
+/* Appends all arguments except one, in an unambiguous form. */
+void serve_request_append_arguments(const ServeRequest *request, const char *except, CoreText *text);
 
 typedef struct ServeResponse {
   int status;                     /* 200 ... */

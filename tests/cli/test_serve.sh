@@ -100,6 +100,21 @@ is "a hundred requests at once are answered" " 100 200" "$codes"
 etag=$(curl -s -D - -o /dev/null -H "Authorization: Bearer $token" "$url/api/columns" | tr -d '\r' | sed -n 's/^[Ee][Tt]ag: //p')
 is "who has it already gets nothing again" 304 "$(code -H "Authorization: Bearer $token" -H "If-None-Match: $etag" "$url/api/columns")"
 
+# ---- every argument counts, and connections of strangers leave room
+order() { get "/api/runs?sweep=study&$1" | tool json run | tr -d ' \n'; }
+first=$(order 'sort=index&descending=0&limit=1'); last=$(order 'sort=index&descending=1&limit=1')
+tap_check "a response for one direction of sorting is not that of the other" "$([ "$first" != "$last" ] || echo "$first")"
+is "and the first one comes again" "$first" "$(order 'sort=index&descending=0&limit=1')"
+order 'sort=index&limit=1%0Adescending=1' > /dev/null
+is "an argument cannot pose as two" "$first" "$(order 'sort=index&descending=0&limit=1')"
+strangers=()
+for ((i = 0; i < 420; i++)); do
+  exec {fd}<> "/dev/tcp/127.0.0.1/$port" 2> /dev/null || break
+  printf 'GET /api/status HTTP/1.1\r\nHost: 127.0.0.1\r\nX-' >&$fd 2> /dev/null; strangers+=($fd)
+done
+is "420 unfinished requests of strangers leave room for ours" 200 "$(code -m 20 -H "Authorization: Bearer $token" "$url/api/status")"
+for fd in "${strangers[@]}"; do exec {fd}>&-; done 2> /dev/null
+
 # ---- the data
 get /api/status >served; sweep status --json >printed
 tap_check "the served data agree with sweep status" "$(diff <(tool json <served) <(tool json <printed))"
