@@ -1,10 +1,13 @@
 /* Command-line parser driven by the table that also generates the help, and dispatch to commands. */
 #include "core/command/options.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "core/command/completion.h"
 #include "core/command/manual.h"
@@ -13,7 +16,7 @@
 #include "core/text.h"
 #include "core/version.h"
 
-enum { OPTIONS_MAX = 128 };
+enum { OPTIONS_MAX = 128, STACK_BYTES = 1 << 20, STACK_BYTES_MIN = 256 << 10 };
 
 /* ---- parsing -------------------------------------------------------------------------------------------------- */
 
@@ -307,6 +310,29 @@ static int run_line(const CoreProgram *program, int argc, char **argv) {
   return command ? command->run(argc - 1, argv + 1) : unknown_command(program->commands, first);
 }
 
+/* Prepares for limits of the shell (ulimit), which would end the program without a word: a file that is too large is an
+ * error of write (EFBIG), and a small stack is enlarged if that is allowed. */
+static int prepare_for_limits(void) {
+  struct rlimit stack;
+  pthread_attr_t threads;
+  signal(SIGXFSZ, SIG_IGN);
+  if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur == RLIM_INFINITY || stack.rlim_cur >= STACK_BYTES)
+    return CORE_OK;
+  if (stack.rlim_max != RLIM_INFINITY && stack.rlim_max < STACK_BYTES_MIN)
+    return core_error(CORE_FAIL, "the stack is limited to %llu kB; allow at least %d: ulimit -s %d, or for all users in "
+                      "/etc/security/limits.conf", (unsigned long long)stack.rlim_max / 1024, STACK_BYTES / 1024,
+                      STACK_BYTES / 1024);
+  stack.rlim_cur = stack.rlim_max < STACK_BYTES ? stack.rlim_max : STACK_BYTES;
+  setrlimit(RLIMIT_STACK, &stack);
+  if (pthread_attr_init(&threads) == 0) { /* the limit at the start was that of threads, too */
+    pthread_attr_setstacksize(&threads, STACK_BYTES);
+    pthread_setattr_default_np(&threads);
+    pthread_attr_destroy(&threads);
+  }
+  return CORE_OK;
+}
+
 int core_options_dispatch(const CoreProgram *program, int argc, char **argv) {
-  return core_options_finish(program->name, run_line(program, argc, argv));
+  const int code = prepare_for_limits();
+  return core_options_finish(program->name, code == CORE_OK ? run_line(program, argc, argv) : code);
 }
