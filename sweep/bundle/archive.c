@@ -15,6 +15,7 @@
 #include "core/memory.h"
 
 enum { BUFFER_BYTES = 1 << 20 };
+enum { MEBIBYTE = 1 << 20, EXPANSION_MAX = 100, BLOCK_BYTES = 4096 /* of a file system */ };
 static const char LEVEL[] = "12"; /* zstd level: output 10% larger than at the best level, in a tenth of the time */
 
 struct BundleArchive {
@@ -211,14 +212,35 @@ typedef struct Unpacking {
   struct archive *reader;
   const char *path, *directory;
   bool (*is_known)(const char *name);
+  int64_t bytes, bytes_max; /* of all members until now */
   CoreText *names;
 } Unpacking;
 
-static int unpack_member(const Unpacking *unpacking, struct archive_entry *entry) {
+/* Selects the limit of the contents' size. A few megabytes can expand to a full disk; what sweep bundle writes shrinks
+ * to a tenth or less rarely. */
+static int64_t select_limit(const char *path, int64_t bytes_max) {
+  struct stat status;
+  if (bytes_max > 0) return bytes_max;
+  return 1024 * MEBIBYTE + (stat(path, &status) == 0 ? EXPANSION_MAX * (int64_t)status.st_size : 0);
+}
+
+/* Counts a member before it is written; also an empty one takes room. */
+static int count_bytes(Unpacking *unpacking, struct archive_entry *entry) {
+  const int64_t size = archive_entry_size(entry);
+  if (size >= 0 && size <= unpacking->bytes_max - unpacking->bytes - BLOCK_BYTES) {
+    unpacking->bytes += size + BLOCK_BYTES;
+    return CORE_OK;
+  }
+  return core_error(CORE_FAIL, "%s: its contents are larger than %lld MiB; if you trust it, allow more with --max-size N "
+                    "(in GiB)", unpacking->path, (long long)(unpacking->bytes_max / MEBIBYTE));
+}
+
+static int unpack_member(Unpacking *unpacking, struct archive_entry *entry) {
   const char *path = unpacking->path;
   const char *name = archive_entry_pathname(entry);
   char target[CORE_PATH_MAX];
   int fd;
+  TRY(count_bytes(unpacking, entry));
   if (archive_entry_filetype(entry) == AE_IFDIR) return CORE_OK; /* created with its files */
   if (!name || archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry) ||
       !bundle_archive_is_safe_name(name))
@@ -237,7 +259,7 @@ static int unpack_member(const Unpacking *unpacking, struct archive_entry *entry
   return code;
 }
 
-static int unpack_all(const Unpacking *unpacking) {
+static int unpack_all(Unpacking *unpacking) {
   struct archive *reader = unpacking->reader;
   const char *path = unpacking->path;
   struct archive_entry *entry;
@@ -260,11 +282,11 @@ static int check_empty(const char *directory) {
   return count == 0 ? CORE_OK : core_error(CORE_USAGE, "%s is not empty; use an empty or new directory", directory);
 }
 
-int bundle_archive_unpack(const char *path, const char *directory, bool (*is_known)(const char *name),
+int bundle_archive_unpack(const char *path, const char *directory, bool (*is_known)(const char *name), int64_t bytes_max,
                           CoreText *names) {
   TRY(check_empty(directory));
-  const Unpacking unpacking = {
-    .reader = archive_read_new(), .path = path, .directory = directory, .is_known = is_known, .names = names};
+  Unpacking unpacking = {.reader = archive_read_new(), .path = path, .directory = directory, .is_known = is_known,
+                         .bytes_max = select_limit(path, bytes_max), .names = names};
   const int code = unpacking.reader ? unpack_all(&unpacking) : core_error(CORE_FAIL, "out of memory");
   if (unpacking.reader) archive_read_free(unpacking.reader);
   return code;

@@ -366,12 +366,12 @@ static int move_members(const char *staging, const char *directory) {
 }
 
 /* Unpacks and verifies all members before moving any of them to its final place. */
-static int unpack(const char *archive, const char *directory, size_t *checked) {
+static int unpack(const char *archive, const char *directory, int64_t bytes_max, size_t *checked) {
   char staging[CORE_PATH_MAX];
   CoreText names = {0};
   TRY(prepare(directory));
   TRY(core_files_path(staging, "%s/%s", directory, STAGING));
-  int code = bundle_archive_unpack(archive, staging, is_known, &names);
+  int code = bundle_archive_unpack(archive, staging, is_known, bytes_max, &names);
   if (code == CORE_OK) code = check_sums(staging, checked);
   if (code == CORE_OK) code = check_listed(staging, names.data);
   if (code == CORE_OK) code = move_members(staging, directory);
@@ -381,14 +381,16 @@ static int unpack(const char *archive, const char *directory, size_t *checked) {
   return code;
 }
 
-typedef struct UnbundleOptions { bool json; } UnbundleOptions;
+typedef struct UnbundleOptions { int64_t max_gib; bool json; } UnbundleOptions;
 
 static int unbundle(void *context, const char **operands, size_t count) {
   const UnbundleOptions *options = context;
   const char *directory = operands[1];
   size_t checked = 0;
   (void)count;
-  TRY(unpack(operands[0], directory, &checked));
+  if (options->max_gib < 0 || options->max_gib > 1 << 30)
+    return core_error(CORE_USAGE, "--max-size %lld: expected a number of GiB", (long long)options->max_gib);
+  TRY(unpack(operands[0], directory, options->max_gib << 30, &checked));
   if (options->json)
     core_json_print(json_pack("{s:s, s:I, s:b}", "directory", directory, "files", (json_int_t)checked, "verified", 1));
   else
@@ -404,6 +406,10 @@ int sweep_unbundle(int argc, char **argv) {
              "sweep status.",
     .operands_min = 2, .operands = {"FILE", "DIR"}, .operands_max = 2};
   UnbundleOptions parsed = {0};
-  const CoreOption options[] = {{"json", 0, CORE_OPTION_FLAG, &parsed.json, NULL, "print JSON"}, {0}};
+  const CoreOption options[] = {
+    {"max-size", 0, CORE_OPTION_INT, &parsed.max_gib, "N",
+     "largest size of the contents in GiB (default: 1, and 100 times the size of FILE)"},
+    {"json", 0, CORE_OPTION_FLAG, &parsed.json, NULL, "print JSON"},
+    {0}};
   return core_options_run(&manual, options, argc, argv, unbundle, &parsed);
 }

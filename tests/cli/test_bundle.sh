@@ -74,6 +74,13 @@ tap_expect "a file that is no archive" 1 "cannot unpack mine.ini" sweep unbundle
 tap_expect "a file that is not there" 1 "absent.tar.zst" sweep unbundle absent.tar.zst new2
 head -c 2000 mine.tar.zst >torn.tar.zst
 tap_expect "a torn archive" 1 "cannot unpack torn.tar.zst" sweep unbundle torn.tar.zst new3
+if command -v zstd >/dev/null; then
+  mkdir bomb; truncate -s 1100M bomb/results.db; tar -C bomb --zstd -cf bomb.tar.zst results.db
+  tap_expect "a small archive of a huge file" 1 "contents are larger than 102[0-9] MiB.*--max-size" sweep unbundle bomb.tar.zst new4
+  tap_check "fills no disk" "$(du -sm new4 2>/dev/null | awk '$1 > 10')"
+  tap_expect "with --max-size it is unpacked, and found to be none" 1 "SHA256SUMS|checksum" sweep unbundle bomb.tar.zst new5 --max-size 2
+  rm -rf bomb new4 new5
+else tap_skip "a small archive of a huge file" "no zstd"; fi
 pack() { tar --sort=name --mtime=@0 -c "$@" | zstd -q; }
 if command -v zstd >/dev/null; then
   mkdir changed && sweep unbundle mine.tar.zst changed >/dev/null && echo "# more" >>changed/sweeps/mine/sweep.ini
