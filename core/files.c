@@ -7,18 +7,20 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/files_internal.h"
 #include "core/memory.h"
 
-enum { READ_DEFAULT_MAX = 64 << 20 };
+enum { READ_DEFAULT_MAX = 64 << 20, LEFTOVER_AGE_S = 3600 };
 
 /* ---- reading -------------------------------------------------------------------------------------------------- */
 
@@ -242,7 +244,7 @@ typedef struct Tree {
 enum { TREE_DEPTH_MAX = 64 /* each level has a descriptor open */, TREE_PASSES = 16 };
 
 static void moved_name(long number, char name[64]) {
-  snprintf(name, 64, ".removed-%ld-%ld.tmp", (long)getpid(), number);
+  snprintf(name, 64, ".removed.%ld-%ld.tmp", (long)getpid(), number);
 }
 
 static int remove_entry(Tree *tree, int directory, const char *name, int depth);
@@ -368,6 +370,35 @@ int core_files_rename(const char *from, const char *to) {
   close(source);
   errno = number;
   return code;
+}
+
+/* Whether the name is ".NAME.PID-N.tmp" (temporary_name, moved_name) of a process that is gone. Processes of other hosts
+ * are unknown here, so the file must be old, too. */
+static bool is_leftover(const char *path, const char *name) {
+  struct stat status;
+  long pid;
+  unsigned number;
+  int end = 0;
+  const size_t length = strlen(name);
+  const char *dot = length > 4 && strcmp(name + length - 4, ".tmp") == 0 ? memrchr(name, '.', length - 4) : NULL;
+  if (*name != '.' || !dot || dot == name || sscanf(dot, ".%ld-%u.tmp%n", &pid, &number, &end) != 2 ||
+      end == 0 || dot[end] || pid <= 0)
+    return false;
+  if (lstat(path, &status) < 0 || time(NULL) - status.st_mtime < LEFTOVER_AGE_S) return false;
+  return kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+}
+
+void core_files_remove_leftovers(const char *directory) {
+  char path[CORE_PATH_MAX], **names;
+  size_t count = 0;
+  if (core_files_list(directory, &names, &count) != CORE_OK) core_error_clear();
+  for (size_t i = 0; i < count; i++) {
+    if (core_files_path(path, "%s/%s", directory, names[i]) != CORE_OK ||
+        (is_leftover(path, names[i]) && core_files_remove_tree(path) != CORE_OK))
+      core_error_clear();
+    free(names[i]);
+  }
+  free(names);
 }
 
 /* ---- paths and lists ---------------------------------------------------------------------------------------------- */

@@ -60,6 +60,9 @@ int core_files_remove_tree(const char *path);
 /* Remove a file or link, which may be absent, and rename, by the rules of core_files_guard for the directories in the
  * paths. Renaming sets errno on errors (ENOENT: `from` is absent). */
 int core_files_remove(const char *path);
+/* Removes what killed processes have left of core_files_write_atomic and core_files_remove_tree in the directory, once it
+ * is an hour old. Ignores errors: the files only take room. */
+void core_files_remove_leftovers(const char *directory);
 int core_files_rename(const char *from, const char *to);
 
 /* Formats a path into a buffer of CORE_PATH_MAX bytes. CORE_USAGE: it is too long. */

@@ -114,6 +114,8 @@ int store_run_acquire(const char *root, const char *id, StoreLease **result) {
     core_files_unlock(&fd);
     return code;
   }
+  if (store_path_run(root, id, NULL, path) == CORE_OK) core_files_remove_leftovers(path);
+
   /* The text is only for the message above; a write error is harmless. */
   int length = snprintf(holder, sizeof holder, "host=%s\npid=%ld\n", store_lease_host(), (long)getpid());
   bool noted = ftruncate(fd, 0) == 0 && pwrite(fd, holder, (size_t)length, 0) == length;

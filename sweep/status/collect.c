@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "core/files.h"
 #include "core/json.h"
 #include "core/log.h"
 #include "core/terminal.h"
 #include "store/database/database.h"
 #include "store/database/query.h"
+#include "store/workspace/paths.h"
 #include "sweep/cluster/promote.h"
 #include "sweep/commands.h"
 #include "sweep/spec/sweep.h"
@@ -166,6 +168,21 @@ static int collect_once(StoreDatabase *database, const char *root, const char *n
 
 typedef struct CollectOptions { SweepCommon common; bool follow, json; double every_s; } CollectOptions;
 
+/* Removes temporary files that killed commands have left. Those of runs are removed when an attempt starts. */
+static void remove_leftovers(const char *root) {
+  char path[CORE_PATH_MAX], **names;
+  size_t count;
+  core_files_remove_leftovers(root);
+  if (core_files_path(path, "%s/annotations", root) == CORE_OK) core_files_remove_leftovers(path);
+  if (sweep_common_list(root, &names, &count) != CORE_OK) return core_error_clear();
+  for (size_t i = 0; i < count; i++) {
+    if (store_path_sweep(root, names[i], NULL, path) == CORE_OK) core_files_remove_leftovers(path);
+    free(names[i]);
+  }
+  free(names);
+  core_error_clear();
+}
+
 static int collect(void *given, const char **operands, size_t count) {
   CollectOptions *options = given;
   const char *root = options->common.root, *sweep = NULL;
@@ -179,6 +196,7 @@ static int collect(void *given, const char **operands, size_t count) {
     sweep = name;
   }
   TRY(store_path_database(root, path));
+  remove_leftovers(root);
   TRY(store_database_open(path, false, &database));
   int code = options->follow ? follow(path, &database, root, sweep, options->every_s, options->json)
                              : collect_once(database, root, sweep, options->json);

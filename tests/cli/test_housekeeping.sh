@@ -138,4 +138,10 @@ tap_expect "an unfinished one: the loss is reported" 0 "1 of them is not finishe
 sweep rm d --yes >/dev/null; sweep tag b z >/dev/null; sweep tag b/0 y >/dev/null
 id=$(run b 0); sweep rm b --yes >/dev/null
 tap_check "sweep rm takes them along" "$(ls "$root/annotations" | grep -E "b.json|$id"; rows "SELECT * FROM annotation WHERE name IN ('b', '$id')")"
+
+# ---- temporary files of killed commands
+left="$root/.x.4194305-0.tmp $root/annotations/.y.4194305-1.tmp $root/sweeps/$(ls "$root/sweeps" | head -1)/.sweep.ini.4194305-2.tmp"
+touch -d '2 hours ago' $left
+sweep collect >/dev/null
+tap_check "old temporary files of ended processes are removed" "$(ls -d $left 2>/dev/null)"
 tap_done

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -327,6 +328,32 @@ static void removal_of_deep_trees(void **state) {
   free(names);
 }
 
+static void touch(const char *name, int age_s) {
+  const struct timespec times[2] = {{.tv_sec = time(NULL) - age_s}, {.tv_sec = time(NULL) - age_s}};
+  assert_int_equal(core_files_write_unsynced(in_directory(name), "x", 1), CORE_OK);
+  assert_int_equal(utimensat(AT_FDCWD, in_directory(name), times, 0), 0);
+}
+
+static void leftovers_are_removed(void **state) {
+  static const char *const kept[] = {"sweep.ini", ".sweep.ini.tmp", ".sweep.ini.x-1.tmp", ".1-2.tmp", ".a.1-2.tmp.x",
+                                     "a.4194305-1.tmp", ".lock", ".a.4194305.tmp"};
+  char living[64];
+  (void)state;
+  for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) touch(kept[i], 7200);
+  snprintf(living, sizeof living, ".sweep.ini.%ld-0.tmp", (long)getpid());
+  touch(living, 7200);
+  touch(".young.4194305-0.tmp", 60);
+  touch(".sweep.ini.4194305-0.tmp", 7200); /* beyond the largest process number */
+  touch(".my.long.name.4194305-12.tmp", 7200);
+  core_files_remove_leftovers(in_directory(""));
+  for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) assert_true(core_files_exists(in_directory(kept[i])));
+  assert_true(core_files_exists(in_directory(living)));
+  assert_true(core_files_exists(in_directory(".young.4194305-0.tmp")));
+  assert_false(core_files_exists(in_directory(".sweep.ini.4194305-0.tmp")));
+  assert_false(core_files_exists(in_directory(".my.long.name.4194305-12.tmp")));
+  core_files_remove_leftovers(in_directory("none"));
+}
+
 static int try_lock(void) {
   int fd;
   int code = core_files_lock(in_directory("lock"), false, &fd);
@@ -378,7 +405,7 @@ int main(void) {
     IN_FOLDER(devices_and_pipes),
     IN_FOLDER(only_plain_files_are_opened),
     IN_FOLDER(directories),
-    IN_FOLDER(removal_spares_what_it_should), IN_FOLDER(removal_stays_inside), IN_FOLDER(removal_of_deep_trees),
+    IN_FOLDER(removal_spares_what_it_should), IN_FOLDER(removal_stays_inside), IN_FOLDER(removal_of_deep_trees), IN_FOLDER(leftovers_are_removed),
     IN_FOLDER(locks_exclude_and_die_with_their_owner),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
