@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/runs/programs.h"
+#include "analysis/runs/budget.h"
 #include "analysis/runs/tasks.h"
 #include "core/memory.h"
 #include "store/database/query.h"
@@ -18,7 +18,7 @@ const char analysis_ddr_sql[] =
   "WITH beyond AS (SELECT min(bin) AS bin FROM iteration_bin WHERE run_id = ?1 AND transitions > ?2)"
   " SELECT sum(part_transitions) / sum(part_kl), max(at) FROM (SELECT kl_transitions AS part_transitions,"
   " kl_sum AS part_kl, transitions AS at FROM iteration_bin WHERE run_id = ?1 AND transitions <= ?2 UNION ALL"
-  " SELECT iif(kl IS NULL, NULL, coalesce(merged_iterations, 1) * (transitions / iteration)),"
+  " SELECT coalesce(merged_iterations, 1) * " STORE_KL_TRANSITIONS_SQL ","
   " coalesce(merged_iterations, 1) * max(kl, 1e-12), transitions FROM iteration"
   " WHERE run_id = ?1 AND iteration BETWEEN (SELECT bin << 6 FROM beyond) AND (SELECT bin << 6 | 63 FROM beyond)"
   " AND transitions <= ?2)";
@@ -89,11 +89,11 @@ static int read_dots(AnalysisDdr *ddr, AnalysisDdrPanel *panel) {
   for (size_t r = 0; r < selection->count && code == CORE_OK; r++) {
     const AnalysisRun *run = &selection->runs[r];
     AnalysisDdrDot *dot = &panel->dots[r];
-    double limit = analysis_run_whole_iterations(run, panel->budget), untrained = NAN;
+    double limit = analysis_run_limit(run, panel->budget), untrained = NAN;
     code = read_ddr(iterations, run, limit, dot);
     if (code == CORE_OK) code = read_evaluations(ddr, evaluations, run, limit, dot, &untrained);
     if (code == CORE_OK)
-      code = analysis_programs_reach(ddr->context->database, run, dot->transitions, panel->budget, &dot->reached);
+      code = analysis_budget_reach(ddr->context->database, run, dot->transitions, panel->budget, &dot->reached);
     const bool broken = !dot->reached && (run->status == STORE_DIVERGED || run->status == STORE_FAILED);
     if (broken) take_worst(ddr, untrained, dot);
     dot->counted = dot->drawn && (dot->reached || broken);
@@ -277,7 +277,7 @@ static int usual_budgets(AnalysisDdr *ddr) {
   double planned = 0, seen = 0;
   AnalysisDdrPanel probe = {.budget = INFINITY};
   for (size_t r = 0; r < selection->count; r++)
-    planned = fmax(planned, (double)selection->runs[r].config.train.total_steps);
+    planned = fmax(planned, analysis_run_total(&selection->runs[r]));
   TRY(read_dots(ddr, &probe));
   for (size_t r = 0; r < selection->count; r++) seen = fmax(seen, probe.dots[r].drawn ? probe.dots[r].transitions : 0);
   free(probe.dots);

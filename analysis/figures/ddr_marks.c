@@ -20,7 +20,7 @@ typedef struct Looks {
   size_t *varied;                   /* [group] index in `setting` */
   size_t *algorithm;                /* [group] index in `first_of` */
   size_t *first_of, algorithms;     /* [algorithms] first group of each algorithm */
-  double *batch;                    /* [group] transitions per minibatch */
+  double *batch;                    /* [group] transitions per minibatch; 0: unknown, a program */
 } Looks;
 
 /* ---- the varied setting ----------------------------------------------------------------------------------------- */
@@ -104,6 +104,7 @@ static void find_algorithms(Looks *l) {
 static void find_batches(Looks *l) {
   for (size_t r = 0; r < l->context->selection.count; r++) {
     const AnalysisRun *run = &l->context->selection.runs[r];
+    if (run->config.program) continue;
     l->batch[l->groups->group_of[r]] =
       (double)run->transitions_per_iteration / fmax(1, (double)run->config.ppo.num_minibatches);
   }
@@ -141,6 +142,7 @@ static size_t sort_batches(const Looks *l, double *sorted) {
   size_t count = 0;
   for (size_t g = 0; g < l->groups->count; g++) {
     size_t i = 0;
+    if (!(l->batch[g] > 0)) continue;
     while (i < count && sorted[i] != l->batch[g]) i++;
     if (i == count) sorted[count++] = l->batch[g];
   }
@@ -151,7 +153,7 @@ static size_t sort_batches(const Looks *l, double *sorted) {
 /* Scales a minibatch to a point size, by its logarithm. */
 static double batch_size(double batch, const double *sorted, size_t count) {
   static const double SMALLEST = 0.65, LARGEST = 1.5;
-  if (count < 2 || !(sorted[0] > 0)) return 1;
+  if (count < 2 || !(batch > 0)) return 1;
   return SMALLEST + (LARGEST - SMALLEST) * log(batch / sorted[0]) / log(sorted[count - 1] / sorted[0]);
 }
 

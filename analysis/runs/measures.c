@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/runs/budget.h"
 #include "analysis/runs/measure_columns.h"
 #include "analysis/runs/measure_coverage.h"
 #include "analysis/runs/normalized.h"
-#include "analysis/runs/programs.h"
 #include "core/memory.h"
 #include "core/text.h"
 #include "store/database/query.h"
@@ -132,7 +132,7 @@ static double late_slope(const Scores *s, double end) {
 static void fill_scores(const Scores *s, const AnalysisRun *of, double end, double untrained, AnalysisRunMetrics *run) {
   if (s->count == 0) return;
   const double start = isnan(untrained) ? s->at[0] : 0, before = isnan(untrained) ? s->score[0] : untrained;
-  const double last = s->score[s->count - 1], tenth = analysis_run_whole_iterations(of, end / 10);
+  const double last = s->score[s->count - 1], tenth = analysis_run_limit(of, end / 10);
   double best = -INFINITY, early = -INFINITY;
   for (size_t i = 0; i < s->count; i++) {
     best = fmax(best, s->score[i]);
@@ -143,18 +143,18 @@ static void fill_scores(const Scores *s, const AnalysisRun *of, double end, doub
   run->value[ANALYSIS_MEASURE_best] = best;
   run->value[ANALYSIS_MEASURE_fall] = best - last;
   run->value[ANALYSIS_MEASURE_rise_second] = mean_between(s, 0.75, 1) - mean_between(s, 0.25, 0.5);
-  run->value[ANALYSIS_MEASURE_gain] = last - score_before(s, analysis_run_whole_iterations(of, end / 2));
+  run->value[ANALYSIS_MEASURE_gain] = last - score_before(s, analysis_run_limit(of, end / 2));
   run->value[ANALYSIS_MEASURE_late_gain] = late_slope(s, end) * end / 4;
   if (of->parent[0] || !isnan(untrained))
     run->value[ANALYSIS_MEASURE_early_gain] =
-      score_before(s, analysis_run_whole_iterations(of, start + end / 10)) - before;
+      score_before(s, analysis_run_limit(of, start + end / 10)) - before;
   run->value[ANALYSIS_MEASURE_early] = isinf(early) ? NAN : early;
 }
 
 /* Gives a diverged or failed run the scores of its untrained policy (measures.h). */
 static void fill_broken(const Scores *s, const AnalysisRun *of, double untrained, double untrained_return, double end,
                         AnalysisRunMetrics *run) {
-  const double half = score_before(s, analysis_run_whole_iterations(of, end / 2));
+  const double half = score_before(s, analysis_run_limit(of, end / 2));
   const double second = mean_between(s, 0.25, 0.5), best = run->value[ANALYSIS_MEASURE_best];
   run->value[ANALYSIS_MEASURE_final] = run->value[ANALYSIS_MEASURE_last_two] = untrained;
   run->value[ANALYSIS_MEASURE_best] = run->value[ANALYSIS_MEASURE_best_other] = untrained;
@@ -170,7 +170,7 @@ static void fill_broken(const Scores *s, const AnalysisRun *of, double untrained
 static int read_scores(StoreQuery *query, const AnalysisRun *of, const char *level_set, double budget, Scores *s,
                        AnalysisRunMetrics *run) {
   double untrained = NAN, untrained_return = NAN, untrained_goals = NAN;
-  const double end = fmin(budget, (double)of->config.train.total_steps);
+  const double end = fmin(budget, analysis_run_total(of));
   bool row = false;
   int code;
   s->count = 0;
@@ -233,8 +233,8 @@ static const char last_sql[] =
 static const char kl_sql[] =
   "SELECT sum(part_transitions) / sum(part_kl), sum(part_kl) / sum(n) FROM (SELECT kl_transitions AS part_transitions,"
   " kl_sum AS part_kl, iif(kl_sum IS NULL, 0, n) AS n FROM iteration_bin WHERE run_id = ?1 AND bin < ?2 >> 6"
-  " UNION ALL SELECT iif(kl IS NULL, NULL, merged * (transitions / iteration)), merged * max(kl, 1e-12),"
-  " merged * (kl IS NOT NULL) FROM (SELECT iteration, transitions, kl, coalesce(merged_iterations, 1) AS merged"
+  " UNION ALL SELECT merged * covered, merged * max(kl, 1e-12), merged * (kl IS NOT NULL) FROM"
+  " (SELECT iteration, kl, " STORE_KL_TRANSITIONS_SQL " AS covered, coalesce(merged_iterations, 1) AS merged"
   " FROM iteration WHERE run_id = ?1 AND iteration BETWEEN ?2 >> 6 << 6 AND ?2))";
 /* Means over the last quarter. In long runs it is sampled in up to 16 stretches of 11 rows, each of which contains
  * metrics that are measured every tenth iteration. */
@@ -298,7 +298,7 @@ static int read_end(Queries *q, const AnalysisRun *of, double budget, double lim
     run->merged = store_query_int(q->last, 2);
   }
   bool reached = of->status == STORE_FINISHED;
-  if (budget > 0 && !reached) TRY(analysis_programs_reach(q->database, of, run->transitions, budget, &reached));
+  if (budget > 0 && !reached) TRY(analysis_budget_reach(q->database, of, run->transitions, budget, &reached));
   run->broken = !reached && (of->status == STORE_DIVERGED || of->status == STORE_FAILED);
   run->ended = reached || run->broken;
   run->censored = !run->ended && of->status == STORE_STOPPED_BY_RULE;
@@ -325,7 +325,7 @@ static int read_iterations(Queries *q, const AnalysisRun *of, AnalysisRunMetrics
 
 static int read_run(Queries *q, const AnalysisRun *of, const char *level_set, double budget, Scores *s,
                     AnalysisRunMetrics *run) {
-  const double limit = budget > 0 ? analysis_run_whole_iterations(of, budget) : INFINITY;
+  const double limit = budget > 0 ? analysis_run_limit(of, budget) : INFINITY;
   for (size_t m = 0; m < ANALYSIS_MEASURES_ALL; m++) run->value[m] = NAN;
   TRY(read_end(q, of, budget, limit, run));
   TRY(read_scores(q->scores, of, level_set, limit, s, run));

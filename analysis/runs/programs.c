@@ -80,18 +80,3 @@ int analysis_programs_know(StoreDatabase *database) {
   store_query_close(&query);
   return code;
 }
-
-int analysis_programs_reach(StoreDatabase *database, const AnalysisRun *run, double transitions, double budget,
-                            bool *reached) {
-  StoreQuery *query;
-  bool row = false;
-  *reached = analysis_run_reaches(run, transitions, budget);
-  if (!*reached || !run->config.program || run->status != STORE_DIVERGED) return CORE_OK;
-  TRY(store_query_open(database, "SELECT max(transitions) FROM evaluation WHERE run_id = ?1"
-                       " AND coalesce(solve_rate, episode_return) IS NOT NULL", &query));
-  store_query_bind_text(query, 1, run->id);
-  const int code = store_query_step(query, &row);
-  *reached = row && store_query_real(query, 0) >= budget; /* NaN: it never had one */
-  store_query_close(&query);
-  return code;
-}

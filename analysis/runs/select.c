@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "analysis/runs/annotated.h"
+#include "analysis/runs/budget.h"
 #include "analysis/runs/codes.h"
 #include "analysis/runs/group.h"
 #include "analysis/runs/parents.h"
@@ -19,11 +20,10 @@
 #include "core/memory.h"
 #include "store/care/maintain.h"
 #include "store/database/query.h"
-#include "store/runlog/aggregate.h"
 #include "store/workspace/paths.h"
 
 static const char runs_sql[] =
-  "SELECT id, config, status, git_commit, iteration, code, code_files FROM run"
+  "SELECT id, config, status, git_commit, iteration, code, code_files, transitions FROM run"
   " WHERE ?1 IS NULL OR id IN (SELECT run_id FROM sweep_run WHERE instr(',' || ?1 || ',', ',' || sweep || ','))"
   " ORDER BY seed, id";
 
@@ -119,23 +119,13 @@ static int read_run(StoreQuery *query, AnalysisSelection *selection, AnalysisRun
   apply_scale(run);
   TRY(core_text_copy(run->id, sizeof run->id, id, "run id"));
   run->iteration = store_query_int(query, 4);
+  run->transitions = fmax(0, store_query_real(query, 7));
   run->code = analysis_codes_add(selection, store_query_text(query, 5), store_query_text(query, 6));
   if (!status || !store_status_from_name(status, &run->status)) run->status = STORE_PENDING;
   return core_text_copy(run->commit, sizeof run->commit, commit ? commit : "", "commit");
 }
 
 /* ---- copies ------------------------------------------------------------------------------------------------------ */
-
-double analysis_run_whole_iterations(const AnalysisRun *run, double budget) {
-  const double each = (double)run->transitions_per_iteration;
-  return each > 0 ? ceil(budget / each) * each : budget;
-}
-
-bool analysis_run_reaches(const AnalysisRun *run, double transitions, double budget) {
-  const double each = (double)run->transitions_per_iteration;
-  if (transitions >= budget) return true;
-  return (double)run->iteration * each >= budget && budget - transitions < STORE_AGGREGATE_MAX * each;
-}
 
 int analysis_run_prefer(const AnalysisRun *a, const AnalysisRun *b) {
   static const int ended[] = {[STORE_FINISHED] = 3, [STORE_DIVERGED] = 2, [STORE_FAILED] = 1};
@@ -389,6 +379,7 @@ static int filter_runs(StoreDatabase *database, const char *sweep, Condition *co
     if (!analysis_is_annotation(where[i])) TRY(condition_parse(where[i], &conditions[count++]));
   if (sweep) TRY(analysis_sweeps_check(database, sweep));
   TRY(read_runs(database, sweep, selection));
+  TRY(analysis_budget_read_batches(database, selection));
   TRY(analysis_parents_name(database, selection));
   if (selection->count == 0) {
     return core_error(CORE_FAIL, "the database contains no runs%s yet; start some with `sweep submit FILE.ini`",

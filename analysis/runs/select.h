@@ -28,9 +28,10 @@ typedef struct AnalysisRun {
   char cell[CORE_RUN_ID]; /* core_config_cell_id: shared by all seeds of its configuration */
   CoreConfig config;      /* effective configuration, with scale.scheme applied; init.from describes the parent */
   bool scaled;            /* by a scale.scheme: env.num and others follow from scale.factor */
-  int64_t transitions_per_iteration, iterations; /* effective N*K, and iterations of the full budget */
+  int64_t transitions_per_iteration, iterations; /* effective N*K (budget.h), and iterations of the full budget */
   StoreStatus status;
-  int64_t iteration;      /* iterations done */
+  int64_t iteration;      /* iterations done; of a program: records */
+  double transitions;     /* transitions done; of a program: its largest step, or 0 */
   char commit[48];        /* commit of the trainer; "" if unknown */
   size_t code;            /* index in the selection's codes, from 1; 0: none or unknown */
   char parent[CORE_RUN_ID]; /* run whose checkpoint it started from; "" if none */
@@ -70,12 +71,6 @@ int analysis_select_runs(StoreDatabase *database, const char *sweep, const char 
 /* Selects runs with all duplicates, for claims, which resolve them within their own data (cells.h). */
 int analysis_select_with_copies(StoreDatabase *database, const char *sweep, const char *const *where,
                                 size_t where_count, AnalysisSelection *selection);
-/* Rounds a budget of transitions up to whole iterations of the run: the trainer evaluates at the end of the
- * iteration that reaches the budget. */
-double analysis_run_whole_iterations(const AnalysisRun *run, double budget);
-/* Whether a run has reached a budget, according to its rows up to there, which end at `transitions`. If rows contain
- * several iterations (log.rows), the last of them ends up to STORE_AGGREGATE_MAX iterations before the budget. */
-bool analysis_run_reaches(const AnalysisRun *run, double transitions, double budget);
 /* Orders duplicates a and b, the preferred one first: the one with the most progress, then the one without
  * scale.scheme, whose settings are the effective ones. */
 int analysis_run_prefer(const AnalysisRun *a, const AnalysisRun *b);

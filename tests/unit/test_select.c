@@ -13,6 +13,7 @@
 #include <sqlite3.h>
 
 #include "analysis/runs/curve.h"
+#include "analysis/runs/budget.h"
 #include "analysis/runs/group.h"
 #include "analysis/runs/select.h"
 #include "analysis_workspace.h"
@@ -474,6 +475,45 @@ static void test_budget_is_reached(void **state) {
   run.iteration = 999;
   assert_false(analysis_run_reaches(&run, 64.0 * 992, 64.0 * 1000)); /* it has not come so far */
   assert_false(analysis_run_reaches(&run, NAN, 64.0 * 1000));
+  assert_true(analysis_run_limit(&run, 64.0 * 1000 - 1) == 64.0 * 1000); /* whole iterations */
+}
+
+/* A program's records come at any step. */
+static void test_budget_of_a_program(void **state) {
+  AnalysisRun run = {.config.train.total_steps = 40000, .status = STORE_FINISHED};
+  run.config.program = (const CoreScript *)&run; /* only that there is one matters here */
+  (void)state;
+
+  /* Its last batch passes the end of its budget, or does not fill it. */
+  run.transitions_per_iteration = 1024;
+  run.transitions = 40960;
+  assert_true(isinf(analysis_run_limit(&run, 40000)));
+  assert_true(analysis_run_limit(&run, 13333) == 13333);
+  assert_true(analysis_run_reaches(&run, 40960, 40000));
+  assert_true(analysis_run_reaches(&run, 13312, 13333));
+  run.transitions = 39936;
+  assert_true(analysis_run_reaches(&run, 39936, 40000));
+  assert_false(analysis_run_reaches(&run, 39936, 80000));
+  assert_false(analysis_run_reaches(&run, NAN, 40000));
+
+  /* Before it ends, a record at or after the budget tells, or the next one, which is due only after it. */
+  run.status = STORE_RUNNING;
+  run.transitions = 10240;
+  assert_true(analysis_run_reaches(&run, 9216, 10000));
+  assert_true(analysis_run_reaches(&run, 10240, 11000));
+  assert_false(analysis_run_reaches(&run, 10240, 11264));
+  run.status = STORE_DIVERGED;
+  assert_true(analysis_run_reaches(&run, 9216, 10000));
+  assert_false(analysis_run_reaches(&run, 10240, 11000));
+
+  /* Without a known end, its budget is what it has done. */
+  run.status = STORE_FINISHED;
+  run.config.train.total_steps = 0;
+  assert_true(analysis_run_total(&run) == 10240);
+  assert_true(isinf(analysis_run_limit(&run, 10240)));
+  assert_true(analysis_run_reaches(&run, 10240, 10240));
+  assert_true(analysis_run_reaches(&run, 10240, 11000));
+  assert_false(analysis_run_reaches(&run, 10240, 20480));
 }
 
 /* A program's setting stands for the trainer's of the same meaning where a key is asked for, but is no setting of its
@@ -496,7 +536,7 @@ int main(void) {
     cmocka_unit_test(test_all_runs_in_order), cmocka_unit_test(test_where),
     cmocka_unit_test(test_where_extremes), cmocka_unit_test(test_where_refusals),    cmocka_unit_test(test_groups),
     cmocka_unit_test(test_asked_groups),      cmocka_unit_test(test_labels_within_sweeps),
-    cmocka_unit_test(test_budget_is_reached),
+    cmocka_unit_test(test_budget_is_reached), cmocka_unit_test(test_budget_of_a_program),
     cmocka_unit_test(test_groups_are_merged), cmocka_unit_test(test_labels_are_unique),
     cmocka_unit_test(test_refused_files),     cmocka_unit_test(test_empty_database),
     cmocka_unit_test(test_curve_average),     cmocka_unit_test(test_curve_geometric),
