@@ -30,7 +30,9 @@ const char analysis_ddr_return_sql[] =
   "SELECT iteration, transitions, episode_return FROM evaluation"
   " WHERE run_id = ?1 AND level_set = " ANALYSIS_LEVELS_SQL " AND episode_return IS NOT NULL ORDER BY iteration";
 
-const char *analysis_ddr_score_name(const AnalysisDdr *ddr) { return ddr->is_return ? "return" : "solve rate"; }
+const char *analysis_ddr_score_name(const AnalysisDdr *ddr) {
+  return ddr->is_return ? ddr->context->selection.return_name : "solve rate";
+}
 
 /* ---- data ------------------------------------------------------------------------------------------------------- */
 

@@ -52,7 +52,7 @@ typedef struct AnalysisDdr {
 int analysis_ddr_read(AnalysisDdr *ddr, const char *budgets);
 void analysis_ddr_free(AnalysisDdr *ddr);
 
-/* Returns "solve rate", or "return" if no run has one. */
+/* Returns "solve rate", or if no run has one the name of the selection's returns. */
 const char *analysis_ddr_score_name(const AnalysisDdr *ddr);
 
 /* Returns the best or the final solve rate of a dot, as requested. */

@@ -117,7 +117,7 @@ static AnalysisMark *asked_looks(const Scatter *scatter, AnalysisPlot *plot) {
 static AnalysisPlot *make_plot(const Scatter *scatter) {
   const AnalysisContext *context = &scatter->context;
   const AnalysisDdr *ddr = &scatter->data;
-  char title[96], note[128], count[32], y_title[32];
+  char title[96], note[128], count[32], y_title[192];
   snprintf(y_title, sizeof y_title, "%s %s", ddr->use_final ? "final" : "max", analysis_ddr_score_name(ddr));
   AnalysisPlot *plot = analysis_plot_create(context->style, "DDR (transitions per nat)", true, y_title, false);
   AnalysisMark *marks = scatter->color_by ? asked_looks(scatter, plot) : analysis_ddr_marks(context, plot);
@@ -202,9 +202,10 @@ static int draw(const Scatter *scatter) {
 /* ---- the table -------------------------------------------------------------------------------------------------- */
 
 static void print_table(const AnalysisDdr *ddr) {
-  const char *const headers[] = {"configuration", "seeds", "DDR",
-                                 ddr->is_return ? "best return [95 %]" : "best solve rate [95 %]",
-                                 ddr->is_return ? "final return [95 %]" : "final solve rate [95 %]", "unfinished"};
+  char best[192], final[192];
+  snprintf(best, sizeof best, "best %s [95 %%]", analysis_ddr_score_name(ddr));
+  snprintf(final, sizeof final, "final %s [95 %%]", analysis_ddr_score_name(ddr));
+  const char *const headers[] = {"configuration", "seeds", "DDR", best, final, "unfinished"};
   const AnalysisGrouping *configurations = &ddr->context->configurations;
   CoreTable *table = core_table_create(headers, sizeof headers / sizeof *headers);
   AnalysisDdrRow *rows = analysis_ddr_rows(ddr);

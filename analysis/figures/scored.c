@@ -72,6 +72,30 @@ int analysis_scored_refuse_mixed(const AnalysisScored *scored, const AnalysisCon
                     analysis_measure_name(scored->measure));
 }
 
+/* Whether all scores are returns, because no run has a solve rate. */
+static bool is_return(const AnalysisScored *scored, const AnalysisContext *context) {
+  size_t returns = 0;
+  for (size_t r = 0; r < context->selection.count; r++) {
+    const AnalysisRunMetrics *run = &scored->runs[r];
+    if (isnan(run->value[ANALYSIS_MEASURE_final])) continue;
+    if (run->rated || isnan(run->value[ANALYSIS_MEASURE_final_return])) return false;
+    returns++;
+  }
+  return returns > 0;
+}
+
+bool analysis_scored_is_log(const AnalysisScored *scored) {
+  return analysis_measure_range(scored->measure, NULL, NULL, 0).logarithmic;
+}
+
+/* Formats the title of returns: "final return", or of a program's goal "final reward". */
+static void format_return_title(AnalysisScored *scored, const AnalysisContext *context) {
+  const char *kind = scored->measure == ANALYSIS_MEASURE_final ? "final" : "max";
+  if (scored->measure != ANALYSIS_MEASURE_final && scored->measure != ANALYSIS_MEASURE_best) return;
+  if (!is_return(scored, context)) return;
+  snprintf(scored->return_title, sizeof scored->return_title, "%s %s", kind, context->selection.return_name);
+}
+
 int analysis_scored_read(AnalysisScored *scored, const AnalysisContext *context) {
   const AnalysisSelection *selection = &context->selection;
   size_t runs = selection->count - selection->repeats, found = 0, evaluated = 0;
@@ -90,6 +114,7 @@ int analysis_scored_read(AnalysisScored *scored, const AnalysisContext *context)
     scored->unfinished += has && !scored->runs[r].ended;
     scored->censored += has && scored->runs[r].censored;
   }
+  format_return_title(scored, context);
   if (found > 0) return CORE_OK;
   if (normalized && evaluated > 0) return analysis_scale_missing(selection);
   return core_error(CORE_FAIL, "%s: no run has a value of %s yet%s", context->path,
@@ -193,29 +218,12 @@ bool analysis_scored_is_rate(const AnalysisScored *scored, const AnalysisContext
   return score && analysis_measure_range(scored->measure, scored->runs, NULL, context->selection.count).low == 0;
 }
 
-/* Whether all scores are returns, because no run has a solve rate. */
-static bool is_return(const AnalysisScored *scored, const AnalysisContext *context) {
-  size_t returns = 0;
-  for (size_t r = 0; r < context->selection.count; r++) {
-    const AnalysisRunMetrics *run = &scored->runs[r];
-    if (isnan(run->value[ANALYSIS_MEASURE_final])) continue;
-    if (run->rated || isnan(run->value[ANALYSIS_MEASURE_final_return])) return false;
-    returns++;
-  }
-  return returns > 0;
-}
-
-bool analysis_scored_is_log(const AnalysisScored *scored) {
-  return analysis_measure_range(scored->measure, NULL, NULL, 0).logarithmic;
-}
-
 const char *analysis_scored_title(const AnalysisScored *scored, const AnalysisContext *context) {
   const bool final =
     scored->measure == ANALYSIS_MEASURE_final || scored->measure == ANALYSIS_MEASURE_normalized_score;
   if (analysis_scored_is_rate(scored, context) && final) return "final solve rate";
   if (analysis_scored_is_rate(scored, context) && scored->measure == ANALYSIS_MEASURE_best) return "max solve rate";
-  if (is_return(scored, context) && scored->measure == ANALYSIS_MEASURE_final) return "final return";
-  if (is_return(scored, context) && scored->measure == ANALYSIS_MEASURE_best) return "max return";
+  if (scored->return_title[0]) return scored->return_title;
   if (scored->scale == ANALYSIS_SCALE_HUMAN) return "human-normalized score";
   if (scored->measure == ANALYSIS_MEASURE_ddr) return "DDR (transitions per nat)";
   if (scored->measure == ANALYSIS_MEASURE_kl) return "mean KL (nat)";

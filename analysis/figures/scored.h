@@ -14,6 +14,7 @@ typedef struct AnalysisScored {
   size_t count, *task_of, tasks; /* runs of the selection, including repeated ones; [run] */
   size_t missing;            /* number of runs without a value */
   AnalysisScale scale;       /* scale of normalized_score */
+  char return_title[96];     /* title of scores that are returns, because no run has a solve rate; "": they are not */
   size_t unfinished; /* runs with a value that is not final, shown hollow: not ended, nor at the budget */
   size_t censored;   /* unfinished runs stopped by their sweep's rule */
 } AnalysisScored;

@@ -371,6 +371,26 @@ static char *describe_filter(const char *sweep, const Condition *conditions, siz
   return filter;
 }
 
+/* Names the returns of the selected runs (select.h). */
+static void name_returns(AnalysisSelection *selection) {
+  char common[CORE_SCRIPT_NAME] = "", goal[CORE_SCRIPT_NAME];
+  double common_sign = 0, sign;
+  snprintf(selection->return_name, sizeof selection->return_name, "return");
+  for (size_t r = 0; r < selection->count; r++) {
+    const CoreScript *program = selection->runs[r].config.program;
+    if (!program || !core_script_goal(program, goal, &sign)) return;
+    if (r == 0) {
+      memcpy(common, goal, sizeof common);
+      common_sign = sign;
+    }
+    if (strcmp(goal, common) != 0 || sign != common_sign) return;
+  }
+  const bool is_return = strcmp(common, "episode_return") == 0 || strcmp(common, "return") == 0;
+  if (is_return && common_sign > 0) return;
+  snprintf(selection->return_name, sizeof selection->return_name, "%s%s", common_sign > 0 ? "" : "-",
+           is_return ? "return" : common);
+}
+
 /* Applies the conditions. said: receives the part of the filter about tags and pins. */
 static int filter_runs(StoreDatabase *database, const char *sweep, Condition *conditions, const char *const *where,
                        size_t where_count, AnalysisSelection *selection, CoreText *said) {
@@ -388,6 +408,7 @@ static int filter_runs(StoreDatabase *database, const char *sweep, Condition *co
   TRY(analysis_filter_annotated(database, where, where_count, selection, said));
   find_extremes(selection, conditions, count);
   if (count > 0) TRY(apply_conditions(selection, conditions, count));
+  name_returns(selection);
   selection->filter = describe_filter(sweep, conditions, count, core_text_string(said));
   return CORE_OK;
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "core/config/config.h"
+#include "core/config/script.h"
 #include "core/files.h"
 #include "core/text.h"
 #include "store/database/database.h"
@@ -56,6 +57,8 @@ typedef struct AnalysisSelection {
   size_t sweeps;
   size_t repeats;         /* number of trailing runs that repeat earlier ones (analysis_selection_repeat) */
   char *asked_sweeps;     /* names given with --sweep, comma-separated; NULL: all */
+  char return_name[CORE_SCRIPT_NAME + 8]; /* name of evaluation.episode_return: "return"; if all runs are programs of
+                             one goal, its metric, with "-" if its negative is maximized */
   char *filter;           /* description: "all runs", "sweep fig8; ppo.com=8 or ppo.com=16" */
   const char *sql;        /* statement that selected them */
 } AnalysisSelection;

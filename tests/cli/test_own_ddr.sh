@@ -126,7 +126,7 @@ SH
 cat > open.ini <<'INI'
 [sweep]
 name = open
-goal = max ret
+goal = min ret
 [program]
 command = sh train.sh {clip} {batch}
 step = step
@@ -139,6 +139,9 @@ batch = 50, 70
 INI
 tap_run "a sweep without a known end" 0 "12 finished" timeout 120 sweep submit open.ini --wait
 tap_run "has budgets and a correlation" 0 "1.05 k transitions: Spearman ρ = " analyze ddr-vs-solve results.db
+tap_run "whose score is named as it is, with its sign" 0 "best -ret [95 %]" analyze ddr-vs-solve results.db
+tap_run "also by settings" 0 "final -ret [95 %]" analyze settings results.db --x clip
+tap_check "and on curves" "$(analyze curves results.db >/dev/null; grep -q -- "'-ret'" figures/curves.gp || grep ylabel figures/curves.gp)"
 tap_check "every run reaches a third of the longest, and the whole of it" "$(csv |
   awk -F, '$1 > 300 { n[$1 " " $(NF - 6)]++ } END { for (k in n) print k, n[k] }' | sort -n | diff - <(printf '350 1 12\n1050 1 12\n'))"
 tap_check "with the DDR of its own updates" "$(csv | awk -F, '{ want = $6 / ($5 * $5 / 10)
