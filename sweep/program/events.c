@@ -187,13 +187,14 @@ static void add_open_file(void *context, const char *path) {
   if (core_files_path(own, "%s%s", events->directory, path + length) == CORE_OK) add_file(events, own);
 }
 
-static void add_process(void *context, pid_t process) {
-  ProgramEvents *events = context;
+void program_events_add_process(ProgramEvents *events, pid_t process) {
   for (size_t i = 0; i < events->process_count; i++)
     if (events->processes[i] == process) return;
   events->processes = core_memory_resize(events->processes, (events->process_count + 1) * sizeof *events->processes);
   events->processes[events->process_count++] = process;
 }
+
+static void add_process(void *context, pid_t process) { program_events_add_process(context, process); }
 
 /* Whether the name is one that TensorBoard gives to a file of a process of the run since the attempt's start:
  * events.out.tfevents.SECONDS.HOST.PROCESS.INDEX. */

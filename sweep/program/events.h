@@ -12,6 +12,8 @@ typedef struct ProgramEvents ProgramEvents;
  * Equal tags in several folders get the name of their folder, relative to what the folders have in common:
  * train/loss, validation/loss. */
 int program_events_open(const char *directory, const char *run, const char *list, ProgramEvents **events);
+/* Adds a process of the run. */
+void program_events_add_process(ProgramEvents *events, pid_t process);
 /* Passes new scalars to the sink, a record per step. last: the program has ended. */
 int program_events_read(ProgramEvents *events, bool last, ProgramSink *sink);
 /* Returns the number of files of the attempt found so far. */

@@ -367,6 +367,10 @@ const char *program_source_output(const ProgramSource *source) {
   return source->output.names ? source->output.file.path : NULL;
 }
 
+void program_source_add_process(ProgramSource *source, pid_t process) {
+  if (source->events) program_events_add_process(source->events, process);
+}
+
 static bool is_rotated_read(const ProgramSource *source, const ProgramPrefix *prefix) {
   for (size_t i = 0; i < source->rotated_count; i++)
     if (source->rotated[i].inode == prefix->inode && program_prefix_equals(&source->rotated[i], prefix)) return true;

@@ -2,6 +2,8 @@
  * where the last one ended, leaves an incomplete line for the next, and counts lines that are not records. */
 #ifndef SWEEP_PROGRAM_SOURCE_H
 #define SWEEP_PROGRAM_SOURCE_H
+#include <sys/types.h>
+
 #include "core/config/script.h"
 #include "core/files.h"
 #include "sweep/program/record.h"
@@ -59,6 +61,8 @@ int program_source_open(const CoreScript *program, const CoreScriptRun *run, con
                         int attempt, ProgramSource **source);
 /* Returns the file that the program appends JSON lines to (SWEEP_METRICS), which is read with every kind of source. */
 const char *program_source_metrics(const ProgramSource *source);
+/* Tells the source the program's process, which may end before it is seen among the running ones. */
+void program_source_add_process(ProgramSource *source, pid_t process);
 /* Reads new records. CORE_FAIL: a file cannot be read; the next call retries. */
 int program_source_read(ProgramSource *source, ProgramReading reading, ProgramSink *sink);
 /* Returns the file that standard output must be written to if it contains the metrics, since the content of a pipe is

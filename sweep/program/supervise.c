@@ -411,7 +411,9 @@ static int start(Supervisor *s) {
                                 .continues = continues, .threads = s->options->threads,
                                 .launcher = s->options->launcher.count ? (char *const *)s->options->launcher.items
                                                                        : NULL};
-  return program_child_start(&started, &s->child);
+  TRY(program_child_start(&started, &s->child));
+  program_source_add_process(s->source, s->child.process);
+  return CORE_OK;
 }
 
 static int run_attempt(Supervisor *s) {
