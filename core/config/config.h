@@ -99,7 +99,8 @@ bool core_config_is_scaled(const CoreConfig *config); /* whether scale.scheme is
 int core_config_check(const CoreConfig *config);
 
 /* Appends all values, as an INI file for core_config_read, or as JSON {"env":{"num":2048,...},...} with numbers
- * as numbers (infinity, which JSON lacks, as "inf"; of a program, "infinite":["lr"] lists such settings). With a scale.scheme the JSON also has the scaled values:
+ * as numbers (infinity, which JSON lacks, as "inf"; of a program, "infinite":["lr"] lists such settings). With a
+ * scale.scheme the JSON also has the scaled values:
  * "resolved":{"env_num":..,"ppo_num_minibatches":..,"minibatch":..,"ppo_learning_rate":..}. */
 void core_config_to_ini(const CoreConfig *config, CoreText *text);
 void core_config_to_json(const CoreConfig *config, CoreText *text);
