@@ -11,8 +11,10 @@
 #include <unistd.h>
 
 #include "core/files.h"
+#include "core/log.h"
 #include "core/memory.h"
 #include "core/process.h"
+#include "core/version.h"
 
 enum { ARGUMENTS_MAX = 65536 };
 
@@ -67,6 +69,19 @@ static void free_arguments(Arguments *arguments) {
   core_script_argv_free(&arguments->resume);
   free(arguments->setup);
   free(arguments->items);
+}
+
+int program_child_log(const ProgramStart *start) {
+  const CoreScript *program = start->config->program;
+  CoreText line = {0};
+  int code = core_script_quote(program, core_script_text(program, CORE_SCRIPT_command), &start->run, &line);
+  if (code == CORE_OK && start->continues)
+    code = core_script_quote(program, core_script_text(program, CORE_SCRIPT_resume), &start->run, &line);
+  if (code == CORE_OK)
+    core_info("attempt %d, version %s commit %s: %s", start->attempt, core_version(), core_commit(),
+              core_text_string(&line));
+  core_text_free(&line);
+  return code;
 }
 
 static void set_environment(const ProgramStart *start) {

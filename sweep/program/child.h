@@ -24,6 +24,8 @@ typedef struct ProgramChild {
   int out, error;               /* read ends of its pipes, non-blocking; -1: closed */
 } ProgramChild;
 
+/* Writes the attempt and its command line, quoted for a shell, into the log. */
+int program_child_log(const ProgramStart *start);
 /* Starts the program. CORE_FAIL: the process cannot be started. A command that does not exist gives exit code 127 and a
  * line of standard error. */
 int program_child_start(const ProgramStart *start, ProgramChild *child);

@@ -372,20 +372,6 @@ static int open_signals(void) {
   return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
-/* Writes the command line of the attempt into the log. */
-static int log_command(const Supervisor *s, const CoreScriptRun *run, bool continues) {
-  const CoreScript *program = s->config.program;
-  CoreText line = {0};
-  int code = core_script_quote(program, core_script_text(program, CORE_SCRIPT_command), run, &line);
-  if (code == CORE_OK && continues)
-    code = core_script_quote(program, core_script_text(program, CORE_SCRIPT_resume), run, &line);
-  if (code == CORE_OK)
-    core_info("attempt %d, version %s commit %s: %s", s->state.attempt, core_version(), core_commit(),
-              core_text_string(&line));
-  core_text_free(&line);
-  return code;
-}
-
 static int start(Supervisor *s) {
   const CoreScriptRun run = make_run(s);
   const bool continues = s->state.attempt > 0 && !s->options->from_start;
@@ -404,13 +390,13 @@ static int start(Supervisor *s) {
   s->state_write_s = s->start_s;
   s->sink.on_output = echo_output;
   TRY(store_run_state_write(s->root, s->id, &s->state));
-  TRY(log_command(s, &run, continues));
   const ProgramStart started = {.config = &s->config, .run = run, .directory = s->directory,
                                 .metrics = program_source_metrics(s->source),
                                 .output = program_source_output(s->source), .attempt = s->state.attempt,
                                 .continues = continues, .threads = s->options->threads,
                                 .launcher = s->options->launcher.count ? (char *const *)s->options->launcher.items
                                                                        : NULL};
+  TRY(program_child_log(&started));
   TRY(program_child_start(&started, &s->child));
   program_source_add_process(s->source, s->child.process);
   return CORE_OK;
