@@ -120,8 +120,8 @@ typedef struct SlurmTask {
   int exit_code, exit_signal; /* -1: unknown */
   char user[64], partition[64], nodes[SLURM_NAME];
   char cancelled_by[64];     /* user name or id, from accounting only; "": not cancelled or unknown */
-  char name[SLURM_NAME], comment[SLURM_NAME]; /* users and sites may change them; "" in the accounting database */
-  bool is_in_directory;      /* its working directory is that of the query; nobody changes it */
+  char name[SLURM_NAME], comment[SLURM_NAME]; /* both can be changed; "" in the accounting database */
+  bool is_in_directory;      /* its working directory is that of the query */
 } SlurmTask;
 
 typedef struct SlurmTasks {

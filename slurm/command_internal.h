@@ -1,4 +1,4 @@
-/* What the files of the backend that runs Slurm's commands share: command.c, and command_list.c, which lists jobs. */
+/* Functions that the files of the commands' backend share: command.c, and command_list.c, which lists jobs. */
 #ifndef SLURM_COMMAND_INTERNAL_H
 #define SLURM_COMMAND_INTERNAL_H
 #include "slurm/cluster.h"

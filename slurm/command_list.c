@@ -71,7 +71,7 @@ static bool read_queued(const QueuedRow *row, const char *directory, SlurmTasks 
 static int read_queue(char *text, const char *mark, const SlurmSelection *selection, SlurmTasks *tasks,
                       SlurmFault *fault) {
   char *rest = text;
-  while (cut_part(&rest, mark)) { /* what precedes a row: a newline, or a greeting of the site */
+  while (cut_part(&rest, mark)) { /* a newline or the site's greeting before a row */
     QueuedRow row = {.fields = cut_part(&rest, mark)};
     row.name = cut_part(&rest, mark);
     row.comment = cut_part(&rest, mark);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 typedef struct Reason {
-  const char *pattern; /* of the beginning of Slurm's words: lower case, without blanks and punctuation */
+  const char *pattern; /* pattern of the first letters and digits of Slurm's words, in lower case */
   const char *text, *advice;
   enum { WAITS, STUCK, HELD } kind;
 } Reason;

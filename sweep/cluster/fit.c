@@ -59,8 +59,8 @@ static int rank(const SlurmPartition *p) {
 static int report_delay(const SlurmPartition *p) {
   switch (rank(p)) {
     case 0:
-      return core_error(CORE_USAGE, "partition %s accepts no jobs at present (it is drained or inactive); submit later, "
-                        "or choose another slurm.partition", p->name);
+      return core_error(CORE_USAGE, "partition %s accepts no jobs at present (it is drained or inactive); submit "
+                        "later, or choose another slurm.partition", p->name);
     case 1: core_warn("partition %s is down: the jobs wait until it is up", p->name); break;
     case 2: core_warn("partition %s has no node that is up: the jobs wait until there is one", p->name); break;
     default: break;

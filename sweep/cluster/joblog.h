@@ -30,8 +30,8 @@ int64_t sweep_joblog_size(const char *path);
  * there is none. */
 void sweep_joblog_last_line(const char *path, char *line, size_t size);
 
-/* Returns why Slurm could not open the output of an array's batch scripts, as far as this machine can tell; NULL: it can.
- * path: that file. */
+/* Returns why Slurm could not open the output of an array's batch scripts, as far as this machine can tell; NULL: it
+ * can. path: that file. */
 const char *sweep_joblog_find_obstacle(const char *root, const char *name, const SweepArray *array,
                                        char path[CORE_PATH_MAX]);
 

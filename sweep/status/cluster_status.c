@@ -219,7 +219,7 @@ static bool explain_start(Evidence *e) {
   char date[32];
   struct tm local;
   const time_t start = (time_t)e->task->start_unix_s;
-  if ((double)start < core_clock_unix_s() + REQUEUE_DELAY_MAX_S || !localtime_r(&start, &local)) return false;
+  if (start < e->task->submit_unix_s + REQUEUE_DELAY_MAX_S || !localtime_r(&start, &local)) return false;
   strftime(date, sizeof date, "%Y-%m-%d %H:%M", &local);
   SET_REASON(e, "does not start before %s (scontrol update StartTime changes that)", date);
   return true;

@@ -120,7 +120,7 @@ waits() { scontrol requeue "$task" 2>/dev/null; scontrol update JobId="$task" St
 tap_wait 60 waits
 begin_time() { [ "$(squeue -h -j "$task" -o '%T %r')" = "PENDING BeginTime" ]; }
 tap_wait 60 begin_time
-tap_run "a requeued task waits, and status reports it" 0 "requeued, starts again after" fresh_status long
+tap_run "a requeued task waits, and status reports it" 0 "1 queued: does not start before 20" fresh_status long
 scontrol update JobId="$task" StartTime=now
 again() { [ "$(squeue -h -j "$task" -o %T)" = RUNNING ]; }
 tap_wait 60 again; tap_result "and starts again" $? "$(squeue)"

@@ -89,7 +89,8 @@ static void check_jobs(int version, const char *jobs) {
   SlurmCluster *cluster = open_cluster(&server, &script);
   SlurmTasks tasks = {0};
   const char *name = "n";
-  if (slurm_list(cluster, &(SlurmSelection){.names = &name, .count = 1}, &tasks) != CORE_OK) fail_msg("v0.0.%d: %s", version, core_error_message());
+  if (slurm_list(cluster, &(SlurmSelection){.names = &name, .count = 1}, &tasks) != CORE_OK)
+    fail_msg("v0.0.%d: %s", version, core_error_message());
   assert_int_equal(tasks.count, 3);
   const SlurmTask *waiting = &tasks.rows[1], *failed = &tasks.rows[2];
   assert_true(tasks.rows[0].first == 3 && waiting->first == 5 && waiting->last == 9 && waiting->job == 12);

@@ -48,7 +48,8 @@ static void check_jobs(SlurmCluster *cluster) {
   static const char *const names[] = {"end", "work"};
   SlurmTasks tasks = {0};
   size_t waiting = 0, others = 0;
-  if (slurm_list(cluster, &(SlurmSelection){.names = names, .count = 2}, &tasks) != CORE_OK) fail_msg("%s", core_error_message());
+  if (slurm_list(cluster, &(SlurmSelection){.names = names, .count = 2}, &tasks) != CORE_OK)
+    fail_msg("%s", core_error_message());
   for (size_t i = 0; i < tasks.count; i++) {
     const SlurmTask *task = &tasks.rows[i];
     assert_string_equal(task->partition, "main");
