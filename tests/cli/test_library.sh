@@ -118,6 +118,10 @@ sed 's/result->reward = .*/result->reward = 0.0f \/ (float)(corridor->place - 3)
 gcc -O1 -shared -fPIC -I"$tap_dir/include" -o "$tap_dir/nan.so" "$tap_dir/nan.c"
 tap_run "values that are not finite end episodes, and are reported" 0 "reached NaN or infinity" \
   train nan --set "env.task=library:$tap_dir/nan.so/corridor" --set train.total_steps=2048
+sed '/^void sweep_environment_reset/,/^}/s/^}/  observation[0] = 0.0f \/ 0.0f;\n}/' docs/examples/corridor.c >"$tap_dir/nanreset.c"
+gcc -O1 -w -shared -fPIC -I"$tap_dir/include" -o "$tap_dir/nanreset.so" "$tap_dir/nanreset.c"
+tap_run "an observation that a reset returns is named" 1 "the environment returned it" \
+  train nanreset --set "env.task=library:$tap_dir/nanreset.so/corridor" --set train.total_steps=2048
 
 # ---- sweeps
 root=$tap_dir/workspace

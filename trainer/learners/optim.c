@@ -38,6 +38,18 @@ int optim_check_matrix(Ops *ops, const char *what, const float *x, size_t rows, 
                     (double)core_device_float(ops->device, x, k));
 }
 
+int optim_blame_observations(Ops *ops, const Rollout *rollout, int code) {
+  const bool is_latest = rollout_last_observations(rollout) == rollout->observations; /* other storage forms */
+  const size_t rows = (size_t)rollout->worlds * (is_latest ? 1 : (size_t)rollout->steps + 1);
+  const size_t columns = (size_t)rollout->features, count = rows * columns;
+  if (code == CORE_OK || !rollout->observations) return code;
+  const size_t k = ops->first_nonfinite(ops, rollout->observations, count);
+  if (k == count) return code;
+  return core_error(CORE_FAIL, "rollout: observation[state,feature][%zu,%zu] is %f: the environment returned it, from a "
+                    "step or a reset", k / columns, k % columns,
+                    (double)core_device_float(ops->device, rollout->observations, k));
+}
+
 int optim_check_parameters(Ops *ops, const AgentNetwork *network, const char *what, const float *x) {
   char name[64];
   size_t k = ops->first_nonfinite(ops, x, network->n);

@@ -56,9 +56,11 @@ void ppo_compute_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, UpdateSt
 int ppo_check_rollout(const Ppo *ppo, Ops *ops, const Rollout *rollout) {
   size_t k = (size_t)rollout->steps, n = (size_t)rollout->worlds;
   TRY(optim_check_matrix(ops, "rollout: reward[step,world]", rollout->rewards, k, n));
-  if (rollout->samples_logits) TRY(optim_check_matrix(ops, "rollout: actor.logp[step,world]", rollout->logp, k, n));
-  else TRY(optim_check_matrix(ops, "rollout: actor.logits[state,logit]", rollout->logits, k * n,
-                              (size_t)ppo->agent->head.logits));
+  const int code = rollout->samples_logits
+                     ? optim_check_matrix(ops, "rollout: actor.logp[step,world]", rollout->logp, k, n)
+                     : optim_check_matrix(ops, "rollout: actor.logits[state,logit]", rollout->logits, k * n,
+                                          (size_t)ppo->agent->head.logits);
+  TRY(optim_blame_observations(ops, rollout, code));
   TRY(optim_check_matrix(ops, "rollout: critic.value[step,world]", rollout->values, k + 1, n));
   return optim_check_matrix(ops, "rollout: target[step,world]", ppo->targets, k, n);
 }

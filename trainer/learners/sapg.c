@@ -268,8 +268,9 @@ static int epoch(Sapg *sapg, const UpdateContext *context, int number, UpdateSta
 static int check_rollout(const Sapg *sapg, Ops *ops, const Rollout *rollout) {
   const size_t k = (size_t)rollout->steps, n = (size_t)rollout->worlds;
   TRY(optim_check_matrix(ops, "rollout: reward[step,world]", rollout->rewards, k, n));
-  TRY(optim_check_matrix(ops, "rollout: actor.logits[state,logit]", rollout->logits, k * n,
-                         (size_t)sapg->agent->head.logits));
+  const int code = optim_check_matrix(ops, "rollout: actor.logits[state,logit]", rollout->logits, k * n,
+                                      (size_t)sapg->agent->head.logits);
+  TRY(optim_blame_observations(ops, rollout, code));
   return optim_check_matrix(ops, "rollout: critic.value[step,world]", rollout->values, k + 1, n);
 }
 
