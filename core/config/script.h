@@ -132,8 +132,8 @@ int core_script_directory(const CoreScript *program, char directory[CORE_PATH_MA
 typedef enum CoreScriptSource {
   CORE_SCRIPT_JSONL, CORE_SCRIPT_CSV, CORE_SCRIPT_STDOUT, CORE_SCRIPT_TENSORBOARD
 } CoreScriptSource;
-/* Parses [program] metrics. location: FILE, DIR or "NAME[,NAME]=REGEX"; "" for jsonl without a file. CORE_USAGE: unknown
- * format. */
+/* Parses [program] metrics. location: FILE, DIR or "NAME[,NAME]=REGEX"; "" for jsonl without a file. CORE_USAGE:
+ * unknown format. */
 int core_script_source(const char *metrics, CoreScriptSource *source, const char **location);
 
 #endif

@@ -293,8 +293,11 @@ int core_script_directory(const CoreScript *program, char directory[CORE_PATH_MA
 /* ---- metrics ----------------------------------------------------------------------------------------------------- */
 
 int core_script_source(const char *metrics, CoreScriptSource *source, const char **location) {
-  static const struct { const char *prefix; CoreScriptSource source; } kinds[] = {
-    {"jsonl:", CORE_SCRIPT_JSONL}, {"csv:", CORE_SCRIPT_CSV}, {"stdout:", CORE_SCRIPT_STDOUT}, {"tensorboard:", CORE_SCRIPT_TENSORBOARD}};
+  static const struct { const char *prefix; CoreScriptSource source;
+  } kinds[] = {{"jsonl:", CORE_SCRIPT_JSONL},
+               {"csv:", CORE_SCRIPT_CSV},
+               {"stdout:", CORE_SCRIPT_STDOUT},
+               {"tensorboard:", CORE_SCRIPT_TENSORBOARD}};
   *source = CORE_SCRIPT_JSONL;
   *location = "";
   if (strcmp(metrics, "jsonl") == 0) return CORE_OK;
@@ -305,6 +308,6 @@ int core_script_source(const char *metrics, CoreScriptSource *source, const char
     *location = metrics + length;
     return CORE_OK;
   }
-  return core_error(CORE_USAGE, "metrics = %.80s: expected jsonl, jsonl:FILE, csv:FILE, stdout:NAME=REGEX or tensorboard:DIR",
-                    metrics);
+  return core_error(
+    CORE_USAGE, "metrics = %.80s: expected jsonl, jsonl:FILE, csv:FILE, stdout:NAME=REGEX or tensorboard:DIR", metrics);
 }

@@ -180,8 +180,8 @@ static int check_step(const CoreScript *program) {
   char name[CORE_CONFIG_TEXT];
   double total;
   if (!*metric || *metric == ' ' || (of ? (size_t)(of - metric) : strlen(metric)) >= CORE_SCRIPT_NAME)
-    return core_error(CORE_USAGE, "step = %.80s: expected NAME or sum of NAME, and optionally of {SETTING} or of NUMBER",
-                      text);
+    return core_error(CORE_USAGE,
+                      "step = %.80s: expected NAME or sum of NAME, and optionally of {SETTING} or of NUMBER", text);
   if (!of) return CORE_OK;
   of += 4;
   if (*of != '{')

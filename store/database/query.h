@@ -14,9 +14,9 @@ typedef struct StoreQuery StoreQuery;
   "(SELECT iif(iteration - coalesce(merged_iterations, 1) < " iteration ", wall_seconds, NULL) FROM iteration"      \
   " WHERE run_id = " run " AND iteration >= " iteration " ORDER BY iteration LIMIT 1)"
 
-/* SQL expressions: the transitions that the KL of a row of `iteration` covers, per merged iteration, as in iteration_bin;
- * NULL without a KL. An unmerged row tells them by its ddr, which logs hold to nine digits; whole numbers are restored.
- * Merged rows are the trainer's, whose iterations are equally long. */
+/* SQL expressions: the transitions that the KL of a row of `iteration` covers, per merged iteration, as in
+ * iteration_bin; NULL without a KL. An unmerged row tells them by its ddr, which logs hold to nine digits; whole
+ * numbers are restored. Merged rows are the trainer's, whose iterations are equally long. */
 #define STORE_KL_PRODUCT_SQL "(ddr * max(kl, 1e-12))"
 #define STORE_KL_TRANSITIONS_SQL                                                                                    \
   "iif(kl IS NULL, NULL, iif(merged_iterations IS NULL AND " STORE_KL_PRODUCT_SQL " < 1e18, iif(abs("                \

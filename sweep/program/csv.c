@@ -16,8 +16,8 @@ struct ProgramCsv {
   ProgramFile file;
   ProgramTail tail;
   ProgramSeries *series;
-  Fields names;                 /* of the columns; count 0: not read yet */
-  Fields comment;               /* of the last comment before them */
+  Fields names;                 /* names of the columns; count 0: not read yet */
+  Fields comment;               /* last comment before them */
   char separator;
   bool is_earlier;              /* the rows belong to earlier attempts */
   ProgramSink *sink;            /* during a read */

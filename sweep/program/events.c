@@ -61,7 +61,8 @@ struct ProgramEvents {
 static bool is_known(const ProgramEvents *events, const char *path, const struct stat *status) {
   for (size_t i = 0; i < events->count; i++) {
     const EventFile *file = &events->files[i];
-    if (strcmp(file->file.path, path) == 0 || (file->inode == status->st_ino && file->device == status->st_dev)) return true;
+    if (strcmp(file->file.path, path) == 0 || (file->inode == status->st_ino && file->device == status->st_dev))
+      return true;
   }
   return false;
 }
@@ -329,7 +330,8 @@ static void read_records(ProgramEvents *events) {
       core_tfrecord_next(bytes + consumed, file->bytes.length - consumed, &data, &data_size, &size);
     if (state == CORE_TFRECORD_TORN) break;
     if (state == CORE_TFRECORD_LOST) {
-      core_warn("%s: damaged; what follows byte %lld of its last part is skipped", file->file.path, (long long)consumed);
+      core_warn("%s: damaged; what follows byte %lld of its last part is skipped", file->file.path,
+                (long long)consumed);
       file->is_lost = true;
       sink->damaged++;
       break;

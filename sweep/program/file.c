@@ -258,8 +258,8 @@ static void read_line(ProgramStarts *starts, const char *line) {
   long long size, changed;
   unsigned long long inode;
   int end = 0;
-  const int fields = sscanf(line + 1, " %lld %8x %8x %llu %lld %n", &size, &entry.prefix.head, &entry.prefix.tail, &inode,
-                            &changed, &end);
+  const int fields = sscanf(line + 1, " %lld %8x %8x %llu %lld %n", &size, &entry.prefix.head, &entry.prefix.tail,
+                            &inode, &changed, &end);
   if (fields != 5 || size < 0 || end == 0 || !line[1 + end]) return;
   entry.prefix.size = size;
   entry.prefix.inode = inode;

@@ -12,7 +12,7 @@
 typedef struct ProgramPrefix {
   int64_t size;
   uint32_t head, tail;
-  uint64_t inode;               /* of the file, which may have been renamed */
+  uint64_t inode;               /* the file, which may have been renamed */
 } ProgramPrefix;
 
 /* Whether the bytes are equal. */
@@ -21,7 +21,7 @@ bool program_prefix_equals(const ProgramPrefix *a, const ProgramPrefix *b);
 typedef struct ProgramFile {
   char path[CORE_PATH_MAX];
   ProgramPrefix start;          /* content at the start of the attempt; size 0: none */
-  ProgramPrefix seen;           /* what has been read, or belongs to earlier attempts */
+  ProgramPrefix seen;           /* part that has been read, or belongs to earlier attempts */
   int fd;                       /* -1: closed; it is opened again when it is read */
   int64_t settled_ns;           /* modification time of a file that is not read until it changes; 0: it changes now */
   dev_t device;

@@ -31,8 +31,8 @@ int program_logs_flush(ProgramLogs *logs, bool durable);
 int program_logs_end(ProgramLogs *logs);
 void program_logs_close(ProgramLogs **logs);
 
-/* Return the run's number of rows, the largest step of this attempt (NaN: none), and the run's latest score (NaN: none).
- * *is_rate: whether the score is a solve rate, from 0 to 1; otherwise it counts as a return. */
+/* Return the run's number of rows, the largest step of this attempt (NaN: none), and the run's latest score (NaN:
+ * none). *is_rate: whether the score is a solve rate, from 0 to 1; otherwise it counts as a return. */
 int64_t program_logs_rows(const ProgramLogs *logs);
 double program_logs_step(const ProgramLogs *logs);
 double program_logs_score(const ProgramLogs *logs, bool *is_rate);
@@ -41,8 +41,8 @@ double program_logs_score(const ProgramLogs *logs, bool *is_rate);
 double program_logs_speed(const ProgramLogs *logs);
 /* Returns whether the metric of the goal has ended as NaN or infinity: all its values in the last 2 % of the run. */
 bool program_logs_is_diverged(const ProgramLogs *logs);
-/* Appends what is missing of the goal, the step and [metric]: "goal: no return; step: no step; logged: a, b". Nothing if
- * all have appeared, or the attempt has logged nothing. */
+/* Appends what is missing of the goal, the step and [metric]: "goal: no return; step: no step; logged: a, b". Nothing
+ * if all have appeared, or the attempt has logged nothing. */
 void program_logs_describe_missing(const ProgramLogs *logs, const ProgramSink *sink, CoreText *text);
 /* Appends which values were ignored since they are no numbers, and how many names and records were dropped. */
 void program_logs_describe_ignored(const ProgramSink *sink, CoreText *text);

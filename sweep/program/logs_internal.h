@@ -23,7 +23,7 @@ typedef struct ProgramKey {
   bool is_kl, is_goal;
   bool is_loaded;               /* earlier logs have it */
   double last;                  /* largest step in this attempt; NaN: none */
-  int64_t steps;                /* how often `last` has grown */
+  int64_t steps;                /* number of times that `last` has grown */
   double jump_from;             /* step from which it may have jumped to `last`; NaN: none */
 } ProgramKey;
 
@@ -48,7 +48,7 @@ struct ProgramLogs {
   bool has_loaded_rows;         /* earlier attempts have rows */
   double number_base;           /* number of the last record of earlier attempts, where records have no step */
   double earlier_end;           /* largest step of earlier attempts; -INFINITY: none */
-  double begin, end;            /* where this attempt began, and its largest step; NaN: no record yet */
+  double begin, end;            /* step at which this attempt began, and its largest; NaN: no record yet */
   double empty_low, empty_high; /* steps between which rows have become empty */
   double score_low, score_high; /* steps between which the goal has changed since the last flush */
   double rate_above;            /* a solve rate above 1; NaN: none */

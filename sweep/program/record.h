@@ -53,8 +53,8 @@ void program_record_add(ProgramRecord *record, const char *name, size_t length, 
 double program_record_find(const ProgramRecord *record, const char *name);
 void program_record_free(ProgramRecord *record);
 
-/* Parses a number that fills the text but for blanks around it: as strtod, but decimal only; true and false are 1 and 0.
- * "10,000", "1.0M", "0,5" and "12 %" are not numbers. */
+/* Parses a number that fills the text except for blanks around it: as strtod, but decimal only; true and false are 1
+ * and 0. "10,000", "1.0M", "0,5" and "12 %" are not numbers. */
 bool program_number_parse(const char *text, size_t length, double *value);
 
 /* Values that are not numbers, which are ignored: examples for the log. Zero-initialize. */

@@ -9,7 +9,7 @@
 #include "core/memory.h"
 
 enum { FIRST_GAP = 64, LAST_GAP = 4096 };
-static const int64_t number_max = UINT32_MAX; /* of run logs */
+static const int64_t number_max = UINT32_MAX; /* limit of run logs */
 
 /* ---- order ------------------------------------------------------------------------------------------------------- */
 

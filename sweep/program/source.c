@@ -40,7 +40,7 @@ struct ProgramSource {
   JsonLines *own;               /* jsonl:FILE; NULL otherwise */
   Output output;                /* stdout */
   ProgramCsv *table;            /* csv:FILE; NULL otherwise */
-  ProgramSeries series;         /* of FILE */
+  ProgramSeries series;         /* records of FILE */
   ProgramStarts starts;         /* FILE and what it was rotated to, at the attempt's start */
   ProgramPrefix *rotated;       /* [rotated_count] files that were rotated away and have been read */
   size_t rotated_count;
@@ -185,9 +185,9 @@ static void remove_escapes(char *text) {
   *out = '\0';
 }
 
-/* Whether the number of a group goes on before or after it ("10" of "10,000", "1" of "1.0M", "0.5" of "-0.5"). `from`,
- * `to`: the group; `previous`, `next`: end of the group before, and start of the one after, which may lie beyond a comma
- * that separates them. */
+/* Whether the number of a group goes on before or after it ("10" of "10,000", "1" of "1.0M", "0.5" of "-0.5").
+ * `from`, `to`: the group; `previous`, `next`: end of the group before, and start of the one after, which may lie
+ * beyond a comma that separates them. */
 static bool is_part_of_number(const char *text, const regmatch_t *group, regoff_t previous, regoff_t next) {
   const char *from = text + group->rm_so, *to = text + group->rm_eo;
   const char before = from > text ? from[-1] : ' ', earlier = from > text + 1 ? from[-2] : ' ';
@@ -382,7 +382,7 @@ static void note_rotated(ProgramSource *source, const ProgramPrefix *prefix) {
   source->rotated[source->rotated_count++] = *prefix;
 }
 
-/* Reads a file that was rotated away before it was seen, or when nobody read it. */
+/* Reads a file that was rotated away before it was seen, or after its reader was killed. */
 static int read_rotated_file(ProgramSource *source, const ProgramFile *file, const char *path, ProgramSink *sink) {
   const ProgramPrefix start = program_starts_match(&source->starts, file->path, path);
   int code;

@@ -205,7 +205,8 @@ static int watch(Supervisor *s, int signals) {
       write_state(s);
     }
   }
-  program_source_read(s->source, PROGRAM_RUNNING, &s->sink); /* event files of a short run may still be open in its children */
+  program_source_read(s->source, PROGRAM_RUNNING,
+                      &s->sink); /* event files of a short run may still be open in its children */
   read_pipe(s, &s->child.out, false);
   read_pipe(s, &s->child.error, true);
   program_tail_end(&s->error, record_error_line, s);

@@ -225,7 +225,8 @@ static void test_values_of_a_program(void **state) {
   spoil("UPDATE evaluation SET solve_rate = 63; UPDATE run SET config = '{\"program\": {}}'");
   const StoreCheck check = check_now(false, false, &findings);
   assert_int_equal(check.findings[STORE_DAMAGE], 0);
-  assert_found(&findings, "1 evaluation: 2 values of a program's solve_rate are above 1, as of percent; log value / 100");
+  assert_found(&findings,
+               "1 evaluation: 2 values of a program's solve_rate are above 1, as of percent; log value / 100");
 }
 
 /* An overwritten page is reported, and nothing is repaired on top of it. */

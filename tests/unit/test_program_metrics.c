@@ -66,7 +66,8 @@ static void test_json(void **state) {
   check_json("{\"step\": 200, \"return\": 0.93}", "step=200 return=0.93\n");
   check_json(" {\"a\":-1e-3,\"b\":true , \"c\":null,\"d\":\"text\",\"e\":[1,{\"x\":2}]} ", "a=-0.001 b=1\n");
   check_json("{\"a\": NaN, \"b\": Infinity, \"c\": -Infinity}", "a=nan b=inf c=-inf\n");
-  check_json("{\"a\": nan, \"b\": inf, \"c\": -inf, \"d\": \"1e-3\", \"e\": \"1,000\"}", "a=nan b=inf c=-inf d=0.001\n");
+  check_json("{\"a\": nan, \"b\": inf, \"c\": -inf, \"d\": \"1e-3\", \"e\": \"1,000\"}",
+             "a=nan b=inf c=-inf d=0.001\n");
   check_json("{\"train\": {\"loss\": 1, \"deep\": {\"x\": 2}}, \"n\": 3}", "train/loss=1 train/deep/x=2 n=3\n");
   check_json("{\"step\": 5, \"eval\": \"test\", \"return\": 1}", "step=5 return=1 (test)\n");
   check_json("{\"a\\u00e9\\\"\\\\b\": 1, \"\xff\xfe\": 2, \"t\\tab\": 3}", "a\u00e9\"\\b=1 ?\?=2 t?ab=3\n");
@@ -94,8 +95,8 @@ static void test_numbers(void **state) {
   static const struct { const char *text; double value; } good[] = {
     {"1", 1}, {" -2.5e-3 ", -0.0025}, {".5", 0.5}, {"5.", 5}, {"+3", 3}, {"True", 1}, {"false", 0}, {"-Inf", -INFINITY},
     {"infinity", INFINITY}};
-  static const char *const bad[] = {"", " ", "10,000", "1.0M", "0,5", "12 %", "1 2", "0x10", "1e", "--1", "1.2.3", "-true",
-                                    "nano", "1_000"};
+  static const char *const bad[] = {"",     " ",  "10,000", "1.0M",  "0,5",   "12 %", "1 2",
+                                    "0x10", "1e", "--1",    "1.2.3", "-true", "nano", "1_000"};
   double value;
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
     assert_true(program_number_parse(good[i].text, strlen(good[i].text), &value));
@@ -166,7 +167,7 @@ static void test_file(void **state) {
   check_file(&file, "^yy");
   program_file_close(&file);
 
-  /* What is there at an attempt's start is not its own, unless the file is rewritten. */
+  /* Content at an attempt's start is not its own, unless the file is rewritten. */
   const ProgramPrefix start = program_file_prefix(path);
   assert_int_equal(start.size, 2);
   write_file(path, "a", "z");
@@ -226,7 +227,7 @@ static void test_table(void **state) {
   read_table(table, PROGRAM_RUNNING, &sink);
   check_taken("step=1 roll,out=0.5\nstep=2 roll,out=nan\nstep=3\nstep=4 roll,out=1 loss=7\n");
   write_file(path, "a", "5,2,,8");
-  read_table(table, PROGRAM_KILLED, &sink); /* which may be a part of 80 */
+  read_table(table, PROGRAM_KILLED, &sink); /* it may be a part of 80 */
   check_taken("");
   read_table(table, PROGRAM_ENDED, &sink);
   check_taken("step=5 roll,out=2 loss=8\n");
@@ -262,7 +263,7 @@ static void test_dialects(void **state) {
   check_table("step,a\rb\r1,2\r", "step=1 a=2\n");
 }
 
-/* What earlier attempts left gives the names, and no rows. */
+/* Rows of earlier attempts give the names only. */
 static void test_continued_table(void **state) {
   ProgramSeries series = {0};
   const char *path = path_of("continued.csv");
@@ -317,7 +318,7 @@ static void test_rotated(void **state) {
   assert_int_equal(core_script_read(&ini, &program), CORE_OK);
   const CoreScriptRun run = {.id = "x", .dir = folder, .config = ""};
 
-  write_file(first, "w", "step,a\n1,0\n"); /* of an earlier attempt */
+  write_file(first, "w", "step,a\n1,0\n"); /* from an earlier attempt */
   write_file(path, "w", "step,a\n2,0\n");
   write_file(path_of("rotated.csv.bak"), "w", "step,a\n9,0\n");
   assert_int_equal(program_source_open(program, &run, folder, folder, 3, &source), CORE_OK);
@@ -351,7 +352,8 @@ static void test_output(void **state) {
   static const char pair[] = "step,loss=step ([0-9,.]+) loss ([-0-9,.]+)", loose[] = "x=x[= ]*([0-9.]+)";
   check_output(pair, "step 1 loss 0.5\nnothing\nstep 2 loss -2", "step=1 loss=0.5\nstep=2 loss=-2\n");
   check_output(pair, "step 10,000 loss 1.5\n", "loss=1.5\n");
-  check_output(pair, "\033[1;32mstep 3\033[0m loss 4\033[K\n\033]0;title\007step 5 loss 6\n", "step=3 loss=4\nstep=5 loss=6\n");
+  check_output(pair, "\033[1;32mstep 3\033[0m loss 4\033[K\n\033]0;title\007step 5 loss 6\n",
+               "step=3 loss=4\nstep=5 loss=6\n");
   check_output(pair, "step 1 loss 9\rstep 2 loss 8\rstep 3 loss 7\n", "step=1 loss=9\nstep=2 loss=8\nstep=3 loss=7\n");
   check_output(loose, "x 10,000\nx 1.0M\nx 0,5\nx 1e-5\nx 7kB\nx 1.2.3\nx 10'000\n", "");
   check_output(loose, "x 85%\nx 12.5s\nx=3, y\nx 4.\nx 5/9\n", "x=85\nx=12.5\nx=3\nx=4\nx=5\n");
@@ -473,7 +475,7 @@ static void test_folders(void **state) {
   assert_int_equal(program_events_read(events, false, &sink), CORE_OK);
   check_taken("renamed loss\nvalidation/loss=2 step=1\ntrain/loss=1 step=1\nvalidation/loss=2 step=1\n");
   write_scalars("keras/2024/1718900000.5/tfevents.1", "loss", 3, 0, 0);
-  assert_int_equal(symlink("2024", path_of("keras/latest")), 0); /* the same files again */
+  assert_int_equal(symlink("2024", path_of("keras/latest")), 0); /* a second way to these files */
   assert_int_equal(program_events_read(events, true, &sink), CORE_OK);
   check_taken("hparams/loss=3 step=0\n");
   program_events_close(&events);
@@ -588,10 +590,11 @@ static int tear_down(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_json),     cmocka_unit_test(test_numbers),         cmocka_unit_test(test_file),
-    cmocka_unit_test(test_tail),     cmocka_unit_test(test_table),           cmocka_unit_test(test_dialects),
-    cmocka_unit_test(test_rotated), cmocka_unit_test(test_output),   cmocka_unit_test(test_continued_table), cmocka_unit_test(test_crc),
-    cmocka_unit_test(test_events),   cmocka_unit_test(test_folders),         cmocka_unit_test(test_linked_events),
-    cmocka_unit_test(test_shared_events), cmocka_unit_test(test_names),      cmocka_unit_test(test_long_names)};
+    cmocka_unit_test(test_json),          cmocka_unit_test(test_numbers),       cmocka_unit_test(test_file),
+    cmocka_unit_test(test_tail),          cmocka_unit_test(test_table),         cmocka_unit_test(test_dialects),
+    cmocka_unit_test(test_rotated),       cmocka_unit_test(test_output),        cmocka_unit_test(test_continued_table),
+    cmocka_unit_test(test_crc),           cmocka_unit_test(test_events),        cmocka_unit_test(test_folders),
+    cmocka_unit_test(test_linked_events), cmocka_unit_test(test_shared_events), cmocka_unit_test(test_names),
+    cmocka_unit_test(test_long_names)};
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

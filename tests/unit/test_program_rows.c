@@ -100,7 +100,8 @@ static size_t line_count;
 /* Replaces the line of its key, or removes it. */
 static void put(int kind, int64_t iteration, const char *name, double step, double value) {
   size_t i = 0;
-  while (i < line_count && (lines[i].kind != kind || lines[i].iteration != iteration || strcmp(lines[i].name, name))) i++;
+  while (i < line_count && (lines[i].kind != kind || lines[i].iteration != iteration || strcmp(lines[i].name, name)))
+    i++;
   if (isnan(step)) {
     if (i < line_count) lines[i] = lines[--line_count];
     return;
@@ -113,8 +114,10 @@ static void put(int kind, int64_t iteration, const char *name, double step, doub
 static int put_line(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation,
                     const StoreLayer *layer, const StoreMetric *metric) {
   if (iteration) put(0, iteration->iteration, "", iteration->transitions, iteration->kl);
-  if (iteration) put(1, iteration->iteration, "ddr", isnan(iteration->ddr) ? NAN : iteration->transitions, iteration->ddr);
-  if (evaluation) put(2, evaluation->iteration, evaluation->level_set, evaluation->transitions, evaluation->episode_return);
+  if (iteration)
+    put(1, iteration->iteration, "ddr", isnan(iteration->ddr) ? NAN : iteration->transitions, iteration->ddr);
+  if (evaluation)
+    put(2, evaluation->iteration, evaluation->level_set, evaluation->transitions, evaluation->episode_return);
   if (metric) put(3, metric->iteration, metric->name, metric->step, metric->value);
   return CORE_OK;
 }
@@ -176,7 +179,7 @@ static void test_places(void **state) {
   check(METRIC, "step", "");
 }
 
-/* What is read again, by the same supervisor or a later one, changes nothing. */
+/* Records that are read again, by the same supervisor or a later one, change nothing. */
 static void test_read_again(void **state) {
   Attempt a;
   char path[CORE_PATH_MAX], *before, *after;
@@ -259,8 +262,9 @@ static void test_start_records(void **state) {
   }
   import_logs(3);
   check(METRIC, "parameters", "0:3 ");
-  check(METRIC, "loss", "0:9 1:1 2:1 3:1 4:1 5:1 6:1 7:1 8:1 9:1 10:1 11:2 12:2 13:2 14:2 15:2 16:2 17:2 18:2 19:2 20:2 "
-                        "21:3 22:3 ");
+  check(METRIC, "loss",
+        "0:9 1:1 2:1 3:1 4:1 5:1 6:1 7:1 8:1 9:1 10:1 11:2 12:2 13:2 14:2 15:2 16:2 17:2 18:2 19:2 20:2 "
+        "21:3 22:3 ");
   check(EVALUATION, "train", "0:9 1:1 2:1 3:1 4:1 5:1 6:1 7:1 8:1 9:1 10:1 11:2 12:2 13:2 14:2 15:2 16:2 17:2 18:2 "
                              "19:2 20:2 21:3 22:3 ");
 }
@@ -287,7 +291,7 @@ static void test_numbers(void **state) {
   new_run("", "step = step");
   begin(&a, 1);
   for (int i = 0; i < 3; i++) say(&a, i == 0 ? "loss=7" : "loss=1");
-  program_series_restart(&a.series); /* the same file, written again */
+  program_series_restart(&a.series); /* this file is written again */
   for (int i = 0; i < 4; i++) say(&a, i == 0 ? "loss=7 acc=1" : "loss=1");
   program_series_restart(&a.series); /* another file */
   say(&a, "loss=8");
@@ -398,7 +402,10 @@ static void test_missing(void **state) {
 /* ---- at random, against the rule --------------------------------------------------------------------------------- */
 
 enum { STEPS = 60, METRICS = 3 };
-typedef struct Model { double values[METRICS][STEPS + 1]; int attempts[METRICS][STEPS + 1]; } Model; /* attempt 0: none */
+typedef struct Model {
+  double values[METRICS][STEPS + 1];
+  int attempts[METRICS][STEPS + 1];
+} Model; /* attempt 0: none */
 
 /* Logs a step of some metrics, and does the same to the model. */
 static void say_random(Attempt *a, Model *model, int attempt, int step, int last[METRICS], bool is_new) {

@@ -421,12 +421,13 @@ static void test_refused(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_metrics),
-    cmocka_unit_test(test_kinds),  cmocka_unit_test(test_infinity),  cmocka_unit_test(test_ids),   cmocka_unit_test(test_what_counts),
-    cmocka_unit_test(test_spelling), cmocka_unit_test(test_spelled_values), cmocka_unit_test(test_decomposed),
-    cmocka_unit_test(test_flags), cmocka_unit_test(test_overrides), cmocka_unit_test(test_quoted),
-    cmocka_unit_test(test_frozen), cmocka_unit_test(test_files), cmocka_unit_test(test_words),
-    cmocka_unit_test(test_mixed),  cmocka_unit_test(test_refused)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_metrics),        cmocka_unit_test(test_kinds),
+                                     cmocka_unit_test(test_infinity),       cmocka_unit_test(test_ids),
+                                     cmocka_unit_test(test_what_counts),    cmocka_unit_test(test_spelling),
+                                     cmocka_unit_test(test_spelled_values), cmocka_unit_test(test_decomposed),
+                                     cmocka_unit_test(test_flags),          cmocka_unit_test(test_overrides),
+                                     cmocka_unit_test(test_quoted),         cmocka_unit_test(test_frozen),
+                                     cmocka_unit_test(test_files),          cmocka_unit_test(test_words),
+                                     cmocka_unit_test(test_mixed),          cmocka_unit_test(test_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
