@@ -372,8 +372,8 @@ int core_files_rename(const char *from, const char *to) {
   return code;
 }
 
-/* Whether the name is ".NAME.PID-N.tmp" (temporary_name, moved_name) of a process that is gone. Processes of other hosts
- * are unknown here, so the file must be old, too. */
+/* Whether the name is ".NAME.PID-N.tmp" (temporary_name, moved_name) of a process that is gone. Processes of other
+ * hosts are unknown here, so the file must be old, too. */
 static bool is_leftover(const char *path, const char *name) {
   struct stat status;
   long pid;
@@ -401,7 +401,7 @@ void core_files_remove_leftovers(const char *directory) {
   free(names);
 }
 
-/* ---- paths and lists ---------------------------------------------------------------------------------------------- */
+/* ---- paths and lists -------------------------------------------------------------------------------------------- */
 
 int core_files_path(char *path, const char *format, ...) {
   va_list arguments;

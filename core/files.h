@@ -54,16 +54,16 @@ int core_files_check_reading(const char *path);
 int core_files_make_directories(const char *path); /* like mkdir -p */
 bool core_files_exists(const char *path);
 
-/* Removes a directory with its contents, a file or a link; an absent one is valid. Refuses "/", "", "." and "..". Others
- * may change the tree meanwhile: nothing outside of it is removed. */
+/* Removes a directory with its contents, a file or a link; an absent one is valid. Refuses "/", "", "." and "..".
+ * Others may change the tree meanwhile: nothing outside of it is removed. */
 int core_files_remove_tree(const char *path);
 /* Remove a file or link, which may be absent, and rename, by the rules of core_files_guard for the directories in the
  * paths. Renaming sets errno on errors (ENOENT: `from` is absent). */
 int core_files_remove(const char *path);
-/* Removes what killed processes have left of core_files_write_atomic and core_files_remove_tree in the directory, once it
- * is an hour old. Ignores errors: the files only take room. */
-void core_files_remove_leftovers(const char *directory);
 int core_files_rename(const char *from, const char *to);
+/* Removes from the directory what killed processes have left of core_files_write_atomic and core_files_remove_tree,
+ * once it is an hour old. Ignores errors: the files only take room. */
+void core_files_remove_leftovers(const char *directory);
 
 /* Formats a path into a buffer of CORE_PATH_MAX bytes. CORE_USAGE: it is too long. */
 int core_files_path(char *path, const char *format, ...) CORE_PRINTF(2, 3);

@@ -28,9 +28,9 @@ const char *core_unicode_find_odd(const char *text, CoreText *description);
  * returns its position; NULL: none. */
 const char *core_unicode_find_decomposed(const char *text, CoreText *description);
 
-/* Whether the character must not be shown in text of other people: a control, an invalid byte, or a character that hides
- * or disguises text without being part of a word (byte order mark, zero-width space, tags). Letters of all alphabets,
- * combining marks, emoji and their joiners are safe. The pages have the same list (UNSAFE in tools.js,
+/* Whether the character must not be shown in text of other people: a control, an invalid byte, or a character that
+ * hides or disguises text without being part of a word (byte order mark, zero-width space, tags). Letters of all
+ * alphabets, combining marks, emoji and their joiners are safe. The pages have the same list (UNSAFE in tools.js,
  * report_page.html). */
 bool core_unicode_is_unsafe(uint32_t code);
 

@@ -319,8 +319,8 @@ static int prepare_for_limits(void) {
   if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur == RLIM_INFINITY || stack.rlim_cur >= STACK_BYTES)
     return CORE_OK;
   if (stack.rlim_max != RLIM_INFINITY && stack.rlim_max < STACK_BYTES_MIN)
-    return core_error(CORE_FAIL, "the stack is limited to %llu kB; allow at least %d: ulimit -s %d, or for all users in "
-                      "/etc/security/limits.conf", (unsigned long long)stack.rlim_max / 1024, STACK_BYTES / 1024,
+    return core_error(CORE_FAIL, "the stack is limited to %llu kB; allow at least %d: ulimit -s %d, or for all users "
+                      "in /etc/security/limits.conf", (unsigned long long)stack.rlim_max / 1024, STACK_BYTES / 1024,
                       STACK_BYTES / 1024);
   stack.rlim_cur = stack.rlim_max < STACK_BYTES ? stack.rlim_max : STACK_BYTES;
   setrlimit(RLIMIT_STACK, &stack);

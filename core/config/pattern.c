@@ -85,7 +85,8 @@ static int check(const char *text) {
       group->last *= copies;
     } else if (*at == '(') {
       if (depth == DEPTH_MAX)
-        return core_error(CORE_USAGE, "the regular expression %.40s... has more than %d nested groups", text, DEPTH_MAX);
+        return core_error(CORE_USAGE, "the regular expression %.40s... has more than %d nested groups", text,
+                          DEPTH_MAX);
       groups[++depth] = (Group){0};
       at++;
     } else if (*at == ')' && depth > 0) {

@@ -22,7 +22,7 @@ enum {
   OPERATIONS_PER_CHECK = 50000 /* operations of SQLite's virtual machine: a few milliseconds */
 };
 
-/* ---- files next to the database ----------------------------------------------------------------------------------- */
+/* ---- files next to the database ---------------------------------------------------------------------------------- */
 
 /* Whether the journal ends with the name of a super-journal: SQLite writes one when a transaction spans several files,
  * which none of ours does. A rollback would delete the file of that name. */

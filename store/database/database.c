@@ -233,19 +233,25 @@ static int connect_file(StoreDatabase *database, int flags, bool is_immutable) {
   return CORE_OK;
 }
 
+static bool has_bytes(const char *path) {
+  struct stat status;
+  return stat(path, &status) == 0 && status.st_size > 0;
+}
+
 /* Reopens a WAL database in a directory without write permission. SQLite must then be told that the file is immutable,
  * which is only correct if no side file has a part of it. */
 static int connect_immutable(StoreDatabase *database) {
-  static const char *const suffixes[] = {"-wal", "-journal"};
-  char file[CORE_PATH_MAX];
-  struct stat status;
-  for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-    TRY(core_files_path(file, "%s%s", database->path, suffixes[i]));
-    if (stat(file, &status) == 0 && status.st_size > 0)
-      return core_error(CORE_FAIL, "cannot read all of %s: the newest rows are in %s, and merging them needs write "
-                        "permission in that directory; ask its owner to run `sweep collect`, or copy both files to a "
-                        "directory of yours", database->path, file);
-  }
+  char wal[CORE_PATH_MAX], journal[CORE_PATH_MAX];
+  TRY(core_files_path(wal, "%s-wal", database->path));
+  if (has_bytes(wal))
+    return core_error(CORE_FAIL, "cannot read all of %s: the newest rows are in %s, and merging them needs write "
+                      "permission in that directory; ask its owner to run `sweep collect`, or copy both files to a "
+                      "directory of yours", database->path, wal);
+  TRY(core_files_path(journal, "%s-journal", database->path));
+  if (has_bytes(journal))
+    return core_error(CORE_FAIL, "%s is in the middle of a write that was interrupted; %s undoes it, which needs write "
+                      "permission: run `sweep collect`, or for a copy of both files `analyze check --repair`",
+                      database->path, journal);
   sqlite3_close(database->handle);
   return connect_file(database, SQLITE_OPEN_READONLY, true);
 }

@@ -15,7 +15,7 @@
 #include "core/memory.h"
 
 enum { BUFFER_BYTES = 1 << 20 };
-enum { MEBIBYTE = 1 << 20, EXPANSION_MAX = 100, BLOCK_BYTES = 4096 /* of a file system */ };
+enum { MEBIBYTE = 1 << 20, EXPANSION_MAX = 100, BLOCK_BYTES = 4096 /* block of a file system */ };
 static const char LEVEL[] = "12"; /* zstd level: output 10% larger than at the best level, in a tenth of the time */
 
 struct BundleArchive {
@@ -212,7 +212,7 @@ typedef struct Unpacking {
   struct archive *reader;
   const char *path, *directory;
   bool (*is_known)(const char *name);
-  int64_t bytes, bytes_max; /* of all members until now */
+  int64_t bytes, bytes_max; /* size of all members until now, and its limit */
   CoreText *names;
 } Unpacking;
 
@@ -231,8 +231,8 @@ static int count_bytes(Unpacking *unpacking, struct archive_entry *entry) {
     unpacking->bytes += size + BLOCK_BYTES;
     return CORE_OK;
   }
-  return core_error(CORE_FAIL, "%s: its contents are larger than %lld MiB; if you trust it, allow more with --max-size N "
-                    "(in GiB)", unpacking->path, (long long)(unpacking->bytes_max / MEBIBYTE));
+  return core_error(CORE_FAIL, "%s: its contents are larger than %lld MiB; if you trust it, allow more with --max-size "
+                    "N (in GiB)", unpacking->path, (long long)(unpacking->bytes_max / MEBIBYTE));
 }
 
 static int unpack_member(Unpacking *unpacking, struct archive_entry *entry) {
@@ -282,8 +282,8 @@ static int check_empty(const char *directory) {
   return count == 0 ? CORE_OK : core_error(CORE_USAGE, "%s is not empty; use an empty or new directory", directory);
 }
 
-int bundle_archive_unpack(const char *path, const char *directory, bool (*is_known)(const char *name), int64_t bytes_max,
-                          CoreText *names) {
+int bundle_archive_unpack(const char *path, const char *directory, bool (*is_known)(const char *name),
+                          int64_t bytes_max, CoreText *names) {
   TRY(check_empty(directory));
   Unpacking unpacking = {.reader = archive_read_new(), .path = path, .directory = directory, .is_known = is_known,
                          .bytes_max = select_limit(path, bytes_max), .names = names};

@@ -34,7 +34,7 @@ int bundle_archive_finish(BundleArchive **archive, bool keep);
  * CORE_USAGE: it is not empty. CORE_FAIL: the archive is absent or damaged, or has a member that is not a regular file,
  * has an unsafe name, that `is_known` rejects, or with which the contents have more than bytes_max (0: 100 times the
  * archive's size and 1 GiB); members unpacked before stay. */
-int bundle_archive_unpack(const char *path, const char *directory, bool (*is_known)(const char *name), int64_t bytes_max,
-                          CoreText *names);
+int bundle_archive_unpack(const char *path, const char *directory, bool (*is_known)(const char *name),
+                          int64_t bytes_max, CoreText *names);
 
 #endif

@@ -10,7 +10,7 @@
 
 enum {
   SERVE_CONNECTIONS_MAX = 400,    /* concurrent connections; further ones are refused */
-  SERVE_STRANGERS_MAX = 200,      /* of these, without a valid request yet; the oldest makes room for a new one */
+  SERVE_STRANGERS_MAX = 200,      /* connections without a valid request yet; the oldest makes room for a new one */
   SERVE_IDLE_S = 15,              /* idle time after which a connection is closed */
   SERVE_HEADERS_MAX = 16 << 10,   /* bytes of a request line and its headers */
 };

@@ -405,7 +405,8 @@ int main(void) {
     IN_FOLDER(devices_and_pipes),
     IN_FOLDER(only_plain_files_are_opened),
     IN_FOLDER(directories),
-    IN_FOLDER(removal_spares_what_it_should), IN_FOLDER(removal_stays_inside), IN_FOLDER(removal_of_deep_trees), IN_FOLDER(leftovers_are_removed),
+    IN_FOLDER(removal_spares_what_it_should), IN_FOLDER(removal_stays_inside), IN_FOLDER(removal_of_deep_trees),
+    IN_FOLDER(leftovers_are_removed),
     IN_FOLDER(locks_exclude_and_die_with_their_owner),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* core/config/pattern: regular expressions that would take the C library's stack or gigabytes of memory are refused, and
- * those that people write are not. */
+/* core/config/pattern: regular expressions that would take the C library's stack or gigabytes of memory are refused,
+ * and those that people write are not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,8 +23,10 @@ static int compile(const char *text) {
 
 static void test_usual(void **state) {
   static const char *const usual[] = {
-    "return ([-0-9.e]+)", "loss: ([0-9.]+) +acc: ([0-9.]+)%", "^\\[([0-9]{1,6})/[0-9]{1,6}\\]", "a|b|(c|d)*", "x{3}", "x{2,}",
-    "[]a]+[^]b]+[[:digit:].]{1,12}", "\\(([0-9]+)\\) \\{x\\}", "(a(b(c(d)?)+)*)", "[(]{40}[{]{40}[*]{40}", "step=([0-9]+)[,;]",
+    "return ([-0-9.e]+)", "loss: ([0-9.]+) +acc: ([0-9.]+)%", "^\\[([0-9]{1,6})/[0-9]{1,6}\\]", "a|b|(c|d)*",
+    "x{3}", "x{2,}",
+    "[]a]+[^]b]+[[:digit:].]{1,12}", "\\(([0-9]+)\\) \\{x\\}", "(a(b(c(d)?)+)*)", "[(]{40}[{]{40}[*]{40}",
+    "step=([0-9]+)[,;]",
     "损失 ([0-9.]+)", "(([0-9]{1,3}\\.){3}[0-9]{1,3})"};
   (void)state;
   for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
@@ -33,7 +35,8 @@ static void test_usual(void **state) {
 
 static void test_refused(void **state) {
   static const char *const refused[] = {
-    "(x{1,32767})", "((((x{1,200}){1,200}){1,200}))", "((x{1,255}){1,255})", "((x{1,32767}){1,100})", "x{501}", "(abc){200}",
+    "(x{1,32767})", "((((x{1,200}){1,200}){1,200}))", "((x{1,255}){1,255})", "((x{1,32767}){1,100})", "x{501}",
+    "(abc){200}",
     "(x{20}){20}{20}", "x{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}", "x+++++++++++++++++++++++++",
     "((((((((((((x+)+)+)+)+)+)+)+)+)+)+)+)", "[a-z]{1,32767}", "\\w{1000}", "(a|b|c){,400}", "(.*){600,}", "[]]{600}",
     "[[:alpha:]]{600}", "(a)\\1", "(.*)(.*)x\\2", "()\\1{2}"};

@@ -132,7 +132,8 @@ static void test_pairs(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_mask), cmocka_unit_test(test_json_escapes), cmocka_unit_test(test_odd),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_mask), cmocka_unit_test(test_json_escapes),
+                                     cmocka_unit_test(test_odd),
                                      cmocka_unit_test(test_random_bytes), cmocka_unit_test(test_pack),
                                      cmocka_unit_test(test_pairs)};
   return cmocka_run_group_tests_name("unicode", tests, NULL, NULL);

@@ -45,8 +45,8 @@ int optim_blame_observations(Ops *ops, const Rollout *rollout, int code) {
   if (code == CORE_OK || !rollout->observations) return code;
   const size_t k = ops->first_nonfinite(ops, rollout->observations, count);
   if (k == count) return code;
-  return core_error(CORE_FAIL, "rollout: observation[state,feature][%zu,%zu] is %f: the environment returned it, from a "
-                    "step or a reset", k / columns, k % columns,
+  return core_error(CORE_FAIL, "rollout: observation[state,feature][%zu,%zu] is %f: the environment returned it, from "
+                    "a step or a reset", k / columns, k % columns,
                     (double)core_device_float(ops->device, rollout->observations, k));
 }
 

@@ -37,8 +37,8 @@ double optim_count_zero_grad(Ops *ops, const float *logp, const float *ref_logp,
 /* Adds the sections of a network's weights and moments: "actor", "actor m", "actor v". */
 void optim_add_sections(Checkpoint *checkpoint, const AgentNetwork *network, Optimizer *optimizer);
 
-/* Returns `code`, the result of a check of the policy's outputs. If it is an error and an observation is not finite, the
- * message names this observation instead, since it is the cause. */
+/* Returns `code`, the result of a check of the policy's outputs. If it is an error and an observation is not finite,
+ * the message names this observation instead, since it is the cause. */
 int optim_blame_observations(Ops *ops, const Rollout *rollout, int code);
 /* Returns CORE_FAIL naming the first element of x [rows][columns] that is NaN or infinite, else CORE_OK. */
 int optim_check_matrix(Ops *ops, const char *what, const float *x, size_t rows, size_t columns);

@@ -142,8 +142,8 @@ static void warn_of_nonfinite_worlds(Run *run) {
   ranks_sum_counts(&worlds, 1);
   if (worlds == 0) return;
   run->worlds_warned = true;
-  progress_message(&run->progress, "warning: %" PRId64 " worlds of the environment reached NaN or infinity by iteration %"
-                   PRId64 "; their episodes were ended", worlds, run->training->position.iteration);
+  progress_message(&run->progress, "warning: %" PRId64 " worlds of the environment reached NaN or infinity by "
+                   "iteration %" PRId64 "; their episodes were ended", worlds, run->training->position.iteration);
 }
 
 static void show_state(Run *run) {
