@@ -75,19 +75,29 @@ static int put_sweeps(StoreDatabase *database, const char *root, StoreImport *re
 
 /* ---- replacement ------------------------------------------------------------------------------------------------ */
 
-/* Moves SQLite's side files with their database: SQLite would replay an old WAL into a new file. Removes them if they
- * are not to be opened (store_connection_check). */
+static const char *const side_endings[] = {"-wal", "-shm", "-journal"};
+enum { SIDE_FILES = sizeof side_endings / sizeof *side_endings };
+
+/* Removes side files that are not to be opened, nor by readers of the old database. */
+static int remove_refused_side_files(const char *path) {
+  char file[CORE_PATH_MAX];
+  if (store_connection_check(path) == CORE_OK) return CORE_OK;
+  core_warn("the files next to %s are removed: %s", path, core_error_message());
+  for (int i = 0; i < SIDE_FILES; i++) {
+    TRY(core_files_path(file, "%s%s", path, side_endings[i]));
+    TRY(core_files_remove_tree(file));
+  }
+  return CORE_OK;
+}
+
+/* Moves SQLite's side files with their database: SQLite would replay an old WAL into a new file. */
 static int move_side_files(const char *from, const char *to) {
-  static const char *const endings[] = {"-wal", "-shm", "-journal"};
   char source[CORE_PATH_MAX], target[CORE_PATH_MAX];
-  const bool is_refused = store_connection_check(from) != CORE_OK;
-  if (is_refused) core_warn("the files next to %s are removed: %s", from, core_error_message());
-  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-    TRY(core_files_path(source, "%s%s", from, endings[i]));
-    TRY(core_files_path(target, "%s%s", to, endings[i]));
+  for (int i = 0; i < SIDE_FILES; i++) {
+    TRY(core_files_path(source, "%s%s", from, side_endings[i]));
+    TRY(core_files_path(target, "%s%s", to, side_endings[i]));
     unlink(target);
-    if (is_refused) TRY(core_files_remove_tree(source));
-    else if (rename(source, target) < 0 && errno != ENOENT)
+    if (rename(source, target) < 0 && errno != ENOENT)
       return core_error_errno(CORE_FAIL, "cannot move %s to %s", source, target);
   }
   return CORE_OK;
@@ -105,6 +115,7 @@ static int select_backup_path(const char *path, char backup[CORE_PATH_MAX]) {
 static int replace_database(const char *path, const char *new_path) {
   char backup[CORE_PATH_MAX];
   if (core_files_exists(path)) {
+    TRY(remove_refused_side_files(path));
     TRY(select_backup_path(path, backup));
     if (unlink(backup) < 0 && errno != ENOENT) return core_error_errno(CORE_FAIL, "cannot remove %s", backup);
     /* A hard link, so that results.db exists at every moment; rename on file systems without links. */

@@ -59,6 +59,12 @@ tap_run "the workspace is as before" 0 "0 new rows" sweep collect --root w
 commands=("sweep status" "sweep collect" "sweep rebuild" "sweep bundle mine -o b.tar.zst" "analyze table" "analyze check"
   "analyze merge -o m.db" "analyze sql")
 
+# ---- one's own side files stay with the old database
+fresh; chmod 2775 w; tool sql w/results.db 'PRAGMA journal_mode = WAL' > /dev/null
+head -c 100 /dev/zero > w/results.db-wal
+tap_run "a rebuild" 0 "rows from 1 run" sweep rebuild --root w
+tap_check "keeps a WAL of one's own with results.db.old" "$([ -s w/results.db.old-wal ] || ls -la w)"
+
 # ---- pipes, links and directories next to the database
 for suffix in wal shm journal; do
   for kind in pipe link directory; do
