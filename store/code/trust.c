@@ -36,6 +36,13 @@ static int check_owner(const char *path, const struct stat *status, mode_t kind)
                     "or remove it", path, kind == S_IFDIR ? "directory" : "regular file");
 }
 
+/* Appends a way out to the error: homes in containers are often read-only or another user's. */
+static int explain_home(int code) {
+  char message[1024];
+  snprintf(message, sizeof message, "%s", core_error_message());
+  return core_error(code, "%s; XDG_CONFIG_HOME=DIR selects a directory of yours in place of ~/.config", message);
+}
+
 /* Opens the list; *file < 0: none. append: creates it. */
 static int open_list(bool append, int *file, char path[CORE_PATH_MAX]) {
   char directory[CORE_PATH_MAX];
@@ -45,12 +52,14 @@ static int open_list(bool append, int *file, char path[CORE_PATH_MAX]) {
   if (append) {
     char *slash = strrchr(directory, '/');
     *slash = '\0';
-    TRY(core_files_make_directories(directory));
+    const int made = core_files_make_directories(directory);
     *slash = '/';
-    if (mkdir(directory, 0700) != 0 && errno != EEXIST) return core_error_errno(CORE_FAIL, "%s", directory);
+    if (made != CORE_OK) return explain_home(core_error_context(made, "the list of trusted code"));
+    if (mkdir(directory, 0700) != 0 && errno != EEXIST)
+      return explain_home(core_error_errno(CORE_FAIL, "cannot create directory %s", directory));
   }
   if (lstat(directory, &status) != 0)
-    return errno == ENOENT && !append ? CORE_OK : core_error_errno(CORE_FAIL, "%s", directory);
+    return errno == ENOENT && !append ? CORE_OK : explain_home(core_error_errno(CORE_FAIL, "%s", directory));
   TRY(check_owner(directory, &status, S_IFDIR));
   TRY(core_files_path(path, "%s/trusted", directory));
   const int flags = append ? O_WRONLY | O_APPEND | O_CREAT : O_RDONLY;
