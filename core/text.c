@@ -305,6 +305,24 @@ const char *core_text_count(double value, char *buffer) {
   return buffer;
 }
 
+bool core_text_to_duration(const char *string, double *seconds) {
+  static const struct { const char *name; double seconds; } units[] = {
+    {"", 1}, {"s", 1}, {"m", 60}, {"min", 60}, {"h", 3600}, {"d", 86400}};
+  char number[32];
+  const size_t length = strspn(string, "0123456789.+-eE");
+  const char *unit = string + length + strspn(string + length, " ");
+  if (length == 0 || length >= sizeof number) return false;
+  memcpy(number, string, length);
+  number[length] = '\0';
+  if (!core_text_to_real(number, seconds) || *seconds < 0) return false;
+  for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+    if (strcmp(unit, units[i].name) != 0) continue;
+    *seconds *= units[i].seconds;
+    return true;
+  }
+  return false;
+}
+
 const char *core_text_duration(double seconds, char *buffer) {
   enum { SIZE = 32 };
   if (!(seconds >= 0 && seconds < 1e11)) {

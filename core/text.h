@@ -41,6 +41,9 @@ bool core_text_to_real_scaled(const char *string, double *value);
  * hint. */
 const char *core_text_number_hint(const char *string);
 
+/* Parses a duration that users write: seconds, or a number with a unit: 90, 90s, 10m (or min), 1.5h, 2d. */
+bool core_text_to_duration(const char *string, double *seconds);
+
 /* Formats the shortest text that parses to the same double ("0.1", "1e8", "inf"). buffer: at least 32 bytes. */
 const char *core_text_from_real(double value, char *buffer);
 

@@ -405,8 +405,21 @@ static void comments_of_csv_are_no_formulas(void **state) {
   core_text_free(&csv);
 }
 
+static void durations_have_units(void **state) {
+  static const struct { const char *text; double seconds; } good[] = {
+    {"0", 0}, {"90", 90}, {"90s", 90}, {"10m", 600}, {"10 min", 600}, {"1.5h", 5400}, {"2d", 172800}, {"1e3", 1000}};
+  static const char *const bad[] = {"", "m", "-1", "10M", "10 x", "10mm", "soon", "1h30m", "nan"};
+  double seconds;
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    assert_true(core_text_to_duration(good[i].text, &seconds));
+    assert_true(seconds == good[i].seconds);
+  }
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_false(core_text_to_duration(bad[i], &seconds));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(durations_have_units),
     cmocka_unit_test(integers_are_read_exactly_or_not_at_all),
     cmocka_unit_test(reals_are_read_strictly),
     cmocka_unit_test(booleans_are_words),
