@@ -216,16 +216,23 @@ static int check_command(const CoreScript *program, CoreScriptKey key) {
            : core_error(CORE_USAGE, "[program] has no command; write command = python3 train.py --lr {lr}");
 }
 
+static int check_duration(const CoreScript *program, CoreScriptKey key, const char *range, double max_s) {
+  double seconds;
+  const char *text = core_script_text(program, key);
+  if (core_text_to_duration(text, &seconds) && seconds <= max_s) return CORE_OK;
+  return core_error(CORE_USAGE, "%s = %.40s: expected %s, in seconds or with a unit, such as 90, 10m or 2h",
+                    core_script_keys[key], text, range);
+}
+
 int core_script_check(const CoreScript *program) {
-  double grace;
-  const char *text = core_script_text(program, CORE_SCRIPT_grace);
+  enum { DAY_S = 86400 };
   TRY(check_command(program, CORE_SCRIPT_command));
   TRY(check_command(program, CORE_SCRIPT_resume));
   TRY(check_metrics(program));
   TRY(check_step(program));
   TRY(check_goal(program));
-  if (core_text_to_real(text, &grace) && grace >= 0 && grace <= 86400) return CORE_OK;
-  return core_error(CORE_USAGE, "grace = %.40s: expected seconds, 0 to 86400", text);
+  TRY(check_duration(program, CORE_SCRIPT_grace, "at most one day", DAY_S));
+  return check_duration(program, CORE_SCRIPT_stall, "at most 100 days", 100 * DAY_S);
 }
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */

@@ -93,15 +93,23 @@ static int64_t parse_kb(const char *text, const char *key) {
 typedef struct Sums { int64_t pss_kb, peaks_kb; } Sums;
 
 typedef struct Sampling {
+  const char *root;
   const char *const *ids; /* [count] */
   Sums *sums;             /* [count] */
   size_t count;
 } Sampling;
 
-static void add_process(void *context, pid_t process, const char *id) {
+/* Whether the run's own directory is in another workspace. */
+static bool is_elsewhere(const Sampling *sampling, const char *directory) {
+  const size_t length = strlen(sampling->root);
+  return directory && (strncmp(directory, sampling->root, length) != 0 || directory[length] != '/');
+}
+
+static void add_process(void *context, pid_t process, const char *id, const char *directory) {
   const Sampling *sampling = context;
   char buffer[16384];
   size_t run = 0;
+  if (is_elsewhere(sampling, directory)) return;
   while (run < sampling->count && strcmp(sampling->ids[run], id) != 0) run++;
   if (run == sampling->count || read_proc(process, "status", buffer, sizeof buffer) == 0) return;
   const int64_t peak_kb = parse_kb(buffer, "VmHWM:"), rss_kb = parse_kb(buffer, "VmRSS:");
@@ -134,7 +142,7 @@ void sweep_memory_probe_sample(const char *root, const char *const *ids, SweepMe
                                size_t count) {
   if (count == 0) return;
   Sums *sums = core_memory_zero_allocate(count, sizeof *sums);
-  program_processes_visit(add_process, &(Sampling){ids, sums, count});
+  program_processes_visit(add_process, &(Sampling){root, ids, sums, count});
   for (size_t i = 0; i < count; i++) {
     SweepMemoryProbe *probe = probes[i];
     if (sums[i].pss_kb == 0) continue;

@@ -3,17 +3,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/files.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/process.h"
+#include "core/text.h"
 #include "core/version.h"
 
 enum { ARGUMENTS_MAX = 65536 };
@@ -99,6 +103,45 @@ static void set_environment(const ProgramStart *start) {
   if (start->threads > 0) setenv("OMP_NUM_THREADS", text, 0);
 }
 
+/* Reads the first line of a file into `line`, with its carriage return; false: it cannot be read. */
+static bool read_first_line(const char *path, char *line, size_t capacity) {
+  const int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) return false;
+  const ssize_t length = read(file, line, capacity - 1);
+  close(file);
+  line[length > 0 ? length : 0] = '\0';
+  line[strcspn(line, "\n")] = '\0';
+  return *line != '\0';
+}
+
+const char *program_child_explain(const char *path, char *buffer, size_t capacity) {
+  char line[256];
+  *buffer = '\0';
+  if (!read_first_line(path, line, sizeof line) || strncmp(line, "#!", 2) != 0) return buffer;
+  const char *interpreter = line + 2 + strspn(line + 2, " \t");
+  const size_t length = strcspn(interpreter, " \t\r");
+  const bool is_windows = strchr(interpreter, '\r') != NULL;
+  line[interpreter - line + strcspn(interpreter, "\r")] = '\0';
+  if (is_windows) {
+    snprintf(buffer, capacity, "the script has Windows line ends, so its interpreter is '%s\\r'; convert it with "
+             "sed -i 's/\\r$//' %s", interpreter, path);
+  } else {
+    char name[256];
+    snprintf(name, sizeof name, "%.*s", (int)length, interpreter);
+    if (access(name, X_OK) != 0)
+      snprintf(buffer, capacity, "its interpreter '%s' is missing (first line of the script)", name);
+  }
+  return buffer;
+}
+
+static _Noreturn void fail_exec(const char *program) {
+  char explanation[512];
+  const int error = errno;
+  const char *why = strchr(program, '/') ? program_child_explain(program, explanation, sizeof explanation) : "";
+  fprintf(stderr, "cannot start %s: %s\n", program, *why ? why : strerror(error));
+  _exit(127);
+}
+
 static _Noreturn void exec_program(const ProgramStart *start, const Arguments *arguments, int out, int error,
                                      pid_t parent) {
   sigset_t none;
@@ -123,8 +166,7 @@ static _Noreturn void exec_program(const ProgramStart *start, const Arguments *a
     _exit(126);
   }
   execvp(arguments->items[0], arguments->items);
-  fprintf(stderr, "cannot start %s: %s\n", arguments->items[0], strerror(errno));
-  _exit(127);
+  fail_exec(arguments->items[0]);
 }
 
 static int start_process(const ProgramStart *start, const Arguments *arguments, ProgramChild *child) {
@@ -147,7 +189,7 @@ static int start_process(const ProgramStart *start, const Arguments *arguments, 
     return core_error_errno(CORE_FAIL, "cannot start a process");
   }
   setpgid(process, process); /* in both processes, so that the order does not matter */
-  *child = (ProgramChild){process, out[0], error[0]};
+  *child = (ProgramChild){.process = process, .out = out[0], .error = error[0], .cpu_limit_s = INFINITY};
   return CORE_OK;
 }
 
@@ -159,10 +201,62 @@ int program_child_start(const ProgramStart *start, ProgramChild *child) {
   return code;
 }
 
-void program_child_kill(ProgramChild *child) {
-  kill(-child->process, SIGKILL);
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
+
+/* Returns the limit of CPU time of a process that has ended but is not reaped; INFINITY: none. */
+static double read_cpu_limit(pid_t process) {
+  static const char key[] = "Max cpu time";
+  char path[64], limits[4096], hard[32];
+  double limit_s;
+  snprintf(path, sizeof path, "/proc/%d/limits", (int)process);
+  core_process_read_file(path, limits, sizeof limits);
+  const char *line = strstr(limits, key);
+  const bool is_read = line && sscanf(line + sizeof key - 1, " %*s %31s", hard) == 1;
+  return is_read && core_text_to_real(hard, &limit_s) ? limit_s : INFINITY;
+}
+
+static void note_end(ProgramChild *child) {
+  struct rusage usage;
+  child->cpu_limit_s = read_cpu_limit(child->process);
+  if (wait4(child->process, &child->status, WNOHANG, &usage) != child->process) return;
+  child->has_ended = true;
+  child->cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                 1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+bool program_child_reap(ProgramChild *child) {
+  for (;;) {
+    siginfo_t info = {0};
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
+      if (errno == EINTR) continue;
+      child->has_ended = true; /* ECHILD */
+      return false;
+    }
+    if (info.si_pid == 0) return true;
+    if (info.si_pid == child->process) note_end(child);
+    else waitpid(info.si_pid, NULL, WNOHANG);
+  }
+}
+
+void program_child_close(ProgramChild *child) {
   if (child->out >= 0) close(child->out);
   if (child->error >= 0) close(child->error);
   child->out = -1;
   child->error = -1;
+}
+
+int program_child_signal(const ProgramChild *child) {
+  static const int crashes[] = {SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV};
+  enum { SHELL = 128, PYTHON = 256, SIGNALS = 31 };
+  if (WIFSIGNALED(child->status)) return WTERMSIG(child->status);
+  const int code = WEXITSTATUS(child->status);
+  for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
+    if (code == PYTHON - crashes[i]) return crashes[i]; /* sys.exit(subprocess.call(...)) */
+  return code > SHELL && code <= SHELL + SIGNALS ? code - SHELL : 0;
+}
+
+bool program_child_has_used_cpu(const ProgramChild *child) {
+  static const double tolerance = 0.9; /* the kernel's two counts differ, on virtual machines by some percent */
+  const int signal = program_child_signal(child);
+  return signal == SIGXCPU || (signal == SIGKILL && child->cpu_s >= tolerance * child->cpu_limit_s);
 }

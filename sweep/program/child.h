@@ -1,7 +1,7 @@
-/* The program's process, started without a shell (except for the lines of `setup`) in its own process group, which is
- * killed when it ends. */
+/* The program's first process, started without a shell (except for the lines of `setup`) in its own process group. */
 #ifndef SWEEP_PROGRAM_CHILD_H
 #define SWEEP_PROGRAM_CHILD_H
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -22,6 +22,9 @@ typedef struct ProgramStart {
 typedef struct ProgramChild {
   pid_t process;                /* process id, and id of its process group */
   int out, error;               /* read ends of its pipes, non-blocking; -1: closed */
+  bool has_ended;
+  int status;                   /* its wait status */
+  double cpu_s, cpu_limit_s;    /* its CPU time and that of its children, and its limit (RLIMIT_CPU); INFINITY: none */
 } ProgramChild;
 
 /* Writes the attempt and its command line, quoted for a shell, into the log. */
@@ -29,7 +32,20 @@ int program_child_log(const ProgramStart *start);
 /* Starts the program. CORE_FAIL: the process cannot be started. A command that does not exist gives exit code 127 and a
  * line of standard error. */
 int program_child_start(const ProgramStart *start, ProgramChild *child);
-/* Kills what is left of its process group, and closes the pipes. */
-void program_child_kill(ProgramChild *child);
+/* Reaps processes that have ended, and notes the end of the first one. Returns whether the program has any process
+ * left, provided that this process adopts orphans (program_tree_adopt). */
+bool program_child_reap(ProgramChild *child);
+/* Closes the pipes. */
+void program_child_close(ProgramChild *child);
+
+/* Returns the signal that ended it, also if a shell or another launcher reports that by its own exit code (137, or 247
+ * from Python, for SIGKILL); 0: none. */
+int program_child_signal(const ProgramChild *child);
+/* Whether it was killed because its CPU time reached its limit (ulimit -t). */
+bool program_child_has_used_cpu(const ProgramChild *child);
+
+/* Returns why a file cannot be executed though it exists: a missing interpreter, or line ends of Windows. "": no
+ * reason was found. */
+const char *program_child_explain(const char *path, char *buffer, size_t capacity);
 
 #endif

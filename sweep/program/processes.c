@@ -16,48 +16,63 @@
 
 enum { ENVIRONMENT_MAX = 1 << 20 };
 
-/* Returns the run in the environment of a process of this user, which is in `buffer` then; NULL: none. */
-static const char *find_run(pid_t process, char *buffer) {
-  static const char key[] = SWEEP_RUN_VARIABLE "=";
-  char path[64];
-  struct stat status;
-  snprintf(path, sizeof path, "/proc/%d/environ", (int)process);
-  if (stat(path, &status) != 0 || status.st_uid != geteuid()) return NULL;
-  const size_t size = core_process_read_file(path, buffer, ENVIRONMENT_MAX);
-  for (const char *variable = buffer; variable < buffer + size; variable += strlen(variable) + 1)
-    if (strncmp(variable, key, sizeof key - 1) == 0) return variable + sizeof key - 1;
+/* Returns the value of a variable in an environment of `size` bytes; NULL: none. */
+static const char *find_variable(const char *environment, size_t size, const char *name) {
+  const size_t length = strlen(name);
+  for (const char *variable = environment; variable < environment + size; variable += strlen(variable) + 1)
+    if (strncmp(variable, name, length) == 0 && variable[length] == '=') return variable + length + 1;
   return NULL;
 }
 
-void program_processes_visit(void (*visit)(void *context, pid_t process, const char *run), void *context) {
+/* Reads the environment of a process of this user. Returns its size; 0: it has ended, or is another user's. */
+static size_t read_environment(pid_t process, char buffer[ENVIRONMENT_MAX]) {
+  char path[64];
+  struct stat status;
+  snprintf(path, sizeof path, "/proc/%d/environ", (int)process);
+  if (stat(path, &status) != 0 || status.st_uid != geteuid()) return 0;
+  return core_process_read_file(path, buffer, ENVIRONMENT_MAX);
+}
+
+void program_processes_visit(ProgramProcessVisit visit, void *context) {
   DIR *proc = opendir("/proc");
   if (!proc) return;
   char *buffer = core_memory_allocate(ENVIRONMENT_MAX);
   for (struct dirent *entry; (entry = readdir(proc));) {
     const pid_t process = (pid_t)atoi(entry->d_name);
-    const char *run = process > 1 ? find_run(process, buffer) : NULL;
-    if (run) visit(context, process, run);
+    const size_t size = process > 1 ? read_environment(process, buffer) : 0;
+    const char *run = find_variable(buffer, size, SWEEP_RUN_VARIABLE);
+    if (run) visit(context, process, run, find_variable(buffer, size, SWEEP_DIR_VARIABLE));
   }
   free(buffer);
   closedir(proc);
 }
 
+/* Whether two paths are one directory, maybe by way of links. */
+static bool is_same_directory(const char *a, const char *b) {
+  struct stat a_status, b_status;
+  if (!a || !b) return false;
+  if (strcmp(a, b) == 0) return true;
+  return stat(a, &a_status) == 0 && stat(b, &b_status) == 0 && a_status.st_dev == b_status.st_dev &&
+         a_status.st_ino == b_status.st_ino;
+}
+
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
 typedef struct Listing {
-  const char *run;
+  const char *run, *directory; /* directory NULL: any */
   void (*on_process)(void *context, pid_t process);
   void (*on_file)(void *context, const char *path);
   void *context;
 } Listing;
 
-static void visit_files(void *context, pid_t process, const char *run) {
+static void visit_files(void *context, pid_t process, const char *run, const char *directory) {
   const Listing *listing = context;
-  char directory[64], target[PATH_MAX];
+  char path[64], target[PATH_MAX];
   if (strcmp(run, listing->run) != 0) return;
+  if (listing->directory && !is_same_directory(directory, listing->directory)) return;
   listing->on_process(listing->context, process);
-  snprintf(directory, sizeof directory, "/proc/%d/fd", (int)process);
-  DIR *descriptors = opendir(directory);
+  snprintf(path, sizeof path, "/proc/%d/fd", (int)process);
+  DIR *descriptors = opendir(path);
   if (!descriptors) return;
   for (struct dirent *entry; (entry = readdir(descriptors));) {
     const ssize_t length = readlinkat(dirfd(descriptors), entry->d_name, target, sizeof target - 1);
@@ -70,7 +85,8 @@ static void visit_files(void *context, pid_t process, const char *run) {
 
 void program_processes_list(const char *run, void (*on_process)(void *context, pid_t process),
                             void (*on_file)(void *context, const char *path), void *context) {
-  Listing listing = {.run = run, .on_process = on_process, .on_file = on_file, .context = context};
+  Listing listing = {.run = run, .directory = getenv(SWEEP_DIR_VARIABLE), .on_process = on_process, .on_file = on_file,
+                     .context = context};
   program_processes_visit(visit_files, &listing);
 }
 
@@ -92,15 +108,19 @@ static bool is_ancestor(pid_t process) {
   return false;
 }
 
-typedef struct Killing { const char *run; int killed; } Killing;
+typedef struct Killing {
+  const char *run, *directory;
+  int killed;
+} Killing;
 
-static void kill_process(void *context, pid_t process, const char *run) {
+static void kill_process(void *context, pid_t process, const char *run, const char *directory) {
   Killing *killing = context;
-  if (strcmp(run, killing->run) == 0 && !is_ancestor(process) && kill(process, SIGKILL) == 0) killing->killed++;
+  if (strcmp(run, killing->run) != 0 || !is_same_directory(directory, killing->directory)) return;
+  if (!is_ancestor(process) && kill(process, SIGKILL) == 0) killing->killed++;
 }
 
-int program_processes_kill(const char *run) {
-  Killing killing = {.run = run};
+int program_processes_kill(const char *run, const char *directory) {
+  Killing killing = {.run = run, .directory = directory};
   program_processes_visit(kill_process, &killing);
   return killing.killed;
 }

@@ -24,18 +24,21 @@
 #include "store/workspace/run.h"
 #include "sweep/commands.h"
 #include "sweep/program/child.h"
+#include "sweep/program/ending.h"
 #include "sweep/program/logs.h"
+#include "sweep/program/output.h"
 #include "sweep/program/processes.h"
 #include "sweep/program/source.h"
-#include "sweep/program/tail.h"
+#include "sweep/program/tree.h"
 #include "sweep/spec/sweep.h"
 
 enum {
-  EXIT_DIVERGED = 76,
   TICK_MS = 250,
+  REST_S = 5,                   /* time of processes that outlive the first one before they are told to end */
+  SILENCE_MIN_S = 60,           /* a run without records for longer is silent, */
+  SILENCE_GAPS = 3,             /* if that is three times its longest gap between records */
   METRICS_INTERVAL_MS = 500,
-  NAMES_AFTER_S = 45,           /* time after which missing metrics are told */
-  LOG_BYTES_MAX = 64 << 20      /* limit of a program's output in log.txt, per attempt */
+  NAMES_AFTER_S = 45            /* time after which missing metrics are told */
 };
 
 typedef struct SuperviseOptions {
@@ -54,61 +57,43 @@ typedef struct Supervisor {
   CoreConfig config;
   StoreLease *lease;
   StoreState state;
-  FILE *log;
-  int64_t logged_bytes;         /* bytes of the program's output in log.txt */
+  ProgramOutput output;
   ProgramSource *source;
   ProgramSink sink;
   ProgramLogs *logs;
   ProgramChild child;
-  ProgramTail error;            /* standard error, split into lines */
-  char last_line[256];          /* last non-blank line of standard error */
+  ProgramTreeStop told;         /* the processes that were told to stop */
   int stop;                     /* signal that requested a stop; 0: none */
-  double start_s, stop_s;       /* start of the attempt, and the stop request; monotonic */
+  bool is_stalled;              /* told to stop because it logged nothing */
+  bool has_left_rest;           /* its first process ended, and others had to be told to */
+  double grace_s, stall_s;      /* `grace` and `stall` */
+  /* Monotonic times; 0: not yet. */
+  double start_s;               /* start of the attempt */
+  double stop_s;                /* stop request */
+  double ended_s;               /* end of the first process */
+  double record_s;              /* last record, or start */
+  double longest_gap_s;         /* longest time between two records */
   double metrics_read_s, state_write_s; /* last read of metrics and write of the state, monotonic */
   double earlier_train_s;       /* train_seconds of earlier attempts */
   bool is_write_failing;        /* the logs could not be written last time */
   bool has_told_names;          /* the log tells of missing metrics */
 } Supervisor;
 
-/* ---- output ------------------------------------------------------------------------------------------------------ */
-
-static void log_output(Supervisor *s, const char *bytes, size_t count) {
-  if (s->logged_bytes >= LOG_BYTES_MAX) return;
-  fwrite(bytes, 1, count, s->log);
-  s->logged_bytes += (int64_t)count;
-  if (s->logged_bytes >= LOG_BYTES_MAX)
-    core_warn("the program has printed %d MiB; further output is not logged", LOG_BYTES_MAX >> 20);
+static CoreScriptRun make_run(const Supervisor *s) {
+  return (CoreScriptRun){.id = s->id, .dir = s->dir, .config = s->settings, .seed = s->config.train.seed};
 }
 
-static void echo_output(void *context, const char *bytes, size_t count) { log_output(context, bytes, count); }
-
-static void record_error_line(void *context, const char *line, size_t length) {
-  Supervisor *s = context;
-  while (length > 0 && strchr(" \t\r", line[length - 1])) length--;
-  if (length == 0) return;
-  snprintf(s->last_line, sizeof s->last_line, "%.*s", length < 250 ? (int)length : 250, line);
-}
-
-/* Reads and logs what is in a pipe; closes it at its end, which is not an error. */
-static void read_pipe(Supervisor *s, int *fd, bool is_error) {
-  char buffer[65536];
-  ssize_t bytes_read = -1;
-  for (int i = 0; *fd >= 0 && i < 64; i++) {
-    bytes_read = read(*fd, buffer, sizeof buffer);
-    if (bytes_read <= 0) break;
-    log_output(s, buffer, (size_t)bytes_read);
-    if (is_error) program_tail_bytes(&s->error, buffer, (size_t)bytes_read, record_error_line, s);
-  }
-  fflush(s->log);
-  if (bytes_read != 0) return;
-  close(*fd);
-  *fd = -1;
+static void echo_output(void *context, const char *bytes, size_t count) {
+  program_output_add(&((Supervisor *)context)->output, bytes, count);
 }
 
 /* ---- metrics and state ------------------------------------------------------------------------------------------- */
 
 static void append_record(void *context, ProgramSeries *series, const ProgramRecord *record) {
-  program_logs_append(((Supervisor *)context)->logs, series, record);
+  Supervisor *s = context;
+  program_logs_append(s->logs, series, record);
+  s->longest_gap_s = fmax(s->longest_gap_s, core_clock_s() - s->record_s);
+  s->record_s = core_clock_s();
 }
 
 static void forget_metric(void *context, const char *name) { program_logs_forget(((Supervisor *)context)->logs, name); }
@@ -154,25 +139,24 @@ static void read_metrics(Supervisor *s, ProgramReading reading) {
   s->metrics_read_s = core_clock_s();
 }
 
-/* ---- the child --------------------------------------------------------------------------------------------------- */
-
-/* Forwards a stop request to the program. */
-static void stop_child(Supervisor *s, int signal) {
-  const int forwarded = signal == SIGUSR2 ? SIGUSR2 : SIGTERM;
-  if (s->stop == 0) s->stop_s = core_clock_s();
-  s->stop = signal;
-  core_info("signal %d: forwarded to the program", signal);
-  kill(s->child.process, forwarded);
+/* Describes in the state that the run has logged nothing for unusually long. */
+static void describe_silence(Supervisor *s) {
+  char duration[32];
+  const double silent_s = core_clock_s() - s->record_s;
+  if (silent_s < SILENCE_MIN_S || silent_s < SILENCE_GAPS * s->longest_gap_s) return;
+  snprintf(s->state.message, sizeof s->state.message, "no record for %s", core_text_duration(silent_s, duration));
 }
 
-/* Kills the process group of a program that has not stopped within its grace period. */
-static void kill_late_child(Supervisor *s) {
-  double grace;
-  if (s->stop == 0 || !core_text_to_real(core_script_text(s->config.program, CORE_SCRIPT_grace), &grace)) return;
-  if (core_clock_s() - s->stop_s < grace) return;
-  core_warn("the program has not stopped within %g s (grace); killing its processes", grace);
-  kill(-s->child.process, SIGKILL);
-  s->stop_s = INFINITY;
+/* ---- the child --------------------------------------------------------------------------------------------------- */
+
+/* Forwards the first stop request to the program. A later one would end programs that are saving. */
+static void request_stop(Supervisor *s, const struct signalfd_siginfo *info) {
+  const int signal = (int)info->ssi_signo;
+  if (s->stop != 0) return;
+  s->stop = signal;
+  s->stop_s = core_clock_s();
+  core_info("signal %d: forwarded to the program", signal);
+  program_tree_tell(&s->told, signal == SIGUSR2 ? SIGUSR2 : SIGTERM, program_tree_is_slurm((pid_t)info->ssi_pid));
 }
 
 static void wait_events(Supervisor *s, int signals) {
@@ -180,69 +164,64 @@ static void wait_events(Supervisor *s, int signals) {
   struct signalfd_siginfo info;
   if (poll(polled, 3, TICK_MS) < 0 && errno != EINTR) usleep(TICK_MS * 1000);
   while (read(signals, &info, sizeof info) == (ssize_t)sizeof info)
-    if (info.ssi_signo != SIGCHLD && info.ssi_signo != SIGPIPE) stop_child(s, (int)info.ssi_signo);
-  read_pipe(s, &s->child.out, false);
-  read_pipe(s, &s->child.error, true);
+    if (info.ssi_signo != SIGCHLD && info.ssi_signo != SIGPIPE) request_stop(s, &info);
+  program_output_read(&s->output, &s->child);
 }
 
-static bool has_ended(const Supervisor *s, int *status) {
-  pid_t pid;
-  do pid = waitpid(s->child.process, status, WNOHANG);
-  while (pid < 0 && errno == EINTR);
-  return pid == s->child.process || (pid < 0 && errno == ECHILD);
+/* Tells a program that logs nothing to stop. */
+static void end_stalled(Supervisor *s) {
+  const double silent_s = core_clock_s() - s->record_s;
+  if (s->stall_s <= 0 || silent_s < s->stall_s || s->told.start_s > 0 || s->child.has_ended) return;
+  s->is_stalled = true;
+  core_warn("no record for %.0f s (stall); the program is ended", silent_s);
+  program_tree_tell(&s->told, SIGTERM, false);
 }
 
-/* Supervises the program until its own process has ended. Returns its wait status. */
-static int watch(Supervisor *s, int signals) {
-  int status = 0;
-  while (!has_ended(s, &status)) {
+/* Handles the end of the first process: the others have a moment, then they are told to stop. */
+static void end_rest(Supervisor *s) {
+  char name[64];
+  if (!s->child.has_ended) return;
+  if (s->ended_s <= 0) {
+    s->ended_s = core_clock_s();
+    program_source_read(s->source, PROGRAM_RUNNING, &s->sink); /* its children may still have event files open */
+  }
+  if (s->told.start_s > 0 || core_clock_s() - s->ended_s < REST_S) return;
+  s->has_left_rest = true;
+  const size_t count = program_tree_count(name, sizeof name);
+  core_warn("the program has ended, but %zu of its processes (%s) run; they are ended", count, name);
+  program_tree_tell(&s->told, SIGTERM, false);
+}
+
+/* Supervises the program until all its processes have ended. */
+static void watch(Supervisor *s, int signals) {
+  while (program_child_reap(&s->child)) {
     wait_events(s, signals);
-    kill_late_child(s);
+    end_stalled(s);
+    end_rest(s);
+    if (!program_tree_continue(&s->told, s->grace_s)) break;
     if (core_clock_s() - s->metrics_read_s >= 0.001 * METRICS_INTERVAL_MS) read_metrics(s, PROGRAM_RUNNING);
     if (core_clock_s() - s->state_write_s >= STORE_HEARTBEAT_S) {
       s->state.message[0] = '\0';
       if (core_clock_s() - s->start_s >= NAMES_AFTER_S) describe_names(s);
+      describe_silence(s);
       write_state(s);
     }
   }
-  program_source_read(s->source, PROGRAM_RUNNING,
-                      &s->sink); /* event files of a short run may still be open in its children */
-  read_pipe(s, &s->child.out, false);
-  read_pipe(s, &s->child.error, true);
-  program_tail_end(&s->error, record_error_line, s);
-  program_child_kill(&s->child);
-  return status;
+  if (s->ended_s <= 0) s->ended_s = core_clock_s();
+  if (s->stop == 0 && program_child_signal(&s->child) == SIGTERM) wait_events(s, signals); /* sent to both */
+  program_output_read(&s->output, &s->child);
+  program_output_end(&s->output);
+  program_child_close(&s->child);
 }
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
 
-static void describe_failure(Supervisor *s, int status) {
-  char *message = s->state.message;
-  const size_t size = sizeof s->state.message;
-  const char *line = s->last_line, *separator = *line ? ": " : "";
-  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  if (signal > 0) snprintf(message, size, "killed by signal %d (%s)%s%s", signal, strsignal(signal), separator, line);
-  else if (WEXITSTATUS(status) == EXIT_DIVERGED)
-    snprintf(message, size, "the program reported divergence (exit code 76)%s%s", separator, line);
-  else snprintf(message, size, "exit code %d%s%s", WEXITSTATUS(status), separator, line);
-}
-
-/* Returns the status of the ended run. A program that was asked to stop is stopped, whatever its exit code, since many
- * do not know 75. A program with exit code 0 is finished; if it was asked to stop, it must have reached its last
- * step. */
-static StoreStatus find_status(const Supervisor *s, int status) {
-  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  const double step = program_logs_step(s->logs), total = (double)s->config.train.total_steps;
-  if (code == EXIT_DIVERGED) return STORE_DIVERGED;
-  if (code == CORE_OK && (s->stop == 0 || total <= 0 || step >= total)) return STORE_FINISHED;
-  if (s->stop != 0 || code == CORE_REQUEUE) return STORE_STOPPED;
-  return STORE_FAILED;
-}
-
-/* Whether another process killed the program, e.g. out of memory. This process then dies of the same signal, so that
- * the executor or Slurm decides about a retry. */
-static bool was_killed(const Supervisor *s, int status) {
-  return s->stop == 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+static ProgramEnding make_ending(const Supervisor *s, const CoreScriptRun *run) {
+  const bool is_stop_first = s->stop_s <= s->ended_s || s->has_left_rest || program_child_signal(&s->child) == SIGTERM;
+  return (ProgramEnding){.child = &s->child, .config = &s->config, .run = run, .directory = s->directory,
+                         .reason = s->output.reason.text, .step = program_logs_step(s->logs),
+                         .was_stopped = s->stop != 0 && is_stop_first, .is_stalled = s->is_stalled,
+                         .has_left_rest = s->has_left_rest};
 }
 
 /* Describes a finished run without metrics, probably a mistake, for `sweep status --runs`. */
@@ -278,16 +257,19 @@ static void remove_output(Supervisor *s) {
     core_warn("cannot remove %s: %s", output, strerror(errno));
 }
 
-static int finish(Supervisor *s, int status) {
-  read_metrics(s, WIFEXITED(status) ? PROGRAM_ENDED : PROGRAM_KILLED);
+static int finish(Supervisor *s) {
+  const CoreScriptRun run = make_run(s);
+  read_metrics(s, program_child_signal(&s->child) == 0 ? PROGRAM_ENDED : PROGRAM_KILLED);
+  const ProgramEnding ending = make_ending(s, &run);
   s->state.message[0] = '\0';
-  s->state.status = find_status(s, status);
-  if (s->state.status == STORE_FAILED || s->state.status == STORE_DIVERGED) describe_failure(s, status);
+  s->state.status = program_ending_status(&ending);
+  if (s->state.status == STORE_FAILED || s->state.status == STORE_DIVERGED)
+    program_ending_describe(&ending, s->state.message, sizeof s->state.message);
   judge_metrics(s);
   if (s->state.status == STORE_FINISHED || s->state.status == STORE_DIVERGED) program_logs_trim(s->logs);
   s->is_write_failing = program_logs_end(s->logs) != CORE_OK;
   if (s->is_write_failing) core_warn("%s", core_error_message());
-  const bool is_killed = was_killed(s, status);
+  const bool is_killed = program_ending_is_kill(&ending); /* this process dies likewise, so that its parent decides */
   if (is_killed) s->state.status = STORE_RUNNING;
   else s->state.finished_unix_s = core_clock_unix_s();
   const StoreStatus final_status = s->state.status;
@@ -297,7 +279,7 @@ static int finish(Supervisor *s, int status) {
   program_logs_close(&s->logs);
   remove_output(s);
   if (is_killed) {
-    core_warn("the program was killed (signal 9), possibly out of memory");
+    core_warn("the program was killed (SIGKILL), possibly out of memory");
     fflush(NULL);
     kill(getpid(), SIGKILL);
   }
@@ -307,10 +289,6 @@ static int finish(Supervisor *s, int status) {
 }
 
 /* ---- the beginning ----------------------------------------------------------------------------------------------- */
-
-static CoreScriptRun make_run(const Supervisor *s) {
-  return (CoreScriptRun){.id = s->id, .dir = s->dir, .config = s->settings, .seed = s->config.train.seed};
-}
 
 /* Imports metrics of the last attempt that its supervisor did not record, since it was killed. */
 static int import_rest(Supervisor *s) {
@@ -376,11 +354,13 @@ static int open_signals(void) {
 static int start(Supervisor *s) {
   const CoreScriptRun run = make_run(s);
   const bool continues = s->state.attempt > 0 && !s->options->from_start;
+  const int killed = program_processes_kill(s->id, s->dir);
+  if (killed > 0) core_warn("killed %d processes that an earlier attempt had left", killed);
+  setenv(SWEEP_DIR_VARIABLE, s->dir, 1); /* for program_processes_list */
+  program_tree_adopt();
   if (s->options->from_start) TRY(core_files_remove_tree(s->dir));
   TRY(core_files_make_directories(s->dir));
   TRY(write_settings(s));
-  const int killed = program_processes_kill(s->id);
-  if (killed > 0) core_warn("killed %d processes that an earlier attempt had left", killed);
   TRY(import_rest(s));
   begin_state(s);
   TRY(program_source_open(s->config.program, &run, s->directory, s->home, s->state.attempt, &s->source));
@@ -389,6 +369,10 @@ static int start(Supervisor *s) {
   if (s->options->from_start) program_logs_clear(s->logs);
   s->start_s = core_clock_s();
   s->state_write_s = s->start_s;
+  s->record_s = s->start_s;
+  s->longest_gap_s = 0;
+  core_text_to_duration(core_script_text(s->config.program, CORE_SCRIPT_grace), &s->grace_s);
+  core_text_to_duration(core_script_text(s->config.program, CORE_SCRIPT_stall), &s->stall_s);
   s->sink.on_output = echo_output;
   TRY(store_run_state_write(s->root, s->id, &s->state));
   const ProgramStart started = {.config = &s->config, .run = run, .directory = s->directory,
@@ -407,8 +391,10 @@ static int run_attempt(Supervisor *s) {
   const int signals = open_signals();
   if (signals < 0) return core_error_errno(CORE_FAIL, "cannot wait for signals");
   int code = start(s);
-  if (code == CORE_OK) code = finish(s, watch(s, signals));
-  else if (s->state.status == STORE_RUNNING && s->start_s > 0) {
+  if (code == CORE_OK) {
+    watch(s, signals);
+    code = finish(s);
+  } else if (s->state.status == STORE_RUNNING && s->start_s > 0) {
     s->state.status = STORE_FAILED;
     s->state.finished_unix_s = core_clock_unix_s();
     snprintf(s->state.message, sizeof s->state.message, "%s", core_error_message());
@@ -442,9 +428,9 @@ static int open_run(Supervisor *s, bool *is_done) {
   TRY(store_trust_check(&s->config, false)); /* checks that the files are those of the run, too */
   TRY(store_path_run(s->root, s->id, "log.txt", path));
   TRY(core_files_open(path, CORE_FILES_APPEND, &fd));
-  s->log = fdopen(fd, "a");
-  if (!s->log) return core_error_errno(CORE_FAIL, "cannot open %s", path);
-  core_log_open(s->log, CORE_LOG_INFO);
+  s->output.log = fdopen(fd, "a");
+  if (!s->output.log) return core_error_errno(CORE_FAIL, "cannot open %s", path);
+  core_log_open(s->output.log, CORE_LOG_INFO);
   return CORE_OK;
 }
 
@@ -468,10 +454,11 @@ static int supervise(void *context, const char **operands, size_t count) {
   program_logs_close(&s.logs);
   program_source_close(&s.source);
   program_sink_free(&s.sink);
-  program_tail_free(&s.error);
-  if (s.log) {
+  program_tail_free(&s.output.error);
+  program_tree_stop_free(&s.told);
+  if (s.output.log) {
     core_log_open(NULL, CORE_LOG_INFO);
-    fclose(s.log);
+    fclose(s.output.log);
   }
   store_run_release(&s.lease);
   return code;

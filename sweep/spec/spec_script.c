@@ -87,7 +87,7 @@ int spec_script_unknown(const SpecFile *file, const char *name) {
 static const struct { const char *name; CoreScriptKey key; } keys[] = {
 #define KEY(key) {"program." #key, CORE_SCRIPT_##key}
   KEY(name), KEY(command), KEY(setup), KEY(code), KEY(cwd),
-  KEY(metrics), KEY(step), KEY(resume), KEY(grace),
+  KEY(metrics), KEY(step), KEY(resume), KEY(grace), KEY(stall),
 #undef KEY
 };
 enum { KEYS = sizeof keys / sizeof *keys };

@@ -211,6 +211,7 @@ static void draw_running(const SweepRunState *run, CoreText *text) {
     core_text_appendf(text, "  %s steps/s  ETA %s", core_text_count(run_speed(state), speed),
                       core_text_duration(remaining_transitions(state) / run_speed(state), remaining));
   }
+  if (state->message[0]) core_text_appendf(text, "  %s", state->message); /* "no record for 2 min" */
   core_text_append(text, "\n");
 }
 

@@ -126,7 +126,7 @@ done
 tap_run "their values are checked" 2 "set program.command=sh {lrr}: command: {lrr} is not a setting" \
   sweep plan varied.ini --set 'program.command=sh {lrr}'
 sed -i 's/grace = 9/grace = soon/' varied.ini
-tap_expect "in every profile" 2 "varied.ini:[0-9]*:17: grace = soon: expected seconds" sweep plan varied.ini
+tap_expect "in every profile" 2 "varied.ini:[0-9]*:17: grace = soon: expected at most one day, in seconds or with a unit" sweep plan varied.ini
 tap_run "their names, too" 2 "did you mean program.setup" sweep plan own.ini --set program.setupp=x
 tap_run "a file without a program has none" 2 "a key of [program], which this file does not have" \
   sweep plan "$tree/experiments/fig1b_convex.ini" --set program.setup=x
