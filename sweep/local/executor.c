@@ -248,7 +248,7 @@ static void executor_reap(Executor *executor) {
   struct rusage usage;
   while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0)
     for (size_t i = 0; i < executor->set_count; i++)
-      if (job_set_reap(executor->sets[i], pid, status, usage.ru_maxrss)) break;
+      if (job_set_reap(executor->sets[i], pid, status, &usage)) break;
 }
 
 static void executor_sample_memory(Executor *executor) {

@@ -13,6 +13,7 @@
 #include "core/terminal.h"
 #include "store/workspace/run.h"
 #include "sweep/local/executor.h"
+#include "sweep/local/kill.h"
 #include "sweep/local/run_memory.h"
 #include "sweep/local/trainer.h"
 #include "sweep/spec/id_set.h"
@@ -38,6 +39,7 @@ typedef struct Job {
   pid_t process;
   int starts;               /* in this session; at most STARTS_MAX if its trainer is killed */
   JobPhase phase;
+  bool is_program;          /* a user's program, below its supervisor */
   bool force;               /* restart from the beginning */
   bool stop_requested;      /* by the [stop] rule */
   bool set_was_stopped;     /* stopped with its set, which may have been submitted again since */
@@ -282,11 +284,12 @@ static int job_start(JobSet *set, Job *job) {
   char id[CORE_RUN_ID];
   sweep_grid_config(&set->grid, job->run, &config);
   config.train.threads = set->threads; /* as on the trainer's command line */
+  job->is_program = config.program != NULL;
   TRY(store_run_prepare(set->root, &config, id));
   CoreText kept = {0};
   int code = set->request.force ? CORE_OK : sweep_kept_read(set->root, set->spec.name, &kept);
   const SweepTrainer trainer = {.root = set->root, .id = id, .sweep = set->spec.name, .threads = set->threads,
-                                .is_program = config.program != NULL, .from_start = job->force,
+                                .is_program = job->is_program, .from_start = job->force,
                                 .if_changed = set->request.force ? "restart" : core_text_string(&kept), .slot = -1};
   sweep_memory_probe_begin(set->root, id, &job->memory);
   if (code == CORE_OK) code = sweep_trainer_start(&trainer, &job->process);
@@ -295,12 +298,12 @@ static int job_start(JobSet *set, Job *job) {
 }
 
 /* Writes a failure to the run's state, unless the trainer has written its own. */
-static void record_failure(const JobSet *set, const Job *job, const char *reason) {
+static void record_failure(const JobSet *set, const Job *job, const char *reason, bool with_last_message) {
   StoreState state;
   if (store_run_state_read(set->root, job_id(set, job), true, &state) != CORE_OK) core_warn("%s", core_error_message());
   if (state.status == STORE_FAILED || state.status == STORE_DIVERGED || state.status == STORE_RUNNING) return;
-  char line[256];
-  sweep_trainer_last_line(set->root, job_id(set, job), line, sizeof line);
+  char line[256] = "";
+  if (with_last_message) sweep_trainer_last_line(set->root, job_id(set, job), line, sizeof line);
   state.status = STORE_FAILED;
   state.finished_unix_s = core_clock_unix_s();
   snprintf(state.message, sizeof state.message, "%s%s%s", reason, line[0] ? "; last message: " : "", line);
@@ -376,7 +379,7 @@ bool job_set_start_next(JobSet *set, JobSet *const *all, size_t count) {
     return true;
   }
   core_log(CORE_LOG_ERROR, "%s: %s", job_id(set, job), core_error_message());
-  record_failure(set, job, core_error_message());
+  record_failure(set, job, core_error_message(), true);
   set_phase(set, job, JOB_ENDED);
   set->failed++;
   return false;
@@ -386,17 +389,18 @@ bool job_set_start_next(JobSet *set, JobSet *const *all, size_t count) {
 
 /* Handles a killed trainer: restarts it, unless that keeps happening or the set is stopping. A trainer that the
  * executor's own SIGTERM killed had not started yet. */
-static void handle_kill(JobSet *set, Job *job, int signal) {
+static void handle_kill(JobSet *set, Job *job, int signal, const struct rusage *usage) {
   char reason[160];
+  sweep_trainer_kill_rest(set->root, job_id(set, job));
   if ((set->is_stopping || job->stop_requested) && signal == SIGTERM) return;
-  snprintf(reason, sizeof reason, "killed by signal %d (%s)%s", signal, strsignal(signal),
-           signal == SIGKILL ? ", possibly out of memory" : "");
+  const bool can_restart = sweep_kill_describe(signal, usage, job->is_program, job->memory.run.peak_mb, reason,
+                                               sizeof reason);
   core_warn("%s: %s", job_id(set, job), reason);
-  if (job->starts < STARTS_MAX && !set->is_stopping) {
+  if (can_restart && job->starts < STARTS_MAX && !set->is_stopping) {
     set_phase(set, job, JOB_WAITING); /* its state shows its progress, so it is not restarted */
     return;
   }
-  record_failure(set, job, reason);
+  record_failure(set, job, reason, !job->is_program); /* a supervisor's last message is that of the kill */
   set->failed++;
 }
 
@@ -465,21 +469,21 @@ static void handle_exit_code(JobSet *set, Job *job, int code) {
   if (is_early) snprintf(reason, sizeof reason, "ended with exit code 0 before the run had finished");
   else if (code == EXIT_NOT_EXECUTABLE) snprintf(reason, sizeof reason, "the trainer cannot be started");
   else snprintf(reason, sizeof reason, "exit code %d", code);
-  record_failure(set, job, reason);
+  record_failure(set, job, reason, true);
   core_warn("%s: %s", job_id(set, job), reason);
 }
 
-bool job_set_reap(JobSet *set, pid_t process, int status, int64_t largest_kb) {
+bool job_set_reap(JobSet *set, pid_t process, int status, const struct rusage *usage) {
   Job *job = find_process(set, process);
   if (!job) return false;
-  sweep_memory_probe_end(set->root, job_id(set, job), &job->memory, largest_kb);
+  sweep_memory_probe_end(set->root, job_id(set, job), &job->memory, usage->ru_maxrss);
   job->is_stopped_by_rule = job->stop_requested;
   set_phase(set, job, JOB_ENDED);
   if (was_resubmitted(set, job, status)) {
     job->starts = 0;
     set_phase(set, job, JOB_WAITING);
   } else if (WIFSIGNALED(status)) {
-    handle_kill(set, job, WTERMSIG(status));
+    handle_kill(set, job, WTERMSIG(status), usage);
   } else {
     handle_exit_code(set, job, WEXITSTATUS(status));
   }

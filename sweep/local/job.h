@@ -3,6 +3,7 @@
 #define SWEEP_JOB_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "store/database/database.h"
@@ -45,8 +46,8 @@ bool job_set_start_next(JobSet *set, JobSet *const *all, size_t count);
 /* Checks which external jobs have ended. */
 void job_set_poll_external(JobSet *set, JobSet *const *all, size_t count);
 /* Handles the end of a child process; false: it is not of this set. A killed trainer is restarted up to twice; a run
- * that was asked to stop is not. largest_kb: its ru_maxrss. */
-bool job_set_reap(JobSet *set, pid_t process, int status, int64_t largest_kb);
+ * that was asked to stop is not. usage: that of the process and its children. */
+bool job_set_reap(JobSet *set, pid_t process, int status, const struct rusage *usage);
 /* Samples the memory of the running jobs (run_memory.h). */
 void job_set_sample_memory(JobSet *set);
 /* Lets the [stop] rule decide from the imported results, stops (SIGTERM) and resumes runs accordingly. Without a rule

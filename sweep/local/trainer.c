@@ -92,6 +92,7 @@ static _Noreturn void exec_trainer(const SweepTrainer *trainer, Command *command
       fprintf(stderr, "%s\n", core_error_message());
   }
   setenv(SWEEP_RUN_VARIABLE, trainer->id, 1);
+  unsetenv(SWEEP_DIR_VARIABLE); /* a program may have started this sweep */
   if (trainer->slot >= 0 && trainer->ranks <= 1) {
     bind_cpus(trainer);
     bind_gpus(trainer);
@@ -167,6 +168,11 @@ int sweep_trainer_start(const SweepTrainer *trainer, pid_t *process) {
   if (child < 0) return core_error_errno(CORE_FAIL, "cannot start a process");
   *process = child;
   return CORE_OK;
+}
+
+void sweep_trainer_kill_rest(const char *root, const char *id) {
+  char directory[CORE_PATH_MAX];
+  if (store_path_run(root, id, "files", directory) == CORE_OK) program_processes_kill(id, directory);
 }
 
 void sweep_trainer_last_line(const char *root, const char *id, char *line, size_t capacity) {

@@ -26,6 +26,9 @@ typedef struct SweepTrainer {
  * process dies. A program that cannot be executed gives exit code 127. */
 int sweep_trainer_start(const SweepTrainer *trainer, pid_t *process);
 
+/* Kills the processes of a user's program that its killed supervisor has left. */
+void sweep_trainer_kill_rest(const char *root, const char *id);
+
 /* Returns the path of the trainer: $SWEEP_TRAINER, or the one in this program's directory. */
 int sweep_trainer_program(char path[CORE_PATH_MAX]);
 
