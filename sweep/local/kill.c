@@ -7,7 +7,7 @@
 
 /* Whether the CPU time has reached the limit, at which the kernel sends SIGKILL. */
 static bool has_used_cpu(const struct rusage *usage) {
-  static const double tolerance = 0.75; /* the kernel counts the limit in ticks, and time stolen from a virtual machine */
+  static const double tolerance = 0.75; /* the kernel counts ticks, and time stolen from a virtual machine */
   struct rlimit limit;
   const double cpu_s = (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
                        1e-6 * (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);

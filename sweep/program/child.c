@@ -256,7 +256,7 @@ int program_child_signal(const ProgramChild *child) {
 }
 
 bool program_child_has_used_cpu(const ProgramChild *child) {
-  static const double tolerance = 0.75; /* the kernel counts the limit in ticks, and time stolen from a virtual machine */
+  static const double tolerance = 0.75; /* the kernel counts ticks, and time stolen from a virtual machine */
   const int signal = program_child_signal(child);
   return signal == SIGXCPU || (signal == SIGKILL && child->cpu_s >= tolerance * child->cpu_limit_s);
 }

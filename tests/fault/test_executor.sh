@@ -75,7 +75,7 @@ tap_run "a second submit joins the living executor" 0 "added to executor" sweep 
 # A trainer killed from outside is restarted and continues.
 victim=$(running_pids | head -1)
 kill -9 "$victim"
-replaced() { grep -q 'killed by signal 9' "$SWEEP_ROOT/executor.log"; }
+replaced() { grep -qF 'killed (SIGKILL)' "$SWEEP_ROOT/executor.log"; }
 tap_wait 60 replaced; tap_result "a killed trainer is noticed and started again" $?
 
 tap_run "stop ends the sweep with checkpoints" 0 "stopped" sweep stop killed
