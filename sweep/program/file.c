@@ -104,8 +104,9 @@ static int read_rest(ProgramFile *file, const ProgramReader *reader) {
 
 /* Begins to read an opened file: after what earlier attempts left in it, or from its beginning. */
 static int begin(ProgramFile *file, const struct stat *status, const ProgramReader *reader) {
-  const bool has_start = file->inode == 0 && file->start.size > 0 && status->st_size >= file->start.size &&
-                         has_prefix(file->fd, &file->start);
+  /* Equal bytes are not enough: an attempt that starts over may have rotated the file and written the same again. */
+  const bool has_start = file->inode == 0 && file->start.size > 0 && file->start.inode == status->st_ino &&
+                         status->st_size >= file->start.size && has_prefix(file->fd, &file->start);
   int64_t offset = 0;
   file->device = status->st_dev;
   file->inode = status->st_ino;

@@ -154,8 +154,8 @@ static void take_empty(ProgramLogs *logs) {
   logs->empty_high = -INFINITY;
 }
 
-/* Whether a metric skips more than a few earlier values after its first step of the attempt that the first may have been a
- * record of the start, after which the attempt went on from a later step. */
+/* Whether a metric skips more than a few earlier values after its first step of the attempt that the first may have
+ * been a record of the start, after which the attempt went on from a later step. */
 static bool is_jump(const ProgramLogs *logs, uint32_t key, size_t first, size_t end) {
   size_t skipped = 0;
   if (logs->keys[key].steps != 1) return false;

@@ -26,6 +26,7 @@ metrics_of() { # SOURCE
 
 rows_reach() { [ "$(cat "$home"/metrics.*.tsv 2> /dev/null | wc -l)" -ge "$1" ]; }
 children_of() { cat "/proc/$1/task/$1/children" 2> /dev/null; }
+has_child() { [ -n "$(children_of "$1")" ]; }
 
 # Kills an attempt after some rows: the program, its supervisor, or both.
 kill_attempt() { # NUMBER
@@ -34,6 +35,7 @@ kill_attempt() { # NUMBER
   sweep supervise "$run" --root w > out.txt 2>&1 &
   victim=$!
   tap_wait 30 rows_reach $((before + 5 + $1 * 13 % 40)) || return 1
+  tap_wait 30 has_child $victim || return 1
   child=$(children_of $victim)
   case $(($1 % 3)) in
     0) kill -9 $child ;;
@@ -63,7 +65,7 @@ try() { # SOURCE MANNER CHECKPOINTS
     (SELECT count(*) FROM metric) FROM iteration AS i LEFT JOIN metric AS m USING (run_id, iteration)" 2>&1 | tail -1 |
     awk '{ for (i = 1; i <= NF; i++) sub(/\.0$/, "", $i); $1 = $1; print }')
   id=$(cat "$home/ended")
-  [ "$result" = "$id $id 1 $id 0 0 $id" ] || { echo "# $name: $result, ended at $id"; cat out.txt; tail -3 "$home/log.txt"; }
+  [ "$result" = "$id $id 1 $id 0 0 $id" ] || { echo "# $name: $result, ended at $id"; cat out.txt; tail -3 "$home/log.txt"; ${KEEP:+cp -r . "$KEEP"}; }
 }
 
 for source in ${SOURCES:-jsonl file csv tensorboard stdout}; do

@@ -182,6 +182,14 @@ static void test_file(void **state) {
   write_file(path, "w", "another beginning");
   check_file(&file, "^another beginning");
   program_file_close(&file);
+
+  /* A file that replaces it is the attempt's own, even with the same bytes. */
+  const ProgramPrefix same = program_file_prefix(path);
+  program_file_init(&file, path, &same);
+  assert_int_equal(rename(path, other), 0);
+  write_file(path, "w", "another beginning");
+  check_file(&file, "^another beginning");
+  program_file_close(&file);
 }
 
 /* Lines end at LF, CR or both. */
