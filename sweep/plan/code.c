@@ -69,6 +69,55 @@ static int find_code(const CoreConfig *config, const StoreCode **code) {
   return CORE_OK;
 }
 
+/* Reads the program of a run. NULL: there is none, or no such run. */
+static const CoreScript *read_program(const char *root, const char *id) {
+  char path[CORE_PATH_MAX];
+  CoreConfig config = core_config_default();
+  if (store_path_run(root, id, "config.ini", path) != CORE_OK || core_config_read(path, &config) != CORE_OK)
+    core_error_clear();
+  return config.program;
+}
+
+/* Returns the name that [metric] gives to a column; "": none. */
+static const char *metric_of(const CoreScript *program, const char *column) {
+  const CoreScriptDefinition *definition = program->definition;
+  for (size_t i = 0; i < definition->metric_count; i++)
+    if (strcmp(definition->metrics[i].column, column) == 0) return definition->metrics[i].name;
+  return "";
+}
+
+/* Compares what turns the records of two programs into rows. *key: the first difference, and its two values. Returns
+ * whether there is one. */
+static bool differs(const CoreScript *old, const CoreScript *now, const char **key, const char *values[2]) {
+  static const CoreScriptKey keys[] = {CORE_SCRIPT_metrics, CORE_SCRIPT_step, CORE_SCRIPT_goal};
+  static const char *const names[] = {"metrics", "step", "goal"};
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    *key = names[i];
+    values[0] = core_script_text(old, keys[i]);
+    values[1] = core_script_text(now, keys[i]);
+    if (strcmp(values[0], values[1]) != 0) return true;
+  }
+  const CoreScript *both[] = {old, now};
+  for (size_t side = 0; side < 2; side++)
+    for (size_t i = 0; i < both[side]->definition->metric_count; i++) {
+      *key = both[side]->definition->metrics[i].column;
+      values[0] = metric_of(old, *key);
+      values[1] = metric_of(now, *key);
+      if (strcmp(values[0], values[1]) != 0) return true;
+    }
+  return false;
+}
+
+/* Notes a finished run whose rows were made by other keys of [program] or [metric], which are not part of its id. */
+static void compare_mapping(const char *root, const char *id, const CoreScript *program, SweepCodeChanges *codes) {
+  const CoreScript *old = read_program(root, id);
+  const char *key, *values[2];
+  if (!old || !differs(old, program, &key, values)) return;
+  if (codes->remapped++ == 0)
+    core_text_appendf(&codes->mapping, "%s = %s, now %s", key, *values[0] ? values[0] : "(none)",
+                      *values[1] ? values[1] : "(none)");
+}
+
 static void compare_run(const StoreCode *code, const StoreState *state, const char *kept, SweepCodeChanges *codes) {
   const bool has_ended = store_status_is_final(state->status);
   if (!*state->code || strcmp(state->code, code->hash) == 0 || (!has_ended && state->iteration == 0)) return;
@@ -91,22 +140,16 @@ int sweep_code_compare(const char *root, const SweepGrid *grid, SweepCodeChanges
   int code = sweep_kept_read(root, grid->spec->name, &kept);
   for (size_t run = 0; run < grid->runs && code == CORE_OK; run++) {
     if (!is_repeated(grid, run, &config, &previous)) code = find_code(&config, &found);
-    if (code != CORE_OK || !found) continue;
-    add_line(&codes->current, found);
+    if (code != CORE_OK || (!found && !config.program)) continue;
     if (store_run_state_read(root, grid->ids[run], true, &state) != CORE_OK) core_warn("%s", core_error_message());
+    if (config.program && store_status_is_final(state.status))
+      compare_mapping(root, grid->ids[run], config.program, codes);
+    if (!found) continue;
+    add_line(&codes->current, found);
     compare_run(found, &state, core_text_string(&kept), codes);
   }
   core_text_free(&kept);
   return code;
-}
-
-/* Reads the program of a run. NULL: there is none, or no such run. */
-static const CoreScript *read_program(const char *root, const char *id) {
-  char path[CORE_PATH_MAX];
-  CoreConfig config = core_config_default();
-  if (store_path_run(root, id, "config.ini", path) != CORE_OK || core_config_read(path, &config) != CORE_OK)
-    core_error_clear();
-  return config.program;
 }
 
 void sweep_code_compare_absent(const char *root, const SweepGrid *grid, const SweepManifest *manifest,
@@ -128,6 +171,13 @@ void sweep_code_compare_absent(const char *root, const SweepGrid *grid, const Sw
   sweep_id_set_free(&present);
 }
 
+void sweep_code_describe_mapping(const SweepCodeChanges *codes, CoreText *text) {
+  if (codes->remapped > 0)
+    core_text_appendf(text, "%zu finished run%s rows that were read with %s; --force runs %s again", codes->remapped,
+                      codes->remapped == 1 ? " keeps" : "s keep", core_text_string(&codes->mapping),
+                      codes->remapped == 1 ? "it" : "them");
+}
+
 void sweep_code_describe(const SweepCodeChanges *codes, CoreText *text) {
   const size_t all = codes->finished + codes->unfinished;
   if (all == 0) return;
@@ -143,6 +193,7 @@ void sweep_code_free(SweepCodeChanges *codes) {
   core_text_free(&codes->changed);
   core_text_free(&codes->difference);
   core_text_free(&codes->absent_difference);
+  core_text_free(&codes->mapping);
 }
 
 /* Records the accepted code in the sweep's directory, before anything starts. */
@@ -170,6 +221,10 @@ int sweep_code_admit(const char *root, const SweepGrid *grid, const SweepCodeCho
     sweep_code_describe(&codes, &text);
     code = core_error(CORE_USAGE, "%s: %s; --force starts them over, --keep accepts the mix", grid->spec->name,
                       core_text_string(&text));
+  }
+  if (code == CORE_OK && codes.remapped > 0 && !choice->force) {
+    sweep_code_describe_mapping(&codes, &text);
+    core_warn("%s: %s", grid->spec->name, core_text_string(&text));
   }
   if (code == CORE_OK && has_changed && choice->keep && !choice->dry_run) code = record_kept(root, grid, &codes);
   core_text_free(&text);

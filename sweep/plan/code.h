@@ -23,6 +23,8 @@ typedef struct SweepCodeChanges {
   size_t absent;       /* runs of the manifest that the grid lacks and whose program had other code */
   CoreText absent_difference; /* difference of the first such run */
   size_t kept;         /* runs of both kinds whose code the user has accepted (kept.h) */
+  size_t remapped;     /* finished runs of a program whose metrics were read and named differently */
+  CoreText mapping;    /* first difference of those: "metrics = jsonl, now csv:log.csv" */
 } SweepCodeChanges;
 
 /* Compares the code recorded by each run in the workspace with the present code. Runs of older versions, which record
@@ -32,6 +34,9 @@ int sweep_code_compare(const char *root, const SweepGrid *grid, SweepCodeChanges
  * An edit makes new runs, and these stay. */
 void sweep_code_compare_absent(const char *root, const SweepGrid *grid, const SweepManifest *manifest,
                                SweepCodeChanges *codes);
+/* Appends "3 finished runs keep rows that were read with metrics = jsonl, now csv:log.csv"; nothing if there are
+ * none. */
+void sweep_code_describe_mapping(const SweepCodeChanges *codes, CoreText *text);
 /* Appends "12 finished runs were made by other code (pendulous.py changed)"; nothing if there are none. */
 void sweep_code_describe(const SweepCodeChanges *codes, CoreText *text);
 void sweep_code_free(SweepCodeChanges *codes);

@@ -267,6 +267,9 @@ static void print_code(const SweepPlan *plan) {
     printf("other code   %s; %s\n", text.data,
            codes->kept == codes->finished + codes->unfinished ? "kept"
                                                               : "--force starts them over, --keep accepts the mix");
+  core_text_clear(&text);
+  sweep_code_describe_mapping(codes, &text);
+  if (text.length > 0) printf("other names  %s\n", text.data);
   core_text_free(&text);
 }
 

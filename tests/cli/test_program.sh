@@ -141,6 +141,16 @@ echo '# edited' >> asked.sh
 tap_run "by its name alone a sweep does not run edited code" 2 "were edited since" sweep submit asked --force
 tap_run "an edited script makes new runs" 0 "4 new in the manifest" sweep submit asked.ini --no-start
 
+# ---- other metrics with the same run ids
+own mapped 'sh train.sh {steps} {lr} {seed} mapped' > mapped.ini
+timeout 120 sweep submit mapped.ini --wait > /dev/null 2>&1
+sed -i 's/^kl = .*/kl = own/' mapped.ini
+tap_run "the plan tells of runs whose metrics had other names" 0 "4 finished runs keep rows that were read with kl = losses/kl, now own" \
+  sweep plan mapped.ini
+tap_run "so does a submission" 0 "--force runs them again" sweep submit mapped.ini
+tap_run "which --force does" 0 "4 finished" timeout 120 sweep submit mapped.ini --force --wait
+tap_check "and then nothing is told" "$(sweep plan mapped.ini | grep 'keep rows')"
+
 # ---- search, stop, and our trainer in the same file
 { own searched 'sh train.sh {steps} {lr} {seed}' | sed -e '/^\[grid g\]/,$d' -e 's/^seeds = 2/seeds = 1/'
   printf '[search s]\nmethod = tpe\ntrials = 6\nstartup = 3\nwave = 3\nlr = log 1e-3 .. 1\n'; } > searched.ini
