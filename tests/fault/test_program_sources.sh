@@ -62,7 +62,8 @@ try() { # SOURCE MANNER CHECKPOINTS
   sweep collect --root w > /dev/null 2>&1
   result=$(analyze sql w/results.db "SELECT count(*), count(DISTINCT i.transitions), min(i.transitions), max(i.transitions),
     sum(m.value IS NOT CAST(i.transitions AS INTEGER) * 7919 % 1000 + 0.5), sum(m.step IS NOT i.transitions),
-    (SELECT count(*) FROM metric) FROM iteration AS i LEFT JOIN metric AS m USING (run_id, iteration)" 2>&1 | tail -1 |
+    (SELECT count(*) FROM metric) FROM iteration AS i
+    LEFT JOIN metric AS m ON m.run_id = i.run_id AND m.name = 'x' AND m.iteration = i.iteration" 2>&1 | tail -1 |
     awk '{ for (i = 1; i <= NF; i++) sub(/\.0$/, "", $i); $1 = $1; print }')
   id=$(cat "$home/ended")
   [ "$result" = "$id $id 1 $id 0 0 $id" ] || { echo "# $name: $result, ended at $id"; cat out.txt; tail -3 "$home/log.txt"; ${KEEP:+cp -r . "$KEEP"}; }
