@@ -78,7 +78,7 @@ static Fields split(const char *line, size_t length, char separator) {
   fields.text[length] = '\0';
 
   for (char *c = fields.text;;) {
-    if (separator == ' ') c += strspn(c, " ");
+    if (separator == ' ' || c[strspn(c, " ")] == '"') c += strspn(c, " ");
     if (separator == ' ' && !*c) break;
     if (fields.count == capacity) {
       capacity = capacity ? 2 * capacity : 32;
@@ -103,15 +103,18 @@ static bool is_blank(const char *field) { return field[strspn(field, " \t")] == 
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
 
-/* Whether the line names columns: no field is a number, and one is the name of a column, ours or a former one. */
+/* Whether the line names columns: no field is a number, and one is the name of a column, or all are distinct texts. */
 static bool is_later_header(const ProgramCsv *table, const Fields *fields) {
-  bool is_known = false;
+  bool is_known = false, are_distinct = fields->count > 1;
   for (size_t i = 0; i < fields->count; i++) {
-    if (is_number(fields->items[i])) return false;
+    const char *field = fields->items[i];
+    if (is_number(field)) return false;
     for (size_t c = 0; c < table->names.count && !is_known; c++)
-      is_known = !is_blank(fields->items[i]) && strcmp(fields->items[i], table->names.items[c]) == 0;
+      is_known = !is_blank(field) && strcmp(field, table->names.items[c]) == 0;
+    are_distinct &= !is_blank(field);
+    for (size_t other = 0; other < i && are_distinct; other++) are_distinct = strcmp(field, fields->items[other]) != 0;
   }
-  return is_known;
+  return is_known || are_distinct;
 }
 
 static bool is_all_numbers(const Fields *fields) {

@@ -262,8 +262,28 @@ static EventTag *note_tag(ProgramEvents *events, size_t index) {
   return tag;
 }
 
-/* Writes the folder of a file relative to the common one, with a slash. The folders of TensorBoard's hyperparameters
- * are named by the time: they are hparams. */
+/* Whether a folder is named by the time in seconds, as that of TensorBoard's hyperparameters: 1718900000.52. */
+static bool is_time(const char *name, size_t length) {
+  const size_t digits = strspn(name, "0123456789");
+  return digits >= 9 && digits < length && name[digits] == '.' &&
+         strspn(name + digits + 1, "0123456789") >= length - digits - 1;
+}
+
+/* Returns the number of folders named by the time in which files before this one lie. */
+static size_t count_times(const ProgramEvents *events) {
+  size_t count = 0;
+  for (const EventFile *file = events->files; file < events->file; file++) {
+    const char *end = file->file.path + file->folder, *name = end;
+    while (name > file->file.path && name[-1] != '/') name--;
+    const bool is_same = file->folder == events->file->folder &&
+                         strncmp(file->file.path, events->file->file.path, file->folder) == 0;
+    count += !is_same && is_time(name, (size_t)(end - name));
+  }
+  return count;
+}
+
+/* Writes the folder of a file relative to the common one, with a slash. Folders of hyperparameters are hparams,
+ * hparams2, ... */
 static void write_folder(const ProgramEvents *events, CoreText *name) {
   const EventFile *file = events->file;
   const char *end = file->file.path + file->folder, *c = file->file.path + events->common;
@@ -271,9 +291,10 @@ static void write_folder(const ProgramEvents *events, CoreText *name) {
     c += *c == '/';
     size_t length = 0;
     while (c + length < end && c[length] != '/') length++;
-    const bool is_time = strspn(c, "0123456789.") >= length;
-    if (is_time) core_text_append(name, "hparams");
-    else core_text_append_bytes(name, c, length);
+    const size_t times = is_time(c, length) ? count_times(events) : 0;
+    if (!is_time(c, length)) core_text_append_bytes(name, c, length);
+    else if (times == 0) core_text_append(name, "hparams");
+    else core_text_appendf(name, "hparams%zu", times + 1);
     core_text_append(name, "/");
     c += length;
   }

@@ -2,6 +2,7 @@
  * have changed, it was rewritten, and is read from its beginning. */
 #include "sweep/program/file.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,9 +178,12 @@ static int compare_rotated(const void *a, const void *b) {
   return x->time_s != y->time_s ? (x->time_s < y->time_s ? -1 : 1) : strcmp(x->path, y->path);
 }
 
-/* Whether a name is `base` and a number or date: metrics.csv.1, metrics.csv.2026-01-31_12. */
+/* Whether a name is `base` and a number or date: metrics.csv.1, metrics.csv.2026-01-31_12. Names without an extension
+ * of letters are not rotated: run_0.1.5 may be the log of another run than run_0.1. */
 static bool is_rotated_name(const char *name, const char *base) {
   const size_t length = strlen(base);
+  const char *extension = strrchr(base, '.');
+  if (!extension || !isalpha((unsigned char)extension[1])) return false;
   if (strncmp(name, base, length) != 0 || name[length] != '.' || !name[length + 1]) return false;
   return strspn(name + length + 1, "0123456789-_:.T") == strlen(name + length + 1);
 }

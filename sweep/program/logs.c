@@ -14,10 +14,7 @@
 #include "store/workspace/paths.h"
 #include "sweep/program/logs_internal.h"
 
-enum {
-  JUMP_ROWS = 2,   /* earlier values that the second step of a metric may skip */
-  JUMP_LENGTH = 4, /* length of a jump, in later steps */
-};
+static const double jump_length = 1.5; /* least length of a jump, in later steps */
 
 /* ---- metrics ----------------------------------------------------------------------------------------------------- */
 
@@ -75,24 +72,31 @@ static double find_value(const ProgramLogs *logs, const ProgramRecord *record, s
   return record->values[index].value * (is_goal ? logs->sign : 1);
 }
 
+/* Makes room for a name of the program. */
+static void reserve_use(ProgramLogs *logs, size_t name) {
+  if (name < logs->use_count) return;
+  const size_t count = 2 * name + 64;
+  logs->uses = core_memory_resize(logs->uses, count * sizeof *logs->uses);
+  memset(logs->uses + logs->use_count, 0, (count - logs->use_count) * sizeof *logs->uses);
+  logs->use_count = count;
+}
+
 /* Returns the key of a value of a record. */
 static uint32_t find_key(ProgramLogs *logs, const ProgramRecord *record, size_t index) {
   const size_t name = record->values[index].name;
   const char *text = record->names->items[name], *column = program_logs_column(logs, text);
-  if (record->evaluation[0]) return find_evaluation_key(logs, record->evaluation, text, column);
-
-  if (name >= logs->use_count) {
-    const size_t count = 2 * name + 64;
-    logs->uses = core_memory_resize(logs->uses, count * sizeof *logs->uses);
-    memset(logs->uses + logs->use_count, 0, (count - logs->use_count) * sizeof *logs->uses);
-    logs->use_count = count;
+  reserve_use(logs, name);
+  if (record->evaluation[0]) {
+    logs->uses[name].is_evaluated = true;
+    logs->has_evaluated_goal |= is_goal_name(logs, text, column);
+    return find_evaluation_key(logs, record->evaluation, text, column);
   }
-  if (logs->uses[name] == 0) {
+  if (logs->uses[name].key == 0) {
     const uint32_t key = program_logs_key(logs, column, "");
     if (is_goal_name(logs, text, column)) logs->keys[key].is_goal = true;
-    logs->uses[name] = key;
+    logs->uses[name].key = key;
   }
-  return logs->uses[name];
+  return logs->uses[name].key;
 }
 
 void program_logs_reserve(const ProgramLogs *logs, ProgramNames *names) {
@@ -154,16 +158,15 @@ static void take_empty(ProgramLogs *logs) {
   logs->empty_high = -INFINITY;
 }
 
-/* Whether a metric skips more than a few earlier values after its first step of the attempt that the first may have
- * been a record of the start, after which the attempt went on from a later step. */
-static bool is_jump(const ProgramLogs *logs, uint32_t key, size_t first, size_t end) {
-  size_t skipped = 0;
+/* Whether a metric skips earlier values after its first step of the attempt, so that the first may have been a record
+ * of the start, after which the attempt went on from a later step. */
+static bool may_jump(const ProgramLogs *logs, uint32_t key, size_t first, size_t end) {
   if (logs->keys[key].steps != 1) return false;
-  for (size_t i = first; i < end && skipped <= JUMP_ROWS; i++) {
+  for (size_t i = first; i < end; i++) {
     const ProgramCell *cell = program_row_find(logs->rows.items[i], key);
-    skipped += cell && cell->attempt < logs->attempt;
+    if (cell && cell->attempt < logs->attempt) return true;
   }
-  return skipped > JUMP_ROWS;
+  return false;
 }
 
 /* Decides at the third step of a metric whether its second was a jump: it was if the steps are short now. Otherwise the
@@ -172,7 +175,7 @@ static void judge_jump(ProgramLogs *logs, uint32_t key, double step) {
   ProgramKey *metric = &logs->keys[key];
   const double jumped = metric->last - metric->jump_from;
   if (isnan(metric->jump_from)) return;
-  if (jumped <= JUMP_LENGTH * (step - metric->last)) {
+  if (jumped < jump_length * (step - metric->last)) {
     const size_t first = program_rows_upper(&logs->rows, metric->jump_from);
     remove_values(logs, key, first, program_rows_lower(&logs->rows, metric->last), true);
   } else if (key == logs->row_key) {
@@ -191,7 +194,7 @@ static void pass(ProgramLogs *logs, uint32_t key, double step) {
   if (from <= logs->earlier_end) {
     const size_t same = program_rows_lower(&logs->rows, step), end = program_rows_upper(&logs->rows, step);
     size_t first = is_later ? program_rows_upper(&logs->rows, from) : same;
-    if (is_later && is_jump(logs, key, first, same)) {
+    if (is_later && may_jump(logs, key, first, same)) {
       metric->jump_from = from;
       first = same;
     }
@@ -391,7 +394,9 @@ bool program_logs_is_diverged(const ProgramLogs *logs) {
 
 /* Whether this attempt has logged a name, which it has not changed since. */
 static bool is_logged(const ProgramLogs *logs, size_t name) {
-  return name < logs->use_count && logs->uses[name] > 0 && logs->keys[logs->uses[name]].steps > 0;
+  if (name >= logs->use_count) return false;
+  const ProgramUse *use = &logs->uses[name];
+  return use->is_evaluated || (use->key > 0 && logs->keys[use->key].steps > 0);
 }
 
 /* Whether a metric has appeared under a name or in a column, in this attempt or an earlier one. */
@@ -406,7 +411,7 @@ static bool has_appeared(const ProgramLogs *logs, const ProgramSink *sink, const
 static bool has_goal_appeared(const ProgramLogs *logs) {
   for (size_t i = 0; i < logs->key_names.count; i++)
     if (logs->keys[i].is_goal && (logs->keys[i].steps > 0 || logs->keys[i].is_loaded)) return true;
-  return !logs->has_goal;
+  return !logs->has_goal || logs->has_evaluated_goal;
 }
 
 /* Appends a name that is missing, with a value of it that is no number. */

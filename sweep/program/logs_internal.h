@@ -27,6 +27,12 @@ typedef struct ProgramKey {
   double jump_from;             /* step from which it may have jumped to `last`; NaN: none */
 } ProgramKey;
 
+/* Use of a name by the program. */
+typedef struct ProgramUse {
+  uint32_t key;                 /* metric outside of evaluations; 0: not known yet */
+  bool is_evaluated;            /* an evaluation has it */
+} ProgramUse;
+
 struct ProgramLogs {
   char root[CORE_PATH_MAX], id[CORE_RUN_ID];
   int attempt;
@@ -36,13 +42,13 @@ struct ProgramLogs {
   ProgramNames key_names;
   ProgramKey *keys;             /* [key_names.count] */
   uint32_t row_key, kl_key;
-  uint32_t *uses;               /* [use_count] keys by index of the program's names; 0: not known yet */
+  ProgramUse *uses;             /* [use_count] by index of the program's names */
   size_t use_count;
   char step_name[CORE_SCRIPT_NAME], goal_name[CORE_SCRIPT_NAME];
   bool is_sum;                  /* steps are the sums of step_name */
   double sign;                  /* direction of the goal: 1: maximize, -1: minimize */
   double total;                 /* total steps; 0: unknown */
-  bool has_goal;
+  bool has_goal, has_evaluated_goal; /* there is a goal; an evaluation has it */
   bool is_rate;                 /* whether the goal is max solve_rate */
   bool has_step;                /* a record of this attempt had a step */
   bool has_loaded_rows;         /* earlier attempts have rows */

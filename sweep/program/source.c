@@ -21,6 +21,7 @@ typedef struct JsonLines {
   ProgramTail tail;
   ProgramSeries *series;
   CoreText object;              /* lines of an object that is not complete yet (json.dump with indent) */
+  int depth;                    /* number of its open brackets */
   ProgramSink *sink;            /* during a read */
 } JsonLines;
 
@@ -117,11 +118,12 @@ static void read_json_line(void *context, const char *line, size_t length) {
     if (!read_objects(lines, line, length)) lines->sink->damaged++;
     return;
   }
-  core_text_append_bytes(object, line, length);
+  const char *brace = object->length == 0 ? memchr(line, '{', length) : line; /* not the bracket of a list around it */
+  lines->depth = (object->length == 0 ? 0 : lines->depth) + open_brackets(brace, length - (size_t)(brace - line));
+  core_text_append_bytes(object, brace, length - (size_t)(brace - line));
   core_text_append(object, "\n");
-  const char *brace = strchr(object->data, '{');
-  if (open_brackets(brace, strlen(brace)) > 0) return;
-  if (!read_objects(lines, brace, strlen(brace))) lines->sink->damaged++;
+  if (lines->depth > 0) return;
+  if (!read_objects(lines, object->data, object->length)) lines->sink->damaged++;
   core_text_clear(object);
 }
 
@@ -163,50 +165,83 @@ static void free_lines(JsonLines *lines) {
 
 /* ---- output ------------------------------------------------------------------------------------------------------ */
 
-/* Removes terminal control sequences (ECMA-48: CSI, and OSC up to BEL or ST) in place. */
+/* Returns the end of the control sequence at `c`, an ESC (ECMA-48, ECMA-35): CSI, strings up to ST or BEL (OSC, DCS,
+ * ...), and others with intermediate characters, such as ESC ( B of `tput sgr0`. */
+static const char *end_of_escape(const char *c) {
+  c++;
+  if (*c == '[') {
+    for (c++; *c && (unsigned char)*c < 0x40; c++) {}
+    return c + (*c != '\0');
+  }
+  if (*c && strchr("]PX^_", *c)) {
+    while (*c && *c != '\a' && !(*c == '\033' && c[1] == '\\')) c++;
+    return c + (*c == '\a' ? 1 : *c ? 2 : 0);
+  }
+  while (*c >= 0x20 && *c <= 0x2f) c++;
+  return c + (*c != '\0');
+}
+
+/* Removes terminal control sequences in place. */
 static void remove_escapes(char *text) {
   char *out = text;
   for (const char *c = text; *c;) {
-    if (*c != '\033') {
-      *out++ = *c++;
-      continue;
-    }
-    c++;
-    if (*c == '[') {
-      for (c++; *c && (unsigned char)*c < 0x40; c++) {}
-      c += *c != '\0';
-    } else if (*c == ']') {
-      while (*c && *c != '\a' && !(*c == '\033' && c[1] == '\\')) c++;
-      c += *c == '\a' ? 1 : *c ? 2 : 0;
-    } else if (*c) {
-      c++;
-    }
+    if (*c == '\033') c = end_of_escape(c);
+    else *out++ = *c++;
   }
   *out = '\0';
 }
 
-/* Whether the number of a group goes on before or after it ("10" of "10,000", "1" of "1.0M", "0.5" of "-0.5").
- * `from`, `to`: the group; `previous`, `next`: end of the group before, and start of the one after, which may lie
- * beyond a comma that separates them. */
-static bool is_part_of_number(const char *text, const regmatch_t *group, regoff_t previous, regoff_t next) {
-  const char *from = text + group->rm_so, *to = text + group->rm_eo;
-  const char before = from > text ? from[-1] : ' ', earlier = from > text + 1 ? from[-2] : ' ';
-  if (from < to) {
-    const bool is_separator = previous >= 0 && previous == group->rm_so - 1;
-    if (isdigit((unsigned char)*from) || *from == '.') {
-      if (isdigit((unsigned char)before)) return true;
-      if (strchr(".,'_", before) && isdigit((unsigned char)earlier) && !is_separator) return true;
-      if (strchr("+-", before) && !is_separator && !isalnum((unsigned char)earlier)) return before == '-';
-      if (strchr("+-", before) && strchr("eE", earlier) && from > text + 2 && isdigit((unsigned char)from[-3]))
-        return true;
-    }
+/* Characters that stand within a number: separators of decimals and thousands in several languages. */
+static const char *const separators[] = {".",      ",",      "'",      "_",      "\u00a0",
+                                         "\u202f", "\u2009", "\u2019", "\u066b", "\u066c"};
+enum { SEPARATORS = sizeof separators / sizeof *separators };
+
+/* Return the length of the separator at `c`, or before it; 0: none. */
+static size_t separator_at(const char *c) {
+  for (size_t i = 0; i < SEPARATORS; i++)
+    if (strncmp(c, separators[i], strlen(separators[i])) == 0) return strlen(separators[i]);
+  return 0;
+}
+static size_t separator_before(const char *text, const char *c) {
+  for (size_t i = 0; i < SEPARATORS; i++) {
+    const size_t length = strlen(separators[i]);
+    if ((size_t)(c - text) >= length && strncmp(c - length, separators[i], length) == 0) return length;
   }
-  const bool is_separator = next >= 0 && next == group->rm_eo + 1;
-  if (isdigit((unsigned char)*to) || strchr("kKMGTB", *to ? *to : ' ')) return true;
-  if (*to && strchr(".,'_", *to) && isdigit((unsigned char)to[1]) && !is_separator) return true;
-  const bool has_exponent = (*to == 'e' || *to == 'E') &&
-                            (isdigit((unsigned char)to[1]) || (strchr("+-", to[1]) && isdigit((unsigned char)to[2])));
-  return has_exponent;
+  return 0;
+}
+
+static bool is_digit(char c) { return isdigit((unsigned char)c) != 0; }
+
+/* Whether a number begins before the group: "000" of "10,000", "0.5" of "-0.5". previous: end of the group before,
+ * which a comma may separate. */
+static bool begins_before(const char *text, const regmatch_t *group, regoff_t previous) {
+  static const char minus[] = "\u2212";
+  const char *from = text + group->rm_so;
+  const size_t separator = separator_before(text, from);
+  const bool is_separated = previous >= 0 && previous == group->rm_so - 1;
+  const char before = from > text ? from[-1] : ' ', earlier = from > text + 1 ? from[-2] : ' ';
+  if (!is_digit(*from) && *from != '.') return false;
+
+  if (is_digit(before)) return true;
+  if (separator > 0 && from - separator > text && is_digit(from[-(ptrdiff_t)separator - 1]) && !is_separated)
+    return true;
+  if ((size_t)(from - text) >= strlen(minus) && strncmp(from - strlen(minus), minus, strlen(minus)) == 0) return true;
+  if (before == '-' && !is_separated && !isalnum((unsigned char)earlier)) return true;
+  return strchr("+-", before) && strchr("eE", earlier) && from > text + 2 && is_digit(from[-3]);
+}
+
+/* Whether a number goes on after the group: "10" of "10,000", "1" of "1.0M" and "1e5", "63" of "63%". next: start of
+ * the group after; end: of the whole match, in which a % is meant. */
+static bool goes_on(const char *text, const regmatch_t *group, regoff_t next, regoff_t end) {
+  const char *to = text + group->rm_eo, *unit = to + strspn(to, " ");
+  const size_t separator = separator_at(to);
+  const bool is_separated = next >= 0 && next == group->rm_eo + 1;
+  if (is_digit(*to) || (separator > 0 && is_digit(to[separator]) && !is_separated)) return true;
+  if (*unit == '%' && unit - text >= end) return true;
+  if (*unit && strchr("kKMGT", *unit) && (unit == to || !isalpha((unsigned char)unit[1]))) return true;
+  if (*to && strchr("bBmgt", *to) && !isalpha((unsigned char)to[1])) return true;
+  if ((*to == 'x' || *to == 'X') && isxdigit((unsigned char)to[1])) return true;
+  return (*to == 'e' || *to == 'E') && (is_digit(to[1]) || (to[1] && strchr("+-", to[1]) && is_digit(to[2])));
 }
 
 /* Reads the numbers of a match, in the order of the names. */
@@ -224,7 +259,7 @@ static void read_match(Output *output, const char *text, const regmatch_t *group
     const char *start = text + (length > 0 ? group->rm_so : 0);
     double value;
     const bool is_number = length > 0 && program_number_parse(start, length, &value) &&
-                           !is_part_of_number(text, group, previous, next);
+                           !begins_before(text, group, previous) && !goes_on(text, group, next, groups[0].rm_eo);
     if (is_number) program_record_add(&sink->record, name, name_length, value);
     else if (length > 0) program_ignored_add(&sink->ignored, name, name_length, start, strcspn(start, " \t"));
     if (group->rm_so >= 0) previous = group->rm_eo;

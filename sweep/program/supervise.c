@@ -301,7 +301,10 @@ static int import_rest(Supervisor *s) {
   if (code == CORE_OK) code = program_logs_end(s->logs);
   program_logs_close(&s->logs);
   program_source_close(&s->source);
-  return code;
+  if (code != CORE_OK)
+    core_warn("metrics of attempt %d: %s", attempt, core_error_message()); /* no reason not to go on */
+  core_error_clear();
+  return CORE_OK;
 }
 
 static int write_settings(Supervisor *s) {

@@ -267,6 +267,8 @@ static void test_dialects(void **state) {
   check_table("step\treward\n1\t2\n", "step=1 reward=2\n");
   check_table("1,2\n3,4\n", "column1=1 column2=2\ncolumn1=3 column2=4\n");
   check_table("step,a\n1,2\na,step\n3,4\n", "step=1 a=2\na=3 step=4\n"); /* a later header, in another order */
+  check_table("step,r\n1,2\nepoch,test_loss\n3,4\n", "step=1 r=2\nepoch=3 test_loss=4\n");
+  check_table("\"step\", \"r\"\n1, \"0.5\"\n", "step=1 r=0.5\n");
   check_table("step,a\n1,2,\n2,10,000\n", "step=1 a=2\n"); /* a row of too many fields is not read */
   check_table("step,a\rb\r1,2\r", "step=1 a=2\n");
 }
@@ -364,7 +366,11 @@ static void test_output(void **state) {
                "step=3 loss=4\nstep=5 loss=6\n");
   check_output(pair, "step 1 loss 9\rstep 2 loss 8\rstep 3 loss 7\n", "step=1 loss=9\nstep=2 loss=8\nstep=3 loss=7\n");
   check_output(loose, "x 10,000\nx 1.0M\nx 0,5\nx 1e-5\nx 7kB\nx 1.2.3\nx 10'000\n", "");
-  check_output(loose, "x 85%\nx 12.5s\nx=3, y\nx 4.\nx 5/9\n", "x=85\nx=12.5\nx=3\nx=4\nx=5\n");
+  check_output(loose, "x 85%\nx 85 %\nx 1\u202f000\nx 1\u00a0000\nx 1\u2019000\nx 1.5 M\nx 5m\nx 5b\nx 0x1F\n", "");
+  check_output("x=x ([0-9.]+)%", "x 85%\n", "x=85\n");
+  check_output("x=x [^0-9]*([0-9.]+)", "x \u22120.5\n", "");
+  check_output(pair, "step 1\033(B\033[m loss \033P1;2\033\\4\n", "step=1 loss=4\n");
+  check_output(loose, "x 12.5s\nx=3, y\nx 4.\nx 5/9\n", "x=12.5\nx=3\nx=4\nx=5\n");
   check_output("x=.*([0-9.]+)", "loss -0.25\n", "");
   check_output("x=loss.([0-9.]+)", "loss-0.25\nloss=0.25\n", "x=0.25\nx=0.25\n");
   check_output("x=loss [^0-9]*([0-9.]+)", "loss -0.25\n", "");
