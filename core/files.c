@@ -85,6 +85,9 @@ int core_files_read(const char *path, size_t max_bytes, char **data, size_t *siz
 
 /* ---- writing -------------------------------------------------------------------------------------------------- */
 
+/* WRITE_OWN: synced, and writable by this user only. */
+typedef enum WriteKind { WRITE_SYNCED, WRITE_OWN, WRITE_UNSYNCED } WriteKind;
+
 static int write_all(int fd, const char *data, size_t size) {
   while (size > 0) {
     ssize_t count = write(fd, data, size);
@@ -113,13 +116,15 @@ static int sync_directory(int directory) {
   return failed ? -1 : 0;
 }
 
-static int replace_in(int directory, const char *name, const char *path, const void *data, size_t size, bool sync) {
+static int replace_in(int directory, const char *name, const char *path, const void *data, size_t size, WriteKind kind) {
+  const bool sync = kind != WRITE_UNSYNCED;
   char temporary[CORE_PATH_MAX];
   TRY(temporary_name(name, temporary));
   unlinkat(directory, temporary, 0); /* left by a killed process with the same number */
   int fd = openat(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0) return core_error_errno(CORE_FAIL, "cannot write %s", path);
-  bool written = write_all(fd, data, size) == 0 && (!sync || fsync(fd) == 0);
+  bool written = (kind != WRITE_OWN || fchmod(fd, 0644) == 0) && write_all(fd, data, size) == 0 &&
+                 (!sync || fsync(fd) == 0);
   int number = errno;
   if (close(fd) < 0 && written) { /* network file systems report a full disk here */
     written = false;
@@ -156,24 +161,28 @@ static int write_into(const char *path, const void *data, size_t size) {
   return core_error_errno(CORE_FAIL, "cannot write %s", path);
 }
 
-static int write_replacing(const char *path, const void *data, size_t size, bool sync) {
+static int write_replacing(const char *path, const void *data, size_t size, WriteKind kind) {
   char parent[CORE_PATH_MAX];
   const char *name;
   int directory;
   if (!core_files_is_guarded(path) && is_device_or_pipe(path)) return write_into(path, data, size);
   TRY(core_files_parent(path, parent, &name));
   TRY(core_files_enter(parent, false, "cannot write", path, &directory));
-  int code = replace_in(directory, name, path, data, size, sync);
+  int code = replace_in(directory, name, path, data, size, kind);
   close(directory);
   return code;
 }
 
 int core_files_write_atomic(const char *path, const void *data, size_t size) {
-  return write_replacing(path, data, size, true);
+  return write_replacing(path, data, size, WRITE_SYNCED);
+}
+
+int core_files_write_own(const char *path, const void *data, size_t size) {
+  return write_replacing(path, data, size, WRITE_OWN);
 }
 
 int core_files_write_unsynced(const char *path, const void *data, size_t size) {
-  return write_replacing(path, data, size, false);
+  return write_replacing(path, data, size, WRITE_UNSYNCED);
 }
 
 /* ---- directories ---------------------------------------------------------------------------------------------- */

@@ -28,6 +28,9 @@ int core_files_open_plain(const char *path, FILE **file);
  * (`-o /dev/stdout`) are written directly, except below the guarded directory. */
 int core_files_write_atomic(const char *path, const void *data, size_t size);
 
+/* Does the same for a file that only this user may write, whatever umask and access control lists say. */
+int core_files_write_own(const char *path, const void *data, size_t size);
+
 /* Writes `path` without the two fsyncs: neither another process nor a crash of this one sees a partial file, but after
  * a power failure it may have the old bytes or, on some file systems, none. For dispensable files that are written
  * often. */

@@ -18,13 +18,15 @@
 #include "trainer/tools/scaling.h"
 #include "trainer/tools/show.h"
 
-typedef struct TrainOptions { const char *file; CoreOptionList sets; RunOptions run; bool trusted_only; } TrainOptions;
+typedef struct TrainOptions { const char *file, *hash; CoreOptionList sets; RunOptions run; bool trusted_only; } TrainOptions;
 
 /* A parent whose id is cut short is refused with the whole one, where the workspace has it. */
 static int load(const TrainOptions *options, CoreConfig *config) {
   char root[CORE_PATH_MAX];
   *config = core_config_default();
-  const int code = core_config_load(options->file, options->sets.items, options->sets.count, config);
+  if (options->file && options->hash) TRY(store_trust_read_config(options->file, options->hash, config));
+  else if (options->file) TRY(core_config_read(options->file, config));
+  const int code = core_config_override(options->file, options->sets.items, options->sets.count, config);
   if (code != CORE_USAGE || strncmp(config->init.from, "run:", 4) != 0) return code;
   CoreText message = {0};
   core_text_append(&message, core_error_message());
@@ -72,6 +74,8 @@ static int command_train(int argc, char **argv) {
     {"if-changed", 0, CORE_OPTION_TEXT, &given.run.if_changed, "WHAT",
      "with --resume, when the code that the run is trained on has changed: refuse (default), keep it and go on, "
      "restart, or go on only with code of these hashes"},
+    {"config-hash", 0, CORE_OPTION_TEXT, &given.hash, "HASH",
+     "with --config: refuse a file of another BLAKE2b (b2sum -l 128), as sweep does"},
     {"trusted-only", 0, CORE_OPTION_FLAG, &given.trusted_only, NULL,
      "refuse code that the configuration names and that this user has not trusted, as sweep does"},
     {"dry-run", 'n', CORE_OPTION_FLAG, &given.run.dry_run, NULL, "print settings, sizes and memory; write nothing"},

@@ -395,21 +395,34 @@ static int read_entry(const CoreIni *ini, const CoreIniEntry *entry, int *lines,
   return core_ini_error(ini, entry, "%s", core_error_message());
 }
 
-int core_config_read(const char *path, CoreConfig *config) {
-  CoreIni ini;
+static int read_ini(const CoreIni *ini, CoreConfig *config) {
   int lines[ROW_COUNT] = {0}, code = CORE_OK;
   CoreConfig result = *config; /* `config` stays unchanged if the file is invalid */
-  pthread_once(&once, initialize);
   const CoreScript *program = NULL;
-  TRY(core_ini_read(path, &ini));
-  code = core_script_read(&ini, &program);
-  for (size_t i = 0; i < ini.count && code == CORE_OK; i++) {
-    const CoreIniEntry *entry = &ini.entries[i];
+  pthread_once(&once, initialize);
+  code = core_script_read(ini, &program);
+  for (size_t i = 0; i < ini->count && code == CORE_OK; i++) {
+    const CoreIniEntry *entry = &ini->entries[i];
     if (program && core_script_is_section(entry->section)) continue;
-    code = entry->key ? read_entry(&ini, entry, lines, &result) : check_section(&ini, entry);
+    code = entry->key ? read_entry(ini, entry, lines, &result) : check_section(ini, entry);
   }
   core_script_attach(&result, program);
   if (code == CORE_OK) *config = result;
+  return code;
+}
+
+int core_config_read(const char *path, CoreConfig *config) {
+  CoreIni ini;
+  TRY(core_ini_read(path, &ini));
+  const int code = read_ini(&ini, config);
+  core_ini_free(&ini);
+  return code;
+}
+
+int core_config_parse(const char *file, const char *text, CoreConfig *config) {
+  CoreIni ini;
+  TRY(core_ini_parse(file, text, &ini));
+  const int code = read_ini(&ini, config);
   core_ini_free(&ini);
   return code;
 }
@@ -417,6 +430,10 @@ int core_config_read(const char *path, CoreConfig *config) {
 int core_config_load(const char *path, const char **pairs, size_t count, CoreConfig *config) {
   *config = core_config_default();
   if (path) TRY(core_config_read(path, config));
+  return core_config_override(path, pairs, count, config);
+}
+
+int core_config_override(const char *path, const char **pairs, size_t count, CoreConfig *config) {
   if (config->program)
     return core_error(CORE_USAGE, "%s: a configuration of the program %s, which the trainer does not run; use sweep "
                       "submit", path, config->algo.name);

@@ -84,9 +84,13 @@ const char *core_config_get(const CoreConfig *config, const CoreConfigRow *row, 
 /* Reads a run's config file (only known sections and keys, each once) into `config`, which stays unchanged on an
  * error. */
 int core_config_read(const char *path, CoreConfig *config);
+/* Does it for text; `file` is its name in messages. */
+int core_config_parse(const char *file, const char *text, CoreConfig *config);
 /* Loads the configuration of --config and --set: the defaults, overridden by the file at `path` (NULL: none),
  * overridden by the pairs in their order. Calls core_config_check. */
 int core_config_load(const char *path, const char **pairs, size_t count, CoreConfig *config);
+/* Does the second part, for a configuration that was read from `path`. */
+int core_config_override(const char *path, const char **pairs, size_t count, CoreConfig *config);
 /* Computes the configuration to execute: [scale] is applied to env.num, ppo.num_minibatches and the learning rates,
  * then reset. Idempotent. The run id is that of the unresolved configuration. CORE_USAGE names scheme, factor and
  * the setting that would not be an integer or would leave its range. */

@@ -340,18 +340,8 @@ static int report_edited(const CoreScript *program, const Draft *draft) {
   return code;
 }
 
-/* Hashes all that would be executed: texts that name it, the directory, and the files. */
+/* Hashes the files, which must be those of the sweep's text. That text needs trust, not the files by themselves. */
 static int find_in_script(const CoreScript *program, Draft *draft) {
-  static const CoreScriptKey keys[] = {CORE_SCRIPT_command, CORE_SCRIPT_setup, CORE_SCRIPT_resume, CORE_SCRIPT_cwd,
-                                       CORE_SCRIPT_folder};
-  const char *setup = core_script_text(program, CORE_SCRIPT_setup);
-  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-    core_text_appendf(&draft->brought, "%d\t%s\n", (int)keys[i], core_script_text(program, keys[i]));
-  core_text_appendf(&draft->files, "the command `%.300s`%s%.300s%s in %.300s",
-                    core_script_text(program, CORE_SCRIPT_command), *setup ? " after `" : "", setup, *setup ? "`" : "",
-                    core_script_text(program, CORE_SCRIPT_folder));
-  draft->runs = true;
-  draft->file_count++;
   TRY(add_script_files(program, draft));
   const char *recorded = core_script_text(program, CORE_SCRIPT_code_hash);
   char hash[STORE_CODE_HASH] = "";

@@ -16,7 +16,7 @@ enum {
 
 typedef struct StoreCode {
   char hash[STORE_CODE_HASH];       /* hash of `lines`; "": only the program's own code, or packages are missing */
-  char brought[STORE_CODE_HASH];    /* hash of the experiment's own files that would be executed; "": none */
+  char brought[STORE_CODE_HASH];    /* hash of a trainer's own files that would be executed; "": none */
   char summary[STORE_CODE_SUMMARY]; /* "pendulous.py 842d005bb5e3, gymnasium 1.2.0", with 12 digits of a file's hash */
   char *lines;                      /* tab-separated "file NAME HASH", "library NAME HASH", "package NAME VERSION" */
   char *files;                      /* the first of the experiment's own files, "PATH (BLAKE2b HASH), ..." */

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/config/script.h"
 #include "core/log.h"
 #include "store/code/code.h"
 
@@ -158,29 +157,35 @@ int store_trust_examine(const CoreConfig *config, bool grant, char message[STORE
   if (*message) return CORE_OK; /* it would be started to find the module */
   TRY(store_code_find(config, &code));
   if (!*code->brought) return CORE_OK;
-  if (config->program)
-    return check_hash("program.command", core_script_text(config->program, CORE_SCRIPT_command), code->files,
-                      code->brought, grant, message);
   return check_hash("env.task", config->env.task, code->files, code->brought, grant, message);
-}
-
-int store_trust_check_shell(const char *setting, const char *text, const char *directory, bool grant) {
-  char hash[STORE_CODE_HASH], message[STORE_TRUST_MESSAGE] = "";
-  CoreText words = {0};
-  core_text_appendf(&words, "shell\t%s\t%s\t%s", directory, setting, text);
-  store_code_hash_bytes(words.data, words.length, hash);
-  core_text_clear(&words);
-  core_text_appendf(&words, "this shell command in %.500s (BLAKE2b %s)", directory, hash);
-  const int code = check_hash(setting, text, core_text_string(&words), hash, grant, message);
-  core_text_free(&words);
-  if (code != CORE_OK) return code;
-  return *message ? core_error(CORE_USAGE, "%s", message) : CORE_OK;
 }
 
 int store_trust_check(const CoreConfig *config, bool grant) {
   char message[STORE_TRUST_MESSAGE];
   TRY(store_trust_examine(config, grant, message));
   return *message ? core_error(CORE_USAGE, "%s", message) : CORE_OK;
+}
+
+/* ---- configurations of runs -------------------------------------------------------------------------------------- */
+
+void store_trust_hash_config(const CoreConfig *config, char hash[STORE_CODE_HASH]) {
+  CoreText text = {0};
+  core_config_to_ini(config, &text);
+  store_code_hash_bytes(text.data, text.length, hash);
+  core_text_free(&text);
+}
+
+int store_trust_read_config(const char *path, const char *hash, CoreConfig *config) {
+  char *text, found[STORE_CODE_HASH];
+  size_t size;
+  TRY(core_files_read(path, 0, &text, &size));
+  store_code_hash_bytes(text, size, found);
+  const int code = strcmp(found, hash) == 0
+                     ? core_config_parse(path, text, config)
+                     : core_error(CORE_FAIL, "%s: changed since its run was started, so the run is not; submit its "
+                                  "sweep again", path);
+  free(text);
+  return code;
 }
 
 /* ---- records ----------------------------------------------------------------------------------------------------- */

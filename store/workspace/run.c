@@ -60,7 +60,7 @@ static int write_config(const char *path, const CoreConfig *config) {
   return code;
 }
 
-/* Checks an existing config.ini and sets *keep if it is equal. With the same id, settings outside the identity
+/* Checks an existing config.ini and sets *keep if it has the same bytes. With the same id, settings outside the identity
  * (threads, checkpoint interval) may differ and are replaced; an unreadable file is replaced, since the id determines
  * its content. */
 static int compare_config(const char *path, const char *id, const CoreConfig *config, bool *keep) {
@@ -69,24 +69,23 @@ static int compare_config(const char *path, const char *id, const CoreConfig *co
   *keep = false;
   char *text;
   size_t size;
-  const bool empty = core_files_read(path, 0, &text, &size) == CORE_OK && is_blank(text, size);
+  CoreText wanted = {0};
+  core_config_to_ini(config, &wanted);
+  const bool is_read = core_files_read(path, 0, &text, &size) == CORE_OK, is_empty = is_read && is_blank(text, size);
+  *keep = is_read && strcmp(text, core_text_string(&wanted)) == 0;
+  core_text_free(&wanted);
   free(text);
-  if (empty || core_config_read(path, &old) != CORE_OK) {
-    if (empty) core_warn("%s is empty, as after a power failure; rewriting it", path);
+  if (*keep) return CORE_OK;
+
+  if (is_empty || core_config_read(path, &old) != CORE_OK) {
+    if (is_empty) core_warn("%s is empty, as after a power failure; rewriting it", path);
     else core_warn("%s; rewriting it", core_error_message());
     return CORE_OK;
   }
   core_config_id(&old, old_id);
-  if (strcmp(old_id, id) != 0)
-    return core_error(CORE_FAIL, "%s was changed by hand: it describes run %s; move its directory away to train run %s "
-                      "again", path, old_id, id);
-  CoreText was = {0}, is = {0};
-  core_config_to_ini(&old, &was);
-  core_config_to_ini(config, &is);
-  *keep = strcmp(core_text_string(&was), core_text_string(&is)) == 0;
-  core_text_free(&was);
-  core_text_free(&is);
-  return CORE_OK;
+  if (strcmp(old_id, id) == 0) return CORE_OK;
+  return core_error(CORE_FAIL, "%s was changed by hand: it describes run %s; move its directory away to train run %s "
+                    "again", path, old_id, id);
 }
 
 int store_run_prepare(const char *root, const CoreConfig *config, char id[CORE_RUN_ID]) {

@@ -150,7 +150,8 @@ static SweepRecord make_record(const SweepArrayTask *task, const StartEvidence *
 }
 
 /* Writes the record and starts the trainer, in this order: a start is never missing from the record. */
-static int launch(const SweepArrayTask *task, size_t slot, SweepAttempt *attempt, bool is_program, bool is_restart) {
+static int launch(const SweepArrayTask *task, size_t slot, SweepAttempt *attempt, const CoreConfig *config,
+                  bool is_restart) {
   const SlurmSettings *settings = &task->batch.settings;
   CoreText kept = {0};
   char log[CORE_PATH_MAX];
@@ -158,7 +159,8 @@ static int launch(const SweepArrayTask *task, size_t slot, SweepAttempt *attempt
   if (!task->batch.force) TRY(sweep_kept_read(task->root, task->name, &kept));
   const SweepTrainer trainer = {.root = task->root,
                                 .id = attempt->id,
-                                .is_program = is_program,
+                                .config = config,
+                                .is_program = config->program != NULL,
                                 .from_start = is_restart,
                                 .if_changed = task->batch.force ? "restart" : core_text_string(&kept),
                                 .threads = (int)settings->cpus_per_run,
@@ -190,6 +192,9 @@ static int start(const SweepArrayTask *task, size_t slot, SweepAttempt *attempt)
   CoreConfig config;
   char id[CORE_RUN_ID];
   StartEvidence evidence;
+  if (!task->batch.is_own)
+    return core_error(CORE_FAIL, "batch %lld of %s was changed, or this user has not submitted it; submit the sweep "
+                      "again", (long long)task->batch.number, task->name);
   TRY(sweep_batch_config(&task->batch, attempt->line, &config));
   config.train.threads = (int)task->batch.settings.cpus_per_run; /* as on the trainer's command line */
   TRY(store_run_prepare(task->root, &config, id));
@@ -215,7 +220,7 @@ static int start(const SweepArrayTask *task, size_t slot, SweepAttempt *attempt)
     case START: break;
   }
   attempt->record = make_record(task, &evidence);
-  return launch(task, slot, attempt, config.program != NULL, evidence.is_restart);
+  return launch(task, slot, attempt, &config, evidence.is_restart);
 }
 
 void sweep_attempt_start(const SweepArrayTask *task, size_t slot, SweepAttempt *attempt) {

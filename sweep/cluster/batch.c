@@ -9,7 +9,9 @@
 #include "core/config/script.h"
 #include "core/config/origin.h"
 #include "core/files.h"
+#include "core/log.h"
 #include "core/memory.h"
+#include "store/code/trust.h"
 #include "store/workspace/paths.h"
 
 enum {
@@ -17,6 +19,7 @@ enum {
   BATCHES_PER_DIRECTORY = 9, /* with OUTPUTS_MAX each: at most 909 entries */
   OUTPUTS_MAX = 100       /* per batch: a directory of a thousand files would be slow on a shared file system */
 };
+static const char kind[] = "batch"; /* of a record in the user's list (store/code/trust.h) */
 static const size_t batch_max_bytes = (size_t)1 << 30;
 
 /* Returns the directory of a batch and its arrays' outputs: batches/ for the first eight, then one per nine batches
@@ -120,6 +123,7 @@ int sweep_batch_write(const char *root, const char *name, int64_t number, const 
   TRY(batch_directory(root, name, number, path));
   TRY(core_files_make_directories(path));
   TRY(batch_path(root, name, number, path));
+  TRY(store_trust_grant_record(kind, name, text->data, text->length));
   return core_files_write_atomic(path, text->data, text->length);
 }
 
@@ -221,6 +225,10 @@ int sweep_batch_read(const char *root, const char *name, int64_t number, SweepBa
   TRY(batch_path(root, name, number, path));
   TRY(core_files_read(path, batch_max_bytes, &batch->memory, &size));
   hash_bytes(batch->memory, size, batch->hash);
+  if (store_trust_find_record(kind, name, batch->memory, size, &batch->is_own) != CORE_OK) {
+    core_warn("%s", core_error_message());
+    core_error_clear();
+  }
   const int code = strlen(batch->memory) == size ? read_text(path, name, number, batch->memory, batch)
                                                  : damaged(path, 1, "it contains a NUL byte");
   if (code != CORE_OK) sweep_batch_free(batch);

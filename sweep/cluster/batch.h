@@ -35,6 +35,7 @@ typedef struct SweepBatch {
   int64_t number;
   char hash[SWEEP_HASH];       /* hash of the file's bytes; part of the jobs' comments */
   bool force;                  /* restart finished and diverged runs */
+  bool is_own;                 /* this user has written it, from a trusted sweep */
   SlurmSettings settings;
   SweepBatchRun *runs;         /* [count] */
   size_t count;

@@ -13,12 +13,12 @@
 #include "sweep/cluster/fit.h"
 #include "sweep/cluster/joblog.h"
 #include "sweep/cluster/record.h"
-#include "sweep/cluster/setup.h"
 #include "sweep/cluster/submission.h"
 #include "sweep/local/notify.h"
 #include "sweep/local/run_memory.h"
 #include "sweep/spec/archived.h"
 #include "sweep/spec/id_set.h"
+#include "sweep/spec/trust.h"
 
 enum { ARRAYS_LISTED_MAX = 20 }; /* maximum arrays per batch for which each job is printed */
 
@@ -297,7 +297,6 @@ static int begin(SweepSubmission *s, int *lock) {
   TRY(sweep_job_map_read(launch->root, s->manifest, &s->job_map));
   s->result->batch = s->job_map.journal.batches + 1;
   if (!launch->cluster) return CORE_OK;
-  if (submits(launch)) TRY(sweep_setup_check(launch->root, launch->settings, launch->resources, false));
   TRY(slurm_limits(launch->cluster, &s->limits));
   TRY(slurm_allowance(launch->cluster, launch->settings->account, launch->settings->qos, &s->allowance));
   s->submit_room = s->allowance.submit_room;
@@ -326,6 +325,7 @@ int sweep_launch_grid(const SweepLaunch *launch, const SweepGrid *grid, const Sw
   s.runs = core_memory_allocate((grid->runs + 1) * sizeof *s.runs);
   sweep_id_set_add_all(&manifest_ids, (const char(*)[CORE_RUN_ID])manifest->ids, manifest->count);
   TRY_GOTO(code, out, begin(&s, &lock));
+  if (submits(launch)) TRY_GOTO(code, out, sweep_trust_check(launch->root, grid->spec));
   if (grid->spec->stop.rule != SWEEP_STOP_NONE)
     TRY_GOTO(code, out, sweep_stop_log_read(launch->root, launch->name, &s.stops));
   for (size_t i = 0; i < grid->runs; i++) {
@@ -362,6 +362,10 @@ int sweep_launch_resubmit(const SweepLaunch *launch, const SweepManifest *manife
     }
     if (!entry->array) {
       code = core_error(CORE_USAGE, "run %s was never submitted; submit it with sweep submit", id);
+      goto out;
+    }
+    if (submits(launch) && !s.job_map.batches[entry->batch].is_own) {
+      code = core_error(CORE_USAGE, "run %s was submitted by another user; submit it with sweep submit", id);
       goto out;
     }
     result->runs[SWEEP_RUN_DUE]++;

@@ -9,6 +9,7 @@
 #include "sweep/cluster/journal.h"
 #include "sweep/cluster/launch.h"
 #include "sweep/spec/sweep.h"
+#include "sweep/spec/trust.h"
 #include "sweep/stop/stop_log.h"
 
 /* Whether the run is promoted and was not started since: its last attempt ended before. */
@@ -51,7 +52,8 @@ static int submit(const char *root, const SweepManifest *manifest, const int64_t
   SlurmCluster *cluster = NULL;
   SweepLaunchResult launched = {0};
   TRY(sweep_common_frozen(root, manifest->name, &spec));
-  int code = sweep_spec_slurm(&spec, &settings);
+  int code = sweep_trust_check(root, &spec);
+  if (code == CORE_OK) code = sweep_spec_slurm(&spec, &settings);
   if (code == CORE_OK) code = sweep_resources_of_indices(&spec, manifest, indices, count, &resources, &run_sets);
   sweep_spec_free(&spec);
   if (code == CORE_OK) code = slurm_cluster_open(settings.api, &cluster, NULL);

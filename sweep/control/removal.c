@@ -151,7 +151,7 @@ static int check_here(const char *root, const SweepRemoval *removal) {
   SweepQueueRequest request;
   bool queued = false;
   if (removal->name[0]) TRY(sweep_queue_read(root, removal->name, &request, &queued));
-  if (queued && sweep_queue_executor_pid(root))
+  if (queued && sweep_queue_executor_pid(root, request.owner))
     return core_error(CORE_USAGE, "%s is running or queued on this machine; stop it first: sweep stop %s",
                       removal->name, removal->name);
   for (size_t i = 0; i < removal->count; i++) {

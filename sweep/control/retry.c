@@ -7,7 +7,6 @@
 #include "slurm/cluster.h"
 #include "sweep/cluster/job_map.h"
 #include "sweep/cluster/launch.h"
-#include "sweep/cluster/setup.h"
 #include "sweep/commands.h"
 #include "sweep/control/output.h"
 #include "sweep/control/selection.h"
@@ -15,6 +14,7 @@
 #include "sweep/local/queue.h"
 #include "sweep/plan/code.h"
 #include "sweep/spec/id_set.h"
+#include "sweep/spec/trust.h"
 #include "sweep/status/cluster_status.h"
 #include "sweep/status/usage.h"
 #include "sweep/stop/decide.h"
@@ -185,7 +185,8 @@ static int make_resources(const RetryOptions *options, const int64_t *indices, s
   SweepJobMap job_map;
   *resources = (RetryResources){.settings = slurm_settings_default()};
   TRY(sweep_common_spec(&selection->common, selection->name, &spec));
-  int code = sweep_spec_slurm(&spec, &resources->settings);
+  int code = options->dry_run ? CORE_OK : sweep_trust_check(selection->common.root, &spec);
+  if (code == CORE_OK) code = sweep_spec_slurm(&spec, &resources->settings);
   if (code == CORE_OK)
     code = sweep_resources_of_indices(&spec, &selection->manifest, indices, count, &resources->resources,
                                       &resources->run_sets);
@@ -195,8 +196,7 @@ static int make_resources(const RetryOptions *options, const int64_t *indices, s
   code = change_sets(options, &job_map, indices, count, resources);
   sweep_job_map_free(&job_map);
   TRY(code);
-  if (options->dry_run) return CORE_OK;
-  return sweep_setup_check(selection->common.root, &resources->settings, &resources->resources, options->code.trust);
+  return CORE_OK;
 }
 
 /* ---- on this machine --------------------------------------------------------------------------------------------- */
@@ -336,6 +336,7 @@ static int retry_selected(RetryOptions *options) {
     sweep_environment_apply(selection->common.root, selection->name, SWEEP_ENVIRONMENT_REPLACE);
   options->code.force = options->force;
   options->code.dry_run = options->dry_run;
+  options->code.out = options->json ? stderr : stdout;
   TRY(sweep_code_admit_sweep(&selection->common, selection->name, &options->code));
   return selection->was_submitted ? retry_on_slurm(options) : retry_here(options);
 }
@@ -369,7 +370,7 @@ int sweep_retry(int argc, char **argv) {
      "restart the named runs from the beginning, including finished and diverged ones"},
     {"keep", 0, CORE_OPTION_FLAG, &parsed.code.keep, NULL, "continue next to runs that were made by other code"},
     {"trust", 0, CORE_OPTION_FLAG, &parsed.code.trust, NULL,
-     "allow the code that the sweep names, as with sweep submit"},
+     "accept the sweep of another user and the code that it names, as with sweep submit"},
     {"same-environment", 0, CORE_OPTION_FLAG, &parsed.same_environment, NULL,
      "use the environment of the last submission (docs/cluster.md)"},
     {"dry-run", 'n', CORE_OPTION_FLAG, &parsed.dry_run, NULL, "print what would be submitted; change nothing"},

@@ -42,9 +42,9 @@ static int stop_run(const StopOptions *options, const char *id) {
   return CORE_OK;
 }
 
-static int wait_until_stopped(const char *root, const char *name) {
+static int wait_until_stopped(const char *root, const char *name, uid_t owner) {
   const double start_s = core_clock_s();
-  while (sweep_queue_executor_pid(root)) {
+  while (sweep_queue_executor_pid(root, owner)) {
     SweepProgress progress;
     TRY(sweep_progress_read(root, name, NULL, &progress));
     const size_t running = progress.count[STORE_RUNNING];
@@ -69,7 +69,7 @@ static int stop_sweep(const StopOptions *options, const char *name) {
     TRY(sweep_queue_remove(root, name));
     fprintf(out, "%s: stopping; its runs finish their iteration and write checkpoints\n", name);
     fflush(out);
-    if (!options->no_wait) TRY(wait_until_stopped(root, name));
+    if (!options->no_wait) TRY(wait_until_stopped(root, name, request.owner));
     if (!options->no_wait) fprintf(out, "%s: stopped; resume: sweep submit %s\n", name, name);
   } else if (sweep_journal_exists(root, name)) {
     fprintf(out, "%s: nothing is running or waiting on this machine; to end its Slurm jobs: sweep cancel %s\n", name,

@@ -12,7 +12,6 @@
 #include "slurm/cluster.h"
 #include "store/workspace/run.h"
 #include "sweep/cluster/launch.h"
-#include "sweep/cluster/setup.h"
 #include "sweep/commands.h"
 #include "sweep/control/missing.h"
 #include "sweep/control/register.h"
@@ -295,10 +294,8 @@ static int check(const Submission *s) {
   TRY(sweep_searches_check(s->part));
   TRY(sweep_duplicates_check(s->part));
   const SweepCodeChoice choice = {.trust = options->trust, .force = options->force, .keep = options->keep,
-                                  .dry_run = !writes(options)};
+                                  .dry_run = !writes(options), .out = options->output.out};
   TRY(sweep_code_admit(options->common.root, s->part, &choice));
-  if (is_on_cluster && writes(options))
-    TRY(sweep_setup_check(options->common.root, s->settings, s->resources, options->trust || s->spec->is_own_file));
   if (options->no_check) return CORE_OK;
   TRY(sweep_check_grid(&request, s->part, &checked));
   if (checked.problem[0])
@@ -433,7 +430,8 @@ int sweep_submit_parse(const CoreManual *manual, int argc, char **argv, CoreHand
     {"no-check", 0, CORE_OPTION_FLAG, &parsed.no_check, NULL,
      "do not check with the trainer whether the runs can start"},
     {"trust", 0, CORE_OPTION_FLAG, &parsed.trust, NULL,
-     "allow the code that env.task, env.python, env.code and [program] name to run, until it changes"},
+     "accept the sweep of another user, which is printed, and the code that env.task, env.python and env.code name, until "
+     "they change"},
     {"keep", 0, CORE_OPTION_FLAG, &parsed.keep, NULL,
      "continue next to runs that were made by other code, and from their checkpoints; recorded in sweeps/NAME/kept"},
     {"same-environment", 0, CORE_OPTION_FLAG, &parsed.same_environment, NULL,

@@ -55,7 +55,7 @@ int sweep_wait_here(const char *root, const SweepGrid *grid, FILE *out) {
   while (is_queued) {
     SweepQueueRequest request;
     TRY(sweep_queue_read(root, name, &request, &is_queued));
-    if (is_queued && !sweep_queue_executor_pid(root))
+    if (is_queued && !sweep_queue_executor_pid(root, request.owner))
       return core_error(CORE_FAIL, "the executor is gone (see %s/executor.log); run sweep submit again to continue",
                         root);
     TRY(draw_progress(root, name, !is_queued, &live));

@@ -84,6 +84,7 @@ static void executor_sync(Executor *executor, const char *name) {
     core_warn("%s", core_error_message());
     is_queued = false;
   }
+  is_queued &= request.is_own;
   if (is_queued && set && request.executor == getpid()) return;
   if (is_queued && sweep_queue_claim(executor->root, name, getpid(), &request, &is_queued) != CORE_OK) {
     core_warn("%s", core_error_message());
@@ -189,7 +190,7 @@ static bool executor_continue(Executor *executor, JobSet *set) {
   bool is_queued;
   if (executor->is_stopping || !job_set_has_open_search(set)) return false;
   int code = sweep_queue_read(executor->root, job_set_name(set), &request, &is_queued);
-  if (code == CORE_OK && !is_queued) return false;
+  if (code == CORE_OK && !(is_queued && request.is_own)) return false;
   if (code == CORE_OK) code = sweep_next_wave_propose(executor->root, job_set_name(set), true);
   if (code == CORE_OK) code = job_set_continue(set, &request);
   if (code != CORE_OK) core_log(CORE_LOG_ERROR, "%s", core_error_message());
@@ -323,7 +324,7 @@ static bool acquire_lock(const char *root, const char *name, int *lock, StartRep
   while (sweep_queue_lock(root, lock) != CORE_OK) {
     SweepQueueRequest request;
     bool is_queued;
-    const int64_t owner = sweep_queue_executor_pid(root);
+    const int64_t owner = sweep_queue_executor_pid(root, geteuid());
     if (sweep_queue_read(root, name, &request, &is_queued) != CORE_OK) return true;
     if (owner && (!is_queued || request.executor == owner)) {
       *report = (StartReport){.process = owner, .has_joined = 1};

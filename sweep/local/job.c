@@ -21,6 +21,7 @@
 #include "sweep/spec/manifest.h"
 #include "sweep/spec/search.h"
 #include "sweep/spec/sweep.h"
+#include "sweep/spec/trust.h"
 #include "sweep/stop/decide.h"
 
 enum { STARTS_MAX = 3, EXTERNAL_POLL_S = 1, EXIT_NOT_EXECUTABLE = 127 };
@@ -191,7 +192,8 @@ static int init_jobs(JobSet *set, const SweepQueueRequest *request, bool retry_f
 
 static int load(JobSet *set, const char *name) {
   TRY(sweep_common_frozen(set->root, name, &set->spec));
-  const int code = sweep_grid_expand(&set->spec, &set->grid);
+  int code = sweep_trust_check(set->root, &set->spec);
+  if (code == CORE_OK) code = sweep_grid_expand(&set->spec, &set->grid);
   if (code != CORE_OK) sweep_spec_free(&set->spec);
   return code;
 }
@@ -288,8 +290,8 @@ static int job_start(JobSet *set, Job *job) {
   TRY(store_run_prepare(set->root, &config, id));
   CoreText kept = {0};
   int code = set->request.force ? CORE_OK : sweep_kept_read(set->root, set->spec.name, &kept);
-  const SweepTrainer trainer = {.root = set->root, .id = id, .sweep = set->spec.name, .threads = set->threads,
-                                .is_program = job->is_program, .from_start = job->force,
+  const SweepTrainer trainer = {.root = set->root, .id = id, .config = &config, .sweep = set->spec.name,
+                                .threads = set->threads, .is_program = job->is_program, .from_start = job->force,
                                 .if_changed = set->request.force ? "restart" : core_text_string(&kept), .slot = -1};
   sweep_memory_probe_begin(set->root, id, &job->memory);
   if (code == CORE_OK) code = sweep_trainer_start(&trainer, &job->process);

@@ -3,15 +3,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
+#include <pwd.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/files.h"
 #include "core/terminal.h"
 #include "store/workspace/paths.h"
 
-enum { COMMAND_WAIT_S = 60, EXECUTOR_WAIT_S = 2 }; /* for the lock, which is held to read and write a small file */
+enum {
+  REQUEST_MAX = 4096,
+  COMMAND_WAIT_S = 60, EXECUTOR_WAIT_S = 2 /* for the lock, which is held to read and write a small file */
+};
 
 static int lock_file(const char *root, const char *name, double wait_s, int *fd) {
   char path[CORE_PATH_MAX];
@@ -26,7 +30,7 @@ static int write_file(const char *root, const char *name, const SweepQueueReques
   CoreText text = {0};
   core_text_appendf(&text, "jobs=%lld\nforce=%d\nexecutor=%lld\nasked=%.6f\n%s", (long long)request->jobs,
                     request->force, (long long)request->executor, request->requested_unix_s, request->where);
-  const int code = core_files_write_atomic(path, text.data, text.length);
+  const int code = core_files_write_own(path, text.data, text.length);
   core_text_free(&text);
   return code;
 }
@@ -38,6 +42,13 @@ static int remove_file(const char *root, const char *name) {
   return core_files_remove(path);
 }
 
+/* Says who has queued the sweep. */
+static int refuse_foreign(const char *name, const SweepQueueRequest *queued) {
+  const struct passwd *user = queued->owner == geteuid() ? NULL : getpwuid(queued->owner);
+  return core_error(CORE_USAGE, "%s: it is queued by %s, whose executor runs it; drop that request with sweep stop %s",
+                    name, user ? user->pw_name : "another user", name);
+}
+
 /* Adds the runs of the queued request. The file has one `force` and one time, which hold for all of its runs. */
 static int join_queued(const char *root, const char *name, SweepQueueRequest *request) {
   SweepQueueRequest queued;
@@ -47,6 +58,7 @@ static int join_queued(const char *root, const char *name, SweepQueueRequest *re
     return CORE_OK;
   }
   if (!is_queued) return CORE_OK;
+  if (!queued.is_own) return refuse_foreign(name, &queued);
   const bool is_same = strcmp(queued.where, request->where) == 0;
   if (!is_same && (queued.force || request->force))
     return core_error(CORE_USAGE, "%s: other runs of it are queued, and --force would apply to all or none of them; "
@@ -83,25 +95,36 @@ bool sweep_queue_forces(const SweepQueueRequest *request, const StoreState *stat
   return request->requested_unix_s <= 0 || !has_ended_since;
 }
 
+/* Reads the file and who may have written it, from one descriptor. */
+static int read_file(const char *path, char data[REQUEST_MAX], struct stat *status) {
+  int fd;
+  TRY(core_files_open_reading(path, &fd));
+  const ssize_t length = fstat(fd, status) == 0 ? read(fd, data, REQUEST_MAX - 1) : -1;
+  data[length > 0 ? length : 0] = '\0';
+  const int code = length < 0 ? core_error_errno(CORE_FAIL, "cannot read %s", path) : CORE_OK;
+  close(fd);
+  return code;
+}
+
 int sweep_queue_read(const char *root, const char *name, SweepQueueRequest *request, bool *is_queued) {
-  char path[CORE_PATH_MAX], *data;
+  char path[CORE_PATH_MAX], data[REQUEST_MAX];
+  struct stat status;
   TRY(store_path_sweep(root, name, "queued", path));
   *request = (SweepQueueRequest){0};
   *is_queued = core_files_exists(path);
   if (!*is_queued) return CORE_OK;
-  size_t size;
-  TRY(core_files_read(path, 4096, &data, &size));
+  TRY(read_file(path, data, &status));
   long long jobs, executor;
   double requested_unix_s = 0; /* absent in files of older versions */
   int force;
   const int fields =
     sscanf(data, "jobs=%lld force=%d executor=%lld asked=%lf", &jobs, &force, &executor, &requested_unix_s);
   const char *where = strstr(data, "\nwhere=");
-  *request = (SweepQueueRequest){.jobs = jobs, .force = force != 0, .executor = executor,
-                            .requested_unix_s = requested_unix_s};
+  const bool is_own = status.st_uid == geteuid() && status.st_nlink == 1 && !(status.st_mode & (S_IWGRP | S_IWOTH));
+  *request = (SweepQueueRequest){.owner = status.st_uid, .is_own = is_own, .jobs = jobs, .force = force != 0,
+                                 .executor = executor, .requested_unix_s = requested_unix_s};
   int code = core_text_copy(request->where, sizeof request->where, where ? where + 1 : "", path);
   if (fields < 3 || jobs < 0) code = core_error(CORE_FAIL, "%s: damaged; delete it and submit again", path);
-  free(data);
   return code;
 }
 
@@ -119,6 +142,7 @@ int sweep_queue_claim(const char *root, const char *name, int64_t executor, Swee
   *is_queued = false;
   TRY(lock_file(root, name, EXECUTOR_WAIT_S, &lock));
   int code = sweep_queue_read(root, name, request, is_queued);
+  *is_queued &= request->is_own;
   if (code == CORE_OK && *is_queued) {
     request->executor = executor;
     code = write_file(root, name, request);
@@ -140,28 +164,28 @@ int sweep_queue_release(const char *root, const char *name, int64_t executor, bo
   return code;
 }
 
-static int lock_path(const char *root, char path[CORE_PATH_MAX]) {
-  return core_files_path(path, "%s/.executor.lock", root);
+static int lock_path(const char *root, uid_t user, char path[CORE_PATH_MAX]) {
+  return core_files_path(path, "%s/.executor.%ld.lock", root, (long)user);
 }
 
 int sweep_queue_lock(const char *root, int *fd) {
   char path[CORE_PATH_MAX];
-  TRY(lock_path(root, path));
+  TRY(lock_path(root, geteuid(), path));
   return core_files_lock(path, false, fd);
 }
 
 int sweep_queue_check_lock(const char *root) {
   char path[CORE_PATH_MAX];
   int fd;
-  TRY(lock_path(root, path));
+  TRY(lock_path(root, geteuid(), path));
   TRY(core_files_open(path, CORE_FILES_UPDATE, &fd));
   close(fd);
   return CORE_OK;
 }
 
-int64_t sweep_queue_executor_pid(const char *root) {
+int64_t sweep_queue_executor_pid(const char *root, uid_t user) {
   char path[CORE_PATH_MAX];
-  if (lock_path(root, path) != CORE_OK) return 0;
+  if (lock_path(root, user, path) != CORE_OK) return 0;
   const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return 0;
   struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};

@@ -5,12 +5,15 @@
 #define SWEEP_QUEUE_H
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "core/error.h"
 #include "store/workspace/run.h"
 #include "sweep/spec/where.h"
 
 typedef struct SweepQueueRequest {
+  uid_t owner;             /* user who wrote the file; an executor runs its own user's requests only */
+  bool is_own;             /* this user wrote it, and no other can have changed it */
   int64_t jobs;            /* maximum runs at a time; 0: one per core */
   bool force;              /* restart finished and diverged runs as new attempts */
   int64_t executor;        /* process id of the executor that claimed it; 0: none yet */
@@ -23,7 +26,8 @@ typedef struct SweepQueueRequest {
 bool sweep_queue_forces(const SweepQueueRequest *request, const StoreState *state);
 
 /* Writes a request, which replaces a queued one, except that the runs of both are requested, and that `force` and its
- * time stay if both request the same runs. CORE_USAGE: too long, or they differ in their runs and one has `force`. */
+ * time stay if both request the same runs. CORE_USAGE: too long, another user's is queued, or they differ in their runs
+ * and one has `force`. */
 int sweep_queue_write(const char *root, const char *name, const SweepQueueRequest *request);
 /* Checks whether sweep_queue_write would accept the request. *has_more_runs: a queued one adds runs to it. */
 int sweep_queue_check(const char *root, const char *name, const SweepQueueRequest *request, bool *has_more_runs);
@@ -32,18 +36,18 @@ int sweep_queue_read(const char *root, const char *name, SweepQueueRequest *requ
 /* Removes the sweep from the queue unconditionally. */
 int sweep_queue_remove(const char *root, const char *name);
 
-/* Claims the current request for an executor: writes its process id to the file. *request: the claimed one. Waits for
+/* Claims the current request for an executor if it is this user's (*is_queued): writes its process id to the file. *request: the claimed one. Waits for
  * the lock for a moment only, as does sweep_queue_release. */
 int sweep_queue_claim(const char *root, const char *name, int64_t executor, SweepQueueRequest *request,
                       bool *is_queued);
 /* Removes the request that `executor` claimed. *has_new_request: it stays, since it was replaced meanwhile. */
 int sweep_queue_release(const char *root, const char *name, int64_t executor, bool *has_new_request);
 
-/* Takes the workspace's executor lock, which an executor holds for its lifetime. As core_files_lock. */
+/* Takes the lock of this user's executor in the workspace, which it holds for its lifetime. As core_files_lock. */
 int sweep_queue_lock(const char *root, int *fd);
 /* Checks that the lock's file can be opened, without locking it. Must not be called by the holder of the lock. */
 int sweep_queue_check_lock(const char *root);
-/* Returns the process id of the workspace's executor; 0: none is running. */
-int64_t sweep_queue_executor_pid(const char *root);
+/* Returns the process id of a user's executor in the workspace; 0: none is running. */
+int64_t sweep_queue_executor_pid(const char *root, uid_t user);
 
 #endif

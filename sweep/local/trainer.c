@@ -14,6 +14,7 @@
 #include "core/files.h"
 #include "core/program.h"
 #include "core/text.h"
+#include "store/code/trust.h"
 #include "store/workspace/paths.h"
 #include "sweep/local/environment.h"
 #include "sweep/program/processes.h"
@@ -73,7 +74,7 @@ static void bind_gpus(const SweepTrainer *trainer) {
 
 /* A command line; `arguments` points to the other members. */
 typedef struct Command {
-  char program[CORE_PATH_MAX], config[CORE_PATH_MAX], threads[64], thread_count[32];
+  char program[CORE_PATH_MAX], config[CORE_PATH_MAX], hash[STORE_CODE_HASH], threads[64], thread_count[32];
   char mpi[64], nodes[32], ranks[32], cpus[32];
   char *arguments[ARGUMENTS_MAX];
 } Command;
@@ -128,7 +129,8 @@ static int make_supervisor_command(const SweepTrainer *trainer, Command *command
   const size_t launcher_count = add_launcher(trainer, command, "--launcher");
   memcpy(launcher, command->arguments, launcher_count * sizeof *launcher);
   char *const arguments[] = {command->program,      "supervise", (char *)trainer->id, "--root",
-                             (char *)trainer->root, "--threads", command->thread_count};
+                             (char *)trainer->root, "--threads", command->thread_count,
+                             "--config-hash",       command->hash};
   size_t count = 0;
   for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++) command->arguments[count++] = arguments[i];
   if (trainer->from_start) command->arguments[count++] = "--from-start";
@@ -139,6 +141,7 @@ static int make_supervisor_command(const SweepTrainer *trainer, Command *command
 
 /* Makes the command line of the trainer, through srun for several ranks. */
 static int make_command(const SweepTrainer *trainer, Command *command) {
+  store_trust_hash_config(trainer->config, command->hash);
   if (trainer->is_program) return make_supervisor_command(trainer, command);
   TRY(store_path_run(trainer->root, trainer->id, "config.ini", command->config));
   TRY(sweep_trainer_program(command->program));
@@ -146,7 +149,7 @@ static int make_command(const SweepTrainer *trainer, Command *command) {
   size_t count = add_launcher(trainer, command, NULL);
   const bool has_action = trainer->if_changed && *trainer->if_changed;
   char *const arguments[] = {command->program, "--root", (char *)trainer->root, "--config", command->config,
-                             "--set", command->threads, "--quiet", "--trusted-only",
+                             "--config-hash", command->hash, "--set", command->threads, "--quiet", "--trusted-only",
                              "--if-changed", has_action ? (char *)trainer->if_changed : "refuse",
                              trainer->from_start ? "--force" : "--resume"};
   for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++) command->arguments[count++] = arguments[i];

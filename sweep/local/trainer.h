@@ -6,10 +6,12 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "core/config/config.h"
 #include "core/files.h"
 
 typedef struct SweepTrainer {
   const char *root, *id;
+  const CoreConfig *config; /* what config.ini must have: others may write it meanwhile */
   const char *sweep;      /* sweep whose recorded environment the trainer gets; NULL: inherit this process's */
   bool is_program;        /* a user's program, run by `sweep supervise` instead of the trainer */
   int threads;            /* per process */

@@ -12,6 +12,7 @@
 #include "store/workspace/run.h"
 #include "sweep/spec/id_set.h"
 #include "sweep/spec/kept.h"
+#include "sweep/spec/trust.h"
 
 static bool has_same_code(const CoreConfig *a, const CoreConfig *b) {
   if (a->program || b->program) return a->program && b->program && a->program->definition == b->program->definition;
@@ -32,8 +33,6 @@ int sweep_code_find_untrusted(const SweepGrid *grid, bool grant, CoreText *messa
   char problem[STORE_TRUST_MESSAGE];
   for (size_t run = 0; run < grid->runs && message->length == 0; run++) {
     if (is_repeated(grid, run, &config, &previous)) continue;
-    if (config.program && grid->spec->is_own_program && !grant)
-      continue; /* sweep submit trusts the program of its own file */
     TRY(store_trust_examine(&config, grant, problem));
     core_text_append(message, problem);
   }
@@ -209,12 +208,26 @@ static int record_kept(const char *root, const SweepGrid *grid, const SweepCodeC
   return code;
 }
 
+/* Checks that the text of the sweep is trusted, and accepts it: what starts runs looks for it in the user's list. */
+static int admit_text(const char *root, const SweepSpec *spec, const SweepCodeChoice *choice) {
+  int code = sweep_trust_check(root, spec);
+  const bool is_new = code == CORE_USAGE;
+  if (is_new && choice->out) {
+    fprintf(choice->out, "%s: %s:\n", spec->name, choice->trust ? "trusted from now on" : "--trust would accept this");
+    sweep_trust_print(spec, choice->out);
+    fflush(choice->out);
+  }
+  if (is_new && choice->trust) code = CORE_OK;
+  if (code == CORE_OK && !choice->dry_run) code = sweep_trust_accept(root, spec);
+  return code;
+}
+
 int sweep_code_admit(const char *root, const SweepGrid *grid, const SweepCodeChoice *choice) {
   SweepCodeChanges codes = {0};
   CoreText text = {0};
   store_code_clear_cache(); /* files may have changed since */
-  const bool is_trusted = choice->trust || grid->spec->is_own_program;
-  TRY(sweep_code_check_trust(grid, is_trusted && !choice->dry_run));
+  TRY(admit_text(root, grid->spec, choice));
+  TRY(sweep_code_check_trust(grid, choice->trust && !choice->dry_run));
   int code = sweep_code_compare(root, grid, &codes);
   const bool has_changed = codes.finished + codes.unfinished > codes.kept;
   if (code == CORE_OK && has_changed && !choice->force && !choice->keep) {

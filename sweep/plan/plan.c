@@ -20,6 +20,7 @@
 #include "sweep/plan/searches.h"
 #include "sweep/plan/speed.h"
 #include "sweep/spec/sweep.h"
+#include "sweep/spec/trust.h"
 
 /* ---- making ---------------------------------------------------------------------------------------------------- */
 
@@ -179,11 +180,23 @@ typedef struct PlanOptions {
   int64_t array;
 } PlanOptions;
 
+/* Notes that the sweep or its code is not trusted. --trust is for the code: sweep submit --trust prints the sweep. */
+static int find_untrusted(const PlanOptions *options, SweepPlan *plan) {
+  const int code = sweep_trust_check(options->common.root, plan->spec);
+  if (code == CORE_USAGE) {
+    core_text_append(&plan->untrusted, core_error_message());
+    core_error_clear();
+    return CORE_OK;
+  }
+  TRY(code);
+  return sweep_code_find_untrusted(&plan->grid, options->trust, &plan->untrusted);
+}
+
 /* Checks that the runs would start where sweep submit would start them. A [slurm] section without Slurm on this machine
  * means another cluster, whose machines are not this one. */
 static int check(const PlanOptions *options, SlurmCluster *cluster, SweepPlan *plan) {
   const char *root = options->common.root;
-  TRY(sweep_code_find_untrusted(&plan->grid, options->trust, &plan->untrusted));
+  TRY(find_untrusted(options, plan));
   TRY(sweep_code_compare(root, &plan->grid, &plan->codes));
   if (plan->change.absent > 0 && options->plan.where.count == 0)
     sweep_code_compare_absent(root, &plan->grid, &plan->manifest, &plan->codes);

@@ -45,6 +45,7 @@ typedef struct SuperviseOptions {
   SweepCommon common;
   bool from_start;
   int64_t threads;
+  const char *config_hash;
   CoreOptionList launcher;
 } SuperviseOptions;
 
@@ -416,7 +417,7 @@ static int open_run(Supervisor *s, bool *is_done) {
   TRY(store_path_run(s->root, s->id, "settings.json", s->settings));
   TRY(store_path_run(s->root, s->id, "config.ini", path));
   s->config = core_config_default();
-  TRY(core_config_read(path, &s->config));
+  TRY(store_trust_read_config(path, s->options->config_hash, &s->config));
   core_config_id(&s->config, found);
   if (!s->config.program || strcmp(found, s->id) != 0)
     return core_error(CORE_FAIL, "%s: changed after its creation: it describes %s", path,
@@ -441,6 +442,8 @@ static int supervise(void *context, const char **operands, size_t count) {
   SuperviseOptions *options = context;
   Supervisor s = {.options = options, .child = {.out = -1, .error = -1}};
   bool is_done = false;
+  if (!options->config_hash)
+    return core_error(CORE_USAGE, "--config-hash is missing: sweep submit starts this command");
   TRY(sweep_common_open(&options->common));
   s.root = options->common.root;
   if (!store_is_run_id(operands[0])) return core_error(CORE_USAGE, "'%.40s' is not a run id", operands[0]);
@@ -477,6 +480,8 @@ int sweep_supervise(int argc, char **argv) {
   const CoreOption table[] = {
     SWEEP_OPTION_ROOT(options.common),
     {"from-start", 0, CORE_OPTION_FLAG, &options.from_start, NULL, "restart the run from the beginning"},
+    {"config-hash", 0, CORE_OPTION_TEXT, &options.config_hash, "HASH",
+     "BLAKE2b of the run's config.ini (b2sum -l 128), which must not have changed since"},
     {"threads", 0, CORE_OPTION_INT, &options.threads, "N", "CPUs of the run: OMP_NUM_THREADS of the program"},
     {"launcher", 0, CORE_OPTION_LIST, &options.launcher, "WORD",
      "argument before the command, e.g. of srun; repeatable"},

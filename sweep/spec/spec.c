@@ -5,6 +5,8 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/config/script.h"
 #include "core/files.h"
@@ -448,10 +450,28 @@ static int check_directory(const char *path, const char *directory) {
   return code;
 }
 
+/* Reads a file, and the status of the very file that was read; st_mode 0: it is a pipe. */
+static int read_text(const char *path, char **text, size_t *size, struct stat *status) {
+  char opened[64];
+  int fd;
+  *status = (struct stat){0};
+  if (core_files_open_reading(path, &fd) != CORE_OK) {
+    core_error_clear();
+    return core_files_read(path, FILE_MAX_BYTES, text, size);
+  }
+  snprintf(opened, sizeof opened, "/proc/self/fd/%d", fd);
+  int code = core_files_read(opened, FILE_MAX_BYTES, text, size);
+  if (code != CORE_OK) code = core_error_context(code, "%s", path);
+  else if (fstat(fd, status) != 0) *status = (struct stat){0};
+  close(fd);
+  return code;
+}
+
 int sweep_spec_read(const char *path, const char *profile, const char *const *sets, size_t set_count, SweepSpec *spec) {
   char *text;
   size_t size;
-  TRY(core_files_read(path, FILE_MAX_BYTES, &text, &size));
+  struct stat status;
+  TRY(read_text(path, &text, &size, &status));
   int code = strlen(text) == size
                  ? sweep_spec_parse(path, text, profile, sets, set_count, spec)
                  : core_error(CORE_USAGE, "%s: contains a NUL byte; check that it is an experiment file", path);
@@ -459,6 +479,7 @@ int sweep_spec_read(const char *path, const char *profile, const char *const *se
   if (code != CORE_OK) return code;
   set_code_directory(path, spec);
   code = check_directory(path, spec->is_mixed ? spec->trainer.env.folder : spec->base.env.folder);
+  spec_own_judge(path, &status, spec);
   if (code == CORE_OK) code = sweep_script_set_directory(path, spec);
   if (code == CORE_OK && spec->base.program)
     code = check_directory(path, core_script_text(spec->base.program, CORE_SCRIPT_folder));
@@ -480,5 +501,6 @@ void sweep_spec_free(SweepSpec *spec) {
   core_ini_free(&spec->ini);
   core_text_free(&spec->source);
   core_text_free(&spec->code_skipped);
+  core_text_free(&spec->doubt);
   *spec = (SweepSpec){0};
 }

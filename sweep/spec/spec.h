@@ -81,10 +81,9 @@ typedef struct SweepSpec {
   size_t resource_count;
   SweepStop stop;             /* rule SWEEP_STOP_NONE: no early stopping */
   bool unread_allowed;        /* sweep.unread = allow (duplicates.h) */
-  bool is_own_program;        /* whether the user owns the file and it is no copy in a workspace: its [program] is
-                               * trusted */
   CoreText code_skipped;      /* code of the [program] that is not hashed: StoreScriptFiles.skipped */
-  bool is_own_file;           /* whether that holds and slurm.setup is trusted */
+  bool is_own_file;           /* whether only this user can have written it: such a sweep is trusted (trust.h) */
+  CoreText doubt;             /* why it is not: "the group lab can change it (chmod g-w exp.ini)" */
   size_t extended_seeds; /* number of seeds that sweep extend has added (extension.h) */
 
   CoreIni ini;                /* parsed file: names and lines for messages */

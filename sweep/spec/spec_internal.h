@@ -1,6 +1,8 @@
 /* Contents of a file with all sections and profiles: output of spec.c and input of spec_resolve.c. */
 #ifndef SWEEP_SPEC_INTERNAL_H
 #define SWEEP_SPEC_INTERNAL_H
+#include <sys/stat.h>
+
 #include "sweep/spec/spec.h"
 
 enum { SPEC_TOP = -1 /* profile index of lines outside profiles */ };
@@ -76,8 +78,13 @@ const char *const *spec_script_keys(size_t *count);
 /* Applies sweep.goal; NULL: not set. */
 int spec_script_goal(SpecFile *file, const SpecSetting *goal);
 
-/* Records whether the user owns the experiment file `path`, and in the spec's program its directory, the files of the
- * code and their hash, unless the file is frozen and has them. */
+/* Formats the path of a name in a directory; an absolute name stays as it is. */
+int spec_path_in(const char *directory, const char *name, char path[CORE_PATH_MAX]);
+/* Sets is_own_file and doubt of an experiment file (spec_own.c). status: of the file that was read, whatever is now at
+ * `path`; st_mode 0: a pipe. */
+void spec_own_judge(const char *path, const struct stat *status, SweepSpec *spec);
+/* Records in the spec's program the directory of the experiment file `path`, the files of the code and their hash,
+ * unless the file is frozen and has them. */
 int sweep_script_set_directory(const char *path, SweepSpec *spec);
 
 /* Selects the profile (NULL: none) and blocks, applies --set, and sets file->spec. Moves the selected blocks out of

@@ -3,8 +3,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/config/script.h"
 #include "store/code/code.h"
@@ -149,11 +147,6 @@ int spec_script_check_goal(const SpecFile *file, const char *value) {
 
 /* ---- code -------------------------------------------------------------------------------------------------------- */
 
-static int path_in(const char *directory, const char *name, char path[CORE_PATH_MAX]) {
-  if (*name == '/') return core_files_path(path, "%s", name);
-  return core_files_path(path, "%s/%s", directory, name);
-}
-
 /* Whether our trainer has an algorithm of this name. */
 static bool is_algorithm(const char *name, size_t length) {
   const char *choice = core_config_find("algo.name")->choices;
@@ -204,7 +197,7 @@ static int skip_script(const CoreScript *program, const SweepValueList *list, si
     const size_t length = strlen(words[i]);
     const bool is_script = length > 3 && strcmp(words[i] + length - 3, ".py") == 0 &&
                            !strstr(core_script_text(program, CORE_SCRIPT_code), words[i]);
-    if (is_script && path_in(directory, words[i], path) == CORE_OK && core_files_exists(path))
+    if (is_script && spec_path_in(directory, words[i], path) == CORE_OK && core_files_exists(path))
       core_text_appendf(skipped, "%s\tonly some runs have it; make a choice of it: %s = FILE | FILE\n", words[i],
                         list->row->name);
   }
@@ -242,53 +235,11 @@ static int set_code(const CoreScript **program, CoreText *skipped) {
   return code;
 }
 
-/* Removes the last component of an absolute path, and returns it; "": there is none. */
-static const char *pop_component(char *path) {
-  size_t parents = 0;
-  for (char *slash; (slash = strrchr(path, '/')) != NULL;) {
-    const char *name = slash + 1;
-    *slash = '\0';
-    if (!*name || strcmp(name, ".") == 0) continue;
-    if (strcmp(name, "..") == 0) parents++;
-    else if (parents > 0) parents--;
-    else return name;
-  }
-  return "";
-}
-
-/* Whether an absolute path ends with sweeps/NAME/sweep.ini. */
-static bool is_of_sweep(const char *absolute) {
-  char path[CORE_PATH_MAX];
-  if (core_files_path(path, "%s", absolute) != CORE_OK) return true;
-  if (strcmp(pop_component(path), "sweep.ini") != 0) return false;
-  pop_component(path);
-  return strcmp(pop_component(path), "sweeps") == 0;
-}
-
-/* Whether a path is that of a sweep's experiment in a workspace, whose text others may have written: as given, without
- * links of directories, or without any (`absolute`). */
-static bool is_in_workspace(const char *path, const char *absolute) {
-  char given[CORE_PATH_MAX], directory[CORE_PATH_MAX], real[PATH_MAX], file[CORE_PATH_MAX];
-  char *current = get_current_dir_name();
-  const char *slash = strrchr(path, '/');
-  int code = path_in(current ? current : "", path, given);
-  free(current);
-  if (code == CORE_OK && slash) code = core_files_path(directory, "%.*s/", (int)(slash - path), path);
-  if (code == CORE_OK && !realpath(slash ? directory : ".", real)) code = CORE_FAIL;
-  if (code == CORE_OK) code = path_in(real, slash ? slash + 1 : path, file);
-  return code != CORE_OK || is_of_sweep(absolute) || is_of_sweep(given) || is_of_sweep(file);
-}
-
 int sweep_script_set_directory(const char *path, SweepSpec *spec) {
   char absolute[PATH_MAX];
   const CoreScript *program = spec->base.program;
-  struct stat status;
-  const bool is_own = realpath(path, absolute) && stat(absolute, &status) == 0 && status.st_uid == geteuid() &&
-                      !(status.st_mode & S_IWOTH);
-  spec->is_own_file = is_own && !is_in_workspace(path, absolute);
   if (!program || *core_script_text(program, CORE_SCRIPT_folder)) return CORE_OK; /* a frozen file has it */
   if (!realpath(path, absolute)) return core_error_errno(CORE_FAIL, "%s", path);
-  spec->is_own_program = spec->is_own_file;
   *strrchr(absolute, '/') = '\0';
   program = core_script_with(program, CORE_SCRIPT_folder, *absolute ? absolute : "/");
   const bool is_found = !*core_script_text(program, CORE_SCRIPT_code);

@@ -137,8 +137,9 @@ static int extend_seeds(const SweepCommon *common, SweepSpec *spec) {
 
 /* Withdraws the trust in the user's own file: others may have written the files of a workspace. */
 static void distrust(SweepSpec *spec) {
+  if (spec->is_own_file)
+    core_text_append(&spec->doubt, "it is not the text that you submitted or accepted in this workspace");
   spec->is_own_file = false;
-  spec->is_own_program = false;
 }
 
 int sweep_common_spec(const SweepCommon *common, const char *operand, SweepSpec *spec) {
@@ -165,6 +166,7 @@ int sweep_common_frozen(const char *root, const char *name, SweepSpec *spec) {
   TRY(store_path_sweep(root, name, "sweep.ini", path));
   TRY(sweep_spec_read(path, NULL, NULL, 0, spec));
   distrust(spec);
+  spec->frozen = true;
   const int code = sweep_proposals_read(root, spec);
   if (code != CORE_OK) sweep_spec_free(spec);
   return code;

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "core/memory.h"
 #include "core/terminal.h"
@@ -153,12 +154,13 @@ static void read_state(const char *root, SweepRunState *run) {
 int sweep_progress_read(const char *root, const char *name, StoreDatabase *database, SweepProgress *progress) {
   SweepManifest manifest;
   SweepQueueRequest request;
-  *progress = (SweepProgress){.executor = sweep_queue_executor_pid(root)};
+  *progress = (SweepProgress){.queued = false};
   TRY(sweep_manifest_read(root, name, &manifest));
   TRY(core_text_copy(progress->name, sizeof progress->name, name, "sweep"));
   progress->runs = manifest.count;
   progress->run = core_memory_zero_allocate(manifest.count + 1, sizeof *progress->run);
   int code = sweep_queue_read(root, name, &request, &progress->queued);
+  progress->executor = sweep_queue_executor_pid(root, progress->queued ? request.owner : geteuid());
   if (code == CORE_OK && database) code = read_finished(database, &manifest, progress);
   for (size_t i = 0; code == CORE_OK && i < manifest.count; i++) {
     SweepRunState *run = &progress->run[i];

@@ -135,7 +135,7 @@ tap_run "a file without a program has none" 2 "a key of [program], which this fi
 own asked 'sh asked.sh {lr}' > asked.ini
 echo 'echo "{\"step\": 100, \"reward\": $1}" >> $SWEEP_METRICS' > asked.sh
 timeout 120 sweep submit asked.ini --wait > /dev/null 2>&1
-tap_run "another user's workspace runs no command" 2 "code that you have not trusted" \
+tap_run "another user's workspace runs no command" 2 "a sweep that you have not trusted" \
   env XDG_CONFIG_HOME="$tap_dir/nobody" sweep submit asked --force
 echo '# edited' >> asked.sh
 tap_run "by its name alone a sweep does not run edited code" 2 "were edited since" sweep submit asked --force

@@ -86,7 +86,7 @@ for kind in link pipe; do
   refused "the import's lock" .import.lock $kind collect
   refused "the manifest's lock" sweeps/both/manifest.lock $kind submit
   refused "the executor's log" executor.log $kind submit
-  refused "the executor's lock" .executor.lock $kind submit
+  refused "the executor's lock" ".executor.$(id -u $ada).lock" $kind submit
 done
 refused "results.db" results.db link collect
 as $mal rm -f "$work/results.db"*

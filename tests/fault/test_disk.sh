@@ -16,7 +16,7 @@ members() { tool sql w/results.db "SELECT count(*) FROM sweep_run WHERE sweep = 
 listed() { grep -c '^[0-9]' w/sweeps/s/manifest.tsv; }
 
 ended() { # no executor is at work
-  local pid; pid=$(sed -n "s/.*process \([0-9]*\).*/\1/p" w/.executor.lock 2>/dev/null)
+  local pid; pid=$(sed -n "s/.*process \([0-9]*\).*/\1/p" "w/.executor.$(id -u).lock" 2>/dev/null)
   [ -z "$pid" ] || [ ! -e "/proc/$pid" ]
 }
 # each_fault BEFORE CHECK COMMAND...: CHECK prints what is wrong after the command was repeated. One kind of fault after the

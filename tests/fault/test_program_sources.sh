@@ -28,11 +28,15 @@ rows_reach() { [ "$(cat "$home"/metrics.*.tsv 2> /dev/null | wc -l)" -ge "$1" ];
 children_of() { cat "/proc/$1/task/$1/children" 2> /dev/null; }
 has_child() { [ -n "$(children_of "$1")" ]; }
 
+supervise() { # in place of the shell, whose process is known
+  exec sweep supervise "$run" --root w --config-hash "$(b2sum -l 128 "$home/config.ini" | cut -c1-32)"
+}
+
 # Kills an attempt after some rows: the program, its supervisor, or both.
 kill_attempt() { # NUMBER
   local before victim child
   before=$(cat "$home"/metrics.*.tsv 2> /dev/null | wc -l)
-  sweep supervise "$run" --root w > out.txt 2>&1 &
+  supervise > out.txt 2>&1 &
   victim=$!
   tap_wait 30 rows_reach $((before + 5 + $1 * 13 % 40)) || return 1
   tap_wait 30 has_child $victim || return 1
@@ -58,7 +62,7 @@ try() { # SOURCE MANNER CHECKPOINTS
   sweep stop --root w >> out.txt 2>&1
   for ((i = 1; i <= kills; i++)); do kill_attempt $i || { cat out.txt; return; }; done
   echo 60 > "$home/last"
-  sweep supervise "$run" --root w >> out.txt 2>&1
+  (supervise) >> out.txt 2>&1
   sweep collect --root w > /dev/null 2>&1
   result=$(analyze sql w/results.db "SELECT count(*), count(DISTINCT i.transitions), min(i.transitions), max(i.transitions),
     sum(m.value IS NOT CAST(i.transitions AS INTEGER) * 7919 % 1000 + 0.5), sum(m.step IS NOT i.transitions),

@@ -155,10 +155,10 @@ tap_check "each job runs it" "$([ "$(sort "$tap_dir/setup.out" | uniq -c | tr -d
 mkdir -p "$tap_dir/foreign/sweeps"
 cp -r "$SWEEP_ROOT/sweeps/setup" "$tap_dir/foreign/sweeps/"
 foreign() { XDG_CONFIG_HOME=$tap_dir/nobody sweep submit "$1" --root "$tap_dir/foreign" "${@:2}"; }
-tap_run "a sweep of somebody else's workspace does not run it" 2 "slurm.setup = export SETUP" foreign setup
+tap_run "a sweep of somebody else's workspace does not run it" 2 "a sweep that you have not trusted" foreign setup
 tap_run "nor its file" 2 "that you have not trusted" foreign "$tap_dir/foreign/sweeps/setup/sweep.ini"
 tap_run "a retry does not, either" 2 "that you have not trusted" env XDG_CONFIG_HOME="$tap_dir/nobody" sweep retry setup 0 --force
-tap_run "nor elsewhere, with a list that has these lines here" 2 "brings code that you have not trusted: this shell command in $tap_dir/foreign" \
+tap_run "nor elsewhere, with a list that has these lines here" 2 "a sweep that you have not trusted" \
   sweep submit setup --root "$tap_dir/foreign"
 id=$(sed -n 3p "$SWEEP_ROOT/sweeps/setup/manifest.tsv" | cut -f2)
 printf '1\tuser\tstop\t%s\tmedian\t-\t100\t1\t2\tas a test\t;\n' "$id" >"$SWEEP_ROOT/sweeps/setup/stop.log"
