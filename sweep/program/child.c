@@ -155,10 +155,6 @@ static _Noreturn void exec_program(const ProgramStart *start, const Arguments *a
   const int null = open("/dev/null", O_RDONLY);
   dup2(null, STDIN_FILENO);
   dup2(error, STDERR_FILENO);
-  if (start->output) {
-    const int file = open(start->output, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (file >= 0) out = file;
-  }
   dup2(out, STDOUT_FILENO);
   set_environment(start);
   if (chdir(start->directory) != 0) {
@@ -169,7 +165,8 @@ static _Noreturn void exec_program(const ProgramStart *start, const Arguments *a
   fail_exec(arguments->items[0]);
 }
 
-static int start_process(const ProgramStart *start, const Arguments *arguments, ProgramChild *child) {
+/* Forks. output: file for standard output; -1: the pipe. */
+static int start_process(const ProgramStart *start, const Arguments *arguments, int output, ProgramChild *child) {
   int out[2], error[2];
   if (pipe2(out, O_CLOEXEC) != 0) return core_error_errno(CORE_FAIL, "cannot make a pipe");
   if (pipe2(error, O_CLOEXEC) != 0) {
@@ -178,7 +175,7 @@ static int start_process(const ProgramStart *start, const Arguments *arguments, 
     return core_error_errno(CORE_FAIL, "cannot make a pipe");
   }
   const pid_t parent = getpid(), process = fork();
-  if (process == 0) exec_program(start, arguments, out[1], error[1], parent);
+  if (process == 0) exec_program(start, arguments, output >= 0 ? output : out[1], error[1], parent);
   close(out[1]);
   close(error[1]);
   fcntl(out[0], F_SETFL, O_NONBLOCK);
@@ -193,10 +190,23 @@ static int start_process(const ProgramStart *start, const Arguments *arguments, 
   return CORE_OK;
 }
 
+/* Makes way for the files of a new attempt, in a directory that others may write: a link of another user at their place
+ * would let the program write to any file of this one. */
+static int prepare_files(const ProgramStart *start, int *output) {
+  *output = -1;
+  TRY(core_files_remove(start->metrics));
+  if (!start->output) return CORE_OK;
+  TRY(core_files_open(start->output, CORE_FILES_NEW, output));
+  fcntl(*output, F_SETFL, O_APPEND);
+  return CORE_OK;
+}
+
 int program_child_start(const ProgramStart *start, ProgramChild *child) {
   Arguments arguments = {0};
-  int code = make_arguments(start, &arguments);
-  if (code == CORE_OK) code = start_process(start, &arguments, child);
+  int output = -1, code = make_arguments(start, &arguments);
+  if (code == CORE_OK) code = prepare_files(start, &output);
+  if (code == CORE_OK) code = start_process(start, &arguments, output, child);
+  if (output >= 0) close(output);
   free_arguments(&arguments);
   return code;
 }

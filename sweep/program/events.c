@@ -118,6 +118,13 @@ static bool is_visited(Walk *walk, const struct stat *status) {
   return false;
 }
 
+/* Whether the path is a link that another user made. Its files are not opened (core_files_guard); nor are its names
+ * listed. */
+static bool is_foreign_link(const char *path) {
+  struct stat status;
+  return lstat(path, &status) == 0 && S_ISLNK(status.st_mode) && status.st_uid != geteuid() && status.st_uid != 0;
+}
+
 static void walk_folder(ProgramEvents *events, const char *directory, int depth, Walk *walk) {
   char **names, path[CORE_PATH_MAX];
   size_t count;
@@ -128,7 +135,8 @@ static void walk_folder(ProgramEvents *events, const char *directory, int depth,
     return;
   }
   for (size_t i = 0; i < count; i++) {
-    if (core_files_path(path, "%s/%s", directory, names[i]) == CORE_OK && stat(path, &status) == 0) {
+    if (core_files_path(path, "%s/%s", directory, names[i]) == CORE_OK && !is_foreign_link(path) &&
+        stat(path, &status) == 0) {
       if (S_ISDIR(status.st_mode)) walk_folder(events, path, depth + 1, walk);
       else if (S_ISREG(status.st_mode) && strstr(names[i], infix)) walk->visit(events, path);
     }
@@ -156,7 +164,7 @@ static bool is_event_file(const ProgramEvents *events, const char *path) {
 
 int program_events_open(const char *directory, const char *run, const char *list, ProgramEvents **result) {
   ProgramEvents *events = core_memory_zero_allocate(1, sizeof *events);
-  const bool is_new = !core_files_exists(list);
+  const bool is_new = !program_starts_read(list, &events->starts);
   snprintf(events->directory, sizeof events->directory, "%s", directory);
   snprintf(events->list, sizeof events->list, "%s", list);
   snprintf(events->run, sizeof events->run, "%s", run ? run : "");
@@ -165,7 +173,6 @@ int program_events_open(const char *directory, const char *run, const char *list
   events->start_unix_s = is_new ? core_clock_unix_s() : INFINITY;
   events->walk_end_s = -INFINITY;
 
-  program_starts_read(list, &events->starts);
   if (!is_new) {
     for (size_t i = 0; i < events->starts.count; i++)
       if (events->starts.items[i].is_own && is_event_file(events, events->starts.items[i].path))

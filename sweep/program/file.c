@@ -273,19 +273,36 @@ static void read_line(ProgramStarts *starts, const char *line) {
   add_entry(starts, &entry);
 }
 
-void program_starts_read(const char *list, ProgramStarts *starts) {
-  char *text, *rest;
+/* Reads a file through the descriptor whose owner was checked. */
+static int read_own(const char *path, char **text) {
+  char opened[64];
+  struct stat status;
   size_t size;
+  int fd;
+  TRY(core_files_open_reading(path, &fd));
+  snprintf(opened, sizeof opened, "/proc/self/fd/%d", fd);
+  const bool is_own = fstat(fd, &status) == 0 && status.st_uid == geteuid() && status.st_nlink == 1 &&
+                      !(status.st_mode & (S_IWGRP | S_IWOTH));
+  const int code = is_own ? core_files_read(opened, 0, text, &size)
+                          : core_error(CORE_FAIL, "%s: ignored, since others can have written it", path);
+  close(fd);
+  return code;
+}
+
+bool program_starts_read(const char *list, ProgramStarts *starts) {
+  char *text, *rest;
 
   *starts = (ProgramStarts){0};
-  if (!core_files_exists(list)) return;
-  if (core_files_read(list, 0, &text, &size) != CORE_OK) {
+  if (!core_files_exists(list)) return false;
+  if (read_own(list, &text) != CORE_OK) {
     core_warn("%s", core_error_message());
-    return;
+    core_error_clear();
+    return false;
   }
   for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
     if (*line == '+' || *line == '-') read_line(starts, line);
   free(text);
+  return true;
 }
 
 int program_starts_write(const char *list, const ProgramStarts *starts) {
@@ -297,7 +314,7 @@ int program_starts_write(const char *list, const ProgramStarts *starts) {
                       (long long)entry->prefix.size, entry->prefix.head, entry->prefix.tail,
                       (unsigned long long)entry->prefix.inode, (long long)entry->changed_ns, entry->path);
   }
-  const int code = core_files_write_unsynced(list, core_text_string(&text), text.length);
+  const int code = core_files_write_own(list, core_text_string(&text), text.length);
   core_text_free(&text);
   return code;
 }

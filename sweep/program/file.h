@@ -64,8 +64,9 @@ typedef struct ProgramStarts {
   size_t count;
 } ProgramStarts;
 
-/* Reads and writes the list. A missing, damaged or foreign one is empty. */
-void program_starts_read(const char *list, ProgramStarts *starts);
+/* Reads and writes the list. False: there is none that only this user can have written; the files that it names would
+ * be published. */
+bool program_starts_read(const char *list, ProgramStarts *starts);
 int program_starts_write(const char *list, const ProgramStarts *starts);
 /* Adds a file with what it has now, or as the attempt's own. */
 void program_starts_add(ProgramStarts *starts, const char *path, bool is_own);

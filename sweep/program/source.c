@@ -338,8 +338,7 @@ static int expand_path(const CoreScript *program, const CoreScriptRun *run, cons
 static int find_starts(const char *list, const char *path, ProgramStarts *starts) {
   char **rotated;
   size_t count;
-  program_starts_read(list, starts);
-  if (core_files_exists(list)) return CORE_OK;
+  if (program_starts_read(list, starts)) return CORE_OK;
 
   program_starts_add(starts, path, false);
   TRY(program_file_list_rotated(path, &rotated, &count));

@@ -11,8 +11,8 @@ cp "$SWEEP_BUILD"/bin/{sweep,trainer,analyze} "$tap_dir/bin"
 PATH=$tap_dir/bin:$PATH
 ada=daemon mal=bin pi=nobody # she works, he plants; the workspace is a third one's
 group=$(id -g $ada) home=$tap_dir/home work=$tap_dir/work
-as() { (umask 002; cd /; setpriv --reuid="$1" --regid="$group" --clear-groups env HOME="$home" "${@:2}"); }
-mkdir "$home" "$work"; chown $ada:"$group" "$home"; chmod 700 "$home"
+as() { (umask 002; cd /; setpriv --reuid="$1" --regid="$group" --clear-groups env HOME="$home" XDG_CONFIG_HOME="$tap_dir/config.$1" "${@:2}"); }
+mkdir "$home" "$work" "$tap_dir"/config.{$ada,$mal}; chown $ada:"$group" "$home" "$tap_dir/config.$ada"; chown $mal "$tap_dir/config.$mal"; chmod 700 "$home"
 chown $pi:"$group" "$work"; chmod 2775 "$work"
 small=(--set env.morphologies=car --set env.difficulty=0 --set env.level_count=4 --set env.num=8 --set ppo.num_steps=16
   --set ppo.num_minibatches=2 --set ppo.epochs=1 --set net.width=16 --set net.depth=1 --set eval.episodes=4 --set eval.count=1

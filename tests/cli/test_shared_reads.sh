@@ -9,7 +9,7 @@ chmod 755 "$tap_dir"
 mkdir -p "$tap_dir/bin"; cp "$SWEEP_BUILD"/bin/{sweep,trainer,analyze} "$tap_dir/bin"; export PATH=$tap_dir/bin:$PATH
 cd "$tap_dir"
 victim=daemon member=bin group=$(id -g daemon)
-as() { (umask 002; setpriv --reuid="$1" --regid="$group" --clear-groups env HOME="$tap_dir/home.$1" COLUMNS=100 timeout 20 "${@:2}" </dev/null); }
+as() { (umask 002; setpriv --reuid="$1" --regid="$group" --clear-groups env HOME="$tap_dir/home.$1" XDG_CONFIG_HOME="$tap_dir/home.$1/.config" COLUMNS=100 timeout 20 "${@:2}" </dev/null); }
 for person in $victim $member; do mkdir "home.$person"; chown $person "home.$person"; done
 echo "PRIVATE-WORDS=of the victim" >private; chown $victim private; chmod 600 private
 mkdir work; chown $victim:"$group" work; chmod 2775 work

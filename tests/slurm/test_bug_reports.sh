@@ -18,8 +18,8 @@ if ! cluster_start; then tap_skip "situations on a cluster" "$cluster_problem"; 
 ada=daemon ben=bin group=$(id -g daemon)
 for person in $ada $ben; do mkdir "$tap_dir/home.$person"; chown $person "$tap_dir/home.$person"; done
 # as PERSON COMMAND...: with ada's group, whose the workspace is; alone: in a group that closed partitions do not take
-as() { (umask 002; setpriv --reuid="$1" --regid="$group" --clear-groups env HOME="$tap_dir/home.$1" "${@:2}"); }
-other() { (umask 002; setpriv --reuid=$ben --regid="$(id -g nobody)" --groups "$group" env HOME="$tap_dir/home.$ben" "$@"); }
+as() { (umask 002; setpriv --reuid="$1" --regid="$group" --clear-groups env HOME="$tap_dir/home.$1" XDG_CONFIG_HOME="$tap_dir/home.$1/.config" "${@:2}"); }
+other() { (umask 002; setpriv --reuid=$ben --regid="$(id -g nobody)" --groups "$group" env HOME="$tap_dir/home.$ben" XDG_CONFIG_HOME="$tap_dir/home.$ben/.config" "$@"); }
 rm -rf "$SWEEP_ROOT"
 mkdir "$SWEEP_ROOT"; chown $ada:"$group" "$SWEEP_ROOT"; chmod 2775 "$SWEEP_ROOT"
 fresh() { rm -rf "$tap_dir"/home.*/.cache; "$@"; }

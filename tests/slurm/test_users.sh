@@ -18,8 +18,8 @@ if ! cluster_start; then tap_skip "two people on a real cluster" "$cluster_probl
 group=$(id -g $ada)
 for person in $ada $ben $eve; do mkdir "$tap_dir/home.$person"; chown $person "$tap_dir/home.$person"; done
 # as PERSON COMMAND...: in the group that shares the workspace, which their umask lets write; alone: in a group of their own
-as() { (umask 002; setpriv --reuid="$1" --regid="$group" --clear-groups env HOME="$tap_dir/home.$1" "${@:2}"); }
-alone() { (umask 022; setpriv --reuid="$1" --regid="$(id -g nobody)" --clear-groups env HOME="$tap_dir/home.$1" "${@:2}"); }
+as() { (umask 002; setpriv --reuid="$1" --regid="$group" --clear-groups env HOME="$tap_dir/home.$1" XDG_CONFIG_HOME="$tap_dir/home.$1/.config" "${@:2}"); }
+alone() { (umask 022; setpriv --reuid="$1" --regid="$(id -g nobody)" --clear-groups env HOME="$tap_dir/home.$1" XDG_CONFIG_HOME="$tap_dir/home.$1/.config" "${@:2}"); }
 rm -rf "$SWEEP_ROOT"
 mkdir "$SWEEP_ROOT"; chown $ada:"$group" "$SWEEP_ROOT"; chmod 2775 "$SWEEP_ROOT"
 

@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# A workspace of a group with a member who writes whatever the modes let him: sweeps, requests, links. Nothing of it runs
+# as another user or shows that user's files, unless that user accepts it. Uses real users; needs root. TAP.
+set -u
+. "$(dirname "$0")/tap.sh"
+if [ "$(id -u)" != 0 ] || ! command -v setpriv > /dev/null; then tap_skip "two people" "only root can become two others"; tap_done; fi
+chmod 755 "$tap_dir"; cd "$tap_dir" || exit 1
+mkdir bin; cp "$SWEEP_BUILD"/bin/{sweep,trainer,analyze} bin; export PATH=$tap_dir/bin:$PATH
+ada=12001 mal=12002 pi=12003 group=12000 # she works, he plants; the workspace is a third one's
+w=$tap_dir/w home=$tap_dir/home.$ada ran=$tap_dir/ran.
+as() { (umask "${MASK:-002}"; setpriv --reuid="$1" --regid=$group --clear-groups env -i HOME="$tap_dir/home.$1" PATH="$PATH" SWEEP_SITE=none \
+  LANG=C.UTF-8 timeout -k 5 60 "${@:2}" < /dev/null); }
+ada() { as $ada "$@"; }
+mal() { as $mal "$@"; }
+for user in $ada $mal; do mkdir -m 700 home.$user; chown $user:$group home.$user; done
+mkdir -m 777 out; ran=$tap_dir/out/ran
+fresh() { ada sweep stop --root "$w" > /dev/null 2>&1; rm -rf "$w"; mkdir "$w"; chown $pi:$group "$w"; chmod 2775 "$w"; rm -f "$ran"; }
+still() { tap_check "$1: nothing of it has run" "$([ ! -e "$ran" ] || { echo "as $(stat -c %u "$ran")"; rm "$ran"; })"; }
+# experiment NAME COMMAND [LINES of [program]]
+experiment() { printf '[sweep]\nname = %s\nseeds = 1\n[program]\ncommand = %s\ncode = none\n%s\n[settings]\nlr = 1.0\nx = 1\n' "$1" "$2" "${3:-}" > "$home/$1.ini"; chown $ada:$group "$home/$1.ini"; chmod 644 "$home/$1.ini"; }
+submit() { ada sweep submit "$1" --root "$w" --local --wait "${@:2}"; }
+request() { MASK=022 as "$1" sh -c "rm -f $w/sweeps/$2/queued; printf 'jobs=0\nforce=0\nexecutor=0\nasked=1.0\n' > $w/sweeps/$2/queued"; }
+
+# ---- a copy of her sweep with his values
+fresh
+experiment mine 'sh -c "echo lr {lr}"'
+tap_run "her own file needs no question" 0 "1 finished" submit "$home/mine.ini"
+tap_run "nor does its name" 0 "nothing to start" submit mine
+copy() { # NAME SED: his sweep, of hers
+  mal mkdir "$w/sweeps/$1"
+  mal sh -c "sed -e 's/^name = mine/name = $1/' -e '$2' $w/sweeps/mine/sweep.ini > $w/sweeps/$1/sweep.ini; sed 's/mine/$1/' $w/sweeps/mine/manifest.tsv > $w/sweeps/$1/manifest.tsv"
+}
+copy evil "s#^lr = .*#lr = \"1;touch $ran\"#"
+tap_run "values of another need consent" 2 "this is a sweep that you have not trusted: it belongs to user $mal" submit evil
+tap_run "they are shown" 2 "lr = \"1;touch $ran\"" submit evil
+for command in "submit evil --force" "retry evil" "extend evil seeds=2" "plan evil" "status" "report evil"; do ada sweep $command --root "$w" > /dev/null 2>&1; done
+still "evil"
+request $mal evil
+experiment second 'true'
+tap_run "her executor ends while his request waits" 0 "1 finished" submit "$home/second.ini"
+still "his request"
+request $ada evil                          # as if she had asked before he changed it
+experiment third 'true third'
+tap_run "her executor refuses what she has not accepted" 0 "1 finished" submit "$home/third.ini"
+still "a sweep that was changed"
+tap_run "and its log says so" 0 "evil: $w/sweeps/evil/sweep.ini: this is a sweep that you have not trusted" cat "$w/executor.log"
+rm -f "$w/sweeps/evil/queued"
+tap_run "with --trust it is printed" 0 "lr = \"1;touch $ran\"" submit evil --trust
+tap_check "and runs" "$([ -e "$ran" ] || echo "no $ran")"; rm -f "$ran"
+tap_run "from then on without a question" 0 "started executor" submit evil --force
+rm -f "$ran"; request $mal evil
+tap_run "a request of another is not hers to join" 2 "it is queued by another user" submit evil --force
+rm -f "$w/sweeps/evil/queued"
+
+# ---- her own sweep, changed by him: each line of it
+cp -p "$w/sweeps/mine/sweep.ini" saved
+for change in 's/^lr = .*/lr = 2.0/' 's/^lr = .*/lr = "1.0"/' 's/^x = .*/x = 1 | 2/' 's/^code = .*/&\nmetrics = csv:\/etc\/passwd/' \
+  's/^code = .*/&\nsetup = id/' 's/^code = .*/&\nresume = x/' 's/^code = .*/&\ncwd = \/tmp/' 's/^code = .*/&\nstep = other/' 's/^code = .*/&\ngrace = 1/' \
+  's/^folder = .*/folder = "\/tmp"/' 's/^seeds = .*/seeds = 0..5/' 's/^command = .*/command = "id"/' 's/^\[settings\]/[metric]\na = b\n\n&/' \
+  's/^\[settings\]/[slurm]\nsetup = id\n\n&/' 's/^\[settings\]/[grid g]\nlr = 1, 2\n\n&/'; do
+  mal sh -c "rm $w/sweeps/mine/sweep.ini; sed '$change' $tap_dir/saved > $w/sweeps/mine/sweep.ini"
+  if cmp -s saved "$w/sweeps/mine/sweep.ini"; then tap_result "$change changes the text" 1; continue; fi
+  tap_run "changed by $change" 2 "a sweep that you have not trusted" submit mine --force
+done
+mal rm "$w/sweeps/mine/sweep.ini"; cp -p saved "$w/sweeps/mine/sweep.ini"
+tap_run "as she has accepted it" 0 "1 finished" submit mine --force
+
+# ---- a request is hers alone, and each has an executor
+experiment waits "sh -c 'until [ -e $tap_dir/out/go ]; do sleep 0.1; done'"
+rm -f out/go
+MASK=000 ada sweep submit "$home/waits.ini" --root "$w" --local > said 2>&1
+running() { grep -q '^status=running' "$w"/runs/*/*/state; }
+tap_wait 60 running
+tap_check "nobody else can edit her request, whatever her umask" "$([ "$(stat -c '%u %a' "$w/sweeps/waits/queued")" = "$ada 644" ] || ls -l "$w/sweeps/waits")"
+printf '[sweep]\nname = his\nseeds = 1\n[program]\ncommand = true\ncode = none\n' > home.$mal/his.ini; chown $mal:$group home.$mal/his.ini
+tap_run "while hers runs, he has his own executor" 0 "his: 1 runs to do, started executor" as $mal sweep submit "$tap_dir/home.$mal/his.ini" --root "$w" --local --wait
+touch out/go
+gone() { [ ! -e "$w/sweeps/waits/queued" ]; }
+tap_wait 60 gone
+
+# ---- what a run is started with
+id=$(tail -1 "$w/sweeps/mine/manifest.tsv" | cut -f2); run=$w/runs/${id:0:2}/$id
+hash=$(b2sum -l 128 "$run/config.ini" | cut -c1-32)
+mal sh -c "cp $run/config.ini $run/new && sed -i 's/^command = .*/command = \"touch $(sed 's/\//\\\//g' <<< "$ran")\"/' $run/new && mv -f $run/new $run/config.ini"
+tap_run "a changed config.ini is refused" 1 "config.ini: changed since its run was started" as $ada sweep supervise "$id" --root "$w" --from-start --config-hash "$hash"
+tap_run "and so is one without a hash" 2 "config-hash is missing" as $ada sweep supervise "$id" --root "$w" --from-start
+still "the changed config.ini"
+
+# ---- whose an experiment file is
+own() { # NAME CODE TEXT MODE DIRECTORY-MODE [OWNER]: submits a file in a directory of hers
+  rm -rf shared; mkdir shared; experiment own 'true'; cp "$home/own.ini" shared/own.ini
+  chown "${6:-$ada}:$group" shared shared/own.ini; chmod "$4" shared/own.ini; chmod "$5" shared
+  tap_run "$1" "$2" "$3" submit shared/own.ini --force
+}
+own "a file of hers" 0 "1 finished" 644 755
+XDG=$home/.config/sweep/trusted; rm -f "$XDG"
+own "one that her group can write" 2 "the group $group can change it (chmod g-w shared/own.ini)" 664 755; rm -f "$XDG"
+own "one that everybody can write" 2 "everybody can change it (chmod o-w shared/own.ini)" 646 755; rm -f "$XDG"
+own "one in her group's directory" 2 "the group $group can change its directory (chmod g-w $tap_dir/shared)" 644 2775; rm -f "$XDG"
+own "one in a directory of everybody" 2 "everybody can change its directory (chmod o-w $tap_dir/shared)" 644 777; rm -f "$XDG"
+own "one in a sticky directory" 0 "1 finished" 644 1777; rm -f "$XDG"
+own "one of another" 2 "it belongs to user $mal" 644 755 $mal; rm -f "$XDG"
+printf '#!/bin/sh\ntrue\n' > shared/run.sh; chown $mal shared/run.sh; chmod 755 shared
+experiment code "sh run.sh" "cwd = $tap_dir/shared"; sed -i '/^code = none/d' "$home/code.ini"
+tap_run "code of another" 2 "its code $tap_dir/shared/run.sh belongs to user $mal" submit "$home/code.ini"
+chown $ada shared/run.sh; chown $mal shared
+tap_run "code in a directory of another" 2 "the directory of its code belongs to user $mal" submit "$home/code.ini"
+chown $ada:$group shared shared/run.sh; chmod 2775 shared
+tap_run "code in a directory of her group" 2 "the group $group can change the directory of its code" submit "$home/code.ini"
+tap_run "which she may trust" 0 "1 finished" submit "$home/code.ini" --trust
+tap_run "once" 0 "1 finished" submit "$home/code.ini" --force
+
+# ---- files of a run: links to her private ones, planted before it starts
+secret=$home/secret
+printf 'x 3\nPRIVATEWORD\n' > "$secret"; printf '{"step": 1, "PRIVATEWORD": 123456}\n' > "$home/secret.jsonl"; printf 'step,PRIVATEWORD\n1,123456\n' > "$home/secret.csv"
+mkdir -m 700 "$home/events"; printf 'x' > "$home/events/events.out.tfevents.PRIVATEWORD"; chown -R $ada:$group "$home"; chmod 600 "$secret" "$home"/secret.*
+planted() { # NAME METRICS PLACE TARGET
+  fresh; experiment mine 'sh -c "echo x 1; echo {{ >> $SWEEP_METRICS"' "metrics = $2"
+  ada sweep submit "$home/mine.ini" --root "$w" --local --no-start > /dev/null 2>&1
+  local id run; id=$(tail -1 "$w/sweeps/mine/manifest.tsv" | cut -f2); run=$w/runs/${id:0:2}/$id
+  mal mkdir -p "$run/files"
+  case $4 in list:*) mal sh -c "printf '+ 0 00000000 00000000 0 0 %s\n' '${4#list:}' > $run/$3" ;; *) mal ln -s "$4" "$run/$3" ;; esac
+  local before; before=$(cat "$secret" "$home"/secret.* | md5sum)
+  submit mine > said 2>&1; ada sweep collect --root "$w" > /dev/null 2>&1
+  tap_check "$1" "$(find "$w" -type f -exec grep -l -a -e PRIVATEWORD -e 123456 {} +; [ "$(cat "$secret" "$home"/secret.* | md5sum)" = "$before" ] || echo "a private file was changed"
+    [ "$5" = fails ] || grep -q '100 %  1 finished' said || cat said)"
+}
+planted "the output as a link" 'stdout:x=x ([0-9.]+)' metrics.1.out "$secret" runs
+planted "the output as a link to nothing" 'stdout:x=x ([0-9.]+)' metrics.1.out "$home/new" runs
+tap_check "which is not created" "$(ls "$home/new" 2> /dev/null)"
+planted "the metrics as a link" jsonl metrics.1.jsonl "$home/secret.jsonl" runs
+planted "a CSV file as a link" 'csv:{dir}/p.csv' files/p.csv "$home/secret.csv" runs
+planted "a rotated one" 'csv:{dir}/p.csv' files/p.csv.1 "$home/secret.csv" runs
+planted "a JSON file as a link" 'jsonl:{dir}/p.jsonl' files/p.jsonl "$home/secret.jsonl" runs
+planted "a directory of events as a link" 'tensorboard:{dir}' files/tb "$home/events" runs
+planted "a list of event files" "tensorboard:$home" metrics.1.files "list:$home/events/events.out.tfevents.PRIVATEWORD" runs
+planted "a list with a way out" 'tensorboard:{dir}' metrics.1.files "list:$home/events/events.out.tfevents.PRIVATEWORD" runs
+fresh
+tap_done
