@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,19 +41,40 @@ void store_code_hash_bytes(const void *bytes, size_t size, char hash[STORE_CODE_
   sodium_bin2hex(hash, STORE_CODE_HASH, sum, sizeof sum);
 }
 
-int store_code_hash_file(const char *path, char hash[STORE_CODE_HASH]) {
+/* Hashes a file, and writes its bytes to `copy`; -1: nowhere. */
+static int hash_file(const char *path, int copy, char hash[STORE_CODE_HASH]) {
   unsigned char sum[(STORE_CODE_HASH - 1) / 2], piece[1 << 16];
   crypto_generichash_state state;
   FILE *file;
+  int code = CORE_OK;
   TRY(core_files_open_plain(path, &file));
   crypto_generichash_init(&state, NULL, 0, sizeof sum);
-  for (size_t got; (got = fread(piece, 1, sizeof piece, file)) > 0;)
+  for (size_t got; code == CORE_OK && (got = fread(piece, 1, sizeof piece, file)) > 0;) {
     crypto_generichash_update(&state, piece, (unsigned long long)got);
-  const int code = ferror(file) ? core_error_errno(CORE_FAIL, "%s", path) : CORE_OK;
+    if (copy >= 0 && write(copy, piece, got) != (ssize_t)got) code = core_error_errno(CORE_FAIL, "cannot copy %s", path);
+  }
+  if (code == CORE_OK && ferror(file)) code = core_error_errno(CORE_FAIL, "%s", path);
   fclose(file);
   crypto_generichash_final(&state, sum, sizeof sum);
   sodium_bin2hex(hash, STORE_CODE_HASH, sum, sizeof sum);
   return code;
+}
+
+int store_code_hash_file(const char *path, char hash[STORE_CODE_HASH]) { return hash_file(path, -1, hash); }
+
+int store_code_open(const StoreCode *code, const char *path, int *fd) {
+  char hash[STORE_CODE_HASH];
+  CoreText line = {0};
+  const int copy = memfd_create("code", MFD_CLOEXEC);
+  if (copy < 0) return core_error_errno(CORE_FAIL, "cannot copy %s to memory", path);
+  int result = hash_file(path, copy, hash);
+  core_text_appendf(&line, "file\t%s\t%s\n", path, hash);
+  if (result == CORE_OK && !strstr(code->modules, core_text_string(&line)))
+    result = core_error(CORE_FAIL, "%s: changed after it was hashed; start the run again", path);
+  core_text_free(&line);
+  if (result == CORE_OK) *fd = copy;
+  else close(copy);
+  return result;
 }
 
 /* ---- collection -------------------------------------------------------------------------------------------------- */

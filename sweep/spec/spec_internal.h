@@ -83,6 +83,8 @@ int spec_path_in(const char *directory, const char *name, char path[CORE_PATH_MA
 /* Sets is_own_file and doubt of an experiment file (spec_own.c). status: of the file that was read, whatever is now at
  * `path`; st_mode 0: a pipe. */
 void spec_own_judge(const char *path, const struct stat *status, SweepSpec *spec);
+/* Does it for the files of its program's code, once they are known. */
+void spec_own_judge_code(SweepSpec *spec);
 /* Records in the spec's program the directory of the experiment file `path`, the files of the code and their hash,
  * unless the file is frozen and has them. */
 int sweep_script_set_directory(const char *path, SweepSpec *spec);

@@ -8,6 +8,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "core/config/script.h"
 #include "core/files.h"
 #include "sweep/spec/spec_internal.h"
 
@@ -89,16 +90,38 @@ static void append_writers(const char *path, const char *what, const struct stat
 }
 
 /* Appends who may exchange files in the directory. */
-static void append_directory_writers(const char *directory, CoreText *text) {
+static void append_directory_writers(const char *directory, const char *what, CoreText *text) {
   struct stat status;
   if (stat(directory, &status) != 0) {
-    core_text_append(text, "its directory cannot be examined");
+    core_text_appendf(text, "%s cannot be examined", what);
   } else if (status.st_uid != geteuid() && status.st_uid != 0) {
-    core_text_append(text, "its directory belongs to ");
+    core_text_appendf(text, "%s belongs to ", what);
     name_owner(status.st_uid, text);
   } else if (!(status.st_mode & S_ISVTX)) {
-    append_writers(directory, "its directory", &status, text);
+    append_writers(directory, what, &status, text);
   }
+}
+
+/* Doubts code that an interpreter opens by its name, after it was hashed. */
+void spec_own_judge_code(SweepSpec *spec) {
+  const CoreScript *program = spec->base.program;
+  char directory[CORE_PATH_MAX], path[CORE_PATH_MAX], *rest;
+  struct stat status;
+  if (!spec->is_own_file || core_script_directory(program, directory) != CORE_OK) return;
+  char *names = core_text_duplicate(core_script_text(program, CORE_SCRIPT_code));
+  for (char *name = strtok_r(names, " \t", &rest); name && spec->doubt.length == 0; name = strtok_r(NULL, " \t", &rest)) {
+    if (spec_path_in(directory, name, path) != CORE_OK || stat(path, &status) != 0) continue;
+    if (status.st_uid != geteuid() && status.st_uid != 0) {
+      core_text_appendf(&spec->doubt, "its code %s belongs to ", path);
+      name_owner(status.st_uid, &spec->doubt);
+    } else {
+      append_writers(path, "its code", &status, &spec->doubt);
+    }
+    *strrchr(path, '/') = '\0';
+    if (spec->doubt.length == 0) append_directory_writers(*path ? path : "/", "the directory of its code", &spec->doubt);
+  }
+  free(names);
+  spec->is_own_file = spec->doubt.length == 0;
 }
 
 void spec_own_judge(const char *path, const struct stat *status, SweepSpec *spec) {
@@ -116,7 +139,7 @@ void spec_own_judge(const char *path, const struct stat *status, SweepSpec *spec
   } else {
     append_writers(path, "it", status, doubt);
     *strrchr(absolute, '/') = '\0';
-    if (doubt->length == 0) append_directory_writers(*absolute ? absolute : "/", doubt);
+    if (doubt->length == 0) append_directory_writers(*absolute ? absolute : "/", "its directory", doubt);
   }
   spec->is_own_file = doubt->length == 0;
 }

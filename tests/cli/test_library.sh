@@ -170,6 +170,8 @@ tap_run "a submission" 2 "that you have not trusted" submit
 tap_run "more seeds" 2 "that you have not trusted" sweep extend corridor seeds=3 --root "$root" --local --wait
 tap_run "a trainer that sweep starts" 2 "that you have not trusted" \
   trainer --root "$root" --set "env.task=library:$library/corridor" --trusted-only --quiet
+tap_run "nor does a check of configurations load it" 0 "that you have not trusted" trainer check-configs \
+  <<<"env.task=library:$library/corridor"$'\n'
 if [ "$(id -u)" = 0 ]; then # a run of another user
   one=$(ls -d "$root"/runs/*/* | head -1); chown 12345 "$one/config.ini"
   tap_run "another user's run is not played" 2 "that you have not trusted" trainer play --checkpoint "$one" -o "$tap_dir/play.gif"

@@ -10,6 +10,7 @@
 #include "core/device/device.h"
 #include "core/memory.h"
 #include "core/text.h"
+#include "store/code/trust.h"
 #include "store/workspace/paths.h"
 #include "trainer/envs/bridge/bridge_process.h"
 #include "trainer/envs/tasks/tasks.h"
@@ -107,8 +108,10 @@ static void print_warnings(Check *check) {
 
 /* Checks one configuration and prints the result. */
 static void check_config(Check *check, const Target *target, CoreConfig config) {
-  Training *training;
-  int code = check->elsewhere ? plan_for_target(target, &config, &training) : training_plan(&config, &training);
+  Training *training = NULL;
+  int code = store_trust_check(&config, false); /* the code may have changed since sweep looked */
+  if (code == CORE_OK)
+    code = check->elsewhere ? plan_for_target(target, &config, &training) : training_plan(&config, &training);
   if (code == CORE_OK) code = inherit_check(training, check->root);
   if (code != CORE_OK) {
     printf("bad\t");

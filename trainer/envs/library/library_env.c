@@ -2,10 +2,12 @@
 #include "trainer/envs/library/library_env.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/exit_guard.h"
 #include "core/memory.h"
@@ -173,10 +175,17 @@ static int load(Env *env, const void *state, size_t bytes) {
 
 /* ---- the library ------------------------------------------------------------------------------------------------- */
 
-static int load_library(LibraryEnv *batch, const char *path) {
+static int load_library(LibraryEnv *batch, int copy) {
   Library *call = &batch->call;
-  void *file = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (file == NULL) return core_error(CORE_USAGE, "%.200s: %.300s", batch->task, dlerror());
+  char opened[64];
+  snprintf(opened, sizeof opened, "/proc/self/fd/%d", copy);
+  void *file = dlopen(opened, RTLD_NOW | RTLD_LOCAL);
+  if (file == NULL) {
+    const char *reason = dlerror();
+    const size_t length = strlen(opened);
+    if (strncmp(reason, opened, length) == 0) reason += length + strspn(reason + length, ": ");
+    return core_error(CORE_USAGE, "%.200s: %.300s", batch->task, reason);
+  }
 #define F(function) *(void **)&call->function = dlsym(file, "sweep_environment_" #function);
   FUNCTIONS(F)
   F(save)
@@ -195,11 +204,21 @@ static int load_library(LibraryEnv *batch, const char *path) {
   return CORE_OK;
 }
 
-/* Opens the library. If its code calls exit(), the error names the library. */
-static int open_library(LibraryEnv *batch, const char *path) {
+/* Opens the library, from a copy of the bytes that were hashed: others may change the file meanwhile. If its code calls
+ * exit(), the error names the library. */
+static int open_library(LibraryEnv *batch, const CoreConfig *config) {
+  const StoreCode *found;
+  char path[CORE_PATH_MAX];
+  int copy;
+  TRY(store_code_library(config, path));
+  if (!core_files_exists(path))
+    return core_error(CORE_USAGE, "%.200s: %.300s: cannot open: %s", batch->task, path, strerror(errno));
+  TRY(store_code_find(config, &found));
+  TRY(store_code_open(found, path, &copy));
   core_exit_name(batch->task);
-  const int code = load_library(batch, path);
+  const int code = load_library(batch, copy);
   core_exit_name(NULL);
+  close(copy);
   return code;
 }
 
@@ -316,9 +335,9 @@ int library_env_create(const CoreConfig *config, const EnvBatch *options, Env **
   LibraryEnv batch = {0};
   char path[CORE_PATH_MAX];
   TRY(core_text_copy(batch.task, sizeof batch.task, config->env.task, "env.task"));
-  TRY(store_code_library(config, path));
+  TRY(store_code_library(config, path)); /* checks the task */
   TRY(core_text_copy(batch.name, sizeof batch.name, strrchr(batch.task, '/') + 1, "env.task"));
-  TRY(open_library(&batch, path));
+  TRY(open_library(&batch, config));
   TRY(check_spaces(&batch));
   return create(&batch, options, env);
 }
