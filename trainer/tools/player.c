@@ -70,8 +70,8 @@ int player_create(const PlayerOptions *opts, Player *player) {
   TRY(run_files_find(opts->checkpoint, opts->root, opts->best, &files));
   player->config = core_config_default();
   TRY(core_config_read(files.config, &player->config));
-  if (stat(files.config, &status) != 0 || status.st_uid != geteuid())
-    TRY(store_trust_check(&player->config, false)); /* owned by another user, who chose its code */
+  if (stat(files.config, &status) != 0 || status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)))
+    TRY(store_trust_check(&player->config, false)); /* another user may have chosen its code */
   TRY(core_config_check(&player->config));
   TRY(agent_check(&player->config));
   core_config_id(&player->config, player->run_id);
