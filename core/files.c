@@ -116,7 +116,8 @@ static int sync_directory(int directory) {
   return failed ? -1 : 0;
 }
 
-static int replace_in(int directory, const char *name, const char *path, const void *data, size_t size, WriteKind kind) {
+static int replace_in(int directory, const char *name, const char *path, const void *data, size_t size,
+                      WriteKind kind) {
   const bool sync = kind != WRITE_UNSYNCED;
   char temporary[CORE_PATH_MAX];
   TRY(temporary_name(name, temporary));

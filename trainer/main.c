@@ -18,7 +18,12 @@
 #include "trainer/tools/scaling.h"
 #include "trainer/tools/show.h"
 
-typedef struct TrainOptions { const char *file, *hash; CoreOptionList sets; RunOptions run; bool trusted_only; } TrainOptions;
+typedef struct TrainOptions {
+  const char *file, *hash;  /* --config, and what its bytes must have */
+  CoreOptionList sets;
+  RunOptions run;
+  bool trusted_only;
+} TrainOptions;
 
 /* A parent whose id is cut short is refused with the whole one, where the workspace has it. */
 static int load(const TrainOptions *options, CoreConfig *config) {

@@ -51,7 +51,8 @@ static int hash_file(const char *path, int copy, char hash[STORE_CODE_HASH]) {
   crypto_generichash_init(&state, NULL, 0, sizeof sum);
   for (size_t got; code == CORE_OK && (got = fread(piece, 1, sizeof piece, file)) > 0;) {
     crypto_generichash_update(&state, piece, (unsigned long long)got);
-    if (copy >= 0 && write(copy, piece, got) != (ssize_t)got) code = core_error_errno(CORE_FAIL, "cannot copy %s", path);
+    if (copy >= 0 && write(copy, piece, got) != (ssize_t)got)
+      code = core_error_errno(CORE_FAIL, "cannot copy %s", path);
   }
   if (code == CORE_OK && ferror(file)) code = core_error_errno(CORE_FAIL, "%s", path);
   fclose(file);

@@ -60,9 +60,9 @@ static int write_config(const char *path, const CoreConfig *config) {
   return code;
 }
 
-/* Checks an existing config.ini and sets *keep if it has the same bytes. With the same id, settings outside the identity
- * (threads, checkpoint interval) may differ and are replaced; an unreadable file is replaced, since the id determines
- * its content. */
+/* Checks an existing config.ini and sets *keep if it has the same bytes. With the same id, settings outside the
+ * identity (threads, checkpoint interval) may differ and are replaced; an unreadable file is replaced, since the id
+ * determines its content. */
 static int compare_config(const char *path, const char *id, const CoreConfig *config, bool *keep) {
   CoreConfig old = core_config_default();
   char old_id[CORE_RUN_ID];

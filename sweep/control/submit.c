@@ -430,8 +430,8 @@ int sweep_submit_parse(const CoreManual *manual, int argc, char **argv, CoreHand
     {"no-check", 0, CORE_OPTION_FLAG, &parsed.no_check, NULL,
      "do not check with the trainer whether the runs can start"},
     {"trust", 0, CORE_OPTION_FLAG, &parsed.trust, NULL,
-     "accept the sweep of another user, which is printed, and the code that env.task, env.python and env.code name, until "
-     "they change"},
+     "accept the sweep of another user, which is printed, and the code that env.task, env.python and env.code name, "
+     "until they change"},
     {"keep", 0, CORE_OPTION_FLAG, &parsed.keep, NULL,
      "continue next to runs that were made by other code, and from their checkpoints; recorded in sweeps/NAME/kept"},
     {"same-environment", 0, CORE_OPTION_FLAG, &parsed.same_environment, NULL,

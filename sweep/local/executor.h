@@ -1,6 +1,6 @@
-/* The local executor: one process per user and workspace that starts trainers for the user's queued sweeps, as many at a time as there
- * are cores, and waits for their ends. Its state is in files: it may be killed at any moment, and the next `sweep
- * submit` resumes from the checkpoints. */
+/* The local executor: one process per user and workspace that starts trainers for the user's queued sweeps, as many
+ * at a time as there are cores, and waits for their ends. Its state is in files: it may be killed at any moment, and
+ * the next `sweep submit` resumes from the checkpoints. */
 #ifndef SWEEP_EXECUTOR_H
 #define SWEEP_EXECUTOR_H
 #include <stdbool.h>

@@ -36,8 +36,8 @@ int sweep_queue_read(const char *root, const char *name, SweepQueueRequest *requ
 /* Removes the sweep from the queue unconditionally. */
 int sweep_queue_remove(const char *root, const char *name);
 
-/* Claims the current request for an executor if it is this user's (*is_queued): writes its process id to the file. *request: the claimed one. Waits for
- * the lock for a moment only, as does sweep_queue_release. */
+/* Claims the current request for an executor if it is this user's (*is_queued): writes its process id to the file.
+ * *request: the claimed one. Waits for the lock for a moment only, as does sweep_queue_release. */
 int sweep_queue_claim(const char *root, const char *name, int64_t executor, SweepQueueRequest *request,
                       bool *is_queued);
 /* Removes the request that `executor` claimed. *has_new_request: it stays, since it was replaced meanwhile. */

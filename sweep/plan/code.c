@@ -213,7 +213,8 @@ static int admit_text(const char *root, const SweepSpec *spec, const SweepCodeCh
   int code = sweep_trust_check(root, spec);
   const bool is_new = code == CORE_USAGE;
   if (is_new && choice->out) {
-    fprintf(choice->out, "%s: %s:\n", spec->name, choice->trust && !choice->dry_run ? "trusted from now on" : "--trust would accept this");
+    fprintf(choice->out, "%s: %s:\n", spec->name,
+            choice->trust && !choice->dry_run ? "trusted from now on" : "--trust would accept this");
     sweep_trust_print(spec, choice->out);
     fflush(choice->out);
   }

@@ -48,8 +48,9 @@ typedef struct SweepCodeChoice {
   FILE *out;    /* gets a text that is not trusted yet; NULL: none */
 } SweepCodeChoice;
 
-/* Checks that runs of the grid may start; trusts the sweep (sweep/spec/trust.h) and its code, and accepts other code by
- * `choice`. CORE_USAGE: the sweep or its code is not trusted, or runs were made by other code and neither `force` nor `keep` is set, now or earlier for this code. */
+/* Checks that runs of the grid may start; trusts the sweep (sweep/spec/trust.h) and its code, and accepts other code
+ * by `choice`. CORE_USAGE: the sweep or its code is not trusted, or runs were made by other code and neither `force`
+ * nor `keep` is set, now or earlier for this code. */
 int sweep_code_admit(const char *root, const SweepGrid *grid, const SweepCodeChoice *choice);
 /* Does it for a submitted sweep. */
 int sweep_code_admit_sweep(const SweepCommon *common, const char *name, const SweepCodeChoice *choice);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/config/script.h"
 #include "core/files.h"
@@ -16,7 +15,7 @@
 #include "sweep/spec/search.h"
 #include "sweep/spec/spec_internal.h"
 
-enum { FILE_MAX_BYTES = 16 << 20, WORDS_MAX = 5, SECTION_MAX = 256 };
+enum { WORDS_MAX = 5, SECTION_MAX = 256 };
 
 static const char *const sweep_names[] = {"sweep.name", "sweep.seeds", "sweep.grids", "sweep.unread", "sweep.goal"};
 enum { SWEEP_NAME_COUNT = sizeof sweep_names / sizeof *sweep_names };
@@ -450,28 +449,11 @@ static int check_directory(const char *path, const char *directory) {
   return code;
 }
 
-/* Reads a file, and the status of the very file that was read; st_mode 0: it is a pipe. */
-static int read_text(const char *path, char **text, size_t *size, struct stat *status) {
-  char opened[64];
-  int fd;
-  *status = (struct stat){0};
-  if (core_files_open_reading(path, &fd) != CORE_OK) {
-    core_error_clear();
-    return core_files_read(path, FILE_MAX_BYTES, text, size);
-  }
-  snprintf(opened, sizeof opened, "/proc/self/fd/%d", fd);
-  int code = core_files_read(opened, FILE_MAX_BYTES, text, size);
-  if (code != CORE_OK) code = core_error_context(code, "%s", path);
-  else if (fstat(fd, status) != 0) *status = (struct stat){0};
-  close(fd);
-  return code;
-}
-
 int sweep_spec_read(const char *path, const char *profile, const char *const *sets, size_t set_count, SweepSpec *spec) {
   char *text;
   size_t size;
   struct stat status;
-  TRY(read_text(path, &text, &size, &status));
+  TRY(spec_own_read(path, &text, &size, &status));
   int code = strlen(text) == size
                  ? sweep_spec_parse(path, text, profile, sets, set_count, spec)
                  : core_error(CORE_USAGE, "%s: contains a NUL byte; check that it is an experiment file", path);

@@ -12,6 +12,8 @@
 #include "core/files.h"
 #include "sweep/spec/spec_internal.h"
 
+enum { FILE_MAX_BYTES = 16 << 20 };
+
 /* ---- files of workspaces ----------------------------------------------------------------------------------------- */
 
 int spec_path_in(const char *directory, const char *name, char path[CORE_PATH_MAX]) {
@@ -54,6 +56,24 @@ static bool is_in_workspace(const char *path, const char *absolute) {
   if (code == CORE_OK && !realpath(slash ? directory : ".", real)) code = CORE_FAIL;
   if (code == CORE_OK) code = spec_path_in(real, slash ? slash + 1 : path, file);
   return code != CORE_OK || is_of_sweep(absolute) || is_of_sweep(given) || is_of_sweep(file);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+int spec_own_read(const char *path, char **text, size_t *size, struct stat *status) {
+  char opened[64];
+  int fd;
+  *status = (struct stat){0};
+  if (core_files_open_reading(path, &fd) != CORE_OK) {
+    core_error_clear();
+    return core_files_read(path, FILE_MAX_BYTES, text, size);
+  }
+  snprintf(opened, sizeof opened, "/proc/self/fd/%d", fd);
+  int code = core_files_read(opened, FILE_MAX_BYTES, text, size);
+  if (code != CORE_OK) code = core_error_context(code, "%s", path);
+  else if (fstat(fd, status) != 0) *status = (struct stat){0};
+  close(fd);
+  return code;
 }
 
 /* ---- who may write ----------------------------------------------------------------------------------------------- */
@@ -109,7 +129,8 @@ void spec_own_judge_code(SweepSpec *spec) {
   struct stat status;
   if (!spec->is_own_file || core_script_directory(program, directory) != CORE_OK) return;
   char *names = core_text_duplicate(core_script_text(program, CORE_SCRIPT_code));
-  for (char *name = strtok_r(names, " \t", &rest); name && spec->doubt.length == 0; name = strtok_r(NULL, " \t", &rest)) {
+  for (char *name = strtok_r(names, " \t", &rest); name; name = strtok_r(NULL, " \t", &rest)) {
+    if (spec->doubt.length > 0) break;
     if (spec_path_in(directory, name, path) != CORE_OK || stat(path, &status) != 0) continue;
     if (status.st_uid != geteuid() && status.st_uid != 0) {
       core_text_appendf(&spec->doubt, "its code %s belongs to ", path);
@@ -118,7 +139,8 @@ void spec_own_judge_code(SweepSpec *spec) {
       append_writers(path, "its code", &status, &spec->doubt);
     }
     *strrchr(path, '/') = '\0';
-    if (spec->doubt.length == 0) append_directory_writers(*path ? path : "/", "the directory of its code", &spec->doubt);
+    if (spec->doubt.length == 0)
+      append_directory_writers(*path ? path : "/", "the directory of its code", &spec->doubt);
   }
   free(names);
   spec->is_own_file = spec->doubt.length == 0;

@@ -1,10 +1,11 @@
-/* Whether the user trusts a sweep. One rule: nothing of a sweep runs for a user before that user has written or accepted
- * its whole text, sweeps/NAME/sweep.ini: commands, settings with their values and kinds, where metrics are read, the
- * hash of its code, Slurm's settings with their shell lines. A submission of an own file writes the text; `sweep submit
- * NAME --trust` accepts another's, and prints it. The user's list (store/code/trust.h) has the hash of the text.
+/* Whether the user trusts a sweep. One rule: nothing of a sweep runs for a user before that user has written or
+ * accepted its whole text, sweeps/NAME/sweep.ini: commands, settings with their values and kinds, where metrics are
+ * read, the hash of its code, Slurm's settings with their shell lines. A submission of an own file writes the text;
+ * `sweep submit NAME --trust` accepts another's, and prints it. The user's list (store/code/trust.h) has the hash of
+ * the text.
  *
- * All that starts runs keeps to what was accepted: the executor and Slurm's tasks check the text, or the batch that was
- * made of it, and pass the hash of each configuration on to the process that runs it. */
+ * All that starts runs keeps to what was accepted: the executor and Slurm's tasks check the text, or the batch that
+ * was made of it, and pass the hash of each configuration on to the process that runs it. */
 #ifndef SWEEP_TRUST_H
 #define SWEEP_TRUST_H
 #include <stdio.h>
