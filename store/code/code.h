@@ -46,7 +46,7 @@ int store_code_library(const CoreConfig *config, char path[CORE_PATH_MAX]);
 /* Hashes names and contents of the files of [program] code as they are now; "": none. Appends all of them to `summary`:
  * "ppo.py 842d005bb5e3, env.py ...". CORE_USAGE: one is missing. */
 int store_code_script_hash(const CoreScript *program, char hash[STORE_CODE_HASH], CoreText *summary);
-/* Opens a copy in memory of a file of the code, which nobody can change. CORE_FAIL: its bytes are not those that were
+/* Opens a copy in memory of a file of the code, which no one can change. CORE_FAIL: its bytes are not those that were
  * hashed. Caller closes *fd. */
 int store_code_open(const StoreCode *code, const char *path, int *fd);
 /* Hashes a file. */

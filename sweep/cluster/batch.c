@@ -19,7 +19,7 @@ enum {
   BATCHES_PER_DIRECTORY = 9, /* with OUTPUTS_MAX each: at most 909 entries */
   OUTPUTS_MAX = 100       /* per batch: a directory of a thousand files would be slow on a shared file system */
 };
-static const char kind[] = "batch"; /* of a record in the user's list (store/code/trust.h) */
+static const char kind[] = "batch"; /* kind of a record in the user's list (store/code/trust.h) */
 static const size_t batch_max_bytes = (size_t)1 << 30;
 
 /* Returns the directory of a batch and its arrays' outputs: batches/ for the first eight, then one per nine batches

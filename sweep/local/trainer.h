@@ -11,7 +11,7 @@
 
 typedef struct SweepTrainer {
   const char *root, *id;
-  const CoreConfig *config; /* what config.ini must have: others may write it meanwhile */
+  const CoreConfig *config; /* expected content of config.ini, which others may write meanwhile */
   const char *sweep;      /* sweep whose recorded environment the trainer gets; NULL: inherit this process's */
   bool is_program;        /* a user's program, run by `sweep supervise` instead of the trainer */
   int threads;            /* per process */

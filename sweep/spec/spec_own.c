@@ -95,7 +95,7 @@ static void name_owner(uid_t uid, CoreText *text) {
   else core_text_appendf(text, "user %ld", (long)uid);
 }
 
-/* Appends who else may write a file or directory, and what takes that away; nothing: nobody. what: "it". */
+/* Appends who else may write a file or directory, and what takes that away; nothing: no one. what: "it". */
 static void append_writers(const char *path, const char *what, const struct stat *status, CoreText *text) {
   const struct group *group = getgrgid(status->st_gid);
   const bool has_acl = getxattr(path, "system.posix_acl_access", NULL, 0) > 0;

@@ -61,7 +61,7 @@ as $ada srun -n2 -N1 bash -c "[ \$SLURM_PROCID = 0 ] || exit 0; sweep submit $ta
 tap_wait 60 queue_empty
 tap_run "S5: submitted inside a step of two tasks" 0 "1 finished" fresh as $ada sweep status step
 experiment seen 1 10
-printf '#!/bin/bash\nenv | grep -E "^(SLURM_STEP|PMI|OMPI_COMM)" >%s/leaked; exec %s "$@"\n' "$tap_dir" "$SWEEP_TRAINER" >"$tap_dir/leak"; chmod 755 "$tap_dir/leak"; chmod 777 "$tap_dir"
+printf '#!/bin/bash\nenv | grep -E "^(SLURM_STEP|PMI|OMPI_COMM)" >%s/leaked; exec %s "$@"\n' "$tap_dir" "$SWEEP_TRAINER" >"$tap_dir/leak"; chmod 755 "$tap_dir/leak"; chmod 1777 "$tap_dir"
 SLURM_STEP_NUM_TASKS=2 PMIX_RANK=0 OMPI_COMM_WORLD_SIZE=2 as $ada env SWEEP_TRAINER="$tap_dir/leak" sweep submit "$tap_dir/seen.ini" --no-check >/dev/null 2>&1
 tap_wait 60 queue_empty
 tap_check "S5: no variable of a step around submit reaches a job" "$(cat "$tap_dir/leaked" 2>&1 | grep -E "^SLURM_STEP_NUM_TASKS=2|^PMIX_RANK|^OMPI_COMM")"
@@ -80,7 +80,7 @@ experiment scratch 1 10 'scratch = /tmp/$USER/$SLURM_JOB_ID'
 tap_run "S10: variables in the scratch folder" 0 'export TMPDIR="/tmp/$USER/$SLURM_JOB_ID"' as $ada sweep plan "$tap_dir/scratch.ini" --script
 experiment other 1 10 'scratch = /tmp/$(id)'
 tap_run "S10: but no command" 2 "an absolute path" as $ada sweep plan "$tap_dir/other.ini"
-mkdir -p "$tap_dir/100%jobs"; chmod 777 "$tap_dir/100%jobs"
+mkdir -p "$tap_dir/100%jobs"; chmod 1777 "$tap_dir/100%jobs"
 tap_run "S8: a folder that Slurm would take for a pattern" 2 "%" as $ada sweep submit "$tap_dir/scratch.ini" --root "$tap_dir/100%jobs"
 for size in 14-0 4GB 4g; do
   experiment sizes 1 10; sed -i "s/^mem = .*/mem = $size/" "$tap_dir/sizes.ini"

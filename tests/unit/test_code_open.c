@@ -57,7 +57,7 @@ static void test_other_file(void **state) {
   write_library("good");
   const StoreCode *code = find();
   assert_ok(core_files_path(other, "%s/other.so", root));
-  assert_ok(core_files_write_atomic(other, "good", 4)); /* of the same bytes, but not hashed */
+  assert_ok(core_files_write_atomic(other, "good", 4)); /* equal bytes, not hashed */
   assert_int_equal(store_code_open(code, other, &fd), CORE_FAIL);
   store_code_clear_cache();
 }
