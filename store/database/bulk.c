@@ -111,12 +111,10 @@ static void add_term(double *sum, double term) {
 /* Columns of an iteration that bins are made of. */
 typedef struct BinRow { int64_t iteration; double transitions, kl, ddr, merged; } BinRow;
 
-/* Returns the transitions of an iteration, as STORE_KL_TRANSITIONS_SQL does. An unmerged row tells them by its DDR,
- * which logs hold to 9 digits; whole numbers are restored. Merged rows are the trainer's, whose iterations are equally
- * long. NaN: unknown. */
+/* Returns the transitions of an iteration. An unmerged row tells them by its DDR, which logs hold to 9 digits; whole
+ * numbers are restored. Merged rows are the trainer's, whose iterations are equally long. */
 static double iteration_transitions(const BinRow *row, double kl) {
   const double product = row->ddr * kl, whole = nearbyint(product);
-  if (isnan(row->merged) && isnan(row->ddr)) return NAN;
   if (isnan(row->merged) && isfinite(product)) return fabs(product - whole) <= 1e-7 * fabs(whole) ? whole : product;
   return row->iteration > 0 ? row->transitions / (double)row->iteration : NAN;
 }

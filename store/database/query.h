@@ -16,12 +16,10 @@ typedef struct StoreQuery StoreQuery;
 
 /* SQL expressions: the transitions that the KL of a row of `iteration` covers, per merged iteration, as in
  * iteration_bin; NULL without a KL. An unmerged row tells them by its ddr, which logs hold to nine digits; whole
- * numbers are restored. Without it they are unknown: records had no step. Merged rows are the trainer's, whose
- * iterations are equally long. */
+ * numbers are restored. Merged rows are the trainer's, whose iterations are equally long. */
 #define STORE_KL_PRODUCT_SQL "(ddr * max(kl, 1e-12))"
 #define STORE_KL_TRANSITIONS_SQL                                                                                    \
-  "iif(kl IS NULL OR (merged_iterations IS NULL AND ddr IS NULL), NULL,"                                             \
-  " iif(merged_iterations IS NULL AND " STORE_KL_PRODUCT_SQL " < 1e18, iif(abs("                                     \
+  "iif(kl IS NULL, NULL, iif(merged_iterations IS NULL AND " STORE_KL_PRODUCT_SQL " < 1e18, iif(abs("                \
   STORE_KL_PRODUCT_SQL " - round(" STORE_KL_PRODUCT_SQL ")) <= 1e-7 * " STORE_KL_PRODUCT_SQL ", round("              \
   STORE_KL_PRODUCT_SQL "), " STORE_KL_PRODUCT_SQL "), transitions / iteration))"
 
