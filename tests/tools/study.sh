@@ -70,7 +70,7 @@ runs_sql="SELECT run.id, (SELECT group_concat(DISTINCT sweep) FROM sweep_run WHE
 
 # The fixed setting with the best mean score at a budget, as conditions of analyze compare.
 fixed_sql="SELECT run.id, iif(json_extract(config, '$.algo.name') = 'ppo', 'algo.name=ppo,epsilon=' || json_extract(config, '$.ppo.epsilon'),
-  'algo.name=ppo_ewma,com=' || json_extract(config, '$.ppo.com')) AS fixed FROM sweep_run
+  'algo.name=ppo_ewma,com=' || printf('%g', json_extract(config, '$.ppo.com'))) AS fixed FROM sweep_run
   JOIN run ON run.id = run_id WHERE sweep = 'fig5_regularisation' ORDER BY run.id"
 best_fixed() {
   join -t, <("$build/analyze" measures results.db --measure last_two --budget "$1" --sweep fig5_regularisation --csv | tail -n +2 | sort) \
