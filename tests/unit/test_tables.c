@@ -56,7 +56,7 @@ static void test_columns(void **state) {
   size_t count;
   const StoreTable *tables = store_tables(&count);
   assert_ok(store_query_open(database, "SELECT c.name, c.type, c.pk, s.type = 'view' FROM main.sqlite_schema AS s"
-                             " CROSS JOIN pragma_table_info(s.name, 'main') AS c WHERE s.name = ?1 ORDER BY c.cid",
+                             " CROSS JOIN pragma_table_info(s.name) AS c WHERE s.name = ?1 ORDER BY c.cid",
                              &query));
   for (size_t t = 0; t < count; t++) {
     const StoreTableColumn *column = tables[t].columns;
