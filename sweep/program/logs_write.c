@@ -138,7 +138,7 @@ static void write_row(ProgramLogs *logs, ProgramRow *row) {
     store_runlog_evaluation(logs->evaluations, &line);
     row->is_score_new = false;
   }
-  write_stats(logs, row);
+  if (!row->is_score_only) write_stats(logs, row);
 }
 
 /* ---- the score --------------------------------------------------------------------------------------------------- */
@@ -164,7 +164,9 @@ static void set_score(ProgramLogs *logs, ProgramRow *row, bool has_score, double
   row->has_score = row->is_score_new = has_score;
   row->score = score;
   row->score_values = values;
+  const bool is_score_only = !row->is_dirty || row->is_score_only;
   program_row_mark(&logs->rows, row);
+  row->is_score_only = is_score_only;
 }
 
 /* Scores the last row with a goal among [first, end) by their mean. */

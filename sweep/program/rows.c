@@ -107,6 +107,7 @@ void program_rows_take_empty(ProgramRows *rows, size_t first, size_t end) {
 /* ---- cells ------------------------------------------------------------------------------------------------------- */
 
 void program_row_mark(ProgramRows *rows, ProgramRow *row) {
+  row->is_score_only = false;
   if (row->is_dirty) return;
   row->is_dirty = true;
   append(&rows->dirty, &rows->dirty_count, &rows->dirty_capacity, row);

@@ -20,6 +20,7 @@ typedef struct ProgramRow {
   ProgramCell *cells;           /* [count] by key */
   uint32_t count, capacity;
   bool is_dirty;                /* to be written */
+  bool is_score_only;           /* no more than its score has changed */
   bool is_removed;
   bool has_score, is_score_new;
   double score, score_values;   /* mean of the goal, and the number of its values */
