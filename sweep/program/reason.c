@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sweep/program/tail.h"
+
 enum { LINE_MAX_BYTES = 2048, AGE_MAX = 200 /* lines for which a reason outranks later lines */ };
 static const char traceback[] = "Traceback (most recent call last)";
 
@@ -23,21 +25,6 @@ static bool begins_any(const char *text, const char *const *starts) {
 }
 
 /* ---- cleaning ---------------------------------------------------------------------------------------------------- */
-
-/* Returns the length of the escape sequence of a terminal at `text`: colors, cursor movements, titles. */
-static size_t escape_length(const char *text) {
-  size_t length = 2;
-  if (text[0] != '\033' || !text[1]) return text[0] == '\033';
-  if (text[1] == '[') {
-    length += strspn(text + length, "0123456789;:<=>? !\"#$%&'()*+,-./");
-    return length + (text[length] != '\0');
-  }
-  if (text[1] == ']') {
-    length += strcspn(text + length, "\a\033");
-    return length + (text[length] == '\a' ? 1 : text[length] == '\033' && text[length + 1] == '\\' ? 2 : 0);
-  }
-  return length;
-}
 
 /* Returns the length of a character for boxes (U+2500 to U+257F) at `text`. */
 static size_t box_length(const char *text) {
@@ -60,7 +47,7 @@ static void clean(const char *line, size_t length, char cleaned[LINE_MAX_BYTES])
   snprintf(copy, sizeof copy, "%.*s", length - start < sizeof copy ? (int)(length - start) : (int)sizeof copy - 1,
            line + start);
   for (const char *c = copy; *c;) {
-    const size_t escape = escape_length(c);
+    const size_t escape = program_escape_length(c);
     if (escape == 0 && !is_control(c) && ((unsigned char)*c >= ' ' || *c == '\t')) cleaned[used++] = *c;
     c += escape ? escape : is_control(c) ? 2 : 1;
   }

@@ -165,28 +165,13 @@ static void free_lines(JsonLines *lines) {
 
 /* ---- output ------------------------------------------------------------------------------------------------------ */
 
-/* Returns the end of the control sequence at `c`, an ESC (ECMA-48, ECMA-35): CSI, strings up to ST or BEL (OSC, DCS,
- * ...), and others with intermediate characters, such as ESC ( B of `tput sgr0`. */
-static const char *end_of_escape(const char *c) {
-  c++;
-  if (*c == '[') {
-    for (c++; *c && (unsigned char)*c < 0x40; c++) {}
-    return c + (*c != '\0');
-  }
-  if (*c && strchr("]PX^_", *c)) {
-    while (*c && *c != '\a' && !(*c == '\033' && c[1] == '\\')) c++;
-    return c + (*c == '\a' ? 1 : *c ? 2 : 0);
-  }
-  while (*c >= 0x20 && *c <= 0x2f) c++;
-  return c + (*c != '\0');
-}
-
 /* Removes terminal control sequences in place. */
 static void remove_escapes(char *text) {
   char *out = text;
   for (const char *c = text; *c;) {
-    if (*c == '\033') c = end_of_escape(c);
-    else *out++ = *c++;
+    const size_t escape = program_escape_length(c);
+    if (escape == 0) *out++ = *c;
+    c += escape ? escape : 1;
   }
   *out = '\0';
 }

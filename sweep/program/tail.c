@@ -34,6 +34,22 @@ void program_tail_bytes(ProgramTail *tail, const char *bytes, size_t count, Prog
   }
 }
 
+size_t program_escape_length(const char *text) {
+  const char *c = text + 1;
+  if (*text != '\033') return 0;
+
+  if (*c == '[') {
+    for (c++; *c && (unsigned char)*c < 0x40; c++) {}
+    return (size_t)(c - text) + (*c != '\0');
+  }
+  if (*c && strchr("]PX^_", *c)) {
+    c += strcspn(c, "\a\033"); /* another sequence ends the string, too */
+    return (size_t)(c - text) + (*c == '\a' ? 1 : *c == '\033' && c[1] == '\\' ? 2 : 0);
+  }
+  while (*c >= 0x20 && *c <= 0x2f) c++;
+  return (size_t)(c - text) + (*c != '\0');
+}
+
 void program_tail_reset(ProgramTail *tail) {
   tail->is_skipping = false;
   core_text_clear(&tail->line);

@@ -19,6 +19,9 @@ typedef void (*ProgramOnLine)(void *context, const char *line, size_t length);
 void program_tail_bytes(ProgramTail *tail, const char *bytes, size_t count, ProgramOnLine on_line, void *context);
 /* Ends the last line. */
 void program_tail_end(ProgramTail *tail, ProgramOnLine on_line, void *context);
+/* Returns the length of the control sequence of a terminal at `text` (ECMA-48, ECMA-35): CSI, strings up to ST or BEL
+ * (OSC, DCS, ...), and others, with intermediate characters such as ESC ( B of `tput sgr0`. 0: there is none. */
+size_t program_escape_length(const char *text);
 /* Forgets an incomplete line. */
 void program_tail_reset(ProgramTail *tail);
 void program_tail_free(ProgramTail *tail);
