@@ -65,13 +65,6 @@ static uint32_t find_evaluation_key(ProgramLogs *logs, const char *level_set, co
   return program_logs_key(logs, text, "");
 }
 
-/* Returns the value of a record as the database has it: the goal of an evaluation is negated if it is to be small. */
-static double find_value(const ProgramLogs *logs, const ProgramRecord *record, size_t index) {
-  const char *name = record->names->items[record->values[index].name];
-  const bool is_goal = record->evaluation[0] && is_goal_name(logs, name, program_logs_column(logs, name));
-  return record->values[index].value * (is_goal ? logs->sign : 1);
-}
-
 /* Makes room for a name of the program. */
 static void reserve_use(ProgramLogs *logs, size_t name) {
   if (name < logs->use_count) return;
@@ -84,19 +77,35 @@ static void reserve_use(ProgramLogs *logs, size_t name) {
 /* Returns the key of a value of a record. */
 static uint32_t find_key(ProgramLogs *logs, const ProgramRecord *record, size_t index) {
   const size_t name = record->values[index].name;
-  const char *text = record->names->items[name], *column = program_logs_column(logs, text);
   reserve_use(logs, name);
+  if (!record->evaluation[0] && logs->uses[name].key > 0) return logs->uses[name].key;
+
+  const char *text = record->names->items[name], *column = program_logs_column(logs, text);
   if (record->evaluation[0]) {
     logs->uses[name].is_evaluated = true;
     logs->has_evaluated_goal |= is_goal_name(logs, text, column);
     return find_evaluation_key(logs, record->evaluation, text, column);
   }
-  if (logs->uses[name].key == 0) {
-    const uint32_t key = program_logs_key(logs, column, "");
-    if (is_goal_name(logs, text, column)) logs->keys[key].is_goal = true;
-    logs->uses[name].key = key;
+  const uint32_t key = program_logs_key(logs, column, "");
+  if (is_goal_name(logs, text, column)) logs->keys[key].is_goal = true;
+  logs->uses[name].key = key;
+  return key;
+}
+
+/* Finds the entries of a record: its values as the database has them. The goal of an evaluation is negated if it is to
+ * be small. */
+static void find_entries(ProgramLogs *logs, const ProgramRecord *record) {
+  if (record->count > logs->entry_capacity) {
+    logs->entry_capacity = 2 * record->count;
+    logs->entries = core_memory_resize(logs->entries, logs->entry_capacity * sizeof *logs->entries);
   }
-  return logs->uses[name].key;
+  for (size_t i = 0; i < record->count; i++) {
+    const char *name = record->names->items[record->values[i].name];
+    const bool is_goal = record->evaluation[0] && is_goal_name(logs, name, program_logs_column(logs, name));
+    logs->entries[i] = (ProgramEntry){.key = find_key(logs, record, i),
+                                      .is_step = !logs->is_sum && strcmp(name, logs->step_name) == 0,
+                                      .value = record->values[i].value * (is_goal ? logs->sign : 1)};
+  }
 }
 
 void program_logs_reserve(const ProgramLogs *logs, ProgramNames *names) {
@@ -298,39 +307,41 @@ static void set_value(ProgramLogs *logs, ProgramRow *row, uint32_t key, double v
   if (logs->keys[key].is_kl) note_kl(logs, row->step);
 }
 
-static void note_speed(ProgramLogs *logs, ProgramRow *row, const ProgramRecord *record) {
-  for (size_t i = 0; i < record->count; i++)
-    if (logs->keys[find_key(logs, record, i)].column == offsetof(StoreIteration, steps_per_second) &&
-        !record->evaluation[0])
-      logs->reported_speed = record->values[i].value;
+static void note_speed(ProgramLogs *logs, ProgramRow *row, const ProgramEntry *entries, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    const ProgramKey *key = &logs->keys[entries[i].key];
+    const bool is_speed = key->kind == PROGRAM_COLUMN && key->column == offsetof(StoreIteration, steps_per_second);
+    if (is_speed) logs->reported_speed = entries[i].value;
+  }
   if (row->is_dirty && isnan(row->speed)) row->speed = program_logs_speed(logs);
 }
 
 void program_logs_append(ProgramLogs *logs, ProgramSeries *series, const ProgramRecord *record) {
   const double step = find_step(logs, series, record);
+  const size_t count = record->count;
   int64_t index = 0;
   if (isnan(logs->begin)) logs->begin = step;
   logs->end = fmax(logs->end, step);
+  find_entries(logs, record);
+  const ProgramEntry *entries = logs->entries;
 
   /* Repeated values of a metric at one step go to a row each. */
-  for (size_t i = 0; i < record->count; i++) {
-    const struct ProgramPlace *place = find_place(series, find_key(logs, record, i));
+  for (size_t i = 0; i < count; i++) {
+    const struct ProgramPlace *place = find_place(series, entries[i].key);
     const int64_t next = place->step == step ? place->index + 1 : 0;
-    const bool is_step = !logs->is_sum && strcmp(record->names->items[record->values[i].name], logs->step_name) == 0;
-    if (!is_step && next > index) index = next;
+    if (!entries[i].is_step && next > index) index = next;
   }
 
   pass(logs, logs->row_key, step);
-  for (size_t i = 0; i < record->count; i++) pass(logs, find_key(logs, record, i), step);
+  for (size_t i = 0; i < count; i++) pass(logs, entries[i].key, step);
+
   ProgramRow *row = find_row(logs, step, index);
   set_value(logs, row, logs->row_key, step);
-  for (size_t i = 0; i < record->count; i++) {
-    const char *name = record->names->items[record->values[i].name];
-    const uint32_t key = find_key(logs, record, i);
-    *find_place(series, key) = (struct ProgramPlace){step, index};
-    if (logs->is_sum || strcmp(name, logs->step_name) != 0) set_value(logs, row, key, find_value(logs, record, i));
+  for (size_t i = 0; i < count; i++) {
+    *find_place(series, entries[i].key) = (struct ProgramPlace){step, index};
+    if (!entries[i].is_step) set_value(logs, row, entries[i].key, entries[i].value);
   }
-  note_speed(logs, row, record);
+  note_speed(logs, row, entries, count);
   take_empty(logs);
 }
 

@@ -33,6 +33,13 @@ typedef struct ProgramUse {
   bool is_evaluated;            /* an evaluation has it */
 } ProgramUse;
 
+/* Value of the current record. */
+typedef struct ProgramEntry {
+  uint32_t key;
+  bool is_step;                 /* it is the step, and no metric */
+  double value;
+} ProgramEntry;
+
 struct ProgramLogs {
   char root[CORE_PATH_MAX], id[CORE_RUN_ID];
   int attempt;
@@ -44,6 +51,8 @@ struct ProgramLogs {
   uint32_t row_key, kl_key;
   ProgramUse *uses;             /* [use_count] by index of the program's names */
   size_t use_count;
+  ProgramEntry *entries;        /* [entry_capacity] of the current record */
+  size_t entry_capacity;
   char step_name[CORE_SCRIPT_NAME], goal_name[CORE_SCRIPT_NAME];
   bool is_sum;                  /* steps are the sums of step_name */
   double sign;                  /* direction of the goal: 1: maximize, -1: minimize */

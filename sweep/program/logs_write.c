@@ -434,6 +434,7 @@ void program_logs_close(ProgramLogs **result) {
   program_names_free(&logs->key_names);
   free(logs->keys);
   free(logs->uses);
+  free(logs->entries);
   free(logs);
   *result = NULL;
 }
