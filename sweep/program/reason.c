@@ -258,7 +258,7 @@ static bool add_traceback_line(ProgramReason *reason, const char *line) {
   return true;
 }
 
-/* Adds a message that goes on in the next line; false: it is none. */
+/* Adds a message that continues in the next line; false: it is none. */
 static bool add_crash(ProgramReason *reason, const char *text) {
   char message[LINE_MAX_BYTES], place[LINE_MAX_BYTES];
   if (sscanf(text, "terminate called after throwing an instance of '%1023[^']", message) == 1 ||

@@ -215,9 +215,9 @@ static bool begins_before(const char *text, const regmatch_t *group, regoff_t pr
   return strchr("+-", before) && strchr("eE", earlier) && from > text + 2 && is_digit(from[-3]);
 }
 
-/* Whether a number goes on after the group: "10" of "10,000", "1" of "1.0M" and "1e5", "63" of "63%". next: start of
+/* Whether a number continues after the group: "10" of "10,000", "1" of "1.0M" and "1e5", "63" of "63%". next: start of
  * the group after; end: of the whole match, in which a % is meant. */
-static bool goes_on(const char *text, const regmatch_t *group, regoff_t next, regoff_t end) {
+static bool continues_after(const char *text, const regmatch_t *group, regoff_t next, regoff_t end) {
   const char *to = text + group->rm_eo, *unit = to + strspn(to, " ");
   const size_t separator = separator_at(to);
   const bool is_separated = next >= 0 && next == group->rm_eo + 1;
@@ -244,7 +244,8 @@ static void read_match(Output *output, const char *text, const regmatch_t *group
     const char *start = text + (length > 0 ? group->rm_so : 0);
     double value;
     const bool is_number = length > 0 && program_number_parse(start, length, &value) &&
-                           !begins_before(text, group, previous) && !goes_on(text, group, next, groups[0].rm_eo);
+                           !begins_before(text, group, previous) &&
+                           !continues_after(text, group, next, groups[0].rm_eo);
     if (is_number) program_record_add(&sink->record, name, name_length, value);
     else if (length > 0) program_ignored_add(&sink->ignored, name, name_length, start, strcspn(start, " \t"));
     if (group->rm_so >= 0) previous = group->rm_eo;

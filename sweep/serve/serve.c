@@ -63,7 +63,7 @@ static void *end_late(void *context) {
   _exit(0);
 }
 
-/* Ends queries, and the program itself if a request or an import goes on for longer. Nothing is lost: the server keeps
+/* Ends queries, and the program itself if a request or an import takes longer. Nothing is lost: the server keeps
  * no data, and an import is a transaction. */
 static void limit_stop(void) {
   pthread_t thread;
