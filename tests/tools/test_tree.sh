@@ -96,14 +96,25 @@ for header in $(git ls-files -co --exclude-standard '*.h' | grep -v '^tests/'); 
 done
 result "each header compiles alone" "$problems"
 
-result "no source file is longer than 500 lines" \
-  "$(grep -v '^sim/levels/morphology_attempts\.h$' <<<"$sources" | xargs wc -l | awk '$1 > 500 && $2 != "total" { print $2 ": " $1 }')"
+# Copies the lines of code of the named files to standard output as FILE:LINE:TEXT, without blank lines and comments.
+code_lines() {
+  xargs awk '
+    FNR == 1 { inside = 0 }
+    { text = $0; sub(/^[ \t]+/, "", text) }
+    inside { if (text ~ /\*\//) inside = 0; next }
+    text == "" || text ~ /^\/\// { next }
+    text ~ /^\/\*/ { if (text !~ /\*\//) { inside = 1; next } if (text ~ /\*\/[ \t]*$/) next }
+    { print FILENAME ":" FNR ":" $0 }'
+}
+result "no source file has more than 500 lines of code" \
+  "$(grep -v '^sim/levels/morphology_attempts\.h$' <<<"$sources" | code_lines | cut -d: -f1 | uniq -c | awk '$1 > 500 { print $2 ": " $1 }')"
 # A function begins at a line in column 0 that itself or a line after it ends in ") {", and ends at "}" in column 0.
-result "no function is longer than 60 lines" "$(grep -v '\.def$' <<<"$sources" | xargs awk '
-  FNR == 1 { head = start = 0 }
-  /^[A-Za-z_]/ { head = /;$/ ? 0 : FNR; name = $0 }
-  head && !start && /\) *\{$/ { start = head }
-  /^}/ { if (start && FNR - start >= 60) print FILENAME ":" start ": " FNR - start + 1 " lines: " name; head = start = 0 }')"
+result "no function has more than 60 lines of code" "$(grep -v '\.def$' <<<"$sources" | code_lines | awk '
+  { match($0, /^[^:]*:[0-9]*:/); place = substr($0, 1, RLENGTH - 1); text = substr($0, RLENGTH + 1); file = place; sub(/:.*/, "", file) }
+  file != last { head = start = 0; last = file }
+  text ~ /^[A-Za-z_]/ { head = text ~ /;$/ ? 0 : NR; name = text; at = place }
+  head && !start && text ~ /\) *\{$/ { start = head; from = at; what = name }
+  text ~ /^}/ { if (start && NR - start >= 60) print from ": " NR - start + 1 " lines: " what; head = start = 0 }')"
 result "no line of C is longer than 120 characters" \
   "$(git ls-files -co --exclude-standard '*.c' '*.h' '*.cu' '*.inc' | LC_ALL=C.UTF-8 xargs grep -nE '^.{121,}')"
 result "docs/config.md is what core/config/config.def says (make docs)" "$(diff <("$SWEEP_BUILD/bin/trainer" config --markdown) docs/config.md 2>&1 | head -5)"
