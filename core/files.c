@@ -423,6 +423,15 @@ int core_files_path(char *path, const char *format, ...) {
                     path);
 }
 
+int core_files_path_in(const char *directory, const char *name, char path[CORE_PATH_MAX]) {
+  if (*name == '/') return core_files_path(path, "%s", name);
+  return core_files_path(path, "%s/%s", directory, name);
+}
+
+bool core_files_is_own(const struct stat *status) {
+  return status->st_uid == geteuid() && status->st_nlink == 1 && !(status->st_mode & (S_IWGRP | S_IWOTH));
+}
+
 static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
 int core_files_list(const char *path, char ***names, size_t *count) {

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "core/text.h"
 
@@ -70,6 +71,12 @@ void core_files_remove_leftovers(const char *directory);
 
 /* Formats a path into a buffer of CORE_PATH_MAX bytes. CORE_USAGE: it is too long. */
 int core_files_path(char *path, const char *format, ...) CORE_PRINTF(2, 3);
+/* Gets the path of a name that is relative to a directory, unless it is absolute. */
+int core_files_path_in(const char *directory, const char *name, char path[CORE_PATH_MAX]);
+
+/* Returns whether no other user can have written the file: it is this user's, has one name, and neither its group nor
+ * others may write it. */
+bool core_files_is_own(const struct stat *status);
 
 /* Lists the sorted names in a directory without "." and "..". Caller frees each and the array. */
 int core_files_list(const char *path, char ***names, size_t *count);

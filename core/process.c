@@ -164,3 +164,16 @@ size_t core_process_read_file(const char *path, char *buffer, size_t capacity) {
   buffer[length] = '\0';
   return length;
 }
+
+bool core_process_find_parent(pid_t process, pid_t *parent, pid_t *group, char *state) {
+  char path[64], text[512];
+  int parent_id, group_id;
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+  core_process_read_file(path, text, sizeof text);
+
+  const char *end = strrchr(text, ')'); /* the name may contain any character */
+  if (!end || sscanf(end + 1, " %c %d %d", state, &parent_id, &group_id) != 3) return false;
+  *parent = parent_id;
+  *group = group_id;
+  return true;
+}

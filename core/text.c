@@ -66,6 +66,15 @@ void core_text_free(CoreText *text) {
 
 const char *core_text_string(const CoreText *text) { return text->data ? text->data : ""; }
 
+void core_text_append_shell(CoreText *text, const char *word) {
+  core_text_append(text, "'");
+  for (; *word; word++) {
+    if (*word == '\'') core_text_append(text, "'\\''");
+    else core_text_append_bytes(text, word, 1);
+  }
+  core_text_append(text, "'");
+}
+
 char *core_text_duplicate(const char *string) {
   size_t size = strlen(string) + 1;
   return memcpy(core_memory_allocate(size), string, size);

@@ -21,6 +21,8 @@ void core_text_clear(CoreText *text); /* sets length 0, keeps the memory */
 void core_text_free(CoreText *text);
 const char *core_text_string(const CoreText *text); /* never NULL */
 
+/* Appends a word in quotes for a POSIX shell: 'it'\''s'. */
+void core_text_append_shell(CoreText *text, const char *word);
 /* Copies a string. Caller frees it. */
 char *core_text_duplicate(const char *string);
 /* Copies into a fixed buffer. CORE_USAGE: it does not fit; the message names `what`. */

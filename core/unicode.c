@@ -20,6 +20,19 @@ uint32_t core_unicode_next(const char **at) {
   return valid ? code : CORE_UNICODE_INVALID;
 }
 
+void core_unicode_encode(uint32_t code, char utf8[5]) {
+  size_t length = 0;
+  if (code < 0x80) utf8[length++] = (char)code;
+  else if (code < 0x800) utf8[length++] = (char)(0xc0 | code >> 6);
+  else if (code < 0x10000) utf8[length++] = (char)(0xe0 | code >> 12);
+  else utf8[length++] = (char)(0xf0 | code >> 18);
+
+  if (code >= 0x10000) utf8[length++] = (char)(0x80 | (code >> 12 & 0x3f));
+  if (code >= 0x800) utf8[length++] = (char)(0x80 | (code >> 6 & 0x3f));
+  if (code >= 0x80) utf8[length++] = (char)(0x80 | (code & 0x3f));
+  utf8[length] = '\0';
+}
+
 bool core_unicode_is_control(uint32_t code) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029 || code == 0x061c ||
          code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);

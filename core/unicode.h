@@ -12,6 +12,9 @@ enum { CORE_UNICODE_INVALID = 0x110000 }; /* invalid byte, not a code point */
  * without advancing. Overlong forms and surrogates are invalid. */
 uint32_t core_unicode_next(const char **at);
 
+/* Encodes a code point as UTF-8, terminated by NUL. */
+void core_unicode_encode(uint32_t code, char utf8[5]);
+
 /* Whether a terminal could interpret the character or reorder text by it: C0 and C1 controls including newline and tab,
  * DEL, line separators, bidirectional controls. */
 bool core_unicode_is_control(uint32_t code);

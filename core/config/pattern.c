@@ -77,6 +77,7 @@ static int check(const char *text) {
   if (strlen(text) > LENGTH_MAX)
     return core_error(CORE_USAGE, "the regular expression %.40s... has %zu bytes; %d are allowed", text, strlen(text),
                       LENGTH_MAX);
+
   for (const char *at = text; *at;) {
     Group *group = &groups[depth];
     const long copies = read_copies(&at);
@@ -96,10 +97,10 @@ static int check(const char *text) {
     } else if (!(at = read_part(at, group))) {
       return core_error(CORE_USAGE, "the regular expression %.200s has a back-reference, which is not supported", text);
     }
-    for (int i = 0; i <= depth; i++)
-      if (groups[i].total > COPIES_MAX)
-        return core_error(CORE_USAGE, "the regular expression %.200s repeats too much: written out it has more than %d "
-                          "characters; use * or + in place of {m,n}", text, COPIES_MAX);
+
+    if (groups[depth].total > COPIES_MAX) /* no other has grown */
+      return core_error(CORE_USAGE, "the regular expression %.200s repeats too much: written out it has more than %d "
+                        "characters; use * or + in place of {m,n}", text, COPIES_MAX);
   }
   return CORE_OK;
 }

@@ -122,11 +122,17 @@ bool core_script_is_boolean(const CoreScriptSetting *setting);
 int core_script_argv(const CoreScript *program, const char *text, const CoreScriptRun *run, char ***argv,
                      size_t *count);
 void core_script_argv_free(char ***argv);
+/* Returns whether the text has a placeholder {NAME} or {NAME?...} of a setting. */
+bool core_script_names(const char *text, const char *name);
 /* Appends the words of `text` as a POSIX shell reads them: what the program gets, for people to read and to copy. */
 int core_script_quote(const CoreScript *program, const char *text, const CoreScriptRun *run, CoreText *line);
 
 /* Computes the working directory of the command: cwd, relative to the directory of the experiment file. */
 int core_script_directory(const CoreScript *program, char directory[CORE_PATH_MAX]);
+
+/* Computes the path of [program] metrics for a run: FILE or DIR, relative to the working directory. */
+int core_script_metrics_path(const CoreScript *program, const CoreScriptRun *run, const char *directory,
+                             const char *location, char path[CORE_PATH_MAX]);
 
 /* Formats of [program] metrics. */
 typedef enum CoreScriptSource {

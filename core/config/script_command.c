@@ -89,8 +89,7 @@ static int append_condition(Words *words, const char *placeholder) {
 
 /* ---- {flags} and {overrides} ------------------------------------------------------------------------------------- */
 
-/* Whether the text has {NAME} or {NAME?...}. */
-static bool names_setting(const char *text, const char *name) {
+bool core_script_names(const char *text, const char *name) {
   const size_t length = strlen(name);
   for (const char *c = strchr(text, '{'); c; c = strchr(c, '{')) {
     c++;
@@ -170,7 +169,7 @@ static void add_settings(Words *words, bool flags) {
   for (size_t i = 0; i < definition->setting_count; i++) {
     const CoreScriptSetting *setting = &definition->settings[i];
     const char *value = words->program->values[i]->written;
-    if (names_setting(words->text, setting->row->name)) continue;
+    if (core_script_names(words->text, setting->row->name)) continue;
     if (flags) add_flag(words, setting->row->name, value);
     else add_override(words, setting, value);
   }
@@ -209,6 +208,7 @@ static int read_word(Words *words, const char **text) {
   bool is_quoted = false;
   core_text_clear(&words->word);
   words->may_vanish = false;
+
   while (*c && (quote || !is_end(*c))) {
     if (*c == '{' && c[1] == '{') {
       core_text_append(&words->word, "{");
@@ -225,6 +225,7 @@ static int read_word(Words *words, const char **text) {
       core_text_append_bytes(&words->word, c++, 1);
     }
   }
+
   if (quote) return core_error(CORE_USAGE, "%.60s: quote %c is not closed", *text, quote);
   *text = c;
   if (words->word.length > 0 || is_quoted || !words->may_vanish) add_word(words, core_text_string(&words->word));
@@ -256,16 +257,8 @@ void core_script_argv_free(char ***argv) {
 
 static void quote_word(const char *word, CoreText *text) {
   static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+=,";
-  if (*word && strspn(word, plain) == strlen(word)) {
-    core_text_append(text, word);
-    return;
-  }
-  core_text_append(text, "'");
-  for (const char *c = word; *c; c++) {
-    if (*c == '\'') core_text_append(text, "'\\''");
-    else core_text_append_bytes(text, c, 1);
-  }
-  core_text_append(text, "'");
+  if (*word && strspn(word, plain) == strlen(word)) core_text_append(text, word);
+  else core_text_append_shell(text, word);
 }
 
 int core_script_quote(const CoreScript *program, const char *text, const CoreScriptRun *run, CoreText *line) {
@@ -291,6 +284,16 @@ int core_script_directory(const CoreScript *program, char directory[CORE_PATH_MA
 }
 
 /* ---- metrics ----------------------------------------------------------------------------------------------------- */
+
+int core_script_metrics_path(const CoreScript *program, const CoreScriptRun *run, const char *directory,
+                             const char *location, char path[CORE_PATH_MAX]) {
+  char **words;
+  size_t count;
+  TRY(core_script_argv(program, location, run, &words, &count));
+  const int code = core_files_path_in(directory, count > 0 ? words[0] : ".", path);
+  core_script_argv_free(&words);
+  return code;
+}
 
 int core_script_source(const char *metrics, CoreScriptSource *source, const char **location) {
   static const struct { const char *prefix; CoreScriptSource source;

@@ -179,9 +179,11 @@ static int check_step(const CoreScript *program) {
   const char *of = strstr(metric, " of ");
   char name[CORE_CONFIG_TEXT];
   double total;
+
   if (!*metric || *metric == ' ' || (of ? (size_t)(of - metric) : strlen(metric)) >= CORE_SCRIPT_NAME)
     return core_error(CORE_USAGE,
                       "step = %.80s: expected NAME or sum of NAME, and optionally of {SETTING} or of NUMBER", text);
+
   if (!of) return CORE_OK;
   of += 4;
   if (*of != '{')
@@ -191,6 +193,7 @@ static int check_step(const CoreScript *program) {
   snprintf(name, sizeof name, "%.*s", (int)strcspn(of + 1, "}"), of + 1);
   if (of[strlen(name) + 1] != '}' || of[strlen(name) + 2])
     return core_error(CORE_USAGE, "step = %.80s: expected NAME of {SETTING}", text);
+
   const CoreScriptSetting *setting = core_script_find(program, name);
   if (!setting) return core_error(CORE_USAGE, "step = %.80s: [settings] has no %s", text, name);
   if (setting->kind == CORE_CONFIG_INT || setting->kind == CORE_CONFIG_REAL) return CORE_OK;

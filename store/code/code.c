@@ -323,7 +323,7 @@ static int add_script_files(const CoreScript *program, Draft *draft) {
   int code = CORE_OK;
   for (char *name = strtok_r(names, " \t", &rest); name && code == CORE_OK; name = strtok_r(NULL, " \t", &rest)) {
     if (strcmp(name, "none") == 0) continue;
-    code = *name == '/' ? core_files_path(path, "%s", name) : core_files_path(path, "%s/%s", directory, name);
+    code = core_files_path_in(directory, name, path);
     if (code == CORE_OK) code = add_file(draft, name, path);
     if (code != CORE_OK) code = core_error_context(CORE_USAGE, "[program] code");
   }

@@ -1,4 +1,4 @@
-"""Finds the source files of a program's command without running any of them (store/code/program_code.h).
+"""Finds the source files of a program's command without running any of them (store/code/script.h).
 
     python -E find_program.py DIRECTORY WORD...
 
@@ -16,7 +16,6 @@ itself listed, and its imports are reported as skipped.
 
 import ast
 import glob
-import importlib.machinery
 import os
 import re
 import sys

@@ -49,12 +49,10 @@ static int add_command(const CoreScript *program, Words *words) {
 
 /* Adds the words for the other values of a choice, since {algo}.py is a file for each of them. */
 static int add_choices(const CoreScript *program, const CoreScriptSetting *setting, Words *words) {
-  CoreText placeholder = {0};
+  const bool is_named = core_script_names(core_script_text(program, CORE_SCRIPT_command), setting->row->name);
   int code = CORE_OK;
-  core_text_appendf(&placeholder, "{%s}", setting->row->name);
-  const bool is_named = strstr(core_script_text(program, CORE_SCRIPT_command), core_text_string(&placeholder)) != NULL;
-  core_text_free(&placeholder);
   if (setting->kind != CORE_CONFIG_ENUM || !is_named) return CORE_OK;
+
   char *choices = core_text_duplicate(setting->choices), *rest = choices;
   for (char *choice; code == CORE_OK && words->count < WORDS_MAX && (choice = strsep(&rest, "|"));) {
     CoreConfig config = core_config_default();
@@ -75,13 +73,19 @@ static bool is_plain_file(const char *directory, const char *word) {
          S_ISREG(status.st_mode);
 }
 
-static void add_name(const char *name, CoreText *files) {
+bool store_script_lists(const char *files, const char *name) {
   CoreText padded = {0}, list = {0};
   core_text_appendf(&padded, " %s ", name);
-  core_text_appendf(&list, " %s ", core_text_string(files));
-  if (!strstr(list.data, padded.data)) core_text_appendf(files, "%s%s", files->length ? " " : "", name);
+  core_text_appendf(&list, " %s ", files);
+  const bool is_listed = strstr(list.data, padded.data) != NULL;
   core_text_free(&padded);
   core_text_free(&list);
+  return is_listed;
+}
+
+static void add_name(const char *name, CoreText *files) {
+  if (!store_script_lists(core_text_string(files), name))
+    core_text_appendf(files, "%s%s", files->length ? " " : "", name);
 }
 
 /* Adds words that name files below the working directory. Absolute paths are programs of the system. */

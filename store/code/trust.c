@@ -37,9 +37,8 @@ static int check_owner(const char *path, const struct stat *status, mode_t kind)
 
 /* Appends a way out to the error: homes in containers are often read-only or another user's. */
 static int explain_home(int code) {
-  char message[1024];
-  snprintf(message, sizeof message, "%s", core_error_message());
-  return core_error(code, "%s; XDG_CONFIG_HOME=DIR selects a directory of yours in place of ~/.config", message);
+  return core_error(code, "%s; XDG_CONFIG_HOME=DIR selects a directory of yours in place of ~/.config",
+                    core_error_message());
 }
 
 /* Opens the list; *file < 0: none. append: creates it. */
@@ -48,6 +47,7 @@ static int open_list(bool append, int *file, char path[CORE_PATH_MAX]) {
   struct stat status;
   *file = -1;
   TRY(find_directory(directory));
+
   if (append) {
     char *slash = strrchr(directory, '/');
     *slash = '\0';
@@ -57,13 +57,16 @@ static int open_list(bool append, int *file, char path[CORE_PATH_MAX]) {
     if (mkdir(directory, 0700) != 0 && errno != EEXIST)
       return explain_home(core_error_errno(CORE_FAIL, "cannot create directory %s", directory));
   }
+
   if (lstat(directory, &status) != 0)
     return errno == ENOENT && !append ? CORE_OK : explain_home(core_error_errno(CORE_FAIL, "%s", directory));
   TRY(check_owner(directory, &status, S_IFDIR));
+
   TRY(core_files_path(path, "%s/trusted", directory));
   const int flags = append ? O_WRONLY | O_APPEND | O_CREAT : O_RDONLY;
   *file = open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
   if (*file < 0) return errno == ENOENT ? CORE_OK : core_error_errno(CORE_FAIL, "%s", path);
+
   int code = fstat(*file, &status) == 0 ? check_owner(path, &status, S_IFREG) : core_error_errno(CORE_FAIL, "%s", path);
   if (code == CORE_OK) return CORE_OK;
   close(*file);

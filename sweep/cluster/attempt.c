@@ -104,6 +104,8 @@ static int gather_evidence(const SweepArrayTask *task, const char *id, StartEvid
     !evidence->has_record || record->batch != task->batch.number || record->job != task->job;
   evidence->is_restart = task->batch.force &&
     (evidence->is_first_start || record->restarted_attempt == evidence->state.attempt);
+  if (store_status_is_final(evidence->state.status) && !evidence->is_restart) return CORE_OK; /* it is done */
+
   bool has_progressed;
   TRY(judge_progress(task, id, evidence, &has_progressed));
   if (evidence->is_restart) evidence->furthest = 0;
@@ -160,7 +162,6 @@ static int launch(const SweepArrayTask *task, size_t slot, SweepAttempt *attempt
   const SweepTrainer trainer = {.root = task->root,
                                 .id = attempt->id,
                                 .config = config,
-                                .is_program = config->program != NULL,
                                 .from_start = is_restart,
                                 .if_changed = task->batch.force ? "restart" : core_text_string(&kept),
                                 .threads = (int)settings->cpus_per_run,
@@ -191,15 +192,17 @@ static void fail_without_progress(const SweepArrayTask *task, SweepAttempt *atte
 static int start(const SweepArrayTask *task, size_t slot, SweepAttempt *attempt) {
   CoreConfig config;
   char id[CORE_RUN_ID];
-  StartEvidence evidence;
+  StartEvidence evidence = {0};
   if (!task->batch.is_own)
     return core_error(CORE_FAIL, "batch %lld of %s was changed, or this user has not submitted it; submit the sweep "
                       "again", (long long)task->batch.number, task->name);
+
   TRY(sweep_batch_config(&task->batch, attempt->line, &config));
   config.train.threads = (int)task->batch.settings.cpus_per_run; /* as on the trainer's command line */
   TRY(store_run_prepare(task->root, &config, id));
   TRY(gather_evidence(task, attempt->id, &evidence));
   attempt->record = evidence.record;
+
   switch (decide_start(task, attempt->id, &evidence)) {
     case OWNED_BY_OTHER:
       core_warn("run %s: not started: process %lld on %s still writes it", attempt->id, (long long)evidence.state.pid,
@@ -220,6 +223,7 @@ static int start(const SweepArrayTask *task, size_t slot, SweepAttempt *attempt)
     case START: break;
   }
   attempt->record = make_record(task, &evidence);
+
   return launch(task, slot, attempt, &config, evidence.is_restart);
 }
 

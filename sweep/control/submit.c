@@ -245,10 +245,11 @@ static int record_runs(const Submission *s, SweepManifest *manifest, SweepManife
 /* Prints which files were edited since the runs that are no longer in the file. */
 static void print_old_code(const Submission *s, const SweepManifest *manifest) {
   SweepCodeChanges codes = {0};
+  CoreText text = {0};
   sweep_code_compare_absent(s->options->common.root, s->grid, manifest, &codes);
-  if (codes.absent > 0)
-    fprintf(s->options->output.out, "%s: %s since these: %zu runs keep the old code\n", s->spec->name,
-            core_text_string(&codes.absent_difference), codes.absent);
+  sweep_code_describe_absent(&codes, &text);
+  if (text.length > 0) fprintf(s->options->output.out, "%s: %s\n", s->spec->name, text.data);
+  core_text_free(&text);
   sweep_code_free(&codes);
 }
 

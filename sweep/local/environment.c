@@ -170,8 +170,8 @@ static bool read_record(const char *root, const char *name, Record *record) {
       core_warn("%s: cannot read; the runs get the environment of this process", path);
     return false;
   }
-  const bool is_trusted = fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_uid == geteuid() &&
-                       file.st_nlink == 1 && (file.st_mode & 022) == 0 && file.st_size < ENVIRONMENT_MAX;
+  const bool is_trusted = fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && core_files_is_own(&file) &&
+                          file.st_size < ENVIRONMENT_MAX;
   size_t length = 0;
   ssize_t bytes_read = 1;
   if (is_trusted) record->memory = core_memory_zero_allocate((size_t)file.st_size + 1, 1);

@@ -291,7 +291,7 @@ static int job_start(JobSet *set, Job *job) {
   CoreText kept = {0};
   int code = set->request.force ? CORE_OK : sweep_kept_read(set->root, set->spec.name, &kept);
   const SweepTrainer trainer = {.root = set->root, .id = id, .config = &config, .sweep = set->spec.name,
-                                .threads = set->threads, .is_program = job->is_program, .from_start = job->force,
+                                .threads = set->threads, .from_start = job->force,
                                 .if_changed = set->request.force ? "restart" : core_text_string(&kept), .slot = -1};
   sweep_memory_probe_begin(set->root, id, &job->memory);
   if (code == CORE_OK) code = sweep_trainer_start(&trainer, &job->process);

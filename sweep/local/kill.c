@@ -5,14 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sweep/program/child.h"
+
 /* Whether the CPU time has reached the limit, at which the kernel sends SIGKILL. */
 static bool has_used_cpu(const struct rusage *usage) {
-  static const double tolerance = 0.75; /* the kernel counts ticks, and time stolen from a virtual machine */
   struct rlimit limit;
-  const double cpu_s = (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
-                       1e-6 * (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
   const bool is_limited = getrlimit(RLIMIT_CPU, &limit) == 0 && limit.rlim_max != RLIM_INFINITY;
-  return is_limited && cpu_s >= tolerance * (double)limit.rlim_max;
+  return is_limited && program_is_cpu_limit(program_cpu_seconds(usage), (double)limit.rlim_max);
 }
 
 bool sweep_kill_describe(int signal, const struct rusage *usage, bool is_program, int64_t peak_mb, char *reason,

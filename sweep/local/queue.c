@@ -120,9 +120,8 @@ int sweep_queue_read(const char *root, const char *name, SweepQueueRequest *requ
   const int fields =
     sscanf(data, "jobs=%lld force=%d executor=%lld asked=%lf", &jobs, &force, &executor, &requested_unix_s);
   const char *where = strstr(data, "\nwhere=");
-  const bool is_own = status.st_uid == geteuid() && status.st_nlink == 1 && !(status.st_mode & (S_IWGRP | S_IWOTH));
-  *request = (SweepQueueRequest){.owner = status.st_uid, .is_own = is_own, .jobs = jobs, .force = force != 0,
-                                 .executor = executor, .requested_unix_s = requested_unix_s};
+  *request = (SweepQueueRequest){.owner = status.st_uid, .is_own = core_files_is_own(&status), .jobs = jobs,
+                                 .force = force != 0, .executor = executor, .requested_unix_s = requested_unix_s};
   int code = core_text_copy(request->where, sizeof request->where, where ? where + 1 : "", path);
   if (fields < 3 || jobs < 0) code = core_error(CORE_FAIL, "%s: damaged; delete it and submit again", path);
   return code;

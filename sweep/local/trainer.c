@@ -89,7 +89,7 @@ static _Noreturn void exec_trainer(const SweepTrainer *trainer, Command *command
   dup2(log, STDERR_FILENO);
   if (trainer->sweep) {
     sweep_environment_apply(trainer->root, trainer->sweep, SWEEP_ENVIRONMENT_REPLACE);
-    if (!trainer->is_program && sweep_trainer_program(command->program) != CORE_OK)
+    if (!trainer->config->program && sweep_trainer_program(command->program) != CORE_OK)
       fprintf(stderr, "%s\n", core_error_message());
   }
   setenv(SWEEP_RUN_VARIABLE, trainer->id, 1);
@@ -142,7 +142,7 @@ static int make_supervisor_command(const SweepTrainer *trainer, Command *command
 /* Makes the command line of the trainer, through srun for several ranks. */
 static int make_command(const SweepTrainer *trainer, Command *command) {
   store_trust_hash_config(trainer->config, command->hash);
-  if (trainer->is_program) return make_supervisor_command(trainer, command);
+  if (trainer->config->program) return make_supervisor_command(trainer, command);
   TRY(store_path_run(trainer->root, trainer->id, "config.ini", command->config));
   TRY(sweep_trainer_program(command->program));
   snprintf(command->threads, sizeof command->threads, "train.threads=%d", trainer->threads);

@@ -13,7 +13,6 @@ typedef struct SweepTrainer {
   const char *root, *id;
   const CoreConfig *config; /* expected content of config.ini, which others may write meanwhile */
   const char *sweep;      /* sweep whose recorded environment the trainer gets; NULL: inherit this process's */
-  bool is_program;        /* a user's program, run by `sweep supervise` instead of the trainer */
   int threads;            /* per process */
   bool from_start;        /* ignore checkpoints; otherwise resume from the newest */
   const char *if_changed; /* action if a checkpoint was made by other code: trainer --if-changed */

@@ -354,7 +354,7 @@ static int check_parents(Check *check) {
 
 static int check_program(Check *check) {
   CoreText problem = {0};
-  if (strncmp(core_text_string(&check->grid->spec->code_skipped), "all code\t", 9) == 0)
+  if (check->grid->spec->is_code_unknown)
     warn(check, "no code of the program is known, so that an edit of it makes no new runs; list its files: "
                 "[program] code = FILES, or code = none");
   const int code = sweep_program_check(check->options->root, check->grid, check->options->resources != NULL, &problem);

@@ -170,6 +170,12 @@ void sweep_code_compare_absent(const char *root, const SweepGrid *grid, const Sw
   sweep_id_set_free(&present);
 }
 
+void sweep_code_describe_absent(const SweepCodeChanges *codes, CoreText *text) {
+  if (codes->absent > 0)
+    core_text_appendf(text, "%s since these runs: %zu run%s the old code", core_text_string(&codes->absent_difference),
+                      codes->absent, codes->absent == 1 ? " keeps" : "s keep");
+}
+
 void sweep_code_describe_mapping(const SweepCodeChanges *codes, CoreText *text) {
   if (codes->remapped > 0)
     core_text_appendf(text, "%zu finished run%s rows that were read with %s; --force runs %s again", codes->remapped,
@@ -218,7 +224,10 @@ static int admit_text(const char *root, const SweepSpec *spec, const SweepCodeCh
     sweep_trust_print(spec, choice->out);
     fflush(choice->out);
   }
-  if (is_new && choice->trust) code = CORE_OK;
+  if (is_new && choice->trust) {
+    core_error_clear();
+    code = CORE_OK;
+  }
   if (code == CORE_OK && !choice->dry_run) code = sweep_trust_accept(root, spec);
   return code;
 }
@@ -229,6 +238,7 @@ int sweep_code_admit(const char *root, const SweepGrid *grid, const SweepCodeCho
   store_code_clear_cache(); /* files may have changed since */
   TRY(admit_text(root, grid->spec, choice));
   TRY(sweep_code_check_trust(grid, choice->trust && !choice->dry_run));
+
   int code = sweep_code_compare(root, grid, &codes);
   const bool has_changed = codes.finished + codes.unfinished > codes.kept;
   if (code == CORE_OK && has_changed && !choice->force && !choice->keep) {
@@ -236,11 +246,13 @@ int sweep_code_admit(const char *root, const SweepGrid *grid, const SweepCodeCho
     code = core_error(CORE_USAGE, "%s: %s; --force starts them over, --keep accepts the mix", grid->spec->name,
                       core_text_string(&text));
   }
+
   if (code == CORE_OK && codes.remapped > 0 && !choice->force) {
     sweep_code_describe_mapping(&codes, &text);
     core_warn("%s: %s", grid->spec->name, core_text_string(&text));
   }
   if (code == CORE_OK && has_changed && choice->keep && !choice->dry_run) code = record_kept(root, grid, &codes);
+
   core_text_free(&text);
   sweep_code_free(&codes);
   return code;

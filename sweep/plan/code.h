@@ -34,6 +34,8 @@ int sweep_code_compare(const char *root, const SweepGrid *grid, SweepCodeChanges
  * An edit makes new runs, and these stay. */
 void sweep_code_compare_absent(const char *root, const SweepGrid *grid, const SweepManifest *manifest,
                                SweepCodeChanges *codes);
+/* Appends "a.py changed since these runs: 6 runs keep the old code"; nothing if there are none. */
+void sweep_code_describe_absent(const SweepCodeChanges *codes, CoreText *text);
 /* Appends "3 finished runs keep rows that were read with metrics = jsonl, now csv:log.csv"; nothing if there are
  * none. */
 void sweep_code_describe_mapping(const SweepCodeChanges *codes, CoreText *text);

@@ -79,31 +79,35 @@ static void print_counts(const SweepPlan *plan) {
   const SweepGrid *grid = &plan->grid;
   CoreText seeds = {0};
   append_seeds(&seeds, plan->spec);
+
   printf("cells        %zu", grid->cells);
   for (size_t p = 0; p < grid->part_count && grid->part_count > 1; p++) {
     const SweepPart *part = &grid->parts[p];
     printf("%s%s%s%s %zu", p ? ", " : " (", part->block ? part->block->name : "",
            part->block && part->search ? " x " : "", part->search ? part->search->name : "", part->cells);
   }
+
   printf("%s\nseeds        %s\nruns         %zu", grid->part_count > 1 ? ")" : "", core_text_string(&seeds),
          grid->runs);
   if (grid->duplicates) printf(" (%zu duplicates merged)", grid->duplicates);
   printf("\n");
   core_text_free(&seeds);
+
   static const StoreStatus shown[] = {STORE_FINISHED, STORE_RUNNING,  STORE_STOPPED, STORE_STOPPED_BY_RULE,
                                       STORE_FAILED,   STORE_DIVERGED, STORE_LOST};
   for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
     if (plan->count[shown[i]] || shown[i] == STORE_FINISHED)
       printf("%-12s %zu\n", store_status_name(shown[i]), plan->count[shown[i]]);
+
   printf("to run       %zu", plan->to_run);
   if (plan->resumable) printf(" (%zu of them resume from checkpoints)", plan->resumable);
   printf("\n");
   if (plan->change.absent)
     printf("not in file  %zu runs of the sweep's manifest, which are left unchanged\n", plan->change.absent);
-  if (plan->codes.absent > 0)
-    printf("             %s since these runs: %zu run%s the old code\n",
-           core_text_string(&plan->codes.absent_difference), plan->codes.absent,
-           plan->codes.absent == 1 ? " keeps" : "s keep");
+  CoreText absent = {0};
+  sweep_code_describe_absent(&plan->codes, &absent);
+  if (absent.length > 0) printf("             %s\n", absent.data);
+  core_text_free(&absent);
 }
 
 /* Prints the cost of trials that are not proposed yet. */
@@ -441,6 +445,7 @@ void sweep_plan_print_json(const char *root, const SweepPlan *plan, bool with_ru
   const SweepSpec *spec = plan->spec;
   json_t *object = json_object(), *seeds = json_array();
   for (size_t i = 0; i < spec->seed_count; i++) json_array_append_new(seeds, json_integer(spec->seeds[i]));
+
   json_object_set_new(object, "sweep", core_json_text(spec->name));
   json_object_set_new(object, "file", core_json_text(spec->ini.file));
   json_object_set_new(object, "profile", spec->profile[0] ? core_json_text(spec->profile) : json_null());
@@ -449,6 +454,7 @@ void sweep_plan_print_json(const char *root, const SweepPlan *plan, bool with_ru
   json_object_set_new(object, "seeds", seeds);
   json_object_set_new(object, "stop_rule", core_json_text(sweep_stop_kind_name(spec->stop.rule)));
   json_object_set_new(object, "extended_seeds", json_of_count(spec->extended_seeds));
+
   json_object_set_new(object, "cells", json_of_count(plan->grid.cells));
   json_object_set_new(object, "runs", json_of_count(plan->grid.runs));
   json_object_set_new(object, "duplicates", json_of_count(plan->grid.duplicates));
@@ -457,15 +463,18 @@ void sweep_plan_print_json(const char *root, const SweepPlan *plan, bool with_ru
   json_object_set_new(object, "partly_done", json_of_count(plan->resumable));
   json_object_set_new(object, "new_in_manifest", json_of_count(plan->change.added));
   json_object_set_new(object, "not_in_file", json_of_count(plan->change.absent));
+
   json_object_set_new(object, "transitions", json_real(plan->transitions));
   json_object_set_new(object, "transitions_left", json_real(plan->transitions_left));
   json_object_set_new(object, "search_steps_left", json_real(plan->search_steps));
   json_object_set_new(object, "evaluation_steps_left", json_real(plan->evaluation_steps));
+
   json_object_set_new(object, "python_processes", json_integer(find_workers(plan, &(CoreConfig){0})));
   json_object_set_new(object, "memory_peak_mb", json_integer(plan->memory.peak_mb));
   json_object_set_new(object, "memory_exceeded_mb", json_integer(plan->memory.exceeded_mb));
   json_object_set_new(object, "memory_needed_mb", json_integer(sweep_run_memory_needed(&plan->memory)));
   set_costs(object, plan);
+
   if (spec->base.program) json_object_set_new(object, "program", sweep_program_json(root, plan));
   json_object_set_new(object, "code", json_of_codes(&plan->codes));
   if (plan->codes.finished + plan->codes.unfinished > 0)
@@ -473,6 +482,7 @@ void sweep_plan_print_json(const char *root, const SweepPlan *plan, bool with_ru
   if (plan->codes.absent > 0)
     json_object_set_new(object, "old_code", json_pack("{s:o, s:s}", "runs", json_of_count(plan->codes.absent),
                                                       "differs", core_text_string(&plan->codes.absent_difference)));
+
   if (plan->untrusted.length > 0)
     json_object_set_new(object, "untrusted", core_json_text(core_text_string(&plan->untrusted)));
   if (plan->is_checked)
@@ -480,6 +490,7 @@ void sweep_plan_print_json(const char *root, const SweepPlan *plan, bool with_ru
                         json_pack("{s:o, s:o, s:s}", "configurations", json_of_count(plan->checked.distinct),
                                   "checked", json_of_count(plan->checked.checked), "problem",
                                   plan->checked.problem[0] ? plan->checked.problem : NULL));
+
   if (with_runs) json_object_set_new(object, "run_list", json_of_runs(plan));
   core_json_print(object);
 }

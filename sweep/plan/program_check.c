@@ -16,8 +16,8 @@
 /* Checks that the first word of the command is executable. */
 static int check_executable(const char *directory, const char *word, CoreText *problem) {
   char path[CORE_PATH_MAX];
-  const bool is_path = strchr(word, '/') != NULL, is_absolute = *word == '/';
-  TRY(core_files_path(path, "%s%s%s", is_absolute ? "" : directory, is_absolute ? "" : "/", word));
+  const bool is_path = strchr(word, '/') != NULL;
+  TRY(core_files_path_in(directory, word, path));
   if (is_path ? access(path, X_OK) == 0 : core_process_exists(word)) return CORE_OK;
   core_text_appendf(problem, "program.command: there is no program %.200s%s; correct its name, PATH or setup",
                     is_path ? path : word, is_path ? "" : " in PATH");
@@ -104,7 +104,7 @@ static int check_script(const char *directory, char **words, CoreText *problem) 
   char path[CORE_PATH_MAX];
   const char *script = find_script(words);
   if (!script || !core_files_exists(directory)) return CORE_OK;
-  TRY(core_files_path(path, "%s%s%s", *script == '/' ? "" : directory, *script == '/' ? "" : "/", script));
+  TRY(core_files_path_in(directory, script, path));
   if (!core_files_exists(path))
     core_text_appendf(problem, "program.command: there is no file %.500s; correct its name, or cwd", path);
   return CORE_OK;
@@ -118,7 +118,9 @@ static int check_command(const CoreScript *program, bool is_remote, CoreText *pr
   const bool moves = strstr(setup, "cd ") || strstr(setup, "pushd ");
   TRY(core_script_directory(program, directory));
   TRY(core_script_argv(program, core_script_text(program, CORE_SCRIPT_command), NULL, &words, &count));
-  if (!is_remote && !core_files_exists(directory))
+  if (count == 0)
+    core_text_append(problem, "program.command: it is empty in some runs; correct its conditions");
+  else if (!is_remote && !core_files_exists(directory))
     core_text_appendf(problem, "program.cwd: there is no directory %.500s; correct cwd", directory);
   const bool knows_path = !is_remote && !*setup && problem->length == 0;
   int code = knows_path ? check_executable(directory, words[0], problem) : CORE_OK;
@@ -171,27 +173,18 @@ static void normalize(char *path) {
   free(copy);
 }
 
-/* Finds the file that a run's metrics are read from. *path NULL: none, or a directory, in which runs are told apart. */
-static int find_metrics(const char *root, const SweepGrid *grid, size_t run, char **path) {
-  char dir[CORE_PATH_MAX], directory[CORE_PATH_MAX], whole[CORE_PATH_MAX], **words;
+/* Finds the file that a run's metrics are read from. *path NULL: it is not a run of the program. */
+static int find_metrics(const char *root, const SweepGrid *grid, const char *location, size_t run, char **path) {
+  char dir[CORE_PATH_MAX], directory[CORE_PATH_MAX], whole[CORE_PATH_MAX];
   CoreConfig config;
-  CoreScriptSource source;
-  const char *location;
-  size_t count;
   *path = NULL;
   sweep_grid_config(grid, run, &config);
   if (!config.program) return CORE_OK;
-  TRY(core_script_source(core_script_text(config.program, CORE_SCRIPT_metrics), &source, &location));
-  if (source == CORE_SCRIPT_STDOUT || source == CORE_SCRIPT_TENSORBOARD || !*location) return CORE_OK;
   TRY(store_path_run(root, grid->ids[run], "files", dir));
   TRY(core_script_directory(config.program, directory));
 
   const CoreScriptRun values = {.id = grid->ids[run], .dir = dir, .config = "", .seed = config.train.seed};
-  TRY(core_script_argv(config.program, location, &values, &words, &count));
-  const bool is_absolute = count > 0 && *words[0] == '/';
-  const int code = core_files_path(whole, "%s/%s", is_absolute ? "" : directory, count > 0 ? words[0] : "");
-  core_script_argv_free(&words);
-  TRY(code);
+  TRY(core_script_metrics_path(config.program, &values, directory, location, whole));
   normalize(whole);
   *path = core_text_duplicate(whole);
   return CORE_OK;
@@ -210,13 +203,19 @@ static void describe_shared(const SweepGrid *grid, const Metrics *files, CoreTex
                     "metrics and of the program's output", files[0].path);
 }
 
+/* Checks that no two runs read their metrics from one file. A directory of event files may be shared. */
 static int check_metrics(const char *root, const SweepGrid *grid, CoreText *problem) {
+  CoreScriptSource source;
+  const char *location;
+  TRY(core_script_source(core_script_text(grid->spec->base.program, CORE_SCRIPT_metrics), &source, &location));
+  if (source == CORE_SCRIPT_STDOUT || source == CORE_SCRIPT_TENSORBOARD || !*location) return CORE_OK;
+
   Metrics *files = core_memory_allocate((grid->runs + 1) * sizeof *files);
   size_t count = 0;
   int code = CORE_OK;
   for (size_t run = 0; run < grid->runs && code == CORE_OK; run++) {
     files[count].run = run;
-    code = find_metrics(root, grid, run, &files[count].path);
+    code = find_metrics(root, grid, location, run, &files[count].path);
     if (code == CORE_OK && files[count].path) count++;
   }
 

@@ -91,14 +91,10 @@ static int append_command(const char *root, const SweepGrid *grid, CoreText *com
 
 /* ---- output ------------------------------------------------------------------------------------------------------ */
 
-/* Whether the line of SweepSpec.code_skipped says that nothing is hashed, of which sweep_check_grid warns. */
-static bool is_all_code(const char *line) { return strncmp(line, "all code\t", 9) == 0; }
-
 static void print_skipped(const SweepSpec *spec) {
   const char *label = "not hashed";
   for (const char *line = core_text_string(&spec->code_skipped); *line; line = strchr(line, '\n') + 1) {
     const int name = (int)strcspn(line, "\t"), reason = (int)strcspn(line + name + 1, "\n");
-    if (is_all_code(line)) continue;
     printf("%-12s %.*s (%.*s)\n", label, name, line, reason, line + name + 1);
     label = "";
   }
@@ -158,7 +154,10 @@ json_t *sweep_program_json(const char *root, const SweepPlan *plan) {
   json_t *object = json_object();
   json_object_set_new(object, "command", core_json_text(core_text_string(&command)));
   json_object_set_new(object, "directory", core_json_text(directory));
-  json_object_set_new(object, "not_hashed", json_of_lines(core_text_string(&plan->spec->code_skipped)));
+  json_t *skipped = json_of_lines(core_text_string(&plan->spec->code_skipped));
+  if (plan->spec->is_code_unknown)
+    json_array_append_new(skipped, json_string("all code (no file of the command was found)"));
+  json_object_set_new(object, "not_hashed", skipped);
   json_object_set_new(object, "hints", json_of_lines(core_text_string(&hints)));
   core_text_free(&command);
   core_text_free(&resume);

@@ -56,7 +56,8 @@ static int make_arguments(const ProgramStart *start, Arguments *arguments) {
   const char *setup = core_script_text(program, CORE_SCRIPT_setup);
   size_t count;
   TRY(core_script_argv(program, core_script_text(program, CORE_SCRIPT_command), &start->run, &arguments->command,
-                        &count));
+                       &count));
+  if (count == 0) return core_error(CORE_USAGE, "the command of this run is empty; correct its conditions");
   TRY(core_script_argv(program, core_script_text(program, CORE_SCRIPT_resume), &start->run, &arguments->resume,
                         &count));
   for (char *const *item = start->launcher; item && *item; item++) add_argument(arguments, *item);
@@ -174,17 +175,20 @@ static int start_process(const ProgramStart *start, const Arguments *arguments, 
     close(out[1]);
     return core_error_errno(CORE_FAIL, "cannot make a pipe");
   }
+
   const pid_t parent = getpid(), process = fork();
   if (process == 0) exec_program(start, arguments, output >= 0 ? output : out[1], error[1], parent);
   close(out[1]);
   close(error[1]);
   fcntl(out[0], F_SETFL, O_NONBLOCK);
   fcntl(error[0], F_SETFL, O_NONBLOCK);
+
   if (process < 0) {
     close(out[0]);
     close(error[0]);
     return core_error_errno(CORE_FAIL, "cannot start a process");
   }
+
   setpgid(process, process); /* in both processes, so that the order does not matter */
   *child = (ProgramChild){.process = process, .out = out[0], .error = error[0], .cpu_limit_s = INFINITY};
   return CORE_OK;
@@ -225,13 +229,22 @@ static double read_cpu_limit(pid_t process) {
   return is_read && core_text_to_real(hard, &limit_s) ? limit_s : INFINITY;
 }
 
+double program_cpu_seconds(const struct rusage *usage) {
+  return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
+         1e-6 * (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
+}
+
+bool program_is_cpu_limit(double cpu_s, double limit_s) {
+  static const double tolerance = 0.75; /* the kernel counts ticks, and time stolen from a virtual machine */
+  return cpu_s >= tolerance * limit_s;
+}
+
 static void note_end(ProgramChild *child) {
   struct rusage usage;
   child->cpu_limit_s = read_cpu_limit(child->process);
   if (wait4(child->process, &child->status, WNOHANG, &usage) != child->process) return;
   child->has_ended = true;
-  child->cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-                 1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+  child->cpu_s = program_cpu_seconds(&usage);
 }
 
 bool program_child_reap(ProgramChild *child) {
@@ -266,7 +279,6 @@ int program_child_signal(const ProgramChild *child) {
 }
 
 bool program_child_has_used_cpu(const ProgramChild *child) {
-  static const double tolerance = 0.75; /* the kernel counts ticks, and time stolen from a virtual machine */
   const int signal = program_child_signal(child);
-  return signal == SIGXCPU || (signal == SIGKILL && child->cpu_s >= tolerance * child->cpu_limit_s);
+  return signal == SIGXCPU || (signal == SIGKILL && program_is_cpu_limit(child->cpu_s, child->cpu_limit_s));
 }

@@ -3,6 +3,7 @@
 #define SWEEP_PROGRAM_CHILD_H
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "core/config/config.h"
@@ -18,6 +19,11 @@ typedef struct ProgramStart {
   int64_t threads;              /* OMP_NUM_THREADS unless the user has set it; 0: unknown */
   char *const *launcher;        /* arguments before the command, e.g. srun; NULL-terminated. NULL: none */
 } ProgramStart;
+
+/* Returns the CPU time of a process in seconds. */
+double program_cpu_seconds(const struct rusage *usage);
+/* Tells whether a process that used cpu_s seconds of CPU time was killed at its limit; limit_s INFINITY: none. */
+bool program_is_cpu_limit(double cpu_s, double limit_s);
 
 typedef struct ProgramChild {
   pid_t process;                /* process id, and id of its process group */

@@ -2,7 +2,6 @@
  * none of these. A comment of names ("# step,reward") names the columns if no other line does. */
 #include "sweep/program/csv.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -219,13 +218,9 @@ static void read_bytes(void *context, const char *bytes, size_t count) {
 
 int program_csv_read(ProgramCsv *table, ProgramReading reading, ProgramSink *sink) {
   const ProgramReader reader = {restart, read_earlier, read_bytes, table};
-  const int64_t skipped = table->tail.skipped;
   table->sink = sink;
-
-  const int code = program_file_read(&table->file, &reader);
-  if (code == CORE_OK && reading == PROGRAM_ENDED) program_tail_end(&table->tail, read_table_line, table);
-  sink->damaged += table->tail.skipped - skipped;
-  return code;
+  return program_file_read_lines(&table->file, &reader, &table->tail, read_table_line, reading == PROGRAM_ENDED,
+                                 &sink->damaged);
 }
 
 void program_csv_close(ProgramCsv **table) {

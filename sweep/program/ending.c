@@ -7,7 +7,6 @@
 #include <sys/wait.h>
 
 #include "core/files.h"
-#include "core/terminal.h"
 
 enum { EXIT_DIVERGED = 76 };
 
@@ -45,9 +44,8 @@ static void explain_script(const ProgramEnding *ending, char *message, size_t si
   if (core_script_argv(program, core_script_text(program, CORE_SCRIPT_command), ending->run, &words, &count) != CORE_OK)
     return;
   for (size_t i = 0; i < count && i < 2; i++) { /* ./train.sh, or sh train.sh */
-    const bool is_absolute = *words[i] == '/', is_path = strchr(words[i], '/') != NULL || i > 0;
-    const int code = core_files_path(path, "%s%s%s", is_absolute ? "" : ending->directory, is_absolute ? "" : "/",
-                                     words[i]);
+    const bool is_path = strchr(words[i], '/') != NULL || i > 0;
+    const int code = core_files_path_in(ending->directory, words[i], path);
     if (!is_path || code != CORE_OK || !*program_child_explain(path, explanation, sizeof explanation)) continue;
     snprintf(message + strlen(message), size - strlen(message), "; %s: %s", words[i], explanation);
     break;
@@ -58,6 +56,7 @@ static void explain_script(const ProgramEnding *ending, char *message, size_t si
 void program_ending_describe(const ProgramEnding *ending, char *message, size_t size) {
   const int signal = program_child_signal(ending->child), code = WEXITSTATUS(ending->child->status);
   const char *reason = ending->reason, *separator = *reason ? ": " : "";
+
   if (ending->is_stalled) {
     snprintf(message, size, "stalled: no record for %s (stall); its log may say why",
              core_script_text(ending->config->program, CORE_SCRIPT_stall));

@@ -39,12 +39,15 @@ static bool parse_tensor(const unsigned char *next, const unsigned char *end, do
   CoreProtobufField field, content = {0};
   uint64_t type = 0, varint;
   size_t elements = 0;
+
   while (core_protobuf_next(&next, end, &field)) {
     if (field.number == TENSOR_TYPE) type = field.integer;
     if (field.number == TENSOR_CONTENT) content = field;
+
     const bool is_real = field.number == TENSOR_FLOAT || field.number == TENSOR_DOUBLE;
     const bool is_integer = field.number == TENSOR_INT || field.number == TENSOR_INT64;
     const size_t width = field.number == TENSOR_FLOAT ? 4 : 8;
+
     if (is_real && field.wire == CORE_PROTOBUF_LENGTH && field.size == width) {
       CoreProtobufField element = {.wire = width == 4 ? CORE_PROTOBUF_FIXED_32 : CORE_PROTOBUF_FIXED_64};
       memcpy(&element.integer, field.bytes, width);

@@ -58,13 +58,21 @@ struct ProgramEvents {
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-static bool is_known(const ProgramEvents *events, const char *path, const struct stat *status) {
-  for (size_t i = 0; i < events->count; i++) {
-    const EventFile *file = &events->files[i];
-    if (strcmp(file->file.path, path) == 0 || (file->inode == status->st_ino && file->device == status->st_dev))
-      return true;
-  }
+static bool has_path(const ProgramEvents *events, const char *path) {
+  for (size_t i = 0; i < events->count; i++)
+    if (strcmp(events->files[i].file.path, path) == 0) return true;
   return false;
+}
+
+/* Whether the file is known by another path. */
+static bool has_inode(const ProgramEvents *events, const struct stat *status) {
+  for (size_t i = 0; i < events->count; i++)
+    if (events->files[i].inode == status->st_ino && events->files[i].device == status->st_dev) return true;
+  return false;
+}
+
+static bool share_folder(const EventFile *a, const EventFile *b) {
+  return a->folder == b->folder && strncmp(a->file.path, b->file.path, a->folder) == 0;
 }
 
 /* Returns the length of the common part of two folders, in whole names. */
@@ -88,7 +96,9 @@ static void rename_split(ProgramEvents *events) {
 /* Adds a file of the attempt. What it had at the start belongs to earlier ones. */
 static void add_file(ProgramEvents *events, const char *path) {
   struct stat status;
-  if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) || is_known(events, path, &status)) return;
+  if (has_path(events, path) || stat(path, &status) != 0) return;
+  if (!S_ISREG(status.st_mode) || has_inode(events, &status)) return;
+
   const struct ProgramStartEntry *entry = program_starts_find(&events->starts, path);
   if (events->count == events->capacity) {
     events->capacity = events->capacity ? 2 * events->capacity : 16;
@@ -118,11 +128,12 @@ static bool is_visited(Walk *walk, const struct stat *status) {
   return false;
 }
 
-/* Whether the path is a link that another user made. Its files are not opened (core_files_guard); nor are its names
- * listed. */
-static bool is_foreign_link(const char *path) {
-  struct stat status;
-  return lstat(path, &status) == 0 && S_ISLNK(status.st_mode) && status.st_uid != geteuid() && status.st_uid != 0;
+/* Reads the status of a file, or of what a link leads to that this user or root made: files behind links of others are
+ * not opened (core_files_guard), nor are their names listed. */
+static bool read_status(const char *path, struct stat *status) {
+  if (lstat(path, status) != 0) return false;
+  if (!S_ISLNK(status->st_mode)) return true;
+  return (status->st_uid == geteuid() || status->st_uid == 0) && stat(path, status) == 0;
 }
 
 static void walk_folder(ProgramEvents *events, const char *directory, int depth, Walk *walk) {
@@ -135,8 +146,7 @@ static void walk_folder(ProgramEvents *events, const char *directory, int depth,
     return;
   }
   for (size_t i = 0; i < count; i++) {
-    if (core_files_path(path, "%s/%s", directory, names[i]) == CORE_OK && !is_foreign_link(path) &&
-        stat(path, &status) == 0) {
+    if (core_files_path(path, "%s/%s", directory, names[i]) == CORE_OK && read_status(path, &status)) {
       if (S_ISDIR(status.st_mode)) walk_folder(events, path, depth + 1, walk);
       else if (S_ISREG(status.st_mode) && strstr(names[i], infix)) walk->visit(events, path);
     }
@@ -259,10 +269,8 @@ static EventTag *note_tag(ProgramEvents *events, size_t index) {
   EventTag *tag = &events->tag[index];
   if (tag->file == SIZE_MAX) tag->file = file;
 
-  const EventFile *first = &events->files[tag->file];
-  const bool is_same = first->folder == events->file->folder &&
-                       strncmp(first->file.path, events->file->file.path, first->folder) == 0;
-  if (is_same || tag->is_split) return tag;
+  if (tag->is_split || share_folder(&events->files[tag->file], events->file)) return tag;
+
   tag->is_split = true;
   events->is_renamed = true;
   events->sink->on_renamed(events->sink->context, events->tags.items[index]);
@@ -282,9 +290,7 @@ static size_t count_times(const ProgramEvents *events) {
   for (const EventFile *file = events->files; file < events->file; file++) {
     const char *end = file->file.path + file->folder, *name = end;
     while (name > file->file.path && name[-1] != '/') name--;
-    const bool is_same = file->folder == events->file->folder &&
-                         strncmp(file->file.path, events->file->file.path, file->folder) == 0;
-    count += !is_same && is_time(name, (size_t)(end - name));
+    count += !share_folder(file, events->file) && is_time(name, (size_t)(end - name));
   }
   return count;
 }

@@ -162,6 +162,15 @@ int program_file_read(ProgramFile *file, const ProgramReader *reader) {
   return opened.st_size > file->seen.size ? read_rest(file, reader) : CORE_OK;
 }
 
+int program_file_read_lines(ProgramFile *file, const ProgramReader *reader, ProgramTail *tail, ProgramOnLine on_line,
+                            bool ends, int64_t *damaged) {
+  const int64_t skipped = tail->skipped;
+  const int code = program_file_read(file, reader);
+  if (code == CORE_OK && ends) program_tail_end(tail, on_line, reader->context);
+  *damaged += tail->skipped - skipped;
+  return code;
+}
+
 void program_file_forget(ProgramFile *file) {
   program_file_close(file);
   file->inode = 0;
@@ -281,8 +290,7 @@ static int read_own(const char *path, char **text) {
   int fd;
   TRY(core_files_open_reading(path, &fd));
   snprintf(opened, sizeof opened, "/proc/self/fd/%d", fd);
-  const bool is_own = fstat(fd, &status) == 0 && status.st_uid == geteuid() && status.st_nlink == 1 &&
-                      !(status.st_mode & (S_IWGRP | S_IWOTH));
+  const bool is_own = fstat(fd, &status) == 0 && core_files_is_own(&status);
   const int code = is_own ? core_files_read(opened, 0, text, &size)
                           : core_error(CORE_FAIL, "%s: ignored, since others can have written it", path);
   close(fd);

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "core/files.h"
+#include "sweep/program/tail.h"
 
 /* The first `size` bytes of a file: CRCs of their beginning and end. */
 typedef struct ProgramPrefix {
@@ -44,6 +45,10 @@ void program_file_init(ProgramFile *file, const char *path, const ProgramPrefix 
 ProgramPrefix program_file_prefix(const char *path);
 /* Reads what is new. An absent file has no bytes. Below the workspace, links of other users are not followed. */
 int program_file_read(ProgramFile *file, const ProgramReader *reader);
+/* Reads the new lines of a file; reader->on_bytes passes them to `tail` and on_line. ends: a last line without a
+ * newline is complete. Adds the number of lines that were too long to *damaged. */
+int program_file_read_lines(ProgramFile *file, const ProgramReader *reader, ProgramTail *tail, ProgramOnLine on_line,
+                            bool ends, int64_t *damaged);
 /* Lets the file be read from the attempt's start again. */
 void program_file_forget(ProgramFile *file);
 /* Closes the descriptor. The rest of a file that is rotated away while it is closed is not read. */

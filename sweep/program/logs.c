@@ -6,12 +6,9 @@
 #include <string.h>
 
 #include "core/config/script.h"
-#include "core/files.h"
-#include "core/log.h"
 #include "core/memory.h"
 #include "core/terminal.h"
 #include "store/runlog/runlog.h"
-#include "store/workspace/paths.h"
 #include "sweep/program/logs_internal.h"
 
 static const double jump_length = 1.5; /* least length of a jump, in later steps */
@@ -93,19 +90,24 @@ static uint32_t find_key(ProgramLogs *logs, const ProgramRecord *record, size_t 
 }
 
 /* Finds the entries of a record: its values as the database has them. The goal of an evaluation is negated if it is to
- * be small. */
-static void find_entries(ProgramLogs *logs, const ProgramRecord *record) {
+ * be small. Returns the value of the step's metric; NaN: none. */
+static double find_entries(ProgramLogs *logs, const ProgramRecord *record) {
+  const size_t step_index = program_names_find(record->names, logs->step_name);
+  double step = NAN;
   if (record->count > logs->entry_capacity) {
     logs->entry_capacity = 2 * record->count;
     logs->entries = core_memory_resize(logs->entries, logs->entry_capacity * sizeof *logs->entries);
   }
   for (size_t i = 0; i < record->count; i++) {
-    const char *name = record->names->items[record->values[i].name];
+    const ProgramValue *value = &record->values[i];
+    const char *name = record->names->items[value->name];
     const bool is_goal = record->evaluation[0] && is_goal_name(logs, name, program_logs_column(logs, name));
-    logs->entries[i] = (ProgramEntry){.key = find_key(logs, record, i),
-                                      .is_step = !logs->is_sum && strcmp(name, logs->step_name) == 0,
-                                      .value = record->values[i].value * (is_goal ? logs->sign : 1)};
+    const bool is_step = value->name == step_index;
+    if (is_step) step = value->value;
+    logs->entries[i] = (ProgramEntry){.key = find_key(logs, record, i), .is_step = is_step && !logs->is_sum,
+                                      .value = value->value * (is_goal ? logs->sign : 1)};
   }
+  return step;
 }
 
 void program_logs_reserve(const ProgramLogs *logs, ProgramNames *names) {
@@ -118,8 +120,7 @@ void program_logs_reserve(const ProgramLogs *logs, ProgramNames *names) {
 
 /* ---- removal ----------------------------------------------------------------------------------------------------- */
 
-/* Notes that goal values at this step have changed. */
-static void note_goal(ProgramLogs *logs, double step) {
+void program_logs_note_goal(ProgramLogs *logs, double step) {
   logs->score_low = fmin(logs->score_low, step);
   logs->score_high = fmax(logs->score_high, step);
 }
@@ -137,7 +138,7 @@ static void remove_cell(ProgramLogs *logs, ProgramRow *row, uint32_t key) {
   program_logs_unwrite(logs, row, key);
   program_row_remove(row, key);
   program_row_mark(&logs->rows, row);
-  if (logs->keys[key].is_goal) note_goal(logs, row->step);
+  if (logs->keys[key].is_goal) program_logs_note_goal(logs, row->step);
   if (logs->keys[key].is_kl) note_kl(logs, row->step);
 }
 
@@ -236,6 +237,7 @@ static void check_first(ProgramSeries *series, const ProgramRecord *record) {
       is_found |= record->values[k].name == old->name && (record->values[k].value == old->value || isnan(old->value));
     is_equal &= is_found;
   }
+
   if (series->is_restarted && !is_equal) {
     series->number_base += series->number;
     series->sum_base += series->sum;
@@ -244,6 +246,7 @@ static void check_first(ProgramSeries *series, const ProgramRecord *record) {
     series->number = 0;
     series->sum = 0;
   }
+
   if (!series->is_begun || !is_equal) {
     series->first = core_memory_resize(series->first, (record->count + 1) * sizeof *series->first);
     memcpy(series->first, record->values, record->count * sizeof *series->first);
@@ -253,10 +256,10 @@ static void check_first(ProgramSeries *series, const ProgramRecord *record) {
   series->is_restarted = false;
 }
 
-/* Returns the step of a record: its own, the sum so far, the latest of its series, or the number of the record. */
-static double find_step(ProgramLogs *logs, ProgramSeries *series, const ProgramRecord *record) {
+/* Returns the step of a record: its own, the sum so far, the latest of its series, or the number of the record. named:
+ * value of the step's metric. */
+static double find_step(ProgramLogs *logs, ProgramSeries *series, const ProgramRecord *record, double named) {
   if (!series->is_begun || series->is_restarted) check_first(series, record);
-  const double named = *logs->step_name ? program_record_find(record, logs->step_name) : NAN;
 
   if (logs->is_sum && isfinite(named)) {
     series->sum += named;
@@ -286,24 +289,18 @@ static struct ProgramPlace *find_place(ProgramSeries *series, uint32_t key) {
 static ProgramRow *find_row(ProgramLogs *logs, double step, int64_t index) {
   const size_t first = program_rows_lower(&logs->rows, step), end = program_rows_upper(&logs->rows, step);
   if (first + (size_t)index < end) return logs->rows.items[first + (size_t)index];
-  ProgramRow *row = program_rows_insert(&logs->rows, end, step);
-  return row;
-}
-
-/* Returns whether a value is as it was written, in 9 digits. */
-static bool is_same(double a, double b) {
-  return (isnan(a) && isnan(b)) || a == b || fabs(a - b) <= 1e-8 * fabs(a);
+  return program_rows_insert(&logs->rows, end, step);
 }
 
 static void set_value(ProgramLogs *logs, ProgramRow *row, uint32_t key, double value) {
   const ProgramCell *cell = program_row_find(row, key);
-  if (cell && cell->attempt == logs->attempt && is_same(cell->value, value)) return;
+  if (cell && cell->attempt == logs->attempt && program_logs_is_same(cell->value, value)) return;
   if (logs->keys[key].column == offsetof(StoreIteration, solve_rate) && logs->keys[key].kind == PROGRAM_COLUMN &&
       isfinite(value) && value > 1)
     logs->rate_above = value;
   program_row_set(row, key, logs->attempt, value);
   program_row_mark(&logs->rows, row);
-  if (logs->keys[key].is_goal) note_goal(logs, row->step);
+  if (logs->keys[key].is_goal) program_logs_note_goal(logs, row->step);
   if (logs->keys[key].is_kl) note_kl(logs, row->step);
 }
 
@@ -317,13 +314,12 @@ static void note_speed(ProgramLogs *logs, ProgramRow *row, const ProgramEntry *e
 }
 
 void program_logs_append(ProgramLogs *logs, ProgramSeries *series, const ProgramRecord *record) {
-  const double step = find_step(logs, series, record);
+  const double named = find_entries(logs, record), step = find_step(logs, series, record, named);
+  const ProgramEntry *entries = logs->entries;
   const size_t count = record->count;
   int64_t index = 0;
   if (isnan(logs->begin)) logs->begin = step;
   logs->end = fmax(logs->end, step);
-  find_entries(logs, record);
-  const ProgramEntry *entries = logs->entries;
 
   /* Repeated values of a metric at one step go to a row each. */
   for (size_t i = 0; i < count; i++) {
@@ -412,8 +408,7 @@ static bool is_logged(const ProgramLogs *logs, size_t name) {
 
 /* Whether a metric has appeared under a name or in a column, in this attempt or an earlier one. */
 static bool has_appeared(const ProgramLogs *logs, const ProgramSink *sink, const char *name, const char *column) {
-  for (size_t i = 0; i < sink->names.count; i++)
-    if (is_logged(logs, i) && strcmp(sink->names.items[i], name) == 0) return true;
+  if (is_logged(logs, program_names_find(&sink->names, name))) return true;
   for (size_t i = 0; i < logs->key_names.count; i++)
     if (logs->keys[i].is_loaded && strcmp(logs->keys[i].name, column) == 0) return true;
   return false;

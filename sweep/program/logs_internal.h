@@ -1,6 +1,8 @@
 /* State of logs.h: logs.c places records, logs_write.c reads and writes run logs. */
 #ifndef SWEEP_PROGRAM_LOGS_INTERNAL_H
 #define SWEEP_PROGRAM_LOGS_INTERNAL_H
+#include <math.h>
+
 #include "core/files.h"
 #include "store/runlog/runlog.h"
 #include "sweep/program/logs.h"
@@ -70,11 +72,19 @@ struct ProgramLogs {
   double started_s, reported_speed;
 };
 
+/* Returns whether two values are equal in the 9 digits that logs have. */
+static inline bool program_logs_is_same(double a, double b) {
+  return (isnan(a) && isnan(b)) || a == b || fabs(a - b) <= 1e-8 * fabs(a);
+}
+
 /* Returns the database's name of a program's metric: that of [metric], otherwise its own. */
 const char *program_logs_column(const ProgramLogs *logs, const char *name);
 /* Returns the offset of a column in StoreEvaluation or StoreIteration; 0: it has none. */
 size_t program_logs_offset(const char *column, bool is_evaluation);
 uint32_t program_logs_key(ProgramLogs *logs, const char *name, const char *level_set);
+
+/* Notes that values of the goal at this step have changed. */
+void program_logs_note_goal(ProgramLogs *logs, double step);
 
 /* Write lines that remove a value, or a whole row with its score, from the database. Called before it changes. */
 void program_logs_unwrite(ProgramLogs *logs, ProgramRow *row, uint32_t key);

@@ -156,10 +156,9 @@ static size_t end_of_part(const ProgramLogs *logs, size_t first) {
 }
 
 static void set_score(ProgramLogs *logs, ProgramRow *row, bool has_score, double score, double values) {
-  const bool is_same = row->has_score == has_score &&
-                       (!has_score || ((fabs(score - row->score) <= 1e-8 * fabs(score) ||
-                                        (isnan(score) && isnan(row->score))) && values == row->score_values));
-  if (is_same) return;
+  const bool is_equal = program_logs_is_same(score, row->score) && values == row->score_values;
+  if (row->has_score == has_score && (!has_score || is_equal)) return;
+
   if (!has_score) unwrite_score(logs, row);
   row->has_score = row->is_score_new = has_score;
   row->score = score;
@@ -236,10 +235,7 @@ static ProgramRow *find_number(ProgramLogs *logs, int64_t number, double step) {
   }
   if (low < rows->count && rows->items[low]->number == number) return rows->items[low];
 
-  ProgramRow *row = program_rows_add(rows, step, number);
-  memmove(rows->items + low + 1, rows->items + low, (rows->count - 1 - low) * sizeof *rows->items);
-  rows->items[low] = row;
-  return row;
+  return program_rows_add(rows, low, step, number);
 }
 
 /* Loads a value. One that a later attempt wrote again, with its row, stays that of the earlier one. */
@@ -333,29 +329,21 @@ static int load_attempt(Loading *loading, int attempt) {
 /* Drops rows that were removed, or whose step is unknown, and notes the metrics of the others. */
 static void drop_removed(ProgramLogs *logs) {
   ProgramRows *rows = &logs->rows;
-  size_t kept = 0;
   for (size_t i = 0; i < rows->count; i++) {
     ProgramRow *row = rows->items[i];
-    if (row->count > 0 && !isnan(row->step)) {
-      rows->items[kept++] = row;
-      for (uint32_t c = 0; c < row->count; c++) logs->keys[row->cells[c].key].is_loaded = true;
-    } else {
-      free(row->cells);
-      free(row);
-    }
+    if (isnan(row->step)) row->count = 0;
+    for (uint32_t c = 0; c < row->count; c++) logs->keys[row->cells[c].key].is_loaded = true;
   }
-  rows->count = kept;
+  program_rows_take_empty(rows, 0, rows->count);
+  program_rows_clean(rows);
 }
 
 /* Lets the values of the goal after the last score be scored: the attempt may have been killed within their part. */
 static void note_unscored(ProgramLogs *logs) {
   for (size_t i = logs->rows.count; i-- > 0 && !logs->rows.items[i]->has_score;) {
     const ProgramRow *row = logs->rows.items[i];
-    for (uint32_t c = 0; c < row->count; c++) {
-      if (!logs->keys[row->cells[c].key].is_goal) continue;
-      logs->score_low = fmin(logs->score_low, row->step);
-      logs->score_high = fmax(logs->score_high, row->step);
-    }
+    for (uint32_t c = 0; c < row->count; c++)
+      if (logs->keys[row->cells[c].key].is_goal) program_logs_note_goal(logs, row->step);
   }
 }
 

@@ -92,19 +92,14 @@ void program_processes_list(const char *run, void (*on_process)(void *context, p
 
 /* ---- leftovers --------------------------------------------------------------------------------------------------- */
 
-static pid_t read_parent(pid_t process) {
-  char path[64], text[512];
-  int parent = 0;
-  snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
-  core_process_read_file(path, text, sizeof text);
-  const char *end = strrchr(text, ')'); /* the name may contain any character */
-  return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? (pid_t)parent : 0;
-}
-
 /* Whether it is this process or one of its ancestors. */
 static bool is_ancestor(pid_t process) {
-  for (pid_t ancestor = getpid(); ancestor > 1; ancestor = read_parent(ancestor))
+  pid_t group;
+  char state;
+  for (pid_t ancestor = getpid(); ancestor > 1;) {
     if (ancestor == process) return true;
+    if (!core_process_find_parent(ancestor, &ancestor, &group, &state)) return false;
+  }
   return false;
 }
 

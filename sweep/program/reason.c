@@ -84,10 +84,10 @@ static const char *skip_stamp(const char *text) {
     const size_t length = strcspn(rest, " ");
     const size_t stamp = strspn(rest, "0123456789-:.,/TZ+[](){}|");
     if (stamp < length || length == 0) break;
-    has_digit |= strpbrk(rest, "0123456789") < rest + length;
+    has_digit |= strcspn(rest, "0123456789") < length;
     rest += length + strspn(rest + length, " ");
   }
-  return has_digit && *rest && strpbrk(text, ":-") < rest ? rest : text;
+  return has_digit && *rest && strcspn(text, ":-") < (size_t)(rest - text) ? rest : text;
 }
 
 static void set_text(char target[PROGRAM_REASON], const char *text) {
@@ -266,10 +266,12 @@ static bool add_crash(ProgramReason *reason, const char *text) {
     offer(reason, PROGRAM_REASON_EXCEPTION, message);
     return true;
   }
+
   if (begins(text, "what():")) {
     if (reason->rank == PROGRAM_REASON_EXCEPTION) extend(reason, ": ", text + 7 + strspn(text + 7, " "));
     return true;
   }
+
   const char *panicked = begins(text, "thread '") ? strstr(text, " panicked at ") : NULL;
   if (panicked) { /* without the thread's name and number */
     const size_t length = strlen(panicked);
@@ -277,6 +279,7 @@ static bool add_crash(ProgramReason *reason, const char *text) {
     if (panicked[length - 1] == ':') reason->prefix = " ";
     return true;
   }
+
   if (begins(text, "Exception in thread ")) {
     const char *name = strrchr(text, '"');
     if (!name || !name[1]) return false;
@@ -284,6 +287,7 @@ static bool add_crash(ProgramReason *reason, const char *text) {
     offer(reason, PROGRAM_REASON_EXCEPTION, place);
     return true;
   }
+
   if (!is_crash(text)) return false;
   offer(reason, PROGRAM_REASON_EXCEPTION, begins(text, "Caused by: ") ? text + 11 : text);
   if (text[strlen(text) - 1] == ':') reason->prefix = " ";

@@ -90,14 +90,15 @@ size_t program_names_add(ProgramNames *names, const char *name, size_t length) {
   trim(&name, &length);
   if (length == 0) return SIZE_MAX;
   sanitize(name, length, text);
-  const bool has_room = names->count < PROGRAM_NAMES_MAX || program_names_have(names, text);
+  const bool has_room = names->count < PROGRAM_NAMES_MAX || program_names_find(names, text) != SIZE_MAX;
   if (has_room || is_reserved(names, text)) return program_names_add_exact(names, text);
   names->dropped++;
   return SIZE_MAX;
 }
 
-bool program_names_have(const ProgramNames *names, const char *name) {
-  return names->count > 0 && names->slots[find_slot(names, name)] != 0;
+size_t program_names_find(const ProgramNames *names, const char *name) {
+  const size_t slot = names->count > 0 ? names->slots[find_slot(names, name)] : 0;
+  return slot > 0 ? slot - 1 : SIZE_MAX;
 }
 
 void program_names_free(ProgramNames *names) {
@@ -124,13 +125,6 @@ void program_record_add(ProgramRecord *record, const char *name, size_t length, 
     record->values = core_memory_resize(record->values, record->capacity * sizeof *record->values);
   }
   record->values[record->count++] = (ProgramValue){index, value};
-}
-
-double program_record_find(const ProgramRecord *record, const char *name) {
-  double value = NAN;
-  for (size_t i = 0; i < record->count; i++)
-    if (strcmp(record->names->items[record->values[i].name], name) == 0) value = record->values[i].value;
-  return value;
 }
 
 void program_record_free(ProgramRecord *record) {
@@ -249,16 +243,7 @@ static bool read_escaped_code(Parser *p, char utf8[5]) {
     }
   }
   if (code >= 0xd800 && code < 0xe000) code = 0xfffd;
-
-  size_t length = 0;
-  if (code < 0x80) utf8[length++] = (char)code;
-  else if (code < 0x800) utf8[length++] = (char)(0xc0 | code >> 6);
-  else if (code < 0x10000) utf8[length++] = (char)(0xe0 | code >> 12);
-  else utf8[length++] = (char)(0xf0 | code >> 18);
-  if (code >= 0x10000) utf8[length++] = (char)(0x80 | (code >> 12 & 0x3f));
-  if (code >= 0x800) utf8[length++] = (char)(0x80 | (code >> 6 & 0x3f));
-  if (code >= 0x80) utf8[length++] = (char)(0x80 | (code & 0x3f));
-  utf8[length] = '\0';
+  core_unicode_encode(code, utf8);
   return true;
 }
 

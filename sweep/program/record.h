@@ -31,8 +31,8 @@ size_t program_names_add(ProgramNames *names, const char *name, size_t length);
 void program_names_reserve(ProgramNames *names, const char *name);
 /* Returns the index of a text that is no name of a program: without these changes and limits. */
 size_t program_names_add_exact(ProgramNames *names, const char *text);
-/* Returns whether the set has a name. */
-bool program_names_have(const ProgramNames *names, const char *name);
+/* Returns the index of a name; SIZE_MAX: the set lacks it. */
+size_t program_names_find(const ProgramNames *names, const char *name);
 void program_names_free(ProgramNames *names);
 
 typedef struct ProgramValue {
@@ -49,8 +49,6 @@ typedef struct ProgramRecord {
 
 void program_record_clear(ProgramRecord *record);
 void program_record_add(ProgramRecord *record, const char *name, size_t length, double value);
-/* Returns the last value of a name; NaN: none. */
-double program_record_find(const ProgramRecord *record, const char *name);
 void program_record_free(ProgramRecord *record);
 
 /* Parses a number that fills the text except for blanks around it: as strtod, but decimal only; true and false are 1

@@ -25,14 +25,7 @@ size_t program_rows_lower(const ProgramRows *rows, double step) {
 }
 
 size_t program_rows_upper(const ProgramRows *rows, double step) {
-  size_t low = 0, high = rows->count;
-  if (high > 0 && rows->items[high - 1]->step <= step) return high;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (rows->items[middle]->step <= step) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return program_rows_lower(rows, nextafter(step, INFINITY));
 }
 
 static int compare_rows(const void *a, const void *b) {
@@ -71,10 +64,12 @@ static void append(ProgramRow ***items, size_t *count, size_t *capacity, Program
   (*items)[(*count)++] = row;
 }
 
-ProgramRow *program_rows_add(ProgramRows *rows, double step, int64_t number) {
+ProgramRow *program_rows_add(ProgramRows *rows, size_t index, double step, int64_t number) {
   ProgramRow *row = core_memory_zero_allocate(1, sizeof *row);
   *row = (ProgramRow){.step = step, .number = number, .speed = NAN};
   append(&rows->items, &rows->count, &rows->capacity, row);
+  memmove(rows->items + index + 1, rows->items + index, (rows->count - 1 - index) * sizeof *rows->items);
+  rows->items[index] = row;
   return row;
 }
 
@@ -82,9 +77,7 @@ ProgramRow *program_rows_insert(ProgramRows *rows, size_t index, double step) {
   const int64_t number = index > 0 ? rows->items[index - 1]->number + 1 : 1;
   if (index < rows->count && rows->items[index]->number <= number) renumber(rows, index, number + FIRST_GAP);
 
-  ProgramRow *row = program_rows_add(rows, step, number);
-  memmove(rows->items + index + 1, rows->items + index, (rows->count - 1 - index) * sizeof *rows->items);
-  rows->items[index] = row;
+  ProgramRow *row = program_rows_add(rows, index, step, number);
   program_row_mark(rows, row);
   return row;
 }

@@ -43,8 +43,8 @@ size_t program_rows_upper(const ProgramRows *rows, double step);
 
 /* Inserts a row before the row at `index`, whose step is not smaller. */
 ProgramRow *program_rows_insert(ProgramRows *rows, size_t index, double step);
-/* Adds a row with a number as it was read from a log; rows must be sorted before use. */
-ProgramRow *program_rows_add(ProgramRows *rows, double step, int64_t number);
+/* Inserts a row with a number as it was read from a log; rows must be sorted before use. */
+ProgramRow *program_rows_add(ProgramRows *rows, size_t index, double step, int64_t number);
 void program_rows_sort(ProgramRows *rows);
 /* Takes the empty rows among [first, end) out. They live until program_rows_clean. */
 void program_rows_take_empty(ProgramRows *rows, size_t first, size_t end);

@@ -141,13 +141,9 @@ static void read_json_bytes(void *context, const char *bytes, size_t count) {
 
 static int read_lines(JsonLines *lines, ProgramReading reading, ProgramSink *sink) {
   const ProgramReader reader = {.on_restart = restart_lines, .on_bytes = read_json_bytes, .context = lines};
-  const int64_t skipped = lines->tail.skipped;
+  const bool ends = reading != PROGRAM_RUNNING; /* a torn line is not an object */
   lines->sink = sink;
-
-  TRY(program_file_read(&lines->file, &reader));
-  if (reading != PROGRAM_RUNNING) program_tail_end(&lines->tail, read_json_line, lines); /* if torn, not an object */
-  sink->damaged += lines->tail.skipped - skipped;
-  return CORE_OK;
+  return program_file_read_lines(&lines->file, &reader, &lines->tail, read_json_line, ends, &sink->damaged);
 }
 
 static JsonLines *open_lines(const char *path, const ProgramPrefix *start, ProgramSeries *series) {
@@ -286,13 +282,9 @@ static void read_output_bytes(void *context, const char *bytes, size_t count) {
 
 static int read_output(Output *output, ProgramReading reading, ProgramSink *sink) {
   const ProgramReader reader = {.on_restart = restart_output, .on_bytes = read_output_bytes, .context = output};
-  const int64_t skipped = output->tail.skipped;
   output->sink = sink;
-
-  TRY(program_file_read(&output->file, &reader));
-  if (reading == PROGRAM_ENDED) program_tail_end(&output->tail, read_output_line, output);
-  sink->damaged += output->tail.skipped - skipped;
-  return CORE_OK;
+  return program_file_read_lines(&output->file, &reader, &output->tail, read_output_line, reading == PROGRAM_ENDED,
+                                 &sink->damaged);
 }
 
 static int open_regex(Output *output, const char *location) {
@@ -305,19 +297,6 @@ static int open_regex(Output *output, const char *location) {
 }
 
 /* ---- all sources ------------------------------------------------------------------------------------------------- */
-
-/* Expands the path of [program] metrics, relative to the program's directory. */
-static int expand_path(const CoreScript *program, const CoreScriptRun *run, const char *directory,
-                       const char *location, char path[CORE_PATH_MAX]) {
-  char **arguments;
-  size_t count;
-  TRY(core_script_argv(program, location, run, &arguments, &count));
-  const bool is_absolute = count == 1 && *arguments[0] == '/';
-  const int code = is_absolute ? core_files_path(path, "%s", arguments[0])
-                               : core_files_path(path, "%s/%s", directory, count > 0 ? arguments[0] : ".");
-  core_script_argv_free(&arguments);
-  return code;
-}
 
 /* Finds what lay in the file, and in those that it was rotated to, at the start of the attempt; records it for a new
  * one. */
@@ -374,7 +353,7 @@ int program_source_open(const CoreScript *program, const CoreScriptRun *run, con
     if (code == CORE_OK) code = open_regex(&source->output, location);
   } else if (code == CORE_OK && *location) {
     code = core_files_path(list, "%s/metrics.%d.files", home, attempt);
-    if (code == CORE_OK) code = expand_path(program, run, directory, location, path);
+    if (code == CORE_OK) code = core_script_metrics_path(program, run, directory, location, path);
     if (code == CORE_OK) code = open_location(source, kind, location, path, list, run);
   }
   if (code != CORE_OK) program_source_close(result);

@@ -9,12 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/config/script.h"
 #include "core/log.h"
-#include "core/memory.h"
 #include "core/terminal.h"
 #include "core/unicode.h"
 #include "core/version.h"
@@ -64,7 +62,6 @@ typedef struct Supervisor {
   ProgramLogs *logs;
   ProgramChild child;
   ProgramTreeStop told;         /* the processes that were told to stop */
-  int stop;                     /* signal that requested a stop; 0: none */
   bool is_stalled;              /* told to stop because it logged nothing */
   bool has_left_rest;           /* its first process ended, and others had to be told to */
   double grace_s, stall_s;      /* `grace` and `stall` */
@@ -153,8 +150,7 @@ static void describe_silence(Supervisor *s) {
 /* Forwards the first stop request to the program. A later one would end programs that are saving. */
 static void request_stop(Supervisor *s, const struct signalfd_siginfo *info) {
   const int signal = (int)info->ssi_signo;
-  if (s->stop != 0) return;
-  s->stop = signal;
+  if (s->stop_s > 0) return;
   s->stop_s = core_clock_s();
   core_info("signal %d: forwarded to the program", signal);
   program_tree_tell(&s->told, signal == SIGUSR2 ? SIGUSR2 : SIGTERM, program_tree_is_slurm((pid_t)info->ssi_pid));
@@ -209,7 +205,7 @@ static void watch(Supervisor *s, int signals) {
     }
   }
   if (s->ended_s <= 0) s->ended_s = core_clock_s();
-  if (s->stop == 0 && program_child_signal(&s->child) == SIGTERM) wait_events(s, signals); /* sent to both */
+  if (s->stop_s <= 0 && program_child_signal(&s->child) == SIGTERM) wait_events(s, signals); /* sent to both */
   program_output_read(&s->output, &s->child);
   program_output_end(&s->output);
   program_child_close(&s->child);
@@ -221,7 +217,7 @@ static ProgramEnding make_ending(const Supervisor *s, const CoreScriptRun *run) 
   const bool is_stop_first = s->stop_s <= s->ended_s || s->has_left_rest || program_child_signal(&s->child) == SIGTERM;
   return (ProgramEnding){.child = &s->child, .config = &s->config, .run = run, .directory = s->directory,
                          .reason = s->output.reason.text, .step = program_logs_step(s->logs),
-                         .was_stopped = s->stop != 0 && is_stop_first, .is_stalled = s->is_stalled,
+                         .was_stopped = s->stop_s > 0 && is_stop_first, .is_stalled = s->is_stalled,
                          .has_left_rest = s->has_left_rest};
 }
 
@@ -254,22 +250,24 @@ static void judge_metrics(Supervisor *s) {
 /* Removes the copy of the program's output that metrics were read from: the log has it. */
 static void remove_output(Supervisor *s) {
   const char *output = program_source_output(s->source);
-  if (output && !s->is_write_failing && unlink(output) != 0 && errno != ENOENT)
-    core_warn("cannot remove %s: %s", output, strerror(errno));
+  if (output && !s->is_write_failing && core_files_remove(output) != CORE_OK) core_warn("%s", core_error_message());
 }
 
 static int finish(Supervisor *s) {
   const CoreScriptRun run = make_run(s);
   read_metrics(s, program_child_signal(&s->child) == 0 ? PROGRAM_ENDED : PROGRAM_KILLED);
   const ProgramEnding ending = make_ending(s, &run);
+
   s->state.message[0] = '\0';
   s->state.status = program_ending_status(&ending);
   if (s->state.status == STORE_FAILED || s->state.status == STORE_DIVERGED)
     program_ending_describe(&ending, s->state.message, sizeof s->state.message);
+
   judge_metrics(s);
   if (s->state.status == STORE_FINISHED || s->state.status == STORE_DIVERGED) program_logs_trim(s->logs);
   s->is_write_failing = program_logs_end(s->logs) != CORE_OK;
   if (s->is_write_failing) core_warn("%s", core_error_message());
+
   const bool is_killed = program_ending_is_kill(&ending); /* this process dies likewise, so that its parent decides */
   if (is_killed) s->state.status = STORE_RUNNING;
   else s->state.finished_unix_s = core_clock_unix_s();
@@ -284,6 +282,7 @@ static int finish(Supervisor *s) {
     fflush(NULL);
     kill(getpid(), SIGKILL);
   }
+
   if (final_status == STORE_FINISHED) return CORE_OK;
   if (final_status == STORE_STOPPED) return CORE_REQUEUE;
   return core_error(CORE_FAIL, "%s", s->state.message);
@@ -358,6 +357,7 @@ static int open_signals(void) {
 static int start(Supervisor *s) {
   const CoreScriptRun run = make_run(s);
   const bool continues = s->state.attempt > 0 && !s->options->from_start;
+
   const int killed = program_processes_kill(s->id, s->dir);
   if (killed > 0) core_warn("killed %d processes that an earlier attempt had left", killed);
   setenv(SWEEP_DIR_VARIABLE, s->dir, 1); /* for program_processes_list */
@@ -365,12 +365,14 @@ static int start(Supervisor *s) {
   if (s->options->from_start) TRY(core_files_remove_tree(s->dir));
   TRY(core_files_make_directories(s->dir));
   TRY(write_settings(s));
+
   TRY(import_rest(s));
   begin_state(s);
   TRY(program_source_open(s->config.program, &run, s->directory, s->home, s->state.attempt, &s->source));
   TRY(program_logs_open(s->root, s->id, s->state.attempt, &s->config, &s->logs));
   program_logs_reserve(s->logs, &s->sink.names);
   if (s->options->from_start) program_logs_clear(s->logs);
+
   s->start_s = core_clock_s();
   s->state_write_s = s->start_s;
   s->record_s = s->start_s;
@@ -379,6 +381,7 @@ static int start(Supervisor *s) {
   core_text_to_duration(core_script_text(s->config.program, CORE_SCRIPT_stall), &s->stall_s);
   s->sink.on_output = echo_output;
   TRY(store_run_state_write(s->root, s->id, &s->state));
+
   const ProgramStart started = {.config = &s->config, .run = run, .directory = s->directory,
                                 .metrics = program_source_metrics(s->source),
                                 .output = program_source_output(s->source), .attempt = s->state.attempt,
@@ -416,6 +419,7 @@ static int open_run(Supervisor *s, bool *is_done) {
   TRY(store_path_run(s->root, s->id, "files", s->dir));
   TRY(store_path_run(s->root, s->id, "settings.json", s->settings));
   TRY(store_path_run(s->root, s->id, "config.ini", path));
+
   s->config = core_config_default();
   TRY(store_trust_read_config(path, s->options->config_hash, &s->config));
   core_config_id(&s->config, found);
@@ -423,12 +427,14 @@ static int open_run(Supervisor *s, bool *is_done) {
     return core_error(CORE_FAIL, "%s: changed after its creation: it describes %s", path,
                       s->config.program ? found : "a run of the trainer");
   TRY(core_script_directory(s->config.program, s->directory));
+
   TRY(store_run_acquire(s->root, s->id, &s->lease));
   TRY(store_run_state_read(s->root, s->id, true, &s->state));
   *is_done = s->state.status == STORE_FINISHED && !s->options->from_start;
   if (*is_done) return CORE_OK;
   if (s->state.status == STORE_DIVERGED && !s->options->from_start)
     return core_error(CORE_FAIL, "run %s diverged before (%s); --force restarts it", s->id, s->state.message);
+
   TRY(store_trust_check(&s->config, false)); /* checks that the files are those of the run, too */
   TRY(store_path_run(s->root, s->id, "log.txt", path));
   TRY(core_files_open(path, CORE_FILES_APPEND, &fd));

@@ -41,17 +41,6 @@ static size_t read_proc(pid_t process, const char *file, char *buffer, size_t ca
   return core_process_read_file(path, buffer, capacity);
 }
 
-/* Reads a process; false: it has ended. */
-static bool read_process(pid_t id, Process *process) {
-  char text[512], state;
-  int parent, group;
-  read_proc(id, "stat", text, sizeof text);
-  const char *end = strrchr(text, ')'); /* the name may contain any character */
-  if (!end || sscanf(end + 1, " %c %d %d", &state, &parent, &group) != 3 || state == 'Z' || state == 'X') return false;
-  *process = (Process){.id = id, .parent = parent, .group = group};
-  return true;
-}
-
 /* Returns the file name of the process's program; "": unknown. */
 static const char *program_name(pid_t process, char *buffer, size_t capacity) {
   char path[64];
@@ -119,10 +108,12 @@ static Snapshot take_snapshot(int signal) {
   Snapshot snapshot = {0};
   size_t capacity = 0;
   DIR *proc = opendir("/proc");
+
   for (struct dirent *entry; proc && (entry = readdir(proc));) {
-    Process process;
-    const pid_t id = (pid_t)atoi(entry->d_name);
-    if (id <= 1 || !read_process(id, &process)) continue;
+    Process process = {.id = (pid_t)atoi(entry->d_name)};
+    char state;
+    if (process.id <= 1 || !core_process_find_parent(process.id, &process.parent, &process.group, &state)) continue;
+    if (strchr("ZX", state)) continue; /* it has ended */
     if (snapshot.count == capacity) {
       capacity = 2 * capacity + 256;
       snapshot.items = core_memory_resize(snapshot.items, capacity * sizeof *snapshot.items);
@@ -130,6 +121,7 @@ static Snapshot take_snapshot(int signal) {
     snapshot.items[snapshot.count++] = process;
   }
   if (proc) closedir(proc);
+
   keep_descendants(&snapshot);
   for (size_t i = 0; i < snapshot.count && signal > 0; i++) read_treatment(&snapshot.items[i], signal);
   for (size_t i = 0; i < snapshot.count; i++)

@@ -82,6 +82,7 @@ typedef struct SweepSpec {
   SweepStop stop;             /* rule SWEEP_STOP_NONE: no early stopping */
   bool unread_allowed;        /* sweep.unread = allow (duplicates.h) */
   CoreText code_skipped;      /* code of the [program] that is not hashed: StoreScriptFiles.skipped */
+  bool is_code_unknown;       /* no file of its command was found */
   bool is_own_file;           /* whether only this user can have written it: such a sweep is trusted (trust.h) */
   CoreText doubt;             /* why it is not: "the group lab can change it (chmod g-w exp.ini)" */
   size_t extended_seeds; /* number of seeds that sweep extend has added (extension.h) */

@@ -78,8 +78,6 @@ const char *const *spec_script_keys(size_t *count);
 /* Applies sweep.goal; NULL: not set. */
 int spec_script_goal(SpecFile *file, const SpecSetting *goal);
 
-/* Formats the path of a name in a directory; an absolute name stays as it is. */
-int spec_path_in(const char *directory, const char *name, char path[CORE_PATH_MAX]);
 /* Reads an experiment file, and the status of the very file that was read; st_mode 0: it is a pipe. */
 int spec_own_read(const char *path, char **text, size_t *size, struct stat *status);
 /* Sets is_own_file and doubt of an experiment file (spec_own.c). status: of the file that was read, whatever is now at

@@ -16,11 +16,6 @@ enum { FILE_MAX_BYTES = 16 << 20 };
 
 /* ---- files of workspaces ----------------------------------------------------------------------------------------- */
 
-int spec_path_in(const char *directory, const char *name, char path[CORE_PATH_MAX]) {
-  if (*name == '/') return core_files_path(path, "%s", name);
-  return core_files_path(path, "%s/%s", directory, name);
-}
-
 /* Removes the last component of an absolute path, and returns it; "": there is none. */
 static const char *pop_component(char *path) {
   size_t parents = 0;
@@ -50,11 +45,11 @@ static bool is_in_workspace(const char *path, const char *absolute) {
   char given[CORE_PATH_MAX], directory[CORE_PATH_MAX], real[PATH_MAX], file[CORE_PATH_MAX];
   char *current = get_current_dir_name();
   const char *slash = strrchr(path, '/');
-  int code = spec_path_in(current ? current : "", path, given);
+  int code = core_files_path_in(current ? current : "", path, given);
   free(current);
   if (code == CORE_OK && slash) code = core_files_path(directory, "%.*s/", (int)(slash - path), path);
   if (code == CORE_OK && !realpath(slash ? directory : ".", real)) code = CORE_FAIL;
-  if (code == CORE_OK) code = spec_path_in(real, slash ? slash + 1 : path, file);
+  if (code == CORE_OK) code = core_files_path_in(real, slash ? slash + 1 : path, file);
   return code != CORE_OK || is_of_sweep(absolute) || is_of_sweep(given) || is_of_sweep(file);
 }
 
@@ -128,20 +123,23 @@ void spec_own_judge_code(SweepSpec *spec) {
   char directory[CORE_PATH_MAX], path[CORE_PATH_MAX], *rest;
   struct stat status;
   if (!spec->is_own_file || core_script_directory(program, directory) != CORE_OK) return;
+
   char *names = core_text_duplicate(core_script_text(program, CORE_SCRIPT_code));
   for (char *name = strtok_r(names, " \t", &rest); name; name = strtok_r(NULL, " \t", &rest)) {
     if (spec->doubt.length > 0) break;
-    if (spec_path_in(directory, name, path) != CORE_OK || stat(path, &status) != 0) continue;
+    if (core_files_path_in(directory, name, path) != CORE_OK || stat(path, &status) != 0) continue;
     if (status.st_uid != geteuid() && status.st_uid != 0) {
       core_text_appendf(&spec->doubt, "its code %s belongs to ", path);
       name_owner(status.st_uid, &spec->doubt);
     } else {
       append_writers(path, "its code", &status, &spec->doubt);
     }
+
     *strrchr(path, '/') = '\0';
     if (spec->doubt.length == 0)
       append_directory_writers(*path ? path : "/", "the directory of its code", &spec->doubt);
   }
+
   free(names);
   spec->is_own_file = spec->doubt.length == 0;
 }

@@ -170,13 +170,12 @@ static void make_name(const CoreScript *program, CoreText *name) {
 }
 
 /* Sets the files of the code unless the user has listed them; `skipped` gets what is not among them. */
-static int find_files(const CoreScript **program, CoreText *skipped) {
+static int find_files(const CoreScript **program, CoreText *skipped, bool *is_unknown) {
   StoreScriptFiles found = {0};
   int code = CORE_OK;
   if (!*core_script_text(*program, CORE_SCRIPT_code)) {
     code = store_script_find(*program, &found);
-    if (found.files.length == 0)
-      core_text_append(&found.skipped, "all code\tno file of the command was found\n");
+    *is_unknown = found.files.length == 0;
     *program = core_script_with(*program, CORE_SCRIPT_code, found.files.length ? found.files.data : "none");
   }
   core_text_append(skipped, core_text_string(&found.skipped));
@@ -196,8 +195,8 @@ static int skip_script(const CoreScript *program, const SweepValueList *list, si
   for (size_t i = 0; i < count; i++) {
     const size_t length = strlen(words[i]);
     const bool is_script = length > 3 && strcmp(words[i] + length - 3, ".py") == 0 &&
-                           !strstr(core_script_text(program, CORE_SCRIPT_code), words[i]);
-    if (is_script && spec_path_in(directory, words[i], path) == CORE_OK && core_files_exists(path))
+                           !store_script_lists(core_script_text(program, CORE_SCRIPT_code), words[i]);
+    if (is_script && core_files_path_in(directory, words[i], path) == CORE_OK && core_files_exists(path))
       core_text_appendf(skipped, "%s\tonly some runs have it; make a choice of it: %s = FILE | FILE\n", words[i],
                         list->row->name);
   }
@@ -217,10 +216,10 @@ static int skip_scripts(const SweepBlock *blocks, size_t count, const CoreScript
   return CORE_OK;
 }
 
-static int set_code(const CoreScript **program, CoreText *skipped) {
+static int set_code(const CoreScript **program, CoreText *skipped, bool *is_unknown) {
   char hash[STORE_CODE_HASH];
   CoreText text = {0};
-  int code = find_files(program, skipped);
+  int code = find_files(program, skipped, is_unknown);
   if (code == CORE_OK) code = store_code_script_hash(*program, hash, &text);
   if (code == CORE_OK) {
     *program = core_script_with(*program, CORE_SCRIPT_code_hash, hash);
@@ -243,7 +242,7 @@ int sweep_script_set_directory(const char *path, SweepSpec *spec) {
   *strrchr(absolute, '/') = '\0';
   program = core_script_with(program, CORE_SCRIPT_folder, *absolute ? absolute : "/");
   const bool is_found = !*core_script_text(program, CORE_SCRIPT_code);
-  int code = set_code(&program, &spec->code_skipped);
+  int code = set_code(&program, &spec->code_skipped, &spec->is_code_unknown);
   if (code == CORE_OK && is_found) code = skip_scripts(spec->grids, spec->grid_count, program, &spec->code_skipped);
   if (code == CORE_OK && is_found) code = skip_scripts(spec->zips, spec->zip_count, program, &spec->code_skipped);
   if (code != CORE_OK) return core_error_context(code, "%s", path);

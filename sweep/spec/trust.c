@@ -64,8 +64,7 @@ int sweep_trust_accept(const char *root, const SweepSpec *spec) {
   const int code = store_trust_grant_record(kind, spec->name, bytes.data, bytes.length);
   core_text_free(&text);
   core_text_free(&bytes);
-  if (code == CORE_OK) return CORE_OK;
-  return core_error(code, "cannot note that %s may run: %s", spec->name, core_error_message());
+  return code == CORE_OK ? CORE_OK : core_error_context(code, "cannot note that %s may run", spec->name);
 }
 
 void sweep_trust_print(const SweepSpec *spec, FILE *out) {

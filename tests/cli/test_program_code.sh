@@ -97,6 +97,10 @@ from random import choice' > x.py
   ini chosen 'python3 {algo}.py'; printf '[settings]\nalgo = helper | worker\n' >> chosen.ini
   tap_expect "each value of a choice names a file" 0 '^code +helper.py [0-9a-f]+, worker.py' sweep plan chosen.ini
 
+  ini either 'python3 {cuda?helper.py:worker.py}'; printf '[settings]\ncuda = True\n[grid g]\ncuda = True, False\n' >> either.ini
+  tap_expect "both scripts of a condition" 0 '^code +helper.py [0-9a-f]+, worker.py' sweep plan either.ini
+  ini void '{cuda?true}'; printf '[settings]\ncuda = True\n[grid g]\ncuda = True, False\n' >> void.ini
+  tap_run "a command of no word is refused" 2 "program.command: it is empty in some runs" sweep plan void.ini
   ini varied 'python3 {script}'; printf '[settings]\nscript = helper.py\n[grid g]\nscript = helper.py, worker.py\n' >> varied.ini
   tap_expect "but not each text of a grid, which is reported" 0 '^not hashed   worker.py \(only some runs have it' sweep plan varied.ini
   mkdir -p project/exp project/lib outside && touch project/setup.py project/lib/__init__.py outside/near.py project/exp/unreadable.py
@@ -121,7 +125,7 @@ from random import choice' > x.py
   tap_run "in JSON, too" 0 '"differs": "helper.py changed"' sweep plan edited.ini --json
   tap_run "by its name a sweep with an edited import does not run" 2 "edited since the sweep was submitted (helper.py changed)" sweep submit edited --force
   tap_run "nor does more of it" 2 "(helper.py changed)" sweep extend edited seeds=3
-  tap_run "submit says what keeps the old code" 0 "helper.py changed since these: 2 runs keep the old code" sweep submit edited.ini --no-start
+  tap_run "submit says what keeps the old code" 0 "helper.py changed since these runs: 2 runs keep the old code" sweep submit edited.ini --no-start
 
   # ---- what the program gets
   printf 'import argparse\np = argparse.ArgumentParser()\np.add_argument("--bias", type=float)\np.add_argument("--cuda", action="store_true")

@@ -19,6 +19,7 @@ typedef struct Case { const char *name, *error, *reason; } Case;
 
 static const Case python[] = {
   {"plain", TRACEBACK LR "\n", LR},
+  {"a count", "3 errors found\n", "3 errors found"},
   {"hydra", "Error executing job with overrides: ['lr=-1']\n" TRACEBACK LR "\n\nSet the environment variable "
             "HYDRA_FULL_ERROR=1 for a complete stack trace.\n", LR},
   {"hydra's own", "Could not override 'lr'.\nTo append to your config use +lr=0.1\nKey 'lr' is not in struct\n"
