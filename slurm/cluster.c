@@ -113,15 +113,16 @@ void slurm_tasks_free(SlurmTasks *tasks) {
   *tasks = (SlurmTasks){0};
 }
 
+bool slurm_selection_is_mine(const SlurmSelection *selection) {
+  return selection->count == 0 && !selection->directory;
+}
+
 bool slurm_selection_has(const SlurmSelection *selection, const char *name, const char *directory) {
+  if (slurm_selection_is_mine(selection)) return true;
   if (selection->directory && strcmp(directory, selection->directory) == 0) return true;
   for (size_t i = 0; i < selection->count; i++)
     if (strcmp(name, selection->names[i]) == 0) return true;
   return false;
-}
-
-bool slurm_selection_is_mine(const SlurmSelection *selection) {
-  return selection->count == 0 && !selection->directory;
 }
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */

@@ -94,6 +94,7 @@ static const Reason *find_reason(const char *reason) {
     if (isalnum((unsigned char)*reason)) word[length++] = (char)tolower((unsigned char)*reason);
   word[length] = '\0';
   for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+    if (isalnum((unsigned char)*reasons[i].pattern) && *reasons[i].pattern != *word) continue;
     snprintf(pattern, sizeof pattern, "%s*", reasons[i].pattern);
     if (fnmatch(pattern, word, 0) == 0) return &reasons[i];
   }

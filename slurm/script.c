@@ -3,17 +3,6 @@
 
 #include <string.h>
 
-
-/* Quotes a word for a POSIX shell: 'it'\''s'. */
-static void quote(const char *word, CoreText *text) {
-  core_text_append(text, "'");
-  for (; *word; word++) {
-    if (*word == '\'') core_text_append(text, "'\\''");
-    else core_text_append_bytes(text, word, 1);
-  }
-  core_text_append(text, "'");
-}
-
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
 typedef void Emit(void *context, const char *option, const char *value);
@@ -108,9 +97,9 @@ static void add_container(const SlurmJob *job, CoreText *script) {
   const SlurmSettings *s = job->settings;
   if (!*s->container || strcmp(s->container_runtime, "apptainer") != 0) return;
   core_text_appendf(script, " apptainer exec%s --bind ", slurm_settings_task_gpus(s) > 0 ? " --nv" : "");
-  quote(job->directory, script);
+  core_text_append_shell(script, job->directory);
   core_text_append(script, " ");
-  quote(s->container, script);
+  core_text_append_shell(script, s->container);
 }
 
 static void add_pyxis(const SlurmJob *job, CoreText *script) {
@@ -150,7 +139,7 @@ void slurm_script_print(const SlurmJob *job, const char *const *command, CoreTex
   add_container(job, script);
   for (size_t i = 0; command[i]; i++) {
     core_text_append(script, " ");
-    quote(command[i], script);
+    core_text_append_shell(script, command[i]);
   }
   core_text_append(script, "\n");
 }

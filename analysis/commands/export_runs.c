@@ -29,7 +29,8 @@ int export_runs_open(StoreDatabase *database, const char *sweep, StoreQuery **qu
   static const char sql[] =
     "SELECT id, status, config, coalesce((SELECT min(started) FROM attempt WHERE run_id = id), started), finished,"
     " iteration,"
-    " NOT EXISTS (SELECT 1 FROM iteration AS i WHERE i.run_id = id AND i.transitions != round(i.transitions))"
+    " iif(iif(json_valid(config), json_type(config, '$.program') IS NULL, 0), 1,"  /* the trainer's steps are whole */
+    " NOT EXISTS (SELECT 1 FROM iteration AS i WHERE i.run_id = id AND i.transitions != round(i.transitions)))"
     " FROM run WHERE ?1 IS NULL OR id IN (SELECT run_id FROM sweep_run WHERE sweep = ?1) ORDER BY id";
   return open_query(database, sql, sweep, query);
 }
@@ -114,11 +115,17 @@ int export_rows_open(StoreDatabase *database, const ExportTable *table, const ch
   return CORE_OK;
 }
 
-int export_column(const ExportTable *table, const char *name) {
+/* Returns the index of a column; -1: there is none. */
+static int find_column(const ExportTable *table, const char *name) {
   for (int i = 0; i < table->count; i++)
     if (strcmp(table->columns[i], name) == 0) return i;
-  CORE_CHECK(!"a column of store/runlog/runlog.h");
   return -1;
+}
+
+int export_column(const ExportTable *table, const char *name) {
+  const int column = find_column(table, name);
+  CORE_CHECK(column >= 0); /* a column of store/runlog/runlog.h */
+  return column;
 }
 
 int64_t export_step(const ExportRun *run, double step, int64_t iteration) {
@@ -140,21 +147,16 @@ int export_metrics_open(StoreDatabase *database, const char *id, int64_t from, i
   return CORE_OK;
 }
 
-static bool is_column(const ExportTable *table, const char *name) {
-  for (int i = 0; i < table->count; i++)
-    if (strcmp(table->columns[i], name) == 0) return true;
-  return false;
-}
-
 /* Whether a name may be that of a column's value, or one that export_metric_name makes. */
 static bool is_taken(ExportNaming naming, const char *name) {
   static const char metric[] = "metric/", evaluation[] = "eval";
   const size_t length = strlen(naming.prefix);
   while (strncmp(name, metric, strlen(metric)) == 0) name += strlen(metric);
-  if (strncmp(name, naming.prefix, length) == 0 && is_column(&export_iterations, name + length)) return true;
+  if (strncmp(name, naming.prefix, length) == 0 && find_column(&export_iterations, name + length) >= 0)
+    return true;
   const char *column = strrchr(name, naming.separator);
   return strncmp(name, evaluation, strlen(evaluation)) == 0 && name[strlen(evaluation)] == naming.separator &&
-         is_column(&export_evaluations, column + 1);
+         find_column(&export_evaluations, column + 1) >= 0;
 }
 
 void export_metric_name(ExportNaming naming, const char *metric, char name[EXPORT_NAME_MAX]) {

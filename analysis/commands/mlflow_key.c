@@ -42,8 +42,8 @@ void mlflow_key(const char *name, char key[MLFLOW_KEY_MAX]) {
   unsigned char hash[HASH_MIN];
   char digits[2 * DIGITS + 1];
   bool same = true;
-  const char *part = name;
-  for (const char *at = name; *at && text.length < MLFLOW_KEY_MAX - 16;) {
+  const char *part = name, *at = name;
+  while (*at && text.length < MLFLOW_KEY_MAX - 16) {
     const char *here = at;
     const uint32_t code = core_unicode_next(&at);
     const bool allowed = is_allowed(code, name, part, here);
@@ -53,7 +53,7 @@ void mlflow_key(const char *name, char key[MLFLOW_KEY_MAX]) {
     same = same && allowed;
   }
 
-  if (!same) {
+  if (!same || *at) {
     crypto_generichash(hash, sizeof hash, (const unsigned char *)name, strlen(name), NULL, 0);
     core_text_appendf(&text, "_%s", sodium_bin2hex(digits, sizeof digits, hash, DIGITS));
   }

@@ -13,6 +13,7 @@
 #include "core/command/options.h"
 #include "core/memory.h"
 #include "core/terminal.h"
+#include "core/unicode.h"
 #include "store/database/query.h"
 #include "store/workspace/paths.h"
 
@@ -193,9 +194,8 @@ static void append_canvas(const Canvas *canvas, CoreText *text) {
       core_text_appendf(text, "%*.4g ", LABEL - 1, fabs(tick) < canvas->step / 2 ? 0 : tick);
     else core_text_appendf(text, "%*s", LABEL, "");
     for (int x = 0; x < canvas->width; x++) {
-      unsigned code = 0x2800u + canvas->dots[row][x];
-      const char glyph[4] = {(char)(0xe0 | code >> 12), (char)(0x80 | (code >> 6 & 63)), (char)(0x80 | (code & 63)),
-                             '\0'};
+      char glyph[5];
+      core_unicode_encode(0x2800u + canvas->dots[row][x], glyph); /* a Braille pattern */
       if (canvas->dots[row][x] == 0) core_text_append(text, " ");
       else
         core_text_appendf(text, "%s%s%s", core_terminal_color(stdout, colors[canvas->line[row][x] % LINES_MAX]), glyph,

@@ -72,11 +72,11 @@ static int read_column(StoreDatabase *database, const AnalysisSelection *selecti
   for (size_t r = 0; r < selection->count && code == CORE_OK; r++) {
     const AnalysisRun *run = &selection->runs[r];
     AnalysisCurve curve = {0};
+    if (measured[r].broken) continue; /* it has no values */
     code = find_level_set(level_query, run->id, level_set, level, sizeof level);
     if (code == CORE_OK)
       code = analysis_column_read(found[slot], query, run, level, ANALYSIS_ITERATION, &curve, &infinite);
-    measured[r].value[ANALYSIS_MEASURES + slot] =
-      measured[r].broken ? NAN : average_late(&curve, measured[r].iteration);
+    measured[r].value[ANALYSIS_MEASURES + slot] = average_late(&curve, measured[r].iteration);
     analysis_curve_free(&curve);
   }
   store_query_close(&query);

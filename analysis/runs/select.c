@@ -399,7 +399,6 @@ static int filter_runs(StoreDatabase *database, const char *sweep, Condition *co
     if (!analysis_is_annotation(where[i])) TRY(condition_parse(where[i], &conditions[count++]));
   if (sweep) TRY(analysis_sweeps_check(database, sweep));
   TRY(read_runs(database, sweep, selection));
-  TRY(analysis_budget_read_batches(database, selection));
   TRY(analysis_parents_name(database, selection));
   if (selection->count == 0) {
     return core_error(CORE_FAIL, "the database contains no runs%s yet; start some with `sweep submit FILE.ini`",
@@ -408,6 +407,7 @@ static int filter_runs(StoreDatabase *database, const char *sweep, Condition *co
   TRY(analysis_filter_annotated(database, where, where_count, selection, said));
   find_extremes(selection, conditions, count);
   if (count > 0) TRY(apply_conditions(selection, conditions, count));
+  TRY(analysis_budget_read_batches(database, selection));
   name_returns(selection);
   selection->filter = describe_filter(sweep, conditions, count, core_text_string(said));
   return CORE_OK;

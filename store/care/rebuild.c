@@ -75,16 +75,13 @@ static int put_sweeps(StoreDatabase *database, const char *root, StoreImport *re
 
 /* ---- replacement ------------------------------------------------------------------------------------------------ */
 
-static const char *const side_endings[] = {"-wal", "-shm", "-journal"};
-enum { SIDE_FILES = sizeof side_endings / sizeof *side_endings };
-
 /* Removes side files that are not to be opened, nor by readers of the old database. */
 static int remove_refused_side_files(const char *path) {
   char file[CORE_PATH_MAX];
   if (store_connection_check(path) == CORE_OK) return CORE_OK;
   core_warn("the files next to %s are removed: %s", path, core_error_message());
-  for (int i = 0; i < SIDE_FILES; i++) {
-    TRY(core_files_path(file, "%s%s", path, side_endings[i]));
+  for (int i = 0; i < STORE_SIDE_FILES; i++) {
+    TRY(core_files_path(file, "%s%s", path, store_side_files[i]));
     TRY(core_files_remove_tree(file));
   }
   return CORE_OK;
@@ -93,9 +90,9 @@ static int remove_refused_side_files(const char *path) {
 /* Moves SQLite's side files with their database: SQLite would replay an old WAL into a new file. */
 static int move_side_files(const char *from, const char *to) {
   char source[CORE_PATH_MAX], target[CORE_PATH_MAX];
-  for (int i = 0; i < SIDE_FILES; i++) {
-    TRY(core_files_path(source, "%s%s", from, side_endings[i]));
-    TRY(core_files_path(target, "%s%s", to, side_endings[i]));
+  for (int i = 0; i < STORE_SIDE_FILES; i++) {
+    TRY(core_files_path(source, "%s%s", from, store_side_files[i]));
+    TRY(core_files_path(target, "%s%s", to, store_side_files[i]));
     unlink(target);
     if (rename(source, target) < 0 && errno != ENOENT)
       return core_error_errno(CORE_FAIL, "cannot move %s to %s", source, target);
@@ -200,10 +197,10 @@ static int build(const char *root, const char *path, const char *new_path, Store
 }
 
 static void remove_database(const char *path) {
-  static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
   char file[CORE_PATH_MAX];
-  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-    if (core_files_path(file, "%s%s", path, endings[i]) == CORE_OK) unlink(file);
+  unlink(path);
+  for (int i = 0; i < STORE_SIDE_FILES; i++)
+    if (core_files_path(file, "%s%s", path, store_side_files[i]) == CORE_OK) unlink(file);
 }
 
 /* Refuses to replace a union of several workspaces, which cannot be rebuilt from this one. */

@@ -160,11 +160,12 @@ static int sum_stored_rows(StoreBulk *bulk, const char *id, int64_t index, Bin *
 
 /* Whether the rows are all that their bin can have, so that the stored ones need not be read again. */
 static bool is_whole_bin(const BulkRow *rows, size_t count) {
-  for (size_t i = 1; i < count; i++)
-    if (rows[i].row.iteration != rows[i - 1].row.iteration + 1) return false;
-  for (size_t i = 0; i < count && count == BIN_ITERATIONS; i++)
+  if (count != BIN_ITERATIONS) return false;
+  for (size_t i = 0; i < count; i++) {
+    if (i > 0 && rows[i].row.iteration != rows[i - 1].row.iteration + 1) return false;
     if (store_values_are_absent(store_iteration_values(&rows[i].row), STORE_ITERATION_COUNT)) return false;
-  return count == BIN_ITERATIONS;
+  }
+  return true;
 }
 
 static int remove_bin(StoreBulk *bulk, const char *id, int64_t index) {

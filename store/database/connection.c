@@ -57,15 +57,16 @@ static int check_side_file(const char *path, const char *suffix, const struct st
   return CORE_OK;
 }
 
+const char *const store_side_files[STORE_SIDE_FILES] = {"-wal", "-shm", "-journal"};
+
 int store_connection_check(const char *path) {
-  static const char *const suffixes[] = {"-wal", "-shm", "-journal"};
   struct stat database;
   char *resolved = realpath(path, NULL); /* a linked database has its side files where it is */
   const char *real_path = resolved ? resolved : path;
   int code = core_files_check_reading(path);
   if (stat(path, &database) < 0) database = (struct stat){.st_mode = S_IWGRP};
-  for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes && code == CORE_OK; i++)
-    code = check_side_file(real_path, suffixes[i], &database);
+  for (int i = 0; i < STORE_SIDE_FILES && code == CORE_OK; i++)
+    code = check_side_file(real_path, store_side_files[i], &database);
   free(resolved);
   return code;
 }

@@ -4,6 +4,9 @@
 #include <sqlite3.h>
 #include <stdbool.h>
 
+enum { STORE_SIDE_FILES = 3 };
+extern const char *const store_side_files[STORE_SIDE_FILES]; /* "-wal", ...: suffixes of files next to a database */
+
 /* Checks that SQLite may open the file and those next to it that it reads without being asked (-wal, -shm, -journal):
  * regular files, written by users who may write the database, and no journal that names another file, which SQLite
  * would delete. An absent file is valid. CORE_FAIL: the message names the file and the way out. */

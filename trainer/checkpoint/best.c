@@ -1,10 +1,8 @@
 /* Reading and writing the best checkpoint (best.h). */
 #include "trainer/checkpoint/best.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/log.h"
 
