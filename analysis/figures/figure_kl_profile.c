@@ -1,7 +1,7 @@
 /* `analyze kl-profile`: Figs. 2 and 3 of P003. KL between the policies of an iteration's minibatches against the
- * share of the iteration's data that is processed: to the policy of the next minibatch (consecutive) and to the last
- * one (reference), in several phases of training. Reads profile.<iteration>.tsv in the run directories
- * (metrics.profile_every). */
+ * share of the iteration's data that is processed: to the policy of the next minibatch (consecutive), to the last one
+ * (reference), and to the limit of the batch where it was measured (limit), in several phases of training. Reads
+ * profile.<iteration>.tsv in the run directories (metrics.profile_every). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +14,14 @@
 #include "core/memory.h"
 #include "store/workspace/paths.h"
 
-enum { PHASES = 5, GRID = 300, ROW_MOST = 6 };
+enum { PHASES = 5, GRID = 300, ROW_MOST = 6, KINDS = 3 };
 static const double phases[PHASES] = {0.05, 0.25, 0.5, 0.75, 0.95}; /* as shares of training */
 static const double KL_FLOOR = 1e-12;                               /* spec metrics.md 2.8 */
-static const char *const kinds[2] = {"consecutive", "reference"};
-static const char *const titles[2] = {"KL to the next minibatch's policy (nat)", "KL to the last policy (nat)"};
-static const char query[] = "runs/<id>/profile.<iteration>.tsv: percent, kl_consecutive, kl_reference";
+static const char *const kinds[KINDS] = {"consecutive", "reference", "limit"};
+static const char *const titles[KINDS] = {"KL to the next minibatch's policy (nat)", "KL to the last policy (nat)",
+                                          "KL to the limit policy (nat)"};
+static const int kind_field[KINDS] = {2, 3, 5}; /* fields of a line; the fourth is the effective sample size */
+static const char query[] = "runs/<id>/profile.<iteration>.tsv: percent, kl_consecutive, kl_reference, kl_limit";
 /* Headers of a file, current and older; in the older one, the first KL was over as many minibatches as between two
  * lines. */
 static const char header[] = "minibatches\tpercent\tkl_consecutive",
@@ -27,7 +29,7 @@ static const char header[] = "minibatches\tpercent\tkl_consecutive",
 static const char interval_kind[] =
   "geometric mean over runs; CSV: with 95 % Student t of the logarithm, from three runs on";
 
-typedef struct Profile { AnalysisCurve kl[2]; int64_t iteration; } Profile;
+typedef struct Profile { AnalysisCurve kl[KINDS]; int64_t iteration; } Profile;
 
 typedef struct Profiles {
   AnalysisContext context;
@@ -38,6 +40,7 @@ typedef struct Profiles {
   Profile *read;               /* [run][PHASES]; iteration 0: none */
   bool is_best;                /* draws one run of each configuration and panel */
   size_t without;
+  int kinds;                   /* KINDS, or without the limit if no run has measured it */
 } Profiles;
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
@@ -67,14 +70,16 @@ static int read_profile(const char *path, Profile *profile) {
   }
   while ((line = strsep(&rest, "\n"))) {
     char *fields = line;
-    double value[4];
+    double value[6];
     int found = 0;
-    for (char *field; found < 4 && (field = strsep(&fields, "\t")); found++)
+    for (char *field; found < 6 && (field = strsep(&fields, "\t")); found++)
       if (!core_text_to_real(field, &value[found])) value[found] = NAN; /* the last policy has no successor */
-    for (int kind = 0; kind < 2 && found == 4; kind++)
-      if (!isnan(value[1]) && value[2 + kind] > 0) /* excludes the last policy's KL to itself, 0 */
-        analysis_curve_add(&profile->kl[kind], value[1], fmax(value[2 + kind], KL_FLOOR));
-    if (is_old && found == 4 && value[0] > ++points) profile->kl[0].n = 0;
+    for (int kind = 0; kind < KINDS; kind++) {
+      const int field = kind_field[kind];
+      if (field < found && !isnan(value[1]) && value[field] > 0) /* excludes the last policy's KL to itself, 0 */
+        analysis_curve_add(&profile->kl[kind], value[1], fmax(value[field], KL_FLOOR));
+    }
+    if (is_old && found >= 4 && value[0] > ++points) profile->kl[0].n = 0;
   }
   free(text);
   return CORE_OK;
@@ -143,7 +148,7 @@ static int keep_best(Profiles *p) {
   const int code = analysis_measures_read(p->context.database, &p->context.selection, NULL, 0, &measured);
   for (size_t r = 0; r < count && code == CORE_OK; r++) is_worse[r] = has_better(p, measured, r);
   for (size_t i = 0; i < count * PHASES && code == CORE_OK; i++)
-    for (int kind = 0; kind < 2 && is_worse[i / PHASES]; kind++) p->read[i].kl[kind].n = 0;
+    for (int kind = 0; kind < KINDS && is_worse[i / PHASES]; kind++) p->read[i].kl[kind].n = 0;
   if (code == CORE_OK) free(measured);
   free(is_worse);
   return code;
@@ -159,6 +164,9 @@ static int read_all(Profiles *p) {
     TRY(read_run(p, &selection->runs[r], &p->read[r * PHASES]));
     p->without += p->read[r * PHASES].iteration == 0;
   }
+  p->kinds = KINDS - 1;
+  for (size_t i = 0; i < selection->count * PHASES; i++)
+    if (p->read[i].kl[KINDS - 1].n > 0) p->kinds = KINDS;
   if (p->without < selection->count) return CORE_OK;
   return core_error(CORE_FAIL,
                     "%s: no run has written a profile yet; metrics.profile_every in their experiment file asks for "
@@ -227,6 +235,7 @@ static void add_caption(const Profiles *p, AnalysisPlot *plot) {
                     p->is_best ? "the run with the highest final score, at" : "geometric mean over runs, each at");
   analysis_describe_runs(&p->context, &text);
   core_text_append(&text, ".");
+  if (p->kinds == KINDS) core_text_append(&text, " Limit: the policy after metrics.limit_epochs on the same batch.");
   if (p->without) core_text_appendf(&text, " Without a profile: %zu.", p->without);
   analysis_plot_caption(plot, core_text_string(&text));
   core_text_free(&text);
@@ -255,9 +264,9 @@ static int draw(const Profiles *p) {
   core_text_append(&csv, ",kl,phase_percent,percent,n,mean,low,high\n");
   const bool rows = panels > 1 && panels <= ROW_MOST; /* one row per kind, one column per panel */
   if (rows) analysis_plot_columns(plot, panels);
-  for (size_t i = 0; i < 2 * panels; i++) {
+  for (size_t i = 0; i < (size_t)p->kinds * panels; i++) {
     const size_t panel = i % panels;
-    const int kind = i >= panels;
+    const int kind = (int)(i / panels);
     const size_t number = analysis_plot_panel(plot, kind == 0 || !rows ? panel_name(p, panel) : "", "");
     analysis_plot_panel_axis(plot, number, rows && panel > 0 ? "" : titles[kind], true);
     add_lines(p, plot, number, panel, kind, &csv);
@@ -270,20 +279,21 @@ static int draw(const Profiles *p) {
 /* Prints the KL at the start, middle and end of an iteration, by group and phase. */
 static void print_table(const Profiles *p) {
   static const char *const headers[] = {"panel", "configuration",    "phase", "runs", "consecutive: first", "last",
-                                        "reference: first", "last"};
+                                        "reference: first", "last", "limit: first", "last"};
   const bool panels = panel_count(p) > 1;
-  CoreTable *table = core_table_create(headers + !panels, sizeof headers / sizeof *headers - !panels);
+  const size_t columns = sizeof headers / sizeof *headers - (size_t)(2 * (KINDS - p->kinds));
+  CoreTable *table = core_table_create(headers + !panels, columns - !panels);
   for (size_t i = 0; i < panel_count(p) * p->groups.count * PHASES; i++) {
     const int phase = (int)(i % PHASES);
     const size_t g = i / PHASES % p->groups.count, panel = i / PHASES / p->groups.count;
-    AnalysisMeanLine line[2] = {make_line(p, panel, g, phase, 0), make_line(p, panel, g, phase, 1)};
     if (panels) core_table_cell(table, "%s", panel_name(p, panel));
     core_table_cell(table, "%s", p->groups.groups[g].label);
     core_table_cell(table, "%g %%", 100 * phases[phase]);
-    core_table_cell(table, "%zu", line[0].count);
-    for (int kind = 0; kind < 2; kind++) {
-      analysis_mean_line_cells(&line[kind], 3, table);
-      analysis_mean_line_free(&line[kind]);
+    for (int kind = 0; kind < p->kinds; kind++) {
+      AnalysisMeanLine line = make_line(p, panel, g, phase, kind);
+      if (kind == 0) core_table_cell(table, "%zu", line.count);
+      analysis_mean_line_cells(&line, 3, table);
+      analysis_mean_line_free(&line);
     }
   }
   core_table_print(table, stdout);
@@ -312,12 +322,14 @@ static int answer(void *figure, const char **operands, size_t count) {
 
 static const CoreManual manual = {
   .usage = "analyze kl-profile [results.db] [--group KEYS] [--panel KEYS] [--where KEY=VALUE]... [OPTIONS]",
-  .about = "How the policy moves within an iteration: KL between the policies before and after a minibatch and to "
-           "the iteration's last policy, against the share of the iteration's data that is processed, at 5, 25, 50, 75 "
-           "and 95 % of training (the nearest profile that a run has written), as geometric means over runs. One "
-           "or two configurations: dashed and solid; a column of panels for each value of --panel. The runs need "
-           "metrics.profile_every, and their directories next to the database.\n\n"
-           "Files: kl-profile.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot kl-profile.gp.",
+  .about =
+    "How the policy moves within an iteration: KL between the policies before and after a minibatch and to "
+    "the iteration's last policy, and to the limit of its batch where metrics.limit_epochs measured it, against the "
+    "share of the iteration's data that is processed, at 5, 25, 50, 75 "
+    "and 95 % of training (the nearest profile that a run has written), as geometric means over runs. One "
+    "or two configurations: dashed and solid; a column of panels for each value of --panel. The runs need "
+    "metrics.profile_every, and their directories next to the database.\n\n"
+    "Files: kl-profile.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot kl-profile.gp.",
   ANALYSIS_ONE_DATABASE};
 
 int analysis_figure_kl_profile(int argc, char **argv) {
@@ -333,8 +345,7 @@ int analysis_figure_kl_profile(int argc, char **argv) {
     {0}};
   int code = core_options_run(&manual, table, argc, argv, answer, &p);
   for (size_t i = 0; p.read && i < p.context.selection.count * PHASES; i++) {
-    analysis_curve_free(&p.read[i].kl[0]);
-    analysis_curve_free(&p.read[i].kl[1]);
+    for (int kind = 0; kind < KINDS; kind++) analysis_curve_free(&p.read[i].kl[kind]);
   }
   free(p.read);
   analysis_grouping_free(&p.groups);

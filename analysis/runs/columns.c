@@ -129,6 +129,7 @@ static const struct { const char *prefix; double low, high; } ranges[] = {
   {"solve_rate_se", 0, INFINITY}, {"solve_rate", 0, 1},         {"search_solve_rate", 0, 1},
   {"dormant_", 0, 1},             {"inactive_", 0, 1},          {"dead_", 0, 1},
   {"clip_fraction", 0, 1},        {"kl_monotone", 0, 1},        {"grad_zero_", 0, 1},
+  {"kl_limit_monotone", 0, 1},    {"limit_", 0, INFINITY},
   {"coverage_states", 0, INFINITY}, {"coverage_", 0, 1},        {"ess_percent", 0, 100},
   {"explained_variance", -INFINITY, 1}, {"feature_rank_", 0, INFINITY}, {"grad_norm_", 0, INFINITY},
   {"update_norm_", 0, INFINITY},  {"step_norm_", 0, INFINITY},  {"weight_norm_", 0, INFINITY},

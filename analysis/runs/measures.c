@@ -249,14 +249,16 @@ static const char short_late_sql[] =
   "SELECT" LATE_MEANS " iteration WHERE run_id = ?1 AND iteration BETWEEN ?2 AND ?3";
 /* ?3: minibatches per iteration. kl_slope was per minibatch before kl_consecutive was measured. */
 static const char profile_sql[] =
-  "SELECT avg(kl_slope * iif(kl_consecutive IS NULL, ?3, 1)), avg(kl_monotone), avg(kl_consecutive) FROM iteration"
+  "SELECT avg(kl_slope * iif(kl_consecutive IS NULL, ?3, 1)), avg(kl_monotone), avg(kl_consecutive),"
+  " avg(limit_epochs > 0), avg(kl_limit_monotone), avg(kl_limit_slope) FROM iteration"
   " WHERE run_id = ?1 AND iteration <= ?2";
 static const char distance_sql[] = "SELECT -distance FROM iteration WHERE run_id = ?1 AND iteration = ?2";
 enum { SHORT_RUN = 2048 }; /* iterations up to which all of the last quarter is read */
 
 static const AnalysisMeasure kl_measures[] = {ANALYSIS_MEASURE_ddr, ANALYSIS_MEASURE_kl};
 static const AnalysisMeasure profile[] = {ANALYSIS_MEASURE_kl_slope, ANALYSIS_MEASURE_kl_monotone,
-                                          ANALYSIS_MEASURE_kl_consecutive};
+                                          ANALYSIS_MEASURE_kl_consecutive, ANALYSIS_MEASURE_limit_reached,
+                                          ANALYSIS_MEASURE_kl_limit_monotone, ANALYSIS_MEASURE_kl_limit_slope};
 static const AnalysisMeasure late[] = {
   ANALYSIS_MEASURE_speed,        ANALYSIS_MEASURE_grad_norm,       ANALYSIS_MEASURE_update_norm,
   ANALYSIS_MEASURE_feature_rank, ANALYSIS_MEASURE_dormant,         ANALYSIS_MEASURE_weight_norm,

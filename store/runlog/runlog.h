@@ -114,7 +114,13 @@ typedef enum StoreLogKind {
   X(goals, "", "mean goals reached per finished training episode: consecutive successes of the hands") \
   X(merged_iterations, "iterations", "number of iterations merged into this row (log.rows); NULL: one") \
   X(updates, "updates", "minibatch steps of the iteration; fewer than configured if ppo.target_kl stopped it") \
-  X(kl_penalty, "", "coefficient of the KL penalty in the iteration; changes with ppo.kl_penalty_target")
+  X(kl_penalty, "", "coefficient of the KL penalty in the iteration; changes with ppo.kl_penalty_target") \
+  X(limit_epochs, "epochs", "epochs on the batch from which on no doubling moves the policy; 0: the last one does") \
+  X(limit_moved, "", "KL moved by the last doubling of the epochs / kl_limit") \
+  X(kl_limit, "nat", "KL(policy after metrics.limit_epochs on the batch || policy before the first minibatch)") \
+  X(kl_limit_last, "nat", "KL(policy after metrics.limit_epochs || policy after the iteration)") \
+  X(kl_limit_monotone, "", "share of an iteration's measured points after which KL(limit || policy) did not rise") \
+  X(kl_limit_slope, "1/iteration", "slope of log KL(limit || policy) by share of data")
 
 /* Columns of an evaluation, after the keys `iteration` and `level_set`. */
 #define STORE_EVALUATION_COLUMNS(X) \

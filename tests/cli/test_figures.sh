@@ -308,11 +308,13 @@ tap_result "each scheme's panel has the four sizes, the reference in all" $? "$l
 for figure in fig13 fig14; do tap_run $figure 0 "10 runs of 10 configurations" draw $figure "$real/results.db"; done
 [ "$(rows fig14 | wc -l)" = 12 ]; tap_result "a place for each scheme and size" $?
 for n in 0 1; do # the run of seed 0 has no score
-  printf '[sweep]\nname = scored_%s\nseeds = %s..%s\n[env]\nnum = 8\nmorphologies = car\nlevel_count = 4\n[train]\ntotal_steps = 2048\n[ppo]\nnum_steps = 16\nnum_minibatches = 2\nepochs = 1\n[net]\nwidth = 16\ndepth = 1\n[metrics]\nprofile_every = 1\n[eval]\ncount = %s\nepisodes = 4\n' $n $n $n $n >"$tap_dir/scored_$n.ini"
+  printf '[sweep]\nname = scored_%s\nseeds = %s..%s\n[env]\nnum = 8\nmorphologies = car\nlevel_count = 4\n[train]\ntotal_steps = 2048\n[ppo]\nnum_steps = 16\nnum_minibatches = 2\nepochs = 1\n[net]\nwidth = 16\ndepth = 1\n[metrics]\nprofile_every = 1\nlimit_epochs = 4\n[eval]\ncount = %s\nepisodes = 4\n' $n $n $n $n >"$tap_dir/scored_$n.ini"
   submit "$tap_dir/scored_$n.ini"
 done
 tap_run "the best run of some without a score" 0 "kl-profile" draw kl-profile "$real/results.db" --sweep scored_0,scored_1 --group algo.name --best
 same "is one run a line" "$(rows kl-profile | awk -F, '/reference,95,0,/ { print $(NF-3); exit }')" 1
+id=$(analyze sql "$real/results.db" --csv "SELECT run_id FROM sweep_run WHERE sweep = 'scored_1'" | tail -1)
+same "KL to the limit of a batch" "$(rows kl-profile | awk -F, '/limit,95,0,/ { print $(NF-2); exit }')" "$(awk -F'\t' 'NR == 2 { print $6 }' "$real/runs/${id:0:2}/$id/profile.15.tsv")"
 if trainer --dry-run --set env.task=mujoco/HalfCheetah-v4 >/dev/null 2>&1; then
   submit experiments/fixed_point/fig2_kl_minibatch.ini --profile demo --set sweep.seeds=1 --set train.total_steps=4096 --set eval.count=1 --set eval.episodes=2 --set metrics.profile_every=1
   tap_run "fixed-point-fig2" 0 "minibatches 64" draw fixed-point-fig2 "$real/results.db"

@@ -361,13 +361,14 @@ static void test_pqn(void **state) {
   compare_queued("algo.name=pqn", WITH("env.actions=discrete"));
 }
 
-/* Snapshots between minibatches, of which nothing else is to change. */
+/* Snapshots between minibatches, and a copy that goes on, of which nothing else is to change. */
 static void test_profile(void **state) {
   CoreConfig plain = small_config("algo.name=ppo", "train.device=cuda");
   CoreConfig profiled = small_config("algo.name=ppo", "train.device=cuda"),
              on_host = small_config("algo.name=ppo", "train.device=cpu");
   (void)state;
   set(&profiled, "metrics.profile_every=1"), set(&on_host, "metrics.profile_every=1");
+  set(&profiled, "metrics.limit_epochs=8"), set(&on_host, "metrics.limit_epochs=8");
   emulate(true);
   Training *a = make(&profiled), *b = make(&plain), *c = make(&on_host);
   emulate(false);
@@ -377,6 +378,8 @@ static void test_profile(void **state) {
     assert_relatively_near("kl_monotone", x.kl_monotone, z.kl_monotone, 1e-9);
     assert_relatively_near("kl_slope", x.kl_slope, z.kl_slope, 1e-2);
     assert_relatively_near("kl_consecutive", x.kl_consecutive, z.kl_consecutive, 1e-3);
+    assert_relatively_near("kl_limit", x.kl_limit, z.kl_limit, 1e-2);
+    assert_relatively_near("limit_moved", x.limit_moved, z.limit_moved, 2e-2);
   }
   for (int i = 0; i < c->profile.points; i++)
     assert_relatively_near("ess_percent", a->profile.ess_percent[i], c->profile.ess_percent[i], 1e-3);

@@ -5,7 +5,7 @@ int epochs_steps(const CoreConfig *config) { return (int)(config->ppo.epochs * c
 
 static void shuffle(const Epochs *epochs, const UpdateContext *context, int epoch) {
   minibatch_shuffle(epochs->minibatch, context->ops, context->rollout, (uint64_t)epochs->config->train.seed,
-                    context->iteration, epoch);
+                    context->iteration, context->first_epoch + epoch);
 }
 
 static int name_minibatch(int code, int epoch, int m) {

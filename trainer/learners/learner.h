@@ -39,6 +39,8 @@ typedef struct UpdateContext {
   bool measure;                    /* also compute what costs time: kurtosis, step_norm, zero_grad_fraction */
   float *before;                   /* [parameters of the larger network] scratch for step_norm */
   Profile *profile;                /* begun; gets a snapshot after each minibatch. NULL: none */
+  int first_epoch;                 /* number of the first epoch, from 0: epochs that this batch has had, which orders
+                                    * the minibatches of the next */
 } UpdateContext;
 
 /* Counters in every checkpoint's "position" section; a learner uses those that apply to it. */

@@ -27,8 +27,8 @@ void profile_register(Profile *profile, const Agent *agent, const Rollout *rollo
   if (core_arena_device(arena)) CORE_ARENA_DEVICE(arena, profile->index_on_device, states, "profile rows [states]");
   CORE_ARENA_DEVICE(arena, profile->observations, states * (size_t)rollout->features,
              "profile observations [states][features]");
-  CORE_ARENA_DEVICE(arena, profile->logits, (max_points + 1) * states * (size_t)rollout->head.logits,
-             "profile snapshots [points + 1][states][logits]");
+  CORE_ARENA_DEVICE(arena, profile->logits, (max_points + 2) * states * (size_t)rollout->head.logits,
+             "profile snapshots [points + 2][states][logits]");
   CORE_ARENA_DEVICE(arena, profile->actions, states * rollout->action_bytes, "profile actions [states][bytes]");
   CORE_ARENA_DEVICE(arena, profile->behavior_logp, states, "profile behavior log-probabilities [states]");
   CORE_ARENA_DEVICE(arena, profile->logp, states, "profile log-probabilities [states]");
@@ -37,6 +37,7 @@ void profile_register(Profile *profile, const Agent *agent, const Rollout *rollo
   CORE_ARENA(arena, profile->update, max_points, "profile minibatches");
   CORE_ARENA(arena, profile->consecutive, max_points, "profile KL between neighbors");
   CORE_ARENA(arena, profile->reference, max_points, "profile reference KL");
+  CORE_ARENA(arena, profile->to_limit, max_points, "profile KL to the limit");
 }
 
 static float *snapshot(const Profile *profile, int i) {
@@ -95,7 +96,7 @@ void profile_begin(Profile *profile, Ops *ops, const Agent *agent, const Rollout
   }
   profile->states_of = &rollout->states;
   gather(profile, ops, rollout, index);
-  profile->seen = profile->update[0] = 0;
+  profile->seen = profile->update[0] = profile->limit = 0;
   profile->points = 1;
   store_policy(profile, ops, agent, 0);
 }
@@ -153,11 +154,26 @@ static void measure_ess(Profile *profile, Ops *ops) {
       100 * estimators_ess(&profile->ratios[i], &profile->ratios[profile->max_points + i]) / profile->states;
 }
 
+void profile_store_limit(Profile *profile, Ops *ops, const Agent *agent, double *moved, double *start) {
+  const int before = profile->limit ? profile->limit : profile->points - 1;
+  const int first_slot = profile->max_points;
+  profile->limit = before == first_slot ? first_slot + 1 : first_slot;
+  store_policy(profile, ops, agent, profile->limit);
+
+  double kl[] = {part_of_kl(profile, ops, profile->limit, before), part_of_kl(profile, ops, profile->limit, 0)};
+  ranks_sum(kl, 2);
+  *moved = kl[0];
+  *start = kl[1];
+}
+
 ProfileSummary profile_finish(Profile *profile, Ops *ops) {
   const int last = profile->points - 1;
   for (int i = 0; i < last; i++) profile->reference[i] = part_of_kl(profile, ops, last, i);
+  for (int i = 0; i <= last && profile->limit; i++)
+    profile->to_limit[i] = part_of_kl(profile, ops, profile->limit, i);
   ranks_sum(profile->consecutive, (size_t)last);
   ranks_sum(profile->reference, (size_t)last);
+  if (profile->limit) ranks_sum(profile->to_limit, (size_t)last + 1);
   profile->reference[last] = 0;
   measure_ess(profile, ops);
   return profile_summarize(profile->reference, profile->update, profile->points, profile->updates);

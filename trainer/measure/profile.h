@@ -1,8 +1,9 @@
-/* Profile of the policy's movement within one iteration (spec metrics.md 2.8): KL between the policies before and after
- * a minibatch, and from the last policy to each; and the effective sample size of the rollout for each (4.3). The
- * learner calls profile_snapshot; nothing is changed. Snapshots are the policy's outputs in fixed states of the
- * rollout, not weights. They are kept at up to PROFILE_INTERVALS + 1 points, at equal shares of the iteration's data.
- * KL between neighbors is always that of one minibatch, however many lie between two points. */
+/* Profile of the policy's movement within one iteration (spec metrics.md 2.8): KL between the policies before and
+ * after a minibatch, from the last policy to each, and from the batch's fixed point (limit.h) to each; and the
+ * effective sample size of the rollout for each (4.3). The learner calls profile_snapshot; nothing is changed.
+ * Snapshots are the policy's outputs in fixed states of the rollout, not weights. They are kept at up to
+ * PROFILE_INTERVALS + 1 points, at equal shares of the iteration's data. KL between neighbors is always that of one
+ * minibatch, however many lie between two points. */
 #ifndef TRAINER_PROFILE_H
 #define TRAINER_PROFILE_H
 #include "core/device/arena.h"
@@ -22,8 +23,9 @@ typedef struct Profile {
   Sequences sequences;         /* for a recurrent policy: the states are those of whole sequences */
   /* On the ops' device: */
   float *observations;         /* [capacity][features] */
-  float *logits;               /* [max_points + 1][capacity][logits]; the last: the policy one minibatch after a
-                                * point */
+  float *logits;               /* [max_points + 2][capacity][logits]; the last two: the policy one minibatch after a
+                                * point, and the limit; or the limit and the policy before it */
+  int limit;                   /* index of the limit in logits; 0: none */
   uint8_t *actions;            /* [capacity][action_bytes] taken in the states */
   float *behavior_logp, *logp; /* [capacity] their log-probs when taken; those of a snapshot */
   /* On the host: */
@@ -31,6 +33,7 @@ typedef struct Profile {
   int *update;                 /* [max_points] minibatches before the point: 0, ..., updates */
   double *consecutive;         /* [max_points - 1] mean KL(policy one minibatch later || policy of point i) */
   double *reference;           /* [max_points] mean KL(policy of the last point || policy of point i) */
+  double *to_limit;            /* [max_points] mean KL(limit || policy of point i), if there is a limit */
   double *ess_percent;         /* [max_points] effective sample size of the ratios, as a share of the states */
 } Profile;
 
@@ -47,7 +50,10 @@ void profile_begin(Profile *profile, Ops *ops, const Agent *agent, const Rollout
                    int64_t iteration);
 /* Takes a snapshot. Call after every minibatch; overwrites the agent's activations. */
 void profile_snapshot(Profile *profile, Ops *ops, const Agent *agent);
-/* Fills consecutive, reference and ess_percent after the last minibatch; called by all ranks. */
+/* Stores the current policy as the limit, after the last minibatch; called by all ranks. *moved: mean KL(policy ||
+ * limit stored before, first: policy of the last point); *start: mean KL(policy || policy of the first point). */
+void profile_store_limit(Profile *profile, Ops *ops, const Agent *agent, double *moved, double *start);
+/* Fills consecutive, reference, to_limit and ess_percent after the last minibatch; called by all ranks. */
 ProfileSummary profile_finish(Profile *profile, Ops *ops);
 /* Returns the mean of consecutive, in nats per minibatch, after profile_finish. */
 double profile_mean_consecutive(const Profile *profile);

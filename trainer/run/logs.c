@@ -165,11 +165,14 @@ static void write_profile(const RunLogs *logs, Progress *progress, const Trainin
   const Profile *profile = &training->profile;
   char path[CORE_PATH_MAX];
   CoreText text = {0};
-  core_text_append(&text, "minibatches\tpercent\tkl_consecutive[nat]\tkl_reference[nat]\tess_percent[%]\n");
+  core_text_append(&text, "minibatches\tpercent\tkl_consecutive[nat]\tkl_reference[nat]\tess_percent[%]"
+                          "\tkl_limit[nat]\n");
   for (int i = 0; i < profile->points; i++) {
     core_text_appendf(&text, "%d\t%.9g\t", profile->update[i], 100.0 * profile->update[i] / profile->updates);
     if (i + 1 < profile->points) core_text_appendf(&text, "%.9g", profile->consecutive[i]);
-    core_text_appendf(&text, "\t%.9g\t%.9g\n", profile->reference[i], profile->ess_percent[i]);
+    core_text_appendf(&text, "\t%.9g\t%.9g\t", profile->reference[i], profile->ess_percent[i]);
+    if (profile->limit) core_text_appendf(&text, "%.9g", profile->to_limit[i]);
+    core_text_append(&text, "\n");
   }
   if (store_path_profile(logs->root, logs->id, row->iteration, path) == CORE_OK) {
     char *slash = strrchr(path, '/');

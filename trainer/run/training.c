@@ -126,6 +126,9 @@ static int fill_plan(Training *training) {
   if (config->metrics.profile_every > 0)
     profile_register(&training->profile, &training->agent, &training->rollout,
                      learner_size(config).updates, training->arena);
+  if (config->metrics.profile_every > 0)
+    limit_register(&training->limit, &training->learner, config->metrics.limit_epochs, config->ppo.epochs,
+                   training->arena);
   training->plan = (TrainingPlan){
     .iterations = core_config_iterations(config),
     .transitions_per_iteration = core_config_transitions_per_iteration(config),

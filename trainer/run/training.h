@@ -11,6 +11,7 @@
 #include "trainer/evaluate/curriculum.h"
 #include "trainer/evaluate/evaluation_sets.h"
 #include "trainer/learners/learner.h"
+#include "trainer/learners/limit.h"
 #include "trainer/learners/noisy_sgd.h"
 #include "trainer/measure/metrics.h"
 #include "trainer/ops/bf16.h"
@@ -67,6 +68,7 @@ typedef struct Training {
   EnvInfoTable info;           /* sums over the last iteration, of all ranks */
   Profile profile;
   bool profiled;               /* whether `profile` belongs to the last iteration */
+  Limit limit;
   Curriculum *curriculum;      /* NULL: env.curriculum = none */
   NoisySgd *sgd;               /* algo.name = noisy_sgd: then there are no levels, env, ops, agent ... */
   Evaluator evaluator;         /* on the training levels */

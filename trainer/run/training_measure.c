@@ -31,19 +31,46 @@ static void finish_coverage(Training *training, StoreIteration *row) {
   row->coverage_states = summary.states;
 }
 
-static void finish_profile(Training *training, StoreIteration *row) {
+/* Measures whether the iteration's batch has a fixed point, before the profile is finished. */
+static LimitPath measure_limit(Training *training, int64_t iteration) {
+  const UpdateContext context = {.ops = training->ops, .rollout = &training->rollout, .iteration = iteration,
+                                 .before = training->metrics.step_before};
+  if (training->limit.checks == 0) return (LimitPath){0};
+  return limit_measure(&training->limit, &training->learner, &context, &training->profile, &training->agent,
+                       training->config.ppo.epochs);
+}
+
+static void fill_limit(const Training *training, const LimitPath *path, StoreIteration *row) {
+  const Profile *profile = &training->profile;
+  if (training->limit.checks == 0) return;
+  row->limit_epochs = limit_epochs(path);
+  if (path->checks == 0) return; /* the copy diverged at once */
+  row->limit_moved = limit_moved(path);
+  row->kl_limit = profile->to_limit[0];
+  row->kl_limit_last = profile->to_limit[profile->points - 1];
+  if (row->limit_epochs == 0) return; /* without a limit nothing approaches it */
+
+  const ProfileSummary summary =
+    profile_summarize(profile->to_limit, profile->update, profile->points, profile->updates);
+  row->kl_limit_monotone = summary.monotone;
+  row->kl_limit_slope = summary.slope;
+}
+
+static void finish_profile(Training *training, int64_t iteration, StoreIteration *row) {
   if (!training->profiled) return;
+  const LimitPath path = measure_limit(training, iteration);
   const ProfileSummary summary = profile_finish(&training->profile, training->ops);
   row->kl_monotone = summary.monotone;
   row->kl_slope = summary.slope;
   row->kl_consecutive = profile_mean_consecutive(&training->profile);
+  fill_limit(training, &path, row);
 }
 
 void training_finish_metrics(Training *training, uint64_t seed, int64_t iteration, MetricsPolicyChange *change,
                              StoreIteration *row) {
   metrics_policy_change(&training->metrics, training->ops, &training->agent, &training->rollout, seed, iteration,
                         change);
-  finish_profile(training, row);
+  finish_profile(training, iteration, row);
   finish_coverage(training, row);
   if (training->rollout.visited) visited_finish(&training->visited);
   obs_advance(&training->rollout.pipeline); /* the iteration used the rollout's statistics up to here */
