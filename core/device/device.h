@@ -119,9 +119,9 @@ struct CoreDevice {
   bool is_capturing;          /* whether a graph is being captured */
   void *stream;               /* cudaStream_t of the current stream; NULL: not a GPU */
   void *communication_stream; /* cudaStream_t; NULL: not a GPU */
-  /* Optional callback, called repeatedly with `waiting` while the host waits for the device, to detect waits that would
-   * never end (after the death of a rank). */
-  void (*on_wait)(void *waiting);
+  /* Optional callback, called repeatedly with `waiting` and the seconds so far while the host waits for the device, to
+   * detect waits that would never end (after the death of a rank). */
+  void (*on_wait)(void *waiting, double seconds);
   void *waiting;
   int phase;                  /* part of an iteration that issues work (CoreDevicePhase), for access_counts.h */
   uint64_t launches;          /* kernels launched outside graphs so far */

@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/terminal.h"
 
 enum { POLLS_A_WATCH = 1024, LARGE_KERNELS_MAX = 32 };
 
@@ -104,10 +105,11 @@ static void call(CoreDevice *device, CoreHostCall *function, void *argument) {
  * that died. */
 static void wait(CoreDevice *device) {
   cudaError_t code = cudaErrorNotReady;
+  const double start = device->on_wait ? core_clock_s() : 0;
   for (unsigned polls = 1; device->on_wait && code == cudaErrorNotReady; polls++) {
     code = cudaStreamQuery(stream_of(device));
     if (polls % POLLS_A_WATCH != 0) continue;
-    device->on_wait(device->waiting);
+    device->on_wait(device->waiting, core_clock_s() - start);
     sched_yield(); /* NCCL's and CUDA's own threads may be bound to the same processor */
   }
   if (code == cudaErrorNotReady) code = cudaStreamSynchronize(stream_of(device));

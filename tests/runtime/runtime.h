@@ -141,6 +141,8 @@ void runtime_stream_perform(const RuntimeOperation *operation, int device);
 bool runtime_stream_forbids_unsafe(void);
 /* Returns cudaSuccess if the host may wait for the stream; invalidates its capture otherwise. */
 cudaError_t runtime_stream_may_wait(cudaStream_t handle);
+/* Lets no stream complete any more, like a kernel that never ends; for the other stand-ins. */
+__attribute__((visibility("default"))) void runtime_stream_stick(void);
 /* Ends a capture: its streams execute operations again. */
 void runtime_stream_leave_capture(const RuntimeCapture *capture);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/memory.h"
 #include "tests/runtime/runtime.h"
@@ -83,11 +84,14 @@ void runtime_stream_perform(const RuntimeOperation *o, int device) {
   }
 }
 
+static bool is_stuck;
+void runtime_stream_stick(void) { is_stuck = true; }
+
 /* Executes a queue up to `until`. Operations may recurse for other streams, but not for this one. */
 static void finish_to(cudaStream_t stream, size_t until) {
   if (stream->first == stream->count) return; /* opening memory takes longer than most operations */
   runtime_memory_open(stream->device);
-  while (stream->first < until && stream->first < stream->count) {
+  while (!is_stuck && stream->first < until && stream->first < stream->count) {
     const RuntimeOperation o = stream->queue[stream->first];
     runtime_stream_perform(&o, stream->device);
     stream->first++;
@@ -185,6 +189,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   if (code != cudaSuccess) return code;
   runtime_counts.waits++;
   runtime_stream_finish(runtime_stream(handle));
+  while (is_stuck) pause();
   return cudaSuccess;
 }
 
@@ -193,6 +198,7 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
   const cudaError_t code = runtime_stream_may_wait(handle);
   cudaStream_t stream = runtime_stream(handle);
   if (code != cudaSuccess) return code;
+  if (is_stuck) return cudaErrorNotReady;
   if (stream->first == stream->count) return cudaSuccess;
   finish_to(stream, stream->first + 1);
   return cudaErrorNotReady;

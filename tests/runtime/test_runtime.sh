@@ -117,6 +117,35 @@ else
     tap_run "communication of two ranks by NCCL" 0 "ok 12" "${ranks[@]}" "$built/ranks_devices" nccl
     tap_run "minibatches are queued together with communication" 0 "ok 3" "${ranks[@]}" "$built/ranks_queue"
     tap_expect "two ranks' training, sums by NCCL" 0 "finished, 4 of 4" train nccl comm.library=nccl
+    # ends_with WHAT SECONDS PATTERN HOW: a rank that fails or hangs (NCCL_STAND_IN) ends the run of both ranks in time, with
+    # exit code 1 and its reason in the run's state.
+    ends_with() {
+      local root=failing.$((++failing)) begin=$SECONDS rc
+      NCCL_STAND_IN=$4 train "$root" comm.library=nccl >"$tap_dir/$root.txt" 2>&1; rc=$?
+      tap_check "$1: the run ends within $2 s, with the reason" "$([ $rc -eq 1 ] && [ $((SECONDS - begin)) -le "$2" ] &&
+        grep -qE "^message=.*$3" "$tap_dir/$root"/runs/*/*/state && grep -q '^status=failed' "$tap_dir/$root"/runs/*/*/state ||
+        { echo "exit $rc after $((SECONDS - begin)) s"; cat "$tap_dir/$root.txt" "$tap_dir/$root"/runs/*/*/state; })"
+    }
+    failing=0 refused='cannot connect 2 ranks: .*Connection refused'
+    export TRAINER_CONNECT_SECONDS=5 TRAINER_SUM_SECONDS=5
+    ends_with "rank 1 cannot create the communicator" 60 "rank 1 of 2 on .*$refused" fail_rank=1
+    tap_check "the rank has printed it itself, too" "$(grep -c "^trainer: rank 1 of 2 on .*$refused" "$tap_dir/failing.1.txt" |
+      grep -vx 2)"
+    ends_with "rank 0 cannot" 60 "$refused" fail_rank=0
+    ends_with "rank 1 does not join" 60 "connecting of 2 ranks is not complete after 5 s" hang_rank=1
+    ends_with "the first sum fails at rank 1" 60 "rank 1 of 2 on .*$refused" fail_rank=1,call=1
+    ends_with "the first sum hangs at rank 0" 60 "the first sum of 2 ranks is not complete after 5 s" hang_rank=0,call=1
+    ends_with "the first gathering hangs at rank 1" 60 "rank 1 .*the first gathering of 2 ranks is not complete" hang_rank=1,call=3
+    ends_with "a later sum fails at rank 1" 60 "rank 1 of 2 on .*ncclAllReduce failed: .*Connection refused" fail_rank=1,call=9
+    ends_with "a later sum fails at rank 0" 60 "rank 0 of 2 on .*ncclAllReduce failed: .*Connection refused" fail_rank=0,call=9
+    ends_with "a later sum hangs at rank 1" 60 "rank 1 of 2 on .*ncclAllReduce is not complete after 5 s" hang_rank=1,call=9
+    ends_with "the GPU of rank 1 never completes a sum" 60 "rank 1 of 2 on .*is not complete after 5 s" stick_rank=1,call=9
+    TRAINER_CONNECT_SECONDS=11 ends_with "connecting takes longer than 10 s" 60 "is not complete after 11 s" hang_rank=1
+    tap_check "after 10 s the log has advice" "$(grep -q 'not connected after 10 s.*NCCL_SOCKET_IFNAME' \
+      "$tap_dir/failing.$failing"/runs/*/*/log.txt || cat "$tap_dir/failing.$failing"/runs/*/*/log.txt)"
+    unset TRAINER_CONNECT_SECONDS TRAINER_SUM_SECONDS
+    [ "${TEST_RUNTIME:-}" != all ] ||
+      ends_with "with the default limit" 150 "connecting of 2 ranks is not complete after 120 s" hang_rank=1
     unset RUNTIME_STAND_IN
     tap_check "identical bits with sums by MPI" "$(same two nccl)"
   fi

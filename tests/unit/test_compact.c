@@ -10,6 +10,7 @@
 
 #include "core/memory.h"
 #include "trainer/run/training_device.h"
+#include "trainer/ranks/ranks.h"
 #include "trainer/run/training_memory.h"
 #include "training_tools.h"
 
@@ -249,6 +250,27 @@ static void test_estimate(void **state) {
     (const char *const[]){"env.task=random_s", "env.level_count=1", "env.reset=new_filtered", "env.num=1024", NULL});
 }
 
+/* Returns the planned bytes of a device with this setting, for a number of ranks. */
+static double bytes_of_ranks(int ranks, const char *setting) {
+  CoreConfig config = small_config(CUDA, "train.observation_storage=state");
+  set(&config, setting);
+  ranks_plan_as(ranks);
+  Training *training = planned(&config, "emulated");
+  const double bytes = training->plan.device_bytes;
+  training_destroy(&training);
+  ranks_plan_as(1);
+  return bytes;
+}
+
+static void test_buffers_of_nccl(void **state) {
+  (void)state;
+  const double without = bytes_of_ranks(2, "comm.library=mpi");
+  assert_true(bytes_of_ranks(2, "comm.library=auto") == without + 1.5e9);
+  assert_true(bytes_of_ranks(2, "comm.library=nccl") == without + 1.5e9);
+  assert_true(bytes_of_ranks(2, "comm.share_gpu=yes") == without);
+  assert_true(bytes_of_ranks(1, "comm.library=nccl") == bytes_of_ranks(1, "comm.library=mpi"));
+}
+
 static void expect_lack(const CoreConfig *config, const char *message) {
   Training *training = planned(config, "emulated:memory=4M");
   assert_int_equal(training_memory_check(training), CORE_FAIL);
@@ -308,6 +330,7 @@ int main(void) {
                                      cmocka_unit_test(test_million),
                                      cmocka_unit_test(test_million_drawn),
                                      cmocka_unit_test(test_estimate),
+    cmocka_unit_test(test_buffers_of_nccl),
                                      cmocka_unit_test(test_settings),
                                      cmocka_unit_test(test_out_of_memory)};
   if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));

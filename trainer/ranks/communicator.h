@@ -17,6 +17,11 @@ static inline size_t communicator_size(CommunicatorNumber number) {
   return number == COMMUNICATOR_FLOAT ? sizeof(float) : sizeof(double);
 }
 
+/* Limits of NCCL's waits for other ranks, in seconds: until all are connected and have made a first sum; until a
+ * warning with advice; and until the device has done what the host waits for, at most an iteration, which a rank may
+ * enter much later than another. */
+enum { COMMUNICATOR_CONNECT_S = 120, COMMUNICATOR_ADVICE_S = 10, COMMUNICATOR_SUM_S = 7200 };
+
 typedef struct Communicator Communicator;
 struct Communicator {
   char name[96];               /* "NCCL 2.28.3, 8 ranks" */
@@ -35,7 +40,8 @@ struct Communicator {
 
 /* Creates the implementation that comm.library names, or for auto the best available one; called by all ranks. The
  * caller destroys it; the device must outlive it. shared_gpu: some GPU has several ranks, which NCCL refuses. At all
- * ranks CORE_USAGE: comm.library = nccl, but it is unavailable; CORE_FAIL: NCCL could not connect the ranks. */
+ * ranks CORE_USAGE: comm.library = nccl, but it is unavailable; CORE_FAIL: NCCL could not connect the ranks within
+ * COMMUNICATOR_CONNECT_S. */
 int communicator_create(CoreDevice *device, const CoreConfig *config, bool shared_gpu, Communicator **communicator);
 void communicator_destroy(Communicator **communicator);
 

@@ -1,11 +1,13 @@
-/* Star of connections and the thread that watches it (rank_monitor.h). Once connected, only single bytes are sent:
+/* Star of connections and the thread that watches it (rank_monitor.h). Once connected, ranks send single bytes:
  * STOPPING when a rank was asked to stop, ENDING when the first rank takes the others down, or the number of the signal
- * that is killing the sender. */
+ * that is killing the sender. A rank that gives up sends FAILING, the length of its reason as a byte, and the reason.
+ */
 #include "trainer/ranks/rank_monitor.h"
 
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -23,7 +25,8 @@
 #include "core/memory.h"
 #include "trainer/ranks/ranks.h"
 
-enum { STOPPING = 254, ENDING = 255, PATIENCE_S = 10, HEARD_MS = 2000, TOKEN = 16, BACKLOG = 4096 };
+enum { FAILING = 253, STOPPING = 254, ENDING = 255, REASON_MAX = 255 };
+enum { PATIENCE_S = 10, SILENCE_S = 60, HEARD_MS = 2000, TOKEN = 16, BACKLOG = 4096 };
 
 /* Address that the first rank broadcasts through MPI, and that each other rank sends first on its connection. */
 typedef struct Address { int32_t port; char host[64]; unsigned char token[TOKEN]; } Address;
@@ -54,8 +57,17 @@ static void say(unsigned char word) {
   for (int i = 0; i < monitor.count; i++) (void)!send(monitor.line[i].fd, &word, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+/* Ends this process and, from the first rank, all others. message NULL: the first rank has printed why. */
+CORE_NORETURN static void end_all(const char *message) {
+  pthread_mutex_lock(&handler.lock);
+  if (handler.call && message) handler.call(handler.context, message);
+  else if (message) fprintf(stderr, "trainer: %s\n", message);
+  if (ranks_is_first()) say(ENDING);
+  _exit(CORE_FAIL);
+}
+
 /* Ends this process: a rank is gone, and MPI cannot continue without it. `word`: the last byte received, or -1. */
-static void take_down(int rank, int word) {
+CORE_NORETURN static void take_down(int rank, int word) {
   char who[160], message[320];
   ranks_describe(rank, who);
   if (word > 0 && word != ENDING)
@@ -63,10 +75,30 @@ static void take_down(int rank, int word) {
   else
     snprintf(message, sizeof message, "%s ended without notice: killed (SIGKILL, perhaps out of memory), or its "
              "machine is gone", who);
-  pthread_mutex_lock(&handler.lock);
-  if (handler.call) handler.call(handler.context, message);
-  else if (word != ENDING) fprintf(stderr, "trainer: %s\n", message);
-  if (ranks_is_first()) say(ENDING);
+  end_all(word == ENDING ? NULL : message);
+}
+
+/* Ends this process with the reason that a rank sends after FAILING. */
+CORE_NORETURN static void take_down_with_reason(int i) {
+  unsigned char length = 0;
+  char reason[REASON_MAX + 1] = "", who[160], message[160 + REASON_MAX + 4];
+  const int fd = monitor.line[i].fd;
+  if (recv(fd, &length, 1, MSG_WAITALL) == 1) (void)!recv(fd, reason, length, MSG_WAITALL);
+  snprintf(message, sizeof message, "%s: %s", ranks_describe(monitor.rank[i], who), reason);
+  end_all(message);
+}
+
+void ranks_fail(const char *reason) {
+  char who[160], message[1024];
+  struct { unsigned char word, length; char reason[REASON_MAX]; } frame = {.word = FAILING};
+  snprintf(message, sizeof message, "%s: %s", ranks_describe(ranks_rank(), who), reason);
+  if (ranks_is_first()) end_all(message);
+  fprintf(stderr, "trainer: %s\n", message);
+  frame.length = (unsigned char)(strlen(reason) < REASON_MAX ? strlen(reason) : REASON_MAX);
+  memcpy(frame.reason, reason, frame.length);
+  struct pollfd first = {.fd = monitor.count > 0 ? monitor.line[0].fd : -1, .events = POLLIN};
+  if (first.fd >= 0) (void)!send(first.fd, &frame, 2 + (size_t)frame.length, MSG_NOSIGNAL);
+  poll(&first, 1, HEARD_MS); /* the launcher ends all ranks as soon as one is gone */
   _exit(CORE_FAIL);
 }
 
@@ -93,14 +125,13 @@ static void allow_connections(void) {
 
 /* Handles data or the end of one connection. The first rank forwards a stop to the others. */
 static void hear(int i) {
-  unsigned char words[64];
-  ssize_t n = recv(monitor.line[i].fd, words, sizeof words, MSG_DONTWAIT);
+  unsigned char word;
+  const ssize_t n = recv(monitor.line[i].fd, &word, 1, MSG_DONTWAIT);
   if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
-  for (ssize_t k = 0; k < n; k++) {
-    if (words[k] != STOPPING) take_down(monitor.rank[i], words[k]);
-    rank_monitor_share_stop(true);
-  }
   if (n <= 0) take_down(monitor.rank[i], -1);
+  if (word == FAILING) take_down_with_reason(i);
+  if (word != STOPPING) take_down(monitor.rank[i], word);
+  rank_monitor_share_stop(true);
 }
 
 static void *watch(void *unused) {
@@ -144,6 +175,18 @@ static void be_patient(int fd) {
   struct timeval patience = {.tv_sec = PATIENCE_S};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+}
+
+void rank_monitor_limit_silence(int connection, int seconds) {
+  enum { PROBES = 3 };
+  const int yes = 1, idle = seconds / 2 > 1 ? seconds / 2 : 1, probes = PROBES;
+  const int between = (seconds - idle) / PROBES > 1 ? (seconds - idle) / PROBES : 1;
+  const unsigned unanswered_ms = (unsigned)seconds * 1000;
+  setsockopt(connection, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
+  setsockopt(connection, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+  setsockopt(connection, IPPROTO_TCP, TCP_KEEPINTVL, &between, sizeof between);
+  setsockopt(connection, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+  setsockopt(connection, IPPROTO_TCP, TCP_USER_TIMEOUT, &unanswered_ms, sizeof unanswered_ms);
 }
 
 static int connect_to(const Address *address) {
@@ -207,6 +250,7 @@ static bool connect_star(void) {
 
 static void start_thread(void) {
   static const int fatal[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+  for (int i = 0; i < monitor.count; i++) rank_monitor_limit_silence(monitor.line[i].fd, SILENCE_S);
   monitor.up = pthread_create(&monitor.thread, NULL, watch, NULL) == 0;
   if (!monitor.up || ranks_is_first()) return;
   for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) {
@@ -238,7 +282,8 @@ void rank_monitor_start(void) {
     start_thread();
   } else {
     if (ranks_is_first())
-      core_warn("the ranks cannot connect to each other: only the launcher will detect a dead rank");
+      core_warn("the ranks cannot connect to each other by TCP and IPv4, through the address of this machine's host "
+                "name: only the launcher will detect a dead rank");
     close_all();
   }
 }

@@ -13,4 +13,8 @@ void rank_monitor_stop(void);
  * received a request. Without connections only this rank's own is known. Any thread. */
 bool rank_monitor_share_stop(bool requested);
 
+/* Makes the operating system end a connection whose peer has not answered for about `seconds`: a machine that
+ * lost its power or its network closes nothing. */
+void rank_monitor_limit_silence(int connection, int seconds);
+
 #endif

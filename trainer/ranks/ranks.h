@@ -42,6 +42,11 @@ int ranks_launched(void);
 typedef void RanksOnLoss(void *context, const char *message);
 void ranks_on_loss(RanksOnLoss *handler, void *context);
 
+/* Ends this process and all other ranks with CORE_FAIL, for a failure that they cannot agree on because some may wait
+ * for this one. Prints "rank 2 of 4 on node7 (process 4711): " and the reason; the first rank's handler of losses gets
+ * it too. Any thread. */
+void ranks_fail(const char *reason) CORE_NORETURN;
+
 /* All: returns CORE_OK if every rank passes it; else the code and message of the first rank that does not, on every
  * rank. */
 int ranks_agree(int code);

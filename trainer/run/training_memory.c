@@ -6,11 +6,15 @@
 
 #include "core/device/arena.h"
 #include "core/text.h"
+#include "trainer/ranks/ranks.h"
 #include "trainer/run/training_device.h"
 #include "trainer/update/minibatch.h"
 
 /* Driver memory for the process' kernels and heap: about 500 MB with CUDA 12 and 13 on an H100 or H200. */
 static const double CONTEXT_BYTES = 500e6;
+/* NCCL's buffers: about 10 MB for each connection of a channel, with 2 to 32 channels of a ring and a tree. That is 0.3
+ * to 1.5 GB, by the GPUs of a machine and their links; the estimate takes the most. */
+static const double NCCL_BYTES = 1.5e9;
 enum { NAMED = 4 }; /* tensors named in a message */
 
 /* Returns the scratch of the environments that train and evaluate, in addition to their worlds. */
@@ -32,6 +36,14 @@ static double filter_places(const Training *training) {
   return filters == 0 ? 0 : filters * (double)env->device->filter_bytes(env, training->device);
 }
 
+/* Returns the memory that NCCL will take, where ranks use it, here or on the machines of a planned run. */
+static double communication_bytes(const Training *training) {
+  const CoreConfig *config = &training->config;
+  const bool is_gpu = training->device->stream != NULL || ranks_are_planned();
+  const bool is_shared = ranks_are_planned() ? config->comm.share_gpu : training->device_shared;
+  return ranks_size() > 1 && is_gpu && !is_shared && strcmp(config->comm.library, "mpi") != 0 ? NCCL_BYTES : 0;
+}
+
 double training_memory_estimate(const Training *training, double worlds_bytes) {
   const Agent *agent = &training->agent;
   const CoreConfig *config = &training->config;
@@ -42,7 +54,7 @@ double training_memory_estimate(const Training *training, double worlds_bytes) {
          (draws ? (double)env->device->stack_bytes(env, training->device) : 0) +
          ops_device_bytes(training->device, training_device_precision(config), agent_ops_rows(agent),
                           agent_ops_width(agent), agent_is_apart(agent)) +
-         (training->device->stream ? CONTEXT_BYTES : 0);
+         communication_bytes(training) + (training->device->stream ? CONTEXT_BYTES : 0);
 }
 
 /* Returns a smaller storage of observations, the lossless one where these settings allow it (compact.h). */
