@@ -2,8 +2,7 @@
 Levels are the 256 of `bench_device physics`; jax_gpu_levels.py writes them to levels/*.npz next to this file.
 Usage: jax_gpu.py SECONDS, with XLA_PYTHON_CLIENT_PREALLOCATE=false. PEER_SMALL=1: tiny, for a trial on a CPU.
 PEER_CASES="env_s_65536 ppo_s_2048": only these. Needs jax[cuda], flax, optax, jax2d 1.0.1 and kinetix-env 2.0.2; since
-jax 0.9 jnp.clip has min= and max=, so in jax2d's files a_min= and a_max= must be renamed. Distributions are written out,
-so that distrax is not needed."""
+jax 0.9 jnp.clip has min= and max=, so in jax2d's files a_min= and a_max= must be renamed. Works without distrax."""
 import gc
 import os
 import statistics
@@ -19,6 +18,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+
+try:
+    import distrax  # noqa: F401
+except ImportError:
+    import distrax_part
+    sys.modules["distrax"] = distrax_part
 from kinetix.environment.env import make_kinetix_env
 from kinetix.environment.env_state import EnvParams, StaticEnvParams
 from kinetix.environment.spaces import ActionType, ObservationType
@@ -47,15 +52,14 @@ def worlds(levels, n):
     return jax.tree.map(lambda leaf: leaf[jnp.arange(n) % count], levels)
 
 
-def make_env(size, levels):
+def make_env(size, levels, observations=ObservationType.SYMBOLIC_FLAT):
     """Auto-reset to a level drawn uniformly."""
     count = jax.tree.leaves(levels)[0].shape[0]
 
     def draw(key):
         level = jax.random.randint(key, (), 0, count)
         return jax.tree.map(lambda leaf: leaf[level], levels)
-    return make_kinetix_env(ActionType.MULTI_DISCRETE, ObservationType.SYMBOLIC_FLAT, draw, PARAMS,
-                            static_params(size), auto_reset=True)
+    return make_kinetix_env(ActionType.MULTI_DISCRETE, observations, draw, PARAMS, static_params(size), auto_reset=True)
 
 
 def say(text):

@@ -1,5 +1,6 @@
-"""Writes the levels of `bench_device physics` as Kinetix' states: levels/{s,m,l}.npz next to this file, for jax_gpu.py.
-Usage: jax_gpu_levels.py build/lib/libsim.so"""
+"""Writes the levels of `bench_device physics` as Kinetix' states: levels/{s,m,l}.npz next to this file, for jax_gpu.py
+and jax_gpu_transformer.py.
+Usage: jax_gpu_levels.py build/lib/libsim.so [SIZES, default sml]"""
 import ctypes
 import json
 import os
@@ -50,10 +51,10 @@ def state(empty, level, static):
         acc_cr_manifolds=circles, acc_cc_manifolds=both))
 
 
-def main(library):
+def main(library, sizes="sml"):
     lib = ctypes.CDLL(library)
     os.makedirs(FOLDER, exist_ok=True)
-    for size in "sml":
+    for size in sizes:
         levels, text, states = ctypes.c_void_p(), ctypes.c_char_p(), []
         static = jax_gpu.static_params(size)
         empty = jax.tree.map(np.asarray, create_empty_env(static))
@@ -69,4 +70,4 @@ def main(library):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:3])
