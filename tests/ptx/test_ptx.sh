@@ -77,6 +77,8 @@ part "physics with one thread per world" 'on_a_device_with_a_thread*' test_batch
 part "worlds that become NaN" 'worlds_that_are*' test_batch_bits
 part "every function of ops.h, in every order of threads" '*' test_device_ops
 part "every function of entity.h" '*' test_device_entity
+part "kernels of bf16 matrices, each alone" test_forward test_device_bf16
+part "kernels of bf16 matrices of entities, each alone" test_isolated test_device_entity_bf16
 part "SAPG's samples and half precision" '*' test_device_sapg
 part "measurements of hidden layers" test_forward test_device_measure
 part "a training: ppo" test_ppo test_device_training
@@ -87,7 +89,8 @@ part "padded and entity observations" '*' test_observe
 part "every function of picture.h, and encoders of pixels" '*' test_device_picture
 part "an LSTM's steps, and trainings of policies with memory" '*' test_recurrent
 part "layers in bf16" 'test_forward' test_device_chain
-part "entity encoders in bf16" '*' test_device_encoder
+part "kernels of bf16 matrices of entities at every size" 'test_forward' test_device_entity_bf16
+part "entity encoders in bf16" 'test_forward' test_device_encoder
 part "the noisy parabola, except for the last bits of its noise" '*' test_noisy_sgd
 for training in normalization curriculum sapg_in_shards queued_shards; do
   part "a training: $training" "test_$training" test_device_training
@@ -128,6 +131,9 @@ if [ "${TEST_PTX:-}" = all ]; then
   part "physics in every order of threads, crowded worlds, the large hash" '*' test_batch_bits
   part "levels in the other order of threads" test_backward test_level_device
   part "layers in bf16 in the other order" test_backward test_device_chain
+  part "kernels of bf16 matrices in the other order" test_backward test_device_bf16
+  part "kernels of bf16 matrices of entities in the other order" test_backward test_device_entity_bf16
+  part "entity encoders in bf16 in the other order" test_backward test_device_encoder
   part "minibatches: kernels and sums" '*' test_device_update
   part "rollouts in halves" '*' test_device_rollout
   part "all trainings" '*' test_device_training

@@ -31,7 +31,7 @@ done
 # for all. Short programs run here, all of them in tests/long/test_runtime.sh.
 for sums in shape split tensor; do
   for program in $(grep -E 'test_device_|hosted' tests/gpu/programs.txt); do
-    [ "${TEST_RUNTIME:-}" = all ] || grep -qE '(ops|heads|chain|sapg)$' <<<"$program" || continue
+    [ "${TEST_RUNTIME:-}" = all ] || grep -qE '(ops|heads|chain|_bf16|sapg)$' <<<"$program" || continue
     tap_run "$program, sums of cuBLASLt: $sums" 0 "PASSED" env CUBLASLT_STAND_IN=$sums "$built/$program"
   done
 done

@@ -8,7 +8,7 @@
 #define DEVICE_TESTS run_all
 #include "tests/device_tools.h"
 
-enum { LAYERS = 4, ROWS = 301, WIDEST = 256, FLOATS = 400000 };
+enum { LAYERS = 4, ROWS = 301, WIDEST = 256, FLOATS = 200000, FLOATS_OF_ROW = 1280 };
 
 /* Network-shaped: rows of 33 inputs are no multiple of anything, hidden layers are, one output is the value's. */
 static const int WIDTHS[][LAYERS + 1] = {{33, 64, 96, 32, 16}, {33, 96, 96, 64, 1}, {20, 24, 5, 40, 7}};
@@ -19,7 +19,8 @@ typedef struct Chain {
   int rows;
   const int *width;
   OpsActivation activation;
-  float *host, *memory;        /* [FLOATS] */
+  size_t floats;
+  float *host, *memory;        /* [floats] */
   size_t x, dy, dx, scratch, theta, gradient, y[LAYERS];
   size_t used;
 } Chain;
@@ -27,7 +28,7 @@ typedef struct Chain {
 static size_t take(Chain *chain, size_t n) {
   const size_t first = chain->used;
   chain->used += (n + 63) / 64 * 64;
-  assert_true(chain->used <= FLOATS);
+  assert_true(chain->used <= chain->floats);
   return first;
 }
 
@@ -45,7 +46,8 @@ static size_t parameters(const Chain *chain, int layers) {
 
 static Chain make_chain(const int *width, int rows, OpsActivation activation) {
   Chain chain = {.rows = rows, .width = width, .activation = activation,
-                 .host = core_memory_zero_allocate(FLOATS, sizeof(float))};
+                 .floats = FLOATS + FLOATS_OF_ROW * (size_t)rows};
+  chain.host = core_memory_zero_allocate(chain.floats, sizeof(float));
   const size_t n = (size_t)rows;
   draw(&chain, chain.x = take(&chain, n * (size_t)width[0]), n * (size_t)width[0], 1, 1);
   draw(&chain, chain.dy = take(&chain, n * (size_t)width[LAYERS]), n * (size_t)width[LAYERS], 2, 1);
@@ -59,8 +61,8 @@ static Chain make_chain(const int *width, int rows, OpsActivation activation) {
     draw(&chain, first + kernel, (size_t)width[l + 1], 20 + (uint32_t)l, 0.3);
     chain.y[l] = take(&chain, n * (size_t)width[l + 1]);
   }
-  assert_int_equal(device->allocate(device, FLOATS * sizeof(float), (void **)&chain.memory), CORE_OK);
-  core_device_to_device(device, chain.memory, chain.host, FLOATS * sizeof(float));
+  assert_int_equal(device->allocate(device, chain.floats * sizeof(float), (void **)&chain.memory), CORE_OK);
+  core_device_to_device(device, chain.memory, chain.host, chain.floats * sizeof(float));
   return chain;
 }
 
@@ -111,8 +113,8 @@ static double apart(const float *got, const float *want, size_t n) {
 }
 
 static float *fetch(const Chain *chain) {
-  float *got = core_memory_allocate(FLOATS * sizeof *got);
-  core_device_to_host(device, got, chain->memory, FLOATS * sizeof *got);
+  float *got = core_memory_allocate(chain->floats * sizeof *got);
+  core_device_to_host(device, got, chain->memory, chain->floats * sizeof *got);
   return got;
 }
 
@@ -271,7 +273,7 @@ static void check_tiles(const int *width, int rows, OpsActivation activation) {
   for (int refuses = 0; refuses < 2; refuses++) {
     Ops *ops = device_ops(refuses);
     Order order = {{0}, 0};
-    core_device_to_device(device, chain.memory, chain.host, FLOATS * sizeof(float));
+    core_device_to_device(device, chain.memory, chain.host, chain.floats * sizeof(float));
     run(ops, &chain, chain.memory, &order);
     got[refuses] = fetch(&chain);
     ops_destroy(&ops);
@@ -288,8 +290,12 @@ static void check_tiles(const int *width, int rows, OpsActivation activation) {
 }
 
 static void test_tiles(void) {
+  const unsigned processors = device->processors;
   static const int widest[] = {33, 256, 256, 64, 30}, odd[] = {17, 128, 64, 192, 9}, value[] = {20, 64, 48, 128, 1};
   check_tiles(widest, 70, OPS_TANH);
+  device->processors = 1; /* so blocks have several tiles, as with many rows */
+  check_tiles(widest, ROWS, OPS_TANH);
+  device->processors = processors;
   check_tiles(odd, 259, OPS_ELU);
   check_tiles(odd, 64, OPS_LINEAR);
   check_tiles(value, 40, OPS_TANH);
@@ -327,7 +333,7 @@ static void test_the_same_again(void) {
   OpsLayer layers[LAYERS];
   for (int time = 0; time < 2; time++) {
     Order order = {{0}, 0};
-    core_device_to_device(device, chain.memory, chain.host, FLOATS * sizeof(float));
+    core_device_to_device(device, chain.memory, chain.host, chain.floats * sizeof(float));
     run(ops, &chain, chain.memory, &order);
     got[time] = fetch(&chain);
   }
@@ -375,7 +381,7 @@ static void test_gathered_inputs(void) {
   core_device_to_device(device, on_device, index, sizeof index);
   for (int way = 0; way < 3; way++) { /* floats; in a form of the ops' own; floats, then that */
     Order order = {{0}, 0};
-    core_device_to_device(device, chain.memory, chain.host, FLOATS * sizeof(float));
+    core_device_to_device(device, chain.memory, chain.host, chain.floats * sizeof(float));
     if (way == 1) ops->gather_inputs(ops, source, on_device, target, ROWS, (int)columns);
     else ops->gather_rows(ops, source, on_device, target, ROWS, (int)columns);
     if (way == 2) ops->gather_inputs(ops, target, NULL, target, ROWS, (int)columns);
@@ -435,10 +441,12 @@ static void run_all(void) {
 
 /* Shared memory is checked, too: reading another thread's value without a barrier gives other bits. */
 static void test_isolated(void **state) {
-  static const int width[] = {17, 64, 64, 128, 9};
+  static const int width[] = {17, 64, 64, 128, 9}, widest[] = {33, 256, 256, 64, 30};
   (void)state;
   device = core_device_emulated(CORE_DEVICE_ISOLATED);
   check_tiles(width, 195, OPS_TANH);
+  device->processors = 1;
+  check_tiles(widest, 195, OPS_TANH);
   core_device_close(&device);
 }
 

@@ -1,12 +1,9 @@
 /* Entity encoders with train.precision = bf16 on a device, whose matrices are bf16 in memory, against the CPU in
- * float32: embeddings, and the gradient of each tensor. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
+ * float32: embeddings, and the gradient of each tensor. The kernels alone: test_device_entity_bf16.c. */
+#define DEVICE_TESTS run_all
+#include "tests/device_tools.h"
+
 #include <math.h>
-#include <cmocka.h>
 
 #include "core/device/arena.h"
 #include "core/memory.h"
@@ -18,7 +15,7 @@
 
 enum { ROWS = 24 };
 
-/* An encoder in the memory of `device` (NULL: the host), with the results of a forward and a backward pass there. */
+/* An encoder in the memory of a device (NULL: the host), with the results of a forward and a backward pass there. */
 typedef struct Case {
   CoreArena *arena;
   Encoder encoder;
@@ -49,10 +46,10 @@ static float *observe_random_worlds(SimSize size, int rows) {
   return x;
 }
 
-static Case make_case(EncoderKind kind, SimSize size, CoreDevice *device) {
+static Case make_case(EncoderKind kind, SimSize size, CoreDevice *on) {
   const EncoderShape shape = encoder_shape(kind, sim_entity_layout(size));
   Case c = {.arena = core_arena_create("encoder"), .n = shape.parameters, .width = (size_t)shape.width};
-  if (device) core_arena_set_device(c.arena, device);
+  if (on) core_arena_set_device(c.arena, on);
   encoder_register(&c.encoder, &shape, ROWS, c.arena);
   CORE_ARENA_DEVICE(c.arena, c.theta, c.n, "theta");
   CORE_ARENA_DEVICE(c.arena, c.gradient, c.n, "gradient");
@@ -60,18 +57,18 @@ static Case make_case(EncoderKind kind, SimSize size, CoreDevice *device) {
   CORE_ARENA_DEVICE(c.arena, c.embedding, ROWS * c.width, "embedding");
   CORE_ARENA_DEVICE(c.arena, c.x, (size_t)(ROWS * shape.length), "x");
   assert_int_equal(core_arena_commit(c.arena), CORE_OK);
-  const int rows = encoder_ops_rows(&c.encoder), width = encoder_ops_width(&shape, device != NULL);
-  if (device) assert_int_equal(ops_device_create(device, OPS_BF16, rows, width, false, &c.ops), CORE_OK);
+  const int rows = encoder_ops_rows(&c.encoder), width = encoder_ops_width(&shape, on != NULL);
+  if (on) assert_int_equal(ops_device_create(on, OPS_BF16, rows, width, false, &c.ops), CORE_OK);
   else assert_int_equal(ops_cpu_create(1, rows, width, &c.ops), CORE_OK);
   float *theta = core_memory_allocate(c.n * sizeof *theta);
   float *weight = core_memory_allocate(ROWS * c.width * sizeof *weight);
   float *x = observe_random_worlds(size, ROWS);
-  encoder_init(&shape, getenv("SEED") ? (uint64_t)atoi(getenv("SEED")) : 8, 200, theta);
+  encoder_init(&shape, 8, 200, theta);
   for (size_t k = 0; k < c.n; k++) theta[k] += 0.05f * unit(90, (uint32_t)k);
   for (size_t k = 0; k < ROWS * c.width; k++) weight[k] = unit(91, (uint32_t)k);
-  core_device_to_device(device, c.theta, theta, c.n * sizeof *theta);
-  core_device_to_device(device, c.weight, weight, ROWS * c.width * sizeof *weight);
-  core_device_to_device(device, c.x, x, (size_t)(ROWS * shape.length) * sizeof *x);
+  core_device_to_device(on, c.theta, theta, c.n * sizeof *theta);
+  core_device_to_device(on, c.weight, weight, ROWS * c.width * sizeof *weight);
+  core_device_to_device(on, c.x, x, (size_t)(ROWS * shape.length) * sizeof *x);
   free(theta), free(weight), free(x);
   encoder_forward(&c.encoder, c.ops, c.theta, c.x, ROWS, c.embedding);
   encoder_backward(&c.encoder, c.ops, c.theta, c.x, ROWS, c.embedding, c.weight, c.gradient);
@@ -97,7 +94,6 @@ static double distance(const float *a, const float *b, size_t n) {
  * 0 changes the gradient of an entity; a tensor that few entities use averages over few. */
 static void compare(EncoderKind kind, SimSize size, double embedding_limit, double gradient_limit,
                     double tensor_limit) {
-  CoreDevice *device = core_device_emulated(CORE_DEVICE_FORWARD);
   Case host = make_case(kind, size, NULL), there = make_case(kind, size, device);
   float *embedding = core_memory_allocate(ROWS * host.width * sizeof *embedding);
   float *gradient = core_memory_allocate(host.n * sizeof *gradient);
@@ -109,7 +105,7 @@ static void compare(EncoderKind kind, SimSize size, double embedding_limit, doub
     const EncoderTensor *t = &host.encoder.shape.tensor[i];
     const size_t n = (size_t)t->rows * (size_t)t->columns;
     const double tensor = distance(host.gradient + t->offset, gradient + t->offset, n);
-    if (tensor > tensor_limit) print_message("%s: gradient %g apart\n", t->name, tensor);
+    if (!(tensor <= tensor_limit)) fail_msg("%s: gradient %g apart, at most %g", t->name, tensor, tensor_limit);
     worst = fmax(worst, tensor);
   }
   const double whole = distance(host.gradient, gradient, host.n);
@@ -117,6 +113,13 @@ static void compare(EncoderKind kind, SimSize size, double embedding_limit, doub
   assert_true(apart > 0 && apart <= embedding_limit && whole <= gradient_limit);
   free(embedding), free(gradient);
   destroy_case(&host), destroy_case(&there);
+}
+
+static void run_all(void) {
+  compare(ENCODER_TRANSFORMER, SIM_SIZE_S, 0.01, 0.1, 0.3);
+  compare(ENCODER_TRANSFORMER, SIM_SIZE_L, 0.01, 0.1, 0.3);
+  compare(ENCODER_SET, SIM_SIZE_S, 0.01, 0.1, 0.15);
+  compare(ENCODER_STOIX_SET, SIM_SIZE_M, 0.01, 0.1, 0.15);
   core_device_close(&device);
 }
 
@@ -126,11 +129,11 @@ static int rounds, folds; /* launches of ops_round and ops_fold */
 static void (*launch)(CoreDevice *device, const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared,
                       const void *arguments);
 
-static void launch_and_count(CoreDevice *device, const CoreKernel *kernel, unsigned blocks, unsigned threads,
+static void launch_and_count(CoreDevice *on, const CoreKernel *kernel, unsigned blocks, unsigned threads,
                              size_t shared, const void *arguments) {
   rounds += kernel == &ops_round_launch;
   folds += kernel == &ops_fold_launch;
-  launch(device, kernel, blocks, threads, shared, arguments);
+  launch(on, kernel, blocks, threads, shared, arguments);
 }
 
 /* Weights are rounded once for both passes; and nothing else, since the matrices are bf16. Twelve sums of columns are
@@ -140,7 +143,7 @@ static void test_launches(void **state) {
   static const int most_folds[] = {(2 * 11 + 11) / 12 - 1 + 4, 4};
   (void)state;
   for (size_t i = 0; i < sizeof encoder / sizeof *encoder; i++) {
-    CoreDevice *device = core_device_emulated(CORE_DEVICE_FORWARD);
+    device = core_device_emulated(CORE_DEVICE_FORWARD);
     launch = device->launch;
     device->launch = launch_and_count;
     rounds = folds = 0;
@@ -152,23 +155,9 @@ static void test_launches(void **state) {
   }
 }
 
-/* ---- errors ------------------------------------------------------------------------------------------------------ */
-
-static void test_transformer(void **state) {
-  (void)state;
-  compare(ENCODER_TRANSFORMER, SIM_SIZE_S, 0.01, 0.1, 0.3);
-  compare(ENCODER_TRANSFORMER, SIM_SIZE_L, 0.01, 0.1, 0.3);
-}
-
-static void test_set(void **state) {
-  (void)state;
-  compare(ENCODER_SET, SIM_SIZE_S, 0.01, 0.1, 0.15);
-  compare(ENCODER_STOIX_SET, SIM_SIZE_M, 0.01, 0.1, 0.15);
-}
-
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_transformer), cmocka_unit_test(test_set),
-                                     cmocka_unit_test(test_launches)};
-  if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_forward), cmocka_unit_test(test_backward),
+                                     cmocka_unit_test(test_gpu), cmocka_unit_test(test_launches)};
+  choose_device_tests();
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
