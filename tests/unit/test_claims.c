@@ -493,6 +493,21 @@ static void test_profiles(void **state) {
   world_free(&world);
 }
 
+/* Twelve configurations in rising order: of 9999 permutations none is as extreme, which counts as one in 10 000. */
+static void test_observed_order_counts(void **state) {
+  enum { CELLS = 12 };
+  double x[CELLS], score[CELLS];
+  size_t first[CELLS + 1], stratum[] = {0, CELLS};
+  for (size_t i = 0; i <= CELLS; i++) {
+    first[i] = i;
+    if (i < CELLS) x[i] = (double)i, score[i] = 0.1 * (double)(i * i);
+  }
+  const AnalysisCells cells = {.score = score, .x = x, .first = first, .stratum = stratum, .count = CELLS,
+                               .cells = CELLS, .strata = 1};
+  const AnalysisTestResult tested = analysis_test_rho(&cells);
+  assert_true(tested.p_for == 1e-4 && tested.p_against == 1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_ends), cmocka_unit_test(test_trend), cmocka_unit_test(test_unfinished),
@@ -503,7 +518,7 @@ int main(void) {
     cmocka_unit_test(test_order_and_looks), cmocka_unit_test(test_children_of_one_parent),
     cmocka_unit_test(test_membership), cmocka_unit_test(test_mixed), cmocka_unit_test(test_equal),
     cmocka_unit_test(test_gains), cmocka_unit_test(test_not_worse), cmocka_unit_test(test_best_equal),
-    cmocka_unit_test(test_profiles),
+    cmocka_unit_test(test_profiles), cmocka_unit_test(test_observed_order_counts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -133,6 +133,13 @@ static void test_tasks(void **state) {
   const AnalysisInterval gap = analysis_interval(&few, ANALYSIS_AGGREGATE_OPTIMALITY_GAP, ANALYSIS_RANGE_SHARE, 0.95);
   assert_close(gap.low, 1 - mean.high);
   assert_close(gap.high, 1 - mean.low);
+  const double above[] = {0.4, 0.6, 7}, clipped[] = {0.4, 0.6, 1}; /* scores above 1 count as 1 */
+  const AnalysisScores beyond = {above, three, 1};
+  const AnalysisInterval left =
+    analysis_interval(&beyond, ANALYSIS_AGGREGATE_OPTIMALITY_GAP, ANALYSIS_RANGE_FREE, 0.95);
+  const AnalysisInterval kept = analysis_mean_interval(clipped, 3, (AnalysisRange){-INFINITY, 1, false}, 0.95);
+  assert_close(left.low, 1 - kept.high);
+  assert_close(left.high, 1 - kept.low);
   const AnalysisInterval median = analysis_interval(&tasks, ANALYSIS_AGGREGATE_MEDIAN, ANALYSIS_RANGE_FREE, 0.95);
   assert_close(median.low, strata.low);
 }

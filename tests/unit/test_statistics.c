@@ -208,6 +208,18 @@ static void test_spearman_strata(void **state) {
   assert_true(analysis_spearman_interval(x, y, cluster, 6, 6, NULL, 100, 0.95, 3).center < 0);
 }
 
+/* Each stratum keeps its number of clusters in every replicate: equal values within strata leave no spread. */
+static void test_bootstrap_strata(void **state) {
+  (void)state;
+  const double x[] = {1, 1, 1, 5, 5, 5, 5};
+  const size_t cluster[] = {0, 1, 2, 3, 4, 5, 6}, stratum[] = {0, 0, 0, 1, 1, 1, 1};
+  const AnalysisInterval within = analysis_bootstrap(mean_of, x, cluster, 7, 7, stratum, 200, 0.95, 1);
+  const AnalysisInterval across = analysis_bootstrap(mean_of, x, cluster, 7, 7, NULL, 200, 0.95, 1);
+  assert_near(within.low, 23. / 7, 1e-12);
+  assert_near(within.high, 23. / 7, 1e-12);
+  assert_true(across.low < 2.5 && across.high > 4);
+}
+
 /* The percentile interval of a mean is close to the normal one; clusters of identical points widen it by sqrt(4). */
 static void test_bootstrap_width(void **state) {
   (void)state;
@@ -271,7 +283,8 @@ int main(void) {
     cmocka_unit_test(test_student_tables),
     cmocka_unit_test(test_incomplete_beta),   cmocka_unit_test(test_small_values),
     cmocka_unit_test(test_spearman),          cmocka_unit_test(test_bootstrap_threads),
-    cmocka_unit_test(test_spearman_strata), cmocka_unit_test(test_bootstrap_width),
+    cmocka_unit_test(test_spearman_strata), cmocka_unit_test(test_bootstrap_strata),
+    cmocka_unit_test(test_bootstrap_width),
     cmocka_unit_test(test_bootstrap_edges),
     cmocka_unit_test(test_two_sides),
   };
