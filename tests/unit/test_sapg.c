@@ -302,6 +302,9 @@ static void test_rate_follows_the_kl(void **state) {
   Training *training = make(&config);
   StoreIteration row = iterate(training, 1);
   assert_true(*((Sapg *)training->learner.state)->adaptive_lr.lr > 1e-4); /* so small a step is made larger */
+  const Sapg *sapg = training->learner.state;
+  for (int b = 0; b < (int)config.sapg.blocks; b++)
+    assert_float_equal(sapg->entropy_coef[b], sapg_entropy_coef(b, (int)config.sapg.blocks, 0.01), 1e-9);
   assert_true(row.kl_controller > 0 && row.kl_controller < 0.008 && row.clip_fraction_silent >= 0);
   assert_true(row.clip_fraction_silent <= row.clip_fraction);
   training_destroy(&training);
