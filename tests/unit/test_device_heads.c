@@ -1,5 +1,5 @@
 /* The device's heads, losses and embeddings against the CPU's, in the manner of test_device_ops.c. */
-#define PARTS(F) F(heads) F(continuous_extras) F(values_and_q) F(embedding)
+#define PARTS(F) F(heads) F(continuous_extras) F(penalties) F(values_and_q) F(embedding)
 #include "device_parts.h"
 
 static const OpsHead gaussian = {.kind = OPS_GAUSSIAN, .factors = 3, .logits = 6, .low = -1, .high = 1};
@@ -99,6 +99,28 @@ static void test_continuous_extras(void) {
   ops->gaussian_join(ops, gmean, gsigma, gset, ROWS, FACTORS, glogits);
   assert_same(logits, glogits, ROWS * WIDTH, 0);
   free(logits), free(dlogits), free(index);
+}
+
+/* The cap on ratios, and both penalties for KL. */
+static void test_penalties(void) {
+  const size_t n = ROWS * 16; /* logits of the head */
+  float *logp = normals(40, ROWS, 1), *behavior = normals(41, ROWS, 1), capped[ROWS], weights[ROWS];
+  float *logits = normals(42, n, 1), *reference = normals(43, n, 1), *dlogits = normals(44, n, 1);
+  float *glogp = UP(logp, ROWS), *gbehavior = UP(behavior, ROWS), *gcapped = UP(logp, ROWS), *gweights = UP(logp, ROWS);
+  float *glogits = UP(logits, n), *greference = UP(reference, n), *gdlogits = UP(dlogits, n);
+  double sum, gsum;
+  host_ops->cap(host_ops, behavior, logp, log(1.2), ROWS, capped);
+  ops->cap(ops, gbehavior, glogp, log(1.2), ROWS, gcapped);
+  assert_same(capped, gcapped, ROWS, 0);
+  host_ops->kl_penalty_weights(host_ops, logp, behavior, 0.3, ROWS, weights, &sum);
+  ops->kl_penalty_weights(ops, glogp, gbehavior, 0.3, ROWS, gweights, &gsum);
+  assert_same(weights, gweights, ROWS, 0);
+  assert_near(gsum, sum, 1e-10 * sum);
+  host_ops->exact_kl_penalty(host_ops, &kinetix, logits, reference, ROWS, 0.7, dlogits, &sum);
+  ops->exact_kl_penalty(ops, &kinetix, glogits, greference, ROWS, 0.7, gdlogits, &gsum);
+  assert_same(dlogits, gdlogits, n, 1e-6);
+  assert_near(gsum, sum, 1e-10 * sum);
+  free(logp), free(behavior), free(logits), free(reference), free(dlogits);
 }
 
 static void test_values_and_q(void) {
