@@ -28,12 +28,13 @@ AnalysisTable analysis_table_create(const AnalysisSelection *selection, const An
   AnalysisTable table = {.selection = selection, .metrics = metrics, .membership = membership};
   const CoreConfigRow *rows = core_config_rows(&table.rows);
   const CoreConfig defaults = core_config_default();
+  const AnalysisConfig unset = {&defaults, defaults.train.seed};
   CoreText text = {0};
   table.name = core_memory_allocate(2 * table.rows * sizeof *table.name);
   table.default_hash = table.name + table.rows;
   for (size_t i = 0; i < table.rows; i++) {
     table.name[i] = hash_text(rows[i].name);
-    table.default_hash[i] = hash_text(analysis_key_own_value(&defaults, &rows[i], &text));
+    table.default_hash[i] = hash_text(analysis_key_own_value(&unset, &rows[i], &text));
   }
   table.hash = core_memory_allocate((selection->count * table.rows + 1) * sizeof *table.hash);
   for (size_t r = 0; r < selection->count; r++) {
@@ -81,7 +82,7 @@ static int parse_key(const char *text, Key *key) {
 }
 
 /* Returns the key's value as a number: its index in the list of names, or itself; NaN for schedules and other names. */
-static double key_value(const Key *key, const CoreConfig *config, CoreText *text) {
+static double key_value(const Key *key, const AnalysisConfig *config, CoreText *text) {
   size_t count;
   double value;
   if (!key->used) return 0;
@@ -274,7 +275,7 @@ typedef struct Entry {
 /* Sorts copies of a run next to each other, the preferred one first. */
 static int compare_copies(const void *left, const void *right) {
   const Entry *a = left, *b = right;
-  const int64_t seed_a = a->data->config.train.seed, seed_b = b->data->config.train.seed;
+  const int64_t seed_a = a->data->config.seed, seed_b = b->data->config.seed;
   if (a->second != b->second) return a->second < b->second ? -1 : 1;
   if (a->key != b->key) return a->key < b->key ? -1 : 1;
   if (seed_a != seed_b) return seed_a < seed_b ? -1 : 1;
@@ -283,7 +284,7 @@ static int compare_copies(const void *left, const void *right) {
 }
 
 static bool is_copy(const Entry *a, const Entry *b) {
-  return a->second == b->second && a->key == b->key && a->data->config.train.seed == b->data->config.train.seed &&
+  return a->second == b->second && a->key == b->key && a->data->config.seed == b->data->config.seed &&
          strcmp(a->data->cell, b->data->cell) == 0;
 }
 

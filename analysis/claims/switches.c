@@ -12,7 +12,7 @@ size_t *analysis_cells_units(const AnalysisTable *table, const AnalysisCells *ce
   size_t *unit = core_memory_allocate((cells->count + 1) * sizeof *unit);
   for (size_t i = 0; i < cells->count; i++) {
     const AnalysisRun *run = &table->selection->runs[cells->run[i]];
-    unit[i] = (size_t)run->config.train.seed;
+    unit[i] = (size_t)run->config.seed;
     for (size_t r = 0; run->parent[0] && r < table->selection->count; r++)
       if (strcmp(table->selection->runs[r].id, run->parent) == 0) unit[i] = SIZE_MAX - r;
   }

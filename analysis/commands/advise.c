@@ -146,9 +146,9 @@ static const Candidate *runner_up(Advice *advice, bool *told) {
 /* ---- proposals -------------------------------------------------------------------------------------------------- */
 
 /* Removes the scheme: a scaled run's settings are effective ones, which a scheme would scale again. */
-static CoreConfig without_scheme(const CoreConfig *config) {
+static CoreConfig without_scheme(const AnalysisConfig *config) {
   const CoreConfig plain = core_config_default();
-  CoreConfig settings = *config;
+  CoreConfig settings = analysis_config_whole(config);
   settings.scale = plain.scale;
   return settings;
 }

@@ -49,12 +49,12 @@ static bool is_usable(const Side *side, size_t r, AnalysisMeasure measure) {
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
 /* Returns the values of core_config_task_keys, which identify a task in all figures; free() it. */
-static char *name_task(const CoreConfig *config) {
+static char *name_task(const AnalysisConfig *config) {
   char *names = core_text_duplicate(core_config_task_keys), *rest = names;
   CoreText task = {0}, value = {0};
   for (char *name; (name = strsep(&rest, ","));) {
     const CoreConfigRow *row = core_config_find(name);
-    if (row) core_text_appendf(&task, "%s%s", task.length ? " " : "", core_config_get(config, row, &value));
+    if (row) core_text_appendf(&task, "%s%s", task.length ? " " : "", analysis_config_get(config, row, &value));
   }
   core_text_free(&value);
   free(names);
@@ -87,9 +87,9 @@ static int read_side(StoreDatabase *database, const Request *request, AnalysisMe
 /* Gives the runs of programs, whose task is unknown, the task of the other side: it must have one, of the trainer. */
 static void adopt_task(Side *side, const Side *other) {
   for (size_t r = 0; r < side->selection.count; r++)
-    if (!side->selection.runs[r].config.program) return;
+    if (!side->selection.runs[r].config.shared->program) return;
   for (size_t r = 0; r < other->selection.count; r++)
-    if (other->selection.runs[r].config.program || strcmp(other->task[r], other->task[0]) != 0) return;
+    if (other->selection.runs[r].config.shared->program || strcmp(other->task[r], other->task[0]) != 0) return;
   for (size_t r = 0; r < side->selection.count && other->selection.count; r++) {
     free(side->task[r]);
     side->task[r] = core_text_duplicate(other->task[0]);

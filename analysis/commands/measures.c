@@ -73,7 +73,7 @@ static void print_json(const Measures *m) {
   for (size_t r = 0; r < m->selection.count; r++) {
     const AnalysisRun *run = &m->selection.runs[r];
     json_t *row = json_pack("{s:s, s:s, s:I, s:b}", "run", run->id, "status", store_status_name(run->status), "seed",
-                            (json_int_t)run->config.train.seed, "ended", m->measured[r].ended);
+                            (json_int_t)run->config.seed, "ended", m->measured[r].ended);
     for (size_t i = 0; i < m->count; i++) {
       const double value = m->measured[r].value[m->list[i]];
       json_object_set_new(row, analysis_measure_name(m->list[i]), isfinite(value) ? json_real(value) : json_null());
@@ -91,7 +91,7 @@ static void print_table(const Measures *m) {
     const AnalysisRun *run = &m->selection.runs[r];
     core_table_cell(table, "%s", run->id);
     core_table_cell(table, "%s", store_status_name(run->status));
-    core_table_cell(table, "%lld", (long long)run->config.train.seed);
+    core_table_cell(table, "%lld", (long long)run->config.seed);
     for (size_t i = 0; i < m->count; i++) {
       const double value = m->measured[r].value[m->list[i]];
       if (isnan(value)) core_table_cell(table, "-");

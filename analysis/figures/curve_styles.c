@@ -18,7 +18,7 @@ AnalysisLineStyle *analysis_curve_styles(const AnalysisCurveSet *set) {
     const size_t group = set->groups.group_of[r];
     looks[group] = (AnalysisLineStyle){marks[group], ANALYSIS_SOLID};
     if (!is_switched(set, r)) continue;
-    const bool begins = !set->context.selection.runs[r].config.init.from[0];
+    const bool begins = !set->context.selection.runs[r].config.shared->init.from[0];
     looks[group] =
       (AnalysisLineStyle){targets[set->targets.group_of[switched++]], begins ? ANALYSIS_THIN : ANALYSIS_DASHED};
   }

@@ -339,13 +339,16 @@ AnalysisDdrRow *analysis_ddr_rows(const AnalysisDdr *ddr) {
   double *values = core_memory_allocate(3 * runs * sizeof *values);
   size_t *task_of = core_memory_allocate(2 * runs * sizeof *task_of), *task = task_of + runs;
   const size_t tasks = analysis_tasks_find(&context->selection, task_of);
+  size_t *seeds = analysis_seed_counts(context);
+  AnalysisMembers members = analysis_grouping_members(&context->configurations, runs);
   for (size_t c = 0; c < count; c++) {
     AnalysisDdrRow *row = &rows[c];
     row->configuration = c;
-    row->seeds = analysis_seed_count(context, c);
-    for (size_t r = 0; r < runs; r++) {
+    row->seeds = seeds[c];
+    for (size_t i = members.first[c]; i < members.first[c + 1]; i++) {
+      const size_t r = members.run[i];
       const AnalysisDdrDot *dot = &panel->dots[r];
-      if (context->configurations.group_of[r] != c || !dot->drawn) continue;
+      if (!dot->drawn) continue;
       values[row->drawn] = dot->ddr;
       task[row->drawn] = task_of[r];
       values[runs + row->drawn] = dot->best;
@@ -359,6 +362,8 @@ AnalysisDdrRow *analysis_ddr_rows(const AnalysisDdr *ddr) {
   }
   free(values);
   free(task_of);
+  free(seeds);
+  analysis_members_free(&members);
   qsort(rows, count, sizeof *rows, by_solve_rate);
   return rows;
 }

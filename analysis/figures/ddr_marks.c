@@ -93,9 +93,9 @@ static void find_varied(Looks *l, size_t family) {
 
 static void find_algorithms(Looks *l) {
   for (size_t g = 0; g < l->groups->count; g++) {
-    const char *name = l->groups->groups[g].config->algo.name;
+    const char *name = l->groups->groups[g].config->shared->algo.name;
     size_t a = 0;
-    while (a < l->algorithms && strcmp(l->groups->groups[l->first_of[a]].config->algo.name, name) != 0) a++;
+    while (a < l->algorithms && strcmp(l->groups->groups[l->first_of[a]].config->shared->algo.name, name) != 0) a++;
     if (a == l->algorithms) l->first_of[l->algorithms++] = g;
     l->algorithm[g] = a;
   }
@@ -104,9 +104,9 @@ static void find_algorithms(Looks *l) {
 static void find_batches(Looks *l) {
   for (size_t r = 0; r < l->context->selection.count; r++) {
     const AnalysisRun *run = &l->context->selection.runs[r];
-    if (run->config.program) continue;
+    if (run->config.shared->program) continue;
     l->batch[l->groups->group_of[r]] =
-      (double)run->transitions_per_iteration / fmax(1, (double)run->config.ppo.num_minibatches);
+      (double)run->transitions_per_iteration / fmax(1, (double)run->config.shared->ppo.num_minibatches);
   }
 }
 

@@ -14,6 +14,7 @@
 #include "analysis/plot/render.h"
 #include "analysis/runs/codes.h"
 #include "analysis/runs/sweep_cover.h"
+#include "core/memory.h"
 #include "core/version.h"
 #include "store/database/query.h"
 
@@ -237,32 +238,38 @@ void analysis_context_close(AnalysisContext *context) {
 
 /* ---- words ------------------------------------------------------------------------------------------------------ */
 
-static bool earlier_seed(const AnalysisContext *context, size_t run) {
-  const AnalysisSelection *selection = &context->selection;
-  for (size_t r = 0; r < run; r++) {
-    bool same = context->configurations.group_of[r] == context->configurations.group_of[run];
-    if (same && selection->runs[r].config.train.seed == selection->runs[run].config.train.seed) return true;
-  }
-  return false;
+static int by_number(const void *left, const void *right) {
+  const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+  return (a > b) - (a < b);
 }
 
-size_t analysis_seed_count(const AnalysisContext *context, size_t configuration) {
-  size_t seeds = 0;
-  for (size_t r = 0; r < context->selection.count - context->selection.repeats; r++) {
-    seeds += context->configurations.group_of[r] == configuration && !earlier_seed(context, r);
+size_t *analysis_seed_counts(const AnalysisContext *context) {
+  const AnalysisSelection *selection = &context->selection;
+  const size_t runs = selection->count - selection->repeats, groups = context->configurations.count;
+  AnalysisMembers members = analysis_grouping_members(&context->configurations, runs);
+  size_t *count = core_memory_zero_allocate(groups + 1, sizeof *count);
+  int64_t *seed = core_memory_allocate((runs + 1) * sizeof *seed);
+  for (size_t g = 0; g < groups; g++) {
+    const size_t first = members.first[g], n = members.first[g + 1] - first;
+    for (size_t i = 0; i < n; i++) seed[i] = selection->runs[members.run[first + i]].config.seed;
+    qsort(seed, n, sizeof *seed, by_number);
+    for (size_t i = 0; i < n; i++) count[g] += i == 0 || seed[i] != seed[i - 1];
   }
-  return seeds;
+  free(seed);
+  analysis_members_free(&members);
+  return count;
 }
 
 void analysis_describe_runs(const AnalysisContext *context, CoreText *text) {
   const AnalysisSelection *selection = &context->selection;
   size_t configurations = context->configurations.count, fewest = SIZE_MAX, most = 0;
   size_t runs = selection->count - selection->repeats;
+  size_t *seeds = analysis_seed_counts(context);
   for (size_t c = 0; c < configurations; c++) {
-    size_t seeds = analysis_seed_count(context, c);
-    if (seeds < fewest) fewest = seeds;
-    if (seeds > most) most = seeds;
+    if (seeds[c] < fewest) fewest = seeds[c];
+    if (seeds[c] > most) most = seeds[c];
   }
+  free(seeds);
   core_text_appendf(text, "%zu run%s of %zu configuration%s (", runs, runs == 1 ? "" : "s",
                     configurations, configurations == 1 ? "" : "s");
   if (fewest != most) core_text_appendf(text, "%zu to ", fewest);
@@ -343,7 +350,7 @@ void analysis_print_files(const AnalysisContext *context, const char *name) {
   printf("%s/%s.svg .png %s.csv .gp\n", context->directory, name, has_pdf ? ".pdf " : "");
 }
 
-const char *analysis_key_shown(const CoreConfig *config, const CoreConfigRow *row, CoreText *text) {
+const char *analysis_key_shown(const AnalysisConfig *config, const CoreConfigRow *row, CoreText *text) {
   const char *value = analysis_key_value(config, row, text);
   return *value ? value : "none";
 }

@@ -103,13 +103,13 @@ void analysis_describe_source(const AnalysisContext *context, const char *query,
  * json_done). Frees the plot and the CSV. */
 int analysis_figure_write(const AnalysisContext *context, AnalysisPlot *plot, const char *query, const char *interval,
                           CoreText *csv);
-/* Returns the number of seeds of a configuration; appends "2", or "1-3" for several. */
-size_t analysis_seed_count(const AnalysisContext *context, size_t configuration);
+/* Returns the number of seeds of each configuration; free() it. */
+size_t *analysis_seed_counts(const AnalysisContext *context);
 
 /* Prints "figures/x.svg .png .pdf .csv .gp", as far as the files exist. */
 void analysis_print_files(const AnalysisContext *context, const char *name);
 /* Returns the text for a value of the key on an axis or in a table: "none" if the key is unused or empty. */
-const char *analysis_key_shown(const CoreConfig *config, const CoreConfigRow *row, CoreText *text);
+const char *analysis_key_shown(const AnalysisConfig *config, const CoreConfigRow *row, CoreText *text);
 /* Appends " n = 2: no interval, which needs 3 runs." if one of them has none. */
 void analysis_describe_missing(const AnalysisInterval *interval, size_t count, CoreText *text);
 

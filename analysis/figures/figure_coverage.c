@@ -314,7 +314,7 @@ static void make_csv(const Coverages *c, CoreText *csv) {
     analysis_csv_key_values(csv, &c->groups, &run->config);
     core_text_append(csv, ",");
     analysis_csv_field(csv, run->id);
-    core_text_appendf(csv, ",%lld,%zu,%zu", (long long)run->config.train.seed, of->kept,
+    core_text_appendf(csv, ",%lld,%zu,%zu", (long long)run->config.seed, of->kept,
                       of->used ? c->states[c->tasks.group_of[r]] : 0);
     analysis_csv_value(csv, value->coarse);
     analysis_csv_value(csv, value->fine);

@@ -164,7 +164,7 @@ static void make_csv(const AnalysisDdr *ddr, CoreText *csv) {
       core_text_append(csv, ",");
       analysis_csv_field(csv, configurations->groups[configurations->group_of[r]].label);
       analysis_csv_key_values(csv, configurations, &run->config);
-      core_text_appendf(csv, ",%lld,%s,%d,%d", (long long)run->config.train.seed, store_status_name(run->status),
+      core_text_appendf(csv, ",%lld,%s,%d,%d", (long long)run->config.seed, store_status_name(run->status),
                         dot->reached, dot->counted);
       analysis_csv_value(csv, dot->transitions);
       analysis_csv_value(csv, dot->ddr);

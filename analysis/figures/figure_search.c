@@ -207,11 +207,12 @@ static json_t *trial_json(const Search *s, size_t t) {
   const Judged *judged = &s->judged[t];
   json_t *settings = json_object(), *runs = json_array();
   CoreText text = {0};
-  const CoreConfig *config = &s->context.selection.runs[trial->runs[0]].config;
-  for (size_t a = 0; a < space->count; a++)
-    json_object_set_new(settings, space->axes[a].row->name, isnan(trial->coordinate[a])
-                                                              ? json_null()
-                                                              : core_config_setting_json(config, space->axes[a].row));
+  const AnalysisConfig *config = &s->context.selection.runs[trial->runs[0]].config;
+  for (size_t a = 0; a < space->count; a++) {
+    const CoreConfigRow *row = space->axes[a].row;
+    json_object_set_new(settings, row->name,
+                        isnan(trial->coordinate[a]) ? json_null() : analysis_config_setting_json(config, row));
+  }
   for (size_t i = 0; i < trial->count; i++)
     json_array_append_new(runs, core_json_text(s->context.selection.runs[trial->runs[i]].id));
   core_text_free(&text);

@@ -48,15 +48,15 @@ static AnalysisInterval interval_of(const Table *t, AnalysisMeasure measure, Ana
 }
 
 static void make_rows(Table *t) {
-  size_t n = t->context.selection.count, *run = core_memory_allocate((n + 1) * sizeof *run);
+  AnalysisMembers members = analysis_grouping_members(&t->groups, t->context.selection.count);
   t->rows = core_memory_zero_allocate(t->groups.count + 1, sizeof *t->rows);
   for (size_t g = 0; g < t->groups.count; g++) {
     Row *row = &t->rows[g];
-    for (size_t r = 0; r < n; r++) {
-      if (t->groups.group_of[r] != g) continue;
-      run[row->runs++] = r;
-      row->unfinished += !t->scored.runs[r].ended;
-      row->censored += t->scored.runs[r].censored;
+    const size_t *run = members.run + members.first[g];
+    row->runs = members.first[g + 1] - members.first[g];
+    for (size_t i = 0; i < row->runs; i++) {
+      row->unfinished += !t->scored.runs[run[i]].ended;
+      row->censored += t->scored.runs[run[i]].censored;
     }
     row->final = interval_of(t, ANALYSIS_MEASURE_final, ANALYSIS_AGGREGATE_MEAN, run, row->runs);
     row->best = interval_of(t, ANALYSIS_MEASURE_best, ANALYSIS_AGGREGATE_MEAN, run, row->runs);
@@ -64,7 +64,7 @@ static void make_rows(Table *t) {
     row->ddr = interval_of(t, ANALYSIS_MEASURE_ddr, ANALYSIS_AGGREGATE_MEAN, run, row->runs).center;
     row->speed = interval_of(t, ANALYSIS_MEASURE_speed, ANALYSIS_AGGREGATE_MEAN, run, row->runs).center;
   }
-  free(run);
+  analysis_members_free(&members);
 }
 
 /* ---- cells ------------------------------------------------------------------------------------------------------ */
@@ -242,7 +242,7 @@ static Key *sorted_keys(const AnalysisGrouping *groups) {
     for (size_t g = 0; g < groups->count; g++) {
       bool known = false;
       for (size_t e = 0; e < g && !known; e++)
-        known = core_config_value_equals(groups->groups[e].config, groups->groups[g].config, keys[k].row);
+        known = analysis_config_value_equals(groups->groups[e].config, groups->groups[g].config, keys[k].row);
       keys[k].values += !known;
     }
   }
@@ -251,7 +251,7 @@ static Key *sorted_keys(const AnalysisGrouping *groups) {
 }
 
 /* Appends "com 16, eps 0.2": the keys with several values, or those with one. */
-static void append_values(const AnalysisGrouping *groups, const Key *keys, const CoreConfig *config, bool several,
+static void append_values(const AnalysisGrouping *groups, const Key *keys, const AnalysisConfig *config, bool several,
                           CoreText *text) {
   CoreText value = {0};
   for (size_t k = 0; k < groups->key_count; k++) {

@@ -20,7 +20,7 @@ void analysis_csv_keys(CoreText *csv, const AnalysisGrouping *grouping) {
   for (size_t k = 0; k < grouping->key_count; k++) core_text_appendf(csv, ",%s", grouping->keys[k]->name);
 }
 
-void analysis_csv_key_values(CoreText *csv, const AnalysisGrouping *grouping, const CoreConfig *config) {
+void analysis_csv_key_values(CoreText *csv, const AnalysisGrouping *grouping, const AnalysisConfig *config) {
   CoreText value = {0};
   for (size_t k = 0; k < grouping->key_count; k++) {
     core_text_append(csv, ",");

@@ -9,7 +9,7 @@ void analysis_csv_field(CoreText *csv, const char *text);
 void analysis_csv_value(CoreText *csv, double value);
 /* Append the names, or the values, of a grouping's keys, each after a comma. */
 void analysis_csv_keys(CoreText *csv, const AnalysisGrouping *grouping);
-void analysis_csv_key_values(CoreText *csv, const AnalysisGrouping *grouping, const CoreConfig *config);
+void analysis_csv_key_values(CoreText *csv, const AnalysisGrouping *grouping, const AnalysisConfig *config);
 
 /* Prints an array with one object per row, named by the header; numbers as numbers, empty fields as null. */
 void analysis_csv_print_json(const char *csv);

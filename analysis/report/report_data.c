@@ -74,7 +74,7 @@ int analysis_report_add_runs(const AnalysisReport *report, json_t *root) {
     json_array_append_new(list, object);
     set_text(object, "id", run->id);
     set_text(object, "label", report->groups.groups[report->groups.group_of[r]].label);
-    set_number(object, "seed", (double)run->config.train.seed);
+    set_number(object, "seed", (double)run->config.seed);
     set_text(object, "status", store_status_name(run->status));
     set_number(object, "final", value[ANALYSIS_MEASURE_final]);
     set_number(object, "best", value[ANALYSIS_MEASURE_best]);
@@ -171,7 +171,8 @@ static void add_differences(const AnalysisReport *report, json_t *root) {
     bool varies = strcmp(all[i].name, "train.seed") == 0;
     for (size_t k = 0; k < groups->key_count; k++) varies = varies || groups->keys[k] == &all[i];
     if (!varies && all[i].identity && groups->count)
-      core_text_appendf(&shared, "%s = %s\n", all[i].name, core_config_get(groups->groups[0].config, &all[i], &value));
+      core_text_appendf(&shared, "%s = %s\n", all[i].name,
+                        analysis_config_get(groups->groups[0].config, &all[i], &value));
   }
   json_object_set_new(root, "differences", json_pack("{s:o, s:o}", "keys", keys, "rows", rows));
   set_text(root, "shared_settings", core_text_string(&shared));

@@ -33,7 +33,7 @@ int analysis_budget_read_batches(StoreDatabase *database, AnalysisSelection *sel
   TRY(store_query_open(database, batch_sql, &query));
   int code = CORE_OK;
   for (size_t r = 0; r < selection->count && code == CORE_OK; r++)
-    if (selection->runs[r].config.program) code = read_batch(query, &selection->runs[r]);
+    if (selection->runs[r].config.shared->program) code = read_batch(query, &selection->runs[r]);
   store_query_close(&query);
   return code;
 }
@@ -41,13 +41,13 @@ int analysis_budget_read_batches(StoreDatabase *database, AnalysisSelection *sel
 /* ---- budgets ----------------------------------------------------------------------------------------------------- */
 
 double analysis_run_total(const AnalysisRun *run) {
-  const int64_t total = run->config.train.total_steps;
-  return run->config.program && total == 0 ? run->transitions : (double)total;
+  const int64_t total = run->config.shared->train.total_steps;
+  return run->config.shared->program && total == 0 ? run->transitions : (double)total;
 }
 
 double analysis_run_limit(const AnalysisRun *run, double budget) {
   const double each = (double)run->transitions_per_iteration;
-  if (run->config.program) return budget >= analysis_run_total(run) ? INFINITY : budget;
+  if (run->config.shared->program) return budget >= analysis_run_total(run) ? INFINITY : budget;
   return each > 0 ? ceil(budget / each) * each : budget;
 }
 
@@ -62,7 +62,7 @@ bool analysis_run_reaches(const AnalysisRun *run, double transitions, double bud
   const double each = (double)run->transitions_per_iteration;
   if (isnan(transitions)) return false;
   if (transitions >= budget) return true;
-  if (run->config.program) return program_reaches(run, transitions, budget);
+  if (run->config.shared->program) return program_reaches(run, transitions, budget);
   return (double)run->iteration * each >= budget && budget - transitions < STORE_AGGREGATE_MAX * each;
 }
 
@@ -71,7 +71,7 @@ int analysis_budget_reach(StoreDatabase *database, const AnalysisRun *run, doubl
   StoreQuery *query;
   bool row = false;
   *reached = analysis_run_reaches(run, transitions, budget);
-  if (!*reached || !run->config.program || run->status != STORE_DIVERGED) return CORE_OK;
+  if (!*reached || !run->config.shared->program || run->status != STORE_DIVERGED) return CORE_OK;
   TRY(store_query_open(database, "SELECT max(transitions) FROM evaluation WHERE run_id = ?1"
                        " AND coalesce(solve_rate, episode_return) IS NOT NULL", &query));
   store_query_bind_text(query, 1, run->id);

@@ -23,7 +23,7 @@ static int choice_rank(const CoreConfigRow *row, const char *choice) {
   return rank;
 }
 
-int analysis_group_compare(const CoreConfig *a, const CoreConfig *b, const CoreConfigRow *row) {
+int analysis_group_compare(const AnalysisConfig *a, const AnalysisConfig *b, const CoreConfigRow *row) {
   const CoreConfigRow *row_a = analysis_key_row(a, row), *row_b = analysis_key_row(b, row);
   if (!row_a || !row_b) return (row_a != NULL) - (row_b != NULL);
   if (row_a != row_b) { /* numbers of different programs */
@@ -31,7 +31,7 @@ int analysis_group_compare(const CoreConfig *a, const CoreConfig *b, const CoreC
     return (x > y) - (x < y);
   }
   row = row_a;
-  const void *left = core_config_field(a, row), *right = core_config_field(b, row);
+  const void *left = analysis_config_field(a, row), *right = analysis_config_field(b, row);
   switch (row->kind) {
     case CORE_CONFIG_INT: {
       int64_t x = *(const int64_t *)left, y = *(const int64_t *)right;
@@ -51,7 +51,7 @@ int analysis_group_compare(const CoreConfig *a, const CoreConfig *b, const CoreC
   return 0;
 }
 
-static bool same_value(const CoreConfig *a, const CoreConfig *b, const CoreConfigRow *row) {
+static bool same_value(const AnalysisConfig *a, const AnalysisConfig *b, const CoreConfigRow *row) {
   return analysis_group_compare(a, b, row) == 0;
 }
 
@@ -69,11 +69,11 @@ static bool follows_from_scale(const CoreConfigRow *row) {
  * different names for it, only the trainer's name varies, and the names of programs with two settings of this meaning,
  * which the trainer's name does not describe. */
 static bool key_varies(const AnalysisSelection *selection, const CoreConfigRow *row) {
-  const CoreConfig *first = NULL, *first_ambiguous = NULL;
+  const AnalysisConfig *first = NULL, *first_ambiguous = NULL;
   const CoreConfigRow *name = NULL;
   bool varies = false, has_several_names = false;
   for (size_t r = 0; r < selection->count; r++) {
-    const CoreConfig *config = &selection->runs[r].config;
+    const AnalysisConfig *config = &selection->runs[r].config;
     const CoreConfigRow *own = analysis_key_row(config, row);
     if (!own || (selection->runs[r].scaled && follows_from_scale(row))) continue;
     has_several_names |= name && own != name;
@@ -94,10 +94,10 @@ static bool *find_candidates(const AnalysisSelection *selection) {
   const CoreConfigRow *rows = core_config_rows(&count);
   bool *is_candidate = core_memory_zero_allocate(count, sizeof *is_candidate);
   for (size_t r = 0; r < selection->count; r++) {
-    const CoreConfig *first = &selection->runs[0].config, *config = &selection->runs[r].config;
+    const AnalysisConfig *first = &selection->runs[0].config, *config = &selection->runs[r].config;
     for (size_t i = 0; i < count; i++)
-      is_candidate[i] = is_candidate[i] || config->program || rows[i].is_program ||
-                        !core_config_value_equals(first, config, &rows[i]);
+      is_candidate[i] = is_candidate[i] || config->shared->program || rows[i].is_program ||
+                        !analysis_config_value_equals(first, config, &rows[i]);
   }
   return is_candidate;
 }
@@ -108,7 +108,7 @@ static bool is_redundant(const AnalysisSelection *selection, const CoreConfigRow
   if (key == other) return true;
   if (!meaning || meaning != (other->is_program ? other->equivalent : other)) return false;
   for (size_t r = 0; r < selection->count; r++) {
-    const CoreConfig *config = &selection->runs[r].config;
+    const AnalysisConfig *config = &selection->runs[r].config;
     const CoreConfigRow *own = analysis_key_row(config, key);
     if (own && own != analysis_key_row(config, other)) return false;
   }
@@ -153,69 +153,69 @@ static int asked_keys(const char *keys, AnalysisGrouping *grouping) {
 
 /* ---- groups and families ---------------------------------------------------------------------------------------- */
 
-static bool same_group(const AnalysisGrouping *grouping, const AnalysisGroup *group, const AnalysisRun *run) {
-  if (grouping->by_sweep && group->sweep != run->sweep) return false;
-  const CoreConfig *a = group->config, *b = &run->config;
-  for (size_t k = 0; k < grouping->key_count; k++) {
-    if (!same_value(a, b, grouping->keys[k])) return false;
-  }
-  return true;
-}
+/* Run in the order of the groups: by sweep and algorithm, so that families are contiguous, then by the other keys. */
+typedef struct Place { const AnalysisGrouping *grouping; const AnalysisRun *run; } Place;
 
-static void find_groups(const AnalysisSelection *selection, AnalysisGrouping *grouping) {
-  grouping->groups = core_memory_zero_allocate(selection->count + 1, sizeof *grouping->groups);
-  grouping->group_of = core_memory_allocate((selection->count + 1) * sizeof *grouping->group_of);
-  for (size_t r = 0; r < selection->count; r++) {
-    size_t g = 0;
-    while (g < grouping->count && !same_group(grouping, &grouping->groups[g], &selection->runs[r])) g++;
-    if (g == grouping->count)
-      grouping->groups[grouping->count++] = (AnalysisGroup){
-        .config = &selection->runs[r].config, .sweep = grouping->by_sweep ? selection->runs[r].sweep : 0};
-    grouping->groups[g].run_count++;
-    grouping->group_of[r] = g;
-  }
-}
-
-typedef struct Place { const AnalysisGrouping *grouping; size_t group; } Place;
-
-/* Sorts by sweep and algorithm first, whatever their position among the keys, so that families are contiguous. */
-static int compare_places(const void *left, const void *right) {
-  const Place *a = left, *b = right;
-  const AnalysisGroup *of_a = &a->grouping->groups[a->group], *of_b = &b->grouping->groups[b->group];
-  const CoreConfig *first = of_a->config, *second = of_b->config;
-  if (of_a->sweep != of_b->sweep) return of_a->sweep < of_b->sweep ? -1 : 1;
+/* Compares the sweeps and settings of two runs: 0 if they belong to one group. */
+static int compare_runs(const AnalysisGrouping *grouping, const AnalysisRun *a, const AnalysisRun *b) {
+  if (grouping->by_sweep && a->sweep != b->sweep) return a->sweep < b->sweep ? -1 : 1;
   for (size_t pass = 0; pass < 2; pass++) {
-    for (size_t k = 0; k < a->grouping->key_count; k++) {
-      const CoreConfigRow *row = a->grouping->keys[k];
-      int order = (row == algorithm_row()) == (pass == 0) ? analysis_group_compare(first, second, row) : 0;
+    for (size_t k = 0; k < grouping->key_count; k++) {
+      const CoreConfigRow *row = grouping->keys[k];
+      const bool is_now = (row == algorithm_row()) == (pass == 0);
+      const int order = is_now ? analysis_group_compare(&a->config, &b->config, row) : 0;
       if (order != 0) return order;
     }
   }
-  return (a->group > b->group) - (a->group < b->group);
+  return 0;
 }
 
-static void sort_groups(const AnalysisSelection *selection, AnalysisGrouping *grouping) {
-  size_t count = grouping->count;
-  Place *places = core_memory_allocate(count * sizeof *places);
-  AnalysisGroup *sorted = core_memory_allocate(count * sizeof *sorted);
-  size_t *rank = core_memory_allocate(count * sizeof *rank);
-  for (size_t g = 0; g < count; g++) places[g] = (Place){grouping, g};
+static int compare_places(const void *left, const void *right) {
+  const Place *a = left, *b = right;
+  const int order = compare_runs(a->grouping, a->run, b->run);
+  return order ? order : (a->run > b->run) - (a->run < b->run);
+}
+
+/* Finds the groups, in their order, by sorting. */
+static void find_groups(const AnalysisSelection *selection, AnalysisGrouping *grouping) {
+  size_t count = selection->count;
+  Place *places = core_memory_allocate((count + 1) * sizeof *places);
+  grouping->groups = core_memory_zero_allocate(count + 1, sizeof *grouping->groups);
+  grouping->group_of = core_memory_allocate((count + 1) * sizeof *grouping->group_of);
+  for (size_t r = 0; r < count; r++) places[r] = (Place){grouping, &selection->runs[r]};
   qsort(places, count, sizeof *places, compare_places);
-  for (size_t g = 0; g < count; g++) {
-    sorted[g] = grouping->groups[places[g].group];
-    rank[places[g].group] = g;
+
+  for (size_t i = 0; i < count; i++) {
+    const AnalysisRun *run = places[i].run;
+    if (i == 0 || compare_runs(grouping, places[i - 1].run, run) != 0)
+      grouping->groups[grouping->count++] =
+        (AnalysisGroup){.config = &run->config, .sweep = grouping->by_sweep ? run->sweep : 0};
+    grouping->groups[grouping->count - 1].run_count++;
+    grouping->group_of[run - selection->runs] = grouping->count - 1;
   }
-  memcpy(grouping->groups, sorted, count * sizeof *sorted);
-  for (size_t r = 0; r < selection->count; r++) grouping->group_of[r] = rank[grouping->group_of[r]];
   free(places);
-  free(sorted);
-  free(rank);
+}
+
+AnalysisMembers analysis_grouping_members(const AnalysisGrouping *grouping, size_t runs) {
+  AnalysisMembers members = {.first = core_memory_zero_allocate(grouping->count + 2, sizeof(size_t)),
+                             .run = core_memory_allocate((runs + 1) * sizeof(size_t))};
+  size_t *next = members.first + 1; /* next place of each group, finally its end */
+  for (size_t r = 0; r < runs; r++) members.first[grouping->group_of[r] + 2]++;
+  for (size_t g = 2; g < grouping->count + 2; g++) members.first[g] += members.first[g - 1];
+  for (size_t r = 0; r < runs; r++) members.run[next[grouping->group_of[r]]++] = r;
+  return members;
+}
+
+void analysis_members_free(AnalysisMembers *members) {
+  free(members->first);
+  free(members->run);
+  *members = (AnalysisMembers){0};
 }
 
 /* Converts ppo_ewma to PPO-EWMA. */
-char *analysis_algorithm_name(const CoreConfig *config) {
-  char *name = core_text_duplicate(config->algo.name);
-  if (config->program) return name;
+char *analysis_algorithm_name(const AnalysisConfig *config) {
+  char *name = core_text_duplicate(config->shared->algo.name);
+  if (config->shared->program) return name;
   for (char *c = name; *c; c++) *c = *c == '_' ? '-' : (char)toupper((unsigned char)*c);
   return name;
 }
@@ -225,7 +225,7 @@ static bool keys_move_together(const AnalysisGrouping *grouping, size_t family, 
                                const CoreConfigRow *b) {
   for (size_t g = 0; g < grouping->count; g++) {
     for (size_t e = 0; e < g && grouping->groups[g].family == family; e++) {
-      const CoreConfig *one = grouping->groups[g].config, *other = grouping->groups[e].config;
+      const AnalysisConfig *one = grouping->groups[g].config, *other = grouping->groups[e].config;
       if (grouping->groups[e].family == family && same_value(one, other, a) != same_value(one, other, b)) return false;
     }
   }
@@ -250,7 +250,7 @@ static void family_keys(AnalysisGrouping *grouping, size_t family) {
   AnalysisFamily *one = &grouping->families[family];
   one->keys = core_memory_allocate((grouping->key_count + 1) * sizeof *one->keys);
   for (size_t k = 0; k < grouping->key_count; k++) {
-    const CoreConfig *first = NULL;
+    const AnalysisConfig *first = NULL;
     bool varies = false;
     for (size_t g = 0; g < grouping->count; g++) {
       if (grouping->groups[g].family != family) continue;
@@ -264,7 +264,7 @@ static void family_keys(AnalysisGrouping *grouping, size_t family) {
 
 /* Whether all groups of the sweep have the same algorithm. */
 static bool has_one_algorithm(const AnalysisGrouping *grouping, size_t sweep) {
-  const CoreConfig *first = NULL;
+  const AnalysisConfig *first = NULL;
   for (size_t g = 0; g < grouping->count; g++) {
     if (grouping->groups[g].sweep != sweep) continue;
     if (first && !same_value(first, grouping->groups[g].config, algorithm_row())) return false;
@@ -349,9 +349,9 @@ static void make_labels(AnalysisGrouping *grouping) {
 /* ---- by sweep --------------------------------------------------------------------------------------------------- */
 
 static bool varies_in_sweep(const AnalysisSelection *selection, const CoreConfigRow *row, size_t sweep) {
-  const CoreConfig *first = NULL;
+  const AnalysisConfig *first = NULL;
   for (size_t r = 0; r < selection->count; r++) {
-    const CoreConfig *config = &selection->runs[r].config;
+    const AnalysisConfig *config = &selection->runs[r].config;
     if (selection->runs[r].sweep != sweep || !analysis_key_applies(config, row)) continue;
     if (first && !same_value(first, config, row)) return true;
     first = config;
@@ -415,7 +415,6 @@ int analysis_group_runs_without(const AnalysisSelection *selection, const char *
   }
   grouping->by_sweep = !keys && has_several_sweeps(selection) && sweeps_differ(selection, grouping);
   find_groups(selection, grouping);
-  sort_groups(selection, grouping);
   find_families(selection, grouping);
   make_labels(grouping);
   return CORE_OK;

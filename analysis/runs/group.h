@@ -8,7 +8,7 @@ typedef struct AnalysisGroup {
   char *label;             /* short and unique: "com 16"; "eps 0.2, epochs 8"; "demo: PPO, eps 0.2" */
   char *within;            /* label without the family's name: unique in the family */
   size_t family, sweep;    /* sweep: index in the selection, from 1; 0: not by sweep */
-  const CoreConfig *config; /* configuration of one of its runs */
+  const AnalysisConfig *config; /* configuration of one of its runs */
   size_t run_count;
 } AnalysisGroup;
 
@@ -46,11 +46,17 @@ int analysis_group_runs_without(const AnalysisSelection *selection, const char *
  * pointers to the previous groups. */
 void analysis_grouping_merge(const AnalysisSelection *selection, AnalysisGrouping *grouping, size_t family,
                              const CoreConfigRow *const *keys, size_t key_count, size_t most);
+/* Runs by group: run[first[g]] .. run[first[g + 1] - 1] belong to group g, in the order of the selection. */
+typedef struct AnalysisMembers { size_t *first, *run; } AnalysisMembers;
+
+/* Lists the runs of each group, of the first `runs` of the selection. Free it with analysis_members_free. */
+AnalysisMembers analysis_grouping_members(const AnalysisGrouping *grouping, size_t runs);
+void analysis_members_free(AnalysisMembers *members);
 /* Compares values of a key: numbers numerically, choices in the order of their list, others as text; runs that do
  * not use the key come first. */
-int analysis_group_compare(const CoreConfig *a, const CoreConfig *b, const CoreConfigRow *row);
+int analysis_group_compare(const AnalysisConfig *a, const AnalysisConfig *b, const CoreConfigRow *row);
 /* Returns "PPO-EWMA" for ppo_ewma; free() it. */
-char *analysis_algorithm_name(const CoreConfig *config);
+char *analysis_algorithm_name(const AnalysisConfig *config);
 void analysis_grouping_free(AnalysisGrouping *grouping);
 
 #endif

@@ -11,18 +11,27 @@ typedef struct Merge {
   size_t first, end, *bucket; /* [end - first] */
 } Merge;
 
-static size_t value_place(const Merge *m, size_t group, const CoreConfigRow *row, size_t *distinct) {
-  size_t place = 0;
-  *distinct = 0;
-  for (size_t g = m->first; g < m->end; g++) {
-    bool earlier = false;
-    for (size_t e = m->first; e < g && !earlier; e++)
-      earlier = (analysis_group_compare(m->grouping->groups[e].config, m->grouping->groups[g].config, row) == 0);
-    if (earlier) continue;
-    ++*distinct;
-    place += analysis_group_compare(m->grouping->groups[g].config, m->grouping->groups[group].config, row) < 0;
+/* Group of a merge, to be sorted by one key. */
+typedef struct Valued { const AnalysisConfig *config; const CoreConfigRow *row; size_t group; } Valued;
+
+static int by_value(const void *left, const void *right) {
+  const Valued *a = left, *b = right;
+  return analysis_group_compare(a->config, b->config, a->row);
+}
+
+/* Returns the number of distinct values of the key; place[end - first] (NULL: not wanted): number of smaller ones. */
+static size_t find_places(const Merge *m, const CoreConfigRow *row, size_t *place) {
+  const size_t count = m->end - m->first;
+  Valued *sorted = core_memory_allocate((count + 1) * sizeof *sorted);
+  size_t distinct = 0;
+  for (size_t i = 0; i < count; i++) sorted[i] = (Valued){m->grouping->groups[m->first + i].config, row, i};
+  qsort(sorted, count, sizeof *sorted, by_value);
+  for (size_t i = 0; i < count; i++) {
+    distinct += i == 0 || by_value(&sorted[i - 1], &sorted[i]) != 0;
+    if (place) place[sorted[i].group] = distinct - 1;
   }
-  return place;
+  free(sorted);
+  return distinct;
 }
 
 static bool is_number(const CoreConfigRow *row) {
@@ -31,23 +40,22 @@ static bool is_number(const CoreConfigRow *row) {
 
 /* Splits the buckets by the values of a key. */
 static void split_buckets(Merge *m, const CoreConfigRow *row, size_t most) {
-  for (size_t g = m->first; g < m->end; g++) {
-    size_t distinct, place = value_place(m, g, row, &distinct);
-    if (distinct > most && is_number(row)) {
-      place = place * most / distinct;
-      distinct = most;
-    }
-    m->bucket[g - m->first] = m->bucket[g - m->first] * distinct + place;
+  size_t *places = core_memory_allocate((m->end - m->first + 1) * sizeof *places);
+  const size_t values = find_places(m, row, places);
+  for (size_t i = 0; i < m->end - m->first; i++) {
+    const bool merges = values > most && is_number(row);
+    m->bucket[i] = m->bucket[i] * (merges ? most : values) + (merges ? places[i] * most / values : places[i]);
   }
+  free(places);
 }
 
 /* Formats the label of a bucket: "lr 0.0001 to 0.001", "eps 0.2". */
 static char *bucket_label(const Merge *m, size_t bucket, const CoreConfigRow *const *keys, size_t key_count) {
   CoreText label = {0}, value = {0};
   for (size_t k = 0; k < key_count; k++) {
-    const CoreConfig *low = NULL, *high = NULL;
+    const AnalysisConfig *low = NULL, *high = NULL;
     for (size_t g = m->first; g < m->end; g++) {
-      const CoreConfig *config = m->grouping->groups[g].config;
+      const AnalysisConfig *config = m->grouping->groups[g].config;
       if (m->bucket[g - m->first] != bucket) continue;
       if (!low || analysis_group_compare(config, low, keys[k]) < 0) low = config;
       if (!high || analysis_group_compare(config, high, keys[k]) > 0) high = config;
@@ -86,8 +94,7 @@ static void note_averaged(Merge *m, size_t family, const CoreConfigRow *const *k
   of->averaged = core_memory_allocate((of->key_count + 1) * sizeof *of->averaged);
   for (size_t k = 0; k < of->key_count; k++) {
     bool kept = false;
-    size_t distinct;
-    value_place(m, m->first, of->keys[k], &distinct);
+    const size_t distinct = find_places(m, of->keys[k], NULL);
     for (size_t i = 0; i < key_count; i++) kept |= keys[i] == of->keys[k];
     if (!kept || (distinct > most && is_number(of->keys[k]))) of->averaged[of->averaged_count++] = of->keys[k];
   }

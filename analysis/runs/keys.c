@@ -47,12 +47,12 @@ const char *analysis_key_name(const CoreConfigRow *row) {
   return row->key;
 }
 
-const CoreConfigRow *analysis_key_row(const CoreConfig *config, const CoreConfigRow *row) {
-  if (core_config_is_read(config, row)) return row;
+const CoreConfigRow *analysis_key_row(const AnalysisConfig *config, const CoreConfigRow *row) {
+  if (core_config_is_read(config->shared, row)) return row;
   const CoreConfigRow *meaning = row->is_program ? row->equivalent : row;
   if (!meaning) return NULL;
-  if (core_config_is_read(config, meaning)) return meaning;
-  const CoreScriptDefinition *program = config->program ? config->program->definition : NULL;
+  if (core_config_is_read(config->shared, meaning)) return meaning;
+  const CoreScriptDefinition *program = config->shared->program ? config->shared->program->definition : NULL;
   const CoreConfigRow *own = NULL;
   for (size_t i = 0; program && i < program->setting_count; i++) {
     if (program->settings[i].row->equivalent != meaning) continue;
@@ -62,32 +62,33 @@ const CoreConfigRow *analysis_key_row(const CoreConfig *config, const CoreConfig
   return own;
 }
 
-bool analysis_key_applies(const CoreConfig *config, const CoreConfigRow *row) {
+bool analysis_key_applies(const AnalysisConfig *config, const CoreConfigRow *row) {
   return analysis_key_row(config, row) != NULL;
 }
 
-const char *analysis_key_value(const CoreConfig *config, const CoreConfigRow *row, CoreText *text) {
+const char *analysis_key_value(const AnalysisConfig *config, const CoreConfigRow *row, CoreText *text) {
   const CoreConfigRow *own = analysis_key_row(config, row);
   core_text_clear(text);
-  return own ? core_config_get(config, own, text) : "";
+  return own ? analysis_config_get(config, own, text) : "";
 }
 
-const char *analysis_key_own_value(const CoreConfig *config, const CoreConfigRow *row, CoreText *text) {
+const char *analysis_key_own_value(const AnalysisConfig *config, const CoreConfigRow *row, CoreText *text) {
   core_text_clear(text);
-  return core_config_is_read(config, row) ? core_config_get(config, row, text) : "";
+  return core_config_is_read(config->shared, row) ? analysis_config_get(config, row, text) : "";
 }
 
-double analysis_key_number(const CoreConfig *config, const CoreConfigRow *row) {
+double analysis_key_number(const AnalysisConfig *config, const CoreConfigRow *row) {
   const CoreConfigRow *own = analysis_key_row(config, row);
   if (!own) return NAN;
-  const void *value = core_config_field(config, own);
+  const void *value = analysis_config_field(config, own);
   return own->kind == CORE_CONFIG_INT ? (double)*(const int64_t *)value : *(const double *)value;
 }
 
 /* Returns how well a key names the setting `own` of a run: the trainer's name, the run's own one, another program's. */
 static int name_rank(const CoreConfigRow *key, const CoreConfigRow *own) { return !key->is_program ? 2 : key == own; }
 
-bool analysis_key_is_shadowed(const CoreConfig *config, const CoreConfigRow *const *keys, size_t count, size_t key) {
+bool analysis_key_is_shadowed(const AnalysisConfig *config, const CoreConfigRow *const *keys, size_t count,
+                              size_t key) {
   const CoreConfigRow *own = analysis_key_row(config, keys[key]);
   const int rank = name_rank(keys[key], own);
   for (size_t k = 0; k < count && own; k++) {

@@ -18,7 +18,7 @@ static const char coverage_sql[] =
   " ORDER BY iteration DESC LIMIT 1";
 
 static int read_states(StoreQuery *query, const AnalysisRun *run, int64_t last, double *states) {
-  const int64_t every = run->config.metrics.representation_every, other = run->config.metrics.every;
+  const int64_t every = run->config.shared->metrics.representation_every, other = run->config.shared->metrics.every;
   bool row = false;
   store_query_reset(query);
   store_query_bind_text(query, 1, run->id);
@@ -54,8 +54,8 @@ static double common_states(const Compared *c, size_t i) {
   double fewest = INFINITY;
   for (size_t k = 0; k < c->count; k++) {
     const AnalysisRunMetrics *m = &c->measured[c->run[k]];
-    const bool alike = c->task[c->run[k]] == c->task[c->run[i]] &&
-                       runs[c->run[k]].config.train.total_steps == runs[c->run[i]].config.train.total_steps;
+    const CoreConfig *a = runs[c->run[k]].config.shared, *b = runs[c->run[i]].config.shared;
+    const bool alike = c->task[c->run[k]] == c->task[c->run[i]] && a->train.total_steps == b->train.total_steps;
     if (alike && m->ended && !m->broken && c->states[k] < fewest) fewest = c->states[k];
   }
   return fewest;
@@ -66,7 +66,7 @@ static int read_all(StoreQuery *of_states, StoreQuery *of_coverage, const Compar
     const AnalysisRun *run = &c->selection->runs[c->run[i]];
     const AnalysisRunMetrics *m = &c->measured[c->run[i]];
     value[i] = c->states[i] = NAN;
-    if (m->iteration > 0 && !core_config_has_no_envs(&run->config))
+    if (m->iteration > 0 && !core_config_has_no_envs(run->config.shared))
       TRY(read_states(of_states, run, m->iteration, &c->states[i]));
   }
   for (size_t i = 0; i < c->count; i++) {

@@ -314,11 +314,11 @@ static int read_iterations(Queries *q, const AnalysisRun *of, AnalysisRunMetrics
   TRY(take(q->kl, of->id, last, -1, kl_measures, 2, run));
   StoreQuery *query = last <= SHORT_RUN || run->merged > 1 ? q->short_late : q->late;
   TRY(take(query, of->id, last - last / 4, last, late, sizeof late / sizeof *late, run));
-  if (of->config.metrics.profile_every > 0)
-    TRY(take(q->profile, of->id, last, of->config.ppo.epochs * of->config.ppo.num_minibatches, profile,
+  if (of->config.shared->metrics.profile_every > 0)
+    TRY(take(q->profile, of->id, last, of->config.shared->ppo.epochs * of->config.shared->ppo.num_minibatches, profile,
              sizeof profile / sizeof *profile, run));
   /* noisy_sgd has no evaluations: its score is the distance that it reached. */
-  if (!core_config_has_no_envs(&of->config)) return CORE_OK;
+  if (!core_config_has_no_envs(of->config.shared)) return CORE_OK;
   run->rated = false;
   return run->broken ? CORE_OK : take(q->distance, of->id, last, -1, final, 1, run);
 }
@@ -332,7 +332,7 @@ static int read_run(Queries *q, const AnalysisRun *of, const char *level_set, do
   TRY(read_end(q, of, budget, limit, run));
   TRY(read_scores(q->scores, of, level_set, limit, s, run));
   normalize(of, run);
-  if (of->config.eval.levels[0]) TRY(read_other(q->other, of, limit, run));
+  if (of->config.shared->eval.levels[0]) TRY(read_other(q->other, of, limit, run));
   return read_iterations(q, of, run);
 }
 

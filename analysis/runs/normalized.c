@@ -32,9 +32,9 @@ static bool is_game(const char *task, const char *before, const char *game, cons
          strcmp(task + first + length, after) == 0;
 }
 
-AnalysisBounds analysis_bounds_of(const CoreConfig *config) {
-  const char *task = config->env.task;
-  const bool easy = strcmp(config->procgen.mode, "easy") == 0, hard = strcmp(config->procgen.mode, "hard") == 0;
+AnalysisBounds analysis_bounds_of(const AnalysisConfig *config) {
+  const char *task = config->shared->env.task, *mode = config->shared->procgen.mode;
+  const bool easy = strcmp(mode, "easy") == 0, hard = strcmp(mode, "hard") == 0;
   for (size_t i = 0; i < sizeof atari / sizeof *atari; i++)
     for (size_t k = 0; k < sizeof atari_tasks / sizeof *atari_tasks; k++)
       if (is_game(task, atari_tasks[k].before, atari[i].game, atari_tasks[k].after))
@@ -52,10 +52,10 @@ double analysis_normalize(const AnalysisBounds *bounds, double episode_return) {
 }
 
 /* Formats a task for messages: the constants of Procgen depend on the mode. */
-static void name_task(const CoreConfig *config, CoreText *text) {
-  core_text_append(text, config->env.task);
-  if (strncmp(config->env.task, "procgen/", strlen("procgen/")) == 0)
-    core_text_appendf(text, " (procgen.mode = %s)", config->procgen.mode);
+static void name_task(const AnalysisConfig *config, CoreText *text) {
+  core_text_append(text, config->shared->env.task);
+  if (strncmp(config->shared->env.task, "procgen/", strlen("procgen/")) == 0)
+    core_text_appendf(text, " (procgen.mode = %s)", config->shared->procgen.mode);
 }
 
 static const char way_out[] = "choose runs by --where env.task=..., or draw their returns: --measure final_return, of "

@@ -16,7 +16,7 @@ typedef struct AnalysisBounds { AnalysisScale scale; double low, high; } Analysi
 
 /* Returns the bounds for env.task: atari/<Game>, the same game as gym/ALE/<Game>-v5 and envpool/<Game>-v5, and
  * procgen/<game> by procgen.mode. */
-AnalysisBounds analysis_bounds_of(const CoreConfig *config);
+AnalysisBounds analysis_bounds_of(const AnalysisConfig *config);
 /* Normalizes a return; NaN for scale NONE. Not clipped: below 0 is worse than random. */
 double analysis_normalize(const AnalysisBounds *bounds, double episode_return);
 

@@ -19,7 +19,8 @@ static int read_parent(StoreQuery *query, const char *id, CoreConfig *config, bo
 }
 
 /* Formats "com 8, eps 0.2 at 1430"; "the same at 1430" for a parent that differs only in its own init.from. */
-static void describe(const CoreConfig *parent, const CoreConfig *child, int64_t iteration, char *text, size_t size) {
+static void describe(const AnalysisConfig *parent, const AnalysisConfig *child, int64_t iteration, char *text,
+                     size_t size) {
   CoreText words = {0}, theirs = {0}, ours = {0};
   size_t count;
   const CoreConfigRow *rows = core_config_rows(&count);
@@ -42,17 +43,24 @@ int analysis_parents_name(StoreDatabase *database, AnalysisSelection *selection)
   int code = CORE_OK;
   TRY(store_query_open(database, "SELECT config FROM run WHERE id = ?1", &query));
   for (size_t r = 0; r < selection->count && code == CORE_OK; r++) {
-    CoreConfig *config = &selection->runs[r].config, parent;
+    AnalysisRun *run = &selection->runs[r];
+    const char *from = run->config.shared->init.from;
+    CoreConfig parent;
     CoreOrigin origin;
     bool found = false;
-    if (!config->init.from[0]) continue;
-    if (core_origin_parse(config->init.from, &origin) != CORE_OK || !origin.is_run) {
+    if (!*from) continue;
+    if (core_origin_parse(from, &origin) != CORE_OK || !origin.is_run) {
       core_error_clear();
       continue;
     }
-    memcpy(selection->runs[r].parent, origin.run, sizeof selection->runs[r].parent);
+    memcpy(run->parent, origin.run, sizeof run->parent);
     code = read_parent(query, origin.run, &parent, &found);
-    if (found) describe(&parent, config, origin.iteration, config->init.from, sizeof config->init.from);
+    if (!found) continue;
+
+    CoreConfig child = analysis_config_whole(&run->config);
+    describe(&(AnalysisConfig){&parent, parent.train.seed}, &run->config, origin.iteration, child.init.from,
+             sizeof child.init.from);
+    run->config.shared = analysis_configs_share(selection->configs, &child);
   }
   store_query_close(&query);
   return code;

@@ -90,33 +90,25 @@ int analysis_database_open(const char *path, StoreDatabase **database) {
 
 /* ---- the runs --------------------------------------------------------------------------------------------------- */
 
-/* Applies the scheme to environments, minibatches and learning rate; scheme and factor are kept, since they
- * distinguish runs. */
-static void apply_scale(AnalysisRun *run) {
-  CoreConfig resolved;
-  run->scaled = core_config_is_scaled(&run->config) && core_config_resolve(&run->config, &resolved) == CORE_OK;
-  if (!run->scaled) resolved = run->config;
-  run->transitions_per_iteration = core_config_transitions_per_iteration(&resolved);
-  run->iterations = core_config_iterations(&resolved);
-  if (!run->scaled) return;
-  resolved.scale = run->config.scale;
-  run->config = resolved;
-}
-
 /* Reads a run. *readable = false: its configuration is missing or damaged, so that it belongs to no figure. */
 static int read_run(StoreQuery *query, AnalysisSelection *selection, AnalysisRun *run, bool *readable) {
   const char *id = store_query_text(query, 0), *config = store_query_text(query, 1);
   const char *status = store_query_text(query, 2), *commit = store_query_text(query, 3);
   memset(run, 0, sizeof *run);
-  *readable = id && config && analysis_config_from_json(config, &run->config) == CORE_OK;
+  const AnalysisConfigFacts *facts;
+  *readable = id && config &&
+              analysis_configs_parse(selection->configs, config, &facts, &run->config.seed) == CORE_OK;
   if (!*readable) {
     fprintf(stderr, "note: run %s is excluded: %s\n", id ? id : "without id",
             config ? core_error_message() : "no configuration");
     core_error_clear();
     return CORE_OK;
   }
-  core_config_cell_id(&run->config, run->cell);
-  apply_scale(run);
+  run->config.shared = &facts->config;
+  memcpy(run->cell, facts->cell, sizeof run->cell);
+  run->scaled = facts->scaled;
+  run->transitions_per_iteration = facts->transitions_per_iteration;
+  run->iterations = facts->iterations;
   TRY(core_text_copy(run->id, sizeof run->id, id, "run id"));
   run->iteration = store_query_int(query, 4);
   run->transitions = fmax(0, store_query_real(query, 7));
@@ -142,7 +134,7 @@ static int by_cell(const void *left, const void *right) {
   const AnalysisRun *a = *(AnalysisRun *const *)left, *b = *(AnalysisRun *const *)right;
   const int order = strcmp(a->cell, b->cell);
   if (order != 0) return order;
-  if (a->config.train.seed != b->config.train.seed) return a->config.train.seed < b->config.train.seed ? -1 : 1;
+  if (a->config.seed != b->config.seed) return a->config.seed < b->config.seed ? -1 : 1;
   return analysis_run_prefer(a, b);
 }
 
@@ -157,7 +149,7 @@ static void drop_copies(AnalysisSelection *selection) {
   selection->copies = 0;
   for (size_t r = 1, first = 0; r < selection->count; r++) {
     const bool repeats = strcmp(order[r]->cell, order[first]->cell) == 0 &&
-                         order[r]->config.train.seed == order[first]->config.train.seed;
+                         order[r]->config.seed == order[first]->config.seed;
     copy[order[r] - selection->runs] = repeats;
     if (!repeats) {
       first = r;
@@ -235,7 +227,7 @@ static int condition_parse(const char *given, Condition *condition) {
 /* Whether a run meets the conditions: those on one key are alternatives, and those on different keys must all hold.
  * but: key to ignore (NULL: none). Unresolved "max", "min" and "mode" hold for all. */
 static bool conditions_hold(const Condition *conditions, size_t count, const CoreConfigRow *but,
-                            const CoreConfig *config, CoreText *text) {
+                            const AnalysisConfig *config, CoreText *text) {
   for (size_t i = 0; i < count; i++) {
     const char *value = analysis_key_value(config, conditions[i].row, text);
     bool met = conditions[i].row == but;
@@ -377,7 +369,7 @@ static void name_returns(AnalysisSelection *selection) {
   double common_sign = 0, sign;
   snprintf(selection->return_name, sizeof selection->return_name, "return");
   for (size_t r = 0; r < selection->count; r++) {
-    const CoreScript *program = selection->runs[r].config.program;
+    const CoreScript *program = selection->runs[r].config.shared->program;
     if (!program || !core_script_goal(program, goal, &sign)) return;
     if (r == 0) {
       memcpy(common, goal, sizeof common);
@@ -417,6 +409,7 @@ int analysis_select_with_copies(StoreDatabase *database, const char *sweep, cons
                                 size_t where_count, AnalysisSelection *selection) {
   memset(selection, 0, sizeof *selection);
   selection->sql = runs_sql;
+  selection->configs = analysis_configs_create();
   selection->asked_sweeps = sweep ? core_text_duplicate(sweep) : NULL;
   Condition *conditions = core_memory_zero_allocate(where_count + 1, sizeof *conditions);
   CoreText said = {0};
@@ -450,6 +443,13 @@ static char **other_values(const AnalysisSelection *selection, const Condition *
   return values;
 }
 
+/* Changes a setting of one run. */
+static void set_value(AnalysisSelection *selection, AnalysisConfig *config, const char *name, const char *value) {
+  CoreConfig changed = analysis_config_whole(config);
+  core_config_set(&changed, name, value);
+  *config = (AnalysisConfig){analysis_configs_share(selection->configs, &changed), changed.train.seed};
+}
+
 int analysis_selection_repeat(AnalysisSelection *selection, const char *pair) {
   Condition common = {0};
   CoreText text = {0};
@@ -458,12 +458,12 @@ int analysis_selection_repeat(AnalysisSelection *selection, const char *pair) {
   char **values = other_values(selection, &common, &count);
   for (size_t r = 0; r < runs && count > 0; r++) {
     if (strcmp(analysis_key_value(&selection->runs[r].config, common.row, &text), common.value) != 0) continue;
-    core_config_set(&selection->runs[r].config, common.row->name, values[0]);
+    set_value(selection, &selection->runs[r].config, common.row->name, values[0]);
     for (size_t v = 1; v < count; v++, selection->repeats++) {
       selection->runs = core_memory_resize(selection->runs, (selection->count + 1) * sizeof *selection->runs);
       AnalysisRun *added = &selection->runs[selection->count++];
       *added = selection->runs[r];
-      core_config_set(&added->config, common.row->name, values[v]);
+      set_value(selection, &added->config, common.row->name, values[v]);
     }
   }
   for (size_t v = 0; v < count; v++) free(values[v]);
@@ -475,6 +475,7 @@ int analysis_selection_repeat(AnalysisSelection *selection, const char *pair) {
 
 void analysis_selection_free(AnalysisSelection *selection) {
   free(selection->runs);
+  analysis_configs_destroy(&selection->configs);
   free(selection->copy);
   analysis_codes_free(selection);
   free(selection->filter);

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/config/config.h"
+#include "analysis/runs/configs.h"
 #include "core/config/script.h"
 #include "core/files.h"
 #include "core/text.h"
@@ -27,7 +27,7 @@ bool analysis_database_in_workspace(const char *path, char root[CORE_PATH_MAX]);
 typedef struct AnalysisRun {
   char id[CORE_RUN_ID];
   char cell[CORE_RUN_ID]; /* core_config_cell_id: shared by all seeds of its configuration */
-  CoreConfig config;      /* effective configuration, with scale.scheme applied; init.from describes the parent */
+  AnalysisConfig config;  /* effective configuration, with scale.scheme applied; init.from describes the parent */
   bool scaled;            /* by a scale.scheme: env.num and others follow from scale.factor */
   int64_t transitions_per_iteration, iterations; /* effective N*K (budget.h), and iterations of the full budget */
   StoreStatus status;
@@ -48,6 +48,7 @@ typedef struct AnalysisCode { char *hash, *files; } AnalysisCode;
 typedef struct AnalysisSelection {
   AnalysisRun *runs;      /* sorted by seed, then by id */
   size_t count;
+  AnalysisConfigs *configs; /* configurations of the runs */
   size_t unreadable;      /* runs excluded because their configuration cannot be read */
   AnalysisCopy *copy;     /* [copies] runs excluded as duplicates */
   size_t copies;
@@ -97,17 +98,18 @@ int analysis_find_key(const char *name, const CoreConfigRow **row);
 const char *analysis_key_name(const CoreConfigRow *row);
 /* Returns the row of a configuration for a key: the key's own if the configuration reads it, else that of a setting
  * with the same meaning: env.num for num_envs of a program, and the reverse. NULL: none. */
-const CoreConfigRow *analysis_key_row(const CoreConfig *config, const CoreConfigRow *row);
+const CoreConfigRow *analysis_key_row(const AnalysisConfig *config, const CoreConfigRow *row);
 /* Whether another of keys[count] names the same setting of the run better than keys[key]: the trainer's name, else the
  * run's own. */
-bool analysis_key_is_shadowed(const CoreConfig *config, const CoreConfigRow *const *keys, size_t count, size_t key);
+bool analysis_key_is_shadowed(const AnalysisConfig *config, const CoreConfigRow *const *keys, size_t count,
+                              size_t key);
 /* Whether the run has the setting: PPO has no center of mass. */
-bool analysis_key_applies(const CoreConfig *config, const CoreConfigRow *row);
+bool analysis_key_applies(const AnalysisConfig *config, const CoreConfigRow *row);
 /* Returns the canonical text of a run's value; "" if the key does not apply. */
-const char *analysis_key_value(const CoreConfig *config, const CoreConfigRow *row, CoreText *text);
+const char *analysis_key_value(const AnalysisConfig *config, const CoreConfigRow *row, CoreText *text);
 /* Returns the value of the run's own setting only, for code that visits all settings; "" if it has none. */
-const char *analysis_key_own_value(const CoreConfig *config, const CoreConfigRow *row, CoreText *text);
+const char *analysis_key_own_value(const AnalysisConfig *config, const CoreConfigRow *row, CoreText *text);
 /* Returns a run's value of a numeric key; NaN if the key does not apply. */
-double analysis_key_number(const CoreConfig *config, const CoreConfigRow *row);
+double analysis_key_number(const AnalysisConfig *config, const CoreConfigRow *row);
 
 #endif

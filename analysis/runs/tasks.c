@@ -9,8 +9,9 @@
 size_t analysis_tasks_find(const AnalysisSelection *selection, size_t *task_of) {
   size_t *first = core_memory_allocate((selection->count + 1) * sizeof *first), tasks = 0; /* [task] first run */
   for (size_t r = 0; r < selection->count; r++) {
+    const CoreConfig *config = selection->runs[r].config.shared;
     size_t t = 0;
-    while (t < tasks && !core_config_is_same_task(&selection->runs[first[t]].config, &selection->runs[r].config)) t++;
+    while (t < tasks && !core_config_is_same_task(selection->runs[first[t]].config.shared, config)) t++;
     if (t == tasks) first[tasks++] = r;
     task_of[r] = t;
   }

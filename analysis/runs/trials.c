@@ -97,19 +97,19 @@ static int read_space(AnalysisTrials *trials, const CoreIniEntry *section) {
 /* ---- trials ------------------------------------------------------------------------------------------------------ */
 
 /* Whether settings varied only by other searches of the sweep have the file's values, as in runs of this one. */
-static bool is_of_others(const AnalysisTrials *trials, const CoreConfig *config) {
+static bool is_of_others(const AnalysisTrials *trials, const AnalysisConfig *config) {
   CoreText value = {0};
   bool others = false;
   for (size_t i = 0; i < trials->other_count && !others; i++) {
     const AnalysisTrialsOther *other = &trials->others[i];
-    others = strcmp(core_config_get(config, other->row, &value), other->base) != 0;
+    others = strcmp(analysis_config_get(config, other->row, &value), other->base) != 0;
   }
   core_text_free(&value);
   return others;
 }
 
 /* Computes a run's coordinates; false: its settings are outside the space. */
-static bool coordinates_of(const AnalysisTrials *trials, const CoreConfig *config, double *coordinate) {
+static bool coordinates_of(const AnalysisTrials *trials, const AnalysisConfig *config, double *coordinate) {
   const CoreSearch *space = &trials->space;
   CoreText value = {0};
   bool good = !is_of_others(trials, config);
@@ -118,7 +118,7 @@ static bool coordinates_of(const AnalysisTrials *trials, const CoreConfig *confi
     coordinate[axis] = NAN;
     if (!core_search_is_active(space, axis, coordinate)) continue;
     coordinate[axis] =
-      core_search_coordinate(&space->axes[axis], core_config_get(config, space->axes[axis].row, &value));
+      core_search_coordinate(&space->axes[axis], analysis_config_get(config, space->axes[axis].row, &value));
     good = !isnan(coordinate[axis]);
   }
   core_text_free(&value);

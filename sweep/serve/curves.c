@@ -266,11 +266,11 @@ static json_t *group_curve_json(const Panel *panel, size_t group, AnalysisRange 
 /* Whether the id is among the comma-separated ids. */
 static bool is_named(const char *ids, const char *id) { return ids && strstr(ids, id); }
 
-static json_t *settings_json(const ServeGroups *groups, const CoreConfig *config) {
+static json_t *settings_json(const ServeGroups *groups, const AnalysisConfig *config) {
   json_t *settings = json_object();
   for (size_t k = 0; k < groups->varied_count; k++)
     if (analysis_key_applies(config, groups->varied[k]))
-      json_object_set_new(settings, groups->varied[k]->name, core_config_setting_json(config, groups->varied[k]));
+      json_object_set_new(settings, groups->varied[k]->name, analysis_config_setting_json(config, groups->varied[k]));
   return settings;
 }
 
@@ -290,7 +290,7 @@ static json_t *run_lines_json(const CurvesRequest *request, const Panel *panel) 
 
 /* Whether the setting is the same in all runs of the group. */
 static bool is_common(const ServeGroups *groups, size_t g, const CoreConfigRow *key) {
-  const CoreConfig *config = groups->grouping.groups[g].config;
+  const AnalysisConfig *config = groups->grouping.groups[g].config;
   bool is_same = analysis_key_applies(config, key);
   for (size_t r = 0; r < groups->selection.count && is_same; r++)
     if (groups->grouping.group_of[r] == g)
@@ -305,7 +305,7 @@ static json_t *group_json(const ServeGroups *groups, size_t g) {
   for (size_t k = 0; k < groups->varied_count; k++)
     if (is_common(groups, g, groups->varied[k]))
       json_object_set_new(settings, groups->varied[k]->name,
-                          core_config_setting_json(group->config, groups->varied[k]));
+                          analysis_config_setting_json(group->config, groups->varied[k]));
   for (size_t r = 0; r < groups->selection.count; r++) runs += groups->grouping.group_of[r] == g;
   return json_pack("{s:s, s:I, s:o}", "label", group->label ? group->label : "", "runs", (json_int_t)runs, "settings",
                    settings);

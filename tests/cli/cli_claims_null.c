@@ -33,14 +33,15 @@ static void add_run(World *world, const CoreConfig *config, const char *id) {
     world->measured = core_memory_resize(world->measured, world->capacity * sizeof *world->measured);
   }
   AnalysisRun *run = &world->runs[world->count++];
-  CoreConfig resolved;
+  CoreConfig resolved, *effective = core_memory_allocate(sizeof *effective);
   CoreOrigin origin;
-  *run = (AnalysisRun){.config = *config, .status = STORE_FINISHED};
+  *run = (AnalysisRun){.config = {effective, config->train.seed}, .status = STORE_FINISHED};
   memcpy(run->id, id, sizeof run->id);
   core_config_cell_id(config, run->cell);
   run->scaled = core_config_is_scaled(config) && core_config_resolve(config, &resolved) == CORE_OK;
-  if (run->scaled) resolved.scale = config->scale, run->config = resolved; /* scheme and factor tell runs apart */
-  CoreConfig as_run = run->config;
+  *effective = run->scaled ? resolved : *config;
+  effective->scale = config->scale; /* scheme and factor tell runs apart */
+  CoreConfig as_run = *effective;
   snprintf(as_run.scale.scheme, sizeof as_run.scale.scheme, "none");
   run->transitions_per_iteration = core_config_transitions_per_iteration(&as_run);
   if (config->init.from[0] && core_origin_parse(config->init.from, &origin) == CORE_OK && origin.is_run)
@@ -51,13 +52,13 @@ static void add_run(World *world, const CoreConfig *config, const char *id) {
 /* All seeds of a configuration name their parent alike, as a database does (analysis/runs/parents.h). */
 static void name_parents(World *world) {
   for (size_t r = 0; r < world->count; r++) {
-    const char *at = strchr(world->runs[r].config.init.from, '@');
+    const char *at = strchr(world->runs[r].config.shared->init.from, '@');
     if (!world->runs[r].parent[0]) continue;
     for (size_t p = 0; p < world->count; p++) {
       if (strcmp(world->runs[p].id, world->runs[r].parent) != 0) continue;
       char text[64];
-      snprintf(text, sizeof text, "com %g %s", world->runs[p].config.ppo.com, at ? at : "");
-      memcpy(world->runs[r].config.init.from, text, sizeof text);
+      snprintf(text, sizeof text, "com %g %s", world->runs[p].config.shared->ppo.com, at ? at : "");
+      memcpy(((CoreConfig *)world->runs[r].config.shared)->init.from, text, sizeof text);
       break;
     }
   }
@@ -152,7 +153,7 @@ static void fill(World *world, const AnalysisClaim *claim, uint32_t number) {
     m->value[ANALYSIS_MEASURE_late_gain] = SD / 4 * normal(number, (uint32_t)r, 5);
     m->value[ANALYSIS_MEASURE_early_gain] = CENTER + SD * normal(number, (uint32_t)r, 6);
     if (x < ANALYSIS_MEASURES) {
-      CoreConfig config = world->runs[r].config;
+      CoreConfig config = *world->runs[r].config.shared;
       config.train.seed = 0;
       char cell[CORE_RUN_ID];
       core_config_cell_id(&config, cell);

@@ -29,6 +29,7 @@ static World world_create(void) {
 }
 
 static void world_free(World *world) {
+  for (size_t r = 0; r < world->count; r++) free((void *)world->runs[r].config.shared);
   free(world->runs);
   free(world->measured);
 }
@@ -37,11 +38,13 @@ static void world_free(World *world) {
 static AnalysisRunMetrics *add_run(World *world, const CoreConfig *config, double score) {
   AnalysisRun *run = &world->runs[world->count];
   AnalysisRunMetrics *measured = &world->measured[world->count++];
-  run->config = *config;
+  CoreConfig *own = malloc(sizeof *own);
+  *own = *config;
+  run->config = (AnalysisConfig){own, config->train.seed};
   run->status = STORE_FINISHED;
-  core_config_id(&run->config, run->id);
-  core_config_cell_id(&run->config, run->cell);
-  run->transitions_per_iteration = core_config_transitions_per_iteration(&run->config);
+  core_config_id(config, run->id);
+  core_config_cell_id(config, run->cell);
+  run->transitions_per_iteration = core_config_transitions_per_iteration(config);
   for (size_t m = 0; m < ANALYSIS_MEASURES; m++) measured->value[m] = score;
   measured->value[ANALYSIS_MEASURE_late_gain] = 0.01 * score; /* on a plateau, and no two alike */
   measured->ended = true;

@@ -95,7 +95,7 @@ static void test_only_like_with_like(void **state) {
   const double hill[] = {0.9, 0.5, 0.7, 0.6, 0.4};
   World world = com_world(hill, 0.03);
   assert_verdict(&world, "com_low", ANALYSIS_CONTRADICTED);
-  for (size_t r = 0; r < 5; r++) world.runs[r].config.ppo.learning_rate = 1e-5;
+  for (size_t r = 0; r < 5; r++) ((CoreConfig *)world.runs[r].config.shared)->ppo.learning_rate = 1e-5;
   assert_verdict(&world, "com_low", ANALYSIS_SUPPORTED);
   assert_int_equal(finding_of(&world, "com_low").strata, 1);
   world_free(&world);

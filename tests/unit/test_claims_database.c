@@ -95,7 +95,7 @@ static void test_best_other(void **state) {
   assert_ok(analysis_select_runs(database, NULL, NULL, 0, &selection));
   assert_ok(analysis_measures_read(database, &selection, NULL, 0, &measured));
   for (size_t r = 0; r < selection.count; r++) {
-    const double *score = selection.runs[r].config.ppo.num_minibatches == 16 ? small : large;
+    const double *score = selection.runs[r].config.shared->ppo.num_minibatches == 16 ? small : large;
     assert_true(fabs(measured[r].value[ANALYSIS_MEASURE_best_other] - score[ITERATIONS - 1] / 10) < 1e-9);
     assert_true(measured[r].value[ANALYSIS_MEASURE_best] > 0.7);
     assert_true(measured[r].value[ANALYSIS_MEASURE_dormant] == 0.5);

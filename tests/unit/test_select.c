@@ -74,14 +74,37 @@ static void test_all_runs_in_order(void **state) {
   size_t diverged = 0;
   for (size_t r = 0; r < selection.count; r++) {
     char id[CORE_RUN_ID];
-    core_config_id(&selection.runs[r].config, id); /* the configuration came back whole: it has the same id */
+    const CoreConfig whole = analysis_config_whole(&selection.runs[r].config);
+    core_config_id(&whole, id); /* the configuration came back whole: it has the same id */
     assert_string_equal(id, selection.runs[r].id);
     assert_string_equal(selection.runs[r].commit, "abc1234");
     diverged += selection.runs[r].status == STORE_DIVERGED;
-    assert_int_equal(selection.runs[r].config.train.seed, r / 12); /* by seed, then by id */
+    assert_int_equal(selection.runs[r].config.seed, r / 12); /* by seed, then by id */
     assert_true(r % 12 == 0 || strcmp(selection.runs[r - 1].id, id) < 0);
   }
   assert_int_equal(diverged, 1);
+  analysis_selection_free(&selection);
+  store_database_close(&database);
+}
+
+/* The seeds of a configuration share its settings, and still differ in the key train.seed. */
+static void test_shared_settings(void **state) {
+  StoreDatabase *database = open_database(state);
+  AnalysisSelection selection;
+  AnalysisGrouping grouping;
+  const char *seed[] = {"train.seed=1"};
+  ASSERT_OK(select_where(database, NULL, NULL, 0, &selection));
+  for (size_t a = 0; a < selection.count; a++)
+    for (size_t b = 0; b < a; b++)
+      assert_int_equal(selection.runs[a].config.shared == selection.runs[b].config.shared,
+                       strcmp(selection.runs[a].cell, selection.runs[b].cell) == 0);
+  ASSERT_OK(analysis_group_runs(&selection, "train.seed", &grouping));
+  assert_int_equal(grouping.count, SEEDS);
+  assert_string_equal(grouping.groups[1].label, "seed 1");
+  analysis_grouping_free(&grouping);
+  analysis_selection_free(&selection);
+  ASSERT_OK(select_where(database, NULL, seed, 1, &selection));
+  assert_int_equal(selection.count, 12);
   analysis_selection_free(&selection);
   store_database_close(&database);
 }
@@ -232,8 +255,10 @@ static void test_groups(void **state) {
     assert_int_equal(grouping.groups[g].family, g / 6);
   }
   for (size_t r = 0; r < selection.count; r++) {
-    assert_string_equal(selection.runs[r].config.algo.name, grouping.groups[grouping.group_of[r]].config->algo.name);
-    assert_true(selection.runs[r].config.ppo.com == grouping.groups[grouping.group_of[r]].config->ppo.com);
+    const CoreConfig *own = selection.runs[r].config.shared;
+    const CoreConfig *common = grouping.groups[grouping.group_of[r]].config->shared;
+    assert_string_equal(own->algo.name, common->algo.name);
+    assert_true(own->ppo.com == common->ppo.com);
   }
   analysis_grouping_free(&grouping);
   analysis_selection_free(&selection);
@@ -266,23 +291,28 @@ static void test_asked_groups(void **state) {
 /* Runs of two sweeps: eps by lr on one task, and two COM with a budget each on another one. */
 static AnalysisSelection two_sweeps(AnalysisRun *runs, char **names) {
   static const double rates[] = {1e-4, 0.00070710678118654757, 1e-2};
+  static CoreConfig configs[16];
   size_t n = 0;
   for (size_t i = 0; i < 12; i++) {
+    CoreConfig *config = &configs[n];
     AnalysisRun *run = &runs[n++];
-    run->config = core_config_default();
-    run->config.ppo.epsilon = 0.1 * (double)(1 + i / 3);
-    run->config.ppo.learning_rate = rates[i % 3];
+    *config = core_config_default();
+    config->ppo.epsilon = 0.1 * (double)(1 + i / 3);
+    config->ppo.learning_rate = rates[i % 3];
+    run->config.shared = config;
     run->sweep = 1;
   }
   for (size_t i = 0; i < 4; i++) {
+    CoreConfig *config = &configs[n];
     AnalysisRun *run = &runs[n++];
-    run->config = core_config_default();
-    snprintf(run->config.algo.name, sizeof run->config.algo.name, "ppo_ewma");
-    snprintf(run->config.env.morphologies, sizeof run->config.env.morphologies, "car");
-    run->config.ppo.com = i < 2 ? 8 : 64;
-    run->config.train.total_steps = i < 2 ? 1000 : 2000;
-    run->config.train.seed = (int64_t)(i % 2);
-    run->config.net.width = 32;
+    *config = core_config_default();
+    snprintf(config->algo.name, sizeof config->algo.name, "ppo_ewma");
+    snprintf(config->env.morphologies, sizeof config->env.morphologies, "car");
+    config->ppo.com = i < 2 ? 8 : 64;
+    config->train.total_steps = i < 2 ? 1000 : 2000;
+    run->config.seed = (int64_t)(i % 2);
+    config->net.width = 32;
+    run->config.shared = config;
     run->sweep = 2;
   }
   return (AnalysisSelection){.runs = runs, .count = n, .sweep = names, .sweeps = 2};
@@ -333,8 +363,10 @@ static void test_groups_are_merged(void **state) {
   assert_ptr_equal(grouping.families[0].averaged[0], eps);
   for (size_t r = 0; r < selection.count; r++)
     assert_int_equal(grouping.groups[grouping.group_of[r]].family, r < 12 ? 0 : 1);
-  for (size_t r = 0; r < 12; r++)
-    assert_true(grouping.groups[grouping.group_of[r]].config->ppo.learning_rate == runs[r].config.ppo.learning_rate);
+  for (size_t r = 0; r < 12; r++) {
+    const CoreConfig *common = grouping.groups[grouping.group_of[r]].config->shared;
+    assert_true(common->ppo.learning_rate == runs[r].config.shared->ppo.learning_rate);
+  }
   analysis_grouping_free(&grouping);
   ASSERT_OK(analysis_group_runs(&selection, NULL, &grouping));
   analysis_grouping_merge(&selection, &grouping, 0, &eps, 1, 2);
@@ -348,11 +380,13 @@ static void test_groups_are_merged(void **state) {
 static void test_labels_are_unique(void **state) {
   (void)state;
   AnalysisRun runs[4];
+  CoreConfig configs[4];
   memset(runs, 0, sizeof runs);
   for (int r = 0; r < 4; r++) {
-    runs[r].config = core_config_default();
-    snprintf(runs[r].config.algo.name, sizeof runs[r].config.algo.name, "%s", r < 2 ? "ppo" : "ppo_ewma");
-    runs[r].config.ppo.epochs = r % 2 ? 16 : 2;
+    configs[r] = core_config_default();
+    snprintf(configs[r].algo.name, sizeof configs[r].algo.name, "%s", r < 2 ? "ppo" : "ppo_ewma");
+    configs[r].ppo.epochs = r % 2 ? 16 : 2;
+    runs[r].config.shared = &configs[r];
   }
   AnalysisSelection selection = {.runs = runs, .count = 4};
   AnalysisGrouping grouping;
@@ -468,7 +502,9 @@ static void test_copies_unfinished(void **state) {
 /* Rows of a run of 100 000 iterations cover 16 each: those up to a budget of 1000 end at 992. */
 static void test_budget_is_reached(void **state) {
   (void)state;
-  AnalysisRun run = {.transitions_per_iteration = 64, .iterations = 100000, .iteration = 5000};
+  const CoreConfig config = core_config_default();
+  AnalysisRun run = {.config.shared = &config, .transitions_per_iteration = 64, .iterations = 100000,
+                     .iteration = 5000};
   assert_true(analysis_run_reaches(&run, 64.0 * 1000, 64.0 * 1000));
   assert_true(analysis_run_reaches(&run, 64.0 * 992, 64.0 * 1000));
   assert_false(analysis_run_reaches(&run, 64.0 * 900, 64.0 * 1000)); /* its rows are lost */
@@ -480,8 +516,9 @@ static void test_budget_is_reached(void **state) {
 
 /* A program's records come at any step. */
 static void test_budget_of_a_program(void **state) {
-  AnalysisRun run = {.config.train.total_steps = 40000, .status = STORE_FINISHED};
-  run.config.program = (const CoreScript *)&run; /* only that there is one matters here */
+  CoreConfig config = {.train.total_steps = 40000};
+  AnalysisRun run = {.config.shared = &config, .status = STORE_FINISHED};
+  config.program = (const CoreScript *)&run; /* only that there is one matters here */
   (void)state;
 
   /* Its last batch passes the end of its budget, or does not fill it. */
@@ -508,7 +545,7 @@ static void test_budget_of_a_program(void **state) {
 
   /* Without a known end, its budget is what it has done. */
   run.status = STORE_FINISHED;
-  run.config.train.total_steps = 0;
+  config.train.total_steps = 0;
   assert_true(analysis_run_total(&run) == 10240);
   assert_true(isinf(analysis_run_limit(&run, 10240)));
   assert_true(analysis_run_reaches(&run, 10240, 10240));
@@ -519,7 +556,8 @@ static void test_budget_of_a_program(void **state) {
 /* A program's setting stands for the trainer's of the same meaning where a key is asked for, but is no setting of its
  * own in lists of all of them. */
 static void test_equivalent_settings(void **state) {
-  const CoreConfig config = core_config_default();
+  const CoreConfig defaults = core_config_default();
+  const AnalysisConfig config = {&defaults, 0};
   CoreText text = {0};
   (void)state;
   const CoreConfigRow *lr = core_config_add_program_row("lr", CORE_CONFIG_REAL, NULL, "0.1", false);
@@ -536,6 +574,7 @@ int main(void) {
     cmocka_unit_test(test_all_runs_in_order), cmocka_unit_test(test_where),
     cmocka_unit_test(test_where_extremes), cmocka_unit_test(test_where_refusals),    cmocka_unit_test(test_groups),
     cmocka_unit_test(test_asked_groups),      cmocka_unit_test(test_labels_within_sweeps),
+    cmocka_unit_test(test_shared_settings),
     cmocka_unit_test(test_budget_is_reached), cmocka_unit_test(test_budget_of_a_program),
     cmocka_unit_test(test_groups_are_merged), cmocka_unit_test(test_labels_are_unique),
     cmocka_unit_test(test_refused_files),     cmocka_unit_test(test_empty_database),
