@@ -11,44 +11,9 @@
 
 enum { CONDITIONS = 8, ALTERNATIVES = 8 };
 
-/* FNV-1a, 64 bits. */
-static uint64_t hash_text(const char *text) {
-  uint64_t hash = UINT64_C(14695981039346656037);
-  for (; *text; text++) hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
-  return hash;
-}
-
 static uint64_t hash_mix(uint64_t hash, uint64_t value) {
   hash ^= value + UINT64_C(0x9e3779b97f4a7c15) + (hash << 6) + (hash >> 2);
   return hash * UINT64_C(1099511628211);
-}
-
-AnalysisTable analysis_table_create(const AnalysisSelection *selection, const AnalysisRunMetrics *metrics,
-                                    const AnalysisMembership *membership) {
-  AnalysisTable table = {.selection = selection, .metrics = metrics, .membership = membership};
-  const CoreConfigRow *rows = core_config_rows(&table.rows);
-  const CoreConfig defaults = core_config_default();
-  const AnalysisConfig unset = {&defaults, defaults.train.seed};
-  CoreText text = {0};
-  table.name = core_memory_allocate(2 * table.rows * sizeof *table.name);
-  table.default_hash = table.name + table.rows;
-  for (size_t i = 0; i < table.rows; i++) {
-    table.name[i] = hash_text(rows[i].name);
-    table.default_hash[i] = hash_text(analysis_key_own_value(&unset, &rows[i], &text));
-  }
-  table.hash = core_memory_allocate((selection->count * table.rows + 1) * sizeof *table.hash);
-  for (size_t r = 0; r < selection->count; r++) {
-    for (size_t i = 0; i < table.rows; i++)
-      table.hash[r * table.rows + i] = hash_text(analysis_key_own_value(&selection->runs[r].config, &rows[i], &text));
-  }
-  core_text_free(&text);
-  return table;
-}
-
-void analysis_table_free(AnalysisTable *table) {
-  free(table->hash);
-  free(table->name);
-  memset(table, 0, sizeof *table);
 }
 
 static size_t row_index(const CoreConfigRow *row) {
@@ -119,7 +84,7 @@ static int parse_values(const char *name, char *values, Condition *condition) {
     /* No run meets a condition with an invalid value ("none" for algo.name). */
     if (condition->count == ALTERNATIVES || core_config_set(&config, name, value) != CORE_OK) continue;
     condition->hash[condition->count++] =
-      hash_text(core_config_get(&config, &core_config_rows(&rows)[condition->row], &text));
+      analysis_table_hash_text(core_config_get(&config, &core_config_rows(&rows)[condition->row], &text));
   }
   core_error_clear();
   core_text_free(&text);
@@ -144,7 +109,7 @@ static int parse_conditions(const char *where, Condition *list, size_t *count) {
 }
 
 static bool meets_condition(const AnalysisTable *table, size_t run, const Condition *condition) {
-  uint64_t hash = table->hash[run * table->rows + condition->row];
+  uint64_t hash = analysis_table_hash(table, run, condition->row);
   for (size_t i = 0; i < condition->count; i++) {
     if (condition->hash[i] == hash) return true;
   }
@@ -208,7 +173,7 @@ static uint64_t hash_settings(const AnalysisTable *table, size_t run, const bool
   const CoreConfigRow *rows = core_config_rows(&count);
   uint64_t hash = 1;
   for (size_t i = 0; i < table->rows; i++) {
-    const uint64_t value = table->hash[run * table->rows + i];
+    const uint64_t value = analysis_table_hash(table, run, i);
     const bool counts = rows[i].identity && !is_free[i] && strcmp(rows[i].section, "scale") != 0;
     if (counts && value != table->default_hash[i])
       hash = hash_mix(hash_mix(hash, table->name[i]), value);

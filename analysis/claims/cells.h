@@ -2,23 +2,10 @@
  * and strata (cells that differ only in one setting). */
 #ifndef ANALYSIS_CELLS_H
 #define ANALYSIS_CELLS_H
+#include "analysis/claims/table.h"
 #include "analysis/runs/measures.h"
 #include "analysis/runs/membership.h"
 #include "analysis/statistics/statistics.h"
-
-/* Hashes of every setting of every run, computed once for fast comparisons. */
-typedef struct AnalysisTable {
-  const AnalysisSelection *selection;
-  const AnalysisRunMetrics *metrics;
-  const AnalysisMembership *membership; /* NULL: every run belongs to every sweep */
-  size_t rows;             /* number of settings */
-  uint64_t *hash;          /* [run][rows] */
-  uint64_t *name, *default_hash; /* [rows] */
-} AnalysisTable;
-
-AnalysisTable analysis_table_create(const AnalysisSelection *selection, const AnalysisRunMetrics *metrics,
-                                    const AnalysisMembership *membership);
-void analysis_table_free(AnalysisTable *table);
 
 typedef struct AnalysisCells {
   size_t *run;             /* [count] run indices, sorted by stratum, second key, key */

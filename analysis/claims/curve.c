@@ -13,7 +13,7 @@ enum { TERMS = 4, OTHERS_MIN = TERMS + 2, HALF_MIN = 1 };
 /* ---- levers ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t setting_hash(const AnalysisTable *table, const AnalysisCells *cells, size_t c, size_t row) {
-  return table->hash[cells->run[cells->first[c]] * table->rows + row];
+  return analysis_table_hash(table, cells->run[cells->first[c]], row);
 }
 
 /* Returns the most frequent hash of a setting among the cells first .. end - 1. */

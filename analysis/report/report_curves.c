@@ -179,15 +179,17 @@ static int by_score(const void *left, const void *right) {
 
 static Ranked *rank_groups(const AnalysisReport *report) {
   Ranked *order = core_memory_zero_allocate(report->groups.count + 1, sizeof *order);
+  AnalysisMembers members = analysis_grouping_members(&report->groups, report->selection.count);
   for (size_t g = 0; g < report->groups.count; g++) {
     double sum = 0;
     size_t n = 0;
-    for (size_t r = 0; r < report->selection.count; r++) {
-      double score = report->measured[r].value[ANALYSIS_MEASURE_final];
-      if (report->groups.group_of[r] == g && !isnan(score)) sum += score, n++;
+    for (size_t i = members.first[g]; i < members.first[g + 1]; i++) {
+      const double score = report->measured[members.run[i]].value[ANALYSIS_MEASURE_final];
+      if (!isnan(score)) sum += score, n++;
     }
     order[g] = (Ranked){g, n ? sum / (double)n : -INFINITY};
   }
+  analysis_members_free(&members);
   qsort(order, report->groups.count, sizeof *order, by_score);
   return order;
 }

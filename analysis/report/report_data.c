@@ -53,60 +53,99 @@ static json_t *interval_of(AnalysisInterval i) {
   "(SELECT max(value) FROM annotation AS a WHERE a.subject = " subject " AND a.name = " name_column \
   " AND a.key = 'note')"
 
+enum { RUNS_MAX = 5000 }; /* maximum number of listed runs: about 2 MB of the page */
+
 /* ---- runs ------------------------------------------------------------------------------------------------------- */
+
+/* Adds the columns of a run from the database. *is_marked: whether it has a tag, note or pin. */
+static int add_run_columns(StoreQuery *query, const char *id, json_t *object, bool *is_marked) {
+  static const char *const numbers[] = {"iteration", "transitions", "attempt"};
+  bool row = false;
+  store_query_reset(query);
+  store_query_bind_text(query, 1, id);
+  TRY(store_query_step(query, &row));
+  *is_marked = false;
+  if (!row) return CORE_OK;
+  for (int i = 0; i < 3; i++) set_number(object, numbers[i], store_query_real(query, i));
+  set_text(object, "host", store_query_text(query, 3));
+  set_number(object, "heartbeat", store_query_real(query, 4));
+  set_text(object, "message", store_query_text(query, 5));
+  set_text(object, "tags", store_query_text(query, 6));
+  set_text(object, "note", store_query_text(query, 7));
+  json_object_set_new(object, "pinned", json_boolean(store_query_int(query, 8) != 0));
+  *is_marked = store_query_text(query, 6) || store_query_text(query, 7) || store_query_int(query, 8) != 0;
+  return CORE_OK;
+}
+
+static json_t *run_object(const AnalysisReport *report, size_t r) {
+  const AnalysisRun *run = &report->selection.runs[r];
+  const double *value = report->measured[r].value;
+  json_t *object = json_object();
+  set_text(object, "id", run->id);
+  set_text(object, "label", report->groups.groups[report->groups.group_of[r]].label);
+  set_number(object, "seed", (double)run->config.seed);
+  set_text(object, "status", store_status_name(run->status));
+  set_number(object, "final", value[ANALYSIS_MEASURE_final]);
+  set_number(object, "best", value[ANALYSIS_MEASURE_best]);
+  set_number(object, "ddr", value[ANALYSIS_MEASURE_ddr]);
+  set_number(object, "speed", value[ANALYSIS_MEASURE_speed]);
+  return object;
+}
+
+/* Whether the page lists runs of this status among the problems. */
+static bool is_problem(StoreStatus status) {
+  return status == STORE_FAILED || status == STORE_DIVERGED || status == STORE_LOST || status == STORE_STOPPED;
+}
+
+/* Says which runs of many are listed. */
+static void add_runs_note(size_t listed, size_t runs, json_t *root) {
+  CoreText note = {0};
+  core_text_appendf(&note, "%zu of %zu runs: those that failed, diverged, were lost or stopped, or have a tag, note or "
+                    "pin, at most %d; `analyze measures` lists all.", listed, runs, RUNS_MAX);
+  json_object_set_new(root, "runs_note", analysis_report_text(core_text_string(&note)));
+  core_text_free(&note);
+}
 
 int analysis_report_add_runs(const AnalysisReport *report, json_t *root) {
   static const char sql[] =
     "SELECT iteration, transitions, attempt, host, heartbeat, message, " TAGS_OF("'run'", "run.id") ", "
     NOTE_OF("'run'", "run.id")
     ", EXISTS(SELECT 1 FROM annotation WHERE key = 'pinned' AND value = id) FROM run WHERE id = ?1";
-  static const char *const numbers[] = {"iteration", "transitions", "attempt"};
+  const size_t runs = report->selection.count;
   StoreQuery *query = NULL;
   json_t *list = json_array();
   json_object_set_new(root, "runs", list);
   TRY(store_query_open(report->database, sql, &query));
   int code = CORE_OK;
-  for (size_t r = 0; r < report->selection.count && code == CORE_OK; r++) {
-    const AnalysisRun *run = &report->selection.runs[r];
-    const double *value = report->measured[r].value;
-    bool row = false;
-    json_t *object = json_object();
-    json_array_append_new(list, object);
-    set_text(object, "id", run->id);
-    set_text(object, "label", report->groups.groups[report->groups.group_of[r]].label);
-    set_number(object, "seed", (double)run->config.seed);
-    set_text(object, "status", store_status_name(run->status));
-    set_number(object, "final", value[ANALYSIS_MEASURE_final]);
-    set_number(object, "best", value[ANALYSIS_MEASURE_best]);
-    set_number(object, "ddr", value[ANALYSIS_MEASURE_ddr]);
-    set_number(object, "speed", value[ANALYSIS_MEASURE_speed]);
-    store_query_reset(query);
-    store_query_bind_text(query, 1, run->id);
-    code = store_query_step(query, &row);
-    if (code != CORE_OK || !row) continue;
-    for (int i = 0; i < 3; i++) set_number(object, numbers[i], store_query_real(query, i));
-    set_text(object, "host", store_query_text(query, 3));
-    set_number(object, "heartbeat", store_query_real(query, 4));
-    set_text(object, "message", store_query_text(query, 5));
-    set_text(object, "tags", store_query_text(query, 6));
-    set_text(object, "note", store_query_text(query, 7));
-    json_object_set_new(object, "pinned", json_boolean(store_query_int(query, 8) != 0));
+  for (size_t r = 0; r < runs && json_array_size(list) < RUNS_MAX && code == CORE_OK; r++) {
+    json_t *object = run_object(report, r);
+    bool is_marked = false;
+    code = add_run_columns(query, report->selection.runs[r].id, object, &is_marked);
+    if (runs <= RUNS_MAX || is_marked || is_problem(report->selection.runs[r].status))
+      json_array_append(list, object);
+    json_decref(object);
   }
   store_query_close(&query);
+  if (runs > RUNS_MAX) add_runs_note(json_array_size(list), runs, root);
   return code;
 }
 
 /* ---- configurations --------------------------------------------------------------------------------------------- */
 
-/* Buffers for the ended runs: value, task, run [runs]. */
-typedef struct Room { double *value; size_t *task, *run, *task_of, tasks; } Room;
+/* Runs of each configuration, and buffers for the ended ones: value, task, run [runs]. */
+typedef struct Room {
+  AnalysisMembers members;
+  double *value;
+  size_t *task, *run, *task_of, tasks;
+} Room;
 
 static AnalysisInterval score_interval(const AnalysisReport *report, size_t group, AnalysisMeasure measure,
                                        const Room *room) {
   size_t n = 0;
-  for (size_t r = 0; r < report->selection.count; r++) {
+  for (size_t i = room->members.first[group]; i < room->members.first[group + 1]; i++) {
+    const size_t r = room->members.run[i];
     const double value = report->measured[r].value[measure];
-    if (report->groups.group_of[r] != group || !report->measured[r].ended || !isfinite(value)) continue;
+    if (!report->measured[r].ended || !isfinite(value)) continue;
     room->value[n] = value;
     room->run[n] = r;
     room->task[n++] = room->task_of[r];
@@ -120,7 +159,8 @@ static void add_means(const AnalysisReport *report, json_t *root) {
     {"ddr", ANALYSIS_MEASURE_ddr}, {"kl", ANALYSIS_MEASURE_kl}, {"speed", ANALYSIS_MEASURE_speed}};
   json_t *list = json_array();
   const size_t runs = report->selection.count + 1;
-  Room whole = {.value = core_memory_allocate(runs * sizeof(double)),
+  Room whole = {.members = analysis_grouping_members(&report->groups, report->selection.count),
+                .value = core_memory_allocate(runs * sizeof(double)),
                 .task = core_memory_allocate(runs * sizeof(size_t)),
                 .run = core_memory_allocate(runs * sizeof(size_t)),
                 .task_of = core_memory_allocate(runs * sizeof(size_t))}, *room = &whole;
@@ -128,9 +168,9 @@ static void add_means(const AnalysisReport *report, json_t *root) {
   for (size_t g = 0; g < report->groups.count; g++) {
     json_t *object = json_object();
     size_t ended = 0, censored = 0;
-    for (size_t r = 0; r < report->selection.count; r++) {
-      ended += report->groups.group_of[r] == g && report->measured[r].ended;
-      censored += report->groups.group_of[r] == g && report->measured[r].censored;
+    for (size_t i = room->members.first[g]; i < room->members.first[g + 1]; i++) {
+      ended += report->measured[room->members.run[i]].ended;
+      censored += report->measured[room->members.run[i]].censored;
     }
     set_text(object, "label", report->groups.groups[g].label);
     set_number(object, "runs", (double)report->groups.groups[g].run_count);
@@ -142,6 +182,7 @@ static void add_means(const AnalysisReport *report, json_t *root) {
       set_number(object, means[m].key, score_interval(report, g, means[m].measure, room).center);
     json_array_append_new(list, object);
   }
+  analysis_members_free(&room->members);
   free(room->value);
   free(room->task);
   free(room->run);

@@ -15,7 +15,7 @@ typedef struct AnalysisConfig {
 
 /* Returns the configuration with its seed. */
 CoreConfig analysis_config_whole(const AnalysisConfig *config);
-/* As core_config_field, core_config_get, core_config_setting_json and core_config_value_equals. */
+/* These do what core_config_field, core_config_get, core_config_setting_json and core_config_value_equals do. */
 const void *analysis_config_field(const AnalysisConfig *config, const CoreConfigRow *row);
 const char *analysis_config_get(const AnalysisConfig *config, const CoreConfigRow *row, CoreText *text);
 json_t *analysis_config_setting_json(const AnalysisConfig *config, const CoreConfigRow *row);
@@ -24,7 +24,7 @@ bool analysis_config_value_equals(const AnalysisConfig *a, const AnalysisConfig 
 /* Set of configurations. */
 typedef struct AnalysisConfigs AnalysisConfigs;
 
-/* What follows from a run's configuration. */
+/* Configuration and facts that follow from it. */
 typedef struct AnalysisConfigFacts {
   CoreConfig config;       /* effective configuration, with scale.scheme applied */
   char cell[CORE_RUN_ID];  /* core_config_cell_id of the configuration as written */
@@ -34,7 +34,7 @@ typedef struct AnalysisConfigFacts {
 
 AnalysisConfigs *analysis_configs_create(void);
 void analysis_configs_destroy(AnalysisConfigs **configs);
-/* Parses run.config; equal texts but for the seed are parsed once. *facts: owned by the set, with train.seed 0. */
+/* Parses run.config; texts that differ only in the seed are parsed once. *facts: owned by the set; train.seed is 0. */
 int analysis_configs_parse(AnalysisConfigs *configs, const char *json, const AnalysisConfigFacts **facts,
                            int64_t *seed);
 /* Returns the set's copy of a configuration, without its seed. */
