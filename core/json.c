@@ -91,6 +91,10 @@ static void append_value(const json_t *value, int indent, int depth, CoreText *t
 
 void core_json_append(const json_t *value, int indent, CoreText *text) { append_value(value, indent, 0, text); }
 
+void core_json_append_nested(const json_t *value, int indent, int depth, CoreText *text) {
+  append_value(value, indent, depth, text);
+}
+
 json_t *core_json_real(double value) { return isfinite(value) ? json_real(value) : json_null(); }
 
 json_t *core_json_text(const char *text) {

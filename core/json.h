@@ -8,6 +8,8 @@
 /* Appends `value` with `indent` spaces per level (0: on one line). Numbers are the shortest text that parses to the
  * same double (0.0003, never 0.00029999999999999997), strings are UTF-8. Objects keep their insertion order. */
 void core_json_append(const json_t *value, int indent, CoreText *text);
+/* Appends a value that is `depth` levels inside a document, for documents that are written in pieces. */
+void core_json_append_nested(const json_t *value, int indent, int depth, CoreText *text);
 
 /* Make values, never NULL: null for NaN, infinities and NULL; U+FFFD for each invalid byte of UTF-8, as in file names
  * of other encodings or truncated text. */

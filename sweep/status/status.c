@@ -47,16 +47,20 @@ static void draw(const StatusOptions *options, StoreDatabase *database, SweepVie
 static void print(const StatusOptions *options, StoreDatabase *database, SweepView *view, size_t count, CoreLive *live,
                   bool is_active) {
   const SweepRunFilter filter = {is_listed, options};
-  json_t *list = options->json ? json_array() : NULL;
+  size_t listed = 0;
   CoreText text = {0};
   if (options->csv) sweep_view_print_csv(view, count, database, &filter);
   for (size_t i = 0; i < count && !options->csv; i++) {
     if (options->tag && !sweep_annotations_has_tag(&view[i].annotations, options->tag)) continue;
-    if (list) json_array_append_new(list, sweep_view_json(&view[i]));
-    else draw(options, database, &view[i], &text);
+    if (!options->json) {
+      draw(options, database, &view[i], &text);
+      continue;
+    }
+    fputs(listed++ ? ",\n  " : "[\n  ", stdout);
+    sweep_view_print_json(&view[i], stdout);
   }
-  if (list) {
-    core_json_print(list);
+  if (options->json) {
+    fputs(listed ? "\n]\n" : "[]\n", stdout);
   } else if (options->watch) {
     core_live_draw(live, core_text_string(&text), !is_active);
   } else {

@@ -47,6 +47,8 @@ bool sweep_view_is_active(const SweepView *view); /* whether a run runs, or will
 
 /* Make the object that `sweep status --json` prints, and its parts: all without the runs, and run `index`. */
 json_t *sweep_view_json(SweepView *view);
+/* Prints the same as an element of the list of `sweep status --json`, run by run. */
+void sweep_view_print_json(SweepView *view, FILE *stream);
 json_t *sweep_view_summary_json(const SweepView *view);
 json_t *sweep_view_run_json(SweepView *view, size_t index);
 

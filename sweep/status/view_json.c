@@ -1,4 +1,7 @@
 /* Makes the output of `sweep status --json`: all that status knows, so that scripts need not read a workspace. */
+#include <stdio.h>
+#include <string.h>
+
 #include "store/workspace/paths.h"
 #include "sweep/status/view.h"
 
@@ -76,6 +79,26 @@ json_t *sweep_view_summary_json(const SweepView *view) {
   json_object_set_new(object, "failures", sweep_failures_json(&view->failures, progress));
   sweep_annotations_add_json(&view->annotations, object);
   return object;
+}
+
+void sweep_view_print_json(SweepView *view, FILE *stream) {
+  static const char end[] = "\n  }";
+  CoreText text = {0};
+  json_t *summary = sweep_view_summary_json(view);
+  core_json_append_nested(summary, 2, 1, &text);
+  json_decref(summary);
+  fwrite(text.data, 1, text.length - strlen(end), stream);
+
+  fputs(",\n    \"run\": [", stream);
+  for (size_t i = 0; i < view->progress.runs; i++) {
+    json_t *run = sweep_view_run_json(view, i);
+    core_text_clear(&text);
+    core_json_append_nested(run, 2, 3, &text);
+    fprintf(stream, "%s\n      %s", i ? "," : "", text.data);
+    json_decref(run);
+  }
+  fprintf(stream, "%s]%s", view->progress.runs ? "\n    " : "", end);
+  core_text_free(&text);
 }
 
 json_t *sweep_view_json(SweepView *view) {
