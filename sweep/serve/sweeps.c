@@ -135,7 +135,7 @@ static void set_key_by_text(const char *text, SortKey *key) {
 
 static SortKey make_key(const Order *order, const ServeSweep *sweep, size_t index) {
   const SweepView *view = sweep->view;
-  const StoreState *state = &view->progress.run[index].state;
+  const SweepState *state = &view->progress.run[index].state;
   const StoreAnnotations *run_annotations = sweep_annotations_find_run(&view->annotations, index);
   const bool has_tag = run_annotations && run_annotations->tag_count > 0;
   SortKey key = {index, NAN, NULL, 0};

@@ -34,7 +34,7 @@ typedef struct Classifier {
 typedef struct Evidence {
   Classifier *classifier;
   const char *id;
-  const StoreState *state;       /* reported by the run itself */
+  const SweepState *state;       /* reported by the run itself */
   const SweepJobMapEntry *entry; /* its last submission */
   const SweepBatch *batch;       /* batch of that submission; NULL if it was never submitted */
   const SlurmTask *task;         /* row of squeue or sacct; NULL if Slurm does not know the task */

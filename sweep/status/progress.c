@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "core/memory.h"
@@ -16,7 +17,7 @@ enum { SHOWN_MAX = 12, BAR_WIDTH = 30 };
 static const double unfinished_max = 0.999; /* largest fraction of a run that is not finished */
 
 /* Returns the finished fraction of a run. Failed runs count as 0: their work may be lost, and nothing resumes them. */
-static double run_fraction(const StoreState *state) {
+static double run_fraction(const SweepState *state) {
   if (state->status == STORE_FINISHED || state->status == STORE_STOPPED_BY_RULE) return 1;
   if (state->status == STORE_FAILED || state->status == STORE_DIVERGED || state->transitions_total <= 0) return 0;
   return fmin(unfinished_max, (double)state->transitions / (double)state->transitions_total);
@@ -24,18 +25,18 @@ static double run_fraction(const StoreState *state) {
 
 /* Returns transitions per second including evaluations and checkpoints, which the trainer's own value leaves out. For a
  * run with a parent the trainer's value is used: its transitions include the parent's, its time does not. */
-static double run_speed(const StoreState *state) {
+static double run_speed(const SweepState *state) {
   if (state->parent[0] && isfinite(state->steps_per_second)) return state->steps_per_second;
   return state->train_seconds > 1 && state->transitions > 0 ? (double)state->transitions / state->train_seconds
                                                             : state->steps_per_second;
 }
 
-static double remaining_transitions(const StoreState *state) {
+static double remaining_transitions(const SweepState *state) {
   return (1 - run_fraction(state)) * (double)state->transitions_total;
 }
 
 /* Whether the executor will start the run. It does not retry failed ones. */
-static bool is_expected(const SweepProgress *progress, const StoreState *state) {
+static bool is_expected(const SweepProgress *progress, const SweepState *state) {
   return progress->queued && progress->executor &&
          (state->status == STORE_PENDING || state->status == STORE_STOPPED || state->status == STORE_LOST);
 }
@@ -48,7 +49,7 @@ static void estimate(SweepProgress *progress, const bool *expected) {
   size_t known = 0, unknown = 0;
   const size_t counted = progress->runs - progress->absent;
   for (size_t i = 0; i < progress->runs; i++) {
-    const StoreState *state = &progress->run[i].state;
+    const SweepState *state = &progress->run[i].state;
     const bool is_running = state->status == STORE_RUNNING;
     const bool is_included = is_running || (state->status != STORE_FINISHED && state->status != STORE_STOPPED_BY_RULE &&
                                             (expected ? expected[i] : is_expected(progress, state)));
@@ -100,8 +101,49 @@ const char *sweep_progress_reason(const SweepProgress *progress, size_t index) {
   return "no reason was recorded; see sweep logs";
 }
 
+/* ---- reading ------------------------------------------------------------------------------------------------------ */
+
 static double known_or_zero(double value) { return isfinite(value) ? value : 0; }
 static void copy_text(char *target, size_t size, const char *text) { snprintf(target, size, "%s", text ? text : ""); }
+
+/* Sets the texts of a run: those of the run before if they are equal, which saves most of the memory. */
+static void set_texts(SweepProgress *progress, size_t index, const StoreState *from) {
+  const char *const texts[] = {from->host, from->device, from->commit, from->parent, from->message};
+  SweepRunState *run = &progress->run[index];
+  SweepState *to = &run->state;
+  const char **const targets[] = {&to->host, &to->device, &to->commit, &to->parent, &to->message};
+  enum { TEXTS = sizeof texts / sizeof *texts };
+  CoreText block = {0};
+  for (size_t t = 0; t < TEXTS; t++) core_text_append_bytes(&block, texts[t], strlen(texts[t]) + 1);
+
+  const SweepRunState *before = index > 0 ? run - 1 : NULL;
+  bool is_same = before && before->texts;
+  const char *shared = is_same ? before->texts : NULL;
+  for (size_t t = 0; t < TEXTS && is_same; t++) {
+    is_same = strcmp(shared, texts[t]) == 0;
+    shared += strlen(shared) + 1;
+  }
+  run->texts = is_same ? before->texts : core_memory_resize(block.data, block.length);
+  if (is_same) core_text_free(&block);
+
+  const char *text = run->texts;
+  for (size_t t = 0; t < TEXTS; t++) {
+    *targets[t] = text;
+    text += strlen(text) + 1;
+  }
+}
+
+static void set_state(SweepProgress *progress, size_t index, const StoreState *state) {
+  progress->run[index].state =
+      (SweepState){.status = state->status, .attempt = state->attempt, .pid = state->pid,
+                   .started_unix_s = state->started_unix_s, .heartbeat_unix_s = state->heartbeat_unix_s,
+                   .finished_unix_s = state->finished_unix_s, .iteration = state->iteration,
+                   .iterations = state->iterations, .transitions = state->transitions,
+                   .transitions_total = state->transitions_total, .steps_per_second = state->steps_per_second,
+                   .solve_rate = state->solve_rate, .episode_return = state->episode_return,
+                   .train_seconds = state->train_seconds};
+  set_texts(progress, index, state);
+}
 
 /* Fills in runs that are finished in the database; the others keep an empty id. */
 static int read_finished(StoreDatabase *database, const SweepManifest *manifest, SweepProgress *progress) {
@@ -122,33 +164,35 @@ static int read_finished(StoreDatabase *database, const SweepManifest *manifest,
     const int64_t index = store_query_int(query, 0);
     const char *id = store_query_text(query, 1);
     if (index < 0 || (size_t)index >= manifest->count || strcmp(id, manifest->ids[index]) != 0) continue;
-    SweepRunState *run = &progress->run[index];
-    memcpy(run->id, manifest->ids[index], CORE_RUN_ID);
-    run->state = (StoreState){.status = STORE_FINISHED, .attempt = (int)store_query_int(query, 2),
-                              .iteration = store_query_int(query, 3), .iterations = store_query_int(query, 4),
-                              .transitions = store_query_int(query, 5), .transitions_total = store_query_int(query, 6),
-                              .steps_per_second = store_query_real(query, 7), .solve_rate = store_query_real(query, 8),
-                              .episode_return = store_query_real(query, 17), .pid = store_query_int(query, 9),
-                              .started_unix_s = known_or_zero(store_query_real(query, 11)),
-                              .heartbeat_unix_s = known_or_zero(store_query_real(query, 12)),
-                              .finished_unix_s = known_or_zero(store_query_real(query, 13)),
-                              .train_seconds = known_or_zero(store_query_real(query, 14))};
-    copy_text(run->state.host, sizeof run->state.host, store_query_text(query, 10));
-    copy_text(run->state.device, sizeof run->state.device, store_query_text(query, 15));
-    copy_text(run->state.commit, sizeof run->state.commit, store_query_text(query, 16));
-    copy_text(run->state.message, sizeof run->state.message, store_query_text(query, 18));
+    StoreState state = {.status = STORE_FINISHED, .attempt = (int)store_query_int(query, 2),
+                        .iteration = store_query_int(query, 3), .iterations = store_query_int(query, 4),
+                        .transitions = store_query_int(query, 5), .transitions_total = store_query_int(query, 6),
+                        .steps_per_second = store_query_real(query, 7), .solve_rate = store_query_real(query, 8),
+                        .episode_return = store_query_real(query, 17), .pid = store_query_int(query, 9),
+                        .started_unix_s = known_or_zero(store_query_real(query, 11)),
+                        .heartbeat_unix_s = known_or_zero(store_query_real(query, 12)),
+                        .finished_unix_s = known_or_zero(store_query_real(query, 13)),
+                        .train_seconds = known_or_zero(store_query_real(query, 14))};
+    copy_text(state.host, sizeof state.host, store_query_text(query, 10));
+    copy_text(state.device, sizeof state.device, store_query_text(query, 15));
+    copy_text(state.commit, sizeof state.commit, store_query_text(query, 16));
+    copy_text(state.message, sizeof state.message, store_query_text(query, 18));
+    memcpy(progress->run[index].id, manifest->ids[index], CORE_RUN_ID);
+    set_state(progress, (size_t)index, &state);
   }
   store_query_close(&query);
   return code;
 }
 
 /* Reads a run's state. A damaged file counts as failed, so that it does not hide the other runs. */
-static void read_state(const char *root, SweepRunState *run) {
-  if (store_run_state_read(root, run->id, true, &run->state) == CORE_OK) return;
-  run->state = (StoreState){.status = STORE_FAILED, .steps_per_second = NAN, .solve_rate = NAN,
-                            .episode_return = NAN};
-  snprintf(run->state.message, sizeof run->state.message, "%s", core_error_message());
-  core_error_clear();
+static void read_state(const char *root, SweepProgress *progress, size_t index) {
+  StoreState state;
+  if (store_run_state_read(root, progress->run[index].id, true, &state) != CORE_OK) {
+    state = (StoreState){.status = STORE_FAILED, .steps_per_second = NAN, .solve_rate = NAN, .episode_return = NAN};
+    snprintf(state.message, sizeof state.message, "%s", core_error_message());
+    core_error_clear();
+  }
+  set_state(progress, index, &state);
 }
 
 int sweep_progress_read(const char *root, const char *name, StoreDatabase *database, SweepProgress *progress) {
@@ -166,7 +210,7 @@ int sweep_progress_read(const char *root, const char *name, StoreDatabase *datab
     SweepRunState *run = &progress->run[i];
     if (!run->id[0]) {
       memcpy(run->id, manifest.ids[i], CORE_RUN_ID);
-      read_state(root, run);
+      read_state(root, progress, i);
     }
     if (code == CORE_OK) progress->count[run->state.status]++;
   }
@@ -177,9 +221,13 @@ int sweep_progress_read(const char *root, const char *name, StoreDatabase *datab
 }
 
 void sweep_progress_free(SweepProgress *progress) {
+  for (size_t i = progress->run ? progress->runs : 0; i-- > 0;)
+    if (i == 0 || progress->run[i].texts != progress->run[i - 1].texts) free(progress->run[i].texts);
   free(progress->run);
   progress->run = NULL;
 }
+
+/* ---- text -------------------------------------------------------------------------------------------------------- */
 
 void sweep_progress_append_absent(const SweepProgress *progress, CoreText *text) {
   if (progress->absent == 0) return;
@@ -202,7 +250,7 @@ static void append_counts(const SweepProgress *progress, CoreText *text) {
 }
 
 static void draw_running(const SweepRunState *run, CoreText *text) {
-  const StoreState *state = &run->state;
+  const SweepState *state = &run->state;
   char bar[128], speed[32];
   const double fraction = run_fraction(state);
   core_text_appendf(text, "  %s %s", run->id, core_terminal_bar(fraction, 20, bar));

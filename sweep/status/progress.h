@@ -11,10 +11,22 @@
 
 enum { SWEEP_STATUSES = STORE_LOST + 1 };
 
+/* The fields of StoreState that status shows, without its 2 KB of buffers: sweeps have 100 000 runs. */
+typedef struct SweepState {
+  StoreStatus status;
+  int attempt;
+  int64_t pid;
+  double started_unix_s, heartbeat_unix_s, finished_unix_s;
+  int64_t iteration, iterations, transitions, transitions_total;
+  double steps_per_second, solve_rate, episode_return, train_seconds;
+  const char *host, *device, *commit, *parent, *message; /* in SweepRunState.texts, never NULL */
+} SweepState;
+
 typedef struct SweepRunState {
   char id[CORE_RUN_ID];
-  StoreState state;
   bool is_absent; /* not done, and no longer in the sweep's file: nothing starts it */
+  SweepState state;
+  char *texts;    /* of the state; the same block as in the run before if all texts are equal */
 } SweepRunState;
 
 typedef struct SweepProgress {

@@ -13,7 +13,7 @@ static json_t *directory_json(const SweepView *view, const char *id) {
   return store_path_run_directory(view->root, id, directory) == CORE_OK ? core_json_text(directory) : json_null();
 }
 
-static void add_progress(const StoreState *state, json_t *object) {
+static void add_progress(const SweepState *state, json_t *object) {
   json_object_update_new(
       object, json_pack("{s:i, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "attempt", state->attempt, "iteration",
                         (json_int_t)state->iteration, "iterations", (json_int_t)state->iterations, "transitions",

@@ -83,7 +83,7 @@ static const char *result_name(const SweepProgress *progress) {
 }
 
 /* Whether a run counts steps: a program, whose rows may be at any interval. */
-static bool counts_steps(const StoreState *state) {
+static bool counts_steps(const SweepState *state) {
   return state->iterations > 0 && state->iterations == state->transitions_total;
 }
 
@@ -104,7 +104,7 @@ static void print_number(CoreTable *table, const char *format, double value) {
 }
 
 /* Prints the last and the best result. */
-static void print_results(CoreTable *table, const StoreState *state, const RunScores *scores) {
+static void print_results(CoreTable *table, const SweepState *state, const RunScores *scores) {
   const bool is_rate = isfinite(state->solve_rate);
   if (is_rate) print_number(table, "%.3f", state->solve_rate);
   else print_number(table, "%.4g", state->episode_return);
@@ -126,7 +126,7 @@ static void print_message(CoreTable *table, const SweepView *view, size_t index)
 static void add_to_table(void *target, const char *value) { core_table_cell(target, "%s", value); }
 
 static void print_run(CoreTable *table, SweepView *view, size_t i, const RunScores *scores, const bool *differs) {
-  const StoreState *state = &view->progress.run[i].state;
+  const SweepState *state = &view->progress.run[i].state;
   const bool needs_attention = sweep_view_needs_attention(view, i);
   char buffer[32];
   core_table_cell(table, "%zu", i);
@@ -182,7 +182,7 @@ static void append_number(CoreText *line, double value) {
 }
 
 static void append_run(SweepView *view, size_t i, const RunScores *scores, const bool *differs, CoreText *line) {
-  const StoreState *state = &view->progress.run[i].state;
+  const SweepState *state = &view->progress.run[i].state;
   char job[48] = "";
   if (view->is_slurm && view->cluster.run[i].id.job > 0) slurm_id_format(view->cluster.run[i].id, job);
   core_text_append_cell(line, view->progress.name);
