@@ -352,6 +352,26 @@ int core_files_remove_tree(const char *path) {
   return code;
 }
 
+/* Renames the entry to `renamed`, in place of what an earlier removal has left of it. Returns -1 with errno. */
+static int rename_for_removal(int directory, const char *name, const char *renamed) {
+  if (renameat(directory, name, directory, renamed) == 0 || errno == ENOENT) return 0;
+  if (errno != ENOTEMPTY && errno != EEXIST && errno != ENOTDIR && errno != EISDIR) return -1;
+  if (remove_tree(directory, renamed) < 0) return -1;
+  return renameat(directory, name, directory, renamed) == 0 || errno == ENOENT ? 0 : -1;
+}
+
+int core_files_remove_renamed(const char *path, const char *renamed) {
+  const char *name;
+  int directory;
+  TRY(enter_parent(path, &name, &directory));
+  if (directory < 0) return CORE_OK;
+  const bool is_removed =
+      rename_for_removal(directory, name, renamed) == 0 && remove_tree(directory, renamed) == 0;
+  const int code = is_removed ? CORE_OK : core_error_errno(CORE_FAIL, "cannot remove %s", path);
+  close(directory);
+  return code;
+}
+
 int core_files_remove(const char *path) {
   const char *name;
   int directory;

@@ -61,6 +61,9 @@ bool core_files_exists(const char *path);
 /* Removes a directory with its contents, a file or a link; an absent one is valid. Refuses "/", "", "." and "..".
  * Others may change the tree meanwhile: nothing outside of it is removed. */
 int core_files_remove_tree(const char *path);
+/* Does the same, but first renames it to `renamed`, a name in the same directory, which hides it from readers at once.
+ * Also removes what an interrupted call has left. */
+int core_files_remove_renamed(const char *path, const char *renamed);
 /* Remove a file or link, which may be absent, and rename, by the rules of core_files_guard for the directories in the
  * paths. Renaming sets errno on errors (ENOENT: `from` is absent). */
 int core_files_remove(const char *path);

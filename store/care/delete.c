@@ -1,7 +1,12 @@
-/* Deletes runs and sweeps from results.db (delete.h); each statement is prepared once. */
+/* Deletes runs and sweeps from results.db (delete.h); each statement is prepared once. Tables are clustered by run, so
+ * runs are deleted in the order of their ids: otherwise most deletions would read and write other pages. */
 #include "store/care/delete.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "core/files.h"
+#include "core/memory.h"
 #include "store/database/database_internal.h"
 #include "store/workspace/paths.h"
 
@@ -69,6 +74,8 @@ static int delete_locked(const char *path, const StoreDeletion *deletion) {
   return code;
 }
 
+static int compare_ids(const void *a, const void *b) { return strcmp(a, b); }
+
 int store_delete(const char *root, const StoreDeletion *deletion) {
   char path[CORE_PATH_MAX];
   int lock;
@@ -76,7 +83,13 @@ int store_delete(const char *root, const StoreDeletion *deletion) {
   TRY(store_path_database(root, path));
   if (!core_files_exists(path)) return CORE_OK;
   TRY(store_import_lock(root, true, &lock, &is_held));
-  const int code = delete_locked(path, deletion);
+  StoreDeletion sorted = *deletion;
+  char(*runs)[CORE_RUN_ID] = core_memory_allocate((deletion->run_count + 1) * sizeof *runs);
+  if (deletion->run_count) memcpy(runs, deletion->runs, deletion->run_count * sizeof *runs);
+  qsort(runs, deletion->run_count, sizeof *runs, compare_ids);
+  sorted.runs = (const char(*)[CORE_RUN_ID])runs;
+  const int code = delete_locked(path, &sorted);
+  free(runs);
   core_files_unlock(&lock);
   return code;
 }

@@ -8,6 +8,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/memory.h"
+#include "core/parallel.h"
 #include "core/terminal.h"
 #include "store/workspace/run.h"
 #include "sweep/commands.h"
@@ -40,25 +41,41 @@ static bool is_empty(const char *path) {
   return empty;
 }
 
-static int plan_archive(const char *root, const char *name, Archive *archive) {
+/* Part of a run in the plan. */
+typedef struct ArchivedRun { bool has_checkpoints, is_unfinished; double bytes; } ArchivedRun;
+
+typedef struct Visit { const char *root; const SweepRemoval *sweep; ArchivedRun *runs; } Visit;
+
+static int plan_run(void *context, size_t index) {
+  const Visit *visit = context;
+  const char *id = visit->sweep->by_directory[index].id;
+  ArchivedRun *run = &visit->runs[index];
   char path[CORE_PATH_MAX];
+  StoreState state;
+  for (size_t d = 0; d < CHECKPOINT_DIRECTORIES; d++) {
+    TRY(store_path_run(visit->root, id, checkpoint_directories[d], path));
+    if (is_empty(path)) continue;
+    run->has_checkpoints = true;
+    run->bytes += sweep_removal_bytes(path);
+  }
+  if (!run->has_checkpoints) return CORE_OK;
+  if (store_run_state_read(visit->root, id, true, &state) != CORE_OK) core_error_clear();
+  run->is_unfinished = state.status != STORE_FINISHED && state.status != STORE_DIVERGED;
+  return CORE_OK;
+}
+
+static int plan_archive(const char *root, const char *name, Archive *archive) {
   *archive = (Archive){.runs = 0};
   TRY(sweep_removal_plan_sweep(root, name, false, &archive->sweep));
+  ArchivedRun *runs = core_memory_zero_allocate(archive->sweep.count + 1, sizeof *runs);
+  const int code = core_parallel_visit(archive->sweep.count, plan_run, &(Visit){root, &archive->sweep, runs});
   for (size_t i = 0; i < archive->sweep.count; i++) {
-    StoreState state;
-    bool has_checkpoints = false;
-    for (size_t d = 0; d < CHECKPOINT_DIRECTORIES; d++) {
-      TRY(store_path_run(root, archive->sweep.ids[i], checkpoint_directories[d], path));
-      if (is_empty(path)) continue;
-      has_checkpoints = true;
-      archive->bytes += sweep_removal_bytes(path);
-    }
-    if (!has_checkpoints) continue;
-    archive->runs++;
-    if (store_run_state_read(root, archive->sweep.ids[i], true, &state) != CORE_OK) core_error_clear();
-    archive->unfinished += state.status != STORE_FINISHED && state.status != STORE_DIVERGED;
+    archive->runs += runs[i].has_checkpoints;
+    archive->unfinished += runs[i].is_unfinished;
+    archive->bytes += runs[i].bytes;
   }
-  return CORE_OK;
+  free(runs);
+  return code;
 }
 
 /* Appends "my_study: checkpoints of 40 runs, 120 MB; 3 of them are not finished and would restart". */
@@ -105,14 +122,20 @@ static int remove_directory(const char *root, const char *id, const char *name) 
   return code;
 }
 
+static int archive_run(void *context, size_t index) {
+  const Visit *visit = context;
+  for (size_t d = 0; d < CHECKPOINT_DIRECTORIES; d++)
+    TRY(remove_directory(visit->root, visit->sweep->by_directory[index].id, checkpoint_directories[d]));
+  return CORE_OK;
+}
+
 /* Writes the marker first, so that an interrupted archive is known to lack checkpoints. */
 static int archive_sweep(const char *root, const Archive *archive) {
   int lock;
   TRY(sweep_removal_lock(root, &archive->sweep, &lock));
   int code = sweep_archived_begin(root, archive->sweep.name);
-  for (size_t i = 0; i < archive->sweep.count; i++)
-    for (size_t d = 0; d < CHECKPOINT_DIRECTORIES && code == CORE_OK; d++)
-      code = remove_directory(root, archive->sweep.ids[i], checkpoint_directories[d]);
+  if (code == CORE_OK)
+    code = core_parallel_visit(archive->sweep.count, archive_run, &(Visit){root, &archive->sweep, NULL});
   core_files_unlock(&lock);
   return code;
 }

@@ -11,6 +11,7 @@
 
 #include "core/files.h"
 #include "core/memory.h"
+#include "core/parallel.h"
 #include "slurm/cluster.h"
 #include "store/care/delete.h"
 #include "store/workspace/annotations.h"
@@ -55,12 +56,50 @@ static int add_submitted(const char *root, const char *name, SweepIdSet *submitt
   return code;
 }
 
-static int add_run(const char *root, const char *id, SweepRemoval *removal) {
+static int compare_runs(const void *a, const void *b) {
+  const SweepRemovedRun *x = a, *y = b;
+  return strcmp(x->id, y->id);
+}
+
+/* Lists the selected runs in the order of their directories. */
+static void list_by_directory(SweepRemoval *removal) {
+  removal->by_directory = core_memory_zero_allocate(removal->count + 1, sizeof *removal->by_directory);
+  for (size_t i = 0; i < removal->count; i++) memcpy(removal->by_directory[i].id, removal->ids[i], CORE_RUN_ID);
+  qsort(removal->by_directory, removal->count, sizeof *removal->by_directory, compare_runs);
+}
+
+typedef struct Visit { const char *root; const SweepRemoval *removal; } Visit;
+
+static int measure_run(void *context, size_t index) {
+  const Visit *visit = context;
+  SweepRemovedRun *run = &visit->removal->by_directory[index];
   char path[CORE_PATH_MAX];
-  TRY(store_path_run(root, id, NULL, path));
-  memcpy(removal->ids[removal->count++], id, CORE_RUN_ID);
+  TRY(store_path_run(visit->root, run->id, NULL, path));
+  run->bytes = sweep_removal_bytes(path);
+  return CORE_OK;
+}
+
+int sweep_removal_measure(const char *root, SweepRemoval *removal) {
+  char path[CORE_PATH_MAX];
+  TRY(core_parallel_visit(removal->count, measure_run, &(Visit){root, removal}));
+  removal->bytes = 0;
+  for (size_t i = 0; i < removal->count; i++) removal->bytes += removal->by_directory[i].bytes;
+  if (!removal->is_whole_sweep) return CORE_OK;
+  TRY(store_path_sweep(root, removal->name, NULL, path));
   removal->bytes += sweep_removal_bytes(path);
   return CORE_OK;
+}
+
+/* Takes the sizes from an earlier selection, which is reduced to this one. */
+static void copy_sizes(const SweepRemoval *before, SweepRemoval *removal) {
+  removal->bytes = before->bytes;
+  for (size_t i = 0, k = 0; i < before->count; i++) {
+    const SweepRemovedRun *run = &before->by_directory[i];
+    while (k < removal->count && compare_runs(&removal->by_directory[k], run) < 0) k++;
+    const bool is_kept = k < removal->count && compare_runs(&removal->by_directory[k], run) == 0;
+    if (is_kept) removal->by_directory[k].bytes = run->bytes;
+    else removal->bytes -= run->bytes;
+  }
 }
 
 /* Selects runs of the manifest. among: only of these; NULL: of all. */
@@ -77,8 +116,9 @@ static int select_runs(const char *root, bool stale, const SweepIdSet *among, Sw
     if (among && !sweep_id_set_find(among, id, NULL)) continue;
     removal->is_removed[i] = true; /* from this sweep; its directory only if no other sweep has it */
     if (sweep_id_set_find(&shared, id, NULL)) removal->shared++;
-    else code = add_run(root, id, removal);
+    else memcpy(removal->ids[removal->count++], id, CORE_RUN_ID);
   }
+  list_by_directory(removal);
   sweep_id_set_free(&shared);
   sweep_id_set_free(&submitted);
   return code;
@@ -86,15 +126,10 @@ static int select_runs(const char *root, bool stale, const SweepIdSet *among, Sw
 
 static int select_sweep(const char *root, const char *name, bool stale, const SweepIdSet *among,
                         SweepRemoval *removal) {
-  char path[CORE_PATH_MAX];
   *removal = (SweepRemoval){.is_whole_sweep = !stale};
   TRY(core_text_copy(removal->name, sizeof removal->name, name, "sweep"));
   TRY(sweep_manifest_read(root, name, &removal->manifest));
-  int code = select_runs(root, stale, among, removal);
-  if (code == CORE_OK && !stale) {
-    code = store_path_sweep(root, name, NULL, path);
-    if (code == CORE_OK) removal->bytes += sweep_removal_bytes(path);
-  }
+  const int code = select_runs(root, stale, among, removal);
   if (code != CORE_OK) sweep_removal_free(removal);
   return code;
 }
@@ -133,19 +168,31 @@ int sweep_removal_plan_run(const char *root, const char *id, SweepRemoval *remov
   *removal = (SweepRemoval){.is_whole_sweep = false};
   TRY(find_owner(root, id, removal->name));
   removal->ids = core_memory_allocate(sizeof *removal->ids);
-  int code = add_run(root, id, removal);
-  if (code != CORE_OK) sweep_removal_free(removal);
-  return code;
+  memcpy(removal->ids[removal->count++], id, CORE_RUN_ID);
+  list_by_directory(removal);
+  return CORE_OK;
 }
 
 void sweep_removal_free(SweepRemoval *removal) {
   sweep_manifest_free(&removal->manifest);
   free(removal->is_removed);
   free(removal->ids);
+  free(removal->by_directory);
   *removal = (SweepRemoval){.is_whole_sweep = false};
 }
 
 /* ---- checks ----------------------------------------------------------------------------------------------------- */
+
+static int check_run(void *context, size_t index) {
+  const Visit *visit = context;
+  const SweepRemoval *removal = visit->removal;
+  const char *id = removal->by_directory[index].id;
+  StoreState state;
+  if (store_run_state_read(visit->root, id, true, &state) != CORE_OK) core_error_clear(); /* damaged: may be removed */
+  if (state.status != STORE_RUNNING) return CORE_OK;
+  return core_error(CORE_USAGE, "run %s is running on %s; stop it first: sweep stop %s", id, state.host,
+                    removal->name[0] ? removal->name : id);
+}
 
 static int check_here(const char *root, const SweepRemoval *removal) {
   SweepQueueRequest request;
@@ -154,15 +201,7 @@ static int check_here(const char *root, const SweepRemoval *removal) {
   if (queued && sweep_queue_executor_pid(root, request.owner))
     return core_error(CORE_USAGE, "%s is running or queued on this machine; stop it first: sweep stop %s",
                       removal->name, removal->name);
-  for (size_t i = 0; i < removal->count; i++) {
-    StoreState state;
-    if (store_run_state_read(root, removal->ids[i], true, &state) != CORE_OK)
-      core_error_clear(); /* damaged: may be removed */
-    if (state.status == STORE_RUNNING)
-      return core_error(CORE_USAGE, "run %s is running on %s; stop it first: sweep stop %s", removal->ids[i],
-                        state.host, removal->name[0] ? removal->name : removal->ids[i]);
-  }
-  return CORE_OK;
+  return core_parallel_visit(removal->count, check_run, &(Visit){root, removal});
 }
 
 static int check_queue(const char *root, const SweepRemoval *removal, const SweepManifest *manifest,
@@ -224,14 +263,10 @@ bool sweep_removal_is_unfinished(const char *path) {
   return name_for_deletion(path, renamed) == CORE_OK && lstat(renamed, &status) == 0;
 }
 
-/* Renames the directory, which hides it from all readers at once, and deletes it, together with what an interrupted
- * removal has left. Links are removed, never followed. */
 int sweep_removal_delete_dir(const char *path) {
   char renamed[CORE_PATH_MAX];
   TRY(name_for_deletion(path, renamed));
-  TRY(core_files_remove_tree(renamed));
-  if (core_files_rename(path, renamed) != CORE_OK) return errno == ENOENT ? CORE_OK : CORE_FAIL;
-  return core_files_remove_tree(renamed);
+  return core_files_remove_renamed(path, strrchr(renamed, '/') + 1);
 }
 
 static bool is_directory(const char *path) {
@@ -240,7 +275,9 @@ static bool is_directory(const char *path) {
 }
 
 /* Holds the run's lease, so that no trainer starts in it meanwhile. */
-static int remove_run(const char *root, const char *id) {
+static int remove_run(void *context, size_t index) {
+  const Visit *visit = context;
+  const char *root = visit->root, *id = visit->removal->by_directory[index].id;
   char path[CORE_PATH_MAX];
   StoreLease *lease = NULL;
   TRY(store_path_run(root, id, NULL, path));
@@ -273,7 +310,7 @@ static int remove_all(const char *root, const SweepRemoval *removal) {
   SweepManifest rest = {0};
   StoreDeletion deletion = {.runs = (const char(*)[CORE_RUN_ID])removal->ids, .run_count = removal->count};
   int code = CORE_OK;
-  for (size_t i = 0; i < removal->count; i++) TRY(remove_run(root, removal->ids[i]));
+  TRY(core_parallel_visit(removal->count, remove_run, &(Visit){root, removal}));
   if (removal->is_whole_sweep) deletion.sweep = removal->name;
   code = compact_manifest(root, removal, &deletion, &rest);
   if (code == CORE_OK) code = store_delete(root, &deletion);
@@ -300,6 +337,7 @@ static int select_again(const char *root, SweepRemoval *removal) {
     return core_error(CORE_FAIL, "%s has %zu new runs; nothing was removed: run sweep rm %s again", removal->name,
                       added, removal->name);
   }
+  copy_sizes(removal, &current);
   sweep_removal_free(removal);
   *removal = current;
   return CORE_OK;

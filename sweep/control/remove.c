@@ -15,13 +15,20 @@
 typedef struct RemoveOptions { SweepCommon common; bool yes, dry_run, stale, json; } RemoveOptions;
 
 /* Selects the sweep of that name, otherwise the run. */
-static int plan_operand(const RemoveOptions *options, const char *operand, SweepRemoval *removal) {
+static int select_operand(const RemoveOptions *options, const char *operand, SweepRemoval *removal) {
   const char *root = options->common.root;
   SweepTarget named;
   TRY(sweep_common_find(root, operand, &named));
   if (named.is_sweep) return sweep_removal_plan_sweep(root, named.name, options->stale, removal);
   if (options->stale) return sweep_common_unknown(root, operand);
   return sweep_removal_plan_run(root, named.id, removal);
+}
+
+static int plan_operand(const RemoveOptions *options, const char *operand, SweepRemoval *removal) {
+  TRY(select_operand(options, operand, removal));
+  const int code = sweep_removal_measure(options->common.root, removal);
+  if (code != CORE_OK) sweep_removal_free(removal);
+  return code;
 }
 
 /* Appends "my_study: 40 runs, 120 MB; 3 shared with other sweeps stay". */
