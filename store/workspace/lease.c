@@ -116,8 +116,7 @@ int store_run_acquire(const char *root, const char *id, StoreLease **result) {
   }
   if (store_path_run(root, id, NULL, path) == CORE_OK) core_files_remove_leftovers(path);
 
-  /* The text is only for the message above; a write error is harmless. A file that was truncated to nothing would be
-   * flushed when it is closed (ext4's auto_da_alloc), a disk access for each of 100 000 runs. */
+  /* The text is only for the message above; a write error is harmless. */
   int length = snprintf(holder, sizeof holder, "host=%s\npid=%ld\n", store_lease_host(), (long)getpid());
   bool noted = pwrite(fd, holder, (size_t)length, 0) == length && ftruncate(fd, length) == 0;
   (void)noted;
