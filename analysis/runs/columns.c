@@ -2,6 +2,7 @@
 #include "analysis/runs/columns.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,10 +52,12 @@ const char *const analysis_abscissa_titles[3] = {"environment transitions", "ite
 
 /* ---- metrics by name --------------------------------------------------------------------------------------------- */
 
+static pthread_mutex_t metrics_lock = PTHREAD_MUTEX_INITIALIZER; /* sweep serve has several threads */
 static AnalysisColumn **metrics; /* [metric_count]; never moved, since callers keep pointers */
 static size_t metric_count;
 
-void analysis_column_add_metric(const char *name) {
+/* Under the lock. */
+static void add_metric(const char *name) {
   for (size_t i = 0; i < metric_count; i++)
     if (strcmp(metrics[i]->metric, name) == 0) return;
   CoreText full = {0};
@@ -63,6 +66,12 @@ void analysis_column_add_metric(const char *name) {
   AnalysisColumn *column = core_memory_zero_allocate(1, sizeof *column);
   *column = (AnalysisColumn){full.data, "", false, metric_sql, strchr(full.data, '.') + 1, false};
   metrics[metric_count++] = column;
+}
+
+void analysis_column_add_metric(const char *name) {
+  pthread_mutex_lock(&metrics_lock);
+  add_metric(name);
+  pthread_mutex_unlock(&metrics_lock);
 }
 
 static const AnalysisColumn *find_metric(const char *wanted) {
@@ -84,7 +93,8 @@ bool analysis_column_is_number(const AnalysisColumn *column) {
   return strcmp(analysis_column_short(column), "level_set") != 0;
 }
 
-int analysis_column_find(const char *asked_by, const char *wanted, const AnalysisColumn **column) {
+/* Under the lock. */
+static int find_column(const char *asked_by, const char *wanted, const AnalysisColumn **column) {
   const char **names = core_memory_allocate((2 * COLUMNS + metric_count) * sizeof *names);
   size_t count = 0;
   *column = find_metric(wanted);
@@ -105,6 +115,13 @@ int analysis_column_find(const char *asked_by, const char *wanted, const Analysi
   if (*column) return CORE_OK;
   if (near) return core_error(CORE_USAGE, "%s %s: no such column; did you mean %s?", asked_by, wanted, near);
   return core_error(CORE_USAGE, "%s %s: no such column; `analyze curves --help` lists them", asked_by, wanted);
+}
+
+int analysis_column_find(const char *asked_by, const char *wanted, const AnalysisColumn **column) {
+  pthread_mutex_lock(&metrics_lock);
+  const int code = find_column(asked_by, wanted, column);
+  pthread_mutex_unlock(&metrics_lock);
+  return code;
 }
 
 int analysis_abscissa_find(const char *wanted, AnalysisAbscissa *abscissa) {

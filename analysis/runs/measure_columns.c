@@ -2,11 +2,13 @@
 #include "analysis/runs/measure_columns.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "store/database/query.h"
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* sweep serve has several threads */
 static const AnalysisColumn *found[ANALYSIS_MEASURE_COLUMNS]; /* NULL: unused */
 static char labels[ANALYSIS_MEASURE_COLUMNS][192];
 static size_t next;
@@ -17,6 +19,7 @@ int analysis_measure_columns_find(const char *name, AnalysisMeasure *measure) {
   const AnalysisColumn *column;
   if (strncmp(name, prefix, sizeof prefix - 1) == 0) analysis_column_add_metric(name + sizeof prefix - 1);
   TRY(analysis_column_find("measure", name, &column));
+  pthread_mutex_lock(&lock);
   size_t slot = 0;
   while (slot < ANALYSIS_MEASURE_COLUMNS && found[slot] != column) slot++;
   if (slot == ANALYSIS_MEASURE_COLUMNS) {
@@ -25,6 +28,7 @@ int analysis_measure_columns_find(const char *name, AnalysisMeasure *measure) {
     analysis_column_title(column, title, sizeof title);
     snprintf(labels[slot], sizeof labels[slot], "late %s", title);
   }
+  pthread_mutex_unlock(&lock);
   *measure = (AnalysisMeasure)(ANALYSIS_MEASURES + slot);
   return CORE_OK;
 }

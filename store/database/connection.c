@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/terminal.h"
 #include "store/database/database_internal.h"
 #include "store/database/schema.h"
 
@@ -114,12 +115,19 @@ static atomic_bool is_stopped;
 
 void store_database_stop_queries(void) { atomic_store(&is_stopped, true); }
 
-/* Ends a query once the program has been asked to stop, also by a signal that it blocks and has yet to wait for. */
+/* Ends a query once the program has been asked to stop, also by a signal that it blocks and has yet to wait for, or once
+ * the connection's time is over. */
 static int should_stop(void *context) {
   sigset_t pending;
-  (void)context;
+  const StoreDatabase *database = context;
   if (atomic_load(&is_stopped)) return 1;
+  if (database && core_clock_s() >= database->queries_end_s) return 1;
   return sigpending(&pending) == 0 && (sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1);
+}
+
+void store_database_end_queries_at(StoreDatabase *database, double time_s) {
+  database->queries_end_s = time_s;
+  sqlite3_progress_handler(database->handle, OPERATIONS_PER_CHECK, should_stop, time_s > 0 ? database : NULL);
 }
 
 /* Applies what SQLite recommends for files of unknown origin (sqlite.org/security.html). */

@@ -20,6 +20,8 @@ int store_database_finish(StoreDatabase **database);
 /* Ends all queries of this process, also in other threads, within milliseconds: they and later ones fail. For the end
  * of a program; safe in a signal handler. A pending SIGTERM or SIGINT that is blocked has the same effect. */
 void store_database_stop_queries(void);
+/* Lets queries of this connection end with an error from a time of core_clock_s on; 0: never. */
+void store_database_end_queries_at(StoreDatabase *database, double time_s);
 
 /* Whether the path now names another file (sweep rebuild exchanges it) or none. Writes would then be lost: close the
  * database and open it again. */

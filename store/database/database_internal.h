@@ -13,6 +13,7 @@ struct StoreDatabase {
   bool read_only, allows_any_version;
   dev_t device;                       /* with inode: identity of the file at `path` when it was opened */
   ino_t inode;
+  double queries_end_s;               /* time of core_clock_s; 0: none */
   sqlite3_stmt *put_run, *put_member; /* prepared on first use */
   CoreConfigJson json;                /* configuration of the last recorded run */
 };

@@ -1,6 +1,7 @@
-/* Bodies of responses, so that clients with the same request share one. For one thread. */
+/* Bodies of responses, so that clients with the same request share one. For any number of threads. */
 #ifndef SWEEP_SERVE_CACHE_H
 #define SWEEP_SERVE_CACHE_H
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,12 +16,14 @@ typedef struct ServeCacheEntry {
   CoreText body;
 } ServeCacheEntry;
 
-/* Zero-initialize. */
+/* Initialize with SERVE_CACHE_INITIALIZER. */
 typedef struct ServeCache {
+  pthread_mutex_t lock;       /* protects all below */
   ServeCacheEntry entry[SERVE_CACHE_ENTRIES];
   int64_t uses;
   size_t bytes;
 } ServeCache;
+#define SERVE_CACHE_INITIALIZER {.lock = PTHREAD_MUTEX_INITIALIZER}
 
 /* Appends the body of `key` in this version. false: not cached. */
 bool serve_cache_find(ServeCache *cache, const char *key, int64_t version, CoreText *body);

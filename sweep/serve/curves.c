@@ -111,7 +111,7 @@ static int add_metrics(StoreDatabase *database, const char *run, json_t *list) {
 
 int serve_api_columns(const ServeContext *context, json_t **value) {
   const ServeSweep *sweep = NULL;
-  ServeReader *reader = &context->serve->reader;
+  ServeReader *reader = context->reader;
   const char *name = serve_request_argument(context->request, "sweep");
   char run[CORE_RUN_ID];
   if (name && *name) TRY(serve_argument_sweep(context, &sweep));
@@ -375,11 +375,10 @@ static json_t *panel_json(const CurvesRequest *request, const Panel *panel) {
 
 static int answer_groups(const ServeContext *context, CurvesRequest *request, json_t **value) {
   const ServeSweep *sweep;
-  ServeGroups *groups = &context->serve->groups;
+  ServeGroups *groups;
   const char *keys = serve_request_argument(context->request, "group");
   TRY(serve_argument_sweep(context, &sweep));
-  if (request->series.database) TRY(serve_groups_read(groups, request->series.database, sweep, keys));
-  else serve_groups_free(groups);
+  TRY(serve_groups_acquire(&context->serve->groups, request->series.database, sweep, keys, &groups));
   Panel panel = {.groups = groups};
   const size_t count = groups->selection.count;
   panel.curves = core_memory_zero_allocate(count + 1, sizeof *panel.curves);
@@ -388,6 +387,7 @@ static int answer_groups(const ServeContext *context, CurvesRequest *request, js
   for (size_t r = 0; r < count; r++) analysis_curve_free(&panel.curves[r]);
   free(panel.curves);
   free(panel.grid);
+  serve_groups_release(&groups);
   return code;
 }
 
@@ -427,7 +427,7 @@ static int find_column(const ServeContext *context, CurvesRequest *request) {
 
 int serve_api_curves(const ServeContext *context, json_t **value) {
   const char *sweep = serve_request_argument(context->request, "sweep");
-  ServeReader *reader = &context->serve->reader;
+  ServeReader *reader = context->reader;
   CurvesRequest request = {.series.cache = &context->serve->series};
   TRY(read_request(context, &request));
   if (serve_reader_open(reader) == CORE_OK) request.series.database = reader->database;

@@ -90,35 +90,108 @@ static bool is_outdated(const ServeGroups *groups, const ServeSweep *sweep, int6
   return is_changed && core_clock_s() - groups->made_s > COST_FACTOR * groups->cost_s;
 }
 
-int serve_groups_read(ServeGroups *groups, StoreDatabase *database, const ServeSweep *sweep, const char *keys) {
-  CoreText key = {0};
-  int64_t runs;
-  TRY(count_runs(database, sweep->view->progress.name, &runs));
-  core_text_appendf(&key, "%s\n%s\n%lld", sweep->view->progress.name, keys ? keys : "",
-                    (long long)sweep->label_version);
-  const bool is_same = groups->key && strcmp(groups->key, core_text_string(&key)) == 0;
-  if (is_same && !is_outdated(groups, sweep, runs)) {
-    core_text_free(&key);
-    return CORE_OK;
-  }
+static int create_groups(StoreDatabase *database, const ServeSweep *sweep, const char *keys, int64_t runs,
+                         ServeGroups **result) {
+  ServeGroups *groups = core_memory_zero_allocate(1, sizeof *groups);
   const double start = core_clock_s();
-  serve_groups_free(groups);
+  atomic_init(&groups->users, 1);
   const int code = runs > 0 ? make_groups(groups, database, sweep, keys) : CORE_OK;
-  groups->key = key.data;
   groups->runs = runs;
   groups->results_version = sweep->results_version;
   groups->made_s = core_clock_s();
   groups->cost_s = groups->made_s - start;
-  if (code != CORE_OK) serve_groups_free(groups);
+  *result = groups;
+  if (code != CORE_OK) serve_groups_release(result);
   return code;
 }
 
-void serve_groups_free(ServeGroups *groups) {
+void serve_groups_release(ServeGroups **given) {
+  ServeGroups *groups = *given;
+  *given = NULL;
+  if (!groups || atomic_fetch_sub(&groups->users, 1) > 1) return;
   analysis_grouping_free(&groups->grouping);
   analysis_selection_free(&groups->selection);
-  free(groups->key);
   free(groups->index);
   free(groups->task);
   free(groups->varied);
-  *groups = (ServeGroups){0};
+  free(groups);
+}
+
+/* ---- groups of several requests ---------------------------------------------------------------------------------- */
+
+static void clear_entry(ServeGroupsEntry *entry) {
+  free(entry->key);
+  serve_groups_release(&entry->groups);
+  *entry = (ServeGroupsEntry){0};
+}
+
+/* Selects the entry of the key, or else the least recently used one, emptied. Waits while another request makes the
+ * first groups of the key, or while all entries are being made. Under the lock. */
+static ServeGroupsEntry *select_entry(ServeGroupsCache *cache, const char *key) {
+  for (;;) {
+    ServeGroupsEntry *found = NULL, *oldest = NULL;
+    for (size_t i = 0; i < SERVE_GROUPS; i++) {
+      ServeGroupsEntry *entry = &cache->entry[i];
+      if (entry->key && strcmp(entry->key, key) == 0) found = entry;
+      if (!entry->is_being_made && (!oldest || entry->used < oldest->used)) oldest = entry;
+    }
+    if (found && (found->groups || !found->is_being_made)) return found;
+    if (!found && oldest) {
+      clear_entry(oldest);
+      oldest->key = core_text_duplicate(key);
+      return oldest;
+    }
+    pthread_cond_wait(&cache->made, &cache->lock);
+  }
+}
+
+static void hold(ServeGroupsCache *cache, ServeGroupsEntry *entry, ServeGroups **groups) {
+  entry->used = ++cache->uses;
+  *groups = entry->groups;
+  atomic_fetch_add(&entry->groups->users, 1);
+}
+
+/* Makes the groups of the entry without the lock. */
+static int fill_entry(ServeGroupsCache *cache, ServeGroupsEntry *entry, StoreDatabase *database,
+                      const ServeSweep *sweep, const char *keys, int64_t runs) {
+  ServeGroups *made;
+  entry->is_being_made = true;
+  pthread_mutex_unlock(&cache->lock);
+  const int code = create_groups(database, sweep, keys, runs, &made);
+  pthread_mutex_lock(&cache->lock);
+  entry->is_being_made = false;
+  if (code == CORE_OK) {
+    serve_groups_release(&entry->groups);
+    entry->groups = made;
+  } else {
+    clear_entry(entry);
+  }
+  pthread_cond_broadcast(&cache->made);
+  return code;
+}
+
+int serve_groups_acquire(ServeGroupsCache *cache, StoreDatabase *database, const ServeSweep *sweep, const char *keys,
+                         ServeGroups **groups) {
+  CoreText key = {0};
+  int64_t runs = 0;
+  *groups = NULL;
+  if (!database) return create_groups(NULL, sweep, keys, 0, groups);
+  TRY(count_runs(database, sweep->view->progress.name, &runs));
+  core_text_appendf(&key, "%s\n%s\n%lld", sweep->view->progress.name, keys ? keys : "",
+                    (long long)sweep->label_version);
+  pthread_mutex_lock(&cache->lock);
+  ServeGroupsEntry *entry = select_entry(cache, core_text_string(&key));
+  int code = CORE_OK;
+  if (!entry->is_being_made && (!entry->groups || is_outdated(entry->groups, sweep, runs)))
+    code = fill_entry(cache, entry, database, sweep, keys, runs);
+  if (code == CORE_OK) hold(cache, entry, groups);
+  pthread_mutex_unlock(&cache->lock);
+  core_text_free(&key);
+  return code;
+}
+
+void serve_groups_cache_free(ServeGroupsCache *cache) {
+  for (size_t i = 0; i < SERVE_GROUPS; i++) clear_entry(&cache->entry[i]);
+  pthread_mutex_destroy(&cache->lock);
+  pthread_cond_destroy(&cache->made);
 }

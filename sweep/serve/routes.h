@@ -10,22 +10,45 @@
 #include "sweep/serve/server.h"
 #include "sweep/serve/watch.h"
 
-/* State of all requests. Only the server's thread uses it, except for the watch. */
+/* Requests of a kind that run at once; further ones wait. */
+enum { SERVE_REQUESTS_MAX = 4 };
+typedef struct ServeGate {
+  pthread_mutex_t lock;
+  pthread_cond_t left;
+  int running;
+} ServeGate;
+
+/* Data that a response depends on; a cached response is valid until they change. Requests of one kind do not wait for
+ * those of another, which may wait for a disk or a lock. */
+typedef enum ServeSource {
+  SERVE_FROM_SNAPSHOT,
+  SERVE_FROM_RESULTS,
+  SERVE_FROM_FILES, /* not cached */
+  SERVE_SOURCES
+} ServeSource;
+
+/* State of all requests, which run in threads of their own. */
 typedef struct Serve {
   const char *root;              /* the workspace, absolute */
   char token[SERVE_TOKEN];
   bool control;                  /* runs may be stopped and retried */
   CoreText page;
   ServeWatch *watch;
-  ServeReader reader;
+  ServeGate gates[SERVE_SOURCES];
+  ServeReaders readers;
   ServeCache cache;
-  ServeGroups groups;
+  ServeGroupsCache groups;
   ServeSeriesCache series;
+  pthread_mutex_t actions_lock;
   ServeActions actions;
 } Serve;
 
+/* Initializes all but root, token, control, page and watch. database: path of results.db. */
+void serve_init(Serve *serve, const char *database);
+void serve_free(Serve *serve);
+
 /* A ServeHandler whose context is a Serve. */
-bool serve_route(void *context, const ServeRequest *request, ServeResponse *response);
+void serve_route(void *context, const ServeRequest *request, ServeResponse *response);
 
 /* ---- routes: each makes the value of a response ------------------------------------------------------------------ */
 
@@ -36,6 +59,7 @@ typedef struct ServeContext {
   Serve *serve;
   const ServeRequest *request;
   const ServeSnapshot *snapshot;
+  ServeReader *reader;           /* of this request */
 } ServeContext;
 
 /* Parses an argument as a number from `low` to `high`; `fallback` if it is missing. CORE_USAGE: out of range. */
@@ -48,7 +72,8 @@ int serve_argument_run(const ServeContext *context, const ServeSweep **sweep, si
 
 /* sweeps.c */
 int serve_api_overview(const ServeContext *context, json_t **value);
-int serve_api_status(const ServeContext *context, json_t **value);
+/* Appends the response's body, without a tree of all its runs. */
+int serve_api_status(const ServeContext *context, CoreText *body);
 int serve_api_runs(const ServeContext *context, json_t **value);
 int serve_api_scatter(const ServeContext *context, json_t **value);
 /* Makes an element of a list of runs: the run of `sweep status --json` with its results. */

@@ -83,7 +83,7 @@ static json_t *videos_json(const char *root, const char *id) {
 int serve_api_run(const ServeContext *context, json_t **value) {
   const ServeSweep *sweep;
   size_t index;
-  ServeReader *reader = &context->serve->reader;
+  ServeReader *reader = context->reader;
   TRY(serve_argument_run(context, &sweep, &index));
   const char *root = context->serve->root, *id = sweep->view->progress.run[index].id;
   *value = serve_run_json(sweep, index);

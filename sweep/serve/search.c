@@ -41,7 +41,7 @@ static int read_measures(const ServeContext *context, Study *study) {
   const AnalysisMeasure measure = study->measure;
   if (measure == ANALYSIS_MEASURE_final || measure == ANALYSIS_MEASURE_best || measure == ANALYSIS_MEASURE_ddr)
     return CORE_OK;
-  return analysis_measures_read(context->serve->reader.database, &study->groups->selection, NULL, 0, &study->measured);
+  return analysis_measures_read(context->reader->database, &study->groups->selection, NULL, 0, &study->measured);
 }
 
 static bool is_broken(const Study *study, size_t run) {
@@ -189,7 +189,7 @@ static json_t *study_json(const Study *study) {
 static int fill_study(const ServeContext *context, const char *search, Study *study, json_t **value) {
   const AnalysisSelection *selection = &study->groups->selection;
   const char *sweep = study->sweep->view->progress.name;
-  TRY(analysis_trials_read(context->serve->reader.database, selection, sweep, search, &study->trials));
+  TRY(analysis_trials_read(context->reader->database, selection, sweep, search, &study->trials));
   TRY(analysis_measure_find(study->trials.space.measure, &study->measure));
   TRY(read_measures(context, study));
   score_trials(study);
@@ -199,21 +199,24 @@ static int fill_study(const ServeContext *context, const char *search, Study *st
 }
 
 int serve_api_search(const ServeContext *context, json_t **value) {
-  Study study = {.groups = &context->serve->groups};
-  ServeReader *reader = &context->serve->reader;
+  Study study = {.groups = NULL};
+  ServeGroups *groups;
   const char *search = serve_request_argument(context->request, "search");
   TRY(serve_argument_sweep(context, &study.sweep));
   const SweepSpec *spec = &study.sweep->view->members.spec;
   if (spec->search_count == 0) return core_error(SERVE_NOT_FOUND, "the sweep has no search");
   if (!search || !*search) search = spec->searches[0].name;
-  TRY(serve_reader_open(reader));
-  TRY(serve_groups_read(&context->serve->groups, reader->database, study.sweep, NULL));
-  if (study.groups->selection.count == 0) return core_error(SERVE_NOT_FOUND, "results.db has no run of this sweep yet");
-  const int code = fill_study(context, search, &study, value);
+  TRY(serve_reader_open(context->reader));
+  TRY(serve_groups_acquire(&context->serve->groups, context->reader->database, study.sweep, NULL, &groups));
+  study.groups = groups;
+  const int code = groups->selection.count == 0
+                       ? core_error(SERVE_NOT_FOUND, "results.db has no run of this sweep yet")
+                       : fill_study(context, search, &study, value);
   analysis_trials_free(&study.trials);
   free(study.measured);
   free(study.score);
   free(study.is_bad);
   free(study.order);
+  serve_groups_release(&groups);
   return code;
 }

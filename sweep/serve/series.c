@@ -52,12 +52,9 @@ static int open_long(ServeSeries *series) {
 }
 
 int serve_series_open(ServeSeries *series) {
-  CoreText name = {0};
   serve_series_close(series);
-  core_text_appendf(&name, "%s %s%s", series->column->name, analysis_abscissa_names[series->x],
+  core_text_appendf(&series->cached, "%s %s%s", series->column->name, analysis_abscissa_names[series->x],
                     series->is_log_x ? " log" : "");
-  series->cached = serve_series_cache_metric(series->cache, core_text_string(&name));
-  core_text_free(&name);
   TRY(store_query_open(series->database, series->column->sql, &series->all));
   return open_long(series);
 }
@@ -109,18 +106,19 @@ int serve_series_read(const ServeSeries *series, const AnalysisRun *run, Analysi
   size_t infinite = 0;
   int code;
   TRY(read_last(series, run->id, &last, &version));
-  if (serve_series_cache_find(series->cached, run->id, version, curve)) return CORE_OK;
+  if (serve_series_cache_find(series->cache, series->cached.data, run->id, version, curve)) return CORE_OK;
   if (last > SERVE_SERIES_LONG && series->next) {
     code = sample(series, run->id, last, curve);
   } else {
     code = analysis_column_read(series->column, series->all, run, level_set, series->x, curve, &infinite);
     store_query_reset(series->all);
   }
-  if (code == CORE_OK) serve_series_cache_keep(series->cache, series->cached, run->id, version, curve);
+  if (code == CORE_OK) serve_series_cache_keep(series->cache, series->cached.data, run->id, version, curve);
   return code;
 }
 
 void serve_series_close(ServeSeries *series) {
+  core_text_free(&series->cached);
   store_query_close(&series->all);
   store_query_close(&series->last);
   store_query_close(&series->next);

@@ -14,7 +14,7 @@ extern const char serve_series_score[];
 typedef struct ServeSeries {
   StoreDatabase *database;      /* borrowed */
   ServeSeriesCache *cache;      /* borrowed */
-  ServeSeriesCacheMetric *cached; /* curves of this column in the cache */
+  CoreText cached;              /* name of this column's curves in the cache */
   const AnalysisColumn *column; /* column of the metric; of the score: solve rates, or returns */
   bool is_score;
   AnalysisAbscissa x;

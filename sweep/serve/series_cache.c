@@ -26,7 +26,8 @@ static void clear_metric(ServeSeriesCache *cache, ServeSeriesCacheMetric *metric
   *metric = (ServeSeriesCacheMetric){0};
 }
 
-ServeSeriesCacheMetric *serve_series_cache_metric(ServeSeriesCache *cache, const char *name) {
+/* The curves of a metric; the one that was used least recently makes room for a new one. Under the lock. */
+static ServeSeriesCacheMetric *select_metric(ServeSeriesCache *cache, const char *name) {
   ServeSeriesCacheMetric *oldest = &cache->metrics[0];
   for (size_t i = 0; i < SERVE_SERIES_CACHE_METRICS; i++) {
     ServeSeriesCacheMetric *metric = &cache->metrics[i];
@@ -51,12 +52,14 @@ static ServeSeriesCacheEntry *find_entry(const ServeSeriesCacheMetric *metric, u
 
 static uint64_t run_number(const char *run) { return strtoull(run, NULL, 16); }
 
-bool serve_series_cache_find(const ServeSeriesCacheMetric *metric, const char *run, uint64_t version,
+bool serve_series_cache_find(ServeSeriesCache *cache, const char *metric, const char *run, uint64_t version,
                              AnalysisCurve *curve) {
-  const ServeSeriesCacheEntry *entry = find_entry(metric, run_number(run));
-  if (!entry || version == 0 || entry->version != version) return false;
-  copy_curve(&entry->curve, curve);
-  return true;
+  pthread_mutex_lock(&cache->lock);
+  const ServeSeriesCacheEntry *entry = find_entry(select_metric(cache, metric), run_number(run));
+  const bool is_found = entry && version != 0 && entry->version == version;
+  if (is_found) copy_curve(&entry->curve, curve);
+  pthread_mutex_unlock(&cache->lock);
+  return is_found;
 }
 
 static void grow(ServeSeriesCacheMetric *metric) {
@@ -79,8 +82,9 @@ static bool make_room(ServeSeriesCache *cache, const ServeSeriesCacheMetric *met
   return oldest != NULL;
 }
 
-void serve_series_cache_keep(ServeSeriesCache *cache, ServeSeriesCacheMetric *metric, const char *run,
-                             uint64_t version, const AnalysisCurve *curve) {
+/* Under the lock. */
+static void keep(ServeSeriesCache *cache, ServeSeriesCacheMetric *metric, const char *run, uint64_t version,
+                 const AnalysisCurve *curve) {
   bool has_room = version != 0;
   while (has_room && cache->points + curve->n > SERVE_SERIES_CACHE_POINTS) has_room = make_room(cache, metric);
   if (!has_room) return;
@@ -94,6 +98,14 @@ void serve_series_cache_keep(ServeSeriesCache *cache, ServeSeriesCacheMetric *me
   cache->points += curve->n;
 }
 
+void serve_series_cache_keep(ServeSeriesCache *cache, const char *metric, const char *run, uint64_t version,
+                             const AnalysisCurve *curve) {
+  pthread_mutex_lock(&cache->lock);
+  keep(cache, select_metric(cache, metric), run, version, curve);
+  pthread_mutex_unlock(&cache->lock);
+}
+
 void serve_series_cache_free(ServeSeriesCache *cache) {
   for (size_t i = 0; i < SERVE_SERIES_CACHE_METRICS; i++) clear_metric(cache, &cache->metrics[i]);
+  pthread_mutex_destroy(&cache->lock);
 }

@@ -1,6 +1,7 @@
 /* Curves of runs that were read before, so that while a sweep trains only runs with new rows are read again. */
 #ifndef SWEEP_SERVE_SERIES_CACHE_H
 #define SWEEP_SERVE_SERIES_CACHE_H
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -23,21 +24,21 @@ typedef struct ServeSeriesCacheMetric {
   int64_t used;                /* larger: used later */
 } ServeSeriesCacheMetric;
 
-/* Zero-initialize. */
+/* For any number of threads. Initialize with SERVE_SERIES_CACHE_INITIALIZER. */
 typedef struct ServeSeriesCache {
+  pthread_mutex_t lock;        /* protects all below */
   ServeSeriesCacheMetric metrics[SERVE_SERIES_CACHE_METRICS];
   int64_t uses;
   size_t points;
 } ServeSeriesCache;
+#define SERVE_SERIES_CACHE_INITIALIZER {.lock = PTHREAD_MUTEX_INITIALIZER}
 
-/* The curves of a metric; the one that was used least recently makes room for a new one. */
-ServeSeriesCacheMetric *serve_series_cache_metric(ServeSeriesCache *cache, const char *name);
-/* Copies the curve of a run. false: there is none of this version. */
-bool serve_series_cache_find(const ServeSeriesCacheMetric *metric, const char *run, uint64_t version,
+/* Copies the curve of a metric over a run. false: there is none of this version. */
+bool serve_series_cache_find(ServeSeriesCache *cache, const char *metric, const char *run, uint64_t version,
                              AnalysisCurve *curve);
 /* Keeps a copy, if need be in place of the metric that was used least recently. version 0: does not. */
-void serve_series_cache_keep(ServeSeriesCache *cache, ServeSeriesCacheMetric *metric, const char *run,
-                             uint64_t version, const AnalysisCurve *curve);
+void serve_series_cache_keep(ServeSeriesCache *cache, const char *metric, const char *run, uint64_t version,
+                             const AnalysisCurve *curve);
 void serve_series_cache_free(ServeSeriesCache *cache);
 
 #endif

@@ -1,5 +1,8 @@
 /* `sweep serve`: starts the server and the thread that reads the workspace, prints the address, waits for a signal. */
+#include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +16,7 @@
 #include "sweep/serve/routes.h"
 #include "sweep/spec/sweep.h"
 
-enum { PORT_DEFAULT = 8321, ADDRESS = 128, STOP_MS = 700 };
+enum { PORT_DEFAULT = 8321, ADDRESS = 128, STOP_MS = 700, ARENAS = 4 };
 
 typedef struct ServeOptions {
   SweepCommon common;
@@ -22,14 +25,7 @@ typedef struct ServeOptions {
   bool control, json;
 } ServeOptions;
 
-/* The server for the thread that reads the workspace; NULL until it is started. */
-typedef struct ServerLink { ServeServer *server; } ServerLink;
-
-static void resume(void *context) {
-  ServerLink *link = context;
-  ServeServer *server = __atomic_load_n(&link->server, __ATOMIC_ACQUIRE);
-  if (server) serve_server_resume(server);
-}
+typedef struct Ending { sigset_t signals; sem_t is_asked; } Ending;
 
 static void print_address(const ServeOptions *options, const Serve *serve, int port) {
   char address[ADDRESS];
@@ -51,74 +47,76 @@ static void print_address(const ServeOptions *options, const Serve *serve, int p
   fflush(stdout);
 }
 
-static void wait_for_signal(const sigset_t *signals) {
+/* Waits for a signal. Then it ends queries, and the program itself if a request, a read or an import takes longer.
+ * Nothing is lost: the server keeps no data, and an import is a transaction. */
+static void *end_in_time(void *context) {
+  Ending *ending = context;
   int number;
-  do number = sigwaitinfo(signals, NULL);
+  do number = sigwaitinfo(&ending->signals, NULL);
   while (number < 0);
-}
-
-static void *end_late(void *context) {
-  (void)context;
+  store_database_stop_queries();
+  sem_post(&ending->is_asked);
   nanosleep(&(struct timespec){.tv_nsec = STOP_MS * 1000000L}, NULL);
   _exit(0);
 }
 
-/* Ends queries, and the program itself if a request or an import takes longer. Nothing is lost: the server keeps
- * no data, and an import is a transaction. */
-static void limit_stop(void) {
-  pthread_t thread;
-  store_database_stop_queries();
-  if (pthread_create(&thread, NULL, end_late, NULL) == 0) pthread_detach(thread);
+static void wait_for_end(Ending *ending) {
+  while (sem_wait(&ending->is_asked) < 0 && errno == EINTR) continue;
 }
 
-/* Blocks all signals before threads start, so that only this one receives those that end the program. */
+/* Starts the thread that waits for the signals that end the program, and blocks all others in all threads. It lives
+ * until the program ends. */
+static int watch_signals(Ending *ending) {
+  pthread_t thread;
+  sigset_t all;
+  sigfillset(&all);
+  sigemptyset(&ending->signals);
+  sigaddset(&ending->signals, SIGINT);
+  sigaddset(&ending->signals, SIGTERM);
+  sigaddset(&ending->signals, SIGHUP);
+  sem_init(&ending->is_asked, 0, 0);
+  pthread_sigmask(SIG_SETMASK, &all, NULL);
+  errno = pthread_create(&thread, NULL, end_in_time, ending);
+  if (errno) return core_error_errno(CORE_FAIL, "cannot start the thread that waits for signals");
+  pthread_detach(thread);
+  return CORE_OK;
+}
+
 static int run_server(const ServeOptions *options, Serve *serve, const char *policy) {
-  sigset_t all, ends;
-  ServerLink link = {NULL};
+  static Ending ending; /* its thread outlives this call */
   ServeServer *server = NULL;
   int port = 0;
-  sigfillset(&all);
-  sigemptyset(&ends);
-  sigaddset(&ends, SIGINT);
-  sigaddset(&ends, SIGTERM);
-  sigaddset(&ends, SIGHUP);
-  pthread_sigmask(SIG_SETMASK, &all, NULL);
-  TRY(serve_watch_start(&(ServeWatchOptions){options->common.root, resume, &link}, &serve->watch));
+  TRY(watch_signals(&ending));
+  TRY(serve_watch_start(options->common.root, &serve->watch));
   const int code = serve_server_start(&(ServeServerOptions){(int)options->port, policy, serve_route, serve}, &server,
                                       &port);
   if (code == CORE_OK) {
-    __atomic_store_n(&link.server, server, __ATOMIC_RELEASE);
     print_address(options, serve, port);
-    wait_for_signal(&ends);
-    limit_stop();
+    wait_for_end(&ending);
   }
-  if (server) serve_server_stop(server);
-  serve_watch_stop(&serve->watch); /* its thread may still use the server */
   serve_server_destroy(&server);
+  serve_watch_stop(&serve->watch);
   return code;
 }
 
 static int serve_workspace(void *context, const char **operands, size_t count) {
   ServeOptions *options = context;
-  char policy[SERVE_POLICY];
+  char policy[SERVE_POLICY], database[CORE_PATH_MAX];
   if (options->port < 0 || options->port > 65535)
     return core_error(CORE_USAGE, "--port %lld: expected 0 (any free port) to 65535", (long long)options->port);
   TRY(sweep_common_open(&options->common));
+  TRY(store_path_database(options->common.root, database));
+  mallopt(M_ARENA_MAX, ARENAS); /* each connection has a thread, but may not keep memory of its own */
   Serve *serve = core_memory_zero_allocate(1, sizeof *serve);
+  serve_init(serve, database);
   serve->root = options->common.root;
   serve->control = options->control;
   int code = options->token_file ? serve_token_load(options->token_file, serve->token)
                                  : serve_token_create(serve->token);
-  if (code == CORE_OK) code = store_path_database(serve->root, serve->reader.path);
   serve_page_build(&serve->page, policy);
   json_object_seed(0); /* before threads start */
   if (code == CORE_OK) code = run_server(options, serve, policy);
-  serve_action_free(&serve->actions);
-  serve_cache_free(&serve->cache);
-  serve_groups_free(&serve->groups);
-  serve_series_cache_free(&serve->series);
-  serve_reader_close(&serve->reader);
-  core_text_free(&serve->page);
+  serve_free(serve);
   free(serve);
   return code;
 }

@@ -23,8 +23,8 @@ bool serve_server_is_built(void) { return true; }
 
 #define MHD_FUNCTIONS(X) \
   X(MHD_start_daemon) X(MHD_stop_daemon) X(MHD_lookup_connection_value) X(MHD_create_response_from_buffer) \
-  X(MHD_add_response_header) X(MHD_queue_response) X(MHD_destroy_response) X(MHD_suspend_connection) \
-  X(MHD_resume_connection) X(MHD_get_connection_values) X(MHD_get_connection_info)
+  X(MHD_add_response_header) X(MHD_queue_response) X(MHD_destroy_response) X(MHD_get_connection_values) \
+  X(MHD_get_connection_info)
 
 #define MEMBER(name) __typeof__(&name) name;
 static struct { MHD_FUNCTIONS(MEMBER) } library;
@@ -47,7 +47,7 @@ static int load_library(void) {
 
 /* ---- responses --------------------------------------------------------------------------------------------------- */
 
-/* A connection. Only the server's thread uses it. */
+/* A connection. */
 typedef struct Peer {
   int64_t number;                  /* in the order of arrival, from 1; 0: free */
   int fd;
@@ -56,16 +56,17 @@ typedef struct Peer {
 
 struct ServeServer {
   ServeServerOptions options;
+  struct MHD_Daemon *daemon;
+  pthread_mutex_t lock;            /* protects all below */
   Peer peers[SERVE_CONNECTIONS_MAX];
   int64_t arrivals;                /* number of connections until now */
-  struct MHD_Daemon *daemon;
-  pthread_mutex_t lock;
-  struct MHD_Connection *waiting[SERVE_CONNECTIONS_MAX]; /* suspended, [waiting_count]; under the lock */
-  size_t waiting_count;
-  bool is_stopping;
 };
 
-enum { ETAG = 2 + 2 * 16 + 1, BODY_MAX = 1 << 20 /* bytes of a request, which are discarded */ };
+enum {
+  ETAG = 2 + 2 * 16 + 1,
+  BODY_MAX = 1 << 20,    /* bytes of a request, which are discarded */
+  STACK_BYTES = 1 << 20, /* of a connection's thread */
+};
 
 /* Writes a hash of the body, so that clients can ask for changed bodies only. */
 static void write_etag(const CoreText *body, char etag[ETAG]) {
@@ -82,12 +83,13 @@ static enum MHD_Result send_response(const ServeServer *server, struct MHD_Conne
   write_etag(&response->body, etag);
   const char *requested = library.MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "If-None-Match");
   const bool is_known = response->status == 200 && requested && strcmp(requested, etag) == 0;
+  if (is_known) core_text_free(&response->body);
   struct MHD_Response *sent =
-    library.MHD_create_response_from_buffer(is_known ? 0 : response->body.length,
-                                            is_known ? (void *)"" : (void *)core_text_string(&response->body),
-                                            MHD_RESPMEM_MUST_COPY);
-  core_text_free(&response->body);
-  if (!sent) return MHD_NO;
+    library.MHD_create_response_from_buffer(response->body.length, response->body.data, MHD_RESPMEM_MUST_FREE);
+  if (!sent) {
+    core_text_free(&response->body);
+    return MHD_NO;
+  }
   const char *const headers[][2] = {{"Content-Type", response->type},
                                     {"Cache-Control", "private, no-cache"},
                                     {"Content-Security-Policy", server->options.policy},
@@ -107,7 +109,7 @@ static enum MHD_Result send_response(const ServeServer *server, struct MHD_Conne
 /* ---- connections ------------------------------------------------------------------------------------------------- */
 
 /* Ends the oldest connection without a valid request if there are too many. Any user of this machine can open
- * connections, and keep them by sending a byte now and then. */
+ * connections, and keep them by sending a byte now and then. Under the lock. */
 static void limit_strangers(ServeServer *server) {
   Peer *oldest = NULL;
   int strangers = 0;
@@ -123,8 +125,10 @@ static void limit_strangers(ServeServer *server) {
 static void note_connection(void *context, struct MHD_Connection *connection, void **peer,
                             enum MHD_ConnectionNotificationCode code) {
   ServeServer *server = context;
+  pthread_mutex_lock(&server->lock);
   if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
     if (*peer) *(Peer *)*peer = (Peer){0};
+    pthread_mutex_unlock(&server->lock);
     return;
   }
   const union MHD_ConnectionInfo *info = library.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -134,12 +138,15 @@ static void note_connection(void *context, struct MHD_Connection *connection, vo
     *peer = &server->peers[i];
   }
   limit_strangers(server);
+  pthread_mutex_unlock(&server->lock);
 }
 
-static void mark_known(struct MHD_Connection *connection) {
+static void mark_known(ServeServer *server, struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info =
     library.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+  pthread_mutex_lock(&server->lock);
   if (info && info->socket_context) ((Peer *)info->socket_context)->is_known = true;
+  pthread_mutex_unlock(&server->lock);
 }
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
@@ -181,19 +188,7 @@ static enum MHD_Result send_error(const ServeServer *server, struct MHD_Connecti
   return send_response(server, connection, &response);
 }
 
-static bool suspend(ServeServer *server, struct MHD_Connection *connection) {
-  pthread_mutex_lock(&server->lock);
-  const bool has_room = !server->is_stopping && server->waiting_count < SERVE_CONNECTIONS_MAX;
-  if (has_room) {
-    library.MHD_suspend_connection(connection);
-    server->waiting[server->waiting_count++] = connection;
-  }
-  pthread_mutex_unlock(&server->lock);
-  return has_room;
-}
-
-/* Called by libmicrohttpd when the headers of a request have arrived, for each piece of its body, at its end, and again
- * when a suspended request is resumed. */
+/* Called by libmicrohttpd when the headers of a request have arrived, for each piece of its body, and at its end. */
 static enum MHD_Result handle_request(void *context, struct MHD_Connection *connection, const char *url,
                                       const char *method, const char *version, const char *data, size_t *bytes,
                                       void **seen) {
@@ -219,11 +214,9 @@ static enum MHD_Result handle_request(void *context, struct MHD_Connection *conn
                                 .fetch_site = request_header(connection, "Sec-Fetch-Site"),
                                 .host = request_header(connection, "Host"),
                                 .connection = connection};
-  const bool is_answered = server->options.handler(server->options.context, &request, &response);
-  if (!is_answered || response.status != 403) mark_known(connection);
-  if (is_answered) return send_response(server, connection, &response);
-  core_text_free(&response.body);
-  return suspend(server, connection) ? MHD_YES : send_error(server, connection, 503, "too many requests are waiting");
+  server->options.handler(server->options.context, &request, &response);
+  if (response.status != 403) mark_known(server, connection);
+  return send_response(server, connection, &response);
 }
 
 /* ---- the server -------------------------------------------------------------------------------------------------- */
@@ -260,10 +253,10 @@ int serve_server_start(const ServeServerOptions *options, ServeServer **server, 
   created->options = *options;
   pthread_mutex_init(&created->lock, NULL);
   created->daemon = library.MHD_start_daemon(
-    MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle_request, created,
+    MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION, 0, NULL, NULL, handle_request, created,
     MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)SERVE_CONNECTIONS_MAX,
     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SERVE_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-    (size_t)SERVE_HEADERS_MAX, MHD_OPTION_NOTIFY_CONNECTION, note_connection, (void *)created, MHD_OPTION_END);
+    (size_t)SERVE_HEADERS_MAX, MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES, MHD_OPTION_NOTIFY_CONNECTION, note_connection, (void *)created, MHD_OPTION_END);
   if (created->daemon) {
     *server = created;
     return CORE_OK;
@@ -274,19 +267,8 @@ int serve_server_start(const ServeServerOptions *options, ServeServer **server, 
   return core_error(CORE_FAIL, "libmicrohttpd cannot start a server on port %d", *port);
 }
 
-void serve_server_resume(ServeServer *server) {
-  pthread_mutex_lock(&server->lock);
-  for (size_t i = 0; i < server->waiting_count; i++) library.MHD_resume_connection(server->waiting[i]);
-  server->waiting_count = 0;
-  pthread_mutex_unlock(&server->lock);
-}
-
 void serve_server_stop(ServeServer *server) {
   if (!server->daemon) return;
-  pthread_mutex_lock(&server->lock);
-  server->is_stopping = true; /* requests that resume now are not suspended again */
-  pthread_mutex_unlock(&server->lock);
-  serve_server_resume(server);
   library.MHD_stop_daemon(server->daemon);
   server->daemon = NULL;
 }
@@ -311,7 +293,6 @@ int serve_server_start(const ServeServerOptions *options, ServeServer **server, 
                                "Fedora: libmicrohttpd-devel) and build again");
 }
 
-void serve_server_resume(ServeServer *server) {}
 void serve_server_stop(ServeServer *server) {}
 void serve_server_destroy(ServeServer **server) { *server = NULL; }
 #endif

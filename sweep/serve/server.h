@@ -1,5 +1,6 @@
 /* An HTTP server for this machine only, through libmicrohttpd. Listens on 127.0.0.1, limits the size and duration of
- * requests, and passes them to one handler, one at a time, in a thread of its own. Knows neither sweeps nor files.
+ * requests, and passes them to a handler: each connection has a thread, so a slow request delays no other. Knows neither
+ * sweeps nor files.
  *
  * If libmicrohttpd was missing at build time or is missing at run time, starting a server fails with a message. */
 #ifndef SWEEP_SERVE_SERVER_H
@@ -36,8 +37,8 @@ typedef struct ServeResponse {
   CoreText body;                  /* owned by the server once the handler returns */
 } ServeResponse;
 
-/* Fills a zero-initialized response. false: not possible yet; called again after serve_server_resume. */
-typedef bool (*ServeHandler)(void *context, const ServeRequest *request, ServeResponse *response);
+/* Fills a zero-initialized response. Called by many threads at once. */
+typedef void (*ServeHandler)(void *context, const ServeRequest *request, ServeResponse *response);
 
 typedef struct ServeServerOptions {
   int port;                       /* 0: any free one */
@@ -50,9 +51,7 @@ bool serve_server_is_built(void);
 /* Starts to listen. *port: the actual port. CORE_FAIL: no libmicrohttpd, or the port is not available; the message
  * names the remedy. */
 int serve_server_start(const ServeServerOptions *options, ServeServer **server, int *port);
-/* Handles suspended requests again. From any thread, until serve_server_destroy. */
-void serve_server_resume(ServeServer *server);
-/* Finishes running requests and accepts no more. */
+/* Accepts no more requests, and waits for those that run. */
 void serve_server_stop(ServeServer *server);
 void serve_server_destroy(ServeServer **server);
 

@@ -45,15 +45,19 @@ static void add_results(ServeReader *reader, int64_t version, ServeSweep *sweep,
   sweep->results_version = version;
   if (previous && version >= 0 && previous->results_version == version &&
       previous->view->progress.runs == progress->runs) {
-    sweep->result = previous->result;
-    return;
+    sweep->results = previous->results;
+    atomic_fetch_add(&sweep->results->users, 1);
+  } else {
+    ServeResults *results = core_memory_allocate(sizeof *results + progress->runs * sizeof *results->run);
+    atomic_init(&results->users, 1);
+    for (size_t i = 0; i < progress->runs; i++) results->run[i] = (ServeResult){NAN, NAN, NAN};
+    if (version >= 0 && read_results(reader->database, progress, results->run) != CORE_OK) {
+      sweep->results_version = -1; /* busy: read again the next time */
+      core_error_clear();
+    }
+    sweep->results = results;
   }
-  sweep->result = core_memory_allocate((progress->runs + 1) * sizeof *sweep->result);
-  for (size_t i = 0; i < progress->runs; i++) sweep->result[i] = (ServeResult){NAN, NAN, NAN};
-  if (version >= 0 && read_results(reader->database, progress, sweep->result) != CORE_OK) {
-    sweep->results_version = -1; /* busy: read again the next time */
-    core_error_clear();
-  }
+  sweep->result = sweep->results->run;
 }
 
 /* ---- labels ------------------------------------------------------------------------------------------------------ */
@@ -91,22 +95,27 @@ static void add_labels(const char *root, ServeSweep *sweep, const ServeSweep *pr
   const SweepProgress *progress = &sweep->view->progress;
   sweep->label_version = files_version(root, progress->name);
   if (previous && previous->label_version == sweep->label_version && previous->view->progress.runs == progress->runs) {
-    sweep->label = previous->label;
+    sweep->labels = previous->labels;
+    atomic_fetch_add(&sweep->labels->users, 1);
     sweep_members_reuse_differences(&sweep->view->members, &previous->view->members);
-    return;
+  } else {
+    ServeLabels *labels = core_memory_allocate(sizeof *labels + progress->runs * sizeof *labels->run);
+    atomic_init(&labels->users, 1);
+    labels->runs = progress->runs;
+    for (size_t i = 0; i < progress->runs; i++) labels->run[i] = make_label(&sweep->view->members, i);
+    sweep->labels = labels;
   }
-  sweep->label = core_memory_zero_allocate(progress->runs + 1, sizeof *sweep->label);
-  for (size_t i = 0; i < progress->runs; i++) sweep->label[i] = make_label(&sweep->view->members, i);
+  sweep->label = sweep->labels->run;
+  sweep_members_find_differences(&sweep->view->members); /* now, since requests of several threads read them */
 }
 
 /* ---- snapshots --------------------------------------------------------------------------------------------------- */
 
-static void free_sweep(ServeSweep *sweep, const ServeSweep *next) {
-  if (!next || next->label != sweep->label) {
-    for (size_t i = 0; i < sweep->view->progress.runs; i++) free(sweep->label[i]);
-    free(sweep->label);
-  }
-  if (!next || next->result != sweep->result) free(sweep->result);
+static void free_sweep(ServeSweep *sweep) {
+  if (atomic_fetch_sub(&sweep->results->users, 1) == 1) free(sweep->results);
+  if (atomic_fetch_sub(&sweep->labels->users, 1) > 1) return;
+  for (size_t i = 0; i < sweep->labels->runs; i++) free(sweep->labels->run[i]);
+  free(sweep->labels);
 }
 
 static void read_sweeps(const char *root, StoreDatabase *database, ServeSnapshot *snapshot) {
@@ -132,6 +141,7 @@ ServeSnapshot *serve_snapshot_read(const char *root, StoreDatabase *database, Se
                                    const ServeSnapshot *previous) {
   ServeSnapshot *snapshot = core_memory_zero_allocate(1, sizeof *snapshot);
   struct timespec now;
+  atomic_init(&snapshot->users, 1);
   clock_gettime(CLOCK_REALTIME, &now);
   snapshot->read_unix_s = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
   read_sweeps(root, database, snapshot);
@@ -147,17 +157,17 @@ ServeSnapshot *serve_snapshot_read(const char *root, StoreDatabase *database, Se
   return snapshot;
 }
 
-void serve_snapshot_free(ServeSnapshot **snapshot, const ServeSnapshot *next) {
-  if (!*snapshot) return;
-  for (size_t i = 0; i < (*snapshot)->count; i++) {
-    const char *name = (*snapshot)->view[i].progress.name;
-    free_sweep(&(*snapshot)->sweep[i], next ? serve_snapshot_find(next, name) : NULL);
-  }
-  sweep_view_free((*snapshot)->view, (*snapshot)->count);
-  free((*snapshot)->view);
-  free((*snapshot)->sweep);
-  free(*snapshot);
-  *snapshot = NULL;
+void serve_snapshot_hold(ServeSnapshot *snapshot) { atomic_fetch_add(&snapshot->users, 1); }
+
+void serve_snapshot_release(ServeSnapshot **given) {
+  ServeSnapshot *snapshot = *given;
+  *given = NULL;
+  if (!snapshot || atomic_fetch_sub(&snapshot->users, 1) > 1) return;
+  for (size_t i = 0; i < snapshot->count; i++) free_sweep(&snapshot->sweep[i]);
+  sweep_view_free(snapshot->view, snapshot->count);
+  free(snapshot->view);
+  free(snapshot->sweep);
+  free(snapshot);
 }
 
 const ServeSweep *serve_snapshot_find(const ServeSnapshot *snapshot, const char *name) {

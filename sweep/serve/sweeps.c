@@ -9,7 +9,7 @@
 #include "store/workspace/paths.h"
 #include "sweep/serve/routes.h"
 
-enum { RUNS_MAX = 500, RUNS_DEFAULT = 100, POINTS_MAX = 2000, FAILURE_RUNS = 12 };
+enum { STATUS_RUNS_MAX = 10000, RUNS_MAX = 500, RUNS_DEFAULT = 100, POINTS_MAX = 2000, FAILURE_RUNS = 12 };
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
 
@@ -90,14 +90,22 @@ int serve_api_overview(const ServeContext *context, json_t **value) {
   return CORE_OK;
 }
 
-int serve_api_status(const ServeContext *context, json_t **value) {
+int serve_api_status(const ServeContext *context, CoreText *body) {
   const char *name = serve_request_argument(context->request, "sweep");
   const ServeSweep *only = NULL;
+  int64_t offset, limit;
+  bool is_first = true;
   if (name) TRY(serve_argument_sweep(context, &only));
-  *value = json_array();
-  for (size_t i = 0; i < context->snapshot->count; i++)
-    if (!only || only == &context->snapshot->sweep[i])
-      json_array_append_new(*value, sweep_view_json(&context->snapshot->view[i]));
+  TRY(serve_argument_int(context, "offset", 0, INT32_MAX, 0, &offset));
+  TRY(serve_argument_int(context, "limit", 1, STATUS_RUNS_MAX, STATUS_RUNS_MAX, &limit));
+  SweepViewPage page = {(size_t)offset, (size_t)limit};
+  for (size_t i = 0; i < context->snapshot->count; i++) {
+    if (only && only != &context->snapshot->sweep[i]) continue;
+    core_text_append(body, is_first ? "[" : ", ");
+    sweep_view_append_json(&context->snapshot->view[i], &page, body);
+    is_first = false;
+  }
+  core_text_append(body, is_first ? "[]\n" : "]\n");
   return CORE_OK;
 }
 

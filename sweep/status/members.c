@@ -92,11 +92,15 @@ json_t *sweep_members_settings(SweepMembers *members, size_t index) {
   return object;
 }
 
+void sweep_members_find_differences(SweepMembers *members) {
+  if (members->grid_run && !members->differs) find_differences(members);
+}
+
 void sweep_members_add_differences(SweepMembers *members, bool *differs) {
   size_t rows;
   core_config_rows(&rows);
   if (!members->grid_run) return;
-  if (!members->differs) find_differences(members);
+  sweep_members_find_differences(members);
   for (size_t r = 0; r < rows; r++) differs[r] |= members->differs[r];
 }
 

@@ -25,6 +25,8 @@ void sweep_members_free(SweepMembers *members);
 json_t *sweep_members_settings(SweepMembers *members, size_t index);
 /* Gets the configuration of run `index`. false: it is unknown. */
 bool sweep_members_config(const SweepMembers *members, size_t index, CoreConfig *config);
+/* Finds `differs`, unless it is known: the functions above then only read. */
+void sweep_members_find_differences(SweepMembers *members);
 /* Sets differs[row of core/config] for the settings in which the sweep's runs differ. */
 void sweep_members_add_differences(SweepMembers *members, bool *differs);
 /* Copies the result from an earlier reading of the sweep, if neither its file nor its runs have changed since. Finding

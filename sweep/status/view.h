@@ -21,7 +21,7 @@ typedef struct SweepView {
 
 typedef struct SweepViewOptions {
   const char *root;
-  bool settings;      /* whether to read the settings of runs, for sweep_view_json */
+  bool settings;      /* whether to read the settings of runs, for JSON */
   bool is_repeated;   /* whether this is a later reading: does not repeat warnings */
   double queue_age_s; /* maximum age of a cached answer of Slurm */
 } SweepViewOptions;
@@ -45,10 +45,13 @@ const char *sweep_view_reason(const SweepView *view, size_t index);
 bool sweep_view_needs_attention(const SweepView *view, size_t index);
 bool sweep_view_is_active(const SweepView *view); /* whether a run runs, or will without the user */
 
-/* Make the object that `sweep status --json` prints, and its parts: all without the runs, and run `index`. */
-json_t *sweep_view_json(SweepView *view);
-/* Prints the same as an element of the list of `sweep status --json`, run by run. */
+/* Prints an element of the list of `sweep status --json`, run by run. */
 void sweep_view_print_json(SweepView *view, FILE *stream);
+/* Runs of a list of sweeps: `limit` after the first `offset`. */
+typedef struct SweepViewPage { size_t offset, limit; } SweepViewPage;
+/* Appends such an element on one line, with its runs of the page, which is reduced to those of further sweeps. */
+void sweep_view_append_json(SweepView *view, SweepViewPage *page, CoreText *text);
+/* Make its parts: all without the runs, and run `index`. */
 json_t *sweep_view_summary_json(const SweepView *view);
 json_t *sweep_view_run_json(SweepView *view, size_t index);
 

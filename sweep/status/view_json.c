@@ -101,9 +101,21 @@ void sweep_view_print_json(SweepView *view, FILE *stream) {
   core_text_free(&text);
 }
 
-json_t *sweep_view_json(SweepView *view) {
-  json_t *object = sweep_view_summary_json(view), *runs = json_array();
-  for (size_t i = 0; i < view->progress.runs; i++) json_array_append_new(runs, sweep_view_run_json(view, i));
-  json_object_set_new(object, "run", runs);
-  return object;
+void sweep_view_append_json(SweepView *view, SweepViewPage *page, CoreText *text) {
+  const size_t runs = view->progress.runs, skipped = page->offset < runs ? page->offset : runs;
+  const size_t listed = runs - skipped < page->limit ? runs - skipped : page->limit;
+  json_t *summary = sweep_view_summary_json(view);
+  core_json_append(summary, 0, text);
+  json_decref(summary);
+  text->length--; /* the brace, since the runs follow */
+  core_text_append(text, ", \"run\": [");
+  for (size_t i = skipped; i < skipped + listed; i++) {
+    json_t *run = sweep_view_run_json(view, i);
+    if (i > skipped) core_text_append(text, ", ");
+    core_json_append(run, 0, text);
+    json_decref(run);
+  }
+  core_text_append(text, "]}");
+  page->offset -= skipped;
+  page->limit -= listed;
 }

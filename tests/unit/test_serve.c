@@ -60,7 +60,7 @@ static void test_hosts_and_origins(void **state) {
 }
 
 static void test_cache(void **state) {
-  ServeCache cache = {0};
+  ServeCache cache = SERVE_CACHE_INITIALIZER;
   CoreText body = {0}, found = {0};
   char key[32];
   core_text_append(&body, "one");
@@ -136,29 +136,28 @@ static void test_files(void **state) {
 
 /* Curves of a run are found until it has new rows; the metric used least recently makes room for another one. */
 static void test_series_cache(void **state) {
-  ServeSeriesCache cache = {0};
+  ServeSeriesCache cache = SERVE_SERIES_CACHE_INITIALIZER;
   AnalysisCurve curve = {0}, found = {0};
   char run[17], name[16];
   analysis_curve_add(&curve, 1, 2);
   analysis_curve_add(&curve, 3, 4);
-  ServeSeriesCacheMetric *kl = serve_series_cache_metric(&cache, "kl");
   for (int i = 0; i < 200; i++) { /* more than the first table holds */
     snprintf(run, sizeof run, "%016x", 64 * i);
-    serve_series_cache_keep(&cache, kl, run, (uint64_t)i + 1, &curve);
+    serve_series_cache_keep(&cache, "kl", run, (uint64_t)i + 1, &curve);
   }
   assert_int_equal(cache.points, 2 * 200);
-  assert_ptr_equal(serve_series_cache_metric(&cache, "kl"), kl);
-  assert_true(serve_series_cache_find(kl, run, 200, &found));
+  assert_true(serve_series_cache_find(&cache, "kl", run, 200, &found));
   assert_int_equal(found.n, 2);
   assert_true(found.y[1] == 4);
   analysis_curve_free(&found);
-  assert_false(serve_series_cache_find(kl, run, 201, &found)); /* has new rows */
-  assert_false(serve_series_cache_find(kl, "ffffffffffffffff", 1, &found));
-  serve_series_cache_keep(&cache, kl, run, 201, &curve);
+  assert_false(serve_series_cache_find(&cache, "ddr", run, 200, &found));
+  assert_false(serve_series_cache_find(&cache, "kl", run, 201, &found)); /* has new rows */
+  assert_false(serve_series_cache_find(&cache, "kl", "ffffffffffffffff", 1, &found));
+  serve_series_cache_keep(&cache, "kl", run, 201, &curve);
   assert_int_equal(cache.points, 2 * 200); /* in place of the old curve */
   for (int i = 0; i < SERVE_SERIES_CACHE_METRICS; i++) {
     snprintf(name, sizeof name, "metric %d", i);
-    serve_series_cache_metric(&cache, name);
+    assert_false(serve_series_cache_find(&cache, name, run, 1, &found));
   }
   assert_int_equal(cache.points, 0);
   analysis_curve_free(&curve);
