@@ -8,9 +8,10 @@
 #include <string.h>
 
 #include "analysis/claims/clock.h"
-#include "analysis/claims/curve.h"
 #include "analysis/claims/permute.h"
+#include "analysis/claims/scale.h"
 #include "analysis/claims/switches.h"
+#include "analysis/claims/tests.h"
 #include "analysis/runs/codes.h"
 #include "analysis/runs/measure_coverage.h"
 #include "core/memory.h"
@@ -41,75 +42,7 @@ const char *analysis_verdict_name(AnalysisVerdict verdict) {
   return names[verdict];
 }
 
-typedef enum Kind { OF_KEYS, OF_SECOND, OF_POINTS, OF_MEAN, OF_SWITCH } Kind;
-
-/* Description of a test: statistic, claimed direction, required data, and whether it has a margin. */
-typedef struct TestInfo { const char *statistic, *direction, *needs; Kind kind; bool margin; } TestInfo;
-
-static const TestInfo tests[ANALYSIS_TESTS] = {
-  [ANALYSIS_TEST_RISES] = {"P(a larger setting has a larger value)", "> 0.5", "two settings to compare", OF_KEYS,
-                            false},
-  [ANALYSIS_TEST_FALLS] = {"P(a larger setting has a larger value)", "< 0.5", "two settings to compare", OF_KEYS,
-                            false},
-  [ANALYSIS_TEST_EQUAL] = {"largest difference between settings", "none", "two settings to compare", OF_KEYS, true},
-  [ANALYSIS_TEST_NOT_WORSE] = {"highest setting - lowest setting", "no loss", "two settings to compare", OF_KEYS, true},
-  [ANALYSIS_TEST_LOW_END] = {"best of the others - lowest setting", "> 0", "three settings to compare", OF_KEYS, false},
-  [ANALYSIS_TEST_HIGH_END] = {"best of the others - highest setting", "> 0", "three settings to compare", OF_KEYS,
-                              false},
-  [ANALYSIS_TEST_LOW_PLATEAU] = {"best of the others - lowest setting, whose late gain is below the margin,", "> 0",
-                                 "three settings to compare", OF_KEYS, true},
-  [ANALYSIS_TEST_HIGH_PLATEAU] = {"best of the others - highest setting, whose late gain is below the margin,", "> 0",
-                                  "three settings to compare", OF_KEYS, true},
-  [ANALYSIS_TEST_ROBUST] = {"loss at the lowest setting: smallest scale - largest scale", "> 0",
-                            "two settings at two scales", OF_SECOND, false},
-  [ANALYSIS_TEST_ROBUST_HIGH] = {"loss at the highest setting: smallest scale - largest scale", "> 0",
-                                 "two settings at two scales", OF_SECOND, false},
-  [ANALYSIS_TEST_SAME_BEST] = {"loss by the best setting of the other end", "none", "three settings at two scales",
-                               OF_SECOND, true},
-  [ANALYSIS_TEST_GAIN_GROWS] = {"gain at the largest scale - gain at the smallest", "> 0",
-                                "two settings at two scales", OF_SECOND, false},
-  [ANALYSIS_TEST_GAIN_SHRINKS] = {"gain at the largest scale - gain at the smallest", "< 0",
-                                  "two settings at two scales", OF_SECOND, false},
-  [ANALYSIS_TEST_GAIN_EQUAL] = {"largest difference between gains", "none", "two settings at two scales", OF_SECOND,
-                                true},
-  [ANALYSIS_TEST_BEST_AT_LOW] = {"best elsewhere - best at the lowest scale", "> 0", "settings at two scales",
-                                 OF_SECOND, false},
-  [ANALYSIS_TEST_BEST_AT_HIGH] = {"best elsewhere - best at the highest scale", "> 0", "settings at two scales",
-                                  OF_SECOND, false},
-  [ANALYSIS_TEST_BEST_EQUAL] = {"largest difference between best values", "none", "two settings at two scales",
-                                OF_SECOND, true},
-  [ANALYSIS_TEST_MIDDLE] = {"mean of the middle third - greater mean of the outer thirds", "> 0",
-                            "six configurations to compare", OF_POINTS, false},
-  [ANALYSIS_TEST_UP] = {"Spearman's rho", "> 0", "six configurations to compare", OF_POINTS, false},
-  [ANALYSIS_TEST_DOWN] = {"Spearman's rho", "< 0", "six configurations to compare", OF_POINTS, false},
-  [ANALYSIS_TEST_GROWS] = {"rho at the full budget - rho at a tenth", "> 0", "six configurations to compare",
-                           OF_POINTS, false},
-  [ANALYSIS_TEST_ONE_CURVE] = {"largest distance from the others' curve", "none", "two levers, six configurations each",
-                               OF_POINTS, true},
-  [ANALYSIS_TEST_AT_LEAST_95] = {"mean", "> 0.95", "one configuration", OF_MEAN, false},
-  [ANALYSIS_TEST_POSITIVE] = {"mean", "> 0", "one configuration", OF_MEAN, false},
-  [ANALYSIS_TEST_NEGATIVE] = {"mean", "< 0", "one configuration", OF_MEAN, false},
-  [ANALYSIS_TEST_SWITCH_UP] = {"mean change relative to the parent run, with an immediate gain,", "> 0",
-                               "three parents of runs that switched the setting (init.from)", OF_SWITCH, false},
-  [ANALYSIS_TEST_SWITCH_DOWN] = {"mean change relative to the parent run, down to runs with the setting from the "
-                                 "start,", "< 0",
-                                 "three parents of runs that switched the setting (init.from), and runs with that "
-                                 "setting from the start", OF_SWITCH, true},
-  [ANALYSIS_TEST_SWITCH_SAME] = {"runs that switched - runs with the setting from the start", "none",
-                                 "runs with the setting from the start and runs that switched to it", OF_SWITCH,
-                                 true},
-};
-
-const char *analysis_test_statistic(AnalysisTest test, const char **direction) {
-  *direction = tests[test].direction;
-  return tests[test].statistic;
-}
-
-static bool is_measured_x(AnalysisTest test) { return tests[test].kind == OF_POINTS; }
-
-static bool is_plateau(AnalysisTest test) {
-  return test == ANALYSIS_TEST_LOW_PLATEAU || test == ANALYSIS_TEST_HIGH_PLATEAU;
-}
+static bool is_of_points(AnalysisTest test) { return analysis_test_info(test)->kind == ANALYSIS_OF_POINTS; }
 
 /* ---- cells of one claim ------------------------------------------------------------------------------------------ */
 
@@ -150,79 +83,7 @@ static void drop_small_cells(AnalysisCells *cells, size_t runs_min) {
   cells->count = run;
 }
 
-/* Sets the margin. Positive measures without an upper bound are compared as ratios, except in tests that also compare
- * gains, which use differences. */
-static void set_margin(const AnalysisTable *table, AnalysisCells *cells, AnalysisClaimResult *f) {
-  const AnalysisRange range = analysis_measure_range(f->claim->measure, table->metrics, cells->run, cells->count);
-  double sum = 0;
-  f->margin = isfinite(range.high) ? 0.05 * range.high : NAN;
-  if (isfinite(range.high) || cells->count == 0) return;
-  f->ratio = tests[f->claim->test].kind != OF_SWITCH && !is_plateau(f->claim->test);
-  for (size_t i = 0; i < cells->count; i++) {
-    f->ratio = f->ratio && cells->score[i] > 0;
-    sum += fabs(cells->score[i]);
-  }
-  f->margin = f->ratio ? log(1.25) : 0.2 * sum / (double)cells->count;
-  for (size_t i = 0; i < cells->count && f->ratio; i++) cells->score[i] = log(cells->score[i]);
-}
-
 /* ---- verdicts ---------------------------------------------------------------------------------------------------- */
-
-static AnalysisTestResult opposite(AnalysisTestResult result) {
-  const double p = result.p_for;
-  result.p_for = result.p_against;
-  result.p_against = p;
-  return result;
-}
-
-static AnalysisTestResult test_mean(const AnalysisTable *table, const AnalysisCells *cells, double null, int sign) {
-  size_t *unit = analysis_cells_units(table, cells);
-  const AnalysisTestResult result = analysis_test_mean(cells, unit, null, sign);
-  free(unit);
-  return result;
-}
-
-static AnalysisTestResult run_test(const AnalysisTable *table, AnalysisCells *cells, AnalysisClaimResult *f) {
-  switch (f->claim->test) {
-    case ANALYSIS_TEST_RISES: return analysis_test_rises(cells);
-    case ANALYSIS_TEST_FALLS: return opposite(analysis_test_rises(cells));
-    case ANALYSIS_TEST_EQUAL: return analysis_test_equal(cells, f->margin);
-    case ANALYSIS_TEST_NOT_WORSE: return analysis_test_not_worse(cells, f->margin);
-    case ANALYSIS_TEST_LOW_END: return analysis_test_end(cells, false);
-    case ANALYSIS_TEST_HIGH_END: return analysis_test_end(cells, true);
-    case ANALYSIS_TEST_LOW_PLATEAU: return analysis_test_plateau(cells, false, f->margin);
-    case ANALYSIS_TEST_HIGH_PLATEAU: return analysis_test_plateau(cells, true, f->margin);
-    case ANALYSIS_TEST_ROBUST: return analysis_test_robust(cells, false);
-    case ANALYSIS_TEST_ROBUST_HIGH: return analysis_test_robust(cells, true);
-    case ANALYSIS_TEST_SAME_BEST: return analysis_test_same_best(cells, f->margin);
-    case ANALYSIS_TEST_GAIN_GROWS: return analysis_test_gain(cells, 1);
-    case ANALYSIS_TEST_GAIN_SHRINKS: return analysis_test_gain(cells, -1);
-    case ANALYSIS_TEST_GAIN_EQUAL: return analysis_test_gain_equal(cells, f->margin);
-    case ANALYSIS_TEST_BEST_AT_LOW: return analysis_test_best_at(cells, false);
-    case ANALYSIS_TEST_BEST_AT_HIGH: return analysis_test_best_at(cells, true);
-    case ANALYSIS_TEST_BEST_EQUAL: return analysis_test_best_equal(cells, f->margin);
-    case ANALYSIS_TEST_MIDDLE: return analysis_test_middle(cells);
-    case ANALYSIS_TEST_UP: return analysis_test_rho(cells);
-    case ANALYSIS_TEST_DOWN: return opposite(analysis_test_rho(cells));
-    case ANALYSIS_TEST_ONE_CURVE: return analysis_test_one_curve(table, cells, f->margin);
-    case ANALYSIS_TEST_AT_LEAST_95: return test_mean(table, cells, 0.95, 1);
-    case ANALYSIS_TEST_POSITIVE: return test_mean(table, cells, 0, 1);
-    case ANALYSIS_TEST_NEGATIVE: return test_mean(table, cells, 0, -1);
-    case ANALYSIS_TEST_SWITCH_UP: return analysis_test_switch_up(table, cells, &f->seeds);
-    case ANALYSIS_TEST_SWITCH_DOWN: return analysis_test_switch_down(table, cells, f->margin, &f->seeds);
-    case ANALYSIS_TEST_SWITCH_SAME: return analysis_test_switch_same(table, cells, 1, f->margin, &f->seeds);
-    case ANALYSIS_TEST_GROWS: {
-      double *early = core_memory_allocate((cells->count + 1) * sizeof *early);
-      for (size_t i = 0; i < cells->count; i++)
-        early[i] = table->metrics[cells->run[i]].value[ANALYSIS_MEASURE_early];
-      const AnalysisTestResult result = analysis_test_grows(cells, early);
-      free(early);
-      return result;
-    }
-    case ANALYSIS_TESTS: break;
-  }
-  return ANALYSIS_NOT_TESTED;
-}
 
 /* Returns the minimum number of seeds with which a permutation test can decide; 0: the present number suffices, or it
  * is not a permutation test. */
@@ -270,7 +131,7 @@ static void explain(const AnalysisCells *cells, AnalysisClaimResult *f) {
     return;
   }
   snprintf(f->reason, sizeof f->reason, "the data fit both answers");
-  if (!is_measured_x(f->claim->test)) f->more_seeds = estimate_seeds(f->seeds, fmin(f->p_for, f->p_against), f->level);
+  if (!is_of_points(f->claim->test)) f->more_seeds = estimate_seeds(f->seeds, fmin(f->p_for, f->p_against), f->level);
 }
 
 /* Returns the number of times that the claim is tested with growing numbers of seeds. */
@@ -290,9 +151,9 @@ static int count_looks(const AnalysisClaimsOptions *options, const AnalysisClaim
 static int select_x_measure(const AnalysisClaim *claim, int *x_measure) {
   AnalysisMeasure x;
   *x_measure = -1;
-  if (is_plateau(claim->test)) *x_measure = ANALYSIS_MEASURE_late_gain;
+  if (analysis_test_is_plateau(claim->test)) *x_measure = ANALYSIS_MEASURE_late_gain;
   else if (claim->test == ANALYSIS_TEST_SWITCH_UP) *x_measure = ANALYSIS_MEASURE_early_gain;
-  if (!is_measured_x(claim->test)) return CORE_OK;
+  if (!is_of_points(claim->test)) return CORE_OK;
   TRY(analysis_measure_find(claim->key, &x));
   *x_measure = (int)x;
   return CORE_OK;
@@ -302,7 +163,7 @@ static int arrange(StoreDatabase *database, const AnalysisClaim *claim, const An
                    AnalysisCells *cells) {
   const bool is_timed = database && claim->measure == ANALYSIS_MEASURE_score_at_time;
   AnalysisArrangement arrangement = {.data = claim->data, .where = claim->where,
-                                     .key = is_measured_x(claim->test) ? "" : claim->key, .second = claim->second,
+                                     .key = is_of_points(claim->test) ? "" : claim->key, .second = claim->second,
                                      .free_settings = claim->free_settings,
                                      .measure = is_timed ? ANALYSIS_MEASURE_final : claim->measure};
   TRY(select_x_measure(claim, &arrangement.x_measure));
@@ -317,8 +178,8 @@ static int arrange(StoreDatabase *database, const AnalysisClaim *claim, const An
 
 /* Whether dropping a cell with too few seeds would make another one the end or the best. */
 static bool needs_all_cells(AnalysisTest test) {
-  return test == ANALYSIS_TEST_LOW_END || test == ANALYSIS_TEST_HIGH_END || is_plateau(test) ||
-         tests[test].kind == OF_SECOND;
+  return test == ANALYSIS_TEST_LOW_END || test == ANALYSIS_TEST_HIGH_END || analysis_test_is_plateau(test) ||
+         analysis_test_info(test)->kind == ANALYSIS_OF_SECOND;
 }
 
 /* Returns the number of cells with runs by different code. */
@@ -336,14 +197,21 @@ static void note_violation(const AnalysisCells *cells, AnalysisClaimResult *f) {
   if (sign == 0 || f->verdict != ANALYSIS_SUPPORTED || strchr(f->claim->key, ':')) return;
   const double p = analysis_order_violation(cells, sign, pair);
   if (p <= f->level)
-    snprintf(f->note, sizeof f->note, "but not everywhere: %s from %g to %g %s %.3g (p = %.2g)", f->claim->key, pair[0],
-             pair[1], sign > 0 ? "loses" : "gains", pair[2], p);
+    snprintf(f->note, sizeof f->note, "but not everywhere: %s from %g to %g %s %s%.3g (p = %.2g)", f->claim->key,
+             pair[0], pair[1], sign > 0 ? "loses" : "gains", f->comparison == ANALYSIS_BY_RATIO ? "a factor of " : "",
+             analysis_comparison_shown(f->comparison, pair[2]), p);
+}
+
+static bool all_are_finite(const AnalysisCells *cells) {
+  for (size_t i = 0; i < cells->count; i++)
+    if (!isfinite(cells->score[i])) return false;
+  return true;
 }
 
 /* Runs the test and sets verdict and reason. all: number of cells before small ones were dropped. */
 static void judge(const AnalysisTable *table, AnalysisCells *cells, size_t all, AnalysisClaimResult *f) {
-  const TestInfo *info = &tests[f->claim->test];
-  const AnalysisTestResult result = run_test(table, cells, f);
+  const AnalysisTestInfo *info = analysis_test_info(f->claim->test);
+  const AnalysisTestResult result = analysis_test_run(f->claim->test, table, cells, f->margin, &f->seeds);
   f->interval = result.interval;
   f->strata = result.strata;
   f->p_for = result.p_for;
@@ -356,6 +224,9 @@ static void judge(const AnalysisTable *table, AnalysisCells *cells, size_t all, 
     decide(f, f->p_for, f->p_against);
     if (f->verdict == ANALYSIS_UNDECIDED) explain(cells, f);
     note_violation(cells, f);
+  } else if (!all_are_finite(cells)) {
+    snprintf(f->reason, sizeof f->reason, "a run has no finite value on the scale of the measure, and the test compares "
+             "means");
   } else if (all > cells->cells) {
     f->cells = all;
     set_missing(f, "3 seeds per configuration");
@@ -366,7 +237,7 @@ static void judge(const AnalysisTable *table, AnalysisCells *cells, size_t all, 
 
 static int evaluate(StoreDatabase *database, const AnalysisClaimsOptions *options, const AnalysisClaim *claim,
                     const AnalysisTable *table, AnalysisClaimResult *f) {
-  const TestInfo *info = &tests[claim->test];
+  const AnalysisTestInfo *info = analysis_test_info(claim->test);
   const int looks = count_looks(options, claim);
   AnalysisCells cells;
   *f = (AnalysisClaimResult){.claim = claim, .interval = {NAN, NAN, NAN, 0}, .statistic = info->statistic,
@@ -386,14 +257,14 @@ static int evaluate(StoreDatabase *database, const AnalysisClaimsOptions *option
   f->codes = count_codes(table->selection, &cells);
   const size_t all = cells.cells;
   f->runs = cells.count;
-  if (info->kind != OF_SWITCH) analysis_cells_merge_children(table, &cells);
+  analysis_cells_scale(table, &cells, f);
+  if (info->kind != ANALYSIS_OF_SWITCH) analysis_cells_merge_children(table, &cells);
   /* A point may have a single seed, and a switch counts parents. */
-  const bool is_point = info->kind == OF_POINTS && !info->margin;
-  drop_small_cells(&cells, is_point || info->kind == OF_SWITCH ? 1 : SEEDS_MIN);
+  const bool is_point = info->kind == ANALYSIS_OF_POINTS && !info->margin;
+  drop_small_cells(&cells, is_point || info->kind == ANALYSIS_OF_SWITCH ? 1 : SEEDS_MIN);
   if (cells.cells < all && needs_all_cells(claim->test)) drop_small_cells(&cells, SIZE_MAX);
   f->cells = cells.cells;
   f->seeds = analysis_cells_seeds_min(&cells);
-  if (info->margin) set_margin(table, &cells, f);
   judge(table, &cells, all, f);
   analysis_cells_free(&cells);
   return CORE_OK;
@@ -429,7 +300,7 @@ static void correct(AnalysisClaimResult *results, size_t count) {
     decide(f, f->p_for, f->p_against);
     if (f->verdict != ANALYSIS_UNDECIDED || f->censored > 0 || f->codes > 0) continue;
     if (!was_undecided) snprintf(f->reason, sizeof f->reason, "not significant among %zu claims", tested);
-    if (!is_measured_x(f->claim->test))
+    if (!is_of_points(f->claim->test))
       f->more_seeds = estimate_seeds(f->seeds, uncorrected, f->level / (double)(tested - k));
   }
   free(order);

@@ -8,7 +8,7 @@
 /* A "cell" is a configuration, whose runs are seeds. A "stratum" is a set of cells that are equal except in the key
  * (and the free settings): tasks, levels and sizes are separate strata, whose results are averaged with equal weights.
  * The [brackets] give the null hypothesis and the kind of test: permutations are in permute.h, t tests in contrast.h.
- * The margin is 0.05 for shares such as the solve rate, else a fifth. */
+ * The margin is 0.05 for shares such as the solve rate, else a fifth. scale.h has the scale of each measure. */
 typedef enum AnalysisTest {
   ANALYSIS_TEST_RISES,       /* a larger key has a larger measure [no key differs; permutation] */
   ANALYSIS_TEST_FALLS,       /* a larger key has a smaller measure [no key differs; permutation] */
@@ -58,6 +58,10 @@ const AnalysisClaim *analysis_claims_list(size_t *count);
 /* Returns the description of a test's statistic ("P(a larger setting has a larger value)"); *direction: "> 0.5". */
 const char *analysis_test_statistic(AnalysisTest test, const char **direction);
 
+/* Comparison of values (scale.h): by differences; by ratios, whose statistics are logarithms; by shares of each
+ * stratum's mean absolute value. */
+typedef enum AnalysisComparison { ANALYSIS_BY_DIFFERENCE, ANALYSIS_BY_RATIO, ANALYSIS_BY_SHARE } AnalysisComparison;
+
 typedef enum AnalysisVerdict { ANALYSIS_UNDECIDED, ANALYSIS_SUPPORTED, ANALYSIS_CONTRADICTED } AnalysisVerdict;
 
 typedef struct AnalysisClaimResult {
@@ -67,7 +71,7 @@ typedef struct AnalysisClaimResult {
   double level;                /* one-sided level: 0.025, or Pocock's (1977) with several looks */
   double p_for, p_against;     /* probability of such data if the claim, or its opposite, were false; NaN: not tested */
   AnalysisInterval interval;   /* 95 % interval of the statistic; NaN bounds for permutation tests */
-  bool ratio;                  /* whether the statistic is a ratio of measures instead of a difference */
+  AnalysisComparison comparison; /* scale of the interval, unless it is of ranks */
   double margin;               /* margin of the statistic for EQUAL and similar tests, else NaN */
   const char *statistic;       /* "P(a larger setting has a larger value)" */
   const char *direction;       /* "> 0.5" */

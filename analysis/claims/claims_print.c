@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "analysis/claims/claims.h"
+#include "analysis/claims/scale.h"
+#include "analysis/claims/tests.h"
 #include "analysis/commands.h"
 #include "analysis/figures/figure.h"
 #include "core/command/options.h"
@@ -15,23 +17,28 @@ static CoreColor verdict_color(AnalysisVerdict verdict) {
   return verdict == ANALYSIS_SUPPORTED ? CORE_GREEN : verdict == ANALYSIS_CONTRADICTED ? CORE_RED : CORE_YELLOW;
 }
 
+/* Returns the scale of the interval. */
+static AnalysisComparison shown_scale(const AnalysisClaimResult *f) {
+  return analysis_test_is_of_ranks(f->claim->test) ? ANALYSIS_BY_DIFFERENCE : f->comparison;
+}
+
 /* Appends the test: statistic, value, claimed direction and amount of data. */
 static void append_test(const AnalysisClaimResult *f, CoreText *text) {
   char interval[64];
+  const AnalysisComparison scale = shown_scale(f);
   core_text_appendf(text, "%s of the %s: ", f->statistic, analysis_measure_label(f->claim->measure));
   if (isnan(f->interval.center)) {
     core_text_appendf(text, "%s. Data: %s", f->reason, f->claim->data);
   } else {
-    AnalysisInterval shown = f->interval;
-    if (f->ratio) {
-      shown.center = exp(shown.center);
-      shown.low = exp(shown.low);
-      shown.high = exp(shown.high);
-    }
+    const AnalysisInterval shown = {analysis_comparison_shown(scale, f->interval.center),
+                                    analysis_comparison_shown(scale, f->interval.low),
+                                    analysis_comparison_shown(scale, f->interval.high), f->interval.n};
     if (isnan(shown.low)) snprintf(interval, sizeof interval, "%.3g", shown.center);
     else analysis_format_interval(shown, interval, sizeof interval);
-    core_text_appendf(text, "%s%s, claimed %s", f->ratio ? "ratio " : "", interval, f->direction);
-    if (isfinite(f->margin)) core_text_appendf(text, " beyond %.3g", f->ratio ? exp(f->margin) : f->margin);
+    const char *claimed = scale == ANALYSIS_BY_RATIO && strcmp(f->direction + 1, " 0") == 0
+                            ? f->direction[0] == '>' ? "> 1" : "< 1" : f->direction;
+    core_text_appendf(text, "%s%s, claimed %s", analysis_comparison_prefix(scale), interval, claimed);
+    if (isfinite(f->margin)) core_text_appendf(text, " beyond %.3g", analysis_comparison_shown(scale, f->margin));
     core_text_appendf(text, ", p = %.2g for and %.2g against it; %zu runs, %zu configurations, %zu comparisons",
                       f->p_for, f->p_against, f->runs, f->cells, f->strata);
   }
@@ -90,11 +97,11 @@ static json_t *claim_json(const AnalysisClaimResult *f) {
                              c->figure, "sentence", c->sentence, "data", c->data, "where", c->where, "test",
                              c->test_name, "key", c->key, "measure", analysis_measure_name(c->measure));
   json_t *found = json_pack(
-    "{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+    "{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
     "s:i, s:f, s:s}", "verdict", analysis_verdict_name(f->verdict), "statistic", f->statistic, "direction",
     f->direction, "estimate", number(f->interval.center), "low", number(f->interval.low), "high",
     number(f->interval.high), "p_for", number(f->p_for), "p_against", number(f->p_against), "margin",
-    number(f->margin), "log_ratio", f->ratio,
+    number(f->margin), "scale", analysis_comparison_name(shown_scale(f)),
     "reason", f->reason, "runs", (json_int_t)f->runs, "configurations", (json_int_t)f->cells, "comparisons",
     (json_int_t)f->strata, "more_seeds", (json_int_t)f->more_seeds, "unfinished", (json_int_t)f->unfinished,
     "censored", (json_int_t)f->censored, "diverged", (json_int_t)f->diverged, "failed", (json_int_t)f->failed,

@@ -135,11 +135,11 @@ static bool set_distance_weights(const double *u, const uint64_t *lever, size_t 
   return true;
 }
 
-/* Computes log x of each cell, standardized over the stratum for numerical stability; NaN without x. */
+/* Computes the mean x of each cell, standardized over the stratum for numerical stability; NaN without x. */
 static void standardize(const AnalysisCells *cells, size_t first, size_t end, double *u) {
   double mean = 0, square = 0, n = 0;
   for (size_t c = first; c < end; c++) {
-    u[c] = log(analysis_cells_mean(cells, cells->x, c));
+    u[c] = analysis_cells_mean(cells, cells->x, c);
     if (!isfinite(u[c])) u[c] = NAN;
     if (isnan(u[c])) continue;
     mean += u[c];

@@ -12,7 +12,7 @@
 /* Computes the levers of a stratum's cells, as hashes of the settings that differ: lever[cells], 0 for the usual
  * settings. */
 void analysis_curve_levers(const AnalysisTable *table, const AnalysisCells *cells, size_t stratum, uint64_t *lever);
-/* Runs the test. cells->x: x of each run, positive. result.strata: number of strata with at least two levers that could
+/* Runs the test. cells->x: log x of each run. result.strata: number of strata with at least two levers that could
  * be compared. */
 AnalysisTestResult analysis_test_one_curve(const AnalysisTable *table, const AnalysisCells *cells, double margin);
 

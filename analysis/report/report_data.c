@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "analysis/claims/claims.h"
+#include "analysis/claims/tests.h"
 #include "analysis/report/report.h"
 #include "analysis/runs/codes.h"
 #include "analysis/runs/tasks.h"
@@ -256,7 +257,8 @@ int analysis_report_add_claims(const AnalysisReport *report, json_t *root) {
     set_number(object, "high", f->interval.high);
     set_number(object, "p_for", f->p_for);
     set_number(object, "p_against", f->p_against);
-    json_object_set_new(object, "ratio", json_boolean(f->ratio));
+    json_object_set_new(object, "ratio", json_boolean(f->comparison == ANALYSIS_BY_RATIO &&
+                                                      !analysis_test_is_of_ranks(f->claim->test)));
     set_number(object, "runs", (double)f->runs);
     json_object_set_new(object, "more_seeds", f->more_seeds ? json_integer((json_int_t)f->more_seeds) : json_null());
     json_array_append_new(claims, object);

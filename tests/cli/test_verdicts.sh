@@ -34,8 +34,8 @@ for other in "" 1; do
       if (rate == 0.001) mean = com == 2 ? 0.6 : 0.5
       if (rate == 0.003) mean = com == 2 ? 0.5 : 0.6
       run(iterations, "finished"); eval(0, 0.05); eval(iterations, mean + 0.01 * z(5)) }'
-  finds "the margin of a claim${other:+, with a run without a solve rate}" "contradicted 0.1 0.05 0" "margin$other" \
-    lr_independent "verdict estimate margin log_ratio"
+  finds "the margin of a claim${other:+, with a run without a solve rate}" "contradicted 0.1 0.05 difference" "margin$other" \
+    lr_independent "verdict estimate margin scale"
 done
 
 # ---- bounds of an interval are those of its own runs

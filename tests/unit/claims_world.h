@@ -47,7 +47,7 @@ static AnalysisRunMetrics *add_run(World *world, const CoreConfig *config, doubl
   run->transitions_per_iteration = core_config_transitions_per_iteration(config);
   for (size_t m = 0; m < ANALYSIS_MEASURES; m++) measured->value[m] = score;
   measured->value[ANALYSIS_MEASURE_late_gain] = 0.01 * score; /* on a plateau, and no two alike */
-  measured->ended = true;
+  measured->ended = measured->rated = true;
   return measured;
 }
 

@@ -248,10 +248,10 @@ static void test_plateau(void **state) {
 static void test_order_and_looks(void **state) {
   const double hill[] = {0.2, 0.4, 0.5, 0.9, 0.6};
   World world = com_world(hill, 0.03);
-  for (size_t r = 0; r < world.count; r++) world.measured[r].value[ANALYSIS_MEASURE_kl] = -world.measured[r].value[0];
+  for (size_t r = 0; r < world.count; r++) world.measured[r].value[ANALYSIS_MEASURE_kl] = exp(-world.measured[r].value[0]);
   const AnalysisClaimResult f = finding_of(&world, "com_kl");
   assert_int_equal(f.verdict, ANALYSIS_SUPPORTED);
-  assert_non_null(strstr(f.note, "ppo.com from 128 to 512 gains"));
+  assert_non_null(strstr(f.note, "ppo.com from 128 to 512 gains a factor of 1.3"));
   const AnalysisSelection selection = {.runs = world.runs, .count = world.count};
   for (int looks = 1; looks <= 2; looks++) {
     const AnalysisClaimsOptions asked = {.ids = (const char *const[]){"com_kl"}, .id_count = 1, .looks = looks};

@@ -1,0 +1,91 @@
+/* Scale of a claim's values (scale.h). */
+#include "analysis/claims/scale.h"
+
+#include <math.h>
+
+#include "analysis/claims/tests.h"
+
+static const double RATIO_MARGIN = 1.25, SHARE_MARGIN = 0.2, RANGE_MARGIN = 0.05;
+
+const char *analysis_comparison_prefix(AnalysisComparison comparison) {
+  static const char *const prefixes[] = {"", "ratio ", "share of the task's mean "};
+  return prefixes[comparison];
+}
+
+const char *analysis_comparison_name(AnalysisComparison comparison) {
+  static const char *const names[] = {"difference", "ratio", "share"};
+  return names[comparison];
+}
+
+double analysis_comparison_shown(AnalysisComparison comparison, double value) {
+  return comparison == ANALYSIS_BY_RATIO ? exp(value) : value;
+}
+
+/* Whether all values that exist are positive, or at least not negative. */
+static bool is_positive(const double *value, size_t count, bool or_zero) {
+  bool positive = true;
+  for (size_t i = 0; i < count; i++) positive = positive && !(or_zero ? value[i] < 0 : value[i] <= 0);
+  return positive;
+}
+
+/* Whether values of the measure are changes of a score, which have no ratio. */
+static bool is_change(AnalysisMeasure measure) {
+  const AnalysisRange range = analysis_measure_range(measure, NULL, NULL, 0);
+  return isfinite(range.low) && range.low < 0;
+}
+
+static AnalysisComparison choose(const AnalysisClaim *claim, AnalysisRange range, const AnalysisCells *cells) {
+  const AnalysisTestKind kind = analysis_test_info(claim->test)->kind;
+  const bool has_null = kind == ANALYSIS_OF_MEAN; /* compared with a number, not with other values */
+  if (isfinite(range.high) || claim->measure == ANALYSIS_MEASURE_kl_slope) return ANALYSIS_BY_DIFFERENCE;
+  const bool has_gains = kind == ANALYSIS_OF_SWITCH || analysis_test_is_plateau(claim->test);
+  if (has_null || has_gains || is_change(claim->measure)) return ANALYSIS_BY_SHARE;
+  return is_positive(cells->score, cells->count, range.logarithmic) ? ANALYSIS_BY_RATIO : ANALYSIS_BY_SHARE;
+}
+
+/* Returns the mean absolute value of finite ones; 1 if there is none but zeros. */
+static double mean_size(const double *value, size_t count) {
+  double sum = 0, n = 0;
+  for (size_t i = 0; i < count; i++) {
+    if (!isfinite(value[i])) continue;
+    sum += fabs(value[i]);
+    n++;
+  }
+  return sum > 0 ? sum / n : 1;
+}
+
+/* Divides the values of each stratum, and the gains of its runs (x), by the mean absolute value. */
+static void divide_strata(AnalysisCells *cells, bool has_gains) {
+  for (size_t s = 0; s < cells->strata; s++) {
+    const size_t first = cells->first[cells->stratum[s]], end = cells->first[cells->stratum[s + 1]];
+    const double size = mean_size(cells->score + first, end - first);
+    for (size_t i = first; i < end; i++) {
+      cells->score[i] /= size;
+      if (has_gains) cells->x[i] /= size;
+    }
+  }
+}
+
+/* Takes logarithms of an x measure that is averaged as such. */
+static void scale_x(const AnalysisClaim *claim, AnalysisCells *cells) {
+  AnalysisMeasure x;
+  if (analysis_test_info(claim->test)->kind != ANALYSIS_OF_POINTS) return;
+  if (analysis_measure_find(claim->key, &x) != CORE_OK || !analysis_measure_range(x, NULL, NULL, 0).logarithmic) return;
+  for (size_t i = 0; i < cells->count; i++) cells->x[i] = log(cells->x[i]);
+}
+
+void analysis_cells_scale(const AnalysisTable *table, AnalysisCells *cells, AnalysisClaimResult *f) {
+  const AnalysisRange range = analysis_measure_range(f->claim->measure, table->metrics, cells->run, cells->count);
+  const bool has_margin = analysis_test_info(f->claim->test)->margin;
+  f->comparison = choose(f->claim, range, cells);
+  if (has_margin && f->comparison == ANALYSIS_BY_DIFFERENCE)
+    f->margin = isfinite(range.high) ? RANGE_MARGIN * range.high
+                                     : SHARE_MARGIN * mean_size(cells->score, cells->count);
+  else if (has_margin) f->margin = f->comparison == ANALYSIS_BY_RATIO ? log(RATIO_MARGIN) : SHARE_MARGIN;
+
+  if (f->comparison == ANALYSIS_BY_SHARE)
+    divide_strata(cells, analysis_test_info(f->claim->test)->kind != ANALYSIS_OF_POINTS);
+  for (size_t i = 0; i < cells->count && f->comparison == ANALYSIS_BY_RATIO; i++)
+    cells->score[i] = log(cells->score[i]);
+  scale_x(f->claim, cells);
+}

@@ -1,0 +1,151 @@
+/* The tests of claims by name (tests.h). */
+#include "analysis/claims/tests.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/claims/curve.h"
+#include "analysis/claims/permute.h"
+#include "analysis/claims/switches.h"
+#include "core/memory.h"
+
+static const AnalysisTestInfo tests[ANALYSIS_TESTS] = {
+  [ANALYSIS_TEST_RISES] =
+    {"P(a larger setting has a larger value)", "> 0.5", "two settings to compare", ANALYSIS_OF_KEYS, false},
+  [ANALYSIS_TEST_FALLS] =
+    {"P(a larger setting has a larger value)", "< 0.5", "two settings to compare", ANALYSIS_OF_KEYS, false},
+  [ANALYSIS_TEST_EQUAL] =
+    {"largest difference between settings", "none", "two settings to compare", ANALYSIS_OF_KEYS, true},
+  [ANALYSIS_TEST_NOT_WORSE] =
+    {"highest setting - lowest setting", "no loss", "two settings to compare", ANALYSIS_OF_KEYS, true},
+  [ANALYSIS_TEST_LOW_END] =
+    {"best of the others - lowest setting", "> 0", "three settings to compare", ANALYSIS_OF_KEYS, false},
+  [ANALYSIS_TEST_HIGH_END] =
+    {"best of the others - highest setting", "> 0", "three settings to compare", ANALYSIS_OF_KEYS, false},
+  [ANALYSIS_TEST_LOW_PLATEAU] =
+    {"best of the others - lowest setting, whose late gain is below the margin,", "> 0", "three settings to compare",
+     ANALYSIS_OF_KEYS, true},
+  [ANALYSIS_TEST_HIGH_PLATEAU] =
+    {"best of the others - highest setting, whose late gain is below the margin,", "> 0", "three settings to compare",
+     ANALYSIS_OF_KEYS, true},
+  [ANALYSIS_TEST_ROBUST] =
+    {"loss at the lowest setting: smallest scale - largest scale", "> 0", "two settings at two scales",
+     ANALYSIS_OF_SECOND, false},
+  [ANALYSIS_TEST_ROBUST_HIGH] =
+    {"loss at the highest setting: smallest scale - largest scale", "> 0", "two settings at two scales",
+     ANALYSIS_OF_SECOND, false},
+  [ANALYSIS_TEST_SAME_BEST] =
+    {"loss by the best setting of the other end", "none", "three settings at two scales", ANALYSIS_OF_SECOND, true},
+  [ANALYSIS_TEST_GAIN_GROWS] =
+    {"gain at the largest scale - gain at the smallest", "> 0", "two settings at two scales", ANALYSIS_OF_SECOND,
+     false},
+  [ANALYSIS_TEST_GAIN_SHRINKS] =
+    {"gain at the largest scale - gain at the smallest", "< 0", "two settings at two scales", ANALYSIS_OF_SECOND,
+     false},
+  [ANALYSIS_TEST_GAIN_EQUAL] =
+    {"largest difference between gains", "none", "two settings at two scales", ANALYSIS_OF_SECOND, true},
+  [ANALYSIS_TEST_BEST_AT_LOW] =
+    {"best elsewhere - best at the lowest scale", "> 0", "settings at two scales", ANALYSIS_OF_SECOND, false},
+  [ANALYSIS_TEST_BEST_AT_HIGH] =
+    {"best elsewhere - best at the highest scale", "> 0", "settings at two scales", ANALYSIS_OF_SECOND, false},
+  [ANALYSIS_TEST_BEST_EQUAL] =
+    {"largest difference between best values", "none", "two settings at two scales", ANALYSIS_OF_SECOND, true},
+  [ANALYSIS_TEST_MIDDLE] =
+    {"mean of the middle third - greater mean of the outer thirds", "> 0", "six configurations to compare",
+     ANALYSIS_OF_POINTS, false},
+  [ANALYSIS_TEST_UP] = {"Spearman's rho", "> 0", "six configurations to compare", ANALYSIS_OF_POINTS, false},
+  [ANALYSIS_TEST_DOWN] = {"Spearman's rho", "< 0", "six configurations to compare", ANALYSIS_OF_POINTS, false},
+  [ANALYSIS_TEST_GROWS] =
+    {"rho at the full budget - rho at a tenth", "> 0", "six configurations to compare", ANALYSIS_OF_POINTS, false},
+  [ANALYSIS_TEST_ONE_CURVE] =
+    {"largest distance from the others' curve", "none", "two levers, six configurations each", ANALYSIS_OF_POINTS,
+     true},
+  [ANALYSIS_TEST_AT_LEAST_95] = {"mean", "> 0.95", "one configuration", ANALYSIS_OF_MEAN, false},
+  [ANALYSIS_TEST_POSITIVE] = {"mean", "> 0", "one configuration", ANALYSIS_OF_MEAN, false},
+  [ANALYSIS_TEST_NEGATIVE] = {"mean", "< 0", "one configuration", ANALYSIS_OF_MEAN, false},
+  [ANALYSIS_TEST_SWITCH_UP] =
+    {"mean change relative to the parent run, with an immediate gain,", "> 0",
+     "three parents of runs that switched the setting (init.from)", ANALYSIS_OF_SWITCH, false},
+  [ANALYSIS_TEST_SWITCH_DOWN] =
+    {"mean change relative to the parent run, down to runs with the setting from the start,", "< 0",
+     "three parents of runs that switched the setting (init.from), and runs with that setting from the start",
+     ANALYSIS_OF_SWITCH, true},
+  [ANALYSIS_TEST_SWITCH_SAME] =
+    {"runs that switched - runs with the setting from the start", "none",
+     "runs with the setting from the start and runs that switched to it", ANALYSIS_OF_SWITCH, true},
+};
+
+const AnalysisTestInfo *analysis_test_info(AnalysisTest test) { return &tests[test]; }
+
+bool analysis_test_is_plateau(AnalysisTest test) {
+  return test == ANALYSIS_TEST_LOW_PLATEAU || test == ANALYSIS_TEST_HIGH_PLATEAU;
+}
+
+bool analysis_test_is_of_ranks(AnalysisTest test) {
+  return test == ANALYSIS_TEST_RISES || test == ANALYSIS_TEST_FALLS || test == ANALYSIS_TEST_UP ||
+         test == ANALYSIS_TEST_DOWN || test == ANALYSIS_TEST_GROWS;
+}
+
+const char *analysis_test_statistic(AnalysisTest test, const char **direction) {
+  *direction = tests[test].direction;
+  return tests[test].statistic;
+}
+
+/* ---- runs ---------------------------------------------------------------------------------------------------------- */
+
+static AnalysisTestResult opposite(AnalysisTestResult result) {
+  const double p = result.p_for;
+  result.p_for = result.p_against;
+  result.p_against = p;
+  return result;
+}
+
+static AnalysisTestResult test_mean(const AnalysisTable *table, const AnalysisCells *cells, double null, int sign) {
+  size_t *unit = analysis_cells_units(table, cells);
+  const AnalysisTestResult result = analysis_test_mean(cells, unit, null, sign);
+  free(unit);
+  return result;
+}
+
+AnalysisTestResult analysis_test_run(AnalysisTest test, const AnalysisTable *table, const AnalysisCells *cells,
+                                     double margin, size_t *seeds) {
+  switch (test) {
+    case ANALYSIS_TEST_RISES: return analysis_test_rises(cells);
+    case ANALYSIS_TEST_FALLS: return opposite(analysis_test_rises(cells));
+    case ANALYSIS_TEST_EQUAL: return analysis_test_equal(cells, margin);
+    case ANALYSIS_TEST_NOT_WORSE: return analysis_test_not_worse(cells, margin);
+    case ANALYSIS_TEST_LOW_END: return analysis_test_end(cells, false);
+    case ANALYSIS_TEST_HIGH_END: return analysis_test_end(cells, true);
+    case ANALYSIS_TEST_LOW_PLATEAU: return analysis_test_plateau(cells, false, margin);
+    case ANALYSIS_TEST_HIGH_PLATEAU: return analysis_test_plateau(cells, true, margin);
+    case ANALYSIS_TEST_ROBUST: return analysis_test_robust(cells, false);
+    case ANALYSIS_TEST_ROBUST_HIGH: return analysis_test_robust(cells, true);
+    case ANALYSIS_TEST_SAME_BEST: return analysis_test_same_best(cells, margin);
+    case ANALYSIS_TEST_GAIN_GROWS: return analysis_test_gain(cells, 1);
+    case ANALYSIS_TEST_GAIN_SHRINKS: return analysis_test_gain(cells, -1);
+    case ANALYSIS_TEST_GAIN_EQUAL: return analysis_test_gain_equal(cells, margin);
+    case ANALYSIS_TEST_BEST_AT_LOW: return analysis_test_best_at(cells, false);
+    case ANALYSIS_TEST_BEST_AT_HIGH: return analysis_test_best_at(cells, true);
+    case ANALYSIS_TEST_BEST_EQUAL: return analysis_test_best_equal(cells, margin);
+    case ANALYSIS_TEST_MIDDLE: return analysis_test_middle(cells);
+    case ANALYSIS_TEST_UP: return analysis_test_rho(cells);
+    case ANALYSIS_TEST_DOWN: return opposite(analysis_test_rho(cells));
+    case ANALYSIS_TEST_ONE_CURVE: return analysis_test_one_curve(table, cells, margin);
+    case ANALYSIS_TEST_AT_LEAST_95: return test_mean(table, cells, 0.95, 1);
+    case ANALYSIS_TEST_POSITIVE: return test_mean(table, cells, 0, 1);
+    case ANALYSIS_TEST_NEGATIVE: return test_mean(table, cells, 0, -1);
+    case ANALYSIS_TEST_SWITCH_UP: return analysis_test_switch_up(table, cells, seeds);
+    case ANALYSIS_TEST_SWITCH_DOWN: return analysis_test_switch_down(table, cells, margin, seeds);
+    case ANALYSIS_TEST_SWITCH_SAME: return analysis_test_switch_same(table, cells, 1, margin, seeds);
+    case ANALYSIS_TEST_GROWS: {
+      double *early = core_memory_allocate((cells->count + 1) * sizeof *early);
+      for (size_t i = 0; i < cells->count; i++)
+        early[i] = table->metrics[cells->run[i]].value[ANALYSIS_MEASURE_early];
+      const AnalysisTestResult result = analysis_test_grows(cells, early);
+      free(early);
+      return result;
+    }
+    case ANALYSIS_TESTS: break;
+  }
+  return ANALYSIS_NOT_TESTED;
+}
