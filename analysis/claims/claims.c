@@ -10,6 +10,7 @@
 #include "analysis/claims/clock.h"
 #include "analysis/claims/permute.h"
 #include "analysis/claims/scale.h"
+#include "analysis/claims/strata.h"
 #include "analysis/claims/switches.h"
 #include "analysis/claims/tests.h"
 #include "analysis/runs/codes.h"
@@ -95,10 +96,13 @@ static size_t find_seeds_min(const AnalysisCells *cells, AnalysisTest test, size
   return 0;
 }
 
+/* Whether something other than the probabilities prevents a verdict. */
+static bool has_obstacle(const AnalysisClaimResult *f) { return f->censored > 0 || f->codes > 0 || f->disagree; }
+
 /* Sets the verdict. Runs stopped by a rule are missing because of their values, so that the rest allows no verdict. */
 static void decide(AnalysisClaimResult *f, double p_for, double p_against) {
   f->verdict = ANALYSIS_UNDECIDED;
-  if (f->censored > 0 || f->codes > 0) return;
+  if (has_obstacle(f)) return;
   if (p_for <= f->level) f->verdict = ANALYSIS_SUPPORTED;
   else if (p_against <= f->level) f->verdict = ANALYSIS_CONTRADICTED;
 }
@@ -125,12 +129,17 @@ static void explain(const AnalysisCells *cells, AnalysisClaimResult *f) {
              "one", f->codes);
     return;
   }
+  if (f->disagree) {
+    snprintf(f->reason, sizeof f->reason, "tasks disagree");
+    return;
+  }
   if (seeds_min > 0) {
     snprintf(f->reason, sizeof f->reason, "undecidable with %zu seeds: needs at least %zu", f->seeds, seeds_min);
     f->more_seeds = seeds_min;
     return;
   }
-  snprintf(f->reason, sizeof f->reason, "the data fit both answers");
+  const bool is_alone = f->p_together_for <= f->level || f->p_together_against <= f->level;
+  snprintf(f->reason, sizeof f->reason, is_alone ? "tasks disagree: one alone decides" : "the data fit both answers");
   if (!is_of_points(f->claim->test)) f->more_seeds = estimate_seeds(f->seeds, fmin(f->p_for, f->p_against), f->level);
 }
 
@@ -211,11 +220,7 @@ static bool all_are_finite(const AnalysisCells *cells) {
 /* Runs the test and sets verdict and reason. all: number of cells before small ones were dropped. */
 static void judge(const AnalysisTable *table, AnalysisCells *cells, size_t all, AnalysisClaimResult *f) {
   const AnalysisTestInfo *info = analysis_test_info(f->claim->test);
-  const AnalysisTestResult result = analysis_test_run(f->claim->test, table, cells, f->margin, &f->seeds);
-  f->interval = result.interval;
-  f->strata = result.strata;
-  f->p_for = result.p_for;
-  f->p_against = result.p_against;
+  analysis_strata_test(table, cells, f);
   if (f->p_for == 1 && f->p_against == 1 && !analysis_cells_have_spread(cells)) {
     f->p_for = f->p_against = NAN;
     snprintf(f->reason, sizeof f->reason, "no spread: all seeds of each setting have the same value, which does not "
@@ -225,8 +230,8 @@ static void judge(const AnalysisTable *table, AnalysisCells *cells, size_t all, 
     if (f->verdict == ANALYSIS_UNDECIDED) explain(cells, f);
     note_violation(cells, f);
   } else if (!all_are_finite(cells)) {
-    snprintf(f->reason, sizeof f->reason, "a run has no finite value on the scale of the measure, and the test compares "
-             "means");
+    snprintf(f->reason, sizeof f->reason, "a run has no finite value on the scale of the measure, and the test "
+             "compares means");
   } else if (all > cells->cells) {
     f->cells = all;
     set_missing(f, "3 seeds per configuration");
@@ -298,7 +303,7 @@ static void correct(AnalysisClaimResult *results, size_t count) {
     f->p_for = is_for ? corrected / 2 : fmax(f->p_for, corrected / 2);
     f->p_against = is_for ? fmax(f->p_against, corrected / 2) : corrected / 2;
     decide(f, f->p_for, f->p_against);
-    if (f->verdict != ANALYSIS_UNDECIDED || f->censored > 0 || f->codes > 0) continue;
+    if (f->verdict != ANALYSIS_UNDECIDED || has_obstacle(f)) continue;
     if (!was_undecided) snprintf(f->reason, sizeof f->reason, "not significant among %zu claims", tested);
     if (!is_of_points(f->claim->test))
       f->more_seeds = estimate_seeds(f->seeds, uncorrected, f->level / (double)(tested - k));
@@ -334,6 +339,12 @@ static bool is_claim_data(const char *sweep) {
 }
 
 bool analysis_claims_use_all_runs(const char *sweep) { return sweep != NULL && !is_claim_data(sweep); }
+
+void analysis_claims_free(AnalysisClaimResult **results, size_t count) {
+  for (size_t i = 0; i < count && *results; i++) free((*results)[i].tasks);
+  free(*results);
+  *results = NULL;
+}
 
 int analysis_claims_test(StoreDatabase *database, const AnalysisSelection *selection,
                          const AnalysisRunMetrics *metrics, const AnalysisMembership *membership,

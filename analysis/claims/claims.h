@@ -6,7 +6,8 @@
 #include "analysis/statistics/statistics.h"
 
 /* A "cell" is a configuration, whose runs are seeds. A "stratum" is a set of cells that are equal except in the key
- * (and the free settings): tasks, levels and sizes are separate strata, whose results are averaged with equal weights.
+ * (and the free settings): tasks, levels and sizes are separate strata, whose results are averaged with equal weights
+ * and must agree (strata.h).
  * The [brackets] give the null hypothesis and the kind of test: permutations are in permute.h, t tests in contrast.h.
  * The margin is 0.05 for shares such as the solve rate, else a fifth. scale.h has the scale of each measure. */
 typedef enum AnalysisTest {
@@ -64,13 +65,24 @@ typedef enum AnalysisComparison { ANALYSIS_BY_DIFFERENCE, ANALYSIS_BY_RATIO, ANA
 
 typedef enum AnalysisVerdict { ANALYSIS_UNDECIDED, ANALYSIS_SUPPORTED, ANALYSIS_CONTRADICTED } AnalysisVerdict;
 
+/* Result of one of several tasks (strata). label: the settings in which it differs from the others. */
+typedef struct AnalysisTaskResult {
+  char label[96];
+  AnalysisInterval interval;
+  double p_for, p_against;
+} AnalysisTaskResult;
+
 typedef struct AnalysisClaimResult {
   const AnalysisClaim *claim;
   AnalysisVerdict verdict;     /* supported: p_for <= level; contradicted: p_against <= level */
   int looks;                   /* number of tests with growing numbers of seeds, for which `level` is corrected */
   double level;                /* one-sided level: 0.025, or Pocock's (1977) with several looks */
   double p_for, p_against;     /* probability of such data if the claim, or its opposite, were false; NaN: not tested */
+  double p_together_for, p_together_against; /* probabilities of all tasks together, though one may decide alone */
   AnalysisInterval interval;   /* 95 % interval of the statistic; NaN bounds for permutation tests */
+  AnalysisTaskResult *tasks;   /* [task_count] tasks tested alone; NULL: fewer than two */
+  size_t task_count;
+  bool disagree;               /* tasks significantly show different sides, which prevents a verdict */
   AnalysisComparison comparison; /* scale of the interval, unless it is of ranks */
   double margin;               /* margin of the statistic for EQUAL and similar tests, else NaN */
   const char *statistic;       /* "P(a larger setting has a larger value)" */
@@ -107,9 +119,12 @@ typedef struct AnalysisClaimsOptions {
 /* Whether all runs of this sweep (NULL: none was selected) count for every claim: true if no claim uses its data. */
 bool analysis_claims_use_all_runs(const char *sweep);
 
-/* Tests the claims and returns results[*count], in the order of claims.def; free() them. The selection must include all
- * runs that may count, with copies. Results do not depend on the number of threads. CORE_USAGE: an unknown id; the
- * message names the nearest. */
+/* Frees the results of analysis_claims_evaluate. */
+void analysis_claims_free(AnalysisClaimResult **results, size_t count);
+
+/* Tests the claims and returns results[*count], in the order of claims.def; free with analysis_claims_free. The
+ * selection must include all runs that may count, with copies. Results do not depend on the number of threads.
+ * CORE_USAGE: an unknown id; the message names the nearest. */
 int analysis_claims_evaluate(StoreDatabase *database, const AnalysisSelection *selection,
                              const AnalysisClaimsOptions *options, AnalysisClaimResult **results, size_t *count);
 

@@ -22,6 +22,27 @@ static AnalysisComparison shown_scale(const AnalysisClaimResult *f) {
   return analysis_test_is_of_ranks(f->claim->test) ? ANALYSIS_BY_DIFFERENCE : f->comparison;
 }
 
+/* Writes an interval, or its center if it has no bounds, on its scale. */
+static void format_interval(AnalysisComparison scale, AnalysisInterval interval, char text[64]) {
+  const AnalysisInterval shown = {analysis_comparison_shown(scale, interval.center),
+                                  analysis_comparison_shown(scale, interval.low),
+                                  analysis_comparison_shown(scale, interval.high), interval.n};
+  if (isnan(shown.low)) snprintf(text, 64, "%.3g", shown.center);
+  else analysis_format_interval(shown, text, 64);
+}
+
+/* Appends each task's result. */
+static void append_tasks(const AnalysisClaimResult *f, CoreText *text) {
+  const AnalysisComparison scale = shown_scale(f);
+  for (size_t i = 0; i < f->task_count; i++) {
+    const AnalysisTaskResult *task = &f->tasks[i];
+    char interval[64];
+    format_interval(scale, task->interval, interval);
+    core_text_appendf(text, "%s%s: %s, p = %.2g for and %.2g against", i > 0 ? "; " : "", task->label, interval,
+                      task->p_for, task->p_against);
+  }
+}
+
 /* Appends the test: statistic, value, claimed direction and amount of data. */
 static void append_test(const AnalysisClaimResult *f, CoreText *text) {
   char interval[64];
@@ -30,11 +51,7 @@ static void append_test(const AnalysisClaimResult *f, CoreText *text) {
   if (isnan(f->interval.center)) {
     core_text_appendf(text, "%s. Data: %s", f->reason, f->claim->data);
   } else {
-    const AnalysisInterval shown = {analysis_comparison_shown(scale, f->interval.center),
-                                    analysis_comparison_shown(scale, f->interval.low),
-                                    analysis_comparison_shown(scale, f->interval.high), f->interval.n};
-    if (isnan(shown.low)) snprintf(interval, sizeof interval, "%.3g", shown.center);
-    else analysis_format_interval(shown, interval, sizeof interval);
+    format_interval(scale, f->interval, interval);
     const char *claimed = scale == ANALYSIS_BY_RATIO && strcmp(f->direction + 1, " 0") == 0
                             ? f->direction[0] == '>' ? "> 1" : "< 1" : f->direction;
     core_text_appendf(text, "%s%s, claimed %s", analysis_comparison_prefix(scale), interval, claimed);
@@ -43,7 +60,7 @@ static void append_test(const AnalysisClaimResult *f, CoreText *text) {
                       f->p_for, f->p_against, f->runs, f->cells, f->strata);
   }
   if (f->verdict == ANALYSIS_UNDECIDED && !isnan(f->interval.center)) {
-    if (f->censored || f->codes) core_text_appendf(text, "; %s", f->reason);
+    if (f->censored || f->codes || f->disagree) core_text_appendf(text, "; %s", f->reason);
     else if (f->more_seeds)
       core_text_appendf(text, "; %s: about %zu seeds would decide (power 0.5)", f->reason, f->more_seeds);
     else core_text_appendf(text, "; %s, and more seeds would hardly help", f->reason);
@@ -76,6 +93,10 @@ static void print_text(const AnalysisClaimResult *list, size_t count, bool corre
     core_text_clear(&text);
     append_test(f, &text);
     core_terminal_print_wrapped(stdout, core_text_string(&text), 14, 0);
+    if (f->task_count == 0) continue;
+    core_text_clear(&text);
+    append_tasks(f, &text);
+    core_terminal_print_wrapped(stdout, core_text_string(&text), 14, 0);
   }
   printf("\n%zu claims: %zu supported, %zu contradicted, %zu undecided\n", count, verdicts[ANALYSIS_SUPPORTED],
          verdicts[ANALYSIS_CONTRADICTED], verdicts[ANALYSIS_UNDECIDED]);
@@ -90,6 +111,18 @@ static void print_text(const AnalysisClaimResult *list, size_t count, bool corre
 }
 
 static json_t *number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+
+static json_t *tasks_json(const AnalysisClaimResult *f) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < f->task_count; i++) {
+    const AnalysisTaskResult *task = &f->tasks[i];
+    json_array_append_new(list, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "task", task->label, "estimate",
+                                          number(task->interval.center), "low", number(task->interval.low), "high",
+                                          number(task->interval.high), "p_for", number(task->p_for), "p_against",
+                                          number(task->p_against)));
+  }
+  return list;
+}
 
 static json_t *claim_json(const AnalysisClaimResult *f) {
   const AnalysisClaim *c = f->claim;
@@ -108,6 +141,8 @@ static json_t *claim_json(const AnalysisClaimResult *f) {
     "without_measure", (json_int_t)f->missing, "mixed", (json_int_t)f->mixed, "by_different_code",
     (json_int_t)f->codes, "looks", f->looks, "level", f->level, "note", f->note);
   json_object_update(object, found);
+  json_object_set_new(object, "tasks", tasks_json(f));
+  json_object_set_new(object, "tasks_disagree", json_boolean(f->disagree));
   json_decref(found);
   return object;
 }
@@ -148,7 +183,7 @@ static int run_claims(void *context, const char **operands, size_t operand_count
   if (code == CORE_OK) code = analysis_claims_evaluate(database, &selection, &claims, &list, &count);
   if (code == CORE_OK && request->json) print_json(list, count);
   else if (code == CORE_OK) print_text(list, count, request->correct);
-  free(list);
+  analysis_claims_free(&list, count);
   analysis_selection_free(&selection);
   store_database_close(&database);
   return code;

@@ -165,14 +165,20 @@ AnalysisTestResult analysis_test_rises(const AnalysisCells *cells) {
   return result;
 }
 
-/* Counts the distinct permutations of each stratum by the multinomial coefficient of its cells' sizes. */
+/* Counts the distinct permutations of each stratum by the multinomial coefficient of its cells' sizes. Of several
+ * strata the one with the most does not count, since the others must show the effect without it. */
 double analysis_permute_p_min(const AnalysisCells *cells, size_t n) {
-  double log_orders = 0;
+  double log_orders = 0, most = 0;
+  size_t compared = 0;
   for (size_t s = 0; s < cells->strata; s++) {
     const double seeds = (double)n, k = (double)count_cells(cells, s);
-    if (k > 1) log_orders += lgamma(k * seeds + 1) - k * lgamma(seeds + 1);
+    if (k < 2) continue;
+    const double one = lgamma(k * seeds + 1) - k * lgamma(seeds + 1);
+    log_orders += one;
+    most = fmax(most, one);
+    compared++;
   }
-  return fmax(exp(-log_orders), 1.0 / (ORDERS + 1));
+  return fmax(exp(compared > 1 ? most - log_orders : -log_orders), 1.0 / (ORDERS + 1));
 }
 
 /* ---- configurations ---------------------------------------------------------------------------------------------- */

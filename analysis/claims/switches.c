@@ -46,6 +46,25 @@ void analysis_cells_merge_children(const AnalysisTable *table, AnalysisCells *ce
   cells->first[cells->cells] = cells->count = kept;
 }
 
+bool analysis_switches_share_task(const AnalysisRun *a, const AnalysisRun *b, const char *key) {
+  const char *const changed[] = {"train.seed", "train.total_steps", key};
+  size_t rows;
+  const CoreConfigRow *row = core_config_rows(&rows);
+  CoreText text = {0}, other = {0};
+  bool same = true;
+  for (size_t i = 0; i < rows && same; i++) {
+    bool skipped = !row[i].identity || strcmp(row[i].section, "init") == 0;
+    for (size_t k = 0; k < sizeof changed / sizeof *changed; k++)
+      skipped = skipped || strcmp(row[i].name, changed[k]) == 0;
+    if (skipped) continue;
+    same = strcmp(analysis_key_own_value(&a->config, &row[i], &text),
+                  analysis_key_own_value(&b->config, &row[i], &other)) == 0;
+  }
+  core_text_free(&text);
+  core_text_free(&other);
+  return same;
+}
+
 /* Finds the index in the cells' list of the run with this id, or of its copy; SIZE_MAX: none. */
 static size_t find_run(const AnalysisTable *table, const AnalysisCells *cells, const char *id) {
   const AnalysisSelection *selection = table->selection;
@@ -119,10 +138,14 @@ typedef struct Switched {
   size_t parents;
 } Switched;
 
-/* Finds the cell of runs with this key that have no parent; SIZE_MAX: none. */
-static size_t find_reference(const AnalysisTable *table, const AnalysisCells *cells, double key) {
-  for (size_t c = 0; c < cells->cells; c++)
-    if (cells->key[c] == key && !table->selection->runs[cells->run[cells->first[c]]].parent[0]) return c;
+/* Finds the cell of runs without a parent that have the key and the task of cell `child`; SIZE_MAX: none. */
+static size_t find_reference(const AnalysisTable *table, const AnalysisCells *cells, size_t child) {
+  const AnalysisRun *runs = table->selection->runs;
+  for (size_t c = 0; c < cells->cells; c++) {
+    const AnalysisRun *one = &runs[cells->run[cells->first[c]]];
+    if (cells->key[c] != cells->key[child] || one->parent[0]) continue;
+    if (analysis_switches_share_task(one, &runs[cells->run[cells->first[child]]], "")) return c;
+  }
   return SIZE_MAX;
 }
 
@@ -130,7 +153,7 @@ static size_t find_reference(const AnalysisTable *table, const AnalysisCells *ce
 static void add_children(const AnalysisTable *table, const AnalysisCells *cells, int sign, Switched *switched,
                          bool shares) {
   for (size_t c = 0; c < cells->cells; c++) {
-    const size_t reference = find_reference(table, cells, cells->key[c]);
+    const size_t reference = find_reference(table, cells, c);
     if (reference == SIZE_MAX || reference == c) continue;
     const double mean = analysis_cells_mean(cells, cells->score, reference);
     for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++) {

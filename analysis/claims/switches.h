@@ -10,6 +10,10 @@ size_t *analysis_cells_units(const AnalysisTable *table, const AnalysisCells *ce
 /* Merges the runs of a cell that have the same parent into one with their mean, since they are correlated. */
 void analysis_cells_merge_children(const AnalysisTable *table, AnalysisCells *cells);
 
+/* Whether two runs are equal in all settings except `key`, the checkpoint, the seed, and the budget, which a run that
+ * restores only weights counts from 0. */
+bool analysis_switches_share_task(const AnalysisRun *a, const AnalysisRun *b, const char *key);
+
 /* Tests whether runs with a raised key end above their parent, and gain immediately: cells->x is each run's gain in the
  * first tenth of the budget after its start. *parents: number of parents; fewer than ANALYSIS_SEEDS_MIN are not
  * tested. */

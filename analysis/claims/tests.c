@@ -91,7 +91,7 @@ const char *analysis_test_statistic(AnalysisTest test, const char **direction) {
   return tests[test].statistic;
 }
 
-/* ---- runs ---------------------------------------------------------------------------------------------------------- */
+/* ---- runs -------------------------------------------------------------------------------------------------------- */
 
 static AnalysisTestResult opposite(AnalysisTestResult result) {
   const double p = result.p_for;

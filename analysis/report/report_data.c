@@ -263,7 +263,7 @@ int analysis_report_add_claims(const AnalysisReport *report, json_t *root) {
     json_object_set_new(object, "more_seeds", f->more_seeds ? json_integer((json_int_t)f->more_seeds) : json_null());
     json_array_append_new(claims, object);
   }
-  free(list);
+  analysis_claims_free(&list, count);
   analysis_selection_free(&selection);
   return code;
 }

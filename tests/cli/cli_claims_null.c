@@ -291,7 +291,7 @@ static void simulate(World *world, const AnalysisClaim *claim, int seeds, const 
     else add_effect(&own, &selection, claim, size);
     if (analysis_claims_test(NULL, &selection, own.measured, NULL, &asked, &finding, &count) == CORE_OK && count == 1)
       verdicts[finding[0].verdict]++;
-    free(finding);
+    analysis_claims_free(&finding, count);
     free(own.measured);
   }
   printf("%s %s %d %s %u %ld %ld\n", claim->id, claim->test_name, seeds, effect, worlds,
@@ -367,8 +367,8 @@ static int compare_together(const char *experiments, const AnalysisClaim *claims
            alike ? "same" : "DIFFERS", claims[i].id, a->runs, a->strata, a->mixed, a->interval.center, a->p_for,
            b->interval.center, b->p_for);
     differ += !alike;
-    free(a);
-    free(b);
+    analysis_claims_free(&a, 1);
+    analysis_claims_free(&b, 1);
     analysis_membership_free(&mine);
     free(own.runs);
     free(own.measured);

@@ -76,7 +76,7 @@ static AnalysisClaimResult finding_of(const World *world, const char *id) {
   for (size_t i = 0; i < count; i++) {
     if (strcmp(list[i].claim->id, id) == 0) found = list[i];
   }
-  free(list);
+  analysis_claims_free(&list, count);
   assert_non_null(found.claim);
   return found;
 }

@@ -248,7 +248,8 @@ static void test_plateau(void **state) {
 static void test_order_and_looks(void **state) {
   const double hill[] = {0.2, 0.4, 0.5, 0.9, 0.6};
   World world = com_world(hill, 0.03);
-  for (size_t r = 0; r < world.count; r++) world.measured[r].value[ANALYSIS_MEASURE_kl] = exp(-world.measured[r].value[0]);
+  for (size_t r = 0; r < world.count; r++)
+    world.measured[r].value[ANALYSIS_MEASURE_kl] = exp(-world.measured[r].value[0]);
   const AnalysisClaimResult f = finding_of(&world, "com_kl");
   assert_int_equal(f.verdict, ANALYSIS_SUPPORTED);
   assert_non_null(strstr(f.note, "ppo.com from 128 to 512 gains a factor of 1.3"));
@@ -259,7 +260,7 @@ static void test_order_and_looks(void **state) {
     size_t count;
     assert_int_equal(analysis_claims_test(NULL, &selection, world.measured, NULL, &asked, &list, &count), CORE_OK);
     assert_true(list[0].level == (looks == 1 ? 0.025 : 0.0147));
-    free(list);
+    analysis_claims_free(&list, count);
   }
   world_free(&world);
 }
@@ -339,7 +340,7 @@ static void test_membership(void **state) {
     assert_int_equal(count, 1);
     assert_int_equal(list[0].verdict, any ? ANALYSIS_CONTRADICTED : ANALYSIS_SUPPORTED);
     assert_int_equal(list[0].runs, any ? own + 5 : own);
-    free(list);
+    analysis_claims_free(&list, count);
   }
   assert_false(analysis_claims_use_all_runs("fig1a_com"));
   assert_false(analysis_claims_use_all_runs(NULL));

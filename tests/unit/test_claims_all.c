@@ -76,7 +76,7 @@ static void test_noise(void **state) {
         hopeful += list[i].more_seeds > list[i].seeds;
       }
     }
-    free(list);
+    analysis_claims_free(&list, count);
     world_free(&world);
   }
   for (int k = 0; k < IDS; k++) {
@@ -113,7 +113,7 @@ static void test_table(void **state) {
     assert_true(list[i].reason[0] != '\0' && list[i].claim->sentence[0] != '\0' && list[i].claim->data[0] != '\0');
     for (size_t k = 0; k < i; k++) assert_string_not_equal(list[i].claim->id, list[k].claim->id);
   }
-  free(list);
+  analysis_claims_free(&list, count);
   world_free(&world);
 }
 

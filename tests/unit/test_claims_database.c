@@ -79,7 +79,7 @@ static void test_score_at_time(void **state) {
     assert_int_equal(list[i].missing, 0);
     assert_true(!clock || list[i].interval.center == 0); /* no run of 128 is above one of 16 */
   }
-  free(list);
+  analysis_claims_free(&list, count);
   analysis_selection_free(&selection);
   store_database_close(&database);
 }

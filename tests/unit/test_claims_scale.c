@@ -45,7 +45,8 @@ static World returns_world(double small_scale, double large_scale, double offset
         set_text(&config, "env.task", task ? "gym/Walker2d-v4" : "gym/HalfCheetah-v4");
         config.ppo.num_minibatches = 1 << (2 * size);
         config.train.seed = seed;
-        const double scale = task ? large_scale : small_scale, lost = size == 0 ? (task ? 0.75 : 0.5) : size == 1 ? 0.1 : 0;
+        const double scale = task ? large_scale : small_scale, most = task ? 0.75 : 0.5;
+        const double lost = size == 0 ? most : size == 1 ? 0.1 : 0;
         const double score = scale * (1 - lost) * (1 + 0.01 * noise(21, (uint32_t)(3 * task + size), (uint32_t)seed));
         add_run(&world, &config, score - offset * scale);
       }

@@ -1,0 +1,185 @@
+/* The test of each stratum, and their agreement (strata.h). */
+#include "analysis/claims/strata.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/claims/switches.h"
+#include "analysis/claims/tests.h"
+#include "core/memory.h"
+
+/* ---- tasks ------------------------------------------------------------------------------------------------------- */
+
+/* Returns the first run of a stratum. */
+static const AnalysisRun *run_of(const AnalysisTable *table, const AnalysisCells *cells, size_t s) {
+  return &table->selection->runs[cells->run[cells->first[cells->stratum[s]]]];
+}
+
+static bool has_same_value(const CoreConfig *a, const CoreConfig *b, const CoreConfigRow *row, CoreText *text) {
+  char *value = core_text_duplicate(analysis_key_own_value(a, row, text));
+  const bool same = strcmp(value, analysis_key_own_value(b, row, text)) == 0;
+  free(value);
+  return same;
+}
+
+/* Whether a setting may differ within a stratum: one of the claim's keys or free settings, or the seed. */
+static bool is_free(const AnalysisClaim *claim, const CoreConfigRow *row) {
+  const char *const lists[] = {claim->free_settings, claim->key, claim->second, "train.seed"};
+  const size_t length = strlen(row->name);
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    const char *found = lists[i];
+    for (; (found = strstr(found, row->name)); found += length) {
+      const bool starts = found == lists[i] || strchr(",-", found[-1]) != NULL;
+      if (starts && (found[length] == '\0' || strchr(",:", found[length]))) return true;
+    }
+  }
+  return false;
+}
+
+/* Sets task[strata] and returns the number of tasks: one per stratum, except that those of switches which differ only
+ * in the checkpoint are one. */
+static size_t number_tasks(const AnalysisTable *table, const AnalysisCells *cells, const AnalysisClaim *claim,
+                           size_t *task) {
+  const bool switches = analysis_test_info(claim->test)->kind == ANALYSIS_OF_SWITCH;
+  size_t tasks = 0;
+  for (size_t s = 0; s < cells->strata; s++) {
+    task[s] = tasks;
+    for (size_t o = 0; o < s && task[s] == tasks && switches; o++)
+      if (analysis_switches_share_task(run_of(table, cells, s), run_of(table, cells, o), claim->key)) task[s] = task[o];
+    tasks += task[s] == tasks;
+  }
+  return tasks;
+}
+
+/* Writes the settings in which stratum s differs from the others: "task=HalfCheetah-v4, minibatches=5". */
+static void describe(const AnalysisTable *table, const AnalysisCells *cells, const AnalysisClaim *claim, size_t s,
+                     char *label, size_t capacity) {
+  size_t rows;
+  const CoreConfigRow *row = core_config_rows(&rows);
+  CoreText text = {0}, list = {0};
+  for (size_t i = 0; i < rows; i++) {
+    bool differs = false;
+    for (size_t o = 0; o < cells->strata && !differs; o++)
+      differs = !has_same_value(&run_of(table, cells, s)->config, &run_of(table, cells, o)->config, &row[i], &text);
+    if (!differs || !row[i].identity || is_free(claim, &row[i]) || strcmp(row[i].section, "init") == 0) continue;
+    core_text_appendf(&list, "%s%s=%s", list.length ? ", " : "", analysis_key_name(&row[i]),
+                      analysis_key_own_value(&run_of(table, cells, s)->config, &row[i], &text));
+  }
+  if (list.length == 0)
+    core_text_appendf(&list, "%lld transitions per iteration",
+                      (long long)run_of(table, cells, s)->transitions_per_iteration);
+  snprintf(label, capacity, "%s", core_text_string(&list));
+  core_text_free(&text);
+  core_text_free(&list);
+}
+
+/* ---- parts of the cells ------------------------------------------------------------------------------------------ */
+
+/* Copies the strata with keep[strata]; free with part_free. */
+static AnalysisCells part_create(const AnalysisCells *cells, const bool *keep) {
+  const size_t runs = cells->count + 1, all = cells->cells + 1;
+  AnalysisCells part = *cells;
+  part.run = core_memory_allocate(runs * sizeof *part.run);
+  part.score = core_memory_allocate(2 * runs * sizeof *part.score);
+  part.x = part.score + runs;
+  part.first = core_memory_zero_allocate(all, sizeof *part.first);
+  part.key = core_memory_allocate(2 * all * sizeof *part.key);
+  part.second = part.key + all;
+  part.stratum = core_memory_zero_allocate(cells->strata + 1, sizeof *part.stratum);
+  part.count = part.cells = part.strata = 0;
+  for (size_t s = 0; s < cells->strata; s++) {
+    if (!keep[s]) continue;
+    part.stratum[part.strata++] = part.cells;
+    for (size_t c = cells->stratum[s]; c < cells->stratum[s + 1]; c++) {
+      part.key[part.cells] = cells->key[c];
+      part.second[part.cells] = cells->second[c];
+      part.first[part.cells++] = part.count;
+      for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++) {
+        part.run[part.count] = cells->run[i];
+        part.score[part.count] = cells->score[i];
+        part.x[part.count++] = cells->x[i];
+      }
+    }
+  }
+  part.first[part.cells] = part.count;
+  part.stratum[part.strata] = part.cells;
+  return part;
+}
+
+static void part_free(AnalysisCells *part) {
+  free(part->run);
+  free(part->score);
+  free(part->first);
+  free(part->key);
+  free(part->stratum);
+}
+
+/* ---- agreement --------------------------------------------------------------------------------------------------- */
+
+/* Strata of a claim by task, and the task that is tested alone or left out. */
+typedef struct Tasks {
+  const AnalysisTable *table;
+  const AnalysisCells *cells;
+  const AnalysisClaimResult *f;
+  size_t *task;   /* [strata] */
+  bool *keep;     /* [strata] scratch */
+} Tasks;
+
+/* Runs the test on one task, or on the tested others. tested[tasks]: tasks that can be tested alone. */
+static AnalysisTestResult test_part(const Tasks *t, size_t task, bool alone, const bool *tested) {
+  size_t seeds = 0;
+  for (size_t s = 0; s < t->cells->strata; s++)
+    t->keep[s] = alone ? t->task[s] == task : t->task[s] != task && tested[t->task[s]];
+  AnalysisCells part = part_create(t->cells, t->keep);
+  const AnalysisTestResult result =
+    analysis_test_run(t->f->claim->test, t->table, &part, t->f->margin, &seeds);
+  part_free(&part);
+  return result;
+}
+
+/* Sets p_for and p_against to those of the partial conjunction, and disagree. */
+static void compare_tasks(const Tasks *t, const bool *tested, AnalysisClaimResult *f, const size_t *number) {
+  size_t most_for = 0, most_against = 0;
+  for (size_t i = 1; i < f->task_count; i++) {
+    if (f->tasks[i].p_for < f->tasks[most_for].p_for) most_for = i;
+    if (f->tasks[i].p_against < f->tasks[most_against].p_against) most_against = i;
+  }
+  const double level = f->level / (double)f->task_count;
+  f->disagree = f->tasks[most_for].p_for <= level && f->tasks[most_against].p_against <= level;
+  f->p_for = fmax(f->p_for, test_part(t, number[most_for], false, tested).p_for);
+  f->p_against = fmax(f->p_against, test_part(t, number[most_against], false, tested).p_against);
+}
+
+void analysis_strata_test(const AnalysisTable *table, const AnalysisCells *cells, AnalysisClaimResult *f) {
+  const AnalysisTestResult all = analysis_test_run(f->claim->test, table, cells, f->margin, &f->seeds);
+  f->interval = all.interval;
+  f->strata = all.strata;
+  f->p_for = f->p_together_for = all.p_for;
+  f->p_against = f->p_together_against = all.p_against;
+  if (isnan(all.p_for) || cells->strata < 2) return;
+
+  Tasks t = {table, cells, f, core_memory_allocate(cells->strata * sizeof *t.task),
+             core_memory_allocate(cells->strata * sizeof *t.keep)};
+  const size_t count = number_tasks(table, cells, f->claim, t.task);
+  bool *tested = core_memory_zero_allocate(count, sizeof *tested);
+  size_t *number = core_memory_allocate(count * sizeof *number);
+  f->tasks = core_memory_zero_allocate(count, sizeof *f->tasks);
+  for (size_t k = 0, s = 0; k < count && count > 1; k++) {
+    const AnalysisTestResult one = test_part(&t, k, true, tested);
+    if (isnan(one.p_for)) continue;
+    for (s = 0; t.task[s] != k;) s++;
+    number[f->task_count] = k;
+    tested[k] = true;
+    AnalysisTaskResult *result = &f->tasks[f->task_count++];
+    *result = (AnalysisTaskResult){.interval = one.interval, .p_for = one.p_for, .p_against = one.p_against};
+    describe(table, cells, f->claim, s, result->label, sizeof result->label);
+  }
+  if (f->task_count > 1) compare_tasks(&t, tested, f, number);
+  else f->task_count = 0;
+  free(number);
+  free(tested);
+  free(t.task);
+  free(t.keep);
+}
