@@ -36,6 +36,10 @@ static bool is_seed(const CoreConfigRow *row) {
   return !row->is_program && row->offset == offsetof(CoreConfig, train.seed);
 }
 
+bool analysis_config_is_shared(const CoreConfigRow *row) {
+  return !is_seed(row) && !(row->is_program && row->equivalent && is_seed(row->equivalent));
+}
+
 const void *analysis_config_field(const AnalysisConfig *config, const CoreConfigRow *row) {
   return is_seed(row) ? &config->seed : core_config_field(config->shared, row);
 }
@@ -125,11 +129,13 @@ const CoreConfig *analysis_configs_share(AnalysisConfigs *configs, const CoreCon
 
 /* ---- parsing ----------------------------------------------------------------------------------------------------- */
 
-/* Finds the digits of the only key "seed" of a JSON text, and their end; NULL: there is none or several. */
+/* Finds the digits of train.seed in a JSON text, and their end. NULL: another key or text might be meant. */
 static const char *find_seed(const char *json, const char **end, int64_t *seed) {
-  static const char key[] = "\"seed\":";
-  const char *at = strstr(json, key);
-  if (!at || at == json || at[-1] == '\\' || strstr(at + 1, key)) return NULL;
+  static const char section[] = "\"train\":", key[] = "\"seed\":";
+  const char *train = strstr(json, section), *at = train ? strstr(train, key) : NULL;
+  if (!at || train[-1] == '\\' || at[-1] == '\\' || strstr(at + 1, key)) return NULL;
+  const char *value = train + strlen(section) + strspn(train + strlen(section), " ");
+  if (*value != '{' || memchr(value, '}', (size_t)(at - value))) return NULL;
   at += strlen(key);
   at += strspn(at, " ");
 
@@ -138,7 +144,7 @@ static const char *find_seed(const char *json, const char **end, int64_t *seed) 
   *end = at + digits;
   *seed = 0;
   for (const char *digit = at; digit < *end; digit++) *seed = 10 * *seed + (*digit - '0');
-  return at;
+  return *seed <= UINT32_MAX ? at : NULL; /* as the setting's range */
 }
 
 /* Applies the scheme to environments, minibatches and learning rate; scheme and factor are kept, since they

@@ -13,6 +13,9 @@ typedef struct AnalysisConfig {
   int64_t seed;
 } AnalysisConfig;
 
+/* Whether all runs of a configuration have the same value of the setting: it is neither train.seed nor a program's
+ * setting of this meaning. */
+bool analysis_config_is_shared(const CoreConfigRow *row);
 /* Returns the configuration with its seed. */
 CoreConfig analysis_config_whole(const AnalysisConfig *config);
 /* These do what core_config_field, core_config_get, core_config_setting_json and core_config_value_equals do. */

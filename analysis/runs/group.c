@@ -3,6 +3,7 @@
 #include "analysis/runs/group.h"
 
 #include <ctype.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@ static int choice_rank(const CoreConfigRow *row, const char *choice) {
 }
 
 int analysis_group_compare(const AnalysisConfig *a, const AnalysisConfig *b, const CoreConfigRow *row) {
+  if (a->shared == b->shared && analysis_config_is_shared(row)) return 0;
   const CoreConfigRow *row_a = analysis_key_row(a, row), *row_b = analysis_key_row(b, row);
   if (!row_a || !row_b) return (row_a != NULL) - (row_b != NULL);
   if (row_a != row_b) { /* numbers of different programs */
@@ -115,17 +117,48 @@ static bool is_redundant(const AnalysisSelection *selection, const CoreConfigRow
   return true;
 }
 
-static void varying_keys(const AnalysisSelection *selection, const AnalysisGrouping *without,
-                         AnalysisGrouping *grouping) {
+static int by_configuration(const void *left, const void *right) {
+  const AnalysisRun *a = *(AnalysisRun *const *)left, *b = *(AnalysisRun *const *)right;
+  const uintptr_t x = (uintptr_t)a->config.shared, y = (uintptr_t)b->config.shared;
+  if (x != y) return x < y ? -1 : 1;
+  if (a->sweep != b->sweep) return a->sweep < b->sweep ? -1 : 1;
+  return (a > b) - (a < b);
+}
+
+/* Returns the first run of each configuration in each sweep, in the order of the runs; free() its runs. They are enough
+ * to find which shared settings vary. */
+static AnalysisSelection find_first_runs(const AnalysisSelection *selection) {
+  const AnalysisRun **order = core_memory_allocate((selection->count + 1) * sizeof *order);
+  bool *is_first = core_memory_zero_allocate(selection->count + 1, sizeof *is_first);
+  for (size_t r = 0; r < selection->count; r++) order[r] = &selection->runs[r];
+  qsort(order, selection->count, sizeof *order, by_configuration);
+  for (size_t i = 0; i < selection->count; i++)
+    is_first[order[i] - selection->runs] = i == 0 || order[i]->config.shared != order[i - 1]->config.shared ||
+                                           order[i]->sweep != order[i - 1]->sweep;
+
+  AnalysisSelection first = *selection;
+  first.count = 0;
+  first.runs = core_memory_allocate((selection->count + 1) * sizeof *first.runs);
+  for (size_t r = 0; r < selection->count; r++)
+    if (is_first[r]) first.runs[first.count++] = selection->runs[r];
+  free(order);
+  free(is_first);
+  return first;
+}
+
+/* Finds the keys that vary. first: find_first_runs(selection). */
+static void varying_keys(const AnalysisSelection *selection, const AnalysisSelection *first,
+                         const AnalysisGrouping *without, AnalysisGrouping *grouping) {
   size_t count;
   const CoreConfigRow *rows = core_config_rows(&count);
   grouping->keys = core_memory_allocate(count * sizeof *grouping->keys);
-  bool *is_candidate = find_candidates(selection);
+  bool *is_candidate = find_candidates(first);
   for (size_t i = 0; i < count; i++) {
+    const AnalysisSelection *compared = analysis_config_is_shared(&rows[i]) ? first : selection;
     bool candidate = is_candidate[i] && rows[i].identity && strcmp(rows[i].name, "train.seed") != 0;
     for (size_t k = 0; k < without->key_count && candidate; k++)
-      candidate = !is_redundant(selection, &rows[i], without->keys[k]);
-    if (candidate && key_varies(selection, &rows[i])) grouping->keys[grouping->key_count++] = &rows[i];
+      candidate = !is_redundant(first, &rows[i], without->keys[k]);
+    if (candidate && key_varies(compared, &rows[i])) grouping->keys[grouping->key_count++] = &rows[i];
   }
   free(is_candidate);
 }
@@ -371,15 +404,17 @@ static bool has_several_sweeps(const AnalysisSelection *selection) {
 }
 
 /* Whether the sweeps differ in more settings than the runs within any of them: in a setting of the task that is
- * constant within each sweep, or in two settings more. */
-static bool sweeps_differ(const AnalysisSelection *selection, const AnalysisGrouping *grouping) {
+ * constant within each sweep, or in two settings more. first: find_first_runs(selection). */
+static bool sweeps_differ(const AnalysisSelection *selection, const AnalysisSelection *first,
+                          const AnalysisGrouping *grouping) {
   bool task = false;
   size_t most = 0;
   bool *within = core_memory_zero_allocate(grouping->key_count + 1, sizeof *within);
   for (size_t s = 0; s <= selection->sweeps; s++) {
     size_t varying = 0;
     for (size_t k = 0; k < grouping->key_count; k++) {
-      const bool varies = varies_in_sweep(selection, grouping->keys[k], s);
+      const CoreConfigRow *key = grouping->keys[k];
+      const bool varies = varies_in_sweep(analysis_config_is_shared(key) ? first : selection, key, s);
       varying += varies;
       within[k] |= varies;
     }
@@ -395,13 +430,19 @@ int analysis_group_runs(const AnalysisSelection *selection, const char *keys, An
   return analysis_group_runs_without(selection, keys, NULL, grouping);
 }
 
+/* Sets the keys, and whether to group by sweep. */
 static int choose_keys(const AnalysisSelection *selection, const char *keys, const char *without,
                        AnalysisGrouping *grouping) {
   AnalysisGrouping shown = {0};
   if (keys) return asked_keys(keys, grouping);
+  AnalysisSelection first = find_first_runs(selection);
   int code = without ? asked_keys(without, &shown) : CORE_OK;
-  if (code == CORE_OK) varying_keys(selection, &shown, grouping);
+  if (code == CORE_OK) {
+    varying_keys(selection, &first, &shown, grouping);
+    grouping->by_sweep = has_several_sweeps(&first) && sweeps_differ(selection, &first, grouping);
+  }
   free(shown.keys);
+  free(first.runs);
   return code;
 }
 
@@ -413,7 +454,6 @@ int analysis_group_runs_without(const AnalysisSelection *selection, const char *
     analysis_grouping_free(grouping);
     return code;
   }
-  grouping->by_sweep = !keys && has_several_sweeps(selection) && sweeps_differ(selection, grouping);
   find_groups(selection, grouping);
   find_families(selection, grouping);
   make_labels(grouping);
