@@ -159,11 +159,23 @@ void analysis_stratified_aggregates(AnalysisDraws *draws, const AnalysisScores *
 
 /* ---- profiles and curves ---------------------------------------------------------------------------------------- */
 
-/* Returns the share of drawn runs above tau. */
-static double share_above(const AnalysisScores *scores, double tau, const uint32_t *drawn, size_t n) {
-  uint64_t above = 0;
-  for (size_t j = 0; j < n; j++) above += scores->score[j] > tau ? drawn[j] : 0;
-  return (double)above / (double)n;
+/* Counts, for each score, the thresholds below it. tau: ascending. */
+static uint32_t *rank_scores(const AnalysisScores *scores, size_t n, const double *tau, size_t count) {
+  uint32_t *rank = core_memory_allocate((n + 1) * sizeof *rank);
+  for (size_t j = 0; j < n; j++)
+    for (rank[j] = 0; rank[j] < count && scores->score[j] > tau[rank[j]];) rank[j]++;
+  return rank;
+}
+
+/* Computes the share of drawn runs above each threshold: share[i * stride]. above: scratch [count + 1]. */
+static void shares_above(const uint32_t *rank, const uint32_t *drawn, size_t n, size_t count, uint64_t *above,
+                         double *share, size_t stride) {
+  memset(above, 0, (count + 1) * sizeof *above);
+  for (size_t j = 0; j < n; j++) above[rank[j]] += drawn[j];
+  for (size_t i = count; i-- > 0;) {
+    share[i * stride] = (double)above[i + 1] / (double)n;
+    above[i] += above[i + 1];
+  }
 }
 
 void analysis_stratified_profile(AnalysisDraws *draws, const AnalysisScores *scores, const double *tau, size_t count,
@@ -175,24 +187,27 @@ void analysis_stratified_profile(AnalysisDraws *draws, const AnalysisScores *sco
   if (count == 0 || replicates == 0 || isnan(interval[0].center)) return;
   if (!draws) draws = &local_draws;
   const bool has_table = analysis_draws_prepare(draws, scores->first, scores->tasks, replicates, seed);
-  double *value = core_memory_allocate((has_table ? draws->distinct : count * replicates) * sizeof *value);
-  for (size_t i = 0; i < count && has_table; i++) {
-    for (size_t d = 0; d < draws->distinct; d++) value[d] = share_above(scores, tau[i], draws->count + d * n, n);
-    interval[i] = draws_interval(interval[i].center, draws, value, level, n);
-  }
+  const size_t rows = has_table ? draws->distinct : replicates;
+  double *value = core_memory_allocate(count * rows * sizeof *value);
+  uint32_t *rank = rank_scores(scores, n, tau, count);
 #pragma omp parallel if (!has_table)
   {
-    uint32_t *drawn = core_memory_allocate(n * sizeof *drawn);
+    uint32_t *sampled = core_memory_allocate(n * sizeof *sampled);
+    uint64_t *above = core_memory_allocate((count + 1) * sizeof *above);
 #pragma omp for schedule(static)
-    for (size_t r = 0; r < (has_table ? 0 : replicates); r++) {
-      analysis_stratified_draw(scores->first, scores->tasks, seed, (uint32_t)r, 0, drawn);
-      for (size_t i = 0; i < count; i++) value[i * replicates + r] = share_above(scores, tau[i], drawn, n);
+    for (size_t r = 0; r < rows; r++) {
+      const uint32_t *drawn = has_table ? draws->count + r * n : sampled;
+      if (!has_table) analysis_stratified_draw(scores->first, scores->tasks, seed, (uint32_t)r, 0, sampled);
+      shares_above(rank, drawn, n, count, above, value + r, rows);
     }
-    free(drawn);
+    free(sampled);
+    free(above);
   }
-  for (size_t i = 0; i < count && !has_table; i++)
-    interval[i] = replicates_interval(interval[i].center, value + i * replicates, replicates, level, n);
+  for (size_t i = 0; i < count; i++)
+    interval[i] = has_table ? draws_interval(interval[i].center, draws, value + i * rows, level, n)
+                            : replicates_interval(interval[i].center, value + i * rows, rows, level, n);
   free(value);
+  free(rank);
   analysis_draws_free(&local_draws);
 }
 

@@ -21,7 +21,8 @@ void analysis_stratified_aggregates(AnalysisDraws *draws, const AnalysisScores *
                                     const AnalysisAggregate *aggregates, size_t count, size_t replicates, double level,
                                     uint64_t seed, AnalysisInterval *interval);
 
-/* Computes the performance profile over runs with pointwise bands: interval[i] at tau[i]. draws: as above. */
+/* Computes the performance profile over runs with pointwise bands: interval[i] at tau[i], in
+ * ascending order. draws: as above. */
 void analysis_stratified_profile(AnalysisDraws *draws, const AnalysisScores *scores, const double *tau, size_t count,
                                  size_t replicates, double level, uint64_t seed, AnalysisInterval *interval);
 

@@ -188,6 +188,33 @@ static void test_few_ways(void **state) {
   analysis_draws_free(&draws);
 }
 
+/* Every threshold has the interval of its own shares, with and without a table of draws. */
+static void test_profile(void **state) {
+  enum { RUNS = 20, TAUS = 6, DRAWN = 400 };
+  const double tau[TAUS] = {-1, 0.1, 0.25, 0.25, 0.7, 2};
+  double score[RUNS];
+  (void)state;
+  for (size_t j = 0; j < RUNS; j++) score[j] = (double)(j * 7 % RUNS) / RUNS;
+  for (size_t runs = 3; runs <= RUNS; runs += RUNS - 3) { /* 3 runs have 10 draws, which a table holds */
+    const size_t first[] = {0, runs / 3, runs};
+    const AnalysisScores scores = {score, first, 2};
+    AnalysisInterval profile[TAUS];
+    analysis_stratified_profile(NULL, &scores, tau, TAUS, DRAWN, 0.9, 6, profile);
+    for (size_t i = 0; i < TAUS; i++) {
+      double share[DRAWN];
+      for (uint32_t r = 0; r < DRAWN; r++) {
+        uint32_t count[RUNS], above = 0;
+        analysis_stratified_draw(first, 2, 6, r, 0, count);
+        for (size_t j = 0; j < runs; j++) above += score[j] > tau[i] ? count[j] : 0;
+        share[r] = (double)above / (double)runs;
+      }
+      assert_true(profile[i].low == analysis_percentile(share, DRAWN, (1 - 0.9) / 2));
+      assert_true(profile[i].high == analysis_percentile(share, DRAWN, (1 + 0.9) / 2));
+      assert_true(profile[i].center == analysis_profile_runs(&scores, tau[i]));
+    }
+  }
+}
+
 static void intervals(const Set *set, AnalysisInterval all[6]) {
   const AnalysisAggregate wanted[] = {ANALYSIS_AGGREGATE_MEAN, ANALYSIS_AGGREGATE_MEDIAN, ANALYSIS_AGGREGATE_IQM,
                                       ANALYSIS_AGGREGATE_OPTIMALITY_GAP};
@@ -244,7 +271,7 @@ int main(void) {
     cmocka_unit_test(test_aggregates),         cmocka_unit_test(test_bad_input),
     cmocka_unit_test(test_draws),
     cmocka_unit_test(test_known_distribution), cmocka_unit_test(test_percentiles),
-    cmocka_unit_test(test_few_ways),           cmocka_unit_test(test_threads),
+    cmocka_unit_test(test_few_ways),           cmocka_unit_test(test_profile), cmocka_unit_test(test_threads),
     cmocka_unit_test(test_single),         cmocka_unit_test(test_curve_ends),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
