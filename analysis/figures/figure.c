@@ -54,6 +54,7 @@ static int count_level_sets(const AnalysisContext *context, LevelSets *sets) {
   int code = CORE_OK;
   TRY(store_query_open(context->database,
                        "SELECT DISTINCT level_set FROM evaluation WHERE run_id = ?1 ORDER BY level_set", &query));
+  const bool begun = store_query_begin_reading(context->database);
   for (size_t r = 0; r < context->selection.count && code == CORE_OK; r++) {
     bool row = false, other = false;
     store_query_reset(query);
@@ -70,6 +71,7 @@ static int count_level_sets(const AnalysisContext *context, LevelSets *sets) {
     sets->with_other += other;
   }
   store_query_close(&query);
+  store_query_end_reading(context->database, begun);
   return code;
 }
 

@@ -117,6 +117,7 @@ int analysis_report_add_runs(const AnalysisReport *report, json_t *root) {
   json_t *list = json_array();
   json_object_set_new(root, "runs", list);
   TRY(store_query_open(report->database, sql, &query));
+  const bool begun = store_query_begin_reading(report->database);
   int code = CORE_OK;
   for (size_t r = 0; r < runs && json_array_size(list) < RUNS_MAX && code == CORE_OK; r++) {
     json_t *object = run_object(report, r);
@@ -127,6 +128,7 @@ int analysis_report_add_runs(const AnalysisReport *report, json_t *root) {
     json_decref(object);
   }
   store_query_close(&query);
+  store_query_end_reading(report->database, begun);
   if (runs > RUNS_MAX) add_runs_note(json_array_size(list), runs, root);
   return code;
 }

@@ -31,10 +31,12 @@ static int read_batch(StoreQuery *query, AnalysisRun *run) {
 int analysis_budget_read_batches(StoreDatabase *database, AnalysisSelection *selection) {
   StoreQuery *query = NULL;
   TRY(store_query_open(database, batch_sql, &query));
+  const bool begun = store_query_begin_reading(database);
   int code = CORE_OK;
   for (size_t r = 0; r < selection->count && code == CORE_OK; r++)
     if (selection->runs[r].config.shared->program) code = read_batch(query, &selection->runs[r]);
   store_query_close(&query);
+  store_query_end_reading(database, begun);
   return code;
 }
 

@@ -354,6 +354,7 @@ int analysis_measures_read(StoreDatabase *database, const AnalysisSelection *sel
   Queries q = {.database = database};
   Scores s = {0};
   *measured = core_memory_zero_allocate(selection->count + 1, sizeof **measured);
+  const bool begun = store_query_begin_reading(database);
   int code = store_query_open(database, evaluation_sql, &q.scores);
   if (code == CORE_OK) code = store_query_open(database, other_sql, &q.other);
   if (code == CORE_OK) code = store_query_open(database, last_sql, &q.last);
@@ -374,6 +375,7 @@ int analysis_measures_read(StoreDatabase *database, const AnalysisSelection *sel
   store_query_close(&q.profile);
   store_query_close(&q.late);
   store_query_close(&q.distance);
+  store_query_end_reading(database, begun);
   free(s.at);
   free(s.score);
   return code;

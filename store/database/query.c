@@ -122,3 +122,14 @@ void store_query_close(StoreQuery **query) {
   free(*query);
   *query = NULL;
 }
+
+/* ---- reading one state ------------------------------------------------------------------------------------------- */
+
+bool store_query_begin_reading(StoreDatabase *database) {
+  return sqlite3_get_autocommit(database->handle) &&
+         sqlite3_exec(database->handle, "BEGIN", NULL, NULL, NULL) == SQLITE_OK;
+}
+
+void store_query_end_reading(StoreDatabase *database, bool begun) {
+  if (begun) store_database_rollback(database);
+}

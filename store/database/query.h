@@ -46,4 +46,10 @@ int64_t store_query_int(StoreQuery *query, int column);
 double store_query_real(StoreQuery *query, int column);      /* NaN for NULL */
 void store_query_close(StoreQuery **query);
 
+/* Begins to read one state of the database: many small statements up to store_query_end_reading lock the file once. Not
+ * longer than a few seconds, since some file systems allow no import meanwhile. Returns false inside a transaction. */
+bool store_query_begin_reading(StoreDatabase *database);
+/* Ends it. begun: result of store_query_begin_reading. */
+void store_query_end_reading(StoreDatabase *database, bool begun);
+
 #endif
