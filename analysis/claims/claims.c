@@ -361,6 +361,14 @@ int analysis_claims_test(StoreDatabase *database, const AnalysisSelection *selec
   return code;
 }
 
+/* Whether a run may count for a claim. */
+static bool has_claim_data(const AnalysisMembership *membership, const AnalysisClaimsOptions *options) {
+  bool has_data = options->all_runs;
+  for (size_t i = 0; i < CLAIMS; i++) has_data |= !*claims[i].data;
+  for (size_t s = 0; s < membership->sweeps; s++) has_data |= is_claim_data(membership->sweep[s]);
+  return has_data;
+}
+
 int analysis_claims_evaluate(StoreDatabase *database, const AnalysisSelection *selection,
                              const AnalysisClaimsOptions *options, AnalysisClaimResult **results, size_t *count) {
   AnalysisRunMetrics *metrics = NULL;
@@ -368,7 +376,9 @@ int analysis_claims_evaluate(StoreDatabase *database, const AnalysisSelection *s
   *results = NULL;
   *count = 0;
   int code = analysis_membership_read(database, selection, &membership);
-  if (code == CORE_OK) code = analysis_measures_read(database, selection, NULL, options->budget, &metrics);
+  if (code == CORE_OK && has_claim_data(&membership, options))
+    code = analysis_measures_read(database, selection, NULL, options->budget, &metrics);
+  else if (code == CORE_OK) metrics = core_memory_zero_allocate(selection->count + 1, sizeof *metrics);
   if (code == CORE_OK) code = analysis_claims_test(database, selection, metrics, &membership, options, results, count);
   analysis_membership_free(&membership);
   free(metrics);
