@@ -23,13 +23,16 @@ typedef struct Metric { const char *name, *comment, *sql; } Metric;
 static const Metric metrics[] = {STORE_LAYER_COLUMNS(METRIC)};
 enum { METRICS = sizeof metrics / sizeof *metrics, FIRST_METRIC = 1 };
 
+/* Curves of the layers of one run. */
+typedef struct RunLayers { AnalysisCurve curves[NETWORKS][LAYERS_MAX]; } RunLayers;
+
 typedef struct Layers {
   AnalysisContext context;
   AnalysisRequest request;
   const char *group_keys, *metric_name;
   const Metric *metric;
   AnalysisGrouping groups;
-  AnalysisCurve (*curves)[NETWORKS][LAYERS_MAX]; /* [run] */
+  RunLayers **runs;                              /* [run] NULL: none logged */
   int count[NETWORKS];                           /* number of layers that some run has */
   size_t without;
 } Layers;
@@ -53,7 +56,7 @@ static int find_metric(Layers *l) {
 }
 
 static int read_run(Layers *l, StoreQuery *query, size_t run) {
-  bool row = false, any = false;
+  bool row = false;
   int code;
   store_query_reset(query);
   store_query_bind_text(query, 1, l->context.selection.runs[run].id);
@@ -63,19 +66,19 @@ static int read_run(Layers *l, StoreQuery *query, size_t run) {
     const double y = store_query_real(query, 3);
     for (int network = 0; network < NETWORKS; network++) {
       if (!name || strcmp(name, networks[network]) != 0 || layer < 1 || layer > LAYERS_MAX || !isfinite(y)) continue;
-      analysis_curve_add(&l->curves[run][network][layer - 1], store_query_real(query, 2), y);
+      if (!l->runs[run]) l->runs[run] = core_memory_zero_allocate(1, sizeof **l->runs);
+      analysis_curve_add(&l->runs[run]->curves[network][layer - 1], store_query_real(query, 2), y);
       if (layer > l->count[network]) l->count[network] = (int)layer;
-      any = true;
     }
   }
-  l->without += !any;
+  l->without += !l->runs[run];
   return code;
 }
 
 static int read_all(Layers *l) {
   const size_t count = l->context.selection.count;
   StoreQuery *query = NULL;
-  l->curves = core_memory_zero_allocate(count + 1, sizeof *l->curves);
+  l->runs = core_memory_zero_allocate(count + 1, sizeof *l->runs);
   TRY(store_query_open(l->context.database, l->metric->sql, &query));
   int code = CORE_OK;
   for (size_t r = 0; r < count && code == CORE_OK; r++) code = read_run(l, query, r);
@@ -83,6 +86,13 @@ static int read_all(Layers *l) {
   if (code != CORE_OK || l->without < count) return code;
   return core_error(CORE_FAIL, "%s: no run has logged its layers; metrics.layers = true in their experiment file asks "
                     "for it", l->context.path);
+}
+
+static void free_run(RunLayers **run) {
+  for (int network = 0; network < NETWORKS && *run; network++)
+    for (int layer = 0; layer < LAYERS_MAX; layer++) analysis_curve_free(&(*run)->curves[network][layer]);
+  free(*run);
+  *run = NULL;
 }
 
 /* ---- lines ------------------------------------------------------------------------------------------------------ */
@@ -97,8 +107,9 @@ static AnalysisMeanLine make_line(const Layers *l, size_t group, int network, in
   AnalysisCurve *curves = core_memory_allocate((runs + 1) * sizeof *curves);
   size_t count = 0;
   for (size_t r = 0; r < runs; r++) {
-    const AnalysisCurve *curve = &l->curves[r][network][layer];
-    if (l->groups.group_of[r] == group && curve->n) curves[count++] = *curve;
+    if (l->groups.group_of[r] != group || !l->runs[r]) continue;
+    const AnalysisCurve *curve = &l->runs[r]->curves[network][layer];
+    if (curve->n) curves[count++] = *curve;
   }
   AnalysisMeanLine line = analysis_mean_line_average(curves, count, GRID, range_of(l));
   free(curves);
@@ -236,10 +247,8 @@ int analysis_figure_layers(int argc, char **argv) {
     ANALYSIS_REQUEST_OPTIONS(l.request),
     {0}};
   int code = core_options_run(&manual, table, argc, argv, answer, &l);
-  for (size_t r = 0; l.curves && r < l.context.selection.count; r++)
-    for (int network = 0; network < NETWORKS; network++)
-      for (int layer = 0; layer < LAYERS_MAX; layer++) analysis_curve_free(&l.curves[r][network][layer]);
-  free(l.curves);
+  for (size_t r = 0; l.runs && r < l.context.selection.count; r++) free_run(&l.runs[r]);
+  free(l.runs);
   analysis_grouping_free(&l.groups);
   analysis_context_close(&l.context);
   return code;
