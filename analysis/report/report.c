@@ -100,7 +100,8 @@ static const CoreManual manual = {
   .usage = "analyze report [results.db] [-o DIR]",
   .about = "Writes one self-contained HTML page. Each sweep has a section with interactive curves, every figure that "
            "its runs allow, and its configurations with their differences. Then follow videos (eval.video_every), "
-           "claims of the papers whose experiments have run, runs, failures and provenance.",
+           "claims of the papers whose experiments have run, runs, failures and provenance. Of more than 5000 runs, "
+           "only those are listed that failed, diverged, were lost or stopped, or have a tag, note or pin.",
   ANALYSIS_ONE_DATABASE};
 
 static int answer(void *request, const char **operands, size_t count) {

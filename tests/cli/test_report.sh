@@ -36,6 +36,27 @@ tap_run "report: an unknown sweep" 2 "did you mean two_grids" analyze report "$t
 tap_run "report: a folder that cannot be made" 1 "a file of that name exists" analyze report "$tap_dir/results.db" -o "$tap_dir/results.db/x/y"
 tap_run "report --help" 0 "Usage:" analyze report --help
 
+# ---- many runs: of more than 5000 those that need a look or have a mark
+many() { # RUNS: copies of one run as seeds
+  cp "$db" "$tap_dir/many.db"
+  tool sql "$tap_dir/many.db" "DELETE FROM run WHERE seed > 0 OR id <> (SELECT min(id) FROM run WHERE seed = 0);
+    UPDATE run SET status = 'finished'; DELETE FROM annotation;
+    INSERT INTO run(id, seed, config, iterations, transitions_total, status)
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1 - 1)
+      SELECT printf('%016x', i), i, json_set(config, '$.train.seed', i), iterations, transitions_total, 'pending' FROM n, run;
+    UPDATE run SET status = 'failed' WHERE seed IN (2, 4711); UPDATE run SET status = 'diverged' WHERE seed = 3000;
+    INSERT INTO annotation(subject, name, key, value) VALUES('run', printf('%016x', 77), 'tag', 'odd')" 2>&1
+  analyze report "$tap_dir/many.db" --no-figures -o "$tap_dir/many" 2>&1 >/dev/null
+}
+listed() { sed -n 's/.*"runs":\(\[{"id".*\)/\1/p' "$tap_dir/many/index.html" | sed 's/\],"[a-z].*//' | grep -o '"id":"' | wc -l; }
+tap_check "a report of 5000 runs" "$(many 5000)"
+tap_check "lists all" "$([ "$(listed)" = 5000 ] || listed; has '"runs_note"' "$tap_dir/many/index.html" && echo "has a note")"
+tap_check "a report of 5001 runs" "$(many 5001)"
+tap_check "lists those that failed, diverged or have a tag" "$([ "$(listed)" = 4 ] || listed
+  for id in 0000000000000002 0000000000001267 0000000000000bb8 000000000000004d; do has "\"id\":\"$id\"" "$tap_dir/many/index.html" || echo "not $id"; done)"
+tap_result "and says so" "$(has '4 of 5001 runs: those that failed' "$tap_dir/many/index.html"; echo $?)"
+tap_result "but averages over all" "$(has '["runs",5001.0]' "$tap_dir/many/index.html"; echo $?)"
+
 # ---- two sweeps: a section each; claims only of experiments that have run
 . tests/cli/small.sh
 for sweep in one two; do
