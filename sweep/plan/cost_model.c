@@ -14,7 +14,9 @@
  * layers of 64 units, 90% with 256. */
 static const double core_peak = 111e9, half_width = 27, core_bf16_gain = 1.44, core_image_share = 0.8;
 static const double gpu_rate = 33e12, gpu_tf32_rate = 67e12, gpu_bf16_rate = 158e12;
-static const double gpu_transformer_rate = 42e12; /* bound by memory, in each precision */
+/* Kinetix' transformer is bound by memory: measured in bf16. Otherwise its arrays take twice the bytes (trainer info
+ * --cost: 12.8 instead of 6.5 MB per transition), and float32's products take their own time. */
+static const double gpu_transformer_bf16_rate = 42e12, gpu_transformer_tf32_rate = 21e12;
 
 /* Fixed times in seconds: of a rollout's step and of a minibatch, and of a minibatch's all-reduce per doubling of the
  * ranks. */
@@ -172,6 +174,15 @@ double sweep_cost_gpus(const SlurmSettings *settings) {
   return settings->gpus_per_run > 0 ? fmin(settings->gpus_per_run, (double)settings->ranks_per_run) : 1;
 }
 
+/* Returns the operations per second of one GPU in the run's precision. */
+static double rate_of_gpu(const CoreConfig *config) {
+  const char *precision = config->train.precision;
+  const bool is_transformer = strcmp(config->net.encoder, "transformer") == 0;
+  if (strcmp(precision, "bf16") == 0) return is_transformer ? gpu_transformer_bf16_rate : gpu_bf16_rate;
+  if (strcmp(precision, "tf32") == 0) return is_transformer ? gpu_transformer_tf32_rate : gpu_tf32_rate;
+  return is_transformer ? 1 / (1 / gpu_transformer_tf32_rate + 1 / gpu_rate) : gpu_rate;
+}
+
 static Machine make_machine(const CoreConfig *config, const SlurmSettings *settings, const Task *task) {
   const bool is_bf16 = strcmp(config->train.precision, "bf16") == 0;
   Machine m = {.ranks = (double)settings->ranks_per_run, .padding = sweep_gpu_padding(settings, config)};
@@ -186,9 +197,7 @@ static Machine make_machine(const CoreConfig *config, const SlurmSettings *setti
   m.step_s = core_step_s;
   m.minibatch_s = core_minibatch_s;
   if (!m.on_gpu) return m;
-  m.rate = is_bf16 ? gpu_bf16_rate : strcmp(config->train.precision, "tf32") == 0 ? gpu_tf32_rate : gpu_rate;
-  if (strcmp(config->net.encoder, "transformer") == 0) m.rate = gpu_transformer_rate;
-  m.rate *= m.gpus;
+  m.rate = m.gpus * rate_of_gpu(config);
   m.step_s = gpu_step_s;
   m.minibatch_s = gpu_minibatch_s + all_reduce_s * log2(fmax(1, m.ranks));
   return m;

@@ -116,6 +116,34 @@ static void test_gpu(void **state) {
   check_search();
 }
 
+/* Returns the predicted transitions per second of a run with these settings on one GPU. */
+static double gpu_speed(const char *pairs) {
+  const CoreConfig config = make_config(pairs);
+  const SlurmSettings settings = slurm_settings_default();
+  const double transitions = (double)core_config_iterations(&config) *
+                             (double)core_config_transitions_per_iteration(&config);
+  return transitions / sweep_cost_model(&config, &settings).training_s;
+}
+
+/* Networks are priced in the run's precision. */
+static void test_precisions(void **state) {
+  static const char *const precisions[] = {"float32", "tf32", "bf16"}, *const networks[] = {
+    WORLDS "env.task=random_s ",
+    "train.device=cuda env.task=random_s env.observations=entity net.encoder=transformer net.sharing=shared "
+    "net.width=128 net.depth=5 "};
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    char pairs[512];
+    double speed[3];
+    for (int k = 0; k < 3; k++) {
+      snprintf(pairs, sizeof pairs, "%strain.precision=%s", networks[i], precisions[k]);
+      speed[k] = gpu_speed(pairs);
+    }
+    print_message("float32 %.0f, tf32 %.0f, bf16 %.0f steps/s\n", speed[0], speed[1], speed[2]);
+    for (int k = 0; k < 2; k++) assert_true(speed[k + 1] > 1.4 * speed[k] && speed[k + 1] < 3 * speed[k]);
+  }
+}
+
 /* Asserts the time of whole runs on two threads, none of which the constants are from. */
 static void check_runs(const char *name, const char *pairs, int runs, int64_t transitions, double seconds) {
   CoreConfig config = make_config(pairs);
@@ -199,7 +227,7 @@ static void test_best_checkpoint(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_cpu), cmocka_unit_test(test_gpu),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_cpu), cmocka_unit_test(test_gpu), cmocka_unit_test(test_precisions),
                                      cmocka_unit_test(test_runs), cmocka_unit_test(test_parts),
                                      cmocka_unit_test(test_idle_gpus), cmocka_unit_test(test_best_checkpoint)};
   return cmocka_run_group_tests(tests, NULL, NULL);
