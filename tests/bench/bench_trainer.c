@@ -94,7 +94,7 @@ static void update(Bench *bench) {
   lap(bench, 3, &time);
 }
 
-/* Time of training with train.precision = bf16 for these networks. */
+/* Applies a run's choice with train.precision = bf16 to these networks. */
 static void choose(Bench *bench, const char *name) {
   const NetworkShape *const shapes[] = {&bench->actor.shape, &bench->critic.shape};
   OpsBf16 choice = {.layers = 0};
@@ -102,9 +102,7 @@ static void choose(Bench *bench, const char *name) {
   for (int net = 0; net < 2; net++)
     for (int layer = 0; layer < shapes[net]->layers; layer++)
       ops_bf16_add(&choice, shapes[net]->width[layer], shapes[net]->width[layer + 1]);
-  const double start = bench_seconds();
-  ops_cpu_bf16_select(bench->ops, bench->rows, NULL, &choice);
-  bench_row("trainer", name, "choosing", 1e3 * (bench_seconds() - start), "ms", bench->ops_threads);
+  ops_cpu_bf16_select(bench->ops, &choice);
   ops_cpu_bf16_use(bench->ops, &choice);
   ops_bf16_describe(&choice, &text);
   printf("# %s: %s\n", name, core_text_string(&text));

@@ -37,23 +37,14 @@ static void tell(const OpsBf16 *choice, const char *what) {
   core_text_free(&text);
 }
 
-/* Returns the first layer's input at the start of the run's episodes. x NULL: unknown before normalization or
- * encoding. */
-static OpsBf16Input input_of(const Training *training) {
-  const Rollout *rollout = &training->rollout;
-  const bool is_known = !rollout->pipeline.active && training->agent.encoder.shape.kind == ENCODER_NONE;
-  return (OpsBf16Input){is_known ? rollout_last_observations(rollout) : NULL, rollout->worlds, rollout->features};
-}
-
 void training_bf16_start(Training *training) {
   OpsBf16 *choice = &training->bf16;
   if (!is_bf16(training)) return;
   *choice = (OpsBf16){.layers = 0};
   if (!chooses(training)) return;
   if (ranks_is_first()) {
-    const OpsBf16Input input = input_of(training);
     agent_add_layers(&training->agent, choice);
-    ops_cpu_bf16_select(training->ops, training->plan.minibatch_rows, input.x ? &input : NULL, choice);
+    ops_cpu_bf16_select(training->ops, choice);
     tell(choice, "");
   }
   follow_the_first(training);
@@ -67,7 +58,7 @@ static int adapt(Training *training) {
     return core_error_context(code, "the checkpoint's choice of bf16 methods is damaged; remove it, or start over "
                               "with --force");
   const OpsBf16 restored = *choice;
-  const bool may_differ = ops_cpu_bf16_adapt(training->ops, training->plan.minibatch_rows, &own, choice);
+  const bool may_differ = ops_cpu_bf16_adapt(training->ops, &own, choice);
   tell(choice, may_differ ? "" : ", as the checkpoint has them");
   if (may_differ && restored.layers > 0)
     core_warn("bf16: the checkpoint used %s, which is different here: from now on results may differ in "

@@ -7,7 +7,7 @@
 #define TRAINING_BF16_SECTION "bf16"
 
 void training_bf16_add_section(Training *training, Checkpoint *checkpoint);
-/* Chooses, with ops and worlds; called by all ranks: the first one measures, and all use its choice. */
+/* Chooses, with ops and worlds; called by all ranks: all use the first one's choice. */
 void training_bf16_start(Training *training);
 /* Applies a restored choice, as far as this processor supports it, once the section is the same at all ranks; called by
  * all ranks. CORE_FAIL: the section holds no choice for these layers. */

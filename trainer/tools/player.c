@@ -37,7 +37,7 @@ static int load_bf16(Player *player, const char *checkpoint) {
   const int code = ops_bf16_check(&choice, &layers);
   if (code != CORE_OK) return core_error_context(code, "%s: \"%s\" is damaged", checkpoint, TRAINING_BF16_SECTION);
   if (choice.layers == 0) return CORE_OK;
-  ops_cpu_bf16_adapt(player->ops, 1, &layers, &choice);
+  ops_cpu_bf16_adapt(player->ops, &layers, &choice);
   ops_cpu_bf16_use(player->ops, &choice);
   return CORE_OK;
 }

@@ -27,6 +27,9 @@ typedef struct CpuLibrary {
 const CpuLibrary *cpu_libraries(size_t *count);
 /* Whether the processor has AMX tiles that the library uses; earlier versions chose by it. */
 int cpu_library_has_tiles(const CpuLibrary *library);
+/* Whether the library multiplies bf16 faster than float32 on this processor: with AMX, and with AVX512_BF16 on AMD's,
+ * which multiply bf16 at twice the rate of float32. Intel's without AMX have half of that rate. */
+bool cpu_library_is_faster_in_bf16(const CpuLibrary *library);
 /* Formats version and kernels of a library on this processor: "oneDNN 2.6.3, avx2". buffer >= 128. */
 const char *cpu_library_describe(const CpuLibrary *library, char *buffer);
 
@@ -123,6 +126,8 @@ bool cpu_zeros_are_many(const CpuState *state, const float *x, const uint32_t *i
 /* cpu_bf16.c */
 /* Parses TRAINER_BF16: *forced false if unset. CORE_USAGE: an unknown method, or one unavailable here. */
 int cpu_bf16_forced(const CpuLibrary *library, bool *forced, OpsBf16Method *method);
+/* Returns a layer's method. is_faster: whether the processor multiplies bf16 faster than float32. */
+OpsBf16Method cpu_bf16_rule(bool is_faster, int in, int out);
 /* Returns the method that earlier versions used for all layers. */
 OpsBf16Method cpu_bf16_earlier(const CpuLibrary *library);
 /* Rounds each value to the nearest bf16, ties to even; may work in place. */

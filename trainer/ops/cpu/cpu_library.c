@@ -90,6 +90,15 @@ int cpu_library_has_tiles(const CpuLibrary *library) {
   return 0;
 }
 
+bool cpu_library_is_faster_in_bf16(const CpuLibrary *library) {
+  if (cpu_library_has_tiles(library)) return true;
+#if CORE_HAS_DNNL && defined __x86_64__
+  if (library->product == dnnl_product)
+    return library->product_bf16 != NULL && dnnl_has(dnnl_cpu_isa_avx512_core_bf16) && __builtin_cpu_is("amd");
+#endif
+  return false;
+}
+
 const char *cpu_library_describe(const CpuLibrary *library, char *buffer) {
   snprintf(buffer, 128, "%s", library->name);
 #if CORE_HAS_DNNL
