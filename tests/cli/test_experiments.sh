@@ -42,7 +42,7 @@ for file in "${without_levels[@]}"; do
   problems=$(gpu_problems)
   [ -z "$problems" ]; tap_result "$file: its GPUs hold it, without Kinetix' levels" $? "$problems"
 done
-tap_expect "a run of 128 GPUs is priced as 128, with its searches" 0 "GPUs         40\.9 k GPU-hours" sweep plan experiments/fig11_sfl.ini --set sweep.grids=n1m \
+tap_expect "a run of 128 GPUs is priced as 128, with its searches" 0 "GPUs         41\.2 k GPU-hours" sweep plan experiments/fig11_sfl.ini --set sweep.grids=n1m \
   --where env.task=random_l --where seed=0 --no-check --speed 1e6 --root "$root"
 tap_run "a million environments request 128 GPUs on 16 nodes" 0 "#SBATCH --ntasks=128" sweep plan experiments/fig11_sfl.ini \
   --set sweep.grids=n1m --no-check --script --root "$root"
