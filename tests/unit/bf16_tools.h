@@ -3,6 +3,7 @@
 #ifndef TESTS_UNIT_BF16_TOOLS_H
 #define TESTS_UNIT_BF16_TOOLS_H
 #include "ops_tools.h"
+#include "tests/oracle/learner.h"
 #include "trainer/ops/kernels/kernels_dense.h"
 
 /* Bounds of an error, in units of the largest number of a matrix: of sums in another order; and of the approximations
@@ -15,6 +16,18 @@ static inline double tolerance_of_device(void) {
 
 static inline void round_numbers(float *x, size_t n) {
   for (size_t i = 0; i < n; i++) x[i] = row_rounded(x[i], OPS_BF16);
+}
+
+/* Returns an activation's derivative at its output y; SILU: at its input. */
+static inline float derivative_at(OpsActivation activation, float y) {
+  const double s = 1 / (1 + exp(-(double)y));
+  switch (activation) {
+    case OPS_TANH: return (float)(1 - (double)y * (double)y);
+    case OPS_RELU: return y > 0;
+    case OPS_SILU: return (float)(s + (double)y * s * (1 - s));
+    case OPS_ELU: return y > 0 ? 1 : 1 + y;
+    default: return 1;
+  }
 }
 
 /* N(0, scale) numbers, rounded to bf16. */

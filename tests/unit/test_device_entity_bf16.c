@@ -270,7 +270,7 @@ static void check_dense(int in, int out, OpsActivation activation, bool with_bia
   float *d_dy = up_bf16(dy, r * o), *d_dx = up_bf16(dx, r * i);
   ops->entity->dense_backward(ops, &layer, rows, activation, d_dy, d_dx, d_dw, with_bias ? d_db : NULL);
   ops->entity->finish(ops);
-  for (size_t k = 0; k < r * o; k++) dy[k] *= ops_derivative_one(activation, y[k]);
+  for (size_t k = 0; k < r * o; k++) dy[k] *= derivative_at(activation, y[k]);
   assert_bf16("dense: gradient before the activation", dy, d_dy, r * o);
   round_numbers(dy, r * o);
   host->dense_backward(host, x, theta, theta + kernel, y, dy, dx, dw, db, rows, in, out, OPS_LINEAR);

@@ -159,6 +159,40 @@ static void test_rewards_by_replay(void **state) {
   }
 }
 
+/* gymnasium's NormalizeReward in each world, likewise: a terminating step's reward begins a new return, a truncated
+ * one's continues. */
+static void test_rewards_of_each_world(void **state) {
+  RewardScale scale;
+  CoreArena *arena = core_arena_create("test");
+  float rewards[WORLDS], raw[WORLDS];
+  double all[WORLDS][STEPS], running[WORLDS] = {0};
+  CoreRandomStream random = core_random_stream(4, CORE_RANDOM_TEST, 3, 0);
+  (void)state;
+  reward_register(&scale, REWARD_CLEANRL_EACH, 0.9, WORLDS, WORLDS, arena);
+  assert_int_equal(core_arena_commit(arena), CORE_OK);
+  reward_start(&scale);
+  for (int t = 0; t < STEPS; t++) {
+    uint8_t dones[WORLDS], truncated[WORLDS];
+    for (int w = 0; w < WORLDS; w++) {
+      raw[w] = rewards[w] = core_random_uniform(&random, -1, 3);
+      dones[w] = (t + w) % 5 == 4;
+      truncated[w] = dones[w] && (t + w) % 10 == 4;
+    }
+    reward_step(&scale, rewards, dones, truncated);
+    for (int w = 0; w < WORLDS; w++) {
+      double count = t + 1 + 1e-4, mean = 0, squares = 1e-4;
+      all[w][t] = running[w] = (dones[w] && !truncated[w] ? 0 : running[w] * 0.9) + (double)raw[w];
+      for (int k = 0; k <= t; k++) mean += all[w][k] / count;
+      for (int k = 0; k <= t; k++) squares += pow(all[w][k] - mean, 2);
+      squares += 1e-4 * mean * mean;
+      const double want = fmin(fmax((double)raw[w] / sqrt(squares / count + 1e-8), -10), 10);
+      if (fabs((double)rewards[w] - want) > 1e-5)
+        fail_msg("step %d, world %d: %g, want %g", t, w, (double)rewards[w], want);
+    }
+  }
+  core_arena_destroy(&arena);
+}
+
 /* ---- the observer -------------------------------------------------------------------------------------------------
  * */
 
@@ -189,7 +223,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_moments_by_the_definition), cmocka_unit_test(test_rules),
     cmocka_unit_test(test_deviations_have_bounds), cmocka_unit_test(test_threads_and_restoring),
-    cmocka_unit_test(test_rewards_by_replay), cmocka_unit_test(test_blocks_are_the_last_column),
+    cmocka_unit_test(test_rewards_by_replay), cmocka_unit_test(test_rewards_of_each_world),
+    cmocka_unit_test(test_blocks_are_the_last_column),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
