@@ -8,7 +8,7 @@
 #include "trainer/ops/kernels/kernels_bodies.h"
 
 #define PARTS(F) \
-  F(sums) F(elementwise) F(gather) F(permutation) F(gae) F(episodes) F(dense) F(rounded_factors) F(norm)
+  F(sums) F(elementwise) F(gather) F(permutation) F(gae) F(episodes) F(dense) F(rounded_factors) F(norm) F(shards)
 #include "device_parts.h"
 
 enum { IN = 37, OUT = 21, N = 20000 };
@@ -328,6 +328,27 @@ static void test_a_missing_barrier_shows(void **state) {
   for (int k = 0; k < THREADS; k++) assert_int_equal(result[0][1][k], (k + 1) % THREADS);
   assert_memory_equal(result[0][1], result[1][1], sizeof result[0][1]);
   assert_memory_not_equal(result[0][0], result[1][0], sizeof result[0][0]);
+}
+
+/* Gradients of shards: their weighted sum, of which a share of 0 reads nothing, and a mean that one joins. */
+static void test_shards(void) {
+  enum { SHARDS = 3, M = 1000 };
+  const double share[SHARDS] = {0.25, 0, 0.75};
+  float *of = normals(60, SHARDS * M, 1), mean[M], blended[M];
+  for (int i = 0; i < M; i++) {
+    of[M + i] = NAN;
+    mean[i] = (float)(0.25 * (double)of[i] + 0.75 * (double)of[2 * M + i]);
+    blended[i] = 0.25f * mean[i] + 0.75f * of[i];
+  }
+  float *gof = UP(of, SHARDS * M), *gmean = UP(of, M);
+  const OpsFoldShards fold = {.of = gof, .shares = UP(share, SHARDS), .parts = core_divisor(1), .shards = SHARDS,
+                              .n = M, .mean = gmean};
+  DEVICE_LAUNCH(device_state(ops), ops_fold_shards, M, &fold);
+  assert_same(mean, gmean, M, 0);
+  const OpsBlend blend = {gmean, gof, M, 0.25f, 0.75f};
+  DEVICE_LAUNCH(device_state(ops), ops_blend, M, &blend);
+  assert_same(blended, gmean, M, 0);
+  free(of);
 }
 
 /* The host's compiler writes the kernels' arguments and nvcc's code reads them: both must lay them out alike. */
