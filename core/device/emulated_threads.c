@@ -37,7 +37,7 @@ _Noreturn SWITCHES static void leap(Mark mark) { LEAP(mark); }
 typedef struct Coroutine {
   Mark mark;                  /* resume point */
   CoreDeviceThread at;
-  enum { FRESH, AT_BARRIER, AT_BALLOT, FINISHED } state;
+  enum { FRESH, AT_BARRIER, AT_WARP_BARRIER, AT_BALLOT, FINISHED } state; /* WARP: of a block's warp */
   bool vote;
   bool has_begun;             /* whether it has a stack; then it continues with the next body when one ends */
   unsigned lines;             /* CORE_DEVICE_ISOLATED: lines of shared memory written since the last barrier */
@@ -91,7 +91,7 @@ void core_device_barrier(const CoreDeviceThread *at) { wait_for_others(at, AT_BA
 void core_device_group_barrier(const CoreDeviceThread *at, unsigned group) {
   const bool is_warp = the_group.kernel->group == CORE_GROUP_BLOCK && group == 32;
   CORE_CHECK(is_warp || group == (unsigned)the_group.kernel->group);
-  wait_for_others(at, AT_BARRIER);
+  wait_for_others(at, is_warp ? AT_WARP_BARRIER : AT_BARRIER);
 }
 
 uint32_t core_device_ballot(const CoreDeviceThread *at, unsigned group, int vote) {
@@ -120,7 +120,7 @@ void core_device_multiply_tiles(const CoreDeviceThread *at, int count, float (*c
   CORE_CHECK(the_group.kernel->group == CORE_GROUP_BLOCK && at->threads % 32 == 0 && count <= CORE_TILES_MAX);
   memcpy(put_down[at->thread].a, a, (size_t)count * sizeof *a);
   memcpy(put_down[at->thread].b, b, sizeof put_down->b);
-  core_device_barrier(at);
+  core_device_group_barrier(at, 32);
   for (int i = 0; i < count; i++)
     for (unsigned own = 0; own < 4; own++)
       for (int k = 0; k < 16; k++) {
@@ -129,7 +129,7 @@ void core_device_multiply_tiles(const CoreDeviceThread *at, int count, float (*c
         const uint32_t *right = put_down[warp + 4 * (2 * t + own % 2) + of_k].b;
         c[i * stride][own] += number_of(&left[own / 2], &left[own / 2 + 2], k) * number_of(&right[0], &right[1], k);
       }
-  core_device_barrier(at);
+  core_device_group_barrier(at, 32);
 }
 
 /* Runs thread k until its next barrier or its end. */
@@ -229,6 +229,20 @@ static int meet(const Coroutine *thread, unsigned count) {
   return state;
 }
 
+/* Runs each thread to its next barrier; a warp that waits for itself alone goes on at once, so that it is ahead of the
+ * others where a barrier of the block is missing. Returns the state of all. */
+static int run_warps(const CoreEmulatedThreads *emulated, unsigned count, bool backward) {
+  enum { WARP = 32 };
+  const unsigned warps = (count + WARP - 1) / WARP;
+  for (unsigned w = 0; w < warps; w++) {
+    const unsigned first = (backward ? warps - 1 - w : w) * WARP, size = count - first < WARP ? count - first : WARP;
+    do {
+      for (unsigned i = 0; i < size; i++) resume(emulated, first + (backward ? size - 1 - i : i));
+    } while (meet(emulated->thread + first, size) == AT_WARP_BARRIER);
+  }
+  return meet(emulated->thread, count);
+}
+
 /* Runs a group from barrier to barrier until it ends. */
 static void run_group(CoreEmulatedThreads *emulated, CoreDeviceThread first, unsigned count, Share share) {
   const bool backward = emulated->order == CORE_DEVICE_BACKWARD, isolated = emulated->order == CORE_DEVICE_ISOLATED;
@@ -242,12 +256,8 @@ static void run_group(CoreEmulatedThreads *emulated, CoreDeviceThread first, uns
   }
   if (isolated) memcpy(emulated->merged, share.start, share.bytes);
   for (int state = FRESH; state != FINISHED;) {
-    for (unsigned i = 0; i < count; i++) {
-      const unsigned k = backward ? count - 1 - i : i;
-      if (isolated) resume_isolated(emulated, share, k);
-      else resume(emulated, k);
-    }
-    state = meet(emulated->thread, count);
+    for (unsigned k = 0; k < count && isolated; k++) resume_isolated(emulated, share, k);
+    state = isolated ? meet(emulated->thread, count) : run_warps(emulated, count, backward);
     if (isolated && state != AT_BALLOT) merge_images(emulated, share, count);
   }
 }

@@ -156,11 +156,31 @@ static void test_a_large_kernel(void **unused) {
   ops_destroy(&ops);
 }
 
+/* So many rows that parts of the sum have several blocks: the kernel's gradient by its definition. */
+static void test_many_rows(void **unused) {
+  enum { ROWS = 4000, IN = 21, OUT = 13 };
+  static const int width[] = {IN, OUT};
+  (void)unused;
+  for (int threads = 1; threads <= 2; threads++) {
+    Ops *ops = make_ops(threads);
+    Chain chain = make_chain(ROWS, width, 1, OPS_LINEAR);
+    run_together(ops, &chain);
+    for (int i = 0; i < IN; i++)
+      for (int o = 0; o < OUT; o++) {
+        double sum = 0;
+        for (int r = 0; r < ROWS; r++) sum += (double)chain.x[r * IN + i] * (double)chain.dy[r * OUT + o];
+        assert_near((double)chain.layer[0].dw[i * OUT + o], sum, 1e-3);
+      }
+    free_chain(&chain);
+    ops_destroy(&ops);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_chain_is_its_layers_one_after_the_other),
       cmocka_unit_test(test_a_chain_longer_than_the_rooms),
-      cmocka_unit_test(test_a_large_kernel),
+      cmocka_unit_test(test_a_large_kernel), cmocka_unit_test(test_many_rows),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
