@@ -157,6 +157,7 @@ AnalysisTestResult analysis_test_plateau(const AnalysisCells *cells, bool high, 
   if (result.strata == 0) return result;
   Choices c = choices_create(cells);
   const AnalysisContrast gain = end_gain(&c, high);
+  result.condition = analysis_contrast_interval(gain, cells->count);
   result.p_for = fmax(result.p_for, analysis_contrast_below(gain, margin));
   result.p_against = fmin(1, 2 * fmin(result.p_against, analysis_contrast_above(gain, margin)));
   choices_free(&c);

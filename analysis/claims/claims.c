@@ -11,6 +11,7 @@
 #include "analysis/claims/permute.h"
 #include "analysis/claims/scale.h"
 #include "analysis/claims/strata.h"
+#include "analysis/claims/switch_leads.h"
 #include "analysis/claims/switches.h"
 #include "analysis/claims/tests.h"
 #include "analysis/runs/codes.h"
@@ -162,6 +163,7 @@ static int select_x_measure(const AnalysisClaim *claim, int *x_measure) {
   *x_measure = -1;
   if (analysis_test_is_plateau(claim->test)) *x_measure = ANALYSIS_MEASURE_late_gain;
   else if (claim->test == ANALYSIS_TEST_SWITCH_UP) *x_measure = ANALYSIS_MEASURE_early_gain;
+  else if (claim->test == ANALYSIS_TEST_SWITCH_DOWN) *x_measure = ANALYSIS_MEASURE_total_gain;
   if (!is_of_points(claim->test)) return CORE_OK;
   TRY(analysis_measure_find(claim->key, &x));
   *x_measure = (int)x;
@@ -178,6 +180,8 @@ static int arrange(StoreDatabase *database, const AnalysisClaim *claim, const An
   TRY(select_x_measure(claim, &arrangement.x_measure));
   TRY(analysis_cells_create(table, &arrangement, cells));
   if (is_timed) return analysis_clock_scores(database, table->selection, cells);
+  if (database && claim->test == ANALYSIS_TEST_SWITCH_UP)
+    TRY(analysis_switch_leads(database, table->selection, cells));
   if (!database || claim->measure != ANALYSIS_MEASURE_coverage) return CORE_OK;
   /* Measured at the number of states that all runs of this claim have, whatever else the database contains. */
   TRY(analysis_coverage_read(database, table->selection, table->metrics, cells->run, cells->count, cells->score));
@@ -245,9 +249,9 @@ static int evaluate(StoreDatabase *database, const AnalysisClaimsOptions *option
   const AnalysisTestInfo *info = analysis_test_info(claim->test);
   const int looks = count_looks(options, claim);
   AnalysisCells cells;
-  *f = (AnalysisClaimResult){.claim = claim, .interval = {NAN, NAN, NAN, 0}, .statistic = info->statistic,
-                                .direction = info->direction, .p_for = NAN, .p_against = NAN, .margin = NAN,
-                                .looks = looks, .level = look_levels[looks - 1]};
+  *f = (AnalysisClaimResult){.claim = claim, .interval = {NAN, NAN, NAN, 0}, .condition = {NAN, NAN, NAN, 0},
+                             .statistic = info->statistic, .direction = info->direction, .p_for = NAN,
+                             .p_against = NAN, .margin = NAN, .looks = looks, .level = look_levels[looks - 1]};
   const int code = arrange(database, claim, table, &cells);
   if (code != CORE_OK) {
     analysis_cells_free(&cells);

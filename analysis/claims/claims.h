@@ -17,8 +17,8 @@ typedef enum AnalysisTest {
   ANALYSIS_TEST_NOT_WORSE,   /* the highest key loses less than the margin to the lowest [it loses at least that; t] */
   ANALYSIS_TEST_LOW_END,     /* the best other key beats the lowest one [none does; t] */
   ANALYSIS_TEST_HIGH_END,    /* ... the highest one */
-  ANALYSIS_TEST_LOW_PLATEAU, /* LOW_END, and the lowest key gains less than the margin in a quarter of the budget, by
-                                the slope of its last two thirds [it gains more; t] */
+  ANALYSIS_TEST_LOW_PLATEAU, /* LOW_END, and in a quarter of the budget, by the slope of its last two thirds, the lowest
+                                key gains less than a twentieth of all that it gained [it gains more; t] */
   ANALYSIS_TEST_HIGH_PLATEAU, /* ... the highest one */
   ANALYSIS_TEST_ROBUST,      /* the lowest key loses more at the smallest second key than at the largest [not; t] */
   ANALYSIS_TEST_ROBUST_HIGH, /* the highest key loses more ... */
@@ -39,9 +39,9 @@ typedef enum AnalysisTest {
   ANALYSIS_TEST_POSITIVE,    /* the mean is above 0 [not; t] */
   ANALYSIS_TEST_NEGATIVE,    /* the mean is below 0 [not; t] */
   ANALYSIS_TEST_SWITCH_UP,   /* runs that start from a parent's checkpoint with a raised key end higher than the parent,
-                                and gain in the first tenth of the budget after the switch [not; t] */
-  ANALYSIS_TEST_SWITCH_DOWN, /* with a lowered key they end lower, and equal to runs with that key from the start [not,
-                                or the margin apart; t] */
+                                and are above it a tenth of the budget after the switch [not; t] */
+  ANALYSIS_TEST_SWITCH_DOWN, /* with a lowered key they end lower than the parent and than at the switch, and equal to
+                                runs with that key from the start [not, or the margin apart; t] */
   ANALYSIS_TEST_SWITCH_SAME, /* with a raised key they end equal to runs with that key from the start [the margin
                                 apart; t] */
   ANALYSIS_TESTS
@@ -80,6 +80,7 @@ typedef struct AnalysisClaimResult {
   double p_for, p_against;     /* probability of such data if the claim, or its opposite, were false; NaN: not tested */
   double p_together_for, p_together_against; /* probabilities of all tasks together, though one may decide alone */
   AnalysisInterval interval;   /* 95 % interval of the statistic; NaN bounds for permutation tests */
+  AnalysisInterval condition;  /* that of the second condition of plateaus and switches (tests.h), else NaN */
   AnalysisTaskResult *tasks;   /* [task_count] tasks tested alone; NULL: fewer than two */
   size_t task_count;
   bool disagree;               /* tasks significantly show different sides, which prevents a verdict */

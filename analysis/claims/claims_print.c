@@ -55,7 +55,14 @@ static void append_test(const AnalysisClaimResult *f, CoreText *text) {
     const char *claimed = scale == ANALYSIS_BY_RATIO && strcmp(f->direction + 1, " 0") == 0
                             ? f->direction[0] == '>' ? "> 1" : "< 1" : f->direction;
     core_text_appendf(text, "%s%s, claimed %s", analysis_comparison_prefix(scale), interval, claimed);
-    if (isfinite(f->margin)) core_text_appendf(text, " beyond %.3g", analysis_comparison_shown(scale, f->margin));
+    const char *condition = analysis_test_info(f->claim->test)->condition;
+    if (isfinite(f->margin) && !analysis_test_is_plateau(f->claim->test))
+      core_text_appendf(text, " beyond %.3g", analysis_comparison_shown(scale, f->margin));
+    if (condition && !isnan(f->condition.center)) {
+      analysis_format_interval(f->condition, interval, sizeof interval);
+      core_text_appendf(text, "; %.*s: %s%s", (int)strcspn(condition, ","), condition, interval,
+                        condition + strcspn(condition, ","));
+    }
     core_text_appendf(text, ", p = %.2g for and %.2g against it; %zu runs, %zu configurations, %zu comparisons",
                       f->p_for, f->p_against, f->runs, f->cells, f->strata);
   }
@@ -141,6 +148,11 @@ static json_t *claim_json(const AnalysisClaimResult *f) {
     "without_measure", (json_int_t)f->missing, "mixed", (json_int_t)f->mixed, "by_different_code",
     (json_int_t)f->codes, "looks", f->looks, "level", f->level, "note", f->note);
   json_object_update(object, found);
+  const char *condition = analysis_test_info(c->test)->condition;
+  json_object_set_new(object, "condition", condition ? json_string(condition) : json_null());
+  json_object_set_new(object, "condition_estimate", number(f->condition.center));
+  json_object_set_new(object, "condition_low", number(f->condition.low));
+  json_object_set_new(object, "condition_high", number(f->condition.high));
   json_object_set_new(object, "tasks", tasks_json(f));
   json_object_set_new(object, "tasks_disagree", json_boolean(f->disagree));
   json_decref(found);

@@ -12,10 +12,11 @@
 /* Result of a test. p_for: probability of such data if the claim were false; p_against: if its opposite were false. */
 typedef struct AnalysisTestResult {
   AnalysisInterval interval;   /* 95 % interval of the statistic; NaN bounds if the test has none (permutations) */
+  AnalysisInterval condition;  /* that of the second condition of plateaus and switches, else NaN */
   double p_for, p_against;     /* NaN: too few cells */
   size_t strata;               /* number of strata compared */
 } AnalysisTestResult;
-#define ANALYSIS_NOT_TESTED ((AnalysisTestResult){{NAN, NAN, NAN, 0}, NAN, NAN, 0})
+#define ANALYSIS_NOT_TESTED ((AnalysisTestResult){{NAN, NAN, NAN, 0}, {NAN, NAN, NAN, 0}, NAN, NAN, 0})
 
 enum { ANALYSIS_SEEDS_MIN = 3 }; /* runs per cell; fewer give no useful estimate of the spread */
 
@@ -48,8 +49,8 @@ AnalysisTestResult analysis_test_mean(const AnalysisCells *cells, const size_t *
  * multiple comparisons with the best, Hsu 1984): twice the smaller of the two probabilities per setting, and their
  * maximum. */
 AnalysisTestResult analysis_test_end(const AnalysisCells *cells, bool high);
-/* Also tests that the end gains less than the margin late in training: cells->x is each run's late_gain
- * (measures.def). */
+/* Also tests that the end has stopped rising: cells->x, each run's late gain relative to all that its setting gained
+ * (scale.h), is below the margin on average. */
 AnalysisTestResult analysis_test_plateau(const AnalysisCells *cells, bool high, double margin);
 AnalysisTestResult analysis_test_robust(const AnalysisCells *cells, bool high);
 AnalysisTestResult analysis_test_same_best(const AnalysisCells *cells, double margin);

@@ -273,8 +273,10 @@ AnalysisTestResult analysis_test_middle(const AnalysisCells *cells) {
       gap[side] = middle_gap(&p, points.y);
       permutation_p(&p, gap[side], &above[side], &below[side]);
     }
-    result = (AnalysisTestResult){{fmin(gap[0], gap[1]), NAN, NAN, points.count}, fmax(above[0], above[1]),
-                              fmin(1, 2 * fmin(below[0], below[1])), points.strata};
+    result.interval = (AnalysisInterval){fmin(gap[0], gap[1]), NAN, NAN, points.count};
+    result.p_for = fmax(above[0], above[1]);
+    result.p_against = fmin(1, 2 * fmin(below[0], below[1]));
+    result.strata = points.strata;
   }
   points_free(&points);
   return result;

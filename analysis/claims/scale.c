@@ -5,7 +5,7 @@
 
 #include "analysis/claims/tests.h"
 
-static const double RATIO_MARGIN = 1.25, SHARE_MARGIN = 0.2, RANGE_MARGIN = 0.05;
+static const double RATIO_MARGIN = 1.25, SHARE_MARGIN = 0.2, RANGE_MARGIN = 0.05, PLATEAU_MARGIN = 0.05;
 
 const char *analysis_comparison_prefix(AnalysisComparison comparison) {
   static const char *const prefixes[] = {"", "ratio ", "share of the task's mean "};
@@ -38,8 +38,7 @@ static AnalysisComparison choose(const AnalysisClaim *claim, AnalysisRange range
   const AnalysisTestKind kind = analysis_test_info(claim->test)->kind;
   const bool has_null = kind == ANALYSIS_OF_MEAN; /* compared with a number, not with other values */
   if (isfinite(range.high) || claim->measure == ANALYSIS_MEASURE_kl_slope) return ANALYSIS_BY_DIFFERENCE;
-  const bool has_gains = kind == ANALYSIS_OF_SWITCH || analysis_test_is_plateau(claim->test);
-  if (has_null || has_gains || is_change(claim->measure)) return ANALYSIS_BY_SHARE;
+  if (has_null || kind == ANALYSIS_OF_SWITCH || is_change(claim->measure)) return ANALYSIS_BY_SHARE;
   return is_positive(cells->score, cells->count, range.logarithmic) ? ANALYSIS_BY_RATIO : ANALYSIS_BY_SHARE;
 }
 
@@ -66,6 +65,22 @@ static void divide_strata(AnalysisCells *cells, bool has_gains) {
   }
 }
 
+/* Relates late gains to all that the cell gained. With g the late gain, G the gain since the start and M its mean,
+ * g / M + margin (1 - G / M) has the mean of g / M, and is below the margin where g is below margin x G. A cell that
+ * gained nothing is on no plateau that it has reached: its x is 1. */
+static void relate_gains(const AnalysisTable *table, AnalysisCells *cells) {
+  for (size_t c = 0; c < cells->cells; c++) {
+    double sum = 0;
+    for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++)
+      sum += table->metrics[cells->run[i]].value[ANALYSIS_MEASURE_total_gain];
+    const double mean = sum / (double)(cells->first[c + 1] - cells->first[c]);
+    for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++) {
+      const double gained = table->metrics[cells->run[i]].value[ANALYSIS_MEASURE_total_gain];
+      cells->x[i] = mean > 0 ? cells->x[i] / mean + PLATEAU_MARGIN * (1 - gained / mean) : 1;
+    }
+  }
+}
+
 /* Takes logarithms of an x measure that is averaged as such. */
 static void scale_x(const AnalysisClaim *claim, AnalysisCells *cells) {
   AnalysisMeasure x;
@@ -83,8 +98,13 @@ void analysis_cells_scale(const AnalysisTable *table, AnalysisCells *cells, Anal
                                      : SHARE_MARGIN * mean_size(cells->score, cells->count);
   else if (has_margin) f->margin = f->comparison == ANALYSIS_BY_RATIO ? log(RATIO_MARGIN) : SHARE_MARGIN;
 
+  if (analysis_test_is_plateau(f->claim->test)) {
+    f->margin = PLATEAU_MARGIN;
+    relate_gains(table, cells);
+  }
+
   if (f->comparison == ANALYSIS_BY_SHARE)
-    divide_strata(cells, analysis_test_info(f->claim->test)->kind != ANALYSIS_OF_POINTS);
+    divide_strata(cells, analysis_test_info(f->claim->test)->kind == ANALYSIS_OF_SWITCH);
   for (size_t i = 0; i < cells->count && f->comparison == ANALYSIS_BY_RATIO; i++)
     cells->score[i] = log(cells->score[i]);
   scale_x(f->claim, cells);

@@ -9,6 +9,9 @@
  *   values become logarithms;
  * - shares: other returns and changes of returns, and all returns of tests that compare changes of one run. Each
  *   stratum is divided by its mean absolute value, so that no task outweighs the others.
+ * Plateaus have a margin of their own, of cells->x: a twentieth. Late gains (x) are divided by the mean gain of their
+ * cell since the start, such that the mean of x over the cell is the ratio of both means and its spread is that of the
+ * linearized ratio. A straight line has 0.25, a square root of time 0.15, its logarithm 0.1, a saturated run 0.
  * A DDR or KL on the x axis (f->claim->key) becomes its logarithm. */
 void analysis_cells_scale(const AnalysisTable *table, AnalysisCells *cells, AnalysisClaimResult *f);
 /* Returns "ratio " and the like, which precede a value; "" for differences. */

@@ -155,6 +155,7 @@ static void compare_tasks(const Tasks *t, const bool *tested, AnalysisClaimResul
 void analysis_strata_test(const AnalysisTable *table, const AnalysisCells *cells, AnalysisClaimResult *f) {
   const AnalysisTestResult all = analysis_test_run(f->claim->test, table, cells, f->margin, &f->seeds);
   f->interval = all.interval;
+  f->condition = all.condition;
   f->strata = all.strata;
   f->p_for = f->p_together_for = all.p_for;
   f->p_against = f->p_together_against = all.p_against;

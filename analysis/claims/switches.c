@@ -123,6 +123,7 @@ AnalysisTestResult analysis_test_switch_up(const AnalysisTable *table, const Ana
   AnalysisTestResult result = test_changes(table, cells, 1, false, parents);
   const AnalysisTestResult immediate = test_changes(table, cells, 1, true, parents);
   if (isnan(result.p_for)) return result;
+  result.condition = immediate.interval;
   result.p_for = fmax(result.p_for, immediate.p_for);
   result.p_against = fmin(1, 2 * fmin(result.p_against, immediate.p_against));
   return result;
@@ -225,9 +226,11 @@ AnalysisTestResult analysis_test_switch_same(const AnalysisTable *table, const A
 AnalysisTestResult analysis_test_switch_down(const AnalysisTable *table, const AnalysisCells *cells, double margin,
                                          size_t *parents) {
   const AnalysisTestResult same = analysis_test_switch_same(table, cells, -1, margin, parents);
+  const AnalysisTestResult fall = test_changes(table, cells, -1, true, parents);
   AnalysisTestResult result = test_changes(table, cells, -1, false, parents);
   if (isnan(result.p_for) || isnan(same.p_for)) return ANALYSIS_NOT_TESTED;
-  result.p_for = fmax(result.p_for, same.p_for);
-  result.p_against = fmin(1, 2 * fmin(result.p_against, same.p_against));
+  result.condition = fall.interval;
+  result.p_for = fmax(fmax(result.p_for, fall.p_for), same.p_for);
+  result.p_against = fmin(1, 3 * fmin(fmin(result.p_against, fall.p_against), same.p_against));
   return result;
 }

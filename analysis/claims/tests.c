@@ -9,71 +9,76 @@
 #include "analysis/claims/switches.h"
 #include "core/memory.h"
 
+#define PLATEAU "late gain relative to all that the setting gained, claimed < 0.05"
 static const AnalysisTestInfo tests[ANALYSIS_TESTS] = {
   [ANALYSIS_TEST_RISES] =
-    {"P(a larger setting has a larger value)", "> 0.5", "two settings to compare", ANALYSIS_OF_KEYS, false},
+    {"P(a larger setting has a larger value)", "> 0.5", "two settings to compare", NULL, ANALYSIS_OF_KEYS, false},
   [ANALYSIS_TEST_FALLS] =
-    {"P(a larger setting has a larger value)", "< 0.5", "two settings to compare", ANALYSIS_OF_KEYS, false},
+    {"P(a larger setting has a larger value)", "< 0.5", "two settings to compare", NULL, ANALYSIS_OF_KEYS, false},
   [ANALYSIS_TEST_EQUAL] =
-    {"largest difference between settings", "none", "two settings to compare", ANALYSIS_OF_KEYS, true},
+    {"largest difference between settings", "none", "two settings to compare", NULL, ANALYSIS_OF_KEYS, true},
   [ANALYSIS_TEST_NOT_WORSE] =
-    {"highest setting - lowest setting", "no loss", "two settings to compare", ANALYSIS_OF_KEYS, true},
+    {"highest setting - lowest setting", "no loss", "two settings to compare", NULL, ANALYSIS_OF_KEYS, true},
   [ANALYSIS_TEST_LOW_END] =
-    {"best of the others - lowest setting", "> 0", "three settings to compare", ANALYSIS_OF_KEYS, false},
+    {"best of the others - lowest setting", "> 0", "three settings to compare", NULL, ANALYSIS_OF_KEYS, false},
   [ANALYSIS_TEST_HIGH_END] =
-    {"best of the others - highest setting", "> 0", "three settings to compare", ANALYSIS_OF_KEYS, false},
+    {"best of the others - highest setting", "> 0", "three settings to compare", NULL, ANALYSIS_OF_KEYS, false},
   [ANALYSIS_TEST_LOW_PLATEAU] =
-    {"best of the others - lowest setting, whose late gain is below the margin,", "> 0", "three settings to compare",
-     ANALYSIS_OF_KEYS, true},
+    {"best of the others - lowest setting", "> 0", "three settings to compare",
+     PLATEAU, ANALYSIS_OF_KEYS, true},
   [ANALYSIS_TEST_HIGH_PLATEAU] =
-    {"best of the others - highest setting, whose late gain is below the margin,", "> 0", "three settings to compare",
-     ANALYSIS_OF_KEYS, true},
+    {"best of the others - highest setting", "> 0", "three settings to compare",
+     PLATEAU, ANALYSIS_OF_KEYS, true},
   [ANALYSIS_TEST_ROBUST] =
     {"loss at the lowest setting: smallest scale - largest scale", "> 0", "two settings at two scales",
-     ANALYSIS_OF_SECOND, false},
+     NULL, ANALYSIS_OF_SECOND, false},
   [ANALYSIS_TEST_ROBUST_HIGH] =
     {"loss at the highest setting: smallest scale - largest scale", "> 0", "two settings at two scales",
-     ANALYSIS_OF_SECOND, false},
+     NULL, ANALYSIS_OF_SECOND, false},
   [ANALYSIS_TEST_SAME_BEST] =
-    {"loss by the best setting of the other end", "none", "three settings at two scales", ANALYSIS_OF_SECOND, true},
+    {"loss by the best setting of the other end", "none", "three settings at two scales", NULL, ANALYSIS_OF_SECOND,
+     true},
   [ANALYSIS_TEST_GAIN_GROWS] =
-    {"gain at the largest scale - gain at the smallest", "> 0", "two settings at two scales", ANALYSIS_OF_SECOND,
+    {"gain at the largest scale - gain at the smallest", "> 0", "two settings at two scales", NULL, ANALYSIS_OF_SECOND,
      false},
   [ANALYSIS_TEST_GAIN_SHRINKS] =
-    {"gain at the largest scale - gain at the smallest", "< 0", "two settings at two scales", ANALYSIS_OF_SECOND,
+    {"gain at the largest scale - gain at the smallest", "< 0", "two settings at two scales", NULL, ANALYSIS_OF_SECOND,
      false},
   [ANALYSIS_TEST_GAIN_EQUAL] =
-    {"largest difference between gains", "none", "two settings at two scales", ANALYSIS_OF_SECOND, true},
+    {"largest difference between gains", "none", "two settings at two scales", NULL, ANALYSIS_OF_SECOND, true},
   [ANALYSIS_TEST_BEST_AT_LOW] =
-    {"best elsewhere - best at the lowest scale", "> 0", "settings at two scales", ANALYSIS_OF_SECOND, false},
+    {"best elsewhere - best at the lowest scale", "> 0", "settings at two scales", NULL, ANALYSIS_OF_SECOND, false},
   [ANALYSIS_TEST_BEST_AT_HIGH] =
-    {"best elsewhere - best at the highest scale", "> 0", "settings at two scales", ANALYSIS_OF_SECOND, false},
+    {"best elsewhere - best at the highest scale", "> 0", "settings at two scales", NULL, ANALYSIS_OF_SECOND, false},
   [ANALYSIS_TEST_BEST_EQUAL] =
-    {"largest difference between best values", "none", "two settings at two scales", ANALYSIS_OF_SECOND, true},
+    {"largest difference between best values", "none", "two settings at two scales", NULL, ANALYSIS_OF_SECOND, true},
   [ANALYSIS_TEST_MIDDLE] =
     {"mean of the middle third - greater mean of the outer thirds", "> 0", "six configurations to compare",
-     ANALYSIS_OF_POINTS, false},
-  [ANALYSIS_TEST_UP] = {"Spearman's rho", "> 0", "six configurations to compare", ANALYSIS_OF_POINTS, false},
-  [ANALYSIS_TEST_DOWN] = {"Spearman's rho", "< 0", "six configurations to compare", ANALYSIS_OF_POINTS, false},
+     NULL, ANALYSIS_OF_POINTS, false},
+  [ANALYSIS_TEST_UP] = {"Spearman's rho", "> 0", "six configurations to compare", NULL, ANALYSIS_OF_POINTS, false},
+  [ANALYSIS_TEST_DOWN] = {"Spearman's rho", "< 0", "six configurations to compare", NULL, ANALYSIS_OF_POINTS, false},
   [ANALYSIS_TEST_GROWS] =
-    {"rho at the full budget - rho at a tenth", "> 0", "six configurations to compare", ANALYSIS_OF_POINTS, false},
+    {"rho at the full budget - rho at a tenth", "> 0", "six configurations to compare", NULL, ANALYSIS_OF_POINTS,
+     false},
   [ANALYSIS_TEST_ONE_CURVE] =
-    {"largest distance from the others' curve", "none", "two levers, six configurations each", ANALYSIS_OF_POINTS,
+    {"largest distance from the others' curve", "none", "two levers, six configurations each", NULL, ANALYSIS_OF_POINTS,
      true},
-  [ANALYSIS_TEST_AT_LEAST_95] = {"mean", "> 0.95", "one configuration", ANALYSIS_OF_MEAN, false},
-  [ANALYSIS_TEST_POSITIVE] = {"mean", "> 0", "one configuration", ANALYSIS_OF_MEAN, false},
-  [ANALYSIS_TEST_NEGATIVE] = {"mean", "< 0", "one configuration", ANALYSIS_OF_MEAN, false},
+  [ANALYSIS_TEST_AT_LEAST_95] = {"mean", "> 0.95", "one configuration", NULL, ANALYSIS_OF_MEAN, false},
+  [ANALYSIS_TEST_POSITIVE] = {"mean", "> 0", "one configuration", NULL, ANALYSIS_OF_MEAN, false},
+  [ANALYSIS_TEST_NEGATIVE] = {"mean", "< 0", "one configuration", NULL, ANALYSIS_OF_MEAN, false},
   [ANALYSIS_TEST_SWITCH_UP] =
-    {"mean change relative to the parent run, with an immediate gain,", "> 0",
-     "three parents of runs that switched the setting (init.from)", ANALYSIS_OF_SWITCH, false},
+    {"runs that switched - their unswitched parents", "> 0",
+     "three parents of runs that switched the setting (init.from)",
+     "lead over the parent a tenth of the budget after the switch, claimed > 0", ANALYSIS_OF_SWITCH, false},
   [ANALYSIS_TEST_SWITCH_DOWN] =
-    {"mean change relative to the parent run, down to runs with the setting from the start,", "< 0",
+    {"runs that switched - their unswitched parents, down to runs with the setting from the start,", "< 0",
      "three parents of runs that switched the setting (init.from), and runs with that setting from the start",
-     ANALYSIS_OF_SWITCH, true},
+     "change since the switch, claimed < 0", ANALYSIS_OF_SWITCH, true},
   [ANALYSIS_TEST_SWITCH_SAME] =
     {"runs that switched - runs with the setting from the start", "none",
-     "runs with the setting from the start and runs that switched to it", ANALYSIS_OF_SWITCH, true},
+     "runs with the setting from the start and runs that switched to it", NULL, ANALYSIS_OF_SWITCH, true},
 };
+#undef PLATEAU
 
 const AnalysisTestInfo *analysis_test_info(AnalysisTest test) { return &tests[test]; }
 

@@ -17,6 +17,7 @@ typedef enum AnalysisTestKind {
 typedef struct AnalysisTestInfo {
   const char *statistic, *direction;  /* description, and what is claimed of it */
   const char *needs;                  /* required data */
+  const char *condition;              /* second condition, with what is claimed of it; NULL: none */
   AnalysisTestKind kind;
   bool margin;                        /* whether it has a margin */
 } AnalysisTestInfo;

@@ -271,6 +271,7 @@ static bool is_better_when_larger(AnalysisMeasure measure) {
     case ANALYSIS_MEASURE_fall:
     case ANALYSIS_MEASURE_rise_second:
     case ANALYSIS_MEASURE_late_gain:
+    case ANALYSIS_MEASURE_total_gain:
     case ANALYSIS_MEASURE_early_gain: return false;
     default: return analysis_measure_is_score(measure);
   }

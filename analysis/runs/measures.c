@@ -145,6 +145,7 @@ static void fill_scores(const Scores *s, const AnalysisRun *of, double end, doub
   run->value[ANALYSIS_MEASURE_rise_second] = mean_between(s, 0.75, 1) - mean_between(s, 0.25, 0.5);
   run->value[ANALYSIS_MEASURE_gain] = last - score_before(s, analysis_run_limit(of, end / 2));
   run->value[ANALYSIS_MEASURE_late_gain] = late_slope(s, end) * end / 4;
+  run->value[ANALYSIS_MEASURE_total_gain] = last - before;
   if (of->parent[0] || !isnan(untrained))
     run->value[ANALYSIS_MEASURE_early_gain] =
       score_before(s, analysis_run_limit(of, start + end / 10)) - before;
@@ -159,7 +160,7 @@ static void fill_broken(const Scores *s, const AnalysisRun *of, double untrained
   run->value[ANALYSIS_MEASURE_final] = run->value[ANALYSIS_MEASURE_last_two] = untrained;
   run->value[ANALYSIS_MEASURE_best] = run->value[ANALYSIS_MEASURE_best_other] = untrained;
   run->value[ANALYSIS_MEASURE_gain] = isnan(half) ? 0 : untrained - half;
-  run->value[ANALYSIS_MEASURE_late_gain] = 0;
+  run->value[ANALYSIS_MEASURE_late_gain] = run->value[ANALYSIS_MEASURE_total_gain] = 0;
   if (isnan(run->value[ANALYSIS_MEASURE_early_gain])) run->value[ANALYSIS_MEASURE_early_gain] = 0;
   run->value[ANALYSIS_MEASURE_fall] = isnan(best) ? 0 : fmax(best - untrained, 0);
   run->value[ANALYSIS_MEASURE_rise_second] = isnan(second) ? 0 : untrained - second;

@@ -106,6 +106,38 @@ says "says which budget all reached" "7 runs were stopped by a rule; --budget [0
   analyze claims "$tap_dir/stopped.rule/results.db" --claim epsilon_high
 finds "at which there is a verdict" "supported 0.265 0" stopped.rule epsilon_high "verdict estimate censored" --budget 200704
 
+# ---- a plateau is no slow run: the gain of a quarter of the budget, relative to all that was gained
+for shape in "t contradicted" "t^0.5 contradicted" "t^0.3 contradicted" "log(1+20*t)/log(21) contradicted" "1-exp(-10*t) supported"; do
+  read -r curve verdict <<<"$shape"
+  root=$tap_dir/plateau
+  rm -rf "$root"
+  submit "$root" experiments/fig5_regularisation.ini --profile demo --set sweep.seeds=10
+  fill "$root" "algo.name ppo.epsilon" '
+    { inf = v["algo.name"] == "ppo" && v["ppo.epsilon"] == "inf"; end = inf ? 0.35 : 0.7
+      run(iterations, "finished"); eval(0, 0.05)
+      for (q = 1; q <= 12; q++) { t = q / 12; eval(int(iterations * t), 0.05 + (end - 0.05) * ('"$curve"') + 0.02 * z(10) * (q % 2 ? 1 : -1)) } }'
+  finds "a setting that ends at half the score and gained as $curve" "$verdict" plateau epsilon_high verdict
+done
+
+# ---- a switch gains what its parent does not, and falls below its own score
+for lead in "0.1 supported" "0 contradicted"; do
+  read -r gain verdict <<<"$lead"
+  root=$tap_dir/switch
+  rm -rf "$root"
+  submit "$root" experiments/fig3a_switch.ini --profile demo --set sweep.seeds=6
+  fill "$root" "ppo.com init.from init.restore" '
+    { fresh = v["init.restore"] == "weights"; child = v["init.from"] != "" && !fresh; at = v["init.from"]; sub(/.*@/, "", at)
+      from = child ? at + 0 : 0; run(iterations, "finished")
+      for (i = from; i <= iterations; i++)
+        if (i == from || i % 5 == 0 || i == iterations) {
+          t = fresh ? 0.5 + 0.5 * i / iterations : i / iterations
+          after = fresh ? i / iterations : child ? (i - from) / iterations : 0
+          eval(i, 0.2 + 0.3 * t + (after > 0 ? (v["ppo.com"] == 8 ? -0.05 : ('"$gain"' - ('"$gain"' ? 0 : 0.02) + 0.3 * after ^ 2) * (1 + 0.1 * z(6))) : 0) + 0.005 * z(6)) } }'
+  finds "runs that rise by themselves, and $gain more at the switch" "$verdict" switch switch_up verdict
+  # they end below their parents, which rise further, but above their own score at the switch
+  finds "and do not fall" "contradicted" switch switch_down verdict
+done
+
 # ---- coverage at the number of states that finished runs have in common
 for bad in "" 1; do
   root=$tap_dir/coverage$bad

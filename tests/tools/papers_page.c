@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/claims/limits.h"
+#include "analysis/claims/tests.h"
 #include "analysis/figures/papers.h"
 #include "core/memory.h"
 #include "core/text.h"
@@ -590,9 +591,10 @@ static void print_tests(const AnalysisClaim *claims, size_t count) {
                            strcmp(analysis_test_statistic(test + 1, &direction), statistic) != 0;
       if (is_last) break;
     }
+    const char *condition = analysis_test_info(test < ANALYSIS_TESTS ? test : ANALYSIS_TESTS - 1)->condition;
     if (names.length)
-      printf("| %s | %.*s | %s | %s |\n", names.data, (int)length, statistic, directions.data,
-             limit ? limit : "as above");
+      printf("| %s | %.*s | %s%s%s | %s |\n", names.data, (int)length, statistic, directions.data,
+             condition ? "; " : "", condition ? condition : "", limit ? limit : "as above");
     core_text_free(&names);
     core_text_free(&directions);
   }

@@ -213,7 +213,7 @@ static void test_switch(void **state) {
     memcpy(parent, world.runs[world.count - 1].id, CORE_RUN_ID);
     child = low;
     snprintf(child.init.from, sizeof child.init.from, "com 512");
-    add_run(&world, &child, 0.41 + 0.01 * seed);
+    add_run(&world, &child, 0.41 + 0.01 * seed)->value[ANALYSIS_MEASURE_total_gain] = -0.2 + 0.01 * seed;
     memcpy(world.runs[world.count - 1].parent, parent, CORE_RUN_ID);
   }
   for (size_t r = 0; r < world.count; r++) world.measured[r].rated = true;
@@ -225,6 +225,11 @@ static void test_switch(void **state) {
   assert_verdict(&world, "switch_same", ANALYSIS_CONTRADICTED);
   /* lower than its parent, but not down to the plateau */
   for (size_t r = 3; r < world.count; r += 4) world.measured[r].value[ANALYSIS_MEASURE_final] += 0.15;
+  assert_verdict(&world, "switch_down", ANALYSIS_CONTRADICTED);
+  /* below their parents, but higher than at the switch: they have risen less */
+  for (size_t r = 3; r < world.count; r += 4) world.measured[r].value[ANALYSIS_MEASURE_final] -= 0.15;
+  assert_verdict(&world, "switch_down", ANALYSIS_SUPPORTED);
+  for (size_t r = 3; r < world.count; r += 4) world.measured[r].value[ANALYSIS_MEASURE_total_gain] += 0.3;
   assert_verdict(&world, "switch_down", ANALYSIS_CONTRADICTED);
   /* higher in the end, but not at once */
   for (size_t r = 1; r < world.count; r += 4)

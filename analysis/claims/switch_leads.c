@@ -1,0 +1,74 @@
+/* Leads of switched runs (switch_leads.h), from the evaluations of a run and of its parent. */
+#include "analysis/claims/switch_leads.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/runs/budget.h"
+#include "analysis/runs/curve.h"
+#include "store/database/query.h"
+
+/* Transitions and score of the evaluations, also before training, on the level set that `final` uses (measures.c). */
+static const char score_sql[] =
+  "SELECT transitions, coalesce(solve_rate, episode_return) FROM evaluation WHERE run_id = ?1 AND level_set ="
+  " (SELECT level_set FROM evaluation WHERE run_id = ?1 ORDER BY level_set <> 'train', level_set LIMIT 1)"
+  " ORDER BY iteration";
+
+static int read_curve(StoreQuery *query, const char *id, AnalysisCurve *curve) {
+  bool row = false;
+  int code;
+  store_query_reset(query);
+  store_query_bind_text(query, 1, id);
+  while ((code = store_query_step(query, &row)) == CORE_OK && row)
+    analysis_curve_add(curve, store_query_real(query, 0), store_query_real(query, 1));
+  return code;
+}
+
+/* Returns the score at `x`; NaN outside the evaluations. */
+static double score_at(const AnalysisCurve *curve, double x) {
+  const bool inside = curve->n > 0 && x >= curve->x[0] && x <= curve->x[curve->n - 1];
+  return inside ? analysis_interpolate(curve->x, curve->y, curve->n, x) : NAN;
+}
+
+/* Returns the parent's transitions at the switch. A run that restores everything counts on; one that restores weights
+ * counts from 0, and its origin names the iteration ("com 8 at 184", analysis/runs/parents.h), else it is the parent's
+ * end. */
+static double find_switch(const AnalysisRun *child, const AnalysisRun *parent, const AnalysisCurve *own) {
+  const char *from = child->config.shared->init.from, *at = strstr(from, " at ");
+  if (strcmp(child->config.shared->init.restore, "all") == 0) return own->x[0];
+  if (!at) return analysis_run_total(parent);
+  return (double)(strtoll(at + strlen(" at "), NULL, 10) * parent->transitions_per_iteration);
+}
+
+static const AnalysisRun *find_parent(const AnalysisSelection *selection, const AnalysisRun *child) {
+  for (size_t r = 0; r < selection->count && child->parent[0]; r++)
+    if (strcmp(selection->runs[r].id, child->parent) == 0) return &selection->runs[r];
+  return NULL;
+}
+
+static int set_lead(StoreQuery *query, const AnalysisSelection *selection, const AnalysisRun *child, double *lead) {
+  const AnalysisRun *parent = find_parent(selection, child);
+  AnalysisCurve own = {0}, other = {0};
+  *lead = NAN;
+  if (!parent) return CORE_OK;
+  int code = read_curve(query, child->id, &own);
+  if (code == CORE_OK) code = read_curve(query, parent->id, &other);
+  if (code == CORE_OK && own.n > 0) {
+    const double later = analysis_run_total(child) / 10;
+    *lead = score_at(&own, own.x[0] + later) - score_at(&other, find_switch(child, parent, &own) + later);
+  }
+  analysis_curve_free(&own);
+  analysis_curve_free(&other);
+  return code;
+}
+
+int analysis_switch_leads(StoreDatabase *database, const AnalysisSelection *selection, AnalysisCells *cells) {
+  StoreQuery *query = NULL;
+  TRY(store_query_open(database, score_sql, &query));
+  int code = CORE_OK;
+  for (size_t i = 0; i < cells->count && code == CORE_OK; i++)
+    code = set_lead(query, selection, &selection->runs[cells->run[i]], &cells->x[i]);
+  store_query_close(&query);
+  return code;
+}
