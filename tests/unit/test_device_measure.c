@@ -140,8 +140,12 @@ static void compare_steps(Ops *ops, size_t first, size_t second, Entries entries
   for (int k = 0; k < plan.networks; k++) {
     const size_t from = k ? first : 0;
     const Kurtosis want = kurtosis_measure(gradient + from, size[k]);
-    double squares = 0;
-    for (size_t i = from; i < from + size[k]; i++) squares += (double)theta[i] * (double)theta[i];
+    double squares = 0, norm = 0;
+    for (size_t i = from; i < from + size[k]; i++) {
+      squares += (double)theta[i] * (double)theta[i];
+      norm += (double)gradient[i] * (double)gradient[i];
+    }
+    assert_equal_to("norm of the gradient", stats.norm[k], sqrt(norm));
     assert_both_nan_or_near("kurtosis", stats.kurtosis[k].all, want.all);
     assert_both_nan_or_near("kurtosis of nonzero entries", stats.kurtosis[k].nonzero, want.nonzero);
     assert_equal_to("share of zeros", stats.kurtosis[k].zero_fraction, want.zero_fraction);
@@ -155,7 +159,7 @@ static void compare_steps(Ops *ops, size_t first, size_t second, Entries entries
 
 static void compare_all_steps(Ops *ops) {
   const size_t parts = 2 * 4096 + 77;
-  compare_steps(ops, 256 * 4096 + 1, 1, MIXED); /* parts of more elements than a block loads at once */
+  compare_steps(ops, 256 * 4200, 1, MIXED); /* parts of more elements than a block loads at once */
   for (Entries entries = MIXED; entries <= EQUAL_AMONG_ZEROS; entries++) {
     compare_steps(ops, parts, 300, entries);
     compare_steps(ops, 2, 4097, entries);
