@@ -159,7 +159,7 @@ static void compare_steps(Ops *ops, size_t first, size_t second, Entries entries
 
 static void compare_all_steps(Ops *ops) {
   const size_t parts = 2 * 4096 + 77;
-  compare_steps(ops, 256 * 4200, 1, MIXED); /* parts of more elements than a block loads at once */
+  compare_steps(ops, 256 * 4200 + 1, 1, MIXED); /* parts of more elements than a block loads at once */
   for (Entries entries = MIXED; entries <= EQUAL_AMONG_ZEROS; entries++) {
     compare_steps(ops, parts, 300, entries);
     compare_steps(ops, 2, 4097, entries);

@@ -8,7 +8,7 @@
 #include "trainer/ops/kernels/kernels_bodies.h"
 
 #define PARTS(F) \
-  F(sums) F(elementwise) F(gather) F(permutation) F(gae) F(episodes) F(dense) F(rounded_factors) F(norm) F(shards)
+  F(sums) F(elementwise) F(gather) F(permutation) F(gae) F(episodes) F(dense) F(rounded_factors) F(norm) F(shards) F(advantages)
 #include "device_parts.h"
 
 enum { IN = 37, OUT = 21, N = 20000 };
@@ -349,6 +349,21 @@ static void test_shards(void) {
   DEVICE_LAUNCH(device_state(ops), ops_blend, M, &blend);
   assert_same(blended, gmean, M, 0);
   free(of);
+}
+
+/* Advantages of a minibatch, by their own moments: of n, or of n - 1. */
+static void test_advantages(void) {
+  enum { M = 50 };
+  for (int unbiased = 0; unbiased < 2; unbiased++) {
+    float *x = normals(61, M, 3), *gx = UP(x, M);
+    Moments moments;
+    host_ops->moments(host_ops, x, NULL, M, &moments);
+    const double variance = moments.m2 / (M - unbiased);
+    ops->update->normalize(ops, gx, M, unbiased);
+    for (int i = 0; i < M; i++) x[i] = (float)(((double)x[i] - moments.mean) / (sqrt(variance) + 1e-8));
+    assert_close(x, gx, M, 1e-6);
+    free(x);
+  }
 }
 
 /* The host's compiler writes the kernels' arguments and nvcc's code reads them: both must lay them out alike. */
