@@ -11,7 +11,7 @@
 #include "tests/device_tools.h"
 #include "device_buffers.h"
 
-enum { ROWS = 3 };
+enum { ROWS = 7 }; /* more than a part of images on the CPU (CPU_CONV_PART) */
 
 static Ops *host_ops, *ops;
 /* Relative to the largest; not all zero. */
