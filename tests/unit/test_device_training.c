@@ -48,6 +48,12 @@ static void compare_within(double slack, int iterations, const char *algorithm, 
   }
   assert_close_weights(a, &a->agent.actor, b, &b->agent.actor, slack * 1e-3);
   assert_close_weights(a, &a->agent.critic, b, &b->agent.critic, slack * 1e-3);
+  if (strcmp(algorithm, "algo.name=ppo_ewma") == 0) { /* the proximal weights, too */
+    AgentNetwork left = a->agent.actor, right = b->agent.actor;
+    left.theta = learner_as_ppo(&a->learner)->proximal.theta;
+    right.theta = learner_as_ppo(&b->learner)->proximal.theta;
+    assert_close_weights(a, &left, b, &right, slack * 1e-3);
+  }
   StoreEvaluation device, host;
   training_evaluate(a, &device);
   training_evaluate(b, &host);
