@@ -227,7 +227,8 @@ static void test_best_checkpoint(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_cpu), cmocka_unit_test(test_gpu), cmocka_unit_test(test_precisions),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_cpu), cmocka_unit_test(test_gpu),
+                                     cmocka_unit_test(test_precisions),
                                      cmocka_unit_test(test_runs), cmocka_unit_test(test_parts),
                                      cmocka_unit_test(test_idle_gpus), cmocka_unit_test(test_best_checkpoint)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* Choice of how the CPU computes the matrix products of each dense layer with train.precision = bf16. A run chooses
- * once, by its processor and the shapes of its layers, and saves the choice in its checkpoints. Plain memory, in the layout of the
- * checkpoint section. */
+ * once, by its processor and the shapes of its layers, and saves the choice in its checkpoints. Plain memory, in the
+ * layout of the checkpoint section. */
 #ifndef TRAINER_OPS_BF16_H
 #define TRAINER_OPS_BF16_H
 #include <assert.h>
