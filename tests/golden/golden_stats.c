@@ -269,7 +269,7 @@ static AnalysisBounds *compare_bounds(Result *result, const Gold *gold, const ch
     snprintf(config.env.task, sizeof config.env.task, "%s/%s", atari ? "atari" : "procgen", name);
     snprintf(config.procgen.mode, sizeof config.procgen.mode, "%s", atari ? "easy" : strchr(prefix, '_') + 1);
     config.procgen.mode[strcspn(config.procgen.mode, "/")] = '\0';
-    bounds[g] = analysis_bounds_of(&config);
+    bounds[g] = analysis_bounds_of(&(AnalysisConfig){.shared = &config});
     compare(result, name, bounds[g].low, low[g], allowed(low[g]));
     compare(result, name, bounds[g].high, high[g], allowed(high[g]));
   }
