@@ -186,47 +186,61 @@ static int asked_keys(const char *keys, AnalysisGrouping *grouping) {
 
 /* ---- groups and families ---------------------------------------------------------------------------------------- */
 
-/* Run in the order of the groups: by sweep and algorithm, so that families are contiguous, then by the other keys. */
-typedef struct Place { const AnalysisGrouping *grouping; const AnalysisRun *run; } Place;
+/* Order of the groups: by sweep and algorithm, so that families are contiguous, then by the other keys. */
+typedef struct Order {
+  bool by_sweep;
+  const CoreConfigRow **keys; /* [key_count] of the grouping, the algorithm first */
+  size_t key_count;
+} Order;
+
+typedef struct Place { const Order *order; const AnalysisRun *run; } Place;
+
+static Order order_create(const AnalysisGrouping *grouping) {
+  const CoreConfigRow *algorithm = algorithm_row();
+  Order order = {grouping->by_sweep, core_memory_allocate((grouping->key_count + 1) * sizeof *order.keys), 0};
+  for (size_t k = 0; k < grouping->key_count; k++)
+    if (grouping->keys[k] == algorithm) order.keys[order.key_count++] = algorithm;
+  for (size_t k = 0; k < grouping->key_count; k++)
+    if (grouping->keys[k] != algorithm) order.keys[order.key_count++] = grouping->keys[k];
+  return order;
+}
 
 /* Compares the sweeps and settings of two runs: 0 if they belong to one group. */
-static int compare_runs(const AnalysisGrouping *grouping, const AnalysisRun *a, const AnalysisRun *b) {
-  if (grouping->by_sweep && a->sweep != b->sweep) return a->sweep < b->sweep ? -1 : 1;
-  for (size_t pass = 0; pass < 2; pass++) {
-    for (size_t k = 0; k < grouping->key_count; k++) {
-      const CoreConfigRow *row = grouping->keys[k];
-      const bool is_now = (row == algorithm_row()) == (pass == 0);
-      const int order = is_now ? analysis_group_compare(&a->config, &b->config, row) : 0;
-      if (order != 0) return order;
-    }
+static int compare_runs(const Order *order, const AnalysisRun *a, const AnalysisRun *b) {
+  if (order->by_sweep && a->sweep != b->sweep) return a->sweep < b->sweep ? -1 : 1;
+  for (size_t k = 0; k < order->key_count; k++) {
+    const int difference = analysis_group_compare(&a->config, &b->config, order->keys[k]);
+    if (difference != 0) return difference;
   }
   return 0;
 }
 
 static int compare_places(const void *left, const void *right) {
   const Place *a = left, *b = right;
-  const int order = compare_runs(a->grouping, a->run, b->run);
-  return order ? order : (a->run > b->run) - (a->run < b->run);
+  const int difference = compare_runs(a->order, a->run, b->run);
+  return difference ? difference : (a->run > b->run) - (a->run < b->run);
 }
 
-/* Finds the groups, in their order, by sorting. */
+/* Finds the groups, in their order, by sorting. Within a group the runs keep the order of the selection. */
 static void find_groups(const AnalysisSelection *selection, AnalysisGrouping *grouping) {
   size_t count = selection->count;
+  Order order = order_create(grouping);
   Place *places = core_memory_allocate((count + 1) * sizeof *places);
   grouping->groups = core_memory_zero_allocate(count + 1, sizeof *grouping->groups);
   grouping->group_of = core_memory_allocate((count + 1) * sizeof *grouping->group_of);
-  for (size_t r = 0; r < count; r++) places[r] = (Place){grouping, &selection->runs[r]};
+  for (size_t r = 0; r < count; r++) places[r] = (Place){&order, &selection->runs[r]};
   qsort(places, count, sizeof *places, compare_places);
 
   for (size_t i = 0; i < count; i++) {
     const AnalysisRun *run = places[i].run;
-    if (i == 0 || compare_runs(grouping, places[i - 1].run, run) != 0)
+    if (i == 0 || compare_runs(&order, places[i - 1].run, run) != 0)
       grouping->groups[grouping->count++] =
         (AnalysisGroup){.config = &run->config, .sweep = grouping->by_sweep ? run->sweep : 0};
     grouping->groups[grouping->count - 1].run_count++;
     grouping->group_of[run - selection->runs] = grouping->count - 1;
   }
   free(places);
+  free(order.keys);
 }
 
 AnalysisMembers analysis_grouping_members(const AnalysisGrouping *grouping, size_t runs) {

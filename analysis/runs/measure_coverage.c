@@ -48,17 +48,49 @@ typedef struct Compared {
   size_t count;
 } Compared;
 
-/* Returns the smallest number of states of the runs of i's task and budget that reached it. */
-static double common_states(const Compared *c, size_t i) {
-  const AnalysisRun *runs = c->selection->runs;
-  double fewest = INFINITY;
-  for (size_t k = 0; k < c->count; k++) {
-    const AnalysisRunMetrics *m = &c->measured[c->run[k]];
-    const CoreConfig *a = runs[c->run[k]].config.shared, *b = runs[c->run[i]].config.shared;
-    const bool alike = c->task[c->run[k]] == c->task[c->run[i]] && a->train.total_steps == b->train.total_steps;
-    if (alike && m->ended && !m->broken && c->states[k] < fewest) fewest = c->states[k];
+/* Run by task and budget. */
+typedef struct Alike { size_t task; int64_t total; size_t at; } Alike;
+
+static int compare_alike(const void *left, const void *right) {
+  const Alike *a = left, *b = right;
+  if (a->task != b->task) return a->task < b->task ? -1 : 1;
+  return (a->total > b->total) - (a->total < b->total);
+}
+
+/* Finds, for each run, the smallest number of states of the runs of its task and budget that reached it; free() it. */
+static double *find_common_states(const Compared *c) {
+  double *common = core_memory_allocate((c->count + 1) * sizeof *common);
+  Alike *order = core_memory_allocate((c->count + 1) * sizeof *order);
+  for (size_t i = 0; i < c->count; i++) {
+    const AnalysisRun *run = &c->selection->runs[c->run[i]];
+    order[i] = (Alike){c->task[c->run[i]], run->config.shared->train.total_steps, i};
   }
-  return fewest;
+  qsort(order, c->count, sizeof *order, compare_alike);
+
+  for (size_t first = 0, end; first < c->count; first = end) {
+    double fewest = INFINITY;
+    for (end = first; end < c->count && compare_alike(&order[first], &order[end]) == 0; end++) {
+      const AnalysisRunMetrics *m = &c->measured[c->run[order[end].at]];
+      const double states = c->states[order[end].at];
+      if (m->ended && !m->broken && states < fewest) fewest = states;
+    }
+    for (size_t i = first; i < end; i++) common[order[i].at] = fewest;
+  }
+  free(order);
+  return common;
+}
+
+/* Reads the coverage at the common number of states of the runs that have counted as many. */
+static int read_at_common(StoreQuery *of_coverage, const Compared *c, double *value) {
+  double *common = find_common_states(c);
+  int code = CORE_OK;
+  for (size_t i = 0; i < c->count && code == CORE_OK; i++) {
+    const size_t run = c->run[i];
+    if (c->states[i] >= common[i])
+      code = read_coverage(of_coverage, &c->selection->runs[run], c->measured[run].iteration, common[i], &value[i]);
+  }
+  free(common);
+  return code;
 }
 
 static int read_all(StoreQuery *of_states, StoreQuery *of_coverage, const Compared *c, double *value) {
@@ -69,14 +101,7 @@ static int read_all(StoreQuery *of_states, StoreQuery *of_coverage, const Compar
     if (m->iteration > 0 && !core_config_has_no_envs(run->config.shared))
       TRY(read_states(of_states, run, m->iteration, &c->states[i]));
   }
-  for (size_t i = 0; i < c->count; i++) {
-    if (isnan(c->states[i])) continue;
-    const AnalysisRunMetrics *m = &c->measured[c->run[i]];
-    const double common = common_states(c, i);
-    const AnalysisRun *run = &c->selection->runs[c->run[i]];
-    if (c->states[i] >= common) TRY(read_coverage(of_coverage, run, m->iteration, common, &value[i]));
-  }
-  return CORE_OK;
+  return read_at_common(of_coverage, c, value);
 }
 
 int analysis_coverage_read(StoreDatabase *database, const AnalysisSelection *selection,
