@@ -15,7 +15,7 @@ typedef struct Visits {
   atomic_size_t next;
   atomic_bool has_failed;
   pthread_mutex_t lock; /* protects all below */
-  int code;             /* of the first failure */
+  int code;             /* result of the first failure */
   char message[1024];   /* messages belong to their threads */
 } Visits;
 

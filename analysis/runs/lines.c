@@ -8,23 +8,25 @@
 
 enum { RANGES = 5 }; /* number of ranges into which many numeric values are merged */
 
+typedef struct GroupSums { double sum, squares; size_t count; } GroupSums;
+
 /* Computes omega squared (Hays 1963) of groups of runs, which corrects for what random groups would explain. */
 static double omega_squared(const double *value, const size_t *group, size_t n, size_t groups) {
   double mean = 0, total = 0, within = 0;
   if (n <= groups) return 0;
   for (size_t i = 0; i < n; i++) mean += value[i] / (double)n;
-  for (size_t g = 0; g < groups; g++) {
-    double sum = 0, squares = 0;
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++) {
-      if (group[i] != g) continue;
-      sum += value[i] - mean;
-      squares += (value[i] - mean) * (value[i] - mean);
-      count++;
-    }
-    total += squares;
-    within += count ? squares - sum * sum / (double)count : 0;
+  GroupSums *sums = core_memory_zero_allocate(groups + 1, sizeof *sums);
+  for (size_t i = 0; i < n; i++) {
+    GroupSums *of = &sums[group[i]];
+    of->sum += value[i] - mean;
+    of->squares += (value[i] - mean) * (value[i] - mean);
+    of->count++;
   }
+  for (size_t g = 0; g < groups; g++) {
+    total += sums[g].squares;
+    within += sums[g].count ? sums[g].squares - sums[g].sum * sums[g].sum / (double)sums[g].count : 0;
+  }
+  free(sums);
   const double error = within / (double)(n - groups);
   return total > 0 ? (total - within - (double)(groups - 1) * error) / (total + error) : 0;
 }

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "core/terminal.h"
 #include "store/database/database_internal.h"
 
 /* Finds the process that holds a write lock on the file, in Linux's /proc/locks; 0 if there is none. fcntl would need
@@ -53,6 +54,8 @@ int store_database_error(StoreDatabase *database, const char *action) {
                       "previous content is intact)", action, path);
   switch (code & 0xff) {
     case SQLITE_INTERRUPT:
+      if (database->queries_end_s > 0 && core_clock_s() >= database->queries_end_s)
+        return core_error(CORE_FAIL, "cannot %s %s: it took too long", action, path);
       return core_error(CORE_FAIL, "cannot %s %s: stopped by a signal", action, path);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:

@@ -172,7 +172,8 @@ typedef struct RunList { const CurvesRequest *request; json_t *list; bool has_va
 
 static int add_run(void *target, const char *id) {
   RunList *runs = target;
-  AnalysisRun run = {0};
+  static const CoreConfig unknown; /* no task has its name, so no score is normalized */
+  AnalysisRun run = {.config.shared = &unknown};
   AnalysisCurve curve = {0};
   snprintf(run.id, sizeof run.id, "%s", id);
   const int code = serve_series_read(&runs->request->series, &run, &curve);
@@ -292,9 +293,11 @@ static json_t *run_lines_json(const CurvesRequest *request, const Panel *panel) 
 static bool is_common(const ServeGroups *groups, size_t g, const CoreConfigRow *key) {
   const AnalysisConfig *config = groups->grouping.groups[g].config;
   bool is_same = analysis_key_applies(config, key);
-  for (size_t r = 0; r < groups->selection.count && is_same; r++)
-    if (groups->grouping.group_of[r] == g)
-      is_same = analysis_group_compare(&groups->selection.runs[r].config, config, key) == 0;
+  for (size_t r = 0; r < groups->selection.count && is_same; r++) {
+    const AnalysisConfig *other = &groups->selection.runs[r].config;
+    if (groups->grouping.group_of[r] == g && other->shared != config->shared)
+      is_same = analysis_group_compare(other, config, key) == 0;
+  }
   return is_same;
 }
 

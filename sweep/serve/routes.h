@@ -59,7 +59,7 @@ typedef struct ServeContext {
   Serve *serve;
   const ServeRequest *request;
   const ServeSnapshot *snapshot;
-  ServeReader *reader;           /* of this request */
+  ServeReader *reader;           /* connection to results.db */
 } ServeContext;
 
 /* Parses an argument as a number from `low` to `high`; `fallback` if it is missing. CORE_USAGE: out of range. */

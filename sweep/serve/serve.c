@@ -106,7 +106,7 @@ static int serve_workspace(void *context, const char **operands, size_t count) {
     return core_error(CORE_USAGE, "--port %lld: expected 0 (any free port) to 65535", (long long)options->port);
   TRY(sweep_common_open(&options->common));
   TRY(store_path_database(options->common.root, database));
-  mallopt(M_ARENA_MAX, ARENAS); /* each connection has a thread, but may not keep memory of its own */
+  mallopt(M_ARENA_MAX, ARENAS); /* each request has a thread, but may not keep memory of its own */
   Serve *serve = core_memory_zero_allocate(1, sizeof *serve);
   serve_init(serve, database);
   serve->root = options->common.root;

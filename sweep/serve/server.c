@@ -23,8 +23,8 @@ bool serve_server_is_built(void) { return true; }
 
 #define MHD_FUNCTIONS(X) \
   X(MHD_start_daemon) X(MHD_stop_daemon) X(MHD_lookup_connection_value) X(MHD_create_response_from_buffer) \
-  X(MHD_add_response_header) X(MHD_queue_response) X(MHD_destroy_response) X(MHD_get_connection_values) \
-  X(MHD_get_connection_info)
+  X(MHD_add_response_header) X(MHD_queue_response) X(MHD_destroy_response) X(MHD_suspend_connection) \
+  X(MHD_resume_connection) X(MHD_get_connection_values) X(MHD_get_connection_info)
 
 #define MEMBER(name) __typeof__(&name) name;
 static struct { MHD_FUNCTIONS(MEMBER) } library;
@@ -47,7 +47,7 @@ static int load_library(void) {
 
 /* ---- responses --------------------------------------------------------------------------------------------------- */
 
-/* A connection. */
+/* A connection. Only libmicrohttpd's thread uses it. */
 typedef struct Peer {
   int64_t number;                  /* in the order of arrival, from 1; 0: free */
   int fd;
@@ -56,16 +56,26 @@ typedef struct Peer {
 
 struct ServeServer {
   ServeServerOptions options;
-  struct MHD_Daemon *daemon;
-  pthread_mutex_t lock;            /* protects all below */
   Peer peers[SERVE_CONNECTIONS_MAX];
   int64_t arrivals;                /* number of connections until now */
+  struct MHD_Daemon *daemon;
+  pthread_mutex_t lock;            /* protects all below */
+  pthread_cond_t ended;            /* a request has been answered */
+  int running;                     /* number of threads that answer a request */
+  bool is_stopping;
 };
+
+/* A request that a thread of its own answers, while libmicrohttpd's thread leaves its connection alone. */
+typedef struct Job {
+  ServeServer *server;
+  ServeRequest request;
+  ServeResponse response;
+} Job;
 
 enum {
   ETAG = 2 + 2 * 16 + 1,
   BODY_MAX = 1 << 20,    /* bytes of a request, which are discarded */
-  STACK_BYTES = 1 << 20, /* of a connection's thread */
+  STACK_BYTES = 1 << 20, /* stack of a request's thread */
 };
 
 /* Writes a hash of the body, so that clients can ask for changed bodies only. */
@@ -86,10 +96,8 @@ static enum MHD_Result send_response(const ServeServer *server, struct MHD_Conne
   if (is_known) core_text_free(&response->body);
   struct MHD_Response *sent =
     library.MHD_create_response_from_buffer(response->body.length, response->body.data, MHD_RESPMEM_MUST_FREE);
-  if (!sent) {
-    core_text_free(&response->body);
-    return MHD_NO;
-  }
+  if (!sent) return MHD_NO;
+  response->body = (CoreText){0}; /* freed with `sent` */
   const char *const headers[][2] = {{"Content-Type", response->type},
                                     {"Cache-Control", "private, no-cache"},
                                     {"Content-Security-Policy", server->options.policy},
@@ -109,7 +117,7 @@ static enum MHD_Result send_response(const ServeServer *server, struct MHD_Conne
 /* ---- connections ------------------------------------------------------------------------------------------------- */
 
 /* Ends the oldest connection without a valid request if there are too many. Any user of this machine can open
- * connections, and keep them by sending a byte now and then. Under the lock. */
+ * connections, and keep them by sending a byte now and then. */
 static void limit_strangers(ServeServer *server) {
   Peer *oldest = NULL;
   int strangers = 0;
@@ -125,10 +133,8 @@ static void limit_strangers(ServeServer *server) {
 static void note_connection(void *context, struct MHD_Connection *connection, void **peer,
                             enum MHD_ConnectionNotificationCode code) {
   ServeServer *server = context;
-  pthread_mutex_lock(&server->lock);
   if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
     if (*peer) *(Peer *)*peer = (Peer){0};
-    pthread_mutex_unlock(&server->lock);
     return;
   }
   const union MHD_ConnectionInfo *info = library.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -138,15 +144,12 @@ static void note_connection(void *context, struct MHD_Connection *connection, vo
     *peer = &server->peers[i];
   }
   limit_strangers(server);
-  pthread_mutex_unlock(&server->lock);
 }
 
-static void mark_known(ServeServer *server, struct MHD_Connection *connection) {
+static void mark_known(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info =
     library.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-  pthread_mutex_lock(&server->lock);
   if (info && info->socket_context) ((Peer *)info->socket_context)->is_known = true;
-  pthread_mutex_unlock(&server->lock);
 }
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
@@ -185,16 +188,69 @@ static enum MHD_Result send_error(const ServeServer *server, struct MHD_Connecti
                               const char *why) {
   ServeResponse response = {.status = status, .type = "application/json"};
   core_text_appendf(&response.body, "{\"error\": \"%s\"}\n", why);
-  return send_response(server, connection, &response);
+  const enum MHD_Result result = send_response(server, connection, &response);
+  core_text_free(&response.body);
+  return result;
 }
 
-/* Called by libmicrohttpd when the headers of a request have arrived, for each piece of its body, and at its end. */
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
+
+static char has_headers; /* marks a request that is not complete yet */
+
+static void *answer(void *context) {
+  Job *job = context;
+  ServeServer *server = job->server;
+  pthread_mutex_lock(&server->lock); /* until start_job has suspended the connection */
+  pthread_mutex_unlock(&server->lock);
+  struct MHD_Connection *connection = (struct MHD_Connection *)job->request.connection;
+  server->options.handler(server->options.context, &job->request, &job->response);
+
+  library.MHD_resume_connection(connection); /* handle_request is called again, and may free the job */
+  pthread_mutex_lock(&server->lock);
+  server->running--;
+  pthread_cond_signal(&server->ended);
+  pthread_mutex_unlock(&server->lock);
+  return NULL;
+}
+
+/* Starts a thread that answers the request. false: not possible. */
+static bool start_job(Job *job) {
+  ServeServer *server = job->server;
+  struct MHD_Connection *connection = (struct MHD_Connection *)job->request.connection;
+  pthread_t thread;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, STACK_BYTES);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_mutex_lock(&server->lock);
+  const bool is_started = !server->is_stopping && pthread_create(&thread, &attributes, answer, job) == 0;
+  if (is_started) {
+    library.MHD_suspend_connection(connection);
+    server->running++;
+  }
+  pthread_mutex_unlock(&server->lock);
+  pthread_attr_destroy(&attributes);
+  return is_started;
+}
+
+static void free_job(Job *job) {
+  core_text_free(&job->response.body);
+  free(job);
+}
+
+/* Called by libmicrohttpd after each request, also if its client has gone. */
+static void end_request(void *context, struct MHD_Connection *connection, void **seen,
+                        enum MHD_RequestTerminationCode code) {
+  if (*seen && *seen != &has_headers) free_job(*seen);
+  *seen = NULL;
+}
+
+/* Called by libmicrohttpd when the headers of a request have arrived, for each piece of its body, at its end, and again
+ * once a thread has answered it. */
 static enum MHD_Result handle_request(void *context, struct MHD_Connection *connection, const char *url,
                                       const char *method, const char *version, const char *data, size_t *bytes,
                                       void **seen) {
-  static char has_headers;
   ServeServer *server = context;
-  ServeResponse response = {0};
   int64_t length;
   if (*seen == NULL) {
     *seen = &has_headers;
@@ -207,16 +263,25 @@ static enum MHD_Result handle_request(void *context, struct MHD_Connection *conn
     *bytes = 0;
     return MHD_YES;
   }
-  const ServeRequest request = {.method = method,
+  if (*seen != &has_headers) {
+    Job *job = *seen;
+    if (job->response.status != 403) mark_known(connection);
+    return send_response(server, connection, &job->response);
+  }
+  Job *job = core_memory_zero_allocate(1, sizeof *job);
+  job->server = server;
+  job->request = (ServeRequest){.method = method,
                                 .path = url,
                                 .authorization = request_header(connection, "Authorization"),
                                 .origin = request_header(connection, "Origin"),
                                 .fetch_site = request_header(connection, "Sec-Fetch-Site"),
                                 .host = request_header(connection, "Host"),
                                 .connection = connection};
-  server->options.handler(server->options.context, &request, &response);
-  if (response.status != 403) mark_known(server, connection);
-  return send_response(server, connection, &response);
+  *seen = job;
+  if (start_job(job)) return MHD_YES;
+  *seen = &has_headers;
+  free_job(job);
+  return send_error(server, connection, 503, "the server is busy or stops; try again");
 }
 
 /* ---- the server -------------------------------------------------------------------------------------------------- */
@@ -252,23 +317,29 @@ int serve_server_start(const ServeServerOptions *options, ServeServer **server, 
   ServeServer *created = core_memory_zero_allocate(1, sizeof *created);
   created->options = *options;
   pthread_mutex_init(&created->lock, NULL);
+  pthread_cond_init(&created->ended, NULL);
   created->daemon = library.MHD_start_daemon(
-    MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION, 0, NULL, NULL, handle_request, created,
+    MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle_request, created,
     MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)SERVE_CONNECTIONS_MAX,
     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SERVE_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-    (size_t)SERVE_HEADERS_MAX, MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES, MHD_OPTION_NOTIFY_CONNECTION, note_connection, (void *)created, MHD_OPTION_END);
+    (size_t)SERVE_HEADERS_MAX, MHD_OPTION_NOTIFY_COMPLETED, end_request, NULL, MHD_OPTION_NOTIFY_CONNECTION, note_connection, (void *)created, MHD_OPTION_END);
   if (created->daemon) {
     *server = created;
     return CORE_OK;
   }
   close(fd);
   pthread_mutex_destroy(&created->lock);
+  pthread_cond_destroy(&created->ended);
   free(created);
   return core_error(CORE_FAIL, "libmicrohttpd cannot start a server on port %d", *port);
 }
 
 void serve_server_stop(ServeServer *server) {
   if (!server->daemon) return;
+  pthread_mutex_lock(&server->lock);
+  server->is_stopping = true;
+  while (server->running > 0) pthread_cond_wait(&server->ended, &server->lock);
+  pthread_mutex_unlock(&server->lock);
   library.MHD_stop_daemon(server->daemon);
   server->daemon = NULL;
 }
@@ -277,6 +348,7 @@ void serve_server_destroy(ServeServer **server) {
   if (!*server) return;
   serve_server_stop(*server);
   pthread_mutex_destroy(&(*server)->lock);
+  pthread_cond_destroy(&(*server)->ended);
   free(*server);
   *server = NULL;
 }

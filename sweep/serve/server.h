@@ -1,5 +1,5 @@
 /* An HTTP server for this machine only, through libmicrohttpd. Listens on 127.0.0.1, limits the size and duration of
- * requests, and passes them to a handler: each connection has a thread, so a slow request delays no other. Knows neither
+ * requests, and passes each to a handler in a thread of its own, so that a slow request delays no other. Knows neither
  * sweeps nor files.
  *
  * If libmicrohttpd was missing at build time or is missing at run time, starting a server fails with a message. */

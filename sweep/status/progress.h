@@ -26,7 +26,7 @@ typedef struct SweepRunState {
   char id[CORE_RUN_ID];
   bool is_absent; /* not done, and no longer in the sweep's file: nothing starts it */
   SweepState state;
-  char *texts;    /* of the state; the same block as in the run before if all texts are equal */
+  char *texts;    /* block with the texts of the state; that of the run before if all are equal */
 } SweepRunState;
 
 typedef struct SweepProgress {

@@ -3,6 +3,7 @@
 # Usage: tests/bench/run.sh BUILD [store|sweep|serve|search|slurm|sim|mujoco|environments|trainer|analysis|peers]
 # analysis makes a results.db of ten million rows (4.4 GB, two minutes) when it is asked for by name; with PEER_STATS=python that
 # has rliable and pandas (tests/bench/peers/run.sh says how to make it) it is compared with them in the same run.
+# Then it measures sweep and analyze with 10 000 runs (tests/bench/runs.sh), or as many as BENCH_RUNS says.
 # mujoco takes PEER_MUJOCO in the same way, and environments PEER_TORCH and PEER_ENVIRONMENTS, both of them
 # PEER_CLEANRL_PYTHON; environments' own workers take SWEEP_PYTHON (build/python, which make python makes). peers runs sim, mujoco, convolution, trainer, analysis and what a user would pick instead
 # (tests/bench/peers). What has peers ends with our figures over theirs.
@@ -49,6 +50,7 @@ for part in $parts; do
   done
   if [ "$part" = search ]; then tests/bench/search.sh "$build" | tee -a "$rows"; fi # trains for minutes: only on request
   if [ "$part" = slurm ]; then tests/bench/slurm.sh "$build" | tee -a "$rows"; fi
+  if [ "$part" = analysis ] && [ -n "$only" ]; then tests/bench/runs.sh "$build" | tee -a "$rows"; fi # minutes
   if [ "$part" = trainer ]; then tests/bench/ranks.sh "$build" | tee -a "$rows"; fi
 done
 export PEER_ROWS=$large/plain.db PEER_RESULTS=$large/results.db

@@ -120,6 +120,9 @@ for fd in "${strangers[@]}"; do exec {fd}>&-; done 2> /dev/null
 # ---- the data
 get /api/status >served; sweep status --json >printed
 tap_check "the served data agree with sweep status" "$(diff <(tool json <served) <(tool json <printed))"
+get '/api/status?offset=1&limit=2' >part
+is "it comes in parts, too" "1 1 0 $(tool json 0 run 1 run <printed) $(tool json 1 run 0 run <printed)" \
+  "$(for i in 0 1 2; do tool json $i run <part | grep -o '"index":' | wc -l; done | xargs) $(tool json 0 run 0 run <part) $(tool json 1 run 0 run <part)"
 tap_check "of one sweep too" "$(diff <(get '/api/status?sweep=study' | tool json) <(sweep status study --json | tool json))"
 for path in overview status columns 'runs?sweep=study' 'scatter?sweep=study' "run?run=$run" "log?run=$run" "curves?run=$run&column=kl" "curves?run=$run" 'curves?sweep=study' 'columns?sweep=study' 'search?sweep=tune' actions; do
   tap_check "/api/$path is JSON" "$(get "/api/$path" | tool json 2>&1 >/dev/null)"
@@ -225,6 +228,26 @@ kill $writer 2>/dev/null
 kill -TERM $pid; wait $pid; is "SIGTERM ends it well" 0 $?
 tap_check "it printed nothing" "$(cat only.err)"
 exec 7>&- 8>&-
+
+# ---- a slow request delays no other, and no request delays the end: a lock keeps all readers of results.db out
+cp -r "$SWEEP_ROOT" waiting; tool sql waiting/results.db 'PRAGMA journal_mode = DELETE' >/dev/null
+: >locked; tool lock waiting/results.db 120 < <(tap_wait 120 test -e unlocked) >locked 2>&1 & locker=$!
+tap_wait 30 grep -q locked locked
+ends_soon() { # NAME: SIGTERM ends the server well, 0.7 s later at most; 2 s on a busy machine
+  local from code; from=$(date +%s%N); kill -TERM $pid; wait $pid; code=$?
+  tap_check "$1" "$([ $code = 0 ] && [ $(($(date +%s%N) - from)) -lt 2000000000 ] || echo "code $code after $((($(date +%s%N) - from) / 1000000)) ms")"
+}
+sweep serve --root waiting --port 0 --json >early.json 2>&1 & pid=$!
+sleep 1; ends_soon "it ends also while it starts, and reads results.db"
+serve waiting --root "$tap_dir/waiting"
+for _ in 1 2 3; do get "/api/curves?sweep=study&column=kl&n=$_" >slow.$_ & slow[_]=$!; done
+sleep 0.5
+for path in overview 'status?sweep=study' 'runs?sweep=study' "log?run=$run"; do
+  is "while curves wait for results.db, /api/$path comes" 200 "$(code -m 3 -H "Authorization: Bearer $token" "$url/api/$path")"
+done
+tap_check "the curves do wait" "$(for _ in 1 2 3; do kill -0 "${slow[_]}" || echo "$_ has ended"; done 2>&1)"
+ends_soon "requests that wait do not delay the end"
+touch unlocked; wait $locker; wait "${slow[@]}"
 
 # ---- control
 serve control --control

@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include "core/terminal.h"
 #include "store/database/connection_internal.h"
 #include "store/database/database_internal.h"
 #include "store_workspace.h"
@@ -133,10 +134,28 @@ static void test_stop_ends_queries(void **state) {
   store_database_close(&database);
 }
 
+static void test_queries_end_in_time(void **state) {
+  (void)state;
+  int64_t count;
+  StoreDatabase *database = open_database();
+  const double start_s = core_clock_s();
+  store_database_end_queries_at(database, start_s + 0.2);
+  assert_int_equal(store_database_int(database, "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)"
+                                      " SELECT max(x) FROM c", &count), CORE_FAIL);
+  assert_true(core_clock_s() >= start_s + 0.2);
+  assert_says("it took too long");
+  store_database_end_queries_at(database, 0);
+  assert_ok(store_database_int(database, "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 200000)"
+                               " SELECT max(x) FROM c", &count));
+  assert_int_equal(count, 200000);
+  store_database_close(&database);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     WORKSPACE_TEST(test_journal_deletes_no_other_file), WORKSPACE_TEST(test_pipes_beside_the_database),
     WORKSPACE_TEST(test_foreign_schema_does_not_run), WORKSPACE_TEST(test_stop_ends_queries),
+    WORKSPACE_TEST(test_queries_end_in_time),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
