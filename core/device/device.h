@@ -167,8 +167,8 @@ void core_device_close(CoreDevice **device);
 const char *core_device_description(void);
 
 /* Order in which the emulator runs threads and streams. A correct program has the same result under all three.
- * - FORWARD: threads by index between two barriers, and each warp as far as it waits for itself alone; operations in the
- *   order of their calls.
+ * - FORWARD: threads by index between two barriers, and each warp until it waits for the block; operations in the order
+ *   of their calls.
  * - BACKWARD: threads in reverse; streams lag behind until something waits for them.
  * - ISOLATED: each thread sees shared memory as the last barrier left it, with its own writes. Two threads that write
  *   different values to one address between two barriers end the program. Streams run one operation each after each one

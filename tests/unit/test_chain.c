@@ -156,7 +156,7 @@ static void test_a_large_kernel(void **unused) {
   ops_destroy(&ops);
 }
 
-/* So many rows that parts of the sum have several blocks: the kernel's gradient by its definition. */
+/* With parts of several blocks: the kernel's gradient by its definition. */
 static void test_many_rows(void **unused) {
   enum { ROWS = 4000, IN = 21, OUT = 13 };
   static const int width[] = {IN, OUT};

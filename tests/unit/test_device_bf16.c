@@ -95,7 +95,7 @@ static void check_hidden_gradient(size_t columns, OpsActivation activation) {
   round_numbers(dy, n);
   free(parts);
   parts = sum_parts(dy, ROWS, columns);
-  assert_elements("its sums", parts, d_parts, PARTS * columns, OPS_NUMBERS_FLOAT, APPROXIMATE); /* of rounded numbers */
+  assert_elements("its sums", parts, d_parts, PARTS * columns, OPS_NUMBERS_FLOAT, APPROXIMATE);
   free(y), free(dy), free(bias), free(parts);
   forget();
 }

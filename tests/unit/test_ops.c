@@ -171,7 +171,7 @@ static void test_moments_of_equal_values_are_exact(void **unused) {
   Moments moments;
   ops->moments(ops, x, NULL, 9000, &moments);
   assert_true(moments.mean == (double)0.1f && moments.m2 == 0);
-  float *y = core_memory_allocate(9000 * sizeof *y); /* a difference of so many digits that sums are rounded */
+  float *y = core_memory_allocate(9000 * sizeof *y); /* sums of differences with 53 bits are rounded */
   for (int i = 0; i < 9000; i++) x[i] = 9999999, y[i] = 0.1f;
   ops->moments(ops, x, y, 9000, &moments);
   assert_true(moments.mean == 9999999 - (double)0.1f && moments.m2 == 0);
