@@ -29,10 +29,11 @@ typedef enum AnalysisTest {
   ANALYSIS_TEST_BEST_AT_LOW, /* the best at the lowest second key is worse than the best elsewhere [not; t] */
   ANALYSIS_TEST_BEST_AT_HIGH, /* ... at the highest */
   ANALYSIS_TEST_BEST_EQUAL,  /* the best over the second key is equal at all keys [two differ by the margin; t] */
-  ANALYSIS_TEST_MIDDLE,      /* the middle third of configurations by x beats both others [no relation; permutation] */
-  ANALYSIS_TEST_UP,          /* Spearman's rho of x and the measure is above 0 [no relation; permutation] */
-  ANALYSIS_TEST_DOWN,        /* ... below 0 */
-  ANALYSIS_TEST_GROWS,       /* rho is larger at the end than at a tenth of the budget [equal; permutation] */
+  ANALYSIS_TEST_MIDDLE,      /* the middle third by x beats both others, along each lever alone [no relation of x and
+                                the measure, whatever levers do; t over levers, levers.h] */
+  ANALYSIS_TEST_UP,          /* the measure rises with x along the levers [no relation; t over levers] */
+  ANALYSIS_TEST_DOWN,        /* it falls */
+  ANALYSIS_TEST_GROWS,       /* it rises more at the end than at a tenth of the budget [equal; t over levers] */
   ANALYSIS_TEST_ONE_CURVE,   /* the measure is one function of x, whichever setting changes x (curve.h) [the
                                 configurations of some setting are the margin off the others' curve; t] */
   ANALYSIS_TEST_AT_LEAST_95, /* the mean is above 0.95 [not; t] */

@@ -11,17 +11,6 @@
  * seeds. */
 AnalysisTestResult analysis_test_rises(const AnalysisCells *cells);
 
-/* The following tests treat each cell as a point, its means of x and of the measure, and permute points within strata
- * of six or more.
- *
- * Tests MIDDLE: the middle third by x minus the better outer third; both differences must be significant. */
-AnalysisTestResult analysis_test_middle(const AnalysisCells *cells);
-/* Tests UP (DOWN: exchange p_for and p_against): Spearman's rho, averaged over strata by their numbers of points. */
-AnalysisTestResult analysis_test_rho(const AnalysisCells *cells);
-/* Tests GROWS: rho of x with the measure minus rho of x with early[runs], the measure early in training; permutes each
- * configuration's two ranks. */
-AnalysisTestResult analysis_test_grows(const AnalysisCells *cells, const double *early);
-
 /* Returns the smallest probability that RISES can give with n seeds in each of these cells. */
 double analysis_permute_p_min(const AnalysisCells *cells, size_t n);
 

@@ -5,10 +5,12 @@
 #include <stdlib.h>
 
 #include "analysis/claims/curve.h"
+#include "analysis/claims/levers.h"
 #include "analysis/claims/permute.h"
 #include "analysis/claims/switches.h"
 #include "core/memory.h"
 
+#define NEEDS_LEVERS "three levers, each of which moves x while all else is equal"
 #define PLATEAU "late gain relative to all that the setting gained, claimed < 0.05"
 static const AnalysisTestInfo tests[ANALYSIS_TESTS] = {
   [ANALYSIS_TEST_RISES] =
@@ -53,13 +55,15 @@ static const AnalysisTestInfo tests[ANALYSIS_TESTS] = {
   [ANALYSIS_TEST_BEST_EQUAL] =
     {"largest difference between best values", "none", "two settings at two scales", NULL, ANALYSIS_OF_SECOND, true},
   [ANALYSIS_TEST_MIDDLE] =
-    {"mean of the middle third - greater mean of the outer thirds", "> 0", "six configurations to compare",
+    {"middle third - better outer third along a lever,", "> 0", NEEDS_LEVERS,
      NULL, ANALYSIS_OF_POINTS, false},
-  [ANALYSIS_TEST_UP] = {"Spearman's rho", "> 0", "six configurations to compare", NULL, ANALYSIS_OF_POINTS, false},
-  [ANALYSIS_TEST_DOWN] = {"Spearman's rho", "< 0", "six configurations to compare", NULL, ANALYSIS_OF_POINTS, false},
+  [ANALYSIS_TEST_UP] =
+    {"mean over levers of the slope of ranks", "> 0", NEEDS_LEVERS, NULL, ANALYSIS_OF_POINTS, false},
+  [ANALYSIS_TEST_DOWN] =
+    {"mean over levers of the slope of ranks", "< 0", NEEDS_LEVERS, NULL, ANALYSIS_OF_POINTS, false},
   [ANALYSIS_TEST_GROWS] =
-    {"rho at the full budget - rho at a tenth", "> 0", "six configurations to compare", NULL, ANALYSIS_OF_POINTS,
-     false},
+    {"mean over levers of the slope of ranks, at the full budget - at a tenth,", "> 0", NEEDS_LEVERS, NULL,
+     ANALYSIS_OF_POINTS, false},
   [ANALYSIS_TEST_ONE_CURVE] =
     {"largest distance from the others' curve", "none", "two levers, six configurations each", NULL, ANALYSIS_OF_POINTS,
      true},
@@ -79,6 +83,7 @@ static const AnalysisTestInfo tests[ANALYSIS_TESTS] = {
      "runs with the setting from the start and runs that switched to it", NULL, ANALYSIS_OF_SWITCH, true},
 };
 #undef PLATEAU
+#undef NEEDS_LEVERS
 
 const AnalysisTestInfo *analysis_test_info(AnalysisTest test) { return &tests[test]; }
 
@@ -132,9 +137,9 @@ AnalysisTestResult analysis_test_run(AnalysisTest test, const AnalysisTable *tab
     case ANALYSIS_TEST_BEST_AT_LOW: return analysis_test_best_at(cells, false);
     case ANALYSIS_TEST_BEST_AT_HIGH: return analysis_test_best_at(cells, true);
     case ANALYSIS_TEST_BEST_EQUAL: return analysis_test_best_equal(cells, margin);
-    case ANALYSIS_TEST_MIDDLE: return analysis_test_middle(cells);
-    case ANALYSIS_TEST_UP: return analysis_test_rho(cells);
-    case ANALYSIS_TEST_DOWN: return opposite(analysis_test_rho(cells));
+    case ANALYSIS_TEST_MIDDLE: return analysis_test_middle(table, cells);
+    case ANALYSIS_TEST_UP: return analysis_test_relation(table, cells);
+    case ANALYSIS_TEST_DOWN: return opposite(analysis_test_relation(table, cells));
     case ANALYSIS_TEST_ONE_CURVE: return analysis_test_one_curve(table, cells, margin);
     case ANALYSIS_TEST_AT_LEAST_95: return test_mean(table, cells, 0.95, 1);
     case ANALYSIS_TEST_POSITIVE: return test_mean(table, cells, 0, 1);
@@ -146,7 +151,7 @@ AnalysisTestResult analysis_test_run(AnalysisTest test, const AnalysisTable *tab
       double *early = core_memory_allocate((cells->count + 1) * sizeof *early);
       for (size_t i = 0; i < cells->count; i++)
         early[i] = table->metrics[cells->run[i]].value[ANALYSIS_MEASURE_early];
-      const AnalysisTestResult result = analysis_test_grows(cells, early);
+      const AnalysisTestResult result = analysis_test_relation_grows(table, cells, early);
       free(early);
       return result;
     }

@@ -103,7 +103,6 @@ static double deviation(const Condition *c, uint32_t world, uint32_t run, uint32
 typedef struct World {
   AnalysisCells cells;
   size_t *unit;           /* [count] seed of each run */
-  double *early;          /* [count] */
   uint32_t number;
   const Condition *condition;
 } World;
@@ -140,8 +139,7 @@ static World world_create(const Case *of, const Condition *condition, uint32_t n
                            .first = core_memory_zero_allocate(3 * room, sizeof(size_t))};
   cells->x = cells->score + room;
   cells->key = cells->x + room;
-  cells->second = core_memory_allocate(2 * room * sizeof(double));
-  world.early = cells->second + room;
+  cells->second = core_memory_allocate(room * sizeof(double));
   cells->stratum = cells->first + room;
   world.unit = cells->stratum + room;
   for (int s = 0; s < condition->strata; s++) {
@@ -156,7 +154,6 @@ static World world_create(const Case *of, const Condition *condition, uint32_t n
       for (int seed = 0; seed < seeds_of(condition, i, each); seed++) {
         const uint32_t run = (uint32_t)cells->count;
         world.unit[run] = (size_t)seed;
-        world.early[run] = 0.8 + SD * normal(number, run, 2);
         cells->x[run] = of->late_gain == 0 ? place : of->late_gain + SD / 2 * normal(number, run, 1);
         cells->score[cells->count++] = condition->failures == AT_CEILING
                                          ? at_ceiling(mean, fails(number, run))
@@ -229,9 +226,6 @@ static AnalysisTestResult gain_equal(const World *w) { return analysis_test_gain
 static AnalysisTestResult best_at_low(const World *w) { return analysis_test_best_at(&w->cells, false); }
 static AnalysisTestResult best_at_high(const World *w) { return analysis_test_best_at(&w->cells, true); }
 static AnalysisTestResult best_equal(const World *w) { return analysis_test_best_equal(&w->cells, MARGIN); }
-static AnalysisTestResult middle(const World *w) { return analysis_test_middle(&w->cells); }
-static AnalysisTestResult up(const World *w) { return analysis_test_rho(&w->cells); }
-static AnalysisTestResult rho_grows(const World *w) { return analysis_test_grows(&w->cells, w->early); }
 static AnalysisTestResult at_least(const World *w) { return analysis_test_mean(&w->cells, w->unit, 0.95, 1); }
 static AnalysisTestResult positive(const World *w) { return analysis_test_mean(&w->cells, w->unit, 0, 1); }
 static AnalysisTestResult negative(const World *w) { return analysis_test_mean(&w->cells, w->unit, 0, -1); }
@@ -351,9 +345,6 @@ static const Case cases[] = {
   {"BEST_AT_HIGH", "one of each", 3, 2, one_of_each, 0, best_at_high, false},
   {"BEST_EQUAL", "first behind", 2, 3, first_lower, 0, best_equal, false},
   {"BEST_EQUAL", "one of each", 3, 3, first_behind, 0, best_equal, false},
-  {"MIDDLE", "no relation", 18, 1, alike, 0, middle, true},
-  {"UP", "no relation", 9, 1, alike, 0, up, true},
-  {"GROWS", "no relation", 9, 1, alike, 0, rho_grows, true},
   {"AT_LEAST_95", "0.95", 4, 1, at_95, 0, at_least, false},
   {"POSITIVE", "0", 4, 1, at_0, 0, positive, false},
   {"NEGATIVE", "0", 4, 1, at_0, 0, negative, false},

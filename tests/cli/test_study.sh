@@ -26,7 +26,7 @@ for sweep in "" fig9_scaling; do # independent of the database's other experimen
   finds scale_larger "undecided 0.584 100 10 0" "$counts" ${sweep:+--sweep $sweep}
   finds scale_smaller "undecided 0.5025 40 4 0" "$counts" ${sweep:+--sweep $sweep}
 done
-finds ddr_low "supported 0.4519 480 48 0" "$counts"
+finds ddr_low "undecided 0.0796 480 48 0" "$counts"
 finds epochs_clip "undecided 0.025 160 16 0" "$counts"
 # The annealed and the constant rates are two comparisons: together p = 0.1379, without the annealed ones 0.7463.
 finds lr_independent "undecided 0.7463 0 2" "verdict p_for more_seeds looks"

@@ -142,25 +142,6 @@ static void test_robust(void **state) {
   }
 }
 
-/* A hill over DDR: no correlation, but the middle third is best. */
-static void test_middle(void **state) {
-  World world = world_create();
-  for (int c = 0; c < 30; c++) {
-    for (int seed = 0; seed < 3; seed++) {
-      CoreConfig config = ewma(1 + c, seed);
-      AnalysisRunMetrics *run =
-        add_run(&world, &config, 0.7 - 0.002 * (c - 14.5) * (c - 14.5) + 0.01 * noise(4, (uint32_t)c, (uint32_t)seed));
-      run->value[ANALYSIS_MEASURE_ddr] = pow(2, c);
-      run->value[ANALYSIS_MEASURE_gain] = 0.01 * c + 0.02 * noise(5, (uint32_t)c, (uint32_t)seed);
-      run->value[ANALYSIS_MEASURE_early] = -c;
-    }
-  }
-  assert_verdict(&world, "ddr_ends", ANALYSIS_SUPPORTED);
-  assert_verdict(&world, "ddr_low", ANALYSIS_SUPPORTED);
-  assert_verdict(&world, "ddr_budget", ANALYSIS_SUPPORTED);
-  world_free(&world);
-}
-
 /* Epsilon, COM, epochs and the learning rate on one hill over DDR, or COM off it by `apart`; 4 seeds each. */
 static World levers_world(double apart) {
   World world = world_create();
@@ -519,7 +500,7 @@ int main(void) {
     cmocka_unit_test(test_ends), cmocka_unit_test(test_trend), cmocka_unit_test(test_unfinished),
     cmocka_unit_test(test_different_code),
     cmocka_unit_test(test_only_like_with_like), cmocka_unit_test(test_equal_data), cmocka_unit_test(test_robust),
-    cmocka_unit_test(test_middle), cmocka_unit_test(test_one_curve), cmocka_unit_test(test_switch),
+    cmocka_unit_test(test_one_curve), cmocka_unit_test(test_switch),
     cmocka_unit_test(test_plateau), cmocka_unit_test(test_few_seeds), cmocka_unit_test(test_no_spread),
     cmocka_unit_test(test_order_and_looks), cmocka_unit_test(test_children_of_one_parent),
     cmocka_unit_test(test_membership), cmocka_unit_test(test_mixed), cmocka_unit_test(test_equal),

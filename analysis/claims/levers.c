@@ -1,0 +1,202 @@
+/* Levers of a grid, their blocks and slopes, and the t tests over levers (levers.h). */
+#include "analysis/claims/levers.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+
+enum { WORDS = 8, ROWS_MAX = 64 * WORDS, LEVERS_MAX = 64 };
+
+/* Set of settings, by the index of their row. */
+typedef struct Settings { uint64_t word[WORDS]; } Settings;
+
+/* Levers of all strata, with the sums of their slopes. */
+typedef struct Levers {
+  Settings set[LEVERS_MAX];
+  double sum[LEVERS_MAX], strata[LEVERS_MAX]; /* sum over the strata in which it has one, and their number */
+  size_t count;
+} Levers;
+
+/* Points of a stratum: x NaN: left out. */
+typedef struct Points { size_t first, count; double *x, *y; } Points;
+
+/* ---- settings ---------------------------------------------------------------------------------------------------- */
+
+static bool is_subset(const Settings *a, const Settings *b) {
+  for (int w = 0; w < WORDS; w++)
+    if (a->word[w] & ~b->word[w]) return false;
+  return true;
+}
+
+static bool is_equal(const Settings *a, const Settings *b) { return memcmp(a, b, sizeof *a) == 0; }
+
+/* Returns the settings in which cells a and b differ, except the seed. */
+static Settings find_difference(const AnalysisTable *table, const AnalysisCells *cells, size_t a, size_t b) {
+  size_t rows;
+  const CoreConfigRow *row = core_config_rows(&rows);
+  const size_t seed = (size_t)(core_config_find("train.seed") - row);
+  const uint64_t *left = table->hash + cells->run[cells->first[a]] * table->rows;
+  const uint64_t *right = table->hash + cells->run[cells->first[b]] * table->rows;
+  Settings set = {{0}};
+  for (size_t i = 0; i < table->rows && i < ROWS_MAX; i++)
+    if (i != seed && left[i] != right[i] && row[i].identity) set.word[i / 64] |= UINT64_C(1) << i % 64;
+  return set;
+}
+
+/* Keeps a set unless the list has a subset of it, and drops those that contain it. */
+static void add_smallest(Settings *list, size_t *count, const Settings *set) {
+  size_t kept = 0;
+  for (size_t i = 0; i < *count; i++)
+    if (is_subset(&list[i], set)) return;
+  for (size_t i = 0; i < *count; i++)
+    if (!is_subset(set, &list[i])) list[kept++] = list[i];
+  *count = kept;
+  if (*count < LEVERS_MAX) list[(*count)++] = *set;
+}
+
+/* ---- slopes ------------------------------------------------------------------------------------------------------ */
+
+/* Computes the slope of y over x within the blocks of a lever, classes of points that differ in it only. NaN: x is the
+ * same in each block. difference: [count][count]. */
+static double find_slope(const Points *p, const Settings *lever, const Settings *difference) {
+  double products = 0, squares = 0;
+  bool *done = core_memory_zero_allocate(p->count + 1, sizeof *done);
+  for (size_t i = 0; i < p->count; i++) {
+    double n = 0, x = 0, y = 0, xx = 0, xy = 0;
+    for (size_t k = i; k < p->count && !done[i]; k++) {
+      if (!isfinite(p->x[k]) || !is_subset(&difference[i * p->count + k], lever)) continue;
+      n++;
+      x += p->x[k];
+      y += p->y[k];
+      xx += p->x[k] * p->x[k];
+      xy += p->x[k] * p->y[k];
+      if (k > i) done[k] = true;
+    }
+    if (n < 2) continue;
+    products += xy - x * y / n;
+    squares += xx - x * x / n;
+  }
+  free(done);
+  return squares > 1e-9 ? products / squares : NAN;
+}
+
+static void add_slope(Levers *levers, const Settings *lever, double slope) {
+  size_t i = 0;
+  while (i < levers->count && !is_equal(&levers->set[i], lever)) i++;
+  if (i == LEVERS_MAX || isnan(slope)) return;
+  if (i == levers->count) levers->set[levers->count++] = *lever;
+  levers->sum[i] += slope;
+  levers->strata[i]++;
+}
+
+/* Adds the slopes of a stratum's levers. */
+static void add_levers(const AnalysisTable *table, const AnalysisCells *cells, const Points *p, Levers *levers) {
+  Settings smallest[LEVERS_MAX];
+  size_t count = 0;
+  Settings *difference = core_memory_zero_allocate(p->count * p->count + 1, sizeof *difference);
+  for (size_t i = 0; i < p->count; i++) {
+    for (size_t k = i + 1; k < p->count; k++) {
+      Settings *set = &difference[i * p->count + k];
+      *set = difference[k * p->count + i] = find_difference(table, cells, p->first + i, p->first + k);
+      add_smallest(smallest, &count, set);
+    }
+  }
+  for (size_t l = 0; l < count; l++) add_slope(levers, &smallest[l], find_slope(p, &smallest[l], difference));
+  free(difference);
+}
+
+/* Tests the mean of the levers' slopes by Student's t. */
+static AnalysisTestResult test_levers(const Levers *levers, const AnalysisCells *cells) {
+  AnalysisTestResult result = ANALYSIS_NOT_TESTED;
+  double slope[LEVERS_MAX];
+  if (levers->count < ANALYSIS_LEVERS_MIN) return result;
+  for (size_t l = 0; l < levers->count; l++) slope[l] = levers->sum[l] / levers->strata[l];
+  const double n = (double)levers->count;
+  const AnalysisContrast mean = {analysis_mean(slope, levers->count), analysis_sd(slope, levers->count) / sqrt(n),
+                                 n - 1};
+  result.interval = analysis_contrast_interval(mean, cells->count);
+  result.p_for = analysis_contrast_above(mean, 0);
+  result.p_against = analysis_contrast_below(mean, 0);
+  for (size_t l = 0; l < levers->count; l++) result.strata = (size_t)fmax((double)result.strata, levers->strata[l]);
+  return result;
+}
+
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
+
+static Points points_create(const AnalysisCells *cells, size_t s) {
+  Points p = {.first = cells->stratum[s], .count = cells->stratum[s + 1] - cells->stratum[s]};
+  p.x = core_memory_allocate(2 * (p.count + 1) * sizeof *p.x);
+  p.y = p.x + p.count + 1;
+  return p;
+}
+
+static void set_means(const AnalysisCells *cells, const Points *p, const double *value, double *mean) {
+  for (size_t i = 0; i < p->count; i++) mean[i] = analysis_cells_mean(cells, value, p->first + i);
+}
+
+/* Writes the ranks within the stratum, from 0 to 1, of the cells' means of value[runs]. */
+static void rank_means(const AnalysisCells *cells, const Points *p, const double *value, double *rank) {
+  double *mean = core_memory_allocate((p->count + 1) * sizeof *mean);
+  set_means(cells, p, value, mean);
+  analysis_ranks(mean, p->count, rank);
+  for (size_t i = 0; i < p->count; i++) rank[i] /= (double)p->count;
+  free(mean);
+}
+
+AnalysisTestResult analysis_test_relation(const AnalysisTable *table, const AnalysisCells *cells) {
+  Levers levers = {.count = 0};
+  for (size_t s = 0; s < cells->strata; s++) {
+    Points p = points_create(cells, s);
+    set_means(cells, &p, cells->x, p.x);
+    rank_means(cells, &p, cells->score, p.y);
+    add_levers(table, cells, &p, &levers);
+    free(p.x);
+  }
+  return test_levers(&levers, cells);
+}
+
+AnalysisTestResult analysis_test_relation_grows(const AnalysisTable *table, const AnalysisCells *cells,
+                                             const double *early) {
+  Levers levers = {.count = 0};
+  for (size_t s = 0; s < cells->strata; s++) {
+    Points p = points_create(cells, s);
+    double *before = core_memory_allocate((p.count + 1) * sizeof *before);
+    set_means(cells, &p, cells->x, p.x);
+    rank_means(cells, &p, cells->score, p.y);
+    rank_means(cells, &p, early, before);
+    for (size_t i = 0; i < p.count; i++) p.y[i] -= before[i];
+    add_levers(table, cells, &p, &levers);
+    free(before);
+    free(p.x);
+  }
+  return test_levers(&levers, cells);
+}
+
+/* Compares the middle third of each stratum by x (x = 1) with an outer one (x = 0); the third one is left out. */
+static AnalysisTestResult compare_thirds(const AnalysisTable *table, const AnalysisCells *cells, bool high) {
+  Levers levers = {.count = 0};
+  for (size_t s = 0; s < cells->strata; s++) {
+    Points p = points_create(cells, s);
+    rank_means(cells, &p, cells->x, p.x);
+    for (size_t i = 0; i < p.count; i++) {
+      const double place = p.x[i] - 0.5 / (double)p.count;
+      const bool middle = place >= 1.0 / 3 && place < 2.0 / 3, outer = high ? place >= 2.0 / 3 : place < 1.0 / 3;
+      p.x[i] = middle ? 1 : outer ? 0 : NAN;
+      p.y[i] = analysis_cells_mean(cells, cells->score, p.first + i);
+    }
+    add_levers(table, cells, &p, &levers);
+    free(p.x);
+  }
+  return test_levers(&levers, cells);
+}
+
+AnalysisTestResult analysis_test_middle(const AnalysisTable *table, const AnalysisCells *cells) {
+  const AnalysisTestResult low = compare_thirds(table, cells, false), high = compare_thirds(table, cells, true);
+  if (isnan(low.p_for) || isnan(high.p_for)) return ANALYSIS_NOT_TESTED;
+  AnalysisTestResult result = low.interval.center <= high.interval.center ? low : high;
+  result.p_for = fmax(low.p_for, high.p_for);
+  result.p_against = fmin(1, 2 * fmin(low.p_against, high.p_against));
+  return result;
+}
