@@ -17,7 +17,7 @@ static const AnalysisRun *run_of(const AnalysisTable *table, const AnalysisCells
   return &table->selection->runs[cells->run[cells->first[cells->stratum[s]]]];
 }
 
-static bool has_same_value(const CoreConfig *a, const CoreConfig *b, const CoreConfigRow *row, CoreText *text) {
+static bool has_same_value(const AnalysisConfig *a, const AnalysisConfig *b, const CoreConfigRow *row, CoreText *text) {
   char *value = core_text_duplicate(analysis_key_own_value(a, row, text));
   const bool same = strcmp(value, analysis_key_own_value(b, row, text)) == 0;
   free(value);

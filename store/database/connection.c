@@ -115,8 +115,8 @@ static atomic_bool is_stopped;
 
 void store_database_stop_queries(void) { atomic_store(&is_stopped, true); }
 
-/* Ends a query once the program has been asked to stop, also by a signal that it blocks and has yet to wait for, or once
- * the connection's time is over. */
+/* Ends a query once the program has been asked to stop, also by a signal that it blocks and has yet to wait for, or
+ * once the connection's time is over. */
 static int should_stop(void *context) {
   sigset_t pending;
   const StoreDatabase *database = context;

@@ -322,7 +322,8 @@ int serve_server_start(const ServeServerOptions *options, ServeServer **server, 
     MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle_request, created,
     MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)SERVE_CONNECTIONS_MAX,
     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SERVE_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-    (size_t)SERVE_HEADERS_MAX, MHD_OPTION_NOTIFY_COMPLETED, end_request, NULL, MHD_OPTION_NOTIFY_CONNECTION, note_connection, (void *)created, MHD_OPTION_END);
+    (size_t)SERVE_HEADERS_MAX, MHD_OPTION_NOTIFY_COMPLETED, end_request, NULL, MHD_OPTION_NOTIFY_CONNECTION,
+    note_connection, (void *)created, MHD_OPTION_END);
   if (created->daemon) {
     *server = created;
     return CORE_OK;

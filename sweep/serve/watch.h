@@ -10,8 +10,8 @@ typedef struct ServeWatch ServeWatch;
 int serve_watch_start(const char *root, ServeWatch **watch);
 void serve_watch_stop(ServeWatch **watch);
 
-/* Returns the current snapshot and its number, for any number of threads; the caller calls serve_snapshot_release. If it
- * is too old, waits for a new one, for 0.7 s at most. */
+/* Returns the current snapshot and its number, for any number of threads; the caller calls serve_snapshot_release. If
+ * it is too old, waits for a new one, for 0.7 s at most. */
 ServeSnapshot *serve_watch_acquire(ServeWatch *watch, int64_t *number);
 /* Requests a new snapshot, after an action. */
 void serve_watch_refresh(ServeWatch *watch);

@@ -101,7 +101,7 @@ const char *sweep_progress_reason(const SweepProgress *progress, size_t index) {
   return "no reason was recorded; see sweep logs";
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static double known_or_zero(double value) { return isfinite(value) ? value : 0; }
 static void copy_text(char *target, size_t size, const char *text) { snprintf(target, size, "%s", text ? text : ""); }

@@ -8,7 +8,8 @@
 #include "trainer/ops/kernels/kernels_bodies.h"
 
 #define PARTS(F) \
-  F(sums) F(elementwise) F(gather) F(permutation) F(gae) F(episodes) F(dense) F(rounded_factors) F(norm) F(shards) F(advantages)
+  F(sums) F(elementwise) F(gather) F(permutation) F(gae) F(episodes) F(dense) F(rounded_factors) F(norm) F(shards) \
+  F(advantages)
 #include "device_parts.h"
 
 enum { IN = 37, OUT = 21, N = 20000 };
