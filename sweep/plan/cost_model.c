@@ -229,6 +229,14 @@ static double levels_seconds(const CoreConfig *config, const Machine *m) {
   return m->on_gpu ? levels * gpu_level_s / m->gpus : 0;
 }
 
+/* Returns the updates of copies that go on over a batch (metrics.limit_epochs), per iteration: the epochs double from
+ * ppo.epochs on, as trainer/learners/limit.h says. */
+static double limit_updates(const CoreConfig *config) {
+  const double epochs = (double)config->ppo.epochs, most = (double)config->metrics.limit_epochs;
+  if (config->metrics.profile_every == 0 || most < 2 * epochs) return 0;
+  return (exp2(floor(log2(most / epochs))) - 1) / (double)config->metrics.profile_every;
+}
+
 static double training_seconds(const CoreConfig *config, const Machine *m, const Network *network) {
   const double iterations = (double)core_config_iterations(config);
   const double rows = (double)core_config_transitions_per_iteration(config);
@@ -237,7 +245,7 @@ static double training_seconds(const CoreConfig *config, const Machine *m, const
   const double update = m->padding * rows * update_operations(config, network) / m->rate +
                         (double)config->ppo.epochs * (double)config->ppo.num_minibatches * m->minibatch_s;
   const double metrics = m->on_gpu ? (representation_iterations - 1) / (double)config->metrics.representation_every : 0;
-  return iterations * (rollout + update) * (1 + metrics);
+  return iterations * (rollout + (1 + limit_updates(config)) * update) * (1 + metrics);
 }
 
 static double search_seconds(const CoreConfig *config, const Machine *m, const Network *network) {

@@ -23,7 +23,8 @@ static const char *const keys[] = {
   "ppo.normalize_value", "sapg.blocks", "sapg.off_policy_ratio", "sapg.sequence_length", "scale.scheme",
   "scale.factor", "net.width", "net.depth", "net.widths", "net.activation", "net.sharing", "net.trunk_width",
   "net.trunk_depth", "net.trunk_widths", "net.encoder", "net.memory", "net.memory_width", "net.norm",
-  "metrics.every", "metrics.representation_every", "metrics.profile_every", "metrics.states"};
+  "metrics.every", "metrics.representation_every", "metrics.profile_every", "metrics.limit_epochs",
+  "metrics.states"};
 enum { KEYS = sizeof keys / sizeof *keys };
 
 typedef struct Group {

@@ -197,6 +197,21 @@ static void test_parts(void **state) {
   assert_true(fabs(half.searches_s - fast.searches_s) < 1e-6 * fast.searches_s);
 }
 
+/* A copy that goes on over a batch until it has had 16 times the epochs makes 15 more updates. */
+static void test_limit_of_batch(void **state) {
+  (void)state;
+  const CoreConfig config = make_config("env.task=loco512 env.num=32 ppo.num_steps=64 ppo.epochs=10");
+  CoreConfig longer = config, limited = config, none = config;
+  const SlurmSettings one = slurm_settings_default();
+  longer.ppo.epochs = 25; /* 1.5 more updates an iteration */
+  none.metrics.limit_epochs = 160; /* without profiles there are no limits */
+  limited.metrics.limit_epochs = 199;
+  limited.metrics.profile_every = 10;
+  const double seconds = sweep_cost_model(&longer, &one).training_s;
+  assert_true(fabs(sweep_cost_model(&limited, &one).training_s / seconds - 1) < 0.06);
+  assert_true(sweep_cost_model(&none, &one).training_s == sweep_cost_model(&config, &one).training_s);
+}
+
 /* A rank uses one GPU, so three of four are idle; half a GPU takes longer than a whole one. */
 static void test_idle_gpus(void **state) {
   (void)state;
@@ -230,6 +245,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_cpu), cmocka_unit_test(test_gpu),
                                      cmocka_unit_test(test_precisions),
                                      cmocka_unit_test(test_runs), cmocka_unit_test(test_parts),
-                                     cmocka_unit_test(test_idle_gpus), cmocka_unit_test(test_best_checkpoint)};
+                                     cmocka_unit_test(test_limit_of_batch), cmocka_unit_test(test_idle_gpus),
+                                     cmocka_unit_test(test_best_checkpoint)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
