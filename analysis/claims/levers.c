@@ -37,11 +37,11 @@ static Settings find_difference(const AnalysisTable *table, const AnalysisCells 
   size_t rows;
   const CoreConfigRow *row = core_config_rows(&rows);
   const size_t seed = (size_t)(core_config_find("train.seed") - row);
-  const uint64_t *left = table->hash + cells->run[cells->first[a]] * table->rows;
-  const uint64_t *right = table->hash + cells->run[cells->first[b]] * table->rows;
+  const size_t left = cells->run[cells->first[a]], right = cells->run[cells->first[b]];
   Settings set = {{0}};
   for (size_t i = 0; i < table->rows && i < ROWS_MAX; i++)
-    if (i != seed && left[i] != right[i] && row[i].identity) set.word[i / 64] |= UINT64_C(1) << i % 64;
+    if (i != seed && row[i].identity && analysis_table_hash(table, left, i) != analysis_table_hash(table, right, i))
+      set.word[i / 64] |= UINT64_C(1) << i % 64;
   return set;
 }
 

@@ -37,7 +37,7 @@ static bool is_change(AnalysisMeasure measure) {
 static AnalysisComparison choose(const AnalysisClaim *claim, AnalysisRange range, const AnalysisCells *cells) {
   const AnalysisTestKind kind = analysis_test_info(claim->test)->kind;
   const bool has_null = kind == ANALYSIS_OF_MEAN; /* compared with a number, not with other values */
-  if (isfinite(range.high) || claim->measure == ANALYSIS_MEASURE_kl_slope) return ANALYSIS_BY_DIFFERENCE;
+  if (isfinite(range.high) || claim->measure == ANALYSIS_MEASURE_kl_limit_slope) return ANALYSIS_BY_DIFFERENCE;
   if (has_null || kind == ANALYSIS_OF_SWITCH || is_change(claim->measure)) return ANALYSIS_BY_SHARE;
   return is_positive(cells->score, cells->count, range.logarithmic) ? ANALYSIS_BY_RATIO : ANALYSIS_BY_SHARE;
 }

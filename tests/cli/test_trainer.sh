@@ -72,7 +72,7 @@ rm -r runs
 
 tap_expect "KL profiles are written" 0 'finished, 2 of 2' trainer "${small[@]}" --set metrics.profile_every=2
 tap_check "one file, a line a minibatch, ending at no KL" "$(cd runs/*/*; ls profile.*.tsv | grep -vx profile.1.tsv
-  awk -F'\t' 'NF != 5 { print NR ": " NF " fields" } NR == 2 && $5 != 100 { print "not all of the rollout counts at first: " $5 } END { if (NR != 4 || $2 != 100 || $4 != 0) print }' profile.1.tsv)"
+  awk -F'\t' 'NF != 6 { print NR ": " NF " fields" } NR == 2 && $5 != 100 { print "not all of the rollout counts at first: " $5 } END { if (NR != 4 || $2 != 100 || $4 != 0) print }' profile.1.tsv)"
 rm -r runs
 
 # ---- going on from another run

@@ -94,7 +94,7 @@ static void test_mean_of_two_groups(void **state) {
     World world = world_create();
     for (int t = 0; t < TASKS; t++)
       for (int seed = 0; seed < SEEDS; seed++)
-        put(&world, tasks[t], 10, 500, seed, ANALYSIS_MEASURE_kl_monotone,
+        put(&world, tasks[t], 10, 500, seed, ANALYSIS_MEASURE_kl_limit_monotone,
             (mixed && t == 0 ? 0.55 : mixed ? 0.98 : 0.5) + 0.003 * noise(32, (uint32_t)t, (uint32_t)seed));
     const AnalysisClaimResult f = finding_of(&world, "monotone");
     assert_int_equal(f.verdict, mixed ? ANALYSIS_UNDECIDED : ANALYSIS_CONTRADICTED);
