@@ -289,7 +289,9 @@ static Switched switched_create(const World *w, int sign, double change, double 
 static AnalysisTestResult ask_switched(const World *w, AnalysisTest test, double change, double excess, double gain) {
   Switched s = switched_create(w, test == ANALYSIS_TEST_SWITCH_DOWN ? -1 : 1, change, excess, gain);
   AnalysisTestResult tested = ANALYSIS_NOT_TESTED;
+  static const CoreConfig same; /* the runs differ in nothing else */
   size_t parents;
+  for (size_t r = 0; r < s.cells.count; r++) s.runs[r].config.shared = &same;
   s.selection = (AnalysisSelection){.runs = s.runs, .count = s.cells.count};
   s.table.selection = &s.selection;
   if (test == ANALYSIS_TEST_SWITCH_UP) tested = analysis_test_switch_up(&s.table, &s.cells, &parents);
