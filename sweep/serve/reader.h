@@ -40,7 +40,7 @@ typedef struct ServeReaders {
 
 void serve_readers_init(ServeReaders *readers, const char *path);
 /* Takes a connection, which may not be open yet. Its queries end with an error after SERVE_QUERIES_S. */
-enum { SERVE_QUERIES_S = 30 };
+enum { SERVE_QUERIES_S = 120 };
 ServeReader *serve_readers_take(ServeReaders *readers);
 void serve_readers_give(ServeReaders *readers, ServeReader **reader);
 /* serve_reader_version for all threads. */
