@@ -5,10 +5,11 @@
  *   core_protobuf_text(&inner, 1, "key");
  *   core_protobuf_message(&outer, 14, &inner);   frees inner
  *
- * `field` is the field's number in the .proto file, 1 or more. */
+ * `field` is the field's number in the .proto file, 1 or more. The files of TensorBoard frame messages as TFRecords. */
 #ifndef CORE_PROTOBUF_H
 #define CORE_PROTOBUF_H
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/text.h"
@@ -44,5 +45,26 @@ bool core_protobuf_next(const unsigned char **at, const unsigned char *end, Core
 bool core_protobuf_next_varint(const unsigned char **at, const unsigned char *end, uint64_t *value);
 /* Returns the value of a fixed field: a float of 32 bits, or a double of 64. */
 double core_protobuf_real(const CoreProtobufField *field);
+
+/* ---- TFRecord (tensorflow.org/tutorials/load_data/tfrecord) ------------------------------------------------------
+ * A frame: length of the data (8 bytes), masked CRC-32C of the length, the data, masked CRC-32C of the data;
+ * little-endian. */
+
+enum { CORE_TFRECORD_BYTES_MAX = 64 << 20 /* maximum data of one record */ };
+
+typedef enum CoreTfrecordState {
+  CORE_TFRECORD_WHOLE,
+  CORE_TFRECORD_TORN,    /* incomplete: its end is not written yet */
+  CORE_TFRECORD_DAMAGED, /* wrong checksum of the data; the next record can be found */
+  CORE_TFRECORD_LOST     /* wrong checksum of the length, or too large: no later record can be found */
+} CoreTfrecordState;
+
+/* Computes CRC-32C (Castagnoli), as in iSCSI and TensorFlow. */
+uint32_t core_crc32c(const void *bytes, size_t size);
+
+/* Parses the record at the beginning of `bytes`. *data, *data_size: set if it is complete. *size: bytes of the record
+ * with its frame, set if it is complete or damaged. */
+CoreTfrecordState core_tfrecord_next(const unsigned char *bytes, size_t count, const unsigned char **data,
+                                     size_t *data_size, size_t *size);
 
 #endif

@@ -1,11 +1,10 @@
-/* Uses libarchive and libsodium (archive.h). */
+/* Uses libarchive (archive.h). */
 #include "sweep/bundle/archive.h"
 
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,36 +24,6 @@ struct BundleArchive {
   bool is_owner;             /* this process holds the lock */
   char *buffer;              /* [BUFFER_BYTES] */
 };
-
-/* ---- checksums --------------------------------------------------------------------------------------------------- */
-
-void bundle_archive_hash_bytes(const void *data, size_t size, char sha256[BUNDLE_SHA256]) {
-  unsigned char digest[crypto_hash_sha256_BYTES];
-  crypto_hash_sha256(digest, data, (unsigned long long)size);
-  sodium_bin2hex(sha256, BUNDLE_SHA256, digest, sizeof digest);
-}
-
-int bundle_archive_hash(const char *path, char sha256[BUNDLE_SHA256], int64_t *bytes) {
-  unsigned char digest[crypto_hash_sha256_BYTES];
-  crypto_hash_sha256_state state;
-  int64_t total = 0;
-  ssize_t length;
-  int fd;
-  TRY(core_files_open_reading(path, &fd));
-  char *buffer = core_memory_allocate(BUFFER_BYTES);
-  crypto_hash_sha256_init(&state);
-  while ((length = read(fd, buffer, BUFFER_BYTES)) > 0) {
-    crypto_hash_sha256_update(&state, (unsigned char *)buffer, (unsigned long long)length);
-    total += length;
-  }
-  const int code = length < 0 ? core_error_errno(CORE_FAIL, "cannot read %s", path) : CORE_OK;
-  close(fd);
-  free(buffer);
-  crypto_hash_sha256_final(&state, digest);
-  sodium_bin2hex(sha256, BUNDLE_SHA256, digest, sizeof digest);
-  if (bytes) *bytes = total;
-  return code;
-}
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 

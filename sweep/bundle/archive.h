@@ -4,14 +4,6 @@
 #define SWEEP_BUNDLE_ARCHIVE_H
 #include "core/files.h"
 
-enum { BUNDLE_SHA256 = 65 }; /* hex digits and NUL */
-
-/* Computes the SHA-256 of a file in hex digits, as sha256sum prints it. *bytes: its size; may be NULL. CORE_FAIL: it
- * cannot be read. */
-int bundle_archive_hash(const char *path, char sha256[BUNDLE_SHA256], int64_t *bytes);
-
-/* Computes the SHA-256 of `size` bytes. */
-void bundle_archive_hash_bytes(const void *data, size_t size, char sha256[BUNDLE_SHA256]);
 /* Whether a member with this name stays inside its directory: no part is "." or "..", and it does not start with
  * '/'. */
 bool bundle_archive_is_safe_name(const char *name);

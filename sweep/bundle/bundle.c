@@ -16,6 +16,7 @@
 
 #include "core/json.h"
 #include "core/memory.h"
+#include "core/sha256.h"
 #include "store/care/extract.h"
 #include "store/workspace/paths.h"
 #include "sweep/bundle/archive.h"
@@ -94,8 +95,8 @@ static int extract(const Bundle *bundle) {
 
 /* Appends the checksum of a file. */
 static int add_file_sum(Bundle *bundle, const char *name, const char *path) {
-  char sum[BUNDLE_SHA256];
-  TRY(bundle_archive_hash(path, sum, NULL));
+  char sum[CORE_SHA256];
+  TRY(core_sha256_file(path, sum, NULL));
   core_text_appendf(&bundle->sums, "%s  %s\n", sum, name);
   return CORE_OK;
 }
@@ -129,7 +130,7 @@ static int visit_files(Bundle *bundle, const char *name, int (*visit)(Bundle *, 
 }
 
 static int add_checkpoint_sums(Bundle *bundle, const char *id) {
-  char directory[CORE_PATH_MAX], path[CORE_PATH_MAX], sum[BUNDLE_SHA256], **names;
+  char directory[CORE_PATH_MAX], path[CORE_PATH_MAX], sum[CORE_SHA256], **names;
   size_t count;
   int64_t bytes;
   int code = CORE_OK;
@@ -140,7 +141,7 @@ static int add_checkpoint_sums(Bundle *bundle, const char *id) {
     const char *extension = strrchr(names[i], '.');
     if (code == CORE_OK && extension && strcmp(extension, ".ckpt") == 0) {
       code = core_files_path(path, "%s/%s", directory, names[i]);
-      if (code == CORE_OK) code = bundle_archive_hash(path, sum, &bytes);
+      if (code == CORE_OK) code = core_sha256_file(path, sum, &bytes);
       core_text_appendf(&bundle->checkpoints, "%s\t%s\t%lld\t%s\n", id, names[i], (long long)bytes, sum);
       bundle->checkpoint_count++;
     }
@@ -178,8 +179,8 @@ static int add_all(Bundle *bundle) {
 
 /* Appends the checksum of a member that is in memory. */
 static void add_text_sum(Bundle *bundle, const char *name, const CoreText *text) {
-  char sum[BUNDLE_SHA256];
-  bundle_archive_hash_bytes(core_text_string(text), text->length, sum);
+  char sum[CORE_SHA256];
+  core_sha256(core_text_string(text), text->length, sum);
   core_text_appendf(&bundle->sums, "%s  %s\n", sum, name);
 }
 
@@ -208,9 +209,9 @@ static int write_bundle(Bundle *bundle) {
 /* ---- the commands ------------------------------------------------------------------------------------------------ */
 
 static int report(const Bundle *bundle) {
-  char sum[BUNDLE_SHA256], bytes_text[32];
+  char sum[CORE_SHA256], bytes_text[32];
   int64_t bytes;
-  TRY(bundle_archive_hash(bundle->output, sum, &bytes));
+  TRY(core_sha256_file(bundle->output, sum, &bytes));
   if (bundle->options->json)
     core_json_print(json_pack("{s:s, s:I, s:s, s:I, s:I}", "file", bundle->output, "bytes", (json_int_t)bytes, "sha256",
                               sum, "runs", (json_int_t)bundle->runs, "checkpoints",
@@ -255,13 +256,13 @@ int sweep_bundle(int argc, char **argv) {
 
 /* Checks the member of a line "<sha256>  <name>", and counts it. */
 static int check_line(const char *directory, char *line, size_t *checked) {
-  char path[CORE_PATH_MAX], sum[BUNDLE_SHA256];
-  const size_t digits = BUNDLE_SHA256 - 1;
+  char path[CORE_PATH_MAX], sum[CORE_SHA256];
+  const size_t digits = CORE_SHA256 - 1;
   if (strlen(line) < digits + 3 || strncmp(line + digits, "  ", 2) != 0 ||
       !bundle_archive_is_safe_name(line + digits + 2))
     return core_error(CORE_FAIL, "%s: '%.100s' is not a checksum and a name", SUMS, line);
   TRY(core_files_path(path, "%s/%s", directory, line + digits + 2));
-  TRY(bundle_archive_hash(path, sum, NULL));
+  TRY(core_sha256_file(path, sum, NULL));
   if (strncmp(sum, line, digits) != 0)
     return core_error(CORE_FAIL, "%s differs from the bundled file: its SHA-256 is %s", line + digits + 2, sum);
   (*checked)++;

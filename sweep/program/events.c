@@ -11,7 +11,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/terminal.h"
-#include "core/tfrecord.h"
+#include "core/protobuf.h"
 #include "sweep/program/event_scalars.h"
 #include "sweep/program/file.h"
 #include "sweep/program/processes.h"

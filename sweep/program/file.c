@@ -12,7 +12,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/terminal.h"
-#include "core/tfrecord.h"
+#include "core/protobuf.h"
 
 enum { BUFFER_BYTES = 1 << 16, IDENTITY_BYTES = 4096 };
 

@@ -15,7 +15,6 @@
 #include "core/files.h"
 #include "core/protobuf.h"
 #include "core/terminal.h"
-#include "core/tfrecord.h"
 #include "sweep/program/events.h"
 #include "sweep/program/source.h"
 #include "sweep/program/csv.h"
