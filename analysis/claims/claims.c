@@ -244,6 +244,16 @@ static void judge(const AnalysisTable *table, AnalysisCells *cells, size_t all, 
   }
 }
 
+static void copy_counts(const AnalysisCells *cells, AnalysisClaimResult *f) {
+  f->unfinished = cells->unfinished;
+  f->censored = cells->censored;
+  f->diverged = cells->diverged;
+  f->failed = cells->failed;
+  f->missing = cells->missing;
+  f->mixed = cells->mixed;
+  f->runs = cells->count;
+}
+
 static int evaluate(StoreDatabase *database, const AnalysisClaimsOptions *options, const AnalysisClaim *claim,
                     const AnalysisTable *table, AnalysisClaimResult *f) {
   const AnalysisTestInfo *info = analysis_test_info(claim->test);
@@ -257,15 +267,9 @@ static int evaluate(StoreDatabase *database, const AnalysisClaimsOptions *option
     analysis_cells_free(&cells);
     return core_error_context(code, "claims.def: %s", claim->id);
   }
-  f->unfinished = cells.unfinished;
-  f->censored = cells.censored;
-  f->diverged = cells.diverged;
-  f->failed = cells.failed;
-  f->missing = cells.missing;
-  f->mixed = cells.mixed;
+  copy_counts(&cells, f);
   f->codes = count_codes(table->selection, &cells);
   const size_t all = cells.cells;
-  f->runs = cells.count;
   analysis_cells_scale(table, &cells, f);
   if (info->kind != ANALYSIS_OF_SWITCH) analysis_cells_merge_children(table, &cells);
   /* A point may have a single seed, and a switch counts parents. */
@@ -281,6 +285,22 @@ static int evaluate(StoreDatabase *database, const AnalysisClaimsOptions *option
 
 /* ---- all claims -------------------------------------------------------------------------------------------------- */
 
+bool analysis_claim_has_runs(const AnalysisClaimResult *f) {
+  return f->runs + f->unfinished + f->missing + f->mixed > 0;
+}
+
+/* Adds 1 to *count if a claim that is not to be tested has runs. */
+static int count_if_it_has_runs(StoreDatabase *database, const AnalysisClaim *claim, const AnalysisTable *table,
+                                size_t *count) {
+  AnalysisClaimResult result = {.claim = claim};
+  AnalysisCells cells;
+  const int code = arrange(database, claim, table, &cells);
+  copy_counts(&cells, &result);
+  *count += analysis_claim_has_runs(&result);
+  analysis_cells_free(&cells);
+  return code;
+}
+
 static double two_sided(const AnalysisClaimResult *f) { return fmin(1, 2 * fmin(f->p_for, f->p_against)); }
 
 static int compare_probabilities(const void *left, const void *right) {
@@ -290,9 +310,7 @@ static int compare_probabilities(const void *left, const void *right) {
   return p != q ? (p > q) - (p < q) : strcmp(a->claim->id, b->claim->id);
 }
 
-/* Applies Holm's (1979) step-down correction: the k-th smallest of m probabilities times m - k + 1, at least the
- * previous one. */
-static void correct(AnalysisClaimResult *results, size_t count) {
+size_t analysis_claims_correct(AnalysisClaimResult *results, size_t count) {
   AnalysisClaimResult **order = core_memory_allocate((count + 1) * sizeof *order);
   size_t tested = 0;
   double corrected = 0;
@@ -313,6 +331,7 @@ static void correct(AnalysisClaimResult *results, size_t count) {
       f->more_seeds = estimate_seeds(f->seeds, uncorrected, f->level / (double)(tested - k));
   }
   free(order);
+  return tested;
 }
 
 static bool is_selected(const AnalysisClaimsOptions *options, const AnalysisClaim *claim) {
@@ -357,10 +376,12 @@ int analysis_claims_test(StoreDatabase *database, const AnalysisSelection *selec
   AnalysisTable table = analysis_table_create(selection, metrics, options->all_runs ? NULL : membership);
   *results = core_memory_zero_allocate(CLAIMS, sizeof **results);
   *count = 0;
-  for (size_t i = 0; i < CLAIMS && code == CORE_OK; i++)
+  for (size_t i = 0; i < CLAIMS && code == CORE_OK; i++) {
     if (is_selected(options, &claims[i]))
       code = evaluate(database, options, &claims[i], &table, &(*results)[(*count)++]);
-  if (code == CORE_OK && options->correct) correct(*results, *count);
+    else if (options->others) code = count_if_it_has_runs(database, &claims[i], &table, options->others);
+  }
+  if (code == CORE_OK && options->correct) analysis_claims_correct(*results, *count);
   analysis_table_free(&table);
   return code;
 }

@@ -115,8 +115,16 @@ typedef struct AnalysisClaimsOptions {
   int64_t looks;               /* number of tests while seeds are added, 1 to ANALYSIS_LOOKS_MAX; 0: 2 if a sweep of the
                                   claim was extended (`sweep extend`), else 1 */
   const char *root;            /* workspace, which records extensions; NULL: unknown */
-  bool correct;                /* apply Holm's (1979) correction over the claims that can be tested */
+  bool correct;                /* apply analysis_claims_correct */
+  size_t *others;              /* receives the number of unselected claims with runs; NULL: not needed */
 } AnalysisClaimsOptions;
+
+/* Whether the selection has runs of the claim, finished or not. */
+bool analysis_claim_has_runs(const AnalysisClaimResult *result);
+
+/* Applies Holm's (1979) step-down correction to probabilities and verdicts: the k-th smallest of m probabilities times
+ * m - k + 1, at least the previous one. Returns m, the number of claims that could be tested. */
+size_t analysis_claims_correct(AnalysisClaimResult *results, size_t count);
 
 /* Whether all runs of this sweep (NULL: none was selected) count for every claim: true if no claim uses its data. */
 bool analysis_claims_use_all_runs(const char *sweep);

@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "analysis/claims/claims.h"
+#include "analysis/claims/plans.h"
 #include "analysis/claims/scale.h"
 #include "analysis/claims/tests.h"
 #include "analysis/commands.h"
 #include "analysis/figures/figure.h"
 #include "core/command/options.h"
 #include "core/json.h"
+#include "core/memory.h"
 #include "core/terminal.h"
 
 static CoreColor verdict_color(AnalysisVerdict verdict) {
@@ -83,37 +85,105 @@ static void append_test(const AnalysisClaimResult *f, CoreText *text) {
                       f->claim->key);
 }
 
-static void print_text(const AnalysisClaimResult *list, size_t count, bool corrected) {
-  size_t verdicts[3] = {0};
-  bool none = true;
-  int looks = 1;
+static void print_claim(const AnalysisClaimResult *f, CoreText *text) {
+  printf("%s%-12s%s", core_terminal_color(stdout, verdict_color(f->verdict)), analysis_verdict_name(f->verdict),
+         core_terminal_reset(stdout));
+  core_text_clear(text);
+  core_text_appendf(text, "%s Fig. %s: %s.", f->claim->paper, f->claim->figure, f->claim->sentence);
+  core_terminal_print_wrapped(stdout, core_text_string(text), 14, 12);
+
+  core_text_clear(text);
+  append_test(f, text);
+  core_terminal_print_wrapped(stdout, core_text_string(text), 14, 0);
+  if (f->task_count == 0) return;
+  core_text_clear(text);
+  append_tasks(f, text);
+  core_terminal_print_wrapped(stdout, core_text_string(text), 14, 0);
+}
+
+/* Numbers of claims by verdict, before and after Holm's correction. */
+typedef struct Totals {
+  size_t alone[3], together[3];
+  size_t tested;               /* claims that the correction counts */
+  size_t without_runs;         /* claims that are not printed */
+  size_t others;               /* claims with runs that --claim leaves out */
+  int looks;
+} Totals;
+
+/* Sets the numbers of the printed claims. is_corrected: the results are already. */
+static void count_verdicts(const AnalysisClaimResult *list, size_t count, bool is_corrected, Totals *totals) {
+  AnalysisClaimResult *copy = core_memory_allocate((count + 1) * sizeof *copy);
+  memcpy(copy, list, count * sizeof *copy);
+  for (size_t i = 0; i < count; i++) totals->alone[list[i].verdict]++;
+  for (size_t i = 0; i < count; i++) totals->looks = list[i].looks > totals->looks ? list[i].looks : totals->looks;
+
+  if (is_corrected)
+    for (size_t i = 0; i < count; i++) totals->tested += !isnan(list[i].p_for);
+  else totals->tested = analysis_claims_correct(copy, count);
+  for (size_t i = 0; i < count; i++) totals->together[copy[i].verdict]++;
+  free(copy);
+}
+
+static void append_verdicts(const size_t verdicts[3], CoreText *text) {
+  core_text_appendf(text, "%zu supported, %zu contradicted, %zu undecided", verdicts[ANALYSIS_SUPPORTED],
+                    verdicts[ANALYSIS_CONTRADICTED], verdicts[ANALYSIS_UNDECIDED]);
+}
+
+/* Prints a paragraph, and empties the text. */
+static void print_paragraph(CoreText *text) {
+  core_terminal_print_wrapped(stdout, core_text_string(text), 0, 0);
+  core_text_clear(text);
+}
+
+static void print_totals(const Totals *totals, size_t count, bool is_corrected) {
   CoreText text = {0};
-  for (size_t i = 0; i < count; i++) {
-    const AnalysisClaimResult *f = &list[i];
-    verdicts[f->verdict]++;
-    none = none && f->runs + f->unfinished + f->missing + f->mixed == 0;
-    printf("%s%-12s%s", core_terminal_color(stdout, verdict_color(f->verdict)), analysis_verdict_name(f->verdict),
-           core_terminal_reset(stdout));
-    core_text_clear(&text);
-    core_text_appendf(&text, "%s Fig. %s: %s.", f->claim->paper, f->claim->figure, f->claim->sentence);
-    core_terminal_print_wrapped(stdout, core_text_string(&text), 14, 12);
-    core_text_clear(&text);
-    append_test(f, &text);
-    core_terminal_print_wrapped(stdout, core_text_string(&text), 14, 0);
-    if (f->task_count == 0) continue;
-    core_text_clear(&text);
-    append_tasks(f, &text);
-    core_terminal_print_wrapped(stdout, core_text_string(&text), 14, 0);
+  core_text_appendf(&text, "%zu claims: ", count);
+  append_verdicts(is_corrected ? totals->together : totals->alone, &text);
+  if (is_corrected) {
+    core_text_appendf(&text, "; p and verdicts are Holm's, over the %zu that could be tested", totals->tested);
+  } else if (totals->tested > 1) {
+    core_text_append(&text, "; each by itself is wrong in at most 5 % of cases. ");
+    core_text_appendf(&text, "With Holm's correction over the %zu that could be tested (--correct): ", totals->tested);
+    append_verdicts(totals->together, &text);
   }
-  printf("\n%zu claims: %zu supported, %zu contradicted, %zu undecided\n", count, verdicts[ANALYSIS_SUPPORTED],
-         verdicts[ANALYSIS_CONTRADICTED], verdicts[ANALYSIS_UNDECIDED]);
-  for (size_t i = 0; i < count; i++) looks = list[i].looks > looks ? list[i].looks : looks;
-  if (none) printf("no run belongs to the papers' experiments; --sweep NAME uses all runs of a sweep\n");
-  if (corrected) printf("p and verdicts are Holm's, over all claims that could be tested\n");
-  else printf("each verdict by itself is wrong in at most 5 %% of cases; --correct: all of them together\n");
-  if (looks > 1)
-    printf("claims of extended sweeps are tested at %d looks: one-sided p <= 0.0147 at two (Pocock 1977); --looks N\n",
-           looks);
+  printf("\n");
+  print_paragraph(&text);
+
+  if (totals->others) {
+    core_text_appendf(&text, "%zu more claims have runs here; a page that reports some corrects over all of them: omit "
+                      "--claim", totals->others);
+    print_paragraph(&text);
+  }
+  if (totals->without_runs) {
+    core_text_appendf(&text, "%zu more claims have no runs here; --all lists them and the experiments that they need",
+                      totals->without_runs);
+    print_paragraph(&text);
+  }
+  if (totals->looks > 1) {
+    core_text_appendf(&text, "claims of extended sweeps are tested at %d looks: one-sided p <= 0.0147 at two (Pocock "
+                      "1977); --looks N", totals->looks);
+    print_paragraph(&text);
+  }
+  core_text_free(&text);
+}
+
+static void print_text(const AnalysisClaimResult *list, size_t count, const Totals *totals, bool is_corrected,
+                       const AnalysisPlans *plans) {
+  CoreText text = {0};
+  bool has_runs = false;
+  for (size_t i = 0; i < count; i++) {
+    print_claim(&list[i], &text);
+    has_runs = has_runs || analysis_claim_has_runs(&list[i]);
+  }
+
+  print_totals(totals, count, is_corrected);
+  if (!has_runs) printf("no run belongs to the papers' experiments; --sweep NAME uses all runs of a sweep\n");
+  for (size_t i = 0; i < plans->count; i++) {
+    core_text_clear(&text);
+    core_text_append(&text, "plan ");
+    analysis_plan_describe(&plans->plan[i], &text);
+    print_paragraph(&text);
+  }
   core_text_free(&text);
 }
 
@@ -159,10 +229,22 @@ static json_t *claim_json(const AnalysisClaimResult *f) {
   return object;
 }
 
-static void print_json(const AnalysisClaimResult *list, size_t count) {
-  json_t *root = json_array();
-  for (size_t i = 0; i < count; i++) json_array_append_new(root, claim_json(&list[i]));
-  core_json_print(root);
+static json_t *verdicts_json(const size_t verdicts[3]) {
+  json_t *object = json_object();
+  for (int v = 0; v < 3; v++)
+    json_object_set_new(object, analysis_verdict_name((AnalysisVerdict)v), json_integer((json_int_t)verdicts[v]));
+  return object;
+}
+
+static void print_json(const AnalysisClaimResult *list, size_t count, const Totals *totals, bool is_corrected,
+                       const AnalysisPlans *plans) {
+  json_t *claims = json_array();
+  for (size_t i = 0; i < count; i++) json_array_append_new(claims, claim_json(&list[i]));
+  core_json_print(json_pack("{s:o, s:b, s:I, s:o, s:o, s:I, s:I, s:o}", "claims", claims, "corrected", is_corrected,
+                            "tested", (json_int_t)totals->tested, "verdicts",
+                            verdicts_json(is_corrected ? totals->together : totals->alone), "verdicts_together",
+                            verdicts_json(totals->together), "without_runs", (json_int_t)totals->without_runs,
+                            "left_out", (json_int_t)totals->others, "plans", analysis_plans_json(plans)));
 }
 
 typedef struct Options {
@@ -170,20 +252,35 @@ typedef struct Options {
   CoreOptionList where, claim;
   double budget;
   int64_t looks;
-  bool json, correct;
+  bool json, correct, all;
 } Options;
+
+/* Removes claims without runs, unless the user wants them. Returns the number of the others. */
+static size_t drop_without_runs(const Options *request, AnalysisClaimResult *list, size_t count, Totals *totals) {
+  size_t kept = 0;
+  if (request->all || request->claim.count > 0) return count;
+  for (size_t i = 0; i < count; i++) {
+    if (analysis_claim_has_runs(&list[i])) list[kept++] = list[i];
+    else free(list[i].tasks);
+  }
+  totals->without_runs = count - kept;
+  return kept;
+}
 
 static int run_claims(void *context, const char **operands, size_t operand_count) {
   const Options *request = context;
   StoreDatabase *database = NULL;
   AnalysisSelection selection = {0};
   AnalysisClaimResult *list = NULL;
+  AnalysisPlans plans = {0};
+  Totals totals = {.looks = 1};
   size_t count = 0;
   const char *path = analysis_database_path(operands, operand_count);
   char root[CORE_PATH_MAX];
   if (request->looks < 0 || request->looks > ANALYSIS_LOOKS_MAX)
     return core_error(CORE_USAGE, "--looks: expected 1 to %d", ANALYSIS_LOOKS_MAX);
   if (!(request->budget >= 0)) return core_error(CORE_USAGE, "--budget: expected a positive number of transitions");
+
   TRY(analysis_database_open(path, &database));
   int code = analysis_select_with_copies(database, request->sweep, request->where.items, request->where.count,
                                          &selection);
@@ -191,10 +288,17 @@ static int run_claims(void *context, const char **operands, size_t operand_count
   const AnalysisClaimsOptions claims = {
     .ids = request->claim.items, .id_count = request->claim.count, .correct = request->correct,
     .all_runs = analysis_claims_use_all_runs(request->sweep), .budget = request->budget, .looks = request->looks,
-    .root = analysis_database_in_workspace(path, root) ? root : NULL};
+    .others = &totals.others, .root = analysis_database_in_workspace(path, root) ? root : NULL};
   if (code == CORE_OK) code = analysis_claims_evaluate(database, &selection, &claims, &list, &count);
-  if (code == CORE_OK && request->json) print_json(list, count);
-  else if (code == CORE_OK) print_text(list, count, request->correct);
+  if (code == CORE_OK) code = analysis_plans_read(database, request->sweep, &plans);
+
+  if (code == CORE_OK) {
+    count = drop_without_runs(request, list, count, &totals);
+    count_verdicts(list, count, request->correct, &totals);
+    if (request->json) print_json(list, count, &totals, request->correct, &plans);
+    else print_text(list, count, &totals, request->correct, &plans);
+  }
+  analysis_plans_free(&plans);
   analysis_claims_free(&list, count);
   analysis_selection_free(&selection);
   store_database_close(&database);
@@ -204,7 +308,7 @@ static int run_claims(void *context, const char **operands, size_t operand_count
 int analysis_claims(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "analyze claims [results.db]",
-    .about = "Tests each claim of the three papers on the runs of its experiments: supported, contradicted or "
+    .about = "Tests each claim of the three papers that has runs: supported, contradicted or "
              "undecided, with the statistic, the probability of such data if the claim, or its opposite, were false, "
              "and the number of seeds that would decide it. Runs are compared only if all settings except the studied "
              "one are equal. Diverged and failed runs count with the score of an untrained policy. Unfinished runs are "
@@ -222,6 +326,7 @@ int analysis_claims(int argc, char **argv) {
      "number of tests while seeds are added (default: 2 for extended sweeps, else 1)"},
     {"correct", 0, CORE_OPTION_FLAG, &request.correct, NULL,
      "correct the verdicts for testing all claims together (Holm 1979)"},
+    {"all", 0, CORE_OPTION_FLAG, &request.all, NULL, "list claims without runs, too"},
     {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print the claims as JSON"},
     {0}};
   return core_options_run(&manual, table, argc, argv, run_claims, &request);

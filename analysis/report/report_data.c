@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "analysis/claims/claims.h"
+#include "analysis/claims/plans.h"
 #include "analysis/claims/tests.h"
 #include "analysis/report/report.h"
 #include "analysis/runs/codes.h"
@@ -243,7 +244,7 @@ int analysis_report_add_claims(const AnalysisReport *report, json_t *root) {
   if (code == CORE_OK) code = analysis_claims_evaluate(report->database, &selection, &asked, &list, &count);
   for (size_t i = 0; i < count && code == CORE_OK; i++) {
     const AnalysisClaimResult *f = &list[i];
-    if (f->runs + f->unfinished + f->missing + f->mixed == 0) continue; /* its experiments have not run */
+    if (!analysis_claim_has_runs(f)) continue;
     json_t *object = json_object();
     set_text(object, "verdict", analysis_verdict_name(f->verdict));
     set_text(object, "paper", f->claim->paper);
@@ -299,6 +300,21 @@ static int add_list(StoreDatabase *database, const char *sweeps, json_t *list, c
   store_query_close(&query);
   add_pair(list, what, core_text_string(&text));
   core_text_free(&text);
+  return code;
+}
+
+/* Adds a sentence per plan of the sweeps. */
+static int add_plans(StoreDatabase *database, const char *sweeps, json_t *list) {
+  AnalysisPlans plans;
+  CoreText text = {0};
+  const int code = analysis_plans_read(database, sweeps, &plans);
+  for (size_t i = 0; i < plans.count; i++) {
+    core_text_clear(&text);
+    analysis_plan_describe(&plans.plan[i], &text);
+    add_pair(list, "plan", core_text_string(&text));
+  }
+  core_text_free(&text);
+  analysis_plans_free(&plans);
   return code;
 }
 
@@ -370,6 +386,7 @@ int analysis_report_add_provenance(const AnalysisReport *report, json_t *root) {
     list, "intervals",
     core_text_string(&intervals));
   core_text_free(&intervals);
+  TRY(add_plans(report->database, report->sweep, list));
   TRY(add_list(report->database, report->sweep, list, "trainers' commits", "SELECT DISTINCT git_commit" OF_ASKED));
   TRY(add_list(report->database, report->sweep, list, "hosts", "SELECT DISTINCT host" OF_ASKED));
   TRY(add_list(report->database, report->sweep, list, "devices", "SELECT DISTINCT device" OF_ASKED));

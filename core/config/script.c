@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -384,6 +385,15 @@ void core_script_step(const CoreScript *program, char name[CORE_SCRIPT_NAME], do
   } else if (!core_text_to_real_scaled(of, total)) {
     *total = 0;
   }
+}
+
+const char *core_script_plan(const CoreConfig *config) {
+  return config->program ? core_script_text(config->program, CORE_SCRIPT_plan) : config->train.plan;
+}
+
+void core_script_set_plan(CoreConfig *config, const char *hash) {
+  if (config->program) core_script_attach(config, core_script_with(config->program, CORE_SCRIPT_plan, hash));
+  else snprintf(config->train.plan, sizeof config->train.plan, "%s", hash);
 }
 
 bool core_script_goal(const CoreScript *program, char name[CORE_SCRIPT_NAME], double *sign) {

@@ -73,6 +73,11 @@ const CoreScript *core_script_with(const CoreScript *program, CoreScriptKey key,
 /* Checks the values of all keys, as core_script_read does. CORE_USAGE: one is invalid; the message names it. */
 int core_script_check(const CoreScript *program);
 
+/* Returns the SHA-256 of the plan that a run has recorded, of a program or of the trainer; "": none. */
+const char *core_script_plan(const CoreConfig *config);
+/* Records it. */
+void core_script_set_plan(CoreConfig *config, const char *hash);
+
 /* Makes `config` a run of `program` and derives train.total_steps from its step. */
 void core_script_attach(CoreConfig *config, const CoreScript *program);
 /* Sets one setting; called by core_config_set. CORE_USAGE: unknown (suggests the nearest), wrong type, invalid

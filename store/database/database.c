@@ -391,12 +391,18 @@ void store_database_rollback(StoreDatabase *database) {
 
 /* ---- sweeps and runs -------------------------------------------------------------------------------------------- */
 
+/* A run that has started keeps the plan that it recorded (core_script_plan). */
 int store_database_put_config(StoreDatabase *database, const CoreConfig *config, const char *id) {
   if (!store_is_run_id(id)) return core_error(CORE_USAGE, "'%.40s' is not a run id", id);
   TRY(store_database_prepare(database,
                              "INSERT INTO run(id, seed, config, iterations, transitions_total)"
                              " VALUES(?1, ?2, ?3, ?4, ?5)"
-                             " ON CONFLICT(id) DO UPDATE SET config = excluded.config, seed = excluded.seed"
+                             " ON CONFLICT(id) DO UPDATE SET config = CASE"
+                             " WHEN attempt > 0 AND json_extract(config, '$.program.plan') IS NOT NULL"
+                             " THEN json_set(excluded.config, '$.program.plan', json_extract(config, '$.program.plan'))"
+                             " WHEN attempt > 0 AND json_extract(config, '$.train.plan') IS NOT NULL"
+                             " THEN json_set(excluded.config, '$.train.plan', json_extract(config, '$.train.plan'))"
+                             " ELSE excluded.config END, seed = excluded.seed"
                              " WHERE excluded.config IS NOT NULL AND config IS NOT excluded.config",
                              &database->put_run));
   sqlite3_stmt *put = database->put_run;

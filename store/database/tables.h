@@ -15,7 +15,7 @@
 
 #define STORE_SWEEP_COLUMNS(X) \
   X(name, "TEXT NOT NULL", "", "name of the sweep") \
-  X(ini, "TEXT", "", "content of the experiment file") \
+  X(ini, "TEXT", "", "the experiment as it was submitted, as in sweeps/NAME/sweep.ini") \
   X(created, "REAL", "s", "Unix time")
 
 #define STORE_RUN_COLUMNS(X) \

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/config/script.h"
 #include "core/log.h"
 #include "core/terminal.h"
 #include "core/unicode.h"
@@ -61,9 +62,9 @@ static int write_config(const char *path, const CoreConfig *config) {
 }
 
 /* Checks an existing config.ini and sets *keep if it has the same bytes. With the same id, settings outside the
- * identity (threads, checkpoint interval) may differ and are replaced; an unreadable file is replaced, since the id
- * determines its content. */
-static int compare_config(const char *path, const char *id, const CoreConfig *config, bool *keep) {
+ * identity (threads, checkpoint interval) may differ and are replaced, except for the plan, which is that of the first
+ * start: config->train.plan is set to it. An unreadable file is replaced, since the id determines its content. */
+static int compare_config(const char *path, const char *id, CoreConfig *config, bool *keep) {
   CoreConfig old = core_config_default();
   char old_id[CORE_RUN_ID];
   *keep = false;
@@ -83,20 +84,24 @@ static int compare_config(const char *path, const char *id, const CoreConfig *co
     return CORE_OK;
   }
   core_config_id(&old, old_id);
-  if (strcmp(old_id, id) == 0) return CORE_OK;
+  if (strcmp(old_id, id) == 0) {
+    core_script_set_plan(config, core_script_plan(&old));
+    return CORE_OK;
+  }
   return core_error(CORE_FAIL, "%s was changed by hand: it describes run %s; move its directory away to train run %s "
                     "again", path, old_id, id);
 }
 
 int store_run_prepare(const char *root, const CoreConfig *config, char id[CORE_RUN_ID]) {
   char directory[CORE_PATH_MAX], path[CORE_PATH_MAX];
+  CoreConfig written = *config;
   bool keep = false;
   core_config_id(config, id);
   TRY(store_path_run(root, id, NULL, directory));
   TRY(store_path_run(root, id, "config.ini", path));
   TRY(core_files_make_directories(directory));
-  if (core_files_exists(path)) TRY(compare_config(path, id, config, &keep));
-  return keep ? CORE_OK : write_config(path, config);
+  if (core_files_exists(path)) TRY(compare_config(path, id, &written, &keep));
+  return keep ? CORE_OK : write_config(path, &written);
 }
 
 /* ---- state as text ---------------------------------------------------------------------------------------------- */

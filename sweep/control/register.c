@@ -28,9 +28,10 @@ static int is_registered(StoreDatabase *database, const SweepSpec *spec, const c
   return code;
 }
 
+/* Appends the text of sweeps/NAME/sweep.ini, which is the source of a sweep that is submitted again by its name. */
 static void append_text(const SweepSpec *spec, CoreText *text) {
-  if (spec->search_count > 0 && !spec->frozen) sweep_freeze_print(spec, text);
-  else core_text_append(text, core_text_string(&spec->source));
+  if (spec->frozen) core_text_append(text, core_text_string(&spec->source));
+  else sweep_freeze_print(spec, text);
 }
 
 /* Whether there is anything to write. If not, there is no need to wait for a rebuild. */
@@ -44,8 +45,7 @@ static int needs_registration(const char *path, const SweepSpec *spec, const cha
     code = core_error(CORE_USAGE, "%s was made by analyze merge and cannot take new runs; rename it and submit again",
                       path);
   else code = is_registered(database, spec, text, manifest, &registered);
-  /* --set and profiles change settings without changing the text. */
-  *needed = code == CORE_OK && (!registered || spec->set_count > 0 || *spec->profile);
+  *needed = code == CORE_OK && !registered;
   store_database_close(&database);
   return code;
 }

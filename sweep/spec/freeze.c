@@ -139,6 +139,15 @@ static void append_resources(CoreText *text, const SweepSpec *spec) {
   }
 }
 
+static void append_plan(CoreText *text, const SweepSpec *spec) {
+  CoreText value = {0};
+  core_text_appendf(&value, "%s sha256:%s", spec->plan, spec->plan_hash);
+  core_text_append(text, "plan = ");
+  append_value(text, core_text_string(&value));
+  core_text_append(text, "\n");
+  core_text_free(&value);
+}
+
 /* ---- comments -------------------------------------------------------------------------------------------------- */
 
 /* Appends a comment for each line of `string`; splits very long lines, since the reader limits their length.
@@ -179,6 +188,7 @@ void sweep_freeze_print(const SweepSpec *spec, CoreText *text) {
   core_text_appendf(text, "\n[sweep]\nname = %s\n", spec->name);
   append_seeds(text, spec);
   if (spec->unread_allowed) core_text_append(text, "unread = allow\n");
+  if (*spec->plan) append_plan(text, spec);
   append_base(text, spec);
   append_blocks(text, "zip", spec->zips, spec->zip_count);
   append_blocks(text, "grid", spec->grids, spec->grid_count);

@@ -17,7 +17,8 @@
 
 enum { WORDS_MAX = 5, SECTION_MAX = 256 };
 
-static const char *const sweep_names[] = {"sweep.name", "sweep.seeds", "sweep.grids", "sweep.unread", "sweep.goal"};
+static const char *const sweep_names[] = {"sweep.name", "sweep.seeds", "sweep.grids", "sweep.unread", "sweep.goal",
+                                          "sweep.plan"};
 enum { SWEEP_NAME_COUNT = sizeof sweep_names / sizeof *sweep_names };
 
 static const char seed_advice[] = "train.seed is given by seeds in [sweep]: seeds = 5, or a list such as seeds = 0, 7";
@@ -97,6 +98,8 @@ static int check_value(const SpecFile *file, const SpecSetting *setting) {
     return strcmp(value, "allow") == 0 || strcmp(value, "refuse") == 0
                ? CORE_OK
                : core_error(CORE_USAGE, "sweep.unread = %.80s: expected refuse or allow", value);
+  if (strcmp(setting->name, "sweep.plan") == 0)
+    return *value ? CORE_OK : core_error(CORE_USAGE, "sweep.plan is empty; name the file, or remove it");
   if (strcmp(setting->name, "sweep.seeds") == 0) {
     int64_t *seeds;
     size_t count;
@@ -461,6 +464,7 @@ int sweep_spec_read(const char *path, const char *profile, const char *const *se
   if (code != CORE_OK) return code;
   set_code_directory(path, spec);
   code = check_directory(path, spec->is_mixed ? spec->trainer.env.folder : spec->base.env.folder);
+  if (code == CORE_OK) code = check_directory(path, spec->plan);
   spec_own_judge(path, &status, spec);
   if (code == CORE_OK) code = sweep_script_set_directory(path, spec);
   if (code == CORE_OK && spec->base.program)

@@ -4,6 +4,7 @@
  *   [sweep]              name = NAME (required)   seeds = a count n (0..n-1) or a list; default 1
  *                        grids = selected blocks, default all
  *                        unread = refuse (default), or allow settings that the algorithm does not read
+ *                        plan = FILE, the plan of the study; each run records its SHA-256
  *   [env] [ppo] ...      one value per setting, for all runs (core/config/config.def)
  *   [grid NAME]          full names: "ppo.com = 8, 16, 32". Cartesian product of its lists. Several blocks: their
  *                        union. No block: one configuration. A grid's value overrides that of a section.
@@ -28,8 +29,10 @@
 #include <stdint.h>
 
 #include "core/config/config.h"
+#include "core/files.h"
 #include "core/ini.h"
 #include "core/search/search.h"
+#include "core/sha256.h"
 #include "core/text.h"
 #include "slurm/settings.h"
 #include "sweep/spec/stop_rule.h"
@@ -81,6 +84,8 @@ typedef struct SweepSpec {
   size_t resource_count;
   SweepStop stop;             /* rule SWEEP_STOP_NONE: no early stopping */
   bool unread_allowed;        /* sweep.unread = allow (duplicates.h) */
+  char plan[CORE_PATH_MAX];   /* absolute path of sweep.plan; "": none */
+  char plan_hash[CORE_SHA256]; /* its SHA-256 at submission, which each run records (core_script_plan) */
   CoreText code_skipped;      /* code of the [program] that is not hashed: StoreScriptFiles.skipped */
   bool is_code_unknown;       /* no file of its command was found */
   bool is_own_file;           /* whether only this user can have written it: such a sweep is trusted (trust.h) */

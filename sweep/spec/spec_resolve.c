@@ -1,9 +1,15 @@
 /* Resolves a file: selects the profile and its blocks, applies --set, and checks them against each other. Second half
  * of sweep_spec_parse; spec.c has checked names and single values. */
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "core/config/script.h"
+#include "core/files.h"
 #include "core/memory.h"
+#include "core/sha256.h"
 #include "slurm/settings.h"
 #include "sweep/spec/spec_internal.h"
 
@@ -107,6 +113,51 @@ static void set_program(SpecFile *file, int profile) {
 static void set_unread(SpecFile *file, int profile) {
   const SpecSetting *unread = find_setting(file, profile, "sweep.unread");
   file->spec->unread_allowed = unread && strcmp(unread->entry.value, "allow") == 0;
+}
+
+/* Finds the hash that a submitted sweep's "FILE sha256:HEX" ends with; NULL: it is a file only. */
+static const char *recorded_hash(const char *value, size_t *file_length) {
+  static const char mark[] = " sha256:";
+  const size_t length = strlen(value), tail = sizeof mark - 1 + CORE_SHA256 - 1;
+  if (length <= tail || strncmp(value + length - tail, mark, sizeof mark - 1) != 0) return NULL;
+  const char *hash = value + length - (CORE_SHA256 - 1);
+  if (strspn(hash, "0123456789abcdef") != CORE_SHA256 - 1) return NULL;
+  *file_length = length - tail;
+  return hash;
+}
+
+/* Gets the directory that a file's plan is relative to: that of the experiment file or, for --set, the current one. */
+static int plan_directory(const SpecFile *file, const SpecSetting *plan, char directory[CORE_PATH_MAX]) {
+  char *current = get_current_dir_name();
+  char path[CORE_PATH_MAX];
+  int code = core_files_path(path, "%s/.", current ? current : ".");
+  if (code == CORE_OK && !plan->pair) code = core_files_path_in(current ? current : ".", file->spec->ini.file, path);
+  free(current);
+  TRY(code);
+  return core_files_path(directory, "%.*s", (int)(strrchr(path, '/') - path), path);
+}
+
+/* Sets the plan and its hash, that of the file unless the setting has it. */
+static int set_plan(SpecFile *file, int profile) {
+  SweepSpec *spec = file->spec;
+  const SpecSetting *plan = find_setting(file, profile, "sweep.plan");
+  char directory[CORE_PATH_MAX], name[CORE_PATH_MAX];
+  size_t length;
+  if (!plan) return CORE_OK;
+
+  const char *hash = recorded_hash(plan->entry.value, &length);
+  TRY(core_files_path(name, "%.*s", hash ? (int)length : INT_MAX, plan->entry.value));
+  TRY(plan_directory(file, plan, directory));
+  TRY(core_files_path_in(directory, name, spec->plan));
+  if (hash) snprintf(spec->plan_hash, sizeof spec->plan_hash, "%s", hash);
+  else if (core_sha256_file(spec->plan, spec->plan_hash, NULL) != CORE_OK) {
+    core_error(CORE_USAGE, "sweep.plan: %s", core_error_message());
+    return spec_setting_error(file, plan, false);
+  }
+
+  core_script_set_plan(&spec->base, spec->plan_hash);
+  if (spec->is_mixed) core_script_set_plan(&spec->trainer, spec->plan_hash);
+  return CORE_OK;
 }
 
 static int set_name_and_seeds(SpecFile *file, int profile) {
@@ -320,6 +371,7 @@ int spec_resolve(SpecFile *file, const char *profile_name) {
   TRY(spec_script_goal(file, find_setting(file, profile, "sweep.goal")));
   set_resources(file, profile);
   set_unread(file, profile);
+  TRY(set_plan(file, profile));
   TRY(set_stop(file, profile));
   TRY(select_blocks(file, profile));
   TRY(spec_script_check_blocks(file));

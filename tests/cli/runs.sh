@@ -3,7 +3,7 @@
 analyze_json() { # DATABASE CLAIM FIELDS [OPTIONS...]: fields of the result of `analyze claims`, separated by spaces
   local database=$1 claim=$2 fields=$3 json; shift 3
   json=$(analyze claims "$database" --claim "$claim" --json "$@") || { echo "$json"; return 1; }
-  json_fields "$json" '$[0]' "$fields"
+  json_fields "$json" '$.claims[0]' "$fields"
 }
 json_fields() { # JSON PATH FIELDS: numbers with four digits
   local field sql=

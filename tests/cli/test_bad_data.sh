@@ -39,7 +39,7 @@ tap_run "a gradient norm that is infinite throughout" 0 "Not plotted, without a 
 tap_run "ddr-vs-solve: a run of infinite KL is counted" 0 "without an evaluation or a finite positive DDR: 1." draw ddr-vs-solve "$db" --where algo.name=ppo_ewma
 analyze claims "$db" --sweep two_grids --json >"$tap_dir/json"
 missing() { # CLAIM: how many of its runs lack the measure
-  for i in $(seq 0 120); do [ "$(tool json "$i" id <"$tap_dir/json" 2>/dev/null)" = "$1" ] && tool json "$i" without_measure <"$tap_dir/json"; done
+  for i in $(seq 0 120); do [ "$(tool json claims "$i" id <"$tap_dir/json" 2>/dev/null)" = "$1" ] && tool json claims "$i" without_measure <"$tap_dir/json"; done
 }
 tap_check "claims use the finite values of a run whose KL was temporarily infinite" "$([ "$(missing com_kl)" = 0 ] || { missing com_kl; head -30 "$tap_dir/json"; })"
 tap_check "claims count a run without its measure" "$([ "$(missing com_gradient)" = 1 ] || { missing com_gradient; head -30 "$tap_dir/json"; })"

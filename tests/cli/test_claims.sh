@@ -34,7 +34,7 @@ one=$(OMP_NUM_THREADS=1 analyze compare "$db" com=2 com=128 --json) three=$(OMP_
 tap_result "compare does not depend on threads" "$([ "$one" = "$three" ]; echo $?)"
 
 # ---- claims: the model falls with KL, which falls with COM and rises with epsilon
-analyze claims "$db" --sweep two_grids --json >"$tap_dir/claims.json"
+analyze claims "$db" --sweep two_grids --all --json >"$tap_dir/claims.json"
 verdict() { grep -A 12 "\"id\": \"$1\"" "$tap_dir/claims.json" | grep -m1 '"verdict"' | cut -d'"' -f4; }
 for expected in com_low=supported com_high=undecided com_kl=supported epsilon_high=supported epsilon_low=undecided \
                 sfl_scale=undecided rank=undecided coverage=undecided; do
@@ -45,12 +45,88 @@ tap_run "claims: a sweep of one's own does not count by itself" 0 "--sweep NAME 
 tap_run "claims: one claim" 0 "1 claims: 1 supported" analyze claims "$db" --sweep two_grids --claim com_kl
 tap_run "claims: an unknown one" 2 "did you mean com_kl" analyze claims "$db" --claim com_kll
 tap_run "claims: together" 0 "Holm's" analyze claims "$db" --sweep two_grids --correct
-tap_run "claims: missing data are named" 0 "Data: fig11_sfl" bash -c "analyze claims '$db' --sweep two_grids | tr -s ' \n' ' '"
+tap_run "claims: missing data are named" 0 "Data: fig11_sfl" bash -c "analyze claims '$db' --sweep two_grids --all | tr -s ' \n' ' '"
 tap_run "claims: --where" 0 "needs 3 seeds" bash -c "analyze claims '$db' --sweep two_grids --where seed=0 --where seed=1 | tr -s ' \n' ' '"
 one=$(OMP_NUM_THREADS=1 analyze claims "$db" --sweep two_grids --json | cksum)
 three=$(OMP_NUM_THREADS=3 analyze claims "$db" --sweep two_grids --json | cksum)
 tap_result "claims do not depend on threads" "$([ "$one" = "$three" ]; echo $?)"
 tap_run "each claim has the same result from its own experiments as from a database of all" 0 "same com_low" \
   "$SWEEP_BUILD/tests/cli/cli_claims_null" experiments together
+
+# ---- what is listed
+field() { # OPTIONS -- PATH...: a field of the listing
+  local options=()
+  while [ "$1" != -- ]; do options+=("$1"); shift; done; shift
+  analyze claims "$db" --sweep two_grids "${options[@]}" --json >"$tap_dir/list.json" && tool json "$@" <"$tap_dir/list.json"
+}
+listed() { grep -c '"sentence"' "$tap_dir/list.json"; }
+without=$(field -- without_runs) some=$(listed) none=$(field --all -- without_runs) all=$(listed)
+tap_check "claims without runs are counted, and listed with --all" \
+  "$([ "$some" -gt 5 ] && [ "$without" -gt 5 ] && [ "$none" = 0 ] && [ $((some + without)) = "$all" ] || echo "$some and $without of $all, $none")"
+tap_check "claims that --claim leaves out are counted" "$(left=$(field --claim com_kl --claim com_low -- left_out); [ "$left" = $((some - 2)) ] || echo "'$left' of $some")"
+together=$(field -- verdicts_together supported) alone=$(field -- verdicts supported)
+tap_check "the listing tells what Holm's correction leaves" \
+  "$([ "$together" -lt "$alone" ] && [ "$(field --correct -- verdicts supported)" = "$together" ] || echo "$alone alone, $together together")"
+
+# ---- a written plan
+. tests/cli/runs.sh
+mkdir -p "$tap_dir/study"
+echo "COM 8 ends below COM 64." >"$tap_dir/study/plan.md"
+sum=$(sha256sum <"$tap_dir/study/plan.md" | cut -c1-64)
+planned() { # WORKSPACE NAME PLAN: submits an experiment, whose runs end at once
+  printf '[sweep]\nname = %s\nseeds = 2\nplan = %s\n[algo]\nname = ppo_ewma\n[grid com]\nppo.com = 8, 64\n' "$2" "$3" >"$tap_dir/study/$2.ini"
+  submit "$tap_dir/$1" "$tap_dir/study/$2.ini"
+}
+is() { # NAME WANTED COMMAND...: what the command prints
+  local got
+  got=$("${@:3}" 2>&1)
+  tap_check "$1" "$([ "$got" = "$2" ] || echo "'$got' instead of '$2'")"
+}
+plan() { # SWEEP FIELD [WORKSPACE]
+  analyze claims "$tap_dir/${3:-planned}/results.db" --sweep "$1" --json >"$tap_dir/plan.json" && tool json plans 0 "$2" <"$tap_dir/plan.json"
+}
+planned planned first plan.md
+fill "$tap_dir/planned" ppo.com '{ run(iterations, "finished"); eval(iterations, 0.5) }'
+is "a plan's sum" "$sum" plan first sha256
+is "each run records it" "4 4" echo "$(plan first recorded) $(plan first runs)"
+tap_run "claims print it" 0 "${sum:0:16}, recorded by 4 of 4 runs" bash -c "analyze claims '$tap_dir/planned/results.db' --sweep first | tr -s ' \n' ' '"
+is "an unchanged file" unchanged plan first file
+analyze report "$tap_dir/planned/results.db" --no-figures -o "$tap_dir/planned/report" >/dev/null
+tap_run "the report prints it" 0 "plan.md of first: SHA-256 ${sum:0:16}" grep -o 'plan.md of first: [^,]*' "$tap_dir/planned/report/index.html"
+echo "Or above." >>"$tap_dir/study/plan.md"
+is "a changed file" changed plan first file
+sweep submit first --no-start --no-check --root "$tap_dir/planned" >/dev/null
+is "submitted again, the sweep keeps the recorded sum" "$sum" plan first sha256
+planned planned second plan.md
+is "runs of an earlier plan have not recorded a later one" "0 4" echo "$(plan second recorded) $(plan second runs)"
+
+# A run that is resumed later keeps the plan of its first start.
+tiny() { sweep submit "$tap_dir/study/tiny.ini" --root "$tap_dir/tiny" --local --wait >"$tap_dir/log" 2>&1 || cat "$tap_dir/log"; }
+printf '[sweep]\nname = tiny\nplan = plan.md\n[env]\nnum = 4\n[ppo]\nnum_steps = 8\nnum_minibatches = 1\n[train]\ntotal_steps = 64\n[eval]\ncount = 1\nepisodes = 4\n' >"$tap_dir/study/tiny.ini"
+cp "$tap_dir/study/plan.md" "$tap_dir/study/kept.md"
+tiny
+first=$(plan tiny sha256 tiny)
+is "a run that has ended recorded the plan" 1 plan tiny recorded tiny
+echo "Later." >>"$tap_dir/study/plan.md"
+sweep retry tiny --root "$tap_dir/tiny" >/dev/null 2>&1
+tiny
+is "the later plan" "$(sha256sum <"$tap_dir/study/plan.md" | cut -c1-64)" plan tiny sha256 tiny
+is "is not that of the earlier run" 0 plan tiny recorded tiny
+sweep rebuild --root "$tap_dir/tiny" >/dev/null
+is "nor in a rebuilt database" 0 plan tiny recorded tiny
+mv "$tap_dir/study/kept.md" "$tap_dir/study/plan.md"
+tiny
+sweep rebuild --root "$tap_dir/tiny" >/dev/null
+is "whose runs have the first one" "1 $first" echo "$(plan tiny recorded tiny) $(plan tiny sha256 tiny)"
+planned pinned pinned "plan.md sha256:$sum"
+is "a given sum is recorded, whatever the file has" "$sum" plan pinned sha256 pinned
+rm "$tap_dir/study/plan.md"
+is "a file that is gone" absent plan first file
+tap_run "no such plan" 2 "first.ini:4:8: sweep.plan: cannot read" sweep plan "$tap_dir/study/first.ini"
+tap_run "an empty plan" 2 "sweep.plan is empty" sweep plan "$tap_dir/study/first.ini" --set sweep.plan=
+printf '[sweep]\nname = own\nplan = own.ini\n[program]\ncommand = true {x}\n[settings]\nx = 1\n' >"$tap_dir/study/own.ini"
+submit "$tap_dir/own" "$tap_dir/study/own.ini"
+is "runs of programs record it" 1 plan own recorded own
+
 for command in compare claims; do tap_run "$command --help" 0 "Usage:" analyze $command --help; done
 tap_done

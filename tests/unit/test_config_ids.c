@@ -30,6 +30,7 @@ static const char *const pinned_defaults[][2] = {
   {"train.precision", "float32"},
   {"train.threads", "0"},
   {"train.observation_storage", "float32"},
+  {"train.plan", ""},
   {"train.rollout_halves", "1"},
   {"algo.name", "ppo"},
   {"ppo.num_steps", "256"},

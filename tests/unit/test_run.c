@@ -25,11 +25,13 @@ static void test_prepare(void **state) {
   assert_int_equal(read.train.seed, 3);
   assert_ok(store_run_prepare(root, &config, again));
   config.train.threads = 7; /* an execution setting: the same run */
+  snprintf(config.train.plan, sizeof config.train.plan, "later"); /* but it began without a plan */
   assert_ok(store_run_prepare(root, &config, again));
   assert_string_equal(again, id);
   read = core_config_default();
   assert_ok(core_config_read(path, &read));
   assert_int_equal(read.train.threads, 7);
+  assert_string_equal(read.train.plan, "");
 }
 
 static void test_prepare_refuses_another_run(void **state) {
