@@ -37,10 +37,10 @@ static void hash_configurations(AnalysisTable *table, const CoreConfigRow *rows)
     const AnalysisConfig *config = &order[i]->config;
     table->seed_hash[r] = analysis_table_hash_text(analysis_key_own_value(config, &rows[table->seed_row], &text));
     if (i == 0 || config->shared != order[i - 1]->config.shared) {
-      table->hash = core_memory_resize(table->hash, (count + 1) * table->rows * sizeof *table->hash);
+      table->configuration_hash = core_memory_resize(table->configuration_hash, (count + 1) * table->rows * sizeof *table->configuration_hash);
       for (size_t k = 0; k < table->rows; k++) {
         const char *value = analysis_key_own_value(config, &rows[k], &text);
-        table->hash[count * table->rows + k] = analysis_table_hash_text(value);
+        table->configuration_hash[count * table->rows + k] = analysis_table_hash_text(value);
       }
       count++;
     }
@@ -52,7 +52,7 @@ static void hash_configurations(AnalysisTable *table, const CoreConfigRow *rows)
 
 uint64_t analysis_table_hash(const AnalysisTable *table, size_t run, size_t row) {
   if (row == table->seed_row) return table->seed_hash[run];
-  return table->hash[table->configuration[run] * table->rows + row];
+  return table->configuration_hash[table->configuration[run] * table->rows + row];
 }
 
 AnalysisTable analysis_table_create(const AnalysisSelection *selection, const AnalysisRunMetrics *metrics,
@@ -75,7 +75,7 @@ AnalysisTable analysis_table_create(const AnalysisSelection *selection, const An
 }
 
 void analysis_table_free(AnalysisTable *table) {
-  free(table->hash);
+  free(table->configuration_hash);
   free(table->seed_hash);
   free(table->configuration);
   free(table->name);

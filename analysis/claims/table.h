@@ -15,7 +15,7 @@ typedef struct AnalysisTable {
   const AnalysisMembership *membership; /* NULL: every run belongs to every sweep */
   size_t rows;             /* number of settings */
   size_t *configuration;   /* [runs] configuration of each run */
-  uint64_t *hash;          /* [configuration][rows] of settings but the seed (analysis_table_hash) */
+  uint64_t *configuration_hash; /* [configuration][rows] of settings but the seed (analysis_table_hash) */
   uint64_t *seed_hash;     /* [runs] */
   size_t seed_row;
   uint64_t *name, *default_hash; /* [rows] */
