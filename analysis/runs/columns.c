@@ -175,6 +175,7 @@ static const struct { const char *name, *title; } titles[] = {
   {"inactive_critic", "inactive units (critic)"}, {"weight_norm_actor", "weight norm (actor)"},
   {"weight_norm_critic", "weight norm (critic)"}, {"grad_kurtosis_actor", "gradient kurtosis (actor)"},
   {"grad_kurtosis_critic", "gradient kurtosis (critic)"}, {"ess_percent", "effective sample size (%)"},
+  {"noise_scale_actor", "gradient noise scale (actor)"}, {"noise_scale_critic", "gradient noise scale (critic)"},
   {"steps_per_second", "transitions per second"}, {"update_norm_actor", "update size"},
   {"distance", "distance to the optimum"}, {"episode_return", "return"},
   {"normalized_score", "normalized score"}};

@@ -253,6 +253,10 @@ static const char profile_sql[] =
   "SELECT avg(kl_slope * iif(kl_consecutive IS NULL, ?3, 1)), avg(kl_monotone), avg(kl_consecutive),"
   " avg(limit_epochs > 0), avg(kl_limit_monotone), avg(kl_limit_slope) FROM iteration"
   " WHERE run_id = ?1 AND iteration <= ?2";
+/* A ratio of sums over the last quarter, since ratios of single iterations are biased and may be negative. */
+static const char noise_sql[] =
+  "SELECT iif(sum(grad_square_actor) > 0, sum(grad_variance_actor) / sum(grad_square_actor), NULL) FROM iteration"
+  " WHERE run_id = ?1 AND iteration BETWEEN ?2 AND ?3";
 static const char distance_sql[] = "SELECT -distance FROM iteration WHERE run_id = ?1 AND iteration = ?2";
 enum { SHORT_RUN = 2048 }; /* iterations up to which all of the last quarter is read */
 
@@ -268,7 +272,7 @@ static const AnalysisMeasure late[] = {
 
 typedef struct Queries {
   StoreDatabase *database;
-  StoreQuery *scores, *other, *last, *kl, *late, *short_late, *profile, *distance;
+  StoreQuery *scores, *other, *last, *kl, *late, *short_late, *profile, *noise, *distance;
 } Queries;
 
 /* Runs a statement with a run's id and one or two numbers (second < 0: one), and reads its columns. */
@@ -309,7 +313,7 @@ static int read_end(Queries *q, const AnalysisRun *of, double budget, double lim
 }
 
 static int read_iterations(Queries *q, const AnalysisRun *of, AnalysisRunMetrics *run) {
-  static const AnalysisMeasure final[] = {ANALYSIS_MEASURE_final};
+  static const AnalysisMeasure final[] = {ANALYSIS_MEASURE_final}, noise[] = {ANALYSIS_MEASURE_noise_scale};
   const int64_t last = run->iteration;
   if (last == 0) return CORE_OK;
   TRY(take(q->kl, of->id, last, -1, kl_measures, 2, run));
@@ -318,6 +322,7 @@ static int read_iterations(Queries *q, const AnalysisRun *of, AnalysisRunMetrics
   if (of->config.shared->metrics.profile_every > 0)
     TRY(take(q->profile, of->id, last, of->config.shared->ppo.epochs * of->config.shared->ppo.num_minibatches, profile,
              sizeof profile / sizeof *profile, run));
+  if (of->config.shared->metrics.noise_every > 0) TRY(take(q->noise, of->id, last - last / 4, last, noise, 1, run));
   /* noisy_sgd has no evaluations: its score is the distance that it reached. */
   if (!core_config_has_no_envs(of->config.shared)) return CORE_OK;
   run->rated = false;
@@ -363,6 +368,7 @@ int analysis_measures_read(StoreDatabase *database, const AnalysisSelection *sel
   if (code == CORE_OK) code = store_query_open(database, late_sql, &q.late);
   if (code == CORE_OK) code = store_query_open(database, short_late_sql, &q.short_late);
   if (code == CORE_OK) code = store_query_open(database, profile_sql, &q.profile);
+  if (code == CORE_OK) code = store_query_open(database, noise_sql, &q.noise);
   if (code == CORE_OK) code = store_query_open(database, distance_sql, &q.distance);
   for (size_t r = 0; r < selection->count && code == CORE_OK; r++)
     code = read_run(&q, &selection->runs[r], level_set, budget, &s, &(*measured)[r]);
@@ -375,6 +381,7 @@ int analysis_measures_read(StoreDatabase *database, const AnalysisSelection *sel
   store_query_close(&q.short_late);
   store_query_close(&q.profile);
   store_query_close(&q.late);
+  store_query_close(&q.noise);
   store_query_close(&q.distance);
   store_query_end_reading(database, begun);
   free(s.at);

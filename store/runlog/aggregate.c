@@ -86,6 +86,7 @@ bool store_aggregate_add(StoreAggregate *aggregate, const StoreIteration *next, 
   double *results = &row->transitions;
   for (int c = 0; c < STORE_ITERATION_COUNT; c++)
     results[c] = result((Rule)rules[c], aggregate->sum[c], aggregate->weight[c]);
+  store_iteration_set_noise_scale(row); /* a ratio of means, not a mean of ratios */
   *aggregate = (StoreAggregate){.every = aggregate->every};
   return true;
 }

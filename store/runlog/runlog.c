@@ -81,6 +81,13 @@ bool store_runlog_from_name(const char *name, StoreLogKind *kind, int *attempt) 
   return strcmp(name, expected) == 0;
 }
 
+static double noise_scale(double variance, double square) { return square > 0 ? variance / square : NAN; }
+
+void store_iteration_set_noise_scale(StoreIteration *row) {
+  row->noise_scale_actor = noise_scale(row->grad_variance_actor, row->grad_square_actor);
+  row->noise_scale_critic = noise_scale(row->grad_variance_critic, row->grad_square_critic);
+}
+
 StoreIteration store_iteration_unmeasured(int64_t iteration) {
   return (StoreIteration){.iteration = iteration,
 #define X(name, unit, comment) .name = NAN,

@@ -120,7 +120,13 @@ typedef enum StoreLogKind {
   X(kl_limit, "nat", "KL(policy after metrics.limit_epochs on the batch || policy before the first minibatch)") \
   X(kl_limit_last, "nat", "KL(policy after metrics.limit_epochs || policy after the iteration)") \
   X(kl_limit_monotone, "", "share of an iteration's measured points after which KL(limit || policy) did not rise") \
-  X(kl_limit_slope, "1/iteration", "slope of log KL(limit || policy) by share of data")
+  X(kl_limit_slope, "1/iteration", "slope of log KL(limit || policy) by share of data") \
+  X(noise_scale_actor, "transitions", "gradient noise scale: grad_variance_actor / grad_square_actor") \
+  X(noise_scale_critic, "transitions", "noise_scale_actor for the critic") \
+  X(grad_variance_actor, "", "trace of the covariance of a transition's gradient, unbiased") \
+  X(grad_variance_critic, "", "grad_variance_actor for the critic") \
+  X(grad_square_actor, "", "squared norm of the expected gradient, unbiased: may be negative") \
+  X(grad_square_critic, "", "grad_square_actor for the critic")
 
 /* Columns of an evaluation, after the keys `iteration` and `level_set`. */
 #define STORE_EVALUATION_COLUMNS(X) \
@@ -185,6 +191,9 @@ typedef struct StoreMetric {
 StoreIteration store_iteration_unmeasured(int64_t iteration);
 StoreLayer store_layer_unmeasured(int64_t iteration, const char *network, int layer);
 StoreEvaluation store_evaluation_unmeasured(int64_t iteration, const char *level_set);
+
+/* Sets noise_scale_* to grad_variance_* / grad_square_*; NaN where the square is not positive. */
+void store_iteration_set_noise_scale(StoreIteration *row);
 
 /* Buffered writer; a line costs microseconds. store_runlog_flush writes the buffer, and syncs it if `durable`. If a
  * write fails (full disk), the flush returns CORE_FAIL; the lines stay in memory (up to 64 MiB) and the next flush

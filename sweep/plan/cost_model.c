@@ -237,6 +237,13 @@ static double limit_updates(const CoreConfig *config) {
   return (exp2(floor(log2(most / epochs))) - 1) / (double)config->metrics.profile_every;
 }
 
+/* Returns the updates that the passes for the noise scale (metrics.noise_every) amount to, per iteration. */
+static double noise_updates(const CoreConfig *config) {
+  const double every = (double)config->metrics.noise_every;
+  const bool is_measured = every > 0 && config->ppo.num_minibatches > 1 && strcmp(config->algo.name, "sapg") != 0;
+  return is_measured ? 1 / (every * (double)config->ppo.epochs) : 0;
+}
+
 static double training_seconds(const CoreConfig *config, const Machine *m, const Network *network) {
   const double iterations = (double)core_config_iterations(config);
   const double rows = (double)core_config_transitions_per_iteration(config);
@@ -245,7 +252,7 @@ static double training_seconds(const CoreConfig *config, const Machine *m, const
   const double update = m->padding * rows * update_operations(config, network) / m->rate +
                         (double)config->ppo.epochs * (double)config->ppo.num_minibatches * m->minibatch_s;
   const double metrics = m->on_gpu ? (representation_iterations - 1) / (double)config->metrics.representation_every : 0;
-  return iterations * (rollout + (1 + limit_updates(config)) * update) * (1 + metrics);
+  return iterations * (rollout + (1 + limit_updates(config) + noise_updates(config)) * update) * (1 + metrics);
 }
 
 static double search_seconds(const CoreConfig *config, const Machine *m, const Network *network) {

@@ -24,7 +24,7 @@ static const char *const keys[] = {
   "scale.factor", "net.width", "net.depth", "net.widths", "net.activation", "net.sharing", "net.trunk_width",
   "net.trunk_depth", "net.trunk_widths", "net.encoder", "net.memory", "net.memory_width", "net.norm",
   "metrics.every", "metrics.representation_every", "metrics.profile_every", "metrics.limit_epochs",
-  "metrics.states"};
+  "metrics.noise_every", "metrics.states"};
 enum { KEYS = sizeof keys / sizeof *keys };
 
 typedef struct Group {

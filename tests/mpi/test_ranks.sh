@@ -5,7 +5,7 @@ set -u
 . "$(dirname "$0")/../cli/tap.sh"
 . "$(dirname "$0")/../fault/pace.sh"
 . "$(dirname "$0")/launch.sh"
-begin ranks 960 metrics.profile_every=2
+begin ranks 960 metrics.profile_every=2 metrics.noise_every=2
 gone() { ! kill -0 "$1" 2>/dev/null || grep -q '^State:.*Z' "/proc/$1/status"; } # or only not yet buried
 below() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a + 0 < b) }'; }
 # Columns of two logs that differ by more than a part in 10^k of each other, clocks and checksums left out.

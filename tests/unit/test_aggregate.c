@@ -28,6 +28,9 @@ static StoreIteration make(int64_t i) {
   row.steps_per_second = i == 1 ? 100 : 300;
   row.wall_seconds = (double)i;
   if (i == 1) row.feature_rank_actor = 7;
+  row.grad_variance_actor = i == 2 ? NAN : 30;
+  row.grad_square_actor = i == 1 ? 5 : i == 2 ? NAN : -1;
+  store_iteration_set_noise_scale(&row);
   return row;
 }
 
@@ -55,7 +58,8 @@ static void test_rules(void **state) {
   assert_near(row.steps_per_second, 3 / (1 / 100.0 + 2 / 300.0));
   assert_near(row.wall_seconds, 3);
   assert_near(row.feature_rank_actor, 7);                     /* measured once */
-  assert_true(isnan(row.entropy));
+  assert_near(row.noise_scale_actor, 60 / 4.0);               /* sum over sum: one of the ratios has no value */
+  assert_true(isnan(row.entropy) && isnan(row.noise_scale_critic));
   const StoreIteration last = make(4);
   assert_true(store_aggregate_add(&aggregate, &last, true, &row)); /* the run's last: nothing of before is in it */
   assert_int_equal(row.iteration, 4);

@@ -14,6 +14,7 @@ static void add_run(StoreDatabase *database, int64_t minibatches, int64_t seed, 
   StoreRunlog *stats = NULL, *eval = NULL;
   config.ppo.num_minibatches = minibatches;
   config.train.seed = seed;
+  config.metrics.noise_every = 1;
   snprintf(config.eval.levels, sizeof config.eval.levels, "random_m");
   assert_ok(store_run_prepare(root, &config, id));
   assert_ok(store_runlog_open(root, id, 1, STORE_LOG_STATS, &stats));
@@ -24,6 +25,8 @@ static void add_run(StoreDatabase *database, int64_t minibatches, int64_t seed, 
     row.wall_seconds = seconds * i;
     row.dormant_actor = 0.5;
     row.inactive_actor = 0.25;
+    row.grad_variance_actor = 10 * i;
+    row.grad_square_actor = i - 3; /* the last quarter: 0 and 1 */
     store_runlog_iteration(stats, &row);
     StoreEvaluation point = {.iteration = i, .level_set = "train", .transitions = 100 * i, .episodes = 10,
                              .solve_rate = score[i - 1] + 0.001 * (double)seed, .solve_rate_se = NAN, .goals = i};
@@ -100,6 +103,7 @@ static void test_best_other(void **state) {
     assert_true(measured[r].value[ANALYSIS_MEASURE_best] > 0.7);
     assert_true(measured[r].value[ANALYSIS_MEASURE_dormant] == 0.5);
     assert_true(measured[r].value[ANALYSIS_MEASURE_inactive] == 0.25);
+    assert_true(measured[r].value[ANALYSIS_MEASURE_noise_scale] == 30 + 40);
     assert_true(measured[r].value[ANALYSIS_MEASURE_goals] == ITERATIONS); /* the last evaluation has them */
     assert_true(isnan(measured[r].value[ANALYSIS_MEASURE_score_at_time]));
   }

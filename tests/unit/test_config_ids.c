@@ -95,6 +95,7 @@ static const char *const pinned_defaults[][2] = {
   {"metrics.states", "65536"},
   {"metrics.visited_states", "0"},
   {"metrics.limit_epochs", "0"},
+  {"metrics.noise_every", "0"},
   {"metrics.layers", "no"},
   {"env.reset", "level_set"},
   {"env.actions", "multi_discrete"},

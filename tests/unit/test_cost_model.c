@@ -212,6 +212,24 @@ static void test_limit_of_batch(void **state) {
   assert_true(sweep_cost_model(&none, &one).training_s == sweep_cost_model(&config, &one).training_s);
 }
 
+/* Gradients of all minibatches every second iteration cost as much as half an epoch more. */
+static void test_noise_scale(void **state) {
+  (void)state;
+  const CoreConfig config = make_config("env.task=loco512 env.num=32 ppo.num_steps=64 ppo.epochs=10 "
+                                        "ppo.num_minibatches=4 ppo.normalize_advantage=minibatch");
+  CoreConfig longer = config, measured = config, undivided = config;
+  const SlurmSettings one = slurm_settings_default();
+  longer.ppo.epochs = 11;
+  measured.metrics.noise_every = 2;
+  const double seconds = sweep_cost_model(&config, &one).training_s;
+  const double epoch = sweep_cost_model(&longer, &one).training_s - seconds;
+  const double more = sweep_cost_model(&measured, &one).training_s - seconds;
+  assert_true(fabs(more / epoch - 0.5) < 0.06);
+  undivided.ppo.num_minibatches = 1; /* one minibatch has nothing to be compared with */
+  measured.ppo.num_minibatches = 1;
+  assert_true(sweep_cost_model(&measured, &one).training_s == sweep_cost_model(&undivided, &one).training_s);
+}
+
 /* A rank uses one GPU, so three of four are idle; half a GPU takes longer than a whole one. */
 static void test_idle_gpus(void **state) {
   (void)state;
@@ -245,7 +263,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_cpu), cmocka_unit_test(test_gpu),
                                      cmocka_unit_test(test_precisions),
                                      cmocka_unit_test(test_runs), cmocka_unit_test(test_parts),
-                                     cmocka_unit_test(test_limit_of_batch), cmocka_unit_test(test_idle_gpus),
+                                     cmocka_unit_test(test_limit_of_batch), cmocka_unit_test(test_noise_scale),
+                                     cmocka_unit_test(test_idle_gpus),
                                      cmocka_unit_test(test_best_checkpoint)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

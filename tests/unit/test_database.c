@@ -59,11 +59,11 @@ static void test_older_file_gets_new_columns(void **state) {
   char id[CORE_RUN_ID];
   StoreDatabase *database = open_database();
   store_database_close(&database);
-  execute("ALTER TABLE iteration DROP COLUMN kl_limit_slope; ALTER TABLE evaluation DROP COLUMN goals");
+  execute("ALTER TABLE iteration DROP COLUMN grad_square_critic; ALTER TABLE evaluation DROP COLUMN goals");
   assert_ok(store_database_open(database_path, true, &database)); /* for reading it stays as it is */
   StoreQuery *query;
   assert_ok(store_query_open(
-    database, "SELECT count(i.kl_limit_slope) + count(e.goals) FROM iteration AS i, evaluation AS e", &query));
+    database, "SELECT count(i.grad_square_critic) + count(e.goals) FROM iteration AS i, evaluation AS e", &query));
   store_query_close(&query);
   store_database_close(&database);
   make_run(0, id);

@@ -1,6 +1,9 @@
 /* Shuffling and iterating over minibatches (epochs.h). */
 #include "trainer/learners/epochs.h"
 
+#include "core/terminal.h"
+#include "trainer/ranks/ranks.h"
+
 int epochs_steps(const CoreConfig *config) { return (int)(config->ppo.epochs * config->ppo.num_minibatches); }
 
 static void shuffle(const Epochs *epochs, const UpdateContext *context, int epoch) {
@@ -116,6 +119,33 @@ static int run(const Epochs *epochs, const UpdateContext *context, UpdateStats *
     first_captured = -1;
   }
   return first_captured >= 0 ? finish_captured(epochs, context, first_captured, stats) : CORE_OK;
+}
+
+/* ---- the noise scale --------------------------------------------------------------------------------------------- */
+
+static int measure_noise(const Epochs *epochs, const UpdateContext *context) {
+  const int64_t rows = epochs->minibatch->global_rows;
+  UpdateContext plain = *context;
+  UpdateStats unused = {0};
+  plain.measure = false;
+  shuffle(epochs, context, 0);
+
+  for (int m = 0; m < (int)epochs->config->ppo.num_minibatches; m++) {
+    TRY(ranks_agree(epochs->add_gradients(epochs->learner, &plain, m, &unused)));
+    gradient_finish(epochs->gradient, rows);
+    noise_scale_add(context->noise, context->ops, epochs->agent, &epochs->gradient->mean);
+  }
+  noise_scale_finish(context->noise, context->ops, epochs->agent, rows);
+  return CORE_OK;
+}
+
+void epochs_measure_noise(const Epochs *epochs, const UpdateContext *context) {
+  const double start = core_clock_s();
+  if (context->noise == NULL) return;
+  const int before = core_device_begin_phase(context->ops->device, CORE_PHASE_MEASURE);
+  if (epochs->config->ppo.num_minibatches > 1 && measure_noise(epochs, context) != CORE_OK) core_error_clear();
+  core_device_begin_phase(context->ops->device, (CoreDevicePhase)before);
+  context->noise->seconds = core_clock_s() - start;
 }
 
 int epochs_run(const Epochs *epochs, const UpdateContext *context, UpdateStats *stats) {

@@ -17,7 +17,7 @@ typedef struct Epochs {
   const CoreConfig *config;
   const Agent *agent;
   Minibatch *minibatch;
-  const Gradient *gradient;
+  Gradient *gradient;
   Optimizer *actor, *critic;     /* critic NULL: the agent has only an actor */
   Proximal *proximal;            /* NULL: none */
   CapturedUpdate *captured;
@@ -26,6 +26,8 @@ typedef struct Epochs {
   void *learner;
   /* Runs minibatch m, synchronizing with the host. CORE_FAIL: a value is not finite; the message names it. */
   int (*step_sync)(void *learner, const UpdateContext *context, int m, UpdateStats *stats);
+  /* Adds this rank's part of the gradient of minibatch m, without a step. CORE_FAIL as above. */
+  int (*add_gradients)(void *learner, const UpdateContext *context, int m, UpdateStats *stats);
   /* Enqueues the operations of the current minibatch (minibatch_select_current), as captured_minibatch() requires. */
   void (*enqueue)(void *learner, const UpdateContext *context);
   /* Adds the losses of the device's statistics. */
@@ -34,6 +36,10 @@ typedef struct Epochs {
 
 /* Returns the steps per iteration, at most. */
 int epochs_steps(const CoreConfig *config);
+/* Measures context->noise (begun; NULL: nothing) on the minibatches of the first epoch. Called by all ranks, once
+ * add_gradients may be called and before the state that it changes is set up for the epochs; weights stay as they are.
+ * Leaves NaN where a value is not finite: the epochs report it. */
+void epochs_measure_noise(const Epochs *epochs, const UpdateContext *context);
 /* Runs all epochs. The statistics are sums over the steps (optim_average_stats); their learning rate must be set. With
  * an adaptive learning rate, controller_kl is that of the last epoch. CORE_FAIL: a value is not finite. */
 int epochs_run(const Epochs *epochs, const UpdateContext *context, UpdateStats *stats);

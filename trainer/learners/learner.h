@@ -6,6 +6,7 @@
 #include "core/device/arena.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/math/kurtosis.h"
+#include "trainer/measure/noise_scale.h"
 #include "trainer/measure/profile.h"
 
 /* Statistics of gradients before clipping, over an iteration's minibatches. */
@@ -39,6 +40,7 @@ typedef struct UpdateContext {
   bool measure;                    /* also compute what costs time: kurtosis, step_norm, zero_grad_fraction */
   float *before;                   /* [parameters of the larger network] scratch for step_norm */
   Profile *profile;                /* begun; gets a snapshot after each minibatch. NULL: none */
+  NoiseScale *noise;               /* begun; measured before the first minibatch by learners with Epochs. NULL: none */
   int first_epoch;                 /* number of the first epoch, from 0: epochs that this batch has had, which orders
                                     * the minibatches of the next */
 } UpdateContext;

@@ -267,7 +267,8 @@ static AdvantageNorm minibatch_norm(const CoreConfig *config) {
 }
 
 /* Computes this rank's part of the gradients of minibatch m. */
-static int add_gradients(Ppo *ppo, const UpdateContext *context, int m, UpdateStats *stats) {
+static int add_gradients(void *learner, const UpdateContext *context, int m, UpdateStats *stats) {
+  Ppo *ppo = learner;
   const AdvantageNorm norm = minibatch_norm(ppo->config);
   Ops *ops = context->ops;
   Minibatch *batch = &ppo->minibatch;
@@ -397,7 +398,8 @@ static int update_weights(void *state, const UpdateContext *context, UpdateStats
     .actor = &ppo->actor_optimizer, .critic = &ppo->critic_optimizer, .proximal = ppo->ewma ? &ppo->proximal : NULL,
     .captured = &ppo->captured, .adaptive_lr = ppo->old_logits ? &ppo->adaptive_lr : NULL,
     .early_stop = &ppo->early_stop, .learner = ppo,
-    .step_sync = minibatch_step, .enqueue = enqueue_minibatch, .add_losses = add_losses};
+    .step_sync = minibatch_step, .add_gradients = add_gradients, .enqueue = enqueue_minibatch,
+    .add_losses = add_losses};
   Ops *ops = context->ops;
   const int64_t earlier = ppo->actor_optimizer.t;
   const bool is_adaptive = adaptive_lr_is_on(&ppo->adaptive_lr);
@@ -407,12 +409,13 @@ static int update_weights(void *state, const UpdateContext *context, UpdateStats
                          .kl_penalty = config->ppo.kl_penalty > 0 ? ppo->penalty.coefficient : NAN,
                          .learning_rate = is_adaptive ? *ppo->adaptive_lr.lr
                                                       : ppo_learning_rate(config, context->iteration)};
+  ppo_compute_advantages(ppo, ops, context->rollout, stats);
+  TRY(ranks_agree(ppo_check_rollout(ppo, ops, context->rollout)));
+  epochs_measure_noise(&epochs, context);
   if (is_adaptive) /* the first epoch's KL compares with the policies that acted */
     core_device_copy(ops->device, ppo->old_logits, context->rollout->logits,
                      (size_t)context->rollout->steps * (size_t)context->rollout->worlds *
                      (size_t)context->rollout->head.logits * sizeof *ppo->old_logits);
-  ppo_compute_advantages(ppo, ops, context->rollout, stats);
-  TRY(ranks_agree(ppo_check_rollout(ppo, ops, context->rollout)));
   early_stop_begin(&ppo->early_stop);
   TRY(epochs_run(&epochs, context, stats));
   optim_reduce_stats(stats);

@@ -41,7 +41,8 @@ double pqn_epsilon(const CoreConfig *config, int64_t iteration) {
 /* ---- one minibatch ----------------------------------------------------------------------------------------------- */
 
 /* Adds this rank's part of the gradient of L = E[(Q(s, a) - R)^2] over minibatch m to pqn->gradient. */
-static int add_gradients(Pqn *pqn, const UpdateContext *context, int m, UpdateStats *stats) {
+static int add_gradients(void *learner, const UpdateContext *context, int m, UpdateStats *stats) {
+  Pqn *pqn = learner;
   Ops *ops = context->ops;
   const Agent *agent = pqn->agent;
   const AgentNetwork *network = &agent->actor;
@@ -166,12 +167,13 @@ static int update_weights(void *state, const UpdateContext *context, UpdateStats
   const Epochs epochs = {
     .config = config, .agent = pqn->agent, .minibatch = &pqn->minibatch, .gradient = &pqn->gradient,
     .actor = &pqn->optimizer, .captured = &pqn->captured, .learner = pqn, .step_sync = minibatch_step,
-    .enqueue = enqueue_minibatch, .add_losses = add_losses};
+    .add_gradients = add_gradients, .enqueue = enqueue_minibatch, .add_losses = add_losses};
   const double lr = optim_lr(config, config->pqn.lr_schedule, config->pqn.learning_rate, 0, context->iteration);
   *stats = (UpdateStats){.learning_rate = lr, .critic = unmeasured_gradients(), .policy_loss = NAN,
                           .clip_fraction = NAN, .zero_grad_fraction = NAN, .joint_norm = NAN, .controller_kl = NAN,
                           .com = NAN, .epsilon = NAN, .kl_penalty = NAN};
   TRY(ranks_agree(compute_targets(pqn, context->ops, context->rollout, stats)));
+  epochs_measure_noise(&epochs, context);
   TRY(epochs_run(&epochs, context, stats));
   ranks_sum(&stats->value_loss, 1);
   optim_average_stats(stats, epochs_steps(config), context->measure);

@@ -13,3 +13,9 @@ double estimators_ddr(double transitions, double kl) { return transitions / esti
 double estimators_ess(const LogSum *l, const LogSum *twice_l) {
   return exp(2 * log_sum_value(l) - log_sum_value(twice_l));
 }
+
+GradientNoise estimators_gradient_noise(double small_norm_squared, double small, double big_norm_squared, double big) {
+  if (small == big) return (GradientNoise){NAN, NAN};
+  return (GradientNoise){.variance = (small_norm_squared - big_norm_squared) / (1 / small - 1 / big),
+                         .square = (big * big_norm_squared - small * small_norm_squared) / (big - small)};
+}

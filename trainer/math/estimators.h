@@ -19,6 +19,13 @@ double estimators_ddr(double transitions, double kl);
  * (4.3). */
 double estimators_ess(const LogSum *l, const LogSum *twice_l);
 
+/* Computes the parts of the gradient noise scale tr(Sigma) / |G|^2 (McCandlish et al. 2018, "An Empirical Model of
+ * Large-Batch Training", A.1), without bias, from mean squared norms of gradients at the same weights over batches of
+ * two sizes: tr(Sigma), the summed variance of one sample's gradient, and |G|^2, the squared norm of the expected
+ * gradient, which may come out negative. NaN if the sizes are equal. */
+typedef struct GradientNoise { double variance, square; } GradientNoise;
+GradientNoise estimators_gradient_noise(double small_norm_squared, double small, double big_norm_squared, double big);
+
 /* Whether a sample has zero policy gradient because of the clip. l: log of the clipped ratio (2.6). */
 CORE_DEVICE_FN bool estimators_no_gradient(double l, double advantage, double epsilon) {
   double ratio = exp(l);

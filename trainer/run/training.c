@@ -129,6 +129,7 @@ static int fill_plan(Training *training) {
   if (config->metrics.profile_every > 0)
     limit_register(&training->limit, &training->learner, config->metrics.limit_epochs, config->ppo.epochs,
                    training->arena);
+  if (config->metrics.noise_every > 0) noise_scale_register(&training->noise, &training->agent, training->arena);
   training->plan = (TrainingPlan){
     .iterations = core_config_iterations(config),
     .transitions_per_iteration = core_config_transitions_per_iteration(config),
@@ -420,7 +421,8 @@ int training_iterate(Training *training, StoreIteration *row) {
   const UpdateContext context = {.ops = training->ops, .rollout = &training->rollout, .iteration = iteration,
                                  .measure = training->metrics.depth >= METRICS_REPRESENTATION,
                                  .before = training->metrics.step_before,
-                                 .profile = training->profiled ? &training->profile : NULL};
+                                 .profile = training->profiled ? &training->profile : NULL,
+                                 .noise = training->measures_noise ? &training->noise : NULL};
   code = training->learner.kind->update(training->learner.state, &context, &stats);
   if (code != CORE_OK) return core_error_context(code, "diverged in iteration %" PRId64, iteration);
   double updated = core_clock_s();
@@ -440,8 +442,9 @@ int training_iterate(Training *training, StoreIteration *row) {
   }
   training_record_results(training, row);
   double end = core_clock_s();
-  double seconds[] = {collected - start, updated - collected, end - updated, episodes.environment_s, measured - updated,
-                      end - start};
+  const double noise_s = training->measures_noise ? training->noise.seconds : 0; /* within the update */
+  double seconds[] = {collected - start, updated - collected - noise_s, end - updated + noise_s, episodes.environment_s,
+                      measured - updated + noise_s, end - start};
   ranks_max(seconds, sizeof seconds / sizeof *seconds);
   row->seconds_rollout = seconds[0];
   row->seconds_update = seconds[1];

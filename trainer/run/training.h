@@ -69,6 +69,8 @@ typedef struct Training {
   Profile profile;
   bool profiled;               /* whether `profile` belongs to the last iteration */
   Limit limit;
+  NoiseScale noise;
+  bool measures_noise;         /* whether `noise` belongs to the current iteration */
   Curriculum *curriculum;      /* NULL: env.curriculum = none */
   NoisySgd *sgd;               /* algo.name = noisy_sgd: then there are no levels, env, ops, agent ... */
   Evaluator evaluator;         /* on the training levels */

@@ -12,7 +12,9 @@ int training_choose_metrics(Training *training, uint64_t seed, int64_t iteration
 }
 
 void training_begin_metrics(Training *training, uint64_t seed, int64_t iteration) {
-  const int64_t every = training->config.metrics.profile_every;
+  const int64_t every = training->config.metrics.profile_every, noise_every = training->config.metrics.noise_every;
+  training->measures_noise = noise_every > 0 && (iteration - 1) % noise_every == 0;
+  noise_scale_begin(&training->noise);
   metrics_begin(&training->metrics, &training->agent);
   training->profiled = every > 0 && (iteration - 1) % every == 0;
   if (training->profiled)
@@ -66,11 +68,21 @@ static void finish_profile(Training *training, int64_t iteration, StoreIteration
   fill_limit(training, &path, row);
 }
 
+static void fill_noise(const Training *training, StoreIteration *row) {
+  if (!training->measures_noise) return;
+  row->grad_variance_actor = training->noise.actor.result.variance;
+  row->grad_square_actor = training->noise.actor.result.square;
+  row->grad_variance_critic = training->noise.critic.result.variance;
+  row->grad_square_critic = training->noise.critic.result.square;
+  store_iteration_set_noise_scale(row);
+}
+
 void training_finish_metrics(Training *training, uint64_t seed, int64_t iteration, MetricsPolicyChange *change,
                              StoreIteration *row) {
   metrics_policy_change(&training->metrics, training->ops, &training->agent, &training->rollout, seed, iteration,
                         change);
   finish_profile(training, iteration, row);
+  fill_noise(training, row);
   finish_coverage(training, row);
   if (training->rollout.visited) visited_finish(&training->visited);
   obs_advance(&training->rollout.pipeline); /* the iteration used the rollout's statistics up to here */

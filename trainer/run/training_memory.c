@@ -91,6 +91,7 @@ static const char *setting_for(const Training *training, const char *label) {
     {"actor gradients of shards", "lower comm.shards"},
     {"critic gradients of shards", "lower comm.shards"},
     {"metrics", "lower metrics.states"},
+    {"noise scale", "set metrics.noise_every = 0"},
   };
   if (strncmp(label, "rollout observations", 20) == 0) return smaller_observations(training);
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)

@@ -44,7 +44,7 @@ static CoreConfig small_version(const CoreConfig *config, int worlds, int steps)
   small.eval.count = 0;
   small.metrics.states = (int64_t)worlds * steps;
   small.metrics.representation_every = ITERATIONS;
-  small.metrics.profile_every = small.metrics.visited_states = 0;
+  small.metrics.profile_every = small.metrics.noise_every = small.metrics.visited_states = 0;
   small.train.total_steps = ITERATIONS * (int64_t)worlds * steps;
   small.sfl.batch_size = worlds;
   small.sfl.num_batches = 1;

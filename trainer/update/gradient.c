@@ -44,8 +44,7 @@ void gradient_expect_last(Gradient *gradient, int rows, int64_t global_rows) {
   if (gradient->rows && gradient->agent->device) gradient_device_expect_last(gradient, rows, global_rows);
 }
 
-/* Merges the mean over `more`'s rows into the mean over `before` rows. */
-static void add(CoreDevice *device, float *mean, const float *more, size_t n, int before, int rows) {
+void gradient_merge_mean(CoreDevice *device, float *mean, const float *more, size_t n, int before, int rows) {
   const float keep = (float)before / (float)(before + rows), share = (float)rows / (float)(before + rows);
   if (device) gradient_device_add(device, mean, more, n, before, rows);
   else if (before == 0) memcpy(mean, more, n * sizeof *mean);
@@ -57,8 +56,8 @@ void gradient_add(Gradient *gradient, int shard, int rows) {
   CoreDevice *device = gradient->agent->device;
   if (gradient->rows == NULL || gradient->sending.last) return; /* the last micro-batch is weighted as it is sent */
   const int before = gradient->rows[shard];
-  add(device, gradient->actor + (size_t)shard * actor, gradient->mean.actor, actor, before, rows);
-  add(device, gradient->critic + (size_t)shard * critic, gradient->mean.critic, critic, before, rows);
+  gradient_merge_mean(device, gradient->actor + (size_t)shard * actor, gradient->mean.actor, actor, before, rows);
+  gradient_merge_mean(device, gradient->critic + (size_t)shard * critic, gradient->mean.critic, critic, before, rows);
   gradient->rows[shard] += rows;
 }
 

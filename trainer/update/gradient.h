@@ -58,6 +58,9 @@ void gradient_begin_captured(Gradient *gradient, const GradientCaptured *capture
 void gradient_expect_last(Gradient *gradient, int rows, int64_t global_rows);
 /* Adds the gradient in `mean` of a micro-batch of one of this rank's shards. */
 void gradient_add(Gradient *gradient, int shard, int rows);
+/* Merges the mean `more` [n] of `rows` rows into the mean of `before` rows, on the weights' device (NULL: the host).
+ * before 0: *mean is overwritten. */
+void gradient_merge_mean(CoreDevice *device, float *mean, const float *more, size_t n, int before, int rows);
 /* Computes the minibatch's gradient; called by all ranks. comm.deterministic: the gradients of all shards are gathered,
  * slice by slice, and folded in double in shard order, which sends every shard's gradient to every rank. Otherwise the
  * ranks' sums are all-reduced, on CPUs by MPI, on devices by the agent's communicator. global_rows: over all ranks. */
