@@ -64,6 +64,8 @@ const char *analysis_database_path(const char *const *operands, size_t count) {
   return path;
 }
 
+enum { CACHE_MEBIBYTES = 64 };
+
 static int open_database(const char *path, StoreDatabase **database) {
   char root[CORE_PATH_MAX];
   if (!core_files_exists(path)) {
@@ -83,7 +85,8 @@ static int open_database(const char *path, StoreDatabase **database) {
 
 int analysis_database_open(const char *path, StoreDatabase **database) {
   TRY(open_database(path, database));
-  const int code = analysis_programs_know(*database);
+  int code = store_database_set_cache(*database, CACHE_MEBIBYTES);
+  if (code == CORE_OK) code = analysis_programs_know(*database);
   if (code != CORE_OK) store_database_close(database);
   return code;
 }

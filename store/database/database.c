@@ -344,6 +344,12 @@ int store_database_open_any_version(const char *path, StoreDatabase **database) 
   return open_file(path, true, true, database);
 }
 
+int store_database_set_cache(StoreDatabase *database, int mebibytes) {
+  char pragma[64];
+  snprintf(pragma, sizeof pragma, "PRAGMA cache_size = -%d", mebibytes * 1024);
+  return store_database_execute(database, pragma);
+}
+
 int store_database_disable_sync(StoreDatabase *database) {
   return store_database_execute(database, "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF");
 }
