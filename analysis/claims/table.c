@@ -37,7 +37,8 @@ static void hash_configurations(AnalysisTable *table, const CoreConfigRow *rows)
     const AnalysisConfig *config = &order[i]->config;
     table->seed_hash[r] = analysis_table_hash_text(analysis_key_own_value(config, &rows[table->seed_row], &text));
     if (i == 0 || config->shared != order[i - 1]->config.shared) {
-      table->configuration_hash = core_memory_resize(table->configuration_hash, (count + 1) * table->rows * sizeof *table->configuration_hash);
+      const size_t bytes = (count + 1) * table->rows * sizeof *table->configuration_hash;
+      table->configuration_hash = core_memory_resize(table->configuration_hash, bytes);
       for (size_t k = 0; k < table->rows; k++) {
         const char *value = analysis_key_own_value(config, &rows[k], &text);
         table->configuration_hash[count * table->rows + k] = analysis_table_hash_text(value);
