@@ -3,6 +3,7 @@
 # and can be repeated after being killed; submit creates a missing workspace, other commands report it.
 set -u
 . "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/runs.sh"
 root=$tap_dir/root; mkdir "$root"
 cd "$tap_dir" || exit 1
 export PATH=$SWEEP_BUILD/bin:$PATH SWEEP_ROOT=$root
@@ -75,6 +76,20 @@ mv "$root/runs/${id:0:2}/$id" "$root/runs/${id:0:2}/.removed-$id"
 tap_run "a removal continues" 0 "removed d: 2 runs" sweep rm d --yes
 tap_check "nothing is left behind" "$(find "$root" -name '.removed-*')"
 tap_run "results.db is whole" 0 "0 damaged, 0 warnings" analyze check "$root/results.db"
+
+# A removal by several threads, killed at any time: whatever was removed, results.db and directories agree in the end.
+many=$tap_dir/many
+submit "$many" "$(printf '[sweep]\nname = k\nseeds = 400\n')"
+fill "$many" "" '{ run(iterations, "finished"); eval(iterations, 0.5) }'
+killed=0
+for delay in 0.02 0.04 0.08 0.12 0.2 0.3; do
+  timeout -s KILL $delay sweep rm k --yes --root "$many" >/dev/null 2>&1
+  [ $? -eq 137 ] && killed=$((killed + 1))
+  tap_run "results.db is whole after a kill at $delay s" 0 "0 damaged" analyze check "$many/results.db"
+done
+tap_check "removals were killed" "$([ $killed -gt 0 ] || echo "none of 6")"
+sweep rm k --yes --root "$many" >rm 2>&1
+tap_check "the last removal completes them" "$({ find "$many/runs" -mindepth 2; ls "$many/sweeps"; tool sql "$many/results.db" 'SELECT id FROM run LIMIT 3'; } 2>&1)"
 
 # ---- a sweep that is submitted again while the confirmation is pending
 during() { # ANSWER OPERANDS -- COMMAND...: runs the command between sweep rm's question and the answer; the words: rm
