@@ -34,7 +34,15 @@ void analysis_plot_category_y(AnalysisPlot *plot, const char *label);
 void analysis_plot_tick_x(AnalysisPlot *plot, double at, const char *label);
 
 void analysis_plot_point(AnalysisPlot *plot, size_t panel, double x, double y, AnalysisMark mark, bool hollow);
-typedef enum AnalysisLine { ANALYSIS_SOLID, ANALYSIS_DASHED, ANALYSIS_FAINT, ANALYSIS_THIN } AnalysisLine;
+typedef enum AnalysisLine {
+  ANALYSIS_SOLID,
+  ANALYSIS_DASHED,
+  ANALYSIS_DOTTED,
+  ANALYSIS_DASH_DOTTED,
+  ANALYSIS_FAINT,
+  ANALYSIS_THIN
+} AnalysisLine;
+
 /* Adds a line through (x, y) with a shaded band between low and high (NaN or NULL: no band). NaN in y breaks the
  * line. */
 void analysis_plot_curve(AnalysisPlot *plot, size_t panel, size_t n, const double *x, const double *y,

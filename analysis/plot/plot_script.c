@@ -275,8 +275,14 @@ double plot_point_size(const PlotWriter *w, AnalysisMark mark) {
 }
 
 const char *plot_line_look(AnalysisLine line) {
-  static const char *const looks[] = {"lw 1.8 lc rgb '#", "lw 1.8 dt (5,3) lc rgb '#", "lw 0.7 lc rgb '#90",
-                                      "lw 0.9 lc rgb '#"};
+  static const char *const looks[] = {
+    [ANALYSIS_SOLID] = "lw 1.8 lc rgb '#",
+    [ANALYSIS_DASHED] = "lw 1.8 dt (5,3) lc rgb '#",
+    [ANALYSIS_DOTTED] = "lw 1.8 dt (2,3) lc rgb '#",
+    [ANALYSIS_DASH_DOTTED] = "lw 1.8 dt (10,3,2,3) lc rgb '#",
+    [ANALYSIS_FAINT] = "lw 0.7 lc rgb '#90",
+    [ANALYSIS_THIN] = "lw 0.9 lc rgb '#",
+  };
   return looks[line];
 }
 
