@@ -63,7 +63,7 @@ FEATURES_TEXT := with $(FEATURES_WITH)$(if $(FEATURES_WITHOUT),; without $(FEATU
 # ---- compiler and linker -------------------------------------------------------------------------
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror=implicit-function-declaration \
   -Wpointer-arith -Wno-unused-parameter -Wno-unknown-pragmas
-PKG_CFLAGS := $(shell $(PKG) --cflags jansson libsodium sqlite3 2>/dev/null)
+PKG_CFLAGS := $(shell $(PKG) --cflags jansson libsodium sqlite3 zlib 2>/dev/null)
 # No fused multiply-add and no fast-math anywhere: the same bits from every compiler and processor.
 # A debugger gets lines and types; where variables are after -O3 would take a quarter of the compiler's time.
 CFLAGS_ALL = -std=c17 -D_GNU_SOURCE -I. $(OPTIMIZE) -g -fno-var-tracking $(BASELINE) -ffp-contract=off -fopenmp \
@@ -79,7 +79,7 @@ LIBS_CUDA := $(if $(NVCC),$(CUDART) -ldl -lrt -lstdc++)
 LIBS_HTTP := $(if $(call has,CURL)$(call has,MICROHTTPD),-ldl)
 LIBS_TRAINER := $(if $(call has,DNNL),-ldnnl) $(if $(call has,OPENBLAS),$(shell $(PKG) --libs openblas)) \
   $(if $(call has,GD),$(shell $(PKG) --libs gdlib)) $(if $(call has,MPI),$(shell $(PKG) --libs ompi-c)) $(LIBS_CUDA)
-PKG_LIBS := $(shell $(PKG) --libs jansson libsodium sqlite3 2>/dev/null)
+PKG_LIBS := $(shell $(PKG) --libs jansson libsodium sqlite3 zlib 2>/dev/null)
 LIBS_ALL = $(SANITIZE) -fopenmp $(PKG_LIBS) -lm -lpthread -ldl
 
 # ---- programs: a static archive a folder, linked with the folder's main.c ------------------------
@@ -205,6 +205,7 @@ info:            ## what was found on this machine
 	@echo "SQLite     $(shell $(PKG) --modversion sqlite3 2>/dev/null || echo no)"
 	@echo "jansson    $(shell $(PKG) --modversion jansson 2>/dev/null || echo no)"
 	@echo "libsodium  $(shell $(PKG) --modversion libsodium 2>/dev/null || echo no)"
+	@echo "zlib       $(shell $(PKG) --modversion zlib 2>/dev/null || echo no)"
 	@echo "gnuplot    $$(gnuplot --version 2>/dev/null || echo "no: analyze draws nothing")"
 	@echo "libgd      $(if $(call has,GD),$(shell $(PKG) --modversion gdlib),no: trainer show draws .svg only)"
 	@echo "MPI        $(if $(call has,MPI),OpenMPI $(shell $(PKG) --modversion ompi-c),no: a run is one process)"

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -136,17 +137,6 @@ static int annotate_svg(const char *svg, const char *name, const char *provenanc
   return CORE_OK;
 }
 
-/* Computes the checksum of PNG chunks (ISO/IEC 15948, annex D) bit by bit; it covers only a few kilobytes per
- * figure. */
-static uint32_t png_crc(const unsigned char *bytes, size_t count) {
-  uint32_t crc = 0xffffffffu;
-  for (size_t i = 0; i < count; i++) {
-    crc ^= bytes[i];
-    for (int bit = 0; bit < 8; bit++) crc = (crc >> 1) ^ (crc & 1 ? 0xedb88320u : 0);
-  }
-  return ~crc;
-}
-
 static void append_big_endian(CoreText *out, uint32_t value) {
   const unsigned char bytes[4] = {(unsigned char)(value >> 24), (unsigned char)(value >> 16),
                                   (unsigned char)(value >> 8), (unsigned char)value};
@@ -166,7 +156,7 @@ static int annotate_png(const char *png, size_t size, const char *provenance, Co
   core_text_append_bytes(out, png, SIGNATURE_AND_HEADER);
   append_big_endian(out, (uint32_t)(chunk.length - 4));
   core_text_append_bytes(out, chunk.data, chunk.length);
-  append_big_endian(out, png_crc((const unsigned char *)chunk.data, chunk.length));
+  append_big_endian(out, (uint32_t)crc32_z(0, (const unsigned char *)chunk.data, chunk.length));
   core_text_append_bytes(out, png + SIGNATURE_AND_HEADER, size - SIGNATURE_AND_HEADER);
   core_text_free(&chunk);
   return CORE_OK;

@@ -13,6 +13,7 @@ needs=(
   "needed:sqlite3.h|libsqlite3-dev|sqlite-devel|sqlite"
   "needed:jansson.h|libjansson-dev|jansson-devel|jansson"
   "needed:sodium.h|libsodium-dev|libsodium-devel|libsodium"
+  "needed:zlib.h|zlib1g-dev|zlib-devel|zlib"
   "needed:archive.h|libarchive-dev|libarchive-devel|libarchive"
   "needed:Random123/philox.h|librandom123-dev|random123-devel|random123"
   "wanted:oneapi/dnnl/dnnl.h|libdnnl-dev|onednn-devel|onednn"
