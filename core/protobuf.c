@@ -49,16 +49,6 @@ void core_protobuf_message(CoreText *message, int field, CoreText *inner) {
   core_text_free(inner);
 }
 
-void core_protobuf_ints(CoreText *message, int field, const int64_t *values, size_t count) {
-  CoreText packed = {0};
-  for (size_t i = 0; i < count; i++) append_varint(&packed, (uint64_t)values[i]);
-  core_protobuf_message(message, field, &packed);
-}
-
-void core_protobuf_doubles(CoreText *message, int field, const double *values, size_t count) {
-  core_protobuf_bytes(message, field, values, count * sizeof *values);
-}
-
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 bool core_protobuf_next_varint(const unsigned char **at, const unsigned char *end, uint64_t *value) {

@@ -20,9 +20,6 @@ void core_protobuf_double(CoreText *message, int field, double value);
 void core_protobuf_bytes(CoreText *message, int field, const void *bytes, size_t count);
 void core_protobuf_text(CoreText *message, int field, const char *text); /* string; must be UTF-8 */
 void core_protobuf_message(CoreText *message, int field, CoreText *inner);
-/* Append repeated int64 and repeated double, packed, which readers of proto2 and proto3 accept. */
-void core_protobuf_ints(CoreText *message, int field, const int64_t *values, size_t count);
-void core_protobuf_doubles(CoreText *message, int field, const double *values, size_t count);
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 

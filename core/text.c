@@ -412,6 +412,26 @@ static bool is_number_id(const char *text) {
   return first == ID || (text[first] == 'e' && text[first + 1] && strspn(text + first + 1, digits) == ID - first - 1);
 }
 
+void core_text_append_xml(CoreText *xml, const char *text) {
+  while (*text) {
+    const char *first = text;
+    const uint32_t code = core_unicode_next(&text);
+    switch (code) {
+      case '&': core_text_append(xml, "&amp;"); break;
+      case '<': core_text_append(xml, "&lt;"); break;
+      case '>': core_text_append(xml, "&gt;"); break;
+      case '"': core_text_append(xml, "&quot;"); break;
+      case '\'': core_text_append(xml, "&apos;"); break;
+      case '\t': core_text_append(xml, " "); break;
+      case '\n': core_text_append(xml, "\n"); break;
+      case 0xfffe: case 0xffff: core_text_append(xml, "?"); break;
+      default:
+        if (core_unicode_is_unsafe(code)) core_text_append(xml, "?");
+        else core_text_append_bytes(xml, first, (size_t)(text - first));
+    }
+  }
+}
+
 void core_text_append_cell(CoreText *csv, const char *cell) {
   double number;
   const bool is_escaped = (is_formula(cell) && !core_text_to_real(cell, &number)) || is_number_id(cell);

@@ -65,6 +65,9 @@ char *core_text_normalize_pair(const char *pair);
 /* Appends the string with U+FFFD for each byte that is not part of a valid character. */
 void core_text_append_utf8(CoreText *text, const char *string);
 
+/* Appends text as XML: markup is escaped, tabs become blanks, and characters that are unsafe (core/unicode.h) or not
+ * allowed in XML become '?'. */
+void core_text_append_xml(CoreText *xml, const char *text);
 /* Appends a cell of CSV (RFC 4180), quoted if necessary. Text that a spreadsheet would evaluate as a formula, because
  * it begins with = + - @, a tab or a line break and is not a number, gets an apostrophe in front, as in spreadsheets.
  * So does a run's id that reads as a number, and such text that already begins with apostrophes, so that it can be

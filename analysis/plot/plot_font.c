@@ -6,6 +6,7 @@
 
 #include "analysis/plot/plot_internal.h"
 #include "core/text.h"
+#include "core/unicode.h"
 
 static const short ascii[] = {
   318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, 636, 636, 636, 636, 636, 636, 636,
@@ -74,18 +75,6 @@ static const struct { uint32_t first; const short *width; size_t count; } tables
   {0x2200, mathematics, sizeof mathematics / sizeof *mathematics},
 };
 
-/* Decodes the UTF-8 character at `text`; an invalid byte counts as one character. Returns its length. */
-static size_t read_character(const char *text, uint32_t *character) {
-  const unsigned char *c = (const unsigned char *)text;
-  const size_t length = c[0] >= 0xf0 ? 4 : c[0] >= 0xe0 ? 3 : c[0] >= 0xc0 ? 2 : 1;
-  *character = length == 1 ? c[0] : c[0] & (0xffu >> (length + 1));
-  for (size_t i = 1; i < length; i++) {
-    if ((c[i] & 0xc0) != 0x80) return 1;
-    *character = *character << 6 | (c[i] & 0x3f);
-  }
-  return length;
-}
-
 /* Returns the width relative to the font size. Letters of other scripts, and pictograms, have at most that of a
  * square. */
 static double character_width(uint32_t c, bool bold) {
@@ -100,10 +89,9 @@ static double character_width(uint32_t c, bool bold) {
 }
 
 size_t plot_font_character(const char *text, double font_px, bool bold, double *width) {
-  uint32_t character;
-  const size_t length = read_character(text, &character);
-  *width = font_px * character_width(character, bold);
-  return length;
+  const char *end = text;
+  *width = font_px * character_width(core_unicode_next(&end), bold);
+  return (size_t)(end - text);
 }
 
 static double text_width(const char *text, double font_px, bool bold) {

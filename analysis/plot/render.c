@@ -104,18 +104,6 @@ static int run_gnuplot(const char *directory, const char *script) {
 
 /* ---- provenance inside the pictures ----------------------------------------------------------------------------- */
 
-static void append_xml(CoreText *text, const char *string) {
-  char *safe = core_text_duplicate(string);
-  core_unicode_mask(safe);
-  for (const char *c = safe; *c; c++) {
-    if (*c == '&') core_text_append(text, "&amp;");
-    else if (*c == '<') core_text_append(text, "&lt;");
-    else if (*c == '>') core_text_append(text, "&gt;");
-    else core_text_append_bytes(text, *c == '\t' ? " " : c, 1);
-  }
-  free(safe);
-}
-
 /* Appends fallback fonts, so that a machine without the font uses a similar one instead of the browser's serif. */
 static void append_with_fonts(CoreText *out, const char *svg) {
   static const char font[] = "font-family=\"Helvetica\"";
@@ -132,7 +120,7 @@ static int annotate_svg(const char *svg, const char *name, const char *provenanc
   if (!title || !end || end < title) return core_error(CORE_FAIL, "gnuplot wrote no SVG that this program knows");
   core_text_append_bytes(out, svg, (size_t)(title - svg));
   core_text_appendf(out, "<title>%s</title>\n<desc>", name);
-  append_xml(out, provenance);
+  core_text_append_xml(out, provenance);
   append_with_fonts(out, end);
   return CORE_OK;
 }

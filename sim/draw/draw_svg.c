@@ -2,32 +2,12 @@
  * escaped here. */
 #include "sim/draw/draw_svg.h"
 
-#include <string.h>
-
-/* Appends text as XML: markup is escaped; bytes that XML cannot hold (control characters, broken UTF-8) become '?'. */
-static void append_escaped(CoreText *svg, const char *text) {
-  bool utf8 = core_text_is_utf8(text);
-  for (; *text; text++) {
-    unsigned char c = (unsigned char)*text;
-    if (c == '&') core_text_append(svg, "&amp;");
-    else if (c == '<') core_text_append(svg, "&lt;");
-    else if (c == '>') core_text_append(svg, "&gt;");
-    else if (c == '"') core_text_append(svg, "&quot;");
-    else if (c == '\'') core_text_append(svg, "&apos;");
-    else if (c < 0x20 || c == 0x7f || (c >= 0x80 && !utf8)) core_text_append(svg, "?");
-    else core_text_append_bytes(svg, text, 1);
-  }
-}
-
-/* Returns whether text has U+FFFE or U+FFFF, which are well-formed UTF-8 but not XML characters. */
-static bool has_noncharacter(const char *text) { return strstr(text, "\xef\xbf\xbe") || strstr(text, "\xef\xbf\xbf"); }
-
 static void append_label(CoreText *svg, const SimDrawSheet *sheet, int i) {
   const char *label = sheet->cell[i].label;
   core_text_appendf(svg, "<svg x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" overflow=\"hidden\"><text y=\"11\" "
                     "font-size=\"12\">", sim_draw_cell_left(sheet, i),
                     sim_draw_cell_top(sheet, i) - SIM_DRAW_LABEL_PIXELS, sheet->pixels, SIM_DRAW_LABEL_PIXELS);
-  append_escaped(svg, has_noncharacter(label) ? "?" : label);
+  core_text_append_xml(svg, label);
   core_text_append(svg, "</text></svg>\n");
 }
 

@@ -129,8 +129,6 @@ static void apply_value(void *context, const SweepValueList *list, size_t value)
 static size_t seed_index(const SweepGrid *grid, size_t run) { return grid->places[run] / grid->cells; }
 static size_t cell_index(const SweepGrid *grid, size_t run) { return grid->places[run] % grid->cells; }
 
-size_t sweep_grid_cell(const SweepGrid *grid, size_t run) { return cell_index(grid, run); }
-
 /* Returns the settings without the block's. */
 static const CoreConfig *base_config(const SweepSpec *spec, const SweepPart *part) {
   return part->block && part->block->is_trainer ? &spec->trainer : &spec->base;

@@ -55,8 +55,6 @@ const SweepPart *sweep_grid_part(const SweepGrid *grid, size_t run);
  * too. */
 void sweep_grid_cell_config(const SweepGrid *grid, size_t cell, size_t seed, CoreConfig *config);
 size_t sweep_grid_cell_trial(const SweepGrid *grid, size_t cell, const SweepSearch **search);
-/* Returns the cell of a run. */
-size_t sweep_grid_cell(const SweepGrid *grid, size_t run);
 /* Appends the settings of a run that vary in the sweep: "ppo.com=8 env.num=512 seed=3". */
 void sweep_grid_describe(const SweepGrid *grid, size_t run, CoreText *text);
 

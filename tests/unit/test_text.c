@@ -417,8 +417,17 @@ static void durations_have_units(void **state) {
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_false(core_text_to_duration(bad[i], &seconds));
 }
 
+static void test_xml(void **state) {
+  (void)state;
+  CoreText xml = {0};
+  core_text_append_xml(&xml, "<a href=\"x\">'R&D'\t\x01\xff\xc3\xa9\xef\xbf\xbe\xe2\x80\xae\n");
+  assert_string_equal(core_text_string(&xml), "&lt;a href=&quot;x&quot;&gt;&apos;R&amp;D&apos; ??\xc3\xa9??\n");
+  core_text_free(&xml);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_xml),
     cmocka_unit_test(durations_have_units),
     cmocka_unit_test(integers_are_read_exactly_or_not_at_all),
     cmocka_unit_test(reals_are_read_strictly),

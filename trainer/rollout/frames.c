@@ -111,10 +111,6 @@ void frames_gather(const Frames *frames, const uint32_t *index, int rows, float 
   }
 }
 
-size_t frames_bytes(const Frames *frames) {
-  return (frames->capacity + frames->more_capacity) * frames->frame_bytes;
-}
-
 void frames_destroy(Frames *frames) {
   free(frames->more);
   frames->more = NULL;

@@ -34,8 +34,6 @@ void frames_register(Frames *frames, const Env *env, int steps, int worlds, Core
 void frames_store(Frames *frames, int t, int first, int count, const float *observations);
 /* Gathers rows `index` of the rollout -> observations [rows][features]. */
 void frames_gather(const Frames *frames, const uint32_t *index, int rows, float *observations);
-/* Returns the bytes that hold frames, including the heap. */
-size_t frames_bytes(const Frames *frames);
 /* Frees the heap memory. */
 void frames_destroy(Frames *frames);
 
