@@ -43,7 +43,7 @@ judge() {
     echo "it does not compile:"
     grep -E 'error|undefined|\*\*\*' "$1/log" | head -3
   else
-    run_test "$1" "$1/build" "$test" >/dev/null; code=$?
+    run_test "$1" "$1/build" "$test" >/dev/null 2>&1; code=$? # 2: of the shell, if a fault makes the test crash
     case $code in 0) echo "no failure in $test" ;; 125|126|127) echo "$test does not start" ;; esac
   fi
   mv "$1/original" "$1/$file"
