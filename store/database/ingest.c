@@ -262,7 +262,7 @@ static int import_logs(Import *import, const StoreKnownRun *known, Log *logs, si
 static int64_t read_directory_time(const char *root, int workspace, const char *id) {
   char directory[STORE_RUN_DIRECTORY];
   struct stat status;
-  if (store_path_run_directory(root, id, directory) != CORE_OK) return 0;
+  if (store_path_run_directory(id, directory) != CORE_OK) return 0;
   if (fstatat(workspace, directory, &status, 0) < 0) return 0;
   return (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
 }

@@ -2,7 +2,6 @@
  * to a path. */
 #include "store/workspace/paths.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,43 +73,16 @@ static bool is_shard(const char *name) {
   return strspn(name, "0123456789abcdef") == SHARD_DIGITS && name[SHARD_DIGITS] == '\0';
 }
 
-/* Whether the last queried workspace has runs outside shards. */
-static _Thread_local struct { char root[CORE_PATH_MAX]; bool known, has_flat; } layout;
-
-static void remember_layout(const char *root, bool has_flat) {
-  snprintf(layout.root, sizeof layout.root, "%s", root);
-  layout.known = true;
-  layout.has_flat = has_flat;
-}
-
-static bool has_flat_runs(const char *root) {
-  char path[CORE_PATH_MAX];
-  struct dirent *entry;
-  bool found = false;
-  if (layout.known && strcmp(layout.root, root) == 0) return layout.has_flat;
-  DIR *directory = core_files_path(path, "%s/runs", root) == CORE_OK ? opendir(path) : NULL;
-  while (directory && !found && (entry = readdir(directory))) found = store_is_run_id(entry->d_name);
-  if (directory) closedir(directory);
-  remember_layout(root, found);
-  return found;
-}
-
-int store_path_run_directory(const char *root, const char *id, char directory[STORE_RUN_DIRECTORY]) {
-  char path[CORE_PATH_MAX];
+int store_path_run_directory(const char *id, char directory[STORE_RUN_DIRECTORY]) {
   if (!store_is_run_id(id))
     return core_error(CORE_USAGE, "'%.40s' is not a run id: expected %d lowercase hex digits", id, CORE_RUN_ID - 1);
-  if (has_flat_runs(root)) {
-    snprintf(directory, STORE_RUN_DIRECTORY, "runs/%s", id);
-    TRY(core_files_path(path, "%s/%s", root, directory));
-    if (core_files_exists(path)) return CORE_OK;
-  }
   snprintf(directory, STORE_RUN_DIRECTORY, "runs/%.*s/%s", SHARD_DIGITS, id, id);
   return CORE_OK;
 }
 
 int store_path_run(const char *root, const char *id, const char *file, char path[CORE_PATH_MAX]) {
   char directory[STORE_RUN_DIRECTORY];
-  TRY(store_path_run_directory(root, id, directory));
+  TRY(store_path_run_directory(id, directory));
   return core_files_path(path, "%s/%s%s%s", root, directory, file ? "/" : "", file ? file : "");
 }
 
@@ -164,25 +136,27 @@ int store_path_list_videos(const char *root, const char *id, int64_t **iteration
 
 /* ---- all runs --------------------------------------------------------------------------------------------------- */
 
-typedef struct RunList { char (*ids)[CORE_RUN_ID]; size_t count, capacity; bool has_flat; } RunList;
+typedef struct RunList { char (*ids)[CORE_RUN_ID]; size_t count, capacity; } RunList;
 
-/* Lists the runs of one directory: runs/ itself or a shard. */
-static int list_directory(const char *path, const char *prefix, const char *shard, RunList *list, bool shards[256]) {
-  char **names;
+static void add_run(RunList *list, const char *id) {
+  if (list->count == list->capacity) {
+    list->capacity = list->capacity ? 2 * list->capacity : 256;
+    list->ids = core_memory_resize(list->ids, list->capacity * sizeof *list->ids);
+  }
+  memcpy(list->ids[list->count++], id, CORE_RUN_ID);
+}
+
+/* Adds the runs of a shard that begin with the prefix. */
+static int list_shard(const char *root, const char *shard, const char *prefix, RunList *list) {
+  char path[CORE_PATH_MAX], **names;
   size_t count;
+  TRY(core_files_path(path, "%s/runs/%s", root, shard));
   TRY(core_files_list(path, &names, &count));
+
   for (size_t i = 0; i < count; i++) {
-    const bool is_run = store_is_run_id(names[i]);
-    if (!shard && is_shard(names[i])) shards[strtoul(names[i], NULL, 16)] = true;
-    if (!shard && is_run) list->has_flat = true;
-    if (is_run && strncmp(names[i], prefix, strlen(prefix)) == 0 &&
-        (!shard || strncmp(names[i], shard, SHARD_DIGITS) == 0)) {
-      if (list->count == list->capacity) {
-        list->capacity = list->capacity ? 2 * list->capacity : 256;
-        list->ids = core_memory_resize(list->ids, list->capacity * sizeof *list->ids);
-      }
-      memcpy(list->ids[list->count++], names[i], CORE_RUN_ID);
-    }
+    if (store_is_run_id(names[i]) && strncmp(names[i], shard, SHARD_DIGITS) == 0 &&
+        strncmp(names[i], prefix, strlen(prefix)) == 0)
+      add_run(list, names[i]);
     free(names[i]);
   }
   free(names);
@@ -192,32 +166,32 @@ static int list_directory(const char *path, const char *prefix, const char *shar
 static int by_id(const void *a, const void *b) { return strcmp(a, b); }
 
 int store_path_list_runs(const char *root, const char *prefix, char (**ids)[CORE_RUN_ID], size_t *count) {
-  char path[CORE_PATH_MAX], name[8];
-  bool shards[256] = {false};
+  char path[CORE_PATH_MAX], **shards;
+  size_t shard_count;
   RunList list = {0};
-  int code = CORE_OK;
   if (!prefix) prefix = "";
   *ids = NULL, *count = 0;
   TRY(core_files_path(path, "%s/runs", root));
   if (!core_files_exists(path)) return CORE_OK;
-  TRY_GOTO(code, out, list_directory(path, prefix, NULL, &list, shards));
-  remember_layout(root, list.has_flat);
-  for (unsigned shard = 0; shard < 256; shard++) {
-    snprintf(name, sizeof name, "%02x", shard);
-    if (!shards[shard] || strncmp(name, prefix, strlen(prefix) < SHARD_DIGITS ? strlen(prefix) : SHARD_DIGITS) != 0)
-      continue;
-    TRY_GOTO(code, out, core_files_path(path, "%s/runs/%s", root, name));
-    TRY_GOTO(code, out, list_directory(path, prefix, name, &list, NULL));
+  TRY(core_files_list(path, &shards, &shard_count));
+
+  int code = CORE_OK;
+  const size_t digits = strlen(prefix) < SHARD_DIGITS ? strlen(prefix) : SHARD_DIGITS;
+  for (size_t i = 0; i < shard_count; i++) {
+    if (code == CORE_OK && is_shard(shards[i]) && strncmp(shards[i], prefix, digits) == 0)
+      code = list_shard(root, shards[i], prefix, &list);
+    free(shards[i]);
   }
+  free(shards);
+  if (code != CORE_OK) {
+    free(list.ids);
+    return code;
+  }
+
   if (list.count) qsort(list.ids, list.count, sizeof *list.ids, by_id);
-  for (size_t i = 0; i < list.count; i++) /* count a run that exists in both places once */
-    if (*count == 0 || strcmp(list.ids[*count - 1], list.ids[i]) != 0)
-      memmove(list.ids[(*count)++], list.ids[i], CORE_RUN_ID);
   *ids = list.ids;
+  *count = list.count;
   return CORE_OK;
-out:
-  free(list.ids);
-  return code;
 }
 
 /* ---- filesystems ------------------------------------------------------------------------------------------------ */

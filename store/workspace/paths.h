@@ -19,10 +19,9 @@ int store_path_run(const char *root, const char *id, const char *file, char path
 bool store_is_run_id(const char *id);
 
 /* Returns a run's directory relative to the workspace: "runs/ab/ab0123456789cdef", in one of 256 shards, so that up to
- * 256 000 runs no directory has more than a thousand entries. Existing directories "runs/<id>" of older versions are
- * used; new runs go into shards. Each process (or thread) scans a workspace once, so most paths cost no system call. */
+ * 256 000 runs no directory has more than a thousand entries. CORE_USAGE: not a run id. */
 enum { STORE_RUN_DIRECTORY = 32 };
-int store_path_run_directory(const char *root, const char *id, char directory[STORE_RUN_DIRECTORY]);
+int store_path_run_directory(const char *id, char directory[STORE_RUN_DIRECTORY]);
 
 /* Makes the path of an iteration's KL profile: runs/<id>/profile.<iteration>.tsv, from iteration 1000 on
  * runs/<id>/profile/<iteration / 1000>/profile.<iteration>.tsv. */

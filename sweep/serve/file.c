@@ -29,7 +29,7 @@ int serve_file_open(const char *root, const char *id, const char *name, int *fd,
   char path[CORE_PATH_MAX], folder[STORE_RUN_DIRECTORY], *save = NULL;
   struct stat status;
   *fd = -1;
-  TRY(store_path_run_directory(root, id, folder));
+  TRY(store_path_run_directory(id, folder));
   TRY(core_files_path(path, "%s/runs", root));
   int directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
   char *part = strtok_r(folder + strlen("runs/"), "/", &save);

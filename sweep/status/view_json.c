@@ -10,7 +10,7 @@ static json_t *time_json(double unix_s) { return unix_s > 0 ? json_real(unix_s) 
 
 static json_t *directory_json(const SweepView *view, const char *id) {
   char directory[STORE_RUN_DIRECTORY];
-  return store_path_run_directory(view->root, id, directory) == CORE_OK ? core_json_text(directory) : json_null();
+  return store_path_run_directory(id, directory) == CORE_OK ? core_json_text(directory) : json_null();
 }
 
 static void add_progress(const SweepState *state, json_t *object) {

@@ -43,10 +43,11 @@ static void test_paths(void **state) {
   assert_string_equal(path, "/w/runs/01/0123456789abcdef/profile/12/profile.12345.tsv");
 }
 
-/* A workspace of an older version: its runs stay where they are, new ones go into shards. */
-static void test_flat_workspace(void **state) {
+/* Only directories with a run id in the shard of its first digits are runs. */
+static void test_list(void **state) {
   (void)state;
   static const char *const directories[] = {"runs/0123456789abcdef",   "runs/01/0123aaaaaaaaaaaa",
+                                            "runs/01/0122000000000000",
                                             "runs/45/4567456745674567", "runs/01/4567000000000000",
                                             "runs/45/not-a-run",        "runs/xy/0123bbbbbbbbbbbb"};
   char path[CORE_PATH_MAX], expected[CORE_PATH_MAX], (*ids)[CORE_RUN_ID];
@@ -60,16 +61,16 @@ static void test_flat_workspace(void **state) {
   }
   assert_ok(store_path_list_runs(root, NULL, &ids, &count));
   assert_int_equal(count, 3);
-  assert_string_equal(ids[0], "0123456789abcdef");
+  assert_string_equal(ids[0], "0122000000000000");
   assert_string_equal(ids[1], "0123aaaaaaaaaaaa");
   assert_string_equal(ids[2], "4567456745674567");
   free(ids);
   assert_ok(store_path_list_runs(root, "0123", &ids, &count));
+  assert_int_equal(count, 1);
+  free(ids);
+  assert_ok(store_path_list_runs(root, "0", &ids, &count));
   assert_int_equal(count, 2);
   free(ids);
-  assert_ok(store_path_run(root, "0123456789abcdef", "state", path));
-  assert_ok(core_files_path(expected, "%s/runs/0123456789abcdef/state", root));
-  assert_string_equal(path, expected);
   assert_ok(store_path_run(root, "0123aaaaaaaaaaaa", NULL, path));
   assert_ok(core_files_path(expected, "%s/runs/01/0123aaaaaaaaaaaa", root));
   assert_string_equal(path, expected);
@@ -106,7 +107,7 @@ static void test_filesystem(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    WORKSPACE_TEST(test_root), cmocka_unit_test(test_paths), WORKSPACE_TEST(test_flat_workspace),
+    WORKSPACE_TEST(test_root), cmocka_unit_test(test_paths), WORKSPACE_TEST(test_list),
     cmocka_unit_test(test_hostile_names),
     cmocka_unit_test(test_filesystem),
   };

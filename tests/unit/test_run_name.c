@@ -96,14 +96,6 @@ static void test_directories(void **state) {
   assert_says("add --root ");
 }
 
-/* Workspaces of older versions, and runs of both layouts. */
-static void test_flat(void **state) {
-  (void)state;
-  make_directory(root, "runs/89abcdef01234567");
-  assert_finds("89ab", "89abcdef01234567");
-  assert_finds("runs/89abcdef01234567", "89abcdef01234567");
-}
-
 static void test_pick(void **state) {
   (void)state;
   static const char known[][CORE_RUN_ID] = {"0123456789abcdef", "0123aaaaaaaaaaaa"};
@@ -131,7 +123,7 @@ static void test_origin(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    WORKSPACE_TEST(test_ids), WORKSPACE_TEST(test_indices), WORKSPACE_TEST(test_directories), WORKSPACE_TEST(test_flat),
+    WORKSPACE_TEST(test_ids), WORKSPACE_TEST(test_indices), WORKSPACE_TEST(test_directories),
     WORKSPACE_TEST(test_pick), WORKSPACE_TEST(test_origin),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
