@@ -215,7 +215,8 @@ static void test_directory_that_went_away(void **state) {
 static void test_strange_directories(void **state) {
   (void)state;
   static const char *const files[] = {"runs/notes.txt", "runs/01/0123456789abcdef/stats.0.tsv",
-                                      "runs/01/0123456789abcdef/stats.1.tsv.bak", "runs/0123456789abcdef/stats.01.tsv",
+                                      "runs/01/0123456789abcdef/stats.1.tsv.bak",
+                                      "runs/01/0123456789abcdef/stats.01.tsv",
                                       "runs/01/0123456789abcdef/config.ini"};
   char path[CORE_PATH_MAX];
   assert_ok(core_files_path(path, "%s/runs/NOT-AN-ID-NOT-AN", root));
