@@ -11,6 +11,7 @@ study() { tests/tools/study.sh "$SWEEP_BUILD" "$tap_dir/study" "$@"; }
 tap_expect "the study's runs become a workspace" 0 "new rows from [0-9]* runs" study restore
 tap_expect "which takes all of them for finished" 0 "100 % +[0-9]+ finished" sweep status fig8_ddr --root "$tap_dir/study"
 tap_check "and has the verdicts of the page" "$(study claims 2>&1 | diff docs/study/claims.txt -)"
+tap_check "and the page's table of them, without omissions" "$(study table 2>&1 | diff <(grep -E '^\| `[a-z_]+`: ' docs/study.md) -)"
 tap_check "and its judgment of the controller" "$(study controller 2>&1 | diff docs/study/controller.csv -)"
 
 # ---- numbers that were worked out from the runs by other programs

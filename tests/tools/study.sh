@@ -4,6 +4,7 @@
 #   tests/tools/study.sh BUILD ROOT extend [EXPERIMENT...]  five seeds more, where claims were undecided with five
 #   tests/tools/study.sh BUILD ROOT restore               a new workspace ROOT with the runs of docs/study/runs.csv: their evaluations, DDR, no more
 #   tests/tools/study.sh BUILD ROOT claims                the verdicts
+#   tests/tools/study.sh BUILD ROOT table                 the table of verdicts of docs/study.md
 #   tests/tools/study.sh BUILD ROOT controller            the controller against the best fixed settings
 #   tests/tools/study.sh BUILD ROOT draw [PICTURE...]     docs/study/: pictures (fig9 ...; all), the runs as CSV, verdicts, the controller against
 #                                                         the grid. fig2b, fig2c, controller need whole runs: not those of `restore`;
@@ -38,11 +39,9 @@ restore() {
   "$build/sweep" collect --root "$root"
 }
 
-claims="com_low com_high com_gradient com_kl switch_up switch_down switch_same lr_independent lr_no_rescue epsilon_high epsilon_low
-  epochs_weak epochs_strong epochs_com epochs_epsilon epochs_clip epochs_zero batch_com batch_epsilon batch_com_weak
-  batch_epsilon_weak ddr_ends ddr_low ddr_high ddr_budget scale_minibatches scale_larger scale_sqrt scale_smaller com_epsilon"
-
-verdicts() { COLUMNS=80 "$build/analyze" claims "$root/results.db" --correct $(printf -- '--claim %s ' $claims); }
+# All claims that have runs: a page that chose some of them would choose its verdicts.
+verdicts() { COLUMNS=80 "$build/analyze" claims "$root/results.db" --correct; }
+table() { "$build/analyze" claims "$root/results.db" --correct --json | python3 tests/tools/study_table.py docs/study.md; }
 
 sql() { "$build/analyze" sql results.db "$1" --csv; }
 
@@ -122,7 +121,8 @@ case "${3:-}" in
   extend) shift 3; extend "$@" ;;
   restore) restore ;;
   claims) verdicts ;;
+  table) table ;;
   controller) controller ;;
   draw) shift 3; pictures=$*; draw_all ;;
-  *) echo "usage: tests/tools/study.sh BUILD ROOT run|extend|restore|claims|controller|draw" >&2; exit 2 ;;
+  *) echo "usage: tests/tools/study.sh BUILD ROOT run|extend|restore|claims|table|controller|draw" >&2; exit 2 ;;
 esac
