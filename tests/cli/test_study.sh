@@ -12,6 +12,7 @@ tap_expect "the study's runs become a workspace" 0 "new rows from [0-9]* runs" s
 tap_expect "which takes all of them for finished" 0 "100 % +[0-9]+ finished" sweep status fig8_ddr --root "$tap_dir/study"
 tap_check "and has the verdicts of the page" "$(study claims 2>&1 | diff docs/study/claims.txt -)"
 tap_check "and the page's table of them, without omissions" "$(study table 2>&1 | diff <(grep -E '^\| `[a-z_]+`: ' docs/study.md) -)"
+tap_check "the tables of the other studies are means of their runs" "$(python3 tests/tools/study_pages.py 2>&1)"
 tap_check "and its judgment of the controller" "$(study controller 2>&1 | diff docs/study/controller.csv -)"
 
 # ---- numbers that were worked out from the runs by other programs

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Compares the tables of docs/study-ddr.md and docs/study-fixed-point.md with the published runs (docs/study/*.csv):
+means over seeds. Prints each difference. Run it from the root of the repository."""
+import collections
+import csv
+import re
+import statistics
+
+
+def rows(page):
+    with open(page, encoding="utf-8") as file:
+        return [[cell.strip() for cell in line.strip()[1:-1].split("|")] for line in file if line.startswith("|")]
+
+
+def means(path, keys, columns):
+    groups = collections.defaultdict(list)
+    with open(path, encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            groups[tuple(row[key] for key in keys)].append([float(row[column]) for column in columns])
+    return {key: [statistics.mean(column) for column in zip(*runs)] for key, runs in groups.items()}
+
+
+def check(where, shown, value, digit):
+    """A cell's number, rounded to `digit`, may be off by half a digit and the rounding of the published rows."""
+    if abs(shown - value) > 0.51 * digit + 1e-4 * abs(value):
+        print(f"{where}: {shown} on the page, {value:.4g} of the runs")
+
+
+def check_ddr():
+    names = {"COM": "ppo.com", "learning rate": "ppo.learning_rate", "epsilon": "ppo.epsilon", "epochs": "ppo.epochs",
+             "KL penalty": "ppo.kl_penalty", "target KL": "ppo.target_kl"}
+    known = means("docs/study/ddr-universal.csv", ["setting", "value"], ["final_solve_rate", "ddr"])
+    usual = {"ppo.epsilon": "0.2", "ppo.epochs": "8", "ppo.learning_rate": "0.001"}  # the reference, setting "-"
+    seen = 0
+    for cells in rows("docs/study-ddr.md"):
+        if cells[0] not in names:
+            continue
+        setting, seen = names[cells[0]], seen + 1
+        values = {value: mean for (name, value), mean in known.items() if name == setting}
+        if setting in usual:
+            values[usual[setting]] = known["-", ""]
+        best = max(values, key=lambda value: values[value][0])
+        rate, value = re.fullmatch(r"([\d.]+) \(([\de.-]+)\)", cells[1]).groups()
+        if float(value) != float(best):
+            print(f"{cells[0]}: {value} is the best on the page, {best} of the runs")
+        check(f"{cells[0]}, rate", float(rate), values[best][0], 0.01)
+        check(f"{cells[0]}, DDR", float(cells[2].removesuffix(" k")), values[best][1] / 1000, 1)
+    if seen != len(names):
+        print(f"docs/study-ddr.md: {seen} of {len(names)} settings")
+
+
+def check_fixed_point():
+    columns = ["final_return", "kl_monotone", "kl_slope"]
+    known = means("docs/study/fixed-point.csv", ["task", "environments", "steps", "minibatch_size"], columns)
+    shape, seen = None, 0
+    for cells in rows("docs/study-fixed-point.md"):
+        if len(cells) != 8 or not cells[1].isdigit():
+            continue
+        shape, seen = cells[0].split(" x ") if cells[0] else shape, seen + 1
+        for task, begin in (("HalfCheetah-v4", 2), ("Walker2d-v4", 5)):
+            mean, where = known[task, *shape, cells[1]], f"{task} {shape[0]} x {shape[1]}, {cells[1]}"
+            check(where, float(cells[begin]), mean[0], 1)
+            check(where, float(cells[begin + 1].rstrip("%")), 100 * mean[1], 1)
+            check(where, float(cells[begin + 2]), mean[2], 0.1)
+    if seen != len(known) // 2:
+        print(f"docs/study-fixed-point.md: {seen} of {len(known) // 2} settings")
+
+
+check_ddr()
+check_fixed_point()
