@@ -15,6 +15,7 @@
 #include "trainer/tools/describe.h"
 #include "trainer/tools/morphologies.h"
 #include "trainer/tools/play.h"
+#include "trainer/tools/plasticity.h"
 #include "trainer/tools/scaling.h"
 #include "trainer/tools/show.h"
 
@@ -63,8 +64,8 @@ static int command_train(int argc, char **argv) {
              "mpirun -n 4 trainer ... (or srun) divides the environments over 4 processes.\n\n"
              "Exit codes: 0 finished, 1 failed or diverged, 2 usage error, 75 stopped by SIGUSR1, SIGUSR2, SIGTERM or "
              "SIGINT, with a checkpoint (run again with --resume to go on).\n\n"
-             "Other commands: trainer config, info, tasks, checkpoint, morphologies, scaling, show, play, export, "
-             "check-level; trainer help lists them.",
+             "Other commands: trainer config, info, tasks, checkpoint, morphologies, scaling, show, play, "
+             "plasticity, export, check-level; trainer help lists them.",
     .more = core_config_help,
     .hint = "settings go as --set KEY=VALUE, a file as --config FILE"};
   TrainOptions given = {0};
@@ -99,6 +100,7 @@ static const CoreCommand COMMANDS[] = {
   {"scaling", "predict how a run scales over GPUs", trainer_scaling},
   {"show", "draw levels or a task as they start, stand or move: .png, .svg, .gif, .mp4", trainer_show},
   {"play", "draw an episode of a trained policy", trainer_play},
+  {"plasticity", "how fast trained networks fit random targets, against fresh ones", trainer_plasticity},
   {"export", "write a trained policy for other programs: ONNX, safetensors", trainer_export},
   {"check-level", "say what is wrong with level files, or what they hold", trainer_check_level},
   {"check-configs", NULL, trainer_check_configs},

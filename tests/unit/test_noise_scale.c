@@ -275,16 +275,21 @@ static void test_device(void **state) {
   unsetenv("TRAINER_MICROBATCH");
 }
 
-/* Weights that are not finite are the update's to report. */
+/* A loss that is not finite is the update's to report: the measurement leaves NaN. */
 static void test_divergence(void **state) {
   CoreConfig config = CONFIGURED_SMALL("metrics.noise_every=1");
-  StoreIteration row;
+  UpdateStats update;
   (void)state;
   Training *training = make(&config);
   iterate(training, 1);
-  training->agent.critic.theta[training->agent.critic.n - 1] = NAN;
-  assert_int_equal(training_iterate(training, &row), CORE_FAIL);
-  assert_non_null(strstr(core_error_message(), "diverged in iteration 2"));
+  assert_true(training->noise.actor.result.variance > 0);
+  const UpdateContext step = {.ops = training->ops, .rollout = &training->rollout, .iteration = 2,
+                              .noise = &training->noise};
+  training->agent.critic.theta[training->agent.critic.n - 1] = NAN; /* after the rollout, whose values are finite */
+  noise_scale_begin(&training->noise);
+  assert_int_equal(training->learner.kind->update(training->learner.state, &step, &update), CORE_FAIL);
+  assert_non_null(strstr(core_error_message(), "epoch 1, minibatch 1"));
+  assert_true(isnan(training->noise.actor.result.variance) && isnan(training->noise.critic.result.square));
   training_destroy(&training);
 }
 
