@@ -23,6 +23,8 @@ const AnalysisFigure analysis_figures[] = {
    analysis_figure_ddr},
   {"curves", "any measured quantity against transitions, iterations or time: mean and 95 % interval over seeds",
    analysis_figure_curves},
+  {"asymptote", "fitted learning curves: asymptotes, and transitions until a score, with intervals",
+   analysis_figure_asymptote},
   {"settings", "a measure of runs against one setting: sensitivity, scaling, throughput", analysis_figure_settings},
   {"heatmap", "a measure of runs over two settings, as colors", analysis_figure_heatmap},
   {"bars", "mean, IQM and other aggregates of each configuration, with intervals",
