@@ -25,6 +25,7 @@ const AnalysisFigure analysis_figures[] = {
    analysis_figure_curves},
   {"asymptote", "fitted learning curves: asymptotes, and transitions until a score, with intervals",
    analysis_figure_asymptote},
+  {"best", "the best configuration against the budget, its setting or DDR, with intervals", analysis_figure_best},
   {"settings", "a measure of runs against one setting: sensitivity, scaling, throughput", analysis_figure_settings},
   {"heatmap", "a measure of runs over two settings, as colors", analysis_figure_heatmap},
   {"bars", "mean, IQM and other aggregates of each configuration, with intervals",

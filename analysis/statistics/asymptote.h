@@ -3,16 +3,12 @@
  * with any number. */
 #ifndef ANALYSIS_ASYMPTOTE_H
 #define ANALYSIS_ASYMPTOTE_H
-#include <stdint.h>
-
 #include "analysis/statistics/growth.h"
+#include "analysis/statistics/replicates.h"
 #include "analysis/statistics/statistics.h"
 
 /* Maximum number of curves of a task. More runs are averaged in this many groups, whose means are resampled. */
 enum { ANALYSIS_ASYMPTOTE_CURVES_MAX = 64 };
-
-/* Options of the bootstrap. */
-typedef struct AnalysisResampling { size_t replicates; double level; uint64_t seed; } AnalysisResampling;
 
 /* Curves of the runs of one setting, all at the same points. */
 typedef struct AnalysisRunCurves {

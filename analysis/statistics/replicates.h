@@ -5,8 +5,12 @@
 #ifndef ANALYSIS_REPLICATES_H
 #define ANALYSIS_REPLICATES_H
 #include <stddef.h>
+#include <stdint.h>
 
 #include "analysis/statistics/statistics.h"
+
+/* Options of a bootstrap. */
+typedef struct AnalysisResampling { size_t replicates; double level; uint64_t seed; } AnalysisResampling;
 
 /* Returns the factor of the distances for runs first[t] .. first[t + 1] - 1 of each task: 2.69 for three runs, 1.22 for
  * ten. NaN if no task has two runs. */

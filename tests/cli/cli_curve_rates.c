@@ -1,14 +1,16 @@
 /* Counts the 95 % intervals of `analyze asymptote` and `analyze best` that miss the truth, for simulated runs.
- * Usage: cli_curve_rates WORLDS [STATISTIC...]; one line per statistic and condition:
+ * Usage: cli_curve_rates WORLDS [asymptote|best]; `best` has ten times as many worlds. One line per statistic and
+ * condition:
  *   statistic,condition,seeds,worlds,given,below,above
- * given: worlds with an interval, where the statistic may be refused; below, above: intervals below the truth,
- * and above it. tests/long/test_curve_rates.sh checks the lines. */
+ * given: worlds with an interval, where the statistic may be refused; of `found`, worlds whose interval excludes 0.
+ * below, above: intervals below the truth, and above it. tests/long/test_curve_rates.sh checks the lines. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/statistics/asymptote.h"
+#include "analysis/statistics/winner.h"
 #include "core/memory.h"
 #include "core/random.h"
 
@@ -102,9 +104,80 @@ static void print_asymptotes(uint32_t worlds) {
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) print_asymptote(&conditions[c], seeds[i], worlds);
 }
 
+/* ---- the best of several candidates ------------------------------------------------------------------------------ */
+
+enum { CANDIDATES = 6, BUDGETS = 3 };
+
+/* Candidates at the values 0 to 5; their mean scores fall with the square of the distance from an optimum. */
+typedef struct Contest {
+  const char *name;
+  double optimum[BUDGETS];   /* at each budget */
+  double curvature;          /* fall of the score at distance 1 */
+} Contest;
+
+static const Contest contests[] = {
+  {"same optimum, clear", {2, 2, 2}, 0.05},   {"same optimum, close", {2, 2, 2}, 0.01},
+  {"same optimum, equal scores", {2, 2, 2}, 0}, {"shift, clear", {1, 2.2, 4}, 0.05},
+  {"shift, close", {1, 2.2, 4}, 0.02},
+};
+
+static double true_score(const Contest *c, size_t candidate, size_t budget) {
+  const double distance = (double)candidate - c->optimum[budget];
+  return 0.3 + 0.1 * (double)budget - c->curvature * distance * distance;
+}
+
+/* Draws the scores of all runs; those of one run correlate over budgets. */
+static void draw_contest(const Contest *c, size_t seeds, uint32_t world, double *score, double *value) {
+  for (size_t i = 0; i < CANDIDATES * seeds; i++)
+    for (size_t b = 0; b < BUDGETS; b++) {
+      const double own = normal(world, (uint32_t)i, 60 + (uint32_t)b), shared = normal(world, (uint32_t)i, 70);
+      score[i * BUDGETS + b] = true_score(c, i / seeds, b) + 0.04 * (0.8 * shared + 0.6 * own);
+      value[i * BUDGETS + b] = (double)(i / seeds);
+    }
+}
+
+typedef struct Count { size_t below, above; } Count;
+
+static void count_miss(Count *count, AnalysisInterval interval, double truth) {
+  count->below += interval.high < truth;
+  count->above += interval.low > truth;
+}
+
+static void print_contest(const Contest *c, size_t seeds, uint32_t worlds) {
+  double score[CANDIDATES * SEEDS_MAX * BUDGETS], value[CANDIDATES * SEEDS_MAX * BUDGETS];
+  size_t first[CANDIDATES + 1], of[CANDIDATES], found = 0;
+  Count values = {0}, scores = {0}, shifts = {0};
+  for (size_t i = 0; i <= CANDIDATES; i++) first[i] = i * seeds;
+  for (size_t i = 0; i < CANDIDATES; i++) of[i] = i;
+
+  const AnalysisCandidates candidates = {CANDIDATES, BUDGETS, CANDIDATES, first, of, score, value};
+  for (uint32_t world = 0; world < worlds; world++) {
+    AnalysisWinner winner[BUDGETS];
+    AnalysisInterval shift;
+    draw_contest(c, seeds, world, score, value);
+    analysis_winners(&candidates, &resampling, winner, &shift);
+    count_miss(&values, winner[0].value, c->optimum[0]);
+    count_miss(&scores, winner[0].score, true_score(c, (size_t)c->optimum[0], 0));
+    count_miss(&shifts, shift, c->optimum[BUDGETS - 1] - c->optimum[0]);
+    found += shift.low > 0 || shift.high < 0;
+  }
+
+  printf("value,\"%s\",%zu,%u,%u,%zu,%zu\n", c->name, seeds, worlds, worlds, values.below, values.above);
+  printf("score,\"%s\",%zu,%u,%u,%zu,%zu\n", c->name, seeds, worlds, worlds, scores.below, scores.above);
+  printf("shift,\"%s\",%zu,%u,%u,%zu,%zu\n", c->name, seeds, worlds, worlds, shifts.below, shifts.above);
+  printf("found,\"%s\",%zu,%u,%zu,0,0\n", c->name, seeds, worlds, found);
+}
+
+static void print_contests(uint32_t worlds) {
+  static const size_t seeds[] = {3, 5, 10};
+  for (size_t c = 0; c < sizeof contests / sizeof *contests; c++)
+    for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) print_contest(&contests[c], seeds[i], worlds);
+}
+
 int main(int argc, char **argv) {
   const uint32_t worlds = argc > 1 ? (uint32_t)atoi(argv[1]) : 100;
   printf("statistic,condition,seeds,worlds,given,below,above\n");
-  print_asymptotes(worlds);
+  if (argc < 3 || strcmp(argv[2], "asymptote") == 0) print_asymptotes(worlds);
+  if (argc < 3 || strcmp(argv[2], "best") == 0) print_contests(10 * worlds);
   return 0;
 }

@@ -22,6 +22,10 @@ awk -F, '
   { sub(/"/, ""); n = split($0, part, "\""); condition = part[1]; sub(/^[a-z]*,/, "", condition)
     split(part[2], v, ","); statistic = $1; missed = v[5] + v[6]
     printf "# %s, %s, %d seeds: %d worlds, %d intervals, %d below the truth, %d above\n", statistic, condition, v[2], v[3], v[4], v[5], v[6] }
+  statistic == "value" || statistic == "shift" { chosen += v[3]; chosen_missed += missed }
+  statistic == "score" { scores += v[3]; scores_missed += missed }
+  statistic == "found" && condition ~ /^same/ { same += v[3]; same_found += v[4] }
+  statistic == "found" && condition == "shift, clear" { shifts += v[3]; shifts_missed += v[3] - v[4] }
   condition ~ /^(exponential|sigmoid|power)/ { inside += v[4]; inside_missed += missed }
   condition ~ /^exponential, 9|^sigmoid|^power/ { plain += v[3]; plain_refused += v[3] - v[4] }
   condition ~ /^(tanh|Gompertz)/ { near += v[4]; near_missed += missed }
@@ -33,6 +37,10 @@ awk -F, '
     judge("asymptotes of other curves miss the truth", near_missed, near, 10)
     judge("lines and logarithms get an asymptote", open_given, open, 5)
     judge("random walks get an asymptote that is not 0", walks_missed, walks, 7)
+    judge("values of the best, and their shifts, miss the truth", chosen_missed, chosen, 5)
+    judge("scores of the best miss the truth", scores_missed, scores, 5)
+    judge("shifts are found where there are none", same_found, same, 5)
+    judge("clear shifts are not found", shifts_missed, shifts, 10)
     print "1.." tests
     exit bad > 0
   }' "$results/rates.csv"
