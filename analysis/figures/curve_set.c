@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/runs/budget.h"
 #include "analysis/runs/tasks.h"
 #include "analysis/statistics/stratified.h"
 #include "core/memory.h"
@@ -357,9 +358,28 @@ static void make_lines(AnalysisCurveSet *set) {
   free(task_of);
 }
 
+/* Continues the evaluations of runs that diverged or failed to the end of their budgets, with the value of the
+ * untrained policy (analysis_measures_read): the first one, or without an evaluation before training the range's lower
+ * bound. */
+static void extend_broken(AnalysisCurveSet *set, size_t c) {
+  const double low = analysis_column_range(set->columns[c], false).low;
+  for (size_t r = 0; r < set->context.selection.count; r++) {
+    const AnalysisRun *run = &set->context.selection.runs[r];
+    AnalysisCurve *curve = &set->curves[c][r];
+    const bool is_broken = run->status == STORE_DIVERGED || run->status == STORE_FAILED;
+    if (!is_broken || curve->n == 0) continue;
+    const double last = curve->x[curve->n - 1], end = analysis_run_total(run);
+    const double worst = curve->x[0] > 0 && isfinite(low) ? low : curve->y[0];
+    if (!(end > last)) continue;
+    analysis_curve_add(curve, last + 1e-6 * (end - last), worst);
+    analysis_curve_add(curve, end, worst);
+  }
+}
+
 static int read_columns(AnalysisCurveSet *set, bool *has_infinite) {
   for (size_t c = 0; c < set->column_count; c++) {
     TRY(read_column(set, c, has_infinite));
+    if (set->is_worst_ranked && set->columns[c]->evaluation) extend_broken(set, c);
     set->grid[c] = analysis_curve_grid(set->curves[c], set->context.selection.count, ANALYSIS_CURVE_GRID, set->log_x,
                                        &set->grid_count[c]);
   }

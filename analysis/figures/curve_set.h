@@ -48,6 +48,7 @@ typedef struct AnalysisCurveSet {
   const char *y_names, *x_name, *group_keys, *panel_keys, *best_keys, *aggregate_name, *interval_name, *log_axes,
     *panel_range, *references;
   bool log_x, log_y;
+  bool is_worst_ranked;      /* whether evaluations of runs that diverged or failed go on with their first value */
   /* parsed options */
   const AnalysisColumn *columns[ANALYSIS_CURVE_COLUMNS];
   size_t column_count;

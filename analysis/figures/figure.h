@@ -22,6 +22,8 @@ extern const AnalysisFigure analysis_figures[];
 
 int analysis_figure_ddr(int argc, char **argv);
 int analysis_figure_curves(int argc, char **argv);
+int analysis_figure_asymptote(int argc, char **argv);
+int analysis_figure_best(int argc, char **argv);
 int analysis_figure_settings(int argc, char **argv);
 int analysis_figure_heatmap(int argc, char **argv);
 int analysis_figure_bars(int argc, char **argv);
