@@ -68,6 +68,7 @@ static int command_train(int argc, char **argv) {
              "plasticity, export, check-level; trainer help lists them.",
     .more = core_config_help,
     .hint = "settings go as --set KEY=VALUE, a file as --config FILE"};
+
   TrainOptions given = {0};
   const CoreOption table[] = {
     {"config", 'c', CORE_OPTION_TEXT, &given.file, "FILE", "read settings from an INI file; the rest are defaults"},
@@ -87,6 +88,7 @@ static int command_train(int argc, char **argv) {
     {"dry-run", 'n', CORE_OPTION_FLAG, &given.run.dry_run, NULL, "print settings, sizes and memory; write nothing"},
     {"json", 0, CORE_OPTION_FLAG, &given.run.json, NULL, "with --dry-run: for scripts"},
     {0}};
+
   return core_options_run(&manual, table, argc, argv, train, &given);
 }
 

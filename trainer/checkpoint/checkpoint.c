@@ -237,6 +237,7 @@ static int read_front(FILE *file, const char *path, FileFront *front) {
     return core_error(CORE_FAIL, "%s: damaged, or not a checkpoint: its first bytes are wrong", path);
   if (header->sections > CHECKPOINT_SECTIONS_MAX)
     return core_error(CORE_FAIL, "%s: damaged: %" PRIu32 " sections", path, header->sections);
+
   TRY(read_exactly(file, front->table, header->sections * sizeof front->table[0], path));
   TRY(read_exactly(file, stored, sizeof stored, path));
   hash_front(front, computed);
@@ -248,6 +249,7 @@ static int read_front(FILE *file, const char *path, FileFront *front) {
   if (header->version != VERSION)
     return core_error(CORE_USAGE, "%s: format version %" PRIu32 "; this program reads version %d", path,
                       header->version, VERSION);
+
   struct stat status;
   uint64_t expected = (uint64_t)ftello(file);
   for (uint32_t i = 0; i < header->sections; i++) expected += front->table[i].bytes;
@@ -264,6 +266,7 @@ static int read_section(FILE *file, const char *path, const FileSection *row, vo
   unsigned char computed[CHECKSUM];
   unsigned char *chunk = core_memory_allocate(CHUNK);
   int code = CORE_OK;
+
   crypto_generichash_init(&state, NULL, 0, CHECKSUM);
   for (uint64_t done = 0; done < row->bytes && code == CORE_OK;) {
     size_t bytes = row->bytes - done < CHUNK ? (size_t)(row->bytes - done) : CHUNK;
@@ -273,6 +276,7 @@ static int read_section(FILE *file, const char *path, const FileSection *row, vo
     if (target != NULL) memcpy((char *)target + done, chunk, bytes);
     done += bytes;
   }
+
   free(chunk);
   crypto_generichash_final(&state, computed, CHECKSUM);
   if (code == CORE_OK && memcmp(computed, row->checksum, CHECKSUM) != 0)
@@ -336,6 +340,7 @@ int checkpoint_read_newest(const Checkpoint *checkpoint, int64_t *iteration) {
   int64_t *iterations;
   size_t count;
   TRY(list_iterations(checkpoint, &iterations, &count));
+
   int code = CORE_OK;
   *iteration = -1;
   for (size_t i = 0; i < count && *iteration < 0 && code != CORE_USAGE; i++) {
@@ -350,6 +355,7 @@ int checkpoint_read_newest(const Checkpoint *checkpoint, int64_t *iteration) {
     if (code == CORE_OK) *iteration = iterations[i];
     if (code == CORE_FAIL) core_warn("%s; trying the checkpoint before it", core_error_message());
   }
+
   free(iterations);
   return code == CORE_USAGE ? CORE_USAGE : CORE_OK;
 }

@@ -62,12 +62,14 @@ void env_info_add(EnvInfoTable *table, const char *name, double sum, double coun
     env_info_ignore(table, name);
     return;
   }
+
   const int64_t place = find_place(table, name, &found);
   EnvInfoSum *item = &table->item[place];
   if (!found && !has_room(table, name)) {
     env_info_ignore(table, name);
     return;
   }
+
   if (!found) {
     memmove(item + 1, item, (size_t)(table->count - place) * sizeof *item);
     *item = (EnvInfoSum){0};

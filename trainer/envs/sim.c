@@ -30,7 +30,8 @@ static SimStepOut make_step_out(const EnvStep *out) {
 static void step(Env *env, const void *actions, const EnvStep *out) {
   const SimStepOut sim_out = make_step_out(out);
   sim_batch_step(get_batch(env), actions, &sim_out);
-  for (int w = 0; out->levels && !env_sim_state(env)->options.backend.device && w < env->worlds; w++)
+  if (out->levels == NULL || env_sim_state(env)->options.backend.device) return;
+  for (int w = 0; w < env->worlds; w++)
     if (out->levels[w] < 0) out->levels[w] = 0;
 }
 
@@ -155,7 +156,8 @@ static void describe_actions(SimActionSpace space, Env *env) {
   }
   env->head.factors = space == SIM_DISCRETE ? 1 : SIM_ACTIONS;
   for (int i = 0; i < env->head.factors; i++) { /* motor: off, forward, backward; thruster: off, on */
-    env->head.size[i] = space == SIM_DISCRETE ? SIM_DISCRETE_CLASSES : i < SIM_MOTOR_BINDINGS ? 3 : 2;
+    const int classes = i < SIM_MOTOR_BINDINGS ? 3 : 2;
+    env->head.size[i] = space == SIM_DISCRETE ? SIM_DISCRETE_CLASSES : classes;
     env->head.logits += env->head.size[i];
   }
 }
@@ -181,6 +183,7 @@ int env_sim_create_batch(const SimBatchOptions *options, SimLevelSet *levels, En
     sim_level_set_free(levels);
     return code;
   }
+
   SimEnv *sim = core_memory_zero_allocate(1, sizeof *sim);
   *sim = (SimEnv){.batch = batch, .options = *options, .levels = *levels};
   Env *created = core_memory_zero_allocate(1, sizeof *created);
@@ -193,6 +196,7 @@ int env_sim_create_batch(const SimBatchOptions *options, SimLevelSet *levels, En
     .picture = &picture,
     .parts = options->backend.device ? &parts : NULL, .state = sim,
   };
+
   describe_observations(options, sim, created);
   describe_actions(options->actions, created);
   *env = created;

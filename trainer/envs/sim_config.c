@@ -88,6 +88,8 @@ static int select_features(const CoreConfig *config, const SimLevelSet *trained,
   char name[ENV_SET_NAME];
   int sets;
   TRY(env_evaluation_sets(config, NULL, &sets));
+
+  /* Levels that are not known yet may have any feature. */
   const bool unknown_levels = options->reset >= SIM_RESET_NEW || core_config_has_curriculum(config);
   memset(used, unknown_levels, (size_t)sim_observe_length(trained->size));
   sim_batch_mark_features(trained, used);
@@ -97,6 +99,7 @@ static int select_features(const CoreConfig *config, const SimLevelSet *trained,
     sim_batch_mark_features(&levels, used);
     sim_level_set_free(&levels);
   }
+
   for (int k = 0; k < SIM_OBSERVE_MAX; k++)
     if (used[k]) features[options->feature_count++] = k;
   options->features = features;

@@ -71,6 +71,7 @@ static int create_slots(const Env *env, const EnvBatch *batch, int slots, Env **
   options.reset = SIM_RESET_SAME;
   options.drawn_slots = on_host ? 0 : slots;
   if (on_host) TRY(sim_level_stream_create(options.new_size, &stream));
+
   levels.level = core_memory_allocate((size_t)initial * sizeof *levels.level);
   for (int i = 0; i < initial; i++) levels.level[i] = sim->levels.level[i % sim->levels.count];
   int code = env_sim_create_batch(&options, &levels, created);
@@ -78,6 +79,7 @@ static int create_slots(const Env *env, const EnvBatch *batch, int slots, Env **
     sim_level_stream_destroy(&stream);
     return code;
   }
+
   SimEnv *created_sim = env_sim_state(*created);
   (*created)->level_count = slots;
   created_sim->stream = stream;

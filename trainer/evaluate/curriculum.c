@@ -42,10 +42,12 @@ void curriculum_register(Curriculum *curriculum, const CoreConfig *config, const
   curriculum->first_generated = new_before(curriculum, shards->first_world);
   curriculum->own_generated =
     new_before(curriculum, shards->first_world + shards->worlds) - curriculum->first_generated;
+
   if (kept > 0) {
     level_search_register(&curriculum->search, config, levels, shards, arena);
     level_buffer_register(&curriculum->buffer, kept, arena);
   }
+
   size_t max_levels = (size_t)(curriculum->own_generated > kept ? curriculum->own_generated : kept);
   CORE_ARENA(arena, curriculum->slot, (size_t)curriculum->own_worlds, "slots played [worlds]");
   CORE_ARENA_DEVICE(arena, curriculum->level_of_slot, (size_t)own_slots(curriculum), "levels of slots [slots]");

@@ -11,6 +11,7 @@ void eval_rollout_register(EvalRollout *eval_rollout, const CoreConfig *config, 
   const OpsHead head = action_head(config, levels);
   const size_t n = (size_t)worlds;
   *eval_rollout = (EvalRollout){.worlds = worlds, .state_size = agent_state_size(config)};
+
   CORE_ARENA_DEVICE(arena, eval_rollout->states, n * (size_t)eval_rollout->state_size,
                     "trial states of the memory [worlds][numbers]");
   CORE_ARENA_DEVICE(arena, eval_rollout->raw, n * (size_t)levels->observation_length, "trial shown [worlds][features]");
@@ -26,6 +27,7 @@ void eval_rollout_register(EvalRollout *eval_rollout, const CoreConfig *config, 
   CORE_ARENA(arena, eval_rollout->solved, n, "trial solved [worlds]");
   if (levels->has_lives) CORE_ARENA(arena, eval_rollout->ends, n, "trial ends of episodes [worlds]");
   CORE_ARENA(arena, eval_rollout->episode_steps, n, "trial episode steps [worlds]");
+
   if (core_arena_device(arena) == NULL) return;
   CORE_ARENA_DEVICE(arena, eval_rollout->given.rewards, n, "trial rewards [worlds]");
   CORE_ARENA_DEVICE(arena, eval_rollout->given.dones, n, "trial dones [worlds]");
@@ -62,12 +64,14 @@ static void end_states(const EvalRollout *eval_rollout, CoreDevice *device) {
 static void act(EvalRollout *eval_rollout, const EvalPlayer *player) {
   const Agent *agent = player->agent;
   const size_t features = (size_t)agent->inputs, logits = (size_t)agent->head.logits;
-  for (int part = 0, first = 0; part < eval_rollout->parts; first = eval_rollout->part_end[part++])
+  for (int part = 0, first = 0; part < eval_rollout->parts; part++) {
     if (eval_rollout->part_end[part] > first) {
       follow(eval_rollout, agent, first);
       agent_policy(agent, player->ops, agent->actor.theta, eval_rollout->observations + (size_t)first * features,
                    eval_rollout->part_end[part] - first, eval_rollout->logits + (size_t)first * logits);
     }
+    first = eval_rollout->part_end[part];
+  }
 }
 
 void eval_rollout_step(EvalRollout *eval_rollout, Env *env, const EvalPlayer *player, const EvalKey *key) {
@@ -76,6 +80,7 @@ void eval_rollout_step(EvalRollout *eval_rollout, Env *env, const EvalPlayer *pl
                         .dones = eval_rollout->dones,
                         .solved = eval_rollout->solved, .episode_steps = eval_rollout->episode_steps,
                           .ends = eval_rollout->ends};
+
   eval_rollout->now = player->ops->device ? eval_rollout->given : host;
   eval_rollout->now.observations = eval_rollout->raw;
   obs_transform_eval(player->pipeline, eval_rollout->raw, eval_rollout->worlds, eval_rollout->observations);
@@ -83,6 +88,7 @@ void eval_rollout_step(EvalRollout *eval_rollout, Env *env, const EvalPlayer *pl
   if (eval_rollout->parts > 0) act(eval_rollout, player);
   else agent_policy(agent, player->ops, agent->actor.theta, eval_rollout->observations, eval_rollout->worlds,
                     eval_rollout->logits);
+
   if (eval_rollout->acts_by_mean)
     action_mode(player->ops, &agent->head, eval_rollout->logits, eval_rollout->worlds, eval_rollout->actions);
   else if (key->clock)
@@ -92,6 +98,7 @@ void eval_rollout_step(EvalRollout *eval_rollout, Env *env, const EvalPlayer *pl
   else
     player->ops->policy_sample(player->ops, &agent->head, eval_rollout->logits, eval_rollout->worlds, key->seed,
                                key->purpose, key->first_world, key->step, eval_rollout->actions, eval_rollout->logp);
+
   env->step(env, action_for_env(player->ops, &agent->head, eval_rollout->actions, eval_rollout->worlds,
                                 eval_rollout->bounded), &eval_rollout->now);
   end_states(eval_rollout, player->ops->device);

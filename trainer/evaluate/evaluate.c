@@ -26,6 +26,7 @@ void evaluate_register(Evaluator *evaluator, const CoreConfig *config, const Env
   evaluator->attempts = (int)(all * (rank + 1) / ranks) - evaluator->first_attempt;
   evaluator->worlds = env_concurrent_worlds(levels, evaluator->attempts, trained);
   size_t n = (size_t)evaluator->worlds;
+
   CORE_ARENA(arena, evaluator->level, (size_t)evaluator->attempts, "evaluation level [attempts]");
   eval_rollout_register(&evaluator->eval_rollout, config, levels, evaluator->worlds, arena);
   evaluator->eval_rollout.acts_by_mean = strcmp(config->eval.actions, "mean") == 0;
@@ -49,6 +50,7 @@ void evaluate_destroy(Evaluator *evaluator) { env_destroy(&evaluator->env); }
 static int stats_step(Evaluator *evaluator, const int32_t *level, StoreEvaluation *row) {
   const uint8_t *ends = evaluator->eval_rollout.ends ? evaluator->eval_rollout.ends : evaluator->eval_rollout.dones;
   int ended = 0;
+
   for (int w = 0; w < evaluator->worlds; w++) {
     if (evaluator->finished[w]) continue;
     evaluator->returns[w] += (double)evaluator->eval_rollout.rewards[w];
@@ -109,6 +111,7 @@ static int play_turn(Evaluator *evaluator, const Turn *turn, StoreEvaluation *ro
   Env *env = evaluator->env;
   EvalKey key = turn->key;
   const EvaluateWatcher *watcher = key.first_world == 0 ? &evaluator->watcher : &(EvaluateWatcher){0};
+
   *left = turn->attempts;
   begin_turn(evaluator, turn);
   for (int t = 0; t < env->max_steps && *left > 0; t++) {
@@ -120,6 +123,7 @@ static int play_turn(Evaluator *evaluator, const Turn *turn, StoreEvaluation *ro
     *left -= stats_step(evaluator, evaluator->level + turn->first, row);
     TRY(env_check(env)); /* a dead worker ends no episode */
   }
+
   return read_info(evaluator, turn);
 }
 
@@ -171,6 +175,7 @@ int evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, const ObsP
   row->episode_return = mean(sums[0], row->episodes);
   row->episode_length = mean(sums[1], row->episodes);
   row->goals = evaluator->counts_goals ? mean(sums[2], row->episodes) : NAN;
+
   row->solve_rate = row->solve_rate_se = NAN;
   if (evaluator->solves) evaluate_average(evaluator->ended, evaluator->solutions, evaluator->levels, row);
   else average_successes(&evaluator->info, row);

@@ -41,10 +41,12 @@ void level_search_register(LevelSearch *search, const CoreConfig *config, const 
     .at_once = multiple * (int)config->sfl.batch_size, .batches = (int)config->sfl.num_batches / multiple,
     .steps = (int)config->sfl.rollout_steps, .episodes_max = (int32_t)config->sfl.max_episodes, .shards = *shards,
   };
+
   search->first = shards_first_of(shards, search->at_once, 0);
   search->own = shards_first_of(shards, search->at_once, shards->shards) - search->first;
   const size_t own = (size_t)search->own;
   eval_rollout_register(&search->eval_rollout, config, levels, search->own, arena);
+
   CORE_ARENA(arena, search->part_end, (size_t)shards->shards, "search parts [shards]");
   CORE_ARENA(arena, search->slot, own, "search slots [levels]");
   CORE_ARENA(arena, search->numbers, own, "search numbers [levels]");
@@ -130,6 +132,7 @@ static int play_queued(LevelSearch *search, const Steps *steps) {
   const uint64_t before = device->launches;
   if (search->epsilon != steps->player->agent->epsilon) forget_graph(search);
   search->epsilon = steps->player->agent->epsilon;
+
   for (int t = 0; t < search->steps; t += piece) {
     const OpsClock clock = {steps->step + (uint64_t)t, steps->world};
     TRY(ranks_check_stop());
@@ -147,6 +150,7 @@ static int play_queued(LevelSearch *search, const Steps *steps) {
     }
     device->launch_graph(device, search->graph);
   }
+
   if (search->piece == 0) set_piece(search, (device->launches - before) / (uint64_t)search->steps + 1);
   return CORE_OK;
 }
@@ -166,11 +170,13 @@ static int play(LevelSearch *search, const EvalPlayer *player, uint64_t seed, ui
   env->generator->generate(env, key, LEVEL_SEARCH_FIRST + (int64_t)begin, search->own, 0, search->numbers);
   for (int w = 0; w < search->own; w++) search->all_numbers[search->first + w] = search->numbers[w];
   env->levels->reset_to(env, search->slot, search->eval_rollout.raw);
+
   eval_rollout_begin(&search->eval_rollout, ops->device);
   core_device_zero(ops->device, search->own_episodes, bytes);
   core_device_zero(ops->device, search->own_solutions, bytes);
   const Steps steps = {player, seed, (uint64_t)iteration * (uint64_t)search->steps, begin};
   TRY(is_recordable(search) ? play_queued(search, &steps) : play_steps(search, &steps));
+
   core_device_to_host(ops->device, search->episodes + search->first, search->own_episodes, bytes);
   core_device_to_host(ops->device, search->solutions + search->first, search->own_solutions, bytes);
   return CORE_OK;
@@ -218,6 +224,7 @@ int level_search_run(LevelSearch *search, const EvalPlayer *player, uint64_t see
   LevelBufferEntry *before = core_memory_allocate(bytes);
   memcpy(before, buffer->entry, bytes);
   *summary = (LevelSearchSummary){0};
+
   const int code = fill(search, player, seed, key, iteration, buffer, summary);
   if (code != CORE_OK) {
     buffer->count = count;
@@ -225,6 +232,7 @@ int level_search_run(LevelSearch *search, const EvalPlayer *player, uint64_t see
   }
   free(before);
   TRY(code);
+
   level_buffer_close(buffer);
   for (int i = 0; i < buffer->count; i++) {
     double p = buffer->entry[i].solve_rate;

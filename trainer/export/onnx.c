@@ -114,7 +114,8 @@ static void add_node(Onnx *onnx, const char *operator, const OnnxValue *inputs, 
   for (size_t i = 0; i < count; i++) core_protobuf_text(&node, 1, inputs[i].name);
   core_protobuf_text(&node, 2, output);
   core_protobuf_text(&node, 4, operator);
-  for (; attributes && attributes->name; attributes++) add_attribute(&node, attributes);
+  if (attributes)
+    for (; attributes->name; attributes++) add_attribute(&node, attributes);
   core_protobuf_message(&onnx->nodes, 1, &node);
 }
 
@@ -195,6 +196,7 @@ int onnx_finish(Onnx *onnx, const char *graph_name, CoreText *file) {
     return core_error(CORE_FAIL, "an ONNX file is limited to 2 GB, but these weights take %.1f GB; use --safetensors",
                       (double)bytes / 1e9);
   }
+
   append(&graph, &onnx->nodes);
   core_protobuf_text(&graph, 2, graph_name);
   append(&graph, &onnx->constants);
@@ -202,12 +204,14 @@ int onnx_finish(Onnx *onnx, const char *graph_name, CoreText *file) {
   append(&graph, &onnx->outputs);
   core_protobuf_text(&opset, 1, "");
   core_protobuf_int(&opset, 2, OPSET);
+
   core_protobuf_int(file, 1, IR_VERSION);
   core_protobuf_text(file, 2, "sweep");
   core_protobuf_text(file, 3, core_version());
   core_protobuf_message(file, 7, &graph);
   core_protobuf_message(file, 8, &opset);
   append(file, &onnx->properties);
+
   onnx_free(onnx);
   return CORE_OK;
 }

@@ -26,8 +26,8 @@ static const struct { const char *name; OnnxType type; } types[] = {
 static bool is_real(OnnxType type) { return type == ONNX_FLOAT16 || type == ONNX_FLOAT || type == ONNX_DOUBLE; }
 
 static int read_type(const char *name, OnnxType *type) {
-  for (size_t i = 0; name && i < sizeof types / sizeof *types; i++)
-    if (strcmp(name, types[i].name) == 0) {
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    if (name && strcmp(name, types[i].name) == 0) {
       *type = types[i].type;
       return CORE_OK;
     }
@@ -58,15 +58,17 @@ static int read_members(const json_t *json, ActionSpace *space) {
   TRY(read_type(json_string_value(json_object_get(json, "dtype")), &space->type));
   if (rank >= ONNX_RANK_MAX)
     return core_error(CORE_USAGE, "actions of %zu dimensions cannot be exported as ONNX; use --safetensors", rank);
+
   space->is_box = json_object_get(json, "low") != NULL;
   space->rank = 1 + (int)rank;
   space->dims[0] = ONNX_ROWS;
   for (size_t i = 0; i < rank; i++) space->dims[1 + i] = json_integer_value(json_array_get(shape, i));
+
   read_bounds(json_object_get(json, "low"), -INFINITY, space->low);
   read_bounds(json_object_get(json, "high"), INFINITY, space->high);
   read_starts(start, space->start, &starts);
-  for (int i = 1; starts == 1 && i < OPS_FACTORS_MAX; i++)
-    space->start[i] = space->start[0]; /* a single start applies to all */
+  if (starts == 1) /* it applies to all factors */
+    for (int i = 1; i < OPS_FACTORS_MAX; i++) space->start[i] = space->start[0];
   return CORE_OK;
 }
 
@@ -83,9 +85,10 @@ static int read_space(const char *text, ActionSpace *space) {
 /* Adds the most probable class of each factor. */
 static OnnxValue add_class_mode(Onnx *onnx, const OpsHead *head, OnnxValue logits) {
   OnnxValue parts[OPS_FACTORS_MAX];
-  for (int f = 0, first = 0; f < head->factors; first += head->size[f++]) {
+  for (int f = 0, first = 0; f < head->factors; f++) {
     const OnnxValue factor = onnx_columns(onnx, logits, first, first + head->size[f]);
     parts[f] = onnx_node(onnx, "ArgMax", &factor, 1, (OnnxAttribute[]){{.name = "axis", .integer = 1}, {0}});
+    first += head->size[f];
   }
   return onnx_concat(onnx, parts, (size_t)head->factors, 1);
 }

@@ -57,11 +57,13 @@ static OnnxValue embed(const Source *s, int kind, OnnxValue features) {
   float *padded = core_memory_zero_allocate((size_t)(kernel->rows + 1) * ENCODER_SET_ENTITY, sizeof *padded);
   float *padded_bias = padded + (size_t)kernel->rows * ENCODER_SET_ENTITY, tag[ENCODER_SET_ENTITY] = {0};
   char name[ONNX_NAME];
+
   for (int r = 0; r <= kernel->rows; r++) {
     const size_t from = r < kernel->rows ? kernel->offset + (size_t)r * (size_t)kernel->columns : bias->offset;
     memcpy(padded + (size_t)r * ENCODER_SET_ENTITY, s->theta + from, (size_t)kernel->columns * sizeof *padded);
   }
   tag[encoder_set_tag(kind)] = 1;
+
   snprintf(name, sizeof name, "%s.%s", s->network, kernel->name);
   const OnnxValue w = onnx_constant(s->onnx, name, ONNX_FLOAT, dims, 2, padded);
   snprintf(name, sizeof name, "%s.%s", s->network, bias->name);
@@ -69,6 +71,7 @@ static OnnxValue embed(const Source *s, int kind, OnnxValue features) {
   snprintf(name, sizeof name, "%s.%s tag", s->network, encoder_entities(&s->shape->layout, kind).name);
   const OnnxValue kinds = onnx_constant(s->onnx, name, ONNX_FLOAT, dims + 1, 1, tag);
   free(padded);
+
   const OnnxValue y = onnx_binary(s->onnx, "Add", onnx_binary(s->onnx, "MatMul", features, w), b);
   return onnx_binary(s->onnx, "Add", onnx_unary(s->onnx, "Tanh", y), kinds);
 }

@@ -128,17 +128,21 @@ static OnnxValue add_lstm(Onnx *onnx, const Agent *agent, OnnxValue x) {
   const int w = shape->width;
   const int64_t dims[] = {ONNX_ROWS, 2 * w};
   const OnnxValue state = onnx_input(onnx, "state", ONNX_FLOAT, dims, 2);
+
+  /* z = Wx x + bx + Wh h */
   const OnnxValue zx = add_dense(onnx, agent, &(Dense){"actor.lstm Wx", "actor.lstm bx", first + shape->wx,
                                      first + shape->bx, shape->in, 4 * w, true}, x);
   const OnnxValue zh = add_dense(onnx, agent, &(Dense){"actor.lstm Wh", "actor.lstm bh", first + shape->wh,
                                      first + shape->bh, w, 4 * w, false}, onnx_columns(onnx, state, 0, w));
   const OnnxValue z = onnx_binary(onnx, "Add", zx, zh);
+
   OnnxValue gate[4]; /* i, f, g, o */
   for (int k = 0; k < 4; k++)
     gate[k] = onnx_unary(onnx, k == 2 ? "Tanh" : "Sigmoid", onnx_columns(onnx, z, k * w, (k + 1) * w));
   const OnnxValue retained = onnx_binary(onnx, "Mul", gate[1], onnx_columns(onnx, state, w, 2 * w));
   const OnnxValue c = onnx_binary(onnx, "Add", retained, onnx_binary(onnx, "Mul", gate[0], gate[2]));
   const OnnxValue h = onnx_binary(onnx, "Mul", gate[3], onnx_unary(onnx, "Tanh", c));
+
   onnx_output(onnx, onnx_concat(onnx, (OnnxValue[]){h, c}, 2, 1), "next_state", ONNX_FLOAT, dims, 2);
   return onnx_layer_norm(onnx, h, add_vector(onnx, "actor.lstm gain", theta + shape->gain, w),
                          add_vector(onnx, "actor.lstm offset", theta + shape->offset, w));

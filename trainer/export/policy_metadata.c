@@ -32,18 +32,21 @@ void policy_metadata(const Player *player, void (*add)(void *context, const char
   const Normalizer *normalizer = &player->pipeline.normalizer;
   CoreText text = {0};
   char number[32];
+
   add(context, "run", player->run_id);
   snprintf(number, sizeof number, "%" PRId64, player->iteration);
   add(context, "iteration", number);
   core_text_appendf(&text, "%s (%s)", core_version(), core_commit());
   add(context, "sweep", core_text_string(&text));
   add(context, "policy", policy_kind(&player->agent));
+
   core_text_clear(&text);
   append_actions(head, &text);
   add(context, ops_head_is_continuous(head) ? "bounds" : "classes", core_text_string(&text));
   if (player->env->action_space) add(context, "action_space", player->env->action_space);
   if (player->pipeline.has_moments && normalizer->rule != NORMALIZE_NONE)
     add(context, "observation_bound", core_text_from_real(normalize_bound(normalizer->rule), number));
+
   core_text_clear(&text);
   core_config_to_json(&player->config, &text);
   add(context, "config", core_text_string(&text));

@@ -63,6 +63,7 @@ static void add_lstm(Tensors *to, const RecurrentShape *shape, const AgentNetwor
 static void add_other_parts(Tensors *to, const Agent *agent, const AgentNetwork *network) {
   const EncoderShape *encoder = &agent->encoder.shape;
   const int64_t blocks = agent->blocks.count;
+
   if (network->embedding > network->log_sigma) {
     const int64_t dims[] = {blocks, agent->head.factors};
     add_floats(to, network->name, "log_sigma", -1, blocks > 0 ? dims : dims + 1, blocks > 0 ? 2 : 1,
@@ -71,7 +72,9 @@ static void add_other_parts(Tensors *to, const Agent *agent, const AgentNetwork 
   if (network->encoder > network->embedding)
     add_floats(to, network->name, "embedding", -1, (int64_t[]){blocks, agent->blocks.width}, 2,
                network->theta + network->embedding);
-  for (int i = 0; network->recurrent > network->encoder && i < encoder->tensors; i++) {
+
+  const int tensors = network->recurrent > network->encoder ? encoder->tensors : 0;
+  for (int i = 0; i < tensors; i++) {
     const EncoderTensor *t = &encoder->tensor[i];
     const OpsConv *c = &t->conv;
     const int64_t conv[] = {c->size[0], c->size[1], c->in, c->out}, matrix[] = {t->rows, t->columns};
@@ -99,6 +102,7 @@ void safetensors_policy(const Player *player, CoreText *file) {
   const Agent *agent = &player->agent;
   CoreText bytes = {0}, header = {0};
   Tensors tensors = {json_object(), json_object(), &bytes};
+
   json_object_set(tensors.header, "__metadata__", tensors.metadata);
   policy_metadata(player, add_metadata, &tensors);
   add_observation(&tensors, &player->pipeline); /* float64 first, so that all tensors are aligned */
@@ -108,6 +112,7 @@ void safetensors_policy(const Player *player, CoreText *file) {
     add_layers(&tensors, networks[i]);
     add_other_parts(&tensors, agent, networks[i]);
   }
+
   core_json_append(tensors.header, 0, &header);
   while (header.length % ALIGNMENT) core_text_append(&header, " ");
   unsigned char length[LENGTH_BYTES];
@@ -115,6 +120,7 @@ void safetensors_policy(const Player *player, CoreText *file) {
   core_text_append_bytes(file, length, sizeof length);
   core_text_append_bytes(file, header.data, header.length);
   core_text_append_bytes(file, bytes.data, bytes.length);
+
   json_decref(tensors.metadata);
   json_decref(tensors.header);
   core_text_free(&header);

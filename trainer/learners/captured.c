@@ -27,7 +27,8 @@ void captured_register(CapturedUpdate *captured, const Optimizer *optimizer, boo
 }
 
 void captured_invalidate(CapturedUpdate *captured) {
-  for (int i = 0; i < 2 && captured->device; i++) {
+  if (captured->device == NULL) return;
+  for (int i = 0; i < 2; i++) {
     captured->device->destroy_graph(captured->device, captured->graph[i]);
     captured->graph[i] = NULL;
   }
@@ -46,11 +47,13 @@ void captured_begin(CapturedUpdate *captured, const UpdateContext *context, cons
   captured->is_measured = context->measure;
   Proximal moving = proximal ? *proximal : (Proximal){0};
   captured->communicator = agent->communicator;
+
   plan->networks = critic ? 2 : 1;
   plan->measures = context->measure;
   plan->network[0] = make_network(&agent->actor, gradient->actor, actor);
   if (critic) plan->network[1] = make_network(&agent->critic, gradient->critic, critic);
   plan->proximal = moving.theta;
+
   for (int i = 0; i < plan->steps; i++) {
     OpsUpdateScalars *scalars = &captured->scalars[i];
     *scalars = (OpsUpdateScalars){.adam[0] = optimizer_scalars(actor, lr, actor->t + i + 1)};
@@ -68,6 +71,8 @@ void captured_minibatch(CapturedUpdate *captured, void (*minibatch)(void *argume
   CoreGraph **graph = &captured->graph[captured->is_measured];
   bool *is_warm = &captured->is_warm[captured->is_measured];
   uint64_t *launches = &captured->launches[captured->is_measured];
+
+  /* The first launch is not captured, so that libraries choose their algorithms. */
   if (!*is_warm || device->times || *launches > CAPTURED_NODES_MAX) {
     const uint64_t before = device->launches;
     minibatch(argument);
@@ -75,6 +80,7 @@ void captured_minibatch(CapturedUpdate *captured, void (*minibatch)(void *argume
     *is_warm = true;
     return;
   }
+
   if (*graph == NULL) {
     device->begin_capture(device);
     minibatch(argument);
@@ -122,7 +128,8 @@ int captured_finish(CapturedUpdate *captured, Ops *ops, Optimizer *actor, Optimi
   ops->update->finish(ops, &captured->plan, sums);
   actor->t += (int64_t)sums->step;
   if (critic) critic->t += (int64_t)sums->step;
-  for (uint64_t i = 0; proximal && i < sums->step; i++) proximal_keep(proximal);
+  if (proximal)
+    for (uint64_t i = 0; i < sums->step; i++) proximal_keep(proximal);
   add_gradients(sums, 0, &stats->actor);
   if (critic) {
     add_gradients(sums, 1, &stats->critic);

@@ -94,12 +94,14 @@ static int run(const Epochs *epochs, const UpdateContext *context, UpdateStats *
   const bool divided = context->rollout->shards.global_shards > 1;
   const bool may_stop = epochs->early_stop && early_stop_is_on(epochs->early_stop);
   int first_captured = -1; /* first epoch of the captured update in progress; -1: none */
+
   for (int epoch = 0; epoch < (int)epochs->config->ppo.epochs && !is_stopped(epochs); epoch++) {
     if (epochs->adaptive_lr) {
       TRY(run_adaptive(epochs, context, epoch, stats));
       continue;
     }
     shuffle(epochs, context, epoch);
+
     const bool fits = is_captured && (!divided || minibatch_fits(epochs->minibatch, context->rollout));
     if (first_captured >= 0 && !fits) {
       TRY(finish_captured(epochs, context, first_captured, stats));
@@ -109,11 +111,13 @@ static int run(const Epochs *epochs, const UpdateContext *context, UpdateStats *
       TRY(step_epoch_sync(epochs, context, epoch, stats));
       continue;
     }
+
     if (first_captured < 0) {
       begin_captured(epochs, context, stats->learning_rate);
       first_captured = epoch;
     }
     enqueue_epoch(epochs, context);
+
     if (!may_stop) continue;
     TRY(finish_captured(epochs, context, first_captured, stats));
     first_captured = -1;

@@ -70,9 +70,11 @@ int optim_diagnose_loss(Ops *ops, const AgentNetwork *network, size_t rows, cons
   const float *output = network->activations.hidden[shape->layers - 1];
   size_t columns = (size_t)shape->width[shape->layers];
   char what[64];
+
   TRY(optim_check_parameters(ops, network, "weight", network->theta));
   snprintf(what, sizeof what, "%s.output[row,unit]", network->name);
   TRY(optim_check_matrix(ops, what, output, rows, columns));
+
   void *copy;
   const float *seen = core_device_view(ops->device, output, rows * columns * sizeof *output, &copy);
   const size_t k = largest_element(seen, rows * columns);

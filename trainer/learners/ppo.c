@@ -23,9 +23,11 @@ static int register_rl_games(Ppo *ppo, const Rollout *rollout, CoreArena *arena)
   const CoreConfig *config = ppo->config;
   const bool is_adaptive = strcmp(config->ppo.lr_schedule, "kl") == 0, bounds = config->ppo.bounds_coef > 0;
   const size_t total = (size_t)rollout->steps * (size_t)rollout->worlds;
+
   if ((is_adaptive || bounds) && ppo->agent->head.kind != OPS_GAUSSIAN)
     return core_error(CORE_USAGE, "%s: requires Gaussian actions; set env.actions to continuous and "
                       "net.action_head to gaussian", is_adaptive ? "ppo.lr_schedule = kl" : "ppo.bounds_coef");
+
   if (is_adaptive) {
     adaptive_lr_register(&ppo->adaptive_lr, config->ppo.kl_threshold, &rollout->shards, arena);
     CORE_ARENA_DEVICE(arena, ppo->old_logits, total * (size_t)ppo->agent->head.logits,
@@ -35,6 +37,7 @@ static int register_rl_games(Ppo *ppo, const Rollout *rollout, CoreArena *arena)
     CORE_ARENA_DEVICE(arena, ppo->zero_block_ids, (size_t)ppo->minibatch.capacity, "zeros [rows]");
     CORE_ARENA_DEVICE(arena, ppo->zero_entropy_coef, 1, "zero");
   }
+
   if (!config->ppo.normalize_value) return CORE_OK;
   CORE_ARENA(arena, ppo->value_moments, VALUE_MOMENTS, "moments of values");
   CORE_ARENA_DEVICE(arena, ppo->values, total + (size_t)rollout->worlds, "values [steps + 1][worlds]");
@@ -46,11 +49,13 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   *ppo = (Ppo){.config = config, .agent = agent, .rollout = rollout, .penalty = kl_penalty_create(config),
                .ewma = strcmp(config->algo.name, "ppo_ewma") == 0,
                .actor_optimizer = optim_create(config), .critic_optimizer = optim_create(config)};
+
   TRY(ddr_control_create(config, &ppo->ddr));
   TRY(minibatch_register(&ppo->minibatch, config, rollout, arena));
   ppo->minibatch.is_input = agent_chains_inputs(agent);
   size_t total = (size_t)rollout->steps * (size_t)rollout->worlds;
   size_t rows = (size_t)ppo->minibatch.capacity, logits = (size_t)agent->head.logits;
+
   CORE_ARENA_DEVICE(arena, ppo->advantages, total, "advantages [steps][worlds]");
   CORE_ARENA_DEVICE(arena, ppo->targets, total, "value targets [steps][worlds]");
   CORE_ARENA_DEVICE(arena, ppo->actor_optimizer.m, agent->actor.n, "actor first moments");
@@ -60,6 +65,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   CORE_ARENA_DEVICE(arena, ppo->logp, rows, "log-probabilities [rows]");
   CORE_ARENA_DEVICE(arena, ppo->doutput, rows * logits, "gradient at the output [rows][logits]");
   CORE_ARENA_DEVICE(arena, ppo->dvalue, rows, "gradient at the values [rows]");
+
   TRY(register_rl_games(ppo, rollout, arena));
   gradient_register(&ppo->gradient, agent, &rollout->shards, (int)rows, ppo->minibatch.pieces, arena);
   if (rollout->shards.shards > 1)
@@ -69,6 +75,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
     CORE_ARENA_DEVICE(arena, ppo->noise, rows * (size_t)agent->head.factors, "noise of entropies [rows][factors]");
   if (config->ppo.ratio_cap > 0)
     CORE_ARENA_DEVICE(arena, ppo->capped_logp, rows, "behavior log-probabilities, capped [rows]");
+
   TRY(ppo_penalty_register(ppo, arena));
   early_stop_register(&ppo->early_stop, config, &rollout->shards, arena);
   captured_register(&ppo->captured, &ppo->actor_optimizer, agent->sharing != AGENT_SEPARATE,
@@ -77,6 +84,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   ppo->captured.plan.k3_limit = early_stop_k3_limit(&ppo->early_stop);
   if (strcmp(config->ppo.normalize_advantage, "ewma") == 0)
     CORE_ARENA(arena, ppo->moments, 1, "running moments of advantages");
+
   if (!ppo->ewma) return CORE_OK;
   ppo->proximal.rule = strcmp(config->ppo.ewma_rule, "plain") == 0 ? PROXIMAL_PLAIN : PROXIMAL_BIAS_CORRECTED;
   CORE_ARENA_DEVICE(arena, ppo->proximal.theta, agent->actor.n, "proximal actor weights");
@@ -188,16 +196,19 @@ static const float *actor_loss(Ppo *ppo, Ops *ops, const ActorTargets *sums) {
   const CoreConfig *config = ppo->config;
   const Minibatch *batch = &ppo->minibatch;
   const OpsHead *head = &ppo->agent->head;
+
   minibatch_bind_sequences(batch, ppo->agent);
   const float *proximal_logp = proximal_pass(ppo, ops);
   const float *logits = agent_pass(ppo->agent, ops, &ppo->agent->actor, batch->observations, batch->rows);
   if (ppo->capped_logp || ppo->kl_penalty_weights)
     ops->policy_logp(ops, head, logits, batch->actions, ppo->logp, batch->rows);
   ppo_penalty_before_loss(ppo, ops, logits, sums->policy, sums->kl_penalty);
+
   ops->policy_loss(ops, head, logits, batch->actions, cap_behavior(ppo, ops), proximal_logp, batch->advantages,
                    batch->rows, ddr_control_epsilon(&ppo->ddr), config->ppo.entropy_coef, ppo->doutput, sums->policy);
   ppo_penalty_after_loss(ppo, ops, logits, sums->kl_penalty);
   sample_entropy(ppo, ops, logits, sums->sampled_entropy);
+
   if (ppo->zero_block_ids)
     ops->gaussian_regularize(ops, head, logits, ppo->zero_block_ids, ppo->zero_entropy_coef, RL_GAMES_BOUND,
                              config->ppo.bounds_coef, batch->rows, ppo->doutput, sums->regular);
@@ -216,12 +227,14 @@ static int actor_gradient(Ppo *ppo, const UpdateContext *context, UpdateStats *s
   const Minibatch *batch = &ppo->minibatch;
   ActorSums sums = {0};
   const ActorTargets targets = {&sums.policy, &sums.regular, &sums.sampled_entropy, &sums.kl_penalty, &sums.kl};
+
   draw_noise(ppo, context->ops);
   const float *logits = actor_loss(ppo, context->ops, &targets);
   const double loss = sums.policy.loss + ppo->penalty.coefficient * sums.kl_penalty;
   const double entropy = sums.policy.entropy + sums.sampled_entropy;
   if (!isfinite(loss) || !isfinite(entropy) || !isfinite(sums.regular.bounds))
     return optim_diagnose_loss(context->ops, &ppo->agent->actor, (size_t)batch->rows, "policy", loss);
+
   stats->policy_loss += loss / batch->global_rows;
   stats->entropy += entropy / batch->global_rows;
   stats->clip_fraction += sums.policy.clipped / batch->global_rows;
@@ -273,9 +286,11 @@ static int add_gradients(void *learner, const UpdateContext *context, int m, Upd
   Ops *ops = context->ops;
   Minibatch *batch = &ppo->minibatch;
   Moments moments = {0};
+
   minibatch_select(batch, context->ops, context->rollout, m);
   if (norm != ADVANTAGE_RAW) minibatch_advantage_moments(batch, ops, context->rollout, ppo->advantages, &moments);
   gradient_begin(&ppo->gradient);
+
   while (minibatch_next(batch, ops, context->rollout, ppo->advantages, ppo->targets)) {
     advantage_normalize_by(ops, norm, &moments, batch->advantages, (size_t)batch->rows);
     if (minibatch_is_last(batch, context->rollout))
@@ -346,9 +361,11 @@ static void enqueue_divided(Ppo *ppo, const UpdateContext *context) {
   Minibatch *batch = &ppo->minibatch;
   const bool overlaps = can_overlap(ppo, ops);
   size_t records = 0;
+
   captured_begin_gradient(&ppo->captured, ops, &ppo->gradient, batch, context->rollout);
   if (norm != ADVANTAGE_RAW)
     records = minibatch_gather_moments(batch, ops, context->rollout, ppo->advantages, ppo->agent->communicator);
+
   for (int i = 0; i < batch->pieces; i++) {
     const bool is_last = i + 1 == batch->pieces;
     minibatch_gather_piece(batch, ops, context->rollout, i, ppo->advantages, ppo->targets);
@@ -362,12 +379,14 @@ static void enqueue_divided(Ppo *ppo, const UpdateContext *context) {
     critic_loss(ppo, ops, NULL);
     if (!overlaps) captured_add_sums(&ppo->captured, ops, i == 0, is_last); /* overlaps the all-reduce */
     critic_backward(ppo, ops);
+
     if (overlaps) {
       ops->stream_wait(ops);
       captured_add_sums(&ppo->captured, ops, i == 0, is_last);
     }
     gradient_add(&ppo->gradient, batch->shard, batch->rows);
   }
+
   gradient_finish(&ppo->gradient, batch->global_rows);
   captured_step(&ppo->captured, ops);
 }
@@ -403,12 +422,14 @@ static int update_weights(void *state, const UpdateContext *context, UpdateStats
   Ops *ops = context->ops;
   const int64_t earlier = ppo->actor_optimizer.t;
   const bool is_adaptive = adaptive_lr_is_on(&ppo->adaptive_lr);
+
   ppo->proximal.com = ddr_control_com(&ppo->ddr);
   *stats = (UpdateStats){.controller_kl = NAN, .com = ppo->ewma ? ppo->proximal.com : NAN,
                          .epsilon = ddr_control_epsilon(&ppo->ddr),
                          .kl_penalty = config->ppo.kl_penalty > 0 ? ppo->penalty.coefficient : NAN,
                          .learning_rate = is_adaptive ? *ppo->adaptive_lr.lr
                                                       : ppo_learning_rate(config, context->iteration)};
+
   ppo_compute_advantages(ppo, ops, context->rollout, stats);
   TRY(ranks_agree(ppo_check_rollout(ppo, ops, context->rollout)));
   epochs_measure_noise(&epochs, context);
@@ -416,8 +437,10 @@ static int update_weights(void *state, const UpdateContext *context, UpdateStats
     core_device_copy(ops->device, ppo->old_logits, context->rollout->logits,
                      (size_t)context->rollout->steps * (size_t)context->rollout->worlds *
                      (size_t)context->rollout->head.logits * sizeof *ppo->old_logits);
+
   early_stop_begin(&ppo->early_stop);
   TRY(epochs_run(&epochs, context, stats));
+
   optim_reduce_stats(stats);
   optim_average_stats(stats, (double)(ppo->actor_optimizer.t - earlier), context->measure);
   TRY(optim_check_parameters(ops, &ppo->agent->actor, "weight", ppo->agent->actor.theta));

@@ -39,14 +39,17 @@ void ppo_compute_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, UpdateSt
   float *scratch = ppo->moments_scratch;
   const float *values = restore_values(ppo, ops, rollout);
   Moments advantage, target, residual;
+
   advantage_estimate(ops, rule, rollout->rewards, values, rollout->dones, rollout_truncated(rollout),
                      rollout->limits.values, rollout->steps, rollout->worlds, ppo->advantages, ppo->targets);
   reduce_rollout_moments(ops, &rollout->shards, ppo->advantages, NULL, rollout->steps, scratch, &advantage);
   reduce_rollout_moments(ops, &rollout->shards, ppo->targets, NULL, rollout->steps, scratch, &target);
   reduce_rollout_moments(ops, &rollout->shards, ppo->targets, values, rollout->steps, scratch, &residual);
+
   advantage_normalize_by(ops, batch ? ADVANTAGE_STOIX_BATCH : ADVANTAGE_RAW, &advantage, ppo->advantages, total);
   if (ppo->moments)
     advantage_normalize_ewma(ops, ppo->moments, config->ppo.adv_ewma_decay, &advantage, ppo->advantages, total);
+
   stats->advantage_mean = advantage.mean;
   stats->advantage_sd = sqrt(moments_variance(&advantage));
   stats->explained_variance = estimators_explained_variance(&target, &residual);

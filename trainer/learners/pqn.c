@@ -48,8 +48,10 @@ static int add_gradients(void *learner, const UpdateContext *context, int m, Upd
   const AgentNetwork *network = &agent->actor;
   Minibatch *batch = &pqn->minibatch;
   OpsValueSums sums;
+
   minibatch_select(batch, context->ops, context->rollout, m);
   gradient_begin(&pqn->gradient);
+
   while (minibatch_next(batch, ops, context->rollout, pqn->errors, pqn->targets)) {
     const float *q = agent_pass(agent, ops, network, batch->observations, batch->rows);
     ops->q_loss(ops, q, batch->actions, batch->targets, batch->rows, agent->head.logits, pqn->doutput, &sums);
@@ -168,13 +170,16 @@ static int update_weights(void *state, const UpdateContext *context, UpdateStats
     .config = config, .agent = pqn->agent, .minibatch = &pqn->minibatch, .gradient = &pqn->gradient,
     .actor = &pqn->optimizer, .captured = &pqn->captured, .learner = pqn, .step_sync = minibatch_step,
     .add_gradients = add_gradients, .enqueue = enqueue_minibatch, .add_losses = add_losses};
+
   const double lr = optim_lr(config, config->pqn.lr_schedule, config->pqn.learning_rate, 0, context->iteration);
   *stats = (UpdateStats){.learning_rate = lr, .critic = unmeasured_gradients(), .policy_loss = NAN,
                           .clip_fraction = NAN, .zero_grad_fraction = NAN, .joint_norm = NAN, .controller_kl = NAN,
                           .com = NAN, .epsilon = NAN, .kl_penalty = NAN};
+
   TRY(ranks_agree(compute_targets(pqn, context->ops, context->rollout, stats)));
   epochs_measure_noise(&epochs, context);
   TRY(epochs_run(&epochs, context, stats));
+
   ranks_sum(&stats->value_loss, 1);
   optim_average_stats(stats, epochs_steps(config), context->measure);
   stats->entropy = policy_entropy(pqn->agent->epsilon, pqn->agent->head.logits);
@@ -188,6 +193,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   if (agent->head.kind != OPS_MULTI_DISCRETE || agent->head.factors != 1)
     return core_error(CORE_USAGE, "algo.name = pqn: requires one categorical action, but env.task = %s expects "
                       "other actions; set algo.name to ppo or ppo_ewma", config->env.task);
+
   Pqn *pqn = *state = core_memory_zero_allocate(1, sizeof *pqn);
   *pqn = (Pqn){.config = config, .agent = agent,
                .optimizer = {.rule = OPTIMIZER_RADAM, .beta1 = BETA1, .beta2 = BETA2, .epsilon = RADAM_EPSILON,
@@ -195,6 +201,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   TRY(minibatch_register(&pqn->minibatch, config, rollout, arena));
   pqn->minibatch.is_input = agent_chains_inputs(agent);
   const size_t total = (size_t)rollout->steps * (size_t)rollout->worlds, rows = (size_t)pqn->minibatch.capacity;
+
   gradient_register(&pqn->gradient, agent, &rollout->shards, pqn->minibatch.capacity, pqn->minibatch.pieces, arena);
   if (rollout->shards.shards > 1)
     CORE_ARENA_DEVICE(arena, pqn->scratch, 2 * (size_t)rollout->steps * (size_t)shards_worlds(&rollout->shards),
@@ -204,6 +211,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   CORE_ARENA_DEVICE(arena, pqn->errors, total, "target errors [steps][worlds]");
   CORE_ARENA_DEVICE(arena, pqn->targets, total, "Q targets [steps][worlds]");
   CORE_ARENA_DEVICE(arena, pqn->doutput, rows * (size_t)agent->head.logits, "gradient at the Q values [rows][actions]");
+
   captured_register(&pqn->captured, &pqn->optimizer, false, pqn->minibatch.global_rows,
                     captured_is_divided(&pqn->minibatch, &rollout->shards), epochs_steps(config), arena);
   return CORE_OK;

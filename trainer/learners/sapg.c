@@ -28,15 +28,18 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
                       "algo.name = sapg: requires continuous actions, but env.task = %s expects classes; set "
                       "algo.name to ppo or ppo_ewma", config->env.task);
   Sapg *sapg = *state = core_memory_zero_allocate(1, sizeof *sapg);
+
   const int64_t on_policy = core_config_transitions_per_iteration(config);
   if (2 * on_policy > INT32_MAX)
     return core_error(CORE_USAGE, "env.num * ppo.num_steps = %" PRId64 " exceeds 2^30 - 1; lower one of them",
                       on_policy);
+
   *sapg = (Sapg){.config = config, .agent = agent, .actor_optimizer = optim_create(config),
                  .critic_optimizer = optim_create(config)};
   sapg_data_register(&sapg->data, config, agent, rollout, arena);
   const SapgMinibatches *minibatches = &sapg->data.minibatches;
   const size_t capacity = (size_t)sapg->data.capacity;
+
   CORE_ARENA_DEVICE(arena, sapg->actor_optimizer.m, agent->actor.n, "actor first moments");
   CORE_ARENA_DEVICE(arena, sapg->actor_optimizer.v, agent->actor.n, "actor second moments");
   CORE_ARENA_DEVICE(arena, sapg->critic_optimizer.m, agent->critic.n, "critic first moments");
@@ -44,6 +47,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   CORE_ARENA_DEVICE(arena, sapg->doutput, capacity * (size_t)agent->head.logits,
                     "gradient at the output [rows][logits]");
   CORE_ARENA_DEVICE(arena, sapg->logp, capacity, "minibatch log-probabilities of now [rows]");
+
   adaptive_lr_register(&sapg->adaptive_lr, config->sapg.kl_threshold, &rollout->shards, arena);
   CORE_ARENA_DEVICE(arena, sapg->entropy_coef, (size_t)config->sapg.blocks, "weights of entropies [blocks]");
   CORE_ARENA(arena, sapg->value_moments, VALUE_MOMENTS, "moments of values");
@@ -233,6 +237,7 @@ static int enqueue_epoch(Sapg *sapg, const UpdateContext *context, int number, U
   OpsUpdateStats sums;
   captured_begin(&sapg->captured, context, sapg->agent, &sapg->gradient.mean, &sapg->actor_optimizer,
                  &sapg->critic_optimizer, NULL, *sapg->adaptive_lr.lr);
+
   for (int m = 0; m < all->count; m++) {
     if (sapg_data_rows(&sapg->data, m) == all->rows) {
       captured_minibatch(&sapg->captured, enqueue_current, &enqueued);
@@ -242,9 +247,11 @@ static int enqueue_epoch(Sapg *sapg, const UpdateContext *context, int number, U
     }
     if (context->profile) profile_snapshot(context->profile, context->ops, sapg->agent);
   }
+
   const int failed =
     captured_finish(&sapg->captured, context->ops, &sapg->actor_optimizer, &sapg->critic_optimizer, NULL, &sums, stats);
   if (failed >= 0) return repeat_failed_step(sapg, context, number, failed);
+
   stats->policy_loss += sums.mean[OPS_STATS_POLICY];
   stats->entropy += sums.mean[OPS_STATS_POLICY + 1];
   stats->clip_fraction += sums.mean[OPS_STATS_POLICY + 4];
@@ -289,16 +296,19 @@ static int update_weights(void *state, const UpdateContext *context, UpdateStats
   const CoreConfig *config = sapg->config;
   const int epochs = (int)config->ppo.epochs;
   Ops *ops = context->ops;
+
   *stats = (UpdateStats){
     .learning_rate = *sapg->adaptive_lr.lr, .com = NAN, .epsilon = sapg->config->ppo.epsilon,
     .kl_penalty = NAN};
   set_entropy_coefficients(sapg);
+
   TRY(ranks_agree(check_rollout(sapg, ops, context->rollout)));
   sapg_data_collect(&sapg->data, ops, config, sapg->agent, context->rollout, context->iteration,
                     config->sapg.normalize_value ? sapg->value_moments : NULL, stats);
   core_device_begin_phase(ops->device, CORE_PHASE_MINIBATCHES);
   for (int e = 1; e <= epochs; e++) TRY(epoch(sapg, context, e, stats));
   core_device_begin_phase(ops->device, CORE_PHASE_UPDATE);
+
   optim_reduce_stats(stats);
   optim_average_stats(stats, (double)epochs * sapg->data.minibatches.count, context->measure);
   TRY(optim_check_parameters(ops, &sapg->agent->actor, "weight", sapg->agent->actor.theta));

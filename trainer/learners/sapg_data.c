@@ -61,6 +61,7 @@ static void register_order(SapgData *data, size_t samples, CoreArena *arena) {
   const size_t parts = (size_t)data->minibatches.count, shards = (size_t)data->shards.shards;
   const size_t sequences = sapg_samples(&data->layout) / (size_t)data->layout.sequence;
   const OpsChooseRows choice = make_choice(data);
+
   CORE_ARENA(arena, data->drawn, (size_t)data->layout.blocks, "drawn followers [blocks]");
   CORE_ARENA_DEVICE(arena, data->follower, (size_t)data->layout.drawn, "drawn followers [followers]");
   CORE_ARENA_DEVICE(arena, data->column, (size_t)data->layout.drawn, "columns of followers [followers]");
@@ -68,6 +69,7 @@ static void register_order(SapgData *data, size_t samples, CoreArena *arena) {
   CORE_ARENA_DEVICE(arena, data->sequences, sequences, "order of sequences [sequences]");
   CORE_ARENA_DEVICE(arena, data->own, samples, "order of samples [samples]");
   CORE_ARENA(arena, data->part_rows, parts * shards, "minibatch samples of shards [minibatches][shards]");
+
   if (data->device == NULL) return;
   CORE_ARENA_DEVICE(arena, data->lists, 2 * sequences, "lists of a permutation");
   CORE_ARENA_DEVICE(arena, data->chunk_rows, parts * ops_chunks(&choice) * shards,
@@ -79,6 +81,7 @@ static void register_order(SapgData *data, size_t samples, CoreArena *arena) {
 static void register_batch(SapgData *data, const CoreConfig *config, const Agent *agent, const Rollout *rollout,
                            CoreArena *arena) {
   const size_t capacity = (size_t)data->capacity, logits = (size_t)agent->head.logits;
+
   CORE_ARENA_DEVICE(arena, data->observations, capacity * (size_t)rollout->features,
                     "minibatch observations [rows][features]");
   CORE_ARENA_DEVICE(arena, data->sample, capacity, "minibatch samples [rows]");
@@ -91,6 +94,7 @@ static void register_batch(SapgData *data, const CoreConfig *config, const Agent
   CORE_ARENA_DEVICE(arena, data->batch_advantages, capacity, "minibatch advantages [rows]");
   CORE_ARENA_DEVICE(arena, data->batch_values, capacity, "minibatch values [rows]");
   CORE_ARENA_DEVICE(arena, data->batch_returns, capacity, "minibatch returns [rows]");
+
   if (strcmp(config->sapg.clip, "paper") != 0) return;
   CORE_ARENA_DEVICE(arena, data->policy, capacity * logits, "minibatch policy of the learning block [rows][logits]");
   CORE_ARENA_DEVICE(arena, data->batch_own, capacity, "minibatch log-probabilities of the learning block [rows]");
@@ -109,15 +113,18 @@ void sapg_data_register(SapgData *data, const CoreConfig *config, const Agent *a
   /* No more than the activations hold; independent of the number of ranks where the shards are. */
   if (shards->global_shards > 1 && minibatch_capacity(config, shards, true) < data->capacity)
     data->capacity = minibatch_capacity(config, shards, true);
+
   const size_t worlds = (size_t)shards->worlds, off_policy = max_off_policy(&layout, shards);
   const size_t samples = local_on_policy(data) + off_policy;
   register_order(data, samples, arena);
   CORE_ARENA_DEVICE(arena, data->rewards, off_policy, "followers' rewards [steps][columns]");
   CORE_ARENA_DEVICE(arena, data->dones, off_policy, "followers' dones [steps][columns]");
+
   if (limits_bootstrap(config)) {
     CORE_ARENA_DEVICE(arena, data->truncated, off_policy, "followers' cuts by the time limit [steps][columns]");
     CORE_ARENA_DEVICE(arena, data->last_values, samples, "values of last observations [samples]");
   }
+
   CORE_ARENA_DEVICE(arena, data->values, samples + worlds, "values [samples]");
   CORE_ARENA_DEVICE(arena, data->returns, samples, "returns [samples]");
   CORE_ARENA_DEVICE(arena, data->advantages, samples, "advantages [samples]");
@@ -128,6 +135,7 @@ void sapg_data_register(SapgData *data, const CoreConfig *config, const Agent *a
                       "samples of a shard [2][samples]");
   if (strcmp(config->sapg.clip, "paper") == 0)
     CORE_ARENA_DEVICE(arena, data->logp_own, samples, "the learning block's log-probabilities [samples]");
+
   register_batch(data, config, agent, rollout, arena);
 }
 
@@ -140,16 +148,19 @@ static void find_columns(SapgData *data) {
   const int drawn = data->layout.drawn;
   uint32_t column[FOLLOWERS_MAX] = {0};
   CORE_CHECK(drawn <= FOLLOWERS_MAX);
+
   for (int d = 0; d < drawn; d++)
     for (int before = 0; before < drawn; before++)
       if (data->drawn[before] < data->drawn[d])
         column[d] += sapg_local_worlds(&share, data->drawn[before], share.worlds).count;
+
   for (uint32_t s = 0; s < (uint32_t)data->shards.shards; s++) {
     uint32_t end = 0;
     for (int d = 0; d < drawn; d++) end += sapg_local_worlds(&share, data->drawn[d],
                                                              (s + 1) * share.shard_worlds).count;
     data->shard_end[s] = (int)end;
   }
+
   data->columns = data->shard_end[data->shards.shards - 1];
   core_device_to_device(data->device, data->follower, data->drawn, (size_t)drawn * sizeof *data->follower);
   core_device_to_device(data->device, data->column, column, (size_t)drawn * sizeof *column);
@@ -161,11 +172,14 @@ static void assign_minibatch(const SapgData *data, const OpsChooseRows *choice, 
   const int shards = data->shards.shards;
   uint32_t *part_rows = data->part_rows + (size_t)m * (size_t)shards;
   memset(part_rows, 0, (size_t)shards * sizeof *part_rows);
+
   for (int pass = 0; pass < 2; pass++) {
-    for (uint32_t s = 0, position = 0; s < (uint32_t)shards && pass == 1; s++) { /* counts become offsets */
-      const uint32_t count = part_rows[s];
-      part_rows[s] = position;
-      position += count;
+    if (pass == 1) { /* counts become offsets */
+      for (uint32_t s = 0, position = 0; s < (uint32_t)shards; s++) {
+        const uint32_t count = part_rows[s];
+        part_rows[s] = position;
+        position += count;
+      }
     }
     for (uint32_t i = 0; i < (uint32_t)sapg_data_rows(data, m); i++) {
       const OpsChosen chosen = ops_chosen(choice, (size_t)m, i);
@@ -174,6 +188,7 @@ static void assign_minibatch(const SapgData *data, const OpsChooseRows *choice, 
       part_rows[chosen.shard]++;
     }
   }
+
   for (int s = shards - 1; s > 0; s--) part_rows[s] -= part_rows[s - 1]; /* offsets become counts again */
 }
 
@@ -351,6 +366,7 @@ static void value_microbatch(SapgData *data, Ops *ops, const Agent *agent, const
   const int rows = (int)states->n;
   const size_t base = local_on_policy(data), acting = (size_t)data->layout.steps * (states->end - states->from);
   OpsSapgScatter scatter = {*states, data->batch_values, data->values + base};
+
   KERNELS_EACH(data->device, ops_sapg_states, ops_sapg_state, states->n, states);
   rollout_gather_observations(rollout, ops, data->index, rows, data->observations);
   sequences_gather(sequences, &rollout->states, ops, data->index, rows);
@@ -358,9 +374,11 @@ static void value_microbatch(SapgData *data, Ops *ops, const Agent *agent, const
   set_leader_block(data, rollout, NULL, rows);
   agent_values(agent, ops, data->observations, rows, data->batch_values);
   KERNELS_EACH(data->device, ops_sapg_scatter, ops_sapg_scatter_one, scatter.states.n, &scatter);
+
   if (data->logp_own == NULL || states->first >= acting) return;
   /* The last states have no actions. */
   if (scatter.states.n > acting - states->first) scatter.states.n = acting - states->first;
+
   const int acted = (int)scatter.states.n;
   rollout_gather_actions(rollout, ops, data->index, acted, data->actions);
   sequences_bind(sequences, agent);
@@ -418,9 +436,11 @@ static void collect_off_policy(SapgData *data, Ops *ops, const CoreConfig *confi
   const size_t base = local_on_policy(data), n = local_off_policy(data), logits = (size_t)rollout->head.logits;
   float *values = data->values + base, *last = data->last_values ? data->last_values + base : NULL;
   const Limits *limits = &rollout->limits;
+
   if (n == 0) return;
   value_as_leader(data, ops, agent, rollout);
   value_moments_restore(ops, moments, values, n + (size_t)data->columns);
+
   const OpsSapgFollowers followers = {
     make_share(data), core_divisor(logits),
     {rollout->rewards, rollout->logp, rollout->logits, rollout->dones, last ? limits->truncated : NULL,

@@ -57,7 +57,8 @@ CORE_DEVICE_FN size_t sapg_local_off_policy(const SapgShare *share) {
 typedef struct SapgWorlds { uint32_t first, count; } SapgWorlds;
 CORE_DEVICE_FN SapgWorlds sapg_local_worlds(const SapgShare *share, uint32_t follower, uint32_t worlds) {
   const int64_t block = sapg_block_worlds(&share->layout), from = (int64_t)follower * block - share->first_world;
-  const int64_t first = from > 0 ? from : 0, end = from + block < worlds ? from + block : worlds;
+  const int64_t first = from > 0 ? from : 0;
+  const int64_t end = from + block < worlds ? from + block : worlds;
   const SapgWorlds local = {(uint32_t)first, end > first ? (uint32_t)(end - first) : 0};
   return local;
 }

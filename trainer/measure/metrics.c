@@ -36,6 +36,7 @@ void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollo
     own = (int64_t)rollout->steps * rollout->worlds;
   const int64_t length = states_length(&rollout->states);
   *metrics = (Metrics){.states = (int)states_round_to_sequences(&rollout->states, states, total)};
+
   /* A chunk is one forward pass, whose hidden layers then are in the activations; ops do not support more rows. */
   const int64_t piece = core_arena_device(arena) ? PIECE_ON_DEVICE : PIECE;
   int64_t max_rows = agent->max_rows < piece ? agent->max_rows : piece;
@@ -44,12 +45,14 @@ void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollo
   if (max_rows > own && shard_rows == 0) max_rows = own;
   max_rows -= max_rows % length;
   metrics->chunk_rows = metrics->states < max_rows ? metrics->states : (int)max_rows;
+
   size_t rows = (size_t)metrics->chunk_rows;
   sequences_register(&metrics->sequences, &rollout->states, metrics->chunk_rows, arena);
   CORE_ARENA_DEVICE(arena, metrics->actor_before, agent->actor.n, "actor weights before the update");
   CORE_ARENA_DEVICE(arena, metrics->critic_before, agent->critic.n, "critic weights before the update");
   CORE_ARENA_DEVICE(arena, metrics->step_before, agent->actor.n > agent->critic.n ? agent->actor.n : agent->critic.n,
              "weights before a step");
+
   CORE_ARENA(arena, metrics->index, rows, "metrics rows [rows]");
   CORE_ARENA_DEVICE(arena, metrics->observations, rows * (size_t)rollout->features,
                     "metrics observations [rows][features]");
@@ -59,12 +62,14 @@ void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollo
   CORE_ARENA_DEVICE(arena, metrics->updated_logp, rows, "metrics updated log-probabilities [rows]");
   CORE_ARENA_DEVICE(arena, metrics->actions, rows * rollout->action_bytes, "metrics actions [rows][bytes]");
   CORE_ARENA_DEVICE(arena, metrics->values, rows, "metrics values [rows]");
+
   if (core_arena_device(arena)) {
     CORE_ARENA_DEVICE(arena, metrics->index_on_device, rows, "metrics rows [rows]");
     CORE_ARENA(arena, metrics->place, rows, "metrics rows of logits [rows]");
     CORE_ARENA_DEVICE(arena, metrics->place_on_device, rows, "metrics rows of logits [rows]");
   }
   if (shard_rows > 0) CORE_ARENA(arena, metrics->shard_kl, (size_t)rollout->shards.shards, "KL of shards [shards]");
+
   CORE_ARENA(arena, metrics->per_logit, (size_t)rollout->head.logits, "metrics probabilities [logits]");
   register_representation(&metrics->actor, agent, &agent->actor, arena);
   if (has_critic(agent)) register_representation(&metrics->critic, agent, &agent->critic, arena);
@@ -151,10 +156,12 @@ static void add_chunk(Metrics *metrics, Ops *ops, const Agent *agent, const Roll
   const size_t bytes = (size_t)rows * sizeof(float);
   void *copy[2];
   double kl, kl_reverse;
+
   if (ops->device) {
     core_device_to_device(ops->device, metrics->index_on_device, index, (size_t)rows * sizeof *index);
     index = metrics->index_on_device;
   }
+
   index = sequences_order(&metrics->sequences, &rollout->states, index, rows);
   sequences_gather(&metrics->sequences, &rollout->states, ops, index, rows);
   sequences_bind(&metrics->sequences, agent);
@@ -166,8 +173,10 @@ static void add_chunk(Metrics *metrics, Ops *ops, const Agent *agent, const Roll
   add_representation(metrics, ops, agent, head, rows);
   ops->policy_logp(ops, head, metrics->updated, metrics->actions, metrics->updated_logp, rows);
   ops->policy_kl(ops, head, metrics->behavior, metrics->updated, rows, &kl, &kl_reverse);
+
   sums->kl += kl;
   sums->kl_reverse += kl_reverse;
+
   const float *updated = core_device_view(ops->device, metrics->updated_logp, bytes, &copy[0]);
   const float *behavior = core_device_view(ops->device, metrics->behavior_logp, bytes, &copy[1]);
   for (int i = 0; i < rows; i++) {
@@ -178,6 +187,7 @@ static void add_chunk(Metrics *metrics, Ops *ops, const Agent *agent, const Roll
     log_sum_add(&sums->ratio, l);
     log_sum_add(&sums->ratio_squared, 2 * l);
   }
+
   free(copy[0]);
   free(copy[1]);
 }
@@ -190,6 +200,7 @@ static void add_states(Metrics *metrics, Ops *ops, const Agent *agent, const Rol
   const int length = states_length(&rollout->states), drawn = metrics->states / length;
   const uint32_t worlds = (uint32_t)rollout->worlds, together = (uint32_t)shards_worlds(shards);
   int64_t own = 0; /* sampled states of this rank so far */
+
   for (int j = 0, rows = 0; j < drawn; j++) {
     const int64_t number = sample_state(seed, iteration, j, drawn, total / length);
     for (int step = 0; step < length; step++) {
@@ -198,6 +209,7 @@ static void add_states(Metrics *metrics, Ops *ops, const Agent *agent, const Rol
       if (rollout->samples_logits) metrics->place[rows] = rollout->logit_samples.place[own++];
       metrics->index[rows++] = (uint32_t)row;
     }
+
     if (rows < metrics->chunk_rows && (rows == 0 || j + 1 < drawn)) continue;
     add_chunk(metrics, ops, agent, rollout, rows, sums);
     rows = 0;
@@ -254,14 +266,17 @@ void metrics_policy_change(Metrics *metrics, Ops *ops, const Agent *agent, const
   memset(metrics->per_logit, 0, (size_t)rollout->head.logits * sizeof *metrics->per_logit);
   representation_begin(&metrics->actor);
   if (has_critic(agent)) representation_begin(&metrics->critic);
+
   const Shards *shards = &rollout->shards;
   for (int part = 0; part < (metrics->shard_kl ? shards->shards : 1); part++) {
     sums.kl = metrics->shard_kl ? 0 : sums.kl;
     add_states(metrics, ops, agent, rollout, seed, iteration, part, &sums);
     if (metrics->shard_kl) metrics->shard_kl[part] = sums.kl;
   }
+
   reduce_sums(metrics, &rollout->head, has_critic(agent), &sums);
   if (metrics->shard_kl) sums.kl = fold_shards(metrics, shards);
+
   const double n = metrics->states;
   bool policy = metrics->depth >= METRICS_POLICY;
   *change = (MetricsPolicyChange){

@@ -18,10 +18,12 @@ void profile_register(Profile *profile, const Agent *agent, const Rollout *rollo
                        .updates = (int)updates,
                        .max_points = 1 + (int)(updates < PROFILE_INTERVALS ? updates : PROFILE_INTERVALS),
                        .head = rollout->head};
+
   profile->capacity = profile->states < own ? profile->states : (int)own;
   profile->chunk_rows = profile->capacity < agent->max_rows ? profile->capacity : agent->max_rows;
   profile->chunk_rows -= profile->chunk_rows % states_length(&rollout->states);
   sequences_register(&profile->sequences, &rollout->states, profile->capacity, arena);
+
   size_t states = (size_t)profile->capacity, max_points = (size_t)profile->max_points;
   CORE_ARENA(arena, profile->index, states, "profile rows [states]");
   if (core_arena_device(arena)) CORE_ARENA_DEVICE(arena, profile->index_on_device, states, "profile rows [states]");
@@ -32,6 +34,7 @@ void profile_register(Profile *profile, const Agent *agent, const Rollout *rollo
   CORE_ARENA_DEVICE(arena, profile->actions, states * rollout->action_bytes, "profile actions [states][bytes]");
   CORE_ARENA_DEVICE(arena, profile->behavior_logp, states, "profile behavior log-probabilities [states]");
   CORE_ARENA_DEVICE(arena, profile->logp, states, "profile log-probabilities [states]");
+
   CORE_ARENA(arena, profile->ratios, 2 * max_points, "profile ratios [2][points]");
   CORE_ARENA(arena, profile->ess_percent, max_points, "profile effective sample sizes");
   CORE_ARENA(arena, profile->update, max_points, "profile minibatches");
@@ -89,11 +92,13 @@ void profile_begin(Profile *profile, Ops *ops, const Agent *agent, const Rollout
     const int64_t row = states_sampled_row(&rollout->states, &rollout->shards, number, i % length);
     if (row >= 0) profile->index[profile->own++] = (uint32_t)row;
   }
+
   const uint32_t *index = profile->index;
   if (ops->device) {
     core_device_to_device(ops->device, profile->index_on_device, index, (size_t)profile->own * sizeof *index);
     index = profile->index_on_device;
   }
+
   profile->states_of = &rollout->states;
   gather(profile, ops, rollout, index);
   profile->seen = profile->update[0] = profile->limit = 0;
@@ -127,12 +132,14 @@ void profile_snapshot(Profile *profile, Ops *ops, const Agent *agent) {
 static void add_ratios(Profile *profile, Ops *ops, int i) {
   const size_t bytes = ops_head_action_bytes(&profile->head), logits = (size_t)profile->head.logits;
   LogSum *ratio = &profile->ratios[i], *squared = &profile->ratios[profile->max_points + i];
+
   *ratio = *squared = log_sum_empty();
   for (int row = 0; row < profile->own; row += profile->chunk_rows) {
     const int rows = rows_in_chunk(profile, row);
     ops->policy_logp(ops, &profile->head, snapshot(profile, i) + (size_t)row * logits,
                      profile->actions + (size_t)row * bytes, profile->logp + row, rows);
   }
+
   void *copy[2];
   const size_t all = (size_t)profile->own * sizeof(float);
   const float *logp = core_device_view(ops->device, profile->logp, all, &copy[0]);
@@ -142,6 +149,7 @@ static void add_ratios(Profile *profile, Ops *ops, int i) {
     log_sum_add(ratio, l);
     log_sum_add(squared, 2 * l);
   }
+
   free(copy[0]);
   free(copy[1]);
 }
@@ -169,8 +177,8 @@ void profile_store_limit(Profile *profile, Ops *ops, const Agent *agent, double 
 ProfileSummary profile_finish(Profile *profile, Ops *ops) {
   const int last = profile->points - 1;
   for (int i = 0; i < last; i++) profile->reference[i] = part_of_kl(profile, ops, last, i);
-  for (int i = 0; i <= last && profile->limit; i++)
-    profile->to_limit[i] = part_of_kl(profile, ops, profile->limit, i);
+  if (profile->limit)
+    for (int i = 0; i <= last; i++) profile->to_limit[i] = part_of_kl(profile, ops, profile->limit, i);
   ranks_sum(profile->consecutive, (size_t)last);
   ranks_sum(profile->reference, (size_t)last);
   if (profile->limit) ranks_sum(profile->to_limit, (size_t)last + 1);

@@ -31,14 +31,17 @@ void representation_register(Representation *representation, const NetworkShape 
   for (int layer = 1; layer < shape->layers; layer++)
     representation->layer[representation->layers++] =
       (RepresentationLayer){shape->width[layer], 1, shape->activation[layer - 1]};
+
   representation->units = first_unit(representation, representation->layers);
   size_t units = (size_t)representation->units, width = (size_t)representation->width;
   CORE_ARENA(arena, representation->unit, units, "activation moments [units]");
   CORE_ARENA(arena, representation->magnitude, units, "activation magnitudes [units]");
+
   representation->device = core_arena_device(arena);
   const size_t on_device = representation->device ? units - (size_t)first_unit(representation, count) : 0;
   CORE_ARENA_DEVICE(arena, representation->unit_on_device, on_device, "activation moments [units]");
   CORE_ARENA_DEVICE(arena, representation->magnitude_on_device, on_device, "activation magnitudes [units]");
+
   if (width > REPRESENTATION_WIDTH_MAX || width == 0) return;
   CORE_ARENA_DEVICE(arena, representation->gram_on_device, representation->device ? width * width : 0,
                     "feature Gram matrix [width][width]");
@@ -74,6 +77,7 @@ static void add_units(const float *h, int rows, int width, Moments *unit, double
 #pragma omp parallel for schedule(static)
   for (int u = 0; u < width; u++) {
     double sum = 0, absolute = 0, m2 = 0;
+
     for (int r = 0; r < rows; r++) {
       double value = (double)h[(size_t)r * (size_t)width + (size_t)u];
       sum += value;
@@ -83,6 +87,7 @@ static void add_units(const float *h, int rows, int width, Moments *unit, double
       double d = (double)h[(size_t)r * (size_t)width + (size_t)u] - sum / rows;
       m2 += d * d;
     }
+
     const Moments batch = {.n = rows, .mean = sum / rows, .m2 = m2};
     moments_merge(&unit[u], &batch);
     magnitude[u] += absolute;
@@ -104,7 +109,7 @@ void representation_add(Representation *representation, const NetworkActivations
 void representation_add_on_device(Representation *representation, Ops *ops, const NetworkShape *shape,
                                   const NetworkActivations *activations, int trunk, int rows) {
   const int first = representation->convolutions, hidden = representation->layers - first;
-  for (int layer = 0, unit = 0; layer < hidden; unit += representation->layer[first + layer++].width) {
+  for (int layer = 0, unit = 0; layer < hidden; layer++) {
     const bool is_bf16 = network_hidden_is_bf16(ops, shape, layer + 1 == trunk);
     const void *h = activations->hidden[layer];
     const int width = representation->layer[first + layer].width;
@@ -112,6 +117,7 @@ void representation_add_on_device(Representation *representation, Ops *ops, cons
                    representation->magnitude_on_device + unit);
     if (representation->gram && layer + 1 == hidden)
       ops->gram(ops, h, is_bf16, rows, width, representation->gram_on_device);
+    unit += width;
   }
   representation->states += rows;
 }
@@ -159,6 +165,7 @@ void representation_add_gram(const float *x, int rows, int width, double *gram) 
   enum { BLOCK = 8 };
   const size_t stride = (size_t)width;
 #pragma omp parallel for schedule(dynamic)
+
   for (int first = 0; first < width; first += BLOCK) {
     int end = first + BLOCK < width ? first + BLOCK : width, r = 0;
     for (; r + 4 <= rows; r += 4) {
@@ -169,6 +176,7 @@ void representation_add_gram(const float *x, int rows, int width, double *gram) 
         add_four(gram + (size_t)i * stride, value, row, stride, i + 1);
       }
     }
+
     for (; r < rows; r++) {
       const float *row = x + (size_t)r * stride;
       for (int i = first; i < end; i++)
@@ -199,6 +207,7 @@ static double reflect_row(double *a, size_t n, int i, double *p) {
   double beta = v[i - 1] > 0 ? -norm : norm;
   v[i - 1] -= beta; /* v: the reflection's vector, H = I - v v^T / h */
   double h = -beta * v[i - 1], vp = 0;
+
   for (int k = 0; k < i; k++) p[k] = 0;
   for (int k = 0; k < i; k++) { /* p = A v, from the lower triangle */
     const double *row = a + (size_t)k * n;
@@ -209,6 +218,8 @@ static double reflect_row(double *a, size_t n, int i, double *p) {
     }
     p[k] += sum;
   }
+
+  /* A <- A - v q^T - q v^T, with q = p - (v^T p / 2h) v, stored in p. */
   for (int k = 0; k < i; k++) {
     p[k] /= h;
     vp += p[k] * v[k];
@@ -218,6 +229,7 @@ static double reflect_row(double *a, size_t n, int i, double *p) {
     double *row = a + (size_t)k * n;
     for (int j = 0; j <= k; j++) row[j] -= v[k] * p[j] + p[k] * v[j];
   }
+
   return beta;
 }
 
@@ -231,9 +243,12 @@ static void tridiagonal_eigenvalues(double *d, double *e, int n) {
       int high = low;
       while (high < n - 1 && fabs(e[high]) > 1e-16 * (fabs(d[high]) + fabs(d[high + 1]))) high++;
       if (high == low) break;
+
+      /* Wilkinson's shift, then a QL step from high down to low. */
       double half = (d[low + 1] - d[low]) / (2 * e[low]);
       double g = d[high] - d[low] + e[low] / (half + copysign(hypot(half, 1), half)), s = 1, c = 1, p = 0;
       int i = high - 1;
+
       for (; i >= low; i--) {
         double f = s * e[i], b = c * e[i], r = hypot(f, g);
         e[i + 1] = r;
@@ -250,6 +265,7 @@ static void tridiagonal_eigenvalues(double *d, double *e, int n) {
         d[i + 1] = g + p;
         g = c * r - b;
       }
+
       if (i >= low) continue;
       d[low] -= p;
       e[low] = g;
@@ -292,7 +308,7 @@ RepresentationRank representation_rank_of(const double *eigenvalues, int width, 
     sum += singular[i];
     rank.lyle += singular[i] / sqrt(states) > LYLE_LEAST;
   }
-  for (int i = 0; i < width && sum > 0; i++)
+  for (int i = 0; i < width; i++)
     if (singular[i] > 0) entropy -= singular[i] / sum * log(singular[i] / sum);
   rank.pca = count_share(singular, width, 2);
   rank.srank = count_share(singular, width, 1);
@@ -378,11 +394,12 @@ void representation_add_policy(const OpsHead *head, const float *logits, int row
     return;
   }
   for (int r = 0; r < rows; r++, logits += head->logits)
-    for (int factor = 0, first = 0; factor < head->factors; first += head->size[factor++]) {
+    for (int factor = 0, first = 0; factor < head->factors; factor++) {
       double largest = -INFINITY, sum = 0, weight[OPS_LOGITS_MAX];
       for (int k = 0; k < head->size[factor]; k++) largest = fmax(largest, (double)logits[first + k]);
       for (int k = 0; k < head->size[factor]; k++) sum += weight[k] = exp((double)logits[first + k] - largest);
       for (int k = 0; k < head->size[factor]; k++) moments_add(&per_logit[first + k], weight[k] / sum);
+      first += head->size[factor];
     }
 }
 

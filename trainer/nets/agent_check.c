@@ -33,6 +33,7 @@ int agent_check(const CoreConfig *config) {
   const EncoderKind kind = encoder_kind(config->net.encoder);
   const bool encodes = kind != ENCODER_NONE && !encoder_reads_pixels(kind);
   const bool has_entities = strcmp(config->env.observations, "entity") == 0;
+
   if (encodes && !has_entities)
     return core_error(CORE_USAGE,
                       "net.encoder = %s: it reads entities, but env.observations = %s; set "
@@ -42,6 +43,7 @@ int agent_check(const CoreConfig *config) {
     return core_error(CORE_USAGE,
                       "env.observations = entity: requires an encoder; set net.encoder to set, stoix_set or "
                       "transformer, or env.observations to flat or padded");
+
   if (kind != ENCODER_NONE && !encodes) return check_pixels(config);
   if (encodes && strcmp(config->env.normalize_observations, "none") != 0)
     return core_error(CORE_USAGE, "env.normalize_observations = %s: entity observations hold masks and indices of "
@@ -50,5 +52,6 @@ int agent_check(const CoreConfig *config) {
     return core_error(CORE_USAGE, "net.encoder = %s: algo.name = %s has one policy per block, selected by a flat "
                       "observation; set net.encoder to none and env.observations to flat", config->net.encoder,
                       config->algo.name);
+
   return CORE_OK;
 }

@@ -18,7 +18,8 @@ static OpsActivation activation_of(const char *name) {
 }
 
 static AgentSharing sharing_of(const char *name) {
-  return strcmp(name, "shared") == 0 ? AGENT_SHARED : strcmp(name, "joint") == 0 ? AGENT_JOINT : AGENT_SEPARATE;
+  if (strcmp(name, "shared") == 0) return AGENT_SHARED;
+  return strcmp(name, "joint") == 0 ? AGENT_JOINT : AGENT_SEPARATE;
 }
 
 static bool is_q(const CoreConfig *config) { return strcmp(config->algo.name, "pqn") == 0; }
@@ -143,6 +144,7 @@ void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int 
                    .epsilon = config->pqn.epsilon_end, .log_std = (float)config->net.log_std_init,
                    .device = core_arena_device(arena)};
   if (agent->blocks.count > 0) agent->blocks.width = (int)config->sapg.embedding;
+
   int entrance, trunk[CORE_CONFIG_LAYERS_MAX];
   const int below = register_below(agent, config, env, &entrance, trunk, arena);
   const int outputs = agent_is_gaussian(agent) ? agent->head.factors : agent->head.logits;
@@ -150,6 +152,7 @@ void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int 
   if (agent->trunk > 0)
     network_prepend(&agent->actor.shape, trunk, agent->trunk, activation_of(config->net.trunk_activation));
   if (!agent->is_q) agent->critic.shape = tower(config, below, 1, 1.0);
+
   if (agent_stores_bf16(agent, config)) {
     agent->actor.shape.stores_bf16 = agent->critic.shape.stores_bf16 = true;
     agent->actor.shape.first_chain = agent->trunk;
@@ -157,12 +160,14 @@ void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int 
   agent->actor.encoder_shape = agent->critic.encoder_shape = &agent->encoder.shape;
   agent->actor.recurrent_shape = agent->critic.recurrent_shape = &agent->recurrent.shape;
   agent_count_parameters(agent);
+
   CORE_ARENA_DEVICE(arena, agent->actor.theta, agent->actor.n, "actor weights");
   CORE_ARENA_DEVICE(arena, agent->critic.theta, agent->critic.n, "critic weights");
   register_activations(agent, arena);
   const size_t rows = (size_t)max_rows;
   if (agent_is_gaussian(agent))
     CORE_ARENA_DEVICE(arena, agent->joined, rows * (size_t)agent->head.logits, "policy [rows][logits]");
+
   if (agent->blocks.count == 0) return;
   CORE_ARENA_DEVICE(arena, agent->blocks.joined, rows * joined_width(agent),
              "observations with embeddings [rows][features]");
@@ -200,6 +205,7 @@ void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int ro
   CORE_ARENA_DEVICE(arena, gradient->actor, agent->actor.n, "actor gradient");
   CORE_ARENA_DEVICE(arena, gradient->critic, agent->critic.n, "critic gradient");
   CORE_ARENA_DEVICE(arena, gradient->scratch, scratch_floats(agent, rows), "backward scratch [2][rows][width]");
+
   if (agent_is_apart(agent))
     CORE_ARENA_DEVICE(arena, gradient->critic_scratch, scratch_floats(agent, rows),
                       "backward scratch of the critic [2][rows][width]");
@@ -215,6 +221,7 @@ void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int ro
   if (agent_is_gaussian(agent))
     CORE_ARENA_DEVICE(arena, gradient->mean, (size_t)rows * (size_t)agent->head.factors,
                "gradient at the means [rows][factors]");
+
   if (agent->blocks.count == 0) return;
   CORE_ARENA_DEVICE(arena, gradient->entrance, (size_t)rows * joined_width(agent),
              "gradients at the inputs [rows][features]");
@@ -272,9 +279,10 @@ void agent_add_layers(const Agent *agent, OpsBf16 *choice) {
   const RecurrentShape *memory = &agent->recurrent.shape;
   add_network(&agent->actor.shape, choice);
   if (agent->critic.n > 0) add_network(&agent->critic.shape, choice);
-  for (int i = 0; agent_has_encoder(agent) && i < encoder->tensors; i++)
-    if (encoder->tensor[i].rows > 1 && encoder->tensor[i].conv.out == 0)
-      ops_bf16_add(choice, encoder->tensor[i].rows, encoder->tensor[i].columns);
+  if (agent_has_encoder(agent))
+    for (int i = 0; i < encoder->tensors; i++)
+      if (encoder->tensor[i].rows > 1 && encoder->tensor[i].conv.out == 0)
+        ops_bf16_add(choice, encoder->tensor[i].rows, encoder->tensor[i].columns);
   if (!agent_is_recurrent(agent)) return;
   ops_bf16_add(choice, memory->in, 4 * memory->width);
   ops_bf16_add(choice, memory->width, 4 * memory->width);

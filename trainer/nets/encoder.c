@@ -173,7 +173,8 @@ void encoder_dense_backward(const EncoderPass *pass, int tensor, bool biased, co
                             float *dx, float *gradient, float *sums, int rows, OpsActivation activation) {
   const EncoderTensor *t = &pass->shape->tensor[tensor];
   const float *bias = biased ? pass->theta + t[1].offset : pass->zeros;
-  float *db = biased ? gradient + t[1].offset : sums ? sums : gradient + pass->shape->parameters;
+  float *unused = sums ? sums : gradient + pass->shape->parameters;
+  float *db = biased ? gradient + t[1].offset : unused;
   if (pass->ops->device && !biased && !sums && activation == OPS_LINEAR) db = NULL;
   pass->ops->dense_backward(pass->ops, x, pass->theta + t->offset, bias, y, dy, dx, gradient + t->offset, db, rows,
                             t->rows, t->columns, activation);
@@ -232,11 +233,13 @@ static int widest(const EncoderShape *shape) {
 void encoder_register(Encoder *encoder, const EncoderShape *shape, int max_rows, CoreArena *arena) {
   const int chunk_max = max_chunk_rows(shape, core_arena_device(arena));
   *encoder = (Encoder){.shape = *shape, .chunk_rows = max_rows < chunk_max ? max_rows : chunk_max};
+
   if (encoder_reads_pixels(shape->kind)) {
     encoder->chunk_rows = chunk_max < max_rows || core_arena_device(arena) == NULL ? chunk_max : max_rows;
     encoder_pixels_register(encoder, DESIGN[shape->kind], max_rows, arena);
     return;
   }
+
   const size_t spare = (size_t)widest(shape);
   CORE_ARENA_DEVICE(arena, encoder->memory, DESIGN[shape->kind]->floats(shape, encoder->chunk_rows),
                     "encoder's activations [rows of a chunk]");
@@ -285,10 +288,12 @@ void encoder_backward(const Encoder *encoder, Ops *ops, const float *theta, cons
                       const float *embedding, const float *dembedding, float *gradient) {
   const EncoderDesign *design = DESIGN[encoder->shape.kind];
   const size_t n = encoder->shape.parameters, width = (size_t)encoder->shape.width;
+
   if (encoder_reads_pixels(encoder->shape.kind)) {
     encoder_pixels_backward(encoder, design, ops, theta, x, rows, dembedding, gradient);
     return;
   }
+
   core_device_zero(ops->device, gradient, n * sizeof *gradient);
   for (int first = 0; first < rows; first += encoder->chunk_rows) {
     const EncoderPass pass = pass_of(encoder, ops, theta, x, rows, first);

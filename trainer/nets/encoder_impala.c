@@ -58,6 +58,7 @@ static Memory lay_out(const EncoderShape *shape, int rows, float *base, size_t *
   Memory m;
   *used = 0;
   stages_of(shape, m.stage);
+
   for (int s = 0; s < STAGES; s++) {
     const size_t outputs = n * ops_conv_outputs(&m.stage[s].block);
     m.x[s] = encoder_reserve(base, used, n * ops_conv_inputs(&m.stage[s].conv));
@@ -67,6 +68,7 @@ static Memory lay_out(const EncoderShape *shape, int rows, float *base, size_t *
       m.hidden[s][b] = encoder_reserve(base, used, outputs);
     }
   }
+
   m.last = encoder_reserve(base, used, n * (size_t)shape->width);
   return m;
 }
@@ -87,6 +89,7 @@ static Scratch lay_out_scratch(const EncoderShape *shape, int rows, float *base,
   size_t widest = 0, output = 0, conv = 0;
   *used = 0;
   stages_of(shape, stage);
+
   for (int i = 0; i < STAGES; i++) {
     const size_t sizes[] = {ops_conv_outputs(&stage[i].conv), ops_conv_outputs(&stage[i].block),
                             ops_conv_scratch(&stage[i].conv, rows), ops_conv_scratch(&stage[i].block, rows)};
@@ -95,6 +98,7 @@ static Scratch lay_out_scratch(const EncoderShape *shape, int rows, float *base,
     if (sizes[2] > conv) conv = sizes[2];
     if (sizes[3] > conv) conv = sizes[3];
   }
+
   s.wide = encoder_reserve(base, used, n * widest);
   s.at = encoder_reserve(base, used, n * output);
   s.next = encoder_reserve(base, used, n * output);
@@ -117,12 +121,14 @@ static void forward(const EncoderPass *pass, float *embedding) {
   size_t used;
   const Memory m = lay_out(shape, rows, pass->memory, &used);
   const Scratch work = lay_out_scratch(shape, rows, pass->scratch, &used);
+
   ops->image->pixels(ops, &shape->pixels, pass->x.x, rows, m.x[0]);
   for (int s = 0; s < STAGES; s++) {
     const size_t outputs = (size_t)rows * ops_conv_outputs(&m.stage[s].block);
     float *x = work.at, *y = work.next;
     encoder_conv(pass, first_of(s), m.x[s], work.wide, OPS_LINEAR, work.conv);
     ops->image->pool_forward(ops, &m.stage[s].pool, work.wide, x, m.from[s], rows);
+
     for (int b = 0; b < BLOCKS; b++) {
       if (b == BLOCKS - 1 && s < STAGES - 1) y = m.x[s + 1];
       ops->image->relu_forward(ops, x, m.entry[s][b], outputs);
@@ -133,6 +139,7 @@ static void forward(const EncoderPass *pass, float *embedding) {
       x = y;
       y = swap;
     }
+
     if (s == STAGES - 1) ops->image->relu_forward(ops, x, m.last, n);
   }
   core_device_copy(ops->device, embedding, m.last, n * sizeof *embedding);
@@ -161,6 +168,7 @@ static void backward(const EncoderPass *pass, const float *embedding, const floa
   const Memory m = lay_out(shape, rows, pass->memory, &used);
   const Scratch work = lay_out_scratch(shape, rows, pass->scratch, &used);
   (void)embedding;
+
   core_device_copy(ops->device, work.at, dembedding, n * sizeof *work.at);
   ops->image->relu_backward(ops, m.last, work.at, n);
   for (int s = STAGES - 1; s >= 0; s--) {
@@ -177,17 +185,20 @@ static int layers(const EncoderShape *shape, int rows, float *memory, EncoderLay
   size_t used;
   int count = 0;
   const Memory m = lay_out(shape, rows, memory, &used);
+
   for (int s = 0; s < STAGES; s++) {
     const OpsConv *block = &m.stage[s].block;
     const int channels = block->out, positions = ops_conv_height(block) * ops_conv_width(block);
     layer[count++] = (EncoderLayer){first_of(s), channels, positions, m.entry[s][0]};
     for (int b = 0; b < BLOCKS; b++) {
-      const float *behind = b + 1 < BLOCKS ? m.entry[s][b + 1] : s + 1 < STAGES ? NULL : m.last;
+      const float *after_last = s + 1 < STAGES ? NULL : m.last;
+      const float *behind = b + 1 < BLOCKS ? m.entry[s][b + 1] : after_last;
       const bool has_relu = b + 1 < BLOCKS || s + 1 == STAGES;
       layer[count++] = (EncoderLayer){block_of(s, b, 0), channels, positions, m.hidden[s][b]};
       layer[count++] = (EncoderLayer){block_of(s, b, 1), channels, has_relu ? positions : 0, behind};
     }
   }
+
   return count;
 }
 

@@ -92,6 +92,7 @@ static void forward(const EncoderPass *pass, float *embedding) {
   size_t used;
   const Memory m = lay_out(shape, rows, pass->memory, &used);
   const Scratch s = lay_out_scratch(shape, rows, pass->scratch, &used);
+
   ops->image->pixels(ops, &shape->pixels, pass->x.x, rows, m.x[0]);
   for (int l = 0; l < LAYERS; l++) {
     const EncoderTensor *t = &shape->tensor[l * tensors];
@@ -103,6 +104,7 @@ static void forward(const EncoderPass *pass, float *embedding) {
     ops->norm_forward(ops, m.z[l], m.inverse[l], pass->theta + t[2].offset, pass->theta + t[3].offset, m.x[l + 1], rows,
                       t[2].columns, NETWORK_NORM_EPSILON, OPS_RELU);
   }
+
   core_device_copy(ops->device, embedding, m.x[LAYERS], (size_t)rows * (size_t)shape->width * sizeof *embedding);
 }
 
@@ -116,6 +118,7 @@ static void backward(const EncoderPass *pass, const float *embedding, const floa
   const Scratch s = lay_out_scratch(shape, rows, pass->scratch, &used);
   float *dy = s.gradient[0], *dx = s.gradient[1];
   (void)embedding;
+
   core_device_copy(ops->device, dy, dembedding, (size_t)rows * (size_t)shape->width * sizeof *dy);
   for (int l = LAYERS - 1; l >= 0; l--) {
     const EncoderTensor *t = &shape->tensor[l * tensors];
@@ -124,6 +127,7 @@ static void backward(const EncoderPass *pass, const float *embedding, const floa
                                 m.x[l + 1], dy, dpacked + t[2].packed, dpacked + t[3].packed, rows, t[2].columns,
                                 OPS_RELU);
     encoder_conv_backward(pass, l * tensors, m.x[l], m.x[l + 1], dy, l > 0 ? dx : NULL, dpacked, activation, s.conv);
+
     float *swap = dy;
     dy = dx;
     dx = swap;

@@ -70,6 +70,7 @@ static void forward(const EncoderPass *pass, float *embedding) {
   const int rows = pass->x.rows, entities = encoder_entity_count(&shape->layout);
   size_t used;
   const Memory m = lay_out(shape, rows, pass->memory, &used);
+
   for (int kind = 0; kind < KINDS; kind++) {
     const EncoderEntities e = encoder_entities(&shape->layout, kind);
     const OpsPack pack = pack_of(shape, kind);
@@ -78,6 +79,7 @@ static void forward(const EncoderPass *pass, float *embedding) {
     encoder_dense(pass, ENTITY_KERNEL + 2 * kind, true, m.features[kind], m.embedded[kind], rows * e.count, OPS_TANH);
     ops->entity->pack(ops, pass->x, &pack, m.embedded[kind], m.matrix);
   }
+
   encoder_layer(pass, HEADS_KERNEL, true, m.matrix, m.heads, ENCODER_NO_FLOATS, rows * entities, OPS_RELU);
   ops->entity->pool(ops, m.heads, NULL, rows, entities, WIDTH, last_activation(shape), embedding);
 }
@@ -88,9 +90,11 @@ static void backward(const EncoderPass *pass, const float *embedding, const floa
   const int rows = pass->x.rows, entities = encoder_entity_count(&shape->layout);
   size_t used;
   const Memory m = lay_out(shape, rows, pass->memory, &used);
+
   ops->entity->pool_backward(ops, embedding, dembedding, NULL, rows, entities, WIDTH, last_activation(shape), m.dheads);
   encoder_layer_backward(pass, HEADS_KERNEL, true, m.matrix, m.heads, ENCODER_NO_FLOATS, m.dheads, m.dmatrix, gradient,
                          NULL, rows * entities, OPS_RELU);
+
   for (int kind = 0; kind < KINDS; kind++) {
     const EncoderEntities e = encoder_entities(&shape->layout, kind);
     const OpsPack pack = pack_of(shape, kind);

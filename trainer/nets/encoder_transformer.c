@@ -45,10 +45,12 @@ static void list(EncoderShape *shape) {
   char name[ENCODER_NAME];
   shape->width = WIDTH;
   shape->heads = HEADS;
+
   for (int kind = 0; kind < ENCODER_ENTITY_KINDS; kind++) {
     const EncoderEntities e = encoder_entities(&shape->layout, kind);
     encoder_add_dense(shape, e.name, e.features, embedded_width(kind), ENCODER_ORTHOGONAL);
   }
+
   for (int layer = 0; layer < LAYERS; layer++) {
     list_norm(shape, layer, 1);
     encoder_add_dense(shape, named(name, layer, "qkv", 0, ""), WIDTH, 3 * ATTENDED, ENCODER_LECUN);
@@ -123,14 +125,17 @@ static Memory lay_out(const EncoderShape *shape, int count, float *base, size_t 
   const size_t senders = rows * (size_t)(2 * size.joints + size.thrusters);
   Memory m;
   *used = 0;
+
   for (int kind = 0; kind < ENCODER_ENTITY_KINDS; kind++) {
     const EncoderEntities e = encoder_entities(&shape->layout, kind);
     m.features[kind] = encoder_reserve(base, used, rows * (size_t)(e.count * e.features));
     m.embedded[kind] = encoder_reserve(base, used, rows * (size_t)e.count * WIDTH);
     m.dembedded[kind] = encoder_reserve(base, used, rows * (size_t)e.count * WIDTH);
   }
+
   m.shapes = encoder_reserve(base, used, n * WIDTH);
   for (int layer = 0; layer < LAYERS; layer++) place_layer(shape, rows, n, base, used, &m.layer[layer]);
+
   m.weights = encoder_reserve(base, used, n);
   m.messages = encoder_reserve(base, used, senders * WIDTH);
   m.dgathered = encoder_reserve(base, used, senders * 3 * WIDTH);
@@ -281,6 +286,7 @@ static void send_backward(const EncoderPass *pass, const Memory *m, int layer, f
   Ops *ops = pass->ops;
   const size_t joints = (size_t)pass->x.rows * (size_t)message_of(pass, 0).count;
   float *dgathered[2] = {m->dgathered, m->dgathered + joints * 3 * WIDTH};
+
   for (int s = 0; s < 2; s++) { /* both before either adds to dshapes */
     const OpsMessage message = message_of(pass, s);
     const int count = pass->x.rows * message.count;
@@ -289,6 +295,7 @@ static void send_backward(const EncoderPass *pass, const Memory *m, int layer, f
     encoder_layer_backward(pass, layer_tensor(layer, SENDER_TENSOR[s]), true, m->layer[layer].gathered[s], NULL,
                            ENCODER_NO_FLOATS, m->messages, dgathered[s], gradient, NULL, count, OPS_LINEAR);
   }
+
   for (int s = 0; s < 2; s++) {
     const OpsMessage message = message_of(pass, s);
     ops->entity->gather_backward(ops, pass->x, &message, dgathered[s], dshapes, m->dembedded[SENDER_KIND[s]]);
@@ -303,16 +310,19 @@ static void gate_backward(const EncoderPass *pass, const Memory *m, int tensor, 
   const int n = matrix_rows(pass);
   float *drx = m->dt, *dbias = gradient + pass->shape->tensor[tensor + GATE_BIAS].offset;
   const bool sums = ops->entity->gate_close_bias_backward != NULL;
+
   if (sums)
     ops->entity->gate_close_bias_backward(ops, dout, g->z, g->h, x, n, WIDTH, m->ug, m->a, m->u, dx, dbias);
   else ops->entity->gate_close_backward(ops, dout, g->z, g->h, x, n, WIDTH, m->ug, m->a, m->u, dx);
   encoder_layer_backward(pass, tensor + GATE_G, false, g->rx, NULL, ENCODER_NO_FLOATS, m->ug, drx, gradient, NULL, n,
                          OPS_LINEAR);
+
   ops->entity->gate_open_backward(ops, drx, g->r, x, n, WIDTH, m->a, m->u, dx);
   encoder_layer_backward(pass, tensor + GATE_Y, false, y, NULL, ENCODER_NO_FLOATS, m->a, dy, gradient, NULL, n,
                          OPS_LINEAR);
   encoder_layer_backward(pass, tensor + GATE_X, false, x, NULL, ENCODER_NO_FLOATS, m->u, m->ug, gradient,
                          sums ? NULL : m->sums, n, OPS_LINEAR);
+
   if (ops->entity->norm_add_gradient == NULL) ops->add(ops, dx, m->ug, (size_t)n * WIDTH);
   if (sums) return;
   ops->entity->slice(ops, (OpsRows){m->sums, 1, 2 * WIDTH}, WIDTH, WIDTH, dbias);
@@ -342,15 +352,18 @@ static void layer_backward(const EncoderPass *pass, const Memory *m, int layer, 
   const float *x = layer_input(m, layer);
   const OpsAttention attention = attention_of(pass);
   const int n = matrix_rows(pass);
+
   send_backward(pass, m, layer, m->dx, gradient);
   gate_backward(pass, m, layer_tensor(layer, GATE_2), l->gate_1.out, l->dense, &l->gate_2, m->dx, m->dy, m->dz,
                 gradient);
   encoder_layer_backward(pass, layer_tensor(layer, DENSE), true, l->norm_2.y, l->dense, ENCODER_NO_FLOATS, m->dz, m->dt,
                          gradient, NULL, n, OPS_RELU);
+
   norm_backward(pass, m, layer_tensor(layer, NORM_2), &l->norm_2, m->dt, m->dy, gradient);
   gate_backward(pass, m, layer_tensor(layer, GATE_1), x, l->out, &l->gate_1, m->dy, m->dx, m->dz, gradient);
   encoder_layer_backward(pass, layer_tensor(layer, OUT), true, l->attended, l->out, ENCODER_FLOAT_RESULT, m->dz,
                          m->dattended, gradient, NULL, n, OPS_RELU);
+
   ops->entity->attend_backward(ops, pass->x, &attention, l->qkv, m->dattended, m->dqkv);
   encoder_layer_backward(pass, layer_tensor(layer, QKV), true, l->norm_1.y, NULL, ENCODER_NO_FLOATS, m->dqkv, m->dt,
                          gradient, NULL, n, OPS_LINEAR);
@@ -362,11 +375,13 @@ static void backward(const EncoderPass *pass, const float *embedding, const floa
   const int rows = pass->x.rows;
   size_t used;
   const Memory m = lay_out(pass->shape, rows, pass->memory, &used);
+
   for (int s = 0; s < 2; s++)
     core_device_zero(ops->device, m.dembedded[SENDER_KIND[s]],
                      (size_t)(rows * message_of(pass, s).count) * WIDTH * sizeof(float));
   ops->entity->pool_backward(ops, embedding, dembedding, m.weights, rows, entities_of(pass), WIDTH, OPS_LINEAR, m.dx);
   for (int layer = LAYERS - 1; layer >= 0; layer--) layer_backward(pass, &m, layer, gradient);
+
   for (int kind = 0; kind < ENCODER_ENTITY_KINDS; kind++) {
     const EncoderEntities e = encoder_entities(&pass->shape->layout, kind);
     const OpsPack pack = pack_of(pass, kind);

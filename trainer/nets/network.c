@@ -67,6 +67,7 @@ size_t network_parameters(const NetworkShape *shape) { return network_kernel(sha
 const char *network_parameter_name(const NetworkShape *shape, const char *network, size_t k, char *buffer) {
   enum { NAME = 64 };
   static const char *const vectors[] = {"b", "gain", "offset"};
+
   for (int layer = 0; layer < shape->layers; layer++) {
     size_t kernel = network_kernel(shape, layer), bias = network_bias(shape, layer),
            out = (size_t)shape->width[layer + 1];
@@ -79,6 +80,7 @@ const char *network_parameter_name(const NetworkShape *shape, const char *networ
       return buffer;
     }
   }
+
   snprintf(buffer, NAME, "%s[%zu]", network, k);
   return buffer;
 }
@@ -104,7 +106,8 @@ static void orthonormalize(double *vectors, int count, int length) {
 }
 
 void network_orthogonal(const double *gaussian, int in, int out, double gain, float *kernel) {
-  int length = in > out ? in : out, count = in > out ? out : in;
+  int length = in > out ? in : out;
+  int count = in > out ? out : in;
   double *vectors = core_memory_allocate(sizeof(double) * (size_t)length * (size_t)count);
   for (int i = 0; i < length; i++)
     for (int j = 0; j < count; j++) vectors[(size_t)j * length + i] = gaussian[(size_t)i * count + j];
@@ -273,6 +276,7 @@ void network_backward_layers(Ops *ops, const NetworkShape *shape, const float *t
                              float *scratch, float *gradient, const NetworkWatch *watch) {
   float *halves[2] = {scratch, scratch + (size_t)rows * (size_t)widest(shape)};
   OpsLayer chain[NETWORK_LAYERS_MAX];
+
   if (is_chain(ops, shape, first, end)) {
     make_chain(shape, theta, activations, first, end, gradient, chain);
     ChainWatch listener = {watch, shape, first};
@@ -280,6 +284,7 @@ void network_backward_layers(Ops *ops, const NetworkShape *shape, const float *t
                         watch && watch->on_complete ? &(OpsWatch){tell_of_chain, &listener} : NULL);
     return;
   }
+
   for (int layer = end - 1; layer >= first; layer--) {
     float *below = layer > first ? halves[layer % 2] : dx;
     layer_backward(ops, shape, theta, layer > first ? activations->hidden[layer - 1] : x, rows, activations, layer, dy,

@@ -87,6 +87,7 @@ CORE_DEVICE_FN float fast_log(float x) {
   int below = m < 0.707106781f;
   float n = (float)(exponent - below);
   float r = (below ? m + m : m) - 1.0f, z = r * r;
+
   float p = 7.0376836292e-2f;
   p = p * r - 1.1514610310e-1f;
   p = p * r + 1.1676998740e-1f;
@@ -96,6 +97,7 @@ CORE_DEVICE_FN float fast_log(float x) {
   p = p * r + 2.0000714765e-1f;
   p = p * r - 2.4999993993e-1f;
   p = p * r + 3.3333331174e-1f;
+
   float y = p * r * z + n * -2.12194440e-4f - 0.5f * z;
   float result = r + y + n * 0.693359375f;
   return x == x ? result : x;

@@ -64,7 +64,8 @@ CORE_DEVICE_FN void row_attend(const RowWorld *w, int query, int head, float *ou
   if (!row_is_active(w, query)) return;
   row_attention_weigh(w, query, head, p);
   for (int key = 0; key < a->entities; key++)
-    for (int i = 0; p[key] != 0 && i < a->size; i++) out[i] += p[key] * row_attention_part(w, key, 2, head)[i];
+    if (p[key] != 0)
+      for (int i = 0; i < a->size; i++) out[i] += p[key] * row_attention_part(w, key, 2, head)[i];
 }
 
 /* Adds the gradients of one query of one head to the head's queries, keys and values in dqkv, the world's. */
@@ -74,17 +75,20 @@ CORE_DEVICE_FN void row_attend_backward(const RowWorld *w, int query, int head, 
   const float scale = 1.0f / sqrtf((float)a->size), *q = row_attention_part(w, query, 0, head);
   float p[OPS_ENTITIES_MAX], mean = 0, *dq = (float *)row_attention_part(&gradient, query, 0, head);
   float dp[OPS_ENTITIES_MAX];
+
   if (!row_is_active(w, query)) return;
   row_attention_weigh(w, query, head, p);
   for (int key = 0; key < a->entities; key++) {
     dp[key] = p[key] != 0 ? row_dot(dout, row_attention_part(w, key, 2, head), a->size) : 0;
     mean += p[key] * dp[key];
   }
+
   for (int key = 0; key < a->entities; key++) {
     const float ds = scale * p[key] * (dp[key] - mean), *k = row_attention_part(w, key, 1, head);
     float *dk = (float *)row_attention_part(&gradient, key, 1, head);
     float *dv = (float *)row_attention_part(&gradient, key, 2, head);
-    for (int i = 0; p[key] != 0 && i < a->size; i++) {
+    if (p[key] == 0) continue;
+    for (int i = 0; i < a->size; i++) {
       dq[i] += ds * k[i];
       dk[i] += ds * q[i];
       dv[i] += p[key] * dout[i];

@@ -165,8 +165,10 @@ CORE_DEVICE_FN double row_kl_gradient(const OpsHead *head, const float *logits, 
                                       float *dlogits) {
   double kl = 0;
   if (head->kind != OPS_MULTI_DISCRETE) return row_gaussian_kl_gradient(head, logits, ref, weight, dlogits);
-  for (int f = 0, k = 0; f < head->factors; k += head->size[f++])
+  for (int f = 0, k = 0; f < head->factors; f++) {
     kl += row_factor_kl_gradient(logits + k, ref + k, head->size[f], weight, dlogits + k);
+    k += head->size[f];
+  }
   return kl;
 }
 

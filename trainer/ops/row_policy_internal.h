@@ -111,8 +111,10 @@ CORE_DEVICE_FN float row_factor_logp(RowFactor f, float z) { return z - f.max - 
 /* Returns the log-prob of a whole action. */
 CORE_DEVICE_FN float row_categorical_logp(const OpsHead *head, const float *logits, const uint8_t *action) {
   float sum = 0;
-  for (int f = 0, k = 0; f < head->factors; k += head->size[f++])
+  for (int f = 0, k = 0; f < head->factors; f++) {
     sum += row_factor_logp(row_factor(logits + k, head->size[f]), logits[k + action[f]]);
+    k += head->size[f];
+  }
   return sum;
 }
 
@@ -135,12 +137,13 @@ CORE_DEVICE_FN float row_categorical_sample(const OpsHead *head, const float *lo
                                             uint32_t world, uint32_t step, uint8_t *action) {
   CoreRandom4 words = {{0}};
   float logp = 0;
-  for (int f = 0, k = 0; f < head->factors; k += head->size[f++]) {
+  for (int f = 0, k = 0; f < head->factors; f++) {
     if (f % 4 == 0) words = core_random_4(seed, purpose, world, step, (uint32_t)f / 4);
     const RowFactor factor = row_factor(logits + k, head->size[f]);
     const int drawn = row_factor_draw(factor, logits + k, head->size[f], core_random_unit(words.v[f % 4]));
     action[f] = (uint8_t)drawn;
     logp += row_factor_logp(factor, logits[k + drawn]);
+    k += head->size[f];
   }
   return logp;
 }
@@ -149,20 +152,24 @@ CORE_DEVICE_FN float row_categorical_sample(const OpsHead *head, const float *lo
 CORE_DEVICE_FN float row_categorical_gradient(const OpsHead *head, const float *logits, const uint8_t *action,
                                               float slope, float weight, float *dlogits) {
   float entropy = 0;
-  for (int f = 0, first = 0; f < head->factors; first += head->size[f++]) {
+  for (int f = 0, first = 0; f < head->factors; f++) {
     const float *z = logits + first;
     const RowFactor factor = row_factor(z, head->size[f]);
+
     float h = 0;
     for (int k = 0; k < head->size[f]; k++) {
       const float p = row_factor_p(factor, z[k]);
       h -= p > 0 ? p * row_factor_logp(factor, z[k]) : 0.0f;
     }
+
     for (int k = 0; k < head->size[f]; k++) {
       const float p = row_factor_p(factor, z[k]), of_entropy = p > 0 ? p * (row_factor_logp(factor, z[k]) + h) : p;
       dlogits[first + k] = weight * of_entropy - slope * p;
     }
+
     dlogits[first + action[f]] += slope;
     entropy += h;
+    first += head->size[f];
   }
   return entropy;
 }
@@ -172,20 +179,24 @@ CORE_DEVICE_FN float row_categorical_gradient(const OpsHead *head, const float *
 CORE_DEVICE_FN float row_categorical_terms(const OpsHead *head, const float *logits, const uint8_t *action,
                                            float *log_p, float *p) {
   float sum = 0;
-  for (int f = 0, first = 0; f < head->factors; first += head->size[f++]) {
+  for (int f = 0, first = 0; f < head->factors; f++) {
     const int end = first + head->size[f];
     float max = logits[first], total = 0;
+
     for (int k = first + 1; k < end; k++) max = logits[k] > max ? logits[k] : max;
     for (int k = first; k < end; k++) {
       p[k] = fast_exp(logits[k] - max);
       total += p[k];
     }
+
     const float log_total = fast_log(total);
     for (int k = first; k < end; k++) {
       p[k] /= total;
       log_p[k] = logits[k] - max - log_total;
     }
+
     sum += log_p[first + action[f]];
+    first = end;
   }
   return sum;
 }
@@ -194,7 +205,7 @@ CORE_DEVICE_FN float row_categorical_terms(const OpsHead *head, const float *log
 CORE_DEVICE_FN float row_gradient_of_terms(const OpsHead *head, const float *log_p, const uint8_t *action, float slope,
                                            float weight, float *p) {
   float entropy = 0;
-  for (int f = 0, first = 0; f < head->factors; first += head->size[f++]) {
+  for (int f = 0, first = 0; f < head->factors; f++) {
     const int end = first + head->size[f];
     float h = 0;
     for (int k = first; k < end; k++) h -= p[k] > 0 ? p[k] * log_p[k] : 0.0f;
@@ -204,6 +215,7 @@ CORE_DEVICE_FN float row_gradient_of_terms(const OpsHead *head, const float *log
     }
     p[first + action[f]] += slope;
     entropy += h;
+    first = end;
   }
   return entropy;
 }

@@ -28,21 +28,25 @@ static int start(Mp4 *mp4, const char *const *arguments) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   sigset_t none, defaults;
+
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     return core_error_errno(CORE_FAIL, "cannot create a socket for ffmpeg");
   sigemptyset(&none);
   sigfillset(&defaults);
+
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], 0);
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+
   const int error = posix_spawnp(&mp4->pid, arguments[0], &actions, &attributes, (char *const *)arguments, environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   mp4->input = ends[0];
+
   if (error == 0) return CORE_OK;
   mp4->pid = 0;
   errno = error;
@@ -54,6 +58,7 @@ static int start(Mp4 *mp4, const char *const *arguments) {
 int mp4_create(const char *path, int width, int height, double frame_s, Mp4 **mp4) {
   char size[32], rate[32], target[CORE_PATH_MAX + 8];
   Mp4 *created = core_memory_zero_allocate(1, sizeof *created);
+
   created->input = -1;
   created->frame_bytes = (size_t)width * (size_t)height * 3;
   snprintf(size, sizeof size, "%dx%d", width, height);
@@ -61,11 +66,13 @@ int mp4_create(const char *path, int width, int height, double frame_s, Mp4 **mp
   int code = core_files_path(created->path, "%s", path);
   if (code == CORE_OK) code = core_files_path(created->temporary, "%s.%d.part", path, (int)getpid());
   snprintf(target, sizeof target, "file:%s", created->temporary);
+
   /* Players expect yuv420p, which requires even width and height. */
   const char *const arguments[] = {
     "ffmpeg", "-loglevel", "error", "-nostdin", "-y", "-f", "rawvideo", "-pixel_format", "rgb24", "-video_size", size,
     "-framerate", rate, "-i", "pipe:0", "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p", "-movflags",
     "+faststart", "-f", "mp4", target, NULL};
+
   if (code == CORE_OK) code = start(created, arguments);
   if (code != CORE_OK) mp4_destroy(&created);
   *mp4 = created;

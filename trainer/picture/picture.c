@@ -31,8 +31,8 @@ struct Picture {
 static int find_format(const char *path, PictureSource source, PictureFormat *format) {
   const char *dot = strrchr(path, '.');
   *format = PICTURE_FORMATS;
-  for (int i = 0; dot && i < PICTURE_FORMATS; i++)
-    if (strcasecmp(dot, extensions[i]) == 0) *format = (PictureFormat)i;
+  for (int i = 0; i < PICTURE_FORMATS; i++)
+    if (dot && strcasecmp(dot, extensions[i]) == 0) *format = (PictureFormat)i;
   if (source == PICTURE_DRAWINGS && *format == PICTURE_FORMATS)
     return core_error(CORE_USAGE, "%.200s: unknown image format; the name must end in .png, .gif, .mp4 or .svg", path);
   if (source == PICTURE_PIXELS && *format >= PICTURE_SVG)

@@ -130,6 +130,7 @@ int communicator_create(CoreDevice *device, const CoreConfig *config, bool share
   const bool must = strcmp(config->comm.library, "nccl") == 0;
   int code = CORE_OK;
   *communicator = NULL;
+
   if (strcmp(config->comm.library, "mpi") == 0) {
     *communicator = communicator_mpi(device);
   } else {
@@ -141,6 +142,7 @@ int communicator_create(CoreDevice *device, const CoreConfig *config, bool share
       *communicator = device->exchange ? communicator_emulated(device) : communicator_mpi(device);
     }
   }
+
   if (code == CORE_OK) (*communicator)->bucket_bytes = (size_t)config->comm.bucket_kb * 1024;
   return code;
 }

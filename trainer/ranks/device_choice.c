@@ -138,14 +138,17 @@ int device_choice_number(const CoreConfig *config, int *number, bool *shared) {
   *number = 0;
   *shared = false;
   if (ranks == 1) return CORE_OK;
+
   gethostname(sight.host, sizeof sight.host - 1);
   sight.count = core_device_list(sight.id, CORE_DEVICES_MAX);
   DeviceSight *all = core_memory_allocate((size_t)ranks * sizeof *all);
   ranks_gather_all(&sight, sizeof sight, all);
+
   *number = device_choice_assign(all, ranks, own, config->comm.share_gpu);
   *shared = any_shared(all, ranks);
   const int code = ranks_agree(*number >= 0 ? CORE_OK : refuse(all, ranks, own));
   if (code == CORE_OK && getenv("CORE_DEVICE") == NULL) log_obstacles(all, ranks, own); /* GPUs, not emulated ones */
+
   free(all);
   return code;
 }

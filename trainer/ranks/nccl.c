@@ -57,12 +57,14 @@ static bool load(char *reason) {
   enum { REASON = 256 };
   char versioned[32];
   if (nccl.file) return true;
+
   snprintf(versioned, sizeof versioned, "libnccl.so.%d", NCCL_MAJOR);
   void *file = dlopen(versioned, RTLD_NOW | RTLD_LOCAL);
   if (file == NULL) {
     snprintf(reason, REASON, "%.160s; load the NCCL module or set LD_LIBRARY_PATH to its lib", dlerror());
     return false;
   }
+
 #define F(name)                                              \
   *(void **)&nccl.name = dlsym(file, #name);                 \
   if (nccl.name == NULL) {                                   \
@@ -219,11 +221,13 @@ static int complete_together(const ByNccl *way, Connecting *connecting, ncclResu
   for (;;) {
     const double seconds = core_clock_s() - connecting->start;
     double sign[SIGNS];
+
     if (state == ncclInProgress) state = poll_state(way);
     sign[FAILED] = state != ncclSuccess && state != ncclInProgress;
     sign[UNFINISHED] = state == ncclInProgress;
     sign[LATE] = seconds > connecting->limit_s;
     ranks_max(sign, SIGNS);
+
     if (sign[FAILED] == 0 && sign[UNFINISHED] == 0) return CORE_OK;
     if (sign[FAILED] > 0 && state == ncclInProgress) return ranks_agree(CORE_OK); /* with the other rank's error */
     if (sign[FAILED] > 0 || sign[LATE] > 0) return ranks_agree(report(way, state, what, seconds));
@@ -256,14 +260,17 @@ static int exchange_first(ByNccl *way, Connecting *connecting) {
   const size_t numbers[] = {1, LARGE};
   void *memory = NULL;
   int code = ranks_agree(device->allocate(device, LARGE * sizeof(float), &memory));
+
   for (int i = 0; i < 2 && code == CORE_OK; i++) {
     code = complete_together(way, connecting, start_sum(way, memory, numbers[i], COMMUNICATOR_FLOAT), "the first sum");
     if (code == CORE_OK) finish(&way->table);
   }
+
   const size_t part = LARGE * sizeof(float) / (size_t)ranks_size();
   char *own = (char *)memory + part * (size_t)ranks_rank();
   if (code == CORE_OK)
     code = complete_together(way, connecting, start_gather(way, own, part, memory), "the first gathering");
+
   if (code == CORE_OK) device->synchronize(device); /* look_for_errors has the limit */
   if (code == CORE_OK) device->release(device, memory);
   return code; /* else the memory may be in use until the process ends */
@@ -276,18 +283,21 @@ int communicator_nccl(CoreDevice *device, Communicator **communicator) {
   way->table = (Communicator){.device = device, .is_queued = true, .sum = sum, .finish = finish, .gather = gather,
                               .destroy = destroy};
   way->wait_limit_s = connecting.limit_s;
+
   int code = connect_ranks(way, &connecting);
   device->waiting = way;
   if (code == CORE_OK) {
     device->on_wait = look_for_errors;
     code = exchange_first(way, &connecting);
   }
+
   if (code != CORE_OK) {
     device->on_wait = NULL;
     if (way->comm) nccl.ncclCommAbort(way->comm);
     free(way);
     return code;
   }
+
   way->wait_limit_s = limit_of("TRAINER_SUM_SECONDS", COMMUNICATOR_SUM_S);
   nccl.ncclGetVersion(&version);
   snprintf(way->table.name, sizeof way->table.name, "NCCL %d.%d.%d, %d ranks", version / 10000, version / 100 % 100,

@@ -194,11 +194,13 @@ static int connect_to(const Address *address) {
   struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM}, *found = NULL;
   Hello hello = {.rank = ranks_rank()};
   int fd = -1;
+
   memcpy(hello.token, address->token, TOKEN);
   gethostname(own, sizeof own - 1);
   snprintf(port, sizeof port, "%d", address->port);
   const char *host = strcmp(own, address->host) == 0 ? "127.0.0.1" : address->host; /* a name may not resolve */
   if (address->port == 0 || getaddrinfo(host, port, &hints, &found) != 0) return -1;
+
   for (const struct addrinfo *at = found; at && fd < 0; at = at->ai_next) {
     fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0) break;
@@ -209,6 +211,7 @@ static int connect_to(const Address *address) {
     close(fd);
     fd = -1;
   }
+
   freeaddrinfo(found);
   return fd;
 }
@@ -222,6 +225,7 @@ static bool accept_all(int listener, const Address *address) {
     int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     if (fd < 0) continue;
     be_patient(fd);
+
     if (recv(fd, &hello, sizeof hello, MSG_WAITALL) == (ssize_t)sizeof hello &&
         memcmp(hello.token, address->token, TOKEN) == 0 && hello.rank > 0 && hello.rank < ranks_size()) {
       monitor.line[i].fd = fd;
@@ -275,8 +279,10 @@ void rank_monitor_start(void) {
   monitor.line = core_memory_zero_allocate((size_t)monitor.count + 1, sizeof *monitor.line);
   monitor.rank = core_memory_zero_allocate((size_t)monitor.count, sizeof *monitor.rank);
   if (pipe(monitor.wake) != 0) monitor.wake[0] = monitor.wake[1] = -1;
+
   for (int i = 0; i <= monitor.count; i++) monitor.line[i] = (struct pollfd){.fd = -1, .events = POLLIN};
   monitor.line[monitor.count].fd = monitor.wake[0];
+
   allow_connections();
   if (connect_star()) {
     start_thread();

@@ -82,10 +82,12 @@ static void share_threads(void) {
   cpu_set_t own, *all;
   int size;
   double share = 0;
+
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, self.rank, MPI_INFO_NULL, &machine);
   MPI_Comm_size(machine, &size);
   self.on_machine = size;
   all = core_memory_zero_allocate((size_t)size, sizeof *all);
+
   CPU_ZERO(&own);
   sched_getaffinity(0, sizeof own, &own);
   MPI_Allgather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, machine);
@@ -95,9 +97,11 @@ static void share_threads(void) {
     for (int i = 0; i < size; i++) users += CPU_ISSET(cpu, &all[i]) != 0;
     share += 1.0 / users;
   }
+
   free(all);
   MPI_Comm_free(&machine);
-  self.threads = getenv("OMP_NUM_THREADS") ? omp_get_max_threads() : share > 1 ? (int)(share + 1e-9) : 1;
+  const int own_threads = share > 1 ? (int)(share + 1e-9) : 1;
+  self.threads = getenv("OMP_NUM_THREADS") ? omp_get_max_threads() : own_threads;
 }
 
 static void exchange_places(void) {
@@ -113,6 +117,7 @@ int ranks_start(void) {
   MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &self.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &self.size);
+
   if (self.size != launched) {
     int seen = self.size;
     MPI_Finalize();
@@ -120,6 +125,7 @@ int ranks_start(void) {
     return core_error(CORE_USAGE, "%d tasks were started but MPI sees %d, so each would train the whole run; start it "
                       "with the mpirun of the MPI that it was built with, or with srun --mpi=pmix", launched, seen);
   }
+
   exchange_places();
   share_threads();
   rank_monitor_start();
@@ -156,7 +162,8 @@ int ranks_agree(int code) {
 static int chunk_of(size_t left) { return left < CHUNK ? (int)left : CHUNK; }
 
 void ranks_broadcast(void *data, size_t bytes) {
-  for (size_t done = 0; done < bytes && self.size > 1; done += CHUNK)
+  if (self.size == 1) return;
+  for (size_t done = 0; done < bytes; done += CHUNK)
     MPI_Bcast((char *)data + done, chunk_of(bytes - done), MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 
@@ -204,7 +211,8 @@ void ranks_gather_all(const void *own, size_t bytes, void *all) {
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 static void reduce(void *x, size_t n, size_t size, MPI_Datatype type, MPI_Op op) {
-  for (size_t done = 0; done < n && self.size > 1; done += CHUNK)
+  if (self.size == 1) return;
+  for (size_t done = 0; done < n; done += CHUNK)
     MPI_Allreduce(MPI_IN_PLACE, (char *)x + done * size, chunk_of(n - done), type, op, MPI_COMM_WORLD);
 }
 

@@ -62,6 +62,7 @@ void compact_register(Compact *compact, const CoreConfig *config, const Env *env
                       CoreArena *arena) {
   const size_t blocks = ((size_t)steps + 1) * (size_t)worlds, length = (size_t)env->observation_length;
   const CompactLevels levels = levels_of(config);
+
   uint8_t *changes = core_memory_zero_allocate(length, sizeof *changes);
   *compact = (Compact){.device = core_arena_device(arena), .levels = levels, .worlds = worlds,
                        .features = env->observation_length, .slots = slots_of(levels, env, steps, worlds)};
@@ -69,6 +70,7 @@ void compact_register(Compact *compact, const CoreConfig *config, const Env *env
   compact->flags = count_flags(env, changes);
   compact->words = (compact->flags + COMPACT_BITS - 1) / COMPACT_BITS;
   free(changes);
+
   const size_t changing = (size_t)compact->changing, constants = length - changing;
   CORE_ARENA_DEVICE(arena, compact->column, changing + (size_t)compact->flags, "changing columns [changing]");
   CORE_ARENA_DEVICE(arena, compact->fixed, constants, "constant columns [constants]");
@@ -77,6 +79,7 @@ void compact_register(Compact *compact, const CoreConfig *config, const Env *env
   CORE_ARENA_DEVICE(arena, compact->table, compact->slots * constants,
                     levels == COMPACT_STAY ? "constants of levels [levels][constants]"
                                            : "rollout constants of episodes [slots][constants]");
+
   CORE_ARENA_DEVICE(arena, compact->values, blocks * changing,
                     "rollout observations, what changes [steps + 1][worlds][changing]");
   if (compact->words > 0)
@@ -86,6 +89,7 @@ void compact_register(Compact *compact, const CoreConfig *config, const Env *env
     CORE_ARENA_DEVICE(arena, compact->level, blocks, "rollout levels [steps + 1][worlds]");
   else if (levels == COMPACT_STAY)
     CORE_ARENA_DEVICE(arena, compact->short_level, blocks, "rollout levels [steps + 1][worlds]");
+
   if (levels == COMPACT_STAY) return;
   CORE_ARENA_DEVICE(arena, compact->present, (size_t)worlds, "present slots of constants [worlds]");
   CORE_ARENA_DEVICE(arena, compact->used_slots, 1, "slots of constants taken");
@@ -118,6 +122,7 @@ static void fill_tables(Compact *compact, const Env *env) {
   uint8_t *changes = core_memory_zero_allocate(length, sizeof *changes);
   int32_t *column = core_memory_zero_allocate(length + flags, sizeof *column); /* varying, flags, then constants */
   int32_t *position = core_memory_zero_allocate(2 * length, sizeof *position), *flag = position + length;
+
   CORE_CHECK(find_changing(env, compact->levels, changes) == compact->changing);
   for (int i = 0, k = 0, c = 0, f = 0; i < compact->features; i++) {
     const bool varies = changes[i] == SIM_FEATURE_VARIES, touches = changes[i] == SIM_FEATURE_TOUCHES;
@@ -126,11 +131,13 @@ static void fill_tables(Compact *compact, const Env *env) {
     if (touches) column[changing + (size_t)f++] = i;
     column[varies ? (size_t)k++ : changing + flags + (size_t)c++] = i;
   }
+
   core_device_to_device(compact->device, compact->column, column, (changing + flags) * sizeof *column);
   core_device_to_device(compact->device, compact->fixed, column + changing + flags,
                         (length - changing) * sizeof *column);
   core_device_to_device(compact->device, compact->position, position, length * sizeof *position);
   core_device_to_device(compact->device, compact->flag, flag, length * sizeof *flag);
+
   free(changes);
   free(column);
   free(position);
@@ -162,9 +169,11 @@ void compact_store(Compact *compact, const Env *env, int t, int first, int count
   const size_t words = (size_t)compact->words;
   const size_t row = (size_t)t * (size_t)compact->worlds + at;
   const SimConstants from = env->compact->constants(env);
+
   compact->env = env;
   if (compact->levels == COMPACT_OF_EPISODE || (compact->levels == COMPACT_OF_ROLLOUT && done == NULL))
     begin_episodes(compact, &from, first, count, done);
+
   OpsCompactStore store = {.observations = observations + at * features, .level = from.level, .stride = from.stride,
                            .column = compact->column, .rows = (size_t)count, .features = features,
                            .each = core_divisor(changing + words), .changing = changing,
@@ -177,6 +186,7 @@ void compact_store(Compact *compact, const Env *env, int t, int first, int count
     store.stride = sizeof *compact->present;
   }
   store.level = (const int32_t *)(const void *)((const char *)store.level + at * store.stride);
+
   if (compact->device) {
     launch(compact, &ops_compact_store_launch, store.rows * (changing + words), &store);
     return;
@@ -193,9 +203,11 @@ void compact_gather(const Compact *compact, const uint32_t *index, int rows, flo
     .position = compact->position, .flag = compact->flag, .index = index, .rows = (size_t)rows,
     .features = core_divisor((size_t)compact->features), .changing = (size_t)compact->changing,
     .words = (size_t)compact->words, .observations = observations};
+
   if (compact->levels == COMPACT_OF_EPISODE)
     compact->env->compact->regenerate_constants(compact->env, index, compact->level, (size_t)rows,
                                                 (size_t)compact->worlds, observations);
+
   if (compact->device) {
     launch(compact, &ops_compact_gather_launch, numbers, &gather);
     return;

@@ -91,6 +91,7 @@ static int play_turn(const Coverage *coverage, Play *play, int first) {
   const int rest = play->worlds - first, worlds = rest < env->worlds ? rest : env->worlds;
   const EnvStep out = {.observations = play->shown, .rewards = play->rewards, .dones = play->flags,
                        .solved = play->flags + n, .levels = play->counts, .episode_steps = play->counts + n};
+
   env_seed(env, &(EnvSeeds){CORE_RANDOM_WORLD_COVERAGE, 0, (uint32_t)first});
   env->reset(env, play->shown);
   for (int t = 0; t < play->steps; t++) {
@@ -98,6 +99,7 @@ static int play_turn(const Coverage *coverage, Play *play, int first) {
     action_random(play->head, env->worlds, 0, CORE_RANDOM_COVERAGE, (uint32_t)first, (uint32_t)t, play->actions);
     env->step(env, action_for_env(NULL, play->head, play->actions, env->worlds, play->bounded), &out);
     TRY(env_check(env));
+
     for (int w = 0; w < worlds; w++) {
       const size_t state = (size_t)t * (size_t)play->worlds + (size_t)(first + w);
       double point[2];
@@ -136,6 +138,7 @@ static int fix_box(Coverage *coverage, const Env *levels, const OpsHead *head) {
 
 int coverage_create(Coverage *coverage, const Env *levels, const OpsHead *head) {
   const double scale = 1 / sqrt(coverage->features);
+
   for (int i = 0; i < coverage->features; i++) { /* stream index counted down from all ones, which no world or step
                                                   * uses */
     const CoreRandom4 words = core_random_4(0, CORE_RANDOM_COVERAGE, (uint32_t)i, UINT32_MAX, 0);
@@ -145,12 +148,14 @@ int coverage_create(Coverage *coverage, const Env *levels, const OpsHead *head) 
     row[1] *= scale;
   }
   memset(coverage->record, 0, sizeof *coverage->record);
+
   if (levels->remote == NULL) {
     TRY(fix_box(coverage, levels, head));
     memcpy(coverage->low, coverage->record->low, sizeof coverage->low);
     memcpy(coverage->high, coverage->record->high, sizeof coverage->high);
     return CORE_OK;
   }
+
   coverage->levels = levels;
   coverage->head = *head;
   return CORE_OK;
@@ -160,7 +165,8 @@ int coverage_create(Coverage *coverage, const Env *levels, const OpsHead *head) 
 
 static int along(double x, double low, double high) {
   const double at = floor(COVERAGE_FINE * (x - low) / (high - low));
-  return at >= COVERAGE_FINE ? COVERAGE_FINE - 1 : at > 0 ? (int)at : 0;
+  if (at >= COVERAGE_FINE) return COVERAGE_FINE - 1;
+  return at > 0 ? (int)at : 0;
 }
 
 void coverage_reset(Coverage *coverage) {
@@ -237,6 +243,7 @@ static double entropy(const Occupied *occupied, double states, int cells) {
 CoverageSummary coverage_summarize(const int64_t count[COVERAGE_CELLS]) {
   Occupied coarse = {0}, fine = {0};
   double states = 0;
+
   for (int y = 0; y < COVERAGE_FINE; y += 2)
     for (int x = 0; x < COVERAGE_FINE; x += 2) {
       const int64_t *first = count + y * COVERAGE_FINE + x, *second = first + COVERAGE_FINE;
@@ -248,6 +255,7 @@ CoverageSummary coverage_summarize(const int64_t count[COVERAGE_CELLS]) {
       count_cell(&coarse, four);
       states += (double)four;
     }
+
   enum { COARSE_CELLS = COVERAGE_COARSE * COVERAGE_COARSE };
   if (states == 0) return (CoverageSummary){0, 0, 0, NAN, NAN};
   return (CoverageSummary){states, coarse.cells / COARSE_CELLS, fine.cells / COVERAGE_CELLS,

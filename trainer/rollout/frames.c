@@ -82,6 +82,7 @@ static void take(Frames *frames, int t, int first, int count) {
 
 void frames_store(Frames *frames, int t, int first, int count, const float *observations) {
   const size_t bytes = frames->frame_bytes;
+
   if (t == 0 && first == 0) frames->used = 0;
   const int32_t old = (int32_t)frames->used;
 #pragma omp parallel for schedule(static) if (count > 1)
@@ -89,6 +90,7 @@ void frames_store(Frames *frames, int t, int first, int count, const float *obse
     const uint8_t *shown = shown_of(frames, observations, w);
     for (int f = 0; f < frames->stack; f++) row_at(frames, t, w)[f] = find(frames, t, w, f, shown);
   }
+
   take(frames, t, first, count);
 #pragma omp parallel for schedule(static) if (count > 1)
   for (int w = first; w < first + count; w++) {

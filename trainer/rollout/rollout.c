@@ -46,6 +46,7 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
                        .begins_anew = core_config_has_curriculum(config), .head = head,
                        .action_bytes = ops_head_action_bytes(&head), .device = core_arena_device(arena),
                        .divided = (int)config->train.rollout_halves, .max_launches = ROLLOUT_GRAPH_NODES_MAX};
+
   size_t k = (size_t)steps, n = (size_t)worlds;
   obs_register(&rollout->pipeline, config, env, shards, arena);
   limits_register(&rollout->limits, config, env, &rollout->pipeline, steps, arena);
@@ -53,6 +54,7 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
   reward_register(&rollout->reward_scale, reward_rule(config->env.normalize_rewards),
                   config->env.normalize_rewards_gamma, worlds, shards->global_worlds, arena);
   rollout->reward_scale.clips = strcmp(config->env.clip_rewards, "sign") == 0;
+
   const size_t block = n * (size_t)rollout->features;
   rollout->is_compact = strcmp(config->train.observation_storage, "state") == 0;
   if (rollout->is_compact) {
@@ -69,6 +71,7 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
     CORE_ARENA_DEVICE(arena, rollout->observations, (k + 1) * block,
                       "rollout observations [steps + 1][worlds][features]");
   }
+
   CORE_ARENA_DEVICE(arena, rollout->values, (k + 1) * n, "rollout values [steps + 1][worlds]");
   rollout_register_logits(rollout, config, arena);
   CORE_ARENA_DEVICE(arena, rollout->logp, k * n, "rollout log-probabilities [steps][worlds]");
@@ -77,6 +80,7 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
   CORE_ARENA_DEVICE(arena, rollout->actions, k * n * rollout->action_bytes, "rollout actions [steps][worlds][bytes]");
   CORE_ARENA_DEVICE(arena, rollout->bounded, head.kind == OPS_GAUSSIAN ? n * (size_t)head.factors : 0,
              "actions within bounds [worlds][factors]");
+
   CORE_ARENA_DEVICE(arena, rollout->returns, n, "returns so far [worlds]");
   CORE_ARENA_DEVICE(arena, rollout->solved, n, "solved [worlds]");
   if (env->has_lives) CORE_ARENA_DEVICE(arena, rollout->ends, n, "ends of episodes [worlds]");
@@ -84,10 +88,12 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
   CORE_ARENA_DEVICE(arena, rollout->episode_steps, n, "episode steps [worlds]");
   CORE_ARENA(arena, rollout->attempts, (size_t)env->level_count, "attempts [levels]");
   CORE_ARENA(arena, rollout->solutions, (size_t)env->level_count, "solutions [levels]");
+
   CORE_ARENA_DEVICE(arena, rollout->stats.finished, core_arena_device(arena) ? n : 1, "returns of finished episodes");
   CORE_ARENA_DEVICE(arena, rollout->stats.count, OPS_EPISODE_COUNTS, "episodes, their steps and goals");
   rollout_register_samples(rollout, config, env, arena);
   if (env->remote) CORE_ARENA(arena, rollout->before, statistics_bytes(rollout), "statistics before a rollout");
+
   if (core_arena_device(arena) == NULL) return;
   CORE_ARENA_DEVICE(arena, rollout->clock, 1, "the first step's number");
   CORE_ARENA_DEVICE(arena, rollout->stats.attempts, (size_t)env->level_count, "attempts [levels]");
@@ -164,11 +170,13 @@ static void step_env(Rollout *rollout, Env *env, Ops *ops, int t, RolloutPart pa
     env->parts->step_async(env, part.first, part.worlds, actions);
     return;
   }
+
   if (apart) rollout->device->stream_push(rollout->device, CORE_STREAM_WORLDS);
   if (apart) env->parts->step(env, part.first, part.worlds, actions, &out);
   else env->step(env, actions, &out);
   keep(rollout, env, t + 1, part, out.dones);
   if (apart) rollout->device->stream_pop(rollout->device);
+
   if (!rollout->pipeline.active) return;
   const ObsLast last = {out.dones, rollout->limits.raw, rollout->limits.seen};
   obs_count_arrived(&rollout->pipeline, last.raw ? &last : NULL);
@@ -245,22 +253,27 @@ static void keep_statistics(Rollout *rollout) {
   Statistic all[3];
   uint8_t *at = rollout->before;
   list_statistics(rollout, all);
-  for (int i = 0; i < 3; at += all[i++].bytes)
+  for (int i = 0; i < 3; i++) {
     if (all[i].bytes > 0) core_device_to_host(rollout->device, at, all[i].data, all[i].bytes);
+    at += all[i].bytes;
+  }
 }
 
 void rollout_undo(Rollout *rollout) {
   Statistic all[3];
   const uint8_t *at = rollout->before;
   list_statistics(rollout, all);
-  for (int i = 0; i < 3; at += all[i++].bytes)
+  for (int i = 0; i < 3; i++) {
     if (all[i].bytes > 0) core_device_to_device(rollout->device, all[i].data, at, all[i].bytes);
+    at += all[i].bytes;
+  }
 }
 
 void rollout_add_sections(Rollout *rollout, Sections *sections) {
   const size_t n = (size_t)rollout->worlds;
   ObsPipeline *pipeline = &rollout->pipeline;
   RewardScale *rewards = &rollout->reward_scale;
+
   if (!rollout->begins_anew) {
     sections_add_worlds(sections, "observations", shown_at(rollout, rollout->steps),
                         n * (size_t)(pipeline->active ? pipeline->shown : rollout->features) * sizeof(float));
@@ -269,11 +282,13 @@ void rollout_add_sections(Rollout *rollout, Sections *sections) {
       sections_add_worlds(sections, "memory", rollout->states.current,
                           n * (size_t)rollout->states.state_size * sizeof *rollout->states.current);
   }
+
   if (pipeline->has_moments)
     checkpoint_add(sections->checkpoint, OBS_SECTION, pipeline->normalizer.moments,
                    obs_section_bytes(pipeline));
   if (pipeline->is_each)
     sections_add_worlds(sections, OBS_EACH_SECTION, pipeline->each.moments, obs_each_section_bytes(pipeline));
+
   if (rewards->rule == REWARD_NONE) return;
   if (!rollout->begins_anew)
     sections_add_worlds(sections, "discounted rewards", rewards->returns, n * sizeof *rewards->returns);
@@ -391,6 +406,7 @@ static double run_steps(Rollout *rollout, Env *env, Ops *ops, const Agent *agent
   RolloutPart part[2];
   const int parts = parts_of(rollout, env, agent, part), all = rollout->steps * parts;
   double environment_s = 0;
+
   for (int i = 0, last = -1; i < all; last = i++) {
     const int t = i / parts;
     const bool joins = parts == 2 && last >= 0;
@@ -398,6 +414,7 @@ static double run_steps(Rollout *rollout, Env *env, Ops *ops, const Agent *agent
     if (parts == 1) obs_count_acted_on(&rollout->pipeline);
     if (joins && rollout->device)
       environment_s += finish_part(rollout, env, ops, agent, last / 2, part[last % 2]);
+
     const double stepped = core_clock_s();
     step_env(rollout, env, ops, t, part[i % parts]);
     environment_s += core_clock_s() - stepped;
@@ -462,6 +479,7 @@ static double run_queued(Rollout *rollout, Env *env, Ops *ops, const Agent *agen
   CoreDevice *device = rollout->device;
   const OpsClock clock = {.step = draw->first_step};
   if (device) core_device_to_device(device, rollout->clock, &clock, sizeof clock);
+
   if (agent->epsilon != rollout->epsilon) forget_graph(rollout);
   rollout->epsilon = agent->epsilon;
   if (!is_recordable(rollout, env) || !rollout->is_warm) {
@@ -471,6 +489,7 @@ static double run_queued(Rollout *rollout, Env *env, Ops *ops, const Agent *agen
     rollout->is_warm = true;
     return environment_s;
   }
+
   env_synchronize(env); /* work started by a reset or a restored checkpoint is not part of the graph */
   if (rollout->graph == NULL) {
     device->begin_capture(device);

@@ -60,17 +60,20 @@ void rollout_read_stats(const Rollout *rollout, RolloutEpisodes *episodes) {
 void rollout_close_stats(const Rollout *rollout, RolloutEpisodes *episodes) {
   double sums[] = {episodes->return_mean, episodes->length_mean, episodes->goals}, rates = 0;
   int64_t levels = 0;
+
   ranks_sum_counts(&episodes->count, 1);
   ranks_sum_counts(rollout->attempts, (size_t)rollout->levels);
   ranks_sum_counts(rollout->solutions, (size_t)rollout->levels);
   ranks_sum(sums, 3);
   episodes->return_mean = sums[0];
   episodes->length_mean = sums[1];
+
   for (int i = 0; i < rollout->levels; i++) {
     if (rollout->attempts[i] == 0) continue;
     levels++;
     rates += (double)rollout->solutions[i] / (double)rollout->attempts[i];
   }
+
   episodes->solve_rate = rollout->solves && levels > 0 ? rates / (double)levels : NAN;
   episodes->return_mean = episodes->count > 0 ? episodes->return_mean / (double)episodes->count : NAN;
   episodes->length_mean = episodes->count > 0 ? episodes->length_mean / (double)episodes->count : NAN;

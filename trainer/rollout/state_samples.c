@@ -24,6 +24,7 @@ void state_samples_choose(StateSamples *samples, CoreDevice *device, const Shard
   int step = 0;
   samples->count = 0;
   samples->first[0] = 0;
+
   for (int64_t j = 0; j < sample->states; j++) {
     const int64_t state = sample_state(sample->seed, sample->iteration, j, sample->states, sample->total);
     const int64_t world = state % shards->global_worlds - shards->first_world;
@@ -32,6 +33,7 @@ void state_samples_choose(StateSamples *samples, CoreDevice *device, const Shard
     samples->world[samples->count] = (uint32_t)world;
     samples->number[samples->count++] = (uint32_t)j;
   }
+
   while (step < samples->steps) samples->first[++step] = samples->count;
   if (samples->count > 0)
     core_device_to_device(device, samples->world_on_device, samples->world,
@@ -145,6 +147,7 @@ void rollout_begin_samples(Rollout *rollout) {
 void rollout_add_samples(Rollout *rollout, Ops *ops, int t, const float *shown, int features) {
   Coverage *coverage = rollout->coverage;
   Visited *visited = rollout->visited;
+
   if (coverage && rollout->coverage_samples.rows) {
     state_samples_gather(&rollout->coverage_samples, ops, t, shown);
     coverage = NULL;
@@ -153,6 +156,7 @@ void rollout_add_samples(Rollout *rollout, Ops *ops, int t, const float *shown, 
     state_samples_gather(&rollout->visited_samples, ops, t, shown);
     visited = NULL;
   }
+
   if (coverage == NULL && visited == NULL) return;
   if (rollout->device) {
     core_device_to_host(rollout->device, rollout->shown, shown,

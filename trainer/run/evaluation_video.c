@@ -58,10 +58,12 @@ void evaluation_video_begin(Training *training, const char *root, const char *id
   const Env *env = training->evaluator.env;
   *video = NULL;
   if (every == 0 || !env || training_evaluation_number(training) % every != 0) return;
+
   EvaluationVideo *created = core_memory_zero_allocate(1, sizeof *created);
   const double step_s = env->picture->step_seconds(env);
   created->every = (int)ceil(FRAME_S / step_s - 1e-6);
   created->most = (int)(VIDEO_S_MAX / step_s);
+
   store_video_name(training->position.iteration, name);
   note(created, store_path_run(root, id, name, path));
   if (created->code == CORE_OK)

@@ -26,6 +26,7 @@ static int write_state(Heartbeat *heartbeat) {
 static void *beat(void *context) {
   Heartbeat *heartbeat = context;
   bool failing = false;
+
   pthread_mutex_lock(&heartbeat->mutex);
   while (!heartbeat->ending) {
     struct timespec until;
@@ -33,6 +34,7 @@ static void *beat(void *context) {
     until.tv_sec += STORE_HEARTBEAT_S;
     while (!heartbeat->ending && pthread_cond_timedwait(&heartbeat->wake, &heartbeat->mutex, &until) != ETIMEDOUT) {}
     if (heartbeat->ending) break;
+
     bool failed = write_state(heartbeat) != CORE_OK; /* a full disk: warn once, keep trying */
     if (failed && !failing) core_warn("the state file cannot be written: %s", core_error_message());
     failing = failed;
@@ -47,11 +49,13 @@ int heartbeat_start(const char *root, const char *id, const StoreState *state, H
   snprintf(created->root, sizeof created->root, "%s", root);
   snprintf(created->id, sizeof created->id, "%s", id);
   created->state = *state;
+
   pthread_mutex_init(&created->mutex, NULL);
   pthread_condattr_init(&monotonic);
   pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
   pthread_cond_init(&created->wake, &monotonic);
   pthread_condattr_destroy(&monotonic);
+
   int code = write_state(created);
   if (code == CORE_OK && pthread_create(&created->thread, NULL, beat, created) != 0)
     code = core_error(CORE_FAIL, "the heartbeat's thread cannot be started");

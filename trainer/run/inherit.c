@@ -69,7 +69,8 @@ static bool is_of_weights(const char *name) { return is_network(name) || strcmp(
 static void spread_moments(const Training *training, const Checkpoint *sections) {
   const ObsPipeline *pipeline = &training->rollout.pipeline;
   const double *pooled = NULL;
-  for (int i = 0; i < sections->sections && pipeline->is_each; i++) {
+  if (!pipeline->is_each) return;
+  for (int i = 0; i < sections->sections; i++) {
     const CheckpointSection *section = &sections->section[i];
     if (strcmp(section->name, OBS_SECTION) == 0) pooled = section->data;
     if (pooled && strcmp(section->name, OBS_EACH_SECTION) == 0)
@@ -112,6 +113,7 @@ static int restore_coverage(Coverage *coverage, const Parent *parent) {
 
 static int restore_all(Training *training, const Checkpoint *sections, const Parent *parent) {
   bool there[CHECKPOINT_SECTIONS_MAX];
+
   for (int i = 0; i < sections->sections; i++) {
     const CheckpointSection *section = &sections->section[i];
     there[i] = strcmp(section->name, "clock") == 0 || /* the time, and the bf16 methods, are the run's own */
@@ -122,10 +124,12 @@ static int restore_all(Training *training, const Checkpoint *sections, const Par
     TRY(checkpoint_has_section(parent->checkpoint, section->name, &there[i]));
     if (there[i]) TRY(read_section(parent, section));
   }
+
   training->learner.kind->set_count(training->learner.state, &training->position.count);
   training_device_upload(training); /* the learner derives its sections from those on the device */
   for (int i = 0; i < sections->sections; i++)
     if (!there[i]) TRY(make_section(training, parent, &sections->section[i]));
+
   if (training->learner.kind->apply_schedule)
     training->learner.kind->apply_schedule(training->learner.state, training->position.iteration);
   training_device_download(training);
@@ -137,7 +141,8 @@ static int restore_all(Training *training, const Checkpoint *sections, const Par
 static int restore_units(const Checkpoint *sections, const Parent *parent) {
   bool there;
   TRY(checkpoint_has_section(parent->checkpoint, RL_GAMES_VALUES_SECTION, &there));
-  for (int i = 0; i < sections->sections && there; i++)
+  if (!there) return CORE_OK;
+  for (int i = 0; i < sections->sections; i++)
     if (strcmp(sections->section[i].name, RL_GAMES_VALUES_SECTION) == 0)
       TRY(read_section(parent, &sections->section[i]));
   return CORE_OK;
@@ -224,10 +229,12 @@ static int check_units(const CoreConfig *theirs, const CoreConfig *ours, bool al
 static int check_settings(const Training *training, Parent *parent, bool all) {
   const CoreConfig *ours = &training->config;
   CoreConfig theirs = *ours;
+
   if (core_files_exists(parent->config)) {
     theirs = core_config_default();
     TRY(core_config_read(parent->config, &theirs));
   }
+
   if (core_config_has_no_envs(&theirs))
     return core_error(CORE_USAGE, "algo.name = %s has no networks", theirs.algo.name);
   if ((strcmp(theirs.algo.name, "pqn") == 0) != training->agent.is_q)
@@ -235,6 +242,7 @@ static int check_settings(const Training *training, Parent *parent, bool all) {
                       "its algo.name is %s, here it is %s, and pqn's network of Q values is neither actor nor "
                       "critic",
                       theirs.algo.name, ours->algo.name);
+
   TRY(check_same("net.memory", theirs.net.memory, ours->net.memory));
   TRY(check_same("net.activation", theirs.net.activation, ours->net.activation));
   TRY(check_same("net.trunk_activation", theirs.net.trunk_activation, ours->net.trunk_activation));
@@ -271,11 +279,13 @@ static int check_networks(const CoreConfig *ours, const Parent *parent) {
   const CoreConfigRow *row = core_config_rows(&count);
   if (!core_files_exists(parent->config)) return CORE_OK;
   TRY(core_config_read(parent->config, &theirs));
+
   for (const CoreConfigRow *end = row + count; row < end && code == CORE_OK; row++) {
     if (strcmp(row->section, "net") != 0 || strcmp(row->key, "norm") == 0) continue; /* auto resolves differently */
     if (core_config_is_read(ours, row) && !core_config_value_equals(&theirs, ours, row))
       code = check_same(row->name, core_config_get(&theirs, row, &other), core_config_get(ours, row, &value));
   }
+
   core_text_free(&value);
   core_text_free(&other);
   return code;

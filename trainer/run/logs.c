@@ -165,6 +165,7 @@ static void write_profile(const RunLogs *logs, Progress *progress, const Trainin
   const Profile *profile = &training->profile;
   char path[CORE_PATH_MAX];
   CoreText text = {0};
+
   core_text_append(&text, "minibatches\tpercent\tkl_consecutive[nat]\tkl_reference[nat]\tess_percent[%]"
                           "\tkl_limit[nat]\n");
   for (int i = 0; i < profile->points; i++) {
@@ -174,6 +175,7 @@ static void write_profile(const RunLogs *logs, Progress *progress, const Trainin
     if (profile->limit) core_text_appendf(&text, "%.9g", profile->to_limit[i]);
     core_text_append(&text, "\n");
   }
+
   if (store_path_profile(logs->root, logs->id, row->iteration, path) == CORE_OK) {
     char *slash = strrchr(path, '/');
     *slash = '\0';

@@ -35,6 +35,7 @@ double machine_memory_bytes(void) {
   char line[CORE_PATH_MAX];
   FILE *file = fopen("/proc/self/cgroup", "re");
   if (file == NULL) return bytes;
+
   while (fgets(line, sizeof line, file) != NULL) { /* "0::/slurm/job_7" or "4:memory:/slurm/job_7" */
     line[strcspn(line, "\n")] = '\0';
     char *first = strchr(line, ':'), *second = first ? strchr(first + 1, ':') : NULL;
@@ -44,6 +45,7 @@ double machine_memory_bytes(void) {
     if (strcmp(first, ":memory") == 0)
       apply_group("/sys/fs/cgroup/memory", second + 1, "memory.limit_in_bytes", &bytes);
   }
+
   fclose(file);
   return bytes;
 }

@@ -28,6 +28,7 @@ void progress_draw(Progress *progress, const Training *training, const StoreIter
   double now = core_clock_s();
   if (progress->quiet || (!final && now - progress->drawn_s < REDRAW_EVERY_S)) return;
   progress->drawn_s = now;
+
   int64_t done = training->position.iteration, all = training->plan.iterations;
   int64_t own = done - progress->started_iteration;
   char buffer[32];
@@ -41,10 +42,12 @@ void progress_draw(Progress *progress, const Training *training, const StoreIter
   append_number(&text, "goals", row->goals, "%.3g");
   append_number(&text, "KL", row->kl, "%.3g");
   append_number(&text, "DDR", row->ddr, "%.3g");
+
   core_text_appendf(&text, "  %s steps/s", core_text_count(row->steps_per_second, buffer));
   if (own > 0 && done < all)
     core_text_appendf(&text, "  ETA %s",
                       core_text_duration((now - progress->started_s) / (double)own * (double)(all - done), buffer));
+
   core_live_draw(&progress->live, core_text_string(&text), final);
   core_text_free(&text);
 }
@@ -121,6 +124,7 @@ void progress_print_plan(const CoreConfig *config, const TrainingPlan *plan) {
   core_config_id(config, id);
   core_config_to_ini(config, &ini);
   double transitions = (double)plan->iterations * (double)plan->transitions_per_iteration;
+
   printf("%s\n", core_text_string(&ini));
   printf("; run            %s\n", id);
   if (core_config_is_scaled(config)) printf("; scaling        %s\n", progress_scaling(config, &scaling));
@@ -129,6 +133,7 @@ void progress_print_plan(const CoreConfig *config, const TrainingPlan *plan) {
   if (!core_config_has_no_envs(config)) print_learning(config, plan);
   if (plan->ranks > 1) printf("; ranks          %d, each with\n", plan->ranks);
   if (plan->are_foreign) print_instances(plan);
+
   printf("; threads        %d\n", plan->threads);
   printf("; memory         about %sB (buffers %sB, worlds %sB); this process may use %sB\n",
          core_text_count(plan->buffer_bytes + plan->environment_bytes, a), core_text_count(plan->buffer_bytes, b),
@@ -136,6 +141,7 @@ void progress_print_plan(const CoreConfig *config, const TrainingPlan *plan) {
   if (plan->device_bytes > 0)
     printf("; of the device  about %sB (worlds %sB)\n", core_text_count(plan->device_bytes, a),
            core_text_count(plan->device_worlds_bytes, b));
+
   core_text_free(&ini);
   core_text_free(&scaling);
 }
@@ -143,6 +149,7 @@ void progress_print_plan(const CoreConfig *config, const TrainingPlan *plan) {
 void progress_print_plan_json(const CoreConfig *config, const TrainingPlan *plan) {
   char id[CORE_RUN_ID];
   CoreText text = {0};
+
   core_config_id(config, id);
   core_config_to_json(config, &text);
   json_t *all = json_pack(
@@ -152,6 +159,7 @@ void progress_print_plan_json(const CoreConfig *config, const TrainingPlan *plan
     (json_int_t)(plan->iterations * plan->transitions_per_iteration), "ranks", plan->ranks, "threads", plan->threads,
     "buffer_bytes", plan->buffer_bytes, "environment_bytes", plan->environment_bytes, "machine_bytes",
     plan->machine_bytes);
+
   core_text_free(&text);
   if (plan->are_foreign) json_object_set_new(all, "environment_instances", json_integer(plan->instances));
   if (!core_config_has_no_envs(config))
@@ -162,5 +170,6 @@ void progress_print_plan_json(const CoreConfig *config, const TrainingPlan *plan
                      plan->attempts, "actor_parameters", (json_int_t)plan->actor_parameters, "critic_parameters",
                      (json_int_t)plan->critic_parameters, "device_bytes", plan->device_bytes, "device_world_bytes",
                      plan->device_worlds_bytes));
+
   core_json_print(all);
 }

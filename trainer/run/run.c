@@ -163,16 +163,19 @@ static void agree_on_next(Run *run, bool *save_now) {
 static int iterate(Run *run) {
   bool save_now;
   agree_on_next(run, &save_now);
+
   while (!training_finished(run->training) && run->stop == 0) {
     core_signals_guard(); /* handlers that libraries have installed meanwhile */
     int code = training_iterate(run->training, &run->row);
     run->diverged = code != CORE_OK && code != CORE_REQUEUE && !run->training->env_failed;
     if (code != CORE_OK) return code;
+
     TRY(training_check_weights(run->training));
     run->row.wall_seconds = train_seconds(run);
     if (ranks_is_first()) run_logs_iteration(&run->logs, &run->progress, run->training, &run->row);
     TRY(evaluate_if_due(run));
     warn_of_nonfinite_worlds(run);
+
     agree_on_next(run, &save_now);
     if (save_now) save(run); /* training continues without it */
     if (ranks_is_first()) show_state(run);
@@ -217,6 +220,7 @@ static int restore(Run *run) {
   if (ranks_is_first()) code = checkpoint_read_newest(&run->checkpoint, &run->saved_iteration);
   TRY(ranks_agree(code));
   ranks_broadcast(&run->saved_iteration, sizeof run->saved_iteration);
+
   if (run->saved_iteration < 0) return CORE_OK;
   const int64_t iteration = run->training->position.iteration;
   if (ranks_is_first() && iteration != run->saved_iteration)
@@ -224,6 +228,7 @@ static int restore(Run *run) {
                       "start over with --force", run->saved_iteration, iteration);
   TRY(ranks_agree(code));
   TRY(training_after_load(run->training));
+
   const Env *env = run->training->env;
   progress_message(&run->progress, "continuing after iteration %" PRId64 " of %" PRId64 "%s", run->saved_iteration,
                    run->training->plan.iterations, env && env->remote ? "; episodes start again" : "");
@@ -241,10 +246,12 @@ static int restore_or_start(Run *run) {
   run->row = store_iteration_unmeasured(0);
   training_add_sections(training, &run->checkpoint);
   checkpoint_add(&run->checkpoint, "clock", &run->clock, sizeof run->clock);
+
   TRY(ranks_agree(prepare_logs(run)));
   TRY(restore(run));
   TRY(run_best_begin(&run->best, &run->checkpoint, run->options->resume));
   if (run->saved_iteration >= 0) return CORE_OK;
+
   run->clock = (RunClock){0};
   run->state.parent[0] = '\0';
   TRY(training_start(training));
@@ -280,6 +287,7 @@ static int attempt(Run *run) {
     core_info("gradients are communicated by %s", run->training->communicator->name);
   if (code == CORE_OK) code = restore_or_start(run);
   if (code == CORE_OK) code = ranks_agree(open_logs(run));
+
   if (code == CORE_OK) {
     run->started_s = run->logs.flushed_s = run->saved_s = core_clock_s();
     run->progress = progress_start(run->options->quiet, run->training->position.iteration);
@@ -292,6 +300,7 @@ static int attempt(Run *run) {
   } else if (code == CORE_REQUEUE) {
     note_early_stop(run);
   }
+
   return run_logs_close(&run->logs, code);
 }
 
@@ -306,6 +315,7 @@ static void begin_state(Run *run) {
   state->iterations = run->training->plan.iterations;
   state->transitions_total = state->iterations * run->training->plan.transitions_per_iteration;
   state->message[0] = '\0';
+
   const CoreDevice *device = run->training->device;
   snprintf(state->device, sizeof state->device, "%s, %.48s; ranks: %d, threads: %d", device ? device->name : "cpu",
            device ? device->description : ops_cpu_description(), run->training->plan.ranks,
@@ -342,7 +352,8 @@ static void note_start(const Run *run) {
   char who[160];
   core_info("attempt %d, version %s commit %s, %s", run->state.attempt, core_version(), core_commit(),
             run->state.device);
-  for (int rank = 0; rank < plan->ranks && plan->ranks > 1; rank++) core_info("%s", ranks_describe(rank, who));
+  if (plan->ranks > 1)
+    for (int rank = 0; rank < plan->ranks; rank++) core_info("%s", ranks_describe(rank, who));
   run_code_record(run->config, run->root, run->id, &run->state);
   note_scaling(run->config);
 }
@@ -350,7 +361,8 @@ static void note_start(const Run *run) {
 /* Logs what train.device = auto resolved to. */
 static void note_device(Run *run) {
   const Training *training = run->training;
-  const char *reason = training->device_note[0] ? training->device_note : CORE_HAS_CUDA ? "" : "built without CUDA";
+  const char *no_cuda = CORE_HAS_CUDA ? "" : "built without CUDA";
+  const char *reason = training->device_note[0] ? training->device_note : no_cuda;
   if (strcmp(run->config->train.device, "auto") != 0) return;
   if (training->device)
     progress_message(&run->progress, "train.device = auto: computing on %s", training->device->description);
@@ -364,20 +376,24 @@ static int attempt_with_state(Run *run) {
     TRY(ranks_agree(CORE_OK));
     return attempt(run);
   }
+
   begin_state(run);
   TRY(ranks_agree(heartbeat_start(run->root, run->id, &run->state, &run->heartbeat)));
   ranks_on_loss(on_loss, run);
   core_exit_guard(on_loss, run);
   note_start(run);
   note_device(run);
+
   int code = attempt(run);
   end_state(run, code);
   if (code == CORE_FAIL || code == CORE_USAGE) core_log(CORE_LOG_ERROR, "%s", core_error_message());
   else core_info("%s", store_status_name(run->state.status));
+
   ranks_on_loss(NULL, NULL);
   core_exit_guard(NULL, NULL);
   int stopped = heartbeat_stop(&run->heartbeat, &run->state);
-  return code == CORE_OK || code == CORE_REQUEUE ? (stopped == CORE_OK ? code : stopped) : code;
+  if (code != CORE_OK && code != CORE_REQUEUE) return code;
+  return stopped == CORE_OK ? code : stopped;
 }
 
 /* ---- the directory ----------------------------------------------------------------------------------------------- */
@@ -419,8 +435,10 @@ static int open_directory(Run *run, bool *finished_before, FILE **log) {
   TRY(store_run_acquire(run->root, run->id, &run->lease));
   TRY(check_directory(run, finished_before));
   if (*finished_before) return CORE_OK;
+
   TRY(run_files_write_spaces(run->root, run->id, run->training->levels));
   TRY(store_path_run(run->root, run->id, "log.txt", path));
+
   int fd;
   TRY(core_files_open(path, CORE_FILES_APPEND, &fd));
   *log = fdopen(fd, "a");

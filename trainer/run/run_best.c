@@ -42,6 +42,7 @@ void run_best_save(RunBest *best, const Checkpoint *checkpoint, Training *traini
   if (isnan(best->due.score)) return;
   training_before_save(training);
   if (ranks_is_first()) code = checkpoint_best_write(checkpoint, &best->due);
+
   if (ranks_agree(code) == CORE_OK) {
     best->kept = best->due;
     core_info("best checkpoint: iteration %" PRId64 ", %s %.6g", best->kept.iteration,
@@ -51,6 +52,7 @@ void run_best_save(RunBest *best, const Checkpoint *checkpoint, Training *traini
     progress_message(progress, "warning: no best checkpoint at iteration %" PRId64 ", training continues: %s",
                      best->due.iteration, core_error_message());
   }
+
   core_error_clear();
   best->due.score = NAN;
 }

@@ -40,10 +40,13 @@ int run_evaluate_if_due(const RunEvaluation *evaluation, bool *unfinished_warned
   training->evaluation_due = -1;
   if (!training_evaluation_due(training)) return CORE_OK;
   training->evaluation_due = training->position.iteration;
+
   TRY(evaluate(evaluation, row));
   run_best_compare(evaluation->best, &training->config, &row[0], training->evaluator.global_attempts);
   training->evaluation_due = -1;
-  for (int i = 0; i <= training->others.count && ranks_is_first(); i++) {
+
+  if (!ranks_is_first()) return CORE_OK;
+  for (int i = 0; i <= training->others.count; i++) {
     const Evaluator *evaluator = i == 0 ? &training->evaluator : &training->others.set[i - 1].evaluator;
     run_logs_evaluation(evaluation->logs, &row[i], evaluator->global_attempts);
     if (i == 0) run_logs_evaluation_info(evaluation->logs, evaluation->progress, &row[i], &evaluator->info);

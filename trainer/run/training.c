@@ -30,12 +30,14 @@ static int register_buffers(Training *training, int max_rows) {
   const CoreConfig *config = &training->config;
   CoreArena *arena = training->arena;
   const Env *levels = training->levels;
+
   agent_register(&training->agent, config, levels, max_rows, arena);
   Env trained_on = *levels; /* identical except for the number of levels in rollout statistics */
   if (training->curriculum) {
     curriculum_register(training->curriculum, config, levels, &training->shards, arena);
     trained_on.level_count = curriculum_levels(training->curriculum);
   }
+
   rollout_register(&training->rollout, config, &trained_on, &training->shards, (int)config->ppo.num_steps,
                    arena);
   const bool is_controlled = config->ppo.ddr_target > 0 || config->ppo.kl_penalty_target > 0;
@@ -47,6 +49,7 @@ static int register_buffers(Training *training, int max_rows) {
   if (config->metrics.visited_states > 0)
     visited_register(&training->visited, levels, &training->shards, config->metrics.visited_states,
                      core_config_iterations(config), core_config_transitions_per_iteration(config), arena);
+
   TRY(evaluation_video_check(config, levels));
   if (config->eval.count > 0) evaluate_register(&training->evaluator, config, levels, training->shards.worlds, arena);
   return evaluation_sets_register(&training->others, config, levels, training->shards.worlds, arena);
@@ -70,6 +73,7 @@ static int estimate_memory(Training *training) {
   TRY(env_estimate_bytes(training->levels, training->evaluator.worlds, &evaluation_worlds));
   TRY(evaluation_sets_estimate_bytes(&training->others, &other_worlds));
   evaluation_worlds += other_worlds;
+
   if (training->curriculum) {
     TRY(curriculum_estimate_bytes(training->curriculum, training->levels, &training_worlds, &search_worlds));
     plan->environment_bytes = training_worlds + search_worlds + evaluation_worlds;
@@ -79,8 +83,10 @@ static int estimate_memory(Training *training) {
      * ranks'. */
     plan->environment_bytes = 2 * training_worlds + sections_estimate_bytes(training_worlds) + evaluation_worlds;
   }
+
   plan->buffer_bytes = (double)core_arena_bytes(training->arena) + ops_cpu_bytes(plan->threads, &limits);
   plan->machine_bytes = machine_memory_bytes() / ranks_on_machine();
+
   if (training->device == NULL) return CORE_OK;
   const bool hosted = env_is_hosted(training->levels);
   plan->device_worlds_bytes = hosted ? 0 : training_worlds + search_worlds + evaluation_worlds;
@@ -111,6 +117,7 @@ static int fill_plan(Training *training) {
   TRY(agent_check(config));
   TRY(training_device_open(training));
   if (core_config_has_no_envs(config)) return fill_plan_of_sgd(training);
+
   TRY(shards_plan(config, &training->shards));
   TRY(env_create(config, PLANNING_WORLDS, (uint64_t)config->train.seed, &training->levels));
   TRY(training_device_check_env(training));
@@ -118,11 +125,13 @@ static int fill_plan(Training *training) {
   TRY(limits_check(config, training->levels));
   if (core_config_has_curriculum(config)) TRY(curriculum_check(config, training->levels));
   if (training->levels->pixels) TRY(frames_check(config, training->levels, training->shards.worlds));
+
   if (strcmp(config->train.observation_storage, "state") == 0) TRY(compact_check(config, training->levels));
   if (core_config_has_curriculum(config))
     training->curriculum = core_memory_zero_allocate(1, sizeof *training->curriculum);
   TRY(register_buffers(training, activation_rows(config, &training->shards, training->device != NULL)));
   TRY(learner_create(config, &training->agent, &training->rollout, training->arena, &training->learner));
+
   if (config->metrics.profile_every > 0)
     profile_register(&training->profile, &training->agent, &training->rollout,
                      learner_size(config).updates, training->arena);
@@ -130,6 +139,7 @@ static int fill_plan(Training *training) {
     limit_register(&training->limit, &training->learner, config->metrics.limit_epochs, config->ppo.epochs,
                    training->arena);
   if (config->metrics.noise_every > 0) noise_scale_register(&training->noise, &training->agent, training->arena);
+
   training->plan = (TrainingPlan){
     .iterations = core_config_iterations(config),
     .transitions_per_iteration = core_config_transitions_per_iteration(config),
@@ -144,6 +154,7 @@ static int fill_plan(Training *training) {
     .threads = machine_threads((int)config->train.threads),
     .generated = training->curriculum ? training->curriculum->generated : 0,
   };
+
   training_memory_count(training);
   return estimate_memory(training);
 }
@@ -162,6 +173,7 @@ int training_plan(const CoreConfig *config, Training **training) {
 void training_destroy(Training **training) {
   Training *owned = *training;
   if (owned == NULL) return;
+
   rollout_destroy(&owned->rollout);
   learner_destroy(&owned->learner); /* first: NCCL keeps a communicator as long as a graph has its calls */
   communicator_destroy(&owned->communicator); /* next: freeing memory waits for sums that other ranks may never join */
@@ -169,11 +181,13 @@ void training_destroy(Training **training) {
   evaluate_destroy(&owned->evaluator);
   if (owned->curriculum) curriculum_destroy(owned->curriculum);
   ops_destroy(&owned->ops);
+
   env_destroy(&owned->env);
   env_destroy(&owned->levels);
   core_arena_destroy(&owned->arena);
   training_device_close(owned);
   sections_destroy(&owned->sections);
+
   free(owned->env_state);
   free(owned->curriculum);
   free(owned->sgd);
@@ -204,17 +218,20 @@ static int allocate(Training *training) {
   const Env *levels = training->levels;
   CoreDevice *device = training->device;
   uint64_t seed = (uint64_t)config->train.seed;
+
   TRY(core_arena_commit(training->arena));
   if (training->sgd) return CORE_OK;
   agent_bind_activations(&training->agent);
   omp_set_num_threads(training->plan.threads);
   TRY(training_device_create_ops(training));
+
   const EnvBatch batch = {training->shards.worlds, (uint32_t)training->shards.first_world, seed, device};
   if (training->curriculum) TRY(curriculum_create(training->curriculum, levels, seed, device, &training->env));
   else TRY(levels->clone(levels, &batch, &training->env));
   if (config->eval.count > 0) TRY(evaluate_create(&training->evaluator, levels, seed, device));
   TRY(evaluation_sets_create(&training->others, seed, device));
   TRY(coverage_create(&training->coverage, levels, &training->rollout.head));
+
   if (training->curriculum) return CORE_OK; /* every rollout starts new episodes: no state of the worlds is saved */
   training->env_state_bytes = training->env->state_bytes(training->env);
   training->env_state = core_memory_zero_allocate(1, training->env_state_bytes);
@@ -244,6 +261,7 @@ int training_start(Training *training) {
 void training_add_sections(Training *training, Checkpoint *checkpoint) {
   Sections *sections = &training->sections;
   sections->checkpoint = checkpoint;
+
   training->evaluation_due = -1; /* value where a file lacks the section */
   checkpoint_add_optional(checkpoint, TRAINING_EVALUATION_SECTION, &training->evaluation_due,
                           sizeof training->evaluation_due);
@@ -253,6 +271,7 @@ void training_add_sections(Training *training, Checkpoint *checkpoint) {
     training_device_mirror(training, checkpoint);
     return;
   }
+
   training->learner.kind->add_sections(training->learner.state, checkpoint);
   training_bf16_add_section(training, checkpoint);
   checkpoint_add(checkpoint, COVERAGE_SECTION, training->coverage.record, sizeof *training->coverage.record);
@@ -265,6 +284,7 @@ void training_add_sections(Training *training, Checkpoint *checkpoint) {
     checkpoint_add(checkpoint, "environment head", training->env_state, head);
     sections_add_worlds(sections, "environment", (char *)training->env_state + head, records);
   }
+
   training_device_mirror(training, checkpoint);
 }
 
@@ -299,11 +319,13 @@ int training_after_load(Training *training) {
     training_device_upload(training);
     return CORE_OK;
   }
+
   sections_share(&training->sections);
   TRY(training_bf16_restored(training));
   training_device_upload(training);
   training->learner.kind->set_count(training->learner.state, &training->position.count);
   rollout_restored(&training->rollout);
+
   if (training->curriculum)
     return ranks_agree(curriculum_after_load(training->curriculum, training->env, training->position.iteration));
   TRY(ranks_agree(training->env->load(training->env, training->env_state, training->env_state_bytes)));
@@ -350,6 +372,7 @@ static void fill_networks(const UpdateStats *stats, const MetricsPolicyChange *c
 static void fill_row(const Training *training, const RolloutEpisodes *episodes, const UpdateStats *stats,
                      const MetricsPolicyChange *change, StoreIteration *row) {
   double transitions = (double)training->plan.transitions_per_iteration;
+
   row->transitions = (double)training_transitions(training);
   row->kl = change->kl;
   row->kl_reverse = change->kl_reverse;
@@ -360,12 +383,14 @@ static void fill_row(const Training *training, const RolloutEpisodes *episodes, 
   row->ess_percent = change->ess_percent;
   row->policy_variance = change->policy_variance;
   fill_networks(stats, change, row);
+
   row->grad_norm_joint = stats->joint_norm;
   row->kl_controller = stats->controller_kl;
   row->com = stats->com;
   row->epsilon = stats->epsilon;
   row->kl_penalty = stats->kl_penalty;
   row->updates = stats->updates;
+
   row->clip_fraction = stats->clip_fraction;
   row->clip_fraction_silent = stats->zero_grad_fraction;
   row->entropy = stats->entropy;
@@ -375,6 +400,7 @@ static void fill_row(const Training *training, const RolloutEpisodes *episodes, 
   row->advantage_mean = stats->advantage_mean;
   row->advantage_sd = stats->advantage_sd;
   row->learning_rate = stats->learning_rate;
+
   row->solve_rate = training_solve_rate(training, episodes);
   row->episodes = (double)episodes->count;
   row->episode_return = episodes->return_mean;
@@ -406,6 +432,7 @@ int training_iterate(Training *training, StoreIteration *row) {
   if (training->curriculum)
     TRY(curriculum_begin(training->curriculum, training->env, training->ops, &training->agent, &training->rollout, seed,
                          iteration));
+
   double begun = core_clock_s();
   core_device_begin_phase(device, CORE_PHASE_ROLLOUT);
   int code = training_env_result(training, training_choose_metrics(training, seed, iteration));
@@ -414,9 +441,11 @@ int training_iterate(Training *training, StoreIteration *row) {
   code = training_env_result(training, training_read_info(training));
   if (code == CORE_REQUEUE) rollout_undo(&training->rollout);
   if (code != CORE_OK) return core_error_context(code, "iteration %" PRId64, iteration);
+
   double collected = core_clock_s();
   core_device_begin_phase(device, CORE_PHASE_MEASURE);
   training_begin_metrics(training, seed, iteration);
+
   core_device_begin_phase(device, CORE_PHASE_UPDATE);
   const UpdateContext context = {.ops = training->ops, .rollout = &training->rollout, .iteration = iteration,
                                  .measure = training->metrics.depth >= METRICS_REPRESENTATION,
@@ -425,6 +454,7 @@ int training_iterate(Training *training, StoreIteration *row) {
                                  .noise = training->measures_noise ? &training->noise : NULL};
   code = training->learner.kind->update(training->learner.state, &context, &stats);
   if (code != CORE_OK) return core_error_context(code, "diverged in iteration %" PRId64, iteration);
+
   double updated = core_clock_s();
   core_device_begin_phase(device, CORE_PHASE_MEASURE);
   *row = store_iteration_unmeasured(iteration);
@@ -441,6 +471,7 @@ int training_iterate(Training *training, StoreIteration *row) {
     row->seconds_levels = begun - start;
   }
   training_record_results(training, row);
+
   double end = core_clock_s();
   const double noise_s = training->measures_noise ? training->noise.seconds : 0; /* within the update */
   double seconds[] = {collected - start, updated - collected - noise_s, end - updated + noise_s, episodes.environment_s,

@@ -78,7 +78,8 @@ int training_device_check_env(Training *training) {
 
 OpsPrecision training_device_precision(const CoreConfig *config) {
   const char *precision = config->train.precision;
-  return strcmp(precision, "bf16") == 0 ? OPS_BF16 : strcmp(precision, "tf32") == 0 ? OPS_TF32 : OPS_FLOAT32;
+  if (strcmp(precision, "bf16") == 0) return OPS_BF16;
+  return strcmp(precision, "tf32") == 0 ? OPS_TF32 : OPS_FLOAT32;
 }
 
 void training_device_close(Training *training) {
@@ -113,10 +114,12 @@ static void *mirror_of(Training *training, void *device, size_t bytes) {
 
 void training_device_mirror(Training *training, Checkpoint *checkpoint) {
   Sections *sections = &training->sections;
-  for (int k = 0; k < sections->count && ranks_size() > 1; k++) { /* with several ranks `all` is host memory already */
-    SectionsWorlds *worlds = &sections->worlds[k];
-    if (core_arena_holds_on_device(training->arena, worlds->own))
-      worlds->own = mirror_of(training, worlds->own, worlds->bytes);
+  if (ranks_size() > 1) { /* `all` is host memory already */
+    for (int k = 0; k < sections->count; k++) {
+      SectionsWorlds *worlds = &sections->worlds[k];
+      if (core_arena_holds_on_device(training->arena, worlds->own))
+        worlds->own = mirror_of(training, worlds->own, worlds->bytes);
+    }
   }
   for (int i = 0; i < checkpoint->sections; i++) {
     CheckpointSection *section = &checkpoint->section[i];

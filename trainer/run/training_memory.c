@@ -93,6 +93,7 @@ static const char *setting_for(const Training *training, const char *label) {
     {"metrics", "lower metrics.states"},
     {"noise scale", "set metrics.noise_every = 0"},
   };
+
   if (strncmp(label, "rollout observations", 20) == 0) return smaller_observations(training);
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (strncmp(label, known[i].begins, strlen(known[i].begins)) == 0) return known[i].setting;
@@ -113,6 +114,7 @@ int training_memory_check(const Training *training) {
   CoreArenaEntry largest[NAMED];
   CoreText tensors = {0};
   char needed[32], present[32], bytes[32];
+
   if (training->device == NULL || plan->device_bytes <= (double)training->device->memory_bytes) return CORE_OK;
   const int count = core_arena_largest(training->arena, true, NAMED, largest);
   for (int i = 0; i < count; i++)
@@ -124,6 +126,7 @@ int training_memory_check(const Training *training) {
     core_text_count((double)training->device->memory_bytes, present),
     core_text_count(plan->device_worlds_bytes, bytes), core_text_string(&tensors),
     setting_for(training, count > 0 ? largest[0].label : ""));
+
   core_text_free(&tensors);
   return code;
 }

@@ -58,10 +58,12 @@ static int plan_for_target(const Target *target, const CoreConfig *config, Train
   const bool is_auto = strcmp(config->train.device, "auto") == 0;
   CoreConfig cpu = *config, gpu = *config;
   int code = CORE_OK;
+
   use_cpu(&cpu);
   snprintf(gpu.train.device, sizeof gpu.train.device, "cuda");
   bool on_gpu = target->has_gpus && strcmp(config->train.device, "cpu") != 0 &&
                 !(is_auto && core_config_has_no_envs(config));
+
   ranks_plan_as((int)target->ranks);
   if (on_gpu) code = plan_on_gpu(&gpu, training);
   if (on_gpu && is_auto && code == CORE_OK && env_is_hosted((*training)->levels)) {
@@ -69,6 +71,7 @@ static int plan_for_target(const Target *target, const CoreConfig *config, Train
     on_gpu = false;
   }
   if (!on_gpu) code = training_plan(&cpu, training);
+
   ranks_plan_as(1);
   return code;
 }
@@ -113,6 +116,7 @@ static void check_config(Check *check, const Target *target, CoreConfig config) 
   if (code == CORE_OK)
     code = check->elsewhere ? plan_for_target(target, &config, &training) : training_plan(&config, &training);
   if (code == CORE_OK) code = inherit_check(training, check->root);
+
   if (code != CORE_OK) {
     printf("bad\t");
     print_message();
@@ -125,6 +129,7 @@ static void check_config(Check *check, const Target *target, CoreConfig config) 
     if (check->elsewhere) use_cpu(&config);
     store_environment(check, &config);
   }
+
   putchar('\n');
   fflush(stdout);
   core_error_clear();
@@ -145,6 +150,7 @@ static int read_configs(Check *check) {
   Target target = {.ranks = 1};
   printf("check-configs 1\n");
   fflush(stdout);
+
   while (fgets(line, sizeof line, stdin)) {
     line[strcspn(line, "\n")] = '\0';
     if (!*line) {

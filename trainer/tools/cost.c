@@ -41,16 +41,19 @@ static CoreConfig small_version(const CoreConfig *config, int worlds, int steps)
   small.ppo.num_minibatches = small.ppo.epochs = 1;
   small.ppo.target_kl = 0;
   small.ppo.sequence_length = small.sapg.sequence_length = STEPS;
+
   small.eval.count = 0;
   small.metrics.states = (int64_t)worlds * steps;
   small.metrics.representation_every = ITERATIONS;
   small.metrics.profile_every = small.metrics.noise_every = small.metrics.visited_states = 0;
+
   small.train.total_steps = ITERATIONS * (int64_t)worlds * steps;
   small.sfl.batch_size = worlds;
   small.sfl.num_batches = 1;
   small.sfl.rollout_steps = steps;
   small.sfl.buffer_size = 1;
   small.sfl.period = ITERATIONS;
+
   if (core_config_has_curriculum(config)) small.env.max_steps = STEPS;
   snprintf(small.init.from, sizeof small.init.from, "%s", "");
   return small;
@@ -157,6 +160,7 @@ static double pieces_of(double rows, double most) { return most > 0 ? fmax(1, ce
 static int scale_of(const CoreConfig *config, int worlds, Scale *scale, Cost *cost) {
   CoreConfig whole = *config;
   Training *training = NULL;
+
   snprintf(whole.train.device, sizeof whole.train.device, "cuda");
   int code = training_plan(&whole, &training);
   if (code == CORE_OK) {
@@ -165,6 +169,7 @@ static int scale_of(const CoreConfig *config, int worlds, Scale *scale, Cost *co
     const double most = training->agent.max_rows, states = fmin((double)config->metrics.states, transitions);
     const double chunk = training->agent.encoder.chunk_rows > 0 ? fmin(most, training->agent.encoder.chunk_rows) : most;
     const bool searches = core_config_has_curriculum(config) && config->sfl.sampled_ratio > 0;
+
     *scale = (Scale){
       .worlds = (double)config->env.num / worlds, .steps = (double)config->ppo.num_steps / STEPS, .rows = rows / small,
       .transitions = transitions / small, .states = states / small,
@@ -178,6 +183,7 @@ static int scale_of(const CoreConfig *config, int worlds, Scale *scale, Cost *co
     cost->transitions = transitions;
     cost->search_share = searches ? 1 / (double)config->sfl.period : 0;
   }
+
   training_destroy(&training);
   return code;
 }
@@ -240,12 +246,14 @@ static void print_json(const Cost *cost) {
     if (p != CORE_PHASE_SEARCH)
       json_array_append_new(measured, sum_json("phase", PHASE[p], &cost->measured[p], 1, cost->transitions));
   }
+
   for (int i = 0; i < cost->kernels; i++) {
     const CostKernel *k = &cost->kernel[i];
     json_t *kernel = sum_json("kernel", k->name, &k->sum, share_of(cost, (int)k->phase), cost->transitions);
     json_object_set_new(kernel, "phase", core_json_text(PHASE[k->phase]));
     json_array_append_new(kernels, kernel);
   }
+
   core_json_print(json_pack("{s:f, s:f, s:f, s:o, s:o, s:o}", "transitions", cost->transitions, "bytes_per_transition",
                             cost_bytes_per_transition(cost), "searches_per_iteration", cost->search_share, "phases",
                             phases, "measured_iteration", measured, "kernels", kernels));
@@ -260,6 +268,7 @@ static void print_sum(const char *name, const CostSum *sum, double share, double
 
 static void print_table(const Cost *cost) {
   char text[64], bytes[32];
+
   printf("%-34s %12s %12s %12s %12s\n", "an iteration", "launches", "read", "written", "transition");
   for (int p = 0; p < CORE_PHASES; p++)
     if (p != CORE_PHASE_SEARCH) print_sum(PHASE[p], &cost->phase[p], 1, cost->transitions);
@@ -267,9 +276,11 @@ static void print_table(const Cost *cost) {
     snprintf(text, sizeof text, "search, every %.0f iterations", 1 / cost->search_share);
     print_sum(text, &cost->phase[CORE_PHASE_SEARCH], cost->search_share, cost->transitions);
   }
+
   printf("\n%-34s\n", "with representation metrics");
   for (int p = CORE_PHASE_ROLLOUT; p < CORE_PHASES; p++)
     print_sum(PHASE[p], &cost->measured[p], 1, cost->transitions);
+
   printf("\n%-34s\n", "the largest kernels");
   for (int i = 0; i < cost->kernels && i < SHOWN; i++) {
     const CostKernel *k = &cost->kernel[i];

@@ -53,6 +53,7 @@ static int print_config(void *opts, const char **operands, size_t count) {
   const ConfigOptions *options = opts;
   const CoreConfig defaults = core_config_default();
   size_t rows;
+
   if (options->markdown && options->json) return core_error(CORE_USAGE, "--markdown and --json are mutually exclusive");
   if (options->json) {
     const CoreConfigRow *row = core_config_rows(&rows);
@@ -61,6 +62,7 @@ static int print_config(void *opts, const char **operands, size_t count) {
     core_json_print(list);
     return CORE_OK;
   }
+
   CoreText text = {0};
   if (options->markdown) core_config_to_markdown(&text);
   else core_config_to_ini(&defaults, &text);
@@ -89,6 +91,7 @@ typedef struct InfoOptions { const char *file; CoreOptionList sets; bool json, c
 static int print_info(void *opts, const char **operands, size_t count) {
   const InfoOptions *options = opts;
   char memory[32];
+
   if (options->cost) {
     CoreConfig config;
     TRY(core_config_load(options->file, options->sets.items, options->sets.count, &config));
@@ -96,6 +99,7 @@ static int print_info(void *opts, const char **operands, size_t count) {
   }
   if (options->file || options->sets.count > 0)
     return core_error(CORE_USAGE, "--config and --set go with --cost");
+
   if (options->json) {
     core_json_print(json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:i, s:f}", "version", core_version(), "commit",
                               core_commit(), "ops", ops_cpu_description(), "bf16", ops_cpu_bf16_description(), "cuda",
@@ -103,6 +107,7 @@ static int print_info(void *opts, const char **operands, size_t count) {
                               "memory_bytes", machine_memory_bytes()));
     return CORE_OK;
   }
+
   printf("trainer    %s commit %s\n", core_version(), core_commit());
   printf("ops        cpu: %s\n", ops_cpu_description());
   printf("bf16       %s\n", ops_cpu_bf16_description());
@@ -144,6 +149,7 @@ static void print_task(const TaskInfo *info) {
 static int print_tasks(void *opts, const char **operands, size_t count) {
   const bool *json = opts;
   if (count > 0) return bridge_list("", operands[0], *json);
+
   json_t *list = *json ? json_array() : NULL;
   TaskInfo info;
   if (!list) printf("%-34s %12s  %-16s %13s  %s\n", "env.task", "observations", "actions", "steps", "");
@@ -156,6 +162,7 @@ static int print_tasks(void *opts, const char **operands, size_t count) {
                                             "actions", info.actions, "limit",
                                             info.limit ? json_integer(info.limit) : json_null()));
   }
+
   if (list) core_json_print(list);
   return CORE_OK;
 }
@@ -229,6 +236,7 @@ int trainer_checkpoint(int argc, char **argv) {
       .operands_min = 1,
       .operands = {"RUN|FILE"}, .operands_max = SIZE_MAX,
       .hint = "name a run or a checkpoint file (runs/ab/<id>/ckpt/iteration-*.ckpt)"};
+
   CheckpointOptions options = {0};
   const CoreOption table[] = {
     {"root", 'r', CORE_OPTION_TEXT, &options.root, "DIR",
@@ -236,5 +244,6 @@ int trainer_checkpoint(int argc, char **argv) {
     {"best", 'b', CORE_OPTION_FLAG, &options.best, NULL, "the best checkpoint of each run (checkpoint.best)"},
     {"json", 0, CORE_OPTION_FLAG, &options.json, NULL, "print JSON"},
     {0}};
+
   return core_options_run(&manual, table, argc, argv, print_checkpoints, &options);
 }

@@ -134,6 +134,7 @@ static int check_random(const SimLevelSet *one, const char **reason) {
   float moved = 0;
   int solved = 0;
   Play play;
+
   TRY(play_create(one, TRIAL_EPISODES, &play));
   for (int step = 0, running = 1; step < EPISODE_STEPS && running; step++) {
     random_actions(SIM_MORPHOLOGY_SEED, play.worlds, step, play.actions);
@@ -146,10 +147,12 @@ static int check_random(const SimLevelSet *one, const char **reason) {
       moved = fmaxf(moved, hypotf(body->x - start->x, body->y - start->y));
     }
   }
+
   for (int w = 0; w < play.worlds; w++) solved += play.is_solved[w];
   if (sim_batch_nonfinite(play.batch)) *reason = "not finite under random actions";
   else if (solved > (int)(SOLVE_MAX * TRIAL_EPISODES)) *reason = "solved by random actions";
   else if (moved < MOVE_MIN && solved == 0) *reason = "random actions do not move it";
+
   play_destroy(&play);
   return CORE_OK;
 }
@@ -204,6 +207,7 @@ static int search(const char *output) {
   CoreText text = {0};
   const int levels = SIM_MORPHOLOGY_LEVELS;
   int redrawn = 0;
+
   for (int i = 0; i < levels; i++) {
     char bar[256], line[320];
     TRY(search_level(i, &rejections, &attempts[i]));
@@ -212,6 +216,7 @@ static int search(const char *output) {
              core_terminal_bar((double)(i + 1) / levels, 30, bar), i + 1, levels, redrawn);
     core_live_draw(&live, line, i == levels - 1);
   }
+
   for (int i = 0; i < 16 && rejections.reason[i]; i++) printf("%6d  %s\n", rejections.count[i], rejections.reason[i]);
   write_table(attempts, &text);
   int code = core_files_write_atomic(output, text.data, text.length);
@@ -227,6 +232,7 @@ static int add_row(CoreTable *table, const char *name, const char *class, const 
   float min_distance = INFINITY, max_distance = 0;
   float *rate = core_memory_zero_allocate((size_t)set->count, sizeof *rate);
   int code = episodes ? trainer_morphologies_random(set, episodes, SIM_MORPHOLOGY_SEED + 1, rate) : CORE_OK;
+
   for (int i = 0; i < set->count; i++) {
     float distance = sim_morphology_distance(&set->level[i]);
     sum += (double)distance;
@@ -234,6 +240,7 @@ static int add_row(CoreTable *table, const char *name, const char *class, const 
     min_distance = fminf(min_distance, distance);
     max_distance = fmaxf(max_distance, distance);
   }
+
   free(rate);
   TRY(code);
   core_table_cell(table, "%s", name);
@@ -285,6 +292,7 @@ int trainer_morphologies(int argc, char **argv) {
     .usage = "trainer morphologies [--episodes N] | --search [--output FILE]",
     .about = "Prints the locomotion morphologies of env.task = loco512 by family and difficulty: number of levels, "
              "distance to the goal, and solve rate of random actions."};
+
   Request request = {.output = "sim/levels/morphology_attempts.h", .episodes = 8};
   const CoreOption options[] = {
     {"stats", 0, CORE_OPTION_FLAG, &request.stats, NULL,
@@ -296,5 +304,6 @@ int trainer_morphologies(int argc, char **argv) {
     {"output", 'o', CORE_OPTION_TEXT, &request.output, "FILE",
      "output of --search (default sim/levels/morphology_attempts.h)"},
     {0}};
+
   return core_options_run(&manual, options, argc, argv, run, &request);
 }

@@ -44,6 +44,7 @@ typedef struct Episode { int steps; bool done, solved; double total; } Episode;
 static int find_level(const char *text, const char *kinetix, const SimLevelSet *run_levels, SimLevel *level) {
   SimLevelSet named;
   int64_t index;
+
   if (core_text_to_int(text, &index)) {
     if (index < 0 || index >= run_levels->count)
       return core_error(CORE_USAGE, "--level %.40s is out of range: the run's levels are 0 to %d", text,
@@ -51,6 +52,7 @@ static int find_level(const char *text, const char *kinetix, const SimLevelSet *
     *level = run_levels->level[index];
     return CORE_OK;
   }
+
   TRY(levels_read(text, kinetix, &named));
   int count = named.count;
   *level = named.level[0];
@@ -67,12 +69,14 @@ static int find_level(const char *text, const char *kinetix, const SimLevelSet *
 static int create_stage(const PlayOptions *options, const Player *player, Stage *stage) {
   SimLevelSet run_levels = {0};
   SimBatchOptions rules = env_sim_options(&player->config);
+
   TRY(env_sim_levels(&player->config, &run_levels, NULL));
   int code = find_level(options->level ? options->level : "0", player->config.env.level_folder, &run_levels,
                         &stage->level);
   SimLevelSet set = {&stage->level, 1, run_levels.size};
   sim_level_set_free(&run_levels);
   TRY(code);
+
   rules.auto_reset = false;
   rules.reset = SIM_RESET_SAME;
   stage->space = rules.actions;
@@ -109,8 +113,10 @@ static int play_episode(const PlayOptions *options, Player *player, Stage *stage
   int64_t limit = player->config.env.max_steps;
   if (options->steps >= 0 && options->steps < limit) limit = options->steps;
   bool is_last = limit == 0;
+
   sim_batch_reset_to(stage->batch, &(int32_t){0}, stage->observation);
   if (is_last || picture_is_video(picture)) TRY(add_frame(options, stage, episode, is_last, picture));
+
   while (!is_last) {
     float reward;
     uint8_t done, solved;
@@ -143,12 +149,14 @@ static int play_level(const PlayOptions *options, Player *player) {
   Episode episode = {0};
   Picture *picture = NULL;
   int code = CORE_OK;
+
   TRY_GOTO(code, done, picture_create(options->output, PICTURE_DRAWINGS, SIM_DRAW_FRAME_CS / 100.0, &picture));
   TRY_GOTO(code, done, create_stage(options, player, &stage));
   TRY_GOTO(code, done, play_episode(options, player, &stage, picture, &episode));
   printf("%s: %s, %d steps, %s, return %.3f (run %s after iteration %" PRId64 ")\n", options->output, stage.level.name,
          episode.steps, episode.solved ? "solved" : episode.done ? "not solved" : "cut off", episode.total,
          player->run_id, player->iteration);
+
 done:
   picture_destroy(&picture);
   sim_batch_destroy(&stage.batch);
@@ -209,5 +217,6 @@ int trainer_play(int argc, char **argv) {
     {"seed", 0, CORE_OPTION_INT, &options.seed, "N", "seed for sampling actions; default: the run's"},
     {"size", 0, CORE_OPTION_INT, &options.size, "PIXELS", "width and height of the drawing (default 400)"},
     {0}};
+
   return core_options_run(&manual, table, argc, argv, play, &options);
 }

@@ -45,6 +45,7 @@ static int play_episode(const PlayEnv *play, Player *player, Episode *episode, E
   const int64_t recorded = recorded_steps(play, env);
   const bool is_video = picture_is_video(recorder->picture);
   bool is_complete = false; /* whether the last frame has been added */
+
   env->reset(env, episode->observation);
   while (!episode->done && (play->steps < 0 || episode->steps < play->steps)) {
     if (is_video && !is_complete && (episode->steps >= recorded || env_recorder_is_due(recorder, episode->steps))) {
@@ -53,6 +54,7 @@ static int play_episode(const PlayEnv *play, Player *player, Episode *episode, E
     }
     step(player, play->seed, episode);
   }
+
   if (!is_complete && episode->done) TRY(env->load(env, episode->previous, env->state_bytes(env)));
   if (!is_complete) TRY(env_recorder_add_frame(recorder, true));
   return picture_write(recorder->picture);

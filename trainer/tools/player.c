@@ -48,12 +48,14 @@ static int load_policy(Player *player, const char *checkpoint) {
   agent_register(&player->agent, &player->config, player->env, 1, player->arena);
   const Shards alone = shards_alone(1);
   obs_register(&player->pipeline, &player->config, player->env, &alone, player->arena);
+
   CORE_ARENA(player->arena, player->env_observation, (size_t)player->env->observation_length,
              "environment observation [features]");
   CORE_ARENA(player->arena, player->observation, (size_t)player->agent.inputs, "observation [features]");
   CORE_ARENA(player->arena, player->states, (size_t)agent_state_size(&player->config),
              "recurrent state [values]");
   CORE_ARENA(player->arena, player->logits, (size_t)player->agent.head.logits, "logits [logits]");
+
   TRY(core_arena_commit(player->arena));
   agent_bind_activations(&player->agent);
   TRY(agent_create_ops(&player->agent, &player->config, 1, &player->ops));
@@ -67,11 +69,13 @@ int player_create(const PlayerOptions *opts, Player *player) {
   RunFiles files;
   *player = (Player){.iteration = -1};
   struct stat status;
+
   TRY(run_files_find(opts->checkpoint, opts->root, opts->best, &files));
   player->config = core_config_default();
   TRY(core_config_read(files.config, &player->config));
   if (stat(files.config, &status) != 0 || status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)))
     TRY(store_trust_check(&player->config, false)); /* another user may have chosen its code */
+
   TRY(core_config_check(&player->config));
   TRY(agent_check(&player->config));
   core_config_id(&player->config, player->run_id);
@@ -110,12 +114,15 @@ void player_act(Player *player, const float *observation, uint64_t seed, int ste
   const Agent *agent = &player->agent;
   PlayerAction sampled = {{0}};
   float logp, bounded[OPS_FACTORS_MAX] = {0};
+
   for (int i = 0; i < env->observation_length; i++)
     player->env_observation[i] = observation[env->features ? env->features[i] : i];
   obs_transform_eval(&player->pipeline, player->env_observation, 1, player->observation);
-  for (int i = 0; step == 0 && i < agent->recurrent.states; i++) player->states[i] = 0;
+  if (step == 0)
+    for (int i = 0; i < agent->recurrent.states; i++) player->states[i] = 0;
   agent_bind_sequences(agent, &(RecurrentSequences){.length = 1, .start = player->states, .end = player->states});
   agent_policy(agent, player->ops, agent->actor.theta, player->observation, 1, player->logits);
+
   if (strcmp(player->config.eval.actions, "mean") == 0)
     action_mode(player->ops, &agent->head, player->logits, 1, &sampled);
   else

@@ -23,6 +23,7 @@ double scaling_all_reduce_us(const ScalingMachine *machine, int gpus, double byt
   const int local = gpus < machine->gpus_per_node ? gpus : machine->gpus_per_node, nodes = (gpus + local - 1) / local;
   const double between = nodes > 1 ? fmin(machine->nvlink_gb, machine->network_gb * local) : machine->nvlink_gb;
   double best = INFINITY;
+
   if (gpus == 1) return 0;
   for (size_t p = 0; p < sizeof PROTOCOLS / sizeof *PROTOCOLS; p++) {
     const Latency *ring = &PROTOCOLS[p].ring, *tree = &PROTOCOLS[p].tree;
@@ -34,6 +35,7 @@ double scaling_all_reduce_us(const ScalingMachine *machine, int gpus, double byt
                            2 * bytes / bytes_per_us;
     best = fmin(best, fmin(by_ring, by_tree));
   }
+
   return best;
 }
 
@@ -91,6 +93,7 @@ ScalingPoint scaling_predict(const ScalingMachine *machine, const ScalingRun *ru
   ScalingPoint point = {.gpus = gpus, .minibatch_us = iteration_us * run->update_share / run->minibatches};
   GradientSending sending = {.buckets = 0};
   double end = 0;
+
   gradient_device_plan(agent, bucket_bytes, &sending);
   point.calls = sending.buckets;
   for (int i = 0; i < sending.buckets; i++) {
@@ -102,11 +105,13 @@ ScalingPoint scaling_predict(const ScalingMachine *machine, const ScalingRun *ru
     point.sum_us += us;
     end = fmax(end, ready) + us;
   }
+
   point.exposed_us = gpus > 1 ? fmax(0, end - point.minibatch_us) : 0;
   point.host_us = host_step_us(gpus);
   point.imbalance_us = point.minibatch_us * imbalance_fraction(run, gpus);
   point.padding_us = point.minibatch_us * padding_fraction(run, gpus);
   point.search_us = search_us(run, gpus);
+
   const double all_us = iteration_us + point.search_us;
   point.efficiency = iteration_us / (all_us + run->minibatches * (point.exposed_us + point.padding_us));
   const double host_us = point.exposed_us + point.imbalance_us + point.host_us;
@@ -121,6 +126,7 @@ static void print_points(const ScalingRun *run, const Training *training) {
   const ScalingMachine machine = SCALING_H200;
   const size_t bucket = (size_t)training->config.comm.bucket_kb * 1024;
   GradientSending sending = {.buckets = 0};
+
   gradient_device_plan(&training->agent, bucket, &sending);
   printf("one GPU: %.0f transitions per iteration at %.3g steps/s, %.0f minibatches of %.0f rows\n", run->transitions,
          run->steps_per_second, run->minibatches, run->minibatch_rows);
@@ -128,6 +134,7 @@ static void print_points(const ScalingRun *run, const Training *training) {
   for (int i = 0; i < sending.buckets; i++)
     printf(" %s %zu bytes%s", sending.bucket[i].is_actor ? "actor" : "critic", sending.bucket[i].n * sizeof(float),
            i + 1 < sending.buckets ? "," : "\n");
+
   printf("%5s %10s %9s %10s %11s %10s %10s %11s %8s %10s %13s\n", "GPUs", "minibatch", "sums", "window",
          "exposed", "padding", "search", "efficiency", "host", "imbalance", "host decides");
   for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {
@@ -136,6 +143,7 @@ static void print_points(const ScalingRun *run, const Training *training) {
            p.minibatch_us, p.sum_us, p.window_us, p.exposed_us, p.padding_us, p.search_us / 1e3, 100 * p.efficiency,
            p.host_us, p.imbalance_us, 100 * p.host_efficiency);
   }
+
   printf("per minibatch: all-reduces, the time that they may overlap, the exposed part, padding rows; per iteration: "
          "search; host, imbalance: if the host decides each step\n");
   printf("DD-PPO (Wijmans et al. 2020): 83.6 %% at 128 GPUs (107x one GPU)\n");
@@ -146,12 +154,14 @@ static ScalingRun plan_run(const Training *training, double speed, double share)
   const CoreConfig *config = &training->config;
   const bool by_environments = strcmp(config->ppo.minibatch_by, "environments") == 0;
   const double unit = (double)(by_environments ? config->ppo.num_steps : core_config_sequence_length(config));
+
   ScalingRun run = {.transitions = (double)plan->transitions_per_iteration, .steps_per_second = speed,
                     .update_share = share, .minibatches = (double)plan->updates_per_iteration,
                     .minibatch_rows = plan->minibatch_rows, .unit_rows = unit,
                     .is_equal = strcmp(config->ppo.shuffle, "blocks") == 0};
   const bool has_slices = strcmp(config->ppo.shuffle, "none") == 0 && strcmp(config->algo.name, "sapg") != 0;
   run.slices = has_slices ? (double)config->ppo.num_minibatches : 0;
+
   if (!core_config_has_curriculum(config) || config->sfl.sampled_ratio == 0) return run;
   run.search_batch = (double)config->sfl.batch_size;
   run.search_batches = (double)config->sfl.num_batches;
@@ -193,6 +203,7 @@ int trainer_scaling(int argc, char **argv) {
              "overlapped with the backward pass, and the efficiency, with env.num worlds per GPU. A model "
              "(docs/cuda.md), not a measurement: NCCL's published cost model on NVLink and 400 Gb/s InfiniBand.",
     .hint = "pass settings as --set KEY=VALUE, a file as --config FILE"};
+
   ScalingOptions options = {.speed = 20e6, .share = 0.8};
   const CoreOption table[] = {
     {"config", 'c', CORE_OPTION_TEXT, &options.file, "FILE", "read settings from an INI file; the rest are defaults"},
@@ -201,5 +212,6 @@ int trainer_scaling(int argc, char **argv) {
     {"update-share", 0, CORE_OPTION_REAL, &options.share, "FRACTION",
      "fraction of an iteration's time that is the update (default 0.8)"},
     {0}};
+
   return core_options_run(&manual, table, argc, argv, run_command, &options);
 }

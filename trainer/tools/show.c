@@ -66,16 +66,19 @@ static int init_sheet(Show *show) {
   if (options->from >= show->set.count)
     return core_error(CORE_USAGE, "--from %lld is out of range: the levels are 0 to %d",
                                   (long long)options->from, show->set.count - 1);
+
   int remaining = show->set.count - (int)options->from;
   sheet->columns = sheet->rows = 1;
   while (!options->sheet && remaining > 1 && sheet->columns * sheet->rows < remaining && sheet->rows < AUTO_SIDE_MAX)
     if (sheet->columns == sheet->rows) sheet->columns++;
     else sheet->rows++;
   if (options->sheet) TRY(parse_sheet(options->sheet, &sheet->columns, &sheet->rows));
+
   sheet->labeled = options->sheet || remaining > 1;
   int capacity = sheet->columns * sheet->rows;
   sheet->count = remaining < capacity ? remaining : capacity;
-  sheet->pixels = (int)(options->size >= 0 ? options->size : sheet->labeled ? CELL_PIXELS : SINGLE_PIXELS);
+  const int default_pixels = sheet->labeled ? CELL_PIXELS : SINGLE_PIXELS;
+  sheet->pixels = options->size >= 0 ? (int)options->size : default_pixels;
   return sim_draw_sheet_check(sheet);
 }
 
@@ -97,10 +100,12 @@ static int create_worlds(Show *show) {
   batch_options.worlds = show->sheet.count;
   batch_options.auto_reset = false;
   TRY(sim_batch_create(&batch_options, &shown, &show->batch));
+
   int32_t *level = core_memory_allocate(count * sizeof *level);
   for (size_t w = 0; w < count; w++) level[w] = (int32_t)w;
   sim_batch_reset_to(show->batch, level, NULL);
   free(level);
+
   show->actions = core_memory_zero_allocate(count, SIM_ACTIONS);
   show->sheet.cell = show->cell = core_memory_zero_allocate(count, sizeof *show->cell);
   for (size_t w = 0; w < count; w++) {
@@ -151,7 +156,8 @@ static int add_frames(Show *show) {
 static int write_picture(Show *show) {
   const ShowOptions *options = show->options;
   TRY(picture_create(options->output, PICTURE_DRAWINGS, SIM_DRAW_FRAME_CS / 100.0, &show->picture));
-  show->steps = (int)(options->steps >= 0 ? options->steps : picture_is_video(show->picture) ? SHOW_VIDEO_STEPS : 0);
+  const int default_steps = picture_is_video(show->picture) ? SHOW_VIDEO_STEPS : 0;
+  show->steps = options->steps >= 0 ? (int)options->steps : default_steps;
   TRY(levels_read(options->levels, options->kinetix, &show->set));
   TRY(init_sheet(show));
   TRY(create_worlds(show));
@@ -161,6 +167,7 @@ static int write_picture(Show *show) {
 
 static int show_levels(const ShowOptions *options) {
   Show show = {.options = options};
+
   int code = write_picture(&show);
   if (code == CORE_OK) {
     printf("%s: %d x %d pixels", options->output, sim_draw_sheet_width(&show.sheet),
@@ -169,6 +176,7 @@ static int show_levels(const ShowOptions *options) {
     if (picture_is_video(show.picture)) printf(", %d frames", show.steps + 1);
     printf("\n");
   }
+
   picture_destroy(&show.picture);
   sim_batch_destroy(&show.batch);
   sim_level_set_free(&show.set);
@@ -208,6 +216,7 @@ int trainer_show(int argc, char **argv) {
              LEVELS_HELP,
     .operands_min = 1, .operands = {"LEVEL|SET|TASK"}, .operands_max = 1,
     .hint = "name one level, set or task (see trainer show --help)"};
+
   ShowOptions options = {.output = picture_default_name(), .kinetix = "", .steps = -1, .size = -1};
   const CoreOption table[] = {
     {"output", 'o', CORE_OPTION_TEXT, &options.output, "FILE",
@@ -224,5 +233,6 @@ int trainer_show(int argc, char **argv) {
     {"size",
      0, CORE_OPTION_INT, &options.size, "PIXELS", "width and height of each drawing (default 500; 160 on a sheet)"},
     {0}};
+
   return core_options_run(&manual, table, argc, argv, show, &options);
 }

@@ -48,6 +48,7 @@ static int record_task(const ShowEnv *show, const CoreConfig *config, Env *env) 
   if (env->picture == NULL)
     return core_error(CORE_USAGE, "%.60s cannot be rendered; trainer show supports levels and MuJoCo tasks",
                                   show->task);
+
   TRY(env_recorder_create(show->output, env, show->pixels, &recorder));
   buffers.observation = core_memory_zero_allocate((size_t)env->observation_length, sizeof(float));
   buffers.actions = core_memory_zero_allocate((size_t)env->action_values + OPS_FACTORS_MAX, sizeof(float));
@@ -57,6 +58,7 @@ static int record_task(const ShowEnv *show, const CoreConfig *config, Env *env) 
     if (picture_is_video(recorder->picture)) printf(", %d frames", recorder->frames);
     printf("\n");
   }
+
   env_recorder_destroy(&recorder);
   free(buffers.observation);
   free(buffers.actions);

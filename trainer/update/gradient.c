@@ -46,9 +46,13 @@ void gradient_expect_last(Gradient *gradient, int rows, int64_t global_rows) {
 
 void gradient_merge_mean(CoreDevice *device, float *mean, const float *more, size_t n, int before, int rows) {
   const float keep = (float)before / (float)(before + rows), share = (float)rows / (float)(before + rows);
-  if (device) gradient_device_add(device, mean, more, n, before, rows);
-  else if (before == 0) memcpy(mean, more, n * sizeof *mean);
-  else for (size_t i = 0; i < n; i++) mean[i] = keep * mean[i] + share * more[i];
+  if (device) {
+    gradient_device_add(device, mean, more, n, before, rows);
+  } else if (before == 0) {
+    memcpy(mean, more, n * sizeof *mean);
+  } else {
+    for (size_t i = 0; i < n; i++) mean[i] = keep * mean[i] + share * more[i];
+  }
 }
 
 void gradient_add(Gradient *gradient, int shard, int rows) {
@@ -64,8 +68,11 @@ void gradient_add(Gradient *gradient, int shard, int rows) {
 /* Sums the ranks' parts, each weighted by its share of the rows. */
 static void sum_ranks(const Gradient *gradient, const float *own, size_t n, int64_t global_rows, float *mean) {
   const float share = (float)((double)gradient->rows[0] / (double)global_rows);
-  if (gradient->rows[0] == 0) memset(mean, 0, n * sizeof *mean); /* `own` holds no gradient */
-  else for (size_t i = 0; i < n; i++) mean[i] = share * own[i];
+  if (gradient->rows[0] == 0) {
+    memset(mean, 0, n * sizeof *mean); /* `own` holds no gradient */
+  } else {
+    for (size_t i = 0; i < n; i++) mean[i] = share * own[i];
+  }
   ranks_sum_floats(mean, n);
 }
 
@@ -87,23 +94,28 @@ static void fold_slice(const float *slice, const double *share, int shards, size
 static void fold_shards(Gradient *gradient, const float *own, size_t n, const double *shares, float *mean) {
   const size_t shards = (size_t)gradient->shards.shards;
   float *all = gradient->gather, *packed = all + (size_t)gradient->shards.global_shards * SLICE;
-  for (size_t first = 0; gradient->agent->device == NULL && first < n; first += SLICE) {
+  if (gradient->agent->device) {
+    gradient_device_fold(gradient, own, n, shares, mean);
+    return;
+  }
+  for (size_t first = 0; first < n; first += SLICE) {
     const size_t count = n - first < SLICE ? n - first : SLICE;
     for (size_t s = 0; s < shards; s++) memcpy(packed + s * count, own + s * n + first, count * sizeof *packed);
     ranks_gather_all(packed, shards * count * sizeof *packed, all);
     fold_slice(all, shares, gradient->shards.global_shards, count, mean + first);
   }
-  if (gradient->agent->device) gradient_device_fold(gradient, own, n, shares, mean);
 }
 
 void gradient_finish(Gradient *gradient, int64_t global_rows) {
   const size_t actor = gradient->agent->actor.n, critic = gradient->agent->critic.n;
+
   if (gradient->rows == NULL) return;
   if (gradient->shards.global_shards == 1) {
     core_device_copy(gradient->agent->device, gradient->mean.actor, gradient->actor, actor * sizeof(float));
     core_device_copy(gradient->agent->device, gradient->mean.critic, gradient->critic, critic * sizeof(float));
     return;
   }
+
   if (!gradient->shards.ordered && gradient->agent->device) {
     gradient_device_sum_ranks(gradient, global_rows);
     return;
@@ -118,12 +130,14 @@ void gradient_finish(Gradient *gradient, int64_t global_rows) {
     sum_ranks(gradient, gradient->critic, critic, global_rows, gradient->mean.critic);
     return;
   }
+
   const int own = gradient->shards.shards;
   double *share = core_memory_zero_allocate((size_t)own, sizeof *share);
   for (int s = 0; s < own; s++) share[s] = (double)gradient->rows[s] / (double)global_rows;
   double *shares = reduce_gather_records(share, (size_t)own * sizeof *share);
   fold_shards(gradient, gradient->actor, actor, shares, gradient->mean.actor);
   fold_shards(gradient, gradient->critic, critic, shares, gradient->mean.critic);
+
   free(shares);
   free(share);
 }

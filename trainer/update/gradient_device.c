@@ -122,12 +122,14 @@ void gradient_device_fold(Gradient *gradient, const float *own, size_t n, const 
   Communicator *communicator = gradient->agent->communicator;
   const GradientCaptured *captured = &gradient->captured;
   float *all = gradient->gather, *packed = all + global_shards * SLICE;
+
   if (shares) core_device_to_device(device, gradient->shares, shares, global_shards * sizeof *shares);
   for (size_t first = 0; first < n; first += SLICE) {
     const size_t count = n - first < SLICE ? n - first : SLICE;
     for (size_t s = 0; s < own_shards; s++)
       core_device_copy(device, packed + s * count, own + s * n + first, count * sizeof *packed);
     if (communicator) communicator->gather(communicator, packed, own_shards * count * sizeof *packed, all);
+
     const OpsFoldShards fold = {
       .of = communicator ? all : packed, .shares = shares ? gradient->shares : captured->shares,
       .step = shares ? NULL : captured->step, .parts = core_divisor((size_t)captured->parts),

@@ -82,6 +82,7 @@ int minibatch_capacity(const CoreConfig *config, const Shards *shards, bool on_d
 
 int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rollout *rollout, CoreArena *arena) {
   TRY(check_sizes(config));
+
   const Shards *shards = &rollout->shards;
   const MinibatchUnit by = by_of(config);
   const size_t total = (size_t)rollout->steps * (size_t)shards->global_worlds;
@@ -89,18 +90,21 @@ int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rol
   const bool alone = shards->global_shards == 1, on_device = core_arena_device(arena) != NULL;
   const size_t own = (size_t)rollout->steps * (size_t)rollout->worlds;
   const size_t rows = (size_t)minibatch_capacity(config, shards, on_device);
+
   *minibatch = (Minibatch){.global_rows = (int)all, .capacity = (int)rows, .rows = (int)rows, .by = by,
                             .shuffle = shuffle_of(config), .is_exact = is_exact(config, shards),
                             .pieces = alone ? (int)((all + rows - 1) / rows) : shards->shards};
   const size_t permuted = (minibatch->is_exact ? own : total) / (size_t)unit_of(config);
   minibatch->order_rows = (int)((minibatch->is_exact ? own : total) / (size_t)config->ppo.num_minibatches);
   minibatch->parts = (int)config->ppo.num_minibatches;
+
   CORE_ARENA_DEVICE(arena, minibatch->order, permuted, "minibatch permutation");
   if (alone && by == MINIBATCH_SEQUENCES)
     CORE_ARENA_DEVICE(arena, minibatch->epoch_rows, total, "rows of permuted sequences [rows]");
   sequences_register(&minibatch->sequences, &rollout->states, (int)rows, arena);
   if (on_device && minibatch->shuffle == MINIBATCH_SHUFFLE_ALL)
     CORE_ARENA_DEVICE(arena, minibatch->scratch, 2 * permuted, "lists of a permutation");
+
   if (!alone && on_device) minibatch_device_register(minibatch, rollout, arena);
   else if (!alone || by == MINIBATCH_ENVIRONMENTS || on_device) /* by sequences on the host: in epoch_rows */
     CORE_ARENA_DEVICE(arena, minibatch->own, all < own ? all : own, "minibatch rows of this rank [rows]");
@@ -108,6 +112,7 @@ int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rol
   if (alone && on_device && minibatch->pieces > 1)
     CORE_ARENA_DEVICE(arena, minibatch->global_records, (size_t)minibatch->pieces, "moments of micro-batches [pieces]");
   CORE_ARENA(arena, minibatch->shard_rows, (size_t)shards->shards, "minibatch rows of shards [shards]");
+
   CORE_ARENA_DEVICE(arena, minibatch->observations, rows * (size_t)rollout->features,
              "minibatch observations [rows][features]");
   CORE_ARENA_DEVICE(arena, minibatch->actions, rows * rollout->action_bytes, "minibatch actions [rows][bytes]");
@@ -149,11 +154,13 @@ void minibatch_shuffle(Minibatch *minibatch, Ops *ops, const Rollout *rollout, u
     ops->permute(ops, seed, CORE_RANDOM_SHUFFLE, (uint32_t)iteration, (uint32_t)epoch, minibatch->order, n,
                  minibatch->scratch);
   else order_units(minibatch, rollout, seed, iteration, epoch);
+
   if (minibatch->epoch_rows) {
     const OpsSequenceRows rows = {states_layout(&rollout->states, (int)worlds), minibatch->order,
                                   minibatch->epoch_rows, total};
     KERNELS_EACH(rollout->device, ops_sequence_rows, ops_sequence_row, rows.n, &rows);
   }
+
   if (minibatch->part_rows == NULL) return;
   if (minibatch->is_exact) minibatch_device_list_exact(minibatch, rollout);
   else minibatch_device_list(minibatch, rollout);
@@ -198,6 +205,7 @@ void minibatch_select(Minibatch *minibatch, Ops *ops, const Rollout *rollout, in
   const Shards *shards = &rollout->shards;
   const int columns = shards_worlds(shards);
   minibatch->next_row = minibatch->shard_next_row = minibatch->shard = 0;
+
   if (shards->global_shards == 1) {
     select_all(minibatch, ops, rollout, m);
     return;
@@ -206,13 +214,16 @@ void minibatch_select(Minibatch *minibatch, Ops *ops, const Rollout *rollout, in
     minibatch_device_select(minibatch, rollout, m);
     return;
   }
+
   minibatch->rows_of_part = minibatch->own;
   memset(minibatch->shard_rows, 0, (size_t)shards->shards * sizeof *minibatch->shard_rows);
   for (int pass = 0; pass < 2; pass++) {
-    for (int s = 0, first = 0; s < shards->shards && pass == 1; s++) { /* counts become offsets */
-      int count = minibatch->shard_rows[s];
-      minibatch->shard_rows[s] = first;
-      first += count;
+    if (pass == 1) { /* counts become offsets */
+      for (int s = 0, first = 0; s < shards->shards; s++) {
+        int count = minibatch->shard_rows[s];
+        minibatch->shard_rows[s] = first;
+        first += count;
+      }
     }
     for (uint32_t i = 0; i < (uint32_t)minibatch->order_rows; i++) {
       int64_t row = shards_row(shards, row_of_part(minibatch, rollout, m, i));
@@ -222,6 +233,7 @@ void minibatch_select(Minibatch *minibatch, Ops *ops, const Rollout *rollout, in
       ++*position;
     }
   }
+
   /* offsets become counts again */
   for (int s = shards->shards - 1; s > 0; s--) minibatch->shard_rows[s] -= minibatch->shard_rows[s - 1];
 }

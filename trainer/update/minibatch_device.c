@@ -40,6 +40,7 @@ static OpsChooseRows rows_of(const Minibatch *minibatch, const Rollout *rollout)
 void minibatch_device_register(Minibatch *minibatch, const Rollout *rollout, CoreArena *arena) {
   const OpsChooseRows rows = rows_of(minibatch, rollout);
   const size_t parts = (size_t)minibatch->parts, shards = (size_t)rollout->shards.shards;
+
   CORE_ARENA_DEVICE(arena, minibatch->own, (size_t)rollout->steps * (size_t)rollout->worlds,
                     "minibatch rows of this rank [minibatches][rows]");
   if (!minibatch->is_exact)
@@ -48,6 +49,7 @@ void minibatch_device_register(Minibatch *minibatch, const Rollout *rollout, Cor
   CORE_ARENA_DEVICE(arena, minibatch->part_begins, parts * shards + 1,
                     "where rows of shards begin [minibatches][shards]");
   CORE_ARENA(arena, minibatch->part_rows, parts * shards, "minibatch rows of shards [minibatches][shards]");
+
   CORE_ARENA_DEVICE(arena, minibatch->microbatch_rows, (size_t)minibatch->capacity, "minibatch rows of a shard [rows]");
   CORE_ARENA_DEVICE(arena, minibatch->counts, shards, "minibatch rows of shards [shards]");
   CORE_ARENA_DEVICE(arena, minibatch->records, shards, "moments of shards [shards]");
@@ -124,7 +126,8 @@ bool minibatch_fits(const Minibatch *minibatch, const Rollout *rollout) {
   const size_t n = (size_t)minibatch->parts * (size_t)rollout->shards.shards;
   double most = 0;
   if (states_apply(&rollout->states)) return false; /* padding would break sequences */
-  for (size_t i = 0; minibatch->part_rows && i < n; i++) most = fmax(most, (double)minibatch->part_rows[i]);
+  if (minibatch->part_rows)
+    for (size_t i = 0; i < n; i++) most = fmax(most, (double)minibatch->part_rows[i]);
   most -= minibatch->capacity; /* equal at all ranks */
   ranks_max(&most, 1);
   return most <= 0;

@@ -36,7 +36,8 @@ void action_mode(Ops *ops, const OpsHead *head, const float *logits, int rows, v
 void action_random(const OpsHead *head, int worlds, uint64_t seed, uint32_t purpose, uint32_t first_world,
                    uint32_t step, void *actions) {
   const bool bounded = isfinite(head->low) && isfinite(head->high);
-  const float low = bounded ? head->low : -1, high = bounded ? head->high : 1;
+  const float low = bounded ? head->low : -1;
+  const float high = bounded ? head->high : 1;
   for (int w = 0; w < worlds; w++) {
     CoreRandomStream stream = core_random_stream(seed, purpose, first_world + (uint32_t)w, step);
     for (int f = 0; f < head->factors; f++) {

@@ -295,6 +295,7 @@ static int clone_env(const Env *env, const EnvBatch *batch, Env **created) {
 int host_env_create(Env *host, CoreDevice *device, Env **created) {
   Hosted *hosted = core_memory_zero_allocate(1, sizeof *hosted);
   *hosted = (Hosted){.host = host, .device = device, .threads = omp_get_max_threads()};
+
   divide(hosted); /* measures the size */
   const int code = core_device_allocate_pinned(device, hosted->bytes, &hosted->memory);
   if (code != CORE_OK) {
@@ -302,6 +303,7 @@ int host_env_create(Env *host, CoreDevice *device, Env **created) {
     free(hosted);
     return core_error_context(code, "env.num: worlds on the host for train.device = cuda");
   }
+
   divide(hosted);
   Env *env = core_memory_allocate(sizeof *env);
   *env = *host;
@@ -316,6 +318,7 @@ int host_env_create(Env *host, CoreDevice *device, Env **created) {
   env->device = &device_table;
   env->compact = NULL;
   env->state = hosted;
+
   if (host->parts) env->parts = &parts;
   if (host->levels) env->levels = &levels;
   if (host->sets) env->sets = &sets;
@@ -325,6 +328,7 @@ int host_env_create(Env *host, CoreDevice *device, Env **created) {
   if (host->info) env->info = &info;
   if (host->physics) env->physics = &physics;
   if (host->picture) env->picture = &picture;
+
   *created = env;
   return CORE_OK;
 }

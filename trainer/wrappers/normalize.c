@@ -121,6 +121,7 @@ void normalize_apply(const Normalizer *normalizer, const float *x, int rows, flo
   }
   const double *mean = normalizer->moments + 1, *factor = normalizer->factor, limit = normalize_bound(normalizer->rule);
   const int features = normalizer->features;
+
 #pragma omp parallel for schedule(static) if ((double)rows * features > 1e5)
   for (int r = 0; r < rows; r++) {
     const float *from = x + (size_t)r * (size_t)features;
@@ -203,6 +204,7 @@ void reward_step(RewardScale *scale, float *rewards, const uint8_t *dones, const
   const OpsRewardSigns signs = {rewards, (size_t)scale->worlds};
   if (scale->clips) KERNELS_EACH(scale->device, ops_reward_signs, ops_reward_sign, signs.n, &signs);
   if (scale->rule == REWARD_NONE) return;
+
   if (scale->rule == REWARD_CLEANRL_EACH) {
     step_each(scale, rewards, dones, truncated);
     return;
@@ -211,6 +213,7 @@ void reward_step(RewardScale *scale, float *rewards, const uint8_t *dones, const
     reward_device_step(scale, rewards, dones, goes_on);
     return;
   }
+
   for (int w = 0; w < scale->worlds; w++) scale->returns[w] = scale->returns[w] * scale->gamma + (double)rewards[w];
   count_returns(scale);
   for (int w = 0; w < scale->worlds; w++)

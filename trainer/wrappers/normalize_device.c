@@ -52,6 +52,7 @@ void normalize_device_add(const Normalizer *normalizer, const float *x, int rows
                                      .global_sums = normalizer->communicator ? normalizer->global_sums :
                                        normalizer->sums,
                                      .shift = normalizer->shift};
+
   CORE_CHECK(rows == shards->worlds);
   launch(device, &ops_shift_parts_launch, own * features, &arguments);
   gather(normalizer->communicator, normalizer->sums, own * features, normalizer->global_sums);

@@ -52,12 +52,14 @@ void normalize_each_apply(const NormalizeEach *each, const float *x, float *y, i
 static void pool(const double *records, int worlds, int features, double *pooled) {
   const size_t record = record_of(features), n = (size_t)features;
   memset(pooled, 0, record * sizeof *pooled);
+
   for (int w = 0; w < worlds; w++) {
     const double *of = records + (size_t)w * record;
     pooled[0] += of[0];
     for (size_t k = 0; k < n; k++) pooled[1 + k] += of[0] * of[1 + k];
   }
   for (size_t k = 0; k < n; k++) pooled[1 + k] /= pooled[0];
+
   for (int w = 0; w < worlds; w++) {
     const double *of = records + (size_t)w * record;
     for (size_t k = 0; k < n; k++) {

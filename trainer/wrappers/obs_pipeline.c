@@ -27,6 +27,7 @@ void obs_register(ObsPipeline *pipeline, const CoreConfig *config, const Env *en
                          .global_worlds = global_worlds, .first_world = shards->first_world,
                          .device = core_arena_device(arena), .blocks = obs_blocks(config),
                          .warm_up = rule == NORMALIZE_STOIX ? (int)config->env.normalize_warmup : 0};
+
   if (pipeline->blocks > 0)
     pipeline->first_reported = global_worlds - global_worlds / pipeline->blocks - pipeline->first_world;
   pipeline->is_half = strcmp(config->train.observation_storage, "float16") == 0;
@@ -35,6 +36,7 @@ void obs_register(ObsPipeline *pipeline, const CoreConfig *config, const Env *en
   if (!pipeline->active) return;
   CORE_ARENA_DEVICE(arena, pipeline->raw, (size_t)worlds * (size_t)pipeline->shown,
                     "raw observations [worlds][features]");
+
   if (!pipeline->has_moments) return;
   pipeline->is_each = rule == NORMALIZE_CLEANRL_EACH;
   if (pipeline->is_each) normalize_each_register(&pipeline->each, worlds, pipeline->shown, arena);

@@ -20,6 +20,7 @@ BridgeArrays bridge_arrange(const BridgeSpaces *spaces, int32_t worlds) {
   const uint64_t action = spaces->factors ? (uint64_t)spaces->factors : (uint64_t)spaces->values * sizeof(float);
   uint64_t end = sizeof(Bridge);
   BridgeArrays arrays;
+
   arrays.observations = reserve(&end, n * row);
   arrays.finals = reserve(&end, n * row);
   arrays.actions = reserve(&end, n * action);
@@ -30,6 +31,7 @@ BridgeArrays bridge_arrange(const BridgeSpaces *spaces, int32_t worlds) {
   arrays.seeds = reserve(&end, n * sizeof(int64_t));
   arrays.info_sums = reserve(&end, n * ENV_INFO_NAMES * sizeof(double));
   arrays.info_counts = reserve(&end, n * ENV_INFO_NAMES * sizeof(double));
+
   arrays.bytes = end;
   return arrays;
 }
@@ -53,6 +55,7 @@ static int64_t now_ns(void) {
 static bool spin_for(BridgeTurn *turn, uint32_t target, BridgeSpin *spin) {
   enum { SPINS_PER_CLOCK = 64, BACKOFF_MAX = 4096 };
   if (spin->spin_ns == 0 || (spin->remaining > 0 && spin->remaining--)) return false;
+
   const int64_t end = now_ns() + spin->spin_ns;
   do {
     for (int i = 0; i < SPINS_PER_CLOCK; i++) {
@@ -65,6 +68,7 @@ static bool spin_for(BridgeTurn *turn, uint32_t target, BridgeSpin *spin) {
 #endif
     }
   } while (now_ns() < end);
+
   spin->backoff = spin->backoff < BACKOFF_MAX / 2 ? 2 * spin->backoff + 1 : BACKOFF_MAX;
   spin->remaining = spin->backoff;
   return false;

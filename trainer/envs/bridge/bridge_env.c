@@ -101,12 +101,15 @@ static void reset(Env *env, float *observations) {
   const bool evaluates = batch->seeds.purpose == CORE_RANDOM_WORLD_EVALUATE;
   const BridgeCommand command = evaluates ? BRIDGE_RESET_EVALUATION : BRIDGE_RESET;
   memset(batch->steps, 0, (size_t)env->worlds * sizeof *batch->steps);
+
+  /* All workers reset their worlds at the same time. */
   for (int i = 0; i < batch->workers && batch->code == CORE_OK; i++) {
     int64_t *seeds = bridge_worker_array(&batch->worker[i], batch->worker[i].shared->arrays.seeds);
     for (int w = batch->first[i]; w < batch->first[i + 1]; w++) *seeds++ = world_seed(batch, w);
     bridge_worker_request(&batch->worker[i], command);
   }
   if (batch->code == CORE_OK) await_workers(batch, all_workers(batch));
+
   if (batch->code != CORE_OK) {
     memset(observations, 0, (size_t)env->worlds * observation_bytes(env));
     return;
@@ -175,6 +178,7 @@ static void step_wait(Env *env, int first_world, int worlds, const EnvStep *out)
   BridgeEnv *batch = get_batch(env);
   const WorkerRange range = find_workers(batch, first_world, worlds);
   const size_t first = (size_t)first_world, n = (size_t)worlds;
+
   memset(out->solved + first, 0, n);
   memset(out->episode_steps + first, 0, n * sizeof *out->episode_steps);
   if (out->levels) memset(out->levels + first, 0, n * sizeof *out->levels);
@@ -182,6 +186,7 @@ static void step_wait(Env *env, int first_world, int worlds, const EnvStep *out)
     clear_outputs(env, first_world, worlds, out);
     return;
   }
+
   for (int i = range.first; i < range.end; i++) {
     const BridgeWorker *worker = &batch->worker[i];
     const BridgeArrays *arrays = &worker->shared->arrays;
@@ -224,12 +229,14 @@ static void add_info(const BridgeEnv *batch, int i, const uint8_t *worlds, EnvIn
   const double *sum = bridge_worker_array(worker, worker->shared->arrays.info_sums);
   const double *count = bridge_worker_array(worker, worker->shared->arrays.info_counts);
   char name[ENV_INFO_NAME];
-  for (int w = batch->first[i]; w < batch->first[i + 1]; w++, sum += ENV_INFO_NAMES, count += ENV_INFO_NAMES)
-    for (int n = 0; n < ENV_INFO_NAMES && (worlds == NULL || worlds[w]); n++) {
+  for (int w = batch->first[i]; w < batch->first[i + 1]; w++, sum += ENV_INFO_NAMES, count += ENV_INFO_NAMES) {
+    if (worlds != NULL && !worlds[w]) continue;
+    for (int n = 0; n < ENV_INFO_NAMES; n++) {
       if (!(count[n] > 0) || !isfinite(sum[n]) || !isfinite(count[n])) continue;
       snprintf(name, sizeof name, "%.*s", ENV_INFO_NAME - 1, info->name[n]);
       env_info_add(table, name, sum[n], count[n]);
     }
+  }
   snprintf(name, sizeof name, "%.*s", ENV_INFO_NAME - 1, info->ignored);
   if (*name) env_info_ignore(table, name);
 }
@@ -287,13 +294,16 @@ static void describe(const BridgeSpaces *spaces, const char *action_space, Env *
   CoreText json = {0};
   const BridgePicture *picture = &spaces->picture;
   EnvPixels *pixels = &get_batch(env)->pixels;
+
   *pixels = (EnvPixels){picture->height, picture->width, picture->channels, picture->frames,
                         picture->channels_last != 0};
   env->pixels = picture->height > 0 ? pixels : NULL;
+
   env->has_lives = spaces->lives != 0;
   env->observation_length = env->whole_length = spaces->observations;
   env->has_no_limit = spaces->limit <= 0 || spaces->limit > ENV_STEPS_MAX;
   env->max_steps = env->has_no_limit ? EVALUATION_LIMIT : spaces->limit;
+
   env->action_values = spaces->values;
   if (*action_space) get_batch(env)->action_space = core_text_duplicate(action_space);
   env->action_space = get_batch(env)->action_space;
@@ -353,18 +363,21 @@ static int create(const BridgeEnv *settings, const EnvBatch *options, Env **crea
   batch->code = CORE_OK;
   batch->resumed = 0;
   batch->seed = options->seed;
+
   batch->seeds = (EnvSeeds){.first_world = options->first_world};
   batch->workers = settings->max_workers < options->worlds ? settings->max_workers : options->worlds;
   batch->worker = core_memory_zero_allocate((size_t)batch->workers, sizeof *batch->worker);
   batch->first = core_memory_zero_allocate((size_t)batch->workers + 1, sizeof *batch->first);
   batch->steps = core_memory_zero_allocate((size_t)options->worlds, sizeof *batch->steps);
   for (int i = 0; i < batch->workers; i++) batch->worker[i].file = -1;
+
   Env *env = create_env(batch, options->worlds);
   const int code = start_workers(batch, options->worlds);
   if (code != CORE_OK) {
     destroy(env);
     return code;
   }
+
   describe(&batch->worker[0].shared->spaces, batch->worker[0].shared->action_space, env);
   *created = env;
   return CORE_OK;

@@ -86,6 +86,7 @@ int bridge_output_open(BridgeOutput **output, int *writer) {
     close(ends[1]);
     return core_error_errno(CORE_FAIL, "cannot create a pipe");
   }
+
   BridgeOutput *created = core_memory_zero_allocate(1, sizeof *created);
   fcntl(ends[0], F_SETFL, O_NONBLOCK);
   created->reader = ends[0];
@@ -94,6 +95,7 @@ int bridge_output_open(BridgeOutput **output, int *writer) {
   *writer = ends[1];
   created->has_thread = pthread_create(&created->thread, NULL, run_thread, created) == 0;
   *output = created;
+
   if (created->has_thread) return CORE_OK;
   close(stop[0]);
   close(stop[1]);

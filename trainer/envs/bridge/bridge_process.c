@@ -49,8 +49,10 @@ static void end(BridgeWorker *worker) {
     const Bridge *shared = worker->shared;
     const bool is_idle = shared && !shared->failed &&
                        atomic_load(&shared->requests.number) + 1 == atomic_load(&shared->replies.number);
-    if (is_idle) bridge_worker_request(worker, BRIDGE_QUIT);
-    for (int i = 0; is_idle && i < QUIT_CHECKS && !has_ended(worker); i++) usleep(5000);
+    if (is_idle) {
+      bridge_worker_request(worker, BRIDGE_QUIT);
+      for (int i = 0; i < QUIT_CHECKS && !has_ended(worker); i++) usleep(5000);
+    }
     reap(worker);
   }
   bridge_output_close(&worker->output);
@@ -67,11 +69,13 @@ static int share_memory(BridgeWorker *worker) {
   if (worker->file < 0) return core_error_errno(CORE_FAIL, "cannot allocate memory shared with a worker");
   if (ftruncate(worker->file, sizeof(Bridge)) != 0) return core_error_errno(CORE_FAIL, "cannot allocate memory shared "
                                         "with a worker");
+
   worker->shared = mmap(NULL, sizeof(Bridge), PROT_READ | PROT_WRITE, MAP_SHARED, worker->file, 0);
   if (worker->shared == MAP_FAILED) {
     worker->shared = NULL;
     return core_error_errno(CORE_FAIL, "cannot allocate memory shared with a worker");
   }
+
   worker->mapped = sizeof(Bridge);
   worker->shared->version = BRIDGE_VERSION;
   worker->shared->worlds = worker->opts.worlds;
@@ -153,11 +157,13 @@ static int start_process(BridgeWorker *worker) {
   char program[CORE_PATH_MAX], library[CORE_PATH_MAX], file[16], parent[24], worlds[16];
   TRY(core_program_library_file("worker.py", program));
   TRY(core_program_library_file("bridge_side.so", library));
+
   snprintf(file, sizeof file, "%d", worker->file);
   snprintf(parent, sizeof parent, "%ld", (long)getpid());
   snprintf(worlds, sizeof worlds, "%d", opts->worlds);
   char *const arguments[] = {(char *)python, program, file, parent, (char *)opts->task, worlds, library,
                              (char *)opts->options, NULL};
+
   TRY(bridge_output_open(&worker->output, &error));
   worker->process = fork();
   if (worker->process == 0) exec_worker(python, arguments, error);
@@ -234,11 +240,13 @@ static int set_exit_error(const BridgeWorker *worker, int status) {
   char python[CORE_PATH_MAX], tail[BRIDGE_OUTPUT_TAIL];
   const char *task = worker->opts.task;
   if (worker->shared->failed) return set_python_error(worker);
+
   find_python(worker, python);
   bridge_output_tail(worker->output, tail);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
     return core_error(CORE_FAIL, "%.100s: cannot run %.300s, the Python of its worker; set env.python or "
                       "SWEEP_PYTHON", task, python);
+
   const char *output = *tail ? "; its last output: " : ", without output";
   if (WIFSIGNALED(status))
     return core_error(CORE_FAIL, "%.100s: its worker, run by %.300s, was killed by signal %d (%s)%s%s%s", task, python,
@@ -339,7 +347,8 @@ static bool cache_idle(BridgeWorker *worker) {
 
 void bridge_worker_set_reuse(bool enabled) {
   reuses_workers = enabled;
-  for (int i = 0; !enabled && i < IDLE_MAX; i++) {
+  if (enabled) return;
+  for (int i = 0; i < IDLE_MAX; i++) {
     if (idle_workers[i].key) end(&idle_workers[i].worker);
     clear_slot(&idle_workers[i]);
   }

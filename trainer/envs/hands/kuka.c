@@ -224,6 +224,7 @@ int kuka_observe(const KukaTask *task, const KukaState *state, const KukaView *v
   const KukaProgress *progress = &state->observed;
   Row row = {observation, 0};
   double palm[3], tip[3];
+
   transform(view->wrist, view->wrist_rotation, palm_offset, palm);
   append_joints(&row, view);
   append(&row, palm, 3);
@@ -237,6 +238,7 @@ int kuka_observe(const KukaTask *task, const KukaState *state, const KukaView *v
   append(&row, state->scale, 3);
   append(&row, &progress->keypoint, 1);
   append(&row, progress->tip, KUKA_TIPS);
+
   const double scalars[] = {progress->lifted, log(progress->steps / 10 + 1), log(progress->reached + 1),
                          state->reward * reward_scale};
   append(&row, scalars, 4);

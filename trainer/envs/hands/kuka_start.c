@@ -27,7 +27,9 @@ static const Family small = {{100, 50, 66, 75, 90, 110, 125, 150, 175, 200, 250,
 static bool contains(const Family *family, const int side[3]) {
   const double volume = (double)(side[0] * side[1] * side[2]) / 1e6;
   const int a = side[0], b = side[1], c = side[2];
-  const int low = a < b ? (a < c ? a : c) : (b < c ? b : c), high = a > b ? (a > c ? a : c) : (b > c ? b : c);
+  const int smaller = a < b ? a : b, larger = a + b - smaller;
+  const int low = smaller < c ? smaller : c;
+  const int high = larger > c ? larger : c;
   const int middle = a + b + c - low - high;
   if (volume < family->volume_min || volume > family->volume_max) return false;
   if (family->excludes_plates && 3 * low <= middle) return false;

@@ -44,6 +44,7 @@ static void append_rotation(Row *row, const double *rotation) {
 int reorient_observe(const ReorientTask *task, const ReorientView *view, double *observation) {
   Row row = {observation, 0};
   double difference[4];
+
   for (int i = 0; i < task->joints; i++) {
     const double scaled = (2 * view->joint_position[i] - view->high[i] - view->low[i]) / (view->high[i] - view->low[i]);
     append(&row, &scaled, 1, 1);
@@ -54,6 +55,7 @@ int reorient_observe(const ReorientTask *task, const ReorientView *view, double 
   append_rotation(&row, view->rotation);
   append(&row, view->velocity, 3, 1);
   append(&row, view->angular_velocity, 3, speed_scale);
+
   append(&row, view->goal_position, 3, 1);
   append_rotation(&row, view->goal_rotation);
   rotation_difference(view->rotation, view->goal_rotation, difference);

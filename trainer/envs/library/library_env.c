@@ -94,17 +94,20 @@ static bool step_world(const Env *env, int w, const void *action, const EnvStep 
   const size_t length = (size_t)env->observation_length;
   float *observation = out->observations + (size_t)w * length;
   SweepResult result = {0};
+
   core_exit_name(batch->task);
   batch->call.step(batch->world[w], action, &result, observation);
   core_exit_name(NULL);
   const bool is_invalid = !isfinite(result.reward) || !is_finite(observation, env->observation_length);
   const bool done = is_invalid || result.terminated || result.truncated;
+
   out->rewards[w] = is_invalid ? 0 : result.reward;
   out->dones[w] = done;
   out->solved[w] = done && result.solved;
   out->episode_steps[w] = ++batch->steps[w];
   if (out->levels) out->levels[w] = 0;
   if (out->truncated) out->truncated[w] = done && !is_invalid && !result.terminated;
+
   if (!done) return false;
   if (is_invalid) memset(observation, 0, length * sizeof *observation);
   if (out->final_observations)
@@ -159,6 +162,7 @@ static int load(Env *env, const void *state, size_t bytes) {
   if (bytes != state_bytes(env))
     return core_error(CORE_USAGE, "the saved state of %.200s has %zu bytes, expected %zu; was the library changed?",
                       batch->task, bytes, state_bytes(env));
+
   core_exit_name(batch->task);
   for (int w = 0; w < env->worlds; w++) {
     const char *record = (const char *)state + (size_t)w * record_bytes(batch);
@@ -169,6 +173,7 @@ static int load(Env *env, const void *state, size_t bytes) {
     if (batch->spaces.state_bytes) batch->call.load(batch->world[w], record + sizeof header);
   }
   core_exit_name(NULL);
+
   batch->resumed = batch->spaces.state_bytes == 0;
   return CORE_OK;
 }
@@ -179,6 +184,7 @@ static int load_library(LibraryEnv *batch, int copy) {
   Library *call = &batch->call;
   char opened[64];
   snprintf(opened, sizeof opened, "/proc/self/fd/%d", copy);
+
   void *file = dlopen(opened, RTLD_NOW | RTLD_LOCAL);
   if (file == NULL) {
     const char *reason = dlerror();
@@ -186,6 +192,7 @@ static int load_library(LibraryEnv *batch, int copy) {
     if (strncmp(reason, opened, length) == 0) reason += length + strspn(reason + length, ": ");
     return core_error(CORE_USAGE, "%.200s: %.300s", batch->task, reason);
   }
+
 #define F(function) *(void **)&call->function = dlsym(file, "sweep_environment_" #function);
   FUNCTIONS(F)
   F(save)
@@ -195,6 +202,7 @@ static int load_library(LibraryEnv *batch, int copy) {
   if (call->function == NULL) return core_error(CORE_USAGE, "%.200s has no sweep_environment_" #function, batch->task);
   FUNCTIONS(F)
 #undef F
+
   if (call->version() != SWEEP_ENVIRONMENT_VERSION)
     return core_error(CORE_USAGE, "%.200s was compiled with version %d of environment.h, expected %d; recompile it",
                                   batch->task,
@@ -242,6 +250,7 @@ static int check_spaces(const LibraryEnv *batch) {
   const SweepSpaces *spaces = &batch->spaces;
   int logits = 0;
   TRY(check_sizes(batch));
+
   if ((spaces->factors > 0) == (spaces->values > 0) || spaces->factors < 0 || spaces->values < 0 ||
       spaces->factors > OPS_FACTORS_MAX || spaces->values > OPS_FACTORS_MAX)
     return core_error(CORE_USAGE, "%.200s: %d factors and %d values; expected 1 to %d of one of them", batch->task,
@@ -252,9 +261,11 @@ static int check_spaces(const LibraryEnv *batch) {
                         spaces->classes[i]);
     logits += spaces->classes[i];
   }
+
   if (logits > OPS_LOGITS_MAX)
     return core_error(CORE_USAGE, "%.200s: %d classes in total; the maximum is %d", batch->task, logits,
                       OPS_LOGITS_MAX);
+
   if (spaces->values > 0 && !(spaces->low < spaces->high))
     return core_error(CORE_USAGE, "%.200s: invalid action bounds %g .. %g", batch->task, (double)spaces->low,
                       (double)spaces->high);
@@ -294,6 +305,7 @@ static Env *create_env(LibraryEnv *batch, int worlds) {
     .parts = &parts, .physics = &physics, .remote = spaces->state_bytes ? NULL : &unsaved,
     .foreign = &foreign, .state = batch,
   };
+
   env->head.factors = spaces->factors;
   for (int i = 0; i < spaces->factors; i++) {
     env->head.size[i] = spaces->classes[i];
@@ -310,9 +322,11 @@ static int create(const LibraryEnv *settings, const EnvBatch *options, Env **cre
   batch->seed = options->seed;
   batch->seeds = (EnvSeeds){.first_world = options->first_world};
   batch->nonfinite = 0;
+
   batch->world = core_memory_zero_allocate(n, sizeof *batch->world);
   batch->episode = core_memory_zero_allocate(n, sizeof *batch->episode);
   batch->steps = core_memory_zero_allocate(n, sizeof *batch->steps);
+
   Env *env = create_env(batch, options->worlds);
   for (size_t w = 0; w < n; w++) {
     core_exit_name(batch->task);

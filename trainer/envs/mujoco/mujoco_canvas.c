@@ -78,6 +78,7 @@ static bool try_display(MujocoCanvas *canvas, void *display) {
   const Egl *egl = &canvas->egl;
   int32_t major, minor, count = 0;
   void *config = NULL, *context = NULL;
+
   if (display == NULL || !egl->eglInitialize(display, &major, &minor)) return false;
   if (egl->eglBindAPI(EGL_OPENGL_API) && egl->eglChooseConfig(display, attributes, &config, 1, &count) && count > 0)
     context = egl->eglCreateContext(display, config, NULL, NULL);
@@ -86,6 +87,7 @@ static bool try_display(MujocoCanvas *canvas, void *display) {
     canvas->context = context;
     return true;
   }
+
   if (context != NULL) egl->eglDestroyContext(display, context);
   egl->eglTerminate(display);
   return false;

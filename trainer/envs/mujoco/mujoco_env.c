@@ -102,6 +102,7 @@ static bool step_world(const MujocoEnv *batch, mjData *data, int w, const float 
   World *world = get_world(batch, w);
   float *observation = out->observations + (size_t)w * (size_t)task->observations;
   bool ended = true;
+
   mujoco_load(batch->model, data, world->state);
   const bool is_invalid = !mujoco_step(batch->model, data, action);
   if (is_invalid) mujoco_load(batch->model, data, world->state); /* MuJoCo reset everything, including userdata */
@@ -113,6 +114,7 @@ static bool step_world(const MujocoEnv *batch, mjData *data, int w, const float 
   out->episode_steps[w] = world->steps;
   if (out->levels) out->levels[w] = 0;
   if (out->truncated) out->truncated[w] = done && !ended;
+
   if (!done) {
     CoreRandomStream stream = step_stream(batch, w);
     mujoco_advance(batch->model, data, &(MujocoRandom){uniform, normal, &stream});
@@ -120,6 +122,8 @@ static bool step_world(const MujocoEnv *batch, mjData *data, int w, const float 
     store_world(batch->model, data, world);
     return false;
   }
+
+  /* An episode ended: keep its last observation, then start the next. */
   if (out->final_observations)
     write_observation(batch->model, data, out->final_observations + (size_t)w * (size_t)task->observations);
   world->episode++;
@@ -208,6 +212,7 @@ static int load(Env *env, const void *state, size_t bytes) {
   if (bytes < sizeof header) return core_error(CORE_USAGE, "the saved state is truncated");
   memcpy(&header, state, sizeof header);
   header.task[sizeof header.task - 1] = '\0';
+
   if (strcmp(header.task, expected.task) != 0)
     return core_error(CORE_USAGE, "the saved state is of mujoco/%s, but this run is of mujoco/%s",
                                   header.task, expected.task);
@@ -220,6 +225,7 @@ static int load(Env *env, const void *state, size_t bytes) {
                                   get_batch(env)->model->task->model);
   if (header.stride != expected.stride || bytes != state_bytes(env))
     return core_error(CORE_USAGE, "the saved state has %zu bytes, expected %zu", bytes, state_bytes(env));
+
   memcpy(get_batch(env)->worlds, (const uint8_t *)state + sizeof header, records_bytes(env));
   return CORE_OK;
 }

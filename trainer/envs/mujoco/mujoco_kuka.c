@@ -86,10 +86,13 @@ static void set_cuboid(mjModel *m, int object, const double half[3]) {
   const int geom = m->body_geomadr[object], dof = m->body_dofadr[object];
   const double mass = KUKA_DENSITY * 8 * half[0] * half[1] * half[2];
   double *inertia = m->body_inertia + 3 * (size_t)object, inverse_inertia = 0;
+
+  /* The shape, then the bounds that MuJoCo derives from it when it compiles a model. */
   memcpy(m->geom_size + 3 * (size_t)geom, half, 3 * sizeof *half);
   memcpy(m->geom_aabb + 6 * (size_t)geom + 3, half, 3 * sizeof *half);
   memcpy(m->bvh_aabb + 6 * (size_t)m->body_bvhadr[object] + 3, half, 3 * sizeof *half);
   m->geom_rbound[geom] = sqrt(half[0] * half[0] + half[1] * half[1] + half[2] * half[2]);
+
   m->body_subtreemass[0] += mass - m->body_mass[object];
   m->body_mass[object] = m->body_subtreemass[object] = mass;
   for (int i = 0; i < 3; i++) {
@@ -97,6 +100,7 @@ static void set_cuboid(mjModel *m, int object, const double half[3]) {
     inertia[i] = mass / 3 * (a * a + b * b);
     inverse_inertia += 1 / inertia[i] / 3;
   }
+
   m->body_invweight0[2 * object] = 1 / mass;
   m->body_invweight0[2 * object + 1] = inverse_inertia;
   for (int i = 0; i < FREE; i++) m->dof_invweight0[dof + i] = i < 3 ? 1 / mass : inverse_inertia;
@@ -176,9 +180,12 @@ static void reset(const MujocoModel *model, mjData *data, const MujocoRandom *ra
   kuka_start_episode(task, &state);
   kuka_cuboid(task, (int)(uniform(random) * kuka_cuboid_count(task)), state.scale);
   state.force_probability = kuka_force_probability(uniform(random));
+
+  /* The reset clears userdata, where the state is. */
   mujoco.mj_resetData(m, data);
   current = get_state(data);
   *current = state;
+
   prepare(model, data);
   sample_goal(model, data, random);
   sample_object(data, random);

@@ -29,7 +29,9 @@ static void observe_state(const MujocoTask *task, const mjData *data, Row *row) 
 
 /* Version 5 omits the world body and the six actuator forces of the free joint, which are always 0. */
 static void observe_bodies(const MujocoTask *task, const mjData *data, Row *row) {
-  const int first = task->version == 4 ? 0 : 1, free_joint = task->version == 4 ? 0 : 6, n = task->bodies - first;
+  const int first = task->version == 4 ? 0 : 1;
+  const int free_joint = task->version == 4 ? 0 : 6;
+  const int n = task->bodies - first;
   append(row, data->qpos + task->skip, task->nq - task->skip);
   append(row, data->qvel, task->nv);
   append(row, data->cinert + 10 * first, 10 * n);

@@ -33,6 +33,7 @@ int mujoco_render_create(const mjModel *model, MujocoRender **render) {
   *render = NULL;
   TRY(mujoco_library_open_renderer());
   TRY(mujoco_canvas_create(&MUJOCO_CANVAS_LIBRARIES, &canvas));
+
   MujocoRender *created = core_memory_zero_allocate(1, sizeof *created);
   created->model = model;
   created->canvas = canvas;
@@ -43,6 +44,7 @@ int mujoco_render_create(const mjModel *model, MujocoRender **render) {
   mujoco_renderer.mjr_makeContext(model, &created->context, mjFONTSCALE_100);
   mujoco_renderer.mjr_setBuffer(mjFB_OFFSCREEN, &created->context);
   select_camera(created);
+
   *render = created;
   return CORE_OK;
 }

@@ -60,6 +60,7 @@ static int check(const MujocoModel *model, const char *path) {
   const ReorientTask *task = &model->reorient;
   TRY(mujoco_goal_check(model, path, ACTION + m->nu));
   CORE_CHECK(task->joints <= JOINTS_MAX && task->joints + 7 == model->task->nq);
+
   for (int i = 0; i < m->njnt; i++)
     if (m->jnt_type[i] != (i < task->joints ? mjJNT_HINGE : mjJNT_FREE))
       return core_error(CORE_USAGE, "%.300s: joint %d has the wrong type; %s requires %d hinges of the hand, then the "
@@ -67,6 +68,7 @@ static int check(const MujocoModel *model, const char *path) {
   if (m->jnt_bodyid[task->joints] != model->named[0])
     return core_error(CORE_USAGE, "%.300s: the free joint must belong to body \"%s\"", path,
                       model->task->named[0]);
+
   for (int i = 0; i < m->nu; i++)
     if (m->actuator_trntype[i] != mjTRN_JOINT || m->actuator_trnid[2 * i] >= task->joints)
       return core_error(CORE_USAGE, "%.300s: actuator %d must control a joint of the hand", path, i);
@@ -160,12 +162,14 @@ static void observe(const MujocoModel *model, const mjData *data, double *observ
   const ReorientTask *task = &model->reorient;
   const double *object = get_object(model, data), *qvel = data->qvel + task->joints;
   double low[JOINTS_MAX], high[JOINTS_MAX], position[3], angular_velocity[3];
+
   for (int i = 0; i < task->joints; i++) {
     low[i] = m->jnt_range[2 * i];
     high[i] = m->jnt_range[2 * i + 1];
   }
   find_goal_position(task, position);
   rotation_apply(object + 3, qvel + 3, angular_velocity); /* a free joint's is in the body's frame */
+
   ReorientView view = {.joint_position = data->qpos,
                        .low = low,
                        .high = high,
@@ -179,6 +183,7 @@ static void observe(const MujocoModel *model, const mjData *data, double *observ
                        .goal_rotation = get_goal(data),
                        .action = data->userdata + ACTION,
                        .actions = m->nu};
+
   for (int i = 0; i < task->tips; i++) {
     read_tip(model, data, model->named[1 + i], view.tip[i]);
     read_force(model, data, model->named[1 + i], view.force[i]);

@@ -153,6 +153,7 @@ static int create(const ProcgenEnv *settings, const EnvBatch *options, Env **cre
   batch->options.game = batch->game;
   batch->world = core_memory_zero_allocate((size_t)options->worlds, sizeof *batch->world);
   const int length = settings->has_pixels ? env_pixels_length(&pixels) : PROCGEN_PIXELS;
+
   *env = (Env){
     .name = "procgen", .worlds = options->worlds, .observation_length = length, .whole_length = length,
     .pixels = settings->has_pixels ? &pixels : NULL,
@@ -161,6 +162,7 @@ static int create(const ProcgenEnv *settings, const EnvBatch *options, Env **cre
     .save = save, .load = load, .bytes = bytes, .clone = clone_env, .destroy = destroy, .parts = &parts,
     .state = batch,
   };
+
   for (int w = 0; w < options->worlds; w++) {
     const int code = create_world(batch, options, w);
     if (code == CORE_OK) continue;

@@ -166,6 +166,7 @@ static void fill_options(const ProcgenOptions *options, OptionList *list) {
   add_number(list, "debug_mode", 0);
   add_number(list, "rand_seed", options->rand_seed);
   add_number(list, "num_threads", 0);
+
   add_number(list, "distribution_mode", options->distribution_mode);
   add_flag(list, "use_sequential_levels", false);
   add_flag(list, "render_human", false);
@@ -184,6 +185,7 @@ static void set_buffers(ProcgenGame *game) {
     core_memory_zero_allocate(n, sizeof(void *)), core_memory_zero_allocate(n, sizeof(float)),
     core_memory_zero_allocate(n, 1), core_memory_zero_allocate(3 * n, sizeof(void *)),
     core_memory_zero_allocate(n, sizeof(void *))};
+
   for (size_t w = 0; w < n; w++) {
     WorldBuffers *buffer = &game->world[w];
     buffers->observations[w] = buffer->pixels;

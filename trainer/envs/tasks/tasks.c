@@ -77,16 +77,19 @@ bool task_info(int i, TaskInfo *info) {
     *info = levels[i];
     return true;
   }
+
   for (int k = 0; mujoco_task(k); k++, first++) {
     if (i != first) continue;
     mujoco_info(mujoco_task(k), info);
     return true;
   }
+
   for (int k = 0; procgen_games[k]; k++, first++) {
     if (i != first) continue;
     procgen_info(procgen_games[k], info);
     return true;
   }
+
   if (i >= first + OTHER_TASKS) return false;
   *info = others[i - first];
   return true;

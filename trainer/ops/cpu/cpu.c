@@ -71,17 +71,20 @@ int ops_cpu_create_within(int threads, bool bf16, const OpsCpuLimits *limits, Op
     return core_error(CORE_USAGE,
                       "cpu ops: %d threads, %d rows, width %d: none may be negative, rows and width at least 1",
                       threads, limits->rows, limits->width);
+
   size_t libraries;
   const CpuLibrary *library = cpu_libraries(&libraries);
   OpsBf16Method method = bf16 ? cpu_bf16_earlier(library) : OPS_BF16_FLOAT32;
   bool forced;
   if (bf16) TRY(cpu_bf16_forced(library, &forced, &method));
+
   CpuOps *cpu = core_memory_zero_allocate(1, sizeof *cpu);
   cpu->table = cpu_table;
   cpu->table.state = &cpu->state;
   cpu->state = (CpuState){.threads = threads ? threads : omp_get_num_procs(), .max_rows = limits->rows,
                           .max_width = limits->width, .max_kernel = limits->kernel, .library = library,
                           .has_bf16 = bf16, .method = method};
+
   cpu->arena = core_arena_create("cpu ops");
   register_buffers(&cpu->state, cpu->arena);
   int code = core_arena_commit(cpu->arena);

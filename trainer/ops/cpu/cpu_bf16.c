@@ -102,11 +102,13 @@ bool ops_cpu_bf16_adapt(const Ops *ops, const OpsBf16 *own, OpsBf16 *choice) {
     ops_cpu_bf16_select(ops, choice);
     return true;
   }
+
   const bool is_earlier = choice->layers == OPS_BF16_EARLIER;
   if (is_earlier) {
     *choice = *own;
     begin_choice(choice, cpu_bf16_earlier(library));
   }
+
   const bool same_library = strcmp(choice->library, ops_cpu_description()) == 0;
   const OpsBf16 before = *choice;
   if (choose_forced(library, choice)) return !same_library || !same_methods(&before, choice);

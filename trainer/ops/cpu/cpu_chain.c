@@ -223,12 +223,15 @@ static void before_activation(const Run *run, int l, CpuOperand x, const float *
   const OpsLayer *layer = &run->layers[l];
   const size_t out = (size_t)layer->out;
   float *db = cpu_thread_rows(state, CPU_BIAS_SCRATCH);
+
+  /* SiLU's derivative takes the product, which is not stored: it is computed again. */
   if (layer->activation == OPS_SILU) {
     float *product = cpu_thread_rows(state, CPU_PRODUCT_SCRATCH);
     cpu_product(state, layer_method(run, l), 0, 0, rows, layer->out, layer->in, x, kernel_operand(run, l), 0, product,
                 layer->out);
     y = product;
   }
+
   for (int r = 0; r < rows; r += CPU_BIAS_ROWS) {
     const size_t at = (size_t)r * out;
     cpu_activation_gradient(layer->activation, y + at, layer->b, dy + at, db,
@@ -348,6 +351,7 @@ void cpu_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int co
   int widest = 0;
   for (int l = 0; l < count; l++) widest = layers[l].out > widest ? layers[l].out : widest;
   CORE_CHECK(rows <= state->max_rows && layers[0].in <= state->max_width && widest <= state->max_width);
+
   for (int end = count, first; end > 0; end = first) {
     first = first_of_run(state, layers, end, parts);
     const bool is_too_large = first == end;
@@ -355,6 +359,7 @@ void cpu_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int co
     const OpsLayer *lowest = &layers[first];
     const float *below = first > 0 ? lowest[-1].y : x;
     float *target = first > 0 ? scratch + (size_t)(first % 2) * (size_t)rows * (size_t)widest : dx;
+
     Run run = {.state = state,
                .layers = lowest,
                .count = end - first,
@@ -366,6 +371,7 @@ void cpu_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int co
     run.kernels = kernel_offset(&run, run.count);
     run.biases = bias_place(&run, run.count);
     look_for_zeros(x, &run);
+
     if (is_too_large) cpu_dense_backward_large(state, below, lowest, dy, target, rows);
     else backward_run(&run);
     for (int l = first; l < end; l++) ops->flops += backward_flops(&layers[l], rows, l > first || target != NULL);

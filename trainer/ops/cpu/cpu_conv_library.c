@@ -56,6 +56,7 @@ static dnnl_primitive_desc_t make_product(Plan *plan, int which, dnnl_primitive_
   dnnl_primitive_attr_t attributes;
   dnnl_primitive_desc_t created;
   Product *product = &plan->product[which];
+
   DNNL_CHECK(dnnl_memory_desc_init_by_tag(&any, 4, plan->plain.dims, dnnl_f32, dnnl_format_tag_any));
   if (which == FORWARD)
     DNNL_CHECK(dnnl_convolution_forward_desc_init(&desc, dnnl_forward_training, dnnl_convolution_direct, &plan->input,
@@ -66,10 +67,12 @@ static dnnl_primitive_desc_t make_product(Plan *plan, int which, dnnl_primitive_
   else
     DNNL_CHECK(dnnl_convolution_backward_weights_desc_init(&desc, dnnl_convolution_direct, &plan->input, &any, NULL,
                                                            &plan->output, stride, before, after));
+
   DNNL_CHECK(dnnl_primitive_attr_create(&attributes));
   DNNL_CHECK(dnnl_primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user));
   DNNL_CHECK(dnnl_primitive_desc_create(&created, &desc, attributes, engine, hint));
   dnnl_primitive_attr_destroy(attributes);
+
   product->kernel = *dnnl_primitive_desc_query_md(
     created, which == TO_KERNEL ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
   product->scratch = *dnnl_primitive_desc_query_md(created, dnnl_query_scratchpad_md, 0);
@@ -92,6 +95,7 @@ static Plan *make(const OpsConv *conv) {
   Plan *plan = core_memory_zero_allocate(1, sizeof *plan);
   const int threads_before = omp_get_max_threads();
   omp_set_num_threads(1);
+
   plan->conv = *conv;
   if (engine == NULL) DNNL_CHECK(dnnl_engine_create(&engine, dnnl_cpu, 0));
   describe(plan);
@@ -102,6 +106,7 @@ static Plan *make(const OpsConv *conv) {
   plan->pack = make_reorder(&plan->plain, &plan->product[FORWARD].kernel);
   plan->pack_for_input = make_reorder(&plan->plain, &plan->product[TO_INPUT].kernel);
   plan->unpack = make_reorder(&plan->product[TO_KERNEL].kernel, &plan->plain);
+
   omp_set_num_threads(threads_before);
   return plan;
 }

@@ -127,6 +127,7 @@ static void backward_block(const Large *large, int block) {
   int count = cpu_block_rows(large->rows, block), in = layer->in, out = layer->out;
   float *dy = large->dy + first * out;
   const float *y = layer->y + first * out;
+
   if (layer->activation == OPS_SILU) {
     float *product = cpu_thread_rows(state, CPU_PRODUCT_SCRATCH);
     const CpuOperand x =
@@ -134,11 +135,13 @@ static void backward_block(const Large *large, int block) {
     cpu_product(state, large->method, 0, 0, count, out, in, x, large->w, 0, product, out);
     y = product;
   }
+
   for (int r = 0; r < count; r += CPU_BIAS_ROWS) {
     float *db = state->bias_parts + (first + r) / CPU_BIAS_ROWS * out;
     cpu_activation_gradient(layer->activation, y + (size_t)r * out, layer->b, dy + (size_t)r * out, db,
                             count - r < CPU_BIAS_ROWS ? count - r : CPU_BIAS_ROWS, out);
   }
+
   if (large->dx == NULL) return;
   const CpuOperand operand = cpu_operand(large->method, dy, count, out, out, cpu_thread_rows(state, CPU_DY_SCRATCH));
   cpu_product(state, large->method, 0, 1, count, in, out, operand, large->w, 0, large->dx + first * in, in);
@@ -159,9 +162,11 @@ static void kernel_task(const Large *large, int part, int column) {
   int end = (int)((int64_t)blocks * (part + 1) / parts) * CPU_ROWS;
   int in = layer->in, out = layer->out, columns = in - column < KERNEL_COLUMNS ? in - column : KERNEL_COLUMNS;
   if (end > large->rows) end = large->rows;
+
   float *dw = parts == 1 ? layer->dw : large->state->kernel_parts + (size_t)part * in * out;
   /* as much as the rounding scratch holds */
   const int step = large->method == OPS_BF16_FLOAT32 ? end - first : CPU_ROWS;
+
   for (int row = first; row < end; row += step) {
     const int rows = end - row < step ? end - row : step;
     const CpuOperand x = cpu_operand(large->method, large->x + (size_t)row * in + column, rows, columns, in,
@@ -180,6 +185,7 @@ void cpu_dense_backward_large(CpuState *state, const float *x, const OpsLayer *l
   const OpsBf16Method method = cpu_method(state, in, layer->out);
   const CpuOperand w = cpu_operand(method, layer->w, in, layer->out, layer->out, state->operands);
   const Large large = {state, layer, x, dy, dx, w, method, rows, parts};
+
   int threads_before = omp_get_max_threads();
   omp_set_num_threads(state->threads);
 #pragma omp parallel
@@ -189,6 +195,7 @@ void cpu_dense_backward_large(CpuState *state, const float *x, const OpsLayer *l
 #pragma omp for schedule(dynamic, 1)
     for (int task = 0; task < parts * slices; task++)
       kernel_task(&large, task / slices, task % slices * KERNEL_COLUMNS);
+
     cpu_fold_columns(state->bias_parts, cpu_bias_parts(rows), layer->out, layer->db);
     if (parts > 1) cpu_fold_kernel(state->kernel_parts, parts, size, size, layer->dw);
   }

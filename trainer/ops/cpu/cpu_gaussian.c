@@ -35,6 +35,7 @@ void cpu_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *logi
   CpuState *state = cpu_state(ops);
   const size_t width = (size_t)head->logits, factors = (size_t)head->factors;
   CORE_CHECK(head->kind == OPS_TANH_AFFINE && rows <= state->max_rows);
+
 #pragma omp parallel for schedule(static) num_threads(state->threads) if (rows > CPU_ROWS)
   for (int block = 0; block < cpu_blocks(rows); block++) {
     double sum = 0;
@@ -45,6 +46,7 @@ void cpu_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *logi
     }
     state->sum_parts[block * CPU_SUMS] = sum;
   }
+
   *entropy = 0;
   for (int block = 0; block < cpu_blocks(rows); block++) *entropy += state->sum_parts[block * CPU_SUMS];
 }

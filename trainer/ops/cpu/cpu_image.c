@@ -100,11 +100,14 @@ static void conv_backward(Ops *ops, const OpsConv *conv, const float *x, const f
   const size_t biases = (size_t)conv->out;
   CORE_CHECK(activation == OPS_LINEAR || activation == OPS_RELU);
   (void)scratch;
+
   for (int first = 0; first < rows; first += CPU_CONV_PART) {
     const int some = part_rows(rows, first);
     const size_t at = (size_t)first;
     float *more = first > 0 ? cpu_conv_scratch(CPU_CONV_SUMS, n + biases) : NULL, *dy_here = dy + at * out;
-    float *dkernel = more ? more : dpacked, *dbias = more ? more + n : db;
+    float *dkernel = more ? more : dpacked;
+    float *dbias = more ? more + n : db;
+
     cpu_activation_gradient(activation, activation == OPS_RELU ? y + at * out : dy_here, NULL, dy_here, dbias,
                             some * (int)(out / biases), conv->out);
     with->to_kernel(conv, x + at * in, dy_here, dkernel, some);
@@ -146,11 +149,13 @@ static inline void pool_lanes(PoolWindow in, int channels, const float *x, float
   float greatest[POOL_LANES];
   int32_t places[POOL_LANES];
   const float *first = x + in.corner + in.top * in.line + (ptrdiff_t)in.left * channels;
+
 #pragma omp simd
   for (int i = 0; i < POOL_LANES; i++) {
     greatest[i] = first[i];
     places[i] = in.top * 3 + in.left;
   }
+
   for (int down = in.top; down < in.bottom; down++)
     for (int across = in.left; across < in.right; across++) {
       const float *other = x + in.corner + down * in.line + (ptrdiff_t)across * channels;
@@ -161,6 +166,7 @@ static inline void pool_lanes(PoolWindow in, int channels, const float *x, float
         places[i] = is_greater ? down * 3 + across : places[i];
       }
     }
+
 #pragma omp simd
   for (int i = 0; i < POOL_LANES; i++) y[i] = greatest[i];
 #pragma omp simd

@@ -49,7 +49,8 @@ static void plain_product(int transpose_a, int transpose_b, int m, int n, int k,
                           const float *b, int ldb, int accumulate, float *c, int ldc) {
   for (int i = 0; i < m; i++) {
     float *row = c + (size_t)i * ldc;
-    for (int j = 0; !accumulate && j < n; j++) row[j] = 0;
+    if (!accumulate)
+      for (int j = 0; j < n; j++) row[j] = 0;
     for (int l = 0; l < k; l++) {
       float factor = transpose_a ? a[(size_t)l * lda + i] : a[(size_t)i * lda + l];
       if (transpose_b) {

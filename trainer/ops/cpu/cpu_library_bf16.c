@@ -47,10 +47,12 @@ static Product *make(const Shape *s) {
   dnnl_primitive_attr_t attributes;
   dnnl_post_ops_t sum;
   dnnl_primitive_desc_t desc;
+
   product->shape = *s;
   describe(&product->a, s->m, s->k, s->transpose_a, s->lda, dnnl_bf16);
   describe(&product->b, s->k, s->n, s->transpose_b, s->ldb, dnnl_bf16);
   describe(&product->c, s->m, s->n, 0, s->ldc, dnnl_f32);
+
   DNNL_CHECK(dnnl_matmul_desc_init(&matmul, &product->a, &product->b, NULL, &product->c));
   DNNL_CHECK(dnnl_primitive_attr_create(&attributes));
   DNNL_CHECK(dnnl_primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user));
@@ -60,6 +62,7 @@ static Product *make(const Shape *s) {
   DNNL_CHECK(dnnl_primitive_desc_create(&desc, &matmul, attributes, engine, NULL));
   product->scratch = *dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
   DNNL_CHECK(dnnl_primitive_create(&product->primitive, desc));
+
   dnnl_primitive_desc_destroy(desc);
   dnnl_post_ops_destroy(sum);
   dnnl_primitive_attr_destroy(attributes);

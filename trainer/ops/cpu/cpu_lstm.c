@@ -69,8 +69,10 @@ static void forward_step(const CpuState *state, const OpsLstm *l, int t, int fir
   const size_t w = (size_t)width, row = (size_t)t * (size_t)l->sequences + (size_t)first;
   const CpuOperand x = {l->x + row * (size_t)l->in, l->in}, h_in = {l->h_in + row * w, width};
   float *gates = l->gates + row * 4 * w;
+
   multiply(state, 0, 0, count, columns, l->in, x, (CpuOperand){l->wx, columns}, 0, gates);
   multiply(state, 0, 0, count, columns, width, h_in, (CpuOperand){l->wh, columns}, 1, gates);
+
   for (int k = 0; k < count; k++) {
     float *own = gates + (size_t)k * 4 * w, *h = l->h + (row + (size_t)k) * w;
     const int s = first + k;
@@ -199,6 +201,7 @@ static void kernel_gradients(Ops *ops, const OpsLstm *l, const OpsLstmGradients 
                        OPS_LINEAR);
     return;
   }
+
 #pragma omp parallel num_threads(state->threads)
   {
 #pragma omp for schedule(dynamic, 1)
@@ -209,6 +212,7 @@ static void kernel_gradients(Ops *ops, const OpsLstm *l, const OpsLstmGradients 
     cpu_fold_kernel(state->kernel_parts, parts, size, of_x, to->dwx);
     cpu_fold_kernel(state->kernel_parts + of_x, parts, size, of_h, to->dwh);
   }
+
   memcpy(to->dbh, to->dbx, (size_t)columns * sizeof *to->dbh);
   ops->flops += 2.0 * rows * (double)size;
 }

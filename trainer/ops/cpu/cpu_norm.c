@@ -31,8 +31,10 @@ CPU_VECTOR static void normalize(float *z, float *inverse, const float *gain, fl
     ROW_SUM(mean, columns, z[c]); /* corrects the rounding of a mean that is large compared to the standard deviation */
     mean /= (float)columns;
     for (int c = 0; c < columns; c++) z[c] -= mean;
+
     ROW_SUM(variance, columns, z[c] * z[c]);
     inverse[r] = 1.0f / sqrtf(variance / (float)columns + epsilon);
+
     for (int c = 0; c < columns; c++) {
       z[c] *= inverse[r];
       y[c] = gain[c] * z[c];

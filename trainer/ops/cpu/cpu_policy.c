@@ -36,6 +36,7 @@ static inline void factor_softmax(float (*logp)[GROUP], float (*p)[GROUP], int s
     max[r] = logp[0][r];
     total[r] = 0;
   }
+
   for (int k = 1; k < size; k++)
     for (int r = 0; r < GROUP; r++) max[r] = logp[k][r] > max[r] ? logp[k][r] : max[r];
   for (int k = 0; k < size; k++)
@@ -44,6 +45,7 @@ static inline void factor_softmax(float (*logp)[GROUP], float (*p)[GROUP], int s
       p[k][r] = fast_exp(logp[k][r]);
       total[r] += p[k][r];
     }
+
   for (int r = 0; r < GROUP; r++) log_total[r] = fast_log(total[r]);
   for (int k = 0; k < size; k++)
     for (int r = 0; r < GROUP; r++) {
@@ -53,16 +55,20 @@ static inline void factor_softmax(float (*logp)[GROUP], float (*p)[GROUP], int s
 }
 
 CPU_VECTOR static void group_softmax(Group *group, const OpsHead *head) {
-  for (int f = 0, k = 0; f < head->factors; k += head->size[f++])
+  for (int f = 0, k = 0; f < head->factors; f++) {
     factor_softmax(group->logp + k, group->p + k, head->size[f]);
+    k += head->size[f];
+  }
 }
 
 /* Computes the log-prob of each row's whole action. actions: of the group's first row. */
 static void group_logp(const Group *group, const OpsHead *head, const uint8_t *actions, float *logp) {
   for (int r = 0; r < group->rows; r++) {
     float sum = 0;
-    for (int f = 0, k = 0; f < head->factors; k += head->size[f++])
+    for (int f = 0, k = 0; f < head->factors; f++) {
       sum += group->logp[k + actions[(size_t)r * head->factors + f]][r];
+      k += head->size[f];
+    }
     logp[r] = sum;
   }
 }
@@ -87,11 +93,12 @@ typedef struct Draw { uint64_t seed; uint32_t purpose, first_world, step; } Draw
 
 static void sample_row(Group *group, const OpsHead *head, int r, Draw draw, uint8_t *action) {
   CoreRandom4 words = {{0}};
-  for (int f = 0, k = 0; f < head->factors; k += head->size[f++]) {
+  for (int f = 0, k = 0; f < head->factors; f++) {
     if (f % 4 == 0)
       words = core_random_4(draw.seed, draw.purpose, draw.first_world + (uint32_t)(group->first + r), draw.step,
                             (uint32_t)f / 4);
     action[f] = inverse_cdf(group->p + k, r, head->size[f], core_random_unit(words.v[f % 4]));
+    k += head->size[f];
   }
 }
 
@@ -119,12 +126,14 @@ void cpu_policy_sample(Ops *ops, const OpsHead *head, const float *logits, int r
   cpu_threads_poll(&cpu_state(ops)->look, CPU_THREADS_ACT, &cpu_state(ops)->threads);
   const Draw draw = {seed, purpose, first_world, step};
   const size_t factors = (size_t)head->factors, width = (size_t)head->logits;
+
 #pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (rows > CPU_ROWS)
   for (int first = 0; first < rows; first += GROUP) {
     if (!ops_head_is_continuous(head)) {
       sample_group(head, logits, first, rows, draw, (uint8_t *)actions + (size_t)first * factors, logp);
       continue;
     }
+
     for (int r = first; r < rows && r < first + GROUP; r++) {
       float *action = (float *)actions + (size_t)r * factors;
       cpu_gaussian_sample(head, logits + (size_t)r * width, seed, purpose, first_world + (uint32_t)r, step, action);
@@ -154,18 +163,25 @@ void cpu_policy_kl(Ops *ops, const OpsHead *head, const float *p, const float *q
   CpuState *state = cpu_state(ops);
   check_head(head);
   CORE_CHECK(rows <= state->max_rows);
+
 #pragma omp parallel for schedule(static) num_threads(state->threads) if (rows > CPU_ROWS)
   for (int block = 0; block < cpu_blocks(rows); block++) {
     double forward = 0, reverse = 0;
     for (int r = 0; r < cpu_block_rows(rows, block); r++) {
       size_t at = ((size_t)block * CPU_ROWS + r) * head->logits;
-      if (ops_head_is_continuous(head)) cpu_gaussian_kl(head, p + at, q + at, &forward, &reverse);
-      else for (int f = 0; f < head->factors; at += head->size[f++])
+      if (ops_head_is_continuous(head)) {
+        cpu_gaussian_kl(head, p + at, q + at, &forward, &reverse);
+        continue;
+      }
+      for (int f = 0; f < head->factors; f++) {
         row_factor_kl(p + at, q + at, head->size[f], &forward, &reverse);
+        at += head->size[f];
+      }
     }
     state->sum_parts[block * CPU_SUMS] = forward;
     state->sum_parts[block * CPU_SUMS + 1] = reverse;
   }
+
   *kl = *kl_reverse = 0;
   for (int block = 0; block < cpu_blocks(rows); block++) {
     *kl += state->sum_parts[block * CPU_SUMS];
@@ -196,7 +212,7 @@ CPU_VECTOR static void surrogate(Surrogate *s, RowClip clip) {
 CPU_VECTOR static void group_gradient(Group *group, const OpsHead *head, const float *slope, float weight,
                                       float *entropy) {
   for (int r = 0; r < GROUP; r++) entropy[r] = 0;
-  for (int f = 0, first = 0; f < head->factors; first += head->size[f++]) {
+  for (int f = 0, first = 0; f < head->factors; f++) {
     float h[GROUP] = {0};
     for (int k = first; k < first + head->size[f]; k++)
       for (int r = 0; r < GROUP; r++) h[r] -= group->p[k][r] > 0 ? group->p[k][r] * group->logp[k][r] : 0.0f;
@@ -206,6 +222,7 @@ CPU_VECTOR static void group_gradient(Group *group, const OpsHead *head, const f
         group->p[k][r] = weight * of_entropy - slope[r] * p;
       }
     for (int r = 0; r < GROUP; r++) entropy[r] += h[r];
+    first += head->size[f];
   }
 }
 
@@ -214,8 +231,10 @@ static void group_store_gradient(const Group *group, const OpsHead *head, const 
   cpu_transpose(group->p[0], GROUP, head->logits, group->rows, dlogits, (size_t)head->logits);
   for (int r = 0; r < group->rows; r++) {
     float *row = dlogits + (size_t)r * head->logits;
-    for (int f = 0, k = 0; f < head->factors; k += head->size[f++])
+    for (int f = 0, k = 0; f < head->factors; f++) {
       row[k + actions[(size_t)r * head->factors + f]] += slope[r];
+      k += head->size[f];
+    }
   }
 }
 
@@ -289,6 +308,7 @@ void cpu_policy_loss(Ops *ops, const OpsHead *head, const float *logits, const v
   Loss loss = {.head = head, .logits = logits, .behavior = logp_behavior, .proximal = logp_proximal,
                .advantage = advantage, .actions = actions, .dlogits = dlogits, .rows = rows,
                .clip = row_clip(epsilon, logp_proximal != NULL), .weight = (float)(entropy_coef / rows)};
+
 #pragma omp parallel for schedule(static) num_threads(state->threads) if (rows > CPU_ROWS)
   for (int block = 0; block < cpu_blocks(rows); block++) {
     OpsPolicySums part = {0};
@@ -296,6 +316,7 @@ void cpu_policy_loss(Ops *ops, const OpsHead *head, const float *logits, const v
     for (; first < end; first += GROUP) loss_group(&loss, first, &part);
     memcpy(state->sum_parts + block * CPU_SUMS, &part, sizeof part);
   }
+
   *sums = (OpsPolicySums){0};
   for (int block = 0; block < cpu_blocks(rows); block++) {
     OpsPolicySums part;

@@ -30,6 +30,7 @@ void cpu_q_loss(Ops *ops, const float *q, const uint8_t *actions, const float *t
   const float scale = 2.0f / (float)rows;
   CORE_CHECK(rows <= state->max_rows);
   memset(dq, 0, sizeof *dq * (size_t)rows * (size_t)columns);
+
 #pragma omp parallel for schedule(static) num_threads(state->threads) if (rows > CPU_ROWS)
   for (int block = 0; block < cpu_blocks(rows); block++) {
     double sum = 0;
@@ -42,6 +43,7 @@ void cpu_q_loss(Ops *ops, const float *q, const uint8_t *actions, const float *t
     }
     state->sum_parts[block * CPU_SUMS] = sum;
   }
+
   sums->loss = 0;
   for (int block = 0; block < cpu_blocks(rows); block++) sums->loss += state->sum_parts[block * CPU_SUMS];
 }

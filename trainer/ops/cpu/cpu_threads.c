@@ -22,6 +22,7 @@ enum { LEAST_PATIENCE = 8, MOST_PATIENCE = 240 }; /* looks: 2 seconds, a minute 
 
 int cpu_threads_next(CpuThreadsRule *rule, CpuThreadsSeen seen) {
   if (rule->patience == 0) rule->patience = LEAST_PATIENCE;
+
   if (seen.waited > WAITS) {
     rule->calm = 0;
     if (rule->now == 1) return 1;
@@ -31,6 +32,7 @@ int cpu_threads_next(CpuThreadsRule *rule, CpuThreadsSeen seen) {
     rule->now = had < 1 ? 1 : had < rule->now ? had : rule->now - 1;
     return rule->now;
   }
+
   rule->calm = seen.waited < CALM ? rule->calm + 1 : 0;
   if (rule->calm < rule->patience) return rule->now;
   rule->calm = 0;
@@ -67,6 +69,7 @@ static CpuThreadsSeen see(CpuThreads *look, double seconds) {
   DIR *directory = opendir("/proc/self/task");
   CpuThread *now = look->next;
   int count = 0;
+
   for (struct dirent *entry; directory && count < CPU_THREADS_KNOWN && (entry = readdir(directory));) {
     if (entry->d_name[0] == '.' || !read_thread(entry->d_name, &now[count])) continue;
     const CpuThread *before = find(look, &now[count]);
@@ -76,6 +79,7 @@ static CpuThreadsSeen see(CpuThreads *look, double seconds) {
     if (ran + waited > AWAKE * seconds) seen.waited = fmax(seen.waited, waited / (ran + waited));
     count++;
   }
+
   if (directory) closedir(directory);
   memcpy(look->thread, now, (size_t)count * sizeof *now);
   look->known = count;
@@ -105,6 +109,7 @@ static void begin(CpuThreads *look, int threads) {
 void cpu_threads_poll(CpuThreads *look, CpuThreadsPhase phase, int *threads) {
   if (look->is_blind) return;
   if (phase == CPU_THREADS_ACT) look->has_acted = true;
+
   const double now = core_clock_s(), seconds = now - look->looked;
   if (look->looked > 0 && seconds < LOOK_SECONDS) return;
   const bool first = look->looked == 0;
@@ -113,9 +118,11 @@ void cpu_threads_poll(CpuThreads *look, CpuThreadsPhase phase, int *threads) {
     begin(look, *threads);
     return;
   }
+
   const CpuThreadsSeen seen = see(look, seconds);
   const bool counts = !look->has_acted || !has_children();
   look->has_acted = phase == CPU_THREADS_ACT;
+
   if (look->is_blind || !counts || cpu_threads_next(&look->rule, seen) == *threads) return;
   *threads = look->rule.now;
   omp_set_num_threads(*threads);

@@ -184,16 +184,19 @@ void cpu_gather_inputs(Ops *ops, const float *source, const uint32_t *index, flo
   CpuState *state = cpu_state(ops);
   CpuInputs *inputs = &state->inputs;
   CORE_CHECK(rows <= state->max_rows);
+
   inputs->x = target;
   inputs->rows = rows;
   inputs->columns = columns;
   inputs->has_zeros = cpu_zeros_are_many(state, source, index, rows, columns);
+
 #pragma omp parallel for schedule(static) num_threads(state->threads) if (rows > CPU_ROWS)
   for (int block = 0; block < cpu_blocks(rows); block++) {
     const int first = block * CPU_ROWS, some = cpu_block_rows(rows, block);
     float *x = target + (size_t)first * columns;
     if (index) gather_some(source, index + first, x, some, columns);
-    for (int transposed = 0; inputs->has_zeros && transposed < 2; transposed++)
+    if (!inputs->has_zeros) continue;
+    for (int transposed = 0; transposed < 2; transposed++)
       cpu_zeros_find(x, some, columns, transposed, &inputs->blocks[block][transposed]);
   }
 }

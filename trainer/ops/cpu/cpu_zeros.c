@@ -192,9 +192,11 @@ bool cpu_zeros_product(const CpuPatterns *patterns, int transposed, int m, int n
   const Factors factors = {.a = a, .b = b, .c = c, .line_step = transposed ? 1 : (size_t)lda,
                            .step = transposed ? (size_t)lda : 1, .ldb = (size_t)ldb, .ldc = (size_t)ldc,
                            .accumulate = accumulate};
-  for (int kind = 0, first = 0; kind < patterns->kinds; first = patterns->end[kind++])
+  for (int kind = 0, first = 0; kind < patterns->kinds; kind++) {
     multiply_kind(factors, patterns->line + first, patterns->end[kind] - first, patterns->bits + kind * patterns->words,
                   n, k);
+    first = patterns->end[kind];
+  }
   return true;
 }
 #else

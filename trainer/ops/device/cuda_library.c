@@ -67,6 +67,7 @@ static int load(DeviceLibrary *library, char *reason) {
     snprintf(reason, REASON, "%.160s; load the CUDA module or set LD_LIBRARY_PATH to its lib64", dlerror());
     return CORE_USAGE;
   }
+
 #define F(name)                                                                                \
   *(void **)&library->call.name = dlsym(library->handle_of_file, #name);                       \
   if (library->call.name == NULL) {                                                            \
@@ -75,6 +76,7 @@ static int load(DeviceLibrary *library, char *reason) {
   }
   FUNCTIONS(F)
 #undef F
+
   return CORE_OK;
 }
 
@@ -207,6 +209,7 @@ static void find_algorithms(DeviceLibrary *library, Plan *plan) {
   CHECK(library, cublasLtMatmulPreferenceCreate, &preference);
   CHECK(library, cublasLtMatmulPreferenceSetAttribute, preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
         sizeof workspace);
+
   const Alignments aligned = alignments_of(&plan->key);
   const uint32_t alignment[] = {aligned.b, aligned.a, aligned.c, aligned.c};
   const cublasLtMatmulPreferenceAttributes_t attribute[] = {
@@ -215,6 +218,7 @@ static void find_algorithms(DeviceLibrary *library, Plan *plan) {
   for (int i = 0; i < 4; i++)
     CHECK(library, cublasLtMatmulPreferenceSetAttribute, preference, attribute[i], &alignment[i],
           sizeof alignment[i]);
+
   /* CUBLAS_STATUS_NOT_SUPPORTED, or no algorithm, means that there is no kernel; an epilogue or a shape that does not
    * fit the rest may be reported as an invalid value. All else is an error. */
   const cublasStatus_t status = library->call.cublasLtMatmulAlgoGetHeuristic(
@@ -223,6 +227,7 @@ static void find_algorithms(DeviceLibrary *library, Plan *plan) {
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) count = 0;
   else check(status, "cublasLtMatmulAlgoGetHeuristic");
   CHECK(library, cublasLtMatmulPreferenceDestroy, preference);
+
   for (int i = 0; i < count; i++)
     if (found[i].state == CUBLAS_STATUS_SUCCESS) plan->choice[plan->choices++] = found[i].algo;
   plan->refused = plan->choices < 1;
@@ -250,8 +255,11 @@ static void make_plan(DeviceLibrary *library, const DeviceProduct *p, Plan *plan
   const cublasOperation_t transpose = CUBLAS_OP_T;
   const cublasLtEpilogue_t epilogue = epilogue_of(p->epilogue);
   const int64_t mask_bits = (int64_t)(ops_mask_words(p->n) * KERNEL_MASK_BITS);
-  const size_t a_rows = p->transpose_a ? p->k : p->m, a_columns = p->transpose_a ? p->m : p->k;
-  const size_t b_rows = p->transpose_b ? p->n : p->k, b_columns = p->transpose_b ? p->k : p->n;
+  const size_t a_rows = p->transpose_a ? p->k : p->m;
+  const size_t a_columns = p->transpose_a ? p->m : p->k;
+  const size_t b_rows = p->transpose_b ? p->n : p->k;
+  const size_t b_columns = p->transpose_b ? p->k : p->n;
+
   plan->key = *p;
   plan->choices = plan->chosen = 0;
   plan->is_timed = false;
@@ -262,6 +270,7 @@ static void make_plan(DeviceLibrary *library, const DeviceProduct *p, Plan *plan
   set(library, plan, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);
   if (p->mask) set(library, plan, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &mask_bits, sizeof mask_bits);
   point(library, plan, p);
+
   plan->a = layout(library, p->factors, a_rows, a_columns, row_of_a(p));
   plan->b = layout(library, p->factors, b_rows, b_columns, b_columns);
   plan->c = layout(library, p->result, p->m, p->n, p->n);

@@ -202,6 +202,7 @@ static void register_scratch(DeviceState *state, bool is_first) {
   const size_t layers = state->precision == OPS_BF16 ? DEVICE_ROUNDED_LAYERS + 1 : 1;
   state->column_parts_capacity = layers * device_column_parts(rows) * width;
   state->row_parts_capacity = device_row_parts(state->max_rows) * larger(2 * KERNEL_SUMS, width);
+
   CORE_ARENA_DEVICE(state->arena, state->column_parts, state->column_parts_capacity,
                     "column sums of parts [parts][widths]");
   CORE_ARENA_DEVICE(state->arena, state->product, rows * width, "a layer's product [rows][width]");
@@ -210,6 +211,7 @@ static void register_scratch(DeviceState *state, bool is_first) {
   CORE_ARENA_DEVICE(state->arena, state->records, OPS_UPDATE_NETWORKS * CPU_SUM_PARTS, "moments of parts");
   CORE_ARENA_DEVICE(state->arena, state->spread, 1, "spread of a minibatch");
   CORE_ARENA_DEVICE(state->arena, state->first, 1, "first element");
+
   if (state->device->stream)
     CORE_ARENA_DEVICE(state->arena, state->workspace, DEVICE_WORKSPACE_BYTES, "workspace of products");
   if (state->precision == OPS_BF16) register_rounded(state, is_first);
@@ -261,9 +263,11 @@ int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, 
   char reason[256] = "";
   bool tiles;
   *ops = NULL;
+
   TRY(read_tiles(&tiles));
   if (max_rows < 1 || max_width < 1)
     return core_error(CORE_USAGE, "ops on a device: %d rows, width %d: both must be at least 1", max_rows, max_width);
+
   Ops *created = core_memory_zero_allocate(1, sizeof *created);
   DeviceState *state = make_state(&(DeviceState){.device = device, .arena = core_arena_create("device ops"),
                                                  .precision = precision, .max_rows = max_rows, .max_width = max_width,
@@ -272,6 +276,7 @@ int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, 
     state->other = make_state(state);
     state->other->other = state;
   }
+
   *created = device_table;
   created->name = device->name;
   if (with_stream) {
@@ -286,6 +291,7 @@ int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, 
     created->entity = &DEVICE_ENTITY_BF16;
     created->gather_inputs = device_gather_inputs;
   }
+
   created->device = device;
   created->state = state;
   register_all(state, state->other);
@@ -294,6 +300,7 @@ int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, 
     state->library = device_library_open(device, precision, reason);
     if (state->library == NULL) code = core_error(CORE_USAGE, "%s", reason);
   }
+
   if (state->other) state->other->library = state->library;
   if (code != CORE_OK) destroy(created);
   else *ops = created;

@@ -59,12 +59,14 @@ static Pass begin(DeviceState *state, const float *x, const OpsLayer *layers, in
   Pass pass = {.state = state, .layers = layers, .count = count, .rows = rows, .is_whole = true};
   const size_t width = (size_t)state->max_width;
   size_t all = 0;
+
   for (int l = 0; l < count; l++) {
     const OpsLayer *layer = &layers[l];
     CORE_CHECK((size_t)layer->in <= width && (size_t)layer->out <= width);
     pass.is_whole &= layer->w == layers[0].w + all && layer->b == layer->w + (size_t)layer->in * (size_t)layer->out;
     all += parameters_of(layer);
   }
+
   pass.is_whole &= all <= DEVICE_ROUNDED_LAYERS * (width + 1) * width;
   const bool are_there = !is_forward && pass.is_whole && state->rounded.whole == layers[0].w;
   if (pass.is_whole && !are_there) round_numbers(state, layers[0].w, all, state->rounded.theta);
@@ -214,10 +216,13 @@ static int tile_gradient(const Pass *pass, int l, const uint16_t *dz, uint16_t *
   const OpsLayer *layer = &pass->layers[l - 1];
   const size_t n = (size_t)layer->out, k = (size_t)pass->layers[l].out, rows = (size_t)pass->rows;
   const size_t tiles = (rows + OPS_TILE_ROWS - 1) / OPS_TILE_ROWS, shared = ops_tile_bytes(n, k);
+
+  /* Each return leaves this product to the library. */
   if (layer->activation == OPS_SILU || n % OPS_TILE_COLUMNS > 0 || n > OPS_TILE_MOST || k > OPS_TILE_MOST) return 0;
   if (shared > state->device->shared_bytes || state->refuses || !state->tiles) return 0;
   const uint16_t *w = kernel_of(pass, l);
   if (((uintptr_t)w | (uintptr_t)dz | (uintptr_t)below | (uintptr_t)layer->y) % sizeof(OpsEight) > 0) return 0;
+
   const unsigned sides = (unsigned)(n / ops_tile_columns(n)); /* adjacent blocks */
   const unsigned most = OPS_TILE_BLOCKS * state->device->processors / sides;
   float *parts = alloc_bias_parts(pass, layer);
@@ -241,6 +246,7 @@ static void hidden_gradient(const Pass *pass, int l, const uint16_t *dz, uint16_
                      .c = below,
                      .factors = OPS_NUMBERS_BF16,
                      .result = OPS_NUMBERS_BF16};
+
   if (leaves_mask(pass, l - 1)) {
     p.epilogue = OPS_PRODUCT_MASKED;
     p.mask = mask_of(pass, layer);
@@ -254,14 +260,17 @@ static void hidden_gradient(const Pass *pass, int l, const uint16_t *dz, uint16_
     }
     p.epilogue = OPS_PRODUCT;
   }
+
   if (tile_gradient(pass, l, dz, below)) return;
   device_multiply(state, &p);
+
   const uint16_t *y = layer->activation == OPS_SILU ? (const uint16_t *)product_again(pass, l - 1) : hidden(layer);
   const int step = step_of(layer, below);
   float *parts = alloc_bias_parts(pass, layer);
   const OpsHiddenGradient arguments = {y, layer->b, below, parts, p.m, p.n, layer->activation, step,
                                        core_divisor(p.n / (size_t)step)};
   DEVICE_LAUNCH(state, ops_hidden_gradient, part_columns(pass, layer) / (size_t)step, &arguments);
+
   fold_bias(pass, layer, parts);
 }
 
@@ -282,6 +291,7 @@ void device_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int
   const size_t first = ((size_t)rows * widest + KERNEL_EIGHT - 1) / KERNEL_EIGHT * KERNEL_EIGHT;
   uint16_t *half[2] = {(uint16_t *)(void *)scratch, (uint16_t *)(void *)scratch + first};
   uint16_t *dz = half[count % 2];
+
   output_gradient(&pass, dy, dz);
   for (int l = count - 1; l >= 0; l--) {
     const OpsLayer *layer = &layers[l];
@@ -293,9 +303,11 @@ void device_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int
                                                    .factors = OPS_NUMBERS_BF16});
     dz = half[l % 2];
     ops->flops += 2.0 * rows * layer->in * layer->out * (1 + (l > 0 || dx) + (layer->activation == OPS_SILU));
+
     if (watch == NULL) continue;
     device_fold_now(pass.state);
     watch->on_complete(watch->context, l);
   }
+
   device_fold_now(pass.state);
 }

@@ -34,6 +34,7 @@ static void multiply_alone(DeviceState *state, const DeviceProduct *p) {
   const OpsProduct arguments = {p->a, p->b, p->c, p->transpose_a, p->transpose_b, p->m, p->n, p->k,
                                 p->row_a ? p->row_a : p->transpose_a ? p->m : p->k, p->factors, p->result,
                                 state->precision, p->epilogue, p->bias, p->mask};
+
   if (sums_rows(state, &arguments)) {
     const OpsColumnParts parts = {arguments, core_divisor(p->m), device_alloc_column_parts(state, p->k, p->m)};
     DEVICE_LAUNCH(state, ops_column_parts, device_column_parts(p->k) * p->m, &parts);
@@ -47,6 +48,7 @@ static void multiply_alone(DeviceState *state, const DeviceProduct *p) {
   } else {
     DEVICE_LAUNCH(state, ops_product, p->m * ((p->n + KERNEL_MASK_BITS - 1) / KERNEL_MASK_BITS), &arguments);
   }
+
   if (p->epilogue == OPS_PRODUCT_MASKED) sum_columns(state, p);
 }
 
@@ -154,15 +156,19 @@ void device_norm_backward(Ops *ops, const float *n, const float *inverse, const 
   DeviceState *state = device_state(ops);
   const size_t r = (size_t)rows, c = (size_t)columns;
   CORE_CHECK(rows <= state->max_rows && columns <= state->max_width);
+
   if (activation == OPS_SILU) {
     DEVICE_LAUNCH(state, ops_scale_rows, r * c, &(OpsScaleRows){n, gain, state->product, r, core_divisor(c)});
     y = state->product;
   }
   device_undo_activation(state, activation, y, offset, dy, doffset, rows, columns);
+
   float *parts = device_alloc_column_parts(state, r, c);
   const OpsGainParts arguments = {dy, n, parts, NULL, r, core_divisor(c)};
   DEVICE_LAUNCH(state, ops_gain_parts, device_column_parts(r) * c, &arguments);
   device_fold_columns(state, parts, r, c, dgain);
+
+  /* The next kernel overwrites dy, which the pending sums read. */
   device_fold_now(state);
   const OpsNormGradient gradient = {n, inverse, gain, NULL, dy, NULL, r, c};
   DEVICE_LAUNCH(state, ops_norm_gradient, r * KERNEL_LANES, &gradient);

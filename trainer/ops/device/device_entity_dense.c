@@ -56,6 +56,7 @@ void device_entity_forward(Ops *ops, const OpsEntityDense *layer, int rows, OpsA
   DeviceProduct p = {.m = (size_t)rows, .n = (size_t)layer->out, .k = (size_t)layer->in, .a = layer->x, .b = layer->w,
                      .c = layer->y, .factors = OPS_NUMBERS_BF16, .result = result_of(layer)};
   ops->flops += 2.0 * rows * layer->in * layer->out;
+
   if (layer->b && (activation == OPS_LINEAR || activation == OPS_RELU)) {
     p.epilogue = activation == OPS_RELU ? OPS_PRODUCT_RELU : OPS_PRODUCT_BIAS;
     p.bias = (void *)(uintptr_t)(layer->result_is_float ? (const void *)layer->b : layer->w + p.k * p.n);
@@ -63,12 +64,14 @@ void device_entity_forward(Ops *ops, const OpsEntityDense *layer, int rows, OpsA
     p.epilogue = OPS_PRODUCT;
     p.bias = NULL;
   }
+
   device_multiply(state, &p);
   if (layer->b == NULL) return;
   if (layer->result_is_float) {
     device_activate(state, activation, layer->y, layer->b, rows, layer->out);
     return;
   }
+
   const int step = device_step(KERNEL_EIGHT, (size_t)layer->out, device_address(layer->y));
   const OpsHiddenActivate arguments = {(uint16_t *)(void *)layer->y, layer->b, p.m, core_divisor(p.n / (size_t)step),
                                        activation, step};
@@ -82,12 +85,14 @@ static void undo_activation(DeviceState *state, const OpsEntityDense *layer, Ops
   float *parts = alloc_parts(state, r, c, 1);
   const float *y = layer->y ? layer->y : dy;
   const uintptr_t addresses = device_address(y) | device_address(dy);
+
   if (are_eights(layer->out, addresses) && (activation == OPS_LINEAR || activation == OPS_RELU)) {
     const OpsEightsGradient eights = {bf16(y), bf16_out(dy), parts, r, activation == OPS_RELU};
     launch_eights(state, &ops_eights_gradient_launch, sum_blocks(rows), SUM_FLOATS, &eights);
     if (db) fold_blocks(state, parts, rows, db);
     return;
   }
+
   const int step = device_step(KERNEL_EIGHT, c, addresses);
   const OpsHiddenGradient arguments = {bf16(y), layer->b, bf16_out(dy), parts, r, c, activation, step,
                                        core_divisor(c / (size_t)step)};

@@ -85,11 +85,15 @@ static void conv_backward(Ops *ops, const OpsConv *conv, const float *x, const f
   const size_t in = ops_conv_inputs(conv), out = ops_conv_outputs(conv), patch = (size_t)ops_conv_patch(conv);
   const size_t channels = (size_t)conv->out, positions = positions_of(conv);
   CORE_CHECK(activation == OPS_LINEAR || activation == OPS_RELU);
+
   for (int first = 0; first < rows; first += OPS_CONV_ROWS) {
     const int some = part_rows(rows, first);
     const ConvBuffers buffers = buffers_of(conv, some, scratch);
     const size_t at = (size_t)first, n = (size_t)some * positions;
-    float *dw_here = first > 0 ? buffers.dw : dpacked, *db_here = first > 0 ? buffers.db : db, *dy_here = dy + at * out;
+    float *dw_here = first > 0 ? buffers.dw : dpacked;
+    float *db_here = first > 0 ? buffers.db : db;
+    float *dy_here = dy + at * out;
+
     gather(ops, conv, x + at * in, some, buffers.patches);
     undo_activation(state, conv, activation, activation == OPS_RELU ? y + at * out : NULL, dy_here, db_here, n,
                     buffers.parts);
@@ -100,6 +104,7 @@ static void conv_backward(Ops *ops, const OpsConv *conv, const float *x, const f
                                               .b = packed, .c = buffers.dpatches});
       add_patches(ops, conv, buffers.dpatches, some, dx + at * in);
     }
+
     ops->flops += (dx ? 4.0 : 2.0) * (double)n * (double)(patch * channels);
     if (first == 0) continue;
     ops->add(ops, dpacked, buffers.dw, ops_conv_weights(conv));

@@ -39,6 +39,7 @@ static void lstm_backward(Ops *ops, const OpsLstm *l, const float *dh, const Ops
   float *dstate = gradients->dstate, *dz = l->gates;
   const int rows = l->length * l->sequences, columns = 4 * l->width;
   const size_t w = (size_t)l->width, n = (size_t)l->sequences;
+
   core_device_zero(ops->device, dstate, 2 * n * w * sizeof *dstate);
   for (int t = l->length - 1; t >= 0; t--) {
     const size_t row = row_of(l, t);
@@ -49,6 +50,7 @@ static void lstm_backward(Ops *ops, const OpsLstm *l, const float *dh, const Ops
     device_multiply(state, &(DeviceProduct){.transpose_b = 1, .m = n, .n = w, .k = 4 * w, .a = back.gates, .b = l->wh,
                                             .c = dstate});
   }
+
   ops->flops += 8.0 * rows * l->width * l->width;
   device_dense_backward(ops, l->h_in, l->wh, l->bh, dz, dz, NULL, gradients->dwh, gradients->dbh, rows, l->width,
                         columns, OPS_LINEAR);

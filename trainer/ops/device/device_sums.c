@@ -8,12 +8,14 @@ void device_fold_now(DeviceState *state) {
   OpsFolds *folds = &state->folds;
   unsigned blocks = 0;
   size_t groups = 1;
+
   for (int i = 0; i < folds->folds; i++) {
     const OpsFold *fold = &folds->fold[i];
     const size_t of_fold = (fold->count + KERNEL_FOLD - 1) / KERNEL_FOLD;
     blocks += ops_fold_blocks(fold);
     groups = of_fold > groups ? of_fold : groups;
   }
+
   const size_t most = DEVICE_THREADS / KERNEL_FOLD_COLUMNS;
   const unsigned threads = (unsigned)((groups < most ? groups : most) * KERNEL_FOLD_COLUMNS);
   if (blocks > 0)

@@ -104,12 +104,14 @@ static void step(Ops *ops, const OpsUpdatePlan *plan) {
   OpsUpdateStep arguments = {.plan = *plan};
   size_t parameters = 0;
   device_fold_now(state);
+
   for (int k = 0; k < plan->networks; k++) {
     const DeviceParts parts = device_parts(plan->network[k].n);
     arguments.size[k] = parts.size;
     arguments.count[k] = parts.count;
     parameters += plan->network[k].n;
   }
+
   const unsigned parts = arguments.count[0] + arguments.count[1];
   state->device->launch(state->device, &ops_gradient_parts_launch, parts, KERNEL_SQUARES_THREADS,
                         KERNEL_SQUARES * sizeof(double), &arguments);

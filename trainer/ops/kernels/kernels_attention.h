@@ -110,6 +110,7 @@ CORE_KERNEL_FN void ops_attend_by(const CoreDeviceThread *at, const OpsAttend *a
   for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at)) {
     const OpsAttendPlace p = ops_attend_place(a, as, (uint32_t)i);
     OpsHeadVector out = {{0, 0}};
+
     if (row_is_active(&p.world, p.entity)) {
       const OpsHeadVector q = ops_head_vector(&p, p.entity, 0);
       const uint32_t keys = ops_attend_partners(&p, false);
@@ -119,6 +120,7 @@ CORE_KERNEL_FN void ops_attend_by(const CoreDeviceThread *at, const OpsAttend *a
         if ((keys >> key & 1) && weight != 0) ops_add_head_vector(&out, weight, ops_head_vector(&p, key, 2));
       }
     }
+
     ops_put_head_vector(a, as, i, out);
   }
 }
@@ -142,12 +144,14 @@ CORE_KERNEL_FN OpsSoftmax ops_attend_query_gradient(const OpsAttendPlace *p, uin
   const OpsHeadVector q = ops_head_vector(p, p->entity, 0), dout = ops_attend_dout(p, i, p->entity);
   const uint32_t keys = ops_attend_partners(p, false);
   const float scale = 1.0f / sqrtf((float)KERNEL_HEAD_SIZE);
+
   OpsSoftmax softmax = ops_attend_softmax(p, q, keys);
   for (int key = 0; key < entities; key++) {
     const float weight = ops_attend_probability(p, &softmax, q, ops_head_vector(p, key, 1));
     const OpsHeadVector v = ops_head_vector(p, key, 2);
     if ((keys >> key & 1) && weight != 0) softmax.mean += weight * row_dot(dout.x, v.x, KERNEL_HEAD_SIZE);
   }
+
   for (int key = 0; key < entities; key++) {
     const OpsHeadVector k = ops_head_vector(p, key, 1), v = ops_head_vector(p, key, 2);
     const float weight = ops_attend_probability(p, &softmax, q, k);
@@ -180,17 +184,20 @@ CORE_KERNEL_FN void ops_attend_key_gradient(const OpsAttendPlace *p, uint32_t i,
 CORE_KERNEL_FN void ops_attend_gradient_by(const CoreDeviceThread *at, const OpsAttend *a, const OpsNumbers as) {
   const size_t heads = a->heads.number, n = (size_t)a->x.rows * a->entities.number * heads;
   OpsSoftmax *softmax = (OpsSoftmax *)at->shared;
+
   for (size_t first = (size_t)at->block * at->threads; first < n; first += core_device_stride(at)) {
     const size_t i = first + at->thread;
     const bool is_within = i < n;
     const OpsAttendPlace p = ops_attend_place(a, as, (uint32_t)(is_within ? i : first));
     const bool is_active = is_within && row_is_active(&p.world, p.entity);
     OpsHeadVector dq = {{0, 0}}, dk = {{0, 0}}, dv = {{0, 0}};
+
     if (is_active) softmax[at->thread] = ops_attend_query_gradient(&p, (uint32_t)i, &dq);
     core_device_barrier(at);
     if (is_active)
       ops_attend_key_gradient(&p, (uint32_t)i, softmax + at->thread - (size_t)p.entity * heads, &dk, &dv);
     core_device_barrier(at);
+
     if (!is_within) continue;
     const size_t part = (i - (size_t)p.head) * 3 + (size_t)p.head;
     ops_put_head_vector(a, as, part, dq);

@@ -217,10 +217,12 @@ CORE_KERNEL_FN void ops_hidden_gradient_of(const OpsHiddenGradient *a, const int
                                            const int step, float *sum) {
   const float *bias = a->bias + column;
   OpsEight y[KERNEL_FOUR], dy[KERNEL_FOUR];
+
   CORE_DEVICE_UNROLL for (int r = 0; r < rows; r++) {
     y[r] = ops_load_bf16(a->y + element + (size_t)r * a->columns, step);
     dy[r] = ops_load_bf16(a->dy + element + (size_t)r * a->columns, step);
   }
+
   CORE_DEVICE_UNROLL for (int r = 0; r < rows; r++) {
     float at_y[KERNEL_EIGHT], dz[KERNEL_EIGHT];
     ops_widen_bf16(y[r], step, at_y);
@@ -354,6 +356,7 @@ CORE_KERNEL_FN void ops_eights_gradient(const CoreDeviceThread *at, const OpsEig
   const size_t begin = (size_t)at->block * KERNEL_EIGHTS_ROWS;
   const size_t end = begin + KERNEL_EIGHTS_ROWS < a->rows ? begin + KERNEL_EIGHTS_ROWS : a->rows;
   float sum[KERNEL_EIGHT] = {0};
+
   for (size_t row = begin + place.row; row < end; row += KERNEL_EIGHTS_AT_ONCE) {
     const size_t element = row * KERNEL_EIGHTS_COLUMNS + place.column;
     float y[KERNEL_EIGHT] = {0}, dy[KERNEL_EIGHT];
@@ -365,6 +368,7 @@ CORE_KERNEL_FN void ops_eights_gradient(const CoreDeviceThread *at, const OpsEig
     }
     if (a->is_relu) ops_store_bf16(dy, KERNEL_EIGHT, a->dy + element);
   }
+
   ops_sum_eights(at, sum, a->sums + (size_t)at->block * KERNEL_EIGHTS_COLUMNS);
 }
 
@@ -383,23 +387,28 @@ CORE_KERNEL_FN void ops_norm_eights(const CoreDeviceThread *at, const OpsNormEig
   float gain[KERNEL_EIGHT], offset[KERNEL_EIGHT];
   ops_load_floats(a->gain + place.column, KERNEL_EIGHT, gain);
   ops_load_floats(a->offset + place.column, KERNEL_EIGHT, offset);
+
   for (size_t first = (size_t)at->block * KERNEL_EIGHTS_AT_ONCE; first < a->rows; first += step) {
     const bool is_within = first + place.row < a->rows;
     const size_t row = is_within ? first + place.row : first, element = row * KERNEL_EIGHTS_COLUMNS + place.column;
     float x[KERNEL_EIGHT], y[KERNEL_EIGHT], sum = 0;
+
     ops_widen_bf16(ops_load_bf16(a->x + element, KERNEL_EIGHT), KERNEL_EIGHT, x);
     for (int k = 0; k < KERNEL_EIGHT; k++) sum += x[k];
     const float mean = ops_add_eights(at, sum) * (1.0f / KERNEL_EIGHTS_COLUMNS);
+
     sum = 0;
     for (int k = 0; k < KERNEL_EIGHT; k++) {
       x[k] -= mean;
       sum += x[k] * x[k];
     }
+
     const float inverse = 1.0f / sqrtf(ops_add_eights(at, sum) * (1.0f / KERNEL_EIGHTS_COLUMNS) + a->epsilon);
     for (int k = 0; k < KERNEL_EIGHT; k++) {
       x[k] *= inverse;
       y[k] = gain[k] * x[k] + offset[k];
     }
+
     if (!is_within) continue;
     if (place.column == 0) a->inverse[row] = inverse;
     ops_store_bf16(x, KERNEL_EIGHT, a->n + element);
@@ -423,11 +432,13 @@ CORE_KERNEL_FN void ops_norm_eights_row(const CoreDeviceThread *at, const OpsNor
   const size_t element = row * KERNEL_EIGHTS_COLUMNS + column;
   float n[KERNEL_EIGHT], dy[KERNEL_EIGHT], dx[KERNEL_EIGHT] = {0}, more[KERNEL_EIGHT] = {0};
   float gain[KERNEL_EIGHT], mean = 0, along = 0;
+
   ops_widen_bf16(ops_load_bf16(a->n + element, KERNEL_EIGHT), KERNEL_EIGHT, n);
   ops_widen_bf16(ops_load_bf16(a->dy + element, KERNEL_EIGHT), KERNEL_EIGHT, dy);
   if (is_within) ops_widen_bf16(ops_load_bf16(a->dx + element, KERNEL_EIGHT), KERNEL_EIGHT, dx);
   ops_widen_bf16(ops_load_bf16(a->more + element, KERNEL_EIGHT), KERNEL_EIGHT, more);
   ops_load_floats(a->gain + column, KERNEL_EIGHT, gain);
+
   for (int k = 0; k < KERNEL_EIGHT; k++) {
     if (is_within) dgain[k] += dy[k] * n[k];
     if (is_within) doffset[k] += dy[k];
@@ -435,6 +446,7 @@ CORE_KERNEL_FN void ops_norm_eights_row(const CoreDeviceThread *at, const OpsNor
     mean += dy[k];
     along += dy[k] * n[k];
   }
+
   mean = ops_add_eights(at, mean) * (1.0f / KERNEL_EIGHTS_COLUMNS);
   along = ops_add_eights(at, along) * (1.0f / KERNEL_EIGHTS_COLUMNS);
   if (!is_within) return;

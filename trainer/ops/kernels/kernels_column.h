@@ -22,12 +22,14 @@ CORE_KERNEL_FN void ops_product_column(const CoreDeviceThread *at, const OpsProd
   const size_t lane = at->thread % KERNEL_LANES;
   for (size_t r = core_device_first(at) / KERNEL_LANES; r < p->m; r += core_device_stride(at) / KERNEL_LANES) {
     float sum = 0;
+
     for (size_t l = lane * KERNEL_EIGHT; l < p->k; l += KERNEL_LANES * KERNEL_EIGHT) {
       float a[KERNEL_EIGHT], b[KERNEL_EIGHT];
       ops_column_load(p, p->a, r * p->row_a + l, p->k - l, a);
       ops_column_load(p, p->b, l, p->k - l, b);
       CORE_DEVICE_UNROLL for (size_t i = 0; i < KERNEL_EIGHT; i++) sum += a[i] * b[i];
     }
+
     float c = ops_add_row(at, sum);
     if (lane > 0) continue;
     if (p->epilogue != OPS_PRODUCT) c += ops_number(p->bias, p->result, 0);
@@ -81,6 +83,7 @@ typedef struct OpsProductOuter {
 CORE_KERNEL_FN void ops_product_outer_by(const CoreDeviceThread *at, const OpsProductOuter *a, const int step) {
   const OpsProduct *p = &a->product;
   const int is_whole = p->n % (size_t)step == 0 && (uintptr_t)p->c % sizeof(OpsEight) == 0;
+
   for (size_t i = core_device_first(at); i < p->m * a->steps.number; i += core_device_stride(at)) {
     const CoreDivided place = core_divide(i, a->steps);
     const size_t first = place.rest * (size_t)step, to = place.whole * p->n + first;
@@ -90,6 +93,7 @@ CORE_KERNEL_FN void ops_product_outer_by(const CoreDeviceThread *at, const OpsPr
     OpsEight sixteen;
     ops_column_load(p, p->b, first, p->n - first, b);
     CORE_DEVICE_UNROLL for (int k = 0; k < step; k++) b[k] = 0 + left * b[k]; /* avoids -0, like the sum of one term */
+
     if (!is_whole) {
       for (int k = 0; k < step && first + (size_t)k < p->n; k++) {
         if (p->result == OPS_NUMBERS_BF16) ((uint16_t *)p->c)[to + (size_t)k] = row_to_bf16(b[k]);

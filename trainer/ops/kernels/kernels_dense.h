@@ -53,14 +53,17 @@ enum { KERNEL_PRODUCT_AT_ONCE = 8 }; /* elements of a row, a divisor of KERNEL_M
 
 /* sum[]: elements first to first + KERNEL_PRODUCT_AT_ONCE - 1 of a row; beyond its end the last one repeated. */
 CORE_DEVICE_FN void ops_product_sums(const OpsProduct *p, size_t row, size_t first, float *sum) {
-  const size_t from_a = p->transpose_a ? row : row * p->row_a, step_a = p->transpose_a ? p->row_a : 1;
+  const size_t from_a = p->transpose_a ? row : row * p->row_a;
+  const size_t step_a = p->transpose_a ? p->row_a : 1;
   const size_t step_b = p->transpose_b ? 1 : p->n;
   size_t from_b[KERNEL_PRODUCT_AT_ONCE];
+
   CORE_DEVICE_UNROLL for (size_t i = 0; i < KERNEL_PRODUCT_AT_ONCE; i++) {
     const size_t column = first + i < p->n ? first + i : p->n - 1;
     from_b[i] = p->transpose_b ? column * p->k : column;
     sum[i] = 0;
   }
+
   if (p->factors == OPS_NUMBERS_FLOAT && p->precision == OPS_FLOAT32) {
     for (size_t l = 0; l < p->k; l++) {
       const float a = ((const float *)p->a)[from_a + l * step_a];
@@ -69,6 +72,7 @@ CORE_DEVICE_FN void ops_product_sums(const OpsProduct *p, size_t row, size_t fir
     }
     return;
   }
+
   for (size_t l = 0; l < p->k; l++) {
     const float a = row_rounded(ops_number(p->a, p->factors, from_a + l * step_a), p->precision);
     CORE_DEVICE_UNROLL for (size_t i = 0; i < KERNEL_PRODUCT_AT_ONCE; i++)
@@ -81,6 +85,7 @@ CORE_KERNEL_FN void ops_product(const CoreDeviceThread *at, const OpsProduct *p)
   for (size_t i = core_device_first(at); i < p->m * words; i += core_device_stride(at)) {
     const size_t row = i / words, first = i % words * KERNEL_MASK_BITS;
     uint32_t *word = p->mask ? p->mask + row * ops_mask_words(p->n) + i % words : 0, bits = 0;
+
     for (size_t begin = first; begin < p->n && begin < first + KERNEL_MASK_BITS; begin += KERNEL_PRODUCT_AT_ONCE) {
       float sum[KERNEL_PRODUCT_AT_ONCE];
       ops_product_sums(p, row, begin, sum);
@@ -88,6 +93,7 @@ CORE_KERNEL_FN void ops_product(const CoreDeviceThread *at, const OpsProduct *p)
         const size_t column = begin + j;
         const uint32_t bit = 1u << (column - first);
         float c = sum[j];
+
         if (column >= p->n) continue;
         if (p->epilogue == OPS_PRODUCT_MASKED) c = *word & bit ? c : 0;
         else if (p->epilogue != OPS_PRODUCT) c += ops_number(p->bias, p->result, column);
@@ -97,6 +103,7 @@ CORE_KERNEL_FN void ops_product(const CoreDeviceThread *at, const OpsProduct *p)
         else ((float *)p->c)[row * p->n + column] = c;
       }
     }
+
     if (p->epilogue == OPS_PRODUCT_RELU_MASK) *word = bits;
   }
 }
@@ -151,11 +158,13 @@ typedef struct OpsActivationGradient {
 
 CORE_KERNEL_FN void ops_activation_gradient(const CoreDeviceThread *at, const OpsActivationGradient *a) {
   const size_t parts = (a->rows + KERNEL_PART_ROWS - 1) / KERNEL_PART_ROWS;
+
   for (size_t i = core_device_first(at); i < parts * a->columns.number; i += core_device_stride(at)) {
     const CoreDivided part = core_divide(i, a->columns);
     const size_t column = part.rest, first = part.whole * KERNEL_PART_ROWS;
     const size_t end = first + KERNEL_PART_ROWS < a->rows ? first + KERNEL_PART_ROWS : a->rows;
     float sum = 0;
+
     for (size_t r = first; r < end; r++) {
       const size_t k = r * a->columns.number + column;
       const float y = a->activation == OPS_SILU ? a->y[k] + a->bias[column] : a->activation == OPS_LINEAR ? 0 : a->y[k];
@@ -190,11 +199,13 @@ CORE_KERNEL_FN float ops_add_row(const CoreDeviceThread *at, float own) {
 
 CORE_KERNEL_FN void ops_norm_rows(const CoreDeviceThread *at, const OpsNormRows *a) {
   const size_t lane = at->thread % KERNEL_LANES, columns = a->columns;
+
   for (size_t r = core_device_first(at) / KERNEL_LANES; r < a->rows; r += core_device_stride(at) / KERNEL_LANES) {
     const size_t first = r * columns;
     float sum = 0;
     for (size_t c = lane; c < columns; c += KERNEL_LANES) sum += a->x[first + c];
     const float mean = ops_add_row(at, sum) / (float)columns;
+
     sum = 0;
     for (size_t c = lane; c < columns; c += KERNEL_LANES) sum += a->x[first + c] - mean;
     const float rest = ops_add_row(at, sum) / (float)columns; /* rounding residual, as on the CPU */
@@ -205,6 +216,7 @@ CORE_KERNEL_FN void ops_norm_rows(const CoreDeviceThread *at, const OpsNormRows 
     }
     const float inverse = 1.0f / sqrtf(ops_add_row(at, sum) / (float)columns + a->epsilon);
     if (lane == 0) a->inverse[r] = inverse;
+
     for (size_t c = lane; c < columns; c += KERNEL_LANES) {
       const float n = (a->x[first + c] - mean - rest) * inverse;
       const float y = a->gain[c] * n;
@@ -224,6 +236,7 @@ typedef struct OpsGainParts {
 CORE_KERNEL_FN void ops_gain_parts(const CoreDeviceThread *at, const OpsGainParts *a) {
   const size_t parts = (a->rows + KERNEL_PART_ROWS - 1) / KERNEL_PART_ROWS;
   const size_t columns = a->columns.number;
+
   for (size_t i = core_device_first(at); i < parts * columns; i += core_device_stride(at)) {
     const CoreDivided part = core_divide(i, a->columns);
     const size_t column = part.rest, first = part.whole * KERNEL_PART_ROWS;
@@ -234,6 +247,7 @@ CORE_KERNEL_FN void ops_gain_parts(const CoreDeviceThread *at, const OpsGainPart
       sum += dy * a->n[r * columns + column];
       more += dy;
     }
+
     a->parts[i] = sum;
     if (a->more) a->more[i] = more;
   }
@@ -247,6 +261,7 @@ typedef struct OpsNormGradient {
 } OpsNormGradient;
 CORE_KERNEL_FN void ops_norm_gradient(const CoreDeviceThread *at, const OpsNormGradient *a) {
   const size_t lane = at->thread % KERNEL_LANES, columns = a->columns;
+
   for (size_t r = core_device_first(at) / KERNEL_LANES; r < a->rows; r += core_device_stride(at) / KERNEL_LANES) {
     const size_t first = r * columns;
     float mean = 0, along = 0;
@@ -255,6 +270,7 @@ CORE_KERNEL_FN void ops_norm_gradient(const CoreDeviceThread *at, const OpsNormG
       mean += dy;
       along += dy * a->n[first + c];
     }
+
     mean = ops_add_row(at, mean) / (float)columns;
     along = ops_add_row(at, along) / (float)columns;
     for (size_t c = lane; c < columns; c += KERNEL_LANES) {

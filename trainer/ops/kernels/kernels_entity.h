@@ -66,6 +66,7 @@ CORE_KERNEL_FN void ops_entity_pack_by(const CoreDeviceThread *at, const OpsPack
                                        const int step) {
   const OpsPack *p = &a->pack;
   const uint32_t each = a->count.number * a->columns.number;
+
   for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at)) {
     const CoreDivided32 place = core_divide_32((uint32_t)i, a->columns), of_row = core_divide_32(place.whole, a->count);
     const int first = (int)place.rest * step;
@@ -73,10 +74,12 @@ CORE_KERNEL_FN void ops_entity_pack_by(const CoreDeviceThread *at, const OpsPack
     const bool active = ops_row_of(a->x, row)[(size_t)p->mask + thing] != 0;
     const float *embedding = a->embedding + place.whole * (size_t)p->width;
     float numbers[KERNEL_EIGHT] = {0};
+
     for (int k = 0; k < step; k++) {
       const float number = first + k < p->width ? embedding[first + k] : first + k == p->tag ? 1.0f : 0.0f;
       numbers[k] = active ? number : 0.0f;
     }
+
     const size_t element = (row * (size_t)p->entities + (size_t)p->first + thing) * (size_t)p->columns;
     ops_put_numbers(a->matrix, as, step, element + (size_t)first, numbers);
   }
@@ -206,17 +209,20 @@ CORE_KERNEL_FN void ops_gate_open_by(const CoreDeviceThread *at, const OpsGate *
     const OpsGatePlace place = ops_gate_place(g, i, step);
     float a_r[KERNEL_EIGHT], a_z[KERNEL_EIGHT], u_r[KERNEL_EIGHT], u_z[KERNEL_EIGHT];
     float x[KERNEL_EIGHT], bias[KERNEL_EIGHT];
+
     ops_load_numbers(g->a, as, step, place.three, a_r);
     ops_load_numbers(g->a, as, step, place.three + g->width, a_z);
     ops_load_numbers(g->u, as, step, place.two, u_r);
     ops_load_numbers(g->u, as, step, place.two + g->width, u_z);
     ops_load_numbers(g->x, as, step, place.one, x);
     ops_load_floats(g->bias + place.column, step, bias);
+
     for (int k = 0; k < step; k++) {
       a_r[k] = ops_gate_sigmoid(as, a_r[k] + u_r[k]);
       a_z[k] = ops_gate_sigmoid(as, a_z[k] + u_z[k] - bias[k]);
       x[k] = a_r[k] * x[k];
     }
+
     ops_put_numbers(g->r, as, step, place.one, a_r);
     ops_put_numbers(g->z, as, step, place.one, a_z);
     ops_put_numbers(g->rx, as, step, place.one, x);
@@ -248,10 +254,12 @@ CORE_KERNEL_FN void ops_gate_close_gradient_by(const CoreDeviceThread *at, const
   for (size_t i = core_device_first(at); i < g->rows * g->steps.number; i += core_device_stride(at)) {
     const OpsGatePlace place = ops_gate_place(g, i, step);
     float dout[KERNEL_EIGHT], z[KERNEL_EIGHT], h[KERNEL_EIGHT], x[KERNEL_EIGHT];
+
     ops_load_numbers(g->dout, as, step, place.one, dout);
     ops_load_numbers(g->z, as, step, place.one, z);
     ops_load_numbers(g->h, as, step, place.one, h);
     ops_load_numbers(g->x, as, step, place.one, x);
+
     for (int k = 0; k < step; k++) {
       float dh, dz, dx;
       row_gate_close_backward(dout[k], z[k], h[k], x[k], &dh, &dz, &dx);
@@ -259,6 +267,7 @@ CORE_KERNEL_FN void ops_gate_close_gradient_by(const CoreDeviceThread *at, const
       z[k] = dz;
       x[k] = dx;
     }
+
     ops_put_numbers(g->dx, as, step, place.one, x);
     ops_put_numbers(g->dug, as, step, place.one, h);
     ops_put_numbers(g->da, as, step, place.three + 2 * g->width, h);
@@ -285,6 +294,7 @@ CORE_KERNEL_FN void ops_gate_eights(const CoreDeviceThread *at, const OpsGateEig
   const size_t begin = (size_t)at->block * KERNEL_EIGHTS_ROWS;
   const size_t end = begin + KERNEL_EIGHTS_ROWS < g->rows ? begin + KERNEL_EIGHTS_ROWS : g->rows;
   float dbias[EIGHT] = {0};
+
   for (size_t row = begin + place.row; row < end; row += KERNEL_EIGHTS_AT_ONCE) {
     const size_t one = row * WIDTH + place.column, two = one + row * WIDTH, three = two + row * WIDTH;
     float dout[EIGHT], z[EIGHT], h[EIGHT], x[EIGHT];
@@ -292,6 +302,7 @@ CORE_KERNEL_FN void ops_gate_eights(const CoreDeviceThread *at, const OpsGateEig
     ops_widen_bf16(ops_load_bf16(g->z + one, EIGHT), EIGHT, z);
     ops_widen_bf16(ops_load_bf16(g->h + one, EIGHT), EIGHT, h);
     ops_widen_bf16(ops_load_bf16(g->x + one, EIGHT), EIGHT, x);
+
     for (int k = 0; k < EIGHT; k++) {
       float dh, dz, dx;
       row_gate_close_backward(dout[k], z[k], h[k], x[k], &dh, &dz, &dx);
@@ -300,12 +311,14 @@ CORE_KERNEL_FN void ops_gate_eights(const CoreDeviceThread *at, const OpsGateEig
       x[k] = dx;
       dbias[k] -= dz;
     }
+
     ops_store_bf16(x, EIGHT, g->dx + one);
     ops_store_bf16(h, EIGHT, g->dug + one);
     ops_store_bf16(h, EIGHT, g->da + three + 2 * WIDTH);
     ops_store_bf16(z, EIGHT, g->da + three + WIDTH);
     ops_store_bf16(z, EIGHT, g->du + two + WIDTH);
   }
+
   ops_sum_eights(at, dbias, g->dbias + (size_t)at->block * WIDTH);
 }
 
@@ -314,14 +327,17 @@ CORE_KERNEL_FN void ops_gate_open_gradient_by(const CoreDeviceThread *at, const 
   for (size_t i = core_device_first(at); i < g->rows * g->steps.number; i += core_device_stride(at)) {
     const OpsGatePlace place = ops_gate_place(g, i, step);
     float drx[KERNEL_EIGHT], r[KERNEL_EIGHT], x[KERNEL_EIGHT], dx[KERNEL_EIGHT];
+
     ops_load_numbers(g->drx, as, step, place.one, drx);
     ops_load_numbers(g->r, as, step, place.one, r);
     ops_load_numbers(g->x, as, step, place.one, x);
     ops_load_numbers(g->dx, as, step, place.one, dx);
+
     for (int k = 0; k < step; k++) {
       dx[k] += drx[k] * r[k];
       x[k] = row_gate_open_backward(drx[k], r[k], x[k]);
     }
+
     ops_put_numbers(g->da, as, step, place.three, x);
     ops_put_numbers(g->du, as, step, place.two, x);
     ops_put_numbers(g->dx, as, step, place.one, dx);
@@ -359,12 +375,14 @@ CORE_KERNEL_FN OpsMessagePlace ops_message_place(const OpsMessages *a, uint32_t 
 CORE_KERNEL_FN void ops_message_gather_by(const CoreDeviceThread *at, const OpsMessages *a, const OpsNumbers as,
                                           const int step) {
   const size_t width = (size_t)a->m.width, each = (size_t)a->of_row.number * a->parts.number * a->steps.number;
+
   for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at)) {
     const CoreDivided32 steps = core_divide_32((uint32_t)i, a->steps), end = core_divide_32(steps.whole, a->parts);
     const OpsMessagePlace place = ops_message_place(a, end.whole, steps.rest, step);
     const float *observation = ops_row_of(a->x, place.row);
     const bool is_active = observation[a->m.mask + place.of_row] != 0;
     float numbers[KERNEL_EIGHT] = {0};
+
     if (is_active && end.rest < a->parts.number - 1) {
       const int entity = row_message_entity(observation, &a->m, place.of_row, (int)end.rest);
       const size_t shape = place.row * (size_t)a->m.entities + (size_t)entity;
@@ -372,6 +390,7 @@ CORE_KERNEL_FN void ops_message_gather_by(const CoreDeviceThread *at, const OpsM
     } else if (is_active) {
       ops_load_numbers(a->embedding, OPS_NUMBERS_FLOAT, step, place.vector * width + place.column, numbers);
     }
+
     ops_put_numbers(a->gathered, as, step, i * (size_t)step, numbers);
   }
 }
@@ -397,11 +416,13 @@ CORE_KERNEL_FN void ops_message_return(const OpsMessages *a, const OpsNumbers as
   const size_t width = (size_t)a->m.width, parts = a->parts.number, first = place->row * (size_t)a->m.count;
   const size_t shape = (place->row * (size_t)a->m.entities + (size_t)place->of_row) * width + place->column;
   OpsMessageSum total = {{0}, false};
-  for (int k = 0; k < a->m.count; k++)
-    for (int end = 0; end < a->m.ends && observation[a->m.mask + k] != 0; end++)
+  for (int k = 0; k < a->m.count; k++) {
+    if (observation[a->m.mask + k] == 0) continue;
+    for (int end = 0; end < a->m.ends; end++)
       if (row_message_entity(observation, &a->m, k, end) == place->of_row)
         ops_message_add(a, as, step, shape, a->gathered,
                         ((first + (size_t)k) * parts + (size_t)end) * width + place->column, &total);
+  }
   if (total.is_read) ops_put_numbers(a->shapes, as, step, shape, total.sum);
 }
 
@@ -410,10 +431,12 @@ CORE_KERNEL_FN void ops_message_gather_gradient_by(const CoreDeviceThread *at, c
                                                    const OpsNumbers as, const int step) {
   const size_t width = (size_t)a->m.width, count = (size_t)a->m.count, parts = a->parts.number;
   const size_t each = (size_t)a->of_row.number * a->steps.number;
+
   for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at)) {
     const CoreDivided32 steps = core_divide_32((uint32_t)i, a->steps);
     const OpsMessagePlace place = ops_message_place(a, steps.whole, steps.rest, step);
     const int sender = place.of_row - a->m.entities;
+
     if (sender < 0) {
       ops_message_return(a, as, step, &place);
     } else if (ops_row_of(a->x, place.row)[a->m.mask + sender] != 0) {

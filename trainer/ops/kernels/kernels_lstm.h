@@ -35,6 +35,7 @@ typedef struct OpsLstmStep {
 } OpsLstmStep;
 CORE_KERNEL_FN void ops_lstm_step(const CoreDeviceThread *at, const OpsLstmStep *a) {
   const size_t w = a->width.number;
+
   for (size_t i = core_device_first(at); i < a->sequences * w; i += core_device_stride(at)) {
     const CoreDivided place = core_divide(i, a->width);
     const size_t s = place.whole, u = place.rest;
@@ -43,11 +44,13 @@ CORE_KERNEL_FN void ops_lstm_step(const CoreDeviceThread *at, const OpsLstmStep 
     const RowGates gates = row_lstm_gates(z[0] + more[0], z[w] + more[w], z[2 * w] + more[2 * w],
                                           z[3 * w] + more[3 * w]);
     const float c = row_lstm_cell(&gates, a->c_in[i]), h = row_lstm_output(&gates, c);
+
     const int ends = a->first && a->first[s];
     z[0] = gates.i;
     z[w] = gates.f;
     z[2 * w] = gates.g;
     z[3 * w] = gates.o;
+
     a->h[i] = h;
     if (a->h_out == NULL) continue;
     a->h_out[s * a->stride + u] = ends ? 0.0f : h;
@@ -68,6 +71,7 @@ typedef struct OpsLstmGradient {
 } OpsLstmGradient;
 CORE_KERNEL_FN void ops_lstm_gradient(const CoreDeviceThread *at, const OpsLstmGradient *a) {
   const size_t w = a->width.number;
+
   for (size_t i = core_device_first(at); i < a->sequences * w; i += core_device_stride(at)) {
     const CoreDivided place = core_divide(i, a->width);
     const size_t s = place.whole, u = place.rest;
@@ -76,6 +80,7 @@ CORE_KERNEL_FN void ops_lstm_gradient(const CoreDeviceThread *at, const OpsLstmG
     const RowGates gates = {z[0], z[w], z[2 * w], z[3 * w]};
     const RowGates dz = row_lstm_gradient(&gates, a->c_in[i], a->dh[i] + keep * a->dh_next[i], keep * a->dc[i],
                                           &dc_in);
+
     a->dc[i] = dc_in;
     z[0] = dz.i;
     z[w] = dz.f;

@@ -32,11 +32,13 @@ CORE_KERNEL_FN void ops_unit_sums(const CoreDeviceThread *at, const OpsUnitSums 
   const size_t own = (size_t)at->block * KERNEL_UNITS + at->thread % KERNEL_UNITS;
   const size_t column = own < a->columns ? own : a->columns - 1, first = at->thread / KERNEL_UNITS;
   double sum = 0, absolute = 0, m2 = 0;
+
   for (size_t r = first; r < a->rows; r += KERNEL_UNIT_PARTS) {
     const double x = (double)ops_number(a->h, a->numbers, r * a->columns + column);
     sum += x;
     absolute += x < 0 ? -x : x;
   }
+
   const double mean = ops_add_unit_parts(at, sum) / (double)a->rows;
   absolute = ops_add_unit_parts(at, absolute);
   for (size_t r = first; r < a->rows; r += KERNEL_UNIT_PARTS) {
@@ -44,6 +46,7 @@ CORE_KERNEL_FN void ops_unit_sums(const CoreDeviceThread *at, const OpsUnitSums 
     m2 += d * d;
   }
   m2 = ops_add_unit_parts(at, m2);
+
   if (own >= a->columns || first > 0) return;
   const Moments added = {(double)a->rows, mean, m2, 0, 0};
   moments_merge(&a->moments[column], &added);
@@ -81,8 +84,10 @@ CORE_KERNEL_FN void ops_gram(const CoreDeviceThread *at, const OpsGram *a) {
   double *left = (double *)at->shared, *right = left + KERNEL_GRAM_ROWS * KERNEL_GRAM_TILE;
   unsigned i = 0, j = at->block;
   while (j > i) j -= ++i; /* tiles (0, 0), (1, 0), (1, 1), (2, 0) ... */
+
   const unsigned row = at->thread / KERNEL_GRAM_TILE, column = at->thread % KERNEL_GRAM_TILE;
   double sum = 0;
+
   for (size_t first = 0; first < a->rows; first += KERNEL_GRAM_ROWS) {
     core_device_barrier(at); /* the previous rows are multiplied */
     ops_gram_load(at, a, first, (size_t)i * KERNEL_GRAM_TILE, left);
@@ -91,6 +96,7 @@ CORE_KERNEL_FN void ops_gram(const CoreDeviceThread *at, const OpsGram *a) {
     for (unsigned r = 0; r < KERNEL_GRAM_ROWS; r++)
       sum += left[r * KERNEL_GRAM_TILE + row] * right[r * KERNEL_GRAM_TILE + column];
   }
+
   const size_t u = (size_t)i * KERNEL_GRAM_TILE + row, v = (size_t)j * KERNEL_GRAM_TILE + column;
   if (u < a->columns && v < a->columns) a->gram[u * a->columns + v] += sum;
 }

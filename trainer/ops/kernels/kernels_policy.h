@@ -77,9 +77,14 @@ CORE_DEVICE_FN void ops_action_mode_row(const OpsActionMode *a, size_t r) {
   const OpsHead *head = &a->p.head;
   const float *logits = ops_logits_of(&a->p, r);
   const size_t first = r * (size_t)head->factors;
-  if (head->kind != OPS_MULTI_DISCRETE) row_gaussian_mean(head, logits, (float *)a->actions + first);
-  else for (int f = 0, k = 0; f < head->factors; k += head->size[f++])
+  if (head->kind != OPS_MULTI_DISCRETE) {
+    row_gaussian_mean(head, logits, (float *)a->actions + first);
+    return;
+  }
+  for (int f = 0, k = 0; f < head->factors; f++) {
     ((uint8_t *)a->actions)[first + (size_t)f] = (uint8_t)row_greedy(logits + k, head->size[f]);
+    k += head->size[f];
+  }
 }
 CORE_KERNEL_FN void ops_action_mode(const CoreDeviceThread *at, const OpsActionMode *a) {
   for (size_t r = core_device_first(at); r < a->p.rows; r += core_device_stride(at)) ops_action_mode_row(a, r);
@@ -108,9 +113,14 @@ CORE_KERNEL_FN void ops_kl(const CoreDeviceThread *at, const OpsKl *a) {
   double own[KERNEL_SUMS] = {0};
   if (r < a->p.rows) {
     const float *p = ops_logits_of(&a->p, r), *q = a->q + r * (size_t)a->p.head.logits;
-    if (a->p.head.kind != OPS_MULTI_DISCRETE) row_gaussian_kl(&a->p.head, p, q, &own[0], &own[1]);
-    else for (int f = 0, k = 0; f < a->p.head.factors; k += a->p.head.size[f++])
-      row_factor_kl(p + k, q + k, a->p.head.size[f], &own[0], &own[1]);
+    if (a->p.head.kind != OPS_MULTI_DISCRETE) {
+      row_gaussian_kl(&a->p.head, p, q, &own[0], &own[1]);
+    } else {
+      for (int f = 0, k = 0; f < a->p.head.factors; f++) {
+        row_factor_kl(p + k, q + k, a->p.head.size[f], &own[0], &own[1]);
+        k += a->p.head.size[f];
+      }
+    }
   }
   ops_sum_rows(at, own, a->sums);
 }
@@ -162,11 +172,13 @@ CORE_KERNEL_FN void ops_policy_loss_row(const OpsPolicyLoss *a, size_t r, size_t
   const float weight = (float)(a->entropy_coef / (double)rows), behavior = a->behavior[r];
   const float *logits = ops_logits_of(&a->p, r);
   const uint8_t *classes = (const uint8_t *)a->p.actions + first;
+
   const float logp =
     log_p ? row_categorical_terms(head, log_p, classes, log_p, p) : ops_logp_of(&a->p, a->p.actions, r);
   const RowSurrogate s =
     row_surrogate(logp, behavior, a->proximal ? a->proximal[r] : 0.0f, a->advantage[r], a->clip);
   const float slope = s.slope / (float)(int)rows;
+
   float *dlogits = a->dlogits + r * (size_t)head->logits, entropy;
   if (log_p) entropy = row_gradient_of_terms(head, log_p, classes, slope, weight, p);
   else if (head->kind == OPS_MULTI_DISCRETE)
@@ -174,6 +186,7 @@ CORE_KERNEL_FN void ops_policy_loss_row(const OpsPolicyLoss *a, size_t r, size_t
   else
     entropy = row_gaussian_gradient(head, logits, (const float *)a->p.actions + first, (double)slope, (double)weight,
                                     dlogits);
+
   own[0] = (double)s.loss;
   own[1] = (double)entropy;
   own[2] = -((double)logp - (double)behavior);
@@ -186,7 +199,8 @@ CORE_KERNEL_FN void ops_policy_loss(const CoreDeviceThread *at, const OpsPolicyL
   const int is_staged = ops_is_staged(&a->p.head);
   const uint32_t row = ops_staged_row(&a->p.head);
   float *staged = (float *)((double *)at->shared + KERNEL_ROWS * KERNEL_SUMS), *gradients = staged + KERNEL_ROWS * row;
-  float *log_p = is_staged ? staged + at->thread * row : NULL, *p = is_staged ? gradients + at->thread * row : NULL;
+  float *log_p = is_staged ? staged + at->thread * row : NULL;
+  float *p = is_staged ? gradients + at->thread * row : NULL;
   double own[KERNEL_SUMS] = {0};
   if (is_staged) ops_stage_logits(at, a, staged, NULL);
   core_device_barrier(at);

@@ -145,10 +145,12 @@ CORE_DEVICE_FN uint32_t ops_unit(const OpsUnitOrder *a, uint32_t unit) {
 CORE_DEVICE_FN void ops_order_block(const OpsUnitOrder *a, size_t i) {
   const uint32_t block = a->first_block + (uint32_t)i;
   uint32_t *order = a->order + i;
+
   if (!a->is_shuffled) {
     for (uint32_t m = 0; m < a->parts; m++) order[(size_t)m * a->blocks] = ops_unit(a, m * a->blocks + block);
     return;
   }
+
   CoreRandomStream stream =
     core_random_stream(a->seed | (uint64_t)block << 32, CORE_RANDOM_BLOCK, a->iteration, a->epoch);
   for (uint32_t m = 0; m < a->parts; m++) { /* as core_random_permutation */
@@ -156,6 +158,7 @@ CORE_DEVICE_FN void ops_order_block(const OpsUnitOrder *a, size_t i) {
     order[(size_t)m * a->blocks] = order[(size_t)j * a->blocks];
     order[(size_t)j * a->blocks] = m;
   }
+
   for (uint32_t m = 0; m < a->parts; m++)
     order[(size_t)m * a->blocks] = ops_unit(a, block * a->parts + order[(size_t)m * a->blocks]);
 }

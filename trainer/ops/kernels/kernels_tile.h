@@ -202,8 +202,10 @@ CORE_KERNEL_FN void ops_tile_finish(const CoreDeviceThread *at, const OpsTileGra
                                     uint16_t *staged) {
   const uint32_t columns = 8 * across, lane = at->thread % 32, t = lane % 4, own = OPS_TILE_OWN / 2;
   uint16_t *to = a->below + first * a->n + place.at;
+
   CORE_DEVICE_UNROLL for (uint32_t i = 0; i < OPS_TILE_OWN; i++, to += place.step)
     if (first + 8 * i + place.g < a->rows) ops_tile_store_row(results->pair[i], across, to);
+
   CORE_DEVICE_UNROLL for (uint32_t part = 0; part < OPS_TILE_ROWS / KERNEL_PART_ROWS; part++) {
     const size_t begin = first + part * KERNEL_PART_ROWS;
     const size_t left = begin < a->rows ? a->rows - begin : 0;
@@ -211,6 +213,7 @@ CORE_KERNEL_FN void ops_tile_finish(const CoreDeviceThread *at, const OpsTileGra
     CORE_DEVICE_UNROLL for (uint32_t i = 0; i < own; i++)
       ops_tile_put_row(results->pair[part * own + i], across, staged + (8 * i + place.g) * columns + 2 * across * t);
     core_device_group_barrier(at, 32);
+
     if (left == 0 || lane >= columns) continue;
     float sum = 0;
     if (left >= KERNEL_PART_ROWS) {
@@ -219,6 +222,7 @@ CORE_KERNEL_FN void ops_tile_finish(const CoreDeviceThread *at, const OpsTileGra
     } else {
       for (uint32_t r = 0; r < left; r++) sum += row_from_bf16(staged[r * columns + lane]);
     }
+
     a->parts[begin / KERNEL_PART_ROWS * a->n + column + lane] = sum;
   }
 }
@@ -233,15 +237,18 @@ CORE_KERNEL_FN void ops_tile_gradient_of(const CoreDeviceThread *at, const OpsTi
   const size_t column = side + warp * 8 * across, on = (size_t)(at->blocks / sides) * OPS_TILE_ROWS;
   const OpsTilePlace place = {lane / 4 * a->n + column + lane % 4 * 2 * across, 8 * a->n, lane / 4};
   const OpsTileWalk start = ops_tile_walk(at, deep);
+
   uint16_t *w = (uint16_t *)at->shared, *dz = w + columns * row;
   uint16_t *staged = dz + OPS_TILE_ROWS * row + warp * KERNEL_PART_ROWS * 8 * across;
   size_t first = (size_t)(at->block / sides) * OPS_TILE_ROWS;
   OpsEight next[OPS_TILE_EIGHTS];
   OpsTileWalk walk = start;
+
   for (uint32_t half = 0; half < columns; half += OPS_TILE_ROWS)
     ops_tile_copy(start, a->w + (side + half) * k, columns - half, k, count, half, across, w);
   if (count == OPS_TILE_EIGHTS && first < a->rows)
     ops_tile_fetch(&walk, a->dz + first * k, a->rows - first, k, count, next);
+
   for (; first < a->rows; first += on) {
     OpsTileSum sum = {{{{0}}}};
     OpsTileOwn own;
@@ -254,6 +261,7 @@ CORE_KERNEL_FN void ops_tile_gradient_of(const CoreDeviceThread *at, const OpsTi
     walk = start;
     if (count == OPS_TILE_EIGHTS && first + on < a->rows)
       ops_tile_fetch(&walk, a->dz + (first + on) * k, a->rows - first - on, k, count, next);
+
     ops_tile_multiply(at, dz, w + warp * 8 * across * row, deep, across, &sum);
     ops_tile_derive(a->activation, &sum, across, &own);
     ops_tile_finish(at, a, place, first, column, across, &own, staged);

@@ -87,8 +87,8 @@ CORE_KERNEL_FN void ops_spread(const CoreDeviceThread *at, const OpsSpreadOfPart
   for (size_t first = 0; first < a->count; first += at->threads) {
     if (first + at->thread < a->count) fetched[at->thread] = a->records[first + at->thread];
     core_device_barrier(at);
-    for (size_t i = 0; at->thread == 0 && i < at->threads && first + i < a->count; i++)
-      moments_merge(&all, &fetched[i]);
+    if (at->thread == 0)
+      for (size_t i = 0; i < at->threads && first + i < a->count; i++) moments_merge(&all, &fetched[i]);
     core_device_barrier(at);
   }
   if (at->thread > 0) return;
@@ -155,6 +155,7 @@ CORE_KERNEL_FN void ops_gradient_parts(const CoreDeviceThread *at, const OpsUpda
   const unsigned k = at->block < a->count[0] ? 0 : 1;
   const OpsPart part = ops_part(a->plan.network[k].n, a->size[k], at->block - (k ? a->count[0] : 0));
   double *square = (double *)at->shared, sum = 0;
+
   for (size_t first = part.first; first < part.end; first += KERNEL_SQUARES) {
     const size_t left = part.end - first, count = left < KERNEL_SQUARES ? left : KERNEL_SQUARES;
     core_device_barrier(at); /* the previous squares are added */
@@ -162,10 +163,12 @@ CORE_KERNEL_FN void ops_gradient_parts(const CoreDeviceThread *at, const OpsUpda
     core_device_barrier(at);
     if (at->thread < KERNEL_LANES) sum = ops_add_squares(square, at->thread, count, sum);
   }
+
   core_device_barrier(at);
   if (at->thread < KERNEL_LANES) square[at->thread] = sum;
   core_device_barrier(at);
   if (at->thread > 0) return;
+
   sum = 0;
   for (unsigned lane = 0; lane < KERNEL_LANES; lane++) sum += square[lane];
   a->plan.parts[at->block] = sum;
@@ -186,10 +189,12 @@ CORE_KERNEL_FN int ops_take_step(const OpsUpdatePlan *plan, const double *sums, 
     stats->failed = stats->step + 1;
     return 0;
   }
+
   if (plan->k3_limit > 0 && sums[OPS_STATS_K3] / plan->rows > plan->k3_limit) {
     stats->stopped = 1;
     return 0;
   }
+
   const double both = hypot(norm[0], norm[1]);
   stats->joint += both;
   for (int k = 0; k < plan->networks; k++) {
@@ -200,6 +205,7 @@ CORE_KERNEL_FN int ops_take_step(const OpsUpdatePlan *plan, const double *sums, 
     stats->clipped[k] += clipped;
     if (norm[k] > stats->norm_max[k]) stats->norm_max[k] = norm[k];
   }
+
   stats->at = stats->step++;
   return 1;
 }
@@ -223,9 +229,11 @@ CORE_KERNEL_FN void ops_decide(const CoreDeviceThread *at, const OpsUpdateStep *
   OpsDecision *here = (OpsDecision *)at->shared;
   const double *sums = plan->divided ? here->stats.all : here->stats.now;
   double *part = (double *)(here + 1);
+
   for (unsigned i = at->thread; i < a->count[0] + a->count[1]; i += at->threads) part[i] = plan->parts[i];
   ops_copy_stats(at, plan->stats, &here->stats);
   core_device_barrier(at);
+
   if (at->thread < OPS_UPDATE_NETWORKS) {
     const unsigned first = at->thread ? a->count[0] : 0, end = first + a->count[at->thread];
     double sum = 0;
@@ -233,10 +241,12 @@ CORE_KERNEL_FN void ops_decide(const CoreDeviceThread *at, const OpsUpdateStep *
     here->norm[at->thread] = sqrt(sum);
   }
   core_device_barrier(at);
+
   if (at->thread == 0) here->is_step = ops_take_step(plan, sums, here->norm, &here->stats);
   core_device_barrier(at);
   if (here->is_step && at->thread < OPS_STATS_SUMS) here->stats.mean[at->thread] += sums[at->thread] / plan->rows;
   core_device_barrier(at);
+
   ops_copy_stats(at, &here->stats, plan->stats);
 }
 
@@ -361,6 +371,7 @@ CORE_KERNEL_FN double ops_step_several(const OpsUpdatePlan *plan, const OpsUpdat
   OpsAdamScalars scalars = now->adam[k];
   float gradient[AT_ONCE], theta[AT_ONCE], m[AT_ONCE], v[AT_ONCE];
   double sum = 0;
+
   scalars.scale = plan->stats->scale[k];
   CORE_DEVICE_UNROLL for (size_t j = 0; j < AT_ONCE; j++) {
     const size_t i = first + j * APART < end ? first + j * APART : first;
@@ -369,6 +380,7 @@ CORE_KERNEL_FN double ops_step_several(const OpsUpdatePlan *plan, const OpsUpdat
     m[j] = network->m[i];
     v[j] = network->v[i];
   }
+
   CORE_DEVICE_UNROLL for (size_t j = 0; j < AT_ONCE; j++) {
     const size_t i = first + j * APART;
     if (i >= end) continue;
@@ -381,6 +393,7 @@ CORE_KERNEL_FN double ops_step_several(const OpsUpdatePlan *plan, const OpsUpdat
     sum += ((double)theta[j] - before) * ((double)theta[j] - before);
     if (gradient[j] != 0) ops_add_power(logarithms, log(fabs((double)gradient[j]) + KURTOSIS_FLOOR));
   }
+
   return sum;
 }
 
@@ -408,14 +421,17 @@ CORE_KERNEL_FN void ops_measure_step(const CoreDeviceThread *at, const OpsMeasur
   OpsUpdateStats *stats = a->step.plan.stats;
   Moments own = {0, 0, 0, 0, 0};
   double sum = 0;
+
   if (stats->failed || stats->stopped) return;
   if (at->thread < a->step.count[k]) {
     own = a->records[first + at->thread];
     sum = a->step.plan.parts[first + at->thread];
   }
+
   ops_add_by_tree(at, 1, &sum);
   const Moments merged = ops_merge_by_tree(at, &own);
   if (at->thread > 0) return;
+
   const Kurtosis kurtosis = kurtosis_of_moments(merged, (double)a->step.plan.network[k].n);
   Kurtosis *total = &stats->kurtosis[k];
   total->all += kurtosis.all;

@@ -73,17 +73,20 @@ CORE_KERNEL_FN void ops_moment_parts(const CoreDeviceThread *at, const OpsMoment
   const size_t first = part.first + at->thread;
   const double n = (double)(part.end - part.first);
   double sum = 0, m2 = 0, m3 = 0, m4 = 0;
+
   for (size_t i = first; i < part.end; i += KERNEL_LANES) sum += ops_vector_element(&a->v, i);
   double mean = ops_add_lanes(at, sum) / n;
   sum = 0;
   for (size_t i = first; i < part.end; i += KERNEL_LANES) sum += ops_vector_element(&a->v, i) - mean;
   mean += ops_add_lanes(at, sum) / n;
+
   for (size_t i = first; i < part.end; i += KERNEL_LANES) {
     const double d = ops_vector_element(&a->v, i) - mean, square = d * d;
     m2 += square;
     m3 += square * d;
     m4 += square * square;
   }
+
   m2 = ops_add_lanes(at, m2);
   m3 = ops_add_lanes(at, m3);
   m4 = ops_add_lanes(at, m4);
@@ -142,17 +145,20 @@ CORE_KERNEL_FN void ops_fold(const CoreDeviceThread *at, const OpsFolds *a) {
   const OpsFold *f = a->fold;
   unsigned block = at->block;
   for (; block >= ops_fold_blocks(f); f++) block -= ops_fold_blocks(f);
+
   const size_t groups = (f->count + KERNEL_FOLD - 1) / KERNEL_FOLD, at_once = at->threads / KERNEL_FOLD_COLUMNS;
   const size_t column = (size_t)block * KERNEL_FOLD_COLUMNS + at->thread % KERNEL_FOLD_COLUMNS;
   const size_t own = at->thread / KERNEL_FOLD_COLUMNS;
   double *of_group = (double *)at->shared, sum = 0;
+
   for (size_t first = 0; first < groups; first += at_once) {
     if (first + own < groups && column < f->columns) of_group[at->thread] = ops_fold_group(f, column, first + own);
     core_device_barrier(at);
-    for (size_t g = 0; own == 0 && g < at_once && first + g < groups; g++)
-      sum += of_group[g * KERNEL_FOLD_COLUMNS + at->thread];
+    if (own == 0)
+      for (size_t g = 0; g < at_once && first + g < groups; g++) sum += of_group[g * KERNEL_FOLD_COLUMNS + at->thread];
     core_device_barrier(at);
   }
+
   if (own > 0 || column >= f->columns) return;
   if (f->result) f->result[column] = (float)sum;
   else f->sums[column] = sum;
