@@ -19,8 +19,10 @@ int store_root(const char *option, char root[CORE_PATH_MAX]) {
   if (!chosen) chosen = environment && *environment ? environment : ".";
   struct stat status;
   char real[PATH_MAX];
+
   if (chosen[0] != '/' && !getcwd(real, sizeof real) && errno == ENOENT)
     return core_error(CORE_FAIL, "the current directory no longer exists; change to another one");
+
   const bool found = realpath(chosen, real) && stat(real, &status) == 0;
   if (!found && errno == ENOENT && *chosen)
     return core_error(CORE_FAIL, "workspace '%s' does not exist yet: no such directory%s; create it with sweep submit "
@@ -29,6 +31,7 @@ int store_root(const char *option, char root[CORE_PATH_MAX]) {
     return core_error_errno(CORE_FAIL, "cannot open the workspace '%s'%s", chosen,
                             option ? "" : " (choose one with --root DIR or SWEEP_ROOT)");
   if (!S_ISDIR(status.st_mode)) return core_error(CORE_FAIL, "the workspace '%s' is not a directory", chosen);
+
   TRY(core_files_path(root, "%s", real));
   core_files_guard(root);
   return CORE_OK;
@@ -147,16 +150,19 @@ static int by_number(const void *a, const void *b) {
 int store_path_list_videos(const char *root, const char *id, int64_t **iterations, size_t *count) {
   char path[CORE_PATH_MAX], **names;
   size_t named;
+
   *iterations = NULL, *count = 0;
   TRY(store_path_run(root, id, NULL, path));
   if (!core_files_exists(path)) return CORE_OK;
   TRY(core_files_list(path, &names, &named));
+
   *iterations = core_memory_allocate((named + 1) * sizeof **iterations);
   for (size_t i = 0; i < named; i++) {
     const int64_t iteration = video_iteration(names[i]);
     if (iteration >= 0) (*iterations)[(*count)++] = iteration;
     free(names[i]);
   }
+
   free(names);
   if (*count) qsort(*iterations, *count, sizeof **iterations, by_number);
   return CORE_OK;
@@ -170,6 +176,7 @@ typedef struct RunList { char (*ids)[CORE_RUN_ID]; size_t count, capacity; bool 
 static int list_directory(const char *path, const char *prefix, const char *shard, RunList *list, bool shards[256]) {
   char **names;
   size_t count;
+
   TRY(core_files_list(path, &names, &count));
   for (size_t i = 0; i < count; i++) {
     const bool is_run = store_is_run_id(names[i]);
@@ -185,6 +192,7 @@ static int list_directory(const char *path, const char *prefix, const char *shar
     }
     free(names[i]);
   }
+
   free(names);
   return CORE_OK;
 }
@@ -198,9 +206,11 @@ int store_path_list_runs(const char *root, const char *prefix, char (**ids)[CORE
   int code = CORE_OK;
   if (!prefix) prefix = "";
   *ids = NULL, *count = 0;
+
   TRY(core_files_path(path, "%s/runs", root));
   if (!core_files_exists(path)) return CORE_OK;
   TRY_GOTO(code, out, list_directory(path, prefix, NULL, &list, shards));
+
   remember_layout(root, list.has_flat);
   for (unsigned shard = 0; shard < 256; shard++) {
     snprintf(name, sizeof name, "%02x", shard);
@@ -209,10 +219,12 @@ int store_path_list_runs(const char *root, const char *prefix, char (**ids)[CORE
     TRY_GOTO(code, out, core_files_path(path, "%s/runs/%s", root, name));
     TRY_GOTO(code, out, list_directory(path, prefix, name, &list, NULL));
   }
+
   if (list.count) qsort(list.ids, list.count, sizeof *list.ids, by_id);
   for (size_t i = 0; i < list.count; i++) /* count a run that exists in both places once */
     if (*count == 0 || strcmp(list.ids[*count - 1], list.ids[i]) != 0)
       memmove(list.ids[(*count)++], list.ids[i], CORE_RUN_ID);
+
   *ids = list.ids;
   return CORE_OK;
 out:
@@ -235,6 +247,7 @@ static const unsigned long network_types[] = {
 bool store_is_network_filesystem(const char *path) {
   struct statfs status;
   char directory[CORE_PATH_MAX];
+
   if (core_files_path(directory, "%s", path) != CORE_OK) return false;
   while (statfs(directory, &status) < 0) { /* missing file: use its directory */
     char *slash = strrchr(directory, '/');
@@ -245,6 +258,7 @@ bool store_is_network_filesystem(const char *path) {
     }
     *slash = '\0';
   }
+
   unsigned long type = (unsigned long)status.f_type & 0xffffffffu;
   for (size_t i = 0; i < sizeof network_types / sizeof *network_types; i++)
     if (type == network_types[i]) return true;
