@@ -119,13 +119,16 @@ static void hear_signals(void) {
   pthread_t thread;
   pthread_attr_t detached;
   if (atomic_exchange(&guard.is_hearing, true)) return;
+
   sem_init(&guard.crashed, 0, 0);
   sem_init(&guard.reported, 0, 0);
   pthread_attr_init(&detached);
   pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
   const bool has_thread = pthread_create(&thread, &detached, tell_of_crash, NULL) == 0;
   pthread_attr_destroy(&detached);
-  for (size_t i = 0; has_thread && i < sizeof FATAL / sizeof *FATAL; i++) {
+  if (!has_thread) return;
+
+  for (size_t i = 0; i < sizeof FATAL / sizeof *FATAL; i++) {
     struct sigaction action = {.sa_handler = on_fatal_signal, .sa_flags = SA_ONSTACK | (int)SA_RESETHAND};
     sigemptyset(&action.sa_mask);
     sigaction(FATAL[i], &action, NULL); /* also replaces MPI's handler */

@@ -31,6 +31,7 @@ static int read_all(int fd, const char *path, size_t max_bytes, char **data, siz
   if (fstat(fd, &status) == 0 && status.st_size > 0 && (size_t)status.st_size <= max_bytes)
     capacity = (size_t)status.st_size + 1;
   char *bytes = core_memory_allocate(capacity + 1);
+
   for (;;) {
     ssize_t count = read(fd, bytes + length, capacity - length);
     if (count < 0 && errno == EINTR) continue;
@@ -50,6 +51,7 @@ static int read_all(int fd, const char *path, size_t max_bytes, char **data, siz
       bytes = core_memory_resize(bytes, capacity + 1);
     }
   }
+
   bytes[length] = '\0';
   *data = bytes;
   *size = length;
@@ -120,6 +122,7 @@ static int replace_in(int directory, const char *name, const char *path, const v
                       WriteKind kind) {
   const bool sync = kind != WRITE_UNSYNCED;
   char temporary[CORE_PATH_MAX];
+
   TRY(temporary_name(name, temporary));
   unlinkat(directory, temporary, 0); /* left by a killed process with the same number */
   int fd = openat(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -131,6 +134,7 @@ static int replace_in(int directory, const char *name, const char *path, const v
     written = false;
     number = errno;
   }
+
   if (written && renameat(directory, temporary, directory, name) < 0) {
     written = false;
     number = errno;
@@ -140,6 +144,7 @@ static int replace_in(int directory, const char *name, const char *path, const v
     errno = number;
     return core_error_errno(CORE_FAIL, "cannot write %s", path);
   }
+
   if (sync && sync_directory(directory) < 0)
     return core_error_errno(CORE_FAIL, "%s was written, but cannot sync its directory", path);
   return CORE_OK;
@@ -263,6 +268,7 @@ static int remove_entry(Tree *tree, int directory, const char *name, int depth);
 static int remove_entries(Tree *tree, int fd, int depth) {
   DIR *directory = fdopendir(fd);
   int result = 0, number = 0;
+
   if (!directory) {
     number = errno;
     close(fd);
@@ -276,6 +282,8 @@ static int remove_entries(Tree *tree, int fd, int depth) {
     if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
       result = remove_entry(tree, fd, entry->d_name, depth);
   }
+
+  /* The error of readdir() outlives closedir(). */
   number = errno;
   closedir(directory);
   errno = number;
@@ -298,12 +306,14 @@ static int remove_directory(Tree *tree, int directory, const char *name, int dep
 static int remove_entry(Tree *tree, int directory, const char *name, int depth) {
   char moved[64];
   struct stat status;
+
   if (unlinkat(directory, name, 0) == 0 || errno == ENOENT) return 0;
   const int number = errno; /* EISDIR, or EPERM by POSIX */
   if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(status.st_mode)) {
     errno = number;
     return -1;
   }
+
   if (depth == TREE_DEPTH_MAX) {
     moved_name(tree->moved, moved);
     if (renameat(directory, name, tree->parent, moved) < 0) return -1;
@@ -387,6 +397,7 @@ int core_files_rename(const char *from, const char *to) {
   char from_parent[CORE_PATH_MAX], to_parent[CORE_PATH_MAX];
   const char *from_name, *to_name;
   int source, target;
+
   TRY(core_files_parent(from, from_parent, &from_name));
   TRY(core_files_parent(to, to_parent, &to_name));
   TRY(core_files_enter(from_parent, false, "cannot rename", from, &source));
@@ -397,6 +408,7 @@ int core_files_rename(const char *from, const char *to) {
     if (number) code = core_error_errno(CORE_FAIL, "cannot rename %s to %s", from, to);
     close(target);
   }
+
   close(source);
   errno = number;
   return code;
@@ -462,6 +474,7 @@ int core_files_list(const char *path, char ***names, size_t *count) {
   char **list = NULL;
   size_t used = 0, capacity = 0;
   struct dirent *entry;
+
   for (;;) {
     errno = 0;
     entry = readdir(directory);
@@ -473,6 +486,7 @@ int core_files_list(const char *path, char ***names, size_t *count) {
     }
     list[used++] = core_text_duplicate(entry->d_name);
   }
+
   int number = errno;
   closedir(directory);
   if (number) {
@@ -481,6 +495,7 @@ int core_files_list(const char *path, char ***names, size_t *count) {
     errno = number;
     return core_error_errno(CORE_FAIL, "cannot list directory %s", path);
   }
+
   if (used) qsort(list, used, sizeof *list, by_name);
   *names = list;
   *count = used;

@@ -46,6 +46,7 @@ static int follow_link(int parent, int link, const char *name, const char *path)
   struct stat status;
   char target[CORE_PATH_MAX], owner[OWNER_BYTES];
   if (fstat(link, &status) < 0) return -1;
+
   if (status.st_uid != geteuid() && status.st_uid != 0 && status.st_uid != guard.owner) {
     core_error(CORE_FAIL,
                "%s is not written: its component '%s' is a symbolic link of %s, who could redirect it to "
@@ -54,6 +55,7 @@ static int follow_link(int parent, int link, const char *name, const char *path)
     errno = 0;
     return -1;
   }
+
   const ssize_t length = readlinkat(link, "", target, sizeof target - 1);
   if (length < 0) return -1;
   target[length] = '\0';
@@ -70,6 +72,7 @@ static int step(int parent, const char *name, bool create, const char *path) {
     if (create && errno == ENOENT) errno = create_errno;
     return -1;
   }
+
   if (fstat(fd, &status) == 0 && S_ISLNK(status.st_mode)) {
     const int behind = follow_link(parent, fd, name, path);
     const int number = errno;
@@ -77,6 +80,7 @@ static int step(int parent, const char *name, bool create, const char *path) {
     errno = number;
     return behind;
   }
+
   if (S_ISDIR(status.st_mode)) return fd;
   close(fd);
   errno = ENOTDIR;
@@ -87,6 +91,8 @@ int core_files_enter(const char *directory, bool create, const char *operation, 
   char rest[CORE_PATH_MAX], *save = NULL;
   const bool is_guarded = core_files_is_guarded(directory);
   *fd = open(is_guarded ? guard.root : directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+  /* Opens one component after the other, so that no symbolic link is followed unchecked. */
   if (is_guarded) {
     TRY(core_files_path(rest, "%s", directory + guard.length));
     for (char *name = strtok_r(rest, "/", &save); name && *fd >= 0; name = strtok_r(NULL, "/", &save)) {
@@ -96,6 +102,7 @@ int core_files_enter(const char *directory, bool create, const char *operation, 
       errno = number;
     }
   }
+
   if (*fd >= 0) return CORE_OK;
   const int number = errno;
   if (number) core_error_errno(CORE_FAIL, "%s %s", operation, path);
@@ -137,11 +144,13 @@ static int check_opened(int folder, int fd, const char *path) {
   if (fstat(fd, &status) < 0 || fstat(folder, &directory) < 0)
     return core_error_errno(CORE_FAIL, "cannot open %s", path);
   if (!S_ISREG(status.st_mode)) return refuse_kind(path, &status);
+
   if (status.st_nlink > 1)
     return core_error(CORE_FAIL,
                       "%s has %lu names (hard links), so that writing it would change another file too; replace "
                       "it by a copy (cp, then mv) or remove it, and run this again",
                       path, (unsigned long)status.st_nlink);
+
   if ((directory.st_mode & S_IWOTH) && status.st_uid != geteuid() && status.st_uid != 0 &&
       status.st_uid != directory.st_uid)
     return core_error(CORE_FAIL,
@@ -158,10 +167,12 @@ int core_files_open(const char *path, CoreFilesMode mode, int *fd) {
   const char *name;
   struct stat status;
   int folder;
+
   *fd = -1;
   TRY(core_files_parent(path, parent, &name));
   TRY(core_files_enter(parent, false, "cannot write", path, &folder));
   if (mode == CORE_FILES_NEW) unlinkat(folder, name, 0);
+
   int file = openat(folder, name, flags[mode] | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666), code;
   if (file >= 0) {
     code = check_opened(folder, file, path);
@@ -171,6 +182,7 @@ int core_files_open(const char *path, CoreFilesMode mode, int *fd) {
     errno = number;
     code = is_special ? refuse_kind(path, &status) : core_error_errno(CORE_FAIL, "cannot write %s", path);
   }
+
   close(folder);
   if (code == CORE_OK) *fd = file;
   else if (file >= 0) close(file);
@@ -235,18 +247,22 @@ int core_files_open_reading(const char *path, int *fd) {
   const char *name;
   struct stat status;
   int folder;
+
   *fd = -1;
   if (!core_files_is_guarded(path)) return open_unguarded(path, fd);
   TRY(core_files_parent(path, parent, &name));
   TRY(core_files_enter(parent, false, "cannot read", path, &folder));
+
   int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), code;
   int number = errno;
   const bool is_special =
       file < 0 && fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(status.st_mode);
   if (is_special) file = open_link_target(folder, name, &status);
   errno = number;
+
   if (file >= 0) code = check_readable(folder, file, path);
   else code = is_special ? refuse_reading(path, &status) : core_error_errno(CORE_FAIL, "cannot read %s", path);
+
   number = errno;
   close(folder);
   if (code == CORE_OK) *fd = file;
@@ -260,10 +276,12 @@ int core_files_check_reading(const char *path) {
   const char *name;
   struct stat status;
   int folder, code = CORE_OK;
+
   if (!core_files_is_guarded(path)) {
     if (stat(path, &status) != 0 || S_ISREG(status.st_mode)) return CORE_OK;
     return refuse_unguarded(path, &status);
   }
+
   TRY(core_files_parent(path, parent, &name));
   TRY(core_files_enter(parent, false, "cannot read", path, &folder));
   if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -273,6 +291,7 @@ int core_files_check_reading(const char *path) {
     if (fd >= 0) code = check_readable(folder, fd, path);
     if (fd >= 0) close(fd);
   }
+
   close(folder);
   return code;
 }

@@ -42,11 +42,13 @@ static int acquire(const char *path, int file, double wait_s) {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(file, F_SETLK, &lock) == 0) return 0;
     if (errno != EACCES && errno != EAGAIN && errno != EINTR) return -1;
+
     const double waited_s = core_clock_s() - started_s;
     if (waited_s >= wait_s) {
       errno = EAGAIN;
       return -1;
     }
+
     if (!is_reported && waited_s > NOTICE_AFTER_S) {
       read_holder(file, holder);
       core_info("waiting for %s, which has locked %s (for %.0f s at most)", holder, path, wait_s);
@@ -61,11 +63,13 @@ int core_files_lock_within(const char *path, double wait_s, int *fd) {
   int file, code;
   *fd = -1;
   TRY(core_files_open(path, CORE_FILES_UPDATE, &file));
+
   if (acquire(path, file, wait_s) == 0) {
     write_holder(file);
     *fd = file;
     return CORE_OK;
   }
+
   if (errno == EAGAIN) {
     read_holder(file, holder);
     code = wait_s <= 0

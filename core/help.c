@@ -18,7 +18,7 @@ static size_t unit_length(const char *text) {
   bool quoted = false;
   size_t i = 0;
   for (; text[i] && (depth > 0 || quoted || text[i] != ' '); i++) {
-    depth += text[i] == '[' ? 1 : text[i] == ']' ? -1 : 0;
+    depth += (text[i] == '[') - (text[i] == ']');
     quoted ^= text[i] == '"';
   }
   const bool takes_value = text[0] == '-' && text[i] && !strchr("[-|", text[i + 1]);
@@ -41,6 +41,7 @@ static void print_usage_line(FILE *out, const char *usage, int width) {
   int indent = MARGIN + command_columns(usage), column = MARGIN;
   if (indent > width / 2) indent = 3 * MARGIN;
   fprintf(out, "%*s", MARGIN, "");
+
   for (bool first = true; *usage; first = false) {
     size_t length = unit_length(usage);
     int columns = (int)length;
@@ -53,10 +54,12 @@ static void print_usage_line(FILE *out, const char *usage, int width) {
       }
       columns = (int)length;
     }
+
     fprintf(out, "%s%.*s", first ? "" : " ", columns, usage);
     column += columns + !first;
     usage += length + (usage[length] == ' ');
   }
+
   fputc('\n', out);
 }
 
@@ -64,7 +67,10 @@ static void print_usage_line(FILE *out, const char *usage, int width) {
 
 static unsigned next_code(const char **text) {
   const unsigned char *s = (const unsigned char *)*text;
-  const int more = s[0] >= 0xf0 ? 3 : s[0] >= 0xe0 ? 2 : s[0] >= 0xc0 ? 1 : 0;
+  const int more = s[0] >= 0xf0   ? 3
+                   : s[0] >= 0xe0 ? 2
+                   : s[0] >= 0xc0 ? 1
+                                  : 0;
   unsigned code = more ? s[0] & (0x3fu >> more) : s[0];
   for (int i = 1; i <= more && s[i]; i++) code = code << 6 | (s[i] & 0x3fu);
   *text += 1 + more;
@@ -120,6 +126,7 @@ static void print_filled(CoreHelp *help, const char *text, size_t length) {
   const char *end = text + length;
   size_t column = 0;
   bool typed = false;
+
   while (text < end) {
     core_text_clear(&word);
     while (text < end && *text != ' ') {
@@ -131,6 +138,7 @@ static void print_filled(CoreHelp *help, const char *text, size_t length) {
         append_escaped(&word, next_code(&text));
       }
     }
+
     while (text < end && *text == ' ') text++;
     const char *string = core_text_string(&word);
     const bool breaks = column && column + 1 + word.length > ROFF_COLUMNS;
@@ -162,10 +170,14 @@ static void print_manual_text(CoreHelp *help, const char *text) {
     if (!is_example && length > 0 && before == PARAGRAPH) fputs(".br\n", help->out);
     if (is_example) print_example_line(help, text + blanks, length - blanks);
     else if (length > 0) print_filled(help, text, length);
-    before = is_example ? EXAMPLE : length > 0 ? PARAGRAPH : NOTHING;
+
+    before = is_example   ? EXAMPLE
+             : length > 0 ? PARAGRAPH
+                          : NOTHING;
     if (length > 0) help->headed = false;
     text += length + (text[length] == '\n');
   }
+
   if (before == EXAMPLE) fputs(".fi\n.RE\n", help->out);
 }
 
@@ -214,6 +226,7 @@ void core_help_text(CoreHelp *help, const char *text) {
 void core_help_usage(CoreHelp *help, const char *usage) {
   const int width = core_terminal_text_width(help->out);
   CoreText line = {0}, form = {0};
+
   while (*usage) {
     usage += strspn(usage, " \n");
     core_text_clear(&line);
@@ -228,6 +241,7 @@ void core_help_usage(CoreHelp *help, const char *usage) {
     }
     help->headed = false;
   }
+
   core_text_free(&line);
   core_text_free(&form);
 }

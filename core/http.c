@@ -138,6 +138,7 @@ static void set_options(CURL *curl, const CoreHttpRequest *request, struct curl_
 #else
   library.curl_easy_setopt(curl, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
+
   library.curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   library.curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
   library.curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)request->timeout_s);
@@ -147,6 +148,7 @@ static void set_options(CURL *curl, const CoreHttpRequest *request, struct curl_
   library.curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
   library.curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
   library.curl_easy_setopt(curl, CURLOPT_WRITEDATA, sink);
+
   if (request->unix_socket) {
     library.curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, request->unix_socket);
     library.curl_easy_setopt(curl, CURLOPT_PROXY, "");
@@ -160,6 +162,7 @@ int core_http_send(CoreHttp *http, const CoreHttpRequest *request, CoreHttpAnswe
   long status = 0;
   Sink sink = {.text = &answer->body, .most = request->answer_max ? request->answer_max : ANSWER_MAX};
   struct curl_slist *headers = make_headers(request);
+
   core_text_clear(&answer->body);
   set_options(http->curl, request, headers, &sink);
   const CURLcode code = library.curl_easy_perform(http->curl);
@@ -167,6 +170,7 @@ int core_http_send(CoreHttp *http, const CoreHttpRequest *request, CoreHttpAnswe
   if (fault) *fault = fault_of(code);
   library.curl_easy_getinfo(http->curl, CURLINFO_RESPONSE_CODE, &status);
   answer->status = (int)status;
+
   if (code == CURLE_OK) return CORE_OK;
   core_text_clear(&answer->body);
   const char *name = request->unix_socket ? request->unix_socket : core_http_host(request->url, host);

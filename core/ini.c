@@ -152,12 +152,14 @@ static int read_section(Reader *r, const char *open) {
   const char *close = memchr(open, ']', (size_t)(r->line_end - open));
   if (!close) return fault(r, r->line_end, "the section's ']' is missing");
   if (close + 1 != r->line_end) return fault(r, close + 1, "nothing may follow the section's ']'");
+
   char *name = r->strings, *out = name;
   for (const char *c = open + 1; c < close; c++) {
     if (*c == '[' || *c == '"') return fault(r, c, "a section's name may not hold %c", *c);
     if (!is_blank(*c)) *out++ = *c;
     else if (out > name && out[-1] != ' ') *out++ = ' ';
   }
+
   if (out > name && out[-1] == ' ') out--;
   if (out == name) return fault(r, open, "the section has no name");
   *out++ = '\0';
@@ -182,6 +184,7 @@ static int read_plain_value(Reader *r, const char *start) {
     start = skip_blanks(r->line, r->line_end);
     *r->strings++ = ' '; /* replaces the '\' */
   }
+
   while (r->strings > value && r->strings[-1] == ' ') r->strings--; /* the last line may be blank */
   return CORE_OK;
 }
@@ -205,10 +208,12 @@ static void append_string(Reader *r, const char *start, const char *end) {
 
 static int read_key(Reader *r, const char *start) {
   static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+
   const char *equals = memchr(start, '=', (size_t)(r->line_end - start));
   if (!equals) return fault(r, start, "neither [section] nor key = value");
   const char *key_end = trim_end(start, equals);
   if (key_end == start) return fault(r, start, "a key is missing before '='");
+
   for (const char *c = start; c < key_end; c++)
     if (!strchr(allowed, *c)) return fault(r, c, "a key may hold only letters, digits, '.', '_' and '-'");
   const char *value = skip_blanks(equals + 1, r->line_end);
@@ -287,6 +292,7 @@ bool core_ini_next_item(const char **rest, CoreText *item, const char **start) {
   const char *c = *rest;
   core_text_clear(item);
   if (!c) return false;
+
   while (is_blank(*c)) c++;
   *start = c;
   const size_t single = single_quoted_length(c);
@@ -295,6 +301,7 @@ bool core_ini_next_item(const char **rest, CoreText *item, const char **start) {
     *rest = c[single] ? c + single + 1 : NULL;
     return true;
   }
+
   size_t kept = 0; /* length without trailing blanks */
   bool quoted = false;
   for (; *c && (quoted || *c != ','); c++) {
@@ -307,6 +314,7 @@ bool core_ini_next_item(const char **rest, CoreText *item, const char **start) {
     core_text_append_bytes(item, c, 1);
     if (quoted || !is_blank(*c)) kept = item->length;
   }
+
   core_text_append_bytes(item, "", 0);
   item->length = kept;
   if (item->data) item->data[kept] = '\0';

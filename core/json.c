@@ -51,9 +51,10 @@ static void append_object(const json_t *object, int indent, int depth, CoreText 
   json_t *mutable = (json_t *)object; /* jansson's iterators take a mutable object; nothing is changed */
   bool first = true;
   core_text_append(text, "{");
-  for (void *at = json_object_iter(mutable); at; at = json_object_iter_next(mutable, at), first = false) {
+  for (void *at = json_object_iter(mutable); at; at = json_object_iter_next(mutable, at)) {
     json_t *name = core_json_text(json_object_iter_key(at));
     if (!first) core_text_append(text, indent ? "," : ", ");
+    first = false;
     append_line(indent, depth + 1, text);
     append_string(name, text);
     core_text_append(text, ": ");

@@ -29,6 +29,7 @@ void core_log(CoreLogLevel level, const char *format, ...) {
   time_t now = time(NULL);
   strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
   va_list arguments;
+
   va_start(arguments, format);
   const int length = vsnprintf(buffer, sizeof buffer, format, arguments);
   va_end(arguments);
@@ -39,6 +40,7 @@ void core_log(CoreLogLevel level, const char *format, ...) {
     va_end(arguments);
   }
   core_unicode_mask(message);
+
   pthread_mutex_lock(&lock);
   if (level >= log_lowest) {
     FILE *stream = log_stream ? log_stream : stderr;

@@ -49,11 +49,13 @@ static int make_pipes(int in[2], int out[2], int error[2]) {
 static int start(const char *const *arguments, char *const *environment, Child *child) {
   int in[2], out[2], error[2];
   if (make_pipes(in, out, error) != 0) return core_error_errno(CORE_FAIL, "cannot make a pipe");
+
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   sigset_t none, defaults;
   sigemptyset(&none);
   sigfillset(&defaults);
+
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, in[0], 0);
   posix_spawn_file_actions_adddup2(&actions, out[1], 1);
@@ -64,12 +66,14 @@ static int start(const char *const *arguments, char *const *environment, Child *
   /* Own process group: Ctrl-C stops the parent, not a submission in progress. */
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+
   const int number = posix_spawnp(&child->pid, arguments[0], &actions, &attributes, (char *const *)arguments,
                                   environment ? environment : environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   close(in[0]), close(out[1]), close(error[1]);
   child->in = in[1], child->out = out[0], child->error = error[0];
+
   if (number == 0) return CORE_OK;
   close(in[1]), close(out[0]), close(error[0]);
   errno = number;

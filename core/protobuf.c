@@ -76,6 +76,7 @@ bool core_protobuf_next(const unsigned char **at, const unsigned char *end, Core
   const unsigned char *c = *at;
   uint64_t tag_value, size;
   *field = (CoreProtobufField){0};
+
   if (!core_protobuf_next_varint(&c, end, &tag_value)) return false;
   field->number = tag_value >> 3;
   field->wire = (CoreProtobufWire)(tag_value & 7);
@@ -91,6 +92,7 @@ bool core_protobuf_next(const unsigned char **at, const unsigned char *end, Core
   } else {
     return false; /* groups, which are obsolete */
   }
+
   *at = c;
   return true;
 }

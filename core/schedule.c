@@ -13,6 +13,7 @@ static int parse_part(const char *name, const char *part, bool alone, CoreSchedu
   const char *colon = strchr(part, ':'), *value = colon ? colon + 1 : part;
   int64_t from = 0;
   size_t digits = colon ? (size_t)(colon - part) : 0;
+
   if (!colon && !alone)
     return core_error(CORE_USAGE, "%s: '%.40s' has no step; write STEP:VALUE, as in 0:0.1+700:0.003", name, part);
   if (digits >= sizeof step) return core_error(CORE_USAGE, "%s: '%.40s' is no step", name, part);
@@ -24,12 +25,14 @@ static int parse_part(const char *name, const char *part, bool alone, CoreSchedu
                       (long long)from, step, part);
   if (colon && (!core_text_to_int(step, &from) || from < 0))
     return core_error(CORE_USAGE, "%s: '%s' in '%.40s' is no step", name, step, part);
+
   size_t i = schedule->count;
   if (i == 0 ? from != 0 : from <= schedule->from[i - 1])
     return core_error(CORE_USAGE, "%s: step %lld in '%.40s' must be %s", name, (long long)from, part,
                       i == 0 ? "0, since it is the first" : "greater than the one before");
   if (!core_text_to_real(value, &schedule->value[i]) || !isfinite(schedule->value[i]) || schedule->value[i] < 0)
     return core_error(CORE_USAGE, "%s: '%.40s' is not a number from 0 on", name, value);
+
   schedule->from[i] = from;
   schedule->count++;
   return CORE_OK;

@@ -161,6 +161,7 @@ static void *wait_for_signals(void *unused) {
   (void)unused;
   fill_blocked(&all);
   waiting_thread = (int)syscall(SYS_gettid);
+
   for (;;) {
     const int number = sigwaitinfo(&all, NULL);
     if (number < 0) continue; /* interrupted */

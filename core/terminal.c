@@ -108,6 +108,7 @@ int core_terminal_columns(const char *text) { return columns_of(text, strlen(tex
 
 void core_terminal_print_wrapped(FILE *stream, const char *text, int indent, int column) {
   int width = core_terminal_text_width(stream), further_in = indent;
+
   if (width < indent + 24) width = indent + 24;
   if (column >= indent && indent > 0) {
     fputc('\n', stream);
@@ -116,6 +117,7 @@ void core_terminal_print_wrapped(FILE *stream, const char *text, int indent, int
   fprintf(stream, "%*s", indent - column, "");
   column = indent;
   bool line_start = true, fresh = true;
+
   for (;;) {
     if (fresh) {
       const int blanks = (int)strspn(text, " ");
@@ -125,6 +127,7 @@ void core_terminal_print_wrapped(FILE *stream, const char *text, int indent, int
       text += blanks;
       fresh = false;
     }
+
     size_t length = strcspn(text, " \n");
     int columns = columns_of(text, length);
     if (!line_start && column + 1 + columns > width) {
@@ -136,6 +139,7 @@ void core_terminal_print_wrapped(FILE *stream, const char *text, int indent, int
     column += columns + !line_start;
     line_start = false;
     text += length;
+
     if (!*text || !text[1]) break;
     if (*text++ == '\n') {
       fprintf(stream, "\n%*s", *text == '\n' ? 0 : indent, "");
@@ -293,6 +297,7 @@ static int measure(const CoreTable *table, FILE *stream, Column *columns) {
   int excess = GAP * ((int)table->columns - 1) - core_terminal_width(stream), gap = GAP;
   for (size_t c = 0; c < table->columns; c++) excess += (columns[c] = measure_column(table, c)).width;
   if (!core_terminal_is_tty(stream)) return gap;
+
   for (int step = 0; step < WRAP_STEPS && excess > 0; step++) {
     if (step == WRAP_GAPS) {
       gap--;
@@ -308,6 +313,7 @@ static int measure(const CoreTable *table, FILE *stream, Column *columns) {
       widest->width--;
     }
   }
+
   return excess > 0 ? 0 : gap;
 }
 

@@ -103,6 +103,7 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool split_decimal(const char *s, Decimal *d) {
   *d = (Decimal){0};
   if (*s == '+' || *s == '-') d->negative = *s++ == '-';
+
   d->integer = s;
   while (is_digit(*s)) s++;
   d->integer_length = (size_t)(s - d->integer);
@@ -111,6 +112,7 @@ static bool split_decimal(const char *s, Decimal *d) {
   while (is_digit(*s)) s++;
   d->fraction_length = (size_t)(s - d->fraction);
   if (d->integer_length + d->fraction_length == 0) return false;
+
   if (*s == 'e' || *s == 'E') {
     bool negative = s[1] == '-';
     s += s[1] == '+' || s[1] == '-' ? 2 : 1;
@@ -125,11 +127,13 @@ static bool split_decimal(const char *s, Decimal *d) {
 bool core_text_to_int(const char *string, int64_t *value) {
   Decimal d;
   if (!split_decimal(string, &d)) return false;
+
   uint64_t limit = (uint64_t)INT64_MAX + d.negative, magnitude = 0;
   /* Accumulates all digits, including those of the fraction, then zeros for a larger exponent. A nonzero digit after
    * the point means that the number is not an integer. */
   size_t digits = d.integer_length + d.fraction_length;
   long last = (long)d.integer_length + d.exponent; /* digits before the point */
+
   for (long i = 0; i < (long)digits || (i < last && magnitude); i++) {
     unsigned digit = 0;
     if (i < (long)digits)
@@ -141,6 +145,7 @@ bool core_text_to_int(const char *string, int64_t *value) {
     if (magnitude > (limit - digit) / 10) return false;
     magnitude = 10 * magnitude + digit;
   }
+
   *value = d.negative ? (int64_t)(0 - magnitude) : (int64_t)magnitude;
   return true;
 }
@@ -208,6 +213,7 @@ const char *core_text_number_hint(const char *string) {
   const size_t digits = strspn(string, "+-.0123456789"), blanks = strspn(string + digits, " \t");
   const char *rest = string + digits + blanks;
   const size_t letters = strlen(rest);
+
   CoreText plain = {0};
   Decimal decimal;
   double real = 0;
@@ -215,6 +221,7 @@ const char *core_text_number_hint(const char *string) {
   const bool is_real = core_text_to_real_scaled(string, &real);
   const bool ends_with_suffix = letters > 0 && strchr(suffixes, rest[letters - 1]);
   core_text_free(&plain);
+
   if (is_decimal) return is_real && fabs(real) < 0x1p63 ? "" : ": it is beyond what such numbers can hold";
   if (ends_with_suffix && letters == 1 && blanks) return ": no blank may stand before the suffix, as in 50k";
   if (ends_with_suffix && letters == 1 && !digits) return ": there are no digits before the suffix, as in 50k";
@@ -263,6 +270,7 @@ static bool format_few_digits(double magnitude, char digits[20], int *exponent) 
 static int shortest_digits(double magnitude, char digits[20]) {
   char text[40], plain[40];
   int exponent = 0;
+
   if (format_few_digits(magnitude, digits, &exponent)) return exponent;
   for (int precision = magnitude < DBL_MIN ? 0 : 14; precision <= 16; precision++) {
     snprintf(text, sizeof text, "%.*e", precision, magnitude);
@@ -275,6 +283,7 @@ static int shortest_digits(double magnitude, char digits[20]) {
     snprintf(plain, sizeof plain, "%c.%s%s", digits[0], digits + 1, e);
     if (read_double(plain) == magnitude) break;
   }
+
   strip_zeros(digits);
   return exponent;
 }
@@ -286,6 +295,7 @@ const char *core_text_from_real(double value, char *buffer) {
     snprintf(buffer, SIZE, "%s%s", sign, isnan(value) ? "nan" : value == 0 ? "0" : "inf");
     return buffer;
   }
+
   char digits[20];
   int exponent = shortest_digits(fabs(value), digits), count = (int)strlen(digits);
   bool plain = exponent >= -4 && exponent < 17 && (exponent < 6 || exponent + 1 <= count + 3);
@@ -320,10 +330,12 @@ bool core_text_to_duration(const char *string, double *seconds) {
   char number[32];
   const size_t length = strspn(string, "0123456789.+-eE");
   const char *unit = string + length + strspn(string + length, " ");
+
   if (length == 0 || length >= sizeof number) return false;
   memcpy(number, string, length);
   number[length] = '\0';
   if (!core_text_to_real(number, seconds) || *seconds < 0) return false;
+
   for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
     if (strcmp(unit, units[i].name) != 0) continue;
     *seconds *= units[i].seconds;
@@ -486,6 +498,7 @@ static size_t edit_distance(const char *a, size_t n, const char *b, size_t m) {
   size_t rows[3][NEAREST_LENGTH_MAX + 1];
   size_t *previous = rows[0], *last = rows[1], *row = rows[2];
   for (size_t j = 0; j <= m; j++) last[j] = j;
+
   for (size_t i = 1; i <= n; i++) {
     row[0] = i;
     for (size_t j = 1; j <= m; j++) {

@@ -8,8 +8,13 @@ uint32_t core_unicode_next(const char **at) {
   uint32_t code = *s;
   if (code == 0) return 0;
   if (code < 0x80) return ++*at, code;
-  const int more = code < 0xc2 || code > 0xf4 ? 0 : code < 0xe0 ? 1 : code < 0xf0 ? 2 : 3; /* continuation bytes */
-  const uint32_t lowest = more == 3 ? 0x10000 : more == 2 ? 0x800 : 0x80;
+  const int more = code < 0xc2 || code > 0xf4 ? 0 /* continuation bytes */
+                   : code < 0xe0              ? 1
+                   : code < 0xf0              ? 2
+                                              : 3;
+  const uint32_t lowest = more == 3   ? 0x10000
+                          : more == 2 ? 0x800
+                                      : 0x80;
   code &= 0x3fu >> more;
   for (int i = 1; i <= more; i++) {
     if ((s[i] & 0xc0) != 0x80) return ++*at, CORE_UNICODE_INVALID;
@@ -60,6 +65,7 @@ const char *core_unicode_name(uint32_t code) {
     {0xff01, 0xff5e, "full-width form"},      {0xffa0, 0xffa0, "Hangul filler"},
     {0xe0000, 0xe007f, "tag"},                {0x061c, 0x061c, "direction mark"},
     {0x066b, 0x066b, "Arabic decimal separator"}, {0x00b7, 0x00b7, "middle dot"}};
+
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (code >= names[i].first && code <= names[i].last) return names[i].name;
   return NULL;
@@ -110,8 +116,11 @@ void core_unicode_mask(char *text) {
   for (const char *at = text; *at;) {
     const char *here = at;
     const uint32_t code = core_unicode_next(&at);
-    if (core_unicode_is_unsafe(code) && code != '\n' && code != '\t') *out++ = '?';
-    else for (; here < at; here++) *out++ = *here;
+    if (core_unicode_is_unsafe(code) && code != '\n' && code != '\t') {
+      *out++ = '?';
+    } else {
+      for (; here < at; here++) *out++ = *here;
+    }
   }
   *out = '\0';
 }

@@ -127,6 +127,7 @@ typedef struct RealSinCos { real sine, cosine; } RealSinCos;
  * error; beyond 4e6 it is meaningless and counts as 0. */
 SIM_FN RealSinCos real_sin_cos(real x) {
   x = real_select(real_abs(x) > 4e6f, real_of(0.0f), x);
+
   real shifted = x * 0.636619772f + REAL_ROUND;
   real_word quadrant = real_bits(shifted);
   real n = shifted - REAL_ROUND;
@@ -134,9 +135,11 @@ SIM_FN RealSinCos real_sin_cos(real x) {
   r = r - n * 4.83751296997070312e-4f;
   r = r - n * 7.54953362047672271e-8f;
   r = r - n * 2.56334415159451890e-12f;
+
   real z = r * r;
   real s = ((-1.9515295891e-4f * z + 8.3321608736e-3f) * z - 1.6666654611e-1f) * z * r + r;
   real c = ((2.443315711809948e-5f * z - 1.388731625493765e-3f) * z + 4.166664568298827e-2f) * z * z - 0.5f * z + 1.0f;
+
   mask swapped = (quadrant & 1u) != 0;
   RealSinCos out = {real_select(swapped, c, s), real_select(swapped, s, c)};
   out.sine = real_from_bits(real_bits(out.sine) ^ ((quadrant & 2u) << 30));

@@ -89,11 +89,13 @@ SIM_FN void lanes_transpose(lanes_row r[8]) {
 #define HIGH_PAIRS(a, b) __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
 #define LOW_HALF(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11)
 #define HIGH_HALF(a, b) __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15)
+
   lanes_row a0 = LOW_HALF(r[0], r[4]), a1 = LOW_HALF(r[1], r[5]), a2 = LOW_HALF(r[2], r[6]), a3 = LOW_HALF(r[3], r[7]);
   lanes_row a4 = HIGH_HALF(r[0], r[4]), a5 = HIGH_HALF(r[1], r[5]), a6 = HIGH_HALF(r[2], r[6]),
             a7 = HIGH_HALF(r[3], r[7]);
   lanes_row b0 = LOW(a0, a1), b1 = HIGH(a0, a1), b2 = LOW(a2, a3), b3 = HIGH(a2, a3);
   lanes_row b4 = LOW(a4, a5), b5 = HIGH(a4, a5), b6 = LOW(a6, a7), b7 = HIGH(a6, a7);
+
   r[0] = LOW_PAIRS(b0, b2);
   r[1] = HIGH_PAIRS(b0, b2);
   r[2] = LOW_PAIRS(b1, b3);

@@ -114,15 +114,18 @@ static int query_qos_submit_max(const char *qos, SlurmAllowance *allowance) {
   CoreProcessOutput output;
   snprintf(name, sizeof name, "name=%s", qos);
   const char *const arguments[] = {"sacctmgr", "-nP", "show", "qos", "where", name, "format=MaxSubmitJobsPU", NULL};
+
   if (!core_process_exists("sacctmgr")) return CORE_OK;
   TRY(slurm_process_run(arguments, NULL, SLURM_CALL_S, &output));
   char *text = output.out.data;
   if (text) text[strcspn(text, "\n")] = '\0';
+
   if (output.exit_code == 0 && text && core_text_to_int(text, &most) && most > 0 &&
       (allowance->submit_room == ROOM_UNKNOWN || most < allowance->submit_max)) {
     if (allowance->submit_room == ROOM_UNKNOWN || most < allowance->submit_room) allowance->submit_room = most;
     allowance->submit_max = most;
   }
+
   core_process_output_free(&output);
   return CORE_OK;
 }
@@ -135,10 +138,12 @@ int slurm_allowance_query(const char *account, const char *qos, SlurmAllowance *
                                 .gpu_minutes = INFINITY,
                                 .task_cpu_minutes = INFINITY,
                                 .task_minutes = INFINITY};
+
   if (!user || core_text_check_name(user->pw_name, "user") != CORE_OK) {
     core_error_clear();
     return CORE_OK;
   }
+
   snprintf(allowance->account, sizeof allowance->account, "%s", account);
   if (!*allowance->account) { /* sets the default account and its limits for this user */
     snprintf(filter, sizeof filter, "users=%s", user->pw_name);
@@ -148,6 +153,7 @@ int slurm_allowance_query(const char *account, const char *qos, SlurmAllowance *
     snprintf(filter, sizeof filter, "accounts=%s", allowance->account);
     TRY(apply_assoc_mgr(filter, "flags=assoc", user->pw_name, allowance));
   }
+
   if (!*qos) return CORE_OK;
   snprintf(filter, sizeof filter, "qos=%s", qos);
   TRY(apply_assoc_mgr(filter, "flags=qos", user->pw_name, allowance));

@@ -81,10 +81,12 @@ bool slurm_tasks_add(SlurmTasks *tasks, const SlurmTask *pattern, const char *ex
   const char *c = expression;
   const bool bracket = *c == '[';
   const size_t before = tasks->count;
+
   if (strcmp(expression, "N/A") == 0 || !*expression) {
     add_row(tasks, pattern, -1, -1, 1);
     return true;
   }
+
   c += bracket;
   for (;;) {
     int64_t first, last, step = 1;
@@ -104,6 +106,7 @@ bool slurm_tasks_add(SlurmTasks *tasks, const SlurmTask *pattern, const char *ex
     if (!*c) return true;
     break;
   }
+
   tasks->count = before;
   return false;
 }
@@ -142,6 +145,7 @@ int slurm_cluster_open(const char *api, SlurmCluster **result, SlurmFault *fault
   char message[1024];
   bool tried = false;
   *result = NULL;
+
   for (size_t i = 0; i < sizeof apis / sizeof *apis && code != CORE_OK; i++) {
     if (strcmp(api, "auto") != 0 && strcmp(api, apis[i]->name) != 0) continue;
     code = open_api(apis[i], cluster);
@@ -150,6 +154,7 @@ int slurm_cluster_open(const char *api, SlurmCluster **result, SlurmFault *fault
     first = cluster->fault;
     snprintf(message, sizeof message, "%s", core_error_message());
   }
+
   if (fault) *fault = code == CORE_OK ? SLURM_FINE : first;
   if (code == CORE_OK) {
     *result = cluster;

@@ -19,6 +19,7 @@ static void error_summary(const CoreText *text, char *message, size_t size) {
     "error: ", "fatal: ", "sbatch: ", "squeue: ", "scontrol: ", "scancel: ", "sacct: ", "sinfo: "};
   char *copy = core_text_duplicate(core_text_string(text)), *save = NULL, limit[128] = "";
   message[0] = '\0';
+
   for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
       if (strncmp(line, prefixes[i], strlen(prefixes[i])) != 0) continue;
@@ -31,6 +32,7 @@ static void error_summary(const CoreText *text, char *message, size_t size) {
     if (names_limit) snprintf(limit, sizeof limit, " (%.100s)", line);
     else if (*line) snprintf(message, size, "%s", line);
   }
+
   snprintf(message + strlen(message), size - strlen(message), "%s", limit);
   free(copy);
 }
@@ -57,6 +59,7 @@ static SlurmFault classify(const CoreProcessOutput *output) {
                {"Invalid job id specified", SLURM_NOT_THERE},
                {"already finished", SLURM_NOT_THERE},
                {"already completing or completed", SLURM_NOT_THERE}};
+
   if (output->timed_out) return SLURM_TIMED_OUT;
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (error_contains(output, known[i].message)) return known[i].fault;
@@ -126,15 +129,18 @@ static int commands_open(void **backend, SlurmFault *fault) {
   static char none;
   *backend = &none;
   *fault = SLURM_ABSENT;
+
   for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
     if (!core_process_exists(needed[i]))
       return core_error(CORE_FAIL, "there is no Slurm here: %s is not in PATH", needed[i]);
   const int choice = slurm_check_clusters();
   if (choice != CORE_OK) *fault = SLURM_REFUSED;
   TRY(choice);
+
   const char *conf = getenv("SLURM_CONF"); /* the commands would wait a minute for a missing file */
   if (conf && *conf && access(conf, R_OK) != 0)
     return core_error(CORE_FAIL, "there is no Slurm here: cannot read SLURM_CONF = %s", conf);
+
   /* A missing configuration means that this is not a login node; a cluster that is down is another fault. */
   static const char *const ping[] = {"scontrol", "ping", NULL};
   CoreProcessOutput output;
@@ -142,6 +148,7 @@ static int commands_open(void **backend, SlurmFault *fault) {
   const bool absent = output.exit_code != 0 && classify(&output) == SLURM_ABSENT;
   const int code = absent ? report_failure("scontrol", &output, fault) : CORE_OK;
   core_process_output_free(&output);
+
   if (!absent) *fault = SLURM_FINE;
   return code;
 }
@@ -203,6 +210,7 @@ static void add_nodes(SlurmPartition **list, size_t *count, char **field) {
   const size_t length = strlen(field[0]);
   const bool star = length > 0 && field[0][length - 1] == '*';
   if (star) field[0][length - 1] = '\0';
+
   SlurmPartition *partition = NULL;
   for (size_t i = 0; i < *count; i++)
     if (strcmp((*list)[i].name, field[0]) == 0) partition = &(*list)[i];
@@ -215,12 +223,14 @@ static void add_nodes(SlurmPartition **list, size_t *count, char **field) {
     const int64_t limit = slurm_time_parse(field[2]);
     partition->time_max_s = limit > 0 ? limit : 0;
   }
+
   const int64_t nodes = number_or(field[3], 0), cpus = number_or(field[5], 0), memory = number_or(field[6], 0),
                 gpus = count_gpus(field[7]);
   partition->nodes += nodes;
   static const char *const working[] = {"idle", "mix", "alloc", "comp", "plan", "plnd", "resv", "reserved"};
   for (size_t i = 0; i < sizeof working / sizeof *working; i++)
     if (strncmp(field[4], working[i], strlen(working[i])) == 0) partition->nodes_up += nodes;
+
   if (cpus > partition->cpus_max) partition->cpus_max = cpus;
   if (memory > partition->memory_max_mb) partition->memory_max_mb = memory;
   if (gpus > partition->gpus_max) partition->gpus_max = gpus;
@@ -261,6 +271,7 @@ static int commands_test(void *backend, const SlurmJob *job, SlurmForecast *fore
   long long cpus;
   TRY(command_run(arguments, job->script, &output, fault));
   *forecast = (SlurmForecast){0};
+
   const char *answer = strstr(core_text_string(&output.error), "to start at ");
   /* "to start at 1700000000 using 4 processors ..."; Slurm 26.05 prints "1700000000 a using". */
   const char *rest = answer ? strstr(answer, " using ") : NULL;
@@ -268,10 +279,12 @@ static int commands_test(void *backend, const SlurmJob *job, SlurmForecast *fore
                     sscanf(rest, " using %lld processors on nodes %127s in partition %127s", &cpus, forecast->nodes,
                            forecast->partition) == 3;
   int64_t at;
+
   if (good) {
     forecast->cpus = cpus;
     forecast->start_unix_s = core_text_to_int(start, &at) ? at : 0;
   }
+
   const int code = good ? CORE_OK : command_garbled("sbatch --test-only", core_text_string(&output.error), fault);
   core_process_output_free(&output);
   return code;
@@ -284,10 +297,12 @@ static size_t format_ids(const SlurmId *ids, size_t count, CoreText *name) {
   char one[48];
   size_t used = 1;
   core_text_clear(name);
+
   if (ids[0].task < 0 || count == 1 || ids[1].job != ids[0].job || ids[1].task < 0) {
     core_text_append(name, slurm_id_format(ids[0], one));
     return 1;
   }
+
   core_text_appendf(name, "%lld_[%lld", (long long)ids[0].job, (long long)ids[0].task);
   int64_t first = ids[0].task, last = first;
   for (; used < count && ids[used].job == ids[0].job && ids[used].task >= 0 && name->length < EXPRESSION_MAX; used++) {
@@ -299,6 +314,7 @@ static size_t format_ids(const SlurmId *ids, size_t count, CoreText *name) {
     core_text_appendf(name, ",%lld", (long long)ids[used].task);
     first = last = ids[used].task;
   }
+
   if (last > first) core_text_appendf(name, "-%lld", (long long)last);
   core_text_append(name, "]");
   return used;
@@ -320,6 +336,7 @@ static int control_tasks(const char *program, const char *verb, const SlurmId *i
       code = CORE_OK;
     }
   }
+
   core_text_free(&name);
   return code;
 }

@@ -53,6 +53,7 @@ static bool read_queued(const QueuedRow *row, const char *directory, SlurmTasks 
   char *field[COMMAND_FIELDS_MAX];
   SlurmTask task = {.restarts = -1, .exit_code = -1, .exit_signal = -1};
   if (command_split(row->fields, field, 10) != 10 || !command_read_id(field[0], &task.job)) return false;
+
   task.state = slurm_state_from_name(field[2]);
   COPY(task.reason, field[3]);
   task.limit_s = time_or_zero(field[4]);
@@ -63,6 +64,7 @@ static bool read_queued(const QueuedRow *row, const char *directory, SlurmTasks 
   COPY(task.nodes, field[9]);
   COPY(task.name, row->name);
   COPY(task.comment, row->comment);
+
   task.is_in_directory = directory && strcmp(row->directory, directory) == 0;
   return slurm_tasks_add(tasks, &task, field[1]);
 }
@@ -115,9 +117,11 @@ static bool read_accounted(char *line, const char *directory, SlurmTasks *tasks)
   char *field[COMMAND_FIELDS_MAX];
   SlurmTask task = {.restarts = -1, .exit_code = -1, .exit_signal = -1};
   if (command_split(line, field, 10) != 10) return false;
+
   char *underscore = strchr(field[0], '_');
   if (underscore) *underscore = '\0';
   if (!command_read_id(field[0], &task.job)) return false;
+
   task.state = slurm_state_from_name(field[1]);
   if (strncmp(field[1], "CANCELLED by ", 13) == 0)
     name_user(field[1] + 13, task.cancelled_by, sizeof task.cancelled_by);
@@ -128,6 +132,7 @@ static bool read_accounted(char *line, const char *directory, SlurmTasks *tasks)
   COPY(task.partition, field[6]);
   COPY(task.nodes, field[7]);
   COPY(task.reason, field[8]);
+
   task.is_in_directory = directory && strcmp(field[9], directory) == 0;
   return slurm_tasks_add(tasks, &task, underscore ? underscore + 1 : "");
 }
@@ -149,6 +154,7 @@ int command_history(void *backend, const int64_t *jobs, size_t count, const char
   struct tm local;
   const time_t at = (time_t)since_unix_s;
   CoreProcessOutput output;
+
   for (size_t i = 0; i < count; i++) core_text_appendf(&list, "%s%lld", i ? "," : "", (long long)jobs[i]);
   if (localtime_r(&at, &local)) strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &local);
   snprintf(since, sizeof since, "--starttime=%s", date);
@@ -157,11 +163,13 @@ int command_history(void *backend, const int64_t *jobs, size_t count, const char
     "-P",    "-j", core_text_string(&list),
     since,   "-o", "JobID,State,ExitCode,Submit,Start,User,Partition,NodeList,Reason,WorkDir",
     NULL};
+
   int code = command_run(arguments, NULL, &output, fault);
   if (code == CORE_OK) {
     if (output.out.data) code = read_history(output.out.data, directory, tasks, fault);
     core_process_output_free(&output);
   }
+
   core_text_free(&list);
   return code;
 }

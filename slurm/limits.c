@@ -42,14 +42,18 @@ bool slurm_limits_parse(const char *text, SlurmLimits *limits) {
   config_value(text, "ClusterName", limits->cluster, sizeof limits->cluster);
   config_value(text, "MpiDefault", limits->mpi_default, sizeof limits->mpi_default);
   config_value(text, "PreemptMode", limits->preempt_mode, sizeof limits->preempt_mode);
+
   const int64_t array_size = config_number(text, "MaxArraySize", -1), array_default = 1001;
   limits->jobs_max = config_number(text, "MaxJobCount", 10000);
   limits->message_timeout_s = config_number(text, "MessageTimeout", 10);
   limits->min_job_age_s = config_number(text, "MinJobAge", 300);
   config_value(text, "SchedulerParameters", value, sizeof value);
+
+  /* The tasks of an array: MaxArraySize, or max_array_tasks where that is smaller. */
   limits->array_tasks_max = array_size >= 0 ? array_size : array_default;
   const int64_t array_tasks = listed_number(value, "max_array_tasks", limits->array_tasks_max);
   if (array_tasks < limits->array_tasks_max) limits->array_tasks_max = array_tasks;
+
   config_value(text, "AccountingStorageType", value, sizeof value);
   limits->accounting = *value && !strstr(value, "none") && strcmp(value, "(null)") != 0;
   return *limits->version && array_size >= 0;

@@ -22,6 +22,7 @@ int slurm_probe_mpi(const char *kind, bool *known, CoreText *kinds) {
   static const char *const arguments[] = {"srun", "--mpi=list", NULL};
   CoreText output = {0};
   *known = false;
+
   const int code = slurm_probe(arguments, 20, &output);
   char *save = NULL;
   for (char *word = output.data ? strtok_r(output.data, " ,\t\n", &save) : NULL; word && code == CORE_OK;
@@ -32,6 +33,7 @@ int slurm_probe_mpi(const char *kind, bool *known, CoreText *kinds) {
     core_text_appendf(kinds, "%s%s", kinds->length ? ", " : "", word);
     *known |= strcmp(word, kind) == 0;
   }
+
   core_text_free(&output);
   return code;
 }

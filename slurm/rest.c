@@ -51,12 +51,14 @@ static int read_address(Rest *rest, const char *address) {
     snprintf(rest->base, sizeof rest->base, "http://localhost");
     return core_text_copy(rest->socket, sizeof rest->socket, address + 5, "SLURMRESTD");
   }
+
   TRY(core_http_check_url(address, "SLURMRESTD"));
   size_t length = strlen(address);
   while (length > 0 && address[length - 1] == '/') length--;
   if (length >= sizeof rest->base ||
       strcspn(strstr(address, "//") + 2, "/?#") != length - (size_t)(strstr(address, "//") + 2 - address))
     return core_error(CORE_USAGE, "SLURMRESTD: expected unix:/path or http://host:port, with nothing behind it");
+
   snprintf(rest->base, sizeof rest->base, "%.*s", (int)length, address);
   return CORE_OK;
 }
@@ -83,12 +85,14 @@ static int read_token_file(Rest *rest, const char *path) {
   struct stat status;
   char *data;
   size_t size;
+
   if (stat(path, &status) < 0) return core_error_errno(CORE_USAGE, "SLURM_JWT_FILE %s", path);
   if (!S_ISREG(status.st_mode) || (status.st_mode & 077) != 0 || (status.st_uid != geteuid() && status.st_uid != 0))
     return core_error(CORE_USAGE,
                       "SLURM_JWT_FILE %s: other users can read it, or it is not yours; "
                       "chmod 600 it and request a new token",
                       path);
+
   TRY(core_files_read(path, 2 * TOKEN_MAX, &data, &size));
   const int code = strlen(data) == size ? set_token(rest, data, "the file of SLURM_JWT_FILE")
                                         : core_error(CORE_USAGE, "SLURM_JWT_FILE %s is not a text file", path);
@@ -163,6 +167,7 @@ static int send_request(Rest *rest, const char *method, const char *path, const 
   char url[2 * URL_MAX], memory[TOKEN_MAX + 256];
   const char *headers[5];
   CoreHttpFault problem;
+
   snprintf(url, sizeof url, "%s%s", rest->base, path);
   make_headers(rest, body != NULL, memory, sizeof memory, headers);
   const CoreHttpRequest request = {.method = method,
@@ -172,6 +177,7 @@ static int send_request(Rest *rest, const char *method, const char *path, const 
                                    .body = body,
                                    .timeout_s = rest->timeout_s,
                                    .answer_max = (size_t)256 << 20};
+
   const int code = core_http_send(rest->http, &request, answer, &problem);
   explicit_bzero(memory, sizeof memory);
   if (code == CORE_OK) return CORE_OK;
@@ -191,6 +197,7 @@ static int report_refusal(const Rest *rest, bool is_query, const CoreHttpAnswer 
                    SlurmFault *fault) {
   char message[MESSAGE_MAX];
   int64_t number = 0;
+
   /* Newer versions answer 403 for another user's job, with a message. */
   const bool has_message = rest_read_error(json, &number, message, sizeof message);
   if (!has_message && (answer->status == 401 || answer->status == 403)) {
@@ -204,11 +211,13 @@ static int report_refusal(const Rest *rest, bool is_query, const CoreHttpAnswer 
     snprintf(what, sizeof what, "HTTP status %d without an error", answer->status);
     return garbled(what, fault);
   }
+
   redact_token(rest, message);
   *fault = fault_of_number(number);
   /* Listings report -1 if slurmctld could not be reached. */
   if (number == -1 && is_query && (strstr(message, "looking for") || strstr(message, "Unspecified error")))
     *fault = SLURM_UNREACHABLE;
+
   if (*fault == SLURM_UNREACHABLE) return core_error(CORE_FAIL, "cannot reach Slurm: %s", message);
   return core_error(CORE_FAIL, "slurmrestd: %s", message);
 }
@@ -224,9 +233,11 @@ static int send_and_parse(Rest *rest, const char *method, const char *path, cons
   int code;
   *json = NULL;
   *fault = SLURM_FINE;
+
   if (rest->version) snprintf(url, sizeof url, "/slurm/v0.0.%d/%s", rest->version, path);
   else snprintf(url, sizeof url, "%s", path);
   TRY_GOTO(code, done, send_request(rest, method, url, body, &answer, fault));
+
   json_error_t where;
   *json = json_loadb(core_text_string(&answer.body), answer.body.length, JSON_REJECT_DUPLICATES, &where);
   const bool has_errors = rest_read_error(*json, &number, message, sizeof message);
@@ -269,8 +280,10 @@ static int rest_open(void **backend, SlurmFault *fault) {
   const char *address = getenv("SLURMRESTD");
   *backend = NULL;
   *fault = SLURM_ABSENT;
+
   if (!address || !*address)
     return core_error(CORE_FAIL, "slurm.api = rest needs SLURMRESTD = unix:/path or http://host:port of slurmrestd");
+
   Rest *rest = core_memory_zero_allocate(1, sizeof *rest);
   int code;
   TRY_GOTO(code, done, core_http_open(&rest->http));
@@ -308,6 +321,7 @@ static int rest_partitions(void *backend, SlurmPartition **partitions, size_t *c
   json_t *answer, *nodes = NULL, *record;
   size_t i;
   int code;
+
   TRY(send_and_parse(backend, "GET", "partitions", NULL, false, &answer, fault));
   TRY_GOTO(code, done, send_and_parse(backend, "GET", "nodes", NULL, false, &nodes, fault));
   json_t *list = json_object_get(answer, "partitions"), *machines = json_object_get(nodes, "nodes");
@@ -315,6 +329,7 @@ static int rest_partitions(void *backend, SlurmPartition **partitions, size_t *c
     code = garbled("no list of partitions or nodes", fault);
     goto done;
   }
+
   *partitions = core_memory_zero_allocate(json_array_size(list) + 1, sizeof **partitions);
   json_array_foreach(list, i, record) {
     if (code == CORE_OK && !rest_read_partition(record, &(*partitions)[(*count)++]))
@@ -324,6 +339,7 @@ static int rest_partitions(void *backend, SlurmPartition **partitions, size_t *c
     if (code == CORE_OK && !rest_read_node(record, *partitions, *count))
       code = garbled("a node without a state", fault);
   }
+
   const bool is_untold = rest->version >= REST_VERSION_OBJECTS && rest->version < REST_VERSION_DEFAULT;
   if (*count == 1 && is_untold) (*partitions)[0].is_default = true;
   if (code != CORE_OK) {
@@ -345,11 +361,13 @@ static int rest_submit(void *backend, const SlurmJob *job, int64_t *id, SlurmFau
   char *body, message[MESSAGE_MAX];
   json_t *answer;
   int64_t number = 0;
+
   *fault = SLURM_REFUSED;
   TRY(rest_job_write(job, rest->version, &body));
   int code = send_and_parse(rest, "POST", "job/submit", body, true, &answer, fault);
   free(body);
   if (code != CORE_OK) return code;
+
   const json_t *value = json_object_get(answer, "job_id");
   if (!rest_read_number(value, id) || *id <= 0 || *id > UINT32_MAX) {
     if (!rest_read_error(answer, &number, message, sizeof message))
@@ -369,6 +387,7 @@ static int rest_list(void *backend, const SlurmSelection *selection, SlurmTasks 
   json_t *answer, *record;
   size_t i;
   const size_t before = tasks->count;
+
   TRY(send_and_parse(rest, "GET", "jobs", NULL, false, &answer, fault));
   const json_t *jobs = json_object_get(answer, "jobs");
   int code = json_is_array(jobs) ? CORE_OK : garbled("no list of jobs", fault);
@@ -380,6 +399,7 @@ static int rest_list(void *backend, const SlurmSelection *selection, SlurmTasks 
       code = garbled(message, fault);
     }
   }
+
   if (code != CORE_OK) tasks->count = before;
   json_decref(answer);
   return code;
@@ -423,14 +443,18 @@ static int rest_cancel(void *backend, const SlurmId *ids, size_t count, SlurmFau
   Rest *rest = backend;
   if (count == 0) return CORE_OK;
   if (rest->version >= REST_VERSION_LISTS) return cancel_list(rest, ids, count, fault);
-  for (size_t i = 0; i < count && rest->version >= REST_VERSION_OBJECTS; i++) {
-    if (ids[i].task < 0) continue;
-    *fault = SLURM_REFUSED;
-    return core_error(CORE_USAGE,
-                      "slurmrestd of this version (v0.0.%d) would cancel all of array %lld for one of its tasks; use "
-                      "slurm.api = cli",
-                      rest->version, (long long)ids[i].job);
+
+  if (rest->version >= REST_VERSION_OBJECTS) {
+    for (size_t i = 0; i < count; i++) {
+      if (ids[i].task < 0) continue;
+      *fault = SLURM_REFUSED;
+      return core_error(CORE_USAGE,
+                        "slurmrestd of this version (v0.0.%d) would cancel all of array %lld for one of its tasks; use "
+                        "slurm.api = cli",
+                        rest->version, (long long)ids[i].job);
+    }
   }
+
   return control_tasks(rest, "DELETE", NULL, ids, count, fault);
 }
 
@@ -438,6 +462,7 @@ static int rest_cancel(void *backend, const SlurmId *ids, size_t count, SlurmFau
 static int hold_numbers(Rest *rest, const char *body, const SlurmId *ids, size_t count, SlurmFault *fault) {
   json_t *answer;
   size_t number_count = 0;
+
   TRY(send_and_parse(rest, "GET", "jobs", NULL, false, &answer, fault));
   const json_t *jobs = json_object_get(answer, "jobs");
   int64_t *numbers = core_memory_allocate((json_array_size(jobs) + 1) * sizeof *numbers);
@@ -445,6 +470,7 @@ static int hold_numbers(Rest *rest, const char *body, const SlurmId *ids, size_t
   int code = json_is_array(jobs) ? rest_update_numbers(jobs, ids, count, numbers, &number_count)
                                  : garbled("no list of jobs", fault);
   if (code == CORE_FAIL) *fault = SLURM_GARBLED;
+
   for (size_t i = 0; code == CORE_OK && i < number_count; i++)
     code = control_tasks(rest, "POST", body, &(SlurmId){numbers[i], -1}, 1, fault);
   if (code == CORE_OK) *fault = SLURM_FINE;

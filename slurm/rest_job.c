@@ -139,6 +139,7 @@ static void add_option(void *context, const char *option, const char *value) {
     }
     return;
   }
+
   snprintf(w->problem, sizeof w->problem, "%s", option);
 }
 
@@ -151,6 +152,7 @@ static json_t *make_environment(bool newer) {
     "NCCL_",   "CUDA_",       "SWEEP_",       "NO_COLOR="};
   json_t *environment = newer ? json_array() : json_object();
   bool has_path = false;
+
   for (char **variable = environ; *variable; variable++) {
     const char *equals = strchr(*variable, '=');
     bool is_kept = false;
@@ -167,6 +169,7 @@ static json_t *make_environment(bool newer) {
     json_object_set_new(environment, name, core_json_text(equals + 1));
     free(name);
   }
+
   if (!has_path && newer) json_array_append_new(environment, core_json_text("PATH=/usr/bin:/bin"));
   else if (!has_path)
     json_object_set_new(environment, "PATH", core_json_text("/usr/bin:/bin")); /* an empty one is refused */
@@ -195,11 +198,13 @@ static void add_names(Writer *w, const SlurmJob *job) {
   core_text_appendf(&text, "0-%lld", (long long)job->tasks - 1);
   if (job->running_max > 0) core_text_appendf(&text, "%%%lld", (long long)job->running_max);
   json_object_set_new(w->job, "array", core_json_text(core_text_string(&text)));
+
   core_text_clear(&text);
   slurm_options_dependency(job, &text);
   if (text.length) json_object_set_new(w->job, "dependency", core_json_text(core_text_string(&text)));
   if (job->after_each && is_newer(w)) json_object_set_new(w->job, "flags", json_pack("[s]", "KILL_INVALID_DEPENDENCY"));
   else if (job->after_each) json_object_set_new(w->job, "kill_on_invalid_dependency", json_true());
+
   json_object_set_new(w->job, "name", core_json_text(job->name));
   json_object_set_new(w->job, "comment", core_json_text(job->comment));
   json_object_set_new(w->job, "current_working_directory", core_json_text(job->directory));
@@ -211,11 +216,13 @@ static void add_names(Writer *w, const SlurmJob *job) {
 int rest_job_write(const SlurmJob *job, int version, char **body) {
   Writer w = {.job = json_object(), .version = version};
   *body = NULL;
+
   if (*job->settings->container && strcmp(job->settings->container_runtime, "pyxis") == 0) {
     json_decref(w.job);
     return core_error(
       CORE_USAGE, "slurm.container with pyxis: slurmrestd does not support it; use slurm.api = cli, or apptainer");
   }
+
   add_names(&w, job);
   slurm_options_each(job->settings, add_option, &w);
   if (*w.problem) {
@@ -223,6 +230,7 @@ int rest_job_write(const SlurmJob *job, int version, char **body) {
     return core_error(CORE_USAGE, "slurm.extra: slurmrestd does not support %s; use slurm.api = cli, or leave it out",
                       w.problem);
   }
+
   json_object_set_new(w.job, "environment", make_environment(is_newer(&w)));
   char *script = make_script(job, version);
   json_t *request = json_object();

@@ -76,6 +76,7 @@ static bool read_failed_status(const json_t *answer, int64_t *number, char *mess
   size_t i;
   json_t *status;
   int64_t found = 0;
+
   json_array_foreach(json_object_get(answer, "status"), i, status) {
     const json_t *error = json_object_get(status, "error");
     const int64_t code = number_or(error, "code", 0);
@@ -86,6 +87,7 @@ static bool read_failed_status(const json_t *answer, int64_t *number, char *mess
     if (!*message) copy_text(error, "string", message, size);
     if (!is_gone) break;
   }
+
   if (found) *number = found;
   return found != 0;
 }
@@ -94,15 +96,19 @@ bool rest_read_error(const json_t *answer, int64_t *number, char *message, size_
   size_t i;
   json_t *error;
   const json_t *unnumbered = NULL;
+
   json_array_foreach(json_object_get(answer, "errors"), i, error) {
     *number = number_or(error, "error_number", number_or(error, "error_code", 0));
     if (*number == 0 && !unnumbered && json_is_string(json_object_get(error, "error"))) unnumbered = error;
     if (*number != 0) break;
     error = NULL;
   }
+
+  /* Without a number, the first error that has a text counts. */
   if (i == json_array_size(json_object_get(answer, "errors"))) error = NULL;
   if (!error) error = (json_t *)unnumbered;
   if (!error) return read_failed_status(answer, number, message, size);
+
   const char *description = json_string_value(json_object_get(error, "description")),
              *name = json_string_value(json_object_get(error, "error"));
   char both[1024];
@@ -183,12 +189,14 @@ int rest_read_job(const json_t *record, const SlurmSelection *selection, const c
   SlurmTask task = {.restarts = -1, .exit_code = -1, .exit_signal = -1};
   const json_t *state = json_object_get(record, "job_state");
   int64_t limit_min;
+
   if (!json_is_object(record) || !json_is_string(json_object_get(record, "name")))
     return core_error(CORE_FAIL, "a job without a name");
   if (!is_selected(record, selection, user)) return CORE_OK;
   task.job = array_or_job(record);
   if (task.job <= 0) return core_error(CORE_FAIL, "a job without an id");
   if (!*first_word(state)) return core_error(CORE_FAIL, "job %lld has no state", (long long)task.job);
+
   task.state = parse_state(state);
   TEXT(record, "state_reason", task.reason);
   TEXT(record, "user_name", task.user);
@@ -196,12 +204,14 @@ int rest_read_job(const json_t *record, const SlurmSelection *selection, const c
   TEXT(record, "nodes", task.nodes);
   TEXT(record, "name", task.name);
   TEXT(record, "comment", task.comment);
+
   task.is_in_directory =
     selection->directory && strcmp(text_of(record, "current_working_directory"), selection->directory) == 0;
   task.submit_unix_s = number_or(record, "submit_time", 0);
   task.start_unix_s = number_or(record, "start_time", 0);
   if (rest_read_number(json_object_get(record, "time_limit"), &limit_min) && limit_min > 0 && limit_min < 1000000)
     task.limit_s = 60 * limit_min;
+
   task.restarts = number_or(record, "restart_cnt", -1);
   if (slurm_state_is_over(task.state)) parse_exit_status(json_object_get(record, "exit_code"), &task);
   return add_tasks(record, &task, tasks);
@@ -245,12 +255,15 @@ bool rest_read_node(const json_t *record, SlurmPartition *partitions, size_t cou
   static const char *const bad[] = {"DOWN",        "DRAIN",         "FAIL",        "NOT_RESPONDING",
                                     "MAINTENANCE", "REBOOT_ISSUED", "POWERED_DOWN"};
   bool up = contains_word(state, "IDLE") || contains_word(state, "MIXED") || contains_word(state, "ALLOCATED");
+
   if (!json_is_object(record) || !*first_word(state)) return false;
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
     up &= !contains_word(state, bad[i]) && !contains_word(flags, bad[i]);
+
   const char *gres = json_string_value(json_object_get(record, "gres"));
   const int64_t cpus = number_or(record, "cpus", 0), memory = number_or(record, "real_memory", 0),
                 gpus = gres ? count_gpus(gres) : 0;
+
   for (size_t i = 0; i < count; i++) {
     SlurmPartition *partition = &partitions[i];
     if (!contains_word(json_object_get(record, "partitions"), partition->name)) continue;

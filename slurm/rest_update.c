@@ -27,8 +27,10 @@ static int read_waiting(const json_t *record, const SlurmId *ids, size_t count, 
   for (size_t i = 0; i < rows.count && code == CORE_OK; i++) {
     const SlurmTask *row = &rows.rows[i];
     waiting->array = row->job;
-    for (int64_t task = row->first; task <= row->last; task += row->step > 0 ? row->step : 1, waiting->tasks++)
+    for (int64_t task = row->first; task <= row->last; task += row->step > 0 ? row->step : 1) {
+      waiting->tasks++;
       waiting->chosen += is_chosen(ids, count, (SlurmId){row->job, task});
+    }
   }
   slurm_tasks_free(&rows);
   return code;
@@ -45,6 +47,7 @@ int rest_update_numbers(const json_t *jobs, const SlurmId *ids, size_t count, in
   const size_t records = json_array_size(jobs);
   Waiting *all = core_memory_zero_allocate(records + 1, sizeof *all);
   int code = CORE_OK;
+
   for (size_t i = 0; i < records && code == CORE_OK; i++)
     code = read_waiting(json_array_get(jobs, i), ids, count, &all[i]);
   for (size_t i = 0; i < records && code == CORE_OK; i++) {
@@ -59,6 +62,7 @@ int rest_update_numbers(const json_t *jobs, const SlurmId *ids, size_t count, in
                    "waiting tasks that are not meant; leave out the runs (all of the sweep), or use slurm.api = cli",
                    (long long)one->array);
   }
+
   free(all);
   return code;
 }

@@ -41,10 +41,12 @@ void slurm_options_each(const SlurmSettings *s, Emit *emit, void *context) {
                  {"--qos", s->qos},
                  {"--reservation", s->reservation},
                  {"--constraint", s->constraint}};
+
   for (size_t i = 0; i < sizeof options / sizeof *options; i++)
     if (*options[i].value) emit(context, options[i].option, options[i].value);
   if (s->time > 0) emit(context, "--time", slurm_time_format(s->time, text));
   emit_number(emit, context, "--nodes", s->nodes, "");
+
   /* Runs without ranks are children of one task, which gets the processors of all. */
   const bool by_srun = s->ranks_per_run > 1;
   emit_number(emit, context, "--ntasks", by_srun ? s->ranks_per_run * s->runs_per_task : 1, "");
@@ -53,6 +55,7 @@ void slurm_options_each(const SlurmSettings *s, Emit *emit, void *context) {
   if (s->mem > 0) emit_number(emit, context, "--mem", s->mem * s->runs_per_task, "M");
   if (s->mem_per_cpu > 0) emit_number(emit, context, "--mem-per-cpu", s->mem_per_cpu, "M");
   emit_gpus(s, emit, context);
+
   snprintf(text, sizeof text, "B:%s@%lld", s->signal, (long long)s->signal_lead);
   if (s->signal_lead > 0) emit(context, "--signal", text);
   emit(context, s->requeue ? "--requeue" : "--no-requeue", NULL);
@@ -116,6 +119,7 @@ static void add_pyxis(const SlurmJob *job, CoreText *script) {
 void slurm_script_print(const SlurmJob *job, const char *const *command, CoreText *script) {
   /* Only modules need a login shell, which costs tenths of a second per task. */
   const bool may_load = *job->settings->modules || *job->settings->setup;
+
   core_text_append(script, may_load ? "#!/bin/bash -l\n" : "#!/bin/bash\n");
   add_quoted(script, "--job-name", job->name);
   add_quoted(script, "--comment", job->comment);
@@ -124,17 +128,20 @@ void slurm_script_print(const SlurmJob *job, const char *const *command, CoreTex
   core_text_append(script, "\n");
   add_dependency(script, job);
   if (job->remark) core_text_appendf(script, "# %s\n", job->remark);
+
   slurm_options_each(job->settings, add_line, script);
   add_quoted(script, "--chdir", job->directory);
   add_quoted(script, "--output", job->output ? job->output : "/dev/null");
   if (job->held) core_text_append(script, "#SBATCH --hold\n");
   add_pyxis(job, script);
+
   if (*job->settings->modules)
     core_text_appendf(script, "module load %s || { echo 'module load failed' >&2; exit 1; }\n", job->settings->modules);
   if (*job->settings->scratch) core_text_appendf(script, "export TMPDIR=\"%s\"\n", job->settings->scratch);
   if (*job->settings->setup)
     core_text_appendf(script, "%s\nstatus=$?\n[ $status -eq 0 ] || { echo \"slurm.setup failed with exit code "
                       "$status\" >&2; exit 1; }\n", job->settings->setup);
+
   core_text_append(script, "exec");
   add_container(job, script);
   for (size_t i = 0; command[i]; i++) {

@@ -25,8 +25,10 @@ static bool is_modules(const char *value) { return *value != '-' && has_only(val
 static bool is_path(const char *value) {
   static const char *const variables[] = {"$USER", "$HOME", "$SLURM_JOB_ID", "$SLURM_TMPDIR", "$TMPDIR",
                                           "$SLURM_ARRAY_JOB_ID", "$SLURM_ARRAY_TASK_ID", "$LOCAL_SCRATCH", "$SCRATCH"};
+
   if (!*value) return true;
   if (*value != '/' && *value != '$') return false;
+
   for (const char *c = value; *c;) {
     size_t length = strspn(c, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-/+");
     if (*c == '$') {
@@ -100,6 +102,7 @@ static const char *expected_text(bool (*check)(const char *)) {
 int64_t slurm_time_parse(const char *text) {
   int64_t field[4] = {0}, days = -1;
   int count = 0;
+
   for (const char *c = text;; c++) {
     if (*c < '0' || *c > '9') return -1;
     for (; *c >= '0' && *c <= '9'; c++)
@@ -114,6 +117,7 @@ int64_t slurm_time_parse(const char *text) {
       return -1;
     }
   }
+
   if (days >= 0) return ((days * 24 + field[0]) * 60 + field[1]) * 60 + field[2]; /* d-h, d-h:m, d-h:m:s */
   if (count == 1) return field[0] * 60;
   if (count == 2) return field[0] * 60 + field[1];
@@ -138,17 +142,20 @@ static bool read_size(const char *value, int64_t *megabytes) {
   char digits[16];
   const size_t length = strspn(value, "0123456789");
   int64_t number;
+
   if (length == 0 || length > 12 || (value[length] && (!strchr("KMGT", value[length]) || value[length + 1])))
     return false;
   memcpy(digits, value, length);
   digits[length] = '\0';
   if (!core_text_to_int(digits, &number)) return false;
+
   switch (value[length]) {
     case 'K': number = (number + 1023) / 1024; break;
     case 'G': number *= 1024; break;
     case 'T': number *= 1024 * 1024; break;
     default: break;
   }
+
   if (number > (int64_t)1 << 40) return false;
   *megabytes = number;
   return true;
@@ -266,6 +273,7 @@ int slurm_settings_check(const SlurmSettings *s) {
   if (s->mem > 0 && s->mem_per_cpu > 0)
     return core_error(CORE_USAGE, "slurm.mem and slurm.mem_per_cpu: Slurm takes one of them; leave out the other");
   const double gpus = s->gpus_per_run * (double)s->runs_per_task;
+
   if (s->nodes > 1 && s->runs_per_task > 1)
     return core_error(CORE_USAGE,
                       "slurm.runs_per_task = %lld and slurm.nodes = %lld: runs share a task on one node only",
@@ -276,11 +284,13 @@ int slurm_settings_check(const SlurmSettings *s) {
   if (s->ranks_per_run % s->nodes != 0)
     return core_error(CORE_USAGE, "slurm.ranks_per_run = %lld is not a multiple of slurm.nodes = %lld",
                       (long long)s->ranks_per_run, (long long)s->nodes);
+
   if (gpus != floor(gpus) || (int64_t)gpus % s->nodes != 0)
     return core_error(CORE_USAGE,
                       "slurm.gpus_per_run = %g makes no whole number of GPUs a node with slurm.runs_per_task "
                       "= %lld on slurm.nodes = %lld",
                       s->gpus_per_run, (long long)s->runs_per_task, (long long)s->nodes);
+
   if (s->time > 0 && s->signal_lead >= s->time)
     return core_error(CORE_USAGE, "slurm.signal_lead (%lld s) is not shorter than slurm.time (%lld s)",
                       (long long)s->signal_lead, (long long)s->time);

@@ -90,6 +90,7 @@ static int read_notify(const CoreIni *ini, const CoreIniEntry *entry, SlurmSite 
                     *const styles[] = {"slack", "ntfy", "plain"},
                     *const events[] = {"end", "failure", "both", "never"};
   enum { KEYS = sizeof keys / sizeof *keys };
+
   if (strcmp(entry->key, "command") == 0) {
     if (entry->value[strspn(entry->value, " \t")] == '\0')
       return core_ini_error(ini, entry, "notify.command is empty; remove the line to run no command");
@@ -102,6 +103,7 @@ static int read_notify(const CoreIni *ini, const CoreIniEntry *entry, SlurmSite 
       return core_ini_error(ini, entry, "notify.mail is not an address; expected one such as me@example.org");
     return core_text_copy(site->notify_mail, sizeof site->notify_mail, entry->value, "notify.mail");
   }
+
   if (strcmp(entry->key, "url") == 0) {
     if (core_http_check_url(entry->value, "notify.url") != CORE_OK)
       return core_ini_error(ini, entry, "%s", core_error_message());
@@ -109,6 +111,7 @@ static int read_notify(const CoreIni *ini, const CoreIniEntry *entry, SlurmSite 
       return core_ini_error(ini, entry, "notify.url is longer than %zu characters", sizeof site->notify_url - 1);
     return CORE_OK;
   }
+
   if (strcmp(entry->key, "style") == 0) {
     if (!is_one_of(entry->value, styles, 3))
       return core_ini_error(ini, entry, "notify.style is one of slack, ntfy, plain");
@@ -119,6 +122,7 @@ static int read_notify(const CoreIni *ini, const CoreIniEntry *entry, SlurmSite 
       return core_ini_error(ini, entry, "notify.on is one of end, failure, both, never");
     return core_text_copy(site->notify_on, sizeof site->notify_on, entry->value, "notify.on");
   }
+
   const char *nearest = core_text_nearest(entry->key, keys, KEYS);
   return core_ini_error_key(ini, entry, "notify.%s is not a setting; %s%s%s", entry->key,
                             nearest ? "did you mean notify." : "expected url, style, command, mail or on",
@@ -151,6 +155,7 @@ static int read_slurm(const CoreIni *ini, const CoreIniEntry *entry, SlurmSettin
 /* Applies `base` first, wherever it is in the file, so that other keys override it. */
 static int read_entries(const CoreIni *ini, int depth, SlurmSettings *settings, SlurmSite *site) {
   static const char *const sections[] = {"site", "slurm", "notify"};
+
   for (int pass = 0; pass < 2; pass++) {
     for (size_t i = 0; i < ini->count; i++) {
       const CoreIniEntry *entry = &ini->entries[i];
@@ -160,6 +165,7 @@ static int read_entries(const CoreIni *ini, int depth, SlurmSettings *settings, 
                               nearest ? "did you mean [" : "expected [site], [slurm] or [notify]",
                               nearest ? nearest : "", nearest ? "]?" : "");
       }
+
       if (!entry->key) continue;
       const bool is_site = strcmp(entry->section, "site") == 0;
       if (is_site != (pass == 0)) continue;

@@ -232,6 +232,7 @@ static void complete_command(const CoreManual *manual, const CoreOption *table, 
   bool ended;
   context->table = table;
   const size_t operands = count_operands(context, &value_of, &ended);
+
   if (value_of) {
     print_values(context, value_of, value_of->argument, word, 0);
   } else if (!ended && *word == '-' && equals) {
@@ -267,6 +268,7 @@ static void print_program_options(const CoreProgram *program, const char *word) 
 int core_completion_run(const CoreProgram *program, int argc, char **argv) {
   static char nothing[] = "";
   char *word = argc > 0 ? argv[argc - 1] : nothing, *first = argc > 1 ? argv[0] : nothing;
+
   if (argc > 1 && strcmp(first, "--completion") == 0) {
     CoreText shells = {0};
     add_choices("", "bash|zsh|fish", &shells);
@@ -274,10 +276,12 @@ int core_completion_run(const CoreProgram *program, int argc, char **argv) {
     core_text_free(&shells);
     return CORE_OK;
   }
+
   if ((argc <= 1 && *word != '-') || (argc == 2 && strcmp(first, "help") == 0)) {
     print_commands(program, word);
     return CORE_OK;
   }
+
   const bool usual = program->usual && (argc <= 1 || *first == '-');
   const CoreCommand *command = core_options_find(program, usual ? program->usual : first);
   if (argc <= 1) print_program_options(program, word);

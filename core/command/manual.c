@@ -39,14 +39,19 @@ static void print_references(Page *page) {
   static const char *const programs[] = {"sweep", "trainer", "analyze"};
   const char *own = page->program->name;
   core_help_heading(&page->help, "See also");
-  if (page->command) fprintf(page->help.out, ".BR %s (1),\n", own);
-  for (const CoreCommand *command = page->program->commands; command->name && !page->command; command++) {
-    const Page other = {.program = page->program, .command = command};
-    CoreText name = {0};
-    append_name(&other, &name);
-    if (command->summary) fprintf(page->help.out, ".BR %s (1),\n", core_text_string(&name));
-    core_text_free(&name);
+
+  if (page->command) {
+    fprintf(page->help.out, ".BR %s (1),\n", own);
+  } else {
+    for (const CoreCommand *command = page->program->commands; command->name; command++) {
+      const Page other = {.program = page->program, .command = command};
+      CoreText name = {0};
+      append_name(&other, &name);
+      if (command->summary) fprintf(page->help.out, ".BR %s (1),\n", core_text_string(&name));
+      core_text_free(&name);
+    }
   }
+
   size_t left = sizeof programs / sizeof *programs;
   for (size_t i = 0; i < left; i++)
     if (strcmp(programs[i], own) != 0) fprintf(page->help.out, ".BR %s (1),\n", programs[i]);
@@ -70,6 +75,7 @@ static void print_program(Page *page) {
   CoreText summary = {0}, usage = {0};
   core_text_append_bytes(&summary, program->intro, strcspn(program->intro, ".:\n"));
   print_head(page, core_text_string(&summary));
+
   if (program->usual) {
     core_options_describe(core_options_find(program, program->usual), print_command, page);
   } else {
@@ -81,6 +87,7 @@ static void print_program(Page *page) {
     core_help_text(&page->help, program->intro);
     core_options_help_commands(&page->help, program);
   }
+
   core_text_free(&summary);
   core_text_free(&usage);
 }
@@ -91,12 +98,14 @@ static int write_page(const CoreProgram *program, const CoreCommand *command, co
   TRY(core_files_path(path, "%s/%s%s%s.1", directory, program->name, command ? "-" : "", command ? command->name : ""));
   Page page = {.program = program, .command = command, .help = {.out = open_memstream(&text, &size), .manual = true}};
   CORE_CHECK(page.help.out);
+
   if (command) {
     print_head(&page, command->summary);
     core_options_describe(command, print_command, &page);
   } else {
     print_program(&page);
   }
+
   print_references(&page);
   fclose(page.help.out);
   const int code = core_files_write_unsynced(path, text, size);

@@ -77,12 +77,14 @@ static int parse_option(const CoreOption *table, int argc, char **argv, int *at,
   const CoreOption *option =
     is_long ? find_long(table, argument + 2, length - 2) : find_letter(table, argument[1]);
   if (argument[length]) value = argument + length + is_long; /* --name=value, -nvalue */
+
   if (!option) {
     bool is_help_request = is_long ? length == 6 && memcmp(argument, "--help", 6) == 0 : argument[1] == 'h';
     if (!is_help_request || value) return unknown_option(table, argument, is_long ? length : strlen(argument));
     *help = true;
     return CORE_OK;
   }
+
   if (option->kind == CORE_OPTION_FLAG) {
     if (value) return core_error(CORE_USAGE, "--%s takes no value ('%s')", option->name, value);
   } else if (!value) {
@@ -119,11 +121,13 @@ void core_options_help(CoreHelp *help, const CoreOption *table) {
   static const CoreOption ask = {.name = "help", .letter = 'h', .help = "show this text"};
   char left[128];
   size_t indent = MARGIN + strlen("-h, --help") + GAP;
+
   for (const CoreOption *option = table; option->name; option++) {
     format_option(option, left, sizeof left);
     size_t length = MARGIN + strlen(left) + GAP;
     if (length > indent && length <= INDENT_MAX) indent = length;
   }
+
   core_help_heading(help, "Options");
   for (const CoreOption *option = table;; option++) {
     const CoreOption *row = option->name ? option : &ask;
@@ -191,6 +195,7 @@ int core_options_run(const CoreManual *manual, const CoreOption *table, int argc
     describe_callback(manual, table ? table : none, describe_context);
     return CORE_OK;
   }
+
   const char **operands = core_memory_zero_allocate((size_t)argc + 1, sizeof *operands);
   size_t count = 0;
   bool help = false;
@@ -202,6 +207,7 @@ int core_options_run(const CoreManual *manual, const CoreOption *table, int argc
     code = check_operands(manual, operands, count);
     if (code == CORE_OK) code = answer(given, operands, count);
   }
+
   free_lists(table);
   free(operands);
   return code;
@@ -318,10 +324,12 @@ static int prepare_for_limits(void) {
   signal(SIGXFSZ, SIG_IGN);
   if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur == RLIM_INFINITY || stack.rlim_cur >= STACK_BYTES)
     return CORE_OK;
+
   if (stack.rlim_max != RLIM_INFINITY && stack.rlim_max < STACK_BYTES_MIN)
     return core_error(CORE_FAIL, "the stack is limited to %llu kB; allow at least %d: ulimit -s %d, or for all users "
                       "in /etc/security/limits.conf", (unsigned long long)stack.rlim_max / 1024, STACK_BYTES / 1024,
                       STACK_BYTES / 1024);
+
   stack.rlim_cur = stack.rlim_max < STACK_BYTES ? stack.rlim_max : STACK_BYTES;
   setrlimit(RLIMIT_STACK, &stack);
   if (pthread_attr_init(&threads) == 0) { /* the limit at the start was that of threads, too */

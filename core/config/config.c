@@ -160,6 +160,7 @@ static CoreConfigKind wider_kind(CoreConfigKind a, CoreConfigKind b) {
 const CoreConfigRow *core_config_add_program_row(const char *name, CoreConfigKind kind, const char *choices,
                                                  const char *def, bool widens) {
   pthread_mutex_lock(&growth_mutex);
+
   CoreConfigRow *row = (CoreConfigRow *)core_config_find(name);
   if (row && row->is_program) {
     row->kind = widens ? wider_kind(row->kind, kind) : kind;
@@ -177,6 +178,7 @@ const CoreConfigRow *core_config_add_program_row(const char *name, CoreConfigKin
   } else {
     row = NULL;
   }
+
   pthread_mutex_unlock(&growth_mutex);
   return row;
 }
@@ -363,12 +365,14 @@ static int check_section(const CoreIni *ini, const CoreIniEntry *entry) {
     if (strcmp(sections[i].name, entry->section) == 0) return CORE_OK;
     known[i] = sections[i].name;
   }
+
   static const char *const experiment_sections[] = {"sweep", "slurm", "grid ", "zip ", "profile "};
   for (size_t i = 0; i < sizeof experiment_sections / sizeof *experiment_sections; i++)
     if (strncmp(experiment_sections[i], entry->section, strlen(experiment_sections[i])) == 0)
       return core_ini_error(ini, entry, "[%s] is a section of an experiment file, which describes many runs, not of a "
                             "config file; run it with sweep submit %s, preview it with sweep plan %s", entry->section,
                             ini->file, ini->file);
+
   const char *nearest = core_text_nearest(entry->section, known, SECTION_COUNT);
   if (nearest)
     return core_ini_error(ini, entry, "[%s] is not a section of a config file; did you mean [%s]?",
@@ -383,10 +387,12 @@ static int read_entry(const CoreIni *ini, const CoreIniEntry *entry, int *lines,
     return core_ini_error_key(ini, entry, "%s is before the first [section]", entry->key);
   int length = snprintf(name, sizeof name, "%s.%s", entry->section, entry->key);
   const CoreConfigRow *row = length < (int)sizeof name ? core_config_find(name) : NULL;
+
   if (!row) {
     unknown_name(name);
     return core_ini_error_key(ini, entry, "%s", core_error_message());
   }
+
   int *line = &lines[row - rows];
   if (*line)
     return core_ini_error_key(ini, entry, "%s is given twice, first in line %d; remove one", row->name, *line);

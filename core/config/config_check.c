@@ -21,6 +21,7 @@ static int check_minibatches(const CoreConfig *config) {
   bool by_env = strcmp(config->ppo.minibatch_by, "environments") == 0;
   int64_t total = by_env ? n : n * k;
   if (total % m == 0) return CORE_OK;
+
   CoreText divisors = {0};
   append_nearest_divisors(total, m, &divisors);
   int code;
@@ -33,6 +34,7 @@ static int check_minibatches(const CoreConfig *config) {
     code = core_error(CORE_USAGE, "env.num * ppo.num_steps = %lld * %lld = %lld transitions cannot be divided into "
                       "ppo.num_minibatches = %lld equal parts; set ppo.num_minibatches to %s",
                       (long long)n, (long long)k, (long long)total, (long long)m, core_text_string(&divisors));
+
   core_text_free(&divisors);
   return code;
 }
@@ -43,11 +45,13 @@ static int check_sequences(const CoreConfig *config) {
   const char *key = sapg ? "sapg.sequence_length" : "ppo.sequence_length";
   const long long length = core_config_sequence_length(config), steps = (long long)config->ppo.num_steps;
   const long long total = core_config_transitions_per_iteration(config), parts = (long long)config->ppo.num_minibatches;
+
   if (length == 1) return CORE_OK;
   if (steps % length != 0)
     return core_error(CORE_USAGE, "ppo.num_steps = %lld is not a multiple of %s = %lld; set the latter to a divisor "
                       "of it", steps, key, length);
   if (total / parts % length == 0) return CORE_OK;
+
   CoreText divisors = {0};
   append_nearest_divisors(total / length, parts, &divisors);
   const int code = core_error(CORE_USAGE, "a minibatch of %lld transitions does not consist of whole sequences of %s = "
@@ -61,6 +65,7 @@ static int check_sequences(const CoreConfig *config) {
 static int check_sapg(const CoreConfig *config) {
   const long long blocks = (long long)config->sapg.blocks, envs = (long long)config->env.num;
   if (strcmp(config->algo.name, "sapg") != 0) return CORE_OK;
+
   if (envs % blocks != 0)
     return core_error(CORE_USAGE,
                       "env.num = %lld cannot be divided into sapg.blocks = %lld blocks; set env.num to %lld "
@@ -77,6 +82,7 @@ static int check_sapg(const CoreConfig *config) {
                       "ppo.num_steps = %lld is not a multiple of sapg.sequence_length = %lld; set the latter to "
                       "1, or to a divisor",
                       (long long)config->ppo.num_steps, (long long)config->sapg.sequence_length);
+
   if (strcmp(config->net.action_head, "gaussian") != 0)
     return core_error(CORE_USAGE,
                       "algo.name = sapg needs a log standard deviation per block; set net.action_head to gaussian");
@@ -116,6 +122,7 @@ static int check_length(const char *name, int64_t steps, int64_t max_steps) {
 static int check_curriculum(const CoreConfig *config) {
   enum { SEARCHED_MAX = 1 << 30 };
   int64_t searched = config->sfl.num_batches * config->sfl.batch_size;
+
   if (!core_config_has_curriculum(config)) return CORE_OK;
   if (!has_generator(config->env.task))
     return core_error(CORE_USAGE, "env.curriculum = sfl needs a level generator, which env.task = %s lacks; set "
@@ -125,6 +132,7 @@ static int check_curriculum(const CoreConfig *config) {
                       "not allowed; leave it at level_set", config->env.reset);
   TRY(check_length("ppo.num_steps", config->ppo.num_steps, config->env.max_steps));
   TRY(check_length("sfl.rollout_steps", config->sfl.rollout_steps, config->env.max_steps));
+
   if (searched > SEARCHED_MAX)
     return core_error(CORE_USAGE, "sfl.num_batches * sfl.batch_size = %lld levels exceeds the maximum of %d",
                       (long long)searched, SEARCHED_MAX);
@@ -140,6 +148,7 @@ static int check_actions(const CoreConfig *config) {
     {"pqn", "discrete", "needs a discrete set of actions"}};
   const bool is_mujoco = strncmp(config->env.task, "mujoco/", strlen("mujoco/")) == 0;
   const char *actions = is_mujoco ? "continuous" : config->env.actions;
+
   if (!is_mujoco && strchr(config->env.task, '/')) return CORE_OK; /* checked when the learner is created */
   for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
     if (strcmp(config->algo.name, fixed[i].learner) != 0 || strcmp(actions, fixed[i].actions) == 0) continue;
@@ -187,7 +196,8 @@ static int check_kl_controls(const CoreConfig *config) {
 static int check_memory(const CoreConfig *config) {
   static const char *const learners[][2] = {{"pqn", "learns Q values of single transitions"},
                                             {"noisy_sgd", "has no policy"}};
-  for (size_t i = 0; i < sizeof learners / sizeof *learners && strcmp(config->net.memory, "none") != 0; i++)
+  if (strcmp(config->net.memory, "none") == 0) return CORE_OK;
+  for (size_t i = 0; i < sizeof learners / sizeof *learners; i++)
     if (strcmp(config->algo.name, learners[i][0]) == 0)
       return core_error(CORE_USAGE, "net.memory = %s: algo.name = %s %s; set net.memory to none, or algo.name to ppo, "
                         "ppo_ewma or sapg", config->net.memory, learners[i][0], learners[i][1]);
@@ -241,6 +251,7 @@ int64_t core_config_sequence_length(const CoreConfig *config) {
 int core_config_check(const CoreConfig *config) {
   CoreOrigin origin;
   if (config->program) return CORE_OK; /* validated by core_script_read */
+
   TRY(check_memory(config));
   if (core_config_has_no_envs(config)) return check_without_envs(config);
   TRY(check_actions(config));
@@ -249,6 +260,8 @@ int core_config_check(const CoreConfig *config) {
   TRY(check_curriculum(config));
   TRY(core_origin_parse(config->init.from, &origin));
   TRY(check_ratio_cap(config));
+
+  /* Checks of single learners and tasks. */
   if (strncmp(config->algo.name, "ppo", strlen("ppo")) == 0) TRY(check_kl_controls(config));
   if (strcmp(config->algo.name, "pqn") == 0) TRY(check_pqn(config));
   if (strcmp(config->env.task, "levels") == 0 && !*config->env.levels)

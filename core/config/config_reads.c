@@ -169,12 +169,14 @@ void core_config_cell(const CoreConfig *config, CoreText *text) {
     core_script_canonical(config, false, text);
     return;
   }
+
   CoreConfig resolved;
   CoreText value = {0};
   size_t count;
   const CoreConfigRow *row = core_config_trainer_rows(&count), *seed = core_config_find("train.seed");
   const bool scaled = core_config_is_scaled(config) && core_config_resolve(config, &resolved) == CORE_OK;
   const CoreConfig *effective = scaled ? &resolved : config;
+
   for (const CoreConfigRow *end = row + count; row < end; row++) {
     if (!row->identity || row == seed || core_config_value_equals(effective, &core_config_defaults, row) ||
         !core_config_is_read(effective, row))
@@ -198,10 +200,13 @@ void core_config_start_id(const CoreConfig *config, char id[CORE_RUN_ID]) {
   size_t count;
   const CoreConfigRow *rows = core_config_trainer_rows(&count);
   pthread_once(&once, initialize);
-  if (config->program) core_script_canonical(config, false, &text);
-  for (size_t i = 0; i < count && !config->program; i++)
-    if (!is_free[i] && !core_config_value_equals(config, &core_config_defaults, &rows[i]))
-      core_text_appendf(&text, "%s=%s\n", rows[i].name, core_config_get(config, &rows[i], &value));
+  if (config->program) {
+    core_script_canonical(config, false, &text);
+  } else {
+    for (size_t i = 0; i < count; i++)
+      if (!is_free[i] && !core_config_value_equals(config, &core_config_defaults, &rows[i]))
+        core_text_appendf(&text, "%s=%s\n", rows[i].name, core_config_get(config, &rows[i], &value));
+  }
   core_config_hash(&text, id);
   core_text_free(&text);
   core_text_free(&value);

@@ -23,6 +23,7 @@ static int binary_logarithm(double factor, int *exponent) {
 static int compute_scaling(const char *scheme, double factor, Scaling *scaling) {
   int exponent;
   *scaling = (Scaling){1, 1, 1};
+
   if (strcmp(scheme, "more_minibatches") == 0) {
     scaling->minibatches = factor;
   } else if (strcmp(scheme, "larger_minibatches_sqrt") == 0) {

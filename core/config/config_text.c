@@ -39,9 +39,11 @@ const char *core_config_get(const CoreConfig *config, const CoreConfigRow *row, 
     core_text_append(text, value ? value->text : "");
     return core_text_string(text);
   }
+
   const void *field = core_config_field(config, row);
   char number[32];
   core_text_clear(text);
+
   switch (row->kind) {
     case CORE_CONFIG_INT: core_text_appendf(text, "%lld", (long long)*(const int64_t *)field); break;
     case CORE_CONFIG_REAL: core_text_append(text, core_text_from_real(*(const double *)field, number)); break;
@@ -85,14 +87,19 @@ void core_config_id(const CoreConfig *config, char id[CORE_RUN_ID]) {
   CoreText canonical = {0}, value = {0};
   size_t count;
   const CoreConfigRow *row = core_config_trainer_rows(&count);
-  if (config->program) core_script_canonical(config, true, &canonical);
-  for (const CoreConfigRow *end = row + count; row < end && !config->program; row++) {
-    if (!row->identity || core_config_value_equals(config, &core_config_defaults, row)) continue;
-    core_text_append(&canonical, row->name);
-    core_text_append(&canonical, "=");
-    core_text_append(&canonical, core_config_get(config, row, &value));
-    core_text_append(&canonical, "\n");
+
+  if (config->program) {
+    core_script_canonical(config, true, &canonical);
+  } else {
+    for (const CoreConfigRow *end = row + count; row < end; row++) {
+      if (!row->identity || core_config_value_equals(config, &core_config_defaults, row)) continue;
+      core_text_append(&canonical, row->name);
+      core_text_append(&canonical, "=");
+      core_text_append(&canonical, core_config_get(config, row, &value));
+      core_text_append(&canonical, "\n");
+    }
   }
+
   core_config_hash(&canonical, id);
   core_text_free(&canonical);
   core_text_free(&value);
@@ -120,12 +127,14 @@ static void append_ini_value(CoreText *text, const char *value) {
 void core_config_to_ini(const CoreConfig *config, CoreText *text) {
   size_t row_count, section_count;
   const CoreConfigRow *rows = core_config_trainer_rows(&row_count);
+
   if (config->program) {
     core_script_to_ini(config->program, text);
     core_text_appendf(text, "\n[train]\nseed = %lld\nthreads = %lld\n", (long long)config->train.seed,
                       (long long)config->train.threads);
     return;
   }
+
   const CoreConfigSection *section = core_config_sections(&section_count);
   CoreText value = {0};
   for (const CoreConfigSection *end = section + section_count; section < end; section++) {
@@ -196,15 +205,19 @@ void core_config_to_json(const CoreConfig *config, CoreText *text) {
 const char *core_config_json(CoreConfigJson *json, const CoreConfig *config) {
   size_t count, from = 0; /* from: offset of a row in the previous text */
   const CoreConfigRow *rows = core_config_trainer_rows(&count);
+
   if (config->program) {
     core_text_clear(&json->spare);
     core_script_to_json(config, &json->spare);
     return core_text_string(&json->spare);
   }
+
   CoreText text = json->spare, value = {0};
   const bool has_previous = json->ends != NULL;
   if (!has_previous) json->ends = core_memory_zero_allocate(count, sizeof *json->ends);
   core_text_clear(&text);
+
+  /* Unchanged settings are copied from the previous text. */
   for (size_t i = 0; i < count; i++) {
     const size_t to = json->ends[i];
     if (has_previous && core_config_value_equals(&json->config, config, &rows[i]))
@@ -217,6 +230,7 @@ const char *core_config_json(CoreConfigJson *json, const CoreConfig *config) {
   append_resolved(config, &text);
   core_text_append(&text, "}");
   core_text_free(&value);
+
   json->spare = json->text;
   json->text = text;
   json->config = *config;
@@ -248,6 +262,7 @@ void core_config_help(CoreHelp *help) {
   const CoreConfigSection *sections = core_config_sections(&section_count);
   enum { INDENT = 28 };
   CoreText text = {0};
+
   core_help_heading(help, "Settings");
   for (size_t s = 0; s < section_count; s++) {
     core_text_clear(&text);
@@ -278,12 +293,14 @@ void core_config_to_markdown(CoreText *text) {
   const CoreConfigRow *rows = core_config_rows(&row_count);
   const CoreConfigSection *sections = core_config_sections(&section_count);
   CoreText cell = {0};
+
   core_text_append(text,
     "# Settings\n\n"
     "Generated from `core/config/config.def` by `make docs`; do not edit. Write a setting in a config file as\n"
     "`key = value` under its `[section]`, or on the command line as `--set section.key=value`. Numbers are written\n"
     "`1e8`, or with a suffix: `50k`, `3M`, `2G`, `1.5T` (powers of 1000). Text has at most 255 bytes. Settings marked\n"
     "*execution* affect only how a run is executed; all others are part of the run's id.\n");
+
   for (size_t s = 0; s < section_count; s++) {
     core_text_appendf(text, "\n## [%s]\n\n%s.\n\n"
                       "| setting | values | default | meaning |\n|---|---|---|---|\n",
@@ -309,6 +326,7 @@ json_t *core_config_setting_json(const CoreConfig *config, const CoreConfigRow *
   if (row->is_program && !core_script_value(config->program, row)) return json_null();
   const void *field = core_config_field(config, row);
   CoreText text = {0};
+
   switch (row->kind) {
     case CORE_CONFIG_INT: return json_integer(*(const int64_t *)field);
     case CORE_CONFIG_BOOL: return json_boolean(*(const bool *)field);
@@ -318,6 +336,7 @@ json_t *core_config_setting_json(const CoreConfig *config, const CoreConfigRow *
     case CORE_CONFIG_ENUM:
     case CORE_CONFIG_STRING: break;
   }
+
   json_t *value = core_json_text(core_config_get(config, row, &text));
   core_text_free(&text);
   return value;

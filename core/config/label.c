@@ -88,17 +88,21 @@ void core_labels_format(const CoreLabels *labels, const char *config, char label
   const json_t *seed = json_object_get(json_object_get(all, "train"), "seed");
   const char *name;
   CoreText text = {0}, tail = {0};
+
   json_object_foreach(labels->differs, name, unused) {
     const json_t *value = json_object_get(flat, name);
     if (value) append_pair(&text, is_ambiguous(labels->differs, name) ? name : strchr(name, '.') + 1, value);
   }
   if (seed) append_pair(&tail, "seed", seed);
+
+  /* The seed is kept whole; a long list of settings is cut. */
   const size_t room = CORE_LABEL_MAX - tail.length - sizeof end - 1;
   const bool is_long = text.length > room;
   if (is_long) text.data[room] = '\0';
   snprintf(label, CORE_LABEL_MAX, "%s%s%s%s", core_text_string(&text), is_long ? end : "",
            text.length && tail.length ? "," : "", core_text_string(&tail));
   if (!*label) snprintf(label, CORE_LABEL_MAX, "run");
+
   core_text_free(&text);
   core_text_free(&tail);
   json_decref(flat);

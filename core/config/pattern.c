@@ -48,6 +48,7 @@ static long read_copies(const char **at) {
     return *c == '+' ? 2 : 1;
   }
   if (*c != '{') return 0;
+
   c = read_number(c + 1, &low);
   high = low;
   const bool has_comma = *c == ',';

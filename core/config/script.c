@@ -130,6 +130,7 @@ static int check_name(const CoreScriptDraft *draft, const char *name) {
     return core_error(CORE_USAGE, "%.80s is not a valid setting name: expected 1 to %d letters, digits, '.', '_' and "
                                   "'-'", name,
                       CORE_SCRIPT_NAME - 1);
+
   if (strcmp(name, "seed") == 0)
     return core_error(CORE_USAGE, "seed is set by seeds in [sweep]; in command, {seed} expands to it");
   for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
@@ -137,11 +138,13 @@ static int check_name(const CoreScriptDraft *draft, const char *name) {
       return core_error(CORE_USAGE, "%s cannot be a setting's name: {%s} is a built-in placeholder; choose another "
                                     "name",
                         name, name);
+
   const CoreConfigRow *row = core_config_find(name);
   if ((row && !row->is_program) || strncmp(name, "sweep.", 6) == 0 || strncmp(name, "slurm.", 6) == 0 ||
       strncmp(name, "stop.", 5) == 0)
     return core_error(CORE_USAGE, "%s is a setting of sweep or trainer; choose another name and write command = ... "
                       "--%s {OTHER}", name, name);
+
   for (size_t i = 0; i < draft->setting_count; i++)
     if (strcmp(draft->settings[i].name, name) == 0)
       return core_error(CORE_USAGE, "%s is given twice in [settings]; remove one", name);
@@ -186,10 +189,13 @@ int core_script_intern(const CoreScriptDraft *draft, const CoreScript **program)
   CoreScriptSetting settings[CORE_SCRIPT_SETTINGS_MAX];
   CoreScriptMetric metrics[CORE_SCRIPT_METRICS_MAX];
   const CoreScriptValue *values[CORE_SCRIPT_SETTINGS_MAX];
+
   memset(&definition, 0, sizeof definition); /* including padding, since they are compared as bytes */
   memset(settings, 0, sizeof settings);
   for (int key = 0; key < CORE_SCRIPT_KEYS; key++)
     definition.text[key] = intern_text(core_text_string(&draft->text[key]));
+
+  /* Their texts are interned, so that equal definitions consist of equal bytes. */
   for (size_t i = 0; i < draft->setting_count; i++) {
     const char *failed = add_row(draft, i, &settings[i]);
     if (failed) return core_error(CORE_USAGE, "%s: too many different program settings in one process", failed);
@@ -197,6 +203,7 @@ int core_script_intern(const CoreScriptDraft *draft, const CoreScript **program)
   }
   for (size_t i = 0; i < draft->metric_count; i++)
     metrics[i] = (CoreScriptMetric){intern_text(draft->metrics[i].column), intern_text(draft->metrics[i].name)};
+
   definition.setting_count = draft->setting_count;
   definition.metric_count = draft->metric_count;
   definition.settings = intern(settings, (draft->setting_count + 1) * sizeof *settings);
@@ -317,8 +324,9 @@ const CoreScriptSetting *core_script_find(const CoreScript *program, const char 
 }
 
 const CoreScriptValue *core_script_value(const CoreScript *program, const CoreConfigRow *row) {
-  const CoreScriptDefinition *definition = program ? program->definition : NULL;
-  for (size_t i = 0; definition && i < definition->setting_count; i++)
+  if (!program) return NULL;
+  const CoreScriptDefinition *definition = program->definition;
+  for (size_t i = 0; i < definition->setting_count; i++)
     if (definition->settings[i].row == row) return program->values[i];
   return NULL;
 }
@@ -343,6 +351,7 @@ int core_script_set(CoreConfig *config, const char *name, const char *value) {
   const size_t index = setting_index(definition, name);
   const CoreScriptValue *values[CORE_SCRIPT_SETTINGS_MAX];
   CoreText canonical = {0}, written = {0};
+
   if (index == definition->setting_count) return unknown_setting(definition, name);
   const CoreScriptSetting *setting = &definition->settings[index];
   const int code = core_script_canonical_value(name, setting->kind, setting->choices, value, &canonical, &written);
@@ -351,6 +360,7 @@ int core_script_set(CoreConfig *config, const char *name, const char *value) {
     values[index] = intern_value(core_text_string(&canonical), core_text_string(&written));
     core_script_attach(config, create(definition, values));
   }
+
   core_text_free(&canonical);
   core_text_free(&written);
   return code;
@@ -376,6 +386,7 @@ void core_script_step(const CoreScript *program, char name[CORE_SCRIPT_NAME], do
   char word[CORE_CONFIG_TEXT];
   *total = 0;
   snprintf(name, CORE_SCRIPT_NAME, "%.*s", (int)length, text);
+
   if (!of) return;
   of += 4;
   if (*of == '{') {

@@ -35,6 +35,7 @@ static int unknown_placeholder(const Words *words, const char *name) {
   for (size_t i = 0; i < definition->setting_count; i++) names[count++] = definition->settings[i].row->name;
   for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++) names[count++] = built_in[i];
   const char *nearest = core_text_nearest(name, names, count);
+
   if (words->word.length > 0 && words->word.data[words->word.length - 1] == '$')
     return core_error(CORE_USAGE, "no shell interprets ${%.80s}; write its value, or a script that starts the program",
                       name);
@@ -50,6 +51,7 @@ static int append_placeholder(Words *words, const char *name) {
   const struct { const char *name, *text; } texts[] = {
     {"run", run ? run->id : ""}, {"dir", run ? run->dir : ""}, {"config", run ? run->config : ""}};
   const CoreScriptSetting *setting = core_script_find(words->program, name);
+
   if (setting) {
     core_text_append(&words->word, core_script_value(words->program, setting->row)->written);
     return CORE_OK;
@@ -59,6 +61,7 @@ static int append_placeholder(Words *words, const char *name) {
     core_text_append(&words->word, texts[i].text ? texts[i].text : "");
     return CORE_OK;
   }
+
   if (strcmp(name, "seed") != 0) return unknown_placeholder(words, name);
   core_text_appendf(&words->word, "%lld", (long long)(run ? run->seed : 0));
   return CORE_OK;
@@ -73,11 +76,13 @@ static int append_condition(Words *words, const char *placeholder) {
   if (length >= sizeof name) return unknown_placeholder(words, placeholder);
   memcpy(name, placeholder, length);
   name[length] = '\0';
+
   const CoreScriptSetting *setting = core_script_find(words->program, name);
   if (!setting) return unknown_placeholder(words, name);
   if (!core_script_is_boolean(setting))
     return core_error(CORE_USAGE, "{%.80s}: %s is neither true nor false; its default must be True or False",
                       placeholder, name);
+
   bool is_true = false;
   const char *value = core_script_value(words->program, setting->row)->text;
   for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) is_true = is_true || strcmp(value, yes[i]) == 0;
@@ -301,6 +306,7 @@ int core_script_source(const char *metrics, CoreScriptSource *source, const char
                {"csv:", CORE_SCRIPT_CSV},
                {"stdout:", CORE_SCRIPT_STDOUT},
                {"tensorboard:", CORE_SCRIPT_TENSORBOARD}};
+
   *source = CORE_SCRIPT_JSONL;
   *location = "";
   if (strcmp(metrics, "jsonl") == 0) return CORE_OK;
@@ -311,6 +317,7 @@ int core_script_source(const char *metrics, CoreScriptSource *source, const char
     *location = metrics + length;
     return CORE_OK;
   }
+
   return core_error(
     CORE_USAGE, "metrics = %.80s: expected jsonl, jsonl:FILE, csv:FILE, stdout:NAME=REGEX or tensorboard:DIR", metrics);
 }

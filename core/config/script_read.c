@@ -57,13 +57,15 @@ static const char *const booleans[] = {"True|False", "False|True", "true|false",
 
 /* Returns the choices of a boolean, "true|false", in the spelling of the default; NULL: it is not a boolean. */
 static const char *find_boolean(const char *value) {
-  for (size_t i = 0; *value && i < sizeof booleans / sizeof *booleans; i++)
+  if (!*value) return NULL;
+  for (size_t i = 0; i < sizeof booleans / sizeof *booleans; i++)
     if (strncmp(booleans[i], value, strlen(value)) == 0 && booleans[i][strlen(value)] == '|') return booleans[i];
   return NULL;
 }
 
 bool core_script_is_boolean(const CoreScriptSetting *setting) {
-  for (size_t i = 0; setting->kind == CORE_CONFIG_ENUM && i < sizeof booleans / sizeof *booleans; i++)
+  if (setting->kind != CORE_CONFIG_ENUM) return false;
+  for (size_t i = 0; i < sizeof booleans / sizeof *booleans; i++)
     if (strcmp(setting->choices, booleans[i]) == 0) return true;
   return false;
 }
@@ -75,6 +77,7 @@ static int find_kind(const char *name, const char *value, bool is_quoted, CoreCo
   double real;
   *kind = CORE_CONFIG_STRING;
   if (is_quoted) return CORE_OK;
+
   if (strchr(value, '|')) {
     *kind = CORE_CONFIG_ENUM;
     if (!join_choices(value, choices))
@@ -82,6 +85,7 @@ static int find_kind(const char *name, const char *value, bool is_quoted, CoreCo
                         value);
     return core_script_check_characters(name, core_text_string(choices));
   }
+
   if (find_boolean(value)) {
     *kind = CORE_CONFIG_ENUM;
     core_text_append(choices, find_boolean(value));
@@ -310,6 +314,7 @@ static int add_from_json(CoreScriptDraft *draft, const char *name, const json_t 
   const char *text = number;
   double real;
   CoreConfigKind kind = CORE_CONFIG_STRING;
+
   if (json_is_integer(value)) {
     kind = CORE_CONFIG_INT;
     snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
@@ -322,6 +327,7 @@ static int add_from_json(CoreScriptDraft *draft, const char *name, const json_t 
   } else {
     return core_error(CORE_FAIL, "%s is neither a string nor a number", name);
   }
+
   return core_script_draft_add(draft, name, kind, NULL, text, text);
 }
 
@@ -333,6 +339,7 @@ int core_script_from_json(const json_t *config, const CoreScript **program) {
   int code = CORE_OK;
   *program = NULL;
   if (!json_is_object(object)) return CORE_OK;
+
   CoreScriptDraft *draft = core_script_draft_create();
   draft->widens = true;
   for (int k = 0; k < CORE_SCRIPT_KEYS && code == CORE_OK; k++) {
@@ -341,6 +348,7 @@ int core_script_from_json(const json_t *config, const CoreScript **program) {
   }
   json_object_foreach(settings, key, value) if (code == CORE_OK) code = add_from_json(draft, key, value, infinite);
   if (code == CORE_OK) code = core_script_intern(draft, program);
+
   core_script_draft_free(&draft);
   return code;
 }

@@ -54,6 +54,7 @@ void core_script_to_ini(const CoreScript *program, CoreText *text) {
     core_text_appendf(text, "%s = ", core_script_keys[key]);
     append_quoted(text, definition->text[key]);
   }
+
   if (definition->setting_count) core_text_append(text, "\n[settings]\n");
   for (size_t i = 0; i < definition->setting_count; i++) {
     const CoreScriptSetting *setting = &definition->settings[i];
@@ -64,6 +65,7 @@ void core_script_to_ini(const CoreScript *program, CoreText *text) {
     else if (setting->kind == CORE_CONFIG_ENUM) append_choices(text, setting->choices, value);
     else append_quoted(text, value);
   }
+
   if (definition->metric_count) core_text_append(text, "\n[metric]\n");
   for (size_t i = 0; i < definition->metric_count; i++) {
     core_text_appendf(text, "%s = ", definition->metrics[i].column);
@@ -78,7 +80,9 @@ static json_t *value_json(const CoreScriptSetting *setting, const CoreScriptValu
   static const char *const yes[] = {"True", "true", "yes", "on"}, *const no[] = {"False", "false", "no", "off"};
   if (setting->kind == CORE_CONFIG_INT) return json_integer(value->integer);
   if (setting->kind == CORE_CONFIG_REAL && isfinite(value->real)) return json_real(value->real);
-  for (size_t i = 0; i < sizeof yes / sizeof *yes && !as_text && setting->kind == CORE_CONFIG_ENUM; i++) {
+  if (as_text || setting->kind != CORE_CONFIG_ENUM) return core_json_text(value->text);
+
+  for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) {
     if (strcmp(value->text, yes[i]) == 0) return json_true();
     if (strcmp(value->text, no[i]) == 0) return json_false();
   }
@@ -117,16 +121,19 @@ void core_script_to_json(const CoreConfig *config, CoreText *text) {
   for (int key = 0; key < CORE_SCRIPT_KEYS; key++)
     if (*definition->text[key] && key != CORE_SCRIPT_code_files) /* each attempt of a run has it (StoreState) */
       json_object_set_new(keys, core_script_keys[key], core_json_text(definition->text[key]));
+
   json_object_set_new(train, "seed", json_integer(config->train.seed));
   json_object_set_new(train, "total_steps", json_integer(config->train.total_steps));
   json_t *algo = json_object();
   json_object_set_new(algo, "name", core_json_text(config->algo.name));
+
   json_object_set_new(root, "program", keys);
   json_object_set_new(root, "algo", algo);
   json_object_set_new(root, "settings", settings_json(config->program, true));
   json_object_set_new(root, "train", train);
   json_t *infinite = infinite_json(config->program);
   if (infinite) json_object_set_new(root, "infinite", infinite);
+
   core_json_append(root, 0, text);
   json_decref(root);
 }
@@ -142,6 +149,7 @@ void core_script_canonical(const CoreConfig *config, bool with_seed, CoreText *t
   for (int key = 0; key < CORE_SCRIPT_KEYS; key++)
     if (core_script_identity[key] && *definition->text[key])
       core_text_appendf(text, "%s=%s\n", core_script_keys[key], definition->text[key]);
+
   for (size_t i = 0; i < definition->setting_count; i++) {
     CoreText line = {0};
     core_text_appendf(&line, "%s=%s\n", definition->settings[i].row->name, config->program->values[i]->text);
@@ -152,6 +160,7 @@ void core_script_canonical(const CoreConfig *config, bool with_seed, CoreText *t
     core_text_append(text, lines[i]);
     free(lines[i]);
   }
+
   if (with_seed) core_text_appendf(text, "seed=%lld\n", (long long)config->train.seed);
 }
 

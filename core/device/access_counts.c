@@ -105,6 +105,8 @@ static void touch(uintptr_t address, size_t bytes, bool writes) {
     if (shadow == NULL) return;
     access.last = shadow;
   }
+
+  /* Counts each word once per launch and kind; reading what the launch itself has written is free. */
   const size_t end = (address - shadow->first + bytes + WORD - 1) / WORD;
   for (size_t word = (address - shadow->first) / WORD; word < end; word++) {
     uint32_t *mark = writes ? &shadow->written[word] : &shadow->read[word];

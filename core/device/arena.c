@@ -84,6 +84,7 @@ static int too_large(CoreArena *arena, bool device) {
   char buffer[32];
   double total = 0;
   int named = 0;
+
   qsort(arena->entries, arena->count, sizeof *arena->entries, larger_first);
   for (size_t i = 0; i < arena->count; i++) {
     const Entry *entry = &arena->entries[i];
@@ -93,6 +94,7 @@ static int too_large(CoreArena *arena, bool device) {
       core_text_appendf(&text, "%s%s (%sB)", named > 1 ? ", " : "", entry->label,
                         core_text_count((double)entry->count * (double)entry->bytes, buffer));
   }
+
   int code = core_error(CORE_FAIL, "out of memory%s%s: %s needs %sB; largest: %s", device ? " of " : "",
                         device ? arena->device->description : "", arena->name, core_text_count(total, buffer),
                         core_text_string(&text));
@@ -149,12 +151,15 @@ static void use_large_pages(void *block, size_t bytes) {
 static int place_on_device(CoreArena *arena, size_t bytes) {
   const char *guard = getenv("CORE_ARENA_GUARD");
   arena->is_guarded = guard && strcmp(guard, "1") == 0;
+
   if (!arena->is_guarded) {
     if (arena->device->allocate(arena->device, bytes, &arena->device_block) != CORE_OK) return CORE_FAIL;
     CORE_CHECK((uintptr_t)arena->device_block % CORE_DEVICE_ALIGNMENT == 0);
     place_entries(arena, true, arena->device_block);
     return CORE_OK;
   }
+
+  /* One block per entry: an access past its end is outside of all blocks. */
   for (size_t i = 0; i < arena->count; i++) {
     Entry *entry = &arena->entries[i];
     if (!is_on_device(arena, entry)) continue;
@@ -196,8 +201,10 @@ static bool is_within(const void *start, size_t bytes, const char *at) {
 }
 
 bool core_arena_holds_on_device(const CoreArena *arena, const void *memory) {
-  for (size_t i = 0; arena->is_guarded && i < arena->count; i++)
-    if (is_within(arena->entries[i].own, arena->entries[i].count * arena->entries[i].bytes, memory)) return true;
+  if (arena->is_guarded) {
+    for (size_t i = 0; i < arena->count; i++)
+      if (is_within(arena->entries[i].own, arena->entries[i].count * arena->entries[i].bytes, memory)) return true;
+  }
   return is_within(arena->device_block, core_arena_device_bytes(arena), memory);
 }
 

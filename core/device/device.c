@@ -13,7 +13,10 @@
 typedef struct Emulation { bool wanted; int gpus; size_t memory_bytes; CoreDeviceOrder order; } Emulation;
 
 static size_t scaled(double number, char suffix) {
-  const double unit = suffix == 'K' ? 1 << 10 : suffix == 'M' ? 1 << 20 : suffix == 'G' ? 1 << 30 : 1;
+  const double unit = suffix == 'K'   ? 1 << 10
+                      : suffix == 'M' ? 1 << 20
+                      : suffix == 'G' ? 1 << 30
+                                      : 1;
   return (size_t)(number * unit);
 }
 
@@ -33,6 +36,7 @@ static int read_emulation(Emulation *emulation) {
   *emulation = (Emulation){.gpus = 0, .memory_bytes = SIZE_MAX, .order = CORE_DEVICE_FORWARD};
   if (asked == NULL || strncmp(asked, "emulated", 8) != 0) return CORE_OK;
   emulation->wanted = true;
+
   for (const char *at = asked + 8; *at != '\0';) {
     double number;
     char suffix = '\0';
@@ -70,16 +74,19 @@ static int open_gpu(int number, CoreDevice **device) {
 int core_device_list(CoreDeviceId *id, int max_ids) {
   Emulation emulation;
   int count = 0;
+
   if (read_emulation(&emulation) == CORE_OK && emulation.wanted) {
     /* without gpus=N each process has its own GPU */
     const bool alone = emulation.gpus == 0;
-    count = alone ? 1 : emulation.gpus < 0 ? 0 : emulation.gpus;
+    if (alone) count = 1;
+    else count = emulation.gpus < 0 ? 0 : emulation.gpus;
     for (int i = 0; i < count && i < max_ids; i++) {
       const int64_t name[2] = {alone, alone ? getpid() : i};
       memcpy(&id[i], name, sizeof id[i]);
     }
     return count < max_ids ? count : max_ids;
   }
+
   if (!CORE_HAS_CUDA || core_device_cuda_count(&count) != CORE_OK) count = 0;
   if (count > max_ids) count = max_ids;
   for (int i = 0; i < count; i++)
@@ -109,6 +116,7 @@ static int open_any(const char *wanted, int number, CoreDevice **device, char *r
   *device = NULL;
   reason[0] = '\0';
   if (strcmp(wanted, "cpu") == 0) return CORE_OK;
+
   const bool must = strcmp(wanted, "cuda") == 0;
   TRY(read_emulation(&emulation));
   if (emulation.wanted) {
@@ -117,6 +125,7 @@ static int open_any(const char *wanted, int number, CoreDevice **device, char *r
     if (must) *device = core_device_emulated_sized(emulation.order, emulation.memory_bytes);
     return CORE_OK;
   }
+
   const int code = open_gpu(number, device);
   if (code == CORE_OK || must) return code == CORE_OK ? code : core_error_context(code, "train.device = cuda");
   if (CORE_HAS_CUDA) snprintf(reason, REASON, "%s", core_error_message()); /* a build without CUDA gives no reason */

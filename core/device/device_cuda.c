@@ -388,6 +388,7 @@ int core_device_cuda(int number, CoreDevice **device) {
   cudaStream_t stream[CORE_STREAMS], communication;
   cudaEvent_t event, clock[2];
   *device = NULL;
+
   cudaError_t code = cudaGetDeviceProperties(&properties, number);
   if (code == cudaSuccess) TRY(check_capability(number, &properties));
   if (code == cudaSuccess) code = cudaSetDevice(number);
@@ -398,6 +399,7 @@ int core_device_cuda(int number, CoreDevice **device) {
     (void)cudaGetLastError();
     return core_error(CORE_USAGE, "GPU %d cannot be used: %s", number, cudaGetErrorString(code));
   }
+
   Gpu *gpu = core_memory_zero_allocate(1, sizeof *gpu);
   CoreDevice *created = &gpu->table;
   gpu->event = event;
@@ -405,6 +407,7 @@ int core_device_cuda(int number, CoreDevice **device) {
   memcpy(gpu->clock, clock, sizeof clock);
   gpu->resident_threads = (size_t)properties.multiProcessorCount * (size_t)properties.maxThreadsPerMultiProcessor;
   gpu->reads_host_memory = properties.pageableMemoryAccessUsesHostPageTables != 0;
+
   *created = (CoreDevice){
     .name = "cuda", .memory_bytes = properties.totalGlobalMem, .shared_bytes = properties.sharedMemPerBlockOptin,
     .processors = (unsigned)properties.multiProcessorCount,
@@ -419,6 +422,7 @@ int core_device_cuda(int number, CoreDevice **device) {
     .destroy_graph = destroy_graph,
     .begin_time = begin_time, .end_time = end_time, .times = core_device_times_open(),
     .stream = stream[0], .communication_stream = communication, .destroy = destroy};
+
   snprintf(created->description, sizeof created->description, "%.64s, compute capability %d.%d, %.1f GiB",
            properties.name, properties.major, properties.minor, (double)properties.totalGlobalMem / (double)(1 << 30));
   *device = created;

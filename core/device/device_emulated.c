@@ -222,6 +222,7 @@ static void comm_wait(CoreDevice *device) {
     record(emulator->recording, (Operation){.kind = COMM_WAIT});
     return;
   }
+
   run_pending(emulator, 0);
   open_memory(emulator);
   for (int i = 0; i < emulator->exchanges; i++) {
@@ -237,6 +238,7 @@ static void exchange(CoreDevice *device, CoreExchange *function, void *target, c
   Emulator *emulator = emulator_of(device);
   core_emulated_memory_check(&emulator->memory, target, bytes);
   core_emulated_memory_check(&emulator->memory, source, bytes);
+
   if (emulator->recording) {
     record(emulator->recording, (Operation){.kind = EXCHANGE, .exchange = function, .target = target, .source = source,
                                             .bytes = bytes});
@@ -250,6 +252,7 @@ static void exchange(CoreDevice *device, CoreExchange *function, void *target, c
     emulator->waiting[emulator->exchanges++] = e;
     return;
   }
+
   run_pending(emulator, 0);
   open_memory(emulator);
   function(target, source, bytes);
@@ -476,9 +479,11 @@ CoreDevice *core_device_emulated_sized(CoreDeviceOrder order, size_t memory_byte
   emulator->stream = core_memory_zero_allocate(CORE_STREAMS, sizeof *emulator->stream);
   emulator->threads = core_emulated_threads_create(order);
   core_emulated_memory_acquire_key(&emulator->memory);
+
   static const CoreEmulatedServices services = {core_device_barrier, core_device_group_barrier, core_device_ballot,
                                                 &core_emulated_shared, &core_emulated_shared_bytes, find_memory};
   emulator->bodies = core_access_bodies() ? core_access_bodies() : core_emulated_code(&services);
+
   emulator->table = (CoreDevice){
     .name = "emulated", .description = "emulated on the CPU", .memory_bytes = memory_bytes,
     .shared_bytes = CORE_EMULATED_SHARED_BYTES, .processors = PROCESSORS,
@@ -492,5 +497,6 @@ CoreDevice *core_device_emulated_sized(CoreDeviceOrder order, size_t memory_byte
     .begin_capture = begin_capture, .end_capture = end_capture, .launch_graph = launch_graph,
       .destroy_graph = destroy_graph,
     .destroy = destroy};
+
   return &emulator->table;
 }

@@ -54,6 +54,7 @@ void core_device_times_print(const CoreDeviceTimes *times, double empty, FILE *o
   CoreDeviceTimes sorted = *times;
   double all = 0;
   if (times->names == 0) return;
+
   for (int i = 0; i < sorted.names; i++) {
     Timed *t = &sorted.timed[i];
     if (t->count > 1) {
@@ -62,10 +63,12 @@ void core_device_times_print(const CoreDeviceTimes *times, double empty, FILE *o
     }
     all += t->seconds;
   }
+
   qsort(sorted.timed, (size_t)sorted.names, sizeof *sorted.timed, longest_first);
   fprintf(out, "times of the device, one operation after the other (%.1f us of each are the timing's own), without the "
           "first of each, which may load code\n", 1e6 * empty);
   fprintf(out, "%10s %12s %10s %6s  name\n", "times", "all, ms", "each, us", "%");
+
   for (int i = 0; i < sorted.names; i++) {
     const Timed *t = &sorted.timed[i];
     fprintf(out, "%10llu %12.3f %10.2f %6.2f  %s\n", (unsigned long long)t->count, 1e3 * t->seconds,

@@ -36,14 +36,17 @@ int core_emulated_memory_allocate(CoreEmulatedMemory *all, size_t bytes, size_t 
   while (slot < CORE_EMULATED_MEMORIES && all->memory[slot].start) slot++;
   CORE_CHECK(slot < CORE_EMULATED_MEMORIES);
   *memory = NULL;
+
   if (bytes > SIZE_MAX / 2) return core_error(CORE_FAIL, "out of memory of the emulated device");
   const size_t asked = bytes;
   bytes = (bytes + page) / page * page;
   if (bytes > memory_bytes - all->allocated)
     return core_error(CORE_FAIL, "out of memory of the emulated device: %zu bytes", bytes);
+
   char *start = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (start == MAP_FAILED) return core_error_errno(CORE_FAIL, "out of memory of the emulated device: %zu bytes", bytes);
   if (all->key) CORE_CHECK(pkey_mprotect(start, bytes, PROT_READ | PROT_WRITE, all->key) == 0);
+
   all->memory[slot].start = start;
   all->memory[slot].bytes = bytes;
   all->memory[slot].asked = asked;

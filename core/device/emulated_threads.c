@@ -254,11 +254,18 @@ static void run_group(CoreEmulatedThreads *emulated, CoreDeviceThread first, uns
     thread->state = FRESH;
     thread->lines = 0;
   }
+
   if (isolated) memcpy(emulated->merged, share.start, share.bytes);
+
+  /* Each round runs all threads up to their next barrier or ballot, or to their end. */
   for (int state = FRESH; state != FINISHED;) {
-    for (unsigned k = 0; k < count && isolated; k++) resume_isolated(emulated, share, k);
-    state = isolated ? meet(emulated->thread, count) : run_warps(emulated, count, backward);
-    if (isolated && state != AT_BALLOT) merge_images(emulated, share, count);
+    if (isolated) {
+      for (unsigned k = 0; k < count; k++) resume_isolated(emulated, share, k);
+      state = meet(emulated->thread, count);
+      if (state != AT_BALLOT) merge_images(emulated, share, count);
+    } else {
+      state = run_warps(emulated, count, backward);
+    }
   }
 }
 
@@ -277,20 +284,25 @@ void core_emulated_threads_run(CoreEmulatedThreads *emulated, const CoreKernel *
   const bool backward = emulated->order == CORE_DEVICE_BACKWARD;
   const unsigned group = kernel->group == CORE_GROUP_BLOCK ? threads : (unsigned)kernel->group;
   CORE_CHECK(group == 0 || threads % group == 0);
+
   the_group.kernel = kernel;
   the_group.body = body;
   the_group.arguments = arguments;
   core_emulated_shared = emulated->shared;
   core_emulated_shared_bytes = shared;
+
   for (unsigned i = 0; i < blocks; i++) {
     CoreDeviceThread at = {.block = backward ? blocks - 1 - i : i, .blocks = blocks, .threads = threads,
                            .shared = emulated->shared};
     memset(emulated->shared, 0xa5, shared); /* a GPU does not zero it either */
-    for (unsigned k = 0; group == 0 && k < threads; k++) {
+    if (group > 0) {
+      run_groups(emulated, at, group, shared);
+      continue;
+    }
+    for (unsigned k = 0; k < threads; k++) {
       at.thread = backward ? threads - 1 - k : k;
       body(&at, arguments);
     }
-    if (group > 0) run_groups(emulated, at, group, shared);
   }
 }
 

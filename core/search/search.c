@@ -63,17 +63,20 @@ static int read_goal(const CoreIni *ini, const CoreIniEntry *entry, CoreSearch *
   search->goal = entry;
   search->minimize = name == NULL;
   if (!name) name = after_word(entry->value, "min");
+
   if (!name || !*name || strpbrk(name, " \t,;#\"\\"))
     return core_ini_error(ini, entry, "goal = %.60s: expected max or min and a measure, such as max final",
                           entry->value);
   if (core_text_copy(search->measure, sizeof search->measure, name, "goal") != CORE_OK)
     return core_ini_error(ini, entry, "%s", core_error_message());
+
   search->is_metric = true;
   for (size_t i = 0; i < MEASURES; i++) {
     if (strcmp(name, measures[i]) != 0) continue;
     search->is_metric = false;
     search->is_log = strcmp(ranges[i], "LOG") == 0;
   }
+
   if (strcmp(name, "score_at_time") != 0) return CORE_OK;
   return core_ini_error(ini, entry, "goal: score_at_time depends on the runs that are compared; take final or best");
 }
@@ -123,6 +126,7 @@ static int add_choice(Line *line, const char *item) {
   CoreText text = {0};
   if (!*item && axis->row->kind != CORE_CONFIG_STRING)
     return core_ini_error(line->ini, line->entry, "%s: an item of the list is empty", axis->row->name);
+
   if (core_config_set(&scratch, axis->row->name, item) != CORE_OK) return value_error(line);
   const char *value = core_config_get(&scratch, axis->row, &text);
   int code = CORE_OK;
@@ -132,6 +136,7 @@ static int add_choice(Line *line, const char *item) {
   if (axis->choice_count == CORE_SEARCH_CHOICES_MAX)
     code = core_ini_error(line->ini, line->entry, "%s: more than %d values; for numbers take a range, as 1 .. 100",
                           axis->row->name, CORE_SEARCH_CHOICES_MAX);
+
   if (code == CORE_OK) axis->choices[axis->choice_count++] = core_text_duplicate(value);
   core_text_free(&text);
   return code;
@@ -197,6 +202,7 @@ static int read_range(Line *line, char *text) {
   const char *numbers = after_word(text, "log");
   char *dots = strstr(text, "..");
   axis->is_log = numbers != NULL;
+
   if (!dots && strchr(text, ','))
     return core_ini_error(line->ini, line->entry, "%s: a list of values begins with the word choice: choice %.80s",
                           axis->row->name, text);
@@ -207,6 +213,7 @@ static int read_range(Line *line, char *text) {
   if (!is_number(axis->row))
     return core_ini_error(line->ini, line->entry, "%s is not a number, so it has no range; write choice and its values",
                           axis->row->name);
+
   *dots = '\0';
   TRY(read_bound(line, trim(numbers ? (char *)numbers : text), &axis->low));
   TRY(read_bound(line, trim(dots + 2), &axis->high));
@@ -246,10 +253,12 @@ static int check_row(const CoreIni *ini, const CoreIniEntry *entry, const CoreCo
 int core_search_line(const CoreIni *ini, const CoreIniEntry *entry, CoreSearch *search) {
   for (Key key = 0; key < KEYS; key++)
     if (strcmp(entry->key, keys[key]) == 0) return read_key(ini, entry, key, search);
+
   const CoreConfigRow *row = core_config_find(entry->key);
   if (!row) return unknown_key(ini, entry);
   TRY(check_row(ini, entry, row, search));
   if (!search->axes) search->axes = core_memory_allocate(CORE_SEARCH_AXES_MAX * sizeof *search->axes);
+
   CoreSearchAxis *axis = &search->axes[search->count++];
   *axis = (CoreSearchAxis){.row = row, .entry = entry, .parent = CORE_SEARCH_NO_PARENT};
   Line line = {ini, entry, axis};
@@ -278,6 +287,7 @@ static int read_condition(const CoreIni *ini, CoreSearch *search, size_t number,
     return core_ini_error(ini, axis->entry, "%s: a condition is: when SETTING = VALUE[, VALUE]", axis->row->name);
   *equals = '\0';
   const char *name = trim(condition);
+
   if (strcmp(name, axis->row->name) == 0)
     return core_ini_error(ini, axis->entry, "%s has a condition on itself; name another setting of [%s] behind when",
                           name, axis->entry->section);
@@ -285,6 +295,7 @@ static int read_condition(const CoreIni *ini, CoreSearch *search, size_t number,
     return core_ini_error(ini, axis->entry, "%s: the condition's setting '%.60s' must be a choice of [%s]; write there "
                           "%.60s = choice ..., or remove the condition", axis->row->name, name, axis->entry->section,
                           name);
+
   const CoreSearchAxis *parent = &search->axes[axis->parent];
   CoreText item = {0};
   const char *rest = equals + 1, *start;
@@ -295,6 +306,7 @@ static int read_condition(const CoreIni *ini, CoreSearch *search, size_t number,
     else code = core_ini_error(ini, axis->entry, "%s: '%.60s' is none of the values of %s (line %d), so the condition "
                                "never holds", axis->row->name, core_text_string(&item), name, parent->entry->line);
   }
+
   core_text_free(&item);
   return code;
 }
@@ -336,6 +348,7 @@ static int put_in_order(const CoreIni *ini, CoreSearch *search) {
 
 int core_search_finish(const CoreIni *ini, const CoreIniEntry *section, CoreSearch *search) {
   enum { STARTUP = 10, WAVE = 8 };
+
   if (search->count == 0)
     return core_ini_error(ini, section, "[%s] has no setting to search; add one, such as ppo.learning_rate = "
                           "log 1e-5 .. 1e-2", section->section);
@@ -345,6 +358,7 @@ int core_search_finish(const CoreIni *ini, const CoreIniEntry *section, CoreSear
     if (search->given[key] && search->method != CORE_SEARCH_TPE)
       return core_ini_error_key(ini, search->given[key], "%s belongs to method = tpe; the method here is %s",
                                 keys[key], methods[search->method]);
+
   if (!*search->measure) TRY(core_text_copy(search->measure, sizeof search->measure, "final", "goal"));
   if (!search->startup) search->startup = STARTUP;
   if (!search->wave) search->wave = WAVE;

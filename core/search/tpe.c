@@ -55,9 +55,11 @@ static int by_place(const void *left, const void *right) {
 static void set_widths(const CoreSearchAxis *axis, size_t n, const double *mu, double *sigma) {
   double low, high;
   Place *places = core_memory_allocate((n + 1) * sizeof *places);
+
   bounds_of(axis, &low, &high);
   for (size_t i = 0; i < n; i++) places[i] = (Place){mu[i], i};
   qsort(places, n, sizeof *places, by_place);
+
   const double narrowest = (high - low) / fmin(100, (double)n + 2);
   for (size_t i = 0; i < n; i++) {
     const double left = places[i].at - (i > 0 ? places[i - 1].at : low);
@@ -94,12 +96,14 @@ void core_parzen_make(const CoreSearch *search, const size_t *axis, size_t axes,
                       size_t count, CoreParzen *parzen) {
   size_t n = 0;
   const CoreTpeTrial **with = core_memory_allocate((count + 1) * sizeof *with);
+
   for (size_t i = 0; i < count; i++)
     if (has_axes(list[i], axis, axes)) with[n++] = list[i];
   *parzen = (CoreParzen){.search = search, .axis = axis, .axes = axes, .kernels = n + 1};
   parzen->weight = core_memory_allocate(parzen->kernels * sizeof *parzen->weight);
   parzen->mu = core_memory_allocate(axes * parzen->kernels * sizeof *parzen->mu);
   parzen->sigma = core_memory_zero_allocate(axes * parzen->kernels, sizeof *parzen->sigma);
+
   set_weights(parzen, n);
   for (size_t a = 0; a < axes; a++) {
     const CoreSearchAxis *of = &search->axes[axis[a]];
@@ -149,7 +153,9 @@ double core_parzen_log(const CoreParzen *parzen, const double *coordinate) {
     for (size_t a = 0; a < parzen->axes; a++) each[k] += log_kernel(parzen, a, k, coordinate[parzen->axis[a]]);
     most = fmax(most, each[k]);
   }
-  for (size_t k = 0; k < parzen->kernels && !isinf(most); k++) sum += exp(each[k] - most);
+  if (!isinf(most)) {
+    for (size_t k = 0; k < parzen->kernels; k++) sum += exp(each[k] - most);
+  }
   free(each);
   return isinf(most) ? most : most + log(sum);
 }
@@ -164,6 +170,7 @@ static double draw_axis(const CoreParzen *parzen, size_t a, size_t kernel, doubl
   const CoreSearchAxis *of = &parzen->search->axes[parzen->axis[a]];
   const double mu = parzen->mu[a * parzen->kernels + kernel], sigma = parzen->sigma[a * parzen->kernels + kernel];
   double low, high;
+
   if (of->choices) {
     size_t choice = 0;
     for (double sum = 0; choice + 1 < of->choice_count; choice++) {
@@ -172,6 +179,7 @@ static double draw_axis(const CoreParzen *parzen, size_t a, size_t kernel, doubl
     }
     return (double)choice;
   }
+
   bounds_of(of, &low, &high);
   const double a_z = (low - mu) / sigma, b_z = (high - mu) / sigma; /* a_z <= 0 <= b_z, since mu is within the bounds */
   const double p = below(a_z) + unit * (below(b_z) - below(a_z));
@@ -209,11 +217,13 @@ size_t core_tpe_split(const CoreTpeTrial *trials, size_t count, bool *below_) {
   enum { BELOW_MAX = 25 };
   size_t ended = 0, ranked = 0, best;
   Rank *ranks = core_memory_allocate((count + 1) * sizeof *ranks);
+
   for (size_t i = 0; i < count; i++) {
     below_[i] = false;
     ended += trials[i].has_ended;
     if (trials[i].has_ended && !isnan(trials[i].loss)) ranks[ranked++] = (Rank){trials[i].loss, i};
   }
+
   qsort(ranks, ranked, sizeof *ranks, by_loss);
   best = (ended + 9) / 10; /* ceil(0.1 n) */
   if (best > BELOW_MAX) best = BELOW_MAX;
@@ -230,12 +240,16 @@ static void propose_axes(const CoreSearch *search, const size_t *axis, size_t ax
   double *candidate = core_memory_allocate(2 * search->count * sizeof *candidate), *best = candidate + search->count;
   CoreParzen good, bad;
   size_t below_count = 0, above_count = 0;
+
+  /* Trials below the quantile first, then the others. */
   for (size_t i = 0; i < count; i++)
     if (is_below[i]) sides[below_count++] = &trials[i];
   for (size_t i = 0; i < count; i++)
     if (!is_below[i]) sides[below_count + above_count++] = &trials[i];
   core_parzen_make(search, axis, axes, sides, below_count, &good);
   core_parzen_make(search, axis, axes, sides + below_count, above_count, &bad);
+
+  /* The candidate of the largest ratio good / bad wins. */
   double most = -INFINITY;
   for (int i = 0; i < CORE_TPE_CANDIDATES; i++) {
     draw(&good, &stream, candidate);
@@ -244,6 +258,7 @@ static void propose_axes(const CoreSearch *search, const size_t *axis, size_t ax
     most = gain;
     memcpy(best, candidate, search->count * sizeof *best);
   }
+
   for (size_t a = 0; a < axes; a++) coordinate[axis[a]] = best[axis[a]];
   core_parzen_free(&good);
   core_parzen_free(&bad);
@@ -256,13 +271,17 @@ void core_tpe_propose(const CoreSearch *search, const CoreTpeTrial *trials, size
   enum { TOGETHER = 2, ALONE = 3 }; /* second indices of the streams; draw.c uses 0 and 1 */
   bool *is_below = core_memory_allocate(count + 1);
   size_t together[CORE_SEARCH_AXES_MAX], axes = 0;
+
   core_tpe_split(trials, count, is_below);
   for (size_t i = 0; i < search->count; i++) {
     coordinate[i] = NAN;
     if (search->axes[i].parent == CORE_SEARCH_NO_PARENT) together[axes++] = i;
   }
+
   propose_axes(search, together, axes, trials, count, is_below,
                core_random_stream(seed, CORE_RANDOM_TRIAL, (uint32_t)number, TOGETHER), coordinate);
+
+  /* Settings with a condition are proposed alone, after the setting that they depend on. */
   for (size_t i = 0; i < search->count; i++) {
     const size_t axis = search->order[i];
     if (search->axes[axis].parent == CORE_SEARCH_NO_PARENT) continue;

@@ -17,20 +17,24 @@ static int check_options(const SimBatchOptions *o) {
   if (o->worlds < 1) return core_error(CORE_USAGE, "worlds must be at least 1, not %d", o->worlds);
   if (o->first_world > UINT32_MAX - (uint32_t)o->worlds)
     return core_error(CORE_USAGE, "world numbers %u + %d exceed 32 bits", o->first_world, o->worlds);
+
   if (o->drawn_slots < 0 || (o->drawn_slots > 0 && !o->backend.table))
     return core_error(CORE_USAGE, "%d slots for generated levels: supported on devices only", o->drawn_slots);
   if (o->done_reason && o->backend.table)
     return core_error(CORE_USAGE, "a device does not report why an episode ended");
   if (o->frame_skip < 1) return core_error(CORE_USAGE, "frame_skip must be at least 1, not %d", o->frame_skip);
   if (o->max_steps < 1) return core_error(CORE_USAGE, "max_steps must be at least 1, not %d", o->max_steps);
+
   if ((int)o->actions < SIM_MULTI_DISCRETE || (int)o->actions > SIM_CONTINUOUS)
     return core_error(CORE_USAGE, "invalid action space %d", (int)o->actions);
   if ((int)o->reset < SIM_RESET_LEVEL_SET || (int)o->reset > SIM_RESET_NEW_FILTERED)
     return core_error(CORE_USAGE, "invalid reset kind %d", (int)o->reset);
+
   if (!(o->dense_reward >= 0 && isfinite(o->dense_reward)))
     return core_error(CORE_USAGE, "dense_reward must be finite and at least 0, not %g", (double)o->dense_reward);
   if ((int)o->observation < SIM_OBSERVATION_FLAT || (int)o->observation > SIM_OBSERVATION_ENTITY)
     return core_error(CORE_USAGE, "invalid observation kind %d", (int)o->observation);
+
   if ((o->compact_observations || o->features) && o->observation != SIM_OBSERVATION_FLAT)
     return core_error(CORE_USAGE,
                       "compact_observations and features require flat observations: other layouts have "
@@ -50,12 +54,14 @@ int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, 
   *out = NULL;
   TRY(check_options(options));
   TRY(sim_batch_check_levels(options, levels));
+
   SimBatch *batch = core_memory_zero_allocate(1, sizeof *batch);
   batch->options = *options;
   batch->backend = options->backend.table;
   const size_t count = (size_t)levels->count;
   const bool holds_new = sim_batch_has_new_levels(batch) && !batch->backend; /* otherwise the device holds them */
   const size_t places = count + (holds_new ? (size_t)options->worlds : 0);
+
   batch->rules = (SimTaskRules){options->frame_skip, options->max_steps, options->dense_reward};
   batch->size = levels->size;
   batch->new_size = options->new_size.polygons > 0 ? options->new_size : levels->size;
@@ -63,6 +69,7 @@ int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, 
   batch->level_count = options->drawn_slots > 0 ? options->drawn_slots : levels->count;
   batch->kernels = sim_block_kernels();
   batch->whole_length = observation_length(options->observation, levels->size);
+
   batch->arena = core_arena_create("simulator");
   CORE_ARENA(batch->arena, batch->worlds, (size_t)options->worlds, "worlds [worlds]");
   CORE_ARENA(batch->arena, batch->plans, (size_t)sim_batch_planned(batch), "orders of contacts [worlds]");
@@ -74,6 +81,7 @@ int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, 
   CORE_ARENA(batch->arena, batch->features, (size_t)batch->whole_length, "features given [features]");
   CORE_ARENA(batch->arena, batch->given, (size_t)batch->whole_length, "places of features [features]");
   CORE_ARENA(batch->arena, batch->runs, (size_t)batch->whole_length, "runs of features [features]");
+
   int code = core_arena_commit(batch->arena);
   if (code == CORE_OK) {
     sim_batch_set_levels(batch, 0, levels);
@@ -84,6 +92,7 @@ int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, 
     sim_batch_destroy(&batch);
     return code;
   }
+
   sim_batch_reset(batch, NULL);
   *out = batch;
   return CORE_OK;
@@ -156,12 +165,14 @@ static void walk_world(const SimBatch *batch, Cursor *cursor, SimWorld *world) {
     body->sine = turn.sine;
     body->cosine = turn.cosine;
   }
+
   walk_field(cursor, world->joint_impulse, (size_t)batch->size.joints * sizeof world->joint_impulse[0]);
   walk_field(cursor, world->joint_spin_impulse, (size_t)batch->size.joints * sizeof world->joint_spin_impulse[0]);
   walk_field(cursor, world->contact_impulse,
              (size_t)sim_model_contacts(batch->size) * sizeof world->contact_impulse[0]);
   memset(world->warm, 0, sizeof world->warm);
   for (unsigned i = 0; i < (unsigned)sim_model_contacts(batch->size); i++) sim_step_mark_warm(world->warm, i);
+
   walk_field(cursor, &world->last_distance, sizeof world->last_distance);
   walk_field(cursor, &world->level, sizeof world->level);
   walk_field(cursor, &world->timestep, sizeof world->timestep);
@@ -208,17 +219,20 @@ static int check_world(const SimBatch *batch, const SimWorld *world, int w) {
 
 int sim_batch_load(SimBatch *batch, const void *state, size_t bytes) {
   StateHeader expected = header_of(batch);
+
   if (bytes != sim_batch_state_bytes(batch))
     return core_error(CORE_USAGE, "saved simulator state: %zu bytes, expected %zu for these levels and worlds", bytes,
                       sim_batch_state_bytes(batch));
   if (memcmp(state, &expected, sizeof expected) != 0)
     return core_error(CORE_USAGE, "saved simulator state: made by another version, or for other levels or worlds");
+
   Cursor cursor = {.read = (const unsigned char *)state + sizeof expected};
   SimWorld world = {0};
   for (int w = 0; w < batch->options.worlds; w++) { /* everything is checked before any world changes */
     walk_world(batch, &cursor, &world);
     TRY(check_world(batch, &world, w));
   }
+
   cursor.read = (const unsigned char *)state + sizeof expected;
   for (int w = 0; w < batch->options.worlds; w++) walk_world(batch, &cursor, &batch->worlds[w]);
 #pragma omp parallel for schedule(dynamic, 16)
@@ -227,6 +241,7 @@ int sim_batch_load(SimBatch *batch, const void *state, size_t bytes) {
       batch->worlds[w].level += w;
       if (!batch->backend) sim_batch_prepare_new(batch, w);
     }
+
   if (batch->backend) batch->backend->put(batch);
   return CORE_OK;
 }
@@ -237,9 +252,11 @@ void sim_batch_get_world(const SimBatch *batch, int w, SimLevel *level) {
   CORE_CHECK(w >= 0 && w < batch->options.worlds);
   if (batch->backend) batch->backend->fetch(batch);
   const SimWorld *world = &batch->worlds[w];
+
   CORE_CHECK(!batch->backend || batch->options.drawn_slots == 0); /* the host has no copy of drawn levels */
   if (world->level < batch->level_count) *level = batch->levels[world->level];
   else sim_batch_draw_new(batch, w, level);
+
   for (int k = 0; k < level->size.polygons + level->size.circles; k++) {
     SimShape *shape = k < level->size.polygons ? &level->polygon[k] : &level->circle[k - level->size.polygons];
     const SimBody *body = &world->body[k];
@@ -250,6 +267,7 @@ void sim_batch_get_world(const SimBatch *batch, int w, SimLevel *level) {
     shape->vy = body->velocity.y;
     shape->angular_velocity = body->angular_velocity;
   }
+
   for (int i = 0; i < level->size.joints; i++) {
     SimJoint *joint = &level->joint[i];
     SimVec at = sim_body_to_world(world->body[joint->a], sim_vec(joint->a_x, joint->a_y));
@@ -257,6 +275,7 @@ void sim_batch_get_world(const SimBatch *batch, int w, SimLevel *level) {
     joint->global_x = at.x;
     joint->global_y = at.y;
   }
+
   for (int i = 0; i < level->size.thrusters; i++) {
     SimThruster *thruster = &level->thruster[i];
     SimVec at = sim_body_to_world(world->body[thruster->shape], sim_vec(thruster->x, thruster->y));

@@ -34,13 +34,18 @@ static bool may_exist(const SimBatch *batch, int k) {
 static void mark_touching(const SimBatch *batch, const SimEntityLayout *layout, bool drawn, uint8_t *changes) {
   uint8_t *attention = changes + layout->attention;
   const int polygons = batch->size.polygons;
-  for (int i = 0; drawn && i < layout->shapes; i++)
-    for (int k = i + 1; k < layout->shapes; k++) {
-      const bool circle_first = i < polygons && k >= polygons;
-      if (k < SIM_STATIC_POLYGONS || !may_exist(batch, i) || !may_exist(batch, k)) continue;
-      attention[circle_first ? k * layout->shapes + i : i * layout->shapes + k] = SIM_FEATURE_TOUCHES;
-    }
-  for (int level = 0; !drawn && level < batch->held_count; level++) {
+
+  if (drawn) {
+    for (int i = 0; i < layout->shapes; i++)
+      for (int k = i + 1; k < layout->shapes; k++) {
+        const bool circle_first = i < polygons && k >= polygons;
+        if (k < SIM_STATIC_POLYGONS || !may_exist(batch, i) || !may_exist(batch, k)) continue;
+        attention[circle_first ? k * layout->shapes + i : i * layout->shapes + k] = SIM_FEATURE_TOUCHES;
+      }
+    return;
+  }
+
+  for (int level = 0; level < batch->held_count; level++) {
     const SimModel *model = &batch->models[level];
     for (int i = 0; i < model->pair_end[MODEL_PAIRS]; i++)
       attention[model->pair[i].a * layout->shapes + model->pair[i].b] = SIM_FEATURE_TOUCHES;
@@ -74,6 +79,7 @@ SimConstants sim_batch_constants(const SimBatch *batch) {
 void sim_batch_regenerate_constants(const SimBatch *batch, const uint32_t *index, const int32_t *level, size_t rows,
                           size_t worlds, float *observations) {
   CORE_CHECK(batch->observation_length == batch->whole_length);
+
   if (batch->backend) {
     batch->backend->regenerate_constants(batch, index, level, rows, worlds, observations);
     return;

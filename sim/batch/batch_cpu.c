@@ -159,14 +159,18 @@ static int64_t step_block(SimBatch *batch, int first, int count, const void *act
                           SimBlock *block) {
   int64_t nonfinite = 0;
   block->plan = first + count <= sim_batch_planned(batch) ? batch->plans + first : block->own_plan;
-  for (int i = 0; block->plan == block->own_plan && i < count; i++) block->own_plan[i].model = NULL;
+  if (block->plan == block->own_plan) {
+    for (int i = 0; i < count; i++) block->own_plan[i].model = NULL;
+  }
   block->shows = outputs->out->observations && batch->options.observation == SIM_OBSERVATION_FLAT;
+
   for (int i = 0; i < count; i++) {
     block->world[i] = &batch->worlds[first + i];
     block->model[i] = &batch->models[block->world[i]->level];
     const SimCommand command = sim_task_command(batch->options.actions, actions, (size_t)(first + i));
     block->control[i] = sim_task_control(block->model[i], &command);
   }
+
   sim_block_step(block, &batch->rules, count);
   for (int i = 0; i < count; i++) {
     const float (*shown)[SIM_LANES_SHOWN] = block->shown + (i > 0 ? block->body_end[i - 1] : 0);
@@ -174,6 +178,7 @@ static int64_t step_block(SimBatch *batch, int first, int count, const void *act
     finish_step(batch, first + i, &block->result[i], block->shows ? shown : NULL, outputs);
     nonfinite += block->result[i].nonfinite;
   }
+
   return nonfinite;
 }
 
@@ -218,6 +223,7 @@ void sim_batch_free_thread_memory(SimBatch *batch) {
 static void step_all(SimBatch *batch, const void *actions, const Outputs *outputs) {
   const int worlds = batch->options.worlds, threads = omp_get_max_threads(), each = block_worlds(batch, threads);
   int64_t nonfinite = 0;
+
   reserve_thread_memory(batch, threads);
 #pragma omp parallel reduction(+ : nonfinite)
   {
@@ -232,6 +238,7 @@ static void step_all(SimBatch *batch, const void *actions, const Outputs *output
       for (int w = 0; w < worlds; w++) nonfinite += step_alone(batch, w, actions, outputs, &memory->scratch);
     }
   }
+
   batch->nonfinite += nonfinite;
 }
 

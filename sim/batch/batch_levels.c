@@ -97,7 +97,9 @@ static int take_features(SimBatch *batch) {
   const bool all = batch->observation_length == batch->whole_length;
   if (!all && sim_batch_has_new_levels(batch))
     return core_error(CORE_USAGE, "new levels may have any feature; list all %d", batch->whole_length);
-  for (int i = 0; !all && i < batch->held_count; i++) TRY(check_features(batch, &batch->levels[i]));
+  if (!all) {
+    for (int i = 0; i < batch->held_count; i++) TRY(check_features(batch, &batch->levels[i]));
+  }
   batch->options.features = NULL;
   return CORE_OK;
 }
@@ -107,8 +109,10 @@ static void choose_shown(SimBatch *batch) {
   uint8_t used[SIM_OBSERVE_MAX] = {0};
   const int length = batch->whole_length;
   const bool all = !batch->options.compact_observations || sim_batch_has_new_levels(batch);
-  for (int i = 0; !all && i < batch->held_count; i++)
-    mark_features(batch->size, &batch->models[i], batch->templates + (size_t)i * (size_t)length, length, used);
+  if (!all) {
+    for (int i = 0; i < batch->held_count; i++)
+      mark_features(batch->size, &batch->models[i], batch->templates + (size_t)i * (size_t)length, length, used);
+  }
   for (int k = 0; k < length; k++)
     if (all || used[k]) batch->features[batch->observation_length++] = k;
 }
@@ -146,8 +150,9 @@ int sim_batch_replace_some(SimBatch *batch, int first, const SimLevelSet *set) {
     return core_error(CORE_USAGE, "%d levels from index %d on do not fit into a set of %d, or differ in size",
                       set->count, first, batch->level_count);
   TRY(check_set(set));
-  const bool compact = batch->observation_length < batch->whole_length;
-  for (int i = 0; compact && i < set->count; i++) TRY(check_features(batch, &set->level[i]));
+  if (batch->observation_length < batch->whole_length) {
+    for (int i = 0; i < set->count; i++) TRY(check_features(batch, &set->level[i]));
+  }
   sim_batch_set_levels(batch, first, set);
   if (batch->backend) batch->backend->take_levels(batch, first, set->count);
   return CORE_OK;

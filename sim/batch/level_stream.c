@@ -90,14 +90,17 @@ static int play_first(const SimLevelStream *stream, Worker *worker, uint64_t key
   uint8_t solved[PLAYED_FIRST];
   int32_t place[PLAYED_FIRST];
   int good = 0;
+
   for (int i = 0; i < PLAYED_FIRST; i++) {
     place[i] = i;
     CORE_CHECK(sim_generate_level(stream->size, key, worker->candidate[i].number, &worker->played[i]) == CORE_OK);
   }
+
   CORE_CHECK(sim_batch_replace_levels(worker->batch, &(SimLevelSet){worker->played, PLAYED_FIRST, stream->size}) ==
              CORE_OK);
   sim_batch_reset_to(worker->batch, place, NULL);
   sim_filter_play_noop(worker->batch, solved);
+
   for (int i = 0; i < PLAYED_FIRST; i++) {
     Candidate *candidate = &worker->candidate[i];
     good += !solved[i];
@@ -112,8 +115,11 @@ static void make_group(const SimLevelStream *stream, Worker *worker, uint64_t ke
     uint32_t number = (uint32_t)(group * DRAWN + i);
     worker->candidate[i] = (Candidate){.time = sim_filter_key(key, number, false), .number = number};
   }
+
   qsort(worker->candidate, DRAWN, sizeof *worker->candidate, by_time);
   for (int i = 0; i < DRAWN; i++) worker->candidate[i].played = i;
+
+  /* Plays further levels one by one, until enough of them do not solve themselves. */
   int played = PLAYED_FIRST;
   for (int good = play_first(stream, worker, key); good < SIM_STREAM_GROUP && played < DRAWN; played++) {
     Candidate *candidate = &worker->candidate[played];
@@ -123,6 +129,7 @@ static void make_group(const SimLevelStream *stream, Worker *worker, uint64_t ke
     good += !solved;
     if (solved) candidate->time = sim_filter_key(key, candidate->number, true);
   }
+
   qsort(worker->candidate, (size_t)played, sizeof *worker->candidate, by_time);
   qsort(worker->candidate, SIM_STREAM_GROUP, sizeof *worker->candidate, by_number);
 }

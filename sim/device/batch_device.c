@@ -149,10 +149,12 @@ static int create(SimBatch *batch) {
   const size_t worlds = (size_t)batch->options.worlds, levels = (size_t)batch->level_count;
   const bool draws = sim_batch_has_new_levels(batch);
   const size_t slots = levels + (draws ? worlds : 0);
+
   SimBatchDevice *d = core_memory_zero_allocate(1, sizeof *d);
   batch->remote = d;
   d->device = batch->options.backend.device;
   TRY(choose_launch(batch, d->device, worlds, &sim_step_warp_launch, &d->step));
+
   d->arena = core_arena_create("simulator");
   core_arena_set_device(d->arena, d->device);
   CORE_ARENA_DEVICE(d->arena, d->worlds, worlds, "worlds [worlds]");
@@ -164,6 +166,7 @@ static int create(SimBatch *batch) {
     CORE_ARENA_DEVICE(d->arena, d->waiters, 1, "how many worlds wait for a level");
     CORE_ARENA_DEVICE(d->arena, d->numbers, worlds, "numbers of new levels [worlds]");
   }
+
   CORE_ARENA_DEVICE(d->arena, d->features, (size_t)batch->observation_length, "features given [features]");
   CORE_ARENA_DEVICE(d->arena, d->observed, (size_t)batch->observation_length, "places of features given [features]");
   CORE_ARENA_DEVICE(d->arena, d->level, worlds, "levels to start on [worlds]");
@@ -171,6 +174,7 @@ static int create(SimBatch *batch) {
   if (d->step.worlds > 1)
     CORE_ARENA_DEVICE(d->arena, d->spill, (size_t)d->step.blocks * d->step.layout.spill_bytes,
                       "contacts beyond shared memory [blocks][bytes]");
+
   TRY(core_arena_commit(d->arena));
   put_features(batch);
   if (batch->options.drawn_slots == 0) take_levels(batch, 0, batch->held_count);

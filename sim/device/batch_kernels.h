@@ -105,6 +105,7 @@ CORE_KERNEL_FN void sim_step_warp(const CoreDeviceThread *at, const SimDeviceWar
   const SimDeviceStep *step = &arguments->step;
   SimWarp t = sim_warp_of(at, &arguments->layout, arguments->spill);
   const size_t worlds = (size_t)arguments->layout.worlds, count = (size_t)step->batch.count;
+
   for (size_t first = at->block * worlds; first < count; first += at->blocks * worlds) {
     const size_t w = (size_t)step->batch.first + first + t.lane;
     t.count = (unsigned)(count - first < worlds ? count - first : worlds);
@@ -114,6 +115,7 @@ CORE_KERNEL_FN void sim_step_warp(const CoreDeviceThread *at, const SimDeviceWar
       world->model = &step->batch.models[world->state->level];
       world->command = sim_task_command(step->space, step->actions, w);
     }
+
     const SimTaskResult result = sim_device_play_step(&t, &step->rules);
     if (sim_warp_owns(&t)) sim_device_finish(step, w, &result);
   }

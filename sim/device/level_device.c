@@ -88,6 +88,7 @@ static void register_drawn(CoreArena *arena, SimDrawnLevels *drawn, size_t world
 
 static void register_memory(const SimBatch *batch, SimLevelDevice *l) {
   const size_t kept = l->groups * SIM_GROUP_KEPT, drawn = l->groups * SIM_GROUP_DRAWN;
+
   CORE_ARENA_DEVICE(l->arena, l->tested.key, l->capacity, "keys of levels to play [tasks]");
   CORE_ARENA_DEVICE(l->arena, l->tested.number, l->capacity, "numbers of levels to play [tasks]");
   CORE_ARENA_DEVICE(l->arena, l->tested.solved, l->capacity, "levels that solve themselves [tasks]");
@@ -100,6 +101,7 @@ static void register_memory(const SimBatch *batch, SimLevelDevice *l) {
   CORE_ARENA_DEVICE(l->arena, l->group.order, drawn, "order of levels [drawn]");
   CORE_ARENA_DEVICE(l->arena, l->group.numbers, kept, "numbers of levels [kept]");
   CORE_ARENA_DEVICE(l->arena, l->given, kept, "numbers of levels again [kept]");
+
   if (filters(batch)) register_choices(l->arena, &l->choices, (size_t)batch->options.worlds);
   l->drawn.depth = drawn_depth(batch, (size_t)batch->options.worlds);
   if (l->drawn.depth > 0) register_drawn(l->arena, &l->drawn, (size_t)batch->options.worlds);
@@ -202,9 +204,12 @@ static void choose_groups(SimLevelDevice *levels, uint64_t key, uint32_t base, s
   g.groups = groups;
   g.lacks = levels->lacks;
   g.lackers = levels->lackers;
+
   launch(device, &sim_group_times_launch, groups * SIM_GROUP_DRAWN, &g);
   launch(device, &sim_group_order_launch, groups * SIM_GROUP_DRAWN, &g);
   core_device_zero(device, levels->lackers, sizeof *levels->lackers);
+
+  /* In the second round, only the groups that lack levels play their other candidates. */
   size_t playing = groups;
   for (int round = 0; round < 2 && playing > 0; round++) {
     g.first_rank = round == 0 ? 0 : PLAYED_FIRST;
@@ -218,6 +223,7 @@ static void choose_groups(SimLevelDevice *levels, uint64_t key, uint32_t base, s
     launch(device, &sim_group_lacks_launch, groups, &g);
     playing = fetch_count(device, levels->lackers);
   }
+
   launch(device, &sim_group_choose_launch, groups * SIM_GROUP_DRAWN, &g);
   launch(device, &sim_group_number_launch, groups * SIM_GROUP_DRAWN, &g);
 }
@@ -283,6 +289,7 @@ static void go_ahead(const SimBatch *batch, SimLevelDevice *levels) {
   CoreDevice *device = levels->device;
   const size_t worlds = (size_t)batch->options.worlds;
   const SimDeviceRenew renew = renew_arguments(batch, levels);
+
   levels->stepped = 0;
   if (filters(batch)) {
     core_device_zero(device, levels->choices.ahead_count, sizeof *levels->choices.ahead_count);
@@ -290,11 +297,14 @@ static void go_ahead(const SimBatch *batch, SimLevelDevice *levels) {
   }
   core_device_zero(device, levels->drawn.tasks, sizeof *levels->drawn.tasks);
   launch(device, &sim_list_draws_launch, worlds, &renew);
+
+  /* The draws overlap the steps of the worlds, on a stream of their own. */
   device->stream_push(device, CORE_STREAM_AHEAD);
   if (filters(batch))
     play(levels, SIM_NOOP_AHEAD, &levels->tested, half(levels), levels->slots.blocks - half(levels));
   launch_draws(device, &sim_draw_ahead_launch, worlds * levels->drawn.depth, &renew);
   device->stream_pop(device);
+
   levels->busy = true;
 }
 

@@ -206,6 +206,7 @@ CORE_KERNEL_FN void sim_list_draw(const SimDeviceRenew *a, SimDrawTask task) {
 CORE_KERNEL_FN void sim_list_draws(const CoreDeviceThread *at, const SimDeviceRenew *a) {
   const SimChoices *choices = &a->choices;
   const size_t chosen = choices->until ? (size_t)*choices->ahead_count : 0;
+
   for (size_t w = core_device_first(at); w < (size_t)choices->batch.count; w += core_device_stride(at)) {
     const SimWorld *world = &choices->batch.worlds[w];
     uint32_t end = world->episode + a->drawn.depth + 1;
@@ -215,6 +216,7 @@ CORE_KERNEL_FN void sim_list_draws(const CoreDeviceThread *at, const SimDeviceRe
       sim_list_draw(a, task);
     }
   }
+
   for (size_t i = core_device_first(at); i < chosen * SIM_AHEAD_ROUND; i += core_device_stride(at)) {
     const uint32_t w = (uint32_t)choices->ahead_world[i / SIM_AHEAD_ROUND];
     const SimDrawTask task = {w, choices->ahead_episode[i / SIM_AHEAD_ROUND] + (uint32_t)(i % SIM_AHEAD_ROUND), 0,
@@ -251,6 +253,7 @@ CORE_KERNEL_FN void sim_publish_draws(const CoreDeviceThread *at, const SimDevic
 CORE_KERNEL_FN void sim_renew(const CoreDeviceThread *at, const SimDeviceRenew *a) {
   const size_t waiters = (size_t)*a->choices.batch.waiters;
   const SimSpread spread = sim_spread(at, waiters);
+
   for (size_t i = spread.first; i < waiters; i += spread.stride) {
     const size_t w = (size_t)a->choices.batch.waiting[i], slot = (size_t)a->choices.batch.levels + w;
     SimWorld *world = &a->choices.batch.worlds[w];
@@ -263,6 +266,7 @@ CORE_KERNEL_FN void sim_renew(const CoreDeviceThread *at, const SimDeviceRenew *
       level = &now;
       if (a->drawn.late) core_device_atomic_add(a->drawn.late, 1);
     }
+
     sim_level_ready(level, &a->maker.rules, &a->maker.models[slot],
                     a->maker.templates + slot * (size_t)a->maker.rules.length);
     if (a->start) sim_world_start(world, &a->choices.batch.models[slot], (int)slot);

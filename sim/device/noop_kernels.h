@@ -94,17 +94,20 @@ SIM_FN bool sim_noop_read_task(const SimDeviceNoop *a, SimNoopTask *t) {
   const SimChoices *c = &a->choices;
   t->second = false;
   t->steps = 0;
+
   if (a->kind == SIM_NOOP_CANDIDATES) {
     t->key = a->tested.key[t->number];
     t->pair.early = a->tested.number[t->number];
     return true;
   }
+
   const bool ahead = a->kind == SIM_NOOP_AHEAD;
   const size_t at = ahead ? t->number / SIM_AHEAD_ROUND : t->number;
   t->world = (size_t)(ahead ? c->ahead_world : c->batch.waiting)[at];
   t->episode = ahead ? c->ahead_episode[at] + (uint32_t)(t->number % SIM_AHEAD_ROUND)
                      : c->batch.worlds[t->world].episode;
   if (!ahead && t->episode < c->until[t->world]) return false;
+
   t->key = sim_world_level_key(c->batch.seed, c->batch.first_world + (uint32_t)t->world);
   t->pair = sim_filter_pair(t->key, t->episode * SIM_FILTER_RATIO);
   return true;
@@ -171,6 +174,7 @@ CORE_KERNEL_FN void sim_noop_warp(const CoreDeviceThread *at, const SimDeviceNoo
   const size_t slot = (a->first + at->block) * worlds + t.lane;
   const SimCommand idle = {0};
   SimNoopTask task = {.number = t.lane < worlds ? at->block * worlds + t.lane : tasks};
+
   sim_noop_next_task(a, tasks, stride, &task);
   for (uint32_t busy; (busy = sim_warp_ballot(&t, task.number < tasks)) != 0;) {
     for (t.count = 0; busy != 0; busy >>= 1) t.count++;
@@ -181,6 +185,7 @@ CORE_KERNEL_FN void sim_noop_warp(const CoreDeviceThread *at, const SimDeviceNoo
       world->command = idle;
       if (task.number < tasks && task.steps == 0) sim_noop_begin(a, &task, slot);
     }
+
     const SimTaskResult result = sim_device_play_step(&t, &a->warp.step.rules);
     if (task.number >= tasks || !sim_noop_finish_task(a, &task, &result)) continue;
     task.number += stride;

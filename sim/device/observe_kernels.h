@@ -42,6 +42,7 @@ CORE_KERNEL_FN SimObserveFour sim_observe_read(const SimDeviceObserve *a, SimObs
   const SimDeviceBatch *batch = &a->batch;
   const SimWorld *last = batch->worlds + (batch->first + batch->count - 1);
   SimObserveFour four;
+
   CORE_DEVICE_UNROLL for (unsigned k = 0; k < SIM_OBSERVE_FOUR; k++) {
     if (at.next == (uint32_t)a->length.number) at = sim_observe_at(batch, at.world < last ? at.world + 1 : last, 0);
     const SimObserved o = sim_observe_source_of(batch, at.next++);
@@ -72,18 +73,25 @@ CORE_KERNEL_FN void sim_observe_rows(const CoreDeviceThread *at, const SimDevice
   const size_t length = a->length.number, numbers = length * (size_t)a->batch.count;
   const size_t stride = SIM_OBSERVE_FOUR * core_device_stride(at);
   float *first = a->observations + length * (size_t)a->batch.first;
+
   for (size_t i = SIM_OBSERVE_FOUR * core_device_first(at); i < numbers; i += stride) {
     const CoreDivided place = core_divide(i, a->length);
     const SimWorld *world = &a->batch.worlds[(size_t)a->batch.first + place.whole];
     uint32_t turns = 0;
     SimObserveFour four = sim_observe_read(a, sim_observe_at(&a->batch, world, (uint32_t)place.rest), &turns);
+
+    /* Angular velocities are rare, so that only they are computed one by one. */
     for (uint32_t left = turns; left; left &= left - 1) {
       const uint32_t now = left & (0u - left);
-      const real w = now == 1 ? four.x[0] : now == 2 ? four.x[1] : now == 4 ? four.x[2] : four.x[3];
+      const real w = now == 1   ? four.x[0]
+                     : now == 2 ? four.x[1]
+                     : now == 4 ? four.x[2]
+                                : four.x[3];
       const real shown = sim_observe_clip(sim_observe_angular_velocity(w));
       CORE_DEVICE_UNROLL for (unsigned k = 0; k < SIM_OBSERVE_FOUR; k++)
         if (now >> k & 1u) four.x[k] = shown;
     }
+
     sim_observe_write(&four, numbers - i, first + i);
   }
 }

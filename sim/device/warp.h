@@ -124,12 +124,14 @@ SIM_FN size_t sim_warp_larger(size_t a, size_t b) { return a > b ? a : b; }
 SIM_FN SimWarpLayout sim_warp_count(SimSize size, int worlds) {
   SimWarpLayout l;
   int pairs = 0, pairs_of_kind = 0, groups = 0;
+
   for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) {
     const int n = sim_model_pairs(size, kind);
     pairs += n;
     pairs_of_kind = n > pairs_of_kind ? n : pairs_of_kind;
     groups += (int)sim_step_solver_batches(n, 0).count * (kind == SIM_RR ? 2 : 1);
   }
+
   memset(&l, 0, sizeof l);
   l.worlds = worlds;
   l.shapes = size.polygons + size.circles;
@@ -139,6 +141,7 @@ SIM_FN SimWarpLayout sim_warp_count(SimSize size, int worlds) {
   l.hits = worlds * (pairs_of_kind < 32 ? pairs_of_kind : 32);
   l.pair_words = (pairs + 31) / 32;
   l.warm_words = (sim_model_contacts(size) + 63) / 64;
+
   l.bodies = (uint32_t)((size_t)l.shapes * sizeof(SimBody) + 16);
   l.boxes = (uint32_t)((size_t)(l.shapes | 1) * sizeof(SimBox));
   return l;
@@ -176,20 +179,25 @@ SIM_FN SimWarpLayout sim_warp_layout(SimSize size, int worlds, size_t budget) {
   const size_t overlap_bytes = SIM_WARP_LANES * sizeof(uint32_t), hits_bytes = (size_t)l.hits * sizeof(uint16_t);
   const size_t lists_bytes = sim_warp_larger(overlap_bytes, hits_bytes);
   const size_t starts_bytes = (size_t)(worlds * l.wavefronts) * sizeof(uint16_t);
+
   uint32_t end = 0;
   sim_warp_reserve(&end, n * l.bodies + sizeof(SimBody), 16);
   l.box = sim_warp_reserve(&end, sim_warp_larger(boxes_bytes, joints_bytes), 16);
   l.world = sim_warp_reserve(&end, n * sizeof(SimWarpWorld), 16);
   l.schedule = sim_warp_reserve(&end, SIM_WARP_PASSES * SIM_WARP_LANES * sizeof(uint16_t), 4);
+
   l.contact = sim_warp_reserve(&end, sizeof(SimWarpContact), 16); /* the padding contact; the others follow it */
   l.capacity = sim_warp_contact_capacity(worlds, contacts, budget > end ? budget - end : 0, lists_bytes, starts_bytes);
   l.overflow = contacts - l.capacity;
   sim_warp_reserve(&end, (size_t)l.capacity * sizeof(SimWarpContact), 16);
+
+  /* The lists of the broad phase and the schedule of the solver are needed at different times. */
   uint32_t schedule_end = end;
   l.overlap_bits = l.hit = end; /* lists and schedule share the bytes from here on */
   l.starts = sim_warp_reserve(&schedule_end, starts_bytes, 16);
   l.scheduled = sim_warp_reserve(&schedule_end, (size_t)l.capacity * sizeof(SimWavefrontContact), 4);
   sim_warp_reserve(&end, sim_warp_larger(schedule_end - end, lists_bytes), 16);
+
   l.bytes = (end + 15) / 16 * 16;
   sim_warp_lay_out_spill(&l, contacts);
   return l;
@@ -210,6 +218,7 @@ SIM_FN SimWarpLayout sim_warp_fit(SimSize size, int worlds, size_t shared) {
 SIM_FN SimWarp sim_warp_of(const CoreDeviceThread *at, const SimWarpLayout *layout, char *spill) {
   char *share = (char *)at->shared;
   SimWarp t;
+
   t.at = at;
   t.layout = layout;
   t.lane = at->thread;
@@ -218,6 +227,7 @@ SIM_FN SimWarp sim_warp_of(const CoreDeviceThread *at, const SimWarpLayout *layo
   t.part = t.lane / (unsigned)layout->worlds;
   t.parts = SIM_WARP_LANES / (unsigned)layout->worlds;
   t.earlier = (1u << t.lane) - 1;
+
   t.world = (SimWarpWorld *)(share + layout->world);
   t.body = share;
   t.box = share + layout->box;
@@ -314,11 +324,13 @@ CORE_KERNEL_FN int sim_warp_pack(const SimWarp *t, int first, uint64_t sizes, un
   uint16_t *start = t->starts + t->lane * (unsigned)t->layout->wavefronts;
   int pass = 0;
   *shared_out = 0;
+
   for (;; pass++) {
     const unsigned size = (unsigned)sizes & SIM_WAVEFRONT_MOST;
     const bool more = sizes >> SIM_WAVEFRONT_BITS != 0;
     const SimWarpSum first_ones = sim_warp_sum(t, more ? size : 0), others = sim_warp_sum(t, more ? 0 : size);
     if (first_ones.all + others.all == 0) return pass;
+
     const unsigned before = more ? first_ones.before : first_ones.all + others.before;
     const bool granted = size > 0 && before + size <= SIM_WARP_LANES;
     if (sim_warp_ballot(t, granted && sharing & 1u)) *shared_out |= 1u << (pass < 31 ? pass : 31);

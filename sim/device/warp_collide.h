@@ -30,6 +30,7 @@ CORE_KERNEL_FN void sim_warp_update_boxes(const SimWarp *t) {
       else box[k] = sim_move_circle_box(body[k].position, model->radius[k]);
     }
   }
+
   sim_warp_barrier(t);
 }
 
@@ -37,6 +38,7 @@ CORE_KERNEL_FN void sim_warp_update_boxes(const SimWarp *t) {
  * lanes. */
 CORE_KERNEL_FN uint32_t sim_warp_broad_phase(const SimWarp *t, int word) {
   uint32_t overlap_bits = 0;
+
   if (sim_warp_works(t)) {
     const SimModel *model = t->world[t->mine].model;
     const char *box = (const char *)sim_warp_boxes(t, t->mine);
@@ -48,6 +50,7 @@ CORE_KERNEL_FN uint32_t sim_warp_broad_phase(const SimWarp *t, int word) {
       if (sim_collide_boxes(*a, *b)) overlap_bits |= 1u << i % 32;
     }
   }
+
   if (t->parts == 1) return overlap_bits;
   t->overlap_bits[t->lane] = overlap_bits;
   sim_warp_barrier(t);
@@ -85,6 +88,7 @@ CORE_KERNEL_FN void sim_warp_make_contact(const SimWarp *t, unsigned w, int kind
   const unsigned slot = pair->slot + (unsigned)round;
   const int a_moves = model->moves[pair->a], b_moves = model->moves[pair->b];
   SimContact c;
+
   sim_step_make_contact(model, sim_warp_bodies(t, w), pair, m, round, t->world[w].state->contact_impulse[slot], &c);
   const SimWarpContact result = {
     .normal = c.normal, .point = c.point, .a_mass = c.a_mass, .b_mass = c.b_mass, .penetration = c.penetration,
@@ -97,6 +101,7 @@ CORE_KERNEL_FN void sim_warp_make_contact(const SimWarp *t, unsigned w, int kind
     .round = (uint8_t)round, .rank = (uint8_t)rank,
     .ends = {(uint8_t)sim_wavefronts_end(model, pair->a), (uint8_t)sim_wavefronts_end(model, pair->b)},
   };
+
   *sim_warp_contact(t, number, false) = result;
 }
 
@@ -127,6 +132,7 @@ CORE_KERNEL_FN void sim_warp_test_hits(const SimWarp *t, int kind, unsigned hits
     SimManifold m;
     int overlaps = 0, points = 0;
     m.active[1] = 0;
+
     if (h < hits) {
       w = t->hit[h] >> 8;
       const SimModel *model = t->world[w].model;
@@ -134,6 +140,7 @@ CORE_KERNEL_FN void sim_warp_test_hits(const SimWarp *t, int kind, unsigned hits
       overlaps = sim_warp_test_pair(model, sim_warp_bodies(t, w), kind, pair, &m) != 0;
       if (overlaps && pair->resolved) points = m.active[1] ? 2 : 1;
     }
+
     const uint32_t overlapping = sim_warp_ballot(t, overlaps), one = sim_warp_ballot(t, points >= 1);
     const uint32_t two = kind == SIM_RR ? sim_warp_ballot(t, points == 2) : 0;
     if (points) {
@@ -147,6 +154,7 @@ CORE_KERNEL_FN void sim_warp_test_hits(const SimWarp *t, int kind, unsigned hits
       for (int k = 0; k < points; k++)
         sim_warp_make_contact(t, w, kind, pair, &m, k, number + (unsigned)k, ordinal + (unsigned)k, rank);
     }
+
     found->contacts += (int)(core_device_count_bits(one) + core_device_count_bits(two));
     sim_warp_barrier(t);
     if (sim_warp_owns(t))
@@ -165,9 +173,11 @@ CORE_KERNEL_FN void sim_warp_test_kind(const SimWarp *t, int kind, int word, uin
     overlap_bits &= to > 0 ? sim_warp_below((unsigned)to) : 0;
     overlap_bits &= from > 0 ? ~sim_warp_below((unsigned)from) : 0xffffffffu;
   }
+
   const SimWarpSum sum = sim_warp_sum(t, core_device_count_bits(overlap_bits));
   if (sum.all == 0) return;
   unsigned end = sum.before;
+
   if (owns) {
     SimWarpWorld *world = &t->world[t->lane];
     world->hit = (uint16_t)sum.before;
@@ -176,6 +186,7 @@ CORE_KERNEL_FN void sim_warp_test_kind(const SimWarp *t, int kind, int word, uin
     for (uint32_t left = overlap_bits; left; left &= left - 1)
       t->hit[end++] = (uint16_t)(t->lane << 8 | (unsigned)(32 * word + real_lowest_bit(left)));
   }
+
   sim_warp_barrier(t);
   sim_warp_test_hits(t, kind, sum.all, sum.before, end, found);
 }
@@ -185,6 +196,7 @@ CORE_KERNEL_FN int sim_warp_schedule_contacts(const SimWarp *t, const SimWarpFou
   SimWavefrontContact *const scheduled = sim_warp_scheduled(t, found->contacts);
   const unsigned first = sim_warp_sum(t, found->contact_count).before;
   SimWavefronts wavefronts = {0, 0, 0};
+
   if (sim_warp_owns(t)) {
     SimWarpWorld *world = &t->world[t->lane];
     world->contact = (uint16_t)first;
@@ -193,6 +205,7 @@ CORE_KERNEL_FN int sim_warp_schedule_contacts(const SimWarp *t, const SimWarpFou
         (uint8_t)sim_step_solver_batches(world->model->pair_count[kind], found->touched[kind]).first;
   }
   sim_warp_barrier(t);
+
   for (unsigned i = 1 + t->lane; i <= (unsigned)found->contacts; i += SIM_WARP_LANES) {
     const SimWarpContact *c = sim_warp_contact(t, i, false);
     const SimWarpWorld *world = &t->world[c->world];
@@ -203,16 +216,19 @@ CORE_KERNEL_FN int sim_warp_schedule_contacts(const SimWarp *t, const SimWarpFou
       SIM_WAVEFRONT_ALONE, 0, c->slot};
   }
   sim_warp_barrier(t);
+
   if (sim_warp_owns(t) && found->contact_count > 0)
     wavefronts = sim_wavefronts_schedule(scheduled + first, (int)found->contact_count);
   const int passes = sim_warp_pack(t, t->joint_passes, wavefronts.sizes, wavefronts.sharing, shared_out);
   sim_warp_barrier(t);
+
   for (unsigned i = 1 + t->lane; i <= (unsigned)found->contacts; i += SIM_WARP_LANES) {
     SimWarpContact *c = sim_warp_contact(t, i, false);
     const SimWavefrontContact mine = scheduled[t->world[c->world].contact + c->ordinal];
     c->sum_order = mine.sum_order;
     sim_warp_assign(t, t->joint_passes, c->world, mine.stage - (unsigned)SIM_WAVEFRONT_SCHEDULED, mine.position, i);
   }
+
   sim_warp_barrier(t);
   return passes;
 }

@@ -63,6 +63,7 @@ CORE_KERNEL_FN void sim_warp_begin_joint(const SimWarp *t, int j) {
   const bool *moves = world->model->moves;
   const uint16_t a_at = sim_warp_body_offset(t, t->mine, model->a), b_at = sim_warp_body_offset(t, t->mine, model->b);
   const SimBody *a = sim_warp_body(t, a_at), *b = sim_warp_body(t, b_at);
+
   const SimJointStep s = sim_joint_begin(model, a, b, world->state->joint_impulse[model->slot],
                                          world->state->joint_spin_impulse[model->slot]);
   const SimWarpJoint result = {
@@ -75,6 +76,7 @@ CORE_KERNEL_FN void sim_warp_begin_joint(const SimWarp *t, int j) {
     .fixed = model->fixed != 0, .has_angular_constraint = s.has_angular_constraint != 0,
     .spin = sim_actuate_motor(model, a, b, sim_task_motor(model, &world->command)),
   };
+
   *sim_warp_joint(t, t->mine, j) = result;
 }
 
@@ -108,6 +110,7 @@ CORE_KERNEL_FN void sim_warp_actuate(const SimWarp *t) {
   if (t->lane == 0) sim_warp_pad_joint(t);
   if (sim_warp_works(t))
     for (int j = (int)t->part; j < t->world[t->mine].model->joint_count; j += (int)t->parts) sim_warp_begin_joint(t, j);
+
   sim_warp_barrier(t);
   for (int pass = 0; pass < t->joint_passes; pass++) {
     const SimWarpJoint joint = *sim_warp_joint_of(t, pass, false);
@@ -115,6 +118,7 @@ CORE_KERNEL_FN void sim_warp_actuate(const SimWarp *t) {
     sim_warp_angular_impulse(t, joint.b, joint.flags & SIM_WARP_B_MOVES, -(joint.spin * joint.b_mass.inverse_inertia));
     sim_warp_barrier(t);
   }
+
   if (sim_warp_owns(t)) {
     const SimWarpWorld *world = &t->world[t->lane];
     for (int i = 0; i < world->model->thruster_count; i++) {
@@ -126,6 +130,7 @@ CORE_KERNEL_FN void sim_warp_actuate(const SimWarp *t) {
       sim_warp_set_velocity(t, at, world->model->moves[thruster->shape], delta.a_velocity, delta.a_angular_velocity);
     }
   }
+
   sim_warp_barrier(t);
 }
 
@@ -144,6 +149,8 @@ CORE_KERNEL_FN void sim_warp_warm_start(const SimWarp *t, int contacts) {
     const SimWarpContact r = *sim_warp_contact(t, some ? 1 + (unsigned)begin + t->lane : SIM_WARP_PAD, false);
     const SimContact c = sim_warp_read_contact(&r);
     const SimVelocityDelta delta = sim_contact_warm_start(&c, sim_warp_body(t, r.a), sim_warp_body(t, r.b));
+
+    /* Contacts of one world follow in its order, those of different worlds run together. */
     for (uint32_t left = sim_warp_ballot(t, some), next = 0; left; next++) {
       const bool now = some && r.ordinal == next;
       if (now) {
@@ -154,6 +161,7 @@ CORE_KERNEL_FN void sim_warp_warm_start(const SimWarp *t, int contacts) {
       sim_warp_barrier(t);
     }
   }
+
   for (int pass = 0; pass < t->joint_passes; pass++) {
     const SimWarpJoint r = *sim_warp_joint_of(t, pass, false);
     const SimJointModel model = sim_warp_joint_model(&r);
@@ -171,20 +179,24 @@ CORE_KERNEL_FN void sim_warp_apply_joints(const SimWarp *t, int pass, bool in_sh
   const unsigned number = *sim_warp_entry(t, pass, in_shared);
   SimWarpJoint *joint = &t->joint[number];
   const SimWarpJoint r = *joint;
+
   const SimJointModel model = sim_warp_joint_model(&r);
   SimJointStep step = sim_warp_joint_step(&r);
   const bool a_moves = r.flags & SIM_WARP_A_MOVES, b_moves = r.flags & SIM_WARP_B_MOVES;
   SimBody *a = sim_warp_body(t, r.a), *b = sim_warp_body(t, r.b);
   const SimBody a_was = *a, b_was = *b;
+
   const SimJointDelta delta = sim_joint_resolve(&model, &step, &a_was, &b_was);
   if (number != SIM_WARP_PAD) { /* the padding contact, which several lanes have */
     joint->impulse = step.impulse;
     joint->angular_impulse = step.angular_impulse;
   }
+
   if (a_moves) a->position = sim_vec_add(a_was.position, delta.a_shift);
   if (b_moves) b->position = sim_vec_add(b_was.position, delta.b_shift);
   sim_warp_add_delta(a, &a_was, a_moves, delta.on.a_velocity, delta.on.a_angular_velocity);
   sim_warp_add_delta(b, &b_was, b_moves, delta.on.b_velocity, delta.on.b_angular_velocity);
+
   sim_warp_barrier(t);
 }
 
@@ -213,13 +225,16 @@ CORE_KERNEL_FN void sim_warp_apply_contacts(const SimWarp *t, int pass, bool sha
   SimContact c = sim_warp_read_contact(&r);
   SimBody *a = sim_warp_body(t, r.a), *b = sim_warp_body(t, r.b);
   const SimBody a_was = *a, b_was = *b;
+
   const SimContactArms arms = sim_contact_arms(&c, a_was.position, b_was.position);
   const SimVelocityDelta delta = sim_contact_resolve(&c, &arms, &a_was, &b_was);
   if (number != SIM_WARP_PAD) contact->impulse = r.flags & SIM_WARP_CLEARS_IMPULSE ? sim_vec(0.0f, 0.0f) : c.impulse;
+
   if (r.sum_order == SIM_WAVEFRONT_ALONE) {
     sim_warp_add_delta(a, &a_was, r.flags & SIM_WARP_A_MOVES, delta.a_velocity, delta.a_angular_velocity);
     sim_warp_add_delta(b, &b_was, r.flags & SIM_WARP_B_MOVES, delta.b_velocity, delta.b_angular_velocity);
   }
+
   sim_warp_barrier(t);
   if (shared_out) sim_warp_apply_shared(t, &r, &delta);
 }
@@ -255,10 +270,12 @@ CORE_KERNEL_FN void sim_warp_store_impulses(const SimWarp *t, const SimWarpFound
       world->state->warm[word] = warm;
     }
   }
+
   for (unsigned i = 1 + t->lane; i <= (unsigned)found->contacts; i += SIM_WARP_LANES) {
     const SimWarpContact *c = sim_warp_contact(t, i, false);
     t->world[c->world].state->contact_impulse[c->slot] = c->impulse;
   }
+
   if (sim_warp_works(t)) {
     const SimWarpWorld *world = &t->world[t->mine];
     for (int j = (int)t->part; j < world->model->joint_count; j += (int)t->parts) {
@@ -287,18 +304,21 @@ CORE_KERNEL_FN void sim_warp_begin(SimWarp *t) {
 CORE_KERNEL_FN int sim_warp_step(const SimWarp *t) {
   SimWarpFound found;
   uint32_t shared_out;
+
   sim_warp_update_boxes(t);
   const int passes = sim_warp_collide(t, &found, &shared_out);
   sim_warp_actuate(t);
   sim_warp_warm_start(t, found.contacts);
   sim_warp_solve(t, found.contacts, passes, shared_out);
   sim_warp_store_impulses(t, &found);
+
   if (sim_warp_works(t)) {
     const SimModel *model = t->world[t->mine].model;
     SimBody *body = sim_warp_bodies(t, t->mine);
     for (int i = (int)t->part; i < model->moving_count; i += (int)t->parts)
       body[model->moving[i]] = sim_move_advance(body[model->moving[i]]);
   }
+
   sim_warp_barrier(t);
   return found.bits;
 }
@@ -309,6 +329,7 @@ CORE_KERNEL_FN bool sim_warp_end_steps(const SimWarp *t) {
   real zero = 0.0f;
   uint32_t lanes = 0;
   for (unsigned k = 0; k < t->parts; k++) lanes |= 1u << (t->mine + k * (unsigned)t->layout->worlds);
+
   if (sim_warp_works(t)) {
     const SimBody *body = sim_warp_bodies(t, t->mine);
     for (int i = (int)t->part; i < world->model->moving_count; i += (int)t->parts)
@@ -318,6 +339,7 @@ CORE_KERNEL_FN bool sim_warp_end_steps(const SimWarp *t) {
       zero += sim_task_joint_zero(joint->impulse, joint->angular_impulse);
     }
   }
+
   const bool nonfinite = (sim_warp_ballot(t, real_is_nan(zero)) & lanes) != 0;
   if (sim_warp_works(t)) {
     const SimBody *body = sim_warp_bodies(t, t->mine);

@@ -314,6 +314,7 @@ static int append_frame(SimDrawGif *gif, gdImagePtr frame, int delay_cs) {
     void *begin = gdImageGifAnimBeginPtr(frame, &count, 1, 0);
     TRY(append_bytes(begin, count, &gif->bytes));
   }
+
   bool still = gif->before && same_pixels(frame, gif->before);
   gdImagePtr added = still ? gdImageCreatePalette(1, 1) : frame;
   if (!added) return out_of_memory(1, 1);
@@ -321,6 +322,7 @@ static int append_frame(SimDrawGif *gif, gdImagePtr frame, int delay_cs) {
     fill_palette(gif, added);
     gdImagePalettePixel(added, 0, 0) = gdImagePalettePixel(frame, 0, 0);
   }
+
   void *bytes = gdImageGifAnimAddPtr(added, &count, 0, 0, 0, delay_cs, gdDisposalNone, still ? NULL : gif->before);
   if (still) gdImageDestroy(added);
   return append_bytes(bytes, count, &gif->bytes);

@@ -103,11 +103,13 @@ SIM_CALLED_FN void sim_generate_propose(SimGenerator *g, SimPart part) {
   int least = 0x7fffffff;
   bool hidden;
   SimScene scene;
+
   part.no_fix = part.no_fix || g->small;
   if (g->small) {
     sim_generate_add_part(g->level, &g->random, part, &hidden);
     return;
   }
+
   sim_level_copy(&before, g->level);
   sim_generate_build_scene(g->level, &scene);
   for (int i = 0; i < SIM_DRAW_PROPOSALS && least > 0; i++) {
@@ -167,17 +169,20 @@ SIM_CALLED_FN void sim_generate_shuffle(SimLevel *level, uint64_t seed, uint32_t
   const int loose = polygons - SIM_STATIC_POLYGONS;
   uint32_t order[SIM_MAX_SHAPES] = {0};
   int moved[SIM_MAX_SHAPES] = {0, 1, 2, 3};
+
   sim_level_copy(&old, level);
   sim_generate_draw_order(seed, number, 0, loose, order);
   for (int i = 0; i < loose; i++) {
     level->polygon[SIM_STATIC_POLYGONS + i] = old.polygon[SIM_STATIC_POLYGONS + order[i]];
     moved[SIM_STATIC_POLYGONS + order[i]] = SIM_STATIC_POLYGONS + i;
   }
+
   sim_generate_draw_order(seed, number, 1, circles, order);
   for (int i = 0; i < circles; i++) {
     level->circle[i] = old.circle[order[i]];
     moved[polygons + (int)order[i]] = polygons + i;
   }
+
   sim_generate_draw_order(seed, number, 2, level->size.joints, order);
   for (int i = 0; i < level->size.joints; i++) {
     SimJoint *joint = &level->joint[i];
@@ -185,6 +190,7 @@ SIM_CALLED_FN void sim_generate_shuffle(SimLevel *level, uint64_t seed, uint32_t
     joint->a = moved[joint->a];
     joint->b = moved[joint->b];
   }
+
   sim_generate_draw_order(seed, number, 3, level->size.thrusters, order);
   for (int i = 0; i < level->size.thrusters; i++) {
     level->thruster[i] = old.thruster[order[i]];

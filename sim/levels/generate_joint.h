@@ -173,16 +173,19 @@ SIM_CALLED_FN int sim_generate_add_connected(SimLevel *level, CoreRandomStream *
   bool rect, has_slot = sim_generate_free_polygon(level) >= 0 || sim_generate_free_circle(level) >= 0;
   if (visible) *visible = false;
   if (slot < 0 || !has_slot || !sim_generate_has_target(level)) return -1;
+
   SimVec own, at;
   int target = sim_generate_draw_kinds(random, level, &rect);
   int added = sim_generate_place_shape(level, random, target, rect, &own, &at);
   SimVec overlap_bits = sim_generate_to_world(sim_generate_shape(level, target), at);
+
   bool first = added < target;
   SimVec a = first ? own : at, b = first ? at : own;
   SimJoint joint = {
     .a = first ? added : target, .b = first ? target : added, .a_x = a.x, .a_y = a.y, .b_x = b.x, .b_y = b.y,
     .global_x = overlap_bits.x, .global_y = overlap_bits.y,
   };
+
   sim_generate_draw_joint(random, level, force_revolute, &joint);
   level->joint[slot] = joint;
   sim_level_weigh(level);

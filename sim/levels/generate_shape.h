@@ -199,17 +199,20 @@ SIM_CALLED_FN int sim_generate_add_shape(SimLevel *level, CoreRandomStream *rand
   const float any_role[4] = {1, 1, 1, 1};
   int polygon = sim_generate_free_polygon(level), circle = sim_generate_free_circle(level);
   if (polygon < 0 && circle < 0) return -1;
+
   const float kinds[] = {(float)(polygon >= 0), (float)(circle >= 0)};
   bool rect = sim_generate_pick(random, kinds, 2) == 0;
   int role = sim_generate_role(random, level, any_role);
   SimDimensions dimensions = sim_generate_dimensions(random, rect);
   SimVec place = sim_generate_place(random, dimensions, role);
+
   int index = rect ? polygon : level->size.polygons + circle;
   SimShape *shape = sim_generate_shape(level, index);
   *shape = sim_generate_body(dimensions, rect, role);
   shape->x = place.x;
   shape->y = place.y;
   shape->rotation = core_random_uniform(random, 0, 2 * REAL_PI);
+
   sim_level_weigh(level);
   if (!no_fix) sim_generate_fixation(random, shape);
   return index;
@@ -222,22 +225,26 @@ SIM_CALLED_FN bool sim_generate_add_thruster(SimLevel *level, CoreRandomStream *
   const float aligned_chance = 0.8f, power_per_kg = 2;
   float weights[SIM_MAX_SHAPES], total = 0;
   int slot = sim_generate_free_thruster(level), shapes = level->size.polygons + level->size.circles;
+
   for (int i = 0; i < shapes; i++) {
     const SimShape *shape = sim_generate_shape(level, i);
     weights[i] = shape->active && shape->inverse_mass != 0;
     total += weights[i];
   }
   if (slot < 0 || total == 0) return false;
+
   int index = sim_generate_pick(random, weights, shapes);
   const SimShape *shape = sim_generate_shape(level, index);
   SimVec at = sim_generate_is_circle(level, index) ? sim_generate_point_on_circle(random, shape->radius)
                                                    : sim_generate_point_on_polygon(random, shape);
   SimVec direction = sim_generate_chance(random, 0.5f) ? sim_vec(-at.x, -at.y) : at;
   if (at.x == 0 && at.y == 0) direction = sim_vec(1, 0);
+
   bool aligned = sim_generate_chance(random, aligned_chance);
   float rotation = aligned ? real_atan2(direction.y, direction.x) : core_random_uniform(random, 0, 2 * REAL_PI);
   float strength = core_random_uniform(random, 0.5f, 2);
   SimVec global = sim_generate_to_world(shape, at);
+
   const SimThruster thruster = {
     .shape = index, .x = at.x, .y = at.y, .rotation = rotation,
     .power = power_per_kg / shape->inverse_mass * strength, .global_x = global.x, .global_y = global.y,

@@ -151,8 +151,10 @@ static int read_size(const char *path, const json_t *top, SimSize *size) {
     {"num_motor_bindings", SIM_MOTOR_BINDINGS, SIM_MOTOR_BINDINGS, &(int){0}},
     {"num_thruster_bindings", SIM_THRUSTER_BINDINGS, SIM_THRUSTER_BINDINGS, &(int){0}},
   };
+
   const json_t *params = NULL;
   TRY(get(path, "", top, "static_env_params", &params));
+
   for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
     TRY(get_int(path, "static_env_params", params, counts[i].key, counts[i].target));
     if (*counts[i].target < counts[i].low || *counts[i].target > counts[i].high)
@@ -216,6 +218,7 @@ static int check_known(const char *path, const json_t *state) {
 static int read_level(const char *path, const json_t *top, SimLevel *level) {
   const json_t *state = NULL;
   char where[CORE_PATH_MAX + 16];
+
   TRY(get(path, "", top, "env_state", &state));
   TRY(check_version(path, top));
   TRY(read_size(path, top, &level->size));
@@ -226,6 +229,7 @@ static int read_level(const char *path, const json_t *top, SimLevel *level) {
   TRY(read_entities(path, state, "joint", level->size.joints, sim_level_joint_fields, level->joint, sizeof(SimJoint)));
   TRY(read_entities(path, state, "thruster", level->size.thrusters, sim_level_thruster_fields, level->thruster,
                     sizeof(SimThruster)));
+
   TRY(check_known(path, state));
   clear_leftovers(level);
   level->gravity_y = -9.81f; /* the reference's loader uses its own gravity, whatever the file says */

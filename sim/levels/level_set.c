@@ -85,6 +85,7 @@ static int add_directory(Reader *reader, const char *directory, bool sized) {
   size_t count = 0;
   int code = CORE_OK;
   if (core_files_list(directory, &names, &count) != CORE_OK) return core_error_context(CORE_USAGE, "levels");
+
   for (size_t i = 0; i < count && code == CORE_OK; i++) {
     size_t length = strlen(names[i]);
     bool level = length > 5 && strcmp(names[i] + length - 5, ".json") == 0;
@@ -94,6 +95,7 @@ static int add_directory(Reader *reader, const char *directory, bool sized) {
     if (code == CORE_OK && level) code = add_file(reader, path);
     else if (code == CORE_OK && is_directory(path)) code = add_directory(reader, path, true);
   }
+
   for (size_t i = 0; i < count; i++) free(names[i]);
   free(names);
   return code;

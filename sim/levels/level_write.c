@@ -29,9 +29,11 @@ static void append_vertices(CoreText *json, const float *x, const float *y) {
 }
 
 static void append_entity(CoreText *json, const SimField *field, const void *entity) {
-  for (const char *before = "{"; field->key; field++, before = ", ") {
+  const char *before = "{";
+  for (; field->key; field++) {
     const void *member = (const char *)entity + field->offset, *second = (const char *)entity + field->second;
     core_text_appendf(json, "%s\"%s\": ", before, field->key);
+    before = ", ";
     switch (field->kind) {
       case SIM_FIELD_REAL: append_real(json, *(const float *)member); break;
       case SIM_FIELD_INT: core_text_appendf(json, "%d", *(const int *)member); break;
@@ -56,6 +58,7 @@ static void append_entities(CoreText *json, const char *key, int count, const Si
 int sim_level_write(const SimLevel *level, CoreText *json) {
   SimSize size = level->size;
   TRY(sim_level_check(level));
+
   core_text_appendf(json, "{\"level_version\": %d,\n\"env_state\": {", SIM_LEVEL_VERSION);
   append_entities(json, "polygon", size.polygons, sim_level_shape_fields, level->polygon, sizeof(SimShape));
   core_text_append(json, ",\n");
@@ -64,6 +67,7 @@ int sim_level_write(const SimLevel *level, CoreText *json) {
   append_entities(json, "joint", size.joints, sim_level_joint_fields, level->joint, sizeof(SimJoint));
   core_text_append(json, ",\n");
   append_entities(json, "thruster", size.thrusters, sim_level_thruster_fields, level->thruster, sizeof(SimThruster));
+
   core_text_append(json, ",\n\"gravity\": ");
   append_pair(json, level->gravity_x, level->gravity_y);
   core_text_appendf(json, "},\n\"static_env_params\": {\"num_polygons\": %d, \"num_circles\": %d, \"num_joints\": %d, "

@@ -22,6 +22,7 @@ static int choose(const char *key, const char *text, const char *const *names, i
                   bool *chosen) {
   char *list = core_text_duplicate(text), *rest = list, *word;
   int code = CORE_OK;
+
   while (code == CORE_OK && (word = strsep(&rest, "+")) != NULL) {
     int i = 0;
     while (i < count && strcmp(word, names[i]) != 0) i++;
@@ -33,6 +34,7 @@ static int choose(const char *key, const char *text, const char *const *names, i
     code = core_error(CORE_USAGE, "%s: unknown '%s'%s%s%s; known: %s", key, word, near ? ", did you mean '" : "",
                       near ? near : "", near ? "'?" : "", others);
   }
+
   free(list);
   return code;
 }
@@ -59,6 +61,7 @@ int sim_morphology_set(const char *morphologies, const char *difficulty, int cou
   bool public_set = strcmp(morphologies, "public") == 0;
   bool family[SIM_MORPHOLOGY_FAMILIES] = {false}, class[SIM_MORPHOLOGY_CLASSES] = {false};
   *set = (SimLevelSet){0};
+
   if (count < 1) return core_error(CORE_USAGE, "env.level_count: %d; must be at least 1", count);
   if (public_set && strcmp(difficulty, "all") != 0)
     return core_error(CORE_USAGE, "env.difficulty: the public morphologies have no classes; use all, or set "
@@ -67,6 +70,7 @@ int sim_morphology_set(const char *morphologies, const char *difficulty, int cou
     TRY(choose_families(morphologies, family));
     TRY(choose_classes(difficulty, class));
   }
+
   set->size = public_set ? SIM_SIZE_L : SIM_SIZE_LOCO;
   set->level = core_memory_zero_allocate(SIM_MORPHOLOGY_LEVELS, sizeof *set->level);
   for (int i = 0; i < SIM_MORPHOLOGY_LEVELS && set->count < count; i++) {
@@ -95,10 +99,12 @@ bool sim_morphology_fits(const SimLevel *level, const char **reason) {
   const float deepest = 0.02f;
   SimBox box = sim_builder_bounds(level);
   SimModel model;
+
   if (box.left < 0.05f || box.right > 4.95f || box.bottom < 0.38f || box.top > 4.95f) {
     *reason = "a part is outside the arena";
     return false;
   }
+
   sim_model_build(level, false, &model);
   for (int kind = 0, p = 0; kind < SIM_PAIR_KINDS; kind++)
     for (; p < model.pair_end[kind]; p++) {

@@ -59,6 +59,7 @@ int sim_builder_disc(SimBuilder *builder, float radius) {
 SimJoint *sim_builder_attach(SimBuilder *builder, int parent, SimVec at_parent, int child, SimVec at_child,
                              float rotation) {
   CORE_CHECK(builder->joints < builder->level->size.joints);
+
   SimShape *a = sim_builder_shape(builder, parent), *b = sim_builder_shape(builder, child);
   RealSinCos a_turn = real_sin_cos(a->rotation), b_turn = real_sin_cos(rotation);
   SimVec a_arm = sim_vec_rotate(a_turn.sine, a_turn.cosine, at_parent);
@@ -66,6 +67,7 @@ SimJoint *sim_builder_attach(SimBuilder *builder, int parent, SimVec at_parent, 
   b->rotation = rotation;
   b->x = a->x + a_arm.x - b_arm.x;
   b->y = a->y + a_arm.y - b_arm.y;
+
   SimJoint *joint = &builder->level->joint[builder->joints++];
   joint->active = true;
   joint->a = parent;
@@ -96,6 +98,7 @@ static void grow(SimBox *box, float x, float y, float margin) {
 
 SimBox sim_builder_bounds(const SimLevel *level) {
   SimBox box = {REAL_HUGE, -REAL_HUGE, REAL_HUGE, -REAL_HUGE};
+
   for (int i = SIM_STATIC_POLYGONS; i < level->size.polygons; i++) {
     const SimShape *shape = &level->polygon[i];
     if (!shape->active || shape->inverse_mass == 0) continue;
@@ -105,6 +108,7 @@ SimBox sim_builder_bounds(const SimLevel *level) {
       grow(&box, shape->x + arm.x, shape->y + arm.y, 0);
     }
   }
+
   for (int i = 0; i < level->size.circles; i++) {
     const SimShape *shape = &level->circle[i];
     if (shape->active && shape->inverse_mass != 0) grow(&box, shape->x, shape->y, shape->radius);

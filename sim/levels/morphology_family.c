@@ -155,8 +155,11 @@ static void plan_unicycle(SimBuilder *b) {
   add_wheel(b, body, bottom(body), 0.12f, 0.22f);
   int arms = sim_builder_whole(b, 0, 2);
   bool left = arms == 2 || sim_builder_chance(b, 0.5f);
-  for (int i = 0; i < arms; i++, left = false)
-    hang(b, body, left ? left_end(body) : right_end(body), 0.03f, 0.12f, 0.20f, left ? -0.5f : 0.5f);
+  for (int i = 0; i < arms; i++) {
+    SimVec end = left ? left_end(body) : right_end(body);
+    hang(b, body, end, 0.03f, 0.12f, 0.20f, left ? -0.5f : 0.5f);
+    left = false;
+  }
 }
 
 static void plan_wheelfeet(SimBuilder *b) {
@@ -182,6 +185,7 @@ static void plan_tree(SimBuilder *b) {
   const float snap = REAL_PI / 6;
   Part node[6];
   int degree[6] = {0}, count = sim_builder_whole(b, 3, 6);
+
   node[0] = draw_part(b, 0.10f, 0.20f, 0.04f, 0.08f);
   for (int i = 1; i < count; i++) {
     node[i] = draw_part(b, 0.10f, 0.20f, 0.04f, 0.08f);
@@ -194,6 +198,7 @@ static void plan_tree(SimBuilder *b) {
     degree[parent]++;
     degree[i]++;
   }
+
   if (sim_builder_chance(b, 0.1f)) add_thruster(b, node[0]);
 }
 
@@ -202,11 +207,13 @@ static void plan_tree(SimBuilder *b) {
 /* Mirrors left and right. Rectangles and discs are their own mirror images. */
 static void mirror(SimBuilder *b) {
   SimLevel *level = b->level;
+
   for (int i = SIM_STATIC_POLYGONS; i < b->polygons; i++) {
     level->polygon[i].x = -level->polygon[i].x;
     level->polygon[i].rotation = -level->polygon[i].rotation;
   }
   for (int i = 0; i < b->circles; i++) level->circle[i].x = -level->circle[i].x;
+
   for (int i = 0; i < b->joints; i++) {
     SimJoint *joint = &level->joint[i];
     float lowest = joint->min_rotation;
@@ -216,6 +223,7 @@ static void mirror(SimBuilder *b) {
     joint->min_rotation = -joint->max_rotation;
     joint->max_rotation = -lowest;
   }
+
   SimThruster *thruster = &level->thruster[0];
   if (!thruster->active) return;
   thruster->x = -thruster->x;
@@ -236,6 +244,7 @@ static void place(SimBuilder *b, float direction) {
   float width = box.right - box.left;
   float rear = real_min(sim_builder_uniform(b, 0.3f, 1.0f), 4.7f - width);
   float dx = (direction > 0 ? rear : ARENA - rear - width) - box.left, dy = FLOOR + 0.02f - box.bottom;
+
   for (int i = SIM_STATIC_POLYGONS; i < b->polygons; i++) {
     level->polygon[i].x += dx;
     level->polygon[i].y += dy;
@@ -250,6 +259,7 @@ static void place(SimBuilder *b, float direction) {
     joint->global_x = at.x;
     joint->global_y = at.y;
   }
+
   SimThruster *thruster = &level->thruster[0];
   if (!thruster->active) return;
   SimVec at = world_point(sim_builder_shape(b, thruster->shape), thruster->x, thruster->y);
@@ -300,14 +310,17 @@ SimLevel sim_morphology_candidate(int index, uint32_t attempt) {
   int family = sim_morphology_family(index), class = sim_morphology_class(index);
   const Difficulty *difficulty = &difficulties[class];
   SimLevel level;
+
   SimBuilder b = sim_builder_start(&level, SIM_SIZE_LOCO, true, (uint32_t)index, attempt);
   snprintf(level.name, sizeof level.name, "%s-%d-%03d", SIM_MORPHOLOGY_NAME[family], class, index);
   plan[family](&b);
   sim_level_recompute_mass(&level);
   for (int i = 0; i < b.joints; i++) level.joint[i].motor_power *= difficulty->power;
+
   float direction = sim_builder_chance(&b, 0.5f) ? 1.0f : -1.0f;
   if (direction < 0) mirror(&b);
   place(&b, direction);
+
   const SimShape *goal = add_goal(&b, direction, family == HOPPER || family == WALKER || family == TREE, difficulty);
   add_step(&b, goal, difficulty);
   return level;

@@ -54,6 +54,7 @@ static void build_body(SimBuilder *builder, float start_x) {
  * slots and the joints' cached positions. */
 static void shift_into_scene(SimLevel *level) {
   float left = REAL_HUGE, right = -REAL_HUGE, low = REAL_HUGE;
+
   for (int i = SIM_STATIC_POLYGONS; i < level->size.polygons; i++) {
     const SimShape *shape = &level->polygon[i];
     if (!shape->active) continue;
@@ -63,6 +64,7 @@ static void shift_into_scene(SimLevel *level) {
       low = real_min(low, shape->y + shape->vertex_y[k]);
     }
   }
+
   float dx = real_max(0, 0.2f - left) - real_max(0, right - 4.8f), dy = real_max(0, 0.5f - low);
   for (int i = SIM_STATIC_POLYGONS; i < level->size.polygons; i++) {
     level->polygon[i].x += dx;

@@ -37,6 +37,7 @@ LibsimOptions libsim_options_default(void) {
 
 static SimBatchOptions translate(const LibsimOptions *options) {
   SimBatchOptions inside = sim_batch_options_default();
+
   inside.worlds = options->worlds;
   inside.seed = options->seed;
   inside.first_world = options->first_world;
@@ -49,6 +50,7 @@ static SimBatchOptions translate(const LibsimOptions *options) {
   inside.done_reason = options->done_reason != 0;
   inside.actions = (SimActionSpace)options->actions;
   inside.reset = (SimReset)options->reset;
+
   if (options->new_size) inside.new_size = *sim_api_size(options->new_size);
   return inside;
 }
@@ -66,11 +68,13 @@ int libsim_create(const LibsimOptions *options, const LibsimLevels *levels, Libs
   if (!batch) return sim_api_null("batch");
   *batch = NULL;
   if (!options || !levels) return sim_api_null(options ? "levels" : "options");
+
   TRY(check_reserved(options));
   if (options->threads < 0 || options->threads > 4096)
     return core_error(CORE_USAGE, "threads must be 0 (as many as OpenMP chooses) to 4096, not %d", options->threads);
   if (options->new_size && !sim_api_size(options->new_size))
     return core_error(CORE_USAGE, "new_size must be 0, 's', 'm' or 'l', not character %d", options->new_size);
+
   SimBatchOptions inside = translate(options);
   LibsimBatch *created = core_memory_zero_allocate(1, sizeof *created);
   created->threads = options->threads;

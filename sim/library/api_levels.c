@@ -9,7 +9,12 @@
 int sim_api_null(const char *argument) { return core_error(CORE_USAGE, "%s is NULL", argument); }
 
 const SimSize *sim_api_size(int letter) {
-  return letter == 's' ? &SIM_SIZE_S : letter == 'm' ? &SIM_SIZE_M : letter == 'l' ? &SIM_SIZE_L : NULL;
+  switch (letter) {
+    case 's': return &SIM_SIZE_S;
+    case 'm': return &SIM_SIZE_M;
+    case 'l': return &SIM_SIZE_L;
+    default: return NULL;
+  }
 }
 
 /* Moves a set into a new handle; returns `code` unchanged if it is an error. */

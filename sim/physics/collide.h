@@ -35,11 +35,13 @@ SIM_FN SimManifold sim_collide_circle_polygon(SimBody a, real radius, SimBody b,
   SimVec nearest = sim_vec(real_of(0.0f), real_of(0.0f));
   real least = real_of(REAL_HUGE);
   mask inside = mask_of(1);
+
   for (int i = 0; i < SIM_VERTICES; i++) {
     SimVec vertex = outline->vertex[i], next = outline->vertex[(i + 1) % SIM_VERTICES];
     if (i == 2) next = sim_vec_select(outline->triangle, outline->vertex[0], next);
     mask unused = i == 3 ? outline->triangle : mask_of(0);
     inside &= (sim_vec_cross(sim_vec_sub(vertex, center), sim_vec_sub(next, center)) < 0.0f) | unused;
+
     real along =
       real_clip(sim_vec_dot(outline->edge[i], sim_vec_sub(center, vertex)), real_of(0.0f), outline->length[i]);
     SimVec on_edge = sim_vec_add(vertex, sim_vec_scale(along, outline->edge[i]));
@@ -49,10 +51,12 @@ SIM_FN SimManifold sim_collide_circle_polygon(SimBody a, real radius, SimBody b,
     least = real_select(nearer, distance, least);
     nearest = sim_vec_select(nearer, on_edge, nearest);
   }
+
   SimManifold m;
   SimVec out = sim_vec_sub(center, nearest);
   real distance = real_sqrt(sim_vec_dot(out, out));
   real side = real_select(inside, real_of(-1.0f), real_of(1.0f));
+
   SimVec world = sim_vec_scale(side, sim_vec_rotate(b.sine, b.cosine, out));
   real guarded = real_zero_to_one(real_sqrt(sim_vec_dot(world, world)));
   m.normal = sim_vec(real_quotient(-world.x, guarded), real_quotient(-world.y, guarded));
@@ -60,6 +64,7 @@ SIM_FN SimManifold sim_collide_circle_polygon(SimBody a, real radius, SimBody b,
   m.penetration = real_select(inside, radius, radius - distance);
   m.active[0] = (distance <= radius) | inside;
   m.active[1] = mask_of(0);
+
   return m;
 }
 
@@ -174,12 +179,16 @@ SIM_FN SimVec sim_collide_corner(const SimPolygon *p, integer k) {
 /* Computes the contacts of two overlapping polygons (sim_collide_overlap). */
 SIM_FN SimManifold sim_collide_polygons(const SimPolygon *a, const SimPolygon *b, const SimOverlap *o) {
   SimVec a_normal = sim_collide_face_normal(a, o->a.face), b_normal = sim_collide_face_normal(b, o->b.face);
+
   SimVec on_a[2], on_b[2], incident[2];
   sim_collide_incident(a_normal, o->b_in_a, b->outline->triangle, b->corner, on_b);
   sim_collide_incident(b_normal, o->a_in_b, a->outline->triangle, a->corner, on_a);
+
+  /* The reference face clips the points of the other polygon. */
   for (int i = 0; i < 2; i++) incident[i] = sim_vec_select(o->b_refers, on_a[i], on_b[i]);
   SimVec start = sim_vec_select(o->b_refers, sim_collide_corner(b, o->b.face), sim_collide_corner(a, o->a.face));
   SimVec end = sim_vec_select(o->b_refers, sim_collide_corner(b, o->b.face + 1), sim_collide_corner(a, o->a.face + 1));
+
   SimManifold m;
   mask both = sim_collide_clip(start, end, incident, m.point);
   SimVec a_world = sim_vec_rotate(a->body.sine, a->body.cosine, a_normal);

@@ -91,6 +91,7 @@ static int check_outline(const char *where, int index, const SimShape *shape) {
 
 static int check_shape(const char *where, const char *kind, int index, const SimShape *shape) {
   bool circle = kind[0] == 'c';
+
   TRY(CHECK_REALS(where, kind, index, {"position.0", shape->x}, {"position.1", shape->y}, {"rotation", shape->rotation},
                   {"velocity.0", shape->vx}, {"velocity.1", shape->vy}, {"angular_velocity", shape->angular_velocity},
                   {"inverse_mass", shape->inverse_mass}, {"inverse_inertia", shape->inverse_inertia},
@@ -101,6 +102,7 @@ static int check_shape(const char *where, const char *kind, int index, const Sim
   TRY(check_range(where, kind, index, "collision_mode", shape->collision_mode, 0, 2));
   TRY(check_range(where, kind, index, "role", shape->role, SIM_ROLE_NORMAL, SIM_ROLE_RED));
   TRY(check_range(where, kind, index, "n_vertices", shape->vertex_count, 0, SIM_VERTICES));
+
   if (!shape->active) return CORE_OK; /* unused slots of published files hold leftover values */
   if (shape->inverse_mass < 0 || shape->inverse_inertia < 0)
     return core_error(CORE_USAGE, "%s%s[%d].%s: negative", where, kind, index,
@@ -111,6 +113,7 @@ static int check_shape(const char *where, const char *kind, int index, const Sim
   if (shape->inverse_mass != 0 && !(shape->density > 0))
     return core_error(CORE_USAGE, "%s%s[%d].density: %g gives a moving body zero mass", where, kind, index,
                       (double)shape->density);
+
   if (circle && !(shape->radius > 0))
     return core_error(CORE_USAGE, "%s%s[%d].radius: %g must be above 0", where, kind, index, (double)shape->radius);
   if (circle) return CORE_OK;
@@ -122,12 +125,14 @@ static int check_joint(const char *where, int index, const SimJoint *joint, SimS
   TRY(check_shape_index(where, "joint", index, "a_index", joint->a, size));
   TRY(check_shape_index(where, "joint", index, "b_index", joint->b, size));
   TRY(check_range(where, "joint", index, "motor_binding", joint->motor_binding, 0, SIM_MOTOR_BINDINGS - 1));
+
   TRY(CHECK_REALS(where, "joint", index, {"a_relative_pos.0", joint->a_x}, {"a_relative_pos.1", joint->a_y},
                   {"b_relative_pos.0", joint->b_x}, {"b_relative_pos.1", joint->b_y},
                   {"global_position.0", joint->global_x}, {"global_position.1", joint->global_y},
                   {"motor_speed", joint->motor_speed}, {"motor_power", joint->motor_power},
                   {"min_rotation", joint->min_rotation}, {"max_rotation", joint->max_rotation},
                   {"rotation", joint->rotation}));
+
   if (!joint->active) return CORE_OK;
   if (joint->a == joint->b)
     return core_error(CORE_USAGE, "%sjoint[%d].b_index: the joint connects shape %d to itself", where, index, joint->a);

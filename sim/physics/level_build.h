@@ -34,6 +34,7 @@ SIM_CALLED_FN void sim_level_clear(SimSize size, bool corrected, SimLevel *level
   const float right[4][2] = {{5, 5}, {10, 5}, {10, 0}, {5, 0}};
   /* The engine's own ceiling has this slanted outer side; the published level files do not. */
   const float slanted[4][2] = {{5, 5.2f}, {2.5f, -5.2f}, {-2.5f, -5.2f}, {-2.5f, 5.2f}};
+
   memset(level, 0, sizeof *level);
   level->size = size;
   level->gravity_y = -9.81f;
@@ -45,6 +46,7 @@ SIM_CALLED_FN void sim_level_clear(SimSize size, bool corrected, SimLevel *level
     shape->friction = 1;
     shape->density = 1;
   }
+
   for (int i = 0; i < size.joints; i++) level->joint[i].global_x = level->joint[i].global_y = 256;
   sim_level_set_static(&level->polygon[0], 2.5f, -4.8f, floor);
   sim_level_set_static(&level->polygon[1], 0, 0, left);
@@ -75,14 +77,17 @@ SIM_FN void sim_level_weigh_polygon(SimShape *shape) {
     }
     shape->x += center_x;
     shape->y += center_y;
+
     for (int i = 0; i < SIM_VERTICES; i++) {
       shape->vertex_x[i] -= center_x;
       shape->vertex_y[i] -= center_y;
     }
+
     for (int i = 0; i < count - 2; i++)
       area += real_abs((x[i + 1] - x[0]) * (y[i + 2] - y[0]) - (y[i + 1] - y[0]) * (x[i + 2] - x[0])) / 2;
     shape->inverse_mass = sim_level_inverse(area * shape->density);
   }
+
   if (shape->inverse_inertia != 0) {
     float inertia = 0;
     for (int i = 0; i < count; i++) {
@@ -112,12 +117,14 @@ SIM_CALLED_FN void sim_level_grow(SimLevel *level, SimSize size) {
   int shift = size.polygons - old.polygons;
   for (int i = old.polygons; i < size.polygons; i++) level->polygon[i] = no_shape;
   for (int i = old.circles; i < size.circles; i++) level->circle[i] = no_shape;
+
   for (int i = 0; i < old.joints; i++) {
     if (level->joint[i].a >= old.polygons) level->joint[i].a += shift;
     if (level->joint[i].b >= old.polygons) level->joint[i].b += shift;
   }
   for (int i = 0; i < old.thrusters; i++)
     if (level->thruster[i].shape >= old.polygons) level->thruster[i].shape += shift;
+
   for (int i = old.joints; i < size.joints; i++) level->joint[i] = no_joint;
   for (int i = old.thrusters; i < size.thrusters; i++) level->thruster[i] = no_thruster;
   level->size = size;

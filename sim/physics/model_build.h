@@ -21,6 +21,7 @@ SIM_CALLED_FN SimOutline sim_model_outline(const SimShape *shape) {
   RealSinCos left = real_sin_cos(REAL_HALF_PI);
   SimOutline o = {.triangle = shape->vertex_count == 3};
   int count = o.triangle ? 3 : SIM_VERTICES;
+
   for (int i = 0; i < SIM_VERTICES; i++) o.vertex[i] = sim_vec(shape->vertex_x[i], shape->vertex_y[i]);
   for (int i = 0; i < SIM_VERTICES; i++) {
     SimVec delta = sim_vec_sub(o.vertex[(i + 1) % (i < count ? count : SIM_VERTICES)], o.vertex[i]);
@@ -30,6 +31,7 @@ SIM_CALLED_FN SimOutline sim_model_outline(const SimShape *shape) {
     o.edge[i] = sim_vec(delta.x / guarded, delta.y / guarded);
     o.normal_x[i] = normal.x / guarded;
     o.normal_y[i] = normal.y / guarded;
+
     o.support[i] = i < count ? -REAL_HUGE : REAL_HUGE;
     for (int k = 0; k < count; k++)
       o.support[i] = real_max(o.support[i], sim_vec_dot(sim_vec(o.normal_x[i], o.normal_y[i]), o.vertex[k]));
@@ -53,12 +55,14 @@ SIM_CALLED_FN void sim_model_add_shapes(const SimLevel *level, SimModel *model) 
       .sine = turn.sine, .cosine = turn.cosine,
     };
     model->start[k] = start;
+
     if (!shape->active) continue;
     model->mass[k] = sim_model_mass(shape);
     model->radius[k] = shape->radius;
     model->active[model->active_count++] = (uint8_t)k;
     model->moves[k] = !sim_model_is_frozen(shape);
     if (model->moves[k]) model->moving[model->moving_count++] = (uint8_t)k;
+
     if (k < level->size.polygons) {
       model->outline[k] = sim_model_outline(shape);
       model->box[k] = sim_move_polygon_box(&model->outline[k], &model->start[k], model->corner[k]);
@@ -100,12 +104,14 @@ SIM_CALLED_FN void sim_model_add_pair(const SimLevel *level, const int *group, S
                                       int a, int b, SimModel *model) {
   const SimShape *p = sim_model_shape(level, a), *q = sim_model_shape(level, b);
   if (!p->active || !q->active) return;
+
   int roles = p->role * q->role, pairs = model->pair_count[kind];
   bool touch = roles == SIM_ROLE_GREEN * SIM_ROLE_BLUE;
   if (touch) {
     model->goal[model->goal_count][0] = (uint8_t)a;
     model->goal[model->goal_count++][1] = (uint8_t)b;
   }
+
   SimPair pair = {
     .a = (uint8_t)a, .b = (uint8_t)b,
     .reward = (uint8_t)(touch ? SIM_TOUCH : roles == SIM_ROLE_GREEN * SIM_ROLE_RED ? SIM_LAVA : 0),
@@ -115,6 +121,7 @@ SIM_CALLED_FN void sim_model_add_pair(const SimLevel *level, const int *group, S
     .friction = sim_contact_friction(p->friction, q->friction),
     .restitution = real_min(p->restitution, q->restitution),
   };
+
   int before = kind == SIM_RR ? 0 : 2 * model->pair_count[SIM_RR] + (kind == SIM_CC ? model->pair_count[SIM_CR] : 0);
   pair.slot = (uint16_t)(before + (kind == SIM_RR ? 2 * number : number));
   bool counts = pair.resolved || pair.reward || pairs > SIM_SOLVER_LANES || rules.all;
@@ -124,6 +131,7 @@ SIM_CALLED_FN void sim_model_add_pair(const SimLevel *level, const int *group, S
 
 SIM_FN void sim_model_list_pairs(const SimLevel *level, SimPairRules rules, SimModel *model) {
   int group[SIM_MAX_SHAPES], polygons = level->size.polygons, number = 0;
+
   memset(model->pair_end, 0, sizeof model->pair_end);
   model->goal_count = 0;
   sim_model_groups(level, group);
@@ -132,17 +140,20 @@ SIM_FN void sim_model_list_pairs(const SimLevel *level, SimPairRules rules, SimM
       if (b >= SIM_STATIC_POLYGONS) sim_model_add_pair(level, group, rules, SIM_RR, number++, a, b, model);
     }
   }
+
   model->pair_end[SIM_CR] = model->pair_end[SIM_RR];
   for (int c = 0; c < level->size.circles; c++) {
     for (int p = 0; p < polygons; p++)
       sim_model_add_pair(level, group, rules, SIM_CR, c * polygons + p, polygons + c, p, model);
   }
+
   model->pair_end[SIM_CC] = model->pair_end[SIM_CR];
   number = 0;
   for (int a = polygons; a < model->shapes; a++) {
     for (int b = a + 1; b < model->shapes; b++)
       sim_model_add_pair(level, group, rules, SIM_CC, number++, a, b, model);
   }
+
   for (int i = 0; i < model->pair_end[SIM_CC]; i++) {
     model->pair_box[i][0] = (uint8_t)(model->pair[i].a * sizeof model->box[0]);
     model->pair_box[i][1] = (uint8_t)(model->pair[i].b * sizeof model->box[0]);
@@ -155,9 +166,15 @@ SIM_CALLED_FN void sim_model_add_joints(const SimLevel *level, SimModel *model) 
     if (!j->active || !sim_model_shape(level, j->a)->active || !sim_model_shape(level, j->b)->active) continue;
     SimMass a = model->mass[j->a], b = model->mass[j->b];
     if (a.inverse_mass == 0 && b.inverse_mass == 0) continue;
+
     real a_mass = 1.0f / real_zero_to_one(a.inverse_mass), b_mass = 1.0f / real_zero_to_one(b.inverse_mass);
-    real a_share = a.inverse_mass == 0 ? 1.0f : b.inverse_mass == 0 ? 0.0f : a_mass / (a_mass + b_mass);
-    real b_share = a.inverse_mass == 0 ? 0.0f : b.inverse_mass == 0 ? 1.0f : b_mass / (a_mass + b_mass);
+    real a_share = a.inverse_mass == 0   ? 1.0f
+                   : b.inverse_mass == 0 ? 0.0f
+                                         : a_mass / (a_mass + b_mass);
+    real b_share = a.inverse_mass == 0   ? 0.0f
+                   : b.inverse_mass == 0 ? 1.0f
+                                         : b_mass / (a_mass + b_mass);
+
     const SimJointModel result = {
       .fixed = j->fixed, .has_limits = j->has_limits, .motor_on = j->motor_on, .motor_auto = j->motor_auto,
       .a_anchor = {j->a_x, j->a_y}, .b_anchor = {j->b_x, j->b_y}, .a_mass = a, .b_mass = b,

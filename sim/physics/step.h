@@ -115,8 +115,10 @@ SIM_FN SimSolverBatches sim_step_solver_batches(int pairs, unsigned active) {
 SIM_FN void sim_step_order(int pairs, int rounds, int first, SimScratch *s) {
   const unsigned active = (unsigned)(s->overlap_pair_count - first);
   if (active == 0) return;
+
   const SimSolverBatches split = sim_step_solver_batches(pairs, active);
   const unsigned batches = split.count, lead = split.first;
+
   for (int round = 0; round < rounds; round++) {
     bool some = false; /* most overlaps of joined shapes push nothing */
     for (int i = first; i < s->overlap_pair_count; i++) some |= s->overlap_pairs[i].contact[round] != SIM_NO_CONTACT;
@@ -139,7 +141,8 @@ SIM_FN void sim_step_order(int pairs, int rounds, int first, SimScratch *s) {
 SIM_FN void sim_step_divide_groups(const SimModel *model, const SimContact *contact, SimScratch *s) {
   uint8_t part_end[SIM_MAX_CONTACTS];
   int count = 0;
-  for (int g = 0, begin = 0; g < s->group_count; begin = s->group_end[g++]) {
+
+  for (int g = 0, begin = 0; g < s->group_count; g++) {
     const int lowest = count; /* first part of this group */
     int earliest[SIM_MAX_SHAPES];
     unsigned seen = 0;
@@ -152,10 +155,13 @@ SIM_FN void sim_step_divide_groups(const SimModel *model, const SimContact *cont
         else if (bit) earliest[body[k]] = i;
         seen |= bit;
       }
+
       while (count > lowest && part_end[count - 1] > joins) count--;
       part_end[count++] = (uint8_t)(i + 1);
     }
+    begin = s->group_end[g];
   }
+
   if (count > SIM_MAX_GROUPS) return;
   memcpy(s->group_end, part_end, (size_t)count);
   s->group_count = count;
@@ -182,6 +188,7 @@ SIM_FN void sim_step_clear(SimScratch *s, SimContact *contact) {
 /* Finds all overlapping pairs and prepares their contacts, in the model's order. Returns those pairs' reward bits. */
 SIM_FN int sim_step_collide(const SimModel *model, const SimWorld *world, SimScratch *s) {
   int bits = 0, i = 0;
+
   sim_step_clear(s, s->own);
   for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) {
     int first = s->overlap_pair_count;
@@ -195,6 +202,7 @@ SIM_FN int sim_step_collide(const SimModel *model, const SimWorld *world, SimScr
     }
     sim_step_order(model->pair_count[kind], kind == SIM_RR ? 2 : 1, first, s);
   }
+
   sim_step_divide_groups(model, s->contact, s);
   return bits;
 }
@@ -242,6 +250,7 @@ SIM_FN void sim_step_warm_start(const SimModel *model, SimWorld *world, SimScrat
     sim_step_add_delta_a(a, &delta);
     sim_step_add_delta_b(b, &delta);
   }
+
   for (int i = 0; i < model->joint_count; i++) {
     const SimJointModel *j = &model->joint[i];
     SimBody *a = &world->body[j->a], *b = &world->body[j->b];
@@ -277,8 +286,10 @@ SIM_FN void sim_step_solve(const SimModel *model, SimWorld *world, SimScratch *s
       sim_step_add_delta_a(a, &delta.on);
       sim_step_add_delta_b(b, &delta.on);
     }
-    for (int g = 0, begin = 0; g < s->group_count; begin = s->group_end[g++])
+    for (int g = 0, begin = 0; g < s->group_count; g++) {
       sim_step_apply_group(world, s, s->order + begin, s->group_end[g] - begin);
+      begin = s->group_end[g];
+    }
   }
 }
 

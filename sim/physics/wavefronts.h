@@ -41,7 +41,9 @@ typedef struct SimWavefronts {
  * first ones, batch by batch. rank: of its pair among the overlapping ones of its kind. */
 SIM_FN unsigned sim_wavefronts_group(int kind, unsigned round, SimSolverBatches batches, unsigned rank) {
   const unsigned batch = (rank + batches.count - batches.first) % batches.count;
-  const unsigned before = kind == SIM_RR ? 4 * round : kind == SIM_CR ? 8u : 11u;
+  const unsigned before = kind == SIM_RR   ? 4 * round
+                          : kind == SIM_CR ? 8u
+                                           : 11u;
   return before + batch;
 }
 
@@ -92,12 +94,14 @@ SIM_FN SimWavefronts sim_wavefronts_schedule(SimWavefrontContact *contact, int c
   SimWavefronts wavefronts = {0, 0, 0};
   SimWavefrontBodies bodies = {0};
   unsigned present = 0;
+
   for (int i = 0; i < count; i++) present |= 1u << contact[i].stage;
   for (; present; present &= present - 1) {
     const unsigned group = (unsigned)real_lowest_bit(present);
     SimWavefrontGroup all = sim_wavefronts_analyze(contact, count, group, bodies);
     unsigned order = 0;
     while (all.shares && wavefronts.sharing >> all.wavefront & 1u) all.wavefront++;
+
     for (int i = 0; i < count; i++) {
       SimWavefrontContact *c = &contact[i];
       if (c->stage != group) continue;
@@ -110,6 +114,7 @@ SIM_FN SimWavefronts sim_wavefronts_schedule(SimWavefrontContact *contact, int c
       wavefronts.sizes += (uint64_t)1 << SIM_WAVEFRONT_BITS * wavefront;
       wavefronts.count = wavefronts.count > (int)wavefront + 1 ? wavefronts.count : (int)wavefront + 1;
     }
+
     if (all.shares) wavefronts.sharing |= 1u << all.wavefront;
   }
   return wavefronts;

@@ -58,6 +58,7 @@ static void begin_world(SimBlock *block, int w) {
   const SimModel *model = block->model[w];
   SimBody *body = block->world[w]->body;
   SimGeometry *geometry = &block->geometry[w];
+
   memcpy(geometry->box, model->box, (size_t)model->shapes * sizeof geometry->box[0]);
   memcpy(geometry->corner, model->corner, (size_t)model->size.polygons * sizeof geometry->corner[0]);
   for (int i = 0; i < model->moving_count; i++) {
@@ -67,6 +68,7 @@ static void begin_world(SimBlock *block, int w) {
       block->polygon[block->polygon_count++] = (SimLanesPolygon){
         (float *)&body[k], (const float *)&model->outline[k], (float *)geometry->corner[k], (float *)&geometry->box[k]};
   }
+
   block->body_end[w] = block->body_count;
   int motors = w > 0 ? block->motor_end[w - 1] : 0;
   for (int i = 0; i < model->joint_count; i++) {
@@ -77,6 +79,7 @@ static void begin_world(SimBlock *block, int w) {
     block->motor[motors++] = (SimLanesMotor){(float *)&body[j->a], (float *)&body[j->b], (const float *)j, control,
                                              &block->spin[w][i]};
   }
+
   block->motor_end[w] = motors;
 }
 
@@ -124,6 +127,7 @@ static SimContact *find_pairs(SimBlock *block, int w, int first, SimContact *con
   const int pairs = model->pair_end[SIM_CC];
   uint64_t overlap_bits[(SIM_MAX_PAIRS + 63) / 64];
   int kind = SIM_RR;
+
   block->kernels->find_overlaps((const float *)block->geometry[w].box, model->pair_box, pairs, overlap_bits);
   for (int word = 0; 64 * word < pairs; word++) {
     const uint64_t existing = pairs - 64 * word < 64 ? (1ull << (pairs - 64 * word)) - 1 : ~0ull;
@@ -135,6 +139,7 @@ static SimContact *find_pairs(SimBlock *block, int w, int first, SimContact *con
       contact += kind == SIM_RR ? 2 : 1; /* the largest number of contacts of the pair */
     }
   }
+
   block->pair_end[w] = first;
   return contact;
 }
@@ -166,6 +171,7 @@ static void plan_contacts(SimBlock *block, int w, const SimContact *contact) {
   SimBlockPlan *plan = &block->plan[w];
   SimScratch *s = &block->scratch;
   int number = 0, i = 0;
+
   sim_step_clear(s, NULL);
   plan->bits = plan->lane.contact_count = 0;
   memset(plan->warm, 0, sizeof plan->warm);
@@ -175,6 +181,7 @@ static void plan_contacts(SimBlock *block, int w, const SimContact *contact) {
       plan_pair(plan, s, &model->pair[plan->pair[i]], plan->pair[i], plan->points[i], number);
     sim_step_order(model->pair_count[kind], contacts_per_pair, first_overlap_pair, s);
   }
+
   sim_step_divide_groups(model, contact, s);
   sim_step_store_overlaps(plan->overlap_pairs, s);
 }
@@ -221,6 +228,7 @@ static unsigned slot_of(Slots *slots, int k) {
 static void plan_order(SimLanesWorld *lane, const SimScratch *s, const SimContact *contact, Slots *slots) {
   uint8_t place[SIM_LANES_CONTACTS], least[SIM_MAX_SHAPES] = {0};
   lane->in_order = true;
+
   for (int i = 0; i < s->order_count; i++) {
     const unsigned number = s->order[i];
     const uint8_t body[2] = {contact[number].a, contact[number].b};
@@ -233,6 +241,7 @@ static void plan_order(SimLanesWorld *lane, const SimScratch *s, const SimContac
     lane->order[i] = (SimLanesEntry)(number | a << SIM_LANES_ENTRY_A | b << SIM_LANES_ENTRY_B);
     place[number] = (uint8_t)i;
   }
+
   for (int i = 0; i < lane->contact_count; i++) lane->listing[i] = place[lane->listing[i]];
 }
 
@@ -242,6 +251,7 @@ static void plan_solver(SimBlock *block, int w, const SimContact *contact) {
   const SimScratch *s = &block->scratch;
   const SimModel *model = block->model[w];
   SimLanesWorld *lane = &block->plan[w].lane;
+
   Slots slots = {.lane = lane, .model = model, .still = SIM_LANES_SLOTS - 1};
   lane->body = (float *)block->world[w]->body;
   lane->contact_impulse = (float *)block->world[w]->contact_impulse;
@@ -251,6 +261,7 @@ static void plan_solver(SimBlock *block, int w, const SimContact *contact) {
   lane->group_count = s->group_count;
   lane->joint_count = model->joint_count;
   lane->slots = 0;
+
   for (int i = 0; i < model->joint_count; i++) {
     const unsigned a = slot_of(&slots, model->joint[i].a), b = slot_of(&slots, model->joint[i].b);
     lane->joint_slots[i] = (uint8_t)(a | b << 4);
@@ -276,6 +287,7 @@ static void plan_world(SimBlock *block, int w, int first, const SimContact *cont
   SimWorld *world = block->world[w];
   const int count = block->pair_end[w] - first;
   const uint8_t *pair = block->pair + first, *points = block->points + first;
+
   plan->lane.contact = (const float *)contact;
   if (plan->model != block->model[w] || plan->pair_count != count || !same_bytes(plan->pair, pair, count) ||
       !same_bytes(plan->points, points, count)) {
@@ -286,6 +298,7 @@ static void plan_world(SimBlock *block, int w, int first, const SimContact *cont
     plan_contacts(block, w, contact);
     plan_solver(block, w, contact);
   }
+
   memcpy(world->overlap_pairs, plan->overlap_pairs, sizeof world->overlap_pairs);
   if (memcmp(world->warm, plan->warm, sizeof world->warm) == 0) return;
   sim_step_clear_impulses(world);
@@ -326,6 +339,7 @@ static int push_worlds(SimBlock *block, int first, int count) {
   SimContact *contact[SIM_BLOCK_WORLDS + 1]; /* start of each world's contacts */
   int end = first, pairs = 0;
   contact[first] = block->contact;
+
   for (; end < count && pairs <= SIM_BLOCK_PAIRS - SIM_MAX_PAIRS; end++) {
     contact[end + 1] = find_pairs(block, end, pairs, contact[end]);
     pairs = block->pair_end[end];
@@ -333,6 +347,7 @@ static int push_worlds(SimBlock *block, int first, int count) {
   test_pending(block);
   const int motor = first > 0 ? block->motor_end[first - 1] : 0;
   block->kernels->drive_motors(block->motor + motor, block->motor_end[end - 1] - motor);
+
   for (int w = first; w < end; w++) {
     if (w + AHEAD < end) {
       __builtin_prefetch(block->plan[w + AHEAD].pair);
@@ -341,6 +356,7 @@ static int push_worlds(SimBlock *block, int first, int count) {
     plan_world(block, w, w > first ? block->pair_end[w - 1] : 0, contact[w]);
     sim_step_apply_actuators(block->model[w], block->world[w], &block->control[w], block->spin[w]);
   }
+
   solve(block, first, end);
   return end;
 }
@@ -351,9 +367,11 @@ void sim_block_step(SimBlock *block, const SimTaskRules *rules, int count) {
   block->pending[SIM_BLOCK_OVERLAPS].kernel = block->kernels->overlap_polygons;
   block->pending[SIM_BLOCK_CIRCLE_POLYGONS].kernel = block->kernels->collide_circle_polygons;
   block->pending[SIM_BLOCK_CIRCLES].kernel = block->kernels->collide_circles;
+
   for (int i = 0; i < SIM_BLOCK_TESTS; i++) block->pending[i].count = 0;
   block->body_count = block->polygon_count = 0;
   for (int w = 0; w < count; w++) begin_world(block, w);
+
   for (int k = 0; k < rules->frame_skip; k++) {
     fall_and_update(block, count);
     for (int w = 0; w < count;) w = push_worlds(block, w, count);
@@ -361,6 +379,7 @@ void sim_block_step(SimBlock *block, const SimTaskRules *rules, int count) {
     for (int w = 0; w < count; w++)
       sim_task_score(block->model[w], block->world[w]->body, block->plan[w].bits, &block->result[w]);
   }
+
   if (block->shows) block->kernels->show(block->body, block->body_count, block->shown[0]);
   for (int w = 0; w < count; w++) sim_task_end(rules, block->model[w], block->world[w], &block->result[w]);
 }

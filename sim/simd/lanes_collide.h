@@ -100,12 +100,15 @@ SIM_FN void lanes_make_contacts(const SimLanesPair *pair, int count, const Lanes
                                 const SimManifold *m, int points) {
   const float *from[SIM_LANES];
   real pairs[4], impulse[4];
+
   LANES_OF(pair, count, pair, from);
   lanes_load_four(from, 0, pairs);
   LANES_OF(pair, count, impulse, from);
   lanes_load_four(from, 0, impulse);
+
   const SimMass p = a->shape.outline.mass, q = b->shape.outline.mass;
   const real_word slot = real_bits(pairs[1]);
+
   for (int k = 0; k < points; k++) {
     if (!real_any(m->active[k])) break;
     const real target = sim_contact_restitution(&a->body, &b->body, m->normal, m->point[k], pairs[3]);
@@ -115,6 +118,7 @@ SIM_FN void lanes_make_contacts(const SimLanesPair *pair, int count, const Lanes
       pairs[0], real_from_bits(slot + ((uint32_t)k << 16)), real_of(0.0f)};
     lanes_store_contact(pair, count, k, record);
   }
+
   lanes_store_points(pair, count, -(m->active[0] + m->active[1]));
 }
 

@@ -14,17 +14,20 @@ SIM_FN void lanes_update_some(const SimLanesPolygon *polygon, int count) {
   LanesOutline shape;
   SimBody body;
   SimVec corner[SIM_VERTICES];
+
   LANES_OF(polygon, count, outline, outline);
   lanes_load_outline_part(outline, LANES_VERTICES, &shape);
   LANES_OF(polygon, count, body, record);
   lanes_load_pose(record, &body);
   SimBox box = sim_move_polygon_box(&shape.outline, &body, corner);
+
   const real f[8] = {corner[0].x, corner[0].y, corner[1].x, corner[1].y,
                      corner[2].x, corner[2].y, corner[3].x, corner[3].y};
   lanes_row row[SIM_LANES];
   lanes_to_rows(f, row);
   LANES_OF(polygon, count, corner, record);
   LANES_UNROLL for (int i = 0; i < SIM_LANES; i++) lanes_write_row(record[i], row[i]);
+
   const real sides[4] = {box.left, box.right, box.bottom, box.top};
   LANES_OF(polygon, count, box, record);
   lanes_store_four(sides, record, 0);

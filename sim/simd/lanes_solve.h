@@ -49,6 +49,7 @@ SIM_FN void lanes_gather_joints(LanesSolver *s, SimLanesWorld *const *world, int
   for (int i = 0; i < count; i++) {
     if (world[i]->joint_count > s->joint_count) s->joint_count = world[i]->joint_count;
   }
+
   for (int k = 0; k < s->joint_count; k++) {
     const float *record[SIM_LANES];
     unsigned has = 0;
@@ -57,6 +58,7 @@ SIM_FN void lanes_gather_joints(LanesSolver *s, SimLanesWorld *const *world, int
     step->impulse = sim_vec(real_of(0.0f), real_of(0.0f));
     step->angular_impulse = real_of(0.0f);
     for (int i = 0; i < SIM_LANES; i++) record[i] = s->pad_joint;
+
     for (int i = 0; i < count; i++) {
       if (k >= world[i]->joint_count) continue;
       record[i] = world[i]->joint + SIM_LANES_JOINT * k;
@@ -67,6 +69,7 @@ SIM_FN void lanes_gather_joints(LanesSolver *s, SimLanesWorld *const *world, int
       step->impulse.y[i] = world[i]->joint_impulse[2 * slot + 1];
       step->angular_impulse[i] = world[i]->joint_spin_impulse[slot];
     }
+
     lanes_load_joint(record, &s->joint[k]);
     lanes_make_body_ref(&s->joint_a[k], ends & 15, has);
     lanes_make_body_ref(&s->joint_b[k], ends >> 4, has);
@@ -84,6 +87,7 @@ typedef struct LanesQueue {
 SIM_FN void lanes_gather_contact(LanesSolver *s, const LanesQueue *queue, int k, LanesPosition *at) {
   const float *record[SIM_LANES], *second[SIM_LANES];
   integer entry;
+
   at->has = 0;
   LANES_UNROLL for (int i = 0; i < SIM_LANES; i++) {
     const bool has = k < queue->members[i];
@@ -92,6 +96,7 @@ SIM_FN void lanes_gather_contact(LanesSolver *s, const LanesQueue *queue, int k,
     record[i] = has ? queue->contact[i] + SIM_LANES_CONTACT * (e & SIM_LANES_ENTRY_NUMBER) : s->pad_contact;
     at->has |= (unsigned)has << i;
   }
+
   lanes_load(record, at->contact.row);
   LANES_UNROLL for (int i = 0; i < SIM_LANES; i++) second[i] = record[i] + 8;
   lanes_load(second, at->contact.row + 8);
@@ -108,6 +113,7 @@ SIM_FN void lanes_gather_contacts(LanesSolver *s, SimLanesWorld *const *world, i
   LanesQueue queue;
   s->group_count = s->position_count = 0;
   s->clears_impulse = false;
+
   for (int i = 0; i < SIM_LANES; i++) {
     const SimLanesWorld *w = world[i < count ? i : 0];
     queue.contact[i] = w->contact;
@@ -115,6 +121,7 @@ SIM_FN void lanes_gather_contacts(LanesSolver *s, SimLanesWorld *const *world, i
     queue.members[i] = 0;
     if (w->group_count > s->group_count) s->group_count = w->group_count;
   }
+
   for (int g = 0; g < s->group_count; g++) {
     int size = 0;
     for (int i = 0; i < count; i++) {
@@ -128,6 +135,7 @@ SIM_FN void lanes_gather_contacts(LanesSolver *s, SimLanesWorld *const *world, i
       s->clears_impulse |=
         real_any((mask)(real_bits(at->contact.row[LANES_CONTACT_FLAGS]) & LANES_CLEARS_IMPULSE) != 0);
     }
+
     s->group_end[g] = s->position_count;
   }
 }
@@ -219,6 +227,7 @@ SIM_FN SimVelocityDelta lanes_resolve_contact(LanesSolver *s, int position) {
   SimContact *c = &at->contact.contact;
   SimContactArms arms;
   SimBody a, b;
+
   if (s->joint_count > 0) {
     lanes_ref_position(&s->slots, &at->a, &a);
     lanes_ref_position(&s->slots, &at->b, &b);
@@ -228,6 +237,7 @@ SIM_FN SimVelocityDelta lanes_resolve_contact(LanesSolver *s, int position) {
     lanes_ref_motion(&s->slots, &at->b, &b);
     arms = at->arms;
   }
+
   SimVelocityDelta delta = sim_contact_resolve(c, &arms, &a, &b);
   if (s->clears_impulse) {
     const mask clears_impulse = (mask)(real_bits(at->contact.row[LANES_CONTACT_FLAGS]) & LANES_CLEARS_IMPULSE) != 0;
@@ -262,6 +272,7 @@ SIM_FN void lanes_store_impulses(LanesSolver *s, SimLanesWorld *const *world, in
       impulse[1] = at->contact.contact.impulse.y[i];
     }
   }
+
   for (int k = 0; k < s->joint_count; k++) {
     const SimJointStep *j = &s->joint_step[k];
     for (int i = 0; i < count; i++) {
@@ -280,6 +291,7 @@ SIM_FN void lanes_solve(SimLanesWorld *const *world, int count, void *memory) {
   LanesSolver *const s = memory;
   SimLanesWorld *const *part[SIM_LANES_SOLVERS];
   int size[SIM_LANES_SOLVERS] = {0}, solvers = 0, joints = 0, groups = 0;
+
   for (; solvers * SIM_LANES < count; solvers++) {
     LanesSolver *one = &s[solvers];
     part[solvers] = world + solvers * SIM_LANES;
@@ -296,6 +308,7 @@ SIM_FN void lanes_solve(SimLanesWorld *const *world, int count, void *memory) {
     if (one->joint_count > joints) joints = one->joint_count;
     if (one->group_count > groups) groups = one->group_count;
   }
+
   for (int iteration = 0; iteration < SIM_SOLVER_ITERATIONS; iteration++) {
     for (int k = 0; k < joints; k++) {
       for (int i = 0; i < solvers; i++) {
@@ -308,6 +321,7 @@ SIM_FN void lanes_solve(SimLanesWorld *const *world, int count, void *memory) {
       }
     }
   }
+
   for (int i = 0; i < solvers; i++) {
     lanes_slots_store(&s[i].slots, joints > 0);
     lanes_store_impulses(&s[i], part[i], size[i]);

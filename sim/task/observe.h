@@ -46,7 +46,9 @@ SIM_FN SimObserved sim_observe_source(SimSize size, int k) {
   const bool polygon = k < polygons;
   const int width = polygon ? SIM_OBSERVE_POLYGON : SIM_OBSERVE_CIRCLE, at = polygon ? k : k - polygons;
   const int number = at / width;
-  const int shape = !polygon ? size.polygons + number : number == 0 ? 0 : number + SIM_STATIC_POLYGONS - 1;
+  const int shape = !polygon      ? size.polygons + number
+                    : number == 0 ? 0
+                                  : number + SIM_STATIC_POLYGONS - 1;
   const bool exists = shape < size.polygons + size.circles;
   return sim_observed_component(k, exists ? shape : 0, exists ? at % width : SIM_OBSERVE_POLYGON);
 }

@@ -47,8 +47,10 @@ SIM_FN void sim_observe_circle(const SimShape *shape, float *row) {
 SIM_CALLED_FN void sim_observe_joint(const SimJoint *j, float *row) {
   RealSinCos rest = real_sin_cos(j->rotation);
   RealSinCos low = real_sin_cos(j->min_rotation), high = real_sin_cos(j->max_rotation);
+
   float first[8] = {1.0f, (float)j->fixed, j->b_x, j->b_y, j->a_x, j->a_y, rest.sine, rest.cosine};
   memcpy(row, first, sizeof first);
+
   if (!j->fixed) {
     row[8] = j->motor_speed;
     row[9] = j->motor_power;
@@ -88,6 +90,7 @@ SIM_FN void sim_observe_write_thruster(const SimThruster *t, float *row) {
 SIM_CALLED_FN void sim_observe_make_template(const SimLevel *level, float *row) {
   SimSize size = level->size;
   int shapes = size.polygons + size.circles, length = sim_observe_length(size);
+
   memset(row, 0, (size_t)length * sizeof *row);
   for (int k = 0; k < size.polygons; k++) {
     int offset = sim_observe_offset(size, k);
@@ -97,6 +100,7 @@ SIM_CALLED_FN void sim_observe_make_template(const SimLevel *level, float *row) 
     if (level->circle[k].active)
       sim_observe_circle(&level->circle[k], row + sim_observe_offset(size, size.polygons + k));
   }
+
   float *next = row + sim_observe_offset(size, shapes);
   for (int i = 0; i < size.joints; i++, next += SIM_OBSERVE_JOINT + 2 * shapes) {
     if (level->joint[i].active) sim_observe_write_joint(&level->joint[i], shapes, next);
@@ -104,6 +108,7 @@ SIM_CALLED_FN void sim_observe_make_template(const SimLevel *level, float *row) 
   for (int i = 0; i < size.thrusters; i++, next += SIM_OBSERVE_THRUSTER + shapes) {
     if (level->thruster[i].active) sim_observe_write_thruster(&level->thruster[i], next);
   }
+
   *next = level->gravity_y / 10.0f;
   for (int i = 0; i < length; i++) row[i] = sim_observe_clip(row[i]);
 }
@@ -134,12 +139,14 @@ SIM_FN void sim_entity_write_joints(const SimLevel *level, const SimEntityLayout
     const SimJoint *joint = &level->joint[i];
     SimJoint view[2] = {*joint, *joint};
     if (!joint->active) continue;
+
     view[1].a = joint->b;
     view[1].a_x = joint->b_x;
     view[1].a_y = joint->b_y;
     view[1].b = joint->a;
     view[1].b_x = joint->a_x;
     view[1].b_y = joint->a_y;
+
     for (int number = i; number < 2 * joints; number += joints) {
       const SimJoint *seen = &view[number >= joints];
       sim_observe_joint(seen, row + l->joints + number * SIM_ENTITY_JOINT);
@@ -168,16 +175,19 @@ SIM_FN void sim_entity_write_attention(const SimLevel *level, const SimEntityLay
   int group[SIM_MAX_SHAPES];
   uint8_t bits[SIM_MAX_SHAPES][SIM_MAX_SHAPES] = {0};
   sim_model_groups(level, group);
+
   for (int i = 0; i < l->shapes; i++) {
     for (int k = 0; k < l->shapes; k++)
       bits[i][k] = (uint8_t)(SIM_ATTEND_ALL | (group[i] == group[k] ? SIM_ATTEND_COMPONENT : 0));
   }
+
   for (int i = 0; i < level->size.joints; i++) {
     const SimJoint *joint = &level->joint[i];
     if (!joint->active) continue;
     bits[joint->a][joint->b] |= SIM_ATTEND_NEIGHBOR;
     bits[joint->b][joint->a] |= SIM_ATTEND_NEIGHBOR;
   }
+
   for (int i = 0; i < l->shapes; i++) {
     for (int k = 0; k < l->shapes; k++)
       if (sim_entity_is_active(level, i) && sim_entity_is_active(level, k))
@@ -208,8 +218,10 @@ SIM_CALLED_FN void sim_padded_make_template(const SimLevel *level, float *row) {
                                        SIM_OBSERVE_THRUSTER + shapes};
   float flat[SIM_OBSERVE_MAX];
   const float *from = flat;
+
   sim_observe_make_template(level, flat);
   memset(row, 0, (size_t)layout.length * sizeof *row);
+
   for (int kind = 0; kind < SIM_PADDED_KINDS; kind++) {
     for (int i = 0; i < count[kind]; i++, from += width[kind], row += layout.width) {
       memcpy(row, from, (size_t)width[kind] * sizeof *row);

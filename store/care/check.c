@@ -135,6 +135,7 @@ static void check_log(Checker *c, LogCheck *logs, const char *file, int64_t offs
   const char *problem = NULL;
   logs->count++;
   logs->damaged_lines += damaged_lines;
+
   if (strstr(file, "..") || *file == '/' || core_files_path(path, "%s/%s", c->root, file) != CORE_OK ||
       store_runlog_prefix_crc(path, offset, &size, &crc) != CORE_OK) {
     core_error_clear();
@@ -149,12 +150,14 @@ static void check_log(Checker *c, LogCheck *logs, const char *file, int64_t offs
     logs->changed++;
     problem = "is not the file that was imported (checksum)";
   }
+
   if (problem && !*logs->first_problem)
     snprintf(logs->first_problem, sizeof logs->first_problem, "%.100s %s", file, problem);
 }
 
 static int check_logs(Checker *c, sqlite3_stmt *statement, const Run *run, LogCheck *logs) {
   int step;
+
   *logs = (LogCheck){0};
   sqlite3_bind_text(statement, 1, run->id, -1, SQLITE_STATIC);
   while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
@@ -166,6 +169,7 @@ static int check_logs(Checker *c, sqlite3_stmt *statement, const Run *run, LogCh
       logs->damaged_lines += sqlite3_column_int64(statement, 3);
     }
   }
+
   sqlite3_reset(statement);
   c->check->logs += logs->count;
   return step == SQLITE_DONE ? CORE_OK : store_database_error(c->database, "check");
@@ -234,22 +238,26 @@ static int check_run(Checker *c, sqlite3_stmt *const *statements, const Run *run
   char subject[40], text[320];
   Rows rows = {0};
   LogCheck logs;
+
   snprintf(subject, sizeof subject, "run %s", run->id);
   TRY(count_rows(c, statements[COUNT_ROWS], run, &rows));
   TRY(check_logs(c, statements[RUN_LOGS], run, &logs));
   const bool can_reimport = c->root && logs.count > 0 && logs.missing + logs.shorter == 0;
   const StoreRemedy remedy = can_reimport ? STORE_REMEDY_AGAIN : STORE_REMEDY_NONE;
   bool needs_reimport = false;
+
   if (logs.missing + logs.changed + logs.shorter > 0) {
     c->check->shorter += logs.shorter;
     report(c, logs.shorter ? STORE_DAMAGE : STORE_WARNING, subject, logs.first_problem, remedy);
     needs_reimport = true;
   }
+
   if (logs.damaged_lines > 0) {
     snprintf(text, sizeof text, "%" PRId64 " damaged lines in its logs were skipped", logs.damaged_lines);
     report(c, STORE_WARNING, subject, text, STORE_REMEDY_NONE);
   }
   if (check_gaps(c, statements[FIRST_GAP], run, subject, &rows, &logs, remedy)) needs_reimport = true;
+
   if (run->is_finished && rows.last < run->progress) {
     snprintf(text, sizeof text, "its state records %" PRId64 " iterations, but its rows end at %" PRId64,
              run->progress, rows.last);
@@ -260,6 +268,7 @@ static int check_run(Checker *c, sqlite3_stmt *const *statements, const Run *run
     snprintf(text, sizeof text, "KL is infinite in %" PRId64 " iterations", rows.infinite);
     report(c, STORE_WARNING, subject, text, STORE_REMEDY_NONE);
   }
+
   return c->repair && needs_reimport && can_reimport ? reset_run(c, run) : CORE_OK;
 }
 
@@ -273,11 +282,13 @@ static int64_t parse_first_iteration(const char *from) {
 static int check_runs(Checker *c) {
   sqlite3_stmt *list = NULL, *statements[RUN_STATEMENTS] = {NULL};
   int step = SQLITE_DONE;
+
   int code = store_database_prepare(c->database, "SELECT id, coalesce(iteration, 0), status = 'finished',"
                                     " CASE WHEN json_valid(config) AND json_extract(config, '$.init.restore') = 'all'"
                                     " THEN json_extract(config, '$.init.from') END FROM run ORDER BY id", &list);
   for (int i = 0; i < RUN_STATEMENTS && code == CORE_OK; i++)
     code = store_database_prepare(c->database, run_sql[i], &statements[i]);
+
   while (code == CORE_OK && (step = sqlite3_step(list)) == SQLITE_ROW) {
     Run run = {.progress = sqlite3_column_int64(list, 1), .is_finished = sqlite3_column_int(list, 2) != 0,
                .first_iteration = parse_first_iteration((const char *)sqlite3_column_text(list, 3))};
@@ -290,6 +301,7 @@ static int check_runs(Checker *c) {
     memcpy(run.id, id, CORE_RUN_ID);
     code = check_run(c, statements, &run);
   }
+
   if (code == CORE_OK && step != SQLITE_DONE) code = store_database_error(c->database, "check");
   for (int i = 0; i < RUN_STATEMENTS; i++) sqlite3_finalize(statements[i]);
   sqlite3_finalize(list);

@@ -83,11 +83,13 @@ int store_delete(const char *root, const StoreDeletion *deletion) {
   TRY(store_path_database(root, path));
   if (!core_files_exists(path)) return CORE_OK;
   TRY(store_import_lock(root, true, &lock, &is_held));
+
   StoreDeletion sorted = *deletion;
   char(*runs)[CORE_RUN_ID] = core_memory_allocate((deletion->run_count + 1) * sizeof *runs);
   if (deletion->run_count) memcpy(runs, deletion->runs, deletion->run_count * sizeof *runs);
   qsort(runs, deletion->run_count, sizeof *runs, compare_ids);
   sorted.runs = (const char(*)[CORE_RUN_ID])runs;
+
   const int code = delete_locked(path, &sorted);
   free(runs);
   core_files_unlock(&lock);

@@ -21,18 +21,21 @@ static const char *const attempt_columns =
 static int list_common_columns(StoreDatabase *target, StoreDatabase *source, const char *table, CoreText *list) {
   sqlite3_stmt *in_target = NULL, *in_source = NULL;
   static const char sql[] = "SELECT name FROM pragma_table_info(?1) WHERE ?2 IS NULL OR name = ?2";
+
   int code = store_database_prepare(target, sql, &in_target), step = SQLITE_DONE;
   if (code == CORE_OK) code = store_database_prepare(source, sql, &in_source);
   if (code == CORE_OK) {
     sqlite3_bind_text(in_target, 1, table, -1, SQLITE_STATIC);
     sqlite3_bind_text(in_source, 1, table, -1, SQLITE_STATIC);
   }
+
   while (code == CORE_OK && (step = sqlite3_step(in_target)) == SQLITE_ROW) {
     const char *name = (const char *)sqlite3_column_text(in_target, 0); /* trusted: this program created the schema */
     sqlite3_bind_text(in_source, 2, name, -1, SQLITE_TRANSIENT);
     if (sqlite3_step(in_source) == SQLITE_ROW) core_text_appendf(list, "%s%s", list->length ? ", " : "", name);
     sqlite3_reset(in_source);
   }
+
   if (code == CORE_OK && step != SQLITE_DONE) code = store_database_error(target, "read");
   sqlite3_finalize(in_target);
   sqlite3_finalize(in_source);
@@ -118,6 +121,7 @@ static int merge_sweep(StoreDatabase *target, StoreDatabase *source, Sweeps *s, 
              *ini = (const char *)sqlite3_column_text(s->read, 1);
   char target_name[160];
   bool exists;
+
   TRY(core_text_check_name(name ? name : "", "a sweep's name"));
   TRY(name_sweep(target, s, name, ini ? ini : "", target_name, &exists));
   if (!exists) {
@@ -128,6 +132,7 @@ static int merge_sweep(StoreDatabase *target, StoreDatabase *source, Sweeps *s, 
     merge->sweeps++;
     merge->renamed_sweeps += strcmp(target_name, name) != 0;
   }
+
   Copy copy = {s->members, s->member};
   sqlite3_bind_text(s->members, 1, name, -1, SQLITE_TRANSIENT);
   sqlite3_bind_text(s->member, 1, target_name, -1, SQLITE_TRANSIENT);
@@ -145,6 +150,7 @@ static const char member_sql[] =
 static int merge_sweeps(StoreDatabase *target, StoreDatabase *source, StoreMerge *merge) {
   Sweeps s = {0};
   int step = SQLITE_DONE;
+
   int code = store_database_prepare(source, "SELECT name, ini, created FROM sweep ORDER BY name", &s.read);
   if (code == CORE_OK)
     code = store_database_prepare(source, "SELECT idx, run_id FROM sweep_run WHERE sweep = ?1 ORDER BY idx",
@@ -152,8 +158,10 @@ static int merge_sweeps(StoreDatabase *target, StoreDatabase *source, StoreMerge
   if (code == CORE_OK) code = store_database_prepare(target, "SELECT ini FROM sweep WHERE name = ?1", &s.find);
   if (code == CORE_OK) code = store_database_prepare(target, "INSERT INTO sweep VALUES(?1, ?2, ?3)", &s.write);
   if (code == CORE_OK) code = store_database_prepare(target, member_sql, &s.member);
+
   while (code == CORE_OK && (step = sqlite3_step(s.read)) == SQLITE_ROW) code = merge_sweep(target, source, &s, merge);
   if (code == CORE_OK && step != SQLITE_DONE) code = store_database_error(source, "read");
+
   sqlite3_finalize(s.read);
   sqlite3_finalize(s.members);
   sqlite3_finalize(s.find);
@@ -208,6 +216,7 @@ static int prepare_measured(StoreDatabase *target, StoreDatabase *source, const 
 
 static int prepare_runs(StoreDatabase *target, StoreDatabase *source, Runs *r) {
   char read[512], write[768];
+
   TRY(store_database_prepare(source, "SELECT id, key, coalesce(iteration, 0), attempt, coalesce(heartbeat, 0)"
                              " FROM run ORDER BY id", &r->list));
   TRY(store_database_prepare(target,
@@ -215,12 +224,14 @@ static int prepare_runs(StoreDatabase *target, StoreDatabase *source, Runs *r) {
                              " FROM run WHERE id = ?1",
                              &r->find));
   for (int i = 0; i < REMOVALS; i++) TRY(store_database_prepare(target, remove_sql[i], &r->remove[i]));
+
   CoreText placeholders = {0};
   append_placeholders(&placeholders, run_columns);
   snprintf(read, sizeof read, "SELECT id, %s FROM run WHERE key = ?1", run_columns);
   snprintf(write, sizeof write, "INSERT OR REPLACE INTO run(key, id, %s) VALUES(?, ?, %s)", run_columns,
            core_text_string(&placeholders));
   int code = copy_prepare(target, source, read, write, &r->run);
+
   core_text_clear(&placeholders);
   append_placeholders(&placeholders, attempt_columns);
   snprintf(read, sizeof read, "SELECT %s FROM attempt WHERE run_id = ?1", attempt_columns);
@@ -228,6 +239,7 @@ static int prepare_runs(StoreDatabase *target, StoreDatabase *source, Runs *r) {
            core_text_string(&placeholders));
   if (code == CORE_OK) code = copy_prepare(target, source, read, write, &r->attempts);
   core_text_free(&placeholders);
+
   for (int i = 0; i < MEASURED && code == CORE_OK; i++)
     code = prepare_measured(target, source, measured[i].name, measured[i].order, &r->measured[i]);
   return code;
@@ -258,7 +270,9 @@ static int copy_measured(StoreDatabase *target, StoreDatabase *source, Runs *r, 
   sqlite3_bind_text(r->attempts.read, 1, id, -1, SQLITE_STATIC);
   TRY(copy_rows(target, source, &r->attempts, 1, NULL));
   for (int i = 0; i < MEASURED; i++) {
-    int64_t *rows = i == ITERATION ? &merge->iterations : i == EVALUATION ? &merge->evaluations : NULL;
+    int64_t *rows = i == ITERATION    ? &merge->iterations
+                    : i == EVALUATION ? &merge->evaluations
+                                      : NULL;
     sqlite3_bind_text(r->measured[i].read, 1, id, -1, SQLITE_STATIC);
     TRY(copy_rows(target, source, &r->measured[i], 1, rows));
   }
@@ -270,15 +284,18 @@ static int merge_run(StoreDatabase *target, StoreDatabase *source, Runs *r, Stor
   const char *text = (const char *)sqlite3_column_text(r->list, 0);
   int64_t key, source_key = sqlite3_column_int64(r->list, 1);
   bool is_behind;
+
   if (!text || !store_is_run_id(text))
     return core_error(CORE_FAIL, "%s contains a run with an invalid id", source->path);
   memcpy(id, text, CORE_RUN_ID);
   TRY(compare_run(target, r, id, &key, &is_behind));
+
   if (key == 0) merge->runs_added++;
   else if (is_behind) merge->runs_replaced++;
   else merge->runs_kept++;
   TRY(merge_annotations(target, source, "run", id, id));
   if (!is_behind) return CORE_OK;
+
   if (key) TRY(remove_run(target, r, id));
   sqlite3_bind_int64(r->run.read, 1, source_key);
   if (key) sqlite3_bind_int64(r->run.write, 1, key);

@@ -21,6 +21,7 @@ static int put_members(StoreDatabase *database, const char *name, char *text, St
   char *save = NULL;
   int64_t line_number = 0, index;
   const char *id;
+
   for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
     line_number++;
     if (*line == '#' || strcmp(line, "index\trun") == 0) continue;
@@ -28,6 +29,7 @@ static int put_members(StoreDatabase *database, const char *name, char *text, St
       TRY(store_database_put_run(database, name, index, NULL, id));
       continue;
     }
+
     result->damaged_lines++;
     if (!*result->first_damage)
       snprintf(result->first_damage, sizeof result->first_damage, "sweeps/%s/manifest.tsv:%lld: damaged line, skipped",
@@ -40,10 +42,12 @@ static int put_members(StoreDatabase *database, const char *name, char *text, St
 static int put_sweep(StoreDatabase *database, const char *root, const char *name, StoreImport *result) {
   char path[CORE_PATH_MAX], *ini = NULL, *manifest = NULL;
   size_t size;
+
   if (store_path_sweep(root, name, "sweep.ini", path) != CORE_OK) return CORE_OK; /* not the name of a sweep */
   int code = core_files_read(path, 0, &ini, &size);
   if (code == CORE_OK) code = store_path_sweep(root, name, "manifest.tsv", path);
   if (code == CORE_OK) code = core_files_read(path, 0, &manifest, &size);
+
   if (code != CORE_OK) {
     if (!*result->first_damage) snprintf(result->first_damage, sizeof result->first_damage, "%s", core_error_message());
     code = CORE_OK;
@@ -51,6 +55,7 @@ static int put_sweep(StoreDatabase *database, const char *root, const char *name
     code = store_database_put_sweep(database, name, ini);
     if (code == CORE_OK) code = put_members(database, name, manifest, result);
   }
+
   free(ini);
   free(manifest);
   return code;
@@ -144,6 +149,7 @@ static int query_old_attempts(const char *path, StoreDatabase **old, sqlite3_stm
 static int insert_attempts(StoreDatabase *database, sqlite3_stmt *query) {
   sqlite3_stmt *insert = NULL;
   int code = CORE_OK;
+
   TRY(store_database_prepare(database,
     "INSERT INTO attempt(run_id, attempt, " ATTEMPT_COLUMNS ")"
     " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13"
@@ -151,6 +157,7 @@ static int insert_attempts(StoreDatabase *database, sqlite3_stmt *query) {
     " ON CONFLICT(run_id, attempt) DO UPDATE"
     " SET (" ATTEMPT_COLUMNS ") = (?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
     " WHERE attempt.status IS NULL", &insert));
+
   TRY_GOTO(code, out, store_database_begin(database));
   while (code == CORE_OK && sqlite3_step(query) == SQLITE_ROW) {
     for (int c = 0; c < ATTEMPT_VALUES; c++) sqlite3_bind_value(insert, c + 1, sqlite3_column_value(query, c));
@@ -227,10 +234,12 @@ static int rebuild_locked(const char *root, StoreImport *result) {
   char path[CORE_PATH_MAX], new_path[CORE_PATH_MAX];
   int lock;
   bool is_held;
+
   TRY(store_path_database(root, path));
   TRY(core_files_path(new_path, "%s.new", path));
   TRY(refuse_merged(path));
   TRY(store_import_lock(root, true, &lock, &is_held));
+
   remove_database(new_path); /* left over by a killed rebuild */
   int code = build(root, path, new_path, result);
   if (code == CORE_OK) code = replace_database(path, new_path);
@@ -238,6 +247,7 @@ static int rebuild_locked(const char *root, StoreImport *result) {
     remove_database(new_path);
     code = core_error_context(code, "nothing was rebuilt, and %s is unchanged", path);
   }
+
   core_files_unlock(&lock);
   return code;
 }

@@ -47,6 +47,7 @@ static int hash_file(const char *path, int copy, char hash[STORE_CODE_HASH]) {
   crypto_generichash_state state;
   FILE *file;
   int code = CORE_OK;
+
   TRY(core_files_open_plain(path, &file));
   crypto_generichash_init(&state, NULL, 0, sizeof sum);
   for (size_t got; code == CORE_OK && (got = fread(piece, 1, sizeof piece, file)) > 0;) {
@@ -54,6 +55,7 @@ static int hash_file(const char *path, int copy, char hash[STORE_CODE_HASH]) {
     if (copy >= 0 && write(copy, piece, got) != (ssize_t)got)
       code = core_error_errno(CORE_FAIL, "cannot copy %s", path);
   }
+
   if (code == CORE_OK && ferror(file)) code = core_error_errno(CORE_FAIL, "%s", path);
   fclose(file);
   crypto_generichash_final(&state, sum, sizeof sum);
@@ -161,11 +163,13 @@ static bool is_program(const char *path) {
 
 bool store_code_find_program(const char *name, char path[CORE_PATH_MAX]) {
   char directory[CORE_PATH_MAX];
+
   if (strchr(name, '/')) {
     if (*name == '/') return core_files_path(path, "%s", name) == CORE_OK && is_program(path);
     if (!getcwd(directory, sizeof directory)) return false;
     return core_files_path(path, "%s/%s", directory, name) == CORE_OK && is_program(path);
   }
+
   const char *at = getenv("PATH");
   for (; at && *name; at = *at ? at + 1 : NULL) {
     const size_t length = strcspn(at, ":");
@@ -244,14 +248,17 @@ static int find_in_python(const CoreConfig *config, Draft *draft) {
   CoreProcessOutput output = {0};
   const bool has_module = strncmp(config->env.task, gym_prefix, strlen(gym_prefix)) == 0 && colon;
   if (has_module) snprintf(module, sizeof module, "%.*s", (int)(colon - name), name);
+
   int code = run_finder(config, module, &output);
   const bool needed = has_module || *config->env.code;
+
   if (code == CORE_OK && output.exit_code != 0) {
     const size_t length = strcspn(core_text_string(&output.error), "\n");
     code = core_error(CORE_USAGE, "env.task = %.200s: %.*s", config->env.task, (int)(length < 600 ? length : 600),
                       output.error.length ? output.error.data : "Python failed without a message");
   }
   if (code == CORE_OK && output.out.data) code = take_lines(draft, output.out.data);
+
   core_process_output_free(&output);
   draft->runs = needed;
   if (code == CORE_OK || needed) return code;
@@ -401,16 +408,21 @@ void store_code_clear_cache(void) {
 
 int store_code_find(const CoreConfig *config, const StoreCode **code) {
   CoreText key = {0};
+
   core_text_appendf(&key, "%s\n%s\n%s\n%s", config->env.task, config->env.python, config->env.code,
                     config->env.folder);
-  for (int text = 0; config->program && text < CORE_SCRIPT_KEYS; text++)
-    core_text_appendf(&key, "\n%s", core_script_text(config->program, (CoreScriptKey)text));
+  if (config->program) {
+    for (int text = 0; text < CORE_SCRIPT_KEYS; text++)
+      core_text_appendf(&key, "\n%s", core_script_text(config->program, (CoreScriptKey)text));
+  }
+
   for (size_t i = 0; i < found_count; i++) {
     if (strcmp(found[i].key, key.data) != 0) continue;
     core_text_free(&key);
     *code = &found[i].code;
     return CORE_OK;
   }
+
   if (found_count == FOUND_MAX) store_code_clear_cache();
   Found fresh = {.key = key.data};
   const int result = find(config, &fresh.code);
@@ -418,6 +430,7 @@ int store_code_find(const CoreConfig *config, const StoreCode **code) {
     free_found(&fresh);
     return result;
   }
+
   found[found_count] = fresh;
   *code = &found[found_count++].code;
   return CORE_OK;

@@ -125,16 +125,19 @@ static void take_lines(char *text, StoreScriptFiles *found) {
 static int run_finder(const char *directory, const Words *words, StoreScriptFiles *found) {
   char finder[CORE_PATH_MAX], path[CORE_PATH_MAX];
   CoreProcessOutput output = {0};
+
   TRY(core_program_library_file("find_program.py", finder));
   const char **arguments = core_memory_zero_allocate(words->count + 5, sizeof *arguments);
   const char *const head[] = {store_code_python("", path), "-E", finder, directory};
   memcpy(arguments, head, sizeof head);
   memcpy(arguments + 4, words->items, words->count * sizeof *arguments);
+
   int code = core_process_run(arguments, NULL, NULL, FINDER_S, &output);
   free(arguments);
   if (code == CORE_OK && output.exit_code != 0)
     code = core_error(CORE_FAIL, "%.*s", (int)strcspn(core_text_string(&output.error), "\n"),
                       output.error.length ? output.error.data : "Python failed without a message");
+
   if (code == CORE_OK && output.out.data) take_lines(output.out.data, found);
   core_process_output_free(&output);
   return code;
@@ -143,9 +146,11 @@ static int run_finder(const char *directory, const Words *words, StoreScriptFile
 static int find(const CoreScript *program, Words *words, StoreScriptFiles *found) {
   char directory[CORE_PATH_MAX];
   const CoreScriptDefinition *definition = program->definition;
+
   TRY(core_script_directory(program, directory));
   TRY(add_command(program, words));
   for (size_t i = 0; i < definition->setting_count; i++) TRY(add_choices(program, &definition->settings[i], words));
+
   add_named_files(words, directory, &found->files);
   const bool has_python = is_python(words), is_project = is_plain_file(directory, "pyproject.toml");
   if (!has_python && !is_project && found->files.length == 0) return CORE_OK;
@@ -156,6 +161,7 @@ static int find(const CoreScript *program, Words *words, StoreScriptFiles *found
     core_text_free(&named);
     return CORE_OK;
   }
+
   store_script_free(found);
   found->files = named;
   if (has_python)

@@ -80,6 +80,7 @@ static int is_listed(const char *hash, bool *listed) {
   size_t capacity = 0;
   int file;
   *listed = false;
+
   TRY(open_list(false, &file, path));
   if (file < 0) return CORE_OK;
   FILE *stream = fdopen(file, "r");
@@ -87,6 +88,7 @@ static int is_listed(const char *hash, bool *listed) {
     close(file);
     return core_error_errno(CORE_FAIL, "%s", path);
   }
+
   while (!*listed && getline(&line, &capacity, stream) > 0)
     *listed = strncmp(line, hash, STORE_CODE_HASH - 1) == 0 && line[STORE_CODE_HASH - 1] == '\t';
   free(line);
@@ -131,6 +133,7 @@ int store_trust_examine_python(const CoreConfig *config, bool grant, char messag
   char path[CORE_PATH_MAX], usual[CORE_PATH_MAX], named[CORE_PATH_MAX], hash[STORE_CODE_HASH];
   CoreText text = {0};
   *message = '\0';
+
   if (config->program || !*config->env.python || !store_code_needs_python(config->env.task)) return CORE_OK;
   const char *program = store_code_python(config->env.python, named);
   if (!store_code_find_program(program, path)) {
@@ -139,6 +142,7 @@ int store_trust_examine_python(const CoreConfig *config, bool grant, char messag
     return core_error(CORE_USAGE, "env.python = %.200s: no such program", config->env.python);
   }
   if (store_code_find_program(store_code_python("", named), usual) && strcmp(path, usual) == 0) return CORE_OK;
+
   TRY(store_code_hash_file(path, hash));
   core_text_appendf(&text, "program\t%s\t%s", path, hash);
   char *slash = strrchr(path, '/'), venv[CORE_PATH_MAX], sum[STORE_CODE_HASH];
@@ -146,6 +150,7 @@ int store_trust_examine_python(const CoreConfig *config, bool grant, char messag
       core_files_exists(venv) && store_code_hash_file(venv, sum) == CORE_OK)
     core_text_appendf(&text, "\t%s", sum);
   core_error_clear();
+
   store_code_hash_bytes(text.data, text.length, hash);
   core_text_clear(&text);
   core_text_appendf(&text, "the program %s (BLAKE2b %s of its path and bytes)", path, hash);

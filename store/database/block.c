@@ -240,6 +240,7 @@ static int commit_metrics(StoreBlock *block) {
 
 static int commit_progress(StoreBlock *block) {
   sqlite3_stmt *put = block->statements[PUT_PROGRESS], *put_attempt = block->statements[PUT_LOG_ATTEMPT];
+
   for (size_t i = 0; i < block->progress.count; i++) {
     const StoreLogProgress *item = &block->progress.items[i];
     sqlite3_bind_text(put, 1, item->id, -1, SQLITE_STATIC);
@@ -251,6 +252,7 @@ static int commit_progress(StoreBlock *block) {
     bind_known(put, 7, item->damage.first_line);
     sqlite3_bind_text(put, 8, item->file, -1, SQLITE_STATIC);
     TRY(store_database_run(block->database, put));
+
     sqlite3_bind_text(put_attempt, 1, item->id, -1, SQLITE_STATIC);
     sqlite3_bind_int(put_attempt, 2, item->attempt);
     TRY(store_database_run(block->database, put_attempt));
@@ -286,6 +288,7 @@ static int commit_attempts(StoreBlock *block) {
 
 static int commit_runs(StoreBlock *block) {
   sqlite3_stmt **statements = block->statements;
+
   for (size_t i = 0; i < block->runs.count; i++) {
     const StoreRunSnapshot *item = &block->runs.items[i];
     const StoreState *state = &item->state;
@@ -299,6 +302,7 @@ static int commit_runs(StoreBlock *block) {
     sqlite3_bind_double(run, 17, state->solve_rate);
     sqlite3_bind_double(run, 18, state->train_seconds);
     TRY(store_database_run(block->database, run));
+
     if (state->attempt > 0) {
       bind_state(statements[PUT_ATTEMPT], item);
       TRY(store_database_run(block->database, statements[PUT_ATTEMPT]));
@@ -306,6 +310,7 @@ static int commit_runs(StoreBlock *block) {
       sqlite3_bind_int(end, 2, state->attempt);
       TRY(store_database_run(block->database, end));
     }
+
     sqlite3_bind_int64(import, 1, item->run);
     sqlite3_bind_int64(import, 2, item->directory_time_ns);
     sqlite3_bind_int64(import, 3, item->state_crc);

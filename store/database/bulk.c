@@ -209,6 +209,7 @@ static int rebuild_bins(StoreDatabase *database, sqlite3_stmt *query, sqlite3_st
   int64_t index = 0;
   Bin bin = empty_bin;
   int step;
+
   while ((step = sqlite3_step(query)) == SQLITE_ROW) {
     const char *row_id = (const char *)sqlite3_column_text(query, 0);
     const int64_t row_index = sqlite3_column_int64(query, 1) >> BIN_BITS;
@@ -221,6 +222,7 @@ static int rebuild_bins(StoreDatabase *database, sqlite3_stmt *query, sqlite3_st
     }
     bin_add_stored(&bin, query);
   }
+
   if (step != SQLITE_DONE) return store_database_error(database, "read");
   return *id ? put_bin(database, put, id, index, &bin) : CORE_OK;
 }

@@ -41,17 +41,20 @@ static bool names_other_file(const char *path) {
 static int check_side_file(const char *path, const char *suffix, const struct stat *database) {
   char file[CORE_PATH_MAX];
   struct stat status;
+
   TRY(core_files_path(file, "%s%s", path, suffix));
   if (lstat(file, &status) < 0) return CORE_OK;
   if (!S_ISREG(status.st_mode))
     return core_error(CORE_FAIL, "%s is not a regular file, but would be read with %s; check it (ls -l), and move it "
                       "away", file, path);
   TRY(core_files_check_reading(file));
+
   const bool has_other_writers = (database->st_mode & (S_IWGRP | S_IWOTH)) != 0;
   if (status.st_size > 0 && strcmp(suffix, "-shm") != 0 && !has_other_writers && status.st_uid != geteuid() &&
       status.st_uid != 0 && status.st_uid != database->st_uid)
     return core_error(CORE_FAIL, "%s was written by another user (%ld), who may not write %s; move it away, or run: "
                       "sweep rebuild", file, (long)status.st_uid, path);
+
   if (strcmp(suffix, "-journal") == 0 && names_other_file(file))
     return core_error(CORE_FAIL, "%s was not written by sweep: it names another file, which opening %s would delete; "
                       "move it away, or run: sweep rebuild", file, path);

@@ -69,14 +69,17 @@ static int read_identity(StoreDatabase *database, Identity *identity) {
 /* Checks that the file is ours and of a readable version; *version = 0 for an empty file. */
 static int check_identity(StoreDatabase *database, int64_t *version) {
   Identity identity;
+
   /* In one transaction, because another process may be creating the schema right now. */
   bool own_transaction = sqlite3_get_autocommit(database->handle);
   if (own_transaction) TRY(store_database_execute(database, "BEGIN"));
   int code = read_identity(database, &identity);
   if (own_transaction) store_database_rollback(database);
   if (code != CORE_OK) return code;
+
   *version = identity.version;
   if (identity.application == 0 && identity.version == 0 && identity.objects == 0) return CORE_OK;
+
   if (identity.application != STORE_SCHEMA_APPLICATION)
     return core_error(CORE_USAGE, "%s is another program's database: name a results.db created by sweep, or another "
                       "workspace", database->path);
@@ -111,16 +114,19 @@ static int compare_columns(StoreDatabase *database, const LogTable *table, size_
   sqlite3_stmt *info = NULL;
   int code = CORE_OK, step;
   *present = 0;
+
   TRY(store_database_prepare(database, "SELECT name FROM pragma_table_info(?1, 'main') WHERE cid >= ?2 ORDER BY cid",
                              &info));
   sqlite3_bind_text(info, 1, table->name, -1, SQLITE_STATIC);
   sqlite3_bind_int(info, 2, table->keys);
+
   while ((step = sqlite3_step(info)) == SQLITE_ROW && code == CORE_OK) {
     const char *name = (const char *)sqlite3_column_text(info, 0);
     if (*present < count && name && strcmp(name, columns[*present].name) == 0) ++*present;
     else code = core_error(CORE_USAGE, "%s was written by another version (column '%s' of %s is unexpected); rebuild "
                            "it with: sweep rebuild", database->path, name ? name : "", table->name);
   }
+
   if (code == CORE_OK && step != SQLITE_DONE) code = store_database_error(database, "read");
   sqlite3_finalize(info);
   return code;
@@ -294,21 +300,25 @@ static void create_file(const char *path) {
 static int open_for_writing(StoreDatabase *database) {
   int64_t version;
   bool incomplete = true;
+
   TRY(check_link(database));
   create_file(database->path);
   record_file_identity(database);
   TRY(connect_file(database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, false));
   TRY(check_identity(database, &version));
+
   if (sqlite3_db_readonly(database->handle, "main") == 1)
     return core_error(CORE_FAIL,
                       "%s is read-only; its owner can let the group write with chmod g+w (and umask 002 before the "
                       "first sweep), or copy the workspace",
                       database->path);
+
   char pragmas[160];
   snprintf(pragmas, sizeof pragmas, "PRAGMA page_size = %d; PRAGMA cache_size = -16384;"
            "PRAGMA wal_autocheckpoint = 256", STORE_SCHEMA_PAGE_BYTES);
   TRY(store_database_execute(database, pragmas));
   TRY(set_journal_mode(database));
+
   if (version > 0) TRY(find_missing_columns(database, &incomplete));
   if (incomplete) TRY(complete_schema(database));
   return create_temporary_views(database);
@@ -317,11 +327,13 @@ static int open_for_writing(StoreDatabase *database) {
 static int open_file(const char *path, bool read_only, bool allows_any_version, StoreDatabase **result) {
   struct stat status;
   *result = NULL;
+
   bool exists = stat(path, &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) return core_error(CORE_USAGE, "%s is a directory; name a results.db", path);
   if (exists && !S_ISREG(status.st_mode))
     return core_error(CORE_USAGE, "%s is not a regular file; name a results.db", path);
   if (!exists && read_only) return core_error_errno(CORE_USAGE, "cannot open %s", path);
+
   StoreDatabase *database = core_memory_zero_allocate(1, sizeof *database);
   database->read_only = read_only;
   database->allows_any_version = allows_any_version;
@@ -332,6 +344,7 @@ static int open_file(const char *path, bool read_only, bool allows_any_version, 
     store_database_close(&database);
     return code;
   }
+
   *result = database;
   return CORE_OK;
 }
@@ -400,6 +413,7 @@ void store_database_rollback(StoreDatabase *database) {
 /* A run that has started keeps the plan that it recorded (core_script_plan). */
 int store_database_put_config(StoreDatabase *database, const CoreConfig *config, const char *id) {
   if (!store_is_run_id(id)) return core_error(CORE_USAGE, "'%.40s' is not a run id", id);
+
   TRY(store_database_prepare(database,
                              "INSERT INTO run(id, seed, config, iterations, transitions_total)"
                              " VALUES(?1, ?2, ?3, ?4, ?5)"
@@ -411,9 +425,11 @@ int store_database_put_config(StoreDatabase *database, const CoreConfig *config,
                              " ELSE excluded.config END, seed = excluded.seed"
                              " WHERE excluded.config IS NOT NULL AND config IS NOT excluded.config",
                              &database->put_run));
+
   sqlite3_stmt *put = database->put_run;
   sqlite3_clear_bindings(put);
   sqlite3_bind_text(put, 1, id, -1, SQLITE_STATIC);
+
   if (config) {
     int64_t iterations = core_config_iterations(config);
     sqlite3_bind_int64(put, 2, config->train.seed);
@@ -437,16 +453,19 @@ int store_database_put_run(StoreDatabase *database, const char *sweep, int64_t i
 
 int store_database_put_sweep(StoreDatabase *database, const char *name, const char *ini_text) {
   sqlite3_stmt *statement = NULL;
+
   TRY(core_text_check_name(name, "the sweep's name"));
   TRY(store_database_prepare(database,
                              "INSERT INTO sweep(name, ini, created) VALUES(?1, ?2, ?3)"
                              " ON CONFLICT(name) DO UPDATE SET ini = excluded.ini WHERE ini IS NOT excluded.ini",
                              &statement));
+
   sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
   CoreText text = {0}; /* files accepted by older versions may be in another encoding */
   core_text_append_utf8(&text, ini_text);
   sqlite3_bind_text(statement, 2, core_text_string(&text), -1, SQLITE_STATIC);
   sqlite3_bind_double(statement, 3, core_clock_unix_s());
+
   int code = store_database_run(database, statement);
   core_text_free(&text);
   sqlite3_finalize(statement);

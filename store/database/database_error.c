@@ -49,9 +49,11 @@ int store_database_error(StoreDatabase *database, const char *action) {
   int code = handle ? sqlite3_extended_errcode(handle) : SQLITE_NOMEM;
   int system_errno = handle ? sqlite3_system_errno(handle) : 0;
   bool is_system_error = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
+
   if ((code & 0xff) == SQLITE_FULL || (is_system_error && (system_errno == ENOSPC || system_errno == EDQUOT)))
     return core_error(CORE_FAIL, "cannot %s %s: the disk is full; free some space and run this again (the database's "
                       "previous content is intact)", action, path);
+
   switch (code & 0xff) {
     case SQLITE_INTERRUPT:
       if (database->queries_end_s > 0 && core_clock_s() >= database->queries_end_s)

@@ -62,10 +62,12 @@ static int compare_logs(const void *a, const void *b) {
 static int find_logs(const Import *import, const char *id, Log **logs, size_t *count) {
   char directory[CORE_PATH_MAX], **names;
   size_t name_count;
+
   TRY(store_path_run(import->root, id, NULL, directory));
   TRY(core_files_list(directory, &names, &name_count));
   *logs = core_memory_zero_allocate(name_count + 1, sizeof **logs);
   *count = 0;
+
   for (size_t i = 0; i < name_count; i++) {
     Log *log = &(*logs)[*count];
     if (store_runlog_from_name(names[i], &log->kind, &log->attempt) &&
@@ -73,6 +75,7 @@ static int find_logs(const Import *import, const char *id, Log **logs, size_t *c
       ++*count;
     free(names[i]);
   }
+
   free(names);
   qsort(*logs, *count, sizeof **logs, compare_logs);
   return CORE_OK;
@@ -96,6 +99,7 @@ typedef struct Candidates {
 
 static int load_progress(Import *import, sqlite3_stmt *query, Candidates *all, Candidate *candidate) {
   int step;
+
   candidate->progress_first = all->progress_count;
   sqlite3_bind_text(query, 1, candidate->known->id, -1, SQLITE_STATIC);
   while ((step = sqlite3_step(query)) == SQLITE_ROW) {
@@ -110,6 +114,7 @@ static int load_progress(Import *import, sqlite3_stmt *query, Candidates *all, C
         sqlite3_column_int64(query, 2), (uint32_t)sqlite3_column_int64(query, 3)};
     }
   }
+
   candidate->progress_count = all->progress_count - candidate->progress_first;
   int code = step == SQLITE_DONE ? CORE_OK : store_database_error(import->database, "read");
   sqlite3_reset(query);
@@ -171,11 +176,13 @@ static int find_replaced(Import *import, const StoreKnownRun *known, Log *logs, 
   int64_t missing_bytes;
   bool matches;
   *restart = false;
+
   for (size_t i = 0; i < count && !*restart; i++) {
     if (!has_other_prefix(&logs[i], &missing_bytes)) continue;
     TRY(check_log(import, known, logs, count, &logs[i], &matches));
     *restart = !matches;
   }
+
   for (size_t i = 0; i < count && !*restart; i++) {
     if (!has_other_prefix(&logs[i], &missing_bytes)) continue;
     if (missing_bytes > 0) record_loss(import, &logs[i], missing_bytes);
@@ -225,7 +232,10 @@ static int import_log(Import *import, const StoreKnownRun *known, Log *log, bool
   RowTarget target = {import, known};
   int64_t size;
   int code;
+
   if (store_runlog_prefix_crc(log->path, 0, &size, NULL) == CORE_OK && size == log->offset) return CORE_OK;
+
+  /* A full block of rows is committed, and the rest of the log goes into the next one. */
   do {
     StoreLogProgress progress = {.attempt = log->attempt, .kind = log->kind};
     code = store_runlog_read(log->path, log->offset, add_row, &target, &progress.offset, &progress.damage);
@@ -307,17 +317,21 @@ static int import_run(Import *import, const Candidate *candidate, const Progress
   Log *logs;
   size_t count;
   bool changed = false;
+
   memcpy(run.id, known->id, CORE_RUN_ID);
   const bool is_readable = store_run_state_read(import->root, known->id, true, &run.state) == CORE_OK;
   if (!is_readable) add_warning(import, core_error_message());
+
   if (find_logs(import, known->id, &logs, &count) != CORE_OK) {
     add_warning(import, core_error_message());
     return CORE_OK;
   }
   apply_progress(progress + candidate->progress_first, candidate->progress_count, logs, count);
+
   int code = import_logs(import, known, logs, count, &changed);
   free(logs);
   if (code != CORE_OK) return code;
+
   if (is_readable && is_quiescent(import->root, &run.state, count > 0, candidate->directory_time_ns))
     run.directory_time_ns = candidate->directory_time_ns;
   run.state_crc = store_crc32(&run.state, sizeof run.state);
@@ -332,6 +346,7 @@ static int find_candidates(Import *import, const StoreKnownRun *known, size_t co
   sqlite3_stmt *query = NULL;
   int workspace = count ? open(import->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
   *candidates = (Candidates){.items = core_memory_allocate((count + 1) * sizeof *candidates->items)};
+
   int code = store_database_prepare(
     import->database, "SELECT attempt, kind, offset, mark FROM run_log WHERE run_id = ?1", &query);
   for (size_t i = 0; i < count && code == CORE_OK; i++) {
@@ -341,6 +356,7 @@ static int find_candidates(Import *import, const StoreKnownRun *known, size_t co
     *candidate = (Candidate){.known = &known[i], .directory_time_ns = time_ns};
     code = load_progress(import, query, candidates, candidate);
   }
+
   sqlite3_finalize(query);
   if (workspace >= 0) close(workspace);
   return code;
@@ -384,16 +400,19 @@ int store_import(StoreDatabase *database, const char *root, const char *sweep, b
   int lock;
   bool is_held;
   *result = (StoreImport){0};
+
   if (store_is_merged(database))
     return core_error(CORE_USAGE, "%s was made by analyze merge, and runs of its workspace cannot be imported into it; "
                       "rename or move it, and build the workspace's own database with: sweep rebuild",
                       database->path);
+
   int code = store_import_lock(root, wait, &lock, &is_held);
   if (code != CORE_OK && is_held) {
     result->rows = -1;
     return CORE_OK;
   }
   if (code != CORE_OK) return code;
+
   code = store_import_unlocked(database, root, sweep, result);
   core_files_unlock(&lock);
   return code;

@@ -16,11 +16,13 @@ static int load_known(StoreDatabase *database, const char *sweep, StoreKnownRun 
   size_t capacity = 0;
   *list = NULL;
   *count = 0;
+
   TRY(store_database_prepare(database,
                              "SELECT key, id, folder_time, mark, config IS NULL AND folder_time IS NULL"
                              " FROM run LEFT JOIN run_import ON run = key"
                              " WHERE ?1 IS NULL OR id IN (SELECT run_id FROM sweep_run WHERE sweep = ?1) ORDER BY id",
                              &query));
+
   sqlite3_bind_text(query, 1, sweep, -1, SQLITE_STATIC);
   int step;
   while ((step = sqlite3_step(query)) == SQLITE_ROW) {
@@ -30,6 +32,7 @@ static int load_known(StoreDatabase *database, const char *sweep, StoreKnownRun 
       capacity = capacity ? 2 * capacity : 256;
       *list = core_memory_resize(*list, capacity * sizeof **list);
     }
+
     StoreKnownRun *known = &(*list)[(*count)++];
     *known = (StoreKnownRun){.run = sqlite3_column_int64(query, 0),
                              .directory_time_ns = sqlite3_column_int64(query, 2),
@@ -37,6 +40,7 @@ static int load_known(StoreDatabase *database, const char *sweep, StoreKnownRun 
                              .needs_config = sqlite3_column_int(query, 4)};
     memcpy(known->id, id, CORE_RUN_ID);
   }
+
   int code = step == SQLITE_DONE ? CORE_OK : store_database_error(database, "read");
   sqlite3_finalize(query);
   return code;
@@ -46,9 +50,11 @@ static int load_known(StoreDatabase *database, const char *sweep, StoreKnownRun 
 static int adopt_run(StoreDatabase *database, const char *root, const char *id, StoreImport *result) {
   char path[CORE_PATH_MAX], found_id[CORE_RUN_ID], warning[512];
   CoreConfig config = core_config_default();
+
   TRY(store_path_run(root, id, "config.ini", path));
   const char *relative_path = path + strlen(root) + 1;
   const CoreConfig *known = NULL;
+
   if (!core_files_exists(path)) {
     snprintf(warning, sizeof warning, "%s does not exist; the run's settings are unknown", relative_path);
   } else if (core_config_read(path, &config) != CORE_OK) {
@@ -58,6 +64,7 @@ static int adopt_run(StoreDatabase *database, const char *root, const char *id, 
     if (strcmp(found_id, id) == 0) known = &config;
     else snprintf(warning, sizeof warning, "%s describes run %s; its settings are ignored", relative_path, found_id);
   }
+
   if (!known) store_import_add_warning(result, warning);
   return store_database_put_config(database, known, id);
 }
@@ -99,9 +106,11 @@ int store_known_runs(StoreDatabase *database, const char *root, const char *swee
   size_t id_count, known_count, unknown_count;
   *known = NULL;
   *count = 0;
+
   TRY(store_path_list_runs(root, NULL, &ids, &id_count));
   if (id_count == 0) return CORE_OK;
   const char **unknown = core_memory_allocate((id_count + 1) * sizeof *unknown);
+
   int code = load_known(database, sweep, known, &known_count);
   if (code == CORE_OK) *count = match_directories(*known, known_count, ids, id_count, unknown, &unknown_count);
   if (code == CORE_OK && !sweep && unknown_count > 0) {
@@ -111,6 +120,7 @@ int store_known_runs(StoreDatabase *database, const char *root, const char *swee
     if (code == CORE_OK) code = load_known(database, sweep, known, &known_count);
     if (code == CORE_OK) *count = match_directories(*known, known_count, ids, id_count, unknown, &unknown_count);
   }
+
   free(ids);
   free(unknown);
   return code;

@@ -25,6 +25,7 @@ static int compare_row(void *context, const StoreIteration *row, const StoreEval
   const Comparison *comparison = context;
   (void)evaluation, (void)layer, (void)metric;
   if (!row || row->iteration >= comparison->end) return CORE_OK;
+
   sqlite3_bind_text(comparison->find, 1, comparison->id, -1, SQLITE_STATIC);
   sqlite3_bind_int64(comparison->find, 2, row->iteration);
   bool same = true;
@@ -35,6 +36,7 @@ static int compare_row(void *context, const StoreIteration *row, const StoreEval
       same = absent ? isnan(values[i]) : sqlite3_column_double(comparison->find, i + 1) == values[i];
     }
   }
+
   sqlite3_reset(comparison->find);
   return same ? CORE_OK : ROW_DIFFERS;
 }

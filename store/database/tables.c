@@ -28,6 +28,7 @@ TABLE(summaries, STORE_SUMMARY_COLUMNS(COLUMN));
 
 const StoreTable *store_tables(size_t *count) {
   static const char importer_state[] = "importer's state, which is only valid with the files of its workspace";
+
   /* name, key, sweep_filter, exclusion_reason, columns */
   static const StoreTable tables[] = {
     {"sweep", "name", "name = ?1", NULL, sweeps},
@@ -51,6 +52,7 @@ const StoreTable *store_tables(size_t *count) {
     {"run_import", "run", NULL, importer_state, run_imports},
     {"schema_version", "version", NULL, "version history of the file; schema.json has the current version", versions},
   };
+
   *count = sizeof tables / sizeof *tables;
   return tables;
 }

@@ -77,16 +77,19 @@ bool store_aggregate_add(StoreAggregate *aggregate, const StoreIteration *next, 
     *row = one;
     return true;
   }
+
   one.merged_iterations = 1;
   const double *values = store_iteration_values(&one);
   for (int c = 0; c < STORE_ITERATION_COUNT; c++)
     add_value((Rule)rules[c], values[c], one.episodes, &aggregate->sum[c], &aggregate->weight[c]);
+
   if (++aggregate->count < aggregate->every && !is_last) return false;
   *row = store_iteration_unmeasured(one.iteration);
   double *results = &row->transitions;
   for (int c = 0; c < STORE_ITERATION_COUNT; c++)
     results[c] = result((Rule)rules[c], aggregate->sum[c], aggregate->weight[c]);
   store_iteration_set_noise_scale(row); /* a ratio of means, not a mean of ratios */
+
   *aggregate = (StoreAggregate){.every = aggregate->every};
   return true;
 }

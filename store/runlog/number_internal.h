@@ -26,12 +26,15 @@ static inline int store_number_digits(const char *text, uint64_t *value) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
   uint64_t word;
   memcpy(&word, text, sizeof word);
+
   word ^= 0x3030303030303030u;                                             /* digits become 0 to 9 */
   uint64_t others = ((word + 0x7676767676767676u) | word) & 0x8080808080808080u; /* high bits of bytes above 9 */
   int count = others ? __builtin_ctzll(others) >> 3 : 8;
+
   word = count ? word << (64 - 8 * count) : 0;                             /* zeros go before the digits */
   word = (word * 10 + (word >> 8)) & 0x00ff00ff00ff00ffu;
   word = (word * 100 + (word >> 16)) & 0x0000ffff0000ffffu;
+
   *value = (word * 10000 + (word >> 32)) & 0xffffffffu;
   return count;
 #else
@@ -61,10 +64,12 @@ static inline const char *store_number_read(const char *begin, double *value) {
   const char *c = begin;
   uint64_t mantissa = 0;
   int exponent = 0;
+
   if (*c == '\t' || *c == '\n') {
     *value = NAN;
     return c;
   }
+
   int negative = *c == '-';
   c += negative;
   int count = store_number_append_digits(&c, &mantissa);
@@ -73,6 +78,7 @@ static inline const char *store_number_read(const char *begin, double *value) {
     exponent = -store_number_append_digits(&c, &mantissa);
     count -= exponent;
   }
+
   if (*c == 'e') {
     int is_negative = *++c == '-', power = 0;
     if (*c == '-' || *c == '+') c++;
@@ -84,6 +90,7 @@ static inline const char *store_number_read(const char *begin, double *value) {
   const bool at_end = *c == '\t' || *c == '\n';
   if (!at_end || count == 0 || count > 19 || mantissa > (1ull << 53) || exponent < -22 || exponent > 22)
     return store_number_read_slow(begin, value);
+
   double magnitude = (double)mantissa;
   magnitude = exponent < 0 ? magnitude / store_powers_of_ten[-exponent] : magnitude * store_powers_of_ten[exponent];
   *value = negative ? -magnitude : magnitude;

@@ -138,16 +138,19 @@ static void append_header(CoreText *text, StoreLogKind kind, const char *id, int
 static int continue_file(StoreRunlog *log, const CoreText *header) {
   struct stat status;
   if (fstat(log->fd, &status) < 0) return core_error_errno(CORE_FAIL, "cannot open %s", log->path);
+
   char *start = core_memory_zero_allocate(1, header->length + 1), last = '\n';
   ssize_t got = pread(log->fd, start, header->length, 0);
   const bool is_prefix = got >= 0 && memcmp(start, header->data, (size_t)got) == 0;
   const bool is_complete = is_prefix && (size_t)got == header->length;
   free(start);
+
   if (got < 0 || (status.st_size > 0 && pread(log->fd, &last, 1, status.st_size - 1) != 1))
     return core_error_errno(CORE_FAIL, "cannot read %s", log->path);
   if (!is_prefix)
     return core_error(CORE_FAIL, "%s has other columns or belongs to another run; move it away to write this one",
                       log->path);
+
   if (!is_complete) {
     if (ftruncate(log->fd, 0) < 0) return core_error_errno(CORE_FAIL, "cannot write %s", log->path);
     core_text_append_bytes(&log->pending, header->data, header->length);
@@ -160,19 +163,23 @@ static int continue_file(StoreRunlog *log, const CoreText *header) {
 int store_runlog_open(const char *root, const char *id, int attempt, StoreLogKind kind, StoreRunlog **result) {
   char path[CORE_PATH_MAX], name[32];
   *result = NULL;
+
   if (attempt < 1) return core_error(CORE_USAGE, "invalid number of a run log: %d; they are numbered from 1", attempt);
   snprintf(name, sizeof name, "%s.%d.tsv", store_runlog_kind_name(kind), attempt);
   TRY(store_path_run(root, id, name, path));
   int fd;
   TRY(core_files_open(path, CORE_FILES_APPEND, &fd));
+
   StoreRunlog *log = core_memory_zero_allocate(1, sizeof *log);
   log->kind = kind;
   log->fd = fd;
   memcpy(log->path, path, sizeof path);
+
   CoreText header = {0};
   append_header(&header, kind, id, attempt);
   int code = continue_file(log, &header);
   core_text_free(&header);
+
   if (code != CORE_OK) {
     core_text_clear(&log->pending);
     store_runlog_close(&log);
@@ -250,6 +257,7 @@ int store_runlog_flush(StoreRunlog *log, bool durable) {
   CoreText *text = &log->pending;
   size_t written = 0;
   int write_errno = 0;
+
   while (written < text->length && write_errno == 0) {
     ssize_t count = write(log->fd, text->data + written, text->length - written);
     if (count >= 0) written += (size_t)count;
@@ -261,14 +269,17 @@ int store_runlog_flush(StoreRunlog *log, bool durable) {
     text->length -= written;
     text->data[text->length] = '\0';
   }
+
   errno = write_errno;
   if (write_errno)
     return core_error_errno(CORE_FAIL, "cannot write %s (%zu bytes are kept in memory and retried)", log->path,
                             text->length);
+
   if (durable && log->is_dirty) {
     if (fdatasync(log->fd) < 0) return core_error_errno(CORE_FAIL, "cannot sync %s", log->path);
     log->is_dirty = false;
   }
+
   int64_t dropped = log->dropped;
   log->dropped = 0;
   if (dropped)

@@ -90,12 +90,14 @@ static int reader_next(Reader *reader, Line *line) {
                      reader->base + (int64_t)reader->begin};
       return CORE_OK;
     }
+
     searched = reader->end - reader->begin;
     if (searched == BUFFER_BYTES) {
       too_long = true;
       reader->begin = reader->end;
       searched = 0;
     }
+
     size_t got = 0;
     TRY(reader_fill(reader, &got));
     if (got == 0) {
@@ -158,6 +160,7 @@ static int find_target(StoreLogKind kind, const char *name, size_t length) {
 static Layout parse_names(const Reader *reader, StoreLogKind kind, const Line *line, bool warn) {
   Layout layout = {.kind = kind};
   const char *end = line->text + line->length;
+
   for (const char *c = line->text; c < end && layout.columns < COLUMNS_MAX;) {
     const char *tab = memchr(c, '\t', (size_t)(end - c));
     if (!tab) break; /* the last name is the checksum's */
@@ -170,6 +173,7 @@ static Layout parse_names(const Reader *reader, StoreLogKind kind, const Line *l
     layout.target[layout.columns++] = target;
     c = tab + 1;
   }
+
   return layout;
 }
 
@@ -181,17 +185,21 @@ static bool check_first_line(const Reader *reader, StoreLogKind kind, int attemp
   int version, number, end = 0;
   unsigned crc = 0;
   *has_crc = false;
+
   if (line->length >= sizeof copy) return false;
   memcpy(copy, line->text, line->length);
   copy[line->length] = '\0';
   if (sscanf(copy, "#runlog %9d %7s %39s %9d%n", &version, word, id, &number, &end) != 4) return false;
+
   *has_crc = copy[end] != '\0';
   /* An unreadable checksum counts as a wrong one, and so do uppercase digits, which are never written. */
   if (strlen(copy + end) == 9 && strspn(copy + end + 1, "0123456789abcdef") == 8) sscanf(copy + end, " %8x", &crc);
   *names_crc = crc;
+
   if (version != STORE_RUNLOG_VERSION || strcmp(word, store_runlog_kind_name(kind)) != 0 || number != attempt)
     return false;
   if (core_files_path(directory, "%s", reader->path) != CORE_OK) return false;
+
   char *slash = strrchr(directory, '/');
   if (!slash) return true;
   *slash = '\0';
@@ -218,11 +226,13 @@ static int read_header(Reader *reader, bool warn, Header *header) {
   StoreLogKind kind = STORE_LOG_STATS;
   int attempt = 0;
   const char *slash = strrchr(reader->path, '/');
+
   if (!store_runlog_from_name(slash ? slash + 1 : reader->path, &kind, &attempt))
     return core_error(CORE_FAIL, "%s is not a run log: expected a name like stats.N.tsv, eval.N.tsv, layers.N.tsv or "
                       "metrics.N.tsv",
                       reader->path);
   *header = (Header){.layout = default_layout(kind), .fallback = default_layout(kind)};
+
   Line line;
   bool has_crc;
   uint32_t crc = 0;
@@ -230,12 +240,14 @@ static int read_header(Reader *reader, bool warn, Header *header) {
   TRY(reader_next(reader, &line));
   if (!line.text) return CORE_OK;
   if (!check_first_line(reader, kind, attempt, &line, &has_crc, &crc)) count_damage(&header->damage, 1);
+
   int64_t first_end = line.end;
   TRY(reader_next(reader, &line));
   if (!line.text) return CORE_OK;
   const bool has_names = line.length > 10 && memcmp(line.text, "iteration\t", 10) == 0;
   header->end = has_names ? line.end : first_end; /* a second line without names is read as a record */
   if (!has_names) return CORE_OK;
+
   header->names_damaged = has_crc && store_crc32(line.text, line.length) != crc;
   if (header->names_damaged) count_damage(&header->damage, 2);
   header->layout = parse_names(reader, kind, &line, warn && !header->names_damaged);
@@ -244,7 +256,10 @@ static int read_header(Reader *reader, bool warn, Header *header) {
 
 /* ---- records ---------------------------------------------------------------------------------------------------- */
 
-static int hex_digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
+static int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
 
 /* Verifies the checksum of a line and removes it. Returns false if it is missing or wrong. */
 static bool check_line(Line *line) {
@@ -305,6 +320,7 @@ static bool parse_record(const Layout *layout, const Line *line, Record *record)
   const Parts parts = find_parts(layout->kind, record);
   const char *c = line->text, *end = c + line->length;
   double key = NAN;
+
   for (int column = 0; column < layout->columns; column++) {
     int target = layout->target[column];
     if (c > end) return false;
@@ -320,6 +336,7 @@ static bool parse_record(const Layout *layout, const Line *line, Record *record)
     if (!c || *c != '\t') return false;
     c++;
   }
+
   if (c != end + 1 || !(key >= 0 && key <= UINT32_MAX) || key != trunc(key)) return false;
   *parts.iteration = (int64_t)key;
   const double layer = record->layer.layer;
@@ -339,6 +356,7 @@ static int read_records(Reader *reader, const Header *header, StoreLogRow row, v
   int64_t start = reader->base;
   Record record = empty_record();
   const StoreLogKind kind = header->layout.kind;
+
   for (Line line;;) {
     TRY(reader_next(reader, &line));
     if (!line.text) return CORE_OK;
@@ -363,11 +381,13 @@ int store_runlog_read(const char *path, int64_t offset, StoreLogRow row, void *c
   Header header;
   *end = offset;
   *damage = (StoreLogDamage){0};
+
   TRY(reader_open(&reader, path));
   int code = read_header(&reader, offset == 0, &header);
   struct stat status;
   if (code == CORE_OK && (fstat(reader.fd, &status) < 0 || status.st_size < offset))
     code = core_error(CORE_FAIL, "%s is shorter than it was", path);
+
   if (code == CORE_OK && header.end > 0) {
     if (offset < header.end) {
       offset = *end = header.end;
@@ -376,17 +396,20 @@ int store_runlog_read(const char *path, int64_t offset, StoreLogRow row, void *c
     reader_seek(&reader, offset);
     code = read_records(&reader, &header, row, context, end, damage);
   }
+
   reader_close(&reader);
   return code;
 }
 
 int store_runlog_prefix_crc(const char *path, int64_t offset, int64_t *size, uint32_t *crc) {
   struct stat status;
+
   if (!crc) {
     if (stat(path, &status) < 0) return core_error_errno(CORE_FAIL, "cannot read %s", path);
     *size = status.st_size;
     return CORE_OK;
   }
+
   char bytes[PREFIX_BYTES];
   size_t count = offset < PREFIX_BYTES ? (size_t)offset : PREFIX_BYTES;
   int fd;
@@ -396,6 +419,7 @@ int store_runlog_prefix_crc(const char *path, int64_t offset, int64_t *size, uin
     close(fd);
     return code;
   }
+
   *size = status.st_size;
   *crc = 0;
   if (status.st_size >= offset && pread(fd, bytes, count, offset - (int64_t)count) == (ssize_t)count)

@@ -205,9 +205,11 @@ int store_annotations_each(const char *root, const StoreAnnotationsVisit *visit)
   char directory[CORE_PATH_MAX], name[CORE_PATH_MAX], **files;
   size_t count;
   int code = CORE_OK;
+
   TRY(core_files_path(directory, "%s/%s", root, FOLDER));
   if (!core_files_exists(directory)) return CORE_OK;
   TRY(core_files_list(directory, &files, &count));
+
   for (size_t i = 0; i < count; i++) {
     StoreSubject subject;
     StoreAnnotations annotations;
@@ -218,6 +220,7 @@ int store_annotations_each(const char *root, const StoreAnnotationsVisit *visit)
     }
     free(files[i]);
   }
+
   free(files);
   return code;
 }

@@ -36,11 +36,13 @@ static int append_line(const char *root, const char *id, const StoreState *state
   char path[CORE_PATH_MAX], last = '\n';
   CoreText line = {0};
   int fd;
+
   TRY(store_path_run(root, id, "attempts.tsv", path));
   TRY(core_files_open(path, CORE_FILES_APPEND, &fd));
   const off_t size = lseek(fd, 0, SEEK_END);
   if (size == 0) core_text_append(&line, header);
   if (size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n') core_text_append(&line, "\n");
+
   const size_t begin = line.length;
   core_text_appendf(&line, "%d\t%s", state->attempt, store_status_name(status));
   append_text(&line, state->host);
@@ -54,6 +56,7 @@ static int append_line(const char *root, const char *id, const StoreState *state
   append_text(&line, state->code);
   append_text(&line, state->code_files);
   core_text_appendf(&line, "\t%08x\n", store_crc32(line.data + begin, line.length - begin));
+
   const bool written = write(fd, line.data, line.length) == (ssize_t)line.length;
   const int number = errno;
   close(fd);
@@ -80,9 +83,11 @@ static bool read_line(char *line, StoreState *state) {
   unsigned crc;
   int64_t attempt;
   size_t count = 0;
+
   if (*line == '#' || !sum || strlen(sum) != 9 || sscanf(sum, "\t%8x", &crc) != 1 ||
       store_crc32(line, (size_t)(sum - line)) != crc)
     return false;
+
   for (char *rest = line; rest && count < FIELDS;) field[count++] = strsep(&rest, "\t");
   *state = (StoreState){0};
   const bool has_code = count == FIELDS;
@@ -93,6 +98,7 @@ static bool read_line(char *line, StoreState *state) {
       !core_text_to_real(field[8], &state->finished_unix_s) || !core_text_is_utf8(field[9]) ||
       (has_code && !(core_text_is_utf8(field[10]) && core_text_is_utf8(field[11]))))
     return false;
+
   state->attempt = (int)attempt;
   snprintf(state->host, sizeof state->host, "%s", field[2]);
   snprintf(state->device, sizeof state->device, "%s", field[4]);
@@ -100,6 +106,7 @@ static bool read_line(char *line, StoreState *state) {
   snprintf(state->message, sizeof state->message, "%s", field[9]);
   if (has_code) snprintf(state->code, sizeof state->code, "%s", field[10]);
   if (has_code) snprintf(state->code_files, sizeof state->code_files, "%s", field[11]);
+
   char *const texts[] = {state->host, state->device, state->commit, state->message, state->code, state->code_files};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) core_unicode_mask_line(texts[i]);
   return true;
@@ -109,11 +116,13 @@ int store_attempts_read(const char *root, const char *id, StoreState **attempts,
   char path[CORE_PATH_MAX], *text, *save = NULL;
   size_t size, capacity = 0;
   StoreState state;
+
   *attempts = NULL;
   *count = 0;
   TRY(store_path_run(root, id, "attempts.tsv", path));
   if (!core_files_exists(path)) return CORE_OK;
   TRY(core_files_read(path, FILE_BYTES_MAX, &text, &size));
+
   for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
     if (!read_line(line, &state)) continue;
     if (*count == capacity) {
@@ -122,6 +131,7 @@ int store_attempts_read(const char *root, const char *id, StoreState **attempts,
     }
     (*attempts)[(*count)++] = state;
   }
+
   free(text);
   return CORE_OK;
 }

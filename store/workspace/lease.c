@@ -99,15 +99,18 @@ int store_run_acquire(const char *root, const char *id, StoreLease **result) {
   struct stat file;
   int fd;
   *result = NULL;
+
   TRY(store_path_run(root, id, "lease", path));
   if (stat(path, &file) == 0 && is_own(&file))
     return core_error(CORE_FAIL, "run %s is already being written by this process", id);
+
   int code = core_files_lock(path, false, &fd);
   if (code != CORE_OK) {
     if (!store_lease_is_held(path)) return code; /* no permission or no directory */
     describe_holder(path, holder, sizeof holder);
     return core_error(CORE_FAIL, "run %s is being written by %s; stop it (sweep stop) or wait for its end", id, holder);
   }
+
   code = refuse_other_host(root, id);
   if (code == CORE_OK && fstat(fd, &file) < 0) code = core_error_errno(CORE_FAIL, "cannot lock %s", path);
   if (code != CORE_OK) {
@@ -120,6 +123,7 @@ int store_run_acquire(const char *root, const char *id, StoreLease **result) {
   int length = snprintf(holder, sizeof holder, "host=%s\npid=%ld\n", store_lease_host(), (long)getpid());
   bool noted = pwrite(fd, holder, (size_t)length, 0) == length && ftruncate(fd, length) == 0;
   (void)noted;
+
   StoreLease *lease = core_memory_allocate(sizeof *lease);
   pthread_mutex_lock(&guard);
   *lease = (StoreLease){.fd = fd, .device = file.st_dev, .inode = file.st_ino, .next = own_leases};

@@ -18,8 +18,10 @@ int store_root(const char *option, char root[CORE_PATH_MAX]) {
   if (!chosen) chosen = environment && *environment ? environment : ".";
   struct stat status;
   char real[PATH_MAX];
+
   if (chosen[0] != '/' && !getcwd(real, sizeof real) && errno == ENOENT)
     return core_error(CORE_FAIL, "the current directory no longer exists; change to another one");
+
   const bool found = realpath(chosen, real) && stat(real, &status) == 0;
   if (!found && errno == ENOENT && *chosen)
     return core_error(CORE_FAIL, "workspace '%s' does not exist yet: no such directory%s; create it with sweep submit "
@@ -28,6 +30,7 @@ int store_root(const char *option, char root[CORE_PATH_MAX]) {
     return core_error_errno(CORE_FAIL, "cannot open the workspace '%s'%s", chosen,
                             option ? "" : " (choose one with --root DIR or SWEEP_ROOT)");
   if (!S_ISDIR(status.st_mode)) return core_error(CORE_FAIL, "the workspace '%s' is not a directory", chosen);
+
   TRY(core_files_path(root, "%s", real));
   core_files_guard(root);
   return CORE_OK;
@@ -119,16 +122,19 @@ static int by_number(const void *a, const void *b) {
 int store_path_list_videos(const char *root, const char *id, int64_t **iterations, size_t *count) {
   char path[CORE_PATH_MAX], **names;
   size_t named;
+
   *iterations = NULL, *count = 0;
   TRY(store_path_run(root, id, NULL, path));
   if (!core_files_exists(path)) return CORE_OK;
   TRY(core_files_list(path, &names, &named));
+
   *iterations = core_memory_allocate((named + 1) * sizeof **iterations);
   for (size_t i = 0; i < named; i++) {
     const int64_t iteration = video_iteration(names[i]);
     if (iteration >= 0) (*iterations)[(*count)++] = iteration;
     free(names[i]);
   }
+
   free(names);
   if (*count) qsort(*iterations, *count, sizeof **iterations, by_number);
   return CORE_OK;
@@ -159,6 +165,7 @@ static int list_shard(const char *root, const char *shard, const char *prefix, R
       add_run(list, names[i]);
     free(names[i]);
   }
+
   free(names);
   return CORE_OK;
 }
@@ -171,6 +178,7 @@ int store_path_list_runs(const char *root, const char *prefix, char (**ids)[CORE
   RunList list = {0};
   if (!prefix) prefix = "";
   *ids = NULL, *count = 0;
+
   TRY(core_files_path(path, "%s/runs", root));
   if (!core_files_exists(path)) return CORE_OK;
   TRY(core_files_list(path, &shards, &shard_count));
@@ -209,6 +217,7 @@ static const unsigned long network_types[] = {
 bool store_is_network_filesystem(const char *path) {
   struct statfs status;
   char directory[CORE_PATH_MAX];
+
   if (core_files_path(directory, "%s", path) != CORE_OK) return false;
   while (statfs(directory, &status) < 0) { /* missing file: use its directory */
     char *slash = strrchr(directory, '/');
@@ -219,6 +228,7 @@ bool store_is_network_filesystem(const char *path) {
     }
     *slash = '\0';
   }
+
   unsigned long type = (unsigned long)status.f_type & 0xffffffffu;
   for (size_t i = 0; i < sizeof network_types / sizeof *network_types; i++)
     if (type == network_types[i]) return true;

@@ -71,6 +71,7 @@ static int compare_config(const char *path, const char *id, CoreConfig *config, 
   char *text;
   size_t size;
   CoreText wanted = {0};
+
   core_config_to_ini(config, &wanted);
   const bool is_read = core_files_read(path, 0, &text, &size) == CORE_OK, is_empty = is_read && is_blank(text, size);
   *keep = is_read && strcmp(text, core_text_string(&wanted)) == 0;
@@ -83,11 +84,13 @@ static int compare_config(const char *path, const char *id, CoreConfig *config, 
     else core_warn("%s; rewriting it", core_error_message());
     return CORE_OK;
   }
+
   core_config_id(&old, old_id);
   if (strcmp(old_id, id) == 0) {
     core_script_set_plan(config, core_script_plan(&old));
     return CORE_OK;
   }
+
   return core_error(CORE_FAIL, "%s was changed by hand: it describes run %s; move its directory away to train run %s "
                     "again", path, old_id, id);
 }
@@ -130,6 +133,7 @@ static bool read_field(StoreState *state, const Field *field, const char *value)
   void *target = (char *)state + field->offset;
   int64_t whole;
   double real;
+
   switch (field->kind) {
     case FIELD_STATUS:
       return store_status_from_name(value, target) && *(StoreStatus *)target != STORE_LOST;
@@ -155,6 +159,7 @@ static bool read_field(StoreState *state, const Field *field, const char *value)
 static void write_field(const StoreState *state, const Field *field, CoreText *text) {
   const void *source = (const char *)state + field->offset;
   char buffer[sizeof state->code_files]; /* longest field */
+
   switch (field->kind) {
     case FIELD_STATUS:
       core_text_appendf(text, "%s=%s\n", field->key, store_status_name(*(const StoreStatus *)source));
@@ -192,12 +197,14 @@ static bool is_whole(const char *data) {
 static int parse_state(const char *path, char *data, size_t size, StoreState *state) {
   bool has_status = false;
   char fault[96];
+
   if (is_blank(data, size)) {
     core_warn("%s is empty, as after a power failure: the run counts as not started, and resumes from the files in its "
               "directory", path);
     return CORE_OK;
   }
   if (memchr(data, '\0', size)) return damaged_state(path, "it is no text");
+
   const bool whole = is_whole(data);
   char *save = NULL;
   for (char *line = strtok_r(data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
@@ -214,6 +221,7 @@ static int parse_state(const char *path, char *data, size_t size, StoreState *st
       if (fields[i].kind == FIELD_STATUS) has_status = true;
     }
   }
+
   if (!whole) return damaged_state(path, "its checksum is not that of its lines");
   return has_status ? CORE_OK : damaged_state(path, "it names no status");
 }

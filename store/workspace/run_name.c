@@ -65,8 +65,10 @@ static int read_members(const char *root, const char *name, const char *prefix, 
   size_t size;
   int64_t index;
   const char *id;
+
   TRY(store_path_sweep(root, name, "manifest.tsv", path));
   TRY(core_files_read(path, 0, &data, &size));
+
   for (char *line = strtok_r(data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
     if (!store_manifest_line(line, &index, &id)) continue;
     if (index > *top) *top = index;
@@ -77,6 +79,7 @@ static int read_members(const char *root, const char *name, const char *prefix, 
     }
     memcpy(members->ids[members->count++], id, CORE_RUN_ID);
   }
+
   free(data);
   return CORE_OK;
 }
@@ -122,16 +125,19 @@ static int by_prefix(const char *root, const char *prefix, char id[CORE_RUN_ID])
   Members members = {0};
   size_t index = 0;
   int code;
+
   TRY_GOTO(code, out, store_path_list_runs(root, prefix, &members.ids, &members.count));
   members.capacity = members.count;
   if (members.count == 0 || !store_is_run_id(prefix)) TRY_GOTO(code, out, add_members(root, prefix, &members));
   drop_repeated(&members);
+
   if (members.count == 0 && store_is_run_id(prefix))
     code = core_error(CORE_USAGE, "run %s does not exist in %s; sweep status --runs lists all runs", prefix, root);
   else if (members.count == 0)
     code = core_error(CORE_USAGE, "no run of %s has an id that begins with '%s'; sweep status --runs lists all runs",
                       root, prefix);
   else code = store_run_pick((const char(*)[CORE_RUN_ID])members.ids, members.count, prefix, root, &index);
+
   if (code == CORE_OK) memcpy(id, members.ids[index], CORE_RUN_ID);
 out:
   free(members.ids);
@@ -178,19 +184,23 @@ static const char *digits_of(const char *path, size_t *workspace) {
 static int by_directory(const char *root, const char *text, char id[CORE_RUN_ID]) {
   char path[CORE_PATH_MAX], real[PATH_MAX], here[PATH_MAX];
   size_t length = strlen(text), workspace = 0;
+
   while (length > 1 && text[length - 1] == '/') length--;
   TRY(core_files_path(path, "%.*s", (int)length, text));
   const bool is_there = realpath(path, real) != NULL;
   const char *prefix = digits_of(is_there ? real : path, &workspace);
+
   if (!prefix)
     return core_error(CORE_USAGE, "'%.200s' is not a run of %s: expected SWEEP/INDEX of a sweep there, or a run's "
                       "directory (runs/ab/<id>)", text, root);
+
   if (is_there && workspace > 0 && realpath(root, here)) {
     if (workspace > 1) real[workspace - 1] = '\0';
     if (strcmp(real, here) != 0)
       return core_error(CORE_USAGE, "'%.200s' is a run of the workspace %s, and this one is %s; add --root %s", text,
                         real, here, real);
   }
+
   return by_prefix(root, prefix, id);
 }
 
@@ -212,8 +222,10 @@ static int find_siblings(const char *root, const char *id, Members *siblings) {
   char directory[CORE_PATH_MAX], **names;
   size_t count;
   int64_t top = -1;
+
   TRY(core_files_path(directory, "%s/sweeps", root));
   TRY(core_files_list(directory, &names, &count));
+
   for (size_t i = 0; i < count; i++) {
     Members found = {0};
     const bool has_run = siblings->count == 0 && is_sweep(root, names[i]) &&
@@ -222,6 +234,7 @@ static int find_siblings(const char *root, const char *id, Members *siblings) {
     free(found.ids);
     free(names[i]);
   }
+
   free(names);
   return CORE_OK;
 }
