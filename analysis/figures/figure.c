@@ -34,7 +34,7 @@ const AnalysisFigure analysis_figures[] = {
   {"kl-profile", "KL between the policies of one iteration's minibatches (P003)", analysis_figure_kl_profile},
   {"coverage", "part of the state space that runs have visited (P002)", analysis_figure_coverage},
   {"layers", "weight norms and dormant units of each layer of the networks (P002)", analysis_figure_layers},
-  {"search", "results of a search: best trials, importance of settings, parallel coordinates, slices",
+  {"search", "results of a search or a grid: best trials, importance of settings, parallel coordinates, slices",
    analysis_figure_search},
   {"table", "the configurations in numbers: text, Markdown or LaTeX", analysis_figure_table},
   {NULL, NULL, NULL},

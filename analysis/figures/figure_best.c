@@ -212,7 +212,8 @@ static const char *value_title(const Best *b) {
 static void append_reading(const Best *b, CoreText *text) {
   char low[32], high[32], shift[64];
   core_text_appendf(text, "The best of %zu configurations by the mean score at each budget. Each of 1000 resamples of "
-                          "the runs chooses its own best: intervals include the choice, and scores are corrected for it. ",
+                          "the runs chooses its own best: intervals include the choice, and scores are corrected "
+                          "for it. ",
                     b->candidates.count);
   if (b->is_number && !isnan(b->shift.low)) {
     const AnalysisInterval s = b->shift;

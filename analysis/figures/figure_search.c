@@ -1,5 +1,5 @@
-/* `analyze search`: results of a search. Its best trials with intervals, the importance of each setting (functional
- * ANOVA), and two figures: parallel coordinates, and a slice per setting. */
+/* `analyze search`: results of a search, or of a grid. Its best trials with intervals, the importance of each setting
+ * (functional ANOVA), and two figures: parallel coordinates, and a slice per setting. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,12 +8,13 @@
 #include "analysis/figures/scored.h"
 #include "analysis/plot/csv.h"
 #include "analysis/runs/trials.h"
+#include "analysis/statistics/anova.h"
 #include "analysis/statistics/importance.h"
 #include "core/json.h"
 #include "core/memory.h"
 #include "core/terminal.h"
 
-enum { BEST_SHOWN = 10, PAIRS = 6 };
+enum { BEST_SHOWN = 10, PAIRS = 6, REPLICATES = 1000, BOOTSTRAP_SEED = 13 };
 
 /* Result of a trial's runs. */
 typedef struct Judged {
@@ -35,6 +36,8 @@ typedef struct Search {
   size_t valued;            /* number of trials with a value */
   double *main, *pair;      /* importance: [axes], [axes * axes] */
   double explained;         /* out-of-bag R^2 of the forest */
+  AnalysisInterval *shares; /* [axes * axes] exact importance, main effects on the diagonal; NULL: no complete grid */
+  double noise;             /* share of noise, of a complete grid, in the variance of runs */
 } Search;
 
 /* ---- scores ------------------------------------------------------------------------------------------------------ */
@@ -65,7 +68,8 @@ static double score_of(const Search *s, size_t t) {
 /* Returns the loss of a trial; infinite without a value, or with a failed run. */
 static double loss_of(const Search *s, size_t t) {
   const double score = s->judged[t].score.center;
-  if (isnan(score) || (analysis_scored_is_log(&s->scored) && score <= 0) || s->judged[t].bad > 0) return INFINITY;
+  const bool is_bad = s->judged[t].bad > 0 && !s->trials.is_grid; /* a grid's have scores of untrained policies */
+  if (isnan(score) || (analysis_scored_is_log(&s->scored) && score <= 0) || is_bad) return INFINITY;
   return s->trials.space.minimize ? score : -score;
 }
 
@@ -80,12 +84,48 @@ static void rank(Search *s) {
   }
 }
 
+/* Whether every combination of values has a score, so that importance is exact. */
+static bool is_exact(const Search *s) { return s->trials.is_complete && s->valued == s->trials.count; }
+
+/* Computes the exact importance over a complete grid, whose trials are in the order of its cells. */
+static void explain_grid(Search *s) {
+  static const AnalysisResampling resampling = {REPLICATES, 0.95, BOOTSTRAP_SEED};
+  const size_t axes = s->trials.space.count, cells = s->trials.count;
+  size_t levels[CORE_SEARCH_AXES_MAX], runs = 0, *first = core_memory_zero_allocate(cells + 1, sizeof *first);
+  double *score = core_memory_allocate((s->context.selection.count + 1) * sizeof *score);
+  AnalysisInterval main[CORE_SEARCH_AXES_MAX];
+  for (size_t a = 0; a < axes; a++) levels[a] = s->trials.space.axes[a].choice_count;
+  for (size_t t = 0; t < cells; t++) {
+    for (size_t i = 0; i < s->trials.trials[t].count; i++) {
+      const double value = analysis_scored_value(&s->scored, s->trials.trials[t].runs[i]);
+      const double taken = analysis_scored_is_log(&s->scored) ? log(value) : value;
+      if (isfinite(taken)) score[runs++] = taken;
+    }
+    first[t + 1] = runs;
+  }
+
+  const AnalysisGrid grid = {axes, cells, levels, first, score};
+  s->shares = core_memory_allocate(axes * axes * sizeof *s->shares);
+  analysis_anova(&grid, &resampling, main, s->shares, &s->noise);
+  for (size_t a = 0; a < axes; a++)
+    for (size_t b = 0; b < axes; b++) {
+      if (a == b) s->main[a] = main[a].center;
+      s->pair[a * axes + b] = a == b ? 0 : s->shares[a * axes + b].center;
+    }
+  free(first);
+  free(score);
+}
+
 static void explain(Search *s) {
   const size_t axes = s->trials.space.count;
-  double *score = core_memory_allocate((s->valued + 1) * sizeof *score);
-  for (size_t i = 0; i < s->valued; i++) score[i] = score_of(s, s->order[i]);
   s->main = core_memory_allocate(axes * sizeof *s->main);
   s->pair = core_memory_allocate(axes * axes * sizeof *s->pair);
+  if (is_exact(s)) {
+    explain_grid(s);
+    return;
+  }
+  double *score = core_memory_allocate((s->valued + 1) * sizeof *score);
+  for (size_t i = 0; i < s->valued; i++) score[i] = score_of(s, s->order[i]);
   s->explained = analysis_trials_importance(&s->trials, s->order, score, s->valued, PAIRS, s->main, s->pair);
   free(score);
 }
@@ -132,11 +172,25 @@ static void print_best(const Search *s) {
   core_text_free(&value);
 }
 
+/* Formats "31 % [22, 40]"; without an interval "31 %". */
+static const char *format_share(const Search *s, size_t a, size_t b, char text[64]) {
+  const AnalysisInterval none = {a == b ? s->main[a] : s->pair[a * s->trials.space.count + b], NAN, NAN, 0};
+  const AnalysisInterval share = s->shares ? s->shares[a * s->trials.space.count + b] : none;
+  if (isnan(share.low)) snprintf(text, 64, "%.0f %%", 100 * share.center);
+  else snprintf(text, 64, "%.0f %% [%.0f, %.0f]", 100 * share.center, 100 * share.low, 100 * share.high);
+  return text;
+}
+
 static void print_importance(const Search *s) {
-  static const char *const headers[] = {"setting", "explains", "most with"};
+  const char *headers[] = {"setting", s->shares ? "explains [95 %]" : "explains", "most with"};
   const CoreSearch *space = &s->trials.space;
   size_t axes[CORE_SEARCH_AXES_MAX];
-  if (s->explained <= 0) {
+  char share[64];
+  if (s->shares && isnan(s->main[0])) {
+    printf("\nNo setting matters more than the differences between seeds.\n");
+    return;
+  }
+  if (!s->shares && s->explained <= 0) {
     printf("\nThese trials do not tell how much each setting matters: a forest predicts trials that it has not seen no "
            "better than their mean (out-of-bag R^2 %.2f).\n", s->explained);
     return;
@@ -155,14 +209,19 @@ static void print_importance(const Search *s) {
       if (s->pair[a * space->count + b] > s->pair[a * space->count + with] || with == a) with = b;
     const double together = s->pair[a * space->count + with];
     core_table_cell(table, "%s", space->axes[a].row->name);
-    core_table_cell(table, "%.0f %%", 100 * s->main[a]);
+    core_table_cell(table, "%s", format_share(s, a, a, share));
     if (with == a || together < 0.005) core_table_cell(table, "-");
-    else core_table_cell(table, "%s: %.0f %%", space->axes[with].row->name, 100 * together);
+    else core_table_cell(table, "%s: %s", space->axes[with].row->name, format_share(s, a, with, share));
   }
   printf("\n");
   core_table_print(table, stdout);
   core_table_destroy(&table);
-  printf("Of trials that it has not seen, the forest predicts %.0f %% of the variance (out-of-bag R^2).\n",
+  if (s->shares && isnan(s->noise))
+    printf("Some cells have one run: noise counts as an effect, mostly as interactions.\n");
+  else if (s->shares)
+    printf("Of the variance of single runs, %.0f %% is noise, which is not counted.\n", 100 * s->noise);
+  else
+    printf("Of trials that it has not seen, the forest predicts %.0f %% of the variance (out-of-bag R^2).\n",
          100 * s->explained);
 }
 
@@ -174,10 +233,17 @@ static void describe(const Search *s, CoreText *text) {
     unfinished += s->judged[t].unfinished > s->judged[t].censored;
     censored += s->judged[t].censored > 0;
   }
-  core_text_appendf(text, "%zu of %lld trials (%s) for %s %s.", s->trials.count, (long long)space->trials,
-                    core_search_method_name(space->method), space->minimize ? "min" : "max",
-                    analysis_measure_name(s->scored.measure));
-  if (bad) core_text_appendf(text, " %zu with runs that failed or diverged: not ranked.", bad);
+  if (s->trials.is_grid)
+    core_text_appendf(text, "%zu configurations of %s for max %s.", s->trials.count,
+                      s->trials.is_complete ? "a complete grid" : "an incomplete grid",
+                      analysis_measure_name(s->scored.measure));
+  else
+    core_text_appendf(text, "%zu of %lld trials (%s) for %s %s.", s->trials.count, (long long)space->trials,
+                      core_search_method_name(space->method), space->minimize ? "min" : "max",
+                      analysis_measure_name(s->scored.measure));
+  if (bad && s->trials.is_grid)
+    core_text_appendf(text, " %zu with runs that failed or diverged, with the score of an untrained policy.", bad);
+  else if (bad) core_text_appendf(text, " %zu with runs that failed or diverged: not ranked.", bad);
   if (unfinished) core_text_appendf(text, " %zu with runs that have not ended.", unfinished);
   if (censored) core_text_appendf(text, " %zu with runs stopped by rule, with current values.", censored);
   if (s->trials.elsewhere)
@@ -191,7 +257,9 @@ static void print(const Search *s) {
   print_best(s);
   print_importance(s);
   describe(s, &text);
-  core_text_append(&text, " Explains: share of the variance over the space, by functional ANOVA of a random forest.");
+  core_text_append(&text, s->shares ? " Explains: share of the variance over the grid, by exact functional ANOVA."
+                                    : " Explains: share of the variance over the space, by functional ANOVA of a "
+                                      "random forest.");
   printf("\n");
   core_terminal_print_wrapped(stdout, core_text_string(&text), 0, 0);
   core_text_free(&text);
@@ -222,6 +290,21 @@ static json_t *trial_json(const Search *s, size_t t) {
                    (json_int_t)judged->unfinished, "settings", settings, "runs", runs);
 }
 
+/* Adds the intervals of a complete grid. */
+static void add_grid_json(const Search *s, json_t *printed) {
+  const size_t axes = s->trials.space.count;
+  json_t *list = json_array();
+  for (size_t a = 0; a < axes; a++)
+    for (size_t b = a; b < axes; b++) {
+      const AnalysisInterval share = s->shares[a * axes + b];
+      json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:o, s:o}", "a", s->trials.space.axes[a].row->name, "b",
+                                            s->trials.space.axes[b].row->name, "share", number(share.center), "low",
+                                            number(share.low), "high", number(share.high)));
+    }
+  json_object_set_new(printed, "grid", list);
+  json_object_set_new(printed, "noise", number(s->noise));
+}
+
 static void print_json(const Search *s) {
   const CoreSearch *space = &s->trials.space;
   json_t *trials = json_array(), *importance = json_object(), *pairs = json_array();
@@ -233,11 +316,13 @@ static void print_json(const Search *s) {
         json_array_append_new(pairs, json_pack("{s:s, s:s, s:f}", "a", space->axes[a].row->name, "b",
                                                space->axes[b].row->name, "share", s->pair[a * space->count + b]));
   }
-  core_json_print(json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o}", "sweep", s->request.sweep, "search",
+  json_t *printed = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o}", "sweep", s->request.sweep, "search",
                             s->trials.name, "method", core_search_method_name(space->method), "goal",
                             space->minimize ? "min" : "max", "measure", analysis_measure_name(s->scored.measure),
                             "trials_wanted", (json_int_t)space->trials, "ranked", (json_int_t)s->valued, "trials",
-                            trials, "importance", importance, "interactions", pairs));
+                            trials, "importance", importance, "interactions", pairs);
+  if (s->shares) add_grid_json(s, printed);
+  core_json_print(printed);
 }
 
 /* ---- figures ----------------------------------------------------------------------------------------------------- */
@@ -401,15 +486,24 @@ static int draw_slices(Search *s) {
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
+/* Reads the trials of the sweep's search, or of its grid if it has none. */
+static int read_trials(Search *s) {
+  bool has_search = true;
+  if (!s->search) TRY(analysis_trials_find_search(s->context.database, s->request.sweep, &has_search));
+  if (!has_search) return analysis_trials_read_grid(&s->context.selection, &s->context.configurations, &s->trials);
+  return analysis_trials_read(s->context.database, &s->context.selection, s->request.sweep, s->search, &s->trials);
+}
+
 static int answer(void *given, const char **operands, size_t count) {
   Search *s = given;
   s->request.sweep = operands[count - 1];
   if (s->best < 1) return core_error(CORE_USAGE, "--best %lld: expected at least 1", (long long)s->best);
   TRY(analysis_context_open(&s->context, &s->request, analysis_database_path(operands, count - 1)));
-  TRY(analysis_trials_read(s->context.database, &s->context.selection, s->request.sweep, s->search, &s->trials));
+  TRY(read_trials(s));
   if (!s->scored.name) s->scored.name = s->trials.space.measure;
   TRY(analysis_scored_check(&s->scored));
   TRY(analysis_scored_read(&s->scored, &s->context));
+  if (s->trials.is_grid) TRY(analysis_scored_refuse_mixed(&s->scored, &s->context, NULL, 0));
   judge(s);
   rank(s);
   if (s->valued == 0)
@@ -426,9 +520,10 @@ static int answer(void *given, const char **operands, size_t count) {
 
 static const CoreManual manual = {
   .usage = "analyze search [results.db] SWEEP [options]",
-  .about = "What the search of a sweep ([search NAME] in its experiment) has found: its best trials with 95 % "
-           "intervals over their runs, how much of the differences each setting explains, by itself and with another "
-           "(functional ANOVA, Hutter et al. 2014, of a random forest), and two figures: search-parallel (a line a "
+  .about = "What the search of a sweep ([search NAME] in its experiment), or its grid, has found: its best trials "
+           "with 95 % intervals over their runs, how much of the differences each setting explains, by itself and with another "
+           "(functional ANOVA, Hutter et al. 2014, of a random forest; exact, with intervals, over a "
+           "complete grid), and two figures: search-parallel (a line a "
            "trial through its settings) and search-slices (a panel a setting).\n\n"
            "Trials count from 0, in the order they were proposed. A trial with a run that failed or diverged is not "
            "ranked.",
@@ -455,6 +550,7 @@ int analysis_figure_search(int argc, char **argv) {
   free(s.judged);
   free(s.order);
   free(s.main);
+  free(s.shares);
   free(s.pair);
   analysis_trials_free(&s.trials);
   analysis_scored_free(&s.scored);

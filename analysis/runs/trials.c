@@ -171,6 +171,15 @@ static int by_place(const void *left, const void *right) {
   return (a->place > b->place) - (a->place < b->place);
 }
 
+int analysis_trials_find_search(StoreDatabase *database, const char *sweep, bool *has) {
+  AnalysisTrials trials = {0};
+  *has = false;
+  const int code = read_text(database, sweep, &trials);
+  for (size_t i = 0; i < trials.ini.count && code == CORE_OK; i++) *has = *has || search_of(&trials.ini.entries[i]);
+  analysis_trials_free(&trials);
+  return code;
+}
+
 int analysis_trials_read(StoreDatabase *database, const AnalysisSelection *selection, const char *sweep,
                          const char *search, AnalysisTrials *trials) {
   const CoreIniEntry *section;

@@ -2,7 +2,7 @@
  * runs of each trial. */
 #ifndef ANALYSIS_TRIALS_H
 #define ANALYSIS_TRIALS_H
-#include "analysis/runs/select.h"
+#include "analysis/runs/group.h"
 #include "core/search/search.h"
 
 typedef struct AnalysisTrial {
@@ -22,6 +22,8 @@ typedef struct AnalysisTrials {
   AnalysisTrialsOther *others;
   size_t other_count;
   CoreIni ini;             /* owns the text of the space */
+  bool is_grid;            /* trials of an ordinary sweep (analysis_trials_read_grid) */
+  bool is_complete;        /* whether every combination of values of a grid is a trial */
 } AnalysisTrials;
 
 /* Reads the trials. Two searches over the same settings cannot be told apart by their runs: each gets the trials of
@@ -29,6 +31,13 @@ typedef struct AnalysisTrials {
  * named. Call analysis_trials_free, also after an error. */
 int analysis_trials_read(StoreDatabase *database, const AnalysisSelection *selection, const char *sweep,
                          const char *search, AnalysisTrials *trials);
+/* Sets *has to whether the sweep has a search. CORE_USAGE: there is no such sweep. */
+int analysis_trials_find_search(StoreDatabase *database, const char *sweep, bool *has);
+/* Makes a trial of each configuration of a sweep without a search; settings are choices of their values. Of settings
+ * that vary together only the first is an axis. Trials are sorted by value, the last axis running fastest. CORE_USAGE:
+ * no setting varies, or there are too many settings or values. Call analysis_trials_free, also after an error. */
+int analysis_trials_read_grid(const AnalysisSelection *selection, const AnalysisGrouping *configurations,
+                              AnalysisTrials *trials);
 void analysis_trials_free(AnalysisTrials *trials);
 
 /* Computes the importance of the space's settings from the scores of the trials list[n] (importance.h): main[axes]
