@@ -9,6 +9,7 @@ int main(int argc, char **argv) {
     "  sweep plan experiments/fig8_ddr.ini --profile demo\n"
     "  sweep submit experiments/fig8_ddr.ini --profile demo\n"
     "  sweep status";
+
   static const CoreCommand commands[] = {
     {"plan", "show what a file would run, what is done, and how long the rest takes", sweep_plan},
     {"submit", "record the runs and start the missing ones", sweep_submit},
@@ -35,6 +36,7 @@ int main(int argc, char **argv) {
     {"supervise", "internal: runs the command of a [program] and records its metrics", sweep_supervise},
     {"rebuild", "rebuild results.db from the run logs", sweep_rebuild},
     {0}};
+
   static const CoreProgram program = {
     .name = "sweep", .intro = intro, .commands = commands, .completions = sweep_completions};
   return core_options_dispatch(&program, argc, argv);

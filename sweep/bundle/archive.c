@@ -209,6 +209,7 @@ static int unpack_member(Unpacking *unpacking, struct archive_entry *entry) {
   const char *name = archive_entry_pathname(entry);
   char target[CORE_PATH_MAX];
   int fd;
+
   TRY(count_bytes(unpacking, entry));
   if (archive_entry_filetype(entry) == AE_IFDIR) return CORE_OK; /* created with its files */
   if (!name || archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry) ||
@@ -218,10 +219,12 @@ static int unpack_member(Unpacking *unpacking, struct archive_entry *entry) {
   if (!unpacking->is_known(name))
     return core_error(CORE_FAIL, "%s: sweep bundle does not write a member %.200s; it and the rest were skipped: do "
                       "not trust the archive", path, name);
+
   core_text_appendf(unpacking->names, "%s\n", name);
   TRY(core_files_path(target, "%s/%s", unpacking->directory, name));
   TRY(make_parent_directory(target));
   TRY(core_files_open(target, CORE_FILES_NEW, &fd));
+
   int code = archive_read_data_into_fd(unpacking->reader, fd) == ARCHIVE_OK ? CORE_OK
                                                                            : read_error(unpacking->reader, path);
   if (close(fd) != 0 && code == CORE_OK) code = core_error_errno(CORE_FAIL, "cannot write %s", target);

@@ -116,6 +116,7 @@ static int visit_files(Bundle *bundle, const char *name, int (*visit)(Bundle *, 
   size_t count;
   TRY(store_path_sweep(bundle->options->common.root, name, NULL, directory));
   TRY(core_files_list(directory, &files, &count));
+
   int code = CORE_OK;
   for (size_t i = 0; i < count; i++) {
     if (code == CORE_OK && is_member(files[i])) {
@@ -125,6 +126,7 @@ static int visit_files(Bundle *bundle, const char *name, int (*visit)(Bundle *, 
     }
     free(files[i]);
   }
+
   free(files);
   return code;
 }
@@ -137,6 +139,7 @@ static int add_checkpoint_sums(Bundle *bundle, const char *id) {
   TRY(store_path_run(bundle->options->common.root, id, "ckpt", directory));
   if (!core_files_exists(directory)) return CORE_OK;
   TRY(core_files_list(directory, &names, &count));
+
   for (size_t i = 0; i < count; i++) {
     const char *extension = strrchr(names[i], '.');
     if (code == CORE_OK && extension && strcmp(extension, ".ckpt") == 0) {
@@ -147,6 +150,7 @@ static int add_checkpoint_sums(Bundle *bundle, const char *id) {
     }
     free(names[i]);
   }
+
   free(names);
   return code;
 }
@@ -304,6 +308,7 @@ static int check_listed(const char *directory, char *names) {
   CoreText line = {0};
   TRY(core_files_path(path, "%s/%s", directory, SUMS));
   TRY(core_files_read(path, 0, &sums, &size));
+
   int code = CORE_OK;
   for (char *name = strtok_r(names, "\n", &rest); name && code == CORE_OK; name = strtok_r(NULL, "\n", &rest)) {
     core_text_clear(&line);
@@ -311,6 +316,7 @@ static int check_listed(const char *directory, char *names) {
     if (strcmp(name, SUMS) != 0 && !strstr(sums, line.data))
       code = core_error(CORE_FAIL, "%s does not list %.200s; do not trust the archive", SUMS, name);
   }
+
   core_text_free(&line);
   free(sums);
   return code;

@@ -80,6 +80,7 @@ static int read_others(SweepAncestry *ancestry) {
   size_t count;
   ancestry->has_read_others = true;
   if (!ancestry->cluster) return CORE_OK;
+
   TRY(list_others(ancestry, &names, &count));
   ancestry->others = core_memory_zero_allocate(count + 1, sizeof *ancestry->others);
   int code = CORE_OK;
@@ -89,6 +90,7 @@ static int read_others(SweepAncestry *ancestry) {
                       &ancestry->queue);
   for (size_t i = 0; i < count && code == CORE_OK; i++)
     sweep_job_map_join(names[i], &ancestry->others[i].job_map, &ancestry->queue);
+
   for (size_t i = 0; i < count; i++) free(names[i]);
   free(names);
   return code;
@@ -132,6 +134,7 @@ int sweep_ancestry_find(SweepAncestry *ancestry, const char *from, const SweepId
   *parent = (SweepParentLocation){.state = SWEEP_PARENT_READY};
   if (!*from || core_origin_parse(from, &origin) != CORE_OK || !origin.is_run)
     return CORE_OK; /* the trainer reports an invalid setting */
+
   memcpy(parent->id, origin.run, CORE_RUN_ID);
   if (sweep_id_set_find(listed, parent->id, &parent->list_index)) {
     parent->state = SWEEP_PARENT_LISTED;
@@ -141,6 +144,7 @@ int sweep_ancestry_find(SweepAncestry *ancestry, const char *from, const SweepId
     parent->state = SWEEP_PARENT_QUEUED;
     return CORE_OK;
   }
+
   TRY(has_checkpoint(ancestry->root, &origin, &exists));
   if (exists) return CORE_OK;
   if (!ancestry->has_read_others) TRY(read_others(ancestry));

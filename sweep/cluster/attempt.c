@@ -135,6 +135,7 @@ static SweepRecord make_record(const SweepArrayTask *task, const StartEvidence *
   const double now_unix_s = core_clock_unix_s();
   const bool is_end_unknown = evidence->has_record && last->ended_unix_s <= 0;
   const double unrecorded_s = is_end_unknown ? state->heartbeat_unix_s - last->started_unix_s : 0;
+
   SweepRecord record = {.first_unix_s = last->first_unix_s > 0 ? last->first_unix_s : now_unix_s,
                         .spent_s = last->spent_s + (unrecorded_s > 0 ? unrecorded_s : 0),
                         .batch = task->batch.number,
@@ -147,6 +148,7 @@ static SweepRecord make_record(const SweepArrayTask *task, const StartEvidence *
                         .furthest = evidence->furthest,
                         .restarted_attempt = evidence->is_restart ? state->attempt : -1,
                         .started_unix_s = now_unix_s};
+
   gethostname(record.node, sizeof record.node - 1);
   return record;
 }
@@ -157,6 +159,7 @@ static int launch(const SweepArrayTask *task, size_t slot, SweepAttempt *attempt
   const SlurmSettings *settings = &task->batch.settings;
   CoreText kept = {0};
   char log[CORE_PATH_MAX];
+
   TRY(sweep_record_write(task->root, attempt->id, &attempt->record));
   if (!task->batch.force) TRY(sweep_kept_read(task->root, task->name, &kept));
   const SweepTrainer trainer = {.root = task->root,
@@ -170,12 +173,14 @@ static int launch(const SweepArrayTask *task, size_t slot, SweepAttempt *attempt
                                 .mpi = settings->mpi,
                                 .slot = settings->runs_per_task > 1 ? (int)slot : -1,
                                 .gpus_per_run = settings->gpus_per_run};
+
   int code = store_path_run(task->root, attempt->id, "log.txt", log);
   if (code == CORE_OK) attempt->log_start = sweep_joblog_size(log);
   sweep_memory_probe_begin(task->root, attempt->id, &attempt->memory);
   if (code == CORE_OK) code = sweep_trainer_start(&trainer, &attempt->process);
   core_text_free(&kept);
   TRY(code);
+
   attempt->is_started = true;
   attempt->started_s = core_clock_s();
   return CORE_OK;

@@ -198,10 +198,12 @@ static int read_lines(const char *path, const char *name, int64_t number, char *
   snprintf(head, sizeof head, "# batch %d %s %lld", BATCH_VERSION, name, (long long)number);
   for (const char *c = text; *c; c++) lines += *c == '\n';
   batch->runs = core_memory_allocate((lines + 1) * sizeof *batch->runs);
+
   for (char *line = text, *end; *line; line = end + 1, line_number++) {
     end = strchr(line, '\n');
     if (!end) return damaged(path, line_number, "the last line has no newline");
     *end = '\0';
+
     const char *problem = NULL;
     if (line_number == 1) problem = strcmp(line, head) == 0 ? NULL : "it is not this batch of this sweep";
     else if (in_runs) problem = read_run(line, batch) ? NULL : "expected an index, a tab and a run id";
@@ -259,6 +261,7 @@ int sweep_batch_config(const SweepBatch *batch, size_t line, CoreConfig *config)
   const SweepBatchRun *run = &batch->runs[line];
   char *copy = core_text_duplicate(run->settings), *save = NULL, id[CORE_RUN_ID];
   int code = CORE_OK;
+
   const bool lacks_program = strncmp(copy, NO_PROGRAM, sizeof NO_PROGRAM - 1) == 0;
   char *pairs = copy + (lacks_program ? sizeof NO_PROGRAM - 1 : 0);
   *config = lacks_program ? core_config_default() : batch->base;
@@ -266,6 +269,7 @@ int sweep_batch_config(const SweepBatch *batch, size_t line, CoreConfig *config)
     code = core_config_set_pair(config, pair);
   free(copy);
   TRY(code);
+
   core_config_id(config, id);
   if (strcmp(id, run->id) != 0)
     return core_error(CORE_FAIL, "batch %lld: the settings of run %s give run id %s; the file was changed, or another "

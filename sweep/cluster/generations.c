@@ -12,6 +12,7 @@
 static size_t find_levels(const size_t *parent, size_t count, size_t *level) {
   size_t levels = 1, found = 1;
   for (size_t i = 0; i < count; i++) level[i] = parent[i] == SWEEP_PARENT_EXTERNAL ? 1 : 0;
+
   for (size_t depth = 1; found && depth <= count; depth++) {
     found = 0;
     for (size_t i = 0; i < count; i++) {
@@ -68,16 +69,19 @@ void sweep_generations_make(const size_t *parent, size_t count, bool align, Swee
   const size_t levels = find_levels(parent, count, level);
   *order = (SweepGenerations){.run = core_memory_allocate((count + 1) * sizeof *order->run), .count = count};
   order->generations = core_memory_allocate((levels + SWEEP_GENERATIONS_ALIGNED_MAX + 1) * sizeof *order->generations);
+
   for (size_t i = 0; i < count; i++) {
     if (level[i] != 1 || parent[i] == SWEEP_PARENT_EXTERNAL) continue;
     if (++children[parent[i]] > max_children) max_children = children[parent[i]];
   }
   align = align && max_children <= SWEEP_GENERATIONS_ALIGNED_MAX;
+
   size_t placed = place_parents(level, children, max_children, align, count, order->run, position);
   if (placed)
     order->generations[order->generation_count++] = (SweepGeneration){.count = placed, .parent = SWEEP_NO_PARENT};
   if (align && max_children)
     placed = place_children(parent, level, children, max_children, count, placed, position, order);
+
   for (size_t depth = 1; depth < levels; depth++) {
     SweepGeneration generation = {.first = placed, .parent = SWEEP_NO_PARENT, .waits = true};
     for (size_t i = 0; i < count; i++) {
@@ -87,6 +91,7 @@ void sweep_generations_make(const size_t *parent, size_t count, bool align, Swee
     generation.count = placed - generation.first;
     if (generation.count) order->generations[order->generation_count++] = generation;
   }
+
   CORE_CHECK(placed == count);
   free(level);
   free(position);

@@ -33,12 +33,14 @@ int sweep_job_map_read(const char *root, const SweepManifest *manifest, SweepJob
   job_map->batch_count = (size_t)journal->batches;
   job_map->batches = core_memory_zero_allocate(job_map->batch_count + 1, sizeof *job_map->batches);
   job_map->tasks = core_memory_zero_allocate(journal->count + 1, sizeof *job_map->tasks);
+
   int code = CORE_OK;
   for (size_t i = 0; i < journal->count && code == CORE_OK; i++) {
     const SweepArray *array = &journal->arrays[i];
     const size_t batch = (size_t)array->batch - 1;
     job_map->tasks[i] = core_memory_zero_allocate((size_t)array->tasks, sizeof **job_map->tasks);
     if (array->state == SWEEP_ARRAY_REJECTED || array->state == SWEEP_ARRAY_LOST) continue;
+
     if (!job_map->batches[batch].count)
       code = sweep_batch_read(root, manifest->name, array->batch, &job_map->batches[batch]);
     if (code == CORE_OK && strcmp(job_map->batches[batch].hash, array->hash) != 0)
@@ -46,6 +48,7 @@ int sweep_job_map_read(const char *root, const SweepManifest *manifest, SweepJob
                         (long long)array->batch);
     if (code == CORE_OK) map_array(job_map, array, batch);
   }
+
   if (code != CORE_OK) sweep_job_map_free(job_map);
   return code;
 }

@@ -1,4 +1,24 @@
-/* Format of the journal. Makes no calls to Slurm: submission.c acts on its unconfirmed arrays. */
+/* Format of the journal. Makes no calls to Slurm: submission.c acts on its unconfirmed arrays.
+ *
+ * States of an array:
+ *   (none)       not requested
+ *   REQUESTED    unconfirmed: Slurm may have it
+ *   ACCEPTED     Slurm has it, as `job`
+ *   REJECTED     Slurm refused it
+ *   LOST         Slurm did not get it; a task of it that starts nevertheless exits at once
+ *
+ *   state        line       written when                                                        next
+ *   (none)       ask        before Slurm is called (launch.c)                                   REQUESTED
+ *   REQUESTED    took       Slurm answers with a job; or the next submission finds the array    ACCEPTED
+ *                           in Slurm's queue (submission.c)
+ *                refused    Slurm answers with an error, or cannot be reached                   REJECTED
+ *                gone       the next submission finds that the queue lacks it, after twice      LOST
+ *                           Slurm's timeout (submission.c)
+ *                (none)     no answer: a timeout, a garbled answer or a crash                   REQUESTED
+ *
+ * ACCEPTED, REJECTED and LOST are final. No array is requested while another one is REQUESTED: a submission resolves
+ * these first, under the lock. A reader takes a REQUESTED array that is in Slurm's queue for ACCEPTED (job_map.c), and
+ * writes nothing. */
 #include "sweep/cluster/journal.h"
 
 #include <stdarg.h>
@@ -83,6 +103,7 @@ static bool read_answer(SweepJournal *journal, char **field, size_t count) {
   if (count < 5 || !core_text_to_int(field[3], &batch) || !core_text_to_int(field[4], &index)) return false;
   SweepArray *array = find_array(journal, batch, index);
   if (!array) return false;
+
   if (strcmp(field[2], "refused") == 0) {
     array->state = SWEEP_ARRAY_REJECTED;
     return true;
@@ -91,6 +112,7 @@ static bool read_answer(SweepJournal *journal, char **field, size_t count) {
     array->state = SWEEP_ARRAY_LOST;
     return true;
   }
+
   if (strcmp(field[2], "took") != 0 || count != 6 || !core_text_to_int(field[5], &job) || job < 1) return false;
   array->state = SWEEP_ARRAY_ACCEPTED;
   array->job = job;

@@ -63,12 +63,14 @@ static int check_exhausted(const SweepSubmission *s, const char *id, size_t inde
   *is_exhausted = false;
   TRY(sweep_record_read(launch->root, id, &record, &has_record));
   if (launch->force || index >= s->job_map.count) return CORE_OK;
+
   const SweepJobMapEntry *entry = &s->job_map.entries[index];
   const SlurmTask *task = sweep_job_map_task(&s->job_map, entry);
   const bool is_oom =
     (task && task->state == SLURM_OUT_OF_MEMORY) ||
     (has_record && sweep_joblog_is_oom(launch->root, launch->name, &s->job_map.journal, &record));
   if (!is_oom) return CORE_OK;
+
   const int64_t old_limit_mb =
     entry->array ? slurm_settings_run_mem(&s->job_map.batches[entry->batch].settings) : 0;
   if (launch->cluster && submits(launch)) TRY(sweep_run_memory_record_oom(launch->root, id, old_limit_mb));
@@ -103,12 +105,14 @@ static int submit_array(SweepSubmission *s, const SweepSplit *split, int64_t arr
   const SweepLaunch *launch = s->launch;
   SweepLaunchResult *result = s->result;
   *job = 0;
+
   TRY(sweep_journal_append(launch->root, launch->name, "ask\t%lld\t%s\t%lld\t%lld\t%lld", (long long)split->batch,
                            split->hash, (long long)array, (long long)(array * split->array_tasks),
                            (long long)request->tasks));
   if (slurm_submit(launch->cluster, request, job) == CORE_OK)
     return sweep_journal_append(launch->root, launch->name, "took\t%lld\t%lld\t%lld", (long long)split->batch,
                                 (long long)array, (long long)*job);
+
   const SlurmFault fault = slurm_fault(launch->cluster);
   const bool is_unanswered = fault == SLURM_TIMED_OUT || fault == SLURM_GARBLED;
   snprintf(result->rejection, sizeof result->rejection, "%s", core_error_message());
@@ -139,6 +143,7 @@ static int process_array(SweepSubmission *s, SweepPendingBatch *batch, int64_t a
   SweepWait wait = {0};
   SweepArrayJob job;
   if (s->launch->mode == SWEEP_LAUNCH_PREVIEW && preview->arrays++ != preview->array) return CORE_OK;
+
   sweep_submission_find_waits(s, batch, array, &wait);
   int code = sweep_split_job(&batch->split, array, &wait, &job);
   if (code == CORE_OK) {
@@ -149,6 +154,7 @@ static int process_array(SweepSubmission *s, SweepPendingBatch *batch, int64_t a
       case SWEEP_LAUNCH_DRY_RUN: break;
     }
   }
+
   core_text_free(&job.script);
   sweep_wait_free(&wait);
   return code;
@@ -173,6 +179,7 @@ static int write_batch(const SweepSubmission *s, SweepPendingBatch *batch) {
   CoreConfig base, config;
   CoreText text = {0};
   int code = CORE_OK;
+
   TRY(sweep_submission_base(s, batch, &base));
   sweep_batch_append_head(launch->root, launch->name, split->batch, split->settings, launch->force, &base, &text);
   for (size_t i = 0; i < batch->generation.count && code == CORE_OK; i++) {
@@ -180,6 +187,7 @@ static int write_batch(const SweepSubmission *s, SweepPendingBatch *batch) {
     code = sweep_submission_config(s, run, &config);
     sweep_batch_append_run(&base, run->index, run->id, &config, &text);
   }
+
   sweep_batch_hash(&text, batch->split.hash);
   if (code == CORE_OK && submits(launch)) code = sweep_batch_write(launch->root, launch->name, split->batch, &text);
   core_text_free(&text);
@@ -219,12 +227,14 @@ static int preview_arrays(SweepSubmission *s, SweepPendingBatch *batch) {
 static int launch_batch(SweepSubmission *s, SweepPendingBatch *batch, int64_t number) {
   const SweepLaunch *launch = s->launch;
   const bool is_silent = launch->mode == SWEEP_LAUNCH_PREVIEW;
+
   batch->split = sweep_split_make(launch, sweep_submission_settings(s, batch->set), s->limits,
                                   s->allowance.submit_room, batch->generation.count, number);
   batch->jobs = core_memory_zero_allocate((size_t)batch->split.arrays, sizeof *batch->jobs);
   s->result->tasks += (size_t)batch->split.tasks;
   if (!is_silent) print_batch(s, batch->set, &batch->split);
   TRY(write_batch(s, batch));
+
   switch (launch->mode) {
     case SWEEP_LAUNCH_SUBMIT: return submit_arrays(s, batch);
     case SWEEP_LAUNCH_TEST_ONLY: return process_array(s, batch, 0);
@@ -274,15 +284,18 @@ static int launch_batches(SweepSubmission *s) {
   if (code != CORE_OK || s->count == 0) return code;
   sweep_submission_arrange(s);
   TRY(check_batches(s));
+
   if (submits(launch)) {
     sweep_archived_end(launch->root, launch->name);
     sweep_notify_reset(launch->root, launch->name, s->manifest->count - s->count - count_queued(s));
   }
   if (launch->cluster && launch->mode != SWEEP_LAUNCH_PREVIEW) print_allowance(s);
+
   for (size_t b = 0; b < s->batch_count && code == CORE_OK; b++) {
     if (submits(launch) && s->submit_room == 0) break;
     code = launch_batch(s, &s->batches[b], result->batch + (int64_t)b);
   }
+
   if (code == CORE_OK && submits(launch)) result->waiting = s->count - result->submitted;
   if (code != CORE_OK && (result->submitted || *result->rejection)) result->rejected = s->count - result->submitted;
   return code;
@@ -322,12 +335,14 @@ int sweep_launch_grid(const SweepLaunch *launch, const SweepGrid *grid, const Sw
   SweepSubmission s = {.launch = launch, .manifest = manifest, .grid = grid, .result = result, .submit_room = -1};
   SweepIdSet manifest_ids = {0};
   int lock, code;
+
   s.runs = core_memory_allocate((grid->runs + 1) * sizeof *s.runs);
   sweep_id_set_add_all(&manifest_ids, (const char(*)[CORE_RUN_ID])manifest->ids, manifest->count);
   TRY_GOTO(code, out, begin(&s, &lock));
   if (submits(launch)) TRY_GOTO(code, out, sweep_trust_check(launch->root, grid->spec));
   if (grid->spec->stop.rule != SWEEP_STOP_NONE)
     TRY_GOTO(code, out, sweep_stop_log_read(launch->root, launch->name, &s.stops));
+
   for (size_t i = 0; i < grid->runs; i++) {
     size_t index;
     SweepDisposition disposition;
@@ -339,6 +354,7 @@ int sweep_launch_grid(const SweepLaunch *launch, const SweepGrid *grid, const Sw
       s.runs[s.count++] =
         (SweepPendingRun){.index = (int64_t)index, .id = grid->ids[i], .grid_index = i, .set = set};
   }
+
   code = launch_batches(&s);
 out:
   end(&s, &lock);
@@ -353,6 +369,7 @@ int sweep_launch_resubmit(const SweepLaunch *launch, const SweepManifest *manife
   int lock, code;
   s.runs = core_memory_allocate((count + 1) * sizeof *s.runs);
   TRY_GOTO(code, out, begin(&s, &lock));
+
   for (size_t i = 0; i < count; i++) {
     const char *id = manifest->ids[indices[i]];
     const SweepJobMapEntry *entry = &s.job_map.entries[indices[i]];
@@ -368,6 +385,7 @@ int sweep_launch_resubmit(const SweepLaunch *launch, const SweepManifest *manife
       code = core_error(CORE_USAGE, "run %s was submitted by another user; submit it with sweep submit", id);
       goto out;
     }
+
     result->runs[SWEEP_RUN_DUE]++;
     s.runs[s.count++] = (SweepPendingRun){.index = indices[i],
                                           .id = id,
@@ -375,6 +393,7 @@ int sweep_launch_resubmit(const SweepLaunch *launch, const SweepManifest *manife
                                           .line = entry->line,
                                           .set = launch->run_sets ? launch->run_sets[i] : 0};
   }
+
   code = launch_batches(&s);
 out:
   end(&s, &lock);
@@ -425,6 +444,7 @@ void sweep_launch_append_allowance(const SlurmAllowance *allowance, const SweepD
     cpu_minutes += (double)slurm_settings_task_cpus(settings) * minutes;
     gpu_minutes += (double)slurm_settings_task_gpus(settings) * minutes;
   }
+
   const char *account = *allowance->account ? allowance->account : "?";
   if (allowance->submit_room >= 0 && tasks > allowance->submit_room)
     core_text_appendf(text, "  account %s may have %lld jobs in the queue (MaxSubmitJobs), %lld more now: of %lld "
@@ -436,6 +456,7 @@ void sweep_launch_append_allowance(const SlurmAllowance *allowance, const SweepD
   if (gpu_minutes > allowance->gpu_minutes)
     core_text_appendf(text, "  account %s has %.4g GPU-hours left (GrpTRESMins), these runs may use %.4g: the last "
                       "would never start\n", account, allowance->gpu_minutes / 60, gpu_minutes / 60);
+
   for (size_t i = 0; i < count; i++)
     if (demands[i].runs > 0) append_task_limits(allowance, demands[i].settings, text);
 }

@@ -51,16 +51,19 @@ static int submit(const char *root, const SweepManifest *manifest, const int64_t
   size_t *run_sets = NULL;
   SlurmCluster *cluster = NULL;
   SweepLaunchResult launched = {0};
+
   TRY(sweep_common_frozen(root, manifest->name, &spec));
   int code = sweep_trust_check(root, &spec);
   if (code == CORE_OK) code = sweep_spec_slurm(&spec, &settings);
   if (code == CORE_OK) code = sweep_resources_of_indices(&spec, manifest, indices, count, &resources, &run_sets);
   sweep_spec_free(&spec);
   if (code == CORE_OK) code = slurm_cluster_open(settings.api, &cluster, NULL);
+
   const SweepLaunch launch = {
     .root = root, .name = manifest->name, .cluster = cluster, .settings = &settings, .resources = &resources,
     .run_sets = run_sets, .out = stderr};
   if (code == CORE_OK) code = sweep_launch_resubmit(&launch, manifest, indices, count, &launched);
+
   slurm_cluster_close(&cluster);
   sweep_resources_free(&resources);
   free(run_sets);

@@ -41,10 +41,12 @@ int sweep_record_read(const char *root, const char *id, SweepRecord *record, boo
   size_t size;
   long long batch, job, task, starts, stalled, iteration, peak = 0, slurm_job = 0, over = -1;
   *record = (SweepRecord){0};
+
   TRY(store_path_run(root, id, "job", path));
   *exists = core_files_exists(path);
   if (!*exists) return CORE_OK;
   TRY(core_files_read(path, 4096, &data, &size));
+
   *exists =
     sscanf(data,
            "batch=%lld job=%lld task=%lld starts=%lld stalled=%lld iteration=%lld cause=%31s started=%lf ended=%lf "
@@ -53,6 +55,7 @@ int sweep_record_read(const char *root, const char *id, SweepRecord *record, boo
            &record->first_unix_s, &record->spent_s, &peak, record->node, &slurm_job, &over, &record->furthest) >= 9;
   free(data);
   if (!*exists) return CORE_OK;
+
   record->batch = batch;
   record->job = job;
   record->task = task;

@@ -71,17 +71,20 @@ int sweep_split_job(const SweepSplit *split, int64_t array, const SweepWait *wai
   const bool has_config = config_home && *config_home == '/';
   const int64_t first = array * split->array_tasks;
   *job = (SweepArrayJob){0};
+
   if (*split->settings->container) snprintf(program, sizeof program, "sweep"); /* found by the container's PATH */
   else TRY(core_program_path(program));
   TRY(sweep_batch_output(launch->root, launch->name, split->batch, array, job->output));
   if (strpbrk(job->output, "%\n"))
     return core_error(CORE_USAGE, "%s: Slurm does not accept a directory whose name contains %% or a newline; use "
                       "another workspace", launch->root);
+
   snprintf(batch_text, sizeof batch_text, "%lld", (long long)split->batch);
   snprintf(array_text, sizeof array_text, "%lld", (long long)array);
   snprintf(job->remark, sizeof job->remark,
            "It also depends (--dependency) on jobs that have no number before they are submitted:%s",
            core_text_string(&wait->unknown));
+
   /* The task needs the list of trusted code before it can apply the recorded environment. */
   if (has_config) TRY(core_files_path(config, "XDG_CONFIG_HOME=%s", config_home));
   const char *const command[] = {"env",        config,     program,    "task", "--root", launch->root,
@@ -98,6 +101,7 @@ int sweep_split_job(const SweepSplit *split, int64_t array, const SweepWait *wai
                         .remark = wait->unknown.length ? job->remark : NULL,
                         .held = launch->held,
                         .settings = split->settings};
+
   slurm_script_print(&job->job, has_config ? command : command + 2, &job->script);
   job->job.script = core_text_string(&job->script);
   return CORE_OK;

@@ -195,18 +195,21 @@ int sweep_submission_find_parents(SweepSubmission *s) {
   SweepIdSet listed = {0}, ids = {0};
   for (size_t i = 0; i < s->count; i++) s->runs[i].parent = SWEEP_NO_PARENT;
   if (s->grid && !may_have_parents(s->grid)) return CORE_OK;
+
   for (size_t i = 0; i < s->count; i++) sweep_id_set_add(&listed, s->runs[i].id, NULL);
   sweep_id_set_add_all(&ids, (const char(*)[CORE_RUN_ID])s->manifest->ids, s->manifest->count);
   SweepAncestry *ancestry =
     sweep_ancestry_create(s->launch->root, s->launch->name, s->launch->cluster, &ids, &s->job_map);
   bool *is_orphan = core_memory_zero_allocate(s->count + 1, sizeof *is_orphan);
   int code = CORE_OK;
+
   for (size_t i = 0; i < s->count; i++) {
     CoreConfig config;
     SweepParentLocation parent;
     SweepPendingRun *run = &s->runs[i];
     TRY_GOTO(code, out, sweep_submission_config(s, run, &config));
     TRY_GOTO(code, out, sweep_ancestry_find(ancestry, config.init.from, &listed, &parent));
+
     switch (parent.state) {
       case SWEEP_PARENT_READY: break;
       case SWEEP_PARENT_LISTED: run->parent = parent.list_index; break;
@@ -220,6 +223,7 @@ int sweep_submission_find_parents(SweepSubmission *s) {
         break;
     }
   }
+
   drop_orphans(s, is_orphan);
 out:
   free(is_orphan);
@@ -249,6 +253,7 @@ static void add_batches(SweepSubmission *s, const SweepGenerations *order, const
   for (size_t set = 0; set < count_sets(s); set++) {
     SweepPendingBatch batch = {.generation = *generation, .set = set};
     batch.generation.first = next;
+
     for (size_t i = 0; i < generation->count; i++) {
       const size_t run = order->run[generation->first + i];
       if (s->runs[run].set != set) continue;
@@ -258,6 +263,7 @@ static void add_batches(SweepSubmission *s, const SweepGenerations *order, const
       sorted[next].batch_line = next - batch.generation.first;
       next++;
     }
+
     batch.generation.count = next - batch.generation.first;
     if (batch.generation.count == 0) continue;
     if (s->launch->settings->max_running > 0 && s->batch_count > 0) batch.generation.waits = true;
@@ -270,12 +276,14 @@ void sweep_submission_arrange(SweepSubmission *s) {
   SweepGenerations order;
   for (size_t i = 0; i < s->count; i++) parent[i] = s->runs[i].parent;
   sweep_generations_make(parent, s->count, s->launch->settings->max_running == 0 && has_one_set(s), &order);
+
   s->batches = core_memory_zero_allocate(order.generation_count * count_sets(s) + 1, sizeof *s->batches);
   SweepPendingRun *sorted = core_memory_allocate((s->count + 1) * sizeof *sorted);
   size_t *new_index = core_memory_allocate((s->count + 1) * sizeof *new_index);
   for (size_t g = 0; g < order.generation_count; g++) add_batches(s, &order, &order.generations[g], sorted, new_index);
   for (size_t i = 0; i < s->count; i++)
     if (sorted[i].parent < SWEEP_PARENT_EXTERNAL) sorted[i].parent = new_index[sorted[i].parent];
+
   free(s->runs);
   s->runs = sorted;
   sweep_generations_free(&order);

@@ -5,7 +5,39 @@
  * Signals: slurm.signal arrives before the time limit: save a checkpoint, then requeue. SIGTERM means preemption, a
  * cancellation or the limit itself; slurmstepd usually has just printed which to the task's own output (joblog.h). In
  * any case save a checkpoint, and exit at once if the task was cancelled. If it was preempted, or nothing was printed
- * (a grace time), wait to be killed, since Slurm would not requeue a task that exits by itself. */
+ * (a grace time), wait to be killed, since Slurm would not requeue a task that exits by itself.
+ *
+ * Stop of a task (StopReason). A signal, or a kill that slurmstepd explains, changes it only to a greater value, i.e.
+ * downwards:
+ *   value          signal (classify_signal)                           end of the task with unfinished runs (finish)
+ *   NONE           (none)                                             exits
+ *   TIME_LIMIT     slurm.signal; slurmstepd printed the limit; the    requeues itself, and waits to be ended
+ *                  clock is near it
+ *   TERMINATED     any other                                          waits to be killed, unless it was cancelled
+ *   PREEMPTED      slurmstepd printed it                              waits to be killed, unless it was cancelled
+ *   CANCELLED      slurmstepd printed it                              exits
+ *
+ * States of an attempt:
+ *   idle           not started: done, of another owner, or stopped by rule
+ *   running        process > 0
+ *   done           exited with 0 after its run had ended
+ *   unfinished     is_unfinished: can be resumed from its checkpoint
+ *   held           stop_requested, with cause RULE: stopped by rule
+ *   failed         has_failed
+ *
+ *   state          event                                                      next
+ *   (new)          sweep_attempt_start: the first decision that applies       running, idle or failed
+ *   running        exits with 0                                               done
+ *                  exits with 0 too early, or with an error                   failed
+ *                  exits with CORE_REQUEUE                                    unfinished
+ *                  ran out of memory                                          failed
+ *                  is killed otherwise, while stop is NONE                    (new): restarted
+ *                  is killed otherwise, while it is not                       unfinished
+ *                  exits with CORE_REQUEUE or by SIGTERM, as requested by     held
+ *                  the rule, while stop is NONE
+ *   held           promoted, and no run of the task is running                (new): resumed
+ *
+ * The other states are final. Several ranks run below srun, whose exit code 128 + n means killed by signal n. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -74,12 +106,14 @@ static int find_array(Task *task, int64_t batch, int64_t array, bool *is_ours) {
   SweepJournal journal;
   bool is_known = false;
   TRY(sweep_journal_read(task->base.root, task->base.name, &journal));
+
   for (size_t i = 0; i < journal.count; i++) {
     if (journal.arrays[i].batch != batch || journal.arrays[i].array != array) continue;
     task->array = journal.arrays[i];
     is_known = true;
   }
   sweep_journal_free(&journal);
+
   if (!is_known)
     return core_error(CORE_FAIL, "%s: array %lld of batch %lld is not in the journal", task->base.name,
                       (long long)array, (long long)batch);
@@ -170,6 +204,7 @@ static void add_cgroup_peak(const Task *task, SweepAttempt *attempt) {
 static void sample_memory(Task *task) {
   const double start_s = core_clock_s();
   if (start_s < task->next_sample_s) return;
+
   const char **ids = core_memory_allocate((task->count + 1) * sizeof *ids);
   SweepMemoryProbe **probes = core_memory_allocate((task->count + 1) * sizeof *probes);
   size_t count = 0;
@@ -182,6 +217,7 @@ static void sample_memory(Task *task) {
   sweep_memory_probe_sample(task->base.root, ids, probes, count);
   free(ids);
   free(probes);
+
   const double end_s = core_clock_s();
   task->next_sample_s = end_s + MEASURE_REST * (end_s - start_s);
 }
@@ -244,6 +280,7 @@ static bool has_exited_early(const Task *task, const SweepAttempt *attempt) {
 
 static void handle_exit_code(Task *task, SweepAttempt *attempt, int code) {
   char reason[64];
+
   if (code == CORE_REQUEUE) {
     attempt->is_unfinished = true;
     attempt->record.cause = SWEEP_CAUSE_STOPPED;
@@ -266,6 +303,7 @@ static void handle_exit(Task *task, SweepAttempt *attempt, int status, const str
   attempt->record.ended_unix_s = core_clock_unix_s();
   attempt->record.spent_s += core_clock_s() - attempt->started_s;
   sweep_memory_probe_end(task->base.root, attempt->id, &attempt->memory, usage->ru_maxrss);
+
   const bool is_below_srun = task->base.batch.settings.ranks_per_run > 1;
   if (is_stopped_by_rule(task, attempt, status)) {
     attempt->record.cause = SWEEP_CAUSE_RULE;
@@ -340,6 +378,7 @@ static int call_requeue(const Task *task) {
   SlurmCluster *cluster = NULL;
   if (!task->base.batch.settings.requeue) return core_error(CORE_FAIL, "slurm.requeue = no");
   TRY(slurm_cluster_open("auto", &cluster, NULL)); /* slurmrestd cannot requeue; most nodes have scontrol */
+
   int code = CORE_OK;
   for (int i = 0; i < REQUEUE_TRIES; i++) {
     code = slurm_requeue(cluster, id);
@@ -349,6 +388,7 @@ static int call_requeue(const Task *task) {
     if (fault != SLURM_UNREACHABLE && fault != SLURM_TIMED_OUT) break;
     if (i == REQUEUE_TRIES - 1) code = CORE_OK; /* it may still be processed */
   }
+
   slurm_cluster_close(&cluster);
   return code;
 }
@@ -408,11 +448,13 @@ static int run_attempts(Task *task) {
   task->started_s = core_clock_s();
   task->oom_kills = sweep_cgroup_oom_kills();
   task->attempts = core_memory_zero_allocate((size_t)runs_per_task, sizeof *task->attempts);
+
   for (int64_t k = 0; k < runs_per_task; k++) {
     const size_t line = (size_t)((task->array.first_task + task->base.index) * runs_per_task + k);
     if (line < task->base.batch.count)
       task->attempts[task->count++] = (SweepAttempt){.line = line, .id = task->base.batch.runs[line].id};
   }
+
   for (size_t i = 0; i < task->count; i++) sweep_attempt_start(&task->base, i, &task->attempts[i]);
   while (count_running(task) > 0) {
     sample_memory(task);
@@ -421,6 +463,7 @@ static int run_attempts(Task *task) {
     if (count_running(task) > 0) wait_signal(task, &signals);
     else resume_promoted(task);
   }
+
   if (task->stop == STOP_NONE) sweep_task_search_continue(task->base.root, task->base.name);
   notify(task);
   return finish(task, &signals);
@@ -447,6 +490,7 @@ static int run_task(void *context, const char **operands, size_t count) {
   Task task = {.base = {.root = root, .name = name}};
   int64_t batch, array;
   bool is_ours = false;
+
   TRY(sweep_common_open(common));
   if (!core_text_to_int(operands[1], &batch) || batch < 1 || !core_text_to_int(operands[2], &array) || array < 0)
     return core_error(CORE_USAGE, "'%.20s' '%.20s': expected the numbers of a batch and an array", operands[1],
@@ -455,12 +499,14 @@ static int run_task(void *context, const char **operands, size_t count) {
   TRY(read_variable("SLURM_ARRAY_JOB_ID", &task.base.job));
   TRY(read_variable("SLURM_ARRAY_TASK_ID", &task.base.index));
   TRY(read_variable("SLURM_JOB_ID", &task.base.slurm_job));
+
   TRY(find_array(&task, batch, array, &is_ours));
   if (!is_ours) {
     core_warn("%s: job %lld does not run array %lld of batch %lld; nothing to do", name, (long long)task.base.job,
               (long long)array, (long long)batch);
     return CORE_OK;
   }
+
   TRY(sweep_batch_output(root, name, batch, array, task.log));
   task.log_start = sweep_joblog_size(task.log);
   sweep_task_rule_open(root, name, &task.base.rule);

@@ -20,17 +20,20 @@ static int launch(const char *root, const SweepSpec *spec) {
   SlurmCluster *cluster = NULL;
   SweepResources resources = {0};
   SweepLaunchResult result;
+
   TRY(sweep_spec_slurm(spec, &settings));
   TRY(sweep_grid_expand(spec, &grid));
   int code = sweep_manifest_read(root, spec->name, &manifest);
   if (code == CORE_OK) code = sweep_resources_make(&grid, &resources);
   if (code == CORE_OK) code = slurm_cluster_open(settings.api, &cluster, NULL);
+
   const SweepLaunch request = {.root = root, .name = spec->name, .cluster = cluster, .settings = &settings,
                                .resources = &resources, .keep_failed = true, .out = stderr};
   if (code == CORE_OK) code = sweep_launch_grid(&request, &grid, &manifest, &result);
   if (code == CORE_OK && result.waiting > 0)
     core_warn("%s: %zu runs wait because the job limit is reached; the next task that ends submits them, or sweep "
               "submit %s", spec->name, result.waiting, spec->name);
+
   slurm_cluster_close(&cluster);
   sweep_resources_free(&resources);
   sweep_manifest_free(&manifest);
@@ -60,12 +63,14 @@ static int has_held_back_trials(const char *root, const SweepSpec *spec, bool *h
   SweepIdSet ids = {0};
   *held_back = false;
   if (spec->search_count == 0) return CORE_OK;
+
   TRY(sweep_grid_expand(spec, &grid));
   int code = sweep_manifest_read(root, spec->name, &manifest);
   if (code == CORE_OK) code = sweep_job_map_read(root, &manifest, &job_map);
   sweep_id_set_add_all(&ids, (const char(*)[CORE_RUN_ID])manifest.ids, manifest.count);
   for (size_t i = 0; i < grid.runs && code == CORE_OK && !*held_back; i++)
     code = is_held_back(root, &job_map, &ids, grid.ids[i], held_back);
+
   sweep_id_set_free(&ids);
   sweep_job_map_free(&job_map);
   sweep_manifest_free(&manifest);

@@ -108,12 +108,14 @@ static int find_pinned(const Request *request, const char *operand, char id[CORE
   SweepManifest manifest;
   int64_t index;
   int code = CORE_OK;
+
   TRY(sweep_manifest_read(root, name, &manifest));
   const bool is_index = strlen(operand) < STORE_PREFIX_MIN && core_text_to_int(operand, &index) && index >= 0;
   if (is_index && (size_t)index >= manifest.count)
     code = core_error(CORE_USAGE, "%s has no run %s: its indices are 0 to %zu", name, operand, manifest.count - 1);
   else if (is_index) memcpy(id, manifest.ids[index], CORE_RUN_ID);
   else code = store_run_find(root, operand, id);
+
   bool has = false;
   for (size_t i = 0; i < manifest.count && code == CORE_OK && !has; i++) has = strcmp(manifest.ids[i], id) == 0;
   if (code == CORE_OK && !has) code = core_error(CORE_USAGE, "run %s is not in %s", id, name);

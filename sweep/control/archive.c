@@ -52,12 +52,14 @@ static int plan_run(void *context, size_t index) {
   ArchivedRun *run = &visit->runs[index];
   char path[CORE_PATH_MAX];
   StoreState state;
+
   for (size_t d = 0; d < CHECKPOINT_DIRECTORIES; d++) {
     TRY(store_path_run(visit->root, id, checkpoint_directories[d], path));
     if (is_empty(path)) continue;
     run->has_checkpoints = true;
     run->bytes += sweep_removal_bytes(path);
   }
+
   if (!run->has_checkpoints) return CORE_OK;
   if (store_run_state_read(visit->root, id, true, &state) != CORE_OK) core_error_clear();
   run->is_unfinished = state.status != STORE_FINISHED && state.status != STORE_DIVERGED;
@@ -186,6 +188,7 @@ int sweep_archive(int argc, char **argv) {
              "first (sweep stop, sweep cancel). Without its checkpoint a run can be neither played, exported nor "
              "resumed; submit and retry restart unfinished ones. Runs that other sweeps share keep theirs.",
     .operands_min = 1, .operands = {"NAME"}, .operands_max = SIZE_MAX};
+
   ArchiveOptions parsed = {0};
   const CoreOption options[] = {
     SWEEP_OPTION_ROOT(parsed.common),

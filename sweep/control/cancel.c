@@ -124,12 +124,14 @@ static void report(const Command *command, json_t *runs) {
                     *const required[] = {"in the queue", "waiting", "waiting"};
   const char *name = command->selection.name;
   const size_t count = json_array_size(runs);
+
   SweepOutput output = sweep_output_open(command->json);
   if (count == 0) fprintf(output.out, "%s: none of these runs is %s\n", name, required[command->action]);
   else fprintf(output.out, "%s: %zu runs %s", name, count, done[command->action]);
   if (count > 0 && command->action == CANCEL)
     fprintf(output.out, "; running ones save a checkpoint first, and sweep submit %s resumes them", name);
   if (count > 0) fprintf(output.out, "\n");
+
   sweep_output_set(&output, "sweep", core_json_text(name));
   sweep_output_set(&output, "action", core_json_text(done[command->action]));
   sweep_output_set_count(&output, "runs", count);
@@ -143,6 +145,7 @@ static int act(const Command *command) {
   SlurmId *ids = NULL;
   size_t count = 0;
   int lock = -1, code;
+
   TRY(sweep_journal_lock(selection->common.root, selection->name, &lock));
   TRY_GOTO(code, out, open_queue(selection, &queue));
   ids = find_tasks(selection, &queue, command->action, &count);
@@ -152,6 +155,7 @@ static int act(const Command *command) {
     sweep_cluster_status_clear_cache();
     if (code != CORE_OK) goto out;
   }
+
   report(command, list_runs(selection, &queue, ids, count));
 out:
   free(ids);

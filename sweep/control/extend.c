@@ -24,20 +24,24 @@ static int keep_new(const SweepSubmitOptions *options, const char *operand, cons
   SweepExtension recorded = {0};
   CoreText present = {0};
   size_t added;
+
   TRY(sweep_common_spec(&options->common, operand, &spec));
   int code = sweep_extension_read(options->common.root, spec.name, &recorded);
   const bool is_unfinished = sweep_extension_is_unfinished(&recorded, seeds, *count);
   sweep_extension_print(spec.seeds, spec.seed_count, &present);
+
   const int64_t last = spec.seeds[spec.seed_count - 1];
   sweep_extension_join(&spec.seeds, &spec.seed_count, seeds, *count, &added);
   memcpy(seeds, spec.seeds + spec.seed_count - added, added * sizeof *seeds);
   *count = added;
+
   if (code == CORE_OK && is_unfinished)
     fprintf(stderr, "%s: completing an interrupted sweep extend\n", spec.name);
   else if (code == CORE_OK && added == 0)
     code = core_error(CORE_USAGE, "%s already has the seeds %s, and %s adds none: sweep extend never removes seeds; "
                       "seeds=%lld would add one", spec.name, core_text_string(&present), requested,
                       (long long)last + 2);
+
   core_text_free(&present);
   sweep_extension_free(&recorded);
   sweep_spec_free(&spec);
@@ -51,11 +55,13 @@ static int extend(void *context, const char **operands, size_t count) {
   const char *requested = operands[seeds_index], *sweep = operands[1 - seeds_index];
   int64_t *seeds;
   size_t seed_count;
+
   if (!is_seeds(requested)) return core_options_usage_error(&extend_manual, "seeds=N is missing");
   for (size_t i = 0; i < options->common.sets.count; i++)
     if (strncmp(options->common.sets.items[i], "sweep.seeds=", 12) == 0)
       return core_options_usage_error(&extend_manual, "--set %s and %s both set seeds", options->common.sets.items[i],
                                  requested);
+
   const CoreIniEntry entry = {.value = (char *)requested + 6};
   TRY(sweep_common_open(&options->common));
   TRY(sweep_value_list_seeds(NULL, &entry, &seeds, &seed_count));

@@ -58,6 +58,7 @@ static void print_rest(FILE *file) {
   size_t kept = 0;
   const bool is_masked = core_terminal_is_tty(stdout);
   clearerr(file);
+
   for (size_t length; (length = fread(buffer + kept, 1, 8192 - kept, file)) > 0;) {
     length += kept;
     kept = is_masked ? unfinished_bytes(buffer, length) : 0;
@@ -67,6 +68,7 @@ static void print_rest(FILE *file) {
     else fwrite(buffer, 1, length, stdout);
     memcpy(buffer, tail, kept);
   }
+
   if (kept) print_masked(buffer, kept);
   fflush(stdout);
 }

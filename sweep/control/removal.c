@@ -110,6 +110,7 @@ static int select_runs(const char *root, bool stale, const SweepIdSet *among, Sw
   if (code == CORE_OK && stale) code = add_submitted(root, removal->name, &submitted);
   removal->is_removed = core_memory_zero_allocate(manifest->count + 1, sizeof *removal->is_removed);
   removal->ids = core_memory_allocate((manifest->count + 1) * sizeof *removal->ids);
+
   for (size_t i = 0; i < manifest->count && code == CORE_OK; i++) {
     const char *id = manifest->ids[i];
     if (stale && sweep_id_set_find(&submitted, id, NULL)) continue;
@@ -118,6 +119,7 @@ static int select_runs(const char *root, bool stale, const SweepIdSet *among, Sw
     if (sweep_id_set_find(&shared, id, NULL)) removal->shared++;
     else memcpy(removal->ids[removal->count++], id, CORE_RUN_ID);
   }
+
   list_by_directory(removal);
   sweep_id_set_free(&shared);
   sweep_id_set_free(&submitted);
@@ -146,6 +148,7 @@ static int find_owner(const char *root, const char *id, char owner[SWEEP_NAME]) 
   int code = CORE_OK, found = 0;
   owner[0] = '\0';
   TRY(sweep_common_list(root, &names, &count));
+
   for (size_t i = 0; i < count; i++) {
     SweepManifest manifest = {0};
     if (code == CORE_OK) code = sweep_manifest_read(root, names[i], &manifest);
@@ -156,6 +159,7 @@ static int find_owner(const char *root, const char *id, char owner[SWEEP_NAME]) 
     sweep_manifest_free(&manifest);
     free(names[i]);
   }
+
   free(names);
   if (code == CORE_OK && found > 1)
     code = core_error(CORE_USAGE, "run %s belongs to %d sweeps (%s); it is removed with the last of these sweeps", id,
@@ -210,6 +214,7 @@ static int check_queue(const char *root, const SweepRemoval *removal, const Swee
   SlurmTasks tasks = {0};
   SweepIdSet removed = {0};
   const char *name = removal->name;
+
   TRY(slurm_cluster_open("auto", &cluster, NULL));
   int code = slurm_list(cluster, &(SlurmSelection){&name, 1, root}, &tasks);
   if (code == CORE_OK) sweep_job_map_join(name, job_map, &tasks);
@@ -221,6 +226,7 @@ static int check_queue(const char *root, const SweepRemoval *removal, const Swee
     code = core_error(CORE_USAGE, "%s: run %s is in Slurm's queue; cancel it first: sweep cancel %s", name,
                       manifest->ids[i], name);
   }
+
   sweep_id_set_free(&removed);
   slurm_tasks_free(&tasks);
   slurm_cluster_close(&cluster);
@@ -331,12 +337,14 @@ static int select_again(const char *root, SweepRemoval *removal) {
   const int code = select_sweep(root, removal->name, !removal->is_whole_sweep, &selected, &current);
   sweep_id_set_free(&selected);
   TRY(code);
+
   const size_t added = current.manifest.count - current.count - current.shared;
   if (removal->is_whole_sweep && added > 0) {
     sweep_removal_free(&current);
     return core_error(CORE_FAIL, "%s has %zu new runs; nothing was removed: run sweep rm %s again", removal->name,
                       added, removal->name);
   }
+
   copy_sizes(removal, &current);
   sweep_removal_free(removal);
   *removal = current;

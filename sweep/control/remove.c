@@ -94,6 +94,7 @@ static int remove_operands(const RemoveOptions *options, SweepRemoval *removals,
       if (strcmp(operands[k], operand) == 0) return core_error(CORE_USAGE, "%s is named twice", operand);
     TRY(plan_operand(options, operand, &removals[*planned]));
   }
+
   for (size_t i = 0; i < count; i++) TRY(sweep_removal_check(root, &removals[i]));
   if (!options->yes && !options->dry_run) {
     if (!isatty(STDIN_FILENO) || !core_terminal_is_tty(stdout))
@@ -102,6 +103,7 @@ static int remove_operands(const RemoveOptions *options, SweepRemoval *removals,
     TRY(confirm(removals, count));
     for (size_t i = 0; i < count; i++) TRY(sweep_removal_check(root, &removals[i])); /* it may have started since */
   }
+
   for (size_t i = 0; i < count && !options->dry_run; i++) {
     if (i > 0) { /* runs that it shared with the sweeps removed before are no longer shared */
       sweep_removal_free(&removals[i]);
@@ -110,6 +112,7 @@ static int remove_operands(const RemoveOptions *options, SweepRemoval *removals,
     TRY(sweep_removal_execute(root, &removals[i]));
     if (!options->json) print_removed(options, &removals[i]);
   }
+
   if (options->json) print_json(options, removals, count);
   else if (options->dry_run)
     for (size_t i = 0; i < count; i++) print_removed(options, &removals[i]);
@@ -150,6 +153,7 @@ int sweep_rm(int argc, char **argv) {
              "stop, sweep cancel). RUN is an id, the beginning of one, or NAME/INDEX; it keeps its index in its sweep, "
              "and sweep submit trains it again.",
     .operands_min = 1, .operands = {"NAME|RUN"}, .operands_max = SIZE_MAX};
+
   RemoveOptions parsed = {0};
   const CoreOption options[] = {
     SWEEP_OPTION_ROOT(parsed.common),

@@ -91,6 +91,7 @@ static int find_runs(const RetryOptions *options, int64_t *indices, size_t *coun
   SweepClusterStatus cluster;
   SlurmTasks tasks;
   *count = 0;
+
   TRY(sweep_cluster_status_query(&(SlurmSelection){&name, 1, root}, 0, &tasks));
   int code = sweep_progress_read(root, name, NULL, &progress);
   if (code == CORE_OK) {
@@ -101,6 +102,7 @@ static int find_runs(const RetryOptions *options, int64_t *indices, size_t *coun
     }
     sweep_progress_free(&progress);
   }
+
   slurm_tasks_free(&tasks);
   return code;
 }
@@ -128,11 +130,13 @@ static int raise_memory(SlurmSettings *settings, const char *text, int64_t old_l
     settings->mem_per_cpu = 0;
     return slurm_settings_set(settings, "slurm.mem", text);
   }
+
   snprintf(digits, sizeof digits, "%.*s", (int)length - 2, text + 1);
   if (!core_text_to_real(digits, &percent) || !(percent > 0 && percent <= 10000))
     return core_error(CORE_USAGE, "--mem %s: expected a size such as 8G, or +50%%", text);
   if (old_limit_mb == 0)
     return core_error(CORE_USAGE, "--mem %s: these runs had no memory limit (slurm.mem); give a size such as 8G", text);
+
   const double raised_mb = (double)old_limit_mb * (1 + percent / 100);
   const double run_mb = (double)slurm_settings_run_mem(settings);
   if (settings->mem_per_cpu > 0)
@@ -151,10 +155,12 @@ static int change_set(const RetryOptions *options, const SweepJobMap *job_map, c
     const int64_t limit_mb = entry->array ? slurm_settings_run_mem(&job_map->batches[entry->batch].settings) : 0;
     if (limit_mb > old_limit_mb) old_limit_mb = limit_mb;
   }
+
   if (settings->mem_per_cpu == 0 && old_limit_mb > settings->mem)
     settings->mem = old_limit_mb; /* an earlier retry raised it */
   if (options->mem) TRY(raise_memory(settings, options->mem, old_limit_mb));
   if (options->time) TRY(slurm_settings_set(settings, "slurm.time", options->time));
+
   const int64_t new_limit_mb = options->mem ? slurm_settings_run_mem(settings) : 0;
   TRY(sweep_usage_check_memory(selection->common.root, selection->name, indices, count, new_limit_mb,
                                !options->dry_run));
@@ -184,6 +190,7 @@ static int make_resources(const RetryOptions *options, const int64_t *indices, s
   SweepSpec spec;
   SweepJobMap job_map;
   *resources = (RetryResources){.settings = slurm_settings_default()};
+
   TRY(sweep_common_spec(&selection->common, selection->name, &spec));
   int code = options->dry_run ? CORE_OK : sweep_trust_check(selection->common.root, &spec);
   if (code == CORE_OK) code = sweep_spec_slurm(&spec, &resources->settings);
@@ -192,6 +199,7 @@ static int make_resources(const RetryOptions *options, const int64_t *indices, s
                                       &resources->run_sets);
   sweep_spec_free(&spec);
   TRY(code);
+
   TRY(sweep_job_map_read(selection->common.root, &selection->manifest, &job_map));
   code = change_sets(options, &job_map, indices, count, resources);
   sweep_job_map_free(&job_map);
@@ -242,6 +250,7 @@ static int retry_here(const RetryOptions *options) {
   if (selection->is_whole_sweep && !options->by_rule)
     return core_error(CORE_USAGE, "%s was never submitted to Slurm: sweep submit %s retries failed runs; --by-rule or "
                       "named runs resume those that its rule has stopped", selection->name, selection->name);
+
   int64_t *indices = core_memory_allocate((selection->manifest.count + 1) * sizeof *indices);
   int code = find_stopped(selection, indices, &count);
   if (code == CORE_OK && count > 0)
@@ -249,6 +258,7 @@ static int retry_here(const RetryOptions *options) {
   if (code == CORE_OK && !options->dry_run) code = lift_stops(selection, indices, count, &lifted);
   free(indices);
   TRY(code);
+
   const size_t resumed = options->dry_run ? count : lifted;
   fprintf(out, "%s: %zu runs stopped by rule %s resumed%s\n", selection->name, resumed,
           options->dry_run ? "would be" : "are", resumed > 0 ? ", and its other unfinished runs submitted" : "");
@@ -288,9 +298,11 @@ static int resubmit(const RetryOptions *options, const int64_t *indices, size_t 
   SlurmCluster *cluster = NULL;
   size_t lifted;
   int code;
+
   TRY_GOTO(code, out, make_resources(options, indices, count, &resources)); /* may refuse */
   TRY_GOTO(code, out, slurm_cluster_open(resources.settings.api, &cluster, NULL));
   if (!options->dry_run) TRY_GOTO(code, out, lift_stops(selection, indices, count, &lifted));
+
   const SweepLaunch launch = {.root = selection->common.root,
                               .name = selection->name,
                               .cluster = cluster,
@@ -300,10 +312,12 @@ static int resubmit(const RetryOptions *options, const int64_t *indices, size_t 
                               .out = out,
                               .force = options->force,
                               .mode = options->dry_run ? SWEEP_LAUNCH_DRY_RUN : SWEEP_LAUNCH_SUBMIT};
+
   if (!options->dry_run) TRY_GOTO(code, out, sweep_environment_record(launch.root, launch.name));
   code = sweep_launch_resubmit(&launch, &selection->manifest, indices, count, result);
   sweep_cluster_status_clear_cache();
   print_result(options, result, out);
+
   if (code == CORE_OK && !options->dry_run && result->waiting > 0)
     code = core_error(CORE_REQUEUE, "%zu runs are not submitted yet: the job limit is reached; run sweep %s %s again "
                       "when some jobs have ended", result->waiting, options->by_rule ? "submit" : "retry",
@@ -357,6 +371,7 @@ int sweep_retry(int argc, char **argv) {
              "sweep's [stop] rule has stopped are resumed if they are named or with --by-rule, on this machine too, "
              "where the sweep's other unfinished runs are submitted with them; the rule does not stop them again.",
     .operands_min = 1, .operands = {"NAME", "RUN"}, .operands_max = SIZE_MAX};
+
   RetryOptions parsed = {0};
   const CoreOption options[] = {
     SWEEP_OPTION_ROOT(parsed.selection.common),

@@ -17,6 +17,7 @@ static int select_run(SweepSelection *selection, const char *text) {
   char id[CORE_RUN_ID], scope[SWEEP_NAME + 16];
   const bool is_index = core_text_to_int(text, &value) && value >= 0 && (uint64_t)value < manifest->count;
   snprintf(scope, sizeof scope, "sweep %s", selection->name);
+
   if (is_index && strlen(text) < STORE_PREFIX_MIN) {
     index = (size_t)value;
   } else if (strchr(text, '/')) {
@@ -39,7 +40,9 @@ int sweep_selection_make(const char **operands, size_t count, SweepSelection *se
   selection->is_selected = core_memory_zero_allocate(selection->manifest.count + 1, sizeof *selection->is_selected);
   selection->is_whole_sweep = count == 1;
   for (size_t i = 1; i < count; i++) TRY(select_run(selection, operands[i]));
-  for (size_t i = 0; i < selection->manifest.count && selection->is_whole_sweep; i++) selection->is_selected[i] = true;
+  if (selection->is_whole_sweep) {
+    for (size_t i = 0; i < selection->manifest.count; i++) selection->is_selected[i] = true;
+  }
   selection->was_submitted = sweep_journal_exists(selection->common.root, selection->name);
   return CORE_OK;
 }

@@ -64,6 +64,7 @@ static int stop_sweep(const StopOptions *options, const char *name) {
   FILE *out = options->out;
   bool is_queued;
   SweepQueueRequest request;
+
   TRY(sweep_queue_read(root, name, &request, &is_queued));
   if (is_queued) {
     TRY(sweep_queue_remove(root, name));
@@ -77,6 +78,7 @@ static int stop_sweep(const StopOptions *options, const char *name) {
   } else {
     fprintf(out, "%s: nothing is running or waiting on this machine\n", name);
   }
+
   json_array_append_new(options->sweeps, json_pack("{s:s, s:b, s:b}", "name", name, "was_queued", is_queued, "ended",
                                                    !is_queued || !options->no_wait));
   return CORE_OK;

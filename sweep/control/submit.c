@@ -87,10 +87,12 @@ static int start_here(const Submission *s, size_t recorded, const size_t runs[SW
   int64_t executor;
   bool has_joined, has_more_runs;
   SweepQueueRequest request;
+
   if (pending == 0) {
     print_nothing_to_start(s, runs);
     return end_extension(s, s->part);
   }
+
   TRY(make_request(s, &request, &has_more_runs));
   sweep_archived_end(root, name);
   sweep_notify_reset(root, name, recorded - pending);
@@ -98,10 +100,12 @@ static int start_here(const Submission *s, size_t recorded, const size_t runs[SW
   TRY(sweep_queue_write(root, name, &request));
   TRY(sweep_executor_start(root, name, &executor, &has_joined));
   TRY(end_extension(s, s->part));
+
   fprintf(options->output.out, "%s: %zu runs to do, %s executor %lld\n", name, runs[SWEEP_RUN_DUE],
           has_joined ? "added to" : "started", (long long)executor);
   if (has_more_runs)
     fprintf(options->output.out, "%s: the runs queued earlier continue, too; sweep stop %s drops all\n", name, name);
+
   if (options->wait) return sweep_wait_here(root, s->part, options->output.out);
   fprintf(options->output.out, "running in the background; progress: sweep status %s   stop: sweep stop %s\n", name,
           name);
@@ -114,12 +118,14 @@ static int submit_here(const Submission *s, size_t recorded) {
   size_t runs[SWEEP_DISPOSITIONS];
   SweepQueueRequest request;
   bool has_more_runs;
+
   TRY(sweep_missing_count(options->common.root, s->part, options->force, runs));
   sweep_output_set_count(output, "to_run", runs[SWEEP_RUN_DUE]);
   sweep_output_set_count(output, "finished", runs[SWEEP_RUN_FINISHED]);
   sweep_output_set_count(output, "diverged", runs[SWEEP_RUN_DIVERGED]);
   sweep_output_set_count(output, "running", runs[SWEEP_RUN_RUNNING]);
   sweep_output_set_count(output, "stopped_by_rule", runs[SWEEP_RUN_STOPPED_BY_RULE]);
+
   if (writes(options)) return start_here(s, recorded, runs);
   if (runs[SWEEP_RUN_DUE] > 0) TRY(make_request(s, &request, &has_more_runs));
   fprintf(output->out, "%zu runs would be started on this machine; nothing was written\n", runs[SWEEP_RUN_DUE]);
@@ -161,6 +167,7 @@ static void print_result(const Submission *s, const SweepLaunchResult *result) {
     [SWEEP_RUN_FAILED] = "failed (sweep retry runs them again)",
     [SWEEP_RUN_STOPPED_BY_RULE] = "stopped by rule (sweep retry --by-rule resumes them)",
     [SWEEP_RUN_EXHAUSTED] = "ran out of memory (sweep report recommends a limit for sweep retry --mem)"};
+
   FILE *out = s->options->output.out;
   const char *name = s->spec->name;
   if (result->submitted > 0)
@@ -169,6 +176,7 @@ static void print_result(const Submission *s, const SweepLaunchResult *result) {
   else if (writes(s->options) && !result->waiting) fprintf(out, "nothing to submit\n");
   for (int d = 0; d < SWEEP_DISPOSITIONS; d++)
     if (descriptions[d] && result->runs[d]) fprintf(out, "  %zu %s\n", result->runs[d], descriptions[d]);
+
   if (result->orphans)
     fprintf(out, "  %zu start from runs that are neither done nor in a queue (%s): submit those first\n",
             result->orphans, result->orphan);
@@ -191,14 +199,17 @@ static int launch_once(const Submission *s, const SweepManifest *manifest, int64
                               .keep_failed = options->keep_failed,
                               .out = options->output.out,
                               .held = options->held};
+
   if (writes(options)) TRY(sweep_environment_record(launch.root, launch.name));
   const int code = sweep_launch_grid(&launch, s->part, manifest, result);
   if (writes(options)) sweep_cluster_status_clear_cache();
   report_counts(&options->output, result);
+
   if (code != CORE_OK && result->submitted + result->rejected > 0)
     return core_error(code, "%zu runs were submitted, %zu were not: %s; run sweep submit again for those",
                       result->submitted, result->rejected, core_error_message());
   TRY(code);
+
   if (writes(options) && result->waiting == 0) TRY(end_extension(s, s->part));
   print_result(s, result);
   return CORE_OK;
@@ -292,11 +303,13 @@ static int check(const Submission *s) {
   const bool is_on_cluster = s->cluster != NULL;
   const SweepCheckOptions request = {.root = options->common.root, .resources = is_on_cluster ? s->resources : NULL,
                               .in_root = is_on_cluster};
+
   TRY(sweep_searches_check(s->part));
   TRY(sweep_duplicates_check(s->part));
   const SweepCodeChoice choice = {.trust = options->trust, .force = options->force, .keep = options->keep,
                                   .dry_run = !writes(options), .out = options->output.out};
   TRY(sweep_code_admit(options->common.root, s->part, &choice));
+
   if (options->no_check) return CORE_OK;
   TRY(sweep_check_grid(&request, s->part, &checked));
   if (checked.problem[0])
@@ -332,6 +345,7 @@ static int submit_once(SweepSubmitOptions *options, SweepSpec *spec) {
   SweepResources resources = {0};
   SlurmSettings settings = slurm_settings_default();
   SlurmCluster *cluster;
+
   TRY(sweep_spec_slurm(spec, &settings));
   TRY(propose(options, spec));
   TRY(choose_cluster(options, &settings, &cluster));
@@ -339,6 +353,7 @@ static int submit_once(SweepSubmitOptions *options, SweepSpec *spec) {
   const bool is_here = !cluster && !options->no_start;
   const Submission s = {.options = options, .spec = spec, .settings = &settings, .resources = &resources,
                         .cluster = cluster, .grid = &grid, .part = &part};
+
   int code = sweep_grid_expand(spec, &grid);
   if (code == CORE_OK) {
     code = sweep_where_select(&grid, &options->where, &part);
@@ -350,6 +365,7 @@ static int submit_once(SweepSubmitOptions *options, SweepSpec *spec) {
     sweep_where_free(&part);
     sweep_grid_free(&grid);
   }
+
   slurm_cluster_close(&cluster);
   return code;
 }
@@ -360,6 +376,7 @@ static int submit_once(SweepSubmitOptions *options, SweepSpec *spec) {
 static int submit_waves(SweepSubmitOptions *options, SweepSpec *spec) {
   if (options->same_environment)
     sweep_environment_apply(options->common.root, spec->name, SWEEP_ENVIRONMENT_REPLACE);
+
   int code = submit_once(options, spec);
   bool has_more = options->wait && options->is_on_cluster;
   while (has_more && (code == CORE_OK || code == CORE_FAIL) && sweep_spec_is_open(spec)) {
@@ -440,6 +457,7 @@ int sweep_submit_parse(const CoreManual *manual, int argc, char **argv, CoreHand
     {"json", 0, CORE_OPTION_FLAG, &parsed.json, NULL, "print JSON; human-readable text goes to stderr"},
     {"held", 0, CORE_OPTION_FLAG, &parsed.held, NULL, "Slurm: submit held; sweep release lets the runs start"},
     {0}};
+
   return core_options_run(manual, options, argc, argv, handler, &parsed);
 }
 

@@ -58,6 +58,7 @@ static void check_space(SweepCheckup *checkup, const char *root) {
     sweep_checkup_add(checkup, "free space", SWEEP_WARN, NULL, "unknown: %s", strerror(errno));
     return;
   }
+
   const double bytes = (double)status.f_bavail * (double)status.f_frsize;
   sweep_checkup_add(
     checkup, "free space",
@@ -68,6 +69,7 @@ static void check_space(SweepCheckup *checkup, const char *root) {
       ? "free some, or use another workspace (--root, SWEEP_ROOT): a run keeps two checkpoints and its logs"
       : NULL,
     "%sB available in %s", core_text_count(bytes, space), root);
+
   if (status.f_files == 0) return; /* the file system has no fixed number of inodes */
   const double inodes = (double)status.f_favail;
   sweep_checkup_add(
@@ -100,16 +102,19 @@ static void check_locks(SweepCheckup *checkup, const char *root) {
                                "noflock), or use another workspace";
   char path[CORE_PATH_MAX];
   int fd;
+
   if (core_files_path(path, "%s/.doctor.%d", root, (int)getpid()) != CORE_OK) return;
   if (core_files_lock(path, false, &fd) != CORE_OK) {
     sweep_checkup_add(checkup, "file locks", SWEEP_BAD, advice, "%s", core_error_message());
     unlink(path);
     return;
   }
+
   const bool is_held = is_locked_for_child(path);
   core_files_unlock(&fd);
   const bool is_released = !is_locked_for_child(path);
   unlink(path);
+
   if (is_held && is_released)
     sweep_checkup_add(checkup, "file locks", SWEEP_GOOD, NULL, "work between processes of this machine");
   else
@@ -123,17 +128,20 @@ static void check_clock(SweepCheckup *checkup, const char *root) {
   char path[CORE_PATH_MAX];
   struct stat status;
   if (core_files_path(path, "%s/.doctor.%d", root, (int)getpid()) != CORE_OK) return;
+
   unlink(path); /* left by a process with the same id */
   const int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
   const bool is_written = fd >= 0 && write(fd, "x", 1) == 1 && fsync(fd) == 0 && fstat(fd, &status) == 0;
   const double now_unix_s = core_clock_unix_s();
   if (fd >= 0) close(fd);
   unlink(path);
+
   if (!is_written) {
     sweep_checkup_add(checkup, "writing", SWEEP_BAD, "use a workspace that you may write to (--root, SWEEP_ROOT)",
                       "%s: %s", root, strerror(errno));
     return;
   }
+
   const double file_unix_s = (double)status.st_mtim.tv_sec + 1e-9 * (double)status.st_mtim.tv_nsec;
   const double skew_s = now_unix_s - file_unix_s, magnitude_s = skew_s < 0 ? -skew_s : skew_s;
   sweep_checkup_add(
@@ -181,11 +189,13 @@ void sweep_checkup_trainer(SweepCheckup *checkup) {
   char path[CORE_PATH_MAX];
   CoreText output = {0};
   const char *arguments[] = {path, "info", NULL};
+
   int code = sweep_checkup_program("trainer", path, sizeof path);
   if (code == CORE_OK) code = slurm_probe(arguments, 30, &output);
   static const char prefix[] = "commit ";
   const char *found = strstr(core_text_string(&output), prefix);
   const char *commit = found ? found + strlen(prefix) : "";
+
   if (code != CORE_OK) {
     sweep_checkup_add(checkup, "trainer", SWEEP_BAD,
                       "install it in the directory of sweep (make install), with the libraries that it was built with",
@@ -197,5 +207,6 @@ void sweep_checkup_trainer(SweepCheckup *checkup) {
                       is_same ? NULL : "build and install both again", "%s, commit %.*s%s", path, (int)length, commit,
                       is_same ? "" : ", which is not that of sweep");
   }
+
   core_text_free(&output);
 }

@@ -30,6 +30,7 @@ static void check_limits(SweepCheckup *checkup, SlurmCluster *cluster, const Slu
                       core_error_message());
     return;
   }
+
   sweep_checkup_add(checkup, "Slurm", SWEEP_GOOD, NULL, "version %s, cluster %s, through %s",
                     *limits->version ? limits->version : "unknown", *limits->cluster ? limits->cluster : "unknown",
                     strcmp(slurm_cluster_api(cluster), "cli") == 0 ? "its commands" : "slurmrestd");
@@ -38,6 +39,7 @@ static void check_limits(SweepCheckup *checkup, SlurmCluster *cluster, const Slu
                       ? "larger sweeps are split into several arrays; slurm.runs_per_task reduces the number of tasks"
                       : NULL,
                     "%lld tasks per array", (long long)limits->array_tasks_max);
+
   char submit[SLURM_NAME + 64] = "";
   SlurmAllowance allowance;
   if (slurm_allowance(cluster, settings->account, settings->qos, &allowance) == CORE_OK && allowance.submit_room >= 0)
@@ -45,6 +47,7 @@ static void check_limits(SweepCheckup *checkup, SlurmCluster *cluster, const Slu
   sweep_checkup_add(checkup, "job limit", SWEEP_GOOD, NULL,
                     "%lld jobs in the queue%s; finished ones are purged after %lld s", (long long)limits->jobs_max,
                     submit, (long long)limits->min_job_age_s);
+
   sweep_checkup_add(checkup, "accounting", limits->accounting ? SWEEP_GOOD : SWEEP_NOTE,
                     limits->accounting ? NULL : "nothing to do: sweep status uses the runs' own files",
                     limits->accounting ? "sacct is available" : "none");
@@ -62,6 +65,7 @@ static void check_partitions(SweepCheckup *checkup, SlurmCluster *cluster, const
     sweep_checkup_add(checkup, "partitions", SWEEP_WARN, NULL, "%s", core_error_message());
     return;
   }
+
   bool is_known = !*settings->partition;
   for (size_t i = 0; i < count; i++) {
     const SlurmPartition *p = &partitions[i];
@@ -73,12 +77,14 @@ static void check_partitions(SweepCheckup *checkup, SlurmCluster *cluster, const
     core_text_appendf(&text, "%s%s)", p->time_max_s ? ", " : "",
                       p->time_max_s ? slurm_time_format(p->time_max_s, limit) : "");
   }
+
   sweep_checkup_add(checkup, "partitions", up == 0 ? SWEEP_BAD : SWEEP_GOOD,
                     up == 0 ? "sinfo -R shows why nodes are down" : NULL, "%s",
                     count ? core_text_string(&text) : "none");
   if (!is_known)
     sweep_checkup_add(checkup, "site", SWEEP_BAD, "correct slurm.partition in the site file",
                       "slurm.partition = %s: no such partition", settings->partition);
+
   core_text_free(&text);
   free(partitions);
 }
@@ -108,9 +114,11 @@ int sweep_checkup_run_on_node(const char *path) {
   CoreText text = {0}, info = {0};
   gethostname(host, sizeof host - 1);
   core_text_appendf(&text, "host=%s\nlocked=%d\nunix=%.3f\n", host, sweep_checkup_is_locked(path), core_clock_unix_s());
+
   int code = sweep_checkup_program("trainer", trainer, sizeof trainer);
   if (code == CORE_OK) code = slurm_probe(arguments, 30, &info);
   core_text_appendf(&text, "trainer=%s\n", code == CORE_OK ? "runs" : core_error_message());
+
   char *save = NULL;
   for (char *line = info.data ? strtok_r(info.data, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
     char *value = line + strcspn(line, " ");
@@ -118,6 +126,7 @@ int sweep_checkup_run_on_node(const char *path) {
     if (strncmp(line, "CUDA", 4) == 0) core_text_appendf(&text, "cuda=%s\n", value);
     if (strncmp(line, "NCCL", 4) == 0) core_text_appendf(&text, "nccl=%s\n", value);
   }
+
   char answer[CORE_PATH_MAX];
   TRY(core_files_path(answer, "%s.answer", path));
   code = core_files_write_atomic(answer, core_text_string(&text), text.length);
@@ -157,6 +166,7 @@ static void report_node(SweepCheckup *checkup, const char *text, double submitte
   char host[80], value[400];
   find_value(text, "host", host, sizeof host);
   sweep_checkup_add(checkup, "job", SWEEP_GOOD, NULL, "ran on %s and sees the workspace", host);
+
   find_value(text, "locked", value, sizeof value);
   if (strcmp(value, "1") == 0)
     sweep_checkup_add(checkup, "locks between machines", SWEEP_GOOD, NULL, "%s respects a lock of this machine",
@@ -166,13 +176,16 @@ static void report_node(SweepCheckup *checkup, const char *text, double submitte
       checkup, "locks between machines", SWEEP_WARN,
       "no run is lost: heartbeats exclude a second writer; do not run sweep collect on two machines at once",
       "%s got a lock that this machine holds", host);
+
   find_value(text, "unix", value, sizeof value);
   check_node_clock(checkup, value, submitted_unix_s);
+
   find_value(text, "trainer", value, sizeof value);
   const bool is_runnable = strcmp(value, "runs") == 0;
   sweep_checkup_add(checkup, "trainer on the node", is_runnable ? SWEEP_GOOD : SWEEP_BAD,
                     is_runnable ? NULL : "the node lacks the program or a library: set slurm.modules or a container",
                     "%s", value);
+
   find_value(text, "cuda", value, sizeof value);
   if (*value) sweep_checkup_add(checkup, "CUDA on the node", SWEEP_NOTE, NULL, "%s", value);
   find_value(text, "nccl", value, sizeof value);
@@ -186,6 +199,7 @@ static void report_missing_answer(SweepCheckup *checkup, SlurmCluster *cluster, 
   char state[160] = "Slurm does not know it any more",
        advice[200] = "check that the node sees the workspace under the same path";
   bool is_stuck = false;
+
   if (slurm_list(cluster, &(SlurmSelection){.names = &name, .count = 1}, &tasks) == CORE_OK)
     for (size_t i = 0; i < tasks.count; i++) {
       const SlurmTask *task = &tasks.rows[i];
@@ -198,6 +212,7 @@ static void report_missing_answer(SweepCheckup *checkup, SlurmCluster *cluster, 
         snprintf(advice, sizeof advice, "%s",
                  is_stuck ? slurm_reason_advice(task->reason) : "wait longer: sweep doctor --job --wait 600");
     }
+
   slurm_tasks_free(&tasks);
   sweep_checkup_add(checkup, "job", is_stuck ? SWEEP_BAD : SWEEP_WARN, advice,
                     "no answer from job %lld within %d s: %s", (long long)id, job_s, state);
@@ -209,14 +224,17 @@ static int submit_job(SlurmCluster *cluster, const char *root, const SlurmSettin
   char program[CORE_PATH_MAX];
   SlurmSettings settings = *defaults;
   CoreText script = {0};
+
   if (*settings.container) snprintf(program, sizeof program, "sweep"); /* found by its PATH, as in split.c */
   else TRY(sweep_checkup_program("sweep", program, sizeof program));
+
   settings.time = JOB_TIME_S;
   settings.signal_lead = 0;
   settings.nodes = 1;
   settings.ranks_per_run = 1;
   settings.runs_per_task = 1;
   if (settings.gpus_per_run > 1) settings.gpus_per_run = 1;
+
   SlurmJob job = {
     .name = "sweep-doctor", .comment = "sweep doctor", .directory = root, .tasks = 1, .settings = &settings};
   const char *const command[] = {program, "doctor", "--on-node", path, NULL};
@@ -238,9 +256,11 @@ static void run_job(SweepCheckup *checkup, SlurmCluster *cluster, const char *ro
     sweep_checkup_add(checkup, "job", SWEEP_BAD, NULL, "%s", core_error_message());
     return;
   }
+
   const double submitted_unix_s = core_clock_unix_s(), deadline_s = core_clock_s() + job_s;
   char *text = NULL;
   size_t size;
+
   if (submit_job(cluster, root, settings, path, &id) != CORE_OK) {
     sweep_checkup_add(checkup, "job", SWEEP_BAD, "correct the named setting in the site file or with --set",
                       "%s", core_error_message());
@@ -253,6 +273,7 @@ static void run_job(SweepCheckup *checkup, SlurmCluster *cluster, const char *ro
       slurm_cancel(cluster, &(SlurmId){id, -1}, 1);
     }
   }
+
   free(text);
   core_files_unlock(&fd);
   unlink(path);
@@ -262,6 +283,7 @@ static void run_job(SweepCheckup *checkup, SlurmCluster *cluster, const char *ro
 void sweep_checkup_slurm(SweepCheckup *checkup, const char *root, const SlurmSettings *settings, int job_s) {
   SlurmCluster *cluster;
   SlurmFault fault;
+
   if (slurm_cluster_open(settings->api, &cluster, &fault) != CORE_OK) {
     const bool is_absent = fault == SLURM_ABSENT && strcmp(settings->api, "auto") == 0;
     sweep_checkup_add(checkup, "Slurm", is_absent && job_s == 0 ? SWEEP_NOTE : SWEEP_BAD,
@@ -271,6 +293,7 @@ void sweep_checkup_slurm(SweepCheckup *checkup, const char *root, const SlurmSet
                       "%s", core_error_message());
     return;
   }
+
   check_limits(checkup, cluster, settings);
   if (slurm_fault(cluster) == SLURM_FINE) {
     check_partitions(checkup, cluster, settings);

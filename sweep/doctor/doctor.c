@@ -47,6 +47,7 @@ static void check_site(SweepCheckup *checkup, const DoctorOptions *options, Slur
   SlurmSite site;
   *settings = slurm_settings_default();
   int code = slurm_site_apply(settings, &site);
+
   for (size_t i = 0; code == CORE_OK && i < options->common.sets.count; i++) {
     const char *pair = options->common.sets.items[i], *equals = strchr(pair, '=');
     char key[128];
@@ -54,6 +55,7 @@ static void check_site(SweepCheckup *checkup, const DoctorOptions *options, Slur
     code = equals ? slurm_settings_set(settings, key, equals + 1)
                   : core_error(CORE_USAGE, "--set %s: expected slurm.KEY=VALUE", pair);
   }
+
   CoreText known = {0};
   slurm_site_list(&known);
   if (code != CORE_OK)
@@ -66,6 +68,7 @@ static void check_site(SweepCheckup *checkup, const DoctorOptions *options, Slur
     sweep_checkup_add(checkup, "site", SWEEP_NOTE,
                       "write ~/.config/sweep/site.ini for the partition and account that all your sweeps use",
                       "no site file; predefined ones: %s", core_text_string(&known));
+
   core_text_free(&known);
   if (code == CORE_OK) check_notify(checkup, options, &site);
 }
@@ -99,16 +102,19 @@ static int doctor(void *context, const char **operands, size_t count) {
   DoctorOptions *options = context;
   SweepCheckup checkup = {0};
   SlurmSettings settings;
+
   if (options->on_node) return sweep_checkup_run_on_node(options->on_node);
   if (options->wait < 1 || options->wait > 86400)
     return core_error(CORE_USAGE, "--wait %lld: must be 1 to 86400 seconds", (long long)options->wait);
   TRY(sweep_common_open(&options->common));
+
   sweep_checkup_workspace(&checkup, options->common.root);
   sweep_checkup_trainer(&checkup);
   check_site(&checkup, options, &settings);
   sweep_checkup_slurm(&checkup, options->common.root, &settings, options->job ? (int)options->wait : 0);
   if (options->json) print_json(&checkup);
   else print_text(&checkup);
+
   size_t bad = 0;
   for (size_t i = 0; i < checkup.count; i++) bad += checkup.findings[i].grade == SWEEP_BAD;
   sweep_checkup_free(&checkup);
@@ -122,6 +128,7 @@ int sweep_doctor(int argc, char **argv) {
     .about = "Checks the requirements of sweeps from this machine: workspace (space, file locks, clock, kind of file "
              "system), trainer, site file, Slurm (version, limits, partitions, MPI). Prints what to change. Exit code "
              "1 if a problem prevents sweeps from running."};
+
   DoctorOptions parsed = {.wait = 120};
   const CoreOption options[] = {
     SWEEP_OPTION_ROOT(parsed.common),

@@ -164,22 +164,27 @@ static bool read_record(const char *root, const char *name, Record *record) {
   bool is_recorded = false;
   *record = (Record){0};
   if (store_path_sweep(root, name, "environment", path) != CORE_OK) return false;
+
   const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) {
     if (access(path, F_OK) == 0)
       core_warn("%s: cannot read; the runs get the environment of this process", path);
     return false;
   }
+
   const bool is_trusted = fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && core_files_is_own(&file) &&
                           file.st_size < ENVIRONMENT_MAX;
   size_t length = 0;
   ssize_t bytes_read = 1;
-  if (is_trusted) record->memory = core_memory_zero_allocate((size_t)file.st_size + 1, 1);
-  while (is_trusted && length < (size_t)file.st_size && bytes_read > 0) {
-    bytes_read = read(fd, record->memory + length, (size_t)file.st_size - length);
-    if (bytes_read > 0) length += (size_t)bytes_read;
+  if (is_trusted) {
+    record->memory = core_memory_zero_allocate((size_t)file.st_size + 1, 1);
+    while (length < (size_t)file.st_size && bytes_read > 0) {
+      bytes_read = read(fd, record->memory + length, (size_t)file.st_size - length);
+      if (bytes_read > 0) length += (size_t)bytes_read;
+    }
   }
   close(fd);
+
   if (is_trusted && store_trust_find_record(kind, name, record->memory, length, &is_recorded) != CORE_OK) {
     core_warn("%s", core_error_message());
     core_error_clear();
@@ -230,16 +235,19 @@ int sweep_environment_record(const char *root, const char *name) {
   Record old, current = {0};
   TRY(store_path_sweep(root, name, "environment", path));
   TRY(format_record(&text));
+
   if (access(path, F_OK) == 0 && read_record(root, name, &old)) {
     current.memory = core_text_duplicate(text.data);
     if (parse_record(current.memory, &current)) warn_of_changes(&old, &current, name);
     free_record(&current);
     free_record(&old);
   }
+
   if (store_trust_grant_record(kind, name, text.data, text.length) != CORE_OK) {
     core_warn("%s; the runs of %s get the environment of the process that starts them", core_error_message(), name);
     core_error_clear();
   }
+
   const mode_t mask = umask(077);
   const int code = core_files_write_atomic(path, text.data, text.length);
   umask(mask);

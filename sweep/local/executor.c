@@ -85,11 +85,13 @@ static void executor_sync(Executor *executor, const char *name) {
     is_queued = false;
   }
   is_queued &= request.is_own;
+
   if (is_queued && set && request.executor == getpid()) return;
   if (is_queued && sweep_queue_claim(executor->root, name, getpid(), &request, &is_queued) != CORE_OK) {
     core_warn("%s", core_error_message());
     return; /* the next scan retries */
   }
+
   if (!is_queued && set) job_set_stop(set);
   if (is_queued && !set) executor_add(executor, name, &request);
   if (is_queued && set && job_set_reload(set, &request) != CORE_OK)
@@ -230,6 +232,7 @@ static void executor_finish_sets(Executor *executor) {
   for (size_t i = 0; i < executor->set_count; i++) has_idle |= is_idle(executor->sets[i]);
   if (!has_idle) executor->ending_since_s = 0;
   if (!has_idle || !executor_finish_imports(executor)) return;
+
   for (size_t i = 0; i < executor->set_count; i++) {
     JobSet *set = executor->sets[i];
     if (!is_idle(set) || executor_continue(executor, set) || !executor_release(executor, set)) {
@@ -240,6 +243,7 @@ static void executor_finish_sets(Executor *executor) {
     notify_end(executor, set);
     job_set_destroy(&set);
   }
+
   executor->set_count = remaining;
 }
 
@@ -291,9 +295,11 @@ static void executor_loop(Executor *executor, const sigset_t *signals) {
       executor_scan(executor);
       executor_fill(executor);
     }
+
     executor_finish_sets(executor);
     if (executor->set_count == 0) return;
     if (is_import_due(executor)) executor_import(executor);
+
     const struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
     const int signal = sigtimedwait(signals, NULL, &pause);
     if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP) {
@@ -321,6 +327,7 @@ static void block_signals(sigset_t *signals) {
 static bool acquire_lock(const char *root, const char *name, int *lock, StartReport *report) {
   const double start_s = core_clock_s();
   *report = (StartReport){.process = getpid()};
+
   while (sweep_queue_lock(root, lock) != CORE_OK) {
     SweepQueueRequest request;
     bool is_queued;
@@ -341,6 +348,7 @@ static void executor_main(const char *root, const char *name, int report_fd) {
   sigset_t signals;
   int lock = -1;
   StartReport report;
+
   block_signals(&signals);
   if (!acquire_lock(root, name, &lock, &report)) {
     core_log(CORE_LOG_ERROR, "%s", core_error_message());
@@ -349,6 +357,7 @@ static void executor_main(const char *root, const char *name, int report_fd) {
   if (write(report_fd, &report, sizeof report) != (ssize_t)sizeof report) core_warn("the submitter is gone");
   close(report_fd);
   if (lock < 0) return;
+
   Executor executor = {.root = root, .import_start_s = core_clock_s()};
   core_info("executor %lld of %s, %d cores", (long long)getpid(), root, sweep_executor_cores());
   executor_loop(&executor, &signals);
@@ -377,6 +386,7 @@ int sweep_executor_start(const char *root, const char *name, int64_t *process, b
   TRY(core_files_path(path, "%s/executor.log", root));
   TRY(core_files_open(path, CORE_FILES_APPEND, &log));
   if (pipe2(ends, O_CLOEXEC) != 0) return core_error_errno(CORE_FAIL, "cannot make a pipe");
+
   fflush(NULL);
   const pid_t child = fork();
   if (child < 0) return core_error_errno(CORE_FAIL, "cannot start the executor");
@@ -387,9 +397,11 @@ int sweep_executor_start(const char *root, const char *name, int64_t *process, b
     if (redirect(log) == CORE_OK) executor_main(root, name, ends[1]);
     _exit(0);
   }
+
   close(ends[1]);
   close(log);
   while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
+
   StartReport report;
   const ssize_t bytes_read = read(ends[0], &report, sizeof report);
   close(ends[0]);

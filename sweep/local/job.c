@@ -1,5 +1,34 @@
 /* Starts trainers and handles their ends (job.h). The trainer owns its run's directory; the executor writes a run's
- * state only if the trainer could not, because it never started or was killed. */
+ * state only if the trainer could not, because it never started or was killed.
+ *
+ * Phases of a job:
+ *   WAITING    starts once its parent, if any, has ended and the executor has room
+ *   RUNNING    its trainer is a child of this process
+ *   EXTERNAL   another set of this executor, a Slurm task or a user's trainer runs it
+ *   ENDED      done, failed or stopped; starts again only as stated below
+ *
+ *   phase      event                                                         next       function
+ *   (loaded)   not selected by the request                                   ENDED      init_jobs
+ *              its state is running                                          EXTERNAL
+ *              finished, diverged or, in another wave of a search, failed    ENDED
+ *              otherwise; with --force also finished and diverged            WAITING
+ *   WAITING    its trainer starts                                            RUNNING    job_set_start_next
+ *              its trainer cannot be started: failed                         ENDED
+ *              another process runs it                                       EXTERNAL   is_taken_by_other
+ *              another process has finished it                               ENDED
+ *              the rule stops it                                             ENDED      apply_decision
+ *   RUNNING    exits, or is killed and cannot be restarted                   ENDED      job_set_reap
+ *              exits because another process owns the run                    EXTERNAL   handle_exit_code
+ *              is killed, in fewer than STARTS_MAX starts                    WAITING    handle_kill
+ *              ends with its stopped set, which was submitted again          WAITING    job_set_reap
+ *   EXTERNAL   its trainer died, or never started                            WAITING    end_external
+ *              its trainer has ended otherwise                               ENDED
+ *   ENDED      the rule, which had stopped it, promotes it, or a user        WAITING    apply_decision
+ *              retries it
+ *
+ * SIGTERM, from the rule or job_set_stop, leaves a job RUNNING until its trainer exits. job_set_reap sets ENDED before
+ * the functions that it calls choose another phase. A reload begins with (loaded), but keeps RUNNING jobs. set_phase
+ * maintains count[] and next: no job before `next` waits. */
 #include "sweep/local/job.h"
 
 #include <math.h>
@@ -147,6 +176,7 @@ bool job_set_apply_rule(JobSet *set, StoreDatabase *database) {
     core_warn("%s: the [stop] rule could not decide: %s", set->spec.name, core_error_message());
     return true;
   }
+
   if (outcome.is_busy) return false;
   if (outcome.stopped + outcome.promoted > 0)
     core_info("%s: %s has stopped %zu runs and promoted %zu", set->spec.name, sweep_stop_kind_name(set->spec.stop.rule),
@@ -155,6 +185,7 @@ bool job_set_apply_rule(JobSet *set, StoreDatabase *database) {
     core_warn("%s: no run has the metric stop.measure = %s, so none is stopped; choose another one", set->spec.name,
               set->spec.stop.measure);
   set->has_warned_unmeasured |= outcome.is_unmeasured;
+
   if (apply_decisions(set) != CORE_OK) core_warn("%s", core_error_message());
   return true;
 }
@@ -166,6 +197,7 @@ static int init_jobs(JobSet *set, const SweepQueueRequest *request, bool retry_f
   set->next = 0;
   const int code = sweep_where_mark(&set->grid, request->where, &is_selected);
   if (code != CORE_OK) return core_error_context(code, "cannot read the queued request; submit it again");
+
   for (size_t i = 0; i < set->grid.runs; i++) {
     Job *job = &set->jobs[i];
     job->run = i;
@@ -175,12 +207,15 @@ static int init_jobs(JobSet *set, const SweepQueueRequest *request, bool retry_f
     job->force = sweep_queue_forces(request, &state);
     const bool is_done = (store_status_is_final(state.status) && !job->force) ||
                          (state.status == STORE_FAILED && !retry_failed);
-    const bool has_ended = is_done || !is_selected[i];
-    job->phase = state.status == STORE_RUNNING && is_selected[i] ? JOB_EXTERNAL : has_ended ? JOB_ENDED : JOB_WAITING;
+    if (!is_selected[i]) job->phase = JOB_ENDED;
+    else if (state.status == STORE_RUNNING) job->phase = JOB_EXTERNAL;
+    else job->phase = is_done ? JOB_ENDED : JOB_WAITING;
     set->count[job->phase]++;
   }
+
   free(is_selected);
   if (apply_decisions(set) != CORE_OK) core_warn("%s", core_error_message());
+
   const int cores = sweep_executor_cores();
   set->max_running = request->jobs > 0 ? (int)request->jobs : cores;
   const size_t pending = set->count[JOB_WAITING] + set->count[JOB_RUNNING] + set->count[JOB_EXTERNAL];
@@ -222,6 +257,7 @@ int job_set_create(const char *root, const char *name, const SweepQueueRequest *
 static int reload(JobSet *set, const SweepQueueRequest *request, bool retry_failed) {
   JobSet *fresh;
   TRY(create(set->root, set->spec.name, request, retry_failed, &fresh));
+
   SweepIdSet ids = {0};
   for (size_t k = 0; k < fresh->grid.runs; k++) sweep_id_set_add(&ids, fresh->grid.ids[k], NULL);
   for (size_t i = 0; i < set->grid.runs; i++) { /* move running jobs, by id */
@@ -234,10 +270,13 @@ static int reload(JobSet *set, const SweepQueueRequest *request, bool retry_fail
     fresh->jobs[k].parent = parent;
   }
   sweep_id_set_free(&ids);
+
   fresh->finished = set->finished;
   fresh->failed = set->failed;
   fresh->stopped = set->stopped;
   fresh->reported_failures = set->reported_failures;
+
+  /* Exchange the contents: the executor has the address of `set`. */
   JobSet old = *set;
   *set = *fresh;
   set->grid.spec = &set->spec;
@@ -288,11 +327,13 @@ static int job_start(JobSet *set, Job *job) {
   config.train.threads = set->threads; /* as on the trainer's command line */
   job->is_program = config.program != NULL;
   TRY(store_run_prepare(set->root, &config, id));
+
   CoreText kept = {0};
   int code = set->request.force ? CORE_OK : sweep_kept_read(set->root, set->spec.name, &kept);
   const SweepTrainer trainer = {.root = set->root, .id = id, .config = &config, .sweep = set->spec.name,
                                 .threads = set->threads, .from_start = job->force,
                                 .if_changed = set->request.force ? "restart" : core_text_string(&kept), .slot = -1};
+
   sweep_memory_probe_begin(set->root, id, &job->memory);
   if (code == CORE_OK) code = sweep_trainer_start(&trainer, &job->process);
   core_text_free(&kept);
@@ -316,10 +357,12 @@ static void record_failure(const JobSet *set, const Job *job, const char *reason
 
 /* Whether another set of this executor trains the run. Its state shows that only after the trainer's start. */
 static bool is_in_other_set(const JobSet *set, const Job *job, JobSet *const *all, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    for (size_t k = 0; all[i] != set && k < all[i]->grid.runs; k++)
+  for (size_t i = 0; i < count; i++) {
+    if (all[i] == set) continue;
+    for (size_t k = 0; k < all[i]->grid.runs; k++)
       if (all[i]->jobs[k].phase == JOB_RUNNING && strcmp(job_id(all[i], &all[i]->jobs[k]), job_id(set, job)) == 0)
         return true;
+  }
   return false;
 }
 
@@ -373,6 +416,7 @@ bool job_set_start_next(JobSet *set, JobSet *const *all, size_t count) {
   if (ready == set->grid.runs) return false;
   Job *job = &set->jobs[ready];
   if (is_taken_by_other(set, job, all, count)) return false;
+
   job->starts++;
   job->stop_requested = false;
   job->set_was_stopped = false;
@@ -380,6 +424,7 @@ bool job_set_start_next(JobSet *set, JobSet *const *all, size_t count) {
     set_phase(set, job, JOB_RUNNING);
     return true;
   }
+
   core_log(CORE_LOG_ERROR, "%s: %s", job_id(set, job), core_error_message());
   record_failure(set, job, core_error_message(), true);
   set_phase(set, job, JOB_ENDED);
@@ -459,6 +504,7 @@ static void handle_exit_code(JobSet *set, Job *job, int code) {
     job->is_stopped_by_rule = false;
     return;
   }
+
   if (code == CORE_REQUEUE) { /* stopped on request, with a checkpoint */
     if (job->stop_requested) set->stopped++;
     return;
@@ -467,6 +513,7 @@ static void handle_exit_code(JobSet *set, Job *job, int code) {
     set_phase(set, job, JOB_EXTERNAL);
     return;
   }
+
   set->failed++;
   if (is_early) snprintf(reason, sizeof reason, "ended with exit code 0 before the run had finished");
   else if (code == EXIT_NOT_EXECUTABLE) snprintf(reason, sizeof reason, "the trainer cannot be started");

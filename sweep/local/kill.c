@@ -25,6 +25,7 @@ bool sweep_kill_describe(int signal, const struct rusage *usage, bool is_program
     snprintf(reason, size, "killed at its limit of file size (ulimit -f)");
     return false;
   }
+
   if (!is_kill)
     snprintf(reason, size, "killed by signal %d (%s)", signal, strsignal(signal));
   else if (peak_mb <= 0)

@@ -51,12 +51,14 @@ static char *make_body(const SlurmSite *site, const SweepNotification *notificat
     core_text_clear(&text);
     core_text_append(&text, title);
   }
+
   if (strcmp(site->notify_style, "slack") == 0) json = json_pack("{s:s}", "text", core_text_string(&text));
   else if (strcmp(site->notify_style, "plain") == 0)
     json = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:s}", "sweep", notification->sweep, "event",
                      notification->event, "runs", (json_int_t)notification->runs, "finished",
                      (json_int_t)notification->finished, "failed", (json_int_t)notification->failed, "diverged",
                      (json_int_t)notification->diverged, "message", core_text_string(&text));
+
   char *body = json ? json_dumps(json, JSON_COMPACT)
                     : core_text_duplicate(*notification->message ? notification->message : title);
   json_decref(json);
@@ -73,9 +75,11 @@ static int send_to_webhook(const SlurmSite *site, const SweepNotification *notif
   CoreHttpAnswer answer = {0};
   CoreHttp *http;
   char host[CORE_HTTP_HOST];
+
   TRY(core_http_open(&http));
   append_title(notification, &title);
   core_text_appendf(&title_header, "Title: %s", core_text_string(&title));
+
   const char *const ntfy[] = {core_text_string(&title_header), is_success ? "Tags: white_check_mark" : "Tags: x", NULL},
                     *const json[] = {"Content-Type: application/json", NULL};
   char *body = make_body(site, notification, core_text_string(&title));
@@ -85,6 +89,7 @@ static int send_to_webhook(const SlurmSite *site, const SweepNotification *notif
                                    .body = body,
                                    .timeout_s = SWEEP_NOTIFY_S,
                                    .answer_max = 1 << 20};
+
   int code = core_http_send(http, &request, &answer, NULL);
   if (code == CORE_OK && (answer.status < 200 || answer.status > 299))
     code = core_error(CORE_FAIL, "%s: HTTP status %d", core_http_host(site->notify_url, host), answer.status);
@@ -142,6 +147,7 @@ static char **make_environment(const SweepNotification *notification) {
   size_t count = 0, inherited = 0;
   while (environ[inherited]) inherited++;
   char **environment = core_memory_allocate((VARIABLES + inherited + 1) * sizeof *environment), count_text[32];
+
   add_variable(environment, &count, "SWEEP_EVENT", notification->event);
   add_variable(environment, &count, "SWEEP_NAME", notification->sweep);
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
@@ -149,6 +155,7 @@ static char **make_environment(const SweepNotification *notification) {
     add_variable(environment, &count, counts[i].name, count_text);
   }
   CORE_CHECK(count == VARIABLES);
+
   for (char **variable = environ; *variable; variable++)
     if (!is_replaced(*variable, environment)) environment[count++] = *variable;
   environment[count] = NULL;
@@ -314,12 +321,14 @@ static int count_states(const char *root, const SweepManifest *manifest, SweepNo
   SweepIdSet submitted = {0};
   int code = CORE_OK;
   *pending = 0;
+
   for (size_t i = 0; i < manifest->count && code == CORE_OK; i++) {
     StoreState state;
     code = store_run_state_read(root, manifest->ids[i], true, &state);
     notification->finished += state.status == STORE_FINISHED;
     notification->failed += state.status == STORE_FAILED;
     notification->diverged += state.status == STORE_DIVERGED;
+
     if (state.status == STORE_FINISHED || state.status == STORE_FAILED || state.status == STORE_DIVERGED ||
         state.status == STORE_STOPPED_BY_RULE)
       continue;

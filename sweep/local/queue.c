@@ -59,10 +59,12 @@ static int join_queued(const char *root, const char *name, SweepQueueRequest *re
   }
   if (!is_queued) return CORE_OK;
   if (!queued.is_own) return refuse_foreign(name, &queued);
+
   const bool is_same = strcmp(queued.where, request->where) == 0;
   if (!is_same && (queued.force || request->force))
     return core_error(CORE_USAGE, "%s: other runs of it are queued, and --force would apply to all or none of them; "
                       "wait for them, or drop them with sweep stop %s", name, name);
+
   if (queued.force && !request->force) {
     request->force = true;
     request->requested_unix_s = queued.requested_unix_s;
@@ -114,11 +116,13 @@ int sweep_queue_read(const char *root, const char *name, SweepQueueRequest *requ
   *is_queued = core_files_exists(path);
   if (!*is_queued) return CORE_OK;
   TRY(read_file(path, data, &status));
+
   long long jobs, executor;
   double requested_unix_s = 0; /* absent in files of older versions */
   int force;
   const int fields =
     sscanf(data, "jobs=%lld force=%d executor=%lld asked=%lf", &jobs, &force, &executor, &requested_unix_s);
+
   const char *where = strstr(data, "\nwhere=");
   *request = (SweepQueueRequest){.owner = status.st_uid, .is_own = core_files_is_own(&status), .jobs = jobs,
                                  .force = force != 0, .executor = executor, .requested_unix_s = requested_unix_s};

@@ -35,6 +35,7 @@ int sweep_run_memory_read(const char *root, const char *id, SweepRunMemory *memo
   char path[CORE_PATH_MAX], *data, source[32] = "";
   size_t size;
   long long peak, summed, samples, exceeded;
+
   *memory = (SweepRunMemory){0};
   TRY(store_path_run(root, id, "memory", path));
   if (!core_files_exists(path)) return CORE_OK;
@@ -43,6 +44,7 @@ int sweep_run_memory_read(const char *root, const char *id, SweepRunMemory *memo
                             &summed, &samples, &exceeded, source);
   free(data);
   if (fields < 5) return CORE_OK;
+
   *memory = (SweepRunMemory){.peak_mb = peak, .summed_mb = summed, .samples = samples, .exceeded_mb = exceeded};
   for (int i = 0; i < SOURCES; i++)
     if (strcmp(source, names[i]) == 0) memory->source = (SweepMemorySource)i;

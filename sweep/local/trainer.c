@@ -51,6 +51,7 @@ static void bind_cpus(const SweepTrainer *trainer) {
 static void bind_gpus(const SweepTrainer *trainer) {
   const char *visible = getenv("CUDA_VISIBLE_DEVICES");
   if (!visible || trainer->gpus_per_run <= 0) return;
+
   const int first = (int)(trainer->slot * trainer->gpus_per_run);
   const int count = trainer->gpus_per_run < 1 ? 1 : (int)trainer->gpus_per_run;
   CoreText devices = {0};
@@ -61,8 +62,10 @@ static void bind_gpus(const SweepTrainer *trainer) {
       core_text_appendf(&devices, "%s%.*s", devices.length ? "," : "", (int)length, item);
     item += length + (item[length] == ',');
   }
+
   if (devices.length) setenv("CUDA_VISIBLE_DEVICES", devices.data, 1);
   core_text_free(&devices);
+
   if (trainer->gpus_per_run < 1) { /* the run's memory estimate is compared with its share of the GPU (device.h) */
     char share[32];
     snprintf(share, sizeof share, "%.6g", trainer->gpus_per_run);
@@ -85,6 +88,7 @@ static _Noreturn void exec_trainer(const SweepTrainer *trainer, Command *command
   sigprocmask(SIG_SETMASK, &none, NULL);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(CORE_REQUEUE); /* the parent died before prctl */
+
   dup2(log, STDOUT_FILENO);
   dup2(log, STDERR_FILENO);
   if (trainer->sweep) {
@@ -92,12 +96,14 @@ static _Noreturn void exec_trainer(const SweepTrainer *trainer, Command *command
     if (!trainer->config->program && sweep_trainer_program(command->program) != CORE_OK)
       fprintf(stderr, "%s\n", core_error_message());
   }
+
   setenv(SWEEP_RUN_VARIABLE, trainer->id, 1);
   unsetenv(SWEEP_DIR_VARIABLE); /* a program may have started this sweep */
   if (trainer->slot >= 0 && trainer->ranks <= 1) {
     bind_cpus(trainer);
     bind_gpus(trainer);
   }
+
   execvp(command->arguments[0], command->arguments);
   fprintf(stderr, "cannot start %s: %s\n", command->arguments[0], strerror(errno));
   _exit(127);

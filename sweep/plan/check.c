@@ -76,10 +76,12 @@ static void find_variants_of_set(Check *check, size_t set) {
   CoreConfig config;
   const size_t first = check->variant_count;
   size_t index, capacity = first;
+
   for (size_t run = 0; run < grid->runs && (grid->is_part || grid->places[run] < grid->cells); run++) {
     if (resource_set(check, run) != set) continue;
     sweep_grid_config(grid, run, &config);
     if (config.program) continue; /* not run by the trainer */
+
     mask_parent(check, &config);
     core_config_start_id(&config, id);
     const bool is_new = sweep_id_set_add(&known, id, &index);
@@ -94,6 +96,7 @@ static void find_variants_of_set(Check *check, size_t set) {
     }
     check->variants[index].runs += grid->is_part ? 1 : grid->spec->seed_count;
   }
+
   sweep_id_set_free(&known);
 }
 
@@ -138,10 +141,12 @@ static void check_memory(Check *check, const Variant *variant, double bytes, dou
   const double available = (double)slurm_settings_run_mem(slurm) * 1048576;
   char needed[32], limit[32], message[512];
   CoreConfig config;
+
   sweep_grid_config(check->grid, variant->run, &config);
   const double workers = sweep_workers_bytes(&config, slurm->ranks_per_run);
   const double required = (bytes * (double)slurm->ranks_per_run + workers) / (double)slurm->nodes;
   core_text_count(required, needed);
+
   if (available == 0 && required > bytes_here) {
     core_warn("%s: a run needs about %sB of memory, more than this machine has (%sB); set slurm.mem unless the "
               "partition's default is enough",
@@ -149,6 +154,7 @@ static void check_memory(Check *check, const Variant *variant, double bytes, dou
     return;
   }
   if (available == 0 || required <= available) return;
+
   snprintf(message, sizeof message,
            "slurm.mem: a run needs about %sB of memory%s, but its job requests %sB; raise "
            "slurm.mem, or lower %senv.num or ppo.num_steps",
@@ -187,15 +193,18 @@ static int64_t find_gpus(Check *check, size_t run) {
   int64_t found = 0;
   sweep_grid_config(check->grid, run, &config);
   if (core_config_resolve(&config, &resolved) != CORE_OK) return 0;
+
   const double used = fmin(settings->gpus_per_run, (double)settings->ranks_per_run);
   for (int64_t n = settings->ranks_per_run; n <= GPUS_MAX; n *= 2)
     if (resolved.env.num % n == 0 && (double)n > used && larger.count < 16)
       larger.ranks[larger.count++] = n;
+
   SweepChecker checker = make_checker(check->options, check);
   checker.config = larger_config;
   checker.machine = larger_machine;
   checker.context = &larger;
   sweep_checker_run(&checker, larger.count, results, &answered, problem);
+
   for (size_t i = 0; i < answered; i++) {
     if (!found && results[i].answer == SWEEP_CHECK_OK && results[i].device_bytes <= sweep_gpu_bytes(settings))
       found = larger.ranks[i];
@@ -218,6 +227,7 @@ static void check_gpus(Check *check, const Variant *variant, double device_bytes
   CoreConfig config;
   sweep_grid_config(check->grid, variant->run, &config);
   const SweepGpuFit fit = sweep_gpu_fit(run_settings(check, variant->run), &config, device_bytes, &message);
+
   if (fit == SWEEP_GPU_TOO_SMALL) {
     const int64_t gpus = find_gpus(check, variant->run);
     if (gpus > 0)
@@ -292,6 +302,7 @@ static bool is_out_of_reach(const SweepGrid *grid, const CoreConfig *config, con
                             CoreText *message) {
   CoreConfig parent_config;
   const int64_t iterations = core_config_iterations(config);
+
   if (strcmp(config->init.restore, "all") == 0 && origin->iteration >= iterations) {
     core_text_appendf(message,
                       "init.from = run:...@%lld: this run resumes from there and ends after iteration %lld; "
@@ -299,6 +310,7 @@ static bool is_out_of_reach(const SweepGrid *grid, const CoreConfig *config, con
                       (long long)origin->iteration, (long long)iterations);
     return true;
   }
+
   if (parent >= grid->runs || strcmp(grid->ids[parent], origin->run) != 0) return false;
   sweep_grid_config(grid, parent, &parent_config);
   const int64_t last = core_config_iterations(&parent_config);
@@ -317,8 +329,10 @@ static void check_parent(Check *check, const SweepIdSet *known, size_t run) {
   const char *root = check->options->root;
   size_t parent = check->grid->runs;
   CoreText message = {0};
+
   sweep_grid_config(check->grid, run, &config);
   if (core_origin_parse(config.init.from, &origin) != CORE_OK || !origin.is_run || !*config.init.from) return;
+
   if (sweep_id_set_find(known, origin.run, &parent)) { /* runs of the grid come first */
     is_out_of_reach(check->grid, &config, &origin, parent, &message);
   } else if (store_path_run(root, origin.run, "config.ini", path) != CORE_OK) {
@@ -336,6 +350,7 @@ static void check_parent(Check *check, const SweepIdSet *known, size_t run) {
   } else {
     is_out_of_reach(check->grid, &config, &origin, check->grid->runs, &message);
   }
+
   if (message.length) add_problem(check, core_text_string(&message), &(Variant){run, 1});
   core_text_free(&message);
 }
@@ -458,15 +473,18 @@ int sweep_check_grid(const SweepCheckOptions *options, const SweepGrid *grid, Sw
   checker.warnings = &warnings;
   *checked = (SweepCheckSummary){0};
   TRY(sweep_code_check_trust(grid, false)); /* the trainer would load untrusted code */
+
   find_variants(&check);
   SweepCheckResult *results = core_memory_zero_allocate(check.variant_count + 1, sizeof *results);
   checked->distinct = check.variant_count;
   sweep_checker_run(&checker, check.variant_count, results, &checked->checked, checked->problem);
   for (size_t i = 0; i < checked->checked; i++) add_result(&check, &check.variants[i], &results[i]);
   print_warnings(grid->spec->ini.file, &warnings);
+
   int code = check_parents(&check);
   if (code == CORE_OK) code = check_program(&check);
   if (code == CORE_OK) code = report_problems(&check);
+
   for (size_t i = 0; i < check.problem_count; i++) free(check.problems[i].message);
   for (size_t i = 0; i < check.warning_count; i++) free(check.warnings[i]);
   free(check.warnings);

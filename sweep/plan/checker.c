@@ -46,10 +46,12 @@ static _Noreturn void exec_trainer(const SweepChecker *checker, const char *prog
   char *arguments[] = {(char *)program, command, root, workspace, checker->is_remote ? is_remote : NULL, NULL};
   sigset_t none;
   const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
   prctl(PR_SET_PDEATHSIG, SIGKILL); /* it writes no files, so nothing is lost */
   if (getppid() != parent) _exit(127);
+
   dup2(in, 0);
   dup2(out, 1);
   dup2(null, 2);
@@ -65,6 +67,7 @@ static int start(Exchange *exchange) {
   TRY(sweep_trainer_program(program));
   if (strchr(program, '/') && access(program, X_OK) != 0)
     return core_error_errno(CORE_FAIL, "cannot start %s", program);
+
   /* A socket instead of a pipe, for MSG_NOSIGNAL: writing to a process that has ended must not raise SIGPIPE. */
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in) != 0)
     return core_error_errno(CORE_FAIL, "cannot make a pipe");
@@ -73,14 +76,17 @@ static int start(Exchange *exchange) {
     close(in[1]);
     return core_error_errno(CORE_FAIL, "cannot make a pipe");
   }
+
   fflush(NULL);
   const pid_t parent = getpid();
   exchange->child = fork();
   if (exchange->child == 0) exec_trainer(exchange->checker, program, in[0], out[1], parent);
+
   close(in[0]);
   close(out[1]);
   exchange->in = in[1];
   exchange->out = out[0];
+
   if (exchange->child > 0) {
     fcntl(exchange->in, F_SETFL, O_NONBLOCK);
     fcntl(exchange->out, F_SETFL, O_NONBLOCK);
@@ -138,6 +144,7 @@ static void send_question(Exchange *exchange) {
     exchange->written = 0;
     append_question(&config, &exchange->question);
   }
+
   if (exchange->written == exchange->question.length) return;
   const ssize_t put = send(exchange->in, exchange->question.data + exchange->written,
                            exchange->question.length - exchange->written, MSG_NOSIGNAL);
@@ -156,6 +163,7 @@ static bool read_result(char *line, SweepCheckResult *result) {
                                          : strcmp(word, "memory") == 0 ? SWEEP_CHECK_TOO_LARGE
                                          : strcmp(word, "bad") == 0    ? SWEEP_CHECK_REFUSED
                                                                        : SWEEP_CHECK_PENDING};
+
   if (result->answer == SWEEP_CHECK_PENDING || !rest) return false;
   if (result->answer != SWEEP_CHECK_REFUSED) {
     const char *bytes = strsep(&rest, "\t"), *here = rest ? strsep(&rest, "\t") : "";
@@ -164,6 +172,7 @@ static bool read_result(char *line, SweepCheckResult *result) {
         !core_text_to_real(device, &result->device_bytes))
       return false;
   }
+
   if (result->answer != SWEEP_CHECK_OK) result->message = core_text_duplicate(rest ? rest : "");
   return true;
 }
@@ -190,6 +199,7 @@ static bool read_lines(Exchange *exchange) {
     close_end(&exchange->out);
     return true;
   }
+
   exchange->length += (size_t)got;
   char *line = exchange->answer, *end;
   while ((end = memchr(line, '\n', exchange->length - (size_t)(line - exchange->answer)))) {
@@ -197,6 +207,7 @@ static bool read_lines(Exchange *exchange) {
     if (!read_line(exchange, line)) return false;
     line = end + 1;
   }
+
   exchange->length -= (size_t)(line - exchange->answer);
   memmove(exchange->answer, line, exchange->length);
   return exchange->length < sizeof exchange->answer;
@@ -263,6 +274,7 @@ void sweep_checker_run(const SweepChecker *checker, size_t count, SweepCheckResu
                        .out = -1,
                        .started_s = core_clock_s(),
                        .live = {.stream = stderr}};
+
   problem[0] = '\0';
   *answered = 0;
   if (count == 0) return;
@@ -271,11 +283,13 @@ void sweep_checker_run(const SweepChecker *checker, size_t count, SweepCheckResu
     core_error_clear();
     return;
   }
+
   const bool is_valid = exchange_all(&exchange), has_timed_out = is_late(&exchange);
   draw_progress(&exchange, true);
   if (is_valid && exchange.answered == count && checker->warnings) read_warnings(&exchange);
   const bool has_ended = exchange.out < 0;
   const int status = finish(&exchange, !has_ended);
+
   *answered = exchange.answered;
   if (exchange.answered < count && !(has_timed_out && exchange.is_greeted && is_valid))
     describe_failure(&exchange, is_valid, status, problem);

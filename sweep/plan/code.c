@@ -90,12 +90,14 @@ static const char *metric_of(const CoreScript *program, const char *column) {
 static bool differs(const CoreScript *old, const CoreScript *now, const char **key, const char *values[2]) {
   static const CoreScriptKey keys[] = {CORE_SCRIPT_metrics, CORE_SCRIPT_step, CORE_SCRIPT_goal};
   static const char *const names[] = {"metrics", "step", "goal"};
+
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
     *key = names[i];
     values[0] = core_script_text(old, keys[i]);
     values[1] = core_script_text(now, keys[i]);
     if (strcmp(values[0], values[1]) != 0) return true;
   }
+
   const CoreScript *both[] = {old, now};
   for (size_t side = 0; side < 2; side++)
     for (size_t i = 0; i < both[side]->definition->metric_count; i++) {
@@ -137,6 +139,7 @@ int sweep_code_compare(const char *root, const SweepGrid *grid, SweepCodeChanges
   CoreText kept = {0};
   const StoreCode *found = NULL;
   int code = sweep_kept_read(root, grid->spec->name, &kept);
+
   for (size_t run = 0; run < grid->runs && code == CORE_OK; run++) {
     if (!is_repeated(grid, run, &config, &previous)) code = find_code(&config, &found);
     if (code != CORE_OK || (!found && !config.program)) continue;
@@ -147,6 +150,7 @@ int sweep_code_compare(const char *root, const SweepGrid *grid, SweepCodeChanges
     add_line(&codes->current, found);
     compare_run(found, &state, core_text_string(&kept), codes);
   }
+
   core_text_free(&kept);
   return code;
 }
@@ -156,6 +160,7 @@ void sweep_code_compare_absent(const char *root, const SweepGrid *grid, const Sw
   const CoreScript *program = grid->spec->base.program;
   SweepIdSet present = {0};
   if (!program) return;
+
   const char *hash = core_script_text(program, CORE_SCRIPT_code_hash);
   sweep_id_set_add_all(&present, (const char(*)[CORE_RUN_ID])grid->ids, grid->runs);
   for (size_t i = 0; i < manifest->count; i++) {
@@ -167,6 +172,7 @@ void sweep_code_compare_absent(const char *root, const SweepGrid *grid, const Sw
       store_code_compare(core_script_text(old, CORE_SCRIPT_code_files),
                          core_script_text(program, CORE_SCRIPT_code_files), &codes->absent_difference);
   }
+
   sweep_id_set_free(&present);
 }
 

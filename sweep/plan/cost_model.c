@@ -84,7 +84,12 @@ static void add_layer(Network *network, double inputs, double outputs) {
  * the last one. */
 static double add_layers(Network *network, double inputs, const char *widths, int64_t width, int64_t depth) {
   double last = inputs;
-  for (int64_t i = 0; !*widths && i < depth; i++, last = (double)width) add_layer(network, last, (double)width);
+  if (!*widths) {
+    for (int64_t i = 0; i < depth; i++) {
+      add_layer(network, last, (double)width);
+      last = (double)width;
+    }
+  }
   for (const char *c = widths; *c; c += *c == '-') {
     char *end;
     const double units = (double)strtol(c, &end, 10);
@@ -102,6 +107,7 @@ static double add_encoder(Network *network, const CoreConfig *config, const Task
   const char *encoder = config->net.encoder;
   const bool is_large = strcmp(task->prefix, "random_l") == 0, is_small = strcmp(task->prefix, "random_s") == 0;
   const double tokens = is_large ? 17 : is_small ? 8 : 10;
+
   if (strcmp(encoder, "nature") == 0) {
     *network = (Network){network->operations + 2 * 7.75e6, 2 * 3.28e6, network->parameters + 77e3};
     return 3136;
@@ -114,6 +120,7 @@ static double add_encoder(Network *network, const CoreConfig *config, const Task
     *network = (Network){network->operations + 2 * 2 * tokens * 1.2 * 0.22e6, 0, network->parameters + 600e3};
     return 128;
   }
+
   if (strcmp(encoder, "none") == 0) return task->observations;
   *network = (Network){network->operations + 2 * tokens * 0.02e6, 0, network->parameters + 30e3};
   return 128;
@@ -136,7 +143,8 @@ static void add_tower(Network *network, const CoreConfig *config, double inputs,
 static double first_width(const CoreConfig *config) {
   const bool is_shared = strcmp(config->net.sharing, "shared") == 0;
   const char *widths = is_shared ? config->net.trunk_widths : config->net.widths;
-  return *widths ? strtod(widths, NULL) : (double)(is_shared ? config->net.trunk_width : config->net.width);
+  if (*widths) return strtod(widths, NULL);
+  return (double)(is_shared ? config->net.trunk_width : config->net.width);
 }
 
 static Network make_network(const CoreConfig *config, const Task *task) {
@@ -144,6 +152,7 @@ static Network make_network(const CoreConfig *config, const Task *task) {
   const bool is_shared = strcmp(config->net.sharing, "shared") == 0, is_q = strcmp(config->algo.name, "pqn") == 0;
   const int networks = is_shared || is_q ? 1 : 2;
   double inputs = 0;
+
   for (int i = 0; i < networks; i++) {
     inputs = add_encoder(&network, config, task);
     inputs = add_memory(&network, config, inputs);
@@ -154,6 +163,7 @@ static Network make_network(const CoreConfig *config, const Task *task) {
     if (strcmp(config->net.encoder, "none") == 0 && strcmp(config->net.memory, "none") == 0)
       network.input_operations += 2 * task->observations * first_width(config);
   }
+
   if (is_shared && !is_q) add_tower(&network, config, inputs, 1);
   return network;
 }
@@ -189,6 +199,7 @@ static Machine make_machine(const CoreConfig *config, const SlurmSettings *setti
   m.processors = m.ranks * (double)settings->cpus_per_run;
   m.gpus = sweep_cost_gpus(settings);
   m.on_gpu = strcmp(config->train.device, "cuda") == 0;
+
   m.rate = m.processors * core_peak * first_width(config) / (first_width(config) + half_width);
   m.rate *= is_bf16 ? core_bf16_gain : 1;
   if (strcmp(config->net.encoder, "nature") == 0 || strcmp(config->net.encoder, "impala") == 0)
@@ -196,6 +207,7 @@ static Machine make_machine(const CoreConfig *config, const SlurmSettings *setti
   m.env_rate = m.on_gpu && task->gpu_steps > 0 ? m.gpus * task->gpu_steps : m.processors * task->core_steps;
   m.step_s = core_step_s;
   m.minibatch_s = core_minibatch_s;
+
   if (!m.on_gpu) return m;
   m.rate = m.gpus * rate_of_gpu(config);
   m.step_s = gpu_step_s;
@@ -312,6 +324,7 @@ SweepCost sweep_cost_model(const CoreConfig *config, const SlurmSettings *settin
     core_error_clear();
   }
   if (core_config_has_no_envs(&resolved)) return sgd_cost(&resolved);
+
   const Task *task = find_task(&resolved);
   const Machine machine = make_machine(&resolved, settings, task);
   const Network network = make_network(&resolved, task);
@@ -319,6 +332,7 @@ SweepCost sweep_cost_model(const CoreConfig *config, const SlurmSettings *settin
                     .searches_s = search_seconds(&resolved, &machine, &network),
                     .evaluations_s = evaluation_seconds(&resolved, &machine, &network, task),
                     .disk_bytes = disk_bytes(&resolved, &network, task)};
+
   const double every = fmax(resolved.checkpoint.every, 1);
   cost.checkpoints_s = (1 + sweep_cost_seconds(&cost) / every) * checkpoint_bytes(&resolved, &network, task) /
                        disk_rate;

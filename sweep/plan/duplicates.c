@@ -20,6 +20,7 @@ static void find(const SweepGrid *grid, Duplicates *found) {
   CoreConfig config;
   size_t known, *run_of = core_memory_allocate((grid->cells + 1) * sizeof *run_of);
   *found = (Duplicates){0};
+
   for (size_t run = 0; run < grid->runs && grid->places[run] < grid->cells; run++) {
     sweep_grid_config(grid, run, &config);
     core_config_cell_id(&config, id);
@@ -29,6 +30,7 @@ static void find(const SweepGrid *grid, Duplicates *found) {
       found->twin = run_of[known];
     }
   }
+
   free(run_of);
   sweep_id_set_free(&cells);
 }
@@ -89,6 +91,7 @@ int sweep_duplicates_check(const SweepGrid *grid) {
   if (grid->spec->unread_allowed) return CORE_OK;
   find(grid, &found);
   if (found.cells == 0) return CORE_OK;
+
   sweep_grid_config(grid, found.first, &config);
   sweep_grid_config(grid, found.twin, &twin);
   const CoreConfigRow *row = find_unread(&config, &twin);
@@ -97,6 +100,7 @@ int sweep_duplicates_check(const SweepGrid *grid) {
   core_text_appendf(&text, "; %zu of the %zu runs would be bit-identical duplicates of others",
                     found.cells * grid->spec->seed_count, grid->runs);
   append_remedy(grid, &config, row, &text);
+
   int code = CORE_OK;
   if (grid->spec->frozen) core_warn("%s", core_text_string(&text));
   else code = core_error(CORE_USAGE, "%s", core_text_string(&text));

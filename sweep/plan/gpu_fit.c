@@ -27,7 +27,8 @@ static const char *find_word(const char *text, const char *word) {
 
 double sweep_gpu_bytes(const SlurmSettings *settings) {
   if (settings->gpu_mem > 0) return (double)settings->gpu_mem * 1048576;
-  for (size_t i = 0; *settings->gpu_type && i < sizeof known_types / sizeof *known_types; i++)
+  if (!*settings->gpu_type) return 0;
+  for (size_t i = 0; i < sizeof known_types / sizeof *known_types; i++)
     if (find_word(settings->gpu_type, known_types[i].word)) return known_types[i].gigabytes * 1e9;
   return 0;
 }
@@ -57,6 +58,7 @@ SweepGpuFit sweep_gpu_fit(const SlurmSettings *settings, const CoreConfig *confi
                       settings->gpus_per_run, config->train.device);
     return SWEEP_GPU_UNUSED;
   }
+
   core_text_count(needed, text);
   if (available > 0 && needed > available) {
     core_text_appendf(message, "slurm.gpus_per_run: a run needs about %sB of each of its GPUs (%g), but ", text,
@@ -64,6 +66,7 @@ SweepGpuFit sweep_gpu_fit(const SlurmSettings *settings, const CoreConfig *confi
     append_source(settings, message);
     return SWEEP_GPU_TOO_SMALL;
   }
+
   if (settings->gpus_per_run > (double)settings->ranks_per_run) {
     core_text_appendf(message,
                       "slurm.gpus_per_run = %g with slurm.ranks_per_run = %lld: a rank uses one GPU; request "
@@ -71,6 +74,7 @@ SweepGpuFit sweep_gpu_fit(const SlurmSettings *settings, const CoreConfig *confi
                       settings->gpus_per_run, (long long)settings->ranks_per_run);
     return SWEEP_GPU_UNUSED;
   }
+
   if (available > 0 || needed <= common_gpu_bytes) return SWEEP_GPU_FITS;
   core_text_appendf(message,
                     "a run needs about %sB of each of its GPUs; set slurm.gpu_mem or slurm.gpu_type to check "

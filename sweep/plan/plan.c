@@ -49,6 +49,7 @@ static void add_cost(const SweepSpeeds *speeds, const CoreConfig *config, double
   SweepSpeed speed;
   const SweepCost cost = sweep_speeds_cost(speeds, config, settings, &work, &speed);
   const double seconds = config->program && speed.steps_per_second == 0 ? NAN : sweep_cost_seconds(&cost);
+
   plan->cost.training_s += cost.training_s;
   plan->cost.searches_s += cost.searches_s;
   plan->cost.evaluations_s += cost.evaluations_s;
@@ -57,6 +58,7 @@ static void add_cost(const SweepSpeeds *speeds, const CoreConfig *config, double
   plan->seconds_left += seconds;
   plan->gpu_seconds += settings->gpus_per_run > 0 ? seconds * settings->gpus_per_run : 0;
   plan->cpu_seconds += seconds * (double)(settings->ranks_per_run * settings->cpus_per_run);
+
   plan->modeled += speed.steps_per_second == 0;
   plan->speed_exact = plan->speed_exact && speed.exact;
   if (speed.runs > plan->speed_runs) plan->speed_runs = speed.runs;
@@ -67,17 +69,20 @@ static int add_run(const char *root, const SweepSpeeds *speeds, bool has_runs, s
   CoreConfig config;
   StoreState state = {.status = STORE_PENDING};
   SweepRunMemory memory;
+
   sweep_grid_config(&plan->grid, run, &config);
   if (has_runs) TRY(store_run_state_read(root, plan->grid.ids[run], true, &state));
   if (state.attempt > 0) {
     TRY(sweep_run_memory_read(root, plan->grid.ids[run], &memory));
     sweep_run_memory_merge(&plan->memory, &memory);
   }
+
   double planned = sweep_plan_transitions(&config);
   plan->status[run] = (uint8_t)state.status;
   plan->count[state.status]++;
   plan->transitions += planned;
   if (has_ended(plan->spec, state.status)) return CORE_OK;
+
   double remaining = sweep_plan_remaining(&config, &state);
   plan->to_run++;
   plan->resumable += state.transitions > 0;
@@ -114,6 +119,7 @@ int sweep_plan_make(const char *root, const SweepSpec *spec, const SweepPlanOpti
   SweepSpeeds *speeds;
   int code;
   *plan = (SweepPlan){.spec = spec, .speed = options->speed};
+
   TRY(sweep_plan_check_speed(options->speed));
   TRY(sweep_grid_expand(spec, &plan->grid));
   TRY_GOTO(code, out, sweep_searches_check(&plan->grid));
@@ -121,6 +127,7 @@ int sweep_plan_make(const char *root, const SweepSpec *spec, const SweepPlanOpti
   TRY_GOTO(code, out, sweep_manifest_merge(root, &plan->grid, &plan->manifest, &plan->change));
   TRY_GOTO(code, out, filter_runs(&options->where, plan));
   TRY_GOTO(code, out, sweep_resources_make(&plan->grid, &plan->resources));
+
   /* Without a readable database the plan reports why, and has the model's estimate. */
   if (sweep_speeds_load(root, &speeds) != CORE_OK)
     snprintf(plan->speed_problem, sizeof plan->speed_problem, "%s", core_error_message());
@@ -219,14 +226,17 @@ static int print_script(const char *root, const SweepPlan *plan, int64_t array) 
   SweepPreview preview = {.array = array};
   SweepLaunchResult result;
   const char *name = plan->spec->name;
+
   TRY(sweep_spec_slurm(plan->spec, &settings));
   int code = slurm_cluster_open(settings.api, &cluster, &fault);
   if (code != CORE_OK && fault != SLURM_ABSENT) return code;
+
   const SweepLaunch launch = {
     .root = root, .name = name, .cluster = cluster, .settings = &settings, .resources = &plan->resources,
     .mode = SWEEP_LAUNCH_PREVIEW, .preview = &preview};
   code = sweep_launch_grid(&launch, &plan->grid, &plan->manifest, &result);
   slurm_cluster_close(&cluster);
+
   if (code == CORE_OK && preview.arrays == 0)
     code = core_error(
         CORE_FAIL,
@@ -236,6 +246,7 @@ static int print_script(const char *root, const SweepPlan *plan, int64_t array) 
   else if (code == CORE_OK && !preview.script.length)
     code = core_error(CORE_USAGE, "--array %lld: %s makes arrays 0 to %lld", (long long)array, name,
                       (long long)preview.arrays - 1);
+
   if (code == CORE_OK) fputs(core_text_string(&preview.script), stdout);
   if (code == CORE_OK && preview.arrays > 1)
     fprintf(stderr, "note: array %lld of %lld; --array N shows another\n", (long long)array, (long long)preview.arrays);
@@ -249,6 +260,7 @@ static void print_cost(const SweepPlan *plan, SlurmCluster *cluster) {
   SlurmAllowance allowance;
   CoreText text = {0};
   if (!cluster || !sweep_spec_has_resources(plan->spec) || plan->to_run == 0) return;
+
   SweepDemand *demands = core_memory_zero_allocate(resources->count, sizeof *demands);
   const char **labels = core_memory_zero_allocate(resources->count, sizeof *labels);
   size_t count = 0; /* sets with runs, of which --where may leave one */
@@ -257,15 +269,21 @@ static void print_cost(const SweepPlan *plan, SlurmCluster *cluster) {
     labels[count] = resources->labels[set];
     if (runs > 0) demands[count++] = (SweepDemand){&resources->sets[set], runs};
   }
-  for (size_t set = 0; set < count && count > 1; set++) {
-    core_text_clear(&text);
-    sweep_launch_append_cost(&demands[set], 1, &text);
-    printf("%-12s %s: %zu runs, %s\n", set ? "" : "on Slurm", labels[set], demands[set].runs, core_text_string(&text));
+
+  if (count > 1) {
+    for (size_t set = 0; set < count; set++) {
+      core_text_clear(&text);
+      sweep_launch_append_cost(&demands[set], 1, &text);
+      printf("%-12s %s: %zu runs, %s\n", set ? "" : "on Slurm", labels[set], demands[set].runs,
+             core_text_string(&text));
+    }
   }
+
   core_text_clear(&text);
   sweep_launch_append_cost(demands, count, &text);
   printf("%-12s %s%s\n", count > 1 ? "" : "on Slurm", count > 1 ? "together " : "", core_text_string(&text));
   core_text_clear(&text);
+
   const SlurmSettings *first = demands[0].settings;
   if (slurm_allowance(cluster, first->account, first->qos, &allowance) == CORE_OK)
     sweep_launch_append_allowance(&allowance, demands, count, &text);
@@ -362,5 +380,6 @@ int sweep_plan(int argc, char **argv) {
       {"array", 0, CORE_OPTION_INT, &given.array, "N",
        "with --script: the script of array N if there are several (default: 0)"},
       {0}};
+
   return core_options_run(&manual, options, argc, argv, plan, &given);
 }

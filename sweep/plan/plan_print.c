@@ -43,6 +43,7 @@ static void print_axes(const SweepPlan *plan) {
   CoreTable *table = core_table_create(headers, 4);
   char block[SWEEP_NAME + 8];
   bool has_rows = false;
+
   for (size_t p = 0; p < grid->part_count; p++) {
     bool is_first = true;
     for (size_t a = 0; a < grid->parts[p].axis_count; a++) {
@@ -55,6 +56,7 @@ static void print_axes(const SweepPlan *plan) {
       has_rows = true;
     }
   }
+
   if (has_rows) {
     core_table_print(table, stdout);
     printf("\n");
@@ -81,10 +83,12 @@ static void print_counts(const SweepPlan *plan) {
   append_seeds(&seeds, plan->spec);
 
   printf("cells        %zu", grid->cells);
-  for (size_t p = 0; p < grid->part_count && grid->part_count > 1; p++) {
-    const SweepPart *part = &grid->parts[p];
-    printf("%s%s%s%s %zu", p ? ", " : " (", part->block ? part->block->name : "",
-           part->block && part->search ? " x " : "", part->search ? part->search->name : "", part->cells);
+  if (grid->part_count > 1) {
+    for (size_t p = 0; p < grid->part_count; p++) {
+      const SweepPart *part = &grid->parts[p];
+      printf("%s%s%s%s %zu", p ? ", " : " (", part->block ? part->block->name : "",
+             part->block && part->search ? " x " : "", part->search ? part->search->name : "", part->cells);
+    }
   }
 
   printf("%s\nseeds        %s\nruns         %zu", grid->part_count > 1 ? ")" : "", core_text_string(&seeds),
@@ -142,10 +146,12 @@ static void print_estimate(const SweepPlan *plan) {
   CoreText source = {0}, parts = {0};
   printf("transitions  %s, %s left\n", core_text_count(plan->transitions, all), core_text_count(plan->transitions_left,
                                                                                                 left));
+
   append_source(plan, &source);
   append_time(&parts, "searches", plan->cost.searches_s);
   append_time(&parts, "evaluations at most", plan->cost.evaluations_s);
   append_time(&parts, "checkpoints", plan->cost.checkpoints_s);
+
   if (plan->to_run == 0) printf("estimate     nothing left to run\n");
   else if (isnan(plan->seconds_left)) printf("estimate     unknown speed: measure one run, or use --speed\n");
   else printf("estimate     %s of run time in total (%s)\n", core_text_duration(plan->seconds_left, time),
@@ -169,12 +175,14 @@ static void print_processors(const SweepPlan *plan) {
   if (plan->gpu_seconds > 0)
     printf("GPUs         %s GPU-hours, by the GPUs that [slurm] requests\n",
            core_text_count(plan->gpu_seconds / 3600, hours));
+
   core_text_count(plan->cpu_seconds / 3600, hours);
   for (size_t set = 0; set < resources->count; set++) {
     if (sweep_plan_to_run(plan, set) == 0) continue;
     s = &resources->sets[set];
     sets++;
   }
+
   const double processors = (double)(s->ranks_per_run * s->cpus_per_run);
   if (sets > 1) printf("processors   %s processor hours, over %zu resource sets\n", hours, sets);
   else if (processors > 1)
@@ -266,11 +274,13 @@ static void print_code(const SweepPlan *plan) {
     const char *summary = strchr(line, '\t') + 1;
     printf("%-12s %.*s\n", label, (int)strcspn(summary, "\n"), summary);
   }
+
   sweep_code_describe(codes, &text);
   if (text.length > 0)
     printf("other code   %s; %s\n", text.data,
            codes->kept == codes->finished + codes->unfinished ? "kept"
                                                               : "--force starts them over, --keep accepts the mix");
+
   core_text_clear(&text);
   sweep_code_describe_mapping(codes, &text);
   if (text.length > 0) printf("other names  %s\n", text.data);
@@ -308,6 +318,7 @@ static void print_runs(const SweepPlan *plan) {
   SweepIdSet ids = index_manifest(plan);
   CoreTable *table = core_table_create(headers, 4);
   CoreText text = {0};
+
   for (size_t run = 0; run < plan->grid.runs; run++) {
     core_text_clear(&text);
     sweep_grid_describe(&plan->grid, run, &text);
@@ -316,6 +327,7 @@ static void print_runs(const SweepPlan *plan) {
     core_table_cell(table, "%s", store_status_name((StoreStatus)plan->status[run]));
     core_table_cell(table, "%s", core_text_string(&text));
   }
+
   printf("\n");
   core_table_print(table, stdout);
   core_table_destroy(&table);
@@ -325,10 +337,12 @@ static void print_runs(const SweepPlan *plan) {
 
 void sweep_plan_print(const char *root, const SweepPlan *plan, bool with_runs) {
   const char *bold = core_terminal_color(stdout, CORE_BOLD), *reset = core_terminal_reset(stdout);
+
   printf("%s%s%s  %s", bold, plan->spec->name, reset, plan->spec->ini.file);
   if (plan->spec->profile[0]) printf("  profile %s", plan->spec->profile);
   for (size_t i = 0; i < plan->spec->set_count; i++) printf("  --set %s", plan->spec->sets[i]);
   printf("\n\n");
+
   print_axes(plan);
   sweep_searches_print(plan->spec);
   print_counts(plan);
@@ -350,6 +364,7 @@ static json_t *json_of_count(size_t count) { return json_integer((json_int_t)cou
 
 static json_t *json_of_list(const SweepValueList *list) {
   json_t *values = json_array();
+
   for (size_t i = 0; i < list->count; i++) {
     const SweepValue *value = &list->values[i];
     switch (list->row->kind) {
@@ -376,11 +391,13 @@ static json_t *json_of_parts(const SweepGrid *grid) {
       json_t *axis = json_object(), *settings = json_object();
       for (size_t i = 0; i < part->axes[a].list_count; i++)
         json_object_set_new(settings, part->axes[a].lists[i].row->name, json_of_list(&part->axes[a].lists[i]));
+
       json_object_set_new(axis, "zip", part->axes[a].zip ? core_json_text(part->axes[a].zip) : json_null());
       json_object_set_new(axis, "length", json_of_count(part->axes[a].length));
       json_object_set_new(axis, "settings", settings);
       json_array_append_new(axes, axis);
     }
+
     json_object_set_new(entry, "name", part->block ? core_json_text(part->block->name) : json_null());
     if (part->search) json_object_set_new(entry, "search", core_json_text(part->search->name));
     json_object_set_new(entry, "cells", json_of_count(part->cells));
@@ -394,6 +411,7 @@ static json_t *json_of_runs(const SweepPlan *plan) {
   json_t *runs = json_array();
   SweepIdSet ids = index_manifest(plan);
   CoreText text = {0};
+
   for (size_t run = 0; run < plan->grid.runs; run++) {
     json_t *entry = json_object();
     core_text_clear(&text);
@@ -404,6 +422,7 @@ static json_t *json_of_runs(const SweepPlan *plan) {
     json_object_set_new(entry, "differs", core_json_text(core_text_string(&text)));
     json_array_append_new(runs, entry);
   }
+
   core_text_free(&text);
   sweep_id_set_free(&ids);
   return runs;

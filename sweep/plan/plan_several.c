@@ -39,7 +39,8 @@ static void add_cost(const Costs *costs, const CoreConfig *config, const SlurmSe
   SweepSpeed speed;
   const SweepCost run = sweep_speeds_cost(costs->speeds, config, settings, work, &speed);
   const bool is_unknown = config->program && speed.steps_per_second == 0;
-  const double hours = work->left == 0 ? 0 : is_unknown ? NAN : sweep_cost_seconds(&run) / 3600;
+  double hours = is_unknown ? NAN : sweep_cost_seconds(&run) / 3600;
+  if (work->left == 0) hours = 0;
   const double processors = (double)(settings->ranks_per_run * settings->cpus_per_run);
   if (settings->gpus_per_run > 0) cost->gpu_hours += hours * settings->gpus_per_run;
   else cost->cpu_hours += hours * processors;
@@ -50,11 +51,13 @@ static int add_run(Costs *costs, const SweepGrid *grid, const SweepResources *re
                    Cost *cost) {
   CoreConfig config;
   StoreState state = {.status = STORE_PENDING};
+
   if (!sweep_id_set_add(&costs->seen, grid->ids[run], NULL)) return CORE_OK; /* counted for an earlier file */
   sweep_grid_config(grid, run, &config);
   if (has_runs) TRY(store_run_state_read(costs->root, grid->ids[run], true, &state));
   bool has_ended = store_status_is_final(state.status) ||
                    (state.status == STORE_STOPPED_BY_RULE && grid->spec->stop.rule != SWEEP_STOP_NONE);
+
   double planned = sweep_plan_transitions(&config);
   double remaining = has_ended ? 0 : sweep_plan_remaining(&config, &state);
   cost->added++;
@@ -71,6 +74,7 @@ static int add_file(Costs *costs, const SweepCommon *common, const char *operand
   SweepGrid grid;
   TRY(sweep_common_spec(common, operand, &spec));
   int code = sweep_grid_expand(&spec, &grid);
+
   if (code == CORE_OK) {
     SweepResources resources = {0};
     code = sweep_duplicates_check(&grid);
@@ -82,6 +86,7 @@ static int add_file(Costs *costs, const SweepCommon *common, const char *operand
     sweep_resources_free(&resources);
     sweep_grid_free(&grid);
   }
+
   sweep_spec_free(&spec);
   return code;
 }
@@ -127,16 +132,19 @@ static void print_costs(const Costs *costs) {
   static const char *const headers[] = {"sweep", "runs",   "added",  "to run", "transitions",
                                         "left",  "CPU, h", "GPU, h", "bytes"};
   CoreTable *table = core_table_create(headers, 9);
+
   for (size_t i = 0; i < costs->count; i++) add_row(costs, table, &costs->files[i]);
   add_row(costs, table, &costs->sum);
   core_table_print(table, stdout);
   core_table_destroy(&table);
   printf("\n");
+
   core_terminal_print_wrapped(
       stdout,
       "added: runs that no file above has; the columns to the right are of these runs. Transitions are of training "
       "only; hours include level searches (sfl), evaluations and checkpoints.",
       0, 0);
+
   if (costs->speed > 0)
     printf("Hours: of the GPUs, else of the processors, of each run at %g transitions per second.\n", costs->speed);
   else
@@ -171,11 +179,13 @@ int sweep_plan_files(const SweepCommon *common, const char *const *operands, siz
   Costs costs = {.root = common->root, .speed = speed, .sum = {.name = "total, each run once"}};
   char path[CORE_PATH_MAX];
   int code = CORE_OK;
+
   TRY(sweep_plan_check_speed(speed));
   TRY(core_files_path(path, "%s/runs", common->root));
   bool has_runs = core_files_exists(path);
   if (sweep_speeds_load(common->root, &costs.speeds) != CORE_OK)
     core_warn("no measured speeds: %s", core_error_message());
+
   costs.files = core_memory_zero_allocate(count, sizeof *costs.files);
   for (; costs.count < count && code == CORE_OK; costs.count++)
     code = add_file(&costs, common, operands[costs.count], has_runs, &costs.files[costs.count]);
@@ -184,6 +194,7 @@ int sweep_plan_files(const SweepCommon *common, const char *const *operands, siz
     if (json) print_json(&costs);
     else print_costs(&costs);
   }
+
   sweep_speeds_destroy(&costs.speeds);
   sweep_id_set_free(&costs.seen);
   free(costs.files);

@@ -118,10 +118,12 @@ static int check_command(const CoreScript *program, bool is_remote, CoreText *pr
   const bool moves = strstr(setup, "cd ") || strstr(setup, "pushd ");
   TRY(core_script_directory(program, directory));
   TRY(core_script_argv(program, core_script_text(program, CORE_SCRIPT_command), NULL, &words, &count));
+
   if (count == 0)
     core_text_append(problem, "program.command: it is empty in some runs; correct its conditions");
   else if (!is_remote && !core_files_exists(directory))
     core_text_appendf(problem, "program.cwd: there is no directory %.500s; correct cwd", directory);
+
   const bool knows_path = !is_remote && !*setup && problem->length == 0;
   int code = knows_path ? check_executable(directory, words[0], problem) : CORE_OK;
   if (code == CORE_OK && problem->length == 0 && !moves) code = check_script(directory, words, problem);
@@ -159,6 +161,7 @@ static void normalize(char *path) {
   char *out = path, *rest = path, *part;
   char *copy = core_text_duplicate(path);
   rest = copy;
+
   while ((part = strsep(&rest, "/"))) {
     if (!*part || strcmp(part, ".") == 0) continue;
     if (strcmp(part, "..") == 0) {
@@ -169,6 +172,7 @@ static void normalize(char *path) {
     memcpy(out, part, strlen(part));
     out += strlen(part);
   }
+
   *out = '\0';
   free(copy);
 }

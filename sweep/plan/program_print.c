@@ -35,6 +35,7 @@ void sweep_program_find_shell(const char *command, CoreText *hints) {
   const bool skips_quotes = has_interpreter(command);
   char quote = '\0';
   bool begins_word = true;
+
   for (const char *c = command; *c; begins_word = is_end(*c) || *c == '=', c++) {
     if (quote ? *c == quote : *c == '"' || *c == '\'') {
       quote = quote ? '\0' : *c;
@@ -43,6 +44,7 @@ void sweep_program_find_shell(const char *command, CoreText *hints) {
     if (quote == '\'' || (quote && skips_quotes)) continue;
     if (*c == '{' && c[1] != '{') c += strcspn(c, "}");
     if (!*c) return;
+
     const size_t length = shell_length(c, begins_word, quote != '\0');
     if (length == 0) continue;
     core_text_appendf(hints, "no shell interprets %.*s in command, which the program gets as it is; write a script, or "
@@ -115,6 +117,7 @@ void sweep_program_print(const char *root, const SweepPlan *plan) {
   char directory[CORE_PATH_MAX];
   if (!program) return;
   print_skipped(plan->spec);
+
   if (append_command(root, &plan->grid, &command, &resume) == CORE_OK && command.length > 0 &&
       core_script_directory(program, directory) == CORE_OK) {
     const char *setup = core_script_text(program, CORE_SCRIPT_setup);
@@ -123,6 +126,7 @@ void sweep_program_print(const char *root, const SweepPlan *plan) {
     if (resume.length > 0) printf("; when it continues, with %s", resume.data);
     printf("\n");
   }
+
   core_error_clear();
   print_hints(plan->spec);
   core_text_free(&command);
@@ -151,6 +155,7 @@ json_t *sweep_program_json(const char *root, const SweepPlan *plan) {
       core_script_directory(program, directory) != CORE_OK)
     core_error_clear();
   find_hints(plan->spec, &hints);
+
   json_t *object = json_object();
   json_object_set_new(object, "command", core_json_text(core_text_string(&command)));
   json_object_set_new(object, "directory", core_json_text(directory));
@@ -159,6 +164,7 @@ json_t *sweep_program_json(const char *root, const SweepPlan *plan) {
     json_array_append_new(skipped, json_string("all code (no file of the command was found)"));
   json_object_set_new(object, "not_hashed", skipped);
   json_object_set_new(object, "hints", json_of_lines(core_text_string(&hints)));
+
   core_text_free(&command);
   core_text_free(&resume);
   core_text_free(&hints);

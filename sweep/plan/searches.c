@@ -70,12 +70,14 @@ static void print_search(const SweepSearch *search) {
     printf("; %lld random ones, then waves of %lld; %zu proposed", (long long)space->startup, (long long)space->wave,
            search->trials);
   printf("\n");
+
   for (size_t i = 0; i < space->count; i++) {
     core_text_clear(&text);
     core_search_axis_print(space, i, &text);
     core_table_cell(table, "%s", space->axes[i].row->name);
     core_table_cell(table, "%s", core_text_string(&text));
   }
+
   core_table_print(table, stdout);
   printf("\n");
   core_table_destroy(&table);

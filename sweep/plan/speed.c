@@ -94,8 +94,10 @@ static int set_value(CoreConfig *config, const char *key, const json_t *value) {
 static void read_settings(const char *text, Group *group) {
   json_t *values = json_loads(text, 0, NULL);
   CoreConfig resolved;
-  for (size_t i = 0; i < KEYS && json_is_array(values); i++)
-    if (set_value(&group->config, keys[i], json_array_get(values, i)) != CORE_OK) core_error_clear();
+  if (json_is_array(values)) {
+    for (size_t i = 0; i < KEYS; i++)
+      if (set_value(&group->config, keys[i], json_array_get(values, i)) != CORE_OK) core_error_clear();
+  }
   json_decref(values);
   if (core_config_resolve(&group->config, &resolved) == CORE_OK) group->config = resolved;
   core_error_clear();
@@ -129,11 +131,13 @@ static int load(StoreQuery *query, SweepSpeeds *speeds) {
   for (;;) {
     TRY_GOTO(code, out, store_query_step(query, &row));
     if (!row) break;
+
     if (speeds->count == 0 || !is_same(&speeds->groups[speeds->count - 1], query)) {
       close_group(speeds, &samples);
       speeds->groups = core_memory_resize(speeds->groups, (speeds->count + 1) * sizeof *speeds->groups);
       TRY_GOTO(code, out, read_group(query, &speeds->groups[speeds->count++]));
     }
+
     if (samples.count == samples.capacity) {
       samples.capacity = samples.capacity ? 2 * samples.capacity : 64;
       samples.sorted = core_memory_resize(samples.sorted, samples.capacity * sizeof *samples.sorted);
@@ -151,11 +155,13 @@ int sweep_speeds_load(const char *root, SweepSpeeds **speeds) {
   StoreDatabase *database;
   StoreQuery *query;
   CoreText sql = {0};
+
   *speeds = core_memory_zero_allocate(1, sizeof **speeds);
   for (size_t i = 0; i < KEYS; i++) {
     (*speeds)->rows[i] = core_config_find(keys[i]);
     CORE_CHECK((*speeds)->rows[i]);
   }
+
   int code = store_path_database(root, path);
   if (code == CORE_OK && !core_files_exists(path)) return CORE_OK;
   if (code == CORE_OK) code = store_database_open(path, true, &database);
@@ -169,6 +175,7 @@ int sweep_speeds_load(const char *root, SweepSpeeds **speeds) {
     }
     store_database_close(&database);
   }
+
   if (code != CORE_OK) sweep_speeds_destroy(speeds);
   return code;
 }

@@ -60,10 +60,14 @@ static int make_arguments(const ProgramStart *start, Arguments *arguments) {
   if (count == 0) return core_error(CORE_USAGE, "the command of this run is empty; correct its conditions");
   TRY(core_script_argv(program, core_script_text(program, CORE_SCRIPT_resume), &start->run, &arguments->resume,
                         &count));
+
   for (char *const *item = start->launcher; item && *item; item++) add_argument(arguments, *item);
   if (*setup) add_setup(arguments, setup);
   for (char **item = arguments->command; *item; item++) add_argument(arguments, *item);
-  for (char **item = arguments->resume; *item && start->continues; item++) add_argument(arguments, *item);
+  if (start->continues) {
+    for (char **item = arguments->resume; *item; item++) add_argument(arguments, *item);
+  }
+
   if (arguments->count < ARGUMENTS_MAX) return CORE_OK;
   return core_error(CORE_USAGE, "the command has %zu arguments; at most %d are supported", arguments->count,
                     ARGUMENTS_MAX - 1);
@@ -119,10 +123,12 @@ const char *program_child_explain(const char *path, char *buffer, size_t capacit
   char line[256];
   *buffer = '\0';
   if (!read_first_line(path, line, sizeof line) || strncmp(line, "#!", 2) != 0) return buffer;
+
   const char *interpreter = line + 2 + strspn(line + 2, " \t");
   const size_t length = strcspn(interpreter, " \t\r");
   const bool is_windows = strchr(interpreter, '\r') != NULL;
   line[interpreter - line + strcspn(interpreter, "\r")] = '\0';
+
   if (is_windows) {
     snprintf(buffer, capacity, "the script has Windows line ends, so its interpreter is '%s\\r'; convert it with "
              "sed -i 's/\\r$//' %s", interpreter, path);
@@ -153,10 +159,12 @@ static _Noreturn void exec_program(const ProgramStart *start, const Arguments *a
   sigprocmask(SIG_SETMASK, &none, NULL);
   prctl(PR_SET_PDEATHSIG, SIGKILL); /* without a supervisor its metrics would be lost */
   if (getppid() != parent) _exit(1);
+
   const int null = open("/dev/null", O_RDONLY);
   dup2(null, STDIN_FILENO);
   dup2(error, STDERR_FILENO);
   dup2(out, STDOUT_FILENO);
+
   set_environment(start);
   if (chdir(start->directory) != 0) {
     fprintf(stderr, "cannot change to %s: %s\n", start->directory, strerror(errno));

@@ -90,6 +90,7 @@ static Fields split(const char *line, size_t length, char separator) {
     if (is_last) break;
     c = end + 1;
   }
+
   return fields;
 }
 

@@ -17,6 +17,7 @@ static bool parse_content(uint64_t type, const CoreProtobufField *content, doubl
   float single;
   int32_t int32;
   int64_t int64;
+
   if (type == TYPE_FLOAT && content->size == sizeof single) {
     memcpy(&single, content->bytes, sizeof single);
     *value = single;

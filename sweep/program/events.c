@@ -145,6 +145,7 @@ static void walk_folder(ProgramEvents *events, const char *directory, int depth,
     core_error_clear();
     return;
   }
+
   for (size_t i = 0; i < count; i++) {
     if (core_files_path(path, "%s/%s", directory, names[i]) == CORE_OK && read_status(path, &status)) {
       if (S_ISDIR(status.st_mode)) walk_folder(events, path, depth + 1, walk);
@@ -152,6 +153,7 @@ static void walk_folder(ProgramEvents *events, const char *directory, int depth,
     }
     free(names[i]);
   }
+
   free(names);
 }
 
@@ -374,6 +376,7 @@ static void read_records(ProgramEvents *events) {
     sink->damaged += !is_whole;
     consumed += size;
   }
+
   if (consumed == 0) return;
   memmove(file->bytes.data, file->bytes.data + consumed, file->bytes.length - consumed);
   file->bytes.length -= consumed;
@@ -429,9 +432,11 @@ void program_events_close(ProgramEvents **result) {
     program_record_free(&events->files[i].record);
     program_series_free(&events->files[i].series);
   }
+
   program_starts_free(&events->starts);
   program_names_free(&events->tags);
   program_names_free(&events->split_names);
+
   free(events->files);
   free(events->tag);
   free(events->processes);

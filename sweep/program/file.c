@@ -184,7 +184,8 @@ typedef struct Rotated { char *path; double time_s; } Rotated;
 
 static int compare_rotated(const void *a, const void *b) {
   const Rotated *x = a, *y = b;
-  return x->time_s != y->time_s ? (x->time_s < y->time_s ? -1 : 1) : strcmp(x->path, y->path);
+  if (x->time_s != y->time_s) return x->time_s < y->time_s ? -1 : 1;
+  return strcmp(x->path, y->path);
 }
 
 /* Whether a name is `base` and a number or date: metrics.csv.1, metrics.csv.2026-01-31_12. Names without an extension

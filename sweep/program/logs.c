@@ -98,6 +98,7 @@ static double find_entries(ProgramLogs *logs, const ProgramRecord *record) {
     logs->entry_capacity = 2 * record->count;
     logs->entries = core_memory_resize(logs->entries, logs->entry_capacity * sizeof *logs->entries);
   }
+
   for (size_t i = 0; i < record->count; i++) {
     const ProgramValue *value = &record->values[i];
     const char *name = record->names->items[value->name];
@@ -210,6 +211,7 @@ static void pass(ProgramLogs *logs, uint32_t key, double step) {
     }
     remove_values(logs, key, first, end, true);
   }
+
   if (isnan(metric->last) || is_later) {
     metric->last = step;
     metric->steps++;
@@ -458,6 +460,7 @@ void program_logs_describe_missing(const ProgramLogs *logs, const ProgramSink *s
     if (!is_told && !has_appeared(logs, sink, metric->name, metric->column))
       append_missing(sink, metric->column, metric->name, text);
   }
+
   if (text->length > 0) append_logged(logs, sink, text);
   if (!isnan(logs->rate_above))
     core_text_appendf(text, "%sa solve rate is %g: expected 0 to 1; log percent / 100", text->length ? "; " : "",

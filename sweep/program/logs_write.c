@@ -182,6 +182,7 @@ static void score_part(ProgramLogs *logs, size_t first, size_t end) {
       values++;
     }
   }
+
   for (size_t i = first; i < end; i++) {
     ProgramRow *row = logs->rows.items[i];
     if (row == last) set_score(logs, row, true, values > 0 ? logs->sign * sum / values : NAN, values);
@@ -257,6 +258,7 @@ static void load_iteration(Loading *loading, const StoreIteration *line) {
   ProgramRow *row = find_number(logs, line->iteration, line->transitions);
   StoreIteration values = *line;
   const bool is_removed = isnan(line->transitions);
+
   row->step = is_removed ? row->step : line->transitions;
   row->speed = line->steps_per_second;
   if (is_removed) program_row_remove(row, logs->row_key);
@@ -275,12 +277,14 @@ static void load_evaluation(const Loading *loading, const StoreEvaluation *line)
   ProgramLogs *logs = loading->logs;
   ProgramRow *row = find_number(logs, line->iteration, line->transitions);
   StoreEvaluation values = *line;
+
   if (logs->has_goal && strcmp(line->level_set, PROGRAM_SCORE_SET) == 0) {
     row->has_score = !isnan(line->transitions);
     row->score = *score_column(logs, &values);
     row->score_values = line->episodes;
     return;
   }
+
   for (size_t i = 0; i < EVALUATION_COLUMNS; i++) {
     const char *name = evaluation_columns[i].name;
     const double value = *evaluation_value(&values, evaluation_columns[i].offset);

@@ -68,12 +68,14 @@ typedef struct Listing {
 static void visit_files(void *context, pid_t process, const char *run, const char *directory) {
   const Listing *listing = context;
   char path[64], target[PATH_MAX];
+
   if (strcmp(run, listing->run) != 0) return;
   if (listing->directory && !is_same_directory(directory, listing->directory)) return;
   listing->on_process(listing->context, process);
   snprintf(path, sizeof path, "/proc/%d/fd", (int)process);
   DIR *descriptors = opendir(path);
   if (!descriptors) return;
+
   for (struct dirent *entry; (entry = readdir(descriptors));) {
     const ssize_t length = readlinkat(dirfd(descriptors), entry->d_name, target, sizeof target - 1);
     if (length <= 0 || target[0] != '/') continue;

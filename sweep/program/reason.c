@@ -42,16 +42,19 @@ static bool is_control(const char *text) {
 static void clean(const char *line, size_t length, char cleaned[LINE_MAX_BYTES]) {
   char copy[LINE_MAX_BYTES];
   size_t used = 0, start = length;
+
   while (length > 0 && strchr(" \t\r", line[length - 1])) length--;
   for (start = length; start > 0 && line[start - 1] != '\r'; start--) continue;
   snprintf(copy, sizeof copy, "%.*s", length - start < sizeof copy ? (int)(length - start) : (int)sizeof copy - 1,
            line + start);
+
   for (const char *c = copy; *c;) {
     const size_t escape = program_escape_length(c);
     if (escape == 0 && !is_control(c) && ((unsigned char)*c >= ' ' || *c == '\t')) cleaned[used++] = *c;
     c += escape ? escape : is_control(c) ? 2 : 1;
   }
   cleaned[used] = '\0';
+
   for (bool is_blank = true; is_blank && used > 0;) {
     const size_t last = used >= 3 && box_length(cleaned + used - 3) ? 3 : strchr(" \t", cleaned[used - 1]) != NULL;
     is_blank = last > 0;
@@ -243,6 +246,7 @@ static bool add_traceback_line(ProgramReason *reason, const char *line) {
     is_indented |= box_length(text) > 0;
     text += box_length(text) ? box_length(text) : 1;
   }
+
   if (strstr(line, traceback)) {
     reason->is_in_traceback = true;
     *reason->source = '\0';
@@ -308,6 +312,7 @@ void program_reason_add(ProgramReason *reason, const char *bytes, size_t length)
     extend(reason, separator, text);
     return;
   }
+
   reason->is_ignored |= begins(text, "Exception ignored in") || begins(text, "--- Logging error ---");
   if (add_traceback_line(reason, line)) return;
   text = skip_stamp(text);
@@ -318,6 +323,7 @@ void program_reason_add(ProgramReason *reason, const char *bytes, size_t length)
     return;
   }
   if (add_crash(reason, text)) return;
+
   const bool is_continued = *line == ' ' || *line == '\t', is_box = begins(line, "\xe2\x95\xad"); /* its top */
   if (is_box || is_noise(text) || is_job_message(text)) offer(reason, PROGRAM_REASON_NOISE, text);
   else if (is_error(text)) offer(reason, PROGRAM_REASON_ERROR, text);

@@ -257,7 +257,8 @@ static bool read_escape(Parser *p, char utf8[5]) {
     if (!*utf8) memcpy(utf8, "?", 2);
     return true;
   }
-  utf8[0] = letter && c ? meanings[letter - letters] : c ? c : '?';
+  if (c) utf8[0] = letter ? meanings[letter - letters] : c;
+  else utf8[0] = '?';
   utf8[1] = '\0';
   return true;
 }

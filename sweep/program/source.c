@@ -122,6 +122,7 @@ static void read_json_line(void *context, const char *line, size_t length) {
   lines->depth = (object->length == 0 ? 0 : lines->depth) + open_brackets(brace, length - (size_t)(brace - line));
   core_text_append_bytes(object, brace, length - (size_t)(brace - line));
   core_text_append(object, "\n");
+
   if (lines->depth > 0) return;
   if (!read_objects(lines, object->data, object->length)) lines->sink->damaged++;
   core_text_clear(object);
@@ -356,6 +357,7 @@ int program_source_open(const CoreScript *program, const CoreScriptRun *run, con
     if (code == CORE_OK) code = core_script_metrics_path(program, run, directory, location, path);
     if (code == CORE_OK) code = open_location(source, kind, location, path, list, run);
   }
+
   if (code != CORE_OK) program_source_close(result);
   return code;
 }

@@ -100,14 +100,17 @@ static void write_state(Supervisor *s) {
   StoreState *state = &s->state;
   const double step = program_logs_step(s->logs), seconds = core_clock_s() - s->start_s;
   state->iteration = program_logs_rows(s->logs);
+
   if (isfinite(step) && step >= 0 && step < 9e15) {
     const double rate = program_logs_speed(s->logs);
     if (isfinite(rate)) state->steps_per_second = rate;
     state->transitions = (int64_t)step;
   }
+
   bool is_rate;
   const double score = program_logs_score(s->logs, &is_rate);
   *(is_rate ? &state->solve_rate : &state->episode_return) = score;
+
   state->train_seconds = s->earlier_train_s + seconds;
   state->heartbeat_unix_s = core_clock_unix_s();
   s->state_write_s = core_clock_s();
@@ -204,6 +207,7 @@ static void watch(Supervisor *s, int signals) {
       write_state(s);
     }
   }
+
   if (s->ended_s <= 0) s->ended_s = core_clock_s();
   if (s->stop_s <= 0 && program_child_signal(&s->child) == SIGTERM) wait_events(s, signals); /* sent to both */
   program_output_read(&s->output, &s->child);
@@ -323,6 +327,7 @@ static void begin_state(Supervisor *s) {
     state->iteration = 0;
     state->train_seconds = 0;
   }
+
   s->earlier_train_s = state->train_seconds;
   state->status = STORE_RUNNING;
   state->attempt++;
@@ -332,10 +337,12 @@ static void begin_state(Supervisor *s) {
   state->started_unix_s = core_clock_unix_s();
   state->finished_unix_s = 0;
   state->message[0] = '\0';
+
   state->transitions_total = s->config.train.total_steps;
   state->iterations = s->config.train.total_steps;
   state->steps_per_second = NAN;
   state->solve_rate = NAN;
+
   snprintf(state->device, sizeof state->device, "%.60s", core_script_text(s->config.program, CORE_SCRIPT_name));
   snprintf(state->code, sizeof state->code, "%s", core_script_text(s->config.program, CORE_SCRIPT_code_hash));
   const StoreCode *code;
@@ -448,6 +455,7 @@ static int supervise(void *context, const char **operands, size_t count) {
   SuperviseOptions *options = context;
   Supervisor s = {.options = options, .child = {.out = -1, .error = -1}};
   bool is_done = false;
+
   if (!options->config_hash)
     return core_error(CORE_USAGE, "--config-hash is missing: sweep submit starts this command");
   TRY(sweep_common_open(&options->common));
@@ -455,6 +463,7 @@ static int supervise(void *context, const char **operands, size_t count) {
   if (!store_is_run_id(operands[0])) return core_error(CORE_USAGE, "'%.40s' is not a run id", operands[0]);
   memcpy(s.id, operands[0], CORE_RUN_ID);
   s.sink = (ProgramSink){.on_record = append_record, .on_renamed = forget_metric, .context = &s};
+
   int code = open_run(&s, &is_done);
   double total;
   bool is_sum;
@@ -463,6 +472,7 @@ static int supervise(void *context, const char **operands, size_t count) {
     if (is_sum) *s.sink.step_name = '\0';
     code = run_attempt(&s);
   }
+
   program_logs_close(&s.logs);
   program_source_close(&s.source);
   program_sink_free(&s.sink);
@@ -482,6 +492,7 @@ int sweep_supervise(int argc, char **argv) {
     .about = "Internal: started by the executor and by Slurm tasks for a run of a user's program ([program] of its "
              "experiment file). Starts the command, records its metrics, and forwards SIGTERM and SIGUSR2.",
     .operands_min = 1, .operands = {"RUN"}, .operands_max = 1};
+
   SuperviseOptions options = {0};
   const CoreOption table[] = {
     SWEEP_OPTION_ROOT(options.common),

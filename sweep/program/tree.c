@@ -88,6 +88,7 @@ static Process *find_process(const Snapshot *snapshot, pid_t id) {
 static void keep_descendants(Snapshot *snapshot) {
   const pid_t self = getpid();
   size_t kept = 0;
+
   for (bool is_changed = true; is_changed;) {
     is_changed = false;
     for (size_t i = 0; i < snapshot->count; i++) {
@@ -98,6 +99,7 @@ static void keep_descendants(Snapshot *snapshot) {
       is_changed = true;
     }
   }
+
   for (size_t i = 0; i < snapshot->count; i++)
     if (snapshot->items[i].is_below) snapshot->items[kept++] = snapshot->items[i];
   snapshot->count = kept;
@@ -123,7 +125,9 @@ static Snapshot take_snapshot(int signal) {
   if (proc) closedir(proc);
 
   keep_descendants(&snapshot);
-  for (size_t i = 0; i < snapshot.count && signal > 0; i++) read_treatment(&snapshot.items[i], signal);
+  if (signal > 0) {
+    for (size_t i = 0; i < snapshot.count; i++) read_treatment(&snapshot.items[i], signal);
+  }
   for (size_t i = 0; i < snapshot.count; i++)
     for (Process *p = snapshot.items[i].handles ? &snapshot.items[i] : NULL; p && !p->has_handler;
          p = find_process(&snapshot, p->parent))
@@ -223,6 +227,7 @@ static void tell_rest(ProgramTreeStop *stop, double elapsed) {
     const ProgramTold *told = find_told(stop, snapshot.items[i].id);
     has_responsible |= told && told->standing != AUXILIARY;
   }
+
   for (size_t i = 0; i < snapshot.count; i++) {
     ProgramTold *told = find_told(stop, snapshot.items[i].id);
     const bool is_orphan = snapshot.items[i].parent == getpid();

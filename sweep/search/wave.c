@@ -53,7 +53,10 @@ static int parse_metric(const char *csv, Metric *metric) {
   size_t capacity = 0;
   int code = CORE_OK;
   bool last = false;
+
+  /* Skip the header. */
   while (*csv && !last) csv = core_text_read_cell(csv, &cell, &last);
+
   while (*csv && code == CORE_OK) {
     csv = core_text_read_cell(csv, &cell, &last);
     if (last || cell.length != CORE_RUN_ID - 1) {
@@ -61,6 +64,7 @@ static int parse_metric(const char *csv, Metric *metric) {
                         "this version", core_text_string(&cell));
       break;
     }
+
     if (metric->count == capacity) {
       capacity = capacity ? 2 * capacity : 64;
       metric->ids = core_memory_resize(metric->ids, capacity * sizeof *metric->ids);
@@ -71,6 +75,7 @@ static int parse_metric(const char *csv, Metric *metric) {
     double *value = &metric->values[metric->count++];
     if (!core_text_to_real(core_text_string(&cell), value)) *value = NAN;
   }
+
   core_text_free(&cell);
   return code;
 }
@@ -234,6 +239,7 @@ static int propose_trial(Proposer *proposer) {
   SweepSearch *search = proposer->search;
   const size_t trial = search->trials;
   int code = CORE_USAGE;
+
   for (int draw = 0; draw < DRAWS_MAX && code == CORE_USAGE; draw++) {
     double *coordinate = proposer->coordinates + proposer->count * search->space.count;
     core_tpe_propose(&search->space, proposer->trials, proposer->count, proposal_seed(spec, search, draw),
@@ -243,6 +249,7 @@ static int propose_trial(Proposer *proposer) {
     code = sweep_grid_check_trial(spec, search, trial);
     if (code != CORE_OK) sweep_search_drop(search);
   }
+
   if (code == CORE_OK) core_error_clear(); /* set by invalid draws */
   if (code != CORE_USAGE) return code;
   return core_ini_error_key(&spec->ini, search->entry,
@@ -257,10 +264,12 @@ static int propose(SweepSpec *spec, SweepSearch *search, const Outcome *outcomes
   const size_t count = wave_size < remaining ? wave_size : remaining, capacity = known + count * DRAWS_MAX;
   const int64_t wave = known ? search->wave[known - 1] + 1 : 1;
   int code = CORE_OK;
+
   Proposer proposer = {.spec = spec, .search = search, .count = known};
   proposer.trials = core_memory_allocate(capacity * sizeof *proposer.trials);
   proposer.coordinates = core_memory_allocate(capacity * axes * sizeof *proposer.coordinates);
   make_trials(search, outcomes, proposer.trials, proposer.coordinates);
+
   for (size_t i = 0; i < count && code == CORE_OK; i++) {
     code = propose_trial(&proposer);
     if (code == CORE_OK) search->wave[search->trials - 1] = wave;
@@ -277,9 +286,11 @@ static int propose_wave(const char *root, SweepSpec *spec, SweepSearch *search, 
   Metric metric;
   bool has_ended;
   *is_proposed = false;
+
   TRY(sweep_grid_expand(spec, &grid));
   int code = check_ended(root, &grid, search, &has_ended);
   if (code == CORE_OK && has_ended) code = read_metric(root, spec->name, search->space.measure, &metric);
+
   if (code == CORE_OK && has_ended) {
     Outcome *outcomes = core_memory_zero_allocate(search->trials + 1, sizeof *outcomes);
     code = add_runs(root, &grid, search, &metric, outcomes);
@@ -290,6 +301,7 @@ static int propose_wave(const char *root, SweepSpec *spec, SweepSearch *search, 
     free(outcomes);
     free_metric(&metric);
   }
+
   sweep_grid_free(&grid);
   return code;
 }

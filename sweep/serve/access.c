@@ -33,12 +33,14 @@ int serve_token_load(const char *path, char token[SERVE_TOKEN]) {
   struct stat status;
   char *text;
   size_t size;
+
   if (!core_files_exists(path)) {
     TRY(serve_token_create(token));
     return write_token(path, token);
   }
   if (stat(path, &status) == 0 && (status.st_mode & 077))
     return core_error(CORE_USAGE, "--token-file: %s can be read by other users; run: chmod 600 %s", path, path);
+
   TRY(core_files_read(path, 4096, &text, &size));
   const size_t length = strcspn(text, "\r\n");
   const bool is_valid = length >= SERVE_TOKEN_MIN && length < SERVE_TOKEN && strspn(text, token_characters) >= length;

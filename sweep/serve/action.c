@@ -27,22 +27,26 @@ static int spawn(const char *const *arguments, ServeAction *action) {
   sigset_t none, defaults;
   const int output = memfd_create("sweep serve", MFD_CLOEXEC);
   if (output < 0) return core_error_errno(CORE_FAIL, "cannot create a memory file");
+
   sigemptyset(&none);
   sigfillset(&defaults);
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&files, output, 1);
   posix_spawn_file_actions_adddup2(&files, output, 2);
+
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+
   const int number =
     posix_spawn(&action->pid, "/proc/self/exe", &files, &attributes, (char *const *)arguments, environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
   action->output_fd = output;
+
   if (number == 0) return CORE_OK;
   close(output);
   errno = number;
@@ -77,7 +81,8 @@ static size_t make_arguments(const char *root, const ServeAction *action, bool u
                              const char *arguments[ARGUMENTS_MAX]) {
   size_t count = 0;
   arguments[count++] = "sweep";
-  arguments[count++] = action->verb == SERVE_STOP ? uses_retry ? "cancel" : "stop" : uses_retry ? "retry" : "submit";
+  if (action->verb == SERVE_STOP) arguments[count++] = uses_retry ? "cancel" : "stop";
+  else arguments[count++] = uses_retry ? "retry" : "submit";
   arguments[count++] = "--root";
   arguments[count++] = root;
   if (!uses_retry) arguments[count++] = action->verb == SERVE_STOP ? "--no-wait" : "--local";
@@ -95,14 +100,17 @@ int serve_action_start(ServeActions *actions, const char *root, ServeVerb verb, 
   ServeAction added = {.number = actions->count + 1, .verb = verb, .started_unix_s = (double)time(NULL)};
   ServeAction *slot = &actions->list[actions->count % SERVE_ACTIONS];
   int running = 0;
+
   for (size_t i = 0; i < SERVE_ACTIONS; i++)
     running += actions->list[i].pid > 0 && !reap(&actions->list[i], WNOHANG);
   if (running >= SERVE_ACTIONS_RUNNING_MAX || slot->pid > 0)
     return core_error(CORE_FAIL, "%d actions are already running; wait until they end", running);
+
   snprintf(added.sweep, sizeof added.sweep, "%s", sweep);
   snprintf(added.run, sizeof added.run, "%s", run ? run : "");
   make_arguments(root, &added, uses_retry, arguments);
   TRY(spawn(arguments, &added));
+
   core_text_free(&slot->output);
   *slot = added;
   *number = ++actions->count;

@@ -55,10 +55,12 @@ static const char *find_help(const char *column) {
 
 /* Finds the run of the sweep that got furthest: the one that has values of most columns. "" without a sweep. */
 static void find_furthest(const ServeSweep *sweep, char id[CORE_RUN_ID]) {
-  const SweepProgress *progress = sweep ? &sweep->view->progress : NULL;
   int64_t furthest = -1;
   id[0] = '\0';
-  for (size_t i = 0; progress && i < progress->runs; i++) {
+  if (!sweep) return;
+
+  const SweepProgress *progress = &sweep->view->progress;
+  for (size_t i = 0; i < progress->runs; i++) {
     if (progress->run[i].state.iteration <= furthest) continue;
     furthest = progress->run[i].state.iteration;
     snprintf(id, CORE_RUN_ID, "%s", progress->run[i].id);
@@ -72,12 +74,14 @@ static int add_iteration_columns(StoreDatabase *database, const char *run, json_
   bool has_row = false;
   const AnalysisColumn *columns = analysis_columns(&count);
   int code = CORE_OK;
+
   if (database) {
     TRY(store_query_open(database, "SELECT * FROM iteration WHERE run_id = ?1 ORDER BY iteration DESC LIMIT 1",
                          &query));
     store_query_bind_text(query, 1, run);
     code = store_query_step(query, &has_row);
   }
+
   for (size_t i = 0; i < count; i++) {
     const char *name = analysis_column_short(&columns[i]);
     bool has_values = false;
@@ -86,6 +90,7 @@ static int add_iteration_columns(StoreDatabase *database, const char *run, json_
       has_values |= strcmp(store_query_name(query, c), name) == 0 && store_query_value(query, c) != STORE_VALUE_NULL;
     add_column(list, &columns[i], name, find_help(name), has_values);
   }
+
   store_query_close(&query);
   return code;
 }
@@ -96,6 +101,7 @@ static int add_metrics(StoreDatabase *database, const char *run, json_t *list) {
   TRY(analysis_programs_know_run(database, run));
   TRY(store_query_open(database, "SELECT DISTINCT name FROM metric WHERE run_id = ?1 ORDER BY name", &query));
   store_query_bind_text(query, 1, run);
+
   int code = store_query_step(query, &has_row);
   for (; code == CORE_OK && has_row; code = store_query_step(query, &has_row)) {
     CoreText name = {0};
@@ -105,6 +111,7 @@ static int add_metrics(StoreDatabase *database, const char *run, json_t *list) {
       add_column(list, column, core_text_string(&name), "metric reported by the program", true);
     core_text_free(&name);
   }
+
   store_query_close(&query);
   return code;
 }
@@ -246,17 +253,20 @@ static json_t *group_curve_json(const Panel *panel, size_t group, AnalysisRange 
   double *mean = core_memory_allocate((3 * n + 1) * sizeof *mean), *low = mean + n, *high = low + n;
   size_t *runs = core_memory_zero_allocate(n + 1, sizeof *runs);
   json_t *numbers = json_array();
+
   for (size_t r = 0; r < count; r++) {
     if (panel->groups->grouping.group_of[r] != group || panel->curves[r].n == 0) continue;
     task[members] = panel->groups->task[r];
     curves[members++] = panel->curves[r];
   }
+
   const AnalysisCurveOptions manner = {ANALYSIS_AGGREGATE_MEAN, range, task, panel->groups->tasks};
   analysis_curve_average(curves, members, &manner, panel->grid, n, mean, low, high, runs);
   for (size_t i = 0; i < n; i++) json_array_append_new(numbers, json_integer((json_int_t)runs[i]));
   json_t *value = json_pack("{s:I, s:I, s:o, s:o, s:o, s:o}", "group", (json_int_t)group, "runs", (json_int_t)members,
                             "mean", numbers_json(mean, n), "low", numbers_json(low, n), "high",
                             numbers_json(high, n), "n", numbers);
+
   free(curves);
   free(task);
   free(mean);
@@ -332,8 +342,11 @@ static void add_keys(const ServeGroups *groups, json_t *value) {
   const AnalysisGrouping *grouping = &groups->grouping;
   const CoreConfigRow **lines = core_memory_allocate((groups->varied_count + 1) * sizeof *lines);
   size_t count = 0;
-  for (size_t f = 0; groups->is_limited && f < grouping->family_count; f++)
-    for (size_t k = 0; k < grouping->families[f].key_count; k++) add_key(lines, &count, grouping->families[f].keys[k]);
+  if (groups->is_limited) {
+    for (size_t f = 0; f < grouping->family_count; f++)
+      for (size_t k = 0; k < grouping->families[f].key_count; k++)
+        add_key(lines, &count, grouping->families[f].keys[k]);
+  }
   json_object_set_new(value, "keys", keys_json(groups->varied, groups->varied_count));
   json_object_set_new(value, "lines", keys_json(lines, count));
   json_object_set_new(value, "limited", json_boolean(groups->is_limited));
@@ -361,10 +374,12 @@ static json_t *panel_json(const CurvesRequest *request, const Panel *panel) {
   json_t *curves = json_array(), *list = json_array();
   char title[128];
   analysis_column_title(column, title, sizeof title);
+
   for (size_t g = 0; g < groups && g < GROUPS_MAX; g++) {
     json_array_append_new(curves, group_curve_json(panel, g, analysis_column_range(column, is_log)));
     json_array_append_new(list, group_json(panel->groups, g));
   }
+
   json_t *value =
     json_pack("{s:s, s:s, s:s, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "column", request->column,
               "title", title, "unit", column->unit, "log", is_log, "x", analysis_abscissa_names[request->series.x],
@@ -382,11 +397,13 @@ static int answer_groups(const ServeContext *context, CurvesRequest *request, js
   const char *keys = serve_request_argument(context->request, "group");
   TRY(serve_argument_sweep(context, &sweep));
   TRY(serve_groups_acquire(&context->serve->groups, request->series.database, sweep, keys, &groups));
+
   Panel panel = {.groups = groups};
   const size_t count = groups->selection.count;
   panel.curves = core_memory_zero_allocate(count + 1, sizeof *panel.curves);
   const int code = count > 0 ? fill_panel(request, &panel) : CORE_OK;
   if (code == CORE_OK) *value = panel_json(request, &panel);
+
   for (size_t r = 0; r < count; r++) analysis_curve_free(&panel.curves[r]);
   free(panel.curves);
   free(panel.grid);
@@ -402,11 +419,13 @@ static int read_request(const ServeContext *context, CurvesRequest *request) {
   request->run_ids = serve_request_argument(context->request, "run");
   request->column = serve_request_argument(context->request, "column");
   if (!request->column || !*request->column) request->column = serve_series_score;
+
   if (log && *log && strcmp(log, "x") != 0 && strcmp(log, "y") != 0 && strcmp(log, "xy") != 0)
     return core_error(CORE_USAGE, "log: expected x, y or xy");
   request->is_log_x = log && strchr(log, 'x');
   request->is_log_y = log && strchr(log, 'y');
   request->series.is_log_x = request->is_log_x;
+
   if (x && *x && analysis_abscissa_find(x, &request->series.x) != CORE_OK)
     return core_error(CORE_USAGE, "x: expected transitions, iteration or wall_seconds");
   TRY(serve_argument_int(context, "runs", 0, 1, 0, &has_runs));

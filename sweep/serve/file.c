@@ -31,10 +31,12 @@ int serve_file_open(const char *root, const char *id, const char *name, int *fd,
   *fd = -1;
   TRY(store_path_run_directory(id, folder));
   TRY(core_files_path(path, "%s/runs", root));
+
   int directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
   char *part = strtok_r(folder + strlen("runs/"), "/", &save);
   for (; part && directory >= 0; part = strtok_r(NULL, "/", &save)) directory = open_directory(directory, part);
   if (directory < 0) return file_error(name);
+
   const int file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), number = errno;
   close(directory);
   errno = number;
@@ -43,6 +45,7 @@ int serve_file_open(const char *root, const char *id, const char *name, int *fd,
     close(file);
     return core_error(CORE_FAIL, "%s is not a regular file", name);
   }
+
   *fd = file;
   *size = status.st_size;
   return CORE_OK;

@@ -135,6 +135,7 @@ static ServeGroupsEntry *select_entry(ServeGroupsCache *cache, const char *key) 
       if (entry->key && strcmp(entry->key, key) == 0) found = entry;
       if (!entry->is_being_made && (!oldest || entry->used < oldest->used)) oldest = entry;
     }
+
     if (found && (found->groups || !found->is_being_made)) return found;
     if (!found && oldest) {
       clear_entry(oldest);
@@ -176,9 +177,11 @@ int serve_groups_acquire(ServeGroupsCache *cache, StoreDatabase *database, const
   int64_t runs = 0;
   *groups = NULL;
   if (!database) return create_groups(NULL, sweep, keys, 0, groups);
+
   TRY(count_runs(database, sweep->view->progress.name, &runs));
   core_text_appendf(&key, "%s\n%s\n%lld", sweep->view->progress.name, keys ? keys : "",
                     (long long)sweep->label_version);
+
   pthread_mutex_lock(&cache->lock);
   ServeGroupsEntry *entry = select_entry(cache, core_text_string(&key));
   int code = CORE_OK;

@@ -99,12 +99,14 @@ static void handle_get(Serve *serve, const ServeRequest *request, ServeResponse 
     send_error(response, 404, "no such path; docs/serve.md lists all");
     return;
   }
+
   enter(&serve->gates[route->source]);
   ServeSnapshot *snapshot = serve_watch_acquire(serve->watch, &version);
   ServeContext context = {.serve = serve, .request = request, .snapshot = snapshot,
                           .reader = serve_readers_take(&serve->readers)};
   if (route->source == SERVE_FROM_RESULTS) version = serve_readers_version(&serve->readers);
   find_response(route, &context, version, response);
+
   serve_readers_give(&serve->readers, &context.reader);
   serve_snapshot_release(&snapshot);
   leave(&serve->gates[route->source]);
@@ -153,6 +155,7 @@ static void handle_post(Serve *serve, const ServeRequest *request, ServeResponse
   const bool is_stop = strcmp(request->path, "/api/stop") == 0, is_retry = strcmp(request->path, "/api/retry") == 0;
   const char *refused = refusal(serve, request);
   int64_t number;
+
   if (!is_stop && !is_retry) {
     send_error(response, 404, "only /api/stop and /api/retry accept POST");
   } else if (refused) {

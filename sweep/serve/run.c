@@ -56,6 +56,7 @@ static json_t *rows_json(ServeReader *reader, const char *sql, const char *id) {
   json_t *list = json_array();
   StoreQuery *query = NULL;
   bool row = false;
+
   if (serve_reader_open(reader) == CORE_OK && store_query_open(reader->database, sql, &query) == CORE_OK) {
     store_query_bind_text(query, 1, id);
     while (store_query_step(query, &row) == CORE_OK && row) {
@@ -65,6 +66,7 @@ static json_t *rows_json(ServeReader *reader, const char *sql, const char *id) {
       json_array_append_new(list, object);
     }
   }
+
   store_query_close(&query);
   core_error_clear();
   return list;
@@ -87,6 +89,7 @@ int serve_api_run(const ServeContext *context, json_t **value) {
   TRY(serve_argument_run(context, &sweep, &index));
   const char *root = context->serve->root, *id = sweep->view->progress.run[index].id;
   *value = serve_run_json(sweep, index);
+
   json_object_set_new(*value, "sweeps", sweeps_json(context->snapshot, id));
   json_object_set_new(*value, "not_default", settings_json(root, id));
   json_object_set_new(*value, "attempts", rows_json(reader,
@@ -122,6 +125,7 @@ int serve_api_log(const ServeContext *context, json_t **value) {
   int fd;
   off_t size;
   CoreText text = {0};
+
   TRY(serve_argument_int(context, "bytes", 1, LOG_MAX, LOG_DEFAULT, &limit));
   TRY(serve_argument_run(context, &sweep, &index));
   const char *id = sweep->view->progress.run[index].id;
@@ -131,6 +135,7 @@ int serve_api_log(const ServeContext *context, json_t **value) {
     return CORE_OK;
   }
   TRY(code);
+
   off_t from = size > limit ? size - limit : 0;
   append_bytes(fd, from, (size_t)(size - from), &text);
   close(fd);
@@ -139,6 +144,7 @@ int serve_api_log(const ServeContext *context, json_t **value) {
     from += line + 1 - start;
     start = line + 1;
   }
+
   *value = json_pack("{s:s, s:I, s:I, s:o}", "run", id, "size", (json_int_t)size, "offset", (json_int_t)from, "text",
                      core_json_text(start));
   core_text_free(&text);
@@ -152,11 +158,13 @@ int serve_api_video(const ServeContext *context, CoreText *gif) {
   int fd;
   off_t size;
   char name[STORE_VIDEO_NAME];
+
   TRY(serve_argument_int(context, "iteration", 0, INT64_MAX, -1, &iteration));
   if (iteration < 0) return core_error(CORE_USAGE, "iteration=NUMBER is missing");
   TRY(serve_argument_run(context, &sweep, &index));
   store_video_name(iteration, name);
   TRY(serve_file_open(context->serve->root, sweep->view->progress.run[index].id, name, &fd, &size));
+
   const bool is_small = size <= VIDEO_MAX;
   if (is_small) append_bytes(fd, 0, (size_t)size, gif);
   close(fd);

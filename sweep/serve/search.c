@@ -61,6 +61,7 @@ static void score_trials(Study *study) {
                     : (AnalysisRange){-INFINITY, INFINITY, study->measure == ANALYSIS_MEASURE_ddr};
   study->score = core_memory_allocate((count + 1) * sizeof *study->score);
   study->is_bad = core_memory_zero_allocate(count + 1, sizeof *study->is_bad);
+
   for (size_t t = 0; t < count; t++) {
     const AnalysisTrial *trial = &study->trials.trials[t];
     for (size_t i = 0; i < trial->count; i++) {
@@ -71,6 +72,7 @@ static void score_trials(Study *study) {
     study->score[t] =
       analysis_tasks_interval(value, task, trial->count, study->groups->tasks, ANALYSIS_AGGREGATE_MEAN, range);
   }
+
   free(value);
   free(task);
 }
@@ -97,6 +99,7 @@ static double explain(const Study *study, double *importance, size_t *used) {
   const size_t n = study->ranked < EXPLAINED_MAX ? study->ranked : EXPLAINED_MAX;
   double *score = core_memory_allocate((n + 1) * sizeof *score);
   size_t *list = core_memory_allocate((n + 1) * sizeof *list), count = 0;
+
   for (size_t i = 0; i < n; i++) {
     const size_t t = study->order[i * study->ranked / n];
     const double value = study->trials.space.is_log ? log(study->score[t].center) : study->score[t].center;
@@ -104,6 +107,7 @@ static double explain(const Study *study, double *importance, size_t *used) {
     score[count] = value;
     list[count++] = t;
   }
+
   const double explained = analysis_trials_importance(&study->trials, list, score, count, 0, importance, NULL);
   free(score);
   free(list);
@@ -144,6 +148,7 @@ static json_t *trial_json(const Study *study, size_t t) {
   const AnalysisTrial *trial = &study->trials.trials[t];
   json_t *units = json_array(), *values = json_array(), *runs = json_array();
   CoreText text = {0};
+
   for (size_t a = 0; a < space->count; a++) {
     const double coordinate = trial->coordinate[a];
     core_text_clear(&text);
@@ -153,6 +158,7 @@ static json_t *trial_json(const Study *study, size_t t) {
                                                     : core_json_text(core_search_value_at(&space->axes[a], coordinate,
                                                                                           &text)));
   }
+
   for (size_t i = 0; i < trial->count; i++)
     json_array_append_new(runs, core_json_text(study->groups->selection.runs[trial->runs[i]].id));
   core_text_free(&text);
@@ -206,12 +212,14 @@ int serve_api_search(const ServeContext *context, json_t **value) {
   const SweepSpec *spec = &study.sweep->view->members.spec;
   if (spec->search_count == 0) return core_error(SERVE_NOT_FOUND, "the sweep has no search");
   if (!search || !*search) search = spec->searches[0].name;
+
   TRY(serve_reader_open(context->reader));
   TRY(serve_groups_acquire(&context->serve->groups, context->reader->database, study.sweep, NULL, &groups));
   study.groups = groups;
   const int code = groups->selection.count == 0
                        ? core_error(SERVE_NOT_FOUND, "results.db has no run of this sweep yet")
                        : fill_study(context, search, &study, value);
+
   analysis_trials_free(&study.trials);
   free(study.measured);
   free(study.score);

@@ -34,6 +34,7 @@ static int open_long(ServeSeries *series) {
     return store_query_open(series->database,
                             "SELECT iteration, coalesce(solve_rate, episode_return) FROM evaluation WHERE run_id = ?1"
                             " ORDER BY iteration DESC LIMIT 1", &series->last);
+
   if (column->metric) {
     TRY(store_query_open(series->database, "SELECT iteration, value FROM metric WHERE run_id = ?1 AND name = ?4"
                          " ORDER BY iteration DESC LIMIT 1", &series->last));
@@ -41,6 +42,7 @@ static int open_long(ServeSeries *series) {
                             "SELECT step, iteration, NULL, value FROM metric WHERE run_id = ?1 AND name = ?4"
                             " AND iteration >= ?2 AND value IS NOT NULL ORDER BY iteration LIMIT 1", &series->next);
   }
+
   const char *name = analysis_column_short(column);
   TRY(store_query_open(series->database, "SELECT iteration, wall_seconds FROM iteration WHERE run_id = ?1"
                        " ORDER BY iteration DESC LIMIT 1", &series->last));
@@ -64,9 +66,11 @@ static int read_last(const ServeSeries *series, const char *run, int64_t *last, 
   bool has_row = false;
   *last = 0;
   *version = 0;
+
   store_query_reset(series->last);
   store_query_bind_text(series->last, 1, run);
   if (series->column->metric) store_query_bind_text(series->last, 4, series->column->metric);
+
   const int code = store_query_step(series->last, &has_row);
   if (code == CORE_OK && has_row) {
     const double value = store_query_real(series->last, 1);
@@ -86,12 +90,14 @@ static int sample(const ServeSeries *series, const char *run, int64_t last, Anal
     bool has_row = false;
     const double share = (double)point / SERVE_SERIES_POINTS;
     const int64_t target = llround(series->is_log_x ? pow((double)last, share) : (double)last * share);
+
     store_query_reset(series->next);
     store_query_bind_text(series->next, 1, run);
     store_query_bind_int(series->next, 2, target > next ? target : next);
     if (series->column->metric) store_query_bind_text(series->next, 4, series->column->metric);
     code = store_query_step(series->next, &has_row);
     if (code != CORE_OK || !has_row) break;
+
     const double y = store_query_real(series->next, 3);
     if (isfinite(y)) analysis_curve_add(curve, store_query_real(series->next, (int)series->x), y);
     next = store_query_int(series->next, 1) + 1;

@@ -30,6 +30,7 @@ typedef struct Ending { sigset_t signals; sem_t is_asked; } Ending;
 static void print_address(const ServeOptions *options, const Serve *serve, int port) {
   char address[ADDRESS];
   snprintf(address, sizeof address, "http://127.0.0.1:%d/?token=%s", port, serve->token);
+
   if (options->json) {
     core_json_print(json_pack("{s:s, s:i, s:s, s:s, s:b}", "url", address, "port", port, "token", serve->token, "root",
                               serve->root, "control", serve->control));
@@ -106,15 +107,18 @@ static int serve_workspace(void *context, const char **operands, size_t count) {
     return core_error(CORE_USAGE, "--port %lld: expected 0 (any free port) to 65535", (long long)options->port);
   TRY(sweep_common_open(&options->common));
   TRY(store_path_database(options->common.root, database));
+
   mallopt(M_ARENA_MAX, ARENAS); /* each request has a thread, but may not keep memory of its own */
   Serve *serve = core_memory_zero_allocate(1, sizeof *serve);
   serve_init(serve, database);
   serve->root = options->common.root;
   serve->control = options->control;
+
   int code = options->token_file ? serve_token_load(options->token_file, serve->token)
                                  : serve_token_create(serve->token);
   serve_page_build(&serve->page, policy);
   json_object_seed(0); /* before threads start */
+
   if (code == CORE_OK) code = run_server(options, serve, policy);
   serve_free(serve);
   free(serve);
@@ -129,6 +133,7 @@ int sweep_serve(int argc, char **argv) {
              "against scores, comparisons of runs. Prints the address, which includes a random token, and runs until "
              "Ctrl-C. Listens on 127.0.0.1 only and is read-only unless --control is values. Scripts get the same data "
              "as JSON (docs/serve.md)."};
+
   ServeOptions values = {.port = PORT_DEFAULT};
   const CoreOption options[] = {
     SWEEP_OPTION_ROOT(values.common),

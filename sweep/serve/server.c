@@ -94,10 +94,12 @@ static enum MHD_Result send_response(const ServeServer *server, struct MHD_Conne
   const char *requested = library.MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "If-None-Match");
   const bool is_known = response->status == 200 && requested && strcmp(requested, etag) == 0;
   if (is_known) core_text_free(&response->body);
+
   struct MHD_Response *sent =
     library.MHD_create_response_from_buffer(response->body.length, response->body.data, MHD_RESPMEM_MUST_FREE);
   if (!sent) return MHD_NO;
   response->body = (CoreText){0}; /* freed with `sent` */
+
   const char *const headers[][2] = {{"Content-Type", response->type},
                                     {"Cache-Control", "private, no-cache"},
                                     {"Content-Security-Policy", server->options.policy},
@@ -108,6 +110,7 @@ static enum MHD_Result send_response(const ServeServer *server, struct MHD_Conne
   for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
     library.MHD_add_response_header(sent, headers[i][0], headers[i][1]);
   if (response->status == 200) library.MHD_add_response_header(sent, "ETag", etag);
+
   const enum MHD_Result result =
     library.MHD_queue_response(connection, is_known ? 304 : (unsigned)response->status, sent);
   library.MHD_destroy_response(sent);
@@ -219,9 +222,11 @@ static bool start_job(Job *job) {
   struct MHD_Connection *connection = (struct MHD_Connection *)job->request.connection;
   pthread_t thread;
   pthread_attr_t attributes;
+
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, STACK_BYTES);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+
   pthread_mutex_lock(&server->lock);
   const bool is_started = !server->is_stopping && pthread_create(&thread, &attributes, answer, job) == 0;
   if (is_started) {
@@ -263,11 +268,15 @@ static enum MHD_Result handle_request(void *context, struct MHD_Connection *conn
     *bytes = 0;
     return MHD_YES;
   }
+
+  /* The second call after a thread has made the answer. */
   if (*seen != &has_headers) {
     Job *job = *seen;
     if (job->response.status != 403) mark_known(connection);
     return send_response(server, connection, &job->response);
   }
+
+  /* The end of the request: a thread answers it. */
   Job *job = core_memory_zero_allocate(1, sizeof *job);
   job->server = server;
   job->request = (ServeRequest){.method = method,
@@ -278,6 +287,7 @@ static enum MHD_Result handle_request(void *context, struct MHD_Connection *conn
                                 .host = request_header(connection, "Host"),
                                 .connection = connection};
   *seen = job;
+
   if (start_job(job)) return MHD_YES;
   *seen = &has_headers;
   free_job(job);
@@ -292,6 +302,7 @@ static int listen_on(int requested_port, int *port, int *socket_fd) {
   socklen_t length = sizeof address;
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1;
   if (fd < 0) return core_error_errno(CORE_FAIL, "cannot create a socket");
+
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && listen(fd, 256) == 0 &&
       getsockname(fd, (struct sockaddr *)&address, &length) == 0) {
@@ -299,6 +310,7 @@ static int listen_on(int requested_port, int *port, int *socket_fd) {
     *socket_fd = fd;
     return CORE_OK;
   }
+
   const int number = errno;
   close(fd);
   errno = number;
@@ -314,6 +326,7 @@ int serve_server_start(const ServeServerOptions *options, ServeServer **server, 
   TRY(load_library());
   if (sodium_init() < 0) return core_error(CORE_FAIL, "cannot initialize libsodium");
   TRY(listen_on(options->port, port, &fd));
+
   ServeServer *created = core_memory_zero_allocate(1, sizeof *created);
   created->options = *options;
   pthread_mutex_init(&created->lock, NULL);
@@ -324,10 +337,12 @@ int serve_server_start(const ServeServerOptions *options, ServeServer **server, 
     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SERVE_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
     (size_t)SERVE_HEADERS_MAX, MHD_OPTION_NOTIFY_COMPLETED, end_request, NULL, MHD_OPTION_NOTIFY_CONNECTION,
     note_connection, (void *)created, MHD_OPTION_END);
+
   if (created->daemon) {
     *server = created;
     return CORE_OK;
   }
+
   close(fd);
   pthread_mutex_destroy(&created->lock);
   pthread_cond_destroy(&created->ended);

@@ -43,6 +43,7 @@ static int read_results(StoreDatabase *database, const SweepProgress *progress, 
 static void add_results(ServeReader *reader, int64_t version, ServeSweep *sweep, const ServeSweep *previous) {
   const SweepProgress *progress = &sweep->view->progress;
   sweep->results_version = version;
+
   if (previous && version >= 0 && previous->results_version == version &&
       previous->view->progress.runs == progress->runs) {
     sweep->results = previous->results;
@@ -57,6 +58,7 @@ static void add_results(ServeReader *reader, int64_t version, ServeSweep *sweep,
     }
     sweep->results = results;
   }
+
   sweep->result = sweep->results->run;
 }
 
@@ -94,6 +96,7 @@ static char *make_label(SweepMembers *members, size_t index) {
 static void add_labels(const char *root, ServeSweep *sweep, const ServeSweep *previous) {
   const SweepProgress *progress = &sweep->view->progress;
   sweep->label_version = files_version(root, progress->name);
+
   if (previous && previous->label_version == sweep->label_version && previous->view->progress.runs == progress->runs) {
     sweep->labels = previous->labels;
     atomic_fetch_add(&sweep->labels->users, 1);
@@ -105,6 +108,7 @@ static void add_labels(const char *root, ServeSweep *sweep, const ServeSweep *pr
     for (size_t i = 0; i < progress->runs; i++) labels->run[i] = make_label(&sweep->view->members, i);
     sweep->labels = labels;
   }
+
   sweep->label = sweep->labels->run;
   sweep_members_find_differences(&sweep->view->members); /* now, since requests of several threads read them */
 }
@@ -122,6 +126,7 @@ static void read_sweeps(const char *root, StoreDatabase *database, ServeSnapshot
   const SweepViewOptions options = {.root = root, .settings = true, .is_repeated = true, .queue_age_s = QUEUE_AGE_S};
   char **names = NULL;
   size_t named = 0;
+
   int code = sweep_common_list(root, &names, &named);
   snapshot->count = named;
   snapshot->view = core_memory_zero_allocate(named + 1, sizeof *snapshot->view);
@@ -132,6 +137,7 @@ static void read_sweeps(const char *root, StoreDatabase *database, ServeSnapshot
     sweep_view_free(snapshot->view, snapshot->count);
     snapshot->count = 0;
   }
+
   core_error_clear();
   for (size_t i = 0; i < named; i++) free(names[i]);
   free(names);
@@ -144,9 +150,11 @@ ServeSnapshot *serve_snapshot_read(const char *root, StoreDatabase *database, Se
   atomic_init(&snapshot->users, 1);
   clock_gettime(CLOCK_REALTIME, &now);
   snapshot->read_unix_s = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+
   read_sweeps(root, database, snapshot);
   snapshot->sweep = core_memory_zero_allocate(snapshot->count + 1, sizeof *snapshot->sweep);
   const int64_t version = serve_reader_version(reader);
+
   for (size_t i = 0; i < snapshot->count; i++) {
     ServeSweep *sweep = &snapshot->sweep[i];
     sweep->view = &snapshot->view[i];

@@ -74,6 +74,7 @@ int serve_api_overview(const ServeContext *context, json_t **value) {
   const ServeSnapshot *snapshot = context->snapshot;
   const ServeWatchStatus now = serve_watch_status(context->serve->watch);
   json_t *sweeps = json_array();
+
   for (size_t i = 0; i < snapshot->count; i++) {
     json_t *summary = sweep_view_summary_json(&snapshot->view[i]);
     shorten_failures(summary);
@@ -83,6 +84,7 @@ int serve_api_overview(const ServeContext *context, json_t **value) {
     json_object_set_new(summary, "is_slurm", json_boolean(snapshot->view[i].is_slurm));
     json_array_append_new(sweeps, summary);
   }
+
   *value = json_pack("{s:s, s:s, s:o, s:b, s:f, s:f, s:b, s:o, s:o}", "version", core_version(), "commit",
                      core_commit(), "root", core_json_text(context->serve->root), "control", context->serve->control,
                      "read_unix_s", snapshot->read_unix_s, "interval_s", now.interval_s, "importing", now.is_importing,
@@ -95,10 +97,12 @@ int serve_api_status(const ServeContext *context, CoreText *body) {
   const ServeSweep *only = NULL;
   int64_t offset, limit;
   bool is_first = true;
+
   if (name) TRY(serve_argument_sweep(context, &only));
   TRY(serve_argument_int(context, "offset", 0, INT32_MAX, 0, &offset));
   TRY(serve_argument_int(context, "limit", 1, STATUS_RUNS_MAX, STATUS_RUNS_MAX, &limit));
   SweepViewPage page = {(size_t)offset, (size_t)limit};
+
   for (size_t i = 0; i < context->snapshot->count; i++) {
     if (only && only != &context->snapshot->sweep[i]) continue;
     core_text_append(body, is_first ? "[" : ", ");
@@ -147,10 +151,12 @@ static SortKey make_key(const Order *order, const ServeSweep *sweep, size_t inde
   const StoreAnnotations *run_annotations = sweep_annotations_find_run(&view->annotations, index);
   const bool has_tag = run_annotations && run_annotations->tag_count > 0;
   SortKey key = {index, NAN, NULL, 0};
+
   if (order->setting) {
     set_key_by_setting(sweep->label[index], order->setting, &key);
     return key;
   }
+
   switch (order->key) {
     case BY_RUN: set_key_by_text(view->progress.run[index].id, &key); break;
     case BY_STATUS: set_key_by_text(sweep_view_status(view, index), &key); break;
@@ -175,7 +181,8 @@ static int compare_texts(const SortKey *a, const SortKey *b) {
 static int compare_keys(const void *a, const void *b, void *context) {
   const SortKey *x = a, *y = b;
   const bool *is_descending = context;
-  const int x_kind = !isnan(x->number) ? 0 : x->text ? 1 : 2, y_kind = !isnan(y->number) ? 0 : y->text ? 1 : 2;
+  const int x_kind = !isnan(x->number) ? 0 : x->text ? 1 : 2;
+  const int y_kind = !isnan(y->number) ? 0 : y->text ? 1 : 2;
   int order = 0;
   if (x_kind != y_kind) return x_kind - y_kind;
   if (x_kind == 0) order = (x->number > y->number) - (x->number < y->number);
@@ -211,11 +218,13 @@ static bool has_words(const char *text, const ServeSweep *sweep, size_t index) {
   char copy[256], *save = NULL;
   CoreText line = {0};
   bool found = true;
+
   if (run_annotations) store_annotations_line(run_annotations, &line);
   snprintf(copy, sizeof copy, "%s", text);
   const char *const in[] = {sweep->label[index], sweep->view->progress.run[index].id,
                             sweep_view_status(sweep->view, index), sweep_view_reason(sweep->view, index),
                             core_text_string(&line), index == annotations->pinned ? "pinned" : ""};
+
   for (char *word = strtok_r(copy, " ", &save); word && found; word = strtok_r(NULL, " ", &save)) {
     found = false;
     for (size_t i = 0; i < sizeof in / sizeof *in && !found; i++) found = strcasestr(in[i], word) != NULL;
@@ -270,16 +279,19 @@ int serve_api_runs(const ServeContext *context, json_t **value) {
   TRY(read_order(context, &order));
   TRY(serve_argument_int(context, "offset", 0, INT32_MAX, 0, &offset));
   TRY(serve_argument_int(context, "limit", 1, RUNS_MAX, RUNS_DEFAULT, &limit));
+
   const size_t runs = sweep->view->progress.runs;
   SortKey *chosen = core_memory_allocate((runs + 1) * sizeof *chosen);
   size_t count = 0;
   for (size_t i = 0; i < runs; i++)
     if (is_matching(&filter, sweep, i)) chosen[count++] = make_key(&order, sweep, i);
   qsort_r(chosen, count, sizeof *chosen, compare_keys, &order.is_descending);
+
   json_t *list = json_array();
   for (size_t i = (size_t)offset; i < count && i < (size_t)(offset + limit); i++)
     json_array_append_new(list, serve_run_json(sweep, chosen[i].index));
   free(chosen);
+
   *value = json_pack("{s:s, s:I, s:I, s:I, s:o, s:o}", "sweep", sweep->view->progress.name, "runs", (json_int_t)runs,
                      "matching", (json_int_t)count, "offset", (json_int_t)offset, "keys", keys_json(sweep), "run",
                      list);
@@ -318,6 +330,7 @@ int serve_api_scatter(const ServeContext *context, json_t **value) {
   int64_t limit;
   TRY(serve_argument_sweep(context, &sweep));
   TRY(serve_argument_int(context, "limit", 1, POINTS_MAX, POINTS_MAX, &limit));
+
   const SweepProgress *progress = &sweep->view->progress;
   json_t *list = json_array();
   size_t measured;
@@ -330,6 +343,7 @@ int serve_api_scatter(const ServeContext *context, json_t **value) {
                                           sweep_view_status(sweep->view, i), "settings",
                                           sweep_members_settings(&sweep->view->members, i)));
   }
+
   *value = json_pack("{s:s, s:I, s:I, s:o}", "sweep", progress->name, "runs", (json_int_t)progress->runs, "measured",
                      (json_int_t)measured, "point", list);
   return CORE_OK;

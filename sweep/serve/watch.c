@@ -45,11 +45,13 @@ static void read_workspace(ServeWatch *watch, bool with_import) {
   ServeSnapshot *snapshot = serve_snapshot_read(watch->root, database, &watch->reader, watch->snapshot);
   store_database_close(&database);
   core_error_clear();
+
   pthread_mutex_lock(&watch->lock);
   ServeSnapshot *old = watch->snapshot;
   watch->snapshot = snapshot;
   watch->number++;
   watch->read_s = core_clock_s();
+
   const double needed = fmax(CPU_SHARE * (thread_cpu_s() - cpu_start), WALL_SHARE * (watch->read_s - start));
   watch->interval_s = fmin(INTERVAL_MAX_S, fmax(INTERVAL_S, needed));
   watch->is_importing = false;
@@ -112,17 +114,20 @@ int serve_watch_start(const char *root, ServeWatch **watch) {
   created->root = root;
   created->is_requested = true; /* the first import, which may take minutes, follows the first read */
   created->requested_s = -WATCHED_S;
+
   const int code = store_path_database(root, created->reader.path);
   if (code != CORE_OK) {
     free(created);
     return code;
   }
+
   pthread_mutex_init(&created->lock, NULL);
   pthread_condattr_init(&attributes);
   pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
   pthread_cond_init(&created->changed, &attributes);
   pthread_cond_init(&created->published, &attributes);
   pthread_condattr_destroy(&attributes);
+
   read_workspace(created, false);
   serve_reader_close(&created->reader); /* each thread has its own connection */
   errno = pthread_create(&created->thread, NULL, read_in_loop, created);
@@ -130,6 +135,7 @@ int serve_watch_start(const char *root, ServeWatch **watch) {
     *watch = created;
     return CORE_OK;
   }
+
   core_error_errno(CORE_FAIL, "cannot start the thread that reads the workspace");
   serve_snapshot_release(&created->snapshot);
   free(created);

@@ -74,6 +74,7 @@ static int write_record(const char *root, const char *name, const SweepExtension
   char path[CORE_PATH_MAX];
   CoreText text = {0};
   TRY(store_path_sweep(root, name, "extended", path));
+
   core_text_append(&text, "; Seeds that sweep extend has added to those of the experiment's file. "
                           "Remove this file to drop them.\nseeds = ");
   sweep_extension_print(extension->seeds, extension->count, &text);
@@ -83,6 +84,7 @@ static int write_record(const char *root, const char *name, const SweepExtension
     sweep_extension_print(extension->unfinished, extension->unfinished_count, &text);
     core_text_append(&text, "\n");
   }
+
   const int code = core_files_write_atomic(path, core_text_string(&text), text.length);
   core_text_free(&text);
   return code;

@@ -85,11 +85,13 @@ static void append_seeds(CoreText *text, const SweepSpec *spec) {
 static void append_base(CoreText *text, const SweepSpec *spec) {
   size_t count;
   const CoreConfigRow *rows = core_config_trainer_rows(&count);
+
   if (spec->base.program) {
     core_text_append(text, "\n");
     core_script_to_ini(spec->base.program, text);
     if (!spec->is_mixed) return;
   }
+
   const CoreConfig *base = spec->is_mixed ? &spec->trainer : &spec->base;
   const char *section = "";
   CoreText value = {0};
@@ -102,6 +104,7 @@ static void append_base(CoreText *text, const SweepSpec *spec) {
     append_value(text, current);
     core_text_append(text, "\n");
   }
+
   core_text_free(&value);
 }
 
@@ -185,10 +188,12 @@ void sweep_freeze_print(const SweepSpec *spec, CoreText *text) {
   append_comment(text, "; file: ", spec->ini.file);
   append_comment(text, "; profile: ", spec->profile[0] ? spec->profile : "none");
   for (size_t i = 0; i < spec->set_count; i++) append_comment(text, "; --set ", spec->sets[i]);
+
   core_text_appendf(text, "\n[sweep]\nname = %s\n", spec->name);
   append_seeds(text, spec);
   if (spec->unread_allowed) core_text_append(text, "unread = allow\n");
   if (*spec->plan) append_plan(text, spec);
+
   append_base(text, spec);
   append_blocks(text, "zip", spec->zips, spec->zip_count);
   append_blocks(text, "grid", spec->grids, spec->grid_count);

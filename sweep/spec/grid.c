@@ -19,6 +19,7 @@ static void make_part(const SweepSpec *spec, const SweepBlock *block, const Swee
   size_t lists = block ? block->count : 0;
   *part = (SweepPart){.block = block, .search = search, .cells = 1};
   part->axes = core_memory_allocate((spec->zip_count + lists + 2) * sizeof *part->axes);
+
   for (size_t i = 0; i < spec->zip_count; i++) {
     const SweepBlock *zip = &spec->zips[i];
     part->axes[part->axis_count++] =
@@ -30,6 +31,7 @@ static void make_part(const SweepSpec *spec, const SweepBlock *block, const Swee
   for (size_t i = 0; i < lists; i++)
     part->axes[part->axis_count++] =
         (SweepAxis){.lists = &block->lists[i], .list_count = 1, .length = block->lists[i].count};
+
   for (size_t i = 0; i < part->axis_count; i++) part->cells = bounded_product(part->cells, part->axes[i].length);
 }
 
@@ -37,10 +39,12 @@ static int make_parts(const SweepSpec *spec, SweepGrid *grid) {
   const size_t searches = spec->search_count ? spec->search_count : 1;
   grid->part_count = (spec->grid_count ? spec->grid_count : 1) * searches;
   grid->parts = core_memory_zero_allocate(grid->part_count, sizeof *grid->parts);
+
   for (size_t i = 0; i < grid->part_count; i++) {
     SweepPart *part = &grid->parts[i];
     make_part(spec, spec->grid_count ? &spec->grids[i / searches] : NULL,
               spec->search_count ? &spec->searches[i % searches] : NULL, part);
+
     part->first_cell = grid->cells;
     grid->cells += part->cells;
     if (bounded_product(grid->cells, spec->seed_count) > SWEEP_RUNS_MAX)
@@ -78,6 +82,7 @@ static int replace_braces(const char *from, CoreConfig *config) {
   char id[CORE_RUN_ID], found[CORE_CONFIG_TEXT];
   if (!close || (close[1] && close[1] != '@'))
     return core_error(CORE_USAGE, "expected run:{key=value key=value} or run:{key=value}@<iteration>");
+
   CoreConfig parent = *config;
   parent.init = core_config_default().init;
   char *settings = core_text_duplicate(open);
@@ -85,6 +90,7 @@ static int replace_braces(const char *from, CoreConfig *config) {
   int code = apply_parent_settings(settings, &parent);
   free(settings);
   if (code != CORE_OK) return code;
+
   core_config_id(&parent, id);
   snprintf(found, sizeof found, "run:%s%s", id, close + 1);
   memcpy(config->init.from, found, sizeof found);
@@ -151,7 +157,8 @@ size_t sweep_grid_cell_trial(const SweepGrid *grid, size_t cell, const SweepSear
   const SweepPart *part = find_part(grid, cell);
   size_t rest = cell - part->first_cell, cells = part->cells;
   *search = part->search;
-  for (size_t a = 0; a < part->axis_count && part->search; a++) {
+  if (!part->search) return 0;
+  for (size_t a = 0; a < part->axis_count; a++) {
     cells /= part->axes[a].length;
     if (part->axes[a].search) return rest / cells;
     rest %= cells;

@@ -31,6 +31,7 @@ int sweep_line_log_append(const char *path, const char *fields) {
   char user[64];
   int fd;
   TRY(core_files_open(path, CORE_FILES_APPEND, &fd));
+
   CoreText line = {0};
   if (ends_incomplete(fd)) core_text_append(&line, "\n");
   const size_t start = line.length;
@@ -38,6 +39,7 @@ int sweep_line_log_append(const char *path, const char *fields) {
   for (size_t i = start; i < line.length; i++)
     if (line.data[i] == '\n') line.data[i] = ' ';
   core_text_append(&line, "\n");
+
   const bool written = write(fd, line.data, line.length) == (ssize_t)line.length && fsync(fd) == 0;
   const int saved_errno = errno;
   core_text_free(&line);
@@ -59,6 +61,7 @@ int sweep_line_log_read(const char *path, const char *advice, SweepLineHandler o
   int code = CORE_OK;
   if (!core_files_exists(path)) return CORE_OK;
   TRY(core_files_read(path, file_max_bytes, &text, &size));
+
   for (char *line = text, *end; *line && code == CORE_OK; line = end + 1) {
     line_number++;
     if (!(end = strchr(line, '\n'))) break;
@@ -67,6 +70,7 @@ int sweep_line_log_read(const char *path, const char *advice, SweepLineHandler o
     if (!is_incomplete && !read_line(line, on_line, context))
       code = core_error(CORE_FAIL, "%s:%zu: damaged; restore the line, or %s", path, line_number, advice);
   }
+
   free(text);
   return code;
 }

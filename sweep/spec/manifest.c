@@ -60,12 +60,14 @@ static int parse(const char *path, char *text, size_t size, const char *name, Sw
   SweepIdSet ids = {0};
   char *rest = text, *line;
   int code = CORE_OK;
+
   if (strlen(text) != size) code = core_error(CORE_FAIL, "%s: contains a NUL byte; restore the file", path);
   if (code == CORE_OK) code = check_header(path, next_line(&rest), name);
   if (code == CORE_OK && (!(line = next_line(&rest)) || strcmp(line, columns) != 0))
     code = core_error(CORE_FAIL, "%s:2: damaged: expected the columns \"index\", \"run\"", path);
   for (size_t number = 3; code == CORE_OK && (line = next_line(&rest)); number++)
     code = read_row(path, number, line, &ids);
+
   if (code == CORE_OK) {
     manifest->count = ids.count;
     manifest->ids = sweep_id_set_detach(&ids);
@@ -151,10 +153,12 @@ int sweep_manifest_record(const char *root, const SweepGrid *grid, SweepManifest
   int lock, code;
   const char *name = grid->spec->name;
   *manifest = (SweepManifest){0};
+
   TRY(store_path_sweep(root, name, NULL, path));
   TRY(core_files_make_directories(path));
   TRY(store_path_sweep(root, name, "manifest.lock", path));
   TRY(core_files_lock(path, true, &lock));
+
   TRY_GOTO(code, out, sweep_manifest_merge(root, grid, manifest, change));
   if (!grid->spec->frozen) TRY_GOTO(code, out, write_frozen(root, grid->spec));
   if (change->added) code = sweep_manifest_write(root, manifest);

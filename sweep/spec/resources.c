@@ -89,9 +89,10 @@ static void add_label(char label[256], const char *name) {
 
 /* Whether the part has runs, which --where may leave out. */
 static bool has_runs(const SweepGrid *grid, size_t part) {
-  for (size_t run = 0; run < grid->runs && grid->is_part; run++)
+  if (!grid->is_part) return true;
+  for (size_t run = 0; run < grid->runs; run++)
     if (sweep_grid_part(grid, run) == &grid->parts[part]) return true;
-  return !grid->is_part;
+  return false;
 }
 
 int sweep_resources_make(const SweepGrid *grid, SweepResources *resources) {
@@ -100,6 +101,7 @@ int sweep_resources_make(const SweepGrid *grid, SweepResources *resources) {
   int code;
   *resources = (SweepResources){.of_part = core_memory_zero_allocate(grid->part_count + 1, sizeof(size_t))};
   TRY_GOTO(code, out, base_settings(spec, &base));
+
   for (size_t p = 0; p < grid->part_count; p++) {
     const SweepPart *part = &grid->parts[p];
     SlurmSettings settings = base;
@@ -110,6 +112,7 @@ int sweep_resources_make(const SweepGrid *grid, SweepResources *resources) {
     if (part->block) add_label(label, part->block->name);
     else if (part->search) add_label(label, part->search->name);
   }
+
   if (resources->count == 1) resources->labels[0][0] = '\0';
 out:
   if (code != CORE_OK) sweep_resources_free(resources);
@@ -134,11 +137,13 @@ int sweep_resources_of_indices(const SweepSpec *spec, const SweepManifest *manif
   SlurmSettings base = slurm_settings_default();
   *resources = (SweepResources){0};
   *run_sets = core_memory_zero_allocate(count + 1, sizeof **run_sets);
+
   int code = blocks_have_resources(spec) ? base_settings(spec, &base) : sweep_spec_slurm(spec, &base);
   if (code == CORE_OK && !blocks_have_resources(spec)) {
     add_set(resources, &base);
     return CORE_OK;
   }
+
   if (code == CORE_OK) code = sweep_grid_expand(spec, &grid);
   if (code == CORE_OK) {
     code = sweep_resources_make(&grid, resources);
@@ -152,6 +157,7 @@ int sweep_resources_of_indices(const SweepSpec *spec, const SweepManifest *manif
     sweep_id_set_free(&runs);
     sweep_grid_free(&grid);
   }
+
   if (code != CORE_OK) free(*run_sets);
   if (code != CORE_OK) *run_sets = NULL;
   return code;

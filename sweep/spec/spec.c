@@ -89,6 +89,7 @@ static int check_value(const SpecFile *file, const SpecSetting *setting) {
       return core_error(code, "%s; lists are allowed in [grid NAME] sections", core_error_message());
     return code;
   }
+
   if (strncmp(setting->name, "program.", 8) == 0) return spec_script_check_key(file, setting->name, value);
   if (strcmp(setting->name, "sweep.goal") == 0) return spec_script_check_goal(file, value);
   if (strcmp(setting->name, "sweep.name") == 0) return core_text_check_name(value, "sweep.name");
@@ -100,6 +101,7 @@ static int check_value(const SpecFile *file, const SpecSetting *setting) {
                : core_error(CORE_USAGE, "sweep.unread = %.80s: expected refuse or allow", value);
   if (strcmp(setting->name, "sweep.plan") == 0)
     return *value ? CORE_OK : core_error(CORE_USAGE, "sweep.plan is empty; name the file, or remove it");
+
   if (strcmp(setting->name, "sweep.seeds") == 0) {
     int64_t *seeds;
     size_t count;
@@ -111,6 +113,7 @@ static int check_value(const SpecFile *file, const SpecSetting *setting) {
     SweepStop scratch = sweep_stop_default();
     return sweep_stop_set(&scratch, setting->name, value);
   }
+
   SlurmSettings scratch = slurm_settings_default();
   return slurm_settings_set(&scratch, setting->name, value);
 }
@@ -142,12 +145,14 @@ static int check_contradiction(const SpecFile *file, const SpecSetting *setting,
 static int add_setting(SpecFile *file, SpecSetting setting) {
   bool repeats;
   const char *given = setting.name;
+
   setting.name = known_name(file, given, &setting.row);
   if (!setting.name) {
     if (setting.row) spec_script_unknown(file, given);
     else unknown_name(file, given);
     return spec_setting_error(file, &setting, true);
   }
+
   if (strcmp(setting.name, "train.seed") == 0) {
     core_error(CORE_USAGE, "%s", seed_advice);
     return spec_setting_error(file, &setting, true);
@@ -155,6 +160,7 @@ static int add_setting(SpecFile *file, SpecSetting setting) {
   if (check_value(file, &setting) != CORE_OK) return spec_setting_error(file, &setting, false);
   TRY(check_contradiction(file, &setting, &repeats));
   if (repeats) return CORE_OK;
+
   file->settings = core_memory_resize(file->settings, (file->setting_count + 1) * sizeof *file->settings);
   file->settings[file->setting_count++] = setting;
   return CORE_OK;
@@ -198,6 +204,7 @@ static int unknown_section(const SpecFile *file, const CoreIniEntry *entry, cons
   size_t row_count, count = 0;
   const CoreConfigRow *rows = core_config_trainer_rows(&row_count);
   const char **names = core_memory_allocate((row_count + 10) * sizeof *names);
+
   for (size_t i = 0; i < row_count; i++) names[count++] = rows[i].section;
   names[count++] = "sweep";
   names[count++] = "slurm";
@@ -209,9 +216,11 @@ static int unknown_section(const SpecFile *file, const CoreIniEntry *entry, cons
   names[count++] = "program";
   names[count++] = "settings";
   names[count++] = "metric";
+
   const char *nearest = core_text_nearest(entry->section, names, count);
   if (!nearest) nearest = core_text_nearest(first, names, count);
   free(names);
+
   const char *forms = "sections are those of the settings (trainer --help), [sweep], [slurm], [stop], [grid NAME], "
                       "[zip NAME], [search NAME], [profile NAME], [profile NAME grid BLOCK] and, of a program of your "
                       "own, [program], [settings] and [metric]";
@@ -270,16 +279,19 @@ static int open_section(SpecFile *file, const CoreIniEntry *entry, Section *sect
   *section = (Section){.profile = SPEC_TOP};
   if (core_text_copy(copy, sizeof copy, entry->section, "the section") != CORE_OK) return section_error(file, entry);
   for (char *word; count < WORDS_MAX && (word = strsep(&rest, " "));) words[count++] = word;
+
   section->is_program = count == 1 && file->spec->base.program && core_script_is_section(words[0]);
   if (section->is_program) return CORE_OK;
   if (count == 1 && is_settings_section(words[0])) {
     section->prefix = entry->section;
     return CORE_OK;
   }
+
   if (count == 1 && (is_block_word(words[0]) || strcmp(words[0], "profile") == 0))
     return core_ini_error(&file->spec->ini, entry, "[%s] needs a name: [%s NAME]", words[0], words[0]);
   if (count == 2 && is_block_word(words[0]))
     return open_named(file, entry, words[0], words[1], section);
+
   bool has_block = count == 4 && is_block_word(words[2]);
   if (strcmp(words[0], "profile") != 0 || (count != 2 && !has_block)) return unknown_section(file, entry, words[0]);
   TRY(find_profile(file, entry, words[1], &section->profile));
@@ -305,10 +317,12 @@ static int read_list(SpecFile *file, const CoreIniEntry *entry, bool is_zip, Swe
   bool is_switch = false;
   if (!is_zip) TRY(spec_script_switch(file, entry, block, &is_switch));
   if (is_switch) return CORE_OK;
+
   if (is_resource(entry) && is_zip)
     return core_ini_error_key(ini, entry, "a zip cannot have resources; move %s into [slurm], a [grid] or a [search]",
                               entry->key);
   if (is_resource(entry)) return spec_resource_add(file, entry, block);
+
   const CoreConfigRow *row = core_config_find(entry->key);
   if (!row || !spec_script_has(file, row)) {
     if (file->spec->base.program) spec_script_unknown(file, entry->key);
@@ -320,6 +334,7 @@ static int read_list(SpecFile *file, const CoreIniEntry *entry, bool is_zip, Swe
     if (block->lists[i].row == row)
       return core_ini_error_key(ini, entry, "%s is set twice in [%s], first in line %d; join the two lists", row->name,
                                 block->entry->section, block->lists[i].entry->line);
+
   SweepValueList list;
   TRY(sweep_value_list_parse(ini, entry, row, &list));
   block->lists = core_memory_resize(block->lists, (block->count + 1) * sizeof *block->lists);
@@ -343,11 +358,13 @@ static int read_line(SpecFile *file, const CoreIniEntry *entry, const Section *s
     SpecBlock *block = &file->blocks[section->block - 1];
     return read_list(file, entry, block->is_zip, &block->block);
   }
+
   if (section->search && strcmp(entry->key, "seeds") == 0)
     return add_setting(file, (SpecSetting){.name = "sweep.seeds", .profile = section->profile, .entry = *entry});
   if (section->search && is_resource(entry))
     return spec_resource_add(file, entry, &file->searches[section->search - 1].search.block);
   if (section->search) return read_search_line(file, entry, &file->searches[section->search - 1].search.space);
+
   if (!*entry->section)
     return core_ini_error_key(&file->spec->ini, entry, "%s is before the first [section]", entry->key);
   int length = snprintf(name, sizeof name, "%s%s%s", section->prefix ? section->prefix : "", section->prefix ? "." : "",
@@ -399,10 +416,12 @@ int sweep_spec_parse(const char *name, const char *text, const char *profile, co
     spec->ini = (CoreIni){0}; /* nothing to free */
     return code;
   }
+
   core_text_append(&spec->source, text);
   if (set_count) spec->sets = core_memory_allocate(set_count * sizeof *spec->sets);
   for (; spec->set_count < set_count; spec->set_count++)
     spec->sets[spec->set_count] = core_text_normalize_pair(sets[spec->set_count]);
+
   code = read_file(&file);
   if (code == CORE_OK) code = spec_resolve(&file, profile);
   free_file(&file);
@@ -457,11 +476,13 @@ int sweep_spec_read(const char *path, const char *profile, const char *const *se
   size_t size;
   struct stat status;
   TRY(spec_own_read(path, &text, &size, &status));
+
   int code = strlen(text) == size
                  ? sweep_spec_parse(path, text, profile, sets, set_count, spec)
                  : core_error(CORE_USAGE, "%s: contains a NUL byte; check that it is an experiment file", path);
   free(text);
   if (code != CORE_OK) return code;
+
   set_code_directory(path, spec);
   code = check_directory(path, spec->is_mixed ? spec->trainer.env.folder : spec->base.env.folder);
   if (code == CORE_OK) code = check_directory(path, spec->plan);
@@ -478,12 +499,14 @@ void sweep_spec_free(SweepSpec *spec) {
   for (size_t i = 0; i < spec->zip_count; i++) block_free(&spec->zips[i]);
   for (size_t i = 0; i < spec->search_count; i++) sweep_search_free(&spec->searches[i]);
   for (size_t i = 0; i < spec->set_count; i++) free(spec->sets[i]);
+
   free(spec->grids);
   free(spec->zips);
   free(spec->searches);
   free(spec->seeds);
   free(spec->resources);
   free(spec->sets);
+
   core_ini_free(&spec->ini);
   core_text_free(&spec->source);
   core_text_free(&spec->code_skipped);

@@ -149,6 +149,7 @@ void spec_own_judge(const char *path, const struct stat *status, SweepSpec *spec
   CoreText *doubt = &spec->doubt;
   const bool is_found = realpath(path, absolute) != NULL;
   core_text_clear(doubt);
+
   if (!is_found || !S_ISREG(status->st_mode)) {
     core_text_append(doubt, "it is not a regular file");
   } else if (status->st_uid != geteuid() && status->st_uid != 0) { /* root may do anything in any case */
@@ -161,5 +162,6 @@ void spec_own_judge(const char *path, const struct stat *status, SweepSpec *spec
     *strrchr(absolute, '/') = '\0';
     if (doubt->length == 0) append_directory_writers(*absolute ? absolute : "/", "its directory", doubt);
   }
+
   spec->is_own_file = doubt->length == 0;
 }

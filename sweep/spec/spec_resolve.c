@@ -17,15 +17,18 @@
 
 static int find_profile(const SpecFile *file, const char *name, int *profile) {
   CoreText known = {0};
-  const char **names = core_memory_allocate((file->profile_count + 1) * sizeof *names);
   *profile = SPEC_TOP;
-  for (size_t i = 0; name && i < file->profile_count; i++) {
+  if (!name) return CORE_OK;
+
+  const char **names = core_memory_allocate((file->profile_count + 1) * sizeof *names);
+  for (size_t i = 0; i < file->profile_count; i++) {
     names[i] = file->profiles[i].name;
     core_text_appendf(&known, "%s%s", i ? ", " : "", names[i]);
     if (strcmp(names[i], name) == 0) *profile = (int)i;
   }
+
   int code = CORE_OK;
-  if (name && *profile == SPEC_TOP) {
+  if (*profile == SPEC_TOP) {
     const char *nearest = core_text_nearest(name, names, file->profile_count);
     if (nearest)
       code = core_error(CORE_USAGE, "%s has no [profile %s]; did you mean %s?", file->spec->ini.file, name, nearest);
@@ -34,6 +37,7 @@ static int find_profile(const SpecFile *file, const char *name, int *profile) {
                         core_text_string(&known));
     else code = core_error(CORE_USAGE, "%s has no [profile %s]; it has no profiles", file->spec->ini.file, name);
   }
+
   free(names);
   core_text_free(&known);
   return code;
@@ -216,6 +220,8 @@ static int check_blocks(const SpecFile *file) {
       return core_ini_error(ini, block->block.entry, "empty %s: [%s] needs at least one \"section.key = value, value\"",
                             kind, block->block.entry->section);
     if (block->is_zip) TRY(check_zip(ini, &block->block));
+
+    /* A profile's block replaces one of the file. */
     if (block->profile == SPEC_TOP || find_block(file, SPEC_TOP, block->is_zip, block->block.name)) continue;
     CoreText nearest = {0};
     append_nearest_block(file, block->is_zip, block->block.name, &nearest);
@@ -258,16 +264,20 @@ static int select_blocks(SpecFile *file, int profile) {
   SweepSpec *spec = file->spec;
   const SpecSetting *selected = find_setting(file, profile, "sweep.grids");
   if (selected) TRY(check_selected(file, selected));
+
   spec->grids = core_memory_allocate((file->block_count + 1) * sizeof *spec->grids);
   spec->zips = core_memory_allocate((file->block_count + 1) * sizeof *spec->zips);
   for (size_t i = 0; i < file->block_count; i++) {
     SpecBlock *block = &file->blocks[i];
     if (block->profile != SPEC_TOP) continue;
     if (!block->is_zip && selected && !is_listed(selected->entry.value, block->block.name)) continue;
+
     SpecBlock *override = profile == SPEC_TOP ? NULL : find_block(file, profile, block->is_zip, block->block.name);
     SpecBlock *source = override ? override : block;
     if (block->is_zip) spec->zips[spec->zip_count++] = source->block;
     else spec->grids[spec->grid_count++] = source->block;
+
+    /* The spec owns the lists from here on. */
     source->block.lists = NULL;
     source->block.count = 0;
     source->block.resources = NULL;
@@ -309,6 +319,7 @@ static int check_profile_effective(const SpecFile *file, int profile) {
   for (size_t i = 0; i < file->setting_count; i++) {
     const SpecSetting *setting = &file->settings[i];
     if (!setting->row || precedence(setting, profile) != 1) continue;
+
     const SweepBlock *over = NULL;
     size_t grids = 0;
     for (size_t g = 0; g < spec->grid_count; g++) {
@@ -320,6 +331,7 @@ static int check_profile_effective(const SpecFile *file, int profile) {
     for (size_t z = 0; z < spec->zip_count && !over; z++)
       if (find_list(&spec->zips[z], setting->row)) over = &spec->zips[z];
     if (!over) continue;
+
     core_error(CORE_USAGE,
                "%s has no effect here: [%s] (line %d) sets it in every run; to change the list, repeat the "
                "block as [profile %s %s %s]",
@@ -334,12 +346,14 @@ static int check_profile_effective(const SpecFile *file, int profile) {
 static int set_in_block(const SpecFile *file, const SpecSetting *setting, SweepBlock *block) {
   SweepValueList *list = find_list(block, setting->row);
   if (!list) return CORE_OK;
+
   if (list->count > 1) {
     core_error(CORE_USAGE, "[%s] (line %d of %s) sweeps %s over %zu values, and one value would collapse that axis; "
                "change the list, or use a profile", block->entry->section, list->entry->line, file->spec->ini.file,
                setting->name, list->count);
     return spec_setting_error(file, setting, false);
   }
+
   const CoreIniEntry *location = list->entry;
   sweep_value_list_free(list);
   if (sweep_value_list_parse(NULL, &setting->entry, setting->row, list) != CORE_OK)
@@ -367,16 +381,19 @@ int spec_resolve(SpecFile *file, const char *profile_name) {
   TRY(check_blocks(file));
   TRY(set_name_and_seeds(file, profile));
   TRY(apply_settings(file, profile));
+
   set_program(file, profile);
   TRY(spec_script_goal(file, find_setting(file, profile, "sweep.goal")));
   set_resources(file, profile);
   set_unread(file, profile);
   TRY(set_plan(file, profile));
   TRY(set_stop(file, profile));
+
   TRY(select_blocks(file, profile));
   TRY(spec_script_check_blocks(file));
   TRY(check_overlaps(file->spec));
   TRY(check_profile_effective(file, profile));
+
   TRY(set_in_blocks(file));
   TRY(spec_search_resolve(file, profile));
   return spec_resources_resolve(file, profile);

@@ -13,6 +13,7 @@ int spec_resource_add(SpecFile *file, const CoreIniEntry *entry, SweepBlock *blo
   SlurmSettings scratch = slurm_settings_default();
   if (slurm_settings_set(&scratch, entry->key, entry->value) != CORE_OK)
     return core_ini_error(ini, entry, "%s", core_error_message());
+
   for (size_t i = 0; i < sizeof sweep_only / sizeof *sweep_only; i++)
     if (strcmp(sweep_only[i], entry->key) == 0)
       return core_ini_error_key(ini, entry, "%s applies to the whole sweep; move it into [slurm]", entry->key);
@@ -20,6 +21,7 @@ int spec_resource_add(SpecFile *file, const CoreIniEntry *entry, SweepBlock *blo
     if (strcmp(block->resources[i].entry->key, entry->key) == 0)
       return core_ini_error_key(ini, entry, "%s is set twice in [%s], first in line %d; remove one", entry->key,
                                 entry->section, block->resources[i].entry->line);
+
   block->resources =
     core_memory_resize(block->resources, (block->resource_count + 1) * sizeof *block->resources);
   block->resources[block->resource_count++] =

@@ -21,7 +21,8 @@ int spec_script_read(SpecFile *file) {
   TRY(core_script_read(&file->spec->ini, &program));
   core_script_attach(&file->spec->base, program);
   file->spec->trainer = core_config_default();
-  for (size_t i = 0; i < file->spec->ini.count && program; i++) {
+  if (!program) return CORE_OK;
+  for (size_t i = 0; i < file->spec->ini.count; i++) {
     const CoreIniEntry *entry = &file->spec->ini.entries[i];
     if (entry->key && is_switched_off(entry)) file->spec->is_mixed = true;
   }
@@ -53,7 +54,8 @@ int spec_script_check_blocks(const SpecFile *file) {
                       "%s: [zip] and [search] apply to every grid, so a file with grids of the trainer and of "
                       "a program cannot have them; split it into two files",
                       spec->ini.file);
-  for (size_t g = 0; g < spec->grid_count && spec->base.program; g++) {
+  if (!spec->base.program) return CORE_OK;
+  for (size_t g = 0; g < spec->grid_count; g++) {
     const SweepValueList *list = find_foreign(&spec->grids[g]);
     if (list)
       return core_ini_error_key(&spec->ini, list->entry, "%s is a setting of the %s, but [%s] is a grid of the %s",
@@ -192,6 +194,7 @@ static int skip_script(const CoreScript *program, const SweepValueList *list, si
   sweep_value_list_apply(list, value, &config);
   TRY(core_script_directory(program, directory));
   TRY(core_script_argv(config.program, core_script_text(program, CORE_SCRIPT_command), NULL, &words, &count));
+
   for (size_t i = 0; i < count; i++) {
     const size_t length = strlen(words[i]);
     const bool is_script = length > 3 && strcmp(words[i] + length - 3, ".py") == 0 &&
@@ -200,6 +203,7 @@ static int skip_script(const CoreScript *program, const SweepValueList *list, si
       core_text_appendf(skipped, "%s\tonly some runs have it; make a choice of it: %s = FILE | FILE\n", words[i],
                         list->row->name);
   }
+
   core_script_argv_free(&words);
   core_error_clear();
   return CORE_OK;
@@ -225,11 +229,13 @@ static int set_code(const CoreScript **program, CoreText *skipped, bool *is_unkn
     *program = core_script_with(*program, CORE_SCRIPT_code_hash, hash);
     *program = core_script_with(*program, CORE_SCRIPT_code_files, core_text_string(&text));
   }
+
   core_text_clear(&text);
   if (code == CORE_OK && !*core_script_text(*program, CORE_SCRIPT_name)) {
     make_name(*program, &text);
     *program = core_script_with(*program, CORE_SCRIPT_name, core_text_string(&text));
   }
+
   core_text_free(&text);
   return code;
 }

@@ -118,6 +118,7 @@ void sweep_search_help(CoreHelp *help) {
       {"SETTING = choice A, B", "one of these values"},
       {"VALUES when SETTING = A", "only in trials in which that choice has this value"},
   };
+
   core_help_heading(help, "Searching: [search NAME] in FILE");
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) core_help_row(help, rows[i].term, rows[i].help, 25);
 }
@@ -128,11 +129,13 @@ int spec_search_resolve(SpecFile *file, int profile) {
   SweepSpec *spec = file->spec;
   TRY(finish_all(file));
   spec->searches = core_memory_zero_allocate(file->search_count + 1, sizeof *spec->searches);
+
   for (size_t i = 0; i < file->search_count; i++) {
     if (file->searches[i].profile != SPEC_TOP) continue;
     SweepSearch *top = &file->searches[i].search;
     SweepSearch *override = profile == SPEC_TOP ? NULL : find_search(file, profile, top->name);
     SweepSearch *source = override ? override : top, *selected = &spec->searches[spec->search_count++];
+
     /* The spec takes over the space; the file keeps the name and the location, for error messages. */
     *selected = *source;
     *source = (SweepSearch){.entry = source->entry};

@@ -148,12 +148,14 @@ static int set_number(SweepStop *stop, const Row *row, const char *value) {
   const bool is_count = row->kind == ROW_COUNT;
   const bool is_valid = is_count ? core_text_to_int_scaled(value, &integer) : core_text_to_real_scaled(value, &real);
   if (is_count) real = (double)integer;
+
   if (!is_valid)
     return core_error(CORE_USAGE, "%s = %.80s is not a %s%s", row->name, *value ? value : "(empty)",
                       is_count ? "whole number" : "number", core_text_number_hint(value));
   if (!(real >= row->min && real <= row->max))
     return core_error(CORE_USAGE, "%s = %.80s: expected %s to %s", row->name, value, core_text_from_real(row->min, low),
                       core_text_from_real(row->max, high));
+
   if (is_count) *(int64_t *)((char *)stop + row->offset) = integer;
   else *(double *)((char *)stop + row->offset) = real;
   return CORE_OK;
@@ -219,6 +221,7 @@ int sweep_stop_metric(const SweepStop *stop, const CoreScript *program, SweepMet
 
 int sweep_stop_check(const SweepStop *stop, const CoreIni *ini, const CoreScript *program) {
   SweepMetric metric;
+
   for (size_t i = 1; i < ROWS; i++) {
     if (!stop->given[i].value) continue;
     if (stop->rule == SWEEP_STOP_NONE && stop->given[0].value) continue; /* switched off */
@@ -228,6 +231,7 @@ int sweep_stop_check(const SweepStop *stop, const CoreIni *ini, const CoreScript
     }
     if (!(rows[i].rules & 1u << stop->rule)) return refuse_other_rule(stop, ini, &rows[i]);
   }
+
   if (sweep_stop_metric(stop, program, &metric) != CORE_OK) return error_at(stop, ini, "stop.measure", false);
   if (stop->rule == SWEEP_STOP_asha && stop->min == 0) {
     core_error(CORE_USAGE, "stop.rule = asha needs the transitions of its first rung; add min = ... to [stop]");
@@ -253,17 +257,20 @@ int sweep_stop_check_config(const SweepStop *stop, const CoreIni *ini, const Cor
   SweepMetric metric;
   const int64_t budget = config->train.total_steps;
   if (stop->rule == SWEEP_STOP_NONE) return CORE_OK;
+
   if (config->program && budget <= 0) {
     core_error(CORE_USAGE, "stop.rule = %s needs the end of a run, which is unknown; write step = NAME of {SETTING} in "
                "[program]", kinds[stop->rule].name);
     return error_at(stop, ini, "stop.rule", false);
   }
+
   if (stop->rule == SWEEP_STOP_asha) {
     TRY(check_inside(stop, ini, "stop.min", stop->min, budget, "no run would reach a rung before its end"));
     TRY(check_inside(stop, ini, "stop.max", stop->max, budget + 1, "no run reaches it"));
   } else {
     TRY(check_inside(stop, ini, "stop.grace", stop->grace, budget, "no run would be stopped"));
   }
+
   const bool has_no_envs = core_config_has_no_envs(config);
   if (config->program || sweep_stop_metric(stop, NULL, &metric) != CORE_OK) { /* a metric of the file's program */
     core_error_clear();
@@ -295,6 +302,7 @@ double sweep_stop_rung(const SweepStop *stop, double budget, int rung) {
 void sweep_stop_describe(const SweepStop *stop, double budget, CoreText *text) {
   char number[32];
   core_text_appendf(text, "%s", kinds[stop->rule].name);
+
   if (stop->rule == SWEEP_STOP_asha) {
     core_text_appendf(text, ": promotes one of %lld settings from each rung, at", (long long)stop->eta);
     for (int k = 0; isfinite(sweep_stop_rung(stop, budget, k)); k++)
@@ -305,6 +313,7 @@ void sweep_stop_describe(const SweepStop *stop, double budget, CoreText *text) {
   } else {
     core_text_append(text, ", after a tenth of the budget");
   }
+
   if (stop->rule == SWEEP_STOP_median)
     core_text_appendf(text, ", against at least %lld runs", (long long)stop->min_runs);
   if (stop->rule == SWEEP_STOP_stagnation)
@@ -317,11 +326,13 @@ void sweep_stop_describe(const SweepStop *stop, double budget, CoreText *text) {
 void sweep_stop_help(CoreHelp *help) {
   CoreText term = {0}, text = {0};
   core_help_heading(help, "Early stopping: [stop] in FILE");
+
   for (int i = 1; i < SWEEP_STOP_KINDS; i++) {
     core_text_clear(&term);
     core_text_appendf(&term, "rule = %s", kinds[i].name);
     core_help_row(help, core_text_string(&term), kinds[i].help, 22);
   }
+
   for (size_t i = 1; i < ROWS; i++) {
     core_text_clear(&text);
     if (rows[i].rules != ALL) append_rules(rows[i].rules, &text);
@@ -331,6 +342,7 @@ void sweep_stop_help(CoreHelp *help) {
       core_text_appendf(&text, " (default: %s)", strcmp(rows[i].def, "INFINITY") == 0 ? "inf" : rows[i].def);
     core_help_row(help, strchr(names[i], '.') + 1, core_text_string(&text), 22);
   }
+
   core_text_free(&term);
   core_text_free(&text);
 }

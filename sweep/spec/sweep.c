@@ -30,9 +30,11 @@ int sweep_common_list(const char *root, char ***names, size_t *count) {
   size_t sweeps = 0;
   *names = NULL;
   *count = 0;
+
   TRY(core_files_path(directory, "%s/sweeps", root));
   if (!core_files_exists(directory)) return CORE_OK;
   TRY(core_files_list(directory, names, count));
+
   for (size_t i = 0; i < *count; i++) {
     bool is_sweep = core_text_check_name((*names)[i], "sweep") == CORE_OK &&
                     store_path_sweep(root, (*names)[i], "manifest.tsv", path) == CORE_OK && core_files_exists(path);
@@ -48,6 +50,7 @@ int sweep_common_unknown(const char *root, const char *name) {
   size_t count;
   int code;
   TRY(sweep_common_list(root, &names, &count));
+
   const char *nearest = core_text_nearest(name, (const char *const *)names, count);
   if (nearest) {
     code = core_error(CORE_USAGE, "there is no sweep '%s' in %s; did you mean %s?", name, root, nearest);
@@ -62,6 +65,7 @@ int sweep_common_unknown(const char *root, const char *name) {
                       "workspace with --root",
                       name, root);
   }
+
   free_names(names, count);
   return code;
 }
@@ -148,6 +152,7 @@ int sweep_common_spec(const SweepCommon *common, const char *operand, SweepSpec 
   if (is_frozen) TRY(frozen_path(common, operand, path));
   TRY(sweep_spec_read(is_frozen ? path : operand, common->profile, common->sets.items, common->sets.count, spec));
   if (is_frozen) distrust(spec);
+
   int code = check_origins(common->root, spec);
   if (code != CORE_OK) core_error_context(code, "%s", is_frozen ? path : operand);
   else code = extend_seeds(common, spec);
@@ -156,6 +161,7 @@ int sweep_common_spec(const SweepCommon *common, const char *operand, SweepSpec 
     sweep_spec_free(spec);
     return code;
   }
+
   /* With --set or new seeds it differs from the frozen experiment, and is recorded again. */
   spec->frozen = is_frozen && common->sets.count == 0 && spec->extended_seeds == 0;
   return CORE_OK;

@@ -95,10 +95,12 @@ static int add_value(Builder *b, const char *text, const char *at) {
     return list_error(b->ini, list->entry, at, "%s", core_error_message());
   if (list->count == SWEEP_LIST_MAX)
     return list_error(b->ini, list->entry, at, "%s: more than %d values", row->name, SWEEP_LIST_MAX);
+
   if (list->count == b->capacity) {
     b->capacity = b->capacity ? 2 * b->capacity : 8;
     list->values = core_memory_resize(list->values, b->capacity * sizeof *list->values);
   }
+
   SweepValue *value = &list->values[list->count++];
   *value = get_value(&b->scratch, row);
   core_text_clear(&b->text);
@@ -112,10 +114,12 @@ static int add_item(Builder *b, const char *item, const char *at) {
   if (!*item && row->kind != CORE_CONFIG_STRING)
     return list_error(b->ini, b->list->entry, at, "%s: an item of the list is empty", row->name);
   if (row->kind != CORE_CONFIG_INT || !read_range(item, &low, &high)) return add_value(b, item, at);
+
   size_t count = range_count(low, high);
   if (count == 0)
     return list_error(b->ini, b->list->entry, at, "%s: the range %s must go upwards and have at most %d values",
                       row->name, item, SWEEP_LIST_MAX);
+
   for (size_t i = 0; i < count; i++) {
     char text[32];
     snprintf(text, sizeof text, "%lld", (long long)(low + (int64_t)i));
@@ -131,12 +135,14 @@ static bool is_digits(const char *text, size_t length) {
 /* Warns of "0,25" and "2,5e-4" in a list of real numbers, which are two values, where users with decimal commas mean
  * one. */
 static void warn_decimal_comma(const CoreIni *ini, const CoreIniEntry *entry, const CoreConfigRow *row) {
-  for (const char *item = entry->value; row->kind == CORE_CONFIG_REAL && *item; item += strspn(item, ", ")) {
+  if (row->kind != CORE_CONFIG_REAL) return;
+  for (const char *item = entry->value; *item; item += strspn(item, ", ")) {
     const size_t whole = strcspn(item, ", ");
     const char *sign = item + (*item == '-' || *item == '+'), *rest = item + whole + 1;
     const size_t length = whole - (size_t)(sign - item), next = item[whole] ? strcspn(rest, ", ") : 0;
     const size_t digits = next > 0 ? strspn(rest, "0123456789") : 0;
     const bool exponent = digits > 0 && digits < next && (rest[digits] == 'e' || rest[digits] == 'E');
+
     if (item[whole] == ',' && is_digits(sign, length) && digits > 0 &&
         ((length == 1 && *sign == '0' && digits == next) || exponent)) {
       core_warn(
@@ -172,6 +178,7 @@ int sweep_value_list_check_different(const CoreIni *ini, const SweepValueList *l
   CoreConfig scratch = core_config_default();
   CoreText text = {0};
   int code = CORE_OK;
+
   for (size_t i = 0; i < list->count; i++) { /* canonical: 0.1 and 1e-1 are one value */
     CORE_CHECK(core_config_set(&scratch, list->row->name, list->values[i].text) == CORE_OK);
     texts[i] = core_text_duplicate(core_config_get(&scratch, list->row, &text));
@@ -180,6 +187,7 @@ int sweep_value_list_check_different(const CoreIni *ini, const SweepValueList *l
   for (size_t i = 1; i < list->count && code == CORE_OK; i++)
     if (strcmp(texts[i - 1], texts[i]) == 0)
       code = list_error(ini, list->entry, NULL, "%s: the value %s is repeated", list->row->name, texts[i]);
+
   for (size_t i = 0; i < list->count; i++) free(texts[i]);
   free(texts);
   core_text_free(&text);
@@ -192,6 +200,7 @@ void sweep_value_list_apply(const SweepValueList *list, size_t index, CoreConfig
     CORE_CHECK(core_config_set(config, list->row->name, value->text) == CORE_OK); /* it did in value_of */
     return;
   }
+
   char *field = (char *)config + list->row->offset;
   switch (list->row->kind) {
     case CORE_CONFIG_INT: memcpy(field, &value->number.integer, sizeof value->number.integer); break;
@@ -238,6 +247,7 @@ int sweep_value_list_seeds(const CoreIni *ini, const CoreIniEntry *entry, int64_
   int code = CORE_OK;
   *seeds = NULL;
   *count = 0;
+
   while (code == CORE_OK && core_ini_next_item(&rest, &item, &start)) {
     const char *text = core_text_string(&item);
     int64_t low, high;
@@ -247,6 +257,7 @@ int sweep_value_list_seeds(const CoreIni *ini, const CoreIniEntry *entry, int64_
                         core_text_number_hint(text), expected);
       break;
     }
+
     bool is_count = !is_range && !rest && *count == 0;
     if (is_count) {
       high = low > INT64_MIN ? low - 1 : low;
@@ -254,6 +265,7 @@ int sweep_value_list_seeds(const CoreIni *ini, const CoreIniEntry *entry, int64_
     } else if (!is_range) {
       high = low;
     }
+
     size_t more = range_count(low, high);
     if (more == 0 || *count + more > SWEEP_LIST_MAX)
       code = list_error(ini, entry, start, "sweep.seeds: '%s' gives no seeds or more than %d; %s", text, SWEEP_LIST_MAX,
@@ -261,9 +273,11 @@ int sweep_value_list_seeds(const CoreIni *ini, const CoreIniEntry *entry, int64_
     else if ((double)low < row->min || (double)high > row->max)
       code = list_error(ini, entry, start, "sweep.seeds: a seed is from %.0f to %.0f", row->min, row->max);
     if (code != CORE_OK) break;
+
     *seeds = core_memory_resize(*seeds, (*count + more) * sizeof **seeds);
     for (size_t i = 0; i < more; i++) (*seeds)[(*count)++] = low + (int64_t)i;
   }
+
   core_text_free(&item);
   if (code == CORE_OK) code = check_seeds(ini, entry, *seeds, *count);
   if (code != CORE_OK) {

@@ -26,6 +26,7 @@ static int read_condition(const char *pair, Condition *condition) {
   snprintf(condition->key, sizeof condition->key, "%.*s", (int)(equals - pair), pair);
   condition->value = equals + 1;
   condition->row = NULL;
+
   if (strcmp(condition->key, "grid") == 0 || strcmp(condition->key, "search") == 0) return CORE_OK;
   if (strcmp(condition->key, "seed") == 0) snprintf(condition->key, sizeof condition->key, "train.seed");
   condition->row = core_config_find(condition->key);
@@ -33,6 +34,7 @@ static int read_condition(const char *pair, Condition *condition) {
     return core_error(CORE_USAGE,
                       "--where %.80s: %s is not a setting; expected grid, search, seed or the full name of a setting",
                       pair, condition->key);
+
   condition->expected = core_config_default();
   const int code = core_config_set(&condition->expected, condition->key, condition->value);
   return code == CORE_OK ? CORE_OK : core_error_context(code, "--where %.80s", pair);
@@ -144,11 +146,15 @@ int sweep_where_mark(const SweepGrid *grid, const char *text, bool **is_selected
   CoreOptionList where = {.items = items};
   int code = CORE_OK;
   *is_selected = core_memory_zero_allocate(grid->runs + 1, sizeof **is_selected);
+
   for (char *line; code == CORE_OK && (line = strsep(&rest, "\n"));) {
     if (strncmp(line, begins, strlen(begins)) == 0) items[where.count++] = line + strlen(begins);
     else code = mark_selection(grid, &where, *is_selected);
   }
-  for (size_t run = 0; run < grid->runs && !*text; run++) (*is_selected)[run] = true;
+  if (!*text) {
+    for (size_t run = 0; run < grid->runs; run++) (*is_selected)[run] = true;
+  }
+
   free(copy);
   if (code != CORE_OK) {
     free(*is_selected);
@@ -179,6 +185,7 @@ int sweep_where_check_here(const char *root, const SweepGrid *grid, const SweepG
   if (!part->is_part) return CORE_OK;
   if (sweep_spec_is_open(grid->spec))
     return core_error(CORE_USAGE, "--where: a search that continues in waves runs as a whole on this machine");
+
   sweep_id_set_add_all(&all, (const char(*)[CORE_RUN_ID])grid->ids, grid->runs);
   sweep_id_set_add_all(&selected, (const char(*)[CORE_RUN_ID])part->ids, part->runs);
   for (size_t run = 0; run < part->runs && code == CORE_OK; run++) {
@@ -186,6 +193,7 @@ int sweep_where_check_here(const char *root, const SweepGrid *grid, const SweepG
     sweep_grid_config(part, run, &config);
     code = check_parent(root, grid, &all, &selected, part->ids[run], &config);
   }
+
   sweep_id_set_free(&all);
   sweep_id_set_free(&selected);
   return code;

@@ -67,9 +67,11 @@ void sweep_annotations_select(const char *root, const char *name, const SweepAnn
   *annotations = (SweepAnnotations){.pinned = SIZE_MAX};
   sweep_archived(root, name, annotations->archived);
   if (files->count == 0) return;
+
   if (sweep_manifest_read(root, name, &manifest) != CORE_OK) core_error_clear(); /* reported by the caller */
   sweep_id_set_add_all(&ids, (const char(*)[CORE_RUN_ID])manifest.ids, manifest.count);
   sweep_manifest_free(&manifest);
+
   for (size_t i = 0; i < files->count; i++)
     if (files->file[i].subject == STORE_SUBJECT_SWEEP && strcmp(files->file[i].name, name) == 0)
       annotations->sweep = files->file[i].annotations;

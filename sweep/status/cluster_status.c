@@ -259,10 +259,12 @@ static void explain_orphan(Evidence *e) {
   const StoreState *parent = &e->parent;
   const char *id = e->status->parent;
   size_t index;
+
   if (parent->status == STORE_FINISHED) {
     SET_REASON(e, "its parent run %s has finished meanwhile; sweep submit starts it", id);
     return;
   }
+
   if (classifier->ids.count == 0)
     for (size_t i = 0; i < classifier->progress->runs; i++)
       sweep_id_set_add(&classifier->ids, classifier->progress->run[i].id, NULL);
@@ -272,6 +274,7 @@ static void explain_orphan(Evidence *e) {
                      : parent->status == STORE_STOPPED ? "was stopped"
                      : parent->status == STORE_LOST    ? "was lost"
                                                        : store_status_name(parent->status);
+
   if (is_retried) SET_REASON(e, "its parent run %s is being retried; sweep submit queues it again", id);
   else
     SET_REASON(e, "its parent run %s %s%s%.200s; sweep retry %s %s submits both again", id, fate,
@@ -454,6 +457,7 @@ static void query_history(Classifier *classifier) {
   int64_t *jobs = core_memory_allocate((job_map->journal.count + 1) * sizeof *jobs);
   double since_unix_s;
   const size_t count = list_unlisted_jobs(classifier, jobs, &since_unix_s);
+
   SlurmCluster *cluster = NULL;
   if (count > 0 && slurm_cluster_open("auto", &cluster, NULL) == CORE_OK) {
     const SlurmLimits *limits;
@@ -463,6 +467,7 @@ static void query_history(Classifier *classifier) {
       sweep_job_map_join(classifier->progress->name, job_map, &classifier->history);
     slurm_cluster_close(&cluster);
   }
+
   core_error_clear();
   free(jobs);
 }
@@ -477,15 +482,18 @@ int sweep_cluster_status_classify(const char *root, const SweepProgress *progres
   const int code = sweep_job_map_read(root, &manifest, &classifier.job_map);
   sweep_manifest_free(&manifest);
   TRY(code);
+
   if (tasks) {
     sweep_job_map_join(progress->name, &classifier.job_map, tasks);
     query_history(&classifier);
   }
+
   cluster->run = core_memory_zero_allocate(progress->runs + 1, sizeof *cluster->run);
   for (size_t i = 0; i < progress->runs; i++) {
     classify_run(&classifier, i, &cluster->run[i]);
     cluster->count[cluster->run[i].condition]++;
   }
+
   sweep_job_map_free(&classifier.job_map);
   slurm_tasks_free(&classifier.history);
   sweep_id_set_free(&classifier.ids);

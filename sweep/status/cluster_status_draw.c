@@ -22,6 +22,7 @@ static bool cache_path(const SlurmSelection *selection, char path[CORE_PATH_MAX]
   const bool is_cache = home && home[0] == '/';
   if (!is_cache) home = getenv("HOME");
   if (!home || home[0] != '/') return false;
+
   uint64_t hash = 1469598103934665603u; /* FNV-1a */
   for (size_t i = 0; i < count + 2; i++) {
     const char *text = i < count ? selection->names[i] : i == count ? selection->directory : conf;
@@ -30,6 +31,7 @@ static bool cache_path(const SlurmSelection *selection, char path[CORE_PATH_MAX]
       if (!*c) break;
     }
   }
+
   return core_files_path(path, "%s%s/sweep/queue-%016llx", home, is_cache ? "" : "/.cache", (unsigned long long)hash) ==
          CORE_OK;
 }
@@ -42,6 +44,7 @@ static bool read_cache(const char *path, double max_age_s, SlurmTasks *tasks) {
   if (max_age_s <= 0 || stat(path, &file) != 0 || file.st_uid != getuid()) return false;
   const double age = core_clock_unix_s() - ((double)file.st_mtim.tv_sec + 1e-9 * (double)file.st_mtim.tv_nsec);
   if (age < 0 || age > max_age_s || core_files_read(path, (size_t)1 << 30, &data, &size) != CORE_OK) return false;
+
   uint64_t row = 0;
   if (size >= sizeof row) memcpy(&row, data, sizeof row);
   const bool is_valid = row == sizeof(SlurmTask) && (size - sizeof row) % sizeof(SlurmTask) == 0;
@@ -50,6 +53,7 @@ static bool read_cache(const char *path, double max_age_s, SlurmTasks *tasks) {
     tasks->rows = core_memory_allocate((tasks->count + 1) * sizeof *tasks->rows);
     memcpy(tasks->rows, data + sizeof row, tasks->count * sizeof *tasks->rows);
   }
+
   free(data);
   return is_valid;
 }
@@ -123,11 +127,13 @@ static void draw_waiting(const SweepProgress *progress, const SweepClusterStatus
     size_t count;
   } reasons[REASONS_MAX];
   size_t count = 0, others = 0;
+
   for (size_t i = 0; i < progress->runs; i++) {
     const SweepRunStatus *status = &cluster->run[i];
     const bool waits = status->condition == SWEEP_QUEUED || status->condition == SWEEP_HELD ||
                        status->condition == SWEEP_SUSPENDED;
     if (!waits) continue;
+
     const size_t length = strcspn(status->text, ";");
     size_t k = 0;
     while (k < count &&
@@ -141,6 +147,7 @@ static void draw_waiting(const SweepProgress *progress, const SweepClusterStatus
       reasons[count++].count = 1;
     }
   }
+
   for (size_t k = 0; k < count; k++)
     core_text_appendf(text, "  %zu %s: %.*s\n", reasons[k].count, sweep_condition_name(reasons[k].condition),
                       (int)strcspn(reasons[k].text, ";"), reasons[k].text);

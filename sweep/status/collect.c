@@ -58,6 +58,7 @@ static void apply_stop_rules(StoreDatabase *database, const char *root, const ch
   char **names = NULL;
   size_t count = 0;
   if (!name && sweep_common_list(root, &names, &count) != CORE_OK) core_warn("%s", core_error_message());
+
   for (size_t i = 0; i < (name ? 1 : count); i++) {
     const char *sweep = name ? name : names[i];
     SweepStopOutcome outcome;
@@ -70,6 +71,7 @@ static void apply_stop_rules(StoreDatabase *database, const char *root, const ch
     if (sweep_promote(root, sweep, &promoted) != CORE_OK)
       core_warn("%s: cannot submit promoted runs: %s", sweep, core_error_message());
   }
+
   for (size_t i = 0; i < count; i++) free(names[i]);
   free(names);
   core_error_clear();
@@ -103,6 +105,7 @@ static int follow(const char *path, StoreDatabase **database, const char *root, 
   bool is_first = true, is_other_reported = false;
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
+
   while (!stop_requested) {
     StoreImport import;
     if (import_new(path, database, root, name, &import) != CORE_OK) {
@@ -116,6 +119,7 @@ static int follow(const char *path, StoreDatabase **database, const char *root, 
       report_import(&import, json);
       is_first = false;
     }
+
     fflush(stdout);
     if (!stop_requested) wait_seconds(every_s);
   }
@@ -140,12 +144,14 @@ static void report_unknown_sweeps(StoreDatabase *database, const char *root) {
   size_t count, unknown = 0;
   CoreText list = {0};
   if (sweep_common_list(root, &names, &count) != CORE_OK) return core_error_clear();
+
   for (size_t i = 0; i < count; i++) {
     if (!is_known(database, names[i]) && unknown++ < NAMES_MAX)
       core_text_appendf(&list, "%s%s", unknown > 1 ? ", " : "", names[i]);
     free(names[i]);
   }
   free(names);
+
   if (unknown > NAMES_MAX) core_text_appendf(&list, " and %zu more", unknown - NAMES_MAX);
   if (unknown > 0 && unknown == count)
     core_warn("results.db knows none of the %zu sweeps of this workspace (%s); run sweep rebuild to add them", count,
@@ -188,6 +194,7 @@ static int collect(void *given, const char **operands, size_t count) {
   const char *root = options->common.root, *sweep = NULL;
   char path[CORE_PATH_MAX], name[SWEEP_NAME];
   StoreDatabase *database;
+
   if (!(options->every_s >= 0.1 && options->every_s <= 86400))
     return core_error(CORE_USAGE, "--every %g: expected 0.1 to 86400 seconds", options->every_s);
   TRY(sweep_common_open(&options->common));
@@ -195,6 +202,7 @@ static int collect(void *given, const char **operands, size_t count) {
     TRY(sweep_common_name(&options->common, operands[0], name));
     sweep = name;
   }
+
   TRY(store_path_database(root, path));
   remove_leftovers(root);
   TRY(store_database_open(path, false, &database));
@@ -213,6 +221,7 @@ int sweep_collect(int argc, char **argv) {
           "applied.",
       .operands = {"FILE|NAME"},
       .operands_max = 1};
+
   CollectOptions given = {.every_s = FOLLOW_DEFAULT_S};
   const CoreOption options[] = {{"follow", 'f', CORE_OPTION_FLAG, &given.follow, NULL, "keep importing until Ctrl-C"},
                                 {"every", 'e', CORE_OPTION_REAL, &given.every_s, "SECONDS",

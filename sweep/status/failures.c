@@ -44,6 +44,7 @@ static bool merge(const char *a, const char *b, CoreText *merged) {
       b += n;
       continue;
     }
+
     /* One word, or one other character. */
     const size_t length = word_length(a) ? word_length(a) : 1;
     if (strncmp(a, b, length) != 0 || (word_length(a) && word_length(b) != length)) return false;
@@ -79,11 +80,13 @@ void sweep_failures_add(SweepFailures *failures, const char *status, const char 
     failures->others++;
     return;
   }
+
   if (!item) {
     failures->items = core_memory_resize(failures->items, (failures->count + 1) * sizeof *failures->items);
     item = &failures->items[failures->count++];
     *item = (SweepFailure){.status = status, .reason = core_text_duplicate(reason)};
   }
+
   if (item->count == item->capacity) {
     item->capacity = item->capacity ? 2 * item->capacity : 4;
     item->runs = core_memory_resize(item->runs, item->capacity * sizeof *item->runs);

@@ -19,6 +19,7 @@ int sweep_members_read(const char *root, const SweepProgress *progress, SweepMem
     sweep_spec_free(&members->spec);
     return code;
   }
+
   sweep_id_set_add_all(&ids, (const char(*)[CORE_RUN_ID])members->grid.ids, members->grid.runs);
   members->grid_run = core_memory_allocate((progress->runs + 1) * sizeof *members->grid_run);
   members->absent = core_memory_zero_allocate(progress->runs + 1, sizeof *members->absent);
@@ -26,6 +27,7 @@ int sweep_members_read(const char *root, const SweepProgress *progress, SweepMem
     members->absent[i] = !sweep_id_set_find(&ids, progress->run[i].id, &members->grid_run[i]);
   for (size_t i = 0; i < progress->runs; i++)
     if (members->absent[i]) members->grid_run[i] = SIZE_MAX;
+
   sweep_id_set_free(&ids);
   return CORE_OK;
 }

@@ -48,12 +48,14 @@ static void estimate(SweepProgress *progress, const bool *expected) {
   double known_total = 0, remaining = 0, fraction = 0, speed = 0, longest_s = 0;
   size_t known = 0, unknown = 0;
   const size_t counted = progress->runs - progress->absent;
+
   for (size_t i = 0; i < progress->runs; i++) {
     const SweepState *state = &progress->run[i].state;
     const bool is_running = state->status == STORE_RUNNING;
     const bool is_included = is_running || (state->status != STORE_FINISHED && state->status != STORE_STOPPED_BY_RULE &&
                                             (expected ? expected[i] : is_expected(progress, state)));
     if (progress->run[i].is_absent) continue;
+
     fraction += run_fraction(state);
     if (state->transitions_total > 0) {
       known++;
@@ -62,10 +64,12 @@ static void estimate(SweepProgress *progress, const bool *expected) {
     } else {
       unknown += is_included;
     }
+
     if (!is_running || !(run_speed(state) > 0)) continue;
     speed += run_speed(state);
     longest_s = fmax(longest_s, remaining_transitions(state) / run_speed(state));
   }
+
   if (known > 0) remaining += known_total / (double)known * (double)unknown;
   progress->done = counted > 0 ? fraction / (double)counted : 0;
   if (progress->count[STORE_FINISHED] + progress->count[STORE_STOPPED_BY_RULE] < counted)
@@ -150,6 +154,7 @@ static int read_finished(StoreDatabase *database, const SweepManifest *manifest,
   StoreQuery *query;
   bool row;
   int code;
+
   TRY(store_query_open(
     database,
     "SELECT s.idx, r.id, r.attempt, r.iteration, r.iterations, r.transitions, r.transitions_total, "
@@ -159,6 +164,7 @@ static int read_finished(StoreDatabase *database, const SweepManifest *manifest,
     "FROM sweep_run AS s JOIN run AS r ON r.id = s.run_id "
     "WHERE s.sweep = ?1 AND r.status = 'finished'",
     &query));
+
   store_query_bind_text(query, 1, manifest->name);
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
     const int64_t index = store_query_int(query, 0);
@@ -173,6 +179,7 @@ static int read_finished(StoreDatabase *database, const SweepManifest *manifest,
                         .heartbeat_unix_s = known_or_zero(store_query_real(query, 12)),
                         .finished_unix_s = known_or_zero(store_query_real(query, 13)),
                         .train_seconds = known_or_zero(store_query_real(query, 14))};
+
     copy_text(state.host, sizeof state.host, store_query_text(query, 10));
     copy_text(state.device, sizeof state.device, store_query_text(query, 15));
     copy_text(state.commit, sizeof state.commit, store_query_text(query, 16));
@@ -180,6 +187,7 @@ static int read_finished(StoreDatabase *database, const SweepManifest *manifest,
     memcpy(progress->run[index].id, manifest->ids[index], CORE_RUN_ID);
     set_state(progress, (size_t)index, &state);
   }
+
   store_query_close(&query);
   return code;
 }
@@ -199,10 +207,12 @@ int sweep_progress_read(const char *root, const char *name, StoreDatabase *datab
   SweepManifest manifest;
   SweepQueueRequest request;
   *progress = (SweepProgress){.queued = false};
+
   TRY(sweep_manifest_read(root, name, &manifest));
   TRY(core_text_copy(progress->name, sizeof progress->name, name, "sweep"));
   progress->runs = manifest.count;
   progress->run = core_memory_zero_allocate(manifest.count + 1, sizeof *progress->run);
+
   int code = sweep_queue_read(root, name, &request, &progress->queued);
   progress->executor = sweep_queue_executor_pid(root, progress->queued ? request.owner : geteuid());
   if (code == CORE_OK && database) code = read_finished(database, &manifest, progress);
@@ -214,6 +224,7 @@ int sweep_progress_read(const char *root, const char *name, StoreDatabase *datab
     }
     if (code == CORE_OK) progress->count[run->state.status]++;
   }
+
   sweep_manifest_free(&manifest);
   if (code != CORE_OK) sweep_progress_free(progress);
   else estimate(progress, NULL);

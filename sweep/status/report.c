@@ -35,9 +35,11 @@ static void print_json(const char *name, const SweepUsage *usage, const SweepAnn
     sweep_annotations_add_run_json(annotations, i, run);
     json_array_append_new(runs, run);
   }
+
   char *copy = core_text_duplicate(core_text_string(advice)), *save = NULL;
   for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
     json_array_append_new(lines, core_json_text(line));
+
   json_t *all =
     json_pack("{s:s, s:o, s:o, s:f, s:f, s:f, s:o, s:f, s:f, s:f, s:f, s:I, s:I, s:f, s:o, s:o}", "name", name,
               "wait_median_s",
@@ -48,6 +50,7 @@ static void print_json(const char *name, const SweepUsage *usage, const SweepAnn
               usage->gpu_hours_wasted, "peak_max_mb", (json_int_t)usage->most.peak_mb, "stopped_by_rule",
               (json_int_t)usage->stopped_by_rule, "transitions_saved", usage->transitions_saved, "advice", lines,
               "run", runs);
+
   sweep_annotations_add_json(annotations, all);
   core_json_print(all);
   free(copy);
@@ -61,6 +64,7 @@ static void print_csv_cell(double value) {
 static void print_csv(const SweepUsage *usage) {
   CoreText id = {0};
   printf("index,run,status,starts,wait_s,spent_s,useful_s,efficiency,cpus,gpus,peak_mb\n");
+
   for (size_t i = 0; i < usage->count; i++) {
     const SweepRunUsage *run = &usage->run[i];
     core_text_clear(&id);
@@ -75,6 +79,7 @@ static void print_csv(const SweepUsage *usage) {
     if (run->memory.peak_mb > 0) printf(",%lld\n", (long long)run->memory.peak_mb);
     else printf(",\n");
   }
+
   core_text_free(&id);
 }
 
@@ -82,6 +87,7 @@ static void print_runs(const SweepUsage *usage) {
   static const char *const headers[] = {"index", "run", "status", "starts", "waited", "ran", "useful", "memory"};
   CoreTable *table = core_table_create(headers, sizeof headers / sizeof *headers);
   char buffer[32];
+
   for (size_t i = 0; i < usage->count; i++) {
     const SweepRunUsage *run = &usage->run[i];
     const double efficiency = sweep_usage_efficiency(run->useful_s, run->spent_s);
@@ -97,6 +103,7 @@ static void print_runs(const SweepUsage *usage) {
     if (run->memory.peak_mb > 0) core_table_cell(table, "%lld MB", (long long)run->memory.peak_mb);
     else core_table_cell(table, "-");
   }
+
   core_table_print(table, stdout);
   core_table_destroy(&table);
 }
@@ -112,17 +119,20 @@ static void print_text(const char *name, const SweepUsage *usage, const SweepAnn
                        const CoreText *advice, bool runs) {
   char spent[32], wasted[32], median[32], longest[32];
   size_t finished = 0, not_started = 0, restarted = 0;
+
   for (size_t i = 0; i < usage->count; i++) {
     finished += usage->run[i].status == STORE_FINISHED;
     not_started += usage->run[i].starts == 0;
     restarted += usage->run[i].starts > 1;
   }
+
   if (runs) print_runs(usage);
   printf("%s: %zu runs, %zu finished, ", name, usage->count, finished);
   if (usage->stopped_by_rule > 0) printf("%zu stopped by rule, ", usage->stopped_by_rule);
   if (not_started > 0) printf("%zu never started, ", not_started);
   printf("%zu started more than once\n", restarted);
   print_annotations(name, annotations);
+
   if (isfinite(usage->wait_median_s))
     printf("  waited     median %s, at most %s\n", core_text_duration(usage->wait_median_s, median),
            core_text_duration(usage->wait_max_s, longest));
@@ -131,6 +141,7 @@ static void print_text(const char *name, const SweepUsage *usage, const SweepAnn
   if (usage->stopped_by_rule > 0)
     printf("  saved      %s transitions by stopping runs early; they keep their checkpoints and count as censored\n",
            core_text_count(usage->transitions_saved, spent));
+
   if (usage->is_slurm) {
     printf("  CPU-hours  %.3f, %.3f wasted\n", usage->cpu_hours, usage->cpu_hours_wasted);
     if (usage->gpu_hours > 0) printf("  GPU-hours  %.3f, %.3f wasted\n", usage->gpu_hours, usage->gpu_hours_wasted);
@@ -150,15 +161,18 @@ static int report(void *given, const char **operands, size_t count) {
   SweepUsage usage;
   SweepAnnotations annotations;
   CoreText advice = {0};
+
   if (options->json && options->csv) return core_error(CORE_USAGE, "--json and --csv cannot be combined");
   TRY(sweep_common_open(&options->common));
   TRY(sweep_common_name(&options->common, operands[0], name));
   TRY(sweep_usage_read(options->common.root, name, &usage));
   sweep_usage_advise(&usage, name, &advice);
+
   SweepAnnotationFiles files;
   sweep_annotation_files_read(options->common.root, false, &files);
   sweep_annotations_select(options->common.root, name, &files, &annotations);
   sweep_annotation_files_free(&files);
+
   if (options->json) print_json(name, &usage, &annotations, &advice);
   else if (options->csv) print_csv(&usage);
   else print_text(name, &usage, &annotations, &advice, options->runs);
@@ -177,6 +191,7 @@ int sweep_report(int argc, char **argv) {
       .operands_min = 1,
       .operands = {"NAME"},
       .operands_max = 1};
+
   ReportOptions given = {0};
   const CoreOption options[] = {SWEEP_OPTION_ROOT(given.common),
                                 {"runs", 0, CORE_OPTION_FLAG, &given.runs, NULL, "print one line per run"},

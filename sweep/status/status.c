@@ -49,6 +49,7 @@ static void print(const StatusOptions *options, StoreDatabase *database, SweepVi
   const SweepRunFilter filter = {is_listed, options};
   size_t listed = 0;
   CoreText text = {0};
+
   if (options->csv) sweep_view_print_csv(view, count, database, &filter);
   for (size_t i = 0; i < count && !options->csv; i++) {
     if (options->tag && !sweep_annotations_has_tag(&view[i].annotations, options->tag)) continue;
@@ -59,6 +60,7 @@ static void print(const StatusOptions *options, StoreDatabase *database, SweepVi
     fputs(listed++ ? ",\n  " : "[\n  ", stdout);
     sweep_view_print_json(&view[i], stdout);
   }
+
   if (options->json) {
     fputs(listed ? "\n]\n" : "[]\n", stdout);
   } else if (options->watch) {
@@ -92,6 +94,7 @@ static int status(void *given, const char **operands, size_t operand_count) {
   char **names = NULL, name[SWEEP_NAME], *single = name;
   size_t count = 1;
   int code;
+
   if (options->watch + options->json + options->csv > 1)
     return core_error(CORE_USAGE, "--watch, --json and --csv cannot be combined");
   if (options->tag) TRY(core_text_check_name(options->tag, "--tag"));
@@ -99,6 +102,7 @@ static int status(void *given, const char **operands, size_t operand_count) {
   if (operand_count > 0) TRY(sweep_common_name(&options->common, operands[0], name));
   else TRY(sweep_common_list(root, &names, &count));
   if (count == 0 && !options->json) printf("no sweeps in %s; sweep submit FILE starts one\n", root);
+
   CoreLive live = {.stream = stdout, .plain_every_s = 15};
   bool is_active;
   do {
@@ -107,7 +111,10 @@ static int status(void *given, const char **operands, size_t operand_count) {
     store_database_close(&database);
     if (options->watch && is_active && code == CORE_OK) sleep(2);
   } while (options->watch && is_active && code == CORE_OK);
-  for (size_t i = 0; names && i < count; i++) free(names[i]);
+
+  if (names) {
+    for (size_t i = 0; i < count; i++) free(names[i]);
+  }
   free(names);
   return code;
 }
@@ -120,6 +127,7 @@ int sweep_status(int argc, char **argv) {
                "who cancelled them and what killed them. A running run whose process is gone is shown as lost.",
       .operands = {"NAME"},
       .operands_max = 1};
+
   StatusOptions given = {0};
   const CoreOption options[] = {
       SWEEP_OPTION_ROOT(given.common),

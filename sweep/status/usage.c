@@ -84,6 +84,7 @@ static int add_attempts(const char *root, const char *id, const StoreState *stat
   SweepAttemptSteps later = {0};
   *spent_s = *repeated_s = 0;
   TRY(store_attempts_read(root, id, &attempts.ended, &attempts.count));
+
   int code = CORE_OK;
   for (int attempt = state->attempt; attempt >= 1 && code == CORE_OK; attempt--) {
     SweepAttemptSteps steps;
@@ -94,6 +95,7 @@ static int add_attempts(const char *root, const char *id, const StoreState *stat
     sweep_attempt_steps_merge(&later, &steps);
     sweep_attempt_steps_free(&steps);
   }
+
   sweep_attempt_steps_free(&later);
   free(attempts.ended);
   return code;
@@ -118,14 +120,17 @@ static int read_run(const char *root, const char *name, const SweepJournal *jour
   StoreState state;
   SweepRecord record;
   bool has_record;
+
   TRY(store_run_state_read(root, run->id, true, &state));
   TRY(sweep_record_read(root, run->id, &record, &has_record));
   if (sweep_run_memory_read(root, run->id, &run->memory) != CORE_OK) core_warn("%s", core_error_message());
+
   run->status = state.status;
   run->transitions = (double)state.transitions;
   run->budget = (double)state.transitions_total;
   run->starts = has_record ? record.starts : state.attempt;
   run->wait_s = run->cpus = run->gpus = NAN;
+
   double attempts_s = attempt_seconds(&state), repeated_s = 0;
   if (state.attempt > 1) TRY(add_attempts(root, run->id, &state, &attempts_s, &repeated_s));
   run->spent_s = attempts_s;
@@ -145,6 +150,7 @@ static int read_run(const char *root, const char *name, const SweepJournal *jour
     if (batch && (!usage->is_slurm || batch->number == journal->batches)) usage->settings = batch->settings;
     usage->is_slurm |= batch != NULL;
   }
+
   if (run->spent_s < state.train_seconds) run->spent_s = state.train_seconds; /* earlier starts have no record */
   const double useful_max_s = fmax(0, run->spent_s - repeated_s);
   run->useful_s = run->status == STORE_FAILED                         ? 0
@@ -161,6 +167,7 @@ static int compare_doubles(const void *a, const void *b) {
 static void add_up(SweepUsage *usage) {
   double *waits = core_memory_allocate((usage->count + 1) * sizeof *waits);
   size_t count = 0;
+
   for (size_t i = 0; i < usage->count; i++) {
     const SweepRunUsage *run = &usage->run[i];
     const double wasted = run->spent_s - run->useful_s;
@@ -168,6 +175,7 @@ static void add_up(SweepUsage *usage) {
     usage->useful_s += run->useful_s;
     usage->wasted_s += wasted;
     if (isfinite(run->wait_s)) waits[count++] = run->wait_s;
+
     if (isfinite(run->cpus)) {
       usage->cpu_hours += run->cpus * run->spent_s / 3600;
       usage->cpu_hours_wasted += run->cpus * wasted / 3600;
@@ -184,6 +192,7 @@ static void add_up(SweepUsage *usage) {
     if (run->status == STORE_FAILED) usage->failed_s += wasted;
     sweep_run_memory_merge(&usage->most, &run->memory);
   }
+
   qsort(waits, count, sizeof *waits, compare_doubles);
   usage->wait_median_s = count ? (waits[(count - 1) / 2] + waits[count / 2]) / 2 : NAN;
   usage->wait_max_s = count ? waits[count - 1] : NAN;
@@ -196,6 +205,7 @@ int sweep_usage_read(const char *root, const char *name, SweepUsage *usage) {
   Batches batches = {0};
   *usage = (SweepUsage){.settings = slurm_settings_default()};
   TRY(sweep_manifest_read(root, name, &manifest));
+
   int code = sweep_journal_read(root, name, &journal);
   if (code == CORE_OK) {
     usage->count = manifest.count;
@@ -206,6 +216,7 @@ int sweep_usage_read(const char *root, const char *name, SweepUsage *usage) {
     }
     sweep_journal_free(&journal);
   }
+
   for (size_t i = 0; i < batches.count; i++) sweep_batch_free(&batches.batch[i]);
   free(batches.batch);
   sweep_manifest_free(&manifest);
@@ -235,11 +246,13 @@ static bool all_have_ended(const SweepUsage *usage) {
 static void advise_time(const SweepUsage *usage, CoreText *lines) {
   char current[32], suggested[32];
   size_t interrupted = 0;
+
   for (size_t i = 0; i < usage->count; i++)
     interrupted += usage->run[i].hit_time_limit || (usage->run[i].starts > 1 && usage->run[i].status == STORE_FINISHED);
   const int64_t needed =
       round_up(time_margin * usage->finished_max_s + (double)usage->settings.signal_lead, TIME_STEP_S);
   if (usage->finished_max_s <= 0) return;
+
   slurm_time_format(usage->settings.time, current);
   slurm_time_format(needed, suggested);
   if (usage->settings.time > 0 && interrupted > 0 && usage->settings.time < needed)
@@ -284,6 +297,7 @@ static void advise_memory(const SweepUsage *usage, const char *name, CoreText *l
   size_t killed = 0;
   for (size_t i = 0; i < usage->count; i++) killed += usage->run[i].out_of_memory;
   const int64_t needed = sweep_run_memory_needed(&usage->most), current = slurm_settings_run_mem(&usage->settings);
+
   if (killed > 0)
     core_text_appendf(lines, "%zu runs ran out of memory at slurm.mem = %lldM: sweep retry %s --failed --mem %lldM\n",
                       killed, (long long)current, name, (long long)needed);

@@ -82,15 +82,18 @@ static int join_slurm(const SweepViewOptions *asked, SweepView *view, size_t cou
     view[i].is_slurm = sweep_journal_exists(asked->root, view[i].progress.name);
     if (view[i].is_slurm && is_unfinished(asked->root, &view[i].progress)) names[unfinished++] = view[i].progress.name;
   }
+
   const bool has_queue =
       unfinished == 0 || sweep_cluster_status_query(&(SlurmSelection){names, unfinished, asked->root},
                                                     asked->queue_age_s, &tasks) == CORE_OK;
   if (!has_queue) snprintf(problem, sizeof problem, "%s", core_error_message());
+
   int code = CORE_OK;
   for (size_t i = 0; i < count && code == CORE_OK; i++)
     if (view[i].is_slurm)
       code = sweep_cluster_status_classify(asked->root, &view[i].progress, has_queue ? &tasks : NULL, problem,
                                            &view[i].cluster);
+
   slurm_tasks_free(&tasks);
   free(names);
   return code;
@@ -128,6 +131,7 @@ int sweep_view_read(const SweepViewOptions *asked, StoreDatabase *database, char
   read_progress(asked, database, names, count, view, problem);
   TRY(join_slurm(asked, view, *count));
   sweep_annotation_files_read(asked->root, asked->is_repeated, &annotations);
+
   for (size_t i = 0; i < *count; i++) {
     read_members(asked, &view[i]);
     sweep_annotations_select(asked->root, view[i].progress.name, &annotations, &view[i].annotations);
@@ -138,6 +142,7 @@ int sweep_view_read(const SweepViewOptions *asked, StoreDatabase *database, char
       sweep_failures_add_progress(&view[i].progress, &view[i].failures);
     }
   }
+
   sweep_annotation_files_free(&annotations);
   return CORE_OK;
 }

@@ -34,12 +34,14 @@ json_t *sweep_view_run_json(SweepView *view, size_t index) {
   const SweepRunState *run = &view->progress.run[index];
   char job[48] = "";
   json_t *object = json_object();
+
   json_object_set_new(object, "index", json_integer((json_int_t)index));
   json_object_set_new(object, "run", core_json_text(run->id));
   json_object_set_new(object, "directory", directory_json(view, run->id));
   json_object_set_new(object, "settings", sweep_members_settings(&view->members, index));
   json_object_set_new(object, "in_file",
                       view->members.grid_run ? json_boolean(!view->members.absent[index]) : json_null());
+
   json_object_set_new(object, "status", core_json_text(store_status_name(run->state.status)));
   json_object_set_new(object, "condition", core_json_text(sweep_view_status(view, index)));
   json_object_set_new(object, "reason", core_json_text(sweep_view_reason(view, index)));
@@ -104,11 +106,13 @@ void sweep_view_print_json(SweepView *view, FILE *stream) {
 void sweep_view_append_json(SweepView *view, SweepViewPage *page, CoreText *text) {
   const size_t runs = view->progress.runs, skipped = page->offset < runs ? page->offset : runs;
   const size_t listed = runs - skipped < page->limit ? runs - skipped : page->limit;
+
   json_t *summary = sweep_view_summary_json(view);
   core_json_append(summary, 0, text);
   json_decref(summary);
   text->length--; /* the brace, since the runs follow */
   core_text_append(text, ", \"run\": [");
+
   for (size_t i = skipped; i < skipped + listed; i++) {
     json_t *run = sweep_view_run_json(view, i);
     if (i > skipped) core_text_append(text, ", ");

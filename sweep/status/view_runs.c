@@ -24,6 +24,7 @@ static int read_scores(StoreDatabase *database, const SweepProgress *progress, R
                        "SELECT s.idx, s.run_id, r.best_solve_rate, r.best_return, r.last_return "
                        "FROM sweep_run AS s JOIN run_summary AS r ON r.run_id = s.run_id WHERE s.sweep = ?1",
                        &query));
+
   store_query_bind_text(query, 1, progress->name);
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
     const int64_t index = store_query_int(query, 0);
@@ -31,6 +32,7 @@ static int read_scores(StoreDatabase *database, const SweepProgress *progress, R
     if (strcmp(progress->run[index].id, store_query_text(query, 1)) != 0) continue;
     scores[index] = (RunScores){store_query_real(query, 2), store_query_real(query, 3), store_query_real(query, 4)};
   }
+
   store_query_close(&query);
   return code;
 }
@@ -129,6 +131,7 @@ static void print_run(CoreTable *table, SweepView *view, size_t i, const RunScor
   const SweepState *state = &view->progress.run[i].state;
   const bool needs_attention = sweep_view_needs_attention(view, i);
   char buffer[32];
+
   core_table_cell(table, "%zu", i);
   core_table_cell(table, "%s", view->progress.run[i].id);
   core_table_cell_color(table,
@@ -136,6 +139,7 @@ static void print_run(CoreTable *table, SweepView *view, size_t i, const RunScor
                         : state->status == STORE_FINISHED ? CORE_GREEN
                                                           : CORE_PLAIN,
                         "%s", sweep_view_status(view, i));
+
   core_table_cell(table, "%lld", (long long)(counts_steps(state) ? state->transitions : state->iteration));
   core_table_cell(table, "%lld", (long long)state->iterations);
   print_results(table, state, scores);
@@ -154,15 +158,18 @@ void sweep_view_print_runs(SweepView *view, StoreDatabase *database, const Sweep
   bool *differs = find_settings(view, 1);
   core_config_rows(&rows); /* again: runs of programs that were read have added rows */
   RunScores *scores = make_scores(database, &view->progress);
+
   for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) headers[columns++] = fixed[i];
   for (size_t r = 0; r < rows; r++)
     if (differs[r]) headers[columns++] = row[r].name;
   headers[columns++] = "message";
+
   CoreTable *table = core_table_create(headers, columns);
   for (size_t i = 0; i < view->progress.runs; i++)
     if (filter->is_listed(filter->context, view, i)) print_run(table, view, i, &scores[i], differs);
   core_table_print(table, stdout);
   core_table_destroy(&table);
+
   free(scores);
   free(differs);
   free(headers);
@@ -185,11 +192,13 @@ static void append_run(SweepView *view, size_t i, const RunScores *scores, const
   const SweepState *state = &view->progress.run[i].state;
   char job[48] = "";
   if (view->is_slurm && view->cluster.run[i].id.job > 0) slurm_id_format(view->cluster.run[i].id, job);
+
   core_text_append_cell(line, view->progress.name);
   core_text_appendf(line, ",%zu", i);
   append_cell(line, view->progress.run[i].id);
   append_cell(line, sweep_view_status(view, i));
   core_text_appendf(line, ",%d,%lld,%lld", state->attempt, (long long)state->iteration, (long long)state->iterations);
+
   append_number(line, state->solve_rate);
   append_number(line, state->steps_per_second);
   append_cell(line, job);

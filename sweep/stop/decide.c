@@ -26,6 +26,7 @@ static int update_state(const char *root, const char *run, const SweepStopEntry 
   StoreLease *lease;
   TRY(store_run_state_read(root, run, true, &state));
   if (state.status == STORE_RUNNING) return CORE_OK; /* the process that executes it stops it */
+
   TRY(store_run_acquire(root, run, &lease));
   int code = store_run_state_read(root, run, true, &state);
   const bool is_idle = state.status == STORE_STOPPED || state.status == STORE_LOST;
@@ -38,6 +39,7 @@ static int update_state(const char *root, const char *run, const SweepStopEntry 
     state.message[0] = '\0';
     code = store_run_state_write(root, run, &state);
   }
+
   store_run_release(&lease);
   return code;
 }
@@ -83,10 +85,12 @@ static int decide(const char *root, const SweepGrid *grid, StoreDatabase *databa
   SweepStopLog log, new_log;
   SweepStopRuns runs;
   SweepDecisions decisions = {0};
+
   TRY(sweep_stop_log_read(root, name, &log));
   int code = sweep_stop_runs_read(database, grid, &log, &runs);
   sweep_stop_log_free(&log);
   if (code != CORE_OK) return code;
+
   sweep_rule_apply(&grid->spec->stop, runs.items, runs.count, &decisions);
   outcome->is_unmeasured = !runs.is_measured && has_finished(&runs);
   code = append_decisions(root, name, &grid->spec->stop, &runs, &decisions, outcome);
@@ -95,6 +99,7 @@ static int decide(const char *root, const SweepGrid *grid, StoreDatabase *databa
     update_states(root, &runs, &new_log);
     sweep_stop_log_free(&new_log);
   }
+
   sweep_decisions_free(&decisions);
   sweep_stop_runs_free(&runs);
   return code;
@@ -118,12 +123,14 @@ static int lock_and_decide(const char *root, const SweepSpec *spec, StoreDatabas
     outcome->is_busy = true;
     return CORE_OK;
   }
+
   (void)futimens(lock, NULL); /* for age_s */
   int code = sweep_grid_expand(spec, &grid);
   if (code == CORE_OK) {
     code = decide(root, &grid, database, outcome);
     sweep_grid_free(&grid);
   }
+
   core_files_unlock(&lock);
   return code;
 }
@@ -180,6 +187,7 @@ int sweep_stop_retry(const char *root, const char *name, const char (*runs)[CORE
   SweepStopLog log;
   int lock;
   *resumed = 0;
+
   TRY(sweep_stop_lock(root, name, true, &lock));
   int code = sweep_stop_log_read(root, name, &log);
   for (size_t i = 0; i < count && code == CORE_OK; i++) {
@@ -190,6 +198,7 @@ int sweep_stop_retry(const char *root, const char *name, const char (*runs)[CORE
     if (code == CORE_OK && update_state(root, runs[i], NULL) != CORE_OK) core_error_clear();
     (*resumed)++;
   }
+
   sweep_stop_log_free(&log);
   core_files_unlock(&lock);
   return code;

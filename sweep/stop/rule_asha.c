@@ -120,6 +120,7 @@ static void measure(Asha *asha, int rung, double transitions, bool *arrived) {
   double *sum = core_memory_zero_allocate(asha->setting_count + 1, sizeof *sum);
   size_t *run_count = core_memory_zero_allocate(asha->setting_count + 1, sizeof *run_count);
   for (size_t s = 0; s < asha->setting_count; s++) arrived[s] = true;
+
   for (size_t i = 0; i < asha->count; i++) {
     const SweepStopRun *run = &asha->runs[i];
     const bool has_ended = run->is_over || is_stopped_by_other_rule(run);
@@ -129,6 +130,7 @@ static void measure(Asha *asha, int rung, double transitions, bool *arrived) {
     sum[run->setting] += value;
     run_count[run->setting]++;
   }
+
   for (size_t s = 0; s < asha->setting_count; s++) {
     Setting *setting = &asha->settings[s];
     if (setting->is_broken) setting->value = -INFINITY;
@@ -137,6 +139,7 @@ static void measure(Asha *asha, int rung, double transitions, bool *arrived) {
     asha->values[(size_t)rung * asha->setting_count + s] = setting->value;
     if (setting->is_broken) arrived[s] = true;
   }
+
   free(sum);
   free(run_count);
 }
@@ -157,11 +160,13 @@ static bool promote(Asha *asha, size_t task, int rung, const bool *arrived, bool
     if (arrived[s]) asha->member[members++] = setting;
     else is_closed = false;
   }
+
   qsort(asha->member, members, sizeof *asha->member, by_value);
   size_t promotable = members / (size_t)asha->rule->eta;
   if (promotable == 0 && members > 0 && is_closed) promotable = 1;
   const double threshold = promotable > 0 ? asha->member[promotable - 1]->value : NAN;
   *find_cut(asha, task, rung) = (Cut){members, promotable, threshold};
+
   for (size_t m = 0; m < promotable; m++) {
     Setting *setting = &asha->settings[asha->member[m]->index];
     if (setting->level == rung && !setting->is_broken) setting->level = rung + 1;
@@ -191,10 +196,12 @@ static void add_stop(const Asha *asha, size_t run, const Setting *setting, doubl
   const double mean = asha->values[(size_t)setting->level * asha->setting_count + setting->index];
   const bool has_arrived = isfinite(mean);
   const double value = has_arrived ? mean : sweep_stop_run_value_at(&asha->runs[run], transitions);
+
   decision->rung = setting->level;
   decision->transitions = transitions;
   decision->value = sign * value;
   decision->threshold = sign * cut->threshold;
+
   snprintf(where, sizeof where, "rung %d (%s transitions)", setting->level, core_text_count(transitions, count));
   if (setting->is_broken)
     snprintf(decision->why, sizeof decision->why, "stays at %s: another seed of its setting failed", where);
@@ -245,10 +252,12 @@ void sweep_rule_asha(const SweepStop *rule, const SweepStopRun *runs, size_t cou
   asha.max_rungs = count_rungs(rule, budget_max);
   const size_t tasks = count_settings(&asha);
   group_runs(&asha);
+
   asha.member = core_memory_allocate((asha.setting_count + 1) * sizeof *asha.member);
   asha.cuts = core_memory_zero_allocate(tasks * (size_t)asha.max_rungs + 1, sizeof *asha.cuts);
   asha.values = core_memory_zero_allocate((size_t)asha.max_rungs * asha.setting_count + 1, sizeof *asha.values);
   bool *arrived = core_memory_zero_allocate(asha.setting_count + 1, sizeof *arrived);
+
   for (size_t task = 0; task < tasks; task++) decide_task(&asha, task, arrived);
   free(arrived);
   free(asha.values);

@@ -110,16 +110,19 @@ static size_t average_others(const SweepStopRun *runs, size_t count, size_t exce
 void sweep_rule_median(const SweepStop *rule, const SweepStopRun *runs, size_t count, SweepDecisions *decisions) {
   const double sign = sweep_rule_sign(rule);
   double **sums = cumulative_sums(runs, count), *averages = core_memory_allocate((count + 1) * sizeof *averages);
+
   for (size_t i = 0; i < count; i++) {
     const SweepStopRun *run = &runs[i];
     if (!is_candidate(run)) continue;
     const double last = run->points[run->count - 1].transitions;
     if (last < grace_period(rule, run) || first_trained(run) == run->count) continue;
+
     const size_t others = average_others(runs, count, i, last, sums, averages);
     if (others < (size_t)rule->min_runs) continue;
     const double median = (averages[(others - 1) / 2] + averages[others / 2]) / 2;
     const double best = best_between(run, first_trained(run), run->count);
     if (!(best < median)) continue;
+
     char transitions[32];
     SweepDecision *decision = sweep_decisions_add(decisions, i, SWEEP_STOPS);
     decision->transitions = last;
@@ -129,6 +132,7 @@ void sweep_rule_median(const SweepStop *rule, const SweepStopRun *runs, size_t c
              "its best value until %s transitions, %.4g, is %s %.4g, the median of %zu runs' averages",
              core_text_count(last, transitions), sign * best, sign > 0 ? "below" : "above", sign * median, others);
   }
+
   for (size_t i = 0; i < count; i++) free(sums[i]);
   free(sums);
   free(averages);
@@ -141,12 +145,14 @@ void sweep_rule_stagnation(const SweepStop *rule, const SweepStopRun *runs, size
   for (size_t i = 0; i < count; i++) {
     const SweepStopRun *run = &runs[i];
     if (!is_candidate(run)) continue;
+
     const double last = run->points[run->count - 1].transitions, window = rule->patience * run->budget;
     const size_t older = count_points_until(run, last - window);
     if (last < grace_period(rule, run) || older == 0) continue;
     const double earlier = best_between(run, 0, older), recent = best_between(run, older, run->count);
     if (!(recent <= earlier + rule->min_rise)) continue;
     if (isfinite(rule->ddr_below) && !(run->ddr < rule->ddr_below)) continue;
+
     char ddr_count[32], until[32], ddr[64] = "";
     SweepDecision *decision = sweep_decisions_add(decisions, i, SWEEP_STOPS);
     decision->transitions = last;

@@ -62,9 +62,11 @@ static int read_points(StoreQuery *query, const char *id, const SweepMetric *met
   bool row = false;
   int code;
   double last = -INFINITY;
+
   store_query_reset(query);
   store_query_bind_text(query, 1, id);
   if (metric->table == SWEEP_METRIC_NAMED) store_query_bind_text(query, 2, sweep_metric_short(metric));
+
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
     const double at = store_query_real(query, 0), value = sign * store_query_real(query, 1);
     if (!isfinite(at) || !isfinite(value) || at <= last) continue;
@@ -87,6 +89,7 @@ static int read_all_points(StoreDatabase *database, const SweepSpec *spec, Sweep
   const double sign = sweep_rule_sign(&spec->stop);
   TRY(sweep_stop_metric(&spec->stop, spec->base.program, &metric));
   TRY(store_query_open(database, find_statement(&metric), &query));
+
   for (size_t i = 0; i < runs->count && code == CORE_OK; i++) {
     const size_t first = points.count;
     if (runs->status[i] != STORE_PENDING) code = read_points(query, runs->items[i].id, &metric, sign, &points);
@@ -94,6 +97,7 @@ static int read_all_points(StoreDatabase *database, const SweepSpec *spec, Sweep
     runs->is_measured |= runs->items[i].count > 0;
   }
   store_query_close(&query);
+
   runs->points = points.items;
   size_t offset = 0;
   for (size_t i = 0; i < runs->count; i++) {
@@ -143,6 +147,7 @@ static void number_settings(const SweepGrid *grid, SweepStopRuns *runs) {
   SweepIdSet cells = {0};
   CoreConfig config, *firsts = NULL;
   size_t tasks = 0;
+
   for (size_t i = 0; i < runs->count; i++) {
     SweepStopRun *run = &runs->items[i];
     char cell[CORE_RUN_ID];
@@ -150,6 +155,7 @@ static void number_settings(const SweepGrid *grid, SweepStopRuns *runs) {
     core_config_cell_id(&config, cell);
     sweep_id_set_add(&cells, cell, &run->setting);
     run->budget = (double)config.train.total_steps;
+
     while (run->task < tasks && !core_config_is_same_task(&firsts[run->task], &config)) run->task++;
     if (run->task < tasks) continue;
     firsts = core_memory_resize(firsts, (tasks + 1) * sizeof *firsts);
@@ -179,6 +185,7 @@ int sweep_stop_runs_read(StoreDatabase *database, const SweepGrid *grid, const S
   number_settings(grid, runs);
   int code = read_statuses(database, grid->spec->name, &ids, runs->status);
   sweep_id_set_free(&ids);
+
   for (size_t i = 0; i < runs->count; i++) {
     SweepStopRun *run = &runs->items[i];
     const StoreStatus status = runs->status[i];
@@ -188,6 +195,7 @@ int sweep_stop_runs_read(StoreDatabase *database, const SweepGrid *grid, const S
     run->is_over = status == STORE_FINISHED || run->is_broken;
     set_log_state(log, run);
   }
+
   if (code == CORE_OK) code = read_all_points(database, grid->spec, runs);
   if (code == CORE_OK && isfinite(grid->spec->stop.ddr_below)) code = read_ddr(database, runs);
   if (code != CORE_OK) sweep_stop_runs_free(runs);

@@ -25,6 +25,7 @@ int sweep_stop_log_append(const char *root, const char *name, const SweepStopEnt
   char path[CORE_PATH_MAX];
   CoreText line = {0};
   TRY(store_path_sweep(root, name, "stop.log", path));
+
   core_text_appendf(&line, "%s\t%s", verbs[entry->verb], entry->run);
   if (entry->verb != SWEEP_RETRIES) {
     core_text_appendf(&line, "\t%s", sweep_stop_kind_name(entry->rule));
@@ -34,6 +35,7 @@ int sweep_stop_log_append(const char *root, const char *name, const SweepStopEnt
     append_number(&line, entry->threshold);
     core_text_appendf(&line, "\t%s", entry->why);
   }
+
   const int code = sweep_line_log_append(path, core_text_string(&line));
   core_text_free(&line);
   return code;
@@ -73,6 +75,7 @@ static bool read_entry(char **field, size_t count, SweepStopEntry *entry) {
                             .threshold = NAN};
   if (verb == VERBS || count < 4 || !store_is_run_id(field[3]) || !core_text_to_real(field[0], &entry->unix_s))
     return false;
+
   memcpy(entry->run, field[3], CORE_RUN_ID);
   snprintf(entry->who, sizeof entry->who, "%s", field[1]);
   if (entry->verb == SWEEP_RETRIES) return count == 4;
@@ -80,6 +83,7 @@ static bool read_entry(char **field, size_t count, SweepStopEntry *entry) {
       !read_number(field[6], &entry->transitions) || !read_number(field[7], &entry->value) ||
       !read_number(field[8], &entry->threshold))
     return false;
+
   if (rung >= 0 && rung < 1000) entry->rung = (int)rung;
   snprintf(entry->why, sizeof entry->why, "%s", field[9]);
   return true;
@@ -91,6 +95,7 @@ static bool read_line(void *context, char **field, size_t count) {
   SweepStopEntry entry;
   size_t index;
   if (!read_entry(field, count, &entry)) return false;
+
   const bool is_new = sweep_id_set_add(&log->runs, entry.run, &index);
   log->state = core_memory_resize(log->state, log->runs.count * sizeof *log->state);
   if (is_new) log->state[index] = (SweepStopState){0};
@@ -98,6 +103,7 @@ static bool read_line(void *context, char **field, size_t count) {
   state->is_stopped = entry.verb == SWEEP_STOPS && !state->is_exempt;
   state->is_exempt |= entry.verb == SWEEP_RETRIES;
   if (entry.verb == SWEEP_PROMOTES && entry.rung + 1 > state->level) state->level = entry.rung + 1;
+
   state->entry = log->count;
   log->entries = core_memory_resize(log->entries, (log->count + 1) * sizeof *log->entries);
   log->entries[log->count++] = entry;
