@@ -1,5 +1,24 @@
 /* Lease: the exclusive right to write in a run's directory. On this host the lock decides, which ends with its process
- * in any case. For other hosts, whose locks may be invisible, the heartbeat in the state decides. */
+ * in any case. For other hosts, whose locks may be invisible, the heartbeat in the state decides.
+ *
+ * States of a run's lease, as this process sees them:
+ *   state     condition                                                        store_run_acquire
+ *   own       in own_leases                                                    refuses
+ *   locked    another process has locked the file                              refuses; names that process
+ *   heard     not locked; the state is running on another host, and its        refuses; names that process
+ *             heartbeat is at most STORE_LOST_AFTER_S old
+ *   unclear   the same, with a heartbeat further in the future than that       watches it: heard or free
+ *   free      otherwise, also if the state is damaged                          own
+ *
+ *   state     event                                                            next
+ *   own       store_run_release, or the end of this process                    free
+ *   locked    the end of that process                                          free; heard, if it was on another host
+ *   heard     no heartbeat for STORE_LOST_AFTER_S, or a state that is not      free
+ *             running
+ *   unclear   a new heartbeat, or a state that cannot be read                  heard
+ *             none for STORE_LOST_AFTER_S                                      free
+ *
+ * The lock is taken before the heartbeat is read, so two processes of a host never both find it free. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
