@@ -1,5 +1,5 @@
-/* `analyze coverage`: Figs. 2 and 9 of P002. Shows which cells of a plane the visited states of runs are in, and
- * when they were first reached; one panel per configuration (and task). Reads states.<iteration>.npy in the run
+/* `analyze coverage`: Figs. 2 and 9 of Mayor et al. 2025. Shows which cells of a plane the visited states of runs are
+ * in, and when they were first reached; one panel per configuration (and task). Reads states.<iteration>.npy in the run
  * directories (metrics.visited_states); all runs of a task share one plane, so that they can be compared. */
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* `analyze kl-profile`: Figs. 2 and 3 of P003. KL between the policies of an iteration's minibatches against the
- * share of the iteration's data that is processed: to the policy of the next minibatch (consecutive), to the last one
- * (reference), and to the limit of the batch where it was measured (limit), in several phases of training. Reads
- * profile.<iteration>.tsv in the run directories (metrics.profile_every). */
+/* `analyze kl-profile`: Figs. 2 and 3 of Honari et al. 2025. KL between the policies of an iteration's minibatches
+ * against the share of the iteration's data that is processed: to the policy of the next minibatch (consecutive), to
+ * the last one (reference), and to the limit of the batch where it was measured (limit), in several phases of training.
+ * Reads profile.<iteration>.tsv in the run directories (metrics.profile_every). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 
 enum { PHASES = 5, GRID = 300, ROW_MOST = 6, KINDS = 3 };
 static const double phases[PHASES] = {0.05, 0.25, 0.5, 0.75, 0.95}; /* as shares of training */
-static const double KL_FLOOR = 1e-12;                               /* spec metrics.md 2.8 */
+static const double KL_FLOOR = 1e-12;                               /* drawn in place of smaller values */
 static const char *const kinds[KINDS] = {"consecutive", "reference", "limit"};
 static const char *const titles[KINDS] = {"KL to the next minibatch's policy (nat)", "KL to the last policy (nat)",
                                           "KL to the limit policy (nat)"};

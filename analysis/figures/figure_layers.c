@@ -1,5 +1,5 @@
 /* `analyze layers`: weight norms or dormant units of each network layer against transitions, one line per layer and
- * one panel per network (P002; metrics.md 2 and 4.2). The runs need metrics.layers. */
+ * one panel per network (docs/results.md#layers). The runs need metrics.layers. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

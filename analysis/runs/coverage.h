@@ -1,6 +1,6 @@
-/* State coverage: the states kept by runs (trainer/rollout/visited.h: runs/<id>/states.<iteration>.npy), a plane
- * fitted to all compared runs, and the cells of a grid in it (spec metrics.md 4.5; P002 B.7 embeds with UMAP
- * instead, which is random and depends on the data set). Independent of databases, groups and plots. */
+/* State coverage: the states kept by runs (trainer/rollout/visited.h: runs/<id>/states.<iteration>.npy), a plane fitted
+ * to all compared runs, and the cells of a grid in it (docs/results.md#visited-states; Mayor et al. 2025, B.7, embed
+ * with UMAP instead, which is random and depends on the data set). Independent of databases, groups and plots. */
 #ifndef ANALYSIS_COVERAGE_H
 #define ANALYSIS_COVERAGE_H
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* Averages curves (curve.h), by linear interpolation to a common grid without extrapolation (spec metrics.md). */
+/* Averages curves (curve.h), by linear interpolation to a common grid without extrapolation. */
 #include "analysis/runs/curve.h"
 
 #include <math.h>

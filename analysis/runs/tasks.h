@@ -1,4 +1,4 @@
-/* Tasks of runs, over which rliable's aggregates stratify (metrics.md 5.3, 5.4). */
+/* Tasks of runs, over which rliable's aggregates stratify (scores.h, stratified.h). */
 #ifndef ANALYSIS_TASKS_H
 #define ANALYSIS_TASKS_H
 #include "analysis/runs/select.h"

@@ -1,5 +1,6 @@
-/* Scores of runs over tasks and the aggregates recommended by Agarwal et al. 2021 (rliable's definitions; metrics.md
- * 5.3). Pure functions over arrays, independent of databases and plots. If a score is NaN, every result is NaN. */
+/* Scores of runs over tasks and the aggregates recommended by Agarwal et al. 2021 (the definitions of rliable's
+ * metrics.py). Pure functions over arrays, independent of databases and plots. If a score is NaN, every result is
+ * NaN. */
 #ifndef ANALYSIS_SCORES_H
 #define ANALYSIS_SCORES_H
 #include <stddef.h>

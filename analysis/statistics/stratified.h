@@ -1,5 +1,5 @@
-/* Intervals by the stratified percentile bootstrap (Agarwal et al. 2021; rliable's StratifiedBootstrap; metrics.md
- * 5.4): each replicate resamples the runs of every task separately, with replacement, and keeps the tasks.
+/* Intervals by the stratified percentile bootstrap (Agarwal et al. 2021; StratifiedBootstrap in rliable's
+ * library.py): each replicate resamples the runs of every task separately, with replacement, and keeps the tasks.
  *
  * The generator is counter-based: replicate r draws the runs of task t from Philox (seed; CORE_RANDOM_BOOTSTRAP, r, t),
  * so that intervals are bit-identical for any number of threads. All functions use all of OpenMP's threads. */

@@ -1,6 +1,6 @@
-/* The scaling schemes: compute N, M, B and learning rate from a reference configuration and a factor (spec ppo.md 4).
- * The only code that interprets [scale]: a configuration is resolved before it is executed; its id, files and the
- * database keep it as written. */
+/* The scaling schemes: compute N, M, B and learning rate from a reference configuration and a factor
+ * (docs/experiments.md#scaling-a-reference). The only code that interprets [scale]: a configuration is resolved before
+ * it is executed; its id, files and the database keep it as written. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

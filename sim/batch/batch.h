@@ -1,7 +1,7 @@
 /* Vectorized simulator: many worlds that step together, as the trainer, the tools and the tests use it.
  *
  * An environment step is frame_skip physics steps with one action, then reward, auto-reset to the next level (SimReset)
- * and observation (spec kinetix.md 3.2, 3.3). A world's trajectory depends only on (seed, global world number, episode)
+ * and observation (docs/simulator.md#rules). A world's trajectory depends only on (seed, global world number, episode)
  * and its actions, not on threads or on the distribution of worlds over batches. Steps allocate no memory. */
 #ifndef SIM_BATCH_H
 #define SIM_BATCH_H
@@ -34,7 +34,7 @@ typedef struct SimBatchOptions {
   uint32_t first_world;      /* global number of world 0, where several batches share a seed */
   int frame_skip, max_steps;
   float dense_reward;        /* reward per meter; 0: sparse */
-  bool pad_writes_zero;      /* spec 2.4: as the CPU reference */
+  bool pad_writes_zero;      /* padded lanes as in the reference on the CPU */
   bool auto_reset;           /* false: a world continues after its episode's end (parity tests) */
   bool done_reason;          /* host only: `done` is 2 where only the time limit ended the episode */
   SimObservationKind observation;

@@ -1,4 +1,5 @@
-/* No-op filter (spec kinetix.md 5.7): random levels with fewer of those that are solved without any action. */
+/* No-op filter (create_vmapped_filtered_distribution in Kinetix' kinetix/environment/ued/distributions.py): random
+ * levels with fewer of those that are solved without any action. */
 #ifndef SIM_FILTER_H
 #define SIM_FILTER_H
 #include "sim/physics/level.h"

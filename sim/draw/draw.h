@@ -1,6 +1,6 @@
 /* Pictures of worlds: a level, or the current state of a world (sim_batch_get_world), as a short list of filled shapes
- * in world meters, in Kinetix' colors (spec kinetix.md 3.5). draw_svg.h and draw_image.h encode sheets of such
- * drawings. */
+ * in world meters, in Kinetix' colors (its kinetix/render/renderer_pixels.py). draw_svg.h and draw_image.h encode
+ * sheets of such drawings. */
 #ifndef SIM_DRAW_H
 #define SIM_DRAW_H
 #include "sim/physics/level.h"

@@ -1,6 +1,6 @@
-/* Kinetix' random levels (spec kinetix.md 5.1 to 5.6, the published parameters, with its oddities, which are marked): a
- * green and a blue shape, actuators that move them, and clutter. Not every level is solvable; filter.h removes those
- * that solve themselves.
+/* Kinetix' random levels (sample_kinetix_level in its kinetix/environment/ued/distributions.py, with the parameters of
+ * its ued_state.py and its oddities, docs/simulator.md#kept-oddities): a green and a blue shape, actuators that move
+ * them, and clutter. Not every level is solvable; filter.h removes those that solve themselves.
  *
  * Pure functions of their arguments, exact on every machine (no libm): level `number` of `seed` is always the same. */
 #ifndef SIM_GENERATE_H

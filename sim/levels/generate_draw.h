@@ -1,6 +1,6 @@
-/* Draw of a whole random level (spec kinetix.md 5.6), for the host and the GPU: the order in which parts are added, the
- * choice among several proposals for a part, and the final shuffle. generate_shape.h and generate_joint.h draw the
- * parts. */
+/* Draw of a whole random level (sample_kinetix_level in Kinetix' kinetix/environment/ued/distributions.py), for the
+ * host and the GPU: the order in which parts are added, the choice among several proposals for a part, and the final
+ * shuffle. generate_shape.h and generate_joint.h draw the parts. */
 #ifndef SIM_GENERATE_DRAW_H
 #define SIM_GENERATE_DRAW_H
 #include "sim/levels/generate_internal.h"

@@ -1,4 +1,4 @@
-/* Random streams of a generated level (spec kinetix.md 5.2 to 5.5). */
+/* Random streams of a generated level (generate.h). */
 #ifndef SIM_GENERATE_INTERNAL_H
 #define SIM_GENERATE_INTERNAL_H
 #include "sim/levels/generate_joint.h"

@@ -1,5 +1,6 @@
-/* Draw of a random shape on a random joint (spec kinetix.md 5.4): the target shape, anchors, motor, and whether one of
- * the two would hide the other. For the host and the GPU; see generate_shape.h. */
+/* Draw of a random shape on a random joint (mutate_add_connected_shape in Kinetix'
+ * kinetix/environment/ued/mutators.py): the target shape, anchors, motor, and whether one of the two would hide the
+ * other. For the host and the GPU; see generate_shape.h. */
 #ifndef SIM_GENERATE_JOINT_H
 #define SIM_GENERATE_JOINT_H
 #include "sim/levels/generate_shape.h"
@@ -8,7 +9,7 @@ static const float SIM_DRAW_FIXATED_TARGET = 0.05f;      /* weight of a fixated 
 static const int SIM_DRAW_REVOLUTE_FIRST = 2;            /* number of joints that are revolute before any is fixed */
 static const float SIM_DRAW_REVOLUTE_CHANCE = 0.5f, SIM_DRAW_MOTOR_CHANCE = 0.8f, SIM_DRAW_LIMIT_CHANCE = 0.4f;
 static const float SIM_DRAW_SPEED_MIN = 0.4f, SIM_DRAW_SPEED_MAX = 3;
-/* Wheels have less power than other motors: stronger ones overshoot (spec 2.6). */
+/* Wheels have less power than other motors (Kinetix' wheel_max_power): stronger ones overshoot within a step. */
 static const float SIM_DRAW_POWER_MIN = 1, SIM_DRAW_POWER_MAX = 3, SIM_DRAW_WHEEL_POWER = 1;
 static const float SIM_DRAW_VISIBLE_MIN = 0.05f;         /* meters by which one shape must reach out of the other */
 
@@ -165,8 +166,8 @@ SIM_CALLED_FN int sim_generate_place_shape(SimLevel *level, CoreRandomStream *ra
   return index;
 }
 
-/* Adds a shape joined to an existing one (spec 5.4); returns its global index, or -1. *visible: whether
- * neither hides the other at some angle of the joint; may be NULL. */
+/* Adds a shape joined to an existing one; returns its global index, or -1. *visible: whether neither hides the other at
+ * some angle of the joint; may be NULL. */
 SIM_CALLED_FN int sim_generate_add_connected(SimLevel *level, CoreRandomStream *random, bool force_revolute,
                                              bool *visible) {
   int slot = sim_generate_free_joint(level);

@@ -1,5 +1,6 @@
-/* Draws of a level's parts: sizes, roles and points, a free shape, a thruster (spec kinetix.md 5.2, 5.3, 5.5), for the
- * host and the GPU. generate_joint.h draws shapes on joints, generate_draw.h whole levels.
+/* Draws of a level's parts, for the host and the GPU: sizes, roles and points (Kinetix'
+ * kinetix/environment/ued/util.py), a free shape and a thruster (mutate_add_shape and mutate_add_thruster in its
+ * mutators.py). generate_joint.h draws shapes on joints, generate_draw.h whole levels.
  *
  * All draws take from `random` in a fixed order; arithmetic is float32 with the sines of real.h. Functions that add a
  * part use the first free slot. If there is none, or no shape to attach to, they leave the level unchanged and report
@@ -169,7 +170,7 @@ SIM_CALLED_FN SimShape sim_generate_body(SimDimensions d, bool rect, int role) {
   return shape;
 }
 
-/* ---- a free shape (spec 5.3) ----------------------------------------------------------------------------------- */
+/* ---- a free shape ---------------------------------------------------------------------------------------------- */
 
 /* Draws a position inside the arena at any rotation; with probability 0.5 in the half that the role prefers. */
 SIM_FN SimVec sim_generate_place(CoreRandomStream *random, SimDimensions d, int role) {
@@ -194,7 +195,7 @@ SIM_FN void sim_generate_fixation(CoreRandomStream *random, SimShape *shape) {
   if (low && shape->y >= half_arena) shape->y -= half_arena;
 }
 
-/* Adds a free shape, sometimes fixated unless no_fix (spec 5.3); returns its global index, or -1. */
+/* Adds a free shape, sometimes fixated unless no_fix; returns its global index, or -1. */
 SIM_CALLED_FN int sim_generate_add_shape(SimLevel *level, CoreRandomStream *random, bool no_fix) {
   const float any_role[4] = {1, 1, 1, 1};
   int polygon = sim_generate_free_polygon(level), circle = sim_generate_free_circle(level);
@@ -218,9 +219,9 @@ SIM_CALLED_FN int sim_generate_add_shape(SimLevel *level, CoreRandomStream *rand
   return index;
 }
 
-/* ---- a thruster (spec 5.5) ------------------------------------------------------------------------------------- */
+/* ---- a thruster ------------------------------------------------------------------------------------------------ */
 
-/* Adds a thruster to a shape that can move (spec 5.5). */
+/* Adds a thruster to a shape that can move. */
 SIM_CALLED_FN bool sim_generate_add_thruster(SimLevel *level, CoreRandomStream *random) {
   const float aligned_chance = 0.8f, power_per_kg = 2;
   float weights[SIM_MAX_SHAPES], total = 0;

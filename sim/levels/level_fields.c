@@ -1,6 +1,6 @@
-/* Fields of shapes, joints and thrusters in a level file (spec kinetix.md 4), for level_read.c and level_write.c.
- * Absent, because the reference's loader ignores them or starts with other values: highlighted, acc_impulse,
- * acc_r_impulse. */
+/* Fields of shapes, joints and thrusters in a level file (docs/simulator.md#level-files), for level_read.c and
+ * level_write.c. Absent: highlighted, which Kinetix' loader drops, and acc_impulse and acc_r_impulse, which are 0 in
+ * all of its files. */
 #include "sim/levels/level_fields_internal.h"
 
 #define ONE(type, key, kind, member) {key, kind, offsetof(type, member), 0}

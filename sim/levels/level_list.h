@@ -1,5 +1,6 @@
 /* Hand-designed levels on which Kinetix evaluates and trains, as lists of names: kinetix_s (10 levels), kinetix_m (24),
- * kinetix_l (40) (spec kinetix.md 4). The files themselves belong to Kinetix and are not part of this project. */
+ * kinetix_l (40), from its configs/eval/s.yaml, m.yaml and l.yaml. The files themselves belong to Kinetix and are not
+ * part of this project. */
 #ifndef SIM_LEVEL_LIST_H
 #define SIM_LEVEL_LIST_H
 

@@ -1,6 +1,7 @@
-/* Reader of level files: Kinetix JSON (spec kinetix.md 4) to SimLevel. A level file is untrusted: types, presence and
- * size are checked here, meaning (indices, outlines, masses) in level.c; every message names the file and the JSON
- * path. Ignored, as by the reference's loader: collision matrix, manifolds, accumulators, gravity, env_params. */
+/* Reader of level files: Kinetix JSON (docs/simulator.md#level-files) to SimLevel. A level file is untrusted: types,
+ * presence and size are checked here, meaning (indices, outlines, masses) in level.c; every message names the file and
+ * the JSON path. Without effect, as in Kinetix' kinetix/util/saving.py: collision matrix, manifolds, gravity,
+ * env_params. */
 #include <errno.h>
 #include "core/json.h"
 #include <limits.h>

@@ -4,8 +4,8 @@
 #include "core/text.h"
 #include "sim/physics/level.h"
 
-/* Reads a Kinetix level file (JSON, spec 4). The message of CORE_USAGE names the file and the JSON path of the
- * error. */
+/* Reads a Kinetix level file (docs/simulator.md#level-files). The message of CORE_USAGE names the file and the JSON
+ * path of the error. */
 int sim_level_read(const char *path, SimLevel *level);
 /* Parses a level file's text; `path` names it in messages and determines the level's name. */
 int sim_level_parse(const char *path, const char *data, size_t bytes, SimLevel *level);
@@ -16,14 +16,15 @@ int sim_level_write(const SimLevel *level, CoreText *json);
 void sim_level_set_free(SimLevelSet *set);
 /* Reads level files: a directory (sorted by name, with sub-directories s/, m/, l/), single files, Kinetix' lists
  * (level_list.h), or several of these joined by '+'. All get the slots of the largest. NAME.permute<k>, with or without
- * .json, is the file with its slots shuffled in the k-th way (spec 4). kinetix: directory of the lists' files, with s/,
- * m/ and l/; empty: lists cannot be read. The message of CORE_USAGE names the file and the error. */
+ * .json, is the file with its slots shuffled in the k-th way. kinetix: directory of the lists' files, with s/, m/ and
+ * l/; empty: lists cannot be read. The message of CORE_USAGE names the file and the error. */
 int sim_level_set_read(const char *levels, const char *kinetix, SimLevelSet *set);
 /* Gives all levels the slots of `size`. CORE_USAGE: it is smaller than the set's. */
 int sim_level_set_expand(SimLevelSet *set, SimSize size);
 
-/* Generates loco512 (spec 9): morphologies "public" (9.0), "all" (9.1), or families of 9.1 joined by '+'; difficulty
- * "all" or classes joined by '+' (9.1 only); at most `count` levels. Deterministic: the same on every machine. */
+/* Generates loco512 (docs/simulator.md#loco512): morphologies "public", "all", or families joined by '+'; difficulty
+ * "all" or classes joined by '+' (not of "public"); at most `count` levels. Deterministic: the same on every
+ * machine. */
 int sim_morphology_set(const char *morphologies, const char *difficulty, int count, SimLevelSet *set);
 
 #endif

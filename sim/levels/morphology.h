@@ -1,11 +1,11 @@
 /* Single locomotion morphologies, for tools and tests that need more than sim_morphology_set (level_set.h).
  *
  * Two generators, both pure functions of their arguments, exact on every machine (no libm):
- *   public    Kinetix' own locomotion generator with its default arguments (spec kinetix.md 9.0): a body on two legs
+ *   public    Kinetix' own locomotion generator with its default arguments (morphology_public.c): a body on two legs
  *             with ankles and a third leg, size L;
- *   families  eight body plans in four classes of difficulty (spec 9.1), size LOCO. A draw is only a candidate: a table
- *             made by `trainer morphologies --search` has, for each of the 512 levels, the number of the first attempt
- *             that passed the acceptance rules. */
+ *   families  eight body plans in four classes of difficulty (docs/simulator.md#families), size LOCO. A draw is only a
+ *             candidate: a table made by `trainer morphologies --search` has, for each of the 512 levels, the number of
+ *             the first attempt that passed the acceptance rules. */
 #ifndef SIM_MORPHOLOGY_H
 #define SIM_MORPHOLOGY_H
 #include "sim/physics/level.h"
@@ -26,11 +26,11 @@ SimLevel sim_morphology_public(uint32_t key);
 /* Generates candidate `attempt` of level `index` of the families. */
 SimLevel sim_morphology_candidate(int index, uint32_t attempt);
 
-/* Checks the acceptance rules that need no simulation (spec 9.1 a, b): every part inside the arena, no penetration
- * deeper than 0.02 m into a static or the step, root and goal apart. On rejection *reason is a static string. */
+/* Checks the acceptance rules that need no simulation: every part inside the arena, no penetration deeper than 0.02 m
+ * into a static or the step, root and goal apart. On rejection *reason is a static string. */
 bool sim_morphology_fits(const SimLevel *level, const char **reason);
 
-/* Returns the smallest distance in meters between the centers of an active green and an active blue shape. */
+/* Returns the distance in meters between the centers of active green and blue shapes, summed over all such pairs. */
 float sim_morphology_distance(const SimLevel *level);
 
 #endif

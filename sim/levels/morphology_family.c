@@ -1,7 +1,7 @@
-/* Eight body plans of the loco512 families and their scene (spec kinetix.md 9.1). A plan builds the body at the origin,
- * facing +x; the scene mirrors it, sets it on the floor, and adds the goal and a step. Choices that the spec leaves
- * open: densities are drawn for each part; a walker's two legs are equal, all other parts differ; legs hang from the
- * torso's lower edge, a unicycle's arms from the middle of its ends, both spread outwards. */
+/* Eight body plans of the loco512 families and their scene (docs/simulator.md#families). A plan builds the body at the
+ * origin, facing +x; the scene mirrors it, sets it on the floor, and adds the goal and a step. Sizes and densities are
+ * drawn for each part. Legs hang from the torso's lower edge, a unicycle's arms from the middle of its ends, both
+ * spread outwards. */
 #include "sim/levels/morphology_internal.h"
 
 const char *const SIM_MORPHOLOGY_NAME[SIM_MORPHOLOGY_FAMILIES] = {"chain", "hopper", "walker", "cheetah",
@@ -74,7 +74,7 @@ static SimJoint *add_wheel(SimBuilder *b, Part parent, SimVec at, float r_low, f
   joint->motor_binding = number % SIM_MOTOR_BINDINGS;
   joint->motor_on = true;
   joint->motor_speed = sim_builder_uniform(b, 1.5f, 3.0f);
-  joint->motor_power = 1; /* more power overshoots within a step (spec 2.6) */
+  joint->motor_power = 1; /* more power overshoots within a step */
   return joint;
 }
 

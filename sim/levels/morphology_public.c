@@ -1,5 +1,6 @@
-/* Public locomotion generator (kinetix-env 3.0.2, sample_locomotion_level, default arguments; spec kinetix.md 9.0): a
- * green body, two legs with ankles, a third leg, and a blue disc to reach. Its oddities are kept and marked. */
+/* Public locomotion generator: sample_locomotion_level with its default arguments, in
+ * kinetix/environment/ued/locomotion_distribution.py of the Python package kinetix-env 3.0.2. A green body, two legs
+ * with ankles, a third leg, and a blue disc to reach. Its oddities are kept and marked. */
 #include "sim/levels/morphology_internal.h"
 
 static const float EIGHTH_TURN = 0.785398163f, SIXTEENTH_TURN = 0.392699082f;

@@ -1,4 +1,5 @@
-/* Actuators: motors of joints, thrusters on bodies (spec kinetix.md 2.6, 2.7). */
+/* Actuators: motors of joints (apply_motor in Jax2D's jax2d/joint.py), thrusters on bodies (calc_thrusters in its
+ * jax2d/engine.py). */
 #ifndef SIM_ACTUATE_H
 #define SIM_ACTUATE_H
 #include "sim/physics/joint.h"

@@ -1,4 +1,5 @@
-/* Narrow phase: contacts of two shapes in their current poses (spec kinetix.md 2.2, including its oddities).
+/* Narrow phase: contacts of two shapes in their current poses (Jax2D's jax2d/collision.py, with its oddities,
+ * docs/simulator.md#kept-oddities).
  *
  * Pure functions of two shapes, in world coordinates. The normal points from a to b. model.c decides which pairs may
  * collide; contact.h and task.h define the effects of a contact. */

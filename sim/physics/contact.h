@@ -1,4 +1,5 @@
-/* Contact impulses: one contact point between two bodies (spec kinetix.md 2.3, 2.4).
+/* Contact impulses: one contact point between two bodies (resolve_collision and resolve_warm_starting_impulse in
+ * Jax2D's jax2d/collision.py).
  *
  * A contact is prepared once per step from a manifold, then applied in every solver iteration. step.h decides which
  * contacts are applied together, and in which order. */

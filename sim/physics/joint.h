@@ -1,4 +1,4 @@
-/* Revolute joints (with or without limits) and fixed joints (spec kinetix.md 2.3, 2.5).
+/* Revolute joints (with or without limits) and fixed joints (Jax2D's jax2d/joint.py).
  *
  * sim_joint_begin computes the constants of a step (rotations change only at its end). sim_joint_resolve is then
  * applied in every solver iteration, joint after joint. Motors are in actuate.h. */

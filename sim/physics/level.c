@@ -1,6 +1,5 @@
 /* Levels as plain structs: the empty scene, mass from shape, expansion, and validation of a level from any source (a
- * file, a generator) for the simulator, which trusts validated levels. Conventions of spec kinetix.md 1 and 4. Files
- * are read by level_read.c. */
+ * file, a generator) for the simulator, which trusts validated levels. Files are read by level_read.c. */
 #include "sim/physics/level.h"
 
 #include <math.h>
@@ -20,7 +19,7 @@ SimLevel sim_level_empty(SimSize size, bool corrected) {
 
 void sim_level_recompute_mass(SimLevel *level) { sim_level_weigh(level); }
 
-/* ---- expansion to more slots (spec 4) -------------------------------------------------------------------------- */
+/* ---- expansion to more slots ----------------------------------------------------------------------------------- */
 
 int sim_level_expand(SimLevel *level, SimSize size) {
   SimSize old = level->size;

@@ -1,6 +1,6 @@
 /* Level: the initial state of a world, in plain structs on the host, independent of a batch's layout (batch.h). Meters,
  * radians, seconds, kilograms; y up. Slots: polygons (0..3 the statics: floor, left, right, ceiling), circles, joints,
- * thrusters. A global shape index counts polygons first, then circles. Conventions: spec kinetix.md 1-4. */
+ * thrusters. A global shape index counts polygons first, then circles (docs/simulator.md#physics). */
 #ifndef SIM_LEVEL_H
 #define SIM_LEVEL_H
 #include <stdbool.h>
@@ -16,8 +16,8 @@ enum {
   SIM_VERTICES = 4,
   SIM_MOTOR_BINDINGS = 4, SIM_THRUSTER_BINDINGS = 2, SIM_ACTIONS = SIM_MOTOR_BINDINGS + SIM_THRUSTER_BINDINGS,
 };
-/* Action space of a world (spec kinetix.md 3.1). Each motor and thruster is controlled by one of SIM_ACTIONS bindings,
- * the motors' first. Undefined classes do nothing. */
+/* Action space of a world (docs/simulator.md#rules). Each motor and thruster is controlled by one of SIM_ACTIONS
+ * bindings, the motors' first. Undefined classes do nothing. */
 typedef enum SimActionSpace {
   SIM_MULTI_DISCRETE, /* uint8_t [SIM_ACTIONS], a class per binding: motors 0, 1, 2 = 0, +1, -1; thrusters 0, 1 */
   SIM_DISCRETE,       /* uint8_t, one of SIM_DISCRETE_CLASSES: 2i and 2i + 1 = motor i -1 and +1; 8 no-op; 9, 10 a
@@ -69,13 +69,14 @@ typedef struct SimLevel {
   float gravity_x, gravity_y;
 } SimLevel;
 
-/* Returns the empty scene with the four statics (spec 1.4); ceiling corrected as in the level files when
- * `corrected`. */
+/* Returns the empty scene with the four statics (Jax2D's create_empty_sim); ceiling corrected as in the level files
+ * when `corrected`. */
 SimLevel sim_level_empty(SimSize size, bool corrected);
-/* Computes mass, centroid and inertia of every shape from its density and outline (spec 1.5); fixated shapes stay
- * fixated. */
+/* Computes mass, centroid and inertia of every shape from its density and outline (Jax2D's
+ * recalculate_mass_and_inertia); fixated shapes stay fixated. */
 void sim_level_recompute_mass(SimLevel *level);
-/* Adds empty slots up to `size` and renumbers indices (spec 4). CORE_USAGE: `size` is smaller in some kind of slot. */
+/* Adds empty slots up to `size` and renumbers indices (docs/simulator.md#level-files). CORE_USAGE: `size` is smaller in
+ * some kind of slot. */
 int sim_level_expand(SimLevel *level, SimSize size);
 
 /* Checks that a level can be simulated: finite values, indices in range, convex clockwise outlines, joints between two

@@ -1,5 +1,5 @@
 /* Construction of levels, on the host and the GPU: the empty scene, mass from shape, expansion. Arguments are not
- * checked; level.c has the checked functions for the host. Conventions of spec kinetix.md 1 and 4. */
+ * checked; level.c has the checked functions for the host. */
 #ifndef SIM_LEVEL_BUILD_H
 #define SIM_LEVEL_BUILD_H
 #include "sim/physics/level.h"
@@ -14,7 +14,7 @@ SIM_CALLED_FN void sim_level_copy(SimLevel *to, const SimLevel *from) {
 #endif
 }
 
-/* ---- the empty scene (spec 1.4) ---------------------------------------------------------------------------------- */
+/* ---- the empty scene: create_empty_sim in Jax2D's jax2d/engine.py ------------------------------------------------ */
 
 SIM_FN void sim_level_set_static(SimShape *shape, float x, float y, const float vertices[SIM_VERTICES][2]) {
   shape->x = x;
@@ -54,7 +54,7 @@ SIM_CALLED_FN void sim_level_clear(SimSize size, bool corrected, SimLevel *level
   sim_level_set_static(&level->polygon[3], 2.5f, 10.2f, corrected ? floor : slanted);
 }
 
-/* ---- mass and inertia (spec 1.5) --------------------------------------------------------------------------------- */
+/* ---- mass and inertia: recalculate_mass_and_inertia in Jax2D's jax2d/engine.py ----------------------------------- */
 
 SIM_FN float sim_level_inverse(float value) { return 1 / (value == 0 ? 1 : value); }
 
@@ -106,7 +106,7 @@ SIM_CALLED_FN void sim_level_weigh(SimLevel *level) {
   for (int i = 0; i < level->size.circles; i++) sim_level_weigh_circle(&level->circle[i]);
 }
 
-/* ---- expansion to more slots (spec 4) ---------------------------------------------------------------------------- */
+/* ---- expansion to more slots: expand_env_state in Kinetix' kinetix/util/saving.py -------------------------------- */
 
 /* `size` must have at least as many slots of each kind. */
 SIM_CALLED_FN void sim_level_grow(SimLevel *level, SimSize size) {

@@ -1,7 +1,9 @@
 /* Level compiled for stepping: constants shared by all worlds on that level. Lists only the shapes, joints and pairs
  * that can have an effect. Built once per level (model.c), then constant.
  *
- * Sources: spec kinetix.md 1.6 (collision rules), 2.1 (pair lists), 2.4 (padded lanes), 3.2 (roles). */
+ * Sources: Jax2D's jax2d/engine.py (calculate_collision_matrix: which shapes collide; get_pairwise_interaction_indices:
+ * lists of pairs; make_impulse_resolver_fn: padded lanes), Kinetix' kinetix/environment/env.py (compute_reward_info:
+ * roles). */
 #ifndef SIM_MODEL_H
 #define SIM_MODEL_H
 #include "sim/physics/world.h"
@@ -26,9 +28,9 @@ typedef struct SimPair {
   uint8_t a, b;         /* global shape indices; for cr a is the circle */
   uint8_t reward;       /* SIM_TOUCH and SIM_LAVA bits: meaning of an active manifold for the task */
   uint8_t resolved;     /* whether contacts push the bodies: not joined, not both fixated */
-  uint8_t clears_impulse;      /* whether its impulses are cleared after every application, as for the padded lanes of
-                                * spec 2.4 */
-  uint8_t number;       /* index in the full list of its kind (spec 2.1) */
+  uint8_t clears_impulse;      /* whether its impulses are cleared after every application, as for padded lanes
+                                * (env.pad_writes_zero) */
+  uint8_t number;       /* index in the full list of its kind */
   uint16_t slot;        /* slot of its first contact in SimWorld.contact_impulse */
   real friction, restitution;
 } SimPair;
@@ -57,7 +59,7 @@ typedef struct SimThrusterModel {
 /* Compiled level. Its lists hold active shapes, active joints, and pairs that can touch. */
 typedef struct SimModel {
   SimSize size;
-  int shapes, pair_count[SIM_PAIR_KINDS], contacts; /* counts of this size, in use or not (spec 2.1) */
+  int shapes, pair_count[SIM_PAIR_KINDS], contacts; /* counts of this size, in use or not */
   SimVec gravity_step;                      /* gravity times dt */
   SimMass mass[SIM_MAX_SHAPES];
   real radius[SIM_MAX_SHAPES];
@@ -79,7 +81,7 @@ typedef struct SimModel {
   int goal_count;
 } SimModel;
 
-/* Builds the model of a level that has passed sim_level_check. pad_writes_zero: spec 2.4. */
+/* Builds the model of a level that has passed sim_level_check. pad_writes_zero: env.pad_writes_zero. */
 void sim_model_build(const SimLevel *level, bool pad_writes_zero, SimModel *model);
 
 /* Return the pairs of a kind for a size, active or not, and its contact slots. */

@@ -1,5 +1,6 @@
-/* One physics step of one world (spec kinetix.md 2): applies collide.h, contact.h, joint.h and actuate.h to its pairs,
- * contacts and joints. Tasks, rewards and actions are in task.h.
+/* One physics step of one world (docs/simulator.md#physics; PhysicsEngine.step in Jax2D's jax2d/engine.py): applies
+ * collide.h, contact.h, joint.h and actuate.h to its pairs, contacts and joints. Tasks, rewards and actions are in
+ * task.h.
  *
  * Pairs whose bounding boxes are apart are skipped. Impulses are applied in the reference's order, since the order
  * changes the motion. */

@@ -1,13 +1,13 @@
 /* State of a world: everything that a step depends on and changes, without pointers. Also the small types shared by all
  * of the physics (vectors, bodies, velocity deltas). Constants of an episode are in model.h.
  *
- * Units: meters, radians, seconds, kilograms; impulses in kg m/s. Constants: spec kinetix.md 1.2. */
+ * Units: meters, radians, seconds, kilograms; impulses in kg m/s. */
 #ifndef SIM_WORLD_H
 #define SIM_WORLD_H
 #include "sim/physics/level.h"
 #include "sim/real.h"
 
-/* The engine's constants (spec 1.2). */
+/* The engine's constants (SimParams in Jax2D's jax2d/sim_state.py). */
 #define SIM_DT (1.0f / 60.0f)
 #define SIM_POSITION_MAX 15.0f
 #define SIM_VELOCITY_MAX 100.0f

@@ -7,7 +7,7 @@
 typedef struct SimReadyRules {
   SimObservationKind observation;
   int length;                  /* length of a full observation */
-  int pad_writes_zero;         /* spec 2.4 */
+  int pad_writes_zero;         /* env.pad_writes_zero */
 } SimReadyRules;
 
 /* Writes a level's template to row. */

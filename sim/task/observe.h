@@ -1,5 +1,5 @@
-/* Flat symbolic observation (spec kinetix.md 3.3). Most of it is constant on a level and written once, to a template.
- * An observation is a copy of the template with the features of moving shapes. */
+/* Flat symbolic observation (docs/libsim.md#observations-by-index). Most of it is constant on a level and written once,
+ * to a template. An observation is a copy of the template with the features of moving shapes. */
 #ifndef SIM_OBSERVE_H
 #define SIM_OBSERVE_H
 #include "sim/task/observe_moving.h"

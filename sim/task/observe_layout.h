@@ -1,7 +1,8 @@
 /* Layout of observations. Every kind is a row of floats, so that code which stores observations need not know the kind.
  * Written by observe.h (flat) and observe_entity.h; read by the trainer's encoders.
  *
- * Source of the facts: spec kinetix.md 3.3, 3.4; Kinetix' renderer_symbolic_flat.py, renderer_symbolic_entity.py. */
+ * Sources: kinetix/render/renderer_symbolic_common.py, renderer_symbolic_flat.py and renderer_symbolic_entity.py of
+ * Kinetix. docs/libsim.md#observations-by-index has the features of the flat one. */
 #ifndef SIM_OBSERVE_LAYOUT_H
 #define SIM_OBSERVE_LAYOUT_H
 #include "sim/physics/level.h"

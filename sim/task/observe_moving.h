@@ -1,5 +1,5 @@
-/* Features of a moving shape in an observation (spec kinetix.md 3.3): of one body or, in the vector kernels, of one per
- * lane. observe.h defines their position in a row. */
+/* Features of a moving shape in an observation (docs/libsim.md#observations-by-index): of one body or, in the vector
+ * kernels, of one per lane. observe.h defines their position in a row. */
 #ifndef SIM_OBSERVE_MOVING_H
 #define SIM_OBSERVE_MOVING_H
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Templates: the constant part of the three kinds of observations, from a level (spec kinetix.md 3.3), on the host and
+/* Templates: the constant part of the three kinds of observations, from a level (observe_layout.h), on the host and
  * the GPU. Contains shapes' properties, joints, thrusters and gravity. observe.h and observe_entity.h add the changing
  * features. */
 #ifndef SIM_OBSERVE_TEMPLATE_H

@@ -1,5 +1,6 @@
-/* Task on top of the physics (spec kinetix.md 3.1, 3.2): actions, reward, end of an episode. An environment step is
- * `frame_skip` physics steps under one action. Resets are the batch's (batch_world.h). */
+/* Task on top of the physics (docs/simulator.md#rules; engine_step and compute_reward_info in Kinetix'
+ * kinetix/environment/env.py): actions, reward, end of an episode. An environment step is `frame_skip` physics steps
+ * under one action. Resets are the batch's (batch_world.h). */
 #ifndef SIM_TASK_H
 #define SIM_TASK_H
 #include "sim/physics/step.h"

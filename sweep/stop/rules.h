@@ -48,8 +48,7 @@ void sweep_rule_asha(const SweepStop *rule, const SweepStopRun *runs, size_t cou
 
 /* Returns the factor of values: +1 if larger is better, else -1. */
 double sweep_rule_sign(const SweepStop *rule);
-/* Returns the value at t, interpolated linearly (metrics.md 5.5); before the first point its value. NaN: the run has
- * not reached t. */
+/* Returns the value at t, interpolated linearly; before the first point its value. NaN: the run has not reached t. */
 double sweep_stop_run_value_at(const SweepStopRun *run, double transitions);
 /* Whether the run has a point at or after t. */
 bool sweep_stop_run_has_reached(const SweepStopRun *run, double transitions);

@@ -1,5 +1,6 @@
-/* Golden cases of the points where PPO's clip stops an update (spec ppo.md 11.1): closed forms of fixed points,
- * compared with the gradients of the trainer's own losses, and the KL profile of a policy approaching one. */
+/* Golden cases of the points where PPO's clip stops an update (Honari et al. 2025, section 4.2): closed forms of fixed
+ * points in three small problems, compared with the gradients of the trainer's own losses, and the KL profile of a
+ * policy approaching one. */
 #ifndef TESTS_GOLDEN_FIXED_POINT_H
 #define TESTS_GOLDEN_FIXED_POINT_H
 #include "tests/golden/golden_check.h"

@@ -1,5 +1,5 @@
-/* Golden cases of metrics other than KL (metrics.md 3.1, 4): feature ranks, silent units, policy variance, weight
- * norms, gradient kurtosis, and the parts of the moments file that the trainer measures. */
+/* Golden cases of metrics other than KL (docs/algorithms.md#measurements): feature ranks, silent units, policy
+ * variance, weight norms, gradient kurtosis, and the parts of the moments file that the trainer measures. */
 #ifndef TESTS_GOLDEN_METRICS_H
 #define TESTS_GOLDEN_METRICS_H
 #include "core/device/arena.h"

@@ -227,7 +227,8 @@ static void compare_ratios(Check *check, const Update *u, const Batch *batch) {
   check_step(check, batch, "weight", exponential(check, u->logp_proximal, batch->logp_behavior, rows), rows);
 }
 
-/* openai/ppo-ewma's cap on the ratio (spec 2.3): the behavior's log-probability is raised, as a constant. */
+/* openai/ppo-ewma's cap on the ratio (its ppo.py, imp_samp_max): the behavior's log-probability is raised, as a
+ * constant. */
 static const float *capped_behavior(Check *check, const Update *u, const Batch *batch) {
   if (!(u->ratio_cap > 0)) return batch->logp_behavior;
   float *capped = check_floats(check, (size_t)u->rows);

@@ -1,5 +1,5 @@
-/* Slow reference versions in double of the entity encoders, one observation row at a time, written from spec
- * kinetix.md 6 and its sources: every entity is processed, and masks select. For comparison and for finite
+/* Slow reference versions in double of the entity encoders, one observation row at a time, written from the sources
+ * that trainer/nets/encoder.h names: every entity is processed, and masks select. For comparison and for finite
  * differences. Parameters are found by their names only. */
 #ifndef TESTS_ORACLE_ENCODER_H
 #define TESTS_ORACLE_ENCODER_H

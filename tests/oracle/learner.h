@@ -1,5 +1,5 @@
-/* Slow reference versions in double of the trainer's float32 ops, written from the formulas of the specification
- * (ppo.md 1.3, 1.4, 2.1), for comparison and for finite differences. */
+/* Slow reference versions in double of the trainer's float32 ops, written from the formulas of
+ * docs/algorithms.md#advantages and docs/algorithms.md#losses, for comparison and for finite differences. */
 #ifndef TESTS_ORACLE_LEARNER_H
 #define TESTS_ORACLE_LEARNER_H
 #include <math.h>

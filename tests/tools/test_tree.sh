@@ -120,6 +120,22 @@ result "no line of C is longer than 120 characters" \
 result "docs/config.md is what core/config/config.def says (make docs)" "$(diff <("$SWEEP_BUILD/bin/trainer" config --markdown) docs/config.md 2>&1 | head -5)"
 result "docs/papers.md is what papers.def, claims.def and the experiments say (make docs)" \
   "$(diff <("$SWEEP_BUILD/tests/tools/papers_page" 2>&1) docs/papers.md 2>&1 | head -5)"
+# A source cites a page by its file name, with #HEADING for a section, and never a section of something without a name.
+pages=$(awk '
+  FNR == 1 { print FILENAME }
+  /^#+ / { text = tolower($0); sub(/^#+ +/, "", text); gsub(/[^a-z0-9 _-]/, "", text); gsub(/ /, "-", text); print FILENAME "#" text }
+  ' $(git ls-files -co --exclude-standard 'docs/*.md' ':(glob)*.md'))
+cited='[A-Za-z0-9_./-]+\.md(#[A-Za-z0-9_-]+)?|[Ss]pec(ification)? [0-9][0-9.]*'
+citations=$({
+  git grep --untracked -nI "" -- '*.c' '*.h' '*.cu' '*.inc' '*.def' '*.py' '*.ini' '*.js' '*.sql'
+  git grep --untracked -nI '#' -- '*.sh' '*.mk' Makefile | sed -nE 's/^([^:]*:[0-9]*:)(.*[[:space:]])?#[[:space:]](.*)$/\1\3/p'
+} | grep -E "$cited" | awk -v cited="$cited" '{
+  match($0, /^[^:]*:[0-9]*:/); place = substr($0, 1, RLENGTH); text = substr($0, RLENGTH + 1)
+  while (match(text, cited)) { print place " " substr(text, RSTART, RLENGTH); text = substr(text, RSTART + RLENGTH) } }')
+result "each page and section that a source cites exists" "$(awk '
+  NR == FNR { exists[$0] = 1; base = $0; sub(/^docs\//, "", base); exists[base] = 1; next }
+  { page = $2; if (!sub(/^.*docs\//, "docs/", page)) sub(/^.*\//, "", page) }
+  /[Ss]pec(ification)? [0-9]/ || !(page in exists) { print }' <(echo "$pages") <(echo "$citations"))"
 result "no marker words, nameless comments or questions (tests/tools/language_counts.sh)" \
   "$(tests/tools/language_counts.sh)"
 echo "1..$n"

@@ -1,5 +1,5 @@
-/* trainer/advantage, moments and estimators: GAE against its definition as a sum, standardization, and the published
- * test values of metrics.md 7. */
+/* trainer/advantage, moments and estimators: GAE against its definition as a sum, standardization, and values computed
+ * by hand. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

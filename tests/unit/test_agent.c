@@ -94,7 +94,8 @@ static void test_acting_in_pieces(void **state) {
   }
 }
 
-/* Kinetix' flat network on 140 inputs: 185361 parameters (spec kinetix.md 6), CleanRL's and Stoix' layouts. */
+/* Kinetix' flat network on 140 inputs: 185361 parameters (ActorCriticSymbolicRNN in its actor_critic.py), CleanRL's and
+ * Stoix' layouts. */
 static void test_parameter_counts(void **state) {
   static const struct { const char *sharing; int width, depth; size_t actor, critic; } cases[] = {
     {"shared", 128, 5, 140 * 128 + 128 + 5 * (128 * 128 + 128) + 128 * 16 + 16, 5 * (128 * 128 + 128) + 128 + 1},

@@ -1,5 +1,5 @@
-/* State coverage (metrics.md 4.5): cells and entropies of known points, the plane and its box, and that a training's
- * record holds just the states that its rollouts arrived in. */
+/* State coverage (docs/results.md#state-coverage): cells and entropies of known points, the plane and its box, and that
+ * a training's record holds just the states that its rollouts arrived in. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

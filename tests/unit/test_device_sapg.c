@@ -72,7 +72,7 @@ static void check_controller_kl(void) {
   float *on_device = up(logits, NUMBERS * sizeof *logits), *last = up(reference, NUMBERS * sizeof *reference);
   uint32_t *device_index = up(index, sizeof index);
   double sum, host_sum, again, expected = 0;
-  for (int r = 0; r < ROWS; r++) /* metrics.md 2.4 */
+  for (int r = 0; r < ROWS; r++) /* docs/algorithms.md#sapg */
     for (int k = 0; k < FACTORS; k++) {
       const float *p = logits + r * LOGITS, *q = reference + index[r] * LOGITS;
       const double of_p = exp((double)p[FACTORS + k]), of_q = exp((double)q[FACTORS + k]),

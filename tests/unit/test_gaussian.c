@@ -20,7 +20,7 @@ static double normal_logp(double x, double mean, double sd) {
   return -0.5 * pow((x - mean) / sd, 2) - log(sd) - 0.5 * log(2 * acos(-1.0));
 }
 
-/* One component's log-probability of an action, as spec ppo.md 1.7 has it. */
+/* One component's log-probability of an action, as docs/algorithms.md#policies has it. */
 static double component_logp(const OpsHead *head, double location, double raw, double action) {
   const double sd = deviation(head, raw), half = ((double)head->high - (double)head->low) / 2,
                middle = ((double)head->high + (double)head->low) / 2, edge = 1e-3;

@@ -1,4 +1,4 @@
-/* Kinetix' random level generator and its no-op filter (spec kinetix.md 5.1 to 5.7): distributions against the
+/* Kinetix' random level generator and its no-op filter (generate.h, filter.h): distributions against the
  * reference's own table, the same levels everywhere (pinned hashes), structure, and invariants of the filter. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Measurements of an iteration against the closed forms of the specification (metrics.md 7). */
+/* Measurements of an iteration against closed forms (docs/algorithms.md#measurements). */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* The locomotion families of loco512: structure of all 512 levels against the body plans of spec kinetix.md 9.1, the
- * same levels on every machine (pinned hashes), subsets, and the acceptance rules. */
+/* The locomotion families of loco512: structure of all 512 levels against the body plans of
+ * docs/simulator.md#families, the same levels on every machine (pinned hashes), subsets, and the acceptance rules. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-/* The noisy convex example against its closed forms (ppo.md 6). The statistical bounds are 5 standard errors, computed
- * here from the process's own correlation: a right program fails one in about two million such comparisons, and the
- * seeds are fixed. Also its schedule, and that steps depend on their number only. */
+/* The noisy convex example against its closed forms (docs/algorithms.md#noisy-parabola). The statistical bounds are 5
+ * standard errors, computed here from the process's own correlation: a right program fails one in about two million
+ * such comparisons, and the seeds are fixed. Also its schedule, and that steps depend on their number only. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

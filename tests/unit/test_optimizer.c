@@ -1,5 +1,5 @@
 /* trainer/optimizer: the clip's two rules, Adam's first step, and both rules of the proximal weights against closed
- * forms (spec ppo.md 1.6, 2.2). */
+ * forms (docs/algorithms.md#optimizers, docs/algorithms.md#proximal-policy). */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,7 +60,7 @@ static void test_nan_gradient_is_not_hidden(void **unused) {
 /* After t steps: sum over s of (1 - beta) beta^(t-s) theta_s + beta^t theta_0. */
 static void test_plain_rule(void **unused) {
   float theta = 2, proximal = 2;
-  double want = 2, beta = 8.0 / 9; /* COM 8: metrics.md 7 */
+  double want = 2, beta = 8.0 / 9; /* COM 8 */
   Proximal p = {.theta = &proximal, .com = 8, .weight = 1, .rule = PROXIMAL_PLAIN};
   for (int t = 1; t <= 50; t++) {
     theta = (float)sin(t);

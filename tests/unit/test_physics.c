@@ -1,5 +1,5 @@
 /* The physics' own mathematics against libm, its solver order against the obvious way to write it, and whole
- * trajectories against the table of spec kinetix.md 2.9 (made in double precision by others). */
+ * trajectories against a table in double precision, on which a prototype and Jax2D's own source agree. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -158,7 +158,8 @@ static void boxes_overlap_exactly_where_no_line_separates_them(void **state) {
 
 /* ---- the solver's order ------------------------------------------------------------------------------------------ */
 
-/* Spec 2.4 word by word: stable sort of the flags, padded to 16 nb lanes, read as 16 x nb and transposed. */
+/* make_impulse_resolver_fn of Jax2D's jax2d/engine.py word by word: stable sort of the flags, padded to 16 nb lanes,
+ * read as 16 x nb and transposed. */
 static int order_by_the_book(const bool *active, int n, int *out) {
   int nb = (n + 15) / 16, flat[16 * 8], at = 0, count = 0;
   for (int wanted = 0; wanted < 2; wanted++) {
@@ -380,7 +381,7 @@ static void check_row(const char *name, const Row *row, const SimBody *b) {
   }
 }
 
-static void trajectories_follow_the_specs_table(void **state) {
+static void trajectories_follow_the_table(void **state) {
   (void)state;
   if (!core_files_exists(LEVELS)) {
     print_message("# %s is not there\n", LEVELS);
@@ -433,7 +434,7 @@ int main(void) {
     cmocka_unit_test(solver_order_is_the_references),
     cmocka_unit_test(waves_give_what_groups_give),
     cmocka_unit_test(joined_shapes_do_not_push_each_other),
-    cmocka_unit_test(trajectories_follow_the_specs_table),
+    cmocka_unit_test(trajectories_follow_the_table),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ static void test_kl_published_values(void **unused) {
   float p[] = {0, 0}, q[] = {logf(0.9f), logf(0.1f)};
   double kl, reverse;
   ops->policy_kl(ops, &pair, p, q, 1, &kl, &reverse);
-  assert_near(kl, 0.510826, 5e-7); /* metrics.md 7 */
+  assert_near(kl, 0.510826, 5e-7); /* docs/algorithms.md#kl */
   assert_near(reverse, 0.368064, 5e-7);
   /* Between near policies KL is d^2 p (1 - p) / 2: float32 sums of p log(p/q) would lose it. */
   float near[] = {1.0f / 8192, 0};
@@ -177,8 +177,8 @@ static void test_policy_loss_gradient_by_differences(void **unused) {
   ops_destroy(&ops);
 }
 
-/* The clip's two-sided rule and its ties (spec 1.4), on one sample with a known ratio. d loss/d logp is read from a
- * pair of equal logits, where d logp / d z = 1/2. */
+/* The clip's two-sided rule and its ties (docs/algorithms.md#losses), on one sample with a known ratio. d loss/d logp
+ * is read from a pair of equal logits, where d logp / d z = 1/2. */
 static void test_policy_loss_clip_rule(void **unused) {
   static const struct { double log_ratio, advantage, epsilon, share; int clipped;
   } cases[] = {

@@ -1,6 +1,6 @@
-/* Extensions of PPO from openai/ppo-ewma (spec ppo.md 2.3): the cap on importance ratios, the KL penalty, running
- * moments of advantages, scaled rewards; and rejected values of ppo.*. tests/golden also tests the arithmetic of the
- * cap. */
+/* Extensions of PPO from openai/ppo-ewma (its ppo.py and reward_normalizer.py): the cap on importance ratios, the KL
+ * penalty, running moments of advantages, scaled rewards; and rejected values of ppo.*. tests/golden also tests the
+ * arithmetic of the cap. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

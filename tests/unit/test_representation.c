@@ -1,5 +1,4 @@
-/* Ranks, silent units, policy variance and gradient kurtosis against closed forms (metrics.md 7) and slow
- * definitions. */
+/* Ranks, silent units, policy variance and gradient kurtosis against closed forms and slow definitions. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* [scale]: each scheme against the table of the specification (ppo.md 4), values that are not integers, and run ids,
- * which depend on the configuration as written. */
+/* [scale]: each scheme against the table of docs/experiments.md#scaling-a-reference, values that are not integers, and
+ * run ids, which depend on the configuration as written. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

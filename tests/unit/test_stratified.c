@@ -25,7 +25,7 @@ static void assert_same(AnalysisInterval a, AnalysisInterval b) {
   assert_memory_equal(&a.high, &b.high, sizeof(double));
 }
 
-/* metrics.md 7 and 5.3 by hand; the last task has more runs than the first. */
+/* The aggregates of scores.h by hand; the last task has more runs than the first. */
 static void test_aggregates(void **state) {
   const double eight[] = {8, 1, 7, 2, 6, 3, 5, 4}, ragged[] = {0.2, 0.4, 1.5, 0.5, 1.0};
   const size_t one[] = {0, 8}, two[] = {0, 2, 5};

@@ -21,7 +21,7 @@ static void assert_command(SimCommand command, const float expected[SIM_ACTIONS]
   }
 }
 
-/* ---- actions to commands (spec kinetix.md 3.1) ----------------------------------------------------------------- */
+/* ---- actions to commands (docs/simulator.md#rules) ------------------------------------------------------------- */
 
 static void multi_discrete_classes_are_none_forward_and_back(void **state) {
   (void)state;

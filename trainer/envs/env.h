@@ -25,9 +25,9 @@ enum { ENV_SET_NAME = 64 }; /* size of a level set's name */
 enum { ENV_OBSERVATIONS_MAX = 1 << 24, ENV_STEPS_MAX = 1 << 20 };
 
 /* Outputs of a step; `levels`, `truncated`, `final_observations` and `ends` may be NULL. Flags and `levels` refer to
- * the episode of this step, `observations` to the state after auto-reset. `dones` includes time limits (spec ppo.md
- * 1.2). Only environments with Env.truncates fill `truncated` and `final_observations`, and only those with
- * Env.has_lives fill `ends`. */
+ * the episode of this step, `observations` to the state after auto-reset. `dones` includes time limits, whatever
+ * env.truncation is. Only environments with Env.truncates fill `truncated` and `final_observations`, and only those
+ * with Env.has_lives fill `ends`. */
 typedef struct EnvStep {
   float *observations;    /* [worlds][observation_length], after auto-reset */
   float *rewards;         /* [worlds] */

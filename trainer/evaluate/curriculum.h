@@ -1,6 +1,7 @@
-/* Curriculum of sampling for learnability (env.curriculum = sfl; spec kinetix.md 8.2, 8.3). Before every rollout all
- * worlds start an episode. The first worlds get newly generated levels, the others levels sampled with replacement from
- * a buffer. level_search.c fills the buffer before the first iteration and then every sfl.period iterations.
+/* Curriculum of sampling for learnability (env.curriculum = sfl; docs/experiments.md#sampling-for-learnability-sfl).
+ * Before every rollout all worlds start an episode. The first worlds get newly generated levels, the others levels
+ * sampled with replacement from a buffer. level_search.c fills the buffer before the first iteration and then every
+ * sfl.period iterations.
  *
  * Ranks divide the worlds: each has slots for the new levels of its own worlds and for the whole buffer, which is the
  * same at all ranks. Levels and draws are functions of (seed, iteration, index) and the weights. Since every rollout

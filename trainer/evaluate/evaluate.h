@@ -1,5 +1,6 @@
-/* Evaluation (spec metrics.md 5.1): the first episode of fixed attempts, actions by eval.actions, each level with the
- * same weight. It has its own worlds and random stream, so training is the same with and without evaluation. */
+/* Evaluation: the first episode of fixed attempts, actions by eval.actions, each level with the same weight (the
+ * success rate of Beukman et al. 2026, appendix A). It has its own worlds and random stream, so training is the same
+ * with and without evaluation. */
 #ifndef TRAINER_EVALUATE_H
 #define TRAINER_EVALUATE_H
 #include "core/device/arena.h"

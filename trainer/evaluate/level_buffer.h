@@ -19,7 +19,8 @@ typedef struct LevelBuffer {
 
 void level_buffer_register(LevelBuffer *buffer, int capacity, CoreArena *arena);
 void level_buffer_clear(LevelBuffer *buffer);
-/* Keeps the entry if it is among the best so far; among equal scores the larger index wins (spec kinetix.md 8.1). */
+/* Keeps the entry if it is among the best so far; among equal scores the larger index wins, as in Kinetix'
+ * experiments/sfl.py. */
 void level_buffer_offer(LevelBuffer *buffer, LevelBufferEntry entry);
 /* Sorts by score, then index, both ascending, after the last offer. The contents and their order depend on the offered
  * entries, not on the order of the offers. */

@@ -1,6 +1,6 @@
-/* Sampling for learnability (spec kinetix.md 8.1): plays many new levels with the current policy and keeps those that
- * it solves sometimes. Between curriculum.c, which decides when, and the environment; changes no weights and no
- * training world.
+/* Sampling for learnability (docs/experiments.md#sampling-for-learnability-sfl; get_learnability_set in Kinetix'
+ * experiments/sfl.py): plays many new levels with the current policy and keeps those that it solves sometimes. Between
+ * curriculum.c, which decides when, and the environment; changes no weights and no training world.
  *
  * Level i of a search and the actions on it are functions of (seed, iteration, i), so the result depends neither on
  * threads nor on the number of levels played at once. Ranks divide each batch and exchange their results, so that all

@@ -1,5 +1,5 @@
-/* Controls the data-to-divergence ratio (DDR, spec metrics.md): after each iteration one setting moves so that the DDR
- * approaches its target.
+/* Controls the data-to-divergence ratio (DDR; docs/experiments.md#ddr-target): after each iteration one setting moves
+ * so that the DDR approaches its target.
  *
  *   PPO-EWMA  COM     <- COM     (target / DDR)^gain
  *   PPO       epsilon <- epsilon (DDR / target)^(gain / 2)

@@ -1,9 +1,9 @@
-/* The fixed point of an iteration's batch. PPO-Clip is said to contract to a fixed point within an iteration (P003,
- * Assumption 4). Whether one exists shows only if the updates go on: after an iteration a copy of the learner trains
- * for further epochs on the same rollout, advantages and log-probabilities, while the learning rate and all other
- * settings stay those of the iteration. The policy is compared whenever the number of epochs has doubled. If the last
- * doublings no longer move it, it is the limit, and the iteration's profile (profile.h) gets the KL from it to each of
- * its policies. The learner then continues from its own state: nothing is changed. */
+/* The fixed point of an iteration's batch. PPO-Clip is said to contract to a fixed point within an iteration (Honari et
+ * al. 2025, assumption 4). Whether one exists shows only if the updates go on: after an iteration a copy of the learner
+ * trains for further epochs on the same rollout, advantages and log-probabilities, while the learning rate and all
+ * other settings stay those of the iteration. The policy is compared whenever the number of epochs has doubled. If the
+ * last doublings no longer move it, it is the limit, and the iteration's profile (profile.h) gets the KL from it to
+ * each of its policies. The learner then continues from its own state: nothing is changed. */
 #ifndef TRAINER_LIMIT_H
 #define TRAINER_LIMIT_H
 #include "trainer/learners/learner.h"

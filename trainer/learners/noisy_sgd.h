@@ -1,5 +1,6 @@
-/* Noisy convex example (spec ppo.md 6): plain SGD on f(x) = x^T x with a gradient 2x + noise, the smallest problem that
- * stagnates as PPO does, with closed forms. No environment, no network; one step is one iteration of the run log.
+/* Noisy convex example (Beukman et al. 2026, appendix A.1; docs/algorithms.md#noisy-parabola): plain SGD on f(x) = x^T
+ * x with a gradient 2x + noise, the smallest problem that stagnates as PPO does, with closed forms. No environment, no
+ * network; one step is one iteration of the run log.
  *
  * Stationary, with E||noise||^2 = s^2 and a constant rate eta in (0, 1): E||x||^2 = s^2 eta / (4 (1 - eta)), E||g||^2 =
  * s^2 / (1 - eta); the mean shrinks by 1 - 2 eta per step. */

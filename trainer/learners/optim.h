@@ -5,9 +5,9 @@
 #include "trainer/learners/learner.h"
 #include "trainer/update/optimizer.h"
 
-/* Returns the learning rate of an iteration (from 1): constant, or linear (spec ppo.md 1.6) or by half a cosine (SGDR)
- * to 0 over the budget. It first rises linearly over the share `warmup` of the budget's iterations, and the schedule
- * covers the others: PyTorch's LinearLR followed by the schedule. */
+/* Returns the learning rate of an iteration (from 1): constant, or linear (docs/algorithms.md#optimizers) or by half a
+ * cosine (SGDR) to 0 over the budget. It first rises linearly over the share `warmup` of the budget's iterations, and
+ * the schedule covers the others: PyTorch's LinearLR followed by the schedule. */
 double optim_lr(const CoreConfig *config, const char *schedule, double lr, double warmup, int64_t iteration);
 
 /* Returns an Adam optimizer with the clipping settings of ppo.*. The caller registers its moments. */

@@ -156,7 +156,7 @@ static void sample_entropy(Ppo *ppo, Ops *ops, const float *logits, double *sum)
                                 ppo->config->ppo.entropy_coef, ppo->doutput, sum);
 }
 
-/* Applies openai/ppo-ewma's cap on the importance ratio (spec ppo.md 2.3): raises the behavior log-prob, as a
+/* Applies openai/ppo-ewma's cap on the importance ratio (its ppo.py, imp_samp_max): raises the behavior log-prob, as a
  * constant, until the ratio is at most ppo.ratio_cap. ppo->logp must hold the current policy's log-probs. */
 static const float *cap_behavior(Ppo *ppo, Ops *ops) {
   const Minibatch *batch = &ppo->minibatch;

@@ -1,7 +1,7 @@
-/* PPO and PPO-EWMA (Schulman et al. 2017; Hilton et al. 2022; spec ppo.md 1 and 2): from a rollout to new weights.
- * Actor and critic have separate losses and Adam states; their gradients are clipped separately, or together where
- * net.sharing gives them a joint loss. PPO clips the ratio to the behavior policy; PPO-EWMA clips the ratio to the
- * proximal policy, an average of past weights, and weights samples by proximal/behavior. */
+/* PPO and PPO-EWMA (Schulman et al. 2017; Hilton et al. 2022; docs/algorithms.md#losses): from a rollout to new
+ * weights. Actor and critic have separate losses and Adam states; their gradients are clipped separately, or together
+ * where net.sharing gives them a joint loss. PPO clips the ratio to the behavior policy; PPO-EWMA clips the ratio to
+ * the proximal policy, an average of past weights, and weights samples by proximal/behavior. */
 #ifndef TRAINER_LEARNERS_PPO_H
 #define TRAINER_LEARNERS_PPO_H
 #include "core/device/arena.h"

@@ -1,7 +1,7 @@
-/* KL penalties of PPO's loss, in place of the clip or with it (Schulman et al. 2017, section 4; spec ppo.md 2.3).
+/* KL penalties of PPO's loss, in place of the clip or with it (docs/algorithms.md#losses).
  *
- *   squared  beta 0.5 E[(log pi - log pi_ref)^2] over the sampled actions (openai/ppo-ewma)
- *   exact    beta E[KL(pi_ref || pi)] over all actions (the original PPO)
+ *   squared  beta 0.5 E[(log pi - log pi_ref)^2] over the sampled actions (openai/ppo-ewma's compute_losses)
+ *   exact    beta E[KL(pi_ref || pi)] over all actions (Schulman et al. 2017, section 4)
  *
  * pi_ref is the policy that acted, or the proximal one of PPO-EWMA. beta is ppo.kl_penalty, or follows the KL
  * (kl_control.h). */

@@ -1,6 +1,7 @@
-/* PQN (Gallici et al. 2024, as in CleanRL; spec ppo.md 8.2): Q-learning with lambda targets on fresh rollouts of many
- * environments, with layer norm instead of replay and a target network. The agent's actor is the Q network: its policy
- * is epsilon-greedy with an epsilon that falls from iteration to iteration, and a state's value is its greatest Q. */
+/* PQN (Gallici et al. 2024, as in CleanRL's pqn.py; docs/algorithms.md#pqn): Q-learning with lambda targets on fresh
+ * rollouts of many environments, with layer norm instead of replay and a target network. The agent's actor is the Q
+ * network: its policy is epsilon-greedy with an epsilon that falls from iteration to iteration, and a state's value is
+ * its greatest Q. */
 #ifndef TRAINER_LEARNERS_PQN_H
 #define TRAINER_LEARNERS_PQN_H
 #include "trainer/learners/learner.h"

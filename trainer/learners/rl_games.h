@@ -1,6 +1,7 @@
-/* Features that PPO and SAPG share with rl_games' PPO (spec ppo.md 7.3): a KL-adaptive learning rate, a bound on the
- * policy's means, and a critic that learns normalized values (running mean and standard deviation of values and
- * returns). The state is host memory in the run's arena and part of checkpoints. */
+/* Features that PPO and SAPG share with rl_games' PPO (docs/algorithms.md#sapg): a KL-adaptive learning rate
+ * (schedulers.py), a bound on the policy's means (a2c_continuous.py), and a critic that learns normalized values
+ * (running mean and standard deviation of values and returns). The state is host memory in the run's arena and part of
+ * checkpoints. */
 #ifndef TRAINER_LEARNERS_RL_GAMES_H
 #define TRAINER_LEARNERS_RL_GAMES_H
 #include "core/device/arena.h"

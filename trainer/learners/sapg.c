@@ -1,5 +1,5 @@
 /* SAPG update (sapg.h): epochs of minibatches over the samples of sapg_data.c, each one loss for all blocks, and a
- * KL-adaptive learning rate (spec ppo.md 7.3). Arithmetic is in ops; nothing here allocates in an update. */
+ * KL-adaptive learning rate (docs/algorithms.md#sapg). Arithmetic is in ops; nothing here allocates in an update. */
 #include "trainer/learners/sapg.h"
 
 #include <inttypes.h>

@@ -1,7 +1,8 @@
-/* SAPG, Split and Aggregate Policy Gradients (Singla et al. 2024; spec ppo.md 7). The environments are divided into
- * blocks that share the networks; each block has a learned embedding next to the observation and its own log standard
- * deviations (agent.h). All blocks learn by PPO from their own transitions. The last one, the leader, also learns from
- * those of a few followers, by importance weighting and one-step returns; only the leader is evaluated and reported.
+/* SAPG, Split and Aggregate Policy Gradients (Singla et al. 2024; docs/algorithms.md#sapg). The environments are
+ * divided into blocks that share the networks; each block has a learned embedding next to the observation and its own
+ * log standard deviations (agent.h). All blocks learn by PPO from their own transitions. The last one, the leader, also
+ * learns from those of a few followers, by importance weighting and one-step returns; only the leader is evaluated and
+ * reported.
  *
  * Ranks divide the environments, not the blocks: each rank processes the samples of its own environments, whichever
  * block learns from them.

@@ -1,5 +1,5 @@
-/* Samples of a SAPG iteration (sapg.h): their values, returns, advantages and order (spec 7.2). Runs networks and
- * changes no weights. */
+/* Samples of a SAPG iteration (sapg.h): their values, returns, advantages and order (docs/algorithms.md#sapg).
+ * Runs networks and changes no weights. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

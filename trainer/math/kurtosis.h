@@ -1,5 +1,5 @@
-/* Heavy-tailedness of a gradient (spec metrics.md 3.1): the kurtosis of log(|g| + 1e-8) over a network's gradient
- * entries. Computed by the learners between the backward pass and the step; changes nothing. */
+/* Heavy-tailedness of a gradient (Mayor et al. 2025, B.4, after Garg et al. 2021): the kurtosis of log(|g| + 1e-8) over
+ * a network's gradient entries. Computed by the learners between the backward pass and the step; changes nothing. */
 #ifndef TRAINER_KURTOSIS_H
 #define TRAINER_KURTOSIS_H
 #include <stddef.h>

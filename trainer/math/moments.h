@@ -1,4 +1,4 @@
-/* Mergeable statistics in float64 (spec metrics.md 1.1, 1.3): central moments up to the fourth, and log-sum-exp.
+/* Mergeable statistics in float64: central moments up to the fourth (Pebay 2008, SAND2008-6212), and log-sum-exp.
  * Partial records are folded in a fixed order, so a statistic does not depend on the number of threads or ranks.
  * Nothing here forms E[x^2] - E[x]^2, which loses all digits when the mean is large. */
 #ifndef TRAINER_MOMENTS_H

@@ -5,12 +5,12 @@
 
 #include "core/device/device_kernel.h"
 
-/* x -> (x - mean) / std of all x so far, feature by feature. */
+/* x -> (x - mean) / std of all x so far, feature by feature (docs/algorithms.md#normalization). */
 typedef enum NormalizeRule {
   NORMALIZE_NONE,
-  NORMALIZE_STOIX,     /* std clamped to 5e-4..5e4; statistics change once per iteration (spec ppo.md 1.8) */
-  NORMALIZE_CLEANRL,   /* variance + 1e-8, result clamped to +-10; statistics change with every step (8.1) */
-  NORMALIZE_RL_GAMES,  /* variance + 1e-5, result clamped to +-5; statistics change once per iteration (7.3) */
+  NORMALIZE_STOIX,     /* std clamped to 5e-4..5e4; statistics change once per iteration */
+  NORMALIZE_CLEANRL,   /* variance + 1e-8, result clamped to +-10; statistics change with every step */
+  NORMALIZE_RL_GAMES,  /* variance + 1e-5, result clamped to +-5; statistics change once per iteration */
   NORMALIZE_CLEANRL_EACH, /* CLEANRL's rule for each world separately (gymnasium's wrapper inside an environment) */
 } NormalizeRule;
 

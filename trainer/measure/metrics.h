@@ -1,6 +1,6 @@
 /* Metrics of an iteration's change of the policy and the networks: exact KL in both directions and its estimators on
- * the rollout's states, the distance that weights moved (spec metrics.md 2, 3), and the networks' representations (4).
- * Computed after the update; changes nothing. */
+ * the rollout's states, the distance that weights moved, and the networks' representations
+ * (docs/algorithms.md#measurements). Computed after the update; changes nothing. */
 #ifndef TRAINER_METRICS_H
 #define TRAINER_METRICS_H
 #include "core/device/arena.h"

@@ -1,9 +1,9 @@
-/* Profile of the policy's movement within one iteration (spec metrics.md 2.8): KL between the policies before and
- * after a minibatch, from the last policy to each, and from the batch's fixed point (limit.h) to each; and the
- * effective sample size of the rollout for each (4.3). The learner calls profile_snapshot; nothing is changed.
- * Snapshots are the policy's outputs in fixed states of the rollout, not weights. They are kept at up to
- * PROFILE_INTERVALS + 1 points, at equal shares of the iteration's data. KL between neighbors is always that of one
- * minibatch, however many lie between two points. */
+/* Profile of the policy's movement within one iteration (docs/results.md#kl-within-an-iteration; Honari et al. 2025,
+ * Fig. 2): KL between the policies before and after a minibatch, from the last policy to each, and from the batch's
+ * fixed point (limit.h) to each; and the effective sample size of the rollout for each. The learner calls
+ * profile_snapshot; nothing is changed. Snapshots are the policy's outputs in fixed states of the rollout, not weights.
+ * They are kept at up to PROFILE_INTERVALS + 1 points, at equal shares of the iteration's data. KL between neighbors is
+ * always that of one minibatch, however many lie between two points. */
 #ifndef TRAINER_PROFILE_H
 #define TRAINER_PROFILE_H
 #include "core/device/arena.h"

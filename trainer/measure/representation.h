@@ -1,6 +1,7 @@
-/* Representation metrics of a network's hidden layers (spec metrics.md 4): the rank of its features, dormant and dead
- * units, and the variance of the policy across states. Sums over batches of states are accumulated in float64, in their
- * order; the closed forms are computed once at the end. Nothing here runs a network or changes one. */
+/* Representation metrics of a network's hidden layers (docs/algorithms.md#measurements): the rank of its features,
+ * dormant and dead units, and the variance of the policy across states. Sums over batches of states are accumulated in
+ * float64, in their order; the closed forms are computed once at the end. Nothing here runs a network or changes
+ * one. */
 #ifndef TRAINER_REPRESENTATION_H
 #define TRAINER_REPRESENTATION_H
 #include "core/config/config.h"
@@ -91,7 +92,8 @@ RepresentationRank representation_rank_of(const double *eigenvalues, int width, 
 /* Adds the action probabilities in `rows` states, or a Gaussian's means and standard deviations:
  * per_logit[head->logits], moments over the states. */
 void representation_add_policy(const OpsHead *head, const float *logits, int rows, Moments *per_logit);
-/* Returns the mean over the actions of the unbiased variance over the states (4.4); NaN with fewer than two states. */
+/* Returns the mean over the actions of the unbiased variance over the states (compute_policy_diversity of Moalla et al.
+ * 2024); NaN with fewer than two states. */
 double representation_policy_variance(const OpsHead *head, const Moments *per_logit);
 
 #endif

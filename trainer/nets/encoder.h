@@ -9,9 +9,10 @@
  *   nature        convolutions 32 8x8/4, 64 4x4/2, 64 3x3/1, each with relu, or layer norm and relu (Mnih et al. 2015)
  *   impala        for 16, 32, 32 channels a 3x3 convolution, a pool and two residual blocks (Espeholt et al. 2018)
  *
- * Source: spec kinetix.md 6; Kinetix' actor_critic.py and transformer_model.py, Stoix' kinetix.py; CleanRL's
- * ppo_atari.py, ppo_procgen.py, pqn_atari_envpool.py. Files: encoder.c (common), encoder_set.c, encoder_transformer.c;
- * encoder_pixels.c, encoder_nature.c, encoder_impala.c; arithmetic is the ops'.
+ * Sources: Kinetix' kinetix/models/actor_critic.py (ActorCriticPermutationInvariantSymbolicRNN) and
+ * transformer_model.py, Stoix' stoix/networks/specialised/kinetix.py; CleanRL's ppo_atari.py, ppo_procgen.py,
+ * pqn_atari_envpool.py. Files: encoder.c (common), encoder_set.c, encoder_transformer.c; encoder_pixels.c,
+ * encoder_nature.c, encoder_impala.c; arithmetic is the ops'.
  *
  * Rows are processed in chunks of fixed size. Where the chunks' activations take too much memory, a backward pass
  * recomputes them, with the same bits. Results depend neither on threads nor on the number of rows of a call. */

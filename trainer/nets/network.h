@@ -35,7 +35,7 @@ bool network_has_norm(const NetworkShape *shape, int layer);
 /* Formats the name of the k-th parameter for messages: "actor.W1[3,17]". buffer >= 64. */
 const char *network_parameter_name(const NetworkShape *shape, const char *network, size_t k, char *buffer);
 
-/* Initializes orthogonally (spec ppo.md 1.9, kinetix.md 6): QR of a Gaussian, R's diagonal positive, in double; a
+/* Initializes orthogonally (docs/algorithms.md#initial-weights): QR of a Gaussian, R's diagonal positive, in double; a
  * function of (seed, tensor number) only; biases 0, layer norm's gains 1 and offsets 0. tensor: 0 for the actor, 100
  * for the critic (+ layer). */
 void network_init(const NetworkShape *shape, uint64_t seed, uint32_t tensor, float *theta);

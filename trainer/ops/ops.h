@@ -38,8 +38,7 @@ typedef struct OpsValueSums {
  *   MULTI_DISCRETE  `factors` categoricals of size[i] logits, concatenated (Kinetix: 3,3,3,3,2,2). Action: uint8_t
  *   GAUSSIAN        `factors` means, then as many log standard deviations. Action: float, unbounded
  *   TANH_AFFINE     `factors` locations, then as many raw scales (scale = softplus(raw) + 1e-3) of a Gaussian whose
- *                   tanh is stretched to low..high (Stoix's NormalAffineTanh; spec ppo.md 1.7). Action: float in
- *                   low..high */
+ *                   tanh is stretched to low..high (docs/algorithms.md#policies). Action: float in low..high */
 typedef enum OpsHeadKind { OPS_MULTI_DISCRETE, OPS_GAUSSIAN, OPS_TANH_AFFINE } OpsHeadKind;
 enum { OPS_FACTORS_MAX = 64, OPS_LOGITS_MAX = 256 };
 typedef struct OpsHead {
@@ -173,12 +172,13 @@ struct Ops {
                            float *logp);
   /* logp[rows] of given actions. */
   void (*policy_logp)(Ops *ops, const OpsHead *head, const float *logits, const void *actions, float *logp, int rows);
-  /* Exact KL(p||q) and KL(q||p), sums over rows; p, q logits. TANH_AFFINE: of the Gaussians. (metrics.md 2.2) */
+  /* Exact KL(p||q) and KL(q||p), sums over rows; p, q logits. TANH_AFFINE: of the Gaussians
+   * (docs/algorithms.md#kl). */
   void (*policy_kl)(Ops *ops, const OpsHead *head, const float *p, const float *q, int rows, double *kl,
                     double *kl_reverse);
 
-  /* PPO-clip (logp_proximal NULL) or PPO-EWMA actor loss (spec ppo.md 1.4, 2.1). dlogits[rows][logits] is set to the
-   * gradient of mean(loss) - entropy_coef*mean(entropy) over the rows; sums are over the rows. epsilon in [0, inf].
+  /* PPO-clip (logp_proximal NULL) or PPO-EWMA actor loss (docs/algorithms.md#losses). dlogits[rows][logits] is set to
+   * the gradient of mean(loss) - entropy_coef*mean(entropy) over the rows; sums are over the rows. epsilon in [0, inf].
    * TANH_AFFINE has no closed-form entropy: it counts as 0 here, and policy_sampled_entropy follows. */
   void (*policy_loss)(Ops *ops, const OpsHead *head, const float *logits, const void *actions,
                       const float *logp_behavior, const float *logp_proximal, const float *advantage, int rows,
@@ -225,11 +225,11 @@ struct Ops {
   /* sum of x^2 in float64, in a fixed order */
   double (*norm_squared)(Ops *ops, const float *x, size_t n);
   double (*distance_squared)(Ops *ops, const float *x, const float *y, size_t n);
-  /* Adam with bias correction, gradient times `scale` (from clipping); t counts from 1 (spec 1.6). theta is first
-   * multiplied by `keep`: 1, or 1 - rate*(weight decay) for AdamW. */
+  /* Adam with bias correction, gradient times `scale` (from clipping); t counts from 1 (docs/algorithms.md#optimizers).
+   * theta is first multiplied by `keep`: 1, or 1 - rate*(weight decay) for AdamW. */
   void (*adam)(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double keep,
                double rate, double beta1, double beta2, double epsilon, int64_t t);
-  /* RAdam, likewise but rectified: no second moment until its variance is bounded (spec 8.2). */
+  /* RAdam, likewise but rectified: no second moment until its variance is bounded. */
   void (*radam)(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
                 double beta1, double beta2, double epsilon, int64_t t);
   /* proximal = keep*proximal + (1-keep)*theta, computed as proximal += (1-keep)*(theta - proximal). */
@@ -252,8 +252,8 @@ struct Ops {
   void (*count_trials)(Ops *ops, const uint8_t *done, const uint8_t *solved, int worlds, int64_t most,
                        int64_t *episodes, int64_t *solutions);
 
-  /* Cap on the importance ratio and ppo.kl_penalty (spec ppo.md 2.3): capped[n] = max(behavior, logp - log_cap); and
-   * with d = logp - ref_logp, weights[rows] = -weight d, *sum = sum of d^2/2. */
+  /* Cap on the importance ratio and ppo.kl_penalty (openai/ppo-ewma's ppo_ewma/ppo.py, compute_losses): capped[n] =
+   * max(behavior, logp - log_cap); and with d = logp - ref_logp, weights[rows] = -weight d, *sum = sum of d^2/2. */
   void (*cap)(Ops *ops, const float *behavior, const float *logp, double log_cap, size_t n, float *capped);
   void (*kl_penalty_weights)(Ops *ops, const float *logp, const float *ref_logp, double weight, int rows,
                              float *kl_penalty_weights, double *sum);
@@ -262,10 +262,10 @@ struct Ops {
   void (*exact_kl_penalty)(Ops *ops, const OpsHead *head, const float *logits, const float *ref_logits, int rows,
                            double weight, float *dlogits, double *sum);
 
-  /* SAPG (spec ppo.md 7.3). controller_kl, GAUSSIAN: *sum of KL(logits[r] || reference[index[r]]) over the rows in the
-   * form that the adaptive learning rate uses (metrics.md 2.4); each of these rows of reference [*][logits], all
-   * distinct, becomes logits[r]. normalize_within: x[n] -> (x - shift)*factor clamped to +-bound; denormalize_within: x
-   * clamped to +-bound, times factor, plus shift. Both in double, rounded once. */
+  /* SAPG (docs/algorithms.md#sapg). controller_kl, GAUSSIAN: *sum of KL(logits[r] || reference[index[r]]) over the rows
+   * in the form that the adaptive learning rate uses; each of these rows of reference [*][logits], all distinct,
+   * becomes logits[r]. normalize_within: x[n] -> (x - shift)*factor clamped to +-bound; denormalize_within: x clamped
+   * to +-bound, times factor, plus shift. Both in double, rounded once. */
   void (*controller_kl)(Ops *ops, const OpsHead *head, const float *logits, const uint32_t *index, int rows,
                         float *reference, double *sum);
   void (*normalize_within)(Ops *ops, float *x, size_t n, double shift, double factor, double bound);

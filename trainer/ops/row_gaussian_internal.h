@@ -1,5 +1,5 @@
-/* Continuous heads, one row at a time in float64: the diagonal Gaussian (spec ppo.md 8.1) and Stoix's tanh-Gaussian
- * stretched to the action's bounds (1.7). Shared by the CPU's loops (cpu_gaussian.c) and the GPU's kernels
+/* Continuous heads, one row at a time in float64: the diagonal Gaussian and Stoix's tanh-Gaussian stretched to the
+ * action's bounds (docs/algorithms.md#policies). Shared by the CPU's loops (cpu_gaussian.c) and the GPU's kernels
  * (kernels_policy.h). */
 #ifndef TRAINER_OPS_ROW_GAUSSIAN_INTERNAL_H
 #define TRAINER_OPS_ROW_GAUSSIAN_INTERNAL_H
@@ -172,7 +172,8 @@ CORE_DEVICE_FN double row_kl_gradient(const OpsHead *head, const float *logits, 
   return kl;
 }
 
-/* Returns KL(p || q) in the form that SAPG's adaptive learning rate uses, with its small constants (metrics.md 2.4). */
+/* Returns KL(p || q) in the form that SAPG's adaptive learning rate uses, with its small constants (rl_games'
+ * torch_ext.py, policy_kl). */
 CORE_DEVICE_FN double row_controller_kl(const OpsHead *head, const float *p, const float *q) {
   double kl = 0;
   for (int k = 0; k < head->factors; k++) {

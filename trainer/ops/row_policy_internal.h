@@ -1,4 +1,4 @@
-/* Losses and categorical heads, one row at a time (spec ppo.md 1.4, 2.1; metrics.md 2): formulas shared by the CPU's
+/* Losses and categorical heads, one row at a time (docs/algorithms.md#losses): formulas shared by the CPU's
  * loops over groups of rows (cpu_policy.c) and the GPU's kernels (kernels_policy.h), and the row form that only the
  * latter use. A row's operations have the order of the groups', so both produce the same bits. */
 #ifndef TRAINER_OPS_ROW_POLICY_INTERNAL_H
@@ -50,9 +50,9 @@ CORE_DEVICE_FN RowClip row_clip(double epsilon, int proximal) {
   return (RowClip){epsilon < 1 ? (float)log1p(-epsilon) : -INFINITY, (float)log1p(epsilon), 1};
 }
 
-/* Returns the share of the gradient that passes the clip (spec 1.4). Exactly on a bound the reference's automatic
- * differentiation splits ties evenly between branches: 3/4 on one bound, 5/8 where both bounds coincide (epsilon 0,
- * first minibatch). */
+/* Returns the share of the gradient that passes the clip (docs/algorithms.md#losses). Exactly on a bound the
+ * reference's automatic differentiation splits ties evenly between branches: 3/4 on one bound, 5/8 where both bounds
+ * coincide (epsilon 0, first minibatch). */
 CORE_DEVICE_FN float row_passing_share(float x, RowClip clip, float advantage) {
   float tie = x == clip.low ? (x == clip.high ? 0.625f : 0.75f) : x == clip.high ? 0.75f : 1.0f;
   int stopped = (advantage > 0) & (x > clip.high);

@@ -20,8 +20,8 @@
 enum { OPS_UPDATE_NETWORKS = 2 };
 
 /* Returns the clipping factor of a gradient of this norm; *clipped: whether clipping acts. epsilon 0: optax' rule, the
- * gradient unchanged if norm < max_norm, else times max_norm/norm; > 0: PyTorch's, min(1, max_norm/(norm + epsilon)).
- * (spec ppo.md 1.6) */
+ * gradient unchanged if norm < max_norm, else times max_norm/norm; > 0: PyTorch's, min(1, max_norm/(norm + epsilon))
+ * (docs/algorithms.md#optimizers). */
 CORE_DEVICE_FN double ops_clip_factor(double norm, double max_norm, double epsilon, int *clipped) {
   *clipped = norm > max_norm;
   if (epsilon > 0) return fmin(1.0, max_norm / (norm + epsilon));

@@ -1,14 +1,14 @@
-/* Coverage of the state space by a run (spec metrics.md 4.5): observations, before any normalization, projected onto a
- * plane that is the same for all runs, and the share of a grid's cells that contain a state. Updated by the rollout,
- * step by step, in measured iterations; changes nothing else.
+/* Coverage of the state space by a run (docs/results.md#state-coverage): observations, before any normalization,
+ * projected onto a plane that is the same for all runs, and the share of a grid's cells that contain a state. Updated
+ * by the rollout, step by step, in measured iterations; changes nothing else.
  *
- * P002 embeds by UMAP, which is random, fitted to each data set and cannot be merged. Here a state x of d features maps
- * to x Omega / sqrt(d), Omega [d][2] of a Gaussian with a fixed seed: nothing is fitted, so runs, ranks and iterations
- * share one plane. Its box is fixed before any learning, by random play on the same levels: the 0.5% and 99.5%
- * quantiles of each coordinate, extended by half their distance on either side for what a policy learns to reach. The
- * play has 4096 states: 64 steps of 64 worlds, or 512 steps of 8 worlds of worker processes, in turns where a rank
- * trains on fewer (EnvForeign). Points outside count in the border's cells. Captions must say that this is a random
- * projection.
+ * Mayor et al. 2025, B.7, embed by UMAP, which is random, fitted to each data set and cannot be merged. Here a state x
+ * of d features maps to x Omega / sqrt(d), Omega [d][2] of a Gaussian with a fixed seed: nothing is fitted, so runs,
+ * ranks and iterations share one plane. Its box is fixed before any learning, by random play on the same levels: the
+ * 0.5% and 99.5% quantiles of each coordinate, extended by half their distance on either side for what a policy learns
+ * to reach. The play has 4096 states: 64 steps of 64 worlds, or 512 steps of 8 worlds of worker processes, in turns
+ * where a rank trains on fewer (EnvForeign). Points outside count in the border's cells. Captions must say that this is
+ * a random projection.
  *
  * Runs are compared at equal numbers of states (`coverage_states`), since the share of cells grows with them. */
 #ifndef TRAINER_COVERAGE_H

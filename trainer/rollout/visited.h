@@ -1,5 +1,5 @@
 /* Bounded sample of the states that a run's rollouts visit, written to files. Figures of the state space project it
- * onto any plane (analysis/runs/coverage.h fits one to several runs; P002 Figs. 2 and 9, spec metrics.md 4.5).
+ * onto any plane (analysis/runs/coverage.h fits one to several runs; docs/results.md#visited-states).
  * coverage.h needs no files, but has one fixed plane. Called by the rollout; changes nothing else.
  *
  * metrics.visited_states per run, the same number whatever its environments and steps, taken evenly from up to

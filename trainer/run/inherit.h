@@ -1,5 +1,5 @@
-/* Starting from another run's checkpoint with other settings (init.from; spec ppo.md 5). Called once, when a run has no
- * checkpoint of its own; reads the parent's directory and never writes there. */
+/* Starting from another run's checkpoint with other settings (docs/experiments.md#initfrom). Called once, when a run
+ * has no checkpoint of its own; reads the parent's directory and never writes there. */
 #ifndef TRAINER_INHERIT_H
 #define TRAINER_INHERIT_H
 #include "trainer/run/training.h"

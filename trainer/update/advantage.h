@@ -1,5 +1,6 @@
-/* Advantages and value targets of a rollout (spec ppo.md 1.3), and their normalization. Between the rollout and the
- * minibatches; buffers are float32 on the ops' device, time-major [steps][worlds]. Allocates nothing, never fails. */
+/* Advantages and value targets of a rollout, and their normalization (docs/algorithms.md#advantages). Between the
+ * rollout and the minibatches; buffers are float32 on the ops' device, time-major [steps][worlds]. Allocates nothing,
+ * never fails. */
 #ifndef TRAINER_ADVANTAGE_H
 #define TRAINER_ADVANTAGE_H
 #include "trainer/ops/ops.h"
@@ -36,8 +37,8 @@ void advantage_normalize_by(Ops *ops, AdvantageNorm norm, const Moments *moments
 void advantage_normalize_minibatch(Ops *ops, AdvantageNorm norm, float *advantage, size_t n);
 
 /* Normalizes by (A - m) / (sqrt(v) + 1e-8) with moments over all calls, the count (hence the weight) of earlier calls
- * times decay (openai/ppo-ewma; spec ppo.md 2.3). now: moments of this call's values, of which advantage[n] may be a
- * part. *moments: n 0 before the first call. decay 0: this call alone. */
+ * times decay (openai/ppo-ewma's ppo_ewma/ppo.py, EwmaMoments). now: moments of this call's values, of which
+ * advantage[n] may be a part. *moments: n 0 before the first call. decay 0: this call alone. */
 void advantage_normalize_ewma(Ops *ops, Moments *moments, double decay, const Moments *now, float *advantage,
                               size_t n);
 

@@ -11,7 +11,7 @@
 
 enum { MINIBATCH_DEVICE_ROWS = 65536 }; /* the environment variable TRAINER_MICROBATCH overrides it, for tests */
 
-/* Unit of the permutation (spec ppo.md 1.5). */
+/* Unit of the permutation (docs/algorithms.md#minibatches). */
 typedef enum MinibatchUnit {
   MINIBATCH_TRANSITIONS,   /* single transitions */
   MINIBATCH_ENVIRONMENTS,  /* whole environments: a minibatch holds all K steps of N/M environments */

@@ -1,4 +1,5 @@
-/* Global-norm clipping, Adam and RAdam for one network, and the proximal EWMA weights (spec ppo.md 1.6, 2.2, 8.2). */
+/* Global-norm clipping, Adam and RAdam for one network, and the proximal EWMA weights
+ * (docs/algorithms.md#optimizers, docs/algorithms.md#proximal-policy). */
 #ifndef TRAINER_OPTIMIZER_H
 #define TRAINER_OPTIMIZER_H
 #include "trainer/ops/update.h"

@@ -1,5 +1,5 @@
-/* Statistics over all ranks (spec metrics.md 1.4): small records are gathered and folded in rank order, so that every
- * rank has the same result. With one rank nothing happens. All ranks call these in the same order. */
+/* Statistics over all ranks: small records are gathered and folded in rank order, so that every rank has the same
+ * result. With one rank nothing happens. All ranks call these in the same order. */
 #ifndef TRAINER_REDUCE_H
 #define TRAINER_REDUCE_H
 #include "trainer/math/moments.h"

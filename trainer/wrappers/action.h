@@ -8,7 +8,7 @@
 OpsHead action_head(const CoreConfig *config, const Env *env);
 
 /* Returns the actions [worlds][factors] for the environment: a Gaussian's are clipped to the bounds, into `scratch` (as
- * many floats); others are returned unchanged. The learner keeps unclipped actions (spec ppo.md 8.1). */
+ * many floats); others are returned unchanged. The learner keeps unclipped actions (docs/algorithms.md#policies). */
 const void *action_for_env(Ops *ops, const OpsHead *head, const void *actions, int worlds, float *scratch);
 
 /* Computes the mode of the policy's distribution, actions [rows][factors]: the first of the most probable classes, a

@@ -57,8 +57,8 @@ double normalize_merge(double count, double *mean, double *m2, int features, con
  * clamped to +-10. */
 typedef enum RewardRule {
   REWARD_NONE,
-  REWARD_CLEANRL,      /* with the statistics of each step (gym's NormalizeReward; spec ppo.md 8.1) */
-  REWARD_PPO_EWMA,     /* a whole rollout with the statistics after it (openai/ppo-ewma; 2.3) */
+  REWARD_CLEANRL,      /* with the statistics of each step (gym's NormalizeReward) */
+  REWARD_PPO_EWMA,     /* a whole rollout with the statistics after it (openai/ppo-ewma's RewardNormalizer) */
   REWARD_CLEANRL_EACH, /* each world's by its own statistics of each step (gymnasium's NormalizeReward in each world) */
 } RewardRule;
 RewardRule reward_rule(const char *name);

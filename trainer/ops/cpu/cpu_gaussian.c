@@ -1,7 +1,7 @@
-/* Continuous heads on the CPU: the diagonal Gaussian (spec ppo.md 8.1) and Stoix's tanh-Gaussian stretched to the
- * action's bounds (1.7), row by row in float64 (row_gaussian_internal.h). A row costs a few elementary functions, a
- * small part of the network's work for it, so nothing here is vectorized. Called by cpu_policy.c for one row at a
- * time. */
+/* Continuous heads on the CPU: the diagonal Gaussian and Stoix's tanh-Gaussian stretched to the action's bounds
+ * (docs/algorithms.md#policies), row by row in float64 (row_gaussian_internal.h). A row costs a few elementary
+ * functions, a small part of the network's work for it, so nothing here is vectorized. Called by cpu_policy.c for one
+ * row at a time. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Heads and losses on the CPU: sampling, log-probs, exact KL, the PPO and PPO-EWMA actor loss and the value loss (spec
- * ppo.md 1.4, 2.1; metrics.md 2); continuous heads, row by row, are in cpu_gaussian.c. Rows are processed in groups of
+/* Heads and losses on the CPU: sampling, log-probs, exact KL, the PPO and PPO-EWMA actor loss and the value loss
+ * (docs/algorithms.md#losses); continuous heads, row by row, are in cpu_gaussian.c. Rows are processed in groups of
  * 16 with the rows innermost, so that heads of any sizes fill vector registers. KL is computed in float64: between
  * similar policies float32 would cancel. */
 #include "core/random.h"

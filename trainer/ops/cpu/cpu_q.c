@@ -1,4 +1,5 @@
-/* Q values on the CPU: the epsilon-greedy policy, the maxima, and the loss of the actions taken (spec ppo.md 8.2). */
+/* Q values on the CPU: the epsilon-greedy policy, the maxima, and the loss of the actions taken
+ * (docs/algorithms.md#pqn). */
 #include <math.h>
 
 #include "trainer/ops/cpu/cpu_internal.h"
