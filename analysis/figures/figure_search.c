@@ -521,10 +521,10 @@ static int answer(void *given, const char **operands, size_t count) {
 static const CoreManual manual = {
   .usage = "analyze search [results.db] SWEEP [options]",
   .about = "What the search of a sweep ([search NAME] in its experiment), or its grid, has found: its best trials "
-           "with 95 % intervals over their runs, how much of the differences each setting explains, by itself and with another "
-           "(functional ANOVA, Hutter et al. 2014, of a random forest; exact, with intervals, over a "
-           "complete grid), and two figures: search-parallel (a line a "
-           "trial through its settings) and search-slices (a panel a setting).\n\n"
+           "with 95 % intervals over their runs, how much of the differences each setting explains, by itself and "
+           "with another (functional ANOVA, Hutter et al. 2014, of a random forest; exact, with intervals, over a "
+           "complete grid), and two figures: search-parallel (a line a trial through its settings) and search-slices "
+           "(a panel a setting).\n\n"
            "Trials count from 0, in the order they were proposed. A trial with a run that failed or diverged is not "
            "ranked.",
   .operands_min = 1, .operands = {"DATABASE", "SWEEP"}, .operands_max = 2,

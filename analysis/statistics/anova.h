@@ -1,7 +1,7 @@
 /* Functional ANOVA over a complete grid (Hooker 2007; Hutter, Hoos & Leyton-Brown 2014, without their forest): the
  * share of the variance of the cells' expected scores that each setting explains by itself, and two settings in
- * addition. Runs of a cell differ by noise, whose expected part of every variance is subtracted, so that a setting without influence
- * explains 0 on average. Pure functions over arrays. */
+ * addition. Runs of a cell differ by noise, whose expected part of every variance is subtracted, so that a setting
+ * without influence explains 0 on average. Pure functions over arrays. */
 #ifndef ANALYSIS_ANOVA_H
 #define ANALYSIS_ANOVA_H
 #include "analysis/statistics/replicates.h"
