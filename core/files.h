@@ -11,7 +11,8 @@
 enum { CORE_PATH_MAX = 4096, CORE_FILES_LOCK_WAIT_S = 600 };
 
 /* Guards the directory `root` (a workspace, by its resolved path), which other users may write: below it only regular
- * files are read, and links to directories are followed only if this user, root or the owner of `root` made them.
+ * files are read, and links are followed only if this user or root made them; the owner of `root` may have made
+ * `runs` and `sweeps`, directly below it, links to directories.
  * Elsewhere the user named the path, so pipes and links are intended. One directory per program; call it before threads
  * start. */
 void core_files_guard(const char *root);
@@ -47,7 +48,7 @@ typedef enum CoreFilesMode {
 } CoreFilesMode;
 int core_files_open(const char *path, CoreFilesMode mode, int *fd);
 /* Opens a regular file for reading without blocking. Below the guarded directory it refuses files with several hard
- * links and follows only links made by this user, root or the owner of the workspace; otherwise private files could be
+ * links and follows only links made by this user or root; otherwise private files could be
  * copied to where others can read them. For paths that may be pipes (experiments on a command line) use
  * core_files_read. */
 int core_files_open_reading(const char *path, int *fd);

@@ -40,14 +40,22 @@ static const char *owner_name(uid_t uid, char name[OWNER_BYTES]) {
 
 /* ---- directories ------------------------------------------------------------------------------------------------ */
 
-/* Follows a link to a directory if this user, root or the owner of the workspace made it, e.g. to put runs/ on another
- * disk. Links of other members of the group are refused. Follows the very link that was checked, by its descriptor. */
-static int follow_link(int parent, int link, const char *name, const char *path) {
+/* Whether a link of this owner may be followed: one's own and root's. */
+static bool is_trusted_owner(uid_t owner) { return owner == geteuid() || owner == 0; }
+
+/* Whether a component is the workspace's runs/ or sweeps/, which its owner may put on another disk by a link. */
+static bool may_be_elsewhere(const char *name, int depth) {
+  return depth == 0 && (strcmp(name, "runs") == 0 || strcmp(name, "sweeps") == 0);
+}
+
+/* Follows a link to a directory if its owner is trusted, or is the workspace's owner and may have it there
+ * (is_owners_place). Links of others are refused. Follows the very link that was checked, by its descriptor. */
+static int follow_link(int parent, int link, const char *name, bool is_owners_place, const char *path) {
   struct stat status;
   char target[CORE_PATH_MAX], owner[OWNER_BYTES];
   if (fstat(link, &status) < 0) return -1;
 
-  if (status.st_uid != geteuid() && status.st_uid != 0 && status.st_uid != guard.owner) {
+  if (!is_trusted_owner(status.st_uid) && !(is_owners_place && status.st_uid == guard.owner)) {
     core_error(CORE_FAIL,
                "%s is not written: its component '%s' is a symbolic link of %s, who could redirect it to "
                "any of your directories; remove the link, and run this again",
@@ -62,8 +70,9 @@ static int follow_link(int parent, int link, const char *name, const char *path)
   return openat(parent, target, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Opens the directory `name` in `parent`. Returns -1 with errno; 0: the message is set. */
-static int step(int parent, const char *name, bool create, const char *path) {
+/* Opens the directory `name` in `parent`, `depth` levels below the workspace. Returns -1 with errno; 0: the message is
+ * set. */
+static int step(int parent, const char *name, int depth, bool create, const char *path) {
   struct stat status;
   if (create && mkdirat(parent, name, 0777) < 0 && errno != EEXIST && errno != EROFS && errno != EACCES) return -1;
   const int create_errno = errno;
@@ -74,7 +83,7 @@ static int step(int parent, const char *name, bool create, const char *path) {
   }
 
   if (fstat(fd, &status) == 0 && S_ISLNK(status.st_mode)) {
-    const int behind = follow_link(parent, fd, name, path);
+    const int behind = follow_link(parent, fd, name, may_be_elsewhere(name, depth), path);
     const int number = errno;
     close(fd);
     errno = number;
@@ -95,8 +104,9 @@ int core_files_enter(const char *directory, bool create, const char *operation, 
   /* Opens one component after the other, so that no symbolic link is followed unchecked. */
   if (is_guarded) {
     TRY(core_files_path(rest, "%s", directory + guard.length));
+    int depth = 0;
     for (char *name = strtok_r(rest, "/", &save); name && *fd >= 0; name = strtok_r(NULL, "/", &save)) {
-      const int next = step(*fd, name, create, path), number = errno;
+      const int next = step(*fd, name, depth++, create, path), number = errno;
       close(*fd);
       *fd = next;
       errno = number;
@@ -221,8 +231,7 @@ static int check_readable(int folder, int fd, const char *path) {
 static int open_link_target(int folder, const char *name, const struct stat *link) {
   char target[CORE_PATH_MAX];
   errno = ELOOP;
-  if (!S_ISLNK(link->st_mode) ||
-      (link->st_uid != geteuid() && link->st_uid != 0 && link->st_uid != guard.owner)) return -1;
+  if (!S_ISLNK(link->st_mode) || !is_trusted_owner(link->st_uid)) return -1;
   const ssize_t length = readlinkat(folder, name, target, sizeof target - 1);
   if (length < 0) return -1;
   target[length] = '\0';
@@ -285,8 +294,7 @@ int core_files_check_reading(const char *path) {
   TRY(core_files_parent(path, parent, &name));
   TRY(core_files_enter(parent, false, "cannot read", path, &folder));
   if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
-    const bool is_trusted = status.st_uid == geteuid() || status.st_uid == 0 || status.st_uid == guard.owner;
-    const bool is_followed = S_ISLNK(status.st_mode) && is_trusted;
+    const bool is_followed = S_ISLNK(status.st_mode) && is_trusted_owner(status.st_uid);
     const int fd = openat(folder, name, O_PATH | O_CLOEXEC | (is_followed ? 0 : O_NOFOLLOW));
     if (fd >= 0) code = check_readable(folder, fd, path);
     if (fd >= 0) close(fd);

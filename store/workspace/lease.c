@@ -74,6 +74,20 @@ bool store_lease_is_held(const char *path) {
   return held;
 }
 
+long store_run_writer(const char *root, const char *id) {
+  char path[CORE_PATH_MAX];
+  int fd;
+  if (store_path_run(root, id, "lease", path) != CORE_OK || core_files_open_reading(path, &fd) != CORE_OK) {
+    core_error_clear();
+    return 0;
+  }
+
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  const bool is_held = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  close(fd);
+  return is_held && lock.l_pid > 0 ? (long)lock.l_pid : 0;
+}
+
 /* Formats "process 12 on node3" from the lease's text; invalid text becomes "another process". */
 static void describe_holder(const char *path, char *text, size_t size) {
   char *data, host[64];

@@ -74,5 +74,8 @@ int store_attempts_read(const char *root, const char *id, StoreState **attempts,
 typedef struct StoreLease StoreLease;
 int store_run_acquire(const char *root, const char *id, StoreLease **lease);
 void store_run_release(StoreLease **lease);
+/* Returns the process of this host that holds the run's lease, as the kernel knows it, whatever the run's files say; 0:
+ * none, or a process that cannot be seen here. Not for processes that hold leases: closing the file releases theirs. */
+long store_run_writer(const char *root, const char *id);
 
 #endif

@@ -25,7 +25,8 @@ typedef struct StopOptions {
   json_t *sweeps, *runs;     /* stopped sweeps and runs */
 } StopOptions;
 
-/* Signals the trainer of a run. Its process id is valid on its own host only. */
+/* Signals the process that writes a run. It is the one that holds the lease: the process id in the state is text that a
+ * member of the group can write. */
 static int stop_run(const StopOptions *options, const char *id) {
   StoreState state;
   char host[64];
@@ -35,8 +36,13 @@ static int stop_run(const StopOptions *options, const char *id) {
   gethostname(host, sizeof host);
   if (strcmp(host, state.host) != 0)
     return core_error(CORE_FAIL, "run %s is running on %s; stop it there", id, state.host);
-  if (kill((pid_t)state.pid, SIGTERM) != 0)
-    return core_error_errno(CORE_FAIL, "run %s: cannot signal process %lld", id, (long long)state.pid);
+
+  const long writer = store_run_writer(options->common.root, id);
+  if (writer == 0)
+    return core_error(CORE_FAIL, "run %s: no process of this machine holds its lease; it has ended, or runs in another "
+                      "container; see sweep status", id);
+  if (kill((pid_t)writer, SIGTERM) != 0)
+    return core_error_errno(CORE_FAIL, "run %s: cannot signal process %ld", id, writer);
   fprintf(options->out, "run %s: stopping; it writes a checkpoint first\n", id);
   json_array_append_new(options->runs, core_json_text(id));
   return CORE_OK;

@@ -144,6 +144,22 @@ void spec_own_judge_code(SweepSpec *spec) {
   spec->is_own_file = spec->doubt.length == 0;
 }
 
+/* Appends who else can exchange the link `path`: what it names now is one's own, but was not meant. Nothing: no one, or
+ * it is no link. */
+static void append_link_writers(const char *path, CoreText *doubt) {
+  struct stat link;
+  char directory[CORE_PATH_MAX];
+  const char *slash = strrchr(path, '/');
+  if (lstat(path, &link) != 0 || !S_ISLNK(link.st_mode)) return;
+
+  if (link.st_uid != geteuid() && link.st_uid != 0) {
+    core_text_append(doubt, "it is a symbolic link of ");
+    name_owner(link.st_uid, doubt);
+  } else if (core_files_path(directory, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".") == CORE_OK) {
+    append_directory_writers(directory, "the directory of its symbolic link", doubt);
+  }
+}
+
 void spec_own_judge(const char *path, const struct stat *status, SweepSpec *spec) {
   char absolute[PATH_MAX];
   CoreText *doubt = &spec->doubt;
@@ -161,6 +177,7 @@ void spec_own_judge(const char *path, const struct stat *status, SweepSpec *spec
     append_writers(path, "it", status, doubt);
     *strrchr(absolute, '/') = '\0';
     if (doubt->length == 0) append_directory_writers(*absolute ? absolute : "/", "its directory", doubt);
+    if (doubt->length == 0) append_link_writers(path, doubt);
   }
 
   spec->is_own_file = doubt->length == 0;

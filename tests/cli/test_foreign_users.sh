@@ -114,12 +114,13 @@ tap_run "once" 0 "1 finished" submit "$home/code.ini" --force
 secret=$home/secret
 printf 'x 3\nPRIVATEWORD\n' > "$secret"; printf '{"step": 1, "PRIVATEWORD": 123456}\n' > "$home/secret.jsonl"; printf 'step,PRIVATEWORD\n1,123456\n' > "$home/secret.csv"
 mkdir -m 700 "$home/events"; printf 'x' > "$home/events/events.out.tfevents.PRIVATEWORD"; chown -R $ada:$group "$home"; chmod 600 "$secret" "$home"/secret.*
-planted() { # NAME METRICS PLACE TARGET
+by=$mal
+planted() { # NAME METRICS PLACE TARGET: planted by $by
   fresh; experiment mine 'sh -c "echo x 1; echo {{ >> $SWEEP_METRICS"' "metrics = $2"
   ada sweep submit "$home/mine.ini" --root "$w" --local --no-start > /dev/null 2>&1
   local id run; id=$(tail -1 "$w/sweeps/mine/manifest.tsv" | cut -f2); run=$w/runs/${id:0:2}/$id
-  mal mkdir -p "$run/files"
-  case $4 in list:*) mal sh -c "printf '+ 0 00000000 00000000 0 0 %s\n' '${4#list:}' > $run/$3" ;; *) mal ln -s "$4" "$run/$3" ;; esac
+  as $by mkdir -p "$run/files"
+  case $4 in list:*) as $by sh -c "printf '+ 0 00000000 00000000 0 0 %s\n' '${4#list:}' > $run/$3" ;; *) as $by ln -s "$4" "$run/$3" ;; esac
   local before; before=$(cat "$secret" "$home"/secret.* | md5sum)
   submit mine > said 2>&1; ada sweep collect --root "$w" > /dev/null 2>&1
   tap_check "$1" "$(find "$w" -type f -exec grep -l -a -e PRIVATEWORD -e 123456 {} +; [ "$(cat "$secret" "$home"/secret.* | md5sum)" = "$before" ] || echo "a private file was changed"
@@ -135,5 +136,59 @@ planted "a JSON file as a link" 'jsonl:{dir}/p.jsonl' files/p.jsonl "$home/secre
 planted "a directory of events as a link" 'tensorboard:{dir}' files/tb "$home/events" runs
 planted "a list of event files" "tensorboard:$home" metrics.1.files "list:$home/events/events.out.tfevents.PRIVATEWORD" runs
 planted "a list with a way out" 'tensorboard:{dir}' metrics.1.files "list:$home/events/events.out.tfevents.PRIVATEWORD" runs
+
+# ---- the owner of the workspace is a stranger, too
+by=$pi
+planted "the owner's link in place of the output" 'stdout:x=x ([0-9.]+)' metrics.1.out "$secret" runs
+planted "of the metrics" jsonl metrics.1.jsonl "$home/secret.jsonl" runs
+planted "of a CSV file" 'csv:{dir}/p.csv' files/p.csv "$home/secret.csv" runs
+experiment mine true
+mkdir -p "$home/papers/files"; echo precious | tee "$home/papers/thesis" > "$home/papers/files/data"; chown -R $ada:$group "$home/papers"
+relinked() { # NAME DEPTH COMMAND...: the owner puts a link in place of a run, its files or its shard
+  local run link name=$1 depth=$2; shift 2
+  fresh; submit "$home/mine.ini" > /dev/null 2>&1; run=$(ls -d "$w"/runs/*/*)
+  case $depth in run) link=$run ;; files) link=$run/files ;; shard) link=${run%/*} ;; esac
+  mkdir -p "$home/papers/${run##*/}/files"; echo precious > "$home/papers/${run##*/}/files/data"; chown -R $ada:$group "$home/papers"
+  as $pi mkdir -p "$w/old"; as $pi mv "$link" "$w/old"; as $pi ln -s "$home/papers" "$link"
+  [ -L "$link" ] || { tap_result "$name: the link" 1 "$(ls -l "$link")"; return; }
+  find "$home/papers" | sort > before
+  ada sweep "$@" --root "$w" > said 2>&1
+  tap_check "$name" "$(find "$home/papers" | sort | diff before -)"
+}
+for depth in run files shard; do
+  relinked "sweep archive with the owner's link as $depth" $depth archive mine --yes
+  relinked "sweep rm" $depth rm mine --yes
+  relinked "sweep submit --force" $depth submit "$home/mine.ini" --local --wait --force
+done
+fresh; submit "$home/mine.ini" > /dev/null 2>&1
+as $pi mkdir "$w/sweeps/a"; as $pi ln -s "$secret" "$w/sweeps/a/sweep.ini"; as $pi sh -c "sed 's/mine/a/' $w/sweeps/mine/manifest.tsv > $w/sweeps/a/manifest.tsv"
+ada sweep rebuild --root "$w" > said 2>&1
+tap_check "sweep rebuild with the owner's link as an experiment" "$(grep -l -a PRIVATEWORD "$w"/results.db*)"
+fresh; mkdir elsewhere; chown $pi:$group elsewhere; chmod 2775 elsewhere; as $pi ln -s "$tap_dir/elsewhere" "$w/runs"
+tap_run "but the owner may have runs on another disk" 0 "1 finished" submit "$home/mine.ini"
+rm -rf elsewhere
+
+# ---- whose process is stopped
+fresh; printf '[sweep]\nname = his\nseeds = 1\n[program]\ncommand = sh -c "sleep 100"\ncode = none\n' > home.$mal/his.ini; chown $mal:$group home.$mal/his.ini
+mal sweep submit "$tap_dir/home.$mal/his.ini" --root "$w" --local > /dev/null 2>&1
+tap_wait 60 running
+setpriv --reuid=$ada --regid=$group --clear-groups sleep 300 & editor=$!
+state=$(ls "$w"/runs/*/*/state)
+sed "/^crc32=/d; s/^pid=.*/pid=$editor/" "$state" > changed; printf 'crc32=%s\n' "$(gzip -c < changed | tail -c 8 | od -An -N4 -tx4 | tr -d ' ')" >> changed
+mal sh -c "cat $tap_dir/changed > $w/new && mv -f $w/new $state"
+tap_check "he can claim that her process is his run" "$(grep -q "^pid=$editor" "$state" || cat "$state")"
+ada sweep stop his/0 --root "$w" > said 2>&1
+sleep 0.3
+tap_check "and sweep stop does not end it" "$(kill -0 $editor 2> /dev/null || cat said)"
+kill $editor; wait $editor 2> /dev/null
+mal sweep stop his --root "$w" --no-wait > /dev/null 2>&1
+
+# ---- a link in place of an experiment file
+rm -f "$home/.config/sweep/trusted"; rm -rf shared; mkdir shared; chown $ada:$group shared; chmod 2775 shared
+experiment copied true; cp "$home/mine.ini" shared/mine.ini; chown $ada:$group shared/mine.ini; chmod 644 shared/mine.ini
+mal sh -c "rm -f shared/mine.ini; ln -s $home/copied.ini shared/mine.ini"
+tap_run "another's link to a file of hers" 2 "it is a symbolic link of user $mal" submit shared/mine.ini
+rm shared/mine.ini; ln -s "$home/copied.ini" shared/mine.ini; chown -h $ada shared/mine.ini
+tap_run "a link that another can replace" 2 "the group $group can change the directory of its symbolic link" submit shared/mine.ini
 fresh
 tap_done
