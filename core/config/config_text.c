@@ -110,8 +110,8 @@ void core_config_id(const CoreConfig *config, char id[CORE_RUN_ID]) {
 /* Appends a value, in quotes if the INI reader would otherwise change it. */
 static void append_ini_value(CoreText *text, const char *value) {
   size_t length = strlen(value);
-  bool is_plain = length > 0 && !strpbrk(value, ";#\"\\") && !strchr(" \t", value[0]) && !strchr(" \t",
-                                                value[length - 1]);
+  bool is_plain = length > 0 && !strpbrk(value, ";#\"\\") && !strchr(" \t'", value[0]) &&
+                  !strchr(" \t", value[length - 1]);
   if (is_plain) {
     core_text_append(text, value);
     return;

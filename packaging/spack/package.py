@@ -32,6 +32,7 @@ class PpoSweep(MakefilePackage, CudaPackage):
     depends_on("jansson")
     depends_on("libarchive")
     depends_on("libsodium")
+    depends_on("zlib")
     depends_on("libgd")
     depends_on("onednn")
     depends_on("gnuplot", type=("build", "run"))

@@ -25,7 +25,7 @@ static void append_quoted(CoreText *text, const char *value) {
 
 static bool is_plain(const char *value) {
   size_t length = strlen(value);
-  return length > 0 && !strpbrk(value, ";#\"\\,") && !strchr(" \t", value[0]) && !strchr(" \t", value[length - 1]);
+  return length > 0 && !strpbrk(value, ";#\"\\,") && !strchr(" \t'", value[0]) && !strchr(" \t", value[length - 1]);
 }
 
 static void append_value(CoreText *text, const char *value) {

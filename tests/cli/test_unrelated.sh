@@ -81,6 +81,8 @@ say_all() { # FOLDER
   find "$1" -name '*.p[dn][fg]' -delete
   # Membership of runs depends on the database, and so do settings that are not part of a run's identity.
   find "$1" \( -name run.csv -o -name run_summary.csv \) -delete
+  # How many claims --claim leaves out is a statement about the whole database.
+  find "$1" -name '*.txt' -exec sed -i '/^[0-9]* more claims have runs here/,/omit --claim/d' {} +
   find "$1" -type f -exec sed -i -E 's/20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9:]{5,8}( UTC)?/DATE/g' {} +
   echo "$n"
 }

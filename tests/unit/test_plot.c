@@ -355,7 +355,7 @@ static void test_hostile_labels(void **state) {
   assert_false(core_files_exists("pwned"));
   if (pdf) check_pdf(output);
   char *svg = read_output(output, "hostile.svg", &size);
-  assert_non_null(strstr(svg, "<desc>it's `touch pwned`"));
+  assert_non_null(strstr(svg, "<desc>it&apos;s `touch pwned`"));
   assert_non_null(strstr(svg, "&lt;b&gt;&amp;amp; ρ"));
   assert_null(strstr(svg, "<b>"));
   assert_non_null(strstr(svg, "it's ´touch pwned´ $(touch pwned) (at)pwned")); /* the label itself, as text */
