@@ -11,7 +11,7 @@ tap_run "a sweep that is not there" 2 "there is no sweep 'x'" sweep collect x --
 tap_run "a workspace that is not there" 1 "nowhere" sweep collect --root "$tap_dir/nowhere"
 
 # log FIRST LAST: appends iterations to the run's log, the header first when there is none
-run=0123456789abcdef folder=$root/runs/0123456789abcdef
+run=0123456789abcdef folder=$root/runs/01/0123456789abcdef
 log() {
   local names=$'iteration\ttransitions[transitions]\tsolve_rate\tsteps_per_second[transitions/s]\tcrc32'
   mkdir -p "$folder"
@@ -27,7 +27,7 @@ out=$(rows)
 tap_result "new rows are counted" "$([ "$out" = "10 new rows from 1 run" ]; echo $?)" "$out"
 tap_run "nothing comes twice" 0 "0 new rows from 0 runs" sweep collect --root "$root"
 
-printf '11\t1408\t0.5\t5000\tdeadbeef\nrubbish\n' >>"$root/runs/0123456789abcdef/stats.1.tsv"
+printf '11\t1408\t0.5\t5000\tdeadbeef\nrubbish\n' >>"$root/runs/01/0123456789abcdef/stats.1.tsv"
 log 12 20
 tap_run "damaged lines are skipped and reported, later lines are read" 0 "2 damaged lines skipped, the first: " \
   sweep collect --root "$root"
