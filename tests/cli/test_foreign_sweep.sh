@@ -34,8 +34,9 @@ spoil() { # KIND: changes w/sweeps/bad/sweep.ini
 
 if command -v curl > /dev/null && sweep serve --help > /dev/null; then has_page=1; else has_page=''; fi
 page() { # the page shows the good sweep; ends in time
+  rm -f page # of the page before, which may be read until the next one has begun
   sweep serve --port 0 --json --root w > page 2>&1 & local pid=$!
-  tap_wait 30 eval 'grep -q "^}" page || ! kill -0 $pid'
+  tap_wait 30 eval 'grep -qs "^}" page || ! kill -0 $pid'
   if ! grep -q '^}' page; then grep -q libmicrohttpd page || cat page; return; fi
   curl -s --max-time 30 -H "Authorization: Bearer $(tool json token < page)" "http://127.0.0.1:$(tool json port < page)/api/status" > answer
   kill -TERM $pid; wait $pid 2> /dev/null
