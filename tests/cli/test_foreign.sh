@@ -96,7 +96,7 @@ still "the copy's environment"
 tap_check "the foreign program has not started" "$(grep -l 'attempt 1' twice/runs/"${id:0:2}/$id"/log.txt 2>/dev/null)"
 
 # ---- the page
-sweep serve --port 0 --json --root twice --control > page 2>&1 & pid=$!
+rm -f page; sweep serve --port 0 --json --root twice --control > page 2>&1 & pid=$!
 tap_wait 30 eval '[ -s page ] || ! kill -0 $pid'
 if grep -q '^}' page && command -v curl > /dev/null; then
   tap_wait 30 grep -q '^}' page

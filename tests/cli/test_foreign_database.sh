@@ -105,7 +105,7 @@ done
 # ---- the page ends with its query
 fresh; spoil_table run
 for signal in TERM INT; do
-  sweep serve --port 0 --json --root w > page 2>&1 & pid=$!
+  rm -f page; sweep serve --port 0 --json --root w > page 2>&1 & pid=$!
   tap_wait 30 eval 'grep -q "^}" page || ! kill -0 $pid'
   if grep -q '^}' page; then
     kill -$signal $pid
