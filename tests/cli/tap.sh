@@ -31,12 +31,20 @@ tap_run() {
 # tap_check NAME PROBLEMS: good when there are none
 tap_check() { tap_result "$1" "$([ -z "$2" ]; echo $?)" "$2"; }
 
+# tap_is NAME WANTED GOT: good when both texts are the same
+tap_is() { tap_check "$1" "$([ "$3" = "$2" ] || echo "'$3' instead of '$2'")"; }
+
 # tap_expect NAME CODE PATTERN COMMAND...: as tap_run with an extended regular expression
 tap_expect() {
   local name=$1 want=$2 pattern=$3 out rc; shift 3
   out=$("$@" 2>&1 </dev/null); rc=$?
   tap_check "$name" "$([ $rc -eq "$want" ] || echo "exit $rc instead of $want"
     grep -qE -- "$pattern" <<<"$out" || { echo "no /$pattern/ in:"; head -5 <<<"$out"; })"
+}
+
+# tap_simulate ROOT SEEDS EVALUATIONS: a workspace whose runs follow a known model (tests/bench/bench_analysis.c)
+tap_simulate() {
+  "$SWEEP_BUILD/tests/bench/bench_analysis" make "$@" >"$tap_dir/out" 2>&1 || { echo "Bail out! $(cat "$tap_dir/out")"; exit 1; }
 }
 
 # tap_wait SECONDS COMMAND...: until the command succeeds; 1 when it never does, in so many seconds and at least in 300,

@@ -5,7 +5,7 @@ set -u
 . "$(dirname "$0")/tap.sh"
 cd "$(dirname "$0")/../.." || exit 1
 work=$tap_dir/work db=$tap_dir/work/results.db f=$tap_dir/figures
-"$SWEEP_BUILD/tests/bench/bench_analysis" make "$work" 3 40 >"$tap_dir/out" 2>&1 || { echo "Bail out! $(cat "$tap_dir/out")"; exit 1; }
+tap_simulate "$work" 3 40
 value() { analyze sql "$db" --csv "$1" 2>/dev/null | tail -1; }
 if ! command -v gnuplot >/dev/null; then tap_skip "bad data in figures" "no gnuplot"; tap_done; fi
 set -o pipefail

@@ -3,7 +3,7 @@
 set -u
 . tests/cli/tap.sh
 export NO_COLOR=1
-"$SWEEP_BUILD/tests/bench/bench_analysis" make "$tap_dir/work" 5 40 || { echo "Bail out! no workspace"; exit 1; }
+tap_simulate "$tap_dir/work" 5 40
 db=$tap_dir/work/results.db
 
 # ---- compare
@@ -77,28 +77,23 @@ planned() { # WORKSPACE NAME PLAN: submits an experiment, whose runs end at once
   printf '[sweep]\nname = %s\nseeds = 2\nplan = %s\n[algo]\nname = ppo_ewma\n[grid com]\nppo.com = 8, 64\n' "$2" "$3" >"$tap_dir/study/$2.ini"
   submit "$tap_dir/$1" "$tap_dir/study/$2.ini"
 }
-is() { # NAME WANTED COMMAND...: what the command prints
-  local got
-  got=$("${@:3}" 2>&1)
-  tap_check "$1" "$([ "$got" = "$2" ] || echo "'$got' instead of '$2'")"
-}
 plan() { # SWEEP FIELD [WORKSPACE]
   analyze claims "$tap_dir/${3:-planned}/results.db" --sweep "$1" --json >"$tap_dir/plan.json" && tool json plans 0 "$2" <"$tap_dir/plan.json"
 }
 planned planned first plan.md
 fill "$tap_dir/planned" ppo.com '{ run(iterations, "finished"); eval(iterations, 0.5) }'
-is "a plan's sum" "$sum" plan first sha256
-is "each run records it" "4 4" echo "$(plan first recorded) $(plan first runs)"
+tap_is "a plan's sum" "$sum" "$(plan first sha256 2>&1)"
+tap_is "each run records it" "4 4" "$(plan first recorded) $(plan first runs)"
 tap_run "claims print it" 0 "${sum:0:16}, recorded by 4 of 4 runs" bash -c "analyze claims '$tap_dir/planned/results.db' --sweep first | tr -s ' \n' ' '"
-is "an unchanged file" unchanged plan first file
+tap_is "an unchanged file" unchanged "$(plan first file 2>&1)"
 analyze report "$tap_dir/planned/results.db" --no-figures -o "$tap_dir/planned/report" >/dev/null
 tap_run "the report prints it" 0 "plan.md of first: SHA-256 ${sum:0:16}" grep -o 'plan.md of first: [^,]*' "$tap_dir/planned/report/index.html"
 echo "Or above." >>"$tap_dir/study/plan.md"
-is "a changed file" changed plan first file
+tap_is "a changed file" changed "$(plan first file 2>&1)"
 sweep submit first --no-start --no-check --root "$tap_dir/planned" >/dev/null
-is "submitted again, the sweep keeps the recorded sum" "$sum" plan first sha256
+tap_is "submitted again, the sweep keeps the recorded sum" "$sum" "$(plan first sha256 2>&1)"
 planned planned second plan.md
-is "runs of an earlier plan have not recorded a later one" "0 4" echo "$(plan second recorded) $(plan second runs)"
+tap_is "runs of an earlier plan have not recorded a later one" "0 4" "$(plan second recorded) $(plan second runs)"
 
 # A run that is resumed later keeps the plan of its first start.
 tiny() { sweep submit "$tap_dir/study/tiny.ini" --root "$tap_dir/tiny" --local --wait >"$tap_dir/log" 2>&1 || cat "$tap_dir/log"; }
@@ -106,27 +101,27 @@ printf '[sweep]\nname = tiny\nplan = plan.md\n[env]\nnum = 4\n[ppo]\nnum_steps =
 cp "$tap_dir/study/plan.md" "$tap_dir/study/kept.md"
 tiny
 first=$(plan tiny sha256 tiny)
-is "a run that has ended recorded the plan" 1 plan tiny recorded tiny
+tap_is "a run that has ended recorded the plan" 1 "$(plan tiny recorded tiny 2>&1)"
 echo "Later." >>"$tap_dir/study/plan.md"
 sweep retry tiny --root "$tap_dir/tiny" >/dev/null 2>&1
 tiny
-is "the later plan" "$(sha256sum <"$tap_dir/study/plan.md" | cut -c1-64)" plan tiny sha256 tiny
-is "is not that of the earlier run" 0 plan tiny recorded tiny
+tap_is "the later plan" "$(sha256sum <"$tap_dir/study/plan.md" | cut -c1-64)" "$(plan tiny sha256 tiny 2>&1)"
+tap_is "is not that of the earlier run" 0 "$(plan tiny recorded tiny 2>&1)"
 sweep rebuild --root "$tap_dir/tiny" >/dev/null
-is "nor in a rebuilt database" 0 plan tiny recorded tiny
+tap_is "nor in a rebuilt database" 0 "$(plan tiny recorded tiny 2>&1)"
 mv "$tap_dir/study/kept.md" "$tap_dir/study/plan.md"
 tiny
 sweep rebuild --root "$tap_dir/tiny" >/dev/null
-is "whose runs have the first one" "1 $first" echo "$(plan tiny recorded tiny) $(plan tiny sha256 tiny)"
+tap_is "whose runs have the first one" "1 $first" "$(plan tiny recorded tiny) $(plan tiny sha256 tiny)"
 planned pinned pinned "plan.md sha256:$sum"
-is "a given sum is recorded, whatever the file has" "$sum" plan pinned sha256 pinned
+tap_is "a given sum is recorded, whatever the file has" "$sum" "$(plan pinned sha256 pinned 2>&1)"
 rm "$tap_dir/study/plan.md"
-is "a file that is gone" absent plan first file
+tap_is "a file that is gone" absent "$(plan first file 2>&1)"
 tap_run "no such plan" 2 "first.ini:4:8: sweep.plan: cannot read" sweep plan "$tap_dir/study/first.ini"
 tap_run "an empty plan" 2 "sweep.plan is empty" sweep plan "$tap_dir/study/first.ini" --set sweep.plan=
 printf '[sweep]\nname = own\nplan = own.ini\n[program]\ncommand = true {x}\n[settings]\nx = 1\n' >"$tap_dir/study/own.ini"
 submit "$tap_dir/own" "$tap_dir/study/own.ini"
-is "runs of programs record it" 1 plan own recorded own
+tap_is "runs of programs record it" 1 "$(plan own recorded own 2>&1)"
 
 for command in compare claims; do tap_run "$command --help" 0 "Usage:" analyze $command --help; done
 tap_done

@@ -5,7 +5,7 @@
 set -u
 . "$(dirname "$0")/tap.sh"
 top=$(cd "$(dirname "$0")/../.." && pwd)
-"$SWEEP_BUILD/tests/bench/bench_analysis" make "$tap_dir/work" 2 20 >"$tap_dir/out" 2>&1 || { echo "Bail out! $(cat "$tap_dir/out")"; exit 1; }
+tap_simulate "$tap_dir/work" 2 20
 cd "$tap_dir" || exit 1
 sweep collect --root work >out 2>&1 || { echo "Bail out! $(cat out)"; exit 1; }
 db=work/results.db

@@ -6,7 +6,7 @@ export COLUMNS=200 # whole sentences on a line
 . "$(dirname "$0")/tap.sh"
 cd "$(dirname "$0")/../.." || exit 1
 f=$tap_dir/figures work=$tap_dir/work db=$tap_dir/work/results.db
-if ! "$SWEEP_BUILD/tests/bench/bench_analysis" make "$work" 3 40 >"$tap_dir/out" 2>&1; then echo "Bail out! $(cat "$tap_dir/out")"; exit 1; fi
+tap_simulate "$work" 3 40
 if ! command -v gnuplot >/dev/null; then tap_skip "figures" "no gnuplot"; tap_done; fi
 draw() { analyze "$@" -o "$f"; }
 rows() { grep -v '^#' "$f/$1.csv" | tail -n +2; }
@@ -280,12 +280,12 @@ tap_run "visited states that were not saved" 1 "metrics.visited_states" draw cov
 tap_run "layers that were not logged" 1 "metrics.layers = true" draw layers "$db" --group algo.name
 refused "an unknown column of layers" "did you mean dormant?" layers "$db" --y dormat
 tap_run "KL profiles that were not written" 1 "metrics.profile_every" draw kl-profile "$db" --group algo.name
-"$SWEEP_BUILD/tests/bench/bench_analysis" make "$tap_dir/young" 1 1 >/dev/null 2>&1; rm -rf "$tap_dir/young/runs"
+tap_simulate "$tap_dir/young" 1 1; rm -rf "$tap_dir/young/runs"
 for figure in "settings --x com" "heatmap --x com --y seed" bars profiles table; do
   # shellcheck disable=SC2086
   tap_run "$figure of runs that have not begun" 1 "no run has a value" draw ${figure%% *} "$tap_dir/young/results.db" ${figure#"${figure%% *}"}
 done
-"$SWEEP_BUILD/tests/bench/bench_analysis" make "$tap_dir/one" 1 20 >/dev/null 2>&1
+tap_simulate "$tap_dir/one" 1 20
 for figure in "settings --x com --group none" "heatmap --x com --y epsilon" "bars" "profiles" "table" "curves --aggregate iqm"; do
   # shellcheck disable=SC2086
   tap_run "$figure with a single seed" 0 "(1 seed" draw ${figure%% *} "$tap_dir/one/results.db" ${figure#"${figure%% *}"}

@@ -14,7 +14,7 @@ run() { "$@" >"$tap_dir/out" 2>"$tap_dir/err" </dev/null; rc=$?; }
 says() { grep -qE -- "$1" "$tap_dir/out"; }
 table() { [ $rc = 0 -o -z "$drawn" ] && says "$1" && ! grep -qiE 'solve.rate' "$tap_dir/out"; }
 
-"$SWEEP_BUILD/tests/bench/bench_analysis" make "$work" 3 20 || { echo "Bail out! no workspace"; exit 1; }
+tap_simulate "$work" 3 20
 run analyze table "$db" -o "$tap_dir/out_d" # imports
 "$tool" sql "$db" "UPDATE evaluation SET solve_rate = NULL, solve_rate_se = NULL, episode_return = 1000 * episode_return;
   UPDATE iteration SET solve_rate = NULL; UPDATE run SET solve_rate = NULL" >/dev/null

@@ -5,7 +5,7 @@ export COLUMNS=200
 . "$(dirname "$0")/tap.sh"
 cd "$(dirname "$0")/../.." || exit 1
 f=$tap_dir/figures work=$tap_dir/work db=$tap_dir/work/results.db
-if ! "$SWEEP_BUILD/tests/bench/bench_analysis" make "$work" 6 40 >"$tap_dir/out" 2>&1; then echo "Bail out! $(cat "$tap_dir/out")"; exit 1; fi
+tap_simulate "$work" 6 40
 if ! command -v gnuplot >/dev/null; then tap_skip "importance over a grid" "no gnuplot"; tap_done; fi
 # A grid of COM and lambda, of which only COM matters: seeds 3 to 5 become seeds 0 to 2 with another lambda.
 analyze measures "$db" >/dev/null # imports the runs

@@ -4,7 +4,7 @@
 set -u
 . "$(dirname "$0")/tap.sh"
 work=$tap_dir/work db=$tap_dir/work/results.db out=$tap_dir/out_d
-"$SWEEP_BUILD/tests/bench/bench_analysis" make "$work" 3 20 || { echo "Bail out! no workspace"; exit 1; }
+tap_simulate "$work" 3 20
 analyze table "$db" -o "$out" >/dev/null # imports
 tool sql "$db" "DELETE FROM evaluation WHERE level_set <> 'train';
   UPDATE evaluation SET solve_rate = NULL, solve_rate_se = NULL, episode_return = 2000 * episode_return;

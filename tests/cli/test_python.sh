@@ -22,7 +22,7 @@ checks() {
 }
 
 # ---- results.db
-"$SWEEP_BUILD/tests/bench/bench_analysis" make "$tap_dir/work" 2 20 >out 2>&1 || { echo "Bail out! $(cat out)"; exit 1; }
+tap_simulate "$tap_dir/work" 2 20
 sweep collect --root "$tap_dir/work" >out 2>&1 || { echo "Bail out! $(cat out)"; exit 1; }
 checks sweepdb_results.py work/results.db
 tap_check "the package reads the schema that sweep writes" \

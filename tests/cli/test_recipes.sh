@@ -5,7 +5,7 @@
 set -u
 . "$(dirname "$0")/tap.sh"
 page=$(cd "$(dirname "$0")/../../docs" && pwd)/results.md
-"$SWEEP_BUILD/tests/bench/bench_analysis" make "$tap_dir/work" 2 20 >"$tap_dir/out" 2>&1 || { echo "Bail out! $(cat "$tap_dir/out")"; exit 1; }
+tap_simulate "$tap_dir/work" 2 20
 cd "$tap_dir/work" || exit 1
 # Without a limit, and with an integer: R takes the type of a column from its first value.
 tool sql results.db "UPDATE run SET config = json_set(config, '$.ppo.epsilon', 'inf') WHERE seed != 1"

@@ -3,7 +3,7 @@
 set -u
 . tests/cli/tap.sh
 export NO_COLOR=1
-"$SWEEP_BUILD/tests/bench/bench_analysis" make "$tap_dir/work" 3 30 || { echo "Bail out! no workspace"; exit 1; }
+tap_simulate "$tap_dir/work" 3 30
 db=$tap_dir/work/results.db page=$tap_dir/report/index.html
 has() { grep -qF -- "$1" "$2"; }
 

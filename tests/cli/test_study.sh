@@ -20,7 +20,7 @@ tap_check "and its judgment of the controller" "$(study controller 2>&1 | diff d
 finds() { # CLAIM WANTED FIELDS [OPTIONS...]
   local got
   got=$(analyze_json "$tap_dir/study/results.db" "$1" "$3" "${@:4}" 2>&1)
-  tap_check "$1 ${*:4}" "$([ "$got" = "$2" ] || echo "'$got' instead of '$2'")"
+  tap_is "$1 ${*:4}" "$2" "$got"
 }
 counts="verdict estimate runs configurations mixed"
 for sweep in "" fig9_scaling; do # independent of the database's other experiments
